@@ -1,0 +1,153 @@
+"""Who may include whom: arrows between folders only go down, and each outside library lives in one folder.
+
+Reads every source file of the checkout, prints `file:line: rule` for each include that breaks a rule, and first runs itself
+on small examples that must be caught.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+# folder -> folders whose headers it may include. A folder that is not listed belongs to its nearest listed parent.
+OURS = {
+    "ir": {"ir"},
+    "rules": {"ir", "rules"},
+    "rules/pack": {"ir", "rules", "rules/pack"},
+    "rules/check": {"ir", "rules", "rules/check"},
+    "synth/poly": {"ir", "synth/poly"},
+    "synth": {"ir", "rules", "synth", "synth/poly"},
+    "runtime": {"ir", "runtime", "runtime/onednn", "runtime/cuda"},
+    "runtime/onednn": {"ir", "runtime", "runtime/onednn"},
+    "runtime/cuda": {"ir", "runtime", "runtime/cuda"},
+    "applier/onnx": {"ir", "applier/onnx"},
+    "applier": {"ir", "rules", "runtime", "applier", "applier/onnx"},
+}
+EVERYTHING = {"tools", "bench", "tests"}  # may include any folder of ours; they obey the library rule
+
+# library -> (what its headers look like, the one folder that may include them)
+LIBRARIES = {
+    "isl": (r"isl/", "synth/poly"),
+    "SQLite": (r"SQLiteCpp/|sqlite3", "rules/pack"),
+    "z3": (r"z3", "rules/check"),
+    "ONNX protobuf": (r".*\.pb\.h$|google/protobuf/", "applier/onnx"),
+    "oneDNN": (r"dnnl|oneapi/", "runtime/onednn"),
+    "CUDA": (r"cuda|cublas|cudnn|curand|cusolver|cusparse|cutlass/|cute/|nvrtc|driver_types\.h|device_launch", "runtime/cuda"),
+}
+
+INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
+SOURCE = re.compile(r".*\.(cc|h|cpp|hpp|cu|cuh|inc)$")
+
+
+def folder_of(path):
+    """The listed folder that holds `path`, or None."""
+    folder = os.path.dirname(path)
+    while folder:
+        if folder in OURS or folder in EVERYTHING:
+            return folder
+        folder = os.path.dirname(folder)
+    return None
+
+
+def broken_rule(folder, quote, header):
+    """Why a file of `folder` may not include `header`; None if it may."""
+    if ".." in header.split("/"):
+        return f'includes "{header}": write the path from the repository root'
+    for library, (pattern, home) in LIBRARIES.items():
+        if re.match(pattern, header):
+            return None if folder == home else f"includes <{header}>: {library} is for {home}/ only"
+    target = folder_of(header)
+    if target is None:
+        return f'includes "{header}": quotes are for our headers, from the repository root' if quote == '"' else None
+    if folder in EVERYTHING or target in OURS[folder]:
+        return None
+    return f'includes "{header}": {folder}/ may include only {", ".join(sorted(OURS[folder]))}'
+
+
+def check(path, text):
+    """Yields `file:line: rule` for every broken rule in one source file."""
+    folder = folder_of(path)
+    if folder is None:
+        yield f"{path}:1: no such folder in the design; name it in tests/e2e/architecture.py"
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        include = INCLUDE.match(line)
+        rule = include and broken_rule(folder, *include.groups())
+        if rule:
+            yield f"{path}:{number}: {rule}"
+
+
+# (path, line, part of the message that must come, or None where the line is fine)
+EXAMPLES = [
+    ("ir/a.cc", '#include "ir/program.h"', None),
+    ("ir/ops/a.cc", '#include "ir/program.h"', None),
+    ("ir/a.cc", "#include <vector>", None),
+    ("ir/a.cc", "#include <fmt/format.h>", None),
+    ("ir/a.cc", '#include "rules/rule.h"', "ir/ may include only"),
+    ("ir/a.cc", '#include "../rules/rule.h"', "repository root"),
+    ("ir/a.cc", "  #  include <../rules/rule.h>", "repository root"),
+    ("ir/ops/a.cc", '#include "runtime/run.h"', "ir/ may include only"),
+    ("ir/a.h", '#include "program.h"', "repository root"),
+    ("ir/a.h", "#include <isl/map.h>", "isl is for"),
+    ("rules/a.cc", '#include "synth/search.h"', "rules/ may include only"),
+    ("rules/a.cc", '#include "rules/pack/pack.h"', "rules/ may include only"),
+    ("rules/pack/a.cc", '#include "rules/rule.h"', None),
+    ("rules/pack/a.cc", "#include <SQLiteCpp/SQLiteCpp.h>", None),
+    ("rules/pack/a.cc", "#include <sqlite3.h>", None),
+    ("rules/a.cc", "#include <sqlite3.h>", "SQLite is for"),
+    ("rules/check/a.cc", "#include <z3++.h>", None),
+    ("rules/check/a.cc", '#include "rules/pack/pack.h"', "rules/check/ may include only"),
+    ("synth/prove/a.cc", "#include <z3++.h>", "z3 is for"),
+    ("synth/prove/a.cc", '#include "synth/poly/map.h"', None),
+    ("synth/prove/a.cc", "#include <isl/set.h>", "isl is for"),
+    ("synth/poly/a.cc", "#include <isl/set.h>", None),
+    ("synth/poly/a.cc", '#include "synth/search.h"', "synth/poly/ may include only"),
+    ("synth/a.cc", '#include "applier/match.h"', "synth/ may include only"),
+    ("applier/a.cc", '#include "synth/search.h"', "applier/ may include only"),
+    ("applier/a.cc", '#include "rules/check/check.h"', "applier/ may include only"),
+    ("applier/a.cc", '#include "applier/onnx/load.h"', None),
+    ("applier/a.cc", '#include "onnx/onnx-ml.pb.h"', "ONNX protobuf is for"),
+    ("applier/onnx/a.cc", '#include "onnx/onnx-ml.pb.h"', None),
+    ("applier/onnx/a.cc", "#include <google/protobuf/io/coded_stream.h>", None),
+    ("runtime/a.cc", '#include "rules/rule.h"', "runtime/ may include only"),
+    ("runtime/a.cc", "#include <dnnl.hpp>", "oneDNN is for"),
+    ("runtime/onednn/a.cc", "#include <oneapi/dnnl/dnnl.hpp>", None),
+    ("runtime/reference/a.cc", "#include <cuda_runtime.h>", "CUDA is for"),
+    ("runtime/cuda/a.cu", "#include <cudnn.h>", None),
+    ("tools/pet-synth.cc", '#include "synth/search.h"', None),
+    ("tools/pet-synth.cc", "#include <isl/ctx.h>", "isl is for"),
+    ("tests/unit/a_test.cc", '#include "rules/check/check.h"', None),
+    ("tests/unit/a_test.cc", "#include <z3++.h>", "z3 is for"),
+    ("bench/a.cc", "#include <google/protobuf/message.h>", "ONNX protobuf is for"),
+    ("scratch/a.cc", "int x;", "no such folder"),
+]
+
+
+def self_test():
+    for path, line, expected in EXAMPLES:
+        found = list(check(path, "\n" + line))
+        caught = len(found) == 1 and found[0].startswith(f"{path}:") and expected in found[0] if expected else not found
+        if not caught:
+            yield f"self-test: {path}: {line}: wanted {expected!r}, found {found}"
+
+
+def sources(root):
+    listing = subprocess.run(
+        ["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard"],
+        check=True, capture_output=True, text=True)
+    return sorted(path for path in listing.stdout.splitlines() if SOURCE.match(path))
+
+
+def main():
+    root = os.environ.get("PET_SOURCE", os.path.join(os.path.dirname(__file__), "..", ".."))
+    problems = list(self_test())
+    files = [path for path in sources(root) if os.path.exists(os.path.join(root, path))]
+    for path in files:
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            problems += check(path, file.read())
+    print("\n".join(problems) or f"{len(files)} source files, {len(EXAMPLES)} examples: every include is allowed")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
