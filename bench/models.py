@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Whole models, original against rewritten: ONNX Runtime CPU, one thread, one process, in turns.
+
+    python bench/models.py [--models a,b] [--runs K] [--all] [--json FILE] [--bin build/bin] [--pack FILE]
+
+Each model of tests/models/build.py is rewritten by `pet-apply MODEL PACK` with default options (and, where --all is
+given, by `pet-apply --all` as well), compared to its original, and timed next to it. A second session of the original
+is timed along: the A/A column says how far from 1 a ratio is without any cause. Ratios are original / rewritten, so
+above 1 is faster; "paired" is the distribution of the ratios within each round. Exit status 1 where a model could not
+be rewritten or differs by more than 1e-4 relative.
+"""
+
+import argparse
+import collections
+import dataclasses
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import onnx
+
+ROOT = pathlib.Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "tests" / "models"), str(ROOT / "runtime" / "ort")]
+import build  # noqa: E402
+import compare  # noqa: E402
+import runner  # noqa: E402
+
+TOLERANCE = 1e-4
+HEADER = ["model", "by", "original ms", "rewritten ms", "ratio", "paired p10 - p90", "A/A", "rel. error", "pet-apply s",
+          "change"]
+
+
+class Failure(Exception):
+    pass
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    name: str  # the folder it is made in, and the table's "by"
+    options: tuple  # of pet-apply
+
+
+DEFAULT = Variant("default", ())
+ALL = Variant("all", ("--all",))
+
+
+# ---- the tools
+
+def call(command, **more):
+    """Runs a command; its seconds. Its output is shown only where it fails."""
+    begin = time.perf_counter()
+    try:
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **more)
+    except OSError as error:
+        raise Failure(f"{command[0]}: {error.strerror}") from error
+    if done.returncode:
+        tool, said = pathlib.Path(command[0]).name, (done.stderr or done.stdout).strip()
+        raise Failure(f"{tool} failed ({done.returncode}): {said}")
+    return time.perf_counter() - begin
+
+
+def synthesise(tools, folder):
+    pack = folder / "rules.db"
+    print("pet-synth --depth 4 ...", file=sys.stderr)
+    call([tools / "pet-synth", "--depth", "4", "-o", pack])
+    return pack
+
+
+def rewrite(tools, original, pack, variant):
+    """(path of the rewritten model, seconds of pet-apply). It writes beside its input, so each variant has a folder."""
+    folder = original.parent / variant.name
+    folder.mkdir()
+    source = folder / original.name
+    shutil.copyfile(original, source)
+    seconds = call([tools / "pet-apply", source.name, pack, *variant.options], cwd=folder)
+    result = folder / f"{original.stem}.pet.onnx"
+    if not result.is_file():
+        raise Failure(f"pet-apply said nothing and wrote no {result.name}")
+    return result, seconds
+
+
+def change(original, rewritten):
+    """The operators gained and lost, such as "Conv -1, ConvTranspose +1"."""
+    before, after = (onnx.load(path).graph for path in (original, rewritten))
+    if before == after:
+        return "unchanged"
+    difference = collections.Counter(node.op_type for node in after.node)
+    difference.subtract(node.op_type for node in before.node)
+    return ", ".join(f"{op} {count:+d}" for op, count in sorted(difference.items()) if count) or "same operators"
+
+
+# ---- one model
+
+def measure(paths, options):
+    """Samples per path, taken in turns on the same inputs, on one CPU."""
+    affinity = runner.Affinity(options.cpu)
+    affinity.hold()
+    sessions = [runner.open_session(str(path)) for path in paths]
+    inputs = runner.seeded_inputs(sessions[0])
+    samples = runner.time_in_turns(sessions, inputs, options.runs, warmup=2, budget_s=options.budget)
+    affinity.release()  # the next model's pet-apply may use every CPU
+    return samples
+
+
+def figures(samples):
+    median, p10, p90 = runner.quantiles(samples)
+    return {"median": median, "p10": p10, "p90": p90, "samples": samples}
+
+
+def ratio(original, other):
+    """Of the medians, and the distribution of the ratios within each round."""
+    paired = runner.quantiles(np.divide(original, other))
+    return {"of_medians": float(np.median(original) / np.median(other)), **dict(zip(["paired", "p10", "p90"], paired))}
+
+
+def bench(name, folder, pack, variants, options):
+    """One entry of the JSON report."""
+    original = build.build(name, folder)
+    made = [(variant, *rewrite(options.bin, original, pack, variant)) for variant in variants]
+    errors = [compare.compare(original, path).relative for _, path, _ in made]
+    first, control, *others = measure([original, original, *(path for _, path, _ in made)], options)
+    rewritten = {
+        variant.name: {**figures(samples), "ratio": ratio(first, samples), "relative_error": error,
+                       "apply_seconds": seconds, "change": change(original, path)}
+        for (variant, path, seconds), samples, error in zip(made, others, errors)}
+    return {"original": figures(first), "control": ratio(first, control), "rewritten": rewritten}
+
+
+# ---- the table
+
+def rows(name, entry):
+    def milliseconds(part):
+        return f"{1e3 * part['median']:.2f} ({1e3 * part['p10']:.2f} - {1e3 * part['p90']:.2f})"
+
+    if "error" in entry:
+        yield [name] + ["-"] * (len(HEADER) - 2) + [" ".join(entry["error"].split())]
+        return
+    for by, part in entry["rewritten"].items():
+        paired = part["ratio"]
+        yield [name, by, milliseconds(entry["original"]), milliseconds(part), f"{paired['of_medians']:.3f}",
+               f"{paired['p10']:.3f} - {paired['p90']:.3f}", f"{entry['control']['of_medians']:.3f}",
+               f"{part['relative_error']:.1e}", f"{part['apply_seconds']:.2f}", part["change"]]
+
+
+def print_row(cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def parse_arguments():
+    arguments = argparse.ArgumentParser(description="Times original against rewritten models on ONNX Runtime.")
+    arguments.add_argument("--models", default=",".join(build.MODELS), help="names, with commas (default: all)")
+    arguments.add_argument("--runs", type=int, default=31, help="rounds a model (default 31)")
+    arguments.add_argument("--budget", type=float, default=120, help="seconds a model, at least 3 rounds (default 120)")
+    arguments.add_argument("--all", action="store_true", help="time what `pet-apply --all` writes as well")
+    arguments.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
+    arguments.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin", help="where the tools are")
+    arguments.add_argument("--pack", type=pathlib.Path, help="the rules (default: what pet-synth --depth 4 writes)")
+    arguments.add_argument("--cpu", type=int, help="the CPU to stay on (default: the highest)")
+    options = arguments.parse_args()
+    options.models = options.models.split(",")
+    unknown = [name for name in options.models if name not in build.MODELS]
+    if unknown:
+        arguments.error(f"no model named {', '.join(unknown)}; there are {', '.join(build.MODELS)}")
+    if options.runs < 1:
+        arguments.error("--runs must be at least 1")
+    options.bin = options.bin.resolve()
+    return options
+
+
+def main():
+    options = parse_arguments()
+    isa, cpu = runner.processor()
+    report = {"engine": "onnxruntime", "version": runner.onnxruntime.__version__, "isa": isa, "cpu": cpu, "threads": 1,
+              "models": {}}
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch).resolve()
+        try:
+            pack = options.pack.resolve() if options.pack else synthesise(options.bin, scratch)
+        except Failure as failure:
+            print(f"bench/models.py: {failure}", file=sys.stderr)
+            return 1
+        print(f"ONNX Runtime {report['version']}, one thread, {isa}, {cpu}\n")
+        print_row(HEADER)
+        print_row(["---"] * len(HEADER))
+        for name in options.models:
+            (scratch / name).mkdir()
+            try:
+                entry = bench(name, scratch / name, pack, [DEFAULT, ALL] if options.all else [DEFAULT], options)
+            except (Failure, runner.Mistake, onnx.checker.ValidationError) as failure:
+                entry = {"error": str(failure)}
+            report["models"][name] = entry
+            for row in rows(name, entry):
+                print_row(row)
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
+    wrong = [name for name, entry in report["models"].items() if "error" in entry
+             or any(not part["relative_error"] <= TOLERANCE for part in entry["rewritten"].values())]
+    if wrong:
+        print(f"bench/models.py: failed or different: {', '.join(wrong)}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+"""Times ONNX models on ONNX Runtime's CPU provider: a child process that answers JSON lines, and a module.
+
+    python runtime/ort/runner.py [--cpu N]
+
+One request a line on stdin, one answer a line on stdout, in order; the process pins itself to CPU N (else to the
+highest it may use). Whatever the engine prints goes to stderr. Every mistake is an answer, {"error": "..."}, and the
+process lives on; it ends at {"cmd": "quit"} or at the end of stdin.
+
+{"cmd": "hello"}
+    -> {"engine": "onnxruntime", "version", "providers", "isa", "cpu", "threads": 1}
+       isa: avx512, avx2, sse2, neon or the machine's name; cpu: the processor's name, "" where unknown.
+
+{"cmd": "time", "models": [path, ...], "runs": 20, "warmup": 2, "budget_s": 10, "threads": 1, "cold": false,
+ "optimise": true, "seed": 0, "dims": {}}
+    -> {"samples": [[seconds, ...], ...], "median": [...], "p10": [...], "p90": [...],      one entry per model
+        "max_abs_diff": [0, ...], "max_abs": x}
+       All models get the same inputs and take turns, each round starting one model further on. No new round starts once
+       budget_s seconds (warm-up included, loading not) are spent, yet at least one warm-up round, unless "warmup" is 0,
+       and three rounds are run. "cold": before each run, a buffer larger than the last-level cache is written.
+       max_abs_diff: largest |output - first model's output|; max_abs: largest |first model's output|. Models must agree
+       in the names and shapes of inputs and outputs, and the first one's outputs must be finite.
+
+{"cmd": "run", "model": path, "seed": 0, "threads": 1, "optimise": true, "dims": {}}
+    -> {"outputs": [{"name", "type", "shape", "min", "max", "mean", "std", "crc32"}, ...]}
+
+Inputs are a function of (seed, name, type, shape): floats uniform in [-1, 1), integers and booleans 0 or 1, which are
+indices into any axis but one of extent 1. "dims" gives symbolic dimensions their extents.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+import zlib
+
+import numpy as np
+import onnxruntime
+
+DTYPES = {
+    "tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(int8)": np.int8, "tensor(uint8)": np.uint8,
+    "tensor(bool)": np.bool_,
+}
+
+
+class Mistake(Exception):
+    """The request's fault: what, where, what to do."""
+
+
+# ---- sessions, inputs, outputs
+
+def open_session(path, threads=1, optimise=True):
+    """A session on the CPU provider: `threads` intra-op threads, operators one after another."""
+    if not os.path.isfile(path):
+        raise Mistake(f"{path}: no such file")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    levels = onnxruntime.GraphOptimizationLevel
+    options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimise else levels.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the engine's exceptions have no common base of their own
+        raise Mistake(f"{path}: the engine cannot load it: {error}") from error
+
+
+def seeded_inputs(session, seed=0, dims=None):
+    """{name: array} for every input of the session, the same for equal (seed, name, type, shape)."""
+    return {value.name: _seeded_input(value, seed, dims or {}) for value in session.get_inputs()}
+
+
+def _seeded_input(value, seed, dims):
+    if value.type not in DTYPES:
+        raise Mistake(f"input {value.name}: no random values for its type {value.type}")
+    shape = []
+    for extent in value.shape:
+        extent = dims.get(extent, extent)
+        if not isinstance(extent, int):
+            raise Mistake(f"input {value.name}: dimension {extent!r} is dynamic; give its extent in dims")
+        shape.append(extent)
+    random = np.random.default_rng([seed, zlib.crc32(value.name.encode())])
+    dtype = DTYPES[value.type]
+    if np.issubdtype(dtype, np.floating):
+        return random.uniform(-1.0, 1.0, shape).astype(dtype)
+    return random.integers(0, 2, shape).astype(dtype)
+
+
+def run(session, inputs, path):
+    """{name: array} of the outputs."""
+    expected = sorted(value.name for value in session.get_inputs())
+    if expected != sorted(inputs):
+        raise Mistake(f"{path}: its inputs are {expected}, the first model's {sorted(inputs)}")
+    names = [value.name for value in session.get_outputs()]
+    try:
+        return dict(zip(names, session.run(names, inputs)))
+    except Exception as error:
+        raise Mistake(f"{path}: the engine cannot run it: {error}") from error
+
+
+def max_abs(outputs):
+    """Largest absolute value over all outputs; inf where one is not finite."""
+    return max((_largest(np.abs(_wide(array))) for array in outputs.values()), default=0.0)
+
+
+def max_abs_diff(reference, outputs, path):
+    """Largest absolute difference over all outputs; inf where only one of two values is finite."""
+    if set(outputs) != set(reference):
+        raise Mistake(f"{path}: its outputs are {sorted(outputs)}, the first model's {sorted(reference)}")
+    worst = 0.0
+    for name, expected in reference.items():
+        found = outputs[name]
+        if (found.shape, found.dtype) != (expected.shape, expected.dtype):
+            raise Mistake(f"{path}: output {name} is {found.dtype}{list(found.shape)}, "
+                          f"the first model's {expected.dtype}{list(expected.shape)}")
+        worst = max(worst, _largest(np.abs(_wide(found) - _wide(expected))))
+    return worst
+
+
+def _wide(array):
+    return array.astype(np.float64)
+
+
+def _largest(array):
+    largest = float(array.max(initial=0.0))
+    return largest if np.isfinite(largest) else float("inf")
+
+
+# ---- timing
+
+def time_in_turns(sessions, inputs, runs, warmup, budget_s, before_run=None):
+    """Seconds of each run, one list per session. Round k starts at session k, so that each gets every place in turn."""
+    calls = [([value.name for value in session.get_outputs()], session) for session in sessions]
+    samples = [[] for _ in sessions]
+    start = time.perf_counter()
+    for k in range(warmup + runs):
+        warming = k < warmup
+        least = k == 0 if warming else k - warmup < 3
+        if time.perf_counter() - start > budget_s and not least:
+            continue
+        for turn in range(len(calls)):
+            index = (k + turn) % len(calls)
+            names, session = calls[index]
+            if before_run:
+                before_run()
+            begin = time.perf_counter()
+            session.run(names, inputs)
+            if not warming:
+                samples[index].append(time.perf_counter() - begin)
+    return samples
+
+
+def quantiles(samples):
+    """(median, p10, p90) of one list of samples."""
+    return tuple(float(q) for q in np.quantile(samples, [0.5, 0.1, 0.9]))
+
+
+class CacheFlush:
+    """Writes a buffer of twice the last-level cache, so that weights come from memory at the next run."""
+
+    def __init__(self):
+        self.buffer = np.zeros(2 * _last_level_cache() // 8, np.int64)
+
+    def __call__(self):
+        self.buffer += 1
+
+
+def _last_level_cache():
+    folder, largest = "/sys/devices/system/cpu/cpu0/cache", 32 << 20
+    try:
+        for index in os.listdir(folder):
+            with open(f"{folder}/{index}/size") as file:
+                size = file.read().strip()
+                largest = max(largest, int(size.rstrip("KMG")) << {"K": 10, "M": 20, "G": 30}.get(size[-1:], 0))
+    except (OSError, ValueError):
+        pass
+    return largest
+
+
+class Affinity:
+    """The CPUs this process may use, and a hold on as many as a measurement has threads. A no-op on some systems."""
+
+    def __init__(self, cpu=None):
+        self.allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        self.cpu = cpu if cpu in self.allowed else None
+
+    def hold(self, threads=1):
+        if self.allowed:
+            one = threads == 1 and self.cpu is not None
+            os.sched_setaffinity(0, {self.cpu} if one else set(self.allowed[-threads:]))
+
+    def release(self):
+        if self.allowed:
+            os.sched_setaffinity(0, self.allowed)
+
+
+def processor():
+    """(isa, name): the instruction set the engine's float kernels are chosen by, and the processor's name."""
+    flags, name = set(), platform.processor()
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                key, _, value = line.partition(":")
+                if key.strip() in ("flags", "Features"):
+                    flags = set(value.split())
+                elif key.strip() == "model name":
+                    name = value.strip()
+    except OSError:
+        pass
+    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags:
+        return "avx512", name
+    for flag, isa in [("avx2", "avx2"), ("sse2", "sse2"), ("asimd", "neon")]:
+        if flag in flags:
+            return isa, name
+    return platform.machine(), name
+
+
+# ---- requests
+
+def field(request, name, kind, default=None):
+    value = request.get(name, default)
+    wrong = value is None or not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
+    if wrong:
+        kinds = "number" if kind == (int, float) else kind.__name__
+        raise Mistake(f'"{request["cmd"]}" needs "{name}": a {kinds}')
+    if kind in (int, (int, float)) and value < 0:
+        raise Mistake(f'"{name}" is negative')
+    return value
+
+
+def sessions_and_inputs(request, paths, affinity):
+    threads = max(1, field(request, "threads", int, 1))
+    affinity.hold(threads)
+    sessions = [open_session(path, threads, field(request, "optimise", bool, True)) for path in paths]
+    return sessions, seeded_inputs(sessions[0], field(request, "seed", int, 0), field(request, "dims", dict, {}))
+
+
+def answer_hello(request, affinity):
+    isa, cpu = processor()
+    return {"engine": "onnxruntime", "version": onnxruntime.__version__,
+            "providers": onnxruntime.get_available_providers(), "isa": isa, "cpu": cpu, "threads": 1}
+
+
+def answer_time(request, affinity):
+    paths = field(request, "models", list)
+    if not paths or not all(isinstance(path, str) for path in paths):
+        raise Mistake('"models" must be one or more paths')
+    runs, warmup = field(request, "runs", int, 20), field(request, "warmup", int, 2)
+    if runs < 1:
+        raise Mistake('"runs" must be at least 1')
+    budget_s = field(request, "budget_s", (int, float), 10)
+    before_run = CacheFlush() if field(request, "cold", bool, False) else None
+
+    sessions, inputs = sessions_and_inputs(request, paths, affinity)
+    reference = run(sessions[0], inputs, paths[0])
+    scale = max_abs(reference)
+    if not np.isfinite(scale):
+        raise Mistake(f"{paths[0]}: its outputs are not finite, so nothing can be compared to them")
+    differences = [max_abs_diff(reference, run(session, inputs, path), path) for session, path in zip(sessions, paths)]
+    for difference, path in zip(differences, paths):
+        if not np.isfinite(difference):
+            raise Mistake(f"{path}: its outputs are not finite where the first model's are")
+
+    samples = time_in_turns(sessions, inputs, runs, warmup, budget_s, before_run)
+    median, p10, p90 = zip(*map(quantiles, samples))
+    return {"samples": samples, "median": median, "p10": p10, "p90": p90,
+            "max_abs_diff": differences, "max_abs": scale}
+
+
+def answer_run(request, affinity):
+    path = field(request, "model", str)
+    (session,), inputs = sessions_and_inputs(request, [path], affinity)
+    return {"outputs": [summary(name, array) for name, array in run(session, inputs, path).items()]}
+
+
+def summary(name, array):
+    """What a person or a test may compare: statistics, null where not finite, and a checksum of the bytes."""
+    wide = _wide(array)
+    statistics = {"min": np.min, "max": np.max, "mean": np.mean, "std": np.std}
+    values = {key: float(f(wide)) if array.size else 0.0 for key, f in statistics.items()}
+    return {"name": name, "type": str(array.dtype), "shape": list(array.shape),
+            **{key: value if np.isfinite(value) else None for key, value in values.items()},
+            "crc32": zlib.crc32(np.ascontiguousarray(array).tobytes())}
+
+
+ANSWERS = {"hello": answer_hello, "time": answer_time, "run": answer_run}
+
+
+def parse(line):
+    try:
+        request = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise Mistake(f"not a JSON line: {error}") from error
+    if not isinstance(request, dict) or not isinstance(request.get("cmd"), str):
+        raise Mistake('a request is an object with "cmd"')
+    if request["cmd"] not in ANSWERS and request["cmd"] != "quit":
+        raise Mistake(f"unknown cmd {request['cmd']!r}; there are {', '.join(ANSWERS)}, quit")
+    return request
+
+
+def serve(lines, answers, affinity):
+    for line in filter(str.strip, lines):
+        try:
+            request = parse(line)
+            if request["cmd"] == "quit":
+                return
+            answer = json.dumps(ANSWERS[request["cmd"]](request, affinity), allow_nan=False)
+        except Mistake as mistake:
+            answer = json.dumps({"error": str(mistake)})
+        except Exception as error:  # ours or the engine's: one bad subgraph must not end a tuning
+            answer = json.dumps({"error": f"{type(error).__name__}: {error}"})
+        print(answer, file=answers, flush=True)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description="Times ONNX models on ONNX Runtime; speaks JSON lines.")
+    arguments.add_argument("--cpu", type=int, help="the CPU to stay on")
+    affinity = Affinity(arguments.parse_args().cpu)
+    affinity.hold()
+    # stdout is for answers alone: what the engine prints on descriptor 1 goes to stderr.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    serve(sys.stdin, answers, affinity)
+
+
+if __name__ == "__main__":
+    main()

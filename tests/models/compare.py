@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Are two models the same function? Runs both on ONNX Runtime with the same random inputs.
+
+    python tests/models/compare.py A.onnx B.onnx [--seed N] [--rtol 1e-4] [--unoptimised] [--dim NAME=EXTENT]...
+
+B must pass onnx.checker with full_check. Prints the largest absolute difference and the same relative to max|A|; exit
+status 1 where that is above --rtol, 2 where no comparison was possible.
+"""
+
+import argparse
+import dataclasses
+import pathlib
+import sys
+
+import onnx
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "runtime" / "ort"))
+import runner  # noqa: E402
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    max_abs_error: float  # inf where only one of two values is finite
+    max_abs: float  # largest |A|
+
+    @property
+    def relative(self):
+        """The error relative to max|A|; where A is all zero, the error itself."""
+        return self.max_abs_error / self.max_abs if self.max_abs else self.max_abs_error
+
+
+def compare(a, b, seed=0, optimise=True, dims=None):
+    """Compares the models in files A and B. Raises runner.Mistake, or onnx.checker.ValidationError for B."""
+    onnx.checker.check_model(str(b), full_check=True)
+    first, second = (runner.open_session(str(path), optimise=optimise) for path in (a, b))
+    inputs = runner.seeded_inputs(first, seed, dims)
+    reference = runner.run(first, inputs, str(a))
+    scale = runner.max_abs(reference)
+    if scale == float("inf"):
+        raise runner.Mistake(f"{a}: its outputs are not finite, so nothing can be compared to them")
+    return Comparison(runner.max_abs_diff(reference, runner.run(second, inputs, str(b)), str(b)), scale)
+
+
+def dimension(text):
+    name, _, extent = text.partition("=")
+    return name, int(extent)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description="Compares two ONNX models on ONNX Runtime with random inputs.")
+    arguments.add_argument("a")
+    arguments.add_argument("b")
+    arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument("--rtol", type=float, default=1e-4, help="largest error relative to max|A| (default 1e-4)")
+    arguments.add_argument("--unoptimised", action="store_true", help="without the engine's graph optimisations")
+    arguments.add_argument("--dim", type=dimension, action="append", default=[], metavar="NAME=EXTENT",
+                           help="the extent of a dynamic dimension")
+    options = arguments.parse_args()
+    try:
+        found = compare(options.a, options.b, options.seed, not options.unoptimised, dict(options.dim))
+    except (runner.Mistake, onnx.checker.ValidationError, onnx.shape_inference.InferenceError, OSError) as error:
+        print(f"compare.py: {error}", file=sys.stderr)
+        return 2
+    print(f"max abs error {found.max_abs_error:.3e}, relative to max|A| = {found.max_abs:.3e}: {found.relative:.3e}")
+    return 0 if found.relative <= options.rtol else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
