@@ -7,8 +7,8 @@ The same name gives the same bytes on every machine: weights come from the raw 6
 names of the model and of the tensor, through exact arithmetic. Their scale is He's (variance 2 / fan-in), so that
 activations keep a sane range through any depth.
 
-`resnet18` is the graph that PyTorch's exporter writes (opset 20, with value_info; see export.py), weights filled in. The
-others are written here, opset 17, named and arranged as published, without value_info, as older exporters do.
+`resnet18` is the graph that PyTorch's exporter writes (opset 20, with value_info; see export.py), weights filled in.
+The others are written here, opset 17, named and arranged as published, without value_info, as older exporters do.
 """
 
 import pathlib
