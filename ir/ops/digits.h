@@ -1,0 +1,23 @@
+#pragma once
+
+#include "ir/ops/op.h"
+
+namespace pet {
+
+/// The digits of some axes (or of their product), valid where the guards hold.
+struct DigitCase {
+  Index digits;
+  std::vector<Constraint> guards;
+};
+
+/// Given the digits of Dim::product(axes), the digits of each axis. A constant axis outside a symbolic one, as in (2 W) = 2W,
+/// makes one case per value, i = a·W + w with a fixed; all else is one quasi-affine case.
+std::vector<DigitCase> splitDigits(std::span<const Dim> axes, const std::vector<Expr>& digits);
+
+/// The inverse: given the digits of each axis, the digits of Dim::product(axes) (the only entry of DigitCase::digits).
+std::vector<DigitCase> joinDigits(std::span<const Dim> axes, const Index& axisDigits);
+
+/// d / g for a leading factor g: product({g, result}) = d. Nullopt where d has no such form.
+std::optional<Dim> divideByOuter(const Dim& d, const Expr& g);
+
+}  // namespace pet

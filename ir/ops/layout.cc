@@ -1,0 +1,142 @@
+// Layout (regrouping of dimensions, as in einops) and IndexMap (a gather by an affine map, for weight programs).
+
+#include <fmt/format.h>
+
+#include "ir/ops/digits.h"
+#include "ir/ops/families.h"
+#include "ir/ops/kernels.h"
+
+namespace pet {
+namespace {
+
+std::vector<Dim> extentsOf(const LayoutSpec& spec, const std::vector<int>& group) {
+  std::vector<Dim> dims;
+  for (int axis : group) dims.push_back(spec.axes[static_cast<size_t>(axis)].extent);
+  return dims;
+}
+
+Expected<std::vector<Shape>> inferLayout(const OpView& v) {
+  const auto& spec = std::get<LayoutSpec>(v.attributes.find("layout")->second);
+  const Shape& x = v.operands[0];
+  Shape in, out;
+  for (const auto& group : spec.left) in.push_back(Dim::product(extentsOf(spec, group)));
+  for (const auto& group : spec.right) out.push_back(Dim::product(extentsOf(spec, group)));
+  if (in != x) return fail(ErrorKind::kText, fmt::format("Layout reads {} but its operand is {}", str(in), str(x)));
+  return std::vector{out};
+}
+
+/// out[right digits] = in[left digits] of the same axes; constant digits outside symbolic ones are distinguished by case.
+Expected<std::vector<AccessPiece>> accessLayout(const OpView& v, int, const Index& at, NameSource&) {
+  const auto& spec = std::get<LayoutSpec>(v.attributes.find("layout")->second);
+  std::vector<DigitCase> cases{{Index(spec.axes.size()), {}}};  // digits by axis
+  for (size_t d = 0; d < spec.right.size(); ++d) {
+    std::vector<DigitCase> next;
+    for (const DigitCase& split : splitDigits(extentsOf(spec, spec.right[d]), at[d])) {
+      for (DigitCase c : cases) {
+        for (size_t i = 0; i < spec.right[d].size(); ++i) c.digits[static_cast<size_t>(spec.right[d][i])] = split.digits[i];
+        c.guards.insert(c.guards.end(), split.guards.begin(), split.guards.end());
+        next.push_back(std::move(c));
+      }
+    }
+    cases = std::move(next);
+  }
+  std::vector<AccessPiece> pieces;
+  for (const DigitCase& c : cases) {
+    std::vector<DigitCase> reads{{{}, c.guards}};
+    for (const auto& group : spec.left) {
+      Index digits;
+      for (int axis : group) digits.push_back(c.digits[static_cast<size_t>(axis)]);
+      std::vector<DigitCase> next;
+      for (const DigitCase& joined : joinDigits(extentsOf(spec, group), digits)) {
+        for (DigitCase r : reads) {
+          r.digits.push_back(joined.digits[0]);
+          r.guards.insert(r.guards.end(), joined.guards.begin(), joined.guards.end());
+          next.push_back(std::move(r));
+        }
+      }
+      reads = std::move(next);
+    }
+    for (DigitCase& r : reads) pieces.push_back({.domain = std::move(r.guards), .reads = {{0, std::move(r.digits)}}});
+  }
+  return pieces;
+}
+
+Expected<std::vector<Shape>> inferIndexMap(const OpView& v) {
+  const auto& spec = std::get<IndexMapSpec>(v.attributes.find("map")->second);
+  const Shape& x = v.operands[0];
+  bool fits = spec.source.size() == x.size();
+  for (size_t d = 0; fits && d < x.size(); ++d) fits = spec.source[d].size() == x[d].atoms().size();
+  if (!fits) return fail(ErrorKind::kText, "IndexMap's source does not have one expression per digit of " + str(x));
+  Shape out;
+  for (const auto& group : spec.dims) {
+    std::vector<Dim> factors;
+    for (const LayoutAxis& axis : group) {
+      if (!axis.extent.isAffine()) return fail(ErrorKind::kText, "IndexMap axes must be affine: " + axis.name);
+      factors.push_back(axis.extent);
+    }
+    out.push_back(Dim::product(factors));
+  }
+  return std::vector{out};
+}
+
+Expected<std::vector<AccessPiece>> accessIndexMap(const OpView& v, int, const Index& at, NameSource&) {
+  const auto& spec = std::get<IndexMapSpec>(v.attributes.find("map")->second);
+  struct Case {
+    std::map<std::string, Expr> axes;
+    std::vector<Constraint> guards;
+  };
+  std::vector<Case> cases{{}};
+  for (size_t d = 0; d < spec.dims.size(); ++d) {
+    std::vector<Dim> extents;
+    for (const LayoutAxis& axis : spec.dims[d]) extents.push_back(axis.extent);
+    std::vector<Case> next;
+    for (const DigitCase& split : splitDigits(extents, at[d])) {
+      for (Case c : cases) {
+        for (size_t i = 0; i < spec.dims[d].size(); ++i) c.axes[spec.dims[d][i].name] = split.digits[i][0];
+        c.guards.insert(c.guards.end(), split.guards.begin(), split.guards.end());
+        next.push_back(std::move(c));
+      }
+    }
+    cases = std::move(next);
+  }
+  std::vector<AccessPiece> pieces;
+  for (const Case& c : cases) {
+    AccessPiece piece;
+    piece.domain = c.guards;
+    Index read;
+    for (const auto& digits : spec.source) {
+      read.emplace_back();
+      for (const Expr& e : digits) read.back().push_back(e.substitute(c.axes));
+    }
+    requireInRange(read, v.operands[0], piece.domain);
+    for (const Constraint& g : spec.guards) piece.domain.push_back(g.substitute(c.axes));
+    piece.reads = {{0, std::move(read)}};
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+const OpRow kRows[] = {
+    {.name = "Layout",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {{"layout", AttributeKind::kLayout, ""}},
+     .infer = inferLayout,
+     .access = accessLayout,
+     .kernels = ringKernels<kernels::Layout>(),
+     .layout = true},
+    {.name = "IndexMap",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {{"map", AttributeKind::kIndexMap, ""}},
+     .infer = inferIndexMap,
+     .access = accessIndexMap,
+     .kernels = ringKernels<kernels::IndexMap>(),
+     .layout = true},
+};
+
+}  // namespace
+
+std::span<const OpRow> layoutRows() { return kRows; }
+
+}  // namespace pet

@@ -1,0 +1,162 @@
+#pragma once
+
+#include <numeric>
+#include <span>
+#include <string_view>
+
+#include "ir/program.h"
+#include "ir/tensor.h"
+
+namespace pet {
+
+/// A position in a tensor: per dimension, one digit per atom.
+using Index = std::vector<std::vector<Expr>>;
+
+/// An exact coefficient, always reduced with a positive denominator.
+struct Rational {
+  int64_t numerator = 1;
+  int64_t denominator = 1;
+  friend Rational operator*(Rational a, Rational b) {
+    int64_t n = checkedMul(a.numerator, b.numerator), d = checkedMul(a.denominator, b.denominator);
+    int64_t g = std::gcd(n, d);
+    return g == 0 ? Rational{0, 1} : Rational{n / g, d / g};
+  }
+  friend bool operator==(const Rational&, const Rational&) = default;
+};
+
+struct OperandRead {
+  int operand = 0;
+  Index at;
+};
+
+/// One piece of an operator's access relation: out[v] += Σ_{reduction in domain} coefficient · Π operand[at]. The domain holds
+/// the bounds of the reduction indices and the in-range conditions of the reads.
+struct AccessPiece {
+  Rational coefficient;
+  std::vector<std::string> reduction;
+  std::vector<Constraint> domain;
+  std::vector<OperandRead> reads;
+};
+
+/// Fresh index names, deterministic in the order of requests: "c_1", "r_2", …
+class NameSource {
+ public:
+  std::string fresh(std::string_view stem) { return std::string(stem) + "_" + std::to_string(++next_); }
+
+ private:
+  int next_ = 0;
+};
+
+/// What a row's functions see of a node under construction or evaluation.
+struct OpView {
+  const Attributes& attributes;
+  std::span<const Shape> operands;
+  std::span<const Shape> outputs;  ///< empty during shape inference
+
+  const Expr& scalar(std::string_view name) const { return std::get<Expr>(attributes.find(name)->second); }
+  const std::vector<Expr>& list(std::string_view name) const {
+    return std::get<std::vector<Expr>>(attributes.find(name)->second);
+  }
+  double number(std::string_view name) const { return std::get<double>(attributes.find(name)->second); }
+  const std::string& text(std::string_view name) const {
+    return std::get<std::string>(attributes.find(name)->second);
+  }
+};
+
+/// A node with its symbols bound, as evaluation sees it.
+struct ConcreteNode {
+  const Attributes& attributes;
+  const Bindings& symbols;
+  std::vector<Extents> outputs;
+
+  /// Attribute values under the bindings (all symbols are bound: evaluate() checks before).
+  int64_t scalar(std::string_view name) const;
+  Extents list(std::string_view name) const;
+  double number(std::string_view name) const { return std::get<double>(attributes.find(name)->second); }
+  const std::string& text(std::string_view name) const {
+    return std::get<std::string>(attributes.find(name)->second);
+  }
+};
+
+template <class T>
+using Kernel = Expected<std::vector<Tensor<T>>> (*)(const ConcreteNode&, std::span<const Tensor<T>* const>);
+
+/// The evaluation of an operator over each scalar type; null where the operator has no meaning there.
+struct Kernels {
+  Kernel<float> f32 = nullptr;
+  Kernel<double> f64 = nullptr;
+  Kernel<int64_t> i64 = nullptr;
+  Kernel<Fp> fp = nullptr;
+
+  template <class T>
+  Kernel<T> get() const {
+    if constexpr (std::is_same_v<T, float>) return f32;
+    if constexpr (std::is_same_v<T, double>) return f64;
+    if constexpr (std::is_same_v<T, int64_t>) return i64;
+    if constexpr (std::is_same_v<T, Fp>) return fp;
+  }
+};
+
+/// Kernels of a functor with `template <class T> static Expected<vector<Tensor<T>>> run(node, operands)`, over the exact
+/// rings and floating point, or over floating point only.
+template <class F>
+constexpr Kernels ringKernels() {
+  return {&F::template run<float>, &F::template run<double>, &F::template run<int64_t>, &F::template run<Fp>};
+}
+template <class F>
+constexpr Kernels floatKernels() {
+  return {&F::template run<float>, &F::template run<double>, nullptr, nullptr};
+}
+/// For max and comparisons, which have no meaning over F_p.
+template <class F>
+constexpr Kernels orderedKernels() {
+  return {&F::template run<float>, &F::template run<double>, &F::template run<int64_t>, nullptr};
+}
+
+enum class AttributeKind { kScalar, kList, kNumber, kText, kLayout, kIndexMap };
+
+struct AttributeSpec {
+  std::string_view name;
+  AttributeKind kind;
+  /// The default's text form ("1", "[1, 1]"), or empty when the attribute must be given.
+  std::string_view fallback;
+};
+
+/// Declared facts about an operator as a function of its first operand, each covered by a test (DESIGN, section 3).
+struct Facts {
+  bool elementwise = false;
+  bool zeroPreserving = false;  ///< f(0) = 0
+  bool monotone = false;
+  bool idempotent = false;
+  bool homogeneous = false;  ///< f(a·x) = a·f(x) for a >= 0
+};
+
+/// One row of the operator table.
+struct OpRow {
+  std::string_view name;  ///< ONNX's name where it has one
+  int minOperands;
+  int maxOperands;  ///< -1: any number
+  std::vector<AttributeSpec> attributes;
+  /// Output shapes; errors name the shapes that clash.
+  Expected<std::vector<Shape>> (*infer)(const OpView&);
+  /// Facts about the shape symbols under which the row's meaning is the operator's (pads >= 0, slices in range, carries of
+  /// product dimensions in {-1, 0, 1}); a rule must imply them all on its class. Null: none.
+  std::vector<Constraint> (*obligations)(const OpView&) = nullptr;
+  /// The access relation at output `output`, position `at`; kUnsupported (unknown to the prover) where it is not a sum of
+  /// products. Null: opaque.
+  Expected<std::vector<AccessPiece>> (*access)(const OpView&, int output, const Index& at, NameSource&) = nullptr;
+  Kernels kernels;
+  Facts facts = {};
+  /// A layout operator moves values and computes nothing (counts as layout in a mutant's depth).
+  bool layout = false;
+};
+
+/// Finds a row by name; null if there is none.
+const OpRow* findOp(std::string_view name);
+/// All rows, sorted by name.
+std::span<const OpRow* const> operatorTable();
+
+/// 0 <= digit < atom for every digit.
+void requireInRange(const Index& at, const Shape& shape, std::vector<Constraint>& into);
+
+}  // namespace pet

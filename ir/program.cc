@@ -1,0 +1,212 @@
+#include "ir/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/ops/op.h"
+
+namespace pet {
+namespace {
+
+/// The value of a fallback's text form: a number, a list of numbers, a word, or "spatial V" / "2spatial V", a list of V with
+/// one or two entries per spatial dimension (rank - 2) of the first operand.
+Attribute parseFallback(const AttributeSpec& spec, size_t rank) {
+  std::string text(spec.fallback);
+  switch (spec.kind) {
+    case AttributeKind::kScalar:
+      return Expr(std::stoll(text));
+    case AttributeKind::kNumber:
+      return std::stod(text);
+    case AttributeKind::kList: {
+      size_t space = text.find(' ');
+      if (space == std::string::npos) return std::vector<Expr>{};
+      size_t count = rank < 2 ? 0 : (text[0] == '2' ? 2 : 1) * (rank - 2);
+      return std::vector<Expr>(count, Expr(std::stoll(text.substr(space + 1))));
+    }
+    default:
+      return text;
+  }
+}
+
+bool hasKind(const Attribute& a, AttributeKind kind) {
+  switch (kind) {
+    case AttributeKind::kScalar:
+      return std::holds_alternative<Expr>(a);
+    case AttributeKind::kList:
+      return std::holds_alternative<std::vector<Expr>>(a);
+    case AttributeKind::kNumber:
+      return std::holds_alternative<double>(a);
+    case AttributeKind::kText:
+      return std::holds_alternative<std::string>(a);
+    case AttributeKind::kLayout:
+      return std::holds_alternative<LayoutSpec>(a);
+    case AttributeKind::kIndexMap:
+      return std::holds_alternative<IndexMapSpec>(a);
+  }
+  return false;
+}
+
+Expected<void> completeAttributes(const OpRow& op, size_t rank, Attributes& attributes) {
+  for (const auto& [name, value] : attributes) {
+    if (std::none_of(op.attributes.begin(), op.attributes.end(), [&](const auto& s) { return s.name == name; })) {
+      return fail(ErrorKind::kText, fmt::format("{} has no attribute '{}'", op.name, name));
+    }
+  }
+  for (const AttributeSpec& spec : op.attributes) {
+    auto it = attributes.find(spec.name);
+    if (it == attributes.end()) {
+      if (spec.fallback.empty()) {
+        return fail(ErrorKind::kText, fmt::format("{} needs the attribute '{}'", op.name, spec.name));
+      }
+      attributes.emplace(spec.name, parseFallback(spec, rank));
+    } else if (!hasKind(it->second, spec.kind)) {
+      return fail(ErrorKind::kText, fmt::format("{}: attribute '{}' has the wrong form", op.name, spec.name));
+    }
+  }
+  return {};
+}
+
+Attribute substituteAttribute(const Attribute& attribute, const std::map<std::string, Expr>& by) {
+  if (const auto* e = std::get_if<Expr>(&attribute)) return e->substitute(by);
+  if (const auto* list = std::get_if<std::vector<Expr>>(&attribute)) {
+    std::vector<Expr> result;
+    for (const Expr& e : *list) result.push_back(e.substitute(by));
+    return result;
+  }
+  if (const auto* layout = std::get_if<LayoutSpec>(&attribute)) {
+    LayoutSpec result = *layout;
+    for (auto& axis : result.axes) axis.extent = axis.extent.substitute(by);
+    return result;
+  }
+  if (const auto* map = std::get_if<IndexMapSpec>(&attribute)) {
+    IndexMapSpec result = *map;
+    for (auto& dim : result.dims) {
+      for (auto& axis : dim) axis.extent = axis.extent.substitute(by);
+    }
+    for (auto& digits : result.source) {
+      for (auto& e : digits) e = e.substitute(by);
+    }
+    for (auto& g : result.guards) g = g.substitute(by);
+    return result;
+  }
+  return attribute;
+}
+
+}  // namespace
+
+std::vector<Value> Program::inputs() const {
+  std::vector<Value> result;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].op->name == "Input") result.push_back({static_cast<int>(i), 0});
+  }
+  return result;
+}
+
+std::optional<Value> Program::find(std::string_view name) const {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    for (size_t o = 0; o < nodes_[i].names.size(); ++o) {
+      if (nodes_[i].names[o] == name) return Value{static_cast<int>(i), static_cast<int>(o)};
+    }
+  }
+  return std::nullopt;
+}
+
+Expected<Program> Program::substitute(const std::map<std::string, Expr>& by) const {
+  ProgramBuilder builder;
+  for (const Node& n : nodes_) {
+    Attributes attributes;
+    for (const auto& [name, value] : n.attributes) attributes.emplace(name, substituteAttribute(value, by));
+    if (n.op->name == "Input") {
+      builder.input(n.names[0], pet::substitute(n.shapes[0], by), n.scalar("constant") == Expr(1));
+    } else if (auto v = builder.add(*n.op, n.operands, std::move(attributes), n.names); !v) {
+      return tl::unexpected(v.error());
+    }
+  }
+  return std::move(builder).finish(outputs_);
+}
+
+Program Program::withoutDeadNodes() const {
+  std::vector<bool> live(nodes_.size());
+  for (Value v : outputs_) live[static_cast<size_t>(v.node)] = true;
+  for (size_t i = nodes_.size(); i-- > 0;) {
+    if (nodes_[i].op->name == "Input") live[i] = true;
+    if (!live[i]) continue;
+    for (Value v : nodes_[i].operands) live[static_cast<size_t>(v.node)] = true;
+  }
+  Program result;
+  std::vector<int> renumbered(nodes_.size(), -1);
+  auto moved = [&](Value v) { return Value{renumbered[static_cast<size_t>(v.node)], v.output}; };
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (!live[i]) continue;
+    renumbered[i] = static_cast<int>(result.nodes_.size());
+    result.nodes_.push_back(nodes_[i]);
+    for (Value& v : result.nodes_.back().operands) v = moved(v);
+  }
+  for (Value v : outputs_) result.outputs_.push_back(moved(v));
+  return result;
+}
+
+Value ProgramBuilder::input(std::string name, Shape shape, bool constant) {
+  Node n;
+  n.op = findOp("Input");
+  n.attributes.emplace("constant", Expr(constant ? 1 : 0));
+  n.names = {std::move(name)};
+  n.shapes = {std::move(shape)};
+  program_.nodes_.push_back(std::move(n));
+  return {static_cast<int>(program_.nodes_.size()) - 1, 0};
+}
+
+Expected<Value> ProgramBuilder::add(const OpRow& op, std::vector<Value> operands, Attributes attributes,
+                                    std::vector<std::string> names) {
+  auto count = static_cast<int>(operands.size());
+  if (count < op.minOperands || (op.maxOperands >= 0 && count > op.maxOperands)) {
+    return fail(ErrorKind::kText, fmt::format("{} takes {}{} operands, got {}", op.name, op.minOperands,
+                                              op.maxOperands == op.minOperands ? ""
+                                              : op.maxOperands < 0             ? " or more"
+                                                                               : fmt::format(" to {}", op.maxOperands),
+                                              count));
+  }
+  std::vector<Shape> shapes;
+  for (Value v : operands) shapes.push_back(program_.shape(v));
+  if (auto ok = completeAttributes(op, shapes.empty() ? 0 : shapes[0].size(), attributes); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  auto outputs = op.infer({attributes, shapes, {}});
+  if (!outputs) return tl::unexpected(outputs.error());
+  Node n;
+  n.op = &op;
+  n.attributes = std::move(attributes);
+  n.operands = std::move(operands);
+  n.shapes = std::move(*outputs);
+  n.names = std::move(names);
+  int id = static_cast<int>(program_.nodes_.size());
+  while (n.names.size() < n.shapes.size()) n.names.push_back(fmt::format("t{}_{}", id, n.names.size()));
+  if (n.names.size() > n.shapes.size()) {
+    return fail(ErrorKind::kText, fmt::format("{} has {} outputs, not {}", op.name, n.shapes.size(), n.names.size()));
+  }
+  program_.nodes_.push_back(std::move(n));
+  return Value{id, 0};
+}
+
+Expected<Value> ProgramBuilder::add(std::string_view op, std::vector<Value> operands, Attributes attributes,
+                                    std::string name) {
+  const OpRow* row = findOp(op);
+  if (!row) return fail(ErrorKind::kText, fmt::format("unknown operator '{}'", op));
+  std::vector<std::string> names;
+  if (!name.empty()) names.push_back(std::move(name));
+  return add(*row, std::move(operands), std::move(attributes), std::move(names));
+}
+
+Program ProgramBuilder::finish(std::vector<Value> outputs) && {
+  program_.outputs_ = std::move(outputs);
+  return std::move(program_);
+}
+
+bool isConstant(const Program& program, Value value) {
+  const Node& n = program.node(value);
+  if (n.op->name == "Input") return n.scalar("constant") == Expr(1);
+  return std::all_of(n.operands.begin(), n.operands.end(), [&](Value v) { return isConstant(program, v); });
+}
+
+}  // namespace pet

@@ -1,0 +1,99 @@
+#include "ir/shape.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace pet {
+
+Dim Dim::product(const std::vector<Dim>& factors) {
+  std::vector<Expr> folded;
+  int64_t outer = 1;  // constants seen before the first symbolic atom
+  for (const Dim& factor : factors) {
+    for (const Expr& atom : factor.atoms_) {
+      if (auto c = atom.asConstant()) {
+        if (folded.empty()) {
+          outer = checkedMul(outer, *c);
+        } else {
+          folded.back() = folded.back() * *c;
+        }
+      } else {
+        folded.push_back(folded.empty() ? atom * outer : atom);
+      }
+    }
+  }
+  if (folded.empty()) folded.push_back(outer);
+  return Dim(std::move(folded));
+}
+
+Dim Dim::substitute(const std::map<std::string, Expr>& by) const {
+  std::vector<Dim> factors;
+  for (const Expr& atom : atoms_) factors.emplace_back(atom.substitute(by));
+  return product(factors);
+}
+
+std::optional<int64_t> Dim::evaluate(const Bindings& bindings) const {
+  int64_t n = 1;
+  for (const Expr& atom : atoms_) {
+    auto v = atom.evaluate(bindings);
+    if (!v) return std::nullopt;
+    n = checkedMul(n, *v);
+  }
+  return n;
+}
+
+std::string Dim::str() const {
+  if (isAffine()) return affine().str();
+  std::vector<std::string> parts;
+  for (const Expr& atom : atoms_) {
+    bool simple = atom.terms().size() == 1 && atom.constant() == 0;
+    parts.push_back(simple ? atom.str() : "{" + atom.str() + "}");
+  }
+  return fmt::format("({})", fmt::join(parts, " "));
+}
+
+std::string str(const Shape& shape) {
+  std::vector<std::string> parts;
+  for (const Dim& d : shape) parts.push_back(d.str());
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+std::string str(const Extents& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); }
+
+std::optional<Extents> evaluate(const Shape& shape, const Bindings& bindings) {
+  Extents result;
+  for (const Dim& d : shape) {
+    auto v = d.evaluate(bindings);
+    if (!v) return std::nullopt;
+    result.push_back(*v);
+  }
+  return result;
+}
+
+Shape substitute(const Shape& shape, const std::map<std::string, Expr>& by) {
+  Shape result;
+  for (const Dim& d : shape) result.push_back(d.substitute(by));
+  return result;
+}
+
+int64_t elementCount(const Extents& extents) {
+  int64_t n = 1;
+  for (int64_t e : extents) n = checkedMul(n, e);
+  return n;
+}
+
+void ShapeClass::require(const Constraint& constraint) {
+  if (constraint.decided() == true) return;
+  if (std::find(constraints.begin(), constraints.end(), constraint) == constraints.end()) {
+    constraints.push_back(constraint);
+  }
+}
+
+bool ShapeClass::contains(const Bindings& bindings) const {
+  return std::all_of(symbols.begin(), symbols.end(), [&](const auto& s) { return bindings.contains(s); }) &&
+         std::all_of(constraints.begin(), constraints.end(),
+                     [&](const auto& c) { return c.evaluate(bindings) == true; });
+}
+
+}  // namespace pet

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace pet {
+
+/// The source program of a family of rules, with its shape class.
+struct Pattern {
+  std::string name;
+  ShapeClass shapes;
+  Program program;
+};
+
+/// Positions lower, lower + step, … < upper of one output digit.
+struct BoxRange {
+  Expr lower, upper;
+  int64_t step = 1;
+  friend bool operator==(const BoxRange&, const BoxRange&) = default;
+};
+
+/// A strided hyper-rectangle of positions of the pattern's output, one range per digit (PET, section 5.1).
+struct Box {
+  std::vector<BoxRange> ranges;
+  friend bool operator==(const Box&, const Box&) = default;
+};
+
+/// How the replacement's floating-point result relates to the pattern's; derived, not declared (DESIGN, section 4, Numerics).
+struct Numerics {
+  enum class Kind { kSameTerms, kConditioned };
+  Kind kind = Kind::kSameTerms;
+  double kappa = 1;         ///< abs(replacement) <= kappa · abs(pattern)
+  bool spreadsNan = false;  ///< a NaN or Inf input can reach more outputs than in the pattern
+  std::string str() const;
+  friend bool operator==(const Numerics&, const Numerics&) = default;
+};
+
+/// One affine piece of a map between the reduction spaces of two denotations: the point (v, ρ) of piece `from`, where `when`
+/// holds, goes to (v, ρ') of piece `to`, with ρ' = image(v, ρ), one expression per reduction index of `to`.
+struct ProofMap {
+  int from = 0, to = 0;
+  std::vector<Expr> image;
+  std::vector<Constraint> when;
+  friend bool operator==(const ProofMap&, const ProofMap&) = default;
+};
+
+/// The proof that two denotations are equal as multisets of monomials: `forward` is a function from all points of the
+/// pattern's pieces to points of the replacement's with the same coefficient and factors, `backward` is its inverse. One of each
+/// per output. Pieces and index names are those of denote(), called for the pattern's output, then the replacement's, with one
+/// NameSource. rules/check verifies it without isl.
+struct Proof {
+  std::vector<ProofMap> forward, backward;
+  friend bool operator==(const Proof&, const Proof&) = default;
+};
+
+/// A proved rewrite: wherever `pattern` matches and the class holds, `replacement` computes the same.
+struct Rule {
+  std::string name;     ///< unique in a pack, e.g. "conv/n2-w-outer"
+  std::string pattern;  ///< name of the Pattern
+  std::string family;   ///< a word for people: derived from the moves and the main operator
+  int depth = 0;        ///< operators of the mutant on activations; a chain of layout operators counts one
+
+  /// The pattern's symbols in terms of the rule's: "N = 2 M". Symbols that are not listed keep their name.
+  std::vector<std::pair<std::string, Expr>> where;
+  /// The class over the rule's symbols; it implies the pattern's class and every obligation.
+  ShapeClass shapes;
+
+  /// Equal to the pattern outside the boxes. The same as `replacement` when there are none.
+  Program mutant;
+  std::vector<Box> boxes;
+  /// One complete program with the pattern's inputs (by name) and output shape; what is proved and what is emitted.
+  Program replacement;
+
+  Numerics numerics;
+  Proof proof;
+};
+
+/// The pattern's program over the rule's symbols.
+Expected<Program> instantiate(const Pattern& pattern, const Rule& rule);
+
+/// Solves `where` for concrete values of the pattern's symbols. Nullopt when the shapes are outside the class (2 M = 5, a
+/// violated constraint); the returned bindings hold the rule's symbols.
+std::optional<Bindings> bindRule(const Rule& rule, const Bindings& patternSymbols);
+/// The same, naming the first condition that fails ("N = 2 M has no solution for N = 5", "2Q <= W does not hold").
+Expected<Bindings> bindRuleOrExplain(const Rule& rule, const Bindings& patternSymbols);
+
+/// A set of rules with the patterns they are of.
+struct RuleSet {
+  std::vector<Pattern> patterns;  ///< sorted by name
+  std::vector<Rule> rules;        ///< sorted by name
+  const Pattern* findPattern(std::string_view name) const;
+  const Rule* findRule(std::string_view name) const;
+};
+
+}  // namespace pet

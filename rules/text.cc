@@ -1,0 +1,328 @@
+#include "rules/text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ir/denote.h"
+#include "ir/text.h"
+
+namespace pet {
+namespace {
+
+#define PET_TRY(expression)                                             \
+  if (auto tried = (expression); !tried) return tl::unexpected(tried.error())
+
+std::string joined(const std::vector<Constraint>& constraints) {
+  std::vector<std::string> parts;
+  for (const Constraint& c : constraints) parts.push_back(c.str());
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// "A B C : constraints".
+std::string print(const ShapeClass& shapes) {
+  std::string text = fmt::format("{}", fmt::join(shapes.symbols, " "));
+  return shapes.constraints.empty() ? text : text + " : " + joined(shapes.constraints);
+}
+
+std::string print(const BoxRange& r) {
+  std::string text = r.lower.str() + ":" + r.upper.str();
+  return r.step == 1 ? text : fmt::format("{}:{}", text, r.step);
+}
+
+std::string print(const Box& box) {
+  std::vector<std::string> parts;
+  for (const BoxRange& r : box.ranges) parts.push_back(print(r));
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+std::string print(const ProofMap& map, std::string_view direction) {
+  std::vector<std::string> image;
+  for (const Expr& e : map.image) image.push_back(e.str());
+  std::string text = fmt::format("{} {} -> {} [{}]", direction, map.from, map.to, fmt::join(image, ", "));
+  return map.when.empty() ? text : text + " when " + joined(map.when);
+}
+
+class RuleReader {
+ public:
+  RuleReader(std::string_view text, std::string_view file, const RuleSet& known) : in_(text, file), known_(known) {}
+
+  Expected<RuleSet> read() {
+    while (!in_.atEnd()) {
+      if (in_.accept("pattern")) {
+        PET_TRY(pattern());
+      } else if (in_.accept("rule")) {
+        PET_TRY(rule());
+      } else {
+        return in_.error("expected 'pattern' or 'rule'");
+      }
+    }
+    auto byName = [](const auto& a, const auto& b) { return a.name < b.name; };
+    std::sort(result_.patterns.begin(), result_.patterns.end(), byName);
+    std::sort(result_.rules.begin(), result_.rules.end(), byName);
+    return std::move(result_);
+  }
+
+ private:
+  Expected<ShapeClass> shapeClass() {
+    ShapeClass shapes;
+    while (in_.peek().kind == Token::Kind::kName && !in_.atLineStart()) shapes.symbols.emplace_back(in_.take().text);
+    if (in_.accept(":")) {
+      auto c = in_.constraints();
+      if (!c) return tl::unexpected(c.error());
+      shapes.constraints = std::move(*c);
+    }
+    return shapes;
+  }
+
+  Expected<void> pattern() {
+    Pattern p;
+    Token at = in_.peek();
+    p.name = in_.word();
+    if (find(result_.patterns, p.name)) return in_.errorAt(at, fmt::format("pattern '{}' is defined twice", p.name));
+    PET_TRY(in_.expect("{"));
+    PET_TRY(in_.expect("shape"));
+    auto shapes = shapeClass();
+    if (!shapes) return tl::unexpected(shapes.error());
+    p.shapes = std::move(*shapes);
+    ProgramBuilder builder;
+    while (in_.atDeclaration()) PET_TRY(in_.declaration(builder));
+    auto body = in_.body(std::move(builder));
+    if (!body) return tl::unexpected(body.error());
+    p.program = std::move(*body);
+    PET_TRY(in_.expect("}"));
+    // The rows' own demands (pads >= 0, extents >= 1) are part of the class.
+    for (const Constraint& c : obligations(p.program)) p.shapes.require(c);
+    for (Value v : p.program.inputs()) {
+      for (const Dim& d : p.program.shape(v)) {
+        for (const Expr& atom : d.atoms()) p.shapes.require(Constraint::le(1, atom));
+      }
+    }
+    if (auto unknown = unknownSymbol(p.program, p.shapes)) {
+      return in_.errorAt(at, fmt::format("symbol '{}' is not declared in 'shape'", *unknown));
+    }
+    result_.patterns.push_back(std::move(p));
+    return {};
+  }
+
+  static std::optional<std::string> unknownSymbol(const Program& program, const ShapeClass& shapes) {
+    std::set<std::string> used;
+    for (const Node& n : program.nodes()) {
+      for (const Shape& s : n.shapes) {
+        for (const Dim& d : s) {
+          for (const Expr& atom : d.atoms()) atom.collectVariables(used);
+        }
+      }
+      for (const auto& [name, value] : n.attributes) {
+        if (const auto* list = std::get_if<std::vector<Expr>>(&value)) {
+          for (const Expr& e : *list) e.collectVariables(used);
+        }
+      }
+    }
+    for (const std::string& s : used) {
+      if (std::find(shapes.symbols.begin(), shapes.symbols.end(), s) == shapes.symbols.end()) return s;
+    }
+    return std::nullopt;
+  }
+
+  template <class T>
+  static const T* find(const std::vector<T>& all, std::string_view name) {
+    auto it = std::find_if(all.begin(), all.end(), [&](const T& t) { return t.name == name; });
+    return it == all.end() ? nullptr : &*it;
+  }
+
+  Expected<void> rule() {
+    Rule r;
+    Token at = in_.peek();
+    r.name = in_.word();
+    if (find(result_.rules, r.name)) return in_.errorAt(at, fmt::format("rule '{}' is defined twice", r.name));
+    PET_TRY(in_.expect("of"));
+    r.pattern = in_.word();
+    const Pattern* pattern = find(result_.patterns, r.pattern);
+    if (!pattern) pattern = find(known_.patterns, r.pattern);
+    if (!pattern) return in_.errorAt(at, fmt::format("rule '{}' is of an unknown pattern '{}'", r.name, r.pattern));
+    PET_TRY(in_.expect("{"));
+    std::optional<Program> source;
+    while (!in_.at("}")) {
+      Token clause = in_.peek();
+      auto key = in_.name("a clause of the rule");
+      if (!key) return tl::unexpected(key.error());
+      if (*key == "family") {
+        r.family = in_.word();
+      } else if (*key == "depth") {
+        auto d = in_.integer("a depth");
+        if (!d) return tl::unexpected(d.error());
+        r.depth = static_cast<int>(*d);
+      } else if (*key == "where") {
+        PET_TRY(where(r));
+      } else if (*key == "class") {
+        auto shapes = shapeClass();
+        if (!shapes) return tl::unexpected(shapes.error());
+        r.shapes = std::move(*shapes);
+      } else if (*key == "numerics") {
+        PET_TRY(numerics(r.numerics));
+      } else if (*key == "box") {
+        PET_TRY(box(r.boxes));
+      } else if (*key == "mutant" || *key == "replacement") {
+        if (!source) {
+          auto instantiated = instantiate(*pattern, r);
+          if (!instantiated) return tl::unexpected(instantiated.error());
+          source = std::move(*instantiated);
+        }
+        auto body = program(*source);
+        if (!body) return tl::unexpected(body.error());
+        (*key == "mutant" ? r.mutant : r.replacement) = std::move(*body);
+      } else if (*key == "proof") {
+        PET_TRY(proof(r.proof));
+      } else {
+        return in_.errorAt(clause, fmt::format("unknown clause '{}'", *key));
+      }
+    }
+    PET_TRY(in_.expect("}"));
+    if (r.replacement.nodes().empty()) return in_.errorAt(at, fmt::format("rule '{}' has no replacement", r.name));
+    if (r.mutant.nodes().empty()) r.mutant = r.replacement;
+    result_.rules.push_back(std::move(r));
+    return {};
+  }
+
+  Expected<void> where(Rule& r) {
+    do {
+      auto symbol = in_.name("a symbol of the pattern");
+      if (!symbol) return tl::unexpected(symbol.error());
+      PET_TRY(in_.expect("="));
+      auto value = in_.expression();
+      if (!value) return tl::unexpected(value.error());
+      r.where.emplace_back(*symbol, *value);
+    } while (in_.accept(","));
+    return {};
+  }
+
+  Expected<void> numerics(Numerics& n) {
+    std::string word = in_.word();
+    bool comma = !word.empty() && word.back() == ',';
+    if (comma) word.pop_back();
+    if (word == "conditioned") {
+      n.kind = Numerics::Kind::kConditioned;
+      n.kappa = std::stod(std::string(in_.take().text));
+      comma = in_.accept(",");
+    } else if (word != "same-terms") {
+      return in_.error(fmt::format("unknown numerics '{}'", word));
+    }
+    if (comma) {
+      PET_TRY(in_.expect("spreads"));
+      PET_TRY(in_.expect("NaN"));
+      n.spreadsNan = true;
+    }
+    return {};
+  }
+
+  Expected<void> box(std::vector<Box>& boxes) {
+    PET_TRY(in_.expect("["));
+    Box b;
+    while (!in_.at("]")) {
+      auto lower = in_.expression();
+      if (!lower) return tl::unexpected(lower.error());
+      PET_TRY(in_.expect(":"));
+      auto upper = in_.expression();
+      if (!upper) return tl::unexpected(upper.error());
+      BoxRange range{*lower, *upper, 1};
+      if (in_.accept(":")) {
+        auto step = in_.integer("a step");
+        if (!step) return tl::unexpected(step.error());
+        range.step = *step;
+      }
+      b.ranges.push_back(range);
+      if (!in_.accept(",")) break;
+    }
+    PET_TRY(in_.expect("]"));
+    boxes.push_back(std::move(b));
+    return {};
+  }
+
+  /// A body in the scope of the pattern's inputs.
+  Expected<Program> program(const Program& source) {
+    PET_TRY(in_.expect("{"));
+    ProgramBuilder builder;
+    for (Value v : source.inputs()) {
+      builder.input(source.name(v), source.shape(v), source.node(v).scalar("constant") == Expr(1));
+    }
+    auto body = in_.body(std::move(builder));
+    if (!body) return body;
+    PET_TRY(in_.expect("}"));
+    return body;
+  }
+
+  Expected<void> proof(Proof& proof) {
+    PET_TRY(in_.expect("{"));
+    while (!in_.at("}")) {
+      bool forward = in_.at("forward");
+      if (!forward && !in_.at("backward")) return in_.error("expected 'forward' or 'backward'");
+      in_.take();
+      ProofMap map;
+      auto from = in_.integer("a piece");
+      if (!from) return tl::unexpected(from.error());
+      PET_TRY(in_.expect("->"));
+      auto to = in_.integer("a piece");
+      if (!to) return tl::unexpected(to.error());
+      map.from = static_cast<int>(*from);
+      map.to = static_cast<int>(*to);
+      PET_TRY(in_.expect("["));
+      while (!in_.at("]")) {
+        auto e = in_.expression();
+        if (!e) return tl::unexpected(e.error());
+        map.image.push_back(*e);
+        if (!in_.accept(",")) break;
+      }
+      PET_TRY(in_.expect("]"));
+      if (in_.accept("when")) {
+        auto when = in_.constraints();
+        if (!when) return tl::unexpected(when.error());
+        map.when = std::move(*when);
+      }
+      (forward ? proof.forward : proof.backward).push_back(std::move(map));
+    }
+    return in_.expect("}");
+  }
+
+  TextReader in_;
+  const RuleSet& known_;
+  RuleSet result_;
+};
+
+#undef PET_TRY
+
+}  // namespace
+
+Expected<RuleSet> parseRules(std::string_view text, std::string_view file, const RuleSet& known) {
+  return RuleReader(text, file, known).read();
+}
+
+std::string print(const Pattern& pattern) {
+  return fmt::format("pattern {} {{\n  shape {}\n{}}}\n", pattern.name, print(pattern.shapes), print(pattern.program, "  "));
+}
+
+std::string printStatement(const Rule& rule) {
+  std::string out = fmt::format("rule {} of {} {{\n  family {}\n  depth {}\n", rule.name, rule.pattern, rule.family, rule.depth);
+  if (!rule.where.empty()) {
+    std::vector<std::string> parts;
+    for (const auto& [symbol, value] : rule.where) parts.push_back(symbol + " = " + value.str());
+    out += fmt::format("  where {}\n", fmt::join(parts, ", "));
+  }
+  out += fmt::format("  class {}\n  numerics {}\n", print(rule.shapes), rule.numerics.str());
+  if (!rule.boxes.empty()) {
+    for (const Box& b : rule.boxes) out += fmt::format("  box {}\n", print(b));
+    out += fmt::format("  mutant {{\n{}  }}\n", printStatements(rule.mutant, "    "));
+  }
+  return out + fmt::format("  replacement {{\n{}  }}\n", printStatements(rule.replacement, "    "));
+}
+
+std::string print(const Rule& rule) {
+  std::string out = printStatement(rule) + "  proof {\n";
+  for (const ProofMap& m : rule.proof.forward) out += "    " + print(m, "forward") + "\n";
+  for (const ProofMap& m : rule.proof.backward) out += "    " + print(m, "backward") + "\n";
+  return out + "  }\n}\n";
+}
+
+}  // namespace pet
