@@ -78,7 +78,7 @@ Expected<std::vector<Shape>> inferConv(const OpView& v) {
                               c.in(d).str(), padding.str()));
     }
   }
-  return std::vector{out};
+  return std::vector<Shape>{out};
 }
 
 std::vector<Constraint> convObligations(const OpView& v) {
@@ -188,7 +188,7 @@ Expected<std::vector<Shape>> inferConvTranspose(const OpView& v) {
     if (!c.in(d).isAffine()) return fail(ErrorKind::kUnsupported, "ConvTranspose over " + c.in(d).str());
     out.push_back((c.in(d).affine() - 1) * c.stride(d) + outputPadding[d] + c.reach(d) + 1 - c.begin(d) - c.end(d));
   }
-  return std::vector{out};
+  return std::vector<Shape>{out};
 }
 
 std::vector<Constraint> convTransposeObligations(const OpView& v) {

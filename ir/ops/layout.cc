@@ -22,7 +22,7 @@ Expected<std::vector<Shape>> inferLayout(const OpView& v) {
   for (const auto& group : spec.left) in.push_back(Dim::product(extentsOf(spec, group)));
   for (const auto& group : spec.right) out.push_back(Dim::product(extentsOf(spec, group)));
   if (in != x) return fail(ErrorKind::kText, fmt::format("Layout reads {} but its operand is {}", str(in), str(x)));
-  return std::vector{out};
+  return std::vector<Shape>{out};
 }
 
 /// out[right digits] = in[left digits] of the same axes; constant digits outside symbolic ones are distinguished by case.
@@ -76,7 +76,7 @@ Expected<std::vector<Shape>> inferIndexMap(const OpView& v) {
     }
     out.push_back(Dim::product(factors));
   }
-  return std::vector{out};
+  return std::vector<Shape>{out};
 }
 
 Expected<std::vector<AccessPiece>> accessIndexMap(const OpView& v, int, const Index& at, NameSource&) {

@@ -28,7 +28,7 @@ Expected<std::vector<Shape>> inferMatMul(const OpView& v) {
   }
   out.push_back(a[batchA]);
   out.push_back(b.back());
-  return std::vector{out};
+  return std::vector<Shape>{out};
 }
 
 Expected<std::vector<AccessPiece>> accessMatMul(const OpView& v, int, const Index& at, NameSource& names) {
@@ -121,7 +121,7 @@ Expected<std::vector<Shape>> inferOffsetReduce(const OpView& v) {
     Expr reach = (o.kernel[d] - 1) * o.dilation(d);
     out.push_back(floorDiv(o.t[2 + d].affine() + o.pads[d] + o.pads[o.spatial + d] - reach - 1, o.stride(d)) + 1);
   }
-  return std::vector{out};
+  return std::vector<Shape>{out};
 }
 
 std::vector<Constraint> offsetReduceObligations(const OpView& v) {

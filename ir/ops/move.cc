@@ -38,7 +38,7 @@ Expected<std::vector<Shape>> inferPad(const OpView& v) {
       return fail(ErrorKind::kUnsupported, "Pad of the product dimension " + x[d].str());
     }
   }
-  return std::vector{out};
+  return std::vector<Shape>{out};
 }
 
 std::vector<Constraint> padObligations(const OpView& v) {
@@ -133,12 +133,13 @@ Expected<std::vector<Shape>> inferSlice(const OpView& v) {
   if (!ranges) return tl::unexpected(ranges.error());
   Shape out = v.operands[0];
   for (const auto& [axis, r] : *ranges) out[axis] = ceilDiv(r.end - r.start, r.step);
-  return std::vector{out};
+  return std::vector<Shape>{out};
 }
 
 std::vector<Constraint> sliceObligations(const OpView& v) {
+  const auto ranges = *sliceRanges(v);
   std::vector<Constraint> result;
-  for (const auto& [axis, r] : *sliceRanges(v)) {
+  for (const auto& [axis, r] : ranges) {
     result.push_back(Constraint::le(0, r.start));
     result.push_back(Constraint::le(r.start, r.end));
     result.push_back(Constraint::le(r.end, v.operands[0][axis].affine()));
@@ -147,8 +148,9 @@ std::vector<Constraint> sliceObligations(const OpView& v) {
 }
 
 Expected<std::vector<AccessPiece>> accessSlice(const OpView& v, int, const Index& at, NameSource&) {
+  const auto ranges = *sliceRanges(v);
   Index read = at;
-  for (const auto& [axis, r] : *sliceRanges(v)) read[axis] = {at[axis][0] * r.step + r.start};
+  for (const auto& [axis, r] : ranges) read[axis] = {at[axis][0] * r.step + r.start};
   return std::vector<AccessPiece>{{.reads = {{0, read}}}};
 }
 
@@ -167,7 +169,7 @@ Expected<std::vector<Shape>> inferConcat(const OpView& v) {
     total += s[*axis].affine();
   }
   out[*axis] = total;
-  return std::vector{out};
+  return std::vector<Shape>{out};
 }
 
 Expected<std::vector<AccessPiece>> accessConcat(const OpView& v, int, const Index& at, NameSource&) {
@@ -232,7 +234,7 @@ Expected<std::vector<Shape>> inferTranspose(const OpView& v) {
     out.push_back(x[*axis]);
   }
   if (out.size() != x.size()) return fail(ErrorKind::kText, "Transpose: perm has the wrong length for " + str(x));
-  return std::vector{out};
+  return std::vector<Shape>{out};
 }
 
 Expected<std::vector<AccessPiece>> accessTranspose(const OpView& v, int, const Index& at, NameSource&) {

@@ -24,6 +24,9 @@ struct Rational {
   friend bool operator==(const Rational&, const Rational&) = default;
 };
 
+/// The exact value of a number, if it is a fraction n / 2^k with |n| < 2^31 and k <= 20.
+std::optional<Rational> asRational(double number);
+
 struct OperandRead {
   int operand = 0;
   Index at;
@@ -32,10 +35,10 @@ struct OperandRead {
 /// One piece of an operator's access relation: out[v] += Σ_{reduction in domain} coefficient · Π operand[at]. The domain holds
 /// the bounds of the reduction indices and the in-range conditions of the reads.
 struct AccessPiece {
-  Rational coefficient;
-  std::vector<std::string> reduction;
-  std::vector<Constraint> domain;
-  std::vector<OperandRead> reads;
+  Rational coefficient = {};
+  std::vector<std::string> reduction = {};
+  std::vector<Constraint> domain = {};
+  std::vector<OperandRead> reads = {};
 };
 
 /// Fresh index names, deterministic in the order of requests: "c_1", "r_2", …
@@ -67,6 +70,7 @@ struct OpView {
 struct ConcreteNode {
   const Attributes& attributes;
   const Bindings& symbols;
+  std::vector<Shape> operands;  ///< as the program knows them: with atoms
   std::vector<Extents> outputs;
 
   /// Attribute values under the bindings (all symbols are bound: evaluate() checks before).
@@ -102,6 +106,11 @@ struct Kernels {
 template <class F>
 constexpr Kernels ringKernels() {
   return {&F::template run<float>, &F::template run<double>, &F::template run<int64_t>, &F::template run<Fp>};
+}
+/// For division.
+template <class F>
+constexpr Kernels fieldKernels() {
+  return {&F::template run<float>, &F::template run<double>, nullptr, &F::template run<Fp>};
 }
 template <class F>
 constexpr Kernels floatKernels() {
@@ -145,7 +154,7 @@ struct OpRow {
   /// The access relation at output `output`, position `at`; kUnsupported (unknown to the prover) where it is not a sum of
   /// products. Null: opaque.
   Expected<std::vector<AccessPiece>> (*access)(const OpView&, int output, const Index& at, NameSource&) = nullptr;
-  Kernels kernels;
+  Kernels kernels = {};
   Facts facts = {};
   /// A layout operator moves values and computes nothing (counts as layout in a mutant's depth).
   bool layout = false;

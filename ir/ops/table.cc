@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "ir/ops/families.h"
 
@@ -35,6 +36,16 @@ void requireInRange(const Index& at, const Shape& shape, std::vector<Constraint>
       into.push_back(Constraint::lt(at[d][a], shape[d].atoms()[a]));
     }
   }
+}
+
+std::optional<Rational> asRational(double number) {
+  int64_t denominator = 1;
+  for (int k = 0; k <= 20; ++k, denominator *= 2) {
+    double scaled = number * static_cast<double>(denominator);
+    if (std::abs(scaled) >= 2147483648.0) return std::nullopt;
+    if (scaled == std::floor(scaled)) return Rational{static_cast<int64_t>(scaled), denominator};
+  }
+  return std::nullopt;
 }
 
 int64_t ConcreteNode::scalar(std::string_view name) const {

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "ir/ops/kernels.h"
+
+// What the kernels share: instantiation, ring arithmetic, numbers as ring elements, strided moves.
+namespace pet::kernels {
+
+#define PET_INSTANTIATE(Name, T) \
+  template Expected<std::vector<Tensor<T>>> Name::run(const ConcreteNode&, std::span<const Tensor<T>* const>)
+#define PET_INSTANTIATE_FLOAT(Name) \
+  PET_INSTANTIATE(Name, float);     \
+  PET_INSTANTIATE(Name, double)
+#define PET_INSTANTIATE_ORDERED(Name) \
+  PET_INSTANTIATE_FLOAT(Name);        \
+  PET_INSTANTIATE(Name, int64_t)
+#define PET_INSTANTIATE_FIELD(Name) \
+  PET_INSTANTIATE_FLOAT(Name);      \
+  PET_INSTANTIATE(Name, Fp)
+#define PET_INSTANTIATE_RING(Name) \
+  PET_INSTANTIATE_ORDERED(Name);   \
+  PET_INSTANTIATE(Name, Fp)
+
+/// Sums and products of T; int64_t wraps.
+template <class T>
+T plus(T a, T b) {
+  if constexpr (std::is_same_v<T, int64_t>) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  } else {
+    return a + b;
+  }
+}
+template <class T>
+T times(T a, T b) {
+  if constexpr (std::is_same_v<T, int64_t>) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  } else {
+    return a * b;
+  }
+}
+template <class T>
+T negated(T a) {
+  return times(T(-1), a);
+}
+
+/// The least value of an ordered T: what lies outside for max.
+template <class T>
+T lowest() {
+  if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();
+  return std::numeric_limits<T>::lowest();
+}
+
+/// An attribute's number as an element of T. Over the exact rings it must be an integer, or over F_p a fraction with a
+/// small power of two below.
+template <class T>
+Expected<T> fromNumber(double number) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(number);
+  } else {
+    auto exact = asRational(number);
+    if (exact && exact->denominator == 1) return T(exact->numerator);
+    if constexpr (std::is_same_v<T, Fp>) {
+      if (exact) return Fp(exact->numerator) / Fp(exact->denominator);
+    }
+    return fail(ErrorKind::kUnsupported, "the number " + std::to_string(number) + " has no exact value in this ring");
+  }
+}
+
+/// Per dimension, where each position reads along that dimension: an offset in elements, or kOutside.
+constexpr int64_t kOutside = -1;
+using Offsets = std::vector<std::vector<int64_t>>;
+
+/// The table of one dimension whose position i reads at i · stride.
+inline std::vector<int64_t> linearOffsets(int64_t extent, int64_t stride) {
+  std::vector<int64_t> table(static_cast<size_t>(extent));
+  for (size_t i = 0; i < table.size(); ++i)
+    table[i] = static_cast<int64_t>(i) * stride;
+  return table;
+}
+
+namespace detail {
+
+template <class T>
+T* gatherFrom(const Offsets& offsets, size_t dim, const T* base, T fill, int64_t inner, T* out) {
+  if (dim == offsets.size()) {
+    *out = *base;
+    return out + 1;
+  }
+  bool last = dim + 1 == offsets.size();
+  for (int64_t offset : offsets[dim]) {
+    if (offset == kOutside) {
+      out = std::fill_n(out, inner, fill);
+    } else if (last) {
+      *out++ = base[offset];
+    } else {
+      int64_t below = inner / static_cast<int64_t>(offsets[dim + 1].size());
+      out = gatherFrom(offsets, dim + 1, base + offset, fill, below, out);
+    }
+  }
+  return out;
+}
+
+}  // namespace detail
+
+/// out[v] = in[Σ_d offsets[d][v_d]], or `fill` where any of them is outside; row-major into out, returns its end.
+template <class T>
+T* gather(const Offsets& offsets, const T* in, T fill, T* out) {
+  int64_t inner = 1;
+  for (size_t d = 0; d < offsets.size(); ++d) {
+    if (offsets[d].empty()) return out;
+    if (d > 0) inner *= static_cast<int64_t>(offsets[d].size());
+  }
+  return detail::gatherFrom(offsets, 0, in, fill, inner, out);
+}
+
+}  // namespace pet::kernels
