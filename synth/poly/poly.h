@@ -1,0 +1,121 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/shape.h"
+
+struct isl_ctx;
+struct isl_set;
+struct isl_map;
+
+namespace pet::poly {
+
+/// A computation exceeded its budget of isl operations. Counted in operations, not seconds, so that verdicts do not depend on
+/// the machine. prove() turns it into `unknown`.
+struct BudgetExceeded : std::exception {
+  const char* what() const noexcept override { return "operation budget exceeded"; }
+};
+
+class Map;
+
+/// A conjunction of constraints over named variables.
+using Conjunction = std::vector<Constraint>;
+
+/// A parametric integer set { [x0, …] : … } over the shape class of its Context.
+class Set {
+ public:
+  bool isEmpty() const;
+  bool isSubset(const Set& other) const;
+  Set unite(const Set& other) const;
+  Set intersect(const Set& other) const;
+  Set subtract(const Set& other) const;
+  /// The projection on the first `n` variables.
+  Set firstVariables(int n) const;
+  /// The values of variable `position`, as a set of one variable.
+  Set onto(int position) const;
+  /// The shape symbols for which the set is not empty, as constraints; nullopt if that is no single conjunction.
+  std::optional<Conjunction> symbolCondition() const;
+  /// Fewer, larger convex pieces with the same points.
+  Set coalesced() const;
+  /// Disjoint convex pieces, each a set.
+  std::vector<Set> disjointPieces() const;
+  /// The constraints of a convex set that do not follow from `context`, over `names`.
+  std::vector<Conjunction> constraints(const std::vector<std::string>& names, const Set& context) const;
+  /// Least and greatest value of a variable as one quasi-affine expression in the symbols; nullopt when the bound is
+  /// piecewise or missing.
+  std::optional<Expr> minimum(int position) const;
+  std::optional<Expr> maximum(int position) const;
+  /// One point: values of the symbols, then of the variables; nullopt if empty.
+  std::optional<std::pair<Bindings, std::vector<int64_t>>> sample() const;
+  std::string str() const;
+
+ private:
+  friend class Context;
+  friend class Map;
+  Set(std::shared_ptr<isl_set> s, const class Context* c) : set_(std::move(s)), context_(c) {}
+  std::shared_ptr<isl_set> set_;
+  const Context* context_;
+};
+
+/// One convex piece of a function: where `when` holds, the image.
+struct FunctionPiece {
+  std::vector<Expr> image;
+  Conjunction when;
+};
+
+/// A relation { [x…] -> [y…] : … }.
+class Map {
+ public:
+  bool isEmpty() const;
+  Set domain() const;
+  Set range() const;
+  Map reversed() const;
+  /// this, then `next`.
+  Map then(const Map& next) const;
+  Map unite(const Map& other) const;
+  Map intersectDomain(const Set& s) const;
+  bool isSingleValued() const;
+  bool isInjective() const;
+  /// A single-valued relation as quasi-affine pieces over `names` (the domain's variables); conditions that follow from `context`
+  /// are left out.
+  std::vector<FunctionPiece> function(const std::vector<std::string>& names, const Set& context) const;
+  std::string str() const;
+
+ private:
+  friend class Context;
+  friend class Set;
+  Map(std::shared_ptr<isl_map> m, const class Context* c) : map_(std::move(m)), context_(c) {}
+  std::shared_ptr<isl_map> map_;
+  const Context* context_;
+};
+
+/// The isl context of one proof: the symbols are parameters, the class's constraints hold in every set. Not thread-safe; one
+/// per task. Throws BudgetExceeded from any operation once `budget` isl operations are spent.
+class Context {
+ public:
+  explicit Context(const ShapeClass& shapes, unsigned long budget = 0);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  Set set(const std::vector<std::string>& variables, const Conjunction& constraints) const;
+  Map map(const std::vector<std::string>& from, const std::vector<std::string>& to, const Conjunction& constraints) const;
+  Set emptySet(int variables) const;
+  /// True if every shape of the class satisfies `constraint`.
+  bool implies(const Constraint& constraint) const;
+  /// True if no shape of the class satisfies all of them.
+  bool excludes(const Conjunction& constraints) const;
+  const ShapeClass& shapes() const { return shapes_; }
+
+ private:
+  friend class Set;
+  friend class Map;
+  ShapeClass shapes_;
+  isl_ctx* ctx_;
+};
+
+}  // namespace pet::poly
