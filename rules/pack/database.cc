@@ -1,0 +1,106 @@
+#include "rules/pack/database.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+namespace pet {
+namespace {
+
+constexpr size_t kHeaderSize = 100;
+constexpr std::string_view kMagic("SQLite format 3\0", 16);
+
+uint32_t bigEndian(std::string_view bytes, size_t at, size_t count) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < count; ++i)
+    value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+  return value;
+}
+
+/// The schema's statements as SQLite keeps them.
+std::string schemaOf(SQLite::Database& database) {
+  std::string text;
+  SQLite::Statement query(database, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name");
+  while (query.executeStep())
+    text += query.getColumn(0).getString() + "\n";
+  return text;
+}
+
+/// What the first bytes alone tell.
+Expected<void> checkHeader(const FileKind& kind, std::string_view bytes, const std::string& name) {
+  if (bytes.empty()) return fail(ErrorKind::kPack, "the file is empty", name, std::string(kind.remake));
+  if (!looksLikeDatabase(bytes)) {
+    return fail(ErrorKind::kPack, fmt::format("not {}", kind.noun), name, "expected an SQLite file");
+  }
+  auto truncated = [&](size_t wanted) {
+    return fail(ErrorKind::kPack, fmt::format("truncated: {} of {} bytes", bytes.size(), wanted), name,
+                "copy it again, or " + std::string(kind.remake));
+  };
+  if (bytes.size() < kHeaderSize) return truncated(kHeaderSize);
+  if (bigEndian(bytes, 68, 4) != kind.applicationId) {
+    return fail(ErrorKind::kPack, fmt::format("not {}: an SQLite file of another application", kind.noun), name);
+  }
+  if (uint32_t version = bigEndian(bytes, 60, 4); version > static_cast<uint32_t>(kind.version)) {
+    return fail(ErrorKind::kPack,
+                fmt::format("written in format {}, this program reads up to {}", version, kind.version), name,
+                "use a newer pet");
+  }
+  size_t pageSize = bigEndian(bytes, 16, 2), pages = bigEndian(bytes, 28, 4);
+  if (pageSize == 1) pageSize = 65536;
+  if (bytes.size() < pageSize * pages) return truncated(pageSize * pages);
+  return {};
+}
+
+}  // namespace
+
+bool looksLikeDatabase(std::string_view bytes) {
+  return bytes.substr(0, kMagic.size()) == kMagic.substr(0, bytes.size()) && !bytes.empty();
+}
+
+std::unique_ptr<SQLite::Database> createDatabase(const FileKind& kind) {
+  auto database = std::make_unique<SQLite::Database>(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  // secure_delete: no page keeps what stood there before, so that the bytes are a function of the content.
+  database->exec(
+      fmt::format("PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8'; PRAGMA auto_vacuum = NONE;"
+                  "PRAGMA secure_delete = ON; PRAGMA application_id = {}; PRAGMA user_version = {}; BEGIN",
+                  static_cast<int32_t>(kind.applicationId), kind.version));
+  for (std::string_view rest = kind.schema; !rest.empty();) {
+    size_t end = rest.find('\n');
+    database->exec(std::string(rest.substr(0, end)));
+    rest.remove_prefix(end + 1);
+  }
+  return database;
+}
+
+std::string databaseBytes(SQLite::Database& database) {
+  database.exec("COMMIT");
+  sqlite3_int64 size = 0;
+  std::unique_ptr<unsigned char, decltype(&sqlite3_free)> bytes(
+      sqlite3_serialize(database.getHandle(), "main", &size, 0), &sqlite3_free);
+  if (!bytes) throw std::bad_alloc();
+  return {reinterpret_cast<const char*>(bytes.get()), static_cast<size_t>(size)};
+}
+
+Expected<std::unique_ptr<SQLite::Database>> openDatabase(const FileKind& kind,
+                                                         std::string_view bytes,
+                                                         const std::string& name) {
+  if (auto ok = checkHeader(kind, bytes, name); !ok) return tl::unexpected(ok.error());
+  return guarded(kind, name, [&]() -> Expected<std::unique_ptr<SQLite::Database>> {
+    auto damaged = [&](std::string what) {
+      return fail(ErrorKind::kPack, "damaged: " + std::move(what), name, std::string(kind.remake));
+    };
+    auto database = std::make_unique<SQLite::Database>(":memory:", SQLite::OPEN_READWRITE);
+    // READONLY: SQLite does not write to the bytes.
+    auto* data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
+    auto size = static_cast<sqlite3_int64>(bytes.size());
+    int rc = sqlite3_deserialize(database->getHandle(), "main", data, size, size, SQLITE_DESERIALIZE_READONLY);
+    if (rc != SQLITE_OK) return damaged(sqlite3_errstr(rc));
+    // The schema is compared as text before anything of it is run: no view or trigger of a stranger.
+    database->exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
+    if (schemaOf(*database) != kind.schema) return damaged("its tables are not those of " + std::string(kind.noun));
+    std::string integrity = database->execAndGet("PRAGMA integrity_check(1)").getString();
+    if (integrity != "ok") return damaged(integrity.substr(0, integrity.find('\n')));
+    return database;
+  });
+}
+
+}  // namespace pet

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "ir/error.h"
+
+// What packs and timings share: SQLite databases that live in memory and travel as bytes. Private to this folder.
+namespace pet {
+
+/// A kind of file: what its header and its schema must be.
+struct FileKind {
+  std::string_view noun;    ///< "a pack", for errors
+  uint32_t applicationId;   ///< bytes 68 to 71 of the file
+  int version;              ///< user_version, bytes 60 to 63; every version up to this one can be read
+  std::string_view schema;  ///< CREATE statements, one a line, sorted by name, without semicolons
+  std::string_view remake;  ///< advice for a damaged file: "make it again with pet-synth"
+};
+
+/// An empty database with the kind's header and schema, in one open transaction.
+std::unique_ptr<SQLite::Database> createDatabase(const FileKind& kind);
+/// Commits, and the whole file as bytes.
+std::string databaseBytes(SQLite::Database& database);
+
+/// Opens bytes that must be a file of this kind; they must outlive the database. Errors: kPack, with `name` for the
+/// path.
+Expected<std::unique_ptr<SQLite::Database>> openDatabase(const FileKind& kind,
+                                                         std::string_view bytes,
+                                                         const std::string& name);
+
+/// True if the bytes start as an SQLite file does.
+bool looksLikeDatabase(std::string_view bytes);
+
+/// Runs `body`, turning SQLite's exceptions into an error about a damaged file.
+template <class F>
+auto guarded(const FileKind& kind, const std::string& name, F body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const SQLite::Exception& e) {
+    return fail(ErrorKind::kPack, std::string("damaged: ") + e.what(), name, std::string(kind.remake));
+  }
+}
+
+}  // namespace pet

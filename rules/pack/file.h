@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/error.h"
+
+namespace pet {
+
+/// The bytes of a file. Errors (of the given kind): missing, unreadable, a directory.
+Expected<std::string> readFile(const std::string& path, ErrorKind kind);
+
+/// Writes beside `path`, flushes to the disk and renames: `path` holds the old bytes or all of the new ones, never a
+/// part, and a failure leaves nothing behind. A symbolic link is followed; a device or a pipe is written in place.
+/// Errors: kUsage, with the system's reason.
+Expected<void> writeFile(const std::string& path, std::string_view bytes);
+
+}  // namespace pet

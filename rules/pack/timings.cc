@@ -1,0 +1,235 @@
+#include "rules/pack/timings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "rules/pack/database.h"
+#include "rules/pack/file.h"
+
+namespace pet {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr FileKind kTimings{
+    .noun = "a timings file",
+    .applicationId = 0x70657474,  // "pett"
+    .version = 1,
+    .schema =
+        "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
+        "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, threads INTEGER NOT NULL, "
+        "pattern REAL NOT NULL, replacement REAL NOT NULL, spread REAL NOT NULL, date TEXT NOT NULL, "
+        "PRIMARY KEY(rule, device, shapes, engine, version, isa, threads)) STRICT, WITHOUT ROWID\n",
+    .remake = "make it again with pet-tune",
+};
+
+/// {"C":64,"H":56}: sorted, no spaces.
+std::string shapesText(const Bindings& shapes) {
+  Json object = Json::object();
+  for (const auto& [symbol, value] : shapes)
+    object[symbol] = value;
+  return object.dump();
+}
+
+/// Json's own conversion would cut 2.5 to 2. Throws, as it does, for what is no number.
+int64_t integer(const Json& value) {
+  if (value.is_number_float()) throw std::invalid_argument("expected an integer, got " + value.dump());
+  return value.get<int64_t>();
+}
+
+Bindings shapesOf(const Json& object) {
+  Bindings shapes;
+  for (const auto& [symbol, value] : object.items())
+    shapes[symbol] = value.get<int64_t>();
+  return shapes;
+}
+
+std::vector<std::string> settingOf(const TimingSample& s) {
+  return {s.rule, s.device, shapesText(s.shapes), s.engine, s.version, s.isa, std::to_string(s.threads)};
+}
+
+/// What no measurement gives; nullptr for a sane sample.
+const char* nonsense(const TimingSample& s) {
+  bool positive = std::isfinite(s.pattern) && s.pattern > 0 && std::isfinite(s.replacement) && s.replacement > 0;
+  if (!positive) return "seconds must be numbers > 0";
+  if (!std::isfinite(s.spread) || s.spread < 0) return "spread must be a number >= 0";
+  if (s.threads < 1) return "threads must be >= 1";
+  if (s.rule.empty() || s.device.empty()) return "rule and device must be given";
+  return nullptr;
+}
+
+Json toJson(const TimingSample& s) {
+  Json shapes = Json::object();
+  for (const auto& [symbol, value] : s.shapes)
+    shapes[symbol] = value;
+  return {{"name", s.name},     {"rule", s.rule},       {"device", s.device},
+          {"shapes", shapes},   {"pattern", s.pattern}, {"replacement", s.replacement},
+          {"spread", s.spread}, {"engine", s.engine},   {"version", s.version},
+          {"isa", s.isa},       {"threads", s.threads}, {"date", s.date}};
+}
+
+TimingSample fromJson(const Json& j) {
+  return {.rule = j.at("rule"),
+          .name = j.at("name"),
+          .device = j.at("device"),
+          .shapes = shapesOf(j.at("shapes")),
+          .engine = j.at("engine"),
+          .version = j.at("version"),
+          .isa = j.at("isa"),
+          .threads = static_cast<int>(integer(j.at("threads"))),
+          .pattern = j.at("pattern"),
+          .replacement = j.at("replacement"),
+          .spread = j.at("spread"),
+          .date = j.at("date")};
+}
+
+std::string timingsBytes(const Timings& timings) {
+  auto database = createDatabase(kTimings);
+  SQLite::Statement insert(*database, "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  for (const TimingSample& s : timings.all()) {
+    int column = 0;
+    for (const std::string& text : {s.rule, s.name, s.device, shapesText(s.shapes), s.engine, s.version, s.isa}) {
+      insert.bind(++column, text);
+    }
+    insert.bind(++column, s.threads);
+    for (double number : {s.pattern, s.replacement, s.spread})
+      insert.bind(++column, number);
+    insert.bind(++column, s.date);
+    insert.exec();
+    insert.reset();
+  }
+  return databaseBytes(*database);
+}
+
+Expected<Timings> readDatabase(std::string_view bytes, const std::string& path) {
+  auto database = openDatabase(kTimings, bytes, path);
+  if (!database) return tl::unexpected(database.error());
+  return guarded(kTimings, path, [&]() -> Expected<Timings> {
+    Timings timings;
+    SQLite::Statement query(**database, "SELECT * FROM samples");
+    while (query.executeStep()) {
+      auto text = [&](int i) { return query.getColumn(i).getString(); };
+      TimingSample s{.rule = text(0),
+                     .name = text(1),
+                     .device = text(2),
+                     .shapes = {},
+                     .engine = text(4),
+                     .version = text(5),
+                     .isa = text(6),
+                     .threads = query.getColumn(7).getInt(),
+                     .pattern = query.getColumn(8).getDouble(),
+                     .replacement = query.getColumn(9).getDouble(),
+                     .spread = query.getColumn(10).getDouble(),
+                     .date = text(11)};
+      const char* why = nullptr;
+      try {
+        s.shapes = shapesOf(Json::parse(text(3)));
+        why = nonsense(s);
+      } catch (const std::exception&) {
+        why = "shapes must be a JSON object of integers";
+      }
+      if (why)
+        return fail(ErrorKind::kPack, "damaged: a sample of " + s.name + ": " + why, path,
+                    std::string(kTimings.remake));
+      timings.add(std::move(s));
+    }
+    return timings;
+  });
+}
+
+}  // namespace
+
+void Timings::add(TimingSample sample) {
+  auto setting = settingOf(sample);
+  samples_.insert_or_assign(std::move(setting), std::move(sample));
+}
+
+void Timings::merge(const Timings& other) {
+  for (const auto& [setting, sample] : other.samples_)
+    samples_.insert_or_assign(setting, sample);
+}
+
+std::vector<TimingSample> Timings::all() const {
+  std::vector<TimingSample> result;
+  for (const auto& [setting, sample] : samples_)
+    result.push_back(sample);
+  // Shapes in the order of their numbers, not of their digits.
+  std::stable_sort(result.begin(), result.end(), [](const TimingSample& a, const TimingSample& b) {
+    return std::tie(a.name, a.rule, a.device, a.shapes) < std::tie(b.name, b.rule, b.device, b.shapes);
+  });
+  return result;
+}
+
+std::vector<TimingSample> Timings::samples(std::string_view ruleHash, std::string_view device) const {
+  std::vector<TimingSample> result;
+  std::vector<std::string> from{std::string(ruleHash), std::string(device)};
+  for (auto it = samples_.lower_bound(from); it != samples_.end(); ++it) {
+    if (it->second.rule != ruleHash || it->second.device != device) break;
+    result.push_back(it->second);
+  }
+  return result;
+}
+
+std::vector<TimingSummary> Timings::summaries() const {
+  std::map<std::tuple<std::string, std::string, std::string>, std::vector<double>> ratios;
+  for (const auto& [setting, s] : samples_)
+    ratios[{s.name, s.rule, s.device}].push_back(s.ratio());
+  std::vector<TimingSummary> result;
+  for (auto& [key, r] : ratios) {
+    std::sort(r.begin(), r.end());
+    const auto& [name, rule, device] = key;
+    double median = (r[(r.size() - 1) / 2] + r[r.size() / 2]) / 2;
+    result.push_back({rule, name, device, r.size(), r.front(), median, r.back()});
+  }
+  return result;
+}
+
+std::string print(const Timings& timings) {
+  std::string text;
+  for (const TimingSample& s : timings.all())
+    text += toJson(s).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text;
+}
+
+Expected<Timings> parseTimings(std::string_view text, const std::string& file) {
+  Timings timings;
+  for (int line = 1; !text.empty(); ++line) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string_view row = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (row.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    auto refuse = [&](std::string what) {
+      return fail(ErrorKind::kPack, std::move(what), fmt::format("{}:{}", file, line),
+                  "expected one JSON sample a line");
+    };
+    try {
+      TimingSample s = fromJson(Json::parse(row));
+      if (const char* why = nonsense(s)) return refuse(why);
+      timings.add(std::move(s));
+    } catch (const std::exception& e) {
+      return refuse(e.what());
+    }
+  }
+  return timings;
+}
+
+Expected<Timings> readTimings(const std::string& path) {
+  auto bytes = readFile(path, ErrorKind::kPack);
+  if (!bytes) return tl::unexpected(bytes.error());
+  return looksLikeDatabase(*bytes) ? readDatabase(*bytes, path) : parseTimings(*bytes, path);
+}
+
+Expected<void> writeTimings(const Timings& timings, const std::string& path) {
+  if (path.ends_with(".jsonl")) return writeFile(path, print(timings));
+  try {
+    return writeFile(path, timingsBytes(timings));
+  } catch (const SQLite::Exception& e) {
+    return fail(ErrorKind::kInternal, fmt::format("cannot build the timings: {}", e.what()));
+  }
+}
+
+}  // namespace pet

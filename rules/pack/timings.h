@@ -1,0 +1,71 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/error.h"
+#include "ir/expr.h"
+
+namespace pet {
+
+/// What one rule gained at one choice of shapes on one device: pattern and replacement timed in turns, in one process.
+struct TimingSample {
+  std::string rule;     ///< its hash (ruleHash)
+  std::string name;     ///< its name, for people
+  std::string device;   ///< e.g. "ort-cpu"
+  Bindings shapes;      ///< the pattern's symbols
+  std::string engine;   ///< e.g. "onnxruntime"
+  std::string version;  ///< the engine's
+  std::string isa;      ///< e.g. "avx512"
+  int threads = 1;
+  double pattern = 0;      ///< median seconds
+  double replacement = 0;  ///< median seconds
+  double spread = 0;       ///< (p90 - p10) / median, the larger of the two
+  std::string date;        ///< "2026-11-21"
+
+  /// How many times faster the replacement is.
+  double ratio() const { return pattern / replacement; }
+  friend bool operator==(const TimingSample&, const TimingSample&) = default;
+};
+
+/// The samples of one rule on one device in brief.
+struct TimingSummary {
+  std::string rule, name, device;
+  size_t samples = 0;
+  double least = 0, median = 0, greatest = 0;  ///< of the ratios
+};
+
+/// A set of samples. There is one for each rule, device, shapes, engine, version, ISA and number of threads.
+class Timings {
+ public:
+  /// Adds a sample, in place of an earlier one of the same setting.
+  void add(TimingSample sample);
+  /// Adds all of another set's samples.
+  void merge(const Timings& other);
+
+  bool empty() const { return samples_.empty(); }
+  /// Sorted by rule's name, hash, device, shapes and so on.
+  std::vector<TimingSample> all() const;
+  /// What is known of a rule on a device.
+  std::vector<TimingSample> samples(std::string_view ruleHash, std::string_view device) const;
+  std::vector<TimingSummary> summaries() const;
+
+  friend bool operator==(const Timings&, const Timings&) = default;
+
+ private:
+  std::map<std::vector<std::string>, TimingSample> samples_;  ///< by setting
+};
+
+/// Text form: JSON lines, one sample a line, sorted; shipped and compared by people. The same for the same samples.
+std::string print(const Timings& timings);
+/// Errors: kPack, with file:line.
+Expected<Timings> parseTimings(std::string_view text, const std::string& file);
+
+/// Reads either form, by its first bytes. Errors as for readPack.
+Expected<Timings> readTimings(const std::string& path);
+/// Writes SQLite (docs/pack-format.md), or text where the path ends in ".jsonl". Beside, then renamed.
+Expected<void> writeTimings(const Timings& timings, const std::string& path);
+
+}  // namespace pet
