@@ -1,0 +1,127 @@
+#include "applier/onnx/graph.h"
+
+#include <bit>
+#include <cassert>
+#include <cstring>
+
+namespace pet {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "Constant holds little-endian bytes");
+
+template <class T>
+Constant constantOf(ElementType element, const Tensor<T>& tensor) {
+  auto bytes = std::make_shared<std::string>(tensor.data.size() * sizeof(T), '\0');
+  if (!tensor.data.empty()) std::memcpy(bytes->data(), tensor.data.data(), bytes->size());
+  return {element, tensor.extents, std::move(bytes)};
+}
+
+template <class To, class From>
+std::vector<To> converted(const std::string& bytes) {
+  std::vector<To> out(bytes.size() / sizeof(From));
+  for (size_t i = 0; i < out.size(); ++i) {
+    From value;
+    std::memcpy(&value, bytes.data() + i * sizeof(From), sizeof(From));
+    out[i] = static_cast<To>(value);
+  }
+  return out;
+}
+
+}  // namespace
+
+size_t elementSize(ElementType type) {
+  switch (type) {
+    case ElementType::kUint8:
+    case ElementType::kInt8:
+    case ElementType::kBool:
+      return 1;
+    case ElementType::kUint16:
+    case ElementType::kInt16:
+    case ElementType::kFloat16:
+    case ElementType::kBfloat16:
+      return 2;
+    case ElementType::kFloat:
+    case ElementType::kInt32:
+    case ElementType::kUint32:
+      return 4;
+    case ElementType::kInt64:
+    case ElementType::kDouble:
+    case ElementType::kUint64:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+std::string_view str(ElementType type) {
+  constexpr std::string_view kNames[] = {"unknown", "float",  "uint8", "int8",    "uint16", "int16",  "int32",
+                                         "int64",   "string", "bool",  "float16", "double", "uint32", "uint64"};
+  auto i = static_cast<size_t>(type);
+  if (type == ElementType::kBfloat16) return "bfloat16";
+  return i < std::size(kNames) ? kNames[i] : "an element type without a name here";
+}
+
+Constant Constant::of(const Tensor<float>& tensor) {
+  return constantOf(ElementType::kFloat, tensor);
+}
+Constant Constant::of(const Tensor<double>& tensor) {
+  return constantOf(ElementType::kDouble, tensor);
+}
+Constant Constant::of(const Tensor<int64_t>& tensor) {
+  return constantOf(ElementType::kInt64, tensor);
+}
+
+template <class T>
+Tensor<T> Constant::values() const {
+  assert(bytes && bytes->size() == static_cast<size_t>(elementCount(extents)) * sizeof(T));
+  Tensor<T> tensor(extents);
+  if (!bytes->empty()) std::memcpy(tensor.data.data(), bytes->data(), bytes->size());
+  return tensor;
+}
+template Tensor<float> Constant::values() const;
+template Tensor<double> Constant::values() const;
+
+std::optional<std::vector<int64_t>> Constant::integers() const {
+  if (!bytes) return std::nullopt;
+  switch (element) {
+    case ElementType::kInt64:
+      return converted<int64_t, int64_t>(*bytes);
+    case ElementType::kInt32:
+      return converted<int64_t, int32_t>(*bytes);
+    case ElementType::kUint8:
+    case ElementType::kBool:
+      return converted<int64_t, uint8_t>(*bytes);
+    case ElementType::kInt8:
+      return converted<int64_t, int8_t>(*bytes);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<std::vector<double>> Constant::numbers() const {
+  if (!bytes) return std::nullopt;
+  if (element == ElementType::kFloat) return converted<double, float>(*bytes);
+  if (element == ElementType::kDouble) return converted<double, double>(*bytes);
+  return std::nullopt;
+}
+
+std::optional<Extents> ValueType::extents() const {
+  if (!dims) return std::nullopt;
+  Extents result;
+  for (const auto& d : *dims) {
+    if (!d) return std::nullopt;
+    result.push_back(*d);
+  }
+  return result;
+}
+
+std::vector<std::string> readsOf(const GraphNode& node) {
+  std::vector<std::string> names;
+  for (const std::string& name : node.inputs) {
+    if (!name.empty()) names.push_back(name);
+  }
+  names.insert(names.end(), node.captured.begin(), node.captured.end());
+  return names;
+}
+
+}  // namespace pet

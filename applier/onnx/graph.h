@@ -1,0 +1,109 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ir/tensor.h"
+
+namespace pet {
+
+/// ONNX's numbers of element types. Types that are not named here pass through by their number.
+enum class ElementType : int {
+  kUnknown = 0,
+  kFloat = 1,
+  kUint8 = 2,
+  kInt8 = 3,
+  kUint16 = 4,
+  kInt16 = 5,
+  kInt32 = 6,
+  kInt64 = 7,
+  kString = 8,
+  kBool = 9,
+  kFloat16 = 10,
+  kDouble = 11,
+  kUint32 = 12,
+  kUint64 = 13,
+  kBfloat16 = 16,
+};
+
+/// Bytes of one element; 0 for types without a fixed size of whole bytes.
+size_t elementSize(ElementType type);
+std::string_view str(ElementType type);
+
+/// A constant tensor: row-major, little-endian bytes, shared with the file it was read from. `bytes` is null where the
+/// values are not at hand (strings, sub-byte types).
+struct Constant {
+  ElementType element = ElementType::kUnknown;
+  Extents extents;
+  std::shared_ptr<const std::string> bytes;
+
+  static Constant of(const Tensor<float>& tensor);
+  static Constant of(const Tensor<double>& tensor);
+  static Constant of(const Tensor<int64_t>& tensor);
+
+  /// The values as float or double, for the element type T only.
+  template <class T>
+  Tensor<T> values() const;
+  /// The values of an integer or bool tensor; nullopt for other element types.
+  std::optional<std::vector<int64_t>> integers() const;
+  /// The values of a float or double tensor; nullopt for other element types.
+  std::optional<std::vector<double>> numbers() const;
+};
+
+/// std::monostate: a kind that pet does not look into (subgraphs, types, sparse tensors).
+using GraphAttribute = std::variant<std::monostate,
+                                    int64_t,
+                                    float,
+                                    std::string,
+                                    std::vector<int64_t>,
+                                    std::vector<float>,
+                                    std::vector<std::string>,
+                                    Constant>;
+
+/// One node of an ONNX graph. Values are named; an omitted operand is "".
+struct GraphNode {
+  std::string name, type, domain;  ///< domain "" is ONNX's own
+  std::map<std::string, GraphAttribute, std::less<>> attributes;
+  std::vector<std::string> inputs, outputs;
+  std::vector<std::string> captured;  ///< outer values that the node's subgraphs read
+  bool standard = true;               ///< an operator of ONNX's own domain, not a function that the model defines
+  int original = -1;                  ///< position in the file it was read from; -1: a new node
+};
+
+struct Initializer {
+  std::string name;
+  Constant value;
+  bool overridable = false;  ///< also a graph input: a caller may replace it
+  int original = -1;         ///< position in the file it was read from; -1: a new initializer
+};
+
+/// What a file declares about a value. No `dims`: unknown rank; no entry in `dims`: unknown extent.
+struct ValueType {
+  ElementType element = ElementType::kUnknown;
+  std::optional<std::vector<std::optional<int64_t>>> dims;
+
+  /// The extents, if all are known.
+  std::optional<Extents> extents() const;
+};
+
+/// The main graph of a model, without protobuf. Nodes stand in topological order.
+struct Graph {
+  int64_t opset = 0;  ///< of ONNX's own domain
+  std::vector<GraphNode> nodes;
+  std::vector<Initializer> initializers;
+  std::vector<std::string> inputs;  ///< without those that are initializers
+  std::vector<std::string> outputs;
+  std::set<std::string, std::less<>> sparse;  ///< sparse initializers: defined, but not looked into
+  std::map<std::string, ValueType, std::less<>> types;
+};
+
+/// Every name that a node reads: operands that are not omitted, and what its subgraphs capture.
+std::vector<std::string> readsOf(const GraphNode& node);
+
+}  // namespace pet

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "applier/onnx/graph.h"
+#include "ir/error.h"
+
+namespace pet {
+
+/// The file a model was read from, as ONNX's own messages; only applier/onnx/ sees into it.
+struct ModelFile;
+
+/// A model: its main graph as a value to rewrite, and the file that everything else is written back from.
+struct Model {
+  Graph graph;
+  std::shared_ptr<const ModelFile> file;
+};
+
+/// Reads an ONNX model and checks that its main graph is one: every value defined once and before its use, no cycle,
+/// tensors as long as their extents say. Errors (kModel): unreadable, not ONNX, truncated, over 2 GB, external data,
+/// and the above.
+Expected<Model> load(const std::string& path);
+
+/// Writes the model to `path`: nodes and initializers that have an original go out as they came in, and so does all
+/// that the graph does not show. Writes beside, flushes and renames: a failure leaves nothing (kModel, with the
+/// reason).
+Expected<void> save(const Model& model, const std::string& path);
+
+/// The bytes that save() writes. kModel: over ONNX's 2 GB.
+Expected<std::string> serialize(const Model& model);
+
+}  // namespace pet

@@ -1,0 +1,131 @@
+// Graph -> ONNX's messages. What has an original goes out as it came in.
+
+#include <climits>
+
+#include <fmt/format.h>
+
+#include "applier/onnx/file.h"
+
+namespace pet {
+namespace {
+
+using onnx::AttributeProto;
+
+void writeTensor(const std::string& name, const Constant& c, onnx::TensorProto& t) {
+  t.set_name(name);
+  t.set_data_type(static_cast<int>(c.element));
+  for (int64_t d : c.extents)
+    t.add_dims(d);
+  t.set_raw_data(*c.bytes);
+}
+
+void writeAttribute(const std::string& name, const GraphAttribute& value, AttributeProto& a) {
+  a.set_name(name);
+  if (const auto* i = std::get_if<int64_t>(&value)) {
+    a.set_type(AttributeProto::INT);
+    a.set_i(*i);
+  } else if (const auto* f = std::get_if<float>(&value)) {
+    a.set_type(AttributeProto::FLOAT);
+    a.set_f(*f);
+  } else if (const auto* s = std::get_if<std::string>(&value)) {
+    a.set_type(AttributeProto::STRING);
+    a.set_s(*s);
+  } else if (const auto* ints = std::get_if<std::vector<int64_t>>(&value)) {
+    a.set_type(AttributeProto::INTS);
+    a.mutable_ints()->Add(ints->begin(), ints->end());
+  } else if (const auto* floats = std::get_if<std::vector<float>>(&value)) {
+    a.set_type(AttributeProto::FLOATS);
+    a.mutable_floats()->Add(floats->begin(), floats->end());
+  } else if (const auto* strings = std::get_if<std::vector<std::string>>(&value)) {
+    a.set_type(AttributeProto::STRINGS);
+    for (const std::string& text : *strings)
+      a.add_strings(text);
+  } else if (const auto* c = std::get_if<Constant>(&value)) {
+    a.set_type(AttributeProto::TENSOR);
+    writeTensor("", *c, *a.mutable_t());
+  }
+}
+
+void writeNode(const GraphNode& node, onnx::NodeProto& n) {
+  n.set_name(node.name);
+  n.set_op_type(node.type);
+  if (!node.domain.empty()) n.set_domain(node.domain);
+  for (const std::string& name : node.inputs)
+    n.add_input(name);
+  for (const std::string& name : node.outputs)
+    n.add_output(name);
+  for (const auto& [name, value] : node.attributes)
+    writeAttribute(name, value, *n.add_attribute());
+}
+
+/// Drops the declarations of values that are no longer there.
+void writeDeclarations(const Graph& graph, const onnx::GraphProto& from, onnx::GraphProto& to) {
+  std::set<std::string> defined(graph.sparse.begin(), graph.sparse.end());
+  for (const GraphNode& n : graph.nodes)
+    defined.insert(n.outputs.begin(), n.outputs.end());
+  for (const Initializer& i : graph.initializers)
+    defined.insert(i.name);
+  defined.insert(graph.inputs.begin(), graph.inputs.end());
+  for (const auto& v : from.value_info()) {
+    if (defined.contains(v.name())) *to.add_value_info() = v;
+  }
+  for (const auto& a : from.quantization_annotation()) {
+    if (defined.contains(a.tensor_name())) *to.add_quantization_annotation() = a;
+  }
+}
+
+}  // namespace
+
+Expected<std::string> serialize(const Model& model) {
+  const onnx::ModelProto& before = model.file->proto;
+  const onnx::GraphProto& from = before.graph();
+  const Graph& graph = model.graph;
+  onnx::ModelProto after;
+  onnx::GraphProto& to = *after.mutable_graph();
+  for (const GraphNode& n : graph.nodes) {
+    if (n.original >= 0) {
+      *to.add_node() = from.node(n.original);
+    } else {
+      writeNode(n, *to.add_node());
+    }
+  }
+  for (const Initializer& i : graph.initializers) {
+    if (i.original >= 0) {
+      *to.add_initializer() = from.initializer(i.original);
+    } else {
+      writeTensor(i.name, i.value, *to.add_initializer());
+    }
+  }
+  writeDeclarations(graph, from, to);
+  *to.mutable_sparse_initializer() = from.sparse_initializer();
+  *to.mutable_input() = from.input();
+  *to.mutable_output() = from.output();
+  *to.mutable_metadata_props() = from.metadata_props();
+  if (from.has_name()) to.set_name(from.name());
+  if (from.has_doc_string()) to.set_doc_string(from.doc_string());
+  *to.mutable_unknown_fields() = from.unknown_fields();
+
+  // Field by field, so that the old graph with its weights is not copied only to be dropped.
+  after.set_ir_version(before.ir_version());
+  *after.mutable_opset_import() = before.opset_import();
+  if (before.has_producer_name()) after.set_producer_name(before.producer_name());
+  if (before.has_producer_version()) after.set_producer_version(before.producer_version());
+  if (before.has_domain()) after.set_domain(before.domain());
+  if (before.has_model_version()) after.set_model_version(before.model_version());
+  if (before.has_doc_string()) after.set_doc_string(before.doc_string());
+  *after.mutable_metadata_props() = before.metadata_props();
+  *after.mutable_training_info() = before.training_info();
+  *after.mutable_functions() = before.functions();
+  *after.mutable_configuration() = before.configuration();
+  *after.mutable_unknown_fields() = before.unknown_fields();
+  size_t size = after.ByteSizeLong();
+  if (size > INT_MAX) {
+    return fail(ErrorKind::kModel, fmt::format("the rewritten model would have {} bytes, over ONNX's 2 GB", size), "",
+                "leave out rules that grow weights, with --skip");
+  }
+  std::string bytes;
+  if (!after.SerializeToString(&bytes)) return fail(ErrorKind::kInternal, "protobuf could not write the model");
+  return bytes;
+}
+
+}  // namespace pet
