@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ir/ops/op.h"
+#include "ir/ops/digits.h"
 
 namespace pet {
 namespace {
@@ -93,6 +93,28 @@ Attribute substituteAttribute(const Attribute& attribute, const std::map<std::st
   return attribute;
 }
 
+/// Atoms of the operand that have become numbers fold into their neighbours: the map's source digits are joined likewise, and
+/// guards keep each of them in its own range.
+Expected<void> foldSource(IndexMapSpec& map, const Shape& operand, const std::map<std::string, Expr>& by) {
+  for (size_t d = 0; d < operand.size(); ++d) {
+    std::vector<Dim> atoms;
+    Index digits;
+    for (size_t a = 0; a < operand[d].atoms().size(); ++a) {
+      atoms.emplace_back(operand[d].atoms()[a].substitute(by));
+      digits.push_back({map.source[d][a]});
+    }
+    if (Dim::product(atoms).atoms().size() == atoms.size()) continue;
+    auto joined = joinDigits(atoms, digits);
+    if (joined.size() != 1) {
+      return fail(ErrorKind::kUnsupported, "IndexMap over " + operand[d].str() + " with a constant outer part");
+    }
+    requireInRange(digits, atoms, map.guards);
+    map.guards.insert(map.guards.end(), joined[0].guards.begin(), joined[0].guards.end());
+    map.source[d] = joined[0].digits[0];
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Value> Program::inputs() const {
@@ -116,7 +138,12 @@ Expected<Program> Program::substitute(const std::map<std::string, Expr>& by) con
   ProgramBuilder builder;
   for (const Node& n : nodes_) {
     Attributes attributes;
-    for (const auto& [name, value] : n.attributes) attributes.emplace(name, substituteAttribute(value, by));
+    for (const auto& [name, value] : n.attributes) {
+      auto it = attributes.emplace(name, substituteAttribute(value, by)).first;
+      if (auto* map = std::get_if<IndexMapSpec>(&it->second)) {
+        if (auto ok = foldSource(*map, shape(n.operands[0]), by); !ok) return tl::unexpected(ok.error());
+      }
+    }
     if (n.op->name == "Input") {
       builder.input(n.names[0], pet::substitute(n.shapes[0], by), n.scalar("constant") == Expr(1));
     } else if (auto v = builder.add(*n.op, n.operands, std::move(attributes), n.names); !v) {

@@ -118,7 +118,7 @@ std::string TextReader::word() {
   return std::string(text_.substr(begin, end - begin));
 }
 
-// expression := ['-'] term { ('+' | '-') term };  term := integer [factor] | factor ['*' integer];
+// expression := ['-'] term { ('+' | '-') term };  term := integer [['*'] factor] | factor ['*' integer];
 // factor := name | 'floor' '(' expression '/' integer ')' | '(' expression ')'
 Expected<Expr> TextReader::expression() {
   try {
@@ -140,13 +140,12 @@ Expected<Expr> TextReader::expression() {
 
 Expected<Expr> TextReader::term() {
   if (token_.kind == Token::Kind::kInteger) {
+    const char* end = token_.text.data() + token_.text.size();
     auto c = integer("a 64-bit integer");
     if (!c) return tl::unexpected(c.error());
-    accept("*");
-    bool follows = (token_.kind == Token::Kind::kName && !atLineStart() && token_.text != "step" &&
-                    token_.text != "where") ||
-                   at("(");
-    if (!follows) return Expr(*c);
+    // 2W and 2(W - 1) are products; in "group=4 pads=…" and "p:2 w" the name is on its own.
+    bool touches = token_.text.data() == end && (token_.kind == Token::Kind::kName || at("("));
+    if (!accept("*") && !touches) return Expr(*c);
     auto f = factor();
     if (!f) return f;
     return *f * *c;

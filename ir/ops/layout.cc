@@ -28,7 +28,7 @@ Expected<std::vector<Shape>> inferLayout(const OpView& v) {
 /// out[right digits] = in[left digits] of the same axes; constant digits outside symbolic ones are distinguished by case.
 Expected<std::vector<AccessPiece>> accessLayout(const OpView& v, int, const Index& at, NameSource&) {
   const auto& spec = std::get<LayoutSpec>(v.attributes.find("layout")->second);
-  std::vector<DigitCase> cases{{Index(spec.axes.size()), {}}};  // digits by axis
+  std::vector<DigitCase> cases{{Index(spec.axes.size(), {Expr(0)}), {}}};  // digits by axis
   for (size_t d = 0; d < spec.right.size(); ++d) {
     std::vector<DigitCase> next;
     for (const DigitCase& split : splitDigits(extentsOf(spec, spec.right[d]), at[d])) {

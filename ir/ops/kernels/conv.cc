@@ -47,6 +47,12 @@ void fold(const Window& window, const T* rows, int64_t channels, int64_t begin, 
   }
 }
 
+Expected<int64_t> groupsOf(const ConcreteNode& node) {
+  int64_t groups = node.scalar("group");
+  if (groups < 1) return fail(ErrorKind::kModel, "a convolution in " + std::to_string(groups) + " groups");
+  return groups;
+}
+
 bool isPointwise(const Window& w) {
   auto all = [](const Extents& list, int64_t value) {
     return std::all_of(list.begin(), list.end(), [=](int64_t v) { return v == value; });
@@ -61,15 +67,17 @@ Expected<std::vector<Tensor<T>>> Conv::run(const ConcreteNode& node, std::span<c
   const Tensor<T>&x = *in[0], &w = *in[1];
   Tensor<T> y(node.outputs[0]);
   Window window = Window::of(node, x.extents, y.extents, Extents(w.extents.begin() + 2, w.extents.end()));
-  int64_t groups = node.scalar("group"), channels = w.extents[1], filters = w.extents[0] / groups;
+  auto groups = groupsOf(node);
+  if (!groups) return tl::unexpected(groups.error());
+  int64_t channels = w.extents[1], filters = w.extents[0] / *groups;
   int64_t depth = channels * window.taps(), outputs = window.outputs(), inputs = window.inputs();
   if (y.data.empty() || depth == 0) return std::vector{std::move(y)};
   int64_t stretch = std::min(outputs, stretchOf(depth));
   bool pointwise = isPointwise(window);
   std::vector<T> rows(static_cast<size_t>(pointwise ? 0 : depth * stretch));
-  for (int64_t part = 0; part < x.extents[0] * groups; ++part) {  // (image, group)
+  for (int64_t part = 0; part < x.extents[0] * *groups; ++part) {  // (image, group)
     const T* image = x.data.data() + part * channels * inputs;
-    MatrixView<T> weights{w.data.data() + part % groups * filters * depth, depth, 1};
+    MatrixView<T> weights{w.data.data() + part % *groups * filters * depth, depth, 1};
     T* to = y.data.data() + part * filters * outputs;
     if (pointwise) {
       gemm<T>(filters, outputs, depth, weights, {image, inputs, 1}, to, outputs);
@@ -90,14 +98,16 @@ Expected<std::vector<Tensor<T>>> ConvTranspose::run(const ConcreteNode& node, st
   Tensor<T> y(node.outputs[0]);
   // As seen from the forward convolution: y is what its windows slide over, x holds one position per window.
   Window window = Window::of(node, y.extents, x.extents, Extents(w.extents.begin() + 2, w.extents.end()));
-  int64_t groups = node.scalar("group"), filters = w.extents[1], channels = w.extents[0] / groups;
+  auto groups = groupsOf(node);
+  if (!groups) return tl::unexpected(groups.error());
+  int64_t filters = w.extents[1], channels = w.extents[0] / *groups;
   int64_t rowCount = filters * window.taps(), positions = window.outputs(), outputs = window.inputs();
   if (y.data.empty() || x.data.empty() || rowCount == 0) return std::vector{std::move(y)};
   int64_t stretch = std::min(positions, stretchOf(rowCount));
   std::vector<T> rows;
-  for (int64_t part = 0; part < x.extents[0] * groups; ++part) {
+  for (int64_t part = 0; part < x.extents[0] * *groups; ++part) {
     const T* image = x.data.data() + part * channels * positions;
-    MatrixView<T> weights{w.data.data() + part % groups * channels * rowCount, 1, rowCount};  // transposed
+    MatrixView<T> weights{w.data.data() + part % *groups * channels * rowCount, 1, rowCount};  // transposed
     for (int64_t begin = 0; begin < positions; begin += stretch) {
       int64_t end = std::min(positions, begin + stretch);
       rows.assign(static_cast<size_t>(rowCount * (end - begin)), T());

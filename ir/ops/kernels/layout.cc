@@ -81,7 +81,7 @@ Expected<std::vector<Tensor<T>>> Layout::run(const ConcreteNode& node, std::span
     }
   }
   std::vector<int64_t> strides = rowMajorStrides(leftExtents);
-  Offsets byAxis(spec.axes.size()), offsets;
+  Offsets byAxis(spec.axes.size(), {0}), offsets;  // an axis on one side only has extent 1
   for (size_t i = 0; i < leftAxes.size(); ++i)
     byAxis[leftAxes[i]] = linearOffsets(leftExtents[i], strides[i]);
   for (const auto& group : spec.right) {
