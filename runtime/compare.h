@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/reference/reference.h"
+
+// Whether two programs compute the same, by execution (DESIGN, section 8). Three ways, since each is blind where
+// another sees: integers are exact, whatever the length of the sums; real weights are what the user has; the whole
+// model is what the user runs. Both programs have inputs of the same names and extents, all symbols bound.
+namespace pet {
+
+struct Comparison {
+  enum class Verdict { kHolds, kFails, kNotPossible };
+  Verdict verdict = Verdict::kHolds;
+  std::string reason;  ///< why it fails (where, which values) or was not possible; empty where it holds
+  std::string scope;   ///< what was compared, for people
+  double worst = 0;    ///< the largest difference, in units of the largest that is allowed
+  bool holds() const { return verdict == Verdict::kHolds; }
+};
+
+/// The verdict that there is none: a program could not be had, or not be evaluated.
+Comparison notPossible(const Error& error);
+
+/// Positions lower, lower + step, … < upper of one dimension.
+struct PositionRange {
+  int64_t lower = 0, upper = 0, step = 1;
+};
+/// A box of the pattern's output, one range per dimension.
+using PositionBox = std::vector<PositionRange>;
+
+struct ProbeOptions {
+  uint64_t seed = 0;
+  int dense = 2;  ///< probes without zeros
+  /// Of the pattern's first output: each gets a probe of impulses along its borders.
+  std::vector<PositionBox> boxes;
+  /// Sums of |terms| stay below this, so that float is exact; 2^11 for half precision.
+  double exactBelow = 0x1p24;
+  /// Sites of more multiply-adds are evaluated in float alone, where that is exact, and not also in int64 or F_p.
+  int64_t ringWork = int64_t{1} << 28;
+};
+
+/// Integer inputs and weights, chosen so that every partial sum is exact; results must be equal. Dense probes have no
+/// zeros, so that a missing or a wrong tap changes the sum; impulse probes are zero but along the borders of tensors
+/// and boxes. Where a mean is taken, activations are multiples of its divisor. In float, and in a ring (int64, else
+/// F_p) where all operators have one.
+Comparison compareIntegerProbes(const Program& pattern,
+                                const Program& replacement,
+                                const Bindings& symbols,
+                                const ProbeOptions& options = {});
+
+struct RealOptions {
+  uint64_t seed = 0;
+  /// In double as well: the same bound with u = 2^-53, which no missing term can pass.
+  bool inDouble = true;
+};
+
+/// The model's weights (constant inputs, by name) and random activations in [-1, 1), or those in `tensors` as well:
+///
+///     |M - P| <= γ_M · abs(M) + γ_P · abs(P),    element by element, every element.
+Comparison compareRealWeights(const Program& pattern,
+                              const Program& replacement,
+                              const Bindings& symbols,
+                              const TensorMap& tensors,
+                              const RealOptions& options = {});
+
+/// A model as a program, with its initializers by name.
+struct ModelProgram {
+  const Program& program;
+  const TensorMap& weights;
+};
+
+struct ModelOptions {
+  uint64_t seed = 0;
+  /// The rewritten model's error may be factor · the original's + floor · max|output|.
+  double factor = 4;
+  double floor = 0x1p-20;
+  /// Called with the nodes done and in all, over the three executions.
+  std::function<void(int done, int total)> progress = nullptr;
+};
+
+/// The original in double precision is the truth; the rewritten model in float may be off by little more than the
+/// original in float. Inputs that are not among the weights are random in [-1, 1), by name.
+Comparison compareWholeModel(const ModelProgram& original,
+                             const ModelProgram& rewritten,
+                             const Bindings& symbols = {},
+                             const ModelOptions& options = {});
+
+}  // namespace pet

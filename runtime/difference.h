@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runtime/compare.h"
+
+// What the comparisons share to say where two tensors differ.
+namespace pet {
+
+/// "[0, 3, 17, 5]": the position of element `i`.
+inline std::string position(const Extents& extents, size_t i) {
+  Extents at(extents.size());
+  for (size_t d = extents.size(); d-- > 0;) {
+    at[d] = static_cast<int64_t>(i % static_cast<size_t>(extents[d]));
+    i /= static_cast<size_t>(extents[d]);
+  }
+  return fmt::format("[{}]", fmt::join(at, ", "));
+}
+
+/// Says so if the extents differ.
+template <class T, class U>
+std::optional<std::string> differentExtents(const Tensor<T>& expected, const Tensor<U>& found) {
+  if (expected.extents == found.extents) return std::nullopt;
+  return fmt::format("extents {}, the original's are {}", str(found.extents), str(expected.extents));
+}
+
+/// A replacement that cannot be evaluated where its pattern can is wrong, unless an operator has no meaning there.
+inline Comparison failureOfReplacement(const Error& error) {
+  if (error.kind == ErrorKind::kUnsupported) return notPossible(error);
+  return {Comparison::Verdict::kFails, "the replacement cannot be evaluated: " + error.message(), "", 0};
+}
+
+}  // namespace pet

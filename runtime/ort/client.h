@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+namespace pet {
+
+/// What went wrong with a runner, the child process that times models.
+struct RunnerError {
+  enum class Kind {
+    kRefused,   ///< it answered that it cannot do this request; it lives on
+    kMissing,   ///< it could not be started
+    kDied,      ///< it ended before it answered
+    kTimedOut,  ///< no answer in time
+    kNonsense,  ///< an answer that is none
+  };
+  Kind kind = Kind::kRefused;
+  std::string message;  ///< one line: the runner, what it did, the last words on its stderr
+  /// Whether the process can take no further request.
+  bool fatal() const { return kind != Kind::kRefused; }
+};
+
+template <class T>
+using RunnerExpected = tl::expected<T, RunnerError>;
+
+struct RunnerHello {
+  std::string engine, version, isa, cpu;
+};
+
+/// Times `models` (paths) in turns on equal inputs; see runtime/ort/runner.py for the meaning of each field.
+struct TimeRequest {
+  std::vector<std::string> models;
+  int runs = 20, warmup = 2, threads = 1;
+  double budgetSeconds = 10;
+  bool cold = false;  ///< weights come from memory: the caches are overwritten before each run
+  int64_t seed = 0;
+};
+
+/// One entry per model; times in seconds, all > 0.
+struct TimeAnswer {
+  std::vector<std::vector<double>> samples;
+  std::vector<double> median, p10, p90;
+  std::vector<double> maxAbsDiff;  ///< largest |output - first model's output|
+  double maxAbs = 0;               ///< largest |first model's output|
+};
+
+/// A client of a runner: starts it, sends JSON lines, waits with a limit. Ends the process when destroyed, and after
+/// every fatal error.
+class Runner {
+ public:
+  /// Starts `command` (program and arguments; the program is searched in PATH).
+  static RunnerExpected<Runner> start(const std::vector<std::string>& command);
+  Runner(Runner&&) noexcept;
+  Runner& operator=(Runner&&) noexcept;
+  ~Runner();
+
+  RunnerExpected<RunnerHello> hello(double timeoutSeconds);
+  RunnerExpected<TimeAnswer> time(const TimeRequest& request, double timeoutSeconds);
+
+ private:
+  class Process;
+  explicit Runner(std::unique_ptr<Process> process);
+  std::unique_ptr<Process> process_;
+};
+
+}  // namespace pet

@@ -1,0 +1,246 @@
+// Integer probes: two programs, exact inputs, equal results.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "runtime/compare.h"
+#include "runtime/difference.h"
+#include "runtime/draw.h"
+#include "runtime/rounding.h"
+
+namespace pet {
+namespace {
+
+using Verdict = Comparison::Verdict;
+using Integers = std::map<std::string, Tensor<int64_t>, std::less<>>;
+
+/// The inputs of one evaluation.
+struct Probe {
+  std::string name;
+  Integers inputs;
+};
+
+/// In which domains, with integers up to which limit, the two programs are exact.
+struct Plan {
+  Scales scales;
+  std::map<std::string, Extents> extents;
+  std::set<std::string> constants;
+  int64_t limit = 0;
+  bool inFloat = false, inInteger = false, inField = false;
+};
+
+template <class T>
+bool hasKernels(const Program& program) {
+  return std::all_of(program.nodes().begin(), program.nodes().end(),
+                     [](const Node& n) { return n.op->name == "Input" || n.op->kernels.get<T>(); });
+}
+
+/// Peak of the partial sums of both programs for inputs up to limit · scale.
+double peakOf(
+    const Program& pattern, const Program& replacement, const Bindings& symbols, const Scales& scales, int64_t limit) {
+  std::map<std::string, double> bounds;
+  for (const auto& [name, scale] : scales)
+    bounds[name] = static_cast<double>(scale) * static_cast<double>(limit);
+  return std::max(largestSum(pattern, symbols, bounds), largestSum(replacement, symbols, bounds));
+}
+
+Expected<Plan> makePlan(const Program& pattern,
+                        const Program& replacement,
+                        const Bindings& symbols,
+                        const ProbeOptions& options) {
+  auto scales = wholeScales(pattern, symbols), others = wholeScales(replacement, symbols);
+  if (!scales) return tl::unexpected(scales.error());
+  if (!others) return tl::unexpected(others.error());
+  Plan plan{std::move(*scales), {}, {}};
+  for (const auto& [name, scale] : *others) {
+    auto [mine, fresh] = plan.scales.emplace(name, scale);
+    if (!fresh) mine->second = checkedMul(mine->second / std::gcd(mine->second, scale), scale);
+  }
+  for (Value v : pattern.inputs()) {
+    plan.extents[pattern.name(v)] = *evaluate(pattern.shape(v), symbols);
+    if (isConstant(pattern, v)) plan.constants.insert(pattern.name(v));
+  }
+  auto peak = [&](int64_t limit) { return peakOf(pattern, replacement, symbols, plan.scales, limit); };
+  for (int64_t limit : {15, 7, 3, 2, 1}) {
+    if (peak(limit) >= options.exactBelow) continue;
+    plan.limit = limit;
+    plan.inFloat = true;
+    break;
+  }
+  bool small = checkedAdd(multiplyAdds(pattern, symbols), multiplyAdds(replacement, symbols)) <= options.ringWork;
+  if (small || !plan.inFloat) {
+    if (plan.limit == 0) plan.limit = 3;
+    plan.inInteger = hasKernels<int64_t>(pattern) && hasKernels<int64_t>(replacement) && peak(plan.limit) < 0x1p62;
+    plan.inField = !plan.inInteger && hasKernels<Fp>(pattern) && hasKernels<Fp>(replacement);
+  }
+  if (plan.inFloat || plan.inInteger || plan.inField) return plan;
+  return fail(ErrorKind::kUnsupported, fmt::format("sums up to {:.3g} are not exact in float", peak(1)));
+}
+
+// --- Probes
+// -----------------------------------------------------------------------------------------------------------
+
+Tensor<int64_t> drawInput(const Plan& plan, const std::string& name, uint64_t seed) {
+  Tensor<int64_t> tensor = drawNonZero(Draw(seed, name), plan.extents.at(name), plan.limit);
+  int64_t scale = plan.scales.contains(name) ? plan.scales.at(name) : 1;
+  for (int64_t& x : tensor.data)
+    x *= scale;
+  return tensor;
+}
+
+Probe denseProbe(const Plan& plan, std::string name, uint64_t seed) {
+  Probe probe{std::move(name), {}};
+  for (const auto& [input, extents] : plan.extents)
+    probe.inputs.emplace(input, drawInput(plan, input, seed));
+  return probe;
+}
+
+/// Positions beside the borders of a dimension, and of a box's range in the output, scaled to this extent.
+std::set<int64_t> borders(int64_t extent, const PositionRange* range, int64_t outExtent) {
+  std::set<int64_t> marks{0, 1, extent - 2, extent - 1};
+  if (range && outExtent > 0) {
+    for (int64_t edge : {range->lower, range->upper}) {
+      for (int64_t step : {-2, -1, 0, 1})
+        marks.insert((edge * extent) / outExtent + step);
+    }
+  }
+  std::erase_if(marks, [&](int64_t m) { return m < 0 || m >= extent; });
+  return marks;
+}
+
+/// Zero but where every coordinate is a mark; there, as drawn.
+void keepMarked(Tensor<int64_t>& tensor, const std::vector<std::set<int64_t>>& marks) {
+  std::vector<int64_t> strides = rowMajorStrides(tensor.extents);
+  for (size_t i = 0; i < tensor.data.size(); ++i) {
+    for (size_t d = 0; d < marks.size(); ++d) {
+      int64_t at = static_cast<int64_t>(i) / strides[d] % tensor.extents[d];
+      if (!marks[d].contains(at)) {
+        tensor.data[i] = 0;
+        break;
+      }
+    }
+  }
+}
+
+/// Impulses along the borders of the activations and, with a box, along its borders. (Where the ranks agree: the
+/// output's dimensions are then taken for the input's.)
+Probe impulseProbe(const Plan& plan, const Extents& output, std::string name, uint64_t seed, const PositionBox* box) {
+  Probe probe = denseProbe(plan, std::move(name), seed);
+  for (auto& [input, tensor] : probe.inputs) {
+    if (plan.constants.contains(input)) continue;
+    bool alike = box && box->size() == tensor.extents.size() && box->size() == output.size();
+    std::vector<std::set<int64_t>> marks;
+    for (size_t d = 0; d < tensor.extents.size(); ++d) {
+      marks.push_back(borders(tensor.extents[d], alike ? &(*box)[d] : nullptr, alike ? output[d] : 0));
+    }
+    keepMarked(tensor, marks);
+  }
+  return probe;
+}
+
+// --- Evaluation
+// -------------------------------------------------------------------------------------------------------
+
+std::string show(Fp x) {
+  return fmt::format("{} mod p", x.value());
+}
+template <class T>
+std::string show(T x) {
+  return fmt::format("{}", x);
+}
+
+template <class T>
+std::optional<std::string> differentValues(const Tensor<T>& expected, const Tensor<T>& found) {
+  size_t different = 0, first = 0;
+  for (size_t i = expected.data.size(); i-- > 0;) {
+    if (expected.data[i] == found.data[i]) continue;
+    ++different;
+    first = i;
+  }
+  if (different == 0) return std::nullopt;
+  return fmt::format("{} is {}, the original's {}; {} of {} positions differ", position(expected.extents, first),
+                     show(found.data[first]), show(expected.data[first]), different, expected.data.size());
+}
+
+template <class T>
+Comparison compareProbe(const Program& pattern,
+                        const Program& replacement,
+                        const Bindings& symbols,
+                        const Probe& probe) {
+  InputSource<T> inputs = [&](std::string_view name) -> TensorRef<T> {
+    auto found = probe.inputs.find(name);
+    if (found == probe.inputs.end()) return nullptr;
+    const Tensor<int64_t>& t = found->second;
+    auto converted = std::make_shared<Tensor<T>>(t.extents);
+    std::transform(t.data.begin(), t.data.end(), converted->data.begin(), [](int64_t x) { return static_cast<T>(x); });
+    return converted;
+  };
+  auto expected = execute<T>(pattern, symbols, inputs);
+  if (!expected) return notPossible(expected.error());
+  auto found = execute<T>(replacement, symbols, inputs);
+  if (!found) return failureOfReplacement(found.error());
+  if (expected->size() != found->size()) return {Verdict::kFails, "the numbers of outputs differ", "", 0};
+  for (size_t o = 0; o < expected->size(); ++o) {
+    const Tensor<T>&e = *(*expected)[o], &f = *(*found)[o];
+    auto difference = differentExtents(e, f);
+    if (!difference) difference = differentValues(e, f);
+    if (difference) {
+      return {Verdict::kFails,
+              fmt::format("probe {}: {}{}", probe.name, pattern.name(pattern.outputs()[o]), *difference), "",
+              std::numeric_limits<double>::infinity()};
+    }
+  }
+  return {};
+}
+
+Comparison compareEverywhere(
+    const Program& pattern, const Program& replacement, const Bindings& symbols, const Plan& plan, const Probe& probe) {
+  Comparison result;
+  if (plan.inFloat) result = compareProbe<float>(pattern, replacement, symbols, probe);
+  if (result.holds() && plan.inInteger) result = compareProbe<int64_t>(pattern, replacement, symbols, probe);
+  if (result.holds() && plan.inField) result = compareProbe<Fp>(pattern, replacement, symbols, probe);
+  return result;
+}
+
+std::string scopeOf(const Plan& plan, size_t probes) {
+  std::vector<std::string_view> domains;
+  if (plan.inFloat) domains.emplace_back("float");
+  if (plan.inInteger) domains.emplace_back("int64");
+  if (plan.inField) domains.emplace_back("F_p");
+  return fmt::format("{} probes of integers to {} in {}", probes, plan.limit, fmt::join(domains, " and "));
+}
+
+}  // namespace
+
+Comparison compareIntegerProbes(const Program& pattern,
+                                const Program& replacement,
+                                const Bindings& symbols,
+                                const ProbeOptions& options) {
+  try {
+    auto plan = makePlan(pattern, replacement, symbols, options);
+    if (!plan) return notPossible(plan.error());
+    Extents output = *evaluate(pattern.shape(pattern.outputs()[0]), symbols);
+    size_t dense = static_cast<size_t>(options.dense), total = dense + 1 + options.boxes.size();
+    Comparison result;
+    for (size_t i = 0; i < total && result.holds(); ++i) {
+      uint64_t seed = options.seed + i;
+      const PositionBox* box = i > dense ? &options.boxes[i - dense - 1] : nullptr;
+      Probe probe = i < dense ? denseProbe(*plan, fmt::format("dense {}", i), seed)
+                              : impulseProbe(*plan, output,
+                                             box ? fmt::format("impulses of box {}", i - dense - 1) : "border impulses",
+                                             seed, box);
+      result = compareEverywhere(pattern, replacement, symbols, *plan, probe);
+    }
+    result.scope = scopeOf(*plan, total);
+    return result;
+  } catch (const OverflowError& e) {
+    return notPossible({ErrorKind::kModel, e.what(), "", ""});
+  }
+}
+
+}  // namespace pet
