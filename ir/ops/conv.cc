@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/ops/digits.h"
+#include "ir/ops/common.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
 
@@ -111,18 +111,6 @@ std::vector<DigitCase> shifted(const Dim& dim, const std::vector<Expr>& digits, 
     cases.push_back({{moved}, {}});
   }
   return cases;
-}
-
-std::vector<Expr> freshDigits(const Dim& dim, std::string_view stem, NameSource& names, AccessPiece& piece) {
-  std::vector<Expr> digits;
-  for (const Expr& atom : dim.atoms()) {
-    std::string name = names.fresh(stem);
-    digits.push_back(Expr::variable(name));
-    piece.reduction.push_back(name);
-    piece.domain.push_back(Constraint::le(0, digits.back()));
-    piece.domain.push_back(Constraint::lt(digits.back(), atom));
-  }
-  return digits;
 }
 
 constexpr std::string_view kKernelStem[] = {"r", "s", "q"};

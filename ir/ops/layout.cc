@@ -2,63 +2,24 @@
 
 #include <fmt/format.h>
 
-#include "ir/ops/digits.h"
+#include "ir/ops/common.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
 
 namespace pet {
 namespace {
 
-std::vector<Dim> extentsOf(const LayoutSpec& spec, const std::vector<int>& group) {
-  std::vector<Dim> dims;
-  for (int axis : group) dims.push_back(spec.axes[static_cast<size_t>(axis)].extent);
-  return dims;
-}
-
 Expected<std::vector<Shape>> inferLayout(const OpView& v) {
   const auto& spec = std::get<LayoutSpec>(v.attributes.find("layout")->second);
-  const Shape& x = v.operands[0];
-  Shape in, out;
-  for (const auto& group : spec.left) in.push_back(Dim::product(extentsOf(spec, group)));
-  for (const auto& group : spec.right) out.push_back(Dim::product(extentsOf(spec, group)));
-  if (in != x) return fail(ErrorKind::kText, fmt::format("Layout reads {} but its operand is {}", str(in), str(x)));
-  return std::vector<Shape>{out};
+  Shape in = leftShape(spec);
+  if (in != v.operands[0]) {
+    return fail(ErrorKind::kText, fmt::format("Layout reads {} but its operand is {}", str(in), str(v.operands[0])));
+  }
+  return std::vector<Shape>{rightShape(spec)};
 }
 
-/// out[right digits] = in[left digits] of the same axes; constant digits outside symbolic ones are distinguished by case.
 Expected<std::vector<AccessPiece>> accessLayout(const OpView& v, int, const Index& at, NameSource&) {
-  const auto& spec = std::get<LayoutSpec>(v.attributes.find("layout")->second);
-  std::vector<DigitCase> cases{{Index(spec.axes.size(), {Expr(0)}), {}}};  // digits by axis
-  for (size_t d = 0; d < spec.right.size(); ++d) {
-    std::vector<DigitCase> next;
-    for (const DigitCase& split : splitDigits(extentsOf(spec, spec.right[d]), at[d])) {
-      for (DigitCase c : cases) {
-        for (size_t i = 0; i < spec.right[d].size(); ++i) c.digits[static_cast<size_t>(spec.right[d][i])] = split.digits[i];
-        c.guards.insert(c.guards.end(), split.guards.begin(), split.guards.end());
-        next.push_back(std::move(c));
-      }
-    }
-    cases = std::move(next);
-  }
-  std::vector<AccessPiece> pieces;
-  for (const DigitCase& c : cases) {
-    std::vector<DigitCase> reads{{{}, c.guards}};
-    for (const auto& group : spec.left) {
-      Index digits;
-      for (int axis : group) digits.push_back(c.digits[static_cast<size_t>(axis)]);
-      std::vector<DigitCase> next;
-      for (const DigitCase& joined : joinDigits(extentsOf(spec, group), digits)) {
-        for (DigitCase r : reads) {
-          r.digits.push_back(joined.digits[0]);
-          r.guards.insert(r.guards.end(), joined.guards.begin(), joined.guards.end());
-          next.push_back(std::move(r));
-        }
-      }
-      reads = std::move(next);
-    }
-    for (DigitCase& r : reads) pieces.push_back({.domain = std::move(r.guards), .reads = {{0, std::move(r.digits)}}});
-  }
-  return pieces;
+  return readsOf(layoutSources(std::get<LayoutSpec>(v.attributes.find("layout")->second), at));
 }
 
 Expected<std::vector<Shape>> inferIndexMap(const OpView& v) {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "ir/ops/digits.h"
+#include "ir/ops/common.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
 
@@ -34,14 +34,7 @@ Expected<std::vector<Shape>> inferMatMul(const OpView& v) {
 Expected<std::vector<AccessPiece>> accessMatMul(const OpView& v, int, const Index& at, NameSource& names) {
   const Shape &a = v.operands[0], &b = v.operands[1];
   AccessPiece piece;
-  std::vector<Expr> k;
-  for (const Expr& atom : a.back().atoms()) {
-    std::string name = names.fresh("k");
-    k.push_back(Expr::variable(name));
-    piece.reduction.push_back(name);
-    piece.domain.push_back(Constraint::le(0, k.back()));
-    piece.domain.push_back(Constraint::lt(k.back(), atom));
-  }
+  std::vector<Expr> k = freshDigits(a.back(), "k", names, piece);
   auto batchIndex = [&](const Shape& s) {
     Index index;
     size_t batch = s.size() - 2, offset = at.size() - s.size();

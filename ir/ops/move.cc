@@ -4,20 +4,12 @@
 
 #include <algorithm>
 
-#include "ir/ops/digits.h"
+#include "ir/ops/common.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
 
 namespace pet {
 namespace {
-
-Expected<size_t> axisOf(const Expr& axis, size_t rank, std::string_view op) {
-  auto a = axis.asConstant();
-  if (!a || *a < 0 || *a >= static_cast<int64_t>(rank)) {
-    return fail(ErrorKind::kText, fmt::format("{}: axis {} of a tensor of rank {}", op, axis.str(), rank));
-  }
-  return static_cast<size_t>(*a);
-}
 
 // --- Pad: out[v] = in[v - begin], and outside: a constant, the mirror image or the edge. Negative pads crop. ---
 
