@@ -7,6 +7,8 @@
 
 namespace pet {
 
+// Every constant factor ends in the leftmost symbolic atom's neighbourhood: (2 W) = 2W, (N 2) = 2N and (N 2W) = (2N W), so that
+// equal products have equal atoms.
 Dim Dim::product(const std::vector<Dim>& factors) {
   std::vector<Expr> folded;
   int64_t outer = 1;  // constants seen before the first symbolic atom
@@ -18,8 +20,12 @@ Dim Dim::product(const std::vector<Dim>& factors) {
         } else {
           folded.back() = folded.back() * *c;
         }
+      } else if (folded.empty()) {
+        folded.push_back(atom * outer);
       } else {
-        folded.push_back(folded.empty() ? atom * outer : atom);
+        int64_t content = atom.content();
+        folded.back() = folded.back() * content;
+        folded.push_back(*atom.dividedBy(content));
       }
     }
   }

@@ -73,9 +73,43 @@ Index emptyIndex(std::span<const Dim> axes) {
   return index;
 }
 
-}  // namespace
+/// An atom k·E right of a symbolic one: Dim::product moves k into that one, so its digit is a·E + e by cases of a.
+struct Composite {
+  int64_t factor;
+  Expr extent;
+};
 
-std::vector<DigitCase> splitDigits(std::span<const Dim> axes, const std::vector<Expr>& digits) {
+struct Refined {
+  std::vector<Dim> axes;  ///< one refined axis per atom: a Dim of one atom
+  std::vector<std::vector<size_t>> of;  ///< per axis and atom, its first refined axis
+  std::vector<std::vector<std::optional<Composite>>> composite;
+};
+
+Refined refine(std::span<const Dim> axes) {
+  Refined r;
+  bool symbolicBefore = false;
+  for (const Dim& axis : axes) {
+    r.of.emplace_back();
+    r.composite.emplace_back();
+    for (const Expr& atom : axis.atoms()) {
+      r.of.back().push_back(r.axes.size());
+      r.composite.back().push_back(std::nullopt);
+      int64_t content = atom.content();
+      if (symbolicBefore && !atom.isConstant() && content > 1) {
+        Expr extent = *atom.dividedBy(content);
+        r.composite.back().back() = Composite{content, extent};
+        r.axes.emplace_back(content);
+        r.axes.emplace_back(extent);
+      } else {
+        r.axes.emplace_back(atom);
+      }
+      symbolicBefore = symbolicBefore || !atom.isConstant();
+    }
+  }
+  return r;
+}
+
+std::vector<DigitCase> splitPlain(std::span<const Dim> axes, const std::vector<Expr>& digits) {
   std::vector<DigitCase> cases{{emptyIndex(axes), {}}};
   auto folded = fold(axes);
   for (size_t i = 0; i < folded.size(); ++i) {
@@ -106,7 +140,7 @@ std::vector<DigitCase> splitDigits(std::span<const Dim> axes, const std::vector<
   return cases;
 }
 
-std::vector<DigitCase> joinDigits(std::span<const Dim> axes, const Index& axisDigits) {
+std::vector<DigitCase> joinPlain(std::span<const Dim> axes, const Index& axisDigits) {
   std::vector<DigitCase> cases{{{{}}, {}}};
   for (const Folded& f : fold(axes)) {
     int64_t inner = Folded::count(f.inner), outer = Folded::count(f.outer);
@@ -128,6 +162,75 @@ std::vector<DigitCase> joinDigits(std::span<const Dim> axes, const Index& axisDi
     cases = std::move(next);
   }
   return cases;
+}
+
+}  // namespace
+
+std::vector<DigitCase> splitDigits(std::span<const Dim> axes, const std::vector<Expr>& digits) {
+  Refined r = refine(axes);
+  std::vector<DigitCase> result;
+  for (const DigitCase& plain : splitPlain(r.axes, digits)) {
+    std::vector<DigitCase> cases{{Index(axes.size()), plain.guards}};
+    for (size_t axis = 0; axis < axes.size(); ++axis) {
+      for (size_t atom = 0; atom < r.of[axis].size(); ++atom) {
+        size_t first = r.of[axis][atom];
+        const auto& composite = r.composite[axis][atom];
+        if (!composite) {
+          for (DigitCase& c : cases) c.digits[axis].push_back(plain.digits[first][0]);
+          continue;
+        }
+        std::vector<DigitCase> next;
+        for (const DigitCase& c : cases) {
+          for (int64_t a = 0; a < composite->factor; ++a) {
+            Constraint guard = Constraint::eq(plain.digits[first][0], a);
+            if (guard.decided() == false) continue;
+            next.push_back(c);
+            if (!guard.decided()) next.back().guards.push_back(guard);
+            next.back().digits[axis].push_back(composite->extent * a + plain.digits[first + 1][0]);
+          }
+        }
+        cases = std::move(next);
+      }
+    }
+    std::move(cases.begin(), cases.end(), std::back_inserter(result));
+  }
+  return result;
+}
+
+std::vector<DigitCase> joinDigits(std::span<const Dim> axes, const Index& axisDigits) {
+  Refined r = refine(axes);
+  std::vector<DigitCase> refined{{Index(r.axes.size()), {}}};
+  for (size_t axis = 0; axis < axes.size(); ++axis) {
+    for (size_t atom = 0; atom < r.of[axis].size(); ++atom) {
+      size_t first = r.of[axis][atom];
+      const Expr& digit = axisDigits[axis][atom];
+      const auto& composite = r.composite[axis][atom];
+      if (!composite) {
+        for (DigitCase& c : refined) c.digits[first] = {digit};
+        continue;
+      }
+      std::vector<DigitCase> next;
+      for (const DigitCase& c : refined) {
+        for (int64_t a = 0; a < composite->factor; ++a) {
+          Expr inner = digit - composite->extent * a;
+          next.push_back(c);
+          next.back().digits[first] = {Expr(a)};
+          next.back().digits[first + 1] = {inner};
+          next.back().guards.push_back(Constraint::le(0, inner));
+          next.back().guards.push_back(Constraint::lt(inner, composite->extent));
+        }
+      }
+      refined = std::move(next);
+    }
+  }
+  std::vector<DigitCase> result;
+  for (const DigitCase& c : refined) {
+    for (DigitCase joined : joinPlain(r.axes, c.digits)) {
+      joined.guards.insert(joined.guards.begin(), c.guards.begin(), c.guards.end());
+      result.push_back(std::move(joined));
+    }
+  }
+  return result;
 }
 
 std::optional<Dim> divideByOuter(const Dim& d, const Expr& g) {
