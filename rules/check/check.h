@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rules/check/verdict.h"
+#include "rules/rule.h"
+
+namespace pet {
+
+/// What came out of one obligation.
+struct CheckStep {
+  std::string what;  ///< e.g. "forward 0 -> 1: the factors are equal"
+  check::Verdict verdict = check::Verdict::kUnknown;
+  std::string reason;  ///< refuted: a counter-example, "N = 1, W = 2; v = [0, 1]"; unknown: why
+};
+
+struct CheckReport {
+  std::vector<CheckStep> steps;
+  size_t queries = 0;  ///< questions that needed the solver
+
+  /// Every step is proved.
+  bool proved() const;
+  /// The first step that is not proved, "what: reason"; empty if there is none.
+  std::string reason() const;
+};
+
+struct CheckOptions {
+  unsigned steps = 5'000'000;  ///< z3's resource limit for one question
+};
+
+/// Verifies a rule and its proof record, for all shapes of its class, without isl and without the prover (DESIGN,
+/// section 8):
+///   1. the class has a member, implies the pattern's class and every obligation of pattern and replacement;
+///   2. inputs and output have the same shapes;
+///   3. the record is a bijection between the monomials of the two programs that keeps coefficient and factors;
+///   4. outside the boxes the mutant has the replacement's monomials, so that the boxes are what they say.
+/// 1 to 3 make the two programs equal as sums of products, at every output position. All of it is quantifier-free
+/// linear integer arithmetic. Checking stops after the part in which a step is not proved.
+///
+/// It shares with the prover what a program means: the text reader, the rows' access relations and denote() in ir/.
+CheckReport checkRule(const Pattern& pattern, const Rule& rule, const CheckOptions& options = {});
+
+}  // namespace pet

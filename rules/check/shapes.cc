@@ -1,0 +1,139 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "rules/check/subject.h"
+
+// The rule's class, and the shapes of inputs and output.
+namespace pet::check {
+namespace {
+
+/// Names that are used twice, or that an index of a denotation could have ("v0", "c_1"): they would be mixed up.
+std::optional<std::string> badSymbol(const std::vector<std::string>& symbols) {
+  std::set<std::string> seen;
+  for (const std::string& s : symbols) {
+    bool digits = s.size() > 1 && s.find_first_not_of("0123456789", 1) == std::string::npos;
+    size_t bar = s.rfind('_');
+    bool fresh = bar != std::string::npos && bar + 1 < s.size() &&
+                 s.find_first_not_of("0123456789", bar + 1) == std::string::npos;
+    if (!seen.insert(s).second) return s + " is declared twice";
+    if ((digits && s[0] == 'v') || fresh) return s + " is a name that indices have";
+  }
+  return std::nullopt;
+}
+
+void collect(const Program& program, std::set<std::string>& into) {
+  for (const Node& node : program.nodes()) {
+    for (const Shape& shape : node.shapes) {
+      for (const Dim& d : shape) {
+        for (const Expr& atom : d.atoms())
+          atom.collectVariables(into);
+      }
+    }
+  }
+}
+
+/// Every symbol in use is declared, under a name of its own.
+std::string symbolsAreSound(const Pattern& pattern, const Rule& rule, const Program& source) {
+  if (auto bad = badSymbol(rule.shapes.symbols)) return *bad;
+  std::set<std::string> used;
+  for (const Constraint& c : rule.shapes.constraints)
+    c.expr.collectVariables(used);
+  collect(source, used);
+  collect(rule.replacement, used);
+  collect(rule.mutant, used);
+  std::set<std::string> replaced;
+  for (const auto& [symbol, value] : rule.where) {
+    bool known =
+        std::find(pattern.shapes.symbols.begin(), pattern.shapes.symbols.end(), symbol) != pattern.shapes.symbols.end();
+    if (!known) return symbol + " is no symbol of the pattern";
+    if (!replaced.insert(symbol).second) return symbol + " is given twice";
+    value.collectVariables(used);
+  }
+  for (const std::string& s : pattern.shapes.symbols) {
+    if (!replaced.contains(s)) used.insert(s);
+  }
+  std::set<std::string> declared(rule.shapes.symbols.begin(), rule.shapes.symbols.end());
+  for (const std::string& s : used) {
+    if (!declared.contains(s)) return s + " is not declared";
+  }
+  return "";
+}
+
+void requireEach(Subject& subject, const std::string& what, const std::vector<Constraint>& constraints) {
+  for (const Constraint& c : constraints)
+    subject.require(fmt::format("{} {}", what, c.str()), {}, c);
+}
+
+/// The same extents, atom by atom: positions are compared digit by digit.
+void requireSameShape(Subject& subject, const std::string& what, const Shape& a, const Shape& b) {
+  std::vector<Constraint> equal;
+  bool alike = a.size() == b.size();
+  for (size_t d = 0; alike && d < a.size(); ++d) {
+    alike = a[d].atoms().size() == b[d].atoms().size();
+    for (size_t i = 0; alike && i < a[d].atoms().size(); ++i)
+      equal.push_back(Constraint::eq(a[d].atoms()[i], b[d].atoms()[i]));
+  }
+  if (!alike) return subject.record(what, Verdict::kRefuted, fmt::format("{} against {}", str(a), str(b)));
+  Answer answer = subject.ask({}, Formula::all(equal));
+  std::string reason = answer.reason;
+  if (answer.verdict == Verdict::kRefuted) {
+    reason = fmt::format("{} against {} at {}", str(a), str(b), subject.describe(answer.witness));
+  }
+  subject.record(what, answer.verdict, reason);
+}
+
+void requireSameInterface(Subject& subject, const std::string& noun, const Program& source, const Program& program) {
+  for (Value v : program.inputs()) {
+    std::string what = fmt::format("input {} of the {}", program.name(v), noun);
+    auto given = source.find(program.name(v));
+    bool isInput = given && source.node(*given).op == program.node(v).op;
+    if (!isInput) {
+      subject.record(what, Verdict::kRefuted, "the pattern has no such input");
+    } else if (source.node(*given).scalar("constant") != program.node(v).scalar("constant")) {
+      subject.record(what, Verdict::kRefuted, "constant in one program only");
+    } else {
+      requireSameShape(subject, what, source.shape(*given), program.shape(v));
+    }
+  }
+  if (source.outputs().size() != 1 || program.outputs().size() != 1) {
+    return subject.record(fmt::format("output of the {}", noun), Verdict::kUnknown, "more than one output");
+  }
+  requireSameShape(subject, fmt::format("output of the {}", noun), source.shape(source.outputs()[0]),
+                   program.shape(program.outputs()[0]));
+}
+
+}  // namespace
+
+void checkClass(Subject& subject, const Pattern& pattern, const Program& source) {
+  const Rule& rule = subject.rule();
+  std::string unsound = symbolsAreSound(pattern, rule, source);
+  subject.record("the symbols", unsound.empty() ? Verdict::kProved : Verdict::kRefuted, unsound);
+  if (!unsound.empty()) return;
+
+  Answer empty = subject.ask({}, Formula::no());
+  bool isEmpty = empty.verdict == Verdict::kProved;
+  if (empty.verdict == Verdict::kUnknown) {
+    subject.record("the class has a member", Verdict::kUnknown, empty.reason);
+  } else {
+    subject.record("the class has a member", isEmpty ? Verdict::kRefuted : Verdict::kProved,
+                   isEmpty ? "its constraints contradict each other" : "");
+  }
+
+  std::map<std::string, Expr> where(rule.where.begin(), rule.where.end());
+  std::vector<Constraint> pattern_;
+  for (const Constraint& c : pattern.shapes.constraints)
+    pattern_.push_back(c.substitute(where));
+  requireEach(subject, "the pattern's class:", pattern_);
+  requireEach(subject, "an obligation of the pattern:", obligations(source));
+  requireEach(subject, "an obligation of the replacement:", obligations(rule.replacement));
+}
+
+void checkShapes(Subject& subject, const Program& source) {
+  if (!subject.proved()) return;
+  const Rule& rule = subject.rule();
+  requireSameInterface(subject, "replacement", source, rule.replacement);
+  if (!rule.boxes.empty()) requireSameInterface(subject, "mutant", source, rule.mutant);
+}
+
+}  // namespace pet::check

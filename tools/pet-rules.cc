@@ -1,0 +1,299 @@
+// pet-rules: what is in a pack, and is it right?
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "rules/check/check.h"
+#include "rules/pack/file.h"
+#include "rules/pack/pack.h"
+#include "rules/text.h"
+#include "tools/common/tool.h"
+
+namespace {
+
+using namespace pet;
+using Json = nlohmann::ordered_json;
+
+/// The arguments of every subcommand.
+struct Options {
+  std::string pack, output;
+  std::vector<std::string> rules, files;
+  bool json = false;
+  unsigned threads = std::max(1U, std::thread::hardware_concurrency());
+};
+
+/// A subcommand: one row of the table below.
+struct Subcommand {
+  const char *name, *help;
+  void (*arguments)(CLI::App&, Options&);
+  Expected<void> (*run)(const Options&);
+};
+
+void packArgument(CLI::App& app, Options& o) {
+  app.add_option("PACK", o.pack, "a pack, e.g. rules.db")->required();
+}
+
+std::string hashOf(const RuleSet& set, const Rule& rule) {
+  return ruleHash(*set.findPattern(rule.pattern), rule);
+}
+
+/// The rule of a name, or of a hash that starts so.
+Expected<const Rule*> findRule(const RuleSet& set, const std::string& key, const std::string& pack) {
+  if (const Rule* rule = set.findRule(key)) return rule;
+  std::vector<const Rule*> found;
+  for (const Rule& r : set.rules) {
+    if (key.size() >= 4 && hashOf(set, r).starts_with(key)) found.push_back(&r);
+  }
+  if (found.size() == 1) return found.front();
+  return fail(ErrorKind::kUsage, fmt::format("{} rule '{}'", found.empty() ? "no" : "more than one", key), pack,
+              "pet-rules ls shows names and hashes");
+}
+
+// --- ls ---
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> width(rows.front().size());
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i)
+      width[i] = std::max(width[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (size_t i = 0; i + 1 < row.size(); ++i)
+      text += fmt::format("{:<{}}  ", row[i], width[i]);
+    text += row.back() + "\n";
+  }
+  return text;
+}
+
+Expected<void> list(const Options& o) {
+  auto set = readPack(o.pack);
+  if (!set) return tl::unexpected(set.error());
+  Json array = Json::array();
+  std::vector<std::vector<std::string>> rows{{"NAME", "PATTERN", "FAMILY", "DEPTH", "BOXES", "HASH", "NUMERICS"}};
+  for (const Rule& r : set->rules) {
+    std::string hash = hashOf(*set, r);
+    array.push_back({{"name", r.name},
+                     {"pattern", r.pattern},
+                     {"family", r.family},
+                     {"depth", r.depth},
+                     {"boxes", r.boxes.size()},
+                     {"verdict", "proved"},  // nothing else enters a pack; `verify` proves it again
+                     {"numerics", r.numerics.str()},
+                     {"hash", hash}});
+    rows.push_back({r.name, r.pattern, r.family, std::to_string(r.depth), std::to_string(r.boxes.size()),
+                    hash.substr(0, 12), r.numerics.str()});
+  }
+  return tool::print(o.json ? array.dump(2) + "\n" : table(rows));
+}
+
+// --- show, export, import ---
+
+Expected<void> show(const Options& o) {
+  auto set = readPack(o.pack);
+  if (!set) return tl::unexpected(set.error());
+  auto notes = readPackNotes(o.pack);
+  if (!notes) return tl::unexpected(notes.error());
+  auto rule = findRule(*set, o.rules.front(), o.pack);
+  if (!rule) return tl::unexpected(rule.error());
+  const Pattern& pattern = *set->findPattern((*rule)->pattern);
+  std::string text = fmt::format("# {}\n", ruleHash(pattern, **rule));
+  for (const auto& [key, value] : notes->evidence[(*rule)->name])
+    text += fmt::format("# {}: {}\n", key, value);
+  return tool::print(text + "\n" + print(pattern) + "\n" + print(**rule));
+}
+
+Expected<void> exportText(const Options& o) {
+  auto set = readPack(o.pack);
+  if (!set) return tl::unexpected(set.error());
+  std::string text;
+  for (const Pattern& p : set->patterns)
+    text += print(p) + "\n";
+  for (const Rule& r : set->rules)
+    text += print(r) + "\n";
+  return o.output.empty() ? tool::print(text) : writeFile(o.output, text);
+}
+
+/// Adds the rules of one text file; patterns may come again, in the same words.
+Expected<void> addFile(const std::string& file, RuleSet& set) {
+  auto text = readFile(file, ErrorKind::kText);
+  if (!text) return tl::unexpected(text.error());
+  auto parsed = parseRules(*text, file, set);
+  if (!parsed) return tl::unexpected(parsed.error());
+  auto byName = [](const auto& a, const auto& b) { return a.name < b.name; };
+  for (Pattern& p : parsed->patterns) {
+    const Pattern* known = set.findPattern(p.name);
+    if (!known) {
+      set.patterns.insert(std::upper_bound(set.patterns.begin(), set.patterns.end(), p, byName), std::move(p));
+    } else if (print(*known) != print(p)) {
+      return fail(ErrorKind::kText, fmt::format("pattern '{}' is another one in an earlier file", p.name), file);
+    }
+  }
+  for (Rule& r : parsed->rules) {
+    if (set.findRule(r.name)) return fail(ErrorKind::kText, fmt::format("rule '{}' stands in two files", r.name), file);
+    set.rules.insert(std::upper_bound(set.rules.begin(), set.rules.end(), r, byName), std::move(r));
+  }
+  return {};
+}
+
+// --- verify ---
+
+const char* verdictOf(const CheckReport& report) {
+  bool refuted = std::any_of(report.steps.begin(), report.steps.end(),
+                             [](const CheckStep& s) { return s.verdict == check::Verdict::kRefuted; });
+  return report.proved() ? "proved" : refuted ? "refuted" : "unknown";
+}
+
+/// Checks the rules on several threads; the reports are in the order of the rules.
+std::vector<CheckReport> checkAll(const RuleSet& set, const std::vector<const Rule*>& rules, unsigned threads) {
+  std::vector<CheckReport> reports(rules.size());
+  tool::Progress progress("checking", rules.size());
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  auto work = [&] {
+    for (size_t i = next++; i < rules.size(); i = next++) {
+      reports[i] = checkRule(*set.findPattern(rules[i]->pattern), *rules[i]);
+      std::lock_guard lock(mutex);
+      progress.step(rules[i]->name);
+    }
+  };
+  std::vector<std::jthread> pool;
+  for (size_t t = 1; t < std::min<size_t>(threads, rules.size()); ++t)
+    pool.emplace_back(work);
+  work();
+  pool.clear();
+  return reports;
+}
+
+struct Verification {
+  std::string text;  ///< one line a rule, and a summary
+  Json json = Json::array();
+  size_t proved = 0;
+};
+
+Verification describe(const RuleSet& set,
+                      const std::vector<const Rule*>& rules,
+                      const std::vector<CheckReport>& reports) {
+  Verification v;
+  size_t refuted = 0;
+  for (size_t i = 0; i < rules.size(); ++i) {
+    std::string verdict = verdictOf(reports[i]), reason = reports[i].reason();
+    v.proved += verdict == "proved";
+    refuted += verdict == "refuted";
+    v.text += fmt::format("{:<8} {} ", verdict, rules[i]->name);
+    v.text +=
+        reason.empty() ? fmt::format("({} obligations)\n", reports[i].steps.size()) : fmt::format("- {}\n", reason);
+    v.json.push_back({{"name", rules[i]->name},
+                      {"hash", hashOf(set, *rules[i])},
+                      {"verdict", verdict},
+                      {"obligations", reports[i].steps.size()},
+                      {"reason", reason}});
+  }
+  v.text += fmt::format("{} rules: {} proved, {} refuted, {} unknown\n", rules.size(), v.proved, refuted,
+                        rules.size() - v.proved - refuted);
+  return v;
+}
+
+Expected<void> verify(const Options& o) {
+  auto set = readPack(o.pack);
+  if (!set) return tl::unexpected(set.error());
+  std::vector<const Rule*> rules;
+  for (const std::string& key : o.rules) {
+    auto rule = findRule(*set, key, o.pack);
+    if (!rule) return tl::unexpected(rule.error());
+    rules.push_back(*rule);
+  }
+  for (const Rule& r : set->rules) {
+    if (o.rules.empty()) rules.push_back(&r);
+  }
+  Verification v = describe(*set, rules, checkAll(*set, rules, o.threads));
+  if (auto ok = tool::print(o.json ? v.json.dump(2) + "\n" : v.text); !ok) return ok;
+  if (v.proved == rules.size()) return {};
+  return fail(ErrorKind::kCheck, fmt::format("{} of {} rules are not proved", rules.size() - v.proved, rules.size()),
+              o.pack, "do not use this pack");
+}
+
+Expected<void> importText(const Options& o) {
+  RuleSet set;
+  for (const std::string& file : o.files) {
+    if (auto ok = addFile(file, set); !ok) return ok;
+  }
+  std::vector<const Rule*> rules;
+  for (const Rule& r : set.rules)
+    rules.push_back(&r);
+  auto reports = checkAll(set, rules, o.threads);
+  for (size_t i = 0; i < rules.size(); ++i) {
+    if (reports[i].proved()) continue;
+    return fail(ErrorKind::kCheck, fmt::format("{}: {}", verdictOf(reports[i]), reports[i].reason()),
+                "rule " + rules[i]->name, "only proved rules enter a pack; nothing was written");
+  }
+  return writePack(set, o.output);
+}
+
+// --- the tool table ---
+
+void threadsArgument(CLI::App& app, Options& o) {
+  app.add_option("-j,--threads", o.threads, "threads; the answer does not depend on it")->check(CLI::Range(1, 1024));
+}
+
+const Subcommand kSubcommands[] = {
+    {"ls", "list the rules of a pack",
+     [](CLI::App& app, Options& o) {
+       packArgument(app, o);
+       app.add_flag("--json", o.json, "an array of objects instead of a table");
+     },
+     list},
+    {"show", "print one rule with its pattern and its proof, in the rule language",
+     [](CLI::App& app, Options& o) {
+       packArgument(app, o);
+       app.add_option("RULE", o.rules, "a rule's name, or the beginning of its hash")->required()->expected(1);
+     },
+     show},
+    {"export", "print a whole pack in the rule language",
+     [](CLI::App& app, Options& o) {
+       packArgument(app, o);
+       app.add_option("-o,--output", o.output, "the text file to write; without it, standard output");
+     },
+     exportText},
+    {"import", "make a pack of rules in text files; each must be proved by its record",
+     [](CLI::App& app, Options& o) {
+       app.add_option("FILE", o.files, "text files; a later one may use the patterns of an earlier one")->required();
+       app.add_option("-o,--output", o.output, "the pack to write")->required();
+       threadsArgument(app, o);
+     },
+     importText},
+    {"verify", "check the proof record of every rule, or of some, with z3; exit code 5 unless all are proved",
+     [](CLI::App& app, Options& o) {
+       packArgument(app, o);
+       app.add_option("RULE", o.rules, "rules' names, or beginnings of their hashes; without any, all");
+       app.add_flag("--json", o.json, "an array of objects instead of lines");
+       threadsArgument(app, o);
+     },
+     verify},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Looks into packs of rewrite rules, checks them, and turns them into text and back.", "pet-rules");
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 ok, 1 internal error, 2 usage, 4 bad pack or rule text, 5 check failed.");
+  Options options;
+  std::vector<std::pair<CLI::App*, const Subcommand*>> subcommands;
+  for (const Subcommand& s : kSubcommands) {
+    CLI::App* sub = app.add_subcommand(s.name, s.help);
+    s.arguments(*sub, options);
+    subcommands.emplace_back(sub, &s);
+  }
+  return tool::run(app, argc, argv, [&]() -> Expected<void> {
+    for (const auto& [sub, s] : subcommands) {
+      if (sub->parsed()) return s->run(options);
+    }
+    return fail(ErrorKind::kUsage, "no subcommand");
+  });
+}
