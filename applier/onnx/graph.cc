@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cstring>
 
+#include <fmt/format.h>
+
 namespace pet {
 namespace {
 
@@ -113,6 +115,11 @@ std::optional<Extents> ValueType::extents() const {
     result.push_back(*d);
   }
   return result;
+}
+
+std::string describe(const GraphNode& node) {
+  bool nameless = node.name.empty() && !node.outputs.empty();
+  return fmt::format("node '{}' ({})", nameless ? node.outputs[0] : node.name, node.type);
 }
 
 std::vector<std::string> readsOf(const GraphNode& node) {

@@ -103,6 +103,9 @@ struct Graph {
   std::map<std::string, ValueType, std::less<>> types;
 };
 
+/// "node 'conv1' (Conv)", for messages.
+std::string describe(const GraphNode& node);
+
 /// Every name that a node reads: operands that are not omitted, and what its subgraphs capture.
 std::vector<std::string> readsOf(const GraphNode& node);
 

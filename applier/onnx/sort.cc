@@ -10,11 +10,6 @@ namespace {
 
 constexpr int kOutside = -1;  ///< defined by no node: an input or an initializer
 
-std::string describe(const GraphNode& node) {
-  return fmt::format("node '{}' ({})", node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name,
-                     node.type);
-}
-
 /// Name -> the node that defines it.
 Expected<std::unordered_map<std::string, int>> definitions(const Graph& graph, const std::string& where) {
   std::unordered_map<std::string, int> owner;

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+
+#include "ir/program.h"
+
+namespace pet {
+
+/// The Layout that regroups a tensor of extents `from` into `to` without moving an element, i.e. a Reshape; nullopt
+/// where no order-preserving regrouping does it ([4, 3] to [6, 2]) or the element counts differ. No axis has extent 1.
+std::optional<LayoutSpec> regroup(const Extents& from, const Extents& to);
+
+/// The Layout that does `first`, then `second`; nullopt where their groups have no common refinement. All extents
+/// constant.
+std::optional<LayoutSpec> compose(const LayoutSpec& first, const LayoutSpec& second);
+
+/// The same map with as few axes as possible: those that always stay together merged, those of extent 1 left out, but
+/// for dimensions of extent 1, which get one of their own.
+LayoutSpec reduced(const LayoutSpec& layout);
+
+/// True if every element keeps its position in memory: the Layout is at most a Reshape.
+bool movesNothing(const LayoutSpec& layout);
+
+/// The product of a group's constant extents.
+int64_t groupExtent(const LayoutSpec& layout, const std::vector<int>& group);
+
+}  // namespace pet

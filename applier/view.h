@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "applier/onnx/graph.h"
+#include "ir/program.h"
+
+namespace pet {
+
+/// Where a node of a view comes from.
+struct Provenance {
+  /// The ONNX node, by its position in Graph::nodes, that this node stands for, together with all others of the same
+  /// origin; -1: an input, or new.
+  int origin = -1;
+  /// The site that made it, by its position in the list of rewritten sites; -1: none.
+  int site = -1;
+};
+
+/// The part of a graph that pet understands, as one program without symbols. What it does not understand shows as
+/// inputs (the values that come from there) and as outputs (the values that go there): those must stay, whatever is
+/// rewritten.
+struct View {
+  Program program;
+  std::vector<Provenance> provenance;  ///< per node
+  std::vector<ElementType> elements;   ///< per node: float or double
+  std::map<int, Constant> constants;   ///< the values of the constant inputs, by node
+  std::map<Value, std::string> names;  ///< the ONNX value that a value of the program is
+};
+
+/// The extents of a shape without symbols.
+Extents concrete(const Shape& shape);
+Shape shapeOf(const Extents& extents);
+
+/// Builds a View; see ProgramBuilder.
+class ViewBuilder {
+ public:
+  Value input(std::string name, const Extents& extents, ElementType element);
+  Value constant(std::string name, Constant constant);
+  Expected<Value> add(const OpRow& op,
+                      std::vector<Value> operands,
+                      Attributes attributes,
+                      std::vector<std::string> names,
+                      Provenance provenance);
+  /// Adds a node of another view as it stands, with its ONNX names; `moved` says where its operands are now.
+  Value copy(const View& from, int node, const std::function<Value(Value)>& moved);
+  /// Says that `value` is this ONNX value.
+  void name(Value value, std::string onnxName) { view_.names[value] = std::move(onnxName); }
+
+  const Program& program() const { return program_.peek(); }
+  Extents extents(Value value) const { return concrete(program_.shape(value)); }
+  ElementType element(Value value) const { return view_.elements[static_cast<size_t>(value.node)]; }
+  bool isConstant(Value value) const { return constant_[static_cast<size_t>(value.node)]; }
+  const Provenance& provenance(Value value) const { return view_.provenance[static_cast<size_t>(value.node)]; }
+
+  /// Keeps a name from being given by unique().
+  void reserve(const std::string& name) { reserved_.insert(name); }
+  /// `base`, or with a number behind it where that is taken.
+  std::string unique(const std::string& base);
+
+  View finish(std::vector<Value> outputs) &&;
+
+ private:
+  ProgramBuilder program_;
+  View view_;
+  std::vector<bool> constant_;
+  std::set<std::string> reserved_;
+};
+
+/// The view without the nodes that no output needs. Inputs that nothing reads go, too.
+View pruned(const View& view);
+
+/// Per node: computed from constant inputs alone.
+std::vector<bool> constantNodes(const Program& program);
+/// Per value: the nodes that read it (once per operand), and -1 for each time that it is an output.
+std::map<Value, std::vector<int>> readers(const Program& program);
+
+}  // namespace pet
