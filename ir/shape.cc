@@ -7,29 +7,20 @@
 
 namespace pet {
 
-// Every constant factor ends in the leftmost symbolic atom's neighbourhood: (2 W) = 2W, (N 2) = 2N and (N 2W) = (2N W), so that
-// equal products have equal atoms.
+// Every constant factor ends in the first atom: (2 W) = 2W, (N 2) = 2N, (N 2W) = (N W 2) = (2N W), so that equal products have
+// equal atoms.
 Dim Dim::product(const std::vector<Dim>& factors) {
   std::vector<Expr> folded;
-  int64_t outer = 1;  // constants seen before the first symbolic atom
+  int64_t constant = 1;
   for (const Dim& factor : factors) {
     for (const Expr& atom : factor.atoms_) {
-      if (auto c = atom.asConstant()) {
-        if (folded.empty()) {
-          outer = checkedMul(outer, *c);
-        } else {
-          folded.back() = folded.back() * *c;
-        }
-      } else if (folded.empty()) {
-        folded.push_back(atom * outer);
-      } else {
-        int64_t content = atom.content();
-        folded.back() = folded.back() * content;
-        folded.push_back(*atom.dividedBy(content));
-      }
+      int64_t content = atom.isConstant() ? atom.constant() : atom.content();
+      constant = checkedMul(constant, content);
+      if (!atom.isConstant()) folded.push_back(*atom.dividedBy(content));
     }
   }
-  if (folded.empty()) folded.push_back(outer);
+  if (folded.empty()) folded.emplace_back(1);
+  folded.front() = folded.front() * constant;
   return Dim(std::move(folded));
 }
 

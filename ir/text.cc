@@ -327,11 +327,9 @@ bool inferExtents(std::vector<LayoutItem>& group, const Dim& dim) {
     ++first;
   }
   while (last > first && group[last - 1].extent && group[last - 1].extent->asConstant()) {
-    std::vector<Dim> atoms(rest.atoms().begin(), rest.atoms().end() - 1);
-    auto q = rest.atoms().back().dividedBy(*group[last - 1].extent->asConstant());
+    auto q = divideByInner(rest, group[last - 1].extent->affine());
     if (!q) break;
-    atoms.emplace_back(*q);
-    rest = Dim::product(atoms);
+    rest = *q;
     --last;
   }
   if (last - first == 1 && !group[first].extent) {

@@ -1,8 +1,8 @@
 #include "ir/ops/common.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 namespace pet {
 
@@ -66,13 +66,15 @@ namespace {
 
 std::vector<Dim> extentsOf(const LayoutSpec& spec, const std::vector<int>& group) {
   std::vector<Dim> dims;
-  for (int axis : group) dims.push_back(spec.axes[static_cast<size_t>(axis)].extent);
+  for (int axis : group)
+    dims.push_back(spec.axes[static_cast<size_t>(axis)].extent);
   return dims;
 }
 
 Shape shapeOf(const LayoutSpec& spec, const std::vector<std::vector<int>>& side) {
   Shape shape;
-  for (const auto& group : side) shape.push_back(Dim::product(extentsOf(spec, group)));
+  for (const auto& group : side)
+    shape.push_back(Dim::product(extentsOf(spec, group)));
   return shape;
 }
 
@@ -92,8 +94,12 @@ std::vector<DigitCase> combine(const std::vector<DigitCase>& cases, const std::v
 
 }  // namespace
 
-Shape leftShape(const LayoutSpec& spec) { return shapeOf(spec, spec.left); }
-Shape rightShape(const LayoutSpec& spec) { return shapeOf(spec, spec.right); }
+Shape leftShape(const LayoutSpec& spec) {
+  return shapeOf(spec, spec.left);
+}
+Shape rightShape(const LayoutSpec& spec) {
+  return shapeOf(spec, spec.right);
+}
 
 std::vector<DigitCase> layoutSources(const LayoutSpec& spec, const Index& at) {
   // The digits of each axis; one that stands on the left only has extent 1.
@@ -101,7 +107,8 @@ std::vector<DigitCase> layoutSources(const LayoutSpec& spec, const Index& at) {
   for (size_t d = 0; d < spec.right.size(); ++d) {
     const auto& group = spec.right[d];
     byAxis = combine(byAxis, splitDigits(extentsOf(spec, group), at[d]), [&](Index& axes, const Index& digits) {
-      for (size_t i = 0; i < group.size(); ++i) axes[static_cast<size_t>(group[i])] = digits[i];
+      for (size_t i = 0; i < group.size(); ++i)
+        axes[static_cast<size_t>(group[i])] = digits[i];
     });
   }
   std::vector<DigitCase> result;
@@ -109,7 +116,8 @@ std::vector<DigitCase> layoutSources(const LayoutSpec& spec, const Index& at) {
     std::vector<DigitCase> reads{{{}, c.guards}};
     for (const auto& group : spec.left) {
       Index digits;
-      for (int axis : group) digits.push_back(c.digits[static_cast<size_t>(axis)]);
+      for (int axis : group)
+        digits.push_back(c.digits[static_cast<size_t>(axis)]);
       reads = combine(reads, joinDigits(extentsOf(spec, group), digits),
                       [](Index& read, const Index& joined) { read.push_back(joined[0]); });
     }
@@ -120,10 +128,13 @@ std::vector<DigitCase> layoutSources(const LayoutSpec& spec, const Index& at) {
 
 std::vector<AccessPiece> readsOf(std::vector<DigitCase> cases) {
   std::vector<AccessPiece> pieces;
-  for (DigitCase& c : cases) pieces.push_back({.domain = std::move(c.guards), .reads = {{0, std::move(c.digits)}}});
+  for (DigitCase& c : cases)
+    pieces.push_back({.domain = std::move(c.guards), .reads = {{0, std::move(c.digits)}}});
   return pieces;
 }
 
-Expected<std::vector<Shape>> inferSame(const OpView& v) { return std::vector<Shape>{v.operands[0]}; }
+Expected<std::vector<Shape>> inferSame(const OpView& v) {
+  return std::vector<Shape>{v.operands[0]};
+}
 
 }  // namespace pet

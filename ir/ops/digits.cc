@@ -1,165 +1,205 @@
 #include "ir/ops/digits.h"
 
+#include <iterator>
+#include <utility>
+
 namespace pet {
 namespace {
 
-/// Where an atom of the product comes from.
-struct Source {
+/// One factor of a product: a number, or a symbolic extent without a constant factor (the first one may have one). An
+/// atom k·E further in is two of them, its digit being a·E + e.
+struct Factor {
+  enum class Part { kWhole, kOuter, kInner };
   size_t axis, atom;
-};
-struct ConstantDigit {
-  Source from;
-  int64_t radix;
-};
-/// One atom of the folded product: constants outside, at most one symbolic atom, constants inside.
-struct Folded {
-  std::vector<ConstantDigit> outer, inner;
-  std::optional<Source> symbolic;
-  Expr extent = 1;  ///< of the symbolic atom
+  Part part;
+  Expr extent;
 
-  static int64_t count(const std::vector<ConstantDigit>& digits) {
-    int64_t n = 1;
-    for (const auto& d : digits) n = checkedMul(n, d.radix);
-    return n;
+  int64_t radix() const { return extent.constant(); }
+};
+
+/// A symbolic factor and the numbers that follow it.
+struct Group {
+  std::optional<size_t> symbolic;  ///< none only where there is no symbolic factor at all
+  std::vector<size_t> numbers;
+  int64_t count = 1;  ///< the product of the numbers
+  int64_t after = 1;  ///< that of all later groups, whose digits move through this one to the first atom
+};
+
+/// The factors of Dim::product(axes), outermost first, which folds their numbers into the first atom.
+struct Factors {
+  std::vector<Factor> all;
+  std::vector<size_t> leading;  ///< the numbers before the first symbolic factor
+  int64_t leadingCount = 1;
+  std::vector<Group> groups;
+
+  explicit Factors(std::span<const Dim> axes) {
+    for (size_t axis = 0; axis < axes.size(); ++axis) {
+      for (size_t atom = 0; atom < axes[axis].atoms().size(); ++atom)
+        add(axis, atom, axes[axis].atoms()[atom]);
+    }
+    if (groups.empty()) groups.push_back({std::nullopt, std::move(leading), std::exchange(leadingCount, 1)});
+    for (size_t g = groups.size() - 1; g-- > 0;)
+      groups[g].after = checkedMul(groups[g + 1].after, groups[g + 1].count);
   }
-};
 
-/// Mirrors Dim::product.
-std::vector<Folded> fold(std::span<const Dim> axes) {
-  std::vector<Folded> result;
-  std::vector<ConstantDigit> leading;
-  for (size_t axis = 0; axis < axes.size(); ++axis) {
-    const auto& atoms = axes[axis].atoms();
-    for (size_t atom = 0; atom < atoms.size(); ++atom) {
-      if (auto c = atoms[atom].asConstant()) {
-        (result.empty() ? leading : result.back().inner).push_back({{axis, atom}, *c});
-      } else {
-        Folded f;
-        f.symbolic = Source{axis, atom};
-        f.extent = atoms[atom];
-        if (result.empty()) f.outer = std::move(leading);
-        result.push_back(std::move(f));
-      }
+  const Expr& extent(const Group& g) const { return all[*g.symbolic].extent; }
+  bool isEmpty() const { return leadingCount * groups[0].count * groups[0].after == 0; }
+
+ private:
+  void add(size_t axis, size_t atom, const Expr& extent) {
+    int64_t content = extent.content();
+    if (!extent.isConstant() && content > 1 && !groups.empty()) {
+      number({axis, atom, Factor::Part::kOuter, content});
+      symbolic({axis, atom, Factor::Part::kInner, *extent.dividedBy(content)});
+    } else if (extent.isConstant()) {
+      number({axis, atom, Factor::Part::kWhole, extent});
+    } else {
+      symbolic({axis, atom, Factor::Part::kWhole, extent});
     }
   }
-  if (result.empty()) {
-    Folded f;
-    f.inner = std::move(leading);
-    result.push_back(std::move(f));
+  void number(Factor f) {
+    (groups.empty() ? leading : groups.back().numbers).push_back(all.size());
+    int64_t& count = groups.empty() ? leadingCount : groups.back().count;
+    count = checkedMul(count, f.radix());
+    all.push_back(std::move(f));
+  }
+  void symbolic(Factor f) {
+    groups.push_back({all.size(), {}});
+    all.push_back(std::move(f));
+  }
+};
+
+/// The values of all factors, valid where the guards hold; `carry` is the number that moves between groups.
+struct Case {
+  std::vector<Expr> values;
+  std::vector<Constraint> guards;
+  std::vector<Expr> product;  ///< digits of the product as far as they are known, innermost first
+  Expr carry = 0;
+
+  /// Adds a guard; false where it never holds.
+  bool require(const Constraint& guard) {
+    if (guard.decided() == false) return false;
+    if (!guard.decided()) guards.push_back(guard);
+    return true;
+  }
+  bool requireDigit(const Expr& digit, const Expr& extent) {
+    return require(Constraint::le(0, digit)) && require(Constraint::lt(digit, extent));
+  }
+};
+
+/// Writes the digits of the mixed-radix number `value`.
+void setNumbers(const Factors& f, const std::vector<size_t>& numbers, const Expr& value, std::vector<Expr>& values) {
+  Expr rest = value;
+  for (size_t i = numbers.size(); i-- > 0;) {
+    int64_t radix = f.all[numbers[i]].radix();
+    values[numbers[i]] = i == 0 ? rest : modulo(rest, radix);
+    rest = floorDiv(rest, radix);
+  }
+}
+
+Expr numberOf(const Factors& f, const std::vector<size_t>& numbers, const std::vector<Expr>& values) {
+  Expr value = 0;
+  for (size_t n : numbers)
+    value = value * f.all[n].radix() + values[n];
+  return value;
+}
+
+/// Takes a group's digit x apart: (carry x) = (symbolic numbers carry'), the carry being fixed by case.
+std::vector<Case> splitGroup(
+    const Factors& f, const Group& g, bool first, const std::vector<Case>& cases, const Expr& x) {
+  int64_t inner = checkedMul(g.count, g.after);
+  std::vector<Case> result;
+  for (const Case& c : cases) {
+    for (int64_t o = 0; o < (first ? f.leadingCount : inner); ++o) {
+      Case n = c;
+      Expr low = x, high = 0;
+      if (g.symbolic && first) {
+        low = modulo(x, inner);
+        high = floorDiv(x, inner) - f.extent(g) * o;
+        if (f.leadingCount > 1 && !n.requireDigit(high, f.extent(g))) continue;
+        setNumbers(f, f.leading, o, n.values);
+      } else if (g.symbolic) {
+        if (!n.require(Constraint::eq(c.carry, o))) continue;
+        low = modulo(f.extent(g) * o + x, inner);
+        high = floorDiv(f.extent(g) * o + x, inner);
+      }
+      if (g.symbolic) n.values[*g.symbolic] = high;
+      setNumbers(f, g.numbers, floorDiv(low, g.after), n.values);
+      n.carry = modulo(low, g.after);
+      result.push_back(std::move(n));
+    }
   }
   return result;
 }
 
-/// Digits of the mixed-radix number `value`, outermost first.
-std::vector<Expr> radixDigits(const std::vector<ConstantDigit>& digits, const Expr& value) {
-  std::vector<Expr> out(digits.size());
-  Expr rest = value;
-  for (size_t i = digits.size(); i-- > 0;) {
-    out[i] = i == 0 ? rest : modulo(rest, digits[i].radix);
-    rest = floorDiv(rest, digits[i].radix);
-  }
-  return out;
-}
-
-Expr radixValue(const std::vector<ConstantDigit>& digits, const Index& axisDigits) {
-  Expr value = 0;
-  for (const auto& d : digits) value = value * d.radix + axisDigits[d.from.axis][d.from.atom];
-  return value;
-}
-
-Index emptyIndex(std::span<const Dim> axes) {
-  Index index;
-  for (const Dim& d : axes) index.emplace_back(d.atoms().size());
-  return index;
-}
-
-/// An atom k·E right of a symbolic one: Dim::product moves k into that one, so its digit is a·E + e by cases of a.
-struct Composite {
-  int64_t factor;
-  Expr extent;
-};
-
-struct Refined {
-  std::vector<Dim> axes;  ///< one refined axis per atom: a Dim of one atom
-  std::vector<std::vector<size_t>> of;  ///< per axis and atom, its first refined axis
-  std::vector<std::vector<std::optional<Composite>>> composite;
-};
-
-Refined refine(std::span<const Dim> axes) {
-  Refined r;
-  bool symbolicBefore = false;
-  for (const Dim& axis : axes) {
-    r.of.emplace_back();
-    r.composite.emplace_back();
-    for (const Expr& atom : axis.atoms()) {
-      r.of.back().push_back(r.axes.size());
-      r.composite.back().push_back(std::nullopt);
-      int64_t content = atom.content();
-      if (symbolicBefore && !atom.isConstant() && content > 1) {
-        Expr extent = *atom.dividedBy(content);
-        r.composite.back().back() = Composite{content, extent};
-        r.axes.emplace_back(content);
-        r.axes.emplace_back(extent);
+/// The inverse: (symbolic numbers carry) = (carry' x); x goes to the product's digits, innermost first.
+std::vector<Case> joinGroup(const Factors& f, const Group& g, bool first, const std::vector<Case>& cases) {
+  int64_t inner = checkedMul(g.count, g.after);
+  std::vector<Case> result;
+  for (const Case& c : cases) {
+    Expr low = numberOf(f, g.numbers, c.values) * g.after + c.carry;
+    Expr symbolic = g.symbolic ? c.values[*g.symbolic] : Expr(0), extent = g.symbolic ? f.extent(g) : Expr(0);
+    for (int64_t o = 0; o < (first ? f.leadingCount : inner); ++o) {
+      Case n = c;
+      if (first) {
+        if (!n.require(Constraint::eq(numberOf(f, f.leading, c.values), o))) continue;
+        n.product.push_back((extent * o + symbolic) * inner + low);
       } else {
-        r.axes.emplace_back(atom);
+        n.product.push_back(symbolic * inner + low - extent * o);
+        if (inner > 1 && !n.requireDigit(n.product.back(), extent)) continue;
+        n.carry = o;
       }
-      symbolicBefore = symbolicBefore || !atom.isConstant();
+      result.push_back(std::move(n));
     }
   }
-  return r;
+  return result;
 }
 
-std::vector<DigitCase> splitPlain(std::span<const Dim> axes, const std::vector<Expr>& digits) {
-  std::vector<DigitCase> cases{{emptyIndex(axes), {}}};
-  auto folded = fold(axes);
-  for (size_t i = 0; i < folded.size(); ++i) {
-    const Folded& f = folded[i];
-    int64_t inner = Folded::count(f.inner), outer = Folded::count(f.outer);
-    // Without a symbolic atom all of the index is the inner number.
-    Expr low = f.symbolic ? modulo(digits[i], inner) : digits[i];
-    Expr high = f.symbolic ? floorDiv(digits[i], inner) : Expr(0);
-    auto innerDigits = radixDigits(f.inner, low);
+/// The digit a·E + e of an atom k·E is affine once a is a number.
+std::vector<DigitCase> axisDigits(const Factors& f, std::span<const Dim> axes, const Case& values) {
+  std::vector<DigitCase> cases{{Index(axes.size()), values.guards}};
+  for (size_t i = 0; i < f.all.size(); ++i) {
+    const Factor& factor = f.all[i];
     std::vector<DigitCase> next;
     for (const DigitCase& c : cases) {
-      for (int64_t o = 0; o < outer; ++o) {
-        DigitCase n = c;
-        for (size_t k = 0; k < f.inner.size(); ++k) n.digits[f.inner[k].from.axis][f.inner[k].from.atom] = innerDigits[k];
-        auto outerDigits = radixDigits(f.outer, o);
-        for (size_t k = 0; k < f.outer.size(); ++k) n.digits[f.outer[k].from.axis][f.outer[k].from.atom] = outerDigits[k];
-        Expr x = high - f.extent * o;
-        if (outer > 1) {
-          n.guards.push_back(Constraint::le(0, x));
-          n.guards.push_back(Constraint::lt(x, f.extent));
-        }
-        if (f.symbolic) n.digits[f.symbolic->axis][f.symbolic->atom] = x;
-        next.push_back(std::move(n));
+      bool composite = factor.part == Factor::Part::kOuter;
+      for (int64_t a = 0; a < (composite ? factor.radix() : 1); ++a) {
+        Constraint guard = composite ? Constraint::eq(values.values[i], a) : Constraint::eq(0, 0);
+        if (guard.decided() == false) continue;
+        next.push_back(c);
+        if (!guard.decided()) next.back().guards.push_back(guard);
+        next.back().digits[factor.axis].push_back(composite ? f.all[i + 1].extent * a + values.values[i + 1]
+                                                            : values.values[i]);
       }
     }
+    if (factor.part == Factor::Part::kOuter) ++i;
     cases = std::move(next);
   }
   return cases;
 }
 
-std::vector<DigitCase> joinPlain(std::span<const Dim> axes, const Index& axisDigits) {
-  std::vector<DigitCase> cases{{{{}}, {}}};
-  for (const Folded& f : fold(axes)) {
-    int64_t inner = Folded::count(f.inner), outer = Folded::count(f.outer);
-    Expr low = radixValue(f.inner, axisDigits), high = radixValue(f.outer, axisDigits);
-    Expr x = f.symbolic ? axisDigits[f.symbolic->axis][f.symbolic->atom] : Expr(0);
-    std::vector<DigitCase> next;
-    for (const DigitCase& c : cases) {
-      for (int64_t o = 0; o < outer; ++o) {  // o·extent is affine once o is a number
-        DigitCase n = c;
-        if (outer > 1) {
-          Constraint guard = Constraint::eq(high, o);
-          if (guard.decided() == false) continue;
-          if (!guard.decided()) n.guards.push_back(guard);
-        }
-        n.digits[0].push_back((f.extent * o + x) * inner + low);
-        next.push_back(std::move(n));
+/// The inverse: the values of all factors.
+std::vector<Case> factorValues(const Factors& f, const Index& axisDigits) {
+  std::vector<Case> cases{{std::vector<Expr>(f.all.size()), {}, {}}};
+  for (size_t i = 0; i < f.all.size(); ++i) {
+    const Factor& factor = f.all[i];
+    const Expr& digit = axisDigits[factor.axis][factor.atom];
+    if (factor.part == Factor::Part::kWhole) {
+      for (Case& c : cases)
+        c.values[i] = digit;
+      continue;
+    }
+    std::vector<Case> next;
+    for (const Case& c : cases) {
+      for (int64_t a = 0; a < factor.radix(); ++a) {
+        Case n = c;
+        n.values[i] = a;
+        n.values[i + 1] = digit - f.all[i + 1].extent * a;
+        if (n.requireDigit(n.values[i + 1], f.all[i + 1].extent)) next.push_back(std::move(n));
       }
     }
     cases = std::move(next);
+    ++i;
   }
   return cases;
 }
@@ -167,69 +207,28 @@ std::vector<DigitCase> joinPlain(std::span<const Dim> axes, const Index& axisDig
 }  // namespace
 
 std::vector<DigitCase> splitDigits(std::span<const Dim> axes, const std::vector<Expr>& digits) {
-  Refined r = refine(axes);
+  Factors f(axes);
+  if (f.isEmpty()) return {};
+  std::vector<Case> cases{{std::vector<Expr>(f.all.size()), {}, {}}};
+  for (size_t g = 0; g < f.groups.size(); ++g)
+    cases = splitGroup(f, f.groups[g], g == 0, cases, digits[g]);
   std::vector<DigitCase> result;
-  for (const DigitCase& plain : splitPlain(r.axes, digits)) {
-    std::vector<DigitCase> cases{{Index(axes.size()), plain.guards}};
-    for (size_t axis = 0; axis < axes.size(); ++axis) {
-      for (size_t atom = 0; atom < r.of[axis].size(); ++atom) {
-        size_t first = r.of[axis][atom];
-        const auto& composite = r.composite[axis][atom];
-        if (!composite) {
-          for (DigitCase& c : cases) c.digits[axis].push_back(plain.digits[first][0]);
-          continue;
-        }
-        std::vector<DigitCase> next;
-        for (const DigitCase& c : cases) {
-          for (int64_t a = 0; a < composite->factor; ++a) {
-            Constraint guard = Constraint::eq(plain.digits[first][0], a);
-            if (guard.decided() == false) continue;
-            next.push_back(c);
-            if (!guard.decided()) next.back().guards.push_back(guard);
-            next.back().digits[axis].push_back(composite->extent * a + plain.digits[first + 1][0]);
-          }
-        }
-        cases = std::move(next);
-      }
-    }
-    std::move(cases.begin(), cases.end(), std::back_inserter(result));
+  for (const Case& c : cases) {
+    auto further = axisDigits(f, axes, c);
+    std::move(further.begin(), further.end(), std::back_inserter(result));
   }
   return result;
 }
 
 std::vector<DigitCase> joinDigits(std::span<const Dim> axes, const Index& axisDigits) {
-  Refined r = refine(axes);
-  std::vector<DigitCase> refined{{Index(r.axes.size()), {}}};
-  for (size_t axis = 0; axis < axes.size(); ++axis) {
-    for (size_t atom = 0; atom < r.of[axis].size(); ++atom) {
-      size_t first = r.of[axis][atom];
-      const Expr& digit = axisDigits[axis][atom];
-      const auto& composite = r.composite[axis][atom];
-      if (!composite) {
-        for (DigitCase& c : refined) c.digits[first] = {digit};
-        continue;
-      }
-      std::vector<DigitCase> next;
-      for (const DigitCase& c : refined) {
-        for (int64_t a = 0; a < composite->factor; ++a) {
-          Expr inner = digit - composite->extent * a;
-          next.push_back(c);
-          next.back().digits[first] = {Expr(a)};
-          next.back().digits[first + 1] = {inner};
-          next.back().guards.push_back(Constraint::le(0, inner));
-          next.back().guards.push_back(Constraint::lt(inner, composite->extent));
-        }
-      }
-      refined = std::move(next);
-    }
-  }
+  Factors f(axes);
+  if (f.isEmpty()) return {};
+  std::vector<Case> cases = factorValues(f, axisDigits);
+  for (size_t g = f.groups.size(); g-- > 0;)
+    cases = joinGroup(f, f.groups[g], g == 0, cases);
   std::vector<DigitCase> result;
-  for (const DigitCase& c : refined) {
-    for (DigitCase joined : joinPlain(r.axes, c.digits)) {
-      joined.guards.insert(joined.guards.begin(), c.guards.begin(), c.guards.end());
-      result.push_back(std::move(joined));
-    }
-  }
+  for (Case& c : cases)
+    result.push_back({{{c.product.rbegin(), c.product.rend()}}, std::move(c.guards)});
   return result;
 }
 
@@ -248,6 +247,24 @@ std::optional<Dim> divideByOuter(const Dim& d, const Expr& g) {
   std::vector<Dim> rest{*first};
   rest.insert(rest.end(), atoms.begin() + 1, atoms.end());
   return Dim::product(rest);
+}
+
+// A product keeps its constant factors in the first atom: what is left of g must be the last one.
+std::optional<Dim> divideByInner(const Dim& d, const Expr& g) {
+  int64_t constant = g.isConstant() ? g.constant() : g.content();
+  if (constant < 1) return std::nullopt;
+  std::vector<Dim> factors(d.atoms().begin(), d.atoms().end());
+  if (!g.isConstant()) {
+    const Expr& last = d.atoms().back();
+    if (int64_t content = last.content(); content < 1 || *g.dividedBy(constant) * content != last) return std::nullopt;
+    factors.back() = Dim(last.content());
+  }
+  Dim rest = Dim::product(factors);
+  auto first = rest.atoms().front().dividedBy(constant);
+  if (!first) return std::nullopt;
+  factors.assign(rest.atoms().begin(), rest.atoms().end());
+  factors.front() = Dim(*first);
+  return Dim::product(factors);
 }
 
 }  // namespace pet

@@ -10,8 +10,9 @@ struct DigitCase {
   std::vector<Constraint> guards;
 };
 
-/// Given the digits of Dim::product(axes), the digits of each axis. A constant axis outside a symbolic one, as in (2 W) = 2W,
-/// makes one case per value, i = a·W + w with a fixed; all else is one quasi-affine case.
+/// Given the digits of Dim::product(axes), the digits of each axis. A number outside a symbolic factor, as in (2 W) =
+/// 2W, makes one case per value, i = a·W + w with a fixed, and so does one that Dim::product moves to the first atom,
+/// as in (N W 2) = (2N W); all else is one quasi-affine case.
 std::vector<DigitCase> splitDigits(std::span<const Dim> axes, const std::vector<Expr>& digits);
 
 /// The inverse: given the digits of each axis, the digits of Dim::product(axes) (the only entry of DigitCase::digits).
@@ -19,5 +20,7 @@ std::vector<DigitCase> joinDigits(std::span<const Dim> axes, const Index& axisDi
 
 /// d / g for a leading factor g: product({g, result}) = d. Nullopt where d has no such form.
 std::optional<Dim> divideByOuter(const Dim& d, const Expr& g);
+/// d / g for a trailing factor g: product({result, g}) = d.
+std::optional<Dim> divideByInner(const Dim& d, const Expr& g);
 
 }  // namespace pet

@@ -23,6 +23,22 @@ PET_KERNEL(Concat);
 PET_KERNEL(Split);
 PET_KERNEL(Transpose);
 
+PET_KERNEL(Reshape);
+PET_KERNEL(SpaceToDepth);
+PET_KERNEL(DepthToSpace);
+PET_KERNEL(Expand);
+PET_KERNEL(Tile);
+
+PET_KERNEL(Add);
+PET_KERNEL(Sub);
+PET_KERNEL(Mul);
+PET_KERNEL(Div);
+PET_KERNEL(Neg);
+PET_KERNEL(Where);
+PET_KERNEL(Identity);
+PET_KERNEL(Constant);
+PET_KERNEL(Eye);
+
 #undef PET_KERNEL
 
 }  // namespace pet::kernels

@@ -8,7 +8,7 @@ namespace {
 
 std::vector<const OpRow*> joinFamilies() {
   std::vector<const OpRow*> rows;
-  for (auto family : {inputRows(), convRows(), matmulRows(), layoutRows(), moveRows(), arithmeticRows(), functionRows(),
+  for (auto family : {inputRows(), convRows(), matmulRows(), layoutRows(), moveRows(), reshapeRows(), arithmeticRows(), functionRows(),
                       poolRows(), normalizationRows(), resizeRows()}) {
     for (const OpRow& row : family) rows.push_back(&row);
   }

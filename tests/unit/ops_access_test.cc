@@ -62,6 +62,13 @@ const Case kCases[] = {
     {"x: [(N H W), C]  y = Layout(x) (n h w) c -> n c h w", {{{"N", 2}, {"C", 3}, {"H", 2}, {"W", 3}}}},
     {"x: [6W, 4]  y = Layout(x) (p:2 w 3) (q:2 r:2) -> (q w p) (r 3)", {{{"W", 2}}, {{"W", 1}}}},
     {"x: [6W, 12]  y = Layout(x) (p:3 w 2) (q:2 r:2 s:3) -> (r p q w s) 2", {{{"W", 2}}}},
+    {"x: [N, W, 2]  y = Layout(x) n w p -> (n w p)\nz = Layout(y) (n:N w:W p:2) -> p n w",
+     {{{"N", 2}, {"W", 3}}, {{"N", 3}, {"W", 1}}}},
+    {"x: [N, 6H, W, 4]  y = Layout(x) n (p:2 h q:3) w r -> (n p h r w q) 1\nz = Layout(y) (n:N p:2 h:H r:4 w:W q:3) 1 "
+     "-> r q (p n) w h",
+     {{{"N", 2}, {"H", 2}, {"W", 3}}, {{"N", 1}, {"H", 3}, {"W", 2}}}},
+    {"x: [N, 4H, (6W K)]  y = Layout(x) n h (w k) -> (n w h k)\nz = Layout(y) (a:N b:6W c:4H d:K) -> c (a d) b",
+     {{{"N", 2}, {"H", 2}, {"W", 1}, {"K", 2}}}},
     {"w: [F, C, R, S]  y = IndexMap(w) [f:F, c:C, r:R, s:S] -> [f, c, R - 1 - r, S - 1 - s]",
      {{{"F", 2}, {"C", 2}, {"R", 3}, {"S", 2}}}},
     {"w: [F, C, R]  y = IndexMap(w) [f:F, (c:C p:2), k:{R + 1}] -> [f, c, 2k + p - 1] where k <= R - 1",
@@ -79,6 +86,33 @@ const Case kCases[] = {
     {"x: [N, A, W]  z: [N, B, W]  y = Concat(x, z, x) axis=1", {{{"N", 2}, {"A", 2}, {"B", 3}, {"W", 2}}}},
     {"x: [N, A + B, W]  y, z = Split(x) axis=1 split=[A, B]", {{{"N", 2}, {"A", 2}, {"B", 3}, {"W", 2}}}},
     {"x: [N, (A B), W]  y = Transpose(x) perm=[2, 0, 1]", {{{"N", 2}, {"A", 2}, {"B", 3}, {"W", 2}}}},
+    // Reshape and the like
+    {"x: [N, C, H, W]  y = Reshape(x) shape=[0, -1]", {{{"N", 2}, {"C", 3}, {"H", 2}, {"W", 2}}}},
+    {"x: [N, C, H, W]  y = Reshape(x) shape=[N, C, -1]", {{{"N", 2}, {"C", 3}, {"H", 2}, {"W", 2}}}},
+    {"x: [N, (C H W)]  y = Reshape(x) shape=[0, C, -1, W]", {{{"N", 2}, {"C", 3}, {"H", 2}, {"W", 3}}}},
+    {"x: [B, S, 12, 4]  y = Reshape(x) shape=[B, S, 48]", {{{"B", 2}, {"S", 2}}}},
+    {"x: [B, S, 12]  y = Reshape(x) shape=[B, S, 3, -1]", {{{"B", 2}, {"S", 2}}}},
+    {"x: [B, 4, 6, 1]  y = Reshape(x) shape=[1, B, 3, 8]", {{{"B", 2}}}},
+    {"x: [N, 2, W]  y = Reshape(x) shape=[N, 2W]", {{{"N", 3}, {"W", 2}}}},
+    {"x: [2N, W]  y = Reshape(x) shape=[2, N, W]", {{{"N", 3}, {"W", 2}}}},
+    {"x: [N, 6W]  y = Reshape(x) shape=[N, 2, W, 3]", {{{"N", 3}, {"W", 2}}}},
+    {"x: [N, 2, W, H]  y = Reshape(x) shape=[-1, H]", {{{"N", 3}, {"W", 2}, {"H", 2}}}},
+    {"x: [N, W, 4]  y = Reshape(x) shape=[-1, 2]", {{{"N", 3}, {"W", 2}}}},
+    {"x: [N, C, H, W]  y = Flatten(x)", {{{"N", 2}, {"C", 3}, {"H", 2}, {"W", 2}}}},
+    {"x: [N, C, H, 2]  y = Flatten(x) axis=2", {{{"N", 2}, {"C", 3}, {"H", 2}}}},
+    {"x: [N, C]  y = Flatten(x) axis=0\nz = Flatten(y) axis=2", {{{"N", 2}, {"C", 3}}}},
+    {"x: [1, N, 1, C]  y = Squeeze(x) axes=[2, 0]\nz = Unsqueeze(y) axes=[0, 1, 4]", {{{"N", 2}, {"C", 3}}}},
+    {"x: [N, C, 2H, 2W]  y = SpaceToDepth(x) blocksize=2", {{{"N", 2}, {"C", 3}, {"H", 2}, {"W", 3}}}},
+    {"x: [N, 9C, H, W]  y = DepthToSpace(x) blocksize=3", {{{"N", 2}, {"C", 2}, {"H", 2}, {"W", 1}}}},
+    {"x: [N, 4C, H, W]  y = DepthToSpace(x) blocksize=2 mode=CRD", {{{"N", 2}, {"C", 3}, {"H", 2}, {"W", 3}}}},
+    {"x: [N, 1, (A B)]  y = Expand(x) shape=[3, 1, C, 1]", {{{"N", 2}, {"A", 2}, {"B", 2}, {"C", 3}}}},
+    {"x: [N, W]  y = Tile(x) repeats=[2, K]", {{{"N", 2}, {"W", 3}, {"K", 2}}, {{"N", 1}, {"W", 2}, {"K", 1}}}},
+    // Arithmetic
+    {"x: [N, C, H]  b: [C, 1]  y = Add(x, b)\nz = Sub(b, y)\nu = Mul(z, z)\nv = Neg(u)\nw = Identity(v)",
+     {{{"N", 2}, {"C", 3}, {"H", 2}}}},
+    {"x: [H, 2]  c = Constant() value=-3 shape=[H, 2]\nd = Constant() value=0.375\ne = Constant() value=0 shape=[H]\ny "
+     "= Eye() extent=H",
+     {{{"H", 3}}}},
 };
 
 Program parsed(std::string_view text) {

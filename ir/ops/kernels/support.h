@@ -23,7 +23,7 @@ namespace pet::kernels {
   PET_INSTANTIATE_ORDERED(Name);   \
   PET_INSTANTIATE(Name, Fp)
 
-/// Sums and products of T; int64_t wraps.
+/// The ring's operations; int64_t wraps.
 template <class T>
 T plus(T a, T b) {
   if constexpr (std::is_same_v<T, int64_t>) {
@@ -41,8 +41,12 @@ T times(T a, T b) {
   }
 }
 template <class T>
-T negated(T a) {
-  return times(T(-1), a);
+T minus(T a, T b) {
+  if constexpr (std::is_same_v<T, int64_t>) {
+    return plus(a, times(T(-1), b));
+  } else {
+    return a - b;
+  }
 }
 
 /// The least value of an ordered T: what lies outside for max.
