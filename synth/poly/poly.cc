@@ -162,10 +162,13 @@ Set Context::set(const std::vector<std::string>& variables, const Conjunction& c
   return Set(own(result), this);
 }
 
-Map Context::map(const std::vector<std::string>& from, const std::vector<std::string>& to, const Conjunction& constraints) const {
+Map Context::map(const std::vector<std::string>& from, const std::vector<std::string>& to, const Conjunction& constraints,
+                 const std::vector<std::string>& exists) const {
   std::vector<std::string> all = from;
   all.insert(all.end(), to.begin(), to.end());
-  isl_map* m = isl_map_from_range(copy(set(all, constraints).set_));
+  auto keep = static_cast<int>(all.size());
+  all.insert(all.end(), exists.begin(), exists.end());
+  isl_map* m = isl_map_from_range(copy(set(all, constraints).firstVariables(keep).set_));
   return Map(own(isl_map_move_dims(m, isl_dim_in, 0, isl_dim_out, 0, static_cast<unsigned>(from.size()))), this);
 }
 
@@ -263,6 +266,8 @@ std::optional<Expr> Set::maximum(int position) const {
   if (!bound) throw BudgetExceeded();
   return singlePiece(bound, isl_set_params(copy(set_)));
 }
+
+int64_t Set::stride(int position) const { return toInteger(isl_set_get_stride(set_.get(), position)); }
 
 std::optional<std::pair<Bindings, std::vector<int64_t>>> Set::sample() const {
   isl_point* p = checked(isl_set_sample_point(copy(set_)));

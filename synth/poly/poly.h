@@ -49,6 +49,8 @@ class Set {
   /// piecewise or missing.
   std::optional<Expr> minimum(int position) const;
   std::optional<Expr> maximum(int position) const;
+  /// The step between consecutive values of a variable (1 unless all its values are congruent modulo a larger number).
+  int64_t stride(int position) const;
   /// One point: values of the symbols, then of the variables; nullopt if empty.
   std::optional<std::pair<Bindings, std::vector<int64_t>>> sample() const;
   std::string str() const;
@@ -103,7 +105,9 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   Set set(const std::vector<std::string>& variables, const Conjunction& constraints) const;
-  Map map(const std::vector<std::string>& from, const std::vector<std::string>& to, const Conjunction& constraints) const;
+  /// Variables in `exists` are projected out.
+  Map map(const std::vector<std::string>& from, const std::vector<std::string>& to, const Conjunction& constraints,
+          const std::vector<std::string>& exists = {}) const;
   Set emptySet(int variables) const;
   /// True if every shape of the class satisfies `constraint`.
   bool implies(const Constraint& constraint) const;
