@@ -57,6 +57,7 @@ struct Side {
 template <class T>
 Expected<Side<T>> evaluateSide(const Program& program, const Bindings& symbols, const InputSource<T>& inputs) {
   Side<T> side;
+  if (auto bound = requireBound(program, symbols); !bound) return tl::unexpected(bound.error());
   auto chains = chainLengths(program, symbols);
   if (!chains) return tl::unexpected(chains.error());
   for (int64_t n : *chains)
@@ -123,13 +124,11 @@ Comparison compareReal(const Program& pattern,
   return compareSides(pattern, *p, *m, precision);
 }
 
-}  // namespace
-
-Comparison compareRealWeights(const Program& pattern,
-                              const Program& replacement,
-                              const Bindings& symbols,
-                              const TensorMap& tensors,
-                              const RealOptions& options) {
+Comparison compareRealWeightsUnguarded(const Program& pattern,
+                                       const Program& replacement,
+                                       const Bindings& symbols,
+                                       const TensorMap& tensors,
+                                       const RealOptions& options) {
   auto drawn = drawMissing(pattern, symbols, tensors, options.seed);
   if (!drawn) return notPossible(drawn.error());
   Comparison single = compareReal<float>(pattern, replacement, symbols,
@@ -140,6 +139,16 @@ Comparison compareRealWeights(const Program& pattern,
   twice.scope = "float, double";
   twice.worst = std::max(twice.worst, single.worst);
   return twice;
+}
+
+}  // namespace
+
+Comparison compareRealWeights(const Program& pattern,
+                              const Program& replacement,
+                              const Bindings& symbols,
+                              const TensorMap& tensors,
+                              const RealOptions& options) {
+  return guarded([&] { return compareRealWeightsUnguarded(pattern, replacement, symbols, tensors, options); });
 }
 
 // --- The whole model
@@ -170,12 +179,10 @@ double largestMagnitude(const Tensor<double>& t) {
   return largest;
 }
 
-}  // namespace
-
-Comparison compareWholeModel(const ModelProgram& original,
-                             const ModelProgram& rewritten,
-                             const Bindings& symbols,
-                             const ModelOptions& options) {
+Comparison compareWholeModelUnguarded(const ModelProgram& original,
+                                      const ModelProgram& rewritten,
+                                      const Bindings& symbols,
+                                      const ModelOptions& options) {
   auto drawn = drawMissing(original.program, symbols, original.weights, options.seed);
   if (!drawn) return notPossible(drawn.error());
   int nodes = static_cast<int>(original.program.nodes().size()),
@@ -215,6 +222,15 @@ Comparison compareWholeModel(const ModelProgram& original,
     }
   }
   return result;
+}
+
+}  // namespace
+
+Comparison compareWholeModel(const ModelProgram& original,
+                             const ModelProgram& rewritten,
+                             const Bindings& symbols,
+                             const ModelOptions& options) {
+  return guarded([&] { return compareWholeModelUnguarded(original, rewritten, symbols, options); });
 }
 
 }  // namespace pet

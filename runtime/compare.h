@@ -35,7 +35,7 @@ struct ProbeOptions {
   uint64_t seed = 0;
   int dense = 2;  ///< probes without zeros
   /// Of the pattern's first output: each gets a probe of impulses along its borders.
-  std::vector<PositionBox> boxes;
+  std::vector<PositionBox> boxes = {};
   /// Sums of |terms| stay below this, so that float is exact; 2^11 for half precision.
   double exactBelow = 0x1p24;
   /// Sites of more multiply-adds are evaluated in float alone, where that is exact, and not also in int64 or F_p.

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include <fmt/format.h>
@@ -32,6 +34,20 @@ std::optional<std::string> differentExtents(const Tensor<T>& expected, const Ten
 inline Comparison failureOfReplacement(const Error& error) {
   if (error.kind == ErrorKind::kUnsupported) return notPossible(error);
   return {Comparison::Verdict::kFails, "the replacement cannot be evaluated: " + error.message(), "", 0};
+}
+
+/// Runs a comparison; what it throws, for absurd extents, is a verdict.
+template <class F>
+Comparison guarded(F comparison) {
+  try {
+    return comparison();
+  } catch (const OverflowError& e) {
+    return notPossible({ErrorKind::kModel, e.what(), "", ""});
+  } catch (const std::bad_alloc&) {
+    return notPossible({ErrorKind::kModel, "not enough memory", "", ""});
+  } catch (const std::length_error&) {
+    return notPossible({ErrorKind::kModel, "a tensor is too large", "", ""});
+  }
 }
 
 }  // namespace pet

@@ -53,6 +53,9 @@ Expected<Plan> makePlan(const Program& pattern,
                         const Program& replacement,
                         const Bindings& symbols,
                         const ProbeOptions& options) {
+  for (const Program* program : {&pattern, &replacement}) {
+    if (auto bound = requireBound(*program, symbols); !bound) return tl::unexpected(bound.error());
+  }
   auto scales = wholeScales(pattern, symbols), others = wholeScales(replacement, symbols);
   if (!scales) return tl::unexpected(scales.error());
   if (!others) return tl::unexpected(others.error());
@@ -215,32 +218,38 @@ std::string scopeOf(const Plan& plan, size_t probes) {
   return fmt::format("{} probes of integers to {} in {}", probes, plan.limit, fmt::join(domains, " and "));
 }
 
+Comparison compareAll(const Program& pattern,
+                      const Program& replacement,
+                      const Bindings& symbols,
+                      const Plan& plan,
+                      const ProbeOptions& options) {
+  Extents output = *evaluate(pattern.shape(pattern.outputs()[0]), symbols);
+  size_t dense = static_cast<size_t>(options.dense), total = dense + 1 + options.boxes.size();
+  auto probeOf = [&](size_t i) {
+    uint64_t seed = options.seed + i;
+    if (i < dense) return denseProbe(plan, fmt::format("dense {}", i), seed);
+    if (i == dense) return impulseProbe(plan, output, "border impulses", seed, nullptr);
+    size_t box = i - dense - 1;
+    return impulseProbe(plan, output, fmt::format("impulses of box {}", box), seed, &options.boxes[box]);
+  };
+  Comparison result;
+  for (size_t i = 0; i < total && result.holds(); ++i) {
+    result = compareEverywhere(pattern, replacement, symbols, plan, probeOf(i));
+  }
+  result.scope = scopeOf(plan, total);
+  return result;
+}
+
 }  // namespace
 
 Comparison compareIntegerProbes(const Program& pattern,
                                 const Program& replacement,
                                 const Bindings& symbols,
                                 const ProbeOptions& options) {
-  try {
+  return guarded([&] {
     auto plan = makePlan(pattern, replacement, symbols, options);
-    if (!plan) return notPossible(plan.error());
-    Extents output = *evaluate(pattern.shape(pattern.outputs()[0]), symbols);
-    size_t dense = static_cast<size_t>(options.dense), total = dense + 1 + options.boxes.size();
-    Comparison result;
-    for (size_t i = 0; i < total && result.holds(); ++i) {
-      uint64_t seed = options.seed + i;
-      const PositionBox* box = i > dense ? &options.boxes[i - dense - 1] : nullptr;
-      Probe probe = i < dense ? denseProbe(*plan, fmt::format("dense {}", i), seed)
-                              : impulseProbe(*plan, output,
-                                             box ? fmt::format("impulses of box {}", i - dense - 1) : "border impulses",
-                                             seed, box);
-      result = compareEverywhere(pattern, replacement, symbols, *plan, probe);
-    }
-    result.scope = scopeOf(*plan, total);
-    return result;
-  } catch (const OverflowError& e) {
-    return notPossible({ErrorKind::kModel, e.what(), "", ""});
-  }
+    return plan ? compareAll(pattern, replacement, symbols, *plan, options) : notPossible(plan.error());
+  });
 }
 
 }  // namespace pet

@@ -38,7 +38,28 @@ int64_t termsOf(const RoundingRow& row, const NodeExtents& n) {
 /// A function's own error, in units of the last place: more than any libm's or any engine's polynomial has.
 constexpr int64_t kFunctionRoundings = 16;
 
+bool isBound(const Attribute& attribute, const Bindings& symbols) {
+  auto bound = [&](const Expr& e) { return e.evaluate(symbols).has_value(); };
+  if (const auto* e = std::get_if<Expr>(&attribute)) return bound(*e);
+  if (const auto* list = std::get_if<std::vector<Expr>>(&attribute))
+    return std::all_of(list->begin(), list->end(), bound);
+  return true;  // the others are evaluated with the node's shapes
+}
+
 }  // namespace
+
+Expected<void> requireBound(const Program& program, const Bindings& symbols) {
+  for (const Node& node : program.nodes()) {
+    for (const Shape& s : node.shapes) {
+      if (!evaluate(s, symbols)) return fail(ErrorKind::kUsage, "a symbol of " + str(s) + " is unbound", node.names[0]);
+    }
+    for (const auto& [name, attribute] : node.attributes) {
+      if (!isBound(attribute, symbols))
+        return fail(ErrorKind::kUsage, "a symbol of " + name + " is unbound", node.names[0]);
+    }
+  }
+  return {};
+}
 
 Expected<std::vector<int64_t>> chainLengths(const Program& program, const Bindings& symbols) {
   std::vector<int64_t> chain;

@@ -53,6 +53,9 @@ struct RoundingRow {
 std::span<const RoundingRow> roundingTable();
 const RoundingRow* findRounding(std::string_view op);
 
+/// Says which value or attribute has an unbound symbol. What follows needs all of them bound.
+Expected<void> requireBound(const Program& program, const Bindings& symbols);
+
 /// The chain length n of each output: 0 where values only move. kUnsupported: "no bound is known for …".
 Expected<std::vector<int64_t>> chainLengths(const Program& program, const Bindings& symbols);
 

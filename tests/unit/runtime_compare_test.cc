@@ -1,0 +1,229 @@
+#include <cmath>
+
+#include <gmock/gmock.h>
+
+#include "ir/text.h"
+#include "runtime/compare.h"
+#include "runtime/draw.h"
+#include "runtime/rounding.h"
+
+namespace pet {
+namespace {
+
+using testing::HasSubstr;
+using Verdict = Comparison::Verdict;
+
+Program program(std::string_view text) {
+  auto parsed = parseProgram(text, "test");
+  EXPECT_TRUE(parsed) << parsed.error().message() << "\n" << text;
+  return *parsed;
+}
+
+/// A pattern, programs that equal it, and programs that do not; all with weights of the given shapes.
+struct Case {
+  std::string name;
+  std::string inputs;
+  std::string pattern;
+  std::vector<std::string> right;
+  std::vector<std::pair<std::string, std::string>> wrong;
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.name;
+}
+
+const Case kCases[] = {
+    {"conv as transposed",
+     "x: [2, 4, 6, 7]\n w: const [3, 4, 3, 3]\n",
+     "y = Conv(x, w) pads=[1, 1, 1, 1]",
+     {"k = IndexMap(w) [c:4, f:3, r:3, s:3] -> [f, c, 2 - r, 2 - s]\n y = ConvTranspose(x, k) pads=[1, 1, 1, 1]"},
+     {{"not flipped",
+       "k = IndexMap(w) [c:4, f:3, r:3, s:3] -> [f, c, r, s]\n y = ConvTranspose(x, k) pads=[1, 1, 1, 1]"},
+      {"flipped along one axis",
+       "k = IndexMap(w) [c:4, f:3, r:3, s:3] -> [f, c, 2 - r, s]\n y = ConvTranspose(x, k) pads=[1, 1, 1, 1]"},
+      {"a corner tap missing",
+       "k = IndexMap(w) [c:4, f:3, r:3, s:3] -> [f, c, 2 - r, 2 - s] where r + s < 4\n"
+       "y = ConvTranspose(x, k) pads=[1, 1, 1, 1]"},
+      {"one tap of one channel missing",
+       "k = IndexMap(w) [c:4, f:3, r:3, s:3] -> [f, c, 2 - r, 2 - s] where 1 <= r + s + 10c + 10f\n"
+       "y = ConvTranspose(x, k) pads=[1, 1, 1, 1]"},
+      {"shifted by a pad",
+       "k = IndexMap(w) [c:4, f:3, r:3, s:3] -> [f, c, 2 - r, 2 - s]\n y = ConvTranspose(x, k) pads=[1, 0, 1, 2]"},
+      {"another shape", "y = Conv(x, w) pads=[1, 0, 1, 1]"}}},
+    {"conv in pieces along w",
+     "x: [2, 4, 6, 9]\n w: const [3, 4, 3, 3]\n",
+     "y = Conv(x, w) pads=[1, 1, 1, 1]",
+     {"a = Slice(x) axes=[3] starts=[0] ends=[6]\n b = Slice(x) axes=[3] starts=[4] ends=[9]\n"
+      "p = Conv(a, w) pads=[1, 1, 1, 0]\n q = Conv(b, w) pads=[1, 0, 1, 1]\n y = Concat(p, q) axis=3"},
+     {{"the seam not corrected",
+       "a = Slice(x) axes=[3] starts=[0] ends=[5]\n b = Slice(x) axes=[3] starts=[5] ends=[9]\n"
+       "p = Conv(a, w) pads=[1, 1, 1, 1]\n q = Conv(b, w) pads=[1, 1, 1, 1]\n y = Concat(p, q) axis=3"},
+      {"one column of the seam not corrected",
+       "a = Slice(x) axes=[3] starts=[0] ends=[6]\n b = Slice(x) axes=[3] starts=[5] ends=[9]\n"
+       "p = Conv(a, w) pads=[1, 1, 1, 0]\n q = Conv(b, w) pads=[1, 1, 1, 1]\n y = Concat(p, q) axis=3"},
+      {"a halo too short at the top",
+       "a = Slice(x) axes=[2] starts=[0] ends=[3]\n b = Slice(x) axes=[2] starts=[2] ends=[6]\n"
+       "p = Conv(a, w) pads=[1, 1, 1, 1]\n q = Conv(b, w) pads=[0, 1, 1, 1]\n y = Concat(p, q) axis=2"}}},
+    {"two images side by side",
+     "x: [2, 4, 6, 7]\n w: const [3, 4, 1, 1]\n",
+     "y = Conv(x, w)",
+     {"t = Layout(x) (n 1) c h w -> n c h (1 w)\n y = Conv(t, w)",
+      "a, b = Split(x) axis=0 split=[1, 1]\n t = Concat(a, b) axis=3\n u = Conv(t, w)\n"
+      "p, q = Split(u) axis=3 split=[7, 7]\n y = Concat(p, q) axis=0"},
+     {{"images swapped",
+       "a, b = Split(x) axis=0 split=[1, 1]\n t = Concat(a, b) axis=3\n u = Conv(t, w)\n"
+       "p, q = Split(u) axis=3 split=[7, 7]\n y = Concat(q, p) axis=0"},
+      {"columns swapped at the seam",
+       "a, b = Split(x) axis=0 split=[1, 1]\n t = Concat(a, b) axis=3\n u = Conv(t, w)\n"
+       "p, q, r, s = Split(u) axis=3 split=[6, 1, 1, 6]\n m = Concat(p, r) axis=3\n n = Concat(q, s) axis=3\n"
+       "y = Concat(m, n) axis=0"}}},
+    {"conv as matmul",
+     "x: [2, 8, 5]\n w: const [3, 8]\n",
+     "y = MatMul(w, x)",
+     {"a = Slice(x) axes=[1] starts=[0] ends=[3]\n b = Slice(x) axes=[1] starts=[3] ends=[8]\n"
+      "v = Slice(w) axes=[1] starts=[0] ends=[3]\n u = Slice(w) axes=[1] starts=[3] ends=[8]\n"
+      "c = Concat(b, a) axis=1\n k = Concat(u, v) axis=1\n y = MatMul(k, c)"},
+     {{"one term of the sum left out",
+       "a = Slice(x) axes=[1] starts=[0] ends=[7]\n v = Slice(w) axes=[1] starts=[0] ends=[7]\n y = MatMul(v, a)"}}},
+};
+
+class Compare : public testing::TestWithParam<Case> {
+ protected:
+  Program with(const std::string& body) const { return program(GetParam().inputs + body); }
+};
+
+TEST_P(Compare, WhatIsRightHolds) {
+  Program pattern = with(GetParam().pattern);
+  for (const std::string& text : GetParam().right) {
+    Program replacement = with(text);
+    for (uint64_t seed : {0, 1, 2}) {
+      Comparison integers = compareIntegerProbes(pattern, replacement, {}, {.seed = seed});
+      EXPECT_EQ(integers.verdict, Verdict::kHolds) << integers.reason;
+      EXPECT_THAT(integers.scope, HasSubstr("float and int64"));
+      Comparison reals = compareRealWeights(pattern, replacement, {}, {}, {.seed = seed});
+      EXPECT_EQ(reals.verdict, Verdict::kHolds) << reals.reason;
+      EXPECT_LT(reals.worst, 1);
+    }
+  }
+}
+
+TEST_P(Compare, WhatIsWrongFailsBothWays) {
+  Program pattern = with(GetParam().pattern);
+  for (const auto& [name, text] : GetParam().wrong) {
+    Program replacement = with(text);
+    for (uint64_t seed : {0, 1, 2}) {
+      Comparison integers = compareIntegerProbes(pattern, replacement, {}, {.seed = seed});
+      EXPECT_EQ(integers.verdict, Verdict::kFails) << name;
+      EXPECT_FALSE(integers.reason.empty());
+      Comparison reals = compareRealWeights(pattern, replacement, {}, {}, {.seed = seed});
+      EXPECT_EQ(reals.verdict, Verdict::kFails) << name;
+      EXPECT_FALSE(reals.reason.empty());
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, Compare, testing::ValuesIn(kCases));
+
+// A short sum against 4608 terms of which one is missing: what a tolerance "scaled by the reduction" cannot see.
+TEST(CompareLong, OneMissingTermOfManyFails) {
+  std::string inputs = "x: [1, 4608]\n w: const [4608, 4]\n";
+  Program pattern = program(inputs + "y = MatMul(x, w)");
+  Program wrong =
+      program(inputs +
+              "a = Slice(x) axes=[1] starts=[0] ends=[4607]\n v = Slice(w) axes=[0] starts=[0] ends=[4607]\n"
+              "y = MatMul(a, v)");
+  EXPECT_EQ(compareIntegerProbes(pattern, wrong, {}).verdict, Verdict::kFails);
+  // In float alone, the running bound of so long a sum is as large as a term; in double it is not.
+  TensorMap tensors;
+  tensors.emplace("x", Tensor<float>({1, 4608}, std::vector<float>(4608, 1.0f)));
+  tensors.emplace("w", Tensor<float>({4608, 4}, std::vector<float>(4608 * 4, 1.0f / 4608)));
+  EXPECT_EQ(compareRealWeights(pattern, wrong, {}, tensors, {.inDouble = false}).verdict, Verdict::kHolds);
+  Comparison twice = compareRealWeights(pattern, wrong, {}, tensors);
+  EXPECT_EQ(twice.verdict, Verdict::kFails);
+  EXPECT_THAT(twice.reason, HasSubstr("double"));
+}
+
+TEST(CompareProbes, SumsTooLongForFloatAreExactInIntegers) {
+  std::string text = "x: [1, 60]\n w: const [60, 60]\n k: const [60, 1]\n t = MatMul(x, w)\n y = MatMul(t, k)";
+  Comparison c = compareIntegerProbes(program(text), program(text), {}, {.exactBelow = 0x1p11});
+  EXPECT_EQ(c.verdict, Verdict::kHolds) << c.reason;
+  EXPECT_THAT(c.scope, HasSubstr("in int64"));
+}
+
+TEST(CompareProbes, HalfPrecisionHasItsOwnLimit) {
+  std::string text = "x: [1, 100]\n w: const [100, 1]\n y = MatMul(x, w)";
+  auto limit = [&](double below) {
+    return compareIntegerProbes(program(text), program(text), {}, {.exactBelow = below}).scope;
+  };
+  EXPECT_THAT(limit(0x1p24), HasSubstr("to 15"));
+  EXPECT_THAT(limit(0x1p11), HasSubstr("to 3"));
+}
+
+TEST(CompareProbes, EveryBoxGetsItsProbe) {
+  Program pattern = program("x: [1, 1, 1, 40]\n w: const [1, 1, 1, 1]\n y = Conv(x, w)");
+  PositionBox box{{0, 1}, {0, 1}, {0, 1}, {18, 22}};
+  EXPECT_THAT(compareIntegerProbes(pattern, pattern, {}).scope, HasSubstr("3 probes"));
+  EXPECT_THAT(compareIntegerProbes(pattern, pattern, {}, {.boxes = {box, box}}).scope, HasSubstr("5 probes"));
+}
+
+TEST(CompareModel, RoundingHoldsAndMistakesFail) {
+  std::string inputs = "x: [1, 8, 12, 12]\n w: const [8, 8, 3, 3]\n k: const [8, 8, 3, 3]\n";
+  Program original = program(inputs + "t = Conv(x, w) pads=[1, 1, 1, 1]\n y = Conv(t, k) pads=[1, 1, 1, 1]");
+  Program same = program(inputs +
+                         "v = IndexMap(w) [c:8, f:8, r:3, s:3] -> [f, c, 2 - r, 2 - s]\n"
+                         "t = ConvTranspose(x, v) pads=[1, 1, 1, 1]\n y = Conv(t, k) pads=[1, 1, 1, 1]");
+  Program wrong = program(inputs +
+                          "v = IndexMap(w) [c:8, f:8, r:3, s:3] -> [f, c, 2 - r, 2 - s] where 1 <= r + s + c + f\n"
+                          "t = ConvTranspose(x, v) pads=[1, 1, 1, 1]\n y = Conv(t, k) pads=[1, 1, 1, 1]");
+  TensorMap weights;
+  weights.emplace("w", drawReal(Draw(3, "w"), {8, 8, 3, 3}));
+  weights.emplace("k", drawReal(Draw(3, "k"), {8, 8, 3, 3}));
+  Comparison good = compareWholeModel({original, weights}, {same, weights});
+  EXPECT_EQ(good.verdict, Verdict::kHolds) << good.reason;
+  EXPECT_THAT(good.scope, HasSubstr("y: error"));
+  Comparison bad = compareWholeModel({original, weights}, {wrong, weights});
+  EXPECT_EQ(bad.verdict, Verdict::kFails);
+  EXPECT_THAT(bad.reason, HasSubstr("y: off by"));
+
+  TensorMap other = weights;
+  other.at("w").data[100] += 1e-3f;
+  EXPECT_EQ(compareWholeModel({original, weights}, {original, other}).verdict, Verdict::kFails);
+  other.at("w").data[100] = std::nanf("");
+  EXPECT_EQ(compareWholeModel({original, weights}, {original, other}).verdict, Verdict::kFails);
+  EXPECT_EQ(compareWholeModel({original, other}, {original, other}).verdict, Verdict::kNotPossible);
+}
+
+TEST(CompareModel, ReportsProgressOverAllExecutions) {
+  Program p = program("x: [1, 2]\n w: const [2, 2]\n y = MatMul(x, w)");
+  TensorMap weights;
+  weights.emplace("w", drawReal(Draw(3, "w"), {2, 2}));
+  std::vector<int> done;
+  compareWholeModel({p, weights}, {p, weights}, {}, {.progress = [&](int d, int) { done.push_back(d); }});
+  EXPECT_EQ(done, (std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+TEST(CompareReal, AReplacementThatCannotBeEvaluatedFails) {
+  Program pattern = program("x: [A]\n y = Slice(x) axes=[0] starts=[0] ends=[2]");
+  Program longer = program("x: [A]\n t = Slice(x) axes=[0] starts=[3] ends=[1]\n y = Concat(t, x) axis=0");
+  for (const Comparison& c :
+       {compareIntegerProbes(pattern, longer, {{"A", 4}}), compareRealWeights(pattern, longer, {{"A", 4}}, {})}) {
+    EXPECT_EQ(c.verdict, Verdict::kFails) << c.reason;
+  }
+  EXPECT_EQ(compareRealWeights(pattern, pattern, {}, {}).verdict, Verdict::kNotPossible);
+  EXPECT_EQ(compareIntegerProbes(pattern, pattern, {}).verdict, Verdict::kNotPossible);
+}
+
+TEST(CompareReal, WeightsThatAreGivenAreUsed) {
+  std::string inputs = "x: [1, 2]\n w: const [2, 2]\n";
+  Program pattern = program(inputs + "y = MatMul(x, w)");
+  Program row =
+      program(inputs + "v = Slice(w) axes=[0] starts=[0] ends=[1]\n k = Concat(v, v) axis=0\n y = MatMul(x, k)");
+  TensorMap equalRows, rows;
+  equalRows.emplace("w", Tensor<float>({2, 2}, {1, 2, 1, 2}));
+  rows.emplace("w", Tensor<float>({2, 2}, {1, 2, 1, 3}));
+  EXPECT_TRUE(compareRealWeights(pattern, row, {}, equalRows).holds());
+  EXPECT_FALSE(compareRealWeights(pattern, row, {}, rows).holds());
+}
+
+}  // namespace
+}  // namespace pet
