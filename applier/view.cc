@@ -41,8 +41,9 @@ Expected<Value> ViewBuilder::add(const OpRow& op,
                                  std::vector<Value> operands,
                                  Attributes attributes,
                                  std::vector<std::string> names,
-                                 Provenance provenance) {
-  ElementType element = operands.empty() ? ElementType::kFloat : this->element(operands[0]);
+                                 Provenance provenance,
+                                 ElementType element) {
+  if (!operands.empty()) element = this->element(operands[0]);
   bool constant = true;
   for (Value v : operands) {
     if (this->element(v) != element) return fail(ErrorKind::kUnsupported, "operands of different element types");
@@ -54,6 +55,12 @@ Expected<Value> ViewBuilder::add(const OpRow& op,
   view_.elements.push_back(element);
   constant_.push_back(constant);
   return v;
+}
+
+bool ViewBuilder::sameValue(const View& from, Value old, Value now, int origin) const {
+  auto before = from.names.find(old), after = view_.names.find(now);
+  if (before == from.names.end()) return after == view_.names.end() && provenance(now).origin == origin;
+  return after != view_.names.end() && before->second == after->second;
 }
 
 Value ViewBuilder::copy(const View& from, int node, const std::function<Value(Value)>& moved) {

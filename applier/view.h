@@ -45,7 +45,8 @@ class ViewBuilder {
                       Attributes attributes,
                       std::vector<std::string> names,
                       Provenance provenance);
-  /// Adds a node of another view as it stands, with its ONNX names; `moved` says where its operands are now.
+  /// Adds a node of another view as it stands, with its ONNX names; `moved` says where its operands are now. It stays
+  /// part of its ONNX node as long as its operands are the same ONNX values.
   Value copy(const View& from, int node, const std::function<Value(Value)>& moved);
   /// Says that `value` is this ONNX value.
   void name(Value value, std::string onnxName) { view_.names[value] = std::move(onnxName); }
@@ -64,6 +65,9 @@ class ViewBuilder {
   View finish(std::vector<Value> outputs) &&;
 
  private:
+  /// `now` is the ONNX value that `old` was, or the same inner value of the ONNX node `origin`.
+  bool sameValue(const View& from, Value old, Value now, int origin) const;
+
   ProgramBuilder program_;
   View view_;
   std::vector<bool> constant_;

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "applier/match.h"
+
+namespace pet {
+
+/// A rule at a site, with all symbols replaced by numbers.
+struct Rewrite {
+  Site site;
+  const Rule* rule = nullptr;
+  Bindings symbols;     ///< the rule's
+  Program pattern;      ///< what stands there
+  Program replacement;  ///< what is to stand there, as it was proved
+  std::string label;    ///< "pet/<rule>/<site>", the stem of the new names
+};
+
+/// What people call a site: the ONNX node of its anchor, or what that node computes.
+std::string siteName(const Graph& graph, const View& view, int anchor);
+
+/// Substitutes a rule's symbols. kCheck: an extent that may not be empty is.
+Expected<Rewrite> instantiate(const Site& site, const Rule& rule, const Bindings& symbols, const std::string& siteName);
+
+/// The view with every site's nodes replaced. Sites do not overlap. The new nodes know their site, by its position in
+/// `rewrites`.
+View splice(const View& view, const std::vector<Rewrite>& rewrites);
+
+}  // namespace pet

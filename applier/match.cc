@@ -1,0 +1,234 @@
+#include "applier/match.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/ops/op.h"
+
+namespace pet {
+namespace {
+
+const std::vector<int> kNone;
+
+/// What the pattern's nodes and inputs stand for, so far.
+struct Assignment {
+  std::map<int, int> nodes;
+  std::map<Value, Value> inputs;
+};
+
+class Matcher {
+ public:
+  Matcher(const MatchIndex& index, const Pattern& pattern) : index_(index), pattern_(pattern) {}
+
+  /// Every way to map the pattern with its first output at `anchor`.
+  std::vector<Assignment> at(int anchor) const;
+  /// The site, or why it is none.
+  Expected<Site> site(const Assignment& a, int anchor) const;
+
+ private:
+  const Program& program() const { return pattern_.program; }
+  const Program& view() const { return index_.view().program; }
+  void unify(Value p, Value v, const Assignment& so, std::vector<Assignment>& into) const;
+  bool attributesFit(const Node& p, const Node& v) const;
+  Expected<void> checkConstants(const Assignment& a) const;
+  Expected<void> checkInterior(const Assignment& a) const;
+  Expected<Bindings> symbols(const Assignment& a) const;
+
+  const MatchIndex& index_;
+  const Pattern& pattern_;
+};
+
+/// Attributes without symbols are equal, lists of one length.
+bool Matcher::attributesFit(const Node& p, const Node& v) const {
+  for (const auto& [name, left] : p.attributes) {
+    const Attribute& right = v.attributes.find(name)->second;
+    if (const auto* list = std::get_if<std::vector<Expr>>(&left)) {
+      if (list->size() != std::get<std::vector<Expr>>(right).size()) return false;
+    } else if (!std::holds_alternative<Expr>(left) && !(left == right)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool commutes(const OpRow& op) {
+  return op.name == "Add" || op.name == "Mul";
+}
+
+void Matcher::unify(Value p, Value v, const Assignment& so, std::vector<Assignment>& into) const {
+  const Node &pn = program().node(p), &vn = view().node(v);
+  if (pn.op->name == "Input") {
+    Assignment next = so;
+    if (next.inputs.emplace(p, v).first->second == v) into.push_back(std::move(next));
+    return;
+  }
+  if (auto it = so.nodes.find(p.node); it != so.nodes.end()) {
+    if (it->second == v.node && p.output == v.output) into.push_back(so);
+    return;
+  }
+  if (pn.op != vn.op || p.output != v.output || pn.operands.size() != vn.operands.size() || !attributesFit(pn, vn))
+    return;
+  Assignment start = so;
+  start.nodes[p.node] = v.node;
+  std::vector<std::vector<Value>> orders{vn.operands};
+  if (commutes(*pn.op) && vn.operands[0] != vn.operands[1]) orders.push_back({vn.operands[1], vn.operands[0]});
+  for (const auto& operands : orders) {
+    std::vector<Assignment> ways{start};
+    for (size_t i = 0; i < operands.size(); ++i) {
+      std::vector<Assignment> next;
+      for (const Assignment& a : ways)
+        unify(pn.operands[i], operands[i], a, next);
+      ways = std::move(next);
+    }
+    into.insert(into.end(), ways.begin(), ways.end());
+  }
+}
+
+std::vector<Assignment> Matcher::at(int anchor) const {
+  const auto& outputs = program().outputs();
+  std::vector<Assignment> ways;
+  unify(outputs[0], {anchor, outputs[0].output}, {}, ways);
+  for (size_t i = 1; i < outputs.size(); ++i) {  // outputs that do not hang on the first one are looked for everywhere
+    std::vector<Assignment> next;
+    for (const Assignment& a : ways) {
+      if (auto it = a.nodes.find(outputs[i].node); it != a.nodes.end()) {
+        next.push_back(a);
+        continue;
+      }
+      for (int node : index_.nodesOf(program().node(outputs[i]).op))
+        unify(outputs[i], {node, outputs[i].output}, a, next);
+    }
+    ways = std::move(next);
+  }
+  return ways;
+}
+
+Expected<void> Matcher::checkConstants(const Assignment& a) const {
+  for (const auto& [p, v] : a.inputs) {
+    if (program().node(p).scalar("constant") == Expr(1) && !index_.isConstant(v)) {
+      return fail(ErrorKind::kCheck, fmt::format("{} is not a constant of the model", program().name(p)));
+    }
+  }
+  return {};
+}
+
+Expected<void> Matcher::checkInterior(const Assignment& a) const {
+  for (const auto& [p, v] : a.nodes) {
+    const Node& node = program().nodes()[static_cast<size_t>(p)];
+    for (int o = 0; o < static_cast<int>(node.names.size()); ++o) {
+      const auto& outputs = program().outputs();
+      if (std::find(outputs.begin(), outputs.end(), Value{p, o}) != outputs.end()) continue;
+      for (int reader : index_.readersOf({v, o})) {
+        bool inside = std::any_of(a.nodes.begin(), a.nodes.end(), [&](const auto& n) { return n.second == reader; });
+        if (!inside) return fail(ErrorKind::kCheck, fmt::format("its {} is used elsewhere", node.op->name));
+      }
+    }
+  }
+  return {};
+}
+
+Expected<Bindings> Matcher::symbols(const Assignment& a) const {
+  std::vector<Equation> equations;
+  auto shapes = [&](const Shape& left, const Shape& right) {
+    if (left.size() != right.size()) return false;
+    for (size_t d = 0; d < left.size(); ++d)
+      equations.push_back({left[d], *right[d].asConstant()});
+    return true;
+  };
+  for (const auto& [p, v] : a.inputs) {
+    if (!shapes(program().shape(p), view().shape(v))) return fail(ErrorKind::kCheck, "a tensor of another rank");
+  }
+  for (const auto& [p, v] : a.nodes) {
+    const Node &pn = program().nodes()[static_cast<size_t>(p)], &vn = view().nodes()[static_cast<size_t>(v)];
+    for (const auto& [name, left] : pn.attributes) {
+      const Attribute& right = vn.attributes.find(name)->second;
+      if (const auto* e = std::get_if<Expr>(&left)) equations.push_back({*e, *std::get<Expr>(right).asConstant()});
+      if (const auto* list = std::get_if<std::vector<Expr>>(&left)) {
+        const auto& values = std::get<std::vector<Expr>>(right);
+        for (size_t i = 0; i < list->size(); ++i)
+          equations.push_back({(*list)[i], *values[i].asConstant()});
+      }
+    }
+    for (size_t o = 0; o < pn.shapes.size(); ++o) {
+      if (!shapes(pn.shapes[o], vn.shapes[o])) return fail(ErrorKind::kCheck, "a tensor of another rank");
+    }
+  }
+  auto bound = solve(equations);
+  if (!bound) return bound;
+  for (const std::string& s : pattern_.shapes.symbols) {
+    if (!bound->contains(s)) return fail(ErrorKind::kCheck, fmt::format("{} is not determined", s));
+  }
+  for (const Constraint& c : pattern_.shapes.constraints) {
+    if (c.evaluate(*bound) != true) return fail(ErrorKind::kCheck, fmt::format("{} does not hold", c.str()));
+  }
+  return bound;
+}
+
+Expected<Site> Matcher::site(const Assignment& a, int anchor) const {
+  Site site;
+  site.pattern = &pattern_;
+  site.anchor = anchor;
+  try {
+    auto bound = symbols(a);
+    if (!bound) return tl::unexpected(bound.error());
+    site.symbols = std::move(*bound);
+  } catch (const OverflowError&) {
+    return fail(ErrorKind::kCheck, "extents beyond 64 bits");
+  }
+  if (auto ok = checkConstants(a); !ok) return tl::unexpected(ok.error());
+  if (auto ok = checkInterior(a); !ok) return tl::unexpected(ok.error());
+  for (const auto& [p, v] : a.nodes)
+    site.nodes.push_back(v);
+  std::sort(site.nodes.begin(), site.nodes.end());
+  site.nodes.erase(std::unique(site.nodes.begin(), site.nodes.end()), site.nodes.end());
+  for (Value p : program().inputs()) {
+    auto it = a.inputs.find(p);
+    if (it == a.inputs.end())
+      return fail(ErrorKind::kCheck, fmt::format("the pattern does not use {}", program().name(p)));
+    site.inputs.push_back(it->second);
+  }
+  for (Value p : program().outputs()) {
+    auto it = a.nodes.find(p.node);
+    if (it == a.nodes.end()) return fail(ErrorKind::kCheck, "the pattern passes an input through");
+    site.outputs.push_back({it->second, p.output});
+  }
+  return site;
+}
+
+}  // namespace
+
+MatchIndex::MatchIndex(const View& view)
+    : view_(view), readers_(readers(view.program)), constant_(constantNodes(view.program)) {
+  for (size_t i = 0; i < view.program.nodes().size(); ++i)
+    byOp_[view.program.nodes()[i].op].push_back(static_cast<int>(i));
+}
+
+const std::vector<int>& MatchIndex::nodesOf(const OpRow* op) const {
+  auto it = byOp_.find(op);
+  return it == byOp_.end() ? kNone : it->second;
+}
+
+const std::vector<int>& MatchIndex::readersOf(Value value) const {
+  auto it = readers_.find(value);
+  return it == readers_.end() ? kNone : it->second;
+}
+
+std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::vector<Refusal>& refusals) {
+  Matcher matcher(index, pattern);
+  std::vector<Site> sites;
+  for (int anchor : index.nodesOf(pattern.program.node(pattern.program.outputs()[0]).op)) {
+    if (index.isConstant({anchor, 0})) continue;
+    for (const Assignment& a : matcher.at(anchor)) {
+      auto site = matcher.site(a, anchor);
+      if (site) {
+        sites.push_back(std::move(*site));
+      } else {
+        refusals.push_back({anchor, pattern.name, "", site.error().what});
+      }
+    }
+  }
+  return sites;
+}
+
+}  // namespace pet

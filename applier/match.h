@@ -1,0 +1,64 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "applier/view.h"
+#include "rules/rule.h"
+
+namespace pet {
+
+/// One place in a view where a pattern matches.
+struct Site {
+  const Pattern* pattern = nullptr;
+  int anchor = -1;             ///< the node that the pattern's first output is of
+  std::vector<int> nodes;      ///< the nodes that the pattern's operators matched, sorted
+  std::vector<Value> inputs;   ///< what the pattern's inputs stand for, in the order of Program::inputs()
+  std::vector<Value> outputs;  ///< what the pattern's outputs stand for
+  Bindings symbols;            ///< the values of the pattern's symbols
+};
+
+/// Why a pattern or a rule was not used although it nearly fitted. Collected while deciding, printed after.
+struct Refusal {
+  int anchor = -1;
+  std::string pattern, rule;  ///< `rule` is empty where no rule of the pattern could be used
+  std::string reason;
+};
+
+/// The nodes of a view by operator, and who reads what; made once for all patterns.
+class MatchIndex {
+ public:
+  explicit MatchIndex(const View& view);
+  const View& view() const { return view_; }
+  const std::vector<int>& nodesOf(const OpRow* op) const;
+  const std::vector<int>& readersOf(Value value) const;
+  bool isConstant(Value value) const { return constant_[static_cast<size_t>(value.node)]; }
+
+ private:
+  const View& view_;
+  std::map<const OpRow*, std::vector<int>> byOp_;
+  std::map<Value, std::vector<int>> readers_;
+  std::vector<bool> constant_;
+};
+
+/// All sites of a pattern, by anchor in the view's order. A site is one only if
+/// - operators, attributes and extents agree for some values of the pattern's symbols that are in its class,
+/// - a variable that occurs twice stands for the same value,
+/// - the pattern's constant inputs are constants of the model, and
+/// - no interior value is read from outside the site or has to stay.
+/// Where only the operators agree, the reason goes to `refusals`.
+std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::vector<Refusal>& refusals);
+
+/// An equation between a pattern's dimension and an extent of the model.
+struct Equation {
+  Dim left;
+  int64_t right = 0;
+};
+
+/// The values of all symbols that occur. A symbol is found where it is the only open one of an atom whose other factors
+/// are known, until nothing changes; then every equation is checked. kCheck: no solution, or not determined, with the
+/// equation.
+Expected<Bindings> solve(const std::vector<Equation>& equations);
+
+}  // namespace pet
