@@ -43,8 +43,8 @@ int64_t integer(const Json& value) {
 
 Bindings shapesOf(const Json& object) {
   Bindings shapes;
-  for (const auto& [symbol, value] : object.items())
-    shapes[symbol] = value.get<int64_t>();
+  for (const auto& [symbol, value] : object.get_ref<const Json::object_t&>())
+    shapes[symbol] = integer(value);
   return shapes;
 }
 

@@ -1,0 +1,157 @@
+#include "rules/check/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/pack/file.h"
+#include "rules/text.h"
+
+namespace pet {
+namespace {
+
+using check::Verdict;
+using ::testing::HasSubstr;
+
+std::string dataText(const std::string& file) {
+  auto text = readFile(std::string(PET_SOURCE_DIR) + "/tests/data/" + file, ErrorKind::kText);
+  EXPECT_TRUE(text.has_value()) << text.error().message();
+  return *text;
+}
+
+CheckReport checkText(const std::string& text, const CheckOptions& options = {}) {
+  auto set = parseRules(text, "test");
+  EXPECT_TRUE(set.has_value()) << set.error().message();
+  return checkRule(*set->findPattern(set->rules[0].pattern), set->rules[0], options);
+}
+
+TEST(Check, ProvesTheRules) {
+  for (const char* file : {"conv.pet", "pair.pet", "square.pet"}) {
+    CheckReport report = checkText(dataText(file));
+    EXPECT_TRUE(report.proved()) << file << ": " << report.reason();
+    EXPECT_EQ(report.reason(), "");
+    EXPECT_GE(report.steps.size(), 10U);
+  }
+}
+
+TEST(Check, GivesUpWithinItsLimitAndSaysSo) {
+  CheckReport report = checkText(dataText("pair.pet"), {.steps = 1});
+  EXPECT_FALSE(report.proved());
+  EXPECT_THAT(report.reason(), HasSubstr("gave up within 1 steps"));
+}
+
+/// One damage to a text, and a part of the reason for which it must be refused.
+struct Damage {
+  std::string name, file, from, to, reason;
+  Verdict verdict = Verdict::kRefuted;
+};
+
+void PrintTo(const Damage& d, std::ostream* out) {
+  *out << d.from << " -> " << d.to;
+}
+
+std::string damaged(const Damage& d) {
+  std::string text = dataText(d.file);
+  size_t rule = text.find("\nrule "), at = text.find(d.from, rule);
+  EXPECT_NE(at, std::string::npos) << d.from;
+  return text.replace(at, d.from.size(), d.to);
+}
+
+class Damaged : public ::testing::TestWithParam<Damage> {};
+
+TEST_P(Damaged, IsRejectedWithAReason) {
+  const Damage& d = GetParam();
+  CheckReport report = checkText(damaged(d));
+  ASSERT_FALSE(report.proved());
+  EXPECT_THAT(report.reason(), HasSubstr(d.reason));
+  bool refuted = std::any_of(report.steps.begin(), report.steps.end(),
+                             [](const CheckStep& s) { return s.verdict == Verdict::kRefuted; });
+  EXPECT_EQ(refuted, d.verdict == Verdict::kRefuted) << report.reason();
+}
+
+const Damage kDamages[] = {
+    // the class
+    {"DroppedConstraint", "conv.pet", "P <= R - 1, ", "", "the pattern's class: P + 1 <= R"},
+    {"DroppedExtent", "conv.pet", "1 <= C, ", "", "the pattern's class: 1 <= C"},
+    {"DroppedHalo", "pair.pet", "2Q <= W, ", "Q <= W, ", "an obligation of the replacement: 2Q <= W"},
+    {"EmptyClass", "conv.pet", "1 <= N, ", "1 <= N, N <= 0, ", "its constraints contradict each other"},
+    {"UndeclaredSymbol", "conv.pet", "class N C", "class C", "N is not declared"},
+    {"SymbolTwice", "conv.pet", "class N C", "class N N C", "N is declared twice"},
+    {"SymbolLikeAnIndex", "conv.pet", "class N C", "class N v0 C", "v0 is a name that indices have"},
+    {"WrongWhere", "pair.pet", "S = 2Q + 1", "S = 2Q + 1, Z = 1", "Z is no symbol of the pattern"},
+    // the shapes
+    {"WrongPad", "conv.pet", "pads=[R - 1 - P, S - 1 - Q, R - 1 - P, S - 1 - Q]",
+     "pads=[R - 1 - P, S - 1 - Q, R - 1 - P, S - Q]", "an obligation of the replacement: S + 1 <= 2Q + W"},
+    {"MissingFlip", "conv.pet", "[f, c, R - 1 - r, S - 1 - s]", "[f, c, r, S - 1 - s]", "the term stays the same"},
+    {"SwappedPads", "conv.pet", "pads=[R - 1 - P, S - 1 - Q, R - 1 - P, S - 1 - Q]",
+     "pads=[R - 1 - P, S - Q, R - 1 - P, S - 2 - Q]", "an obligation of the replacement: Q + 2 <= S"},
+    // the record
+    {"WrongImage", "conv.pet", "forward 0 -> 0 [c_1, R - 1 - r_2,", "forward 0 -> 0 [c_1, R - r_2,",
+     "the image is a term"},
+    {"Identity", "conv.pet", "forward 0 -> 0 [c_1, R - 1 - r_2,", "forward 0 -> 0 [c_1, r_2,",
+     "it is the record that is wrong"},
+    {"WrongInverse", "conv.pet", "backward 0 -> 0 [c_4, R - 1 - r_5,", "backward 0 -> 0 [c_4, r_5,",
+     "backward leads back"},
+    {"ConstantImage", "conv.pet", "forward 0 -> 0 [c_1,", "forward 0 -> 0 [0,", "the term stays the same"},
+    {"MissingBackward", "conv.pet", "backward 0 -> 0 [c_4, R - 1 - r_5, S - 1 - s_6]", "",
+     "backward: one map for every term"},
+    {"PartialForward", "conv.pet", "S - 1 - s_3]", "S - 1 - s_3] when v0 >= 1", "forward: one map for every term"},
+    {"TwoForward", "conv.pet", "S - 1 - s_3]",
+     "S - 1 - s_3]\n forward 0 -> 0 [c_1, R - 1 - r_2, S - 1 - s_3] when v0 = 0", "forward: one map for every term"},
+    {"NoSuchPiece", "conv.pet", "forward 0 -> 0", "forward 0 -> 1", "there is no piece 1"},
+    {"TooShort", "conv.pet", "[c_1, R - 1 - r_2, S - 1 - s_3]", "[c_1, R - 1 - r_2]",
+     "it gives 2 of 3 reduction indices"},
+    {"StrangerInMap", "conv.pet", "forward 0 -> 0 [c_1,", "forward 0 -> 0 [c_4,", "c_4 is no index of the piece"},
+    {"WrongSeam", "pair.pet", "v0 % 2 = 1, v3 < Q", "v0 % 2 = 1, v3 <= Q", "forward: one map for every term"},
+    {"SwappedPieces", "pair.pet", "forward 0 -> 13", "forward 0 -> 12", "the image is a term"},
+    {"NotInjective", "square.pet", "forward 0 -> 0 [k_1]", "forward 0 -> 0 [0]", "the term stays the same"},
+    // the programs
+    {"WrongHalo", "pair.pet", "starts=[W - 2Q] ends=[W]", "starts=[W - 2Q + 1] ends=[W + 1]", "the programs differ"},
+    {"WrongCorrection", "pair.pet", "b = Conv(a, w) pads=[P, 0, P, Q]", "b = Conv(a, w) pads=[P, Q, P, 0]",
+     "the programs differ"},
+    {"UncorrectedSeam", "pair.pet", "z = Concat(left, b, d, right) axis=3",
+     "z = Slice(u) axes=[3] starts=[0] ends=[2W]", "there is no piece 13"},
+    {"WrongOrder", "pair.pet", "Concat(left, b, d, right)", "Concat(left, d, b, right)", "the programs differ"},
+    {"WrongLayout", "pair.pet",
+     "t = Layout(x) (n 2) c h w -> n c h (2 w)\n    u = Conv(t, w) pads=[P, Q, P, Q]\n    left",
+     "t = Layout(x) (2 n) c h w -> n c h (2 w)\n    u = Conv(t, w) pads=[P, Q, P, Q]\n    left", "the programs differ"},
+    {"OneFactor", "square.pet", "z = MatMul(t, t)", "z = MatMul(t, x)", "the programs differ"},
+    // the boxes
+    {"BoxOneColumnShort", "pair.pet", "W - Q:W]", "W - Q + 1:W]", "mutant and pattern differ"},
+    {"BoxOneColumnShortRight", "pair.pet", "0:Q]", "0:Q - 1]", "mutant and pattern differ"},
+    {"BoxOfTheOtherImage", "pair.pet", "[1:2M:2,", "[0:2M:2,", "mutant and pattern differ"},
+    {"BoxWithGaps", "pair.pet", "[1:2M:2,", "[1:2M:4,", "mutant and pattern differ"},
+    {"BoxMissing", "pair.pet", "  box [1:2M:2, 0:F, 0:H + 2P - R + 1, 0:Q]\n", "", "mutant and pattern differ"},
+    {"BoxRank", "pair.pet", "[1:2M:2, 0:F,", "[1:2M:2,", "a box has 3 ranges, the output 4 digits"},
+    {"BoxSymbol", "pair.pet", "W - Q:W]", "W - S:W]", "S is not declared"},
+    {"BoxStep", "pair.pet", "1:2M:2", "1:2M:0", "a box has a step < 1"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Rules, Damaged, ::testing::ValuesIn(kDamages), [](const auto& test) {
+  return test.param.name;
+});
+
+/// Damages that leave a rule true and its record a proof.
+TEST(Check, AcceptsWhatIsStillRight) {
+  const Damage kHarmless[] = {
+      {"", "conv.pet", "1 <= N, ", "3 <= N, ", ""},
+      {"", "conv.pet", "[c_1, R - 1 - r_2, S - 1 - s_3]",
+       "[c_1, R - 1 - r_2, S - 1 - s_3] when v0 = 0\n forward 0 -> 0 [c_1, R - 1 - r_2, S - 1 - s_3] when 1 <= v0", ""},
+      {"", "pair.pet", "W - Q:W]", "W - Q - 1:W]", ""},
+      {"", "pair.pet", "0:Q]", "0:W]", ""},
+      {"", "pair.pet", "[1:2M:2,", "[0:2M,", ""},
+      {"", "square.pet", "forward 0 -> 0 [k_1]", "forward 0 -> 0 [k_1] when 0 <= v0", ""},
+  };
+  for (const Damage& d : kHarmless) {
+    CheckReport report = checkText(damaged(d));
+    EXPECT_TRUE(report.proved()) << d.from << " -> " << d.to << ": " << report.reason();
+  }
+}
+
+TEST(Check, CounterExamplesArePositionsThatDiffer) {
+  CheckReport report = checkText(damaged({"", "pair.pet", "W - Q:W]", "W - Q + 1:W]", ""}));
+  EXPECT_THAT(report.reason(), HasSubstr("M = 1"));
+  EXPECT_THAT(report.reason(), HasSubstr("; v = [0, 0, "));
+}
+
+}  // namespace
+}  // namespace pet

@@ -1,0 +1,125 @@
+#include "rules/pack/timings.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "rules/pack/file.h"
+
+namespace pet {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+TimingSample sample(const std::string& name, int64_t channels, double ratio) {
+  return {.rule = name + "-hash",
+          .name = name,
+          .device = "ort-cpu",
+          .shapes = {{"C", channels}, {"N", 1}},
+          .engine = "onnxruntime",
+          .version = "1.30.0",
+          .isa = "avx512",
+          .threads = 1,
+          .pattern = 0.001 * ratio,
+          .replacement = 0.001,
+          .spread = 0.02,
+          .date = "2026-11-21"};
+}
+
+Timings someTimings() {
+  Timings t;
+  t.add(sample("b", 128, 0.5));
+  t.add(sample("a", 64, 2));
+  t.add(sample("a", 8, 1.5));
+  return t;
+}
+
+TEST(Timings, AnswerByRuleAndDevice) {
+  Timings t = someTimings();
+  auto found = t.samples("a-hash", "ort-cpu");
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_TRUE(t.samples("a-hash", "onednn").empty());
+  EXPECT_TRUE(t.samples("a", "ort-cpu").empty());
+  auto summaries = t.summaries();
+  ASSERT_EQ(summaries.size(), 2U);
+  EXPECT_EQ(summaries[0].name, "a");
+  EXPECT_EQ(summaries[0].samples, 2U);
+  EXPECT_DOUBLE_EQ(summaries[0].least, 1.5);
+  EXPECT_DOUBLE_EQ(summaries[0].median, 1.75);
+  EXPECT_DOUBLE_EQ(summaries[0].greatest, 2);
+}
+
+TEST(Timings, ALaterSampleOfTheSameSettingReplacesTheEarlier) {
+  Timings t = someTimings(), later;
+  later.add(sample("a", 64, 3));
+  TimingSample threads = sample("a", 64, 4);
+  threads.threads = 2;
+  later.add(threads);
+  t.merge(later);
+  ASSERT_EQ(t.all().size(), 4U);
+  EXPECT_DOUBLE_EQ(t.summaries()[0].least, 1.5);
+  EXPECT_DOUBLE_EQ(t.summaries()[0].median, 3);
+}
+
+TEST(Timings, TextIsOneSortedLineEach) {
+  std::string text = print(someTimings());
+  EXPECT_THAT(text, ::testing::StartsWith(
+                        R"({"name":"a","rule":"a-hash","device":"ort-cpu","shapes":{"C":8,"N":1},"pattern":0.0015,)"
+                        R"("replacement":0.001,"spread":0.02,"engine":"onnxruntime","version":"1.30.0","isa":"avx512",)"
+                        R"("threads":1,"date":"2026-11-21"})"
+                        "\n"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+  auto read = parseTimings(text, "t.jsonl");
+  ASSERT_TRUE(read.has_value()) << read.error().message();
+  EXPECT_EQ(*read, someTimings());
+  EXPECT_EQ(print(*read), text);
+}
+
+TEST(Timings, BadTextPointsAtItsLine) {
+  std::string good = print(someTimings());
+  good.resize(good.find('\n') + 1);
+  auto with = [&](const std::string& from, const std::string& to) {
+    std::string line = good;
+    line.replace(line.find(from), from.size(), to);
+    return line;
+  };
+  for (const std::string& bad :
+       {std::string("{"), std::string("[]"), std::string("3"), std::string("{}"), with("0.0015", "-1"),
+        with("0.0015", "\"fast\""), with("0.02", "null"), with("\"C\":8", "\"C\":8.5"), with("\"C\":8", "\"C\":\"8\""),
+        with("{\"C\":8,\"N\":1}", "[1]"), with("\"threads\":1", "\"threads\":0"), with("a-hash", ""),
+        std::string("\xff\xfe")}) {
+    auto read = parseTimings(good + "\n" + bad + "\n", "t.jsonl");
+    ASSERT_FALSE(read.has_value()) << bad;
+    EXPECT_EQ(read.error().kind, ErrorKind::kPack);
+    EXPECT_EQ(read.error().where, "t.jsonl:3");
+  }
+}
+
+TEST(Timings, BothFormsAreReadByContent) {
+  fs::path folder = fs::temp_directory_path() / ("pet-timings-test-" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  for (const char* name : {"ort-cpu.timings", "ort-cpu.timings.jsonl"}) {
+    std::string path = (folder / name).string();
+    ASSERT_TRUE(writeTimings(someTimings(), path).has_value());
+    auto read = readTimings(path);
+    ASSERT_TRUE(read.has_value()) << read.error().message();
+    EXPECT_EQ(*read, someTimings());
+    std::string bytes = *readFile(path, ErrorKind::kPack);
+    ASSERT_TRUE(writeTimings(*read, path).has_value());
+    EXPECT_EQ(*readFile(path, ErrorKind::kPack), bytes);
+  }
+  std::string path = (folder / "ort-cpu.timings").string(), bytes = *readFile(path, ErrorKind::kPack);
+  ASSERT_TRUE(writeFile(path, bytes.substr(0, 5000)).has_value());
+  EXPECT_THAT(readTimings(path).error().message(), HasSubstr("truncated: 5000 of 8192 bytes"));
+  bytes.replace(68, 4, "petr");
+  ASSERT_TRUE(writeFile(path, bytes).has_value());
+  EXPECT_THAT(readTimings(path).error().message(), HasSubstr("not a timings file"));
+  EXPECT_THAT(readTimings(path + "x").error().message(), HasSubstr("No such file"));
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace pet
