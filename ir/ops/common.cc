@@ -78,20 +78,6 @@ Shape shapeOf(const LayoutSpec& spec, const std::vector<std::vector<int>>& side)
   return shape;
 }
 
-/// Every pair of a case so far and a further one, joined by `add`.
-template <class Add>
-std::vector<DigitCase> combine(const std::vector<DigitCase>& cases, const std::vector<DigitCase>& further, Add add) {
-  std::vector<DigitCase> result;
-  for (const DigitCase& f : further) {
-    for (DigitCase c : cases) {
-      add(c.digits, f.digits);
-      c.guards.insert(c.guards.end(), f.guards.begin(), f.guards.end());
-      result.push_back(std::move(c));
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 Shape leftShape(const LayoutSpec& spec) {

@@ -24,6 +24,20 @@ Shape rightShape(const LayoutSpec& spec);
 /// Where out[at] = in[…] reads: one case per constant digit outside a symbolic one.
 std::vector<DigitCase> layoutSources(const LayoutSpec& spec, const Index& at);
 
+/// Every pair of a case so far and a further one, their digits joined by `add`.
+template <class Add>
+std::vector<DigitCase> combine(const std::vector<DigitCase>& cases, const std::vector<DigitCase>& further, Add add) {
+  std::vector<DigitCase> result;
+  for (const DigitCase& f : further) {
+    for (DigitCase c : cases) {
+      add(c.digits, f.digits);
+      c.guards.insert(c.guards.end(), f.guards.begin(), f.guards.end());
+      result.push_back(std::move(c));
+    }
+  }
+  return result;
+}
+
 /// One piece per case that reads operand 0 there.
 std::vector<AccessPiece> readsOf(std::vector<DigitCase> cases);
 

@@ -1,7 +1,107 @@
+// Element-wise functions, PRelu and Softmax.
+
+#include <fmt/format.h>
+
+#include "ir/ops/common.h"
 #include "ir/ops/families.h"
+#include "ir/ops/kernels.h"
 
 namespace pet {
+namespace {
 
-std::span<const OpRow> functionRows() { return {}; }
+Expected<std::vector<Shape>> inferGelu(const OpView& v) {
+  const std::string& form = v.text("approximate");
+  if (form != "none" && form != "tanh") return fail(ErrorKind::kText, "Gelu: unknown approximation " + form);
+  return inferSame(v);
+}
+
+Expected<std::vector<Shape>> inferClip(const OpView& v) {
+  if (!(v.number("min") <= v.number("max"))) {
+    return fail(ErrorKind::kText, fmt::format("Clip to [{}, {}]", v.number("min"), v.number("max")));
+  }
+  return inferSame(v);
+}
+
+/// The slope broadcasts to the operand's shape.
+Expected<std::vector<Shape>> inferPRelu(const OpView& v) {
+  auto out = broadcastShapes(v.operands, "PRelu");
+  if (!out) return tl::unexpected(out.error());
+  if (*out != v.operands[0]) {
+    return fail(ErrorKind::kText,
+                fmt::format("PRelu of {} with a slope of {}", str(v.operands[0]), str(v.operands[1])));
+  }
+  return inferSame(v);
+}
+
+Expected<std::vector<Shape>> inferSoftmax(const OpView& v) {
+  if (auto axis = axisOf(v.scalar("axis"), v.operands[0].size(), "Softmax"); !axis) return tl::unexpected(axis.error());
+  return inferSame(v);
+}
+
+OpRow function(std::string_view name,
+               Kernels kernels,
+               Facts facts,
+               std::vector<AttributeSpec> attributes = {},
+               Expected<std::vector<Shape>> (*infer)(const OpView&) = inferSame) {
+  facts.elementwise = true;
+  return {.name = name,
+          .minOperands = 1,
+          .maxOperands = 1,
+          .attributes = std::move(attributes),
+          .infer = infer,
+          .kernels = kernels,
+          .facts = facts};
+}
+
+constexpr AttributeKind kNumber = AttributeKind::kNumber;
+
+// Facts hold for all values of the attributes: LeakyRelu is not monotone where alpha < 0, nor does Clip always keep 0.
+const OpRow kRows[] = {
+    function("Relu",
+             orderedKernels<kernels::Relu>(),
+             {.zeroPreserving = true, .monotone = true, .idempotent = true, .homogeneous = true}),
+    function("LeakyRelu",
+             floatKernels<kernels::LeakyRelu>(),
+             {.zeroPreserving = true, .homogeneous = true},
+             {{"alpha", kNumber, "0.01"}}),
+    function("Sigmoid", floatKernels<kernels::Sigmoid>(), {.monotone = true}),
+    function("Tanh", floatKernels<kernels::Tanh>(), {.zeroPreserving = true, .monotone = true}),
+    function("Erf", floatKernels<kernels::Erf>(), {.zeroPreserving = true, .monotone = true}),
+    function("Exp", floatKernels<kernels::Exp>(), {.monotone = true}),
+    function("Sqrt", floatKernels<kernels::Sqrt>(), {.zeroPreserving = true, .monotone = true}),
+    function("Softplus", floatKernels<kernels::Softplus>(), {.monotone = true}),
+    function("HardSwish", floatKernels<kernels::HardSwish>(), {.zeroPreserving = true}),
+    function(
+        "HardSigmoid", floatKernels<kernels::HardSigmoid>(), {}, {{"alpha", kNumber, "0.2"}, {"beta", kNumber, "0.5"}}),
+    function("Gelu",
+             floatKernels<kernels::Gelu>(),
+             {.zeroPreserving = true},
+             {{"approximate", AttributeKind::kText, "none"}},
+             inferGelu),
+    function("Clip",
+             orderedKernels<kernels::Clip>(),
+             {.monotone = true, .idempotent = true},
+             {{"min", kNumber, "-inf"}, {"max", kNumber, "inf"}},
+             inferClip),
+    {.name = "PRelu",
+     .minOperands = 2,
+     .maxOperands = 2,
+     .attributes = {},
+     .infer = inferPRelu,
+     .kernels = orderedKernels<kernels::PRelu>(),
+     .facts = {.zeroPreserving = true, .homogeneous = true}},
+    {.name = "Softmax",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {{"axis", AttributeKind::kScalar, ""}},
+     .infer = inferSoftmax,
+     .kernels = floatKernels<kernels::Softmax>()},
+};
+
+}  // namespace
+
+std::span<const OpRow> functionRows() {
+  return kRows;
+}
 
 }  // namespace pet

@@ -39,6 +39,36 @@ PET_KERNEL(Identity);
 PET_KERNEL(Constant);
 PET_KERNEL(Eye);
 
+PET_KERNEL(Relu);
+PET_KERNEL(LeakyRelu);
+PET_KERNEL(PRelu);
+PET_KERNEL(Sigmoid);
+PET_KERNEL(Tanh);
+PET_KERNEL(Erf);
+PET_KERNEL(Exp);
+PET_KERNEL(Sqrt);
+PET_KERNEL(Softplus);
+PET_KERNEL(HardSwish);
+PET_KERNEL(HardSigmoid);
+PET_KERNEL(Gelu);
+PET_KERNEL(Clip);
+PET_KERNEL(Softmax);
+
+PET_KERNEL(MaxPool);
+PET_KERNEL(AveragePool);
+PET_KERNEL(GlobalMaxPool);
+PET_KERNEL(GlobalAveragePool);
+PET_KERNEL(ReduceSum);
+PET_KERNEL(ReduceMean);
+PET_KERNEL(ReduceMax);
+
+PET_KERNEL(BatchNormalization);
+PET_KERNEL(InstanceNormalization);
+PET_KERNEL(LayerNormalization);
+PET_KERNEL(Gemm);
+
+PET_KERNEL(Resize);
+
 #undef PET_KERNEL
 
 }  // namespace pet::kernels

@@ -1,7 +1,115 @@
+// Normalisations at inference, and Gemm.
+
+#include <fmt/format.h>
+
+#include "ir/ops/common.h"
 #include "ir/ops/families.h"
+#include "ir/ops/kernels.h"
 
 namespace pet {
+namespace {
 
-std::span<const OpRow> normalizationRows() { return {}; }
+/// BatchNormalization and InstanceNormalization: every operand but the first has one value per channel.
+Expected<std::vector<Shape>> inferPerChannel(const OpView& v) {
+  const Shape& x = v.operands[0];
+  if (x.size() < 2) return fail(ErrorKind::kText, "a normalisation of " + str(x) + ", which has no channels");
+  for (const Shape& s : v.operands.subspan(1)) {
+    if (s != Shape{x[1]}) {
+      return fail(ErrorKind::kText,
+                  fmt::format("a normalisation of {} with {} instead of one value per channel", str(x), str(s)));
+    }
+  }
+  return std::vector<Shape>{x};
+}
+
+Expected<std::vector<Shape>> inferLayerNormalization(const OpView& v) {
+  const Shape& x = v.operands[0];
+  auto axis = axisOf(v.scalar("axis"), x.size(), "LayerNormalization");
+  if (!axis) return tl::unexpected(axis.error());
+  Shape normalized(x.begin() + static_cast<std::ptrdiff_t>(*axis), x.end());
+  for (const Shape& s : v.operands.subspan(1)) {
+    if (s != normalized) {
+      return fail(ErrorKind::kText,
+                  fmt::format("LayerNormalization of {} from axis {} with {}", str(x), *axis, str(s)));
+    }
+  }
+  return std::vector<Shape>{x};
+}
+
+// --- Gemm: y[m, n] = alpha · Σ_k a[m, k] · b[k, n] + beta · c[m, n], with a and b transposed if asked ---
+
+bool isTransposed(const OpView& v, std::string_view name) {
+  return v.scalar(name) != Expr(0);
+}
+
+Expected<std::vector<Shape>> inferGemm(const OpView& v) {
+  const Shape &a = v.operands[0], &b = v.operands[1];
+  auto clash = [&](std::string_view what) {
+    return fail(ErrorKind::kText, fmt::format("Gemm of {} and {}: {}", str(a), str(b), what));
+  };
+  if (a.size() != 2 || b.size() != 2) return clash("operands that are not matrices");
+  bool ta = isTransposed(v, "transA"), tb = isTransposed(v, "transB");
+  if (a[ta ? 0 : 1] != b[tb ? 1 : 0]) return clash("inner extents differ");
+  Shape out{a[ta ? 1 : 0], b[tb ? 0 : 1]};
+  if (v.operands.size() > 2) {
+    auto sum = broadcastShapes(std::vector{out, v.operands[2]}, "Gemm");
+    if (!sum || *sum != out) return clash("the third operand is " + str(v.operands[2]));
+  }
+  return std::vector<Shape>{out};
+}
+
+Expected<std::vector<AccessPiece>> accessGemm(const OpView& v, int, const Index& at, NameSource& names) {
+  auto alpha = asRational(v.number("alpha")), beta = asRational(v.number("beta"));
+  if (!alpha || !beta) return fail(ErrorKind::kUnsupported, "Gemm whose alpha or beta is no small fraction");
+  bool ta = isTransposed(v, "transA"), tb = isTransposed(v, "transB");
+  std::vector<AccessPiece> pieces;
+  if (alpha->numerator != 0) {
+    AccessPiece piece{.coefficient = *alpha};
+    auto k = freshDigits(v.operands[0][ta ? 0 : 1], "k", names, piece);
+    piece.reads = {{0, ta ? Index{k, at[0]} : Index{at[0], k}}, {1, tb ? Index{at[1], k} : Index{k, at[1]}}};
+    pieces.push_back(std::move(piece));
+  }
+  if (v.operands.size() > 2 && beta->numerator != 0) {
+    pieces.push_back({.coefficient = *beta, .reads = {{2, broadcastIndex(v.operands[2], at)}}});
+  }
+  return pieces;
+}
+
+const OpRow kRows[] = {
+    {.name = "BatchNormalization",  // operands: x, scale, bias, mean, variance
+     .minOperands = 5,
+     .maxOperands = 5,
+     .attributes = {{"epsilon", AttributeKind::kNumber, "1e-5"}},
+     .infer = inferPerChannel,
+     .kernels = floatKernels<kernels::BatchNormalization>()},
+    {.name = "InstanceNormalization",  // operands: x, scale, bias
+     .minOperands = 3,
+     .maxOperands = 3,
+     .attributes = {{"epsilon", AttributeKind::kNumber, "1e-5"}},
+     .infer = inferPerChannel,
+     .kernels = floatKernels<kernels::InstanceNormalization>()},
+    {.name = "LayerNormalization",  // operands: x, scale, and maybe bias
+     .minOperands = 2,
+     .maxOperands = 3,
+     .attributes = {{"axis", AttributeKind::kScalar, ""}, {"epsilon", AttributeKind::kNumber, "1e-5"}},
+     .infer = inferLayerNormalization,
+     .kernels = floatKernels<kernels::LayerNormalization>()},
+    {.name = "Gemm",
+     .minOperands = 2,
+     .maxOperands = 3,
+     .attributes = {{"alpha", AttributeKind::kNumber, "1"},
+                    {"beta", AttributeKind::kNumber, "1"},
+                    {"transA", AttributeKind::kScalar, "0"},
+                    {"transB", AttributeKind::kScalar, "0"}},
+     .infer = inferGemm,
+     .access = accessGemm,
+     .kernels = ringKernels<kernels::Gemm>()},
+};
+
+}  // namespace
+
+std::span<const OpRow> normalizationRows() {
+  return kRows;
+}
 
 }  // namespace pet

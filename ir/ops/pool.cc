@@ -1,7 +1,293 @@
+// Pools and reductions.
+//
+//   MaxPool      y[n, c, h] = max_r x[n, c, h·stride + r·dilation - pad], -inf outside
+//   AveragePool  y[n, c, h] = Σ_r x[n, c, h·stride + r·dilation - pad] / count
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/ops/common.h"
 #include "ir/ops/families.h"
+#include "ir/ops/kernels.h"
 
 namespace pet {
+namespace {
 
-std::span<const OpRow> poolRows() { return {}; }
+/// The window of a pool, read once.
+struct PoolView {
+  size_t spatial;
+  const Shape& x;
+  const std::vector<Expr>&kernel, &strides, &dilations, &pads;
+  bool ceil;
+
+  explicit PoolView(const OpView& v)
+      : spatial(v.operands[0].size() - 2),
+        x(v.operands[0]),
+        kernel(v.list("kernel_shape")),
+        strides(v.list("strides")),
+        dilations(v.list("dilations")),
+        pads(v.list("pads")),
+        ceil(v.scalar("ceil_mode") != Expr(0)) {}
+
+  const Dim& in(size_t d) const { return x[2 + d]; }
+  int64_t stride(size_t d) const { return *strides[d].asConstant(); }
+  int64_t dilation(size_t d) const { return *dilations[d].asConstant(); }
+  const Expr& begin(size_t d) const { return pads[d]; }
+  const Expr& end(size_t d) const { return pads[spatial + d]; }
+  Expr reach(size_t d) const { return (kernel[d] - 1) * dilation(d); }
+};
+
+Expected<void> checkPool(const OpView& v) {
+  const Shape& x = v.operands[0];
+  if (x.size() < 3) return fail(ErrorKind::kText, "a pool needs a tensor of rank >= 3, got " + str(x));
+  size_t n = x.size() - 2;
+  for (auto [name, count] : {std::pair{"kernel_shape", n}, {"strides", n}, {"dilations", n}, {"pads", 2 * n}}) {
+    if (v.list(name).size() != count) {
+      return fail(ErrorKind::kText,
+                  fmt::format("a pool of {} needs {} {}, got {}", str(x), count, name, v.list(name).size()));
+    }
+  }
+  for (auto name : {"strides", "dilations"}) {
+    for (const Expr& e : v.list(name)) {
+      if (e.asConstant().value_or(0) < 1) return fail(ErrorKind::kText, fmt::format("{} must be constants >= 1", name));
+    }
+  }
+  return {};
+}
+
+/// With ceil_mode: how far behind the input's end the last window starts. ONNX leaves such a window out.
+Expr overhang(const PoolView& p, size_t d) {
+  Expr input = p.in(d).affine() + p.begin(d);
+  return ceilDiv(input + p.end(d) - p.reach(d) - 1, p.stride(d)) * p.stride(d) - input;
+}
+
+/// Where the overhang depends on symbols, the row's obligations say that there is none.
+Expr pooledExtent(const PoolView& p, size_t d) {
+  Expr span = p.in(d).affine() + p.begin(d) + p.end(d) - p.reach(d) - 1;
+  if (!p.ceil) return floorDiv(span, p.stride(d)) + 1;
+  bool leftOut = overhang(p, d).asConstant().value_or(-1) >= 0;
+  return ceilDiv(span, p.stride(d)) + (leftOut ? 0 : 1);
+}
+
+Expected<std::vector<Shape>> inferPool(const OpView& v) {
+  if (auto ok = checkPool(v); !ok) return tl::unexpected(ok.error());
+  PoolView p(v);
+  Shape out{p.x[0], p.x[1]};
+  for (size_t d = 0; d < p.spatial; ++d) {
+    if (p.in(d).isAffine()) {
+      out.push_back(pooledExtent(p, d));
+    } else if (p.stride(d) == 1 && p.begin(d) + p.end(d) == p.reach(d)) {
+      out.push_back(p.in(d));
+    } else {
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("a pool over the product dimension {} needs stride 1 and pads that "
+                              "keep its extent",
+                              p.in(d).str()));
+    }
+  }
+  return std::vector<Shape>{out};
+}
+
+std::vector<Constraint> poolObligations(const OpView& v) {
+  PoolView p(v);
+  std::vector<Constraint> result;
+  for (size_t d = 0; d < p.spatial; ++d) {
+    result.push_back(Constraint::le(1, p.kernel[d]));
+    for (const Expr& pad : {p.begin(d), p.end(d)}) {
+      result.push_back(Constraint::le(0, pad));
+      result.push_back(Constraint::le(pad, p.reach(d)));
+    }
+    if (!p.in(d).isAffine()) {
+      const Expr& inner = p.in(d).atoms().back();
+      result.push_back(Constraint::le(p.begin(d), inner));
+      result.push_back(Constraint::le(p.end(d), inner));
+    } else if (p.ceil && !overhang(p, d).isConstant()) {
+      result.push_back(Constraint::le(p.end(d) + p.stride(d), p.reach(d) + 1));
+    }
+  }
+  return result;
+}
+
+/// 1 / Π extents, where they are constant.
+std::optional<Rational> meanOf(std::span<const Dim> extents) {
+  Rational mean;
+  for (const Dim& e : extents) {
+    auto n = e.asConstant();
+    if (!n || *n < 1) return std::nullopt;
+    mean = mean * Rational{1, *n};
+  }
+  return mean;
+}
+
+/// A sum with constant coefficients where every window counts all of its positions.
+Expected<std::vector<AccessPiece>> accessAveragePool(const OpView& v, int, const Index& at, NameSource& names) {
+  PoolView p(v);
+  bool padded = std::any_of(p.pads.begin(), p.pads.end(), [](const Expr& e) { return e != Expr(0); });
+  bool affine = std::all_of(p.x.begin() + 2, p.x.end(), [](const Dim& d) { return d.isAffine(); });
+  std::vector<Dim> kernel(p.kernel.begin(), p.kernel.end());
+  auto mean = meanOf(kernel);
+  if (!mean || p.ceil || !affine || (padded && v.scalar("count_include_pad") != Expr(1))) {
+    return fail(ErrorKind::kUnsupported, "an AveragePool whose windows do not all have one constant count");
+  }
+  AccessPiece piece{.coefficient = *mean};
+  Index read{at[0], at[1]};
+  for (size_t d = 0; d < p.spatial; ++d) {
+    Expr tap = freshDigits(p.kernel[d], "r", names, piece)[0];
+    read.push_back({at[2 + d][0] * p.stride(d) + tap * p.dilation(d) - p.begin(d)});
+    requireInRange({read.back()}, {p.in(d)}, piece.domain);
+  }
+  piece.reads = {{0, std::move(read)}};
+  return std::vector{piece};
+}
+
+// --- Reductions: over `axes` (all, if there are none), and over the spatial dimensions. ---
+
+Expected<std::vector<bool>> reducedAxes(const OpView& v) {
+  size_t rank = v.operands[0].size();
+  const auto& axes = v.list("axes");
+  return axes.empty() ? std::vector<bool>(rank, true) : axesOf(axes, rank, "a reduction");
+}
+
+Expected<std::vector<Shape>> inferReduce(const OpView& v) {
+  auto reduced = reducedAxes(v);
+  if (!reduced) return tl::unexpected(reduced.error());
+  bool keep = v.scalar("keepdims") != Expr(0);
+  Shape out;
+  for (size_t d = 0; d < reduced->size(); ++d) {
+    if (!(*reduced)[d]) out.push_back(v.operands[0][d]);
+    if ((*reduced)[d] && keep) out.push_back(1);
+  }
+  return std::vector<Shape>{out};
+}
+
+AccessPiece sumOver(const Shape& x, const std::vector<bool>& reduced, bool keep, const Index& at, NameSource& names) {
+  AccessPiece piece;
+  Index read;
+  size_t position = 0;
+  for (size_t d = 0; d < x.size(); ++d) {
+    read.push_back(reduced[d] ? freshDigits(x[d], "k", names, piece) : at[position]);
+    if (!reduced[d] || keep) ++position;
+  }
+  piece.reads = {{0, std::move(read)}};
+  return piece;
+}
+
+Expected<std::vector<AccessPiece>> meanOver(const OpView& v, const std::vector<bool>& reduced, AccessPiece sum) {
+  std::vector<Dim> extents;
+  for (size_t d = 0; d < reduced.size(); ++d) {
+    if (reduced[d]) extents.push_back(v.operands[0][d]);
+  }
+  auto mean = meanOf(extents);
+  if (!mean) return fail(ErrorKind::kUnsupported, "a mean over a symbolic extent of " + str(v.operands[0]));
+  sum.coefficient = *mean;
+  return std::vector{std::move(sum)};
+}
+
+Expected<std::vector<AccessPiece>> accessReduceSum(const OpView& v, int, const Index& at, NameSource& names) {
+  return std::vector{sumOver(v.operands[0], *reducedAxes(v), v.scalar("keepdims") != Expr(0), at, names)};
+}
+
+Expected<std::vector<AccessPiece>> accessReduceMean(const OpView& v, int, const Index& at, NameSource& names) {
+  auto reduced = *reducedAxes(v);
+  return meanOver(v, reduced, sumOver(v.operands[0], reduced, v.scalar("keepdims") != Expr(0), at, names));
+}
+
+std::vector<bool> spatialAxes(const Shape& x) {
+  std::vector<bool> reduced(x.size(), true);
+  reduced[0] = reduced[1] = false;
+  return reduced;
+}
+
+Expected<std::vector<Shape>> inferGlobalPool(const OpView& v) {
+  Shape out = v.operands[0];
+  if (out.size() < 3) return fail(ErrorKind::kText, "a pool needs a tensor of rank >= 3, got " + str(out));
+  std::fill(out.begin() + 2, out.end(), Dim(1));
+  return std::vector<Shape>{out};
+}
+
+Expected<std::vector<AccessPiece>> accessGlobalAveragePool(const OpView& v, int, const Index& at, NameSource& names) {
+  auto reduced = spatialAxes(v.operands[0]);
+  return meanOver(v, reduced, sumOver(v.operands[0], reduced, true, at, names));
+}
+
+const std::vector<AttributeSpec> kWindow = {{"kernel_shape", AttributeKind::kList, ""},
+                                            {"strides", AttributeKind::kList, "spatial 1"},
+                                            {"dilations", AttributeKind::kList, "spatial 1"},
+                                            {"pads", AttributeKind::kList, "2spatial 0"},
+                                            {"ceil_mode", AttributeKind::kScalar, "0"}};
+
+std::vector<AttributeSpec> windowAnd(AttributeSpec more) {
+  std::vector<AttributeSpec> all = kWindow;
+  all.push_back(more);
+  return all;
+}
+
+constexpr Facts kMaximum = {.monotone = true, .homogeneous = true};
+constexpr Facts kMean = {.zeroPreserving = true, .monotone = true, .homogeneous = true};
+
+const OpRow kRows[] = {
+    {.name = "MaxPool",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = kWindow,
+     .infer = inferPool,
+     .obligations = poolObligations,
+     .kernels = orderedKernels<kernels::MaxPool>(),
+     .facts = kMaximum},
+    {.name = "AveragePool",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = windowAnd({"count_include_pad", AttributeKind::kScalar, "0"}),
+     .infer = inferPool,
+     .obligations = poolObligations,
+     .access = accessAveragePool,
+     .kernels = fieldKernels<kernels::AveragePool>(),
+     .facts = kMean},
+    {.name = "GlobalMaxPool",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {},
+     .infer = inferGlobalPool,
+     .kernels = orderedKernels<kernels::GlobalMaxPool>(),
+     .facts = kMaximum},
+    {.name = "GlobalAveragePool",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {},
+     .infer = inferGlobalPool,
+     .access = accessGlobalAveragePool,
+     .kernels = fieldKernels<kernels::GlobalAveragePool>(),
+     .facts = kMean},
+    {.name = "ReduceSum",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {{"axes", AttributeKind::kList, "[]"}, {"keepdims", AttributeKind::kScalar, "1"}},
+     .infer = inferReduce,
+     .access = accessReduceSum,
+     .kernels = ringKernels<kernels::ReduceSum>(),
+     .facts = kMean},
+    {.name = "ReduceMean",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {{"axes", AttributeKind::kList, "[]"}, {"keepdims", AttributeKind::kScalar, "1"}},
+     .infer = inferReduce,
+     .access = accessReduceMean,
+     .kernels = fieldKernels<kernels::ReduceMean>(),
+     .facts = kMean},
+    {.name = "ReduceMax",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {{"axes", AttributeKind::kList, "[]"}, {"keepdims", AttributeKind::kScalar, "1"}},
+     .infer = inferReduce,
+     .kernels = orderedKernels<kernels::ReduceMax>(),
+     .facts = kMaximum},
+};
+
+}  // namespace
+
+std::span<const OpRow> poolRows() {
+  return kRows;
+}
 
 }  // namespace pet

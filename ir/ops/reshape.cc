@@ -61,18 +61,15 @@ Expected<std::vector<AccessPiece>> accessRegrouped(const OpView& v, int, const I
     Index digits(at.begin() + static_cast<std::ptrdiff_t>(position),
                  at.begin() + static_cast<std::ptrdiff_t>(position + run.out.size()));
     position += run.out.size();
-    std::vector<DigitCase> next;
+    std::vector<DigitCase> sources;
     for (const DigitCase& joined : joinDigits(run.out, digits)) {
-      for (const DigitCase& split : splitDigits(run.in, joined.digits[0])) {
-        for (DigitCase read : reads) {
-          read.digits.insert(read.digits.end(), split.digits.begin(), split.digits.end());
-          read.guards.insert(read.guards.end(), joined.guards.begin(), joined.guards.end());
-          read.guards.insert(read.guards.end(), split.guards.begin(), split.guards.end());
-          next.push_back(std::move(read));
-        }
+      for (DigitCase& split : splitDigits(run.in, joined.digits[0])) {
+        split.guards.insert(split.guards.begin(), joined.guards.begin(), joined.guards.end());
+        sources.push_back(std::move(split));
       }
     }
-    reads = std::move(next);
+    reads = combine(reads, sources,
+                    [](Index& read, const Index& source) { read.insert(read.end(), source.begin(), source.end()); });
   }
   return readsOf(std::move(reads));
 }
@@ -243,15 +240,8 @@ std::vector<Constraint> tileObligations(const OpView& v) {
 Expected<std::vector<AccessPiece>> accessTile(const OpView& v, int, const Index& at, NameSource&) {
   std::vector<DigitCase> reads{{{}, {}}};
   for (size_t d = 0; d < at.size(); ++d) {
-    std::vector<DigitCase> next;
-    for (const DigitCase& split : splitDigits(std::vector<Dim>{v.list("repeats")[d], v.operands[0][d]}, at[d])) {
-      for (DigitCase read : reads) {
-        read.digits.push_back(split.digits[1]);
-        read.guards.insert(read.guards.end(), split.guards.begin(), split.guards.end());
-        next.push_back(std::move(read));
-      }
-    }
-    reads = std::move(next);
+    auto splits = splitDigits(std::vector<Dim>{v.list("repeats")[d], v.operands[0][d]}, at[d]);
+    reads = combine(reads, splits, [](Index& read, const Index& split) { read.push_back(split[1]); });
   }
   return readsOf(std::move(reads));
 }

@@ -113,6 +113,28 @@ const Case kCases[] = {
     {"x: [H, 2]  c = Constant() value=-3 shape=[H, 2]\nd = Constant() value=0.375\ne = Constant() value=0 shape=[H]\ny "
      "= Eye() extent=H",
      {{{"H", 3}}}},
+    // Pools, reductions, Gemm, Resize
+    {"x: [N, C, H, W]  y = AveragePool(x) kernel_shape=[3, 2] pads=[1, 0, 1, 1] strides=[2, 1] count_include_pad=1",
+     {{{"N", 2}, {"C", 2}, {"H", 5}, {"W", 3}}, {{"N", 1}, {"C", 1}, {"H", 2}, {"W", 2}}}},
+    {"x: [N, C, W]  y = AveragePool(x) kernel_shape=[2] dilations=[3]", {{{"N", 2}, {"C", 2}, {"W", 5}}}},
+    {"x: [(N A), C, 3, 5]  y = GlobalAveragePool(x)", {{{"N", 2}, {"A", 2}, {"C", 2}}}},
+    {"x: [N, (A B), C]  y = ReduceSum(x) axes=[1]\nz = ReduceSum(x) axes=[2, 0] keepdims=0\nu = ReduceSum(x) "
+     "keepdims=0",
+     {{{"N", 2}, {"A", 2}, {"B", 3}, {"C", 2}}}},
+    {"x: [N, 3, 2]  y = ReduceMean(x) axes=[1, 2] keepdims=0", {{{"N", 2}}}},
+    {"a: [M, K]  b: [K, N]  c: [N]  y = Gemm(a, b, c) alpha=0.5 beta=-2", {{{"M", 3}, {"K", 4}, {"N", 2}}}},
+    {"a: [K, M]  b: [N, K]  c: [M, 1]  y = Gemm(a, b, c) transA=1 transB=1\nz = Gemm(a, b, c) transA=1 transB=1 "
+     "alpha=0",
+     {{{"M", 3}, {"K", 4}, {"N", 2}}}},
+    {"x: [N, C, H, W]  y = Resize(x) scales=[1, 1, 1, 1, 2, 1, 3, 1]", {{{"N", 1}, {"C", 2}, {"H", 3}, {"W", 2}}}},
+    {"x: [N, (A B), W]  y = Resize(x) scales=[1, 1, 1, 1, 2, 5] coordinate_transformation_mode=asymmetric "
+     "nearest_mode=ceil",
+     {{{"N", 1}, {"A", 2}, {"B", 2}, {"W", 11}}, {{"N", 1}, {"A", 1}, {"B", 1}, {"W", 3}}}},
+    {"x: [N, 3W]  y = Resize(x) sizes=[N, 4W] nearest_mode=round_prefer_ceil",
+     {{{"N", 2}, {"W", 1}}, {{"N", 1}, {"W", 5}}}},
+    {"x: [N, W]  y = Resize(x) scales=[1, 1, 5, 3] nearest_mode=floor", {{{"N", 2}, {"W", 4}}, {{"N", 1}, {"W", 1}}}},
+    {"x: [N, 4]  y = Resize(x) sizes=[N, 7] coordinate_transformation_mode=align_corners", {{{"N", 2}}}},
+    {"x: [N, 4]  y = Resize(x) sizes=[N, 3] coordinate_transformation_mode=pytorch_half_pixel", {{{"N", 2}}}},
 };
 
 Program parsed(std::string_view text) {
