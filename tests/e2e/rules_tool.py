@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""pet-rules on good packs, on bad files and on forged packs. Exit status 0 or 1.
+
+It holds a second reader and writer of packs, made from docs/pack-format.md, so that the page stays true.
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
+TOOL = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin")) / "pet-rules"
+DATA = SOURCE / "tests" / "data"
+TABLES = ["evidence", "metadata", "patterns", "rules"]
+failures = []
+
+
+def expect(name, condition, detail=""):
+    if not condition:
+        failures.append(f"{name}: {detail}" if detail else name)
+
+
+def run(*arguments, **options):
+    return subprocess.run([str(TOOL), *map(str, arguments)], capture_output=True, text=True, timeout=120, **options)
+
+
+def expect_error(name, code, *words, arguments, leaves=()):
+    """One line on standard error that holds the words; the exit code; no file left in `leaves`."""
+    done = run(*arguments)
+    expect(name, done.returncode == code, f"exit code {done.returncode} instead of {code}: {done.stderr!r}")
+    lines = done.stderr.splitlines()
+    expect(name, len(lines) == 1 and lines[0].startswith("pet-rules: ") and all(w in lines[0] for w in words), done.stderr)
+    for path in leaves:
+        expect(name, not path.exists(), f"{path} was written")
+
+
+# ---- docs/pack-format.md, once more
+
+def blake(fields):
+    digest = hashlib.blake2b(digest_size=32)
+    for field in fields:
+        data = str(field).encode()
+        digest.update(f"{len(data)}:".encode() + data)
+    return digest.hexdigest()
+
+
+def rows(db, table):
+    return db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
+
+
+def content(db):
+    fields = ["pet pack 1"]
+    for table in TABLES:
+        values = [row for row in rows(db, table) if (table, row[0]) != ("metadata", "content")]
+        fields += [table, len(values), *(value for row in values for value in row)]
+    return blake(fields)
+
+
+def rule_hash(db, name):
+    pattern, statement = db.execute("SELECT pattern, statement FROM rules WHERE name = ?", [name]).fetchone()
+    text, = db.execute("SELECT text FROM patterns WHERE name = ?", [pattern]).fetchone()
+    return blake(["pet rule 1", text, statement])
+
+
+def forge(pack, forged, old, new, column="statement"):
+    """A pack in which every hash is right and one rule's text is not."""
+    forged.write_bytes(pack.read_bytes())
+    db = sqlite3.connect(forged)
+    found = [name for name, text in db.execute(f"SELECT name, {column} FROM rules") if old in text]
+    assert len(found) == 1, f"{old} is in {found}"
+    db.execute(f"UPDATE rules SET {column} = replace({column}, ?, ?) WHERE name = ?", [old, new, found[0]])
+    boxes = db.execute("SELECT statement FROM rules WHERE name = ?", found).fetchone()[0].count("\n  box ")
+    db.execute("UPDATE rules SET hash = ?, boxes = ? WHERE name = ?", [rule_hash(db, found[0]), boxes, found[0]])
+    db.execute("UPDATE metadata SET value = ? WHERE key = 'content'", [content(db)])
+    db.commit()
+    db.close()
+    return found[0]
+
+
+# ---- the parts
+
+def good_pack(folder):
+    """import, ls, show, export, verify; the pack is what the format's page says."""
+    pair_only = folder / "pair-only.pet"
+    text = (DATA / "pair.pet").read_text()
+    pair_only.write_text(text[text.index("\nrule "):])
+    pack = folder / "rules.db"
+    done = run("import", DATA / "conv.pet", pair_only, DATA / "square.pet", "-o", pack)
+    expect("import", done.returncode == 0 and not done.stderr, done.stderr)
+
+    listed = json.loads(run("ls", "--json", pack).stdout)
+    expect("ls --json", [r["name"] for r in listed] == ["conv/pair", "conv/transposed", "square/transposed"], listed)
+    keys = {"name", "pattern", "family", "depth", "boxes", "verdict", "numerics", "hash"}
+    expect("ls --json", set(listed[0]) == keys and listed[0]["boxes"] == 2 and listed[0]["verdict"] == "proved", listed[0])
+    table = run("ls", pack).stdout.splitlines()
+    expect("ls", len(table) == 4 and table[1].split()[0] == "conv/pair", table)
+
+    shown = run("show", pack, "conv/pair").stdout
+    expect("show", all(part in shown for part in ["pattern conv {", "mutant {", "box [", "replacement {", "proof {"]), shown)
+    expect("show by hash", run("show", pack, listed[0]["hash"][:10]).stdout == shown)
+
+    exported = folder / "rules.pet"
+    expect("export", run("export", pack, "-o", exported).returncode == 0)
+    expect("export to standard output", run("export", pack).stdout == exported.read_text())
+    again = folder / "again.db"
+    run("import", exported, "-o", again)
+    expect("import of export", again.read_bytes() == pack.read_bytes(), "other bytes")
+
+    verified = run("verify", pack)
+    expect("verify", verified.returncode == 0 and "3 rules: 3 proved, 0 refuted, 0 unknown" in verified.stdout, verified.stdout)
+    one = json.loads(run("verify", "--json", "-j1", pack, "conv/pair").stdout)
+    expect("verify --json", len(one) == 1 and one[0]["verdict"] == "proved" and one[0]["obligations"] > 50, one)
+
+    db = sqlite3.connect(pack)
+    expect("format: header", db.execute("PRAGMA application_id").fetchone() == (0x70657472,))
+    expect("format: header", db.execute("PRAGMA user_version").fetchone() == (1,))
+    page = (SOURCE / "docs" / "pack-format.md").read_text()
+    for (sql,) in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"):
+        expect("format: the page's schema", f"\n    {sql}\n" in page, sql)
+    stored, = db.execute("SELECT value FROM metadata WHERE key = 'content'").fetchone()
+    expect("format: digest", content(db) == stored)
+    for name, digest in db.execute("SELECT name, hash FROM rules").fetchall():
+        expect("format: hash", rule_hash(db, name) == digest, name)
+    text = "".join(t + "\n" for _, t in rows(db, "patterns")) + "".join(r[7] + r[8] + "\n" for r in rows(db, "rules"))
+    expect("format: text", text == exported.read_text())
+    db.close()
+    return pack
+
+
+def bad_files(folder, pack):
+    data = pack.read_bytes()
+    bad = folder / "bad.db"
+
+    def refuse(name, content_, *words):
+        bad.write_bytes(content_)
+        for command in ["ls", "export", "verify"]:
+            expect_error(f"{name}, {command}", 4, str(bad), *words, arguments=[command, bad])
+
+    refuse("empty", b"", "empty")
+    refuse("half", data[:len(data) // 2], "truncated")
+    refuse("one byte short", data[:-1], "truncated")
+    refuse("text", b"hello, world\n" * 100, "not a pack")
+    refuse("rules as text", b"pattern conv {\n", "pet-rules import")
+    refuse("newer", data[:63] + b"\x02" + data[64:], "newer pet")
+    at = data.index(b"ConvTranspose")
+    refuse("flipped", data[:at] + b"X" + data[at + 1:], "damaged", "digest")
+    for size in range(0, len(data), 4096):
+        bad.write_bytes(data[:size])
+        expect(f"cut at {size}", run("ls", bad).returncode == 4)
+
+    foreign = folder / "foreign.db"
+    db = sqlite3.connect(foreign)
+    db.execute("CREATE TABLE rules(name TEXT)")
+    db.commit()
+    db.close()
+    expect_error("foreign", 4, str(foreign), "another application", arguments=["ls", foreign])
+    trigger = folder / "trigger.db"
+    trigger.write_bytes(data)
+    db = sqlite3.connect(trigger)
+    db.execute("CREATE TRIGGER t AFTER INSERT ON rules BEGIN DELETE FROM rules; END")
+    db.commit()
+    db.close()
+    expect_error("trigger", 4, str(trigger), "its tables are not those of a pack", arguments=["ls", trigger])
+    edited = folder / "edited.db"
+    edited.write_bytes(data)
+    db = sqlite3.connect(edited)
+    db.execute("UPDATE rules SET family = 'other'")
+    db.execute("UPDATE metadata SET value = ? WHERE key = 'content'", [content(db)])
+    db.commit()
+    db.close()
+    expect_error("edited column", 4, "columns do not agree", arguments=["ls", edited])
+
+    expect_error("missing", 4, "No such file", arguments=["ls", folder / "none.db"])
+    expect_error("a folder", 4, "Is a directory", arguments=["ls", folder])
+
+
+def damaged_rules(folder, pack):
+    """Hashes and digest in order, the rule itself wrong: verify says why, import refuses."""
+    table = [
+        ("a box one column short", "W - Q:W]", "W - Q + 1:W]", "statement", "mutant and pattern differ"),
+        ("a missing box", "  box [1:2M:2, 0:F, 0:H + 2P - R + 1, 0:Q]\n", "", "statement", "mutant and pattern differ"),
+        ("a wrong pad", "pads=[P, 0, P, Q]", "pads=[P, Q, P, 0]", "statement", "the programs differ"),
+        ("a dropped constraint", ", 2Q <= W", ", Q <= W", "statement", "2Q <= W"),
+        ("a wrong bijection", "c_1, R - r_2 - 1", "c_1, r_2", "proof", "it is the record that is wrong"),
+        ("half a bijection", "    backward 0 -> 0 [k_2]\n", "", "proof", "backward: one map for every term"),
+    ]
+    for name, old, new, column, reason in table:
+        forged = folder / "forged.db"
+        rule = forge(pack, forged, old, new, column)
+        done = run("verify", forged)
+        line = next((x for x in done.stdout.splitlines() if x.startswith("refuted") and rule in x), "")
+        expect(name, done.returncode == 5 and reason in line, done.stdout + done.stderr)
+        expect(name, "3 rules: 2 proved, 1 refuted, 0 unknown" in done.stdout, done.stdout)
+        only = run("verify", "--json", forged, rule)
+        expect(name, only.returncode == 5 and json.loads(only.stdout)[0]["verdict"] == "refuted", only.stdout)
+        text, target = folder / "forged.pet", folder / "forged-import.db"
+        run("export", forged, "-o", text)
+        expect_error(f"import of {name}", 5, rule, "only proved rules", arguments=["import", text, "-o", target],
+                     leaves=[target])
+
+
+def usage(folder, pack):
+    expect_error("no subcommand", 2, "--help", arguments=[])
+    expect_error("unknown subcommand", 2, "--help", arguments=["dance"])
+    expect_error("no pack", 2, "PACK", arguments=["ls"])
+    expect_error("unknown option", 2, "--fast", arguments=["ls", pack, "--fast"])
+    expect_error("unknown rule", 2, "conv/none", "pet-rules ls", arguments=["show", pack, "conv/none"])
+    expect_error("unknown rule", 2, "conv/none", arguments=["verify", pack, "conv/none"])
+    expect_error("no threads", 2, "--threads", arguments=["verify", pack, "-j0"])
+    expect_error("import without output", 2, "-o", arguments=["import", DATA / "conv.pet"])
+    target = folder / "target.db"
+    expect_error("import of nothing", 4, "No such file", arguments=["import", folder / "none.pet", "-o", target], leaves=[target])
+    broken = folder / "broken.pet"
+    broken.write_text("pattern conv {\n  shape N\n  y = Conv(x)\n}\n")
+    expect_error("import of a broken text", 4, "broken.pet:3:", arguments=["import", broken, "-o", target], leaves=[target])
+    expect_error("twice the same rule", 4, "two files", arguments=["import", DATA / "conv.pet", DATA / "conv.pet", "-o", target],
+                 leaves=[target])
+    expect_error("output in no folder", 2, "No such file", arguments=["export", pack, "-o", folder / "none" / "x"])
+    expect_error("full disk", 2, "No space", arguments=["export", pack, "-o", "/dev/full"])
+    for help_ in [["--help"], ["verify", "--help"]]:
+        done = run(*help_)
+        expect("help", done.returncode == 0 and "Exit codes" in done.stdout and not done.stderr, done.stdout + done.stderr)
+    if os.geteuid() != 0:
+        locked = folder / "locked.db"
+        locked.write_bytes(pack.read_bytes())
+        locked.chmod(0)
+        expect_error("unreadable", 4, "Permission denied", arguments=["ls", locked])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        pack = good_pack(folder)
+        if not failures:
+            bad_files(folder, pack)
+            damaged_rules(folder, pack)
+            usage(folder, pack)
+            left = [p.name for p in folder.iterdir() if p.name.endswith((".tmp", "-journal", "-wal", "-shm"))]
+            expect("files left behind", not left, left)
+    for failure in failures:
+        print(f"rules_tool: {failure}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
