@@ -173,23 +173,31 @@ void blocked(int64_t m, int64_t n, int64_t depth, MatrixView<T> a, MatrixView<T>
 }  // namespace
 
 template <class T>
-void gemm(int64_t m, int64_t n, int64_t depth, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc) {
+void portableGemm(int64_t m, int64_t n, int64_t depth, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc) {
   if (m == 0 || n == 0 || depth == 0) return;
-  if constexpr (!std::is_floating_point_v<T>) {
-    blocked<ExactTile<T>, T>(m, n, depth, a, b, c, ldc);
-  } else {
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-      return blocked<Avx2Tile<T>, T>(m, n, depth, a, b, c, ldc);
-    }
-#endif
-    blocked<PlainTile<T>, T>(m, n, depth, a, b, c, ldc);
-  }
+  using Tile = std::conditional_t<std::is_floating_point_v<T>, PlainTile<T>, ExactTile<T>>;
+  blocked<Tile, T>(m, n, depth, a, b, c, ldc);
 }
 
-template void gemm(int64_t, int64_t, int64_t, MatrixView<float>, MatrixView<float>, float*, int64_t);
-template void gemm(int64_t, int64_t, int64_t, MatrixView<double>, MatrixView<double>, double*, int64_t);
-template void gemm(int64_t, int64_t, int64_t, MatrixView<int64_t>, MatrixView<int64_t>, int64_t*, int64_t);
-template void gemm(int64_t, int64_t, int64_t, MatrixView<Fp>, MatrixView<Fp>, Fp*, int64_t);
+template <class T>
+void gemm(int64_t m, int64_t n, int64_t depth, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc) {
+#ifdef __x86_64__
+  if constexpr (std::is_floating_point_v<T>) {
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && m > 0 && n > 0 && depth > 0) {
+      return blocked<Avx2Tile<T>, T>(m, n, depth, a, b, c, ldc);
+    }
+  }
+#endif
+  portableGemm(m, n, depth, a, b, c, ldc);
+}
+
+#define PET_GEMM(T)                                                                         \
+  template void gemm(int64_t, int64_t, int64_t, MatrixView<T>, MatrixView<T>, T*, int64_t); \
+  template void portableGemm(int64_t, int64_t, int64_t, MatrixView<T>, MatrixView<T>, T*, int64_t)
+PET_GEMM(float);
+PET_GEMM(double);
+PET_GEMM(int64_t);
+PET_GEMM(Fp);
+#undef PET_GEMM
 
 }  // namespace pet::kernels

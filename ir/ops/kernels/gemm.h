@@ -19,4 +19,8 @@ struct MatrixView {
 template <class T>
 void gemm(int64_t m, int64_t n, int64_t depth, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc);
 
+/// The same with the instructions that every machine has; gemm falls back to it.
+template <class T>
+void portableGemm(int64_t m, int64_t n, int64_t depth, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc);
+
 }  // namespace pet::kernels
