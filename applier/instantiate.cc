@@ -55,7 +55,7 @@ class Splicer {
 void Splicer::enterNode(int node) {
   Value v = builder_.copy(view_, node, [&](Value o) { return at(o); });
   for (int o = 0; o < static_cast<int>(view_.program.nodes()[static_cast<size_t>(node)].names.size()); ++o) {
-    moved_[{node, o}] = {v.node, o};
+    moved_[Value{node, o}] = Value{v.node, o};
   }
 }
 
@@ -70,6 +70,8 @@ void Splicer::enterSite(int site) {
     }
     assert(local.contains(v) && "a replacement has its pattern's inputs");
   }
+  Provenance provenance;
+  provenance.site = site;
   const auto& nodes = r.replacement.nodes();
   for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
     const Node& n = nodes[static_cast<size_t>(i)];
@@ -80,10 +82,10 @@ void Splicer::enterSite(int site) {
     std::vector<std::string> names;
     for (const std::string& name : n.names)
       names.push_back(builder_.unique(r.label + "/" + name));
-    auto v = builder_.add(*n.op, std::move(operands), n.attributes, std::move(names), {.site = site}, element);
+    auto v = builder_.add(*n.op, std::move(operands), n.attributes, std::move(names), provenance, element);
     assert(v && "an instantiated program fits");
     for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
-      local[{i, o}] = {v->node, o};
+      local[Value{i, o}] = Value{v->node, o};
   }
   for (size_t i = 0; i < r.site.outputs.size(); ++i) {
     Value old = r.site.outputs[i], now = local.at(r.replacement.outputs()[i]);

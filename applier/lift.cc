@@ -20,18 +20,29 @@ Value Lifting::operand(size_t i) const {
   return it->second;
 }
 
-std::vector<int64_t> Lifting::integers(size_t i) const {
+const Constant* Lifting::findConstant(size_t i) const {
   auto it = has(i) ? scope_.constants.find(node_.inputs[i]) : scope_.constants.end();
-  auto values = it == scope_.constants.end() ? std::nullopt : it->second.integers();
+  return it == scope_.constants.end() ? nullptr : &it->second;
+}
+
+std::vector<int64_t> Lifting::integers(size_t i) const {
+  const Constant* c = findConstant(i);
+  auto values = c ? c->integers() : std::nullopt;
   if (!values) refuse(fmt::format("operand {} is not a constant of integers", i));
   return *values;
 }
 
 std::vector<double> Lifting::numbers(size_t i) const {
-  auto it = has(i) ? scope_.constants.find(node_.inputs[i]) : scope_.constants.end();
-  auto values = it == scope_.constants.end() ? std::nullopt : it->second.numbers();
+  const Constant* c = findConstant(i);
+  auto values = c ? c->numbers() : std::nullopt;
   if (!values) refuse(fmt::format("operand {} is not a constant of floats", i));
   return *values;
+}
+
+Extents Lifting::constantExtents(size_t i) const {
+  const Constant* c = findConstant(i);
+  if (!c) refuse(fmt::format("operand {} is not a constant", i));
+  return c->extents;
 }
 
 const GraphAttribute* Lifting::find(std::string_view name) const {
@@ -72,6 +83,13 @@ std::vector<int64_t> Lifting::integers(std::string_view name, std::vector<int64_
   return list ? *list : std::move(fallback);
 }
 
+std::optional<std::vector<double>> Lifting::floats(std::string_view name) const {
+  const auto* a = find(name);
+  if (!a) return std::nullopt;
+  if (const auto* list = std::get_if<std::vector<float>>(a)) return std::vector<double>(list->begin(), list->end());
+  refuse(fmt::format("attribute '{}' is not a list of numbers", name));
+}
+
 std::optional<std::vector<int64_t>> Lifting::integersByOpset(std::string_view name, size_t i, int64_t since) const {
   if (opset_ < since) return integers(name);
   return has(i) ? std::optional(integers(i)) : std::nullopt;
@@ -101,9 +119,10 @@ Value Lifting::add(std::string_view op, std::vector<Value> operands, Attributes 
 }
 
 Value Lifting::reshape(Value x, const Extents& to) const {
-  auto layout = regroup(extents(x), to);
-  if (!layout) refuse(fmt::format("no regrouping takes {} to {}", str(extents(x)), str(to)));
-  return add("Layout", {x}, {{"layout", *layout}});
+  if (auto layout = regroup(extents(x), to)) return add("Layout", {x}, {{"layout", *layout}});
+  if (elementCount(extents(x)) != elementCount(to))
+    refuse(fmt::format("{} does not fit into {}", str(extents(x)), str(to)));
+  return add("Reshape", {x}, {{"shape", exprs(to)}});
 }
 
 Value Lifting::constant(const Tensor<double>& tensor, Value like) const {

@@ -40,12 +40,14 @@ class Lifting {
   std::vector<int64_t> integers(size_t i) const;
   /// A constant floating-point operand's values.
   std::vector<double> numbers(size_t i) const;
+  Extents constantExtents(size_t i) const;
 
   int64_t integer(std::string_view name, int64_t fallback) const;
   double number(std::string_view name, double fallback) const;
   std::string text(std::string_view name, std::string_view fallback) const;
   std::optional<std::vector<int64_t>> integers(std::string_view name) const;
   std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> fallback) const;
+  std::optional<std::vector<double>> floats(std::string_view name) const;
   /// The axes or sizes that are an attribute before opset `since` and operand `i` from then on.
   std::optional<std::vector<int64_t>> integersByOpset(std::string_view name, size_t i, int64_t since) const;
 
@@ -56,7 +58,7 @@ class Lifting {
 
   /// Adds a node on behalf of this ONNX node.
   Value add(std::string_view op, std::vector<Value> operands, Attributes attributes = {}) const;
-  /// A regrouping of `x` into `extents`.
+  /// A Layout that regroups `x` into `extents`, or a Reshape where there is none.
   Value reshape(Value x, const Extents& extents) const;
   /// A constant that ONNX does not hold as such, in the element type of `like`.
   Value constant(const Tensor<double>& tensor, Value like) const;
@@ -65,6 +67,7 @@ class Lifting {
 
  private:
   const GraphAttribute* find(std::string_view name) const;
+  const Constant* findConstant(size_t i) const;
   std::string freshName() const;
 
   int64_t opset_;

@@ -165,14 +165,42 @@ std::vector<Value> liftPad(const Lifting& l) {
   return {l.add("Pad", {x}, {{"pads", exprs(pads)}, {"mode", mode}, {"value", value}})};
 }
 
+std::vector<Value> liftSpaceToDepth(const Lifting& l) {
+  return {l.add("SpaceToDepth", {l.operand(0)}, {{"blocksize", Expr(l.integer("blocksize", 0))}})};
+}
+
+std::vector<Value> liftDepthToSpace(const Lifting& l) {
+  return {l.add("DepthToSpace", {l.operand(0)},
+                {{"blocksize", Expr(l.integer("blocksize", 0))}, {"mode", l.text("mode", "DCR")}})};
+}
+
+std::vector<Value> liftExpand(const Lifting& l) {
+  return {l.add("Expand", {l.operand(0)}, {{"shape", exprs(l.integers(1))}})};
+}
+
+std::vector<Value> liftTile(const Lifting& l) {
+  if (l.opset() < 6) Lifting::refuse("Tile with a separate axis");
+  return {l.add("Tile", {l.operand(0)}, {{"repeats", exprs(l.integers(1))}})};
+}
+
 std::vector<Value> liftIdentity(const Lifting& l) {
   return {l.operand(0)};
 }
 
 constexpr LiftRow kRows[] = {
-    {"Reshape", liftReshape},     {"Flatten", liftFlatten},     {"Squeeze", liftSqueeze},
-    {"Unsqueeze", liftUnsqueeze}, {"Transpose", liftTranspose}, {"Concat", liftConcat},
-    {"Split", liftSplit},         {"Slice", liftSlice},         {"Pad", liftPad},
+    {"Reshape", liftReshape},
+    {"Flatten", liftFlatten},
+    {"Squeeze", liftSqueeze},
+    {"Unsqueeze", liftUnsqueeze},
+    {"Transpose", liftTranspose},
+    {"Concat", liftConcat},
+    {"Split", liftSplit},
+    {"Slice", liftSlice},
+    {"Pad", liftPad},
+    {"SpaceToDepth", liftSpaceToDepth},
+    {"DepthToSpace", liftDepthToSpace},
+    {"Expand", liftExpand},
+    {"Tile", liftTile},
     {"Identity", liftIdentity},
 };
 

@@ -176,6 +176,31 @@ LayoutSpec reduced(const LayoutSpec& layout) {
   return withUnits(withoutUnits(spec));
 }
 
+std::optional<std::vector<int64_t>> asTranspose(const LayoutSpec& layout) {
+  LayoutSpec spec = withoutUnits(reduced(layout));
+  if (spec.left.size() != spec.right.size()) return std::nullopt;
+  std::vector<bool> used(spec.left.size());
+  std::vector<int64_t> perm;
+  for (const auto& group : spec.right) {  // dimensions of extent 1 are empty groups and take each other's place
+    size_t from = 0;
+    while (from < used.size() && (used[from] || spec.left[from] != group))
+      ++from;
+    if (from == used.size()) return std::nullopt;
+    used[from] = true;
+    perm.push_back(static_cast<int64_t>(from));
+  }
+  return perm;
+}
+
+std::pair<std::vector<int>, std::vector<int>> movingAxes(const LayoutSpec& layout) {
+  auto side = [&](const std::vector<std::vector<int>>& groups) {
+    std::vector<int> axes = flat(groups);
+    std::erase_if(axes, [&](int a) { return extentOf(layout, a) == 1; });
+    return axes;
+  };
+  return {side(layout.left), side(layout.right)};
+}
+
 bool movesNothing(const LayoutSpec& layout) {
   LayoutSpec spec = withoutUnits(layout);
   return flat(spec.left) == flat(spec.right);

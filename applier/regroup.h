@@ -21,6 +21,12 @@ LayoutSpec reduced(const LayoutSpec& layout);
 /// True if every element keeps its position in memory: the Layout is at most a Reshape.
 bool movesNothing(const LayoutSpec& layout);
 
+/// The permutation of dimensions that the Layout is, if it is one: result dimension d is operand dimension perm[d].
+std::optional<std::vector<int64_t>> asTranspose(const LayoutSpec& layout);
+
+/// The axes that move, outermost first, without those of extent 1: operand and result order.
+std::pair<std::vector<int>, std::vector<int>> movingAxes(const LayoutSpec& layout);
+
 /// The product of a group's constant extents.
 int64_t groupExtent(const LayoutSpec& layout, const std::vector<int>& group);
 

@@ -40,11 +40,13 @@ class ViewBuilder {
  public:
   Value input(std::string name, const Extents& extents, ElementType element);
   Value constant(std::string name, Constant constant);
+  /// `element` counts only where there are no operands to take it from.
   Expected<Value> add(const OpRow& op,
                       std::vector<Value> operands,
                       Attributes attributes,
                       std::vector<std::string> names,
-                      Provenance provenance);
+                      Provenance provenance,
+                      ElementType element = ElementType::kFloat);
   /// Adds a node of another view as it stands, with its ONNX names; `moved` says where its operands are now. It stays
   /// part of its ONNX node as long as its operands are the same ONNX values.
   Value copy(const View& from, int node, const std::function<Value(Value)>& moved);
