@@ -201,13 +201,16 @@ Comparison compareProbe(const Program& pattern,
   return {};
 }
 
+/// In every domain of the plan. That an operator has no meaning in a ring for these attributes (a fill of -inf) decides
+/// nothing where float was exact already.
 Comparison compareEverywhere(
     const Program& pattern, const Program& replacement, const Bindings& symbols, const Plan& plan, const Probe& probe) {
   Comparison result;
   if (plan.inFloat) result = compareProbe<float>(pattern, replacement, symbols, probe);
-  if (result.holds() && plan.inInteger) result = compareProbe<int64_t>(pattern, replacement, symbols, probe);
-  if (result.holds() && plan.inField) result = compareProbe<Fp>(pattern, replacement, symbols, probe);
-  return result;
+  if (!result.holds() || !(plan.inInteger || plan.inField)) return result;
+  Comparison ring = plan.inInteger ? compareProbe<int64_t>(pattern, replacement, symbols, probe)
+                                   : compareProbe<Fp>(pattern, replacement, symbols, probe);
+  return plan.inFloat && ring.verdict == Verdict::kNotPossible ? result : ring;
 }
 
 std::string scopeOf(const Plan& plan, size_t probes) {

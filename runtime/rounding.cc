@@ -31,12 +31,28 @@ bool isInput(const Node& node) {
   return node.op->name == "Input";
 }
 
+double slopeOf(const RoundingRow& row, const NodeExtents& n) {
+  return row.slope ? row.slope(n) : 1;
+}
+double offsetOf(const RoundingRow& row, const NodeExtents& n) {
+  return row.offset ? row.offset(n) : 0;
+}
+
 int64_t termsOf(const RoundingRow& row, const NodeExtents& n) {
   return row.terms ? std::max<int64_t>(1, row.terms(n)) : 1;
 }
 
 /// A function's own error, in units of the last place: more than any libm's or any engine's polynomial has.
 constexpr int64_t kFunctionRoundings = 16;
+
+/// Made of inputs by moves alone: its sign and whether it is 0 are certain.
+bool isMoved(const Program& program, Value value) {
+  const Node& node = program.node(value);
+  if (isInput(node)) return true;
+  const RoundingRow* row = findRounding(node.op->name);
+  return row && row->arithmetic == Arithmetic::kMove &&
+         std::all_of(node.operands.begin(), node.operands.end(), [&](Value v) { return isMoved(program, v); });
+}
 
 bool isBound(const Attribute& attribute, const Bindings& symbols) {
   auto bound = [&](const Expr& e) { return e.evaluate(symbols).has_value(); };
@@ -79,8 +95,14 @@ Expected<std::vector<int64_t>> chainLengths(const Program& program, const Bindin
       case Arithmetic::kMove:
       case Arithmetic::kSelect:
         break;
+      case Arithmetic::kChoose:
+        if (!isMoved(program, node.operands[0])) {
+          return fail(ErrorKind::kUnsupported,
+                      fmt::format("no bound is known for {} by a computed condition", node.op->name), node.names[0]);
+        }
+        break;
       case Arithmetic::kSum:
-        chain.back() = checkedAdd(longest, static_cast<int64_t>(node.operands.size()) - 1);
+        chain.back() = checkedAdd(longest, 1);
         break;
       case Arithmetic::kProducts:
         chain.back() = checkedAdd(together, own);
@@ -119,12 +141,12 @@ Expected<std::vector<TensorRef<T>>> magnitudes(const Program& program,
     auto row = rowOf(node);
     if (!row) return tl::unexpected(row.error());
     NodeExtents n = nodeExtents(program, node, symbols);
-    if ((*row)->arithmetic == Arithmetic::kSum && node.operands.size() == 2) {
+    if ((*row)->arithmetic == Arithmetic::kSum) {
       return findOp("Add")->kernels.get<T>()(n.concrete, operands);
     }
     if ((*row)->arithmetic == Arithmetic::kFunction) {
       Tensor<T> out = *operands[0];
-      T slope = static_cast<T>((*row)->slope(n)), offset = static_cast<T>((*row)->offset ? (*row)->offset(n) : 0);
+      T slope = static_cast<T>(slopeOf(**row, n)), offset = static_cast<T>(offsetOf(**row, n));
       for (T& x : out.data)
         x = offset + slope * x;
       return std::vector{std::move(out)};
@@ -161,8 +183,8 @@ int64_t multiplyAdds(const Program& program, const Bindings& symbols) {
 
 namespace {
 
-/// Fails where a function's values, which are no integers, reach a sum.
-Expected<void> requireIntegers(const Program& program) {
+/// Fails where values that are no integers reach a sum.
+Expected<void> requireIntegers(const Program& program, const Bindings& symbols) {
   std::vector<bool> integer;
   for (const Node& node : program.nodes()) {
     bool all = std::all_of(node.operands.begin(), node.operands.end(),
@@ -171,37 +193,28 @@ Expected<void> requireIntegers(const Program& program) {
     if (isInput(node)) continue;
     auto row = rowOf(node);
     if (!row) return tl::unexpected(row.error());
-    switch ((*row)->arithmetic) {
-      case Arithmetic::kFunction:
-        integer.back() = false;
-        break;
-      case Arithmetic::kSum:
-      case Arithmetic::kProducts:
-      case Arithmetic::kMean:
-        if (!all) {
-          return fail(ErrorKind::kUnsupported,
-                      fmt::format("{} sums values of a function, which are no integers", node.op->name), node.names[0]);
-        }
-        break;
-      case Arithmetic::kMove:
-      case Arithmetic::kSelect:
-      case Arithmetic::kUnknown:
-        break;
+    Arithmetic kind = (*row)->arithmetic;
+    bool sums = kind == Arithmetic::kSum || kind == Arithmetic::kProducts || kind == Arithmetic::kMean;
+    if (sums && !all) {
+      return fail(ErrorKind::kUnsupported, fmt::format("{} sums values that are no integers", node.op->name),
+                  node.names[0]);
     }
+    bool whole = (*row)->whole ? (*row)->whole(nodeExtents(program, node, symbols)) : kind != Arithmetic::kFunction;
+    integer.back() = all && whole;
   }
   return {};
 }
 
 /// The largest finite value that an operator adds of its own. (-inf, under a maximum, is exact.)
 double fillOf(const RoundingRow& row, const NodeExtents& n) {
-  double fill = row.offset ? row.offset(n) : 0;
+  double fill = offsetOf(row, n);
   return std::isfinite(fill) ? fill : 0;
 }
 
 }  // namespace
 
 Expected<Scales> wholeScales(const Program& program, const Bindings& symbols) {
-  if (auto whole = requireIntegers(program); !whole) return tl::unexpected(whole.error());
+  if (auto whole = requireIntegers(program, symbols); !whole) return tl::unexpected(whole.error());
   // From the outputs back: of what must each value be a multiple? A product needs it of one operand only, the first.
   std::vector<int64_t> needed(program.nodes().size(), 1);
   for (size_t index = needed.size(); index-- > 0;) {
@@ -258,8 +271,8 @@ double largestSum(const Program& program, const Bindings& symbols, const std::ma
         bound.push_back(product);
         break;
       case Arithmetic::kFunction:
-        bound.push_back((row.offset ? row.offset(n) : 0) + row.slope(n) * largest);
-        continue;  // not summed: requireIntegers()
+        bound.push_back(fillOf(row, n) + slopeOf(row, n) * largest);
+        break;
       default:
         bound.push_back(std::max(largest, fillOf(row, n)));
     }

@@ -27,10 +27,11 @@ struct NodeExtents {
 
 /// How an operator treats magnitudes.
 enum class Arithmetic {
-  kMove,      ///< values only move; a fill is an absolute value
-  kSelect,    ///< the largest of some values, or one of them and a constant: nothing is rounded
-  kSum,       ///< sums or differences of its operands
-  kProducts,  ///< sums of products of one value of each operand
+  kMove,      ///< values only move, or change sign; a fill is an absolute value
+  kSelect,    ///< the largest of some values, or 0
+  kChoose,    ///< one of two operands, by a first one that must not be rounded
+  kSum,       ///< the sum or difference of two operands
+  kProducts,  ///< sums of products of one value of each operand, with weights of its own that are >= 0
   kMean,      ///< sums divided by a whole number
   kFunction,  ///< element-wise, |f(a) - f(b)| <= slope·|a - b| and |f(a)| <= offset + slope·|a|
   kUnknown,   ///< no bound is known
@@ -44,9 +45,12 @@ struct RoundingRow {
   int64_t (*terms)(const NodeExtents&) = nullptr;
   /// kMean: a number that every divisor divides.
   int64_t (*divisor)(const NodeExtents&) = nullptr;
-  /// kFunction.
+  /// kFunction. Null: 1.
   double (*slope)(const NodeExtents&) = nullptr;
+  /// kFunction, and what kMove adds of its own. Null: 0.
   double (*offset)(const NodeExtents&) = nullptr;
+  /// Whether integers stay integers. Null: unless it is a function.
+  bool (*whole)(const NodeExtents&) = nullptr;
 };
 
 /// One row for every row of ir's table but Input.

@@ -57,28 +57,106 @@ int64_t averagePoolDivisor(const NodeExtents& n) {
   return divisor;
 }
 
-double padOffset(const NodeExtents& n) {
-  return std::abs(n.concrete.number("value"));
+/// ReduceSum, ReduceMean: what one element is made of.
+int64_t reducedTerms(const NodeExtents& n) {
+  int64_t out = product(n.concrete.outputs[0]);
+  return out == 0 ? 1 : product(n.operands[0]) / out;
 }
 
+double valueOffset(const NodeExtents& n) {
+  return std::abs(n.concrete.number("value"));
+}
+bool valueIsWhole(const NodeExtents& n) {
+  return std::trunc(n.concrete.number("value")) == n.concrete.number("value");
+}
+
+double one(const NodeExtents&) {
+  return 1;
+}
+double quarter(const NodeExtents&) {
+  return 0.25;
+}
+double alphaSlope(const NodeExtents& n) {
+  return std::max(1.0, std::abs(n.concrete.number("alpha")));
+}
+
+/// The least magnitude that a range forces on what is clipped to it.
+double clipOffset(const NodeExtents& n) {
+  return std::max({0.0, n.concrete.number("min"), -n.concrete.number("max")});
+}
+bool clipIsWhole(const NodeExtents& n) {
+  auto whole = [](double x) { return std::isinf(x) || std::trunc(x) == x; };
+  return whole(n.concrete.number("min")) && whole(n.concrete.number("max"));
+}
+
+/// Linear: two products per dimension, of weights that are rounded themselves.
+int64_t resizeTerms(const NodeExtents& n) {
+  return 4 * static_cast<int64_t>(n.operands[0].size());
+}
+bool resizeIsWhole(const NodeExtents& n) {
+  return n.concrete.text("mode") == "nearest";
+}
+
+using enum Arithmetic;
+
 const RoundingRow kRows[] = {
-    {.op = "AveragePool", .arithmetic = Arithmetic::kMean, .terms = kernelTerms, .divisor = averagePoolDivisor},
-    {.op = "Add", .arithmetic = Arithmetic::kSum},
-    {.op = "Concat", .arithmetic = Arithmetic::kMove},
-    {.op = "Conv", .arithmetic = Arithmetic::kProducts, .terms = convTerms},
-    {.op = "ConvTranspose", .arithmetic = Arithmetic::kProducts, .terms = convTransposeTerms},
-    {.op = "GlobalAveragePool", .arithmetic = Arithmetic::kMean, .terms = spatialTerms, .divisor = spatialTerms},
-    {.op = "IndexMap", .arithmetic = Arithmetic::kMove},
-    {.op = "Layout", .arithmetic = Arithmetic::kMove},
-    {.op = "MatMul", .arithmetic = Arithmetic::kProducts, .terms = matMulTerms},
-    {.op = "MaxPool", .arithmetic = Arithmetic::kSelect},
-    {.op = "Mul", .arithmetic = Arithmetic::kProducts},
-    {.op = "OffsetReduce", .arithmetic = Arithmetic::kProducts, .terms = kernelTerms},
-    {.op = "Pad", .arithmetic = Arithmetic::kMove, .offset = padOffset},
-    {.op = "Relu", .arithmetic = Arithmetic::kSelect},
-    {.op = "Slice", .arithmetic = Arithmetic::kMove},
-    {.op = "Split", .arithmetic = Arithmetic::kMove},
-    {.op = "Transpose", .arithmetic = Arithmetic::kMove},
+    {.op = "Add", .arithmetic = kSum},
+    {.op = "AveragePool", .arithmetic = kMean, .terms = kernelTerms, .divisor = averagePoolDivisor},
+    {.op = "BatchNormalization", .arithmetic = kUnknown},
+    {.op = "Clip", .arithmetic = kFunction, .offset = clipOffset, .whole = clipIsWhole},
+    {.op = "Concat", .arithmetic = kMove},
+    {.op = "Constant", .arithmetic = kMove, .offset = valueOffset, .whole = valueIsWhole},
+    {.op = "Conv", .arithmetic = kProducts, .terms = convTerms},
+    {.op = "ConvTranspose", .arithmetic = kProducts, .terms = convTransposeTerms},
+    {.op = "DepthToSpace", .arithmetic = kMove},
+    {.op = "Div", .arithmetic = kUnknown},
+    {.op = "Erf", .arithmetic = kFunction, .slope = [](const NodeExtents&) { return 1.13; }},  // 2/sqrt(pi)
+    {.op = "Exp", .arithmetic = kUnknown},
+    {.op = "Expand", .arithmetic = kMove},
+    {.op = "Eye", .arithmetic = kMove, .offset = one},
+    {.op = "Flatten", .arithmetic = kMove},
+    {.op = "Gelu", .arithmetic = kFunction, .slope = [](const NodeExtents&) { return 1.13; }},
+    {.op = "Gemm", .arithmetic = kUnknown},
+    {.op = "GlobalAveragePool", .arithmetic = kMean, .terms = spatialTerms, .divisor = spatialTerms},
+    {.op = "GlobalMaxPool", .arithmetic = kSelect},
+    {.op = "HardSigmoid",
+     .arithmetic = kFunction,
+     .slope = alphaSlope,
+     .offset = [](const NodeExtents& n) { return 1 + std::abs(n.concrete.number("beta")); }},
+    {.op = "HardSwish", .arithmetic = kFunction, .slope = [](const NodeExtents&) { return 1.5; }},
+    {.op = "Identity", .arithmetic = kMove},
+    {.op = "IndexMap", .arithmetic = kMove},
+    {.op = "InstanceNormalization", .arithmetic = kUnknown},
+    {.op = "LayerNormalization", .arithmetic = kUnknown},
+    {.op = "Layout", .arithmetic = kMove},
+    {.op = "LeakyRelu", .arithmetic = kFunction, .slope = alphaSlope},
+    {.op = "MatMul", .arithmetic = kProducts, .terms = matMulTerms},
+    {.op = "MaxPool", .arithmetic = kSelect},
+    {.op = "Mul", .arithmetic = kProducts},
+    {.op = "Neg", .arithmetic = kMove},
+    {.op = "OffsetReduce", .arithmetic = kProducts, .terms = kernelTerms},
+    {.op = "PRelu", .arithmetic = kUnknown},
+    {.op = "Pad", .arithmetic = kMove, .offset = valueOffset, .whole = valueIsWhole},
+    {.op = "ReduceMax", .arithmetic = kSelect},
+    {.op = "ReduceMean", .arithmetic = kMean, .terms = reducedTerms, .divisor = reducedTerms},
+    {.op = "ReduceSum", .arithmetic = kProducts, .terms = reducedTerms},
+    {.op = "Relu", .arithmetic = kSelect},
+    {.op = "Reshape", .arithmetic = kMove},
+    {.op = "Resize", .arithmetic = kProducts, .terms = resizeTerms, .whole = resizeIsWhole},
+    {.op = "Sigmoid", .arithmetic = kFunction, .slope = quarter, .offset = one},
+    {.op = "Slice", .arithmetic = kMove},
+    {.op = "Softmax", .arithmetic = kUnknown},
+    {.op = "Softplus", .arithmetic = kFunction, .offset = one},
+    {.op = "SpaceToDepth", .arithmetic = kMove},
+    {.op = "Split", .arithmetic = kMove},
+    {.op = "Sqrt", .arithmetic = kUnknown},
+    {.op = "Squeeze", .arithmetic = kMove},
+    {.op = "Sub", .arithmetic = kSum},
+    {.op = "Tanh", .arithmetic = kFunction},
+    {.op = "Tile", .arithmetic = kMove},
+    {.op = "Transpose", .arithmetic = kMove},
+    {.op = "Unsqueeze", .arithmetic = kMove},
+    {.op = "Where", .arithmetic = kChoose},
 };
 
 }  // namespace
