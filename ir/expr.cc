@@ -7,15 +7,16 @@
 
 namespace pet {
 
+// INT64_MIN is out of range, too: the negative of every number is a number.
 int64_t checkedAdd(int64_t a, int64_t b) {
   int64_t r;
-  if (__builtin_add_overflow(a, b, &r)) throw OverflowError();
+  if (__builtin_add_overflow(a, b, &r) || r == INT64_MIN) throw OverflowError();
   return r;
 }
 
 int64_t checkedMul(int64_t a, int64_t b) {
   int64_t r;
-  if (__builtin_mul_overflow(a, b, &r)) throw OverflowError();
+  if (__builtin_mul_overflow(a, b, &r) || r == INT64_MIN) throw OverflowError();
   return r;
 }
 

@@ -44,7 +44,7 @@ std::string Dim::str() const {
   if (isAffine()) return affine().str();
   std::vector<std::string> parts;
   for (const Expr& atom : atoms_) {
-    bool simple = atom.terms().size() == 1 && atom.constant() == 0;
+    bool simple = atom.terms().size() == 1 && atom.constant() == 0 && atom.terms()[0].second > 0;
     parts.push_back(simple ? atom.str() : "{" + atom.str() + "}");
   }
   return fmt::format("({})", fmt::join(parts, " "));

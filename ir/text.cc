@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <limits>
 
 #include "ir/ops/digits.h"
 
@@ -13,6 +15,19 @@ namespace {
 bool isNameStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool isNamePart(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '\''; }
 bool isDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
+
+/// Counts the levels of a recursion that follows the text's.
+class Nesting {
+ public:
+  explicit Nesting(int& depth) : depth_(++depth) {}
+  ~Nesting() { --depth_; }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+  bool tooDeep() const { return depth_ > 200; }
+
+ private:
+  int& depth_;
+};
 
 }  // namespace
 
@@ -55,9 +70,11 @@ void TextReader::advance() {
       token_.kind = Token::Kind::kNumber;
       for (++end; end < text_.size() && isDigit(text_[end]);) ++end;
     }
-    if (end + 1 < text_.size() && text_[end] == 'e' && (isDigit(text_[end + 1]) || text_[end + 1] == '-')) {
+    bool exponent = end + 1 < text_.size() && text_[end] == 'e';
+    if (size_t sign = exponent && (text_[end + 1] == '-' || text_[end + 1] == '+') ? 1 : 0;
+        exponent && end + 1 + sign < text_.size() && isDigit(text_[end + 1 + sign])) {
       token_.kind = Token::Kind::kNumber;
-      for (end += 2; end < text_.size() && isDigit(text_[end]);) ++end;
+      for (end += 2 + sign; end < text_.size() && isDigit(text_[end]);) ++end;
     }
   } else {
     token_.kind = Token::Kind::kSymbol;
@@ -103,6 +120,25 @@ Expected<int64_t> TextReader::integer(std::string_view what) {
   }
   take();
   return value;
+}
+
+Expected<int64_t> TextReader::positive(std::string_view what) {
+  Token start = token_;
+  auto value = integer(what);
+  if (value && *value < 1) return errorAt(start, fmt::format("expected {}", what));
+  return value;
+}
+
+Expected<double> TextReader::number(std::string_view what) {
+  double sign = accept("-") ? -1 : 1, value = 0;
+  if (accept("inf")) return sign * std::numeric_limits<double>::infinity();
+  bool isNumber = token_.kind == Token::Kind::kInteger || token_.kind == Token::Kind::kNumber;
+  const char* end = token_.text.data() + token_.text.size();
+  if (!isNumber || std::from_chars(token_.text.data(), end, value).ec != std::errc()) {
+    return error(fmt::format("expected {}", what));
+  }
+  take();
+  return sign * value;
 }
 
 std::string TextReader::word() {
@@ -158,6 +194,8 @@ Expected<Expr> TextReader::term() {
 }
 
 Expected<Expr> TextReader::factor() {
+  Nesting nesting(depth_);
+  if (nesting.tooDeep()) return error("nested too deeply");
   if (accept("(")) {
     auto e = expression();
     if (!e) return e;
@@ -171,9 +209,8 @@ Expected<Expr> TextReader::factor() {
   auto e = expression();
   if (!e) return e;
   if (auto ok = expect("/"); !ok) return tl::unexpected(ok.error());
-  auto divisor = integer("a positive divisor");
+  auto divisor = positive("a positive divisor");
   if (!divisor) return tl::unexpected(divisor.error());
-  if (*divisor < 1) return error("expected a positive divisor");
   if (auto ok = expect(")"); !ok) return tl::unexpected(ok.error());
   return floorDiv(*e, *divisor);
 }
@@ -184,11 +221,11 @@ Expected<std::vector<Constraint>> TextReader::constraints() {
     auto left = expression();
     if (!left) return tl::unexpected(left.error());
     if (accept("%")) {
-      auto k = integer("a positive modulus");
+      auto k = positive("a positive modulus");
       if (!k) return tl::unexpected(k.error());
-      if (*k < 1) return error("expected a positive modulus");
       left = modulo(*left, *k);
     }
+    if (!at("<=") && !at("<") && !at("=") && !at(">") && !at(">=")) return error("expected one of <= < = > >=");
     Token relation = take();
     auto right = expression();
     if (!right) return tl::unexpected(right.error());
@@ -200,10 +237,8 @@ Expected<std::vector<Constraint>> TextReader::constraints() {
       result.push_back(Constraint::le(*right, *left));
     } else if (relation.text == ">") {
       result.push_back(Constraint::lt(*right, *left));
-    } else if (relation.text == "=") {
-      result.push_back(Constraint::eq(*left, *right));
     } else {
-      return errorAt(relation, "expected one of <= < = > >=");
+      result.push_back(Constraint::eq(*left, *right));
     }
   } while (accept(","));
   return result;
@@ -222,6 +257,8 @@ Expected<Dim> TextReader::extent() {
 }
 
 Expected<Dim> TextReader::dimension() {
+  Nesting nesting(depth_);
+  if (nesting.tooDeep()) return error("nested too deeply");
   if (!accept("(")) {
     auto e = expression();
     if (!e) return tl::unexpected(e.error());
@@ -270,13 +307,9 @@ Expected<Attribute> TextReader::attribute(AttributeKind kind) {
       return list;
     }
     case AttributeKind::kNumber: {
-      double sign = accept("-") ? -1 : 1;
-      if (at("inf")) {
-        take();
-        return sign * std::numeric_limits<double>::infinity();
-      }
-      if (token_.kind != Token::Kind::kInteger && token_.kind != Token::Kind::kNumber) return error("expected a number");
-      return sign * std::stod(std::string(take().text));
+      auto n = number("a number");
+      if (!n) return tl::unexpected(n.error());
+      return *n;
     }
     default: {
       auto n = name("a word");
@@ -349,6 +382,14 @@ bool inferExtents(std::vector<LayoutItem>& group, const Dim& dim) {
 
 }  // namespace
 
+namespace {
+
+bool hasAxis(const LayoutSpec& spec, std::string_view name) {
+  return std::any_of(spec.axes.begin(), spec.axes.end(), [&](const LayoutAxis& a) { return a.name == name; });
+}
+
+}  // namespace
+
 // layout := side '->' side;  side := { item | '(' { item } ')' }, e.g. (n 2) c h w -> n c h (2 w)
 Expected<Attribute> TextReader::layout(const Shape& operand) {
   Token start = token_;
@@ -368,6 +409,9 @@ Expected<Attribute> TextReader::layout(const Shape& operand) {
     }
     spec.left.emplace_back();
     for (const LayoutItem& item : (*left)[d]) {
+      if (!item.name.empty() && hasAxis(spec, item.name)) {
+        return errorAt(start, fmt::format("axis '{}' occurs twice on the left", item.name));
+      }
       spec.left.back().push_back(static_cast<int>(spec.axes.size()));
       spec.axes.push_back({item.name, *item.extent});
       used.push_back(false);
@@ -396,8 +440,11 @@ Expected<Attribute> TextReader::layout(const Shape& operand) {
       return errorAt(start, fmt::format("axis '{}' is missing on the right", spec.axes[a].name));
     }
   }
-  for (size_t a = 0; a < spec.axes.size(); ++a) {  // literals get names, so that an axis is always referred to by name
-    if (spec.axes[a].name.empty()) spec.axes[a].name = fmt::format("_{}", a);
+  for (LayoutAxis& axis : spec.axes) {  // literals get names, so that an axis is always referred to by name
+    for (int k = 0; axis.name.empty(); ++k) {
+      std::string free = fmt::format("_{}", k);
+      if (!hasAxis(spec, free)) axis.name = free;
+    }
   }
   return spec;
 }
@@ -557,13 +604,17 @@ Expected<Expr> parseExpr(std::string_view text) {
 
 Expected<Program> parseProgram(std::string_view text, std::string_view file) {
   TextReader reader(text, file);
-  ProgramBuilder builder;
-  while (reader.atDeclaration()) {
-    if (auto ok = reader.declaration(builder); !ok) return tl::unexpected(ok.error());
+  try {
+    ProgramBuilder builder;
+    while (reader.atDeclaration()) {
+      if (auto ok = reader.declaration(builder); !ok) return tl::unexpected(ok.error());
+    }
+    auto program = reader.body(std::move(builder));
+    if (program && !reader.atEnd()) return reader.error("expected the end");
+    return program;
+  } catch (const OverflowError& e) {
+    return reader.error(e.what());
   }
-  auto program = reader.body(std::move(builder));
-  if (program && !reader.atEnd()) return reader.error("expected the end");
-  return program;
 }
 
 }  // namespace pet

@@ -23,7 +23,8 @@ struct LayoutItem {
 };
 
 /// Reads the shared grammar of programs, patterns and rules: expressions, constraints, shapes and operator statements. Every
-/// error names file:line:column and what was expected.
+/// error names file:line:column and what was expected. Throws OverflowError where arithmetic on what was read overflows;
+/// parseProgram and parseRules make that an error, too.
 class TextReader {
  public:
   TextReader(std::string_view text, std::string_view file);
@@ -37,6 +38,10 @@ class TextReader {
   Expected<void> expect(std::string_view text);
   Expected<std::string> name(std::string_view what);
   Expected<int64_t> integer(std::string_view what);
+  /// An integer >= 1.
+  Expected<int64_t> positive(std::string_view what);
+  /// A floating-point number with its sign, or inf.
+  Expected<double> number(std::string_view what);
   /// Everything up to the next white space or brace, e.g. a rule's name "conv/n2-w".
   std::string word();
   /// True if the current token starts a new source line.
@@ -73,6 +78,7 @@ class TextReader {
   std::string file_;
   size_t position_ = 0;
   int line_ = 1, column_ = 1, lastLine_ = 0;
+  int depth_ = 0;
   Token token_;
 };
 

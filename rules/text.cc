@@ -50,6 +50,15 @@ class RuleReader {
   RuleReader(std::string_view text, std::string_view file, const RuleSet& known) : in_(text, file), known_(known) {}
 
   Expected<RuleSet> read() {
+    try {
+      return readAll();
+    } catch (const OverflowError& e) {
+      return in_.error(e.what());
+    }
+  }
+
+ private:
+  Expected<RuleSet> readAll() {
     while (!in_.atEnd()) {
       if (in_.accept("pattern")) {
         PET_TRY(pattern());
@@ -65,7 +74,13 @@ class RuleReader {
     return std::move(result_);
   }
 
- private:
+  /// A name such as "conv/n2-w".
+  Expected<std::string> word(std::string_view what) {
+    bool starts = in_.peek().kind == Token::Kind::kName || in_.peek().kind == Token::Kind::kInteger;
+    if (!starts) return in_.error(fmt::format("expected {}", what));
+    return in_.word();
+  }
+
   Expected<ShapeClass> shapeClass() {
     ShapeClass shapes;
     while (in_.peek().kind == Token::Kind::kName && !in_.atLineStart()) shapes.symbols.emplace_back(in_.take().text);
@@ -80,7 +95,9 @@ class RuleReader {
   Expected<void> pattern() {
     Pattern p;
     Token at = in_.peek();
-    p.name = in_.word();
+    auto name = word("a pattern's name");
+    if (!name) return tl::unexpected(name.error());
+    p.name = std::move(*name);
     if (find(result_.patterns, p.name)) return in_.errorAt(at, fmt::format("pattern '{}' is defined twice", p.name));
     PET_TRY(in_.expect("{"));
     PET_TRY(in_.expect("shape"));
@@ -136,10 +153,14 @@ class RuleReader {
   Expected<void> rule() {
     Rule r;
     Token at = in_.peek();
-    r.name = in_.word();
+    auto name = word("a rule's name");
+    if (!name) return tl::unexpected(name.error());
+    r.name = std::move(*name);
     if (find(result_.rules, r.name)) return in_.errorAt(at, fmt::format("rule '{}' is defined twice", r.name));
     PET_TRY(in_.expect("of"));
-    r.pattern = in_.word();
+    auto patternName = word("a pattern's name");
+    if (!patternName) return tl::unexpected(patternName.error());
+    r.pattern = std::move(*patternName);
     const Pattern* pattern = find(result_.patterns, r.pattern);
     if (!pattern) pattern = find(known_.patterns, r.pattern);
     if (!pattern) return in_.errorAt(at, fmt::format("rule '{}' is of an unknown pattern '{}'", r.name, r.pattern));
@@ -150,7 +171,9 @@ class RuleReader {
       auto key = in_.name("a clause of the rule");
       if (!key) return tl::unexpected(key.error());
       if (*key == "family") {
-        r.family = in_.word();
+        auto family = word("a family");
+        if (!family) return tl::unexpected(family.error());
+        r.family = std::move(*family);
       } else if (*key == "depth") {
         auto d = in_.integer("a depth");
         if (!d) return tl::unexpected(d.error());
@@ -205,7 +228,9 @@ class RuleReader {
     if (comma) word.pop_back();
     if (word == "conditioned") {
       n.kind = Numerics::Kind::kConditioned;
-      n.kappa = std::stod(std::string(in_.take().text));
+      auto kappa = in_.number("a factor");
+      if (!kappa) return tl::unexpected(kappa.error());
+      n.kappa = *kappa;
       comma = in_.accept(",");
     } else if (word != "same-terms") {
       return in_.error(fmt::format("unknown numerics '{}'", word));
@@ -304,7 +329,9 @@ std::string print(const Pattern& pattern) {
 }
 
 std::string printStatement(const Rule& rule) {
-  std::string out = fmt::format("rule {} of {} {{\n  family {}\n  depth {}\n", rule.name, rule.pattern, rule.family, rule.depth);
+  std::string out = fmt::format("rule {} of {} {{\n", rule.name, rule.pattern);
+  if (!rule.family.empty()) out += fmt::format("  family {}\n", rule.family);
+  out += fmt::format("  depth {}\n", rule.depth);
   if (!rule.where.empty()) {
     std::vector<std::string> parts;
     for (const auto& [symbol, value] : rule.where) parts.push_back(symbol + " = " + value.str());

@@ -28,10 +28,19 @@ Expected<std::vector<Shape>> inferIndexMap(const OpView& v) {
   bool fits = spec.source.size() == x.size();
   for (size_t d = 0; fits && d < x.size(); ++d) fits = spec.source[d].size() == x[d].atoms().size();
   if (!fits) return fail(ErrorKind::kText, "IndexMap's source does not have one expression per digit of " + str(x));
+  // An axis that is also a symbol could not be told from it.
+  std::set<std::string> taken;
+  for (const Dim& d : x) {
+    for (const Expr& atom : d.atoms()) atom.collectVariables(taken);
+  }
+  for (const auto& group : spec.dims) {
+    for (const LayoutAxis& axis : group) axis.extent.affine().collectVariables(taken);
+  }
   Shape out;
   for (const auto& group : spec.dims) {
     std::vector<Dim> factors;
     for (const LayoutAxis& axis : group) {
+      if (!taken.insert(axis.name).second) return fail(ErrorKind::kText, fmt::format("IndexMap: the name '{}' is taken", axis.name));
       if (!axis.extent.isAffine()) return fail(ErrorKind::kText, "IndexMap axes must be affine: " + axis.name);
       factors.push_back(axis.extent);
     }
