@@ -156,5 +156,81 @@ TEST(OpsAccess, SymbolicAndConcrete) {
   }
 }
 
+TEST(OpsAccess, EveryRowWithAccessOccurs) {
+  std::set<std::string_view> seen;
+  for (const Case& c : kCases) {
+    Program program = parsed(c.program);
+    for (const Node& n : program.nodes())
+      seen.insert(n.op->name);
+  }
+  for (const OpRow* row : operatorTable())
+    EXPECT_TRUE(!row->access || seen.contains(row->name)) << row->name;
+}
+
+TEST(OpsAccess, UnknownIsSaid) {
+  for (std::string_view text : {
+           "x: [N]  y = Pad(x) pads=[1, 1] value=2",
+           "c = Constant() value=0.1",
+           "x: [N, C, W]  y = AveragePool(x) kernel_shape=[2] pads=[1, 1]",
+           "x: [N, C, W]  y = AveragePool(x) kernel_shape=[K]",
+           "x: [N, C, W]  y = AveragePool(x) kernel_shape=[2] ceil_mode=1",
+           "x: [N, C, W]  y = GlobalAveragePool(x)",
+           "x: [N, W]  y = ReduceMean(x) axes=[1]",
+           "x: [N, W]  y = Resize(x) sizes=[N, V]",
+           "x: [N, W]  y = Resize(x) scales=[1, 1, 2, 1] mode=linear",
+           "x: [N, W]  y = Resize(x) sizes=[N, 2W] coordinate_transformation_mode=align_corners",
+           "a: [N, W]  b: [W, N]  y = Gemm(a, b) alpha=0.3",
+           "x: [N, C, 3, (A B K)]  w: [C, C, 1, 3]  y = Conv(x, w) pads=[0, 1, 0, 1]",
+       }) {
+    Program program = parsed(text);
+    const Node& node = program.nodes().back();
+    std::vector<Shape> shapes;
+    for (Value v : node.operands)
+      shapes.push_back(program.shape(v));
+    Index at;
+    for (const Dim& d : node.shapes[0])
+      at.emplace_back(d.atoms().size(), Expr::variable("v"));
+    NameSource names;
+    auto access = node.op->access({node.attributes, shapes, node.shapes}, 0, at, names);
+    ASSERT_FALSE(access) << text;
+    EXPECT_EQ(access.error().kind, ErrorKind::kUnsupported) << text;
+  }
+}
+
+// The check itself: a relation that is wrong in one place is found.
+TEST(OpsAccess, WrongRelationsAreFound) {
+  using Access = Expected<std::vector<AccessPiece>> (*)(const OpView&, int, const Index&, NameSource&);
+  auto piece = [](Expr at, std::vector<Constraint> domain, int64_t coefficient = 1) {
+    return std::vector<AccessPiece>{
+        {.coefficient = {coefficient, 1}, .domain = std::move(domain), .reads = {{0, {{at}}}}}};
+  };
+  static const auto make = piece;
+  const Access wrong[] = {
+      [](const OpView&, int, const Index& at, NameSource&) -> Expected<std::vector<AccessPiece>> {
+        return make(at[0][0], {}, 2);
+      },
+      [](const OpView&, int, const Index& at, NameSource&) -> Expected<std::vector<AccessPiece>> {
+        return make(at[0][0], {Constraint::le(at[0][0], 2)});
+      },
+      [](const OpView&, int, const Index& at, NameSource&) -> Expected<std::vector<AccessPiece>> {
+        return make(at[0][0] + 1, {});
+      },
+      [](const OpView& v, int, const Index& at, NameSource&) -> Expected<std::vector<AccessPiece>> {
+        return make(v.operands[0][0].affine() - 1 - at[0][0], {});
+      },
+      [](const OpView&, int, const Index& at, NameSource&) -> Expected<std::vector<AccessPiece>> {
+        return std::vector<AccessPiece>{{.reduction = {"k"}, .reads = {{0, {{at[0][0]}}}}}};
+      },
+  };
+  for (Access access : wrong) {
+    OpRow row = *findOp("Identity");
+    row.access = access;
+    ProgramBuilder builder;
+    Value x = builder.input("x", {Expr::variable("N")});
+    auto y = builder.add(row, {x});
+    EXPECT_FALSE(accessMatchesKernels(std::move(builder).finish({*y}), {{"N", 4}}));
+  }
+}
+
 }  // namespace
 }  // namespace pet

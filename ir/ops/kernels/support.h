@@ -1,7 +1,9 @@
 #pragma once
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
+
+#include <fmt/format.h>
 
 #include "ir/ops/kernels.h"
 
@@ -68,7 +70,7 @@ Expected<T> fromNumber(double number) {
     if constexpr (std::is_same_v<T, Fp>) {
       if (exact) return Fp(exact->numerator) / Fp(exact->denominator);
     }
-    return fail(ErrorKind::kUnsupported, "the number " + std::to_string(number) + " has no exact value in this ring");
+    return fail(ErrorKind::kUnsupported, fmt::format("the number {} has no exact value in this ring", number));
   }
 }
 

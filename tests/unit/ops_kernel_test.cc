@@ -1,0 +1,245 @@
+// Kernels against values made by hand (or by the formula in the ONNX specification), over every type that fits.
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "ir/evaluate.h"
+#include "ir/ops/op.h"
+#include "ir/text.h"
+
+namespace pet {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+struct Case {
+  std::string_view program;
+  std::vector<std::vector<double>> inputs;
+  std::vector<std::vector<double>> outputs;
+};
+
+const Case kCases[] = {
+    // MatMul and Gemm
+    {"a: [2, 3]  b: [3, 2]  y = MatMul(a, b)", {{1, 2, 3, 4, 5, 6}, {1, 0, 0, 1, 2, 2}}, {{7, 8, 16, 17}}},
+    {"a: [2, 1, 1, 2]  b: [2, 2, 1]  y = MatMul(a, b)", {{1, 2, 3, 4}, {1, 1, 1, -1}}, {{3, -1, 7, -1}}},
+    {"a: [2, 2]  b: [2, 2]  c: [2]  y = Gemm(a, b, c) transA=1 alpha=2 beta=-1",
+     {{1, 2, 3, 4}, {1, 0, 0, 1}, {10, 20}},
+     {{-8, -14, -6, -12}}},
+    // OffsetReduce: y[f, h] = Σ_r t[(f r), h + r - 1]
+    {"t: [1, 4, 3]  y = OffsetReduce(t) kernel_shape=[2] pads=[1, 0]",
+     {{1, 2, 3, 10, 20, 30, 100, 200, 300, 1000, 2000, 3000}},
+     {{10, 21, 32, 1000, 2100, 3200}}},
+    // Layout operators
+    {"x: [2, 3]  y = Layout(x) a b -> b a", {{1, 2, 3, 4, 5, 6}}, {{1, 4, 2, 5, 3, 6}}},
+    {"x: [4, 2]  y = Layout(x) (n p:2) w -> n (p w) 1", {{1, 2, 3, 4, 5, 6, 7, 8}}, {{1, 2, 3, 4, 5, 6, 7, 8}}},
+    {"x: [4, 2]  y = Layout(x) (n p:2) w -> n (w p)", {{1, 2, 3, 4, 5, 6, 7, 8}}, {{1, 3, 2, 4, 5, 7, 6, 8}}},
+    {"w: [3]  y = IndexMap(w) [r:3] -> [2 - r]", {{1, 2, 3}}, {{3, 2, 1}}},
+    {"w: [3]  y = IndexMap(w) [k:2, p:2] -> [2k + p]", {{1, 2, 3}}, {{1, 2, 3, 0}}},
+    {"w: [3]  y = IndexMap(w) [k:2, p:2] -> [floor((k + p)/2)] where k <= p", {{1, 2, 3}}, {{1, 1, 0, 2}}},
+    {"x: [3]  y = Pad(x) pads=[1, 2] value=9", {{1, 2, 3}}, {{9, 1, 2, 3, 9, 9}}},
+    {"x: [4]  y = Pad(x) pads=[-1, -2]", {{1, 2, 3, 4}}, {{2}}},
+    {"x: [3]  y = Pad(x) pads=[2, 1] mode=reflect", {{1, 2, 3}}, {{3, 2, 1, 2, 3, 2}}},
+    {"x: [3]  y = Pad(x) pads=[2, 1] mode=edge", {{1, 2, 3}}, {{1, 1, 1, 2, 3, 3}}},
+    {"x: [2, 4]  y = Slice(x) axes=[1] starts=[1] ends=[4] steps=[2]", {{1, 2, 3, 4, 5, 6, 7, 8}}, {{2, 4, 6, 8}}},
+    {"x: [2, 1]  z: [2, 2]  y = Concat(x, z) axis=1", {{1, 2}, {3, 4, 5, 6}}, {{1, 3, 4, 2, 5, 6}}},
+    {"x: [2, 3]  y, z = Split(x) axis=1 split=[1, 2]", {{1, 2, 3, 4, 5, 6}}, {{1, 4}, {2, 3, 5, 6}}},
+    {"x: [1, 2, 3]  y = Transpose(x) perm=[2, 0, 1]", {{1, 2, 3, 4, 5, 6}}, {{1, 4, 2, 5, 3, 6}}},
+    {"x: [2, 3]  y = Reshape(x) shape=[3, -1]", {{1, 2, 3, 4, 5, 6}}, {{1, 2, 3, 4, 5, 6}}},
+    {"x: [1, 1, 2, 4]  y = SpaceToDepth(x) blocksize=2", {{1, 2, 3, 4, 5, 6, 7, 8}}, {{1, 3, 2, 4, 5, 7, 6, 8}}},
+    {"x: [1, 8, 1, 1]  y = DepthToSpace(x) blocksize=2", {{1, 2, 3, 4, 5, 6, 7, 8}}, {{1, 3, 5, 7, 2, 4, 6, 8}}},
+    {"x: [1, 8, 1, 1]  y = DepthToSpace(x) blocksize=2 mode=CRD",
+     {{1, 2, 3, 4, 5, 6, 7, 8}},
+     {{1, 2, 3, 4, 5, 6, 7, 8}}},
+    {"x: [2, 1]  y = Expand(x) shape=[2, 1, 2]", {{1, 2}}, {{1, 1, 2, 2, 1, 1, 2, 2}}},
+    {"x: [1, 2]  y = Tile(x) repeats=[2, 2]", {{1, 2}}, {{1, 2, 1, 2, 1, 2, 1, 2}}},
+    // Arithmetic
+    {"a: [2, 1]  b: [3]  y = Add(a, b)", {{1, 2}, {10, 20, 30}}, {{11, 21, 31, 12, 22, 32}}},
+    {"a: [2]  b: []  y = Sub(a, b)", {{1, 2}, {5}}, {{-4, -3}}},
+    {"a: [2]  b: [2]  y = Mul(a, b)", {{3, -2}, {5, 7}}, {{15, -14}}},
+    {"a: [3]  b: [1]  y = Div(a, b)", {{2, -4, 6}, {2}}, {{1, -2, 3}}},
+    {"a: [2]  y = Neg(a)", {{3, -2}}, {{-3, 2}}},
+    {"c: [2, 1]  a: [2]  b: []  y = Where(c, a, b)", {{0, 7}, {1, 2}, {9}}, {{9, 9, 1, 2}}},
+    {"y = Constant() value=3 shape=[2]", {}, {{3, 3}}},
+    {"y = Eye() extent=2", {}, {{1, 0, 0, 1}}},
+    // Functions
+    {"x: [4]  y = Relu(x)", {{-2, 0, 3, kInf}}, {{0, 0, 3, kInf}}},
+    {"x: [3]  y = LeakyRelu(x) alpha=0.5", {{-2, 0, 3}}, {{-1, 0, 3}}},
+    {"x: [2, 2]  s: [2, 1]  y = PRelu(x, s)", {{-2, 1, -2, 1}, {3, 5}}, {{-6, 1, -10, 1}}},
+    {"x: [4]  y = Sigmoid(x)", {{0, 1, -1000, 1000}}, {{0.5, 1 / (1 + std::exp(-1)), 0, 1}}},
+    {"x: [2]  y = Tanh(x)", {{0, 0.5}}, {{0, 0.46211715726000973}}},
+    {"x: [2]  y = Erf(x)", {{0, 0.5}}, {{0, 0.5204998778130465}}},
+    {"x: [2]  y = Exp(x)", {{0, 1}}, {{1, 2.718281828459045}}},
+    {"x: [2]  y = Sqrt(x)", {{0, 4}}, {{0, 2}}},
+    {"x: [3]  y = Softplus(x)", {{0, 1000, -1000}}, {{0.6931471805599453, 1000, 0}}},
+    {"x: [4]  y = HardSwish(x)", {{-4, 0, 1.5, 4}}, {{0, 0, 1.125, 4}}},
+    {"x: [3]  y = HardSigmoid(x) alpha=0.25", {{-4, 1, 4}}, {{0, 0.75, 1}}},
+    {"x: [2]  y = Gelu(x)", {{0, 1}}, {{0, 0.8413447460685429}}},
+    {"x: [2]  y = Gelu(x) approximate=tanh", {{0, 1}}, {{0, 0.8411919906082768}}},
+    {"x: [3]  y = Clip(x) min=-1 max=2", {{-5, 1, 5}}, {{-1, 1, 2}}},
+    {"x: [2]  y = Clip(x) max=2", {{-5, 5}}, {{-5, 2}}},
+    {"x: [2, 2]  y = Softmax(x) axis=1", {{0, 0, 1000, -kInf}}, {{0.5, 0.5, 1, 0}}},
+    {"x: [2, 2]  y = Softmax(x) axis=0", {{1, 5, 1, 5}}, {{0.5, 0.5, 0.5, 0.5}}},
+    // Pools and reductions
+    {"x: [1, 1, 4]  y = MaxPool(x) kernel_shape=[2] strides=[2] pads=[1, 0]", {{-1, -2, -3, -4}}, {{-1, -2}}},
+    {"x: [1, 1, 4]  y = MaxPool(x) kernel_shape=[2] strides=[3] ceil_mode=1", {{1, 2, 3, 4}}, {{2, 4}}},
+    {"x: [1, 1, 3]  y = MaxPool(x) kernel_shape=[1] strides=[3] ceil_mode=1",
+     {{1, 2, 3}},
+     {{1}}},  // none behind the end
+    {"x: [1, 1, 4]  y = AveragePool(x) kernel_shape=[2] strides=[2] pads=[1, 1]", {{2, 4, 6, 8}}, {{2, 5, 8}}},
+    {"x: [1, 1, 4]  y = AveragePool(x) kernel_shape=[2] strides=[2] pads=[1, 1] count_include_pad=1",
+     {{2, 4, 6, 8}},
+     {{1, 5, 4}}},
+    {"x: [1, 1, 4]  y = AveragePool(x) kernel_shape=[3] strides=[2] ceil_mode=1 count_include_pad=1",
+     {{3, 3, 6, 8}},
+     {{4, 7}}},
+    {"x: [1, 2, 2]  y = GlobalAveragePool(x)", {{2, 4, 6, 8}}, {{3, 7}}},
+    {"x: [1, 2, 2]  y = GlobalMaxPool(x)", {{2, 4, -6, -8}}, {{4, -6}}},
+    {"x: [2, 3]  y = ReduceSum(x) axes=[0]", {{1, 2, 3, 4, 5, 6}}, {{5, 7, 9}}},
+    {"x: [2, 3]  y = ReduceSum(x) keepdims=0", {{1, 2, 3, 4, 5, 6}}, {{21}}},
+    {"x: [2, 3]  y = ReduceMean(x) axes=[1] keepdims=0", {{1, 2, 3, 4, 5, 6}}, {{2, 5}}},
+    {"x: [2, 3]  y = ReduceMax(x) axes=[1]", {{1, 2, 3, -4, -5, -6}}, {{3, -4}}},
+    // Normalisation
+    {"x: [1, 2, 1]  s: [2]  b: [2]  m: [2]  v: [2]  y = BatchNormalization(x, s, b, m, v) epsilon=0",
+     {{5, 6}, {2, 3}, {1, 0}, {3, 0}, {4, 9}},
+     {{3, 6}}},
+    {"x: [1, 2, 2]  s: [2]  b: [2]  y = InstanceNormalization(x, s, b) epsilon=0",
+     {{1, 3, 0, 10}, {1, 2}, {0, 1}},
+     {{-1, 1, -1, 3}}},
+    {"x: [2, 2]  s: [2]  b: [2]  y = LayerNormalization(x, s, b) axis=1 epsilon=0",
+     {{1, 3, 0, 10}, {1, 2}, {0, 1}},
+     {{-1, 3, -1, 3}}},
+    // Resize
+    {"x: [2]  y = Resize(x) scales=[2, 1]", {{1, 2}}, {{1, 1, 2, 2}}},
+    {"x: [4]  y = Resize(x) scales=[1, 2] nearest_mode=floor", {{1, 2, 3, 4}}, {{1, 3}}},
+    {"x: [4]  y = Resize(x) scales=[1, 2] nearest_mode=round_prefer_ceil", {{1, 2, 3, 4}}, {{2, 4}}},
+    {"x: [2]  y = Resize(x) scales=[2, 1] mode=linear", {{1, 2}}, {{1, 1.25, 1.75, 2}}},
+    {"x: [2]  y = Resize(x) scales=[2, 1] mode=linear coordinate_transformation_mode=asymmetric",
+     {{2, 4}},
+     {{2, 3, 4, 4}}},
+    {"x: [2]  y = Resize(x) sizes=[3] mode=linear coordinate_transformation_mode=align_corners", {{2, 4}}, {{2, 3, 4}}},
+    {"x: [3]  y = Resize(x) sizes=[1] coordinate_transformation_mode=pytorch_half_pixel", {{7, 8, 9}}, {{7}}},
+};
+
+template <class T>
+constexpr double kTolerance = std::is_same_v<T, float> ? 1e-6 : 1e-14;
+
+template <class T>
+void check(const Case& c, const Program& program) {
+  std::map<std::string, Tensor<T>> inputs;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    Tensor<T> t(*evaluate(program.shape(program.inputs()[i]), {}));
+    ASSERT_EQ(t.data.size(), c.inputs[i].size()) << c.program;
+    for (size_t k = 0; k < t.data.size(); ++k)
+      t.data[k] = T(static_cast<T>(c.inputs[i][k]));
+    inputs[program.name(program.inputs()[i])] = t;
+  }
+  auto result = evaluate<T>(program, {}, inputs);
+  ASSERT_TRUE(result) << c.program << "\n" << result.error().message();
+  ASSERT_EQ(result->size(), c.outputs.size()) << c.program;
+  for (size_t o = 0; o < result->size(); ++o) {
+    ASSERT_EQ((*result)[o].data.size(), c.outputs[o].size()) << c.program;
+    for (size_t i = 0; i < c.outputs[o].size(); ++i) {
+      T got = (*result)[o].data[i], want = static_cast<T>(c.outputs[o][i]);
+      if constexpr (std::is_floating_point_v<T>) {
+        bool close = got == want || std::abs(got - want) <= kTolerance<T> * (1 + std::abs(want));
+        EXPECT_TRUE(close) << c.program << "\nat " << i << ": " << got << ", not " << want;
+      } else {
+        EXPECT_TRUE(got == want) << c.program << "\nat " << i;
+      }
+    }
+  }
+}
+
+bool isIntegral(const std::vector<std::vector<double>>& lists) {
+  for (const auto& list : lists) {
+    for (double v : list) {
+      if (!std::isfinite(v) || v != std::floor(v)) return false;
+    }
+  }
+  return true;
+}
+
+const Node& lastNode(const Program& program) {
+  return program.nodes().back();
+}
+
+TEST(OpsKernel, EqualsValuesMadeByHand) {
+  for (const Case& c : kCases) {
+    auto program = parseProgram(c.program, "case");
+    ASSERT_TRUE(program) << c.program << "\n" << program.error().message();
+    check<double>(c, *program);
+    check<float>(c, *program);
+    if (!isIntegral(c.inputs) || !isIntegral(c.outputs)) continue;
+    const Kernels& kernels = lastNode(*program).op->kernels;
+    bool linear = c.program.find("mode=linear") != std::string_view::npos;
+    if (kernels.i64 && !linear) check<int64_t>(c, *program);
+    if (kernels.fp) check<Fp>(c, *program);
+  }
+}
+
+TEST(OpsKernel, EveryRowOccurs) {
+  std::set<std::string_view> seen{"Input", "Conv", "ConvTranspose"};  // in ops_conv_test.cc
+  seen.insert({"Identity", "Flatten", "Squeeze", "Unsqueeze"});       // the kernels of others; in ops_access_test.cc
+  for (const Case& c : kCases) {
+    if (auto program = parseProgram(c.program, "case")) seen.insert(lastNode(*program).op->name);
+  }
+  for (const OpRow* row : operatorTable())
+    EXPECT_TRUE(seen.contains(row->name)) << row->name;
+}
+
+TEST(OpsKernel, NotANumberStays) {
+  for (std::string_view text : {"x: [1]  y = Relu(x)", "x: [1]  y = LeakyRelu(x)", "x: [1]  y = Clip(x) min=0 max=6",
+                                "x: [1, 1, 1]  y = MaxPool(x) kernel_shape=[1]", "x: [1]  y = ReduceMax(x)",
+                                "x: [1]  y = HardSwish(x)", "x: [1, 1, 1]  y = GlobalMaxPool(x)"}) {
+    auto program = parseProgram(text, "case");
+    Tensor<float> x(*evaluate(program->shape(program->inputs()[0]), {}), {NAN});
+    auto y = evaluate<float>(*program, {}, {{"x", x}});
+    ASSERT_TRUE(y) << text;
+    EXPECT_TRUE(std::isnan((*y)[0].data[0])) << text;
+  }
+}
+
+TEST(OpsKernel, EmptyTensors) {
+  for (std::string_view text : {
+           "x: [0, 3]  w: [3, 2]  y = MatMul(x, w)",
+           "x: [2, 0]  w: [0, 3]  y = MatMul(x, w)",
+           "x: [2, 0]  w: [0, 3]  y = Gemm(x, w)",
+           "x: [0, 2]  y = Transpose(x) perm=[1, 0]",
+           "x: [0, 2]  y = Layout(x) a b -> (b a)",
+           "x: [0, 2]  y = Concat(x, x) axis=1",
+           "x: [0, 2]  y = Pad(x) pads=[1, 0, 0, 1]",
+           "x: [3]  y = Slice(x) axes=[0] starts=[3] ends=[3]",
+           "x: [0, 2, 3]  y = ReduceSum(x) axes=[0]",
+           "x: [0, 2, 3]  y = Softmax(x) axis=1",
+           "x: [0, 2, 3]  y = MaxPool(x) kernel_shape=[2]",
+           "x: [0, 2]  s: [2]  y = LayerNormalization(x, s) axis=1",
+           "x: [0, 2]  s: [2]  y = Add(x, s)",
+           "x: [0, 2]  y = Tile(x) repeats=[2, 2]",
+           "x: [0, 2]  y = Resize(x) scales=[1, 1, 2, 1]",
+           "x: [0, 4, 2, 2]  y = SpaceToDepth(x) blocksize=2",
+           "x: [0, 3]  y = Reshape(x) shape=[0, 3]",
+           "x: [0, 3]  y, z = Split(x) axis=1 split=[0, 3]",
+           "x: [0]  y = IndexMap(x) [i:3] -> [i]",
+       }) {
+    auto program = parseProgram(text, "case");
+    ASSERT_TRUE(program) << text << "\n" << program.error().message();
+    std::map<std::string, Tensor<double>> inputs;
+    for (Value v : program->inputs())
+      inputs[program->name(v)] = Tensor<double>(*evaluate(program->shape(v), {}));
+    auto y = evaluate<double>(*program, {}, inputs);
+    ASSERT_TRUE(y) << text << "\n" << y.error().message();
+    for (double value : (*y)[0].data)
+      EXPECT_EQ(value, 0) << text;
+  }
+}
+
+TEST(OpsKernel, IntegersWrap) {
+  auto program = parseProgram("x: [1]  y = Mul(x, x)\nz = Add(y, x)\nu = Sub(z, y)\nv = Neg(u)", "case");
+  auto v = evaluate<int64_t>(*program, {}, {{"x", {{1}, {INT64_MIN}}}});
+  ASSERT_TRUE(v);
+  EXPECT_EQ((*v)[0].data[0], INT64_MIN);
+}
+
+}  // namespace
+}  // namespace pet
