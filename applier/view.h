@@ -53,6 +53,8 @@ class ViewBuilder {
   /// Says that `value` is this ONNX value.
   void name(Value value, std::string onnxName) { view_.names[value] = std::move(onnxName); }
 
+  bool named(Value value) const { return view_.names.contains(value); }
+
   const Program& program() const { return program_.peek(); }
   Extents extents(Value value) const { return concrete(program_.shape(value)); }
   ElementType element(Value value) const { return view_.elements[static_cast<size_t>(value.node)]; }

@@ -1,0 +1,204 @@
+#include "applier/simplify.h"
+
+#include <algorithm>
+#include <cassert>
+#include <optional>
+
+#include "applier/hoist.h"
+#include "applier/regroup.h"
+#include "ir/ops/op.h"
+
+namespace pet {
+namespace {
+
+/// The Layout that an operator is, for operators that only regroup dimensions.
+std::optional<LayoutSpec> asLayout(const Node& n, const Shape& operand) {
+  if (n.op->name == "Layout") return std::get<LayoutSpec>(n.attributes.find("layout")->second);
+  if (n.op->name == "Transpose") {
+    LayoutSpec spec;
+    for (const Dim& d : operand) {
+      spec.left.push_back({static_cast<int>(spec.axes.size())});
+      spec.axes.push_back({"a" + std::to_string(spec.axes.size()), d});
+    }
+    for (const Expr& p : n.list("perm"))
+      spec.right.push_back({static_cast<int>(*p.asConstant())});
+    return spec;
+  }
+  bool regroups =
+      n.op->name == "Reshape" || n.op->name == "Flatten" || n.op->name == "Squeeze" || n.op->name == "Unsqueeze";
+  if (regroups) return regroup(concrete(operand), concrete(n.shapes[0]));
+  return std::nullopt;
+}
+
+/// One pass over a view: every node is copied, or replaced by something simpler.
+class Simplifier {
+ public:
+  explicit Simplifier(const View& view) : view_(view), readers_(readers(view.program)) {}
+  View run();
+  bool changed() const { return changed_; }
+
+ private:
+  const Program& old() const { return view_.program; }
+  const Program& now() const { return builder_.program(); }
+  const Provenance& from(int node) const { return view_.provenance[static_cast<size_t>(node)]; }
+  /// A node that some rewrite made or changed.
+  bool isNew(const Provenance& p, Value v) const { return p.origin < 0 && now().node(v).op->name != "Input"; }
+  bool isNew(Value v) const { return isNew(builder_.provenance(v), v); }
+  bool required(Value v) const {
+    return std::find(old().outputs().begin(), old().outputs().end(), v) != old().outputs().end();
+  }
+  /// An ONNX value or a new one: it can be read from outside the ONNX node that it belongs to.
+  bool readable(Value v) const { return isNew(v) || builder_.named(v) || builder_.isConstant(v); }
+
+  void enter(int node);
+  std::optional<Value> unchanged(const Node& n, const std::vector<Value>& operands) const;
+  std::optional<Value> layoutOfLayout(int node, const Node& n, const std::vector<Value>& operands);
+  std::optional<Value> smallerConcat(int node, const Node& n, const std::vector<Value>& operands);
+  std::optional<Value> sliceOfConcat(int node, const Node& n, const std::vector<Value>& operands);
+  Value add(std::string_view op, std::vector<Value> operands, Attributes attributes, int like);
+
+  const View& view_;
+  std::map<Value, std::vector<int>> readers_;
+  ViewBuilder builder_;
+  std::map<Value, Value> moved_;
+  bool changed_ = false;
+};
+
+Value Simplifier::add(std::string_view op, std::vector<Value> operands, Attributes attributes, int like) {
+  Provenance provenance = from(like);
+  provenance.origin = -1;
+  auto v = builder_.add(*findOp(op), std::move(operands), std::move(attributes),
+                        {old().nodes()[static_cast<size_t>(like)].names[0]}, provenance,
+                        view_.elements[static_cast<size_t>(like)]);
+  assert(v && "a simpler form fits");
+  return *v;
+}
+
+/// The operand that the node only passes on.
+std::optional<Value> Simplifier::unchanged(const Node& n, const std::vector<Value>& operands) const {
+  if (operands.size() != 1 || n.shapes.size() != 1 || now().shape(operands[0]) != n.shapes[0]) return std::nullopt;
+  if (auto layout = asLayout(n, now().shape(operands[0])); layout && movesNothing(*layout)) return operands[0];
+  if (n.op->name == "Concat" || n.op->name == "Identity") return operands[0];
+  if (n.op->name == "Pad" || n.op->name == "Slice") {
+    // Of equal extents, and no step: only what shifts would differ.
+    const auto& shifts = n.list(n.op->name == "Pad" ? "pads" : "starts");
+    if (std::all_of(shifts.begin(), shifts.end(), [](const Expr& e) { return e == Expr(0); })) return operands[0];
+  }
+  return std::nullopt;
+}
+
+std::optional<Value> Simplifier::layoutOfLayout(int node, const Node& n, const std::vector<Value>& operands) {
+  if (operands.size() != 1) return std::nullopt;
+  auto second = asLayout(n, now().shape(operands[0]));
+  if (!second) return std::nullopt;
+  const Node& producer = now().node(operands[0]);
+  if (producer.operands.size() != 1 || !readable(producer.operands[0])) return std::nullopt;
+  auto first = asLayout(producer, now().shape(producer.operands[0]));
+  if (!first) return std::nullopt;
+  // A node that came with the model changes only if that makes its new operand superfluous.
+  bool mine = from(node).origin < 0;
+  if (!mine && (!isNew(operands[0]) || readers_.at(n.operands[0]).size() > 1)) return std::nullopt;
+  auto both = compose(*first, *second);
+  if (!both) return std::nullopt;
+  Value x = producer.operands[0];
+  return add("Layout", {x}, {{"layout", *both}}, node);
+}
+
+std::optional<Value> Simplifier::smallerConcat(int node, const Node& n, const std::vector<Value>& operands) {
+  if (n.op->name != "Concat") return std::nullopt;
+  auto axis = static_cast<size_t>(*n.scalar("axis").asConstant());
+  std::vector<Value> kept;
+  for (Value v : operands) {
+    if (now().shape(v)[axis] != Dim(0)) kept.push_back(v);
+  }
+  if (kept.size() == operands.size() || kept.empty()) return std::nullopt;
+  if (kept.size() == 1) return kept[0];
+  return add("Concat", kept, n.attributes, node);
+}
+
+std::optional<Value> Simplifier::sliceOfConcat(int node, const Node& n, const std::vector<Value>& operands) {
+  if (n.op->name != "Slice" || n.list("axes").size() != 1) return std::nullopt;
+  const Node& concat = now().node(operands[0]);
+  if (concat.op->name != "Concat" || !isNew(operands[0]) || concat.scalar("axis") != n.list("axes")[0])
+    return std::nullopt;
+  auto axis = static_cast<size_t>(*concat.scalar("axis").asConstant());
+  int64_t start = *n.list("starts")[0].asConstant(), end = *n.list("ends")[0].asConstant(), offset = 0;
+  for (Value part : concat.operands) {
+    int64_t extent = *now().shape(part)[axis].asConstant();
+    if (offset <= start && end <= offset + extent && readable(part)) {
+      Attributes attributes = n.attributes;
+      attributes["starts"] = std::vector<Expr>{start - offset};
+      attributes["ends"] = std::vector<Expr>{end - offset};
+      return add("Slice", {part}, attributes, node);
+    }
+    offset += extent;
+  }
+  return std::nullopt;
+}
+
+void Simplifier::enter(int node) {
+  const Node& n = old().nodes()[static_cast<size_t>(node)];
+  Value value{node, 0};
+  std::optional<Value> simpler;
+  if (n.op->name != "Input" && n.shapes.size() == 1) {
+    std::vector<Value> operands;
+    for (Value o : n.operands)
+      operands.push_back(moved_.at(o));
+    bool mine = from(node).origin < 0;
+    simpler = layoutOfLayout(node, n, operands);
+    if (!simpler && mine) simpler = unchanged(n, operands);
+    if (!simpler && mine) simpler = smallerConcat(node, n, operands);
+    if (!simpler && mine) simpler = sliceOfConcat(node, n, operands);
+  }
+  if (simpler) {
+    auto name = view_.names.find(value);
+    bool nameIsFree = name == view_.names.end() || !builder_.named(*simpler);
+    if (nameIsFree || !required(value)) {
+      if (name != view_.names.end() && nameIsFree) builder_.name(*simpler, name->second);
+      moved_[value] = *simpler;
+      changed_ = true;
+      return;
+    }
+    // Two names that must both stay: the value remains, as an Identity of the simpler one.
+    if (n.op->name != "Identity") {
+      Value same = add("Identity", {*simpler}, {}, node);
+      builder_.name(same, name->second);
+      moved_[value] = same;
+      changed_ = true;
+      return;
+    }
+  }
+  Value v = builder_.copy(view_, node, [&](Value o) { return moved_.at(o); });
+  for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
+    moved_[Value{node, o}] = Value{v.node, o};
+}
+
+View Simplifier::run() {
+  for (const Node& n : old().nodes()) {
+    for (const std::string& name : n.names)
+      builder_.reserve(name);
+  }
+  for (int i = 0; i < static_cast<int>(old().nodes().size()); ++i)
+    enter(i);
+  std::vector<Value> outputs;
+  for (Value v : old().outputs())
+    outputs.push_back(moved_.at(v));
+  return pruned(std::move(builder_).finish(std::move(outputs)));
+}
+
+}  // namespace
+
+View simplify(const View& view) {
+  View result = view;
+  // Every step makes the view smaller or moves a function towards its operands; the bound is for our own mistakes.
+  for (int pass = 0; pass < 64; ++pass) {
+    Simplifier simplifier(result);
+    View next = simplifier.run();
+    auto hoisted = hoist(next);
+    if (!simplifier.changed() && !hoisted) return next;
+    result = hoisted ? std::move(*hoisted) : std::move(next);
+  }
+  return result;
+}
+
+}  // namespace pet
