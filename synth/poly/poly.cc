@@ -235,37 +235,39 @@ std::vector<Conjunction> Set::constraints(const std::vector<std::string>& names,
 
 namespace {
 
-/// The expression of a piecewise bound that has one piece on the class.
-std::optional<Expr> singlePiece(isl_pw_aff* bound, isl_set* classSet) {
-  bound = isl_pw_aff_coalesce(isl_pw_aff_gist_params(isl_pw_aff_intersect_params(bound, isl_set_copy(classSet)), classSet));
-  checked(bound);
-  std::optional<Expr> result;
-  if (isl_pw_aff_n_piece(bound) == 1) {
-    auto visit = [](isl_set* s, isl_aff* a, void* user) {
-      *static_cast<std::optional<Expr>*>(user) = fromAff(a, {});
-      isl_set_free(s);
-      isl_aff_free(a);
-      return isl_stat_ok;
-    };
-    isl_pw_aff_foreach_piece(bound, visit, &result);
-  }
+/// The pieces of a bound on the symbols for which it exists.
+std::vector<Set::BoundPiece> boundPieces(isl_pw_aff* bound) {
+  isl_set* exists = isl_pw_aff_domain(isl_pw_aff_copy(bound));
+  bound = checked(isl_pw_aff_coalesce(bound));
+  std::vector<std::pair<isl_set*, isl_aff*>> pieces;
+  auto visit = [](isl_set* s, isl_aff* a, void* user) {
+    static_cast<std::vector<std::pair<isl_set*, isl_aff*>>*>(user)->push_back({s, a});
+    return isl_stat_ok;
+  };
+  auto ok = isl_pw_aff_foreach_piece(bound, visit, &pieces);
   isl_pw_aff_free(bound);
+  if (ok != isl_stat_ok) throw BudgetExceeded();
+  std::vector<Set::BoundPiece> result;
+  for (auto [where, aff] : pieces) {
+    aff = checked(isl_aff_gist_params(aff, isl_set_copy(exists)));
+    Expr value = fromAff(aff, {});
+    isl_aff_free(aff);
+    for (isl_basic_set* b : basicSets(isl_set_gist(where, isl_set_copy(exists)))) result.push_back({value, fromBasicSet(b, {})});
+  }
+  isl_set_free(exists);
   return result;
+}
+
+std::optional<Expr> single(const std::vector<Set::BoundPiece>& pieces) {
+  return pieces.size() == 1 ? std::optional(pieces[0].value) : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<Expr> Set::minimum(int position) const {
-  isl_pw_aff* bound = isl_set_dim_min(copy(set_), position);
-  if (!bound) throw BudgetExceeded();
-  return singlePiece(bound, isl_set_params(copy(set_)));
-}
-
-std::optional<Expr> Set::maximum(int position) const {
-  isl_pw_aff* bound = isl_set_dim_max(copy(set_), position);
-  if (!bound) throw BudgetExceeded();
-  return singlePiece(bound, isl_set_params(copy(set_)));
-}
+std::vector<Set::BoundPiece> Set::minima(int position) const { return boundPieces(checked(isl_set_dim_min(copy(set_), position))); }
+std::vector<Set::BoundPiece> Set::maxima(int position) const { return boundPieces(checked(isl_set_dim_max(copy(set_), position))); }
+std::optional<Expr> Set::minimum(int position) const { return single(minima(position)); }
+std::optional<Expr> Set::maximum(int position) const { return single(maxima(position)); }
 
 int64_t Set::stride(int position) const { return toInteger(isl_set_get_stride(set_.get(), position)); }
 

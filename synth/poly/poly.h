@@ -49,6 +49,13 @@ class Set {
   /// piecewise or missing.
   std::optional<Expr> minimum(int position) const;
   std::optional<Expr> maximum(int position) const;
+  /// The same by pieces: each expression is the bound where its condition on the symbols holds.
+  struct BoundPiece {
+    Expr value;
+    Conjunction when;
+  };
+  std::vector<BoundPiece> minima(int position) const;
+  std::vector<BoundPiece> maxima(int position) const;
   /// The step between consecutive values of a variable (1 unless all its values are congruent modulo a larger number).
   int64_t stride(int position) const;
   /// One point: values of the symbols, then of the variables; nullopt if empty.

@@ -1,0 +1,388 @@
+#include "synth/correct.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/denote.h"
+#include "synth/shapes.h"
+
+namespace pet {
+namespace {
+
+constexpr int64_t kTypicalExtent = 48;
+
+struct NoCover {
+  std::string why;
+};
+[[noreturn]] void stop(std::string why) { throw NoCover{std::move(why)}; }
+
+/// lower <= position < upper along one dimension.
+struct Strip {
+  size_t dim = 0;
+  Expr lower, upper;
+  bool beforeLayout = false;  ///< in the main operator's coordinates, else in the output's
+  friend bool operator==(const Strip&, const Strip&) = default;
+};
+
+std::vector<std::string> indexNames(const Shape& shape, std::string_view stem) {
+  std::vector<std::string> names;
+  for (const Dim& d : shape) {
+    for (size_t a = 0; a < d.atoms().size(); ++a) names.push_back(fmt::format("{}{}", stem, names.size()));
+  }
+  return names;
+}
+
+bool allAffine(const Shape& shape) {
+  return std::all_of(shape.begin(), shape.end(), [](const Dim& d) { return d.isAffine(); });
+}
+
+class Corrector {
+ public:
+  Corrector(const poly::Context& context, const Mutant& mutant, const MainOperator& source)
+      : context_(context), mutant_(mutant), source_(source), shapes_(mutant.shapes) {}
+
+  Corrected run(const poly::Set& bad) {
+    const Shape& y = source_.program.shape(source_.y);
+    const Shape& u = mutant_.program.shape(main());
+    if (!allAffine(y)) stop("the output has product dimensions");
+    auto typical = typicalShape(context_, source_.program, kTypicalExtent);
+    if (!typical) stop("the class is empty");
+    typical_ = *typical;
+    auto closing = allAffine(u) ? std::optional(closingMap()) : std::nullopt;
+    std::vector<Strip> strips;
+    for (const poly::Set& piece : bad.disjointPieces()) {
+      Strip s = stripOf(piece, closing);
+      if (std::find(strips.begin(), strips.end(), s) == strips.end()) strips.push_back(s);
+    }
+    build(strips, closing);
+    Corrected result{shapes_, std::move(*program_), boxes_};
+    for (const Constraint& c : obligations(result.replacement)) {
+      if (c.decided() == false) stop("an extent of the correction is never positive");
+      result.shapes.require(c);
+    }
+    return result;
+  }
+
+ private:
+  Value main() const { return *mutant_.program.find(mutant_.program.name(mutant_.main)); }
+
+  /// v -> position in the main operator's output that the closing layout reads.
+  poly::Map closingMap() const {
+    ProgramBuilder b;
+    std::map<Value, Value> renamed{{main(), b.input("u", mutant_.program.shape(main()))}};
+    for (size_t i = static_cast<size_t>(main().node) + 1; i < mutant_.program.nodes().size(); ++i) {
+      const Node& n = mutant_.program.nodes()[i];
+      std::vector<Value> operands;
+      for (Value v : n.operands) {
+        auto it = renamed.find(v);
+        if (it == renamed.end()) stop("the closing layout reads more than the main operator");
+        operands.push_back(it->second);
+      }
+      renamed[{static_cast<int>(i), 0}] = *b.add(*n.op, operands, n.attributes, n.names);
+    }
+    auto it = renamed.find(mutant_.program.outputs()[0]);
+    if (it == renamed.end()) stop("the closing layout is not a function of the main operator");
+    Program closing = std::move(b).finish({it->second});
+    NameSource names;
+    auto d = denote(closing, closing.outputs()[0], names);
+    if (!d) stop(d.error().what);
+    auto to = indexNames(mutant_.program.shape(main()), "u");
+    std::optional<poly::Map> all;
+    for (const Piece& p : d->pieces) {
+      poly::Conjunction c = p.domain;
+      for (size_t i = 0; i < to.size(); ++i) c.push_back(Constraint::eq(Expr::variable(to[i]), p.factors[0].at[i]));
+      poly::Map m = context_.map(d->index, to, c, p.reduction);
+      all = all ? all->unite(m) : m;
+    }
+    return *all;
+  }
+
+  /// Share of a dimension that [lower, upper) takes at the typical shape.
+  double share(const Expr& lower, const Expr& upper, const Dim& dim) const {
+    double extent = static_cast<double>(dim.evaluate(typical_).value_or(1));
+    return static_cast<double>(upper.evaluate(typical_).value_or(0) - lower.evaluate(typical_).value_or(0)) / extent;
+  }
+
+  /// The bound that holds at the typical shape, with the condition under which it does.
+  const poly::Set::BoundPiece* typicalBound(const std::vector<poly::Set::BoundPiece>& pieces) const {
+    for (const auto& p : pieces) {
+      if (std::all_of(p.when.begin(), p.when.end(), [&](const Constraint& c) { return c.evaluate(typical_) == true; })) return &p;
+    }
+    return nullptr;
+  }
+
+  /// The narrow dimension of a set of positions; all others are taken whole. Nullopt where several are cut. The class is
+  /// restricted to the shapes for which the strip's bounds are the typical ones.
+  std::optional<Strip> narrowest(const poly::Set& piece, const Shape& shape, bool alone) {
+    std::optional<Strip> best;
+    poly::Conjunction condition;
+    double bestShare = 1;
+    int cut = 0;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      auto minima = piece.minima(static_cast<int>(d)), maxima = piece.maxima(static_cast<int>(d));
+      const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
+      if (!lower || !greatest) continue;
+      double part = share(lower->value, greatest->value + 1, shape[d]);
+      if (part >= 1) continue;
+      ++cut;
+      if (part < bestShare) {
+        best = Strip{d, lower->value, greatest->value + 1, false};
+        condition = lower->when;
+        condition.insert(condition.end(), greatest->when.begin(), greatest->when.end());
+        bestShare = part;
+      }
+    }
+    if (!best || (alone && cut > 1)) return std::nullopt;
+    for (const Constraint& c : condition) shapes_.require(c);
+    return best;
+  }
+
+  Strip stripOf(const poly::Set& piece, const std::optional<poly::Map>& closing) {
+    if (closing) {
+      auto image = closing->intersectDomain(piece).range();
+      if (auto s = narrowest(image, mutant_.program.shape(main()), true)) {
+        s->beforeLayout = true;
+        return *s;
+      }
+    }
+    auto s = narrowest(piece, source_.program.shape(source_.y), false);
+    if (!s) stop("the mismatch covers whole dimensions");
+    if (piece.stride(static_cast<int>(s->dim)) != 1) stop("the mismatch is strided where it would be written back");
+    return *s;
+  }
+
+  // --- The corrected program ---
+
+  void build(const std::vector<Strip>& strips, const std::optional<poly::Map>& closing) {
+    ProgramBuilder b;
+    std::map<Value, Value> renamed;
+    for (size_t i = 0; i < mutant_.program.nodes().size(); ++i) {
+      const Node& n = mutant_.program.nodes()[i];
+      Value here{static_cast<int>(i), 0};
+      if (n.op->name == "Input") {
+        renamed[here] = b.input(n.names[0], n.shapes[0], n.scalar("constant") == Expr(1));
+        continue;
+      }
+      std::vector<Value> operands;
+      for (Value v : n.operands) operands.push_back(renamed.at(v));
+      renamed[here] = *b.add(*n.op, operands, n.attributes, n.names);
+      if (here == main()) renamed[here] = writeBack(b, renamed[here], strips, true, closing);
+    }
+    Value y = renamed.at(mutant_.program.outputs()[0]);
+    y = writeBack(b, y, strips, false, closing);
+    program_ = std::move(b).finish({y}).withoutDeadNodes();
+  }
+
+  Value add(ProgramBuilder& b, std::string_view op, std::vector<Value> operands, Attributes attributes, std::string name = "") {
+    if (name.empty()) name = fmt::format("c{}", ++names_);
+    auto v = b.add(op, std::move(operands), std::move(attributes), std::move(name));
+    if (!v) stop(v.error().what);
+    return *v;
+  }
+
+  Value slice(ProgramBuilder& b, Value v, size_t dim, const Expr& lower, const Expr& upper, int64_t step = 1) {
+    if (lower == Expr(0) && step == 1 && Dim(upper) == b.shape(v)[dim]) return v;
+    Attributes a{{"axes", std::vector<Expr>{static_cast<int64_t>(dim)}},
+                 {"starts", std::vector<Expr>{lower}},
+                 {"ends", std::vector<Expr>{upper}}};
+    if (step != 1) a.emplace("steps", std::vector<Expr>{step});
+    return add(b, "Slice", {v}, a);
+  }
+
+  /// Replaces the strips of one coordinate system, dimension by dimension: Concat of what stays and what is recomputed.
+  Value writeBack(ProgramBuilder& b, Value v, const std::vector<Strip>& strips, bool beforeLayout, const std::optional<poly::Map>& closing) {
+    for (size_t dim = 0; dim < b.shape(v).size(); ++dim) {
+      std::vector<Strip> here;
+      for (const Strip& s : strips) {
+        if (s.dim == dim && s.beforeLayout == beforeLayout) here.push_back(s);
+      }
+      if (here.empty()) continue;
+      sortAndMerge(here);
+      std::vector<Value> parts;
+      Expr done = 0;
+      for (const Strip& s : here) {
+        if (!(s.lower == done)) parts.push_back(slice(b, v, dim, done, s.lower));
+        parts.push_back(recompute(b, s, closing, b.shape(v)));
+        done = s.upper;
+      }
+      Expr extent = b.shape(v)[dim].affine();
+      if (!(done == extent)) parts.push_back(slice(b, v, dim, done, extent));
+      v = add(b, "Concat", parts, {{"axis", Expr(static_cast<int64_t>(dim))}});
+    }
+    return v;
+  }
+
+  void sortAndMerge(std::vector<Strip>& strips) const {
+    poly::Context restricted(shapes_);
+    std::sort(strips.begin(), strips.end(), [&](const Strip& a, const Strip& b) {
+      return *a.lower.evaluate(typical_) < *b.lower.evaluate(typical_);
+    });
+    std::vector<Strip> merged;
+    for (const Strip& s : strips) {
+      if (!merged.empty() && !restricted.implies(Constraint::le(merged.back().upper, s.lower))) {
+        if (!restricted.implies(Constraint::le(merged.back().lower, s.lower))) stop("strips have no fixed order");
+        if (restricted.implies(Constraint::le(merged.back().upper, s.upper))) {
+          merged.back().upper = s.upper;
+        } else if (!restricted.implies(Constraint::le(s.upper, merged.back().upper))) {
+          stop("strips have no fixed order");
+        }
+        continue;
+      }
+      if (!merged.empty() && !s.beforeLayout && merged.back().upper == s.lower) {
+        merged.back().upper = s.upper;  // neighbours after the layout are one strip
+        continue;
+      }
+      merged.push_back(s);
+    }
+    strips = merged;
+  }
+
+  Value recompute(ProgramBuilder& b, const Strip& s, const std::optional<poly::Map>& closing, const Shape& shape) {
+    Box box = boxOf(s, closing, shape);
+    boxes_.push_back(box);
+    Value v = patternOn(b, box);
+    const Shape& got = b.shape(v);
+    for (size_t d = 0; d < shape.size(); ++d) {
+      Dim want = d == s.dim ? Dim(s.upper - s.lower) : shape[d];
+      if (got.size() != shape.size() || got[d] != want) {
+        stop(fmt::format("a correction of shape {} does not fit its strip", str(got)));
+      }
+    }
+    return v;
+  }
+
+  /// The positions of the output that a strip stands for.
+  Box boxOf(const Strip& s, const std::optional<poly::Map>& closing, const Shape& shape) {
+    const Shape& y = source_.program.shape(source_.y);
+    Box box;
+    if (!s.beforeLayout) {
+      for (size_t d = 0; d < y.size(); ++d) {
+        box.ranges.push_back(d == s.dim ? BoxRange{s.lower, s.upper, 1} : BoxRange{0, y[d].affine(), 1});
+      }
+      return box;
+    }
+    auto names = indexNames(shape, "u");
+    poly::Conjunction c;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      Expr at = Expr::variable(names[d]);
+      c.push_back(Constraint::le(d == s.dim ? s.lower : Expr(0), at));
+      c.push_back(Constraint::lt(at, d == s.dim ? s.upper : shape[d].affine()));
+    }
+    poly::Set positions = closing->reversed().intersectDomain(context_.set(names, c)).range();
+    for (size_t d = 0; d < y.size(); ++d) {
+      auto minima = positions.minima(static_cast<int>(d)), maxima = positions.maxima(static_cast<int>(d));
+      const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
+      if (!lower || !greatest) stop("a strip's positions in the output are no box");
+      for (const auto* bound : {lower, greatest}) {
+        for (const Constraint& condition : bound->when) shapes_.require(condition);
+      }
+      box.ranges.push_back({lower->value, greatest->value + 1, positions.stride(static_cast<int>(d))});
+    }
+    return box;
+  }
+
+  // --- The pattern's operator on the part of the input that a box reads ---
+
+  struct WindowSlice {
+    Expr begin, end, padBegin, padEnd;
+    int64_t step = 1, stride = 1, dilation = 1;
+  };
+
+  /// True if the class says so, or after restricting it, where a decision is needed and neither side holds.
+  bool holds(const Constraint& c, bool restrict) {
+    if (poly::Context(shapes_).implies(c)) return true;
+    if (!restrict) return false;
+    if (c.evaluate(typical_) != true) return false;
+    shapes_.require(c);
+    return true;
+  }
+
+  WindowSlice windowSlice(const Axis& axis, const BoxRange& range) {
+    int64_t sv = -axis.relation.coefficient("v"), sr = -axis.relation.coefficient("r");
+    if (axis.relation.coefficient("x") != 1 || sv < 1 || sr < 0) stop("corrections for this operator's windows are not derived");
+    sr = std::max<int64_t>(sr, 1);
+    Expr offset = -axis.relation.substitute({{"v", 0}, {"x", 0}, {"r", 0}});
+    Expr first = range.lower * sv + offset;  // x at the box's first output and the first tap
+    Expr count = ceilDiv(range.upper - range.lower, range.step);
+    WindowSlice s;
+    s.step = range.step == 1 ? 1 : std::gcd(sv * range.step, sr);
+    s.stride = sv * range.step / s.step;
+    s.dilation = sr / s.step;
+    Expr span = (count - 1) * s.stride + (axis.taps - 1) * s.dilation + 1;  // positions read, in steps
+    if (holds(Constraint::le(first, 0), false)) {
+      s.padBegin = ceilDiv(-first, s.step);
+      s.begin = first + s.padBegin * s.step;
+    } else if (holds(Constraint::le(0, first), true)) {
+      s.begin = first;
+    } else {
+      stop("a window may start inside or outside of the input");
+    }
+    Expr last = first + (span - 1) * s.step + 1;  // one behind the last position read
+    if (holds(Constraint::le(axis.inExtent, last), false)) {
+      s.end = axis.inExtent;
+      s.padEnd = span - s.padBegin - ceilDiv(s.end - s.begin, s.step);
+    } else if (holds(Constraint::le(last, axis.inExtent), true)) {
+      s.end = last;
+    } else {
+      stop("a window may end inside or outside of the input");
+    }
+    return s;
+  }
+
+  Value patternOn(ProgramBuilder& b, const Box& box) {
+    const Program& p = source_.program;
+    Value x = *b.peek().find(p.name(source_.x));
+    const Node& op = p.node(source_.y);
+    Attributes attributes = op.attributes;
+    for (const Axis& axis : source_.axes) {
+      if (axis.out.dim < 0) continue;
+      const BoxRange& range = box.ranges[static_cast<size_t>(axis.out.dim)];
+      bool whole = range.lower == Expr(0) && range.step == 1 && range.upper == axis.outExtent;
+      if (whole) continue;
+      auto dim = static_cast<size_t>(axis.in.dim);
+      if (axis.kind == Axis::Kind::kEqual) {
+        x = slice(b, x, dim, range.lower, range.upper, range.step);
+      } else if (axis.kind == Axis::Kind::kWindow) {
+        WindowSlice s = windowSlice(axis, range);
+        x = slice(b, x, dim, s.begin, s.end, s.step);
+        auto set = [&](std::string_view name, size_t i, const Expr& value) {
+          std::get<std::vector<Expr>>(attributes.find(name)->second)[i] = value;
+        };
+        size_t spatial = p.shape(source_.x).size() - 2;
+        set("strides", dim - 2, s.stride);
+        set("dilations", dim - 2, s.dilation);
+        set("pads", dim - 2, s.padBegin);
+        set("pads", dim - 2 + spatial, s.padEnd);
+      } else {
+        stop("a strip along channels");
+      }
+    }
+    return add(b, op.op->name, {x, *b.peek().find(p.name(source_.w))}, attributes);
+  }
+
+  const poly::Context& context_;
+  const Mutant& mutant_;
+  const MainOperator& source_;
+  ShapeClass shapes_;
+  Bindings typical_;
+  std::vector<Box> boxes_;
+  std::optional<Program> program_;
+  int names_ = 0;
+};
+
+}  // namespace
+
+tl::expected<Corrected, std::string> correct(const poly::Context& context, const Mutant& mutant, const MainOperator& source,
+                                             const poly::Set& bad) {
+  try {
+    return Corrector(context, mutant, source).run(bad);
+  } catch (const NoCover& n) {
+    return tl::unexpected(n.why);
+  } catch (const poly::BudgetExceeded& e) {
+    return tl::unexpected(std::string(e.what()));
+  }
+}
+
+}  // namespace pet
