@@ -33,7 +33,7 @@ using PositionBox = std::vector<PositionRange>;
 
 struct ProbeOptions {
   uint64_t seed = 0;
-  int dense = 2;  ///< probes without zeros
+  int dense = 2;  ///< probes of random numbers
   /// Of the pattern's first output: each gets a probe of impulses along its borders.
   std::vector<PositionBox> boxes = {};
   /// Sums of |terms| stay below this, so that float is exact; 2^11 for half precision.

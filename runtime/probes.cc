@@ -103,6 +103,17 @@ Probe denseProbe(const Plan& plan, std::string name, uint64_t seed) {
   return probe;
 }
 
+/// Activations below 0: what a maximum takes from outside is seen everywhere.
+Probe negativeProbe(const Plan& plan, uint64_t seed) {
+  Probe probe = denseProbe(plan, "negative", seed);
+  for (auto& [input, tensor] : probe.inputs) {
+    if (plan.constants.contains(input)) continue;
+    for (int64_t& x : tensor.data)
+      x = -std::abs(x);
+  }
+  return probe;
+}
+
 /// Positions beside the borders of a dimension, and of a box's range in the output, scaled to this extent.
 std::set<int64_t> borders(int64_t extent, const PositionRange* range, int64_t outExtent) {
   std::set<int64_t> marks{0, 1, extent - 2, extent - 1};
@@ -227,12 +238,13 @@ Comparison compareAll(const Program& pattern,
                       const Plan& plan,
                       const ProbeOptions& options) {
   Extents output = *evaluate(pattern.shape(pattern.outputs()[0]), symbols);
-  size_t dense = static_cast<size_t>(options.dense), total = dense + 1 + options.boxes.size();
+  size_t dense = static_cast<size_t>(options.dense), total = dense + 2 + options.boxes.size();
   auto probeOf = [&](size_t i) {
     uint64_t seed = options.seed + i;
     if (i < dense) return denseProbe(plan, fmt::format("dense {}", i), seed);
-    if (i == dense) return impulseProbe(plan, output, "border impulses", seed, nullptr);
-    size_t box = i - dense - 1;
+    if (i == dense) return negativeProbe(plan, seed);
+    if (i == dense + 1) return impulseProbe(plan, output, "border impulses", seed, nullptr);
+    size_t box = i - dense - 2;
     return impulseProbe(plan, output, fmt::format("impulses of box {}", box), seed, &options.boxes[box]);
   };
   Comparison result;
