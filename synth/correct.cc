@@ -173,6 +173,7 @@ class Corrector {
     Value y = renamed.at(mutant_.program.outputs()[0]);
     y = writeBack(b, y, strips, false, closing);
     program_ = std::move(b).finish({y}).withoutDeadNodes();
+    if (!program_->find(mutant_.program.name(main()))) stop("the corrections recompute everything");
   }
 
   Value add(ProgramBuilder& b, std::string_view op, std::vector<Value> operands, Attributes attributes, std::string name = "") {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace pet {
@@ -13,7 +14,8 @@ using Place = AxisMove::Place;
 
 constexpr int64_t kFactors[] = {2, 4};      ///< pictures, phases and tiles
 constexpr int64_t kMultiples[] = {4, 16};   ///< channels
-constexpr int64_t kSteps[] = {1, 2, 4};     ///< strides and dilations of the target
+constexpr int64_t kSteps[] = {1, 2};        ///< strides and dilations of the target
+constexpr int64_t kBlock = 2;             ///< side of a block that becomes channels
 
 std::vector<AxisMove> equalMoves() {
   std::vector<AxisMove> moves{{}};
@@ -67,10 +69,10 @@ std::vector<AxisMove> windowMoves() {
         withSteps({.cut = cut, .factor = k, .place = Place::kSlot, .slot = slot, .innermost = true});
       }
     }
-    for (bool shifted : {false, true}) {
-      for (auto [in, out] : {std::pair{true, false}, {false, true}, {true, true}}) {
-        withSteps({.cut = Cut::kInner, .factor = k, .place = Place::kChannels, .inChannel = in, .outChannel = out, .shifted = shifted});
-      }
+  }
+  for (bool shifted : {false, true}) {
+    for (auto [in, out] : {std::pair{true, false}, {false, true}, {true, true}}) {
+      withSteps({.cut = Cut::kInner, .factor = kBlock, .place = Place::kChannels, .inChannel = in, .outChannel = out, .shifted = shifted});
     }
   }
   return moves;
@@ -186,6 +188,50 @@ std::vector<Plan> enumeratePlans(const MainOperator& pattern) {
     }
   }
   return plans;
+}
+
+std::string planFamily(const MainOperator& pattern, const Plan& plan) {
+  std::vector<std::string> words;
+  auto add = [&](std::string word) {
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(std::move(word));
+  };
+  for (size_t i = 0; i < plan.moves.size(); ++i) {
+    const AxisMove& m = plan.moves[i];
+    bool window = pattern.axes[i].kind == Axis::Kind::kWindow;
+    if (m.cut == Cut::kTiles) add("tiles-with-halo");
+    if (m.cut == Cut::kMultiple) add("padded-channels");
+    if (m.cut == Cut::kWhole) add(window ? "toeplitz" : "dense-groups");
+    if (m.cut == Cut::kMerge) add("images-side-by-side");
+    if (m.cut == Cut::kOuter) add(m.place == Place::kBatch ? "tiles-in-batch" : "tiles-side-by-side");
+    if (m.cut != Cut::kInner) continue;
+    if (pattern.axes[i].kind == Axis::Kind::kGroup) {
+      add("wider-groups");
+    } else if (!window) {
+      add(m.innermost ? "images-interleaved" : "images-side-by-side");
+    } else if (m.place == Place::kChannels) {
+      add(m.inChannel && m.outChannel ? "blocks-as-channels" : m.inChannel ? "space-to-depth" : "depth-to-space");
+    } else {
+      add(m.place == Place::kBatch ? "phases-in-batch" : m.innermost ? "phases-interleaved" : "phases-side-by-side");
+    }
+  }
+  if (plan.exchanged) add("exchange");
+  switch (plan.target) {
+    case Target::kConv:
+      if (words.empty()) add("conv");
+      break;
+    case Target::kConvTranspose:
+      add("convtranspose");
+      break;
+    case Target::kMatMulRight:
+    case Target::kMatMulLeft:
+      add("matmul");
+      break;
+    case Target::kConvOffset:
+    case Target::kMatMulOffset:
+      add("offset-reduce");
+      break;
+  }
+  return fmt::format("{}", fmt::join(words, "+"));
 }
 
 std::string planName(const MainOperator& pattern, const Plan& plan) {

@@ -33,8 +33,11 @@ isl_map* copy(const std::shared_ptr<isl_map>& m) { return isl_map_copy(m.get());
 
 int64_t toInteger(isl_val* v) {
   checked(v);
-  int64_t result = isl_val_get_num_si(v);
+  bool fits = isl_val_n_abs_num_chunks(v, sizeof(int64_t)) <= 1 && isl_val_cmp_si(v, INT64_MAX) <= 0 &&
+              isl_val_cmp_si(v, -INT64_MAX) >= 0;
+  int64_t result = fits ? isl_val_get_num_si(v) : 0;
   isl_val_free(v);
+  if (!fits) throw OverflowError();
   return result;
 }
 
@@ -43,18 +46,18 @@ using Positions = std::map<std::string, std::pair<isl_dim_type, unsigned>, std::
 
 isl_aff* toAff(const Expr& e, isl_local_space* space, const Positions& positions) {
   isl_aff* sum = isl_aff_zero_on_domain(isl_local_space_copy(space));
-  sum = isl_aff_add_constant_si(sum, static_cast<int>(e.constant()));
+  isl_ctx* ctx = isl_local_space_get_ctx(space);
+  sum = isl_aff_add_constant_val(sum, isl_val_int_from_si(ctx, e.constant()));
   for (const auto& [term, c] : e.terms()) {
     isl_aff* t;
     if (term.division) {
       t = toAff(term.division->numerator, space, positions);
-      t = isl_aff_floor(isl_aff_scale_down_ui(t, static_cast<unsigned>(term.division->divisor)));
+      t = isl_aff_floor(isl_aff_scale_down_val(t, isl_val_int_from_si(ctx, term.division->divisor)));
     } else {
       auto [type, position] = positions.at(term.name);
       t = isl_aff_var_on_domain(isl_local_space_copy(space), type, position);
     }
-    isl_val* factor = isl_val_int_from_si(isl_aff_get_ctx(t), static_cast<long>(c));
-    sum = isl_aff_add(sum, isl_aff_scale_val(t, factor));
+    sum = isl_aff_add(sum, isl_aff_scale_val(t, isl_val_int_from_si(ctx, c)));
   }
   return sum;
 }

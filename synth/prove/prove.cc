@@ -127,6 +127,8 @@ Equality proveEqual(const poly::Context& context, const Program& pattern, const 
     return compare(context, *denotedPattern, *denotedCandidate);
   } catch (const poly::BudgetExceeded& e) {
     return Unknown{e.what()};
+  } catch (const OverflowError& e) {
+    return Unknown{e.what()};
   }
 }
 
