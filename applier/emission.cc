@@ -9,9 +9,9 @@
 
 namespace pet {
 
-std::string NodeSink::unique(const std::string& base) {
+std::string NodeSink::unique(const std::string& base, std::set<std::string, std::less<>>& taken) {
   std::string name = base;
-  for (int i = 2; !taken_.insert(name).second; ++i)
+  for (int i = 2; !taken.insert(name).second; ++i)
     name = fmt::format("{}_{}", base, i);
   return name;
 }
@@ -22,7 +22,7 @@ std::string NodeSink::initializer(const std::string& base, const Constant& value
                 i.value.bytes && *i.value.bytes == *value.bytes;
     if (same) return i.name;
   }
-  graph_.initializers.push_back({unique(base), value, false, -1});
+  graph_.initializers.push_back({uniqueValue(base), value, false, -1});
   return graph_.initializers.back().name;
 }
 
@@ -38,7 +38,7 @@ void Emission::add(std::string_view type,
                    std::vector<std::string> outputs,
                    OnnxAttributes attributes) const {
   GraphNode n;
-  n.name = sink_.unique(outputs[0] + "/" + std::string(type));
+  n.name = sink_.uniqueNode(node().names[0]);
   n.type = type;
   n.attributes = std::move(attributes);
   n.inputs = std::move(inputs);
@@ -52,7 +52,7 @@ std::string Emission::last(std::string_view type, std::vector<std::string> input
 }
 
 std::string Emission::step(std::string_view type, std::vector<std::string> inputs, OnnxAttributes attributes) const {
-  std::string name = sink_.unique(node().names[0] + "/" + std::string(type) + ":0");
+  std::string name = sink_.uniqueValue(fmt::format("{}/{}", node().names[0], type));
   add(type, std::move(inputs), {name}, std::move(attributes));
   return name;
 }

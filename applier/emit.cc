@@ -82,16 +82,16 @@ Emitter::Emitter(const Graph& graph, const View& before, const View& after)
     if (p.origin >= 0) ++partsAfter_[index(p.origin)];
   }
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    sink_.reserve(graph.nodes[i].name);
+    sink_.reserveNode(graph.nodes[i].name);
     for (const std::string& name : graph.nodes[i].outputs) {
-      sink_.reserve(name);
+      sink_.reserveValue(name);
       producer_.emplace(name, static_cast<int>(i));
     }
   }
   for (const Initializer& i : graph.initializers)
-    sink_.reserve(i.name);
+    sink_.reserveValue(i.name);
   for (const std::string& name : graph.inputs)
-    sink_.reserve(name);
+    sink_.reserveValue(name);
   for (const auto& [value, name] : after.names)
     valueByName_.emplace(name, value);
   for (int i = 0; i < static_cast<int>(program().nodes().size()); ++i) {
@@ -237,7 +237,7 @@ std::string Emitter::nameOf(Value v) {
   if (auto it = after_.names.find(v); it != after_.names.end()) return it->second;
   if (auto it = given_.find(v); it != given_.end()) return it->second;
   std::string name =
-      constant_[index(v.node)] ? constantName(program().name(v), evaluated(v)) : sink_.unique(program().name(v));
+      constant_[index(v.node)] ? constantName(program().name(v), evaluated(v)) : sink_.uniqueValue(program().name(v));
   return given_[v] = name;
 }
 

@@ -25,8 +25,11 @@ class NodeSink {
 
   int64_t opset() const { return graph_.opset; }
   ElementType element() const { return element_; }
-  std::string unique(const std::string& base);
-  void reserve(const std::string& name) { taken_.insert(name); }
+  /// `base`, or with a number behind it where that is taken. Values and nodes are named apart.
+  std::string uniqueValue(const std::string& base) { return unique(base, values_); }
+  std::string uniqueNode(const std::string& base) { return unique(base, nodes_); }
+  void reserveValue(const std::string& name) { values_.insert(name); }
+  void reserveNode(const std::string& name) { nodes_.insert(name); }
   /// The name of an initializer with this value: a known one, or a new one.
   std::string initializer(const std::string& base, const Constant& value);
   void node(GraphNode node) { graph_.nodes.push_back(std::move(node)); }
@@ -35,7 +38,8 @@ class NodeSink {
  private:
   Graph& graph_;
   ElementType element_;
-  std::set<std::string, std::less<>> taken_;
+  static std::string unique(const std::string& base, std::set<std::string, std::less<>>& taken);
+  std::set<std::string, std::less<>> values_, nodes_;
 };
 
 /// One node of a program on its way out.

@@ -181,7 +181,7 @@ Expected<Rewrite> instantiate(const Site& site,
     Program live = replacement->withoutDeadNodes();
     if (auto ok = checkExtents(live, *pattern); !ok) return tl::unexpected(ok.error());
     return Rewrite{
-        site, &rule, symbols, std::move(*pattern), std::move(live), fmt::format("pet/{}/{}", rule.name, siteName)};
+        site, &rule, symbols, std::move(*pattern), std::move(live), fmt::format("pet/{}/{}", rule.name, siteName), {}};
   } catch (const OverflowError&) {
     return fail(ErrorKind::kCheck, "extents beyond 64 bits");
   }

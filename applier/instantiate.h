@@ -11,10 +11,11 @@ namespace pet {
 struct Rewrite {
   Site site;
   const Rule* rule = nullptr;
-  Bindings symbols;     ///< the rule's
-  Program pattern;      ///< what stands there
-  Program replacement;  ///< what is to stand there, as it was proved
-  std::string label;    ///< "pet/<rule>/<site>", the stem of the new names
+  Bindings symbols;            ///< the rule's
+  Program pattern;             ///< what stands there
+  Program replacement;         ///< what is to stand there, as it was proved
+  std::string label;           ///< "pet/<rule>/<site>", the stem of the new names
+  std::optional<double> gain;  ///< the measured ratio that is expected
 };
 
 /// What people call a site: the ONNX node of its anchor, or what that node computes.

@@ -49,25 +49,25 @@ bool looksLikeModel(const onnx::ModelProto& proto) {
 
 }  // namespace
 
-Expected<Model> load(const std::string& path) {
-  auto bytes = readBytes(path);
-  if (!bytes) return tl::unexpected(bytes.error());
+Expected<Model> parseModel(const std::string& bytes, const std::string& name) {
   auto file = std::make_shared<ModelFile>();
   onnx::ModelProto& proto = file->proto;
-  bool whole = proto.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()));
+  bool whole = bytes.size() <= INT_MAX && proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
   if (!whole && looksLikeModel(proto)) {
-    return fail(ErrorKind::kModel, "truncated or damaged: the file ends within a field, or a length in it is wrong",
-                path, "copy or export the model again");
+    return fail(ErrorKind::kModel, "truncated or damaged: the file ends within a field, or a length in it is wrong", name,
+                "copy or export the model again");
   }
   if (!whole || !looksLikeModel(proto) || !proto.has_graph()) {
-    return fail(ErrorKind::kModel, bytes->empty() ? "not an ONNX model: the file is empty" : "not an ONNX model", path);
+    return fail(ErrorKind::kModel, bytes.empty() ? "not an ONNX model: the file is empty" : "not an ONNX model", name);
   }
-  bytes->clear();
-  bytes->shrink_to_fit();
-  auto graph = readGraph(file, path);
+  auto graph = readGraph(file, name);
   if (!graph) return tl::unexpected(graph.error());
-  if (auto ok = sortGraph(*graph, path); !ok) return tl::unexpected(ok.error());
+  if (auto ok = sortGraph(*graph, name); !ok) return tl::unexpected(ok.error());
   return Model{std::move(*graph), std::move(file)};
+}
+
+Expected<Model> load(const std::string& path) {
+  return readBytes(path).and_then([&](const std::string& bytes) { return parseModel(bytes, path); });
 }
 
 }  // namespace pet

@@ -18,16 +18,17 @@ struct Model {
 };
 
 /// Reads an ONNX model and checks that its main graph is one: every value defined once and before its use, no cycle,
-/// tensors as long as their extents say. Errors (kModel): unreadable, not ONNX, truncated, over 2 GB, external data,
-/// and the above.
+/// tensors as long as their extents say. Errors (kModel): unreadable, not ONNX, truncated, over 2 GB, external data, and
+/// the above.
 Expected<Model> load(const std::string& path);
+/// The same from memory; `name` stands in errors for the path.
+Expected<Model> parseModel(const std::string& bytes, const std::string& name);
 
-/// Writes the model to `path`: nodes and initializers that have an original go out as they came in, and so does all
-/// that the graph does not show. Writes beside, flushes and renames: a failure leaves nothing (kModel, with the
-/// reason).
-Expected<void> save(const Model& model, const std::string& path);
-
-/// The bytes that save() writes. kModel: over ONNX's 2 GB.
+/// The model's bytes: nodes and initializers that have an original go out as they came in, and so does all that the graph
+/// does not show. kModel: over ONNX's 2 GB.
 Expected<std::string> serialize(const Model& model);
+
+/// Writes bytes beside `path`, flushes and renames: a failure leaves nothing (kModel, with the reason).
+Expected<void> writeModel(const std::string& bytes, const std::string& path);
 
 }  // namespace pet

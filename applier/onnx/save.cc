@@ -48,9 +48,7 @@ int writeBeside(const std::filesystem::path& path, mode_t mode, std::string_view
 
 }  // namespace
 
-Expected<void> save(const Model& model, const std::string& path) {
-  auto bytes = serialize(model);
-  if (!bytes) return tl::unexpected(bytes.error());
+Expected<void> writeModel(const std::string& bytes, const std::string& path) {
   struct stat info {};
   bool exists = ::stat(path.c_str(), &info) == 0;
   int error = 0;
@@ -58,12 +56,12 @@ Expected<void> save(const Model& model, const std::string& path) {
     error = EISDIR;
   } else if (exists && !S_ISREG(info.st_mode)) {  // a device or a pipe is written in place
     int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    error = fd < 0 ? errno : writeAndClose(fd, *bytes);
+    error = fd < 0 ? errno : writeAndClose(fd, bytes);
   } else {
     std::error_code ignored;
     auto target = exists ? std::filesystem::canonical(path, ignored) : std::filesystem::path(path);
     error =
-        writeBeside(target.empty() ? std::filesystem::path(path) : target, exists ? info.st_mode & 0777 : 0666, *bytes);
+        writeBeside(target.empty() ? std::filesystem::path(path) : target, exists ? info.st_mode & 0777 : 0666, bytes);
   }
   if (error == 0) return {};
   return fail(ErrorKind::kModel, fmt::format("cannot write the model: {}", std::strerror(error)), path,

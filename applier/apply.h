@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "applier/check.h"
+#include "applier/choose.h"
+#include "applier/onnx/model.h"
+
+namespace pet {
+
+struct ApplyOptions {
+  Policy policy;
+  bool freezeInputs = false;  ///< initializers that are also graph inputs count as constants
+  bool check = true;          ///< a dry run does without
+  uint64_t seed = 0;          ///< of the check's inputs
+  /// Called with what is being done, for people.
+  std::function<void(const std::string& what)> progress = nullptr;
+};
+
+/// A rule that was applied.
+struct Fired {
+  std::string site;  ///< the ONNX node
+  std::string rule;
+  Bindings shapes;             ///< the pattern's symbols
+  std::optional<double> gain;  ///< expected, measured at close shapes
+};
+
+/// A rule, or all rules of a pattern, that were not applied.
+struct Refused {
+  std::string site;
+  std::string pattern, rule;  ///< `rule` is empty where none could
+  std::string reason;
+};
+
+struct ApplyReport {
+  std::vector<Fired> fired;
+  std::vector<Refused> refused;
+  std::vector<CheckLine> checks;
+  size_t nodesBefore = 0, nodesAfter = 0;
+  int64_t constantsBefore = 0, constantsAfter = 0;  ///< bytes of initializers
+  int rounds = 0;
+};
+
+struct Applied {
+  std::string bytes;  ///< of the rewritten model; the original's where nothing fired
+  ApplyReport report;
+};
+
+/// Rewrites a model with a set of rules (DESIGN, section 7). No search: every site of every pattern is found, one rule
+/// is chosen for each, and the result is checked by execution. kCheck: a check failed, with the site and the rule.
+Expected<Applied> apply(const Model& model, const RuleSet& rules, const Gains& gains, const ApplyOptions& options);
+
+}  // namespace pet

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "applier/instantiate.h"
+#include "applier/normalise.h"
+
+namespace pet {
+
+/// What a check compared and what came out, for people.
+struct CheckLine {
+  std::string where, scope;
+  bool possible = true;
+  std::string reason;  ///< why it was not possible; empty where it holds
+  double worst = 0;    ///< the largest difference, in units of the largest that is allowed
+};
+
+struct CheckOptions {
+  uint64_t seed = 0;
+  NormaliseOptions normalise;
+  std::function<void(const std::string& what)> progress = nullptr;
+};
+
+/// Runs pattern and replacement of every site: integer probes, which must be equal, once per rule and shapes; and the
+/// model's own weights, within the running bound. kCheck, with the site and the rule, where one fails.
+Expected<std::vector<CheckLine>> checkSites(const View& view,
+                                            const std::vector<Rewrite>& rewrites,
+                                            const CheckOptions& options);
+
+/// Runs both graphs as wholes, cut where pet does not know an operator: the values that go in there and come out of
+/// there are the same in both. kCheck where the rewritten graph's error is above the stated multiple of the original's.
+Expected<CheckLine> checkWhole(const Graph& before, const Graph& after, const CheckOptions& options);
+
+}  // namespace pet

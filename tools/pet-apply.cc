@@ -1,0 +1,260 @@
+// pet-apply: rewrites an ONNX model with a pack of rules.
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "applier/apply.h"
+#include "rules/pack/file.h"
+#include "rules/pack/pack.h"
+#include "rules/pack/timings.h"
+#include "tools/common/tool.h"
+
+namespace {
+
+using namespace pet;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string model, pack, output, timings, json;
+  std::string device = "ort-cpu";
+  std::vector<std::string> only, skip;
+  bool all = false, dryRun = false, freezeInputs = false, verbose = false;
+  uint64_t seed = 0;
+};
+
+// --- Gains ---
+
+/// Where the tool's data files are: $PET_SHARE, else ../share/pet beside the folder of the binary, else packs/ of the
+/// source tree that the binary was built in (build/bin/pet-apply).
+std::filesystem::path shareFolder() {
+  if (const char* given = std::getenv("PET_SHARE"); given && *given) return given;
+  std::error_code ignored;
+  auto bin = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (auto folder : {bin / ".." / "share" / "pet", bin / ".." / ".." / "packs"}) {
+    if (std::filesystem::is_directory(folder, ignored)) return folder.lexically_normal();
+  }
+  return {};
+}
+
+/// The timings that were asked for, or those that ship for the device; none is no error.
+Expected<Timings> findTimings(const Options& o) {
+  if (!o.timings.empty()) return readTimings(o.timings);
+  std::error_code ignored;
+  auto folder = shareFolder();
+  for (const char* extension : {".timings.jsonl", ".timings"}) {
+    auto path = folder / (o.device + extension);
+    if (!folder.empty() && std::filesystem::exists(path, ignored)) return readTimings(path.string());
+  }
+  return Timings();
+}
+
+/// The samples of each rule on the device, by the rule's hash: a rule that changed counts as not tuned.
+Gains gainsOf(const RuleSet& rules, const Timings& timings, const std::string& device) {
+  Gains gains;
+  for (const Rule& rule : rules.rules) {
+    auto& samples = gains[rule.name];
+    for (const TimingSample& s : timings.samples(ruleHash(*rules.findPattern(rule.pattern), rule), device)) {
+      samples.push_back({s.shapes, s.ratio(), s.ratio() / (1 + s.spread / 2)});
+    }
+  }
+  return gains;
+}
+
+// --- What is said ---
+
+/// What is being done, on the last line of a terminal; nothing elsewhere. Goes to standard error.
+class Status {
+ public:
+  ~Status() { clear(); }
+  void show(const std::string& what) {
+    if (::isatty(STDERR_FILENO) != 1) return;
+    fmt::print(stderr, "\r\033[K{}", what.substr(0, 100));
+    std::fflush(stderr);
+    shown_ = true;
+  }
+  /// Removes the line, before something else is printed.
+  void clear() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+    shown_ = false;
+  }
+
+ private:
+  bool shown_ = false;
+};
+
+std::string shapesText(const Bindings& shapes) {
+  std::string text;
+  for (const auto& [symbol, value] : shapes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", symbol, value);
+  return text;
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> width(rows.front().size());
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i)
+      width[i] = std::max(width[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (size_t i = 0; i + 1 < row.size(); ++i)
+      text += fmt::format("{:<{}}  ", row[i], width[i]);
+    text += row.back() + "\n";
+  }
+  return text;
+}
+
+std::string firedText(const ApplyReport& report) {
+  if (report.fired.empty()) return "No rule fired.\n";
+  std::vector<std::vector<std::string>> rows{{"SITE", "RULE", "GAIN", "SHAPES"}};
+  for (const Fired& f : report.fired) {
+    rows.push_back({f.site, f.rule, f.gain ? fmt::format("{:.2f}", *f.gain) : "-", shapesText(f.shapes)});
+  }
+  return table(rows);
+}
+
+/// Refusals by reason, the most frequent first; each with --verbose.
+std::string refusedText(const ApplyReport& report, bool verbose) {
+  if (report.refused.empty()) return "";
+  std::vector<std::vector<std::string>> rows;
+  if (verbose) {
+    rows.push_back({"SITE", "RULE", "REFUSED BECAUSE"});
+    for (const Refused& r : report.refused)
+      rows.push_back({r.site, r.rule.empty() ? r.pattern + ", any rule" : r.rule, r.reason});
+    return "\n" + table(rows);
+  }
+  std::map<std::string, std::pair<int, std::set<std::string>>> byReason;
+  for (const Refused& r : report.refused) {
+    auto& [count, rules] = byReason[r.reason];
+    ++count;
+    rules.insert(r.rule.empty() ? r.pattern : r.rule);
+  }
+  std::vector<std::pair<int, std::string>> order;
+  for (const auto& [reason, entry] : byReason)
+    order.emplace_back(-entry.first, reason);
+  std::sort(order.begin(), order.end());
+  rows.push_back({"REFUSED", "RULES", "BECAUSE"});
+  constexpr size_t kShown = 12;
+  for (size_t i = 0; i < std::min(order.size(), kShown); ++i) {
+    const auto& rules = byReason[order[i].second].second;
+    rows.push_back({std::to_string(-order[i].first), rules.size() == 1 ? *rules.begin() : std::to_string(rules.size()),
+                    order[i].second});
+  }
+  std::string more =
+      order.size() > kShown ? fmt::format("and {} more reasons (--verbose)\n", order.size() - kShown) : "";
+  return "\n" + table(rows) + more;
+}
+
+std::string checkText(const ApplyReport& report) {
+  if (report.checks.empty()) return "";
+  size_t done = 0;
+  double worst = 0;
+  std::string text;
+  for (const CheckLine& c : report.checks) {
+    done += c.possible;
+    worst = std::max(worst, c.worst);
+    if (!c.possible) text += fmt::format("Not checked: {}: {}\n", c.where, c.reason);
+  }
+  return fmt::format("\n{}Checks: {} passed; the largest difference is {:.2f} of what is allowed.\n", text, done,
+                     worst);
+}
+
+std::string summary(const ApplyReport& r, const Options& o) {
+  return fmt::format("\n{} sites rewritten, {} nodes to {}, constants {:+d} bytes{}\n", r.fired.size(), r.nodesBefore,
+                     r.nodesAfter, r.constantsAfter - r.constantsBefore,
+                     o.dryRun ? " (dry run, nothing written)" : "; written to " + o.output);
+}
+
+Json jsonOf(const ApplyReport& r) {
+  Json fired = Json::array(), refused = Json::array(), checks = Json::array();
+  for (const Fired& f : r.fired) {
+    Json shapes = Json::object();
+    for (const auto& [symbol, value] : f.shapes)
+      shapes[symbol] = value;
+    fired.push_back(
+        {{"site", f.site}, {"rule", f.rule}, {"shapes", shapes}, {"gain", f.gain ? Json(*f.gain) : Json()}});
+  }
+  for (const Refused& x : r.refused)
+    refused.push_back({{"site", x.site}, {"pattern", x.pattern}, {"rule", x.rule}, {"reason", x.reason}});
+  for (const CheckLine& c : r.checks) {
+    checks.push_back(
+        {{"where", c.where}, {"scope", c.scope}, {"possible", c.possible}, {"reason", c.reason}, {"worst", c.worst}});
+  }
+  return {{"fired", fired},
+          {"refused", refused},
+          {"checks", checks},
+          {"rounds", r.rounds},
+          {"nodes", {r.nodesBefore, r.nodesAfter}},
+          {"constant_bytes", {r.constantsBefore, r.constantsAfter}}};
+}
+
+// --- The pipeline ---
+
+/// model.onnx -> model.pet.onnx
+std::string defaultOutput(const std::string& model) {
+  std::filesystem::path path(model);
+  return path.replace_extension(".pet.onnx").string();
+}
+
+Expected<void> run(Options o) {
+  if (o.output.empty()) o.output = defaultOutput(o.model);
+  auto model = load(o.model);
+  if (!model) return tl::unexpected(model.error());
+  auto rules = readPack(o.pack);
+  if (!rules) return tl::unexpected(rules.error());
+  auto timings = findTimings(o);
+  if (!timings) return tl::unexpected(timings.error());
+
+  Status status;
+  ApplyOptions options;
+  options.policy.only = o.only;
+  options.policy.skip = o.skip;
+  options.policy.all = o.all;
+  options.freezeInputs = o.freezeInputs;
+  options.check = !o.dryRun;
+  options.seed = o.seed;
+  options.progress = [&](const std::string& what) { status.show(what); };
+  auto applied = apply(*model, *rules, gainsOf(*rules, *timings, o.device), options);
+  status.clear();
+  if (!applied) return tl::unexpected(applied.error());
+
+  if (!o.dryRun) {
+    if (auto ok = writeModel(applied->bytes, o.output); !ok) return ok;
+  }
+  const ApplyReport& report = applied->report;
+  if (!o.json.empty()) {
+    if (auto ok = writeFile(o.json, jsonOf(report).dump(2) + "\n"); !ok) return ok;
+  }
+  return tool::print(firedText(report) + refusedText(report, o.verbose) + checkText(report) + summary(report, o));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Rewrites an ONNX model with proved rules, checks the result by execution, and saves it.", "pet-apply");
+  app.footer(
+      "Without --all, a rule fires where it was measured to pay on the device at shapes close to the model's.\n"
+      "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 4 bad pack, 5 check failed (nothing written).");
+  Options o;
+  app.add_option("MODEL", o.model, "an ONNX model")->required();
+  app.add_option("PACK", o.pack, "a pack of rules, from pet-synth")->required();
+  app.add_option("-o,--output", o.output, "the model to write; by default MODEL with the extension .pet.onnx");
+  app.add_option("--only", o.only, "only these rules (names or globs, separated by commas)")->delimiter(',');
+  app.add_option("--skip", o.skip, "all but these rules")->delimiter(',');
+  app.add_flag("--all", o.all, "rewrite a maximal set of sites, whatever the gain");
+  app.add_flag("--dry-run", o.dryRun, "only say what would fire; writes and checks nothing");
+  app.add_option("--device", o.device, "whose timings decide")->capture_default_str();
+  app.add_option("--timings", o.timings, "a file of timings, instead of those that come with the tool");
+  app.add_flag("--freeze-inputs", o.freezeInputs, "initializers that are also graph inputs are constants");
+  app.add_option("--json", o.json, "also write the report to this file");
+  app.add_option("--seed", o.seed, "of the check's random inputs")->capture_default_str();
+  app.add_flag("--verbose", o.verbose, "list every refusal");
+  return tool::run(app, argc, argv, [&] { return run(o); });
+}
