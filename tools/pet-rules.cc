@@ -277,9 +277,7 @@ const Subcommand kSubcommands[] = {
      verify},
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int runTool(int argc, char** argv) {
   CLI::App app("Looks into packs of rewrite rules, checks them, and turns them into text and back.", "pet-rules");
   app.require_subcommand(1);
   app.footer("Exit codes: 0 ok, 1 internal error, 2 usage, 4 bad pack or rule text, 5 check failed.");
@@ -296,4 +294,10 @@ int main(int argc, char** argv) {
     }
     return fail(ErrorKind::kUsage, "no subcommand");
   });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tool::guard([&] { return runTool(argc, argv); });
 }

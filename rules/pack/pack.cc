@@ -70,6 +70,7 @@ std::string contentDigest(const std::array<Table, 4>& tables) {
 template <class T>
 std::vector<const T*> sortedByName(const std::vector<T>& all) {
   std::vector<const T*> sorted;
+  sorted.reserve(all.size());
   for (const T& t : all)
     sorted.push_back(&t);
   std::sort(sorted.begin(), sorted.end(), [](const T* a, const T* b) { return a->name < b->name; });
@@ -138,6 +139,7 @@ Expected<std::array<Table, 4>> readTables(std::string_view bytes, const std::str
       SQLite::Statement query(**database, fmt::format("SELECT * FROM {} ORDER BY 1, 2", table.name));
       while (query.executeStep()) {
         std::vector<std::string> row;
+        row.reserve(table.columns.size());
         for (int i = 0; i < query.getColumnCount(); ++i)
           row.push_back(query.getColumn(i).getString());
         if (table.name == "metadata" && row[0] == kContent) stored = row[1];

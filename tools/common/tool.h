@@ -19,6 +19,17 @@ ExitCode exitCode(ErrorKind kind);
 /// standard error, "pet-rules: where: what (advice)", and in the exit code. --help and --version go to standard output.
 int run(CLI::App& app, int argc, char** argv, const std::function<Expected<void>()>& body);
 
+/// The body of a main(): what is thrown outside run(), while the arguments are declared, is an internal error, too.
+template <class Body>
+int guard(Body body) {
+  try {
+    return body();
+  } catch (...) {
+    std::fputs("internal error: cannot start\n", stderr);
+    return kInternal;
+  }
+}
+
 /// Writes to standard output, all of it: a full disk is an error, not a short file.
 Expected<void> print(std::string_view text);
 
