@@ -267,8 +267,16 @@ std::optional<Expr> single(const std::vector<Set::BoundPiece>& pieces) {
 
 }  // namespace
 
-std::vector<Set::BoundPiece> Set::minima(int position) const { return boundPieces(checked(isl_set_dim_min(copy(set_), position))); }
-std::vector<Set::BoundPiece> Set::maxima(int position) const { return boundPieces(checked(isl_set_dim_max(copy(set_), position))); }
+std::vector<Set::BoundPiece> Set::minima(int position) const {
+  bool bounded = truth(isl_set_dim_has_lower_bound(set_.get(), isl_dim_set, static_cast<unsigned>(position)));
+  if (!bounded) return {};
+  return boundPieces(checked(isl_set_dim_min(copy(set_), position)));
+}
+std::vector<Set::BoundPiece> Set::maxima(int position) const {
+  bool bounded = truth(isl_set_dim_has_upper_bound(set_.get(), isl_dim_set, static_cast<unsigned>(position)));
+  if (!bounded) return {};
+  return boundPieces(checked(isl_set_dim_max(copy(set_), position)));
+}
 std::optional<Expr> Set::minimum(int position) const { return single(minima(position)); }
 std::optional<Expr> Set::maximum(int position) const { return single(maxima(position)); }
 
