@@ -16,7 +16,9 @@ Expected<Program> instantiate(const Pattern& pattern, const Rule& rule) {
   return pattern.program.substitute({rule.where.begin(), rule.where.end()});
 }
 
-Expected<Bindings> bindRuleOrExplain(const Rule& rule, const Bindings& patternSymbols) {
+namespace {
+
+Expected<Bindings> solveAndCheck(const Rule& rule, const Bindings& patternSymbols) {
   Bindings bound;
   std::set<std::string> replaced;
   for (const auto& [symbol, value] : rule.where) replaced.insert(symbol);
@@ -44,7 +46,7 @@ Expected<Bindings> bindRuleOrExplain(const Rule& rule, const Bindings& patternSy
         int64_t coefficient = value.coefficient(unbound[0]);
         Bindings zero = bound;
         zero[unbound[0]] = 0;
-        int64_t rest = given->second - *value.evaluate(zero);
+        int64_t rest = checkedAdd(given->second, -*value.evaluate(zero));
         if (coefficient == 0 || rest % coefficient != 0) return noSolution();
         bound[unbound[0]] = rest / coefficient;
       }
@@ -59,6 +61,16 @@ Expected<Bindings> bindRuleOrExplain(const Rule& rule, const Bindings& patternSy
     if (c.evaluate(bound) != true) return fail(ErrorKind::kCheck, fmt::format("{} does not hold", c.str()));
   }
   return bound;
+}
+
+}  // namespace
+
+Expected<Bindings> bindRuleOrExplain(const Rule& rule, const Bindings& patternSymbols) {
+  try {
+    return solveAndCheck(rule, patternSymbols);
+  } catch (const OverflowError& e) {
+    return fail(ErrorKind::kCheck, e.what());
+  }
 }
 
 std::optional<Bindings> bindRule(const Rule& rule, const Bindings& patternSymbols) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "ir/denote.h"
@@ -126,6 +127,7 @@ class RuleReader {
 
   static std::optional<std::string> unknownSymbol(const Program& program, const ShapeClass& shapes) {
     std::set<std::string> used;
+    for (const Constraint& c : shapes.constraints) c.expr.collectVariables(used);
     for (const Node& n : program.nodes()) {
       for (const Shape& s : n.shapes) {
         for (const Dim& d : s) {
@@ -133,6 +135,7 @@ class RuleReader {
         }
       }
       for (const auto& [name, value] : n.attributes) {
+        if (const auto* e = std::get_if<Expr>(&value)) e->collectVariables(used);
         if (const auto* list = std::get_if<std::vector<Expr>>(&value)) {
           for (const Expr& e : *list) e.collectVariables(used);
         }
@@ -254,7 +257,7 @@ class RuleReader {
       if (!upper) return tl::unexpected(upper.error());
       BoxRange range{*lower, *upper, 1};
       if (in_.accept(":")) {
-        auto step = in_.integer("a step");
+        auto step = in_.positive("a step");
         if (!step) return tl::unexpected(step.error());
         range.step = *step;
       }
@@ -279,6 +282,15 @@ class RuleReader {
     return body;
   }
 
+  Expected<void> piece(int& number) {
+    Token at = in_.peek();
+    auto n = in_.integer("a piece");
+    if (!n) return tl::unexpected(n.error());
+    if (*n > std::numeric_limits<int>::max()) return in_.errorAt(at, "expected a piece");
+    number = static_cast<int>(*n);
+    return {};
+  }
+
   Expected<void> proof(Proof& proof) {
     PET_TRY(in_.expect("{"));
     while (!in_.at("}")) {
@@ -286,13 +298,9 @@ class RuleReader {
       if (!forward && !in_.at("backward")) return in_.error("expected 'forward' or 'backward'");
       in_.take();
       ProofMap map;
-      auto from = in_.integer("a piece");
-      if (!from) return tl::unexpected(from.error());
+      PET_TRY(piece(map.from));
       PET_TRY(in_.expect("->"));
-      auto to = in_.integer("a piece");
-      if (!to) return tl::unexpected(to.error());
-      map.from = static_cast<int>(*from);
-      map.to = static_cast<int>(*to);
+      PET_TRY(piece(map.to));
       PET_TRY(in_.expect("["));
       while (!in_.at("]")) {
         auto e = in_.expression();

@@ -110,7 +110,7 @@ class ProgramSource {
       elements *= at(d);
     }
     auto must = obligations(ProgramBuilder(builder_).finish({v}));
-    return elements <= kMost && out.size() <= 5 &&
+    return elements <= kMost && !out.empty() && out.size() <= 5 &&
            std::all_of(must.begin(), must.end(), [&](const Constraint& c) { return c.evaluate(symbols_) == true; });
   }
 
