@@ -345,4 +345,32 @@ RunnerExpected<TimeAnswer> Runner::time(const TimeRequest& request, double timeo
   return *times;
 }
 
+template <class Ask>
+auto RunnerKeeper::ask(Ask ask) -> decltype(ask(std::declval<Runner&>())) {
+  if (!runner_) {
+    auto started = Runner::start(command_);
+    if (!started) {
+      failures_ = 2;  // it will not be there next time either
+      return tl::unexpected(started.error());
+    }
+    runner_.emplace(std::move(*started));
+  }
+  auto answer = ask(*runner_);
+  if (!answer && answer.error().fatal()) {
+    runner_.reset();
+    ++failures_;
+  } else {
+    failures_ = 0;
+  }
+  return answer;
+}
+
+RunnerExpected<RunnerHello> RunnerKeeper::hello() {
+  return ask([&](Runner& runner) { return runner.hello(timeoutSeconds_); });
+}
+
+RunnerExpected<TimeAnswer> RunnerKeeper::time(const TimeRequest& request) {
+  return ask([&](Runner& runner) { return runner.time(request, timeoutSeconds_ + request.budgetSeconds); });
+}
+
 }  // namespace pet

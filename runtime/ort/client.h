@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,27 @@ class Runner {
   class Process;
   explicit Runner(std::unique_ptr<Process> process);
   std::unique_ptr<Process> process_;
+};
+
+/// Keeps a runner at hand: where one failed, the next request goes to a fresh one, until two in a row have failed.
+class RunnerKeeper {
+ public:
+  RunnerKeeper(std::vector<std::string> command, double timeoutSeconds)
+      : command_(std::move(command)), timeoutSeconds_(timeoutSeconds) {}
+
+  RunnerExpected<RunnerHello> hello();
+  /// The time that the request itself may take is added to the limit.
+  RunnerExpected<TimeAnswer> time(const TimeRequest& request);
+  bool hasGivenUp() const { return failures_ >= 2; }
+
+ private:
+  template <class Ask>
+  auto ask(Ask ask) -> decltype(ask(std::declval<Runner&>()));
+
+  std::vector<std::string> command_;
+  double timeoutSeconds_;
+  std::optional<Runner> runner_;
+  int failures_ = 0;
 };
 
 }  // namespace pet

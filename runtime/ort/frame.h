@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/shape.h"
+
+namespace pet {
+
+/// A float input or output of a model.
+struct FrameValue {
+  std::string name;
+  Extents extents;
+};
+
+/// The operator that stands for what is still to be filled in.
+inline constexpr const char* kFrameOperator = "Placeholder";
+
+/// The bytes of an ONNX model that declares inputs and outputs around one node of kFrameOperator, which reads all
+/// inputs and gives all outputs: what a subgraph that is to be timed alone is put into.
+std::string frameModel(const std::vector<FrameValue>& inputs, const std::vector<FrameValue>& outputs, int opset);
+
+}  // namespace pet

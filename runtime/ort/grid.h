@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/error.h"
+#include "ir/expr.h"
+
+namespace pet {
+
+/// At which shapes rules are timed: a file that people write and review (runtime/ort/grid.json).
+class Grid {
+ public:
+  /// Errors: kText, with the file and what is wrong in it.
+  static Expected<Grid> parse(std::string_view text, const std::string& file);
+
+  /// Values of a pattern's symbols, in the order of the file: the most telling first. The pattern's own points, where
+  /// the file has some, with the other symbols tied to them ("W" = "H"); else the product of the values that the file
+  /// has for each symbol. No point stands twice.
+  std::vector<Bindings> points(std::string_view pattern, const std::vector<std::string>& symbols) const;
+
+ private:
+  /// Values of a symbol that are tried in turn, in terms of symbols that stand before it.
+  struct Values {
+    std::string symbol;
+    std::vector<Expr> each;
+  };
+  struct PatternGrid {
+    std::vector<Values> ties;
+    std::vector<Bindings> points;
+  };
+  struct Reader;
+
+  std::map<std::string, PatternGrid, std::less<>> patterns_;
+  std::vector<Values> otherwise_;
+};
+
+}  // namespace pet

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "ir/text.h"
+#include "runtime/ort/grid.h"
+
+namespace pet {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Tried for a symbol that nothing is said of.
+const std::vector<Expr> kAnyValue{Expr(1), Expr(4), Expr(32)};
+
+}  // namespace
+
+struct Grid::Reader {
+  std::string file;
+
+  tl::unexpected<Error> error(const std::string& what) const {
+    return fail(ErrorKind::kText, what, file, "docs/command-line.md describes it");
+  }
+
+  Expected<Expr> expression(const Json& value, const std::string& symbol) const {
+    if (value.is_number_integer()) return Expr(value.get<int64_t>());
+    if (!value.is_string()) return error(fmt::format("\"{}\" must be an integer or an expression", symbol));
+    auto e = parseExpr(value.get<std::string>());
+    if (!e) return error(fmt::format("\"{}\": {}", symbol, e.error().message()));
+    return *e;
+  }
+
+  /// {"W": "H", "N": [1, 8]}.
+  Expected<std::vector<Values>> valuesOf(const Json& object, const std::string& name) const {
+    if (!object.is_object()) return error(fmt::format("\"{}\" must be an object", name));
+    std::vector<Values> result;
+    for (const auto& [symbol, value] : object.items()) {
+      Values values{symbol, {}};
+      for (const Json& each : value.is_array() ? value : Json::array({value})) {
+        auto e = expression(each, symbol);
+        if (!e) return tl::unexpected(e.error());
+        values.each.push_back(*e);
+      }
+      result.push_back(std::move(values));
+    }
+    return result;
+  }
+
+  Expected<std::vector<Bindings>> pointsOf(const Json& list, const std::string& pattern) const {
+    if (!list.is_array()) return error(fmt::format("\"points\" of {} must be a list", pattern));
+    std::vector<Bindings> points;
+    for (const Json& entry : list) {
+      if (!entry.is_object()) return error(fmt::format("a point of {} must be an object", pattern));
+      Bindings point;
+      for (const auto& [symbol, value] : entry.items()) {
+        if (!value.is_number_integer())
+          return error(fmt::format("a point of {}: \"{}\" must be an integer", pattern, symbol));
+        point[symbol] = value.get<int64_t>();
+      }
+      points.push_back(std::move(point));
+    }
+    return points;
+  }
+
+  /// Ties of the pattern go before the common ones of the same symbol.
+  Expected<PatternGrid> patternOf(const Json& object,
+                                  const std::string& pattern,
+                                  const std::vector<Values>& ties) const {
+    if (!object.is_object() || !object.contains("points")) return error(fmt::format("{} needs \"points\"", pattern));
+    PatternGrid grid;
+    auto points = pointsOf(object["points"], pattern);
+    if (!points) return tl::unexpected(points.error());
+    grid.points = std::move(*points);
+    if (object.contains("ties")) {
+      auto own = valuesOf(object["ties"], "ties");
+      if (!own) return tl::unexpected(own.error());
+      grid.ties = std::move(*own);
+    }
+    grid.ties.insert(grid.ties.end(), ties.begin(), ties.end());
+    return grid;
+  }
+
+  Expected<Grid> read(const Json& json) const {
+    if (!json.is_object()) return error("not a JSON object");
+    Grid grid;
+    auto ties = valuesOf(json.value("ties", Json::object()), "ties");
+    if (!ties) return tl::unexpected(ties.error());
+    auto otherwise = valuesOf(json.value("otherwise", Json::object()), "otherwise");
+    if (!otherwise) return tl::unexpected(otherwise.error());
+    grid.otherwise_ = std::move(*otherwise);
+    Json patterns = json.value("patterns", Json::object());
+    if (!patterns.is_object()) return error("\"patterns\" must be an object");
+    for (const auto& [name, object] : patterns.items()) {
+      auto pattern = patternOf(object, name, *ties);
+      if (!pattern) return tl::unexpected(pattern.error());
+      grid.patterns_[name] = std::move(*pattern);
+    }
+    return grid;
+  }
+};
+
+Expected<Grid> Grid::parse(std::string_view text, const std::string& file) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
+  return Reader{file}.read(json);
+}
+
+std::vector<Bindings> Grid::points(std::string_view pattern, const std::vector<std::string>& symbols) const {
+  auto known = patterns_.find(pattern);
+  bool own = known != patterns_.end();
+  std::vector<Bindings> open = own ? known->second.points : std::vector<Bindings>{{}};
+  for (const Values& values : own ? known->second.ties : otherwise_) {
+    std::vector<Bindings> next;
+    for (const Bindings& point : open) {
+      bool wanted = std::find(symbols.begin(), symbols.end(), values.symbol) != symbols.end();
+      if (!wanted || point.contains(values.symbol)) {
+        next.push_back(point);
+        continue;
+      }
+      for (const Expr& e : values.each) {
+        next.push_back(point);
+        if (auto value = e.evaluate(point)) next.back()[values.symbol] = *value;
+      }
+    }
+    open = std::move(next);
+  }
+  for (const std::string& symbol : symbols) {
+    std::vector<Bindings> next;
+    for (const Bindings& point : open) {
+      for (const Expr& e : point.contains(symbol) ? std::vector<Expr>{point.find(symbol)->second} : kAnyValue) {
+        next.push_back(point);
+        next.back()[symbol] = e.constant();
+      }
+    }
+    open = std::move(next);
+  }
+  std::vector<Bindings> result;
+  std::set<Bindings> seen;
+  for (Bindings& point : open) {
+    std::erase_if(point, [&](const auto& entry) {
+      return std::find(symbols.begin(), symbols.end(), entry.first) == symbols.end();
+    });
+    if (seen.insert(point).second) result.push_back(std::move(point));
+  }
+  return result;
+}
+
+}  // namespace pet
