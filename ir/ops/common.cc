@@ -66,6 +66,7 @@ namespace {
 
 std::vector<Dim> extentsOf(const LayoutSpec& spec, const std::vector<int>& group) {
   std::vector<Dim> dims;
+  dims.reserve(group.size());
   for (int axis : group)
     dims.push_back(spec.axes[static_cast<size_t>(axis)].extent);
   return dims;
@@ -114,6 +115,7 @@ std::vector<DigitCase> layoutSources(const LayoutSpec& spec, const Index& at) {
 
 std::vector<AccessPiece> readsOf(std::vector<DigitCase> cases) {
   std::vector<AccessPiece> pieces;
+  pieces.reserve(cases.size());
   for (DigitCase& c : cases)
     pieces.push_back({.domain = std::move(c.guards), .reads = {{0, std::move(c.digits)}}});
   return pieces;

@@ -227,6 +227,7 @@ std::vector<DigitCase> joinDigits(std::span<const Dim> axes, const Index& axisDi
   for (size_t g = f.groups.size(); g-- > 0;)
     cases = joinGroup(f, f.groups[g], g == 0, cases);
   std::vector<DigitCase> result;
+  result.reserve(cases.size());
   for (Case& c : cases)
     result.push_back({{{c.product.rbegin(), c.product.rend()}}, std::move(c.guards)});
   return result;

@@ -133,7 +133,7 @@ struct AttributeSpec {
 
 /// Declared facts about an operator as a function of its first operand, each covered by a test (DESIGN, section 3).
 struct Facts {
-  bool elementwise = false;
+  bool elementwise = false;     ///< one function of one operand, the same at every position
   bool zeroPreserving = false;  ///< f(0) = 0
   bool monotone = false;
   bool idempotent = false;

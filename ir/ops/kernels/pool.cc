@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "ir/ops/kernels/support.h"
 #include "ir/ops/kernels/window.h"
@@ -9,7 +10,10 @@ namespace {
 /// The greater one; NaN if either is.
 template <class T>
 T greater(T a, T b) {
-  return a < b || b != b ? b : a;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(b)) return b;
+  }
+  return a < b ? b : a;
 }
 
 Window windowOf(const ConcreteNode& node, const Extents& x) {
