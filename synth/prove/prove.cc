@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "ir/denote.h"
 
 namespace pet {
@@ -110,6 +113,34 @@ Equality compare(const poly::Context& context, const Denotation& pattern, const 
   return ProvedOutside{bad.coalesced()};
 }
 
+/// Factors refer to inputs by number.
+bool sameInputs(const Program& a, const Program& b) {
+  auto inputsA = a.inputs(), inputsB = b.inputs();
+  return std::equal(inputsA.begin(), inputsA.end(), inputsB.begin(), inputsB.end(), [&](Value x, Value y) {
+    return a.name(x) == b.name(y) && a.shape(x) == b.shape(y);
+  });
+}
+
+/// A symbol that is not declared or that an index shares; empty if there is none.
+std::string confusedName(const ShapeClass& shapes, const Denotation& d) {
+  const std::set<std::string> symbols(shapes.symbols.begin(), shapes.symbols.end());
+  for (const Piece& p : d.pieces) {
+    std::set<std::string> known(d.index.begin(), d.index.end()), used;
+    known.insert(p.reduction.begin(), p.reduction.end());
+    for (const std::string& i : known) {
+      if (symbols.contains(i)) return fmt::format("the symbol {} has the name of an index", i);
+    }
+    for (const Constraint& c : p.domain) c.expr.collectVariables(used);
+    for (const Factor& f : p.factors) {
+      for (const Expr& e : f.at) e.collectVariables(used);
+    }
+    for (const std::string& s : used) {
+      if (!known.contains(s) && !symbols.contains(s)) return fmt::format("the symbol {} is not declared", s);
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 Equality proveEqual(const poly::Context& context, const Program& pattern, const Program& candidate) {
@@ -118,12 +149,16 @@ Equality proveEqual(const poly::Context& context, const Program& pattern, const 
   if (pattern.shape(a) != candidate.shape(b)) {
     return Unknown{fmt::format("output shapes {} and {} are not shown equal", str(pattern.shape(a)), str(candidate.shape(b)))};
   }
-  NameSource names;
-  auto denotedPattern = denote(pattern, a, names);
-  if (!denotedPattern) return Unknown{denotedPattern.error().what};
-  auto denotedCandidate = denote(candidate, b, names);
-  if (!denotedCandidate) return Unknown{denotedCandidate.error().what};
+  if (!sameInputs(pattern, candidate)) return Unknown{"the programs do not have the same inputs"};
   try {
+    NameSource names;
+    auto denotedPattern = denote(pattern, a, names);
+    if (!denotedPattern) return Unknown{denotedPattern.error().what};
+    auto denotedCandidate = denote(candidate, b, names);
+    if (!denotedCandidate) return Unknown{denotedCandidate.error().what};
+    for (const Denotation* d : {&*denotedPattern, &*denotedCandidate}) {
+      if (auto reason = confusedName(context.shapes(), *d); !reason.empty()) return Unknown{reason};
+    }
     return compare(context, *denotedPattern, *denotedCandidate);
   } catch (const poly::BudgetExceeded& e) {
     return Unknown{e.what()};
