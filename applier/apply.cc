@@ -24,28 +24,35 @@ struct Round {
   std::vector<Refused> refused;
   std::vector<Fired> fired;
   std::vector<CheckLine> checks;
+  double checkSeconds = 0;
 };
 
-void note(const ApplyOptions& options, const std::string& what) {
-  if (options.progress) options.progress(what);
+double now(const ApplyOptions& options) {
+  return options.clock ? options.clock() : 0;
 }
 
-std::vector<Site> matchAll(const View& view, const RuleSet& rules, std::vector<Refusal>& refusals) {
+std::vector<Site> matchAll(
+    const Graph& graph, const View& view, const RuleSet& rules, const Policy& policy, std::vector<Refusal>& refusals) {
   MatchIndex index(view);
   std::vector<Site> sites;
   for (const Pattern& p : rules.patterns) {
     auto found = match(index, p, refusals);
     sites.insert(sites.end(), found.begin(), found.end());
   }
+  auto unwanted = [&](int anchor) {
+    return !policy.sites.empty() && !matchesAny(siteName(graph, view, anchor), policy.sites);
+  };
+  std::erase_if(sites, [&](const Site& s) { return unwanted(s.anchor); });
+  std::erase_if(refusals, [&](const Refusal& r) { return unwanted(r.anchor); });
   return sites;
 }
 
-std::vector<Candidate> bindAll(const std::vector<Site>& sites,
-                               const RuleSet& rules,
-                               const Gains& gains,
-                               const Policy& policy,
-                               std::vector<Refusal>& refusals) {
-  std::vector<Candidate> candidates;
+std::vector<SiteRule> bindAll(const std::vector<Site>& sites,
+                              const RuleSet& rules,
+                              const Gains& gains,
+                              const Policy& policy,
+                              std::vector<Refusal>& refusals) {
+  std::vector<SiteRule> candidates;
   for (const Site& site : sites) {
     auto at = candidatesAt(site, rules, gains, policy, refusals);
     candidates.insert(candidates.end(), at.begin(), at.end());
@@ -61,11 +68,11 @@ bool madeBy(const std::string& site, const Rule& rule) {
 /// Instantiates each candidate that can be written in this model.
 std::vector<Rewrite> instantiateChosen(const Graph& graph,
                                        const View& view,
-                                       std::vector<Candidate> candidates,
+                                       std::vector<SiteRule> candidates,
                                        const Policy& policy,
                                        std::vector<Refusal>& refusals) {
   std::map<std::pair<int, std::string>, Rewrite> made;
-  auto usable = [&](const Candidate& c) -> Expected<void> {
+  auto usable = [&](const SiteRule& c) -> Expected<void> {
     std::string name = siteName(graph, view, c.site.anchor);
     if (madeBy(name, *c.rule)) return fail(ErrorKind::kCheck, "applied here before");
     auto rewrite = instantiate(c.site, *c.rule, c.symbols, name);
@@ -75,7 +82,7 @@ std::vector<Rewrite> instantiateChosen(const Graph& graph,
     return {};
   };
   std::vector<Rewrite> rewrites;
-  for (const Candidate& c : choose(std::move(candidates), policy, usable, refusals)) {
+  for (const SiteRule& c : choose(std::move(candidates), policy, usable, refusals)) {
     rewrites.push_back(std::move(made.at({c.site.anchor, c.rule->name})));
     rewrites.back().gain = c.gain;
   }
@@ -97,19 +104,21 @@ std::vector<Fired> fired(const std::vector<Rewrite>& rewrites, const Graph& grap
 }
 
 Expected<Round> rewriteOnce(const Graph& graph, const RuleSet& rules, const Gains& gains, const ApplyOptions& options) {
-  CheckOptions checks{.seed = options.seed, .normalise = {options.freezeInputs}, .progress = options.progress};
+  SiteCheckOptions checks{.seed = options.seed, .normalise = {options.freezeInputs}, .progress = options.progress};
   std::vector<Refusal> refusals;
   Normalised normalised = normalise(graph, checks.normalise);
   const View& view = normalised.view;
-  auto sites = matchAll(view, rules, refusals);
+  auto sites = matchAll(graph, view, rules, options.policy, refusals);
   auto candidates = bindAll(sites, rules, gains, options.policy, refusals);
   auto rewrites = instantiateChosen(graph, view, std::move(candidates), options.policy, refusals);
-  Round round{graph, {}, named(refusals, graph, view), fired(rewrites, graph, view), {}};
+  Round round{graph, {}, named(refusals, graph, view), fired(rewrites, graph, view), {}, 0};
   if (rewrites.empty()) return round;
   if (options.check) {
+    double start = now(options);
     auto lines = checkSites(view, rewrites, checks);
     if (!lines) return tl::unexpected(lines.error());
     round.checks = std::move(*lines);
+    round.checkSeconds = now(options) - start;
   }
   auto rewritten = emit(graph, view, simplify(splice(view, rewrites)));
   if (!rewritten) return tl::unexpected(rewritten.error());
@@ -130,6 +139,23 @@ void enter(const Round& round, bool first, ApplyReport& report) {
   report.checks.insert(report.checks.end(), round.checks.begin(), round.checks.end());
   if (first) report.refused = round.refused;  // later rounds repeat them
   ++report.rounds;
+  report.checkSeconds += round.checkSeconds;
+}
+
+/// What is checked is what is written: the bytes, read again.
+Expected<CheckLine> checkBytes(const Model& original, const std::string& bytes, const ApplyOptions& options) {
+  auto again = parseModel(bytes, "the rewritten model");
+  if (!again) return fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
+  return checkWhole(original.graph, again->graph, {options.seed, {options.freezeInputs}, options.progress});
+}
+
+void measureSizes(const Graph& before, const Graph& after, const ApplyOptions& options, ApplyReport& report) {
+  report.nodesBefore = before.nodes.size();
+  report.nodesAfter = after.nodes.size();
+  report.constantsBefore = constantBytes(before);
+  report.constantsAfter = constantBytes(after);
+  for (const Initializer& i : before.initializers)
+    report.overridable += i.overridable && !options.freezeInputs;
 }
 
 }  // namespace
@@ -137,30 +163,26 @@ void enter(const Round& round, bool first, ApplyReport& report) {
 Expected<Applied> apply(const Model& model, const RuleSet& rules, const Gains& gains, const ApplyOptions& options) {
   Applied result;
   ApplyReport& report = result.report;
+  double start = now(options);
   Model rewritten = model;
-  int rounds = options.policy.all ? 1 : kMaxRounds;
-  for (int i = 0; i < rounds; ++i) {
-    note(options, fmt::format("round {}", i + 1));
+  for (int i = 0; i < (options.policy.all ? 1 : kMaxRounds); ++i) {
     auto round = rewriteOnce(rewritten.graph, rules, gains, options);
     if (!round) return tl::unexpected(round.error());
     enter(*round, i == 0, report);
     if (round->fired.empty()) break;
     rewritten.graph = std::move(round->graph);
   }
-  report.nodesBefore = model.graph.nodes.size();
-  report.nodesAfter = rewritten.graph.nodes.size();
-  report.constantsBefore = constantBytes(model.graph);
-  report.constantsAfter = constantBytes(rewritten.graph);
+  measureSizes(model.graph, rewritten.graph, options, report);
   auto bytes = serialize(rewritten);
   if (!bytes) return tl::unexpected(bytes.error());
+  result.bytes = std::move(*bytes);
+  report.rewriteSeconds = now(options) - start - report.checkSeconds;
   if (!report.fired.empty() && options.check) {
-    auto again = parseModel(*bytes, "the rewritten model");  // what is checked is what is written
-    if (!again) return fail(ErrorKind::kInternal, again.error().message());
-    auto line = checkWhole(model.graph, again->graph, {options.seed, {options.freezeInputs}, options.progress});
+    auto line = checkBytes(model, result.bytes, options);
     if (!line) return tl::unexpected(line.error());
     report.checks.push_back(std::move(*line));
+    report.checkSeconds = now(options) - start - report.rewriteSeconds;
   }
-  result.bytes = std::move(*bytes);
   return result;
 }
 

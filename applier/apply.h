@@ -18,6 +18,8 @@ struct ApplyOptions {
   uint64_t seed = 0;          ///< of the check's inputs
   /// Called with what is being done, for people.
   std::function<void(const std::string& what)> progress = nullptr;
+  /// Seconds since some moment, for the report's times.
+  std::function<double()> clock = nullptr;
 };
 
 /// A rule that was applied.
@@ -41,7 +43,9 @@ struct ApplyReport {
   std::vector<CheckLine> checks;
   size_t nodesBefore = 0, nodesAfter = 0;
   int64_t constantsBefore = 0, constantsAfter = 0;  ///< bytes of initializers
+  size_t overridable = 0;  ///< initializers that are no constants because a caller may replace them
   int rounds = 0;
+  double rewriteSeconds = 0, checkSeconds = 0;
 };
 
 struct Applied {

@@ -79,7 +79,7 @@ Whole wholeOf(const Graph& graph, const NormaliseOptions& options) {
 
 Expected<std::vector<CheckLine>> checkSites(const View& view,
                                             const std::vector<Rewrite>& rewrites,
-                                            const CheckOptions& options) {
+                                            const SiteCheckOptions& options) {
   std::vector<CheckLine> lines;
   std::set<std::pair<std::string, Bindings>> probed;
   ConstantEvaluator constants(view);
@@ -110,7 +110,7 @@ Expected<std::vector<CheckLine>> checkSites(const View& view,
   return lines;
 }
 
-Expected<CheckLine> checkWhole(const Graph& before, const Graph& after, const CheckOptions& options) {
+Expected<CheckLine> checkWhole(const Graph& before, const Graph& after, const SiteCheckOptions& options) {
   Whole original = wholeOf(before, options.normalise), rewritten = wholeOf(after, options.normalise);
   if (original.outputs != rewritten.outputs) {
     return fail(ErrorKind::kInternal, "the rewritten model computes other values than the original", "",

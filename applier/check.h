@@ -17,7 +17,7 @@ struct CheckLine {
   double worst = 0;    ///< the largest difference, in units of the largest that is allowed
 };
 
-struct CheckOptions {
+struct SiteCheckOptions {
   uint64_t seed = 0;
   NormaliseOptions normalise;
   std::function<void(const std::string& what)> progress = nullptr;
@@ -27,10 +27,10 @@ struct CheckOptions {
 /// model's own weights, within the running bound. kCheck, with the site and the rule, where one fails.
 Expected<std::vector<CheckLine>> checkSites(const View& view,
                                             const std::vector<Rewrite>& rewrites,
-                                            const CheckOptions& options);
+                                            const SiteCheckOptions& options);
 
 /// Runs both graphs as wholes, cut where pet does not know an operator: the values that go in there and come out of
 /// there are the same in both. kCheck where the rewritten graph's error is above the stated multiple of the original's.
-Expected<CheckLine> checkWhole(const Graph& before, const Graph& after, const CheckOptions& options);
+Expected<CheckLine> checkWhole(const Graph& before, const Graph& after, const SiteCheckOptions& options);
 
 }  // namespace pet

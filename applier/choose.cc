@@ -10,9 +10,7 @@ namespace pet {
 namespace {
 
 bool wanted(const std::string& rule, const Policy& policy) {
-  auto matches = [&](const std::string& glob) { return matchesGlob(rule, glob); };
-  return (policy.only.empty() || std::any_of(policy.only.begin(), policy.only.end(), matches)) &&
-         std::none_of(policy.skip.begin(), policy.skip.end(), matches);
+  return (policy.only.empty() || matchesAny(rule, policy.only)) && !matchesAny(rule, policy.skip);
 }
 
 /// The sample nearest to these shapes; of several as near, the one with the smallest gain.
@@ -43,7 +41,7 @@ Expected<double> expectedGain(const Rule& rule, const Bindings& shapes, const Ga
   return sample->ratio;
 }
 
-bool canonicallyBefore(const Candidate& a, const Candidate& b) {
+bool canonicallyBefore(const SiteRule& a, const SiteRule& b) {
   return std::pair(a.site.anchor, std::string_view(a.rule->name)) <
          std::pair(b.site.anchor, std::string_view(b.rule->name));
 }
@@ -74,9 +72,13 @@ bool matchesGlob(std::string_view text, std::string_view pattern) {
          matchesGlob(text.substr(1), pattern.substr(1));
 }
 
-std::vector<Candidate> candidatesAt(
+bool matchesAny(std::string_view text, const std::vector<std::string>& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const auto& p) { return matchesGlob(text, p); });
+}
+
+std::vector<SiteRule> candidatesAt(
     const Site& site, const RuleSet& rules, const Gains& gains, const Policy& policy, std::vector<Refusal>& refusals) {
-  std::vector<Candidate> result;
+  std::vector<SiteRule> result;
   for (const Rule& rule : rules.rules) {
     if (rule.pattern != site.pattern->name || !wanted(rule.name, policy)) continue;
     auto refuse = [&](std::string reason) {
@@ -102,18 +104,18 @@ std::vector<Candidate> candidatesAt(
   return result;
 }
 
-std::vector<Candidate> choose(std::vector<Candidate> candidates,
-                              const Policy& policy,
-                              const std::function<Expected<void>(const Candidate&)>& usable,
-                              std::vector<Refusal>& refusals) {
+std::vector<SiteRule> choose(std::vector<SiteRule> candidates,
+                             const Policy& policy,
+                             const std::function<Expected<void>(const SiteRule&)>& usable,
+                             std::vector<Refusal>& refusals) {
   std::sort(candidates.begin(), candidates.end(), canonicallyBefore);
   if (!policy.all) {
     std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.gain.value_or(0) > b.gain.value_or(0); });
+                     [](const SiteRule& a, const SiteRule& b) { return a.gain.value_or(0) > b.gain.value_or(0); });
   }
   std::set<int> taken;
-  std::vector<Candidate> chosen;
-  for (Candidate& c : candidates) {
+  std::vector<SiteRule> chosen;
+  for (SiteRule& c : candidates) {
     auto refuse = [&](std::string reason) {
       refusals.push_back({c.site.anchor, c.site.pattern->name, c.rule->name, std::move(reason)});
     };

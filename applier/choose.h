@@ -20,7 +20,7 @@ struct GainSample {
 using Gains = std::map<std::string, std::vector<GainSample>, std::less<>>;
 
 /// A rule that may be applied at a site: its class holds there.
-struct Candidate {
+struct SiteRule {
   Site site;
   const Rule* rule = nullptr;
   Bindings symbols;            ///< the rule's
@@ -29,6 +29,7 @@ struct Candidate {
 
 /// Which candidates are wanted.
 struct Policy {
+  std::vector<std::string> sites;       ///< by name, if given
   std::vector<std::string> only, skip;  ///< rules by name; * and ? as in a shell
   bool all = false;                     ///< whatever the gain
   double minGain = 1.05;                ///< the least ratio that counts as a gain
@@ -36,20 +37,22 @@ struct Policy {
 
 /// The rules of a site's pattern whose class holds there and that the policy wants. Without `all`, only rules that were
 /// measured to pay at shapes close to the site's; a rule that is not tuned, or loses, is refused.
-std::vector<Candidate> candidatesAt(
+std::vector<SiteRule> candidatesAt(
     const Site& site, const RuleSet& rules, const Gains& gains, const Policy& policy, std::vector<Refusal>& refusals);
 
 /// Candidates that do not overlap. With `all`: the first by (anchor, rule's name) that fits, then the next. Else: the
 /// one of the largest gain, then the next; ties in the same order. `usable` has the last word, and says why not.
-std::vector<Candidate> choose(std::vector<Candidate> candidates,
-                              const Policy& policy,
-                              const std::function<Expected<void>(const Candidate&)>& usable,
-                              std::vector<Refusal>& refusals);
+std::vector<SiteRule> choose(std::vector<SiteRule> candidates,
+                             const Policy& policy,
+                             const std::function<Expected<void>(const SiteRule&)>& usable,
+                             std::vector<Refusal>& refusals);
 
 /// Two sets of shapes are close if no symbol differs by more than a factor of two. The distance of close ones; else
 /// nullopt.
 std::optional<double> distance(const Bindings& a, const Bindings& b);
 
+/// The text is described by the pattern, in which * stands for any text and ? for any character.
 bool matchesGlob(std::string_view text, std::string_view pattern);
+bool matchesAny(std::string_view text, const std::vector<std::string>& patterns);
 
 }  // namespace pet

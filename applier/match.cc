@@ -130,28 +130,32 @@ Expected<void> Matcher::checkInterior(const Assignment& a) const {
 
 Expected<Bindings> Matcher::symbols(const Assignment& a) const {
   std::vector<Equation> equations;
-  auto shapes = [&](const Shape& left, const Shape& right) {
+  auto shapes = [&](const Shape& left, const Shape& right, const std::string& name) {
     if (left.size() != right.size()) return false;
-    for (size_t d = 0; d < left.size(); ++d)
-      equations.push_back({left[d], *right[d].asConstant()});
+    for (size_t d = 0; d < left.size(); ++d) {
+      equations.push_back({left[d], *right[d].asConstant(), fmt::format("extent {} of {}", d, name)});
+    }
     return true;
   };
   for (const auto& [p, v] : a.inputs) {
-    if (!shapes(program().shape(p), view().shape(v))) return fail(ErrorKind::kCheck, "a tensor of another rank");
+    if (!shapes(program().shape(p), view().shape(v), program().name(p)))
+      return fail(ErrorKind::kCheck, "a tensor of another rank");
   }
   for (const auto& [p, v] : a.nodes) {
     const Node &pn = program().nodes()[static_cast<size_t>(p)], &vn = view().nodes()[static_cast<size_t>(v)];
     for (const auto& [name, left] : pn.attributes) {
       const Attribute& right = vn.attributes.find(name)->second;
-      if (const auto* e = std::get_if<Expr>(&left)) equations.push_back({*e, *std::get<Expr>(right).asConstant()});
+      std::string where = fmt::format("{} of {}", name, pn.op->name);
+      if (const auto* e = std::get_if<Expr>(&left))
+        equations.push_back({*e, *std::get<Expr>(right).asConstant(), where});
       if (const auto* list = std::get_if<std::vector<Expr>>(&left)) {
         const auto& values = std::get<std::vector<Expr>>(right);
         for (size_t i = 0; i < list->size(); ++i)
-          equations.push_back({(*list)[i], *values[i].asConstant()});
+          equations.push_back({(*list)[i], *values[i].asConstant(), where});
       }
     }
     for (size_t o = 0; o < pn.shapes.size(); ++o) {
-      if (!shapes(pn.shapes[o], vn.shapes[o])) return fail(ErrorKind::kCheck, "a tensor of another rank");
+      if (!shapes(pn.shapes[o], vn.shapes[o], pn.names[o])) return fail(ErrorKind::kCheck, "a tensor of another rank");
     }
   }
   auto bound = solve(equations);

@@ -54,6 +54,7 @@ std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::ve
 struct Equation {
   Dim left;
   int64_t right = 0;
+  std::string where;  ///< "strides of Conv", for messages
 };
 
 /// The values of all symbols that occur. A symbol is found where it is the only open one of an atom whose other factors

@@ -5,12 +5,12 @@
 namespace pet {
 namespace {
 
-tl::unexpected<Error> noSolution(const Dim& left, int64_t right) {
-  return fail(ErrorKind::kCheck, fmt::format("{} is not {}", left.str(), right));
+tl::unexpected<Error> noSolution(const Equation& e) {
+  return fail(ErrorKind::kCheck, fmt::format("{} is {}, not {}", e.where, e.right, e.left.str()));
 }
 
-/// Tries to bind one symbol from atom = value. True if it did.
-Expected<bool> bindAtom(const Expr& atom, int64_t value, Bindings& bound) {
+/// Tries to bind one symbol from atom = value, a factor of the equation. True if it did.
+Expected<bool> bindAtom(const Expr& atom, int64_t value, const Equation& e, Bindings& bound) {
   std::string open;
   for (const std::string& v : atom.variables()) {
     if (bound.contains(v)) continue;
@@ -24,7 +24,7 @@ Expected<bool> bindAtom(const Expr& atom, int64_t value, Bindings& bound) {
   // The symbol must not stand under a division as well.
   if (coefficient == 0 || (atom - Expr::variable(open) * coefficient).mentions(open)) return false;
   int64_t rest = checkedAdd(value, -*atom.evaluate(zero));
-  if (rest % coefficient != 0) return noSolution(atom, value);
+  if (rest % coefficient != 0) return noSolution(e);
   bound[open] = rest / coefficient;
   return true;
 }
@@ -43,8 +43,8 @@ Expected<bool> bindDim(const Equation& e, Bindings& bound) {
     }
   }
   if (!open) return false;
-  if (known == 0 || e.right % known != 0) return noSolution(e.left, e.right);
-  return bindAtom(*open, e.right / known, bound);
+  if (known == 0 || e.right % known != 0) return noSolution(e);
+  return bindAtom(*open, e.right / known, e, bound);
 }
 
 }  // namespace
@@ -61,8 +61,9 @@ Expected<Bindings> solve(const std::vector<Equation>& equations) {
   }
   for (const Equation& e : equations) {
     auto value = e.left.evaluate(bound);
-    if (!value) return fail(ErrorKind::kCheck, fmt::format("{} = {} leaves symbols open", e.left.str(), e.right));
-    if (*value != e.right) return noSolution(e.left, e.right);
+    if (!value)
+      return fail(ErrorKind::kCheck, fmt::format("{} = {} does not determine {}", e.where, e.right, e.left.str()));
+    if (*value != e.right) return noSolution(e);
   }
   return bound;
 }

@@ -1,6 +1,7 @@
 // pet-apply: rewrites an ONNX model with a pack of rules.
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -24,7 +25,7 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string model, pack, output, timings, json;
   std::string device = "ort-cpu";
-  std::vector<std::string> only, skip;
+  std::vector<std::string> only, skip, sites;
   bool all = false, dryRun = false, freezeInputs = false, verbose = false;
   uint64_t seed = 0;
 };
@@ -167,9 +168,16 @@ std::string checkText(const ApplyReport& report) {
 }
 
 std::string summary(const ApplyReport& r, const Options& o) {
-  return fmt::format("\n{} sites rewritten, {} nodes to {}, constants {:+d} bytes{}\n", r.fired.size(), r.nodesBefore,
-                     r.nodesAfter, r.constantsAfter - r.constantsBefore,
-                     o.dryRun ? " (dry run, nothing written)" : "; written to " + o.output);
+  std::string text = "\n";
+  if (r.overridable > 0) {
+    text += fmt::format(
+        "{} initializers are graph inputs too, so a caller may replace them: they count as constants only with "
+        "--freeze-inputs\n",
+        r.overridable);
+  }
+  return text + fmt::format("{} sites rewritten, {} nodes to {}, constants {:+d} bytes{}\n", r.fired.size(),
+                            r.nodesBefore, r.nodesAfter, r.constantsAfter - r.constantsBefore,
+                            o.dryRun ? " (dry run, nothing written)" : "; written to " + o.output);
 }
 
 Json jsonOf(const ApplyReport& r) {
@@ -191,6 +199,7 @@ Json jsonOf(const ApplyReport& r) {
           {"refused", refused},
           {"checks", checks},
           {"rounds", r.rounds},
+          {"seconds", {{"rewrite", r.rewriteSeconds}, {"check", r.checkSeconds}}},
           {"nodes", {r.nodesBefore, r.nodesAfter}},
           {"constant_bytes", {r.constantsBefore, r.constantsAfter}}};
 }
@@ -216,10 +225,14 @@ Expected<void> run(Options o) {
   ApplyOptions options;
   options.policy.only = o.only;
   options.policy.skip = o.skip;
+  options.policy.sites = o.sites;
   options.policy.all = o.all;
   options.freezeInputs = o.freezeInputs;
   options.check = !o.dryRun;
   options.seed = o.seed;
+  options.clock = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
   options.progress = [&](const std::string& what) { status.show(what); };
   auto applied = apply(*model, *rules, gainsOf(*rules, *timings, o.device), options);
   status.clear();
@@ -248,6 +261,7 @@ int main(int argc, char** argv) {
   app.add_option("-o,--output", o.output, "the model to write; by default MODEL with the extension .pet.onnx");
   app.add_option("--only", o.only, "only these rules (names or globs, separated by commas)")->delimiter(',');
   app.add_option("--skip", o.skip, "all but these rules")->delimiter(',');
+  app.add_option("--site", o.sites, "only these sites (names of ONNX nodes, or globs)")->delimiter(',');
   app.add_flag("--all", o.all, "rewrite a maximal set of sites, whatever the gain");
   app.add_flag("--dry-run", o.dryRun, "only say what would fire; writes and checks nothing");
   app.add_option("--device", o.device, "whose timings decide")->capture_default_str();

@@ -54,8 +54,8 @@ Expected<Model> parseModel(const std::string& bytes, const std::string& name) {
   onnx::ModelProto& proto = file->proto;
   bool whole = bytes.size() <= INT_MAX && proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
   if (!whole && looksLikeModel(proto)) {
-    return fail(ErrorKind::kModel, "truncated or damaged: the file ends within a field, or a length in it is wrong", name,
-                "copy or export the model again");
+    return fail(ErrorKind::kModel, "truncated or damaged: the file ends within a field, or a length in it is wrong",
+                name, "copy or export the model again");
   }
   if (!whole || !looksLikeModel(proto) || !proto.has_graph()) {
     return fail(ErrorKind::kModel, bytes.empty() ? "not an ONNX model: the file is empty" : "not an ONNX model", name);

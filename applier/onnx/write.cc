@@ -58,6 +58,19 @@ void writeNode(const GraphNode& node, onnx::NodeProto& n) {
     writeAttribute(name, value, *n.add_attribute());
 }
 
+/// Before IR version 4 an initializer has to be a graph input, too.
+void declareInitializers(const Graph& graph, onnx::GraphProto& to) {
+  for (const Initializer& i : graph.initializers) {
+    if (i.original >= 0) continue;
+    onnx::ValueInfoProto& info = *to.add_input();
+    info.set_name(i.name);
+    auto& tensor = *info.mutable_type()->mutable_tensor_type();
+    tensor.set_elem_type(static_cast<int>(i.value.element));
+    for (int64_t d : i.value.extents)
+      tensor.mutable_shape()->add_dim()->set_dim_value(d);
+  }
+}
+
 /// Drops the declarations of values that are no longer there.
 void writeDeclarations(const Graph& graph, const onnx::GraphProto& from, onnx::GraphProto& to) {
   std::set<std::string> defined(graph.sparse.begin(), graph.sparse.end());
@@ -99,6 +112,7 @@ Expected<std::string> serialize(const Model& model) {
   writeDeclarations(graph, from, to);
   *to.mutable_sparse_initializer() = from.sparse_initializer();
   *to.mutable_input() = from.input();
+  if (before.ir_version() < 4) declareInitializers(graph, to);
   *to.mutable_output() = from.output();
   *to.mutable_metadata_props() = from.metadata_props();
   if (from.has_name()) to.set_name(from.name());
