@@ -105,24 +105,43 @@ void emitGemm(const Emission& e) {
           {"transB", e.scalar("transB")}});
 }
 
+/// The factors that a Resize has as fractions.
+std::vector<double> factorsOf(const std::vector<int64_t>& scales) {
+  std::vector<double> factors;
+  for (size_t d = 0; d < scales.size() / 2; ++d) {
+    factors.push_back(static_cast<double>(scales[2 * d]) / static_cast<double>(scales[2 * d + 1]));
+  }
+  return factors;
+}
+
+// Upsample 7 and 9, Resize 10: positions are x / scale, cut off.
+void emitOldResize(const Emission& e) {
+  auto factors = factorsOf(e.list("scales"));
+  if (factors.empty() || e.node().text("coordinate_transformation_mode") != "asymmetric") e.require(11, "this Resize");
+  if (e.node().text("mode") == "nearest" && e.node().text("nearest_mode") != "floor") e.require(11, "this Resize");
+  Emission::OnnxAttributes attributes{{"mode", e.node().text("mode")}};
+  if (e.opset() >= 9) {
+    e.last(e.opset() == 10 ? "Resize" : "Upsample", {e.operand(0), e.numbers("scales", factors)}, attributes);
+  } else {
+    attributes.emplace("scales", std::vector<float>(factors.begin(), factors.end()));
+    e.last("Upsample", {e.operand(0)}, attributes);
+  }
+}
+
 void emitResize(const Emission& e) {
+  if (e.opset() < 11) return emitOldResize(e);
   auto sizes = e.list("sizes"), scales = e.list("scales");
+  if (!sizes.empty() && !scales.empty()) throw NotEmitted{"Resize by sizes and scales"};
   Emission::OnnxAttributes attributes{
       {"mode", e.node().text("mode")},
       {"coordinate_transformation_mode", e.node().text("coordinate_transformation_mode")},
       {"nearest_mode", e.node().text("nearest_mode")}};
-  if (!sizes.empty() && !scales.empty()) throw NotEmitted{"Resize by sizes and scales"};
-  // The region of interest may be left out from opset 13 on.
+  // What is not used may be left out from opset 13 on.
   std::string region, none;
-  if (e.opset() < 13) region = e.numbers("roi", {});
+  if (e.opset() < 13) region = none = e.numbers("none", {});
   if (sizes.empty()) {
-    std::vector<double> factors;
-    for (size_t d = 0; d < scales.size() / 2; ++d) {
-      factors.push_back(static_cast<double>(scales[2 * d]) / static_cast<double>(scales[2 * d + 1]));
-    }
-    e.last("Resize", {e.operand(0), region, e.numbers("scales", factors)}, attributes);
+    e.last("Resize", {e.operand(0), region, e.numbers("scales", factorsOf(scales))}, attributes);
   } else {
-    if (e.opset() < 13) none = e.numbers("scales", {});
     e.last("Resize", {e.operand(0), region, none, e.integers("sizes", sizes)}, attributes);
   }
 }
@@ -159,7 +178,7 @@ constexpr EmitRow kRows[] = {
     {"InstanceNormalization", 6, emitEpsilon},
     {"LayerNormalization", 17, emitLayerNormalization},
     {"Gemm", 7, emitGemm},
-    {"Resize", 11, emitResize},
+    {"Resize", 7, emitResize},
 };
 
 }  // namespace
