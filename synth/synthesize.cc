@@ -25,7 +25,7 @@ namespace {
 constexpr double kCostFactor = 8;
 constexpr int64_t kCostExtents[] = {4, 48};
 /// Extent of the concrete shape for the filter: a few windows per tile.
-constexpr int64_t kFilterExtent = 13;
+constexpr int64_t kFilterExtent = 9;
 
 struct Candidate {
   Fate fate = Fate::kKept;

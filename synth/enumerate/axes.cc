@@ -150,8 +150,15 @@ Expected<MainOperator> analyse(const Program& program) {
     if (rename.size() != 2) return unsupported("a position that is no window over one output axis and one tap");
     axis.relation = relation.substitute(rename);
     if (axis.relation.coefficient("x") < 0) axis.relation = -axis.relation;
+    if (axis.taps == Expr(1) && axis.relation.substitute({{"r", 0}}) == Expr::variable("x") - Expr::variable("v")) {
+      axis.kind = Axis::Kind::kEqual;  // a pointwise operator does not slide
+      axis.weight = {};
+    }
     m.axes.push_back(std::move(axis));
   }
+  std::stable_sort(m.axes.begin(), m.axes.end(), [](const Axis& a, const Axis& b) {
+    return std::pair(a.kind, a.in.dim) < std::pair(b.kind, b.in.dim);
+  });
   return m;
 }
 

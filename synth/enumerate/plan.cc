@@ -17,10 +17,12 @@ constexpr int64_t kMultiples[] = {4, 16};   ///< channels
 constexpr int64_t kSteps[] = {1, 2};        ///< strides and dilations of the target
 constexpr int64_t kBlock = 2;             ///< side of a block that becomes channels
 
-std::vector<AxisMove> equalMoves() {
+/// Where nothing slides, a layout around the operator changes nothing but the layout: only the place of an axis is varied.
+std::vector<AxisMove> equalMoves(bool slides) {
   std::vector<AxisMove> moves{{}};
   for (int slot : {0, 1}) {
     moves.push_back({.place = Place::kSlot, .slot = slot});  // a batch axis as a spatial one
+    if (!slides) continue;
     for (bool separator : {false, true}) {
       moves.push_back({.cut = Cut::kMerge, .place = Place::kSlot, .slot = slot, .separator = separator});
       for (int64_t k : kFactors) {
@@ -78,10 +80,10 @@ std::vector<AxisMove> windowMoves() {
   return moves;
 }
 
-std::vector<AxisMove> movesOf(Axis::Kind kind) {
+std::vector<AxisMove> movesOf(Axis::Kind kind, bool slides) {
   switch (kind) {
     case Axis::Kind::kEqual:
-      return equalMoves();
+      return equalMoves(slides);
     case Axis::Kind::kGroup:
       return groupMoves();
     case Axis::Kind::kReduce:
@@ -103,11 +105,41 @@ constexpr Target kTargets[] = {Target::kConv,       Target::kConvTranspose, Targ
                                Target::kMatMulLeft, Target::kConvOffset,    Target::kMatMulOffset};
 constexpr std::string_view kTargetNames[] = {"conv", "convtranspose", "matmul", "matmul-left", "conv+offset", "matmul+offset"};
 
+std::vector<size_t> windowAxes(const MainOperator& pattern) {
+  std::vector<size_t> windows;
+  for (size_t i = 0; i < pattern.axes.size(); ++i) {
+    if (pattern.axes[i].kind == Axis::Kind::kWindow) windows.push_back(i);
+  }
+  return windows;
+}
+
+/// The moves that leave every axis as the pattern has it.
+std::vector<AxisMove> baseMoves(const MainOperator& pattern, const std::vector<size_t>& windows) {
+  std::vector<AxisMove> base(pattern.axes.size());
+  size_t equals = 0;  // further batch axes stand in the slots that no window axis takes
+  for (size_t i = 0; i < pattern.axes.size(); ++i) {
+    if (pattern.axes[i].kind != Axis::Kind::kEqual) continue;
+    if (equals > 0 && windows.size() + equals - 1 < 2) {
+      base[i].place = Place::kSlot;
+      base[i].slot = static_cast<int>(windows.size() + equals - 1);
+    }
+    ++equals;
+  }
+  // The pattern's own strides and dilations are what a kept window axis needs on a Conv; a ConvTranspose's likewise.
+  for (size_t w : windows) {
+    int64_t v = pattern.axes[w].relation.coefficient("v"), x = pattern.axes[w].relation.coefficient("x"),
+            r = pattern.axes[w].relation.coefficient("r");
+    base[w].stride = std::max(std::abs(v), std::abs(x));
+    base[w].dilation = std::max<int64_t>(1, std::abs(r));
+  }
+  return base;
+}
+
 std::string moveName(const AxisMove& m) {
   std::string text;
   switch (m.cut) {
     case Cut::kKeep:
-      text = m.place == Place::kSlot ? fmt::format("to{}", m.slot) : "";
+      text = m.place == Place::kSlot ? fmt::format("to{}", m.slot) : "keep";
       break;
     case Cut::kInner:
       text = fmt::format("in{}", m.factor);
@@ -116,7 +148,8 @@ std::string moveName(const AxisMove& m) {
       text = fmt::format("out{}", m.factor);
       break;
     case Cut::kTiles:
-      return fmt::format("halo{}", m.factor);
+      text = fmt::format("halo{}", m.factor);
+      break;
     case Cut::kWhole:
       return "whole";
     case Cut::kMerge:
@@ -125,7 +158,7 @@ std::string moveName(const AxisMove& m) {
     case Cut::kMultiple:
       return fmt::format("pad{}", m.factor);
   }
-  if (m.cut != Cut::kKeep) {
+  if (m.cut != Cut::kKeep && m.cut != Cut::kTiles) {
     if (m.place == Place::kChannels) {
       text += fmt::format("-ch{}{}", m.inChannel ? "i" : "", m.outChannel ? "o" : "");
       if (m.shifted) text += "s";
@@ -145,33 +178,15 @@ std::string moveName(const AxisMove& m) {
 // The space: one axis moves, or both window axes move alike (products of moves on unrelated axes are compositions of two rules);
 // the axes that stay take any stride and dilation of the target; every target; window axes exchanged or not.
 std::vector<Plan> enumeratePlans(const MainOperator& pattern) {
-  std::vector<size_t> windows;
-  for (size_t i = 0; i < pattern.axes.size(); ++i) {
-    if (pattern.axes[i].kind == Axis::Kind::kWindow) windows.push_back(i);
-  }
+  auto windows = windowAxes(pattern);
   if (windows.size() > 2) return {};
   std::vector<std::vector<AxisMove>> combinations;
-  std::vector<AxisMove> base(pattern.axes.size());
-  size_t equals = 0;  // further batch axes stand in the slots that no window axis takes
-  for (size_t i = 0; i < pattern.axes.size(); ++i) {
-    if (pattern.axes[i].kind != Axis::Kind::kEqual) continue;
-    if (equals > 0 && windows.size() + equals - 1 < 2) {
-      base[i].place = Place::kSlot;
-      base[i].slot = static_cast<int>(windows.size() + equals - 1);
-    }
-    ++equals;
-  }
-  // The pattern's own strides and dilations are what a kept window axis needs on a Conv; a ConvTranspose's likewise.
-  for (size_t w : windows) {
-    int64_t v = pattern.axes[w].relation.coefficient("v"), x = pattern.axes[w].relation.coefficient("x"),
-            r = pattern.axes[w].relation.coefficient("r");
-    base[w].stride = std::max(std::abs(v), std::abs(x));
-    base[w].dilation = std::max<int64_t>(1, std::abs(r));
-  }
+  auto base = baseMoves(pattern, windows);
   combinations.push_back(base);
   for (size_t i = 0; i < pattern.axes.size(); ++i) {
-    for (const AxisMove& m : movesOf(pattern.axes[i].kind)) {
-      if (m == base[i]) continue;
+    for (const AxisMove& m : movesOf(pattern.axes[i].kind, !windows.empty())) {
+      bool sharesWindow = m.cut == Cut::kKeep && m.place == Place::kSlot && static_cast<size_t>(m.slot) < windows.size();
+      if (m == base[i] || sharesWindow) continue;  // the latter is kMerge
       combinations.push_back(base);
       combinations.back()[i] = m;
       if (windows.size() == 2 && i == windows[0]) {
@@ -236,9 +251,9 @@ std::string planFamily(const MainOperator& pattern, const Plan& plan) {
 
 std::string planName(const MainOperator& pattern, const Plan& plan) {
   std::vector<std::string> parts;
+  auto base = baseMoves(pattern, windowAxes(pattern));
   for (size_t i = 0; i < plan.moves.size(); ++i) {
-    std::string move = moveName(plan.moves[i]);
-    if (!move.empty()) parts.push_back(pattern.axes[i].name + "." + move);
+    if (plan.moves[i] != base[i]) parts.push_back(pattern.axes[i].name + "." + moveName(plan.moves[i]));
   }
   if (plan.exchanged) parts.push_back("exchange");
   parts.emplace_back(kTargetNames[static_cast<size_t>(plan.target)]);
