@@ -1,0 +1,313 @@
+#include "rules/exhaustive.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ir/denote.h"
+#include "ir/evaluate.h"
+#include "rules/small_shapes.h"
+
+namespace pet {
+namespace {
+
+// --- Values: how they are drawn, compared and printed ---
+
+void draw(std::mt19937_64& random, Fp& v) {
+  v = Fp(static_cast<int64_t>(random() % Fp::kPrime));
+}
+void draw(std::mt19937_64& random, int64_t& v) {
+  v = static_cast<int64_t>(random() % 2001) - 1000;
+}
+void draw(std::mt19937_64& random, double& v) {
+  v = static_cast<double>(random() % 65536) / 16384.0 - 2;
+}
+
+bool same(Fp a, Fp b) {
+  return a == b;
+}
+bool same(int64_t a, int64_t b) {
+  return a == b;
+}
+bool same(double a, double b) {
+  return a == b || std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)});
+}
+
+std::string text(Fp v) {
+  return std::to_string(v.value());
+}
+std::string text(int64_t v) {
+  return std::to_string(v);
+}
+std::string text(double v) {
+  return fmt::format("{}", v);
+}
+
+template <class T>
+bool hasKernels(const Program& program) {
+  return std::all_of(program.nodes().begin(), program.nodes().end(),
+                     [](const Node& n) { return n.op->name == "Input" || n.op->kernels.template get<T>() != nullptr; });
+}
+
+/// Multiplications and moves of a program at a shape, about: every output element reads a slice of the second operand
+/// (the weights of a Conv, a column of a MatMul) once.
+int64_t workOf(const Program& program, const Bindings& symbols) {
+  int64_t total = 0;
+  for (const Node& n : program.nodes()) {
+    if (n.op->name == "Input" || n.op->name == "Concat") continue;
+    int64_t each = 1;
+    if (n.operands.size() > 1) {
+      Extents w = evaluate(program.shape(n.operands[1]), symbols).value_or(Extents{});
+      each = std::max<int64_t>(1, elementCount(w) / (w.empty() ? 1 : std::max<int64_t>(1, w[0])));
+    }
+    for (const Shape& s : n.shapes)
+      total = checkedAdd(total, checkedMul(each, elementCount(evaluate(s, symbols).value_or(Extents{}))));
+  }
+  return total;
+}
+
+// --- Boxes ---
+
+/// The boxes at one shape, over the digits of the output.
+class ConcreteBoxes {
+ public:
+  ConcreteBoxes(const std::vector<Box>& boxes, const Shape& output, const Bindings& symbols) {
+    for (const Dim& d : output) {
+      for (const Expr& atom : d.atoms())
+        radices_.push_back(atom.evaluate(symbols).value_or(0));
+    }
+    for (const Box& box : boxes) {
+      boxes_.emplace_back();
+      for (const BoxRange& r : box.ranges)
+        boxes_.back().push_back({r.lower.evaluate(symbols), r.upper.evaluate(symbols), r.step});
+    }
+  }
+
+  /// True if the element at this offset of the row-major output is in a box.
+  bool contain(int64_t offset) const {
+    std::vector<int64_t> digits(radices_.size());
+    for (size_t i = radices_.size(); i-- > 0;) {
+      digits[i] = offset % radices_[i];
+      offset /= radices_[i];
+    }
+    return std::any_of(boxes_.begin(), boxes_.end(), [&](const auto& box) {
+      bool inside = box.size() == digits.size();
+      for (size_t i = 0; inside && i < digits.size(); ++i)
+        inside = box[i].contains(digits[i]);
+      return inside;
+    });
+  }
+
+ private:
+  struct Range {
+    std::optional<int64_t> lower, upper;  ///< none where a symbol is not the class's
+    int64_t step;
+    bool contains(int64_t v) const {
+      return lower && upper && step >= 1 && *lower <= v && v < *upper && (v - *lower) % step == 0;
+    }
+  };
+  std::vector<int64_t> radices_;
+  std::vector<std::vector<Range>> boxes_;
+};
+
+std::vector<int64_t> positionOf(int64_t offset, const Extents& extents) {
+  std::vector<int64_t> position(extents.size());
+  for (size_t i = extents.size(); i-- > 0;) {
+    position[i] = offset % extents[i];
+    offset /= extents[i];
+  }
+  return position;
+}
+
+// --- One rule ---
+
+/// The programs of a rule over its symbols.
+struct Subject {
+  const Pattern& pattern;
+  const Rule& rule;
+  Program source;
+};
+
+/// The first condition that the shape breaks although the class holds; empty if there is none.
+std::string brokenCondition(const Subject& s, const Bindings& symbols) {
+  Bindings patternSymbols = symbols;
+  for (const auto& [name, value] : s.rule.where) {
+    auto v = value.evaluate(symbols);
+    if (!v) return fmt::format("{} = {} has a symbol that the class lacks", name, value.str());
+    patternSymbols[name] = *v;
+  }
+  auto broken = [](const std::vector<Constraint>& constraints, const Bindings& at) {
+    auto it =
+        std::find_if(constraints.begin(), constraints.end(), [&](const auto& c) { return c.evaluate(at) != true; });
+    return it == constraints.end() ? "" : it->str();
+  };
+  if (auto c = broken(s.pattern.shapes.constraints, patternSymbols); !c.empty()) {
+    return fmt::format("the pattern's class does not hold: {}", c);
+  }
+  for (const auto& [noun, program] : {std::pair{"replacement", &s.rule.replacement}, {"mutant", &s.rule.mutant}}) {
+    if (auto c = broken(obligations(*program), symbols); !c.empty()) {
+      return fmt::format("an obligation of the {} does not hold: {}", noun, c);
+    }
+  }
+  return "";
+}
+
+template <class T>
+class RuleEvaluator {
+ public:
+  RuleEvaluator(const Subject& subject, uint64_t seed, Evaluation& result)
+      : subject_(subject), seed_(seed), result_(result) {}
+
+  /// Evaluates at one shape; false at a counter-example.
+  bool at(const Bindings& symbols) {
+    symbols_ = &symbols;
+    ++result_.shapes;
+    if (auto broken = brokenCondition(subject_, symbols); !broken.empty()) return fails(broken);
+    std::map<std::string, Tensor<T>> inputs = randomInputs();
+    Tensor<T> pattern, mutant, replacement;
+    if (!value(subject_.source, "pattern", inputs, pattern)) return false;
+    if (!value(subject_.rule.replacement, "replacement", inputs, replacement)) return false;
+    if (!hasExtents(replacement, pattern, "replacement")) return false;
+    result_.positions += pattern.size();
+    for (int64_t i = 0; i < pattern.size(); ++i) {
+      if (!equalAt(i, pattern, replacement)) return differs("the replacement differs", i, pattern, replacement);
+    }
+    if (subject_.rule.boxes.empty()) return true;
+    if (!value(subject_.rule.mutant, "mutant", inputs, mutant)) return false;
+    return hasExtents(mutant, pattern, "mutant") && compareMutant(pattern, mutant);
+  }
+
+ private:
+  std::map<std::string, Tensor<T>> randomInputs() const {
+    std::mt19937_64 random(seed_ + result_.shapes);
+    std::map<std::string, Tensor<T>> inputs;
+    for (Value v : subject_.source.inputs()) {
+      Tensor<T> x(evaluate(subject_.source.shape(v), *symbols_).value_or(Extents{}));
+      for (T& e : x.data)
+        draw(random, e);
+      inputs.emplace(subject_.source.name(v), std::move(x));
+    }
+    return inputs;
+  }
+
+  bool fails(std::string what) {
+    result_.counterExample = CounterExample{std::move(what), *symbols_, {}, "", ""};
+    return false;
+  }
+
+  bool differs(std::string what, int64_t offset, const Tensor<T>& pattern, const Tensor<T>& other) {
+    auto i = static_cast<size_t>(offset);
+    result_.counterExample = CounterExample{std::move(what), *symbols_, positionOf(offset, pattern.extents),
+                                            text(pattern.data[i]), text(other.data[i])};
+    return false;
+  }
+
+  bool value(const Program& program,
+             const char* noun,
+             const std::map<std::string, Tensor<T>>& inputs,
+             Tensor<T>& into) {
+    auto results = evaluate<T>(program, *symbols_, inputs);
+    if (!results) return fails(fmt::format("the {} has no value: {}", noun, results.error().message()));
+    into = std::move(results->front());
+    return true;
+  }
+
+  bool hasExtents(const Tensor<T>& x, const Tensor<T>& pattern, const char* noun) {
+    if (x.extents == pattern.extents) return true;
+    return fails(fmt::format("the {} has the extents {}, not {}", noun, str(x.extents), str(pattern.extents)));
+  }
+
+  static bool equalAt(int64_t offset, const Tensor<T>& a, const Tensor<T>& b) {
+    auto i = static_cast<size_t>(offset);
+    return same(a.data[i], b.data[i]);
+  }
+
+  bool compareMutant(const Tensor<T>& pattern, const Tensor<T>& mutant) {
+    ConcreteBoxes boxes(subject_.rule.boxes, subject_.source.shape(subject_.source.outputs()[0]), *symbols_);
+    for (int64_t i = 0; i < pattern.size(); ++i) {
+      bool equal = equalAt(i, pattern, mutant), inBox = boxes.contain(i);
+      if (!equal && !inBox) return differs("the mutant differs outside its boxes", i, pattern, mutant);
+      result_.boxPositions += inBox;
+      result_.differentPositions += !equal;
+    }
+    return true;
+  }
+
+  const Subject& subject_;
+  uint64_t seed_;
+  Evaluation& result_;
+  const Bindings* symbols_ = nullptr;
+};
+
+template <class T>
+void evaluateShapes(const Subject& subject,
+                    const SmallShapes& shapes,
+                    const EvaluationOptions& options,
+                    Evaluation& into) {
+  RuleEvaluator<T> evaluator(subject, options.seed, into);
+  int64_t work = 0;
+  for (const Bindings& member : shapes.members) {
+    work +=
+        workOf(subject.source, member) + workOf(subject.rule.replacement, member) + workOf(subject.rule.mutant, member);
+    if (work > options.ruleWork && into.shapes > 0) return;
+    if (!evaluator.at(member)) return;
+  }
+}
+
+Evaluation evaluateSubject(const Subject& subject, const EvaluationOptions& options) {
+  Evaluation result;
+  const Rule& rule = subject.rule;
+  auto cheap = [&](const Bindings& symbols) { return workOf(subject.source, symbols) <= options.shapeWork; };
+  SmallShapes shapes = smallShapes(rule.shapes, options.shapes, options.seed, cheap);
+  result.constraints = rule.shapes.constraints.size();
+  result.touched = shapes.touched;
+  auto all = [&](auto has) { return has(subject.source) && has(rule.replacement) && has(rule.mutant); };
+  if (all(hasKernels<Fp>)) {
+    result.domain = "F_p";
+    evaluateShapes<Fp>(subject, shapes, options, result);
+  } else if (all(hasKernels<int64_t>)) {
+    result.domain = "integers";
+    evaluateShapes<int64_t>(subject, shapes, options, result);
+  } else {
+    result.domain = "doubles";
+    evaluateShapes<double>(subject, shapes, options, result);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string CounterExample::str() const {
+  std::vector<std::string> values;
+  for (const auto& [name, value] : symbols)
+    values.push_back(fmt::format("{} = {}", name, value));
+  std::string out =
+      fmt::format("{} at {}", what, values.empty() ? "the only shape" : fmt::format("{}", fmt::join(values, ", ")));
+  if (position.empty() && patternValue.empty()) return out;
+  return out + fmt::format("; y[{}] = {}, not {}", fmt::join(position, ", "), patternValue, otherValue);
+}
+
+std::string Evaluation::str() const {
+  if (counterExample) return counterExample->str();
+  if (shapes == 0) return "no small shape was found in the class";
+  std::string out = fmt::format("equal at {} shapes, {} of {} constraints touched", shapes, touched, constraints);
+  return boxPositions == 0 ? out
+                           : fmt::format("{}; {} of {} box positions differ", out, differentPositions, boxPositions);
+}
+
+Evaluation evaluateRule(const Pattern& pattern, const Rule& rule, const EvaluationOptions& options) {
+  Evaluation result;
+  try {
+    auto source = instantiate(pattern, rule);
+    if (source) return evaluateSubject({pattern, rule, std::move(*source)}, options);
+    result.counterExample = CounterExample{source.error().message(), {}, {}, "", ""};
+  } catch (const OverflowError& e) {
+    result.counterExample = CounterExample{e.what(), {}, {}, "", ""};
+  }
+  return result;
+}
+
+}  // namespace pet
