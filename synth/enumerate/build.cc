@@ -840,7 +840,7 @@ class Builder {
     if (!offsets()) return layout(main_, out, outputs, "z");
     // The taps' product is one channel dimension; positions must be apart again before the sum over offsets.
     std::vector<std::vector<Digit>> apart{joined(batch, {}), channels(true), slots_[0].digits(false), slots_[1].digits(false)};
-    Value separate = layout(main_, {joined(batch, {}), channels(true), positions}, apart, "y2");
+    Value separate = layout(main_, {joined(batch, {}), channels(true), positions}, apart, "ys");
     main_ = offsetReduce(separate);
     return layout(main_, {joined(batch, {}), closingChannels(), slots_[0].digits(true), slots_[1].digits(true)}, outputs, "z");
   }
