@@ -234,7 +234,7 @@ namespace {
 }
 
 std::string nameOf(const std::vector<std::string>& command) {
-  return fmt::format("runner '{}'", fmt::join(command, " "));
+  return fmt::format("runner '{:.200}'", fmt::format("{}", fmt::join(command, " ")));
 }
 
 tl::unexpected<RunnerError> cannotStart(const std::vector<std::string>& command, int why) {
@@ -351,6 +351,7 @@ auto RunnerKeeper::ask(Ask ask) -> decltype(ask(std::declval<Runner&>())) {
     auto started = Runner::start(command_);
     if (!started) {
       failures_ = 2;  // it will not be there next time either
+      lastFailure_ = started.error().message;
       return tl::unexpected(started.error());
     }
     runner_.emplace(std::move(*started));
@@ -358,6 +359,7 @@ auto RunnerKeeper::ask(Ask ask) -> decltype(ask(std::declval<Runner&>())) {
   auto answer = ask(*runner_);
   if (!answer && answer.error().fatal()) {
     runner_.reset();
+    lastFailure_ = answer.error().message;
     ++failures_;
   } else {
     failures_ = 0;

@@ -21,7 +21,7 @@ struct Grid::Reader {
   std::string file;
 
   tl::unexpected<Error> error(const std::string& what) const {
-    return fail(ErrorKind::kText, what, file, "docs/command-line.md describes it");
+    return fail(ErrorKind::kUsage, what, file, "see runtime/ort/grid.json for one that is right");
   }
 
   Expected<Expr> expression(const Json& value, const std::string& symbol) const {

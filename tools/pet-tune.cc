@@ -360,13 +360,16 @@ class Tuner {
         0,        date_};
   }
 
-  Row measure(const Job& job) {
-    auto answer = time(job, true, !o_.warm);
-    if (!answer) return {std::nullopt, std::nullopt, answer.error()};
+  /// A job that cannot be timed is a row that says why; an error is one that would befall every job.
+  Expected<Row> measure(const Job& job) {
+    auto models = modelsOf(job, true, nextStem());
+    if (!models) return unbuilt(models.error());
+    auto answer = time(*models, !o_.warm);
+    if (!answer) return Row{std::nullopt, std::nullopt, answer.error().message};
     if (answer->maxAbsDiff[1] > kMaxDifference * answer->maxAbs) {
       differs_ = true;
-      return {std::nullopt, std::nullopt,
-              fmt::format("outputs differ by {:.2g} of {:.2g}", answer->maxAbsDiff[1], answer->maxAbs)};
+      return Row{std::nullopt, std::nullopt,
+                 fmt::format("outputs differ by {:.2g} of {:.2g}", answer->maxAbsDiff[1], answer->maxAbs)};
     }
     TimingSample sample = blank(job);
     sample.pattern = answer->median[0];
@@ -374,15 +377,17 @@ class Tuner {
     sample.spread = spread(*answer);
     Row row{sample, std::nullopt, ""};
     if (o_.noBare) return row;
-    if (auto alone = time(job, false, false)) row.bare = alone->median[0] / alone->median[1];
+    auto alone = modelsOf(job, false, nextStem());
+    if (!alone) return unbuilt(alone.error());
+    if (auto bare = time(*alone, false)) row.bare = bare->median[0] / bare->median[1];
     return row;
   }
 
   /// The pattern against itself: what a ratio is worth here.
-  std::string control(const Job& job) {
-    auto models = modelsOf(job, true, folder_.path() / "control");
-    if (!models) return models.error().message();
-    auto answer = runner_.time(request({(*models)[0], (*models)[0]}, !o_.warm));
+  Expected<std::string> control(const Job& job) {
+    auto models = modelsOf(job, true, nextStem());
+    if (!models) return unbuilt(models.error()).map([](const Row& row) { return row.note; });
+    auto answer = time({(*models)[0], (*models)[0]}, !o_.warm);
     if (!answer) return answer.error().message;
     return fmt::format("{:.3f} (spread {:.2f})", answer->median[0] / answer->median[1], spread(*answer));
   }
@@ -390,25 +395,21 @@ class Tuner {
   bool foundDifference() const { return differs_; }
 
  private:
-  TimeRequest request(std::vector<std::string> models, bool cold) const {
-    return {.models = std::move(models),
-            .runs = o_.runs,
-            .threads = o_.threads,
-            .budgetSeconds = o_.secondsPerPoint,
-            .cold = cold};
+  fs::path nextStem() { return folder_.path() / std::to_string(++count_); }
+
+  static Expected<Row> unbuilt(const Error& error) {
+    if (error.kind != ErrorKind::kUnsupported) return tl::unexpected(error);
+    return Row{std::nullopt, std::nullopt, error.message()};
   }
 
-  tl::expected<TimeAnswer, std::string> time(const Job& job, bool neighbours, bool cold) {
-    auto models =
-        modelsOf(job, neighbours, folder_.path() / fmt::format("{}{}", neighbours ? "context" : "bare", ++count_));
-    if (!models) return tl::unexpected(models.error().message());
-    auto answer = runner_.time(request(*models, cold));
-    if (o_.keep.empty()) {
-      for (const std::string& path : *models)
-        fs::remove(path);
+  RunnerExpected<TimeAnswer> time(const std::vector<std::string>& models, bool cold) {
+    auto answer = runner_.time(
+        {.models = models, .runs = o_.runs, .threads = o_.threads, .budgetSeconds = o_.secondsPerPoint, .cold = cold});
+    std::error_code ignored;
+    for (const std::string& path : models) {
+      if (o_.keep.empty()) fs::remove(path, ignored);
     }
-    if (!answer) return tl::unexpected(answer.error().message);
-    return *answer;
+    return answer;
   }
 
   static double spread(const TimeAnswer& a) {
@@ -519,14 +520,55 @@ tl::unexpected<Error> runnerFailed(const std::string& message, bool& failed) {
   return fail(ErrorKind::kInternal, message, "", "check --python and --runner; samples so far are kept");
 }
 
+Expected<Grid> readGrid(const Options& o) {
+  std::string path = o.shapes.empty() ? runnerFile("grid.json") : o.shapes;
+  auto words = readFile(path, ErrorKind::kUsage);
+  if (!words) return tl::unexpected(words.error());
+  return Grid::parse(*words, path);
+}
+
+/// Times what the timings do not hold yet, until the budget is spent or the runner is beyond help; every sample is
+/// stored at once. One row per job.
+Expected<std::vector<Row>> timeAll(
+    const std::vector<Job>& jobs, Tuner& tuner, const RunnerKeeper& runner, Timings& timings, const Options& o) {
+  tool::Progress progress("timing", jobs.size());
+  auto end = Clock::now() + std::chrono::duration<double>(o.budget > 0 ? o.budget : 1e9);
+  bool controlled = false;
+  std::vector<Row> rows;
+  for (const Job& job : jobs) {
+    progress.step(job.rule->name);
+    if (auto known = earlier(timings, tuner.blank(job))) {
+      rows.push_back({known, std::nullopt, "known"});
+      continue;
+    }
+    if (Clock::now() >= end || runner.hasGivenUp()) {
+      rows.push_back({std::nullopt, std::nullopt, "not timed"});
+      continue;
+    }
+    if (!std::exchange(controlled, true)) {
+      auto control = tuner.control(job);
+      if (!control) return tl::unexpected(control.error());
+      progress.clear();
+      if (auto ok = tool::print("A/A control: " + *control + "\n"); !ok) return tl::unexpected(ok.error());
+    }
+    auto row = tuner.measure(job);
+    if (!row) return tl::unexpected(row.error());
+    rows.push_back(std::move(*row));
+    if (!rows.back().sample) continue;
+    timings.add(*rows.back().sample);
+    if (auto ok = writeTimings(timings, o.output); !ok) return tl::unexpected(ok.error());
+  }
+  return rows;
+}
+
+/// `failed`: the runner did.
 Expected<void> run(const Options& o, bool& failed) {
-  if (o.device != kDevice)
+  if (o.device != kDevice) {
     return fail(ErrorKind::kUsage, "unknown device", o.device, fmt::format("known: {}", kDevice));
+  }
   auto rules = readPack(o.pack);
   if (!rules) return tl::unexpected(rules.error());
-  auto gridText = readFile(o.shapes.empty() ? runnerFile("grid.json") : o.shapes, ErrorKind::kUsage);
-  if (!gridText) return tl::unexpected(gridText.error());
-  auto grid = Grid::parse(*gridText, o.shapes.empty() ? "grid.json" : o.shapes);
+  auto grid = readGrid(o);
   if (!grid) return tl::unexpected(grid.error());
   auto timings = resume(o.output);
   if (!timings) return tl::unexpected(timings.error());
@@ -536,48 +578,18 @@ Expected<void> run(const Options& o, bool& failed) {
   RunnerKeeper runner({pythonOf(o), o.runner.empty() ? runnerFile("runner.py") : o.runner}, o.timeout);
   auto engine = runner.hello();
   if (!engine) return runnerFailed(engine.error().message, failed);
+  auto said = tool::print(fmt::format("{} {} on {} ({}), {} thread(s); {} points\n", engine->engine, engine->version,
+                                      engine->cpu, engine->isa, o.threads, jobs->size()));
+  if (!said) return said;
   Tuner tuner(o, *engine, runner, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
-  if (auto ok = tool::print(fmt::format("{} {} on {} ({}), {} thread(s); {} points\n", engine->engine, engine->version,
-                                        engine->cpu, engine->isa, o.threads, jobs->size()));
-      !ok) {
-    return ok;
-  }
+  auto rows = timeAll(*jobs, tuner, runner, *timings, o);
+  if (!rows) return tl::unexpected(rows.error());
 
-  auto end = Clock::now() + std::chrono::duration<double>(o.budget > 0 ? o.budget : 1e9);
-  std::vector<Row> rows;
-  std::string lastError;
-  {
-    tool::Progress progress("timing", jobs->size());
-    bool controlled = false;
-    for (const Job& job : *jobs) {
-      progress.step(job.rule->name);
-      if (auto known = earlier(*timings, tuner.blank(job))) {
-        rows.push_back({known, std::nullopt, "known"});
-        continue;
-      }
-      if (Clock::now() >= end || runner.hasGivenUp()) {
-        rows.push_back({std::nullopt, std::nullopt, "not timed"});
-        continue;
-      }
-      if (!std::exchange(controlled, true)) {
-        std::string control = tuner.control(job);
-        progress.clear();
-        if (auto ok = tool::print("A/A control: " + control + "\n"); !ok) return ok;
-      }
-      rows.push_back(tuner.measure(job));
-      if (!rows.back().sample) {
-        lastError = rows.back().note;
-        continue;
-      }
-      timings->add(*rows.back().sample);
-      if (auto ok = writeTimings(*timings, o.output); !ok) return ok;
-    }
-  }
-  if (auto ok = tool::print("\n" + report(*jobs, rows) + "\n" + summary(*timings)); !ok) return ok;
-  if (runner.hasGivenUp()) return runnerFailed(lastError, failed);
-  if (tuner.foundDifference())
-    return fail(ErrorKind::kCheck, "a replacement computes something else than its pattern", o.pack, "see the table");
-  return {};
+  said = tool::print("\n" + report(*jobs, *rows) + "\n" + summary(*timings));
+  if (!said) return said;
+  if (runner.hasGivenUp()) return runnerFailed(runner.lastFailure(), failed);
+  if (!tuner.foundDifference()) return {};
+  return fail(ErrorKind::kCheck, "a replacement computes something else than its pattern", o.pack, "see the table");
 }
 
 }  // namespace

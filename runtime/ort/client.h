@@ -78,6 +78,8 @@ class RunnerKeeper {
   /// The time that the request itself may take is added to the limit.
   RunnerExpected<TimeAnswer> time(const TimeRequest& request);
   bool hasGivenUp() const { return failures_ >= 2; }
+  /// What the last failed one did; empty where none has.
+  const std::string& lastFailure() const { return lastFailure_; }
 
  private:
   template <class Ask>
@@ -86,6 +88,7 @@ class RunnerKeeper {
   std::vector<std::string> command_;
   double timeoutSeconds_;
   std::optional<Runner> runner_;
+  std::string lastFailure_;
   int failures_ = 0;
 };
 

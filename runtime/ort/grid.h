@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,7 @@ namespace pet {
 /// At which shapes rules are timed: a file that people write and review (runtime/ort/grid.json).
 class Grid {
  public:
-  /// Errors: kText, with the file and what is wrong in it.
+  /// Errors: kUsage, with the file and what is wrong in it.
   static Expected<Grid> parse(std::string_view text, const std::string& file);
 
   /// Values of a pattern's symbols, in the order of the file: the most telling first. The pattern's own points, where
