@@ -1,8 +1,8 @@
 #include "ir/denote.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 namespace pet {
 namespace {
@@ -29,7 +29,8 @@ class Inliner {
  public:
   Inliner(const Program& program, NameSource& names) : program_(program), names_(names) {
     auto inputs = program.inputs();
-    for (size_t i = 0; i < inputs.size(); ++i) inputNumber_[inputs[i].node] = static_cast<int>(i);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      inputNumber_[inputs[i].node] = static_cast<int>(i);
   }
 
   /// Multiplies every partial of `sum` by value[at].
@@ -38,7 +39,8 @@ class Inliner {
     if (node.op->name == "Input") {
       Partial p = by;
       Factor f{inputNumber_.at(value.node), {}};
-      for (const auto& digits : at) f.at.insert(f.at.end(), digits.begin(), digits.end());
+      for (const auto& digits : at)
+        f.at.insert(f.at.end(), digits.begin(), digits.end());
       p.factors.push_back(std::move(f));
       return std::vector{std::move(p)};
     }
@@ -46,7 +48,8 @@ class Inliner {
       return fail(ErrorKind::kUnsupported, fmt::format("{} is not a sum of products of its operands", node.op->name));
     }
     std::vector<Shape> operands;
-    for (Value v : node.operands) operands.push_back(program_.shape(v));
+    for (Value v : node.operands)
+      operands.push_back(program_.shape(v));
     auto pieces = node.op->access({node.attributes, operands, node.shapes}, value.output, at, names_);
     if (!pieces) return tl::unexpected(pieces.error());
     std::vector<Partial> result;
@@ -93,7 +96,8 @@ Expected<Denotation> denote(const Program& program, Value output, NameSource& na
   auto sum = Inliner(program, names).multiply(one, output, at);
   if (!sum) return tl::unexpected(sum.error());
   for (Partial& p : *sum) {
-    std::stable_sort(p.factors.begin(), p.factors.end(), [](const Factor& a, const Factor& b) { return a.input < b.input; });
+    std::stable_sort(p.factors.begin(), p.factors.end(),
+                     [](const Factor& a, const Factor& b) { return a.input < b.input; });
     result.pieces.push_back({p.coefficient, std::move(p.reduction), std::move(p.domain), std::move(p.factors)});
   }
   return result;
@@ -101,12 +105,15 @@ Expected<Denotation> denote(const Program& program, Value output, NameSource& na
 
 std::vector<Constraint> obligations(const Program& program) {
   const auto& nodes = program.nodes();
-  // A value may be empty if all that it reaches, directly or through others, is a Concat: that operand is then left out.
+  // A value may be empty if all that it reaches, directly or through others, is a Concat: that operand is then left
+  // out.
   std::vector<bool> mayBeEmpty(nodes.size(), true);
-  for (Value v : program.outputs()) mayBeEmpty[static_cast<size_t>(v.node)] = false;
+  for (Value v : program.outputs())
+    mayBeEmpty[static_cast<size_t>(v.node)] = false;
   for (size_t i = nodes.size(); i-- > 0;) {
     if (nodes[i].op->name == "Concat" || mayBeEmpty[i]) continue;
-    for (Value v : nodes[i].operands) mayBeEmpty[static_cast<size_t>(v.node)] = false;
+    for (Value v : nodes[i].operands)
+      mayBeEmpty[static_cast<size_t>(v.node)] = false;
   }
   std::vector<Constraint> result;
   auto add = [&](const Constraint& c) {
@@ -116,13 +123,16 @@ std::vector<Constraint> obligations(const Program& program) {
     const Node& n = nodes[i];
     if (n.op->name == "Input") continue;
     std::vector<Shape> operands;
-    for (Value v : n.operands) operands.push_back(program.shape(v));
+    for (Value v : n.operands)
+      operands.push_back(program.shape(v));
     if (n.op->obligations) {
-      for (const Constraint& c : n.op->obligations({n.attributes, operands, n.shapes})) add(c);
+      for (const Constraint& c : n.op->obligations({n.attributes, operands, n.shapes}))
+        add(c);
     }
     for (const Shape& s : n.shapes) {
       for (const Dim& d : s) {
-        for (const Expr& atom : d.atoms()) add(Constraint::le(mayBeEmpty[i] ? 0 : 1, atom));
+        for (const Expr& atom : d.atoms())
+          add(Constraint::le(mayBeEmpty[i] ? 0 : 1, atom));
       }
     }
   }

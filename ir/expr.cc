@@ -1,9 +1,9 @@
 #include "ir/expr.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
+
+#include <fmt/format.h>
 
 namespace pet {
 
@@ -116,7 +116,8 @@ void Expr::addTerm(const Term& term, int64_t coefficient) {
 Expr Expr::operator+(const Expr& other) const {
   Expr result = *this;
   result.constant_ = checkedAdd(constant_, other.constant_);
-  for (const auto& [term, c] : other.terms_) result.addTerm(term, c);
+  for (const auto& [term, c] : other.terms_)
+    result.addTerm(term, c);
   return result;
 }
 
@@ -124,13 +125,15 @@ Expr Expr::operator*(int64_t factor) const {
   if (factor == 0) return 0;
   Expr result = *this;
   result.constant_ = checkedMul(constant_, factor);
-  for (auto& [term, c] : result.terms_) c = checkedMul(c, factor);
+  for (auto& [term, c] : result.terms_)
+    c = checkedMul(c, factor);
   return result;
 }
 
 int64_t Expr::content() const {
   int64_t g = constant_;
-  for (const auto& [term, c] : terms_) g = std::gcd(g, c);
+  for (const auto& [term, c] : terms_)
+    g = std::gcd(g, c);
   return g < 0 ? -g : g;
 }
 
@@ -161,22 +164,27 @@ Expr floorDiv(const Expr& e, int64_t divisor) {
   }
   if (rest.isConstant()) return whole;
   if (g > 1) {
-    for (auto& [term, c] : rest.terms_) c /= g;
+    for (auto& [term, c] : rest.terms_)
+      c /= g;
     rest.constant_ = floorDivide(rest.constant_, g);
     return whole + floorDiv(rest, divisor / g);
   }
   if (rest.terms_.size() == 1 && rest.terms_[0].second == 1 && rest.terms_[0].first.division) {
     const auto& inner = *rest.terms_[0].first.division;
-    return whole + floorDiv(inner.numerator + checkedMul(rest.constant_, inner.divisor),
-                            checkedMul(inner.divisor, divisor));
+    return whole +
+           floorDiv(inner.numerator + checkedMul(rest.constant_, inner.divisor), checkedMul(inner.divisor, divisor));
   }
   whole.addTerm({"", std::make_shared<const Expr::Division>(Expr::Division{rest, divisor})}, 1);
   return whole;
 }
 
-Expr modulo(const Expr& e, int64_t divisor) { return e - floorDiv(e, divisor) * divisor; }
+Expr modulo(const Expr& e, int64_t divisor) {
+  return e - floorDiv(e, divisor) * divisor;
+}
 
-Expr ceilDiv(const Expr& e, int64_t divisor) { return floorDiv(e + (divisor - 1), divisor); }
+Expr ceilDiv(const Expr& e, int64_t divisor) {
+  return floorDiv(e + (divisor - 1), divisor);
+}
 
 Expr Expr::substitute(const std::map<std::string, Expr>& by) const {
   Expr result = constant_;
@@ -248,7 +256,8 @@ std::optional<bool> Constraint::evaluate(const Bindings& bindings) const {
 std::string Constraint::str() const {
   Expr left, right;
   for (const auto& [term, c] : expr.terms()) {
-    Expr single = term.division ? floorDiv(term.division->numerator, term.division->divisor) : Expr::variable(term.name);
+    Expr single =
+        term.division ? floorDiv(term.division->numerator, term.division->divisor) : Expr::variable(term.name);
     (c < 0 ? left : right) += single * (c < 0 ? -c : c);
   }
   (expr.constant() < 0 ? left : right) += expr.constant() < 0 ? -expr.constant() : expr.constant();

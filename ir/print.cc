@@ -1,8 +1,8 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ir/text.h"
 
@@ -13,13 +13,15 @@ namespace {
 std::string extentText(const Dim& d) {
   if (!d.isAffine()) return d.str();
   const Expr& e = d.affine();
-  bool simple = (e.terms().size() == 1 && e.constant() == 0 && e.terms()[0].second > 0) || (e.isConstant() && e.constant() >= 0);
+  bool simple =
+      (e.terms().size() == 1 && e.constant() == 0 && e.terms()[0].second > 0) || (e.isConstant() && e.constant() >= 0);
   return simple ? e.str() : "{" + e.str() + "}";
 }
 
 std::string join(const std::vector<Expr>& list) {
   std::vector<std::string> parts;
-  for (const Expr& e : list) parts.push_back(e.str());
+  for (const Expr& e : list)
+    parts.push_back(e.str());
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
@@ -55,7 +57,8 @@ bool isDefault(const OpRow& op, const AttributeSpec& spec, const Attribute& valu
 
 std::string statementText(const Program& program, const Node& node) {
   std::vector<std::string> operands;
-  for (Value v : node.operands) operands.push_back(program.name(v));
+  for (Value v : node.operands)
+    operands.push_back(program.name(v));
   std::string line = fmt::format("{} = {}({})", fmt::join(node.names, ", "), node.op->name, fmt::join(operands, ", "));
   size_t rank = node.operands.empty() ? 0 : program.shape(node.operands[0]).size();
   for (const AttributeSpec& spec : node.op->attributes) {
@@ -74,7 +77,8 @@ std::string statementText(const Program& program, const Node& node) {
 }  // namespace
 
 std::string print(const LayoutSpec& layout) {
-  // A constant axis prints as a literal where no other one has its value; extents are written where they cannot be inferred.
+  // A constant axis prints as a literal where no other one has its value; extents are written where they cannot be
+  // inferred.
   auto sideOf = [](const std::vector<std::vector<int>>& side, int axis) {
     for (size_t g = 0; g < side.size(); ++g) {
       if (std::find(side[g].begin(), side[g].end(), axis) != side[g].end()) return static_cast<int>(g);
@@ -89,10 +93,12 @@ std::string print(const LayoutSpec& layout) {
     if (group >= 0) {
       const auto& members = layout.left[static_cast<size_t>(group)];
       alone = members.size() == 1;
-      for (int m : members) open += layout.axes[static_cast<size_t>(m)].extent.asConstant() ? 0 : 1;
+      for (int m : members)
+        open += layout.axes[static_cast<size_t>(m)].extent.asConstant() ? 0 : 1;
     }
     if (auto c = a.extent.asConstant()) {
-      auto same = std::count_if(layout.axes.begin(), layout.axes.end(), [&](const auto& o) { return o.extent == a.extent; });
+      auto same =
+          std::count_if(layout.axes.begin(), layout.axes.end(), [&](const auto& o) { return o.extent == a.extent; });
       bool oneSided = group < 0 || sideOf(layout.right, axis) < 0;
       if ((same == 1 && !alone) || oneSided) return std::to_string(*c);
       return left && !alone ? fmt::format("{}:{}", a.name, *c) : a.name;
@@ -103,7 +109,8 @@ std::string print(const LayoutSpec& layout) {
     std::vector<std::string> parts;
     for (const auto& group : groups) {
       std::vector<std::string> items;
-      for (int axis : group) items.push_back(item(axis, left));
+      for (int axis : group)
+        items.push_back(item(axis, left));
       parts.push_back(group.size() == 1 ? items[0] : fmt::format("({})", fmt::join(items, " ")));
     }
     return fmt::format("{}", fmt::join(parts, " "));
@@ -115,15 +122,18 @@ std::string print(const IndexMapSpec& map) {
   std::vector<std::string> dims, source, guards;
   for (const auto& group : map.dims) {
     std::vector<std::string> items;
-    for (const LayoutAxis& axis : group) items.push_back(fmt::format("{}:{}", axis.name, extentText(axis.extent)));
+    for (const LayoutAxis& axis : group)
+      items.push_back(fmt::format("{}:{}", axis.name, extentText(axis.extent)));
     dims.push_back(group.size() == 1 ? items[0] : fmt::format("({})", fmt::join(items, " ")));
   }
   for (const auto& digits : map.source) {
     std::vector<std::string> parts;
-    for (const Expr& e : digits) parts.push_back(e.str());
+    for (const Expr& e : digits)
+      parts.push_back(e.str());
     source.push_back(fmt::format("{}", fmt::join(parts, " : ")));
   }
-  for (const Constraint& g : map.guards) guards.push_back(g.str());
+  for (const Constraint& g : map.guards)
+    guards.push_back(g.str());
   std::string text = fmt::format("[{}] -> [{}]", fmt::join(dims, ", "), fmt::join(source, ", "));
   return guards.empty() ? text : fmt::format("{} where {}", text, fmt::join(guards, ", "));
 }
@@ -141,7 +151,8 @@ std::string printStatements(const Program& program, std::string_view indent) {
   }
   if (!last) {
     std::vector<std::string> names;
-    for (Value v : outputs) names.push_back(program.name(v));
+    for (Value v : outputs)
+      names.push_back(program.name(v));
     out += fmt::format("{}return {}\n", indent, fmt::join(names, ", "));
   }
   return out;

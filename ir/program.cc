@@ -1,16 +1,16 @@
 #include "ir/program.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "ir/ops/digits.h"
 
 namespace pet {
 namespace {
 
-/// The value of a fallback's text form: a number, a list of numbers, a word, or "spatial V" / "2spatial V", a list of V with
-/// one or two entries per spatial dimension (rank - 2) of the first operand.
+/// The value of a fallback's text form: a number, a list of numbers, a word, or "spatial V" / "2spatial V", a list of V
+/// with one or two entries per spatial dimension (rank - 2) of the first operand.
 Attribute parseFallback(const AttributeSpec& spec, size_t rank) {
   std::string text(spec.fallback);
   switch (spec.kind) {
@@ -71,30 +71,35 @@ Attribute substituteAttribute(const Attribute& attribute, const std::map<std::st
   if (const auto* e = std::get_if<Expr>(&attribute)) return e->substitute(by);
   if (const auto* list = std::get_if<std::vector<Expr>>(&attribute)) {
     std::vector<Expr> result;
-    for (const Expr& e : *list) result.push_back(e.substitute(by));
+    for (const Expr& e : *list)
+      result.push_back(e.substitute(by));
     return result;
   }
   if (const auto* layout = std::get_if<LayoutSpec>(&attribute)) {
     LayoutSpec result = *layout;
-    for (auto& axis : result.axes) axis.extent = axis.extent.substitute(by);
+    for (auto& axis : result.axes)
+      axis.extent = axis.extent.substitute(by);
     return result;
   }
   if (const auto* map = std::get_if<IndexMapSpec>(&attribute)) {
     IndexMapSpec result = *map;
     for (auto& dim : result.dims) {
-      for (auto& axis : dim) axis.extent = axis.extent.substitute(by);
+      for (auto& axis : dim)
+        axis.extent = axis.extent.substitute(by);
     }
     for (auto& digits : result.source) {
-      for (auto& e : digits) e = e.substitute(by);
+      for (auto& e : digits)
+        e = e.substitute(by);
     }
-    for (auto& g : result.guards) g = g.substitute(by);
+    for (auto& g : result.guards)
+      g = g.substitute(by);
     return result;
   }
   return attribute;
 }
 
-/// Atoms of the operand that have become numbers fold into their neighbours: the map's source digits are joined likewise, and
-/// guards keep each of them in its own range.
+/// Atoms of the operand that have become numbers fold into their neighbours: the map's source digits are joined
+/// likewise, and guards keep each of them in its own range.
 Expected<void> foldSource(IndexMapSpec& map, const Shape& operand, const std::map<std::string, Expr>& by) {
   for (size_t d = 0; d < operand.size(); ++d) {
     std::vector<Dim> atoms;
@@ -155,11 +160,13 @@ Expected<Program> Program::substitute(const std::map<std::string, Expr>& by) con
 
 Program Program::withoutDeadNodes() const {
   std::vector<bool> live(nodes_.size());
-  for (Value v : outputs_) live[static_cast<size_t>(v.node)] = true;
+  for (Value v : outputs_)
+    live[static_cast<size_t>(v.node)] = true;
   for (size_t i = nodes_.size(); i-- > 0;) {
     if (nodes_[i].op->name == "Input") live[i] = true;
     if (!live[i]) continue;
-    for (Value v : nodes_[i].operands) live[static_cast<size_t>(v.node)] = true;
+    for (Value v : nodes_[i].operands)
+      live[static_cast<size_t>(v.node)] = true;
   }
   Program result;
   std::vector<int> renumbered(nodes_.size(), -1);
@@ -168,9 +175,11 @@ Program Program::withoutDeadNodes() const {
     if (!live[i]) continue;
     renumbered[i] = static_cast<int>(result.nodes_.size());
     result.nodes_.push_back(nodes_[i]);
-    for (Value& v : result.nodes_.back().operands) v = moved(v);
+    for (Value& v : result.nodes_.back().operands)
+      v = moved(v);
   }
-  for (Value v : outputs_) result.outputs_.push_back(moved(v));
+  for (Value v : outputs_)
+    result.outputs_.push_back(moved(v));
   return result;
 }
 
@@ -184,7 +193,9 @@ Value ProgramBuilder::input(std::string name, Shape shape, bool constant) {
   return {static_cast<int>(program_.nodes_.size()) - 1, 0};
 }
 
-Expected<Value> ProgramBuilder::add(const OpRow& op, std::vector<Value> operands, Attributes attributes,
+Expected<Value> ProgramBuilder::add(const OpRow& op,
+                                    std::vector<Value> operands,
+                                    Attributes attributes,
                                     std::vector<std::string> names) {
   auto count = static_cast<int>(operands.size());
   if (count < op.minOperands || (op.maxOperands >= 0 && count > op.maxOperands)) {
@@ -195,7 +206,8 @@ Expected<Value> ProgramBuilder::add(const OpRow& op, std::vector<Value> operands
                                               count));
   }
   std::vector<Shape> shapes;
-  for (Value v : operands) shapes.push_back(program_.shape(v));
+  for (Value v : operands)
+    shapes.push_back(program_.shape(v));
   if (auto ok = completeAttributes(op, shapes.empty() ? 0 : shapes[0].size(), attributes); !ok) {
     return tl::unexpected(ok.error());
   }
@@ -208,7 +220,8 @@ Expected<Value> ProgramBuilder::add(const OpRow& op, std::vector<Value> operands
   n.shapes = std::move(*outputs);
   n.names = std::move(names);
   int id = static_cast<int>(program_.nodes_.size());
-  while (n.names.size() < n.shapes.size()) n.names.push_back(fmt::format("t{}_{}", id, n.names.size()));
+  while (n.names.size() < n.shapes.size())
+    n.names.push_back(fmt::format("t{}_{}", id, n.names.size()));
   if (n.names.size() > n.shapes.size()) {
     return fail(ErrorKind::kText, fmt::format("{} has {} outputs, not {}", op.name, n.shapes.size(), n.names.size()));
   }
@@ -216,7 +229,9 @@ Expected<Value> ProgramBuilder::add(const OpRow& op, std::vector<Value> operands
   return Value{id, 0};
 }
 
-Expected<Value> ProgramBuilder::add(std::string_view op, std::vector<Value> operands, Attributes attributes,
+Expected<Value> ProgramBuilder::add(std::string_view op,
+                                    std::vector<Value> operands,
+                                    Attributes attributes,
                                     std::string name) {
   const OpRow* row = findOp(op);
   if (!row) return fail(ErrorKind::kText, fmt::format("unknown operator '{}'", op));

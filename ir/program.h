@@ -27,11 +27,11 @@ struct LayoutSpec {
   friend bool operator==(const LayoutSpec&, const LayoutSpec&) = default;
 };
 
-/// The map of an IndexMap operator: out[axes…] = in[source…] where the source position exists and all guards hold, else 0.
-/// It is the form that derived weight programs take (DESIGN, section 5: the symbolic vote).
+/// The map of an IndexMap operator: out[axes…] = in[source…] where the source position exists and all guards hold, else
+/// 0. It is the form that derived weight programs take (DESIGN, section 5: the symbolic vote).
 struct IndexMapSpec {
   std::vector<std::vector<LayoutAxis>> dims;  ///< output dimensions as groups of named, affine axes
-  std::vector<std::vector<Expr>> source;      ///< per input dimension, one expression per atom, in axis names and symbols
+  std::vector<std::vector<Expr>> source;  ///< per input dimension, one expression per atom, in axis names and symbols
   std::vector<Constraint> guards;
   friend bool operator==(const IndexMapSpec&, const IndexMapSpec&) = default;
 };
@@ -59,9 +59,7 @@ struct Node {
     return std::get<std::vector<Expr>>(attributes.find(name)->second);
   }
   double number(std::string_view name) const { return std::get<double>(attributes.find(name)->second); }
-  const std::string& text(std::string_view name) const {
-    return std::get<std::string>(attributes.find(name)->second);
-  }
+  const std::string& text(std::string_view name) const { return std::get<std::string>(attributes.find(name)->second); }
 };
 
 /// An immutable DAG of operators in single-assignment form; nodes stand in topological order. Shapes and attributes are
@@ -98,9 +96,13 @@ class ProgramBuilder {
   /// An input; `constant` marks one that must be an initializer of the model (a weight).
   Value input(std::string name, Shape shape, bool constant = false);
   /// Adds an operator by its table row; missing attributes take their defaults. Empty names are generated.
-  Expected<Value> add(const OpRow& op, std::vector<Value> operands, Attributes attributes = {},
+  Expected<Value> add(const OpRow& op,
+                      std::vector<Value> operands,
+                      Attributes attributes = {},
                       std::vector<std::string> names = {});
-  Expected<Value> add(std::string_view op, std::vector<Value> operands, Attributes attributes = {},
+  Expected<Value> add(std::string_view op,
+                      std::vector<Value> operands,
+                      Attributes attributes = {},
                       std::string name = "");
 
   const Program& peek() const { return program_; }

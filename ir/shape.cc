@@ -1,14 +1,14 @@
 #include "ir/shape.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 namespace pet {
 
-// Every constant factor ends in the first atom: (2 W) = 2W, (N 2) = 2N, (N 2W) = (N W 2) = (2N W), so that equal products have
-// equal atoms.
+// Every constant factor ends in the first atom: (2 W) = 2W, (N 2) = 2N, (N 2W) = (N W 2) = (2N W), so that equal
+// products have equal atoms.
 Dim Dim::product(const std::vector<Dim>& factors) {
   std::vector<Expr> folded;
   int64_t constant = 1;
@@ -26,7 +26,8 @@ Dim Dim::product(const std::vector<Dim>& factors) {
 
 Dim Dim::substitute(const std::map<std::string, Expr>& by) const {
   std::vector<Dim> factors;
-  for (const Expr& atom : atoms_) factors.emplace_back(atom.substitute(by));
+  for (const Expr& atom : atoms_)
+    factors.emplace_back(atom.substitute(by));
   return product(factors);
 }
 
@@ -52,11 +53,14 @@ std::string Dim::str() const {
 
 std::string str(const Shape& shape) {
   std::vector<std::string> parts;
-  for (const Dim& d : shape) parts.push_back(d.str());
+  for (const Dim& d : shape)
+    parts.push_back(d.str());
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
-std::string str(const Extents& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); }
+std::string str(const Extents& extents) {
+  return fmt::format("[{}]", fmt::join(extents, ", "));
+}
 
 std::optional<Extents> evaluate(const Shape& shape, const Bindings& bindings) {
   Extents result;
@@ -70,13 +74,15 @@ std::optional<Extents> evaluate(const Shape& shape, const Bindings& bindings) {
 
 Shape substitute(const Shape& shape, const std::map<std::string, Expr>& by) {
   Shape result;
-  for (const Dim& d : shape) result.push_back(d.substitute(by));
+  for (const Dim& d : shape)
+    result.push_back(d.substitute(by));
   return result;
 }
 
 int64_t elementCount(const Extents& extents) {
   int64_t n = 1;
-  for (int64_t e : extents) n = checkedMul(n, e);
+  for (int64_t e : extents)
+    n = checkedMul(n, e);
   return n;
 }
 

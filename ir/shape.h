@@ -9,15 +9,15 @@
 namespace pet {
 
 /// One dimension of a tensor: an ordered product of atoms, outermost first, each quasi-affine in the shape symbols.
-/// The order is meaning: merging N and W gives (N W), whose position (n, w) lies at n·W + w. Constant factors are folded
-/// into the first atom ((2 W) is the affine extent 2W, (N 2W) and (N W 2) are (2N W)), so that an affine dimension has exactly
-/// one atom and equal products have equal atoms.
+/// The order is meaning: merging N and W gives (N W), whose position (n, w) lies at n·W + w. Constant factors are
+/// folded into the first atom ((2 W) is the affine extent 2W, (N 2W) and (N W 2) are (2N W)), so that an affine
+/// dimension has exactly one atom and equal products have equal atoms.
 class Dim {
  public:
   Dim(Expr extent) : atoms_{std::move(extent)} {}
   Dim(int64_t extent) : Dim(Expr(extent)) {}
-  /// The product of `factors`, outermost first, folded: a constant factor, also one common to an atom's terms, goes into the
-  /// first atom.
+  /// The product of `factors`, outermost first, folded: a constant factor, also one common to an atom's terms, goes
+  /// into the first atom.
   static Dim product(const std::vector<Dim>& factors);
 
   const std::vector<Expr>& atoms() const { return atoms_; }

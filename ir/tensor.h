@@ -24,7 +24,8 @@ struct Tensor {
 /// Row-major strides, in elements.
 inline std::vector<int64_t> rowMajorStrides(const Extents& extents) {
   std::vector<int64_t> strides(extents.size(), 1);
-  for (size_t i = extents.size(); i-- > 1;) strides[i - 1] = strides[i] * extents[i];
+  for (size_t i = extents.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * extents[i];
   return strides;
 }
 

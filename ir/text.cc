@@ -1,20 +1,26 @@
 #include "ir/text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <limits>
+
+#include <fmt/format.h>
 
 #include "ir/ops/digits.h"
 
 namespace pet {
 namespace {
 
-bool isNameStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
-bool isNamePart(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '\''; }
-bool isDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
+bool isNameStart(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
+}
+bool isNamePart(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '\'';
+}
+bool isDigit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c));
+}
 
 /// Counts the levels of a recursion that follows the text's.
 class Nesting {
@@ -31,7 +37,9 @@ class Nesting {
 
 }  // namespace
 
-TextReader::TextReader(std::string_view text, std::string_view file) : text_(text), file_(file) { advance(); }
+TextReader::TextReader(std::string_view text, std::string_view file) : text_(text), file_(file) {
+  advance();
+}
 
 tl::unexpected<Error> TextReader::errorAt(const Token& token, std::string what) const {
   return fail(ErrorKind::kText, std::move(what), fmt::format("{}:{}:{}", file_, token.line, token.column));
@@ -49,7 +57,8 @@ void TextReader::advance() {
   while (position_ < text_.size()) {
     char c = text_[position_];
     if (c == '#') {
-      while (position_ < text_.size() && text_[position_] != '\n') step();
+      while (position_ < text_.size() && text_[position_] != '\n')
+        step();
     } else if (std::isspace(static_cast<unsigned char>(c))) {
       step();
     } else {
@@ -62,19 +71,23 @@ void TextReader::advance() {
   char c = text_[position_];
   if (isNameStart(c)) {
     token_.kind = Token::Kind::kName;
-    while (end < text_.size() && isNamePart(text_[end])) ++end;
+    while (end < text_.size() && isNamePart(text_[end]))
+      ++end;
   } else if (isDigit(c)) {
     token_.kind = Token::Kind::kInteger;
-    while (end < text_.size() && isDigit(text_[end])) ++end;
+    while (end < text_.size() && isDigit(text_[end]))
+      ++end;
     if (end + 1 < text_.size() && text_[end] == '.' && isDigit(text_[end + 1])) {
       token_.kind = Token::Kind::kNumber;
-      for (++end; end < text_.size() && isDigit(text_[end]);) ++end;
+      for (++end; end < text_.size() && isDigit(text_[end]);)
+        ++end;
     }
     bool exponent = end + 1 < text_.size() && text_[end] == 'e';
     if (size_t sign = exponent && (text_[end + 1] == '-' || text_[end + 1] == '+') ? 1 : 0;
         exponent && end + 1 + sign < text_.size() && isDigit(text_[end + 1 + sign])) {
       token_.kind = Token::Kind::kNumber;
-      for (end += 2 + sign; end < text_.size() && isDigit(text_[end]);) ++end;
+      for (end += 2 + sign; end < text_.size() && isDigit(text_[end]);)
+        ++end;
     }
   } else {
     token_.kind = Token::Kind::kSymbol;
@@ -145,7 +158,8 @@ std::string TextReader::word() {
   if (atEnd()) return "";
   size_t begin = static_cast<size_t>(token_.text.data() - text_.data());
   size_t end = begin;
-  while (end < text_.size() && !std::isspace(static_cast<unsigned char>(text_[end])) && text_[end] != '{') ++end;
+  while (end < text_.size() && !std::isspace(static_cast<unsigned char>(text_[end])) && text_[end] != '{')
+    ++end;
   lastLine_ = token_.line;
   position_ = end;
   line_ = token_.line;
@@ -399,7 +413,8 @@ Expected<Attribute> TextReader::layout(const Shape& operand) {
   auto right = layoutSide();
   if (!right) return tl::unexpected(right.error());
   if (left->size() != operand.size()) {
-    return errorAt(start, fmt::format("the layout has {} dimensions on its left, the operand is {}", left->size(), str(operand)));
+    return errorAt(
+        start, fmt::format("the layout has {} dimensions on its left, the operand is {}", left->size(), str(operand)));
   }
   LayoutSpec spec;
   std::vector<bool> used;
@@ -422,11 +437,13 @@ Expected<Attribute> TextReader::layout(const Shape& operand) {
     for (const LayoutItem& item : group) {
       size_t found = spec.axes.size();
       for (size_t a = 0; a < spec.axes.size() && found == spec.axes.size(); ++a) {
-        if (!used[a] && spec.axes[a].name == item.name && (!item.name.empty() || spec.axes[a].extent == *item.extent)) found = a;
+        if (!used[a] && spec.axes[a].name == item.name && (!item.name.empty() || spec.axes[a].extent == *item.extent))
+          found = a;
       }
       if (found == spec.axes.size()) {
         if (item.extent != Dim(1)) {
-          return errorAt(start, fmt::format("'{}' on the right is not on the left", item.name.empty() ? item.extent->str() : item.name));
+          return errorAt(start, fmt::format("'{}' on the right is not on the left",
+                                            item.name.empty() ? item.extent->str() : item.name));
         }
         spec.axes.push_back({item.name, Dim(1)});
         used.push_back(false);
@@ -449,8 +466,8 @@ Expected<Attribute> TextReader::layout(const Shape& operand) {
   return spec;
 }
 
-// map := '[' dims ']' '->' '[' digits ']' ['where' constraints];  a dimension is axis:extent or ( axis:extent … ), digits of
-// one dimension are separated by ':'
+// map := '[' dims ']' '->' '[' digits ']' ['where' constraints];  a dimension is axis:extent or ( axis:extent … ),
+// digits of one dimension are separated by ':'
 Expected<Attribute> TextReader::indexMap() {
   IndexMapSpec spec;
   if (auto ok = expect("["); !ok) return tl::unexpected(ok.error());
@@ -551,7 +568,8 @@ Expected<void> TextReader::statement(ProgramBuilder& builder, std::vector<Value>
     return errorAt(first, fmt::format("{} has {} outputs", op->name, builder.peek().node(*added).shapes.size()));
   }
   result.clear();
-  for (size_t i = 0; i < outputs; ++i) result.push_back({added->node, static_cast<int>(i)});
+  for (size_t i = 0; i < outputs; ++i)
+    result.push_back({added->node, static_cast<int>(i)});
   return {};
 }
 
@@ -591,7 +609,8 @@ Expected<void> TextReader::declaration(ProgramBuilder& builder) {
 
 bool TextReader::atDeclaration() const {
   size_t p = position_;
-  while (p < text_.size() && std::isspace(static_cast<unsigned char>(text_[p]))) ++p;
+  while (p < text_.size() && std::isspace(static_cast<unsigned char>(text_[p])))
+    ++p;
   return token_.kind == Token::Kind::kName && p < text_.size() && text_[p] == ':';
 }
 

@@ -22,9 +22,9 @@ struct LayoutItem {
   std::optional<Dim> extent;
 };
 
-/// Reads the shared grammar of programs, patterns and rules: expressions, constraints, shapes and operator statements. Every
-/// error names file:line:column and what was expected. Throws OverflowError where arithmetic on what was read overflows;
-/// parseProgram and parseRules make that an error, too.
+/// Reads the shared grammar of programs, patterns and rules: expressions, constraints, shapes and operator statements.
+/// Every error names file:line:column and what was expected. Throws OverflowError where arithmetic on what was read
+/// overflows; parseProgram and parseRules make that an error, too.
 class TextReader {
  public:
   TextReader(std::string_view text, std::string_view file);
@@ -56,8 +56,8 @@ class TextReader {
   /// `x: [N, C]` or `w: const [F, C]`.
   bool atDeclaration() const;
   Expected<void> declaration(ProgramBuilder& builder);
-  /// Statements `a, b = Op(x, y) attribute=value …` until `}` or the end of the text, in the scope of the builder's values.
-  /// The program's outputs are those of the last statement, or of `return a, b`.
+  /// Statements `a, b = Op(x, y) attribute=value …` until `}` or the end of the text, in the scope of the builder's
+  /// values. The program's outputs are those of the last statement, or of `return a, b`.
   Expected<Program> body(ProgramBuilder builder);
 
   tl::unexpected<Error> error(std::string what) const { return errorAt(token_, std::move(what)); }

@@ -1,9 +1,9 @@
 #include "rules/rule.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
+
+#include <fmt/format.h>
 
 namespace pet {
 
@@ -21,13 +21,16 @@ namespace {
 Expected<Bindings> solveAndCheck(const Rule& rule, const Bindings& patternSymbols) {
   Bindings bound;
   std::set<std::string> replaced;
-  for (const auto& [symbol, value] : rule.where) replaced.insert(symbol);
+  for (const auto& [symbol, value] : rule.where)
+    replaced.insert(symbol);
   for (const auto& [symbol, value] : patternSymbols) {
     if (!replaced.contains(symbol)) bound.emplace(symbol, value);
   }
-  // Each equation has at most one symbol that is not bound yet once the others are solved: repeat until nothing changes.
+  // Each equation has at most one symbol that is not bound yet once the others are solved: repeat until nothing
+  // changes.
   std::vector<const std::pair<std::string, Expr>*> open;
-  for (const auto& w : rule.where) open.push_back(&w);
+  for (const auto& w : rule.where)
+    open.push_back(&w);
   for (bool progress = true; progress && !open.empty();) {
     progress = false;
     for (size_t i = 0; i < open.size(); ++i) {
@@ -35,7 +38,8 @@ Expected<Bindings> solveAndCheck(const Rule& rule, const Bindings& patternSymbol
       auto given = patternSymbols.find(symbol);
       if (given == patternSymbols.end()) return fail(ErrorKind::kCheck, "the pattern does not bind " + symbol);
       auto noSolution = [&] {
-        return fail(ErrorKind::kCheck, fmt::format("{} = {} has no solution for {} = {}", symbol, value.str(), symbol, given->second));
+        return fail(ErrorKind::kCheck,
+                    fmt::format("{} = {} has no solution for {} = {}", symbol, value.str(), symbol, given->second));
       };
       std::vector<std::string> unbound;
       for (const std::string& v : value.variables()) {
@@ -56,7 +60,8 @@ Expected<Bindings> solveAndCheck(const Rule& rule, const Bindings& patternSymbol
       break;
     }
   }
-  if (!open.empty()) return fail(ErrorKind::kCheck, fmt::format("{} = {} leaves symbols open", open[0]->first, open[0]->second.str()));
+  if (!open.empty())
+    return fail(ErrorKind::kCheck, fmt::format("{} = {} leaves symbols open", open[0]->first, open[0]->second.str()));
   for (const Constraint& c : rule.shapes.constraints) {
     if (c.evaluate(bound) != true) return fail(ErrorKind::kCheck, fmt::format("{} does not hold", c.str()));
   }
@@ -82,13 +87,18 @@ namespace {
 
 template <class T>
 const T* findByName(const std::vector<T>& sorted, std::string_view name) {
-  auto it = std::lower_bound(sorted.begin(), sorted.end(), name, [](const T& t, std::string_view n) { return t.name < n; });
+  auto it =
+      std::lower_bound(sorted.begin(), sorted.end(), name, [](const T& t, std::string_view n) { return t.name < n; });
   return it != sorted.end() && it->name == name ? &*it : nullptr;
 }
 
 }  // namespace
 
-const Pattern* RuleSet::findPattern(std::string_view name) const { return findByName(patterns, name); }
-const Rule* RuleSet::findRule(std::string_view name) const { return findByName(rules, name); }
+const Pattern* RuleSet::findPattern(std::string_view name) const {
+  return findByName(patterns, name);
+}
+const Rule* RuleSet::findRule(std::string_view name) const {
+  return findByName(rules, name);
+}
 
 }  // namespace pet

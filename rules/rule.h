@@ -28,7 +28,8 @@ struct Box {
   friend bool operator==(const Box&, const Box&) = default;
 };
 
-/// How the replacement's floating-point result relates to the pattern's; derived, not declared (DESIGN, section 4, Numerics).
+/// How the replacement's floating-point result relates to the pattern's; derived, not declared (DESIGN, section 4,
+/// Numerics).
 struct Numerics {
   enum class Kind { kSameTerms, kConditioned };
   Kind kind = Kind::kSameTerms;
@@ -38,8 +39,8 @@ struct Numerics {
   friend bool operator==(const Numerics&, const Numerics&) = default;
 };
 
-/// One affine piece of a map between the reduction spaces of two denotations: the point (v, ρ) of piece `from`, where `when`
-/// holds, goes to (v, ρ') of piece `to`, with ρ' = image(v, ρ), one expression per reduction index of `to`.
+/// One affine piece of a map between the reduction spaces of two denotations: the point (v, ρ) of piece `from`, where
+/// `when` holds, goes to (v, ρ') of piece `to`, with ρ' = image(v, ρ), one expression per reduction index of `to`.
 struct ProofMap {
   int from = 0, to = 0;
   std::vector<Expr> image;
@@ -48,9 +49,9 @@ struct ProofMap {
 };
 
 /// The proof that two denotations are equal as multisets of monomials: `forward` is a function from all points of the
-/// pattern's pieces to points of the replacement's with the same coefficient and factors, `backward` is its inverse. One of each
-/// per output. Pieces and index names are those of denote(), called for the pattern's output, then the replacement's, with one
-/// NameSource. rules/check verifies it without isl.
+/// pattern's pieces to points of the replacement's with the same coefficient and factors, `backward` is its inverse.
+/// One of each per output. Pieces and index names are those of denote(), called for the pattern's output, then the
+/// replacement's, with one NameSource. rules/check verifies it without isl.
 struct Proof {
   std::vector<ProofMap> forward, backward;
   friend bool operator==(const Proof&, const Proof&) = default;
@@ -81,8 +82,8 @@ struct Rule {
 /// The pattern's program over the rule's symbols.
 Expected<Program> instantiate(const Pattern& pattern, const Rule& rule);
 
-/// Solves `where` for concrete values of the pattern's symbols. Nullopt when the shapes are outside the class (2 M = 5, a
-/// violated constraint); the returned bindings hold the rule's symbols.
+/// Solves `where` for concrete values of the pattern's symbols. Nullopt when the shapes are outside the class (2 M = 5,
+/// a violated constraint); the returned bindings hold the rule's symbols.
 std::optional<Bindings> bindRule(const Rule& rule, const Bindings& patternSymbols);
 /// The same, naming the first condition that fails ("N = 2 M has no solution for N = 5", "2Q <= W does not hold").
 Expected<Bindings> bindRuleOrExplain(const Rule& rule, const Bindings& patternSymbols);

@@ -1,11 +1,11 @@
 #include "rules/text.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <limits>
 #include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ir/denote.h"
 #include "ir/text.h"
@@ -13,12 +13,13 @@
 namespace pet {
 namespace {
 
-#define PET_TRY(expression)                                             \
+#define PET_TRY(expression) \
   if (auto tried = (expression); !tried) return tl::unexpected(tried.error())
 
 std::string joined(const std::vector<Constraint>& constraints) {
   std::vector<std::string> parts;
-  for (const Constraint& c : constraints) parts.push_back(c.str());
+  for (const Constraint& c : constraints)
+    parts.push_back(c.str());
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -35,13 +36,15 @@ std::string print(const BoxRange& r) {
 
 std::string print(const Box& box) {
   std::vector<std::string> parts;
-  for (const BoxRange& r : box.ranges) parts.push_back(print(r));
+  for (const BoxRange& r : box.ranges)
+    parts.push_back(print(r));
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
 std::string print(const ProofMap& map, std::string_view direction) {
   std::vector<std::string> image;
-  for (const Expr& e : map.image) image.push_back(e.str());
+  for (const Expr& e : map.image)
+    image.push_back(e.str());
   std::string text = fmt::format("{} {} -> {} [{}]", direction, map.from, map.to, fmt::join(image, ", "));
   return map.when.empty() ? text : text + " when " + joined(map.when);
 }
@@ -84,7 +87,8 @@ class RuleReader {
 
   Expected<ShapeClass> shapeClass() {
     ShapeClass shapes;
-    while (in_.peek().kind == Token::Kind::kName && !in_.atLineStart()) shapes.symbols.emplace_back(in_.take().text);
+    while (in_.peek().kind == Token::Kind::kName && !in_.atLineStart())
+      shapes.symbols.emplace_back(in_.take().text);
     if (in_.accept(":")) {
       auto c = in_.constraints();
       if (!c) return tl::unexpected(c.error());
@@ -106,16 +110,19 @@ class RuleReader {
     if (!shapes) return tl::unexpected(shapes.error());
     p.shapes = std::move(*shapes);
     ProgramBuilder builder;
-    while (in_.atDeclaration()) PET_TRY(in_.declaration(builder));
+    while (in_.atDeclaration())
+      PET_TRY(in_.declaration(builder));
     auto body = in_.body(std::move(builder));
     if (!body) return tl::unexpected(body.error());
     p.program = std::move(*body);
     PET_TRY(in_.expect("}"));
     // The rows' own demands (pads >= 0, extents >= 1) are part of the class.
-    for (const Constraint& c : obligations(p.program)) p.shapes.require(c);
+    for (const Constraint& c : obligations(p.program))
+      p.shapes.require(c);
     for (Value v : p.program.inputs()) {
       for (const Dim& d : p.program.shape(v)) {
-        for (const Expr& atom : d.atoms()) p.shapes.require(Constraint::le(1, atom));
+        for (const Expr& atom : d.atoms())
+          p.shapes.require(Constraint::le(1, atom));
       }
     }
     if (auto unknown = unknownSymbol(p.program, p.shapes)) {
@@ -127,17 +134,20 @@ class RuleReader {
 
   static std::optional<std::string> unknownSymbol(const Program& program, const ShapeClass& shapes) {
     std::set<std::string> used;
-    for (const Constraint& c : shapes.constraints) c.expr.collectVariables(used);
+    for (const Constraint& c : shapes.constraints)
+      c.expr.collectVariables(used);
     for (const Node& n : program.nodes()) {
       for (const Shape& s : n.shapes) {
         for (const Dim& d : s) {
-          for (const Expr& atom : d.atoms()) atom.collectVariables(used);
+          for (const Expr& atom : d.atoms())
+            atom.collectVariables(used);
         }
       }
       for (const auto& [name, value] : n.attributes) {
         if (const auto* e = std::get_if<Expr>(&value)) e->collectVariables(used);
         if (const auto* list = std::get_if<std::vector<Expr>>(&value)) {
-          for (const Expr& e : *list) e.collectVariables(used);
+          for (const Expr& e : *list)
+            e.collectVariables(used);
         }
       }
     }
@@ -333,7 +343,8 @@ Expected<RuleSet> parseRules(std::string_view text, std::string_view file, const
 }
 
 std::string print(const Pattern& pattern) {
-  return fmt::format("pattern {} {{\n  shape {}\n{}}}\n", pattern.name, print(pattern.shapes), print(pattern.program, "  "));
+  return fmt::format("pattern {} {{\n  shape {}\n{}}}\n", pattern.name, print(pattern.shapes),
+                     print(pattern.program, "  "));
 }
 
 std::string printStatement(const Rule& rule) {
@@ -342,12 +353,14 @@ std::string printStatement(const Rule& rule) {
   out += fmt::format("  depth {}\n", rule.depth);
   if (!rule.where.empty()) {
     std::vector<std::string> parts;
-    for (const auto& [symbol, value] : rule.where) parts.push_back(symbol + " = " + value.str());
+    for (const auto& [symbol, value] : rule.where)
+      parts.push_back(symbol + " = " + value.str());
     out += fmt::format("  where {}\n", fmt::join(parts, ", "));
   }
   out += fmt::format("  class {}\n  numerics {}\n", print(rule.shapes), rule.numerics.str());
   if (!rule.boxes.empty()) {
-    for (const Box& b : rule.boxes) out += fmt::format("  box {}\n", print(b));
+    for (const Box& b : rule.boxes)
+      out += fmt::format("  box {}\n", print(b));
     out += fmt::format("  mutant {{\n{}  }}\n", printStatements(rule.mutant, "    "));
   }
   return out + fmt::format("  replacement {{\n{}  }}\n", printStatements(rule.replacement, "    "));
@@ -355,8 +368,10 @@ std::string printStatement(const Rule& rule) {
 
 std::string print(const Rule& rule) {
   std::string out = printStatement(rule) + "  proof {\n";
-  for (const ProofMap& m : rule.proof.forward) out += "    " + print(m, "forward") + "\n";
-  for (const ProofMap& m : rule.proof.backward) out += "    " + print(m, "backward") + "\n";
+  for (const ProofMap& m : rule.proof.forward)
+    out += "    " + print(m, "forward") + "\n";
+  for (const ProofMap& m : rule.proof.backward)
+    out += "    " + print(m, "backward") + "\n";
   return out + "  }\n}\n";
 }
 

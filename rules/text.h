@@ -7,8 +7,8 @@
 
 namespace pet {
 
-/// Reads patterns and rules (docs/rule-language.md). Errors carry file:line:column and what was expected. A rule's pattern must
-/// stand before it, in the same text or in `known`.
+/// Reads patterns and rules (docs/rule-language.md). Errors carry file:line:column and what was expected. A rule's
+/// pattern must stand before it, in the same text or in `known`.
 Expected<RuleSet> parseRules(std::string_view text, std::string_view file, const RuleSet& known = {});
 
 /// The canonical text; parseRules reads it back to an equal value. A rule's text ends with its proof block.

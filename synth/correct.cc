@@ -1,9 +1,9 @@
 #include "synth/correct.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
+
+#include <fmt/format.h>
 
 #include "ir/denote.h"
 #include "synth/shapes.h"
@@ -16,7 +16,9 @@ constexpr int64_t kTypicalExtent = 48;
 struct NoCover {
   std::string why;
 };
-[[noreturn]] void stop(std::string why) { throw NoCover{std::move(why)}; }
+[[noreturn]] void stop(std::string why) {
+  throw NoCover{std::move(why)};
+}
 
 /// lower <= position < upper along one dimension.
 struct Strip {
@@ -29,7 +31,8 @@ struct Strip {
 std::vector<std::string> indexNames(const Shape& shape, std::string_view stem) {
   std::vector<std::string> names;
   for (const Dim& d : shape) {
-    for (size_t a = 0; a < d.atoms().size(); ++a) names.push_back(fmt::format("{}{}", stem, names.size()));
+    for (size_t a = 0; a < d.atoms().size(); ++a)
+      names.push_back(fmt::format("{}{}", stem, names.size()));
   }
   return names;
 }
@@ -92,7 +95,8 @@ class Corrector {
     std::optional<poly::Map> all;
     for (const Piece& p : d->pieces) {
       poly::Conjunction c = p.domain;
-      for (size_t i = 0; i < to.size(); ++i) c.push_back(Constraint::eq(Expr::variable(to[i]), p.factors[0].at[i]));
+      for (size_t i = 0; i < to.size(); ++i)
+        c.push_back(Constraint::eq(Expr::variable(to[i]), p.factors[0].at[i]));
       poly::Map m = context_.map(d->index, to, c, p.reduction);
       all = all ? all->unite(m) : m;
     }
@@ -108,13 +112,14 @@ class Corrector {
   /// The bound that holds at the typical shape, with the condition under which it does.
   const poly::Set::BoundPiece* typicalBound(const std::vector<poly::Set::BoundPiece>& pieces) const {
     for (const auto& p : pieces) {
-      if (std::all_of(p.when.begin(), p.when.end(), [&](const Constraint& c) { return c.evaluate(typical_) == true; })) return &p;
+      if (std::all_of(p.when.begin(), p.when.end(), [&](const Constraint& c) { return c.evaluate(typical_) == true; }))
+        return &p;
     }
     return nullptr;
   }
 
-  /// The narrow dimension of a set of positions; all others are taken whole. Nullopt where several are cut. The class is
-  /// restricted to the shapes for which the strip's bounds are the typical ones.
+  /// The narrow dimension of a set of positions; all others are taken whole. Nullopt where several are cut. The class
+  /// is restricted to the shapes for which the strip's bounds are the typical ones.
   std::optional<Strip> narrowest(const poly::Set& piece, const Shape& shape, bool alone) {
     std::optional<Strip> best;
     poly::Conjunction condition;
@@ -135,7 +140,8 @@ class Corrector {
       }
     }
     if (!best || (alone && cut > 1)) return std::nullopt;
-    for (const Constraint& c : condition) shapes_.require(c);
+    for (const Constraint& c : condition)
+      shapes_.require(c);
     return best;
   }
 
@@ -166,7 +172,8 @@ class Corrector {
         continue;
       }
       std::vector<Value> operands;
-      for (Value v : n.operands) operands.push_back(renamed.at(v));
+      for (Value v : n.operands)
+        operands.push_back(renamed.at(v));
       renamed[here] = *b.add(*n.op, operands, n.attributes, n.names);
       if (here == main()) renamed[here] = writeBack(b, renamed[here], strips, true, closing);
     }
@@ -176,7 +183,11 @@ class Corrector {
     if (!program_->find(mutant_.program.name(main()))) stop("the corrections recompute everything");
   }
 
-  Value add(ProgramBuilder& b, std::string_view op, std::vector<Value> operands, Attributes attributes, std::string name = "") {
+  Value add(ProgramBuilder& b,
+            std::string_view op,
+            std::vector<Value> operands,
+            Attributes attributes,
+            std::string name = "") {
     if (name.empty()) name = fmt::format("c{}", ++names_);
     auto v = b.add(op, std::move(operands), std::move(attributes), std::move(name));
     if (!v) stop(v.error().what);
@@ -193,7 +204,11 @@ class Corrector {
   }
 
   /// Replaces the strips of one coordinate system, dimension by dimension: Concat of what stays and what is recomputed.
-  Value writeBack(ProgramBuilder& b, Value v, const std::vector<Strip>& strips, bool beforeLayout, const std::optional<poly::Map>& closing) {
+  Value writeBack(ProgramBuilder& b,
+                  Value v,
+                  const std::vector<Strip>& strips,
+                  bool beforeLayout,
+                  const std::optional<poly::Map>& closing) {
     for (size_t dim = 0; dim < b.shape(v).size(); ++dim) {
       std::vector<Strip> here;
       for (const Strip& s : strips) {
@@ -277,7 +292,8 @@ class Corrector {
       const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
       if (!lower || !greatest) stop("a strip's positions in the output are no box");
       for (const auto* bound : {lower, greatest}) {
-        for (const Constraint& condition : bound->when) shapes_.require(condition);
+        for (const Constraint& condition : bound->when)
+          shapes_.require(condition);
       }
       box.ranges.push_back({lower->value, greatest->value + 1, positions.stride(static_cast<int>(d))});
     }
@@ -302,7 +318,8 @@ class Corrector {
 
   WindowSlice windowSlice(const Axis& axis, const BoxRange& range) {
     int64_t sv = -axis.relation.coefficient("v"), sr = -axis.relation.coefficient("r");
-    if (axis.relation.coefficient("x") != 1 || sv < 1 || sr < 0) stop("corrections for this operator's windows are not derived");
+    if (axis.relation.coefficient("x") != 1 || sv < 1 || sr < 0)
+      stop("corrections for this operator's windows are not derived");
     sr = std::max<int64_t>(sr, 1);
     Expr offset = -axis.relation.substitute({{"v", 0}, {"x", 0}, {"r", 0}});
     Expr first = range.lower * sv + offset;  // x at the box's first output and the first tap
@@ -375,7 +392,9 @@ class Corrector {
 
 }  // namespace
 
-tl::expected<Corrected, std::string> correct(const poly::Context& context, const Mutant& mutant, const MainOperator& source,
+tl::expected<Corrected, std::string> correct(const poly::Context& context,
+                                             const Mutant& mutant,
+                                             const MainOperator& source,
                                              const poly::Set& bad) {
   try {
     return Corrector(context, mutant, source).run(bad);

@@ -8,7 +8,8 @@ std::optional<Bindings> typicalShape(const poly::Context& context, const Program
   std::set<std::string> large, kernel;
   for (Value v : source.inputs()) {
     for (const Dim& d : source.shape(v)) {
-      for (const Expr& atom : d.atoms()) atom.collectVariables(source.node(v).scalar("constant") == Expr(1) ? kernel : large);
+      for (const Expr& atom : d.atoms())
+        atom.collectVariables(source.node(v).scalar("constant") == Expr(1) ? kernel : large);
     }
   }
   poly::Conjunction fixed;

@@ -7,9 +7,9 @@
 
 namespace pet {
 
-/// A shape of the class as models have it: kernels, pads and channels per group small, extents of the input at least `extent`
-/// (each a little larger than the one before, so that they are distinct) where the class lets them. Nullopt if the class is
-/// empty.
+/// A shape of the class as models have it: kernels, pads and channels per group small, extents of the input at least
+/// `extent` (each a little larger than the one before, so that they are distinct) where the class lets them. Nullopt if
+/// the class is empty.
 std::optional<Bindings> typicalShape(const poly::Context& context, const Program& source, int64_t extent);
 
 }  // namespace pet

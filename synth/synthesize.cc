@@ -1,14 +1,14 @@
 #include "synth/synthesize.h"
 
-#include <fmt/format.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <set>
 #include <thread>
+
+#include <fmt/format.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
 
 #include "ir/denote.h"
 #include "ir/evaluate.h"
@@ -66,7 +66,8 @@ std::string canonicalText(const Program& program) {
   std::vector<Value> moved;
   for (const Node& n : program.nodes()) {
     std::vector<Value> operands;
-    for (Value v : n.operands) operands.push_back(moved[static_cast<size_t>(v.node)]);
+    for (Value v : n.operands)
+      operands.push_back(moved[static_cast<size_t>(v.node)]);
     std::string name = fmt::format("v{}", moved.size());
     moved.push_back(n.op->name == "Input" ? b.input(n.names[0], n.shapes[0], n.scalar("constant") == Expr(1))
                                           : *b.add(*n.op, operands, n.attributes, {name}));
@@ -98,7 +99,8 @@ std::optional<double> agreement(const Program& a, const Program& b, const Bindin
   auto ya = evaluate<Fp>(a, symbols, inputs), yb = evaluate<Fp>(b, symbols, inputs);
   if (!ya || !yb || (*ya)[0].extents != (*yb)[0].extents || (*ya)[0].data.empty()) return std::nullopt;
   size_t equal = 0;
-  for (size_t i = 0; i < (*ya)[0].data.size(); ++i) equal += (*ya)[0].data[i] == (*yb)[0].data[i];
+  for (size_t i = 0; i < (*ya)[0].data.size(); ++i)
+    equal += (*ya)[0].data[i] == (*yb)[0].data[i];
   return static_cast<double>(equal) / static_cast<double>((*ya)[0].data.size());
 }
 
@@ -138,11 +140,13 @@ bool hasZeroSlots(const poly::Context& context, const Program& program) {
     size_t digit = 0;
     for (const Dim& dim : map.shape(*u)) {
       at.emplace_back();
-      for (size_t a = 0; a < dim.atoms().size(); ++a) at.back().push_back(Expr::variable(d->index[digit++]));
+      for (size_t a = 0; a < dim.atoms().size(); ++a)
+        at.back().push_back(Expr::variable(d->index[digit++]));
     }
     requireInRange(at, map.shape(*u), all);
     poly::Set empty = context.set(d->index, all);
-    for (const Piece& p : d->pieces) empty = empty.subtract(context.set(d->index, p.domain));
+    for (const Piece& p : d->pieces)
+      empty = empty.subtract(context.set(d->index, p.domain));
     if (!empty.isEmpty()) return true;
   }
   return false;
@@ -290,10 +294,15 @@ void select(const std::vector<Plan>& plans, std::vector<Candidate>& candidates) 
   }
 }
 
-Expected<PatternReport> runPattern(const Pattern& pattern, const SynthesisOptions& options, std::atomic<size_t>& done, size_t total,
+Expected<PatternReport> runPattern(const Pattern& pattern,
+                                   const SynthesisOptions& options,
+                                   std::atomic<size_t>& done,
+                                   size_t total,
                                    std::vector<Rule>& rules) {
   auto op = analyse(pattern.program);
-  if (!op) return fail(ErrorKind::kUnsupported, op.error().what, "pattern " + pattern.name, "pattern mode needs one main operator");
+  if (!op)
+    return fail(ErrorKind::kUnsupported, op.error().what, "pattern " + pattern.name,
+                "pattern mode needs one main operator");
   auto plans = enumeratePlans(*op);
   std::vector<Candidate> candidates(plans.size());
   Pipeline pipeline(pattern, *op, options);
@@ -319,16 +328,16 @@ Expected<PatternReport> runPattern(const Pattern& pattern, const SynthesisOption
 }  // namespace
 
 std::string_view fateName(Fate fate) {
-  static constexpr std::string_view kNames[] = {"not applicable", "no vote",   "shape",          "empty class", "too deep",
-                                                "identity",       "cost",      "fingerprint",    "unknown",     "no correction",
-                                                "unproved",       "composition", "duplicate",    "kept"};
+  static constexpr std::string_view kNames[] = {
+      "not applicable", "no vote", "shape",         "empty class", "too deep",    "identity",  "cost",
+      "fingerprint",    "unknown", "no correction", "unproved",    "composition", "duplicate", "kept"};
   return kNames[static_cast<size_t>(fate)];
 }
 
 Expected<Synthesis> synthesize(const std::vector<Pattern>& patterns, const SynthesisOptions& options) {
-  tbb::global_control threads(tbb::global_control::max_allowed_parallelism,
-                              options.threads > 0 ? static_cast<size_t>(options.threads)
-                                                  : std::max(1u, std::thread::hardware_concurrency()));
+  tbb::global_control threads(
+      tbb::global_control::max_allowed_parallelism,
+      options.threads > 0 ? static_cast<size_t>(options.threads) : std::max(1u, std::thread::hardware_concurrency()));
   size_t total = 0;
   for (const Pattern& p : patterns) {
     if (auto op = analyse(p.program)) total += enumeratePlans(*op).size();

@@ -57,9 +57,9 @@ struct Synthesis {
   std::vector<PatternReport> reports;
 };
 
-/// Pattern mode (DESIGN, section 5): for every plan of the declared space build, filter, prove, correct, prove again; then keep
-/// what does not follow from the rest. The result depends on patterns, depth and budget alone, not on threads. Errors: a
-/// pattern that is no single main operator.
+/// Pattern mode (DESIGN, section 5): for every plan of the declared space build, filter, prove, correct, prove again;
+/// then keep what does not follow from the rest. The result depends on patterns, depth and budget alone, not on
+/// threads. Errors: a pattern that is no single main operator.
 Expected<Synthesis> synthesize(const std::vector<Pattern>& patterns, const SynthesisOptions& options);
 
 }  // namespace pet

@@ -1,7 +1,5 @@
 // pet-synth: enumerate, prove, correct, store.
 
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -11,6 +9,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
@@ -52,7 +51,9 @@ Expected<std::vector<Pattern>> readPatterns(const Options& o) {
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
       if (entry.path().extension() == ".pet") files.push_back(entry.path().string());
     }
-    if (error) return fail(ErrorKind::kUsage, "cannot read the patterns: " + error.message(), folder, "name a folder with --patterns");
+    if (error)
+      return fail(ErrorKind::kUsage, "cannot read the patterns: " + error.message(), folder,
+                  "name a folder with --patterns");
     std::sort(files.begin(), files.end());
   }
   std::vector<Pattern> patterns;
@@ -64,10 +65,12 @@ Expected<std::vector<Pattern>> readPatterns(const Options& o) {
     if (!parsed) return tl::unexpected(parsed.error());
     std::move(parsed->patterns.begin(), parsed->patterns.end(), std::back_inserter(patterns));
   }
-  if (patterns.empty()) return fail(ErrorKind::kUsage, "no patterns", o.patternFolder, "name pattern files or a folder with --patterns");
+  if (patterns.empty())
+    return fail(ErrorKind::kUsage, "no patterns", o.patternFolder, "name pattern files or a folder with --patterns");
   std::sort(patterns.begin(), patterns.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (size_t i = 1; i < patterns.size(); ++i) {
-    if (patterns[i].name == patterns[i - 1].name) return fail(ErrorKind::kUsage, "two patterns are named " + patterns[i].name);
+    if (patterns[i].name == patterns[i - 1].name)
+      return fail(ErrorKind::kUsage, "two patterns are named " + patterns[i].name);
   }
   return patterns;
 }
@@ -99,7 +102,8 @@ class ProgressLine {
 
 std::map<Fate, size_t> countFates(const PatternReport& report) {
   std::map<Fate, size_t> count;
-  for (const PlanOutcome& p : report.plans) ++count[p.fate];
+  for (const PlanOutcome& p : report.plans)
+    ++count[p.fate];
   return count;
 }
 
@@ -108,17 +112,20 @@ void printSummary(const Synthesis& s, double seconds) {
   std::map<Fate, size_t> sum;
   StageTimes times;
   size_t space = 0;
-  fmt::print(stderr, "{:<18} {:>7} {:>7} {:>9} {:>7} {:>8} {:>6}\n", "pattern", "space", "voted", "filtered", "proved", "unknown", "kept");
+  fmt::print(stderr, "{:<18} {:>7} {:>7} {:>9} {:>7} {:>8} {:>6}\n", "pattern", "space", "voted", "filtered", "proved",
+             "unknown", "kept");
   auto line = [](std::string_view name, size_t plans, std::map<Fate, size_t>& n) {
     size_t built = plans - n[Fate::kNotApplicable] - n[Fate::kNoVote] - n[Fate::kShape] - n[Fate::kEmptyClass];
     size_t filtered = built - n[Fate::kTooDeep] - n[Fate::kIdentity] - n[Fate::kCost] - n[Fate::kFingerprint];
     size_t unknown = n[Fate::kUnknown] + n[Fate::kUnproved];
     size_t proved = filtered - unknown - n[Fate::kNoCorrection];
-    fmt::print(stderr, "{:<18} {:>7} {:>7} {:>9} {:>7} {:>8} {:>6}\n", name, plans, built, filtered, proved, unknown, n[Fate::kKept]);
+    fmt::print(stderr, "{:<18} {:>7} {:>7} {:>9} {:>7} {:>8} {:>6}\n", name, plans, built, filtered, proved, unknown,
+               n[Fate::kKept]);
   };
   for (const PatternReport& r : s.reports) {
     auto n = countFates(r);
-    for (const auto& [fate, count] : n) sum[fate] += count;
+    for (const auto& [fate, count] : n)
+      sum[fate] += count;
     space += r.plans.size();
     times.build += r.seconds.build;
     times.filter += r.seconds.filter;
@@ -129,12 +136,16 @@ void printSummary(const Synthesis& s, double seconds) {
   line("all", space, sum);
   std::string dropped;
   for (const auto& [fate, count] : sum) {
-    if (fate != Fate::kKept && count) dropped += fmt::format("{}{} {}", dropped.empty() ? "" : ", ", fateName(fate), count);
+    if (fate != Fate::kKept && count)
+      dropped += fmt::format("{}{} {}", dropped.empty() ? "" : ", ", fateName(fate), count);
   }
   fmt::print(stderr, "dropped: {}\n", dropped);
   size_t boxes = 0;
-  for (const Rule& r : s.rules.rules) boxes += !r.boxes.empty();
-  fmt::print(stderr, "{} rules, {} with boxes; {:.1f} s (build {:.1f}, filter {:.1f}, prove {:.1f}, correct {:.1f} s of thread time)\n",
+  for (const Rule& r : s.rules.rules)
+    boxes += !r.boxes.empty();
+  fmt::print(stderr,
+             "{} rules, {} with boxes; {:.1f} s (build {:.1f}, filter {:.1f}, prove {:.1f}, correct {:.1f} s of thread "
+             "time)\n",
              s.rules.rules.size(), boxes, seconds, times.build, times.filter, times.prove, times.correct);
 }
 
@@ -142,13 +153,18 @@ Json jsonReport(const Synthesis& s, double seconds) {
   Json patterns = Json::array();
   for (const PatternReport& r : s.reports) {
     Json fates = Json::object(), plans = Json::array();
-    for (const auto& [fate, count] : countFates(r)) fates[std::string(fateName(fate))] = count;
-    for (const PlanOutcome& p : r.plans) plans.push_back({{"name", p.name}, {"fate", fateName(p.fate)}, {"detail", p.detail}});
+    for (const auto& [fate, count] : countFates(r))
+      fates[std::string(fateName(fate))] = count;
+    for (const PlanOutcome& p : r.plans)
+      plans.push_back({{"name", p.name}, {"fate", fateName(p.fate)}, {"detail", p.detail}});
     patterns.push_back({{"pattern", r.pattern},
                         {"space", r.plans.size()},
                         {"fates", fates},
                         {"seconds",
-                         {{"build", r.seconds.build}, {"filter", r.seconds.filter}, {"prove", r.seconds.prove}, {"correct", r.seconds.correct}}},
+                         {{"build", r.seconds.build},
+                          {"filter", r.seconds.filter},
+                          {"prove", r.seconds.prove},
+                          {"correct", r.seconds.correct}}},
                         {"plans", plans}});
   }
   return {{"rules", s.rules.rules.size()}, {"seconds", seconds}, {"patterns", patterns}};
@@ -170,7 +186,8 @@ Expected<void> explain(const Synthesis& s, const std::string& pattern) {
 
 Expected<void> checkOptions(const Options& o) {
   if (o.output.empty() && isatty(STDOUT_FILENO)) {
-    return fail(ErrorKind::kUsage, "a pack is binary and standard output is a terminal", "", "redirect it, or give -o FILE");
+    return fail(ErrorKind::kUsage, "a pack is binary and standard output is a terminal", "",
+                "redirect it, or give -o FILE");
   }
   return {};
 }
@@ -205,16 +222,18 @@ Expected<void> run(const Options& o) {
 int main(int argc, char** argv) {
   return tool::guard([&] {
     Options o;
-    CLI::App app("Enumerates mutants of canonical patterns, proves them for every shape, and writes the rules as a pack.\n\n"
-                 "    pet-synth --depth 4 > rules.db\n",
-                 "pet-synth");
+    CLI::App app(
+        "Enumerates mutants of canonical patterns, proves them for every shape, and writes the rules as a pack.\n\n"
+        "    pet-synth --depth 4 > rules.db\n",
+        "pet-synth");
     app.add_option("PATTERN", o.patterns, "pattern files (default: all canonical patterns)");
     app.add_option("--patterns", o.patternFolder, "folder of pattern files (*.pet)");
     app.add_option("--depth", o.depth, "most operators of a mutant on activations; a chain of layouts counts one")
         ->check(CLI::Range(1, kDeepest))
         ->capture_default_str();
     app.add_option("-o,--output", o.output, "write the pack to FILE instead of standard output");
-    app.add_option("-j,--threads", o.threads, "threads (default: all cores); the pack does not depend on it")->check(CLI::Range(1, 1024));
+    app.add_option("-j,--threads", o.threads, "threads (default: all cores); the pack does not depend on it")
+        ->check(CLI::Range(1, 1024));
     app.add_option("--report", o.report, "write a JSON report of the run to FILE");
     app.add_option("--explain", o.explain, "list what became of every candidate of a pattern");
     app.add_flag("-q,--quiet", o.quiet, "no progress and no summary");

@@ -40,7 +40,8 @@ struct ConvView {
 Expected<void> checkCommon(const OpView& v, std::string_view op) {
   const Shape &x = v.operands[0], &w = v.operands[1];
   if (x.size() < 3 || x.size() != w.size()) {
-    return fail(ErrorKind::kText, fmt::format("{} needs operands of equal rank >= 3, got {} and {}", op, str(x), str(w)));
+    return fail(ErrorKind::kText,
+                fmt::format("{} needs operands of equal rank >= 3, got {} and {}", op, str(x), str(w)));
   }
   size_t n = x.size() - 2;
   for (auto [name, count] : {std::pair{"strides", n}, {"dilations", n}, {"pads", 2 * n}}) {
@@ -73,9 +74,10 @@ Expected<std::vector<Shape>> inferConv(const OpView& v) {
     } else if (c.stride(d) == 1 && padding == Expr(0)) {
       out.push_back(c.in(d));
     } else {
-      return fail(ErrorKind::kUnsupported,
-                  fmt::format("Conv over the product dimension {} needs stride 1 and pads that keep its extent, off by {}",
-                              c.in(d).str(), padding.str()));
+      return fail(
+          ErrorKind::kUnsupported,
+          fmt::format("Conv over the product dimension {} needs stride 1 and pads that keep its extent, off by {}",
+                      c.in(d).str(), padding.str()));
     }
   }
   return std::vector<Shape>{out};
@@ -84,7 +86,8 @@ Expected<std::vector<Shape>> inferConv(const OpView& v) {
 std::vector<Constraint> convObligations(const OpView& v) {
   ConvView c(v);
   std::vector<Constraint> result;
-  for (const Expr& p : c.pads) result.push_back(Constraint::le(0, p));
+  for (const Expr& p : c.pads)
+    result.push_back(Constraint::le(0, p));
   for (size_t d = 0; d < c.spatial; ++d) {
     result.push_back(Constraint::le(1, c.kernel(d)));
     if (c.in(d).isAffine()) continue;
@@ -96,7 +99,8 @@ std::vector<Constraint> convObligations(const OpView& v) {
   return result;
 }
 
-/// The positions digit + shift may denote in a dimension, |shift| <= its innermost atom: the digit carries into the next one.
+/// The positions digit + shift may denote in a dimension, |shift| <= its innermost atom: the digit carries into the
+/// next one.
 std::vector<DigitCase> shifted(const Dim& dim, const std::vector<Expr>& digits, const Expr& shift) {
   std::vector<DigitCase> cases;
   if (dim.isAffine()) {
@@ -127,7 +131,8 @@ Expected<std::vector<AccessPiece>> accessConv(const OpView& v, int, const Index&
   AccessPiece base;
   auto channel = freshDigits(c.w[1], "c", names, base);
   std::vector<Expr> taps;
-  for (size_t d = 0; d < c.spatial; ++d) taps.push_back(freshDigits(c.w[2 + d], kKernelStem[d], names, base)[0]);
+  for (size_t d = 0; d < c.spatial; ++d)
+    taps.push_back(freshDigits(c.w[2 + d], kKernelStem[d], names, base)[0]);
 
   std::vector<AccessPiece> pieces;
   for (const DigitCase& group : splitDigits(outAxes, at[1])) {
@@ -146,7 +151,8 @@ Expected<std::vector<AccessPiece>> accessConv(const OpView& v, int, const Index&
         positions = std::move(next);
       }
       Index weight{at[1], channel};
-      for (const Expr& t : taps) weight.push_back({t});
+      for (const Expr& t : taps)
+        weight.push_back({t});
       for (const DigitCase& p : positions) {
         AccessPiece piece = base;
         piece.domain.insert(piece.domain.end(), group.guards.begin(), group.guards.end());
@@ -166,7 +172,8 @@ Expected<std::vector<Shape>> inferConvTranspose(const OpView& v) {
   if (auto ok = checkCommon(v, "ConvTranspose"); !ok) return tl::unexpected(ok.error());
   ConvView c(v);
   const auto& outputPadding = v.list("output_padding");
-  if (outputPadding.size() != c.spatial) return fail(ErrorKind::kText, "ConvTranspose: one output_padding per dimension");
+  if (outputPadding.size() != c.spatial)
+    return fail(ErrorKind::kText, "ConvTranspose: one output_padding per dimension");
   if (c.w[0] != c.x[1] || !divideByOuter(c.x[1], c.group)) {
     return fail(ErrorKind::kText, fmt::format("ConvTranspose of {} with {} in {} groups: channels do not agree",
                                               str(c.x), str(c.w), c.group.str()));
@@ -182,7 +189,8 @@ Expected<std::vector<Shape>> inferConvTranspose(const OpView& v) {
 std::vector<Constraint> convTransposeObligations(const OpView& v) {
   ConvView c(v);
   std::vector<Constraint> result;
-  for (const Expr& p : c.pads) result.push_back(Constraint::le(0, p));
+  for (const Expr& p : c.pads)
+    result.push_back(Constraint::le(0, p));
   for (size_t d = 0; d < c.spatial; ++d) {
     result.push_back(Constraint::le(1, c.kernel(d)));
     // ONNX: output_padding smaller than stride or dilation.
@@ -258,6 +266,8 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> convRows() { return kRows; }
+std::span<const OpRow> convRows() {
+  return kRows;
+}
 
 }  // namespace pet

@@ -17,6 +17,8 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> inputRows() { return kRows; }
+std::span<const OpRow> inputRows() {
+  return kRows;
+}
 
 }  // namespace pet

@@ -26,21 +26,25 @@ Expected<std::vector<Shape>> inferIndexMap(const OpView& v) {
   const auto& spec = std::get<IndexMapSpec>(v.attributes.find("map")->second);
   const Shape& x = v.operands[0];
   bool fits = spec.source.size() == x.size();
-  for (size_t d = 0; fits && d < x.size(); ++d) fits = spec.source[d].size() == x[d].atoms().size();
+  for (size_t d = 0; fits && d < x.size(); ++d)
+    fits = spec.source[d].size() == x[d].atoms().size();
   if (!fits) return fail(ErrorKind::kText, "IndexMap's source does not have one expression per digit of " + str(x));
   // An axis that is also a symbol could not be told from it.
   std::set<std::string> taken;
   for (const Dim& d : x) {
-    for (const Expr& atom : d.atoms()) atom.collectVariables(taken);
+    for (const Expr& atom : d.atoms())
+      atom.collectVariables(taken);
   }
   for (const auto& group : spec.dims) {
-    for (const LayoutAxis& axis : group) axis.extent.affine().collectVariables(taken);
+    for (const LayoutAxis& axis : group)
+      axis.extent.affine().collectVariables(taken);
   }
   Shape out;
   for (const auto& group : spec.dims) {
     std::vector<Dim> factors;
     for (const LayoutAxis& axis : group) {
-      if (!taken.insert(axis.name).second) return fail(ErrorKind::kText, fmt::format("IndexMap: the name '{}' is taken", axis.name));
+      if (!taken.insert(axis.name).second)
+        return fail(ErrorKind::kText, fmt::format("IndexMap: the name '{}' is taken", axis.name));
       if (!axis.extent.isAffine()) return fail(ErrorKind::kText, "IndexMap axes must be affine: " + axis.name);
       factors.push_back(axis.extent);
     }
@@ -58,11 +62,13 @@ Expected<std::vector<AccessPiece>> accessIndexMap(const OpView& v, int, const In
   std::vector<Case> cases{{}};
   for (size_t d = 0; d < spec.dims.size(); ++d) {
     std::vector<Dim> extents;
-    for (const LayoutAxis& axis : spec.dims[d]) extents.push_back(axis.extent);
+    for (const LayoutAxis& axis : spec.dims[d])
+      extents.push_back(axis.extent);
     std::vector<Case> next;
     for (const DigitCase& split : splitDigits(extents, at[d])) {
       for (Case c : cases) {
-        for (size_t i = 0; i < spec.dims[d].size(); ++i) c.axes[spec.dims[d][i].name] = split.digits[i][0];
+        for (size_t i = 0; i < spec.dims[d].size(); ++i)
+          c.axes[spec.dims[d][i].name] = split.digits[i][0];
         c.guards.insert(c.guards.end(), split.guards.begin(), split.guards.end());
         next.push_back(std::move(c));
       }
@@ -76,10 +82,12 @@ Expected<std::vector<AccessPiece>> accessIndexMap(const OpView& v, int, const In
     Index read;
     for (const auto& digits : spec.source) {
       read.emplace_back();
-      for (const Expr& e : digits) read.back().push_back(e.substitute(c.axes));
+      for (const Expr& e : digits)
+        read.back().push_back(e.substitute(c.axes));
     }
     requireInRange(read, v.operands[0], piece.domain);
-    for (const Constraint& g : spec.guards) piece.domain.push_back(g.substitute(c.axes));
+    for (const Constraint& g : spec.guards)
+      piece.domain.push_back(g.substitute(c.axes));
     piece.reads = {{0, std::move(read)}};
     pieces.push_back(std::move(piece));
   }
@@ -107,6 +115,8 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> layoutRows() { return kRows; }
+std::span<const OpRow> layoutRows() {
+  return kRows;
+}
 
 }  // namespace pet

@@ -3,9 +3,9 @@
 //   MatMul        y[b…, m, n] = Σ_k a[b…, m, k] · b[b…, k, n], batch dimensions broadcast
 //   OffsetReduce  y[n, f, h] = Σ_r t[n, (f r), h·stride + r·dilation - pad], zero outside (EinNet's eOperator)
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "ir/ops/common.h"
 #include "ir/ops/families.h"
@@ -80,7 +80,8 @@ struct OffsetReduceView {
     }
     // Constant kernels fold into F's atom.
     int64_t taps = 1;
-    for (const Expr& k : kernel) taps *= k.asConstant().value_or(0);
+    for (const Expr& k : kernel)
+      taps *= k.asConstant().value_or(0);
     if (taps > 0) {
       if (auto last = atoms.back().dividedBy(taps)) {
         std::vector<Dim> factors(atoms.begin(), atoms.end() - 1);
@@ -95,7 +96,9 @@ struct OffsetReduceView {
 Expected<std::vector<Shape>> inferOffsetReduce(const OpView& v) {
   if (v.operands[0].size() < 3) return fail(ErrorKind::kText, "OffsetReduce of " + str(v.operands[0]));
   OffsetReduceView o(v);
-  for (auto [list, count] : {std::pair{&o.kernel, o.spatial}, {&o.strides, o.spatial}, {&o.dilations, o.spatial},
+  for (auto [list, count] : {std::pair{&o.kernel, o.spatial},
+                             {&o.strides, o.spatial},
+                             {&o.dilations, o.spatial},
                              {&o.pads, 2 * o.spatial}}) {
     if (list->size() != count) return fail(ErrorKind::kText, "OffsetReduce: attribute of wrong length");
   }
@@ -106,7 +109,8 @@ Expected<std::vector<Shape>> inferOffsetReduce(const OpView& v) {
   }
   auto f = o.channels();
   if (!f) {
-    return fail(ErrorKind::kText, fmt::format("OffsetReduce: {} is not a product of channels and the kernel", o.t[1].str()));
+    return fail(ErrorKind::kText,
+                fmt::format("OffsetReduce: {} is not a product of channels and the kernel", o.t[1].str()));
   }
   Shape out{o.t[0], *f};
   for (size_t d = 0; d < o.spatial; ++d) {
@@ -120,8 +124,10 @@ Expected<std::vector<Shape>> inferOffsetReduce(const OpView& v) {
 std::vector<Constraint> offsetReduceObligations(const OpView& v) {
   OffsetReduceView o(v);
   std::vector<Constraint> result;
-  for (const Expr& p : o.pads) result.push_back(Constraint::le(0, p));
-  for (const Expr& k : o.kernel) result.push_back(Constraint::le(1, k));
+  for (const Expr& p : o.pads)
+    result.push_back(Constraint::le(0, p));
+  for (const Expr& k : o.kernel)
+    result.push_back(Constraint::le(1, k));
   return result;
 }
 
@@ -175,6 +181,8 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> matmulRows() { return kRows; }
+std::span<const OpRow> matmulRows() {
+  return kRows;
+}
 
 }  // namespace pet

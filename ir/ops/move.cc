@@ -1,8 +1,8 @@
 // Operators that move values: Pad, Slice, Concat, Split, Transpose.
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "ir/ops/common.h"
 #include "ir/ops/families.h"
@@ -17,8 +17,10 @@ Expected<std::vector<Shape>> inferPad(const OpView& v) {
   const Shape& x = v.operands[0];
   const auto& pads = v.list("pads");
   const std::string& mode = v.text("mode");
-  if (pads.size() != 2 * x.size()) return fail(ErrorKind::kText, fmt::format("Pad of {} needs {} pads", str(x), 2 * x.size()));
-  if (mode != "constant" && mode != "reflect" && mode != "edge") return fail(ErrorKind::kText, "Pad: unknown mode " + mode);
+  if (pads.size() != 2 * x.size())
+    return fail(ErrorKind::kText, fmt::format("Pad of {} needs {} pads", str(x), 2 * x.size()));
+  if (mode != "constant" && mode != "reflect" && mode != "edge")
+    return fail(ErrorKind::kText, "Pad: unknown mode " + mode);
   Shape out;
   for (size_t d = 0; d < x.size(); ++d) {
     Expr total = pads[d] + pads[x.size() + d];
@@ -124,7 +126,8 @@ Expected<std::vector<Shape>> inferSlice(const OpView& v) {
   auto ranges = sliceRanges(v);
   if (!ranges) return tl::unexpected(ranges.error());
   Shape out = v.operands[0];
-  for (const auto& [axis, r] : *ranges) out[axis] = ceilDiv(r.end - r.start, r.step);
+  for (const auto& [axis, r] : *ranges)
+    out[axis] = ceilDiv(r.end - r.start, r.step);
   return std::vector<Shape>{out};
 }
 
@@ -142,7 +145,8 @@ std::vector<Constraint> sliceObligations(const OpView& v) {
 Expected<std::vector<AccessPiece>> accessSlice(const OpView& v, int, const Index& at, NameSource&) {
   const auto ranges = *sliceRanges(v);
   Index read = at;
-  for (const auto& [axis, r] : ranges) read[axis] = {at[axis][0] * r.step + r.start};
+  for (const auto& [axis, r] : ranges)
+    read[axis] = {at[axis][0] * r.step + r.start};
   return std::vector<AccessPiece>{{.reads = {{0, read}}}};
 }
 
@@ -155,9 +159,11 @@ Expected<std::vector<Shape>> inferConcat(const OpView& v) {
   Expr total = 0;
   for (const Shape& s : v.operands) {
     bool fits = s.size() == out.size();
-    for (size_t d = 0; fits && d < s.size(); ++d) fits = d == *axis || s[d] == out[d];
+    for (size_t d = 0; fits && d < s.size(); ++d)
+      fits = d == *axis || s[d] == out[d];
     if (!fits) return fail(ErrorKind::kText, fmt::format("Concat of {} and {} along axis {}", str(out), str(s), *axis));
-    if (!s[*axis].isAffine()) return fail(ErrorKind::kUnsupported, "Concat along the product dimension " + s[*axis].str());
+    if (!s[*axis].isAffine())
+      return fail(ErrorKind::kUnsupported, "Concat along the product dimension " + s[*axis].str());
     total += s[*axis].affine();
   }
   out[*axis] = total;
@@ -192,21 +198,24 @@ Expected<std::vector<Shape>> inferSplit(const OpView& v) {
     total += part;
   }
   if (out.empty() || total != x[*axis].affine()) {
-    return fail(ErrorKind::kText, fmt::format("Split of {} along axis {} into parts that add to {}", str(x), *axis, total.str()));
+    return fail(ErrorKind::kText,
+                fmt::format("Split of {} along axis {} into parts that add to {}", str(x), *axis, total.str()));
   }
   return out;
 }
 
 std::vector<Constraint> splitObligations(const OpView& v) {
   std::vector<Constraint> result;
-  for (const Expr& part : v.list("split")) result.push_back(Constraint::le(0, part));
+  for (const Expr& part : v.list("split"))
+    result.push_back(Constraint::le(0, part));
   return result;
 }
 
 Expected<std::vector<AccessPiece>> accessSplit(const OpView& v, int output, const Index& at, NameSource&) {
   auto axis = static_cast<size_t>(*v.scalar("axis").asConstant());
   Expr start = 0;
-  for (int i = 0; i < output; ++i) start += v.list("split")[static_cast<size_t>(i)];
+  for (int i = 0; i < output; ++i)
+    start += v.list("split")[static_cast<size_t>(i)];
   Index read = at;
   read[axis] = {at[axis][0] + start};
   return std::vector<AccessPiece>{{.reads = {{0, read}}}};
@@ -232,7 +241,8 @@ Expected<std::vector<Shape>> inferTranspose(const OpView& v) {
 Expected<std::vector<AccessPiece>> accessTranspose(const OpView& v, int, const Index& at, NameSource&) {
   Index read(at.size());
   const auto& perm = v.list("perm");
-  for (size_t d = 0; d < perm.size(); ++d) read[static_cast<size_t>(*perm[d].asConstant())] = at[d];
+  for (size_t d = 0; d < perm.size(); ++d)
+    read[static_cast<size_t>(*perm[d].asConstant())] = at[d];
   return std::vector<AccessPiece>{{.reads = {{0, read}}}};
 }
 
@@ -289,6 +299,8 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> moveRows() { return kRows; }
+std::span<const OpRow> moveRows() {
+  return kRows;
+}
 
 }  // namespace pet

@@ -32,8 +32,8 @@ struct OperandRead {
   Index at;
 };
 
-/// One piece of an operator's access relation: out[v] += Σ_{reduction in domain} coefficient · Π operand[at]. The domain holds
-/// the bounds of the reduction indices and the in-range conditions of the reads.
+/// One piece of an operator's access relation: out[v] += Σ_{reduction in domain} coefficient · Π operand[at]. The
+/// domain holds the bounds of the reduction indices and the in-range conditions of the reads.
 struct AccessPiece {
   Rational coefficient = {};
   std::vector<std::string> reduction = {};
@@ -61,9 +61,7 @@ struct OpView {
     return std::get<std::vector<Expr>>(attributes.find(name)->second);
   }
   double number(std::string_view name) const { return std::get<double>(attributes.find(name)->second); }
-  const std::string& text(std::string_view name) const {
-    return std::get<std::string>(attributes.find(name)->second);
-  }
+  const std::string& text(std::string_view name) const { return std::get<std::string>(attributes.find(name)->second); }
 };
 
 /// A node with its symbols bound, as evaluation sees it.
@@ -77,9 +75,7 @@ struct ConcreteNode {
   int64_t scalar(std::string_view name) const;
   Extents list(std::string_view name) const;
   double number(std::string_view name) const { return std::get<double>(attributes.find(name)->second); }
-  const std::string& text(std::string_view name) const {
-    return std::get<std::string>(attributes.find(name)->second);
-  }
+  const std::string& text(std::string_view name) const { return std::get<std::string>(attributes.find(name)->second); }
 };
 
 template <class T>
@@ -101,8 +97,8 @@ struct Kernels {
   }
 };
 
-/// Kernels of a functor with `template <class T> static Expected<vector<Tensor<T>>> run(node, operands)`, over the exact
-/// rings and floating point, or over floating point only.
+/// Kernels of a functor with `template <class T> static Expected<vector<Tensor<T>>> run(node, operands)`, over the
+/// exact rings and floating point, or over floating point only.
 template <class F>
 constexpr Kernels ringKernels() {
   return {&F::template run<float>, &F::template run<double>, &F::template run<int64_t>, &F::template run<Fp>};
@@ -148,11 +144,11 @@ struct OpRow {
   std::vector<AttributeSpec> attributes;
   /// Output shapes; errors name the shapes that clash.
   Expected<std::vector<Shape>> (*infer)(const OpView&);
-  /// Facts about the shape symbols under which the row's meaning is the operator's (pads >= 0, slices in range, carries of
-  /// product dimensions in {-1, 0, 1}); a rule must imply them all on its class. Null: none.
+  /// Facts about the shape symbols under which the row's meaning is the operator's (pads >= 0, slices in range, carries
+  /// of product dimensions in {-1, 0, 1}); a rule must imply them all on its class. Null: none.
   std::vector<Constraint> (*obligations)(const OpView&) = nullptr;
-  /// The access relation at output `output`, position `at`; kUnsupported (unknown to the prover) where it is not a sum of
-  /// products. Null: opaque.
+  /// The access relation at output `output`, position `at`; kUnsupported (unknown to the prover) where it is not a sum
+  /// of products. Null: opaque.
   Expected<std::vector<AccessPiece>> (*access)(const OpView&, int output, const Index& at, NameSource&) = nullptr;
   Kernels kernels = {};
   Facts facts = {};

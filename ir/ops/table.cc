@@ -8,9 +8,10 @@ namespace {
 
 std::vector<const OpRow*> joinFamilies() {
   std::vector<const OpRow*> rows;
-  for (auto family : {inputRows(), convRows(), matmulRows(), layoutRows(), moveRows(), reshapeRows(), arithmeticRows(), functionRows(),
-                      poolRows(), normalizationRows(), resizeRows()}) {
-    for (const OpRow& row : family) rows.push_back(&row);
+  for (auto family : {inputRows(), convRows(), matmulRows(), layoutRows(), moveRows(), reshapeRows(), arithmeticRows(),
+                      functionRows(), poolRows(), normalizationRows(), resizeRows()}) {
+    for (const OpRow& row : family)
+      rows.push_back(&row);
   }
   std::sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return a->name < b->name; });
   return rows;
@@ -25,7 +26,8 @@ std::span<const OpRow* const> operatorTable() {
 
 const OpRow* findOp(std::string_view name) {
   auto table = operatorTable();
-  auto it = std::lower_bound(table.begin(), table.end(), name, [](const OpRow* r, std::string_view n) { return r->name < n; });
+  auto it = std::lower_bound(table.begin(), table.end(), name,
+                             [](const OpRow* r, std::string_view n) { return r->name < n; });
   return it != table.end() && (*it)->name == name ? *it : nullptr;
 }
 
@@ -54,7 +56,8 @@ int64_t ConcreteNode::scalar(std::string_view name) const {
 
 Extents ConcreteNode::list(std::string_view name) const {
   Extents result;
-  for (const Expr& e : std::get<std::vector<Expr>>(attributes.find(name)->second)) result.push_back(*e.evaluate(symbols));
+  for (const Expr& e : std::get<std::vector<Expr>>(attributes.find(name)->second))
+    result.push_back(*e.evaluate(symbols));
   return result;
 }
 

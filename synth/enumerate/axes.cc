@@ -9,7 +9,9 @@
 namespace pet {
 namespace {
 
-tl::unexpected<Error> unsupported(std::string what) { return fail(ErrorKind::kUnsupported, std::move(what)); }
+tl::unexpected<Error> unsupported(std::string what) {
+  return fail(ErrorKind::kUnsupported, std::move(what));
+}
 
 /// "h" for the extent H or 2H, else a letter by position.
 std::string axisName(const Expr& extent, size_t position) {
@@ -42,8 +44,8 @@ int positionOf(const std::vector<Expr>& digits, const std::string& variable) {
   return -1;
 }
 
-/// The linear equation between v, r and the position in x that a digit of x states: x = digit, or, where the digit is a summation
-/// index of its own, the equality that defines it.
+/// The linear equation between v, r and the position in x that a digit of x states: x = digit, or, where the digit is a
+/// summation index of its own, the equality that defines it.
 Expr positionRelation(const Expr& digit, const Piece& piece, const std::set<std::string>& ownIndices) {
   auto variable = digit.asVariable();
   if (variable && ownIndices.contains(*variable)) {

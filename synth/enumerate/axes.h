@@ -30,7 +30,8 @@ struct Axis {
   Expr relation;
 };
 
-/// A pattern with one main operator, as its axes; read off its denotation, so that Conv, ConvTranspose and MatMul look alike.
+/// A pattern with one main operator, as its axes; read off its denotation, so that Conv, ConvTranspose and MatMul look
+/// alike.
 struct MainOperator {
   Program program;
   Value x, w, y;

@@ -1,8 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <set>
+
+#include <fmt/format.h>
 
 #include "ir/denote.h"
 #include "synth/enumerate/plan.h"
@@ -22,18 +22,18 @@ struct Digit {
 
 /// Everything that one axis contributes to the mutant.
 struct AxisParts {
-  Expr padBegin = 0, padEnd = 0;              ///< explicit padding of x before the layout; negative crops
+  Expr padBegin = 0, padEnd = 0;                      ///< explicit padding of x before the layout; negative crops
   std::optional<std::pair<int64_t, int64_t>> select;  ///< (start, step): a strided slice of x instead of a layout
-  int64_t tiles = 0;                          ///< overlapping windows along the axis, joined in the batch
+  int64_t tiles = 0;                                  ///< overlapping windows along the axis, joined in the batch
   Expr tileStep, tileLength;
-  std::vector<Digit> in, out;                 ///< digits of x's and y's atom, outermost first
+  std::vector<Digit> in, out;  ///< digits of x's and y's atom, outermost first
   std::vector<Digit> batch, batchOut;
   std::optional<Digit> group;
   std::vector<Digit> inChannels, outChannels;
   std::vector<LayoutAxis> weightIn, weightOut;
-  Expr source = 0;                            ///< the weight's digit
+  Expr source = 0;  ///< the weight's digit
   std::vector<Constraint> guards;
-  std::optional<Expr> crop;                   ///< y's extent, where `out` gives more
+  std::optional<Expr> crop;  ///< y's extent, where `out` gives more
 };
 
 /// One spatial dimension of the target.
@@ -54,13 +54,17 @@ struct Slot {
   }
 };
 
-LayoutAxis slotAxis(const Digit& d) { return {d.name, d.extent}; }
+LayoutAxis slotAxis(const Digit& d) {
+  return {d.name, d.extent};
+}
 
 struct Failed {
   PlanFailure failure;
 };
 
-[[noreturn]] void stop(PlanFailure::Why why, std::string detail = "") { throw Failed{{why, std::move(detail)}}; }
+[[noreturn]] void stop(PlanFailure::Why why, std::string detail = "") {
+  throw Failed{{why, std::move(detail)}};
+}
 
 class Builder {
  public:
@@ -69,7 +73,8 @@ class Builder {
 
   Mutant build() {
     deriveWhere();
-    for (size_t i = 0; i < op_.axes.size(); ++i) parts_.push_back(partsOf(i));
+    for (size_t i = 0; i < op_.axes.size(); ++i)
+      parts_.push_back(partsOf(i));
     finishSlots();
     Program program = assemble();
     Mutant m{plan_, where_, shapes_, op_.program, program.withoutDeadNodes(), main_, 0};
@@ -85,10 +90,12 @@ class Builder {
   const AxisMove& move(size_t i) const { return plan_.moves[i]; }
   const std::string& name(size_t i) const { return original_.axes[i].name; }
 
-  // --- The specialisation: "N = 2 N2" where a cut needs a divisible extent, "R = 2P + 1" where tiles must keep their size ---
+  // --- The specialisation: "N = 2 N2" where a cut needs a divisible extent, "R = 2P + 1" where tiles must keep their
+  // size ---
 
   void substitute(const std::string& symbol, const Expr& value) {
-    for (auto& [s, e] : where_) e = e.substitute({{symbol, value}});
+    for (auto& [s, e] : where_)
+      e = e.substitute({{symbol, value}});
     where_.emplace_back(symbol, value);
   }
 
@@ -148,8 +155,10 @@ class Builder {
     for (const std::string& s : pattern_.shapes.symbols) {
       if (!by.contains(s)) symbols.insert(s);
     }
-    for (const auto& [s, e] : where_) e.collectVariables(symbols);
-    for (const auto& [s, e] : where_) symbols.erase(s);
+    for (const auto& [s, e] : where_)
+      e.collectVariables(symbols);
+    for (const auto& [s, e] : where_)
+      symbols.erase(s);
     shapes_.symbols.assign(symbols.begin(), symbols.end());
     for (const Constraint& c : pattern_.shapes.constraints) {
       Constraint now = c.substitute(by);
@@ -164,7 +173,8 @@ class Builder {
   bool slides() const { return plan_.target == Target::kConv || plan_.target == Target::kConvTranspose; }
   bool offsets() const { return plan_.target == Target::kConvOffset || plan_.target == Target::kMatMulOffset; }
   bool matmul() const {
-    return plan_.target == Target::kMatMulLeft || plan_.target == Target::kMatMulRight || plan_.target == Target::kMatMulOffset;
+    return plan_.target == Target::kMatMulLeft || plan_.target == Target::kMatMulRight ||
+           plan_.target == Target::kMatMulOffset;
   }
 
   AxisParts partsOf(size_t i) {
@@ -275,7 +285,8 @@ class Builder {
 
   int slotOf(size_t i) const {  // window axes stand in their slots in order, or exchanged
     int n = 0;
-    for (size_t k = 0; k < i; ++k) n += op_.axes[k].kind == Axis::Kind::kWindow;
+    for (size_t k = 0; k < i; ++k)
+      n += op_.axes[k].kind == Axis::Kind::kWindow;
     return plan_.exchanged ? 1 - n : n;
   }
 
@@ -322,8 +333,8 @@ class Builder {
     AxisParts p;
     int s = slotOf(i);
     Slot& own = slot(s);
-    Expr rest = ceilDiv(axis.inExtent + cut.shift, cut.inFactor);        // a's extent
-    Expr restOut = ceilDiv(axis.outExtent, cut.outFactor);               // a' positions that are needed
+    Expr rest = ceilDiv(axis.inExtent + cut.shift, cut.inFactor);  // a's extent
+    Expr restOut = ceilDiv(axis.outExtent, cut.outFactor);         // a' positions that are needed
     own.taps = vote.taps;
     own.stride = m.stride;
     own.dilation = m.dilation;
@@ -373,7 +384,8 @@ class Builder {
         fo = Expr::variable(part.name);
       }
     }
-    std::map<std::string, Expr> names{{"q", own.taps == Expr(1) ? Expr(0) : Expr::variable(own.tapName)}, {"fi", fi}, {"fo", fo}};
+    std::map<std::string, Expr> names{
+        {"q", own.taps == Expr(1) ? Expr(0) : Expr::variable(own.tapName)}, {"fi", fi}, {"fo", fo}};
     p.source = vote.source.substitute(names);
     for (const Constraint& g : vote.guards) {
       Constraint now = g.substitute(names);
@@ -384,7 +396,8 @@ class Builder {
     return p;
   }
 
-  /// The target does not slide: without taps the axis passes as it is; in the offset forms the taps become output channels.
+  /// The target does not slide: without taps the axis passes as it is; in the offset forms the taps become output
+  /// channels.
   void pointwise(AxisParts& p, const Slot& own) {
     bool trivial = own.taps == Expr(1) && own.padBegin == Expr(0) && own.stride == 1;
     if (trivial) return;
@@ -414,7 +427,8 @@ class Builder {
     p.weightOut.push_back(slotAxis(out));
     std::map<std::string, Expr> names{{"fi", Expr::variable(in.name)}, {"fo", Expr::variable(out.name)}};
     p.source = vote->source.substitute(names);
-    for (const Constraint& g : vote->guards) p.guards.push_back(g.substitute(names));
+    for (const Constraint& g : vote->guards)
+      p.guards.push_back(g.substitute(names));
     return p;
   }
 
@@ -466,7 +480,8 @@ class Builder {
     for (size_t s = 0; s < 2; ++s) {
       Slot& slot = slots_[s];
       int64_t innerCount = 1;
-      for (const Digit& d : slot.inner) innerCount *= d.extent.asConstant().value_or(1);
+      for (const Digit& d : slot.inner)
+        innerCount *= d.extent.asConstant().value_or(1);
       if (!slot.window) continue;
       if (!slot.inner.empty() || !slot.outer.empty()) {
         if (!slides()) stop(PlanFailure::Why::kNotApplicable);
@@ -484,12 +499,13 @@ class Builder {
     }
   }
 
-  /// The pad that gives exactly the needed outputs: the pattern's own where that does it, so that attributes stay simple.
+  /// The pad that gives exactly the needed outputs: the pattern's own where that does it, so that attributes stay
+  /// simple.
   Expr endPad(size_t s, const Expr& reach) const {
     const Slot& slot = slots_[s];
     Expr fit = plan_.target == Target::kConvTranspose
-                   ? (slot.window->extent.affine() - 1) * slot.stride + reach + 1 - slot.padBegin - slot.needed
-                   : (slot.needed - 1) * slot.stride + reach + 1 - slot.window->extent.affine() - slot.padBegin;
+                 ? (slot.window->extent.affine() - 1) * slot.stride + reach + 1 - slot.padBegin - slot.needed
+                 : (slot.needed - 1) * slot.stride + reach + 1 - slot.window->extent.affine() - slot.padBegin;
     if (!fit.hasDivision()) return fit;
     const Node& node = op_.program.node(op_.y);
     std::vector<Expr> choices{slot.padBegin};
@@ -503,8 +519,8 @@ class Builder {
     return fit;
   }
 
-  /// Several pictures in one slot: the operator keeps the extent, so that their digits stay apart; a separator holds as many zeros
-  /// as a window reaches over its picture's border.
+  /// Several pictures in one slot: the operator keeps the extent, so that their digits stay apart; a separator holds as
+  /// many zeros as a window reaches over its picture's border.
   void shareSlot(size_t s, const Expr& reach) {
     Slot& slot = slots_[s];
     if (slot.stride != 1 || plan_.target != Target::kConv || exactInput_[s]) stop(PlanFailure::Why::kNotApplicable);
@@ -543,9 +559,10 @@ class Builder {
     return *v;
   }
 
-  std::vector<Digit> collect(std::vector<Digit> AxisParts::* member) const {
+  std::vector<Digit> collect(std::vector<Digit> AxisParts::*member) const {
     std::vector<Digit> all;
-    for (const AxisParts& p : parts_) all.insert(all.end(), (p.*member).begin(), (p.*member).end());
+    for (const AxisParts& p : parts_)
+      all.insert(all.end(), (p.*member).begin(), (p.*member).end());
     return all;
   }
 
@@ -556,7 +573,10 @@ class Builder {
   }
 
   /// A Layout from groups to groups of digits, or nothing when they are the same.
-  Value layout(Value v, const std::vector<std::vector<Digit>>& from, const std::vector<std::vector<Digit>>& to, std::string valueName) {
+  Value layout(Value v,
+               const std::vector<std::vector<Digit>>& from,
+               const std::vector<std::vector<Digit>>& to,
+               std::string valueName) {
     LayoutSpec spec;
     bool same = from.size() == to.size();
     auto axisOf = [&](const Digit& d) {
@@ -570,13 +590,15 @@ class Builder {
       std::vector<std::vector<int>> result;
       for (const auto& group : side) {
         result.emplace_back();
-        for (const Digit& d : group) result.back().push_back(axisOf(d));
+        for (const Digit& d : group)
+          result.back().push_back(axisOf(d));
       }
       return result;
     };
     for (size_t g = 0; same && g < from.size(); ++g) {
       same = from[g].size() == to[g].size();
-      for (size_t i = 0; same && i < from[g].size(); ++i) same = from[g][i].name == to[g][i].name;
+      for (size_t i = 0; same && i < from[g].size(); ++i)
+        same = from[g][i].name == to[g][i].name;
     }
     if (same) return v;
     spec.left = groups(from);
@@ -585,7 +607,9 @@ class Builder {
   }
 
   /// Digits of a tensor's dimensions, from those of its axes.
-  std::vector<std::vector<Digit>> dimensions(const Shape& shape, DigitPlace Axis::* place, std::vector<Digit> AxisParts::* digits) const {
+  std::vector<std::vector<Digit>> dimensions(const Shape& shape,
+                                             DigitPlace Axis::*place,
+                                             std::vector<Digit> AxisParts::*digits) const {
     std::vector<std::vector<Digit>> dims(shape.size());
     for (size_t d = 0; d < shape.size(); ++d) {
       for (size_t a = 0; a < shape[d].atoms().size(); ++a) {
@@ -659,7 +683,8 @@ class Builder {
     IndexMapSpec map;
     std::vector<LayoutAxis> group, out, in;
     const Shape& shape = builder_.shape(w);
-    for (const Dim& d : shape) map.source.emplace_back(d.atoms().size(), Expr(0));
+    for (const Dim& d : shape)
+      map.source.emplace_back(d.atoms().size(), Expr(0));
     for (size_t i = 0; i < parts_.size(); ++i) {
       const AxisParts& p = parts_[i];
       if (p.group) group.push_back({p.group->name, p.group->extent});
@@ -732,17 +757,20 @@ class Builder {
   std::vector<Digit> channels(bool output) const {
     std::vector<LayoutAxis> axes;
     for (const AxisParts& p : parts_) {
-      for (const Digit& d : output ? p.outChannels : p.inChannels) axes.push_back({d.name, d.extent});
+      for (const Digit& d : output ? p.outChannels : p.inChannels)
+        axes.push_back({d.name, d.extent});
     }
     if (output && offsets()) {
-      for (const Digit& d : tapsOut_) axes.push_back({d.name, d.extent});
+      for (const Digit& d : tapsOut_)
+        axes.push_back({d.name, d.extent});
     }
     orderChannels(axes);
     std::vector<Digit> result;
     for (const AxisParts& p : parts_) {
       if (p.group) result.push_back(*p.group);
     }
-    for (const LayoutAxis& a : axes) result.push_back({a.name, a.extent});
+    for (const LayoutAxis& a : axes)
+      result.push_back({a.name, a.extent});
     if (result.empty()) result.push_back({"", 1});
     return result;
   }
@@ -762,7 +790,8 @@ class Builder {
       dilations.emplace_back(slides() ? s.dilation : 1);
     }
     for (bool end : {false, true}) {
-      for (const Slot& s : slots_) pads.push_back(!slides() ? Expr(0) : end ? s.padEnd : s.padBegin);
+      for (const Slot& s : slots_)
+        pads.push_back(!slides() ? Expr(0) : end ? s.padEnd : s.padBegin);
     }
     Attributes a{{"strides", strides}, {"dilations", dilations}, {"pads", pads}, {"group", group}};
     main_ = add(plan_.target == Target::kConvTranspose ? "ConvTranspose" : "Conv", {t, u}, a, "y1");
@@ -807,10 +836,12 @@ class Builder {
       dilations.emplace_back(s.dilation);
     }
     for (bool end : {false, true}) {
-      for (const Slot& s : slots_) pads.push_back(end ? s.padEnd : s.padBegin);
+      for (const Slot& s : slots_)
+        pads.push_back(end ? s.padEnd : s.padBegin);
     }
     if (tapsOut_.empty()) stop(PlanFailure::Why::kNotApplicable);
-    return add("OffsetReduce", {v}, {{"kernel_shape", kernel}, {"strides", strides}, {"dilations", dilations}, {"pads", pads}}, "y2");
+    return add("OffsetReduce", {v},
+               {{"kernel_shape", kernel}, {"strides", strides}, {"dilations", dilations}, {"pads", pads}}, "y2");
   }
 
   Value assembleMatMul(Value t, Value u) {
@@ -839,10 +870,12 @@ class Builder {
     }
     if (!offsets()) return layout(main_, out, outputs, "z");
     // The taps' product is one channel dimension; positions must be apart again before the sum over offsets.
-    std::vector<std::vector<Digit>> apart{joined(batch, {}), channels(true), slots_[0].digits(false), slots_[1].digits(false)};
+    std::vector<std::vector<Digit>> apart{joined(batch, {}), channels(true), slots_[0].digits(false),
+                                          slots_[1].digits(false)};
     Value separate = layout(main_, {joined(batch, {}), channels(true), positions}, apart, "ys");
     main_ = offsetReduce(separate);
-    return layout(main_, {joined(batch, {}), closingChannels(), slots_[0].digits(true), slots_[1].digits(true)}, outputs, "z");
+    return layout(main_, {joined(batch, {}), closingChannels(), slots_[0].digits(true), slots_[1].digits(true)},
+                  outputs, "z");
   }
 
   Value crop(Value v) {
@@ -895,11 +928,11 @@ int depthOf(const Program& program) {
   for (size_t i = 0; i < program.nodes().size(); ++i) {
     const Node& n = program.nodes()[i];
     if (n.op->name == "Input" || isConstant(program, {static_cast<int>(i), 0})) continue;
-    bool continues = n.op->layout && std::any_of(n.operands.begin(), n.operands.end(), [&](Value v) {
-                       return program.node(v).op->layout;
-                     });
-    bool sibling = n.op->layout && std::any_of(program.nodes().begin(), program.nodes().begin() + static_cast<std::ptrdiff_t>(i),
-                                               [&](const Node& o) { return o.op->layout && o.op == n.op && o.operands == n.operands; });
+    bool continues = n.op->layout && std::any_of(n.operands.begin(), n.operands.end(),
+                                                 [&](Value v) { return program.node(v).op->layout; });
+    bool sibling = n.op->layout &&
+                   std::any_of(program.nodes().begin(), program.nodes().begin() + static_cast<std::ptrdiff_t>(i),
+                               [&](const Node& o) { return o.op->layout && o.op == n.op && o.operands == n.operands; });
     if (!continues && !sibling) ++depth;
   }
   return depth;

@@ -1,10 +1,10 @@
 #include "synth/enumerate/plan.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cstdlib>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace pet {
 namespace {
@@ -12,12 +12,13 @@ namespace {
 using Cut = AxisMove::Cut;
 using Place = AxisMove::Place;
 
-constexpr int64_t kFactors[] = {2, 4};      ///< pictures, phases and tiles
-constexpr int64_t kMultiples[] = {4, 16};   ///< channels
-constexpr int64_t kSteps[] = {1, 2};        ///< strides and dilations of the target
-constexpr int64_t kBlock = 2;             ///< side of a block that becomes channels
+constexpr int64_t kFactors[] = {2, 4};     ///< pictures, phases and tiles
+constexpr int64_t kMultiples[] = {4, 16};  ///< channels
+constexpr int64_t kSteps[] = {1, 2};       ///< strides and dilations of the target
+constexpr int64_t kBlock = 2;              ///< side of a block that becomes channels
 
-/// Where nothing slides, a layout around the operator changes nothing but the layout: only the place of an axis is varied.
+/// Where nothing slides, a layout around the operator changes nothing but the layout: only the place of an axis is
+/// varied.
 std::vector<AxisMove> equalMoves(bool slides) {
   std::vector<AxisMove> moves{{}};
   for (int slot : {0, 1}) {
@@ -38,13 +39,15 @@ std::vector<AxisMove> equalMoves(bool slides) {
 
 std::vector<AxisMove> groupMoves() {
   std::vector<AxisMove> moves{{}, {.cut = Cut::kWhole}};
-  for (int64_t k : kFactors) moves.push_back({.cut = Cut::kInner, .factor = k});
+  for (int64_t k : kFactors)
+    moves.push_back({.cut = Cut::kInner, .factor = k});
   return moves;
 }
 
 std::vector<AxisMove> channelMoves() {
   std::vector<AxisMove> moves{{}};
-  for (int64_t k : kMultiples) moves.push_back({.cut = Cut::kMultiple, .factor = k});
+  for (int64_t k : kMultiples)
+    moves.push_back({.cut = Cut::kMultiple, .factor = k});
   return moves;
 }
 
@@ -74,7 +77,12 @@ std::vector<AxisMove> windowMoves() {
   }
   for (bool shifted : {false, true}) {
     for (auto [in, out] : {std::pair{true, false}, {false, true}, {true, true}}) {
-      withSteps({.cut = Cut::kInner, .factor = kBlock, .place = Place::kChannels, .inChannel = in, .outChannel = out, .shifted = shifted});
+      withSteps({.cut = Cut::kInner,
+                 .factor = kBlock,
+                 .place = Place::kChannels,
+                 .inChannel = in,
+                 .outChannel = out,
+                 .shifted = shifted});
     }
   }
   return moves;
@@ -103,7 +111,8 @@ AxisMove mirrored(AxisMove m) {
 
 constexpr Target kTargets[] = {Target::kConv,       Target::kConvTranspose, Target::kMatMulRight,
                                Target::kMatMulLeft, Target::kConvOffset,    Target::kMatMulOffset};
-constexpr std::string_view kTargetNames[] = {"conv", "convtranspose", "matmul", "matmul-left", "conv+offset", "matmul+offset"};
+constexpr std::string_view kTargetNames[] = {"conv",        "convtranspose", "matmul",
+                                             "matmul-left", "conv+offset",   "matmul+offset"};
 
 std::vector<size_t> windowAxes(const MainOperator& pattern) {
   std::vector<size_t> windows;
@@ -175,8 +184,9 @@ std::string moveName(const AxisMove& m) {
 
 }  // namespace
 
-// The space: one axis moves, or both window axes move alike (products of moves on unrelated axes are compositions of two rules);
-// the axes that stay take any stride and dilation of the target; every target; window axes exchanged or not.
+// The space: one axis moves, or both window axes move alike (products of moves on unrelated axes are compositions of
+// two rules); the axes that stay take any stride and dilation of the target; every target; window axes exchanged or
+// not.
 std::vector<Plan> enumeratePlans(const MainOperator& pattern) {
   auto windows = windowAxes(pattern);
   if (windows.size() > 2) return {};
@@ -185,7 +195,8 @@ std::vector<Plan> enumeratePlans(const MainOperator& pattern) {
   combinations.push_back(base);
   for (size_t i = 0; i < pattern.axes.size(); ++i) {
     for (const AxisMove& m : movesOf(pattern.axes[i].kind, !windows.empty())) {
-      bool sharesWindow = m.cut == Cut::kKeep && m.place == Place::kSlot && static_cast<size_t>(m.slot) < windows.size();
+      bool sharesWindow =
+          m.cut == Cut::kKeep && m.place == Place::kSlot && static_cast<size_t>(m.slot) < windows.size();
       if (m == base[i] || sharesWindow) continue;  // the latter is kMerge
       combinations.push_back(base);
       combinations.back()[i] = m;

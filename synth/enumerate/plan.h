@@ -9,9 +9,9 @@
 
 namespace pet {
 
-/// The vocabulary operator (or pair) that a mutant computes with. Conv and ConvTranspose have a batch, a channel and two spatial
-/// dimensions ("slots"); MatMul has its channel last (weights right) or in the middle (weights left). The offset forms are a
-/// pointwise operator whose taps are extra output channels, then OffsetReduce (EinNet, section 4.1).
+/// The vocabulary operator (or pair) that a mutant computes with. Conv and ConvTranspose have a batch, a channel and
+/// two spatial dimensions ("slots"); MatMul has its channel last (weights right) or in the middle (weights left). The
+/// offset forms are a pointwise operator whose taps are extra output channels, then OffsetReduce (EinNet, section 4.1).
 enum class Target { kConv, kConvTranspose, kMatMulRight, kMatMulLeft, kConvOffset, kMatMulOffset };
 
 /// What happens to one axis of the pattern's main operator. One step of the published space (docs/pipeline.md).
@@ -29,11 +29,11 @@ struct AxisMove {
   Cut cut = Cut::kKeep;
   int64_t factor = 1;
   Place place = Place::kBatch;
-  int slot = 0;           ///< for kSlot
-  bool innermost = false; ///< kSlot: as the inner digit; the target's dilation then steps over it
-  bool separator = false; ///< kSlot, outer: zeros between the pictures, so that they do not meet
+  int slot = 0;                                ///< for kSlot
+  bool innermost = false;                      ///< kSlot: as the inner digit; the target's dilation then steps over it
+  bool separator = false;                      ///< kSlot, outer: zeros between the pictures, so that they do not meet
   bool inChannel = false, outChannel = false;  ///< kChannels: the input's digit, the output's digit
-  bool shifted = false;   ///< kInner: the input is padded before the cut instead of inside the operator
+  bool shifted = false;              ///< kInner: the input is padded before the cut instead of inside the operator
   int64_t stride = 1, dilation = 1;  ///< window axes: of the target
 
   friend bool operator==(const AxisMove&, const AxisMove&) = default;
@@ -60,7 +60,7 @@ struct Mutant {
   ShapeClass shapes;  ///< the pattern's class after `where`, restricted so that every obligation holds
   Program source;     ///< the pattern after `where`
   Program program;
-  Value main;         ///< the main operator's output, before the closing layout
+  Value main;  ///< the main operator's output, before the closing layout
   int depth = 0;
 };
 
@@ -71,8 +71,8 @@ struct PlanFailure {
   std::string detail;
 };
 
-/// Derives everything the plan leaves open (DESIGN, section 5): weights by the symbolic vote, kernel extents and pads from its
-/// range, separators, halos and crops from extents.
+/// Derives everything the plan leaves open (DESIGN, section 5): weights by the symbolic vote, kernel extents and pads
+/// from its range, separators, halos and crops from extents.
 tl::expected<Mutant, PlanFailure> buildMutant(const Pattern& pattern, const MainOperator& analysed, const Plan& plan);
 
 /// Operators of a program on activations; a chain of layout operators counts one.

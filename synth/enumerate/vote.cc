@@ -12,8 +12,11 @@ void inRange(poly::Conjunction& into, const Expr& e, const Expr& extent) {
 }
 
 /// Source and guards of a single-valued relation slots -> r.
-std::optional<Vote> weights(const poly::Context& context, const poly::Map& slots, const std::vector<std::string>& names,
-                            const poly::Conjunction& box, const Axis& axis) {
+std::optional<Vote> weights(const poly::Context& context,
+                            const poly::Map& slots,
+                            const std::vector<std::string>& names,
+                            const poly::Conjunction& box,
+                            const Axis& axis) {
   if (slots.isEmpty() || !slots.isSingleValued()) return std::nullopt;
   auto domain = slots.domain();
   auto pieces = slots.function(names, domain);
@@ -62,7 +65,8 @@ std::optional<Vote> voteWindow(const poly::Context& context, const Axis& axis, c
   vote->padBegin = -*least;
   std::map<std::string, Expr> slotNumber{{"o", Expr::variable("q") + *least}};
   vote->source = vote->source.substitute(slotNumber);
-  for (Constraint& g : vote->guards) g = g.substitute(slotNumber);
+  for (Constraint& g : vote->guards)
+    g = g.substitute(slotNumber);
   if (cut.inFactor > 1 && !cut.equal) {
     auto lowest = domain.minimum(1), highest = domain.maximum(1);
     if (lowest && highest && *lowest == *highest) vote->selected = lowest->asConstant();

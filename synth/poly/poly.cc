@@ -1,5 +1,8 @@
 #include "synth/poly/poly.h"
 
+#include <algorithm>
+#include <map>
+
 #include <isl/aff.h>
 #include <isl/constraint.h>
 #include <isl/ctx.h>
@@ -9,9 +12,6 @@
 #include <isl/set.h>
 #include <isl/space.h>
 #include <isl/val.h>
-
-#include <algorithm>
-#include <map>
 
 namespace pet::poly {
 namespace {
@@ -26,10 +26,18 @@ bool truth(isl_bool b) {
   if (b == isl_bool_error) throw BudgetExceeded();
   return b == isl_bool_true;
 }
-std::shared_ptr<isl_set> own(isl_set* s) { return {checked(s), isl_set_free}; }
-std::shared_ptr<isl_map> own(isl_map* m) { return {checked(m), isl_map_free}; }
-isl_set* copy(const std::shared_ptr<isl_set>& s) { return isl_set_copy(s.get()); }
-isl_map* copy(const std::shared_ptr<isl_map>& m) { return isl_map_copy(m.get()); }
+std::shared_ptr<isl_set> own(isl_set* s) {
+  return {checked(s), isl_set_free};
+}
+std::shared_ptr<isl_map> own(isl_map* m) {
+  return {checked(m), isl_map_free};
+}
+isl_set* copy(const std::shared_ptr<isl_set>& s) {
+  return isl_set_copy(s.get());
+}
+isl_map* copy(const std::shared_ptr<isl_map>& m) {
+  return isl_map_copy(m.get());
+}
 
 int64_t toInteger(isl_val* v) {
   checked(v);
@@ -140,7 +148,9 @@ Context::Context(const ShapeClass& shapes, unsigned long budget) : shapes_(shape
   if (budget) isl_ctx_set_max_operations(ctx_, budget);
 }
 
-Context::~Context() { isl_ctx_free(ctx_); }
+Context::~Context() {
+  isl_ctx_free(ctx_);
+}
 
 Set Context::set(const std::vector<std::string>& variables, const Conjunction& constraints) const {
   auto symbols = static_cast<unsigned>(shapes_.symbols.size());
@@ -150,7 +160,8 @@ Set Context::set(const std::vector<std::string>& variables, const Conjunction& c
     space = isl_space_set_dim_name(space, isl_dim_param, i, shapes_.symbols[i].c_str());
     positions[shapes_.symbols[i]] = {isl_dim_param, i};
   }
-  for (unsigned i = 0; i < variables.size(); ++i) positions[variables[i]] = {isl_dim_set, i};
+  for (unsigned i = 0; i < variables.size(); ++i)
+    positions[variables[i]] = {isl_dim_set, i};
   isl_local_space* local = isl_local_space_from_space(isl_space_copy(space));
   isl_set* result = isl_set_universe(space);
   for (const Conjunction* list : {&shapes_.constraints, &constraints}) {
@@ -165,7 +176,9 @@ Set Context::set(const std::vector<std::string>& variables, const Conjunction& c
   return Set(own(result), this);
 }
 
-Map Context::map(const std::vector<std::string>& from, const std::vector<std::string>& to, const Conjunction& constraints,
+Map Context::map(const std::vector<std::string>& from,
+                 const std::vector<std::string>& to,
+                 const Conjunction& constraints,
                  const std::vector<std::string>& exists) const {
   std::vector<std::string> all = from;
   all.insert(all.end(), to.begin(), to.end());
@@ -177,7 +190,8 @@ Map Context::map(const std::vector<std::string>& from, const std::vector<std::st
 
 Set Context::emptySet(int variables) const {
   std::vector<std::string> names;
-  for (int i = 0; i < variables; ++i) names.push_back("e" + std::to_string(i));
+  for (int i = 0; i < variables; ++i)
+    names.push_back("e" + std::to_string(i));
   return set(names, {{Expr(-1), Constraint::Kind::kNonNegative}});
 }
 
@@ -187,16 +201,30 @@ bool Context::implies(const Constraint& c) const {
   return excludes({below}) && (c.kind == Constraint::Kind::kNonNegative || excludes({above}));
 }
 
-bool Context::excludes(const Conjunction& constraints) const { return set({}, constraints).isEmpty(); }
+bool Context::excludes(const Conjunction& constraints) const {
+  return set({}, constraints).isEmpty();
+}
 
 // --- Set ---
 
-bool Set::isEmpty() const { return truth(isl_set_is_empty(set_.get())); }
-bool Set::isSubset(const Set& o) const { return truth(isl_set_is_subset(set_.get(), o.set_.get())); }
-Set Set::unite(const Set& o) const { return Set(own(isl_set_union(copy(set_), copy(o.set_))), context_); }
-Set Set::intersect(const Set& o) const { return Set(own(isl_set_intersect(copy(set_), copy(o.set_))), context_); }
-Set Set::subtract(const Set& o) const { return Set(own(isl_set_subtract(copy(set_), copy(o.set_))), context_); }
-Set Set::coalesced() const { return Set(own(isl_set_coalesce(isl_set_remove_redundancies(copy(set_)))), context_); }
+bool Set::isEmpty() const {
+  return truth(isl_set_is_empty(set_.get()));
+}
+bool Set::isSubset(const Set& o) const {
+  return truth(isl_set_is_subset(set_.get(), o.set_.get()));
+}
+Set Set::unite(const Set& o) const {
+  return Set(own(isl_set_union(copy(set_), copy(o.set_))), context_);
+}
+Set Set::intersect(const Set& o) const {
+  return Set(own(isl_set_intersect(copy(set_), copy(o.set_))), context_);
+}
+Set Set::subtract(const Set& o) const {
+  return Set(own(isl_set_subtract(copy(set_), copy(o.set_))), context_);
+}
+Set Set::coalesced() const {
+  return Set(own(isl_set_coalesce(isl_set_remove_redundancies(copy(set_)))), context_);
+}
 
 Set Set::firstVariables(int n) const {
   auto count = static_cast<unsigned>(isl_set_dim(set_.get(), isl_dim_set));
@@ -216,7 +244,8 @@ std::optional<Conjunction> Set::symbolCondition() const {
   params = isl_set_gist(params, isl_set_params(copy(context_->set({}, {}).set_)));
   auto pieces = basicSets(isl_set_coalesce(params));
   if (pieces.size() == 1) return fromBasicSet(pieces[0], {});
-  for (auto* p : pieces) isl_basic_set_free(p);
+  for (auto* p : pieces)
+    isl_basic_set_free(p);
   return std::nullopt;
 }
 
@@ -231,7 +260,8 @@ std::vector<Set> Set::disjointPieces() const {
 std::vector<Conjunction> Set::constraints(const std::vector<std::string>& names, const Set& context) const {
   std::vector<Conjunction> result;
   isl_set* simplified = isl_set_gist(copy(set_), copy(context.set_));
-  for (isl_basic_set* b : basicSets(isl_set_make_disjoint(simplified))) result.push_back(fromBasicSet(b, names));
+  for (isl_basic_set* b : basicSets(isl_set_make_disjoint(simplified)))
+    result.push_back(fromBasicSet(b, names));
   std::sort(result.begin(), result.end());
   return result;
 }
@@ -255,7 +285,8 @@ std::vector<Set::BoundPiece> boundPieces(isl_pw_aff* bound) {
     aff = checked(isl_aff_gist_params(aff, isl_set_copy(exists)));
     Expr value = fromAff(aff, {});
     isl_aff_free(aff);
-    for (isl_basic_set* b : basicSets(isl_set_gist(where, isl_set_copy(exists)))) result.push_back({value, fromBasicSet(b, {})});
+    for (isl_basic_set* b : basicSets(isl_set_gist(where, isl_set_copy(exists))))
+      result.push_back({value, fromBasicSet(b, {})});
   }
   isl_set_free(exists);
   return result;
@@ -277,10 +308,16 @@ std::vector<Set::BoundPiece> Set::maxima(int position) const {
   if (!bounded) return {};
   return boundPieces(checked(isl_set_dim_max(copy(set_), position)));
 }
-std::optional<Expr> Set::minimum(int position) const { return single(minima(position)); }
-std::optional<Expr> Set::maximum(int position) const { return single(maxima(position)); }
+std::optional<Expr> Set::minimum(int position) const {
+  return single(minima(position));
+}
+std::optional<Expr> Set::maximum(int position) const {
+  return single(maxima(position));
+}
 
-int64_t Set::stride(int position) const { return toInteger(isl_set_get_stride(set_.get(), position)); }
+int64_t Set::stride(int position) const {
+  return toInteger(isl_set_get_stride(set_.get(), position));
+}
 
 std::optional<std::pair<Bindings, std::vector<int64_t>>> Set::sample() const {
   isl_point* p = checked(isl_set_sample_point(copy(set_)));
@@ -290,10 +327,12 @@ std::optional<std::pair<Bindings, std::vector<int64_t>>> Set::sample() const {
   }
   std::pair<Bindings, std::vector<int64_t>> result;
   for (unsigned i = 0; i < context_->shapes_.symbols.size(); ++i) {
-    result.first[context_->shapes_.symbols[i]] = toInteger(isl_point_get_coordinate_val(p, isl_dim_param, static_cast<int>(i)));
+    result.first[context_->shapes_.symbols[i]] =
+        toInteger(isl_point_get_coordinate_val(p, isl_dim_param, static_cast<int>(i)));
   }
   auto n = isl_set_dim(set_.get(), isl_dim_set);
-  for (isl_size i = 0; i < n; ++i) result.second.push_back(toInteger(isl_point_get_coordinate_val(p, isl_dim_set, i)));
+  for (isl_size i = 0; i < n; ++i)
+    result.second.push_back(toInteger(isl_point_get_coordinate_val(p, isl_dim_set, i)));
   isl_point_free(p);
   return result;
 }
@@ -307,17 +346,33 @@ std::string Set::str() const {
 
 // --- Map ---
 
-bool Map::isEmpty() const { return truth(isl_map_is_empty(map_.get())); }
-Set Map::domain() const { return Set(own(isl_map_domain(copy(map_))), context_); }
-Set Map::range() const { return Set(own(isl_map_range(copy(map_))), context_); }
-Map Map::reversed() const { return Map(own(isl_map_reverse(copy(map_))), context_); }
-Map Map::then(const Map& next) const { return Map(own(isl_map_apply_range(copy(map_), copy(next.map_))), context_); }
-Map Map::unite(const Map& o) const { return Map(own(isl_map_union(copy(map_), copy(o.map_))), context_); }
+bool Map::isEmpty() const {
+  return truth(isl_map_is_empty(map_.get()));
+}
+Set Map::domain() const {
+  return Set(own(isl_map_domain(copy(map_))), context_);
+}
+Set Map::range() const {
+  return Set(own(isl_map_range(copy(map_))), context_);
+}
+Map Map::reversed() const {
+  return Map(own(isl_map_reverse(copy(map_))), context_);
+}
+Map Map::then(const Map& next) const {
+  return Map(own(isl_map_apply_range(copy(map_), copy(next.map_))), context_);
+}
+Map Map::unite(const Map& o) const {
+  return Map(own(isl_map_union(copy(map_), copy(o.map_))), context_);
+}
 Map Map::intersectDomain(const Set& s) const {
   return Map(own(isl_map_intersect_domain(copy(map_), copy(s.set_))), context_);
 }
-bool Map::isSingleValued() const { return truth(isl_map_is_single_valued(map_.get())); }
-bool Map::isInjective() const { return truth(isl_map_is_injective(map_.get())); }
+bool Map::isSingleValued() const {
+  return truth(isl_map_is_single_valued(map_.get()));
+}
+bool Map::isInjective() const {
+  return truth(isl_map_is_injective(map_.get()));
+}
 
 std::vector<FunctionPiece> Map::function(const std::vector<std::string>& names, const Set& context) const {
   isl_pw_multi_aff* f = isl_pw_multi_aff_from_map(isl_map_compute_divs(copy(map_)));
@@ -342,11 +397,11 @@ std::vector<FunctionPiece> Map::function(const std::vector<std::string>& names, 
     }
     isl_multi_aff_free(image);
     isl_set* simplified = isl_set_gist(where, copy(context.set_));
-    for (isl_basic_set* b : basicSets(isl_set_make_disjoint(simplified))) result.push_back({exprs, fromBasicSet(b, names)});
+    for (isl_basic_set* b : basicSets(isl_set_make_disjoint(simplified)))
+      result.push_back({exprs, fromBasicSet(b, names)});
   }
-  std::sort(result.begin(), result.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.when, a.image) < std::tie(b.when, b.image);
-  });
+  std::sort(result.begin(), result.end(),
+            [](const auto& a, const auto& b) { return std::tie(a.when, a.image) < std::tie(b.when, b.image); });
   return result;
 }
 

@@ -14,8 +14,8 @@ struct isl_map;
 
 namespace pet::poly {
 
-/// A computation exceeded its budget of isl operations. Counted in operations, not seconds, so that verdicts do not depend on
-/// the machine. prove() turns it into `unknown`.
+/// A computation exceeded its budget of isl operations. Counted in operations, not seconds, so that verdicts do not
+/// depend on the machine. prove() turns it into `unknown`.
 struct BudgetExceeded : std::exception {
   const char* what() const noexcept override { return "operation budget exceeded"; }
 };
@@ -89,8 +89,8 @@ class Map {
   Map intersectDomain(const Set& s) const;
   bool isSingleValued() const;
   bool isInjective() const;
-  /// A single-valued relation as quasi-affine pieces over `names` (the domain's variables); conditions that follow from `context`
-  /// are left out.
+  /// A single-valued relation as quasi-affine pieces over `names` (the domain's variables); conditions that follow from
+  /// `context` are left out.
   std::vector<FunctionPiece> function(const std::vector<std::string>& names, const Set& context) const;
   std::string str() const;
 
@@ -102,8 +102,8 @@ class Map {
   const Context* context_;
 };
 
-/// The isl context of one proof: the symbols are parameters, the class's constraints hold in every set. Not thread-safe; one
-/// per task. Throws BudgetExceeded from any operation once `budget` isl operations are spent.
+/// The isl context of one proof: the symbols are parameters, the class's constraints hold in every set. Not
+/// thread-safe; one per task. Throws BudgetExceeded from any operation once `budget` isl operations are spent.
 class Context {
  public:
   explicit Context(const ShapeClass& shapes, unsigned long budget = 0);
@@ -113,7 +113,9 @@ class Context {
 
   Set set(const std::vector<std::string>& variables, const Conjunction& constraints) const;
   /// Variables in `exists` are projected out.
-  Map map(const std::vector<std::string>& from, const std::vector<std::string>& to, const Conjunction& constraints,
+  Map map(const std::vector<std::string>& from,
+          const std::vector<std::string>& to,
+          const Conjunction& constraints,
           const std::vector<std::string>& exists = {}) const;
   Set emptySet(int variables) const;
   /// True if every shape of the class satisfies `constraint`.
