@@ -146,13 +146,26 @@ const EmitRow* findEmit(std::string_view op) {
 }
 
 std::optional<std::string> whyNotEmitted(const Program& replacement, int64_t opset) {
+  Graph scratch;
+  scratch.opset = opset;
+  NodeSink sink(scratch, ElementType::kFloat);
   auto constant = constantNodes(replacement);
-  for (size_t i = 0; i < replacement.nodes().size(); ++i) {
-    const OpRow& op = *replacement.nodes()[i].op;
-    if (constant[i] || op.name == "Input") continue;
-    const EmitRow* row = findEmit(op.name);
-    if (!row) return fmt::format("{} cannot be written as ONNX", op.name);
-    if (opset < row->since) return fmt::format("{} needs opset {}, the model has {}", op.name, row->since, opset);
+  auto empty = [&](Value v) { return elementCount(concrete(replacement.shape(v))) == 0; };
+  for (int i = 0; i < static_cast<int>(replacement.nodes().size()); ++i) {
+    const Node& n = replacement.nodes()[static_cast<size_t>(i)];
+    // Empty values never reach the model.
+    if (constant[static_cast<size_t>(i)] || n.op->name == "Input" || empty({i, 0})) continue;
+    const EmitRow* row = findEmit(n.op->name);
+    if (!row) return fmt::format("{} cannot be written as ONNX", n.op->name);
+    if (opset < row->since) return fmt::format("{} needs opset {}, the model has {}", n.op->name, row->since, opset);
+    std::vector<std::string> operands;
+    for (Value v : n.operands)
+      operands.push_back(replacement.name(v));
+    try {
+      row->emit(Emission(sink, replacement, i, std::move(operands), n.names));
+    } catch (const NotEmitted& e) {
+      return e.reason;
+    }
   }
   return std::nullopt;
 }

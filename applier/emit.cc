@@ -128,11 +128,11 @@ std::optional<FusedBias> Emitter::fusedBias(int add) const {
 
 std::optional<Unit> Emitter::unitOf(const std::string& name) const {
   auto it = producer_.find(name);
-  if (it == producer_.end()) return std::nullopt;  // an input or an initializer
-  if (intact(it->second)) return Unit{Unit::Kind::kOriginal, it->second};
+  if (it != producer_.end() && intact(it->second)) return Unit{Unit::Kind::kOriginal, it->second};
   auto value = valueByName_.find(name);
-  if (value == valueByName_.end()) throw NotEmitted{fmt::format("'{}' is read but no longer computed", name)};
-  return Unit{Unit::Kind::kNew, value->second.node};
+  if (value != valueByName_.end() && isNew(value->second.node)) return Unit{Unit::Kind::kNew, value->second.node};
+  if (it == producer_.end()) return std::nullopt;  // an input or an initializer
+  throw NotEmitted{fmt::format("'{}' is read but no longer computed", name)};
 }
 
 std::optional<Unit> Emitter::unitOf(Value v) const {
@@ -298,6 +298,47 @@ Expected<Graph> Emitter::run() {
 
 Expected<Graph> emit(const Graph& graph, const View& before, const View& after) {
   return Emitter(graph, before, after).run();
+}
+
+Expected<Graph> toGraph(const Program& program,
+                        const std::map<std::string, Constant, std::less<>>& constants,
+                        int64_t opset) {
+  Graph graph;
+  graph.opset = opset;
+  ElementType element = constants.empty() ? ElementType::kFloat : constants.begin()->second.element;
+  auto declare = [&](const std::string& name, const Shape& shape) {
+    Extents e = concrete(shape);
+    graph.types[name] = {element, std::vector<std::optional<int64_t>>(e.begin(), e.end())};
+  };
+  ViewBuilder builder;
+  std::vector<Value> outputs;
+  for (int i = 0; i < static_cast<int>(program.nodes().size()); ++i) {
+    const Node& n = program.nodes()[static_cast<size_t>(i)];
+    Value v;
+    if (n.op->name != "Input") {
+      auto added = builder.add(*n.op, n.operands, n.attributes, n.names, {}, element);
+      if (!added) return tl::unexpected(added.error());
+      v = *added;
+    } else if (n.scalar("constant") == Expr(1)) {
+      auto c = constants.find(n.names[0]);
+      if (c == constants.end()) return fail(ErrorKind::kUsage, "no value is given for this constant", n.names[0]);
+      v = builder.constant(n.names[0], c->second);
+      builder.name(v, n.names[0]);
+      graph.initializers.push_back({n.names[0], c->second, false, -1});
+    } else {
+      v = builder.input(n.names[0], concrete(n.shapes[0]), element);
+      builder.name(v, n.names[0]);
+      graph.inputs.push_back(n.names[0]);
+      declare(n.names[0], n.shapes[0]);
+    }
+  }
+  for (Value v : program.outputs()) {
+    builder.name(v, program.name(v));
+    graph.outputs.push_back(program.name(v));
+    declare(program.name(v), program.shape(v));
+  }
+  View view = std::move(builder).finish(program.outputs());
+  return emit(graph, view, view);
 }
 
 }  // namespace pet

@@ -117,8 +117,13 @@ std::span<const EmitRow> emitConvRows();
 std::span<const EmitRow> emitLayoutRows();
 std::span<const EmitRow> emitFunctionRows();
 
-/// Why a rule's replacement cannot be written in a model of this opset; nullopt if it can.
+/// Why a replacement (without symbols) cannot be written in a model of this opset; nullopt if it can.
 std::optional<std::string> whyNotEmitted(const Program& replacement, int64_t opset);
+
+/// A program without symbols as a graph of its own; `constants` are the values of its constant inputs, by name.
+Expected<Graph> toGraph(const Program& program,
+                        const std::map<std::string, Constant, std::less<>>& constants,
+                        int64_t opset);
 
 /// The graph with what changed between the two views. ONNX nodes whose part of the view is as before stay as they are;
 /// nodes that nothing needs any more go, and so do initializers that only they read. `graph` and `before` belong

@@ -137,10 +137,6 @@ Expected<Bindings> Matcher::symbols(const Assignment& a) const {
     }
     return true;
   };
-  for (const auto& [p, v] : a.inputs) {
-    if (!shapes(program().shape(p), view().shape(v), program().name(p)))
-      return fail(ErrorKind::kCheck, "a tensor of another rank");
-  }
   for (const auto& [p, v] : a.nodes) {
     const Node &pn = program().nodes()[static_cast<size_t>(p)], &vn = view().nodes()[static_cast<size_t>(v)];
     for (const auto& [name, left] : pn.attributes) {
@@ -154,6 +150,13 @@ Expected<Bindings> Matcher::symbols(const Assignment& a) const {
           equations.push_back({(*list)[i], *values[i].asConstant(), where});
       }
     }
+  }
+  for (const auto& [p, v] : a.inputs) {
+    if (!shapes(program().shape(p), view().shape(v), program().name(p)))
+      return fail(ErrorKind::kCheck, "a tensor of another rank");
+  }
+  for (const auto& [p, v] : a.nodes) {
+    const Node &pn = program().nodes()[static_cast<size_t>(p)], &vn = view().nodes()[static_cast<size_t>(v)];
     for (size_t o = 0; o < pn.shapes.size(); ++o) {
       if (!shapes(pn.shapes[o], vn.shapes[o], pn.names[o])) return fail(ErrorKind::kCheck, "a tensor of another rank");
     }
@@ -223,14 +226,17 @@ std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::ve
   std::vector<Site> sites;
   for (int anchor : index.nodesOf(pattern.program.node(pattern.program.outputs()[0]).op)) {
     if (index.isConstant({anchor, 0})) continue;
+    size_t before = sites.size();
+    std::string reason;
     for (const Assignment& a : matcher.at(anchor)) {
       auto site = matcher.site(a, anchor);
       if (site) {
         sites.push_back(std::move(*site));
-      } else {
-        refusals.push_back({anchor, pattern.name, "", site.error().what});
+      } else if (reason.empty()) {
+        reason = site.error().what;
       }
     }
+    if (sites.size() == before && !reason.empty()) refusals.push_back({anchor, pattern.name, "", reason});
   }
   return sites;
 }

@@ -11,21 +11,22 @@ namespace pet {
 /// The file a model was read from, as ONNX's own messages; only applier/onnx/ sees into it.
 struct ModelFile;
 
-/// A model: its main graph as a value to rewrite, and the file that everything else is written back from.
+/// A model: its main graph as a value to rewrite, and the file that everything else is written back from. Without a
+/// file (null) the graph is all there is; it then needs `types` for its inputs and outputs.
 struct Model {
   Graph graph;
   std::shared_ptr<const ModelFile> file;
 };
 
 /// Reads an ONNX model and checks that its main graph is one: every value defined once and before its use, no cycle,
-/// tensors as long as their extents say. Errors (kModel): unreadable, not ONNX, truncated, over 2 GB, external data, and
-/// the above.
+/// tensors as long as their extents say. Errors (kModel): unreadable, not ONNX, truncated, over 2 GB, external data,
+/// and the above.
 Expected<Model> load(const std::string& path);
 /// The same from memory; `name` stands in errors for the path.
 Expected<Model> parseModel(const std::string& bytes, const std::string& name);
 
-/// The model's bytes: nodes and initializers that have an original go out as they came in, and so does all that the graph
-/// does not show. kModel: over ONNX's 2 GB.
+/// The model's bytes: nodes and initializers that have an original go out as they came in, and so does all that the
+/// graph does not show. kModel: over ONNX's 2 GB.
 Expected<std::string> serialize(const Model& model);
 
 /// Writes bytes beside `path`, flushes and renames: a failure leaves nothing (kModel, with the reason).

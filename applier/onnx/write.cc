@@ -58,17 +58,38 @@ void writeNode(const GraphNode& node, onnx::NodeProto& n) {
     writeAttribute(name, value, *n.add_attribute());
 }
 
+void declare(const std::string& name, ElementType element, const Extents& extents, onnx::ValueInfoProto& info) {
+  info.set_name(name);
+  auto& tensor = *info.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(static_cast<int>(element));
+  tensor.mutable_shape();
+  for (int64_t d : extents)
+    tensor.mutable_shape()->add_dim()->set_dim_value(d);
+}
+
 /// Before IR version 4 an initializer has to be a graph input, too.
 void declareInitializers(const Graph& graph, onnx::GraphProto& to) {
   for (const Initializer& i : graph.initializers) {
-    if (i.original >= 0) continue;
-    onnx::ValueInfoProto& info = *to.add_input();
-    info.set_name(i.name);
-    auto& tensor = *info.mutable_type()->mutable_tensor_type();
-    tensor.set_elem_type(static_cast<int>(i.value.element));
-    for (int64_t d : i.value.extents)
-      tensor.mutable_shape()->add_dim()->set_dim_value(d);
+    if (i.original < 0) declare(i.name, i.value.element, i.value.extents, *to.add_input());
   }
+}
+
+/// The frame of a model that comes from no file: its version, inputs and outputs.
+onnx::ModelProto newFile(const Graph& graph) {
+  onnx::ModelProto proto;
+  proto.set_ir_version(graph.opset <= 18 ? 8 : 10);
+  proto.set_producer_name("pet");
+  proto.add_opset_import()->set_version(graph.opset);
+  proto.mutable_graph()->set_name("pet");
+  for (const std::string& name : graph.inputs) {
+    const ValueType& type = graph.types.at(name);
+    declare(name, type.element, type.extents().value(), *proto.mutable_graph()->add_input());
+  }
+  for (const std::string& name : graph.outputs) {
+    const ValueType& type = graph.types.at(name);
+    declare(name, type.element, type.extents().value(), *proto.mutable_graph()->add_output());
+  }
+  return proto;
 }
 
 /// Drops the declarations of values that are no longer there.
@@ -87,14 +108,7 @@ void writeDeclarations(const Graph& graph, const onnx::GraphProto& from, onnx::G
   }
 }
 
-}  // namespace
-
-Expected<std::string> serialize(const Model& model) {
-  const onnx::ModelProto& before = model.file->proto;
-  const onnx::GraphProto& from = before.graph();
-  const Graph& graph = model.graph;
-  onnx::ModelProto after;
-  onnx::GraphProto& to = *after.mutable_graph();
+void writeGraph(const Graph& graph, int64_t irVersion, const onnx::GraphProto& from, onnx::GraphProto& to) {
   for (const GraphNode& n : graph.nodes) {
     if (n.original >= 0) {
       *to.add_node() = from.node(n.original);
@@ -112,33 +126,45 @@ Expected<std::string> serialize(const Model& model) {
   writeDeclarations(graph, from, to);
   *to.mutable_sparse_initializer() = from.sparse_initializer();
   *to.mutable_input() = from.input();
-  if (before.ir_version() < 4) declareInitializers(graph, to);
+  if (irVersion < 4) declareInitializers(graph, to);
   *to.mutable_output() = from.output();
   *to.mutable_metadata_props() = from.metadata_props();
   if (from.has_name()) to.set_name(from.name());
   if (from.has_doc_string()) to.set_doc_string(from.doc_string());
   *to.mutable_unknown_fields() = from.unknown_fields();
+}
 
-  // Field by field, so that the old graph with its weights is not copied only to be dropped.
-  after.set_ir_version(before.ir_version());
-  *after.mutable_opset_import() = before.opset_import();
-  if (before.has_producer_name()) after.set_producer_name(before.producer_name());
-  if (before.has_producer_version()) after.set_producer_version(before.producer_version());
-  if (before.has_domain()) after.set_domain(before.domain());
-  if (before.has_model_version()) after.set_model_version(before.model_version());
-  if (before.has_doc_string()) after.set_doc_string(before.doc_string());
-  *after.mutable_metadata_props() = before.metadata_props();
-  *after.mutable_training_info() = before.training_info();
-  *after.mutable_functions() = before.functions();
-  *after.mutable_configuration() = before.configuration();
-  *after.mutable_unknown_fields() = before.unknown_fields();
-  size_t size = after.ByteSizeLong();
+/// Everything but the graph, field by field, so that the old graph with its weights is not copied only to be dropped.
+void writeFrame(const onnx::ModelProto& from, onnx::ModelProto& to) {
+  to.set_ir_version(from.ir_version());
+  *to.mutable_opset_import() = from.opset_import();
+  if (from.has_producer_name()) to.set_producer_name(from.producer_name());
+  if (from.has_producer_version()) to.set_producer_version(from.producer_version());
+  if (from.has_domain()) to.set_domain(from.domain());
+  if (from.has_model_version()) to.set_model_version(from.model_version());
+  if (from.has_doc_string()) to.set_doc_string(from.doc_string());
+  *to.mutable_metadata_props() = from.metadata_props();
+  *to.mutable_training_info() = from.training_info();
+  *to.mutable_functions() = from.functions();
+  *to.mutable_configuration() = from.configuration();
+  *to.mutable_unknown_fields() = from.unknown_fields();
+}
+
+}  // namespace
+
+Expected<std::string> serialize(const Model& model) {
+  onnx::ModelProto fresh, proto;
+  if (!model.file) fresh = newFile(model.graph);
+  const onnx::ModelProto& from = model.file ? model.file->proto : fresh;
+  writeFrame(from, proto);
+  writeGraph(model.graph, from.ir_version(), from.graph(), *proto.mutable_graph());
+  size_t size = proto.ByteSizeLong();
   if (size > INT_MAX) {
     return fail(ErrorKind::kModel, fmt::format("the rewritten model would have {} bytes, over ONNX's 2 GB", size), "",
                 "leave out rules that grow weights, with --skip");
   }
   std::string bytes;
-  if (!after.SerializeToString(&bytes)) return fail(ErrorKind::kInternal, "protobuf could not write the model");
+  if (!proto.SerializeToString(&bytes)) return fail(ErrorKind::kInternal, "protobuf could not write the model");
   return bytes;
 }
 

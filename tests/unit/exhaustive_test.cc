@@ -41,7 +41,7 @@ TEST(SmallShapes, AreDistinctMembersThatTouchEveryConstraint) {
           {"M", "C", "H", "W", "F", "R", "P", "Q"},
           "1 <= M, 1 <= C, 1 <= H, 1 <= W, 1 <= F, 1 <= R, 0 <= P, P <= R - 1, 0 <= Q, P <= H, 2Q <= W, R <= H + 2P"),
       shapeClass({"W", "Q"}, "2Q + 8 <= W, 3 <= Q"),        // the least W is 14
-      shapeClass({"N"}, "N % 4 = 2, 3 <= N"),               // 6, 10, …
+      shapeClass({"N"}, "N % 4 = 2, 2 <= N"),               // 2, 6, …
       shapeClass({"A", "B"}, "A + B = 7, 1 <= A, 1 <= B"),  // 6 members
       shapeClass({"K"}, "-2 <= K, K <= 2"),
       shapeClass({"C"}, "16 <= C, C % 8 = 0"),

@@ -1,0 +1,163 @@
+// Where patterns match, and why not.
+
+#include <gmock/gmock.h>
+
+#include "applier/match.h"
+#include "tests/unit/applier_support.h"
+
+namespace pet {
+namespace {
+
+using namespace testing_support;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kConv = R"(
+pattern conv {
+  shape N C H W F R S P Q : 0 <= P, 0 <= Q
+  x: [N, C, H, W]
+  w: const [F, C, R, S]
+  y = Conv(x, w) pads=[P, Q, P, Q]
+})";
+
+struct Found {
+  std::vector<Site> sites;
+  std::vector<Refusal> refusals;
+};
+
+Found find(const std::string& pattern, const Model& model, const NormaliseOptions& options = {}) {
+  RuleSet rules = rulesOf(pattern);
+  static std::vector<Normalised> kept;  // sites refer to nothing of it, but names are handy when debugging
+  kept.push_back(normalise(model.graph, options));
+  MatchIndex index(kept.back().view);
+  Found found;
+  found.sites = match(index, rules.patterns.at(0), found.refusals);
+  for (Site& s : found.sites)
+    s.pattern = nullptr;
+  return found;
+}
+
+TEST(ApplierMatch, BindsTheSymbolsOfASite) {
+  Model model = modelOf("x: [2, 3, 8, 9]  w: const [4, 3, 5, 3]  y = Conv(x, w) pads=[2, 1, 2, 1]");
+  Found found = find(kConv, model);
+  ASSERT_EQ(found.sites.size(), 1U);
+  Bindings expected{{"N", 2}, {"C", 3}, {"H", 8}, {"W", 9}, {"F", 4}, {"R", 5}, {"S", 3}, {"P", 2}, {"Q", 1}};
+  EXPECT_EQ(found.sites[0].symbols, expected);
+  EXPECT_TRUE(found.refusals.empty());
+}
+
+struct Case {
+  std::string pattern, model;
+  size_t sites;
+  std::string refusal = "";  ///< part of the first refusal's reason
+};
+
+std::string pattern(const std::string& body) {
+  return "pattern p {\n" + body + "\n}";
+}
+
+const std::string kChain = pattern("shape N M\nx: [N, M]\nr = Relu(x)\ny = Tanh(r)");
+const std::string kGrouped = pattern(
+    "shape N G C H W F R S P Q\nx: [N, (G C), H, W]\nw: const [(G F), C, R, S]\ny = Conv(x, w) pads=[P, Q, P, Q] "
+    "group=G");
+
+const Case kCases[] = {
+    {kConv, "x: [1, 2, 5, 5]  w: const [3, 2, 3, 3]  y = Conv(x, w)", 1},
+    {kConv, "x: [1, 2, 5, 5]  w: const [3, 2, 3, 3]  y = Conv(x, w) strides=[2, 1]", 0, "strides of Conv is 2, not 1"},
+    {kConv, "x: [1, 2, 5, 5]  w: const [3, 2, 3, 3]  y = Conv(x, w) pads=[1, 0, 0, 0]", 0, "pads of Conv is 0, not P"},
+    {kConv, "x: [1, 2, 5, 5]  w: const [2, 1, 3, 3]  y = Conv(x, w) group=2", 0, "group of Conv is 2, not 1"},
+    {kConv, "x: [1, 2, 5]  w: const [3, 2, 3]  y = Conv(x, w)", 0},  // lists of another length: not the operator
+    {kConv, "x: [1, 2, 5, 5]  w: [3, 2, 3, 3]  y = Conv(x, w)", 0, "w is not a constant of the model"},
+    // A constant that the model computes is one, too.
+    {kConv, "x: [1, 2, 5, 5]  v: const [2, 3, 3, 3]  w = Transpose(v) perm=[1, 0, 2, 3]  y = Conv(x, w)", 1},
+    {kConv, "x: [1, 2, 9, 9]  w: const [2, 2, 3, 3]  a = Conv(x, w)  b = Relu(a)  y = Conv(b, w)", 2},
+    // A convolution of constants alone is none.
+    {kConv,
+     "x: [2]  v: const [1, 2, 5, 5]  w: const [1, 2, 5, 5]  a = Conv(v, w)  b = Reshape(a) shape=[1]  y = Add(x, b)",
+     0},
+    // Groups: G is found in the attribute, then C and F in the products.
+    {kGrouped, "x: [1, 6, 5, 5]  w: const [9, 2, 3, 3]  y = Conv(x, w) group=3", 1},
+    {kGrouped, "x: [1, 6, 5, 5]  w: const [9, 6, 3, 3]  y = Conv(x, w)", 1},
+    // Interior values are nobody else's.
+    {kChain, "x: [2, 3]  r = Relu(x)  y = Tanh(r)", 1},
+    {kChain, "x: [2, 3]  r = Relu(x)  t = Tanh(r)  y = Add(t, r)", 0, "its Relu is used elsewhere"},
+    {kChain, "x: [2, 3]  r = Relu(x)  y = Tanh(r)  return y, r", 0, "its Relu is used elsewhere"},
+    {kChain, "x: [2, 3]  r = Relu(x)  a = Tanh(r)  b = Tanh(r)  y = Add(a, b)", 0, "its Relu is used elsewhere"},
+    // A variable that occurs twice is one value.
+    {pattern("shape N M\nx: [N, M]\ny = Mul(x, x)"), "x: [2, 3]  y = Mul(x, x)", 1},
+    {pattern("shape N M\nx: [N, M]\ny = Mul(x, x)"), "x: [2, 3]  z: [2, 3]  y = Mul(x, z)", 0},
+    // Sums and products match in either order.
+    {pattern("shape N M\nx: [N, M]\nz: [N, M]\nr = Relu(z)\ny = Add(x, r)"),
+     "x: [2, 3]  z: [2, 3]  r = Relu(z)  y = Add(r, x)", 1},
+    {pattern("shape N M\nx: [N, M]\nc: const [M]\ny = Add(x, c)"), "x: [2, 3]  c: const [3]  y = Add(c, x)", 1},
+    // Attributes: numbers and words are equal, symbols are solved.
+    {pattern("shape N M\nx: [N, M]\ny = LeakyRelu(x) alpha=0.5"), "x: [2, 3]  y = LeakyRelu(x) alpha=0.25", 0},
+    {pattern("shape N M A B\nx: [N, M]\ny = Slice(x) axes=[1] starts=[A] ends=[A + B] steps=[1]"),
+     "x: [2, 9]  y = Slice(x) axes=[1] starts=[2] ends=[7]", 1},
+    {pattern("shape N K\nx: [2N, 3K + 1]\ny = Relu(x)"), "x: [4, 7]  y = Relu(x)", 1},
+    {pattern("shape N K\nx: [2N, 3K + 1]\ny = Relu(x)"), "x: [4, 8]  y = Relu(x)", 0,
+     "extent 1 of x is 8, not 3K + 1"},
+    {pattern("shape N : N <= 3\nx: [N, N]\ny = Relu(x)"), "x: [4, 4]  y = Relu(x)", 0, "N <= 3 does not hold"},
+    {pattern("shape N M\nx: [N, M]\ny = Relu(x)"), "x: [2, 3, 4]  y = Relu(x)", 0, "a tensor of another rank"},
+};
+
+TEST(ApplierMatch, Cases) {
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.pattern + "\n" + c.model);
+    Found found = find(c.pattern, modelOf(c.model));
+    EXPECT_EQ(found.sites.size(), c.sites);
+    std::string reason = found.refusals.empty() ? "" : found.refusals[0].reason;
+    EXPECT_THAT(reason, HasSubstr(c.refusal));
+    EXPECT_EQ(reason.empty(), c.refusal.empty()) << reason;
+  }
+}
+
+TEST(ApplierMatch, InitializersThatACallerMayReplaceAreNoConstants) {
+  Model model = modelOf("x: [1, 2, 5, 5]  w: const [3, 2, 3, 3]  y = Conv(x, w)");
+  model.graph.initializers.at(0).overridable = true;
+  EXPECT_EQ(find(kConv, model).sites.size(), 0U);
+  EXPECT_EQ(find(kConv, model, {.freezeInputs = true}).sites.size(), 1U);
+}
+
+TEST(ApplierMatch, ValuesThatSubgraphsReadStay) {
+  Model model = modelOf("x: [2, 3]  r = Relu(x)  y = Tanh(r)");
+  GraphNode loop;
+  loop.type = "Loop";
+  loop.name = "loop";
+  loop.outputs = {"z"};
+  loop.captured = {"r"};
+  model.graph.nodes.push_back(loop);
+  model.graph.outputs.push_back("z");
+  Found found = find(kChain, model);
+  EXPECT_EQ(found.sites.size(), 0U);
+  ASSERT_EQ(found.refusals.size(), 1U);
+  EXPECT_EQ(found.refusals[0].reason, "its Relu is used elsewhere");
+}
+
+TEST(ApplierMatch, UnknownExtentsAndTypesDoNotMatch) {
+  Model model = modelOf("x: [2, 3]  r = Relu(x)  y = Tanh(r)");
+  model.graph.types["x"].dims->at(0) = std::nullopt;
+  EXPECT_EQ(find(kChain, model).sites.size(), 0U);
+  model.graph.types["x"] = {ElementType::kFloat16, std::vector<std::optional<int64_t>>{2, 3}};
+  EXPECT_EQ(find(kChain, model).sites.size(), 0U);
+  model.graph.types["x"] = {ElementType::kDouble, std::vector<std::optional<int64_t>>{2, 3}};
+  EXPECT_EQ(find(kChain, model).sites.size(), 1U);
+}
+
+TEST(ApplierSolve, FindsSymbolsInAnyOrder) {
+  auto e = [](const char* text) { return *parseExpr(text); };
+  Dim product = Dim::product({e("G"), e("C")});
+  auto solved = solve({{product, 12, "channels"}, {e("G"), 3, "group"}, {e("2K + G"), 7, "k"}});
+  ASSERT_TRUE(solved.has_value());
+  EXPECT_EQ(*solved, (Bindings{{"G", 3}, {"C", 4}, {"K", 2}}));
+  // A division is checked once its symbol is known, not solved.
+  EXPECT_TRUE(solve({{floorDiv(e("H"), 2), 3, "half"}, {e("H"), 7, "h"}}).has_value());
+  EXPECT_EQ(solve({{floorDiv(e("H"), 2), 3, "half"}, {e("H"), 8, "h"}}).error().what, "half is 3, not floor((H)/2)");
+  EXPECT_EQ(solve({{floorDiv(e("H"), 2), 3, "half"}}).error().what, "half = 3 does not determine floor((H)/2)");
+  EXPECT_EQ(solve({{product, 12, "c"}, {e("G"), 5, "g"}}).error().what, "c is 12, not (G C)");
+  EXPECT_EQ(solve({{product, 12, "c"}, {e("G"), 0, "g"}}).error().what, "c is 12, not (G C)");
+  EXPECT_EQ(solve({{product, 12, "c"}}).error().what, "c = 12 does not determine (G C)");
+}
+
+}  // namespace
+}  // namespace pet

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "applier/emit.h"
+#include "applier/normalise.h"
+#include "applier/onnx/model.h"
+#include "ir/evaluate.h"
+#include "ir/text.h"
+#include "rules/text.h"
+
+// Models from the text form of programs, and their evaluation.
+namespace pet::testing_support {
+
+/// Small integers, never 0, so that sums are exact and no term hides.
+inline Tensor<float> integers(const Extents& extents, uint64_t seed) {
+  Tensor<float> t(extents);
+  uint64_t state = seed * 2654435761U + 12345;
+  for (float& value : t.data) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    value = static_cast<float>(static_cast<int64_t>((state >> 33) % 4) + 1) * ((state >> 40) % 2 ? 1.0F : -1.0F);
+  }
+  return t;
+}
+
+/// Statements on one line are parted by two blanks.
+inline Program parsed(std::string_view text) {
+  std::string lines(text);
+  for (size_t at = lines.find("  "); at != std::string::npos; at = lines.find("  ", at))
+    lines[at] = '\n';
+  auto program = parseProgram(lines, "test");
+  EXPECT_TRUE(program.has_value()) << program.error().message() << "\n" << text;
+  return program ? *program : Program();
+}
+
+using Constants = std::map<std::string, Constant, std::less<>>;
+
+inline Constants constantsOf(const Program& program) {
+  Constants constants;
+  for (Value v : program.inputs()) {
+    if (program.node(v).scalar("constant") == Expr(1)) {
+      constants.emplace(program.name(v),
+                        Constant::of(integers(concrete(program.shape(v)), static_cast<uint64_t>(v.node) + 7)));
+    }
+  }
+  return constants;
+}
+
+/// The model that computes a program, as it would come from a file.
+inline Model modelOf(std::string_view text, int64_t opset = 17) {
+  Program program = parsed(text);
+  auto graph = toGraph(program, constantsOf(program), opset);
+  EXPECT_TRUE(graph.has_value()) << graph.error().message();
+  if (!graph) return {};
+  auto bytes = serialize({*graph, nullptr});
+  EXPECT_TRUE(bytes.has_value());
+  auto model = parseModel(*bytes, "test");
+  EXPECT_TRUE(model.has_value()) << model.error().message();
+  return model ? *model : Model();
+}
+
+/// The results of a program; inputs of the same name get the same values.
+inline std::vector<Tensor<float>> results(const Program& program, const Constants& constants) {
+  std::map<std::string, Tensor<float>> inputs;
+  for (Value v : program.inputs()) {
+    const std::string& name = program.name(v);
+    auto c = constants.find(name);
+    inputs.emplace(
+        name, c == constants.end() ? integers(concrete(program.shape(v)), name.size() + 3) : c->second.values<float>());
+  }
+  auto out = evaluate<float>(program, {}, inputs);
+  EXPECT_TRUE(out.has_value()) << out.error().message();
+  return out ? *out : std::vector<Tensor<float>>();
+}
+
+inline std::vector<Tensor<float>> results(const Graph& graph) {
+  auto whole = toProgram(graph);
+  EXPECT_TRUE(whole.has_value()) << whole.error().message();
+  return whole ? results(whole->program, whole->constants) : std::vector<Tensor<float>>();
+}
+
+/// "Conv Relu Add": the types of a graph's nodes in order.
+inline std::string types(const Graph& graph) {
+  std::string text;
+  for (const GraphNode& n : graph.nodes)
+    text += (text.empty() ? "" : " ") + n.type;
+  return text;
+}
+
+inline RuleSet rulesOf(std::string_view text) {
+  auto rules = parseRules(text, "test");
+  EXPECT_TRUE(rules.has_value()) << rules.error().message();
+  return rules ? *rules : RuleSet();
+}
+
+}  // namespace pet::testing_support
