@@ -521,6 +521,7 @@ tl::unexpected<Error> runnerFailed(const std::string& message, bool& failed) {
 }
 
 Expected<Grid> readGrid(const Options& o) {
+  if (o.shapes.empty() && !o.models.empty()) return Grid();
   std::string path = o.shapes.empty() ? runnerFile("grid.json") : o.shapes;
   auto words = readFile(path, ErrorKind::kUsage);
   if (!words) return tl::unexpected(words.error());
@@ -587,7 +588,7 @@ Expected<void> run(const Options& o, bool& failed) {
 
   said = tool::print("\n" + report(*jobs, *rows) + "\n" + summary(*timings));
   if (!said) return said;
-  if (runner.hasGivenUp()) return runnerFailed(runner.lastFailure(), failed);
+  if (runner.isFailing()) return runnerFailed(runner.lastFailure(), failed);
   if (!tuner.foundDifference()) return {};
   return fail(ErrorKind::kCheck, "a replacement computes something else than its pattern", o.pack, "see the table");
 }

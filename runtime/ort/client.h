@@ -78,6 +78,8 @@ class RunnerKeeper {
   /// The time that the request itself may take is added to the limit.
   RunnerExpected<TimeAnswer> time(const TimeRequest& request);
   bool hasGivenUp() const { return failures_ >= 2; }
+  /// The last request failed with its runner.
+  bool isFailing() const { return failures_ > 0; }
   /// What the last failed one did; empty where none has.
   const std::string& lastFailure() const { return lastFailure_; }
 

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""pet-tune on the real engine at two tiny points, and with runners that misbehave. Exit status 0 or 1."""
+
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+import onnx
+
+SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
+BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
+RUNNER = SOURCE / "runtime" / "ort" / "runner.py"
+GRID = {"ties": {"W": "H", "S": "R", "P": "floor((R - 1)/2)", "Q": "P"},
+        "patterns": {"conv": {"points": [{"N": 1, "C": 8, "F": 1, "H": 12, "R": 3}, {"N": 2, "C": 8, "F": 8, "H": 7, "R": 3}]}}}
+failures = []
+
+# A runner that says hello, then does what its body says for each request of times; `count` is how many came before.
+FAKE = """
+import json, os, sys, time
+def times(models, **more):
+    n = len(models)
+    return {"samples": [[2.0, 2.0]] * n, "median": [2.0] + [1.0] * (n - 1), "p10": [1.0] * n, "p90": [2.0] * n,
+            "max_abs_diff": [0.0] * n, "max_abs": 1.0, **more}
+def answer(x):
+    print(x if isinstance(x, str) else json.dumps(x), flush=True)
+state = sys.argv[0] + ".count"
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["cmd"] == "hello":
+        answer({"engine": "fake", "version": "7", "isa": "abacus", "cpu": "beads"})
+        continue
+    count = int(open(state).read()) if os.path.exists(state) else 0
+    open(state, "w").write(str(count + 1))
+    models = request["models"]
+"""
+GOOD = "answer(times(models))"
+
+
+def expect(name, condition, detail=""):
+    if not condition:
+        failures.append(f"{name}: {detail}" if detail else name)
+
+
+def tune(pack, output, *arguments):
+    python = [] if "--python" in arguments else ["--python", sys.executable]
+    command = [BIN / "pet-tune", pack, "-o", output, *python, *arguments]
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=250)
+
+
+def fake(folder, name, body):
+    path = folder / f"{name.replace(' ', '-')}.py"
+    path.write_text(FAKE + textwrap.indent(body, "    ") + "\n")
+    return path
+
+
+def samples(path):
+    """The samples of a file of timings in text form; none where there is no file."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def one_line(name, done, code, *words):
+    lines = done.stderr.splitlines()
+    expect(name, done.returncode == code, f"exit code {done.returncode} instead of {code}: {done.stderr!r}")
+    expect(name, len(lines) == 1 and lines[0].startswith("pet-tune: ") and all(w in lines[0] for w in words), done.stderr)
+
+
+def check_real(folder, pack, grid):
+    """The real engine: samples are stored, a second run keeps them, the subgraphs are what they should be."""
+    timings, models = folder / "ort-cpu.jsonl", folder / "models"
+    arguments = ["--shapes", grid, "--runner", RUNNER, "--runs", 5, "--seconds", 0.2, "--keep", models]
+    done = tune(pack, timings, *arguments)
+    expect("real", done.returncode == 0 and "A/A control: " in done.stdout, done.stderr)
+    stored = samples(timings)
+    expect("real", len(stored) == 2, f"{len(stored)} samples")
+    text = timings.read_bytes() if timings.exists() else b""
+    for key, value in {"name": "conv/transposed", "device": "ort-cpu", "engine": "onnxruntime", "threads": 1}.items():
+        expect("real", all(s.get(key) == value for s in stored), f"{key} is not {value}: {stored}")
+    check_subgraphs(models)
+
+    again = tune(pack, timings, *arguments)
+    expect("again", again.returncode == 0 and again.stdout.count("known") == 2, again.stdout + again.stderr)
+    expect("again", timings.read_bytes() == text, "the file has changed")
+
+    database = folder / "ort-cpu.timings"
+    done = tune(pack, database, *arguments, "--no-bare", "--warm")
+    expect("SQLite", done.returncode == 0, done.stderr)
+    expect("SQLite", sqlite3.connect(database).execute("SELECT count(*) FROM samples").fetchone() == (2,), "rows")
+
+
+def check_subgraphs(folder):
+    """Neighbours on both sides, the pattern's Conv in one and the rule's ConvTranspose in the other, checked by onnx."""
+    seen = set()
+    for path in sorted(folder.glob("*.onnx")):
+        model = onnx.load(path)
+        onnx.checker.check_model(model, full_check=True)
+        seen.add((path.name.split(".")[1], tuple(n.op_type for n in model.graph.node)))
+    for wanted in [("pattern", ("Conv", "Relu", "Conv", "Relu")), ("pattern", ("Conv", "Relu", "Conv", "Relu", "Conv")),
+                   ("replacement", ("Conv", "Relu", "ConvTranspose", "Relu")),
+                   ("replacement", ("Conv", "Relu", "ConvTranspose", "Relu", "Conv")),
+                   ("pattern", ("Conv",)), ("replacement", ("ConvTranspose",))]:
+        expect("subgraphs", wanted in seen, f"no {wanted} among {sorted(seen)}")
+
+
+def check_shapes_from(folder, pack):
+    """The shapes of a model's own sites."""
+    subprocess.run([sys.executable, SOURCE / "tests/models/build.py", folder, "srcnn"], check=True, capture_output=True)
+    timings = folder / "srcnn.jsonl"
+    done = tune(pack, timings, "--shapes-from", folder / "srcnn.onnx", "--runner", fake(folder, "srcnn", GOOD), "--no-bare")
+    expect("shapes from", done.returncode == 0, done.stderr)
+    found = sorted((s["shapes"]["R"], s["shapes"]["F"]) for s in samples(timings))
+    expect("shapes from", (5, 1) in found and (9, 64) in found, f"{found}")
+
+
+# (what the fake runner does at a request of times, exit code, words of the message, samples that are kept)
+FAKES = [
+    ("good", GOOD, 0, [], 2),
+    ("dies", "sys.exit(9)", 6, ["runner", "dies.py", "ended with status 9"], 0),
+    ("dies with words", "print('out of luck', file=sys.stderr); sys.exit(1)", 6, ["out of luck"], 0),
+    ("is killed", "os.kill(os.getpid(), 11)", 6, ["signal 11"], 0),
+    ("hangs", "time.sleep(60)", 6, ["no answer in"], 0),
+    ("talks", "answer('fine, thank you')", 6, ["no JSON object", "fine, thank you"], 0),
+    ("no times", "answer({})", 6, ["times are none"], 0),
+    ("other times", "answer(times(models + models))", 6, ["times are none"], 0),
+    ("negative times", "answer(times(models, median=[-1.0] * len(models)))", 6, ["times are none"], 0),
+    ("late death", f"if count > 2: sys.exit(1)\n{GOOD}", 6, ["ended with status 1"], 1),
+    ("late hang", f"if count > 2: time.sleep(60)\n{GOOD}", 6, ["no answer in"], 1),
+    ("dies once", f"if count == 1: sys.exit(1)\n{GOOD}", 0, [], 1),
+    ("refuses", "answer({'error': 'not this one'})", 0, [], 0),
+    ("differs", "answer(times(models, max_abs_diff=[0.0, 0.5]))", 5, ["computes something else"], 0),
+]
+
+
+def check_fakes(folder, pack, grid):
+    for name, body, code, words, kept in FAKES:
+        timings = folder / f"{name.replace(' ', '-')}.jsonl"
+        done = tune(pack, timings, "--shapes", grid, "--runner", fake(folder, name, body), "--timeout", 0.5, "--seconds", 0.1)
+        if code:
+            one_line(name, done, code, *words)
+        else:
+            expect(name, done.returncode == 0 and not done.stderr, done.stderr)
+        expect(name, len(samples(timings)) == kept, f"{len(samples(timings))} samples instead of {kept}")
+        if name == "refuses":
+            expect(name, done.stdout.count("not this one") >= 2, done.stdout)
+
+
+def check_usage(folder, pack, grid):
+    fine = ["--shapes", grid, "--runner", fake(folder, "usage", GOOD)]
+    bad, foreign = folder / "bad.json", folder / "foreign.timings"
+    bad.write_text("{")
+    foreign.write_bytes(b"SQLite format 3\0 but not really")
+    timings = folder / "usage.jsonl"
+    for name, code, words, arguments in [
+        ("no pack", 4, ["missing.db"], [folder / "missing.db", timings, *fine]),
+        ("a grid for a pack", 4, ["grid.json"], [grid, timings, *fine]),
+        ("no such rule", 2, ["no rule of that name"], [pack, timings, *fine, "--rules", "nothing*"]),
+        ("no such device", 2, ["abacus", "ort-cpu"], [pack, timings, *fine, "--device", "abacus"]),
+        ("a bad grid", 2, ["bad.json", "JSON"], [pack, timings, "--shapes", bad]),
+        ("no grid", 2, ["missing.json"], [pack, timings, "--shapes", folder / "missing.json"]),
+        ("no such model", 3, ["missing.onnx"], [pack, timings, *fine, "--shapes-from", folder / "missing.onnx"]),
+        ("foreign timings", 4, ["foreign.timings"], [pack, foreign, *fine]),
+        ("no folder for timings", 2, ["timings.jsonl"], [pack, folder / "nowhere" / "timings.jsonl", *fine]),
+        ("no folder for models", 3, ["nowhere"], [pack, timings, *fine, "--keep", "/dev/null/nowhere"]),
+        ("no python", 6, ["/no/such/python", "cannot start"], [pack, timings, *fine, "--python", "/no/such/python"]),
+        ("no script", 6, ["missing.py", "No such file"], [pack, timings, "--shapes", grid, "--runner", folder / "missing.py"]),
+        ("a bad option", 2, ["--runs"], [pack, timings, *fine, "--runs", "1"]),
+    ]:
+        one_line(name, tune(*arguments), code, *words)
+        expect(name, not timings.exists(), "timings were written")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        pack, grid = folder / "conv.db", folder / "grid.json"
+        subprocess.run([BIN / "pet-rules", "import", SOURCE / "tests/data/conv.pet", "-o", pack], check=True)
+        grid.write_text(json.dumps(GRID))
+        check_real(folder, pack, grid)
+        check_shapes_from(folder, pack)
+        check_fakes(folder, pack, grid)
+        check_usage(folder, pack, grid)
+        budget = tune(pack, folder / "none.jsonl", "--shapes", grid, "--runner", fake(folder, "budget", GOOD), "--budget", 1e-9)
+        expect("budget", budget.returncode == 0 and budget.stdout.count("not timed") == 2, budget.stdout + budget.stderr)
+    for failure in failures:
+        print(f"tune: {failure}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
