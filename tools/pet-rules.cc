@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rules/check/check.h"
+#include "rules/exhaustive.h"
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
 #include "rules/text.h"
@@ -149,15 +150,17 @@ const char* verdictOf(const CheckReport& report) {
   return report.proved() ? "proved" : refuted ? "refuted" : "unknown";
 }
 
-/// Checks the rules on several threads; the reports are in the order of the rules.
-std::vector<CheckReport> checkAll(const RuleSet& set, const std::vector<const Rule*>& rules, unsigned threads) {
-  std::vector<CheckReport> reports(rules.size());
-  tool::Progress progress("checking", rules.size());
+/// What `judge` says of each rule, on several threads; the answers are in the order of the rules.
+template <class Judge>
+auto judgeAll(
+    const char* what, const RuleSet& set, const std::vector<const Rule*>& rules, unsigned threads, Judge judge) {
+  std::vector<decltype(judge(Pattern(), Rule()))> reports(rules.size());
+  tool::Progress progress(what, rules.size());
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   auto work = [&] {
     for (size_t i = next++; i < rules.size(); i = next++) {
-      reports[i] = checkRule(*set.findPattern(rules[i]->pattern), *rules[i]);
+      reports[i] = judge(*set.findPattern(rules[i]->pattern), *rules[i]);
       std::lock_guard lock(mutex);
       progress.step(rules[i]->name);
     }
@@ -168,6 +171,24 @@ std::vector<CheckReport> checkAll(const RuleSet& set, const std::vector<const Ru
   work();
   pool.clear();
   return reports;
+}
+
+std::vector<CheckReport> checkAll(const RuleSet& set, const std::vector<const Rule*>& rules, unsigned threads) {
+  return judgeAll("checking", set, rules, threads, [](const Pattern& p, const Rule& r) { return checkRule(p, r); });
+}
+
+/// The rules that were asked for; all, if none was named.
+Expected<std::vector<const Rule*>> chosenRules(const RuleSet& set, const Options& o) {
+  std::vector<const Rule*> rules;
+  for (const std::string& key : o.rules) {
+    auto rule = findRule(set, key, o.pack);
+    if (!rule) return tl::unexpected(rule.error());
+    rules.push_back(*rule);
+  }
+  for (const Rule& r : set.rules) {
+    if (o.rules.empty()) rules.push_back(&r);
+  }
+  return rules;
 }
 
 struct Verification {
@@ -202,19 +223,63 @@ Verification describe(const RuleSet& set,
 Expected<void> verify(const Options& o) {
   auto set = readPack(o.pack);
   if (!set) return tl::unexpected(set.error());
-  std::vector<const Rule*> rules;
-  for (const std::string& key : o.rules) {
-    auto rule = findRule(*set, key, o.pack);
-    if (!rule) return tl::unexpected(rule.error());
-    rules.push_back(*rule);
-  }
-  for (const Rule& r : set->rules) {
-    if (o.rules.empty()) rules.push_back(&r);
-  }
-  Verification v = describe(*set, rules, checkAll(*set, rules, o.threads));
+  auto rules = chosenRules(*set, o);
+  if (!rules) return tl::unexpected(rules.error());
+  Verification v = describe(*set, *rules, checkAll(*set, *rules, o.threads));
   if (auto ok = tool::print(o.json ? v.json.dump(2) + "\n" : v.text); !ok) return ok;
-  if (v.proved == rules.size()) return {};
-  return fail(ErrorKind::kCheck, fmt::format("{} of {} rules are not proved", rules.size() - v.proved, rules.size()),
+  if (v.proved == rules->size()) return {};
+  return fail(ErrorKind::kCheck, fmt::format("{} of {} rules are not proved", rules->size() - v.proved, rules->size()),
+              o.pack, "do not use this pack");
+}
+
+// --- evaluate ---
+
+Json jsonOf(const RuleSet& set, const Rule& rule, const Evaluation& e) {
+  Json j = {{"name", rule.name},
+            {"hash", hashOf(set, rule)},
+            {"equal", e.holds()},
+            {"domain", e.domain},
+            {"shapes", e.shapes},
+            {"constraints", e.constraints},
+            {"touched", e.touched},
+            {"positions", e.positions},
+            {"box_positions", e.boxPositions},
+            {"different_positions", e.differentPositions}};
+  if (e.counterExample) {
+    j["counter_example"] = {{"what", e.counterExample->what},
+                            {"symbols", e.counterExample->symbols},
+                            {"position", e.counterExample->position},
+                            {"pattern", e.counterExample->patternValue},
+                            {"other", e.counterExample->otherValue}};
+  }
+  return j;
+}
+
+Expected<void> evaluateRules(const Options& o) {
+  auto set = readPack(o.pack);
+  if (!set) return tl::unexpected(set.error());
+  auto rules = chosenRules(*set, o);
+  if (!rules) return tl::unexpected(rules.error());
+  auto evaluations = judgeAll("evaluating", *set, *rules, o.threads,
+                              [](const Pattern& p, const Rule& r) { return evaluateRule(p, r); });
+  Json array = Json::array();
+  std::string text;
+  size_t equal = 0, shapes = 0;
+  int64_t inBoxes = 0, different = 0;
+  for (size_t i = 0; i < rules->size(); ++i) {
+    const Evaluation& e = evaluations[i];
+    equal += e.holds();
+    shapes += e.shapes;
+    inBoxes += e.boxPositions;
+    different += e.differentPositions;
+    text += fmt::format("{:<5} {} - {}\n", e.holds() ? "ok" : "WRONG", (*rules)[i]->name, e.str());
+    array.push_back(jsonOf(*set, *(*rules)[i], e));
+  }
+  text += fmt::format("{} rules at {} shapes: {} equal, {} not; {} of {} box positions differ\n", rules->size(), shapes,
+                      equal, rules->size() - equal, different, inBoxes);
+  if (auto ok = tool::print(o.json ? array.dump(2) + "\n" : text); !ok) return ok;
+  if (equal == rules->size()) return {};
+  return fail(ErrorKind::kCheck, fmt::format("{} of {} rules are not equal", rules->size() - equal, rules->size()),
               o.pack, "do not use this pack");
 }
 
@@ -275,6 +340,14 @@ const Subcommand kSubcommands[] = {
        threadsArgument(app, o);
      },
      verify},
+    {"evaluate", "evaluate every rule, or some, at small shapes of their classes; exit code 5 unless all are equal",
+     [](CLI::App& app, Options& o) {
+       packArgument(app, o);
+       app.add_option("RULE", o.rules, "rules' names, or beginnings of their hashes; without any, all");
+       app.add_flag("--json", o.json, "an array of objects instead of lines");
+       threadsArgument(app, o);
+     },
+     evaluateRules},
 };
 
 int runTool(int argc, char** argv) {
