@@ -1,0 +1,173 @@
+// tests/prove/*.pet, one case a file: a pattern, a rule without a proof, and the verdict in the file's head:
+//
+//   # expect: proved
+//   # expect: outside [0:2M:2, 0:F, 0:H, W - Q:W]        one line per box; together exactly the set of positions
+//   # expect: unknown a monomial occurs more than once   a part of the reason
+//   # expect: obligation 2Q <= W                         the class does not imply it
+//   # expect: error 12:5: MatMul of [N, C] and [D, F]    a part of the reader's message
+//
+// What is proved is proved again from its record by rules/check, and no verdict may contradict evaluation.
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "rules/check/check.h"
+#include "rules/exhaustive.h"
+#include "rules/text.h"
+#include "synth/prove/prove.h"
+#include "tests/unit/text_file.h"
+
+namespace pet {
+namespace {
+
+using ::testing::HasSubstr;
+using testing_support::textOf;
+
+const std::string kFolder = std::string(PET_SOURCE_DIR) + "/tests/prove/";
+
+struct Expectation {
+  std::string verdict;             ///< the first word
+  std::vector<std::string> lines;  ///< what follows it, on each line that starts so
+};
+
+Expectation expectationOf(const std::string& text) {
+  Expectation e;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    const std::string start = "# expect: ";
+    if (line.rfind(start, 0) != 0) continue;
+    size_t space = line.find(' ', start.size());
+    std::string verdict = line.substr(start.size(), space - start.size());
+    EXPECT_TRUE(e.verdict.empty() || e.verdict == verdict) << "two verdicts";
+    e.verdict = verdict;
+    if (space != std::string::npos) e.lines.push_back(line.substr(space + 1));
+  }
+  return e;
+}
+
+/// The positions of a box over the digits v0, v1, …
+poly::Conjunction positionsOf(const Box& box) {
+  poly::Conjunction all;
+  for (size_t d = 0; d < box.ranges.size(); ++d) {
+    const BoxRange& r = box.ranges[d];
+    Expr v = Expr::variable("v" + std::to_string(d));
+    all.push_back(Constraint::le(r.lower, v));
+    all.push_back(Constraint::lt(v, r.upper));
+    all.push_back(Constraint::eq(modulo(v - r.lower, r.step), 0));
+  }
+  return all;
+}
+
+/// Reads "[0:N, 1:W:2]" as the reader of rules does.
+Box boxOf(const std::string& text) {
+  auto set = parseRules("pattern p {\n shape\n y = Constant() value=0\n}\nrule r of p {\n box " + text +
+                            "\n replacement { y = Constant() value=0 }\n}",
+                        text);
+  EXPECT_TRUE(set) << (set ? "" : set.error().message());
+  return set ? set->rules[0].boxes[0] : Box();
+}
+
+std::string describe(const Equality& e) {
+  if (const auto* unknown = std::get_if<Unknown>(&e)) return "unknown " + unknown->reason;
+  if (const auto* outside = std::get_if<ProvedOutside>(&e)) return "outside " + outside->bad.str();
+  return "proved";
+}
+
+void expectBoxes(
+    const poly::Context& context, const ProvedOutside& outside, size_t digits, Rule& rule, const Expectation& e) {
+  std::vector<std::string> variables;
+  for (size_t d = 0; d < digits; ++d)
+    variables.push_back("v" + std::to_string(d));
+  poly::Set expected = context.emptySet(static_cast<int>(digits));
+  for (const std::string& line : e.lines) {
+    rule.boxes.push_back(boxOf(line));
+    ASSERT_EQ(rule.boxes.back().ranges.size(), digits) << line;
+    expected = expected.unite(context.set(variables, positionsOf(rule.boxes.back())));
+  }
+  EXPECT_TRUE(expected.isSubset(outside.bad)) << "more than is wrong: " << outside.bad.str();
+  EXPECT_TRUE(outside.bad.isSubset(expected)) << "less than is wrong: " << outside.bad.str();
+}
+
+/// The record proves the rule without isl and survives its text form.
+void expectRecord(const Pattern& pattern, Rule rule, const Proof& proof) {
+  rule.proof = proof;
+  CheckReport report = checkRule(pattern, rule);
+  EXPECT_TRUE(report.proved()) << report.reason();
+  auto again = parseRules(print(pattern) + print(rule), "again");
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(print(again->rules[0]), print(rule));
+  EXPECT_EQ(again->rules[0].proof, proof);
+}
+
+class ProveText : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ProveText, HasItsVerdict) {
+  std::string text = textOf(kFolder + GetParam());
+  Expectation expected = expectationOf(text);
+  auto set = parseRules(text, "");
+  if (expected.verdict == "error") {
+    ASSERT_FALSE(set);
+    EXPECT_THAT(set.error().message(), HasSubstr(expected.lines[0]));
+    return;
+  }
+  ASSERT_TRUE(set) << set.error().message();
+  ASSERT_EQ(set->rules.size(), 1U);
+  Rule& rule = set->rules[0];
+  const Pattern& pattern = *set->findPattern(rule.pattern);
+  auto source = instantiate(pattern, rule);
+  ASSERT_TRUE(source) << source.error().message();
+
+  poly::Context context(rule.shapes, 4'000'000);
+  ASSERT_FALSE(context.set({}, {}).isEmpty()) << "the class is empty";
+  auto failed = failedObligation(context, rule.replacement);
+  if (!failed) failed = failedObligation(context, *source);
+  if (expected.verdict == "obligation") {
+    ASSERT_TRUE(failed);
+    EXPECT_EQ(failed->str(), expected.lines[0]);
+    return;
+  }
+  EXPECT_FALSE(failed) << "obligation " << failed->str();
+
+  Equality verdict = proveEqual(context, *source, rule.replacement);
+  if (expected.verdict == "proved") {
+    ASSERT_TRUE(std::holds_alternative<Proved>(verdict)) << describe(verdict);
+    expectRecord(pattern, rule, std::get<Proved>(verdict).proof);
+  } else if (expected.verdict == "outside") {
+    ASSERT_TRUE(std::holds_alternative<ProvedOutside>(verdict)) << describe(verdict);
+    size_t digits = 0;
+    for (const Dim& d : source->shape(source->outputs()[0]))
+      digits += d.atoms().size();
+    expectBoxes(context, std::get<ProvedOutside>(verdict), digits, rule, expected);
+    rule.replacement = *source;  // nothing corrects the boxes here
+  } else {
+    ASSERT_EQ(expected.verdict, "unknown");
+    ASSERT_TRUE(std::holds_alternative<Unknown>(verdict)) << describe(verdict);
+    EXPECT_THAT(std::get<Unknown>(verdict).reason, HasSubstr(expected.lines[0]));
+    return;
+  }
+  Evaluation evaluation = evaluateRule(pattern, rule);
+  EXPECT_TRUE(evaluation.holds()) << evaluation.str();
+}
+
+std::vector<std::string> caseFiles() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
+    if (entry.path().extension() == ".pet") files.push_back(entry.path().filename());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string nameOf(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param.substr(0, info.param.size() - 4);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, ProveText, ::testing::ValuesIn(caseFiles()), nameOf);
+
+}  // namespace
+}  // namespace pet
