@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""pet-apply on bad input: one clear line, the documented exit code, no file written. Exit status 0 or 1."""
+
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
+BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
+USAGE, MODEL, PACK, CHECK = 2, 3, 4, 5
+
+failures = []
+
+
+def expect(name, condition, detail=""):
+    if not condition:
+        failures.append(f"{name}: {detail}" if detail else name)
+
+
+def refuse(name, code, *words, arguments, folder, **options):
+    """One line on standard error that holds the words, the exit code, and nothing new in the folder."""
+    before = {p: p.stat().st_mtime_ns for p in folder.iterdir()}
+    done = subprocess.run([str(BIN / "pet-apply"), *map(str, arguments)], capture_output=True, text=True, timeout=120, **options)
+    expect(name, done.returncode == code, f"exit code {done.returncode} instead of {code}: {done.stdout}{done.stderr}")
+    lines = done.stderr.splitlines()
+    expect(name, len(lines) == 1 and lines[0].startswith("pet-apply: "), f"not one line: {done.stderr!r}")
+    for word in words:
+        expect(name, word in done.stderr, f"no '{word}' in {done.stderr!r}")
+    expect(name, {p: p.stat().st_mtime_ns for p in folder.iterdir()} == before, "the folder has changed")
+
+
+def tensor(name, *shape):
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+
+def kernel(name="w"):
+    return numpy_helper.from_array(np.ones((2, 2, 3, 3), np.float32), name)
+
+
+def conv(x, w, y):
+    return helper.make_node("Conv", [x, w], [y], name=f"conv_{y}", pads=[1, 1, 1, 1])
+
+
+def model(nodes, initializers=(), outputs=("y",)):
+    graph = helper.make_graph(nodes, "bad", [tensor("x", 1, 2, 6, 6)], [tensor(o, 1, 2, 6, 6) for o in outputs], list(initializers))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def external():
+    m = model([conv("x", "w", "y")], [kernel()])
+    t = m.graph.initializer[0]
+    t.ClearField("raw_data")
+    t.data_location = TensorProto.EXTERNAL
+    t.external_data.add(key="location", value="weights.bin")
+    return m
+
+
+def short_weights():
+    m = model([conv("x", "w", "y")], [kernel()])
+    m.graph.initializer[0].raw_data = m.graph.initializer[0].raw_data[:-4]
+    return m
+
+
+def huge_extents():
+    m = model([conv("x", "w", "y")], [kernel()])
+    m.graph.initializer[0].dims[:] = [1 << 40, 1 << 40, 1, 1]
+    return m
+
+
+BAD_GRAPHS = [
+    ("a cycle", model([conv("b", "w", "a"), conv("a", "w", "b"), conv("x", "w", "y")], [kernel()]), "the graph has a cycle through node 'conv_"),
+    ("a missing initializer", model([conv("x", "w", "y")]), "node 'conv_y' (Conv) reads 'w', which no node, input or initializer defines"),
+    ("a missing output", model([conv("x", "w", "a")], [kernel()]), "output 'y' is defined by no node"),
+    ("a value twice", model([conv("x", "w", "y"), conv("x", "w", "y")], [kernel()]), "value 'y' is defined twice"),
+    ("an initializer twice", model([conv("x", "w", "y")], [kernel(), kernel()]), "initializer 'w' is defined twice"),
+    ("external data", external(), "initializer 'w' keeps its values in an external file"),
+    ("short weights", short_weights(), "initializer 'w' holds 140 bytes of values, but [2, 2, 3, 3] of float need 144"),
+    ("huge extents", huge_extents(), "initializer 'w' has impossible extents"),
+]
+
+
+def bad_models(folder, good, pack):
+    for name, bad, words in BAD_GRAPHS:
+        path = folder / "bad.onnx"
+        path.write_bytes(bad.SerializeToString())
+        refuse(name, MODEL, str(path), words, arguments=[path, pack], folder=folder)
+    whole = good.read_bytes()
+    path = folder / "bad.onnx"
+    for name, data, words in [
+        ("an empty file", b"", "not an ONNX model: the file is empty"), ("text", b"import torch\n" * 99, "not an ONNX model"),
+        ("a pack", pack.read_bytes(), "not an ONNX model"), ("half a model", whole[: len(whole) // 2], "truncated or damaged"),
+        ("a model less its last byte", whole[:-1], "truncated or damaged"),
+    ]:
+        path.write_bytes(data)
+        refuse(name, MODEL, words, arguments=[path, pack], folder=folder)
+    refuse("no model", MODEL, "cannot read the model: No such file or directory", arguments=[folder / "none.onnx", pack], folder=folder)
+    refuse("a folder", MODEL, "cannot read the model: Is a directory", arguments=[folder, pack], folder=folder)
+    with open(path, "wb") as file:
+        file.truncate((2 << 30) + 1)
+    refuse("2 GB", MODEL, "larger than 2 GB", arguments=[path, pack], folder=folder)
+    path.unlink()
+
+
+def cuts(folder, good, pack):
+    """A model cut anywhere is refused, or read: never a crash."""
+    whole = good.read_bytes()
+    path = folder / "cut.onnx"
+    for end in range(0, len(whole), max(1, len(whole) // 97)):
+        path.write_bytes(whole[:end])
+        done = subprocess.run([str(BIN / "pet-apply"), str(path), str(pack), "--dry-run"], capture_output=True, text=True, timeout=60)
+        expect(f"cut at {end}", done.returncode in (0, MODEL), f"exit code {done.returncode}: {done.stderr}")
+    path.unlink()
+
+
+def bad_packs(folder, good, pack):
+    path = folder / "bad.db"
+    for name, data in [("an empty pack", b""), ("a model", good.read_bytes()), ("half a pack", pack.read_bytes()[:5000])]:
+        path.write_bytes(data)
+        refuse(name, PACK, str(path), arguments=[good, path], folder=folder)
+    refuse("no pack", PACK, arguments=[good, folder / "none.db"], folder=folder)
+    path.write_text("{broken\n")
+    refuse("bad timings", PACK, str(path), arguments=[good, pack, "--timings", path], folder=folder)
+    refuse("no timings", PACK, arguments=[good, pack, "--timings", folder / "none"], folder=folder)
+
+
+def bad_outputs(folder, good, pack):
+    arguments = [good, pack, "--all", "-o"]
+    refuse("full disk", MODEL, "/dev/full: cannot write the model: No space left on device", arguments=[*arguments, "/dev/full"], folder=folder)
+    refuse("no such folder", MODEL, "cannot write the model", arguments=[*arguments, folder / "none" / "out.onnx"], folder=folder)
+    refuse("a folder as output", MODEL, "Is a directory", arguments=[*arguments, folder], folder=folder)
+    refuse("a file-size limit", MODEL, "cannot write the model: File too large", arguments=[*arguments, folder / "out.onnx"], folder=folder,
+           preexec_fn=limit_file_size)
+    refuse("no arguments", USAGE, arguments=[], folder=folder)
+    refuse("an unknown option", USAGE, arguments=[good, pack, "--fast"], folder=folder)
+
+
+def limit_file_size():
+    import signal
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        pack, good = folder / "rules.db", folder / "good.onnx"
+        subprocess.run([str(BIN / "pet-rules"), "import", str(SOURCE / "tests" / "data" / "conv.pet"), "-o", str(pack)], check=True)
+        good.write_bytes(model([conv("x", "w", "a"), conv("a", "w", "y")], [kernel()]).SerializeToString())
+        for test in [bad_models, cuts, bad_packs, bad_outputs]:
+            test(folder, good, pack)
+    print("\n".join(failures) or "bad models, packs, timings and outputs are refused, and nothing is written")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

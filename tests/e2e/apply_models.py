@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""pet-apply on models: what it writes passes onnx.checker, and ONNX Runtime finds it equal. Exit status 0 or 1.
+
+The rules are the hand-written ones of tests/data.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
+BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
+sys.path.insert(0, str(SOURCE / "tests" / "models"))
+import build  # noqa: E402
+import compare  # noqa: E402
+
+failures = []
+
+
+def expect(name, condition, detail=""):
+    if not condition:
+        failures.append(f"{name}: {detail}" if detail else name)
+
+
+def run(tool, *arguments, code=0, **environment):
+    done = subprocess.run([str(BIN / tool), *map(str, arguments)], capture_output=True, text=True, timeout=280,
+                          env={**os.environ, "PET_SHARE": "/nonexistent", **environment})
+    expect(f"{tool} {' '.join(map(str, arguments))}", done.returncode == code,
+           f"exit code {done.returncode} instead of {code}: {done.stdout} {done.stderr}")
+    return done
+
+
+class Workshop:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.packs = {}
+
+    def pack(self, *names):
+        if names not in self.packs:
+            path = self.folder / ("-".join(names) + ".db")
+            run("pet-rules", "import", *(SOURCE / "tests" / "data" / f"{n}.pet" for n in names), "-o", path)
+            self.packs[names] = path
+        return self.packs[names]
+
+    def model(self, name, nodes, inputs, outputs, constants, opset=17, ir_version=8, **more):
+        graph = helper.make_graph(nodes, name, inputs, outputs, [numpy_helper.from_array(v, k) for k, v in constants.items()], **more)
+        opsets = [helper.make_opsetid("", opset), helper.make_opsetid("somebody", 1)]
+        path = self.folder / f"{name}.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=ir_version), path)
+        return path
+
+    def apply(self, model, pack, *arguments, same=True):
+        """The report; the rewritten model is equal to the original."""
+        output, report = self.folder / "out.onnx", self.folder / "report.json"
+        output.unlink(missing_ok=True)
+        self.table = run("pet-apply", model, pack, "-o", output, "--json", report, *arguments).stdout
+        if same:
+            found = compare.compare(model, output)
+            expect(f"{model.name} {arguments}", found.relative < 1e-5, f"differs by {found.relative}")
+        self.output = onnx.load(output)
+        self.types = [n.op_type for n in self.output.graph.node]
+        return json.loads(report.read_text())
+
+
+def floats(*shape):
+    return np.random.default_rng(sum(shape)).uniform(-1, 1, shape).astype(np.float32)
+
+
+def tensor(name, *shape, element=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, element, shape)
+
+
+def conv(x, w, y, *more, pad=1, name=None):
+    return helper.make_node("Conv", [x, w, *more], [y], name=name or y, pads=[pad] * 4)
+
+
+# ---- what is written
+
+def srcnn(shop):
+    """Every Conv of a whole SRCNN as a ConvTranspose, the biases where they were."""
+    model = build.build("srcnn", shop.folder)
+    report = shop.apply(model, shop.pack("conv"), "--all")
+    expect("srcnn", shop.types == ["ConvTranspose", "Relu", "ConvTranspose", "Relu", "ConvTranspose"], shop.types)
+    expect("srcnn names", [f["site"] for f in report["fired"]] == ["conv1", "conv2", "conv3"], report["fired"])
+    expect("srcnn biases", {i.name for i in shop.output.graph.initializer} >= {"conv1.bias", "conv2.bias", "conv3.bias"})
+    expect("srcnn weights", not any(i.name == "conv1.weight" for i in shop.output.graph.initializer), "the old kernels stayed")
+    expect("srcnn checks", all(c["possible"] for c in report["checks"]), report["checks"])
+
+
+def pairs(shop):
+    """Images side by side, with boxes, on two neighbours of a small model: the layouts between them cancel."""
+    model = shop.model("pairs", [conv("x", "v", "a", "b"), helper.make_node("Relu", ["a"], ["r"]), conv("r", "w", "y")],
+                       [tensor("x", 4, 3, 8, 10)], [tensor("y", 4, 2, 8, 10)],
+                       {"v": floats(5, 3, 3, 3), "w": floats(2, 5, 3, 3), "b": floats(5)})
+    report = shop.apply(model, shop.pack("pair"), "--all")
+    expect("pairs", len(report["fired"]) == 2, report["fired"])
+    expect("pairs layouts", shop.types.count("Transpose") == 2, shop.types)
+    expect("pairs functions", "Conv Relu" in " ".join(shop.types), "the Relu is not behind a Conv")
+    for site in ["a", "y"]:
+        report = shop.apply(model, shop.pack("pair"), "--all", "--site", site)
+        expect(f"pairs, {site} alone", [f["site"] for f in report["fired"]] == [site], report["fired"])
+
+
+def resnet(shop):
+    """A real exporter's file (opset 20)."""
+    model = build.build("resnet18", shop.folder)
+    report = shop.apply(model, shop.pack("conv", "pair"), "--all", "--site", "*_30?,*_32?")
+    expect("resnet", len(report["fired"]) >= 4, report["fired"])
+
+
+def dilated(shop):
+    model = shop.model("dilated", [helper.make_node("Conv", ["x", "w"], ["y"], name="y", dilations=[2, 2], pads=[2, 2, 2, 2])],
+                       [tensor("x", 1, 3, 8, 12)], [tensor("y", 1, 4, 8, 12)], {"w": floats(4, 3, 3, 3)})
+    shop.apply(model, shop.pack("phases"), "--all")
+    expect("dilated", shop.types == ["Reshape", "Transpose", "Reshape", "Conv", "Reshape", "Transpose", "Reshape"], shop.types)
+
+
+# ---- what is left alone
+
+def guards(shop):
+    """Around the site: an operator of somebody else, a subgraph that reads an inner value, dead nodes, doc strings."""
+    inside = helper.make_graph([helper.make_node("Neg", ["a"], ["inner"])], "then", [], [tensor("inner", 1, 2, 6, 6)])
+    other = helper.make_graph([helper.make_node("Identity", ["x"], ["outer"])], "else", [], [tensor("outer", 1, 2, 6, 6)])
+    nodes = [conv("x", "w", "a"), helper.make_node("Relu", ["a"], ["r"], name="relu", doc_string="kept"),
+             helper.make_node("If", ["flag"], ["c"], name="if", then_branch=inside, else_branch=other),
+             helper.make_node("Add", ["c", "r"], ["y"], name="add"), helper.make_node("Exp", ["r"], ["unused"], name="dead")]
+    model = shop.model("guards", nodes, [tensor("x", 1, 2, 6, 6), tensor("flag", element=TensorProto.BOOL)], [tensor("y", 1, 2, 6, 6)],
+                       {"w": floats(2, 2, 3, 3)}, doc_string="a graph")
+    report = shop.apply(model, shop.pack("conv"), "--all")
+    expect("guards", shop.types == ["ConvTranspose", "Relu", "If", "Add", "Exp"], shop.types)
+    expect("guards: names", [o for n in shop.output.graph.node for o in n.output] == ["a", "r", "c", "y", "unused"])
+    expect("guards: verbatim", shop.output.graph.doc_string == "a graph" and shop.output.graph.node[1].doc_string == "kept")
+    expect("guards: checked around the If", report["checks"][-1]["possible"], report["checks"][-1])
+
+
+def shared(shop):
+    """One kernel for two convolutions stays one; a third use that is not rewritten keeps the old one."""
+    nodes = [conv("x", "w", "a"), conv("a", "w", "b"), helper.make_node("Conv", ["b", "w"], ["y"], name="y", strides=[2, 2])]
+    model = shop.model("shared", nodes, [tensor("x", 1, 3, 9, 9)], [tensor("y", 1, 3, 4, 4)], {"w": floats(3, 3, 3, 3)})
+    report = shop.apply(model, shop.pack("conv"), "--all")
+    expect("shared", shop.types == ["ConvTranspose", "ConvTranspose", "Conv"], shop.types)
+    expect("shared: kernels", len(shop.output.graph.initializer) == 2, [i.name for i in shop.output.graph.initializer])
+    expect("shared: growth", report["constant_bytes"][1] - report["constant_bytes"][0] == 81 * 4, report["constant_bytes"])
+
+
+def frozen(shop):
+    """Initializers that are graph inputs too are constants only if the user says so; an old IR version wants all of them there."""
+    for ir_version, opset in [(3, 8), (8, 17)]:
+        model = shop.model("frozen", [conv("x", "w", "y")], [tensor("x", 1, 2, 6, 6), tensor("w", 3, 2, 3, 3)],
+                           [tensor("y", 1, 3, 6, 6)], {"w": floats(3, 2, 3, 3)}, opset=opset, ir_version=ir_version)
+        report = shop.apply(model, shop.pack("conv"), "--all")
+        expect("not frozen", not report["fired"] and report["refused"][0]["reason"] == "w is not a constant of the model", report)
+        expect("not frozen: hint", "--freeze-inputs" in shop.table, shop.table)
+        report = shop.apply(model, shop.pack("conv"), "--all", "--freeze-inputs")
+        expect("frozen", len(report["fired"]) == 1 and shop.types == ["ConvTranspose"], report)
+
+
+def dynamic(shop):
+    model = shop.model("dynamic", [conv("x", "w", "y")], [tensor("x", "batch", 2, 6, 6)], [tensor("y", "batch", 3, 6, 6)],
+                       {"w": floats(3, 2, 3, 3)})
+    report = shop.apply(model, shop.pack("conv"), "--all", same=False)
+    expect("dynamic", not report["fired"] and shop.types == ["Conv"], report["fired"])
+
+
+def doubles(shop):
+    model = shop.model("doubles", [conv("x", "w", "y")], [tensor("x", 1, 2, 6, 6, element=TensorProto.DOUBLE)],
+                       [tensor("y", 1, 3, 6, 6, element=TensorProto.DOUBLE)], {"w": floats(3, 2, 3, 3).astype(np.float64)})
+    shop.apply(model, shop.pack("conv"), "--all", same=False)  # ONNX Runtime has no ConvTranspose of doubles
+    expect("doubles", [i.data_type for i in shop.output.graph.initializer] == [TensorProto.DOUBLE], "the kernel is not of double")
+    onnx.checker.check_model(shop.output, full_check=True)
+
+
+# ---- what is chosen
+
+def timings(shop, pack, **ratio):
+    """A timings file that says how much each rule gains at the shapes of `pairs`."""
+    path = shop.folder / "ort-cpu.timings.jsonl"
+    rules = {r["name"]: r["hash"] for r in json.loads(run("pet-rules", "ls", "--json", pack).stdout)}
+    shapes = {"N": 4, "C": 4, "H": 8, "W": 10, "F": 3, "R": 3, "S": 3, "P": 1, "Q": 1}
+    lines = []
+    for name, gain in ratio.items():
+        name = "conv/" + name
+        lines.append({"rule": rules[name], "name": name, "device": "ort-cpu", "shapes": shapes, "engine": "onnxruntime",
+                      "version": "1", "isa": "avx2", "threads": 1, "pattern": 1e-3 * gain, "replacement": 1e-3, "spread": 0.02,
+                      "date": "2026-11-21"})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def gains(shop):
+    """Without --all, what was measured to pay fires, and a second run changes nothing."""
+    pack = shop.pack("conv", "pair")
+    model = shop.folder / "pairs.onnx"
+    report = shop.apply(model, pack)
+    expect("no timings", not report["fired"] and {r["reason"] for r in report["refused"]} == {"not tuned for this device"}, report)
+    file = timings(shop, pack, transposed=1.2, pair=1.4)
+    report = shop.apply(model, pack, "--timings", file)
+    # The larger gain first; in a second round the other rule fires on what the first one made.
+    expect("gains", [f["rule"] for f in report["fired"]] == ["conv/pair"] * 2 + ["conv/transposed"] * 2, report["fired"])
+    once = shop.folder / "once.onnx"
+    once.write_bytes((shop.folder / "out.onnx").read_bytes())
+    report = shop.apply(once, pack, "--timings", file)
+    expect("a second run", not report["fired"] and once.read_bytes() == (shop.folder / "out.onnx").read_bytes(), report["fired"])
+    file = timings(shop, pack, transposed=1.2, pair=0.9)
+    run("pet-apply", model, pack, PET_SHARE=str(shop.folder))  # timings from the share folder, output beside the model
+    written = onnx.load(shop.folder / "pairs.pet.onnx")
+    expect("two arguments", [n.op_type for n in written.graph.node] == ["ConvTranspose", "Relu", "ConvTranspose"])
+    (shop.folder / "pairs.pet.onnx").unlink()
+    done = run("pet-apply", model, pack, "--all", "--dry-run")
+    expect("dry run", "dry run, nothing written" in done.stdout and not (shop.folder / "pairs.pet.onnx").exists(), done.stdout)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        shop = Workshop(folder)
+        tests = [srcnn, pairs, resnet, dilated, guards, shared, frozen, dynamic, doubles, gains]
+        for test in tests:
+            test(shop)
+    print("\n".join(failures) or f"{len(tests)} groups of checks pass")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,228 @@
+// The whole pipeline on small models: what fires, what is written, what the checks catch.
+
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+
+#include "applier/apply.h"
+#include "tests/unit/applier_support.h"
+
+namespace pet {
+namespace {
+
+using namespace testing_support;
+using ::testing::HasSubstr;
+
+std::string dataText(const std::string& file) {
+  std::ifstream in(std::string(PET_SOURCE_DIR) + "/tests/data/" + file);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+ApplyOptions all() {
+  ApplyOptions options;
+  options.policy.all = true;
+  return options;
+}
+
+Applied applied(const Model& model, const RuleSet& rules, const ApplyOptions& options, const Gains& gains = {}) {
+  auto result = apply(model, rules, gains, options);
+  EXPECT_TRUE(result.has_value()) << result.error().message();
+  return result ? *result : Applied();
+}
+
+Graph graphOf(const Applied& a) {
+  auto model = parseModel(a.bytes, "test");
+  EXPECT_TRUE(model.has_value()) << model.error().message();
+  return model ? model->graph : Graph();
+}
+
+/// Two convolutions with biases and a Relu between, batch 2.
+const char* const kTwoConvs =
+    "x: [2, 3, 6, 8]  v: const [4, 3, 3, 3]  b: const [4, 1, 1]  w: const [2, 4, 3, 3]  c: const [2, 1, 1]  "
+    "p = Conv(x, v) pads=[1, 1, 1, 1]  q = Add(p, b)  r = Relu(q)  s = Conv(r, w) pads=[1, 1, 1, 1]  y = Add(s, c)";
+
+TEST(Apply, RewritesEverySiteAndChecksIt) {
+  Model model = modelOf(kTwoConvs);
+  Applied a = applied(model, rulesOf(dataText("conv.pet")), all());
+  ASSERT_EQ(a.report.fired.size(), 2U);
+  EXPECT_EQ(a.report.fired[0].rule, "conv/transposed");
+  EXPECT_EQ(types(graphOf(a)), "ConvTranspose Relu ConvTranspose");
+  EXPECT_EQ(results(graphOf(a)), results(model.graph));
+  ASSERT_EQ(a.report.checks.size(), 5U);  // probes and weights of each site, and the whole
+  for (const CheckLine& c : a.report.checks)
+    EXPECT_TRUE(c.possible) << c.reason;
+}
+
+TEST(Apply, CorrectsBoxesAndCancelsLayoutsBetweenNeighbours) {
+  Model model = modelOf(kTwoConvs);
+  Applied a = applied(model, rulesOf(dataText("pair.pet")), all());
+  EXPECT_EQ(a.report.fired.size(), 2U);
+  Graph graph = graphOf(a);
+  EXPECT_EQ(results(graph), results(model.graph));
+  std::string nodes = types(graph);
+  EXPECT_THAT(nodes, ::testing::StartsWith("Transpose Reshape Conv Relu"));
+  EXPECT_THAT(nodes, ::testing::EndsWith("Concat Reshape Transpose"));
+  size_t transposes = 0;
+  for (const GraphNode& n : graph.nodes)
+    transposes += n.type == "Transpose";
+  EXPECT_EQ(transposes, 2U);  // one in front, one behind, none between
+}
+
+TEST(Apply, EachBoxMatters) {
+  // Without its correction a strip keeps the mutant's wrong values; the check sees it on the first site.
+  std::string text = dataText("pair.pet");
+  for (auto [from, to] :
+       {std::pair{"b = Conv(a, w) pads=[P, 0, P, Q]", "b = Slice(u) axes=[3] starts=[W - Q] ends=[W]"},
+        {"d = Conv(c, w) pads=[P, Q, P, 0]", "d = Slice(u) axes=[3] starts=[W] ends=[W + Q]"}}) {
+    auto result = apply(modelOf(kTwoConvs), rulesOf(replaced(text, from, to)), {}, all());
+    ASSERT_FALSE(result.has_value());
+    EXPECT_EQ(result.error().kind, ErrorKind::kCheck);
+    EXPECT_THAT(result.error().where, HasSubstr("pet/conv/pair/"));
+  }
+}
+
+TEST(Apply, RefusesWrongRules) {
+  struct Damage {
+    std::string file, from, to;
+  };
+  const Damage kDamages[] = {
+      {"conv.pet", "[f, c, R - 1 - r, S - 1 - s]", "[f, c, r, S - 1 - s]"},
+      {"conv.pet", "[f, c, R - 1 - r, S - 1 - s]", "[f, c, R - 1 - r, S - 1 - s] where r <= R - 2"},  // a lost tap
+      {"pair.pet", "starts=[W - 2Q] ends=[W]", "starts=[W - 2Q + 1] ends=[W + 1]"},
+      {"pair.pet", "z = Concat(left, b, d, right)", "z = Concat(left, d, b, right)"},
+  };
+  for (const Damage& d : kDamages) {
+    SCOPED_TRACE(d.to);
+    auto result = apply(modelOf(kTwoConvs), rulesOf(replaced(dataText(d.file), d.from, d.to)), {}, all());
+    ASSERT_FALSE(result.has_value());
+    EXPECT_EQ(result.error().kind, ErrorKind::kCheck);
+    EXPECT_THAT(result.error().message(), HasSubstr("nothing was written"));
+  }
+}
+
+TEST(Apply, FiresWhatWasMeasuredToPay) {
+  Model model = modelOf(kTwoConvs);
+  RuleSet rules = rulesOf(dataText("conv.pet"));
+  Bindings shapes{{"N", 2}, {"C", 4}, {"H", 6}, {"W", 8}, {"F", 2}, {"R", 3}, {"S", 3}, {"P", 1}, {"Q", 1}};
+  auto fired = [&](GainSample sample) { return applied(model, rules, {}, {{"conv/transposed", {sample}}}).report; };
+  EXPECT_EQ(fired({shapes, 1.5, 1.3}).fired.size(), 2U);  // the other one has F = 4, C = 3: close
+  EXPECT_EQ(fired({shapes, 1.04, 1.03}).fired.size(), 0U);
+  ApplyReport noisy = fired({shapes, 1.5, 0.99});
+  ASSERT_EQ(noisy.refused.size(), 2U);
+  EXPECT_EQ(noisy.refused[0].reason, "measured 1.50, but within the noise");
+  Bindings far = shapes;
+  far["C"] = 64;
+  EXPECT_EQ(fired({far, 1.5, 1.3}).refused.at(0).reason, "not tuned at shapes close to these");
+  EXPECT_EQ(applied(model, rules, {}, {}).report.refused.at(0).reason, "not tuned for this device");
+}
+
+TEST(Apply, ASecondRunChangesNothing) {
+  Model model = modelOf(kTwoConvs);
+  RuleSet rules = rulesOf(dataText("pair.pet"));
+  Bindings shapes{{"N", 2}, {"C", 4}, {"H", 6}, {"W", 8}, {"F", 4}, {"R", 3}, {"S", 3}, {"P", 1}, {"Q", 1}};
+  Bindings wide = shapes;
+  wide["W"] = 16;
+  Gains gains{{"conv/pair", {{shapes, 2, 1.9}, {wide, 2, 1.9}}}};
+  Applied first = applied(model, rules, {}, gains);
+  EXPECT_EQ(first.report.fired.size(), 2U);
+  auto again = parseModel(first.bytes, "again");
+  ASSERT_TRUE(again.has_value());
+  Applied second = applied(*again, rules, {}, gains);
+  EXPECT_EQ(second.report.fired.size(), 0U);
+  EXPECT_EQ(second.bytes, first.bytes);
+}
+
+TEST(Apply, NothingFiredLeavesTheBytes) {
+  Model model = modelOf(kTwoConvs);
+  auto before = serialize(model);
+  ASSERT_TRUE(before.has_value());
+  EXPECT_EQ(applied(model, rulesOf(dataText("conv.pet")), {}).bytes, *before);
+}
+
+TEST(Apply, PolicyPicksRulesAndSites) {
+  Model model = modelOf(kTwoConvs);
+  RuleSet rules = rulesOf(dataText("conv.pet"));
+  auto count = [&](const Policy& policy) {
+    ApplyOptions options;
+    options.policy = policy;
+    options.policy.all = true;
+    options.check = false;
+    return applied(model, rules, options).report.fired.size();
+  };
+  EXPECT_EQ(count({.sites = {}, .only = {"conv/*"}, .skip = {}}), 2U);
+  EXPECT_EQ(count({.sites = {}, .only = {"other/*"}, .skip = {}}), 0U);
+  EXPECT_EQ(count({.sites = {}, .only = {}, .skip = {"*trans*"}}), 0U);
+  std::string site = applied(model, rules, all()).report.fired.at(0).site;
+  EXPECT_EQ(count({.sites = {site}, .only = {}, .skip = {}}), 1U);
+}
+
+TEST(Apply, AnOldOpsetRefusesWhatItCannotExpress) {
+  Model model = modelOf("x: [1, 2, 6, 6]  w: const [2, 2, 3, 3]  y = Conv(x, w) pads=[1, 1, 1, 1]", 11);
+  std::string strided = R"(
+pattern conv {
+  shape N C H W F R S P Q : P <= H, Q <= W, P <= R - 1, Q <= S - 1
+  x: [N, C, H, W]
+  w: const [F, C, R, S]
+  y = Conv(x, w) pads=[P, Q, P, Q]
+}
+rule conv/odd of conv {
+  family odd
+  depth 1
+  class N C H W F R S P Q : 1 <= N
+  numerics same-terms
+  replacement {
+    a = Softmax(x) axis=1
+    y = Conv(a, w) pads=[P, Q, P, Q]
+  }
+})";
+  ApplyReport report = applied(model, rulesOf(strided), all()).report;
+  ASSERT_EQ(report.refused.size(), 1U);
+  EXPECT_EQ(report.refused[0].reason, "Softmax along an inner axis needs opset 13, the model has 11");
+}
+
+TEST(Apply, UnknownOperatorsPassThroughAndTheRestIsCheckedAroundThem) {
+  Model model = modelOf(kTwoConvs);
+  for (GraphNode& n : model.graph.nodes) {  // the Relu between becomes somebody else's
+    if (n.type == "Relu") n.domain = "somebody", n.standard = false;
+  }
+  // Its result's extents are declared.
+  for (const GraphNode& n : model.graph.nodes) {
+    if (n.type == "Relu")
+      model.graph.types[n.outputs[0]] = {ElementType::kFloat, std::vector<std::optional<int64_t>>{2, 4, 6, 8}};
+  }
+  ApplyOptions options = all();
+  options.check = false;  // the file itself still says Relu
+  Applied a = applied(model, rulesOf(dataText("conv.pet")), options);
+  EXPECT_EQ(a.report.fired.size(), 2U);
+  EXPECT_EQ(types(graphOf(a)), "ConvTranspose Relu ConvTranspose");
+}
+
+TEST(Choose, Globs) {
+  EXPECT_TRUE(matchesGlob("conv/pair", "conv/*"));
+  EXPECT_TRUE(matchesGlob("conv/pair", "*"));
+  EXPECT_TRUE(matchesGlob("conv/pair", "c?nv/p*r"));
+  EXPECT_FALSE(matchesGlob("conv/pair", "conv"));
+  EXPECT_FALSE(matchesGlob("", "?"));
+  EXPECT_TRUE(matchesGlob("", "**"));
+}
+
+TEST(Choose, ShapesAreCloseWithinAFactorOfTwo) {
+  Bindings a{{"C", 63}, {"P", 0}};
+  EXPECT_EQ(distance(a, a), 0.0);
+  EXPECT_TRUE(distance(a, {{"C", 127}, {"P", 1}}).has_value());
+  EXPECT_FALSE(distance(a, {{"C", 128}, {"P", 0}}).has_value());
+  EXPECT_FALSE(distance(a, {{"C", 63}}).has_value());
+  EXPECT_FALSE(distance(a, {{"C", 63}, {"P", 0}, {"Q", 0}}).has_value());
+}
+
+}  // namespace
+}  // namespace pet
