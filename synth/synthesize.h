@@ -1,41 +1,18 @@
 #pragma once
 
 #include <functional>
-#include <map>
+#include <string>
+#include <vector>
 
-#include "rules/rule.h"
-#include "synth/enumerate/plan.h"
+#include "synth/candidate.h"
 
 namespace pet {
-
-/// What became of one plan. The order is that of the stages.
-enum class Fate {
-  kNotApplicable,  ///< the moves do not fit the operator
-  kNoVote,         ///< no position-independent weights
-  kShape,          ///< shapes do not fit
-  kEmptyClass,     ///< no shape satisfies the obligations
-  kTooDeep,        ///< more operators than asked for
-  kIdentity,       ///< the pattern itself
-  kCost,           ///< too much arithmetic for any shape tried
-  kFingerprint,    ///< differs from the pattern on most of a small concrete output
-  kUnknown,        ///< the prover does not know
-  kNoCorrection,   ///< wrong on a set that no strips cover
-  kUnproved,       ///< the corrected program was not proved equal
-  kComposition,    ///< follows from two smaller rules
-  kDuplicate,      ///< the same program as another rule
-  kKept
-};
-std::string_view fateName(Fate fate);
 
 struct PlanOutcome {
   std::string name;
   Fate fate = Fate::kKept;
   std::string detail;
-};
-
-/// Seconds by stage, summed over threads.
-struct StageTimes {
-  double build = 0, filter = 0, prove = 0, correct = 0;
+  StageTimes seconds;
 };
 
 struct PatternReport {

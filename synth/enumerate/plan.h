@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "synth/enumerate/axes.h"
-#include "synth/poly/poly.h"
+#include "synth/enumerate/vote.h"
 
 namespace pet {
 
@@ -73,7 +73,10 @@ struct PlanFailure {
 
 /// Derives everything the plan leaves open (DESIGN, section 5): weights by the symbolic vote, kernel extents and pads
 /// from its range, separators, halos and crops from extents.
-tl::expected<Mutant, PlanFailure> buildMutant(const Pattern& pattern, const MainOperator& analysed, const Plan& plan);
+tl::expected<Mutant, PlanFailure> buildMutant(const Pattern& pattern,
+                                              const MainOperator& analysed,
+                                              const Plan& plan,
+                                              VoteTable& votes);
 
 /// Operators of a program on activations; a chain of layout operators counts one.
 int depthOf(const Program& program);

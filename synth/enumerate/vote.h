@@ -1,6 +1,11 @@
 #pragma once
 
+#include <map>
+#include <mutex>
 #include <optional>
+#include <string>
+
+#include <tl/expected.hpp>
 
 #include "synth/enumerate/axes.h"
 #include "synth/poly/poly.h"
@@ -29,11 +34,29 @@ struct Vote {
   std::optional<int64_t> selected;
 };
 
+/// The vote, or why there is none.
+using Voted = tl::expected<Vote, std::string>;
+
 /// The symbolic vote (DESIGN, section 5): which weight belongs into which slot, from the relations of pattern and
-/// target alone. Nullopt where no position-independent assignment exists, or its range is piecewise on the class.
-std::optional<Vote> voteWindow(const poly::Context& context, const Axis& axis, const WindowCut& cut);
+/// target alone. None where no position-independent assignment exists, or its range is piecewise on the class.
+Voted voteWindow(const poly::Context& context, const Axis& axis, const WindowCut& cut);
 
 /// The vote where x and v become channels as a whole (a Toeplitz matrix): slot (fi, fo) = (x, v) holds r = source.
-std::optional<Vote> voteWhole(const poly::Context& context, const Axis& axis);
+Voted voteWhole(const poly::Context& context, const Axis& axis);
+
+/// Votes over a shape class, each taken once: most plans of a pattern differ in what their axes' votes do not see.
+/// Thread-safe; an answer depends on the question alone, since every vote is taken in a context of its own.
+class VoteTable {
+ public:
+  Voted window(const ShapeClass& shapes, const Axis& axis, const WindowCut& cut);
+  Voted whole(const ShapeClass& shapes, const Axis& axis);
+
+ private:
+  template <class Vote>
+  Voted once(const std::string& question, const ShapeClass& shapes, const Axis& axis, const Vote& vote);
+
+  std::mutex mutex_;
+  std::map<std::string, Voted> answers_;
+};
 
 }  // namespace pet

@@ -1,0 +1,100 @@
+#include "synth/enumerate/specialise.h"
+
+#include <set>
+
+#include <fmt/format.h>
+
+#include "synth/enumerate/failure.h"
+
+namespace pet {
+namespace {
+
+using Cut = AxisMove::Cut;
+using Why = PlanFailure::Why;
+
+/// The substitutions so far, each already applied to those before it.
+struct Where {
+  std::vector<std::pair<std::string, Expr>> list;
+
+  void substitute(const std::string& symbol, const Expr& value) {
+    for (auto& [s, e] : list)
+      e = e.substitute({{symbol, value}});
+    list.emplace_back(symbol, value);
+  }
+
+  Expr current(const Expr& e) const { return e.substitute({list.begin(), list.end()}); }
+
+  void divisible(const Expr& extent, int64_t factor) {
+    Expr now = current(extent);
+    if (now.dividedBy(factor)) return;
+    auto symbol = now.asVariable();
+    if (!symbol) stop(Why::kNotApplicable, fmt::format("{} cannot be made divisible by {}", now.str(), factor));
+    substitute(*symbol, Expr::variable(*symbol + std::to_string(factor)) * factor);
+  }
+
+  /// Makes two extents equal by solving for a symbol of the kernel's extent with coefficient ±1.
+  void equalise(const Expr& a, const Expr& b, const Expr& taps) {
+    Expr difference = current(a - b);
+    if (difference == Expr(0)) return;
+    for (const std::string& symbol : current(taps).variables()) {
+      int64_t c = difference.coefficient(symbol);
+      if (c != 1 && c != -1) continue;
+      Expr rest = difference - Expr::variable(symbol) * c;
+      if (rest.mentions(symbol)) continue;
+      return substitute(symbol, rest * -c);
+    }
+    stop(Why::kNotApplicable, fmt::format("no kernel makes {} and {} equal", a.str(), b.str()));
+  }
+};
+
+void require(Where& where, const Axis& axis, const AxisMove& m) {
+  bool window = axis.kind == Axis::Kind::kWindow;
+  bool passesBeside = axis.kind == Axis::Kind::kEqual || axis.kind == Axis::Kind::kGroup;
+  if (passesBeside && m.cut == Cut::kInner) where.divisible(axis.inExtent, m.factor);
+  if (window && m.cut == Cut::kOuter) {
+    where.equalise(axis.outExtent, axis.inExtent, axis.taps);
+    where.divisible(axis.inExtent, m.factor);
+  }
+  if (!window || m.cut != Cut::kInner || m.inChannel || m.outChannel) return;
+  for (const auto& [term, c] : axis.relation.terms()) {  // a phase stays a phase only if the shift is a multiple
+    if (term.division || term.name == "v" || term.name == "x" || term.name == "r") continue;
+    if (c % m.factor != 0) where.divisible(Expr::variable(term.name), m.factor);
+  }
+}
+
+ShapeClass specialised(const ShapeClass& shapes, const std::map<std::string, Expr>& by) {
+  std::set<std::string> symbols;
+  for (const std::string& s : shapes.symbols) {
+    if (!by.contains(s)) symbols.insert(s);
+  }
+  for (const auto& [s, e] : by)
+    e.collectVariables(symbols);
+  for (const auto& [s, e] : by)
+    symbols.erase(s);
+  ShapeClass result;
+  result.symbols.assign(symbols.begin(), symbols.end());
+  for (const Constraint& c : shapes.constraints) {
+    Constraint now = c.substitute(by);
+    if (now.decided() == false) stop(Why::kEmptyClass, fmt::format("never {}", c.str()));
+    result.require(now);
+  }
+  return result;
+}
+
+}  // namespace
+
+Specialised specialise(const Pattern& pattern, const MainOperator& analysed, const Plan& plan) {
+  Where where;
+  for (size_t i = 0; i < analysed.axes.size(); ++i)
+    require(where, analysed.axes[i], plan.moves[i]);
+  std::map<std::string, Expr> by(where.list.begin(), where.list.end());
+  auto source = pattern.program.substitute(by);
+  if (!source) stop(Why::kShape, source.error().what);
+  auto op = analyse(*source);
+  if (!op || op->axes.size() != analysed.axes.size()) stop(Why::kNotApplicable, "the pattern loses an axis");
+  for (size_t i = 0; i < op->axes.size(); ++i)
+    op->axes[i].name = analysed.axes[i].name;
+  return {where.list, specialised(pattern.shapes, by), std::move(*op)};
+}
+
+}  // namespace pet

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "synth/enumerate/parts.h"
+
+namespace pet {
+
+/// The channels of the target's input or output, groups outside.
+std::vector<Digit> channelsOf(const MainOperator& op, const Parts& parts, bool output);
+/// The output channels that remain after OffsetReduce has summed the taps.
+std::vector<Digit> channelsAfterOffsets(const MainOperator& op, const Parts& parts);
+
+/// The derived weight program: which element of w each slot of the target's weights holds.
+IndexMapSpec weightMap(const MainOperator& op, const Parts& parts, Target target);
+bool isIdentity(const IndexMapSpec& map, const Shape& shape);
+
+}  // namespace pet

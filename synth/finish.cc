@@ -1,0 +1,68 @@
+#include "synth/finish.h"
+
+#include <algorithm>
+
+#include "ir/denote.h"
+#include "ir/ops/op.h"
+#include "synth/poly/poly.h"
+
+namespace pet {
+namespace {
+
+/// Constraints that do not follow from the others, sorted.
+ShapeClass minimal(const ShapeClass& shapes) {
+  ShapeClass result{shapes.symbols, shapes.constraints};
+  std::sort(result.constraints.begin(), result.constraints.end(), [](const Constraint& a, const Constraint& b) {
+    return std::pair(a.str().size(), a) > std::pair(b.str().size(), b);  // long ones go first
+  });
+  for (size_t i = 0; i < result.constraints.size();) {
+    ShapeClass without = result;
+    without.constraints.erase(without.constraints.begin() + static_cast<std::ptrdiff_t>(i));
+    if (poly::Context(without).implies(result.constraints[i])) {
+      result = std::move(without);
+    } else {
+      ++i;
+    }
+  }
+  std::sort(result.constraints.begin(), result.constraints.end());
+  return result;
+}
+
+/// True if some weight slot is always zero: then 0 · NaN reaches outputs that the pattern keeps clean.
+bool hasZeroSlots(const poly::Context& context, const Program& program) {
+  for (size_t i = 0; i < program.nodes().size(); ++i) {
+    const Node& n = program.nodes()[i];
+    if (n.op->name != "IndexMap") continue;
+    ProgramBuilder b;
+    Value w = b.input("w", program.shape(n.operands[0]));
+    auto u = b.add(*n.op, {w}, n.attributes);
+    Program map = std::move(b).finish({*u});
+    NameSource names;
+    auto d = denote(map, *u, names);
+    if (!d) return true;
+    poly::Conjunction all;
+    Index at;
+    size_t digit = 0;
+    for (const Dim& dim : map.shape(*u)) {
+      at.emplace_back();
+      for (size_t a = 0; a < dim.atoms().size(); ++a)
+        at.back().push_back(Expr::variable(d->index[digit++]));
+    }
+    requireInRange(at, map.shape(*u), all);
+    poly::Set empty = context.set(d->index, all);
+    for (const Piece& p : d->pieces)
+      empty = empty.subtract(context.set(d->index, p.domain));
+    if (!empty.isEmpty()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void finish(Rule& rule) {
+  rule.shapes = minimal(rule.shapes);
+  poly::Context context(rule.shapes);
+  rule.numerics.spreadsNan = hasZeroSlots(context, rule.replacement);
+}
+
+}  // namespace pet

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "rules/rule.h"
+
+namespace pet {
+
+/// What a proved rule states beyond its programs: the constraints of its class that do not follow from the others, and
+/// its numerics.
+void finish(Rule& rule);
+
+}  // namespace pet
