@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -104,12 +105,36 @@ std::vector<SiteRule> candidatesAt(
   return result;
 }
 
+namespace {
+
+/// Under --all the rules of a site take turns: the one that fired least so far goes first, so that one model shows
+/// many.
+std::vector<SiteRule> byTurns(std::vector<SiteRule> candidates) {
+  std::map<std::string_view, int> turns;
+  for (size_t begin = 0; begin < candidates.size();) {
+    size_t end = begin;
+    while (end < candidates.size() && candidates[end].site.anchor == candidates[begin].site.anchor)
+      ++end;
+    auto first = candidates.begin() + static_cast<std::ptrdiff_t>(begin);
+    auto last = candidates.begin() + static_cast<std::ptrdiff_t>(end);
+    std::stable_sort(first, last,
+                     [&](const SiteRule& x, const SiteRule& y) { return turns[x.rule->name] < turns[y.rule->name]; });
+    ++turns[first->rule->name];
+    begin = end;
+  }
+  return candidates;
+}
+
+}  // namespace
+
 std::vector<SiteRule> choose(std::vector<SiteRule> candidates,
                              const Policy& policy,
                              const std::function<Expected<void>(const SiteRule&)>& usable,
                              std::vector<Refusal>& refusals) {
   std::sort(candidates.begin(), candidates.end(), canonicallyBefore);
-  if (!policy.all) {
+  if (policy.all) {
+    candidates = byTurns(std::move(candidates));
+  } else {
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const SiteRule& a, const SiteRule& b) { return a.gain.value_or(0) > b.gain.value_or(0); });
   }
