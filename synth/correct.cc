@@ -12,6 +12,8 @@ namespace pet {
 namespace {
 
 constexpr int64_t kTypicalExtent = 48;
+/// Strips that take more of their dimension than this are not worth writing back.
+constexpr double kThinShare = 0.5;
 
 struct NoCover {
   std::string why;
@@ -54,10 +56,12 @@ class Corrector {
     if (!typical) stop("the class is empty");
     typical_ = *typical;
     auto closing = allAffine(u) ? std::optional(closingMap()) : std::nullopt;
-    std::vector<Strip> strips;
-    for (const poly::Set& piece : bad.disjointPieces()) {
-      Strip s = stripOf(piece, closing);
-      if (std::find(strips.begin(), strips.end(), s) == strips.end()) strips.push_back(s);
+    auto strips = stripsAlongOneDimension(bad, closing);
+    if (strips.empty()) {
+      for (const poly::Set& piece : bad.disjointPieces()) {
+        Strip strip = stripOf(piece, closing);
+        if (std::find(strips.begin(), strips.end(), strip) == strips.end()) strips.push_back(strip);
+      }
     }
     build(strips, closing);
     Corrected result{shapes_, std::move(*program_), boxes_};
@@ -143,6 +147,64 @@ class Corrector {
     for (const Constraint& c : condition)
       shapes_.require(c);
     return best;
+  }
+
+  /// Strips along the one dimension that needs the smallest share of it, all other dimensions whole: before the closing
+  /// layout if each strip is a box of the output, else after it. Empty where no dimension serves.
+  std::vector<Strip> stripsAlongOneDimension(const poly::Set& bad, const std::optional<poly::Map>& closing) {
+    if (closing) {
+      const Shape& u = mutant_.program.shape(main());
+      auto strips = thinnest(closing->intersectDomain(bad).range(), u, true);
+      ShapeClass before = shapes_;
+      if (std::all_of(strips.begin(), strips.end(), [&](const Strip& s) { return isBox(s, closing, u); }))
+        return strips;
+      shapes_ = std::move(before);
+    }
+    return thinnest(bad, source_.program.shape(source_.y), false);
+  }
+
+  std::vector<Strip> thinnest(const poly::Set& positions, const Shape& shape, bool beforeLayout) {
+    std::vector<Strip> best;
+    poly::Conjunction bestCondition;
+    double bestShare = kThinShare;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      std::vector<Strip> strips;
+      poly::Conjunction condition;
+      double total = 0;
+      for (const poly::Set& interval : positions.onto(static_cast<int>(d)).outline().disjointPieces()) {
+        auto minima = interval.minima(0), maxima = interval.maxima(0);
+        const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
+        if (!lower && !greatest) continue;  // empty at the typical shape
+        if (!lower || !greatest || interval.stride(0) != 1) {
+          total = 1;
+          break;
+        }
+        strips.push_back({d, lower->value, greatest->value + 1, beforeLayout});
+        for (const auto* bound : {lower, greatest}) {
+          condition.insert(condition.end(), bound->when.begin(), bound->when.end());
+        }
+        total += share(lower->value, greatest->value + 1, shape[d]);
+      }
+      if (strips.empty() || total >= bestShare) continue;
+      best = std::move(strips);
+      bestCondition = std::move(condition);
+      bestShare = total;
+    }
+    for (const Constraint& c : bestCondition)
+      shapes_.require(c);
+    return best;
+  }
+
+  /// At the typical shape the strip has as many positions as the box that it is taken for.
+  bool isBox(const Strip& s, const std::optional<poly::Map>& closing, const Shape& shape) {
+    double strip = 1, positions = 1;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      strip *= static_cast<double>(*(d == s.dim ? Dim(s.upper - s.lower) : shape[d]).evaluate(typical_));
+    }
+    for (const BoxRange& r : boxOf(s, closing, shape).ranges) {
+      positions *= static_cast<double>(*ceilDiv(r.upper - r.lower, r.step).evaluate(typical_));
+    }
+    return strip == positions;
   }
 
   Strip stripOf(const poly::Set& piece, const std::optional<poly::Map>& closing) {

@@ -44,7 +44,8 @@ std::optional<double> agreement(const Program& a, const Program& b, const Bindin
 }  // namespace
 
 std::optional<Fate> filter(const poly::Context& context, const Mutant& m) {
-  auto small = typicalShape(context, m.source, kFilterExtent);
+  auto op = analyse(m.source);
+  auto small = op ? compactShape(context, *op, kFilterExtent) : std::nullopt;
   if (!small) return Fate::kEmptyClass;
   bool cheap = false;
   for (int64_t extent : kCostExtents) {

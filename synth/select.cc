@@ -1,11 +1,10 @@
 #include "synth/select.h"
 
-#include <set>
-
 #include <fmt/format.h>
 
 #include "ir/ops/op.h"
 #include "ir/text.h"
+#include "synth/enumerate/parts.h"
 
 namespace pet {
 
@@ -24,22 +23,23 @@ std::string canonicalText(const Program& program) {
   return printStatements(std::move(b).finish({out}));
 }
 
-void select(const std::vector<Plan>& plans, std::vector<Candidate>& candidates) {
-  std::set<std::string> seen;
-  auto kept = [&](size_t i) { return candidates[i].fate == Fate::kKept; };
+std::vector<std::optional<size_t>> smallerPlans(const std::vector<Plan>& plans) {
+  std::vector<std::optional<size_t>> smaller(plans.size());
   for (size_t i = 0; i < plans.size(); ++i) {
-    if (!kept(i)) continue;
-    if (!seen.insert(canonicalText(candidates[i].rule.replacement)).second) {
-      candidates[i].fate = Fate::kDuplicate;
-      continue;
+    bool derived = plans[i].target == Target::kConvTranspose || offsets(plans[i].target);
+    for (size_t j = 0; derived && j < plans.size(); ++j) {
+      bool sameMoves = plans[j].target == Target::kConv && plans[j].exchanged == plans[i].exchanged &&
+                       plans[j].moves == plans[i].moves;
+      if (sameMoves) smaller[i] = j;
     }
-    bool derived = plans[i].target == Target::kConvTranspose || plans[i].target == Target::kConvOffset ||
-                   plans[i].target == Target::kMatMulOffset;
-    for (size_t j = 0; derived && kept(i) && j < plans.size(); ++j) {
-      bool sameMoves = j != i && plans[j].target == Target::kConv && plans[j].moves == plans[i].moves &&
-                       plans[j].exchanged == plans[i].exchanged;
-      if (sameMoves && kept(j)) candidates[i].fate = Fate::kComposition;
-    }
+  }
+  return smaller;
+}
+
+void Duplicates::drop(const std::vector<size_t>& which, std::vector<Candidate>& candidates) {
+  for (size_t i : which) {
+    Candidate& c = candidates[i];
+    if (c.fate == Fate::kKept && !seen_.insert(canonicalText(c.rule.replacement)).second) c.fate = Fate::kDuplicate;
   }
 }
 

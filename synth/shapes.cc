@@ -3,43 +3,88 @@
 #include <set>
 
 namespace pet {
+namespace {
+
+using Symbols = std::set<std::string>;
+
+/// Fixes one symbol after the other to the first of its wanted values that leaves the class a member.
+class Choice {
+ public:
+  explicit Choice(const poly::Context& context) : context_(context) {}
+
+  void pick(const std::string& symbol, std::initializer_list<int64_t> values) {
+    for (int64_t v : values) {
+      if (tryValue(symbol, v)) return;
+    }
+  }
+
+  /// The largest value up to `wanted`.
+  void pickUpTo(const std::string& symbol, int64_t wanted) {
+    for (int64_t v = wanted; v > 0; --v) {
+      if (tryValue(symbol, v)) return;
+    }
+  }
+
+  std::optional<Bindings> point() const {
+    auto p = context_.set({}, fixed_).sample();
+    return p ? std::optional(p->first) : std::nullopt;
+  }
+
+ private:
+  bool tryValue(const std::string& symbol, int64_t value) {
+    fixed_.push_back(Constraint::eq(Expr::variable(symbol), value));
+    if (!context_.excludes(fixed_)) return true;
+    fixed_.pop_back();
+    return false;
+  }
+
+  const poly::Context& context_;
+  poly::Conjunction fixed_;
+};
+
+std::optional<Bindings> choose(
+    const poly::Context& context, const Symbols& kernel, const Symbols& small, const Symbols& large, int64_t extent) {
+  Choice choice(context);
+  const auto& symbols = context.shapes().symbols;
+  auto isExtent = [&](const std::string& s) { return small.contains(s) || large.contains(s); };
+  // Pads first, so that kernels are not forced to be larger than 3 by pads of 3.
+  for (const std::string& s : symbols) {
+    if (!isExtent(s) && !kernel.contains(s)) choice.pick(s, {1, 0, 2, 3, 4});
+  }
+  for (const std::string& s : symbols) {
+    if (!isExtent(s) && kernel.contains(s)) choice.pick(s, {3, 2, 1, 4, 5, 6, 7, 8, 9});
+  }
+  int64_t wanted = extent, wantedSmall = 2;
+  for (const std::string& s : symbols) {
+    if (isExtent(s)) choice.pickUpTo(s, large.contains(s) ? wanted++ : wantedSmall++);
+  }
+  return choice.point();
+}
+
+/// The symbols of the inputs that are constant, or of those that are not.
+Symbols inputSymbols(const Program& p, bool constant) {
+  Symbols result;
+  for (Value v : p.inputs()) {
+    if ((p.node(v).scalar("constant") == Expr(1)) != constant) continue;
+    for (const Dim& d : p.shape(v)) {
+      for (const Expr& atom : d.atoms())
+        atom.collectVariables(result);
+    }
+  }
+  return result;
+}
+
+}  // namespace
 
 std::optional<Bindings> typicalShape(const poly::Context& context, const Program& source, int64_t extent) {
-  std::set<std::string> large, kernel;
-  for (Value v : source.inputs()) {
-    for (const Dim& d : source.shape(v)) {
-      for (const Expr& atom : d.atoms())
-        atom.collectVariables(source.node(v).scalar("constant") == Expr(1) ? kernel : large);
-    }
-  }
-  poly::Conjunction fixed;
-  auto tryAdd = [&](const Constraint& c) {
-    fixed.push_back(c);
-    if (!context.set({}, fixed).isEmpty()) return true;
-    fixed.pop_back();
-    return false;
-  };
-  // Pads first, so that kernels are not forced to be larger than 3 by pads of 3.
-  auto pick = [&](const std::string& s, std::initializer_list<int64_t> values) {
-    for (int64_t v : values) {
-      if (tryAdd(Constraint::eq(Expr::variable(s), v))) return;
-    }
-  };
-  for (const std::string& s : context.shapes().symbols) {
-    if (!large.contains(s) && !kernel.contains(s)) pick(s, {1, 0, 2, 3, 4});
-  }
-  for (const std::string& s : context.shapes().symbols) {
-    if (!large.contains(s) && kernel.contains(s)) pick(s, {3, 2, 1, 4, 5, 6, 7, 8, 9});
-  }
-  int64_t wanted = extent;
-  for (const std::string& s : context.shapes().symbols) {
-    if (!large.contains(s)) continue;
-    for (int64_t v = wanted++; v > 0; --v) {
-      if (tryAdd(Constraint::eq(Expr::variable(s), v))) break;
-    }
-  }
-  auto point = context.set({}, fixed).sample();
-  return point ? std::optional(point->first) : std::nullopt;
+  return choose(context, inputSymbols(source, true), {}, inputSymbols(source, false), extent);
+}
+
+std::optional<Bindings> compactShape(const poly::Context& context, const MainOperator& source, int64_t extent) {
+  Symbols slides;
+  for (const Axis* a : source.ofKind(Axis::Kind::kWindow))
+    a->inExtent.collectVariables(slides);
+  return choose(context, inputSymbols(source.program, true), inputSymbols(source.program, false), slides, extent);
 }
 
 }  // namespace pet

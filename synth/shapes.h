@@ -12,4 +12,7 @@ namespace pet {
 /// the class is empty.
 std::optional<Bindings> typicalShape(const poly::Context& context, const Program& source, int64_t extent);
 
+/// The same for a quick evaluation: only what a window slides over is as large as `extent`.
+std::optional<Bindings> compactShape(const poly::Context& context, const MainOperator& source, int64_t extent);
+
 }  // namespace pet

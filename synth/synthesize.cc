@@ -159,12 +159,27 @@ Expected<PatternReport> runPattern(const Pattern& pattern,
   std::vector<Candidate> candidates(plans.size());
   VoteTable votes;
   Pipeline pipeline(pattern, *op, options, votes);
-  tbb::parallel_for(size_t{0}, plans.size(), [&](size_t i) {
-    candidates[i] = pipeline.run(plans[i]);
-    size_t now = ++done;
-    if (options.progress) options.progress(now, total);
-  });
-  select(plans, candidates);
+  auto smaller = smallerPlans(plans);
+  Duplicates duplicates;
+  for (bool composed : {false, true}) {  // smaller plans first
+    std::vector<size_t> turn;
+    for (size_t i = 0; i < plans.size(); ++i) {
+      if (smaller[i].has_value() == composed) turn.push_back(i);
+    }
+    tbb::parallel_for(size_t{0}, turn.size(), [&](size_t k) {
+      size_t i = turn[k];
+      bool follows = composed && candidates[*smaller[i]].fate == Fate::kKept;
+      if (follows) {
+        candidates[i].fate = Fate::kComposition;
+        candidates[i].detail = "of " + planName(*op, plans[*smaller[i]]);
+      } else {
+        candidates[i] = pipeline.run(plans[i]);
+      }
+      size_t now = ++done;
+      if (options.progress) options.progress(now, total);
+    });
+    duplicates.drop(turn, candidates);
+  }
   PatternReport report{pattern.name, {}, {}};
   for (size_t i = 0; i < plans.size(); ++i) {
     Candidate& c = candidates[i];

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -149,14 +150,25 @@ void printSummary(const Synthesis& s, double seconds) {
              s.rules.rules.size(), boxes, seconds, times.build, times.filter, times.prove, times.correct);
 }
 
+/// By stage, those that took at least a millisecond.
+Json toMs(const StageTimes& t) {
+  Json ms = Json::object();
+  for (auto [stage, seconds] :
+       {std::pair{"build", t.build}, {"filter", t.filter}, {"prove", t.prove}, {"correct", t.correct}}) {
+    if (seconds >= 1e-3) ms[stage] = std::llround(seconds * 1e3);
+  }
+  return ms;
+}
+
 Json jsonReport(const Synthesis& s, double seconds) {
   Json patterns = Json::array();
   for (const PatternReport& r : s.reports) {
     Json fates = Json::object(), plans = Json::array();
     for (const auto& [fate, count] : countFates(r))
       fates[std::string(fateName(fate))] = count;
-    for (const PlanOutcome& p : r.plans)
-      plans.push_back({{"name", p.name}, {"fate", fateName(p.fate)}, {"detail", p.detail}});
+    for (const PlanOutcome& p : r.plans) {
+      plans.push_back({{"name", p.name}, {"fate", fateName(p.fate)}, {"detail", p.detail}, {"ms", toMs(p.seconds)}});
+    }
     patterns.push_back({{"pattern", r.pattern},
                         {"space", r.plans.size()},
                         {"fates", fates},

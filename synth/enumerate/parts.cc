@@ -167,7 +167,7 @@ class Derivation {
     if (same.stride < 1) stop(Why::kNotApplicable, a.name + ": the input is not read from left to right");
     Vote vote = voteOn(a, same);
     if (vote.padBegin == Expr(0)) stop(Why::kNotApplicable, a.name + ": no pad to move in front of the cut");
-    return vote.padBegin * same.dilation;
+    return vote.padBegin;
   }
 
   AxisParts cutParts(size_t i, const Axis& a, const WindowCut& cut, const Vote& vote) {
@@ -177,7 +177,7 @@ class Derivation {
     Expr rest = ceilDiv(a.inExtent + cut.shift, cut.inFactor);  // a's extent
     Expr restOut = ceilDiv(a.outExtent, cut.outFactor);         // a' positions that are needed
     fillSlot(own, i, vote, restOut);
-    own.padBegin = vote.padBegin * m.dilation;
+    own.padBegin = vote.padBegin;
     if (m.shifted) {  // the input is padded or cropped to exactly what the target reads
       rest = (restOut - 1) * m.stride + (vote.taps - 1) * m.dilation + 1 - own.padBegin;
     }
@@ -293,7 +293,7 @@ class Derivation {
     p.tiles = m.factor;
     p.tileStep = tile * m.stride;
     p.tileLength = (tile - 1) * m.stride + reach + 1;
-    p.padBegin = vote.padBegin * m.dilation;
+    p.padBegin = vote.padBegin;
     p.padEnd = (tile * m.factor - 1) * m.stride + reach + 1 - p.padBegin - a.inExtent;
     own.window = Digit{a.name, Dim(p.tileLength)};
     own.windowOut = Digit{a.name, Dim(tile)};

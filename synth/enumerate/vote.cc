@@ -10,7 +10,8 @@ namespace pet {
 namespace {
 
 const Expr v = Expr::variable("v"), x = Expr::variable("x"), r = Expr::variable("r"), o = Expr::variable("o"),
-           fi = Expr::variable("fi"), fo = Expr::variable("fo"), a = Expr::variable("a"), b = Expr::variable("b");
+           q = Expr::variable("q"), fi = Expr::variable("fi"), fo = Expr::variable("fo"), a = Expr::variable("a"),
+           b = Expr::variable("b");
 
 /// isl operations that one vote may take; a thousand times what those of the canonical patterns do.
 constexpr unsigned long kVoteBudget = 1'000'000;
@@ -50,36 +51,40 @@ Voted weights(const poly::Context& context,
 }  // namespace
 
 Voted voteWindow(const poly::Context& context, const Axis& axis, const WindowCut& cut) {
-  poly::Conjunction c{Constraint::eq(
+  poly::Conjunction common{Constraint::eq(
       axis.relation.substitute({{"v", b * cut.outFactor + fo}, {"x", a * cut.inFactor + fi - cut.shift}}), 0)};
-  c.push_back(cut.transposed ? Constraint::eq(b, a * cut.stride + o * cut.dilation)
-                             : Constraint::eq(a, b * cut.stride + o * cut.dilation));
-  inRange(c, r, axis.taps);
-  inRange(c, fi, cut.inFactor);
-  inRange(c, fo, cut.outFactor);
-  if (cut.equal) c.push_back(Constraint::eq(fi, fo));
-  poly::Map slots = context.map({"o", "fi", "fo"}, {"r"}, c, {"a", "b"});
-  if (slots.isEmpty()) return none("no slot meets a weight");
+  inRange(common, r, axis.taps);
+  inRange(common, fi, cut.inFactor);
+  inRange(common, fo, cut.outFactor);
+  if (cut.equal) common.push_back(Constraint::eq(fi, fo));
+  auto sliding = [&](const Expr& distance) {  // where the operator stands, seen from the position it reads
+    auto c = common;
+    c.push_back(cut.transposed ? Constraint::eq(b, a * cut.stride + distance)
+                               : Constraint::eq(a, b * cut.stride + distance));
+    return c;
+  };
+  // The first slot is the nearest distance that any weight needs; the others follow in steps of the dilation.
+  auto distances = context.map({"o", "fi", "fo"}, {"r"}, sliding(o), {"a", "b"}).domain();
+  if (distances.isEmpty()) return none("no slot meets a weight");
+  auto least = distances.minimum(0);
+  if (!least) return none("the number of slots is piecewise");
+  poly::Map slots = context.map({"q", "fi", "fo"}, {"r"}, sliding(q * cut.dilation + *least), {"a", "b"});
   auto domain = slots.domain();
   // Every shape of the class must have a weight somewhere, and every weight a slot.
   if (domain.symbolCondition() != poly::Conjunction{}) return none("for some shapes no slot meets a weight");
   poly::Conjunction all;
   inRange(all, r, axis.taps);
   if (!context.set({"r"}, all).isSubset(slots.range())) return none("a weight has no slot");
-  auto least = domain.minimum(0), greatest = domain.maximum(0);
-  if (!least || !greatest) return none("the number of slots is piecewise");
-  poly::Conjunction box{Constraint::le(*least, o), Constraint::le(o, *greatest)};
+  auto greatest = domain.maximum(0);
+  if (!greatest) return none("the number of slots is piecewise");
+  poly::Conjunction box{Constraint::le(0, q), Constraint::le(q, *greatest)};
   inRange(box, fi, cut.inFactor);
   inRange(box, fo, cut.outFactor);
   if (cut.equal) box.push_back(Constraint::eq(fi, fo));
-  auto vote = weights(context, slots, {"o", "fi", "fo"}, box, axis);
+  auto vote = weights(context, slots, {"q", "fi", "fo"}, box, axis);
   if (!vote) return vote;
-  vote->taps = *greatest - *least + 1;
+  vote->taps = *greatest + 1;
   vote->padBegin = -*least;
-  std::map<std::string, Expr> slotNumber{{"o", Expr::variable("q") + *least}};
-  vote->source = vote->source.substitute(slotNumber);
-  for (Constraint& g : vote->guards)
-    g = g.substitute(slotNumber);
   if (cut.inFactor > 1 && !cut.equal) {
     auto lowest = domain.minimum(1), highest = domain.maximum(1);
     if (lowest && highest && *lowest == *highest) vote->selected = lowest->asConstant();

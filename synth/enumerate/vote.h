@@ -18,7 +18,8 @@ struct WindowCut {
   int64_t inFactor = 1, outFactor = 1;
   bool equal = false;  ///< fi = fo
   Expr shift = 0;
-  /// The target slides over a: Conv a = stride · a' + dilation · o, ConvTranspose a' = stride · a + dilation · o.
+  /// The target slides over a: Conv a = stride · a' + dilation · q - pad, ConvTranspose a' = stride · a + dilation · q
+  /// - pad.
   bool transposed = false;
   int64_t stride = 1, dilation = 1;
 };
@@ -27,7 +28,7 @@ struct WindowCut {
 /// weight r = source where the guards hold and r is in range, else zero.
 struct Vote {
   Expr taps;      ///< number of slots q along the axis
-  Expr padBegin;  ///< q = o + padBegin
+  Expr padBegin;  ///< the target's pad before the first position
   Expr source;    ///< in "q", "fi", "fo"
   std::vector<Constraint> guards;
   /// The one value of fi that any weight meets, if there is only one: then fi is selected and is no channel.

@@ -163,17 +163,18 @@ Set Context::set(const std::vector<std::string>& variables, const Conjunction& c
   for (unsigned i = 0; i < variables.size(); ++i)
     positions[variables[i]] = {isl_dim_set, i};
   isl_local_space* local = isl_local_space_from_space(isl_space_copy(space));
-  isl_set* result = isl_set_universe(space);
+  // A basic set: isl_set_add_constraint would normalise the whole set again for each constraint.
+  isl_basic_set* result = isl_basic_set_universe(space);
   for (const Conjunction* list : {&shapes_.constraints, &constraints}) {
     for (const Constraint& c : *list) {
       isl_aff* aff = toAff(c.expr, local, positions);
       isl_constraint* added =
           c.kind == Constraint::Kind::kZero ? isl_equality_from_aff(aff) : isl_inequality_from_aff(aff);
-      result = isl_set_add_constraint(result, added);
+      result = isl_basic_set_add_constraint(result, added);
     }
   }
   isl_local_space_free(local);
-  return Set(own(result), this);
+  return Set(own(isl_set_from_basic_set(result)), this);
 }
 
 Map Context::map(const std::vector<std::string>& from,
@@ -222,8 +223,9 @@ Set Set::intersect(const Set& o) const {
 Set Set::subtract(const Set& o) const {
   return Set(own(isl_set_subtract(copy(set_), copy(o.set_))), context_);
 }
-Set Set::coalesced() const {
-  return Set(own(isl_set_coalesce(isl_set_remove_redundancies(copy(set_)))), context_);
+Set Set::outline() const {
+  isl_set* known = isl_set_remove_unknown_divs(isl_set_compute_divs(copy(set_)));
+  return Set(own(isl_set_coalesce(isl_set_remove_redundancies(known))), context_);
 }
 
 Set Set::firstVariables(int n) const {

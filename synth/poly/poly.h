@@ -39,8 +39,8 @@ class Set {
   Set onto(int position) const;
   /// The shape symbols for which the set is not empty, as constraints; nullopt if that is no single conjunction.
   std::optional<Conjunction> symbolCondition() const;
-  /// Fewer, larger convex pieces with the same points.
-  Set coalesced() const;
+  /// A superset in fewer, simpler pieces: existential variables without a closed form are forgotten.
+  Set outline() const;
   /// Disjoint convex pieces, each a set.
   std::vector<Set> disjointPieces() const;
   /// The constraints of a convex set that do not follow from `context`, over `names`.

@@ -122,7 +122,7 @@ Equality compare(const poly::Context& context, const Denotation& pattern, const 
     }
   }
   if (bad.isEmpty()) return Proved{std::move(proof)};
-  return ProvedOutside{bad.coalesced()};
+  return ProvedOutside{bad.outline()};
 }
 
 /// Factors refer to inputs by number.
