@@ -47,81 +47,85 @@ InputSource<T> firstOf(InputSource<T> a, InputSource<T> b) {
 // --- Real weights
 // -----------------------------------------------------------------------------------------------------
 
-/// What one side of the bound needs, in one precision.
-template <class T>
-struct Side {
-  std::vector<TensorRef<T>> values, magnitude;
-  std::vector<double> gamma;
+/// The bound of one program, as far as it does not depend on the precision.
+struct Bound {
+  std::vector<int64_t> chains;
+  std::vector<TensorRef<float>> magnitudes;
 };
 
-template <class T>
-Expected<Side<T>> evaluateSide(const Program& program, const Bindings& symbols, const InputSource<T>& inputs) {
-  Side<T> side;
+Expected<Bound> boundOf(const Program& program, const Bindings& symbols, const InputSource<float>& inputs) {
   if (auto bound = requireBound(program, symbols); !bound) return tl::unexpected(bound.error());
   auto chains = chainLengths(program, symbols);
   if (!chains) return tl::unexpected(chains.error());
-  for (int64_t n : *chains)
-    side.gamma.push_back(gammaOf<T>(n));
-  auto values = execute(program, symbols, inputs);
-  if (!values) return tl::unexpected(values.error());
-  auto magnitude = magnitudes(program, symbols, inputs);
-  if (!magnitude) return tl::unexpected(magnitude.error());
-  side.values = std::move(*values);
-  side.magnitude = std::move(*magnitude);
-  return side;
+  auto found = magnitudes(program, symbols, inputs);
+  if (!found) return tl::unexpected(found.error());
+  return Bound{std::move(*chains), std::move(*found)};
 }
 
-/// The bound at one element. abs(·) is itself rounded, by a relative γ at most; below the smallest normal number,
-/// rounding is absolute.
+/// γ_n · abs(P) at one element, in precision T. abs(P) is itself rounded, to float, by a relative γ at most.
 template <class T>
-double allowedAt(const Side<T>& p, const Side<T>& m, size_t output, size_t i) {
-  auto part = [&](const Side<T>& s) {
-    double g = s.gamma[output], a = static_cast<double>(s.magnitude[output]->data[i]);
-    return g < 1 ? g * a / (1 - g) : std::numeric_limits<double>::infinity();
-  };
-  return part(p) + part(m) + static_cast<double>(std::numeric_limits<T>::min());
+double allowedBy(const Bound& bound, size_t output, size_t i) {
+  double own = gammaOf<float>(bound.chains[output]);
+  double magnitude = static_cast<double>(bound.magnitudes[output]->data[i]);
+  return own < 1 ? gammaOf<T>(bound.chains[output]) * magnitude / (1 - own) : std::numeric_limits<double>::infinity();
 }
 
+/// What both programs give, and what the bounds allow.
 template <class T>
-Comparison compareSides(const Program& pattern, const Side<T>& p, const Side<T>& m, std::string_view precision) {
+struct Results {
+  std::vector<TensorRef<T>> original, rewritten;
+  const Bound &originalBound, &rewrittenBound;
+
+  /// Below the smallest normal number, rounding is absolute.
+  double allowed(size_t output, size_t i) const {
+    return allowedBy<T>(originalBound, output, i) + allowedBy<T>(rewrittenBound, output, i) +
+           static_cast<double>(std::numeric_limits<T>::min());
+  }
+};
+
+template <class T>
+Comparison compareResults(const Program& pattern, const Results<T>& r, std::string_view precision) {
   Comparison result{Verdict::kHolds, "", std::string(precision), 0};
-  for (size_t o = 0; o < p.values.size(); ++o) {
+  auto end = [&](Verdict verdict, std::string reason, double worst = 0) {
+    return Comparison{verdict, std::move(reason), result.scope, worst};
+  };
+  if (r.original.size() != r.rewritten.size()) return end(Verdict::kFails, "the numbers of outputs differ");
+  for (size_t o = 0; o < r.original.size(); ++o) {
     const std::string& name = pattern.name(pattern.outputs()[o]);
-    if (auto shapes = differentExtents(*p.values[o], *m.values[o])) {
-      return {Verdict::kFails, fmt::format("{}: {}", name, *shapes), result.scope, 0};
-    }
-    for (size_t i = 0; i < p.values[o]->data.size(); ++i) {
-      double was = static_cast<double>(p.values[o]->data[i]), is = static_cast<double>(m.values[o]->data[i]);
-      auto at = [&] { return name + position(p.values[o]->extents, i); };
-      if (!std::isfinite(was))
-        return {Verdict::kNotPossible, fmt::format("{} is {} in the original", at(), was), result.scope, 0};
-      double allowed = allowedAt(p, m, o, i), difference = std::abs(is - was);
-      if (!std::isfinite(allowed)) return {Verdict::kNotPossible, at() + ": no finite bound", result.scope, 0};
-      result.worst = std::max(result.worst, difference / allowed);
-      if (!(difference <= allowed)) {
-        result.verdict = Verdict::kFails;
-        result.worst = difference / allowed;
-        result.reason = fmt::format("{} is {:.9g}, the original's {:.9g}: off by {:.3g}, {:.3g} can be rounding ({})",
-                                    at(), is, was, difference, allowed, precision);
-        return result;
+    const Tensor<T>&original = *r.original[o], &rewritten = *r.rewritten[o];
+    if (auto extents = differentExtents(original, rewritten)) return end(Verdict::kFails, name + ": " + *extents);
+    for (size_t i = 0; i < original.data.size(); ++i) {
+      double was = static_cast<double>(original.data[i]), is = static_cast<double>(rewritten.data[i]);
+      double allowed = r.allowed(o, i), difference = std::abs(is - was);
+      if (std::isfinite(was) && std::isfinite(allowed) && difference <= allowed) {
+        result.worst = std::max(result.worst, difference / allowed);
+        continue;
       }
+      std::string at = name + position(original.extents, i);
+      if (!std::isfinite(was)) return end(Verdict::kNotPossible, fmt::format("{} is {} in the original", at, was));
+      if (!std::isfinite(allowed)) return end(Verdict::kNotPossible, at + ": no finite bound");
+      return end(Verdict::kFails,
+                 fmt::format("{} is {:.9g}, the original's {:.9g}: off by {:.3g}, {:.3g} can be rounding ({})", at, is,
+                             was, difference, allowed, precision),
+                 difference / allowed);
     }
   }
   return result;
 }
 
 template <class T>
-Comparison compareReal(const Program& pattern,
-                       const Program& replacement,
-                       const Bindings& symbols,
-                       const InputSource<T>& inputs,
-                       std::string_view precision) {
-  auto p = evaluateSide(pattern, symbols, inputs);
-  if (!p) return notPossible(p.error());
-  auto m = evaluateSide(replacement, symbols, inputs);
-  if (!m) return failureOfReplacement(m.error());
-  if (p->values.size() != m->values.size()) return {Verdict::kFails, "the numbers of outputs differ", "", 0};
-  return compareSides(pattern, *p, *m, precision);
+Comparison compareIn(const Program& pattern,
+                     const Program& replacement,
+                     const Bindings& symbols,
+                     const InputSource<T>& inputs,
+                     const Bound& p,
+                     const Bound& m,
+                     std::string_view precision) {
+  auto original = execute(pattern, symbols, inputs);
+  if (!original) return notPossible(original.error());
+  auto rewritten = execute(replacement, symbols, inputs);
+  if (!rewritten) return failureOfReplacement(rewritten.error());
+  return compareResults(pattern, Results<T>{std::move(*original), std::move(*rewritten), p, m}, precision);
 }
 
 Comparison compareRealWeightsUnguarded(const Program& pattern,
@@ -131,11 +135,14 @@ Comparison compareRealWeightsUnguarded(const Program& pattern,
                                        const RealOptions& options) {
   auto drawn = drawMissing(pattern, symbols, tensors, options.seed);
   if (!drawn) return notPossible(drawn.error());
-  Comparison single = compareReal<float>(pattern, replacement, symbols,
-                                         firstOf(inputsFrom<float>(tensors), inputsFrom<float>(*drawn)), "float");
+  auto narrow = firstOf(inputsFrom<float>(tensors), inputsFrom<float>(*drawn));
+  auto p = boundOf(pattern, symbols, narrow), m = boundOf(replacement, symbols, narrow);
+  if (!p) return notPossible(p.error());
+  if (!m) return failureOfReplacement(m.error());
+  Comparison single = compareIn<float>(pattern, replacement, symbols, narrow, *p, *m, "float");
   if (!single.holds() || !options.inDouble) return single;
-  Comparison twice = compareReal<double>(pattern, replacement, symbols,
-                                         firstOf(inputsFrom<double>(tensors), inputsFrom<double>(*drawn)), "double");
+  auto wide = firstOf(inputsFrom<double>(tensors), inputsFrom<double>(*drawn));
+  Comparison twice = compareIn<double>(pattern, replacement, symbols, wide, *p, *m, "double");
   twice.scope = "float, double";
   twice.worst = std::max(twice.worst, single.worst);
   return twice;

@@ -38,14 +38,17 @@ struct ProbeOptions {
   std::vector<PositionBox> boxes = {};
   /// Sums of |terms| stay below this, so that float is exact; 2^11 for half precision.
   double exactBelow = 0x1p24;
-  /// Sites of more multiply-adds are evaluated in float alone, where that is exact, and not also in int64 or F_p.
-  int64_t ringWork = int64_t{1} << 28;
+  /// Up to so many multiply-adds, the first probe is evaluated in int64 or F_p as well.
+  int64_t ringWork = int64_t{1} << 27;
+  /// Beyond so many, one dense probe has to do.
+  int64_t denseWork = int64_t{1} << 30;
 };
 
-/// Integer inputs and weights, chosen so that every partial sum is exact; results must be equal. Dense probes have no
-/// zeros, so that a missing or a wrong tap changes the sum; impulse probes are zero but along the borders of tensors
-/// and boxes. Where a mean is taken, activations are multiples of its divisor. In float, and in a ring (int64, else
-/// F_p) where all operators have one.
+/// Integer inputs and weights, chosen so that every partial sum is exact; results must be equal, at every position.
+/// Dense probes have no zeros, so that a missing or a wrong tap changes the sum; where a maximum is taken, there is one
+/// of negative activations, which shows what is outside; impulse probes are zero but along the borders of tensors and
+/// boxes. Where a mean is taken, activations are multiples of its divisor. In float, and in a ring (int64, else F_p)
+/// where all operators have one; in the ring alone where sums are too long to be exact in float.
 Comparison compareIntegerProbes(const Program& pattern,
                                 const Program& replacement,
                                 const Bindings& symbols,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -32,12 +33,21 @@ struct Plan {
   std::set<std::string> constants;
   int64_t limit = 0;
   bool inFloat = false, inInteger = false, inField = false;
+  int dense = 0;
+  bool negative = false;  ///< a maximum is taken somewhere
 };
 
 template <class T>
 bool hasKernels(const Program& program) {
   return std::all_of(program.nodes().begin(), program.nodes().end(),
                      [](const Node& n) { return n.op->name == "Input" || n.op->kernels.get<T>(); });
+}
+
+bool selects(const Program& program) {
+  return std::any_of(program.nodes().begin(), program.nodes().end(), [](const Node& n) {
+    const RoundingRow* row = findRounding(n.op->name);
+    return row && row->arithmetic == Arithmetic::kSelect;
+  });
 }
 
 /// Peak of the partial sums of both programs for inputs up to limit · scale.
@@ -75,8 +85,10 @@ Expected<Plan> makePlan(const Program& pattern,
     plan.inFloat = true;
     break;
   }
-  bool small = checkedAdd(multiplyAdds(pattern, symbols), multiplyAdds(replacement, symbols)) <= options.ringWork;
-  if (small || !plan.inFloat) {
+  int64_t work = checkedAdd(multiplyAdds(pattern, symbols), multiplyAdds(replacement, symbols));
+  plan.dense = work <= options.denseWork ? options.dense : std::min(options.dense, 1);
+  plan.negative = selects(pattern) || selects(replacement);
+  if (work <= options.ringWork || !plan.inFloat) {
     if (plan.limit == 0) plan.limit = 3;
     plan.inInteger = hasKernels<int64_t>(pattern) && hasKernels<int64_t>(replacement) && peak(plan.limit) < 0x1p62;
     plan.inField = !plan.inInteger && hasKernels<Fp>(pattern) && hasKernels<Fp>(replacement);
@@ -212,24 +224,29 @@ Comparison compareProbe(const Program& pattern,
   return {};
 }
 
-/// In every domain of the plan. That an operator has no meaning in a ring for these attributes (a fill of -inf) decides
-/// nothing where float was exact already.
-Comparison compareEverywhere(
-    const Program& pattern, const Program& replacement, const Bindings& symbols, const Plan& plan, const Probe& probe) {
+/// In float where that is exact; in the ring where it is not, and for the first probe. That an operator has no meaning
+/// in a ring for these attributes (a fill of -inf) decides nothing where float was exact already.
+Comparison compareInDomains(const Program& pattern,
+                            const Program& replacement,
+                            const Bindings& symbols,
+                            const Plan& plan,
+                            const Probe& probe,
+                            bool first) {
   Comparison result;
   if (plan.inFloat) result = compareProbe<float>(pattern, replacement, symbols, probe);
-  if (!result.holds() || !(plan.inInteger || plan.inField)) return result;
+  bool inRing = (plan.inInteger || plan.inField) && (first || !plan.inFloat);
+  if (!result.holds() || !inRing) return result;
   Comparison ring = plan.inInteger ? compareProbe<int64_t>(pattern, replacement, symbols, probe)
                                    : compareProbe<Fp>(pattern, replacement, symbols, probe);
   return plan.inFloat && ring.verdict == Verdict::kNotPossible ? result : ring;
 }
 
+/// "4 probes of integers to 15 in float, the first in int64 as well".
 std::string scopeOf(const Plan& plan, size_t probes) {
-  std::vector<std::string_view> domains;
-  if (plan.inFloat) domains.emplace_back("float");
-  if (plan.inInteger) domains.emplace_back("int64");
-  if (plan.inField) domains.emplace_back("F_p");
-  return fmt::format("{} probes of integers to {} in {}", probes, plan.limit, fmt::join(domains, " and "));
+  std::string_view ring = plan.inInteger ? "int64" : plan.inField ? "F_p" : "";
+  std::string scope =
+      fmt::format("{} probes of integers to {} in {}", probes, plan.limit, plan.inFloat ? "float" : ring);
+  return plan.inFloat && !ring.empty() ? scope + fmt::format(", the first in {} as well", ring) : scope;
 }
 
 Comparison compareAll(const Program& pattern,
@@ -238,20 +255,22 @@ Comparison compareAll(const Program& pattern,
                       const Plan& plan,
                       const ProbeOptions& options) {
   Extents output = *evaluate(pattern.shape(pattern.outputs()[0]), symbols);
-  size_t dense = static_cast<size_t>(options.dense), total = dense + 2 + options.boxes.size();
-  auto probeOf = [&](size_t i) {
-    uint64_t seed = options.seed + i;
-    if (i < dense) return denseProbe(plan, fmt::format("dense {}", i), seed);
-    if (i == dense) return negativeProbe(plan, seed);
-    if (i == dense + 1) return impulseProbe(plan, output, "border impulses", seed, nullptr);
-    size_t box = i - dense - 2;
-    return impulseProbe(plan, output, fmt::format("impulses of box {}", box), seed, &options.boxes[box]);
-  };
-  Comparison result;
-  for (size_t i = 0; i < total && result.holds(); ++i) {
-    result = compareEverywhere(pattern, replacement, symbols, plan, probeOf(i));
+  std::vector<std::function<Probe(uint64_t seed)>> probes;
+  for (int i = 0; i < plan.dense; ++i) {
+    probes.emplace_back([&, i](uint64_t seed) { return denseProbe(plan, fmt::format("dense {}", i), seed); });
   }
-  result.scope = scopeOf(plan, total);
+  if (plan.negative) probes.emplace_back([&](uint64_t seed) { return negativeProbe(plan, seed); });
+  probes.emplace_back([&](uint64_t seed) { return impulseProbe(plan, output, "border impulses", seed, nullptr); });
+  for (size_t b = 0; b < options.boxes.size(); ++b) {
+    probes.emplace_back([&, b](uint64_t seed) {
+      return impulseProbe(plan, output, fmt::format("impulses of box {}", b), seed, &options.boxes[b]);
+    });
+  }
+  Comparison result;
+  for (size_t i = 0; i < probes.size() && result.holds(); ++i) {
+    result = compareInDomains(pattern, replacement, symbols, plan, probes[i](options.seed + i), i == 0);
+  }
+  result.scope = scopeOf(plan, probes.size());
   return result;
 }
 
