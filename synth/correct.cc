@@ -154,16 +154,19 @@ class Corrector {
   std::vector<Strip> stripsAlongOneDimension(const poly::Set& bad, const std::optional<poly::Map>& closing) {
     if (closing) {
       const Shape& u = mutant_.program.shape(main());
-      auto strips = thinnest(closing->intersectDomain(bad).range(), u, true);
+      std::vector<poly::Set> images;
+      for (const poly::Set& piece : bad.disjointPieces())
+        images.push_back(closing->intersectDomain(piece).range());
+      auto strips = thinnest(images, u, true);
       ShapeClass before = shapes_;
       if (std::all_of(strips.begin(), strips.end(), [&](const Strip& s) { return isBox(s, closing, u); }))
         return strips;
       shapes_ = std::move(before);
     }
-    return thinnest(bad, source_.program.shape(source_.y), false);
+    return thinnest({bad}, source_.program.shape(source_.y), false);
   }
 
-  std::vector<Strip> thinnest(const poly::Set& positions, const Shape& shape, bool beforeLayout) {
+  std::vector<Strip> thinnest(const std::vector<poly::Set>& parts, const Shape& shape, bool beforeLayout) {
     std::vector<Strip> best;
     poly::Conjunction bestCondition;
     double bestShare = kThinShare;
@@ -171,19 +174,23 @@ class Corrector {
       std::vector<Strip> strips;
       poly::Conjunction condition;
       double total = 0;
-      for (const poly::Set& interval : positions.onto(static_cast<int>(d)).outline().disjointPieces()) {
-        auto minima = interval.minima(0), maxima = interval.maxima(0);
-        const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
-        if (!lower && !greatest) continue;  // empty at the typical shape
-        if (!lower || !greatest || interval.stride(0) != 1) {
-          total = 1;
-          break;
+      for (const poly::Set& part : parts) {
+        for (const poly::Set& interval : part.onto(static_cast<int>(d)).outline().disjointPieces()) {
+          auto minima = interval.minima(0), maxima = interval.maxima(0);
+          const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
+          if (!lower && !greatest) continue;  // empty at the typical shape
+          if (!lower || !greatest || interval.stride(0) != 1) {
+            total = 1;
+            break;
+          }
+          Strip strip{d, lower->value, greatest->value + 1, beforeLayout};
+          if (std::find(strips.begin(), strips.end(), strip) != strips.end()) continue;
+          for (const auto* bound : {lower, greatest}) {
+            condition.insert(condition.end(), bound->when.begin(), bound->when.end());
+          }
+          total += share(strip.lower, strip.upper, shape[d]);
+          strips.push_back(std::move(strip));
         }
-        strips.push_back({d, lower->value, greatest->value + 1, beforeLayout});
-        for (const auto* bound : {lower, greatest}) {
-          condition.insert(condition.end(), bound->when.begin(), bound->when.end());
-        }
-        total += share(lower->value, greatest->value + 1, shape[d]);
       }
       if (strips.empty() || total >= bestShare) continue;
       best = std::move(strips);
@@ -201,8 +208,12 @@ class Corrector {
     for (size_t d = 0; d < shape.size(); ++d) {
       strip *= static_cast<double>(*(d == s.dim ? Dim(s.upper - s.lower) : shape[d]).evaluate(typical_));
     }
-    for (const BoxRange& r : boxOf(s, closing, shape).ranges) {
-      positions *= static_cast<double>(*ceilDiv(r.upper - r.lower, r.step).evaluate(typical_));
+    try {
+      for (const BoxRange& r : boxOf(s, closing, shape).ranges) {
+        positions *= static_cast<double>(*ceilDiv(r.upper - r.lower, r.step).evaluate(typical_));
+      }
+    } catch (const NoCover&) {
+      return false;
     }
     return strip == positions;
   }

@@ -126,7 +126,7 @@ TEST(Poly, DisjointPiecesCoverTheSet) {
     sum = sum.unite(piece);
   }
   EXPECT_TRUE(sum.isSubset(s) && s.isSubset(sum));
-  EXPECT_EQ(s.coalesced().disjointPieces().size(), 2U);
+  EXPECT_EQ(s.outline().disjointPieces().size(), 2U);
 }
 
 // --- Maps ---
@@ -183,7 +183,7 @@ TEST(Poly, BudgetStopsAndSaysSo) {
   EXPECT_THROW(
       {
         for (int i = 0; i < 100; ++i)
-          c.set({"x", "y"}, all("0 <= x, x < W, 2y <= x, x <= 2y + Q")).unite(c.emptySet(2)).coalesced();
+          c.set({"x", "y"}, all("0 <= x, x < W, 2y <= x, x <= 2y + Q")).unite(c.emptySet(2)).outline();
       },
       BudgetExceeded);
 }
