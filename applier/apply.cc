@@ -99,7 +99,8 @@ std::vector<Refused> named(const std::vector<Refusal>& refusals, const Graph& gr
 std::vector<Fired> fired(const std::vector<Rewrite>& rewrites, const Graph& graph, const View& view) {
   std::vector<Fired> result;
   for (const Rewrite& r : rewrites)
-    result.push_back({siteName(graph, view, r.site.anchor), r.rule->name, r.site.symbols, r.gain});
+    result.push_back(
+        {siteName(graph, view, r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics.str(), r.gain});
   return result;
 }
 
@@ -113,7 +114,7 @@ Expected<Round> rewriteOnce(const Graph& graph, const RuleSet& rules, const Gain
   auto rewrites = instantiateChosen(graph, view, std::move(candidates), options.policy, refusals);
   Round round{graph, {}, named(refusals, graph, view), fired(rewrites, graph, view), {}, 0};
   if (rewrites.empty()) return round;
-  if (options.check) {
+  if (options.check != ApplyOptions::Check::kNone) {
     double start = now(options);
     auto lines = checkSites(view, rewrites, checks);
     if (!lines) return tl::unexpected(lines.error());
@@ -158,9 +159,10 @@ void measureSizes(const Graph& before, const Graph& after, const ApplyOptions& o
     report.overridable += i.overridable && !options.freezeInputs;
 }
 
-}  // namespace
-
-Expected<Applied> apply(const Model& model, const RuleSet& rules, const Gains& gains, const ApplyOptions& options) {
+Expected<Applied> applyUnguarded(const Model& model,
+                                 const RuleSet& rules,
+                                 const Gains& gains,
+                                 const ApplyOptions& options) {
   Applied result;
   ApplyReport& report = result.report;
   double start = now(options);
@@ -177,13 +179,23 @@ Expected<Applied> apply(const Model& model, const RuleSet& rules, const Gains& g
   if (!bytes) return tl::unexpected(bytes.error());
   result.bytes = std::move(*bytes);
   report.rewriteSeconds = now(options) - start - report.checkSeconds;
-  if (!report.fired.empty() && options.check) {
+  if (!report.fired.empty() && options.check == ApplyOptions::Check::kFull) {
     auto line = checkBytes(model, result.bytes, options);
     if (!line) return tl::unexpected(line.error());
     report.checks.push_back(std::move(*line));
     report.checkSeconds = now(options) - start - report.rewriteSeconds;
   }
   return result;
+}
+
+}  // namespace
+
+Expected<Applied> apply(const Model& model, const RuleSet& rules, const Gains& gains, const ApplyOptions& options) {
+  try {
+    return applyUnguarded(model, rules, gains, options);
+  } catch (const OverflowError&) {
+    return fail(ErrorKind::kModel, "extents whose product is beyond 64 bits");
+  }
 }
 
 }  // namespace pet

@@ -14,8 +14,10 @@ namespace pet {
 struct ApplyOptions {
   Policy policy;
   bool freezeInputs = false;  ///< initializers that are also graph inputs count as constants
-  bool check = true;          ///< a dry run does without
-  uint64_t seed = 0;          ///< of the check's inputs
+  /// What is checked by execution. A dry run does without.
+  enum class Check { kNone, kSites, kFull };
+  Check check = Check::kFull;
+  uint64_t seed = 0;  ///< of the check's inputs
   /// Called with what is being done, for people.
   std::function<void(const std::string& what)> progress = nullptr;
   /// Seconds since some moment, for the report's times.
@@ -27,6 +29,7 @@ struct Fired {
   std::string site;  ///< the ONNX node
   std::string rule;
   Bindings shapes;             ///< the pattern's symbols
+  std::string numerics;        ///< what the rule says about rounding
   std::optional<double> gain;  ///< expected, measured at close shapes
 };
 

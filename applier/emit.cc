@@ -92,6 +92,8 @@ Emitter::Emitter(const Graph& graph, const View& before, const View& after)
     sink_.reserveValue(i.name);
   for (const std::string& name : graph.inputs)
     sink_.reserveValue(name);
+  for (const auto& [name, type] : graph.types)  // also of values that went in an earlier round
+    sink_.reserveValue(name);
   for (const auto& [value, name] : after.names)
     valueByName_.emplace(name, value);
   for (int i = 0; i < static_cast<int>(program().nodes().size()); ++i) {

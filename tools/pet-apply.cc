@@ -24,7 +24,7 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string model, pack, output, timings, json;
-  std::string device = "ort-cpu";
+  std::string device = "ort-cpu", check = "full";
   std::vector<std::string> only, skip, sites;
   bool all = false, dryRun = false, freezeInputs = false, verbose = false;
   uint64_t seed = 0;
@@ -186,8 +186,11 @@ Json jsonOf(const ApplyReport& r) {
     Json shapes = Json::object();
     for (const auto& [symbol, value] : f.shapes)
       shapes[symbol] = value;
-    fired.push_back(
-        {{"site", f.site}, {"rule", f.rule}, {"shapes", shapes}, {"gain", f.gain ? Json(*f.gain) : Json()}});
+    fired.push_back({{"site", f.site},
+                     {"rule", f.rule},
+                     {"shapes", shapes},
+                     {"numerics", f.numerics},
+                     {"gain", f.gain ? Json(*f.gain) : Json()}});
   }
   for (const Refused& x : r.refused)
     refused.push_back({{"site", x.site}, {"pattern", x.pattern}, {"rule", x.rule}, {"reason", x.reason}});
@@ -228,7 +231,9 @@ Expected<void> run(Options o) {
   options.policy.sites = o.sites;
   options.policy.all = o.all;
   options.freezeInputs = o.freezeInputs;
-  options.check = !o.dryRun;
+  options.check = o.dryRun           ? ApplyOptions::Check::kNone
+                : o.check == "sites" ? ApplyOptions::Check::kSites
+                                     : ApplyOptions::Check::kFull;
   options.seed = o.seed;
   options.clock = [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -238,12 +243,16 @@ Expected<void> run(Options o) {
   status.clear();
   if (!applied) return tl::unexpected(applied.error());
 
-  if (!o.dryRun) {
-    if (auto ok = writeModel(applied->bytes, o.output); !ok) return ok;
-  }
   const ApplyReport& report = applied->report;
   if (!o.json.empty()) {
     if (auto ok = writeFile(o.json, jsonOf(report).dump(2) + "\n"); !ok) return ok;
+  }
+  if (!o.dryRun) {
+    if (auto ok = writeModel(applied->bytes, o.output); !ok) {
+      std::error_code ignored;
+      if (!o.json.empty()) std::filesystem::remove(o.json, ignored);
+      return ok;
+    }
   }
   return tool::print(firedText(report) + refusedText(report, o.verbose) + checkText(report) + summary(report, o));
 }
@@ -268,6 +277,9 @@ int main(int argc, char** argv) {
   app.add_option("--timings", o.timings, "a file of timings, instead of those that come with the tool");
   app.add_flag("--freeze-inputs", o.freezeInputs, "initializers that are also graph inputs are constants");
   app.add_option("--json", o.json, "also write the report to this file");
+  app.add_option("--check", o.check, "full: every site and the whole model; sites: without the whole model")
+      ->check(CLI::IsMember({"full", "sites"}))
+      ->capture_default_str();
   app.add_option("--seed", o.seed, "of the check's random inputs")->capture_default_str();
   app.add_flag("--verbose", o.verbose, "list every refusal");
   return tool::run(app, argc, argv, [&] { return run(o); });

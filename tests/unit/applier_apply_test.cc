@@ -155,7 +155,7 @@ TEST(Apply, PolicyPicksRulesAndSites) {
     ApplyOptions options;
     options.policy = policy;
     options.policy.all = true;
-    options.check = false;
+    options.check = ApplyOptions::Check::kNone;
     return applied(model, rules, options).report.fired.size();
   };
   EXPECT_EQ(count({.sites = {}, .only = {"conv/*"}, .skip = {}}), 2U);
@@ -200,7 +200,7 @@ TEST(Apply, UnknownOperatorsPassThroughAndTheRestIsCheckedAroundThem) {
       model.graph.types[n.outputs[0]] = {ElementType::kFloat, std::vector<std::optional<int64_t>>{2, 4, 6, 8}};
   }
   ApplyOptions options = all();
-  options.check = false;  // the file itself still says Relu
+  options.check = ApplyOptions::Check::kNone;  // the file itself still says Relu
   Applied a = applied(model, rulesOf(dataText("conv.pet")), options);
   EXPECT_EQ(a.report.fired.size(), 2U);
   EXPECT_EQ(types(graphOf(a)), "ConvTranspose Relu ConvTranspose");
