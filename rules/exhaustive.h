@@ -36,7 +36,7 @@ struct Evaluation {
 };
 
 struct EvaluationOptions {
-  size_t shapes = 300;           ///< at most, per rule
+  size_t shapes = 500;           ///< at most, per rule
   int64_t shapeWork = 30'000;    ///< multiplications of one shape, about; larger ones are left out
   int64_t ruleWork = 3'000'000;  ///< of one rule; what comes after is left out
   uint64_t seed = 1;

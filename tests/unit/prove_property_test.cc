@@ -1,0 +1,187 @@
+// Random pairs of programs: what the prover says never contradicts evaluation.
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "ir/evaluate.h"
+#include "ir/text.h"
+#include "synth/prove/prove.h"
+#include "tests/unit/access_check.h"
+#include "tests/unit/random_programs.h"
+
+namespace pet {
+namespace {
+
+using testing_support::draw;
+using testing_support::drawFrom;
+using testing_support::ProgramAtShape;
+using testing_support::randomProgram;
+using testing_support::randomTensor;
+
+/// The same function in other words: something and its inverse behind the output.
+std::optional<Program> reworded(const Program& p) {
+  Value y = p.outputs()[0];
+  const Shape shape = p.shape(y);
+  ProgramBuilder b(p);
+  std::vector<Expr> reversed, zeros(2 * shape.size(), 0);
+  for (size_t d = shape.size(); d-- > 0;)
+    reversed.push_back(static_cast<int64_t>(d));
+  auto twice = [&](std::string_view op, const Attributes& attributes) -> Expected<Value> {
+    auto once = b.add(op, {y}, attributes);
+    return once ? b.add(op, {*once}, attributes) : once;
+  };
+  Expected<Value> z = y;
+  auto axis = static_cast<size_t>(draw(0, static_cast<int64_t>(shape.size()) - 1));
+  switch (draw(0, 2)) {
+    case 0:
+      z = twice("Neg", {});
+      break;
+    case 1:
+      z = twice("Transpose", {{"perm", reversed}});
+      break;
+    default: {
+      if (!shape[axis].isAffine()) return std::nullopt;
+      std::vector<Expr> pads = zeros;
+      pads[axis] = 1;
+      auto padded = b.add("Pad", {y}, {{"pads", pads}});
+      pads[axis] = -1;
+      z = padded ? b.add("Pad", {*padded}, {{"pads", pads}}) : padded;
+    }
+  }
+  if (!z) return std::nullopt;
+  return std::move(b).finish({*z});
+}
+
+/// One number of the statements is another one, or one grows and another one shrinks.
+std::optional<Program> damaged(const Program& p) {
+  std::string text = print(p);
+  std::vector<size_t> places;
+  for (size_t i = text.find(" = "); i < text.size(); ++i) {
+    bool isNumber = std::isdigit(static_cast<unsigned char>(text[i])) != 0;
+    if (isNumber && std::string_view(" [=").find(text[i - 1]) != std::string_view::npos) places.push_back(i);
+  }
+  if (places.empty()) return std::nullopt;
+  if (draw(0, 1) == 0) {
+    text[drawFrom(places)] = static_cast<char>('0' + draw(0, 3));
+  } else {
+    ++text[drawFrom(places)];
+    --text[drawFrom(places)];
+  }
+  auto parsed = parseProgram(text, "damaged");
+  return parsed ? std::optional(std::move(*parsed)) : std::nullopt;
+}
+
+/// Another program with the pattern's output shape: reworded, damaged, or both.
+Program candidateOf(const Program& pattern) {
+  bool rewords = draw(0, 3) == 0, damages = !rewords || draw(0, 1) == 0;
+  Program start = rewords ? reworded(pattern).value_or(pattern) : pattern;
+  for (int attempt = 0; damages && attempt < 40; ++attempt) {
+    auto candidate = damaged(start);
+    if (!candidate || print(*candidate) == print(start)) continue;
+    if (candidate->shape(candidate->outputs()[0]) == pattern.shape(pattern.outputs()[0])) return *candidate;
+  }
+  return start;
+}
+
+/// All symbols as they were drawn, but for one that varies (if any does).
+ShapeClass classAround(const Bindings& symbols, const std::string& varying) {
+  ShapeClass shapes;
+  for (const auto& [name, value] : symbols) {
+    Expr s = Expr::variable(name);
+    shapes.symbols.push_back(name);
+    if (name == varying) {
+      shapes.constraints.push_back(Constraint::le(1, s));
+      shapes.constraints.push_back(Constraint::le(s, 4));
+    } else {
+      shapes.constraints.push_back(Constraint::eq(s, value));
+    }
+  }
+  return shapes;
+}
+
+bool obligationsHold(const ShapeClass& shapes, const Program& pattern, const Program& candidate) {
+  poly::Context context(shapes);
+  return !failedObligation(context, pattern) && !failedObligation(context, candidate);
+}
+
+std::vector<Bindings> membersOf(const ShapeClass& shapes, Bindings at) {
+  std::vector<Bindings> members;
+  for (auto& [name, value] : at) {
+    int64_t drawn = value;
+    for (value = 1; value <= 4; ++value) {
+      if (shapes.contains(at) && std::find(members.begin(), members.end(), at) == members.end()) members.push_back(at);
+    }
+    value = drawn;
+  }
+  return members;
+}
+
+/// The positions at which a verdict allows a difference, at one shape.
+class Allowed {
+ public:
+  Allowed(const poly::Context& context, const Equality& verdict, const Shape& output, const Bindings& symbols)
+      : extents_(testing_support::atomExtents(output, symbols)), at_(symbols) {
+    for (size_t i = 0; i < extents_.size(); ++i)
+      names_.push_back("v" + std::to_string(i));
+    if (const auto* outside = std::get_if<ProvedOutside>(&verdict)) {
+      bad_ = outside->bad.constraints(names_, context.set(names_, {}));
+    }
+  }
+
+  bool contains(int64_t offset) {
+    for (size_t i = extents_.size(); i-- > 0;) {
+      at_[names_[i]] = offset % extents_[i];
+      offset /= extents_[i];
+    }
+    auto holds = [&](const Constraint& c) { return c.evaluate(at_).value(); };
+    return std::any_of(bad_.begin(), bad_.end(),
+                       [&](const auto& all) { return std::all_of(all.begin(), all.end(), holds); });
+  }
+
+ private:
+  Extents extents_;
+  Bindings at_;
+  std::vector<std::string> names_;
+  std::vector<poly::Conjunction> bad_;
+};
+
+Tensor<Fp> valueOf(const Program& p, const Bindings& symbols, const std::map<std::string, Tensor<Fp>>& inputs) {
+  auto results = evaluate<Fp>(p, symbols, inputs);
+  if (!results) RC_FAIL(results.error().message());
+  return results->front();
+}
+
+RC_GTEST_PROP(ProveProperty, VerdictsAgreeWithEvaluation, ()) {
+  ProgramAtShape p = *randomProgram(3);
+  const Program& pattern = p.program;
+  Program candidate = candidateOf(pattern);
+  RC_LOG() << print(pattern) << "\n" << print(candidate);
+  ShapeClass shapes = classAround(p.symbols, drawFrom<std::string>({"N", "C", "H", "W"}));
+  if (!obligationsHold(shapes, pattern, candidate)) shapes = classAround(p.symbols, "");
+  bool sound = obligationsHold(shapes, pattern, candidate);
+  RC_CLASSIFY(!sound, "an obligation does not hold");
+  if (!sound) return;
+
+  poly::Context context(shapes, 1'000'000);
+  Equality verdict = proveEqual(context, pattern, candidate);
+  RC_CLASSIFY(std::holds_alternative<Proved>(verdict), "proved");
+  RC_CLASSIFY(std::holds_alternative<ProvedOutside>(verdict), "outside");
+  RC_CLASSIFY(std::holds_alternative<Unknown>(verdict), "unknown");
+  if (std::holds_alternative<Unknown>(verdict)) return;
+
+  std::mt19937_64 random(static_cast<uint64_t>(draw(0, 1000)));
+  for (const Bindings& symbols : membersOf(shapes, p.symbols)) {
+    std::map<std::string, Tensor<Fp>> inputs;
+    for (Value v : pattern.inputs())
+      inputs[pattern.name(v)] = randomTensor(evaluate(pattern.shape(v), symbols).value(), random);
+    Tensor<Fp> want = valueOf(pattern, symbols, inputs), got = valueOf(candidate, symbols, inputs);
+    Allowed allowed(context, verdict, pattern.shape(pattern.outputs()[0]), symbols);
+    RC_ASSERT(want.extents == got.extents);
+    for (size_t i = 0; i < want.data.size(); ++i) {
+      RC_ASSERT(want.data[i] == got.data[i] || allowed.contains(static_cast<int64_t>(i)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pet
