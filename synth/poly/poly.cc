@@ -270,8 +270,18 @@ std::vector<Conjunction> Set::constraints(const std::vector<std::string>& names,
 
 namespace {
 
-/// The pieces of a bound on the symbols for which it exists.
+/// isl takes a variable that a division speaks of for bounded, and finds out that it is not only when it looks for the
+/// bound.
+isl_pw_aff* boundOrNull(isl_pw_aff* bound, isl_set* of) {
+  isl_ctx* ctx = isl_set_get_ctx(of);
+  if (bound || isl_ctx_last_error(ctx) == isl_error_quota) return checked(bound);
+  isl_ctx_reset_error(ctx);
+  return nullptr;
+}
+
+/// The pieces of a bound on the symbols for which it exists; none for null.
 std::vector<Set::BoundPiece> boundPieces(isl_pw_aff* bound) {
+  if (!bound) return {};
   isl_set* exists = isl_pw_aff_domain(isl_pw_aff_copy(bound));
   bound = checked(isl_pw_aff_coalesce(bound));
   std::vector<std::pair<isl_set*, isl_aff*>> pieces;
@@ -302,13 +312,13 @@ std::optional<Expr> single(const std::vector<Set::BoundPiece>& pieces) {
 
 std::vector<Set::BoundPiece> Set::minima(int position) const {
   bool bounded = truth(isl_set_dim_has_lower_bound(set_.get(), isl_dim_set, static_cast<unsigned>(position)));
-  if (!bounded) return {};
-  return boundPieces(checked(isl_set_dim_min(copy(set_), position)));
+  return bounded ? boundPieces(boundOrNull(isl_set_dim_min(copy(set_), position), set_.get()))
+                 : std::vector<BoundPiece>();
 }
 std::vector<Set::BoundPiece> Set::maxima(int position) const {
   bool bounded = truth(isl_set_dim_has_upper_bound(set_.get(), isl_dim_set, static_cast<unsigned>(position)));
-  if (!bounded) return {};
-  return boundPieces(checked(isl_set_dim_max(copy(set_), position)));
+  return bounded ? boundPieces(boundOrNull(isl_set_dim_max(copy(set_), position), set_.get()))
+                 : std::vector<BoundPiece>();
 }
 std::optional<Expr> Set::minimum(int position) const {
   return single(minima(position));

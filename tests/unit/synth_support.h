@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "rules/text.h"
+#include "synth/enumerate/axes.h"
+#include "tests/unit/text_file.h"
+
+namespace pet::testing_support {
+
+/// "conv": a canonical pattern by its name; else the text of one.
+inline Pattern pattern(const std::string& nameOrText) {
+  bool text = nameOrText.find('{') != std::string::npos;
+  std::string path = std::string(PET_SOURCE_DIR) + "/rules/patterns/" + nameOrText + ".pet";
+  auto set = parseRules(text ? nameOrText : textOf(path), "test");
+  EXPECT_TRUE(set) << (set ? "" : set.error().message());
+  return set && set->patterns.size() == 1 ? set->patterns[0] : Pattern();
+}
+
+/// A pattern of x: [N, C, H, W] and w with the given statement and shapes.
+inline std::string convText(const std::string& statement,
+                            const std::string& w = "[F, C, R, S]",
+                            const std::string& x = "[N, C, H, W]") {
+  return "pattern p { shape N C H W F R S P Q G : 1 <= R, 1 <= S, 0 <= P, 0 <= Q, 1 <= G\n x: " + x + "\n w: const " +
+         w + "\n y = " + statement + " }";
+}
+
+}  // namespace pet::testing_support
