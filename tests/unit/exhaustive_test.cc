@@ -143,9 +143,9 @@ const Damage kDamages[] = {
     {"UnboundWhere", "pair.pet", "S = 2Q + 1", "S = 2Q + 1, Z = X", "Z = X has a symbol that the class lacks"},
 };
 
-class Damaged : public ::testing::TestWithParam<Damage> {};
+class DamagedEvaluation : public ::testing::TestWithParam<Damage> {};
 
-TEST_P(Damaged, IsFound) {
+TEST_P(DamagedEvaluation, IsFound) {
   const Damage& d = GetParam();
   std::string text = dataText(d.file);
   size_t at = text.find(d.from, text.find("\nrule "));
@@ -157,7 +157,7 @@ TEST_P(Damaged, IsFound) {
   EXPECT_THAT(e.str(), HasSubstr(d.found));
 }
 
-INSTANTIATE_TEST_SUITE_P(Exhaustive, Damaged, ::testing::ValuesIn(kDamages), [](const auto& test) {
+INSTANTIATE_TEST_SUITE_P(Exhaustive, DamagedEvaluation, ::testing::ValuesIn(kDamages), [](const auto& test) {
   return test.param.name;
 });
 
