@@ -5,9 +5,9 @@
 // The evaluation functors that the rows name; each is defined and instantiated in kernels/*.cc.
 namespace pet::kernels {
 
-#define PET_KERNEL(Name)                                                                                          \
-  struct Name {                                                                                                   \
-    template <class T>                                                                                            \
+#define PET_KERNEL(Name)                                                                                         \
+  struct Name {                                                                                                  \
+    template <class T>                                                                                           \
     static Expected<std::vector<Tensor<T>>> run(const ConcreteNode& node, std::span<const Tensor<T>* const> in); \
   }
 
