@@ -123,7 +123,6 @@ const Damage kDamages[] = {
     {"BoxMissing", "pair.pet", "  box [1:2M:2, 0:F, 0:H + 2P - R + 1, 0:Q]\n", "", "mutant and pattern differ"},
     {"BoxRank", "pair.pet", "[1:2M:2, 0:F,", "[1:2M:2,", "a box has 3 ranges, the output 4 digits"},
     {"BoxSymbol", "pair.pet", "W - Q:W]", "W - S:W]", "S is not declared"},
-    {"BoxStep", "pair.pet", "1:2M:2", "1:2M:0", "a box has a step < 1"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Rules, Damaged, ::testing::ValuesIn(kDamages), [](const auto& test) {
