@@ -179,10 +179,15 @@ class RuleReader {
     if (!pattern) return in_.errorAt(at, fmt::format("rule '{}' is of an unknown pattern '{}'", r.name, r.pattern));
     PET_TRY(in_.expect("{"));
     std::optional<Program> source;
+    std::set<std::string> given;
     while (!in_.at("}")) {
       Token clause = in_.peek();
       auto key = in_.name("a clause of the rule");
       if (!key) return tl::unexpected(key.error());
+      if (*key != "box" && !given.insert(*key).second) {
+        return in_.errorAt(clause, fmt::format("'{}' is given twice", *key));
+      }
+      if (*key == "where" && source) return in_.errorAt(clause, "'where' must come before the programs");
       if (*key == "family") {
         auto family = word("a family");
         if (!family) return tl::unexpected(family.error());

@@ -184,6 +184,10 @@ class Corrector {
             break;
           }
           Strip strip{d, lower->value, greatest->value + 1, beforeLayout};
+          if (*strip.upper.evaluate(typical_) <= *strip.lower.evaluate(typical_)) {
+            condition.push_back(Constraint::le(strip.upper, strip.lower));  // … and to stay so
+            continue;
+          }
           if (std::find(strips.begin(), strips.end(), strip) != strips.end()) continue;
           for (const auto* bound : {lower, greatest}) {
             condition.insert(condition.end(), bound->when.begin(), bound->when.end());

@@ -37,6 +37,8 @@ constexpr const char* kDevice = "ort-cpu";
 constexpr int kOpset = 17;
 constexpr int64_t kNeighbourChannels = 16;          ///< of the values beyond the neighbours
 constexpr double kMaxDifference = 1e-3;             ///< relative to max|output|: beyond, it is no rounding
+constexpr int kHopelessAfter = 6;                   ///< samples of a rule, none of which
+constexpr double kHopelessRatio = 0.8;              ///< comes near to paying: the rest is left out
 constexpr int64_t kMaxElements = int64_t{1} << 26;  ///< of one value
 
 struct Options {
@@ -44,7 +46,7 @@ struct Options {
   std::vector<std::string> rules{"*"}, models;
   double budget = 1200, secondsPerPoint = 1, timeout = 60, maxWork = 6e9;
   int runs = 12, threads = 1;
-  bool warm = false, noBare = false;
+  bool warm = false, noBare = false, exhaustive = false;
 };
 
 /// One rule at one choice of shapes.
@@ -56,11 +58,13 @@ struct Job {
   Bindings symbols;  ///< the rule's
 };
 
-/// A line of the report.
+/// What came of a job.
 struct Row {
-  std::optional<TimingSample> sample;
-  std::optional<double> bare;  ///< the ratio without neighbours
-  std::string note;            ///< why there is no sample, or that it is an old one
+  enum class Kind { kTimed, kKnown, kFailed, kHopeless, kNotTimed };
+  Kind kind = Kind::kFailed;
+  std::optional<TimingSample> sample = std::nullopt;
+  std::optional<double> bare = std::nullopt;  ///< the ratio without neighbours
+  std::string note = "";                      ///< why it failed
 };
 
 std::map<std::string, Expr> exprsOf(const Bindings& bindings) {
@@ -365,17 +369,16 @@ class Tuner {
     auto models = modelsOf(job, true, nextStem());
     if (!models) return unbuilt(models.error());
     auto answer = time(*models, !o_.warm);
-    if (!answer) return Row{std::nullopt, std::nullopt, answer.error().message};
+    if (!answer) return Row{.note = answer.error().message};
     if (answer->maxAbsDiff[1] > kMaxDifference * answer->maxAbs) {
       differs_ = true;
-      return Row{std::nullopt, std::nullopt,
-                 fmt::format("outputs differ by {:.2g} of {:.2g}", answer->maxAbsDiff[1], answer->maxAbs)};
+      return Row{.note = fmt::format("outputs differ by {:.2g} of {:.2g}", answer->maxAbsDiff[1], answer->maxAbs)};
     }
     TimingSample sample = blank(job);
     sample.pattern = answer->median[0];
     sample.replacement = answer->median[1];
     sample.spread = spread(*answer);
-    Row row{sample, std::nullopt, ""};
+    Row row{Row::Kind::kTimed, sample};
     if (o_.noBare) return row;
     auto alone = modelsOf(job, false, nextStem());
     if (!alone) return unbuilt(alone.error());
@@ -399,7 +402,7 @@ class Tuner {
 
   static Expected<Row> unbuilt(const Error& error) {
     if (error.kind != ErrorKind::kUnsupported) return tl::unexpected(error);
-    return Row{std::nullopt, std::nullopt, error.message()};
+    return Row{.note = error.message()};
   }
 
   RunnerExpected<TimeAnswer> time(const std::vector<std::string>& models, bool cold) {
@@ -446,10 +449,12 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   return result;
 }
 
+/// One line for each sample and each failure, by rule.
 std::string report(const std::vector<Job>& jobs, const std::vector<Row>& rows) {
-  std::vector<size_t> order(rows.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = i;
+  std::vector<size_t> order;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].sample || rows[i].kind == Row::Kind::kFailed) order.push_back(i);
+  }
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return jobs[a].rule->name < jobs[b].rule->name; });
   std::vector<std::vector<std::string>> lines{{"RULE", "RATIO", "ALONE", "SPREAD", "PATTERN", "SHAPES", "NOTE"}};
@@ -458,9 +463,19 @@ std::string report(const std::vector<Job>& jobs, const std::vector<Row>& rows) {
     auto field = [&](auto value) { return r.sample ? fmt::format("{:.2f}", value(*r.sample)) : "-"; };
     lines.push_back({jobs[i].rule->name, field([](const auto& s) { return s.ratio(); }),
                      r.bare ? fmt::format("{:.2f}", *r.bare) : "-", field([](const auto& s) { return s.spread; }),
-                     r.sample ? fmt::format("{:.2f} ms", 1e3 * r.sample->pattern) : "-", text(jobs[i].shapes), r.note});
+                     r.sample ? fmt::format("{:.2f} ms", 1e3 * r.sample->pattern) : "-", text(jobs[i].shapes),
+                     r.kind == Row::Kind::kKnown ? "known" : r.note});
   }
   return table(lines);
+}
+
+std::string counts(const std::vector<Row>& rows) {
+  auto count = [&](Row::Kind kind) {
+    return std::count_if(rows.begin(), rows.end(), [&](const Row& r) { return r.kind == kind; });
+  };
+  return fmt::format("{} points: {} timed, {} known, {} failed, {} left out as their rule loses, {} not timed\n",
+                     rows.size(), count(Row::Kind::kTimed), count(Row::Kind::kKnown), count(Row::Kind::kFailed),
+                     count(Row::Kind::kHopeless), count(Row::Kind::kNotTimed));
 }
 
 std::string summary(const Timings& timings) {
@@ -515,6 +530,16 @@ std::optional<TimingSample> earlier(const Timings& timings, const TimingSample& 
   return std::nullopt;
 }
 
+/// The rule lost clearly at all of its first points, which are the most telling ones.
+bool isHopeless(const Timings& timings, const TimingSample& wanted) {
+  auto known = timings.samples(wanted.rule, wanted.device);
+  std::erase_if(known, [&](const TimingSample& s) {
+    return s.engine != wanted.engine || s.version != wanted.version || s.isa != wanted.isa;
+  });
+  return known.size() >= kHopelessAfter &&
+         std::all_of(known.begin(), known.end(), [](const TimingSample& s) { return s.ratio() < kHopelessRatio; });
+}
+
 tl::unexpected<Error> runnerFailed(const std::string& message, bool& failed) {
   failed = true;
   return fail(ErrorKind::kInternal, message, "", "check --python and --runner; samples so far are kept");
@@ -538,12 +563,17 @@ Expected<std::vector<Row>> timeAll(
   std::vector<Row> rows;
   for (const Job& job : jobs) {
     progress.step(job.rule->name);
-    if (auto known = earlier(timings, tuner.blank(job))) {
-      rows.push_back({known, std::nullopt, "known"});
+    TimingSample wanted = tuner.blank(job);
+    if (auto known = earlier(timings, wanted)) {
+      rows.push_back({Row::Kind::kKnown, known});
+      continue;
+    }
+    if (!o.exhaustive && isHopeless(timings, wanted)) {
+      rows.push_back({Row::Kind::kHopeless});
       continue;
     }
     if (Clock::now() >= end || runner.hasGivenUp()) {
-      rows.push_back({std::nullopt, std::nullopt, "not timed"});
+      rows.push_back({Row::Kind::kNotTimed});
       continue;
     }
     if (!std::exchange(controlled, true)) {
@@ -586,7 +616,7 @@ Expected<void> run(const Options& o, bool& failed) {
   auto rows = timeAll(*jobs, tuner, runner, *timings, o);
   if (!rows) return tl::unexpected(rows.error());
 
-  said = tool::print("\n" + report(*jobs, *rows) + "\n" + summary(*timings));
+  said = tool::print("\n" + report(*jobs, *rows) + "\n" + summary(*timings) + "\n" + counts(*rows));
   if (!said) return said;
   if (runner.isFailing()) return runnerFailed(runner.lastFailure(), failed);
   if (!tuner.foundDifference()) return {};
@@ -620,6 +650,9 @@ int main(int argc, char** argv) {
   app.add_option("--threads", o.threads, "of the engine")->capture_default_str()->check(CLI::Range(1, 1024));
   app.add_option("--max-work", o.maxWork, "leave out points whose pattern has more multiply-adds")
       ->capture_default_str();
+  app.add_flag(
+      "--exhaustive", o.exhaustive,
+      fmt::format("also time rules on that stayed below {} at their first {} points", kHopelessRatio, kHopelessAfter));
   app.add_flag("--warm", o.warm, "leave the caches as they are between runs");
   app.add_flag("--no-bare", o.noBare, "do not time the rule without neighbours as well");
   app.add_option("--python", o.python, "the Python interpreter that has the engine");

@@ -311,14 +311,16 @@ std::optional<Expr> single(const std::vector<Set::BoundPiece>& pieces) {
 }  // namespace
 
 std::vector<Set::BoundPiece> Set::minima(int position) const {
-  bool bounded = truth(isl_set_dim_has_lower_bound(set_.get(), isl_dim_set, static_cast<unsigned>(position)));
-  return bounded ? boundPieces(boundOrNull(isl_set_dim_min(copy(set_), position), set_.get()))
-                 : std::vector<BoundPiece>();
+  Set set(own(isl_set_coalesce(copy(set_))), context_);  // isl takes an empty piece for unbounded
+  bool bounded = truth(isl_set_dim_has_lower_bound(set.set_.get(), isl_dim_set, static_cast<unsigned>(position)));
+  if (!bounded) return {};
+  return boundPieces(boundOrNull(isl_set_dim_min(copy(set.set_), position), set_.get()));
 }
 std::vector<Set::BoundPiece> Set::maxima(int position) const {
-  bool bounded = truth(isl_set_dim_has_upper_bound(set_.get(), isl_dim_set, static_cast<unsigned>(position)));
-  return bounded ? boundPieces(boundOrNull(isl_set_dim_max(copy(set_), position), set_.get()))
-                 : std::vector<BoundPiece>();
+  Set set(own(isl_set_coalesce(copy(set_))), context_);
+  bool bounded = truth(isl_set_dim_has_upper_bound(set.set_.get(), isl_dim_set, static_cast<unsigned>(position)));
+  if (!bounded) return {};
+  return boundPieces(boundOrNull(isl_set_dim_max(copy(set.set_), position), set_.get()));
 }
 std::optional<Expr> Set::minimum(int position) const {
   return single(minima(position));

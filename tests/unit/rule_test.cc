@@ -207,6 +207,8 @@ TEST(RuleText, ErrorsSayWhereAndWhat) {
       {"rule r of conv {", "1:6: rule 'r' is of an unknown pattern 'conv'"},
       {head + "}", "7:6: rule 'r' has no replacement"},
       {head + "  familiy f", "8:3: unknown clause 'familiy'"},
+      {head + "  depth 1\n  depth 2", "9:3: 'depth' is given twice"},
+      {head + "  replacement { y = Conv(x, w) }\n  where N = 2N", "9:3: 'where' must come before the programs"},
       {head + "  3", "8:3: expected a clause of the rule, found '3'"},
       {head + "  family", "8:9: expected a family"},
       {head + "  depth x", "8:9: expected a depth"},
