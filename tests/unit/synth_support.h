@@ -1,11 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "rules/text.h"
 #include "synth/enumerate/axes.h"
+#include "synth/enumerate/plan.h"
 #include "tests/unit/text_file.h"
 
 namespace pet::testing_support {
@@ -25,6 +27,26 @@ inline std::string convText(const std::string& statement,
                             const std::string& x = "[N, C, H, W]") {
   return "pattern p { shape N C H W F R S P Q G : 1 <= R, 1 <= S, 0 <= P, 0 <= Q, 1 <= G\n x: " + x + "\n w: const " +
          w + "\n y = " + statement + " }";
+}
+
+/// The plan of a name; a missing one fails the test.
+inline std::optional<Plan> planNamed(const MainOperator& op, const std::string& name) {
+  for (const Plan& p : enumeratePlans(op)) {
+    if (planName(op, p) == name) return p;
+  }
+  ADD_FAILURE() << "no plan " << name;
+  return std::nullopt;
+}
+
+/// What a plan makes of a pattern.
+inline tl::expected<Mutant, PlanFailure> mutantOf(const std::string& nameOrText, const std::string& planName) {
+  Pattern p = pattern(nameOrText);
+  auto op = analyse(p.program);
+  EXPECT_TRUE(op) << nameOrText;
+  auto plan = op ? planNamed(*op, planName) : std::nullopt;
+  if (!plan) return tl::unexpected(PlanFailure{PlanFailure::Why::kNotApplicable, "no plan"});
+  VoteTable votes;
+  return buildMutant(p, *op, *plan, votes);
 }
 
 }  // namespace pet::testing_support
