@@ -146,19 +146,16 @@ class Pipeline {
   std::string patternText_;
 };
 
-Expected<PatternReport> runPattern(const Pattern& pattern,
-                                   const SynthesisOptions& options,
-                                   std::atomic<size_t>& done,
-                                   size_t total,
-                                   std::vector<Rule>& rules) {
-  auto op = analyse(pattern.program);
-  if (!op)
-    return fail(ErrorKind::kUnsupported, op.error().what, "pattern " + pattern.name,
-                "pattern mode needs one main operator");
-  auto plans = enumeratePlans(*op);
+PatternReport runPattern(const Pattern& pattern,
+                         const MainOperator& op,
+                         const SynthesisOptions& options,
+                         std::atomic<size_t>& done,
+                         size_t total,
+                         std::vector<Rule>& rules) {
+  auto plans = enumeratePlans(op);
   std::vector<Candidate> candidates(plans.size());
   VoteTable votes;
-  Pipeline pipeline(pattern, *op, options, votes);
+  Pipeline pipeline(pattern, op, options, votes);
   auto smaller = smallerPlans(plans);
   Duplicates duplicates;
   for (bool composed : {false, true}) {  // smaller plans first
@@ -171,7 +168,7 @@ Expected<PatternReport> runPattern(const Pattern& pattern,
       bool follows = composed && candidates[*smaller[i]].fate == Fate::kKept;
       if (follows) {
         candidates[i].fate = Fate::kComposition;
-        candidates[i].detail = "of " + planName(*op, plans[*smaller[i]]);
+        candidates[i].detail = "of " + planName(op, plans[*smaller[i]]);
       } else {
         candidates[i] = pipeline.run(plans[i]);
       }
@@ -183,7 +180,7 @@ Expected<PatternReport> runPattern(const Pattern& pattern,
   PatternReport report{pattern.name, {}, {}};
   for (size_t i = 0; i < plans.size(); ++i) {
     Candidate& c = candidates[i];
-    report.plans.push_back({planName(*op, plans[i]), c.fate, c.detail, c.seconds});
+    report.plans.push_back({planName(op, plans[i]), c.fate, c.detail, c.seconds});
     report.seconds.build += c.seconds.build;
     report.seconds.filter += c.seconds.filter;
     report.seconds.prove += c.seconds.prove;
@@ -200,16 +197,20 @@ Expected<Synthesis> synthesize(const std::vector<Pattern>& patterns, const Synth
       tbb::global_control::max_allowed_parallelism,
       options.threads > 0 ? static_cast<size_t>(options.threads) : std::max(1u, std::thread::hardware_concurrency()));
   size_t total = 0;
+  std::vector<MainOperator> ops;
   for (const Pattern& p : patterns) {
-    if (auto op = analyse(p.program)) total += enumeratePlans(*op).size();
+    auto op = analyse(p.program);
+    if (!op)
+      return fail(ErrorKind::kUnsupported, op.error().what, "pattern " + p.name,
+                  "pattern mode needs one main operator");
+    total += enumeratePlans(*op).size();
+    ops.push_back(std::move(*op));
   }
   std::atomic<size_t> done = 0;
   Synthesis result;
-  for (const Pattern& p : patterns) {
-    auto report = runPattern(p, options, done, total, result.rules.rules);
-    if (!report) return tl::unexpected(report.error());
-    result.reports.push_back(std::move(*report));
-    result.rules.patterns.push_back(p);
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    result.reports.push_back(runPattern(patterns[i], ops[i], options, done, total, result.rules.rules));
+    result.rules.patterns.push_back(patterns[i]);
   }
   auto byName = [](const auto& a, const auto& b) { return a.name < b.name; };
   std::sort(result.rules.patterns.begin(), result.rules.patterns.end(), byName);

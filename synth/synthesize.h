@@ -26,7 +26,7 @@ struct SynthesisOptions {
   int threads = 0;                   ///< 0: all
   unsigned long budget = 4'000'000;  ///< isl operations per proof
   /// Called from any thread after each plan: plans done, plans in all.
-  std::function<void(size_t, size_t)> progress;
+  std::function<void(size_t, size_t)> progress = {};
 };
 
 struct Synthesis {
@@ -36,7 +36,7 @@ struct Synthesis {
 
 /// Pattern mode (DESIGN, section 5): for every plan of the declared space build, filter, prove, correct, prove again;
 /// then keep what does not follow from the rest. The result depends on patterns, depth and budget alone, not on
-/// threads. Errors: a pattern that is no single main operator.
+/// threads. Errors, before any search: a pattern that is no single main operator.
 Expected<Synthesis> synthesize(const std::vector<Pattern>& patterns, const SynthesisOptions& options);
 
 }  // namespace pet

@@ -41,6 +41,13 @@ WindowCut blocks(int64_t in, int64_t out, int64_t stride = 1, int64_t dilation =
   return {.inFactor = in, .outFactor = out, .stride = stride, .dilation = dilation};
 }
 
+/// x is shifted first, so that blocks begin where the first window does.
+WindowCut shifted(int64_t in, int64_t out, const std::string& by) {
+  WindowCut cut = blocks(in, out);
+  cut.shift = Expr::variable(by);
+  return cut;
+}
+
 const std::string kEvenPads = convText("Conv(x, w) pads=[2P, Q, 2P, Q] dilations=[2, 2]");
 
 // w -> which weight r the slot q (and the digits fi, fo) holds. The relations of DESIGN, section 5.
@@ -62,7 +69,10 @@ const Case kCases[] = {
     {"conv-s2", "h", transposed(2), "the number of slots is piecewise"},
     {"convtranspose-s2", "h", conv(), "the number of slots is piecewise"},
     {"conv", "h", conv(1, 2), "a weight has no slot"},
+    // a pair of images: within a picture the slots hold what they do in the pattern
+    {"conv", "w", conv(), "S taps, pad Q, r = q"},
     // space to depth
+    {"conv-s2", "h", shifted(2, 1, "P"), "floor((R + 1)/2) taps, pad 0, r = fi + 2q"},
     {"conv-s2", "h", blocks(2, 1),
      "floor((P + 1)/2) + floor((P + R + 1)/2) - P taps, pad floor((P + 1)/2), r = P + fi + 2q - 2floor((P + 1)/2)"},
     {"conv", "h", blocks(2, 2),
@@ -97,6 +107,18 @@ const std::pair<std::string, std::string> kWhole[] = {
     {"convtranspose", "1 taps, pad 0, r = P + fo - fi"},
     {"convtranspose-s2", "1 taps, pad 0, r = P + fo - 2fi"},
 };
+
+// Nearest up-scaling by 2, then a convolution: x = floor((v + r - P)/2), so that a slot of a phase meets two weights.
+// Their sum would be right; this vote has no sums, and says so.
+TEST(SynthVote, SeveralWeightsForASlotAreNoVote) {
+  Pattern p = testing_support::pattern(convText("Conv(x, w) pads=[P, Q, P, Q]"));
+  auto m = analyse(p.program);
+  ASSERT_TRUE(m);
+  Axis axis = *m->find("h");
+  axis.relation = floorDiv(Expr::variable("v") + Expr::variable("r") - Expr::variable("P"), 2) - Expr::variable("x");
+  EXPECT_EQ(text(VoteTable().window(p.shapes, axis, blocks(1, 2))), "a slot meets several weights");
+  EXPECT_EQ(text(VoteTable().whole(p.shapes, axis)), "a slot meets several weights");
+}
 
 TEST(SynthVote, OnWholeAxes) {
   for (const auto& [name, vote] : kWhole) {

@@ -1,0 +1,138 @@
+#include <atomic>
+#include <map>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "rules/text.h"
+#include "synth/filter.h"
+#include "synth/synthesize.h"
+#include "tests/unit/synth_support.h"
+
+namespace pet {
+namespace {
+
+using testing_support::convText;
+using testing_support::mutantOf;
+using testing_support::pattern;
+
+// Quick, and it meets nearly every fate.
+const std::string kShortcut = convText("Conv(x, w) strides=[2, 2]", "[F, C, 1, 1]");
+const std::string kPointwise = convText("Conv(x, w)", "[F, C, 1, 1]");
+const std::string kMatMul = "pattern p { shape B M K N : 1 <= B\n x: [B, M, K]\n w: const [K, N]\n y = MatMul(x, w) }";
+
+Synthesis synthesised(const std::string& patternText, const SynthesisOptions& options) {
+  auto s = synthesize({pattern(patternText)}, options);
+  EXPECT_TRUE(s) << (s ? "" : s.error().message());
+  return s ? std::move(*s) : Synthesis{};
+}
+
+/// "cost: detail" of every plan.
+std::map<std::string, std::string> fatesOf(const Synthesis& s) {
+  std::map<std::string, std::string> fates;
+  for (const PlanOutcome& p : s.reports.at(0).plans)
+    fates[p.name] = fmt::format("{}{}{}", fateName(p.fate), p.detail.empty() ? "" : ": ", p.detail);
+  return fates;
+}
+
+std::string textOf(const RuleSet& rules) {
+  std::string text;
+  for (const Rule& r : rules.rules)
+    text += print(r);
+  return text;
+}
+
+const std::pair<std::string, std::string> kFates[] = {
+    {"conv", "identity"},
+    {"matmul", "not applicable: the target does not slide"},
+    {"h.in2-inner0_conv", "no vote: h: the number of slots is piecewise"},
+    {"h.in2-batch-s2_matmul+offset", "too deep"},
+    {"h.whole_w.whole_conv", "cost"},  // a dense matrix for a shortcut
+    {"h.in4-batch-s2_w.in4-batch-s2_conv", "fingerprint"},
+    {"h.in2-batch-s2_conv", "no correction: the mismatch is strided where it would be written back"},
+    {"h.halo2-s2_convtranspose", "composition: of h.halo2-s2_conv"},
+    {"h.in2-chi-d2_w.in2-chi-d2_matmul", "duplicate"},  // with one tap a dilation changes nothing
+    {"h.in2-chi_w.in2-chi_matmul", "kept"},
+    {"h.in2-chi_w.in2-chi_conv", "kept"},
+};
+
+TEST(SynthFates, OneOfEach) {
+  auto fates = fatesOf(synthesised(kShortcut, {}));
+  for (const auto& [plan, fate] : kFates) {
+    ASSERT_TRUE(fates.contains(plan)) << plan;
+    EXPECT_EQ(fates[plan], fate) << plan;
+  }
+}
+
+TEST(SynthFates, DoNotDependOnThreads) {
+  Synthesis one = synthesised(kPointwise, {.threads = 1}), two = synthesised(kPointwise, {.threads = 2});
+  EXPECT_GT(one.rules.rules.size(), 10U);
+  EXPECT_EQ(textOf(one.rules), textOf(two.rules));
+  EXPECT_EQ(fatesOf(one), fatesOf(two));
+}
+
+TEST(SynthFates, DepthIsOfTheMutant) {
+  for (int depth : {1, 2, 3}) {
+    Synthesis s = synthesised(kMatMul, {.depth = depth});
+    EXPECT_EQ(s.rules.rules.empty(), depth < 3) << depth;  // a Layout, an operator, a Layout
+    for (const Rule& r : s.rules.rules)
+      EXPECT_LE(r.depth, depth) << r.name;
+    EXPECT_EQ(fatesOf(s).at("b.to0_conv"), depth < 3 ? "too deep" : "kept");
+  }
+}
+
+TEST(SynthFates, ABudgetThatIsSpentIsUnknown) {
+  auto fates = fatesOf(synthesised(kMatMul, {.budget = 1}));
+  EXPECT_EQ(fates.at("b.to0_conv").substr(0, 8), "unknown:") << fates.at("b.to0_conv");
+}
+
+TEST(SynthFates, ProgressCountsEveryPlan) {
+  std::atomic<size_t> calls = 0, last = 0, all = 0;
+  Synthesis s = synthesised(kMatMul, {.progress = [&](size_t done, size_t total) {
+                              ++calls;
+                              if (done == total) last = done;
+                              all = total;
+                            }});
+  EXPECT_EQ(all, s.reports.at(0).plans.size());
+  EXPECT_EQ(calls, all);
+  EXPECT_EQ(last, all);
+}
+
+TEST(SynthFates, APatternWithoutAMainOperatorIsAnErrorBeforeAnySearch) {
+  size_t searched = 0;
+  auto s = synthesize({pattern(kMatMul), pattern("pattern q { shape N\n x: [N]\n y = Relu(x) }")},
+                      {.progress = [&](size_t, size_t) { ++searched; }});
+  ASSERT_FALSE(s);
+  EXPECT_EQ(s.error().kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(s.error().where, "pattern q");
+  EXPECT_EQ(searched, 0U);
+}
+
+// --- The filter by itself ---
+
+const std::pair<std::string, std::string> kFilter[] = {
+    {"conv", "passes"},
+    {"h.in2-chi_w.in2-chi_conv", "passes"},
+    {"h.whole_w.whole_matmul", "cost"},
+    {"h.in4-batch-s2_w.in4-batch-s2_conv", "fingerprint"},  // a quarter of the output agrees
+    {"h.in2-batch-s2_conv", "passes"},                      // half of it does
+};
+
+TEST(SynthFilter, OnConcreteShapes) {
+  for (const auto& [plan, fate] : kFilter) {
+    auto m = mutantOf(kShortcut, plan);
+    ASSERT_TRUE(m) << plan << ": " << m.error().detail;
+    auto filtered = filter(poly::Context(m->shapes), *m);
+    EXPECT_EQ(filtered ? fateName(*filtered) : "passes", fate) << plan;
+  }
+}
+
+TEST(SynthFilter, AClassWithoutShapesIsEmpty) {
+  auto m = mutantOf(kShortcut, "h.in2-chi_w.in2-chi_conv");
+  ASSERT_TRUE(m);
+  m->shapes.require(Constraint::le(Expr::variable("N"), 0));
+  EXPECT_EQ(filter(poly::Context(m->shapes), *m), Fate::kEmptyClass);
+}
+
+}  // namespace
+}  // namespace pet
