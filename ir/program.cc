@@ -49,7 +49,8 @@ bool hasKind(const Attribute& a, AttributeKind kind) {
 
 Expected<void> completeAttributes(const OpRow& op, size_t rank, Attributes& attributes) {
   for (const auto& [name, value] : attributes) {
-    if (std::none_of(op.attributes.begin(), op.attributes.end(), [&](const auto& s) { return s.name == name; })) {
+    if (std::none_of(op.attributes.begin(), op.attributes.end(),
+                     [&name = name](const auto& s) { return s.name == name; })) {
       return fail(ErrorKind::kText, fmt::format("{} has no attribute '{}'", op.name, name));
     }
   }

@@ -37,7 +37,7 @@ Expected<Bindings> solveAndCheck(const Rule& rule, const Bindings& patternSymbol
       const auto& [symbol, value] = *open[i];
       auto given = patternSymbols.find(symbol);
       if (given == patternSymbols.end()) return fail(ErrorKind::kCheck, "the pattern does not bind " + symbol);
-      auto noSolution = [&] {
+      auto noSolution = [&, &symbol = symbol, &value = value] {
         return fail(ErrorKind::kCheck,
                     fmt::format("{} = {} has no solution for {} = {}", symbol, value.str(), symbol, given->second));
       };

@@ -8,7 +8,6 @@
 
 #include "ir/shape.h"
 
-struct isl_ctx;
 struct isl_set;
 struct isl_map;
 
@@ -21,6 +20,7 @@ struct BudgetExceeded : std::exception {
 };
 
 class Map;
+struct Scope;
 
 /// A conjunction of constraints over named variables.
 using Conjunction = std::vector<Constraint>;
@@ -65,9 +65,9 @@ class Set {
  private:
   friend class Context;
   friend class Map;
-  Set(std::shared_ptr<isl_set> s, const class Context* c) : set_(std::move(s)), context_(c) {}
-  std::shared_ptr<isl_set> set_;
-  const Context* context_;
+  Set(const std::shared_ptr<const Scope>& scope, isl_set* taken);
+  std::shared_ptr<const Scope> scope_;
+  std::shared_ptr<isl_set> set_;  ///< keeps the scope's isl context alive, too
 };
 
 /// One convex piece of a function: where `when` holds, the image.
@@ -97,9 +97,9 @@ class Map {
  private:
   friend class Context;
   friend class Set;
-  Map(std::shared_ptr<isl_map> m, const class Context* c) : map_(std::move(m)), context_(c) {}
-  std::shared_ptr<isl_map> map_;
-  const Context* context_;
+  Map(const std::shared_ptr<const Scope>& scope, isl_map* taken);
+  std::shared_ptr<const Scope> scope_;
+  std::shared_ptr<isl_map> map_;  ///< keeps the scope's isl context alive, too
 };
 
 /// The isl context of one proof: the symbols are parameters, the class's constraints hold in every set. Not
@@ -107,7 +107,6 @@ class Map {
 class Context {
  public:
   explicit Context(const ShapeClass& shapes, unsigned long budget = 0);
-  ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
@@ -122,13 +121,10 @@ class Context {
   bool implies(const Constraint& constraint) const;
   /// True if no shape of the class satisfies all of them.
   bool excludes(const Conjunction& constraints) const;
-  const ShapeClass& shapes() const { return shapes_; }
+  const ShapeClass& shapes() const;
 
  private:
-  friend class Set;
-  friend class Map;
-  ShapeClass shapes_;
-  isl_ctx* ctx_;
+  std::shared_ptr<const Scope> scope_;  ///< shared with its sets and maps, which may outlive the Context
 };
 
 }  // namespace pet::poly

@@ -188,6 +188,38 @@ TEST(Poly, BudgetStopsAndSaysSo) {
       BudgetExceeded);
 }
 
+// Wherever the budget ends, everything is freed, and once. (The sanitizers look.)
+TEST(Poly, BudgetStopsAnywhere) {
+  int stopped = 0;
+  bool finished = false;
+  for (unsigned long budget = 1; !finished; budget += 1 + budget / 8) {
+    try {
+      Context c(shapes({"W", "Q"}, "1 <= W, 0 <= Q, Q <= W"), budget);
+      Set phases = c.set({"x", "y"}, all("0 <= x, x < W, 2y <= x, x <= 2y + Q"));
+      Set both = phases.unite(c.set({"x", "y"}, all("x = 3y + Q")));
+      both.subtract(phases).outline().constraints({"x", "y"}, phases);
+      both.symbolCondition();
+      both.maxima(1);
+      both.disjointPieces();
+      both.onto(1).stride(0);
+      both.sample();
+      Map halves = c.map({"x"}, {"y"}, all("y = floor(x/2) + k, 0 <= k, k <= Q"), {"k"});
+      halves.then(halves.reversed()).unite(halves).intersectDomain(both.onto(0)).isSingleValued();
+      c.map({"x"}, {"y"}, all("y = floor(x/2)")).function({"x"}, c.set({"x"}, {}));
+      finished = true;
+    } catch (const BudgetExceeded&) {
+      ++stopped;
+    }
+  }
+  EXPECT_GT(stopped, 10);
+}
+
+TEST(Poly, SetsOutliveTheirContext) {
+  Set last = Context(shapes({"W"})).set({"x"}, all("0 <= x, x < W"));
+  last = Context(shapes({"H"})).set({"x"}, all("0 <= x, x < 3"));
+  EXPECT_EQ(text(last.maximum(0)), "2");
+}
+
 // --- Properties: isl against enumeration ---
 
 /// Random constraints over A and B (symbols) and C (a variable), and the box in which they are compared.
