@@ -76,13 +76,12 @@ class Status {
   ~Status() { clear(); }
   void show(const std::string& what) {
     if (::isatty(STDERR_FILENO) != 1) return;
-    fmt::print(stderr, "\r\033[K{}", what.substr(0, 100));
-    std::fflush(stderr);
+    tool::note(fmt::format("\r\033[K{}", what.substr(0, 100)));
     shown_ = true;
   }
   /// Removes the line, before something else is printed.
   void clear() {
-    if (shown_) fmt::print(stderr, "\r\033[K");
+    if (shown_) tool::note("\r\033[K");
     shown_ = false;
   }
 
@@ -217,6 +216,9 @@ std::string defaultOutput(const std::string& model) {
 
 Expected<void> run(Options o) {
   if (o.output.empty()) o.output = defaultOutput(o.model);
+  // The model itself may be the output: it is replaced as a whole or not at all.
+  if (auto ok = tool::distinctFiles({o.output, o.json}, {o.pack, o.timings}); !ok) return ok;
+  if (auto ok = tool::distinctFiles({o.json}, {o.model}); !ok) return ok;
   auto model = load(o.model);
   if (!model) return tl::unexpected(model.error());
   auto rules = readPack(o.pack);
@@ -254,7 +256,9 @@ Expected<void> run(Options o) {
       return ok;
     }
   }
-  return tool::print(firedText(report) + refusedText(report, o.verbose) + checkText(report) + summary(report, o));
+  auto said = tool::print(firedText(report) + refusedText(report, o.verbose) + checkText(report) + summary(report, o));
+  if (!said && !o.dryRun) said.error().advice = o.output + " was written";
+  return said;
 }
 
 }  // namespace

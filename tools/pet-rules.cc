@@ -110,6 +110,7 @@ Expected<void> show(const Options& o) {
 }
 
 Expected<void> exportText(const Options& o) {
+  if (auto ok = tool::distinctFiles({o.output}, {o.pack}); !ok) return ok;
   auto set = readPack(o.pack);
   if (!set) return tl::unexpected(set.error());
   std::string text;
@@ -284,6 +285,8 @@ Expected<void> evaluateRules(const Options& o) {
 }
 
 Expected<void> importText(const Options& o) {
+  if (auto ok = tool::distinctFiles({o.output}, o.files); !ok) return ok;
+  if (auto ok = checkWritable(o.output); !ok) return ok;
   RuleSet set;
   for (const std::string& file : o.files) {
     if (auto ok = addFile(file, set); !ok) return ok;

@@ -4,9 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -46,8 +44,8 @@ std::string defaultPatternFolder() {
 
 Expected<std::vector<Pattern>> readPatterns(const Options& o) {
   std::vector<std::string> files = o.patterns;
+  std::string folder = o.patternFolder.empty() ? defaultPatternFolder() : o.patternFolder;
   if (files.empty()) {
-    std::string folder = o.patternFolder.empty() ? defaultPatternFolder() : o.patternFolder;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
       if (entry.path().extension() == ".pet") files.push_back(entry.path().string());
@@ -59,15 +57,16 @@ Expected<std::vector<Pattern>> readPatterns(const Options& o) {
   }
   std::vector<Pattern> patterns;
   for (const std::string& file : files) {
-    std::ifstream in(file, std::ios::binary);
-    std::stringstream text;
-    if (!in || !(text << in.rdbuf())) return fail(ErrorKind::kUsage, "cannot read the file", file);
-    auto parsed = parseRules(text.str(), file);
+    auto text = readFile(file, ErrorKind::kText);
+    if (!text) return tl::unexpected(text.error());
+    auto parsed = parseRules(*text, file);
     if (!parsed) return tl::unexpected(parsed.error());
     std::move(parsed->patterns.begin(), parsed->patterns.end(), std::back_inserter(patterns));
   }
-  if (patterns.empty())
-    return fail(ErrorKind::kUsage, "no patterns", o.patternFolder, "name pattern files or a folder with --patterns");
+  if (patterns.empty()) {
+    return fail(ErrorKind::kUsage, "no patterns", o.patterns.empty() ? folder : o.patterns.front(),
+                "name pattern files or a folder with --patterns");
+  }
   std::sort(patterns.begin(), patterns.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (size_t i = 1; i < patterns.size(); ++i) {
     if (patterns[i].name == patterns[i - 1].name)
@@ -82,7 +81,7 @@ class ProgressLine {
  public:
   explicit ProgressLine(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO)) {}
   ~ProgressLine() {
-    if (shown_) std::fputs("\r\033[K", stderr);
+    if (shown_) tool::note("\r\033[K");
   }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -91,8 +90,7 @@ class ProgressLine {
     size_t percent = 1000 * done / total;
     if (!shown_ || last_.exchange(percent) == percent) return;
     std::lock_guard lock(mutex_);
-    fmt::print(stderr, "\r\033[K{:5.1f} %  {} of {} candidates", static_cast<double>(percent) / 10, done, total);
-    std::fflush(stderr);
+    tool::note(fmt::format("\r\033[K{:5.1f} %  {} of {} candidates", static_cast<double>(percent) / 10, done, total));
   }
 
  private:
@@ -108,21 +106,23 @@ std::map<Fate, size_t> countFates(const PatternReport& report) {
   return count;
 }
 
-/// Space, survivors of each filter, verdicts, rules, time per stage: one line per pattern and the sums.
-void printSummary(const Synthesis& s, double seconds) {
+/// One line of the summary: space, survivors of each filter, verdicts, rules.
+std::string summaryLine(std::string_view name, size_t plans, std::map<Fate, size_t>& n) {
+  size_t built = plans - n[Fate::kNotApplicable] - n[Fate::kNoVote] - n[Fate::kShape] - n[Fate::kEmptyClass];
+  size_t filtered = built - n[Fate::kTooDeep] - n[Fate::kIdentity] - n[Fate::kCost] - n[Fate::kFingerprint];
+  size_t unknown = n[Fate::kUnknown] + n[Fate::kUnproved];
+  size_t proved = filtered - unknown - n[Fate::kNoCorrection];
+  return fmt::format("{:<18} {:>7} {:>7} {:>9} {:>7} {:>8} {:>6}\n", name, plans, built, filtered, proved, unknown,
+                     n[Fate::kKept]);
+}
+
+/// A line per pattern, the sums, what was dropped, time per stage.
+std::string summary(const Synthesis& s, double seconds) {
   std::map<Fate, size_t> sum;
   StageTimes times;
   size_t space = 0;
-  fmt::print(stderr, "{:<18} {:>7} {:>7} {:>9} {:>7} {:>8} {:>6}\n", "pattern", "space", "voted", "filtered", "proved",
-             "unknown", "kept");
-  auto line = [](std::string_view name, size_t plans, std::map<Fate, size_t>& n) {
-    size_t built = plans - n[Fate::kNotApplicable] - n[Fate::kNoVote] - n[Fate::kShape] - n[Fate::kEmptyClass];
-    size_t filtered = built - n[Fate::kTooDeep] - n[Fate::kIdentity] - n[Fate::kCost] - n[Fate::kFingerprint];
-    size_t unknown = n[Fate::kUnknown] + n[Fate::kUnproved];
-    size_t proved = filtered - unknown - n[Fate::kNoCorrection];
-    fmt::print(stderr, "{:<18} {:>7} {:>7} {:>9} {:>7} {:>8} {:>6}\n", name, plans, built, filtered, proved, unknown,
-               n[Fate::kKept]);
-  };
+  std::string text = fmt::format("{:<18} {:>7} {:>7} {:>9} {:>7} {:>8} {:>6}\n", "pattern", "space", "voted",
+                                 "filtered", "proved", "unknown", "kept");
   for (const PatternReport& r : s.reports) {
     auto n = countFates(r);
     for (const auto& [fate, count] : n)
@@ -132,22 +132,22 @@ void printSummary(const Synthesis& s, double seconds) {
     times.filter += r.seconds.filter;
     times.prove += r.seconds.prove;
     times.correct += r.seconds.correct;
-    line(r.pattern, r.plans.size(), n);
+    text += summaryLine(r.pattern, r.plans.size(), n);
   }
-  line("all", space, sum);
+  text += summaryLine("all", space, sum);
   std::string dropped;
   for (const auto& [fate, count] : sum) {
     if (fate != Fate::kKept && count)
       dropped += fmt::format("{}{} {}", dropped.empty() ? "" : ", ", fateName(fate), count);
   }
-  fmt::print(stderr, "dropped: {}\n", dropped);
   size_t boxes = 0;
   for (const Rule& r : s.rules.rules)
     boxes += !r.boxes.empty();
-  fmt::print(stderr,
-             "{} rules, {} with boxes; {:.1f} s (build {:.1f}, filter {:.1f}, prove {:.1f}, correct {:.1f} s of thread "
-             "time)\n",
-             s.rules.rules.size(), boxes, seconds, times.build, times.filter, times.prove, times.correct);
+  return text + fmt::format(
+                    "dropped: {}\n{} rules, {} with boxes; {:.1f} s (build {:.1f}, filter {:.1f}, prove {:.1f}, "
+                    "correct {:.1f} s of thread time)\n",
+                    dropped, s.rules.rules.size(), boxes, seconds, times.build, times.filter, times.prove,
+                    times.correct);
 }
 
 /// By stage, those that took at least a millisecond.
@@ -182,24 +182,32 @@ Json jsonReport(const Synthesis& s, double seconds) {
   return {{"rules", s.rules.rules.size()}, {"seconds", seconds}, {"patterns", patterns}};
 }
 
-/// Why candidates of one pattern fell.
-Expected<void> explain(const Synthesis& s, const std::string& pattern) {
+/// What became of the candidates of one pattern.
+std::string explanation(const Synthesis& s, const std::string& pattern) {
+  std::string text;
   for (const PatternReport& r : s.reports) {
     if (r.pattern != pattern) continue;
     for (const PlanOutcome& p : r.plans) {
-      fmt::print(stderr, "{}/{}: {}{}{}\n", pattern, p.name, fateName(p.fate), p.detail.empty() ? "" : ": ", p.detail);
+      text += fmt::format("{}/{}: {}{}{}\n", pattern, p.name, fateName(p.fate), p.detail.empty() ? "" : ": ", p.detail);
     }
-    return {};
   }
-  return fail(ErrorKind::kUsage, "no pattern '" + pattern + "'", "--explain");
+  return text;
 }
 
 // --- The command ---
 
-Expected<void> checkOptions(const Options& o) {
+/// What would make a search of minutes be in vain.
+Expected<void> check(const Options& o, const std::vector<Pattern>& patterns) {
   if (o.output.empty() && isatty(STDOUT_FILENO)) {
     return fail(ErrorKind::kUsage, "a pack is binary and standard output is a terminal", "",
                 "redirect it, or give -o FILE");
+  }
+  bool known = std::any_of(patterns.begin(), patterns.end(), [&](const Pattern& p) { return p.name == o.explain; });
+  if (!o.explain.empty() && !known) return fail(ErrorKind::kUsage, "no pattern '" + o.explain + "'", "--explain");
+  if (auto ok = tool::distinctFiles({o.output, o.report}, o.patterns); !ok) return ok;
+  for (const std::string& file : {o.output, o.report}) {
+    if (file.empty()) continue;
+    if (auto ok = checkWritable(file); !ok) return ok;
   }
   return {};
 }
@@ -213,20 +221,27 @@ Expected<void> store(const Synthesis& s, const Options& o) {
 }
 
 Expected<void> run(const Options& o) {
-  if (auto ok = checkOptions(o); !ok) return ok;
   auto patterns = readPatterns(o);
   if (!patterns) return tl::unexpected(patterns.error());
+  if (auto ok = check(o, *patterns); !ok) return ok;
   auto begin = std::chrono::steady_clock::now();
-  ProgressLine progress(o.quiet);
-  auto result = synthesize(*patterns, {.depth = o.depth, .threads = o.threads, .progress = std::ref(progress)});
+  auto result = [&] {
+    ProgressLine progress(o.quiet);
+    return synthesize(*patterns, {.depth = o.depth, .threads = o.threads, .progress = std::ref(progress)});
+  }();
   if (!result) return tl::unexpected(result.error());
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (auto ok = store(*result, o); !ok) return ok;
   if (!o.report.empty()) {
     if (auto ok = writeFile(o.report, jsonReport(*result, seconds).dump(1) + "\n"); !ok) return ok;
   }
-  if (!o.quiet) printSummary(*result, seconds);
-  return o.explain.empty() ? Expected<void>() : explain(*result, o.explain);
+  if (auto ok = store(*result, o); !ok) {
+    std::error_code ignored;
+    if (!o.report.empty()) std::filesystem::remove(o.report, ignored);
+    return ok;
+  }
+  if (!o.quiet) tool::note(summary(*result, seconds));
+  tool::note(explanation(*result, o.explain));
+  return {};
 }
 
 }  // namespace
@@ -238,8 +253,9 @@ int main(int argc, char** argv) {
         "Enumerates mutants of canonical patterns, proves them for every shape, and writes the rules as a pack.\n\n"
         "    pet-synth --depth 4 > rules.db\n",
         "pet-synth");
-    app.add_option("PATTERN", o.patterns, "pattern files (default: all canonical patterns)");
-    app.add_option("--patterns", o.patternFolder, "folder of pattern files (*.pet)");
+    app.footer("Exit codes: 0 ok, 1 internal error, 2 usage or no place to write, 4 bad pattern text.");
+    auto* files = app.add_option("PATTERN", o.patterns, "pattern files (default: all canonical patterns)");
+    app.add_option("--patterns", o.patternFolder, "folder of pattern files (*.pet)")->excludes(files);
     app.add_option("--depth", o.depth, "most operators of a mutant on activations; a chain of layouts counts one")
         ->check(CLI::Range(1, kDeepest))
         ->capture_default_str();

@@ -68,6 +68,18 @@ Expected<std::string> readFile(const std::string& path, ErrorKind kind) {
   }
 }
 
+Expected<void> checkWritable(const std::string& path) {
+  struct stat info {};
+  bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) return cannotWrite(path, EISDIR);
+  bool inPlace = exists && !S_ISREG(info.st_mode);
+  std::error_code ignored;
+  auto folder = (exists ? std::filesystem::canonical(path, ignored) : std::filesystem::path(path)).parent_path();
+  const std::string target = inPlace ? path : folder.empty() ? "." : folder.string() + "/";
+  if (::access(target.c_str(), inPlace ? W_OK : W_OK | X_OK) != 0) return cannotWrite(path, errno);
+  return {};
+}
+
 Expected<void> writeFile(const std::string& path, std::string_view bytes) {
   struct stat info {};
   bool exists = ::stat(path.c_str(), &info) == 0;

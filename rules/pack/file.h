@@ -10,6 +10,10 @@ namespace pet {
 /// The bytes of a file. Errors (of the given kind): missing, unreadable, a directory.
 Expected<std::string> readFile(const std::string& path, ErrorKind kind);
 
+/// What writeFile() would refuse whatever the bytes: a folder, a place in no folder, a folder that may not be written
+/// to. For tools that work for minutes before they write. Errors: kUsage, with the system's reason.
+Expected<void> checkWritable(const std::string& path);
+
 /// Writes beside `path`, flushes to the disk and renames: `path` holds the old bytes or all of the new ones, never a
 /// part, and a failure leaves nothing behind. A symbolic link is followed; a device or a pipe is written in place.
 /// Errors: kUsage, with the system's reason.

@@ -1,9 +1,13 @@
 #include "tools/common/tool.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <iostream>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -35,17 +39,38 @@ int complain(const CLI::App& app, std::string message, ExitCode code) {
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   }
   std::fflush(stdout);
-  fmt::print(stderr, "{}: {}\n", app.get_name(), message);
+  note(fmt::format("{}: {}\n", app.get_name(), message));
   return code;
+}
+
+/// A closed standard stream would give its number to the next file that is opened, which would then be written over.
+/// What takes its place refuses to be read or written, as the closed one would.
+void reserveStandardStreams() {
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+bool sameFile(const std::string& a, const std::string& b) {
+  std::error_code none;
+  bool exists = std::filesystem::exists(a, none);
+  if (exists && !std::filesystem::is_regular_file(a, none)) return false;
+  if (exists && std::filesystem::exists(b, none)) return std::filesystem::equivalent(a, b, none);
+  return std::filesystem::weakly_canonical(a, none) == std::filesystem::weakly_canonical(b, none);
 }
 
 }  // namespace
 
 int run(CLI::App& app, int argc, char** argv, const std::function<Expected<void>()>& body) {
+  reserveStandardStreams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of write(), not the end in its midst
+  app.set_version_flag("--version", fmt::format("{} {}", app.get_name(), kVersion));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
-    return app.exit(help);
+    app.exit(help);
+    if (std::cout.flush()) return kOk;
+    return complain(app, "standard output: cannot write", ExitCode::kUsage);
   } catch (const CLI::ParseError& e) {
     return complain(app, fmt::format("{} (see {} --help)", e.what(), app.get_name()), ExitCode::kUsage);
   }
@@ -67,21 +92,38 @@ Expected<void> print(std::string_view text) {
   return fail(ErrorKind::kUsage, std::string("cannot write: ") + std::strerror(errno), "standard output");
 }
 
+void note(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+Expected<void> distinctFiles(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    for (const std::string& other : inputs) {
+      if (!outputs[i].empty() && !other.empty() && sameFile(outputs[i], other))
+        return fail(ErrorKind::kUsage, "is an input and would be written over", outputs[i], "name another output");
+    }
+    for (size_t j = 0; j < i; ++j) {
+      if (!outputs[i].empty() && !outputs[j].empty() && sameFile(outputs[i], outputs[j]))
+        return fail(ErrorKind::kUsage, "is named for two outputs", outputs[i], "name another file for one of them");
+    }
+  }
+  return {};
+}
+
 Progress::Progress(std::string what, size_t total)
     : what_(std::move(what)), total_(total), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 void Progress::step(std::string_view detail) {
   ++done_;
   if (!terminal_) return;
-  fmt::print(stderr, "\r\033[K{} {}/{} {}", what_, done_, total_, detail.substr(0, 50));
-  std::fflush(stderr);
+  note(fmt::format("\r\033[K{} {}/{} {}", what_, done_, total_, detail.substr(0, 50)));
   shown_ = true;
 }
 
 void Progress::clear() {
   if (!shown_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  note("\r\033[K");
   shown_ = false;
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -14,6 +15,9 @@ namespace pet::tool {
 /// 0 ok, 1 internal, 2 usage, 3 bad model, 4 bad pack or rule text, 5 check failed.
 enum ExitCode { kOk = 0, kInternal = 1, kUsage = 2, kBadModel = 3, kBadPack = 4, kCheckFailed = 5 };
 ExitCode exitCode(ErrorKind kind);
+
+/// What --version says.
+inline constexpr std::string_view kVersion = "0.1";
 
 /// Runs a command: its arguments are parsed, `body` does the work, and every way it can fail ends in one line on
 /// standard error, "pet-rules: where: what (advice)", and in the exit code. --help and --version go to standard output.
@@ -32,6 +36,13 @@ int guard(Body body) {
 
 /// Writes to standard output, all of it: a full disk is an error, not a short file.
 Expected<void> print(std::string_view text);
+
+/// Writes to standard error, as far as that is possible: what a command does never depends on it.
+void note(std::string_view text);
+
+/// Refuses outputs that would replace an input or each other. Empty names stand for files that were not asked for;
+/// devices and pipes may come more than once.
+Expected<void> distinctFiles(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
 /// "12/200 conv/pair" on the last line of a terminal; nothing elsewhere. Goes to standard error. Not for several
 /// threads.

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""The command line of pet-synth: what it writes, what it says, and how it refuses. Exit status 0 or 1."""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
+BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
+USAGE, TEXT = 2, 4
+
+# Quick to search, and its rules need no more than one page of a pack each.
+TINY = """# A batch of matrices times one constant matrix.
+pattern tiny {
+  shape B M K N : 1 <= B
+  x: [B, M, K]
+  w: const [K, N]
+  y = MatMul(x, w)
+}
+"""
+
+failures = []
+
+
+def expect(name, condition, detail=""):
+    if not condition:
+        failures.append(f"{name}: {detail}" if detail else name)
+
+
+def run(*arguments, **options):
+    """Standard output as bytes, standard error as text."""
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 120, **options}
+    done = subprocess.run([str(BIN / "pet-synth"), *map(str, arguments)], **options)
+    done.stderr = (done.stderr or b"").decode()
+    return done
+
+
+def state(folder):
+    """What must not change: names, contents, times."""
+    return {p: (p.lstat().st_mtime_ns, p.read_bytes() if p.is_file() else None) for p in folder.iterdir()}
+
+
+def refuse(name, code, *words, arguments, folder, **options):
+    """One line on standard error that holds the words, the exit code, and nothing new or changed in the folder."""
+    before = state(folder)
+    done = run(*arguments, **options)
+    expect(name, done.returncode == code, f"exit code {done.returncode} instead of {code}: {done.stderr}")
+    lines = done.stderr.splitlines()
+    expect(name, len(lines) == 1 and lines[0].startswith("pet-synth: "), f"not one line: {done.stderr!r}")
+    for word in words:
+        expect(name, word in done.stderr, f"no '{word}' in {done.stderr!r}")
+    expect(name, not done.stdout, "something is on standard output")
+    expect(name, state(folder) == before, f"the folder has changed: {sorted(p.name for p in folder.iterdir())}")
+
+
+def limit_file_size():
+    """As a full disk: only so many bytes fit."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+
+# ---- what is right
+
+def help_and_version(_):
+    done = run("--help")
+    text = done.stdout.decode()
+    expect("--help", done.returncode == 0 and not done.stderr and "Exit codes: 0 ok" in text, text)
+    expect("--help names its defaults", "--depth INT:INT in [1 - 5]=4" in text, text)
+    done = run("--version")
+    expect("--version", done.returncode == 0 and re.fullmatch(rb"pet-synth \d+\.\d+\n", done.stdout), done.stdout)
+
+
+def pack(folder):
+    """To a file and to standard output, the same; written beside and renamed, so that who reads the old file keeps it."""
+    tiny, out = folder / "tiny.pet", folder / "rules.db"
+    out.write_bytes(b"old")
+    out.chmod(0o640)
+    link = folder / "link.db"
+    link.symlink_to(out.name)
+    with open(out, "rb") as old:
+        done = run(tiny, "-o", link, "-q")
+        expect("-o", done.returncode == 0 and not done.stdout and not done.stderr, done.stderr)
+        expect("the old file is replaced, not written over", old.read() == b"old")
+    expect("a symbolic link is followed", link.is_symlink() and out.read_bytes().startswith(b"SQLite format 3"))
+    expect("permissions are kept", out.stat().st_mode & 0o777 == 0o640, oct(out.stat().st_mode))
+    written = run(tiny, "-q")
+    expect("standard output", written.returncode == 0 and written.stdout == out.read_bytes() and not written.stderr)
+    patterns = folder / "patterns"
+    patterns.mkdir()
+    (patterns / "tiny.pet").write_text(TINY)
+    (patterns / "notes.txt").write_text("no pattern")
+    expect("--patterns", run("--patterns", patterns, "-q").stdout == written.stdout)
+    expect("--depth 1", run(tiny, "--depth", 1, "-q").stdout not in (b"", written.stdout))
+    left = [p.name for p in folder.iterdir() if p.name.startswith(".")]
+    expect("files left behind", not left, left)
+
+
+def summary(folder):
+    """What is said agrees with the report and with the pack."""
+    tiny, out, report = folder / "tiny.pet", folder / "rules.db", folder / "report.json"
+    done = run(tiny, "-o", out, "--report", report, "--explain", "tiny")
+    lines = done.stderr.splitlines()
+    expect("summary", lines[0].split() == ["pattern", "space", "voted", "filtered", "proved", "unknown", "kept"], lines[0])
+    expect("no progress off a terminal", "\r" not in done.stderr and "%" not in done.stderr, done.stderr)
+    name, *numbers = lines[1].split()
+    space, voted, filtered, proved, unknown, kept = map(int, numbers)
+    expect("summary: the pattern's line", name == "tiny" and space >= voted >= filtered >= proved >= kept > 0, lines[1])
+    expect("summary: the sums", lines[2].split() == ["all", *numbers], lines[2])
+
+    told = json.loads(report.read_text())
+    of_tiny = told["patterns"][0]
+    expect("report", (of_tiny["pattern"], of_tiny["space"], len(of_tiny["plans"])) == ("tiny", space, space), of_tiny["pattern"])
+    expect("report: fates", sum(of_tiny["fates"].values()) == space and of_tiny["fates"]["kept"] == kept == told["rules"])
+    fates = {}
+    for plan in of_tiny["plans"]:
+        fates[plan["fate"]] = fates.get(plan["fate"], 0) + 1
+    expect("report: plans", fates == of_tiny["fates"], fates)
+
+    said = dict(re.findall(r"([a-z ]+?) (\d+)(?:, |$)", lines[3].removeprefix("dropped: ")))
+    dropped = {fate: str(n) for fate, n in fates.items() if fate != "kept"}
+    expect("summary: what was dropped", lines[3].startswith("dropped: ") and said == dropped, lines[3])
+    expect("summary: the last line", re.match(rf"{kept} rules, \d+ with boxes; [\d.]+ s \(build", lines[4]), lines[4])
+    listed = subprocess.run([str(BIN / "pet-rules"), "ls", "--json", str(out)], capture_output=True, check=True)
+    names = [r["name"] for r in json.loads(listed.stdout)]
+    expect("the pack has what is said to be kept", sorted(names) == sorted(
+        f"tiny/{p['name']}" for p in of_tiny["plans"] if p["fate"] == "kept"))
+
+    explained = lines[5:]
+    expect("--explain", len(explained) == space and all(re.match(r"tiny/\S+: [a-z ]+(: .+)?$", x) for x in explained))
+    expect("--explain: reasons", any("composition: of " in x for x in explained), explained[:3])
+
+
+def terminal(folder):
+    tiny = folder / "tiny.pet"
+    master, slave = pty.openpty()
+    refuse("a terminal as standard output", USAGE, "terminal", "-o FILE", arguments=[tiny], folder=folder, stdout=slave)
+    done = run(tiny, "-o", folder / "rules.db", stderr=slave)
+    os.close(slave)
+    shown = os.read(master, 1 << 16).decode()
+    os.close(master)
+    expect("progress on a terminal", done.returncode == 0 and re.search(r"\r\x1b\[K *\d+\.\d %  \d+ of \d+ candidates", shown), shown)
+    expect("progress vanishes", "100.0 %" not in shown.rsplit("\x1b[K", 1)[1] and "pattern" in shown.rsplit("\x1b[K", 1)[1], shown)
+
+
+# ---- what is wrong
+
+BAD_TEXTS = [
+    ("an operand that is not there", "pattern p {\n  shape N\n  y = Conv(x)\n}\n", "bad.pet:3:12: 'x' is not defined"),
+    ("half a pattern", TINY[: len(TINY) // 2], "bad.pet:3:8: "),
+    ("another text", "import torch\n", "bad.pet:1:1: "),
+    ("a pack", "SQLite format 3\0" + "\0" * 99, "bad.pet:1:1: "),
+    ("an unknown operator", TINY.replace("MatMul", "Matmul"), "bad.pet:6:7: "),
+    ("shapes that do not fit", TINY.replace("w: const [K, N]", "w: const [N, K]"), "bad.pet:6:"),
+    ("a number that is too large", TINY.replace("1 <= B", "1 <= 99999999999999999999B"), "bad.pet:3:"),
+    ("the same pattern twice", TINY + TINY, "bad.pet:9:"),
+]
+
+BAD_OPTIONS = [
+    ("--depth 0", ["--depth", "0"], "--depth"), ("a negative depth", ["--depth", "-1"], "--depth"),
+    ("--depth 6", ["--depth", "6"], "1 to 5"), ("--depth x", ["--depth", "x"], "--depth"),
+    ("-j 0", ["-j", "0"], "--threads"), ("-j -1", ["-j", "-1"], "--threads"), ("-j 1.5", ["-j", "1.5"], "--threads"),
+    ("an unknown option", ["--fast"], "--fast"), ("-o without a file", ["-o"], "--output"),
+    ("an unknown pattern to explain", ["--explain", "none"], "no pattern 'none'"),
+    ("files and a folder", ["--patterns", "."], "--patterns"),
+]
+
+
+def bad_input(folder):
+    out, bad = folder / "rules.db", folder / "bad.pet"
+    for name, text, words in BAD_TEXTS:
+        bad.write_text(text)
+        refuse(name, TEXT, words, arguments=[bad, "-o", out], folder=folder)
+    bad.write_bytes(b"\xff\xfe pattern")
+    refuse("not text", TEXT, "bad.pet:1:1: ", arguments=[bad], folder=folder)
+    bad.write_text("")
+    refuse("an empty file", USAGE, str(bad), "no patterns", arguments=[bad], folder=folder)
+    bad.write_text(TINY.replace("y = MatMul(x, w)", "y = Relu(x)"))
+    refuse("a pattern without a product", USAGE, "pattern tiny", "one main operator", arguments=[bad, "-o", out], folder=folder)
+    bad.write_text(TINY.replace("1 <= B", "B <= 0"))
+    done = run(bad, "-o", out)
+    expect("a pattern of no shape", done.returncode == 0 and re.search(r"^tiny +\d+ .* 0$", done.stderr, re.M), done.stderr)
+    out.unlink(missing_ok=True)
+
+    refuse("no such file", TEXT, "none.pet: cannot read: No such file or directory", arguments=[folder / "none.pet"], folder=folder)
+    refuse("a folder as a file", TEXT, "Is a directory", arguments=[folder], folder=folder)
+    dangling = folder / "dangling.pet"
+    dangling.symlink_to("nowhere")
+    refuse("a link to nowhere", TEXT, "dangling.pet: cannot read: No such file", arguments=[dangling], folder=folder)
+    refuse("no such folder", USAGE, "none: cannot read the patterns: No such file", arguments=["--patterns", folder / "none"], folder=folder)
+    refuse("a file as a folder", USAGE, "Not a directory", arguments=["--patterns", bad], folder=folder)
+    empty = folder / "empty"
+    empty.mkdir()
+    refuse("a folder without patterns", USAGE, f"{empty}: no patterns", arguments=["--patterns", empty], folder=folder)
+    refuse("one name, two patterns", USAGE, "two patterns are named tiny", arguments=[folder / "tiny.pet", folder / "patterns" / "tiny.pet"],
+           folder=folder)
+
+
+def bad_options(folder):
+    for name, arguments, words in BAD_OPTIONS:
+        refuse(name, USAGE, words, arguments=[folder / "tiny.pet", *arguments], folder=folder, cwd=folder)
+
+
+def bad_outputs(folder):
+    """Known before the search, or after it: nothing is written, what was there stays."""
+    tiny, out, report = folder / "tiny.pet", folder / "kept.db", folder / "report.json"
+    out.write_bytes(b"what was there before")
+    report.unlink(missing_ok=True)
+    full = "No space left on device"
+    with open("/dev/full", "wb") as device:
+        refuse("standard output on a full disk", USAGE, "standard output: cannot write", full, arguments=[tiny, "-q"], folder=folder, stdout=device)
+    refuse("-o on a full disk", USAGE, "/dev/full: cannot write", full, arguments=[tiny, "-o", "/dev/full"], folder=folder)
+    refuse("--report on a full disk", USAGE, "/dev/full: cannot write", full, arguments=[tiny, "-o", out, "--report", "/dev/full"], folder=folder)
+    refuse("no room for the pack", USAGE, "kept.db: cannot write: File too large (nothing was written)", arguments=[tiny, "-o", out],
+           folder=folder, preexec_fn=limit_file_size)
+    refuse("no room for the report", USAGE, "report.json: cannot write: File too large", arguments=[tiny, "-o", out, "--report", report],
+           folder=folder, preexec_fn=limit_file_size)
+    refuse("no room for the pack after the report", USAGE, "/dev/full: cannot write", arguments=[tiny, "-o", "/dev/full", "--report", report],
+           folder=folder)
+    refuse("a folder as output", USAGE, "Is a directory", arguments=[tiny, "-o", folder], folder=folder)
+    refuse("output in no folder", USAGE, "No such file", arguments=[tiny, "-o", folder / "none" / "x.db"], folder=folder)
+    refuse("report in no folder", USAGE, "No such file", arguments=[tiny, "-o", out, "--report", folder / "none" / "x"], folder=folder)
+    refuse("output in a file", USAGE, "Not a directory", arguments=[tiny, "-o", tiny / "x.db"], folder=folder)
+    refuse("output over the input", USAGE, "would be written over", arguments=[tiny, "-o", tiny], folder=folder)
+    refuse("report over the input", USAGE, "would be written over", arguments=[tiny, "-o", out, "--report", folder / "." / "tiny.pet"], folder=folder)
+    refuse("pack and report in one", USAGE, "two outputs", arguments=[tiny, "-o", folder / "x", "--report", folder / "x"], folder=folder)
+    refuse("standard output is closed", USAGE, "standard output: cannot write", arguments=[tiny, "-q"], folder=folder,
+           preexec_fn=lambda: os.close(1))
+
+
+def streams(folder):
+    """Who reads may go away; what is said may get lost. Neither is a crash."""
+    tiny = folder / "tiny.pet"
+    whole = run(tiny, "-q").stdout
+
+    def into_closed_pipe(**options):
+        read, write = os.pipe()
+        os.close(read)
+        done = run(tiny, "-q", stdout=write, **options)
+        os.close(write)
+        return done
+
+    done = into_closed_pipe()
+    expect("a closed pipe", done.returncode == -signal.SIGPIPE and not done.stderr, (done.returncode, done.stderr))
+    done = into_closed_pipe(restore_signals=False, preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN))
+    expect("a closed pipe, ignored", done.returncode == USAGE and "Broken pipe" in done.stderr, (done.returncode, done.stderr))
+    with open("/dev/full", "wb") as device:
+        done = run(tiny, stderr=device)
+        expect("standard error on a full disk", done.returncode == 0 and done.stdout == whole, done.returncode)
+        done = run(folder / "none.pet", stderr=device)
+        expect("an error on a full disk", done.returncode == TEXT, done.returncode)
+    out = folder / "rules.db"
+    done = run(tiny, "-o", out, preexec_fn=lambda: os.close(2))
+    expect("standard error is closed", done.returncode == 0 and out.read_bytes() == whole, done.returncode)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "tiny.pet").write_text(TINY)
+        for test in [help_and_version, pack, summary, terminal, bad_input, bad_options, bad_outputs, streams]:
+            test(folder)
+    print("\n".join(failures) or "pet-synth writes whole packs or nothing, and says why")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
