@@ -26,14 +26,14 @@ def expect(name, condition, detail=""):
 
 def refuse(name, code, *words, arguments, folder, **options):
     """One line on standard error that holds the words, the exit code, and nothing new in the folder."""
-    before = {p: p.stat().st_mtime_ns for p in folder.iterdir()}
+    before = {p: p.lstat().st_mtime_ns for p in folder.iterdir()}
     done = subprocess.run([str(BIN / "pet-apply"), *map(str, arguments)], capture_output=True, text=True, timeout=120, **options)
     expect(name, done.returncode == code, f"exit code {done.returncode} instead of {code}: {done.stdout}{done.stderr}")
     lines = done.stderr.splitlines()
     expect(name, len(lines) == 1 and lines[0].startswith("pet-apply: "), f"not one line: {done.stderr!r}")
     for word in words:
         expect(name, word in done.stderr, f"no '{word}' in {done.stderr!r}")
-    expect(name, {p: p.stat().st_mtime_ns for p in folder.iterdir()} == before, "the folder has changed")
+    expect(name, {p: p.lstat().st_mtime_ns for p in folder.iterdir()} == before, "the folder has changed")
 
 
 def tensor(name, *shape):
@@ -102,6 +102,9 @@ def bad_models(folder, good, pack):
         refuse(name, MODEL, words, arguments=[path, pack], folder=folder)
     refuse("no model", MODEL, "cannot read the model: No such file or directory", arguments=[folder / "none.onnx", pack], folder=folder)
     refuse("a folder", MODEL, "cannot read the model: Is a directory", arguments=[folder, pack], folder=folder)
+    (folder / "dangling.onnx").symlink_to("nowhere")
+    refuse("a link to nowhere", MODEL, "cannot read the model: No such file", arguments=[folder / "dangling.onnx", pack], folder=folder)
+    (folder / "dangling.onnx").unlink()
     with open(path, "wb") as file:
         file.truncate((2 << 30) + 1)
     refuse("2 GB", MODEL, "larger than 2 GB", arguments=[path, pack], folder=folder)
@@ -137,13 +140,62 @@ def bad_outputs(folder, good, pack):
     refuse("a folder as output", MODEL, "Is a directory", arguments=[*arguments, folder], folder=folder)
     refuse("a file-size limit", MODEL, "cannot write the model: File too large", arguments=[*arguments, folder / "out.onnx"], folder=folder,
            preexec_fn=limit_file_size)
+    (folder / "kept.onnx").write_bytes(b"what was there before")
+    refuse("no room in place of another file", MODEL, "File too large (nothing was written)", arguments=[*arguments, folder / "kept.onnx"],
+           folder=folder, preexec_fn=limit_file_size)
+    refuse("no room in place of the model", MODEL, "File too large (nothing was written)", arguments=[*arguments, good],
+           folder=folder, preexec_fn=limit_file_size)
+    refuse("output in a file", MODEL, "Not a directory", arguments=[*arguments, good / "out.onnx"], folder=folder)
+    refuse("output over the pack", USAGE, "would be written over", arguments=[*arguments, pack], folder=folder)
+    refuse("report over the model", USAGE, "would be written over", arguments=[good, pack, "--json", good], folder=folder)
+    refuse("report over the pack", USAGE, "would be written over", arguments=[good, pack, "--json", folder / "." / pack.name], folder=folder)
+    refuse("model and report in one", USAGE, "two outputs", arguments=[*arguments, folder / "x", "--json", folder / "x"], folder=folder)
+    report = folder / "report.json"
+    refuse("no room for the report", USAGE, "report.json: cannot write: File too large",
+           arguments=[*arguments, folder / "out.onnx", "--json", report], folder=folder, preexec_fn=limit_file_size)
+    refuse("report on a full disk", USAGE, "/dev/full: cannot write: No space", arguments=[*arguments, folder / "out.onnx", "--json", "/dev/full"],
+           folder=folder)
+    refuse("no room for the model after the report", MODEL, "/dev/full: cannot write the model", arguments=[*arguments, "/dev/full", "--json", report],
+           folder=folder)
+    refuse("an unknown check", USAGE, "--check", arguments=[good, pack, "--check", "never"], folder=folder)
+    refuse("a seed that is no number", USAGE, "--seed", arguments=[good, pack, "--seed", "x"], folder=folder)
     refuse("no arguments", USAGE, arguments=[], folder=folder)
     refuse("an unknown option", USAGE, arguments=[good, pack, "--fast"], folder=folder)
 
 
+def streams(folder, good, pack):
+    """What is said may get lost: no crash, the exit code tells, the model is whole."""
+    out = folder / "out.onnx"
+    tool = [str(BIN / "pet-apply"), str(good), str(pack), "--all", "-o", str(out)]
+    subprocess.run(tool, check=True, capture_output=True)
+    whole = out.read_bytes()
+    with open("/dev/full", "wb") as device:
+        done = subprocess.run(tool, stdout=device, stderr=subprocess.PIPE, text=True)
+        expect("standard output on a full disk", done.returncode == USAGE and f"standard output: cannot write: No space left on device ({out} was written)"
+               in done.stderr and out.read_bytes() == whole, (done.returncode, done.stderr))
+        done = subprocess.run([*tool, "--dry-run"], stdout=device, stderr=subprocess.PIPE, text=True)
+        expect("a dry run on a full disk", done.returncode == USAGE and "was written" not in done.stderr, (done.returncode, done.stderr))
+        done = subprocess.run(tool, stdout=subprocess.PIPE, stderr=device)
+        expect("standard error on a full disk", done.returncode == 0, done.returncode)
+        done = subprocess.run([*tool[:1], "none.onnx", *tool[2:]], stderr=device)
+        expect("an error on a full disk", done.returncode == MODEL, done.returncode)
+
+
+def in_place(folder, good, pack):
+    """The model may be its own output: whoever has the old file open keeps it."""
+    model_, link = folder / "in-place.onnx", folder / "link.onnx"
+    model_.write_bytes(good.read_bytes())
+    model_.chmod(0o640)
+    link.symlink_to(model_.name)
+    with open(model_, "rb") as old:
+        done = subprocess.run([str(BIN / "pet-apply"), str(model_), str(pack), "--all", "-o", str(link)], capture_output=True, text=True)
+        expect("in place", done.returncode == 0 and old.read() == good.read_bytes(), done.stderr)
+    expect("in place", link.is_symlink() and "pet/" in str(onnx.load(model_).graph.node) and model_.stat().st_mode & 0o777 == 0o640)
+    left = [p.name for p in folder.iterdir() if p.name.startswith(".")]
+    expect("files left behind", not left, left)
+
+
 def limit_file_size():
-    import signal
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
 
 
@@ -153,7 +205,7 @@ def main():
         pack, good = folder / "rules.db", folder / "good.onnx"
         subprocess.run([str(BIN / "pet-rules"), "import", str(SOURCE / "tests" / "data" / "conv.pet"), "-o", str(pack)], check=True)
         good.write_bytes(model([conv("x", "w", "a"), conv("a", "w", "y")], [kernel()]).SerializeToString())
-        for test in [bad_models, cuts, bad_packs, bad_outputs]:
+        for test in [bad_models, cuts, bad_packs, bad_outputs, streams, in_place]:
             test(folder, good, pack)
     print("\n".join(failures) or "bad models, packs, timings and outputs are refused, and nothing is written")
     return 1 if failures else 0

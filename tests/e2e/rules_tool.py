@@ -8,6 +8,8 @@ import hashlib
 import json
 import os
 import pathlib
+import resource
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -29,9 +31,14 @@ def run(*arguments, **options):
     return subprocess.run([str(TOOL), *map(str, arguments)], capture_output=True, text=True, timeout=120, **options)
 
 
-def expect_error(name, code, *words, arguments, leaves=()):
+def limit_file_size():
+    """As a full disk: only so many bytes fit."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+
+def expect_error(name, code, *words, arguments, leaves=(), **options):
     """One line on standard error that holds the words; the exit code; no file left in `leaves`."""
-    done = run(*arguments)
+    done = run(*arguments, **options)
     expect(name, done.returncode == code, f"exit code {done.returncode} instead of {code}: {done.stderr!r}")
     lines = done.stderr.splitlines()
     expect(name, len(lines) == 1 and lines[0].startswith("pet-rules: ") and all(w in lines[0] for w in words), done.stderr)
@@ -204,6 +211,60 @@ def damaged_rules(folder, pack):
                      leaves=[target])
 
 
+def bad_texts(folder):
+    """What import refuses, and where in the text."""
+    target, bad = folder / "target.db", folder / "bad.pet"
+    conv = (DATA / "conv.pet").read_text()
+    table = [
+        ("half a rule", conv[: conv.index("  proof {")], "bad.pet:21:1: expected a clause of the rule, found the end"),
+        ("a rule of no pattern", conv[conv.index("\nrule "):], "bad.pet:2:6: rule 'conv/transposed' is of an unknown pattern 'conv'"),
+        ("a pattern in other words", conv.replace("pads=[P, Q, P, Q]", "pads=[P, Q, Q, P]", 1), "bad.pet: pattern 'conv' is another one in an earlier file"),
+        ("not text", "\udcff\udcfe", "bad.pet:1:1: "),
+        ("another text", "#include <stdio.h>\nint main() {}\n", "bad.pet:2:1: "),
+        ("a pack", "SQLite format 3\0", "bad.pet:1:1: "),
+        ("a number that is too large", conv.replace("1 <= R", "99999999999999999999 <= R", 1), "bad.pet:14:69: expected a 64-bit integer"),
+    ]
+    for name, text, words in table:
+        bad.write_bytes(text.encode(errors="surrogateescape"))
+        # The pattern comes from an earlier file where the table damages it.
+        files = [DATA / "pair.pet", bad] if name == "a pattern in other words" else [bad]
+        expect_error(f"import of {name}", 4, words, arguments=["import", *files, "-o", target], leaves=[target])
+    bad.unlink()
+    expect_error("import of a folder", 4, "Is a directory", arguments=["import", folder, "-o", target], leaves=[target])
+
+
+def outputs(folder, pack):
+    """Nothing is written in part: neither on a full disk nor over an input."""
+    before, text, target = pack.read_bytes(), folder / "text.pet", folder / "target.db"
+    run("export", pack, "-o", text)
+    exported = text.read_bytes()
+    expect_error("no room for a text", 2, "new.pet: cannot write: File too large (nothing was written)",
+                 arguments=["export", pack, "-o", folder / "new.pet"], leaves=[folder / "new.pet"], preexec_fn=limit_file_size)
+    expect_error("no room for a pack", 2, "target.db: cannot write: File too large", arguments=["import", text, "-o", target],
+                 leaves=[target], preexec_fn=limit_file_size)
+    expect_error("no room in place of a text", 2, "File too large", arguments=["export", pack, "-o", text], preexec_fn=limit_file_size)
+    expect_error("import to a full disk", 2, "/dev/full: cannot write: No space", arguments=["import", text, "-o", "/dev/full"])
+    expect_error("a folder as output", 2, "Is a directory", arguments=["export", pack, "-o", folder])
+    expect_error("import into no folder", 2, "No such file", arguments=["import", text, "-o", folder / "none" / "x.db"])
+    expect_error("export over the pack", 2, "would be written over", arguments=["export", pack, "-o", pack])
+    expect_error("import over a text", 2, "would be written over", arguments=["import", text, "-o", text])
+    expect("outputs over what was there", pack.read_bytes() == before and text.read_bytes() == exported)
+    for command in [["ls", pack], ["ls", "--json", pack], ["show", pack, "conv/pair"], ["export", pack], ["verify", pack, "conv/pair"],
+                    ["evaluate", pack, "conv/pair"], ["--help"], ["ls", "--help"]]:
+        with open("/dev/full", "wb") as device:
+            done = subprocess.run([str(TOOL), *map(str, command)], stdout=device, stderr=subprocess.PIPE, text=True, timeout=120)
+        expect(f"{command[0]} to a full disk", done.returncode == 2 and done.stderr.startswith("pet-rules: standard output: cannot write")
+               and len(done.stderr.splitlines()) == 1, (done.returncode, done.stderr))
+    with open("/dev/full", "wb") as device:
+        done = subprocess.run([str(TOOL), "ls", str(folder / "none.db")], stdout=subprocess.PIPE, stderr=device, timeout=120)
+    expect("an error on a full disk", done.returncode == 4, done.returncode)
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([str(TOOL), "export", str(pack)], stdout=write, stderr=subprocess.PIPE, timeout=120)
+    os.close(write)
+    expect("a closed pipe", done.returncode == -signal.SIGPIPE and not done.stderr, (done.returncode, done.stderr))
+
+
 def usage(folder, pack):
     expect_error("no subcommand", 2, "--help", arguments=[])
     expect_error("unknown subcommand", 2, "--help", arguments=["dance"])
@@ -225,6 +286,8 @@ def usage(folder, pack):
     for help_ in [["--help"], ["verify", "--help"]]:
         done = run(*help_)
         expect("help", done.returncode == 0 and "Exit codes" in done.stdout and not done.stderr, done.stdout + done.stderr)
+    done = run("--version")
+    expect("version", done.returncode == 0 and done.stdout.startswith("pet-rules ") and not done.stderr, done.stdout + done.stderr)
     if os.geteuid() != 0:
         locked = folder / "locked.db"
         locked.write_bytes(pack.read_bytes())
@@ -239,6 +302,8 @@ def main():
         if not failures:
             bad_files(folder, pack)
             damaged_rules(folder, pack)
+            bad_texts(folder)
+            outputs(folder, pack)
             usage(folder, pack)
             left = [p.name for p in folder.iterdir() if p.name.endswith((".tmp", "-journal", "-wal", "-shm"))]
             expect("files left behind", not left, left)
