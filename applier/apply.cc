@@ -13,9 +13,11 @@
 namespace pet {
 namespace {
 
-/// Rules may build on each other's results, but each only once at a place: so this many rounds are never the limit in
-/// practice, and a second run finds nothing to do.
-constexpr int kMaxRounds = 4;
+/// Rules may build on each other's results, but each only once at a place, and only so many. Names of nodes say which
+/// rules made them, so this holds over several runs, too: a second one finds nothing to do.
+constexpr int kMaxGenerations = 4;
+/// Every round adds a generation at the places that it changes, so this bound is only for our own mistakes.
+constexpr int kMaxRounds = 4 * kMaxGenerations;
 
 /// What one round decided.
 struct Round {
@@ -65,6 +67,14 @@ bool madeBy(const std::string& site, const Rule& rule) {
   return site.find(fmt::format("pet/{}/", rule.name)) != std::string::npos;
 }
 
+/// How many rules it took to make the site: 0 for a node of the user's.
+int generation(std::string_view site) {
+  int count = 0;
+  for (size_t at = site.find("pet/"); at != std::string_view::npos; at = site.find("pet/", at + 1))
+    count += at == 0 || site[at - 1] == '/';
+  return count;
+}
+
 /// Instantiates each candidate that can be written in this model.
 std::vector<Rewrite> instantiateChosen(const Graph& graph,
                                        const View& view,
@@ -75,6 +85,8 @@ std::vector<Rewrite> instantiateChosen(const Graph& graph,
   auto usable = [&](const SiteRule& c) -> Expected<void> {
     std::string name = siteName(graph, view, c.site.anchor);
     if (madeBy(name, *c.rule)) return fail(ErrorKind::kCheck, "applied here before");
+    if (generation(name) >= kMaxGenerations)
+      return fail(ErrorKind::kCheck, fmt::format("{} rules made this site, which is the limit", kMaxGenerations));
     auto rewrite = instantiate(c.site, *c.rule, c.symbols, name);
     if (!rewrite) return tl::unexpected(rewrite.error());
     if (auto why = whyNotEmitted(rewrite->replacement, graph.opset)) return fail(ErrorKind::kCheck, *why);
@@ -99,8 +111,8 @@ std::vector<Refused> named(const std::vector<Refusal>& refusals, const Graph& gr
 std::vector<Fired> fired(const std::vector<Rewrite>& rewrites, const Graph& graph, const View& view) {
   std::vector<Fired> result;
   for (const Rewrite& r : rewrites)
-    result.push_back(
-        {siteName(graph, view, r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics.str(), r.gain});
+    result.push_back({siteName(graph, view, r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics.str(),
+                      occupiedBoxes(*r.rule, r.symbols), r.gain});
   return result;
 }
 

@@ -30,6 +30,7 @@ struct Fired {
   std::string rule;
   Bindings shapes;             ///< the pattern's symbols
   std::string numerics;        ///< what the rule says about rounding
+  int boxes = 0;               ///< how many of the rule's boxes are not empty here, and so were corrected
   std::optional<double> gain;  ///< expected, measured at close shapes
 };
 

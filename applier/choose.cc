@@ -49,6 +49,16 @@ bool canonicallyBefore(const SiteRule& a, const SiteRule& b) {
 
 }  // namespace
 
+int occupiedBoxes(const Rule& rule, const Bindings& symbols) {
+  auto holdsAny = [&](const BoxRange& range) {
+    auto lower = range.lower.evaluate(symbols), upper = range.upper.evaluate(symbols);
+    return lower && upper && *lower < *upper;
+  };
+  return static_cast<int>(std::count_if(rule.boxes.begin(), rule.boxes.end(), [&](const Box& box) {
+    return std::all_of(box.ranges.begin(), box.ranges.end(), holdsAny);
+  }));
+}
+
 std::optional<double> distance(const Bindings& a, const Bindings& b) {
   double sum = 0;
   for (const auto& [symbol, value] : a) {
@@ -100,7 +110,8 @@ std::vector<SiteRule> candidatesAt(
       refuse(gain.error().what);
       continue;
     }
-    result.push_back({site, &rule, std::move(*symbols), gain ? std::optional(*gain) : std::nullopt});
+    int boxes = occupiedBoxes(rule, *symbols);
+    result.push_back({site, &rule, std::move(*symbols), boxes, gain ? std::optional(*gain) : std::nullopt});
   }
   return result;
 }
@@ -108,7 +119,7 @@ std::vector<SiteRule> candidatesAt(
 namespace {
 
 /// Under --all the rules of a site take turns: the one that fired least so far goes first, so that one model shows
-/// many.
+/// many; of those the one with the most boxes, for it has the most to show.
 std::vector<SiteRule> byTurns(std::vector<SiteRule> candidates) {
   std::map<std::string_view, int> turns;
   for (size_t begin = 0; begin < candidates.size();) {
@@ -117,8 +128,9 @@ std::vector<SiteRule> byTurns(std::vector<SiteRule> candidates) {
       ++end;
     auto first = candidates.begin() + static_cast<std::ptrdiff_t>(begin);
     auto last = candidates.begin() + static_cast<std::ptrdiff_t>(end);
-    std::stable_sort(first, last,
-                     [&](const SiteRule& x, const SiteRule& y) { return turns[x.rule->name] < turns[y.rule->name]; });
+    std::stable_sort(first, last, [&](const SiteRule& x, const SiteRule& y) {
+      return std::pair(turns[x.rule->name], -x.boxes) < std::pair(turns[y.rule->name], -y.boxes);
+    });
     ++turns[first->rule->name];
     begin = end;
   }

@@ -24,8 +24,12 @@ struct SiteRule {
   Site site;
   const Rule* rule = nullptr;
   Bindings symbols;            ///< the rule's
+  int boxes = 0;               ///< how many of the rule's boxes are not empty here
   std::optional<double> gain;  ///< the measured ratio that is expected here
 };
+
+/// How many of a rule's boxes hold a position, where its symbols have these values.
+int occupiedBoxes(const Rule& rule, const Bindings& symbols);
 
 /// Which candidates are wanted.
 struct Policy {
@@ -40,8 +44,9 @@ struct Policy {
 std::vector<SiteRule> candidatesAt(
     const Site& site, const RuleSet& rules, const Gains& gains, const Policy& policy, std::vector<Refusal>& refusals);
 
-/// Candidates that do not overlap. With `all`: the first by (anchor, rule's name) that fits, then the next. Else: the
-/// one of the largest gain, then the next; ties in the same order. `usable` has the last word, and says why not.
+/// Candidates that do not overlap. With `all`: sites in the order of the graph; of a site's rules the one that had the
+/// fewest turns, then the one with the most boxes, then the first by name. Else: the one of the largest gain, then the
+/// next; ties by (anchor, rule's name). `usable` has the last word, and says why not.
 std::vector<SiteRule> choose(std::vector<SiteRule> candidates,
                              const Policy& policy,
                              const std::function<Expected<void>(const SiteRule&)>& usable,

@@ -189,6 +189,7 @@ Json jsonOf(const ApplyReport& r) {
                      {"rule", f.rule},
                      {"shapes", shapes},
                      {"numerics", f.numerics},
+                     {"boxes", f.boxes},
                      {"gain", f.gain ? Json(*f.gain) : Json()}});
   }
   for (const Refused& x : r.refused)

@@ -141,6 +141,55 @@ TEST(Apply, ASecondRunChangesNothing) {
   EXPECT_EQ(second.bytes, first.bytes);
 }
 
+/// Rules that write the pattern again, so that each fits what another wrote.
+RuleSet chain(int length) {
+  std::string conv = dataText("conv.pet");
+  size_t rule = conv.find("rule conv/transposed");
+  std::string text = conv.substr(0, rule), head = conv.substr(rule, conv.find("replacement {") - rule);
+  for (int i = 0; i < length; ++i) {
+    text += replaced(head, "conv/transposed", "conv/" + std::string(1, static_cast<char>('a' + i)));
+    text += "replacement {\n    y = Conv(x, w) pads=[P, Q, P, Q]\n  }\n}\n";
+  }
+  return rulesOf(text);
+}
+
+TEST(Apply, ASecondRunChangesNothingHoweverManyRulesWouldFollowEachOther) {
+  Model model = modelOf("x: [1, 2, 6, 6]  w: const [2, 2, 3, 3]  y = Conv(x, w) pads=[1, 1, 1, 1]");
+  Bindings shapes{{"N", 1}, {"C", 2}, {"H", 6}, {"W", 6}, {"F", 2}, {"R", 3}, {"S", 3}, {"P", 1}, {"Q", 1}};
+  for (int length : {2, 4, 6}) {
+    SCOPED_TRACE(length);
+    RuleSet rules = chain(length);
+    Gains gains;
+    for (const Rule& r : rules.rules)
+      gains[r.name] = {{shapes, 2, 1.9}};
+    Applied first = applied(model, rules, {}, gains);
+    EXPECT_EQ(first.report.fired.size(), std::min<size_t>(4, static_cast<size_t>(length)));
+    auto again = parseModel(first.bytes, "again");
+    ASSERT_TRUE(again.has_value());
+    Applied second = applied(*again, rules, {}, gains);
+    EXPECT_EQ(second.report.fired.size(), 0U);
+    EXPECT_EQ(second.bytes, first.bytes);
+  }
+}
+
+TEST(Apply, RulesTakeTurnsAndBoxesGoFirst) {
+  std::string conv = dataText("conv.pet"), pair = dataText("pair.pet");
+  RuleSet rules = rulesOf(replaced(conv + pair.substr(pair.find("rule conv/pair")), "conv/transposed", "conv/a"));
+  std::vector<std::pair<std::string, int>> fired;
+  for (const Fired& f : applied(modelOf(kTwoConvs), rules, all()).report.fired)
+    fired.emplace_back(f.rule, f.boxes);
+  EXPECT_EQ(fired, (std::vector<std::pair<std::string, int>>{{"conv/pair", 2}, {"conv/a", 0}}));
+}
+
+TEST(Choose, CountsTheBoxesThatHoldAPosition) {
+  RuleSet rules = rulesOf(dataText("pair.pet"));
+  Bindings symbols{{"N", 2}, {"M", 1}, {"C", 1}, {"H", 5}, {"W", 5}, {"F", 1}, {"R", 3}, {"S", 3}, {"P", 1}, {"Q", 1}};
+  EXPECT_EQ(occupiedBoxes(rules.rules.at(0), symbols), 2);
+  symbols["Q"] = 0;
+  symbols["S"] = 1;
+  EXPECT_EQ(occupiedBoxes(rules.rules.at(0), symbols), 0);
+}
+
 TEST(Apply, NothingFiredLeavesTheBytes) {
   Model model = modelOf(kTwoConvs);
   auto before = serialize(model);
