@@ -4,8 +4,8 @@
     python tests/e2e/models.py NAME...        models of tests/models/build.py
 
 Under --all, with the default options, and with timings by which every rule that fired under --all pays: what is written
-passes onnx.checker, ONNX Runtime finds it equal, and a second run on it changes nothing. CSRNet at its full size is left
-to bench/models.py: its check in double takes a minute; csrnet_odd has the same layers.
+passes onnx.checker and ONNX Runtime finds it equal. A second run changes nothing, except under --all, which rewrites what
+it finds. On the models in BOXED, rules fire that have boxes with positions in them.
 """
 
 import json
@@ -22,7 +22,8 @@ import build  # noqa: E402
 import compare  # noqa: E402
 
 TOLERANCE = 1e-4
-BOXED = ["resnet18", "resnet18_b8", "csrnet_odd", "dcgan"]  # where rules with boxes fire under --all
+BOXED = ["srcnn", "resnet18", "resnet18_b8", "csrnet", "csrnet_odd"]  # dcgan: no such rule; fast_style: no pads, so empty boxes
+LARGE = ["csrnet", "csrnet_odd", "resnet18_b8"]  # no timings for these, since their checks take long
 failures = []
 
 
@@ -34,7 +35,7 @@ def expect(name, condition, detail=""):
 def apply(model, pack, output, *arguments):
     """pet-apply's report; the model in `output` is equal to `model`."""
     report = output.with_suffix(".json")
-    name = f"{model.stem} {' '.join(map(str, arguments)) or 'default'}"
+    name = f"{model.stem} {' '.join(str(a) for a in arguments if not isinstance(a, pathlib.Path)) or 'default'}"
     done = tool("pet-apply", model, pack, "-o", output, "--json", report, *arguments, timeout=280)
     if done.returncode:
         sys.exit(f"{name}: exit code {done.returncode}: {done.stderr}")
@@ -60,7 +61,7 @@ def settled(model, pack, output, *arguments):
 
 
 def paying(report, hashes, path):
-    """Timings by which each rule that fired pays, where it fired."""
+    """A file of timings by which each rule that fired pays, where it fired."""
     lines = [{"rule": hashes[f["rule"]], "name": f["rule"], "device": "ort-cpu", "shapes": f["shapes"], "engine": "none", "version": "0",
               "isa": "none", "threads": 1, "pattern": 1.5e-3, "replacement": 1e-3, "spread": 0.02, "date": "2026-01-01"}
              for f in report["fired"]]
@@ -68,19 +69,21 @@ def paying(report, hashes, path):
     return path
 
 
-def check(name, pack, rules, folder):
+def check(name, pack, hashes, folder):
     model = build.build(name, folder)
     output = folder / "out.onnx"
     report = apply(model, pack, output, "--all")
     expect(name, report["fired"], "nothing fires")
-    boxed = [f["rule"] for f in report["fired"] if rules[f["rule"]]["boxes"]]
+    boxed = [f["rule"] for f in report["fired"] if f["boxes"]]
     print(f"{name}: {len(boxed)} sites with boxes: {', '.join(boxed)}")
     expect(name, boxed or name not in BOXED, "no rule with boxes fires")
 
     apply(model, pack, output)
     settled(model, pack, output)
 
-    timings = paying(report, {n: r["hash"] for n, r in rules.items()}, folder / "timings.jsonl")
+    if name in LARGE:
+        return
+    timings = paying(report, hashes, folder / "timings.jsonl")
     report = apply(model, pack, output, "--timings", timings, "--check", "sites")
     expect(name, report["fired"], "nothing fires by the timings")
     settled(model, pack, output, "--timings", timings)
@@ -88,10 +91,10 @@ def check(name, pack, rules, folder):
 
 def main():
     pack = made()
-    rules = {r["name"]: r for r in json.loads(tool("pet-rules", "ls", "--json", pack).stdout)}
+    hashes = {r["name"]: r["hash"] for r in json.loads(tool("pet-rules", "ls", "--json", pack).stdout)}
     for name in sys.argv[1:] or build.MODELS:
         with tempfile.TemporaryDirectory() as folder:
-            check(name, pack, rules, pathlib.Path(folder))
+            check(name, pack, hashes, pathlib.Path(folder))
     for failure in failures:
         print(f"models: {failure}", file=sys.stderr)
     return 1 if failures else 0

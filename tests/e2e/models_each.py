@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Each rule of the pack alone, at each site where it applies; rules with boxes without their corrections. Exit status 0 or 1.
+"""Each rule of the pack alone, at each site where it applies; rules with boxes without one of their corrections.
 
-The sites are the nodes of two small models with batches and with small extents. For every (rule, site), what pet-apply
-writes passes onnx.checker and ONNX Runtime finds it equal. Every rule must apply somewhere. Then packs, written past
-pet-rules, whose replacements are wrong in one place: pet-apply's check refuses each, with exit code 5, and writes nothing.
+The sites are the nodes of two small models, one with batches and even extents, one with odd extents. For every (rule,
+site), what pet-apply writes passes onnx.checker and ONNX Runtime finds it equal. Every rule must apply somewhere. Then
+packs, written past pet-rules, whose rules with boxes lack a correction: for each there is a site where pet-apply's check
+refuses it, with exit code 5 and nothing written; where it is not refused, the result is equal. Exit status 0 or 1.
 """
 
 import collections
 import concurrent.futures
+import itertools
 import json
 import pathlib
 import re
@@ -18,18 +20,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from models import compare
+from models import compare, expect, failures
 from pack import made, tool
-from pack_rules import Rules
+from pack_rules import Rules, boxes_of
 
 TOLERANCE = 1e-5
-failures = []
-
-
-def expect(name, condition, detail=""):
-    if not condition:
-        failures.append(f"{name}: {detail}" if detail else name)
-
+PACK_SIZE = 10  # rules of a small pack; reading the whole one would take most of the time
 
 # ---- the models
 
@@ -66,9 +62,9 @@ class Net:
 
 
 def batches(path):
-    """Four or two images at a time, even extents, "same" pads."""
+    """Four or two images at a time, extents that are multiples of 4, "same" pads."""
     net = Net()
-    for name, n, c, f, h, w, r, s in [("same", 4, 3, 5, 8, 8, 3, 3), ("tall", 2, 2, 3, 12, 8, 5, 3)]:
+    for name, n, c, f, h, w, r, s in [("same", 4, 3, 5, 12, 12, 3, 3), ("tall", 2, 2, 3, 12, 8, 5, 3)]:
         p, q = r // 2, s // 2
         net.site("Conv", f"conv.{name}", [n, c, h, w], [f, c, r, s], bias=f, pads=[p, q, p, q])
         net.site("Conv", f"stride.{name}", [n, c, h, w], [f, c, r, s], strides=[2, 2], pads=[p, q, p, q])
@@ -83,11 +79,11 @@ def batches(path):
 
 
 def odd(path):
-    """Odd extents, one image or three, no pads or too many, kernels that are even or as large as the picture."""
+    """Odd extents, one image or three, no pads, too many or other ones at the ends, kernels that are even or as large as
+    the picture."""
     net = Net()
-    for name, n, c, f, h, w, r, s, p, q in [("bare", 1, 3, 2, 7, 9, 3, 4, 0, 0), ("wide", 3, 2, 3, 5, 7, 2, 3, 1, 2),
-                                            ("whole", 2, 1, 2, 5, 5, 5, 5, 2, 2)]:
-        pads = [p, q, p, q]
+    for name, n, c, f, h, w, r, s, pads in [("bare", 1, 3, 2, 7, 9, 3, 4, [0, 0, 0, 0]), ("wide", 3, 2, 3, 5, 7, 2, 3, [1, 2, 1, 2]),
+                                            ("skew", 2, 2, 2, 6, 8, 3, 3, [0, 0, 1, 1]), ("whole", 2, 1, 2, 5, 5, 5, 5, [2, 2, 2, 2])]:
         net.site("Conv", f"conv.{name}", [n, c, h, w], [f, c, r, s], pads=pads)
         net.site("Conv", f"stride.{name}", [n, c, h, w], [f, c, r, s], bias=f, strides=[2, 2], pads=pads)
         net.site("Conv", f"dilated.{name}", [n, c, h + 4, w + 4], [f, c, r, s], dilations=[2, 2], pads=pads)
@@ -97,10 +93,11 @@ def odd(path):
         net.site("Conv", f"pointwise.{name}", [n, c, h, w], [f, c, 1, 1])
         net.site("Conv", f"shortcut.{name}", [n, c, h, w], [f, c, 1, 1], bias=f, strides=[2, 2])
         net.site("MatMul", f"matmul.{name}", [n, h, w], [w, f])
+    # As long as the picture, and only so along one axis.
+    net.site("Conv", "conv.long", [1, 1, 12, 5], [1, 1, 12, 3], pads=[1, 1, 1, 1])
+    net.site("Conv", "conv.broad", [1, 1, 5, 12], [1, 1, 3, 12], pads=[1, 1, 1, 1])
     return net.save(path)
 
-
-# ---- each rule, each site
 
 def candidates(model, pack):
     """Every (rule, site) that matches: what a dry run of --all chose there, or refused only because of another choice."""
@@ -113,83 +110,138 @@ def candidates(model, pack):
     return sorted(found + [(r["rule"], r["site"]) for r in report["refused"] if r["reason"] == "another rule was preferred"])
 
 
-def alone(model, pack, rule, site, output):
-    """None, or what is wrong."""
-    report = output.with_suffix(".json")
-    try:
+def applied(model, pack, rule, site, folder):
+    """(exit code, None or what is wrong) of one rule at one site; what is written must be equal."""
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        output, report = pathlib.Path(name) / "out.onnx", pathlib.Path(name) / "report.json"
         done = tool("pet-apply", model, pack, "--all", "--only", rule, "--site", site, "-o", output, "--json", report, timeout=120)
         if done.returncode:
-            return f"exit code {done.returncode}: {done.stderr}"
-        report_ = json.loads(report.read_text())
-        if [(f["rule"], f["site"]) for f in report_["fired"]] != [(rule, site)]:
-            return f"fired {report_['fired']}, refused {[r['reason'] for r in report_['refused']][:3]}"
-        found = compare.compare(model, output)
-        return None if found.relative <= TOLERANCE else f"differs by {found.relative:.1e}"
-    except Exception as error:  # of the checker or of the engine: about this rule at this site
-        return str(error)
-    finally:
-        report.unlink(missing_ok=True)
-        output.unlink(missing_ok=True)
+            left = [p.name for p in pathlib.Path(name).iterdir()]
+            return done.returncode, f"exit code {done.returncode}, left {left}: {done.stderr}" if left else None
+        report = json.loads(report.read_text())
+        if [(f["rule"], f["site"]) for f in report["fired"]] != [(rule, site)]:
+            return 0, f"fired {report['fired']}, refused {[r['reason'] for r in report['refused']][:3]}"
+        try:
+            found = compare.compare(model, output)
+        except Exception as error:  # of the checker or of the engine: about this rule at this site
+            return 0, str(error)
+        return 0, None if found.relative <= TOLERANCE else f"differs by {found.relative:.1e}"
 
 
-def every_rule(models, pack, folder, pool):
-    todo = [(model, rule, site) for model in models for rule, site in candidates(model, pack)]
-    outputs = [folder / f"{i}.onnx" for i in range(len(todo))]
-    problems = list(pool.map(lambda t, out: alone(t[0], pack, t[1], t[2], out), todo, outputs))
-    for (model, rule, site), problem in zip(todo, problems):
-        expect(f"{rule} at {site} of {model.name}", problem is None, problem)
-    sites = collections.Counter(rule for _, rule, _ in todo)
-    names = [r["name"] for r in json.loads(tool("pet-rules", "ls", "--json", pack).stdout)]
-    idle = [n for n in names if n not in sites]
+# ---- each rule, each site
+
+def small_packs(rules, folder):
+    """{rule: a pack that holds it and few others}"""
+    packs = {}
+    names = iter(rules.statements)
+    while chunk := list(itertools.islice(names, PACK_SIZE)):
+        pack = rules.forge(folder / f"small{len(packs)}.db", statements={n: rules.statements[n] for n in chunk})
+        packs |= dict.fromkeys(chunk, pack)
+    return packs
+
+
+def every_rule(todo, rules, folder, pool):
+    packs = small_packs(rules, folder)
+    results = pool.map(lambda t: applied(t[0], packs[t[1]], t[1], t[2], folder), todo)
+    equal = 0
+    for (model, rule, site), (code, problem) in zip(todo, results):
+        expect(f"{rule} at {site} of {model.name}", code == 0 and problem is None, problem or f"exit code {code}")
+        equal += code == 0 and problem is None
+    idle = sorted(set(rules.statements) - {rule for _, rule, _ in todo})
     expect("every rule applies somewhere", not idle, f"not: {', '.join(idle)}")
-    return f"{len(todo)} times one rule at one site, {len(sites)} of {len(names)} rules, {sum(p is None for p in problems)} equal"
+    return f"{len(todo)} times one rule at one site, {len(rules.statements) - len(idle)} of {len(rules.statements)} rules, {equal} equal"
 
 
-# ---- wrong replacements
+# ---- a correction is missing
 
-def wrong(statement):
-    """Statements whose replacement is wrong: the mutant, without any correction; then one correction at a time doubled."""
+STEP = re.compile(r"    (\w+) = (\w+)\((.*?)\)(.*)\n")
+SPAN = re.compile(r" axes=\[(\d+)\] starts=\[(.*)\] ends=\[(.*)\]")
+
+
+def left_out(statement, parts, k, steps, axis):
+    """The mutant's own values at the place of the k-th of the parts that Concat joins: (value, start, end). None where
+    the text does not say which those are."""
+    spans = {i: SPAN.fullmatch(steps[p][4]) for i, p in enumerate(parts) if steps[p][2] == "Slice"}
+    before, after = spans.get(k - 1), spans.get(k + 1)
+    kept = {steps[parts[i]][3] for i in (k - 1, k + 1) if spans.get(i)}
+    if len(kept) != 1 or (k > 0 and not before):
+        return None
+    start = before[3] if before else "0"
+    if after:
+        return kept.pop(), start, after[2]
+    if k + 1 < len(parts):
+        return None
+    # The last part ends where a box ends.
+    ranges = [box.strip()[5:-1].split(", ") for box in boxes_of(statement)]
+    ends = {r[axis].split(":")[1] for r in ranges if axis < len(r) and r[axis].split(":")[0] == start}
+    return (kept.pop(), start, ends.pop()) if len(ends) == 1 else None
+
+
+def damaged(statement):
+    """{what: statement} with wrong replacements: the mutant as it is; then one correction at a time left out, so that the
+    mutant's values stay there, or twice what it should be where the text does not say which values those are."""
     head, tail = statement.split("  replacement {\n")
-    yield head + "  replacement {\n" + head.split("  mutant {\n")[1]
-    lines = tail.splitlines(keepends=True)
-    for i, line in enumerate(lines):
-        if found := re.match(r"    (c\d+) = \w+\(c\d+, \w+\)", line):
-            name = found.group(1)
-            rest = re.sub(rf"\b{name}\b", name + "x", "".join(lines[i + 1:]))
-            yield head + "  replacement {\n" + "".join(lines[:i + 1]) + f"    {name}x = Add({name}, {name})\n" + rest
+    mutant = head.split("  mutant {\n")[1]
+    yield "all corrections left out", f"{head}  replacement {{\n{mutant}"
+    inner = {m[1] for m in STEP.finditer(mutant)}
+    steps = {m[1]: m for m in STEP.finditer(tail)}
+    for name, step in steps.items():
+        if step[2] != "Concat" or name in inner:
+            continue
+        parts, axis = step[3].split(", "), int(re.search(r"axis=(\d+)", step[4])[1])
+        for k, part in enumerate(parts):
+            if steps[part][2] == "Concat" or (steps[part][2] == "Slice" and steps[part][3] in inner):
+                continue
+            if own := left_out(statement, parts, k, steps, axis):
+                what, value = "left out", f"Slice({own[0]}) axes=[{axis}] starts=[{own[1]}] ends=[{own[2]}]"
+            else:
+                what, value = "doubled", f"Add({part}, {part})"
+            joined = f"    {part}x = {value}\n" + step[0].replace(step[3], ", ".join(parts[:k] + [part + "x"] + parts[k + 1:]))
+            yield f"{part} {what}", f"{head}  replacement {{\n{tail.replace(step[0], joined)}"
 
 
-def wrong_replacements(models, rules, folder, pool):
-    """Each rule with boxes, wrong in every way of `wrong`, at the first site where it applies."""
-    sites = {}
-    for model in models:
-        for rule, site in candidates(model, rules.pack):
-            sites.setdefault(rule, (model, site))
-    boxed = {name: text for name, text in rules.statements.items() if "\n  box " in text}
-    damaged = [(name, text) for name, statement in boxed.items() for text in wrong(statement)]
-    expect("wrong replacements", len(damaged) >= 2 * len(boxed) > 0, "some rules with boxes have no correction to damage")
+def refused(sites, pack, rule, folder):
+    """(whether the check refuses the rule at one of the sites, sites where the result was equal all the same, problems)"""
+    equal, problems = [], []
+    for model, site in sites:
+        code, problem = applied(model, pack, rule, site, folder)
+        if code not in (0, 5) or problem:
+            problems.append(f"{site}: {problem or f'exit code {code}'}")
+        elif code == 5:
+            return True, equal, problems
+        equal.append(site)
+    return False, equal, problems
 
-    def refused(index):
-        name, text = damaged[index]
-        pack, output = folder / f"wrong{index}.db", folder / f"wrong{index}.onnx"
-        rules.forge(pack, statements={name: text})
-        model, site = sites[name]
-        done = tool("pet-apply", model, pack, "--all", "--site", site, "-o", output, timeout=120)
-        left = [p.name for p in folder.iterdir() if p.name.startswith(f"wrong{index}.onnx")]
-        return None if done.returncode == 5 and not left else f"exit code {done.returncode}, {left}: {done.stdout}{done.stderr}"
 
-    for (name, _), problem in zip(damaged, pool.map(refused, range(len(damaged)))):
-        expect(f"{name} with a wrong replacement", problem is None, problem)
-    return f"{len(damaged)} wrong replacements of {len(boxed)} rules with boxes"
+def missing_corrections(todo, rules, folder, pool):
+    sites = collections.defaultdict(list)
+    for model, rule, site in todo:
+        sites[rule].append((model, site))
+    variants = {name: list(damaged(text)) for name, text in rules.statements.items() if boxes_of(text)}
+    for name, texts in variants.items():
+        expect(f"{name}: a correction for each box", len(texts) > len(boxes_of(rules.statements[name])), [what for what, _ in texts])
+    runs = []
+    for i in range(max(map(len, variants.values()), default=0)):
+        pack = rules.forge(folder / f"damaged{i}.db", statements={n: texts[i][1] for n, texts in variants.items() if i < len(texts)})
+        runs += [(name, texts[i][0], pack) for name, texts in variants.items() if i < len(texts)]
+    found = list(pool.map(lambda run: refused(sites[run[0]], run[2], run[0], folder), runs))
+    for (name, what, _), (matters, equal, problems) in zip(runs, found):
+        expect(f"{name}, {what}", not problems, "; ".join(problems))
+        expect(f"{name}, {what}", matters, f"not refused at {equal}")
+    doubled = [f"{name} {what}" for name, what, _ in runs if what.endswith("doubled")]
+    return (f"{len(runs)} wrong replacements of {len(variants)} rules with boxes, {sum(matters for matters, _, _ in found)} refused, "
+            f"at {sum(len(equal) for _, equal, _ in found)} sites without effect; not left out: {', '.join(doubled) or 'none'}")
 
 
 def main():
     pack = made()
     with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(2) as pool:
         folder = pathlib.Path(name)
-        models = [batches(folder / "batches.onnx"), odd(folder / "odd.onnx")]
-        print(every_rule(models, pack, folder, pool))
-        print(wrong_replacements(models, Rules(pack, folder), folder, pool))
+        todo = [(model, rule, site) for model in [batches(folder / "batches.onnx"), odd(folder / "odd.onnx")]
+                for rule, site in candidates(model, pack)]
+        rules = Rules(pack, folder)
+        print(every_rule(todo, rules, folder, pool))
+        print(missing_corrections(todo, rules, folder, pool))
     for failure in failures:
         print(f"models_each: {failure}", file=sys.stderr)
     return 1 if failures else 0
