@@ -273,9 +273,13 @@ int main(int argc, char** argv) {
   app.add_option("MODEL", o.model, "an ONNX model")->required();
   app.add_option("PACK", o.pack, "a pack of rules, from pet-synth")->required();
   app.add_option("-o,--output", o.output, "the model to write; by default MODEL with the extension .pet.onnx");
-  app.add_option("--only", o.only, "only these rules (names or globs, separated by commas)")->delimiter(',');
-  app.add_option("--skip", o.skip, "all but these rules")->delimiter(',');
-  app.add_option("--site", o.sites, "only these sites (names of ONNX nodes, or globs)")->delimiter(',');
+  app.add_option("--only", o.only, "only these rules (names or globs, separated by commas)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--skip", o.skip, "all but these rules")->delimiter(',')->allow_extra_args(false);
+  app.add_option("--site", o.sites, "only these sites (names of ONNX nodes, or globs)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_flag("--all", o.all, "rewrite a maximal set of sites, whatever the gain");
   app.add_flag("--dry-run", o.dryRun, "only say what would fire; writes and checks nothing");
   app.add_option("--device", o.device, "whose timings decide")->capture_default_str();

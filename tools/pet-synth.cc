@@ -253,7 +253,7 @@ int main(int argc, char** argv) {
         "Enumerates mutants of canonical patterns, proves them for every shape, and writes the rules as a pack.\n\n"
         "    pet-synth --depth 4 > rules.db\n",
         "pet-synth");
-    app.footer("Exit codes: 0 ok, 1 internal error, 2 usage or no place to write, 4 bad pattern text.");
+    app.footer("Exit codes: 0 ok, 1 internal error, 2 usage, 4 bad pattern text.");
     auto* files = app.add_option("PATTERN", o.patterns, "pattern files (default: all canonical patterns)");
     app.add_option("--patterns", o.patternFolder, "folder of pattern files (*.pet)")->excludes(files);
     app.add_option("--depth", o.depth, "most operators of a mutant on activations; a chain of layouts counts one")

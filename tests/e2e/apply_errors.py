@@ -177,6 +177,8 @@ def streams(folder, good, pack):
         expect("a dry run on a full disk", done.returncode == USAGE and "was written" not in done.stderr, (done.returncode, done.stderr))
         done = subprocess.run(tool, stdout=subprocess.PIPE, stderr=device)
         expect("standard error on a full disk", done.returncode == 0, done.returncode)
+        done = subprocess.run([tool[0], "--only", "conv/*,x", "--only", "y", *tool[1:]], capture_output=True, text=True)
+        expect("--only takes one argument, not the model", done.returncode == 0 and "conv/transposed" in done.stdout, done.stderr)
         done = subprocess.run([*tool[:1], "none.onnx", *tool[2:]], stderr=device)
         expect("an error on a full disk", done.returncode == MODEL, done.returncode)
 
