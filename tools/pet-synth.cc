@@ -146,8 +146,8 @@ std::string summary(const Synthesis& s, double seconds) {
   return text + fmt::format(
                     "dropped: {}\n{} rules, {} with boxes; {:.1f} s (build {:.1f}, filter {:.1f}, prove {:.1f}, "
                     "correct {:.1f} s of thread time)\n",
-                    dropped, s.rules.rules.size(), boxes, seconds, times.build, times.filter, times.prove,
-                    times.correct);
+                    dropped.empty() ? "nothing" : dropped, s.rules.rules.size(), boxes, seconds, times.build,
+                    times.filter, times.prove, times.correct);
 }
 
 /// By stage, those that took at least a millisecond.

@@ -161,6 +161,13 @@ BAD_TEXTS = [
     ("the same pattern twice", TINY + TINY, "bad.pet:9:"),
 ]
 
+# Right as texts; what comes of them is proved, if anything.
+ODD_PATTERNS = [
+    ("a huge stride", "Conv(x, w) strides=[4611686018427387904, 1]"), ("a huge dilation", "Conv(x, w) dilations=[1152921504606846976, 1]"),
+    ("a negative pad", "Conv(x, w) pads=[-1, 0, 0, 0]"), ("pads that cancel the input", "Conv(x, w) pads=[0, 0, 0, 0 - W]"),
+]
+ODD = "pattern odd {{\n  shape N C H W F\n  x: [N, C, H, W]\n  w: const [F, C, 3, 3]\n  y = {}\n}}\n"
+
 BAD_OPTIONS = [
     ("--depth 0", ["--depth", "0"], "--depth"), ("a negative depth", ["--depth", "-1"], "--depth"),
     ("--depth 6", ["--depth", "6"], "1 to 5"), ("--depth x", ["--depth", "x"], "--depth"),
@@ -199,6 +206,24 @@ def bad_input(folder):
     refuse("a folder without patterns", USAGE, f"{empty}: no patterns", arguments=["--patterns", empty], folder=folder)
     refuse("one name, two patterns", USAGE, "two patterns are named tiny", arguments=[folder / "tiny.pet", folder / "patterns" / "tiny.pet"],
            folder=folder)
+
+
+def odd_patterns(folder):
+    odd, out = folder / "odd.pet", folder / "odd.db"
+    for name, statement in ODD_PATTERNS:
+        odd.write_text(ODD.format(statement))
+        done = run(odd, "-o", out)
+        expect(name, done.returncode == 0, done.stderr)
+        checked = subprocess.run([str(BIN / "pet-rules"), "verify", str(out)], capture_output=True, text=True, timeout=120)
+        expect(f"{name}: verify", checked.returncode == 0, checked.stderr)
+        out.unlink(missing_ok=True)
+    odd.write_text(ODD.format("Conv(x, w) strides=[0, 0]"))
+    refuse("a stride of 0", TEXT, "odd.pet:5:7: ", arguments=[odd, "-o", out], folder=folder)
+    for name, statement in [("pads that overflow", "Conv(x, w) pads=[9223372036854775807, 0, 9223372036854775807, 0]"),
+                            ("a dilation that overflows", "Conv(x, w) dilations=[4611686018427387904, 1]")]:
+        odd.write_text(ODD.format(statement))
+        refuse(name, TEXT, "odd.pet:6:1: integer overflow", arguments=[odd, "-o", out], folder=folder)
+    odd.unlink()
 
 
 def bad_options(folder):
@@ -263,7 +288,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "tiny.pet").write_text(TINY)
-        for test in [help_and_version, pack, summary, terminal, bad_input, bad_options, bad_outputs, streams]:
+        for test in [help_and_version, pack, summary, terminal, bad_input, odd_patterns, bad_options, bad_outputs, streams]:
             test(folder)
     print("\n".join(failures) or "pet-synth writes whole packs or nothing, and says why")
     return 1 if failures else 0
