@@ -193,9 +193,7 @@ class RuleReader {
         if (!family) return tl::unexpected(family.error());
         r.family = std::move(*family);
       } else if (*key == "depth") {
-        auto d = in_.integer("a depth");
-        if (!d) return tl::unexpected(d.error());
-        r.depth = static_cast<int>(*d);
+        PET_TRY(number(r.depth, "a depth"));
       } else if (*key == "where") {
         PET_TRY(where(r));
       } else if (*key == "class") {
@@ -241,6 +239,7 @@ class RuleReader {
   }
 
   Expected<void> numerics(Numerics& n) {
+    Token at = in_.peek();
     std::string word = in_.word();
     bool comma = !word.empty() && word.back() == ',';
     if (comma) word.pop_back();
@@ -251,7 +250,7 @@ class RuleReader {
       n.kappa = *kappa;
       comma = in_.accept(",");
     } else if (word != "same-terms") {
-      return in_.error(fmt::format("unknown numerics '{}'", word));
+      return in_.errorAt(at, fmt::format("unknown numerics '{}'", word));
     }
     if (comma) {
       PET_TRY(in_.expect("spreads"));
@@ -297,12 +296,12 @@ class RuleReader {
     return body;
   }
 
-  Expected<void> piece(int& number) {
+  Expected<void> number(int& into, std::string_view what) {
     Token at = in_.peek();
-    auto n = in_.integer("a piece");
+    auto n = in_.integer(what);
     if (!n) return tl::unexpected(n.error());
-    if (*n > std::numeric_limits<int>::max()) return in_.errorAt(at, "expected a piece");
-    number = static_cast<int>(*n);
+    if (*n > std::numeric_limits<int>::max()) return in_.errorAt(at, fmt::format("expected {}", what));
+    into = static_cast<int>(*n);
     return {};
   }
 
@@ -313,9 +312,9 @@ class RuleReader {
       if (!forward && !in_.at("backward")) return in_.error("expected 'forward' or 'backward'");
       in_.take();
       ProofMap map;
-      PET_TRY(piece(map.from));
+      PET_TRY(number(map.from, "a piece"));
       PET_TRY(in_.expect("->"));
-      PET_TRY(piece(map.to));
+      PET_TRY(number(map.to, "a piece"));
       PET_TRY(in_.expect("["));
       while (!in_.at("]")) {
         auto e = in_.expression();

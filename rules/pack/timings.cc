@@ -217,10 +217,14 @@ Expected<Timings> parseTimings(std::string_view text, const std::string& file) {
   return timings;
 }
 
+Expected<Timings> readTimingsBytes(std::string_view bytes, const std::string& name) {
+  return looksLikeDatabase(bytes) ? readDatabase(bytes, name) : parseTimings(bytes, name);
+}
+
 Expected<Timings> readTimings(const std::string& path) {
   auto bytes = readFile(path, ErrorKind::kPack);
   if (!bytes) return tl::unexpected(bytes.error());
-  return looksLikeDatabase(*bytes) ? readDatabase(*bytes, path) : parseTimings(*bytes, path);
+  return readTimingsBytes(*bytes, path);
 }
 
 Expected<void> writeTimings(const Timings& timings, const std::string& path) {

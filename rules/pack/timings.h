@@ -65,6 +65,8 @@ Expected<Timings> parseTimings(std::string_view text, const std::string& file);
 
 /// Reads either form, by its first bytes. Errors as for readPack.
 Expected<Timings> readTimings(const std::string& path);
+/// The same from memory; `name` stands in errors for the path.
+Expected<Timings> readTimingsBytes(std::string_view bytes, const std::string& name);
 /// Writes SQLite (docs/pack-format.md), or text where the path ends in ".jsonl". Beside, then renamed.
 Expected<void> writeTimings(const Timings& timings, const std::string& path);
 

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Writes what fuzzing starts from: FOLDER/TARGET/* for each target, and FOLDER/text.dict, the words of the text form.
+
+All comes from files of the repository: patterns, rules and proofs as text, timings, and the models of one node each that
+tests/e2e/apply_operators.py makes. usage: seeds.py FOLDER
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+SOURCE = pathlib.Path(__file__).parents[2]
+BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "asan" / "bin"))
+sys.path.insert(0, str(SOURCE / "tests" / "e2e"))
+import apply_operators  # noqa: E402
+
+TARGETS = ["program", "rules", "pack", "timings", "model"]
+
+
+def texts():
+    return sorted([*SOURCE.glob("rules/patterns/*.pet"), *SOURCE.glob("tests/data/*.pet"), *SOURCE.glob("tests/prove/*.pet")])
+
+
+def write_programs(folder):
+    """What stands in the braces of a pattern, without its class; and the candidates of tests/prove."""
+    for path in texts():
+        text = path.read_text()
+        for i, body in enumerate(re.findall(r"^pattern[^{]*{\n(.*?)^}", text, re.M | re.S)):
+            lines = body.splitlines()
+            first = next(k for k, line in enumerate(lines) if re.match(r"\s*\w+: ", line))
+            inputs = [line for line in lines if re.match(r"\s*\w+: ", line)]
+            (folder / f"{path.stem}-{i}").write_text("\n".join(lines[first:]) + "\n")
+            for k, other in enumerate(re.findall(r"^  (?:replacement|mutant|candidate) {\n(.*?)^  }", text, re.M | re.S)):
+                (folder / f"{path.stem}-{i}-{k}").write_text("\n".join(inputs) + "\n" + other)
+
+
+def write_rules(folder):
+    for path in texts():
+        (folder / path.stem).write_text(path.read_text())
+
+
+def write_dictionary(path):
+    words = set()
+    for text in texts():
+        lines = re.sub(r"#.*", "", text.read_text())
+        words |= set(re.findall(r"[A-Za-z_]{2,}[(=]?|->|<=|>=|[%:,*/-]| [+-] |\[|\]|{|}|\(|\)", lines))
+    words |= {"floor(", "9223372036854775807", "inf", "1e308", "# "}
+    path.write_text("".join(f'"{word}"\n' for word in sorted(words)))
+
+
+def write_packs(folder):
+    for name in ["conv", "square"]:
+        subprocess.run([str(BIN / "pet-rules"), "import", str(SOURCE / "tests" / "data" / f"{name}.pet"), "-o", str(folder / name)], check=True)
+    whole = (folder / "conv").read_bytes()
+    (folder / "cut").write_bytes(whole[:len(whole) // 2])
+    (folder / "one-page").write_bytes(whole[:28] + b"\0\0\0\1" + whole[32:4096])
+
+
+def write_timings(folder):
+    import sqlite3
+    lines = (SOURCE / "packs" / "ort-cpu.timings.jsonl").read_text().splitlines(keepends=True)
+    (folder / "text").write_text("".join(lines[:3]))
+    (folder / "line").write_text(lines[0])
+    # docs/pack-format.md says how timings are kept.
+    page = (SOURCE / "docs" / "pack-format.md").read_text()
+    db = sqlite3.connect(folder / "database")
+    db.execute("PRAGMA application_id = 0x70657474")
+    db.execute("PRAGMA user_version = 1")
+    db.execute(re.search(r"^ +(CREATE TABLE samples.*)$", page, re.M).group(1))
+    db.execute("INSERT INTO samples VALUES ('ab', 'conv/a', 'cpu', '{\"N\":1}', 'e', '1', 'avx', 1, 0.5, 0.25, 0.1, '2026-11-21')")
+    db.commit()
+    db.close()
+
+
+def tensor(name, *shape):
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+
+def small_models():
+    """Graphs of several nodes: convolutions that rules match, sizes that are computed, what pet does not look into."""
+    def of(nodes, *arrays, opset=17, inputs=(("x", 1, 2, 6, 6),)):
+        initializers = [numpy_helper.from_array(array, name) for name, array in arrays]
+        graph = helper.make_graph(nodes, "g", [tensor(*i) for i in inputs], [helper.make_empty_tensor_value_info("y")], initializers)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+    weights = ("w", np.ones((2, 2, 3, 3), np.float32))
+    conv = helper.make_node("Conv", ["x", "w"], ["a"], name="c", pads=[1, 1, 1, 1])
+    yield of([conv, helper.make_node("Relu", ["a"], ["y"])], weights)
+    yield of([conv, helper.make_node("Conv", ["a", "w"], ["b"], pads=[1, 1, 1, 1]), helper.make_node("Add", ["a", "b"], ["y"])], weights)
+    yield of([conv, helper.make_node("Shape", ["a"], ["s"]), helper.make_node("Gather", ["s", "i"], ["n"], axis=0),
+              helper.make_node("Unsqueeze", ["n", "zero"], ["n1"]), helper.make_node("Concat", ["n1", "rest"], ["t"], axis=0),
+              helper.make_node("Reshape", ["a", "t"], ["y"])],
+             weights, ("i", np.array(0)), ("zero", np.array([0])), ("rest", np.array([-1])))
+    then = helper.make_graph([helper.make_node("Neg", ["a"], ["t"])], "then", [], [tensor("t", 1, 2, 6, 6)])
+    yield of([conv, helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=then)], weights, ("c", np.array(True)))
+    yield of([conv, helper.make_node("Fancy", ["a"], ["y"], domain="mine")], weights)
+    yield of([helper.make_node("ConstantOfShape", ["s"], ["z"]), helper.make_node("Expand", ["x", "s"], ["e"]),
+              helper.make_node("Add", ["e", "z"], ["y"])], ("s", np.array([2, 2, 6, 6])))
+    yield of([helper.make_node("Range", ["zero", "n", "one"], ["r"]), helper.make_node("Cast", ["r"], ["f"], to=TensorProto.FLOAT),
+              helper.make_node("Mul", ["x", "f"], ["y"])], ("zero", np.array(0)), ("n", np.array(6)), ("one", np.array(1)))
+
+
+def write_models(folder):
+    for cases in ["conv", "matmul", "layout", "function", "pool", "resize"]:
+        getattr(apply_operators, f"{cases}_cases")()
+    for i, case in enumerate(apply_operators.CASES):
+        try:
+            model = apply_operators.model_of(*case)
+        except Exception:  # a form that ONNX's own shape inference refuses is none to start from
+            continue
+        data = model.SerializeToString()
+        if len(data) <= 2048:
+            (folder / f"{i:03}-{case[0]}").write_bytes(data)
+    for i, model in enumerate(small_models()):
+        (folder / f"small-{i}").write_bytes(model.SerializeToString())
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    shutil.rmtree(root, ignore_errors=True)
+    for target in TARGETS:
+        (root / target).mkdir(parents=True)
+    write_dictionary(root / "text.dict")
+    for target, write in zip(TARGETS, [write_programs, write_rules, write_packs, write_timings, write_models]):
+        write(root / target)
+        print(f"{target}: {len(list((root / target).iterdir()))} inputs to start from")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
