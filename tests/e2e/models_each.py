@@ -79,15 +79,18 @@ def batches(path):
 
 
 def odd(path):
-    """Odd extents, one image or three, no pads, too many or other ones at the ends, kernels that are even or as large as
-    the picture."""
+    """Odd extents, one image or three, no pads, too many or more at one end, kernels that are even or as large as the
+    picture."""
     net = Net()
     for name, n, c, f, h, w, r, s, pads in [("bare", 1, 3, 2, 7, 9, 3, 4, [0, 0, 0, 0]), ("wide", 3, 2, 3, 5, 7, 2, 3, [1, 2, 1, 2]),
-                                            ("skew", 2, 2, 2, 6, 8, 3, 3, [0, 0, 1, 1]), ("whole", 2, 1, 2, 5, 5, 5, 5, [2, 2, 2, 2])]:
+                                            ("low", 2, 1, 2, 8, 6, 3, 3, [1, 0, 2, 0]), ("right", 2, 2, 1, 6, 8, 3, 3, [0, 1, 0, 2]),
+                                            ("whole", 2, 1, 2, 5, 5, 5, 5, [2, 2, 2, 2])]:
         net.site("Conv", f"conv.{name}", [n, c, h, w], [f, c, r, s], pads=pads)
         net.site("Conv", f"stride.{name}", [n, c, h, w], [f, c, r, s], bias=f, strides=[2, 2], pads=pads)
         net.site("Conv", f"dilated.{name}", [n, c, h + 4, w + 4], [f, c, r, s], dilations=[2, 2], pads=pads)
         net.site("Conv", f"grouped.{name}", [n, 2 * c, h, w], [2 * f, c, r, s], group=2, pads=pads)
+        if pads[:2] != pads[2:]:
+            continue  # the others have no such pads
         net.site("ConvTranspose", f"transposed.{name}", [n, c, h, w], [c, f, r, s], pads=[0, 1, 0, 1])
         net.site("ConvTranspose", f"upscale.{name}", [n, c, h, w], [c, f, r, s], strides=[2, 2], pads=[0, 0, 0, 0])
         net.site("Conv", f"pointwise.{name}", [n, c, h, w], [f, c, 1, 1])
