@@ -39,7 +39,7 @@ def apply(model, pack, output, *arguments):
     """pet-apply's report; the model in `output` is equal to `model`."""
     report = output.with_suffix(".json")
     name = f"{model.stem} {' '.join(str(a) for a in arguments if not isinstance(a, pathlib.Path)) or 'default'}"
-    done = tool("pet-apply", model, pack, "-o", output, "--json", report, *arguments, timeout=280)
+    done = tool("pet-apply", model, pack, "-o", output, "--json", report, *arguments, timeout=560)
     if done.returncode:
         sys.exit(f"{name}: exit code {done.returncode}: {done.stderr}")
     try:
@@ -59,7 +59,7 @@ def apply(model, pack, output, *arguments):
 def settled(model, pack, output, *arguments):
     """A second run, on the output of the first, fires nothing and writes the same bytes."""
     again = output.with_name("again.onnx")
-    done = tool("pet-apply", output, pack, "-o", again, *arguments, timeout=280)
+    done = tool("pet-apply", output, pack, "-o", again, *arguments, timeout=560)
     expect(f"{model.stem}, second run", done.returncode == 0 and again.read_bytes() == output.read_bytes(), done.stdout + done.stderr)
 
 
