@@ -7,8 +7,8 @@ cd "$(dirname "$0")/.."
 packages=(
   # compilers and build tools
   g++ make cmake ninja-build ccache pkg-config clang-format clang-tidy
-  # clang with its run-time library: libFuzzer
-  clang libclang-rt-14-dev
+  # clang with its run-time library: sanitizers, libFuzzer
+  clang libclang-rt-14-dev llvm
   # libraries: polyhedra, solver, packs, tools, engines
   libisl-dev libz3-dev
   libsqlite3-dev libsqlitecpp-dev libxxhash-dev libsodium-dev
