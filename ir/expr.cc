@@ -150,6 +150,15 @@ std::optional<Expr> Expr::dividedBy(int64_t divisor) const {
 
 // floor((k·a + b)/k) = a + floor(b/k), with every coefficient of b in [0, k); then a common factor g of b's
 // coefficients and k is divided out, floor((g·x + c)/(g·m)) = floor((x + floor(c/g))/m), and nested floors are merged.
+std::pair<Expr, Expr> Expr::mirrored(const Expr& numerator, int64_t divisor) {
+  std::pair<Expr, Expr> result{0, divisor - 1 - numerator.constant_};
+  for (const auto& [term, c] : numerator.terms_) {
+    result.first.addTerm(term, 1);
+    result.second.addTerm(term, divisor - c);
+  }
+  return result;
+}
+
 Expr floorDiv(const Expr& e, int64_t divisor) {
   if (divisor == 1) return e;
   Expr whole, rest;
@@ -173,6 +182,19 @@ Expr floorDiv(const Expr& e, int64_t divisor) {
     const auto& inner = *rest.terms_[0].first.division;
     return whole +
            floorDiv(inner.numerator + checkedMul(rest.constant_, inner.divisor), checkedMul(inner.divisor, divisor));
+  }
+  if (const auto& [last, c] = rest.terms_.back(); last.division && c == divisor - 1) {  // nested in the mirrored form
+    auto [terms, mirror] = Expr::mirrored(last.division->numerator, last.division->divisor);
+    Expr inner;
+    inner.addTerm(last, 1);
+    if (rest - inner * c == terms + rest.constant_) {
+      return whole + inner +
+             floorDiv(mirror + checkedMul(rest.constant_, last.division->divisor),
+                      checkedMul(last.division->divisor, divisor));
+    }
+  }
+  if (auto [terms, mirror] = Expr::mirrored(rest, divisor); mirror < rest) {
+    return whole + terms - floorDiv(mirror, divisor);
   }
   whole.addTerm({"", std::make_shared<const Expr::Division>(Expr::Division{rest, divisor})}, 1);
   return whole;

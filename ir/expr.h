@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pet {
@@ -92,6 +93,10 @@ class Expr {
 
  private:
   void addTerm(const Term& term, int64_t coefficient);
+  /// (Σ terms, m) with floor(numerator/divisor) = Σ terms - floor(m/divisor), for coefficients in (0, divisor): a
+  /// ceiling is a negated floor. Of the two forms the smaller one is the normal form: floor((H + 1)/2) is H -
+  /// floor(H/2).
+  static std::pair<Expr, Expr> mirrored(const Expr& numerator, int64_t divisor);
 
   int64_t constant_ = 0;
   std::vector<std::pair<Term, int64_t>> terms_;

@@ -48,14 +48,14 @@ class Corrector {
   Corrector(const poly::Context& context, const Mutant& mutant, const MainOperator& source)
       : context_(context), mutant_(mutant), source_(source), shapes_(mutant.shapes) {}
 
-  Corrected run(const poly::Set& bad) {
+  Corrected run(const poly::Set& bad, WriteBack where) {
     const Shape& y = source_.program.shape(source_.y);
     const Shape& u = mutant_.program.shape(main());
     if (!allAffine(y)) stop("the output has product dimensions");
     auto typical = typicalShape(context_, source_.program, kTypicalExtent);
     if (!typical) stop("the class is empty");
     typical_ = *typical;
-    auto closing = allAffine(u) ? std::optional(closingMap()) : std::nullopt;
+    auto closing = where == WriteBack::kBeforeLayout && allAffine(u) ? std::optional(closingMap()) : std::nullopt;
     auto strips = stripsAlongOneDimension(bad, closing);
     if (strips.empty()) {
       for (const poly::Set& piece : bad.disjointPieces()) {
@@ -136,7 +136,7 @@ class Corrector {
       double part = share(lower->value, greatest->value + 1, shape[d]);
       if (part >= 1) continue;
       ++cut;
-      if (part < bestShare) {
+      if (part < std::min(bestShare, kThinShare)) {
         best = Strip{d, lower->value, greatest->value + 1, false};
         condition = lower->when;
         condition.insert(condition.end(), greatest->when.begin(), greatest->when.end());
@@ -159,8 +159,8 @@ class Corrector {
         images.push_back(closing->intersectDomain(piece).range());
       auto strips = thinnest(images, u, true);
       ShapeClass before = shapes_;
-      if (std::all_of(strips.begin(), strips.end(), [&](const Strip& s) { return isBox(s, closing, u); }))
-        return strips;
+      auto servesAsBox = [&](const Strip& s) { return isBox(s, closing, u); };
+      if (!strips.empty() && std::all_of(strips.begin(), strips.end(), servesAsBox)) return strips;
       shapes_ = std::move(before);
     }
     return thinnest({bad}, source_.program.shape(source_.y), false);
@@ -179,7 +179,7 @@ class Corrector {
           auto minima = interval.minima(0), maxima = interval.maxima(0);
           const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
           if (!lower && !greatest) continue;  // empty at the typical shape
-          if (!lower || !greatest || interval.stride(0) != 1) {
+          if (!lower || !greatest || (beforeLayout && interval.stride(0) != 1)) {
             total = 1;
             break;
           }
@@ -232,7 +232,6 @@ class Corrector {
     }
     auto s = narrowest(piece, source_.program.shape(source_.y), false);
     if (!s) stop("the mismatch covers whole dimensions");
-    if (piece.stride(static_cast<int>(s->dim)) != 1) stop("the mismatch is strided where it would be written back");
     return *s;
   }
 
@@ -293,6 +292,9 @@ class Corrector {
       }
       if (here.empty()) continue;
       sortAndMerge(here);
+      Expr extent = b.shape(v)[dim].affine();
+      if (!beforeLayout && near(0, here.front().lower)) here.front().lower = 0;
+      if (!beforeLayout && near(here.back().upper, extent)) here.back().upper = extent;
       std::vector<Value> parts;
       Expr done = 0;
       for (const Strip& s : here) {
@@ -300,34 +302,38 @@ class Corrector {
         parts.push_back(recompute(b, s, closing, b.shape(v)));
         done = s.upper;
       }
-      Expr extent = b.shape(v)[dim].affine();
       if (!(done == extent)) parts.push_back(slice(b, v, dim, done, extent));
       v = add(b, "Concat", parts, {{"axis", Expr(static_cast<int64_t>(dim))}});
     }
     return v;
   }
 
-  void sortAndMerge(std::vector<Strip>& strips) const {
-    poly::Context restricted(shapes_);
+  /// What lies between is not worth a slice of its own: after the layout it is recomputed as well.
+  bool near(const Expr& upper, const Expr& lower) const {
+    return *lower.evaluate(typical_) - *upper.evaluate(typical_) <= 1;
+  }
+
+  /// In their order at the typical shape, which becomes a condition where the class does not imply it.
+  void sortAndMerge(std::vector<Strip>& strips) {
     std::sort(strips.begin(), strips.end(), [&](const Strip& a, const Strip& b) {
       return *a.lower.evaluate(typical_) < *b.lower.evaluate(typical_);
     });
     std::vector<Strip> merged;
     for (const Strip& s : strips) {
-      if (!merged.empty() && !restricted.implies(Constraint::le(merged.back().upper, s.lower))) {
-        if (!restricted.implies(Constraint::le(merged.back().lower, s.lower))) stop("strips have no fixed order");
-        if (restricted.implies(Constraint::le(merged.back().upper, s.upper))) {
-          merged.back().upper = s.upper;
-        } else if (!restricted.implies(Constraint::le(s.upper, merged.back().upper))) {
-          stop("strips have no fixed order");
+      if (merged.empty()) {
+        merged.push_back(s);
+        continue;
+      }
+      Strip& last = merged.back();
+      if (firstHolds(Constraint::le(last.upper, s.lower), Constraint::le(s.lower, last.upper))) {
+        if (s.beforeLayout || !near(last.upper, s.lower)) {
+          merged.push_back(s);
+          continue;
         }
-        continue;
+      } else if (!firstHolds(Constraint::le(last.lower, s.lower), Constraint::le(s.lower, last.lower))) {
+        last.lower = s.lower;
       }
-      if (!merged.empty() && !s.beforeLayout && merged.back().upper == s.lower) {
-        merged.back().upper = s.upper;  // neighbours after the layout are one strip
-        continue;
-      }
-      merged.push_back(s);
+      if (firstHolds(Constraint::le(last.upper, s.upper), Constraint::le(s.upper, last.upper))) last.upper = s.upper;
     }
     strips = merged;
   }
@@ -384,13 +390,15 @@ class Corrector {
     int64_t step = 1, stride = 1, dilation = 1;
   };
 
-  /// True if the class says so, or after restricting it, where a decision is needed and neither side holds.
-  bool holds(const Constraint& c, bool restrict) {
-    if (poly::Context(shapes_).implies(c)) return true;
-    if (!restrict) return false;
-    if (c.evaluate(typical_) != true) return false;
-    shapes_.require(c);
-    return true;
+  /// Which of two inequalities that cover all shapes holds: over the class, else at the typical shape, to which the
+  /// class is then restricted.
+  bool firstHolds(const Constraint& first, const Constraint& second) {
+    poly::Context context(shapes_);
+    if (context.implies(first)) return true;
+    if (context.implies(second)) return false;
+    bool typically = first.evaluate(typical_) == true;
+    shapes_.require(typically ? first : second);
+    return typically;
   }
 
   WindowSlice windowSlice(const Axis& axis, const BoxRange& range) {
@@ -406,22 +414,18 @@ class Corrector {
     s.stride = sv * range.step / s.step;
     s.dilation = sr / s.step;
     Expr span = (count - 1) * s.stride + (axis.taps - 1) * s.dilation + 1;  // positions read, in steps
-    if (holds(Constraint::le(first, 0), false)) {
+    if (firstHolds(Constraint::le(first, 0), Constraint::le(0, first))) {
       s.padBegin = ceilDiv(-first, s.step);
       s.begin = first + s.padBegin * s.step;
-    } else if (holds(Constraint::le(0, first), true)) {
-      s.begin = first;
     } else {
-      stop("a window may start inside or outside of the input");
+      s.begin = first;
     }
     Expr last = first + (span - 1) * s.step + 1;  // one behind the last position read
-    if (holds(Constraint::le(axis.inExtent, last), false)) {
+    if (firstHolds(Constraint::le(axis.inExtent, last), Constraint::le(last, axis.inExtent))) {
       s.end = axis.inExtent;
       s.padEnd = span - s.padBegin - ceilDiv(s.end - s.begin, s.step);
-    } else if (holds(Constraint::le(last, axis.inExtent), true)) {
-      s.end = last;
     } else {
-      stop("a window may end inside or outside of the input");
+      s.end = last;
     }
     return s;
   }
@@ -472,9 +476,10 @@ class Corrector {
 tl::expected<Corrected, std::string> correct(const poly::Context& context,
                                              const Mutant& mutant,
                                              const MainOperator& source,
-                                             const poly::Set& bad) {
+                                             const poly::Set& bad,
+                                             WriteBack where) {
   try {
-    return Corrector(context, mutant, source).run(bad);
+    return Corrector(context, mutant, source).run(bad, where);
   } catch (const NoCover& n) {
     return tl::unexpected(n.why);
   } catch (const poly::BudgetExceeded& e) {

@@ -79,28 +79,32 @@ class Pipeline {
     }
     if (mutant->depth > options_.depth) return end(c, Fate::kTooDeep);
     if (mutant->where.empty() && canonicalText(mutant->program) == patternText_) return end(c, Fate::kIdentity);
-    poly::Context context(mutant->shapes, options_.budget);
     {
       Stopwatch watch(c.seconds.filter);
-      if (auto fate = filter(context, *mutant)) return end(c, *fate);
+      if (auto fate = filter(poly::Context(mutant->shapes, options_.budget), *mutant)) return end(c, *fate);
     }
-    c.rule = Rule{.name = pattern_.name + "/" + planName(op_, plan),
-                  .pattern = pattern_.name,
-                  .family = planFamily(op_, plan),
-                  .depth = mutant->depth,
-                  .where = mutant->where,
-                  .shapes = mutant->shapes,
-                  .mutant = mutant->program,
-                  .boxes = {},
-                  .replacement = mutant->program,
-                  .numerics = {},
-                  .proof = {}};
-    if (!proved(context, *mutant, c)) return;
-    finish(c.rule);
+    c.rule = ruleOf(*mutant);
+    prove(*mutant, c);
+    if (c.fate == Fate::kKept) finish(c.rule);
+  }
+
+  Rule ruleOf(const Mutant& m) const {
+    return {.name = pattern_.name + "/" + planName(op_, m.plan),
+            .pattern = pattern_.name,
+            .family = planFamily(op_, m.plan),
+            .depth = m.depth,
+            .where = m.where,
+            .shapes = m.shapes,
+            .mutant = m.program,
+            .boxes = {},
+            .replacement = m.program,
+            .numerics = {},
+            .proof = {}};
   }
 
   /// Proves the mutant, or corrects it and proves the corrected program.
-  bool proved(const poly::Context& context, const Mutant& m, Candidate& c) const {
+  void prove(const Mutant& m, Candidate& c) const {
+    poly::Context context(m.shapes, options_.budget);
     std::optional<Equality> equality;
     {
       Stopwatch watch(c.seconds.prove);
@@ -108,35 +112,33 @@ class Pipeline {
     }
     if (auto* p = std::get_if<Proved>(&*equality)) {
       c.rule.proof = std::move(p->proof);
-      return true;
+      return;
     }
-    if (auto* u = std::get_if<Unknown>(&*equality)) {
-      end(c, Fate::kUnknown, u->reason);
-      return false;
-    }
+    if (auto* u = std::get_if<Unknown>(&*equality)) return end(c, Fate::kUnknown, u->reason);
     Stopwatch watch(c.seconds.correct);
-    auto source = analyse(m.source);
-    auto corrected = correct(context, m, *source, std::get<ProvedOutside>(*equality).bad);
-    if (!corrected) {
-      end(c, Fate::kNoCorrection, corrected.error());
-      return false;
+    for (auto where : {WriteBack::kBeforeLayout, WriteBack::kAfterLayout}) {
+      proveCorrected(context, m, std::get<ProvedOutside>(*equality).bad, where, c);
+      if (c.fate == Fate::kKept) return;
     }
+  }
+
+  void proveCorrected(
+      const poly::Context& context, const Mutant& m, const poly::Set& bad, WriteBack where, Candidate& c) const {
+    auto corrected = correct(context, m, *analyse(m.source), bad, where);
+    if (!corrected) return end(c, Fate::kNoCorrection, corrected.error());
     poly::Context restricted(corrected->shapes, options_.budget);
-    if (restricted.set({}, {}).isEmpty()) {
-      end(c, Fate::kEmptyClass, "after correction");
-      return false;
-    }
+    if (restricted.set({}, {}).isEmpty()) return end(c, Fate::kEmptyClass, "after correction");
     auto whole = proveEqual(restricted, m.source, corrected->replacement);
     if (auto* p = std::get_if<Proved>(&whole)) {
+      end(c, Fate::kKept);
       c.rule.shapes = corrected->shapes;
       c.rule.replacement = std::move(corrected->replacement);
       c.rule.boxes = std::move(corrected->boxes);
       c.rule.proof = std::move(p->proof);
-      return true;
+      return;
     }
     auto* u = std::get_if<Unknown>(&whole);
     end(c, Fate::kUnproved, u ? u->reason : "still different after correction");
-    return false;
   }
 
   const Pattern& pattern_;

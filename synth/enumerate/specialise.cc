@@ -32,18 +32,20 @@ struct Where {
     substitute(*symbol, Expr::variable(*symbol + std::to_string(factor)) * factor);
   }
 
-  /// Makes two extents equal by solving for a symbol of the kernel's extent with coefficient ±1.
-  void equalise(const Expr& a, const Expr& b, const Expr& taps) {
-    Expr difference = current(a - b);
-    if (difference == Expr(0)) return;
-    for (const std::string& symbol : current(taps).variables()) {
-      int64_t c = difference.coefficient(symbol);
-      if (c != 1 && c != -1) continue;
-      Expr rest = difference - Expr::variable(symbol) * c;
-      if (rest.mentions(symbol)) continue;
-      return substitute(symbol, rest * -c);
+  /// Makes an expression zero by solving for one of `symbols`; false if that is not possible.
+  bool vanish(const Expr& e, const std::set<std::string>& symbols) {
+    Expr now = current(e);
+    if (now == Expr(0)) return true;
+    for (const std::string& symbol : symbols) {
+      int64_t c = now.coefficient(symbol);
+      if (c == 0) continue;
+      Expr rest = Expr::variable(symbol) * c - now;  // c · symbol = rest
+      auto value = c < 0 ? (-rest).dividedBy(-c) : rest.dividedBy(c);
+      if (!value || value->mentions(symbol)) continue;
+      substitute(symbol, *value);
+      return true;
     }
-    stop(Why::kNotApplicable, fmt::format("no kernel makes {} and {} equal", a.str(), b.str()));
+    return false;
   }
 };
 
@@ -52,7 +54,9 @@ void require(Where& where, const Axis& axis, const AxisMove& m) {
   bool passesBeside = axis.kind == Axis::Kind::kEqual || axis.kind == Axis::Kind::kGroup;
   if (passesBeside && m.cut == Cut::kInner) where.divisible(axis.inExtent, m.factor);
   if (window && m.cut == Cut::kOuter) {
-    where.equalise(axis.outExtent, axis.inExtent, axis.taps);
+    if (!where.vanish(axis.outExtent - axis.inExtent, where.current(axis.taps).variables())) {
+      stop(Why::kNotApplicable, "no kernel makes the extents in and out equal");
+    }
     where.divisible(axis.inExtent, m.factor);
   }
   if (!window || m.cut != Cut::kInner || m.inChannel || m.outChannel) return;

@@ -81,7 +81,7 @@ TEST(Poly, BoundsAreOneExpressionOrNone) {
   Set border = c.set({"x", "y"}, all("W - Q <= x, x < W + Q, 0 <= x, 2y <= x, x <= 2y + 1"));
   EXPECT_EQ(text(border.maximum(0)), "Q + W - 1");
   EXPECT_EQ(text(border.minimum(0)), "none");  // max(0, W - Q)
-  EXPECT_EQ(text(border.maximum(1)), "floor((Q + W + 1)/2) - 1");
+  EXPECT_EQ(text(border.maximum(1)), "Q + W - floor((Q + W)/2) - 1");
   Context narrow(shapes({"W", "Q"}, "1 <= Q, Q <= W"));
   EXPECT_EQ(text(narrow.set({"x"}, all("W - Q <= x, x < W + Q, 0 <= x")).minimum(0)), "W - Q");
   EXPECT_EQ(text(narrow.set({"x"}, all("0 <= x")).maximum(0)), "none");

@@ -43,8 +43,8 @@ const Analysed kAnalysed[] = {
      "2S + 2 by S: Q + x - 2r - v = 0"},
     {"conv-1x1", "n equal N | h equal H | w equal W | c sum C | f out F"},
     {"conv-1x1-s2",
-     "n equal N | c sum C | f out F | h window H -> floor((H + 1)/2) by 1: x - r - 2v = 0 | w window W -> floor((W + "
-     "1)/2) by 1: x - r - 2v = 0"},
+     "n equal N | c sum C | f out F | h window H -> H - floor((H)/2) by 1: x - r - 2v = 0 | w window W -> W - "
+     "floor((W)/2) by 1: x - r - 2v = 0"},
     {"conv-grouped",
      "n equal N | g group G | c sum C | f out F | h window H -> H + 2P - R + 1 by R: P + x - r - v = 0 | w window W -> "
      "2Q + W - S + 1 by S: Q + x - r - v = 0"},

@@ -27,13 +27,13 @@ const std::string kGrouped = convText("Conv(x, w) group=G pads=[P, Q, P, Q]", "[
 const std::string kPointwiseStrided = convText("Conv(x, w) strides=[2, 2]", "[F, C, 1, 1]");
 
 /// A mutant with what mends it, as a rule that is not proved yet; or the reason why there is none.
-tl::expected<Rule, std::string> corrected(const Mutant& m) {
+tl::expected<Rule, std::string> corrected(const Mutant& m, WriteBack where) {
   poly::Context context(m.shapes, kBudget);
   auto source = analyse(m.source);
   auto equality = proveEqual(context, m.source, m.program);
   if (std::holds_alternative<Proved>(equality)) return tl::unexpected(std::string("proved as it is"));
   if (auto* u = std::get_if<Unknown>(&equality)) return tl::unexpected(u->reason);
-  auto c = correct(context, m, *source, std::get<ProvedOutside>(equality).bad);
+  auto c = correct(context, m, *source, std::get<ProvedOutside>(equality).bad, where);
   if (!c) return tl::unexpected(c.error());
   Rule rule;
   rule.name = "r";
@@ -59,6 +59,7 @@ std::string text(const Box& box) {
 
 struct Mended {
   std::string pattern, plan, boxes;
+  WriteBack where = WriteBack::kBeforeLayout;
 };
 
 // One line per box; then whether pattern and mutant really differ everywhere in the boxes, at the shapes tried. Where
@@ -120,13 +121,31 @@ tight
 [0:N, 0:F, 0:H - R + 1, W2 - Q:P + W2]
 tight
 )"},
+    // phases side by side: the end of the even ones, the beginning of the odd ones
+    {kDilated, "w.in2-outer1_conv", R"(
+[0:N, 0:F, 0:H + 2P - 2R + 2, 2Q2 + 2W - 2S - 2floor((W)/2) + 2:4Q2 + 2W - 2S - 2floor((W)/2) + 1:2]
+[0:N, 0:F, 0:H + 2P - 2R + 2, 1:2Q2:2]
+)"},
+    {kDilated, "h.in2-outer0_w.in2-outer1_conv", R"(
+[0:N, 0:F, 0:2P2, 0:4Q2 + W - 2S + 2]
+[0:N, 0:F, 2H + 2P2 - 2R - 2floor((H)/2) + 2:H + 4P2 - 2R + 2, 0:4Q2 + W - 2S + 2]
+[0:N, 0:F, 0:H + 4P2 - 2R + 2, 0:2Q2]
+[0:N, 0:F, 0:H + 4P2 - 2R + 2, 2Q2 + 2W - 2S - 2floor((W)/2) + 2:4Q2 + W - 2S + 2]
+)",
+     WriteBack::kAfterLayout},
+    {kConv, "h.out2-batch_w.out2-batch_conv", R"(
+[0:N, 0:F, H2 - P:H2 + P, 0:2W2]
+[0:N, 0:F, 0:2H2, W2 - Q:Q + W2]
+tight
+)",
+     WriteBack::kAfterLayout},
 };
 
 TEST(SynthCorrect, BoxesHoldAllThatDiffers) {
   for (const Mended& c : kMended) {
     auto m = mutantOf(c.pattern, c.plan);
     ASSERT_TRUE(m) << c.plan << ": " << m.error().detail;
-    auto rule = corrected(*m);
+    auto rule = corrected(*m, c.where);
     ASSERT_TRUE(rule) << c.plan << ": " << rule.error();
     // Nothing of the prover: mutant and replacement are evaluated.
     Evaluation e = evaluateRule(testing_support::pattern(c.pattern), *rule, {.shapes = 40});
@@ -148,14 +167,14 @@ const Uncovered kUncovered[] = {
     {kConv, "n.in2-outer1-sep_conv", "proved as it is"},
     {kTransposed, "n.in2-outer1_conv", "corrections for this operator's windows are not derived"},
     {kGrouped, "n.in2-outer1_conv", "the output has product dimensions"},
-    {kPointwiseStrided, "h.in2-batch-s2_conv", "the mismatch is strided where it would be written back"},
+    {kPointwiseStrided, "h.in2-batch-s2_conv", "the mismatch covers whole dimensions"},
 };
 
 TEST(SynthCorrect, OrThereIsAReason) {
   for (const Uncovered& c : kUncovered) {
     auto m = mutantOf(c.pattern, c.plan);
     ASSERT_TRUE(m) << c.plan << ": " << m.error().detail;
-    auto rule = corrected(*m);
+    auto rule = corrected(*m, WriteBack::kBeforeLayout);
     EXPECT_EQ(rule ? "corrected" : rule.error(), c.reason) << c.plan;
   }
 }

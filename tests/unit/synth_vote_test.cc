@@ -72,15 +72,14 @@ const Case kCases[] = {
     // a pair of images: within a picture the slots hold what they do in the pattern
     {"conv", "w", conv(), "S taps, pad Q, r = q"},
     // space to depth
-    {"conv-s2", "h", shifted(2, 1, "P"), "floor((R + 1)/2) taps, pad 0, r = fi + 2q"},
+    {"conv-s2", "h", shifted(2, 1, "P"), "R - floor((R)/2) taps, pad 0, r = fi + 2q"},
     {"conv-s2", "h", blocks(2, 1),
-     "floor((P + 1)/2) + floor((P + R + 1)/2) - P taps, pad floor((P + 1)/2), r = P + fi + 2q - 2floor((P + 1)/2)"},
+     "P + R - floor((P)/2) - floor((P + R)/2) taps, pad P - floor((P)/2), r = fi + 2q + 2floor((P)/2) - P"},
     {"conv", "h", blocks(2, 2),
-     "floor((P + 1)/2) + floor((P + R)/2) - P + 1 taps, pad floor((P + 1)/2), r = P + fi + 2q - fo - 2floor((P + "
-     "1)/2)"},
+     "floor((P + R)/2) - floor((P)/2) + 1 taps, pad P - floor((P)/2), r = fi + 2q + 2floor((P)/2) - P - fo"},
     {"conv-1x1-s2", "h", blocks(2, 1), "1 taps, pad 0, r = 0 where fi = 0, fi = 0"},
     {"convtranspose-s2", "h", blocks(1, 2),
-     "floor((P + 1)/2) + floor((P + R + 1)/2) - P taps, pad floor((P + R + 1)/2) - P - 1, r = P + 2R + fo - 2q - "
+     "P + R - floor((P)/2) - floor((P + R)/2) taps, pad R - floor((P + R)/2) - 1, r = P + 2R + fo - 2q - "
      "2floor((P + R)/2) - 2"},
     {"conv", "h", blocks(1, 2, 2), "R + 1 taps, pad P, r = q - fo"},
     // phases: only where the shift is a multiple
