@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -35,31 +37,24 @@ std::string shapesText(const Bindings& shapes) {
   return object.dump();
 }
 
-/// Json's own conversion would cut 2.5 to 2. Throws, as it does, for what is no number.
-int64_t integer(const Json& value) {
-  if (value.is_number_float()) throw std::invalid_argument("expected an integer, got " + value.dump());
-  return value.get<int64_t>();
+/// Json's own conversion would make 2.5 to 2, true to 1 and 2^64 - 1 to -1. Throws, as it does, for what does not fit.
+template <std::integral T>
+T integer(const Json& value) {
+  bool fits = value.is_number_unsigned() ? std::in_range<T>(value.get<uint64_t>())
+                                         : value.is_number_integer() && std::in_range<T>(value.get<int64_t>());
+  if (!fits) throw std::invalid_argument("expected an integer, got " + value.dump());
+  return value.get<T>();
 }
 
 Bindings shapesOf(const Json& object) {
   Bindings shapes;
   for (const auto& [symbol, value] : object.get_ref<const Json::object_t&>())
-    shapes[symbol] = integer(value);
+    shapes[symbol] = integer<int64_t>(value);
   return shapes;
 }
 
 std::vector<std::string> settingOf(const TimingSample& s) {
   return {s.rule, s.device, shapesText(s.shapes), s.engine, s.version, s.isa, std::to_string(s.threads)};
-}
-
-/// What no measurement gives; nullptr for a sane sample.
-const char* nonsense(const TimingSample& s) {
-  bool positive = std::isfinite(s.pattern) && s.pattern > 0 && std::isfinite(s.replacement) && s.replacement > 0;
-  if (!positive) return "seconds must be numbers > 0";
-  if (!std::isfinite(s.spread) || s.spread < 0) return "spread must be a number >= 0";
-  if (s.threads < 1) return "threads must be >= 1";
-  if (s.rule.empty() || s.device.empty()) return "rule and device must be given";
-  return nullptr;
 }
 
 Json toJson(const TimingSample& s) {
@@ -72,6 +67,21 @@ Json toJson(const TimingSample& s) {
           {"isa", s.isa},       {"threads", s.threads}, {"date", s.date}};
 }
 
+/// What no measurement gives; nullptr for a sane sample.
+const char* nonsense(const TimingSample& s) {
+  bool positive = std::isfinite(s.pattern) && s.pattern > 0 && std::isfinite(s.replacement) && s.replacement > 0;
+  if (!positive) return "seconds must be numbers > 0";
+  if (!std::isfinite(s.spread) || s.spread < 0) return "spread must be a number >= 0";
+  if (s.threads < 1) return "threads must be >= 1";
+  if (s.rule.empty() || s.device.empty()) return "rule and device must be given";
+  try {
+    toJson(s).dump();
+  } catch (const Json::exception&) {
+    return "its text is not UTF-8";
+  }
+  return nullptr;
+}
+
 TimingSample fromJson(const Json& j) {
   return {.rule = j.at("rule"),
           .name = j.at("name"),
@@ -80,7 +90,7 @@ TimingSample fromJson(const Json& j) {
           .engine = j.at("engine"),
           .version = j.at("version"),
           .isa = j.at("isa"),
-          .threads = static_cast<int>(integer(j.at("threads"))),
+          .threads = integer<int>(j.at("threads")),
           .pattern = j.at("pattern"),
           .replacement = j.at("replacement"),
           .spread = j.at("spread"),
@@ -120,7 +130,7 @@ Expected<Timings> readDatabase(std::string_view bytes, const std::string& path) 
                      .engine = text(4),
                      .version = text(5),
                      .isa = text(6),
-                     .threads = query.getColumn(7).getInt(),
+                     .threads = 0,
                      .pattern = query.getColumn(8).getDouble(),
                      .replacement = query.getColumn(9).getDouble(),
                      .spread = query.getColumn(10).getDouble(),
@@ -128,6 +138,8 @@ Expected<Timings> readDatabase(std::string_view bytes, const std::string& path) 
       const char* why = nullptr;
       try {
         s.shapes = shapesOf(Json::parse(text(3)));
+        int64_t threads = query.getColumn(7).getInt64();
+        s.threads = std::in_range<int>(threads) ? static_cast<int>(threads) : 0;
         why = nonsense(s);
       } catch (const std::exception&) {
         why = "shapes must be a JSON object of integers";

@@ -90,7 +90,8 @@ TEST(Timings, BadTextPointsAtItsLine) {
        {std::string("{"), std::string("[]"), std::string("3"), std::string("{}"), with("0.0015", "-1"),
         with("0.0015", "\"fast\""), with("0.02", "null"), with("\"C\":8", "\"C\":8.5"), with("\"C\":8", "\"C\":\"8\""),
         with("{\"C\":8,\"N\":1}", "[1]"), with("\"threads\":1", "\"threads\":0"), with("a-hash", ""),
-        std::string("\xff\xfe")}) {
+        with("\"C\":8", "\"C\":true"), with("\"C\":8", "\"C\":18446744073709551615"),
+        with("\"threads\":1", "\"threads\":4294967297"), std::string("\xff\xfe")}) {
     auto read = parseTimings(good + "\n" + bad + "\n", "t.jsonl");
     ASSERT_FALSE(read.has_value()) << bad;
     EXPECT_EQ(read.error().kind, ErrorKind::kPack);
@@ -114,6 +115,10 @@ TEST(Timings, BothFormsAreReadByContent) {
   std::string path = (folder / "ort-cpu.timings").string(), bytes = *readFile(path, ErrorKind::kPack);
   ASSERT_TRUE(writeFile(path, bytes.substr(0, 5000)).has_value());
   EXPECT_THAT(readTimings(path).error().message(), HasSubstr("truncated: 5000 of 8192 bytes"));
+  std::string strange = bytes;
+  for (size_t at = strange.find("ort-cpu"); at != std::string::npos; at = strange.find("ort-cpu"))
+    strange[at] = '\xff';
+  EXPECT_THAT(readTimingsBytes(strange, path).error().message(), HasSubstr("its text is not UTF-8"));
   bytes.replace(68, 4, "petr");
   ASSERT_TRUE(writeFile(path, bytes).has_value());
   EXPECT_THAT(readTimings(path).error().message(), HasSubstr("not a timings file"));
