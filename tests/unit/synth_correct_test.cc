@@ -101,6 +101,10 @@ tight
 [0:N, 0:F, 0:P, 0:2Q + W - S + 1]
 [0:N, 0:F, H + P - R + 1:H + 2P - R + 1, 0:2Q + W - S + 1]
 )"},
+    {kSame, "n.merge-outer0_conv", R"(
+[0:N, 0:F, 0:1, 0:W]
+[0:N, 0:F, H - 1:H, 0:W]
+)"},
     // tiles in the batch: where they were cut
     {kSame, "w.out2-batch_conv", R"(
 [0:N, 0:F, 0:H, W2 - 1:W2 + 1]
