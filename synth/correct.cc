@@ -52,13 +52,14 @@ class Corrector {
     const Shape& y = source_.program.shape(source_.y);
     const Shape& u = mutant_.program.shape(main());
     if (!allAffine(y)) stop("the output has product dimensions");
-    auto typical = typicalShape(context_, source_.program, kTypicalExtent);
+    auto typical = typicalShape(context_, source_, kTypicalExtent);
     if (!typical) stop("the class is empty");
     typical_ = *typical;
     auto closing = where == WriteBack::kBeforeLayout && allAffine(u) ? std::optional(closingMap()) : std::nullopt;
     auto strips = stripsAlongOneDimension(bad, closing);
     if (strips.empty()) {
       for (const poly::Set& piece : bad.disjointPieces()) {
+        if (piece.at(typical_).isEmpty()) continue;
         Strip strip = stripOf(piece, closing);
         if (std::find(strips.begin(), strips.end(), strip) == strips.end()) strips.push_back(strip);
       }
@@ -122,88 +123,99 @@ class Corrector {
     return nullptr;
   }
 
+  /// Share of a dimension that the values of a variable span, in a set at the typical shape.
+  double hull(const poly::Set& typical, int position, const Dim& dim) const {
+    auto minima = typical.minima(position), maxima = typical.maxima(position);
+    const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
+    return lower && greatest ? share(lower->value, greatest->value + 1, dim) : 0;
+  }
+
   /// The narrow dimension of a set of positions; all others are taken whole. Nullopt where several are cut. The class
   /// is restricted to the shapes for which the strip's bounds are the typical ones.
   std::optional<Strip> narrowest(const poly::Set& piece, const Shape& shape, bool alone) {
-    std::optional<Strip> best;
-    poly::Conjunction condition;
-    double bestShare = 1;
+    poly::Set typical = piece.at(typical_);
+    std::optional<size_t> dim;
+    double thinnest = kThinShare;
     int cut = 0;
     for (size_t d = 0; d < shape.size(); ++d) {
-      auto minima = piece.minima(static_cast<int>(d)), maxima = piece.maxima(static_cast<int>(d));
-      const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
-      if (!lower || !greatest) continue;
-      double part = share(lower->value, greatest->value + 1, shape[d]);
+      double part = hull(typical, static_cast<int>(d), shape[d]);
       if (part >= 1) continue;
       ++cut;
-      if (part < std::min(bestShare, kThinShare)) {
-        best = Strip{d, lower->value, greatest->value + 1, false};
-        condition = lower->when;
-        condition.insert(condition.end(), greatest->when.begin(), greatest->when.end());
-        bestShare = part;
+      if (part < thinnest) {
+        dim = d;
+        thinnest = part;
       }
     }
-    if (!best || (alone && cut > 1)) return std::nullopt;
-    for (const Constraint& c : condition)
-      shapes_.require(c);
-    return best;
+    if (!dim || (alone && cut > 1)) return std::nullopt;
+    auto minima = piece.minima(static_cast<int>(*dim)), maxima = piece.maxima(static_cast<int>(*dim));
+    const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
+    if (!lower || !greatest) return std::nullopt;
+    for (const auto* bound : {lower, greatest}) {
+      for (const Constraint& c : bound->when)
+        shapes_.require(c);
+    }
+    return Strip{*dim, lower->value, greatest->value + 1, false};
   }
 
   /// Strips along the one dimension that needs the smallest share of it, all other dimensions whole: before the closing
-  /// layout if each strip is a box of the output, else after it. Empty where no dimension serves.
+  /// layout if each strip is a box of the output there. Empty where no dimension serves.
   std::vector<Strip> stripsAlongOneDimension(const poly::Set& bad, const std::optional<poly::Map>& closing) {
-    if (closing) {
-      const Shape& u = mutant_.program.shape(main());
-      std::vector<poly::Set> images;
-      for (const poly::Set& piece : bad.disjointPieces())
-        images.push_back(closing->intersectDomain(piece).range());
-      auto strips = thinnest(images, u, true);
-      ShapeClass before = shapes_;
-      auto servesAsBox = [&](const Strip& s) { return isBox(s, closing, u); };
-      if (!strips.empty() && std::all_of(strips.begin(), strips.end(), servesAsBox)) return strips;
-      shapes_ = std::move(before);
-    }
-    return thinnest({bad}, source_.program.shape(source_.y), false);
+    if (!closing) return thinnest(bad, source_.program.shape(source_.y), false);
+    const Shape& u = mutant_.program.shape(main());
+    ShapeClass before = shapes_;
+    auto strips = thinnest(closing->intersectDomain(bad).range(), u, true);
+    if (std::all_of(strips.begin(), strips.end(), [&](const Strip& s) { return isBox(s, closing, u); })) return strips;
+    shapes_ = std::move(before);
+    return {};
   }
 
-  std::vector<Strip> thinnest(const std::vector<poly::Set>& parts, const Shape& shape, bool beforeLayout) {
-    std::vector<Strip> best;
-    poly::Conjunction bestCondition;
-    double bestShare = kThinShare;
+  /// The dimensions of which the set takes less than kThinShare at the typical shape, thinnest first.
+  std::vector<size_t> thinDimensions(const poly::Set& part, const Shape& shape) const {
+    poly::Set typical = part.at(typical_);
+    std::vector<std::pair<double, size_t>> thin;
     for (size_t d = 0; d < shape.size(); ++d) {
+      double taken = 0;
+      for (const poly::Set& interval : typical.onto(static_cast<int>(d)).outline().disjointPieces()) {
+        taken += hull(interval, 0, shape[d]);
+      }
+      if (0 < taken && taken < kThinShare) thin.emplace_back(taken, d);
+    }
+    std::sort(thin.begin(), thin.end());
+    std::vector<size_t> dims;
+    for (const auto& [taken, d] : thin)
+      dims.push_back(d);
+    return dims;
+  }
+
+  /// Strips along the thinnest dimension that has bounds; empty if there is none.
+  std::vector<Strip> thinnest(const poly::Set& part, const Shape& shape, bool beforeLayout) {
+    for (size_t d : thinDimensions(part, shape)) {
       std::vector<Strip> strips;
       poly::Conjunction condition;
-      double total = 0;
-      for (const poly::Set& part : parts) {
-        for (const poly::Set& interval : part.onto(static_cast<int>(d)).outline().disjointPieces()) {
-          auto minima = interval.minima(0), maxima = interval.maxima(0);
-          const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
-          if (!lower && !greatest) continue;  // empty at the typical shape
-          if (!lower || !greatest || (beforeLayout && interval.stride(0) != 1)) {
-            total = 1;
-            break;
-          }
-          Strip strip{d, lower->value, greatest->value + 1, beforeLayout};
-          if (*strip.upper.evaluate(typical_) <= *strip.lower.evaluate(typical_)) {
-            condition.push_back(Constraint::le(strip.upper, strip.lower));  // … and to stay so
-            continue;
-          }
-          if (std::find(strips.begin(), strips.end(), strip) != strips.end()) continue;
-          for (const auto* bound : {lower, greatest}) {
-            condition.insert(condition.end(), bound->when.begin(), bound->when.end());
-          }
-          total += share(strip.lower, strip.upper, shape[d]);
-          strips.push_back(std::move(strip));
+      bool bounded = true;
+      for (const poly::Set& interval : part.onto(static_cast<int>(d)).outline().disjointPieces()) {
+        auto minima = interval.minima(0), maxima = interval.maxima(0);
+        const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
+        if (!lower && !greatest) continue;  // empty at the typical shape
+        bounded = bounded && lower && greatest && (!beforeLayout || interval.stride(0) == 1);
+        if (!bounded) break;
+        Strip strip{d, lower->value, greatest->value + 1, beforeLayout};
+        if (*strip.upper.evaluate(typical_) <= *strip.lower.evaluate(typical_)) {
+          condition.push_back(Constraint::le(strip.upper, strip.lower));  // … and to stay so
+          continue;
         }
+        if (std::find(strips.begin(), strips.end(), strip) != strips.end()) continue;
+        for (const auto* bound : {lower, greatest}) {
+          condition.insert(condition.end(), bound->when.begin(), bound->when.end());
+        }
+        strips.push_back(std::move(strip));
       }
-      if (strips.empty() || total >= bestShare) continue;
-      best = std::move(strips);
-      bestCondition = std::move(condition);
-      bestShare = total;
+      if (!bounded || strips.empty()) continue;
+      for (const Constraint& c : condition)
+        shapes_.require(c);
+      return strips;
     }
-    for (const Constraint& c : bestCondition)
-      shapes_.require(c);
-    return best;
+    return {};
   }
 
   /// At the typical shape the strip has as many positions as the box that it is taken for.

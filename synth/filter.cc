@@ -49,7 +49,7 @@ std::optional<Fate> filter(const poly::Context& context, const Mutant& m) {
   if (!small) return Fate::kEmptyClass;
   bool cheap = false;
   for (int64_t extent : kCostExtents) {
-    auto shape = typicalShape(context, m.source, extent);
+    auto shape = typicalShape(context, *op, extent);
     auto before = arithmetic(m.source, *shape), after = arithmetic(m.program, *shape);
     cheap = cheap || (before && after && *after <= kCostFactor * *before);
   }

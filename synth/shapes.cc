@@ -25,6 +25,11 @@ class Choice {
     }
   }
 
+  void prefer(const Constraint& c) {
+    fixed_.push_back(c);
+    if (context_.excludes(fixed_)) fixed_.pop_back();
+  }
+
   std::optional<Bindings> point() const {
     auto p = context_.set({}, fixed_).sample();
     return p ? std::optional(p->first) : std::nullopt;
@@ -42,9 +47,38 @@ class Choice {
   poly::Conjunction fixed_;
 };
 
-std::optional<Bindings> choose(
-    const poly::Context& context, const Symbols& kernel, const Symbols& small, const Symbols& large, int64_t extent) {
+/// The symbols of the inputs that are constant, or of those that are not.
+Symbols inputSymbols(const Program& p, bool constant) {
+  Symbols result;
+  for (Value v : p.inputs()) {
+    if ((p.node(v).scalar("constant") == Expr(1)) != constant) continue;
+    for (const Dim& d : p.shape(v)) {
+      for (const Expr& atom : d.atoms())
+        atom.collectVariables(result);
+    }
+  }
+  return result;
+}
+
+/// The pads at both ends of a window axis are equal: v runs from x = -pad to x = extent - 1 + pad.
+std::optional<Constraint> evenPads(const Axis& axis) {
+  int64_t sv = -axis.relation.coefficient("v"), sr = -axis.relation.coefficient("r");
+  if (axis.relation.coefficient("x") != 1 || sv < 1 || sr < 1) return std::nullopt;
+  Expr begin = axis.relation.substitute({{"v", 0}, {"x", 0}, {"r", 0}});
+  Expr last = (axis.outExtent - 1) * sv + (axis.taps - 1) * sr - begin;
+  return Constraint::eq(begin, last - (axis.inExtent - 1));
+}
+
+std::optional<Bindings> choose(const poly::Context& context,
+                               const MainOperator& source,
+                               const Symbols& small,
+                               const Symbols& large,
+                               int64_t extent) {
   Choice choice(context);
+  Symbols kernel = inputSymbols(source.program, true);
+  for (const Axis* a : source.ofKind(Axis::Kind::kWindow)) {
+    if (auto even = evenPads(*a)) choice.prefer(*even);
+  }
   const auto& symbols = context.shapes().symbols;
   auto isExtent = [&](const std::string& s) { return small.contains(s) || large.contains(s); };
   // Pads first, so that kernels are not forced to be larger than 3 by pads of 3.
@@ -61,30 +95,17 @@ std::optional<Bindings> choose(
   return choice.point();
 }
 
-/// The symbols of the inputs that are constant, or of those that are not.
-Symbols inputSymbols(const Program& p, bool constant) {
-  Symbols result;
-  for (Value v : p.inputs()) {
-    if ((p.node(v).scalar("constant") == Expr(1)) != constant) continue;
-    for (const Dim& d : p.shape(v)) {
-      for (const Expr& atom : d.atoms())
-        atom.collectVariables(result);
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
-std::optional<Bindings> typicalShape(const poly::Context& context, const Program& source, int64_t extent) {
-  return choose(context, inputSymbols(source, true), {}, inputSymbols(source, false), extent);
+std::optional<Bindings> typicalShape(const poly::Context& context, const MainOperator& source, int64_t extent) {
+  return choose(context, source, {}, inputSymbols(source.program, false), extent);
 }
 
 std::optional<Bindings> compactShape(const poly::Context& context, const MainOperator& source, int64_t extent) {
   Symbols slides;
   for (const Axis* a : source.ofKind(Axis::Kind::kWindow))
     a->inExtent.collectVariables(slides);
-  return choose(context, inputSymbols(source.program, true), inputSymbols(source.program, false), slides, extent);
+  return choose(context, source, inputSymbols(source.program, false), slides, extent);
 }
 
 }  // namespace pet

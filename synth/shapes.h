@@ -7,10 +7,10 @@
 
 namespace pet {
 
-/// A shape of the class as models have it: kernels, pads and channels per group small, extents of the input at least
-/// `extent` (each a little larger than the one before, so that they are distinct) where the class lets them. Nullopt if
-/// the class is empty.
-std::optional<Bindings> typicalShape(const poly::Context& context, const Program& source, int64_t extent);
+/// A shape of the class as models have it, where the class lets it be: pads equal at both ends; kernels, pads and
+/// channels per group small; extents of the input at least `extent`, each a little larger than the one before, so that
+/// they are distinct. Nullopt if the class is empty.
+std::optional<Bindings> typicalShape(const poly::Context& context, const MainOperator& source, int64_t extent);
 
 /// The same for a quick evaluation: only what a window slides over is as large as `extent`.
 std::optional<Bindings> compactShape(const poly::Context& context, const MainOperator& source, int64_t extent);

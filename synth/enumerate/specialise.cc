@@ -1,5 +1,6 @@
 #include "synth/enumerate/specialise.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@ using Why = PlanFailure::Why;
 
 /// The substitutions so far, each already applied to those before it.
 struct Where {
+  const std::vector<std::string>& symbols;  ///< the pattern's
   std::vector<std::pair<std::string, Expr>> list;
 
   void substitute(const std::string& symbol, const Expr& value) {
@@ -29,23 +31,28 @@ struct Where {
     if (now.dividedBy(factor)) return;
     auto symbol = now.asVariable();
     if (!symbol) stop(Why::kNotApplicable, fmt::format("{} cannot be made divisible by {}", now.str(), factor));
-    substitute(*symbol, Expr::variable(*symbol + std::to_string(factor)) * factor);
+    std::string part = *symbol + std::to_string(factor);
+    while (std::find(symbols.begin(), symbols.end(), part) != symbols.end())
+      part += "_";
+    substitute(*symbol, Expr::variable(part) * factor);
   }
 
-  /// Makes an expression zero by solving for one of `symbols`; false if that is not possible.
-  bool vanish(const Expr& e, const std::set<std::string>& symbols) {
+  /// Makes an expression zero by solving for a symbol, if possible one of `taps`.
+  void vanish(const Expr& e, const Expr& taps) {
     Expr now = current(e);
-    if (now == Expr(0)) return true;
-    for (const std::string& symbol : symbols) {
+    if (now == Expr(0)) return;
+    auto kernel = current(taps).variables();
+    std::vector<std::string> candidates(kernel.begin(), kernel.end());
+    for (const std::string& symbol : now.variables())
+      candidates.push_back(symbol);
+    for (const std::string& symbol : candidates) {
       int64_t c = now.coefficient(symbol);
       if (c == 0) continue;
       Expr rest = Expr::variable(symbol) * c - now;  // c · symbol = rest
       auto value = c < 0 ? (-rest).dividedBy(-c) : rest.dividedBy(c);
-      if (!value || value->mentions(symbol)) continue;
-      substitute(symbol, *value);
-      return true;
+      if (value && !value->mentions(symbol)) return substitute(symbol, *value);
     }
-    return false;
+    stop(Why::kNotApplicable, fmt::format("nothing makes {} zero", now.str()));
   }
 };
 
@@ -54,9 +61,7 @@ void require(Where& where, const Axis& axis, const AxisMove& m) {
   bool passesBeside = axis.kind == Axis::Kind::kEqual || axis.kind == Axis::Kind::kGroup;
   if (passesBeside && m.cut == Cut::kInner) where.divisible(axis.inExtent, m.factor);
   if (window && m.cut == Cut::kOuter) {
-    if (!where.vanish(axis.outExtent - axis.inExtent, where.current(axis.taps).variables())) {
-      stop(Why::kNotApplicable, "no kernel makes the extents in and out equal");
-    }
+    where.vanish(axis.outExtent - axis.inExtent, axis.taps);
     where.divisible(axis.inExtent, m.factor);
   }
   if (!window || m.cut != Cut::kInner || m.inChannel || m.outChannel) return;
@@ -88,7 +93,7 @@ ShapeClass specialised(const ShapeClass& shapes, const std::map<std::string, Exp
 }  // namespace
 
 Specialised specialise(const Pattern& pattern, const MainOperator& analysed, const Plan& plan) {
-  Where where;
+  Where where{pattern.shapes.symbols, {}};
   for (size_t i = 0; i < analysed.axes.size(); ++i)
     require(where, analysed.axes[i], plan.moves[i]);
   std::map<std::string, Expr> by(where.list.begin(), where.list.end());

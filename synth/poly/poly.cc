@@ -110,6 +110,15 @@ Set Set::firstVariables(int n) const {
   return Set(scope_, isl_set_project_out(copy(set_), isl_dim_set, keep, count - keep));
 }
 
+Set Set::at(const Bindings& symbols) const {
+  auto part = own(copy(set_));
+  for (unsigned i = 0; i < scope_->shapes.symbols.size(); ++i) {
+    auto value = own(isl_val_int_from_si(scope_->ctx.get(), symbols.at(scope_->shapes.symbols[i])));
+    part = own(isl_set_fix_val(part.release(), isl_dim_param, i, value.release()));
+  }
+  return Set(scope_, part.release());
+}
+
 Set Set::onto(int position) const {
   auto count = static_cast<unsigned>(isl_set_dim(set_.get(), isl_dim_set));
   auto p = static_cast<unsigned>(position);

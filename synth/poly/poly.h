@@ -35,6 +35,8 @@ class Set {
   Set subtract(const Set& other) const;
   /// The projection on the first `n` variables.
   Set firstVariables(int n) const;
+  /// The part at one shape.
+  Set at(const Bindings& symbols) const;
   /// The values of variable `position`, as a set of one variable.
   Set onto(int position) const;
   /// The shape symbols for which the set is not empty, as constraints; nullopt if that is no single conjunction.

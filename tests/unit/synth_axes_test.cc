@@ -36,8 +36,8 @@ const Analysed kAnalysed[] = {
      "n equal N | c sum C | f out F | h window H -> H + 2P - R + 1 by R: P + x - r - v = 0 | w window W -> 2Q + W - S "
      "+ 1 by S: Q + x - r - v = 0"},
     {"conv-s2",
-     "n equal N | c sum C | f out F | h window H -> P + floor((H + R)/2) - R + 1 by R: P + x - r - 2v = 0 | w window W "
-     "-> Q + floor((S + W)/2) - S + 1 by S: Q + x - r - 2v = 0"},
+     "n equal N | c sum C | f out F | h window H -> floor((H + P + PE + R)/2) - R + 1 by R: P + x - r - 2v = 0 | w "
+     "window W -> floor((Q + QE + S + W)/2) - S + 1 by S: Q + x - r - 2v = 0"},
     {"conv-d2",
      "n equal N | c sum C | f out F | h window H -> H + 2P - 2R + 2 by R: P + x - 2r - v = 0 | w window W -> 2Q + W - "
      "2S + 2 by S: Q + x - 2r - v = 0"},
