@@ -10,10 +10,11 @@ from pack import made, tool
 FAMILIES = [
     ("images-side-by-side", ["conv"], True, ["Layout", "Conv", "Concat"], 4),  # pairs, along H and along W
     ("images-side-by-side", ["conv", "conv-grouped", "convtranspose"], False, ["Layout", "Pad", "Conv"], 2),  # with separators
-    ("tiles-in-batch", ["conv"], True, ["Layout", "Conv", "Concat"], 3),
+    ("tiles-in-batch", ["conv", "conv-d2"], True, ["Layout", "Conv", "Concat"], 5),  # along one axis or both
     ("tiles-with-halo", ["conv", "conv-grouped", "conv-s2", "conv-1x1-s2", "convtranspose"], False, ["Slice", "Concat", "Conv"], 3),
     ("exchange", ["conv", "conv-s2", "convtranspose"], False, ["Layout", "Conv"], 1),  # of rows and columns
     ("phases-in-batch", ["conv-d2"], False, ["Pad", "Layout", "Conv", "Slice"], 1),
+    ("phases-side-by-side", ["conv-d2"], True, ["Pad", "Layout", "Conv", "Concat", "Slice"], 3),  # along one axis or both
     ("space-to-depth", ["conv-s2"], False, ["Layout", "Conv"], 1),
     ("space-to-depth", ["conv-1x1-s2"], False, ["Slice", "Conv"], 1),  # a strided slice
     ("convtranspose", ["conv", "conv-1x1", "conv-grouped"], False, ["ConvTranspose"], 1),
