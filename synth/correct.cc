@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -27,7 +28,10 @@ struct Strip {
   size_t dim = 0;
   Expr lower, upper;
   bool beforeLayout = false;  ///< in the main operator's coordinates, else in the output's
-  friend bool operator==(const Strip&, const Strip&) = default;
+  poly::Conjunction when;     ///< for the shapes at which these are the bounds
+  friend bool operator==(const Strip& a, const Strip& b) {
+    return std::tie(a.dim, a.lower, a.upper, a.beforeLayout) == std::tie(b.dim, b.lower, b.upper, b.beforeLayout);
+  }
 };
 
 std::vector<std::string> indexNames(const Shape& shape, std::string_view stem) {
@@ -57,12 +61,11 @@ class Corrector {
     typical_ = *typical;
     auto closing = where == WriteBack::kBeforeLayout && allAffine(u) ? std::optional(closingMap()) : std::nullopt;
     auto strips = stripsAlongOneDimension(bad, closing);
-    if (strips.empty()) {
-      for (const poly::Set& piece : bad.disjointPieces()) {
-        if (piece.at(typical_).isEmpty()) continue;
-        Strip strip = stripOf(piece, closing);
-        if (std::find(strips.begin(), strips.end(), strip) == strips.end()) strips.push_back(strip);
-      }
+    if (strips.empty()) strips = stripsOfPieces(bad, closing);
+    strips = necessary(std::move(strips), bad, closing);
+    for (const Strip& strip : strips) {
+      for (const Constraint& c : strip.when)
+        shapes_.require(c);
     }
     build(strips, closing);
     Corrected result{shapes_, std::move(*program_), boxes_};
@@ -130,9 +133,8 @@ class Corrector {
     return lower && greatest ? share(lower->value, greatest->value + 1, dim) : 0;
   }
 
-  /// The narrow dimension of a set of positions; all others are taken whole. Nullopt where several are cut. The class
-  /// is restricted to the shapes for which the strip's bounds are the typical ones.
-  std::optional<Strip> narrowest(const poly::Set& piece, const Shape& shape, bool alone) {
+  /// The narrow dimension of a set of positions; all others are taken whole. Nullopt where several are cut.
+  std::optional<Strip> narrowest(const poly::Set& piece, const Shape& shape, bool alone) const {
     poly::Set typical = piece.at(typical_);
     std::optional<size_t> dim;
     double thinnest = kThinShare;
@@ -150,23 +152,89 @@ class Corrector {
     auto minima = piece.minima(static_cast<int>(*dim)), maxima = piece.maxima(static_cast<int>(*dim));
     const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
     if (!lower || !greatest) return std::nullopt;
-    for (const auto* bound : {lower, greatest}) {
-      for (const Constraint& c : bound->when)
-        shapes_.require(c);
-    }
-    return Strip{*dim, lower->value, greatest->value + 1, false};
+    Strip strip{*dim, lower->value, greatest->value + 1, false, lower->when};
+    strip.when.insert(strip.when.end(), greatest->when.begin(), greatest->when.end());
+    return strip;
   }
 
-  /// Strips along the one dimension that needs the smallest share of it, all other dimensions whole: before the closing
-  /// layout if each strip is a box of the output there. Empty where no dimension serves.
+  /// Strips along one dimension, all others whole: before the closing layout, if each strip is a box of the output
+  /// there, else after it. Empty where no dimension serves.
   std::vector<Strip> stripsAlongOneDimension(const poly::Set& bad, const std::optional<poly::Map>& closing) {
-    if (!closing) return thinnest(bad, source_.program.shape(source_.y), false);
-    const Shape& u = mutant_.program.shape(main());
+    if (closing) {
+      auto strips = thinnest(closing->intersectDomain(bad).range(), mutant_.program.shape(main()), true);
+      if (areBoxes(strips, closing)) return strips;
+      strips = thinnestOfPieces(bad, *closing);
+      if (areBoxes(strips, closing)) return strips;
+    }
+    return thinnest(bad, source_.program.shape(source_.y), false);
+  }
+
+  /// Neighbours in the main operator's coordinates may stand apart in the output: a strip for each piece.
+  std::vector<Strip> thinnestOfPieces(const poly::Set& bad, const poly::Map& closing) const {
+    std::vector<Strip> all;
+    for (const poly::Set& piece : bad.disjointPieces()) {
+      for (const Strip& s : thinnest(closing.intersectDomain(piece).range(), mutant_.program.shape(main()), true)) {
+        if (!all.empty() && all[0].dim != s.dim) return {};
+        if (std::find(all.begin(), all.end(), s) == all.end()) all.push_back(s);
+      }
+    }
+    return all;
+  }
+
+  bool areBoxes(const std::vector<Strip>& strips, const std::optional<poly::Map>& closing) {
     ShapeClass before = shapes_;
-    auto strips = thinnest(closing->intersectDomain(bad).range(), u, true);
-    if (std::all_of(strips.begin(), strips.end(), [&](const Strip& s) { return isBox(s, closing, u); })) return strips;
+    const Shape& u = mutant_.program.shape(main());
+    bool all = !strips.empty() &&
+               std::all_of(strips.begin(), strips.end(), [&](const Strip& s) { return isBox(s, closing, u); });
     shapes_ = std::move(before);
-    return {};
+    return all;
+  }
+
+  std::vector<Strip> stripsOfPieces(const poly::Set& bad, const std::optional<poly::Map>& closing) const {
+    std::vector<Strip> strips;
+    for (const poly::Set& piece : bad.disjointPieces()) {
+      if (piece.at(typical_).isEmpty()) continue;
+      Strip strip = stripOf(piece, closing);
+      if (std::find(strips.begin(), strips.end(), strip) == strips.end()) strips.push_back(std::move(strip));
+    }
+    return strips;
+  }
+
+  /// Without the strips that the others make superfluous at the typical shape.
+  std::vector<Strip> necessary(std::vector<Strip> strips,
+                               const poly::Set& bad,
+                               const std::optional<poly::Map>& closing) {
+    ShapeClass before = shapes_;
+    std::vector<poly::Set> positions;
+    for (const Strip& s : strips)
+      positions.push_back(positionsOf(boxOf(s, closing, mutant_.program.shape(main()))));
+    shapes_ = std::move(before);
+    poly::Set typical = bad.at(typical_);
+    for (size_t i = strips.size(); i-- > 0;) {
+      poly::Set rest = typical;
+      for (size_t j = 0; j < strips.size(); ++j) {
+        if (j != i) rest = rest.subtract(positions[j]);
+      }
+      if (!rest.isEmpty()) continue;
+      strips.erase(strips.begin() + static_cast<std::ptrdiff_t>(i));
+      positions.erase(positions.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return strips;
+  }
+
+  /// Of a box at the typical shape.
+  poly::Set positionsOf(const Box& box) const {
+    std::vector<std::string> names;
+    poly::Conjunction c;
+    for (const BoxRange& r : box.ranges) {
+      names.push_back(fmt::format("v{}", names.size()));
+      Expr at = Expr::variable(names.back());
+      int64_t lower = *r.lower.evaluate(typical_);
+      c.push_back(Constraint::le(lower, at));
+      c.push_back(Constraint::lt(at, *r.upper.evaluate(typical_)));
+      if (r.step != 1) c.push_back(Constraint::eq(modulo(at - lower, r.step), 0));
+    }
+    return context_.set(names, c);
   }
 
   /// The dimensions of which the set takes less than kThinShare at the typical shape, thinnest first.
@@ -188,7 +256,7 @@ class Corrector {
   }
 
   /// Strips along the thinnest dimension that has bounds; empty if there is none.
-  std::vector<Strip> thinnest(const poly::Set& part, const Shape& shape, bool beforeLayout) {
+  std::vector<Strip> thinnest(const poly::Set& part, const Shape& shape, bool beforeLayout) const {
     for (size_t d : thinDimensions(part, shape)) {
       std::vector<Strip> strips;
       poly::Conjunction condition;
@@ -199,20 +267,17 @@ class Corrector {
         if (!lower && !greatest) continue;  // empty at the typical shape
         bounded = bounded && lower && greatest && (!beforeLayout || interval.stride(0) == 1);
         if (!bounded) break;
-        Strip strip{d, lower->value, greatest->value + 1, beforeLayout};
+        Strip strip{d, lower->value, greatest->value + 1, beforeLayout, lower->when};
+        strip.when.insert(strip.when.end(), greatest->when.begin(), greatest->when.end());
         if (*strip.upper.evaluate(typical_) <= *strip.lower.evaluate(typical_)) {
           condition.push_back(Constraint::le(strip.upper, strip.lower));  // … and to stay so
           continue;
         }
         if (std::find(strips.begin(), strips.end(), strip) != strips.end()) continue;
-        for (const auto* bound : {lower, greatest}) {
-          condition.insert(condition.end(), bound->when.begin(), bound->when.end());
-        }
         strips.push_back(std::move(strip));
       }
       if (!bounded || strips.empty()) continue;
-      for (const Constraint& c : condition)
-        shapes_.require(c);
+      strips[0].when.insert(strips[0].when.end(), condition.begin(), condition.end());
       return strips;
     }
     return {};
@@ -234,7 +299,7 @@ class Corrector {
     return strip == positions;
   }
 
-  Strip stripOf(const poly::Set& piece, const std::optional<poly::Map>& closing) {
+  Strip stripOf(const poly::Set& piece, const std::optional<poly::Map>& closing) const {
     if (closing) {
       auto image = closing->intersectDomain(piece).range();
       if (auto s = narrowest(image, mutant_.program.shape(main()), true)) {

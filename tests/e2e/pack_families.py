@@ -10,7 +10,7 @@ from pack import made, tool
 FAMILIES = [
     ("images-side-by-side", ["conv"], True, ["Layout", "Conv", "Concat"], 4),  # pairs, along H and along W
     ("images-side-by-side", ["conv", "conv-grouped", "convtranspose"], False, ["Layout", "Pad", "Conv"], 2),  # with separators
-    ("tiles-in-batch", ["conv", "conv-d2"], True, ["Layout", "Conv", "Concat"], 5),  # along one axis or both
+    ("tiles-in-batch", ["conv", "conv-d2"], True, ["Layout", "Conv", "Concat"], 4),  # along one axis or both
     ("tiles-with-halo", ["conv", "conv-grouped", "conv-s2", "conv-1x1-s2", "convtranspose"], False, ["Slice", "Concat", "Conv"], 3),
     ("exchange", ["conv", "conv-s2", "convtranspose"], False, ["Layout", "Conv"], 1),  # of rows and columns
     ("phases-in-batch", ["conv-d2"], False, ["Pad", "Layout", "Conv", "Slice"], 1),

@@ -99,7 +99,7 @@ def emptied_boxes(rules):
 
 def shorter_boxes(rules):
     """The last box of each rule loses its last column."""
-    return {name: text.replace(boxes_of(text)[-1], boxes_of(text)[-1].replace("]\n", " - 1]\n"), 1)
+    return {name: text.replace(boxes_of(text)[-1], re.sub(r"(:\d+)?\]\n", r" - 1\1]\n", boxes_of(text)[-1]), 1)
             for name, text in rules.statements.items() if boxes_of(text)}
 
 
