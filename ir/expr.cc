@@ -148,8 +148,6 @@ std::optional<Expr> Expr::dividedBy(int64_t divisor) const {
   return result;
 }
 
-// floor((k·a + b)/k) = a + floor(b/k), with every coefficient of b in [0, k); then a common factor g of b's
-// coefficients and k is divided out, floor((g·x + c)/(g·m)) = floor((x + floor(c/g))/m), and nested floors are merged.
 std::pair<Expr, Expr> Expr::mirrored(const Expr& numerator, int64_t divisor) {
   std::pair<Expr, Expr> result{0, divisor - 1 - numerator.constant_};
   for (const auto& [term, c] : numerator.terms_) {
@@ -159,6 +157,8 @@ std::pair<Expr, Expr> Expr::mirrored(const Expr& numerator, int64_t divisor) {
   return result;
 }
 
+// floor((k·a + b)/k) = a + floor(b/k), with every coefficient of b in [0, k); then a common factor g of b's
+// coefficients and k is divided out, floor((g·x + c)/(g·m)) = floor((x + floor(c/g))/m), and nested floors are merged.
 Expr floorDiv(const Expr& e, int64_t divisor) {
   if (divisor == 1) return e;
   Expr whole, rest;
@@ -183,7 +183,8 @@ Expr floorDiv(const Expr& e, int64_t divisor) {
     return whole +
            floorDiv(inner.numerator + checkedMul(rest.constant_, inner.divisor), checkedMul(inner.divisor, divisor));
   }
-  if (const auto& [last, c] = rest.terms_.back(); last.division && c == divisor - 1) {  // nested in the mirrored form
+  if (const auto& [last, c] = rest.terms_.back();
+      last.division && c == divisor - 1) {  // a nested floor in its mirrored form
     auto [terms, mirror] = Expr::mirrored(last.division->numerator, last.division->divisor);
     Expr inner;
     inner.addTerm(last, 1);

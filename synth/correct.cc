@@ -79,6 +79,13 @@ class Corrector {
  private:
   Value main() const { return *mutant_.program.find(mutant_.program.name(mutant_.main)); }
 
+  /// A node of the mutant on other operands, whose shapes may not fit.
+  static Value copied(ProgramBuilder& b, const Node& n, std::vector<Value> operands) {
+    auto v = b.add(*n.op, std::move(operands), n.attributes, n.names);
+    if (!v) stop(v.error().what);
+    return *v;
+  }
+
   /// v -> position in the main operator's output that the closing layout reads.
   poly::Map closingMap() const {
     ProgramBuilder b;
@@ -91,7 +98,7 @@ class Corrector {
         if (it == renamed.end()) stop("the closing layout reads more than the main operator");
         operands.push_back(it->second);
       }
-      renamed[{static_cast<int>(i), 0}] = *b.add(*n.op, operands, n.attributes, n.names);
+      renamed[{static_cast<int>(i), 0}] = copied(b, n, std::move(operands));
     }
     auto it = renamed.find(mutant_.program.outputs()[0]);
     if (it == renamed.end()) stop("the closing layout is not a function of the main operator");
@@ -133,6 +140,15 @@ class Corrector {
     return lower && greatest ? share(lower->value, greatest->value + 1, dim) : 0;
   }
 
+  static Strip between(size_t dim,
+                       const poly::Set::BoundPiece& lower,
+                       const poly::Set::BoundPiece& greatest,
+                       bool beforeLayout) {
+    Strip strip{dim, lower.value, greatest.value + 1, beforeLayout, lower.when};
+    strip.when.insert(strip.when.end(), greatest.when.begin(), greatest.when.end());
+    return strip;
+  }
+
   /// The narrow dimension of a set of positions; all others are taken whole. Nullopt where several are cut.
   std::optional<Strip> narrowest(const poly::Set& piece, const Shape& shape, bool alone) const {
     poly::Set typical = piece.at(typical_);
@@ -152,14 +168,12 @@ class Corrector {
     auto minima = piece.minima(static_cast<int>(*dim)), maxima = piece.maxima(static_cast<int>(*dim));
     const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
     if (!lower || !greatest) return std::nullopt;
-    Strip strip{*dim, lower->value, greatest->value + 1, false, lower->when};
-    strip.when.insert(strip.when.end(), greatest->when.begin(), greatest->when.end());
-    return strip;
+    return between(*dim, *lower, *greatest, false);
   }
 
   /// Strips along one dimension, all others whole: before the closing layout, if each strip is a box of the output
   /// there, else after it. Empty where no dimension serves.
-  std::vector<Strip> stripsAlongOneDimension(const poly::Set& bad, const std::optional<poly::Map>& closing) {
+  std::vector<Strip> stripsAlongOneDimension(const poly::Set& bad, const std::optional<poly::Map>& closing) const {
     if (closing) {
       auto strips = thinnest(closing->intersectDomain(bad).range(), mutant_.program.shape(main()), true);
       if (areBoxes(strips, closing)) return strips;
@@ -181,13 +195,10 @@ class Corrector {
     return all;
   }
 
-  bool areBoxes(const std::vector<Strip>& strips, const std::optional<poly::Map>& closing) {
-    ShapeClass before = shapes_;
+  bool areBoxes(const std::vector<Strip>& strips, const std::optional<poly::Map>& closing) const {
     const Shape& u = mutant_.program.shape(main());
-    bool all = !strips.empty() &&
-               std::all_of(strips.begin(), strips.end(), [&](const Strip& s) { return isBox(s, closing, u); });
-    shapes_ = std::move(before);
-    return all;
+    return !strips.empty() &&
+           std::all_of(strips.begin(), strips.end(), [&](const Strip& s) { return isBox(s, closing, u); });
   }
 
   std::vector<Strip> stripsOfPieces(const poly::Set& bad, const std::optional<poly::Map>& closing) const {
@@ -203,12 +214,10 @@ class Corrector {
   /// Without the strips that the others make superfluous at the typical shape.
   std::vector<Strip> necessary(std::vector<Strip> strips,
                                const poly::Set& bad,
-                               const std::optional<poly::Map>& closing) {
-    ShapeClass before = shapes_;
+                               const std::optional<poly::Map>& closing) const {
     std::vector<poly::Set> positions;
     for (const Strip& s : strips)
-      positions.push_back(positionsOf(boxOf(s, closing, mutant_.program.shape(main()))));
-    shapes_ = std::move(before);
+      positions.push_back(positionsOf(boxOf(s, closing, mutant_.program.shape(main())).box));
     poly::Set typical = bad.at(typical_);
     for (size_t i = strips.size(); i-- > 0;) {
       poly::Set rest = typical;
@@ -267,8 +276,7 @@ class Corrector {
         if (!lower && !greatest) continue;  // empty at the typical shape
         bounded = bounded && lower && greatest && (!beforeLayout || interval.stride(0) == 1);
         if (!bounded) break;
-        Strip strip{d, lower->value, greatest->value + 1, beforeLayout, lower->when};
-        strip.when.insert(strip.when.end(), greatest->when.begin(), greatest->when.end());
+        Strip strip = between(d, *lower, *greatest, beforeLayout);
         if (*strip.upper.evaluate(typical_) <= *strip.lower.evaluate(typical_)) {
           condition.push_back(Constraint::le(strip.upper, strip.lower));  // … and to stay so
           continue;
@@ -284,13 +292,13 @@ class Corrector {
   }
 
   /// At the typical shape the strip has as many positions as the box that it is taken for.
-  bool isBox(const Strip& s, const std::optional<poly::Map>& closing, const Shape& shape) {
+  bool isBox(const Strip& s, const std::optional<poly::Map>& closing, const Shape& shape) const {
     double strip = 1, positions = 1;
     for (size_t d = 0; d < shape.size(); ++d) {
       strip *= static_cast<double>(*(d == s.dim ? Dim(s.upper - s.lower) : shape[d]).evaluate(typical_));
     }
     try {
-      for (const BoxRange& r : boxOf(s, closing, shape).ranges) {
+      for (const BoxRange& r : boxOf(s, closing, shape).box.ranges) {
         positions *= static_cast<double>(*ceilDiv(r.upper - r.lower, r.step).evaluate(typical_));
       }
     } catch (const NoCover&) {
@@ -327,7 +335,7 @@ class Corrector {
       std::vector<Value> operands;
       for (Value v : n.operands)
         operands.push_back(renamed.at(v));
-      renamed[here] = *b.add(*n.op, operands, n.attributes, n.names);
+      renamed[here] = copied(b, n, std::move(operands));
       if (here == main()) renamed[here] = writeBack(b, renamed[here], strips, true, closing);
     }
     Value y = renamed.at(mutant_.program.outputs()[0]);
@@ -416,7 +424,9 @@ class Corrector {
   }
 
   Value recompute(ProgramBuilder& b, const Strip& s, const std::optional<poly::Map>& closing, const Shape& shape) {
-    Box box = boxOf(s, closing, shape);
+    auto [box, when] = boxOf(s, closing, shape);
+    for (const Constraint& c : when)
+      shapes_.require(c);
     boxes_.push_back(box);
     Value v = patternOn(b, box);
     const Shape& got = b.shape(v);
@@ -429,15 +439,21 @@ class Corrector {
     return v;
   }
 
-  /// The positions of the output that a strip stands for.
-  Box boxOf(const Strip& s, const std::optional<poly::Map>& closing, const Shape& shape) {
-    const Shape& y = source_.program.shape(source_.y);
+  struct ConditionalBox {
     Box box;
+    poly::Conjunction when;
+  };
+
+  /// The positions of the output that a strip stands for, and the shapes for which they do.
+  ConditionalBox boxOf(const Strip& s, const std::optional<poly::Map>& closing, const Shape& shape) const {
+    const Shape& y = source_.program.shape(source_.y);
+    ConditionalBox result;
+    auto& [box, when] = result;
     if (!s.beforeLayout) {
       for (size_t d = 0; d < y.size(); ++d) {
         box.ranges.push_back(d == s.dim ? BoxRange{s.lower, s.upper, 1} : BoxRange{0, y[d].affine(), 1});
       }
-      return box;
+      return result;
     }
     auto names = indexNames(shape, "u");
     poly::Conjunction c;
@@ -452,12 +468,11 @@ class Corrector {
       const auto *lower = typicalBound(minima), *greatest = typicalBound(maxima);
       if (!lower || !greatest) stop("a strip's positions in the output are no box");
       for (const auto* bound : {lower, greatest}) {
-        for (const Constraint& condition : bound->when)
-          shapes_.require(condition);
+        when.insert(when.end(), bound->when.begin(), bound->when.end());
       }
       box.ranges.push_back({lower->value, greatest->value + 1, positions.stride(static_cast<int>(d))});
     }
-    return box;
+    return result;
   }
 
   // --- The pattern's operator on the part of the input that a box reads ---
