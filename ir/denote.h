@@ -4,34 +4,82 @@
 
 namespace pet {
 
-/// One read of an input in a monomial: the input's position in Program::inputs() and its flat digits.
+/// One factor of a monomial.
 struct Factor {
-  int input = 0;
-  std::vector<Expr> at;
+  enum class Kind {
+    kInput,        ///< an element of an input
+    kApplication,  ///< a value of a function or a maximum
+    kConstant,     ///< a number that the key, the parameters and `at` determine (ConstantRead)
+  };
+  Kind kind = Kind::kInput;
+  int number = 0;                     ///< in Program::inputs(), or in Denotation::applications
+  std::string key = {};               ///< of a constant, or the application's function
+  std::vector<Expr> parameters = {};  ///< of a constant
+  std::vector<Expr> at = {};          ///< flat digits
+
+  /// Factors of two programs can be equal only if they are of one kind: the same input, function or formula.
+  bool sameKind(const Factor& other) const {
+    return kind == other.kind && key == other.key && at.size() == other.at.size() &&
+           parameters.size() == other.parameters.size() && (kind != Kind::kInput || number == other.number);
+  }
   friend bool operator==(const Factor&, const Factor&) = default;
 };
 
-/// Σ over `reduction` in `domain` of coefficient · Π factors, at output position v.
+/// Σ over `reduction` in `domain` of coefficient · Π factors, at position v of the sum that it belongs to.
 struct Piece {
   Rational coefficient;
   std::vector<std::string> reduction;
   std::vector<Constraint> domain;
-  std::vector<Factor> factors;  ///< sorted by input
+  std::vector<Factor> factors;  ///< sorted by kind, then input or key, then number
 };
 
-/// The meaning of one output of a multilinear program: O[v] = Σ pieces (DESIGN, section 4). `index` names the digits of
-/// v, "v0", "v1", …, in the order of the output's dimensions and their atoms; every piece's domain holds v's own range
-/// too.
-struct Denotation {
+/// A multilinear value: O[v] = Σ pieces (DESIGN, section 4). `index` names the digits of v; every piece's domain holds
+/// v's own range too.
+struct Sum {
   std::vector<std::string> index;
+  std::vector<Constraint> range;  ///< of the index
   std::vector<Piece> pieces;
+  /// Where one of these conjunctions holds the value is -inf, whatever the pieces say.
+  std::vector<std::vector<Constraint>> minusInfinity = {};
 };
 
-/// Inlines every operator's access relation. Reduction indices get fresh names from `names`; the result is a function
-/// of the program and the state of `names` alone, so a proof record may refer to pieces by number and to indices by
-/// name. Pieces with a constraint that is false for constants are left out. kUnsupported: an operator is opaque, with
-/// its name.
+/// A value that is no sum of products of its operands: a function of sums, position by position, or the largest of
+/// some sums. The reduction indices of alternatives count as digits of their element's position.
+struct Application {
+  struct Alternative {
+    std::vector<std::string> reduction;
+    std::vector<Constraint> domain;
+    int element = 0;  ///< the sum at (index, reduction)
+  };
+  std::string key;  ///< the function with its attributes, "LeakyRelu 0.01"; "max"
+  Facts facts;
+  std::vector<std::string> index;
+  std::vector<Constraint> range;
+  std::vector<int> arguments;  ///< of a function: sums over `index`
+  std::vector<Alternative> alternatives;  ///< of a maximum; not empty
+
+  bool isMaximum() const { return !alternatives.empty(); }
+};
+
+/// The meaning of one output of a program. It is a sum itself, number 0; the digits of its position are "v0", "v1", …,
+/// in the order of the output's dimensions and their atoms. Applications refer to earlier applications only.
+struct Denotation : Sum {
+  std::vector<Sum> nested;  ///< sums 1, 2, …: arguments and elements
+  std::vector<Application> applications;
+
+  const Sum& sum(int number) const {
+    return number == 0 ? static_cast<const Sum&>(*this) : nested[static_cast<size_t>(number - 1)];
+  }
+};
+
+/// Inlines every operator's access relation, after `lower()`. Reduction indices and the digits of applications get
+/// fresh names from `names`; the result is a function of the program and the state of `names` alone, so a proof record
+/// may refer to sums, pieces and applications by number and to indices by name. Pieces with a constraint that is false
+/// for constants are left out. kUnsupported: an operator is opaque, with its name.
 Expected<Denotation> denote(const Program& program, Value output, NameSource& names);
+
+/// The same program with every operator that has `lower` replaced by others.
+Expected<Program> lower(const Program& program);
 
 /// Everything the rows demand of the shape symbols, plus extents: >= 0 for values that reach a Concat only, >= 1 for
 /// others.

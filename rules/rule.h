@@ -48,12 +48,37 @@ struct ProofMap {
   friend bool operator==(const ProofMap&, const ProofMap&) = default;
 };
 
+/// Monomials that are zero where `when` holds: the factor is an application of a function that keeps 0, and its
+/// argument has no monomial there. A proof's maps leave such points out.
+struct Vanishing {
+  enum class Side { kPattern, kReplacement };
+  Side side = Side::kPattern;
+  int sum = 0, piece = 0, factor = 0;
+  std::vector<Constraint> when;
+  friend bool operator==(const Vanishing&, const Vanishing&) = default;
+};
+
+/// Two nested values of the pattern and of the replacement are equal at every pair of positions that one of the
+/// conjunctions `when` admits. Of sums, forward and backward are a bijection between the monomials, as in a proof; of
+/// maxima, each alternative of one has an equal one in the other, the positions of both being what `when` is over.
+struct Lemma {
+  enum class Kind { kSums, kMaxima };
+  Kind kind = Kind::kSums;
+  int pattern = 0, replacement = 0;  ///< sums or applications, by number
+  std::vector<std::vector<Constraint>> when;
+  std::vector<ProofMap> forward, backward;
+  friend bool operator==(const Lemma&, const Lemma&) = default;
+};
+
 /// The proof that two denotations are equal as multisets of monomials: `forward` is a function from all points of the
 /// pattern's pieces to points of the replacement's with the same coefficient and factors, `backward` is its inverse.
-/// One of each per output. Pieces and index names are those of denote(), called for the pattern's output, then the
-/// replacement's, with one NameSource. rules/check verifies it without isl.
+/// Applications are equal by a lemma, which refers to earlier ones. Sums, pieces, applications and index names are those
+/// of denote(), called for the pattern's output, then the replacement's, with one NameSource. rules/check verifies it
+/// without isl.
 struct Proof {
   std::vector<ProofMap> forward, backward;
+  std::vector<Lemma> lemmas;
+  std::vector<Vanishing> vanishing;
   friend bool operator==(const Proof&, const Proof&) = default;
 };
 

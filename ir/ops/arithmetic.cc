@@ -1,5 +1,8 @@
 // Element-wise arithmetic with broadcasting, and constants.
 
+#include <cmath>
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "ir/ops/common.h"
@@ -46,7 +49,25 @@ Expected<std::vector<AccessPiece>> accessMul(const OpView& v, int, const Index& 
       {.reads = {{0, broadcastIndex(v.operands[0], at)}, {1, broadcastIndex(v.operands[1], at)}}}};
 }
 
-// --- Constant: `value` everywhere. Eye: the identity matrix. ---
+Expected<Value> lowerDiv(ProgramBuilder& b, const OpView&, std::span<const Value> operands) {
+  auto reciprocal = b.add("Reciprocal", {operands[1]});
+  return reciprocal ? b.add("Mul", {operands[0], *reciprocal}) : reciprocal;
+}
+
+/// Where(c, x, y) = [c != 0] · x + [c = 0] · y.
+Expected<Value> lowerWhere(ProgramBuilder& b, const OpView&, std::span<const Value> operands) {
+  auto no = b.add("Not", {operands[0]});
+  if (!no) return no;
+  auto yes = b.add("Not", {*no});
+  if (!yes) return yes;
+  auto x = b.add("Mul", {*yes, operands[1]});
+  if (!x) return x;
+  auto y = b.add("Mul", {*no, operands[2]});
+  if (!y) return y;
+  return b.add("Add", {*x, *y});
+}
+
+// --- Constant: `value` everywhere. Eye: the identity matrix. Band: 1 where -lower <= column - row <= upper. ---
 
 Expected<std::vector<Shape>> inferConstant(const OpView& v) {
   Shape out;
@@ -56,9 +77,12 @@ Expected<std::vector<Shape>> inferConstant(const OpView& v) {
 }
 
 Expected<std::vector<AccessPiece>> accessConstant(const OpView& v, int, const Index&, NameSource&) {
-  auto value = asRational(v.number("value"));
+  double number = v.number("value");
+  if (number == -std::numeric_limits<double>::infinity()) return std::vector{AccessPiece{.minusInfinity = true}};
+  auto value = asRational(number);
   if (!value) {
-    return fail(ErrorKind::kUnsupported, fmt::format("the constant {} is no small fraction", v.number("value")));
+    if (!std::isfinite(number)) return fail(ErrorKind::kUnsupported, fmt::format("the constant {}", number));
+    return std::vector{AccessPiece{.constants = {{.key = fmt::format("{}", number), .parameters = {}, .at = {}}}}};
   }
   if (value->numerator == 0) return std::vector<AccessPiece>{};
   return std::vector<AccessPiece>{{.coefficient = *value}};
@@ -71,6 +95,17 @@ Expected<std::vector<Shape>> inferEye(const OpView& v) {
 
 Expected<std::vector<AccessPiece>> accessEye(const OpView&, int, const Index& at, NameSource&) {
   return std::vector<AccessPiece>{{.domain = {Constraint::eq(at[0][0], at[1][0])}}};
+}
+
+Expected<std::vector<Shape>> inferBand(const OpView& v) {
+  if (v.list("shape").size() != 2) return fail(ErrorKind::kText, "Band needs a shape of two extents");
+  return inferConstant(v);
+}
+
+Expected<std::vector<AccessPiece>> accessBand(const OpView& v, int, const Index& at, NameSource&) {
+  Expr distance = at[1][0] - at[0][0];
+  return std::vector<AccessPiece>{{.domain = {Constraint::le(-v.scalar("lower"), distance),
+                                              Constraint::le(distance, v.scalar("upper"))}}};
 }
 
 const OpRow kRows[] = {
@@ -100,6 +135,7 @@ const OpRow kRows[] = {
      .maxOperands = 2,
      .attributes = {},
      .infer = inferBroadcast,
+     .lower = lowerDiv,
      .kernels = fieldKernels<kernels::Div>()},
     {.name = "Neg",
      .minOperands = 1,
@@ -114,6 +150,7 @@ const OpRow kRows[] = {
      .maxOperands = 3,
      .attributes = {},
      .infer = inferBroadcast,
+     .lower = lowerWhere,
      .kernels = ringKernels<kernels::Where>()},
     {.name = "Identity",
      .minOperands = 1,
@@ -137,6 +174,15 @@ const OpRow kRows[] = {
      .infer = inferEye,
      .access = accessEye,
      .kernels = ringKernels<kernels::Eye>()},
+    {.name = "Band",
+     .minOperands = 0,
+     .maxOperands = 0,
+     .attributes = {{"shape", AttributeKind::kList, ""},
+                    {"lower", AttributeKind::kScalar, ""},
+                    {"upper", AttributeKind::kScalar, ""}},
+     .infer = inferBand,
+     .access = accessBand,
+     .kernels = ringKernels<kernels::Band>()},
 };
 
 }  // namespace

@@ -125,4 +125,18 @@ Expected<std::vector<Shape>> inferSame(const OpView& v) {
   return std::vector<Shape>{v.operands[0]};
 }
 
+void divideBy(const Dim& extent, AccessPiece& piece) {
+  for (const Expr& atom : extent.atoms()) {
+    auto number = atom.asConstant();
+    if (number && *number >= 1) {
+      piece.coefficient = piece.coefficient * Rational{1, *number};
+    } else {
+      piece.constants.push_back(
+          {.key = "1/", .parameters = {atom}, .at = {}, .value = [](std::span<const int64_t> p, auto) {
+             return Rational{1, p[0]};
+           }});
+    }
+  }
+}
+
 }  // namespace pet

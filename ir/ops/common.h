@@ -18,6 +18,10 @@ Index broadcastIndex(const Shape& operand, const Index& at);
 /// A fresh reduction index per atom of a dimension, with its range in the piece's domain.
 std::vector<Expr> freshDigits(const Dim& dim, std::string_view stem, NameSource& names, AccessPiece& piece);
 
+/// Divides a piece by the number of positions of a dimension: its coefficient where that is a number, else by a factor
+/// 1 / extent.
+void divideBy(const Dim& extent, AccessPiece& piece);
+
 /// The operand's and the result's shape of a regrouping.
 Shape leftShape(const LayoutSpec& spec);
 Shape rightShape(const LayoutSpec& spec);

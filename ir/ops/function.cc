@@ -38,6 +38,15 @@ Expected<std::vector<Shape>> inferSoftmax(const OpView& v) {
   return inferSame(v);
 }
 
+/// exp(x) / Σ exp(x): what is subtracted from x against overflow cancels.
+Expected<Value> lowerSoftmax(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
+  auto e = b.add("Exp", {operands[0]});
+  if (!e) return e;
+  auto sum = b.add("ReduceSum", {*e}, {{"axes", std::vector<Expr>{v.scalar("axis")}}, {"keepdims", Expr(1)}});
+  if (!sum) return sum;
+  return b.add("Div", {*e, *sum});
+}
+
 OpRow function(std::string_view name,
                Kernels kernels,
                Facts facts,
@@ -49,6 +58,7 @@ OpRow function(std::string_view name,
           .maxOperands = 1,
           .attributes = std::move(attributes),
           .infer = infer,
+          .meaning = Meaning::kFunction,
           .kernels = kernels,
           .facts = facts};
 }
@@ -59,16 +69,23 @@ constexpr AttributeKind kNumber = AttributeKind::kNumber;
 const OpRow kRows[] = {
     function("Relu",
              orderedKernels<kernels::Relu>(),
-             {.zeroPreserving = true, .monotone = true, .idempotent = true, .homogeneous = true}),
+             {.zeroPreserving = true,
+              .monotone = true,
+              .idempotent = true,
+              .homogeneous = true,
+              .ignoresMinusInfinity = true}),
     function("LeakyRelu",
              floatKernels<kernels::LeakyRelu>(),
              {.zeroPreserving = true, .homogeneous = true},
              {{"alpha", kNumber, "0.01"}}),
-    function("Sigmoid", floatKernels<kernels::Sigmoid>(), {.monotone = true}),
+    function("Sigmoid", floatKernels<kernels::Sigmoid>(), {.monotone = true, .ignoresMinusInfinity = true}),
     function("Tanh", floatKernels<kernels::Tanh>(), {.zeroPreserving = true, .monotone = true}),
     function("Erf", floatKernels<kernels::Erf>(), {.zeroPreserving = true, .monotone = true}),
-    function("Exp", floatKernels<kernels::Exp>(), {.monotone = true}),
+    function("Exp", floatKernels<kernels::Exp>(), {.monotone = true, .ignoresMinusInfinity = true}),
     function("Sqrt", floatKernels<kernels::Sqrt>(), {.zeroPreserving = true, .monotone = true}),
+    function("Reciprocal", fieldKernels<kernels::Reciprocal>(), {}),
+    function("Square", ringKernels<kernels::Square>(), {.zeroPreserving = true}),
+    function("Not", ringKernels<kernels::Not>(), {}),  // 1 where the operand is zero, else 0
     function("Softplus", floatKernels<kernels::Softplus>(), {.monotone = true}),
     function("HardSwish", floatKernels<kernels::HardSwish>(), {.zeroPreserving = true}),
     function(
@@ -88,6 +105,7 @@ const OpRow kRows[] = {
      .maxOperands = 2,
      .attributes = {},
      .infer = inferPRelu,
+     .meaning = Meaning::kFunction,
      .kernels = orderedKernels<kernels::PRelu>(),
      .facts = {.zeroPreserving = true, .homogeneous = true}},
     {.name = "Softmax",
@@ -95,6 +113,7 @@ const OpRow kRows[] = {
      .maxOperands = 1,
      .attributes = {{"axis", AttributeKind::kScalar, ""}},
      .infer = inferSoftmax,
+     .lower = lowerSoftmax,
      .kernels = floatKernels<kernels::Softmax>()},
 };
 

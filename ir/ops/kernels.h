@@ -38,6 +38,7 @@ PET_KERNEL(Where);
 PET_KERNEL(Identity);
 PET_KERNEL(Constant);
 PET_KERNEL(Eye);
+PET_KERNEL(Band);
 
 PET_KERNEL(Relu);
 PET_KERNEL(LeakyRelu);
@@ -47,6 +48,9 @@ PET_KERNEL(Tanh);
 PET_KERNEL(Erf);
 PET_KERNEL(Exp);
 PET_KERNEL(Sqrt);
+PET_KERNEL(Reciprocal);
+PET_KERNEL(Square);
+PET_KERNEL(Not);
 PET_KERNEL(Softplus);
 PET_KERNEL(HardSwish);
 PET_KERNEL(HardSigmoid);

@@ -110,7 +110,8 @@ const OpRow kRows[] = {
      .infer = inferIndexMap,
      .access = accessIndexMap,
      .kernels = ringKernels<kernels::IndexMap>(),
-     .layout = true},
+     .layout = true,
+     .fills = true},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Operators that move values: Pad, Slice, Concat, Split, Transpose.
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -56,13 +57,20 @@ std::vector<Constraint> padObligations(const OpView& v) {
   return result;
 }
 
+/// The piece of a pad's positions: a number instead of a read.
+void fillWith(double value, AccessPiece& piece) {
+  piece.reads.clear();
+  piece.minusInfinity = value == -std::numeric_limits<double>::infinity();
+  if (piece.minusInfinity) return;
+  auto fraction = asRational(value);
+  if (fraction) piece.coefficient = *fraction;
+  if (!fraction) piece.constants = {{.key = fmt::format("{}", value), .parameters = {}, .at = {}}};
+}
+
 Expected<std::vector<AccessPiece>> accessPad(const OpView& v, int, const Index& at, NameSource&) {
   const Shape& x = v.operands[0];
   const auto& pads = v.list("pads");
   const std::string& mode = v.text("mode");
-  if (mode == "constant" && v.number("value") != 0) {
-    return fail(ErrorKind::kUnsupported, "Pad with a non-zero constant is not a sum of products of its operand");
-  }
   std::vector<AccessPiece> pieces{{.reads = {{0, {}}}}};
   for (size_t d = 0; d < x.size(); ++d) {
     struct Place {
@@ -75,7 +83,10 @@ Expected<std::vector<AccessPiece>> accessPad(const OpView& v, int, const Index& 
     } else {
       Expr p = at[d][0] - pads[d], last = x[d].affine() - 1;
       places.push_back({{p}, {Constraint::le(0, p), Constraint::le(p, last)}});
-      if (mode != "constant") {
+      if (mode == "constant" && v.number("value") != 0) {
+        places.push_back({{}, {Constraint::lt(p, 0)}});
+        places.push_back({{}, {Constraint::lt(last, p)}});
+      } else if (mode != "constant") {
         bool reflect = mode == "reflect";
         places.push_back({{reflect ? -p : Expr(0)}, {Constraint::lt(p, 0)}});
         places.push_back({{reflect ? last * 2 - p : last}, {Constraint::lt(last, p)}});
@@ -83,9 +94,17 @@ Expected<std::vector<AccessPiece>> accessPad(const OpView& v, int, const Index& 
     }
     std::vector<AccessPiece> next;
     for (const AccessPiece& piece : pieces) {
+      if (piece.reads.empty()) {
+        next.push_back(piece);
+        continue;
+      }
       for (const Place& place : places) {
         next.push_back(piece);
-        next.back().reads[0].at.push_back(place.digits);
+        if (place.digits.empty()) {
+          fillWith(v.number("value"), next.back());
+        } else {
+          next.back().reads[0].at.push_back(place.digits);
+        }
         next.back().domain.insert(next.back().domain.end(), place.guards.begin(), place.guards.end());
       }
     }
@@ -257,7 +276,8 @@ const OpRow kRows[] = {
      .obligations = padObligations,
      .access = accessPad,
      .kernels = ringKernels<kernels::Pad>(),
-     .layout = true},
+     .layout = true,
+     .fills = true},
     {.name = "Slice",
      .minOperands = 1,
      .maxOperands = 1,

@@ -36,6 +36,81 @@ Expected<std::vector<Shape>> inferLayerNormalization(const OpView& v) {
   return std::vector<Shape>{x};
 }
 
+// --- Their meaning, by other operators. ---
+
+/// Adds operators one after the other; after a failure it adds none.
+class Steps {
+ public:
+  explicit Steps(ProgramBuilder& builder) : builder_(builder) {}
+
+  Value operator()(std::string_view op, std::vector<Value> operands, Attributes attributes = {}) {
+    if (!failed_) {
+      auto added = builder_.add(op, std::move(operands), std::move(attributes));
+      if (added) return *added;
+      failed_ = added.error();
+    }
+    return {0, 0};
+  }
+  Expected<Value> result(Value last) const {
+    if (failed_) return tl::unexpected(*failed_);
+    return last;
+  }
+
+  Value mean(Value x, const std::vector<Expr>& axes) {
+    return (*this)("ReduceMean", {x}, {{"axes", axes}, {"keepdims", Expr(1)}});
+  }
+  /// 1 / sqrt(variance + epsilon).
+  Value scaleOf(Value variance, double epsilon) {
+    Value sum = (*this)("Add", {variance, (*this)("Constant", {}, {{"value", epsilon}})});
+    return (*this)("Reciprocal", {(*this)("Sqrt", {sum})});
+  }
+  /// x over the axes with mean 0 and variance 1.
+  Value standardized(Value x, const std::vector<Expr>& axes, double epsilon) {
+    Value centred = (*this)("Sub", {x, mean(x, axes)});
+    return (*this)("Mul", {centred, scaleOf(mean((*this)("Square", {centred}), axes), epsilon)});
+  }
+  /// A value per channel against a tensor of this rank: [C] -> [C, 1, …].
+  Value perChannel(Value x, size_t rank) {
+    return rank == 2 ? x : (*this)("Unsqueeze", {x}, {{"axes", axesFrom(1, rank - 1)}});
+  }
+  static std::vector<Expr> axesFrom(size_t first, size_t end) {
+    std::vector<Expr> axes;
+    for (size_t a = first; a < end; ++a)
+      axes.push_back(Expr(static_cast<int64_t>(a)));
+    return axes;
+  }
+
+ private:
+  ProgramBuilder& builder_;
+  std::optional<Error> failed_;
+};
+
+Expected<Value> lowerBatchNormalization(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
+  Steps step(b);
+  size_t rank = v.operands[0].size();
+  auto channel = [&](size_t operand) { return step.perChannel(operands[operand], rank); };
+  Value scale = step("Mul", {channel(1), step.perChannel(step.scaleOf(operands[4], v.number("epsilon")), rank)});
+  return step.result(step("Add", {step("Mul", {step("Sub", {operands[0], channel(3)}), scale}), channel(2)}));
+}
+
+Expected<Value> lowerInstanceNormalization(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
+  Steps step(b);
+  size_t rank = v.operands[0].size();
+  Value y = step.standardized(operands[0], Steps::axesFrom(2, rank), v.number("epsilon"));
+  y = step("Mul", {y, step.perChannel(operands[1], rank)});
+  return step.result(step("Add", {y, step.perChannel(operands[2], rank)}));
+}
+
+Expected<Value> lowerLayerNormalization(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
+  Steps step(b);
+  size_t rank = v.operands[0].size();
+  size_t axis = *axisOf(v.scalar("axis"), rank, "LayerNormalization");
+  Value y = step.standardized(operands[0], Steps::axesFrom(axis, rank), v.number("epsilon"));
+  y = step("Mul", {y, operands[1]});
+  if (operands.size() > 2) y = step("Add", {y, operands[2]});
+  return step.result(y);
+}
+
 // --- Gemm: y[m, n] = alpha · Σ_k a[m, k] · b[k, n] + beta · c[m, n], with a and b transposed if asked ---
 
 bool isTransposed(const OpView& v, std::string_view name) {
@@ -81,18 +156,21 @@ const OpRow kRows[] = {
      .maxOperands = 5,
      .attributes = {{"epsilon", AttributeKind::kNumber, "1e-5"}},
      .infer = inferPerChannel,
+     .lower = lowerBatchNormalization,
      .kernels = floatKernels<kernels::BatchNormalization>()},
     {.name = "InstanceNormalization",  // operands: x, scale, bias
      .minOperands = 3,
      .maxOperands = 3,
      .attributes = {{"epsilon", AttributeKind::kNumber, "1e-5"}},
      .infer = inferPerChannel,
+     .lower = lowerInstanceNormalization,
      .kernels = floatKernels<kernels::InstanceNormalization>()},
     {.name = "LayerNormalization",  // operands: x, scale, and maybe bias
      .minOperands = 2,
      .maxOperands = 3,
      .attributes = {{"axis", AttributeKind::kScalar, ""}, {"epsilon", AttributeKind::kNumber, "1e-5"}},
      .infer = inferLayerNormalization,
+     .lower = lowerLayerNormalization,
      .kernels = floatKernels<kernels::LayerNormalization>()},
     {.name = "Gemm",
      .minOperands = 2,

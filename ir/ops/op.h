@@ -32,13 +32,29 @@ struct OperandRead {
   Index at;
 };
 
-/// One piece of an operator's access relation: out[v] += Σ_{reduction in domain} coefficient · Π operand[at]. The
-/// domain holds the bounds of the reduction indices and the in-range conditions of the reads.
+/// A number that depends on nothing but its key, its parameters and a position: 1 / (the extent of a mean), 1 / (the
+/// positions that a window counts), an entry of a resampling matrix (DESIGN, section 4, opaque linear operators). Two
+/// of them are equal where all three are.
+struct ConstantRead {
+  std::string key;               ///< the formula's name with every attribute that it depends on
+  std::vector<Expr> parameters;  ///< in shape symbols
+  std::vector<Expr> at;
+  /// Reduction indices of the same piece: over them, for each value of everything else, the numbers add up to 1.
+  std::vector<std::string> sumsToOne = {};
+  /// The number, where it is a fraction; null: known by its key alone.
+  Rational (*value)(std::span<const int64_t> parameters, std::span<const int64_t> at) = nullptr;
+};
+
+/// One piece of an operator's access relation: out[v] += Σ_{reduction in domain} coefficient · Π constants · Π
+/// operand[at]. The domain holds the bounds of the reduction indices and the in-range conditions of the reads.
 struct AccessPiece {
   Rational coefficient = {};
   std::vector<std::string> reduction = {};
   std::vector<Constraint> domain = {};
   std::vector<OperandRead> reads = {};
+  std::vector<ConstantRead> constants = {};
+  /// The value is -inf in the domain; there are no reads, no reduction.
+  bool minusInfinity = false;
 };
 
 /// Fresh index names, deterministic in the order of requests: "c_1", "r_2", …
@@ -134,6 +150,14 @@ struct Facts {
   bool monotone = false;
   bool idempotent = false;
   bool homogeneous = false;  ///< f(a·x) = a·f(x) for a >= 0
+  bool ignoresMinusInfinity = false;  ///< f(-inf) = 0
+};
+
+/// What the pieces of a row's access relation mean, or what stands in for them.
+enum class Meaning {
+  kSum,       ///< addends; without `access` and `lower` the operator is opaque
+  kMaximum,   ///< out[v] is the largest of all operand[at]: one read each, coefficient 1
+  kFunction,  ///< position by position a function of the operands, which broadcast; no pieces
 };
 
 /// One row of the operator table.
@@ -150,10 +174,16 @@ struct OpRow {
   /// The access relation at output `output`, position `at`; kUnsupported (unknown to the prover) where it is not a sum
   /// of products. Null: opaque.
   Expected<std::vector<AccessPiece>> (*access)(const OpView&, int output, const Index& at, NameSource&) = nullptr;
+  /// The same value by other operators, for what is not primitive (Softmax is Exp, ReduceSum, Reciprocal and Mul).
+  Expected<Value> (*lower)(ProgramBuilder&, const OpView&, std::span<const Value> operands) = nullptr;
+  Meaning meaning = Meaning::kSum;
   Kernels kernels = {};
   Facts facts = {};
-  /// A layout operator moves values and computes nothing (counts as layout in a mutant's depth).
+  /// A layout operator moves values and computes nothing: at most one of its pieces holds at a position, and copies
+  /// (counts as layout in a mutant's depth).
   bool layout = false;
+  /// Positions that no piece reaches hold zero; a layout operator without this reaches all of them.
+  bool fills = false;
 };
 
 /// Finds a row by name; null if there is none.

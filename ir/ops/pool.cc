@@ -36,6 +36,8 @@ struct PoolView {
   const Expr& begin(size_t d) const { return pads[d]; }
   const Expr& end(size_t d) const { return pads[spatial + d]; }
   Expr reach(size_t d) const { return (kernel[d] - 1) * dilation(d); }
+  /// No window has a position outside the operand.
+  bool staysInside(size_t d) const { return begin(d) == Expr(0) && end(d) == Expr(0) && !ceil; }
 };
 
 Expected<void> checkPool(const OpView& v) {
@@ -109,36 +111,64 @@ std::vector<Constraint> poolObligations(const OpView& v) {
   return result;
 }
 
-/// 1 / Π extents, where they are constant.
-std::optional<Rational> meanOf(std::span<const Dim> extents) {
-  Rational mean;
-  for (const Dim& e : extents) {
-    auto n = e.asConstant();
-    if (!n || *n < 1) return std::nullopt;
-    mean = mean * Rational{1, *n};
+Expected<void> needAffine(const PoolView& p) {
+  for (size_t d = 0; d < p.spatial; ++d) {
+    if (!p.in(d).isAffine()) return fail(ErrorKind::kUnsupported, "a pool over " + p.in(d).str());
   }
-  return mean;
+  return {};
 }
 
-/// A sum with constant coefficients where every window counts all of its positions.
-Expected<std::vector<AccessPiece>> accessAveragePool(const OpView& v, int, const Index& at, NameSource& names) {
-  PoolView p(v);
-  bool padded = std::any_of(p.pads.begin(), p.pads.end(), [](const Expr& e) { return e != Expr(0); });
-  bool affine = std::all_of(p.x.begin() + 2, p.x.end(), [](const Dim& d) { return d.isAffine(); });
-  std::vector<Dim> kernel(p.kernel.begin(), p.kernel.end());
-  auto mean = meanOf(kernel);
-  if (!mean || p.ceil || !affine || (padded && v.scalar("count_include_pad") != Expr(1))) {
-    return fail(ErrorKind::kUnsupported, "an AveragePool whose windows do not all have one constant count");
-  }
-  AccessPiece piece{.coefficient = *mean};
-  Index read{at[0], at[1]};
+/// The operand's positions under a window; where no window reaches out of the operand its bounds need not be said.
+OperandRead windowRead(const PoolView& p, const Index& at, NameSource& names, AccessPiece& piece) {
+  OperandRead read{0, {at[0], at[1]}};
   for (size_t d = 0; d < p.spatial; ++d) {
     Expr tap = freshDigits(p.kernel[d], "r", names, piece)[0];
-    read.push_back({at[2 + d][0] * p.stride(d) + tap * p.dilation(d) - p.begin(d)});
-    requireInRange({read.back()}, {p.in(d)}, piece.domain);
+    read.at.push_back({at[2 + d][0] * p.stride(d) + tap * p.dilation(d) - p.begin(d)});
+    if (!p.staysInside(d)) requireInRange({read.at.back()}, {p.in(d)}, piece.domain);
   }
-  piece.reads = {{0, std::move(read)}};
-  return std::vector{piece};
+  return read;
+}
+
+Expected<std::vector<AccessPiece>> accessMaxPool(const OpView& v, int, const Index& at, NameSource& names) {
+  PoolView p(v);
+  if (auto ok = needAffine(p); !ok) return tl::unexpected(ok.error());
+  AccessPiece piece;
+  piece.reads = {windowRead(p, at, names, piece)};
+  return std::vector{std::move(piece)};
+}
+
+/// 1 / (the taps of window v that lie in [low, high)); parameters: kernel, stride, dilation, begin, low, high.
+Rational windowShare(std::span<const int64_t> p, std::span<const int64_t> v) {
+  int64_t count = 0;
+  for (int64_t tap = 0; tap < p[0]; ++tap) {
+    int64_t position = v[0] * p[1] + tap * p[2] - p[3];
+    if (p[4] <= position && position < p[5]) ++count;
+  }
+  return {1, std::max<int64_t>(count, 1)};
+}
+
+/// Divides by the number of positions that a window counts along dimension d: all of them, those inside the operand, or
+/// (with ceil_mode) those inside operand and pads.
+void divideByWindow(const PoolView& p, size_t d, bool includePad, const Expr& at, AccessPiece& piece) {
+  if (p.staysInside(d) || (includePad && !p.ceil)) return divideBy(p.kernel[d], piece);
+  const Expr& extent = p.in(d).affine();
+  Expr low = includePad ? -p.begin(d) : Expr(0), high = includePad ? extent + p.end(d) : extent;
+  ConstantRead share{.key = "1/window",
+                     .parameters = {p.kernel[d], p.stride(d), p.dilation(d), p.begin(d), low, high},
+                     .at = {at},
+                     .value = windowShare};
+  if (!includePad) share.sumsToOne = {piece.reduction[d]};
+  piece.constants.push_back(std::move(share));
+}
+
+Expected<std::vector<AccessPiece>> accessAveragePool(const OpView& v, int, const Index& at, NameSource& names) {
+  PoolView p(v);
+  if (auto ok = needAffine(p); !ok) return tl::unexpected(ok.error());
+  AccessPiece piece;
+  piece.reads = {windowRead(p, at, names, piece)};
+  for (size_t d = 0; d < p.spatial; ++d)
+    divideByWindow(p, d, v.scalar("count_include_pad") == Expr(1), at[2 + d][0], piece);
+  return std::vector{std::move(piece)};
 }
 
 // --- Reductions: over `axes` (all, if there are none), and over the spatial dimensions. ---
@@ -173,15 +203,11 @@ AccessPiece sumOver(const Shape& x, const std::vector<bool>& reduced, bool keep,
   return piece;
 }
 
-Expected<std::vector<AccessPiece>> meanOver(const OpView& v, const std::vector<bool>& reduced, AccessPiece sum) {
-  std::vector<Dim> extents;
+std::vector<AccessPiece> meanOver(const OpView& v, const std::vector<bool>& reduced, AccessPiece sum) {
   for (size_t d = 0; d < reduced.size(); ++d) {
-    if (reduced[d]) extents.push_back(v.operands[0][d]);
+    if (reduced[d]) divideBy(v.operands[0][d], sum);
   }
-  auto mean = meanOf(extents);
-  if (!mean) return fail(ErrorKind::kUnsupported, "a mean over a symbolic extent of " + str(v.operands[0]));
-  sum.coefficient = *mean;
-  return std::vector{std::move(sum)};
+  return {std::move(sum)};
 }
 
 Expected<std::vector<AccessPiece>> accessReduceSum(const OpView& v, int, const Index& at, NameSource& names) {
@@ -211,6 +237,10 @@ Expected<std::vector<AccessPiece>> accessGlobalAveragePool(const OpView& v, int,
   return meanOver(v, reduced, sumOver(v.operands[0], reduced, true, at, names));
 }
 
+Expected<std::vector<AccessPiece>> accessGlobalMaxPool(const OpView& v, int, const Index& at, NameSource& names) {
+  return std::vector{sumOver(v.operands[0], spatialAxes(v.operands[0]), true, at, names)};
+}
+
 const std::vector<AttributeSpec> kWindow = {{"kernel_shape", AttributeKind::kList, ""},
                                             {"strides", AttributeKind::kList, "spatial 1"},
                                             {"dilations", AttributeKind::kList, "spatial 1"},
@@ -233,6 +263,8 @@ const OpRow kRows[] = {
      .attributes = kWindow,
      .infer = inferPool,
      .obligations = poolObligations,
+     .access = accessMaxPool,
+     .meaning = Meaning::kMaximum,
      .kernels = orderedKernels<kernels::MaxPool>(),
      .facts = kMaximum},
     {.name = "AveragePool",
@@ -249,6 +281,8 @@ const OpRow kRows[] = {
      .maxOperands = 1,
      .attributes = {},
      .infer = inferGlobalPool,
+     .access = accessGlobalMaxPool,
+     .meaning = Meaning::kMaximum,
      .kernels = orderedKernels<kernels::GlobalMaxPool>(),
      .facts = kMaximum},
     {.name = "GlobalAveragePool",
@@ -280,6 +314,8 @@ const OpRow kRows[] = {
      .maxOperands = 1,
      .attributes = {{"axes", AttributeKind::kList, "[]"}, {"keepdims", AttributeKind::kScalar, "1"}},
      .infer = inferReduce,
+     .access = accessReduceSum,
+     .meaning = Meaning::kMaximum,
      .kernels = orderedKernels<kernels::ReduceMax>(),
      .facts = kMaximum},
 };

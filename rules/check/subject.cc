@@ -19,8 +19,10 @@ Expected<Sum> sumOf(const Program& program, NameSource& names) {
   Sum sum{denotation->index, {}};
   for (const Piece& piece : denotation->pieces) {
     Monomials m{piece.coefficient, piece.reduction, Formula::all(piece.domain), {}};
-    for (const Factor& f : piece.factors)
-      m.reads.push_back({program.name(inputs[static_cast<size_t>(f.input)]), f.at});
+    for (const Factor& f : piece.factors) {
+      if (f.kind != Factor::Kind::kInput) return fail(ErrorKind::kUnsupported, "a function: " + f.key);
+      m.reads.push_back({program.name(inputs[static_cast<size_t>(f.number)]), f.at});
+    }
     std::stable_sort(m.reads.begin(), m.reads.end(), [](const Read& a, const Read& b) { return a.input < b.input; });
     sum.pieces.push_back(std::move(m));
   }

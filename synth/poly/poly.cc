@@ -56,10 +56,7 @@ Map Context::map(const std::vector<std::string>& from,
   all.insert(all.end(), to.begin(), to.end());
   auto keep = static_cast<int>(all.size());
   all.insert(all.end(), exists.begin(), exists.end());
-  Set pairs = set(all, constraints).firstVariables(keep);
-  auto m = own(isl_map_from_range(copy(pairs.set_)));
-  auto size = static_cast<unsigned>(from.size());
-  return Map(scope_, isl_map_move_dims(m.release(), isl_dim_in, 0, isl_dim_out, 0, size));
+  return set(all, constraints).firstVariables(keep).asMap(static_cast<int>(from.size()));
 }
 
 Set Context::emptySet(int variables) const {
@@ -67,6 +64,17 @@ Set Context::emptySet(int variables) const {
   for (int i = 0; i < variables; ++i)
     names.push_back("e" + std::to_string(i));
   return set(names, {{Expr(-1), Constraint::Kind::kNonNegative}});
+}
+
+Set Context::pullBack(const Set& s, const std::vector<std::string>& variables, const std::vector<Expr>& at) const {
+  std::vector<std::string> to;
+  Conjunction equal;
+  for (size_t i = 0; i < at.size(); ++i) {
+    to.push_back("at " + std::to_string(i));
+    equal.push_back(Constraint::eq(Expr::variable(to.back()), at[i]));
+  }
+  Map m = map(variables, to, equal);
+  return Set(scope_, isl_set_apply(copy(s.set_), isl_map_reverse(copy(m.map_))));
 }
 
 bool Context::implies(const Constraint& c) const {
@@ -108,6 +116,15 @@ Set Set::firstVariables(int n) const {
   auto count = static_cast<unsigned>(isl_set_dim(set_.get(), isl_dim_set));
   auto keep = static_cast<unsigned>(n);
   return Set(scope_, isl_set_project_out(copy(set_), isl_dim_set, keep, count - keep));
+}
+
+Map Set::asMap(int n) const {
+  auto m = own(isl_map_from_range(copy(set_)));
+  return Map(scope_, isl_map_move_dims(m.release(), isl_dim_in, 0, isl_dim_out, 0, static_cast<unsigned>(n)));
+}
+
+Set Set::closed() const {
+  return Set(scope_, isl_set_coalesce(isl_set_compute_divs(copy(set_))));
 }
 
 Set Set::at(const Bindings& symbols) const {
@@ -242,6 +259,9 @@ Set Map::range() const {
 Map Map::reversed() const {
   return Map(scope_, isl_map_reverse(copy(map_)));
 }
+Set Map::asSet() const {
+  return Set(scope_, isl_set_flatten(isl_map_wrap(copy(map_))));
+}
 Map Map::then(const Map& next) const {
   return Map(scope_, isl_map_apply_range(copy(map_), copy(next.map_)));
 }
@@ -250,6 +270,12 @@ Map Map::unite(const Map& o) const {
 }
 Map Map::intersectDomain(const Set& s) const {
   return Map(scope_, isl_map_intersect_domain(copy(map_), copy(s.set_)));
+}
+Map Map::intersectRange(const Set& s) const {
+  return Map(scope_, isl_map_intersect_range(copy(map_), copy(s.set_)));
+}
+Map Map::least() const {
+  return Map(scope_, isl_map_lexmin(copy(map_)));
 }
 bool Map::isSingleValued() const {
   return truth(isl_map_is_single_valued(map_.get()));

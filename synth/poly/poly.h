@@ -35,6 +35,10 @@ class Set {
   Set subtract(const Set& other) const;
   /// The projection on the first `n` variables.
   Set firstVariables(int n) const;
+  /// The relation between the first `n` variables and the others.
+  Map asMap(int n) const;
+  /// The same points, with every existential variable in closed form.
+  Set closed() const;
   /// The part at one shape.
   Set at(const Bindings& symbols) const;
   /// The values of variable `position`, as a set of one variable.
@@ -85,10 +89,15 @@ class Map {
   Set domain() const;
   Set range() const;
   Map reversed() const;
+  /// The pairs (x, y).
+  Set asSet() const;
   /// this, then `next`.
   Map then(const Map& next) const;
   Map unite(const Map& other) const;
   Map intersectDomain(const Set& s) const;
+  Map intersectRange(const Set& s) const;
+  /// For each x the least y, in the order of the variables.
+  Map least() const;
   bool isSingleValued() const;
   bool isInjective() const;
   /// A single-valued relation as quasi-affine pieces over `names` (the domain's variables); conditions that follow from
@@ -119,6 +128,8 @@ class Context {
           const Conjunction& constraints,
           const std::vector<std::string>& exists = {}) const;
   Set emptySet(int variables) const;
+  /// { variables : at(variables) in s }.
+  Set pullBack(const Set& s, const std::vector<std::string>& variables, const std::vector<Expr>& at) const;
   /// True if every shape of the class satisfies `constraint`.
   bool implies(const Constraint& constraint) const;
   /// True if no shape of the class satisfies all of them.

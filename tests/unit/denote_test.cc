@@ -44,7 +44,7 @@ testing::AssertionResult denotationMatches(const Program& program, const Binding
     for (const Piece& p : denoted->pieces) {
       AccessPiece access{p.coefficient, p.reduction, p.domain, {}};
       for (const Factor& f : p.factors)
-        access.reads.push_back({f.input, {f.at}});
+        access.reads.push_back({f.number, {f.at}});
       pieces.emplace_back(access, denoted->index, symbols);
     }
     Extents extents = atomExtents(program.shape(output), symbols);
@@ -198,8 +198,8 @@ TEST(Denote, NamesDigitsAndIndicesInOrder) {
   // Factors are sorted by input, whatever the order of the operands.
   Program swapped = parsed("x: [N, W]\nz: [N, W]\ny = Mul(z, x)");
   auto e = denote(swapped, swapped.outputs()[0], names).value();
-  EXPECT_EQ(e.pieces[0].factors[0].input, 0);
-  EXPECT_EQ(e.pieces[0].factors[1].input, 1);
+  EXPECT_EQ(e.pieces[0].factors[0].number, 0);
+  EXPECT_EQ(e.pieces[0].factors[1].number, 1);
 }
 
 TEST(Denote, LeavesOutWhatNeverHolds) {

@@ -75,6 +75,17 @@ Expected<std::vector<Tensor<T>>> Eye::run(const ConcreteNode& node, std::span<co
   return std::vector{std::move(y)};
 }
 
+template <class T>
+Expected<std::vector<Tensor<T>>> Band::run(const ConcreteNode& node, std::span<const Tensor<T>* const>) {
+  Tensor<T> y(node.outputs[0]);
+  int64_t lower = node.scalar("lower"), upper = node.scalar("upper"), columns = y.extents[1];
+  for (int64_t i = 0; i < y.size(); ++i) {
+    int64_t distance = i % columns - i / columns;
+    if (-lower <= distance && distance <= upper) y.data[static_cast<size_t>(i)] = T(1);
+  }
+  return std::vector{std::move(y)};
+}
+
 PET_INSTANTIATE_RING(Add);
 PET_INSTANTIATE_RING(Sub);
 PET_INSTANTIATE_RING(Mul);
@@ -84,5 +95,6 @@ PET_INSTANTIATE_RING(Where);
 PET_INSTANTIATE_RING(Identity);
 PET_INSTANTIATE_RING(Constant);
 PET_INSTANTIATE_RING(Eye);
+PET_INSTANTIATE_RING(Band);
 
 }  // namespace pet::kernels

@@ -88,6 +88,21 @@ Expected<std::vector<Tensor<T>>> Sqrt::run(const ConcreteNode&, std::span<const 
 }
 
 template <class T>
+Expected<std::vector<Tensor<T>>> Reciprocal::run(const ConcreteNode&, std::span<const Tensor<T>* const> in) {
+  return mapped(*in[0], [](T x) { return T(1) / x; });
+}
+
+template <class T>
+Expected<std::vector<Tensor<T>>> Square::run(const ConcreteNode&, std::span<const Tensor<T>* const> in) {
+  return mapped(*in[0], [](T x) { return times(x, x); });
+}
+
+template <class T>
+Expected<std::vector<Tensor<T>>> Not::run(const ConcreteNode&, std::span<const Tensor<T>* const> in) {
+  return mapped(*in[0], [](T x) { return x == T(0) ? T(1) : T(0); });
+}
+
+template <class T>
 Expected<std::vector<Tensor<T>>> Softplus::run(const ConcreteNode&, std::span<const Tensor<T>* const> in) {
   return mapped(*in[0], [](T x) { return (x < 0 ? T(0) : x) + std::log1p(std::exp(-std::abs(x))); });
 }
@@ -141,6 +156,9 @@ PET_INSTANTIATE_FLOAT(Tanh);
 PET_INSTANTIATE_FLOAT(Erf);
 PET_INSTANTIATE_FLOAT(Exp);
 PET_INSTANTIATE_FLOAT(Sqrt);
+PET_INSTANTIATE_FIELD(Reciprocal);
+PET_INSTANTIATE_RING(Square);
+PET_INSTANTIATE_RING(Not);
 PET_INSTANTIATE_FLOAT(Softplus);
 PET_INSTANTIATE_FLOAT(HardSwish);
 PET_INSTANTIATE_FLOAT(HardSigmoid);

@@ -1,0 +1,178 @@
+#include "ir/sum.h"
+
+#include <algorithm>
+#include <set>
+
+namespace pet {
+namespace {
+
+bool mentions(const std::vector<Expr>& list, const std::string& name) {
+  return std::any_of(list.begin(), list.end(), [&](const Expr& e) { return e.mentions(name); });
+}
+
+bool mentions(const Factor& f, const std::string& name) {
+  return mentions(f.at, name) || mentions(f.parameters, name);
+}
+
+void eraseIndex(Partial& p, const std::string& name) {
+  std::erase(p.reduction, name);
+  std::erase_if(p.domain, [&](const Constraint& c) { return c.expr.mentions(name); });
+}
+
+/// Σ_r K[v, r] · (what does not depend on r) is that alone, where K adds up to 1.
+void dropUnits(Partial& p) {
+  std::set<size_t> gone;
+  for (const Partial::Unit& unit : p.units) {
+    bool alone = true;
+    for (const std::string& r : unit.over) {
+      for (size_t f = 0; f < p.factors.size(); ++f)
+        alone = alone && (f == unit.factor || gone.contains(f) || !mentions(p.factors[f], r));
+      for (const Constraint& c : p.domain) {
+        bool known = std::find(unit.within.begin(), unit.within.end(), c) != unit.within.end();
+        alone = alone && (known || !c.expr.mentions(r));
+      }
+    }
+    if (!alone) continue;
+    for (const std::string& r : unit.over)
+      eraseIndex(p, r);
+    gone.insert(unit.factor);
+  }
+  std::vector<Factor> kept;
+  for (size_t f = 0; f < p.factors.size(); ++f) {
+    if (!gone.contains(f)) kept.push_back(std::move(p.factors[f]));
+  }
+  p.factors = std::move(kept);
+  p.units.clear();
+}
+
+/// The extent E of an index whose range is 0 <= r < E and that nothing else speaks of.
+std::optional<Expr> extentOfUnused(const Partial& p, const std::string& r) {
+  for (const Factor& f : p.factors) {
+    if (mentions(f, r)) return std::nullopt;
+  }
+  std::optional<Expr> extent;
+  bool fromZero = false;
+  for (const Constraint& c : p.domain) {
+    if (!c.expr.mentions(r)) continue;
+    Expr rest = c.expr - Expr::variable(r) * c.expr.coefficient(r);
+    if (c.kind == Constraint::Kind::kZero || rest.mentions(r)) return std::nullopt;
+    if (c.expr.coefficient(r) == 1 && rest == Expr(0)) {
+      fromZero = true;
+    } else if (c.expr.coefficient(r) == -1 && !extent) {
+      extent = rest + 1;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return fromZero ? extent : std::nullopt;
+}
+
+/// E equal addends are one with the coefficient E, for a number E or next to a factor 1 / E.
+void countUnused(Partial& p) {
+  for (const std::string& r : std::vector<std::string>(p.reduction)) {
+    auto extent = extentOfUnused(p, r);
+    if (!extent) continue;
+    auto number = extent->asConstant();
+    auto reciprocal = std::find_if(p.factors.begin(), p.factors.end(), [&](const Factor& f) {
+      return f.kind == Factor::Kind::kConstant && f.key == "1/" && f.parameters[0] == *extent;
+    });
+    if (reciprocal != p.factors.end()) {
+      p.factors.erase(reciprocal);
+    } else if (number && *number >= 1) {
+      p.coefficient = p.coefficient * Rational{*number, 1};
+    } else {
+      continue;
+    }
+    eraseIndex(p, r);
+  }
+}
+
+bool before(const Factor& a, const Factor& b) {
+  auto order = [](const Factor& f) { return std::tuple(f.kind, f.kind == Factor::Kind::kInput ? f.number : 0, f.key); };
+  return order(a) < order(b);
+}
+
+/// The piece with its reduction indices named by their place.
+Piece anonymous(const Piece& piece) {
+  std::map<std::string, Expr> by;
+  Piece result = piece;
+  for (size_t i = 0; i < piece.reduction.size(); ++i) {
+    result.reduction[i] = "_" + std::to_string(i);
+    by[piece.reduction[i]] = Expr::variable(result.reduction[i]);
+  }
+  for (Constraint& c : result.domain)
+    c = c.substitute(by);
+  std::sort(result.domain.begin(), result.domain.end());
+  for (Factor& f : result.factors) {
+    for (Expr& e : f.at)
+      e = e.substitute(by);
+  }
+  return result;
+}
+
+Rational plus(Rational a, Rational b) {
+  int64_t n = checkedAdd(checkedMul(a.numerator, b.denominator), checkedMul(b.numerator, a.denominator));
+  return Rational{n, 1} * Rational{1, checkedMul(a.denominator, b.denominator)};
+}
+
+/// Adds up the coefficients of equal pieces; pieces that cancel are left out.
+std::vector<Piece> collect(std::vector<Piece> pieces) {
+  std::vector<Piece> keys;
+  for (const Piece& p : pieces)
+    keys.push_back(anonymous(p));
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      bool same = pieces[j].coefficient.numerator != 0 && keys[i].reduction.size() == keys[j].reduction.size() &&
+                  keys[i].factors == keys[j].factors && keys[i].domain == keys[j].domain;
+      if (!same) continue;
+      pieces[j].coefficient = plus(pieces[j].coefficient, pieces[i].coefficient);
+      pieces[i].coefficient = {0, 1};
+      break;
+    }
+  }
+  std::erase_if(pieces, [](const Piece& p) { return p.coefficient.numerator == 0; });
+  return pieces;
+}
+
+}  // namespace
+
+bool Partial::require(const std::vector<Constraint>& constraints) {
+  for (const Constraint& c : constraints) {
+    auto decided = c.decided();
+    if (decided == false) return false;
+    if (!decided && std::find(domain.begin(), domain.end(), c) == domain.end()) domain.push_back(c);
+  }
+  return true;
+}
+
+bool Partial::multiply(const AccessPiece& piece) {
+  coefficient = coefficient * piece.coefficient;
+  reduction.insert(reduction.end(), piece.reduction.begin(), piece.reduction.end());
+  minusInfinity = minusInfinity || piece.minusInfinity;
+  for (const ConstantRead& c : piece.constants) {
+    if (!c.sumsToOne.empty()) units.push_back({factors.size(), c.sumsToOne, piece.domain});
+    factors.push_back({Factor::Kind::kConstant, 0, c.key, c.parameters, c.at});
+  }
+  return require(piece.domain);
+}
+
+Expected<Sum> sumOf(std::vector<std::string> index, std::vector<Constraint> range, std::vector<Partial> partials) {
+  Sum result{std::move(index), std::move(range), {}};
+  for (Partial& p : partials) {
+    if (p.minusInfinity) {
+      if (!p.factors.empty() || !p.reduction.empty() || p.coefficient.numerator <= 0) {
+        return fail(ErrorKind::kUnsupported, "-inf in a product");
+      }
+      result.minusInfinity.push_back(std::move(p.domain));
+      continue;
+    }
+    dropUnits(p);
+    countUnused(p);
+    std::stable_sort(p.factors.begin(), p.factors.end(), before);
+    result.pieces.push_back({p.coefficient, std::move(p.reduction), std::move(p.domain), std::move(p.factors)});
+  }
+  result.pieces = collect(std::move(result.pieces));
+  return result;
+}
+
+}  // namespace pet

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "ir/denote.h"
+#include "rules/rule.h"
+#include "synth/poly/poly.h"
+
+namespace pet {
+
+/// A non-empty piece of a sum as an integer set over (index, reduction); points at which it is known to be zero are
+/// left out.
+struct PieceDomain {
+  int number;  ///< in the sum
+  const Piece* piece;
+  std::vector<std::string> variables;
+  poly::Set points;
+};
+
+/// Compares two denotations as multisets of monomials (DESIGN, section 4). Sums over a common index are compared by
+/// looking for a bijection between their monomials; applications inside them are equal where their arguments are, which
+/// is the same question about nested sums, asked of all pairs of positions at once: the answer is a relation between
+/// positions. Every relation is computed once and kept as a lemma of the record.
+///
+/// Throws poly::BudgetExceeded and OverflowError.
+class Matcher {
+ public:
+  Matcher(const poly::Context& context, const Denotation& pattern, const Denotation& replacement);
+
+  /// The positions v at which not all monomials have a partner; nullopt where no bijection was chosen (`reason`). Fills
+  /// the proof.
+  std::optional<poly::Set> compareOutputs();
+  const std::string& reason() const { return reason_; }
+  Proof takeProof() { return std::move(proof_); }
+
+ private:
+  using Side = Vanishing::Side;
+  struct Bijection {
+    poly::Set bad;  ///< over the common index
+    std::vector<ProofMap> forward, backward;
+  };
+
+  const poly::Context& context_;
+  const Denotation &pattern_, &replacement_;
+  Proof proof_;
+  std::string reason_;
+  std::map<std::pair<Side, int>, std::vector<PieceDomain>> pieces_;
+  std::map<std::pair<Side, int>, poly::Set> zeros_;
+  std::map<std::pair<int, int>, poly::Set> equalSums_, equalApplications_;
+
+  const Denotation& of(Side side) const { return side == Side::kPattern ? pattern_ : replacement_; }
+  const std::vector<PieceDomain>& pieces(Side side, int sum);
+  poly::Set zeroPositions(Side side, int sum);
+  const poly::Set* vanishingPositions(Side side, const Factor& factor);
+
+  /// Pairs (position in the pattern's value, position in the replacement's) at which the two are equal.
+  const poly::Set& equalSums(int pattern, int replacement);
+  const poly::Set& equalApplications(int pattern, int replacement);
+  poly::Set equalMaxima(int pattern, int replacement);
+
+  /// The pairs ((w, ρ), (w', ρ')) of equal monomials, w = w'; nullopt when there can be none.
+  std::optional<poly::Set> sameMonomials(const std::vector<std::string>& index,
+                                         const PieceDomain& a,
+                                         const PieceDomain& b);
+  std::optional<poly::Set> sameFactors(const std::vector<std::string>& variables,
+                                       const poly::Conjunction& domain,
+                                       const Piece& a,
+                                       const Piece& b,
+                                       const std::vector<size_t>& order,
+                                       const std::map<std::string, Expr>& prime);
+  std::optional<Bijection> bijection(const std::vector<std::string>& index,
+                                     const std::vector<PieceDomain>& from,
+                                     const std::vector<PieceDomain>& to,
+                                     const std::vector<std::vector<std::optional<poly::Set>>>& pairs);
+  std::vector<std::vector<std::optional<poly::Set>>> allPairs(const std::vector<std::string>& index,
+                                                              const std::vector<PieceDomain>& from,
+                                                              const std::vector<PieceDomain>& to);
+};
+
+}  // namespace pet
