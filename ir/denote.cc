@@ -50,7 +50,7 @@ Conjunction substitute(const Conjunction& all, const std::map<std::string, Expr>
 
 /// The one factor of a sum that copies one value, and does nothing else; null otherwise.
 const Factor* copied(const Sum& sum) {
-  bool single = sum.pieces.size() == 1 && sum.minusInfinity.empty() && sum.pieces[0].coefficient == Rational{1, 1} &&
+  bool single = sum.pieces.size() == 1 && sum.isFinite() && sum.pieces[0].coefficient == Rational{1, 1} &&
                 sum.pieces[0].reduction.empty() && sum.pieces[0].factors.size() == 1;
   return single ? &sum.pieces[0].factors[0] : nullptr;
 }
@@ -72,7 +72,7 @@ class Denoter {
     auto [at, range] = positions(program_.shape(output), index);
     auto sum = sumAt(index, range, output, at);
     if (!sum) return tl::unexpected(sum.error());
-    if (!sum->minusInfinity.empty()) return fail(ErrorKind::kUnsupported, "an output that is -inf");
+    if (!sum->isFinite()) return fail(ErrorKind::kUnsupported, "an output that is -inf");
     result_.index = sum->index;
     result_.range = sum->range;
     result_.pieces = sum->pieces;
@@ -87,6 +87,7 @@ class Denoter {
     std::vector<std::string> index;
     Region parts;
     int application = -1;
+    std::optional<Region> complement;  ///< of a mask's parts, where it is disjoint
   };
 
   const Program& program_;
@@ -203,6 +204,14 @@ class Denoter {
     const Node& inner = program_.node(operand);
     const Facts& facts = f.op->facts;
     if (inner.op == f.op && facts.idempotent && inner.attributes == f.attributes) return multiply(by, operand, at);
+    if (f.op->name == "Not" && inner.op == f.op) {
+      Value mask = inner.operands[0];
+      auto no = apply(functionKey(inner), facts, program_.shape(mask), {mask}, mask);
+      if (!no) return tl::unexpected(no.error());
+      if ((*no)->complement) {
+        return multiplyApplied(by, {(*no)->index, *(*no)->complement, -1, std::nullopt}, at);
+      }
+    }
     if (!inner.op->layout) {
       auto applied = apply(functionKey(f), facts, program_.shape(operand), {operand}, operand);
       if (!applied) return tl::unexpected(applied.error());
@@ -255,6 +264,12 @@ class Denoter {
       Partial p = by;
       if (!p.require(substitute(part, where))) continue;
       if (applied.application >= 0) p.multiply(factorOf(applied.application, digits));
+      p.masked.reset();
+      if (applied.complement && !by.masked) {
+        p.masked = Partial::Masked{substitute(part, where), applied.parts.size(), {}};
+        for (const Conjunction& holds : *applied.complement)
+          p.masked->holds.push_back(substitute(holds, where));
+      }
       result.push_back(std::move(p));
     }
     return result;
@@ -271,16 +286,14 @@ class Denoter {
     Application a{key, facts, freshIndex(shape), {}, {}, {}};
     auto [at, range] = positions(shape, a.index);
     a.range = range;
-    Applied result{a.index, {{}}, -1};
+    Applied result{a.index, {{}}, -1, std::nullopt};
     std::vector<Sum> arguments;
     for (Value operand : operands) {
       auto sum = sumAt(a.index, a.range, operand, broadcastIndex(program_.shape(operand), at));
       if (!sum) return tl::unexpected(sum.error());
-      if (!sum->minusInfinity.empty()) {
+      if (!sum->isFinite()) {
         if (!facts.ignoresMinusInfinity || operands.size() != 1) return unsupported(key + " of -inf");
-        auto finite = complement(sum->minusInfinity, a.range);
-        if (!finite) return tl::unexpected(finite.error());
-        result.parts = std::move(*finite);
+        result.parts = sum->finite;
       }
       arguments.push_back(std::move(*sum));
     }
@@ -292,6 +305,7 @@ class Denoter {
       auto rest = complement(holds, a.range);
       if (!rest) return tl::unexpected(rest.error());
       result.parts = std::move(*rest);
+      if (areDisjoint(holds)) result.complement = std::move(holds);
     } else if (source && facts.monotone && isLargestAt(*source, a.index)) {
       result.application = pushInto(a, *source);
     } else {
@@ -305,7 +319,7 @@ class Denoter {
 
   /// 1 in some region, 0 elsewhere.
   static bool isMask(const Sum& sum) {
-    return sum.minusInfinity.empty() && std::all_of(sum.pieces.begin(), sum.pieces.end(), [](const Piece& p) {
+    return sum.isFinite() && std::all_of(sum.pieces.begin(), sum.pieces.end(), [](const Piece& p) {
              return p.factors.empty() && p.reduction.empty() && p.coefficient.numerator > 0;
            });
   }
@@ -443,14 +457,13 @@ class Denoter {
     index.insert(index.end(), p.reduction.begin(), p.reduction.end());
     auto element = sumAt(index, p.domain, value, at);
     if (!element) return tl::unexpected(element.error());
-    auto finite = complement(element->minusInfinity, p.domain);
-    if (!finite) return tl::unexpected(finite.error());
+    Region finite = element->finite;
     const Factor* source = copied(*element);
     bool nested = source && source->kind == Factor::Kind::kApplication &&
                   result_.applications[static_cast<size_t>(source->number)].isMaximum();
     if (nested) return flatten(a, p, *element, *source);
     int number = keep(std::move(*element));
-    for (const Conjunction& part : *finite) {
+    for (const Conjunction& part : finite) {
       Partial q = p;
       if (q.require(part)) a.alternatives.push_back({q.reduction, q.domain, number});
     }

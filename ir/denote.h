@@ -19,7 +19,7 @@ struct Factor {
 
   /// Factors of two programs can be equal only if they are of one kind: the same input, function or formula.
   bool sameKind(const Factor& other) const {
-    return kind == other.kind && key == other.key && at.size() == other.at.size() &&
+    return kind == other.kind && key == other.key && (kind == Kind::kApplication || at.size() == other.at.size()) &&
            parameters.size() == other.parameters.size() && (kind != Kind::kInput || number == other.number);
   }
   friend bool operator==(const Factor&, const Factor&) = default;
@@ -39,8 +39,10 @@ struct Sum {
   std::vector<std::string> index;
   std::vector<Constraint> range;  ///< of the index
   std::vector<Piece> pieces;
-  /// Where one of these conjunctions holds the value is -inf, whatever the pieces say.
-  std::vector<std::vector<Constraint>> minusInfinity = {};
+  /// Outside of these disjoint conjunctions the value is -inf, whatever the pieces say.
+  std::vector<std::vector<Constraint>> finite = {{}};
+
+  bool isFinite() const { return finite.size() == 1 && finite[0].empty(); }
 };
 
 /// A value that is no sum of products of its operands: a function of sums, position by position, or the largest of

@@ -1,11 +1,17 @@
+#include <algorithm>
+
 #include "ir/denote.h"
 
 namespace pet {
+namespace {
 
-Expected<Program> lower(const Program& program) {
-  bool primitive = std::all_of(program.nodes().begin(), program.nodes().end(),
-                               [](const Node& n) { return n.op->lower == nullptr; });
-  if (primitive) return program;
+bool isPrimitive(const Program& program) {
+  return std::all_of(program.nodes().begin(), program.nodes().end(),
+                     [](const Node& n) { return n.op->lower == nullptr; });
+}
+
+/// Replaces each composite operator once.
+Expected<Program> lowerOnce(const Program& program) {
   ProgramBuilder builder;
   std::map<Value, Value> moved;
   for (size_t i = 0; i < program.nodes().size(); ++i) {
@@ -32,6 +38,15 @@ Expected<Program> lower(const Program& program) {
   for (Value v : program.outputs())
     outputs.push_back(moved.at(v));
   return std::move(builder).finish(outputs);
+}
+
+}  // namespace
+
+Expected<Program> lower(const Program& program) {
+  Expected<Program> result = program;
+  while (result && !isPrimitive(*result))
+    result = lowerOnce(*result);
+  return result;
 }
 
 }  // namespace pet

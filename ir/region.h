@@ -14,4 +14,7 @@ using Region = std::vector<std::vector<Constraint>>;
 /// would be very many.
 Expected<Region> complement(const Region& region, const std::vector<Constraint>& known);
 
+/// True if no two of the conjunctions can hold at once, as far as pairs of their constraints tell.
+bool areDisjoint(const Region& region);
+
 }  // namespace pet

@@ -156,14 +156,45 @@ bool Partial::multiply(const AccessPiece& piece) {
   return require(piece.domain);
 }
 
+namespace {
+
+/// The partials with -inf are exactly the parts of the range in which a mask does not hold.
+bool areOneMask(const std::vector<Partial>& infinite, const std::vector<Constraint>& range) {
+  auto contains = [](const std::vector<Constraint>& all, const Constraint& c) {
+    return std::find(all.begin(), all.end(), c) != all.end();
+  };
+  std::set<std::vector<Constraint>> parts;
+  for (const Partial& p : infinite) {
+    if (!p.masked || p.masked->parts != infinite.size() || p.masked->holds != infinite[0].masked->holds) return false;
+    for (const Constraint& c : p.domain) {
+      if (!contains(range, c) && !contains(p.masked->part, c)) return false;
+    }
+    parts.insert(p.masked->part);
+  }
+  return parts.size() == infinite.size();
+}
+
+/// Where none of the partials with -inf is.
+Expected<Region> finiteOf(const std::vector<Partial>& infinite, const std::vector<Constraint>& range) {
+  if (infinite.empty()) return Region{{}};
+  if (areOneMask(infinite, range)) return infinite[0].masked->holds;
+  Region region;
+  for (const Partial& p : infinite)
+    region.push_back(p.domain);
+  return complement(region, range);
+}
+
+}  // namespace
+
 Expected<Sum> sumOf(std::vector<std::string> index, std::vector<Constraint> range, std::vector<Partial> partials) {
   Sum result{std::move(index), std::move(range), {}};
+  std::vector<Partial> infinite;
   for (Partial& p : partials) {
     if (p.minusInfinity) {
       if (!p.factors.empty() || !p.reduction.empty() || p.coefficient.numerator <= 0) {
         return fail(ErrorKind::kUnsupported, "-inf in a product");
       }
-      result.minusInfinity.push_back(std::move(p.domain));
+      infinite.push_back(std::move(p));
       continue;
     }
     dropUnits(p);
@@ -172,6 +203,9 @@ Expected<Sum> sumOf(std::vector<std::string> index, std::vector<Constraint> rang
     result.pieces.push_back({p.coefficient, std::move(p.reduction), std::move(p.domain), std::move(p.factors)});
   }
   result.pieces = collect(std::move(result.pieces));
+  auto finite = finiteOf(infinite, result.range);
+  if (!finite) return tl::unexpected(finite.error());
+  result.finite = std::move(*finite);
   return result;
 }
 

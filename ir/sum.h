@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/denote.h"
+#include "ir/region.h"
 
 // How sums are put together and brought into their normal form. Private to the denotation.
 namespace pet {
@@ -20,6 +21,13 @@ struct Partial {
   std::vector<Factor> factors;
   std::vector<Unit> units;
   bool minusInfinity = false;
+  /// The partial stands in one of the parts in which a mask does not hold.
+  struct Masked {
+    std::vector<Constraint> part;
+    size_t parts = 0;
+    Region holds;  ///< what is left: where the mask does
+  };
+  std::optional<Masked> masked;
 
   /// Adds constraints, without repetition; false if one is false for constants.
   bool require(const std::vector<Constraint>& constraints);
