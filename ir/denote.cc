@@ -149,7 +149,10 @@ class Denoter {
   }
 
   Factor factorOf(int application, std::vector<Expr> at) const {
-    return {Factor::Kind::kApplication, application, result_.applications[static_cast<size_t>(application)].key, {},
+    return {Factor::Kind::kApplication,
+            application,
+            result_.applications[static_cast<size_t>(application)].key,
+            {},
             std::move(at)};
   }
 
@@ -231,8 +234,8 @@ class Denoter {
       if (!p.multiply(piece)) continue;
       if (piece.reads.empty()) {
         p.coefficient = by.coefficient;
-        p.multiply(constant(fmt::format("{} of {}/{}", functionKey(f), piece.coefficient.numerator,
-                                        piece.coefficient.denominator)));
+        p.multiply(constant(
+            fmt::format("{} of {}/{}", functionKey(f), piece.coefficient.numerator, piece.coefficient.denominator)));
         result.push_back(std::move(p));
         continue;
       }

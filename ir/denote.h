@@ -57,7 +57,7 @@ struct Application {
   Facts facts;
   std::vector<std::string> index;
   std::vector<Constraint> range;
-  std::vector<int> arguments;  ///< of a function: sums over `index`
+  std::vector<int> arguments;             ///< of a function: sums over `index`
   std::vector<Alternative> alternatives;  ///< of a maximum; not empty
 
   bool isMaximum() const { return !alternatives.empty(); }
