@@ -13,6 +13,7 @@
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
 #include "rules/text.h"
+#include "tools/common/table.h"
 #include "tools/common/tool.h"
 
 namespace {
@@ -57,21 +58,6 @@ Expected<const Rule*> findRule(const RuleSet& set, const std::string& key, const
 
 // --- ls ---
 
-std::string table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> width(rows.front().size());
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i)
-      width[i] = std::max(width[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    for (size_t i = 0; i + 1 < row.size(); ++i)
-      text += fmt::format("{:<{}}  ", row[i], width[i]);
-    text += row.back() + "\n";
-  }
-  return text;
-}
-
 Expected<void> list(const Options& o) {
   auto set = readPack(o.pack);
   if (!set) return tl::unexpected(set.error());
@@ -90,7 +76,7 @@ Expected<void> list(const Options& o) {
     rows.push_back({r.name, r.pattern, r.family, std::to_string(r.depth), std::to_string(r.boxes.size()),
                     hash.substr(0, 12), r.numerics.str()});
   }
-  return tool::print(o.json ? array.dump(2) + "\n" : table(rows));
+  return tool::print(o.json ? array.dump(2) + "\n" : tool::table(rows));
 }
 
 // --- show, export, import ---
