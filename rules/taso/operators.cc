@@ -11,6 +11,9 @@ namespace {
 
 using Shapes = Expected<std::vector<Dimensions>>;
 
+/// What comes as a number from the file becomes memory at some point.
+constexpr int kMostExtent = 1000;
+
 tl::unexpected<Error> unsupported(std::string what) {
   return fail(ErrorKind::kUnsupported, std::move(what));
 }
@@ -32,7 +35,7 @@ Expected<Dimensions> merged(Extents& extents, Dimensions a, const Dimensions& b)
   if (a.size() != b.size()) return unsupported(fmt::format("{} and {} differ in rank", sizes(a), sizes(b)));
   for (size_t d = 0; d < a.size(); ++d) {
     if (auto ok = equate(extents, a[d].size, b[d].size); !ok) return tl::unexpected(ok.error());
-    if (a[d].parts.empty()) a[d].parts = b[d].parts;
+    if (!a[d].parts) a[d].parts = b[d].parts;
   }
   return a;
 }
@@ -130,18 +133,19 @@ Expected<size_t> axisOf(const Operator& op, size_t rank) {
 Shapes shapeConcat(const ShapeView& v) {
   auto axis = axisOf(v.op, v.operands[0].size());
   if (!axis) return tl::unexpected(axis.error());
-  Dimension joined{0};
+  Expr joined = 0;
+  std::vector<Dimension> parts;
   Dimensions out;
   for (size_t i = 0; i < v.operands.size(); ++i) {
     Dimensions x = v.operands[i];
-    joined.size += x[*axis].size;
-    joined.parts.push_back(x[*axis]);
+    joined += x[*axis].size;
+    parts.push_back(x[*axis]);
     if (i > 0) x[*axis] = out[*axis];  // the others' extents are equal
     auto both = i == 0 ? std::move(x) : merged(v.extents, std::move(out), x);
     if (!both) return tl::unexpected(both.error());
     out = std::move(*both);
   }
-  out[*axis] = std::move(joined);
+  out[*axis] = {joined, std::make_shared<const std::vector<Dimension>>(std::move(parts))};
   return {{std::move(out)}};
 }
 
@@ -154,9 +158,9 @@ Shapes shapeSplit(const ShapeView& v) {
   const Dimensions& x = v.operands[0];
   auto axis = axisOf(v.op, x.size());
   if (!axis) return tl::unexpected(axis.error());
-  if (x[*axis].parts.empty()) return unsupported(fmt::format("a split along axis {}, where nothing was joined", *axis));
+  if (!x[*axis].parts) return unsupported(fmt::format("a split along axis {}, where nothing was joined", *axis));
   std::vector<Dimensions> outputs;
-  for (const Dimension& part : x[*axis].parts) {
+  for (const Dimension& part : *x[*axis].parts) {
     outputs.push_back(x);
     outputs.back()[*axis] = part;
   }
@@ -241,6 +245,7 @@ Expected<Value> emitConv(const EmitView& v) {
 Expected<std::pair<Expr, Expr>> poolKernel(const Operator& op) {
   int h = op.parameter(kKernelH, 0), w = op.parameter(kKernelW, 0);
   if (h < 1 || w < 1) return fail(ErrorKind::kText, "a pool without its kernel's extents");
+  if (h > kMostExtent || w > kMostExtent) return unsupported("a pool's kernel of such extents");
   return std::pair{Expr(h), Expr(w)};
 }
 
@@ -290,6 +295,7 @@ Expected<Value> emitEnlarge(const EmitView& v) {
 Shapes shapeMergeGroups(const ShapeView& v) {
   int count = v.op.parameter(kGroupCount, 0);
   if (count < 1) return fail(ErrorKind::kText, "merge-gconv without its count");
+  if (count > kMostExtent) return unsupported("so many groups");
   Dimensions out = v.operands[0];
   if (auto ok = equate(v.extents, out[0].size, v.extents.fresh("F") * count); !ok) return tl::unexpected(ok.error());
   out[1] = {out[1].size * count};

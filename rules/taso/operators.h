@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,10 +11,11 @@
 
 namespace pet::taso {
 
-/// One dimension: its extent, and where the most recent Concat along it joined (empty: none did).
+/// One dimension: its extent, and where the most recent Concat along it joined (null: none did). Parts are shared: a
+/// chain of Concats of something with itself has exponentially many.
 struct Dimension {
   Expr size;
-  std::vector<Dimension> parts = {};
+  std::shared_ptr<const std::vector<Dimension>> parts = nullptr;
 };
 using Dimensions = std::vector<Dimension>;
 

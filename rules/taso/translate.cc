@@ -16,6 +16,8 @@ namespace {
 /// A convolution has at most so many groups, and so many combinations of such numbers are looked at.
 constexpr int64_t kMostGroups = 8;
 constexpr int kMostTrials = 1000;
+/// TASO's graphs have three or four.
+constexpr size_t kMostOperators = 100;
 
 /// "a", "b", …, "z", "a1", …
 std::string operatorName(size_t i) {
@@ -54,6 +56,9 @@ class Translator {
 
   Expected<void> checkOperands() const {
     for (int side : {0, 1}) {
+      if (this->side(side).size() > kMostOperators) {
+        return fail(ErrorKind::kUnsupported, fmt::format("more than {} operators", kMostOperators));
+      }
       for (const Operator& op : this->side(side)) {
         auto row = findOperator(op.type);
         if (!row) return tl::unexpected(row.error());
@@ -180,10 +185,11 @@ class Translator {
 
   Expr solved(const Expr& e) const { return extents_.solved(e).substitute(names_); }
 
+  /// The extents alone.
   Dimensions solved(const Dimensions& dims) const {
     Dimensions result;
     for (const Dimension& d : dims)
-      result.push_back({solved(d.size), solved(d.parts)});
+      result.push_back({solved(d.size)});
     return result;
   }
 

@@ -17,7 +17,7 @@ struct WireField {
   Kind kind = Kind::kVarint;
   uint64_t varint = 0;
   std::string_view bytes = {};  ///< of the message, views the source
-  size_t offset = 0;       ///< of the field's key in the file, in bytes
+  size_t offset = 0;            ///< of the field's key in the file, in bytes
 };
 
 /// A message in a file: its bytes, and where they stand in it.

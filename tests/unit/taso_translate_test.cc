@@ -204,6 +204,42 @@ TEST(TasoTranslate, WhatHasNoTranslation) {
   }
 }
 
+TEST(TasoTranslate, DamagedRulesAreTranslatedOrRefused) {
+  for (const Case& c : kCases) {
+    const std::string bytes = bytesOf(c.rule);
+    for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+      std::string damaged = bytes;
+      damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+      auto rules = readSubstitutions(damaged, "f");
+      if (!rules) continue;
+      auto t = translate(rules->front(), "t");
+      if (!t) {
+        EXPECT_FALSE(t.error().what.empty());
+        continue;
+      }
+      auto again = parseProgram(print(t->pattern.program), "again");
+      ASSERT_TRUE(again) << c.name << ", bit " << bit << ": " << again.error().message() << textOf(*t);
+      EXPECT_EQ(print(*again), print(t->pattern.program));
+    }
+  }
+}
+
+TEST(TasoTranslate, LongChainsEnd) {
+  std::vector<Operator> chain{concat(0, 2, var(1), var(1))};
+  for (int i = 0; i < 40; ++i)
+    chain.push_back(concat(0, 2, result(i), result(i)));
+  auto t = translate(itself(chain), "t");
+  ASSERT_TRUE(t) << t.error().message();
+  EXPECT_EQ(str(t->pattern.program.shape(t->pattern.program.outputs()[0])), "[2199023255552M, N]");
+  for (int i = 40; i < 70; ++i)
+    chain.push_back(concat(0, 2, result(i), result(i)));
+  auto overflow = translate(itself(chain), "t");
+  ASSERT_FALSE(overflow);
+  EXPECT_THAT(overflow.error().message(), HasSubstr("overflow"));
+  std::vector<Operator> many(101, relu(var(1)));
+  EXPECT_THAT(translate(itself(many), "t").error().message(), HasSubstr("more than 100 operators"));
+}
+
 /// The published file: what the translation says is equal at small shapes, with a narrowing where one is needed.
 TEST(TasoTranslate, EveryPublishedRuleIsEqualAtSmallShapes) {
   const char* path = std::getenv("PET_TASO_RULES");
