@@ -71,7 +71,16 @@ class TextReader {
   Expected<std::vector<std::vector<LayoutItem>>> layoutSide();
   Expected<Attribute> layout(const Shape& operand);
   Expected<Attribute> indexMap();
-  Expected<void> statement(ProgramBuilder& builder, std::vector<Value>& result);
+  /// A name that is not in use yet.
+  Expected<std::string> newName(const ProgramBuilder& builder, std::string_view what);
+  /// A name that is in use.
+  Expected<Value> value(const ProgramBuilder& builder, std::string_view what);
+  Expected<std::vector<Value>> operands(const ProgramBuilder& builder);
+  /// `operand`: the shape of the first one, if there is one.
+  Expected<Attributes> attributes(const OpRow& op, const Token& opToken, const Shape* operand);
+  /// The values that the statement defines.
+  Expected<std::vector<Value>> statement(ProgramBuilder& builder);
+  void skipSpace();
   void advance();
 
   std::string_view text_;

@@ -167,17 +167,15 @@ class RuleEvaluator {
     ++result_.shapes;
     if (auto broken = brokenCondition(subject_, symbols); !broken.empty()) return fails(broken);
     std::map<std::string, Tensor<T>> inputs = randomInputs();
-    Tensor<T> pattern, mutant, replacement;
-    if (!value(subject_.source, "pattern", inputs, pattern)) return false;
-    if (!value(subject_.rule.replacement, "replacement", inputs, replacement)) return false;
-    if (!hasExtents(replacement, pattern, "replacement")) return false;
-    result_.positions += pattern.size();
-    for (int64_t i = 0; i < pattern.size(); ++i) {
-      if (!equalAt(i, pattern, replacement)) return differs("the replacement differs", i, pattern, replacement);
+    std::vector<Tensor<T>> pattern, mutant, replacement;
+    if (!values(subject_.source, "pattern", inputs, pattern)) return false;
+    if (!values(subject_.rule.replacement, "replacement", inputs, replacement)) return false;
+    for (size_t o = 0; o < pattern.size(); ++o) {
+      if (!compareReplacement(o, pattern[o], replacement[o])) return false;
     }
     if (subject_.rule.boxes.empty()) return true;
-    if (!value(subject_.rule.mutant, "mutant", inputs, mutant)) return false;
-    return hasExtents(mutant, pattern, "mutant") && compareMutant(pattern, mutant);
+    if (!values(subject_.rule.mutant, "mutant", inputs, mutant)) return false;
+    return hasExtents(mutant[0], pattern[0], "mutant") && compareMutant(pattern[0], mutant[0]);
   }
 
  private:
@@ -194,24 +192,42 @@ class RuleEvaluator {
   }
 
   bool fails(std::string what) {
-    result_.counterExample = CounterExample{std::move(what), *symbols_, {}, "", ""};
+    result_.counterExample = CounterExample{.what = std::move(what), .symbols = *symbols_};
     return false;
   }
 
-  bool differs(std::string what, int64_t offset, const Tensor<T>& pattern, const Tensor<T>& other) {
+  bool differs(std::string what, size_t output, int64_t offset, const Tensor<T>& pattern, const Tensor<T>& other) {
     auto i = static_cast<size_t>(offset);
-    result_.counterExample = CounterExample{std::move(what), *symbols_, positionOf(offset, pattern.extents),
-                                            text(pattern.data[i]), text(other.data[i])};
+    result_.counterExample = CounterExample{.what = std::move(what),
+                                            .symbols = *symbols_,
+                                            .output = subject_.source.name(subject_.source.outputs()[output]),
+                                            .position = positionOf(offset, pattern.extents),
+                                            .patternValue = text(pattern.data[i]),
+                                            .otherValue = text(other.data[i])};
     return false;
   }
 
-  bool value(const Program& program,
-             const char* noun,
-             const std::map<std::string, Tensor<T>>& inputs,
-             Tensor<T>& into) {
+  /// All outputs, as many as the pattern has.
+  bool values(const Program& program,
+              const char* noun,
+              const std::map<std::string, Tensor<T>>& inputs,
+              std::vector<Tensor<T>>& into) {
+    size_t expected = subject_.source.outputs().size(), given = program.outputs().size();
+    if (given != expected) return fails(fmt::format("the {} has {} outputs, not {}", noun, given, expected));
     auto results = evaluate<T>(program, *symbols_, inputs);
     if (!results) return fails(fmt::format("the {} has no value: {}", noun, results.error().message()));
-    into = std::move(results->front());
+    into = std::move(*results);
+    return true;
+  }
+
+  bool compareReplacement(size_t output, const Tensor<T>& pattern, const Tensor<T>& replacement) {
+    if (!hasExtents(replacement, pattern, "replacement")) return false;
+    result_.positions += pattern.size();
+    for (int64_t i = 0; i < pattern.size(); ++i) {
+      if (!equalAt(i, pattern, replacement)) {
+        return differs("the replacement differs", output, i, pattern, replacement);
+      }
+    }
     return true;
   }
 
@@ -229,7 +245,7 @@ class RuleEvaluator {
     ConcreteBoxes boxes(subject_.rule.boxes, subject_.source.shape(subject_.source.outputs()[0]), *symbols_);
     for (int64_t i = 0; i < pattern.size(); ++i) {
       bool equal = equalAt(i, pattern, mutant), inBox = boxes.contain(i);
-      if (!equal && !inBox) return differs("the mutant differs outside its boxes", i, pattern, mutant);
+      if (!equal && !inBox) return differs("the mutant differs outside its boxes", 0, i, pattern, mutant);
       result_.boxPositions += inBox;
       result_.differentPositions += !equal;
     }
@@ -286,8 +302,8 @@ std::string CounterExample::str() const {
     values.push_back(fmt::format("{} = {}", name, value));
   std::string out =
       fmt::format("{} at {}", what, values.empty() ? "the only shape" : fmt::format("{}", fmt::join(values, ", ")));
-  if (position.empty() && patternValue.empty()) return out;
-  return out + fmt::format("; y[{}] = {}, not {}", fmt::join(position, ", "), patternValue, otherValue);
+  if (!isDifference()) return out;
+  return out + fmt::format("; {}[{}] = {}, not {}", output, fmt::join(position, ", "), patternValue, otherValue);
 }
 
 std::string Evaluation::str() const {
@@ -303,9 +319,9 @@ Evaluation evaluateRule(const Pattern& pattern, const Rule& rule, const Evaluati
   try {
     auto source = instantiate(pattern, rule);
     if (source) return evaluateSubject({pattern, rule, std::move(*source)}, options);
-    result.counterExample = CounterExample{source.error().message(), {}, {}, "", ""};
+    result.counterExample = CounterExample{.what = source.error().message()};
   } catch (const OverflowError& e) {
-    result.counterExample = CounterExample{e.what(), {}, {}, "", ""};
+    result.counterExample = CounterExample{.what = e.what()};
   }
   return result;
 }

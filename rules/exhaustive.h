@@ -11,10 +11,13 @@ namespace pet {
 
 /// A shape at which a rule does not do what it says.
 struct CounterExample {
-  std::string what;  ///< "the replacement differs", "the mutant differs outside its boxes", or why it has no value
-  Bindings symbols;  ///< the rule's
-  std::vector<int64_t> position;         ///< of the output, one per dimension; empty where no values are compared
-  std::string patternValue, otherValue;  ///< there
+  std::string what;       ///< "the replacement differs", "the mutant differs outside its boxes", or why it has no value
+  Bindings symbols = {};  ///< the rule's
+  std::string output = "y";            ///< the name of the pattern's output that differs
+  std::vector<int64_t> position = {};  ///< of the output, one per dimension; empty where no values are compared
+  std::string patternValue = "", otherValue = "";  ///< there
+  /// Values differ. Else one has no value, or the claim is no claim: a class that does not imply what it must.
+  bool isDifference() const { return !patternValue.empty(); }
   /// "the replacement differs at N = 2, W = 3; y[0, 0, 1] = 5, not 7".
   std::string str() const;
 };
@@ -43,10 +46,10 @@ struct EvaluationOptions {
 };
 
 /// Evaluates pattern, mutant and replacement on random inputs at small shapes of the rule's class: the replacement must
-/// be equal everywhere, the mutant outside the boxes, the pattern's class and the obligations of all three must hold
-/// (DESIGN, section 8). Values are elements of F_p (one random input per shape tells different sums of products of
-/// degree d apart but with probability d / 2^31), integers where an operator needs an order, and doubles where it needs
-/// a function of the reals. The result is a function of the arguments.
+/// be equal everywhere, in every output, the mutant outside the boxes, the pattern's class and the obligations of all
+/// three must hold (DESIGN, section 8). Values are elements of F_p (one random input per shape tells different sums of
+/// products of degree d apart but with probability d / 2^31), integers where an operator needs an order, and doubles
+/// where it needs a function of the reals. The result is a function of the arguments.
 Evaluation evaluateRule(const Pattern& pattern, const Rule& rule, const EvaluationOptions& options = {});
 
 }  // namespace pet

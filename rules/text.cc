@@ -23,12 +23,6 @@ std::string joined(const std::vector<Constraint>& constraints) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// "A B C : constraints".
-std::string print(const ShapeClass& shapes) {
-  std::string text = fmt::format("{}", fmt::join(shapes.symbols, " "));
-  return shapes.constraints.empty() ? text : text + " : " + joined(shapes.constraints);
-}
-
 std::string print(const BoxRange& r) {
   std::string text = r.lower.str() + ":" + r.upper.str();
   return r.step == 1 ? text : fmt::format("{}:{}", text, r.step);
@@ -344,6 +338,11 @@ class RuleReader {
 
 Expected<RuleSet> parseRules(std::string_view text, std::string_view file, const RuleSet& known) {
   return RuleReader(text, file, known).read();
+}
+
+std::string print(const ShapeClass& shapes) {
+  std::string text = fmt::format("{}", fmt::join(shapes.symbols, " "));
+  return shapes.constraints.empty() ? text : text + " : " + joined(shapes.constraints);
 }
 
 std::string print(const Pattern& pattern) {

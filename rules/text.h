@@ -13,6 +13,8 @@ Expected<RuleSet> parseRules(std::string_view text, std::string_view file, const
 
 /// The canonical text; parseRules reads it back to an equal value. A rule's text ends with its proof block.
 std::string print(const Pattern& pattern);
+/// "N C : 1 <= N, 1 <= C".
+std::string print(const ShapeClass& shapes);
 std::string print(const Rule& rule);
 /// Without the proof: the part that the canonical hash covers.
 std::string printStatement(const Rule& rule);

@@ -15,6 +15,7 @@
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
 #include "rules/pack/timings.h"
+#include "tools/common/table.h"
 #include "tools/common/tool.h"
 
 namespace {
@@ -89,35 +90,13 @@ class Status {
   bool shown_ = false;
 };
 
-std::string shapesText(const Bindings& shapes) {
-  std::string text;
-  for (const auto& [symbol, value] : shapes)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", symbol, value);
-  return text;
-}
-
-std::string table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> width(rows.front().size());
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i)
-      width[i] = std::max(width[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    for (size_t i = 0; i + 1 < row.size(); ++i)
-      text += fmt::format("{:<{}}  ", row[i], width[i]);
-    text += row.back() + "\n";
-  }
-  return text;
-}
-
 std::string firedText(const ApplyReport& report) {
   if (report.fired.empty()) return "No rule fired.\n";
   std::vector<std::vector<std::string>> rows{{"SITE", "RULE", "GAIN", "SHAPES"}};
   for (const Fired& f : report.fired) {
-    rows.push_back({f.site, f.rule, f.gain ? fmt::format("{:.2f}", *f.gain) : "-", shapesText(f.shapes)});
+    rows.push_back({f.site, f.rule, f.gain ? fmt::format("{:.2f}", *f.gain) : "-", tool::shapesText(f.shapes)});
   }
-  return table(rows);
+  return tool::table(rows);
 }
 
 /// Refusals by reason, the most frequent first; each with --verbose.
@@ -128,7 +107,7 @@ std::string refusedText(const ApplyReport& report, bool verbose) {
     rows.push_back({"SITE", "RULE", "REFUSED BECAUSE"});
     for (const Refused& r : report.refused)
       rows.push_back({r.site, r.rule.empty() ? r.pattern + ", any rule" : r.rule, r.reason});
-    return "\n" + table(rows);
+    return "\n" + tool::table(rows);
   }
   std::map<std::string, std::pair<int, std::set<std::string>>> byReason;
   for (const Refused& r : report.refused) {
@@ -149,7 +128,7 @@ std::string refusedText(const ApplyReport& report, bool verbose) {
   }
   std::string more =
       order.size() > kShown ? fmt::format("and {} more reasons (--verbose)\n", order.size() - kShown) : "";
-  return "\n" + table(rows) + more;
+  return "\n" + tool::table(rows) + more;
 }
 
 std::string checkText(const ApplyReport& report) {

@@ -1,8 +1,6 @@
 // pet-rules: what is in a pack, and is it right?
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
@@ -13,7 +11,10 @@
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
 #include "rules/text.h"
+#include "tools/common/parallel.h"
+#include "tools/common/table.h"
 #include "tools/common/tool.h"
+#include "tools/rules/taso.h"
 
 namespace {
 
@@ -22,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 /// The arguments of every subcommand.
 struct Options {
-  std::string pack, output;
+  std::string pack, output, taso;
   std::vector<std::string> rules, files;
   bool json = false;
   unsigned threads = std::max(1U, std::thread::hardware_concurrency());
@@ -57,21 +58,6 @@ Expected<const Rule*> findRule(const RuleSet& set, const std::string& key, const
 
 // --- ls ---
 
-std::string table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> width(rows.front().size());
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i)
-      width[i] = std::max(width[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    for (size_t i = 0; i + 1 < row.size(); ++i)
-      text += fmt::format("{:<{}}  ", row[i], width[i]);
-    text += row.back() + "\n";
-  }
-  return text;
-}
-
 Expected<void> list(const Options& o) {
   auto set = readPack(o.pack);
   if (!set) return tl::unexpected(set.error());
@@ -90,7 +76,7 @@ Expected<void> list(const Options& o) {
     rows.push_back({r.name, r.pattern, r.family, std::to_string(r.depth), std::to_string(r.boxes.size()),
                     hash.substr(0, 12), r.numerics.str()});
   }
-  return tool::print(o.json ? array.dump(2) + "\n" : table(rows));
+  return tool::print(o.json ? array.dump(2) + "\n" : tool::table(rows));
 }
 
 // --- show, export, import ---
@@ -151,27 +137,13 @@ const char* verdictOf(const CheckReport& report) {
   return report.proved() ? "proved" : refuted ? "refuted" : "unknown";
 }
 
-/// What `judge` says of each rule, on several threads; the answers are in the order of the rules.
+/// What `judge` says of each rule; the answers are in the order of the rules.
 template <class Judge>
 auto judgeAll(
     const char* what, const RuleSet& set, const std::vector<const Rule*>& rules, unsigned threads, Judge judge) {
-  std::vector<decltype(judge(Pattern(), Rule()))> reports(rules.size());
-  tool::Progress progress(what, rules.size());
-  std::atomic<size_t> next = 0;
-  std::mutex mutex;
-  auto work = [&] {
-    for (size_t i = next++; i < rules.size(); i = next++) {
-      reports[i] = judge(*set.findPattern(rules[i]->pattern), *rules[i]);
-      std::lock_guard lock(mutex);
-      progress.step(rules[i]->name);
-    }
-  };
-  std::vector<std::jthread> pool;
-  for (size_t t = 1; t < std::min<size_t>(threads, rules.size()); ++t)
-    pool.emplace_back(work);
-  work();
-  pool.clear();
-  return reports;
+  return tool::inParallel(
+      what, rules.size(), threads, [&](size_t i) { return judge(*set.findPattern(rules[i]->pattern), *rules[i]); },
+      [&](size_t i) { return rules[i]->name; });
 }
 
 std::vector<CheckReport> checkAll(const RuleSet& set, const std::vector<const Rule*>& rules, unsigned threads) {
@@ -284,6 +256,8 @@ Expected<void> evaluateRules(const Options& o) {
               o.pack, "do not use this pack");
 }
 
+// --- import ---
+
 Expected<void> importText(const Options& o) {
   if (auto ok = tool::distinctFiles({o.output}, o.files); !ok) return ok;
   if (auto ok = checkWritable(o.output); !ok) return ok;
@@ -301,6 +275,29 @@ Expected<void> importText(const Options& o) {
                 "rule " + rules[i]->name, "only proved rules enter a pack; nothing was written");
   }
   return writePack(set, o.output);
+}
+
+/// TASO's substitutions: a line for each, and the text of those that are proved.
+Expected<void> importTaso(const Options& o) {
+  if (auto ok = tool::distinctFiles({o.output}, {o.taso}); !ok) return ok;
+  if (!o.output.empty()) {
+    if (auto ok = checkWritable(o.output); !ok) return ok;
+  }
+  auto bytes = readFile(o.taso, ErrorKind::kText);
+  if (!bytes) return tl::unexpected(bytes.error());
+  auto import = rules::importTaso(*bytes, o.taso, o.threads);
+  if (!import) return tl::unexpected(import.error());
+  if (!o.output.empty()) {
+    if (auto ok = writeFile(o.output, import->rules); !ok) return ok;
+  }
+  return tool::print(import->report);
+}
+
+Expected<void> importRules(const Options& o) {
+  if (o.taso.empty() == o.files.empty()) return fail(ErrorKind::kUsage, "import takes either FILE... or --taso FILE");
+  if (!o.taso.empty()) return importTaso(o);
+  if (o.output.empty()) return fail(ErrorKind::kUsage, "-o is needed: the pack to write");
+  return importText(o);
 }
 
 // --- the tool table ---
@@ -328,13 +325,15 @@ const Subcommand kSubcommands[] = {
        app.add_option("-o,--output", o.output, "the text file to write; without it, standard output");
      },
      exportText},
-    {"import", "make a pack of rules in text files; each must be proved by its record",
+    {"import",
+     "make a pack of rules in text files, each of which must be proved by its record; or text of TASO's rules",
      [](CLI::App& app, Options& o) {
-       app.add_option("FILE", o.files, "text files; a later one may use the patterns of an earlier one")->required();
-       app.add_option("-o,--output", o.output, "the pack to write")->required();
+       app.add_option("FILE", o.files, "text files; a later one may use the patterns of an earlier one");
+       app.add_option("--taso", o.taso, "instead of FILEs: TASO's substitutions, each of which is proved or refuted");
+       app.add_option("-o,--output", o.output, "the pack to write; with --taso, the text of the proved rules");
        threadsArgument(app, o);
      },
-     importText},
+     importRules},
     {"verify", "check the proof record of every rule, or of some, with z3; exit code 5 unless all are proved",
      [](CLI::App& app, Options& o) {
        packArgument(app, o);

@@ -15,6 +15,7 @@ OURS = {
     "rules": {"ir", "rules"},
     "rules/pack": {"ir", "rules", "rules/pack"},
     "rules/check": {"ir", "rules", "rules/check"},
+    "rules/taso": {"ir", "rules", "rules/taso"},
     "synth/poly": {"ir", "synth/poly"},
     "synth": {"ir", "rules", "synth", "synth/poly"},
     "runtime": {"ir", "runtime", "runtime/onednn", "runtime/cuda"},

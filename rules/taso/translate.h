@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rules/rule.h"
+#include "rules/taso/substitutions.h"
+
+namespace pet::taso {
+
+/// A substitution in our language, over every shape for which both sides mean something.
+struct Translation {
+  Pattern pattern;  ///< the source
+  Rule rule;        ///< the target as its replacement; no proof yet, and a class that is not minimal
+  /// Equations between the symbols, one of which may have to hold as well for the rule to be true: two symbols of the
+  /// same kind are equal, or a kernel has the extent that TASO's parameters give. The wider class comes first.
+  std::vector<std::pair<std::string, Expr>> narrowings;
+};
+
+/// Variable v is the input "x{v}", operators are named a, b, c, … in their order. Extents are unknowns; what the
+/// operators of both sides demand of them and that mapped outputs are equal is solved, and what is left are the symbols
+/// of the class. Kernels of convolutions have any odd extents ("same") or any ("valid"), those of pools the
+/// parameters'. A convolution has the least number of groups that the shapes allow. Errors: kUnsupported, an operator,
+/// rank or extent without a translation; kText, parameters that mean nothing.
+Expected<Translation> translate(const Substitution& substitution, const std::string& name);
+
+}  // namespace pet::taso

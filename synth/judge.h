@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rules/exhaustive.h"
+
+namespace pet {
+
+/// What is known of a claim "the replacement computes what the pattern does, for every shape of the class".
+enum class Verdict {
+  kProved,
+  kRefuted,  ///< with a shape, an output, a position and both values there
+  kUnknown,
+};
+std::string_view verdictName(Verdict verdict);
+
+/// An equation that makes a class smaller: the symbol is the expression.
+using Narrowing = std::pair<std::string, Expr>;
+
+struct Judgement {
+  Verdict verdict = Verdict::kUnknown;
+  /// As they were judged: over the narrowed class, if it was narrowed. Of a proved rule the class is minimal; with one
+  /// output it has its proof. (With several outputs each has one of its own, for which rules have no form.)
+  Pattern pattern;
+  Rule rule;
+  std::vector<Narrowing> narrowed;        ///< what was added to the class
+  std::optional<CounterExample> witness;  ///< that the claim is false; where the class was narrowed, of the wider one
+  std::string reason;                     ///< why it is unknown
+};
+
+struct JudgeOptions {
+  unsigned long budget = 4'000'000;  ///< isl operations per proof
+  EvaluationOptions evaluation;      ///< where a witness is looked for
+};
+
+/// Proves the rule, output by output. One that is not proved is evaluated at small shapes: if it differs, the class is
+/// narrowed by one of `narrowings`, or by two, such that it does not (the first in their order), and the narrower rule
+/// is judged. Refuted is what differs under all of them; unknown what is neither proved nor differs.
+Judgement judge(const Pattern& pattern,
+                const Rule& rule,
+                const std::vector<Narrowing>& narrowings = {},
+                const JudgeOptions& options = {});
+
+}  // namespace pet

@@ -1,0 +1,95 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "rules/check/check.h"
+#include "rules/text.h"
+#include "synth/judge.h"
+
+namespace pet {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A pattern and a rule of it, without a proof.
+Judgement judged(const std::string& inputs,
+                 const std::string& source,
+                 const std::string& replacement,
+                 const std::vector<Narrowing>& narrowings = {}) {
+  std::string shape = "shape A B C : 1 <= A, 1 <= B, 1 <= C\n";
+  std::string text = "pattern p {\n " + shape + inputs + source +
+                     "}\nrule r of p {\n class A B C : 1 <= A, 1 <= B, 1 <= C\n" + "replacement {\n" + replacement +
+                     "}\n}\n";
+  auto set = parseRules(text, "test");
+  EXPECT_TRUE(set) << (set ? "" : set.error().message());
+  return judge(set->patterns[0], set->rules[0], narrowings);
+}
+
+Narrowing equal(const char* a, const Expr& b) {
+  return {a, b};
+}
+
+TEST(Judge, ProvedWithARecordThatTheCheckerTakes) {
+  Judgement j = judged("x: [A]\nz: [A]\n", "y = Add(x, z)\n", "y = Add(z, x)\n");
+  ASSERT_EQ(j.verdict, Verdict::kProved) << j.reason;
+  EXPECT_TRUE(checkRule(j.pattern, j.rule).proved());
+  EXPECT_FALSE(j.witness);
+}
+
+TEST(Judge, EveryOutputIsProved) {
+  const std::string inputs = "x: [A, B]\nz: [C, B]\n";
+  const std::string source = "a = Neg(x)\nb = Neg(z)\nreturn a, b\n";
+  const std::string joined = "t = Concat(x, z) axis=0\nu = Neg(t)\n";
+  Judgement both = judged(inputs, source, joined + "a, b = Split(u) axis=0 split=[A, C]\n");
+  EXPECT_EQ(both.verdict, Verdict::kProved) << both.reason;
+  Judgement one = judged(inputs, source, joined + "a, b = Split(t) axis=0 split=[A, C]\nc = Neg(a)\nreturn c, b\n");
+  ASSERT_EQ(one.verdict, Verdict::kRefuted);
+  EXPECT_EQ(one.witness->output, "b");
+  EXPECT_THAT(one.witness->str(), HasSubstr("the replacement differs at A = 1"));
+  EXPECT_THAT(one.witness->str(), HasSubstr("; b[0, 0] = "));
+}
+
+TEST(Judge, TheClassIsNarrowedToWhereItHolds) {
+  const std::string inputs = "x: [A]\nz: [B]\n", source = "y = Neg(z)\n";
+  const std::string target = "t = Concat(x, z, z) axis=0\nu = Slice(t) axes=[0] starts=[B] ends=[2B]\ny = Neg(u)\n";
+  Judgement wide = judged(inputs, source, target, {equal("C", Expr::variable("A"))});
+  EXPECT_EQ(wide.verdict, Verdict::kRefuted);
+  Judgement j = judged(inputs, source, target, {equal("C", Expr::variable("A")), equal("B", Expr::variable("A"))});
+  ASSERT_EQ(j.verdict, Verdict::kProved) << j.reason;
+  EXPECT_EQ(j.narrowed, std::vector<Narrowing>{equal("B", Expr::variable("A"))});
+  EXPECT_EQ(j.rule.shapes.symbols, (std::vector<std::string>{"A", "C"}));
+  EXPECT_TRUE(checkRule(j.pattern, j.rule).proved());
+  ASSERT_TRUE(j.witness) << "why the class is no wider";
+  EXPECT_NE(j.witness->symbols.at("A"), j.witness->symbols.at("B"));
+}
+
+TEST(Judge, AClassThatDoesNotImplyAnObligationIsNoDifference) {
+  Judgement j =
+      judged("x: [A]\nz: [B]\n", "y = Concat(x, z) axis=0\n",
+             "t = Concat(x, z) axis=0\na, b = Split(t) axis=0 split=[A + B - C, C]\ny = Concat(a, b) axis=0\n");
+  EXPECT_EQ(j.verdict, Verdict::kUnknown);
+  EXPECT_THAT(j.reason, HasSubstr("the class does not imply"));
+  EXPECT_FALSE(j.witness);
+}
+
+TEST(Judge, RefutedMeansUnderAllNarrowings) {
+  Judgement j = judged("x: [A, B]\nz: [B, C]\n", "y = MatMul(x, z)\n",
+                       "t = Transpose(x) perm=[1, 0]\nu = Transpose(t) perm=[1, 0]\nv = Neg(u)\ny = MatMul(v, z)\n",
+                       {equal("C", Expr::variable("A")), equal("B", Expr(2))});
+  EXPECT_EQ(j.verdict, Verdict::kRefuted);
+  EXPECT_TRUE(j.narrowed.empty());
+  ASSERT_TRUE(j.witness);
+  EXPECT_TRUE(j.witness->isDifference());
+}
+
+TEST(Judge, UnknownIsNeitherProvedNorDifferent) {
+  Judgement j = judged("x: [A]\n", "t = Sigmoid(x)\ny = Mul(t, x)\n", "t = Sigmoid(x)\ny = Mul(x, t)\n");
+  if (j.verdict != Verdict::kProved) {
+    EXPECT_EQ(j.verdict, Verdict::kUnknown);
+    EXPECT_FALSE(j.reason.empty());
+  }
+  EXPECT_FALSE(j.witness);
+}
+
+}  // namespace
+}  // namespace pet

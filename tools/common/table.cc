@@ -1,0 +1,31 @@
+#include "tools/common/table.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace pet::tool {
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> width(rows.front().size());
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i)
+      width[i] = std::max(width[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (size_t i = 0; i + 1 < row.size(); ++i)
+      text += fmt::format("{:<{}}  ", row[i], width[i]);
+    text += row.back() + "\n";
+  }
+  return text;
+}
+
+std::string shapesText(const Bindings& shapes) {
+  std::string text;
+  for (const auto& [symbol, value] : shapes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", symbol, value);
+  return text;
+}
+
+}  // namespace pet::tool

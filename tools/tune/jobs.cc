@@ -1,0 +1,108 @@
+#include "tools/tune/jobs.h"
+
+#include <algorithm>
+#include <map>
+
+#include "applier/choose.h"
+#include "applier/match.h"
+#include "applier/normalise.h"
+#include "applier/onnx/model.h"
+#include "rules/pack/pack.h"
+#include "runtime/rounding.h"
+
+namespace pet::tune {
+namespace {
+
+constexpr int64_t kMaxElements = int64_t{1} << 26;  ///< of one value
+
+/// Shapes at which a pattern occurs in models.
+Expected<std::vector<Bindings>> shapesIn(const std::vector<std::string>& models, const Pattern& pattern) {
+  std::vector<Bindings> found;
+  for (const std::string& path : models) {
+    auto model = load(path);
+    if (!model) return tl::unexpected(model.error());
+    Normalised normalised = normalise(model->graph);
+    MatchIndex index(normalised.view);
+    std::vector<Refusal> refusals;
+    for (const Site& site : match(index, pattern, refusals)) {
+      if (std::find(found.begin(), found.end(), site.symbols) == found.end()) found.push_back(site.symbols);
+    }
+  }
+  return found;
+}
+
+/// Those of the models that were named, then the grid's.
+Expected<std::vector<Bindings>> pointsFor(const Pattern& pattern, const Grid& grid, const Options& o) {
+  auto points = shapesIn(o.models, pattern);
+  if (!points || (o.shapes.empty() && !o.models.empty())) return points;
+  for (Bindings& b : grid.points(pattern.name, pattern.shapes.symbols))
+    points->push_back(std::move(b));
+  return points;
+}
+
+/// Small enough to be timed: the work of both sides, and the largest value that either makes (weights, say).
+bool isModest(const Program& program, double maxWork) {
+  for (const Node& node : program.nodes()) {
+    for (const Shape& s : node.shapes) {
+      auto extents = evaluate(s, {});
+      if (!extents || elementCount(*extents) > kMaxElements) return false;
+    }
+  }
+  return static_cast<double>(multiplyAdds(program, {})) <= maxWork;
+}
+
+/// The rule at these shapes, if they are in its class and modest.
+std::optional<Job> jobAt(
+    const Pattern& pattern, const Rule& rule, const std::string& hash, const Bindings& shapes, const Options& o) {
+  try {
+    if (!pattern.shapes.contains(shapes)) return std::nullopt;
+    auto symbols = bindRule(rule, shapes);
+    if (!symbols) return std::nullopt;
+    auto before = pattern.program.substitute(exprsOf(shapes));
+    auto after = rule.replacement.substitute(exprsOf(*symbols));
+    if (!before || !after || !isModest(*before, o.maxWork) || !isModest(*after, 4 * o.maxWork)) return std::nullopt;
+    return Job{&pattern, &rule, hash, shapes, *symbols};
+  } catch (const OverflowError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::map<std::string, Expr> exprsOf(const Bindings& bindings) {
+  std::map<std::string, Expr> result;
+  for (const auto& [symbol, value] : bindings)
+    result.emplace(symbol, Expr(value));
+  return result;
+}
+
+Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Options& o) {
+  std::vector<std::vector<Job>> byRule;
+  std::map<std::string, std::vector<Bindings>> pointsOf;  // by pattern: models are large
+  for (const Rule& rule : rules.rules) {
+    bool wanted =
+        std::any_of(o.rules.begin(), o.rules.end(), [&](const auto& glob) { return matchesGlob(rule.name, glob); });
+    if (!wanted) continue;
+    const Pattern& pattern = *rules.findPattern(rule.pattern);
+    if (!pointsOf.contains(pattern.name)) {
+      auto points = pointsFor(pattern, grid, o);
+      if (!points) return tl::unexpected(points.error());
+      pointsOf[pattern.name] = std::move(*points);
+    }
+    std::string hash = ruleHash(pattern, rule);
+    byRule.emplace_back();
+    for (const Bindings& shapes : pointsOf[pattern.name]) {
+      if (auto job = jobAt(pattern, rule, hash, shapes, o)) byRule.back().push_back(std::move(*job));
+    }
+  }
+  if (byRule.empty()) return fail(ErrorKind::kUsage, "no rule of that name", o.pack, "pet-rules ls shows the names");
+  std::vector<Job> jobs;
+  for (size_t k = 0; std::any_of(byRule.begin(), byRule.end(), [&](const auto& j) { return k < j.size(); }); ++k) {
+    for (auto& of : byRule) {
+      if (k < of.size()) jobs.push_back(std::move(of[k]));
+    }
+  }
+  return jobs;
+}
+
+}  // namespace pet::tune

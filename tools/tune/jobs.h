@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rules/rule.h"
+#include "runtime/ort/grid.h"
+#include "tools/tune/options.h"
+
+namespace pet::tune {
+
+/// One rule at one choice of shapes.
+struct Job {
+  const Pattern* pattern;
+  const Rule* rule;
+  std::string hash;
+  Bindings shapes;   ///< the pattern's symbols
+  Bindings symbols;  ///< the rule's
+};
+
+/// What is to be timed: every rule's first point, then every rule's second, …, so that a budget that runs out leaves
+/// something of each. kUsage: no rule of the names asked for.
+Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Options& o);
+
+/// Values for symbols, as Program::substitute takes them.
+std::map<std::string, Expr> exprsOf(const Bindings& bindings);
+
+}  // namespace pet::tune

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rules/pack/timings.h"
+#include "runtime/ort/client.h"
+#include "tools/tune/jobs.h"
+
+namespace pet::tune {
+
+/// What came of a job.
+struct Row {
+  enum class Kind { kTimed, kKnown, kFailed, kHopeless, kNotTimed };
+  Kind kind = Kind::kFailed;
+  std::optional<TimingSample> sample = std::nullopt;
+  std::optional<double> bare = std::nullopt;  ///< the ratio without neighbours
+  std::string note = "";                      ///< why it failed
+};
+
+/// A folder that goes with its owner, unless it was given.
+class Folder {
+ public:
+  explicit Folder(std::string given);
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::filesystem::path path() const { return path_; }
+
+ private:
+  std::string path_;
+  bool mine_;
+};
+
+/// Times jobs on an engine, one at a time.
+class Tuner {
+ public:
+  Tuner(const Options& o, const RunnerHello& engine, RunnerKeeper& runner, std::string date)
+      : o_(o), engine_(engine), runner_(runner), date_(std::move(date)), folder_(o.keep) {}
+
+  /// What a sample of this job says besides its times.
+  TimingSample blank(const Job& job) const;
+  /// A job that cannot be timed is a row that says why; an error is one that would befall every job.
+  Expected<Row> measure(const Job& job);
+  /// The pattern against itself: what a ratio is worth here.
+  Expected<std::string> control(const Job& job);
+  bool foundDifference() const { return differs_; }
+
+ private:
+  std::filesystem::path nextStem() { return folder_.path() / std::to_string(++count_); }
+  RunnerExpected<TimeAnswer> time(const std::vector<std::string>& models, bool cold);
+
+  const Options& o_;
+  const RunnerHello& engine_;
+  RunnerKeeper& runner_;
+  std::string date_;
+  Folder folder_;
+  int count_ = 0;
+  bool differs_ = false;
+};
+
+}  // namespace pet::tune
