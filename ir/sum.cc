@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/contract.h"
+
 namespace pet {
 namespace {
 
@@ -110,11 +112,6 @@ Piece anonymous(const Piece& piece) {
   return result;
 }
 
-Rational plus(Rational a, Rational b) {
-  int64_t n = checkedAdd(checkedMul(a.numerator, b.denominator), checkedMul(b.numerator, a.denominator));
-  return Rational{n, 1} * Rational{1, checkedMul(a.denominator, b.denominator)};
-}
-
 /// Adds up the coefficients of equal pieces; pieces that cancel are left out.
 std::vector<Piece> collect(std::vector<Piece> pieces) {
   std::vector<Piece> keys;
@@ -125,7 +122,7 @@ std::vector<Piece> collect(std::vector<Piece> pieces) {
       bool same = pieces[j].coefficient.numerator != 0 && keys[i].reduction.size() == keys[j].reduction.size() &&
                   keys[i].factors == keys[j].factors && keys[i].domain == keys[j].domain;
       if (!same) continue;
-      pieces[j].coefficient = plus(pieces[j].coefficient, pieces[i].coefficient);
+      pieces[j].coefficient = pieces[j].coefficient + pieces[i].coefficient;
       pieces[i].coefficient = {0, 1};
       break;
     }
@@ -198,9 +195,11 @@ Expected<Sum> sumOf(std::vector<std::string> index, std::vector<Constraint> rang
       continue;
     }
     dropUnits(p);
-    countUnused(p);
-    std::stable_sort(p.factors.begin(), p.factors.end(), before);
-    result.pieces.push_back({p.coefficient, std::move(p.reduction), std::move(p.domain), std::move(p.factors)});
+    for (Partial& q : contracted(std::move(p))) {
+      countUnused(q);
+      std::stable_sort(q.factors.begin(), q.factors.end(), before);
+      result.pieces.push_back({q.coefficient, std::move(q.reduction), std::move(q.domain), std::move(q.factors)});
+    }
   }
   result.pieces = collect(std::move(result.pieces));
   auto finite = finiteOf(infinite, result.range);

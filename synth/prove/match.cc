@@ -84,8 +84,13 @@ std::optional<Map> chosen(const poly::Context& context,
 }
 
 /// Adds the function that `relation` is to the record, restricted to the image's reduction indices.
-void record(std::vector<ProofMap>& into, const Map& relation, const PieceDomain& from, const PieceDomain& to,
-            const std::vector<std::string>& variables, const Set& known, size_t indexSize) {
+void record(std::vector<ProofMap>& into,
+            const Map& relation,
+            const PieceDomain& from,
+            const PieceDomain& to,
+            const std::vector<std::string>& variables,
+            const Set& known,
+            size_t indexSize) {
   for (poly::FunctionPiece& f : relation.function(variables, known)) {
     std::vector<Expr> image(f.image.begin() + static_cast<std::ptrdiff_t>(indexSize), f.image.end());
     into.push_back({from.number, to.number, std::move(image), std::move(f.when)});
@@ -94,8 +99,8 @@ void record(std::vector<ProofMap>& into, const Map& relation, const PieceDomain&
 
 }  // namespace
 
-Matcher::Matcher(const poly::Context& context, const Denotation& pattern, const Denotation& replacement)
-    : context_(context), pattern_(pattern), replacement_(replacement) {}
+Matcher::Matcher(const poly::Context& context, const Denotation& pattern, const Denotation& replacement, bool aligned)
+    : context_(context), pattern_(pattern), replacement_(replacement), aligned_(aligned) {}
 
 std::optional<Set> Matcher::compareOutputs() {
   const auto &from = pieces(Side::kPattern, 0), &to = pieces(Side::kReplacement, 0);
@@ -123,13 +128,11 @@ const std::vector<PieceDomain>& Matcher::pieces(Side side, int number) {
       Set gone = points.intersect(context_.pullBack(*zeros, variables, piece.factors[f].at)).closed();
       if (gone.isEmpty()) continue;
       for (poly::Conjunction& when : gone.constraints(variables, points)) {
-        proof_.vanishing.push_back(
-            {side, number, static_cast<int>(i), static_cast<int>(f), std::move(when)});
+        proof_.vanishing.push_back({side, number, static_cast<int>(i), static_cast<int>(f), std::move(when)});
       }
       points = points.subtract(gone);
     }
-    if (!points.isEmpty())
-      result.push_back({static_cast<int>(i), &piece, std::move(variables), std::move(points)});
+    if (!points.isEmpty()) result.push_back({static_cast<int>(i), &piece, std::move(variables), std::move(points)});
   }
   return pieces_.emplace(std::pair(side, number), std::move(result)).first->second;
 }
@@ -212,8 +215,15 @@ std::optional<Set> Matcher::sameMonomials(const std::vector<std::string>& index,
   for (const Constraint& c : b.piece->domain)
     all.push_back(c.substitute(prime));
   std::optional<Set> result;
-  for (const auto& order : orders(*a.piece, *b.piece)) {
-    if (auto same = sameFactors(variables, all, *a.piece, *b.piece, order, prime)) add(result, *same);
+  const auto possible = orders(*a.piece, *b.piece);
+  for (const auto& order : possible) {
+    auto same = sameFactors(variables, all, *a.piece, *b.piece, order, prime);
+    if (!same) continue;
+    add(result, *same);
+    // One order that pairs everything is as good as several.
+    if (possible.size() == 1) break;
+    Map pairs = same->asMap(count(a.variables));
+    if (a.points.isSubset(pairs.domain()) && b.points.isSubset(pairs.range())) return same;
   }
   return result;
 }
@@ -244,8 +254,7 @@ std::optional<Matcher::Bijection> Matcher::bijection(const std::vector<std::stri
     for (size_t j = 0; j < to.size(); ++j) {
       if (!pairs[i][j]) continue;
       auto left = join(index, from[i].piece->reduction), right = join(index, to[j].piece->reduction);
-      Map relation =
-          pairs[i][j]->asMap(count(left)).intersectDomain(restFrom[i]).intersectRange(restTo[j]);
+      Map relation = pairs[i][j]->asMap(count(left)).intersectDomain(restFrom[i]).intersectRange(restTo[j]);
       if (relation.isEmpty()) continue;
       if (!relation.isSingleValued() || !relation.isInjective()) {
         std::vector<std::string> target = right;
@@ -275,9 +284,50 @@ std::optional<Matcher::Bijection> Matcher::bijection(const std::vector<std::stri
 
 // --- Nested values ---
 
+/// { (u, u) }, if the sums have positions of one range and are equal at equal ones.
+std::optional<Set> Matcher::alignedSums(int pattern, int replacement) {
+  const Sum &a = pattern_.sum(pattern), &b = replacement_.sum(replacement);
+  if (a.index.size() != b.index.size()) return std::nullopt;
+  std::map<std::string, Expr> rename;
+  for (size_t i = 0; i < a.index.size(); ++i)
+    rename.emplace(b.index[i], Expr::variable(a.index[i]));
+  auto renamed = [&](poly::Conjunction all) {
+    for (Constraint& c : all)
+      c = c.substitute(rename);
+    return all;
+  };
+  if (renamed(b.range) != a.range) return std::nullopt;
+  std::vector<PieceDomain> to;
+  for (const PieceDomain& d : pieces(Side::kReplacement, replacement)) {
+    Piece piece = *d.piece;
+    piece.domain = renamed(piece.domain);
+    for (Factor& f : piece.factors) {
+      for (Expr& e : f.at)
+        e = e.substitute(rename);
+    }
+    renamed_.push_back(std::move(piece));
+    to.push_back({d.number, &renamed_.back(), join(a.index, d.piece->reduction), d.points});
+  }
+  const auto& from = pieces(Side::kPattern, pattern);
+  auto found = bijection(a.index, from, to, allPairs(a.index, from, to));
+  if (!found || !found->bad.isEmpty()) return std::nullopt;
+  poly::Conjunction diagonal;
+  for (size_t i = 0; i < a.index.size(); ++i)
+    diagonal.push_back(Constraint::eq(Expr::variable(a.index[i]), Expr::variable(b.index[i])));
+  proof_.lemmas.push_back(
+      {Lemma::Kind::kSums, pattern, replacement, {diagonal}, std::move(found->forward), std::move(found->backward)});
+  poly::Conjunction where = diagonal;
+  where.insert(where.end(), a.range.begin(), a.range.end());
+  return context_.set(join(a.index, b.index), where);
+}
+
 const Set& Matcher::equalSums(int pattern, int replacement) {
   auto known = equalSums_.find({pattern, replacement});
   if (known != equalSums_.end()) return known->second;
+  if (aligned_) {
+    if (auto diagonal = alignedSums(pattern, replacement))
+      return equalSums_.emplace(std::pair(pattern, replacement), std::move(*diagonal)).first->second;
+  }
   const Sum &a = pattern_.sum(pattern), &b = replacement_.sum(replacement);
   auto index = join(a.index, b.index);
   // Both sums over both positions.
@@ -298,8 +348,9 @@ const Set& Matcher::equalSums(int pattern, int replacement) {
       if (pair) add(candidates, pair->firstVariables(count(index)));
     }
   }
-  Set zeros = context_.pullBack(zeroPositions(Side::kPattern, pattern), index, asExprs(a.index))
-                  .intersect(context_.pullBack(zeroPositions(Side::kReplacement, replacement), index, asExprs(b.index)));
+  Set zeros =
+      context_.pullBack(zeroPositions(Side::kPattern, pattern), index, asExprs(a.index))
+          .intersect(context_.pullBack(zeroPositions(Side::kReplacement, replacement), index, asExprs(b.index)));
   if (!zeros.isEmpty()) add(candidates, zeros);
   Set equal = context_.emptySet(count(index));
   if (candidates) {

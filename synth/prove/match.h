@@ -1,5 +1,7 @@
 #pragma once
 
+#include <deque>
+
 #include "ir/denote.h"
 #include "rules/rule.h"
 #include "synth/poly/poly.h"
@@ -23,7 +25,9 @@ struct PieceDomain {
 /// Throws poly::BudgetExceeded and OverflowError.
 class Matcher {
  public:
-  Matcher(const poly::Context& context, const Denotation& pattern, const Denotation& replacement);
+  /// `aligned`: nested sums that are equal at equal positions are not compared at others. Quicker, and enough unless
+  /// positions are mixed where the sums repeat.
+  Matcher(const poly::Context& context, const Denotation& pattern, const Denotation& replacement, bool aligned);
 
   /// The positions v at which not all monomials have a partner; nullopt where no bijection was chosen (`reason`). Fills
   /// the proof.
@@ -40,6 +44,8 @@ class Matcher {
 
   const poly::Context& context_;
   const Denotation &pattern_, &replacement_;
+  bool aligned_;
+  std::deque<Piece> renamed_;
   Proof proof_;
   std::string reason_;
   std::map<std::pair<Side, int>, std::vector<PieceDomain>> pieces_;
@@ -53,6 +59,7 @@ class Matcher {
 
   /// Pairs (position in the pattern's value, position in the replacement's) at which the two are equal.
   const poly::Set& equalSums(int pattern, int replacement);
+  std::optional<poly::Set> alignedSums(int pattern, int replacement);
   const poly::Set& equalApplications(int pattern, int replacement);
   poly::Set equalMaxima(int pattern, int replacement);
 

@@ -12,7 +12,12 @@ namespace pet {
 namespace {
 
 Equality compare(const poly::Context& context, const Denotation& pattern, const Denotation& candidate) {
-  Matcher matcher(context, pattern, candidate);
+  if (!pattern.applications.empty()) {
+    Matcher aligned(context, pattern, candidate, true);
+    auto bad = aligned.compareOutputs();
+    if (bad && bad->isEmpty()) return Proved{aligned.takeProof()};
+  }
+  Matcher matcher(context, pattern, candidate, false);
   auto bad = matcher.compareOutputs();
   if (!bad) return Unknown{matcher.reason()};
   if (bad->isEmpty()) return Proved{matcher.takeProof()};
