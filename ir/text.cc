@@ -105,7 +105,9 @@ Expected<std::vector<Value>> TextReader::statement(ProgramBuilder& builder) {
   auto opName = name("an operator");
   if (!opName) return tl::unexpected(opName.error());
   const OpRow* op = findOp(*opName);
-  if (!op || op->name == "Input") return errorAt(opToken, fmt::format("unknown operator '{}'", *opName));
+  if (!op || op->name == "Input") {
+    return fail(ErrorKind::kUnsupported, fmt::format("unknown operator '{}'", *opName), place(opToken));
+  }
   auto on = operands(builder);
   if (!on) return tl::unexpected(on.error());
   auto with = attributes(*op, opToken, on->empty() ? nullptr : &builder.shape(on->front()));
@@ -114,7 +116,7 @@ Expected<std::vector<Value>> TextReader::statement(ProgramBuilder& builder) {
   auto added = builder.add(*op, std::move(*on), std::move(*with), std::move(names));
   if (!added) {
     Error e = added.error();
-    e.where = fmt::format("{}:{}:{}", file_, opToken.line, opToken.column);
+    e.where = place(opToken);
     return tl::unexpected(e);
   }
   if (builder.peek().node(*added).shapes.size() != outputs) {

@@ -23,8 +23,9 @@ struct LayoutItem {
 };
 
 /// Reads the shared grammar of programs, patterns and rules: expressions, constraints, shapes and operator statements.
-/// Every error names file:line:column and what was expected. Throws OverflowError where arithmetic on what was read
-/// overflows; parseProgram and parseRules make that an error, too.
+/// Every error names file:line:column and what was expected; its kind is kUnsupported where the text may be right and
+/// an operator has no meaning here, else kText. Throws OverflowError where arithmetic on what was read overflows;
+/// parseProgram and parseRules make that an error, too.
 class TextReader {
  public:
   TextReader(std::string_view text, std::string_view file);
@@ -62,6 +63,8 @@ class TextReader {
 
   tl::unexpected<Error> error(std::string what) const { return errorAt(token_, std::move(what)); }
   tl::unexpected<Error> errorAt(const Token& token, std::string what) const;
+  /// file:line:column.
+  std::string place(const Token& token) const;
 
  private:
   Expected<Dim> extent();

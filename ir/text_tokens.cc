@@ -29,7 +29,11 @@ TextReader::TextReader(std::string_view text, std::string_view file) : text_(tex
 }
 
 tl::unexpected<Error> TextReader::errorAt(const Token& token, std::string what) const {
-  return fail(ErrorKind::kText, std::move(what), fmt::format("{}:{}:{}", file_, token.line, token.column));
+  return fail(ErrorKind::kText, std::move(what), place(token));
+}
+
+std::string TextReader::place(const Token& token) const {
+  return fmt::format("{}:{}:{}", file_, token.line, token.column);
 }
 
 void TextReader::skipSpace() {

@@ -28,13 +28,6 @@ std::string print(const BoxRange& r) {
   return r.step == 1 ? text : fmt::format("{}:{}", text, r.step);
 }
 
-std::string print(const Box& box) {
-  std::vector<std::string> parts;
-  for (const BoxRange& r : box.ranges)
-    parts.push_back(print(r));
-  return fmt::format("[{}]", fmt::join(parts, ", "));
-}
-
 std::string print(const ProofMap& map, std::string_view direction) {
   std::vector<std::string> image;
   for (const Expr& e : map.image)
@@ -201,7 +194,11 @@ class RuleReader {
       } else if (*key == "mutant" || *key == "replacement") {
         if (!source) {
           auto instantiated = instantiate(*pattern, r);
-          if (!instantiated) return tl::unexpected(instantiated.error());
+          if (!instantiated) {
+            Error e = instantiated.error();
+            e.where = in_.place(clause);
+            return tl::unexpected(e);
+          }
           source = std::move(*instantiated);
         }
         auto body = program(*source);
@@ -345,6 +342,30 @@ std::string print(const ShapeClass& shapes) {
   return shapes.constraints.empty() ? text : text + " : " + joined(shapes.constraints);
 }
 
+Expected<void> addRules(RuleSet& set, RuleSet more, const std::string& file) {
+  auto byName = [](const auto& a, const auto& b) { return a.name < b.name; };
+  for (Pattern& p : more.patterns) {
+    const Pattern* known = set.findPattern(p.name);
+    if (!known) {
+      set.patterns.insert(std::upper_bound(set.patterns.begin(), set.patterns.end(), p, byName), std::move(p));
+    } else if (print(*known) != print(p)) {
+      return fail(ErrorKind::kText, fmt::format("pattern '{}' is another one in an earlier file", p.name), file);
+    }
+  }
+  for (Rule& r : more.rules) {
+    if (set.findRule(r.name)) return fail(ErrorKind::kText, fmt::format("rule '{}' stands in two files", r.name), file);
+    set.rules.insert(std::upper_bound(set.rules.begin(), set.rules.end(), r, byName), std::move(r));
+  }
+  return {};
+}
+
+std::string print(const Box& box) {
+  std::vector<std::string> parts;
+  for (const BoxRange& r : box.ranges)
+    parts.push_back(print(r));
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
 std::string print(const Pattern& pattern) {
   return fmt::format("pattern {} {{\n  shape {}\n{}}}\n", pattern.name, print(pattern.shapes),
                      print(pattern.program, "  "));
@@ -376,6 +397,15 @@ std::string print(const Rule& rule) {
   for (const ProofMap& m : rule.proof.backward)
     out += "    " + print(m, "backward") + "\n";
   return out + "  }\n}\n";
+}
+
+std::string print(const RuleSet& set) {
+  std::string text;
+  for (const Pattern& p : set.patterns)
+    text += print(p) + "\n";
+  for (const Rule& r : set.rules)
+    text += print(r) + "\n";
+  return text;
 }
 
 }  // namespace pet

@@ -11,11 +11,18 @@ namespace pet {
 /// pattern must stand before it, in the same text or in `known`.
 Expected<RuleSet> parseRules(std::string_view text, std::string_view file, const RuleSet& known = {});
 
+/// Adds what was read from another text. Patterns may come again, in the same words; rules may not. Errors name `file`.
+Expected<void> addRules(RuleSet& set, RuleSet more, const std::string& file);
+
 /// The canonical text; parseRules reads it back to an equal value. A rule's text ends with its proof block.
 std::string print(const Pattern& pattern);
 /// "N C : 1 <= N, 1 <= C".
 std::string print(const ShapeClass& shapes);
 std::string print(const Rule& rule);
+/// All patterns, then all rules, an empty line after each.
+std::string print(const RuleSet& set);
+/// "[0:2M:2, 0:F, W - Q:W]".
+std::string print(const Box& box);
 /// Without the proof: the part that the canonical hash covers.
 std::string printStatement(const Rule& rule);
 

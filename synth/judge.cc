@@ -83,12 +83,7 @@ class Judge {
     claim.witness = e.counterExample;
     claim.reason.clear();
     claim.verdict = Verdict::kRefuted;
-    if (auto narrowed = narrowest(claim, 2)) {
-      narrowed->verdict = Verdict::kUnknown;
-      proves(*narrowed);
-      return *narrowed;
-    }
-    return claim;
+    return narrowest(claim, 2).value_or(claim);
   }
 
  private:
@@ -105,6 +100,13 @@ class Judge {
     return evaluateRule(claim.pattern, claim.rule, options_.evaluation);
   }
 
+  /// Proved, or equal at small shapes. Most that are neither differ at the first ones.
+  bool seemsTrue(Judgement& claim) const {
+    EvaluationOptions few = options_.evaluation;
+    few.shapes = std::min<size_t>(few.shapes, 20);
+    return evaluateRule(claim.pattern, claim.rule, few).holds() && (proves(claim) || evaluate(claim).holds());
+  }
+
   /// The claim with at most `most` equations more, the fewest that are enough, that does not differ at small shapes.
   std::optional<Judgement> narrowest(const Judgement& claim, int most) const {
     std::vector<Judgement> level{claim};
@@ -114,7 +116,8 @@ class Judge {
         for (const Narrowing& n : narrowings_) {
           auto narrowed = narrow(wide, n);
           if (!narrowed) continue;
-          if (evaluate(*narrowed).holds()) return narrowed;
+          narrowed->verdict = Verdict::kUnknown;
+          if (seemsTrue(*narrowed)) return narrowed;
           next.push_back(std::move(*narrowed));
         }
       }

@@ -99,34 +99,17 @@ Expected<void> exportText(const Options& o) {
   if (auto ok = tool::distinctFiles({o.output}, {o.pack}); !ok) return ok;
   auto set = readPack(o.pack);
   if (!set) return tl::unexpected(set.error());
-  std::string text;
-  for (const Pattern& p : set->patterns)
-    text += print(p) + "\n";
-  for (const Rule& r : set->rules)
-    text += print(r) + "\n";
+  std::string text = print(*set);
   return o.output.empty() ? tool::print(text) : writeFile(o.output, text);
 }
 
-/// Adds the rules of one text file; patterns may come again, in the same words.
+/// Adds the rules of one text file, which may use the patterns of earlier ones.
 Expected<void> addFile(const std::string& file, RuleSet& set) {
   auto text = readFile(file, ErrorKind::kText);
   if (!text) return tl::unexpected(text.error());
   auto parsed = parseRules(*text, file, set);
-  if (!parsed) return tl::unexpected(parsed.error());
-  auto byName = [](const auto& a, const auto& b) { return a.name < b.name; };
-  for (Pattern& p : parsed->patterns) {
-    const Pattern* known = set.findPattern(p.name);
-    if (!known) {
-      set.patterns.insert(std::upper_bound(set.patterns.begin(), set.patterns.end(), p, byName), std::move(p));
-    } else if (print(*known) != print(p)) {
-      return fail(ErrorKind::kText, fmt::format("pattern '{}' is another one in an earlier file", p.name), file);
-    }
-  }
-  for (Rule& r : parsed->rules) {
-    if (set.findRule(r.name)) return fail(ErrorKind::kText, fmt::format("rule '{}' stands in two files", r.name), file);
-    set.rules.insert(std::upper_bound(set.rules.begin(), set.rules.end(), r, byName), std::move(r));
-  }
-  return {};
+  if (!parsed) return tl::unexpected(tool::badText(parsed.error()));
+  return addRules(set, std::move(*parsed), file);
 }
 
 // --- verify ---

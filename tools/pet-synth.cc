@@ -15,6 +15,7 @@
 #include "rules/text.h"
 #include "synth/synthesize.h"
 #include "tools/common/tool.h"
+#include "tools/synth/prove.h"
 
 namespace {
 
@@ -60,7 +61,7 @@ Expected<std::vector<Pattern>> readPatterns(const Options& o) {
     auto text = readFile(file, ErrorKind::kText);
     if (!text) return tl::unexpected(text.error());
     auto parsed = parseRules(*text, file);
-    if (!parsed) return tl::unexpected(parsed.error());
+    if (!parsed) return tl::unexpected(tool::badText(parsed.error()));
     std::move(parsed->patterns.begin(), parsed->patterns.end(), std::back_inserter(patterns));
   }
   if (patterns.empty()) {
@@ -249,11 +250,13 @@ Expected<void> run(const Options& o) {
 int main(int argc, char** argv) {
   return tool::guard([&] {
     Options o;
+    tool::ProveOptions proveOptions;
     CLI::App app(
         "Enumerates mutants of canonical patterns, proves them for every shape, and writes the rules as a pack.\n\n"
-        "    pet-synth --depth 4 > rules.db\n",
+        "    pet-synth --depth 4 > rules.db\n"
+        "    pet-synth prove pair.pet\n",
         "pet-synth");
-    app.footer("Exit codes: 0 ok, 1 internal error, 2 usage, 4 bad pattern text.");
+    app.footer("Exit codes: 0 ok, 1 internal error, 2 usage, 4 bad pattern or rule text, 5 a candidate is not proved.");
     auto* files = app.add_option("PATTERN", o.patterns, "pattern files (default: all canonical patterns)");
     app.add_option("--patterns", o.patternFolder, "folder of pattern files (*.pet)")->excludes(files);
     app.add_option("--depth", o.depth, "most operators of a mutant on activations; a chain of layouts counts one")
@@ -265,6 +268,13 @@ int main(int argc, char** argv) {
     app.add_option("--report", o.report, "write a JSON report of the run to FILE");
     app.add_option("--explain", o.explain, "list what became of every candidate of a pattern");
     app.add_flag("-q,--quiet", o.quiet, "no progress and no summary");
-    return tool::run(app, argc, argv, [&] { return run(o); });
+    CLI::App* prove = app.add_subcommand("prove", "decide candidates in text files; exit code 5 unless all are proved");
+    tool::declareProve(*prove, proveOptions);
+    return tool::run(app, argc, argv, [&]() -> Expected<void> {
+      if (!prove->parsed()) return run(o);
+      if (app.count_all() > prove->count_all() + 1)
+        return fail(ErrorKind::kUsage, "options and patterns before 'prove'", "", "they belong behind it");
+      return tool::prove(proveOptions);
+    });
   });
 }

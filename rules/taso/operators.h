@@ -53,7 +53,7 @@ struct EmitView {
   const Operator& op;
   const std::vector<Value>& operands;
   const std::vector<Dimensions>& outputs;
-  int64_t group;     ///< of a convolution
+  Expr group;        ///< of a convolution
   std::string name;  ///< of the first result
   ProgramBuilder& builder;
 

@@ -32,7 +32,7 @@ enum Parameter {
 };
 
 struct Operator {
-  int type = 0;  ///< TASO's number, see rules/taso/operators.cc
+  int type = 0;  ///< TASO's number, see rules/taso/operators.cc and windows.cc
   std::vector<Tensor> inputs;
   std::map<int, int> parameters;
   /// The parameter's value, or `otherwise` where the file has none.

@@ -35,7 +35,7 @@ using SideShapes = std::vector<std::vector<Dimensions>>;
 
 class Translator {
  public:
-  Translator(const Substitution& s, const std::string& name) : s_(s), name_(name) {}
+  Translator(const Substitution& s, const std::string& name, Groups groups) : s_(s), name_(name), choice_(groups) {}
 
   Expected<Translation> run() {
     PET_TRY(checkOperands());
@@ -46,7 +46,7 @@ class Translator {
     for (int side : {0, 1})
       PET_TRY(inferShapes(side));
     PET_TRY(equateOutputs());
-    PET_TRY(settleGroups());
+    PET_TRY(choice_ == Groups::kAny ? openGroups() : settleGroups());
     nameSymbols();
     return build();
   }
@@ -163,12 +163,73 @@ class Translator {
     return false;
   }
 
+  // --- Groups that stay open: an unknown number of channels or filters becomes a product ---
+
+  /// The unknown that an extent is; empty if it is none.
+  std::string unknownOf(const Expr& e) const { return extents_.solved(e).asVariable().value_or(""); }
+
+  /// Convolutions that read the same channels or make the same filters have the same groups, and those that read the
+  /// same channels the same inner extents.
+  Expected<void> openGroups() {
+    if (groups_.empty()) return fail(ErrorKind::kUnsupported, "no convolution");
+    for (const GroupEquation& a : groups_) {
+      for (const GroupEquation& b : groups_) {
+        if (unknownOf(a.channels) == unknownOf(b.channels) && !extents_.equate(a.inner, b.inner)) {
+          return fail(ErrorKind::kUnsupported, "the same channels in groups of different extents");
+        }
+      }
+    }
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const GroupEquation& e = groups_[i];
+      std::string channels = unknownOf(e.channels), filters = unknownOf(e.filters);
+      auto known = products_.find(products_.contains(channels) ? channels : filters);
+      Expr group = known == products_.end() ? extents_.fresh("G") : known->second[0];
+      PET_TRY(define(channels, {group, extents_.solved(e.inner)}));
+      if (!products_.contains(filters)) PET_TRY(define(filters, {group, extents_.fresh("F")}));
+      if (products_.at(filters)[0] != group) return fail(ErrorKind::kUnsupported, "filters in two numbers of groups");
+      groupCounts_.push_back(group);
+    }
+    return {};
+  }
+
+  Expected<void> define(const std::string& unknown, std::vector<Expr> factors) {
+    auto it = products_.emplace(unknown, factors).first;
+    if (!unknown.empty() && it->second == factors) return {};
+    return fail(ErrorKind::kUnsupported, "channels that are not so many groups");
+  }
+
+  /// An extent as a dimension: a product, if it was found to be one.
+  Dim dimension(const Expr& e) const {
+    auto it = products_.find(unknownOf(e));
+    if (it == products_.end()) return solved(e);
+    std::vector<Dim> factors;
+    for (const Expr& f : it->second)
+      factors.emplace_back(solved(f));
+    return Dim::product(factors);
+  }
+
+  /// True if an unknown that is a product came out somewhere as a mere number.
+  static bool hasUnknowns(const Program& program) {
+    for (const Node& n : program.nodes()) {
+      for (const Shape& shape : n.shapes) {
+        if (str(shape).find('?') != std::string::npos) return true;
+      }
+    }
+    return false;
+  }
+
   /// Unknowns that are left become symbols.
   void nameSymbols() {
     std::vector<Expr> used;
     auto use = [&](const Dimensions& dims) {
-      for (const Dimension& d : dims)
-        used.push_back(d.size);
+      for (const Dimension& d : dims) {
+        auto product = products_.find(unknownOf(d.size));
+        if (product == products_.end()) {
+          used.push_back(d.size);
+        } else {
+          used.insert(used.end(), product->second.begin(), product->second.end());
+        }
+      }
     };
     for (const auto& [tensor, dims] : variables_)
       use(dims);
@@ -201,7 +262,7 @@ class Translator {
     for (const Tensor& t : order_) {
       Shape shape;
       for (const Dimension& d : variables_.at(t))
-        shape.emplace_back(solved(d.size));
+        shape.push_back(dimension(d.size));
       values[t] = builder.input(inputName(t), std::move(shape));
     }
     const auto& ops = this->side(side);
@@ -232,7 +293,7 @@ class Translator {
     for (const Dimensions& dims : shapes_[side][i])
       outputs.push_back(solved(dims));
     int convolution = groupOf_[side][i];
-    int64_t group = convolution < 0 ? 1 : groupCounts_[static_cast<size_t>(convolution)];
+    Expr group = convolution < 0 ? 1 : solved(groupCounts_[static_cast<size_t>(convolution)]);
     std::string name = operatorName(i);
     auto value =
         (*findOperator(op.type))->emit({op, operands, outputs, group, *activation ? name + "'" : name, builder});
@@ -244,6 +305,9 @@ class Translator {
     auto source = program(0), target = program(1);
     if (!source) return tl::unexpected(source.error());
     if (!target) return tl::unexpected(target.error());
+    if (hasUnknowns(*source) || hasUnknowns(*target)) {
+      return fail(ErrorKind::kUnsupported, "an extent that is a product in one place and a number in another");
+    }
     Translation t;
     for (const auto& s : symbols_)
       t.pattern.shapes.symbols.push_back(s.symbol);
@@ -272,6 +336,9 @@ class Translator {
       std::pair<std::string, Expr> n{symbol, value};
       if (std::find(result.begin(), result.end(), n) == result.end()) result.push_back(std::move(n));
     };
+    for (const Expr& group : groupCounts_) {
+      if (auto symbol = solved(group).asVariable()) add(*symbol, 1);
+    }
     for (size_t b = 0; b < symbols_.size(); ++b) {
       for (size_t a = 0; a < b; ++a) {
         if (symbols_[a].letter == symbols_[b].letter) add(symbols_[b].symbol, Expr::variable(symbols_[a].symbol));
@@ -289,15 +356,17 @@ class Translator {
 
   const Substitution& s_;
   const std::string& name_;
+  Groups choice_;
   Extents extents_;
   std::map<TensorKey, TensorRank> ranks_;
   std::vector<Tensor> order_;  ///< the variables, in order
   std::map<Tensor, Dimensions> variables_;
   SideShapes shapes_[2];
   std::vector<GroupEquation> groups_;
-  std::vector<int> groupOf_[2];                    ///< by operator: its equation, or -1
-  std::vector<int64_t> groupCounts_;               ///< by equation
-  std::vector<std::pair<Expr, int64_t>> kernels_;  ///< extents, and what they are in TASO's rule
+  std::vector<int> groupOf_[2];                        ///< by operator: its equation, or -1
+  std::vector<Expr> groupCounts_;                      ///< by equation
+  std::map<std::string, std::vector<Expr>> products_;  ///< unknowns that are (G C) or (G F)
+  std::vector<std::pair<Expr, int64_t>> kernels_;      ///< extents, and what they are in TASO's rule
   std::vector<Extents::Symbol> symbols_;
   std::map<std::string, Expr> names_;
 };
@@ -306,9 +375,9 @@ class Translator {
 
 }  // namespace
 
-Expected<Translation> translate(const Substitution& substitution, const std::string& name) {
+Expected<Translation> translate(const Substitution& substitution, const std::string& name, Groups groups) {
   try {
-    return Translator(substitution, name).run();
+    return Translator(substitution, name, groups).run();
   } catch (const OverflowError& e) {
     return fail(ErrorKind::kUnsupported, e.what());
   }

@@ -17,11 +17,19 @@ struct Translation {
   std::vector<std::pair<std::string, Expr>> narrowings;
 };
 
+/// How many groups a convolution has. TASO's number follows from the shapes: channels / the kernel's channels.
+enum class Groups {
+  kAny,    ///< a symbol: channels are (G C), filters are (G F)
+  kLeast,  ///< the least number that the shapes allow, mostly 1
+};
+
 /// Variable v is the input "x{v}", operators are named a, b, c, … in their order. Extents are unknowns; what the
 /// operators of both sides demand of them and that mapped outputs are equal is solved, and what is left are the symbols
 /// of the class. Kernels of convolutions have any odd extents ("same") or any ("valid"), those of pools the
-/// parameters'. A convolution has the least number of groups that the shapes allow. Errors: kUnsupported, an operator,
-/// rank or extent without a translation; kText, parameters that mean nothing.
-Expected<Translation> translate(const Substitution& substitution, const std::string& name);
+/// parameters'. Errors: kUnsupported, an operator, rank or extent without a translation, or nothing that Groups::kAny
+/// makes wider; kText, parameters that mean nothing.
+Expected<Translation> translate(const Substitution& substitution,
+                                const std::string& name,
+                                Groups groups = Groups::kLeast);
 
 }  // namespace pet::taso

@@ -4,20 +4,23 @@
 //   # expect: outside [0:2M:2, 0:F, 0:H, W - Q:W]        one line per box; together exactly the set of positions
 //   # expect: unknown a monomial occurs more than once   a part of the reason
 //   # expect: obligation 2Q <= W                         the class does not imply it
+//   # expect: refuted y[0, 0] = -1 in the pattern        a part of the witness; what the prover says does not matter
 //   # expect: error 12:5: MatMul of [N, C] and [D, F]    a part of the reader's message
 //
-// What is proved is proved again from its record by rules/check, and no verdict may contradict evaluation.
+// What is proved is proved again from its record by rules/check, and no verdict may contradict evaluation. decide(),
+// which also evaluates, says the same or refutes; each of its witnesses is evaluated again.
 
 #include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/text.h"
+#include "ir/evaluate.h"
 #include "rules/check/check.h"
 #include "rules/exhaustive.h"
 #include "rules/text.h"
-#include "synth/prove/prove.h"
+#include "synth/prove/boxes.h"
+#include "synth/prove/decide.h"
 #include "tests/unit/text_file.h"
 
 namespace pet {
@@ -77,7 +80,8 @@ std::string describe(const Equality& e) {
 }
 
 void expectBoxes(
-    const poly::Context& context, const ProvedOutside& outside, size_t digits, Rule& rule, const Expectation& e) {
+    const poly::Context& context, const ProvedOutside& outside, const Shape& output, Rule& rule, const Expectation& e) {
+  size_t digits = wholeOf(output).ranges.size();
   std::vector<std::string> variables;
   for (size_t d = 0; d < digits; ++d)
     variables.push_back("v" + std::to_string(d));
@@ -89,6 +93,10 @@ void expectBoxes(
   }
   EXPECT_TRUE(expected.isSubset(outside.bad)) << "more than is wrong: " << outside.bad.str();
   EXPECT_TRUE(outside.bad.isSubset(expected)) << "less than is wrong: " << outside.bad.str();
+  std::vector<Box> boxes = boxesOf(context, outside.bad, output);
+  poly::Set derived = positionsOf(context, boxes, output);
+  EXPECT_TRUE(derived.isSubset(expected) && expected.isSubset(derived)) << "derived boxes: " << derived.str();
+  EXPECT_LE(boxes.size(), e.lines.size()) << "more boxes than there need be";
 }
 
 /// The record proves the rule without isl and survives its text form.
@@ -100,6 +108,49 @@ void expectRecord(const Pattern& pattern, Rule rule, const Proof& proof) {
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(print(again->rules[0]), print(rule));
   EXPECT_EQ(again->rules[0].proof, proof);
+}
+
+/// The programs differ at the witness, which is a member of the class.
+void expectWitness(const Program& source, const Rule& rule, const Witness& w) {
+  EXPECT_TRUE(rule.shapes.contains(w.symbols)) << shapeText(w.symbols);
+  std::map<std::string, Tensor<double>> inputs;
+  for (const auto& [name, x] : w.inputs)
+    inputs.emplace(name, Tensor<double>(x.extents, {x.data.begin(), x.data.end()}));
+  for (Value v : source.inputs()) {  // where extents differ, any values do
+    inputs.emplace(source.name(v), Tensor<double>(evaluate(source.shape(v), w.symbols).value()));
+  }
+  auto a = evaluate<double>(source, w.symbols, inputs), b = evaluate<double>(rule.replacement, w.symbols, inputs);
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ((*a)[0].extents, w.patternExtents);
+  EXPECT_EQ((*b)[0].extents, w.candidateExtents);
+  if (w.patternExtents != w.candidateExtents) return;
+  int64_t at = 0;
+  for (size_t d = 0; d < w.position.size(); ++d)
+    at = at * w.patternExtents[d] + w.position[d];
+  EXPECT_GT(std::abs((*a)[0].data[static_cast<size_t>(at)] - (*b)[0].data[static_cast<size_t>(at)]), 1e-6);
+}
+
+/// decide() agrees with what the prover is expected to say.
+void expectDecision(const Pattern& pattern, const Program& source, const Rule& rule, const Expectation& e) {
+  Decision decision = decide(pattern, rule);
+  std::string text = verdictOf(decision) + "\n" + explain(decision, "y");
+  bool proves = e.verdict == "proved";
+  EXPECT_EQ(std::holds_alternative<Proved>(decision), proves) << text;
+  if (e.verdict == "obligation") {
+    ASSERT_TRUE(std::holds_alternative<Violated>(decision)) << text;
+    const auto& v = std::get<Violated>(decision);
+    EXPECT_EQ(v.obligation.str(), e.lines[0]);
+    ASSERT_TRUE(v.member);
+    EXPECT_TRUE(rule.shapes.contains(*v.member) && v.obligation.evaluate(*v.member) == false) << text;
+  }
+  if (e.verdict == "refuted") {
+    ASSERT_TRUE(std::holds_alternative<Refuted>(decision)) << text;
+    for (const std::string& line : e.lines)
+      EXPECT_THAT(text, HasSubstr(line));
+  }
+  if (const auto* r = std::get_if<Refuted>(&decision)) expectWitness(source, rule, r->witness);
+  const auto* outside = std::get_if<ProvedOutsideBoxes>(&decision);
+  if (outside && outside->witness) expectWitness(source, rule, *outside->witness);
 }
 
 class ProveText : public ::testing::TestWithParam<std::string> {};
@@ -120,6 +171,9 @@ TEST_P(ProveText, HasItsVerdict) {
   auto source = instantiate(pattern, rule);
   ASSERT_TRUE(source) << source.error().message();
 
+  expectDecision(pattern, *source, rule, expected);
+  if (expected.verdict == "refuted") return;
+
   poly::Context context(rule.shapes, 4'000'000);
   ASSERT_FALSE(context.set({}, {}).isEmpty()) << "the class is empty";
   auto failed = failedObligation(context, rule.replacement);
@@ -137,10 +191,8 @@ TEST_P(ProveText, HasItsVerdict) {
     expectRecord(pattern, rule, std::get<Proved>(verdict).proof);
   } else if (expected.verdict == "outside") {
     ASSERT_TRUE(std::holds_alternative<ProvedOutside>(verdict)) << describe(verdict);
-    size_t digits = 0;
-    for (const Dim& d : source->shape(source->outputs()[0]))
-      digits += d.atoms().size();
-    expectBoxes(context, std::get<ProvedOutside>(verdict), digits, rule, expected);
+    const Shape& output = source->shape(source->outputs()[0]);
+    expectBoxes(context, std::get<ProvedOutside>(verdict), output, rule, expected);
     rule.replacement = *source;  // nothing corrects the boxes here
   } else {
     ASSERT_EQ(expected.verdict, "unknown");

@@ -240,6 +240,73 @@ TEST(TasoTranslate, LongChainsEnd) {
   EXPECT_THAT(translate(itself(many), "t").error().message(), HasSubstr("more than 100 operators"));
 }
 
+TEST(TasoTranslate, AnyNumberOfGroups) {
+  const struct {
+    const char* name;
+    Substitution rule;
+    const char* text;  ///< or what is wrong
+  } kGrouped[] = {
+      {"pictures in one",
+       {{conv(var(7), var(10)), conv(var(8), var(10)), concat(0, 4, result(0), result(1))},
+        {concat(0, 4, var(7), var(8)), conv(result(0), var(10))},
+        {{2, 1}}},
+       "x7: [N, (G C), H, W]\nx10: [(G F), C, 2P + 1, 2Q + 1]\nx8: [N2, (G C), H, W]\n"
+       "a = Conv(x7, x10) pads=[P, Q, P, Q] group=G\nb = Conv(x8, x10) pads=[P, Q, P, Q] group=G\n"
+       "c = Concat(a, b) axis=0\n=>\na = Concat(x7, x8) axis=0\nb = Conv(a, x10) pads=[P, Q, P, Q] group=G\n"},
+      {"sums of kernels",
+       {{add(var(10), var(11)), conv(var(7), result(0))},
+        {conv(var(7), var(10)), conv(var(7), var(11)), add(result(0), result(1))},
+        {{1, 2}}},
+       "x10: [(G F), C, 2P + 1, 2Q + 1]\nx11: [(G F), C, 2P + 1, 2Q + 1]\nx7: [N, (G C), H, W]\n"
+       "a = Add(x10, x11)\nb = Conv(x7, a) pads=[P, Q, P, Q] group=G\n"
+       "=>\na = Conv(x7, x10) pads=[P, Q, P, Q] group=G\nb = Conv(x7, x11) pads=[P, Q, P, Q] group=G\nc = Add(a, b)\n"},
+      {"no convolution", itself({relu(var(1))}), "no convolution"},
+      {"a tensor by itself", itself({conv(var(7), var(7))}), "channels do not agree"},
+      {"filters of one as channels of the next", itself({conv(var(7), var(10)), conv(result(0), var(11))}),
+       "channels that are not so many groups"},
+      {"joined channels",
+       {{conv(var(7), var(10)), conv(var(8), var(11)), add(result(0), result(1))},
+        {concat(1, 4, var(7), var(8)), concat(1, 4, var(10), var(11)), conv(result(0), result(1))},
+        {{2, 2}}},
+       "channels that are not so many groups"},
+      {"joined filters",
+       {{conv(var(7), var(10)), relu(result(0)), concat(1, 4, result(1), var(8))},
+        {conv(var(7), var(10), 2), concat(1, 4, result(0), var(8))},
+        {{2, 1}}},
+       "Concat along the product dimension (G F"},
+  };
+  for (const auto& c : kGrouped) {
+    auto t = translate(c.rule, "t", Groups::kAny);
+    if (!t) {
+      EXPECT_THAT(t.error().what, HasSubstr(c.text)) << c.name;
+      continue;
+    }
+    EXPECT_EQ(textOf(*t), c.text) << c.name;
+    ASSERT_FALSE(t->narrowings.empty()) << c.name;
+    EXPECT_EQ(t->narrowings[0], std::pair(std::string("G"), Expr(1))) << c.name;
+    Evaluation e = evaluateRule(t->pattern, t->rule);
+    EXPECT_TRUE(e.holds()) << c.name << ": " << e.str();
+  }
+}
+
+/// Whether both sides are equal at small shapes, if need be where the first narrowing holds.
+Evaluation evaluated(Translation t, size_t& narrowed) {
+  EvaluationOptions options;
+  options.shapes = 200;
+  Evaluation e = evaluateRule(t.pattern, t.rule, options);
+  if (e.holds() || t.narrowings.empty()) return e;
+  ++narrowed;
+  const std::map<std::string, Expr> by{t.narrowings.front()};
+  for (Program* p : {&t.pattern.program, &t.rule.replacement, &t.rule.mutant})
+    *p = p->substitute(by).value();
+  for (ShapeClass* c : {&t.pattern.shapes, &t.rule.shapes}) {
+    std::erase(c->symbols, t.narrowings.front().first);
+    for (Constraint& k : c->constraints)
+      k = k.substitute(by);
+  }
+  return evaluateRule(t.pattern, t.rule, options);
+}
+
 /// The published file: what the translation says is equal at small shapes, with a narrowing where one is needed.
 TEST(TasoTranslate, EveryPublishedRuleIsEqualAtSmallShapes) {
   const char* path = std::getenv("PET_TASO_RULES");
@@ -248,28 +315,21 @@ TEST(TasoTranslate, EveryPublishedRuleIsEqualAtSmallShapes) {
   bytes << std::ifstream(path, std::ios::binary).rdbuf();
   auto rules = readSubstitutions(bytes.str(), path);
   ASSERT_TRUE(rules) << rules.error().message();
-  EvaluationOptions options;
-  options.shapes = 200;
-  size_t narrowed = 0;
+  size_t narrowed = 0, grouped = 0;
   for (size_t i = 0; i < rules->size(); ++i) {
     auto t = translate((*rules)[i], "t");
     ASSERT_TRUE(t) << i << ": " << t.error().message();
-    Evaluation e = evaluateRule(t->pattern, t->rule, options);
-    if (!e.holds() && !t->narrowings.empty()) {
-      ++narrowed;
-      const std::map<std::string, Expr> by{t->narrowings.front()};
-      for (Program* p : {&t->pattern.program, &t->rule.replacement, &t->rule.mutant})
-        *p = p->substitute(by).value();
-      for (ShapeClass* c : {&t->pattern.shapes, &t->rule.shapes}) {
-        std::erase(c->symbols, t->narrowings.front().first);
-        for (Constraint& k : c->constraints)
-          k = k.substitute(by);
-      }
-      e = evaluateRule(t->pattern, t->rule, options);
-    }
+    Evaluation e = evaluated(*t, narrowed);
     EXPECT_TRUE(e.holds()) << i << ": " << e.str() << "\n" << textOf(*t);
+    auto any = translate((*rules)[i], "t", Groups::kAny);
+    if (!any) continue;
+    ++grouped;
+    size_t none = 0;
+    e = evaluated(*any, none);
+    EXPECT_TRUE(e.holds() && none == 0) << i << ": " << e.str() << "\n" << textOf(*any);
   }
   EXPECT_EQ(narrowed, 4u);  // two groups of unequal filters are no grouped convolution
+  EXPECT_GT(grouped, 0u);
 }
 
 }  // namespace

@@ -31,6 +31,11 @@ ExitCode exitCode(ErrorKind kind) {
   return ExitCode::kInternal;
 }
 
+Error badText(Error error) {
+  if (error.kind == ErrorKind::kUnsupported) error.kind = ErrorKind::kText;
+  return error;
+}
+
 namespace {
 
 /// One line, whatever the message holds: file names may hold line ends.

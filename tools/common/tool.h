@@ -16,6 +16,9 @@ namespace pet::tool {
 enum ExitCode { kOk = 0, kInternal = 1, kUsage = 2, kBadModel = 3, kBadPack = 4, kCheckFailed = 5 };
 ExitCode exitCode(ErrorKind kind);
 
+/// For a reader to whom an operator that is not in the vocabulary is as bad as any other fault of a text.
+Error badText(Error error);
+
 /// What --version says.
 inline constexpr std::string_view kVersion = "0.1";
 

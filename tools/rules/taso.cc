@@ -39,11 +39,20 @@ std::string detailOf(const Judgement& j) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+/// With any number of groups in its convolutions, or else with the least number.
 Judged judged(const taso::Substitution& substitution, size_t number) {
-  auto t = taso::translate(substitution, nameOf(number));
-  if (!t) return {Verdict::kUnknown, t.error().message(), ""};
-  Judgement j = judge(t->pattern, t->rule, t->narrowings);
-  return {j.verdict, detailOf(j), j.verdict == Verdict::kProved ? ruleText(j) : ""};
+  Judged result;
+  for (taso::Groups groups : {taso::Groups::kAny, taso::Groups::kLeast}) {
+    auto t = taso::translate(substitution, nameOf(number), groups);
+    if (!t) {
+      result = {Verdict::kUnknown, t.error().message(), ""};
+      continue;
+    }
+    Judgement j = judge(t->pattern, t->rule, t->narrowings);
+    result = {j.verdict, detailOf(j), j.verdict == Verdict::kProved ? ruleText(j) : ""};
+    if (j.verdict == Verdict::kProved) break;
+  }
+  return result;
 }
 
 }  // namespace

@@ -1,0 +1,240 @@
+#include "synth/prove/decide.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ir/denote.h"
+#include "rules/text.h"
+#include "synth/finish.h"
+#include "synth/prove/boxes.h"
+
+namespace pet {
+namespace {
+
+void collect(const Program& program, std::set<std::string>& into) {
+  for (const Node& n : program.nodes()) {
+    for (const Shape& s : n.shapes) {
+      for (const Dim& d : s) {
+        for (const Expr& atom : d.atoms())
+          atom.collectVariables(into);
+      }
+    }
+  }
+  for (const Constraint& c : obligations(program))
+    c.expr.collectVariables(into);
+}
+
+/// Why the symbols do not say what the class is; empty if they do.
+std::string unsoundSymbols(const Pattern& pattern, const Rule& rule, const Program& source) {
+  std::set<std::string> declared, used, replaced;
+  for (const std::string& s : rule.shapes.symbols) {
+    if (!declared.insert(s).second) return fmt::format("the symbol {} is declared twice", s);
+  }
+  for (const auto& [symbol, value] : rule.where) {
+    const auto& known = pattern.shapes.symbols;
+    if (std::find(known.begin(), known.end(), symbol) == known.end())
+      return fmt::format("{} in 'where' is no symbol of the pattern", symbol);
+    if (!replaced.insert(symbol).second) return fmt::format("{} is given twice in 'where'", symbol);
+    value.collectVariables(used);
+  }
+  for (const std::string& s : pattern.shapes.symbols) {
+    if (!replaced.contains(s)) used.insert(s);
+  }
+  for (const Constraint& c : rule.shapes.constraints)
+    c.expr.collectVariables(used);
+  collect(source, used);
+  collect(rule.replacement, used);
+  for (const std::string& s : used) {
+    if (!declared.contains(s)) return fmt::format("the symbol {} is not declared in 'class'", s);
+  }
+  return "";
+}
+
+/// The first constraint that the class does not imply.
+std::optional<Violated> violated(const poly::Context& context,
+                                 const std::vector<Constraint>& constraints,
+                                 const std::string& whose) {
+  for (const Constraint& c : constraints) {
+    if (context.implies(c)) continue;
+    poly::Conjunction below{{-c.expr - 1, Constraint::Kind::kNonNegative}};
+    poly::Conjunction above{{c.expr - 1, Constraint::Kind::kNonNegative}};
+    auto point = context.set({}, below).sample();
+    if (!point && c.kind == Constraint::Kind::kZero) point = context.set({}, above).sample();
+    return Violated{c, whose, point ? std::optional(point->first) : std::nullopt};
+  }
+  return std::nullopt;
+}
+
+class Decider {
+ public:
+  Decider(const Pattern& pattern, const Rule& rule, const Program& source, const DecideOptions& options)
+      : pattern_(pattern), rule_(rule), source_(source), options_(options), context_(rule.shapes, options.budget) {}
+
+  Decision run() {
+    if (context_.set({}, {}).isEmpty()) return Unknown{"the class is empty: its constraints contradict each other"};
+    if (auto v = failed()) return *v;
+    if (source_.outputs().size() != 1 || rule_.replacement.outputs().size() != 1)
+      return Unknown{"more than one output"};
+    shapes_ = witnessShapes(rule_.shapes, source_, rule_.replacement, options_.witness);
+    if (auto w = findExtents(shapes_, source_, rule_.replacement)) {
+      return Refuted{fmt::format("the pattern's output is {}, the candidate's {}", str(outputShape(source_)),
+                                 str(outputShape(rule_.replacement))),
+                     *w};
+    }
+    Equality equality = proveEqual(context_, source_, rule_.replacement);
+    if (auto* proved = std::get_if<Proved>(&equality)) return std::move(*proved);
+    if (auto* outside = std::get_if<ProvedOutside>(&equality)) return decideOutside(outside->bad);
+    return refutedOr(std::get<Unknown>(equality).reason);
+  }
+
+ private:
+  static const Shape& outputShape(const Program& p) { return p.shape(p.outputs()[0]); }
+
+  std::optional<Violated> failed() const {
+    std::map<std::string, Expr> where(rule_.where.begin(), rule_.where.end());
+    std::vector<Constraint> patternClass;
+    for (const Constraint& c : pattern_.shapes.constraints)
+      patternClass.push_back(c.substitute(where));
+    if (auto v = violated(context_, obligations(rule_.replacement), "the candidate")) return v;
+    if (auto v = violated(context_, obligations(source_), "the pattern")) return v;
+    return violated(context_, patternClass, "the pattern's class");
+  }
+
+  Decision decideOutside(const poly::Set& bad) const {
+    std::vector<Box> boxes = boxesOf(context_, bad, outputShape(source_));
+    if (coverEverything(boxes)) return refutedOr("no position is left outside the boxes");
+    WitnessSearch found = search();
+    return ProvedOutsideBoxes{std::move(boxes), found.witness, found.shapes};
+  }
+
+  /// No position of the output is outside the boxes, at any shape.
+  bool coverEverything(const std::vector<Box>& boxes) const {
+    const std::vector<Box> whole{wholeOf(outputShape(source_))};
+    return positionsOf(context_, whole, outputShape(source_))
+        .isSubset(positionsOf(context_, boxes, outputShape(source_)));
+  }
+
+  Decision refutedOr(const std::string& reason) const {
+    WitnessSearch found = search();
+    if (found.witness) return Refuted{"the prover: " + reason, *found.witness};
+    return Unknown{found.shapes > 0
+                       ? fmt::format("{}; evaluation finds no difference at {} shapes", reason, found.shapes)
+                       : reason};
+  }
+
+  WitnessSearch search() const { return findWitness(shapes_, source_, rule_.replacement, options_.witness); }
+
+  const Pattern& pattern_;
+  const Rule& rule_;
+  const Program& source_;
+  const DecideOptions& options_;
+  poly::Context context_;
+  std::vector<Bindings> shapes_;
+};
+
+}  // namespace
+
+Decision decide(const Pattern& pattern, const Rule& rule, const DecideOptions& options) {
+  try {
+    auto source = instantiate(pattern, rule);
+    if (!source) return Unknown{source.error().message()};
+    if (auto reason = unsoundSymbols(pattern, rule, *source); !reason.empty()) return Unknown{reason};
+    return Decider(pattern, rule, *source, options).run();
+  } catch (const poly::BudgetExceeded& e) {
+    return Unknown{e.what()};
+  } catch (const OverflowError& e) {
+    return Unknown{e.what()};
+  }
+}
+
+// --- As text ---
+
+namespace {
+
+constexpr int64_t kWholeInput = 16;
+constexpr size_t kNonZero = 8;
+
+/// "[[1, 0], [0, 2]]".
+std::string nested(const Tensor<int64_t>& x, size_t dim, size_t& next) {
+  if (dim == x.extents.size()) return std::to_string(x.data[next++]);
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i < x.extents[dim]; ++i)
+    parts.push_back(nested(x, dim + 1, next));
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+/// "x = [[1, 0]]"; of a large one what is not zero, if that is little.
+std::string inputText(const std::string& name, const Tensor<int64_t>& x) {
+  size_t next = 0;
+  if (x.size() <= kWholeInput) return fmt::format("{} = {}", name, nested(x, 0, next));
+  std::vector<std::string> nonZero;
+  std::vector<int64_t> strides = rowMajorStrides(x.extents);
+  for (int64_t i = 0; i < x.size(); ++i) {
+    if (x.data[static_cast<size_t>(i)] == 0) continue;
+    std::vector<int64_t> at;
+    for (size_t d = 0; d < x.extents.size(); ++d)
+      at.push_back(i / strides[d] % x.extents[d]);
+    nonZero.push_back(fmt::format("{}[{}] = {}", name, fmt::join(at, ", "), x.data[static_cast<size_t>(i)]));
+  }
+  std::string all = fmt::format("{} = zeros {}", name, str(x.extents));
+  if (nonZero.empty()) return all;
+  if (nonZero.size() <= kNonZero) return fmt::format("{} but {}", all, fmt::join(nonZero, ", "));
+  return fmt::format("{} of {} with {} elements that are not 0", name, str(x.extents), nonZero.size());
+}
+
+std::string witnessText(const Witness& w, const std::string& output) {
+  if (w.position.empty() && w.patternValue.empty()) {
+    return fmt::format("at {}: {} is {} in the pattern, {} in the candidate\n", shapeText(w.symbols), output,
+                       str(w.patternExtents), str(w.candidateExtents));
+  }
+  std::string text = fmt::format("at {}: {}[{}] = {} in the pattern, {} in the candidate\n", shapeText(w.symbols),
+                                 output, fmt::join(w.position, ", "), w.patternValue, w.candidateValue);
+  for (const auto& [name, x] : w.inputs)
+    text += inputText(name, x) + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string Violated::reason() const {
+  return fmt::format("the class does not imply {}, which {} needs", obligation.str(), whose);
+}
+
+Rule withRecord(Rule rule, Proof proof) {
+  rule.proof = std::move(proof);
+  rule.mutant = rule.replacement;
+  rule.boxes.clear();
+  try {
+    finish(rule);
+  } catch (const OverflowError&) {
+    rule.numerics.spreadsNan = true;  // the safe side
+  }
+  return rule;
+}
+
+std::string verdictOf(const Decision& decision) {
+  if (std::holds_alternative<Proved>(decision)) return "proved";
+  if (std::holds_alternative<ProvedOutsideBoxes>(decision)) return "proved outside boxes";
+  return std::holds_alternative<Refuted>(decision) ? "refuted" : "unknown";
+}
+
+std::string explain(const Decision& decision, const std::string& output) {
+  if (const auto* outside = std::get_if<ProvedOutsideBoxes>(&decision)) {
+    std::string text;
+    for (const Box& b : outside->boxes)
+      text += "box " + print(b) + "\n";
+    if (!outside->witness) return text + fmt::format("evaluation finds no difference at {} shapes\n", outside->shapes);
+    return text + witnessText(*outside->witness, output);
+  }
+  if (const auto* refuted = std::get_if<Refuted>(&decision))
+    return witnessText(refuted->witness, output) + refuted->reason + "\n";
+  if (const auto* v = std::get_if<Violated>(&decision)) {
+    return v->reason() + "\n" + (v->member ? fmt::format("it does not hold at {}\n", shapeText(*v->member)) : "");
+  }
+  if (const auto* unknown = std::get_if<Unknown>(&decision)) return unknown->reason + "\n";
+  return "";
+}
+
+}  // namespace pet

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "synth/prove/prove.h"
+#include "synth/prove/witness.h"
+
+namespace pet {
+
+/// The programs are equal outside these boxes of the output's digits.
+struct ProvedOutsideBoxes {
+  std::vector<Box> boxes;
+  std::optional<Witness> witness;  ///< a position in a box where they really differ, if evaluation found one
+  size_t shapes = 0;               ///< at which it looked
+};
+
+/// They are not equal: the witness says where.
+struct Refuted {
+  std::string reason;  ///< of shapes: both of them
+  Witness witness;
+};
+
+/// The class does not imply what a program needs to mean something.
+struct Violated {
+  Constraint obligation;
+  std::string whose;               ///< "the candidate", "the pattern", "the pattern's class"
+  std::optional<Bindings> member;  ///< of the class, for which it does not hold
+  std::string reason() const;
+};
+
+using Decision = std::variant<Proved, ProvedOutsideBoxes, Refuted, Violated, Unknown>;
+
+struct DecideOptions {
+  unsigned long budget = 4'000'000;  ///< isl operations
+  WitnessOptions witness = {};
+};
+
+/// Does the rule's replacement compute what the pattern computes, for every shape of the rule's class? Proof, boxes and
+/// mutant of the rule are not looked at.
+///
+/// First the class: it has a member and implies the pattern's class and all obligations. Then the outputs' shapes, then
+/// the prover. *Refuted* rests on evaluation alone: shapes differ at a member, or values do where the prover says
+/// nothing of any position (it does not know, or its boxes are the whole output at every shape). Everything that
+/// runs out of budget or of 64 bits is unknown. The result is a function of the arguments.
+Decision decide(const Pattern& pattern, const Rule& rule, const DecideOptions& options = {});
+
+/// The rule as it enters a pack: with the proof, without boxes, its class and numerics as synthesis states them.
+Rule withRecord(Rule rule, Proof proof);
+
+/// "proved", "proved outside boxes", "refuted" or "unknown"; an obligation that fails is unknown, for the programs
+/// cannot be compared.
+std::string verdictOf(const Decision& decision);
+/// Boxes, witness or reason, as lines of text; empty for a proof. `output` is the name of the pattern's output.
+std::string explain(const Decision& decision, const std::string& output);
+
+}  // namespace pet
