@@ -150,46 +150,43 @@ void sumOut(Partial& p, std::vector<Table>& tables) {
   }
 }
 
-/// Digit d of all points as an affine function, with integer coefficients, of some digits that come before it.
-std::optional<Expr> affineDigit(const std::vector<Extents>& points,
-                                const std::vector<size_t>& free,
-                                const std::vector<Expr>& digits,
-                                size_t d) {
-  // Differences between points that differ in one free digit only give its coefficient.
-  Expr value = points[0][d];
+/// Digit d as an affine function, with integer coefficients, of the free digits; constant first. Nullopt: there is none
+/// at these points.
+std::optional<std::vector<int64_t>> affineDigit(const std::vector<Extents>& points,
+                                                const std::vector<size_t>& free,
+                                                size_t d) {
+  const Extents& origin = points[0];
+  std::vector<int64_t> function{origin[d]};
   for (size_t f : free) {
-    std::optional<int64_t> slope;
-    for (const Extents& p : points) {
-      bool alone = p[f] != points[0][f] && std::all_of(free.begin(), free.end(), [&](size_t other) {
-                     return other == f || p[other] == points[0][other];
-                   });
-      if (!alone) continue;
-      int64_t rise = p[d] - points[0][d], run = p[f] - points[0][f];
-      if (rise % run != 0) return std::nullopt;
-      slope = rise / run;
-      break;
-    }
-    if (!slope) return std::nullopt;
-    value += (digits[f] - points[0][f]) * *slope;
+    // Two points that differ in this free digit only give its coefficient.
+    auto alone = std::find_if(points.begin(), points.end(), [&](const Extents& p) {
+      return p[f] != origin[f] && std::all_of(free.begin(), free.end(),
+                                              [&](size_t other) { return other == f || p[other] == origin[other]; });
+    });
+    if (alone == points.end() || ((*alone)[d] - origin[d]) % ((*alone)[f] - origin[f]) != 0) return std::nullopt;
+    function.push_back(((*alone)[d] - origin[d]) / ((*alone)[f] - origin[f]));
+    function[0] -= function.back() * origin[f];
   }
-  return value;
+  for (const Extents& p : points) {
+    int64_t value = function[0];
+    for (size_t i = 0; i < free.size(); ++i)
+      value += function[i + 1] * p[free[i]];
+    if (value != p[d]) return std::nullopt;
+  }
+  return function;
 }
 
-/// Constraints that hold at these points only; empty: none were found.
-std::vector<Constraint> boxOf(const std::vector<Extents>& points, const Table& t) {
+/// Constraints that hold at these points only, the digits taken in an order; empty: there are none of this form.
+std::vector<Constraint> boxOf(const std::vector<Extents>& points, const Table& t, const std::vector<size_t>& order) {
   std::vector<Constraint> result;
   std::vector<size_t> free;
   int64_t size = 1;
-  for (size_t d = 0; d < t.digits.size(); ++d) {
-    auto value = affineDigit(points, free, t.digits, d);
-    bool follows = value.has_value();
-    for (size_t i = 0; follows && i < points.size(); ++i) {
-      // The same function, of numbers.
-      std::vector<Expr> numbers(points[i].begin(), points[i].end());
-      follows = affineDigit(points, free, numbers, d) == Expr(points[i][d]);
-    }
-    if (follows) {
-      result.push_back(Constraint::eq(t.digits[d], *value));
+  for (size_t d : order) {
+    if (auto function = affineDigit(points, free, d)) {
+      Expr value = (*function)[0];
+      for (size_t i = 0; i < free.size(); ++i)
+        value += t.digits[free[i]] * (*function)[i + 1];
+      result.push_back(Constraint::eq(t.digits[d], value));
       continue;
     }
     auto [low, high] = std::minmax_element(points.begin(), points.end(),
@@ -201,6 +198,18 @@ std::vector<Constraint> boxOf(const std::vector<Extents>& points, const Table& t
   }
   if (size != static_cast<int64_t>(points.size())) return {};
   return result;
+}
+
+/// The same in the first order that has such constraints.
+std::vector<Constraint> boxOf(const std::vector<Extents>& points, const Table& t) {
+  std::vector<size_t> order(t.digits.size());
+  std::iota(order.begin(), order.end(), 0);
+  constexpr int kMostOrders = 120;
+  for (int tried = 0; tried < kMostOrders; ++tried) {
+    auto box = boxOf(points, t, order);
+    if (!box.empty() || !std::next_permutation(order.begin(), order.end())) return box;
+  }
+  return {};
 }
 
 std::vector<Constraint> pointOf(const Extents& point, const Table& t) {
