@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "synth/finish.h"
-#include "synth/prove/prove.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace pet {
 namespace {
@@ -12,26 +12,6 @@ namespace {
 /// The part of a program that computes one output.
 Program outputOf(const Program& program, size_t output) {
   return ProgramBuilder(program).finish({program.outputs()[output]}).withoutDeadNodes();
-}
-
-/// Empty if every output is proved equal, then `rule` has the proof; else why not.
-std::string prove(const Pattern& pattern, Rule& rule, unsigned long budget) {
-  poly::Context context(rule.shapes, budget);
-  size_t outputs = pattern.program.outputs().size();
-  if (rule.replacement.outputs().size() != outputs) return "the two sides have different numbers of outputs";
-  try {
-    if (context.set({}, {}).isEmpty()) return "no shape is in the class";
-    if (auto c = failedObligation(context, rule.replacement)) return "the class does not imply " + c->str();
-    for (size_t o = 0; o < outputs; ++o) {
-      Equality e = proveEqual(context, outputOf(pattern.program, o), outputOf(rule.replacement, o));
-      if (const auto* unknown = std::get_if<Unknown>(&e)) return unknown->reason;
-      if (std::holds_alternative<ProvedOutside>(e)) return "monomials are left without a partner";
-      if (outputs == 1) rule.proof = std::move(std::get<Proved>(e).proof);
-    }
-  } catch (const poly::BudgetExceeded& e) {
-    return e.what();
-  }
-  return "";
 }
 
 std::optional<ShapeClass> narrow(const ShapeClass& shapes, const std::map<std::string, Expr>& by) {
@@ -70,44 +50,61 @@ std::optional<Judgement> narrow(const Judgement& j, const Narrowing& n) {
 
 class Judge {
  public:
-  Judge(const std::vector<Narrowing>& narrowings, const JudgeOptions& options)
+  Judge(const std::vector<Narrowing>& narrowings, const DecideOptions& options)
       : narrowings_(narrowings), options_(options) {}
 
   Judgement run(Judgement claim) const {
-    if (proves(claim)) return claim;
-    Evaluation e = evaluate(claim);
-    if (!e.counterExample || !e.counterExample->isDifference()) {
-      if (!e.holds()) claim.reason += "; " + e.str();
-      return claim;
-    }
-    claim.witness = e.counterExample;
-    claim.reason.clear();
-    claim.verdict = Verdict::kRefuted;
-    return narrowest(claim, 2).value_or(claim);
+    decideOutputs(claim);
+    return claim.verdict == Verdict::kRefuted ? narrowest(claim, 2).value_or(claim) : claim;
   }
 
  private:
-  /// Sets the verdict, or the reason.
-  bool proves(Judgement& claim) const {
-    claim.reason = prove(claim.pattern, claim.rule, options_.budget);
-    if (!claim.reason.empty()) return false;
+  /// Sets verdict, reason and witness; of a proved claim also the record.
+  void decideOutputs(Judgement& claim) const {
+    const Program &source = claim.pattern.program, &target = claim.rule.replacement;
+    claim.verdict = Verdict::kUnknown;
+    if (source.outputs().size() != target.outputs().size()) {
+      claim.reason = "the two sides have different numbers of outputs";
+      return;
+    }
+    Proof proof;
+    for (size_t o = 0; o < source.outputs().size(); ++o) {
+      Pattern pattern{claim.pattern.name, claim.pattern.shapes, outputOf(source, o)};
+      Rule rule = claim.rule;
+      rule.replacement = outputOf(target, o);
+      Decision d = decide(pattern, rule, options_);
+      if (auto* proved = std::get_if<Proved>(&d)) {
+        proof = std::move(proved->proof);
+        continue;
+      }
+      if (auto witness = witnessOf(d)) {
+        claim.verdict = Verdict::kRefuted;
+        claim.reason.clear();
+        claim.witness = OutputWitness{source.name(source.outputs()[o]), std::move(*witness)};
+        return;
+      }
+      if (claim.reason.empty()) claim.reason = reasonOf(d);
+    }
+    if (!claim.reason.empty()) return;
     claim.verdict = Verdict::kProved;
-    finish(claim.rule);
-    return true;
+    claim.rule = withRecord(std::move(claim.rule), source.outputs().size() == 1 ? std::move(proof) : Proof());
   }
 
-  Evaluation evaluate(const Judgement& claim) const {
-    return evaluateRule(claim.pattern, claim.rule, options_.evaluation);
+  /// A position at which values differ: what is equal outside boxes only is not equal.
+  static std::optional<Witness> witnessOf(const Decision& d) {
+    if (const auto* outside = std::get_if<ProvedOutsideBoxes>(&d)) return outside->witness;
+    if (const auto* refuted = std::get_if<Refuted>(&d)) return refuted->witness;
+    return std::nullopt;
   }
 
-  /// Proved, or equal at small shapes. Most that are neither differ at the first ones.
-  bool seemsTrue(Judgement& claim) const {
-    EvaluationOptions few = options_.evaluation;
-    few.shapes = std::min<size_t>(few.shapes, 20);
-    return evaluateRule(claim.pattern, claim.rule, few).holds() && (proves(claim) || evaluate(claim).holds());
+  static std::string reasonOf(const Decision& d) {
+    if (const auto* unknown = std::get_if<Unknown>(&d)) return unknown->reason;
+    if (const auto* violated = std::get_if<Violated>(&d)) return violated->reason();
+    return "equal outside boxes; evaluation finds no difference in them";
   }
 
-  /// The claim with at most `most` equations more, the fewest that are enough, that does not differ at small shapes.
+  /// The claim with at most `most` equations more, the fewest that are enough, that is proved or does not differ at
+  /// small shapes.
   std::optional<Judgement> narrowest(const Judgement& claim, int most) const {
     std::vector<Judgement> level{claim};
     for (int depth = 0; depth < most; ++depth) {
@@ -116,8 +113,9 @@ class Judge {
         for (const Narrowing& n : narrowings_) {
           auto narrowed = narrow(wide, n);
           if (!narrowed) continue;
-          narrowed->verdict = Verdict::kUnknown;
-          if (seemsTrue(*narrowed)) return narrowed;
+          decideOutputs(*narrowed);
+          if (narrowed->verdict != Verdict::kRefuted) return narrowed;
+          narrowed->witness = claim.witness;
           next.push_back(std::move(*narrowed));
         }
       }
@@ -127,7 +125,7 @@ class Judge {
   }
 
   const std::vector<Narrowing>& narrowings_;
-  const JudgeOptions& options_;
+  const DecideOptions& options_;
 };
 
 }  // namespace
@@ -143,10 +141,19 @@ std::string_view verdictName(Verdict verdict) {
   }
 }
 
+std::string OutputWitness::str() const {
+  if (witness.position.empty() && witness.patternValue.empty()) {
+    return fmt::format("at {}: {} is {}, not {}", shapeText(witness.symbols), output, pet::str(witness.patternExtents),
+                       pet::str(witness.candidateExtents));
+  }
+  return fmt::format("at {}: {}[{}] = {}, not {}", shapeText(witness.symbols), output,
+                     fmt::join(witness.position, ", "), witness.patternValue, witness.candidateValue);
+}
+
 Judgement judge(const Pattern& pattern,
                 const Rule& rule,
                 const std::vector<Narrowing>& narrowings,
-                const JudgeOptions& options) {
+                const DecideOptions& options) {
   Judgement claim;
   claim.pattern = pattern;
   claim.rule = rule;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "rules/exhaustive.h"
+#include "synth/prove/decide.h"
 
 namespace pet {
 
@@ -20,28 +20,31 @@ std::string_view verdictName(Verdict verdict);
 /// An equation that makes a class smaller: the symbol is the expression.
 using Narrowing = std::pair<std::string, Expr>;
 
+/// The output of a pattern at which a rule is wrong, and how.
+struct OutputWitness {
+  std::string output;
+  Witness witness;
+  /// "at N = 2, W = 3: y[0, 0, 1] = 5, not 7".
+  std::string str() const;
+};
+
 struct Judgement {
   Verdict verdict = Verdict::kUnknown;
   /// As they were judged: over the narrowed class, if it was narrowed. Of a proved rule the class is minimal; with one
   /// output it has its proof. (With several outputs each has one of its own, for which rules have no form.)
   Pattern pattern;
   Rule rule;
-  std::vector<Narrowing> narrowed;        ///< what was added to the class
-  std::optional<CounterExample> witness;  ///< that the claim is false; where the class was narrowed, of the wider one
-  std::string reason;                     ///< why it is unknown
+  std::vector<Narrowing> narrowed;       ///< what was added to the class
+  std::optional<OutputWitness> witness;  ///< that the claim is false; where the class was narrowed, of the wider one
+  std::string reason;                    ///< why it is unknown
 };
 
-struct JudgeOptions {
-  unsigned long budget = 4'000'000;  ///< isl operations per proof
-  EvaluationOptions evaluation;      ///< where a witness is looked for
-};
-
-/// Proves the rule, output by output. One that is not proved is evaluated at small shapes: if it differs, the class is
-/// narrowed by one of `narrowings`, or by two, such that it does not (the first in their order), and the narrower rule
-/// is judged. Refuted is what differs under all of them; unknown what is neither proved nor differs.
+/// Decides the rule output by output (decide()). Where evaluation finds a difference, the class is narrowed by one of
+/// `narrowings`, or by two, such that it finds none (the first in their order), and the narrower rule is judged.
+/// Refuted is what differs under all of them; unknown what is neither proved nor differs.
 Judgement judge(const Pattern& pattern,
                 const Rule& rule,
                 const std::vector<Narrowing>& narrowings = {},
-                const JudgeOptions& options = {});
+                const DecideOptions& options = {});
 
 }  // namespace pet

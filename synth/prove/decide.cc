@@ -77,8 +77,7 @@ class Decider {
     if (auto v = failed()) return *v;
     if (source_.outputs().size() != 1 || rule_.replacement.outputs().size() != 1)
       return Unknown{"more than one output"};
-    shapes_ = witnessShapes(rule_.shapes, source_, rule_.replacement, options_.witness);
-    if (auto w = findExtents(shapes_, source_, rule_.replacement)) {
+    if (auto w = differentExtents()) {
       return Refuted{fmt::format("the pattern's output is {}, the candidate's {}", str(outputShape(source_)),
                                  str(outputShape(rule_.replacement))),
                      *w};
@@ -91,6 +90,16 @@ class Decider {
 
  private:
   static const Shape& outputShape(const Program& p) { return p.shape(p.outputs()[0]); }
+
+  /// Equal shapes have equal extents: then no member of the class is looked for before the proof.
+  std::optional<Witness> differentExtents() const {
+    if (outputShape(source_) == outputShape(rule_.replacement)) return std::nullopt;
+    return findExtents(members(), source_, rule_.replacement);
+  }
+
+  std::vector<Bindings> members() const {
+    return witnessShapes(rule_.shapes, source_, rule_.replacement, options_.witness);
+  }
 
   std::optional<Violated> failed() const {
     std::map<std::string, Expr> where(rule_.where.begin(), rule_.where.end());
@@ -124,14 +133,13 @@ class Decider {
                        : reason};
   }
 
-  WitnessSearch search() const { return findWitness(shapes_, source_, rule_.replacement, options_.witness); }
+  WitnessSearch search() const { return findWitness(members(), source_, rule_.replacement, options_.witness); }
 
   const Pattern& pattern_;
   const Rule& rule_;
   const Program& source_;
   const DecideOptions& options_;
   poly::Context context_;
-  std::vector<Bindings> shapes_;
 };
 
 }  // namespace
