@@ -53,7 +53,8 @@ struct ProgramAtShape {
 /// Adds one operator at a time, as long as all extents are in [1, kMost] at the binding and all obligations hold there.
 class ProgramSource {
  public:
-  ProgramSource() {
+  /// `functions`: not only sums of products, but functions, maxima and means as well.
+  explicit ProgramSource(bool functions) : functions_(functions) {
     for (auto s : {"N", "C", "H", "W"})
       symbols_[s] = draw(1, 3);
     for (int64_t i = draw(1, 2); i-- > 0;)
@@ -117,6 +118,7 @@ class ProgramSource {
 
   Expected<Value> addOperator(Value x) {
     size_t rank = shape(x).size();
+    if (functions_ && draw(0, 2) == 0) return addFunction(x);
     switch (draw(0, 10)) {
       case 0:
         return builder_.add("Layout", {x}, {{"layout", layout(shape(x))}});
@@ -153,6 +155,39 @@ class ProgramSource {
       default:
         return builder_.add("ReduceSum", {x}, {{"axes", std::vector<Expr>{axis(x)}}, {"keepdims", Expr(draw(0, 1))}});
     }
+  }
+
+  Expected<Value> addFunction(Value x) {
+    std::vector<Expr> one{axis(x)};
+    switch (draw(0, 7)) {
+      case 0:
+        return builder_.add("Clip", {x}, {{"min", -2.0}, {"max", 3.0}});
+      case 1:
+        return pool("MaxPool", x, {});
+      case 2:
+        return pool("AveragePool", x, {{"count_include_pad", Expr(draw(0, 1))}});
+      case 3:
+        return builder_.add(drawFrom<std::string>({"ReduceMax", "ReduceMean"}), {x},
+                            {{"axes", one}, {"keepdims", Expr(draw(0, 1))}});
+      case 4:
+        return builder_.add("Softmax", {x}, {{"axis", one[0]}});
+      case 5:
+        return builder_.add("Where", {drawFrom(values_), x, drawFrom(values_)});
+      default:
+        return builder_.add(drawFrom<std::string>({"Relu", "Relu", "Sigmoid", "Exp", "Square", "Tanh", "Not"}), {x});
+    }
+  }
+
+  Expected<Value> pool(std::string_view op, Value x, Attributes attributes) {
+    size_t spatial = shape(x).size() - std::min<size_t>(shape(x).size(), 2);
+    int64_t kernel = draw(1, 3);
+    std::vector<Expr> pads;
+    for (size_t d = 0; d < 2 * spatial; ++d)
+      pads.push_back(draw(0, kernel - 1));
+    attributes.emplace("kernel_shape", std::vector<Expr>(spatial, kernel));
+    attributes.emplace("strides", std::vector<Expr>(spatial, draw(1, 2)));
+    attributes.emplace("pads", pads);
+    return builder_.add(op, {x}, std::move(attributes));
   }
 
   Expr axis(Value x) const { return draw(0, static_cast<int64_t>(shape(x).size()) - 1); }
@@ -223,14 +258,15 @@ class ProgramSource {
     return map;
   }
 
+  bool functions_;
   Bindings symbols_;
   ProgramBuilder builder_;
   std::vector<Value> values_;
   int inputs_ = 0;
 };
 
-inline rc::Gen<ProgramAtShape> randomProgram(int operators) {
-  return rc::gen::exec([=] { return ProgramSource().program(operators); });
+inline rc::Gen<ProgramAtShape> randomProgram(int operators, bool functions = false) {
+  return rc::gen::exec([=] { return ProgramSource(functions).program(operators); });
 }
 
 }  // namespace pet::testing_support
