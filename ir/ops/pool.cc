@@ -100,6 +100,9 @@ std::vector<Constraint> poolObligations(const OpView& v) {
       result.push_back(Constraint::le(0, pad));
       result.push_back(Constraint::le(pad, p.reach(d)));
     }
+    // Taps further apart than the operand is wide may all miss it: a mean of nothing.
+    if (p.in(d).isAffine() && p.dilation(d) > 1 && !(p.begin(d) == Expr(0) && p.end(d) == Expr(0)))
+      result.push_back(Constraint::le(p.dilation(d), p.in(d).affine()));
     if (!p.in(d).isAffine()) {
       const Expr& inner = p.in(d).atoms().back();
       result.push_back(Constraint::le(p.begin(d), inner));

@@ -1,0 +1,168 @@
+// Functions in a denotation: pulled through what only moves values, and applied to what is left.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/denoter.h"
+#include "ir/ops/common.h"
+
+namespace pet {
+namespace {
+
+std::string textOf(const Attribute& a) {
+  if (const auto* number = std::get_if<double>(&a)) return fmt::format("{}", *number);
+  if (const auto* e = std::get_if<Expr>(&a)) return e->str();
+  return std::get<std::string>(a);
+}
+
+tl::unexpected<Error> unsupported(std::string what) {
+  return fail(ErrorKind::kUnsupported, std::move(what));
+}
+
+Factor constant(std::string key) {
+  return {Factor::Kind::kConstant, 0, std::move(key), {}, {}};
+}
+
+/// 1 in some region, 0 elsewhere.
+bool isMask(const Sum& sum) {
+  return sum.isFinite() && std::all_of(sum.pieces.begin(), sum.pieces.end(), [](const Piece& p) {
+           return p.factors.empty() && p.reduction.empty() && p.coefficient.numerator > 0;
+         });
+}
+
+}  // namespace
+
+std::string functionKey(const Node& node) {
+  std::string key(node.op->name);
+  for (const AttributeSpec& spec : node.op->attributes)
+    key += " " + textOf(node.attributes.find(spec.name)->second);
+  return key;
+}
+
+Expected<Denoter::Partials> Denoter::multiplyFunction(const Partial& by, Value value, const Index& at) {
+  const Node& node = program_.node(value);
+  if (node.operands.size() == 1) return multiplyUnary(by, node, node.operands[0], at);
+  auto applied = apply(functionKey(node), node.op->facts, program_.shape(value), node.operands, value);
+  if (!applied) return tl::unexpected(applied.error());
+  return multiplyApplied(by, **applied, at);
+}
+
+/// Times f(operand[at]).
+Expected<Denoter::Partials> Denoter::multiplyUnary(const Partial& by, const Node& f, Value operand, const Index& at) {
+  const Node& inner = program_.node(operand);
+  bool same = inner.op == f.op && inner.attributes == f.attributes;
+  if (same && f.op->facts.idempotent) return multiply(by, operand, at);
+  if (same && f.op->name == "Not") {
+    Value mask = inner.operands[0];
+    auto no = apply(functionKey(inner), f.op->facts, program_.shape(mask), {mask}, mask);
+    if (!no) return tl::unexpected(no.error());
+    if ((*no)->complement) return multiplyApplied(by, {(*no)->index, *(*no)->complement, -1, std::nullopt}, at);
+  }
+  if (inner.op->layout) return multiplyMoved(by, f, operand, at);
+  auto applied = apply(functionKey(f), f.op->facts, program_.shape(operand), {operand}, operand);
+  if (!applied) return tl::unexpected(applied.error());
+  return multiplyApplied(by, **applied, at);
+}
+
+/// A function of a moved value is the moved value of the function: it is taken of the value that was computed, so that
+/// equal arguments look equal.
+Expected<Denoter::Partials> Denoter::multiplyMoved(const Partial& by, const Node& f, Value operand, const Index& at) {
+  const Facts& facts = f.op->facts;
+  auto pieces = access(operand, at);
+  if (!pieces) return tl::unexpected(pieces.error());
+  Partials result;
+  Region reached;
+  for (const AccessPiece& piece : *pieces) {
+    reached.push_back(piece.domain);
+    if (piece.minusInfinity) {
+      if (!facts.ignoresMinusInfinity) return unsupported(fmt::format("{} of -inf", f.op->name));
+      continue;
+    }
+    Partial p = by;
+    if (!p.multiply(piece)) continue;
+    if (piece.reads.empty()) {  // a number
+      p.coefficient = by.coefficient;
+      p.multiply(constant(
+          fmt::format("{} of {}/{}", functionKey(f), piece.coefficient.numerator, piece.coefficient.denominator)));
+      result.push_back(std::move(p));
+      continue;
+    }
+    const OperandRead& read = piece.reads[0];
+    auto moved = multiplyUnary(p, f, program_.node(operand).operands[static_cast<size_t>(read.operand)], read.at);
+    if (!moved) return moved;
+    std::move(moved->begin(), moved->end(), std::back_inserter(result));
+  }
+  if (!program_.node(operand).op->fills || facts.zeroPreserving) return result;
+  auto rest = complement(reached, by.domain);
+  if (!rest) return tl::unexpected(rest.error());
+  for (const Conjunction& part : *rest) {
+    Partial p = by;
+    if (!p.require(part)) continue;
+    p.multiply(constant(functionKey(f) + " of 0/1"));
+    result.push_back(std::move(p));
+  }
+  return result;
+}
+
+Expected<Denoter::Partials> Denoter::multiplyApplied(const Partial& by, const Applied& applied, const Index& at) {
+  auto digits = flat(at);
+  auto where = named(applied.index, digits);
+  Partials result;
+  for (const Conjunction& part : applied.parts) {
+    Partial p = by;
+    if (!p.require(substitute(part, where))) continue;
+    if (applied.application >= 0) p.multiply(factorOf(applied.application, digits));
+    p.masked.reset();
+    if (applied.complement && !by.masked) {
+      p.masked = Partial::Masked{substitute(part, where), applied.parts.size(), {}};
+      for (const Conjunction& holds : *applied.complement)
+        p.masked->holds.push_back(substitute(holds, where));
+    }
+    result.push_back(std::move(p));
+  }
+  return result;
+}
+
+/// A function of operands that broadcast to `shape`, computed once for each `subject`.
+Expected<const Denoter::Applied*> Denoter::apply(
+    const std::string& key, const Facts& facts, const Shape& shape, const std::vector<Value>& operands, Value subject) {
+  auto known = applied_.find({key, subject});
+  if (known != applied_.end()) return &known->second;
+  Application a{key, facts, freshIndex(shape), {}, {}, {}};
+  auto [at, range] = positions(shape, a.index);
+  a.range = range;
+  Applied result{a.index, {{}}, -1, std::nullopt};
+  std::vector<Sum> arguments;
+  for (Value operand : operands) {
+    auto sum = sumAt(a.index, a.range, operand, broadcastIndex(program_.shape(operand), at));
+    if (!sum) return tl::unexpected(sum.error());
+    if (!sum->isFinite()) {
+      if (!facts.ignoresMinusInfinity || operands.size() != 1) return unsupported(key + " of -inf");
+      result.parts = sum->finite;
+    }
+    arguments.push_back(std::move(*sum));
+  }
+  const Factor* maximum = operands.size() == 1 && facts.monotone ? copiedMaximum(arguments[0]) : nullptr;
+  bool everywhere = maximum && arguments[0].pieces[0].domain.size() == a.range.size();
+  for (size_t i = 0; everywhere && i < a.index.size(); ++i)
+    everywhere = maximum->at[i] == Expr::variable(a.index[i]);
+  if (key == "Not" && isMask(arguments[0])) {
+    Region holds;
+    for (const Piece& p : arguments[0].pieces)
+      holds.push_back(p.domain);
+    auto rest = complement(holds, a.range);
+    if (!rest) return tl::unexpected(rest.error());
+    result.parts = std::move(*rest);
+    if (areDisjoint(holds)) result.complement = std::move(holds);
+  } else if (everywhere) {
+    result.application = pushInto(a, *maximum);
+  } else {
+    for (Sum& argument : arguments)
+      a.arguments.push_back(keep(std::move(argument)));
+    result.application = keep(std::move(a));
+  }
+  return &applied_.emplace(std::pair(key, subject), std::move(result)).first->second;
+}
+
+}  // namespace pet

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "ir/region.h"
+#include "ir/sum.h"
+
+// How one output's denotation is put together (docs/rule-language.md, Proofs). Private to the denotation.
+namespace pet {
+
+/// The function that a node applies, with its attributes.
+std::string functionKey(const Node& node);
+
+std::vector<Expr> flat(const Index& at);
+std::map<std::string, Expr> named(const std::vector<std::string>& names, const std::vector<Expr>& values);
+std::vector<Constraint> substitute(const std::vector<Constraint>& all, const std::map<std::string, Expr>& by);
+
+/// Of a program of primitive operators. sums in denoter.cc, functions in denote_function.cc, maxima in
+/// denote_maximum.cc.
+class Denoter {
+ public:
+  Denoter(const Program& program, NameSource& names);
+  Expected<Denotation> run(Value output);
+
+ private:
+  using Conjunction = std::vector<Constraint>;
+  using Partials = std::vector<Partial>;
+
+  /// What a value is under a function: 1 in `parts` (a mask), or the application there, 0 elsewhere.
+  struct Applied {
+    std::vector<std::string> index;
+    Region parts;
+    int application = -1;
+    std::optional<Region> complement;  ///< of a mask's parts, where it is disjoint
+  };
+
+  const Program& program_;
+  NameSource& names_;
+  std::map<int, int> inputNumber_;
+  std::map<std::pair<std::string, Value>, Applied> applied_;
+  std::map<Value, int> largest_;
+  Denotation result_;
+
+  // Positions and relations.
+  static std::pair<Index, Conjunction> positions(const Shape& shape, const std::vector<std::string>& index);
+  std::vector<std::string> freshIndex(const Shape& shape);
+  std::string freshLike(const std::string& name);
+  Expected<std::vector<AccessPiece>> access(Value value, const Index& at);
+
+  // Sums.
+  Expected<Sum> sumAt(const std::vector<std::string>& index, const Conjunction& range, Value value, const Index& at);
+  int keep(Sum sum);
+  Expected<Partials> multiply(const Partial& by, Value value, const Index& at);
+
+  // Functions.
+  Expected<Partials> multiplyFunction(const Partial& by, Value value, const Index& at);
+  Expected<Partials> multiplyUnary(const Partial& by, const Node& f, Value operand, const Index& at);
+  Expected<Partials> multiplyMoved(const Partial& by, const Node& f, Value operand, const Index& at);
+  Expected<Partials> multiplyApplied(const Partial& by, const Applied& applied, const Index& at);
+  Expected<const Applied*> apply(const std::string& key,
+                                 const Facts& facts,
+                                 const Shape& shape,
+                                 const std::vector<Value>& operands,
+                                 Value subject);
+
+  // Applications.
+  const Application& application(int number) const { return result_.applications[static_cast<size_t>(number)]; }
+  int keep(Application application);
+  Factor factorOf(int application, std::vector<Expr> at) const;
+  const Factor* copiedMaximum(const Sum& sum) const;
+
+  // Maxima.
+  Expected<int> largest(Value value);
+  int pushInto(const Application& f, const Factor& maximum);
+  Application::Alternative renamed(const Application::Alternative& a, std::map<std::string, Expr>& where);
+  Piece renamed(Piece piece, std::map<std::string, Expr>& where);
+  Expected<void> addAlternatives(Application& a, const Partial& p, Value value, const Index& at);
+  Expected<void> addZeros(Application& a, const Partial& p, const Region& reached);
+  Expected<void> addElement(Application& a, const Partial& p, Value value, const Index& at);
+  Expected<void> flatten(Application& a, const Partial& p, const Sum& element, const Factor& maximum);
+};
+
+}  // namespace pet
