@@ -103,6 +103,7 @@ std::vector<Rewrite> instantiateChosen(const Graph& graph,
 
 std::vector<Refused> named(const std::vector<Refusal>& refusals, const Graph& graph, const View& view) {
   std::vector<Refused> result;
+  result.reserve(refusals.size());
   for (const Refusal& r : refusals)
     result.push_back({siteName(graph, view, r.anchor), r.pattern, r.rule, r.reason});
   return result;
@@ -110,6 +111,7 @@ std::vector<Refused> named(const std::vector<Refusal>& refusals, const Graph& gr
 
 std::vector<Fired> fired(const std::vector<Rewrite>& rewrites, const Graph& graph, const View& view) {
   std::vector<Fired> result;
+  result.reserve(rewrites.size());
   for (const Rewrite& r : rewrites)
     result.push_back({siteName(graph, view, r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics.str(),
                       occupiedBoxes(*r.rule, r.symbols), r.gain});

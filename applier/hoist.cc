@@ -202,6 +202,7 @@ Added Hoister::throughLayout(const LayoutSpec& layout, const Added& c) {
   std::copy_if(group.begin(), group.end(), std::back_inserter(inLeft), isChannel);
   Extents cut, spread, full;
   std::vector<Expr> perm;
+  perm.reserve(inLeft.size());
   for (int a : inRight)
     cut.push_back(extent(a));
   for (int a : inLeft)

@@ -112,6 +112,7 @@ std::vector<Value> liftSplit(const Lifting& l) {
   if (static_cast<int64_t>(parts->size()) != count) Lifting::refuse("as many parts as outputs are needed");
   Value y = l.add("Split", {x}, {{"axis", Expr(static_cast<int64_t>(axis))}, {"split", exprs(*parts)}});
   std::vector<Value> outputs;
+  outputs.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i)
     outputs.push_back({y.node, i});
   return outputs;

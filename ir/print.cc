@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/join.h"
 #include "ir/text.h"
 
 namespace pet {
@@ -18,16 +19,20 @@ std::string extentText(const Dim& d) {
   return simple ? e.str() : "{" + e.str() + "}";
 }
 
-std::string join(const std::vector<Expr>& list) {
-  std::vector<std::string> parts;
-  for (const Expr& e : list)
-    parts.push_back(e.str());
-  return fmt::format("[{}]", fmt::join(parts, ", "));
+std::string listText(const std::vector<Expr>& list) {
+  return "[" + joined(list, ", ", [](const Expr& e) { return e.str(); }) + "]";
+}
+
+/// The items of one dimension, in brackets if it has several.
+template <class Item, class Text>
+std::string groupText(const std::vector<Item>& group, Text text) {
+  std::string items = joined(group, " ", text);
+  return group.size() == 1 ? items : "(" + items + ")";
 }
 
 std::string attributeText(const Attribute& a) {
   if (const auto* e = std::get_if<Expr>(&a)) return e->str();
-  if (const auto* list = std::get_if<std::vector<Expr>>(&a)) return join(*list);
+  if (const auto* list = std::get_if<std::vector<Expr>>(&a)) return listText(*list);
   if (const auto* number = std::get_if<double>(&a)) return fmt::format("{}", *number);
   return std::get<std::string>(a);
 }
@@ -55,11 +60,13 @@ bool isDefault(const OpRow& op, const AttributeSpec& spec, const Attribute& valu
   }
 }
 
+std::string namesOf(const Program& program, const std::vector<Value>& values) {
+  return joined(values, ", ", [&](Value v) { return program.name(v); });
+}
+
 std::string statementText(const Program& program, const Node& node) {
-  std::vector<std::string> operands;
-  for (Value v : node.operands)
-    operands.push_back(program.name(v));
-  std::string line = fmt::format("{} = {}({})", fmt::join(node.names, ", "), node.op->name, fmt::join(operands, ", "));
+  std::string line =
+      fmt::format("{} = {}({})", fmt::join(node.names, ", "), node.op->name, namesOf(program, node.operands));
   size_t rank = node.operands.empty() ? 0 : program.shape(node.operands[0]).size();
   for (const AttributeSpec& spec : node.op->attributes) {
     const Attribute& value = node.attributes.find(spec.name)->second;
@@ -106,36 +113,21 @@ std::string print(const LayoutSpec& layout) {
     return left && open > 1 ? fmt::format("{}:{}", a.name, extentText(a.extent)) : a.name;
   };
   auto side = [&](const std::vector<std::vector<int>>& groups, bool left) {
-    std::vector<std::string> parts;
-    for (const auto& group : groups) {
-      std::vector<std::string> items;
-      for (int axis : group)
-        items.push_back(item(axis, left));
-      parts.push_back(group.size() == 1 ? items[0] : fmt::format("({})", fmt::join(items, " ")));
-    }
-    return fmt::format("{}", fmt::join(parts, " "));
+    return joined(groups, " ", [&](const std::vector<int>& group) {
+      return groupText(group, [&](int axis) { return item(axis, left); });
+    });
   };
   return side(layout.left, true) + " -> " + side(layout.right, false);
 }
 
 std::string print(const IndexMapSpec& map) {
-  std::vector<std::string> dims, source, guards;
-  for (const auto& group : map.dims) {
-    std::vector<std::string> items;
-    for (const LayoutAxis& axis : group)
-      items.push_back(fmt::format("{}:{}", axis.name, extentText(axis.extent)));
-    dims.push_back(group.size() == 1 ? items[0] : fmt::format("({})", fmt::join(items, " ")));
-  }
-  for (const auto& digits : map.source) {
-    std::vector<std::string> parts;
-    for (const Expr& e : digits)
-      parts.push_back(e.str());
-    source.push_back(fmt::format("{}", fmt::join(parts, " : ")));
-  }
-  for (const Constraint& g : map.guards)
-    guards.push_back(g.str());
-  std::string text = fmt::format("[{}] -> [{}]", fmt::join(dims, ", "), fmt::join(source, ", "));
-  return guards.empty() ? text : fmt::format("{} where {}", text, fmt::join(guards, ", "));
+  auto axis = [](const LayoutAxis& a) { return fmt::format("{}:{}", a.name, extentText(a.extent)); };
+  auto digit = [](const Expr& e) { return e.str(); };
+  std::string text =
+      fmt::format("[{}] -> [{}]", joined(map.dims, ", ", [&](const auto& group) { return groupText(group, axis); }),
+                  joined(map.source, ", ", [&](const auto& digits) { return joined(digits, " : ", digit); }));
+  if (map.guards.empty()) return text;
+  return text + " where " + joined(map.guards, ", ", [](const Constraint& g) { return g.str(); });
 }
 
 std::string printStatements(const Program& program, std::string_view indent) {
@@ -150,10 +142,7 @@ std::string printStatements(const Program& program, std::string_view indent) {
     last = outputs[i] == Value{static_cast<int>(nodes.size()) - 1, static_cast<int>(i)};
   }
   if (!last) {
-    std::vector<std::string> names;
-    for (Value v : outputs)
-      names.push_back(program.name(v));
-    out += fmt::format("{}return {}\n", indent, fmt::join(names, ", "));
+    out += fmt::format("{}return {}\n", indent, namesOf(program, outputs));
   }
   return out;
 }

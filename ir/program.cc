@@ -207,6 +207,7 @@ Expected<Value> ProgramBuilder::add(const OpRow& op,
                                               count));
   }
   std::vector<Shape> shapes;
+  shapes.reserve(operands.size());
   for (Value v : operands)
     shapes.push_back(program_.shape(v));
   if (auto ok = completeAttributes(op, shapes.empty() ? 0 : shapes[0].size(), attributes); !ok) {

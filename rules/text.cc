@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "ir/denote.h"
+#include "ir/join.h"
 #include "ir/text.h"
 
 namespace pet {
@@ -16,11 +17,8 @@ namespace {
 #define PET_TRY(expression) \
   if (auto tried = (expression); !tried) return tl::unexpected(tried.error())
 
-std::string joined(const std::vector<Constraint>& constraints) {
-  std::vector<std::string> parts;
-  for (const Constraint& c : constraints)
-    parts.push_back(c.str());
-  return fmt::format("{}", fmt::join(parts, ", "));
+std::string print(const std::vector<Constraint>& constraints) {
+  return joined(constraints, ", ", [](const Constraint& c) { return c.str(); });
 }
 
 std::string print(const BoxRange& r) {
@@ -29,11 +27,9 @@ std::string print(const BoxRange& r) {
 }
 
 std::string print(const ProofMap& map, std::string_view direction) {
-  std::vector<std::string> image;
-  for (const Expr& e : map.image)
-    image.push_back(e.str());
-  std::string text = fmt::format("{} {} -> {} [{}]", direction, map.from, map.to, fmt::join(image, ", "));
-  return map.when.empty() ? text : text + " when " + joined(map.when);
+  std::string image = joined(map.image, ", ", [](const Expr& e) { return e.str(); });
+  std::string text = fmt::format("{} {} -> {} [{}]", direction, map.from, map.to, image);
+  return map.when.empty() ? text : text + " when " + print(map.when);
 }
 
 class RuleReader {
@@ -339,7 +335,7 @@ Expected<RuleSet> parseRules(std::string_view text, std::string_view file, const
 
 std::string print(const ShapeClass& shapes) {
   std::string text = fmt::format("{}", fmt::join(shapes.symbols, " "));
-  return shapes.constraints.empty() ? text : text + " : " + joined(shapes.constraints);
+  return shapes.constraints.empty() ? text : text + " : " + print(shapes.constraints);
 }
 
 Expected<void> addRules(RuleSet& set, RuleSet more, const std::string& file) {
@@ -360,10 +356,7 @@ Expected<void> addRules(RuleSet& set, RuleSet more, const std::string& file) {
 }
 
 std::string print(const Box& box) {
-  std::vector<std::string> parts;
-  for (const BoxRange& r : box.ranges)
-    parts.push_back(print(r));
-  return fmt::format("[{}]", fmt::join(parts, ", "));
+  return "[" + joined(box.ranges, ", ", [](const BoxRange& r) { return print(r); }) + "]";
 }
 
 std::string print(const Pattern& pattern) {
@@ -376,10 +369,8 @@ std::string printStatement(const Rule& rule) {
   if (!rule.family.empty()) out += fmt::format("  family {}\n", rule.family);
   out += fmt::format("  depth {}\n", rule.depth);
   if (!rule.where.empty()) {
-    std::vector<std::string> parts;
-    for (const auto& [symbol, value] : rule.where)
-      parts.push_back(symbol + " = " + value.str());
-    out += fmt::format("  where {}\n", fmt::join(parts, ", "));
+    out += fmt::format("  where {}\n",
+                       joined(rule.where, ", ", [](const auto& w) { return w.first + " = " + w.second.str(); }));
   }
   out += fmt::format("  class {}\n  numerics {}\n", print(rule.shapes), rule.numerics.str());
   if (!rule.boxes.empty()) {

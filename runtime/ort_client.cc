@@ -250,6 +250,7 @@ RunnerExpected<Runner> Runner::start(const std::vector<std::string>& command) {
   fcntl(failure->ours.get(), F_SETFL, 0);
 
   std::vector<char*> argv;
+  argv.reserve(command.size() + 1);
   for (const std::string& word : command)
     argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);

@@ -256,6 +256,7 @@ Comparison compareAll(const Program& pattern,
                       const ProbeOptions& options) {
   Extents output = *evaluate(pattern.shape(pattern.outputs()[0]), symbols);
   std::vector<std::function<Probe(uint64_t seed)>> probes;
+  probes.reserve(static_cast<size_t>(plan.dense));
   for (int i = 0; i < plan.dense; ++i) {
     probes.emplace_back([&, i](uint64_t seed) { return denseProbe(plan, fmt::format("dense {}", i), seed); });
   }

@@ -179,7 +179,7 @@ PatternReport runPattern(const Pattern& pattern,
     });
     duplicates.drop(turn, candidates);
   }
-  PatternReport report{pattern.name, {}, {}};
+  PatternReport report{pattern.name, {}, {}, whyNoPlans(op).value_or("")};
   for (size_t i = 0; i < plans.size(); ++i) {
     Candidate& c = candidates[i];
     report.plans.push_back({planName(op, plans[i]), c.fate, c.detail, c.seconds});

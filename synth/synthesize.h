@@ -19,6 +19,7 @@ struct PatternReport {
   std::string pattern;
   std::vector<PlanOutcome> plans;  ///< one per plan of the space, in its order
   StageTimes seconds;
+  std::string noPlans;  ///< why the space is empty, if it is
 };
 
 struct SynthesisOptions {

@@ -194,17 +194,30 @@ std::string defaultOutput(const std::string& model) {
   return path.replace_extension(".pet.onnx").string();
 }
 
+/// The model itself may be the output: it is replaced as a whole or not at all.
+Expected<void> checkNames(const Options& o) {
+  if (auto ok = tool::distinctFiles({o.output, o.json}, {o.pack, o.timings}); !ok) return ok;
+  return tool::distinctFiles({o.json}, {o.model});
+}
+
+/// What would make a check of minutes be in vain.
+Expected<void> checkPlaces(const Options& o) {
+  if (!o.json.empty()) {
+    if (auto ok = checkWritable(o.json); !ok) return ok;
+  }
+  return o.dryRun ? Expected<void>() : checkWritable(o.output, ErrorKind::kModel);
+}
+
 Expected<void> run(Options o) {
   if (o.output.empty()) o.output = defaultOutput(o.model);
-  // The model itself may be the output: it is replaced as a whole or not at all.
-  if (auto ok = tool::distinctFiles({o.output, o.json}, {o.pack, o.timings}); !ok) return ok;
-  if (auto ok = tool::distinctFiles({o.json}, {o.model}); !ok) return ok;
+  if (auto ok = checkNames(o); !ok) return ok;
   auto model = load(o.model);
   if (!model) return tl::unexpected(model.error());
   auto rules = readPack(o.pack);
   if (!rules) return tl::unexpected(rules.error());
   auto timings = findTimings(o);
   if (!timings) return tl::unexpected(timings.error());
+  if (auto ok = checkPlaces(o); !ok) return ok;
 
   Status status;
   ApplyOptions options;

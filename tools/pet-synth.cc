@@ -117,7 +117,7 @@ std::string summaryLine(std::string_view name, size_t plans, std::map<Fate, size
                      n[Fate::kKept]);
 }
 
-/// A line per pattern, the sums, what was dropped, time per stage.
+/// A line per pattern, the sums, patterns without a space, what was dropped, time per stage.
 std::string summary(const Synthesis& s, double seconds) {
   std::map<Fate, size_t> sum;
   StageTimes times;
@@ -136,6 +136,9 @@ std::string summary(const Synthesis& s, double seconds) {
     text += summaryLine(r.pattern, r.plans.size(), n);
   }
   text += summaryLine("all", space, sum);
+  for (const PatternReport& r : s.reports) {
+    if (!r.noPlans.empty()) text += fmt::format("{}: no plans: {}\n", r.pattern, r.noPlans);
+  }
   std::string dropped;
   for (const auto& [fate, count] : sum) {
     if (fate != Fate::kKept && count)
@@ -178,6 +181,7 @@ Json jsonReport(const Synthesis& s, double seconds) {
                           {"filter", r.seconds.filter},
                           {"prove", r.seconds.prove},
                           {"correct", r.seconds.correct}}},
+                        {"no_plans", r.noPlans},
                         {"plans", plans}});
   }
   return {{"rules", s.rules.rules.size()}, {"seconds", seconds}, {"patterns", patterns}};
@@ -188,6 +192,7 @@ std::string explanation(const Synthesis& s, const std::string& pattern) {
   std::string text;
   for (const PatternReport& r : s.reports) {
     if (r.pattern != pattern) continue;
+    if (!r.noPlans.empty()) text += fmt::format("{}: no plans: {}\n", pattern, r.noPlans);
     for (const PlanOutcome& p : r.plans) {
       text += fmt::format("{}/{}: {}{}{}\n", pattern, p.name, fateName(p.fate), p.detail.empty() ? "" : ": ", p.detail);
     }

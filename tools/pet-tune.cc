@@ -176,10 +176,13 @@ int main(int argc, char** argv) {
   app.add_option("-o,--output", o.output, "the file of timings: made, or added to (text if it ends in .jsonl)")
       ->required();
   app.add_option("--device", o.device, "the engine to time on")->capture_default_str();
-  app.add_option("--rules", o.rules, "only these rules (names or globs, separated by commas)")->delimiter(',');
+  app.add_option("--rules", o.rules, "only these rules (names or globs, separated by commas)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--budget", o.budget, "seconds after which nothing more is timed; 0: no limit")->capture_default_str();
   app.add_option("--shapes", o.shapes, "a grid of shapes, instead of the one that comes with the tool");
-  app.add_option("--shapes-from", o.models, "time at the shapes of these models' sites; with --shapes, also at those");
+  app.add_option("--shapes-from", o.models, "time at the shapes of this model's sites; with --shapes, also at those")
+      ->allow_extra_args(false);
   app.add_option("--runs", o.runs, "timed runs of each side, at most")
       ->capture_default_str()
       ->check(CLI::Range(3, 10000));

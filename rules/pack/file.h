@@ -11,8 +11,8 @@ namespace pet {
 Expected<std::string> readFile(const std::string& path, ErrorKind kind);
 
 /// What writeFile() would refuse whatever the bytes: a folder, a place in no folder, a folder that may not be written
-/// to. For tools that work for minutes before they write. Errors: kUsage, with the system's reason.
-Expected<void> checkWritable(const std::string& path);
+/// to. For tools that work for minutes before they write. The error is of the kind given, with the system's reason.
+Expected<void> checkWritable(const std::string& path, ErrorKind kind = ErrorKind::kUsage);
 
 /// Writes beside `path`, flushes to the disk and renames: `path` holds the old bytes or all of the new ones, never a
 /// part, and a failure leaves nothing behind. A symbolic link is followed; a device or a pipe is written in place.

@@ -184,12 +184,19 @@ std::string moveName(const AxisMove& m) {
 
 }  // namespace
 
+std::optional<std::string> whyNoPlans(const MainOperator& pattern) {
+  size_t windows = windowAxes(pattern).size();
+  if (windows <= 2) return std::nullopt;
+  return fmt::format("it slides along {} dimensions, and the operators that could replace it along two at most",
+                     windows);
+}
+
 // The space: one axis moves, or both window axes move alike (products of moves on unrelated axes are compositions of
 // two rules); the axes that stay take any stride and dilation of the target; every target; window axes exchanged or
 // not.
 std::vector<Plan> enumeratePlans(const MainOperator& pattern) {
+  if (whyNoPlans(pattern)) return {};
   auto windows = windowAxes(pattern);
-  if (windows.size() > 2) return {};
   std::vector<std::vector<AxisMove>> combinations;
   auto base = baseMoves(pattern, windows);
   combinations.push_back(base);

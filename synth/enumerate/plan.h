@@ -46,6 +46,9 @@ struct Plan {
   std::vector<AxisMove> moves;
 };
 
+/// What about a pattern is outside the declared space, so that it has no plans at all.
+std::optional<std::string> whyNoPlans(const MainOperator& pattern);
+
 /// The declared space of plans for a pattern, before any filter. Size: see docs/pipeline.md.
 std::vector<Plan> enumeratePlans(const MainOperator& pattern);
 

@@ -61,6 +61,7 @@ Map Context::map(const std::vector<std::string>& from,
 
 Set Context::emptySet(int variables) const {
   std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(variables));
   for (int i = 0; i < variables; ++i)
     names.push_back("e" + std::to_string(i));
   return set(names, {{Expr(-1), Constraint::Kind::kNonNegative}});
@@ -299,6 +300,7 @@ std::vector<FunctionPiece> Map::function(const std::vector<std::string>& names, 
     image = own(isl_multi_aff_gist(image.release(), isl_set_copy(where.get())));
     std::vector<Expr> exprs;
     auto n = isl_multi_aff_dim(image.get(), isl_dim_out);
+    exprs.reserve(static_cast<size_t>(std::max(n, isl_size{0})));  // -1 is isl's error
     for (isl_size i = 0; i < n; ++i)
       exprs.push_back(fromAff(own(isl_multi_aff_get_aff(image.get(), i)).get(), names));
     auto simplified = own(isl_set_gist(where.release(), copy(context.set_)));

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import pty
 import resource
 import subprocess
 import sys
@@ -136,7 +137,7 @@ def bad_packs(folder, good, pack):
 def bad_outputs(folder, good, pack):
     arguments = [good, pack, "--all", "-o"]
     refuse("full disk", MODEL, "/dev/full: cannot write the model: No space left on device", arguments=[*arguments, "/dev/full"], folder=folder)
-    refuse("no such folder", MODEL, "cannot write the model", arguments=[*arguments, folder / "none" / "out.onnx"], folder=folder)
+    refuse("no such folder", MODEL, "out.onnx: cannot write: No such file", arguments=[*arguments, folder / "none" / "out.onnx"], folder=folder)
     refuse("a folder as output", MODEL, "Is a directory", arguments=[*arguments, folder], folder=folder)
     refuse("a file-size limit", MODEL, "cannot write the model: File too large", arguments=[*arguments, folder / "out.onnx"], folder=folder,
            preexec_fn=limit_file_size)
@@ -161,6 +162,23 @@ def bad_outputs(folder, good, pack):
     refuse("a seed that is no number", USAGE, "--seed", arguments=[good, pack, "--seed", "x"], folder=folder)
     refuse("no arguments", USAGE, arguments=[], folder=folder)
     refuse("an unknown option", USAGE, arguments=[good, pack, "--fast"], folder=folder)
+
+
+def places_first(folder, good, pack):
+    """A place that cannot be written to is found before anything is checked: what is checked shows on a terminal."""
+    out = folder / "terminal.onnx"
+    for name, places, shows, code in [
+        ("a good place", ["-o", out], True, 0), ("no such folder", ["-o", folder / "none" / "out.onnx"], False, MODEL),
+        ("no such folder for the report", ["-o", out, "--json", folder / "none" / "x.json"], False, USAGE),
+    ]:
+        master, slave = pty.openpty()
+        done = subprocess.run([str(BIN / "pet-apply"), str(good), str(pack), "--all", *map(str, places)], stdout=subprocess.DEVNULL, stderr=slave)
+        os.close(slave)
+        shown = os.read(master, 1 << 16).decode()
+        os.close(master)
+        expect(f"{name}: first", done.returncode == code and ("conv_" in shown) == shows, (done.returncode, shown))
+        expect(f"{name}: first", shows or ("cannot write: No such file" in shown and not out.exists()), shown)
+        out.unlink(missing_ok=True)
 
 
 def streams(folder, good, pack):
@@ -207,7 +225,7 @@ def main():
         pack, good = folder / "rules.db", folder / "good.onnx"
         subprocess.run([str(BIN / "pet-rules"), "import", str(SOURCE / "tests" / "data" / "conv.pet"), "-o", str(pack)], check=True)
         good.write_bytes(model([conv("x", "w", "a"), conv("a", "w", "y")], [kernel()]).SerializeToString())
-        for test in [bad_models, cuts, bad_packs, bad_outputs, streams, in_place]:
+        for test in [bad_models, cuts, bad_packs, bad_outputs, places_first, streams, in_place]:
             test(folder, good, pack)
     print("\n".join(failures) or "bad models, packs, timings and outputs are refused, and nothing is written")
     return 1 if failures else 0

@@ -136,6 +136,30 @@ def summary(folder):
     expect("--explain: reasons", any("composition: of " in x for x in explained), explained[:3])
 
 
+VOLUMES = """pattern volumes {
+  shape N C D H W F : 1 <= N
+  x: [N, C, D, H, W]
+  w: const [F, C, 3, 3, 3]
+  y = Conv(x, w)
+}
+"""
+
+
+def no_plans(folder):
+    """A pattern outside the declared space is named with the reason, in the summary and in the report; others are not."""
+    volumes, out, report = folder / "volumes.pet", folder / "volumes.db", folder / "volumes.json"
+    volumes.write_text(VOLUMES)
+    done = run(folder / "tiny.pet", volumes, "-o", out, "--report", report, "--explain", "volumes")
+    named = [x for x in done.stderr.splitlines() if "no plans" in x]
+    expect("no plans", done.returncode == 0 and len(named) == 2, done.stderr)  # in the summary and by --explain
+    expect("no plans", all(re.match(r"volumes: no plans: .*\b3 dimensions", x) for x in named), named)
+    told = {p["pattern"]: (p["space"], p["no_plans"]) for p in json.loads(report.read_text())["patterns"]}
+    expect("no plans: report", told["volumes"][0] == 0 and "3 dimensions" in told["volumes"][1], told)
+    expect("no plans: report", told["tiny"][0] > 0 and told["tiny"][1] == "", told)
+    for path in (volumes, out, report):
+        path.unlink()
+
+
 def terminal(folder):
     tiny = folder / "tiny.pet"
     master, slave = pty.openpty()
@@ -288,7 +312,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "tiny.pet").write_text(TINY)
-        for test in [help_and_version, pack, summary, terminal, bad_input, odd_patterns, bad_options, bad_outputs, streams]:
+        for test in [help_and_version, pack, summary, no_plans, terminal, bad_input, odd_patterns, bad_options, bad_outputs, streams]:
             test(folder)
     print("\n".join(failures) or "pet-synth writes whole packs or nothing, and says why")
     return 1 if failures else 0

@@ -116,6 +116,18 @@ def check_shapes_from(folder, pack):
     expect("shapes from", (5, 1) in found and (9, 64) in found, f"{found}")
 
 
+def check_lists(folder, pack):
+    """An option that takes a list takes one argument, not the pack that follows; lists that are given twice add up."""
+    timings, runner = folder / "lists.jsonl", fake(folder, "lists", GOOD)
+    subprocess.run([sys.executable, SOURCE / "tests/models/build.py", folder, "resnet18"], check=True, capture_output=True)
+    command = [BIN / "pet-tune", "--rules", "none,conv/*", "--rules", "other", "--shapes-from", folder / "srcnn.onnx",
+               "--shapes-from", folder / "resnet18.onnx", pack, "-o", timings, "--python", sys.executable, "--runner", runner, "--no-bare"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=250)
+    expect("lists", done.returncode == 0, done.stderr)
+    kernels = {s["shapes"]["R"] for s in samples(timings)}
+    expect("lists", 9 in kernels and 3 in kernels, f"{kernels}")
+
+
 # (what the fake runner does at a request of times, exit code, words of the message, samples that are kept)
 FAKES = [
     ("good", GOOD, 0, [], 2),
@@ -192,6 +204,7 @@ def main():
         grid.write_text(json.dumps(GRID))
         check_real(folder, pack, grid)
         check_shapes_from(folder, pack)
+        check_lists(folder, pack)
         check_fakes(folder, pack, grid)
         check_usage(folder, pack, grid)
         check_hopeless(folder, pack)

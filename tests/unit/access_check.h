@@ -216,6 +216,7 @@ inline testing::AssertionResult accessMatchesKernels(const Program& program,
       shapes.push_back(program.shape(v));
       operands.push_back(randomTensor(*evaluate(shapes.back(), symbols), random));
     }
+    pointers.reserve(operands.size());
     for (const Tensor<Fp>& t : operands)
       pointers.push_back(&t);
     OpView view{node.attributes, shapes, node.shapes};

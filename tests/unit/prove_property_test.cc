@@ -49,7 +49,7 @@ std::optional<Program> moved(const Program& p) {
 /// The same function in other words: something and its inverse behind the output.
 std::optional<Program> reworded(const Program& p) {
   Value y = p.outputs()[0];
-  const Shape shape = p.shape(y);
+  const Shape& shape = p.shape(y);
   ProgramBuilder b(p);
   std::vector<Expr> reversed, zeros(2 * shape.size(), 0);
   for (size_t d = shape.size(); d-- > 0;)
@@ -136,7 +136,8 @@ bool obligationsHold(const ShapeClass& shapes, const Program& pattern, const Pro
 
 std::vector<Bindings> membersOf(const ShapeClass& shapes, Bindings at) {
   std::vector<Bindings> members;
-  for (auto& [name, value] : at) {
+  for (auto& symbol : at) {
+    int64_t& value = symbol.second;
     int64_t drawn = value;
     for (value = 1; value <= 4; ++value) {
       if (shapes.contains(at) && std::find(members.begin(), members.end(), at) == members.end()) members.push_back(at);

@@ -27,8 +27,7 @@ const std::vector<std::string> kPrograms = {
     "x: [2, 3]\n y = Identity(x)",
     "x: [2, 3]\n c = Constant() value=-2 shape=[2, 3]\n y = Mul(x, c)",
     "x: [2, 3]\n c = Eye() extent=3\n y = MatMul(x, c)",
-    "x: [2, 6, 5, 7]\n w: const [4, 3, 3, 2]\n y = Conv(x, w) pads=[1, 0, 1, 1] strides=[2, 1] dilations=[1, 2] "
-    "group=2",
+    "x: [2, 6, 5, 7]\n w: const [4, 3, 3, 2]\n y = Conv(x, w) pads=[1,0,1,1] strides=[2,1] dilations=[1,2] group=2",
     "x: [2, 6, 5, 7]\n w: const [6, 2, 3, 4]\n y = ConvTranspose(x, w) strides=[2, 3] dilations=[2, 1] group=3",
     "x: [2, 6, 5, 7]\n w: const [6, 2, 5, 5]\n y = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1]",
     "x: [2, 3, 50]\n w: const [50, 4]\n y = MatMul(x, w)",

@@ -203,6 +203,7 @@ TEST(Digits, SplitAndJoinCount) {
   };
   for (const auto& texts : kAxes) {
     std::vector<Dim> axes;
+    axes.reserve(texts.size());
     for (auto t : texts)
       axes.push_back(dim(t.front() == '{' ? t.substr(1, t.size() - 2) : t));
     for (int64_t n : {1, 2, 3}) {

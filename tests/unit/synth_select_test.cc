@@ -60,6 +60,7 @@ TEST(SynthSelect, OneOfEqualProgramsIsKept) {
   EXPECT_EQ(all[4].fate, Fate::kKept);  // was not asked for
   duplicates.drop({4, 5}, all);         // remembers the first call
   std::vector<Fate> fates;
+  fates.reserve(all.size());
   for (const Candidate& c : all)
     fates.push_back(c.fate);
   EXPECT_EQ(fates, (std::vector<Fate>{Fate::kKept, Fate::kUnknown, Fate::kKept, Fate::kDuplicate, Fate::kDuplicate,

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -92,7 +93,7 @@ TEST(Timings, BadTextPointsAtItsLine) {
         with("{\"C\":8,\"N\":1}", "[1]"), with("\"threads\":1", "\"threads\":0"), with("a-hash", ""),
         with("\"C\":8", "\"C\":true"), with("\"C\":8", "\"C\":18446744073709551615"),
         with("\"threads\":1", "\"threads\":4294967297"), std::string("\xff\xfe")}) {
-    auto read = parseTimings(good + "\n" + bad + "\n", "t.jsonl");
+    auto read = parseTimings(fmt::format("{}\n{}\n", good, bad), "t.jsonl");
     ASSERT_FALSE(read.has_value()) << bad;
     EXPECT_EQ(read.error().kind, ErrorKind::kPack);
     EXPECT_EQ(read.error().where, "t.jsonl:3");
