@@ -1,6 +1,7 @@
 #include "ir/denote.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -114,6 +115,15 @@ Factor Denoter::factorOf(int number, std::vector<Expr> at) const {
   return {Factor::Kind::kApplication, number, application(number).key, {}, std::move(at)};
 }
 
+/// Whether a value has an element -inf, as far as its operators tell.
+bool Denoter::mayBeInfinite(Value value) const {
+  const Node& node = program_.node(value);
+  auto number = node.attributes.find("value");
+  if (number != node.attributes.end() && std::isinf(node.number("value"))) return true;
+  if (node.op->facts.ignoresMinusInfinity) return false;
+  return std::any_of(node.operands.begin(), node.operands.end(), [&](Value v) { return mayBeInfinite(v); });
+}
+
 /// Multiplies a partial by value[at].
 Expected<Denoter::Partials> Denoter::multiply(const Partial& by, Value value, const Index& at) {
   const Node& node = program_.node(value);
@@ -134,6 +144,12 @@ Expected<Denoter::Partials> Denoter::multiply(const Partial& by, Value value, co
   if (!pieces) return tl::unexpected(pieces.error());
   Partials result;
   for (const AccessPiece& piece : *pieces) {
+    // 0 · -inf is not 0: a product needs finite operands, even where one of them is zero.
+    bool selects = node.op->name == "Select";
+    for (size_t i = 0; !selects && piece.reads.size() > 1 && i < piece.reads.size(); ++i) {
+      if (mayBeInfinite(node.operands[static_cast<size_t>(piece.reads[i].operand)]))
+        return fail(ErrorKind::kUnsupported, "-inf in a product");
+    }
     Partial p = by;
     if (!p.multiply(piece)) continue;
     Partials product{std::move(p)};

@@ -24,6 +24,14 @@ Factor constant(std::string key) {
   return {Factor::Kind::kConstant, 0, std::move(key), {}, {}};
 }
 
+/// The number of a piece that reads nothing.
+std::string numberText(const AccessPiece& piece) {
+  std::string text = fmt::format("{}/{}", piece.coefficient.numerator, piece.coefficient.denominator);
+  for (const ConstantRead& c : piece.constants)
+    text += " " + c.key;
+  return text;
+}
+
 /// 1 in some region, 0 elsewhere.
 bool isMask(const Sum& sum) {
   return sum.isFinite() && std::all_of(sum.pieces.begin(), sum.pieces.end(), [](const Piece& p) {
@@ -80,14 +88,13 @@ Expected<Denoter::Partials> Denoter::multiplyMoved(const Partial& by, const Node
       continue;
     }
     Partial p = by;
-    if (!p.multiply(piece)) continue;
-    if (piece.reads.empty()) {  // a number
-      p.coefficient = by.coefficient;
-      p.multiply(constant(
-          fmt::format("{} of {}/{}", functionKey(f), piece.coefficient.numerator, piece.coefficient.denominator)));
+    if (piece.reads.empty()) {
+      if (!p.require(piece.domain)) continue;
+      p.multiply(constant(fmt::format("{} of {}", functionKey(f), numberText(piece))));
       result.push_back(std::move(p));
       continue;
     }
+    if (!p.multiply(piece)) continue;
     const OperandRead& read = piece.reads[0];
     auto moved = multiplyUnary(p, f, program_.node(operand).operands[static_cast<size_t>(read.operand)], read.at);
     if (!moved) return moved;

@@ -48,6 +48,7 @@ class Denoter {
   // Sums.
   Expected<Sum> sumAt(const std::vector<std::string>& index, const Conjunction& range, Value value, const Index& at);
   int keep(Sum sum);
+  bool mayBeInfinite(Value value) const;
   Expected<Partials> multiply(const Partial& by, Value value, const Index& at);
 
   // Functions.

@@ -60,9 +60,9 @@ Expected<Value> lowerWhere(ProgramBuilder& b, const OpView&, std::span<const Val
   if (!no) return no;
   auto yes = b.add("Not", {*no});
   if (!yes) return yes;
-  auto x = b.add("Mul", {*yes, operands[1]});
+  auto x = b.add("Select", {*yes, operands[1]});
   if (!x) return x;
-  auto y = b.add("Mul", {*no, operands[2]});
+  auto y = b.add("Select", {*no, operands[2]});
   if (!y) return y;
   return b.add("Add", {*x, *y});
 }
@@ -104,8 +104,8 @@ Expected<std::vector<Shape>> inferBand(const OpView& v) {
 
 Expected<std::vector<AccessPiece>> accessBand(const OpView& v, int, const Index& at, NameSource&) {
   Expr distance = at[1][0] - at[0][0];
-  return std::vector<AccessPiece>{{.domain = {Constraint::le(-v.scalar("lower"), distance),
-                                              Constraint::le(distance, v.scalar("upper"))}}};
+  return std::vector<AccessPiece>{
+      {.domain = {Constraint::le(-v.scalar("lower"), distance), Constraint::le(distance, v.scalar("upper"))}}};
 }
 
 const OpRow kRows[] = {
@@ -145,6 +145,14 @@ const OpRow kRows[] = {
      .access = accessNeg,
      .kernels = ringKernels<kernels::Neg>(),
      .facts = {.elementwise = true, .zeroPreserving = true, .homogeneous = true}},
+    {.name =
+         "Select",  // condition, value: Mul of a condition that is 0 or 1, but 0 where it is 0 and the value is -inf
+     .minOperands = 2,
+     .maxOperands = 2,
+     .attributes = {},
+     .infer = inferBroadcast,
+     .access = accessMul,
+     .kernels = ringKernels<kernels::Select>()},
     {.name = "Where",  // condition, then, else; a condition holds where it is not zero
      .minOperands = 3,
      .maxOperands = 3,

@@ -82,7 +82,7 @@ const OpRow kRows[] = {
     function("Tanh", floatKernels<kernels::Tanh>(), {.zeroPreserving = true, .monotone = true}),
     function("Erf", floatKernels<kernels::Erf>(), {.zeroPreserving = true, .monotone = true}),
     function("Exp", floatKernels<kernels::Exp>(), {.monotone = true, .ignoresMinusInfinity = true}),
-    function("Sqrt", floatKernels<kernels::Sqrt>(), {.zeroPreserving = true, .monotone = true}),
+    function("Sqrt", floatKernels<kernels::Sqrt>(), {.zeroPreserving = true}),
     function("Reciprocal", fieldKernels<kernels::Reciprocal>(), {}),
     function("Square", ringKernels<kernels::Square>(), {.zeroPreserving = true}),
     function("Not", ringKernels<kernels::Not>(), {}),  // 1 where the operand is zero, else 0

@@ -34,6 +34,7 @@ PET_KERNEL(Sub);
 PET_KERNEL(Mul);
 PET_KERNEL(Div);
 PET_KERNEL(Neg);
+PET_KERNEL(Select);
 PET_KERNEL(Where);
 PET_KERNEL(Identity);
 PET_KERNEL(Constant);

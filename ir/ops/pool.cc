@@ -50,6 +50,11 @@ Expected<void> checkPool(const OpView& v) {
                   fmt::format("a pool of {} needs {} {}, got {}", str(x), count, name, v.list(name).size()));
     }
   }
+  for (auto name : {"ceil_mode", "count_include_pad"}) {
+    auto it = v.attributes.find(name);
+    if (it != v.attributes.end() && v.scalar(name) != Expr(0) && v.scalar(name) != Expr(1))
+      return fail(ErrorKind::kText, fmt::format("{} is {}, not 0 or 1", name, v.scalar(name).str()));
+  }
   for (auto name : {"strides", "dilations"}) {
     for (const Expr& e : v.list(name)) {
       if (e.asConstant().value_or(0) < 1) return fail(ErrorKind::kText, fmt::format("{} must be constants >= 1", name));

@@ -31,6 +31,29 @@ bool sameInputs(const Program& a, const Program& b) {
                     [&](Value x, Value y) { return a.name(x) == b.name(y) && a.shape(x) == b.shape(y); });
 }
 
+/// A position at which a program divides by a sum without terms: there it has no value, whatever the pattern has. Its
+/// monomials do not tell: those of 0 / 0 are no monomials.
+bool dividesByNothing(const poly::Context& context, const Program& program) {
+  auto primitive = lower(program);
+  if (!primitive) return false;  // denote() says why
+  for (const Node& node : primitive->nodes()) {
+    if (node.op->name != "Reciprocal") continue;
+    NameSource names;
+    Program divisor = ProgramBuilder(*primitive).finish({node.operands[0]});
+    auto d = denote(divisor, node.operands[0], names);
+    if (!d) continue;
+    auto digits = static_cast<int>(d->index.size());
+    poly::Set rest = context.set(d->index, d->range);
+    for (const Piece& p : d->pieces) {
+      std::vector<std::string> variables = d->index;
+      variables.insert(variables.end(), p.reduction.begin(), p.reduction.end());
+      rest = rest.subtract(context.set(variables, p.domain).firstVariables(digits));
+    }
+    if (!rest.isEmpty()) return true;
+  }
+  return false;
+}
+
 /// A symbol that is not declared or that an index shares; empty if there is none.
 std::string confusedName(const ShapeClass& shapes, const Denotation& d) {
   const std::set<std::string> symbols(shapes.symbols.begin(), shapes.symbols.end());
@@ -87,6 +110,7 @@ Equality proveEqual(const poly::Context& context, const Program& pattern, const 
     for (const Denotation* d : {&*denotedPattern, &*denotedCandidate}) {
       if (auto reason = confusedName(context.shapes(), *d); !reason.empty()) return Unknown{reason};
     }
+    if (dividesByNothing(context, candidate)) return Unknown{"the replacement divides by zero somewhere"};
     return compare(context, *denotedPattern, *denotedCandidate);
   } catch (const poly::BudgetExceeded& e) {
     return Unknown{e.what()};

@@ -53,6 +53,15 @@ Expected<std::vector<Tensor<T>>> Where::run(const ConcreteNode& node, std::span<
 }
 
 template <class T>
+Expected<std::vector<Tensor<T>>> Select::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
+  Broadcast<T> condition(*in[0], node.outputs[0]), value(*in[1], node.outputs[0]);
+  Tensor<T> y(node.outputs[0]);
+  for (size_t i = 0; i < y.data.size(); ++i)
+    y.data[i] = condition.begin()[i] == T(0) ? T(0) : times(condition.begin()[i], value.begin()[i]);
+  return std::vector{std::move(y)};
+}
+
+template <class T>
 Expected<std::vector<Tensor<T>>> Identity::run(const ConcreteNode&, std::span<const Tensor<T>* const> in) {
   return std::vector{*in[0]};
 }
@@ -91,6 +100,7 @@ PET_INSTANTIATE_RING(Sub);
 PET_INSTANTIATE_RING(Mul);
 PET_INSTANTIATE_FIELD(Div);
 PET_INSTANTIATE_RING(Neg);
+PET_INSTANTIATE_RING(Select);
 PET_INSTANTIATE_RING(Where);
 PET_INSTANTIATE_RING(Identity);
 PET_INSTANTIATE_RING(Constant);
