@@ -131,7 +131,7 @@ const std::string_view kPrograms[] = {
     "x: [N, C, H, W]  y = MaxPool(x) kernel_shape=[3, 2] pads=[1, 0, 1, 1] strides=[2, 1]",
     "x: [N, C, W]  a = MaxPool(x) kernel_shape=[3] pads=[1, 1]  y = Relu(a)",
     "x: [N, C, W]  w: const [F, C, 3]  c = Conv(x, w)  a = MaxPool(c) kernel_shape=[2]  b = Relu(a)  y = Sigmoid(b)",
-    "x: [N, C, W]  a = MaxPool(x) kernel_shape=[3] pads=[1, 1] dilations=[2]  b = Band() shape=[C, W] lower=0 upper=C  "
+    "x: [N, C, W]  a = MaxPool(x) kernel_shape=[3] pads=[2, 2] dilations=[2]  b = Band() shape=[C, W] lower=0 upper=C  "
     "m = Mul(a, b)  y = Sigmoid(m)",
     "x: [N, C, W]  a = MaxPool(x) kernel_shape=[3] pads=[1, 1]  y = MaxPool(a) kernel_shape=[2]",
     "x: [N, C, W]  p = Pad(x) pads=[0, 0, 1, 0, 0, 1]  y = MaxPool(p) kernel_shape=[3]",
