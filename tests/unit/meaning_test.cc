@@ -276,9 +276,8 @@ TEST(Meaning, DemandsWhatTheRowsDemand) {
     for (const Constraint& c : obligations(program))
       EXPECT_EQ(byChecker.implies({}, c).verdict, check::Verdict::kProved) << c.str() << "\n" << print(program);
     for (const Constraint& c : check::demandsOf(program)) {
-      EXPECT_EQ(byRows.implies(check::Formula::all(extents), c).verdict, check::Verdict::kProved)
-          << c.str() << "\n"
-          << print(program);
+      EXPECT_EQ(byRows.implies(check::Formula::all(extents), c).verdict, check::Verdict::kProved) << c.str() << "\n"
+                                                                                                  << print(program);
     }
   };
   for (std::string_view text : kPrograms)

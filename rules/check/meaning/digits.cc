@@ -2,8 +2,8 @@
 
 #include <functional>
 
-// The parts' atoms, outermost first, are a sequence of numbers and symbolic extents. Dim::product keeps the order of the
-// symbolic ones and multiplies all numbers into the first of them:
+// The parts' atoms, outermost first, are a sequence of numbers and symbolic extents. Dim::product keeps the order of
+// the symbolic ones and multiplies all numbers into the first of them:
 //
 //     parts   n0 · E0 · n1 · E1 · n2 …          whole   (n0 · E0 · n1 · n2 …) · E1 · …
 //
@@ -94,8 +94,12 @@ void apart(const System& s, const std::vector<size_t>& numbers, Expr value, std:
 using Done = std::function<void(const Values&)>;
 
 /// Takes whole[i], …; `moved` is the number that stretches before i left over.
-void splitFrom(
-    const System& s, size_t i, const std::vector<Expr>& whole, const Expr& moved, const Values& values, const Done& done) {
+void splitFrom(const System& s,
+               size_t i,
+               const std::vector<Expr>& whole,
+               const Expr& moved,
+               const Values& values,
+               const Done& done) {
   if (s.stretches.empty()) {
     Values v = values;
     apart(s, s.front, whole[0], v.of);
@@ -168,7 +172,8 @@ void collect(const System& s, size_t atom, const Values& values, Place place, st
 }
 
 /// And to its halves.
-void distribute(const System& s, size_t atom, const std::vector<Expr>& digits, size_t next, Values values, const Done& done) {
+void distribute(
+    const System& s, size_t atom, const std::vector<Expr>& digits, size_t next, Values values, const Done& done) {
   if (atom == s.atoms.size()) return done(values);
   if (s.atoms[atom].kind != Atom::Kind::kOuterHalf) {
     values.of[atom] = digits[next];

@@ -53,7 +53,8 @@ std::vector<Clause> regroup(const Regrouping& g, const Position& at) {
 }
 
 /// From space, n c (h p) …, to depth, n (p … c) h …, or n (c p …) h … if the channel comes first; or back.
-Regrouping blocks(const Dim& n, const Dim& c, const std::vector<Dim>& extents, int64_t block, bool channelFirst, bool toDepth) {
+Regrouping blocks(
+    const Dim& n, const Dim& c, const std::vector<Dim>& extents, int64_t block, bool channelFirst, bool toDepth) {
   Regrouping g{{n, c}, {{0}, {1}}, {{0}, {}}};
   auto& [axes, space, depth] = g;
   auto rank = static_cast<int>(extents.size());
@@ -100,7 +101,8 @@ std::vector<Clause> reshapeRelation(const Call& call, const Position& at, Names&
     for (size_t length = 1; length <= in.size() - a + out.size() - b; ++length) {
       for (size_t n = 0; n <= length; ++n) {
         if (a + n > in.size() || b + length - n > out.size()) continue;
-        std::vector<Dim> left(in.begin() + static_cast<std::ptrdiff_t>(a), in.begin() + static_cast<std::ptrdiff_t>(a + n));
+        std::vector<Dim> left(in.begin() + static_cast<std::ptrdiff_t>(a),
+                              in.begin() + static_cast<std::ptrdiff_t>(a + n));
         std::vector<Dim> right(out.begin() + static_cast<std::ptrdiff_t>(b),
                                out.begin() + static_cast<std::ptrdiff_t>(b + length - n));
         if (Dim::product(left) == Dim::product(right)) return {left, right};

@@ -181,7 +181,8 @@ Sum normalForm(std::vector<std::string> index, Conjunction range, std::vector<Pr
     count(p);
     std::stable_sort(p.factors.begin(), p.factors.end(), [](const Factor& a, const Factor& b) {
       auto rank = [](const Factor& f) {
-        return std::tuple(static_cast<int>(f.kind), f.kind == Factor::Kind::kInput ? f.number : 0, std::string_view(f.key));
+        return std::tuple(static_cast<int>(f.kind), f.kind == Factor::Kind::kInput ? f.number : 0,
+                          std::string_view(f.key));
       };
       return rank(a) < rank(b);
     });

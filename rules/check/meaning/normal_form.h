@@ -21,7 +21,7 @@ struct Product {
   /// The last factor was "1 where a mask does not hold": here, in one part of that region.
   struct Unmasked {
     Conjunction part;
-    size_t parts;                    ///< of how many
+    size_t parts;                   ///< of how many
     std::vector<Conjunction> mask;  ///< disjoint
   };
   std::optional<Unmasked> unmasked = {};

@@ -3,8 +3,8 @@
 
 #include "rules/check/meaning/normal_form.h"
 
-// Regions as lists of conjunctions. What a constraint says of another one is seen only where both are of one linear form
-// but for a number; records depend on it, so that it is part of the page.
+// Regions as lists of conjunctions. What a constraint says of another one is seen only where both are of one linear
+// form but for a number; records depend on it, so that it is part of the page.
 namespace pet::check {
 namespace {
 

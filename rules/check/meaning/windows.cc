@@ -32,7 +32,10 @@ std::string tapName(size_t d) {
 }
 
 /// Where tap r reads along a dimension: in a product (… M W) the shift of w may carry by one.
-std::vector<std::vector<Expr>> shifted(const Dim& dim, const std::vector<Expr>& v, const Window& window, const Expr& r) {
+std::vector<std::vector<Expr>> shifted(const Dim& dim,
+                                       const std::vector<Expr>& v,
+                                       const Window& window,
+                                       const Expr& r) {
   if (dim.isAffine()) return {{window.reads(v[0], r)}};
   if (dim.atoms().size() > 2) throw Opaque("carry over more than two digits in " + dim.str());
   std::vector<std::vector<Expr>> cases;
