@@ -10,6 +10,7 @@
 #include "ir/denote.h"
 #include "ir/join.h"
 #include "ir/text.h"
+#include "rules/text_proof.h"
 
 namespace pet {
 namespace {
@@ -24,12 +25,6 @@ std::string print(const std::vector<Constraint>& constraints) {
 std::string print(const BoxRange& r) {
   std::string text = r.lower.str() + ":" + r.upper.str();
   return r.step == 1 ? text : fmt::format("{}:{}", text, r.step);
-}
-
-std::string print(const ProofMap& map, std::string_view direction) {
-  std::string image = joined(map.image, ", ", [](const Expr& e) { return e.str(); });
-  std::string text = fmt::format("{} {} -> {} [{}]", direction, map.from, map.to, image);
-  return map.when.empty() ? text : text + " when " + print(map.when);
 }
 
 class RuleReader {
@@ -201,7 +196,9 @@ class RuleReader {
         if (!body) return tl::unexpected(body.error());
         (*key == "mutant" ? r.mutant : r.replacement) = std::move(*body);
       } else if (*key == "proof") {
-        PET_TRY(proof(r.proof));
+        auto proof = readProof(in_);
+        if (!proof) return tl::unexpected(proof.error());
+        r.proof = std::move(*proof);
       } else {
         return in_.errorAt(clause, fmt::format("unknown clause '{}'", *key));
       }
@@ -292,34 +289,6 @@ class RuleReader {
     return {};
   }
 
-  Expected<void> proof(Proof& proof) {
-    PET_TRY(in_.expect("{"));
-    while (!in_.at("}")) {
-      bool forward = in_.at("forward");
-      if (!forward && !in_.at("backward")) return in_.error("expected 'forward' or 'backward'");
-      in_.take();
-      ProofMap map;
-      PET_TRY(number(map.from, "a piece"));
-      PET_TRY(in_.expect("->"));
-      PET_TRY(number(map.to, "a piece"));
-      PET_TRY(in_.expect("["));
-      while (!in_.at("]")) {
-        auto e = in_.expression();
-        if (!e) return tl::unexpected(e.error());
-        map.image.push_back(*e);
-        if (!in_.accept(",")) break;
-      }
-      PET_TRY(in_.expect("]"));
-      if (in_.accept("when")) {
-        auto when = in_.constraints();
-        if (!when) return tl::unexpected(when.error());
-        map.when = std::move(*when);
-      }
-      (forward ? proof.forward : proof.backward).push_back(std::move(map));
-    }
-    return in_.expect("}");
-  }
-
   TextReader in_;
   const RuleSet& known_;
   RuleSet result_;
@@ -382,12 +351,7 @@ std::string printStatement(const Rule& rule) {
 }
 
 std::string print(const Rule& rule) {
-  std::string out = printStatement(rule) + "  proof {\n";
-  for (const ProofMap& m : rule.proof.forward)
-    out += "    " + print(m, "forward") + "\n";
-  for (const ProofMap& m : rule.proof.backward)
-    out += "    " + print(m, "backward") + "\n";
-  return out + "  }\n}\n";
+  return printStatement(rule) + print(rule.proof) + "}\n";
 }
 
 std::string print(const RuleSet& set) {

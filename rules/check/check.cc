@@ -5,11 +5,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "rules/check/subject.h"
+#include "rules/check/agree.h"
+#include "rules/check/claim.h"
+#include "rules/check/solve.h"
 
 namespace pet {
 
-using check::Subject;
+using check::Claim;
+using check::Claims;
+using check::Formula;
 using check::Verdict;
 
 bool CheckReport::proved() const {
@@ -23,39 +27,164 @@ std::string CheckReport::reason() const {
   return "";
 }
 
+namespace check {
 namespace {
 
-/// The steps in order; a part is skipped when an earlier one is not proved.
-void checkAll(Subject& subject, const Pattern& pattern) {
-  const Rule& rule = subject.rule();
+Expected<Side> sideOf(std::string noun, const Program& program, Names& names) {
+  auto meaning = meaningOf(program, names);
+  if (!meaning) return tl::unexpected(meaning.error());
+  Side side{std::move(noun), program, std::move(*meaning), {}};
+  for (Value v : program.inputs())
+    side.inputs.push_back(program.name(v));
+  return side;
+}
+
+/// What both the check and the export go through: the parts of claims, one after the other. `show` says whether it is
+/// of use to go on.
+template <class Show>
+void goThrough(const Pattern& pattern, const Rule& rule, Show show) {
   auto source = instantiate(pattern, rule);
-  if (!source)
-    return subject.record("the pattern over the rule's symbols", Verdict::kUnknown, source.error().message());
-  checkClass(subject, pattern, *source);
-  checkShapes(subject, *source);
-  if (!subject.proved()) return;
-
-  NameSource names;
-  auto from = check::sumOf(*source, names);
-  if (!from) return subject.record("the pattern as a sum of products", Verdict::kUnknown, from.error().message());
-  auto to = check::sumOf(rule.replacement, names);
-  if (!to) return subject.record("the replacement as a sum of products", Verdict::kUnknown, to.error().message());
-  checkRecord(subject, *source, *from, *to);
-  if (rule.boxes.empty() || !subject.proved()) return;
-
-  auto mutant = check::sumOf(rule.mutant, names);
-  if (!mutant) return subject.record("the mutant as a sum of products", Verdict::kUnknown, mutant.error().message());
-  checkBoxes(subject, *source, *to, *mutant);
+  if (!source) {
+    show(Claims{open("the pattern over the rule's symbols", source.error().message())});
+    return;
+  }
+  Claims first = classClaims(pattern, rule, *source), shapes = shapeClaims(rule, *source);
+  first.insert(first.end(), shapes.begin(), shapes.end());
+  if (!show(first)) return;
+  Names names;
+  std::vector<Side> sides;
+  for (const auto& [noun, program] : {std::pair<std::string, const Program*>{"pattern", &*source},
+                                      {"replacement", &rule.replacement},
+                                      {"mutant", &rule.mutant}}) {
+    if (noun == "mutant") {
+      if (!show(recordClaims(rule, sides[0], sides[1])) || rule.boxes.empty()) return;
+    }
+    auto side = sideOf(noun, *program, names);
+    if (!side) {
+      show(Claims{open(fmt::format("the {} as a sum of products", noun), side.error().message())});
+      return;
+    }
+    sides.push_back(std::move(*side));
+  }
+  show(boxClaims(rule, sides[1], sides[2]));
 }
 
 }  // namespace
 
+std::vector<Claims> claimsOf(const Pattern& pattern, const Rule& rule) {
+  std::vector<Claims> parts;
+  goThrough(pattern, rule, [&](const Claims& part) {
+    parts.push_back(part);
+    return std::none_of(part.begin(), part.end(),
+                        [](const Claim& c) { return c.kind == Claim::Kind::kFails || c.kind == Claim::Kind::kOpen; });
+  });
+  return parts;
+}
+
+namespace {
+
+/// Asks the solver for every claim.
+class Checker {
+ public:
+  Checker(const Rule& rule, const CheckOptions& options, CheckReport& report)
+      : rule_(rule), solver_(rule.shapes.constraints, options.steps), report_(report) {}
+
+  /// The parts in order, as long as all is proved.
+  void run(const Pattern& pattern) {
+    auto source = instantiate(pattern, rule_);
+    goThrough(pattern, rule_, [&](const Claims& part) {
+      for (const Claim& claim : part)
+        show(claim, source ? &*source : nullptr);
+      return report_.proved();
+    });
+    if (source && !report_.proved()) tellWhoIsWrong(*source);
+    report_.queries = solver_.queries();
+  }
+
+ private:
+  const Rule& rule_;
+  Solver solver_;
+  CheckReport& report_;
+  std::optional<Bindings> witness_;
+
+  void record(const std::string& what, Verdict verdict, const std::string& reason) {
+    report_.steps.push_back({what, verdict, reason});
+  }
+
+  void show(const Claim& claim, const Program* source) {
+    if (claim.kind == Claim::Kind::kFails) return record(claim.what, Verdict::kRefuted, claim.reason);
+    if (claim.kind == Claim::Kind::kOpen) return record(claim.what, Verdict::kUnknown, claim.reason);
+    if (claim.kind == Claim::Kind::kPossible) return showPossible(claim);
+    Answer answer = solver_.implies(claim.given, claim.goal);
+    if (answer.verdict != Verdict::kRefuted) return record(claim.what, answer.verdict, answer.reason);
+    std::string at = describe(answer.witness);
+    if (!claim.sufficient) {
+      if (!witness_) witness_ = answer.witness;
+      return record(claim.what, Verdict::kRefuted, at);
+    }
+    // The matching of terms may be at fault; only an evaluation that differs refutes the boxes.
+    std::vector<std::string> index;
+    for (size_t d = 0; answer.witness.contains(fmt::format("v{}", d)); ++d)
+      index.push_back(fmt::format("v{}", d));
+    bool differs = source && agreeAt(*source, rule_.mutant, answer.witness, outsideBoxes(rule_, index)) == false;
+    record(claim.what, differs ? Verdict::kRefuted : Verdict::kUnknown,
+           differs ? "mutant and pattern differ at " + at : "no term of the other program matches at " + at);
+  }
+
+  void showPossible(const Claim& claim) {
+    Answer impossible = solver_.implies(claim.given, Formula::no());
+    switch (impossible.verdict) {
+      case Verdict::kProved:
+        return record(claim.what, Verdict::kRefuted, claim.reason);
+      case Verdict::kRefuted:
+        return record(claim.what, Verdict::kProved, "");
+      case Verdict::kUnknown:
+        return record(claim.what, Verdict::kUnknown, impossible.reason);
+    }
+  }
+
+  /// "N = 1, W = 2; v = [0, 1]; c_1 = 0".
+  std::string describe(const Bindings& witness) const {
+    Bindings rest = witness;
+    std::vector<std::string> symbols, position, others;
+    for (const std::string& s : rule_.shapes.symbols) {
+      auto it = rest.find(s);
+      if (it == rest.end()) continue;
+      symbols.push_back(fmt::format("{} = {}", s, it->second));
+      rest.erase(it);
+    }
+    for (auto it = rest.find("v0"); it != rest.end(); it = rest.find(fmt::format("v{}", position.size()))) {
+      position.push_back(std::to_string(it->second));
+      rest.erase(it);
+    }
+    for (const auto& [name, value] : rest)
+      others.push_back(fmt::format("{} = {}", name, value));
+    std::string text = fmt::format("{}", fmt::join(symbols, ", "));
+    if (!position.empty()) text += fmt::format("; v = [{}]", fmt::join(position, ", "));
+    if (!others.empty()) text += fmt::format("; {}", fmt::join(others, ", "));
+    return text;
+  }
+
+  /// Adds to the first failed step whether pattern and replacement differ at the counter-example's shape, or only the
+  /// record is wrong.
+  void tellWhoIsWrong(const Program& source) {
+    auto failed = std::find_if(report_.steps.begin(), report_.steps.end(),
+                               [](const CheckStep& s) { return s.verdict == Verdict::kRefuted; });
+    if (failed == report_.steps.end() || !witness_) return;
+    auto agree = agreeAt(source, rule_.replacement, *witness_, {});
+    if (!agree) return;
+    failed->reason += *agree ? " (the programs agree at this shape: it is the record that is wrong)"
+                             : " (the programs differ at this shape)";
+  }
+};
+
+}  // namespace
+}  // namespace check
+
 CheckReport checkRule(const Pattern& pattern, const Rule& rule, const CheckOptions& options) {
   CheckReport report;
   try {
-    Subject subject(rule, options, report);
-    checkAll(subject, pattern);
-    subject.finish();
+    check::Checker(rule, options, report).run(pattern);
   } catch (const std::exception& e) {  // an overflow in the affine arithmetic, or the solver's own
     report.steps.push_back({"the check", Verdict::kUnknown, e.what()});
   }

@@ -33,12 +33,14 @@ struct CheckOptions {
 /// section 8):
 ///   1. the class has a member, implies the pattern's class and every obligation of pattern and replacement;
 ///   2. inputs and output have the same shapes;
-///   3. the record is a bijection between the monomials of the two programs that keeps coefficient and factors;
+///   3. the lemmas hold, each by earlier ones; monomials that are said to be zero are; and the record is a bijection
+///      between the other monomials of the two programs that keeps coefficient and factors;
 ///   4. outside the boxes the mutant has the replacement's monomials, so that the boxes are what they say.
 /// 1 to 3 make the two programs equal as sums of products, at every output position. All of it is quantifier-free
 /// linear integer arithmetic. Checking stops after the part in which a step is not proved.
 ///
-/// It shares with the prover what a program means: the text reader, the rows' access relations and denote() in ir/.
+/// It shares with the prover the text reader and the shapes that were inferred; what a program means is said again in
+/// rules/check/meaning.
 CheckReport checkRule(const Pattern& pattern, const Rule& rule, const CheckOptions& options = {});
 
 }  // namespace pet

@@ -149,14 +149,21 @@ const std::string kCutProof =
     "forward 0 -> 0 [] when v0 < W - 5\n forward 0 -> 1 [] when W - 5 <= v0\n"
     " backward 0 -> 0 []\n backward 1 -> 0 []";
 
+const std::string kMaxima = "equal sums 1 = 1 when u_1 = u_5, u_2 = u_6, u_3 + r_4 = u_7 + r_8 {\n" + kSame +
+                            "\n}\n equal maxima 0 = 0 when u_1 = u_5, u_2 = u_6, u_3 = u_7 {\n";
+
 const Case kCases[] = {
     {"AddCommutes", "a: [N]\n b: [N]", "y = Add(a, b)", "N : 1 <= N", "y = Add(b, a)", kSwap, ""},
     {"AddIsNotSub", "a: [N]\n b: [N]", "y = Sub(a, b)", "N : 1 <= N", "y = Sub(b, a)", kSwap, "1/1 becomes -1/1"},
-    {"TwiceIsNotOnce", "x: [N]", "y = Add(x, x)", "N : 1 <= N", "y = Identity(x)",
-     "forward 0 -> 0 []\n forward 1 -> 0 []\n backward 0 -> 0 []", "forward map 1 (1 -> 0): backward leads back"},
-    {"OnceIsNotTwice", "x: [N]", "y = Identity(x)", "N : 1 <= N", "y = Add(x, x)", kSame,
-     "backward: one map for every term of piece 1"},
-    {"TwiceIsTwice", "x: [N]", "y = Add(x, x)", "N : 1 <= N", "y = Add(x, x)", kSwap, ""},
+    // Equal pieces are one, with the sum of their coefficients.
+    {"TwiceIsNotOnce", "x: [N]", "y = Add(x, x)", "N : 1 <= N", "y = Identity(x)", kSame, "2/1 becomes 1/1"},
+    {"OnceIsNotTwice", "x: [N]", "y = Identity(x)", "N : 1 <= N", "y = Add(x, x)", kSame, "1/1 becomes 2/1"},
+    {"TwiceIsTwice", "x: [N]", "y = Add(x, x)", "N : 1 <= N", "c = Constant() value=2\n y = Mul(c, x)", kSame, ""},
+    {"TwoToOne", "x: [2N]",
+     "a = Slice(x) axes=[0] starts=[0] ends=[N]\n b = Slice(x) axes=[0] starts=[N] ends=[2N]\n "
+     "y = Add(a, b)",
+     "N : 1 <= N", "y = Slice(x) axes=[0] starts=[0] ends=[N]",
+     "forward 0 -> 0 []\n forward 1 -> 0 []\n backward 0 -> 0 []", "forward map 1 (1 -> 0): the term stays the same"},
     {"OtherInput", "a: [N]\n b: [N]", "y = Identity(a)", "N : 1 <= N", "y = Identity(b)", kSame,
      "a product of other inputs"},
     {"MeanIsNotSum", "x: [N, 4]", "y = ReduceMean(x) axes=[1]", "N : 1 <= N", "y = ReduceSum(x) axes=[1]",
@@ -167,9 +174,63 @@ const Case kCases[] = {
     {"OtherExtent", "x: [W]", "y = Identity(x)", "W : 1 <= W", "y = Slice(x) axes=[0] starts=[0] ends=[W - 1]", kSame,
      "an obligation of the replacement: 2 <= W"},
     {"OtherRank", "x: [W]", "y = Identity(x)", "W : 1 <= W", "y = Layout(x) w -> 1 w", kSame, "[W] against [1, W]"},
-    {"Max", "x: [N, C, H, W]", "y = MaxPool(x) kernel_shape=[2, 2]", "N C H W : 2 <= H, 2 <= W, 1 <= N, 1 <= C",
-     "y = MaxPool(x) kernel_shape=[2, 2]", "", "MaxPool is not a sum of products"},
-    {"Function", "x: [N]", "y = Relu(x)", "N : 1 <= N", "y = Relu(x)", "", "Relu is not a sum of products"},
+    // functions and maxima: by lemmas about their arguments
+    {"Function", "x: [N]", "y = Relu(x)", "N : 1 <= N", "y = Relu(x)",
+     "equal sums 1 = 1 when u_1 = u_2 {\n" + kSame + "\n}\n" + kSame, ""},
+    {"FunctionWithoutLemma", "x: [N]", "y = Relu(x)", "N : 1 <= N", "y = Relu(x)", kSame, "that no lemma compares"},
+    {"FunctionAnywhere", "x: [N]", "y = Relu(x)", "N : 1 <= N", "y = Relu(x)",
+     "equal sums 1 = 1 when 0 = 0 {\n" + kSame + "\n}\n" + kSame, "lemma 0 (sums 1 = 1): forward map 0 (0 -> 0)"},
+    {"FunctionElsewhere", "x: [N]", "y = Relu(x)", "N : 1 <= N", "y = Relu(x)",
+     "equal sums 1 = 1 when u_1 = u_2, u_1 <= 3 {\n" + kSame + "\n}\n" + kSame,
+     "forward map 0 (0 -> 0): the term stays the same"},
+    {"LemmaAfterItsUse", "x: [N]", "r = Relu(x)\n y = Tanh(r)", "N : 1 <= N", "r = Relu(x)\n y = Tanh(r)",
+     "equal sums 2 = 2 when u_1 = u_3 {\n" + kSame + "\n}\n equal sums 1 = 1 when u_2 = u_4 {\n" + kSame + "\n}\n" +
+         kSame,
+     "lemma 0 (sums 2 = 2): forward map 0 (0 -> 0): a product of other inputs, or of functions"},
+    {"LemmaBeforeItsUse", "x: [N]", "r = Relu(x)\n y = Tanh(r)", "N : 1 <= N", "r = Relu(x)\n y = Tanh(r)",
+     "equal sums 1 = 1 when u_2 = u_4 {\n" + kSame + "\n}\n equal sums 2 = 2 when u_1 = u_3 {\n" + kSame + "\n}\n" +
+         kSame,
+     ""},
+    {"LemmaOfItself", "x: [N]", "r = Relu(x)\n y = Tanh(r)", "N : 1 <= N", "r = Sigmoid(x)\n y = Tanh(r)",
+     "equal sums 1 = 1 when u_2 = u_4 {\n" + kSame + "\n}\n equal sums 2 = 2 when u_1 = u_3 {\n" + kSame + "\n}\n" +
+         kSame,
+     "lemma 1 (sums 2 = 2): forward map 0 (0 -> 0): a product of other inputs, or of functions"},
+    {"NoSuchSum", "x: [N]", "y = Relu(x)", "N : 1 <= N", "y = Relu(x)",
+     "equal sums 1 = 2 when u_1 = u_2 {\n" + kSame + "\n}\n" + kSame, "there is no such sum"},
+    {"OtherAlpha", "x: [N]", "y = LeakyRelu(x)", "N : 1 <= N", "y = LeakyRelu(x) alpha=0.02",
+     "equal sums 1 = 1 when u_1 = u_2 {\n" + kSame + "\n}\n" + kSame, "that no lemma compares"},
+    {"Max", "x: [N, C, W]", "y = MaxPool(x) kernel_shape=[2]", "N C W : 2 <= W, 1 <= N, 1 <= C",
+     "y = MaxPool(x) kernel_shape=[2]", kMaxima + "forward 0 -> 0 [r_4]\n backward 0 -> 0 [r_8]\n}\n" + kSame, ""},
+    {"MaxOfOthers", "x: [N, C, W]", "y = MaxPool(x) kernel_shape=[2]", "N C W : 2 <= W, 1 <= N, 1 <= C",
+     "y = MaxPool(x) kernel_shape=[2]", kMaxima + "forward 0 -> 0 [1 - r_4]\n backward 0 -> 0 [1 - r_8]\n}\n" + kSame,
+     "lemma 1 (maxima 0 = 0): forward map 0 (0 -> 0): the elements are equal"},
+    {"MaxOfMore", "x: [N, C, W]", "y = MaxPool(x) kernel_shape=[2]", "N C W : 2 <= W, 1 <= N, 1 <= C",
+     "z = MaxPool(x) kernel_shape=[1]\n y = Slice(z) axes=[2] starts=[0] ends=[W - 1]",
+     kMaxima + "forward 0 -> 0 [0] when r_4 = 0\n backward 0 -> 0 [r_8]\n}\n" + kSame,
+     "lemma 1 (maxima 0 = 0): forward: a map for alternative 0"},
+    {"Vanishing", "x: [N]", "y = Relu(x)", "N : 1 <= N",
+     "z = Constant() value=0 shape=[N]\n r = Tanh(z)\n s = Relu(x)\n y = Add(r, s)",
+     "vanish replacement 0.0.0\n equal sums 1 = 2 when u_1 = u_3 {\n" + kSame + "\n}\n" +
+         "forward 0 -> 1 []\n backward 1 -> 0 []",
+     ""},
+    {"VanishingOfWhatIsThere", "x: [N]", "y = Relu(x)", "N : 1 <= N", "r = Tanh(x)\n s = Relu(x)\n y = Add(r, s)",
+     "vanish replacement 0.0.0\n equal sums 1 = 2 when u_1 = u_3 {\n" + kSame + "\n}\n" +
+         "forward 0 -> 0 []\n backward 0 -> 0 []",
+     "vanish 0: piece 0 of the argument has no monomial there"},
+    {"VanishingOfSigmoid", "x: [N]", "y = Relu(x)", "N : 1 <= N",
+     "z = Constant() value=0 shape=[N]\n r = Sigmoid(z)\n s = Relu(x)\n y = Add(r, s)",
+     "vanish replacement 0.0.0\n equal sums 1 = 2 when u_1 = u_3 {\n" + kSame + "\n}\n" +
+         "forward 0 -> 1 []\n backward 1 -> 0 []",
+     "vanish 0: the factor is no function that keeps 0"},
+    // Relu(-inf) is 0: a maximum of nothing is not the maximum of nothing's images
+    {"ReluOfNothing", "x: [N, C, W]",
+     "p = Pad(x) pads=[0, 0, 5, 0, 0, 0] value=-inf\n m = MaxPool(p) kernel_shape=[2]\n y = Relu(m)",
+     "N C W : 1 <= N, 1 <= C, 1 <= W",
+     "p = Pad(x) pads=[0, 0, 5, 0, 0, 0] value=-inf\n m = MaxPool(p) kernel_shape=[2]\n "
+     "y = Relu(m)",
+     kSame, "maximum 2 of the pattern is of something"},
+    {"More", "x: [N, W]", "y = Relu(x)\n return x, y", "N W : 1 <= N, 1 <= W", "y = Relu(x)", kSame,
+     "more than one output"},
 };
 
 class Whole : public ::testing::TestWithParam<Case> {};

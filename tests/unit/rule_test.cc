@@ -225,7 +225,7 @@ TEST(RuleText, ErrorsSayWhereAndWhat) {
       {head + "  box [0:N:0]", "8:12: expected a step"},
       {head + "  replacement {\n    y = Conv(x, v)", "9:17: 'v' is not defined"},
       {head + "  replacement {\n    y = Conv(x, w)\n  \n  proof {\n", "11:9: expected '=', found '{'"},
-      {head + "  proof { sideways 0 -> 0 [] }", "8:11: expected 'forward' or 'backward'"},
+      {head + "  proof { sideways 0 -> 0 [] }", "8:11: expected 'forward', 'backward', 'equal' or 'vanish'"},
       {head + "  proof { forward x -> 0 [] }", "8:19: expected a piece"},
       {head + "  proof { forward 4294967296 -> 0 [] }", "8:19: expected a piece"},
       {head + "  proof { forward 0 -> 0 [] when x }", "8:36: expected one of <= < = > >="},

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "rules/check/subject.h"
+#include "rules/check/claim.h"
 
 // The rule's class, and the shapes of inputs and output.
 namespace pet::check {
@@ -60,13 +60,13 @@ std::string symbolsAreSound(const Pattern& pattern, const Rule& rule, const Prog
   return "";
 }
 
-void requireEach(Subject& subject, const std::string& what, const std::vector<Constraint>& constraints) {
+void requireEach(Claims& claims, const std::string& what, const std::vector<Constraint>& constraints) {
   for (const Constraint& c : constraints)
-    subject.require(fmt::format("{} {}", what, c.str()), {}, c);
+    claims.push_back({.what = fmt::format("{} {}", what, c.str()), .goal = c});
 }
 
 /// The same extents, atom by atom: positions are compared digit by digit.
-void requireSameShape(Subject& subject, const std::string& what, const Shape& a, const Shape& b) {
+Claim sameShape(const std::string& what, const Shape& a, const Shape& b) {
   std::vector<Constraint> equal;
   bool alike = a.size() == b.size();
   for (size_t d = 0; alike && d < a.size(); ++d) {
@@ -74,66 +74,55 @@ void requireSameShape(Subject& subject, const std::string& what, const Shape& a,
     for (size_t i = 0; alike && i < a[d].atoms().size(); ++i)
       equal.push_back(Constraint::eq(a[d].atoms()[i], b[d].atoms()[i]));
   }
-  if (!alike) return subject.record(what, Verdict::kRefuted, fmt::format("{} against {}", str(a), str(b)));
-  Answer answer = subject.ask({}, Formula::all(equal));
-  std::string reason = answer.reason;
-  if (answer.verdict == Verdict::kRefuted) {
-    reason = fmt::format("{} against {} at {}", str(a), str(b), subject.describe(answer.witness));
-  }
-  subject.record(what, answer.verdict, reason);
+  if (!alike) return fails(what, fmt::format("{} against {}", str(a), str(b)));
+  return {.what = fmt::format("{}: {} against {}", what, str(a), str(b)), .goal = Formula::all(equal)};
 }
 
-void requireSameInterface(Subject& subject, const std::string& noun, const Program& source, const Program& program) {
+void requireSameInterface(Claims& claims, const std::string& noun, const Program& source, const Program& program) {
   for (Value v : program.inputs()) {
     std::string what = fmt::format("input {} of the {}", program.name(v), noun);
     auto given = source.find(program.name(v));
-    bool isInput = given && source.node(*given).op == program.node(v).op;
+    bool isInput = given && opOf(source.node(*given)) == opOf(program.node(v));
     if (!isInput) {
-      subject.record(what, Verdict::kRefuted, "the pattern has no such input");
+      claims.push_back(fails(what, "the pattern has no such input"));
     } else if (source.node(*given).scalar("constant") != program.node(v).scalar("constant")) {
-      subject.record(what, Verdict::kRefuted, "constant in one program only");
+      claims.push_back(fails(what, "constant in one program only"));
     } else {
-      requireSameShape(subject, what, source.shape(*given), program.shape(v));
+      claims.push_back(sameShape(what, source.shape(*given), program.shape(v)));
     }
   }
+  std::string what = fmt::format("output of the {}", noun);
   if (source.outputs().size() != 1 || program.outputs().size() != 1) {
-    return subject.record(fmt::format("output of the {}", noun), Verdict::kUnknown, "more than one output");
+    claims.push_back(open(what, "more than one output"));
+    return;
   }
-  requireSameShape(subject, fmt::format("output of the {}", noun), source.shape(source.outputs()[0]),
-                   program.shape(program.outputs()[0]));
+  claims.push_back(sameShape(what, source.shape(source.outputs()[0]), program.shape(program.outputs()[0])));
 }
 
 }  // namespace
 
-void checkClass(Subject& subject, const Pattern& pattern, const Program& source) {
-  const Rule& rule = subject.rule();
+Claims classClaims(const Pattern& pattern, const Rule& rule, const Program& source) {
   std::string unsound = symbolsAreSound(pattern, rule, source);
-  subject.record("the symbols", unsound.empty() ? Verdict::kProved : Verdict::kRefuted, unsound);
-  if (!unsound.empty()) return;
-
-  Answer empty = subject.ask({}, Formula::no());
-  bool isEmpty = empty.verdict == Verdict::kProved;
-  if (empty.verdict == Verdict::kUnknown) {
-    subject.record("the class has a member", Verdict::kUnknown, empty.reason);
-  } else {
-    subject.record("the class has a member", isEmpty ? Verdict::kRefuted : Verdict::kProved,
-                   isEmpty ? "its constraints contradict each other" : "");
-  }
-
+  if (!unsound.empty()) return {fails("the symbols", unsound)};
+  Claims claims{{.what = "the symbols"},
+                {.kind = Claim::Kind::kPossible,
+                 .what = "the class has a member",
+                 .reason = "its constraints contradict each other"}};
   std::map<std::string, Expr> where(rule.where.begin(), rule.where.end());
-  std::vector<Constraint> pattern_;
+  std::vector<Constraint> required;
   for (const Constraint& c : pattern.shapes.constraints)
-    pattern_.push_back(c.substitute(where));
-  requireEach(subject, "the pattern's class:", pattern_);
-  requireEach(subject, "an obligation of the pattern:", obligations(source));
-  requireEach(subject, "an obligation of the replacement:", obligations(rule.replacement));
+    required.push_back(c.substitute(where));
+  requireEach(claims, "the pattern's class:", required);
+  requireEach(claims, "an obligation of the pattern:", demandsOf(source));
+  requireEach(claims, "an obligation of the replacement:", demandsOf(rule.replacement));
+  return claims;
 }
 
-void checkShapes(Subject& subject, const Program& source) {
-  if (!subject.proved()) return;
-  const Rule& rule = subject.rule();
-  requireSameInterface(subject, "replacement", source, rule.replacement);
-  if (!rule.boxes.empty()) requireSameInterface(subject, "mutant", source, rule.mutant);
+Claims shapeClaims(const Rule& rule, const Program& source) {
+  Claims claims;
+  requireSameInterface(claims, "replacement", source, rule.replacement);
+  if (!rule.boxes.empty()) requireSameInterface(claims, "mutant", source, rule.mutant);
+  return claims;
 }
 
 }  // namespace pet::check

@@ -1,0 +1,214 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "rules/check/meaning/writer.h"
+
+// Functions and maxima: values that are no sums of products, made once and then read like inputs.
+namespace pet::check {
+namespace {
+
+bool sameConstraints(Conjunction a, Conjunction b) {
+  std::erase_if(b, [](const Constraint& c) { return c.decided() == true; });
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  return a == b;
+}
+
+/// The piece of a sum that is one read of a value and nothing else, where it does not vanish.
+const Piece* onlyRead(const Sum& sum) {
+  bool one = sum.pieces.size() == 1 && sum.isFinite() && sum.pieces[0].coefficient == Fraction{} &&
+             sum.pieces[0].reduction.empty() && sum.pieces[0].factors.size() == 1;
+  return one ? &sum.pieces[0] : nullptr;
+}
+
+bool isMask(const Sum& sum) {
+  return sum.isFinite() && std::all_of(sum.pieces.begin(), sum.pieces.end(), [](const Piece& p) {
+           return p.factors.empty() && p.reduction.empty() && p.coefficient.over > 0;
+         });
+}
+
+std::map<std::string, Expr> renaming(const std::vector<std::string>& names, const std::vector<Expr>& values) {
+  std::map<std::string, Expr> by;
+  for (size_t i = 0; i < names.size(); ++i)
+    by.emplace(names[i], values[i]);
+  return by;
+}
+
+Conjunction substituted(Conjunction all, const std::map<std::string, Expr>& by) {
+  for (Constraint& c : all)
+    c = c.substitute(by);
+  return all;
+}
+
+std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+std::vector<Expr> variables(const std::vector<std::string>& names) {
+  std::vector<Expr> all;
+  for (const std::string& n : names)
+    all.push_back(Expr::variable(n));
+  return all;
+}
+
+}  // namespace
+
+const Writer::Image& Writer::image(const Node& node,
+                                   const Shape& shape,
+                                   const std::vector<Value>& arguments,
+                                   Value subject) {
+  const Function& f = *functionOf(opOf(node));
+  std::string key = keyOf(f, node);
+  if (auto known = images_.find({key, subject}); known != images_.end()) return known->second;
+
+  Frame here = freshFrame(shape);
+  Image result{here.index};
+  std::vector<Sum> sums;
+  for (Value v : arguments) {
+    Sum s = sum(here, v, broadcast(program_.shape(v), here.at));
+    if (!s.isFinite()) {
+      if (!f.dropsMinusInfinity || arguments.size() != 1) throw Opaque(key + " of -inf");
+      result.parts = s.finite;
+    }
+    sums.push_back(std::move(s));
+  }
+  const Piece* read = sums.size() == 1 ? onlyRead(sums[0]) : nullptr;
+  bool ofMaximum = f.monotone && read && read->factors[0].kind == Factor::Kind::kApplication &&
+                   application(read->factors[0].number).isMaximum() && read->factors[0].at == variables(here.index) &&
+                   sameConstraints(read->domain, here.range);
+  if (f.op == "Not" && isMask(sums[0])) {
+    std::vector<Conjunction> ones;
+    for (const Piece& p : sums[0].pieces)
+      ones.push_back(p.domain);
+    result.parts = complement(ones, here.range);
+    if (areDisjoint(ones)) result.mask = std::move(ones);
+  } else if (ofMaximum) {
+    result.application = maximumOfImages(f, key, here, read->factors[0]);
+  } else {
+    Application a{.key = key, .keepsZero = f.keepsZero, .index = here.index, .range = here.range};
+    for (Sum& s : sums)
+      a.arguments.push_back(keep(std::move(s)));
+    result.application = keep(std::move(a));
+  }
+  return images_.emplace(std::pair(key, subject), std::move(result)).first->second;
+}
+
+/// f(max of e) = max of f(e).
+int Writer::maximumOfImages(const Function& f, const std::string& key, const Frame& here, const Factor& of) {
+  const Application inner = application(of.number);
+  Application outer{.key = "max", .index = here.index, .range = here.range, .mustNotBeEmpty = true};
+  for (const Application::Alternative& a : inner.alternatives) {
+    auto by = renaming(inner.index, of.at);
+    Application::Alternative alternative;
+    for (const std::string& r : a.reduction) {
+      alternative.reduction.push_back(renew(r));
+      by[r] = Expr::variable(alternative.reduction.back());
+    }
+    alternative.domain = substituted(a.domain, by);
+    const Sum element = meaning_.sums[static_cast<size_t>(a.element)];
+    Sum argument{joined(here.index, alternative.reduction), substituted(element.range, by), {}};
+    for (const Piece& p : element.pieces)
+      argument.pieces.push_back(moved(p, by));
+    Sum value{argument.index, argument.range, {}};
+    Application applied{.key = key, .keepsZero = f.keepsZero, .index = value.index, .range = value.range};
+    applied.arguments = {keep(std::move(argument))};
+    int number = keep(std::move(applied));
+    value.pieces = {{{}, {}, value.range, {factor(number, variables(value.index))}}};
+    alternative.element = keep(std::move(value));
+    outer.alternatives.push_back(std::move(alternative));
+  }
+  return keep(std::move(outer));
+}
+
+Piece Writer::moved(Piece piece, std::map<std::string, Expr> by) {
+  for (std::string& r : piece.reduction) {
+    std::string fresh = renew(r);
+    by[r] = Expr::variable(fresh);
+    r = fresh;
+  }
+  piece.domain = substituted(piece.domain, by);
+  for (Factor& f : piece.factors) {
+    for (Expr& e : f.at)
+      e = e.substitute(by);
+  }
+  return piece;
+}
+
+int Writer::maximum(Value value) {
+  if (auto known = maxima_.find(value); known != maxima_.end()) return known->second;
+  Frame here = freshFrame(program_.shape(value));
+  Application a{.key = "max", .index = here.index, .range = here.range};
+  for (const Clause& clause : relation(value, here.at)) {
+    Product p;
+    if (p.require(here.range) && p.take(clause))
+      addAlternatives(a, p, program_.node(value).operands[0], clause.reads[0].at);
+  }
+  if (a.alternatives.empty()) throw Opaque("a maximum of nothing");
+  return maxima_.emplace(value, keep(std::move(a))).first->second;
+}
+
+/// What value[at] may be where the product's domain holds.
+void Writer::addAlternatives(Application& to, const Product& so, Value value, const Position& at) {
+  const Node& node = program_.node(value);
+  if (!onlyMoves(opOf(node))) return addElement(to, so, value, at);
+  std::vector<Conjunction> reached;
+  for (const Clause& clause : relation(value, at)) {
+    reached.push_back(clause.domain);
+    Product p = so;
+    if (clause.minusInfinity || !p.take(clause)) continue;
+    if (clause.reads.empty()) throw Opaque("a maximum over a pad with a number");
+    addAlternatives(to, p, node.operands[clause.reads[0].operand], clause.reads[0].at);
+  }
+  if (fillsWithZeros(opOf(node))) addZeros(to, so, reached);
+}
+
+void Writer::addZeros(Application& to, const Product& so, const std::vector<Conjunction>& elsewhere) {
+  for (const Conjunction& part : complement(elsewhere, so.domain)) {
+    Product p = so;
+    if (!p.require(part)) continue;
+    int zero = keep(Sum{joined(to.index, p.reduction), p.domain, {}});
+    to.alternatives.push_back({p.reduction, p.domain, zero});
+  }
+}
+
+void Writer::addElement(Application& to, const Product& so, Value value, const Position& at) {
+  Sum element = sum({joined(to.index, so.reduction), {}, so.domain}, value, at);
+  const Piece* read = onlyRead(element);
+  if (read && read->factors[0].kind == Factor::Kind::kApplication && application(read->factors[0].number).isMaximum())
+    return addAlternativesOf(to, so, *read);
+  std::vector<Conjunction> finite = element.finite;
+  int number = keep(std::move(element));
+  for (const Conjunction& part : finite) {
+    Product p = so;
+    if (p.require(part)) to.alternatives.push_back({p.reduction, p.domain, number});
+  }
+}
+
+/// The largest of what another maximum is the largest of.
+void Writer::addAlternativesOf(Application& to, const Product& so, const Piece& read) {
+  addZeros(to, so, {read.domain});
+  const Application inner = application(read.factors[0].number);
+  for (const Application::Alternative& a : inner.alternatives) {
+    auto by = renaming(inner.index, read.factors[0].at);
+    Product p = so;
+    for (const std::string& r : a.reduction) {
+      p.reduction.push_back(renew(r));
+      by[r] = Expr::variable(p.reduction.back());
+    }
+    if (!p.require(read.domain) || !p.require(substituted(a.domain, by))) continue;
+    const Sum element = meaning_.sums[static_cast<size_t>(a.element)];
+    Sum value{joined(to.index, p.reduction), p.domain, {}};
+    for (const Piece& piece : element.pieces) {
+      Piece here = moved(piece, by);
+      Product within = p;
+      if (!within.require(here.domain)) continue;
+      here.domain = within.domain;
+      value.pieces.push_back(std::move(here));
+    }
+    to.alternatives.push_back({p.reduction, p.domain, keep(std::move(value))});
+  }
+}
+
+}  // namespace pet::check

@@ -1,0 +1,121 @@
+// Operators that are made of others: docs/rule-language.md, the first table of "The denotation".
+
+#include <fmt/format.h>
+
+#include "rules/check/meaning/function.h"
+
+namespace pet::check {
+namespace {
+
+/// Writes the new program. Throws Opaque where a shape does not fit.
+class Expansion {
+ public:
+  explicit Expansion(const Program& program) : program_(program) {}
+
+  Program run() {
+    for (size_t n = 0; n < program_.nodes().size(); ++n)
+      copy(program_.nodes()[n], static_cast<int>(n));
+    std::vector<Value> outputs;
+    for (Value v : program_.outputs())
+      outputs.push_back(now_.at(v));
+    return std::move(builder_).finish(outputs);
+  }
+
+ private:
+  const Program& program_;
+  ProgramBuilder builder_;
+  std::map<Value, Value> now_;
+
+  Value make(std::string_view op, std::vector<Value> operands, Attributes attributes = {}) {
+    auto made = builder_.add(op, std::move(operands), std::move(attributes));
+    if (!made) throw Opaque(made.error().what);
+    return *made;
+  }
+
+  void copy(const Node& node, int number) {
+    std::vector<Value> x;
+    for (Value v : node.operands)
+      x.push_back(now_.at(v));
+    if (auto composed = compose(node, x)) {
+      now_[{number, 0}] = *composed;
+      return;
+    }
+    Value first;
+    if (opOf(node) == "Input") {
+      first = builder_.input(node.names[0], node.shapes[0], node.scalar("constant") == Expr(1));
+    } else {
+      auto made = builder_.add(*node.op, x, node.attributes, node.names);
+      if (!made) throw Opaque(made.error().what);
+      first = *made;
+    }
+    for (int o = 0; o < static_cast<int>(node.shapes.size()); ++o)
+      now_[{number, o}] = {first.node, first.output + o};
+  }
+
+  std::optional<Value> compose(const Node& node, const std::vector<Value>& x) {
+    std::string_view op = opOf(node);
+    if (op == "Div") return make("Mul", {x[0], inverse(x[1])});
+    if (op == "Where") {
+      Value otherwise = make("Not", {x[0]}), holds = make("Not", {otherwise});
+      return make("Add", {make("Mul", {holds, x[1]}), make("Mul", {otherwise, x[2]})});
+    }
+    if (op == "Softmax") {
+      Value e = make("Exp", {x[0]});
+      return make("Mul", {e, inverse(reduce("ReduceSum", e, {node.scalar("axis")}))});
+    }
+    if (op == "BatchNormalization") {
+      Value scale = make("Mul", {channels(x[1], node), channels(deviation(x[4], node), node)});
+      return make("Add", {make("Mul", {make("Sub", {x[0], channels(x[3], node)}), scale}), channels(x[2], node)});
+    }
+    if (op == "InstanceNormalization") {
+      Value z = make("Mul", {standard(x[0], 2, node), channels(x[1], node)});
+      return make("Add", {z, channels(x[2], node)});
+    }
+    if (op == "LayerNormalization") {
+      auto axis = node.scalar("axis").asConstant();
+      if (!axis) throw Opaque("LayerNormalization along an unknown axis");
+      Value z = make("Mul", {standard(x[0], *axis, node), x[1]});
+      return x.size() > 2 ? make("Add", {z, x[2]}) : z;
+    }
+    return std::nullopt;
+  }
+
+  Value inverse(Value x) { return make("Reciprocal", {x}); }
+  Value reduce(std::string_view op, Value x, std::vector<Expr> axes) {
+    return make(op, {x}, {{"axes", std::move(axes)}, {"keepdims", Expr(1)}});
+  }
+  static std::vector<Expr> from(int64_t first, size_t end) {
+    std::vector<Expr> axes;
+    for (int64_t a = first; a < static_cast<int64_t>(end); ++a)
+      axes.emplace_back(a);
+    return axes;
+  }
+  /// 1 / sqrt(variance + epsilon)
+  Value deviation(Value variance, const Node& node) {
+    Value epsilon = make("Constant", {}, {{"value", node.number("epsilon")}});
+    return inverse(make("Sqrt", {make("Add", {variance, epsilon})}));
+  }
+  /// Mean 0 and variance 1 over the axes from `first` on.
+  Value standard(Value x, int64_t first, const Node& node) {
+    std::vector<Expr> axes = from(first, node.shapes[0].size());
+    Value d = make("Sub", {x, reduce("ReduceMean", x, axes)});
+    return make("Mul", {d, deviation(reduce("ReduceMean", make("Square", {d}), axes), node)});
+  }
+  /// [C] next to [N, C, …]: [C, 1, …]
+  Value channels(Value x, const Node& node) {
+    size_t rank = node.shapes[0].size();
+    return rank == 2 ? x : make("Unsqueeze", {x}, {{"axes", from(1, rank - 1)}});
+  }
+};
+
+}  // namespace
+
+Expected<Program> expanded(const Program& program) {
+  try {
+    return Expansion(program).run();
+  } catch (const Opaque& e) {
+    return fail(ErrorKind::kUnsupported, e.what());
+  }
+}
+
+}  // namespace pet::check

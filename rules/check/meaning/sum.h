@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+
+// What a program means to the checker: docs/rule-language.md, "Proofs", written once more. Nothing of the prover's side
+// (ir/denote.h, the rows' relations, obligations and facts) is used here, so that a mistake there is not one here.
+namespace pet::check {
+
+/// An exact coefficient, reduced, with a positive denominator.
+struct Fraction {
+  int64_t over = 1, under = 1;
+  friend bool operator==(const Fraction&, const Fraction&) = default;
+  std::string str() const;
+};
+Fraction reduced(int64_t over, int64_t under);
+Fraction operator*(const Fraction& a, const Fraction& b);
+Fraction operator+(const Fraction& a, const Fraction& b);
+/// The number, if it is n / 2^k with |n| < 2^31 and k <= 20.
+std::optional<Fraction> fractionOf(double number);
+
+using Conjunction = std::vector<Constraint>;
+
+struct Factor {
+  enum class Kind { kInput, kApplication, kConstant };
+  Kind kind = Kind::kInput;
+  int number = 0;                     ///< of the input, in order of declaration; of the application
+  std::string key = {};               ///< the application's function ("max"); the constant's formula
+  std::vector<Expr> parameters = {};  ///< of a constant
+  std::vector<Expr> at = {};          ///< digits
+};
+
+/// coefficient · Π factors, summed over the reduction indices in the domain.
+struct Piece {
+  Fraction coefficient;
+  std::vector<std::string> reduction;
+  Conjunction domain;
+  std::vector<Factor> factors;
+};
+
+struct Sum {
+  std::vector<std::string> index;
+  Conjunction range;
+  std::vector<Piece> pieces;
+  std::vector<Conjunction> finite = {{}};  ///< outside of these disjoint ones the value is -inf instead
+
+  bool isFinite() const { return finite.size() == 1 && finite[0].empty(); }
+};
+
+/// A function of sums, or the largest of its alternatives' elements.
+struct Application {
+  struct Alternative {
+    std::vector<std::string> reduction;
+    Conjunction domain;
+    int element = 0;  ///< the sum over the application's index and `reduction`
+  };
+  std::string key;
+  bool keepsZero = false;  ///< f(0) = 0 (for one argument), f(0, y) = 0
+  std::vector<std::string> index;
+  Conjunction range;
+  std::vector<int> arguments = {};
+  std::vector<Alternative> alternatives = {};
+  /// A function was taken inside the maximum: it must be of something at every position, for f(-inf) is not -inf.
+  bool mustNotBeEmpty = false;
+
+  bool isMaximum() const { return !alternatives.empty(); }
+};
+
+struct Meaning {
+  std::vector<Sum> sums;  ///< number 0 is the output
+  std::vector<Application> applications;
+};
+
+/// "c_1", "r_2", …: one counter for all stems.
+class Names {
+ public:
+  std::string fresh(const std::string& stem) { return stem + "_" + std::to_string(++count_); }
+
+ private:
+  int count_ = 0;
+};
+
+/// The program is beyond what the page defines. Thrown inside this folder only.
+struct Opaque : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The operator's name, which is all that is used of its row.
+std::string_view opOf(const Node& node);
+
+/// The meaning of a program's only output. kUnsupported: an operator without one.
+Expected<Meaning> meaningOf(const Program& program, Names& names);
+
+/// What the operators demand of the shape symbols, and that extents are >= 1 (>= 0 where only Concat sees them).
+Conjunction demandsOf(const Program& program);
+
+}  // namespace pet::check

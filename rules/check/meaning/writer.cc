@@ -1,0 +1,197 @@
+#include "rules/check/meaning/writer.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+// Sums: values multiplied out until only inputs, applications and constants are left.
+namespace pet::check {
+
+Writer::Writer(const Program& program, Names& names) : program_(program), names_(names) {
+  for (Value v : program.inputs())
+    inputs_.emplace(v.node, static_cast<int>(inputs_.size()));
+}
+
+Meaning Writer::meaningOf(Value output) {
+  std::vector<std::string> index;
+  for (const Dim& d : program_.shape(output)) {
+    for (size_t a = 0; a < d.atoms().size(); ++a)
+      index.push_back(fmt::format("v{}", index.size()));
+  }
+  meaning_.sums.emplace_back();  // number 0, which is finished last
+  Frame here = frame(program_.shape(output), std::move(index));
+  Sum all = sum(here, output, here.at);
+  if (!all.isFinite()) throw Opaque("an output that is -inf");
+  meaning_.sums[0] = std::move(all);
+  return std::move(meaning_);
+}
+
+Writer::Frame Writer::frame(const Shape& shape, std::vector<std::string> index) {
+  Frame f{std::move(index), {}, {}};
+  size_t digit = 0;
+  for (const Dim& d : shape) {
+    f.at.emplace_back();
+    for (const Expr& atom : d.atoms()) {
+      f.at.back().push_back(Expr::variable(f.index[digit++]));
+      f.range.push_back(Constraint::le(0, f.at.back().back()));
+      f.range.push_back(Constraint::lt(f.at.back().back(), atom));
+    }
+  }
+  return f;
+}
+
+Writer::Frame Writer::freshFrame(const Shape& shape) {
+  std::vector<std::string> index;
+  for (const Dim& d : shape) {
+    for (size_t a = 0; a < d.atoms().size(); ++a)
+      index.push_back(names_.fresh("u"));
+  }
+  return frame(shape, std::move(index));
+}
+
+std::vector<Clause> Writer::relation(Value value, const Position& at) {
+  const Node& node = program_.node(value);
+  Relation of = relationOf(opOf(node));
+  if (!of) throw Opaque(fmt::format("{} is not a sum of products of its operands", opOf(node)));
+  return of(Call(program_, value), at, names_);
+}
+
+int Writer::keep(Sum sum) {
+  meaning_.sums.push_back(std::move(sum));
+  return static_cast<int>(meaning_.sums.size()) - 1;
+}
+
+int Writer::keep(Application application) {
+  meaning_.applications.push_back(std::move(application));
+  return static_cast<int>(meaning_.applications.size()) - 1;
+}
+
+Factor Writer::factor(int number, std::vector<Expr> at) const {
+  return {Factor::Kind::kApplication, number, application(number).key, {}, std::move(at)};
+}
+
+Sum Writer::sum(const Frame& frame, Value value, const Position& at) {
+  Product one;
+  if (!one.require(frame.range)) return {frame.index, frame.range, {}};
+  return normalForm(frame.index, frame.range, times(one, value, at));
+}
+
+Writer::Products Writer::times(const Product& product, Value value, const Position& at) {
+  const Node& node = program_.node(value);
+  auto with = [&](Factor f) {
+    Products result{product};
+    result[0].factors.push_back(std::move(f));
+    return result;
+  };
+  if (auto input = inputs_.find(value.node); input != inputs_.end())
+    return with({.kind = Factor::Kind::kInput, .number = input->second, .at = flat(at)});
+  if (isMaximum(opOf(node))) return with(factor(maximum(value), flat(at)));
+  if (functionOf(opOf(node))) {
+    if (node.operands.size() == 1) return timesFunction(product, node, node.operands[0], at);
+    return timesImage(product, image(node, program_.shape(value), node.operands, value), at);
+  }
+  Products result;
+  for (const Clause& clause : relation(value, at)) {
+    Product start = product;
+    if (!start.take(clause)) continue;
+    Products all{start};
+    for (const Read& read : clause.reads) {
+      Products next;
+      for (const Product& p : all) {
+        Products more = times(p, node.operands[read.operand], read.at);
+        std::move(more.begin(), more.end(), std::back_inserter(next));
+      }
+      all = std::move(next);
+    }
+    std::move(all.begin(), all.end(), std::back_inserter(result));
+  }
+  return result;
+}
+
+Writer::Products Writer::timesFunction(const Product& product, const Node& f, Value argument, const Position& at) {
+  const Node& inner = program_.node(argument);
+  if (functionOf(opOf(f))->idempotent && inner.op == f.op && inner.attributes == f.attributes)
+    return times(product, argument, at);
+  if (opOf(f) == "Not" && opOf(inner) == "Not") {
+    Value mask = inner.operands[0];
+    const Image& no = image(inner, program_.shape(mask), {mask}, mask);
+    if (no.mask) return timesImage(product, {.index = no.index, .parts = *no.mask}, at);
+  }
+  if (onlyMoves(opOf(inner))) return timesMoved(product, f, argument, at);
+  return timesImage(product, image(f, program_.shape(argument), {argument}, argument), at);
+}
+
+/// f of what an operator of layout moves.
+Writer::Products Writer::timesMoved(const Product& product, const Node& node, Value argument, const Position& at) {
+  const Function& f = *functionOf(opOf(node));
+  const Node& mover = program_.node(argument);
+  std::string key = keyOf(f, node);
+  auto number = [&](const Product& p, const Fraction& of) {
+    Product result = p;
+    result.factors.push_back({.kind = Factor::Kind::kConstant, .key = fmt::format("{} of {}", key, of.str())});
+    return result;
+  };
+  Products result;
+  std::vector<Conjunction> reached;
+  for (Clause clause : relation(argument, at)) {
+    reached.push_back(clause.domain);
+    if (clause.minusInfinity && !f.dropsMinusInfinity) throw Opaque(fmt::format("{} of -inf", f.op));
+    if (clause.minusInfinity) continue;
+    if (!clause.constants.empty()) throw Opaque(fmt::format("{} of the number {}", f.op, clause.constants[0].key));
+    Fraction value = clause.coefficient;
+    clause.coefficient = {};
+    Product p = product;
+    if (!p.take(clause)) continue;
+    if (clause.reads.empty()) {
+      result.push_back(number(p, value));
+      continue;
+    }
+    Products more = timesFunction(p, node, mover.operands[clause.reads[0].operand], clause.reads[0].at);
+    std::move(more.begin(), more.end(), std::back_inserter(result));
+  }
+  if (!fillsWithZeros(opOf(mover)) || f.keepsZero) return result;
+  for (const Conjunction& rest : complement(reached, product.domain)) {
+    Product p = product;
+    if (p.require(rest)) result.push_back(number(p, {0, 1}));
+  }
+  return result;
+}
+
+Writer::Products Writer::timesImage(const Product& product, const Image& image, const Position& at) const {
+  std::vector<Expr> digits = flat(at);
+  std::map<std::string, Expr> by;
+  for (size_t i = 0; i < digits.size(); ++i)
+    by.emplace(image.index[i], digits[i]);
+  auto here = [&](Conjunction all) {
+    for (Constraint& c : all)
+      c = c.substitute(by);
+    return all;
+  };
+  Products result;
+  for (const Conjunction& part : image.parts) {
+    Product p = product;
+    if (!p.require(here(part))) continue;
+    if (image.application) p.factors.push_back(factor(*image.application, digits));
+    p.unmasked.reset();
+    if (image.mask && !product.unmasked) {
+      p.unmasked = Product::Unmasked{here(part), image.parts.size(), {}};
+      for (const Conjunction& m : *image.mask)
+        p.unmasked->mask.push_back(here(m));
+    }
+    result.push_back(std::move(p));
+  }
+  return result;
+}
+
+Expected<Meaning> meaningOf(const Program& program, Names& names) {
+  if (program.outputs().size() != 1) return fail(ErrorKind::kUnsupported, "more than one output");
+  auto simple = expanded(program);
+  if (!simple) return tl::unexpected(simple.error());
+  try {
+    return Writer(*simple, names).meaningOf(simple->outputs()[0]);
+  } catch (const Opaque& e) {
+    return fail(ErrorKind::kUnsupported, e.what());
+  }
+}
+
+}  // namespace pet::check

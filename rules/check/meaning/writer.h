@@ -1,0 +1,68 @@
+#pragma once
+
+#include <map>
+
+#include "rules/check/meaning/function.h"
+#include "rules/check/meaning/normal_form.h"
+
+namespace pet::check {
+
+/// Writes down the meaning of an expanded program. Throws Opaque and OverflowError.
+class Writer {
+ public:
+  Writer(const Program& program, Names& names);
+  Meaning meaningOf(Value output);
+
+ private:
+  using Products = std::vector<Product>;
+
+  /// A function of a value, wherever it is asked for: a factor where one of `parts` holds, 0 elsewhere.
+  struct Image {
+    std::vector<std::string> index;
+    std::vector<Conjunction> parts{{}};
+    std::optional<int> application = {};  ///< none: the factor is 1
+    /// Of Not of a mask: the mask itself, where its pieces are disjoint.
+    std::optional<std::vector<Conjunction>> mask = {};
+  };
+  /// A position of a shape with named digits.
+  struct Frame {
+    std::vector<std::string> index;
+    Position at;
+    Conjunction range;
+  };
+
+  const Program& program_;
+  Names& names_;
+  Meaning meaning_;
+  std::map<int, int> inputs_;  ///< number by node
+  std::map<std::pair<std::string, Value>, Image> images_;
+  std::map<Value, int> maxima_;
+
+  static Frame frame(const Shape& shape, std::vector<std::string> index);
+  Frame freshFrame(const Shape& shape);
+  std::vector<Clause> relation(Value value, const Position& at);
+  int keep(Sum sum);
+  int keep(Application application);
+  Factor factor(int application, std::vector<Expr> at) const;
+  const Application& application(int number) const { return meaning_.applications[static_cast<size_t>(number)]; }
+
+  Sum sum(const Frame& frame, Value value, const Position& at);
+  Products times(const Product& product, Value value, const Position& at);
+  Products timesFunction(const Product& product, const Node& function, Value argument, const Position& at);
+  Products timesMoved(const Product& product, const Node& function, Value argument, const Position& at);
+  Products timesImage(const Product& product, const Image& image, const Position& at) const;
+
+  const Image& image(const Node& function, const Shape& shape, const std::vector<Value>& arguments, Value subject);
+  int maximumOfImages(const Function& f, const std::string& key, const Frame& frame, const Factor& of);
+
+  int maximum(Value value);
+  void addAlternatives(Application& to, const Product& so, Value value, const Position& at);
+  void addElement(Application& to, const Product& so, Value value, const Position& at);
+  void addZeros(Application& to, const Product& so, const std::vector<Conjunction>& elsewhere);
+  void addAlternativesOf(Application& to, const Product& so, const Piece& read);
+  /// The piece under another name for everything that `by` has a value for, and fresh names for its own indices.
+  Piece moved(Piece piece, std::map<std::string, Expr> by);
+  std::string renew(const std::string& index) { return names_.fresh(index.substr(0, index.rfind('_'))); }
+};
+
+}  // namespace pet::check
