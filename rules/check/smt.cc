@@ -1,9 +1,11 @@
 #include "rules/check/smt.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <z3.h>
 
 #include "rules/check/claim.h"
 
@@ -135,6 +137,19 @@ Expected<std::string> smtScript(const Pattern& pattern, const Rule& rule) {
   } catch (const OverflowError& e) {
     return fail(ErrorKind::kUnsupported, e.what(), rule.name);
   }
+}
+
+std::vector<std::string> answersOfZ3(const std::string& script) {
+  Z3_config config = Z3_mk_config();
+  Z3_context context = Z3_mk_context(config);
+  Z3_set_error_handler(context, [](Z3_context, Z3_error_code) {});
+  std::istringstream out(Z3_eval_smtlib2_string(context, script.c_str()));
+  std::vector<std::string> answers;
+  for (std::string line; std::getline(out, line);)
+    answers.push_back(line);
+  Z3_del_context(context);
+  Z3_del_config(config);
+  return answers;
 }
 
 }  // namespace pet

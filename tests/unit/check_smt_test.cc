@@ -2,7 +2,6 @@
 // of our translation.
 
 #include <gtest/gtest.h>
-#include <z3.h>
 
 #include "rules/check/check.h"
 #include "rules/check/smt.h"
@@ -25,14 +24,7 @@ Answers solve(std::string script) {
     answers.expected.push_back(script.substr(begin, end - begin));
     script.erase(at, end + 1 - at);  // z3 would complain of another answer, instead of giving it
   }
-  Z3_config config = Z3_mk_config();
-  Z3_context context = Z3_mk_context(config);
-  Z3_set_error_handler(context, [](Z3_context, Z3_error_code) {});
-  std::istringstream out(Z3_eval_smtlib2_string(context, script.c_str()));
-  for (std::string line; std::getline(out, line);)
-    answers.given.push_back(line);
-  Z3_del_context(context);
-  Z3_del_config(config);
+  answers.given = answersOfZ3(script);
   return answers;
 }
 
