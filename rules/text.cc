@@ -354,4 +354,13 @@ std::string print(const Rule& rule) {
   return printStatement(rule) + print(rule.proof) + "}\n";
 }
 
+std::string print(const RuleSet& set) {
+  std::string text;
+  for (const Pattern& p : set.patterns)
+    text += print(p) + "\n";
+  for (const Rule& r : set.rules)
+    text += print(r) + "\n";
+  return text;
+}
+
 }  // namespace pet

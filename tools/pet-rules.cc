@@ -14,6 +14,7 @@
 #include "tools/common/parallel.h"
 #include "tools/common/table.h"
 #include "tools/common/tool.h"
+#include "tools/rules/smt.h"
 #include "tools/rules/taso.h"
 
 namespace {
@@ -25,7 +26,7 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string pack, output, taso;
   std::vector<std::string> rules, files;
-  bool json = false;
+  bool json = false, smt2 = false;
   unsigned threads = std::max(1U, std::thread::hardware_concurrency());
 };
 
@@ -54,6 +55,20 @@ Expected<const Rule*> findRule(const RuleSet& set, const std::string& key, const
   if (found.size() == 1) return found.front();
   return fail(ErrorKind::kUsage, fmt::format("{} rule '{}'", found.empty() ? "no" : "more than one", key), pack,
               "pet-rules ls shows names and hashes");
+}
+
+/// The rules that were asked for; all, if none was named.
+Expected<std::vector<const Rule*>> chosenRules(const RuleSet& set, const Options& o) {
+  std::vector<const Rule*> rules;
+  for (const std::string& key : o.rules) {
+    auto rule = findRule(set, key, o.pack);
+    if (!rule) return tl::unexpected(rule.error());
+    rules.push_back(*rule);
+  }
+  for (const Rule& r : set.rules) {
+    if (o.rules.empty()) rules.push_back(&r);
+  }
+  return rules;
 }
 
 // --- ls ---
@@ -97,8 +112,13 @@ Expected<void> show(const Options& o) {
 
 Expected<void> exportText(const Options& o) {
   if (auto ok = tool::distinctFiles({o.output}, {o.pack}); !ok) return ok;
+  if (!o.smt2 && !o.rules.empty()) return fail(ErrorKind::kUsage, "--only is for --smt2", "", "show prints one rule");
   auto set = readPack(o.pack);
   if (!set) return tl::unexpected(set.error());
+  if (o.smt2) {
+    auto rules = chosenRules(*set, o);
+    return rules ? rules::exportSmt(*set, *rules, o.output) : tl::unexpected(rules.error());
+  }
   std::string text = print(*set);
   return o.output.empty() ? tool::print(text) : writeFile(o.output, text);
 }
@@ -131,20 +151,6 @@ auto judgeAll(
 
 std::vector<CheckReport> checkAll(const RuleSet& set, const std::vector<const Rule*>& rules, unsigned threads) {
   return judgeAll("checking", set, rules, threads, [](const Pattern& p, const Rule& r) { return checkRule(p, r); });
-}
-
-/// The rules that were asked for; all, if none was named.
-Expected<std::vector<const Rule*>> chosenRules(const RuleSet& set, const Options& o) {
-  std::vector<const Rule*> rules;
-  for (const std::string& key : o.rules) {
-    auto rule = findRule(set, key, o.pack);
-    if (!rule) return tl::unexpected(rule.error());
-    rules.push_back(*rule);
-  }
-  for (const Rule& r : set.rules) {
-    if (o.rules.empty()) rules.push_back(&r);
-  }
-  return rules;
 }
 
 struct Verification {
@@ -302,10 +308,12 @@ const Subcommand kSubcommands[] = {
        app.add_option("RULE", o.rules, "a rule's name, or the beginning of its hash")->required()->expected(1);
      },
      show},
-    {"export", "print a whole pack in the rule language",
+    {"export", "print a whole pack in the rule language, or what makes its rules true in SMT-LIB 2",
      [](CLI::App& app, Options& o) {
        packArgument(app, o);
-       app.add_option("-o,--output", o.output, "the text file to write; without it, standard output");
+       app.add_option("-o,--output", o.output, "the text file to write, or the folder; without it, standard output");
+       app.add_flag("--smt2", o.smt2, "the obligations of every rule, for any solver, one file for each rule");
+       app.add_option("--only", o.rules, "with --smt2: a rule's name, or the beginning of its hash");
      },
      exportText},
     {"import",

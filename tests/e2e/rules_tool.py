@@ -114,6 +114,14 @@ def good_pack(folder):
     exported = folder / "rules.pet"
     expect("export", run("export", pack, "-o", exported).returncode == 0)
     expect("export to standard output", run("export", pack).stdout == exported.read_text())
+    scripts = folder / "smt"
+    expect("export --smt2", run("export", "--smt2", pack, "-o", scripts).returncode == 0)
+    names = sorted(path.name for path in scripts.iterdir())
+    expect("export --smt2", names == ["conv-pair.smt2", "conv-transposed.smt2", "square-transposed.smt2"], names)
+    script = run("export", "--smt2", pack, "--only", "conv/pair").stdout
+    expect("export --smt2 --only", script == (scripts / "conv-pair.smt2").read_text() and script.count("(check-sat)") > 50)
+    expect("export --smt2 of several rules to standard output", run("export", "--smt2", pack).returncode == 2)
+
     again = folder / "again.db"
     run("import", exported, "-o", again)
     expect("import of export", again.read_bytes() == pack.read_bytes(), "other bytes")

@@ -1,0 +1,136 @@
+// Proved rules, damaged in one place: class, boxes, programs, record. What the checker still proves must still be true,
+// which evaluation at small shapes decides: it shares nothing with the proof.
+
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "rules/check/check.h"
+#include "rules/exhaustive.h"
+#include "rules/text.h"
+#include "synth/prove/prove.h"
+#include "tests/unit/mutation_damages.h"
+#include "tests/unit/text_file.h"
+
+namespace pet {
+namespace {
+
+using testing_support::Damage;
+using testing_support::Damages;
+using testing_support::textOf;
+
+struct Subject {
+  std::string file, pattern, rule;  ///< as text
+};
+
+/// A rule with a record: its own, or the prover's.
+std::optional<Subject> subjectOf(const std::string& path) {
+  std::string text = textOf(path);
+  auto set = parseRules(text, path);
+  if (!set || set->rules.size() != 1) return std::nullopt;
+  Rule& rule = set->rules[0];
+  const Pattern& pattern = *set->findPattern(rule.pattern);
+  bool hasRecord = !rule.proof.forward.empty();
+  if (!hasRecord && text.find("# expect: proved") == std::string::npos) return std::nullopt;
+  if (!hasRecord) {
+    auto source = instantiate(pattern, rule);
+    poly::Context context(rule.shapes, 4'000'000);
+    Equality equality = proveEqual(context, *source, rule.replacement);
+    if (!std::holds_alternative<Proved>(equality)) return std::nullopt;
+    rule.proof = std::get<Proved>(equality).proof;
+  }
+  return Subject{std::filesystem::path(path).filename(), print(pattern), print(rule)};
+}
+
+std::vector<std::string> files() {
+  std::vector<std::string> result;
+  for (const char* folder : {"/tests/data", "/tests/prove"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(PET_SOURCE_DIR + std::string(folder))) {
+      if (entry.path().extension() == ".pet") result.push_back(entry.path());
+    }
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+struct Tally {
+  int caught = 0;     ///< not proved
+  int stillTrue = 0;  ///< proved, and equal at small shapes
+  int noRule = 0;     ///< no rule at all, says the reader
+  int sameRule = 0;   ///< another proof of the same rule
+};
+
+/// All damages are of few kinds: of each kind, every rule gives the same number, evenly spread.
+std::vector<Damage> chosen(std::vector<Damage> all, size_t ofEachKind) {
+  std::map<std::string, std::vector<Damage>> byKind;
+  for (Damage& d : all)
+    byKind[d.kind].push_back(std::move(d));
+  std::vector<Damage> result;
+  for (auto& [kind, damages] : byKind) {
+    size_t n = std::min(ofEachKind, damages.size());
+    for (size_t i = 0; i < n; ++i)
+      result.push_back(damages[i * damages.size() / n]);
+  }
+  return result;
+}
+
+void judge(const Subject& subject, const Damage& damage, std::map<std::string, Tally>& tally) {
+  auto set = parseRules(subject.pattern + damage.text, "damaged");
+  Tally& t = tally[damage.kind];
+  if (!set) {
+    ++t.noRule;
+    return;
+  }
+  CheckReport report = checkRule(set->patterns[0], set->rules[0], {.steps = 1'000'000});
+  if (!report.proved()) {
+    ++t.caught;
+    return;
+  }
+  fmt::print("survives: {}, {}: {}\n", subject.file, damage.kind, damage.line);
+  auto before = parseRules(subject.pattern + subject.rule, "as it was");
+  if (printStatement(set->rules[0]) == printStatement(before->rules[0])) {
+    ++t.sameRule;
+    return;
+  }
+  ++t.stillTrue;
+  Evaluation evaluation = evaluateRule(set->patterns[0], set->rules[0]);
+  if (evaluation.shapes == 0) {  // the smallest member is large
+    evaluation =
+        evaluateRule(set->patterns[0], set->rules[0], {.shapes = 5, .shapeWork = 1'000'000, .ruleWork = 10'000'000});
+  }
+  EXPECT_TRUE(evaluation.holds()) << subject.file << ", " << damage.kind << ":\n"
+                                  << damage.line << "\n"
+                                  << evaluation.str();
+}
+
+std::string row(const std::string& kind, const Tally& t) {
+  return fmt::format("{:<32} {:>4} caught, {:>3} still true, {:>3} another proof of the same, {:>3} no rule\n", kind,
+                     t.caught, t.stillTrue, t.sameRule, t.noRule);
+}
+
+TEST(Mutation, WhatChangesMeaningIsCaught) {
+  std::map<std::string, Tally> tally;
+  for (const std::string& file : files()) {
+    bool isData = file.find("/tests/data/") != std::string::npos;
+    auto subject = subjectOf(file);
+    if (!subject) continue;
+    for (const Damage& d : chosen(Damages(subject->rule).all(), isData ? 12 : 1))
+      judge(*subject, d, tally);
+  }
+  Tally total;
+  std::string table;
+  for (const auto& [kind, t] : tally) {
+    table += row(kind, t);
+    total.caught += t.caught;
+    total.stillTrue += t.stillTrue;
+    total.sameRule += t.sameRule;
+    total.noRule += t.noRule;
+  }
+  fmt::print("{}{}", table, row("all", total));
+  EXPECT_GE(total.caught, 1000);
+  EXPECT_GE(tally.size(), 20U) << "kinds of damage";
+}
+
+}  // namespace
+}  // namespace pet
