@@ -56,4 +56,24 @@ std::vector<Clause> bandRelation(const Call& call, const Position& at, Names&) {
                       Constraint::le(above, call.node.scalar("upper"))}}};
 }
 
+/// Parameters: denominator, rank, extents, values; the key has them all, the denominator behind.
+std::vector<Clause> tableRelation(const Call& call, const Position& at, Names&) {
+  const Expr& under = call.node.scalar("denominator");
+  const auto& shape = call.list("shape");
+  Factor entry{.kind = Factor::Kind::kConstant, .key = "Table", .at = flat(at)};
+  entry.parameters = {under, static_cast<int64_t>(shape.size())};
+  for (const char* list : {"shape", "values"}) {
+    for (const Expr& e : call.list(list)) {
+      entry.key += " " + e.str();
+      entry.parameters.push_back(e);
+    }
+  }
+  entry.key += " / " + under.str();
+  Clause clause;
+  for (size_t d = 0; d < shape.size(); ++d)
+    clause.inside(at[d], shape[d]);
+  clause.constants = {std::move(entry)};
+  return {clause};
+}
+
 }  // namespace pet::check

@@ -117,6 +117,21 @@ void ofSlice(const Call& call, Demands& must) {
   }
 }
 
+void ofGather(const Call& call, Demands& must) {
+  const Expr& extent = line(call.operands[0][static_cast<size_t>(call.integer("axis"))]);
+  for (const Expr& index : call.list("indices")) {
+    must.atMost(0, index);
+    must.atMost(index + 1, extent);
+  }
+}
+
+void ofCol2Im(const Call& call, Demands& must) {
+  for (const Expr& pad : call.list("pads"))
+    must.atMost(0, pad);
+  for (const Expr& kernel : call.list("block_shape"))
+    must.atMost(1, kernel);
+}
+
 void ofNode(const Call& call, Demands& must) {
   std::string_view op = opOf(call.node);
   if (op == "Conv" || op == "ConvTranspose") ofConv(call, must);
@@ -124,6 +139,8 @@ void ofNode(const Call& call, Demands& must) {
   if (op == "MaxPool" || op == "AveragePool") ofPool(call, must);
   if (op == "Pad") ofPad(call, must);
   if (op == "Slice") ofSlice(call, must);
+  if (op == "Gather") ofGather(call, must);
+  if (op == "Col2Im") ofCol2Im(call, must);
   if (op == "Split" || op == "Tile") {
     for (const Expr& e : call.list(op == "Split" ? "split" : "repeats"))
       must.atMost(0, e);

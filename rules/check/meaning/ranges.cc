@@ -1,7 +1,9 @@
-// Relations of the operators that move ranges: Pad, Slice, Split, Concat, Resize.
+// Relations of the operators that move ranges: Pad, Slice, Split, Concat, Gather, Resize.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -61,8 +63,7 @@ Expr rounded(const Expr& n, int64_t d, const std::string& mode) {
   if (mode == "floor") return floorDiv(n, d);
   if (mode == "ceil") return ceilDiv(n, d);
   if (mode == "round_prefer_ceil") return floorDiv(2 * n + d, 2 * d);
-  if (mode == "round_prefer_floor") return ceilDiv(2 * n - d, 2 * d);
-  throw Opaque("Resize with the nearest_mode " + mode);
+  return ceilDiv(2 * n - d, 2 * d);  // round_prefer_floor
 }
 
 /// The operand's coordinate (scale · x + offset) / under of ONNX's Resize.
@@ -70,30 +71,75 @@ struct Coordinate {
   int64_t scale = 1, offset = 0, under = 1;
 };
 
-Coordinate coordinateOf(const Call& call, size_t d) {
-  const Expr &in = line(call.operands[0][d]), &out = line(call.result()[d]);
+/// The factor up / down, as small as possible if it is a number.
+struct Factors {
+  Expr up, down;
+  bool isNumber() const { return up.isConstant() && down.isConstant(); }
+};
+
+Factors factorsOf(const Call& call, size_t d) {
   const auto& scales = call.list("scales");
+  Expr up = scales.empty() ? line(call.result()[d]) : scales[2 * d];
+  Expr down = scales.empty() ? line(call.operands[0][d]) : scales[2 * d + 1];
+  int64_t a = up.content(), b = down.content();
+  if (a < 1 || b < 1 || down * a != up * b) return {up, down};
+  return {a / std::gcd(a, b), b / std::gcd(a, b)};
+}
+
+/// Where it is the same for all shapes.
+std::optional<Coordinate> coordinateOf(const Call& call, size_t d) {
+  const Expr &in = line(call.operands[0][d]), &out = line(call.result()[d]);
   const std::string& mode = call.node.text("coordinate_transformation_mode");
-  auto opaque = [&] {
-    return Opaque(fmt::format("Resize of {} to {} by a symbolic factor", str(call.operands[0]), str(call.result())));
-  };
   if (mode == "align_corners" || mode == "pytorch_half_pixel") {
-    if (!in.isConstant() || !out.isConstant()) throw opaque();
-    if (out.constant() == 1) return {0, 0, 1};
-    if (mode == "align_corners") return {in.constant() - 1, 0, out.constant() - 1};
+    if (!in.isConstant() || !out.isConstant()) return std::nullopt;
+    if (out.constant() == 1) return Coordinate{0, 0, 1};
+    if (mode == "align_corners") return Coordinate{in.constant() - 1, 0, out.constant() - 1};
   }
-  int64_t up = 0, down = 0;  // the factor is up / down
-  if (!scales.empty()) {
-    up = Call::number(scales[2 * d]);
-    down = Call::number(scales[2 * d + 1]);
-  } else {
-    up = out.content();
-    down = in.content();
-    if (up < 1 || down < 1 || in * up != out * down) throw opaque();
+  Factors factors = factorsOf(call, d);
+  if (!factors.isNumber()) return std::nullopt;
+  int64_t up = factors.up.constant(), down = factors.down.constant();
+  if (mode == "asymmetric") return Coordinate{down, 0, up};
+  // (x + 1/2) · down / up - 1/2, and half_pixel_symmetric adds (in - out · down / up) / 2
+  Expr more = mode == "half_pixel_symmetric" ? in * up - out * down : Expr(0);
+  if (!more.isConstant()) return std::nullopt;
+  return Coordinate{2 * down, down - up + more.constant(), 2 * up};
+}
+
+int64_t placeOf(std::string_view word, std::initializer_list<std::string_view> words) {
+  const auto* it = std::find(words.begin(), words.end(), word);
+  if (it == words.end()) throw Opaque(fmt::format("Resize with '{}'", word));
+  return it - words.begin();
+}
+
+/// How much of the operand's position u is in the result's: a constant.
+Factor resampling(const Call& call, size_t d, const Expr& at, const Expr& u) {
+  const std::string &mode = call.node.text("mode"), &coordinates = call.node.text("coordinate_transformation_mode"),
+                    &nearest = call.node.text("nearest_mode");
+  double cubic = call.node.number("cubic_coeff_a");
+  Factors factors = coordinates == "align_corners" ? Factors{1, 1} : factorsOf(call, d);
+  Factor f{.kind = Factor::Kind::kConstant, .key = fmt::format("Resize {} {}", mode, coordinates), .at = {at, u}};
+  Fraction a;
+  int64_t nearestPlace = 0;
+  if (mode == "nearest") {
+    f.key += " " + nearest;
+    nearestPlace = placeOf(nearest, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+  } else if (mode == "cubic") {
+    f.key += fmt::format(" {}", cubic);
+    auto fraction = fractionOf(cubic);
+    if (!fraction) throw Opaque("Resize whose cubic_coeff_a is no small fraction");
+    a = *fraction;
   }
-  if (mode == "asymmetric") return {down, 0, up};
-  // (x + 1/2) · down / up - 1/2
-  return {2 * down, down - up, 2 * up};
+  f.parameters = {
+      line(call.operands[0][d]),
+      line(call.result()[d]),
+      factors.up,
+      factors.down,
+      a.over,
+      a.under,
+      placeOf(mode, {"nearest", "linear", "cubic"}),
+      placeOf(coordinates, {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric"}),
+      nearestPlace};
+  return f;
 }
 
 }  // namespace
@@ -136,9 +182,34 @@ std::vector<Clause> concatRelation(const Call& call, const Position& at, Names&)
   return clauses;
 }
 
-std::vector<Clause> resizeRelation(const Call& call, const Position& at, Names&) {
-  if (call.node.text("mode") != "nearest") throw Opaque("Resize in mode " + call.node.text("mode"));
+/// One clause for each stretch of indices with one distance.
+std::vector<Clause> gatherRelation(const Call& call, const Position& at, Names&) {
+  auto axis = static_cast<size_t>(call.integer("axis"));
+  const auto& indices = call.list("indices");
+  std::vector<Clause> clauses;
+  for (size_t first = 0; first < indices.size();) {
+    int64_t step = 0;
+    size_t last = first;
+    while (last + 1 < indices.size()) {
+      auto distance = (indices[last + 1] - indices[last]).asConstant();
+      if (!distance || (last > first && *distance != step)) break;
+      step = *distance;
+      ++last;
+    }
+    const Expr& v = at[axis][0];
+    auto from = static_cast<int64_t>(first), to = static_cast<int64_t>(last);
+    Clause clause{.domain = {Constraint::le(from, v), Constraint::le(v, to)}, .reads = {{0, at}}};
+    clause.reads[0].at[axis] = {indices[first] + step * (v - from)};
+    clauses.push_back(std::move(clause));
+    first = last + 1;
+  }
+  return clauses;
+}
+
+std::vector<Clause> resizeRelation(const Call& call, const Position& at, Names& names) {
+  bool isNearest = call.node.text("mode") == "nearest";
   const auto& scales = call.list("scales");
+  Clause all;
   std::vector<Place> places{{Position{}, {}}};
   for (size_t d = 0; d < at.size(); ++d) {
     bool keeps = call.operands[0][d] == call.result()[d] && (scales.empty() || scales[2 * d] == scales[2 * d + 1]);
@@ -146,9 +217,16 @@ std::vector<Clause> resizeRelation(const Call& call, const Position& at, Names&)
       places = crossed(places, {{{at[d]}, {}}});
       continue;
     }
-    Coordinate c = coordinateOf(call, d);
+    auto c = isNearest ? coordinateOf(call, d) : std::nullopt;
+    if (!c) {
+      Expr u = all.draw("u", line(call.operands[0][d]), names);
+      all.addsUpToOne.emplace_back(all.constants.size(), all.reduction.back());
+      all.constants.push_back(resampling(call, d, at[d][0], u));
+      places = crossed(places, {{{{u}}, {}}});
+      continue;
+    }
     auto nearest = [&](const Expr& x) {
-      return rounded(c.scale * x + c.offset, c.under, call.node.text("nearest_mode"));
+      return rounded(c->scale * x + c->offset, c->under, call.node.text("nearest_mode"));
     };
     Expr here = nearest(at[d][0]), last = line(call.operands[0][d]) - 1;
     Expr beyond = nearest(line(call.result()[d]) - 1) - last;
@@ -166,8 +244,11 @@ std::vector<Clause> resizeRelation(const Call& call, const Position& at, Names&)
     places = crossed(places, clamped);
   }
   std::vector<Clause> clauses;
-  for (const Place& p : places)
-    clauses.push_back({.domain = p.guards, .reads = {{0, p.at}}});
+  for (const Place& p : places) {
+    clauses.push_back(all);
+    clauses.back().add(p.guards);
+    clauses.back().reads = {{0, p.at}};
+  }
   return clauses;
 }
 

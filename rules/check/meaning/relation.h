@@ -74,10 +74,12 @@ std::vector<Clause> sliceRelation(const Call&, const Position&, Names&);
 std::vector<Clause> splitRelation(const Call&, const Position&, Names&);
 std::vector<Clause> concatRelation(const Call&, const Position&, Names&);
 std::vector<Clause> transposeRelation(const Call&, const Position&, Names&);
+std::vector<Clause> gatherRelation(const Call&, const Position&, Names&);
 std::vector<Clause> resizeRelation(const Call&, const Position&, Names&);
 std::vector<Clause> convRelation(const Call&, const Position&, Names&);
 std::vector<Clause> convTransposeRelation(const Call&, const Position&, Names&);
 std::vector<Clause> offsetReduceRelation(const Call&, const Position&, Names&);
+std::vector<Clause> col2ImRelation(const Call&, const Position&, Names&);
 std::vector<Clause> matMulRelation(const Call&, const Position&, Names&);
 std::vector<Clause> gemmRelation(const Call&, const Position&, Names&);
 std::vector<Clause> averagePoolRelation(const Call&, const Position&, Names&);
@@ -94,5 +96,6 @@ std::vector<Clause> identityRelation(const Call&, const Position&, Names&);
 std::vector<Clause> constantRelation(const Call&, const Position&, Names&);
 std::vector<Clause> eyeRelation(const Call&, const Position&, Names&);
 std::vector<Clause> bandRelation(const Call&, const Position&, Names&);
+std::vector<Clause> tableRelation(const Call&, const Position&, Names&);
 
 }  // namespace pet::check

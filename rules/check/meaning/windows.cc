@@ -241,6 +241,41 @@ std::vector<Clause> offsetReduceRelation(const Call& call, const Position& at, N
   return clauses;
 }
 
+/// y[n, c, h…] = Σ x[n, (c r…), (i…)] over i·stride + r·dilation - begin = h.
+std::vector<Clause> col2ImRelation(const Call& call, const Position& at, Names& names) {
+  const auto &image = call.list("image_shape"), &block = call.list("block_shape");
+  size_t rank = image.size();
+  auto number = [&](std::string_view list, size_t i) { return call.list(list).empty() ? 1 : call.integer(list, i); };
+  auto pad = [&](size_t i) { return call.list("pads").empty() ? Expr(0) : call.list("pads")[i]; };
+  Clause all;
+  std::vector<Dim> rows{call.result()[1]}, columns;
+  Position row{at[1]}, column;
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t stride = number("strides", d), dilation = number("dilations", d);
+    Expr count = floorDiv(image[d] + pad(d) + pad(rank + d) - (block[d] - 1) * dilation - 1, stride) + 1;
+    Expr r = all.draw("r", block[d], names), from = at[2 + d][0] + pad(d) - r * dilation;
+    if (stride > 1) {
+      Expr i = all.draw("i", count, names);
+      all.domain.push_back(Constraint::eq(i * stride, from));
+      from = i;
+    } else {
+      all.inside({from}, count);
+    }
+    rows.emplace_back(block[d]);
+    row.push_back({r});
+    columns.emplace_back(count);
+    column.push_back({from});
+  }
+  std::vector<Clause> clauses;
+  for (const Place& p : crossed(wholeOf(rows, row), wholeOf(columns, column))) {
+    Clause clause = all;
+    clause.add(p.guards);
+    clause.reads = {{0, {at[0], p.at[0], p.at[1]}}};
+    clauses.push_back(std::move(clause));
+  }
+  return clauses;
+}
+
 /// y[…, m, n] = Σ_k a[…, m, k] · b[…, k, n]
 std::vector<Clause> matMulRelation(const Call& call, const Position& at, Names& names) {
   const Shape &a = call.operands[0], &b = call.operands[1];
