@@ -1,4 +1,4 @@
-// Conv, ConvTranspose (with a bias as third operand), MatMul, OffsetReduce.
+// Conv, ConvTranspose (with a bias as third operand), MatMul, OffsetReduce, Col2Im.
 
 #include "applier/emit.h"
 
@@ -68,11 +68,21 @@ void emitOffsetReduce(const Emission& e) {
   e.reshape(slices.size() == 1 ? slices[0] : e.step("Sum", slices), summed, y, true);
 }
 
+void emitCol2Im(const Emission& e) {
+  Emission::OnnxAttributes attributes;
+  for (std::string_view name : {"strides", "dilations", "pads"}) {
+    if (auto list = e.list(name); !list.empty()) attributes.emplace(name, list);
+  }
+  e.last("Col2Im",
+         {e.operand(0), e.integers("image_shape", e.list("image_shape")),
+          e.integers("block_shape", e.list("block_shape"))},
+         attributes);
+}
+
 constexpr EmitRow kRows[] = {
-    {"Conv", 1, emitConv},
-    {"ConvTranspose", 1, emitConvTranspose},
-    {"MatMul", 1, emitMatMul},
-    {"OffsetReduce", 6, emitOffsetReduce},
+    {"Conv", 1, emitConv},      {"ConvTranspose", 1, emitConvTranspose},
+    {"MatMul", 1, emitMatMul},  {"OffsetReduce", 6, emitOffsetReduce},
+    {"Col2Im", 18, emitCol2Im},
 };
 
 }  // namespace

@@ -13,6 +13,10 @@ void emitSame(const Emission& e) {
   e.last(e.node().op->name, e.operands());
 }
 
+void emitSquare(const Emission& e) {
+  e.last("Mul", {e.operand(0), e.operand(0)});
+}
+
 GraphAttribute numberAttribute(const Emission& e, std::string_view name) {
   return static_cast<float>(e.node().number(name));
 }
@@ -117,7 +121,10 @@ std::vector<double> factorsOf(const std::vector<int64_t>& scales) {
 // Upsample 7 and 9, Resize 10: positions are x / scale, cut off.
 void emitOldResize(const Emission& e) {
   auto factors = factorsOf(e.list("scales"));
-  if (factors.empty() || e.node().text("coordinate_transformation_mode") != "asymmetric") e.require(11, "this Resize");
+  bool cubic = e.node().text("mode") == "cubic";
+  if (factors.empty() || cubic || e.node().text("coordinate_transformation_mode") != "asymmetric") {
+    e.require(11, "this Resize");
+  }
   if (e.node().text("mode") == "nearest" && e.node().text("nearest_mode") != "floor") e.require(11, "this Resize");
   Emission::OnnxAttributes attributes{{"mode", e.node().text("mode")}};
   if (e.opset() >= 9) {
@@ -132,10 +139,12 @@ void emitResize(const Emission& e) {
   if (e.opset() < 11) return emitOldResize(e);
   auto sizes = e.list("sizes"), scales = e.list("scales");
   if (!sizes.empty() && !scales.empty()) throw NotEmitted{"Resize by sizes and scales"};
-  Emission::OnnxAttributes attributes{
-      {"mode", e.node().text("mode")},
-      {"coordinate_transformation_mode", e.node().text("coordinate_transformation_mode")},
-      {"nearest_mode", e.node().text("nearest_mode")}};
+  const std::string& coordinates = e.node().text("coordinate_transformation_mode");
+  if (coordinates == "half_pixel_symmetric") e.require(19, "Resize by half_pixel_symmetric");
+  Emission::OnnxAttributes attributes{{"mode", e.node().text("mode")},
+                                      {"coordinate_transformation_mode", coordinates},
+                                      {"nearest_mode", e.node().text("nearest_mode")}};
+  if (e.node().text("mode") == "cubic") attributes.emplace("cubic_coeff_a", numberAttribute(e, "cubic_coeff_a"));
   // What is not used may be left out from opset 13 on.
   std::string region, none;
   if (e.opset() < 13) region = none = e.numbers("none", {});
@@ -161,6 +170,8 @@ constexpr EmitRow kRows[] = {
     {"Erf", 9, emitSame},
     {"Exp", 6, emitSame},
     {"Sqrt", 6, emitSame},
+    {"Reciprocal", 6, emitSame},
+    {"Square", 7, emitSquare},
     {"Softplus", 1, emitSame},
     {"HardSwish", 14, emitSame},
     {"HardSigmoid", 6, emitHardSigmoid},

@@ -82,6 +82,10 @@ void emitSplit(const Emission& e) {
   e.add("Split", inputs, e.outputs(), attributes);
 }
 
+void emitGather(const Emission& e) {
+  e.last("Gather", {e.operand(0), e.integers("indices", e.list("indices"))}, {{"axis", e.scalar("axis")}});
+}
+
 void emitSpaceToDepth(const Emission& e) {
   e.last("SpaceToDepth", e.operands(), {{"blocksize", e.scalar("blocksize")}});
 }
@@ -116,6 +120,7 @@ constexpr EmitRow kRows[] = {
     {"Pad", 2, emitPad},
     {"Concat", 4, emitConcat},
     {"Split", 2, emitSplit},
+    {"Gather", 1, emitGather},
     {"SpaceToDepth", 1, emitSpaceToDepth},
     {"DepthToSpace", 1, emitDepthToSpace},
     {"Expand", 8, emitExpand},

@@ -52,7 +52,8 @@ class Lifting {
   std::optional<std::vector<int64_t>> integersByOpset(std::string_view name, size_t i, int64_t since) const;
 
   Extents extents(Value v) const { return builder_.extents(v); }
-  size_t rank(Value v) const { return builder_.program().shape(v).size(); }
+  const Shape& shape(Value v) const { return builder_.program().shape(v); }
+  size_t rank(Value v) const { return shape(v).size(); }
   /// 0 <= result < rank.
   size_t axis(int64_t axis, size_t rank) const;
 

@@ -1,10 +1,11 @@
-// Conv, ConvTranspose, MatMul, Gemm.
+// Conv, ConvTranspose, Col2Im, MatMul, Gemm.
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "applier/lift.h"
+#include "ir/ops/pads.h"
 
 namespace pet {
 namespace {
@@ -12,14 +13,13 @@ namespace {
 /// The window attributes that Conv and ConvTranspose share.
 struct Window {
   size_t spatial;
-  Extents in, kernel;
+  Extents kernel;
   std::vector<int64_t> strides, dilations;
 
   Window(const Lifting& l, Value x, Value w) {
     Extents ex = l.extents(x), ew = l.extents(w);
     if (ex.size() < 3 || ew.size() != ex.size()) Lifting::refuse("operands are not images and kernels of one rank");
     spatial = ex.size() - 2;
-    in.assign(ex.begin() + 2, ex.end());
     kernel.assign(ew.begin() + 2, ew.end());
     strides = l.integers("strides", std::vector<int64_t>(spatial, 1));
     dilations = l.integers("dilations", std::vector<int64_t>(spatial, 1));
@@ -28,33 +28,25 @@ struct Window {
     if (auto shape = l.integers("kernel_shape"); shape && *shape != kernel)
       Lifting::refuse("kernel_shape is not the kernel's");
   }
-  int64_t reach(size_t d) const { return (kernel[d] - 1) * dilations[d] + 1; }
 };
 
-/// Splits `total` into begin and end; auto_pad SAME_UPPER puts the odd one at the end.
-void splitPads(std::vector<int64_t>& pads, size_t d, size_t spatial, int64_t total, bool upper) {
-  pads[d] = upper ? total / 2 : total - total / 2;
-  pads[spatial + d] = total - pads[d];
+std::string autoPad(const Lifting& l) {
+  std::string mode = l.text("auto_pad", "NOTSET");
+  return mode.empty() ? "NOTSET" : mode;
 }
 
-std::vector<int64_t> convPads(const Lifting& l, const Window& w) {
-  std::string mode = l.text("auto_pad", "NOTSET");
-  std::vector<int64_t> pads(2 * w.spatial, 0);
-  if (mode == "NOTSET" || mode.empty()) {
+/// `pads`, or what stands for them.
+void addPads(const Lifting& l, size_t spatial, Attributes& attributes) {
+  std::string mode = autoPad(l);
+  std::vector<int64_t> pads(2 * spatial, 0);
+  if (mode == "NOTSET") {
     pads = l.integers("pads", pads);
-    if (pads.size() != 2 * w.spatial) Lifting::refuse("pads of the wrong length");
+    if (pads.size() != 2 * spatial) Lifting::refuse("pads of the wrong length");
     if (std::any_of(pads.begin(), pads.end(), [](int64_t p) { return p < 0; })) Lifting::refuse("negative pads");
-  } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-    for (size_t d = 0; d < w.spatial; ++d) {
-      if (w.strides[d] < 1) Lifting::refuse("a stride below 1");
-      int64_t out = (w.in[d] + w.strides[d] - 1) / w.strides[d];
-      int64_t total = std::max<int64_t>(0, (out - 1) * w.strides[d] + w.reach(d) - w.in[d]);
-      splitPads(pads, d, w.spatial, total, mode == "SAME_UPPER");
-    }
-  } else if (mode != "VALID") {
-    Lifting::refuse("unknown auto_pad " + mode);
+  } else {
+    attributes.emplace("auto_pad", mode);
   }
-  return pads;
+  attributes.emplace("pads", exprs(pads));
 }
 
 /// Adds the bias [F] of operand 2 to [N, F, …].
@@ -71,33 +63,21 @@ Value withBias(const Lifting& l, Value y) {
 std::vector<Value> liftConv(const Lifting& l) {
   Value x = l.operand(0), w = l.operand(1);
   Window window(l, x, w);
-  Value y = l.add("Conv", {x, w},
-                  {{"strides", exprs(window.strides)},
-                   {"dilations", exprs(window.dilations)},
-                   {"pads", exprs(convPads(l, window))},
-                   {"group", Expr(l.integer("group", 1))}});
-  return {withBias(l, y)};
+  Attributes attributes{{"strides", exprs(window.strides)},
+                        {"dilations", exprs(window.dilations)},
+                        {"group", Expr(l.integer("group", 1))}};
+  addPads(l, window.spatial, attributes);
+  return {withBias(l, l.add("Conv", {x, w}, std::move(attributes)))};
 }
 
-std::vector<int64_t> convTransposePads(const Lifting& l, const Window& w, const std::vector<int64_t>& extra) {
-  std::string mode = l.text("auto_pad", "NOTSET");
-  std::vector<int64_t> pads(2 * w.spatial, 0);
-  auto shape = l.integers("output_shape");
-  if (!shape && (mode == "NOTSET" || mode.empty())) {
-    pads = l.integers("pads", pads);
-    if (pads.size() != 2 * w.spatial) Lifting::refuse("pads of the wrong length");
-  } else if (shape || mode != "VALID") {
-    if (shape && shape->size() < w.spatial) Lifting::refuse("output_shape of the wrong length");
-    for (size_t d = 0; d < w.spatial; ++d) {
-      int64_t out = shape ? (*shape)[shape->size() - w.spatial + d] : w.in[d] * w.strides[d];
-      int64_t total = w.strides[d] * (w.in[d] - 1) + extra[d] + w.reach(d) - out;
-      // Engines disagree on which side gets the odd one.
-      if (total % 2 != 0) Lifting::refuse("output_shape or auto_pad with an odd padding");
-      splitPads(pads, d, w.spatial, total, true);
-    }
+/// Where auto_pad or output_shape leave one pad more at one side, engines disagree on which.
+void refuseOddPads(std::span<const Shape> operands, Attributes attributes) {
+  if (auto ok = resolvePads(operands, attributes); !ok) Lifting::refuse(ok.error().what);
+  const auto& pads = std::get<std::vector<Expr>>(attributes.find("pads")->second);
+  for (size_t d = 0; d < pads.size() / 2; ++d) {
+    if (pads[d] != pads[pads.size() / 2 + d]) Lifting::refuse("output_shape or auto_pad with an odd padding");
+    if (pads[d].constant() < 0) Lifting::refuse("negative pads");
   }
-  if (std::any_of(pads.begin(), pads.end(), [](int64_t p) { return p < 0; })) Lifting::refuse("negative pads");
-  return pads;
 }
 
 std::vector<Value> liftConvTranspose(const Lifting& l) {
@@ -105,13 +85,24 @@ std::vector<Value> liftConvTranspose(const Lifting& l) {
   Window window(l, x, w);
   auto extra = l.integers("output_padding", std::vector<int64_t>(window.spatial, 0));
   if (extra.size() != window.spatial) Lifting::refuse("output_padding of the wrong length");
-  Value y = l.add("ConvTranspose", {x, w},
-                  {{"strides", exprs(window.strides)},
-                   {"dilations", exprs(window.dilations)},
-                   {"pads", exprs(convTransposePads(l, window, extra))},
-                   {"output_padding", exprs(extra)},
-                   {"group", Expr(l.integer("group", 1))}});
-  return {withBias(l, y)};
+  Attributes attributes{{"strides", exprs(window.strides)},
+                        {"dilations", exprs(window.dilations)},
+                        {"output_padding", exprs(extra)},
+                        {"group", Expr(l.integer("group", 1))}};
+  if (auto shape = l.integers("output_shape")) {
+    if (shape->size() < window.spatial) Lifting::refuse("output_shape of the wrong length");
+    shape->erase(shape->begin(), shape->end() - static_cast<std::ptrdiff_t>(window.spatial));
+    attributes.emplace("output_shape", exprs(*shape));
+    attributes.emplace("auto_pad", autoPad(l));
+    attributes.emplace("pads", std::vector<Expr>(2 * window.spatial, Expr(0)));
+  } else {
+    addPads(l, window.spatial, attributes);
+  }
+  if (attributes.contains("auto_pad")) {
+    attributes.emplace("output_shape", std::vector<Expr>{});
+    refuseOddPads(std::vector{l.shape(x), l.shape(w)}, attributes);
+  }
+  return {withBias(l, l.add("ConvTranspose", {x, w}, std::move(attributes)))};
 }
 
 std::vector<Value> liftMatMul(const Lifting& l) {
@@ -148,10 +139,15 @@ std::vector<Value> liftGemm(const Lifting& l) {
   return {l.add("Add", {y, scaled(l, l.operand(2), l.number("beta", 1))})};
 }
 
+std::vector<Value> liftCol2Im(const Lifting& l) {
+  Attributes attributes{{"image_shape", exprs(l.integers(1))}, {"block_shape", exprs(l.integers(2))}};
+  for (std::string_view name : {"strides", "dilations", "pads"})
+    attributes.emplace(name, exprs(l.integers(name, std::vector<int64_t>{})));
+  return {l.add("Col2Im", {l.operand(0)}, std::move(attributes))};
+}
+
 constexpr LiftRow kRows[] = {
-    {"Conv", liftConv},
-    {"ConvTranspose", liftConvTranspose},
-    {"MatMul", liftMatMul},
+    {"Conv", liftConv}, {"ConvTranspose", liftConvTranspose}, {"Col2Im", liftCol2Im}, {"MatMul", liftMatMul},
     {"Gemm", liftGemm},
 };
 

@@ -118,6 +118,7 @@ constexpr LiftRow kRows[] = {
     {"Erf", liftUnary},
     {"Exp", liftUnary},
     {"Sqrt", liftUnary},
+    {"Reciprocal", liftUnary},
     {"Softplus", liftUnary},
     {"HardSwish", liftUnary},
     {"HardSigmoid", liftHardSigmoid},

@@ -1,4 +1,5 @@
-// Operators that move values: Reshape and its like, Transpose, Concat, Split, Slice, Pad, SpaceToDepth, DepthToSpace.
+// Operators that move values: Reshape and its like, Transpose, Concat, Split, Slice, Pad, Gather, SpaceToDepth,
+// DepthToSpace.
 
 #include <algorithm>
 #include <limits>
@@ -166,6 +167,23 @@ std::vector<Value> liftPad(const Lifting& l) {
   return {l.add("Pad", {x}, {{"pads", exprs(pads)}, {"mode", mode}, {"value", value}})};
 }
 
+/// Constant indices of any shape, which takes the axis's place; below 0 they count from the end.
+std::vector<Value> liftGather(const Lifting& l) {
+  Value x = l.operand(0);
+  Extents in = l.extents(x), shape = l.constantExtents(1), out = in;
+  size_t axis = l.axis(l.integer("axis", 0), in.size());
+  auto indices = l.integers(1);
+  for (int64_t& i : indices)
+    i += i < 0 ? in[axis] : 0;
+  bool inside = std::all_of(indices.begin(), indices.end(), [&](int64_t i) { return i >= 0 && i < in[axis]; });
+  if (!inside || indices.empty()) Lifting::refuse("indices that are out of range, or none");
+  Value y = l.add("Gather", {x}, {{"axis", Expr(static_cast<int64_t>(axis))}, {"indices", exprs(indices)}});
+  if (shape.size() == 1) return {y};
+  auto place = out.erase(out.begin() + static_cast<std::ptrdiff_t>(axis));
+  out.insert(place, shape.begin(), shape.end());
+  return {l.reshape(y, out)};
+}
+
 std::vector<Value> liftSpaceToDepth(const Lifting& l) {
   return {l.add("SpaceToDepth", {l.operand(0)}, {{"blocksize", Expr(l.integer("blocksize", 0))}})};
 }
@@ -198,6 +216,7 @@ constexpr LiftRow kRows[] = {
     {"Split", liftSplit},
     {"Slice", liftSlice},
     {"Pad", liftPad},
+    {"Gather", liftGather},
     {"SpaceToDepth", liftSpaceToDepth},
     {"DepthToSpace", liftDepthToSpace},
     {"Expand", liftExpand},

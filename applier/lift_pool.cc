@@ -13,27 +13,6 @@ namespace {
 
 // --- Pools ---
 
-/// auto_pad SAME_UPPER and SAME_LOWER give the extent ceil(in / stride).
-std::vector<int64_t> poolPads(const Lifting& l,
-                              const Extents& in,
-                              const std::vector<int64_t>& kernel,
-                              const std::vector<int64_t>& strides,
-                              const std::vector<int64_t>& dilations) {
-  std::string mode = l.text("auto_pad", "NOTSET");
-  size_t spatial = kernel.size();
-  std::vector<int64_t> pads(2 * spatial, 0);
-  if (mode == "NOTSET" || mode.empty()) return l.integers("pads", pads);
-  if (mode == "VALID") return pads;
-  for (size_t d = 0; d < spatial; ++d) {
-    if (strides[d] < 1) Lifting::refuse("a stride below 1");
-    int64_t out = (in[2 + d] + strides[d] - 1) / strides[d];
-    int64_t total = std::max<int64_t>(0, (out - 1) * strides[d] + (kernel[d] - 1) * dilations[d] + 1 - in[2 + d]);
-    pads[d] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
-    pads[spatial + d] = total - pads[d];
-  }
-  return pads;
-}
-
 std::vector<Value> liftPool(const Lifting& l) {
   Value x = l.operand(0);
   Extents in = l.extents(x);
@@ -44,13 +23,17 @@ std::vector<Value> liftPool(const Lifting& l) {
   auto strides = l.integers("strides", ones), dilations = l.integers("dilations", ones);
   if (strides.size() != ones.size() || dilations.size() != ones.size())
     Lifting::refuse("strides or dilations of the wrong length");
-  auto pads = poolPads(l, in, *kernel, strides, dilations);
+  std::string autoPad = l.text("auto_pad", "NOTSET");
+  if (autoPad.empty()) autoPad = "NOTSET";
+  std::vector<int64_t> pads(2 * ones.size(), 0);
+  if (autoPad == "NOTSET") pads = l.integers("pads", pads);
   bool negative = std::any_of(pads.begin(), pads.end(), [](int64_t p) { return p < 0; });
   if (pads.size() != 2 * ones.size() || negative) Lifting::refuse("pads of the wrong length or below 0");
   Attributes attributes{{"kernel_shape", exprs(*kernel)},
                         {"strides", exprs(strides)},
                         {"dilations", exprs(dilations)},
                         {"pads", exprs(pads)},
+                        {"auto_pad", autoPad},
                         {"ceil_mode", Expr(l.integer("ceil_mode", 0))}};
   if (l.node().type == "AveragePool") {
     int64_t countPads = l.integer("count_include_pad", 0);
@@ -100,6 +83,7 @@ std::optional<std::pair<int64_t, int64_t>> fraction(double value) {
 
 struct ResizeForm {
   std::string mode, coordinates, nearest;
+  double cubic = -0.75;
   std::vector<int64_t> axes;  ///< that `scales` and `sizes` speak of
   std::optional<std::vector<double>> scales;
   std::optional<std::vector<int64_t>> sizes;
@@ -124,6 +108,8 @@ ResizeForm resizeForm(const Lifting& l, size_t rank) {
   }
   f.coordinates = l.text("coordinate_transformation_mode", "half_pixel");
   f.nearest = l.text("nearest_mode", "round_prefer_floor");
+  f.cubic = l.number("cubic_coeff_a", f.cubic);
+  if (f.mode == "cubic" && l.integer("exclude_outside", 0) != 0) Lifting::refuse("exclude_outside");
   if (l.integer("antialias", 0) != 0) Lifting::refuse("antialias");
   if (l.text("keep_aspect_ratio_policy", "stretch") != "stretch") Lifting::refuse("keep_aspect_ratio_policy");
   f.axes = l.integers("axes", f.axes);
@@ -154,8 +140,10 @@ std::vector<Value> liftResize(const Lifting& l) {
       std::tie(scales[2 * d], scales[2 * d + 1]) = *scale;
     }
   }
-  Attributes attributes{
-      {"mode", f.mode}, {"coordinate_transformation_mode", f.coordinates}, {"nearest_mode", f.nearest}};
+  Attributes attributes{{"mode", f.mode},
+                        {"coordinate_transformation_mode", f.coordinates},
+                        {"nearest_mode", f.nearest},
+                        {"cubic_coeff_a", f.cubic}};
   if (f.sizes) {
     attributes.emplace("sizes", exprs(sizes));
   } else {

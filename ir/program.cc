@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/digits.h"
+#include "ir/ops/pads.h"
 
 namespace pet {
 namespace {
@@ -213,6 +214,7 @@ Expected<Value> ProgramBuilder::add(const OpRow& op,
   if (auto ok = completeAttributes(op, shapes.empty() ? 0 : shapes[0].size(), attributes); !ok) {
     return tl::unexpected(ok.error());
   }
+  if (auto ok = resolvePads(shapes, attributes); !ok) return tl::unexpected(ok.error());
   auto outputs = op.infer({attributes, shapes, {}});
   if (!outputs) return tl::unexpected(outputs.error());
   Node n;

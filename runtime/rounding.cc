@@ -21,7 +21,7 @@ NodeExtents nodeExtents(const Program& program, const Node& node, const Bindings
 
 Expected<const RoundingRow*> rowOf(const Node& node) {
   const RoundingRow* row = findRounding(node.op->name);
-  if (!row || row->arithmetic == Arithmetic::kUnknown) {
+  if (!row || row->arithmetic == Arithmetic::kUnknown || (row->covers && !row->covers(node))) {
     return fail(ErrorKind::kUnsupported, fmt::format("no bound is known for {}", node.op->name), node.names[0]);
   }
   return row;

@@ -51,6 +51,8 @@ struct RoundingRow {
   double (*offset)(const NodeExtents&) = nullptr;
   /// Whether integers stay integers. Null: unless it is a function.
   bool (*whole)(const NodeExtents&) = nullptr;
+  /// Whether the row speaks for this node; if not, no bound is known. Null: it does.
+  bool (*covers)(const Node&) = nullptr;
 };
 
 /// One row for every row of ir's table but Input.

@@ -41,6 +41,9 @@ int64_t matMulTerms(const NodeExtents& n) {
 int64_t kernelTerms(const NodeExtents& n) {
   return product(n.concrete.list("kernel_shape"));
 }
+int64_t blockTerms(const NodeExtents& n) {
+  return product(n.concrete.list("block_shape"));
+}
 int64_t spatialTerms(const NodeExtents& n) {
   return product(n.operands[0], 2);
 }
@@ -68,6 +71,18 @@ double valueOffset(const NodeExtents& n) {
 }
 bool valueIsWhole(const NodeExtents& n) {
   return std::trunc(n.concrete.number("value")) == n.concrete.number("value");
+}
+
+double largestEntry(const NodeExtents& n) {
+  double largest = 0;
+  for (int64_t v : n.concrete.list("values"))
+    largest = std::max(largest, std::abs(static_cast<double>(v)));
+  return largest / static_cast<double>(n.concrete.scalar("denominator"));
+}
+bool tableIsWhole(const NodeExtents& n) {
+  Extents values = n.concrete.list("values");
+  int64_t denominator = n.concrete.scalar("denominator");
+  return std::all_of(values.begin(), values.end(), [=](int64_t v) { return v % denominator == 0; });
 }
 
 double one(const NodeExtents&) {
@@ -102,8 +117,10 @@ using enum Arithmetic;
 const RoundingRow kRows[] = {
     {.op = "Add", .arithmetic = kSum},
     {.op = "AveragePool", .arithmetic = kMean, .terms = kernelTerms, .divisor = averagePoolDivisor},
+    {.op = "Band", .arithmetic = kMove, .offset = one},
     {.op = "BatchNormalization", .arithmetic = kUnknown},
     {.op = "Clip", .arithmetic = kFunction, .offset = clipOffset, .whole = clipIsWhole},
+    {.op = "Col2Im", .arithmetic = kProducts, .terms = blockTerms},
     {.op = "Concat", .arithmetic = kMove},
     {.op = "Constant", .arithmetic = kMove, .offset = valueOffset, .whole = valueIsWhole},
     {.op = "Conv", .arithmetic = kProducts, .terms = convTerms},
@@ -115,6 +132,7 @@ const RoundingRow kRows[] = {
     {.op = "Expand", .arithmetic = kMove},
     {.op = "Eye", .arithmetic = kMove, .offset = one},
     {.op = "Flatten", .arithmetic = kMove},
+    {.op = "Gather", .arithmetic = kMove},
     {.op = "Gelu", .arithmetic = kFunction, .slope = [](const NodeExtents&) { return 1.13; }},
     {.op = "Gemm", .arithmetic = kUnknown},
     {.op = "GlobalAveragePool", .arithmetic = kMean, .terms = spatialTerms, .divisor = spatialTerms},
@@ -134,15 +152,22 @@ const RoundingRow kRows[] = {
     {.op = "MaxPool", .arithmetic = kSelect},
     {.op = "Mul", .arithmetic = kProducts},
     {.op = "Neg", .arithmetic = kMove},
+    {.op = "Not", .arithmetic = kUnknown},
     {.op = "OffsetReduce", .arithmetic = kProducts, .terms = kernelTerms},
     {.op = "PRelu", .arithmetic = kUnknown},
     {.op = "Pad", .arithmetic = kMove, .offset = valueOffset, .whole = valueIsWhole},
+    {.op = "Reciprocal", .arithmetic = kUnknown},
     {.op = "ReduceMax", .arithmetic = kSelect},
     {.op = "ReduceMean", .arithmetic = kMean, .terms = reducedTerms, .divisor = reducedTerms},
     {.op = "ReduceSum", .arithmetic = kProducts, .terms = reducedTerms},
     {.op = "Relu", .arithmetic = kSelect},
     {.op = "Reshape", .arithmetic = kMove},
-    {.op = "Resize", .arithmetic = kProducts, .terms = resizeTerms, .whole = resizeIsWhole},
+    {.op = "Resize",
+     .arithmetic = kProducts,
+     .terms = resizeTerms,
+     .whole = resizeIsWhole,
+     .covers = [](const Node& n) { return n.text("mode") != "cubic"; }},  // some of whose weights are below 0
+    {.op = "Select", .arithmetic = kProducts},
     {.op = "Sigmoid", .arithmetic = kFunction, .slope = quarter, .offset = one},
     {.op = "Slice", .arithmetic = kMove},
     {.op = "Softmax", .arithmetic = kUnknown},
@@ -150,8 +175,10 @@ const RoundingRow kRows[] = {
     {.op = "SpaceToDepth", .arithmetic = kMove},
     {.op = "Split", .arithmetic = kMove},
     {.op = "Sqrt", .arithmetic = kUnknown},
+    {.op = "Square", .arithmetic = kUnknown},
     {.op = "Squeeze", .arithmetic = kMove},
     {.op = "Sub", .arithmetic = kSum},
+    {.op = "Table", .arithmetic = kMove, .offset = largestEntry, .whole = tableIsWhole},
     {.op = "Tanh", .arithmetic = kFunction},
     {.op = "Tile", .arithmetic = kMove},
     {.op = "Transpose", .arithmetic = kMove},

@@ -1,5 +1,6 @@
 // Element-wise arithmetic with broadcasting, and constants.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -67,7 +68,8 @@ Expected<Value> lowerWhere(ProgramBuilder& b, const OpView&, std::span<const Val
   return b.add("Add", {*x, *y});
 }
 
-// --- Constant: `value` everywhere. Eye: the identity matrix. Band: 1 where -lower <= column - row <= upper. ---
+// --- Constant: `value` everywhere. Eye: the identity matrix. Band: 1 where -lower <= column - row <= upper.
+// Table: fractions, values / denominator, in row-major order. ---
 
 Expected<std::vector<Shape>> inferConstant(const OpView& v) {
   Shape out;
@@ -106,6 +108,52 @@ Expected<std::vector<AccessPiece>> accessBand(const OpView& v, int, const Index&
   Expr distance = at[1][0] - at[0][0];
   return std::vector<AccessPiece>{
       {.domain = {Constraint::le(-v.scalar("lower"), distance), Constraint::le(distance, v.scalar("upper"))}}};
+}
+
+Expected<std::vector<Shape>> inferTable(const OpView& v) {
+  const auto &shape = v.list("shape"), &values = v.list("values");
+  auto isNumber = [](const Expr& e) { return e.isConstant(); };
+  bool numbers = std::all_of(shape.begin(), shape.end(), isNumber) &&
+                 std::all_of(values.begin(), values.end(), isNumber) &&
+                 v.scalar("denominator").asConstant().value_or(0) >= 1;
+  if (!numbers) return fail(ErrorKind::kText, "Table needs numbers, and a denominator >= 1");
+  int64_t count = 1;
+  for (const Expr& e : shape)
+    count = checkedMul(count, std::max<int64_t>(e.constant(), 0));
+  if (count != static_cast<int64_t>(values.size())) {
+    return fail(ErrorKind::kText, fmt::format("Table of {} values for {} entries", values.size(), count));
+  }
+  return inferConstant(v);
+}
+
+/// Parameters: the denominator, the rank, the extents, the values.
+Rational tableEntry(std::span<const int64_t> parameters, std::span<const int64_t> at) {
+  auto rank = static_cast<size_t>(parameters[1]);
+  int64_t position = 0;
+  for (size_t d = 0; d < rank; ++d)
+    position = position * parameters[2 + d] + at[d];
+  return Rational{parameters[2 + rank + static_cast<size_t>(position)], 1} * Rational{1, parameters[0]};
+}
+
+Expected<std::vector<AccessPiece>> accessTable(const OpView& v, int, const Index& at, NameSource&) {
+  const auto &shape = v.list("shape"), &values = v.list("values");
+  ConstantRead entry{.key = "Table",
+                     .parameters = {v.scalar("denominator"), static_cast<int64_t>(shape.size())},
+                     .at = {},
+                     .value = tableEntry};
+  for (const auto* list : {&shape, &values}) {
+    for (const Expr& e : *list) {
+      entry.key += " " + e.str();
+      entry.parameters.push_back(e);
+    }
+  }
+  entry.key += " / " + v.scalar("denominator").str();
+  AccessPiece piece;
+  for (size_t d = 0; d < shape.size(); ++d)
+    entry.at.push_back(at[d][0]);
+  requireInRange(at, Shape(shape.begin(), shape.end()), piece.domain);
+  piece.constants = {std::move(entry)};
+  return std::vector{std::move(piece)};
 }
 
 const OpRow kRows[] = {
@@ -191,6 +239,15 @@ const OpRow kRows[] = {
      .infer = inferBand,
      .access = accessBand,
      .kernels = ringKernels<kernels::Band>()},
+    {.name = "Table",
+     .minOperands = 0,
+     .maxOperands = 0,
+     .attributes = {{"shape", AttributeKind::kList, ""},
+                    {"values", AttributeKind::kList, ""},
+                    {"denominator", AttributeKind::kScalar, "1"}},
+     .infer = inferTable,
+     .access = accessTable,
+     .kernels = ringKernels<kernels::Table>()},
 };
 
 }  // namespace

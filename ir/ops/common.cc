@@ -125,6 +125,27 @@ Expected<std::vector<Shape>> inferSame(const OpView& v) {
   return std::vector<Shape>{v.operands[0]};
 }
 
+std::optional<Dim> withoutInner(const Dim& all, const std::vector<Expr>& inner) {
+  const auto& atoms = all.atoms();
+  for (size_t keep = 0; keep <= atoms.size(); ++keep) {
+    std::vector<Dim> factors(atoms.begin(), atoms.begin() + static_cast<std::ptrdiff_t>(keep));
+    Dim f = factors.empty() ? Dim(1) : Dim::product(factors);
+    std::vector<Dim> product{f};
+    product.insert(product.end(), inner.begin(), inner.end());
+    if (Dim::product(product) == all) return f;
+  }
+  // Constant factors fold into f's atom.
+  int64_t number = 1;
+  for (const Expr& k : inner)
+    number *= k.asConstant().value_or(0);
+  if (number <= 0) return std::nullopt;
+  auto last = atoms.back().dividedBy(number);
+  if (!last) return std::nullopt;
+  std::vector<Dim> factors(atoms.begin(), atoms.end() - 1);
+  factors.emplace_back(*last);
+  return Dim::product(factors);
+}
+
 void divideBy(const Dim& extent, AccessPiece& piece) {
   for (const Expr& atom : extent.atoms()) {
     auto number = atom.asConstant();

@@ -22,6 +22,9 @@ std::vector<Expr> freshDigits(const Dim& dim, std::string_view stem, NameSource&
 /// 1 / extent.
 void divideBy(const Dim& extent, AccessPiece& piece);
 
+/// f, such that (f inner…) is this dimension.
+std::optional<Dim> withoutInner(const Dim& all, const std::vector<Expr>& inner);
+
 /// The operand's and the result's shape of a regrouping.
 Shape leftShape(const LayoutSpec& spec);
 Shape rightShape(const LayoutSpec& spec);

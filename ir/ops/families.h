@@ -11,6 +11,8 @@ std::span<const OpRow> matmulRows();
 std::span<const OpRow> layoutRows();
 std::span<const OpRow> moveRows();
 std::span<const OpRow> reshapeRows();
+std::span<const OpRow> gatherRows();
+std::span<const OpRow> col2imRows();
 std::span<const OpRow> arithmeticRows();
 std::span<const OpRow> functionRows();
 std::span<const OpRow> poolRows();

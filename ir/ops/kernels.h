@@ -22,6 +22,8 @@ PET_KERNEL(Slice);
 PET_KERNEL(Concat);
 PET_KERNEL(Split);
 PET_KERNEL(Transpose);
+PET_KERNEL(Gather);
+PET_KERNEL(Col2Im);
 
 PET_KERNEL(Reshape);
 PET_KERNEL(SpaceToDepth);
@@ -40,6 +42,7 @@ PET_KERNEL(Identity);
 PET_KERNEL(Constant);
 PET_KERNEL(Eye);
 PET_KERNEL(Band);
+PET_KERNEL(Table);
 
 PET_KERNEL(Relu);
 PET_KERNEL(LeakyRelu);

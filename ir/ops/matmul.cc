@@ -69,28 +69,7 @@ struct OffsetReduceView {
   int64_t dilation(size_t d) const { return *dilations[d].asConstant(); }
 
   /// F, such that (F kernel…) is the channel dimension; kernels are its last atoms.
-  std::optional<Dim> channels() const {
-    const auto& atoms = t[1].atoms();
-    for (size_t keep = 0; keep <= atoms.size(); ++keep) {
-      std::vector<Dim> factors(atoms.begin(), atoms.begin() + static_cast<std::ptrdiff_t>(keep));
-      Dim f = factors.empty() ? Dim(1) : Dim::product(factors);
-      std::vector<Dim> all{f};
-      all.insert(all.end(), kernel.begin(), kernel.end());
-      if (Dim::product(all) == t[1]) return f;
-    }
-    // Constant kernels fold into F's atom.
-    int64_t taps = 1;
-    for (const Expr& k : kernel)
-      taps *= k.asConstant().value_or(0);
-    if (taps > 0) {
-      if (auto last = atoms.back().dividedBy(taps)) {
-        std::vector<Dim> factors(atoms.begin(), atoms.end() - 1);
-        factors.emplace_back(*last);
-        return Dim::product(factors);
-      }
-    }
-    return std::nullopt;
-  }
+  std::optional<Dim> channels() const { return withoutInner(t[1], kernel); }
 };
 
 Expected<std::vector<Shape>> inferOffsetReduce(const OpView& v) {

@@ -249,11 +249,10 @@ Expected<std::vector<AccessPiece>> accessGlobalMaxPool(const OpView& v, int, con
   return std::vector{sumOver(v.operands[0], spatialAxes(v.operands[0]), true, at, names)};
 }
 
-const std::vector<AttributeSpec> kWindow = {{"kernel_shape", AttributeKind::kList, ""},
-                                            {"strides", AttributeKind::kList, "spatial 1"},
-                                            {"dilations", AttributeKind::kList, "spatial 1"},
-                                            {"pads", AttributeKind::kList, "2spatial 0"},
-                                            {"ceil_mode", AttributeKind::kScalar, "0"}};
+const std::vector<AttributeSpec> kWindow = {
+    {"kernel_shape", AttributeKind::kList, ""},       {"strides", AttributeKind::kList, "spatial 1"},
+    {"dilations", AttributeKind::kList, "spatial 1"}, {"pads", AttributeKind::kList, "2spatial 0"},
+    {"ceil_mode", AttributeKind::kScalar, "0"},       {"auto_pad", AttributeKind::kText, "NOTSET"}};
 
 std::vector<AttributeSpec> windowAnd(AttributeSpec more) {
   std::vector<AttributeSpec> all = kWindow;

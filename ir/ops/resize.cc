@@ -1,8 +1,8 @@
-// Resize (nearest, linear).
+// Resize (nearest, linear, cubic).
 //
 // `sizes` are the output's extents, `scales` the factors as fractions: numerator and denominator per dimension. With
 // sizes alone the factors are out / in; with scales alone the extents are floor(in · factor); with both, each stands
-// for itself.
+// for itself. Positions outside the input read its edge (ONNX: exclude_outside = 0).
 
 #include "ir/ops/resize.h"
 
@@ -20,14 +20,70 @@ ResizeLine resizeLine(std::string_view mode, int64_t in, int64_t out, int64_t nu
   if (mode == "align_corners") return out == 1 ? ResizeLine{0, 0, 1} : ResizeLine{in - 1, 0, out - 1};
   if (mode == "asymmetric") return {denominator, 0, numerator};
   if (mode == "pytorch_half_pixel" && out == 1) return {0, 0, 1};
-  // half_pixel: (x + 1/2) / scale - 1/2
-  return {2 * denominator, denominator - numerator, 2 * numerator};
+  // half_pixel: (x + 1/2) / scale - 1/2. half_pixel_symmetric: centres fall together where out is not in · scale.
+  int64_t centring = mode == "half_pixel_symmetric" ? in * numerator - out * denominator : 0;
+  return {2 * denominator, centring + denominator - numerator, 2 * numerator};
 }
 
 namespace {
 
-constexpr std::string_view kModes[] = {"nearest", "linear"};
-constexpr std::string_view kCoordinates[] = {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"};
+/// The weight of a point at distance s / q from the position, s >= 0 (Keys' kernel with coefficient a): up to 1, and up
+/// to 2.
+Rational cubicWeight(Rational a, int64_t s, int64_t q) {
+  int64_t n = a.numerator, d = a.denominator;
+  int64_t s2 = checkedMul(s, s), q2 = checkedMul(q, q), s3 = checkedMul(s2, s), q3 = checkedMul(q2, q);
+  auto term = [](int64_t by, int64_t x, int64_t y) { return checkedMul(by, checkedMul(x, y)); };
+  int64_t near = checkedAdd(checkedAdd(term(n + 2 * d, s3, 1), -term(n + 3 * d, s2, q)), term(d, q3, 1));
+  int64_t far =
+      checkedAdd(checkedAdd(term(n, s3, 1), -term(5 * n, s2, q)), checkedAdd(term(8 * n, s, q2), -term(4 * n, q3, 1)));
+  return Rational{s <= q ? near : far, 1} * Rational{1, checkedMul(d, q3)};
+}
+
+Rational plus(Rational a, Rational b) {
+  int64_t n = checkedAdd(checkedMul(a.numerator, b.denominator), checkedMul(b.numerator, a.denominator));
+  return Rational{n, 1} * Rational{1, checkedMul(a.denominator, b.denominator)};
+}
+
+int64_t floorOf(const int64_t& a, int64_t divisor) {
+  return floorDivide(a, divisor);
+}
+
+}  // namespace
+
+std::vector<ResizeTap> resizeTaps(const ResizeAxis& axis, int64_t x) {
+  std::vector<ResizeTap> taps;
+  auto add = [&](int64_t position, Rational weight) {
+    position = std::clamp<int64_t>(position, 0, axis.extent - 1);
+    auto known = std::find_if(taps.begin(), taps.end(), [&](const ResizeTap& t) { return t.position == position; });
+    if (known == taps.end()) {
+      taps.push_back({position, weight});
+    } else {
+      known->weight = plus(known->weight, weight);
+    }
+  };
+  if (axis.mode == "nearest") {
+    add(nearestOf<int64_t>(axis.line, axis.nearestMode, x, floorOf), {1, 1});
+    return taps;
+  }
+  int64_t p = axis.line.slope * x + axis.line.offset, q = axis.line.divisor, low = floorDivide(p, q);
+  int64_t s = floorModulo(p, q), g = std::gcd(s, q);
+  s /= g;
+  q /= g;
+  if (axis.mode == "linear") {
+    add(low, Rational{q - s, 1} * Rational{1, q});
+    add(low + 1, Rational{s, 1} * Rational{1, q});
+  } else {
+    for (int64_t i = -1; i <= 2; ++i)
+      add(low + i, cubicWeight(axis.cubic, std::abs(s - i * q), q));
+  }
+  return taps;
+}
+
+namespace {
+
+constexpr std::string_view kModes[] = {"nearest", "linear", "cubic"};
+constexpr std::string_view kCoordinates[] = {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel",
+                                             "half_pixel_symmetric"};
 constexpr std::string_view kNearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
 
 Expected<void> checkWord(const OpView& v, std::string_view name, std::span<const std::string_view> words) {
@@ -39,6 +95,10 @@ Expected<void> checkResize(const OpView& v) {
   if (auto ok = checkWord(v, "mode", kModes); !ok) return ok;
   if (auto ok = checkWord(v, "coordinate_transformation_mode", kCoordinates); !ok) return ok;
   if (auto ok = checkWord(v, "nearest_mode", kNearest); !ok) return ok;
+  if (!asRational(v.number("cubic_coeff_a"))) {
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("Resize: cubic_coeff_a is no small fraction: {}", v.number("cubic_coeff_a")));
+  }
   const auto &sizes = v.list("sizes"), &scales = v.list("scales");
   size_t rank = v.operands[0].size();
   if ((sizes.empty() && scales.empty()) || (!sizes.empty() && sizes.size() != rank) ||
@@ -58,11 +118,11 @@ Expected<std::vector<Shape>> inferResize(const OpView& v) {
   const auto &sizes = v.list("sizes"), &scales = v.list("scales");
   Shape out;
   for (size_t d = 0; d < x.size(); ++d) {
-    bool keeps = sizes.empty() && scales[2 * d] == scales[2 * d + 1];
-    if (!keeps && !x[d].isAffine()) {
+    bool asIs = sizes.empty() && scales[2 * d] == scales[2 * d + 1];
+    if (!asIs && !x[d].isAffine()) {
       return fail(ErrorKind::kUnsupported, "Resize of the product dimension " + x[d].str());
     }
-    if (keeps) {
+    if (asIs) {
       out.push_back(x[d]);
     } else if (!sizes.empty()) {
       out.emplace_back(sizes[d]);
@@ -82,25 +142,41 @@ std::vector<Constraint> resizeObligations(const OpView& v) {
   return result;
 }
 
+/// The scale along dimension d: numerator and denominator, as small as they are for all shapes.
+std::pair<Expr, Expr> scaleOf(const OpView& v, size_t d) {
+  const auto& scales = v.list("scales");
+  Expr numerator = scales.empty() ? v.outputs[0][d].affine() : scales[2 * d];
+  Expr denominator = scales.empty() ? v.operands[0][d].affine() : scales[2 * d + 1];
+  int64_t n = numerator.content(), m = denominator.content();
+  bool number = n >= 1 && m >= 1 && denominator * n == numerator * m;
+  if (!number) return {numerator, denominator};
+  return {n / std::gcd(n, m), m / std::gcd(n, m)};
+}
+
+bool keeps(const OpView& v, size_t d) {
+  const auto& scales = v.list("scales");
+  return v.operands[0][d] == v.outputs[0][d] && (scales.empty() || scales[2 * d] == scales[2 * d + 1]);
+}
+
 /// The line along dimension d, where it is the same for all shapes.
 std::optional<ResizeLine> lineOf(const OpView& v, size_t d) {
-  const Dim &in = v.operands[0][d], &out = v.outputs[0][d];
-  const auto& scales = v.list("scales");
-  if (in == out && (scales.empty() || scales[2 * d] == scales[2 * d + 1])) return ResizeLine{};
+  if (keeps(v, d)) return ResizeLine{};
+  const Expr &in = v.operands[0][d].affine(), &out = v.outputs[0][d].affine();
   const std::string& mode = v.text("coordinate_transformation_mode");
   auto inExtent = in.asConstant(), outExtent = out.asConstant();
   bool needsExtents = mode == "align_corners" || mode == "pytorch_half_pixel";
   if (needsExtents && !(inExtent && outExtent)) return std::nullopt;
-  int64_t numerator = 0, denominator = 0;
-  if (!scales.empty()) {
-    numerator = scales[2 * d].constant();
-    denominator = scales[2 * d + 1].constant();
-  } else {  // out / in, if that is a number
-    numerator = out.affine().isConstant() ? out.affine().constant() : out.affine().content();
-    denominator = in.affine().isConstant() ? in.affine().constant() : in.affine().content();
-    if (numerator < 1 || denominator < 1 || in.affine() * numerator != out.affine() * denominator) return std::nullopt;
+  auto [n, m] = scaleOf(v, d);
+  auto numerator = n.asConstant(), denominator = m.asConstant();
+  if (!numerator || !denominator) return std::nullopt;
+  if (mode != "half_pixel_symmetric") {
+    return resizeLine(mode, inExtent.value_or(0), outExtent.value_or(0), *numerator, *denominator);
   }
-  return resizeLine(mode, inExtent.value_or(0), outExtent.value_or(0), numerator, denominator);
+  auto centring = (in * *numerator - out * *denominator).asConstant();
+  if (!centring) return std::nullopt;
+  ResizeLine line = resizeLine("half_pixel", 0, 0, *numerator, *denominator);
+  line.offset += *centring;
+  return line;
 }
 
 /// in[nearest(x)], clamped: by cases, of which those that cannot occur are left out.
@@ -121,23 +197,70 @@ std::vector<DigitCase> nearestCases(
   return cases;
 }
 
-Expected<std::vector<AccessPiece>> accessResize(const OpView& v, int, const Index& at, NameSource&) {
-  if (v.text("mode") != "nearest") return fail(ErrorKind::kUnsupported, "Resize in mode linear");
+int64_t positionIn(std::span<const std::string_view> words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) - words.begin();
+}
+
+/// An entry of the resampling matrix of one dimension: how much input position at[1] is of output position at[0].
+/// Parameters: in, out, the scale as a fraction, cubic_coeff_a as a fraction, and the modes' numbers.
+Rational resampling(std::span<const int64_t> p, std::span<const int64_t> at) {
+  auto word = [](std::span<const std::string_view> words, int64_t i) { return words[static_cast<size_t>(i)]; };
+  ResizeAxis axis{word(kModes, p[6]),
+                  word(kNearest, p[8]),
+                  {p[4], p[5]},
+                  resizeLine(word(kCoordinates, p[7]), p[0], p[1], p[2], p[3]),
+                  p[0]};
+  for (const ResizeTap& tap : resizeTaps(axis, at[0])) {
+    if (tap.position == at[1]) return tap.weight;
+  }
+  return {0, 1};
+}
+
+/// out[v] = Σ_u K[v, u] · in[u] along dimension d. What a mode does not depend on is not in its key or parameters.
+ConstantRead resamplingMatrix(const OpView& v, size_t d, const Expr& at, const std::string& u) {
+  const std::string &mode = v.text("mode"), &coordinates = v.text("coordinate_transformation_mode"),
+                    &nearest = v.text("nearest_mode");
+  bool isNearest = mode == "nearest", isCubic = mode == "cubic";
+  double cubic = v.number("cubic_coeff_a");
+  Rational a = isCubic ? *asRational(cubic) : Rational{};
+  auto [numerator, denominator] = coordinates == "align_corners" ? std::pair<Expr, Expr>{1, 1} : scaleOf(v, d);
+  return {.key = fmt::format("Resize {} {}{}", mode, coordinates,
+                             isNearest ? " " + nearest
+                             : isCubic ? fmt::format(" {}", cubic)
+                                       : ""),
+          .parameters = {v.operands[0][d].affine(), v.outputs[0][d].affine(), numerator, denominator, a.numerator,
+                         a.denominator, positionIn(kModes, mode), positionIn(kCoordinates, coordinates),
+                         isNearest ? positionIn(kNearest, nearest) : 0},
+          .at = {at, Expr::variable(u)},
+          .sumsToOne = {u},
+          .value = resampling};
+}
+
+/// Where each position reads: one place, by cases, along dimensions that are resized to the nearest neighbour by a
+/// number; a sum over all positions along others.
+Expected<std::vector<AccessPiece>> accessResize(const OpView& v, int, const Index& at, NameSource& names) {
+  AccessPiece base;
   std::vector<DigitCase> reads{{{}, {}}};
   for (size_t d = 0; d < at.size(); ++d) {
-    auto line = lineOf(v, d);
-    if (!line) {
-      return fail(ErrorKind::kUnsupported,
-                  fmt::format("Resize of {} to {} by a symbolic factor", str(v.operands[0]), str(v.outputs[0])));
-    }
+    auto line = v.text("mode") == "nearest" || keeps(v, d) ? lineOf(v, d) : std::nullopt;
     std::vector<DigitCase> places{{{at[d]}, {}}};
-    if (!line->isIdentity()) {
+    if (!line) {
+      places[0].digits[0] = freshDigits(v.operands[0][d], "u", names, base);
+      base.constants.push_back(resamplingMatrix(v, d, at[d][0], base.reduction.back()));
+    } else if (!line->isIdentity()) {
       places =
           nearestCases(*line, v.text("nearest_mode"), v.operands[0][d].affine(), v.outputs[0][d].affine(), at[d][0]);
     }
     reads = combine(reads, places, [](Index& read, const Index& place) { read.push_back(place[0]); });
   }
-  return readsOf(std::move(reads));
+  std::vector<AccessPiece> pieces;
+  for (DigitCase& c : reads) {
+    AccessPiece piece = base;
+    piece.domain.insert(piece.domain.end(), c.guards.begin(), c.guards.end());
+    piece.reads = {{0, std::move(c.digits)}};
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
 }
 
 const OpRow kRows[] = {
@@ -148,12 +271,13 @@ const OpRow kRows[] = {
                     {"sizes", AttributeKind::kList, "[]"},
                     {"scales", AttributeKind::kList, "[]"},
                     {"coordinate_transformation_mode", AttributeKind::kText, "half_pixel"},
-                    {"nearest_mode", AttributeKind::kText, "round_prefer_floor"}},
+                    {"nearest_mode", AttributeKind::kText, "round_prefer_floor"},
+                    {"cubic_coeff_a", AttributeKind::kNumber, "-0.75"}},
      .infer = inferResize,
      .obligations = resizeObligations,
      .access = accessResize,
      .kernels = ringKernels<kernels::Resize>(),
-     .facts = {.zeroPreserving = true, .monotone = true, .homogeneous = true}},
+     .facts = {.zeroPreserving = true, .homogeneous = true}},  // not monotone: cubic weights are negative, too
 };
 
 }  // namespace

@@ -27,4 +27,22 @@ T nearestOf(const ResizeLine& line, std::string_view nearestMode, const T& x, T 
   return floorDivision(p * 2 + (q - 1), 2 * q);  // round_prefer_floor: ceil(p/q - 1/2)
 }
 
+/// One dimension of a Resize in numbers.
+struct ResizeAxis {
+  std::string_view mode;  ///< nearest, linear or cubic
+  std::string_view nearestMode;
+  Rational cubic;  ///< cubic_coeff_a
+  ResizeLine line;
+  int64_t extent;  ///< of the input
+};
+
+struct ResizeTap {
+  int64_t position;
+  Rational weight;
+};
+
+/// What output position x is made of: input positions, each once (those outside count as the edge), with weights that
+/// add up to 1. Throws OverflowError.
+std::vector<ResizeTap> resizeTaps(const ResizeAxis& axis, int64_t x);
+
 }  // namespace pet

@@ -58,6 +58,14 @@ Expr positionRelation(const Expr& digit, const Piece& piece, const std::set<std:
   return digit - Expr::variable("x");
 }
 
+/// x[…] · w[…], without a coefficient, a function or a constant.
+bool isProductOfBoth(const Piece& piece) {
+  return piece.coefficient == Rational{1, 1} && piece.factors.size() == 2 &&
+         std::all_of(piece.factors.begin(), piece.factors.end(),
+                     [](const Factor& f) { return f.kind == Factor::Kind::kInput; }) &&
+         piece.factors[0].number != piece.factors[1].number;
+}
+
 }  // namespace
 
 const Axis* MainOperator::find(std::string_view name) const {
@@ -84,7 +92,9 @@ Expected<MainOperator> analyse(const Program& program) {
   NameSource names;
   auto denoted = denote(program, m.y, names);
   if (!denoted) return tl::unexpected(denoted.error());
-  if (denoted->pieces.size() != 1 || denoted->pieces[0].factors.size() != 2) return unsupported("not one product");
+  if (denoted->pieces.size() != 1 || !isProductOfBoth(denoted->pieces[0])) {
+    return unsupported("not one product of an element of either input");
+  }
   const Piece& piece = denoted->pieces[0];
   const auto& xAt = piece.factors[static_cast<size_t>(1 - constantInput)].at;
   const auto& wAt = piece.factors[static_cast<size_t>(constantInput)].at;

@@ -51,6 +51,12 @@ def conv_cases():
         case("ConvTranspose", [x, floats(4, 3, 3, 2)], group=2, **options)
 
 
+    for auto in ["SAME_UPPER", "SAME_LOWER"]:
+        case("ConvTranspose", [x, floats(4, 6, 4, 2)], auto_pad=auto, strides=[2, 2])
+    case("Col2Im", [floats(2, 12, 16), ints(5, 6), ints(2, 3)], opset=18)
+    case("Col2Im", [floats(2, 12, 9), ints(7, 6), ints(2, 3)], opset=18, strides=[2, 1], dilations=[2, 2], pads=[1, 0, 0, 1])
+
+
 def matmul_cases():
     for a, b in [((3, 4), (4, 5)), ((2, 3, 4), (4, 5)), ((2, 1, 3, 4), (5, 4, 2)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)),
                  ((2, 3, 4), (4,)), ((4,), (2, 4, 3))]:
@@ -97,6 +103,9 @@ def layout_cases():
         case("Pad", [x, ints(1, 2, 2, 1), None, ints(-1, 2)], opset=18, mode=mode)
     case("Pad", [x, ints(0, 0, -1, 2, 0, 0, 2, -1), np.float32(1.5)])
     case("Pad", [x], opset=9, pads=[1, 0, 0, 0, 0, 0, 0, 1], value=-3.0)
+    case("Gather", [x, ints(3, 0, -1)], axis=2)
+    case("Gather", [x, np.array(1, np.int64)], axis=-1)
+    case("Gather", [x, ints(1, 0).reshape(1, 2)])
     case("SpaceToDepth", [floats(2, 3, 4, 6)], blocksize=2)
     z = floats(2, 12, 3, 2)
     case("DepthToSpace", [z], blocksize=2)
@@ -120,6 +129,7 @@ def function_cases():
     for op in ["Neg", "Relu", "Sigmoid", "Tanh", "Erf", "Exp", "Softplus", "HardSwish", "LeakyRelu", "HardSigmoid"]:
         case(op, [x])
     case("Sqrt", [np.abs(x)])
+    case("Reciprocal", [np.abs(x) + 1])
     case("LeakyRelu", [x], alpha=0.2)
     case("HardSigmoid", [x], alpha=0.3, beta=0.4)
     case("PRelu", [x, y])
@@ -172,6 +182,12 @@ def resize_cases():
                  nearest_mode=nearest)
         case("Resize", [x, None, None, ints(1, 2, 6, 10)], mode="linear", coordinate_transformation_mode=coordinates)
         case("Resize", [x, None, np.array([1, 1, 3, 0.6], np.float32)], mode="linear", coordinate_transformation_mode=coordinates)
+        case("Resize", [x, None, None, ints(1, 2, 6, 10)], mode="cubic", coordinate_transformation_mode=coordinates)
+        case("Resize", [x, None, np.array([1, 1, 3, 0.6], np.float32)], mode="cubic", cubic_coeff_a=-0.5,
+             coordinate_transformation_mode=coordinates)
+    for mode in ["nearest", "linear", "cubic"]:
+        case("Resize", [x, None, np.array([1, 1, 1.5, 0.75], np.float32)], opset=19, mode=mode,
+             coordinate_transformation_mode="half_pixel_symmetric")
     case("Resize", [x, None, np.array([2, 2], np.float32)], opset=18, axes=[2, 3])
     case("Resize", [x, np.zeros(0, np.float32), np.array([1, 1, 2, 2], np.float32)], opset=11)
     case("Resize", [x, np.array([1, 1, 2, 2], np.float32)], opset=10)

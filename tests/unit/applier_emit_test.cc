@@ -63,6 +63,10 @@ const Case kCases[] = {
     {"x: [2, 6]  y, z = Split(x) axis=1 split=[2, 4]  s = Slice(z) axes=[1] starts=[1] ends=[3]  r = Add(y, s)",
      "Split Slice Add"},
     {"x: [2, 6]  y, z = Split(x) axis=1 split=[2, 4]", "Split", 11},
+    {"x: [2, 4]  y = Gather(x) axis=1 indices=[3, 0, 0]", "Gather"},
+    {"x: [1, 12, 16]  y = Col2Im(x) image_shape=[5, 6] block_shape=[2, 3]", "Col2Im", 18},
+    {"x: [1, 4, 3]  y = Col2Im(x) image_shape=[5] block_shape=[2] strides=[2] pads=[0, 1] dilations=[1]", "Col2Im", 18},
+    {"x: [2, 2]  t = Table() shape=[2, 2] values=[1, -2, 0, 4] denominator=4  y = MatMul(x, t)", "MatMul"},
     {"x: [1, 2, 4, 6]  y = SpaceToDepth(x) blocksize=2", "SpaceToDepth"},
     {"x: [1, 8, 2, 3]  y = DepthToSpace(x) blocksize=2", "DepthToSpace", 7},
     {"x: [1, 8, 2, 3]  y = DepthToSpace(x) blocksize=2 mode=CRD", "DepthToSpace"},
@@ -82,6 +86,8 @@ const Case kCases[] = {
     {"x: [2, 3]  y = Erf(x)", "Erf"},
     {"x: [2, 3]  y = Exp(x)", "Exp"},
     {"x: [2, 3]  z = Mul(x, x)  y = Sqrt(z)", "Mul Sqrt"},
+    {"x: [2, 3]  y = Reciprocal(x)", "Reciprocal"},
+    {"x: [2, 3]  y = Square(x)", "Mul"},
     {"x: [2, 3]  y = Softplus(x)", "Softplus"},
     {"x: [2, 3]  y = HardSwish(x)", "HardSwish"},
     {"x: [2, 3]  y = HardSigmoid(x) alpha=0.25", "HardSigmoid"},
@@ -113,12 +119,19 @@ const Case kCases[] = {
     {"x: [1, 2, 3, 4]  y = Resize(x) scales=[1, 1, 1, 1, 2, 1, 2, 1] coordinate_transformation_mode=asymmetric "
      "nearest_mode=floor",
      "Upsample", 9},
+    {"x: [1, 2, 3, 4]  y = Resize(x) sizes=[1, 2, 6, 5] mode=cubic cubic_coeff_a=-0.5", "Resize"},
+    {"x: [1, 2, 3, 4]  y = Resize(x) scales=[1, 1, 1, 1, 2, 1, 4, 3] mode=linear "
+     "coordinate_transformation_mode=half_pixel_symmetric",
+     "Resize", 19},
     {"c: const [3]  x: [2, 3]  z: [3]  y = Where(c, x, z)", "Cast Where"},
     // Constants are evaluated, each once.
     {"x: [1, 2, 4, 4]  w: const [2, 3, 3, 3]  k = IndexMap(w) [a:3, b:2, r:3, s:3] -> [b, a, 2 - r, 2 - s]  y = "
      "Conv(x, k)",
      "Conv"},
     {"x: [3, 3]  i = Eye() extent=3  c = Constant() value=2 shape=[3, 3]  d = Mul(i, c)  y = MatMul(x, d)", "MatMul"},
+    {"x: [2, 3]  m: const [3, 4]  b = Band() shape=[3, 4] lower=0 upper=1  n = Not(m)  s = Select(n, b)  c = Sub(b, s) "
+     " y = MatMul(x, c)",
+     "MatMul"},
 };
 
 TEST(ApplierEmit, ComputesTheProgram) {
@@ -139,7 +152,8 @@ TEST(ApplierEmit, ComputesTheProgram) {
 }
 
 TEST(ApplierEmit, KnowsEveryOperatorThatComputesWithActivations) {
-  const std::set<std::string_view> onlyOfConstants{"Input", "Constant", "Eye", "IndexMap"};
+  const std::set<std::string_view> onlyOfConstants{"Input", "Constant", "Eye",    "IndexMap",
+                                                   "Band",  "Not",      "Select", "Table"};
   std::set<std::string_view> tested;
   for (const Case& c : kCases) {
     Program program = parsed(c.program);
@@ -165,6 +179,7 @@ TEST(ApplierEmit, SaysWhatAnOldOpsetCannotExpress) {
        "DepthToSpace with a mode needs opset 11, the model has 9", 9},
       {"x: [2, 3]  y = Gelu(x)", "Gelu needs opset 20, the model has 17", 17},
       {"x: [2]  y = IndexMap(x) [a:2] -> [1 - a]", "IndexMap cannot be written as ONNX", 17},
+      {"x: [2]  y = Not(x)", "Not cannot be written as ONNX", 17},
   };
   for (const Old& o : kOld)
     EXPECT_EQ(whyNotEmitted(parsed(o.program), o.opset), o.reason);

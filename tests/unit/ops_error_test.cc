@@ -44,6 +44,20 @@ const Case kInference[] = {
     {"x: [N, 4C, H, W]  y = DepthToSpace(x) blocksize=2 mode=RDC", "unknown mode RDC"},
     {"x: [N, 3]  y = Expand(x) shape=[2, 4]", "Expand of [N, 3] and [2, 4]: N and 2 do not broadcast"},
     {"x: [N, 3]  y = Tile(x) repeats=[2]", "Tile of [N, 3] needs 2 repeats, got 1"},
+    {"y = Band() shape=[N] lower=0 upper=1", "Band needs a shape of two extents"},
+    {"y = Table() shape=[2, 2] values=[1, 2, 3]", "Table of 3 values for 4 entries"},
+    {"y = Table() shape=[1] values=[N]", "Table needs numbers"},
+    {"y = Table() shape=[1] values=[1] denominator=0", "a denominator >= 1"},
+    {"x: [N, C]  y = Gather(x) axis=2 indices=[0]", "axis 2 of a tensor of rank 2"},
+    {"x: [N, (A B)]  y = Gather(x) axis=1 indices=[0]", "Gather from the product dimension (A B)"},
+    {"x: [N, C]  y = Col2Im(x) image_shape=[3] block_shape=[2]", "Col2Im needs a tensor of rank 3, got [N, C]"},
+    {"x: [N, C, 3]  y = Col2Im(x) image_shape=[3, 3] block_shape=[2]", "attributes of different lengths"},
+    {"x: [N, C, 3]  y = Col2Im(x) image_shape=[3] block_shape=[R]", "C is not a product of channels and the block"},
+    {"x: [N, 2C, 3]  y = Col2Im(x) image_shape=[3] block_shape=[2]", "Col2Im of [N, 2C, 3] where there are 2 blocks"},
+    {"x: [N, 2C, 2]  y = Col2Im(x) image_shape=[3] block_shape=[2] strides=[R]", "must be constants >= 1"},
+    {"x: [N, C, W]  w: [F, C, S]  y = Conv(x, w) auto_pad=SAME", "unknown auto_pad SAME"},
+    {"x: [N, C, W]  w: [F, C, S]  y = Conv(x, w) auto_pad=VALID pads=[1, 1]", "pads next to auto_pad"},
+    {"x: [N, C, W]  w: [C, F, S]  y = ConvTranspose(x, w) output_shape=[W, W]", "output_shape needs 1 extents, got 2"},
     {"a: [N, C]  b: [N]  y = Add(a, b)", "[N, C] and [N]: C and N do not broadcast"},
     {"a: [N, C]  s: [2, N, C]  y = PRelu(a, s)", "PRelu of [N, C] with a slope of [2, N, C]"},
     {"a: [N, C]  y = Softmax(a) axis=2", "axis 2 of a tensor of rank 2"},
@@ -60,7 +74,10 @@ const Case kInference[] = {
     {"a: [M, K]  b: [K, N]  c: [M]  y = Gemm(a, b, c)", "Gemm of [M, K] and [K, N]: the third operand is [M]"},
     {"x: [N, C]  y = Resize(x)", "Resize of [N, C] needs 2 sizes or 4 numbers of scales, got 0 and 0"},
     {"x: [N, C]  y = Resize(x) scales=[1, 1, 0, 1]", "scales must be constants >= 1"},
-    {"x: [N, C]  y = Resize(x) sizes=[N, C] mode=cubic", "unknown mode 'cubic'"},
+    {"x: [N, C]  y = Resize(x) sizes=[N, C] mode=area", "unknown mode 'area'"},
+    {"x: [N, C]  y = Resize(x) sizes=[N, C] coordinate_transformation_mode=tf_crop_and_resize",
+     "unknown coordinate_transformation_mode 'tf_crop_and_resize'"},
+    {"x: [N, C]  y = Resize(x) sizes=[N, C] mode=cubic cubic_coeff_a=0.3", "cubic_coeff_a is no small fraction: 0.3"},
     {"x: [N, (A B)]  y = Resize(x) sizes=[N, A]", "Resize of the product dimension (A B)"},
 };
 
@@ -100,6 +117,7 @@ const EvaluationCase kEvaluation[] = {
     {"x: [N]  y, z = Split(x) axis=0 split=[A, N - A]", {{"N", 2}, {"A", 3}}, {2}, "z: [N - A] is negative: [-1]"},
     {"x: [1, G, 1]  w: [G, 1, 1]  y = Conv(x, w) group=G", {{"G", 0}}, {1, 0, 1}, "y: a convolution in 0 groups"},
     {"x: [N]  y = IndexMap(x) [i:N] -> [i + K]", {{"N", 2}}, {2}, "y: no value for the shape symbol K"},
+    {"x: [N]  y = Gather(x) axis=0 indices=[0, 2]", {{"N", 2}}, {2}, "y: Gather of [2] along axis 0 at 2"},
     {"x: [N]  y = Resize(x) sizes=[4]", {{"N", 0}}, {0}, "y: Resize of the empty [0] to [4]"},
 };
 
@@ -128,6 +146,9 @@ TEST(OpsError, MissingInputsAndInexactNumbers) {
   EXPECT_EQ(evaluate<double>(*program, {}, {}).error().message(), "x: no tensor is given for this input");
   EXPECT_EQ(evaluate<Fp>(*program, {}, {{"x", Tensor<Fp>({2})}}).error().message(),
             "c: the number 0.1 has no exact value in this ring");
+  auto table = parseProgram("y = Table() shape=[2] values=[2, 3] denominator=2", "case");
+  EXPECT_EQ(evaluate<int64_t>(*table, {}, {}).error().message(), "y: 3/2 over the integers");
+  EXPECT_EQ((*evaluate<Fp>(*table, {}, {}))[0].data[1], Fp(3) / Fp(2));
   auto half = parseProgram("c = Constant() value=0.5\ny = Add(c, c)", "case");
   EXPECT_EQ((*evaluate<Fp>(*half, {}, {}))[0].data[0], Fp(1));
   EXPECT_FALSE(evaluate<int64_t>(*half, {}, {}));

@@ -30,6 +30,11 @@ const Case kCases[] = {
     {"t: [1, 4, 3]  y = OffsetReduce(t) kernel_shape=[2] pads=[1, 0]",
      {{1, 2, 3, 10, 20, 30, 100, 200, 300, 1000, 2000, 3000}},
      {{10, 21, 32, 1000, 2100, 3200}}},
+    // Col2Im: y[c, h] = Σ_r x[(c r), h + 1 - r]
+    {"x: [1, 4, 3]  y = Col2Im(x) image_shape=[2] block_shape=[2] pads=[1, 1]",
+     {{1, 2, 3, 10, 20, 30, 100, 200, 300, 1000, 2000, 3000}},
+     {{12, 23, 1200, 2300}}},
+    {"x: [1, 2, 2]  y = Col2Im(x) image_shape=[4] block_shape=[2] strides=[2]", {{1, 2, 10, 20}}, {{1, 10, 2, 20}}},
     // Layout operators
     {"x: [2, 3]  y = Layout(x) a b -> b a", {{1, 2, 3, 4, 5, 6}}, {{1, 4, 2, 5, 3, 6}}},
     {"x: [4, 2]  y = Layout(x) (n p:2) w -> n (p w) 1", {{1, 2, 3, 4, 5, 6, 7, 8}}, {{1, 2, 3, 4, 5, 6, 7, 8}}},
@@ -42,6 +47,8 @@ const Case kCases[] = {
     {"x: [3]  y = Pad(x) pads=[2, 1] mode=reflect", {{1, 2, 3}}, {{3, 2, 1, 2, 3, 2}}},
     {"x: [3]  y = Pad(x) pads=[2, 1] mode=edge", {{1, 2, 3}}, {{1, 1, 1, 2, 3, 3}}},
     {"x: [2, 4]  y = Slice(x) axes=[1] starts=[1] ends=[4] steps=[2]", {{1, 2, 3, 4, 5, 6, 7, 8}}, {{2, 4, 6, 8}}},
+    {"x: [2, 3]  y = Gather(x) axis=1 indices=[2, 0, 2, 1]", {{1, 2, 3, 4, 5, 6}}, {{3, 1, 3, 2, 6, 4, 6, 5}}},
+    {"x: [2, 3]  y = Gather(x) axis=0 indices=[1]", {{1, 2, 3, 4, 5, 6}}, {{4, 5, 6}}},
     {"x: [2, 1]  z: [2, 2]  y = Concat(x, z) axis=1", {{1, 2}, {3, 4, 5, 6}}, {{1, 3, 4, 2, 5, 6}}},
     {"x: [2, 3]  y, z = Split(x) axis=1 split=[1, 2]", {{1, 2, 3, 4, 5, 6}}, {{1, 4}, {2, 3, 5, 6}}},
     {"x: [1, 2, 3]  y = Transpose(x) perm=[2, 0, 1]", {{1, 2, 3, 4, 5, 6}}, {{1, 4, 2, 5, 3, 6}}},
@@ -59,9 +66,15 @@ const Case kCases[] = {
     {"a: [2]  b: [2]  y = Mul(a, b)", {{3, -2}, {5, 7}}, {{15, -14}}},
     {"a: [3]  b: [1]  y = Div(a, b)", {{2, -4, 6}, {2}}, {{1, -2, 3}}},
     {"a: [2]  y = Neg(a)", {{3, -2}}, {{-3, 2}}},
+    {"c: [2, 1]  a: [2]  y = Select(c, a)", {{0, 1}, {1, 2}}, {{0, 0, 1, 2}}},
+    {"c: [2]  a: [2]  y = Select(c, a)", {{0, 1}, {-kInf, -kInf}}, {{0, -kInf}}},
     {"c: [2, 1]  a: [2]  b: []  y = Where(c, a, b)", {{0, 7}, {1, 2}, {9}}, {{9, 9, 1, 2}}},
     {"y = Constant() value=3 shape=[2]", {}, {{3, 3}}},
     {"y = Eye() extent=2", {}, {{1, 0, 0, 1}}},
+    {"y = Band() shape=[3, 4] lower=1 upper=0", {}, {{1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0}}},
+    {"y = Band() shape=[2, 3] lower=-1 upper=1", {}, {{0, 1, 0, 0, 0, 1}}},
+    {"y = Table() shape=[2, 2] values=[4, 0, -6, 2] denominator=2", {}, {{2, 0, -3, 1}}},
+    {"y = Table() shape=[2] values=[1, -3] denominator=4", {}, {{0.25, -0.75}}},
     // Functions
     {"x: [4]  y = Relu(x)", {{-2, 0, 3, kInf}}, {{0, 0, 3, kInf}}},
     {"x: [3]  y = LeakyRelu(x) alpha=0.5", {{-2, 0, 3}}, {{-1, 0, 3}}},
@@ -71,6 +84,10 @@ const Case kCases[] = {
     {"x: [2]  y = Erf(x)", {{0, 0.5}}, {{0, 0.5204998778130465}}},
     {"x: [2]  y = Exp(x)", {{0, 1}}, {{1, 2.718281828459045}}},
     {"x: [2]  y = Sqrt(x)", {{0, 4}}, {{0, 2}}},
+    {"x: [3]  y = Reciprocal(x)", {{1, -1, 1}}, {{1, -1, 1}}},
+    {"x: [2]  y = Reciprocal(x)", {{4, -0.5}}, {{0.25, -2}}},
+    {"x: [3]  y = Square(x)", {{0, -3, 2}}, {{0, 9, 4}}},
+    {"x: [3]  y = Not(x)", {{0, -3, 1}}, {{1, 0, 0}}},
     {"x: [3]  y = Softplus(x)", {{0, 1000, -1000}}, {{0.6931471805599453, 1000, 0}}},
     {"x: [4]  y = HardSwish(x)", {{-4, 0, 1.5, 4}}, {{0, 0, 1.125, 4}}},
     {"x: [3]  y = HardSigmoid(x) alpha=0.25", {{-4, 1, 4}}, {{0, 0.75, 1}}},
@@ -119,6 +136,18 @@ const Case kCases[] = {
      {{2, 3, 4, 4}}},
     {"x: [2]  y = Resize(x) sizes=[3] mode=linear coordinate_transformation_mode=align_corners", {{2, 4}}, {{2, 3, 4}}},
     {"x: [3]  y = Resize(x) sizes=[1] coordinate_transformation_mode=pytorch_half_pixel", {{7, 8, 9}}, {{7}}},
+    // Positions 1/2: -(1/2)·a/4 … of four neighbours, the outer ones with a/8.
+    {"x: [4]  y = Resize(x) scales=[1, 2] mode=cubic", {{0, 0, 32, 0}}, {{-3, 19}}},
+    {"x: [4]  y = Resize(x) scales=[1, 2] mode=cubic cubic_coeff_a=-0.5", {{0, 0, 32, 0}}, {{-2, 18}}},
+    {"x: [4]  y = Resize(x) sizes=[4] mode=cubic", {{1, 2, 3, 5}}, {{1, 2, 3, 5}}},
+    {"x: [3]  y = Resize(x) sizes=[5] mode=cubic coordinate_transformation_mode=align_corners",
+     {{0, 32, 64}},
+     {{0, 13, 32, 51, 64}}},
+    // in · scale is 4.5: centres fall together, at (4.5 - 4)/2 = 1/4 of an output's position from the corner.
+    {"x: [3]  y = Resize(x) sizes=[4] scales=[3, 2] mode=linear coordinate_transformation_mode=half_pixel_symmetric",
+     {{0, 6, 12}},
+     {{0, 4, 8, 12}}},
+    {"x: [3]  y = Resize(x) sizes=[4] scales=[3, 2] mode=linear", {{0, 6, 12}}, {{0, 3, 7, 11}}},
 };
 
 template <class T>
@@ -172,8 +201,9 @@ TEST(OpsKernel, EqualsValuesMadeByHand) {
     check<float>(c, *program);
     if (!isIntegral(c.inputs) || !isIntegral(c.outputs)) continue;
     const Kernels& kernels = lastNode(*program).op->kernels;
-    bool linear = c.program.find("mode=linear") != std::string_view::npos;
-    if (kernels.i64 && !linear) check<int64_t>(c, *program);
+    bool interpolates = c.program.find("mode=linear") != std::string_view::npos ||
+                        c.program.find("mode=cubic") != std::string_view::npos;
+    if (kernels.i64 && !interpolates) check<int64_t>(c, *program);
     if (kernels.fp) check<Fp>(c, *program);
   }
 }
@@ -189,9 +219,10 @@ TEST(OpsKernel, EveryRowOccurs) {
 }
 
 TEST(OpsKernel, NotANumberStays) {
-  for (std::string_view text : {"x: [1]  y = Relu(x)", "x: [1]  y = LeakyRelu(x)", "x: [1]  y = Clip(x) min=0 max=6",
-                                "x: [1, 1, 1]  y = MaxPool(x) kernel_shape=[1]", "x: [1]  y = ReduceMax(x)",
-                                "x: [1]  y = HardSwish(x)", "x: [1, 1, 1]  y = GlobalMaxPool(x)"}) {
+  for (std::string_view text :
+       {"x: [1]  y = Relu(x)", "x: [1]  y = LeakyRelu(x)", "x: [1]  y = Clip(x) min=0 max=6",
+        "x: [1, 1, 1]  y = MaxPool(x) kernel_shape=[1]", "x: [1]  y = ReduceMax(x)", "x: [1]  y = HardSwish(x)",
+        "x: [1]  y = Square(x)", "x: [1, 1, 1]  y = GlobalMaxPool(x)"}) {
     auto program = parseProgram(text, "case");
     Tensor<float> x(*evaluate(program->shape(program->inputs()[0]), {}), {NAN});
     auto y = evaluate<float>(*program, {}, {{"x", x}});

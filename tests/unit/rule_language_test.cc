@@ -46,6 +46,12 @@ TEST(RuleLanguagePage, ExamplesAreReadAndProved) {
   }
 }
 
+std::string meaningText(const OpRow& row) {
+  if (row.lower) return "composite";
+  if (row.meaning == Meaning::kFunction) return "function";
+  return row.meaning == Meaning::kMaximum ? "maximum" : "sum";
+}
+
 std::string rowText(const OpRow& row) {
   static constexpr const char* kForms[] = {"expression", "list", "number", "word", "layout", "index map"};
   std::string attributes;
@@ -56,7 +62,7 @@ std::string rowText(const OpRow& row) {
   std::string operands = fmt::format("{}", row.minOperands);
   if (row.maxOperands < 0) operands += "+";
   if (row.maxOperands > row.minOperands) operands += fmt::format("-{}", row.maxOperands);
-  return fmt::format("| {} | {} | {} | {} |", row.name, operands, attributes, row.access ? "yes" : "no");
+  return fmt::format("| {} | {} | {} | {} |", row.name, operands, attributes, meaningText(row));
 }
 
 TEST(RuleLanguagePage, HasEveryOperator) {

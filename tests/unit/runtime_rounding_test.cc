@@ -22,15 +22,20 @@ const std::vector<std::string> kPrograms = {
     "x: [2, 3]\n z: [3]\n y = Sub(x, z)",
     "x: [2, 3]\n z: [2, 3]\n t = Sub(x, z)\n y = Sub(t, x)",
     "x: [2, 3]\n z: [2, 1]\n y = Mul(x, z)",
+    "x: [2, 3]\n b = Band() shape=[2, 3] lower=0 upper=1\n y = Select(b, x)",
     "x: [2, 3]\n y = Neg(x)",
     "c: [2, 3]\n x: [2, 3]\n z: [2, 3]\n d = Neg(c)\n y = Where(d, x, z)",
     "x: [2, 3]\n y = Identity(x)",
     "x: [2, 3]\n c = Constant() value=-2 shape=[2, 3]\n y = Mul(x, c)",
     "x: [2, 3]\n c = Eye() extent=3\n y = MatMul(x, c)",
+    "x: [2, 3]\n c = Band() shape=[3, 4] lower=0 upper=1\n y = MatMul(x, c)",
     "x: [2, 6, 5, 7]\n w: const [4, 3, 3, 2]\n y = Conv(x, w) pads=[1,0,1,1] strides=[2,1] dilations=[1,2] group=2",
     "x: [2, 6, 5, 7]\n w: const [6, 2, 3, 4]\n y = ConvTranspose(x, w) strides=[2, 3] dilations=[2, 1] group=3",
     "x: [2, 6, 5, 7]\n w: const [6, 2, 5, 5]\n y = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1]",
     "x: [2, 3, 50]\n w: const [50, 4]\n y = MatMul(x, w)",
+    "x: [2, 12, 16]\n y = Col2Im(x) image_shape=[5, 6] block_shape=[2, 3]",
+    "x: [2, 3]\n y = Gather(x) axis=1 indices=[2, 0, 2]",
+    "x: [2, 2]\n t = Table() shape=[2, 2] values=[1, -2, 0, 4] denominator=4\n y = MatMul(x, t)",
     "x: [2, 12, 5, 7]\n y = OffsetReduce(x) kernel_shape=[3, 2] pads=[1, 0, 1, 1]",
     "x: [2, 3]\n y = Pad(x) pads=[0, 1, 0, 1] value=-3",
     "x: [2, 3]\n y = Slice(x) axes=[1] starts=[1] ends=[3]",
@@ -140,6 +145,8 @@ TEST(Rounding, OperatorsWithoutABoundAreNamed) {
   Program p = program("x: [2, 3]\n y = Softmax(x) axis=1");
   EXPECT_EQ(chainLengths(p, {}).error().message(), "y: no bound is known for Softmax");
   EXPECT_EQ(chainLengths(p, {}).error().kind, ErrorKind::kUnsupported);
+  Program cubic = program("x: [2, 3]\n y = Resize(x) sizes=[2, 5] mode=cubic");
+  EXPECT_EQ(chainLengths(cubic, {}).error().message(), "y: no bound is known for Resize");
   Program where = program("x: [2, 3]\n t = Relu(x)\n y = Where(t, x, x)");
   EXPECT_EQ(chainLengths(where, {}).error().message(), "y: no bound is known for Where by a computed condition");
 }

@@ -93,12 +93,16 @@ struct Refused {
 
 const Refused kRefused[] = {
     {convText("Add(x, x)"), "not one product"},
-    {convText("MaxPool(x) kernel_shape=[2, 2]"), "MaxPool"},
-    {convText("Relu(x)"), "Relu"},
+    {convText("MaxPool(x) kernel_shape=[2, 2]"), "not one product"},
+    {convText("Relu(x)"), "not one product"},
+    {convText("Conv(a, w)", "[F, C, R, S]\n a = Add(x, x)"), "not one product"},
+    {convText("Conv(a, w)", "[F, C, R, S]\n a = ReduceMean(x) axes=[2]"), "not one product"},
+    {"pattern p { shape N\n x: [N, N]\n w: const [N, N]\n a = MatMul(w, w)\n y = Add(a, x) }", "not one product"},
+    {"pattern p { shape N\n x: [N, N]\n w: const [N, N]\n a = MatMul(w, w) }", "not one product"},
     {"pattern p { shape N C\n x: [N, C]\n y = Add(x, x) }", "not one activation and one weight"},
     {"pattern p { shape N\n x: [N, N]\n v: [N, N]\n w: const [N, N]\n y = MatMul(x, w) }",
      "not one activation and one weight"},
-    {convText("Conv(a, w)", "[F, C, R, S]\n a = Relu(x)"), "Relu"},
+    {convText("Conv(a, w)", "[F, C, R, S]\n a = Relu(x)"), "not one product"},
 };
 
 TEST(SynthAxes, OtherProgramsAreErrors) {

@@ -95,6 +95,24 @@ Expected<std::vector<Tensor<T>>> Band::run(const ConcreteNode& node, std::span<c
   return std::vector{std::move(y)};
 }
 
+template <class T>
+Expected<std::vector<Tensor<T>>> Table::run(const ConcreteNode& node, std::span<const Tensor<T>* const>) {
+  Tensor<T> y(node.outputs[0]);
+  Extents values = node.list("values");
+  int64_t denominator = node.scalar("denominator");
+  for (size_t i = 0; i < y.data.size(); ++i) {
+    if constexpr (std::is_same_v<T, int64_t>) {
+      if (values[i] % denominator != 0) {
+        return fail(ErrorKind::kUnsupported, fmt::format("{}/{} over the integers", values[i], denominator));
+      }
+      y.data[i] = values[i] / denominator;
+    } else {
+      y.data[i] = static_cast<T>(values[i]) / static_cast<T>(denominator);
+    }
+  }
+  return std::vector{std::move(y)};
+}
+
 PET_INSTANTIATE_RING(Add);
 PET_INSTANTIATE_RING(Sub);
 PET_INSTANTIATE_RING(Mul);
@@ -106,5 +124,6 @@ PET_INSTANTIATE_RING(Identity);
 PET_INSTANTIATE_RING(Constant);
 PET_INSTANTIATE_RING(Eye);
 PET_INSTANTIATE_RING(Band);
+PET_INSTANTIATE_RING(Table);
 
 }  // namespace pet::kernels

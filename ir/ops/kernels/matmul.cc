@@ -1,4 +1,4 @@
-// MatMul and OffsetReduce.
+// MatMul, OffsetReduce and Col2Im.
 
 #include "ir/ops/kernels/gemm.h"
 #include "ir/ops/kernels/support.h"
@@ -66,7 +66,39 @@ Expected<std::vector<Tensor<T>>> OffsetReduce::run(const ConcreteNode& node, std
   return std::vector{std::move(y)};
 }
 
+template <class T>
+Expected<std::vector<Tensor<T>>> Col2Im::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
+  const Tensor<T>& x = *in[0];
+  Tensor<T> y(node.outputs[0]);
+  Extents image = node.list("image_shape"), block = node.list("block_shape");
+  auto listOr = [&](std::string_view name, int64_t value) {
+    Extents list = node.list(name);
+    return list.empty() ? Extents(2 * image.size(), value) : list;
+  };
+  // As a convolution would see it: windows over y, one position of x each.
+  Window window{image, {}, block, listOr("strides", 1), listOr("dilations", 1), listOr("pads", 0)};
+  for (size_t d = 0; d < image.size(); ++d) {
+    int64_t padded = image[d] + window.pads[d] + window.pads[image.size() + d];
+    window.out.push_back((padded - (block[d] - 1) * window.dilations[d] - 1) / window.strides[d] + 1);
+  }
+  int64_t taps = window.taps(), positions = window.outputs(), outputs = window.inputs();
+  int64_t stride = window.strides[image.size() - 1];
+  if (y.data.empty() || x.data.empty()) return std::vector{std::move(y)};
+  for (int64_t plane = 0; plane < y.extents[0] * y.extents[1]; ++plane) {
+    T* to = y.data.data() + plane * outputs;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const T* from = x.data.data() + (plane * taps + tap) * positions;
+      window.eachRun(tap, 0, positions, [&](int64_t o, int64_t i, int64_t n) {
+        for (int64_t k = 0; k < n; ++k)
+          to[i + k * stride] = plus(to[i + k * stride], from[o + k]);
+      });
+    }
+  }
+  return std::vector{std::move(y)};
+}
+
 PET_INSTANTIATE_RING(MatMul);
+PET_INSTANTIATE_RING(Col2Im);
 PET_INSTANTIATE_RING(OffsetReduce);
 
 }  // namespace pet::kernels

@@ -134,6 +134,23 @@ PET_INSTANTIATE_RING(Pad);
 PET_INSTANTIATE_RING(Slice);
 PET_INSTANTIATE_RING(Concat);
 PET_INSTANTIATE_RING(Split);
+template <class T>
+Expected<std::vector<Tensor<T>>> Gather::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
+  const Tensor<T>& x = *in[0];
+  auto axis = static_cast<size_t>(node.scalar("axis"));
+  Offsets offsets = straight(x.extents);
+  std::vector<int64_t> table;
+  for (int64_t i : node.list("indices")) {
+    if (i < 0 || i >= x.extents[axis]) {
+      return fail(ErrorKind::kModel, fmt::format("Gather of {} along axis {} at {}", str(x.extents), axis, i));
+    }
+    table.push_back(offsets[axis][static_cast<size_t>(i)]);
+  }
+  offsets[axis] = std::move(table);
+  return gathered(node, offsets, x);
+}
+
 PET_INSTANTIATE_RING(Transpose);
+PET_INSTANTIATE_RING(Gather);
 
 }  // namespace pet::kernels

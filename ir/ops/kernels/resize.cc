@@ -25,24 +25,31 @@ std::vector<ResizeLine> linesOf(const ConcreteNode& node, const Extents& in) {
   return lines;
 }
 
-/// Linear interpolation along one dimension: y = (1 - f)·x[floor] + f·x[floor + 1], f = remainder / divisor, positions
-/// clamped.
 template <class T>
-Tensor<T> interpolate(const Tensor<T>& x, size_t axis, int64_t extent, const ResizeLine& line) {
+T weightOf(Rational r) {
+  if constexpr (std::is_same_v<T, Fp>) {
+    return Fp(r.numerator) / Fp(r.denominator);
+  } else {
+    return static_cast<T>(static_cast<double>(r.numerator) / static_cast<double>(r.denominator));
+  }
+}
+
+/// Linear or cubic interpolation along one dimension.
+template <class T>
+Tensor<T> interpolate(const Tensor<T>& x, size_t axis, int64_t extent, const ResizeAxis& form) {
   Extents extents = x.extents;
   extents[axis] = extent;
   Tensor<T> y(extents);
-  int64_t stride = rowMajorStrides(extents)[axis], last = x.extents[axis] - 1;
-  for (int64_t outer = 0; outer < x.size() / ((last + 1) * stride); ++outer) {
-    const T* from = x.data.data() + outer * (last + 1) * stride;
-    T* to = y.data.data() + outer * extent * stride;
-    for (int64_t i = 0; i < extent; ++i, to += stride) {
-      int64_t p = line.slope * i + line.offset, low = floorDivide(p, line.divisor);
-      T fraction = static_cast<T>(floorModulo(p, line.divisor)) / static_cast<T>(line.divisor);
-      const T* a = from + std::clamp<int64_t>(low, 0, last) * stride;
-      const T* b = from + std::clamp<int64_t>(low + 1, 0, last) * stride;
-      for (int64_t k = 0; k < stride; ++k)
-        to[k] = (T(1) - fraction) * a[k] + fraction * b[k];
+  int64_t stride = rowMajorStrides(extents)[axis], rows = x.size() / (form.extent * stride);
+  for (int64_t i = 0; i < extent; ++i) {
+    for (const ResizeTap& tap : resizeTaps(form, i)) {
+      T weight = weightOf<T>(tap.weight);
+      for (int64_t row = 0; row < rows; ++row) {
+        const T* from = x.data.data() + (row * form.extent + tap.position) * stride;
+        T* to = y.data.data() + (row * extent + i) * stride;
+        for (int64_t k = 0; k < stride; ++k)
+          to[k] = to[k] + weight * from[k];
+      }
     }
   }
   return y;
@@ -79,11 +86,13 @@ Expected<std::vector<Tensor<T>>> Resize::run(const ConcreteNode& node, std::span
   std::vector<ResizeLine> lines = linesOf(node, x.extents);
   if (node.text("mode") == "nearest") return nearest(node, x, lines);
   if constexpr (std::is_same_v<T, int64_t>) {
-    return fail(ErrorKind::kUnsupported, "linear Resize over the integers");
+    return fail(ErrorKind::kUnsupported, node.text("mode") + " Resize over the integers");
   } else {
+    Rational cubic = *asRational(node.number("cubic_coeff_a"));  // the shape rule has checked it
     Tensor<T> y = x;
     for (size_t d = 0; d < lines.size(); ++d) {
-      if (!lines[d].isIdentity()) y = interpolate(y, d, node.outputs[0][d], lines[d]);
+      if (lines[d].isIdentity()) continue;
+      y = interpolate(y, d, node.outputs[0][d], {node.text("mode"), "", cubic, lines[d], x.extents[d]});
     }
     return std::vector{std::move(y)};
   }

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "ir/ops/op.h"
+
+namespace pet {
+
+/// ONNX's other forms of pads: auto_pad (Conv, ConvTranspose, pools) and output_shape (ConvTranspose), where a row has
+/// these attributes. Puts the pads in their place and the attributes back to their defaults. Every attribute is there;
+/// what does not fit the operands' shapes is left for the shape rule to say.
+Expected<void> resolvePads(std::span<const Shape> operands, Attributes& attributes);
+
+}  // namespace pet
