@@ -9,6 +9,8 @@
 
 namespace pet {
 
+constexpr size_t kMostPieces = 4096;
+
 std::vector<Expr> flat(const Index& at) {
   std::vector<Expr> digits;
   for (const auto& d : at)
@@ -163,6 +165,7 @@ Expected<Denoter::Partials> Denoter::multiply(const Partial& by, Value value, co
       product = std::move(next);
     }
     std::move(product.begin(), product.end(), std::back_inserter(result));
+    if (result.size() > kMostPieces) return fail(ErrorKind::kUnsupported, "a sum of very many products");
   }
   return result;
 }

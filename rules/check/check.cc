@@ -57,7 +57,8 @@ void goThrough(const Pattern& pattern, const Rule& rule, Show show) {
                                       {"replacement", &rule.replacement},
                                       {"mutant", &rule.mutant}}) {
     if (noun == "mutant") {
-      if (!show(recordClaims(rule, sides[0], sides[1])) || rule.boxes.empty()) return;
+      if (!show(recordClaims(rule, sides[0], sides[1])) || !show(divisorClaims(rule.replacement, names))) return;
+      if (rule.boxes.empty()) return;
     }
     auto side = sideOf(noun, *program, names);
     if (!side) {

@@ -158,6 +158,7 @@ class ProveText : public ::testing::TestWithParam<std::string> {};
 TEST_P(ProveText, HasItsVerdict) {
   std::string text = textOf(kFolder + GetParam());
   Expectation expected = expectationOf(text);
+  ASSERT_TRUE(expected.verdict == "proved" || !expected.lines.empty()) << "the head says no more than a verdict";
   auto set = parseRules(text, "");
   if (expected.verdict == "error") {
     ASSERT_FALSE(set);
