@@ -25,7 +25,7 @@ CheckReport checkText(const std::string& text, const CheckOptions& options = {})
 }
 
 TEST(Check, ProvesTheRules) {
-  for (const char* file : {"conv.pet", "pair.pet", "phases.pet", "row.pet", "square.pet"}) {
+  for (const char* file : {"conv.pet", "pair.pet", "phases.pet", "pool.pet", "relu.pet", "row.pet", "square.pet"}) {
     CheckReport report = checkText(dataText(file));
     EXPECT_TRUE(report.proved()) << file << ": " << report.reason();
     EXPECT_EQ(report.reason(), "");

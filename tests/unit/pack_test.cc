@@ -70,6 +70,17 @@ class PackFile : public ::testing::Test {
   fs::path folder_;
 };
 
+TEST(Pack, KeepsLemmasAndZeros) {
+  for (const char* file : {"pool.pet", "relu.pet"}) {
+    RuleSet set = dataRules(file);
+    auto read = readPackBytes(*packBytes(set, {}), "rules.db");
+    ASSERT_TRUE(read.has_value()) << read.error().message();
+    EXPECT_EQ(text(*read), text(set));
+    EXPECT_EQ(read->rules[0].proof, set.rules[0].proof);
+    EXPECT_FALSE(read->rules[0].proof.lemmas.empty());
+  }
+}
+
 TEST(Pack, KeepsEveryRuleAndPattern) {
   auto read = readPackBytes(someBytes(), "rules.db");
   ASSERT_TRUE(read.has_value()) << read.error().message();

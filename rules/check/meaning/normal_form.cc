@@ -66,7 +66,7 @@ std::optional<Expr> freeRange(const Product& p, const std::string& r) {
   return begins ? extent : std::nullopt;
 }
 
-/// Step 2: E equal addends.
+/// Step 3: E equal addends.
 void count(Product& p) {
   for (const std::string& r : std::vector<std::string>(p.reduction)) {
     auto extent = freeRange(p, r);
@@ -83,6 +83,14 @@ void count(Product& p) {
     }
     forget(p, r);
   }
+}
+
+bool standsBefore(const Factor& a, const Factor& b) {
+  auto rank = [](const Factor& f) {
+    bool isInput = f.kind == Factor::Kind::kInput;
+    return std::tuple(static_cast<int>(f.kind), isInput ? f.number : 0, std::string_view(f.key));
+  };
+  return rank(a) < rank(b);
 }
 
 /// A piece with its indices named by place and its constraints in order: equal ones are one piece.
@@ -178,15 +186,11 @@ Sum normalForm(std::vector<std::string> index, Conjunction range, std::vector<Pr
       continue;
     }
     dropUnits(p);
-    count(p);
-    std::stable_sort(p.factors.begin(), p.factors.end(), [](const Factor& a, const Factor& b) {
-      auto rank = [](const Factor& f) {
-        return std::tuple(static_cast<int>(f.kind), f.kind == Factor::Kind::kInput ? f.number : 0,
-                          std::string_view(f.key));
-      };
-      return rank(a) < rank(b);
-    });
-    pieces.push_back({p.coefficient, std::move(p.reduction), std::move(p.domain), std::move(p.factors)});
+    for (Product& q : withoutTables(std::move(p))) {
+      count(q);
+      std::stable_sort(q.factors.begin(), q.factors.end(), standsBefore);
+      pieces.push_back({q.coefficient, std::move(q.reduction), std::move(q.domain), std::move(q.factors)});
+    }
   }
   sum.pieces = merged(pieces);
   sum.finite = finiteRegion(infinite, sum.range);

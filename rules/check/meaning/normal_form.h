@@ -34,6 +34,9 @@ struct Product {
 /// The sum of the products, in the normal form that records refer to. Throws Opaque for -inf in a product.
 Sum normalForm(std::vector<std::string> index, Conjunction range, std::vector<Product> products);
 
+/// The product's tables of numbers contracted, and conditions in their place: a sum of products.
+std::vector<Product> withoutTables(Product p);
+
 /// Disjoint conjunctions that hold where none of `region` does, given `known`. Throws Opaque if there are too many.
 std::vector<Conjunction> complement(const std::vector<Conjunction>& region, const Conjunction& known);
 /// No two of them hold together, as far as pairs of constraints tell.

@@ -16,7 +16,11 @@ struct Window {
       : stride(call.integer("strides", d)),
         dilation(call.integer("dilations", d)),
         begin(call.list("pads")[d]),
-        end(call.list("pads")[call.list("pads").size() / 2 + d]) {}
+        end(call.list("pads")[call.list("pads").size() / 2 + d]) {
+    auto automatic = call.node.attributes.find("auto_pad");
+    if (automatic != call.node.attributes.end() && std::get<std::string>(automatic->second) != "NOTSET")
+      throw Opaque("pads that are not given");
+  }
 
   /// The operand's position under tap r of the window at v.
   Expr reads(const Expr& v, const Expr& r) const { return v * stride + r * dilation - begin; }
