@@ -161,6 +161,7 @@ Expected<Denoter::Partials> Denoter::multiply(const Partial& by, Value value, co
         auto inlined = multiply(partial, node.operands[static_cast<size_t>(read.operand)], read.at);
         if (!inlined) return inlined;
         std::move(inlined->begin(), inlined->end(), std::back_inserter(next));
+        if (next.size() > kMostPieces) return fail(ErrorKind::kUnsupported, "a sum of very many products");
       }
       product = std::move(next);
     }
