@@ -229,6 +229,14 @@ const Case kCases[] = {
      "p = Pad(x) pads=[0, 0, 5, 0, 0, 0] value=-inf\n m = MaxPool(p) kernel_shape=[2]\n "
      "y = Relu(m)",
      kSame, "maximum 2 of the pattern is of something"},
+    // 0 · -inf is no number: nothing is said of such a product, not even that it is itself
+    {"ProductWithInfinity", "x: [W, W]",
+     "p = Pad(x) pads=[0, 0, 0, 1] value=-inf\n b = Band() shape=[W, W + 1] lower=W upper=0\n m = Mul(b, p)\n "
+     "y = Exp(m)",
+     "W : 1 <= W",
+     "p = Pad(x) pads=[0, 0, 0, 1] value=-inf\n b = Band() shape=[W, W + 1] lower=W upper=0\n m = Mul(b, p)\n "
+     "y = Exp(m)",
+     kSame, "-inf in a product"},
     {"More", "x: [N, W]", "y = Relu(x)\n return x, y", "N W : 1 <= N, 1 <= W", "y = Relu(x)", kSame,
      "more than one output"},
 };

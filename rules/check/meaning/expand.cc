@@ -57,7 +57,7 @@ class Expansion {
     if (op == "Div") return make("Mul", {x[0], inverse(x[1])});
     if (op == "Where") {
       Value otherwise = make("Not", {x[0]}), holds = make("Not", {otherwise});
-      return make("Add", {make("Mul", {holds, x[1]}), make("Mul", {otherwise, x[2]})});
+      return make("Add", {make("Select", {holds, x[1]}), make("Select", {otherwise, x[2]})});
     }
     if (op == "Softmax") {
       Value e = make("Exp", {x[0]});

@@ -1,6 +1,7 @@
 #include "rules/check/meaning/writer.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -70,6 +71,20 @@ Factor Writer::factor(int number, std::vector<Expr> at) const {
   return {Factor::Kind::kApplication, number, application(number).key, {}, std::move(at)};
 }
 
+bool Writer::mayBeMinusInfinity(Value value) {
+  if (auto known = infinite_.find(value); known != infinite_.end()) return known->second;
+  const Node& node = program_.node(value);
+  std::string_view op = opOf(node);
+  const Function* f = functionOf(op);
+  bool isFilled = op == "Constant" || (op == "Pad" && node.text("mode") == "constant");
+  bool result = isFilled && node.number("value") == -std::numeric_limits<double>::infinity();
+  // A maximum is of something, or nothing is said of it.
+  bool stops = isMaximum(op) || (f && f->dropsMinusInfinity);
+  for (size_t i = 0; i < node.operands.size() && !stops; ++i)
+    result = result || mayBeMinusInfinity(node.operands[i]);
+  return infinite_.emplace(value, result).first->second;
+}
+
 Sum Writer::sum(const Frame& frame, Value value, const Position& at) {
   Product one;
   if (!one.require(frame.range)) return {frame.index, frame.range, {}};
@@ -92,6 +107,10 @@ Writer::Products Writer::times(const Product& product, Value value, const Positi
   }
   Products result;
   for (const Clause& clause : relation(value, at)) {
+    for (const Read& read : clause.reads) {
+      if (clause.reads.size() > 1 && opOf(node) != "Select" && mayBeMinusInfinity(node.operands[read.operand]))
+        throw Opaque("-inf in a product");
+    }
     Product start = product;
     if (!start.take(clause)) continue;
     Products all{start};

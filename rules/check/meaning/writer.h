@@ -38,6 +38,10 @@ class Writer {
   std::map<std::pair<std::string, Value>, Image> images_;
   std::map<Value, int> maxima_;
 
+  /// Whether the value may be -inf somewhere, whatever the inputs: 0 times that is no number.
+  bool mayBeMinusInfinity(Value value);
+  std::map<Value, bool> infinite_;
+
   static Frame frame(const Shape& shape, std::vector<std::string> index);
   Frame freshFrame(const Shape& shape);
   std::vector<Clause> relation(Value value, const Position& at);
