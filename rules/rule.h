@@ -72,9 +72,9 @@ struct Lemma {
 
 /// The proof that two denotations are equal as multisets of monomials: `forward` is a function from all points of the
 /// pattern's pieces to points of the replacement's with the same coefficient and factors, `backward` is its inverse.
-/// Applications are equal by a lemma, which refers to earlier ones. Sums, pieces, applications and index names are those
-/// of denote(), called for the pattern's output, then the replacement's, with one NameSource. rules/check verifies it
-/// without isl.
+/// Applications are equal by a lemma, which refers to earlier ones. Sums, pieces, applications and index names are
+/// those of denote(), called for the pattern's output, then the replacement's, with one NameSource. rules/check
+/// verifies it without isl.
 struct Proof {
   std::vector<ProofMap> forward, backward;
   std::vector<Lemma> lemmas;

@@ -149,7 +149,7 @@ struct Facts {
   bool zeroPreserving = false;  ///< f(0) = 0
   bool monotone = false;
   bool idempotent = false;
-  bool homogeneous = false;  ///< f(a·x) = a·f(x) for a >= 0
+  bool homogeneous = false;           ///< f(a·x) = a·f(x) for a >= 0
   bool ignoresMinusInfinity = false;  ///< f(-inf) = 0
 };
 

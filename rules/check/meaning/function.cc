@@ -22,7 +22,7 @@ const Function kFunctions[] = {
     {"Relu", {}, true, true, true, true},
     {"Sigmoid", {}, false, true, false, true},
     {"Softplus", {}, false, true, false, false},
-    {"Sqrt", {}, true, true, false, false},
+    {"Sqrt", {}, true, false, false, false},
     {"Square", {}, true, false, false, false},
     {"Tanh", {}, true, true, false, false},
 };

@@ -156,15 +156,15 @@ Writer::Products Writer::timesMoved(const Product& product, const Node& node, Va
     reached.push_back(clause.domain);
     if (clause.minusInfinity && !f.dropsMinusInfinity) throw Opaque(fmt::format("{} of -inf", f.op));
     if (clause.minusInfinity) continue;
-    if (!clause.constants.empty()) throw Opaque(fmt::format("{} of the number {}", f.op, clause.constants[0].key));
-    Fraction value = clause.coefficient;
-    clause.coefficient = {};
     Product p = product;
-    if (!p.take(clause)) continue;
     if (clause.reads.empty()) {
-      result.push_back(number(p, value));
+      if (!p.require(clause.domain)) continue;
+      result.push_back(number(p, clause.coefficient));
+      for (const Factor& c : clause.constants)
+        result.back().factors.back().key += " " + c.key;
       continue;
     }
+    if (!p.take(clause)) continue;
     Products more = timesFunction(p, node, mover.operands[clause.reads[0].operand], clause.reads[0].at);
     std::move(more.begin(), more.end(), std::back_inserter(result));
   }
