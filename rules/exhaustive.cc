@@ -33,6 +33,8 @@ bool same(int64_t a, int64_t b) {
   return a == b;
 }
 bool same(double a, double b) {
+  // Where both have no value there is nothing to compare.
+  if (std::isnan(a) && std::isnan(b)) return true;
   return a == b || std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)});
 }
 
