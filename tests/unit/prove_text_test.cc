@@ -222,7 +222,7 @@ std::string nameOf(const ::testing::TestParamInfo<std::string>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, ProveText, ::testing::ValuesIn(caseFiles()), nameOf);
+INSTANTIATE_TEST_SUITE_P(prove, ProveText, ::testing::ValuesIn(caseFiles()), nameOf);
 
 }  // namespace
 }  // namespace pet

@@ -1,0 +1,190 @@
+// Nested values in a match: where sums, functions and maxima inside of two denotations are equal.
+
+#include "synth/prove/match.h"
+#include "synth/prove/names.h"
+
+namespace pet {
+
+using poly::Map;
+using poly::Set;
+
+/// { (u, u) }, if the sums have positions of one range and are equal at equal ones.
+std::optional<Set> Matcher::alignedSums(int pattern, int replacement) {
+  const Sum &a = pattern_.sum(pattern), &b = replacement_.sum(replacement);
+  if (a.index.size() != b.index.size()) return std::nullopt;
+  std::map<std::string, Expr> rename;
+  for (size_t i = 0; i < a.index.size(); ++i)
+    rename.emplace(b.index[i], Expr::variable(a.index[i]));
+  auto renamed = [&](poly::Conjunction all) {
+    for (Constraint& c : all)
+      c = c.substitute(rename);
+    return all;
+  };
+  if (renamed(b.range) != a.range) return std::nullopt;
+  std::vector<PieceDomain> to;
+  for (const PieceDomain& d : pieces(Side::kReplacement, replacement)) {
+    Piece piece = *d.piece;
+    piece.domain = renamed(piece.domain);
+    for (Factor& f : piece.factors) {
+      for (Expr& e : f.at)
+        e = e.substitute(rename);
+    }
+    renamed_.push_back(std::move(piece));
+    to.push_back({d.number, &renamed_.back(), join(a.index, d.piece->reduction), d.points});
+  }
+  const auto& from = pieces(Side::kPattern, pattern);
+  auto found = bijection(a.index, from, to, allPairs(a.index, from, to));
+  if (!found || !found->bad.isEmpty()) return std::nullopt;
+  poly::Conjunction diagonal;
+  for (size_t i = 0; i < a.index.size(); ++i)
+    diagonal.push_back(Constraint::eq(Expr::variable(a.index[i]), Expr::variable(b.index[i])));
+  proof_.lemmas.push_back(
+      {Lemma::Kind::kSums, pattern, replacement, {diagonal}, std::move(found->forward), std::move(found->backward)});
+  poly::Conjunction where = diagonal;
+  where.insert(where.end(), a.range.begin(), a.range.end());
+  return context_.set(join(a.index, b.index), where);
+}
+
+const Set& Matcher::equalSums(int pattern, int replacement) {
+  auto known = equalSums_.find({pattern, replacement});
+  if (known != equalSums_.end()) return known->second;
+  if (aligned_) {
+    if (auto diagonal = alignedSums(pattern, replacement))
+      return equalSums_.emplace(std::pair(pattern, replacement), std::move(*diagonal)).first->second;
+  }
+  const Sum &a = pattern_.sum(pattern), &b = replacement_.sum(replacement);
+  auto index = join(a.index, b.index);
+  // Both sums over both positions.
+  auto lifted = [&](Side side, int number) {
+    std::vector<PieceDomain> result;
+    for (const PieceDomain& d : pieces(side, number)) {
+      auto variables = join(index, d.piece->reduction);
+      result.push_back({d.number, d.piece, variables, context_.pullBack(d.points, variables, asExprs(d.variables))});
+    }
+    return result;
+  };
+  auto from = lifted(Side::kPattern, pattern), to = lifted(Side::kReplacement, replacement);
+  auto pairs = allPairs(index, from, to);
+  // Positions with no monomial in common are equal only where both sums are zero.
+  std::optional<Set> candidates;
+  for (const auto& row : pairs) {
+    for (const auto& pair : row) {
+      if (pair) add(candidates, pair->firstVariables(count(index)));
+    }
+  }
+  Set zeros =
+      context_.pullBack(zeroPositions(Side::kPattern, pattern), index, asExprs(a.index))
+          .intersect(context_.pullBack(zeroPositions(Side::kReplacement, replacement), index, asExprs(b.index)));
+  if (!zeros.isEmpty()) add(candidates, zeros);
+  Set equal = context_.emptySet(count(index));
+  if (candidates) {
+    Set universe = candidates->closed();
+    for (auto* side : {&from, &to}) {
+      for (PieceDomain& d : *side)
+        d.points = d.points.intersect(context_.pullBack(universe, d.variables, asExprs(index)));
+    }
+    if (auto found = bijection(index, from, to, pairs)) {
+      equal = universe.subtract(found->bad).closed();
+      if (!equal.isEmpty()) {
+        proof_.lemmas.push_back({Lemma::Kind::kSums, pattern, replacement,
+                                 equal.constraints(index, context_.set(index, {})), std::move(found->forward),
+                                 std::move(found->backward)});
+      }
+    }
+  }
+  return equalSums_.emplace(std::pair(pattern, replacement), std::move(equal)).first->second;
+}
+
+const Set& Matcher::equalApplications(int pattern, int replacement) {
+  auto known = equalApplications_.find({pattern, replacement});
+  if (known != equalApplications_.end()) return known->second;
+  const Application &a = pattern_.applications[static_cast<size_t>(pattern)],
+                    &b = replacement_.applications[static_cast<size_t>(replacement)];
+  std::optional<Set> equal;
+  if (a.isMaximum()) {
+    equal = equalMaxima(pattern, replacement);
+  } else {
+    for (size_t i = 0; i < a.arguments.size(); ++i) {
+      const Set& same = equalSums(a.arguments[i], b.arguments[i]);
+      equal = equal ? equal->intersect(same) : same;
+    }
+  }
+  return equalApplications_.emplace(std::pair(pattern, replacement), std::move(*equal)).first->second;
+}
+
+Set Matcher::equalMaxima(int pattern, int replacement) {
+  const Application &a = pattern_.applications[static_cast<size_t>(pattern)],
+                    &b = replacement_.applications[static_cast<size_t>(replacement)];
+  auto index = join(a.index, b.index);
+  struct Lifted {
+    std::vector<std::string> variables;
+    Set points, uncovered;
+  };
+  auto lifted = [&](const Application& m) {
+    std::vector<Lifted> result;
+    for (const auto& alternative : m.alternatives) {
+      auto variables = join(index, alternative.reduction);
+      Set points = context_.set(variables, alternative.domain);
+      result.push_back({variables, points, points});
+    }
+    return result;
+  };
+  auto from = lifted(a), to = lifted(b);
+  std::vector<std::vector<std::optional<Set>>> pairs(from.size());
+  std::optional<Set> candidates;
+  for (size_t i = 0; i < from.size(); ++i) {
+    for (size_t j = 0; j < to.size(); ++j) {
+      const auto &x = a.alternatives[i], &y = b.alternatives[j];
+      pairs[i].emplace_back();
+      auto variables = join(from[i].variables, y.reduction);
+      poly::Conjunction domain = x.domain;
+      domain.insert(domain.end(), y.domain.begin(), y.domain.end());
+      Set both = context_.set(variables, domain);
+      if (both.isEmpty()) continue;
+      auto at = asExprs(join(join(a.index, x.reduction), join(b.index, y.reduction)));
+      both = both.intersect(context_.pullBack(equalSums(x.element, y.element), variables, at));
+      if (both.isEmpty()) continue;
+      add(candidates, both.firstVariables(count(index)));
+      pairs[i][j] = std::move(both);
+    }
+  }
+  Set equal = context_.emptySet(count(index));
+  if (!candidates) return equal;
+  Set universe = candidates->closed();
+  for (auto* side : {&from, &to}) {
+    for (Lifted& d : *side)
+      d.points = d.uncovered = d.points.intersect(context_.pullBack(universe, d.variables, asExprs(index)));
+  }
+  Lemma lemma{Lemma::Kind::kMaxima, pattern, replacement, {}, {}, {}};
+  // Every alternative has an equal one on the other side; of several, the first.
+  auto cover = [&](Lifted& d, size_t number, size_t other, const Map& relation, std::vector<ProofMap>& maps) {
+    Map least = relation.intersectDomain(d.uncovered).least();
+    if (least.isEmpty()) return;
+    d.uncovered = d.uncovered.subtract(least.domain());
+    for (poly::FunctionPiece& f : least.function(d.variables, d.points))
+      maps.push_back({static_cast<int>(number), static_cast<int>(other), std::move(f.image), std::move(f.when)});
+  };
+  for (size_t i = 0; i < from.size(); ++i) {
+    for (size_t j = 0; j < to.size(); ++j) {
+      if (!pairs[i][j]) continue;
+      cover(from[i], i, j, pairs[i][j]->asMap(count(from[i].variables)), lemma.forward);
+      auto variables = join(to[j].variables, a.alternatives[i].reduction);
+      auto swapped = asExprs(join(from[i].variables, b.alternatives[j].reduction));
+      Set reversed = context_.pullBack(*pairs[i][j], variables, swapped);
+      cover(to[j], j, i, reversed.asMap(count(to[j].variables)), lemma.backward);
+    }
+  }
+  equal = universe;
+  for (const auto* side : {&from, &to}) {
+    for (const Lifted& d : *side)
+      equal = equal.subtract(d.uncovered.firstVariables(count(index)));
+  }
+  equal = equal.closed();
+  if (!equal.isEmpty()) {
+    lemma.when = equal.constraints(index, context_.set(index, {}));
+    proof_.lemmas.push_back(std::move(lemma));
+  }
+  return equal;
+}
+
+}  // namespace pet
