@@ -88,10 +88,10 @@ void measure(const std::string& path, const RuleSet& set) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  RuleSet cases;
   for (int i = 1; i < count; ++i) {
     std::string path = arguments[i];
     if (std::filesystem::is_directory(path)) {
+      RuleSet cases;
       for (const auto& entry : std::filesystem::directory_iterator(path)) {
         auto set = rulesOf(entry.path());  // each file has a scope of its own; those that are errors are no proofs
         if (!set || set->rules.empty()) continue;

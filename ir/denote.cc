@@ -37,6 +37,7 @@ Denoter::Denoter(const Program& program, NameSource& names) : program_(program),
   auto inputs = program.inputs();
   for (size_t i = 0; i < inputs.size(); ++i)
     inputNumber_[inputs[i].node] = static_cast<int>(i);
+  markInfinite();
 }
 
 Expected<Denotation> Denoter::run(Value output) {
@@ -48,7 +49,7 @@ Expected<Denotation> Denoter::run(Value output) {
   auto [at, range] = positions(program_.shape(output), index);
   auto sum = sumAt(index, range, output, at);
   if (!sum) return tl::unexpected(sum.error());
-  if (!sum->isFinite()) return fail(ErrorKind::kUnsupported, "an output that is -inf");
+  if (!sum->isFinite()) return unsupported("an output that is -inf");
   static_cast<Sum&>(result_) = std::move(*sum);
   return std::move(result_);
 }
@@ -117,13 +118,15 @@ Factor Denoter::factorOf(int number, std::vector<Expr> at) const {
   return {Factor::Kind::kApplication, number, application(number).key, {}, std::move(at)};
 }
 
-/// Whether a value has an element -inf, as far as its operators tell.
-bool Denoter::mayBeInfinite(Value value) const {
-  const Node& node = program_.node(value);
-  auto number = node.attributes.find("value");
-  if (number != node.attributes.end() && std::isinf(node.number("value"))) return true;
-  if (node.op->facts.ignoresMinusInfinity) return false;
-  return std::any_of(node.operands.begin(), node.operands.end(), [&](Value v) { return mayBeInfinite(v); });
+/// Which values have an element -inf, as far as their operators tell.
+void Denoter::markInfinite() {
+  for (const Node& node : program_.nodes()) {
+    auto number = node.attributes.find("value");
+    bool isInfinite = number != node.attributes.end() && std::isinf(node.number("value"));
+    bool reads = std::any_of(node.operands.begin(), node.operands.end(),
+                             [&](Value v) { return mayBeInfinite_[static_cast<size_t>(v.node)]; });
+    mayBeInfinite_.push_back(isInfinite || (reads && !node.op->facts.ignoresMinusInfinity));
+  }
 }
 
 /// Multiplies a partial by value[at].
@@ -149,8 +152,8 @@ Expected<Denoter::Partials> Denoter::multiply(const Partial& by, Value value, co
     // 0 · -inf is not 0: a product needs finite operands, even where one of them is zero.
     bool selects = node.op->name == "Select";
     for (size_t i = 0; !selects && piece.reads.size() > 1 && i < piece.reads.size(); ++i) {
-      if (mayBeInfinite(node.operands[static_cast<size_t>(piece.reads[i].operand)]))
-        return fail(ErrorKind::kUnsupported, "-inf in a product");
+      Value operand = node.operands[static_cast<size_t>(piece.reads[i].operand)];
+      if (mayBeInfinite_[static_cast<size_t>(operand.node)]) return unsupported("-inf in a product");
     }
     Partial p = by;
     if (!p.multiply(piece)) continue;
@@ -161,12 +164,12 @@ Expected<Denoter::Partials> Denoter::multiply(const Partial& by, Value value, co
         auto inlined = multiply(partial, node.operands[static_cast<size_t>(read.operand)], read.at);
         if (!inlined) return inlined;
         std::move(inlined->begin(), inlined->end(), std::back_inserter(next));
-        if (next.size() > kMostPieces) return fail(ErrorKind::kUnsupported, "a sum of very many products");
+        if (next.size() > kMostPieces) return unsupported("a sum of very many products");
       }
       product = std::move(next);
     }
     std::move(product.begin(), product.end(), std::back_inserter(result));
-    if (result.size() > kMostPieces) return fail(ErrorKind::kUnsupported, "a sum of very many products");
+    if (result.size() > kMostPieces) return unsupported("a sum of very many products");
   }
   return result;
 }

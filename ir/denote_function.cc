@@ -16,10 +16,6 @@ std::string textOf(const Attribute& a) {
   return std::get<std::string>(a);
 }
 
-tl::unexpected<Error> unsupported(std::string what) {
-  return fail(ErrorKind::kUnsupported, std::move(what));
-}
-
 Factor constant(std::string key) {
   return {Factor::Kind::kConstant, 0, std::move(key), {}, {}};
 }

@@ -1,29 +1,9 @@
 // Maxima in a denotation: alternatives, of which those that are maxima themselves are taken apart.
 
 #include "ir/denoter.h"
+#include "ir/names.h"
 
 namespace pet {
-namespace {
-
-tl::unexpected<Error> unsupported(std::string what) {
-  return fail(ErrorKind::kUnsupported, std::move(what));
-}
-
-std::vector<std::string> join(std::vector<std::string> a, const std::vector<std::string>& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-std::vector<Expr> asExprs(const std::vector<std::string>& names) {
-  std::vector<Expr> result;
-  result.reserve(names.size());
-  for (const std::string& n : names)
-    result.push_back(Expr::variable(n));
-  return result;
-}
-
-}  // namespace
-
 /// The maximum whose value a sum is, where its one piece holds; null if it is anything else.
 const Factor* Denoter::copiedMaximum(const Sum& sum) const {
   bool copies = sum.pieces.size() == 1 && sum.isFinite() && sum.pieces[0].coefficient == Rational{1, 1} &&

@@ -6,6 +6,10 @@
 // How one output's denotation is put together (docs/rule-language.md, Proofs). Private to the denotation.
 namespace pet {
 
+inline tl::unexpected<Error> unsupported(std::string what) {
+  return fail(ErrorKind::kUnsupported, std::move(what));
+}
+
 /// The function that a node applies, with its attributes.
 std::string functionKey(const Node& node);
 
@@ -13,7 +17,7 @@ std::vector<Expr> flat(const Index& at);
 std::map<std::string, Expr> named(const std::vector<std::string>& names, const std::vector<Expr>& values);
 std::vector<Constraint> substitute(const std::vector<Constraint>& all, const std::map<std::string, Expr>& by);
 
-/// Of a program of primitive operators. sums in denoter.cc, functions in denote_function.cc, maxima in
+/// Of a program of primitive operators. Sums in denote.cc, functions in denote_function.cc, maxima in
 /// denote_maximum.cc.
 class Denoter {
  public:
@@ -35,6 +39,7 @@ class Denoter {
   const Program& program_;
   NameSource& names_;
   std::map<int, int> inputNumber_;
+  std::vector<bool> mayBeInfinite_;  ///< per node
   std::map<std::pair<std::string, Value>, Applied> applied_;
   std::map<Value, int> largest_;
   Denotation result_;
@@ -48,7 +53,7 @@ class Denoter {
   // Sums.
   Expected<Sum> sumAt(const std::vector<std::string>& index, const Conjunction& range, Value value, const Index& at);
   int keep(Sum sum);
-  bool mayBeInfinite(Value value) const;
+  void markInfinite();
   Expected<Partials> multiply(const Partial& by, Value value, const Index& at);
 
   // Functions.

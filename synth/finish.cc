@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ir/denote.h"
-#include "ir/ops/op.h"
 #include "synth/poly/poly.h"
+#include "synth/prove/match.h"
 
 namespace pet {
 namespace {
@@ -40,19 +40,7 @@ bool hasZeroSlots(const poly::Context& context, const Program& program) {
     NameSource names;
     auto d = denote(map, *u, names);
     if (!d) return true;
-    poly::Conjunction all;
-    Index at;
-    size_t digit = 0;
-    for (const Dim& dim : map.shape(*u)) {
-      at.emplace_back();
-      for (size_t a = 0; a < dim.atoms().size(); ++a)
-        at.back().push_back(Expr::variable(d->index[digit++]));
-    }
-    requireInRange(at, map.shape(*u), all);
-    poly::Set empty = context.set(d->index, all);
-    for (const Piece& p : d->pieces)
-      empty = empty.subtract(context.set(d->index, p.domain));
-    if (!empty.isEmpty()) return true;
+    if (!positionsWithoutTerms(context, *d).isEmpty()) return true;
   }
   return false;
 }

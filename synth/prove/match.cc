@@ -79,6 +79,13 @@ void record(std::vector<ProofMap>& into,
 
 }  // namespace
 
+Set positionsWithoutTerms(const poly::Context& context, const Sum& sum) {
+  Set rest = context.set(sum.index, sum.range);
+  for (const Piece& piece : sum.pieces)
+    rest = rest.subtract(context.set(join(sum.index, piece.reduction), piece.domain).firstVariables(count(sum.index)));
+  return rest;
+}
+
 Matcher::Matcher(const poly::Context& context, const Denotation& pattern, const Denotation& replacement, bool aligned)
     : context_(context), pattern_(pattern), replacement_(replacement), aligned_(aligned) {}
 
@@ -117,15 +124,6 @@ const std::vector<PieceDomain>& Matcher::pieces(Side side, int number) {
   return pieces_.emplace(std::pair(side, number), std::move(result)).first->second;
 }
 
-/// Where a sum has no monomial.
-Set Matcher::zeroPositions(Side side, int number) {
-  const Sum& sum = of(side).sum(number);
-  Set rest = context_.set(sum.index, sum.range);
-  for (const Piece& piece : sum.pieces)
-    rest = rest.subtract(context_.set(join(sum.index, piece.reduction), piece.domain).firstVariables(count(sum.index)));
-  return rest;
-}
-
 /// Where a factor is zero since its argument is; null: nowhere.
 const Set* Matcher::vanishingPositions(Side side, const Factor& factor) {
   if (factor.kind != Factor::Kind::kApplication) return nullptr;
@@ -133,7 +131,8 @@ const Set* Matcher::vanishingPositions(Side side, const Factor& factor) {
   if (a.isMaximum() || !a.facts.zeroPreserving) return nullptr;
   auto it = zeros_.find({side, factor.number});
   if (it == zeros_.end())
-    it = zeros_.emplace(std::pair(side, factor.number), zeroPositions(side, a.arguments[0])).first;
+    it = zeros_.emplace(std::pair(side, factor.number), positionsWithoutTerms(context_, of(side).sum(a.arguments[0])))
+             .first;
   return it->second.isEmpty() ? nullptr : &it->second;
 }
 
@@ -247,7 +246,6 @@ std::optional<Matcher::Bijection> Matcher::bijection(const std::vector<std::stri
         }
         relation = std::move(*some);
       }
-      Set knownFrom = restFrom[i], knownTo = restTo[j];
       restFrom[i] = restFrom[i].subtract(relation.domain());
       restTo[j] = restTo[j].subtract(relation.range());
       record(result.forward, relation, from[i], to[j], left, from[i].points, index.size());

@@ -17,6 +17,9 @@ struct PieceDomain {
   poly::Set points;
 };
 
+/// The positions at which a sum has no monomial.
+poly::Set positionsWithoutTerms(const poly::Context& context, const Sum& sum);
+
 /// Compares two denotations as multisets of monomials (DESIGN, section 4). Sums over a common index are compared by
 /// looking for a bijection between their monomials; applications inside them are equal where their arguments are, which
 /// is the same question about nested sums, asked of all pairs of positions at once: the answer is a relation between
@@ -54,7 +57,6 @@ class Matcher {
 
   const Denotation& of(Side side) const { return side == Side::kPattern ? pattern_ : replacement_; }
   const std::vector<PieceDomain>& pieces(Side side, int sum);
-  poly::Set zeroPositions(Side side, int sum);
   const poly::Set* vanishingPositions(Side side, const Factor& factor);
 
   /// Pairs (position in the pattern's value, position in the replacement's) at which the two are equal.

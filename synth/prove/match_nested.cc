@@ -72,9 +72,8 @@ const Set& Matcher::equalSums(int pattern, int replacement) {
       if (pair) add(candidates, pair->firstVariables(count(index)));
     }
   }
-  Set zeros =
-      context_.pullBack(zeroPositions(Side::kPattern, pattern), index, asExprs(a.index))
-          .intersect(context_.pullBack(zeroPositions(Side::kReplacement, replacement), index, asExprs(b.index)));
+  Set zeros = context_.pullBack(positionsWithoutTerms(context_, a), index, asExprs(a.index))
+                  .intersect(context_.pullBack(positionsWithoutTerms(context_, b), index, asExprs(b.index)));
   if (!zeros.isEmpty()) add(candidates, zeros);
   Set equal = context_.emptySet(count(index));
   if (candidates) {

@@ -42,14 +42,7 @@ bool dividesByNothing(const poly::Context& context, const Program& program) {
     Program divisor = ProgramBuilder(*primitive).finish({node.operands[0]});
     auto d = denote(divisor, node.operands[0], names);
     if (!d) continue;
-    auto digits = static_cast<int>(d->index.size());
-    poly::Set rest = context.set(d->index, d->range);
-    for (const Piece& p : d->pieces) {
-      std::vector<std::string> variables = d->index;
-      variables.insert(variables.end(), p.reduction.begin(), p.reduction.end());
-      rest = rest.subtract(context.set(variables, p.domain).firstVariables(digits));
-    }
-    if (!rest.isEmpty()) return true;
+    if (!positionsWithoutTerms(context, *d).isEmpty()) return true;
   }
   return false;
 }

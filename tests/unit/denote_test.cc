@@ -1,5 +1,6 @@
 #include "ir/denote.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -282,6 +283,17 @@ TEST(Denote, OpaqueOperatorsAreNamed) {
     EXPECT_EQ(d.error().kind, ErrorKind::kUnsupported);
     EXPECT_EQ(d.error().what.rfind(reason, 0), 0U) << d.error().what;
   }
+}
+
+TEST(Denote, SharedValuesInAProductAreLookedAtOnce) {
+  std::string text = "x: [N]\na0 = Add(x, x)\n";
+  for (int i = 1; i < 60; ++i)
+    text += fmt::format("a{} = Add(a{}, a{})\n", i, i - 1, i - 1);
+  Program program = parsed(text + "y = Mul(a59, x)");
+  NameSource names;
+  auto d = denote(program, program.outputs()[0], names);
+  ASSERT_FALSE(d);
+  EXPECT_EQ(d.error().what, "a sum of very many products");
 }
 
 TEST(Obligations, OfOperatorsAndExtents) {
