@@ -33,16 +33,18 @@ double now(const ApplyOptions& options) {
   return options.clock ? options.clock() : 0;
 }
 
-std::vector<Site> matchAll(
-    const Graph& graph, const View& view, const RuleSet& rules, const Policy& policy, std::vector<Refusal>& refusals) {
-  MatchIndex index(view);
+std::vector<Site> matchAll(const Graph& graph,
+                           const MatchIndex& index,
+                           const RuleSet& rules,
+                           const Policy& policy,
+                           std::vector<Refusal>& refusals) {
   std::vector<Site> sites;
   for (const Pattern& p : rules.patterns) {
     auto found = match(index, p, refusals);
     sites.insert(sites.end(), found.begin(), found.end());
   }
   auto unwanted = [&](int anchor) {
-    return !policy.sites.empty() && !matchesAny(siteName(graph, view, anchor), policy.sites);
+    return !policy.sites.empty() && !matchesAny(siteName(graph, index.view(), anchor), policy.sites);
   };
   std::erase_if(sites, [&](const Site& s) { return unwanted(s.anchor); });
   std::erase_if(refusals, [&](const Refusal& r) { return unwanted(r.anchor); });
@@ -67,6 +69,18 @@ bool madeBy(const std::string& site, const Rule& rule) {
   return site.find(fmt::format("pet/{}/", rule.name)) != std::string::npos;
 }
 
+/// Operators of a kind.
+size_t countOf(const Program& program, const OpRow* op) {
+  const auto& nodes = program.nodes();
+  return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(), [&](const Node& n) { return n.op == op; }));
+}
+
+/// The rule leaves fewer operators of the kind that it looks for: it may meet its own results, and comes to an end.
+bool merges(const Rule& rule, const Pattern& pattern) {
+  const OpRow* op = pattern.program.node(pattern.program.outputs()[0]).op;
+  return countOf(rule.replacement, op) < countOf(pattern.program, op);
+}
+
 /// How many rules it took to make the site: 0 for a node of the user's.
 int generation(std::string_view site) {
   int count = 0;
@@ -77,19 +91,29 @@ int generation(std::string_view site) {
 
 /// Instantiates each candidate that can be written in this model.
 std::vector<Rewrite> instantiateChosen(const Graph& graph,
-                                       const View& view,
+                                       const MatchIndex& index,
                                        std::vector<SiteRule> candidates,
                                        const Policy& policy,
                                        std::vector<Refusal>& refusals) {
+  const View& view = index.view();
   std::map<std::pair<int, std::string>, Rewrite> made;
+  std::vector<std::vector<int>> joined;  // sites of several outputs may wait for each other
   auto usable = [&](const SiteRule& c) -> Expected<void> {
     std::string name = siteName(graph, view, c.site.anchor);
-    if (madeBy(name, *c.rule)) return fail(ErrorKind::kCheck, "applied here before");
+    if (madeBy(name, *c.rule) && !merges(*c.rule, *c.site.pattern))
+      return fail(ErrorKind::kCheck, "applied here before");
     if (generation(name) >= kMaxGenerations)
       return fail(ErrorKind::kCheck, fmt::format("{} rules made this site, which is the limit", kMaxGenerations));
     auto rewrite = instantiate(c.site, *c.rule, c.symbols, name);
     if (!rewrite) return tl::unexpected(rewrite.error());
     if (auto why = whyNotEmitted(rewrite->replacement, graph.opset)) return fail(ErrorKind::kCheck, *why);
+    if (c.site.outputs.size() > 1) {
+      joined.push_back(c.site.nodes);
+      if (!index.precedence().allows(joined)) {
+        joined.pop_back();
+        return fail(ErrorKind::kCheck, "it and another rule's site need each other's results");
+      }
+    }
     made.insert_or_assign({c.site.anchor, c.rule->name}, std::move(*rewrite));
     return {};
   };
@@ -123,9 +147,10 @@ Expected<Round> rewriteOnce(const Graph& graph, const RuleSet& rules, const Gain
   std::vector<Refusal> refusals;
   Normalised normalised = normalise(graph, checks.normalise);
   const View& view = normalised.view;
-  auto sites = matchAll(graph, view, rules, options.policy, refusals);
+  const MatchIndex index(graph, view);
+  auto sites = matchAll(graph, index, rules, options.policy, refusals);
   auto candidates = bindAll(sites, rules, gains, options.policy, refusals);
-  auto rewrites = instantiateChosen(graph, view, std::move(candidates), options.policy, refusals);
+  auto rewrites = instantiateChosen(graph, index, std::move(candidates), options.policy, refusals);
   Round round{graph, {}, named(refusals, graph, view), fired(rewrites, graph, view), {}, 0};
   if (rewrites.empty()) return round;
   if (options.check != ApplyOptions::Check::kNone) {

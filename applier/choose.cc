@@ -43,8 +43,13 @@ Expected<double> expectedGain(const Rule& rule, const Bindings& shapes, const Ga
 }
 
 bool canonicallyBefore(const SiteRule& a, const SiteRule& b) {
-  return std::pair(a.site.anchor, std::string_view(a.rule->name)) <
-         std::pair(b.site.anchor, std::string_view(b.rule->name));
+  return std::tuple(a.site.anchor, std::string_view(a.rule->name), a.site.outputs) <
+         std::tuple(b.site.anchor, std::string_view(b.rule->name), b.site.outputs);
+}
+
+/// The rule at the same nodes, in another order of what is alike in its pattern.
+bool sameBut(const SiteRule& a, const SiteRule& b) {
+  return a.rule == b.rule && a.site.nodes == b.site.nodes;
 }
 
 }  // namespace
@@ -143,7 +148,7 @@ std::vector<SiteRule> choose(std::vector<SiteRule> candidates,
                              const Policy& policy,
                              const std::function<Expected<void>(const SiteRule&)>& usable,
                              std::vector<Refusal>& refusals) {
-  std::sort(candidates.begin(), candidates.end(), canonicallyBefore);
+  std::stable_sort(candidates.begin(), candidates.end(), canonicallyBefore);
   if (policy.all) {
     candidates = byTurns(std::move(candidates));
   } else {
@@ -156,6 +161,7 @@ std::vector<SiteRule> choose(std::vector<SiteRule> candidates,
     auto refuse = [&](std::string reason) {
       refusals.push_back({c.site.anchor, c.site.pattern->name, c.rule->name, std::move(reason)});
     };
+    if (std::any_of(chosen.begin(), chosen.end(), [&](const SiteRule& o) { return sameBut(o, c); })) continue;
     if (std::any_of(c.site.nodes.begin(), c.site.nodes.end(), [&](int n) { return taken.contains(n); })) {
       refuse("another rule was preferred");
     } else if (auto ok = usable(c); !ok) {
@@ -165,7 +171,7 @@ std::vector<SiteRule> choose(std::vector<SiteRule> candidates,
       chosen.push_back(std::move(c));
     }
   }
-  std::sort(chosen.begin(), chosen.end(), canonicallyBefore);
+  std::stable_sort(chosen.begin(), chosen.end(), canonicallyBefore);
   return chosen;
 }
 

@@ -46,7 +46,7 @@ std::vector<SiteRule> candidatesAt(
 
 /// Candidates that do not overlap. With `all`: sites in the order of the graph; of a site's rules the one that had the
 /// fewest turns, then the one with the most boxes, then the first by name. Else: the one of the largest gain, then the
-/// next; ties by (anchor, rule's name). `usable` has the last word, and says why not.
+/// next; ties by (anchor, rule's name, outputs). `usable` has the last word, and says why not.
 std::vector<SiteRule> choose(std::vector<SiteRule> candidates,
                              const Policy& policy,
                              const std::function<Expected<void>(const SiteRule&)>& usable,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <queue>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,16 @@ std::map<std::string, Expr> asExprs(const Bindings& bindings) {
   for (const auto& [name, value] : bindings)
     by.emplace(name, Expr(value));
   return by;
+}
+
+/// Each result is a value of its own, computed here: a value has one name in a model.
+Expected<void> checkResults(const Program& program) {
+  std::set<Value> seen;
+  for (Value v : program.outputs()) {
+    if (program.node(v).op->name == "Input") return fail(ErrorKind::kCheck, "an operand would be a result");
+    if (!seen.insert(v).second) return fail(ErrorKind::kCheck, "one value would be two results");
+  }
+  return {};
 }
 
 /// Extents are not negative, and those of results are the pattern's.
@@ -179,6 +190,7 @@ Expected<Rewrite> instantiate(const Site& site,
     auto replacement = rule.replacement.substitute(asExprs(symbols));
     if (!replacement) return tl::unexpected(replacement.error());
     Program live = replacement->withoutDeadNodes();
+    if (auto ok = checkResults(live); !ok) return tl::unexpected(ok.error());
     if (auto ok = checkExtents(live, *pattern); !ok) return tl::unexpected(ok.error());
     return Rewrite{
         site, &rule, symbols, std::move(*pattern), std::move(live), fmt::format("pet/{}/{}", rule.name, siteName), {}};

@@ -21,7 +21,8 @@ struct Rewrite {
 /// What people call a site: the ONNX node of its anchor, or what that node computes.
 std::string siteName(const Graph& graph, const View& view, int anchor);
 
-/// Substitutes a rule's symbols. kCheck: an extent that may not be empty is.
+/// Substitutes a rule's symbols. kCheck: an extent that may not be empty is; two results are one value, or one is an
+/// operand.
 Expected<Rewrite> instantiate(const Site& site, const Rule& rule, const Bindings& symbols, const std::string& siteName);
 
 /// The view with every site's nodes replaced. Sites do not overlap. The new nodes know their site, by its position in

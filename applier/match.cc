@@ -1,6 +1,7 @@
 #include "applier/match.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -17,9 +18,15 @@ struct Assignment {
   std::map<Value, Value> inputs;
 };
 
+/// The way from a value that is matched already to an output: each step reads the one before it.
+struct Trail {
+  Value shared;
+  std::vector<Value> steps;  ///< of the pattern; the last one is the output
+};
+
 class Matcher {
  public:
-  Matcher(const MatchIndex& index, const Pattern& pattern) : index_(index), pattern_(pattern) {}
+  Matcher(const MatchIndex& index, const Pattern& pattern) : index_(index), pattern_(pattern), trails_(trails()) {}
 
   /// Every way to map the pattern with its first output at `anchor`.
   std::vector<Assignment> at(int anchor) const;
@@ -29,6 +36,13 @@ class Matcher {
  private:
   const Program& program() const { return pattern_.program; }
   const Program& view() const { return index_.view().program; }
+  std::optional<Trail> trailTo(Value v, const std::set<int>& reached) const;
+  void reach(int node, std::set<int>& reached) const;
+  /// To the outputs that are not inside of earlier ones, in the order in which they are found; an empty one at the end
+  /// if some share nothing with the others.
+  std::vector<Trail> trails() const;
+  std::vector<Value> follow(const Trail& trail, const Assignment& so) const;
+  bool hasAllOutputs(const Assignment& a) const;
   void unify(Value p, Value v, const Assignment& so, std::vector<Assignment>& into) const;
   bool attributesFit(const Node& p, const Node& v) const;
   Expected<void> checkConstants(const Assignment& a) const;
@@ -37,6 +51,7 @@ class Matcher {
 
   const MatchIndex& index_;
   const Pattern& pattern_;
+  std::vector<Trail> trails_;
 };
 
 /// Attributes without symbols are equal, lists of one length.
@@ -85,23 +100,87 @@ void Matcher::unify(Value p, Value v, const Assignment& so, std::vector<Assignme
   }
 }
 
+std::optional<Trail> Matcher::trailTo(Value v, const std::set<int>& reached) const {
+  if (reached.contains(v.node)) return Trail{v, {}};
+  for (Value operand : program().node(v).operands) {
+    if (auto trail = trailTo(operand, reached)) {
+      trail->steps.push_back(v);
+      return trail;
+    }
+  }
+  return std::nullopt;
+}
+
+void Matcher::reach(int node, std::set<int>& reached) const {
+  if (!reached.insert(node).second) return;
+  for (Value v : program().nodes()[static_cast<size_t>(node)].operands)
+    reach(v.node, reached);
+}
+
+std::vector<Trail> Matcher::trails() const {
+  const auto& outputs = program().outputs();
+  std::set<int> reached;
+  reach(outputs[0].node, reached);
+  std::vector<Trail> result;
+  std::vector<Value> open(outputs.begin() + 1, outputs.end());
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (size_t i = 0; i < open.size() && !progress; ++i) {
+      auto trail = trailTo(open[i], reached);
+      if (!trail) continue;
+      if (!trail->steps.empty()) result.push_back(std::move(*trail));
+      reach(open[i].node, reached);
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
+      progress = true;
+    }
+  }
+  if (!open.empty()) result.push_back({});
+  return result;
+}
+
+/// What the last value of the trail can be.
+std::vector<Value> Matcher::follow(const Trail& trail, const Assignment& so) const {
+  auto input = so.inputs.find(trail.shared);
+  std::set<Value> now{input != so.inputs.end() ? input->second
+                                               : Value{so.nodes.at(trail.shared.node), trail.shared.output}};
+  for (Value step : trail.steps) {
+    std::set<Value> next;
+    for (Value v : now) {
+      for (int reader : index_.readersOf(v)) {
+        if (reader >= 0 && view().nodes()[static_cast<size_t>(reader)].op == program().node(step).op)
+          next.insert({reader, step.output});
+      }
+    }
+    now = std::move(next);
+  }
+  return {now.begin(), now.end()};
+}
+
 std::vector<Assignment> Matcher::at(int anchor) const {
   const auto& outputs = program().outputs();
   std::vector<Assignment> ways;
   unify(outputs[0], {anchor, outputs[0].output}, {}, ways);
-  for (size_t i = 1; i < outputs.size(); ++i) {  // outputs that do not hang on the first one are looked for everywhere
+  for (const Trail& trail : trails_) {
     std::vector<Assignment> next;
+    if (trail.steps.empty()) return next;  // nothing is shared
     for (const Assignment& a : ways) {
-      if (auto it = a.nodes.find(outputs[i].node); it != a.nodes.end()) {
-        next.push_back(a);
-        continue;
-      }
-      for (int node : index_.nodesOf(program().node(outputs[i]).op))
-        unify(outputs[i], {node, outputs[i].output}, a, next);
+      for (Value v : follow(trail, a))
+        unify(trail.steps.back(), v, a, next);
     }
     ways = std::move(next);
   }
+  std::erase_if(ways, [&](const Assignment& a) { return !hasAllOutputs(a); });
   return ways;
+}
+
+/// Outputs of different nodes are of different nodes.
+bool Matcher::hasAllOutputs(const Assignment& a) const {
+  std::map<int, int> meant;
+  for (Value p : program().outputs()) {
+    auto it = a.nodes.find(p.node);
+    if (it != a.nodes.end() && meant.emplace(it->second, p.node).first->second != p.node) return false;
+  }
+  return true;
 }
 
 Expected<void> Matcher::checkConstants(const Assignment& a) const {
@@ -200,13 +279,19 @@ Expected<Site> Matcher::site(const Assignment& a, int anchor) const {
     if (it == a.nodes.end()) return fail(ErrorKind::kCheck, "the pattern passes an input through");
     site.outputs.push_back({it->second, p.output});
   }
+  // A site is one step: what it takes is there before, along whatever path.
+  bool feedsItself = std::any_of(site.inputs.begin(), site.inputs.end(), [&](Value v) {
+    return std::binary_search(site.nodes.begin(), site.nodes.end(), v.node);
+  });
+  if (feedsItself || (site.outputs.size() > 1 && !index_.precedence().allows({site.nodes})))
+    return fail(ErrorKind::kCheck, "one of its results is needed for another");
   return site;
 }
 
 }  // namespace
 
-MatchIndex::MatchIndex(const View& view)
-    : view_(view), readers_(readers(view.program)), constant_(constantNodes(view.program)) {
+MatchIndex::MatchIndex(const Graph& graph, const View& view)
+    : view_(view), readers_(readers(view.program)), constant_(constantNodes(view.program)), precedence_(graph, view) {
   for (size_t i = 0; i < view.program.nodes().size(); ++i)
     byOp_[view.program.nodes()[i].op].push_back(static_cast<int>(i));
 }
@@ -221,6 +306,16 @@ const std::vector<int>& MatchIndex::readersOf(Value value) const {
   return it == readers_.end() ? kNone : it->second;
 }
 
+namespace {
+
+/// The same place with what is alike in the pattern in another order.
+bool sameBut(const Site& a, const Site& b) {
+  return a.nodes == b.nodes && a.symbols == b.symbols &&
+         std::is_permutation(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end());
+}
+
+}  // namespace
+
 std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::vector<Refusal>& refusals) {
   Matcher matcher(index, pattern);
   std::vector<Site> sites;
@@ -231,7 +326,9 @@ std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::ve
     for (const Assignment& a : matcher.at(anchor)) {
       auto site = matcher.site(a, anchor);
       if (site) {
-        sites.push_back(std::move(*site));
+        bool known = site->outputs.size() > 1 &&
+                     std::any_of(sites.begin(), sites.end(), [&](const Site& s) { return sameBut(s, *site); });
+        if (!known) sites.push_back(std::move(*site));
       } else if (reason.empty()) {
         reason = site.error().what;
       }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "applier/precedence.h"
 #include "applier/view.h"
 #include "rules/rule.h"
 
@@ -26,13 +27,14 @@ struct Refusal {
   std::string reason;
 };
 
-/// The nodes of a view by operator, and who reads what; made once for all patterns.
+/// The nodes of a graph's view by operator, and who reads what; made once for all patterns.
 class MatchIndex {
  public:
-  explicit MatchIndex(const View& view);
+  MatchIndex(const Graph& graph, const View& view);
   const View& view() const { return view_; }
   const std::vector<int>& nodesOf(const OpRow* op) const;
   const std::vector<int>& readersOf(Value value) const;
+  const Precedence& precedence() const { return precedence_; }
   bool isConstant(Value value) const { return constant_[static_cast<size_t>(value.node)]; }
 
  private:
@@ -40,14 +42,19 @@ class MatchIndex {
   std::map<const OpRow*, std::vector<int>> byOp_;
   std::map<Value, std::vector<int>> readers_;
   std::vector<bool> constant_;
+  Precedence precedence_;
 };
 
 /// All sites of a pattern, by anchor in the view's order. A site is one only if
 /// - operators, attributes and extents agree for some values of the pattern's symbols that are in its class,
 /// - a variable that occurs twice stands for the same value,
-/// - the pattern's constant inputs are constants of the model, and
-/// - no interior value is read from outside the site or has to stay.
-/// Where only the operators agree, the reason goes to `refusals`.
+/// - the pattern's constant inputs are constants of the model,
+/// - no interior value is read from outside the site or has to stay,
+/// - outputs of different operators of the pattern are of different nodes, and
+/// - no path leads from a result of the site to what it takes.
+/// Several outputs are found along the values that they share, so a pattern whose outputs share none has no site. What
+/// is alike in the pattern may be found in any order: of sites with the same nodes, outputs and symbols there is the
+/// first, by the places of its outputs in the view. Where only the operators agree, the reason goes to `refusals`.
 std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::vector<Refusal>& refusals);
 
 /// An equation between a pattern's dimension and an extent of the model.

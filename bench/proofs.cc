@@ -68,7 +68,7 @@ void measure(const std::string& path, const RuleSet& set) {
     } else if (auto* proved = std::get_if<Proved>(&verdict)) {
       ++verdicts["proved"];
       Rule withRecord = rule;
-      withRecord.proof = std::move(proved->proof);
+      withRecord.proofs = std::move(proved->proofs);
       bool holds = timed(checking, [&] { return checkRule(pattern, withRecord).proved(); });
       if (!holds) ++verdicts["proved, but not checked"];
     } else {

@@ -22,7 +22,7 @@ struct BoxRange {
   friend bool operator==(const BoxRange&, const BoxRange&) = default;
 };
 
-/// A strided hyper-rectangle of positions of the pattern's output, one range per digit (PET, section 5.1).
+/// A strided hyper-rectangle of positions of the pattern's only output, one range per digit (PET, section 5.1).
 struct Box {
   std::vector<BoxRange> ranges;
   friend bool operator==(const Box&, const Box&) = default;
@@ -70,12 +70,13 @@ struct Lemma {
   friend bool operator==(const Lemma&, const Lemma&) = default;
 };
 
-/// The proof that two denotations are equal as multisets of monomials: `forward` is a function from all points of the
-/// pattern's pieces to points of the replacement's with the same coefficient and factors, `backward` is its inverse.
-/// Applications are equal by a lemma, which refers to earlier ones. Sums, pieces, applications and index names are
-/// those of denote(), called for the pattern's output, then the replacement's, with one NameSource. rules/check
-/// verifies it without isl.
+/// The proof that an output of the replacement is the pattern's: their denotations are equal as multisets of monomials.
+/// `forward` is a function from all points of the pattern's pieces to points of the replacement's with the same
+/// coefficient and factors, `backward` is its inverse. Applications are equal by a lemma, which refers to earlier ones.
+/// Sums, pieces, applications and index names are those of denote(), called for this output of the pattern, then of the
+/// replacement, with one NameSource. rules/check verifies it without isl.
 struct Proof {
+  std::string output;  ///< the pattern's name of it; empty where there is only one
   std::vector<ProofMap> forward, backward;
   std::vector<Lemma> lemmas;
   std::vector<Vanishing> vanishing;
@@ -94,14 +95,16 @@ struct Rule {
   /// The class over the rule's symbols; it implies the pattern's class and every obligation.
   ShapeClass shapes;
 
-  /// Equal to the pattern outside the boxes. The same as `replacement` when there are none.
+  /// Equal to the pattern outside the boxes. The same as `replacement` when there are none. Only rules of patterns with
+  /// one output have boxes.
   Program mutant;
   std::vector<Box> boxes;
-  /// One complete program with the pattern's inputs (by name) and output shape; what is proved and what is emitted.
+  /// One complete program with the pattern's inputs (by name) and the shapes of its outputs, in their order; what is
+  /// proved and what is emitted.
   Program replacement;
 
   Numerics numerics;
-  Proof proof;
+  std::vector<Proof> proofs;  ///< one per output of the pattern, in order
 };
 
 /// The pattern's program over the rule's symbols.

@@ -94,6 +94,11 @@ class RuleReader {
     if (!body) return tl::unexpected(body.error());
     p.program = std::move(*body);
     PET_TRY(in_.expect("}"));
+    std::vector<std::string> outputs = outputNames(p.program);
+    for (auto o = outputs.begin(); o != outputs.end(); ++o) {
+      if (std::find(outputs.begin(), o, *o) != o)
+        return in_.errorAt(at, fmt::format("pattern '{}' returns {} twice", p.name, *o));
+    }
     // The rows' own demands (pads >= 0, extents >= 1) are part of the class.
     for (const Constraint& c : obligations(p.program))
       p.shapes.require(c);
@@ -156,13 +161,15 @@ class RuleReader {
     if (!pattern) pattern = find(known_.patterns, r.pattern);
     if (!pattern) return in_.errorAt(at, fmt::format("rule '{}' is of an unknown pattern '{}'", r.name, r.pattern));
     PET_TRY(in_.expect("{"));
+    const std::vector<std::string> outputs = outputNames(pattern->program);
     std::optional<Program> source;
     std::set<std::string> given;
     while (!in_.at("}")) {
       Token clause = in_.peek();
       auto key = in_.name("a clause of the rule");
       if (!key) return tl::unexpected(key.error());
-      if (*key != "box" && !given.insert(*key).second) {
+      bool repeats = *key == "box" || *key == "proof";
+      if (!repeats && !given.insert(*key).second) {
         return in_.errorAt(clause, fmt::format("'{}' is given twice", *key));
       }
       if (*key == "where" && source) return in_.errorAt(clause, "'where' must come before the programs");
@@ -181,6 +188,9 @@ class RuleReader {
       } else if (*key == "numerics") {
         PET_TRY(numerics(r.numerics));
       } else if (*key == "box") {
+        if (pattern->program.outputs().size() > 1)
+          return in_.errorAt(clause,
+                             fmt::format("pattern '{}' has several outputs: its rules have no boxes", r.pattern));
         PET_TRY(box(r.boxes));
       } else if (*key == "mutant" || *key == "replacement") {
         if (!source) {
@@ -196,9 +206,7 @@ class RuleReader {
         if (!body) return tl::unexpected(body.error());
         (*key == "mutant" ? r.mutant : r.replacement) = std::move(*body);
       } else if (*key == "proof") {
-        auto proof = readProof(in_);
-        if (!proof) return tl::unexpected(proof.error());
-        r.proof = std::move(*proof);
+        PET_TRY(readProof(in_, clause, outputs, r.proofs));
       } else {
         return in_.errorAt(clause, fmt::format("unknown clause '{}'", *key));
       }
@@ -206,8 +214,16 @@ class RuleReader {
     PET_TRY(in_.expect("}"));
     if (r.replacement.nodes().empty()) return in_.errorAt(at, fmt::format("rule '{}' has no replacement", r.name));
     if (r.mutant.nodes().empty()) r.mutant = r.replacement;
+    r.proofs = oneForEach(outputs, std::move(r.proofs));
     result_.rules.push_back(std::move(r));
     return {};
+  }
+
+  static std::vector<std::string> outputNames(const Program& program) {
+    std::vector<std::string> names;
+    for (Value v : program.outputs())
+      names.push_back(program.name(v));
+    return names;
   }
 
   Expected<void> where(Rule& r) {
@@ -351,7 +367,7 @@ std::string printStatement(const Rule& rule) {
 }
 
 std::string print(const Rule& rule) {
-  return printStatement(rule) + print(rule.proof) + "}\n";
+  return printStatement(rule) + joined(rule.proofs, "", [](const Proof& p) { return print(p); }) + "}\n";
 }
 
 std::string print(const RuleSet& set) {

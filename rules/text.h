@@ -14,7 +14,7 @@ Expected<RuleSet> parseRules(std::string_view text, std::string_view file, const
 /// Adds what was read from another text. Patterns may come again, in the same words; rules may not. Errors name `file`.
 Expected<void> addRules(RuleSet& set, RuleSet more, const std::string& file);
 
-/// The canonical text; parseRules reads it back to an equal value. A rule's text ends with its proof block.
+/// The canonical text; parseRules reads it back to an equal value. A rule's text ends with its proofs.
 std::string print(const Pattern& pattern);
 /// "N C : 1 <= N, 1 <= C".
 std::string print(const ShapeClass& shapes);
@@ -23,7 +23,7 @@ std::string print(const Rule& rule);
 std::string print(const RuleSet& set);
 /// "[0:2M:2, 0:F, W - Q:W]".
 std::string print(const Box& box);
-/// Without the proof: the part that the canonical hash covers.
+/// Without the proofs: the part that the canonical hash covers.
 std::string printStatement(const Rule& rule);
 
 }  // namespace pet

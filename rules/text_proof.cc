@@ -1,5 +1,6 @@
 #include "rules/text_proof.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -165,9 +166,8 @@ Expected<Vanishing> vanishing(TextReader& in) {
   return v;
 }
 
-}  // namespace
-
-Expected<Proof> readProof(TextReader& in) {
+/// "{ … }".
+Expected<Proof> block(TextReader& in) {
   Proof proof;
   PET_TRY(in.expect("{"));
   while (!in.at("}")) {
@@ -190,10 +190,50 @@ Expected<Proof> readProof(TextReader& in) {
   return proof;
 }
 
+const Proof* find(const std::vector<Proof>& proofs, const std::string& output) {
+  auto it = std::find_if(proofs.begin(), proofs.end(), [&](const Proof& p) { return p.output == output; });
+  return it == proofs.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+Expected<void> readProof(TextReader& in,
+                         const Token& clause,
+                         const std::vector<std::string>& outputs,
+                         std::vector<Proof>& proofs) {
+  std::string output;
+  if (outputs.size() > 1) {
+    Token at = in.peek();
+    auto name = in.name("an output of the pattern");
+    if (!name) return tl::unexpected(name.error());
+    output = std::move(*name);
+    if (std::find(outputs.begin(), outputs.end(), output) == outputs.end())
+      return in.errorAt(at, fmt::format("'{}' is no output of the pattern", output));
+  }
+  if (find(proofs, output))
+    return in.errorAt(clause, fmt::format("'proof{}{}' is given twice", output.empty() ? "" : " ", output));
+  auto proof = block(in);
+  if (!proof) return tl::unexpected(proof.error());
+  proof->output = std::move(output);
+  proofs.push_back(std::move(*proof));
+  return {};
+}
+
 #undef PET_TRY
 
+std::vector<Proof> oneForEach(const std::vector<std::string>& outputs, const std::vector<Proof>& proofs) {
+  std::vector<Proof> result;
+  for (const std::string& name : outputs) {
+    std::string output = outputs.size() > 1 ? name : "";
+    const Proof* given = find(proofs, output);
+    result.push_back(given ? *given : Proof());
+    result.back().output = std::move(output);
+  }
+  return result;
+}
+
 std::string print(const Proof& proof) {
-  std::string out = "  proof {\n";
+  std::string out = proof.output.empty() ? "  proof {\n" : fmt::format("  proof {} {{\n", proof.output);
   for (const Vanishing& v : proof.vanishing)
     out += print(v);
   for (const Lemma& l : proof.lemmas)

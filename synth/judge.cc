@@ -9,11 +9,6 @@
 namespace pet {
 namespace {
 
-/// The part of a program that computes one output.
-Program outputOf(const Program& program, size_t output) {
-  return ProgramBuilder(program).finish({program.outputs()[output]}).withoutDeadNodes();
-}
-
 std::optional<ShapeClass> narrow(const ShapeClass& shapes, const std::map<std::string, Expr>& by) {
   ShapeClass result;
   for (const std::string& s : shapes.symbols) {
@@ -54,40 +49,26 @@ class Judge {
       : narrowings_(narrowings), options_(options) {}
 
   Judgement run(Judgement claim) const {
-    decideOutputs(claim);
+    decideClaim(claim);
     return claim.verdict == Verdict::kRefuted ? narrowest(claim, 2).value_or(claim) : claim;
   }
 
  private:
-  /// Sets verdict, reason and witness; of a proved claim also the record.
-  void decideOutputs(Judgement& claim) const {
-    const Program &source = claim.pattern.program, &target = claim.rule.replacement;
-    claim.verdict = Verdict::kUnknown;
-    if (source.outputs().size() != target.outputs().size()) {
-      claim.reason = "the two sides have different numbers of outputs";
-      return;
+  /// Sets the verdict and what belongs to it: records, a witness (that of a wider claim stays where there is none), or
+  /// a reason.
+  void decideClaim(Judgement& claim) const {
+    Decision d = decide(claim.pattern, claim.rule, options_);
+    claim.reason.clear();
+    if (auto* proved = std::get_if<Proved>(&d)) {
+      claim.verdict = Verdict::kProved;
+      claim.rule = withRecord(std::move(claim.rule), std::move(proved->proofs));
+    } else if (auto witness = witnessOf(d)) {
+      claim.verdict = Verdict::kRefuted;
+      claim.witness = std::move(witness);
+    } else {
+      claim.verdict = Verdict::kUnknown;
+      claim.reason = reasonOf(d);
     }
-    Proof proof;
-    for (size_t o = 0; o < source.outputs().size(); ++o) {
-      Pattern pattern{claim.pattern.name, claim.pattern.shapes, outputOf(source, o)};
-      Rule rule = claim.rule;
-      rule.replacement = outputOf(target, o);
-      Decision d = decide(pattern, rule, options_);
-      if (auto* proved = std::get_if<Proved>(&d)) {
-        proof = std::move(proved->proof);
-        continue;
-      }
-      if (auto witness = witnessOf(d)) {
-        claim.verdict = Verdict::kRefuted;
-        claim.reason.clear();
-        claim.witness = OutputWitness{source.name(source.outputs()[o]), std::move(*witness)};
-        return;
-      }
-      if (claim.reason.empty()) claim.reason = reasonOf(d);
-    }
-    if (!claim.reason.empty()) return;
-    claim.verdict = Verdict::kProved;
-    claim.rule = withRecord(std::move(claim.rule), source.outputs().size() == 1 ? std::move(proof) : Proof());
   }
 
   /// A position at which values differ: what is equal outside boxes only is not equal.
@@ -113,7 +94,7 @@ class Judge {
         for (const Narrowing& n : narrowings_) {
           auto narrowed = narrow(wide, n);
           if (!narrowed) continue;
-          decideOutputs(*narrowed);
+          decideClaim(*narrowed);
           if (narrowed->verdict != Verdict::kRefuted) return narrowed;
           narrowed->witness = claim.witness;
           next.push_back(std::move(*narrowed));
@@ -141,13 +122,13 @@ std::string_view verdictName(Verdict verdict) {
   }
 }
 
-std::string OutputWitness::str() const {
-  if (witness.position.empty() && witness.patternValue.empty()) {
-    return fmt::format("at {}: {} is {}, not {}", shapeText(witness.symbols), output, pet::str(witness.patternExtents),
-                       pet::str(witness.candidateExtents));
+std::string witnessLine(const Witness& w) {
+  if (w.position.empty() && w.patternValue.empty()) {
+    return fmt::format("at {}: {} is {}, not {}", shapeText(w.symbols), w.output, str(w.patternExtents),
+                       str(w.candidateExtents));
   }
-  return fmt::format("at {}: {}[{}] = {}, not {}", shapeText(witness.symbols), output,
-                     fmt::join(witness.position, ", "), witness.patternValue, witness.candidateValue);
+  return fmt::format("at {}: {}[{}] = {}, not {}", shapeText(w.symbols), w.output, fmt::join(w.position, ", "),
+                     w.patternValue, w.candidateValue);
 }
 
 Judgement judge(const Pattern& pattern,

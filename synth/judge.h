@@ -20,26 +20,21 @@ std::string_view verdictName(Verdict verdict);
 /// An equation that makes a class smaller: the symbol is the expression.
 using Narrowing = std::pair<std::string, Expr>;
 
-/// The output of a pattern at which a rule is wrong, and how.
-struct OutputWitness {
-  std::string output;
-  Witness witness;
-  /// "at N = 2, W = 3: y[0, 0, 1] = 5, not 7".
-  std::string str() const;
-};
+/// "at N = 2, W = 3: y[0, 0, 1] = 5, not 7".
+std::string witnessLine(const Witness& witness);
 
 struct Judgement {
   Verdict verdict = Verdict::kUnknown;
-  /// As they were judged: over the narrowed class, if it was narrowed. Of a proved rule the class is minimal; with one
-  /// output it has its proof. (With several outputs each has one of its own, for which rules have no form.)
+  /// As they were judged: over the narrowed class, if it was narrowed. Of a proved rule the class is minimal, and it
+  /// has its proofs.
   Pattern pattern;
   Rule rule;
-  std::vector<Narrowing> narrowed;       ///< what was added to the class
-  std::optional<OutputWitness> witness;  ///< that the claim is false; where the class was narrowed, of the wider one
-  std::string reason;                    ///< why it is unknown
+  std::vector<Narrowing> narrowed;  ///< what was added to the class
+  std::optional<Witness> witness;   ///< that the claim is false; where the class was narrowed, of the wider one
+  std::string reason;               ///< why it is unknown
 };
 
-/// Decides the rule output by output (decide()). Where evaluation finds a difference, the class is narrowed by one of
+/// Decides the rule (decide()). Where evaluation finds a difference, the class is narrowed by one of
 /// `narrowings`, or by two, such that it finds none (the first in their order), and the narrower rule is judged.
 /// Refuted is what differs under all of them; unknown what is neither proved nor differs.
 Judgement judge(const Pattern& pattern,

@@ -99,7 +99,7 @@ class Pipeline {
             .boxes = {},
             .replacement = m.program,
             .numerics = {},
-            .proof = {}};
+            .proofs = {}};
   }
 
   /// Proves the mutant, or corrects it and proves the corrected program.
@@ -111,7 +111,7 @@ class Pipeline {
       equality = proveEqual(context, m.source, m.program);
     }
     if (auto* p = std::get_if<Proved>(&*equality)) {
-      c.rule.proof = std::move(p->proof);
+      c.rule.proofs = std::move(p->proofs);
       return;
     }
     if (auto* u = std::get_if<Unknown>(&*equality)) return end(c, Fate::kUnknown, u->reason);
@@ -134,7 +134,7 @@ class Pipeline {
       c.rule.shapes = corrected->shapes;
       c.rule.replacement = std::move(corrected->replacement);
       c.rule.boxes = std::move(corrected->boxes);
-      c.rule.proof = std::move(p->proof);
+      c.rule.proofs = std::move(p->proofs);
       return;
     }
     auto* u = std::get_if<Unknown>(&whole);

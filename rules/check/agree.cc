@@ -61,10 +61,14 @@ std::optional<bool> agreeAt(const Program& a, const Program& b, const Bindings& 
       inputs.emplace(a.name(v), std::move(t));
     }
     auto x = evaluate<Fp>(a, symbols, inputs), y = evaluate<Fp>(b, symbols, inputs);
-    if (!x || !y || x->at(0).extents != y->at(0).extents) return std::nullopt;
-    auto at = positions(a.shape(a.outputs()[0]), symbols);
-    for (size_t i = 0; i < at.size(); ++i) {
-      if (where.evaluate(at[i]) == true && x->at(0).data[i] != y->at(0).data[i]) return false;
+    if (!x || !y || x->size() != y->size()) return std::nullopt;
+    for (size_t o = 0; o < x->size(); ++o) {
+      const Tensor<Fp>&ours = (*x)[o], &others = (*y)[o];
+      if (ours.extents != others.extents) return std::nullopt;
+      auto at = positions(a.shape(a.outputs()[o]), symbols);
+      for (size_t i = 0; i < at.size(); ++i) {
+        if (where.evaluate(at[i]) == true && ours.data[i] != others.data[i]) return false;
+      }
     }
     return true;
   } catch (const OverflowError&) {

@@ -33,7 +33,7 @@ Formula equalDigits(const std::vector<Expr>& a, const std::vector<Expr>& b) {
 
 Formula Facts::vanishes(Vanishing::Side side, int sum, int piece) const {
   std::vector<Formula> cases;
-  for (const Vanishing& v : rule_.proof.vanishing) {
+  for (const Vanishing& v : proof_.vanishing) {
     if (v.side == side && v.sum == sum && v.piece == piece) cases.push_back(Formula::all(v.when));
   }
   return Formula::any(cases);

@@ -7,8 +7,8 @@ namespace pet::check {
 /// Which applications and factors are equal, by the lemmas so far; and which monomials are zero.
 class Facts {
  public:
-  Facts(const Rule& rule, const Side& pattern, const Side& replacement)
-      : rule_(rule), pattern_(pattern), replacement_(replacement) {}
+  Facts(const Proof& proof, const Side& pattern, const Side& replacement)
+      : proof_(proof), pattern_(pattern), replacement_(replacement) {}
 
   /// From now on, a lemma may be used.
   void learn(const Lemma& lemma) { lemmas_.push_back(&lemma); }
@@ -22,7 +22,7 @@ class Facts {
   Formula equalProducts(const std::vector<Factor>& pattern, const std::vector<Factor>& replacement) const;
 
  private:
-  const Rule& rule_;
+  const Proof& proof_;
   const Side &pattern_, &replacement_;
   std::vector<const Lemma*> lemmas_;
 

@@ -30,13 +30,21 @@ std::string CheckReport::reason() const {
 namespace check {
 namespace {
 
-Expected<Side> sideOf(std::string noun, const Program& program, Names& names) {
-  auto meaning = meaningOf(program, names);
+Expected<Side> sideOf(std::string noun, const Program& program, size_t output, Names& names) {
+  auto meaning = meaningOf(program, output, names);
   if (!meaning) return tl::unexpected(meaning.error());
   Side side{std::move(noun), program, std::move(*meaning), {}};
   for (Value v : program.inputs())
     side.inputs.push_back(program.name(v));
   return side;
+}
+
+/// Says of which output the claims are, where there are several.
+Claims ofOutput(const Proof& proof, Claims claims) {
+  for (Claim& c : claims) {
+    if (!proof.output.empty()) c.what = fmt::format("output {}: {}", proof.output, c.what);
+  }
+  return claims;
 }
 
 /// What both the check and the export go through: the parts of claims, one after the other. `show` says whether it is
@@ -53,21 +61,23 @@ void goThrough(const Pattern& pattern, const Rule& rule, Show show) {
   if (!show(first)) return;
   Names names;
   std::vector<Side> sides;
-  for (const auto& [noun, program] : {std::pair<std::string, const Program*>{"pattern", &*source},
-                                      {"replacement", &rule.replacement},
-                                      {"mutant", &rule.mutant}}) {
-    if (noun == "mutant") {
-      if (!show(recordClaims(rule, sides[0], sides[1])) || !show(divisorClaims(rule.replacement, names))) return;
-      if (rule.boxes.empty()) return;
-    }
-    auto side = sideOf(noun, *program, names);
+  auto add = [&](const std::string& noun, const Program& program, size_t output) {
+    auto side = sideOf(noun, program, output, names);
     if (!side) {
       show(Claims{open(fmt::format("the {} as a sum of products", noun), side.error().message())});
-      return;
+      return false;
     }
     sides.push_back(std::move(*side));
+    return true;
+  };
+  for (size_t o = 0; o < rule.proofs.size(); ++o) {
+    names = {};
+    sides.clear();
+    if (!add("pattern", *source, o) || !add("replacement", rule.replacement, o)) return;
+    if (!show(ofOutput(rule.proofs[o], recordClaims(rule, rule.proofs[o], sides[0], sides[1])))) return;
   }
-  show(boxClaims(rule, sides[1], sides[2]));
+  if (!show(divisorClaims(rule.replacement, names)) || rule.boxes.empty()) return;
+  if (add("mutant", rule.mutant, 0)) show(boxClaims(rule, sides[1], sides[2]));
 }
 
 }  // namespace

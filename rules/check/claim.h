@@ -32,7 +32,7 @@ inline Claim open(std::string what, std::string reason) {
   return {.kind = Claim::Kind::kOpen, .what = std::move(what), .reason = std::move(reason)};
 }
 
-/// A program with its meaning.
+/// A program with the meaning of one of its outputs.
 struct Side {
   std::string noun;  ///< "pattern"
   const Program& program;
@@ -46,7 +46,7 @@ struct Side {
 // The parts of a check, in this order. Each is of use only where the earlier ones are proved.
 Claims classClaims(const Pattern& pattern, const Rule& rule, const Program& source);
 Claims shapeClaims(const Rule& rule, const Program& source);
-Claims recordClaims(const Rule& rule, const Side& pattern, const Side& replacement);
+Claims recordClaims(const Rule& rule, const Proof& proof, const Side& pattern, const Side& replacement);
 Claims divisorClaims(const Program& replacement, Names& names);
 Claims boxClaims(const Rule& rule, const Side& replacement, const Side& mutant);
 

@@ -4,7 +4,7 @@
 
 #include "rules/check/claim.h"
 
-// The rule's class, and the shapes of inputs and output.
+// The rule's class, the shapes of inputs and outputs, and what there is to show of each output.
 namespace pet::check {
 namespace {
 
@@ -91,12 +91,28 @@ void requireSameInterface(Claims& claims, const std::string& noun, const Program
       claims.push_back(sameShape(what, source.shape(*given), program.shape(v)));
     }
   }
-  std::string what = fmt::format("output of the {}", noun);
-  if (source.outputs().size() != 1 || program.outputs().size() != 1) {
-    claims.push_back(open(what, "more than one output"));
+  size_t count = source.outputs().size(), given = program.outputs().size();
+  if (count != given) {
+    claims.push_back(fails(fmt::format("outputs of the {}", noun), fmt::format("{} against {}", count, given)));
     return;
   }
-  claims.push_back(sameShape(what, source.shape(source.outputs()[0]), program.shape(program.outputs()[0])));
+  for (size_t o = 0; o < count; ++o) {
+    Value ours = source.outputs()[o];
+    std::string name = count > 1 ? " " + source.name(ours) : "";
+    claims.push_back(sameShape(fmt::format("output{} of the {}", name, noun), source.shape(ours),
+                               program.shape(program.outputs()[o])));
+  }
+}
+
+/// Why the proofs are not one for each output, under its name where there are several; empty if they are.
+std::string misplacedProof(const Rule& rule, const Program& source) {
+  size_t count = source.outputs().size();
+  if (rule.proofs.size() != count) return fmt::format("{} of {} outputs", rule.proofs.size(), count);
+  for (size_t o = 0; count > 1 && o < count; ++o) {
+    const std::string& name = source.name(source.outputs()[o]);
+    if (rule.proofs[o].output != name) return fmt::format("one of '{}', not {}", rule.proofs[o].output, name);
+  }
+  return "";
 }
 
 }  // namespace
@@ -122,6 +138,9 @@ Claims shapeClaims(const Rule& rule, const Program& source) {
   Claims claims;
   requireSameInterface(claims, "replacement", source, rule.replacement);
   if (!rule.boxes.empty()) requireSameInterface(claims, "mutant", source, rule.mutant);
+  if (auto why = misplacedProof(rule, source); !why.empty()) claims.push_back(fails("the proofs", why));
+  if (!rule.boxes.empty() && source.outputs().size() != 1)
+    claims.push_back(fails("the boxes", "the pattern has several outputs"));
   return claims;
 }
 

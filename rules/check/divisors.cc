@@ -57,7 +57,7 @@ Claims divisorClaims(const Program& replacement, Names& names) {
   for (const Node& node : primitive->nodes()) {
     if (opOf(node) != "Reciprocal") continue;
     std::string what = fmt::format("the divisor {} has a term everywhere", primitive->name(node.operands[0]));
-    auto meaning = meaningOf(ProgramBuilder(*primitive).finish({node.operands[0]}), names);
+    auto meaning = meaningOf(ProgramBuilder(*primitive).finish({node.operands[0]}), 0, names);
     if (!meaning) {
       claims.push_back(open(what, meaning.error().message()));
       continue;

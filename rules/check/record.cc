@@ -67,27 +67,28 @@ std::vector<std::vector<std::string>> reductionsOf(const std::vector<Part>& part
 
 class Record {
  public:
-  Record(const Rule& rule, const Side& pattern, const Side& replacement)
-      : rule_(rule), pattern_(pattern), replacement_(replacement), facts_(rule, pattern, replacement) {}
+  Record(const Rule& rule, const Proof& proof, const Side& pattern, const Side& replacement)
+      : rule_(rule), proof_(proof), pattern_(pattern), replacement_(replacement), facts_(proof, pattern, replacement) {}
 
   Claims run() {
-    for (size_t i = 0; i < rule_.proof.vanishing.size(); ++i)
-      vanishing(fmt::format("vanish {}", i), rule_.proof.vanishing[i]);
+    for (size_t i = 0; i < proof_.vanishing.size(); ++i)
+      vanishing(fmt::format("vanish {}", i), proof_.vanishing[i]);
     for (const Side* side : {&pattern_, &replacement_})
       maximaOfSomething(*side);
-    for (size_t i = 0; i < rule_.proof.lemmas.size() && readable_; ++i) {
-      const Lemma& l = rule_.proof.lemmas[i];
+    for (size_t i = 0; i < proof_.lemmas.size() && readable_; ++i) {
+      const Lemma& l = proof_.lemmas[i];
       lemma(fmt::format("lemma {} ({} {} = {}): ", i, l.kind == Lemma::Kind::kSums ? "sums" : "maxima", l.pattern,
                         l.replacement),
             l);
       facts_.learn(l);
     }
-    if (readable_) bijection("", 0, 0, {}, rule_.proof.forward, rule_.proof.backward);
+    if (readable_) bijection("", 0, 0, {}, proof_.forward, proof_.backward);
     return std::move(claims_);
   }
 
  private:
   const Rule& rule_;
+  const Proof& proof_;
   const Side &pattern_, &replacement_;
   Facts facts_;
   Claims claims_;
@@ -352,8 +353,8 @@ class Record {
 
 }  // namespace
 
-Claims recordClaims(const Rule& rule, const Side& pattern, const Side& replacement) {
-  return Record(rule, pattern, replacement).run();
+Claims recordClaims(const Rule& rule, const Proof& proof, const Side& pattern, const Side& replacement) {
+  return Record(rule, proof, pattern, replacement).run();
 }
 
 }  // namespace pet::check

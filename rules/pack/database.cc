@@ -56,13 +56,17 @@ bool looksLikeDatabase(std::string_view bytes) {
   return bytes.substr(0, kMagic.size()) == kMagic.substr(0, bytes.size()) && !bytes.empty();
 }
 
-std::unique_ptr<SQLite::Database> createDatabase(const FileKind& kind) {
+int versionOf(std::string_view bytes) {
+  return static_cast<int>(bigEndian(bytes, 60, 4));
+}
+
+std::unique_ptr<SQLite::Database> createDatabase(const FileKind& kind, int version) {
   auto database = std::make_unique<SQLite::Database>(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   // secure_delete: no page keeps what stood there before, so that the bytes are a function of the content.
   database->exec(
       fmt::format("PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8'; PRAGMA auto_vacuum = NONE;"
                   "PRAGMA secure_delete = ON; PRAGMA application_id = {}; PRAGMA user_version = {}; BEGIN",
-                  static_cast<int32_t>(kind.applicationId), kind.version));
+                  static_cast<int32_t>(kind.applicationId), version));
   for (std::string_view rest = kind.schema; !rest.empty();) {
     size_t end = rest.find('\n');
     database->exec(std::string(rest.substr(0, end)));

@@ -20,8 +20,9 @@ struct FileKind {
   std::string_view remake;  ///< advice for a damaged file: "make it again with pet-synth"
 };
 
-/// An empty database with the kind's header and schema, in one open transaction.
-std::unique_ptr<SQLite::Database> createDatabase(const FileKind& kind);
+/// An empty database with the kind's header and schema, in one open transaction. `version` is at most the kind's: the
+/// first one that has all that is to be written.
+std::unique_ptr<SQLite::Database> createDatabase(const FileKind& kind, int version);
 /// Commits, and the whole file as bytes.
 std::string databaseBytes(SQLite::Database& database);
 
@@ -30,6 +31,9 @@ std::string databaseBytes(SQLite::Database& database);
 Expected<std::unique_ptr<SQLite::Database>> openDatabase(const FileKind& kind,
                                                          std::string_view bytes,
                                                          const std::string& name);
+
+/// The user_version in the header of a file that could be opened.
+int versionOf(std::string_view bytes);
 
 /// True if the bytes start as an SQLite file does.
 bool looksLikeDatabase(std::string_view bytes);

@@ -16,7 +16,7 @@ namespace {
 constexpr FileKind kPack{
     .noun = "a pack",
     .applicationId = 0x70657472,  // "petr"
-    .version = 1,
+    .version = 2,
     .schema =
         "CREATE TABLE evidence(rule TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY(rule, key)) "
         "STRICT, WITHOUT ROWID\n"
@@ -27,6 +27,11 @@ constexpr FileKind kPack{
         "statement TEXT NOT NULL, proof TEXT NOT NULL) STRICT, WITHOUT ROWID\n",
     .remake = "make it again with pet-synth",
 };
+
+/// The first version of the format that has a form for all the rules: proofs of several outputs came with the second.
+int versionFor(const std::vector<Rule>& rules) {
+  return std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.proofs.size() > 1; }) ? 2 : 1;
+}
 
 /// The metadata key that holds the digest of everything else.
 constexpr const char* kContent = "content";
@@ -112,8 +117,8 @@ Expected<std::array<Table, 4>> toTables(const RuleSet& set, const PackNotes& not
   return tables;
 }
 
-std::string writeTables(const std::array<Table, 4>& tables) {
-  auto database = createDatabase(kPack);
+std::string writeTables(const std::array<Table, 4>& tables, int version) {
+  auto database = createDatabase(kPack, version);
   for (const Table& table : tables) {
     std::string marks = "?";
     for (size_t i = 1; i < table.columns.size(); ++i)
@@ -217,7 +222,7 @@ Expected<std::string> packBytes(const RuleSet& rules, const PackNotes& notes) {
   auto tables = toTables(rules, notes);
   if (!tables) return tl::unexpected(tables.error());
   try {
-    return writeTables(*tables);
+    return writeTables(*tables, versionFor(rules.rules));
   } catch (const SQLite::Exception& e) {
     return fail(ErrorKind::kInternal, fmt::format("cannot build the pack: {}", e.what()));
   }
@@ -233,7 +238,11 @@ Expected<RuleSet> readPackBytes(std::string_view bytes, const std::string& name)
   auto tables = readTables(bytes, name);
   if (!tables) return tl::unexpected(tables.error());
   try {
-    return toRules(*tables, name);
+    auto set = toRules(*tables, name);
+    if (!set || versionOf(bytes) == versionFor(set->rules)) return set;
+    return fail(ErrorKind::kPack,
+                fmt::format("damaged: its rules are of format {}, not {}", versionFor(set->rules), versionOf(bytes)),
+                name, std::string(kPack.remake));
   } catch (const OverflowError& e) {
     return fail(ErrorKind::kPack, e.what(), name, std::string(kPack.remake));
   }

@@ -98,7 +98,7 @@ TimingSample fromJson(const Json& j) {
 }
 
 std::string timingsBytes(const Timings& timings) {
-  auto database = createDatabase(kTimings);
+  auto database = createDatabase(kTimings, kTimings.version);
   SQLite::Statement insert(*database, "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const TimingSample& s : timings.all()) {
     int column = 0;

@@ -67,22 +67,19 @@ std::optional<Violated> violated(const poly::Context& context,
   return std::nullopt;
 }
 
-class Decider {
+/// Decides one output; both programs have no other.
+class OutputDecider {
  public:
-  Decider(const Pattern& pattern, const Rule& rule, const Program& source, const DecideOptions& options)
-      : pattern_(pattern), rule_(rule), source_(source), options_(options), context_(rule.shapes, options.budget) {}
+  OutputDecider(const Rule& rule, const Program& source, const Program& candidate, const DecideOptions& options)
+      : rule_(rule), source_(source), candidate_(candidate), options_(options), context_(rule.shapes, options.budget) {}
 
   Decision run() {
-    if (context_.set({}, {}).isEmpty()) return Unknown{"the class is empty: its constraints contradict each other"};
-    if (auto v = failed()) return *v;
-    if (source_.outputs().size() != 1 || rule_.replacement.outputs().size() != 1)
-      return Unknown{"more than one output"};
     if (auto w = differentExtents()) {
       return Refuted{fmt::format("the pattern's output is {}, the candidate's {}", str(outputShape(source_)),
-                                 str(outputShape(rule_.replacement))),
+                                 str(outputShape(candidate_))),
                      *w};
     }
-    Equality equality = proveEqual(context_, source_, rule_.replacement);
+    Equality equality = proveEqual(context_, source_, candidate_);
     if (auto* proved = std::get_if<Proved>(&equality)) return std::move(*proved);
     if (auto* outside = std::get_if<ProvedOutside>(&equality)) return decideOutside(outside->bad);
     return refutedOr(std::get<Unknown>(equality).reason);
@@ -93,29 +90,17 @@ class Decider {
 
   /// Equal shapes have equal extents: then no member of the class is looked for before the proof.
   std::optional<Witness> differentExtents() const {
-    if (outputShape(source_) == outputShape(rule_.replacement)) return std::nullopt;
-    return findExtents(members(), source_, rule_.replacement);
+    if (outputShape(source_) == outputShape(candidate_)) return std::nullopt;
+    return findExtents(members(), source_, candidate_);
   }
 
-  std::vector<Bindings> members() const {
-    return witnessShapes(rule_.shapes, source_, rule_.replacement, options_.witness);
-  }
-
-  std::optional<Violated> failed() const {
-    std::map<std::string, Expr> where(rule_.where.begin(), rule_.where.end());
-    std::vector<Constraint> patternClass;
-    for (const Constraint& c : pattern_.shapes.constraints)
-      patternClass.push_back(c.substitute(where));
-    if (auto v = violated(context_, obligations(rule_.replacement), "the candidate")) return v;
-    if (auto v = violated(context_, obligations(source_), "the pattern")) return v;
-    return violated(context_, patternClass, "the pattern's class");
-  }
+  std::vector<Bindings> members() const { return witnessShapes(rule_.shapes, source_, candidate_, options_.witness); }
 
   Decision decideOutside(const poly::Set& bad) const {
     std::vector<Box> boxes = boxesOf(context_, bad, outputShape(source_));
     if (coverEverything(boxes)) return refutedOr("no position is left outside the boxes");
     WitnessSearch found = search();
-    return ProvedOutsideBoxes{std::move(boxes), found.witness, found.shapes};
+    return ProvedOutsideBoxes{"", std::move(boxes), found.witness, found.shapes};
   }
 
   /// No position of the output is outside the boxes, at any shape.
@@ -133,14 +118,70 @@ class Decider {
                        : reason};
   }
 
-  WitnessSearch search() const { return findWitness(members(), source_, rule_.replacement, options_.witness); }
+  WitnessSearch search() const { return findWitness(members(), source_, candidate_, options_.witness); }
 
-  const Pattern& pattern_;
   const Rule& rule_;
-  const Program& source_;
+  const Program &source_, &candidate_;
   const DecideOptions& options_;
   poly::Context context_;
 };
+
+/// Why the class does not allow to ask; nullopt where it does.
+std::optional<Decision> objection(const Pattern& pattern,
+                                  const Rule& rule,
+                                  const Program& source,
+                                  const DecideOptions& options) {
+  poly::Context context(rule.shapes, options.budget);
+  if (context.set({}, {}).isEmpty()) return Unknown{"the class is empty: its constraints contradict each other"};
+  std::map<std::string, Expr> where(rule.where.begin(), rule.where.end());
+  std::vector<Constraint> patternClass;
+  for (const Constraint& c : pattern.shapes.constraints)
+    patternClass.push_back(c.substitute(where));
+  if (auto v = violated(context, obligations(rule.replacement), "the candidate")) return *v;
+  if (auto v = violated(context, obligations(source), "the pattern")) return *v;
+  if (auto v = violated(context, patternClass, "the pattern's class")) return *v;
+  size_t count = source.outputs().size(), given = rule.replacement.outputs().size();
+  if (count != given) return Unknown{fmt::format("the pattern has {} outputs, the candidate {}", count, given)};
+  return std::nullopt;
+}
+
+/// The part of a program that computes one output.
+Program outputOf(const Program& program, size_t output) {
+  return ProgramBuilder(program).finish({program.outputs()[output]}).withoutDeadNodes();
+}
+
+Decision named(Decision d, const std::string& output) {
+  if (auto* proved = std::get_if<Proved>(&d)) proved->proofs[0].output = output;
+  if (auto* outside = std::get_if<ProvedOutsideBoxes>(&d)) outside->output = output;
+  if (auto* unknown = std::get_if<Unknown>(&d)) unknown->reason = output + ": " + unknown->reason;
+  return d;
+}
+
+/// Of two outputs, the one with the lower rank speaks for both.
+int rank(const Decision& d) {
+  if (std::holds_alternative<Proved>(d)) return 3;
+  if (std::holds_alternative<ProvedOutsideBoxes>(d)) return 2;
+  return std::holds_alternative<Refuted>(d) ? 0 : 1;
+}
+
+Decision decideOutputs(const Rule& rule, const Program& source, const DecideOptions& options) {
+  size_t count = source.outputs().size();
+  if (count == 1) return OutputDecider(rule, source, rule.replacement, options).run();
+  std::vector<Proof> proofs;
+  std::optional<Decision> worst;
+  std::optional<Witness> witness;  // of an output that is right outside boxes
+  for (size_t o = 0; o < count && !(worst && rank(*worst) == 0); ++o) {
+    const Program ours = outputOf(source, o), candidate = outputOf(rule.replacement, o);
+    Decision d = named(OutputDecider(rule, ours, candidate, options).run(), source.name(source.outputs()[o]));
+    if (auto* proved = std::get_if<Proved>(&d)) proofs.push_back(proved->proofs[0]);
+    if (auto* outside = std::get_if<ProvedOutsideBoxes>(&d); outside && !witness) witness = outside->witness;
+    if (!worst || rank(d) < rank(*worst)) worst = std::move(d);
+  }
+  if (proofs.size() == count) return Proved{std::move(proofs)};
+  auto* unknown = std::get_if<Unknown>(&*worst);
+  if (unknown && witness) return Refuted{"the prover: " + unknown->reason, std::move(*witness)};
+  return std::move(*worst);
+}
 
 }  // namespace
 
@@ -149,7 +190,8 @@ Decision decide(const Pattern& pattern, const Rule& rule, const DecideOptions& o
     auto source = instantiate(pattern, rule);
     if (!source) return Unknown{source.error().message()};
     if (auto reason = unsoundSymbols(pattern, rule, *source); !reason.empty()) return Unknown{reason};
-    return Decider(pattern, rule, *source, options).run();
+    if (auto why = objection(pattern, rule, *source, options)) return std::move(*why);
+    return decideOutputs(rule, *source, options);
   } catch (const poly::BudgetExceeded& e) {
     return Unknown{e.what()};
   } catch (const OverflowError& e) {
@@ -192,13 +234,13 @@ std::string inputText(const std::string& name, const Tensor<int64_t>& x) {
   return fmt::format("{} of {} with {} elements that are not 0", name, str(x.extents), nonZero.size());
 }
 
-std::string witnessText(const Witness& w, const std::string& output) {
+std::string witnessText(const Witness& w) {
   if (w.position.empty() && w.patternValue.empty()) {
-    return fmt::format("at {}: {} is {} in the pattern, {} in the candidate\n", shapeText(w.symbols), output,
+    return fmt::format("at {}: {} is {} in the pattern, {} in the candidate\n", shapeText(w.symbols), w.output,
                        str(w.patternExtents), str(w.candidateExtents));
   }
   std::string text = fmt::format("at {}: {}[{}] = {} in the pattern, {} in the candidate\n", shapeText(w.symbols),
-                                 output, fmt::join(w.position, ", "), w.patternValue, w.candidateValue);
+                                 w.output, fmt::join(w.position, ", "), w.patternValue, w.candidateValue);
   for (const auto& [name, x] : w.inputs)
     text += inputText(name, x) + "\n";
   return text;
@@ -210,8 +252,8 @@ std::string Violated::reason() const {
   return fmt::format("the class does not imply {}, which {} needs", obligation.str(), whose);
 }
 
-Rule withRecord(Rule rule, Proof proof) {
-  rule.proof = std::move(proof);
+Rule withRecord(Rule rule, std::vector<Proof> proofs) {
+  rule.proofs = std::move(proofs);
   rule.mutant = rule.replacement;
   rule.boxes.clear();
   try {
@@ -228,16 +270,16 @@ std::string verdictOf(const Decision& decision) {
   return std::holds_alternative<Refuted>(decision) ? "refuted" : "unknown";
 }
 
-std::string explain(const Decision& decision, const std::string& output) {
+std::string explain(const Decision& decision) {
   if (const auto* outside = std::get_if<ProvedOutsideBoxes>(&decision)) {
     std::string text;
     for (const Box& b : outside->boxes)
-      text += "box " + print(b) + "\n";
+      text += fmt::format("{}box {}\n", outside->output.empty() ? "" : outside->output + ": ", print(b));
     if (!outside->witness) return text + fmt::format("evaluation finds no difference at {} shapes\n", outside->shapes);
-    return text + witnessText(*outside->witness, output);
+    return text + witnessText(*outside->witness);
   }
   if (const auto* refuted = std::get_if<Refuted>(&decision))
-    return witnessText(refuted->witness, output) + refuted->reason + "\n";
+    return witnessText(refuted->witness) + refuted->reason + "\n";
   if (const auto* v = std::get_if<Violated>(&decision)) {
     return v->reason() + "\n" + (v->member ? fmt::format("it does not hold at {}\n", shapeText(*v->member)) : "");
   }

@@ -9,8 +9,9 @@
 
 namespace pet {
 
-/// The programs are equal outside these boxes of the output's digits.
+/// An output of the programs is equal outside these boxes of its digits.
 struct ProvedOutsideBoxes {
+  std::string output;  ///< its name; empty where there is only one
   std::vector<Box> boxes;
   std::optional<Witness> witness;  ///< a position in a box where they really differ, if evaluation found one
   size_t shapes = 0;               ///< at which it looked
@@ -33,26 +34,28 @@ struct Violated {
 using Decision = std::variant<Proved, ProvedOutsideBoxes, Refuted, Violated, Unknown>;
 
 struct DecideOptions {
-  unsigned long budget = 4'000'000;  ///< isl operations
+  unsigned long budget = 4'000'000;  ///< isl operations for one output
   WitnessOptions witness = {};
 };
 
 /// Does the rule's replacement compute what the pattern computes, for every shape of the rule's class? Proof, boxes and
 /// mutant of the rule are not looked at.
 ///
-/// First the class: it has a member and implies the pattern's class and all obligations. Then the outputs' shapes, then
-/// the prover. *Refuted* rests on evaluation alone: shapes differ at a member, or values do where the prover says
-/// nothing of any position (it does not know, or its boxes are the whole output at every shape). Everything that
-/// runs out of budget or of 64 bits is unknown. The result is a function of the arguments.
+/// First the class: it has a member and implies the pattern's class and all obligations. Then, output by output, the
+/// shapes, then the prover. Of several outputs the worst decides, the first of those: refuted before unknown before
+/// proved outside boxes (unknown with a witness at another output is refuted). *Refuted* rests on evaluation alone:
+/// shapes differ at a member, or values do where the prover says nothing of any position (it does not know, or its
+/// boxes are the whole output at every shape). Everything that runs out of budget or of 64 bits is unknown. The result
+/// is a function of the arguments.
 Decision decide(const Pattern& pattern, const Rule& rule, const DecideOptions& options = {});
 
-/// The rule as it enters a pack: with the proof, without boxes, its class and numerics as synthesis states them.
-Rule withRecord(Rule rule, Proof proof);
+/// The rule as it enters a pack: with the proofs, without boxes, its class and numerics as synthesis states them.
+Rule withRecord(Rule rule, std::vector<Proof> proofs);
 
 /// "proved", "proved outside boxes", "refuted" or "unknown"; an obligation that fails is unknown, for the programs
 /// cannot be compared.
 std::string verdictOf(const Decision& decision);
-/// Boxes, witness or reason, as lines of text; empty for a proof. `output` is the name of the pattern's output.
-std::string explain(const Decision& decision, const std::string& output);
+/// Boxes, witness or reason, as lines of text; empty for a proof.
+std::string explain(const Decision& decision);
 
 }  // namespace pet

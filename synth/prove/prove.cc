@@ -15,13 +15,13 @@ Equality compare(const poly::Context& context, const Denotation& pattern, const 
   if (!pattern.applications.empty()) {
     Matcher aligned(context, pattern, candidate, true);
     auto bad = aligned.compareOutputs();
-    if (bad && bad->isEmpty()) return Proved{aligned.takeProof()};
+    if (bad && bad->isEmpty()) return Proved{{aligned.takeProof()}};
   }
   Matcher matcher(context, pattern, candidate, false);
   auto bad = matcher.compareOutputs();
   if (!bad) return Unknown{matcher.reason()};
-  if (bad->isEmpty()) return Proved{matcher.takeProof()};
-  return ProvedOutside{bad->outline()};
+  if (bad->isEmpty()) return Proved{{matcher.takeProof()}};
+  return ProvedOutside{bad->outline(), 0};
 }
 
 /// Factors refer to inputs by number.
@@ -84,27 +84,69 @@ std::string confusedName(const ShapeClass& shapes, const Denotation& d) {
   return "";
 }
 
+/// One output of both programs.
+struct Output {
+  std::string name;  ///< where there are several
+  Denotation pattern, candidate;
+};
+
+/// Why the prover does not know.
+tl::unexpected<Unknown> unknown(const std::string& output, const std::string& reason) {
+  return tl::unexpected(Unknown{output.empty() ? reason : output + ": " + reason});
+}
+
+tl::expected<Output, Unknown> denoteBoth(const poly::Context& context,
+                                         const Program& pattern,
+                                         const Program& candidate,
+                                         size_t output) {
+  Value a = pattern.outputs()[output], b = candidate.outputs()[output];
+  std::string name = pattern.outputs().size() > 1 ? pattern.name(a) : "";
+  const Shape &shapeA = pattern.shape(a), &shapeB = candidate.shape(b);
+  if (shapeA != shapeB)
+    return unknown(name, fmt::format("output shapes {} and {} are not shown equal", str(shapeA), str(shapeB)));
+  NameSource names;
+  auto ofPattern = denote(pattern, a, names);
+  if (!ofPattern) return unknown(name, ofPattern.error().what);
+  auto ofCandidate = denote(candidate, b, names);
+  if (!ofCandidate) return unknown(name, ofCandidate.error().what);
+  for (const Denotation* d : {&*ofPattern, &*ofCandidate}) {
+    if (auto reason = confusedName(context.shapes(), *d); !reason.empty()) return unknown(name, reason);
+  }
+  return Output{name, std::move(*ofPattern), std::move(*ofCandidate)};
+}
+
+/// Throws poly::BudgetExceeded and OverflowError.
+Equality proveOutputs(const poly::Context& context, const Program& pattern, const Program& candidate) {
+  std::vector<Output> outputs;
+  for (size_t o = 0; o < pattern.outputs().size(); ++o) {
+    auto output = denoteBoth(context, pattern, candidate, o);
+    if (!output) return output.error();
+    outputs.push_back(std::move(*output));
+  }
+  if (dividesByNothing(context, candidate)) return Unknown{"the replacement divides by zero somewhere"};
+  Proved all;
+  std::optional<ProvedOutside> outside;
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    Equality one = compare(context, outputs[o].pattern, outputs[o].candidate);
+    if (auto* u = std::get_if<Unknown>(&one)) return unknown(outputs[o].name, u->reason).value();
+    if (auto* p = std::get_if<Proved>(&one)) {
+      all.proofs.push_back(std::move(p->proofs[0]));
+      all.proofs.back().output = outputs[o].name;
+    } else if (!outside) {
+      outside = ProvedOutside{std::get<ProvedOutside>(one).bad, o};
+    }
+  }
+  return outside ? Equality(std::move(*outside)) : Equality(std::move(all));
+}
+
 }  // namespace
 
 Equality proveEqual(const poly::Context& context, const Program& pattern, const Program& candidate) {
-  if (pattern.outputs().size() != 1 || candidate.outputs().size() != 1) return Unknown{"more than one output"};
-  Value a = pattern.outputs()[0], b = candidate.outputs()[0];
-  if (pattern.shape(a) != candidate.shape(b)) {
-    return Unknown{
-        fmt::format("output shapes {} and {} are not shown equal", str(pattern.shape(a)), str(candidate.shape(b)))};
-  }
+  size_t count = pattern.outputs().size(), given = candidate.outputs().size();
+  if (count != given) return Unknown{fmt::format("the pattern has {} outputs, the candidate {}", count, given)};
   if (!sameInputs(pattern, candidate)) return Unknown{"the programs do not have the same inputs"};
   try {
-    NameSource names;
-    auto denotedPattern = denote(pattern, a, names);
-    if (!denotedPattern) return Unknown{denotedPattern.error().what};
-    auto denotedCandidate = denote(candidate, b, names);
-    if (!denotedCandidate) return Unknown{denotedCandidate.error().what};
-    for (const Denotation* d : {&*denotedPattern, &*denotedCandidate}) {
-      if (auto reason = confusedName(context.shapes(), *d); !reason.empty()) return Unknown{reason};
-    }
-    if (dividesByNothing(context, candidate)) return Unknown{"the replacement divides by zero somewhere"};
-    return compare(context, *denotedPattern, *denotedCandidate);
+    return proveOutputs(context, pattern, candidate);
   } catch (const poly::BudgetExceeded& e) {
     return Unknown{e.what()};
   } catch (const OverflowError& e) {

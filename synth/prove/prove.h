@@ -8,23 +8,25 @@
 
 namespace pet {
 
-/// Equal for every shape of the class, with the record.
+/// Equal for every shape of the class, with the records, one per output.
 struct Proved {
-  Proof proof;
+  std::vector<Proof> proofs;
 };
-/// Equal outside `bad`, a set of output positions (digits v0, v1, …) that is an upper bound of where the programs
-/// differ.
+/// One output is equal outside `bad`, a set of its positions (digits v0, v1, …) that is an upper bound of where the
+/// programs differ.
 struct ProvedOutside {
   poly::Set bad;
+  size_t output = 0;
 };
 struct Unknown {
   std::string reason;
 };
 using Equality = std::variant<Proved, ProvedOutside, Unknown>;
 
-/// Compares the single outputs of two multilinear programs with the same inputs, over the context's class (DESIGN,
+/// Compares the outputs of two multilinear programs with the same inputs, in order, over the context's class (DESIGN,
 /// section 4). The proof is a bijection between the reduction spaces that keeps coefficient and factors; it is looked
-/// for where the factors determine the reduction indices on both sides. Does not look at obligations.
+/// for where the factors determine the reduction indices on both sides. Does not look at obligations. Of several
+/// outputs the first that is not proved is the answer, an unknown one before one that is equal outside.
 Equality proveEqual(const poly::Context& context, const Program& pattern, const Program& candidate);
 
 /// The first obligation of `program` that the class does not imply, or nullopt.

@@ -273,6 +273,7 @@ class Search {
   Witness witness(const Bindings& symbols, const Inputs& inputs, Differences<T>& differences, size_t position) const {
     differences.evaluate(inputs);
     Witness w;
+    w.output = pattern_.name(pattern_.outputs()[0]);
     w.symbols = symbols;
     w.patternExtents = w.candidateExtents = differences.extents();
     for (Value v : pattern_.inputs())
@@ -347,6 +348,7 @@ std::optional<Witness> findExtents(const std::vector<Bindings>& shapes,
     auto b = evaluate(candidate.shape(candidate.outputs()[0]), symbols);
     if (!a || !b || *a == *b) continue;
     Witness w;
+    w.output = pattern.name(pattern.outputs()[0]);
     w.symbols = symbols;
     w.patternExtents = *a;
     w.candidateExtents = *b;

@@ -10,11 +10,12 @@
 
 namespace pet {
 
-/// A shape and inputs for which two programs were evaluated and differ. With different output extents there is neither
-/// input nor position.
+/// A shape and inputs for which two programs were evaluated and differ in an output. With different extents there is
+/// neither input nor position.
 struct Witness {
+  std::string output;  ///< the pattern's name of it
   Bindings symbols;
-  Extents patternExtents, candidateExtents;                     ///< of the outputs
+  Extents patternExtents, candidateExtents;                     ///< of the output
   std::vector<std::pair<std::string, Tensor<int64_t>>> inputs;  ///< by name, small integers
   std::vector<int64_t> position;                                ///< in the output, one per dimension
   std::string patternValue, candidateValue;                     ///< there
@@ -42,7 +43,7 @@ std::vector<Bindings> witnessShapes(const ShapeClass& shapes,
                                     const Program& candidate,
                                     const WitnessOptions& options = {});
 
-/// The first of the shapes at which the outputs' extents differ.
+/// The first of the shapes at which the extents of two programs with one output each differ.
 std::optional<Witness> findExtents(const std::vector<Bindings>& shapes,
                                    const Program& pattern,
                                    const Program& candidate);

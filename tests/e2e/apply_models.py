@@ -115,6 +115,30 @@ def resnet(shop):
     expect("resnet", len(report["fired"]) >= 4, report["fired"])
 
 
+def merged(shop):
+    """Branches of one input as one Conv and a Split: pairs of three, in two rounds, and the biases with them."""
+    model = build.build("inception", shop.folder)
+    pack = shop.pack("biased", "branches")
+    report = shop.apply(model, pack, "--all")
+    expect("merged --all", [f["site"] for f in report["fired"]] == ["1x1"] and shop.types.count("Split") == 1, report["fired"])
+    hashes = {r["name"]: r["hash"] for r in json.loads(run("pet-rules", "ls", "--json", pack).stdout)}
+    name = "convs-with-biases/merged"
+    timing = {"rule": hashes[name], "name": name, "device": "ort-cpu", "engine": "onnxruntime", "version": "1", "isa": "avx2",
+              "threads": 1, "pattern": 2e-3, "replacement": 1e-3, "spread": 0.02, "date": "2026-11-21"}
+    shapes = {"N": 1, "C": 192, "H": 28, "W": 28, "R": 1, "S": 1, "P": 0, "Q": 0}
+    file = shop.folder / "merged.timings.jsonl"
+    file.write_text("".join(json.dumps(timing | {"shapes": shapes | more}) + "\n" for more in
+                            [{"F": 64, "G": 96}, {"F": 64, "G": 16}, {"F": 80, "G": 96}, {"F": 160, "G": 16}]))
+    report = shop.apply(model, pack, "--timings", file)
+    expect("merged", [f["rule"] for f in report["fired"]] == [name] * 2, report["fired"])
+    expect("merged: operators", (shop.types.count("Conv"), shop.types.count("Split"), shop.types.count("Add")) == (4, 2, 0), shop.types)
+    expect("merged: checks", all(c["possible"] for c in report["checks"]), report["checks"])
+    once = shop.folder / "once.onnx"
+    once.write_bytes((shop.folder / "out.onnx").read_bytes())
+    report = shop.apply(once, pack, "--timings", file)
+    expect("merged, a second run", not report["fired"] and once.read_bytes() == (shop.folder / "out.onnx").read_bytes(), report["fired"])
+
+
 def dilated(shop):
     model = shop.model("dilated", [helper.make_node("Conv", ["x", "w"], ["y"], name="y", dilations=[2, 2], pads=[2, 2, 2, 2])],
                        [tensor("x", 1, 3, 8, 12)], [tensor("y", 1, 4, 8, 12)], {"w": floats(4, 3, 3, 3)})
@@ -220,7 +244,7 @@ def gains(shop):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(folder)
-        tests = [srcnn, pairs, resnet, dilated, guards, shared, frozen, dynamic, doubles, gains]
+        tests = [srcnn, pairs, resnet, merged, dilated, guards, shared, frozen, dynamic, doubles, gains]
         for test in tests:
             test(shop)
     print("\n".join(failures) or f"{len(tests)} groups of checks pass")

@@ -138,7 +138,7 @@ def as_json(folder):
     expect("--json: verdicts", [t["verdict"] for t in told] == ["proved", "refuted", "proved outside boxes", "unknown", "refuted"], told)
     expect("--json: proved", set(told[0]) == {"file", "rule", "pattern", "verdict", "record"}, told[0])
     expect("--json: witness", told[1]["witness"] == {
-        "symbols": {"N": 1, "W": 1}, "position": [0, 0], "pattern": "-1", "candidate": "1",
+        "symbols": {"N": 1, "W": 1}, "output": "y", "position": [0, 0], "pattern": "-1", "candidate": "1",
         "inputs": {"x": {"extents": [1, 1], "values": [1]}}}, told[1])
     expect("--json: boxes", told[2]["boxes"] == ["[0:C, 0:P]", "[0:C, P + W:2P + W]"] and "witness" in told[2], told[2])
     expect("--json: obligation", "P + 1 <= R" in told[3]["reason"] and told[3]["symbols"]["P"] >= told[3]["symbols"]["R"], told[3])

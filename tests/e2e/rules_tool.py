@@ -161,7 +161,7 @@ def bad_files(folder, pack):
     refuse("one byte short", data[:-1], "truncated")
     refuse("text", b"hello, world\n" * 100, "not a pack")
     refuse("rules as text", b"pattern conv {\n", "pet-rules import")
-    refuse("newer", data[:63] + b"\x02" + data[64:], "newer pet")
+    refuse("newer", data[:63] + b"\x03" + data[64:], "newer pet")
     at = data.index(b"ConvTranspose")
     refuse("flipped", data[:at] + b"X" + data[at + 1:], "damaged", "digest")
     for size in range(0, len(data), 4096):

@@ -56,7 +56,7 @@ def write_dictionary(path):
 
 
 def write_packs(folder):
-    for name in ["conv", "square"]:
+    for name in ["conv", "square", "branches"]:
         subprocess.run([str(BIN / "pet-rules"), "import", str(SOURCE / "tests" / "data" / f"{name}.pet"), "-o", str(folder / name)], check=True)
     whole = (folder / "conv").read_bytes()
     (folder / "cut").write_bytes(whole[:len(whole) // 2])

@@ -171,6 +171,22 @@ def dcgan(name):
     return g.model(g.node("Tanh", "main.13", [x]), [16, 3, 64, 64])
 
 
+def inception(name):
+    """The module 3a of GoogLeNet (Szegedy et al. 2015): four branches, of which three begin with a 1x1 of the input."""
+    g = Graph(name, [1, 192, 28, 28])
+
+    def layer(branch, x, inner, outer, kernel):
+        return g.relu(branch + ".relu", g.conv(branch, x, inner, outer, kernel, pad=kernel // 2))
+
+    branches = [
+        layer("1x1", "input", 192, 64, 1),
+        layer("3x3", layer("3x3_reduce", "input", 192, 96, 1), 96, 128, 3),
+        layer("5x5", layer("5x5_reduce", "input", 192, 16, 1), 16, 32, 5),
+        layer("pool_proj", g.node("MaxPool", "pool", ["input"], kernel_shape=[3, 3], strides=[1, 1], pads=[1] * 4), 192, 32, 1),
+    ]
+    return g.model(g.node("Concat", "output", branches, axis=1), [1, 256, 28, 28])
+
+
 def exported(name):
     """An exporter's graph, with its float constants filled in: kernels and matrices by He, vectors (biases) small."""
     model = onnx.parser.parse_model((EXPORTED / f"{name}.onnxtxt").read_text())
@@ -194,6 +210,7 @@ MODELS = {
     "csrnet_odd": lambda name: csrnet(name, 200, 264),  # 25 x 33 where the dilated convolutions run
     "fast_style": fast_style,
     "dcgan": dcgan,
+    "inception": inception,
 }
 
 

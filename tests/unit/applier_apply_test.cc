@@ -141,6 +141,105 @@ TEST(Apply, ASecondRunChangesNothing) {
   EXPECT_EQ(second.bytes, first.bytes);
 }
 
+/// Pairs of branches become one, then pairs of those; the same numbers come out.
+TEST(Apply, ParallelBranchesMergeAgainAndAgain) {
+  const std::string inputs = "x: [1, 8, 5, 5]",
+                    convs = "a = Conv(x, v)  b = Conv(x, w)  c = Conv(x, u)  d = Conv(x, t)";
+  const std::string weights =
+      "  v: const [4, 8, 1, 1]  w: const [4, 8, 1, 1]  u: const [4, 8, 1, 1]  t: const [4, 8, 1, 1]  ";
+  RuleSet rules = rulesOf(dataText("branches.pet"));
+  Bindings shapes{{"N", 1}, {"C", 8}, {"H", 5}, {"W", 5}, {"F", 5}, {"G", 5}, {"R", 1}, {"S", 1}, {"P", 0}, {"Q", 0}};
+  Gains gains{{"convs/merged", {{shapes, 1.5, 1.4}}}};
+  Model four = modelOf(inputs + weights + convs + "  r = Relu(b)  return a, r, c, d, b");
+  Applied a = applied(four, rules, {}, gains);
+  EXPECT_EQ(a.report.fired.size(), 3U);  // two, then one
+  Graph graph = graphOf(a);
+  EXPECT_EQ(types(graph), "Conv Split Split Relu Split");
+  EXPECT_EQ(results(graph), results(four.graph));
+  auto again = parseModel(a.bytes, "again");
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(applied(*again, rules, {}, gains).bytes, a.bytes);
+
+  Model three = modelOf(inputs + weights + "a = Conv(x, v)  b = Conv(x, w)  c = Conv(x, u)  return a, b, c");
+  Applied b = applied(three, rules, {}, gains);
+  EXPECT_EQ(b.report.fired.size(), 2U);
+  EXPECT_EQ(types(graphOf(b)), "Conv Split Split");
+  EXPECT_EQ(results(graphOf(b)), results(three.graph));
+}
+
+TEST(Apply, ChecksEveryOutput) {
+  Model model = modelOf("x: [2, 3]  v: const [3, 4]  w: const [3, 4]  y = MatMul(x, v)  z = MatMul(x, w)  return y, z");
+  std::string text = dataText("products.pet");
+  Applied right = applied(model, rulesOf(text), all());
+  EXPECT_EQ(types(graphOf(right)), "MatMul Split");
+  EXPECT_EQ(results(graphOf(right)), results(model.graph));
+  // Wrong in the second output only.
+  auto wrong = apply(
+      model, rulesOf(replaced(text, "split=[A, B]\n", "split=[A, B]\n    n = Neg(z)\n    return y, n\n")), {}, all());
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().kind, ErrorKind::kCheck);
+  EXPECT_THAT(wrong.error().message(), HasSubstr("z["));
+}
+
+/// Two sites of several outputs, each of which waits for a part of the other: one of them is rewritten.
+TEST(Apply, SitesThatNeedEachOther) {
+  RuleSet rules = rulesOf(R"(
+pattern products {
+  shape M K A B
+  w: const [M, K]
+  a: [K, A]
+  b: [K, B]
+  y = MatMul(w, a)
+  z = MatMul(w, b)
+  return y, z
+}
+rule products/merged of products {
+  depth 1
+  class M K A B : 1 <= M, 1 <= K, 1 <= A, 1 <= B
+  replacement {
+    c = Concat(a, b) axis=1
+    t = MatMul(w, c)
+    y, z = Split(t) axis=1 split=[A, B]
+  }
+})");
+  Model model = modelOf(
+      "x: [3, 3]  v: const [3, 3]  w: const [3, 3]  a = MatMul(v, x)  d = MatMul(w, x)  b = MatMul(w, a)  "
+      "c = MatMul(v, d)  return b, c");
+  Applied a = applied(model, rules, all());
+  EXPECT_EQ(a.report.fired.size(), 1U);
+  EXPECT_EQ(results(graphOf(a)), results(model.graph));
+  EXPECT_TRUE(std::any_of(a.report.refused.begin(), a.report.refused.end(), [](const Refused& r) {
+    return r.reason == "it and another rule's site need each other's results";
+  }));
+}
+
+TEST(Apply, ResultsAreValuesOfTheirOwn) {
+  const std::string text = R"(
+pattern twins {
+  shape N M
+  x: [N, M]
+  y = Relu(x)
+  z = Relu(x)
+  return y, z
+}
+rule twins/one of twins {
+  depth 1
+  class N M : 1 <= N, 1 <= M
+  replacement {
+    y = Relu(x)
+    return y, y
+  }
+})";
+  Model model = modelOf("x: [2, 3]  y = Relu(x)  z = Relu(x)  t = Tanh(z)  return y, z, t");
+  auto reasonOf = [&](const std::string& rule) {
+    ApplyReport report = applied(model, rulesOf(rule), all()).report;
+    EXPECT_TRUE(report.fired.empty());
+    return report.refused.empty() ? "" : report.refused[0].reason;
+  };
+  EXPECT_EQ(reasonOf(text), "one value would be two results");
+  EXPECT_EQ(reasonOf(replaced(text, "return y, y", "return y, x")), "an operand would be a result");
+}
+
 /// Rules that write the pattern again, so that each fits what another wrote.
 RuleSet chain(int length) {
   std::string conv = dataText("conv.pet");

@@ -29,7 +29,7 @@ Found find(const std::string& pattern, const Model& model, const NormaliseOption
   RuleSet rules = rulesOf(pattern);
   static std::vector<Normalised> kept;  // sites refer to nothing of it, but names are handy when debugging
   kept.push_back(normalise(model.graph, options));
-  MatchIndex index(kept.back().view);
+  MatchIndex index(model.graph, kept.back().view);
   Found found;
   found.sites = match(index, rules.patterns.at(0), found.refusals);
   for (Site& s : found.sites)
@@ -46,6 +46,18 @@ TEST(ApplierMatch, BindsTheSymbolsOfASite) {
   EXPECT_TRUE(found.refusals.empty());
 }
 
+/// Two products that share their left side.
+constexpr const char* kProducts = R"(
+pattern products {
+  shape M K A B
+  w: const [M, K]
+  a: [K, A]
+  b: [K, B]
+  y = MatMul(w, a)
+  z = MatMul(w, b)
+  return y, z
+})";
+
 struct Case {
   std::string pattern, model;
   size_t sites;
@@ -60,6 +72,10 @@ const std::string kChain = pattern("shape N M\nx: [N, M]\nr = Relu(x)\ny = Tanh(
 const std::string kGrouped = pattern(
     "shape N G C H W F R S P Q\nx: [N, (G C), H, W]\nw: const [(G F), C, R, S]\ny = Conv(x, w) pads=[P, Q, P, Q] "
     "group=G");
+
+const std::string kBiased = pattern(
+    "shape M K A B\nx: [M, K]\nv: const [K, A]\nb: const [A]\nw: const [K, B]\nc: const [B]\ns = MatMul(x, v)\n"
+    "y = Add(s, b)\nt = MatMul(x, w)\nz = Add(t, c)\nreturn y, z");
 
 const Case kCases[] = {
     {kConv, "x: [1, 2, 5, 5]  w: const [3, 2, 3, 3]  y = Conv(x, w)", 1},
@@ -98,6 +114,49 @@ const Case kCases[] = {
     {pattern("shape N K\nx: [2N, 3K + 1]\ny = Relu(x)"), "x: [4, 8]  y = Relu(x)", 0, "extent 1 of x is 8, not 3K + 1"},
     {pattern("shape N : N <= 3\nx: [N, N]\ny = Relu(x)"), "x: [4, 4]  y = Relu(x)", 0, "N <= 3 does not hold"},
     {pattern("shape N M\nx: [N, M]\ny = Relu(x)"), "x: [2, 3, 4]  y = Relu(x)", 0, "a tensor of another rank"},
+    // What a pattern takes is not computed by it.
+    {pattern("shape N M\nx: [N, M]\nz: [N, M]\nr = Relu(z)\ny = Add(x, r)"), "x: [2, 3]  r = Relu(x)  y = Add(r, r)", 0,
+     "one of its results is needed for another"},
+    // Several outputs: siblings are found along what they share. Alike ones are one site, others one for each order.
+    {kProducts, "w: const [2, 3]  a: [3, 4]  b: [3, 4]  y = MatMul(w, a)  z = MatMul(w, b)  return y, z", 1},
+    {kProducts, "w: const [2, 3]  a: [3, 4]  b: [3, 5]  y = MatMul(w, a)  z = MatMul(w, b)  return y, z", 2},
+    {kProducts,
+     "w: const [2, 3]  v: const [2, 3]  a: [3, 4]  b: [3, 4]  y = MatMul(w, a)  z = MatMul(v, b)  return y, z", 0},
+    {kProducts, "w: const [2, 3]  a: [3, 4]  y = MatMul(w, a)", 0},
+    {kProducts, "w: const [2, 3]  a: [3, 4]  y = MatMul(w, a)  z = MatMul(w, a)  return y, z", 1},
+    {kProducts,
+     "w: const [2, 3]  a: [3, 4]  b: [3, 4]  c: [3, 4]  y = MatMul(w, a)  z = MatMul(w, b)  u = MatMul(w, c)  "
+     "return y, z, u",
+     3},
+    // An output may be read by anybody, and stay; an interior value may not.
+    {kProducts,
+     "w: const [2, 3]  a: [3, 4]  b: [3, 4]  y = MatMul(w, a)  z = MatMul(w, b)  s = Add(y, z)  r = Relu(y)  "
+     "return s, r, y",
+     1},
+    {kBiased,
+     "x: [2, 3]  v: const [3, 4]  b: const [4]  w: const [3, 4]  c: const [4]  s = MatMul(x, v)  y = Add(s, b)  "
+     "t = MatMul(x, w)  z = Add(c, t)  return y, z",
+     1},
+    {kBiased,
+     "x: [2, 3]  v: const [3, 4]  b: const [4]  w: const [3, 4]  c: const [4]  s = MatMul(x, v)  y = Add(s, b)  "
+     "t = MatMul(x, w)  z = Add(t, c)  return y, z, t",
+     0, "its MatMul is used elsewhere"},
+    // One output inside of the other; outputs in another order than in the model.
+    {pattern("shape N M\nx: [N, M]\nr = Relu(x)\ny = Tanh(r)\nreturn y, r"),
+     "x: [2, 3]  r = Relu(x)  y = Tanh(r)  return y, r", 1},
+    {pattern("shape N M\nx: [N, M]\ny = Relu(x)\nz = Neg(x)\nreturn y, z"),
+     "x: [2, 3]  z = Neg(x)  y = Relu(x)  return y, z", 1},
+    // Outputs that share nothing are no pattern of one place.
+    {pattern("shape N M\nx: [N, M]\nz: [N, M]\na = Relu(x)\nb = Relu(z)\nreturn a, b"),
+     "x: [2, 3]  z: [2, 3]  a = Relu(x)  b = Relu(z)  return a, b", 0},
+    // A path from a result back to what the site takes: the one result, or through other nodes.
+    {kProducts, "w: const [3, 3]  a: [3, 3]  y = MatMul(w, a)  z = MatMul(w, y)  return y, z", 0,
+     "one of its results is needed for another"},
+    {kProducts, "w: const [3, 3]  a: [3, 3]  y = MatMul(w, a)  r = Relu(y)  z = MatMul(w, r)  return y, z", 0,
+     "one of its results is needed for another"},
+    {kProducts,
+     "w: const [3, 3]  a: [3, 3]  y = MatMul(w, a)  r = Relu(y)  s = Tanh(r)  b = Add(s, a)  z = MatMul(w, b)", 0,
+     "one of its results is needed for another"},
 };
 
 TEST(ApplierMatch, Cases) {
@@ -131,6 +190,40 @@ TEST(ApplierMatch, ValuesThatSubgraphsReadStay) {
   EXPECT_EQ(found.sites.size(), 0U);
   ASSERT_EQ(found.refusals.size(), 1U);
   EXPECT_EQ(found.refusals[0].reason, "its Relu is used elsewhere");
+}
+
+/// The path back may run through nodes that pet does not look into.
+TEST(ApplierMatch, ResultsThatAreNeededForOthersByWayOfUnknownNodes) {
+  Model model = modelOf("w: const [3, 3]  a: [3, 3]  b: [3, 3]  y = MatMul(w, a)  z = MatMul(w, b)  return y, z");
+  ASSERT_EQ(find(kProducts, model).sites.size(), 1U);
+  GraphNode unknown;
+  unknown.type = "Mystery";
+  unknown.domain = "somebody";
+  unknown.standard = false;
+  unknown.name = "unknown";
+  unknown.inputs = {"y"};
+  unknown.outputs = {"b"};
+  std::erase(model.graph.inputs, "b");
+  model.graph.nodes.insert(model.graph.nodes.begin() + 1, unknown);
+  Found found = find(kProducts, model);
+  EXPECT_EQ(found.sites.size(), 0U);
+  ASSERT_FALSE(found.refusals.empty());
+  EXPECT_EQ(found.refusals[0].reason, "one of its results is needed for another");
+}
+
+TEST(ApplierMatch, SitesOfSeveralOutputsStandInTheOrderOfTheView) {
+  Model model = modelOf(
+      "w: const [2, 3]  a: [3, 4]  b: [3, 4]  c: [3, 5]  y = MatMul(w, a)  z = MatMul(w, b)  u = MatMul(w, c)  "
+      "return y, z, u");
+  Found found = find(kProducts, model);
+  std::vector<std::pair<int, int>> outputs;
+  for (const Site& s : found.sites)
+    outputs.emplace_back(s.outputs[0].node, s.outputs[1].node);
+  ASSERT_EQ(outputs.size(), 5U);  // {y, z} is alike; {y, u} and {z, u} are not
+  int y = outputs[0].first, z = outputs[0].second, u = outputs[1].second;
+  EXPECT_TRUE(y < z && z < u);
+  EXPECT_THAT(outputs,
+              ElementsAre(std::pair(y, z), std::pair(y, u), std::pair(z, u), std::pair(u, y), std::pair(u, z)));
 }
 
 TEST(ApplierMatch, UnknownExtentsAndTypesDoNotMatch) {

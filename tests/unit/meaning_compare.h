@@ -25,7 +25,7 @@ class MeaningComparison {
       names.fresh("z");
     }
     auto a = denote(program_, program_.outputs()[0], proverNames);
-    auto b = check::meaningOf(program_, names);
+    auto b = check::meaningOf(program_, 0, names);
     if (!a || !b) {
       if (!a && !b) return "";
       return a ? "only the prover knows it: " + b.error().what : "only the checker knows it: " + a.error().what;

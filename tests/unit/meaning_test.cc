@@ -271,7 +271,7 @@ TEST(Meaning, IsWhatIsEvaluated) {
   for (std::string_view text : kPrograms) {
     Program program = parsed(text);
     check::Names names;
-    auto meaning = check::meaningOf(program, names);
+    auto meaning = check::meaningOf(program, 0, names);
     if (!meaning || !isSumOfProducts(*meaning)) continue;
     auto shapes = smallShapes(program);
     EXPECT_FALSE(shapes.empty()) << text;

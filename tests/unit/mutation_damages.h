@@ -38,7 +38,7 @@ class Damages {
 
   static std::string sectionOf(const std::string& line, const std::string& now) {
     for (const char* s : {"mutant", "replacement", "proof"}) {
-      if (line.find(std::string("  ") + s + " {") == 0) return s;
+      if (line.find(std::string("  ") + s + " ") == 0) return s;
     }
     return now;
   }

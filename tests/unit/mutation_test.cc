@@ -31,14 +31,14 @@ std::optional<Subject> subjectOf(const std::string& path) {
   if (!set || set->rules.size() != 1) return std::nullopt;
   Rule& rule = set->rules[0];
   const Pattern& pattern = *set->findPattern(rule.pattern);
-  bool hasRecord = !rule.proof.forward.empty();
+  bool hasRecord = !rule.proofs[0].forward.empty();
   if (!hasRecord && text.find("# expect: proved") == std::string::npos) return std::nullopt;
   if (!hasRecord) {
     auto source = instantiate(pattern, rule);
     poly::Context context(rule.shapes, 4'000'000);
     Equality equality = proveEqual(context, *source, rule.replacement);
     if (!std::holds_alternative<Proved>(equality)) return std::nullopt;
-    rule.proof = std::get<Proved>(equality).proof;
+    rule.proofs = std::get<Proved>(equality).proofs;
   }
   return Subject{std::filesystem::path(path).filename(), print(pattern), print(rule)};
 }

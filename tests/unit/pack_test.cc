@@ -76,8 +76,8 @@ TEST(Pack, KeepsLemmasAndZeros) {
     auto read = readPackBytes(*packBytes(set, {}), "rules.db");
     ASSERT_TRUE(read.has_value()) << read.error().message();
     EXPECT_EQ(text(*read), text(set));
-    EXPECT_EQ(read->rules[0].proof, set.rules[0].proof);
-    EXPECT_FALSE(read->rules[0].proof.lemmas.empty());
+    EXPECT_EQ(read->rules[0].proofs, set.rules[0].proofs);
+    EXPECT_FALSE(read->rules[0].proofs[0].lemmas.empty());
   }
 }
 
@@ -116,7 +116,7 @@ TEST(Pack, HashCoversPatternAndRuleButNotTheProof) {
   EXPECT_EQ(hash.find_first_not_of("0123456789abcdef"), std::string::npos);
 
   Rule unproved = rule;
-  unproved.proof = {};
+  unproved.proofs = {};
   EXPECT_EQ(ruleHash(pattern, unproved), hash);
   Rule renamed = rule;
   renamed.name = "another";
@@ -168,11 +168,28 @@ TEST(Pack, RefusesOtherFiles) {
   foreign.replace(68, 4, "ABCD");
   expectRefused(foreign, "an SQLite file of another application");
   std::string newer = someBytes();
+  newer[63] = 3;
+  expectRefused(newer, "written in format 3, this program reads up to 2");
   newer[63] = 2;
-  expectRefused(newer, "written in format 2, this program reads up to 1");
+  expectRefused(newer, "damaged: its rules are of format 1, not 2");
   std::string schema = someBytes();
   schema.replace(schema.find("statement TEXT"), 9, "statemenT");
   expectRefused(schema, "its tables are not those of a pack");
+}
+
+/// Proofs of several outputs came with the second version of the format; what the first one can say is written in it.
+TEST(Pack, VersionIsTheFirstThatWillDo) {
+  EXPECT_EQ(someBytes()[63], 1);
+  RuleSet two = dataRules("branches.pet");
+  std::string bytes = *packBytes(two);
+  EXPECT_EQ(bytes[63], 2);
+  auto read = readPackBytes(bytes, "");
+  ASSERT_TRUE(read.has_value()) << read.error().message();
+  EXPECT_EQ(text(*read), text(two));
+  ASSERT_EQ(read->rules[0].proofs.size(), 2U);
+  EXPECT_EQ(read->rules[0].proofs, two.rules[0].proofs);
+  bytes[63] = 1;
+  expectRefused(bytes, "damaged: its rules are of format 2, not 1");
 }
 
 TEST(Pack, NoChangedByteGoesUnnoticed) {

@@ -2,6 +2,7 @@
 //
 //   # expect: proved
 //   # expect: outside [0:2M:2, 0:F, 0:H, W - Q:W]        one line per box; together exactly the set of positions
+//   # expect: outside z: [0:N, 0:F]                      the same, of one of several outputs
 //   # expect: unknown a monomial occurs more than once   a part of the reason
 //   # expect: obligation 2Q <= W                         the class does not imply it
 //   # expect: refuted y[0, 0] = -1 in the pattern        a part of the witness; what the prover says does not matter
@@ -99,15 +100,25 @@ void expectBoxes(
   EXPECT_LE(boxes.size(), e.lines.size()) << "more boxes than there need be";
 }
 
+Program onlyOutput(const Program& program, size_t output) {
+  return ProgramBuilder(program).finish({program.outputs()[output]}).withoutDeadNodes();
+}
+
+/// "[0:N]" of "y: [0:N]".
+std::string withoutName(const std::string& line, const std::string& output) {
+  EXPECT_EQ(line.rfind(output + ": ", 0), 0U) << line;
+  return line.substr(output.size() + 2);
+}
+
 /// The record proves the rule without isl and survives its text form.
-void expectRecord(const Pattern& pattern, Rule rule, const Proof& proof) {
-  rule.proof = proof;
+void expectRecord(const Pattern& pattern, Rule rule, const std::vector<Proof>& proofs) {
+  rule.proofs = proofs;
   CheckReport report = checkRule(pattern, rule);
   EXPECT_TRUE(report.proved()) << report.reason();
   auto again = parseRules(print(pattern) + print(rule), "again");
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(print(again->rules[0]), print(rule));
-  EXPECT_EQ(again->rules[0].proof, proof);
+  EXPECT_EQ(again->rules[0].proofs, proofs);
 }
 
 /// The programs differ at the witness, which is a member of the class.
@@ -121,19 +132,23 @@ void expectWitness(const Program& source, const Rule& rule, const Witness& w) {
   }
   auto a = evaluate<double>(source, w.symbols, inputs), b = evaluate<double>(rule.replacement, w.symbols, inputs);
   ASSERT_TRUE(a && b);
-  EXPECT_EQ((*a)[0].extents, w.patternExtents);
-  EXPECT_EQ((*b)[0].extents, w.candidateExtents);
+  size_t o = 0;
+  while (o + 1 < source.outputs().size() && source.name(source.outputs()[o]) != w.output)
+    ++o;
+  EXPECT_EQ(source.name(source.outputs()[o]), w.output);
+  EXPECT_EQ((*a)[o].extents, w.patternExtents);
+  EXPECT_EQ((*b)[o].extents, w.candidateExtents);
   if (w.patternExtents != w.candidateExtents) return;
   int64_t at = 0;
   for (size_t d = 0; d < w.position.size(); ++d)
     at = at * w.patternExtents[d] + w.position[d];
-  EXPECT_GT(std::abs((*a)[0].data[static_cast<size_t>(at)] - (*b)[0].data[static_cast<size_t>(at)]), 1e-6);
+  EXPECT_GT(std::abs((*a)[o].data[static_cast<size_t>(at)] - (*b)[o].data[static_cast<size_t>(at)]), 1e-6);
 }
 
 /// decide() agrees with what the prover is expected to say.
 void expectDecision(const Pattern& pattern, const Program& source, const Rule& rule, const Expectation& e) {
   Decision decision = decide(pattern, rule);
-  std::string text = verdictOf(decision) + "\n" + explain(decision, "y");
+  std::string text = verdictOf(decision) + "\n" + explain(decision);
   bool proves = e.verdict == "proved";
   EXPECT_EQ(std::holds_alternative<Proved>(decision), proves) << text;
   if (e.verdict == "obligation") {
@@ -168,7 +183,7 @@ TEST_P(ProveText, HasItsVerdict) {
   ASSERT_TRUE(set) << set.error().message();
   ASSERT_EQ(set->rules.size(), 1U);
   Rule& rule = set->rules[0];
-  const Pattern& pattern = *set->findPattern(rule.pattern);
+  Pattern pattern = *set->findPattern(rule.pattern);
   auto source = instantiate(pattern, rule);
   ASSERT_TRUE(source) << source.error().message();
 
@@ -189,11 +204,19 @@ TEST_P(ProveText, HasItsVerdict) {
   Equality verdict = proveEqual(context, *source, rule.replacement);
   if (expected.verdict == "proved") {
     ASSERT_TRUE(std::holds_alternative<Proved>(verdict)) << describe(verdict);
-    expectRecord(pattern, rule, std::get<Proved>(verdict).proof);
+    expectRecord(pattern, rule, std::get<Proved>(verdict).proofs);
   } else if (expected.verdict == "outside") {
     ASSERT_TRUE(std::holds_alternative<ProvedOutside>(verdict)) << describe(verdict);
-    const Shape& output = source->shape(source->outputs()[0]);
-    expectBoxes(context, std::get<ProvedOutside>(verdict), output, rule, expected);
+    const auto& outside = std::get<ProvedOutside>(verdict);
+    Value output = source->outputs()[outside.output];
+    if (source->outputs().size() > 1) {  // only of one output there are boxes
+      for (std::string& line : expected.lines)
+        line = withoutName(line, source->name(output));
+      rule.mutant = onlyOutput(rule.replacement, outside.output);
+      pattern.program = onlyOutput(pattern.program, outside.output);
+      *source = onlyOutput(*source, outside.output);
+    }
+    expectBoxes(context, outside, source->shape(source->outputs()[0]), rule, expected);
     rule.replacement = *source;  // nothing corrects the boxes here
   } else {
     ASSERT_EQ(expected.verdict, "unknown");

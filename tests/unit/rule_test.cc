@@ -153,9 +153,9 @@ TEST(RuleText, CanonicalFormIsStable) {
   EXPECT_EQ(rule.boxes.size(), 2U);
   EXPECT_EQ(rule.boxes[1].ranges[0], (BoxRange{1, Expr::variable("M") * 2, 2}));
   EXPECT_TRUE(rule.numerics.spreadsNan);
-  EXPECT_EQ(rule.proof.forward.size(), 2U);
-  EXPECT_EQ(rule.proof.forward[1].to, 1);
-  EXPECT_EQ(rule.proof.backward.size(), 1U);
+  EXPECT_EQ(rule.proofs[0].forward.size(), 2U);
+  EXPECT_EQ(rule.proofs[0].forward[1].to, 1);
+  EXPECT_EQ(rule.proofs[0].backward.size(), 1U);
 }
 
 TEST(RuleText, MayLeaveOutWhatIsDefault) {
@@ -166,6 +166,61 @@ TEST(RuleText, MayLeaveOutWhatIsDefault) {
   EXPECT_EQ(rule.numerics, Numerics());
   EXPECT_EQ(printStatements(rule.mutant), printStatements(rule.replacement));  // without boxes they are one
   EXPECT_EQ(print(parsed(kConv + print(rule)).rules[0]), print(rule));
+}
+
+const std::string kBranches = R"(pattern branches {
+  shape N : 1 <= N
+  x: [N]
+  y = Relu(x)
+  z = Neg(x)
+  return z, y
+}
+)";
+
+const std::string kSwapped = R"(rule branches/swapped of branches {
+  depth 1
+  class N : 1 <= N
+  numerics same-terms
+  replacement {
+    a = Neg(x)
+    b = Relu(x)
+    return a, b
+  }
+  proof z {
+    forward 0 -> 0 []
+    backward 0 -> 0 []
+  }
+  proof y {
+    equal sums 1 = 1 when u_1 = u_2 {
+      forward 0 -> 0 []
+      backward 0 -> 0 []
+    }
+    forward 0 -> 0 []
+    backward 0 -> 0 []
+  }
+}
+)";
+
+TEST(RuleText, ProofsOfSeveralOutputs) {
+  RuleSet set = parsed(kBranches + kSwapped);
+  EXPECT_EQ(print(set.patterns[0]), kBranches);
+  const Rule& rule = set.rules[0];
+  EXPECT_EQ(print(rule), kSwapped);
+  EXPECT_EQ(printStatement(rule), kSwapped.substr(0, kSwapped.find("  proof z {")));
+  ASSERT_EQ(rule.proofs.size(), 2U);
+  EXPECT_EQ(rule.proofs[0].output, "z");
+  EXPECT_EQ(rule.proofs[1].output, "y");
+  EXPECT_EQ(rule.proofs[1].lemmas.size(), 1U);
+  // They are read in any order, and printed in that of the outputs; one that is not there is empty.
+  size_t z = kSwapped.find("  proof z {"), y = kSwapped.find("  proof y {");
+  std::string before = kSwapped.substr(0, z), first = kSwapped.substr(z, y - z), second = kSwapped.substr(y);
+  second.resize(second.size() - 2);
+  EXPECT_EQ(print(parsed(kBranches + before + second + first + "}\n").rules[0]), kSwapped);
+  Rule half = parsed(kBranches + before + second + "}\n").rules[0];
+  EXPECT_EQ(half.proofs[0].output, "z");
+  EXPECT_TRUE(half.proofs[0].forward.empty() && half.proofs[0].backward.empty());
+  EXPECT_EQ(half.proofs[1], rule.proofs[1]);
+  EXPECT_EQ(print(half), before + "  proof z {\n  }\n" + second + "}\n");
 }
 
 TEST(RuleText, Numerics) {
@@ -190,6 +245,7 @@ struct BadText {
 
 TEST(RuleText, ErrorsSayWhereAndWhat) {
   const std::string head = kConv + "rule r of conv {\n";  // the clauses start at line 8
+  const std::string two = kBranches + "rule r of branches {\n";
   const BadText kBad[] = {
       {"rules", "1:1: expected 'pattern' or 'rule'"},
       {"pattern {", "1:9: expected a pattern's name"},
@@ -226,6 +282,14 @@ TEST(RuleText, ErrorsSayWhereAndWhat) {
       {head + "  replacement {\n    y = Conv(x, v)", "9:17: 'v' is not defined"},
       {head + "  replacement {\n    y = Conv(x, w)\n  \n  proof {\n", "11:9: expected '=', found '{'"},
       {head + "  proof { sideways 0 -> 0 [] }", "8:11: expected 'forward', 'backward', 'equal' or 'vanish'"},
+      {head + "  proof y { }", "8:9: expected '{', found 'y'"},
+      {head + "  proof { }\n  proof { }", "9:3: 'proof' is given twice"},
+      {two + "  proof { }", "9:9: expected an output of the pattern, found '{'"},
+      {two + "  proof x { }", "9:9: 'x' is no output of the pattern"},
+      {two + "  proof y { }\n  proof z { }\n  proof y { }", "11:3: 'proof y' is given twice"},
+      {two + "  proof y { sideways }", "9:13: expected 'forward', 'backward', 'equal' or 'vanish'"},
+      {two + "  box [0:N]", "9:3: pattern 'branches' has several outputs: its rules have no boxes"},
+      {"pattern p {\n shape N\n x: [N]\n y = Relu(x)\n return y, y\n}", "1:9: pattern 'p' returns y twice"},
       {head + "  proof { forward x -> 0 [] }", "8:19: expected a piece"},
       {head + "  proof { equal lists 1 = 1 }", "8:17: expected 'sums' or 'maxima'"},
       {head + "  proof { equal sums 1 = 1 { } }", "8:28: expected 'when', found '{'"},

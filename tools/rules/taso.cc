@@ -23,10 +23,8 @@ struct Judged {
   std::string text;  ///< of a proved one
 };
 
-/// A rule with several outputs has a proof for each, and the language no form for them: its text is the claim alone.
 std::string ruleText(const Judgement& j) {
-  std::string rule = j.pattern.program.outputs().size() == 1 ? print(j.rule) : printStatement(j.rule) + "}\n";
-  return print(j.pattern) + "\n" + rule + "\n";
+  return print(j.pattern) + "\n" + print(j.rule) + "\n";
 }
 
 /// The class, or why it is unknown; then how the class was narrowed, and the witness.
@@ -35,7 +33,7 @@ std::string detailOf(const Judgement& j) {
   if (parts.front().empty()) parts.clear();
   for (const auto& [symbol, value] : j.narrowed)
     parts.push_back(fmt::format("with {} = {}", symbol, value.str()));
-  if (j.witness) parts.push_back((j.narrowed.empty() ? "" : "else ") + j.witness->str());
+  if (j.witness) parts.push_back((j.narrowed.empty() ? "" : "else ") + witnessLine(*j.witness));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 

@@ -32,10 +32,6 @@ struct Judgement {
   std::string record;  ///< proved: the rule as text
 
   bool proved() const { return std::holds_alternative<Proved>(decision); }
-  std::string output() const {
-    const Program& p = candidate->pattern.program;
-    return p.name(p.outputs()[0]);
-  }
 };
 
 std::string shownName(const std::string& file) {
@@ -97,7 +93,7 @@ Expected<RuleSet> asRules(const std::vector<Candidate>& candidates) {
 
 Judgement judge(const Candidate& c) {
   Judgement j{c.file, &c, decide(c.pattern, c.rule), ""};
-  if (const auto* proved = std::get_if<Proved>(&j.decision)) j.record = print(withRecord(c.rule, proved->proof));
+  if (const auto* proved = std::get_if<Proved>(&j.decision)) j.record = print(withRecord(c.rule, proved->proofs));
   return j;
 }
 
@@ -107,7 +103,7 @@ Judgement judge(const Candidate& c) {
 std::string textOf(const Judgement& j) {
   std::string text =
       fmt::format("{}: {}{}\n", j.file, j.candidate ? j.candidate->rule.name + ": " : "", verdictOf(j.decision));
-  std::string lines = explain(j.decision, j.candidate ? j.output() : "");
+  std::string lines = explain(j.decision);
   for (size_t begin = 0; begin < lines.size();) {
     size_t end = lines.find('\n', begin) + 1;
     text += "  " + lines.substr(begin, end - begin);
@@ -117,7 +113,7 @@ std::string textOf(const Judgement& j) {
 }
 
 Json jsonOf(const Witness& w) {
-  Json j = {{"symbols", w.symbols}};
+  Json j = {{"symbols", w.symbols}, {"output", w.output}};
   if (w.patternValue.empty()) {
     j["pattern_extents"] = w.patternExtents;
     j["candidate_extents"] = w.candidateExtents;
@@ -141,6 +137,7 @@ Json jsonOf(const Judgement& j) {
   json["verdict"] = verdictOf(j.decision);
   if (j.proved()) json["record"] = j.record;
   if (const auto* outside = std::get_if<ProvedOutsideBoxes>(&j.decision)) {
+    if (!outside->output.empty()) json["output"] = outside->output;
     json["boxes"] = Json::array();
     for (const Box& b : outside->boxes)
       json["boxes"].push_back(print(b));
@@ -160,7 +157,7 @@ Json jsonOf(const Judgement& j) {
 Expected<void> write(const std::vector<Judgement>& judgements, const std::string& output) {
   RuleSet proved;
   for (const Judgement& j : judgements) {
-    Rule rule = withRecord(j.candidate->rule, std::get<Proved>(j.decision).proof);
+    Rule rule = withRecord(j.candidate->rule, std::get<Proved>(j.decision).proofs);
     if (auto ok = addRules(proved, {{j.candidate->pattern}, {std::move(rule)}}, j.file); !ok) return ok;
   }
   return writeFile(output, print(proved));

@@ -22,7 +22,7 @@ Expected<std::vector<Bindings>> shapesIn(const std::vector<std::string>& models,
     auto model = load(path);
     if (!model) return tl::unexpected(model.error());
     Normalised normalised = normalise(model->graph);
-    MatchIndex index(normalised.view);
+    MatchIndex index(model->graph, normalised.view);
     std::vector<Refusal> refusals;
     for (const Site& site : match(index, pattern, refusals)) {
       if (std::find(found.begin(), found.end(), site.symbols) == found.end()) found.push_back(site.symbols);

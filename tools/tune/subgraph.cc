@@ -155,7 +155,7 @@ Expected<Model> rewrite(const Model& model, const Job& job) {
   Normalised normalised = normalise(model.graph);
   const View& view = normalised.view;
   std::vector<Refusal> refusals;
-  for (const Site& site : match(MatchIndex(view), *job.pattern, refusals)) {
+  for (const Site& site : match(MatchIndex(model.graph, view), *job.pattern, refusals)) {
     auto name = view.names.find(site.outputs[0]);
     if (name == view.names.end() || name->second != Scene::kSite) continue;
     auto made = instantiate(site, *job.rule, job.symbols, Scene::kSite);

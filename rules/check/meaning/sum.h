@@ -93,8 +93,8 @@ struct Opaque : std::runtime_error {
 /// The operator's name, which is all that is used of its row.
 std::string_view opOf(const Node& node);
 
-/// The meaning of a program's only output. kUnsupported: an operator without one.
-Expected<Meaning> meaningOf(const Program& program, Names& names);
+/// The meaning of one of a program's outputs, by place. kUnsupported: an operator without one.
+Expected<Meaning> meaningOf(const Program& program, size_t output, Names& names);
 
 /// What the operators demand of the shape symbols, and that extents are >= 1 (>= 0 where only Concat sees them).
 Conjunction demandsOf(const Program& program);

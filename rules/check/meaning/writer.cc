@@ -202,12 +202,11 @@ Writer::Products Writer::timesImage(const Product& product, const Image& image, 
   return result;
 }
 
-Expected<Meaning> meaningOf(const Program& program, Names& names) {
-  if (program.outputs().size() != 1) return fail(ErrorKind::kUnsupported, "more than one output");
+Expected<Meaning> meaningOf(const Program& program, size_t output, Names& names) {
   auto simple = expanded(program);
   if (!simple) return tl::unexpected(simple.error());
   try {
-    return Writer(*simple, names).meaningOf(simple->outputs()[0]);
+    return Writer(*simple, names).meaningOf(simple->outputs()[output]);
   } catch (const Opaque& e) {
     return fail(ErrorKind::kUnsupported, e.what());
   }
