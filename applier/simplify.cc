@@ -51,6 +51,8 @@ class Simplifier {
   bool readable(Value v) const { return isNew(v) || builder_.named(v) || builder_.isConstant(v); }
 
   void enter(int node);
+  int splitBehind(const Node& split, Value part) const;
+  bool enterSplit(int node);
   std::optional<Value> unchanged(const Node& n, const std::vector<Value>& operands) const;
   std::optional<Value> layoutOfLayout(int node, const Node& n, const std::vector<Value>& operands);
   std::optional<Value> smallerConcat(int node, const Node& n, const std::vector<Value>& operands);
@@ -136,8 +138,47 @@ std::optional<Value> Simplifier::sliceOfConcat(int node, const Node& n, const st
   return std::nullopt;
 }
 
+/// The Split along the same axis that takes this part, and nobody else; -1: there is none.
+int Simplifier::splitBehind(const Node& split, Value part) const {
+  auto it = readers_.find(part);
+  if (it == readers_.end() || it->second.size() != 1 || it->second[0] < 0) return -1;
+  const Node& reader = old().nodes()[static_cast<size_t>(it->second[0])];
+  return reader.op == split.op && reader.scalar("axis") == split.scalar("axis") ? it->second[0] : -1;
+}
+
+/// A Split and those of its parts, as one.
+bool Simplifier::enterSplit(int node) {
+  const Node& n = old().nodes()[static_cast<size_t>(node)];
+  if (n.op->name != "Split" || from(node).origin >= 0) return false;
+  std::vector<Expr> extents;
+  std::vector<std::string> names;
+  std::vector<Value> parts;
+  bool nested = false;
+  for (int o = 0; o < static_cast<int>(n.names.size()); ++o) {
+    int behind = splitBehind(n, {node, o});
+    nested = nested || behind >= 0;
+    const Node& split = behind < 0 ? n : old().nodes()[static_cast<size_t>(behind)];
+    for (int p = behind < 0 ? o : 0; p < (behind < 0 ? o + 1 : static_cast<int>(split.names.size())); ++p) {
+      extents.push_back(split.list("split")[static_cast<size_t>(p)]);
+      names.push_back(split.names[static_cast<size_t>(p)]);
+      parts.push_back({behind < 0 ? node : behind, p});
+    }
+  }
+  if (!nested) return false;
+  auto v = builder_.add(*n.op, {moved_.at(n.operands[0])}, {{"axis", n.scalar("axis")}, {"split", extents}}, names,
+                        from(node), view_.elements[static_cast<size_t>(node)]);
+  assert(v && "the parts are as they were");
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Value part{v->node, static_cast<int>(i)};
+    if (auto name = view_.names.find(parts[i]); name != view_.names.end()) builder_.name(part, name->second);
+    moved_[parts[i]] = part;
+  }
+  return changed_ = true;
+}
+
 void Simplifier::enter(int node) {
   const Node& n = old().nodes()[static_cast<size_t>(node)];
+  if (moved_.contains({node, 0}) || enterSplit(node)) return;
   Value value{node, 0};
   std::optional<Value> simpler;
   if (n.op->name != "Input" && n.shapes.size() == 1) {

@@ -176,6 +176,7 @@ class RuleEvaluator {
       if (!compareReplacement(o, pattern[o], replacement[o])) return false;
     }
     if (subject_.rule.boxes.empty()) return true;
+    if (pattern.size() != 1) return fails("boxes of several outputs");
     if (!values(subject_.rule.mutant, "mutant", inputs, mutant)) return false;
     return hasExtents(mutant[0], pattern[0], "mutant") && compareMutant(pattern[0], mutant[0]);
   }

@@ -108,9 +108,9 @@ void requireSameInterface(Claims& claims, const std::string& noun, const Program
 std::string misplacedProof(const Rule& rule, const Program& source) {
   size_t count = source.outputs().size();
   if (rule.proofs.size() != count) return fmt::format("{} of {} outputs", rule.proofs.size(), count);
-  for (size_t o = 0; count > 1 && o < count; ++o) {
-    const std::string& name = source.name(source.outputs()[o]);
-    if (rule.proofs[o].output != name) return fmt::format("one of '{}', not {}", rule.proofs[o].output, name);
+  for (size_t o = 0; o < count; ++o) {
+    std::string name = count > 1 ? source.name(source.outputs()[o]) : "";
+    if (rule.proofs[o].output != name) return fmt::format("one of '{}', not '{}'", rule.proofs[o].output, name);
   }
   return "";
 }

@@ -131,7 +131,7 @@ def merged(shop):
                             [{"F": 64, "G": 96}, {"F": 64, "G": 16}, {"F": 80, "G": 96}, {"F": 160, "G": 16}]))
     report = shop.apply(model, pack, "--timings", file)
     expect("merged", [f["rule"] for f in report["fired"]] == [name] * 2, report["fired"])
-    expect("merged: operators", (shop.types.count("Conv"), shop.types.count("Split"), shop.types.count("Add")) == (4, 2, 0), shop.types)
+    expect("merged: operators", (shop.types.count("Conv"), shop.types.count("Split"), shop.types.count("Add")) == (4, 1, 0), shop.types)
     expect("merged: checks", all(c["possible"] for c in report["checks"]), report["checks"])
     once = shop.folder / "once.onnx"
     once.write_bytes((shop.folder / "out.onnx").read_bytes())

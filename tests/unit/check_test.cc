@@ -293,7 +293,7 @@ TEST(Check, WantsOneProofForEachOutput) {
   auto reasonOf = [&](Rule rule) { return checkRule(set->patterns[0], rule).reason(); };
   Rule rule = set->rules[0];
   std::swap(rule.proofs[0], rule.proofs[1]);
-  EXPECT_EQ(reasonOf(rule), "the proofs: one of 'z', not y");
+  EXPECT_EQ(reasonOf(rule), "the proofs: one of 'z', not 'y'");
   rule.proofs.pop_back();
   EXPECT_EQ(reasonOf(rule), "the proofs: 1 of 2 outputs");
   rule = set->rules[0];

@@ -45,13 +45,18 @@ class Scene {
       std::map<Value, Value> moved;
       for (int i = 0; i < static_cast<int>(pattern_.nodes().size()); ++i)
         addNode(i, moved);
-      Value y = moved.at(pattern_.outputs()[0]);
-      builder_.name(y, kSite);
-      Value out = neighbours_ ? consumer(y) : y;
-      std::string name = out == y ? kSite : "out";
-      builder_.name(out, name);
-      std::vector<FrameValue> outputs{{name, builder_.extents(out)}};
-      View view = std::move(builder_).finish({out});
+      std::vector<Value> outs;
+      std::vector<FrameValue> outputs;
+      for (Value output : pattern_.outputs()) {
+        std::string number = outs.empty() ? "" : fmt::format("/{}", outs.size());
+        Value y = moved.at(output);
+        builder_.name(y, kSite + number);
+        outs.push_back(neighbours_ ? consumer(y, output, number) : y);
+        std::string name = (outs.back() == y ? kSite : "out") + number;
+        builder_.name(outs.back(), name);
+        outputs.push_back({name, builder_.extents(outs.back())});
+      }
+      View view = std::move(builder_).finish(outs);
       auto frame = parseModel(frameModel(inputs_, outputs, kOpset), "subgraph");
       if (!frame) return tl::unexpected(frame.error());
       View placeholder;
@@ -135,13 +140,13 @@ class Scene {
     return add("Relu", {mix(input(name, extents), name + "/producer", channels, image)});
   }
 
-  Value consumer(Value y) {
-    bool image = isImage(pattern_.outputs()[0]);
+  Value consumer(Value y, Value output, const std::string& number) {
+    bool image = isImage(output);
     Extents extents = builder_.extents(y);
     Value relu = add("Relu", {y});
     if (extents.size() < 2) return relu;
     int64_t channels = image ? extents[1] : extents.back();
-    return channels <= 4 ? relu : mix(relu, "consumer", std::min(channels, kNeighbourChannels), image);
+    return channels <= 4 ? relu : mix(relu, "consumer" + number, std::min(channels, kNeighbourChannels), image);
   }
 
   const Program& pattern_;
