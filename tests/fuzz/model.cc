@@ -11,11 +11,15 @@ using namespace pet;
 
 namespace {
 
-/// Rules of a plain convolution.
+/// Rules of a plain convolution, and of two with one input.
 RuleSet someRules() {
-  std::string path = PET_SOURCE_DIR "/tests/data/conv.pet";
-  auto text = readFile(path, ErrorKind::kText);
-  return parseRules(text.value(), path).value();
+  RuleSet rules;
+  for (std::string name : {"conv", "branches"}) {
+    std::string path = PET_SOURCE_DIR "/tests/data/" + name + ".pet";
+    auto text = readFile(path, ErrorKind::kText);
+    addRules(rules, parseRules(text.value(), path).value(), path).value();
+  }
+  return rules;
 }
 
 }  // namespace

@@ -100,6 +100,10 @@ def small_models():
              weights, ("i", np.array(0)), ("zero", np.array([0])), ("rest", np.array([-1])))
     then = helper.make_graph([helper.make_node("Neg", ["a"], ["t"])], "then", [], [tensor("t", 1, 2, 6, 6)])
     yield of([conv, helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=then)], weights, ("c", np.array(True)))
+    beside = helper.make_node("Conv", ["x", "w"], ["b"], pads=[1, 1, 1, 1])
+    yield of([conv, beside, helper.make_node("Add", ["a", "b"], ["y"])], weights)
+    yield of([conv, beside, helper.make_node("Fancy", ["a", "x"], ["f"], domain="mine"), helper.make_node("Conv", ["f", "w"], ["d"]),
+              helper.make_node("Concat", ["b", "d"], ["y"], axis=1)], weights)
     yield of([conv, helper.make_node("Fancy", ["a"], ["y"], domain="mine")], weights)
     yield of([helper.make_node("ConstantOfShape", ["s"], ["z"]), helper.make_node("Expand", ["x", "s"], ["e"]),
               helper.make_node("Add", ["e", "z"], ["y"])], ("s", np.array([2, 2, 6, 6])))
