@@ -17,7 +17,8 @@ RuleSet someRules() {
   for (std::string name : {"conv", "branches"}) {
     std::string path = PET_SOURCE_DIR "/tests/data/" + name + ".pet";
     auto text = readFile(path, ErrorKind::kText);
-    addRules(rules, parseRules(text.value(), path).value(), path).value();
+    auto added = addRules(rules, parseRules(text.value(), path).value(), path);
+    fuzz::require(added.has_value(), "the rules have names of their own", added ? "" : added.error().message());
   }
   return rules;
 }
