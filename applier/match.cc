@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,8 @@ namespace pet {
 namespace {
 
 const std::vector<int> kNone;
+/// So many candidates for an output are looked at, against values that everybody reads; those next to the anchor.
+constexpr size_t kMostSiblings = 32;
 
 /// What the pattern's nodes and inputs stand for, so far.
 struct Assignment {
@@ -156,6 +159,15 @@ std::vector<Value> Matcher::follow(const Trail& trail, const Assignment& so) con
   return {now.begin(), now.end()};
 }
 
+std::vector<Value> nearest(std::vector<Value> values, int anchor) {
+  if (values.size() <= kMostSiblings) return values;
+  std::stable_sort(values.begin(), values.end(),
+                   [&](Value a, Value b) { return std::abs(a.node - anchor) < std::abs(b.node - anchor); });
+  values.resize(kMostSiblings);
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
 std::vector<Assignment> Matcher::at(int anchor) const {
   const auto& outputs = program().outputs();
   std::vector<Assignment> ways;
@@ -164,7 +176,7 @@ std::vector<Assignment> Matcher::at(int anchor) const {
     std::vector<Assignment> next;
     if (trail.steps.empty()) return next;  // nothing is shared
     for (const Assignment& a : ways) {
-      for (Value v : follow(trail, a))
+      for (Value v : nearest(follow(trail, a), anchor))
         unify(trail.steps.back(), v, a, next);
     }
     ways = std::move(next);
@@ -308,10 +320,11 @@ const std::vector<int>& MatchIndex::readersOf(Value value) const {
 
 namespace {
 
-/// The same place with what is alike in the pattern in another order.
-bool sameBut(const Site& a, const Site& b) {
-  return a.nodes == b.nodes && a.symbols == b.symbols &&
-         std::is_permutation(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end());
+/// The same for sites that differ only in the order of what is alike in the pattern.
+std::tuple<std::vector<int>, std::vector<Value>, Bindings> unordered(const Site& site) {
+  std::vector<Value> outputs = site.outputs;
+  std::sort(outputs.begin(), outputs.end());
+  return {site.nodes, std::move(outputs), site.symbols};
 }
 
 }  // namespace
@@ -319,6 +332,7 @@ bool sameBut(const Site& a, const Site& b) {
 std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::vector<Refusal>& refusals) {
   Matcher matcher(index, pattern);
   std::vector<Site> sites;
+  std::set<std::tuple<std::vector<int>, std::vector<Value>, Bindings>> known;
   for (int anchor : index.nodesOf(pattern.program.node(pattern.program.outputs()[0]).op)) {
     if (index.isConstant({anchor, 0})) continue;
     size_t before = sites.size();
@@ -326,9 +340,8 @@ std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::ve
     for (const Assignment& a : matcher.at(anchor)) {
       auto site = matcher.site(a, anchor);
       if (site) {
-        bool known = site->outputs.size() > 1 &&
-                     std::any_of(sites.begin(), sites.end(), [&](const Site& s) { return sameBut(s, *site); });
-        if (!known) sites.push_back(std::move(*site));
+        bool isNew = site->outputs.size() == 1 || known.insert(unordered(*site)).second;
+        if (isNew) sites.push_back(std::move(*site));
       } else if (reason.empty()) {
         reason = site.error().what;
       }

@@ -52,7 +52,8 @@ class MatchIndex {
 /// - no interior value is read from outside the site or has to stay,
 /// - outputs of different operators of the pattern are of different nodes, and
 /// - no path leads from a result of the site to what it takes.
-/// Several outputs are found along the values that they share, so a pattern whose outputs share none has no site. What
+/// Several outputs are found along the values that they share, so a pattern whose outputs share none has no site;
+/// of very many siblings only those next to the anchor are looked at. What
 /// is alike in the pattern may be found in any order: of sites with the same nodes, outputs and symbols there is the
 /// first, by the places of its outputs in the view. Where only the operators agree, the reason goes to `refusals`.
 std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::vector<Refusal>& refusals);

@@ -1,5 +1,7 @@
 #include "applier/precedence.h"
 
+#include <algorithm>
+#include <set>
 #include <unordered_map>
 
 namespace pet {
@@ -39,9 +41,41 @@ Precedence::Precedence(const Graph& graph, const View& view)
       }
     }
   }
+  rank_.resize(later_.size());
+  int rank = 0;
+  for (int node : order({}))
+    rank_[static_cast<size_t>(node)] = rank++;
 }
 
-bool Precedence::allows(const std::vector<std::vector<int>>& groups) const {
+/// A path from outside of the group leads into it that began in it.
+bool Precedence::comesBack(const std::vector<int>& group) const {
+  std::set<int> inside(group.begin(), group.end()), seen;
+  int last = 0;
+  for (int n : group)
+    last = std::max(last, rank_[static_cast<size_t>(n)]);
+  std::vector<int> open;
+  auto leave = [&](int from, bool isInside) {
+    for (int next : later_[static_cast<size_t>(from)]) {
+      if (inside.contains(next)) {
+        if (!isInside) return false;
+      } else if (rank_[static_cast<size_t>(next)] < last && seen.insert(next).second) {
+        open.push_back(next);
+      }
+    }
+    return true;
+  };
+  for (int n : group)
+    leave(n, true);
+  while (!open.empty()) {
+    int now = open.back();
+    open.pop_back();
+    if (!leave(now, false)) return true;
+  }
+  return false;
+}
+
+/// The steps in an order in which none waits for a later one, as far as there is one.
+std::vector<int> Precedence::order(const std::vector<std::vector<int>>& groups) const {
   std::vector<int> step(later_.size());  // a group's first node stands for all
   std::vector<std::vector<int>> members(later_.size());
   for (size_t i = 0; i < later_.size(); ++i)
@@ -60,11 +94,11 @@ bool Precedence::allows(const std::vector<std::vector<int>>& groups) const {
   for (size_t i = 0; i < later_.size(); ++i) {
     if (waits[i] == 0) ready.push_back(static_cast<int>(i));
   }
-  size_t done = 0;
+  std::vector<int> done;
   while (!ready.empty()) {
     auto now = static_cast<size_t>(ready.back());
     ready.pop_back();
-    ++done;
+    done.push_back(static_cast<int>(now));
     for (int member : members[now]) {
       for (int next : later_[static_cast<size_t>(member)]) {
         int to = step[static_cast<size_t>(next)];
@@ -72,7 +106,11 @@ bool Precedence::allows(const std::vector<std::vector<int>>& groups) const {
       }
     }
   }
-  return done == later_.size();
+  return done;
+}
+
+bool Precedence::allows(const std::vector<std::vector<int>>& groups) const {
+  return groups.size() == 1 ? !comesBack(groups[0]) : order(groups).size() == later_.size();
 }
 
 }  // namespace pet

@@ -18,8 +18,12 @@ class Precedence {
   bool allows(const std::vector<std::vector<int>>& groups) const;
 
  private:
+  bool comesBack(const std::vector<int>& group) const;
+  std::vector<int> order(const std::vector<std::vector<int>>& groups) const;
+
   /// By node: those that wait for it. First the view's nodes, then the graph's that are not part of the view.
   std::vector<std::vector<int>> later_;
+  std::vector<int> rank_;  ///< by node: later than all that it waits for
 };
 
 }  // namespace pet

@@ -46,7 +46,8 @@ Answers answersOf(const std::string& text) {
 }
 
 TEST(CheckSmt, IsUnsatForTrueRules) {
-  for (const char* file : {"conv.pet", "pair.pet", "phases.pet", "pool.pet", "relu.pet", "row.pet", "square.pet"}) {
+  for (const char* file :
+       {"conv.pet", "pair.pet", "phases.pet", "pool.pet", "relu.pet", "row.pet", "square.pet", "branches.pet"}) {
     RuleSet set = rulesOf(dataText(file));
     CheckReport report = checkRule(*set.findPattern(set.rules[0].pattern), set.rules[0]);
     ASSERT_TRUE(report.proved()) << file;
@@ -63,10 +64,11 @@ TEST(CheckSmt, IsSatForDamagedRules) {
       {"conv.pet", "forward 0 -> 0 [c_1,", "forward 0 -> 0 [c_1 + 1,"},  // the image
       {"conv.pet", "forward 0 -> 0", "forward 0 -> 1"},                  // no piece
       {"pair.pet", "v3 < Q", "v3 <= Q"},
-      {"pool.pet", "forward 0 -> 0 [r_4]", "forward 0 -> 0 [2 - r_4]"},  // a lemma
-      {"relu.pet", "when v0 = W", "when W - 1 <= v0"},                   // a zero
-      {"pair.pet", "W - Q:W]", "W - Q + 1:W]"},                          // a box
-      {"conv.pet", "1 <= N, ", "1 <= N, N <= 0, "},                      // no member
+      {"pool.pet", "forward 0 -> 0 [r_4]", "forward 0 -> 0 [2 - r_4]"},      // a lemma
+      {"relu.pet", "when v0 = W", "when W - 1 <= v0"},                       // a zero
+      {"pair.pet", "W - Q:W]", "W - Q + 1:W]"},                              // a box
+      {"branches.pet", "forward 0 -> 1 [c_1, r", "forward 0 -> 1 [c_1, s"},  // one output of two
+      {"conv.pet", "1 <= N, ", "1 <= N, N <= 0, "},                          // no member
   };
   for (const auto& [file, from, to] : kDamages) {
     std::string text = dataText(file);
