@@ -219,6 +219,36 @@ def damaged_rules(folder, pack):
                      leaves=[target])
 
 
+def several_outputs(folder):
+    """A rule with two: the version of its pack, its records, and what is said where one of them is damaged."""
+    pack, text, again, forged = (folder / f for f in ["two.db", "two.pet", "two-again.db", "two-forged.db"])
+    run("import", DATA / "branches.pet", DATA / "square.pet", "-o", pack)
+    db = sqlite3.connect(pack)
+    expect("two outputs: version", db.execute("PRAGMA user_version").fetchone() == (2,))
+    expect("two outputs: digest", db.execute("SELECT value FROM metadata WHERE key = 'content'").fetchone() == (content(db),))
+    statement, proof = db.execute("SELECT statement, proof FROM rules WHERE name = 'convs/merged'").fetchone()
+    expect("two outputs: columns", "  proof " not in statement and proof.startswith("  proof y {\n") and "\n  proof z {\n" in proof, proof)
+    db.close()
+    run("export", pack, "-o", text)
+    run("import", text, "-o", again)
+    expect("two outputs: import of export", again.read_bytes() == pack.read_bytes())
+    expect("two outputs: evaluate", "2 equal, 0 not" in run("evaluate", pack).stdout)
+    folder_of_smt = folder / "two-smt"
+    run("export", "--smt2", pack, "-o", folder_of_smt)
+    smt = (folder_of_smt / "convs-merged.smt2").read_text()
+    expect("two outputs: SMT", all(f"output {o}: forward: one map for every term" in smt for o in "yz"))
+    for old, new, code, reason in [
+            ("0 -> 1 [c_1, r_2, s_3]", "0 -> 1 [c_1, s_3, r_2]", 5, "output z: forward map 0 (0 -> 1)"),
+            ("    backward 0 -> 0 [c_4, r_5, s_6]\n", "", 5, "output y: backward: one map for every term"),
+            ("  proof z {", "  proof y {", 4, "15:3: 'proof y' is given twice"),
+            ("  proof z {", "  proof {", 4, "15:9: expected an output of the pattern")]:
+        forge(pack, forged, old, new, "proof")
+        done = run("verify", forged)
+        expect(f"two outputs: {new}", done.returncode == code and reason in done.stdout + done.stderr, done.stdout + done.stderr)
+    forged.write_bytes(pack.read_bytes()[:63] + b"\x01" + pack.read_bytes()[64:])
+    expect_error("two outputs in version 1", 4, "format 2, not 1", arguments=["verify", forged])
+
+
 def bad_texts(folder):
     """What import refuses, and where in the text."""
     target, bad = folder / "target.db", folder / "bad.pet"
@@ -310,6 +340,7 @@ def main():
         if not failures:
             bad_files(folder, pack)
             damaged_rules(folder, pack)
+            several_outputs(folder)
             bad_texts(folder)
             outputs(folder, pack)
             usage(folder, pack)
