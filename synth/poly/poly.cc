@@ -108,6 +108,12 @@ Set Set::intersect(const Set& o) const {
 Set Set::subtract(const Set& o) const {
   return Set(scope_, isl_set_subtract(copy(set_), copy(o.set_)));
 }
+bool Set::isDisjoint(const Set& o) const {
+  return truth(isl_set_is_disjoint(set_.get(), o.set_.get()));
+}
+Set Set::within(const Set& context) const {
+  return Set(scope_, isl_set_gist(copy(set_), copy(context.set_)));
+}
 Set Set::outline() const {
   auto known = own(isl_set_remove_unknown_divs(isl_set_compute_divs(copy(set_))));
   return Set(scope_, isl_set_coalesce(isl_set_remove_redundancies(known.release())));

@@ -33,6 +33,9 @@ class Set {
   Set unite(const Set& other) const;
   Set intersect(const Set& other) const;
   Set subtract(const Set& other) const;
+  bool isDisjoint(const Set& other) const;
+  /// The same part of `context` in fewer constraints: a set that has the points of this one in common with it.
+  Set within(const Set& context) const;
   /// The projection on the first `n` variables.
   Set firstVariables(int n) const;
   /// The relation between the first `n` variables and the others.

@@ -11,25 +11,11 @@ namespace {
 using poly::Map;
 using poly::Set;
 
+/// Of so few pairs of pieces, comparing whole ones takes fewer operations than finding and comparing axis groups.
+constexpr size_t kFewPairs = 64;
+
 std::string primed(const std::string& name) {
   return name + "'";
-}
-
-/// The order in which b's factors stand for a's: those that keep the kind of each factor, at most 24.
-std::vector<std::vector<size_t>> orders(const Piece& a, const Piece& b) {
-  std::vector<size_t> order(a.factors.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::vector<std::vector<size_t>> result;
-  if (a.factors.size() != b.factors.size()) return result;
-  constexpr size_t kMost = 24, kMostTried = 5040;
-  size_t tried = 0;
-  do {
-    bool keeps = true;
-    for (size_t f = 0; keeps && f < order.size(); ++f)
-      keeps = a.factors[f].sameKind(b.factors[order[f]]);
-    if (keeps) result.push_back(order);
-  } while (result.size() < kMost && ++tried < kMostTried && std::next_permutation(order.begin(), order.end()));
-  return result;
 }
 
 /// A part of a relation between reduction spaces that is a bijection and leaves no point of it out: equal indices are
@@ -79,6 +65,22 @@ void record(std::vector<ProofMap>& into,
 
 }  // namespace
 
+std::vector<std::vector<size_t>> orders(const Piece& a, const Piece& b) {
+  std::vector<size_t> order(a.factors.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::vector<size_t>> result;
+  if (a.factors.size() != b.factors.size()) return result;
+  constexpr size_t kMost = 24, kMostTried = 5040;
+  size_t tried = 0;
+  do {
+    bool keeps = true;
+    for (size_t f = 0; keeps && f < order.size(); ++f)
+      keeps = a.factors[f].sameKind(b.factors[order[f]]);
+    if (keeps) result.push_back(order);
+  } while (result.size() < kMost && ++tried < kMostTried && std::next_permutation(order.begin(), order.end()));
+  return result;
+}
+
 Set positionsWithoutTerms(const poly::Context& context, const Sum& sum) {
   Set rest = context.set(sum.index, sum.range);
   for (const Piece& piece : sum.pieces)
@@ -90,6 +92,12 @@ Matcher::Matcher(const poly::Context& context, const Denotation& pattern, const 
     : context_(context), pattern_(pattern), replacement_(replacement), aligned_(aligned) {}
 
 std::optional<Set> Matcher::compareOutputs() {
+  const bool few = pattern_.pieces.size() * replacement_.pieces.size() < kFewPairs;
+  if (auto found = few ? std::nullopt : bijectionByGroups(context_, pattern_, replacement_)) {
+    proof_.forward = std::move(found->forward);
+    proof_.backward = std::move(found->backward);
+    return found->bad;
+  }
   const auto &from = pieces(Side::kPattern, 0), &to = pieces(Side::kReplacement, 0);
   auto found = bijection(pattern_.index, from, to, allPairs(pattern_.index, from, to));
   if (!found) return std::nullopt;
@@ -219,10 +227,10 @@ std::vector<std::vector<std::optional<Set>>> Matcher::allPairs(const std::vector
   return result;
 }
 
-std::optional<Matcher::Bijection> Matcher::bijection(const std::vector<std::string>& index,
-                                                     const std::vector<PieceDomain>& from,
-                                                     const std::vector<PieceDomain>& to,
-                                                     const std::vector<std::vector<std::optional<Set>>>& pairs) {
+std::optional<Bijection> Matcher::bijection(const std::vector<std::string>& index,
+                                            const std::vector<PieceDomain>& from,
+                                            const std::vector<PieceDomain>& to,
+                                            const std::vector<std::vector<std::optional<Set>>>& pairs) {
   std::vector<Set> restFrom, restTo;  // points without a partner so far
   for (const PieceDomain& d : from)
     restFrom.push_back(d.points);

@@ -5,6 +5,7 @@
 #include "ir/denote.h"
 #include "rules/rule.h"
 #include "synth/poly/poly.h"
+#include "synth/prove/match_groups.h"
 
 namespace pet {
 
@@ -40,10 +41,6 @@ class Matcher {
 
  private:
   using Side = Vanishing::Side;
-  struct Bijection {
-    poly::Set bad;  ///< over the common index
-    std::vector<ProofMap> forward, backward;
-  };
 
   const poly::Context& context_;
   const Denotation &pattern_, &replacement_;

@@ -7,6 +7,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/text.h"
+#include "synth/prove/match.h"
 #include "synth/prove/prove.h"
 #include "tests/unit/access_check.h"
 #include "tests/unit/random_programs.h"
@@ -258,6 +259,25 @@ RC_GTEST_PROP(ProveProperty, VerdictsAgreeWithEvaluation, ()) {
       expectAllowed<double>(context, verdict, pattern, candidate, symbols, random);
     }
   }
+}
+
+// By axis groups or as wholes: where there is an answer by groups, it is the answer.
+RC_GTEST_PROP(ProveProperty, GroupsAgreeWithWholePieces, ()) {
+  ProgramAtShape p = *randomProgram(3, false);
+  Program candidate = candidateOf(p.program);
+  RC_LOG() << print(p.program) << "\n" << print(candidate);
+  ShapeClass shapes = classAround(p.symbols, drawFrom<std::string>({"N", "C", "H", "W"}));
+  NameSource names;
+  auto a = denote(p.program, p.program.outputs()[0], names), b = denote(candidate, candidate.outputs()[0], names);
+  constexpr size_t kWhole = 64;  // pairs of pieces, from which on the matcher looks for groups itself
+  if (!a || !b || a->pieces.size() * b->pieces.size() >= kWhole) return;
+  poly::Context context(shapes);
+  auto grouped = bijectionByGroups(context, *a, *b);
+  RC_CLASSIFY(grouped.has_value(), "groups");
+  if (!grouped) return;
+  auto whole = Matcher(context, *a, *b, false).compareOutputs();
+  RC_CLASSIFY(whole && !whole->isEmpty(), "groups, bad somewhere");
+  RC_ASSERT(whole && whole->isSubset(grouped->bad) && grouped->bad.isSubset(*whole));
 }
 
 }  // namespace
