@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,10 +26,12 @@ enum class Fate {
   kKept
 };
 std::string_view fateName(Fate fate);
+std::optional<Fate> fateOf(std::string_view name);
 
 /// Seconds by stage, summed over threads.
 struct StageTimes {
   double build = 0, filter = 0, prove = 0, correct = 0;
+  StageTimes& operator+=(const StageTimes& o);
 };
 
 /// A plan on its way through the stages: what became of it, why, and the rule so far.

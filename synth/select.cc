@@ -10,17 +10,28 @@ namespace pet {
 
 std::string canonicalText(const Program& program) {
   ProgramBuilder b;
-  std::vector<Value> moved;
+  std::vector<int> moved;
+  auto place = [&](Value v) { return Value{moved[static_cast<size_t>(v.node)], v.output}; };
   for (const Node& n : program.nodes()) {
     std::vector<Value> operands;
     for (Value v : n.operands)
-      operands.push_back(moved[static_cast<size_t>(v.node)]);
-    std::string name = fmt::format("v{}", moved.size());
-    moved.push_back(n.op->name == "Input" ? b.input(n.names[0], n.shapes[0], n.scalar("constant") == Expr(1))
-                                          : *b.add(*n.op, operands, n.attributes, {name}));
+      operands.push_back(place(v));
+    std::vector<std::string> names;
+    for (size_t k = 0; k < n.shapes.size(); ++k)
+      names.push_back(fmt::format("v{}_{}", moved.size(), k));
+    bool input = n.op->name == "Input";
+    Value first = input ? b.input(n.names[0], n.shapes[0], n.scalar("constant") == Expr(1))
+                        : *b.add(*n.op, operands, n.attributes, names);
+    moved.push_back(first.node);
   }
-  Value out = moved[static_cast<size_t>(program.outputs()[0].node)];
-  return printStatements(std::move(b).finish({out}));
+  std::vector<Value> outputs;
+  for (Value v : program.outputs())
+    outputs.push_back(place(v));
+  Program canonical = std::move(b).finish(outputs);
+  std::string text = printStatements(canonical);
+  for (Value v : outputs)
+    text += canonical.name(v) + "\n";
+  return text;
 }
 
 std::vector<std::optional<size_t>> smallerPlans(const std::vector<Plan>& plans) {
@@ -34,13 +45,6 @@ std::vector<std::optional<size_t>> smallerPlans(const std::vector<Plan>& plans) 
     }
   }
   return smaller;
-}
-
-void Duplicates::drop(const std::vector<size_t>& which, std::vector<Candidate>& candidates) {
-  for (size_t i : which) {
-    Candidate& c = candidates[i];
-    if (c.fate == Fate::kKept && !seen_.insert(canonicalText(c.rule.replacement)).second) c.fate = Fate::kDuplicate;
-  }
 }
 
 }  // namespace pet

@@ -14,6 +14,7 @@
 #include "tools/common/parallel.h"
 #include "tools/common/table.h"
 #include "tools/common/tool.h"
+#include "tools/rules/merge.h"
 #include "tools/rules/smt.h"
 #include "tools/rules/taso.h"
 
@@ -289,6 +290,14 @@ Expected<void> importRules(const Options& o) {
   return importText(o);
 }
 
+Expected<void> mergeFiles(const Options& o) {
+  return rules::merge(o.files, o.output);
+}
+
+Expected<void> diffFiles(const Options& o) {
+  return rules::diff(o.files);
+}
+
 // --- the tool table ---
 
 void threadsArgument(CLI::App& app, Options& o) {
@@ -325,6 +334,15 @@ const Subcommand kSubcommands[] = {
        threadsArgument(app, o);
      },
      importRules},
+    {"merge", "make one pack of several packs, or of all parts that pet-synth --shard wrote",
+     [](CLI::App& app, Options& o) {
+       app.add_option("FILE", o.files, "packs; or the parts 1/N to N/N of one search")->required();
+       app.add_option("-o,--output", o.output, "the pack to write")->required();
+     },
+     mergeFiles},
+    {"diff", "what is different between two packs, by name; exit code 5 if anything is",
+     [](CLI::App& app, Options& o) { app.add_option("PACK", o.files, "two packs")->required()->expected(2); },
+     diffFiles},
     {"verify", "check the proof record of every rule, or of some, with z3; exit code 5 unless all are proved",
      [](CLI::App& app, Options& o) {
        packArgument(app, o);

@@ -14,6 +14,8 @@ packages=(
   libsqlite3-dev libsqlitecpp-dev libxxhash-dev libsodium-dev
   libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libexpected-dev libtbb-dev
   libprotobuf-dev protobuf-compiler libdnnl-dev
+  # pet-synth on several machines
+  openmpi-bin libopenmpi-dev
   # tests and benchmarks
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
   git python3 python3-venv

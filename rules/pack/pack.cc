@@ -257,7 +257,11 @@ Expected<RuleSet> readPack(const std::string& path) {
 Expected<PackNotes> readPackNotes(const std::string& path) {
   auto bytes = readPackFile(path);
   if (!bytes) return tl::unexpected(bytes.error());
-  auto tables = readTables(*bytes, path);
+  return readPackNotesBytes(*bytes, path);
+}
+
+Expected<PackNotes> readPackNotesBytes(std::string_view bytes, const std::string& name) {
+  auto tables = readTables(bytes, name);
   if (!tables) return tl::unexpected(tables.error());
   PackNotes notes;
   for (const auto& row : (*tables)[0].rows)

@@ -35,5 +35,6 @@ Expected<RuleSet> readPack(const std::string& path);
 Expected<RuleSet> readPackBytes(std::string_view bytes, const std::string& name);
 /// What the pack says besides its rules; the same errors.
 Expected<PackNotes> readPackNotes(const std::string& path);
+Expected<PackNotes> readPackNotesBytes(std::string_view bytes, const std::string& name);
 
 }  // namespace pet

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cerrno>
 #include <memory>
+#include <new>
 
 #include <isl/aff.h>
 #include <isl/constraint.h>
@@ -12,6 +14,7 @@
 #include <isl/set.h>
 #include <isl/space.h>
 #include <isl/val.h>
+#include <isl/version.h>
 
 #include "synth/poly/poly.h"
 
@@ -40,20 +43,26 @@ struct Free {
 template <class T>
 using Owner = std::unique_ptr<T, Free>;
 
-/// isl answers null after an error; the only error our calls can meet is the operation budget.
+/// isl answers null after an error. Our calls can meet two: the operation budget is spent; or there is no memory, which
+/// no verdict may depend on, and which malloc() leaves in errno (a Context begins with 0 there).
+[[noreturn]] inline void throwError() {
+  if (errno == ENOMEM) throw std::bad_alloc();
+  throw BudgetExceeded();
+}
+
 template <class T>
 Owner<T> own(T* p) {
-  if (!p) throw BudgetExceeded();
+  if (!p) throwError();
   return Owner<T>(p);
 }
 
 inline bool truth(isl_bool b) {
-  if (b == isl_bool_error) throw BudgetExceeded();
+  if (b == isl_bool_error) throwError();
   return b == isl_bool_true;
 }
 
 inline void succeeded(isl_stat status) {
-  if (status != isl_stat_ok) throw BudgetExceeded();
+  if (status != isl_stat_ok) throwError();
 }
 
 /// Of a value that isl gave away. Throws OverflowError unless it fits.

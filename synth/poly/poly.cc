@@ -36,8 +36,15 @@ std::string toString(char* text) {
 
 Context::Context(const ShapeClass& shapes, unsigned long budget)
     : scope_(std::make_shared<const Scope>(Scope{shapes, Owner<isl_ctx>(isl_ctx_alloc())})) {
+  if (!scope_->ctx) throw std::bad_alloc();
+  errno = 0;
   isl_options_set_on_error(scope_->ctx.get(), ISL_ON_ERROR_CONTINUE);
   if (budget) isl_ctx_set_max_operations(scope_->ctx.get(), budget);
+}
+
+std::string libraryVersion() {
+  std::string version = isl_version();
+  return version.substr(0, version.find('\n'));
 }
 
 const ShapeClass& Context::shapes() const {
@@ -180,6 +187,7 @@ namespace {
 /// The pieces of a bound on the symbols for which it exists. None for null without a spent budget: isl takes a variable
 /// that a division speaks of for bounded, and finds out that it is not only when it looks for the bound.
 std::vector<Set::BoundPiece> boundPieces(isl_ctx* ctx, isl_pw_aff* taken) {
+  if (!taken && isl_ctx_last_error(ctx) == isl_error_alloc) throw std::bad_alloc();
   if (!taken && isl_ctx_last_error(ctx) != isl_error_quota) {
     isl_ctx_reset_error(ctx);
     return {};

@@ -117,7 +117,8 @@ class Map {
 };
 
 /// The isl context of one proof: the symbols are parameters, the class's constraints hold in every set. Not
-/// thread-safe; one per task. Throws BudgetExceeded from any operation once `budget` isl operations are spent.
+/// thread-safe; one per task. Throws BudgetExceeded from any operation once `budget` isl operations are spent, and
+/// std::bad_alloc where there is no memory.
 class Context {
  public:
   explicit Context(const ShapeClass& shapes, unsigned long budget = 0);
@@ -142,5 +143,8 @@ class Context {
  private:
   std::shared_ptr<const Scope> scope_;  ///< shared with its sets and maps, which may outlive the Context
 };
+
+/// "isl-0.25-GMP".
+std::string libraryVersion();
 
 }  // namespace pet::poly

@@ -115,12 +115,16 @@ def summary(folder):
 
     told = json.loads(report.read_text())
     of_tiny = told["patterns"][0]
-    expect("report", (of_tiny["pattern"], of_tiny["space"], len(of_tiny["plans"])) == ("tiny", space, space), of_tiny["pattern"])
+    expect("report", (of_tiny["pattern"], of_tiny["space"], len(of_tiny["candidates"])) == ("tiny", space, space), of_tiny["pattern"])
     expect("report: fates", sum(of_tiny["fates"].values()) == space and of_tiny["fates"]["kept"] == kept == told["rules"])
     fates = {}
-    for plan in of_tiny["plans"]:
-        fates[plan["fate"]] = fates.get(plan["fate"], 0) + 1
-    expect("report: plans", fates == of_tiny["fates"], fates)
+    for candidate in of_tiny["candidates"]:
+        fates[candidate["fate"]] = fates.get(candidate["fate"], 0) + 1
+    expect("report: candidates", fates == of_tiny["fates"], fates)
+    expect("report: totals", told["space"] == space and told["fates"] == fates and told["stages"] == of_tiny["seconds"], told["fates"])
+    expect("report: the run", not told["partial"] and told["options"]["depth"] == 4 and told["options"]["shard"] == "1/1"
+           and told["units"]["missing"] == told["units"]["resumed"] == 0 < told["units"]["all"] <= space, told["options"])
+    expect("report: versions", told["version"] and re.fullmatch("[0-9a-f]{64}", told["code"]) and told["poly"].startswith("isl"), told["poly"])
 
     said = dict(re.findall(r"([a-z ]+?) (\d+)(?:, |$)", lines[3].removeprefix("dropped: ")))
     dropped = {fate: str(n) for fate, n in fates.items() if fate != "kept"}
@@ -129,11 +133,21 @@ def summary(folder):
     listed = subprocess.run([str(BIN / "pet-rules"), "ls", "--json", str(out)], capture_output=True, check=True)
     names = [r["name"] for r in json.loads(listed.stdout)]
     expect("the pack has what is said to be kept", sorted(names) == sorted(
-        f"tiny/{p['name']}" for p in of_tiny["plans"] if p["fate"] == "kept"))
+        f"tiny/{p['name']}" for p in of_tiny["candidates"] if p["fate"] == "kept"))
 
     explained = lines[5:]
-    expect("--explain", len(explained) == space and all(re.match(r"tiny/\S+: [a-z ]+(: .+)?$", x) for x in explained))
-    expect("--explain: reasons", any("composition: of " in x for x in explained), explained[:3])
+    head = re.fullmatch(rf"tiny: {space} candidates, {kept} kept; dropped: (.*)", explained[0])
+    expect("--explain", head and f"dropped: {head[1]}" == lines[3], explained[0])
+    groups, group = {}, None
+    for line in explained[1:]:
+        if line.startswith("  tiny/"):
+            groups[group].append(line)
+        else:
+            group = line
+            groups[group] = []
+    expect("--explain: reasons", {f"{fate} {n}:": n for fate, n in fates.items()} == {g: len(x) for g, x in groups.items()}, list(groups))
+    redundant = groups.get(f"composition {fates['composition']}:", [])
+    expect("--explain: composition", all(re.fullmatch(r"  tiny/\S+: of \S+", x) for x in redundant), redundant[:3])
 
 
 VOLUMES = """pattern volumes {
@@ -168,7 +182,7 @@ def terminal(folder):
     os.close(slave)
     shown = os.read(master, 1 << 16).decode()
     os.close(master)
-    expect("progress on a terminal", done.returncode == 0 and re.search(r"\r\x1b\[K *\d+\.\d %  \d+ of \d+ candidates", shown), shown)
+    expect("progress on a terminal", done.returncode == 0 and re.search(r"\r\x1b\[K *\d+\.\d %  \d+ of \d+ units", shown), shown)
     expect("progress vanishes", "100.0 %" not in shown.rsplit("\x1b[K", 1)[1] and "pattern" in shown.rsplit("\x1b[K", 1)[1], shown)
 
 

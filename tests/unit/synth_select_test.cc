@@ -29,6 +29,10 @@ const Pair kPairs[] = {
     {"y = Conv(x, w)", "y = Conv(x, w) pads=[1, 1, 1, 1]", false},
     {"y = Conv(x, w) pads=[0, 0, 0, 0]", "y = Conv(x, w)", true},  // the default
     {"y = Conv(x, w)", "y = ConvTranspose(x, k)", false},
+    {"a, b = Split(x) axis=1 split=[1, C - 1]\n y = Relu(a)", "p, q = Split(x) axis=1 split=[1, C - 1]\n y = Relu(p)",
+     true},
+    {"a, b = Split(x) axis=1 split=[1, C - 1]\n y = Relu(a)", "a, b = Split(x) axis=1 split=[1, C - 1]\n y = Relu(b)",
+     false},
     {"a = Relu(x)\n b = Neg(x)\n y = Add(a, b)", "b = Relu(x)\n a = Neg(x)\n y = Add(b, a)", true},
     {"a = Relu(x)\n b = Neg(x)\n y = Add(a, b)", "a = Relu(x)\n b = Neg(x)\n y = Add(b, a)", false},
 };
@@ -36,35 +40,6 @@ const Pair kPairs[] = {
 TEST(SynthSelect, CanonicalTextIsBlindToNames) {
   for (const Pair& c : kPairs)
     EXPECT_EQ(canonicalText(program(c.a)) == canonicalText(program(c.b)), c.same) << c.a << "\n" << c.b;
-}
-
-// --- Duplicates ---
-
-Candidate candidate(const std::string& statements, Fate fate = Fate::kKept) {
-  Candidate c;
-  c.fate = fate;
-  c.rule.replacement = program(statements);
-  return c;
-}
-
-TEST(SynthSelect, OneOfEqualProgramsIsKept) {
-  std::vector<Candidate> all;
-  all.push_back(candidate("y = Conv(x, w)"));
-  all.push_back(candidate("y = Neg(x)", Fate::kUnknown));  // has no rule, so it takes no place
-  all.push_back(candidate("y = Neg(x)"));
-  all.push_back(candidate("z = Neg(x)"));
-  all.push_back(candidate("z = Conv(x, w)"));
-  all.push_back(candidate("q = Neg(x)"));
-  Duplicates duplicates;
-  duplicates.drop({0, 1, 2, 3}, all);
-  EXPECT_EQ(all[4].fate, Fate::kKept);  // was not asked for
-  duplicates.drop({4, 5}, all);         // remembers the first call
-  std::vector<Fate> fates;
-  fates.reserve(all.size());
-  for (const Candidate& c : all)
-    fates.push_back(c.fate);
-  EXPECT_EQ(fates, (std::vector<Fate>{Fate::kKept, Fate::kUnknown, Fate::kKept, Fate::kDuplicate, Fate::kDuplicate,
-                                      Fate::kDuplicate}));
 }
 
 // --- Compositions ---

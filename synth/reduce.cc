@@ -1,0 +1,73 @@
+#include "synth/reduce.h"
+
+#include <algorithm>
+#include <set>
+
+#include "rules/text.h"
+#include "synth/select.h"
+
+namespace pet {
+namespace {
+
+Expected<Rule> readRule(const Pattern& pattern, const CandidateOutcome& candidate) {
+  std::string name = "rule " + pattern.name + "/" + candidate.name;
+  auto parsed = parseRules(candidate.rule, name, {.patterns = {pattern}, .rules = {}});
+  if (!parsed) return fail(ErrorKind::kPack, parsed.error().message(), name);
+  if (parsed->rules.size() != 1) return fail(ErrorKind::kPack, "an outcome has one rule", name);
+  return std::move(parsed->rules[0]);
+}
+
+/// The rules of one pattern, and what became of its candidates.
+Expected<PatternReport> reducePattern(const Pattern& pattern,
+                                      std::vector<CandidateOutcome> candidates,
+                                      std::vector<Rule>& rules) {
+  PatternReport report{pattern.name, std::move(candidates), {}, ""};
+  std::sort(report.candidates.begin(), report.candidates.end(),
+            [](const CandidateOutcome& a, const CandidateOutcome& b) { return a.rank < b.rank; });
+  std::map<std::string, std::string> seen;  // program -> the candidate that has it
+  for (CandidateOutcome& c : report.candidates) {
+    report.seconds += c.seconds;
+    if (c.fate != Fate::kKept) continue;
+    auto rule = readRule(pattern, c);
+    if (!rule) return tl::unexpected(rule.error());
+    c.rule.clear();
+    auto [first, fresh] = seen.emplace(canonicalText(rule->replacement), c.name);
+    if (fresh) {
+      rules.push_back(std::move(*rule));
+    } else {
+      c.fate = Fate::kDuplicate;
+      c.detail = "of " + first->second;
+    }
+  }
+  return report;
+}
+
+}  // namespace
+
+std::map<Fate, size_t> PatternReport::fates() const {
+  std::map<Fate, size_t> count;
+  for (const CandidateOutcome& c : candidates)
+    ++count[c.fate];
+  return count;
+}
+
+Expected<Synthesis> reduce(const std::vector<Pattern>& patterns, std::vector<UnitOutcome> outcomes) {
+  std::map<std::string, std::vector<CandidateOutcome>> byPattern;
+  for (UnitOutcome& unit : outcomes) {
+    auto& all = byPattern[unit.pattern];
+    std::move(unit.candidates.begin(), unit.candidates.end(), std::back_inserter(all));
+  }
+  auto byName = [](const auto& a, const auto& b) { return a.name < b.name; };
+  Synthesis result;
+  result.rules.patterns = patterns;
+  std::sort(result.rules.patterns.begin(), result.rules.patterns.end(), byName);
+  for (const Pattern& p : result.rules.patterns) {
+    auto report = reducePattern(p, std::move(byPattern[p.name]), result.rules.rules);
+    if (!report) return tl::unexpected(report.error());
+    result.reports.push_back(std::move(*report));
+  }
+  std::sort(result.rules.rules.begin(), result.rules.rules.end(), byName);
+  return result;
+}
+
+}  // namespace pet

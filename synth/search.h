@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "synth/generator.h"
+
+namespace pet {
+
+struct SearchOptions {
+  int depth = 4;
+  unsigned long operations = 4'000'000;  ///< of isl, per proof
+};
+
+/// All units of a search, numbered. Pattern mode (DESIGN, section 5).
+class Search {
+ public:
+  /// Patterns of different names, in any order. Error, before any search: a pattern that is no single main operator.
+  static Expected<Search> create(std::vector<Pattern> patterns, const SearchOptions& options);
+
+  const std::vector<Pattern>& patterns() const { return patterns_; }  ///< sorted by name
+  const SearchOptions& options() const { return options_; }
+  size_t size() const { return units_.size(); }
+  /// "conv/n.in2-outer1_conv".
+  std::string name(size_t unit) const;
+  /// Thread-safe.
+  UnitOutcome run(size_t unit) const;
+  /// Why a pattern has no candidates; "" if it has.
+  std::string whyEmpty(std::string_view pattern) const;
+
+ private:
+  struct Place {
+    size_t generator, unit;
+  };
+  std::vector<Pattern> patterns_;
+  SearchOptions options_;
+  std::vector<std::unique_ptr<Generator>> generators_;
+  std::vector<Place> units_;
+};
+
+/// How units are run. `stop` is asked before each; when it answers true, no further unit is begun.
+struct RunOptions {
+  int threads = 0;  ///< 0: all
+  std::function<bool()> stop = {};
+};
+
+/// Takes an outcome; called from any thread, but never from two at once. An error ends the run.
+using Sink = std::function<Expected<void>(UnitOutcome)>;
+
+/// Runs units, each once, and hands every outcome to the sink as soon as it is there. Errors: the sink's.
+using Runner = std::function<Expected<void>(
+    const Search&, const std::vector<size_t>& units, const RunOptions& options, const Sink& sink)>;
+
+/// The Runner that uses the threads of this process.
+Expected<void> runHere(const Search& search,
+                       const std::vector<size_t>& units,
+                       const RunOptions& options,
+                       const Sink& sink);
+
+}  // namespace pet

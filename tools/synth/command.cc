@@ -1,0 +1,58 @@
+#include "tools/synth/command.h"
+
+#include "tools/common/tool.h"
+#include "tools/synth/prove.h"
+
+namespace pet::tool {
+namespace {
+
+/// The command line: its arguments are in it.
+struct CommandLine {
+  CommandLine() {
+    app.footer(
+        "Exit codes: 0 ok, 1 internal error or out of memory, 2 usage, 4 bad pattern or rule text, bad checkpoint, "
+        "5 a candidate is not proved.");
+    declareSearch(app, searchArguments);
+    proveCommand = app.add_subcommand("prove", "decide candidates in text files; exit code 5 unless all are proved");
+    declareProve(*proveCommand, proveOptions);
+  }
+
+  CLI::App app{
+      "Enumerates mutants of canonical patterns, proves them for every shape, and writes the rules as a pack.\n\n"
+      "    pet-synth --depth 4 > rules.db\n"
+      "    mpirun -n 8 pet-synth --depth 4 -o rules.db --checkpoint rules.run --resume\n"
+      "    pet-synth prove pair.pet\n",
+      "pet-synth"};
+  SearchArguments searchArguments;
+  ProveOptions proveOptions;
+  CLI::App* proveCommand = nullptr;
+};
+
+}  // namespace
+
+int petSynth(int argc, char** argv, const Processes& processes) {
+  return guard([&] {
+    CommandLine line;
+    return run(line.app, argc, argv, [&]() -> Expected<void> {
+      if (!line.proveCommand->parsed()) return search(line.searchArguments, processes);
+      if (line.app.count_all() > line.proveCommand->count_all() + 1)
+        return fail(ErrorKind::kUsage, "options and patterns before 'prove'", "", "they belong behind it");
+      return prove(line.proveOptions);
+    });
+  });
+}
+
+Expected<void> serveSearch(int argc, char** argv, const Serve& serve) {
+  CommandLine line;
+  try {
+    line.app.parse(argc, argv);
+  } catch (const CLI::ParseError&) {
+    return {};
+  }
+  if (line.proveCommand->parsed()) return {};
+  auto search = openSearch(line.searchArguments);
+  if (!search) return tl::unexpected(search.error());
+  return serve(*search, {.threads = std::max(1, line.searchArguments.threads)});
+}
+
+}  // namespace pet::tool

@@ -1,0 +1,222 @@
+#include "tools/synth/search.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "rules/pack/file.h"
+#include "rules/pack/pack.h"
+#include "synth/scale/checkpoint.h"
+#include "synth/synthesize.h"
+#include "tools/common/tool.h"
+#include "tools/synth/last_words.h"
+#include "tools/synth/patterns.h"
+#include "tools/synth/report.h"
+
+namespace pet::tool {
+namespace {
+
+constexpr int kDeepest = 5;
+constexpr int64_t kLongest = 10'000 * 3600;  ///< seconds of a budget
+
+using Clock = std::chrono::steady_clock;
+
+/// "12.3 %  45 of 366 units", on a terminal.
+class ProgressLine {
+ public:
+  ProgressLine(bool quiet, size_t total) : shown_(!quiet && total > 0 && isatty(STDERR_FILENO)), total_(total) {}
+  ~ProgressLine() {
+    if (shown_) note("\r\033[K");
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void operator()(size_t done) {
+    size_t permille = 1000 * done / total_;
+    if (!shown_ || std::exchange(last_, permille) == permille) return;
+    note(fmt::format("\r\033[K{:5.1f} %  {} of {} units", static_cast<double>(permille) / 10, done, total_));
+  }
+
+ private:
+  bool shown_;
+  size_t total_, last_ = static_cast<size_t>(-1);
+};
+
+/// "90s", "10m", "2h" as seconds; 0 for none.
+Expected<int64_t> parseBudget(const std::string& text) {
+  if (text.empty()) return 0;
+  int64_t number = 0;
+  const char* end = text.data() + text.size();
+  auto [unit, error] = std::from_chars(text.data(), end, number);
+  int64_t factor = unit + 1 != end ? 0 : *unit == 's' ? 1 : *unit == 'm' ? 60 : *unit == 'h' ? 3600 : 0;
+  if ((error != std::errc() && error != std::errc::result_out_of_range) || factor == 0) {
+    return fail(ErrorKind::kUsage, fmt::format("'{}' is no time", text), "--budget", "say 90s, 10m or 2h");
+  }
+  if (error != std::errc() || number < 1 || number > kLongest / factor) {
+    return fail(ErrorKind::kUsage, fmt::format("{} is out of range", text), "--budget", "1s to 10000h");
+  }
+  return number * factor;
+}
+
+/// What would make a search of minutes be in vain.
+Expected<void> check(const SearchArguments& a, const std::vector<Pattern>& patterns) {
+  if (a.output.empty() && isatty(STDOUT_FILENO)) {
+    return fail(ErrorKind::kUsage, "a pack is binary and standard output is a terminal", "",
+                "redirect it, or give -o FILE");
+  }
+  bool known = std::any_of(patterns.begin(), patterns.end(), [&](const Pattern& p) { return p.name == a.explain; });
+  if (!a.explain.empty() && !known) return fail(ErrorKind::kUsage, "no pattern '" + a.explain + "'", "--explain");
+  if (auto ok = distinctFiles({a.output, a.report, a.checkpoint}, a.patterns); !ok) return ok;
+  for (const std::string& file : {a.output, a.report, a.checkpoint}) {
+    if (file.empty()) continue;
+    if (auto ok = checkWritable(file); !ok) return ok;
+  }
+  return {};
+}
+
+/// Parses what CLI11 takes for text.
+Expected<RunFacts> factsOf(const SearchArguments& a, const Search& search, const Processes& processes) {
+  auto budget = parseBudget(a.budgetText);
+  if (!budget) return tl::unexpected(budget.error());
+  auto shard = parseShard(a.shardText);
+  if (!shard) return tl::unexpected(shard.error());
+  return RunFacts{.id = identify(search),
+                  .shard = *shard,
+                  .ranks = processes.ranks,
+                  .threads = a.threads,
+                  .budget = static_cast<double>(*budget),
+                  .checkpoint = a.checkpoint};
+}
+
+Expected<std::optional<Checkpoint>> openCheckpoint(const SearchArguments& a, const RunFacts& run) {
+  if (a.checkpoint.empty()) return std::nullopt;
+  auto opened = a.resume ? Checkpoint::resume(a.checkpoint, run.id, run.shard)
+                         : Checkpoint::create(a.checkpoint, run.id, run.shard);
+  if (!opened) return tl::unexpected(opened.error());
+  return std::optional(std::move(*opened));
+}
+
+/// Where a run has ended before its time, what it has done stays.
+Error withCheckpoint(Error e, const RunFacts& run, size_t done) {
+  if (!run.checkpoint.empty() && e.advice.empty()) {
+    e.advice = fmt::format("{} holds {} of {} units; --resume goes on with them", run.checkpoint, done, run.units);
+  }
+  return e;
+}
+
+/// The outcomes of the units of the shard: those of the checkpoint, then all that there is time for.
+Expected<std::vector<UnitOutcome>> runUnits(const SearchArguments& a,
+                                            const Search& search,
+                                            const Processes& processes,
+                                            RunFacts& run) {
+  auto begin = Clock::now();
+  auto checkpoint = openCheckpoint(a, run);
+  if (!checkpoint) return tl::unexpected(checkpoint.error());
+  auto units = unitsOf(run.shard, search.size());
+  run.units = units.size();
+  std::vector<UnitOutcome> outcomes;
+  if (*checkpoint) outcomes = (*checkpoint)->takeDone();
+  run.resumed = outcomes.size();
+  std::set<size_t> done;
+  for (const UnitOutcome& o : outcomes)
+    done.insert(o.unit);
+  std::erase_if(units, [&](size_t u) { return done.contains(u); });
+
+  ProgressLine progress(a.quiet, run.units);
+  auto keep = [&](UnitOutcome outcome) -> Expected<void> {
+    if (*checkpoint) {
+      if (auto ok = (*checkpoint)->add(outcome); !ok) return ok;
+    }
+    outcomes.push_back(std::move(outcome));
+    progress(outcomes.size());
+    return {};
+  };
+  RunOptions options{.threads = a.threads};
+  if (run.budget > 0)
+    options.stop = [&] { return std::chrono::duration<double>(Clock::now() - begin).count() >= run.budget; };
+  LastWords words(
+      fmt::format("pet-synth: stopped, most likely for want of memory{}\n",
+                  run.checkpoint.empty() ? "" : " (--resume goes on with what " + run.checkpoint + " holds)"));
+  Expected<void> ran;
+  try {
+    ran = processes.run(search, units, options, keep);
+  } catch (const std::bad_alloc&) {
+    ran = fail(ErrorKind::kInternal, "out of memory");
+  }
+  if (!ran) return tl::unexpected(withCheckpoint(std::move(ran.error()), run, outcomes.size()));
+  run.missing = run.units - outcomes.size();
+  run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  return outcomes;
+}
+
+Expected<std::string> resultBytes(const Synthesis& s, const RunFacts& run, std::vector<UnitOutcome> outcomes) {
+  if (run.shard.whole()) return packBytes(s.rules, searchNotes(run.id, run.missing));
+  return partBytes(run.id, run.shard, std::move(outcomes));
+}
+
+Expected<void> store(const SearchArguments& a, const Synthesis& s, const RunFacts& run, const std::string& bytes) {
+  if (!a.report.empty()) {
+    if (auto ok = writeFile(a.report, jsonReport(s, run).dump(1) + "\n"); !ok) return ok;
+  }
+  auto ok = a.output.empty() ? print(bytes) : writeFile(a.output, bytes);
+  std::error_code ignored;
+  if (!ok && !a.report.empty()) std::filesystem::remove(a.report, ignored);
+  return ok;
+}
+
+}  // namespace
+
+void declareSearch(CLI::App& app, SearchArguments& a) {
+  auto* files = app.add_option("PATTERN", a.patterns, "pattern files (default: all canonical patterns)");
+  app.add_option("--patterns", a.patternFolder, "folder of pattern files (*.pet)")->excludes(files);
+  app.add_option("--depth", a.depth, "most operators of a mutant on activations; a chain of layouts counts one")
+      ->check(CLI::Range(1, kDeepest))
+      ->capture_default_str();
+  app.add_option("-o,--output", a.output, "write the pack to FILE instead of standard output");
+  app.add_option("-j,--threads", a.threads, "threads (default: all cores); the pack does not depend on it")
+      ->check(CLI::Range(1, 1024));
+  auto* checkpoint = app.add_option("--checkpoint", a.checkpoint, "write every outcome to FILE as soon as it is there");
+  app.add_flag("--resume", a.resume, "do not do again what the checkpoint has")->needs(checkpoint);
+  app.add_option("--shard", a.shardText, "do part I of N only, 1/N to N/N; pet-rules merge makes a pack of all parts")
+      ->capture_default_str();
+  app.add_option("--budget", a.budgetText,
+                 "begin nothing new after this time: 90s, 10m, 2h; the pack is marked partial");
+  app.add_option("--report", a.report, "write a JSON report of the run to FILE");
+  app.add_option("--explain", a.explain, "list what became of every candidate of a pattern");
+  app.add_flag("-q,--quiet", a.quiet, "no progress and no summary");
+}
+
+Expected<Search> openSearch(const SearchArguments& a) {
+  auto patterns = readPatterns(a.patterns, a.patternFolder);
+  if (!patterns) return tl::unexpected(patterns.error());
+  return Search::create(std::move(*patterns), {.depth = a.depth});
+}
+
+Expected<void> search(const SearchArguments& a, const Processes& processes) {
+  auto search = openSearch(a);
+  if (!search) return tl::unexpected(search.error());
+  auto run = factsOf(a, *search, processes);
+  if (!run) return tl::unexpected(run.error());
+  if (auto ok = check(a, search->patterns()); !ok) return ok;
+  auto outcomes = runUnits(a, *search, processes, *run);
+  if (!outcomes) return tl::unexpected(outcomes.error());
+  auto result = reduceSearch(*search, *outcomes);
+  if (!result) return tl::unexpected(result.error());
+  auto bytes = resultBytes(*result, *run, std::move(*outcomes));
+  if (!bytes) return tl::unexpected(bytes.error());
+  if (auto ok = store(a, *result, *run, *bytes); !ok) return ok;
+  if (!a.quiet) note(summary(*result, *run));
+  if (run->missing > 0) {
+    note(fmt::format("partial: {} of {} units are missing, the budget is spent\n", run->missing, run->units));
+  }
+  note(explanation(*result, a.explain));
+  return {};
+}
+
+}  // namespace pet::tool

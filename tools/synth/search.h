@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "synth/scale/identity.h"
+#include "synth/search.h"
+
+// The search as a command: patterns -> units -> outcomes -> rules -> pack, or a part of one.
+namespace pet::tool {
+
+struct SearchArguments {
+  std::vector<std::string> patterns;
+  std::string patternFolder, output, report, explain, checkpoint, shardText = "1/1", budgetText;
+  int depth = 4, threads = 0;
+  bool quiet = false, resume = false;
+};
+
+void declareSearch(CLI::App& app, SearchArguments& arguments);
+
+/// Who runs the units: the threads of this process, or other processes.
+struct Processes {
+  Runner run = runHere;
+  size_t ranks = 1;
+};
+
+Expected<void> search(const SearchArguments& arguments, const Processes& processes);
+
+/// The search of the arguments, without a look at where its results are to go.
+Expected<Search> openSearch(const SearchArguments& arguments);
+
+}  // namespace pet::tool
