@@ -1,7 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <cerrno>
+#include <cstdint>
 #include <memory>
 #include <new>
 

@@ -79,7 +79,7 @@ void readHead(const Json& j, Outcomes& o) {
           .units = j.at("units"),
           .names = j.at("names")};
   o.shard = {j.at("shard").at(0), j.at("shard").at(1)};
-  if (o.shard.index < 1 || o.shard.count < 1 || o.shard.index > o.shard.count) throw std::invalid_argument("shard");
+  if (auto shard = parseShard(o.shard.str()); !shard) throw std::invalid_argument("no such part");
 }
 
 /// One line after the head. An outcome must be of the shard, and come once.
