@@ -6,21 +6,42 @@
 namespace pet {
 namespace {
 
-constexpr std::array<std::string_view, 14> kNames = {
-    "not applicable", "no vote", "shape",         "empty class", "too deep",    "identity",  "cost",
-    "fingerprint",    "unknown", "no correction", "unproved",    "composition", "duplicate", "kept"};
-static_assert(kNames.size() == static_cast<size_t>(Fate::kKept) + 1);
+struct FateText {
+  std::string_view name, meaning;
+};
+
+constexpr std::array<FateText, 14> kFates = {{
+    {"not applicable", "the layouts or the operator do not fit the pattern"},
+    {"no vote", "no weight program explains what the pattern computes"},
+    {"shape", "the extents do not come out as the pattern's"},
+    {"empty class", "no shape is left"},
+    {"too deep", "more operators than --depth"},
+    {"identity", "the pattern itself"},
+    {"cost", "too much more work than the pattern"},
+    {"fingerprint", "refuted: differs from the pattern in most places, by evaluation at a small shape"},
+    {"unknown", "the prover does not decide"},
+    {"no correction", "wrong in places that no boxes cover"},
+    {"unproved", "unknown: the last proof, of what would be emitted, does not succeed"},
+    {"composition", "redundant: a smaller kept rule, followed by a change of operator"},
+    {"duplicate", "redundant: the same program as a kept rule"},
+    {"kept", "proved"},
+}};
+static_assert(kFates.size() == static_cast<size_t>(Fate::kKept) + 1);
 
 }  // namespace
 
 std::string_view fateName(Fate fate) {
-  return kNames.at(static_cast<size_t>(fate));
+  return kFates.at(static_cast<size_t>(fate)).name;
+}
+
+std::string_view fateMeaning(Fate fate) {
+  return kFates.at(static_cast<size_t>(fate)).meaning;
 }
 
 std::optional<Fate> fateOf(std::string_view name) {
-  const auto* found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<Fate>(found - kNames.begin());
+  const auto* found = std::find_if(kFates.begin(), kFates.end(), [&](const FateText& f) { return f.name == name; });
+  if (found == kFates.end()) return std::nullopt;
+  return static_cast<Fate>(found - kFates.begin());
 }
 
 StageTimes& StageTimes::operator+=(const StageTimes& o) {

@@ -26,6 +26,8 @@ enum class Fate {
   kKept
 };
 std::string_view fateName(Fate fate);
+/// What it means, for people.
+std::string_view fateMeaning(Fate fate);
 std::optional<Fate> fateOf(std::string_view name);
 
 /// Seconds by stage, summed over threads.

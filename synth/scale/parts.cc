@@ -59,11 +59,8 @@ Expected<void> checkAll(const std::vector<NamedPart>& parts) {
                  "name every part");
 }
 
-}  // namespace
-
-Expected<MergedParts> mergeParts(std::vector<NamedPart> parts) {
-  if (auto ok = checkEach(parts); !ok) return tl::unexpected(ok.error());
-  if (auto ok = checkAll(parts); !ok) return tl::unexpected(ok.error());
+/// The reduction of checked parts.
+Expected<MergedParts> reduceParts(std::vector<NamedPart> parts) {
   const SearchId id = parts[0].outcomes.id;
   auto patterns = parseRules(id.patterns, parts[0].name);
   if (!patterns) return fail(ErrorKind::kPack, patterns.error().message(), parts[0].name);
@@ -74,6 +71,19 @@ Expected<MergedParts> mergeParts(std::vector<NamedPart> parts) {
   auto reduced = reduce(patterns->patterns, std::move(all));
   if (!reduced) return tl::unexpected(reduced.error());
   return MergedParts{std::move(reduced->rules), searchNotes(id, missing), missing};
+}
+
+}  // namespace
+
+Expected<MergedParts> mergeParts(std::vector<NamedPart> parts) {
+  if (auto ok = checkEach(parts); !ok) return tl::unexpected(ok.error());
+  if (auto ok = checkAll(parts); !ok) return tl::unexpected(ok.error());
+  std::string name = parts[0].name;
+  try {
+    return reduceParts(std::move(parts));
+  } catch (const OverflowError& e) {
+    return fail(ErrorKind::kPack, e.what(), name);
+  }
 }
 
 }  // namespace pet

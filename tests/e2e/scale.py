@@ -132,7 +132,7 @@ def killed(f):
     for _ in range(25):
         process = subprocess.Popen([str(BIN / "pet-synth"), *map(str, f.patterns), "-q", "-j2", "-o", str(pack), "--checkpoint", str(checkpoint), "--resume"])
         try:
-            process.wait(moments.uniform(0.02, 0.4 * took))
+            process.wait(moments.uniform(0.02, 0.2 * took))
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -222,7 +222,7 @@ def one_rank_dies(f):
 def budget(f):
     """Partial, and said so; the rest comes with the checkpoint."""
     slow, pack, checkpoint, report = PATTERNS / "conv-s2.pet", f / "partial.db", f / "budget", f / "budget.json"
-    done = synth(slow, "-o", pack, "--budget", "1s", "--checkpoint", checkpoint, "--report", report)
+    done = synth(slow, "-j1", "-o", pack, "--budget", "1s", "--checkpoint", checkpoint, "--report", report)
     last = done.stderr.splitlines()[-1] if done.stderr else ""
     match = re.fullmatch(r"partial: (\d+) of (\d+) units are missing, the budget is spent", last)
     expect("--budget", done.returncode == 0 and match, done.stderr[-300:])

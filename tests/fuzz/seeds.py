@@ -21,7 +21,7 @@ BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "asan" / "bin"))
 sys.path.insert(0, str(SOURCE / "tests" / "e2e"))
 import apply_operators  # noqa: E402
 
-TARGETS = ["program", "rules", "pack", "timings", "model"]
+TARGETS = ["program", "rules", "pack", "timings", "outcomes", "model"]
 
 
 def texts():
@@ -79,6 +79,17 @@ def write_timings(folder):
     db.close()
 
 
+def write_outcomes(folder):
+    """The lines of a part without their digests: the whole part, and its head with each other line."""
+    part = folder / "part"
+    pattern = SOURCE / "rules" / "patterns" / "matmul.pet"
+    subprocess.run([str(BIN / "pet-synth"), str(pattern), "--shard", "1/4", "-q", "-o", str(part)], check=True)
+    head, *lines = [line.split(" ", 1)[1] for line in part.read_text().splitlines()[1:]]
+    part.write_text("\n".join([head, *lines]))
+    for i, line in enumerate(lines):
+        (folder / f"line-{i}").write_text(f"{head}\n{line}")
+
+
 def tensor(name, *shape):
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
@@ -132,7 +143,7 @@ def main():
     for target in TARGETS:
         (root / target).mkdir(parents=True)
     write_dictionary(root / "text.dict")
-    for target, write in zip(TARGETS, [write_programs, write_rules, write_packs, write_timings, write_models]):
+    for target, write in zip(TARGETS, [write_programs, write_rules, write_packs, write_timings, write_outcomes, write_models]):
         write(root / target)
         print(f"{target}: {len(list((root / target).iterdir()))} inputs to start from")
 

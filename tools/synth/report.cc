@@ -149,7 +149,7 @@ std::string explanation(const Synthesis& s, const std::string& pattern) {
                         dropped(fates));
     for (const auto& [fate, count] : fates) {
       if (!count) continue;
-      text += fmt::format("{} {}:\n", fateName(fate), count);
+      text += fmt::format("{} {}: {}\n", fateName(fate), count, fateMeaning(fate));
       for (const CandidateOutcome& c : r.candidates) {
         if (c.fate != fate) continue;
         text += fmt::format("  {}/{}{}{}\n", pattern, c.name, c.detail.empty() ? "" : ": ", c.detail);

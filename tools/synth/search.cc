@@ -110,6 +110,21 @@ Error withCheckpoint(Error e, const RunFacts& run, size_t done) {
   return e;
 }
 
+/// The units of the shard without those that are done.
+std::vector<size_t> unitsToDo(const Shard& shard, size_t units, const std::vector<UnitOutcome>& outcomes) {
+  std::set<size_t> done;
+  for (const UnitOutcome& o : outcomes)
+    done.insert(o.unit);
+  auto left = unitsOf(shard, units);
+  std::erase_if(left, [&](size_t u) { return done.contains(u); });
+  return left;
+}
+
+std::string lastWords(const RunFacts& run) {
+  std::string advice = run.checkpoint.empty() ? "" : " (--resume goes on with what " + run.checkpoint + " holds)";
+  return fmt::format("pet-synth: stopped, most likely for want of memory{}\n", advice);
+}
+
 /// The outcomes of the units of the shard: those of the checkpoint, then all that there is time for.
 Expected<std::vector<UnitOutcome>> runUnits(const SearchArguments& a,
                                             const Search& search,
@@ -118,15 +133,11 @@ Expected<std::vector<UnitOutcome>> runUnits(const SearchArguments& a,
   auto begin = Clock::now();
   auto checkpoint = openCheckpoint(a, run);
   if (!checkpoint) return tl::unexpected(checkpoint.error());
-  auto units = unitsOf(run.shard, search.size());
-  run.units = units.size();
   std::vector<UnitOutcome> outcomes;
   if (*checkpoint) outcomes = (*checkpoint)->takeDone();
+  auto units = unitsToDo(run.shard, search.size(), outcomes);
   run.resumed = outcomes.size();
-  std::set<size_t> done;
-  for (const UnitOutcome& o : outcomes)
-    done.insert(o.unit);
-  std::erase_if(units, [&](size_t u) { return done.contains(u); });
+  run.units = outcomes.size() + units.size();
 
   ProgressLine progress(a.quiet, run.units);
   auto keep = [&](UnitOutcome outcome) -> Expected<void> {
@@ -140,9 +151,7 @@ Expected<std::vector<UnitOutcome>> runUnits(const SearchArguments& a,
   RunOptions options{.threads = a.threads};
   if (run.budget > 0)
     options.stop = [&] { return std::chrono::duration<double>(Clock::now() - begin).count() >= run.budget; };
-  LastWords words(
-      fmt::format("pet-synth: stopped, most likely for want of memory{}\n",
-                  run.checkpoint.empty() ? "" : " (--resume goes on with what " + run.checkpoint + " holds)"));
+  LastWords words(lastWords(run));
   Expected<void> ran;
   try {
     ran = processes.run(search, units, options, keep);
