@@ -45,12 +45,12 @@ std::optional<Judgement> narrow(const Judgement& j, const Narrowing& n) {
 
 class Judge {
  public:
-  Judge(const std::vector<Narrowing>& narrowings, const DecideOptions& options)
-      : narrowings_(narrowings), options_(options) {}
+  Judge(const std::vector<Narrowing>& narrowings, const DecideOptions& options, int most)
+      : narrowings_(narrowings), options_(options), most_(most) {}
 
   Judgement run(Judgement claim) const {
     decideClaim(claim);
-    return claim.verdict == Verdict::kRefuted ? narrowest(claim, 2).value_or(claim) : claim;
+    return claim.verdict == Verdict::kRefuted ? narrowest(claim).value_or(claim) : claim;
   }
 
  private:
@@ -84,11 +84,11 @@ class Judge {
     return "equal outside boxes; evaluation finds no difference in them";
   }
 
-  /// The claim with at most `most` equations more, the fewest that are enough, that is proved or does not differ at
+  /// The claim with at most `most_` equations more, the fewest that are enough, that is proved or does not differ at
   /// small shapes.
-  std::optional<Judgement> narrowest(const Judgement& claim, int most) const {
+  std::optional<Judgement> narrowest(const Judgement& claim) const {
     std::vector<Judgement> level{claim};
-    for (int depth = 0; depth < most; ++depth) {
+    for (int depth = 0; depth < most_; ++depth) {
       std::vector<Judgement> next;
       for (const Judgement& wide : level) {
         for (const Narrowing& n : narrowings_) {
@@ -107,6 +107,7 @@ class Judge {
 
   const std::vector<Narrowing>& narrowings_;
   const DecideOptions& options_;
+  int most_;
 };
 
 }  // namespace
@@ -134,12 +135,13 @@ std::string witnessLine(const Witness& w) {
 Judgement judge(const Pattern& pattern,
                 const Rule& rule,
                 const std::vector<Narrowing>& narrowings,
-                const DecideOptions& options) {
+                const DecideOptions& options,
+                int most) {
   Judgement claim;
   claim.pattern = pattern;
   claim.rule = rule;
   try {
-    return Judge(narrowings, options).run(claim);
+    return Judge(narrowings, options, most).run(claim);
   } catch (const OverflowError& e) {
     claim.reason = e.what();
     return claim;

@@ -34,12 +34,13 @@ struct Judgement {
   std::string reason;               ///< why it is unknown
 };
 
-/// Decides the rule (decide()). Where evaluation finds a difference, the class is narrowed by one of
-/// `narrowings`, or by two, such that it finds none (the first in their order), and the narrower rule is judged.
+/// Decides the rule (decide()). Where evaluation finds a difference, the class is narrowed by at most `most` of
+/// `narrowings`, such that it finds none (the first in their order), and the narrower rule is judged.
 /// Refuted is what differs under all of them; unknown what is neither proved nor differs.
 Judgement judge(const Pattern& pattern,
                 const Rule& rule,
                 const std::vector<Narrowing>& narrowings = {},
-                const DecideOptions& options = {});
+                const DecideOptions& options = {},
+                int most = 2);
 
 }  // namespace pet

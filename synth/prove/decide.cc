@@ -79,6 +79,7 @@ class OutputDecider {
                                  str(outputShape(candidate_))),
                      *w};
     }
+    if (auto w = quickWitness()) return Refuted{"evaluation before any proof", std::move(*w)};
     Equality equality = proveEqual(context_, source_, candidate_);
     if (auto* proved = std::get_if<Proved>(&equality)) return std::move(*proved);
     if (auto* outside = std::get_if<ProvedOutside>(&equality)) return decideOutside(outside->bad);
@@ -95,6 +96,13 @@ class OutputDecider {
   }
 
   std::vector<Bindings> members() const { return witnessShapes(rule_.shapes, source_, candidate_, options_.witness); }
+
+  std::optional<Witness> quickWitness() const {
+    if (options_.shapesBeforeProof == 0) return std::nullopt;
+    WitnessOptions few = options_.witness;
+    few.shapes = std::min(few.shapes, options_.shapesBeforeProof);
+    return findWitness(witnessShapes(rule_.shapes, source_, candidate_, few), source_, candidate_, few).witness;
+  }
 
   Decision decideOutside(const poly::Set& bad) const {
     std::vector<Box> boxes = boxesOf(context_, bad, outputShape(source_));

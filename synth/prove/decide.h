@@ -36,6 +36,9 @@ using Decision = std::variant<Proved, ProvedOutsideBoxes, Refuted, Violated, Unk
 struct DecideOptions {
   unsigned long budget = 4'000'000;  ///< isl operations for one output
   WitnessOptions witness = {};
+  /// At so many of the shapes the programs are evaluated before the proof: what is false is mostly so at small ones,
+  /// and a proof that ends in boxes takes longer than a look at them.
+  size_t shapesBeforeProof = 0;
 };
 
 /// Does the rule's replacement compute what the pattern computes, for every shape of the rule's class? Proof, boxes and

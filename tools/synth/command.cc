@@ -1,6 +1,9 @@
 #include "tools/synth/command.h"
 
+#include <fmt/format.h>
+
 #include "tools/common/tool.h"
+#include "tools/synth/free.h"
 #include "tools/synth/prove.h"
 
 namespace pet::tool {
@@ -15,17 +18,26 @@ struct CommandLine {
     declareSearch(app, searchArguments);
     proveCommand = app.add_subcommand("prove", "decide candidates in text files; exit code 5 unless all are proved");
     declareProve(*proveCommand, proveOptions);
+    declareFree(*app.add_subcommand("free", "all graphs over a vocabulary, and the rules between them"), freeOptions);
   }
 
   CLI::App app{
       "Enumerates mutants of canonical patterns, proves them for every shape, and writes the rules as a pack.\n\n"
       "    pet-synth --depth 4 > rules.db\n"
       "    mpirun -n 8 pet-synth --depth 4 -o rules.db --checkpoint rules.run --resume\n"
-      "    pet-synth prove pair.pet\n",
+      "    pet-synth prove pair.pet\n"
+      "    pet-synth free --vocab taso.vocab --depth 3 -o free.db\n",
       "pet-synth"};
   SearchArguments searchArguments;
   ProveOptions proveOptions;
+  FreeOptions freeOptions;
   CLI::App* proveCommand = nullptr;
+
+  /// None: a search over patterns.
+  const CLI::App* subcommand() const {
+    auto parsed = app.get_subcommands();
+    return parsed.empty() ? nullptr : parsed.front();
+  }
 };
 
 }  // namespace
@@ -34,10 +46,12 @@ int petSynth(int argc, char** argv, const Processes& processes) {
   return guard([&] {
     CommandLine line;
     return run(line.app, argc, argv, [&]() -> Expected<void> {
-      if (!line.proveCommand->parsed()) return search(line.searchArguments, processes);
-      if (line.app.count_all() > line.proveCommand->count_all() + 1)
-        return fail(ErrorKind::kUsage, "options and patterns before 'prove'", "", "they belong behind it");
-      return prove(line.proveOptions);
+      const CLI::App* command = line.subcommand();
+      if (!command) return search(line.searchArguments, processes);
+      if (line.app.count_all() > command->count_all() + 1)
+        return fail(ErrorKind::kUsage, fmt::format("options and patterns before '{}'", command->get_name()), "",
+                    "they belong behind it");
+      return command == line.proveCommand ? prove(line.proveOptions) : free(line.freeOptions);
     });
   });
 }
@@ -49,7 +63,7 @@ Expected<void> serveSearch(int argc, char** argv, const Serve& serve) {
   } catch (const CLI::ParseError&) {
     return {};
   }
-  if (line.proveCommand->parsed()) return {};
+  if (line.subcommand()) return {};
   auto search = openSearch(line.searchArguments);
   if (!search) return tl::unexpected(search.error());
   return serve(*search, {.threads = std::max(1, line.searchArguments.threads)});

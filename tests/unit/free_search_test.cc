@@ -1,0 +1,193 @@
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/check/check.h"
+#include "rules/exhaustive.h"
+#include "rules/text.h"
+#include "synth/free/search.h"
+#include "synth/free/terms.h"
+#include "tests/unit/free_support.h"
+
+namespace pet::freemode {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Not;
+using testing_support::vocabulary;
+
+SearchResult searched(const std::string& text, int depth, const SearchOptions& options = {}) {
+  SearchOptions o = options;
+  o.depth = depth;
+  return search(vocabulary(text), o);
+}
+
+struct Known {
+  const char* vocabulary;
+  int depth;
+  std::vector<const char*> rules;
+};
+
+const Known kKnown[] = {
+    {"inputs x y z: [2, 2]\noperator MatMul\noperator Add\ndistinct operands\n",
+     3,
+     {"MatMul(m0, MatMul(m1, m2)) = MatMul(MatMul(m0, m1), m2)", "Add(m0, Add(m1, m2)) = Add(m1, Add(m0, m2))",
+      "MatMul(m0, Add(m1, m2)) = Add(MatMul(m0, m2), MatMul(m0, m1))",
+      "MatMul(Add(m0, m1), m2) = Add(MatMul(m0, m2), MatMul(m1, m2))"}},
+    {"inputs x: [2, 3]\nweights s: []\noperator Mul\noperator Transpose\noperator Relu\ndistinct operands\n",
+     3,
+     {"Relu(m0) = Relu(Relu(m0))", "m0 = Transpose(Transpose(m0))", "Transpose(Relu(m0)) = Relu(Transpose(m0))"}},
+    // A scalar passes through a product, two convolutions of one picture are one, a kernel may be enlarged.
+    {"inputs x y: [1, 2, 3, 3]\nweights k l: [2, 2, 3, 3]\nweights m: [2, 2, 1, 1]\nweights s: []\n"
+     "operator Conv kernel={[3, 3], [1, 1]}\noperator Mul\noperator Pad to=[3, 3] of=inputs\noperator Concat axis={0, "
+     "1}\ndistinct operands\n",
+     3,
+     {"Conv(x0, Mul(k1, s2)) = Conv(Mul(x0, s2), k1)", "Conv(x0, k1) = Conv(x0, Pad(k1))",
+      "Conv(x0, Concat0(k1, k2)) = Concat1(Conv(x0, k1), Conv(x0, k2))",
+      "Conv(Concat0(x0, x1), k2) = Concat0(Conv(x0, k2), Conv(x1, k2))"}},
+};
+
+TEST(FreeSearch, KnownLawsAreFoundAndProved) {
+  for (const Known& k : kKnown) {
+    SearchResult r = searched(k.vocabulary, k.depth);
+    for (const char* rule : k.rules)
+      EXPECT_THAT(r.kept, Contains(rule)) << k.vocabulary;
+    EXPECT_EQ(r.kept.size(), r.rules.rules.size());
+  }
+}
+
+TEST(FreeSearch, WhatFollowsIsDroppedAndCounted) {
+  SearchResult r = searched(kKnown[0].vocabulary, 3);
+  EXPECT_THAT(r.kept, Not(Contains("MatMul(m0, MatMul(m1, m0)) = MatMul(MatMul(m0, m1), m0)"))) << "an instance";
+  const EqualityCount& n = r.equalities;
+  EXPECT_GT(n.instances, 0u);
+  EXPECT_GT(n.chains, 0u);
+  EXPECT_EQ(n.distinct, n.trivial + n.instances + n.consequences + n.chains + n.proved + n.refuted + n.unknown);
+  EXPECT_EQ(n.proved, r.kept.size());
+  EXPECT_EQ(n.refuted + n.unknown, r.open.size());
+}
+
+/// The rules as others see them: their proofs hold, they compute the same at small shapes, and they are text.
+TEST(FreeSearch, EveryRuleStandsUpToTheChecker) {
+  for (const Known& k : kKnown) {
+    SearchResult r = searched(k.vocabulary, 2);
+    ASSERT_FALSE(r.rules.rules.empty());
+    for (const Rule& rule : r.rules.rules) {
+      const Pattern* pattern = r.rules.findPattern(rule.pattern);
+      ASSERT_TRUE(pattern);
+      EXPECT_TRUE(checkRule(*pattern, rule).proved()) << print(*pattern) << print(rule);
+      EXPECT_TRUE(evaluateRule(*pattern, rule).holds()) << print(*pattern) << print(rule);
+    }
+    auto again = parseRules(print(r.rules), "again");
+    ASSERT_TRUE(again) << again.error().message();
+    EXPECT_EQ(print(*again), print(r.rules));
+  }
+}
+
+TEST(FreeSearch, TheSameForAnyNumberOfThreadsAndPasses) {
+  SearchOptions one, many;
+  one.threads = 1;
+  many.threads = 3;
+  many.memory = 1 << 12;
+  SearchResult a = searched(kKnown[2].vocabulary, 3, one), b = searched(kKnown[2].vocabulary, 3, many);
+  EXPECT_EQ(a.passes, 1u);
+  EXPECT_GT(b.passes, 3u);
+  EXPECT_EQ(a.kept, b.kept);
+  EXPECT_EQ(print(a.rules), print(b.rules));
+  EXPECT_EQ(a.equalities.raw, b.equalities.raw);
+  EXPECT_EQ(a.levels.back().classes, b.levels.back().classes);
+}
+
+TEST(FreeSearch, SlicesHaveTheEqualitiesOfTheWhole) {
+  SearchResult whole = searched(kKnown[0].vocabulary, 3);
+  uint64_t raw = 0, classes = 0;
+  for (uint32_t i = 0; i < 3; ++i) {
+    SearchOptions o;
+    o.slice = {i, 3};
+    SearchResult part = searched(kKnown[0].vocabulary, 3, o);
+    raw += part.equalities.raw;
+    classes += part.levels.back().classes;
+  }
+  EXPECT_EQ(raw, whole.equalities.raw);
+  EXPECT_EQ(classes, whole.levels.back().classes);
+}
+
+// --- Equalities as values ---
+
+/// Add (step 0), Mul (1), Relu (2) and MatMul (3) on matrices.
+const char* const kSteps = "inputs x: [2, 2]\noperator Add\noperator Mul\noperator Relu\noperator MatMul\n";
+
+struct Builder {
+  Equality e;
+  explicit Builder(size_t variables) {
+    Variable v;
+    v.type.rank = 2;
+    v.type.extents = {2, 2, 1, 1};
+    e.variables.assign(variables, v);
+  }
+  Operand node(uint32_t step, Operand a, Operand b = kNoOperand) {
+    e.nodes.push_back({step, a, b});
+    return static_cast<Operand>(e.nodes.size() - 1);
+  }
+  Equality equal(Operand left, Operand right) {
+    e.left = left;
+    e.right = right;
+    return e;
+  }
+};
+constexpr uint32_t kAdd = 0, kMul = 1, kRelu = 2, kMatMul = 3;
+const Operand x = variable(0), y = variable(1), z = variable(2);
+
+Equality distributive(Operand p, Operand q, Operand r, bool swapped) {
+  Builder b(3);
+  Operand sum = b.node(kAdd, q, r), left = b.node(kMatMul, p, sum), s = b.node(kMatMul, p, q),
+          t = b.node(kMatMul, p, r), right = b.node(kAdd, t, s);
+  return swapped ? b.equal(right, left) : b.equal(left, right);
+}
+
+TEST(FreeEquality, TheKeyDoesNotDependOnNames) {
+  std::vector<Step> steps = stepsOf(vocabulary(kSteps));
+  uint64_t key = canonicalKey(distributive(x, y, z, false), steps);
+  for (auto [p, q, r] : {std::tuple{x, z, y}, {y, x, z}, {y, z, x}, {z, x, y}, {z, y, x}}) {
+    EXPECT_EQ(canonicalKey(distributive(p, q, r, false), steps), key);
+    EXPECT_EQ(canonicalKey(distributive(p, q, r, true), steps), key);
+  }
+  EXPECT_NE(canonicalKey(distributive(x, y, y, false), steps), key);
+  EXPECT_NE(canonicalKey(distributive(x, x, y, false), steps), key);
+}
+
+TEST(FreeEquality, Derivations) {
+  std::vector<Step> steps = stepsOf(vocabulary(kSteps));
+  Rewriting rules(steps);
+  rules.add({distributive(x, y, z, false)});
+  {
+    Builder b(1);
+    Operand once = b.node(kRelu, x);
+    rules.add({b.equal(once, b.node(kRelu, once))});
+  }
+  // p (q + q') with p = Relu(x): an instance.
+  Builder instance(3);
+  Operand p = instance.node(kRelu, x), sum = instance.node(kAdd, y, z), left = instance.node(kMatMul, p, sum);
+  Operand right = instance.node(kAdd, instance.node(kMatMul, p, z), instance.node(kMatMul, p, y));
+  EXPECT_EQ(rules.derive(instance.equal(left, right)).how, Derived::kInstance);
+  // Below another operator: a consequence.
+  Operand above = instance.node(kMul, left, x), other = instance.node(kMul, x, right);
+  EXPECT_EQ(rules.derive(instance.equal(above, other)).how, Derived::kConsequence);
+  // Both rules: a chain.
+  Operand two = instance.node(kRelu, p), leftTwo = instance.node(kMatMul, two, sum);
+  Rewriting::Answer chain = rules.derive(instance.equal(leftTwo, right));
+  EXPECT_EQ(chain.how, Derived::kChain);
+  EXPECT_GE(chain.rules.size(), 2u);
+  EXPECT_EQ(rules.derive(instance.equal(left, left)).how, Derived::kTrivial);
+  // (x + y) z is another law.
+  Builder b(3);
+  Operand l = b.node(kMatMul, b.node(kAdd, x, y), z);
+  Equality law = b.equal(l, b.node(kAdd, b.node(kMatMul, x, z), b.node(kMatMul, y, z)));
+  EXPECT_EQ(rules.derive(law).how, Derived::kNot);
+  rules.remove(1);
+  EXPECT_EQ(rules.derive(instance.equal(leftTwo, right)).how, Derived::kNot);
+}
+
+}  // namespace
+}  // namespace pet::freemode
