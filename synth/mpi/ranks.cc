@@ -14,7 +14,6 @@
 namespace pet {
 namespace {
 
-using mpi::Message;
 using mpi::Tag;
 
 /// mpirun's way to say that a rank has died: it ends the others. A signal handler can speak to nobody else.

@@ -176,6 +176,11 @@ def ranks(f):
     done = synth("none.pet", "-o", f / "x.db", before=[*MPIRUN, "-n", "3"])
     said = [x for x in done.stderr.splitlines() if x.startswith("pet-synth")]
     expect("an error is said once", done.returncode == BAD_PACK and len(said) == 1 and "cannot read" in said[0], done.stderr)
+    done = synth(*f.patterns, "-o", f / "x.db", "--checkpoint", f / "one.db", "--resume", before=[*MPIRUN, "-n", "3"])
+    said = [x for x in done.stderr.splitlines() if x.startswith("pet-synth")]
+    expect("rank 0 ends before any unit", done.returncode == BAD_PACK and len(said) == 1 and "neither a checkpoint" in said[0], done.stderr)
+    done = synth(PATTERNS / "conv-s2.pet", "-q", "-o", f / "x.db", "--budget", "1s", before=[*MPIRUN, "-n", "2"])
+    expect("a budget under mpirun", done.returncode == 0 and re.fullmatch(r"partial: \d+ of \d+ units .*\n", done.stderr), done.stderr)
     one_rank_dies(f)
 
 
