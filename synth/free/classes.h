@@ -8,6 +8,7 @@ namespace pet::freemode {
 
 using ClassId = uint32_t;
 constexpr ClassId kNoClass = std::numeric_limits<ClassId>::max();
+constexpr size_t kNoValue = std::numeric_limits<size_t>::max();
 
 /// The deepest graphs whose node sets are kept; enumeration goes one deeper.
 constexpr size_t kMostInner = 4;
@@ -42,7 +43,7 @@ struct Member {
 /// Graphs that compute the same value of the same type, as far as one random input tells.
 struct ValueClass {
   uint64_t fingerprint = 0;  ///< of extents and elements
-  size_t value = 0;          ///< where its elements begin
+  size_t value = kNoValue;   ///< where its elements begin, if they are kept
   uint32_t inputs = 0;       ///< which leaves its first member reads
   uint32_t firstMember = 0, members = 0;
   uint32_t type = 0;
@@ -67,6 +68,7 @@ struct ClassTable {
 
   size_t size() const { return levels.size() - 2; }  ///< of the largest graphs
   const TensorType& typeOf(ClassId c) const { return types[classes[c].type]; }
+  bool hasValue(ClassId c) const { return classes[c].value != kNoValue; }
   TensorView view(ClassId c) const { return {&typeOf(c), values.data() + classes[c].value}; }
   std::span<const Member> membersOf(ClassId c) const {
     return {members.data() + classes[c].firstMember, classes[c].members};

@@ -16,8 +16,15 @@ namespace {
 constexpr size_t kGrain = 64;  ///< classes that a thread extends at a time
 constexpr size_t kMostElementsOfValue = 1 << 17;
 
+/// A value that the table does not keep.
+struct Recomputed {
+  ClassId of = kNoClass;
+  std::vector<Element> value;
+};
+
 /// What a thread needs to compute an application.
 struct Worker {
+  Recomputed extended, other;  ///< of the class that is being extended, and of its partner
   Scratch scratch;
   std::vector<Element> value;
   std::vector<ClassId> partners;
@@ -36,26 +43,41 @@ void computeInto(const ClassTable& t, const Application& a, const TensorType& ty
   compute(t.steps[a.step], {operands, a.b == kNoClass ? 1u : 2u}, type, out, scratch);
 }
 
+TensorView viewOf(const ClassTable& t, ClassId c, Worker& w) {
+  if (t.hasValue(c)) return t.view(c);
+  Recomputed& r = c == w.extended.of || w.extended.of == kNoClass ? w.extended : w.other;
+  if (r.of != c || r.value.empty()) {
+    r.of = c;
+    r.value.resize(t.typeOf(c).size());
+    computeInto(t, t.membersOf(c)[0].application, t.typeOf(c), r.value.data(), w.scratch);
+  }
+  return {&t.typeOf(c), r.value.data()};
+}
+
 uint64_t fingerprintOf(const ClassTable& t, const Application& a, const TensorType& type, Worker& w) {
   w.value.resize(std::max(w.value.size(), type.size()));
-  computeInto(t, a, type, w.value.data(), w.scratch);
+  TensorView operands[] = {viewOf(t, a.a, w), a.b == kNoClass ? TensorView{} : viewOf(t, a.b, w)};
+  compute(t.steps[a.step], {operands, a.b == kNoClass ? 1u : 2u}, type, w.value.data(), w.scratch);
   return t.fingerprints.of(type, w.value.data());
 }
 
-/// Calls use(application, type) for each application that makes a graph of one operator more, class by class in
-/// parallel.
-template <class Use>
-void forEachApplication(const ClassTable& t, Workers& workers, Use use) {
+/// Calls use(application, type, worker) for each application that makes a graph of one operator more and that `wanted`
+/// takes, class by class in parallel.
+template <class Wanted, class Use>
+void forEachApplication(const ClassTable& t, Workers& workers, Wanted wanted, Use use) {
   const PartnerIndex index(t);
   tbb::parallel_for(tbb::blocked_range<size_t>(0, t.classes.size(), kGrain), [&](const auto& range) {
     Worker& w = workers.local();
     auto offer = [&](uint32_t step, ClassId a, ClassId b) {
       Application application{step, a, b};
-      if ((t.inputsOf(application) & ~t.folded) == 0) return;
+      uint32_t inputs = t.inputsOf(application);
+      if ((inputs & ~t.folded) == 0 || !wanted(inputs)) return;
       if (auto type = typeOf(t, application); type && type->size() <= kMostElementsOfValue) use(application, *type, w);
     };
     for (size_t i = range.begin(); i < range.end(); ++i) {
       auto a = static_cast<ClassId>(i);
+      w.extended = {.of = a, .value = std::move(w.extended.value)};
+      w.extended.value.clear();
       bool largest = t.classes[a].size == t.size();
       for (uint32_t s = 0; largest && s < t.steps.size(); ++s) {
         bool allowed = t.steps[s].operands == 1 && (!t.steps[s].op.ofInputs || t.isLeaf(a));
@@ -91,11 +113,11 @@ class Extension {
  public:
   Extension(ClassTable& table, std::vector<Candidate>& found) : t_(table), found_(found) {}
 
-  LevelCount run() {
+  LevelCount run(Values values) {
     evaluate();
     assignClasses();
     addMembers();
-    computeValues();
+    if (values == Values::kKept) computeValues();
     return count_;
   }
 
@@ -117,10 +139,14 @@ class Extension {
     Workers workers;
     tbb::enumerable_thread_specific<std::vector<Typed>> typed;
     auto size = static_cast<uint32_t>(t_.size() + 1);
-    forEachApplication(t_, workers, [&](const Application& a, const TensorType& type, Worker& w) {
-      ++w.evaluated;
+    auto all = [](uint32_t) { return true; };
+    forEachApplication(t_, workers, all, [&](const Application& a, const TensorType& type, Worker& w) {
       typed.local().push_back({type.key(), {fingerprintOf(t_, a, type, w), a, size}});
     });
+    size_t count = 0;
+    for (const auto& part : typed)
+      count += part.size();
+    all_.reserve(count);
     for (auto& part : typed) {
       all_.insert(all_.end(), part.begin(), part.end());
       std::vector<Typed>().swap(part);
@@ -206,6 +232,7 @@ class Extension {
   /// All node sets of the smallest size, each once.
   void addMembers() {
     const size_t below = t_.size();
+    t_.members.reserve(t_.members.size() + all_.size());
     for (size_t g = 0; g < groups_.size(); ++g) {
       ValueClass& c = t_.classes[t_.levels.back() + g];
       c.firstMember = static_cast<uint32_t>(t_.members.size());
@@ -298,20 +325,19 @@ std::vector<Candidate> leafCandidates(const ClassTable& t) {
   return all;
 }
 
-LevelCount extend(ClassTable& table, std::vector<Candidate>& found) {
-  return Extension(table, found).run();
+LevelCount extend(ClassTable& table, std::vector<Candidate>& found, Values values) {
+  return Extension(table, found).run(values);
 }
 
 std::vector<Candidate> lastLevel(const ClassTable& t, const Part& part, LevelCount& count) {
   Workers workers;
   auto size = static_cast<uint32_t>(t.size() + 1);
-  forEachApplication(t, workers, [&](const Application& a, const TensorType& type, Worker& w) {
-    uint32_t inputs = t.inputsOf(a);
-    if (!t.isCanonical(inputs)) return;
+  auto canonical = [&](uint32_t inputs) { return t.isCanonical(inputs); };
+  forEachApplication(t, workers, canonical, [&](const Application& a, const TensorType& type, Worker& w) {
     ++w.evaluated;
     uint64_t fingerprint = fingerprintOf(t, a, type, w);
     if (!part.holds(fingerprint)) return;
-    w.graphs += t.multiplicity(inputs);
+    w.graphs += t.multiplicity(t.inputsOf(a));
     w.found.push_back({fingerprint, a, size});
   });
   count = {};
@@ -324,9 +350,8 @@ std::vector<Candidate> lastLevel(const ClassTable& t, const Part& part, LevelCou
 
 uint64_t countLastLevel(const ClassTable& t) {
   Workers workers;
-  forEachApplication(t, workers, [&](const Application& a, const TensorType&, Worker& w) {
-    w.evaluated += t.isCanonical(t.inputsOf(a));
-  });
+  auto canonical = [&](uint32_t inputs) { return t.isCanonical(inputs); };
+  forEachApplication(t, workers, canonical, [](const Application&, const TensorType&, Worker& w) { ++w.evaluated; });
   uint64_t all = 0;
   for (const Worker& w : workers)
     all += w.evaluated;

@@ -34,7 +34,9 @@ std::vector<Candidate> leafCandidates(const ClassTable& table);
 
 /// Adds the classes of the graphs with one operator more, all of them, with their members; what is computed again (the
 /// class is older, or the node set is) is dropped after it has been handed on. `found` gets every canonical graph.
-LevelCount extend(ClassTable& table, std::vector<Candidate>& found);
+/// Without values they are computed again where they are read: for a last level but one that is too large for them.
+enum class Values { kKept, kDropped };
+LevelCount extend(ClassTable& table, std::vector<Candidate>& found, Values values = Values::kKept);
 
 /// The graphs with one operator more, without their values: those canonical ones whose fingerprint lies in the part of
 /// all fingerprints, 0 <= part < parts.

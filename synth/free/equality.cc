@@ -50,6 +50,7 @@ class Evaluation {
       return {type, randomValue(type.size(), mix(kVariableSeed) ^ c)};
     }
     if (const Computed* computed = find(c)) return *computed;
+    if (!t_.hasValue(c)) return *apply(t_.membersOf(c)[0].application);
     const Element* begin = t_.view(c).data;
     return {t_.typeOf(c), {begin, begin + t_.typeOf(c).size()}};
   }

@@ -5,7 +5,7 @@
 namespace pet::freemode {
 
 PartnerIndex::PartnerIndex(const ClassTable& t)
-    : t_(t), fits_(t.types.size() * t.types.size()), ends_(t.classes.size()), containing_(t.size() + 1) {
+    : t_(t), fits_(t.types.size() * t.types.size()), containing_(t.size() + 1) {
   for (size_t a = 0; a < t.types.size(); ++a) {
     for (size_t b = 0; b < t.types.size(); ++b) {
       const TensorType* operands[] = {&t.types[a], &t.types[b]};
@@ -17,12 +17,12 @@ PartnerIndex::PartnerIndex(const ClassTable& t)
   }
   const size_t largest = t.size();
   for (ClassId c = t.levels[1]; c < t.classes.size(); ++c) {
-    ends_[t.classes[c].node].push_back(c);
+    if (t.classes[c].node != c) twins_.emplace(t.classes[c].node, c);
     size_t size = t.classes[c].size;
     // Two graphs that share some operators, and not all of either, have two at least.
     if (size < 2 || size >= largest) continue;
     auto& lists = containing_[size];
-    if (lists.empty()) lists.resize(t.classes.size());
+    if (lists.empty()) lists.resize(t.levels[size + 1]);
     for (const Member& m : t.membersOf(c)) {
       for (size_t i = 0; i < m.nodes.size; ++i) {
         auto& list = lists[m.nodes.nodes[i]];
@@ -35,7 +35,8 @@ PartnerIndex::PartnerIndex(const ClassTable& t)
 void PartnerIndex::addContained(ClassId a, std::vector<ClassId>& partners) const {
   for (const Member& m : t_.membersOf(a)) {
     for (size_t i = 0; i < m.nodes.size; ++i) {
-      for (ClassId b : ends_[m.nodes.nodes[i]]) {
+      auto twin = twins_.find(m.nodes.nodes[i]);
+      for (ClassId b : {m.nodes.nodes[i], twin == twins_.end() ? a : twin->second}) {
         bool once = t_.classes[b].size < t_.classes[a].size || b < a;
         if (b != a && once && fits(a, b)) partners.push_back(b);
       }
@@ -47,6 +48,7 @@ void PartnerIndex::addOverlapping(ClassId a, size_t size, std::vector<ClassId>& 
   if (containing_[size].empty()) return;
   for (const Member& m : t_.membersOf(a)) {
     for (size_t i = 0; i < m.nodes.size; ++i) {
+      if (m.nodes.nodes[i] >= containing_[size].size()) continue;  // the end of a larger graph
       for (ClassId b : containing_[size][m.nodes.nodes[i]]) {
         bool once = size < t_.classes[a].size || b < a;
         if (once && fits(a, b) && t_.unionSize(a, b) == t_.size()) partners.push_back(b);

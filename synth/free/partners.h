@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unordered_map>
+
 #include "synth/free/classes.h"
 
 namespace pet::freemode {
@@ -20,9 +22,8 @@ class PartnerIndex {
   bool fits(ClassId a, ClassId b) const { return fits_[t_.classes[a].type * t_.types.size() + t_.classes[b].type]; }
 
   const ClassTable& t_;
-  std::vector<bool> fits_;  ///< by types: some operator takes the two, in some order
-  /// By node: the classes of which it is the last operator (two for a Split).
-  std::vector<std::vector<ClassId>> ends_;
+  std::vector<bool> fits_;                      ///< by types: some operator takes the two, in some order
+  std::unordered_map<ClassId, ClassId> twins_;  ///< by node: the other class that is computed there, for a Split
   /// By size and node: the classes of that size of which a member contains the node. Sizes that are not needed are
   /// empty.
   std::vector<std::vector<std::vector<ClassId>>> containing_;

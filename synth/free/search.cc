@@ -1,7 +1,6 @@
 #include "synth/free/search.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
@@ -15,23 +14,8 @@
 namespace pet::freemode {
 namespace {
 
-/// A distinct equality, by its key, and where it was found first: of all with that key the one between the least
-/// candidates, so that it depends on no order.
-struct Found {
-  Candidate left, right;
-  bool before(const Found& o) const {
-    auto key = [](const Found& f) {
-      return std::tie(f.left.size, f.right.size, f.left.application, f.right.application);
-    };
-    return key(*this) < key(o);
-  }
-};
-using FoundByKey = std::unordered_map<uint64_t, Found>;
-
-void keep(FoundByKey& all, uint64_t key, const Found& f) {
-  auto [it, isNew] = all.emplace(key, f);
-  if (!isNew && f.before(it->second)) it->second = f;
-}
+/// Graphs of so many operators keep their values; those of larger ones are a thousand bytes for each of ten million.
+constexpr int kMostValued = 3;
 
 /// Sets of operators closed under operands: with one, two, three sinks. Of three operators: a graph of three; a graph
 /// of two and an operator; two graphs of two that share their first operator; three operators.
@@ -51,13 +35,22 @@ class Search {
   Search(const Vocabulary& vocabulary, const SearchOptions& options)
       : options_(options), table_(leafClasses(vocabulary, options.seed)), inner_(leafCandidates(table_)) {}
 
-  SearchResult run() {
+  Expected<SearchResult> run() {
     enumerateInner();
-    const uint32_t passes = passCount();
-    result_.passes = passes;
-    result_.levels.emplace_back();
-    for (uint32_t pass = 0; pass < passes; ++pass)
-      runPass({options_.slice.index * passes + pass, options_.slice.count * passes});
+    if (options_.resume) {
+      passes_ = *options_.resume;
+    } else {
+      passes_.count = passCount();
+    }
+    for (; passes_.done < passes_.count;) {
+      runPass({options_.slice.index * passes_.count + passes_.done, options_.slice.count * passes_.count});
+      ++passes_.done;
+      if (!options_.passDone) continue;
+      if (auto ok = options_.passDone(passes_); !ok) return tl::unexpected(ok.error());
+    }
+    result_.passes = passes_.count;
+    result_.levels.push_back(passes_.level);
+    result_.equalities.raw = passes_.raw;
     result_.severalSinks = severalSinks(result_.levels);
     std::vector<Equality> distinct = mostGeneral();
     sortForSelection(distinct, table_.steps);
@@ -74,7 +67,7 @@ class Search {
     Stopwatch watch(result_.seconds.enumerate);
     for (int size = 1; size < options_.depth; ++size) {
       say(fmt::format("graphs of {} operators", size));
-      result_.levels.push_back(extend(table_, inner_));
+      result_.levels.push_back(extend(table_, inner_, size <= kMostValued ? Values::kKept : Values::kDropped));
     }
     result_.innerClasses = table_.classes.size();
     result_.innerBytes = table_.classes.size() * sizeof(ValueClass) + table_.members.size() * sizeof(Member) +
@@ -96,7 +89,7 @@ class Search {
       say(fmt::format("graphs of {} operators, part {} of {}", options_.depth, part.index + 1, part.count));
       LevelCount count;
       candidates = lastLevel(table_, part, count);
-      LevelCount& level = result_.levels.back();
+      LevelCount& level = passes_.level;
       level.evaluated += count.evaluated;
       level.graphs += count.graphs;
       std::copy_if(inner_.begin(), inner_.end(), std::back_inserter(candidates),
@@ -122,18 +115,18 @@ class Search {
         pairs.emplace_back(first, i);
       }
     }
-    result_.equalities.raw += pairs.size();
-    tbb::enumerable_thread_specific<std::pair<Scratch, FoundByKey>> workers;
+    passes_.raw += pairs.size();
+    tbb::enumerable_thread_specific<std::pair<Scratch, Passes>> workers;
     tbb::parallel_for(tbb::blocked_range<size_t>(0, pairs.size(), 256), [&](const auto& range) {
       auto& [scratch, found] = workers.local();
       for (size_t i = range.begin(); i < range.end(); ++i) {
         Found f{sorted[pairs[i].first], sorted[pairs[i].second]};
-        keep(found, canonicalKey(equalityOf(table_, f.left, f.right, scratch), table_.steps), f);
+        found.keep(canonicalKey(equalityOf(table_, f.left, f.right, scratch), table_.steps), f);
       }
     });
     for (const auto& [scratch, found] : workers) {
-      for (const auto& [key, f] : found)
-        keep(found_, key, f);
+      for (const auto& [key, f] : found.found)
+        passes_.keep(key, f);
     }
   }
 
@@ -141,7 +134,7 @@ class Search {
     Stopwatch watch(result_.seconds.compare);
     std::vector<Equality> all;
     Scratch scratch;
-    for (const auto& [key, f] : found_)
+    for (const auto& [key, f] : passes_.found)
       all.push_back(equalityOf(table_, f.left, f.right, scratch));
     result_.equalities.distinct = all.size();
     return all;
@@ -150,13 +143,13 @@ class Search {
   const SearchOptions& options_;
   ClassTable table_;
   std::vector<Candidate> inner_;
-  FoundByKey found_;
+  Passes passes_;
   SearchResult result_;
 };
 
 }  // namespace
 
-SearchResult search(const Vocabulary& vocabulary, const SearchOptions& options) {
+Expected<SearchResult> search(const Vocabulary& vocabulary, const SearchOptions& options) {
   std::optional<tbb::global_control> threads;
   if (options.threads > 0) {
     threads.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(options.threads));

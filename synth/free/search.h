@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "rules/rule.h"
-#include "synth/free/enumerate.h"
+#include "synth/free/passes.h"
 #include "synth/judge.h"
 
 namespace pet::freemode {
@@ -18,6 +18,9 @@ struct SearchOptions {
   DecideOptions decide = {.witness = {.shapes = 60}, .shapesBeforeProof = 12};
   /// Called between stages with a word for people.
   std::function<void(const std::string&)> progress = {};
+  /// Called after each pass with what all passes have found; its error ends the search.
+  std::function<Expected<void>(const Passes&)> passDone = {};
+  std::optional<Passes> resume = {};  ///< of the same search
 };
 
 /// What became of the distinct equalities.
@@ -55,7 +58,7 @@ struct SearchResult {
 
 /// Free mode (DESIGN, section 5): all graphs of at most `depth` operators over the vocabulary, grouped by fingerprint;
 /// equalities, the most general of each; those that no smaller ones imply, proved for symbolic shapes. The result
-/// depends on vocabulary, depth, slice, seed and decide alone.
-SearchResult search(const Vocabulary& vocabulary, const SearchOptions& options);
+/// depends on vocabulary, depth, slice, seed and decide alone. Errors: those of `passDone`. Throws std::bad_alloc.
+Expected<SearchResult> search(const Vocabulary& vocabulary, const SearchOptions& options);
 
 }  // namespace pet::freemode

@@ -84,6 +84,24 @@ def matrices(folder):
     expect("parts make the whole", raw == e["raw"], raw)
 
 
+def checkpoint(folder):
+    """Kept after each pass, gone on with, refused where it is another search's."""
+    vocabulary, kept, pack, other = (folder / n for n in ["c.vocab", "c.run", "c.db", "c2.db"])
+    vocabulary.write_text(MATRICES)
+    arguments = ["--vocab", vocabulary, "--depth", 3, "--memory", "1M", "--checkpoint", kept, "-q"]
+    done = free(*arguments, "-o", pack)
+    expect("checkpoint", done.returncode == 0 and kept.read_text().endswith("\nend\n"), done.stderr)
+    refuse("a checkpoint that exists", USAGE, "c.run: exists", "--resume", arguments=arguments, folder=folder)
+    done = free(*arguments, "--resume", "-o", other)
+    expect("resumed", done.returncode == 0 and other.read_bytes() == pack.read_bytes(), done.stderr)
+    refuse("of another search", USAGE, "another search", arguments=["2M" if a == "1M" else a for a in arguments] + ["--resume"], folder=folder)
+    whole = kept.read_bytes()
+    for damaged in [whole[:-1], whole[:len(whole) // 2], b"", b"x" + whole]:
+        kept.write_bytes(damaged)
+        refuse("a damaged checkpoint", TEXT, "c.run", "damaged", arguments=[*arguments, "--resume"], folder=folder)
+    refuse("--resume alone", USAGE, "--resume", arguments=["--vocab", vocabulary, "--resume"], folder=folder)
+
+
 def taso(folder):
     """The vocabulary that comes with the tool, two operators deep."""
     pack, report = folder / "taso.db", folder / "taso.json"
@@ -136,7 +154,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for part in [matrices, taso, bad_input, no_memory]:
+        for part in [matrices, checkpoint, taso, bad_input, no_memory]:
             part(folder)
     print("\n".join(failures) or "pet-synth free is as documented")
     return 1 if failures else 0

@@ -201,6 +201,25 @@ TEST(FreeEnumeration, MultiplicitiesAddUp) {
   }
 }
 
+TEST(FreeEnumeration, ValuesThatAreNotKeptAreComputedAgain) {
+  for (const char* text : kVocabularies) {
+    std::vector<Candidate> found;
+    ClassTable kept = classesOf(vocabulary(text), 1, found), dropped = kept;
+    std::vector<Candidate> foundKept, foundDropped;
+    extend(kept, foundKept);
+    extend(dropped, foundDropped, Values::kDropped);
+    EXPECT_LT(dropped.values.size(), kept.values.size());
+    LevelCount count;
+    auto fingerprints = [&](const ClassTable& t) {
+      std::multiset<std::pair<uint64_t, Application>> all;
+      for (const Candidate& c : lastLevel(t, {}, count))
+        all.emplace(c.fingerprint, c.application);
+      return all;
+    };
+    EXPECT_EQ(fingerprints(dropped), fingerprints(kept)) << text;
+  }
+}
+
 TEST(FreeEnumeration, PartsAreThePartsOfTheWhole) {
   std::vector<Candidate> found;
   ClassTable table = classesOf(vocabulary(kVocabularies[0]), 2, found);

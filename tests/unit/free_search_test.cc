@@ -20,7 +20,9 @@ using testing_support::vocabulary;
 SearchResult searched(const std::string& text, int depth, const SearchOptions& options = {}) {
   SearchOptions o = options;
   o.depth = depth;
-  return search(vocabulary(text), o);
+  auto result = search(vocabulary(text), o);
+  EXPECT_TRUE(result) << (result ? "" : result.error().message());
+  return result ? *result : SearchResult();
 }
 
 struct Known {
@@ -97,6 +99,40 @@ TEST(FreeSearch, TheSameForAnyNumberOfThreadsAndPasses) {
   EXPECT_EQ(print(a.rules), print(b.rules));
   EXPECT_EQ(a.equalities.raw, b.equalities.raw);
   EXPECT_EQ(a.levels.back().classes, b.levels.back().classes);
+}
+
+/// Ended after some passes, each time, and gone on with from text.
+TEST(FreeSearch, ACheckpointIsGoneOnWith) {
+  SearchResult whole = searched(kKnown[0].vocabulary, 3);
+  SearchOptions o;
+  o.depth = 3;
+  o.memory = 1 << 12;
+  std::string text;
+  Expected<SearchResult> result = fail(ErrorKind::kUsage, "not begun");
+  int runs = 0;
+  for (; !result && runs < 100; ++runs) {
+    o.passDone = [&, left = 2](const Passes& p) mutable -> Expected<void> {
+      text = print(p, "this search");
+      if (--left > 0 || p.done == p.count) return {};
+      return fail(ErrorKind::kUsage, "stopped");
+    };
+    result = search(vocabulary(kKnown[0].vocabulary), o);
+    auto passes = parsePasses(text, "this search", "file");
+    ASSERT_TRUE(passes) << passes.error().message();
+    EXPECT_EQ(print(*passes, "this search"), text);
+    o.resume = *passes;
+  }
+  ASSERT_TRUE(result);
+  EXPECT_GT(runs, 2);
+  EXPECT_EQ(result->kept, whole.kept);
+  EXPECT_EQ(print(result->rules), print(whole.rules));
+  EXPECT_EQ(result->equalities.raw, whole.equalities.raw);
+  EXPECT_EQ(result->levels.back().graphs, whole.levels.back().graphs);
+
+  EXPECT_EQ(parsePasses(text, "another", "file").error().kind, ErrorKind::kUsage);
+  for (size_t n = 0; n < text.size(); n += 7)
+    EXPECT_FALSE(parsePasses(text.substr(0, n), "this search", "file")) << n;
+  EXPECT_FALSE(parsePasses(text + "1", "this search", "file"));
 }
 
 TEST(FreeSearch, SlicesHaveTheEqualitiesOfTheWhole) {

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
 #include "synth/free/search.h"
+#include "synth/scale/identity.h"
 
 namespace pet::tool {
 namespace {
@@ -95,7 +97,7 @@ Json toJson(const SearchResult& r, const FreeOptions& o, double seconds) {
           {"passes", r.passes},
           {"graphs", {{"one_sink", graphs}, {"several_sinks_to_3_operators", r.severalSinks}}},
           {"classes", classesOf(r)},
-          {"bytes_per_class", {{"inner", r.innerBytesPerClass()}, {"last", sizeof(Candidate)}}},
+          {"bytes_per_class", {{"inner", r.innerBytesPerClass()}, {"last", sizeof(freemode::Candidate)}}},
           {"levels", levels},
           {"equalities", toJson(r.equalities)},
           {"rules", r.rules.rules.size()},
@@ -129,14 +131,43 @@ std::string summary(const SearchResult& r, double seconds) {
 
 /// What can be wrong before the search.
 Expected<Vocabulary> prepare(const FreeOptions& o) {
-  if (auto ok = distinctFiles({o.output, o.report}, {o.vocabulary}); !ok) return tl::unexpected(ok.error());
-  for (const std::string& file : {o.output, o.report}) {
+  if (auto ok = distinctFiles({o.output, o.report, o.checkpoint}, {o.vocabulary}); !ok)
+    return tl::unexpected(ok.error());
+  for (const std::string& file : {o.output, o.report, o.checkpoint}) {
     if (file.empty()) continue;
     if (auto ok = checkWritable(file); !ok) return tl::unexpected(ok.error());
   }
   auto text = readFile(o.vocabulary, ErrorKind::kText);
   if (!text) return tl::unexpected(text.error());
   return parseVocabulary(*text, o.vocabulary);
+}
+
+/// One line that is another for any search whose passes are not the same.
+std::string identityOf(const Vocabulary& v, const freemode::SearchOptions& options) {
+  uint64_t digest = 0;
+  for (char c : print(v))
+    digest = mix(digest ^ static_cast<unsigned char>(c));
+  return fmt::format("vocabulary {:016x} depth {} memory {} part {}/{} seed {} code {}", digest, options.depth,
+                     options.memory, options.slice.index + 1, options.slice.count, options.seed, searchCode());
+}
+
+/// Each pass replaces the checkpoint; a search that is resumed begins with what it holds, if it is there.
+Expected<void> useCheckpoint(const FreeOptions& o, const Vocabulary& v, freemode::SearchOptions& options) {
+  if (o.checkpoint.empty()) return {};
+  const std::string identity = identityOf(v, options);
+  std::error_code ignored;
+  if (std::filesystem::exists(o.checkpoint, ignored)) {
+    if (!o.resume) {
+      return fail(ErrorKind::kUsage, "exists", o.checkpoint, "--resume goes on with it; else name another checkpoint");
+    }
+    auto text = readFile(o.checkpoint, ErrorKind::kPack);
+    if (!text) return tl::unexpected(text.error());
+    auto passes = parsePasses(*text, identity, o.checkpoint);
+    if (!passes) return tl::unexpected(passes.error());
+    options.resume = std::move(*passes);
+  }
+  options.passDone = [identity, file = o.checkpoint](const Passes& p) { return writeFile(file, print(p, identity)); };
+  return {};
 }
 
 Expected<void> store(const SearchResult& r, const FreeOptions& o, double seconds) {
@@ -164,6 +195,8 @@ void declareFree(CLI::App& app, FreeOptions& o) {
       "--memory", o.memory,
       "memory for the largest graphs, such as 512M or 3G: they are enumerated in as many passes as it takes");
   app.add_option("--pass", o.pass, "K/N: of the largest graphs only those of the K-th of N ranges of fingerprints");
+  auto* checkpoint = app.add_option("--checkpoint", o.checkpoint, "after each pass, what all have found goes to FILE");
+  app.add_flag("--resume", o.resume, "begin with what the checkpoint holds")->needs(checkpoint);
   app.add_flag("-q,--quiet", o.quiet, "no progress and no summary");
 }
 
@@ -175,16 +208,20 @@ Expected<void> free(const FreeOptions& o) {
   auto vocabulary = prepare(o);
   if (!vocabulary) return tl::unexpected(vocabulary.error());
   auto begin = std::chrono::steady_clock::now();
-  SearchOptions options{.depth = o.depth, .threads = o.threads, .memory = *memory, .slice = *part};
+  freemode::SearchOptions options{.depth = o.depth, .threads = o.threads, .memory = *memory, .slice = *part};
   bool shown = !o.quiet && isatty(STDERR_FILENO);
   if (shown) options.progress = [](const std::string& stage) { note("\r\033[K" + stage); };
-  std::optional<SearchResult> result;
+  if (auto ok = useCheckpoint(o, *vocabulary, options); !ok) return ok;
+  Expected<SearchResult> result = SearchResult();
   try {
     result = freemode::search(*vocabulary, options);
   } catch (const std::bad_alloc&) {
     return fail(ErrorKind::kUsage, "no memory left", "",
-                "give --memory LIMIT, a smaller --depth, or one part of the graphs with --pass K/N");
+                o.checkpoint.empty()
+                    ? "give --memory LIMIT, a smaller --depth, or one part of the graphs with --pass K/N"
+                    : "what was found is in the checkpoint; give --memory LIMIT, or --pass K/N");
   }
+  if (!result) return tl::unexpected(result.error());
   if (shown) note("\r\033[K");
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (auto ok = store(*result, o, seconds); !ok) return ok;

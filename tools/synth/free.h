@@ -8,9 +8,9 @@ namespace pet::tool {
 
 /// The arguments of `pet-synth free`.
 struct FreeOptions {
-  std::string vocabulary, output, report, memory, pass;
+  std::string vocabulary, output, report, memory, pass, checkpoint;
   int depth = 3, threads = 0;
-  bool quiet = false;
+  bool quiet = false, resume = false;
 };
 
 void declareFree(CLI::App& app, FreeOptions& options);
