@@ -14,7 +14,9 @@
 #include "tools/common/parallel.h"
 #include "tools/common/table.h"
 #include "tools/common/tool.h"
+#include "tools/rules/covers.h"
 #include "tools/rules/merge.h"
+#include "tools/rules/minimal.h"
 #include "tools/rules/smt.h"
 #include "tools/rules/taso.h"
 
@@ -28,6 +30,8 @@ struct Options {
   std::string pack, output, taso;
   std::vector<std::string> rules, files;
   bool json = false, smt2 = false;
+  rules::CoverOptions cover;
+  rules::MinimalOptions minimal;
   unsigned threads = std::max(1U, std::thread::hardware_concurrency());
 };
 
@@ -298,6 +302,14 @@ Expected<void> diffFiles(const Options& o) {
   return rules::diff(o.files);
 }
 
+Expected<void> coverRules(const Options& o) {
+  return rules::covers(o.pack, o.taso, o.cover, o.threads);
+}
+
+Expected<void> reduceRules(const Options& o) {
+  return rules::minimal(o.pack, o.output, o.minimal);
+}
+
 // --- the tool table ---
 
 void threadsArgument(CLI::App& app, Options& o) {
@@ -359,6 +371,28 @@ const Subcommand kSubcommands[] = {
        threadsArgument(app, o);
      },
      evaluateRules},
+    {"covers", "derive each of TASO's substitutions from the rules of a pack; exit code 5 unless all true ones follow",
+     [](CLI::App& app, Options& o) {
+       packArgument(app, o);
+       app.add_option("--taso", o.taso, "TASO's substitutions")->required();
+       app.add_option("--steps", o.cover.limits.steps, "rewrites in a chain at most")->check(CLI::Range(0, 20));
+       app.add_option("--programs", o.cover.limits.programs, "programs to look at from either side of a rule")
+           ->check(CLI::Range(1, 1000000));
+       app.add_flag("-v,--verbose", o.cover.verbose, "print the program after each step");
+       app.add_flag("--json", o.cover.json, "an array of objects instead of lines");
+       threadsArgument(app, o);
+     },
+     coverRules},
+    {"minimal", "drop the rules that follow from others of a pack, counted by reason",
+     [](CLI::App& app, Options& o) {
+       packArgument(app, o);
+       app.add_option("-o,--output", o.output, "the pack to write; without it, nothing is written");
+       app.add_option("--steps", o.minimal.limits.steps, "rewrites that may replace a rule at most; 1 if not given")
+           ->check(CLI::Range(0, 20));
+       app.add_flag("!--one-way", o.minimal.limits.backwards, "rules are used from pattern to replacement only");
+       app.add_flag("--json", o.minimal.json, "an object instead of lines");
+     },
+     reduceRules},
 };
 
 int runTool(int argc, char** argv) {

@@ -21,8 +21,8 @@ def expect(name, condition, detail=""):
         failures.append(f"{name}: {detail}" if detail else name)
 
 
-def run(*arguments):
-    return subprocess.run([str(TOOL), *map(str, arguments)], capture_output=True, text=True, timeout=120)
+def run(*arguments, tool=TOOL):
+    return subprocess.run([str(tool), *map(str, arguments)], capture_output=True, text=True, timeout=120)
 
 
 # ---- The wire format, once more

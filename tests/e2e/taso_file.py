@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pet-rules import --taso on the 133 substitutions that TASO publishes (graph_subst.pb), named by PET_TASO_RULES.
+"""pet-rules import --taso and covers on the 133 substitutions that TASO publishes (graph_subst.pb), named by PET_TASO_RULES.
 
 Exit status 0 or 1; 77 where the file is not at hand: it is not part of the repository.
 """
@@ -40,6 +40,24 @@ def problems(path):
         done = subprocess.run([str(TOOL), "import", text, "-o", pack], capture_output=True, text=True, timeout=120)
         if done.returncode:
             yield done.stderr
+        yield from uncovered(path, pathlib.Path(name))
+
+
+def uncovered(path, folder):
+    """All follow from the laws of tests/cover, and from what free mode finds in TASO's vocabulary."""
+    laws, free = folder / "laws.db", folder / "free.db"
+    text, proved = SOURCE / "tests" / "cover" / "laws.pet", folder / "laws.pet"
+    for tool, *arguments in [("pet-synth", "prove", text, "-o", proved), ("pet-rules", "import", proved, "-o", laws),
+                             ("pet-synth", "free", "--vocab", SOURCE / "rules" / "vocab" / "taso.vocab", "--depth", "3", "-o", free)]:
+        done = subprocess.run([str(TOOL.parent / tool), *map(str, arguments)], capture_output=True, text=True, timeout=120)
+        if done.returncode:
+            yield f"{tool}: {done.stderr}"
+    for pack in [laws, free]:
+        done = subprocess.run([str(TOOL), "covers", pack, "--taso", path], capture_output=True, text=True, timeout=60)
+        print(f"{pack.stem}: {done.stdout.splitlines()[-1] if done.stdout else ''}")
+        covered = re.findall("^covered ", done.stdout, re.M)
+        if done.returncode or len(covered) != 133:
+            yield f"{pack.name}: {len(covered)} are covered: {done.stderr}"
 
 
 def main():

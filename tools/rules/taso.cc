@@ -17,12 +17,6 @@ std::string nameOf(size_t number) {
   return fmt::format("taso-{:03}", number);
 }
 
-struct Judged {
-  Verdict verdict = Verdict::kUnknown;
-  std::string detail;
-  std::string text;  ///< of a proved one
-};
-
 std::string ruleText(const Judgement& j) {
   return print(j.pattern) + "\n" + print(j.rule) + "\n";
 }
@@ -38,34 +32,44 @@ std::string detailOf(const Judgement& j) {
 }
 
 /// With any number of groups in its convolutions, or else with the least number.
-Judged judged(const taso::Substitution& substitution, size_t number) {
-  Judged result;
+Judgement judged(const taso::Substitution& substitution, size_t number) {
+  Judgement result;
   for (taso::Groups groups : {taso::Groups::kAny, taso::Groups::kLeast}) {
     auto t = taso::translate(substitution, nameOf(number), groups);
     if (!t) {
-      result = {Verdict::kUnknown, t.error().message(), ""};
+      result = Judgement();
+      result.reason = t.error().message();
       continue;
     }
-    Judgement j = judge(t->pattern, t->rule, t->narrowings);
-    result = {j.verdict, detailOf(j), j.verdict == Verdict::kProved ? ruleText(j) : ""};
-    if (j.verdict == Verdict::kProved) break;
+    result = judge(t->pattern, t->rule, t->narrowings);
+    if (result.verdict == Verdict::kProved) break;
   }
   return result;
 }
 
 }  // namespace
 
-Expected<TasoImport> importTaso(std::string_view bytes, const std::string& file, unsigned threads) {
+Expected<std::vector<TasoRule>> judgeTaso(std::string_view bytes, const std::string& file, unsigned threads) {
   auto substitutions = taso::readSubstitutions(bytes, file);
   if (!substitutions) return tl::unexpected(substitutions.error());
-  auto all = tool::inParallel(
-      "proving", substitutions->size(), threads, [&](size_t i) { return judged((*substitutions)[i], i); }, nameOf);
+  return tool::inParallel(
+      "proving", substitutions->size(), threads,
+      [&](size_t i) {
+        return TasoRule{nameOf(i), judged((*substitutions)[i], i)};
+      },
+      nameOf);
+}
+
+Expected<TasoImport> importTaso(std::string_view bytes, const std::string& file, unsigned threads) {
+  auto all = judgeTaso(bytes, file, threads);
+  if (!all) return tl::unexpected(all.error());
   TasoImport import;
   std::map<Verdict, size_t> count;
-  for (size_t i = 0; i < all.size(); ++i) {
-    ++count[all[i].verdict];
-    import.report += fmt::format("{:<7} {} - {}\n", verdictName(all[i].verdict), nameOf(i), all[i].detail);
-    import.rules += all[i].text;
+  for (const TasoRule& rule : *all) {
+    const Judgement& j = rule.judgement;
+    ++count[j.verdict];
+    import.report += fmt::format("{:<7} {} - {}\n", verdictName(j.verdict), rule.name, detailOf(j));
+    if (j.verdict == Verdict::kProved) import.rules += ruleText(j);
   }
   import.report += fmt::format("{} proved, {} refuted, {} unknown\n", count[Verdict::kProved], count[Verdict::kRefuted],
                                count[Verdict::kUnknown]);

@@ -2,10 +2,21 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "ir/error.h"
+#include "synth/judge.h"
 
 namespace pet::rules {
+
+/// A substitution of TASO's and what is known of it, with any number of groups in its convolutions where that is
+/// proved.
+struct TasoRule {
+  std::string name;  ///< the file's i-th is "taso-00i", counted from 0
+  Judgement judgement;
+};
+
+/// Translates every substitution and judges it. Errors: a file that cannot be read.
+Expected<std::vector<TasoRule>> judgeTaso(std::string_view bytes, const std::string& file, unsigned threads);
 
 /// What became of a file of TASO's substitutions.
 struct TasoImport {
@@ -15,8 +26,7 @@ struct TasoImport {
   std::string rules;
 };
 
-/// Translates every substitution and judges it. The file's i-th is "taso-00i", counted from 0. Errors: a file that
-/// cannot be read.
+/// judgeTaso() for people and for pet-rules import.
 Expected<TasoImport> importTaso(std::string_view bytes, const std::string& file, unsigned threads);
 
 }  // namespace pet::rules

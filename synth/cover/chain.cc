@@ -1,0 +1,168 @@
+#include "synth/cover/chain.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ir/ops/op.h"
+
+namespace pet::cover {
+
+using rewrite::Direction;
+using rewrite::Equation;
+using rewrite::Rewrite;
+using rewrite::Terms;
+
+namespace {
+
+using State = std::vector<Value>;  ///< a program by its outputs
+
+Direction opposite(Direction d) {
+  return d == Direction::kForward ? Direction::kBackward : Direction::kForward;
+}
+
+/// How a program was reached.
+struct Arrival {
+  State from;
+  size_t equation = 0;
+  Direction direction = Direction::kForward;
+  Step::Place place = Step::Place::kInstance;
+};
+
+/// What one side leads to.
+struct Front {
+  std::map<State, Arrival> reached;
+  std::vector<State> last;  ///< what the last level added
+  size_t depth = 0;
+};
+
+class Search {
+ public:
+  Search(const Equation& goal, const KnownEquations& known, const ChainLimits& limits)
+      : known_(known), limits_(limits), facts_(goal.shapes), terms_(goal.left) {}
+
+  std::optional<Chain> run(const Equation& goal) {
+    auto left = terms_.add(goal.left, terms_.inputs()), right = terms_.add(goal.right, terms_.inputs());
+    if (!left || !right) return std::nullopt;
+    if (*left == *right) return Chain{};
+    most_ = std::max(terms_.nodesOf(*left).size(), terms_.nodesOf(*right).size()) + limits_.more;
+    if (limits_.steps == 0) return std::nullopt;
+    if (auto one = singleStep(*left, *right)) return Chain{{std::move(*one)}};
+    if (limits_.steps == 1) return std::nullopt;
+    for (size_t side : {0, 1}) {
+      const State& start = side == 0 ? *left : *right;
+      fronts_[side].reached.emplace(start, Arrival{});
+      fronts_[side].last = {start};
+    }
+    while (fronts_[0].depth + fronts_[1].depth < limits_.steps) {
+      auto side = nextSide();
+      if (!side) return std::nullopt;
+      if (auto middle = advance(*side)) return chainThrough(*middle);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  /// Every rewrite of a program that may belong to a chain, in order, until `found` returns true.
+  template <class Found>
+  void forEach(const State& state, size_t side, Found found) {
+    auto implied = [&](const Constraint& c) { return facts_.implies(c); };
+    Direction forwards = side == 0 ? Direction::kForward : Direction::kBackward;
+    for (const KnownEquations::Use& use : known_.candidates(terms_, state)) {
+      if (!limits_.backwards && use.direction != forwards) continue;
+      for (Rewrite& r : rewrite::rewrites(terms_, state, known_.all()[use.equation], use.direction, implied)) {
+        if (found(r, use)) return;
+      }
+    }
+  }
+
+  Step::Place placeOf(const Rewrite& r) const {
+    bool inputs = std::all_of(r.match.inputs.begin(), r.match.inputs.end(),
+                              [&](Value v) { return terms_.all().node(v).op->name == "Input"; });
+    return r.whole && inputs ? Step::Place::kInstance : Step::Place::kShared;
+  }
+
+  /// One rewrite of either side that gives the other; an instance rather than anything else.
+  std::optional<Step> singleStep(const State& left, const State& right) {
+    std::optional<Step> best;
+    for (size_t side : {0, 1}) {
+      const State &from = side == 0 ? left : right, &to = side == 0 ? right : left;
+      forEach(from, side, [&](const Rewrite& r, const KnownEquations::Use& use) {
+        if (r.outputs != to) return false;
+        Step::Place place = placeOf(r);
+        if (!best || (best->place != place && place == Step::Place::kInstance))
+          best = Step{use.equation, side == 0 ? use.direction : opposite(use.direction), place, terms_.extract(right)};
+        return best->place == Step::Place::kInstance;
+      });
+      if (best && best->place == Step::Place::kInstance) break;
+    }
+    return best;
+  }
+
+  /// The side with fewer programs to go on from, if it may have more.
+  std::optional<size_t> nextSide() const {
+    std::optional<size_t> best;
+    for (size_t side : {0, 1}) {
+      const Front& f = fronts_[side];
+      if (f.last.empty() || f.reached.size() >= limits_.programs) continue;
+      if (!best || f.last.size() < fronts_[*best].last.size()) best = side;
+    }
+    return best;
+  }
+
+  /// One level more; the program at which the sides meet, if they do.
+  std::optional<State> advance(size_t side) {
+    Front& own = fronts_[side];
+    const Front& other = fronts_[1 - side];
+    std::vector<State> next;
+    std::optional<State> middle;
+    for (const State& state : own.last) {
+      forEach(state, side, [&](const Rewrite& r, const KnownEquations::Use& use) {
+        if (own.reached.contains(r.outputs) || terms_.nodesOf(r.outputs).size() > most_) return false;
+        own.reached.emplace(r.outputs, Arrival{state, use.equation, use.direction, placeOf(r)});
+        next.push_back(r.outputs);
+        if (other.reached.contains(r.outputs)) middle = r.outputs;
+        return middle.has_value() || own.reached.size() >= limits_.programs;
+      });
+      if (middle || own.reached.size() >= limits_.programs) break;
+    }
+    own.last = std::move(next);
+    ++own.depth;
+    return middle;
+  }
+
+  /// Forwards from the left side, then backwards to the right one.
+  Chain chainThrough(const State& middle) const {
+    Chain chain;
+    for (const State* s = &middle; !fronts_[0].reached.at(*s).from.empty();) {
+      const Arrival& a = fronts_[0].reached.at(*s);
+      chain.steps.push_back({a.equation, a.direction, a.place, terms_.extract(*s)});
+      s = &a.from;
+    }
+    std::reverse(chain.steps.begin(), chain.steps.end());
+    for (const State* s = &middle; !fronts_[1].reached.at(*s).from.empty();) {
+      const Arrival& a = fronts_[1].reached.at(*s);
+      chain.steps.push_back({a.equation, opposite(a.direction), a.place, terms_.extract(a.from)});
+      s = &a.from;
+    }
+    return chain;
+  }
+
+  const KnownEquations& known_;
+  const ChainLimits& limits_;
+  ClassFacts facts_;
+  Terms terms_;
+  size_t most_ = 0;
+  std::array<Front, 2> fronts_;
+};
+
+}  // namespace
+
+std::optional<Chain> findChain(const Equation& goal, const KnownEquations& known, const ChainLimits& limits) {
+  try {
+    return Search(goal, known, limits).run(goal);
+  } catch (const OverflowError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace pet::cover

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "synth/cover/known.h"
+
+namespace pet::cover {
+
+/// One rewrite of a chain.
+struct Step {
+  size_t equation = 0;  ///< among the known ones
+  rewrite::Direction direction = rewrite::Direction::kForward;
+  /// How much of the program is the equation's.
+  enum class Place {
+    kInstance,  ///< all of it: its outputs are the equation's, its inputs stand for the equation's
+    kShared,    ///< there is more, below or above, that both programs have
+  };
+  Place place = Place::kInstance;
+  Program after;
+};
+
+/// Rewrites that lead from an equation's left side to its right one; none: both are one program.
+struct Chain {
+  std::vector<Step> steps;
+};
+
+struct ChainLimits {
+  size_t steps = 6;        ///< rewrites
+  size_t programs = 1500;  ///< that are looked at from each side
+  size_t more = 4;         ///< operators that a program may have more than the larger side
+  bool backwards = true;   ///< equations are used from right to left, too
+};
+
+/// A shortest chain, as far as the limits let it be found: breadth first from both sides, the smaller front first. Of
+/// chains of one step an instance, if there is one; else the first in the order of the known equations and of places.
+/// Nullopt: there is none within the limits.
+std::optional<Chain> findChain(const rewrite::Equation& goal,
+                               const KnownEquations& known,
+                               const ChainLimits& limits = {});
+
+}  // namespace pet::cover

@@ -1,0 +1,147 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "synth/cover/minimal.h"
+#include "synth/cover/reprove.h"
+#include "tests/unit/rewrite_support.h"
+#include "tests/unit/text_file.h"
+
+namespace pet {
+namespace {
+
+using ::testing::HasSubstr;
+using testing_support::oneLine;
+using testing_support::ruleText;
+
+const std::string kPlain = "M N : 1 <= M, 1 <= N", kThree = "x: [M, N]\ny: [M, N]\nz: [M, N]\n";
+
+/// Laws that are proved in tests/e2e/covers.py.
+RuleSet laws() {
+  return testing_support::ruleSet(testing_support::textOf(std::string(PET_SOURCE_DIR) + "/tests/cover/laws.pet"));
+}
+
+cover::KnownEquations known(const RuleSet& set, const std::string& without = "") {
+  cover::KnownEquations result;
+  for (const Rule& r : set.rules) {
+    if (r.name != without) result.add(*rewrite::equationOf(*set.findPattern(r.pattern), r));
+  }
+  result.addRanks({1, 2, 4});
+  return result;
+}
+
+/// "law forwards, law backwards"; "none" where there is no chain. Each chain that is found is proved again.
+std::string chainText(const std::string& rule,
+                      const cover::KnownEquations& laws,
+                      const cover::ChainLimits& limits = {}) {
+  RuleSet set = testing_support::ruleSet(rule);
+  auto goal = rewrite::equationOf(set.patterns.at(0), set.rules.at(0));
+  EXPECT_TRUE(goal);
+  auto chain = cover::findChain(*goal, laws, limits);
+  if (!chain) return "none";
+  auto fault = cover::faultOf(*chain, set.patterns.at(0), set.rules.at(0));
+  EXPECT_FALSE(fault) << *fault;
+  std::string text = chain->steps.empty() ? "same" : "";
+  for (const cover::Step& s : chain->steps) {
+    if (!text.empty()) text += ", ";
+    text += laws.all()[s.equation].name.substr(0, laws.all()[s.equation].name.find('/'));
+    if (s.direction == rewrite::Direction::kBackward) text += " back";
+    if (s.place == cover::Step::Place::kInstance) text += " instance";
+  }
+  return text;
+}
+
+struct Case {
+  const char *shapes, *inputs, *left, *right, *chain;
+};
+
+const char kMatrices[] = "x: [M, M]\ny: [M, M]\nz: [M, M]\n";
+
+const Case kCases[] = {
+    {"M : 1 <= M", kMatrices, "a = MatMul(x, y)\nb = MatMul(a, z)\n", "a = MatMul(y, z)\nb = MatMul(x, a)\n",
+     "matmul-associates instance"},
+    {"M : 1 <= M", kMatrices, "a = MatMul(x, x)\nb = MatMul(a, x)\n", "a = MatMul(x, x)\nb = MatMul(x, a)\n",
+     "matmul-associates instance"},
+    {"M : 1 <= M", kMatrices, "a = Add(x, y)\nb = Relu(a)\n", "a = Add(y, x)\nb = Relu(a)\n", "same"},
+    {"M : 1 <= M", kMatrices, "a = Relu(x)\nb = MatMul(a, y)\nc = MatMul(b, z)\n",
+     "a = Relu(x)\nb = MatMul(y, z)\nc = MatMul(a, b)\n", "matmul-associates"},
+    {"M : 1 <= M", kMatrices, "b = MatMul(x, y)\nc = MatMul(b, z)\nd = Relu(c)\n",
+     "a = MatMul(y, z)\nb = MatMul(x, a)\nc = Relu(b)\n", "matmul-associates"},
+    {"M : 1 <= M", kMatrices, "a = Add(x, y)\nb = Add(x, z)\nc = MatMul(a, y)\nd = MatMul(b, y)\ne = Add(c, d)\n",
+     "a = Add(x, x)\nb = Add(y, z)\nc = Add(a, b)\nd = MatMul(c, y)\n",
+     "matmul-of-left-sum back, add-associates, add-associates back, add-associates back"},
+    // At another rank than the laws
+    {"A B C : 1 <= A, 1 <= B, 1 <= C", "x: [A, B, C, 3]\ny: [A, B, C, 3]\nz: [A, B, C, 3]\n",
+     "a = Add(x, y)\nb = Mul(a, z)\nc = Relu(b)\n", "a = Mul(z, x)\nb = Mul(z, y)\nc = Add(b, a)\nd = Relu(c)\n",
+     "mul-distributes"},
+    {"A B : 1 <= A, 1 <= B", "x: [A]\ny: [B]\n", "a = Concat(x, y) axis=0\nb = Relu(a)\n",
+     "a = Relu(x)\nb = Relu(y)\nc = Concat(a, b) axis=0\n", "relu-of-rows instance"},
+    // Several outputs
+    {"M : 1 <= M", kMatrices, "a = MatMul(x, z)\nb = MatMul(y, z)\nreturn a, b\n",
+     "a = Concat(x, y) axis=0\nb = MatMul(a, z)\nc, d = Split(b) axis=0 split=[M, M]\n", "matmul-of-rows back"},
+    // What is false has no chain
+    {"M : 1 <= M", kMatrices, "a = MatMul(x, y)\n", "a = MatMul(y, x)\n", "none"},
+    {"M : 1 <= M", kMatrices, "a = Add(x, y)\nb = Add(a, z)\n", "a = Add(x, y)\nb = Add(a, y)\n", "none"},
+    {"M : 1 <= M", kMatrices, "a = MatMul(x, z)\nb = MatMul(y, z)\nreturn a, b\n",
+     "a = Concat(x, y) axis=0\nb = MatMul(a, z)\nd, c = Split(b) axis=0 split=[M, M]\nreturn c, d\n", "none"},
+    // True, and nothing of what is known leads there
+    {"M : 1 <= M", kMatrices, "a = Sub(x, x)\nb = Add(a, y)\nc = Relu(b)\n", "a = Relu(y)\n", "none"},
+};
+
+TEST(CoverChain, LeadsFromPatternToReplacement) {
+  cover::KnownEquations all = known(laws());
+  for (const Case& c : kCases)
+    EXPECT_EQ(chainText(ruleText("p", c.shapes, c.inputs, c.left, c.right), all), c.chain) << c.left << c.right;
+}
+
+TEST(CoverChain, NeedsTheLaw) {
+  const std::string rule = ruleText("p", "M : 1 <= M", kMatrices, "a = MatMul(x, y)\nb = MatMul(a, z)\n",
+                                    "a = MatMul(y, z)\nb = MatMul(x, a)\n");
+  EXPECT_EQ(chainText(rule, known(laws(), "matmul-associates/law")), "none");
+}
+
+TEST(CoverChain, StaysWithinItsLimits) {
+  cover::KnownEquations all = known(laws());
+  const std::string rule = ruleText("p", "M : 1 <= M", kMatrices,
+                                    "a = Add(x, y)\nb = Add(x, z)\nc = MatMul(a, y)\nd = MatMul(b, y)\ne = Add(c, d)\n",
+                                    "a = Add(x, x)\nb = Add(y, z)\nc = Add(a, b)\nd = MatMul(c, y)\n");
+  EXPECT_EQ(chainText(rule, all, {.steps = 3}), "none");
+  EXPECT_NE(chainText(rule, all, {.steps = 4}), "none");
+  EXPECT_EQ(chainText(rule, all, {.programs = 1}), "none");
+  EXPECT_EQ(chainText(rule, all, {.backwards = false}), "none");
+  EXPECT_EQ(chainText(rule, all, {.steps = 0}), "none");
+}
+
+TEST(CoverChain, FromPatternToReplacementOnly) {
+  cover::KnownEquations all = known(laws());
+  const char *left = "a = Add(x, y)\nb = Mul(a, z)\n", *right = "a = Mul(x, z)\nb = Mul(y, z)\nc = Add(a, b)\n";
+  EXPECT_EQ(chainText(ruleText("p", kPlain, kThree, left, right), all, {.backwards = false}),
+            "mul-distributes instance");
+  EXPECT_EQ(chainText(ruleText("p", kPlain, kThree, right, left), all, {.backwards = false}), "none");
+  EXPECT_EQ(chainText(ruleText("p", kPlain, kThree, right, left), all), "mul-distributes back instance");
+}
+
+TEST(CoverReprove, AWrongStepIsFound) {
+  RuleSet set = testing_support::ruleSet(
+      ruleText("p", kPlain, kThree, "a = Add(x, y)\nb = Add(a, z)\n", "a = Add(y, z)\nb = Add(x, a)\n"));
+  auto goal = rewrite::equationOf(set.patterns.at(0), set.rules.at(0));
+  auto all = known(laws());
+  auto chain = cover::findChain(*goal, all);
+  ASSERT_TRUE(chain);
+  EXPECT_FALSE(cover::faultOf(*chain, set.patterns.at(0), set.rules.at(0)));
+  RuleSet other = testing_support::ruleSet(
+      ruleText("p", kPlain, kThree, "a = Add(x, y)\nb = Add(a, z)\n", "a = Add(y, z)\nb = Sub(x, a)\n"));
+  cover::Step through = chain->steps[0];
+  through.after = other.rules.at(0).replacement;
+  chain->steps.insert(chain->steps.begin(), through);
+  auto fault = cover::faultOf(*chain, set.patterns.at(0), set.rules.at(0));
+  ASSERT_TRUE(fault);
+  EXPECT_THAT(*fault, HasSubstr("step 1 is refuted"));
+  // The last program is the rule's own replacement, whatever the chain says.
+  chain->steps.clear();
+  fault = cover::faultOf(*chain, other.patterns.at(0), other.rules.at(0));
+  ASSERT_TRUE(fault);
+  EXPECT_THAT(*fault, HasSubstr("refuted"));
+}
+
+}  // namespace
+}  // namespace pet
