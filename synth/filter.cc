@@ -12,6 +12,8 @@ constexpr double kCostFactor = 8;
 constexpr int64_t kCostExtents[] = {4, 48};
 /// Extent of the concrete shape for the filter: a few windows per tile.
 constexpr int64_t kFilterExtent = 9;
+/// Where all extents are about equal.
+constexpr int64_t kSmallExtent = 5;
 
 /// splitmix64, for operands that depend on nothing but their place.
 uint64_t mix(uint64_t z) {
@@ -34,27 +36,35 @@ std::optional<double> agreement(const Program& a, const Program& b, const Bindin
     inputs.emplace(a.name(v), std::move(t));
   }
   auto ya = evaluate<Fp>(a, symbols, inputs), yb = evaluate<Fp>(b, symbols, inputs);
-  if (!ya || !yb || (*ya)[0].extents != (*yb)[0].extents || (*ya)[0].data.empty()) return std::nullopt;
-  size_t equal = 0;
-  for (size_t i = 0; i < (*ya)[0].data.size(); ++i)
-    equal += (*ya)[0].data[i] == (*yb)[0].data[i];
-  return static_cast<double>(equal) / static_cast<double>((*ya)[0].data.size());
+  if (!ya || !yb || ya->size() != yb->size()) return std::nullopt;
+  size_t equal = 0, all = 0;
+  for (size_t o = 0; o < ya->size(); ++o) {
+    const Tensor<Fp>&ta = (*ya)[o], &tb = (*yb)[o];
+    if (ta.extents != tb.extents || ta.data.empty()) return std::nullopt;
+    all += ta.data.size();
+    for (size_t i = 0; i < ta.data.size(); ++i)
+      equal += ta.data[i] == tb.data[i];
+  }
+  return static_cast<double>(equal) / static_cast<double>(all);
 }
 
 }  // namespace
 
-std::optional<Fate> filter(const poly::Context& context, const Mutant& m) {
-  auto op = analyse(m.source);
-  auto small = op ? compactShape(context, *op, kFilterExtent) : std::nullopt;
+std::optional<Fate> filter(const poly::Context& context, const Program& source, const Program& candidate) {
+  auto op = analyse(source);
+  auto typical = [&](int64_t extent) {
+    return op ? typicalShape(context, *op, extent) : typicalShape(context, source, extent);
+  };
+  auto small = op ? compactShape(context, *op, kFilterExtent) : typical(kSmallExtent);
   if (!small) return Fate::kEmptyClass;
   bool cheap = false;
   for (int64_t extent : kCostExtents) {
-    auto shape = typicalShape(context, *op, extent);
-    auto before = arithmetic(m.source, *shape), after = arithmetic(m.program, *shape);
+    auto shape = typical(extent);
+    auto before = arithmetic(source, *shape), after = arithmetic(candidate, *shape);
     cheap = cheap || (before && after && *after <= kCostFactor * *before);
   }
   if (!cheap) return Fate::kCost;
-  auto share = agreement(m.source, m.program, *small);
+  auto share = agreement(source, candidate, *small);
   if (!share || *share < 0.5) return Fate::kFingerprint;
   return std::nullopt;
 }

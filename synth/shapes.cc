@@ -70,15 +70,15 @@ std::optional<Constraint> evenPads(const Axis& axis) {
 }
 
 std::optional<Bindings> choose(const poly::Context& context,
-                               const MainOperator& source,
+                               const Program& source,
+                               const std::vector<Constraint>& preferred,
                                const Symbols& small,
                                const Symbols& large,
                                int64_t extent) {
   Choice choice(context);
-  Symbols kernel = inputSymbols(source.program, true);
-  for (const Axis* a : source.ofKind(Axis::Kind::kWindow)) {
-    if (auto even = evenPads(*a)) choice.prefer(*even);
-  }
+  Symbols kernel = inputSymbols(source, true);
+  for (const Constraint& c : preferred)
+    choice.prefer(c);
   const auto& symbols = context.shapes().symbols;
   auto isExtent = [&](const std::string& s) { return small.contains(s) || large.contains(s); };
   // Pads first, so that kernels are not forced to be larger than 3 by pads of 3.
@@ -95,17 +95,30 @@ std::optional<Bindings> choose(const poly::Context& context,
   return choice.point();
 }
 
+/// Windows are as they are in most models: with equal pads at both ends.
+std::vector<Constraint> evenPads(const MainOperator& source) {
+  std::vector<Constraint> result;
+  for (const Axis* a : source.ofKind(Axis::Kind::kWindow)) {
+    if (auto even = evenPads(*a)) result.push_back(*even);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::optional<Bindings> typicalShape(const poly::Context& context, const MainOperator& source, int64_t extent) {
-  return choose(context, source, {}, inputSymbols(source.program, false), extent);
+  return choose(context, source.program, evenPads(source), {}, inputSymbols(source.program, false), extent);
+}
+
+std::optional<Bindings> typicalShape(const poly::Context& context, const Program& source, int64_t extent) {
+  return choose(context, source, {}, {}, inputSymbols(source, false), extent);
 }
 
 std::optional<Bindings> compactShape(const poly::Context& context, const MainOperator& source, int64_t extent) {
   Symbols slides;
   for (const Axis* a : source.ofKind(Axis::Kind::kWindow))
     a->inExtent.collectVariables(slides);
-  return choose(context, source, inputSymbols(source.program, false), slides, extent);
+  return choose(context, source.program, evenPads(source), inputSymbols(source.program, false), slides, extent);
 }
 
 }  // namespace pet

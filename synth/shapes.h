@@ -12,6 +12,9 @@ namespace pet {
 /// they are distinct. Nullopt if the class is empty.
 std::optional<Bindings> typicalShape(const poly::Context& context, const MainOperator& source, int64_t extent);
 
+/// The same for a program of several operators: nothing is said of its pads.
+std::optional<Bindings> typicalShape(const poly::Context& context, const Program& source, int64_t extent);
+
 /// The same for a quick evaluation: only what a window slides over is as large as `extent`.
 std::optional<Bindings> compactShape(const poly::Context& context, const MainOperator& source, int64_t extent);
 

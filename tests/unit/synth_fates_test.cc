@@ -125,7 +125,7 @@ TEST(SynthFilter, OnConcreteShapes) {
   for (const auto& [plan, fate] : kFilter) {
     auto m = mutantOf(kShortcut, plan);
     ASSERT_TRUE(m) << plan << ": " << m.error().detail;
-    auto filtered = filter(poly::Context(m->shapes), *m);
+    auto filtered = filter(poly::Context(m->shapes), m->source, m->program);
     EXPECT_EQ(filtered ? fateName(*filtered) : "passes", fate) << plan;
   }
 }
@@ -134,7 +134,7 @@ TEST(SynthFilter, AClassWithoutShapesIsEmpty) {
   auto m = mutantOf(kShortcut, "h.in2-chi_w.in2-chi_conv");
   ASSERT_TRUE(m);
   m->shapes.require(Constraint::le(Expr::variable("N"), 0));
-  EXPECT_EQ(filter(poly::Context(m->shapes), *m), Fate::kEmptyClass);
+  EXPECT_EQ(filter(poly::Context(m->shapes), m->source, m->program), Fate::kEmptyClass);
 }
 
 }  // namespace
