@@ -69,6 +69,20 @@ std::optional<Constraint> evenPads(const Axis& axis) {
   return Constraint::eq(begin, last - (axis.inExtent - 1));
 }
 
+/// The symbols that are a dimension of some activation, and those of its inputs.
+Symbols activationSymbols(const Program& p) {
+  Symbols result = inputSymbols(p, false);
+  for (int i = 0; i < static_cast<int>(p.nodes().size()); ++i) {
+    if (isConstant(p, {i, 0})) continue;
+    for (const Shape& s : p.nodes()[static_cast<size_t>(i)].shapes) {
+      for (const Dim& d : s) {
+        if (auto symbol = d.isAffine() ? d.affine().asVariable() : std::nullopt) result.insert(*symbol);
+      }
+    }
+  }
+  return result;
+}
+
 std::optional<Bindings> choose(const poly::Context& context,
                                const Program& source,
                                const std::vector<Constraint>& preferred,
@@ -111,7 +125,7 @@ std::optional<Bindings> typicalShape(const poly::Context& context, const MainOpe
 }
 
 std::optional<Bindings> typicalShape(const poly::Context& context, const Program& source, int64_t extent) {
-  return choose(context, source, {}, {}, inputSymbols(source, false), extent);
+  return choose(context, source, {}, {}, activationSymbols(source), extent);
 }
 
 std::optional<Bindings> compactShape(const poly::Context& context, const MainOperator& source, int64_t extent) {

@@ -1,17 +1,29 @@
 #include "synth/graph/candidates.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "ir/denote.h"
+#include "rules/small_shapes.h"
+#include "synth/cost.h"
 #include "synth/enumerate/plan.h"
 #include "synth/filter.h"
 #include "synth/finish.h"
+#include "synth/graph/exchange.h"
 #include "synth/graph/fill.h"
 #include "synth/prove/prove.h"
 #include "synth/select.h"
+#include "synth/shapes.h"
 #include "synth/stopwatch.h"
 
 namespace pet {
 namespace {
+
+/// Shapes at which costs are compared.
+constexpr size_t kCostShapes = 60;
+/// Extents of the shape that a class must hold to be of use.
+constexpr int64_t kTypicalExtent = 16;
 
 /// The parts of a class outside the conjunction, as far as each is one constraint more.
 std::vector<ShapeClass> outside(const ShapeClass& shapes, const poly::Conjunction& condition) {
@@ -24,83 +36,97 @@ std::vector<ShapeClass> outside(const ShapeClass& shapes, const poly::Conjunctio
   return result;
 }
 
-class Run {
- public:
-  Run(const Pattern& pattern, const Skeleton& skeleton, const GraphOptions& options)
-      : pattern_(pattern), skeleton_(skeleton), options_(options) {}
+/// The same operators on the same values; only pads may be written in another way.
+bool sameButForPads(const Program& a, const Program& b) {
+  auto same = [](const Node& m, const Node& n) {
+    Attributes am = m.attributes, an = n.attributes;
+    am.erase("pads");
+    an.erase("pads");
+    return m.op == n.op && m.operands == n.operands && am == an;
+  };
+  return a.outputs() == b.outputs() &&
+         std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(), same);
+}
 
-  std::vector<Candidate> all() const {
-    Candidate first;
-    std::vector<Filled> filled;
+/// Operators that compute: a layout moves, and engines fuse the bias of a channel.
+size_t computing(const Program& p) {
+  size_t n = 0;
+  for (int i = 0; i < static_cast<int>(p.nodes().size()); ++i) {
+    const Node& node = p.nodes()[static_cast<size_t>(i)];
+    if (node.op->name == "Input" || node.op->layout || isConstant(p, {i, 0})) continue;
+    bool bias = node.op->name == "Add" && std::any_of(node.operands.begin(), node.operands.end(),
+                                                      [&](Value v) { return isConstant(p, v); });
+    n += !bias;
+  }
+  return n;
+}
+
+/// True if the candidate has fewer operators that compute, or there is a shape at which it computes less.
+bool mayPay(const ShapeClass& shapes, const Program& pattern, const Program& candidate) {
+  if (computing(candidate) < computing(pattern)) return true;
+  auto pays = [&](const Bindings& at) {
+    auto before = arithmetic(pattern, at), after = arithmetic(candidate, at);
+    return before && after && *after < *before;
+  };
+  auto tried = smallShapes(shapes, kCostShapes, 1, [](const Bindings&) { return true; });
+  return std::any_of(tried.members.begin(), tried.members.end(), pays);
+}
+
+/// One candidate on its way through the stages.
+class Judge {
+ public:
+  Judge(const Pattern& pattern, const GraphOptions& options) : pattern_(pattern), options_(options) {}
+
+  /// The linear parts of pattern and candidate, in which functions are inputs, can be evaluated over F_p.
+  struct LinearParts {
+    const Program &source, &program;
+  };
+  void run(Candidate& c, const std::optional<LinearParts>& linear = {}) const {
     try {
-      Stopwatch watch(first.seconds.build);
-      auto made = fillHoles(pattern_, skeleton_);
-      if (!made) return {ended(std::move(first), Fate::kNoVote, made.error())};
-      filled = std::move(*made);
+      stages(c, linear);
     } catch (const poly::BudgetExceeded& e) {
-      return {ended(std::move(first), Fate::kNoVote, e.what())};
+      end(c, Fate::kUnknown, e.what());
     } catch (const OverflowError& e) {
-      return {ended(std::move(first), Fate::kShape, e.what())};
+      end(c, Fate::kShape, e.what());
     }
-    std::vector<Candidate> result;
-    for (size_t i = 0; i < filled.size(); ++i) {
-      Candidate c;
-      if (i == 0) c.seconds = first.seconds;
-      c.rule = ruleOf(filled[i], filled.size() > 1 ? fmt::format("/{}", i + 1) : "");
-      try {
-        judge(c);
-      } catch (const poly::BudgetExceeded& e) {
-        c = ended(std::move(c), Fate::kUnknown, e.what());
-      } catch (const OverflowError& e) {
-        c = ended(std::move(c), Fate::kShape, e.what());
-      }
-      result.push_back(std::move(c));
-    }
-    return result;
+  }
+
+  static void end(Candidate& c, Fate fate, std::string detail = "") {
+    c.fate = fate;
+    c.detail = std::move(detail);
   }
 
  private:
-  static Candidate ended(Candidate c, Fate fate, std::string detail) {
-    c.fate = fate;
-    c.detail = std::move(detail);
-    return c;
-  }
-
-  Rule ruleOf(const Filled& f, const std::string& number) const {
-    return {.name = pattern_.name + "/" + skeleton_.name + number,
-            .pattern = pattern_.name,
-            .family = skeleton_.family,
-            .depth = depthOf(f.program),
-            .where = {},
-            .shapes = f.shapes,
-            .mutant = f.program,
-            .boxes = {},
-            .replacement = f.program,
-            .numerics = {},
-            .proof = {}};
-  }
-
-  void judge(Candidate& c) const {
-    if (c.rule.depth > options_.depth) return void(c.fate = Fate::kTooDeep);
-    if (canonicalText(c.rule.replacement) == canonicalText(pattern_.program)) return void(c.fate = Fate::kIdentity);
+  void stages(Candidate& c, const std::optional<LinearParts>& linear) const {
+    if (c.rule.depth > std::max(options_.depth, depthOf(pattern_.program))) return end(c, Fate::kTooDeep);
+    if (sameButForPads(pattern_.program, c.rule.replacement)) return end(c, Fate::kIdentity);
     {
       Stopwatch watch(c.seconds.filter);
       poly::Context context(c.rule.shapes, options_.budget);
-      if (auto fate = filter(context, pattern_.program, c.rule.replacement)) return void(c.fate = *fate);
-    }
-    Stopwatch watch(c.seconds.prove);
-    if (auto wrongFor = prove(c)) {
-      c = ended(std::move(c), Fate::kNoCorrection, "wrong outside the class");
-      for (const ShapeClass& part : outside(c.rule.shapes, *wrongFor)) {
-        Candidate restricted = c;
-        restricted.rule.shapes = part;
-        restricted.fate = Fate::kKept;
-        if (poly::Context(part).set({}, {}).isEmpty() || prove(restricted)) continue;
-        c = std::move(restricted);
-        if (c.fate == Fate::kKept) break;
+      auto typical = typicalShape(poly::Context(pattern_.shapes), pattern_.program, kTypicalExtent);
+      if (typical && !c.rule.shapes.contains(*typical)) return end(c, Fate::kEmptyClass, "of usual shapes");
+      if (!mayPay(c.rule.shapes, pattern_.program, c.rule.replacement))
+        return end(c, Fate::kCost, "computes more at all shapes");
+      if (linear) {
+        if (auto fate = filter(context, linear->source, linear->program)) return end(c, *fate);
       }
     }
+    Stopwatch watch(c.seconds.prove);
+    if (auto wrongFor = prove(c)) restrict(*wrongFor, c);
     if (c.fate == Fate::kKept) finish(c.rule);
+  }
+
+  /// The first part of the class outside `wrongFor` for which the candidate is proved.
+  void restrict(const poly::Conjunction& wrongFor, Candidate& c) const {
+    end(c, Fate::kNoCorrection, "wrong at borders");
+    for (const ShapeClass& part : outside(c.rule.shapes, wrongFor)) {
+      Candidate restricted = c;
+      restricted.rule.shapes = part;
+      end(restricted, Fate::kKept);
+      if (poly::Context(part).set({}, {}).isEmpty() || prove(restricted) || restricted.fate != Fate::kKept) continue;
+      c = std::move(restricted);
+      return;
+    }
   }
 
   /// Proves the candidate; or says why not; or returns for which shapes of its class it is wrong somewhere.
@@ -110,23 +136,110 @@ class Run {
     if (auto* p = std::get_if<Proved>(&equality)) {
       c.rule.proof = std::move(p->proof);
     } else if (auto* u = std::get_if<Unknown>(&equality)) {
-      c = ended(std::move(c), Fate::kUnknown, u->reason);
+      end(c, Fate::kUnknown, u->reason);
     } else {
       if (auto shapes = std::get<ProvedOutside>(equality).bad.symbolCondition()) return shapes;
-      c = ended(std::move(c), Fate::kNoCorrection, "wrong at borders");
+      end(c, Fate::kNoCorrection, "wrong at borders");
     }
     return std::nullopt;
   }
 
   const Pattern& pattern_;
-  const Skeleton& skeleton_;
   const GraphOptions& options_;
 };
 
+Rule ruleOf(const Pattern& pattern, std::string name, std::string family, const ShapeClass& shapes, const Program& program) {
+  return {.name = pattern.name + "/" + std::move(name),
+          .pattern = pattern.name,
+          .family = std::move(family),
+          .depth = depthOf(program),
+          .where = {},
+          .shapes = shapes,
+          .mutant = program,
+          .boxes = {},
+          .replacement = program,
+          .numerics = {},
+          .proof = {}};
+}
+
+Candidate failed(const Pattern& pattern, const Skeleton& skeleton, Fate fate, std::string detail) {
+  Candidate c;
+  c.rule.name = pattern.name + "/" + skeleton.name;
+  Judge::end(c, fate, std::move(detail));
+  return c;
+}
+
+/// The cases of a skeleton, or the candidate that says why there are none.
+tl::expected<std::vector<Filled>, Candidate> fill(const LinearPart& part, const Skeleton& skeleton) {
+  try {
+    auto filled = fillHoles(part.pattern, skeleton);
+    if (!filled) return tl::unexpected(failed(part.pattern, skeleton, Fate::kNoVote, filled.error()));
+    return std::move(*filled);
+  } catch (const poly::BudgetExceeded& e) {
+    return tl::unexpected(failed(part.pattern, skeleton, Fate::kNoVote, e.what()));
+  } catch (const OverflowError& e) {
+    return tl::unexpected(failed(part.pattern, skeleton, Fate::kShape, e.what()));
+  }
+}
+
 }  // namespace
 
-std::vector<Candidate> runSkeleton(const Pattern& pattern, const Skeleton& skeleton, const GraphOptions& options) {
-  return Run(pattern, skeleton, options).all();
+namespace {
+
+std::vector<Candidate> runSkeleton(const Pattern& pattern,
+                                   const LinearPart& part,
+                                   const Skeleton& skeleton,
+                                   const GraphOptions& options) {
+  double seconds = 0;
+  auto filled = [&] {
+    Stopwatch watch(seconds);
+    return fill(part, skeleton);
+  }();
+  std::vector<Candidate> result;
+  if (!filled) result.push_back(std::move(filled.error()));
+  for (size_t i = 0; filled && i < filled->size(); ++i) {
+    const Filled& f = (*filled)[i];
+    auto program = withLeaves(part, f.program);
+    if (!program) {
+      result.push_back(failed(pattern, skeleton, Fate::kShape, program.error().what));
+      continue;
+    }
+    result.emplace_back();
+    std::string name = filled->size() > 1 ? fmt::format("{}/{}", skeleton.name, i + 1) : skeleton.name;
+    result.back().rule = ruleOf(pattern, std::move(name), skeleton.family, f.shapes, *program);
+    Judge(pattern, options).run(result.back(), Judge::LinearParts{part.pattern.program, f.program});
+  }
+  result.front().seconds.build = seconds;
+  return result;
+}
+
+}  // namespace
+
+std::vector<Candidate> runForms(const Pattern& pattern,
+                                const LinearPart& part,
+                                const std::vector<Skeleton>& forms,
+                                const GraphOptions& options) {
+  std::vector<Candidate> result;
+  for (const Skeleton& s : forms) {
+    auto candidates = runSkeleton(pattern, part, s, options);
+    bool kept = std::any_of(candidates.begin(), candidates.end(), [](const auto& c) { return c.fate == Fate::kKept; });
+    std::move(candidates.begin(), candidates.end(), std::back_inserter(result));
+    if (kept) break;
+  }
+  return result;
+}
+
+std::vector<Candidate> runExchanges(const Pattern& pattern, const GraphOptions& options) {
+  std::vector<Candidate> result;
+  for (const Exchange& e : enumerateExchanges(pattern, {.depth = options.depth})) {
+    result.emplace_back();
+    ShapeClass shapes = pattern.shapes;
+    for (const Constraint& c : obligations(e.program))
+      shapes.require(c);
+    result.back().rule = ruleOf(pattern, e.name, "exchanged", shapes, e.program);
+    Judge(pattern, options).run(result.back());
+  }
+  return result;
 }
 
 }  // namespace pet

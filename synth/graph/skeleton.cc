@@ -8,9 +8,14 @@
 
 #include "ir/ops/digits.h"
 #include "synth/enumerate/plan.h"
+#include "synth/graph/linear_part.h"
+#include "synth/shapes.h"
 
 namespace pet {
 namespace {
+
+/// What is added behind the operator: one number per channel, or one per position.
+enum class Bias { kNone, kChannel, kPosition };
 
 /// A value that is added to a program under construction.
 using Make = std::function<Expected<Value>(ProgramBuilder&)>;
@@ -20,6 +25,7 @@ struct Operand {
   std::string name;
   Shape shape;
   Make make;
+  std::optional<Value> own;  ///< the pattern's value that it is
 };
 
 /// What may stand behind holes: the pattern's outputs from values of these shapes.
@@ -76,29 +82,59 @@ std::string familyOf(const Behind& behind, const Operand& before, const Linear& 
   return form.name.starts_with("convtranspose") ? "kernel-between-pixels" : "fused-weights";
 }
 
+/// Extents at which a window's steps are compared with what it steps over.
+constexpr int64_t kTypicalExtent = 64;
+/// Positions at the borders, at most.
+constexpr int64_t kMostBorder = 16;
+
 class Enumerator {
  public:
   Enumerator(const Pattern& pattern, int depth) : program_(pattern.program), depth_(depth) {
+    if (auto shape = typicalShape(poly::Context(pattern.shapes), program_, kTypicalExtent)) typical_ = *shape;
     collectAttributes();
   }
 
-  std::vector<Skeleton> run() {
+  std::vector<SkeletonForms> run() {
     std::vector<Operand> operands = before();
     for (const Behind& b : behind()) {
       if (b.wanted.size() == 1) {
-        for (const Operand& o : operands)
-          for (const Linear& l : linear(o.shape, b.wanted[0]))
-            keep(b, {&o}, {&l});
+        for (const Operand& o : operands) {
+          for (const Linear& l : linear(o.shape, b.wanted[0])) {
+            if (!isPattern(b, o, l)) keep(b, {&o}, {&l});
+          }
+        }
         continue;
       }
       siblings(b, operands);
     }
-    auto byName = [](const Skeleton& a, const Skeleton& b) { return a.name < b.name; };
+    auto byName = [](const SkeletonForms& a, const SkeletonForms& b) { return a[0].name < b[0].name; };
     std::sort(skeletons_.begin(), skeletons_.end(), byName);
     return std::move(skeletons_);
   }
 
  private:
+  /// The operator is the pattern's own, where it stands: it would get its own weights.
+  bool isPattern(const Behind& behind, const Operand& operand, const Linear& form) const {
+    if (!behind.name.empty() || !operand.own) return false;
+    const Node& n = program_.node(program_.outputs()[0]);
+    return !n.operands.empty() && n.operands[0] == *operand.own && form.name == nameOf(n);
+  }
+
+  /// The name that a pattern's operator has as a form.
+  static std::string nameOf(const Node& n) {
+    if (n.op->name == "MatMul") return "matmul";
+    if (n.op->name != "Conv" && n.op->name != "ConvTranspose") return "";
+    auto first = [&](const char* list) { return n.list(list)[0].asConstant().value_or(0); };
+    return windowName(n.op->name == "ConvTranspose", first("strides"), first("dilations"), n.scalar("group"));
+  }
+  static std::string windowName(bool transposed, int64_t stride, int64_t dilation, const Expr& group) {
+    std::string name = transposed ? "convtranspose" : "conv";
+    if (stride > 1) name += fmt::format("-s{}", stride);
+    if (dilation > 1) name += fmt::format("-d{}", dilation);
+    if (group != Expr(1)) name += fmt::format("-g{}", group.str());
+    return name;
+  }
+
   // --- What the pattern is made of ---
 
   void collectAttributes() {
@@ -119,8 +155,12 @@ class Enumerator {
       auto group = n.attributes.find("group");
       if (group != n.attributes.end()) groups_.insert(std::get<Expr>(group->second));
     }
-    for (Value v : program_.inputs())
-      (isConstant(program_, v) ? weights_ : activations_).push_back(v);
+    std::set<Value> read(program_.outputs().begin(), program_.outputs().end());
+    for (const Node& n : program_.nodes())
+      read.insert(n.operands.begin(), n.operands.end());
+    for (Value v : program_.inputs()) {
+      if (!isConstant(program_, v) && read.contains(v)) activations_.push_back(v);
+    }
     if (activations_.size() > 1) groups_.insert(static_cast<int64_t>(activations_.size()));
   }
 
@@ -154,7 +194,7 @@ class Enumerator {
 
   Operand input(Value v) const {
     std::string name = program_.name(v);
-    return {name, program_.shape(v), [name](ProgramBuilder& b) -> Expected<Value> { return *b.peek().find(name); }};
+    return {name, program_.shape(v), [name](ProgramBuilder& b) -> Expected<Value> { return *b.peek().find(name); }, v};
   }
 
   std::optional<Operand> concat() const {
@@ -173,19 +213,22 @@ class Enumerator {
                      for (Value v : values)
                        parts.push_back(*b.peek().find(p.name(v)));
                      return b.add("Concat", std::move(parts), {{"axis", Expr(static_cast<int64_t>(axis))}});
-                   }};
+                   }, {}};
   }
 
   std::optional<Operand> applied(const Node& n, const Operand& to) const {
+    Attributes attributes = onOperand(*n.op, n.attributes, to.shape);
     ProgramBuilder probe;
-    auto shaped = probe.add(*n.op, {probe.input("x", to.shape)}, n.attributes);
+    auto shaped = probe.add(*n.op, {probe.input("x", to.shape)}, attributes);
     if (!shaped) return std::nullopt;
-    auto make = [op = n.op, attributes = n.attributes, inner = to.make](ProgramBuilder& b) -> Expected<Value> {
+    auto make = [op = n.op, attributes, inner = to.make](ProgramBuilder& b) -> Expected<Value> {
       auto x = inner(b);
       if (!x) return x;
       return b.add(*op, {*x}, attributes);
     };
-    return Operand{fmt::format("{}({})", n.op->name, to.name), probe.shape(*shaped), std::move(make)};
+    std::optional<Value> own;
+    if (to.own == n.operands[0]) own = Value{static_cast<int>(&n - program_.nodes().data()), 0};
+    return Operand{fmt::format("{}({})", n.op->name, to.name), probe.shape(*shaped), std::move(make), own};
   }
 
   // --- Behind ---
@@ -235,7 +278,7 @@ class Enumerator {
     if (n.op->name == "Input" || !isWeightless(n)) return std::nullopt;
     const Shape& inside = program_.shape(n.operands[0]);
     if (inside.size() != output(0).size() || inside[channelAxis(inside)] != output(0)[channelAxis(inside)])
-      return std::nullopt;
+      return std::nullopt;  // it is no operator of each channel by itself
     return Behind{std::string(n.op->name), {inside},
                   [op = n.op, attributes = n.attributes](ProgramBuilder& b, const std::vector<Value>& v) {
                     return one(b.add(*op, {v[0]}, attributes));
@@ -319,10 +362,20 @@ class Enumerator {
             }};
   }
 
+  /// `stride` steps for each position of y lead over x, at usual shapes.
+  bool covers(const Shape& x, const Shape& y, int64_t stride) const {
+    for (size_t d = 2; d < x.size(); ++d) {
+      auto over = x[d].evaluate(typical_), steps = y[d].evaluate(typical_);
+      if (!over || !steps || std::abs(*over - *steps * stride) > kMostBorder) return false;
+    }
+    return true;
+  }
+
   /// Pads at the end are such that the output has the extents that are wanted.
   std::optional<Linear> window(std::string op, const Shape& x, const Shape& y, const Expr& group, int64_t stride,
                                int64_t dilation) const {
     bool transposed = op == "ConvTranspose";
+    if (!(transposed ? covers(y, x, stride) : covers(x, y, stride))) return std::nullopt;
     const Dim &in = x[1], &out = y[1];
     auto inner = divideByOuter(transposed ? out : in, group);
     if (!inner || !divideByOuter(transposed ? in : out, group)) return std::nullopt;
@@ -340,15 +393,11 @@ class Enumerator {
       taps.push_back(std::move(t));
     }
     begins.insert(begins.end(), ends.begin(), ends.end());
-    std::string name = transposed ? "convtranspose" : "conv";
-    if (stride > 1) name += fmt::format("-s{}", stride);
-    if (dilation > 1) name += fmt::format("-d{}", dilation);
-    if (group != Expr(1)) name += fmt::format("-g{}", group.str());
     Attributes attributes{{"strides", std::vector<Expr>(x.size() - 2, stride)},
                           {"dilations", std::vector<Expr>(x.size() - 2, dilation)},
                           {"pads", begins},
                           {"group", group}};
-    return Linear{name, {{hole, taps}},
+    return Linear{windowName(transposed, stride, dilation, group), {{hole, taps}},
                   [op, attributes](ProgramBuilder& b, Value v, const std::vector<Value>& holes) {
                     return b.add(op, {v, holes[0]}, attributes);
                   }};
@@ -375,11 +424,14 @@ class Enumerator {
   }
 
   void keep(const Behind& behind, const std::vector<const Operand*>& operands, const std::vector<const Linear*>& forms) {
-    for (bool bias : {false, true})
-      build(behind, operands, forms, bias);
+    SkeletonForms result;
+    for (Bias bias : {Bias::kNone, Bias::kChannel, Bias::kPosition}) {
+      if (auto s = build(behind, operands, forms, bias)) result.push_back(std::move(*s));
+    }
+    if (!result.empty()) skeletons_.push_back(std::move(result));
   }
 
-  void build(const Behind& behind, const std::vector<const Operand*>& operands, const std::vector<const Linear*>& forms, bool bias) {
+  std::optional<Skeleton> build(const Behind& behind, const std::vector<const Operand*>& operands, const std::vector<const Linear*>& forms, Bias bias) {
     Skeleton s;
     std::string inside;
     ProgramBuilder b;
@@ -394,45 +446,49 @@ class Enumerator {
         holes.push_back(b.input(s.holes.back().name, shape, true));
       }
       auto x = operands[i]->make(b);
-      if (!x) return;
+      if (!x) return std::nullopt;
       auto y = forms[i]->make(b, *x, holes);
-      if (!y) return;
+      if (!y) return std::nullopt;
       values.push_back(*y);
     }
-    if (bias) {
-      inside += "+bias";
+    if (bias != Bias::kNone) {
       const Shape& y = b.shape(values[0]);
+      if (bias == Bias::kPosition && !isImage(y)) return std::nullopt;
+      inside += bias == Bias::kChannel ? "+bias" : "+map";
       Shape shape{y[channelAxis(y)]};
-      if (isImage(y)) shape.resize(y.size() - 1, Dim(1));
+      if (bias == Bias::kPosition) shape.assign(y.begin() + 1, y.end());
+      if (bias == Bias::kChannel && isImage(y)) shape.resize(y.size() - 1, Dim(1));
       s.holes.push_back({fmt::format("hole'{}", s.holes.size()), {}});
       auto sum = b.add("Add", {values[0], b.input(s.holes.back().name, shape, true)});
-      if (!sum) return;
+      if (!sum) return std::nullopt;
       values[0] = *sum;
     }
     auto outputs = behind.make(b, values);
-    if (!outputs) return;
+    if (!outputs) return std::nullopt;
     for (size_t o = 0; o < outputs->size(); ++o) {
-      if (b.shape((*outputs)[o]) != output(o)) return;
+      if (b.shape((*outputs)[o]) != output(o)) return std::nullopt;
     }
     s.name = behind.name.empty() ? inside : fmt::format("{}({})", behind.name, inside);
     s.family = familyOf(behind, *operands[0], *forms[0]);
     s.program = std::move(b).finish(std::move(*outputs)).withoutDeadNodes();
-    if (depthOf(s.program) <= depth_) skeletons_.push_back(std::move(s));
+    if (depthOf(s.program) > depth_) return std::nullopt;
+    return s;
   }
 
   const Program& program_;
   int depth_;
+  Bindings typical_;
   std::set<int64_t> strides_{1}, dilations_{1};
   std::set<Expr> groups_{Expr(1)};
   bool upsamples_ = false;
-  std::vector<Value> activations_, weights_;
+  std::vector<Value> activations_;
   mutable int holes_ = 0;
-  std::vector<Skeleton> skeletons_;
+  std::vector<SkeletonForms> skeletons_;
 };
 
 }  // namespace
 
-std::vector<Skeleton> enumerateSkeletons(const Pattern& pattern, int depth) {
+std::vector<SkeletonForms> enumerateSkeletons(const Pattern& pattern, int depth) {
   return Enumerator(pattern, depth).run();
 }
 

@@ -29,14 +29,18 @@ struct Skeleton {
   std::vector<Hole> holes;
 };
 
+/// The forms of one arrangement of operators, the simpler ones first: without a bias, with one per channel, with one per
+/// position (where a bias in front of the operator does not reach the border).
+using SkeletonForms = std::vector<Skeleton>;
+
 /// The declared space for a pattern of several operators (DESIGN, section 5): one linear operator with an open weight
 /// (Conv with the pattern's strides, dilations and groups, ConvTranspose, MatMul, a scale per channel, each with an open
-/// bias where the pattern has constant terms) between what may stand before and behind it, at most `depth` operators on
+/// bias) between what may stand before and behind it, at most `depth` operators on
 /// activations:
 /// - before: an input; the pattern's own operators without weights on it; inputs joined along the channels;
 /// - behind: nothing; the pattern's last operator, where it has no weights; DepthToSpace; a Split into the pattern's
 ///   outputs; the sum with such operators on the other inputs.
 /// In the order of their names.
-std::vector<Skeleton> enumerateSkeletons(const Pattern& pattern, int depth);
+std::vector<SkeletonForms> enumerateSkeletons(const Pattern& pattern, int depth);
 
 }  // namespace pet

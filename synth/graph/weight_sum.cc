@@ -163,7 +163,7 @@ class Contraction {
       left.emplace_back();
       right.push_back({x});
     }
-    auto l = columns.empty() ? Expected<Value>(a.value) : regroup(a, left);
+    auto l = regroup(a, left);
     if (!l) return tl::unexpected(l.error());
     auto r = regroup(b, right);
     if (!r) return tl::unexpected(r.error());
@@ -179,6 +179,10 @@ class Contraction {
 
   /// Dimensions of one axis each to one dimension per group.
   Expected<Value> regroup(const Indexed& x, const std::vector<Axes>& groups) {
+    bool same = groups.size() == x.axes.size();
+    for (size_t i = 0; same && i < groups.size(); ++i)
+      same = groups[i] == Axes{x.axes[i]};
+    if (same) return x.value;
     LayoutSpec spec;
     for (const LayoutAxis& a : x.axes) {
       spec.left.push_back({static_cast<int>(spec.axes.size())});

@@ -1,0 +1,190 @@
+#include "synth/graph/linear_part.h"
+
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "ir/ops/op.h"
+
+namespace pet {
+namespace {
+
+/// Copies nodes of one program into another.
+class Copier {
+ public:
+  Copier(const Program& from, ProgramBuilder& to) : from_(from), to_(to) {}
+
+  Value& operator[](Value v) { return moved_[v]; }
+
+  Value input(Value v) {
+    return moved_[v] = to_.input(from_.name(v), from_.shape(v), isConstant(from_, v));
+  }
+
+  Expected<void> node(int number) {
+    const Node& n = from_.nodes()[static_cast<size_t>(number)];
+    return node(number, n.names);
+  }
+  Expected<void> node(int number, const std::vector<std::string>& names) {
+    const Node& n = from_.nodes()[static_cast<size_t>(number)];
+    auto made = to_.add(*n.op, operands(n), n.attributes, names);
+    if (!made) return tl::unexpected(made.error());
+    for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
+      moved_[{number, o}] = {made->node, o};
+    return {};
+  }
+
+  std::vector<Value> operands(const Node& n) const {
+    std::vector<Value> result;
+    for (Value v : n.operands)
+      result.push_back(moved_.at(v));
+    return result;
+  }
+
+  std::vector<Value> outputs() const {
+    std::vector<Value> result;
+    for (Value v : from_.outputs())
+      result.push_back(moved_.at(v));
+    return result;
+  }
+
+ private:
+  const Program& from_;
+  ProgramBuilder& to_;
+  std::map<Value, Value> moved_;
+};
+
+/// LayerNormalization(x, s, b) as LayerNormalization(x, 1) · s + b.
+Expected<Value> scaleApart(ProgramBuilder& b, const Node& n, const std::vector<Value>& operands) {
+  std::vector<Expr> extents;
+  for (const Dim& d : b.shape(operands[1])) {
+    if (!d.isAffine()) return fail(ErrorKind::kUnsupported, "a scale over a product dimension");
+    extents.push_back(d.affine());
+  }
+  auto ones = b.add("Constant", {}, {{"value", 1.0}, {"shape", std::move(extents)}});
+  if (!ones) return ones;
+  auto y = b.add(*n.op, {operands[0], *ones}, n.attributes);
+  if (!y) return y;
+  y = b.add("Mul", {*y, operands[1]});
+  return y && operands.size() > 2 ? b.add("Add", {*y, operands[2]}) : y;
+}
+
+/// Normalisations without scale and bias of their own; BatchNormalization, which is linear, as what it is composed of.
+Expected<Program> prepared(const Program& program) {
+  ProgramBuilder b;
+  Copier copy(program, b);
+  for (size_t i = 0; i < program.nodes().size(); ++i) {
+    const Node& n = program.nodes()[i];
+    Value v{static_cast<int>(i), 0};
+    if (n.op->name == "Input") {
+      copy.input(v);
+    } else if (n.op->name == "BatchNormalization") {
+      std::vector<Shape> shapes;
+      for (Value o : n.operands)
+        shapes.push_back(program.shape(o));
+      auto made = n.op->lower(b, {n.attributes, shapes, n.shapes}, copy.operands(n));
+      if (!made) return tl::unexpected(made.error());
+      copy[v] = *made;
+    } else if (n.op->name == "LayerNormalization") {
+      auto made = scaleApart(b, n, copy.operands(n));
+      if (!made) return tl::unexpected(made.error());
+      copy[v] = *made;
+    } else if (auto ok = copy.node(v.node); !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
+  return std::move(b).finish(copy.outputs());
+}
+
+bool isSum(const Node& n) {
+  return n.op->meaning == Meaning::kSum && n.op->access && !n.op->lower;
+}
+
+}  // namespace
+
+Expected<LinearPart> linearPart(const Pattern& pattern) {
+  auto complete = prepared(pattern.program);
+  if (!complete) return tl::unexpected(complete.error());
+  ProgramBuilder b;
+  Copier copy(*complete, b);
+  for (Value v : complete->inputs())
+    copy.input(v);
+  for (size_t i = 0; i < complete->nodes().size(); ++i) {
+    const Node& n = complete->nodes()[i];
+    if (n.op->name == "Input") continue;
+    if (isSum(n)) {
+      if (auto ok = copy.node(static_cast<int>(i)); !ok) return tl::unexpected(ok.error());
+      continue;
+    }
+    for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
+      copy.input({static_cast<int>(i), o});
+  }
+  Pattern linear{pattern.name, pattern.shapes, std::move(b).finish(copy.outputs()).withoutDeadNodes()};
+  return LinearPart{std::move(linear), std::move(*complete)};
+}
+
+namespace {
+
+/// The same program with names that say what is a weight ("u1") and what an activation ("t1"); outputs get these.
+Expected<Program> withNames(const Program& program, const std::vector<std::string>& outputs) {
+  ProgramBuilder b;
+  Copier copy(program, b);
+  std::map<Value, std::string> given;
+  for (size_t o = 0; o < outputs.size(); ++o)
+    given.emplace(program.outputs()[o], outputs[o]);
+  std::set<std::string> taken(outputs.begin(), outputs.end());
+  for (Value v : program.inputs())
+    taken.insert(program.name(copy.input(v)));
+  int next = 0;
+  auto nameOf = [&](Value v) {
+    if (auto it = given.find(v); it != given.end()) return it->second;
+    std::string name;
+    do
+      name = fmt::format("{}{}", isConstant(program, v) ? 'u' : 't', ++next);
+    while (!taken.insert(name).second);
+    return name;
+  };
+  for (int i = 0; i < static_cast<int>(program.nodes().size()); ++i) {
+    const Node& n = program.nodes()[static_cast<size_t>(i)];
+    if (n.op->name == "Input") continue;
+    std::vector<std::string> names;
+    for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
+      names.push_back(nameOf({i, o}));
+    if (auto ok = copy.node(i, names); !ok) return tl::unexpected(ok.error());
+  }
+  return std::move(b).finish(copy.outputs());
+}
+
+}  // namespace
+
+Expected<Program> withLeaves(const LinearPart& part, const Program& program) {
+  ProgramBuilder b;
+  Copier definitions(part.complete, b), copy(program, b);
+  for (Value v : part.complete.inputs())
+    definitions.input(v);
+  for (int i = 0; i < static_cast<int>(part.complete.nodes().size()); ++i) {
+    if (part.complete.nodes()[static_cast<size_t>(i)].op->name == "Input") continue;
+    if (auto ok = definitions.node(i, {}); !ok) return tl::unexpected(ok.error());
+  }
+  for (int i = 0; i < static_cast<int>(program.nodes().size()); ++i) {
+    const Node& n = program.nodes()[static_cast<size_t>(i)];
+    if (n.op->name == "Input") {
+      copy[{i, 0}] = definitions[*part.complete.find(n.names[0])];
+    } else if (auto ok = copy.node(i, {}); !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
+  std::vector<std::string> names;
+  for (Value v : part.complete.outputs())
+    names.push_back(part.complete.name(v));
+  return withNames(std::move(b).finish(copy.outputs()).withoutDeadNodes(), names);
+}
+
+Attributes onOperand(const OpRow& op, Attributes attributes, const Shape& operand) {
+  if (op.name != "Resize") return attributes;
+  auto& sizes = std::get<std::vector<Expr>>(attributes.at("sizes"));
+  if (sizes.size() == operand.size() && operand[1].isAffine()) sizes[1] = operand[1].affine();
+  return attributes;
+}
+
+}  // namespace pet
