@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "ir/denote.h"
 #include "synth/enumerate/assemble.h"
@@ -36,19 +38,24 @@ tl::expected<Mutant, PlanFailure> buildMutant(const Pattern& pattern,
 }
 
 int depthOf(const Program& program) {
-  // Every operator on activations counts one, a maximal chain of layout operators together one.
-  int depth = 0;
+  // Every operator on activations counts one: a maximal chain of layout operators together, a chain of Adds (an n-ary
+  // sum), and siblings, which are the same operator at the same distance from the inputs.
+  std::vector<int> distance(program.nodes().size(), 0);
+  std::set<std::tuple<int, bool, std::string_view>> counted;
   for (size_t i = 0; i < program.nodes().size(); ++i) {
     const Node& n = program.nodes()[i];
     if (n.op->name == "Input" || isConstant(program, {static_cast<int>(i), 0})) continue;
-    bool continues = n.op->layout && std::any_of(n.operands.begin(), n.operands.end(),
-                                                 [&](Value v) { return program.node(v).op->layout; });
-    bool sibling = n.op->layout &&
-                   std::any_of(program.nodes().begin(), program.nodes().begin() + static_cast<std::ptrdiff_t>(i),
-                               [&](const Node& o) { return o.op->layout && o.op == n.op && o.operands == n.operands; });
-    if (!continues && !sibling) ++depth;
+    auto continues = [&](Value v) {
+      const Node& o = program.node(v);
+      return (n.op->layout && o.op->layout) || (n.op->name == "Add" && o.op->name == "Add");
+    };
+    for (Value v : n.operands) {
+      int before = distance[static_cast<size_t>(v.node)];
+      distance[i] = std::max(distance[i], continues(v) ? before : before + 1);
+    }
+    counted.emplace(distance[i], n.op->layout, n.op->layout ? "" : n.op->name);
   }
-  return depth;
+  return static_cast<int>(counted.size());
 }
 
 }  // namespace pet

@@ -1,10 +1,12 @@
 #include "synth/graph/candidates.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "ir/denote.h"
+#include "ir/ops/op.h"
 #include "rules/small_shapes.h"
 #include "synth/cost.h"
 #include "synth/enumerate/plan.h"
@@ -48,25 +50,26 @@ bool sameButForPads(const Program& a, const Program& b) {
          std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(), same);
 }
 
-/// Operators that compute: a layout moves, and engines fuse the bias of a channel.
-size_t computing(const Program& p) {
-  size_t n = 0;
+/// The operators that compute, with the ranks of what they read: a layout moves, and engines fuse a channel's bias.
+std::multiset<std::pair<std::string_view, size_t>> computing(const Program& p) {
+  std::multiset<std::pair<std::string_view, size_t>> result;
   for (int i = 0; i < static_cast<int>(p.nodes().size()); ++i) {
-    const Node& node = p.nodes()[static_cast<size_t>(i)];
-    if (node.op->name == "Input" || node.op->layout || isConstant(p, {i, 0})) continue;
-    bool bias = node.op->name == "Add" && std::any_of(node.operands.begin(), node.operands.end(),
-                                                      [&](Value v) { return isConstant(p, v); });
-    n += !bias;
+    const Node& n = p.nodes()[static_cast<size_t>(i)];
+    if (n.op->name == "Input" || n.op->layout || isConstant(p, {i, 0})) continue;
+    bool bias = n.op->name == "Add" && std::any_of(n.operands.begin(), n.operands.end(),
+                                                   [&](Value v) { return isConstant(p, v); });
+    if (!bias) result.emplace(n.op->name, p.shape(n.operands[0]).size());
   }
-  return n;
+  return result;
 }
 
-/// True if the candidate has fewer operators that compute, or there is a shape at which it computes less.
+/// True if the candidate lacks an operator that the pattern has, or there is a shape at which it computes less.
 bool mayPay(const ShapeClass& shapes, const Program& pattern, const Program& candidate) {
-  if (computing(candidate) < computing(pattern)) return true;
+  const auto before = computing(pattern), after = computing(candidate);
+  if (!std::includes(after.begin(), after.end(), before.begin(), before.end())) return true;
   auto pays = [&](const Bindings& at) {
-    auto before = arithmetic(pattern, at), after = arithmetic(candidate, at);
-    return before && after && *after < *before;
+    auto was = arithmetic(pattern, at), is = arithmetic(candidate, at);
+    return was && is && *is < *was;
   };
   auto tried = smallShapes(shapes, kCostShapes, 1, [](const Bindings&) { return true; });
   return std::any_of(tried.members.begin(), tried.members.end(), pays);
@@ -134,7 +137,7 @@ class Judge {
     poly::Context context(c.rule.shapes, options_.budget);
     Equality equality = proveEqual(context, pattern_.program, c.rule.replacement);
     if (auto* p = std::get_if<Proved>(&equality)) {
-      c.rule.proof = std::move(p->proof);
+      c.rule.proofs = std::move(p->proofs);
     } else if (auto* u = std::get_if<Unknown>(&equality)) {
       end(c, Fate::kUnknown, u->reason);
     } else {
@@ -159,7 +162,7 @@ Rule ruleOf(const Pattern& pattern, std::string name, std::string family, const 
           .boxes = {},
           .replacement = program,
           .numerics = {},
-          .proof = {}};
+          .proofs = {}};
 }
 
 Candidate failed(const Pattern& pattern, const Skeleton& skeleton, Fate fate, std::string detail) {

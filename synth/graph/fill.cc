@@ -189,11 +189,18 @@ class Filler {
   }
 
   /// True of a bound on the positions along which a window slides: the vote is taken as if the picture had no end.
-  bool isBorder(const Sum& sum, const Constraint& c, size_t h) const {
-    if (c.kind != Constraint::Kind::kNonNegative || skeleton_.holes[h].taps.empty()) return false;
-    size_t first = digitCount({outputShape().begin(), outputShape().begin() + 2});
-    return std::any_of(sum.index.begin() + static_cast<std::ptrdiff_t>(first), sum.index.end(),
-                       [&](const std::string& v) { return c.expr.mentions(v); });
+  bool isBorder(const Sum& sum, const Constraint& c, const Factor& hole) const {
+    if (c.kind != Constraint::Kind::kNonNegative) return false;
+    return std::any_of(sum.index.begin() + slidingFrom(), sum.index.end(), [&](const std::string& v) {
+      return c.expr.mentions(v) &&
+             std::none_of(hole.at.begin(), hole.at.end(), [&](const Expr& e) { return e.mentions(v); });
+    });
+  }
+  /// The first digit of a position in a picture's row; none where the outputs are no pictures.
+  std::ptrdiff_t slidingFrom() const {
+    const Shape& y = outputShape();
+    bool slides = y.size() > 3 || (y.size() == 3 && !skeleton_.holes[0].taps.empty());
+    return static_cast<std::ptrdiff_t>(digitCount(slides ? Shape{y[0], y[1]} : y));
   }
   const Shape& outputShape() const { return pattern_.program.shape(pattern_.program.outputs()[0]); }
 
@@ -202,7 +209,7 @@ class Filler {
     poly::Conjunction all = join.equal;
     for (const Piece* piece : {&p, &m}) {
       std::copy_if(piece->domain.begin(), piece->domain.end(), std::back_inserter(all),
-                   [&](const Constraint& c) { return !isBorder(sum, c, h); });
+                   [&](const Constraint& c) { return !isBorder(sum, c, hole); });
     }
     for (const Constraint& c : slotOf(hole, h, !bounds))
       all.push_back(c);

@@ -1,0 +1,91 @@
+#include "ir/ops/op.h"
+#include "synth/graph/arrange.h"
+
+namespace pet {
+namespace {
+
+using Values = std::vector<Value>;
+
+std::optional<Behind> split(const PatternFacts& facts) {
+  std::vector<Shape> shapes;
+  std::vector<Expr> parts;
+  for (size_t o = 0; o < facts.program.outputs().size(); ++o)
+    shapes.push_back(facts.output(o));
+  auto channels = joinedChannels(shapes);
+  if (!channels) return std::nullopt;
+  size_t axis = channelAxis(shapes[0]);
+  for (const Shape& s : shapes)
+    parts.push_back(s[axis].affine());
+  Shape wanted = shapes[0];
+  wanted[axis] = *channels;
+  auto make = [axis, parts](ProgramBuilder& b, const Values& v) -> Expected<Values> {
+    auto s = b.add("Split", {v[0]}, {{"axis", Expr(static_cast<int64_t>(axis))}, {"split", parts}});
+    if (!s) return tl::unexpected(s.error());
+    Values outputs;
+    for (size_t i = 0; i < parts.size(); ++i)
+      outputs.push_back({s->node, static_cast<int>(i)});
+    return outputs;
+  };
+  return Behind{"split", {std::move(wanted)}, make};
+}
+
+/// The pattern's last operator, if it has no weights and keeps the channels.
+std::optional<Behind> last(const PatternFacts& facts) {
+  const Node& n = facts.root();
+  if (n.op->name == "Input" || !isWeightless(facts.program, n)) return std::nullopt;
+  const Shape &inside = facts.program.shape(n.operands[0]), &y = facts.output();
+  if (inside.size() != y.size() || inside[channelAxis(inside)] != y[channelAxis(y)]) return std::nullopt;
+  auto make = [op = n.op, attributes = n.attributes](ProgramBuilder& b, const Values& v) {
+    return only(b.add(*op, {v[0]}, attributes));
+  };
+  return Behind{std::string(n.op->name), {inside}, make};
+}
+
+/// Blocks of two by two positions come as channels; what is too much at the end is cut off.
+std::optional<Behind> depthToSpace(const PatternFacts& facts) {
+  const Shape& y = facts.output();
+  if (!facts.upsamples || facts.single || y.size() != 4) return std::nullopt;
+  if (!y[1].isAffine() || !y[2].isAffine() || !y[3].isAffine()) return std::nullopt;
+  Shape wanted{y[0], Dim(y[1].affine() * 4), Dim(ceilDiv(y[2].affine(), 2)), Dim(ceilDiv(y[3].affine(), 2))};
+  auto make = [y](ProgramBuilder& b, const Values& v) -> Expected<Values> {
+    auto u = b.add("DepthToSpace", {v[0]}, {{"blocksize", Expr(2)}});
+    if (!u || b.shape(*u) == y) return only(u);
+    return only(b.add("Slice", {*u},
+                      {{"axes", std::vector<Expr>{2, 3}},
+                       {"starts", std::vector<Expr>{0, 0}},
+                       {"ends", std::vector<Expr>{y[2].affine(), y[3].affine()}}}));
+  };
+  return Behind{"d2s", {std::move(wanted)}, make};
+}
+
+}  // namespace
+
+std::vector<Behind> whatIsBehind(const PatternFacts& facts) {
+  std::vector<Behind> result;
+  if (facts.program.outputs().size() > 1) {
+    if (auto b = split(facts)) result.push_back(std::move(*b));
+    return result;
+  }
+  auto nothing = [](ProgramBuilder&, const Values& v) -> Expected<Values> { return v; };
+  if (!facts.single) result.push_back({"", {facts.output()}, nothing});
+  for (auto make : {last, depthToSpace}) {
+    if (auto b = make(facts)) result.push_back(std::move(*b));
+  }
+  return result;
+}
+
+std::vector<Arrangement> sumsOverInputs(const PatternFacts& facts) {
+  size_t n = facts.activations.size();
+  if (n < 2 || facts.program.outputs().size() > 1) return {};
+  auto operands = operandsBefore(facts);
+  operands.resize(n);  // the inputs come first
+  auto make = [](ProgramBuilder& b, const Values& v) {
+    Expected<Value> total = v[0];
+    for (size_t i = 1; i < v.size() && total; ++i)
+      total = b.add("Add", {*total, v[i]});
+    return only(total);
+  };
+  return {{"", std::move(operands), {"sum", std::vector<Shape>(n, facts.output()), make}, "split-inputs"}};
+}
+
+}  // namespace pet
