@@ -62,6 +62,7 @@ struct Arrangement {
   std::vector<Operand> operands;
   Behind behind;
   std::string family = {};
+  std::vector<LinearForm> forms = {};  ///< the only ones, for every operand; empty: linearForms()
 };
 
 // --- before.cc, behind.cc ---
@@ -71,10 +72,13 @@ std::vector<Operand> operandsBefore(const PatternFacts& facts);
 /// Nothing; the pattern's last operator, where it has no weights; DepthToSpace; a Split into the pattern's outputs.
 std::vector<Behind> whatIsBehind(const PatternFacts& facts);
 
-// --- split_up.cc, frames.cc, columns.cc ---
-
 /// The sum of an operator for each input.
 std::vector<Arrangement> sumsOverInputs(const PatternFacts& facts);
+/// The sum of all values, as the only output.
+Expected<std::vector<Value>> sumOf(ProgramBuilder& b, const std::vector<Value>& values);
+
+// --- frames.cc, columns.cc, pieces.cc ---
+
 /// A kernel over a few frames as the sum of kernels over one, of the frames that are there, with the frames in the
 /// batch; or as one kernel over stacked frames.
 std::vector<Arrangement> framesOf(const PatternFacts& facts);
@@ -82,6 +86,15 @@ std::vector<Arrangement> framesOf(const PatternFacts& facts);
 std::vector<Arrangement> picturesOfRows(const PatternFacts& facts);
 /// A transposed Conv as a MatMul and Col2Im, each image by itself or all of them together.
 std::vector<Arrangement> columnsOf(const PatternFacts& facts);
+
+/// A pattern with a kernel whose extents are multiples of `cut`.
+struct Pieces {
+  Specialisation special;
+  int64_t cut;
+};
+std::vector<Pieces> kernelsInPieces(const Pattern& pattern);
+/// The sum of an operator for each of cut² pieces of such a kernel (EinNet, section 4.2: a sum is split).
+std::vector<Arrangement> sumOfPieces(const PatternFacts& facts, int64_t cut);
 
 // --- forms.cc ---
 

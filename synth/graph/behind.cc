@@ -74,18 +74,19 @@ std::vector<Behind> whatIsBehind(const PatternFacts& facts) {
   return result;
 }
 
+Expected<Values> sumOf(ProgramBuilder& b, const Values& values) {
+  Expected<Value> total = values[0];
+  for (size_t i = 1; i < values.size() && total; ++i)
+    total = b.add("Add", {*total, values[i]});
+  return only(total);
+}
+
 std::vector<Arrangement> sumsOverInputs(const PatternFacts& facts) {
   size_t n = facts.activations.size();
   if (n < 2 || facts.program.outputs().size() > 1) return {};
   auto operands = operandsBefore(facts);
   operands.resize(n);  // the inputs come first
-  auto make = [](ProgramBuilder& b, const Values& v) {
-    Expected<Value> total = v[0];
-    for (size_t i = 1; i < v.size() && total; ++i)
-      total = b.add("Add", {*total, v[i]});
-    return only(total);
-  };
-  return {{"", std::move(operands), {"sum", std::vector<Shape>(n, facts.output()), make}, "split-inputs"}};
+  return {{"", std::move(operands), {"sum", std::vector<Shape>(n, facts.output()), sumOf}, "split-inputs"}};
 }
 
 }  // namespace pet

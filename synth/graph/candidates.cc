@@ -24,6 +24,8 @@ namespace {
 
 /// Shapes at which costs are compared.
 constexpr size_t kCostShapes = 60;
+/// Arithmetic of a candidate whose kernels differ, as a multiple of the pattern's.
+constexpr double kNotMuchMore = 1.25;
 /// Extents of the shape that a class must hold to be of use.
 constexpr int64_t kTypicalExtent = 16;
 
@@ -50,26 +52,37 @@ bool sameButForPads(const Program& a, const Program& b) {
          std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(), same);
 }
 
-/// The operators that compute, with the ranks of what they read: a layout moves, and engines fuse a channel's bias.
-std::multiset<std::pair<std::string_view, size_t>> computing(const Program& p) {
-  std::multiset<std::pair<std::string_view, size_t>> result;
+/// The operators that compute, with the rank of what they read: a layout moves, and engines fuse a channel's bias.
+/// `withWeights`: with the shapes of their weights, too.
+std::multiset<std::string> computing(const Program& p, bool withWeights) {
+  std::multiset<std::string> result;
   for (int i = 0; i < static_cast<int>(p.nodes().size()); ++i) {
     const Node& n = p.nodes()[static_cast<size_t>(i)];
     if (n.op->name == "Input" || n.op->layout || isConstant(p, {i, 0})) continue;
     bool bias = n.op->name == "Add" && std::any_of(n.operands.begin(), n.operands.end(),
                                                    [&](Value v) { return isConstant(p, v); });
-    if (!bias) result.emplace(n.op->name, p.shape(n.operands[0]).size());
+    if (bias) continue;
+    std::string text = fmt::format("{} {}", n.op->name, p.shape(n.operands[0]).size());
+    for (Value v : n.operands) {
+      if (withWeights && isConstant(p, v)) text += " " + str(p.shape(v));
+    }
+    result.insert(std::move(text));
   }
   return result;
 }
 
-/// True if the candidate lacks an operator that the pattern has, or there is a shape at which it computes less.
+/// True if the candidate has none of some operator of the pattern, or there is a shape at which it computes less, or not
+/// much more with other kernels.
 bool mayPay(const ShapeClass& shapes, const Program& pattern, const Program& candidate) {
-  const auto before = computing(pattern), after = computing(candidate);
-  if (!std::includes(after.begin(), after.end(), before.begin(), before.end())) return true;
+  auto lacks = [&](bool withWeights) {
+    const auto before = computing(pattern, withWeights), after = computing(candidate, withWeights);
+    return !std::includes(after.begin(), after.end(), before.begin(), before.end());
+  };
+  if (lacks(false)) return true;
+  double factor = lacks(true) ? kNotMuchMore : 1;
   auto pays = [&](const Bindings& at) {
-    auto was = arithmetic(pattern, at), is = arithmetic(candidate, at);
-    return was && is && *is < *was;
+    auto before = arithmetic(pattern, at), after = arithmetic(candidate, at);
+    return before && after && *after < factor * *before;
   };
   auto tried = smallShapes(shapes, kCostShapes, 1, [](const Bindings&) { return true; });
   return std::any_of(tried.members.begin(), tried.members.end(), pays);
@@ -151,12 +164,16 @@ class Judge {
   const GraphOptions& options_;
 };
 
-Rule ruleOf(const Pattern& pattern, std::string name, std::string family, const ShapeClass& shapes, const Program& program) {
-  return {.name = pattern.name + "/" + std::move(name),
-          .pattern = pattern.name,
+Rule ruleOf(const Specialisation& special,
+            std::string name,
+            std::string family,
+            const ShapeClass& shapes,
+            const Program& program) {
+  return {.name = special.pattern.name + "/" + std::move(name),
+          .pattern = special.pattern.name,
           .family = std::move(family),
           .depth = depthOf(program),
-          .where = {},
+          .where = special.where,
           .shapes = shapes,
           .mutant = program,
           .boxes = {},
@@ -189,28 +206,25 @@ tl::expected<std::vector<Filled>, Candidate> fill(const LinearPart& part, const 
 
 namespace {
 
-std::vector<Candidate> runSkeleton(const Pattern& pattern,
-                                   const LinearPart& part,
-                                   const Skeleton& skeleton,
-                                   const GraphOptions& options) {
+std::vector<Candidate> runSkeleton(const SkeletonSpace& space, const Skeleton& skeleton, const GraphOptions& options) {
   double seconds = 0;
   auto filled = [&] {
     Stopwatch watch(seconds);
-    return fill(part, skeleton);
+    return fill(space.part, skeleton);
   }();
   std::vector<Candidate> result;
   if (!filled) result.push_back(std::move(filled.error()));
   for (size_t i = 0; filled && i < filled->size(); ++i) {
     const Filled& f = (*filled)[i];
-    auto program = withLeaves(part, f.program);
+    auto program = withLeaves(space.part, f.program);
     if (!program) {
-      result.push_back(failed(pattern, skeleton, Fate::kShape, program.error().what));
+      result.push_back(failed(space.part.pattern, skeleton, Fate::kShape, program.error().what));
       continue;
     }
     result.emplace_back();
     std::string name = filled->size() > 1 ? fmt::format("{}/{}", skeleton.name, i + 1) : skeleton.name;
-    result.back().rule = ruleOf(pattern, std::move(name), skeleton.family, f.shapes, *program);
-    Judge(pattern, options).run(result.back(), Judge::LinearParts{part.pattern.program, f.program});
+    result.back().rule = ruleOf(space.special, std::move(name), skeleton.family, f.shapes, *program);
+    Judge(space.special.pattern, options).run(result.back(), Judge::LinearParts{space.part.pattern.program, f.program});
   }
   result.front().seconds.build = seconds;
   return result;
@@ -218,13 +232,10 @@ std::vector<Candidate> runSkeleton(const Pattern& pattern,
 
 }  // namespace
 
-std::vector<Candidate> runForms(const Pattern& pattern,
-                                const LinearPart& part,
-                                const std::vector<Skeleton>& forms,
-                                const GraphOptions& options) {
+std::vector<Candidate> runForms(const SkeletonSpace& space, const SkeletonForms& forms, const GraphOptions& options) {
   std::vector<Candidate> result;
   for (const Skeleton& s : forms) {
-    auto candidates = runSkeleton(pattern, part, s, options);
+    auto candidates = runSkeleton(space, s, options);
     bool kept = std::any_of(candidates.begin(), candidates.end(), [](const auto& c) { return c.fate == Fate::kKept; });
     std::move(candidates.begin(), candidates.end(), std::back_inserter(result));
     if (kept) break;
@@ -239,7 +250,7 @@ std::vector<Candidate> runExchanges(const Pattern& pattern, const GraphOptions& 
     ShapeClass shapes = pattern.shapes;
     for (const Constraint& c : obligations(e.program))
       shapes.require(c);
-    result.back().rule = ruleOf(pattern, e.name, "exchanged", shapes, e.program);
+    result.back().rule = ruleOf({{}, pattern}, e.name, "exchanged", shapes, e.program);
     Judge(pattern, options).run(result.back());
   }
   return result;

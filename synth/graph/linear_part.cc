@@ -1,6 +1,8 @@
 #include "synth/graph/linear_part.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -41,6 +43,15 @@ class Copier {
     return result;
   }
 
+  /// The node of the new program that computes what this one does.
+  std::optional<int> sameAs(const Node& n) const {
+    const auto& nodes = to_.peek().nodes();
+    const auto read = operands(n);
+    auto same = [&](const Node& o) { return o.op == n.op && o.operands == read && o.attributes == n.attributes; };
+    auto it = std::find_if(nodes.begin(), nodes.end(), same);
+    return it == nodes.end() ? std::nullopt : std::optional(static_cast<int>(it - nodes.begin()));
+  }
+
   std::vector<Value> outputs() const {
     std::vector<Value> result;
     for (Value v : from_.outputs())
@@ -63,7 +74,7 @@ Expected<Value> scaleApart(ProgramBuilder& b, const Node& n, const std::vector<V
   }
   auto ones = b.add("Constant", {}, {{"value", 1.0}, {"shape", std::move(extents)}});
   if (!ones) return ones;
-  auto y = b.add(*n.op, {operands[0], *ones}, n.attributes);
+  auto y = b.add(*n.op, {operands[0], *ones}, n.attributes, {n.names[0] + "'"});
   if (!y) return y;
   y = b.add("Mul", {*y, operands[1]});
   return y && operands.size() > 2 ? b.add("Add", {*y, operands[2]}) : y;
@@ -125,7 +136,8 @@ Expected<LinearPart> linearPart(const Pattern& pattern) {
 
 namespace {
 
-/// The same program with names that say what is a weight ("u1") and what an activation ("t1"); outputs get these.
+/// The same program with every value computed once, and names that say what is a weight ("u1") and what an activation
+/// ("t1"); outputs get these.
 Expected<Program> withNames(const Program& program, const std::vector<std::string>& outputs) {
   ProgramBuilder b;
   Copier copy(program, b);
@@ -147,6 +159,11 @@ Expected<Program> withNames(const Program& program, const std::vector<std::strin
   for (int i = 0; i < static_cast<int>(program.nodes().size()); ++i) {
     const Node& n = program.nodes()[static_cast<size_t>(i)];
     if (n.op->name == "Input") continue;
+    if (auto known = copy.sameAs(n)) {
+      for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
+        copy[{i, o}] = {*known, o};
+      continue;
+    }
     std::vector<std::string> names;
     for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
       names.push_back(nameOf({i, o}));

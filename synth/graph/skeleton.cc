@@ -27,10 +27,10 @@ std::string familyOf(const Arrangement& a, const LinearForm& form) {
 
 class Enumerator {
  public:
-  Enumerator(const Pattern& pattern, int depth) : facts_(pattern), depth_(depth) {}
+  Enumerator(const PatternFacts& facts, int depth) : facts_(facts), depth_(depth) {}
 
-  std::vector<SkeletonForms> run() {
-    for (const Arrangement& a : arrangements()) {
+  std::vector<SkeletonForms> run(const std::vector<Arrangement>& arrangements) {
+    for (const Arrangement& a : arrangements) {
       for (const auto& forms : formsOf(a)) {
         if (!isPattern(a, forms[0])) keep(a, forms);
       }
@@ -41,23 +41,12 @@ class Enumerator {
   }
 
  private:
-  std::vector<Arrangement> arrangements() const {
-    std::vector<Arrangement> result;
-    const auto operands = operandsBefore(facts_);
-    for (const Behind& behind : whatIsBehind(facts_)) {
-      for (const Operand& o : operands)
-        result.push_back({"", {o}, behind});
-    }
-    for (auto make : {sumsOverInputs, framesOf, picturesOfRows, columnsOf}) {
-      for (Arrangement& a : make(facts_))
-        result.push_back(std::move(a));
-    }
-    return result;
-  }
-
   /// One form for each operand, all of one name.
   std::vector<std::vector<LinearForm>> formsOf(const Arrangement& a) {
     std::vector<std::vector<LinearForm>> result;
+    for (const LinearForm& only : a.forms)
+      result.emplace_back(a.operands.size(), only);
+    if (!result.empty()) return result;
     for (LinearForm& first : linearForms(facts_, a.operands[0].shape, a.behind.wanted[0], nextSymbol_)) {
       if (a.operands.size() > 1 && first.name == "scale") continue;
       result.push_back({std::move(first)});
@@ -143,16 +132,44 @@ class Enumerator {
     return a.behind.name.empty() ? name : fmt::format("{}({})", a.behind.name, name);
   }
 
-  PatternFacts facts_;
+  const PatternFacts& facts_;
   int depth_;
   int nextSymbol_ = 0;
   std::vector<SkeletonForms> skeletons_;
 };
 
+std::vector<Arrangement> arrangementsOf(const PatternFacts& facts) {
+  std::vector<Arrangement> result;
+  const auto operands = operandsBefore(facts);
+  for (const Behind& behind : whatIsBehind(facts)) {
+    for (const Operand& o : operands)
+      result.push_back({"", {o}, behind});
+  }
+  for (auto make : {sumsOverInputs, framesOf, picturesOfRows, columnsOf}) {
+    for (Arrangement& a : make(facts))
+      result.push_back(std::move(a));
+  }
+  return result;
+}
+
 }  // namespace
 
-std::vector<SkeletonForms> enumerateSkeletons(const Pattern& pattern, int depth) {
-  return Enumerator(pattern, depth).run();
+Expected<std::vector<SkeletonSpace>> enumerateSkeletons(const Pattern& pattern, int depth) {
+  std::vector<SkeletonSpace> spaces;
+  auto add = [&](Specialisation special, const auto& arrangements) -> Expected<void> {
+    auto part = linearPart(special.pattern);
+    if (!part) return tl::unexpected(part.error());
+    PatternFacts facts(part->pattern);
+    auto skeletons = Enumerator(facts, depth).run(arrangements(facts));
+    spaces.push_back({std::move(special), std::move(*part), std::move(skeletons)});
+    return {};
+  };
+  if (auto ok = add({{}, pattern}, arrangementsOf); !ok) return tl::unexpected(ok.error());
+  for (Pieces& p : kernelsInPieces(pattern)) {
+    auto pieces = [&](const PatternFacts& facts) { return sumOfPieces(facts, p.cut); };
+    if (auto ok = add(std::move(p.special), pieces); !ok) return tl::unexpected(ok.error());
+  }
+  return spaces;
 }
 
 }  // namespace pet

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "rules/rule.h"
+#include "synth/graph/linear_part.h"
 
 namespace pet {
 
@@ -33,14 +33,23 @@ struct Skeleton {
 /// position (where a bias in front of the operator does not reach the border).
 using SkeletonForms = std::vector<Skeleton>;
 
-/// The declared space for a pattern of several operators (DESIGN, section 5): one linear operator with an open weight
-/// (Conv with the pattern's strides, dilations and groups, ConvTranspose, MatMul, a scale per channel, each with an open
-/// bias) between what may stand before and behind it, at most `depth` operators on
-/// activations:
-/// - before: an input; the pattern's own operators without weights on it; inputs joined along the channels;
-/// - behind: nothing; the pattern's last operator, where it has no weights; DepthToSpace; a Split into the pattern's
-///   outputs; the sum with such operators on the other inputs.
-/// In the order of their names.
-std::vector<SkeletonForms> enumerateSkeletons(const Pattern& pattern, int depth);
+/// A pattern over fewer shapes: "R = 3M".
+struct Specialisation {
+  std::vector<std::pair<std::string, Expr>> where;
+  Pattern pattern;
+};
+
+/// Skeletons for the linear part of a pattern, or of a specialised one.
+struct SkeletonSpace {
+  Specialisation special;
+  LinearPart part;
+  std::vector<SkeletonForms> skeletons;  ///< in the order of their names
+};
+
+/// The declared space for a pattern of several operators (DESIGN, section 5): operators with an open weight (Conv with
+/// the pattern's strides, dilations and groups, ConvTranspose, MatMul, a scale per channel, each with an open bias)
+/// between what may stand before and behind them, at most `depth` operators on activations. See arrange.h for what
+/// stands before and behind. kUnsupported: the pattern's functions have no program of their own.
+Expected<std::vector<SkeletonSpace>> enumerateSkeletons(const Pattern& pattern, int depth);
 
 }  // namespace pet
