@@ -38,6 +38,14 @@ bool same(double a, double b) {
   return a == b || std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)});
 }
 
+template <class T>
+bool isNone(T) {
+  return false;
+}
+bool isNone(double v) {
+  return std::isnan(v);
+}
+
 std::string text(Fp v) {
   return std::to_string(v.value());
 }
@@ -227,6 +235,8 @@ class RuleEvaluator {
     if (!hasExtents(replacement, pattern, "replacement")) return false;
     result_.positions += pattern.size();
     for (int64_t i = 0; i < pattern.size(); ++i) {
+      // The rule says that it has no value at more positions than the pattern.
+      if (subject_.rule.numerics.spreadsNan && isNone(replacement.data[static_cast<size_t>(i)])) continue;
       if (!equalAt(i, pattern, replacement)) {
         return differs("the replacement differs", output, i, pattern, replacement);
       }

@@ -23,7 +23,7 @@ struct PatternFacts {
   std::set<int64_t> strides{1}, dilations{1};
   std::set<Expr> groups{Expr(1)};
   bool upsamples = false;
-  /// One operator with a weight: its plain forms are plans (synth/enumerate).
+  /// One operator with a weight, on an input: its plain forms are plans (synth/enumerate).
   bool single = false;
 
   const Node& root() const { return program.node(program.outputs()[0]); }

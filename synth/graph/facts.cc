@@ -41,7 +41,8 @@ PatternFacts::PatternFacts(const Pattern& pattern) : program(pattern.program) {
     if (!isConstant(program, v) && read.contains(v)) activations.push_back(v);
   }
   if (activations.size() > 1) groups.insert(static_cast<int64_t>(activations.size()));
-  single = analyse(program).has_value();
+  const auto& operands = root().operands;
+  single = analyse(program) && !operands.empty() && program.node(operands[0]).op->name == "Input";
 }
 
 bool isImage(const Shape& s) {

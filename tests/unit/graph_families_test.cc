@@ -1,0 +1,161 @@
+// The rules that graph mode finds for patterns of several operators, by name; each is proved, its record checked by the
+// separate checker, and both programs evaluated at small shapes.
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/check/check.h"
+#include "rules/exhaustive.h"
+#include "synth/graph/candidates.h"
+#include "tests/unit/synth_support.h"
+
+namespace pet {
+namespace {
+
+using testing_support::pattern;
+
+std::vector<Rule> rulesOf(const Pattern& p) {
+  std::vector<Candidate> all = runExchanges(p, {});
+  auto spaces = enumerateSkeletons(p, 4);
+  EXPECT_TRUE(spaces) << p.name;
+  for (const SkeletonSpace& space : *spaces) {
+    for (const SkeletonForms& forms : space.skeletons) {
+      for (Candidate& c : runForms(space, forms, {}))
+        all.push_back(std::move(c));
+    }
+  }
+  std::vector<Rule> rules;
+  for (Candidate& c : all) {
+    if (c.fate == Fate::kKept) rules.push_back(std::move(c.rule));
+  }
+  return rules;
+}
+
+struct Found {
+  const char* pattern;
+  const char* rule;
+  const char* family;
+};
+
+class GraphFamilies : public ::testing::TestWithParam<Found> {};
+
+TEST_P(GraphFamilies, AreFoundProvedAndTrue) {
+  const Found& expected = GetParam();
+  Pattern p = pattern(expected.pattern);
+  auto rules = rulesOf(p);
+  std::vector<std::string> names;
+  for (const Rule& r : rules)
+    names.push_back(r.name.substr(p.name.size() + 1));
+  ASSERT_THAT(names, ::testing::Contains(expected.rule));
+  const Rule& rule = rules[static_cast<size_t>(std::find(names.begin(), names.end(), expected.rule) - names.begin())];
+  EXPECT_EQ(rule.family, expected.family);
+  CheckReport report = checkRule(p, rule);
+  EXPECT_TRUE(report.proved()) << report.reason();
+  Evaluation evaluation = evaluateRule(p, rule, {.shapes = 40});
+  EXPECT_TRUE(evaluation.holds()) << evaluation.str();
+}
+
+const Found kFound[] = {
+    // Parallel operators on one input to one and a Split, kernels enlarged where they differ.
+    {"parallel-conv", "split(conv(x))", "merged-siblings"},
+    {"parallel-conv-s2", "split(conv-s2(x))", "merged-siblings"},
+    {"parallel-conv-bias", "split(conv(x)+bias)", "merged-siblings"},
+    {"parallel-matmul", "split(matmul(x))", "merged-siblings"},
+    {"parallel-matmul-3", "split(matmul(x))", "merged-siblings"},
+    {"two-convs", "split(conv-g2(concat))", "grouped-siblings"},
+    {"concat-of-convs", "conv(x)", "fused-weights"},
+    {"concat-of-two-convs", "conv-g2(concat)", "joined-inputs"},
+    // Conv of Concat and sum of Convs.
+    {"conv-of-concat", "sum(conv(a,b))", "split-inputs"},
+    {"conv-sum", "conv(concat)", "joined-inputs"},
+    {"matmul-of-concat", "sum(matmul(a,b))", "split-inputs"},
+    {"matmul-sum-inputs", "matmul(concat)", "joined-inputs"},
+    // Sums and products of weights; two linear operators in a row.
+    {"repvgg", "conv(x)", "fused-weights"},
+    {"conv-residual", "conv(x)", "fused-weights"},
+    {"conv-sum-siblings", "conv(x)", "fused-weights"},
+    {"conv-1x1-conv", "conv(x)", "fused-weights"},
+    {"conv-conv-1x1", "conv(x)", "fused-weights"},
+    {"conv-conv", "conv(x)", "fused-weights"},
+    {"conv-s2-conv-1x1", "conv-s2(x)", "fused-weights"},
+    {"conv-1x1-bias-conv-1x1", "conv(x)+bias", "fused-weights"},
+    {"depthwise-separable", "conv(x)", "fused-weights"},
+    {"conv-bn", "conv(x)+bias", "fused-weights"},
+    {"bn-conv", "conv(x)+bias", "fused-weights"},
+    {"bn-conv-padded", "conv(x)+map", "fused-weights"},
+    {"matmul-matmul", "matmul(x)", "fused-weights"},
+    {"matmul-bias-matmul", "matmul(x)+bias", "fused-weights"},
+    {"gemm-gemm", "matmul(x)+bias", "fused-weights"},
+    {"layernorm-matmul", "matmul(t')+bias", "fused-weights"},
+    {"pad-conv", "conv(x)", "fused-weights"},
+    // Pointwise Convs and what changes the extents, exchanged; monotone functions and MaxPool.
+    {"conv-1x1-gap", "pointwise(GlobalAveragePool(x))", "exchanged"},
+    {"conv-1x1-bias-gap", "conv(GlobalAveragePool(x))+bias", "exchanged"},
+    {"conv-1x1-pool", "conv(AveragePool(x))", "exchanged"},
+    {"conv-1x1-bias-pool", "conv(AveragePool(x))+bias", "exchanged"},
+    {"pool-conv-1x1", "AveragePool(Conv(x))", "exchanged"},
+    {"pool-conv-1x1-excluding", "AveragePool(Conv(x))", "exchanged"},
+    {"conv-1x1-resize-linear", "pointwise(Resize(x))", "exchanged"},
+    {"resize-linear-conv-1x1", "Resize(Conv(x))", "exchanged"},
+    {"relu-maxpool", "Relu(MaxPool(x))", "exchanged"},
+    {"sigmoid-maxpool", "Sigmoid(MaxPool(x))", "exchanged"},
+    {"relu-concat", "Relu(Concat(a,b))", "exchanged"},
+    // Up-scaling in front of a Conv; transposed Convs as columns.
+    {"resize-conv", "convtranspose-s2(x)", "kernel-between-pixels"},
+    {"resize-conv", "d2s(conv(x))", "sub-pixel"},
+    {"convtranspose-s2", "col2im(matmul(x))", "columns"},
+    {"convtranspose-s2", "col2im(matmul(batch(x)))", "columns"},
+    // Frames, rows, pieces of kernels.
+    {"conv3d", "sum(conv(frames(x)))", "frames"},
+    {"conv3d", "frames(conv(stacked(x)))", "frames"},
+    {"conv3d-depthwise", "sum(conv-gC(frames(x)))", "frames"},
+    {"conv1d", "row(conv(x))", "row-as-picture"},
+    {"conv1d-depthwise", "row(conv-gC(x))", "row-as-picture"},
+    {"conv", "sum(conv(pieces-2(x)))", "kernel-in-pieces"},
+    {"conv", "sum(conv(pieces-3(x)))", "kernel-in-pieces"},
+    // Products of activations.
+    {"attention-linear", "MatMul(q,MatMul(Transpose(k),v))", "exchanged"},
+    {"attention-linear-heads", "MatMul(q,MatMul(Transpose(k),v))", "exchanged"},
+};
+
+std::string nameOf(const ::testing::TestParamInfo<Found>& found) {
+  std::string name = std::string(found.param.pattern) + "_" + found.param.rule;
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Patterns, GraphFamilies, ::testing::ValuesIn(kFound), nameOf);
+
+/// What became of the candidates, by name without the pattern's.
+std::map<std::string, Fate> fatesOf(const std::string& patternName) {
+  Pattern p = pattern(patternName);
+  std::map<std::string, Fate> fates;
+  auto spaces = enumerateSkeletons(p, 4);
+  EXPECT_TRUE(spaces) << patternName;
+  for (const SkeletonSpace& space : *spaces) {
+    for (const SkeletonForms& forms : space.skeletons) {
+      for (const Candidate& c : runForms(space, forms, {}))
+        fates.emplace(c.rule.name.substr(p.name.size() + 1), c.fate);
+    }
+  }
+  return fates;
+}
+
+TEST(GraphFates, SaysWhyACandidateEnds) {
+  auto fates = fatesOf("conv-sum");
+  EXPECT_EQ(fates.at("conv(concat)"), Fate::kKept);
+  EXPECT_FALSE(fates.contains("conv(concat)+bias")) << "the simpler form is a rule";
+  EXPECT_EQ(fates.at("conv(a)"), Fate::kFingerprint);
+  EXPECT_EQ(fates.at("conv(a)+bias"), Fate::kNoVote);
+  EXPECT_EQ(fatesOf("bn-conv-padded").at("conv(x)+bias"), Fate::kNoCorrection) << "wrong at borders where it pads";
+  EXPECT_EQ(fatesOf("conv-1x1-gap").at("GlobalAveragePool(pointwise(x))"), Fate::kIdentity);
+}
+
+}  // namespace
+}  // namespace pet
