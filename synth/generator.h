@@ -28,4 +28,7 @@ class Generator {
   virtual std::string whyEmpty() const = 0;
 };
 
+/// A candidate in the form in which it is stored and sent; `name` is without the pattern's.
+CandidateOutcome outcomeOf(const Candidate& candidate, std::string name, uint64_t rank);
+
 }  // namespace pet

@@ -1,29 +1,15 @@
 #include "synth/plans.h"
 
-#include <chrono>
-
-#include "rules/text.h"
 #include "synth/correct.h"
 #include "synth/enumerate/plan.h"
 #include "synth/filter.h"
 #include "synth/finish.h"
 #include "synth/prove/prove.h"
 #include "synth/select.h"
+#include "synth/stopwatch.h"
 
 namespace pet {
 namespace {
-
-class Stopwatch {
- public:
-  explicit Stopwatch(double& into) : into_(into) {}
-  ~Stopwatch() { into_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  double& into_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
 
 Fate fateOfFailure(PlanFailure::Why why) {
   switch (why) {
@@ -76,7 +62,7 @@ class Pipeline {
     if (mutant->where.empty() && canonicalText(mutant->program) == patternText_) return end(c, Fate::kIdentity);
     {
       Stopwatch watch(c.seconds.filter);
-      if (auto fate = filter(poly::Context(mutant->shapes, options_.operations), *mutant)) return end(c, *fate);
+      if (auto fate = filter(poly::Context(mutant->shapes, options_.operations), mutant->source, mutant->program)) return end(c, *fate);
     }
     c.rule = ruleOf(*mutant);
     prove(*mutant, c);
@@ -197,12 +183,7 @@ class PlanGenerator : public Generator {
 
  private:
   CandidateOutcome outcome(size_t plan, size_t rank, const Candidate& c) const {
-    return {.name = planName(op_, plans_[plan]),
-            .rank = rank,
-            .fate = c.fate,
-            .detail = c.detail,
-            .rule = c.fate == Fate::kKept ? print(c.rule) : "",
-            .seconds = c.seconds};
+    return outcomeOf(c, planName(op_, plans_[plan]), rank);
   }
 
   const Pattern pattern_;
@@ -216,12 +197,10 @@ class PlanGenerator : public Generator {
 
 }  // namespace
 
-Expected<std::unique_ptr<Generator>> planGenerator(const Pattern& pattern, const SearchOptions& options) {
+tl::expected<std::unique_ptr<Generator>, std::string> planGenerator(const Pattern& pattern,
+                                                                    const SearchOptions& options) {
   auto op = analyse(pattern.program);
-  if (!op) {
-    return fail(ErrorKind::kUnsupported, op.error().what, "pattern " + pattern.name,
-                "pattern mode needs one main operator");
-  }
+  if (!op) return tl::unexpected(op.error().what);
   return std::make_unique<PlanGenerator>(pattern, std::move(*op), options);
 }
 

@@ -9,6 +9,7 @@
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
+#include "synth/graphs.h"
 #include "synth/plans.h"
 
 namespace pet {
@@ -20,11 +21,19 @@ Expected<Search> Search::create(std::vector<Pattern> patterns, const SearchOptio
   std::sort(search.patterns_.begin(), search.patterns_.end(),
             [](const Pattern& a, const Pattern& b) { return a.name < b.name; });
   for (const Pattern& p : search.patterns_) {
-    auto generator = planGenerator(p, options);
-    if (!generator) return tl::unexpected(generator.error());
-    for (size_t unit = 0; unit < (*generator)->size(); ++unit)
-      search.units_.push_back({search.generators_.size(), unit});
-    search.generators_.push_back(std::move(*generator));
+    std::string why;
+    for (auto make : {planGenerator, graphGenerator}) {
+      auto generator = make(p, options);
+      if (!generator) {
+        why += (why.empty() ? "" : "; ") + generator.error();
+        continue;
+      }
+      for (size_t unit = 0; unit < (*generator)->size(); ++unit)
+        search.units_.push_back({search.generators_.size(), unit});
+      search.generators_.push_back(std::move(*generator));
+    }
+    if (search.generators_.empty() || search.generators_.back()->pattern().name != p.name)
+      return fail(ErrorKind::kUnsupported, why, "pattern " + p.name);
   }
   return search;
 }

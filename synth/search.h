@@ -17,7 +17,7 @@ struct SearchOptions {
 /// All units of a search, numbered. Pattern mode (DESIGN, section 5).
 class Search {
  public:
-  /// Patterns of different names, in any order. Error, before any search: a pattern that is no single main operator.
+  /// Patterns of different names, in any order. Error, before any search: a pattern that no generator takes.
   static Expected<Search> create(std::vector<Pattern> patterns, const SearchOptions& options);
 
   const std::vector<Pattern>& patterns() const { return patterns_; }  ///< sorted by name
