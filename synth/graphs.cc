@@ -54,9 +54,13 @@ class GraphGenerator : public Generator {
 
 tl::expected<std::unique_ptr<Generator>, std::string> graphGenerator(const Pattern& pattern,
                                                                      const SearchOptions& options) {
-  auto spaces = enumerateSkeletons(pattern, options.depth);
-  if (!spaces) return tl::unexpected(spaces.error().what);
-  return std::make_unique<GraphGenerator>(pattern, std::move(*spaces), options);
+  try {
+    auto spaces = enumerateSkeletons(pattern, options.depth);
+    if (!spaces) return tl::unexpected(spaces.error().what);
+    return std::make_unique<GraphGenerator>(pattern, std::move(*spaces), options);
+  } catch (const OverflowError& e) {
+    return tl::unexpected(std::string(e.what()));
+  }
 }
 
 }  // namespace pet

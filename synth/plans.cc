@@ -62,7 +62,8 @@ class Pipeline {
     if (mutant->where.empty() && canonicalText(mutant->program) == patternText_) return end(c, Fate::kIdentity);
     {
       Stopwatch watch(c.seconds.filter);
-      if (auto fate = filter(poly::Context(mutant->shapes, options_.operations), mutant->source, mutant->program)) return end(c, *fate);
+      if (auto fate = filter(poly::Context(mutant->shapes, options_.operations), mutant->source, mutant->program))
+        return end(c, *fate);
     }
     c.rule = ruleOf(*mutant);
     prove(*mutant, c);

@@ -49,13 +49,10 @@ UnitOutcome Search::run(size_t unit) const {
 }
 
 std::string Search::whyEmpty(std::string_view pattern) const {
-  std::string why;
   for (const auto& g : generators_) {
-    if (g->pattern().name != pattern) continue;
-    if (g->size() > 0) return "";
-    why = g->whyEmpty();
+    if (g->pattern().name == pattern && g->size() == 0) return g->whyEmpty();
   }
-  return why;
+  return "";
 }
 
 Expected<void> runHere(const Search& search,

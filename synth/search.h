@@ -27,7 +27,7 @@ class Search {
   std::string name(size_t unit) const;
   /// Thread-safe.
   UnitOutcome run(size_t unit) const;
-  /// Why a pattern has no candidates; "" if it has.
+  /// Why a pattern has no plans; "" if it has some, or none are looked for.
   std::string whyEmpty(std::string_view pattern) const;
 
  private:

@@ -59,8 +59,8 @@ std::multiset<std::string> computing(const Program& p, bool withWeights) {
   for (int i = 0; i < static_cast<int>(p.nodes().size()); ++i) {
     const Node& n = p.nodes()[static_cast<size_t>(i)];
     if (n.op->name == "Input" || n.op->layout || isConstant(p, {i, 0})) continue;
-    bool bias = n.op->name == "Add" && std::any_of(n.operands.begin(), n.operands.end(),
-                                                   [&](Value v) { return isConstant(p, v); });
+    bool bias = n.op->name == "Add" &&
+                std::any_of(n.operands.begin(), n.operands.end(), [&](Value v) { return isConstant(p, v); });
     if (bias) continue;
     std::string text = fmt::format("{} {}", n.op->name, p.shape(n.operands[0]).size());
     for (Value v : n.operands) {
@@ -71,8 +71,8 @@ std::multiset<std::string> computing(const Program& p, bool withWeights) {
   return result;
 }
 
-/// True if the candidate has none of some operator of the pattern, or there is a shape at which it computes less, or not
-/// much more with other kernels.
+/// True if the candidate has none of some operator of the pattern, or there is a shape at which it computes less, or
+/// not much more with other kernels.
 bool mayPay(const ShapeClass& shapes, const Program& pattern, const Program& candidate) {
   auto lacks = [&](bool withWeights) {
     const auto before = computing(pattern, withWeights), after = computing(candidate, withWeights);
@@ -245,7 +245,13 @@ std::vector<Candidate> runForms(const SkeletonSpace& space, const SkeletonForms&
 
 std::vector<Candidate> runExchanges(const Pattern& pattern, const GraphOptions& options) {
   std::vector<Candidate> result;
-  for (const Exchange& e : enumerateExchanges(pattern, {.depth = options.depth})) {
+  std::vector<Exchange> found;
+  try {
+    found = enumerateExchanges(pattern, {.depth = options.depth});
+  } catch (const OverflowError&) {
+    return result;  // extents of the pattern leave 64 bits
+  }
+  for (const Exchange& e : found) {
     result.emplace_back();
     ShapeClass shapes = pattern.shapes;
     for (const Constraint& c : obligations(e.program))

@@ -30,8 +30,11 @@ std::optional<Transposed> transposed(const PatternFacts& facts) {
   auto& pads = std::get<std::vector<Expr>>(columns["pads"]);
   for (size_t d = 0; d < 2; ++d)
     pads[2 + d] = pads[2 + d] - n.list("output_padding")[d];
-  return Transposed{facts.program.name(n.operands[0]), x, Dim::product({w[1], w[2], w[3]}),
-                    {{"n", x[0]}, {"f", w[1]}, {"r", w[2]}, {"s", w[3]}, {"h", x[2]}, {"w", x[3]}}, columns};
+  return Transposed{facts.program.name(n.operands[0]),
+                    x,
+                    Dim::product({w[1], w[2], w[3]}),
+                    {{"n", x[0]}, {"f", w[1]}, {"r", w[2]}, {"s", w[3]}, {"h", x[2]}, {"w", x[3]}},
+                    columns};
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ PatternFacts::PatternFacts(const Pattern& pattern) : program(pattern.program) {
     multiply(n, "strides", strides);
     multiply(n, "dilations", dilations);
     upsamples = upsamples || n.op->name == "ConvTranspose" || n.op->name == "Resize";
-    if (auto group = n.attributes.find("group"); group != n.attributes.end()) groups.insert(std::get<Expr>(group->second));
+    if (auto group = n.attributes.find("group"); group != n.attributes.end())
+      groups.insert(std::get<Expr>(group->second));
   }
   for (Value v : program.inputs()) {
     if (!isConstant(program, v) && read.contains(v)) activations.push_back(v);

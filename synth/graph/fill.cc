@@ -110,8 +110,13 @@ class Filler {
   };
 
   /// Pairs factors `next…` of m with factors of p that are not taken.
-  void pair(const Piece& p, const Piece& m, const Factor* hole, size_t next, std::vector<const Factor*>& taken,
-            poly::Conjunction& equal, std::vector<Join>& found) const {
+  void pair(const Piece& p,
+            const Piece& m,
+            const Factor* hole,
+            size_t next,
+            std::vector<const Factor*>& taken,
+            poly::Conjunction& equal,
+            std::vector<Join>& found) const {
     while (next < m.factors.size() && &m.factors[next] == hole)
       ++next;
     if (next == m.factors.size()) {
@@ -156,8 +161,12 @@ class Filler {
   }
 
   /// What output o's piece p says about hole h. `bounds` is null before the bounds are known.
-  void addVotes(const poly::Context& context, size_t o, const Piece& p, size_t h,
-                const std::map<std::string, Expr>* bounds, std::vector<Vote>& votes) {
+  void addVotes(const poly::Context& context,
+                size_t o,
+                const Piece& p,
+                size_t h,
+                const std::map<std::string, Expr>* bounds,
+                std::vector<Vote>& votes) {
     const auto& [pattern, skeleton] = sums_[o];
     std::optional<Vote> vote;
     for (const Piece& m : skeleton.pieces) {
@@ -204,8 +213,14 @@ class Filler {
   }
   const Shape& outputShape() const { return pattern_.program.shape(pattern_.program.outputs()[0]); }
 
-  poly::Map slotsOf(const poly::Context& context, const Sum& sum, const Piece& p, const Piece& m, const Factor& hole,
-                    size_t h, const Join& join, const std::map<std::string, Expr>* bounds) const {
+  poly::Map slotsOf(const poly::Context& context,
+                    const Sum& sum,
+                    const Piece& p,
+                    const Piece& m,
+                    const Factor& hole,
+                    size_t h,
+                    const Join& join,
+                    const std::map<std::string, Expr>* bounds) const {
     poly::Conjunction all = join.equal;
     for (const Piece* piece : {&p, &m}) {
       std::copy_if(piece->domain.begin(), piece->domain.end(), std::back_inserter(all),
@@ -371,7 +386,8 @@ class Filler {
     return std::move(b).finish(std::move(outputs)).withoutDeadNodes();
   }
 
-  tl::expected<WeightSum, std::string> weightsOf(const ShapeClass& shapes, size_t h,
+  tl::expected<WeightSum, std::string> weightsOf(const ShapeClass& shapes,
+                                                 size_t h,
                                                  const std::map<std::string, Expr>& bounds) {
     poly::Context context(shapes, kBudget);
     auto votes = votesFor(context, h, &bounds);
@@ -411,7 +427,7 @@ class Filler {
 
   const Pattern& pattern_;
   const Skeleton& skeleton_;
-  std::vector<std::pair<Denotation, Denotation>> sums_;  ///< per output: the pattern's, the skeleton's
+  std::vector<std::pair<Denotation, Denotation>> sums_;        ///< per output: the pattern's, the skeleton's
   std::set<std::pair<const Piece*, const Piece*>> atBorders_;  ///< pairs that do not vote
 };
 

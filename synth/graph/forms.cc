@@ -51,7 +51,8 @@ class Forms {
   void windows() {
     Shape channels(x_.size() - 1, Dim(1));
     channels[0] = x_[1];
-    if (x_ == y_) add("scale", channels, [](ProgramBuilder& b, Value x, Value hole) { return b.add("Mul", {x, hole}); });
+    if (x_ == y_)
+      add("scale", channels, [](ProgramBuilder& b, Value x, Value hole) { return b.add("Mul", {x, hole}); });
     if (isAffine(x_, 2) && isAffine(y_, 2)) {
       for (const Expr& group : facts_.groups) {
         for (int64_t dilation : facts_.dilations) {
@@ -87,7 +88,8 @@ class Forms {
     LinearForm form{windowName(transposed, stride, dilation, group), {transposed ? in : out, *inner}, {}, {}};
     std::vector<Expr> pads, ends;
     for (size_t d = 2; d < x_.size(); ++d) {
-      HoleTaps t{static_cast<int>(d), fmt::format("begin'{}", nextSymbol_), fmt::format("taps'{}", nextSymbol_), dilation};
+      HoleTaps t{static_cast<int>(d), fmt::format("begin'{}", nextSymbol_), fmt::format("taps'{}", nextSymbol_),
+                 dilation};
       ++nextSymbol_;
       Expr reach = (Expr::variable(t.extent) - 1) * dilation, begin = Expr::variable(t.begin);
       const Expr &n = x_[d].affine(), &v = y_[d].affine();

@@ -35,8 +35,14 @@ std::optional<Depth> depthOf(const PatternFacts& facts) {
   auto taps = facts.program.shape(w)[2].asConstant();
   auto begin = n.list("pads")[0].asConstant(), end = n.list("pads")[3].asConstant();
   if (!taps || *taps > kMostTaps || !begin || !end || !facts.program.shape(x)[2].isAffine()) return std::nullopt;
-  return Depth{facts.program.name(x), facts.program.shape(x),          n.shapes[0], *taps,
-               *n.list("strides")[0].asConstant(), *n.list("dilations")[0].asConstant(), *begin, *end};
+  return Depth{facts.program.name(x),
+               facts.program.shape(x),
+               n.shapes[0],
+               *taps,
+               *n.list("strides")[0].asConstant(),
+               *n.list("dilations")[0].asConstant(),
+               *begin,
+               *end};
 }
 
 /// The frames that tap k reads, in the batch; `first` is the first one's number.

@@ -19,9 +19,7 @@ class Copier {
 
   Value& operator[](Value v) { return moved_[v]; }
 
-  Value input(Value v) {
-    return moved_[v] = to_.input(from_.name(v), from_.shape(v), isConstant(from_, v));
-  }
+  Value input(Value v) { return moved_[v] = to_.input(from_.name(v), from_.shape(v), isConstant(from_, v)); }
 
   Expected<void> node(int number) {
     const Node& n = from_.nodes()[static_cast<size_t>(number)];

@@ -9,8 +9,8 @@ namespace pet {
 
 /// A window dimension of a hole: how many taps it has and where they begin is open as well.
 struct HoleTaps {
-  int dim = 0;                 ///< of the hole
-  std::string begin, extent;   ///< the symbols that stand for the pad at the beginning and the number of taps
+  int dim = 0;                ///< of the hole
+  std::string begin, extent;  ///< the symbols that stand for the pad at the beginning and the number of taps
   int64_t dilation = 1;
 };
 
@@ -29,8 +29,8 @@ struct Skeleton {
   std::vector<Hole> holes;
 };
 
-/// The forms of one arrangement of operators, the simpler ones first: without a bias, with one per channel, with one per
-/// position (where a bias in front of the operator does not reach the border).
+/// The forms of one arrangement of operators, the simpler ones first: without a bias, with one per channel, with one
+/// per position (where a bias in front of the operator does not reach the border).
 using SkeletonForms = std::vector<Skeleton>;
 
 /// A pattern over fewer shapes: "R = 3M".

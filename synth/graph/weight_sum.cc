@@ -59,7 +59,9 @@ class Contraction {
     for (const Constraint& c : term_.guards) {
       auto mentioned = c.expr.variables();
       std::erase_if(mentioned, [&](const std::string& n) { return !isAxis(n); });
-      auto covers = [&](const auto& have) { return std::includes(have.begin(), have.end(), mentioned.begin(), mentioned.end()); };
+      auto covers = [&](const auto& have) {
+        return std::includes(have.begin(), have.end(), mentioned.begin(), mentioned.end());
+      };
       auto it = std::find_if(names.begin(), names.end(), covers);
       size_t f = it == names.end() ? 0 : static_cast<size_t>(it - names.begin());
       names[f].insert(mentioned.begin(), mentioned.end());
@@ -207,8 +209,7 @@ class Contraction {
     for (const Axes& group : groups) {
       result.emplace_back();
       for (const LayoutAxis& a : group)
-        result.back().push_back(
-            static_cast<int>(std::find(spec.axes.begin(), spec.axes.end(), a) - spec.axes.begin()));
+        result.back().push_back(static_cast<int>(std::find(spec.axes.begin(), spec.axes.end(), a) - spec.axes.begin()));
       if (!group.empty()) continue;
       result.back().push_back(static_cast<int>(spec.axes.size()));
       spec.axes.push_back({"_" + std::to_string(spec.axes.size()), Dim(1)});

@@ -169,7 +169,7 @@ def no_plans(folder):
     expect("no plans", done.returncode == 0 and len(named) == 2, done.stderr)  # in the summary and by --explain
     expect("no plans", all(re.match(r"volumes: no plans: .*\b3 dimensions", x) for x in named), named)
     told = {p["pattern"]: (p["space"], p["no_plans"]) for p in json.loads(report.read_text())["patterns"]}
-    expect("no plans: report", told["volumes"][0] == 0 and "3 dimensions" in told["volumes"][1], told)
+    expect("no plans: report", "3 dimensions" in told["volumes"][1], told)
     expect("no plans: report", told["tiny"][0] > 0 and told["tiny"][1] == "", told)
     for path in (volumes, out, report):
         path.unlink()
@@ -226,8 +226,9 @@ def bad_input(folder):
     refuse("not text", TEXT, "bad.pet:1:1: ", arguments=[bad], folder=folder)
     bad.write_text("")
     refuse("an empty file", USAGE, str(bad), "no patterns", arguments=[bad], folder=folder)
-    bad.write_text(TINY.replace("y = MatMul(x, w)", "y = Relu(x)"))
-    refuse("a pattern without a product", USAGE, "pattern tiny", "one main operator", arguments=[bad, "-o", out], folder=folder)
+    bad.write_text("pattern scaled { shape N A B\n x: [N, (A B)]\n s: const [(A B)]\n y = LayerNormalization(x, s) axis=1 }")
+    refuse("a pattern that nothing takes", USAGE, "pattern scaled", "product dimension", arguments=[bad, "-o", out],
+           folder=folder)
     bad.write_text(TINY.replace("1 <= B", "B <= 0"))
     done = run(bad, "-o", out)
     expect("a pattern of no shape", done.returncode == 0 and re.search(r"^tiny +\d+ .* 0$", done.stderr, re.M), done.stderr)

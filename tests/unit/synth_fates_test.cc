@@ -100,14 +100,21 @@ TEST(SynthFates, ProgressCountsEveryUnit) {
     EXPECT_EQ(done[i], i + 1);
 }
 
-TEST(SynthFates, APatternWithoutAMainOperatorIsAnErrorBeforeAnySearch) {
+TEST(SynthFates, APatternThatNoGeneratorTakesIsAnErrorBeforeAnySearch) {
   size_t searched = 0;
-  auto s = synthesize({pattern(kMatMul), pattern("pattern q { shape N\n x: [N]\n y = Relu(x) }")}, {}, {},
-                      [&](size_t, size_t) { ++searched; });
+  auto scaled =
+      pattern("pattern q { shape N A B\n x: [N, (A B)]\n s: const [(A B)]\n y = LayerNormalization(x, s) axis=1 }");
+  auto s = synthesize({pattern(kMatMul), scaled}, {}, {}, [&](size_t, size_t) { ++searched; });
   ASSERT_FALSE(s);
   EXPECT_EQ(s.error().kind, ErrorKind::kUnsupported);
   EXPECT_EQ(s.error().where, "pattern q");
   EXPECT_EQ(searched, 0U);
+}
+
+TEST(SynthFates, APatternMayHaveNoRule) {
+  auto s = synthesize({pattern("pattern q { shape N\n x: [N]\n y = Relu(x) }")});
+  ASSERT_TRUE(s);
+  EXPECT_TRUE(s->rules.rules.empty());
 }
 
 // --- The filter by itself ---
