@@ -123,6 +123,7 @@ class Selection {
   }
 
   void addRule(size_t equality, const Claim& claim) {
+    result_.equalitiesKept.push_back(all_[equality]);
     result_.kept.push_back(str(all_[equality], steps_));
     ++result_.equalities.proved;
     result_.rules.patterns.push_back(claim.judgement.pattern);

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "rules/rule.h"
+#include "synth/free/equality.h"
 #include "synth/free/passes.h"
 #include "synth/judge.h"
 
@@ -44,8 +45,9 @@ struct OpenEquality {
 
 struct SearchResult {
   RuleSet rules;
-  std::vector<std::string> kept;   ///< the rules' equalities, in their order
-  std::vector<LevelCount> levels;  ///< of graphs with 1, 2, … operators
+  std::vector<Equality> equalitiesKept;  ///< the rules', in their order
+  std::vector<std::string> kept;         ///< the same as text
+  std::vector<LevelCount> levels;        ///< of graphs with 1, 2, … operators
   EqualityCount equalities;
   std::vector<OpenEquality> open;
   StageSeconds seconds;
