@@ -40,14 +40,14 @@ class Search {
   Search(const Equation& goal, const KnownEquations& known, const ChainLimits& limits)
       : known_(known), limits_(limits), facts_(goal.shapes), terms_(goal.left) {}
 
-  std::optional<Chain> run(const Equation& goal) {
+  tl::expected<Chain, NoChain> run(const Equation& goal) {
     auto left = terms_.add(goal.left, terms_.inputs()), right = terms_.add(goal.right, terms_.inputs());
-    if (!left || !right) return std::nullopt;
+    if (!left || !right) return tl::unexpected(NoChain::kNone);
     if (*left == *right) return Chain{};
     most_ = std::max(terms_.nodesOf(*left).size(), terms_.nodesOf(*right).size()) + limits_.more;
-    if (limits_.steps == 0) return std::nullopt;
+    if (limits_.steps == 0) return tl::unexpected(NoChain::kSteps);
     if (auto one = singleStep(*left, *right)) return Chain{{std::move(*one)}};
-    if (limits_.steps == 1) return std::nullopt;
+    if (limits_.steps == 1) return tl::unexpected(NoChain::kSteps);
     for (size_t side : {0, 1}) {
       const State& start = side == 0 ? *left : *right;
       fronts_[side].reached.emplace(start, Arrival{});
@@ -55,10 +55,10 @@ class Search {
     }
     while (fronts_[0].depth + fronts_[1].depth < limits_.steps) {
       auto side = nextSide();
-      if (!side) return std::nullopt;
+      if (!side) return tl::unexpected(side.error());
       if (auto middle = advance(*side)) return chainThrough(*middle);
     }
-    return std::nullopt;
+    return tl::unexpected(NoChain::kSteps);
   }
 
  private:
@@ -98,15 +98,18 @@ class Search {
     return best;
   }
 
-  /// The side with fewer programs to go on from, if it may have more.
-  std::optional<size_t> nextSide() const {
+  /// The side with fewer programs to go on from, if it may have more. One side may lead to the other and not the other
+  /// way: a Split of a Concat is what was joined, and nobody reads from what was joined that it can be.
+  tl::expected<size_t, NoChain> nextSide() const {
     std::optional<size_t> best;
+    NoChain why = NoChain::kNone;
     for (size_t side : {0, 1}) {
       const Front& f = fronts_[side];
+      if (f.reached.size() >= limits_.programs) why = NoChain::kPrograms;
       if (f.last.empty() || f.reached.size() >= limits_.programs) continue;
       if (!best || f.last.size() < fronts_[*best].last.size()) best = side;
     }
-    return best;
+    return best ? tl::expected<size_t, NoChain>(*best) : tl::unexpected(why);
   }
 
   /// One level more; the program at which the sides meet, if they do.
@@ -157,11 +160,22 @@ class Search {
 
 }  // namespace
 
-std::optional<Chain> findChain(const Equation& goal, const KnownEquations& known, const ChainLimits& limits) {
+std::string_view reasonOf(NoChain why) {
+  switch (why) {
+    case NoChain::kNone:
+      return "the rules do not lead from one side to the other";
+    case NoChain::kSteps:
+      return "there is no chain of so few rewrites";
+    default:
+      return "no chain was found among so many programs";
+  }
+}
+
+tl::expected<Chain, NoChain> findChain(const Equation& goal, const KnownEquations& known, const ChainLimits& limits) {
   try {
     return Search(goal, known, limits).run(goal);
   } catch (const OverflowError&) {
-    return std::nullopt;
+    return tl::unexpected(NoChain::kNone);
   }
 }
 

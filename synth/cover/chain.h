@@ -1,7 +1,7 @@
 #pragma once
 
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "synth/cover/known.h"
@@ -33,11 +33,18 @@ struct ChainLimits {
   bool backwards = true;   ///< equations are used from right to left, too
 };
 
+/// Why there is no chain.
+enum class NoChain {
+  kNone,      ///< all programs that the sides lead to were looked at, but for those that are too large
+  kSteps,     ///< none has so few rewrites
+  kPrograms,  ///< the limit of programs was reached
+};
+std::string_view reasonOf(NoChain why);
+
 /// A shortest chain, as far as the limits let it be found: breadth first from both sides, the smaller front first. Of
 /// chains of one step an instance, if there is one; else the first in the order of the known equations and of places.
-/// Nullopt: there is none within the limits.
-std::optional<Chain> findChain(const rewrite::Equation& goal,
-                               const KnownEquations& known,
-                               const ChainLimits& limits = {});
+tl::expected<Chain, NoChain> findChain(const rewrite::Equation& goal,
+                                       const KnownEquations& known,
+                                       const ChainLimits& limits = {});
 
 }  // namespace pet::cover

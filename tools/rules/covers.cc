@@ -62,7 +62,7 @@ Finding findingOf(const Judgement& j, const cover::KnownEquations& known, const 
   auto goal = rewrite::equationOf(j.pattern, j.rule);
   if (!goal) return {Finding::Kind::kMissing, {}, goal.error().message()};
   auto chain = cover::findChain(*goal, known, limits);
-  if (!chain) return {Finding::Kind::kMissing, {}, "no chain of rewrites was found"};
+  if (!chain) return {Finding::Kind::kMissing, {}, std::string(cover::reasonOf(chain.error()))};
   if (auto fault = cover::faultOf(*chain, j.pattern, j.rule)) return {Finding::Kind::kMissing, {}, *fault};
   return {Finding::Kind::kCovered, std::move(*chain), ""};
 }
