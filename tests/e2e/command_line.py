@@ -60,6 +60,7 @@ def differences(tool):
         return
     section = section[1].split("\n## ")[0]
     synopsis = "".join(x + "\n" for x in section.split("\n\n") if x.lstrip("\n").startswith(f"    {tool}"))
+    synopsis = re.sub(r"^    mpirun .*\n", "", synopsis, flags=re.M)  # its options are not the tool's
     texts = [help_of(tool)]
     subcommands = re.findall(r"^  ([\w-]+)", part(texts[0], "Subcommands"), re.M)
     texts += [help_of(tool, s) for s in subcommands]
