@@ -21,7 +21,7 @@ BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "asan" / "bin"))
 sys.path.insert(0, str(SOURCE / "tests" / "e2e"))
 import apply_operators  # noqa: E402
 
-TARGETS = ["program", "rules", "pack", "timings", "outcomes", "model"]
+TARGETS = ["program", "rules", "pack", "timings", "outcomes", "model", "vocabulary"]
 
 
 def texts():
@@ -51,7 +51,7 @@ def write_dictionary(path):
     for text in texts():
         lines = re.sub(r"#.*", "", text.read_text())
         words |= set(re.findall(r"[A-Za-z_]{2,}[(=]?|->|<=|>=|[%:,*/-]| [+-] |\[|\]|{|}|\(|\)", lines))
-    words |= {"floor(", "9223372036854775807", "inf", "1e308", "# "}
+    words |= {"inputs ", "weights ", "constant ", "operator ", "distinct operands", "fold constants", "floor(", "9223372036854775807", "inf", "1e308", "# "}
     path.write_text("".join(f'"{word}"\n' for word in sorted(words)))
 
 
@@ -137,13 +137,23 @@ def write_models(folder):
         (folder / f"small-{i}").write_bytes(model.SerializeToString())
 
 
+def write_vocabularies(folder):
+    for path in SOURCE.glob("rules/vocab/*.vocab"):
+        lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+        (folder / path.stem).write_text(path.read_text())
+        for kind in ["inputs", "weights", "constant", "operator"]:
+            some = [line for line in lines if line.startswith(kind)]
+            rest = [line for line in lines if line.startswith(("inputs i", "operator Add"))]
+            (folder / f"{path.stem}-{kind}").write_text("\n".join(dict.fromkeys(sorted(some + rest, key=lines.index))) + "\n")
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     shutil.rmtree(root, ignore_errors=True)
     for target in TARGETS:
         (root / target).mkdir(parents=True)
     write_dictionary(root / "text.dict")
-    for target, write in zip(TARGETS, [write_programs, write_rules, write_packs, write_timings, write_outcomes, write_models]):
+    for target, write in zip(TARGETS, [write_programs, write_rules, write_packs, write_timings, write_outcomes, write_models, write_vocabularies]):
         write(root / target)
         print(f"{target}: {len(list((root / target).iterdir()))} inputs to start from")
 
