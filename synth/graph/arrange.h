@@ -87,14 +87,15 @@ std::vector<Arrangement> picturesOfRows(const PatternFacts& facts);
 /// A transposed Conv as a MatMul and Col2Im, each image by itself or all of them together.
 std::vector<Arrangement> columnsOf(const PatternFacts& facts);
 
-/// A pattern with a kernel whose extents are multiples of `cut`.
+/// A pattern with a kernel whose extents are multiples of `cut` but for `lacking` taps.
 struct Pieces {
   Specialisation special;
-  int64_t cut;
+  int64_t cut, lacking;
 };
 std::vector<Pieces> kernelsInPieces(const Pattern& pattern);
-/// The sum of an operator for each of cut² pieces of such a kernel (EinNet, section 4.2: a sum is split).
-std::vector<Arrangement> sumOfPieces(const PatternFacts& facts, int64_t cut);
+/// The sum of an operator for each of cut² pieces of such a kernel, the last ones with zeros for what is lacking
+/// (EinNet, section 4.2: a sum is split).
+std::vector<Arrangement> sumOfPieces(const PatternFacts& facts, const Pieces& pieces);
 
 // --- forms.cc ---
 

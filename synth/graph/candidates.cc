@@ -25,7 +25,7 @@ namespace {
 /// Shapes at which costs are compared.
 constexpr size_t kCostShapes = 60;
 /// Arithmetic of a candidate whose kernels differ, as a multiple of the pattern's.
-constexpr double kNotMuchMore = 1.25;
+constexpr double kNotMuchMore = 2;
 /// Extents of the shape that a class must hold to be of use.
 constexpr int64_t kTypicalExtent = 16;
 

@@ -166,7 +166,7 @@ Expected<std::vector<SkeletonSpace>> enumerateSkeletons(const Pattern& pattern, 
   };
   if (auto ok = add({{}, pattern}, arrangementsOf); !ok) return tl::unexpected(ok.error());
   for (Pieces& p : kernelsInPieces(pattern)) {
-    auto pieces = [&](const PatternFacts& facts) { return sumOfPieces(facts, p.cut); };
+    auto pieces = [&](const PatternFacts& facts) { return sumOfPieces(facts, p); };
     if (auto ok = add(std::move(p.special), pieces); !ok) return tl::unexpected(ok.error());
   }
   return spaces;

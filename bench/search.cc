@@ -1,0 +1,103 @@
+// pet-searches: the cases that EinNet (OSDI'23) and PET (OSDI'21) publish, each found by search.
+//
+//     pet-searches [PATTERNS]     PATTERNS: the folder of patterns, default rules/patterns
+//
+// For each case: the pattern's units are run in their order, on one thread, until the first rule of the wanted kind
+// that holds at the case's shape. The seconds are those until then, proof included; the paper's are those of its own
+// search for this one shape. (EinNet's were measured with its public code; PET publishes none for single operators.)
+
+#include "synth/search.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "rules/pack/file.h"
+#include "rules/text.h"
+
+namespace {
+
+using namespace pet;
+
+struct Case {
+  const char* name;
+  const char* pattern;
+  const char* shape;   ///< of the pattern's symbols
+  const char* wanted;  ///< what the rule's name has in it
+  const char* paper;   ///< what it says of the case
+};
+
+const Case kCases[] = {
+    {"conv 9x9 to 3x3", "conv", "N=8 C=16 H=224 W=224 F=32 R=9 S=9 P=4 Q=4", "pieces-3", "EinNet 0.37 s"},
+    {"conv 6x6 to 3x3", "conv", "N=1 C=16 H=224 W=224 F=64 R=6 S=6 P=2 Q=2", "pieces-2", "EinNet 0.40 s"},
+    {"conv 5x5 to 3x3", "conv", "N=16 C=32 H=224 W=224 F=1 R=5 S=5 P=2 Q=2", "pieces-2",
+     "EinNet 0.14 s (full: 44.1 s)"},
+    {"conv 3x3 to MatMul + OffsetReduce", "conv", "N=1 C=512 H=7 W=7 F=512 R=3 S=3 P=1 Q=1", "offset", "EinNet 3 ms"},
+    {"conv 1x7 to MatMul + OffsetReduce", "conv", "N=1 C=2048 H=7 W=7 F=128 R=1 S=7 P=0 Q=3", "offset", "EinNet 3 ms"},
+    {"conv 1x1 to MatMul", "conv-1x1", "N=8 C=16 H=224 W=224 F=16", "matmul", "EinNet ms"},
+    {"transposed conv 4x4 s2 to MatMul + Col2Im", "convtranspose-s2", "N=1 C=448 H=2 W=2 F=256 R=4 S=4 P=1 Q=1",
+     "col2im", "EinNet 50 ms (full: 9.2 s)"},
+    {"conv 5x5 of PET's table", "conv", "N=1 C=48 H=38 W=38 F=64 R=5 S=5 P=2 Q=2", "", "PET"},
+    {"dilated conv to dense ones", "conv-d2", "N=1 C=512 H=14 W=14 F=256 R=3 S=3 P=2 Q=2", "in2", "PET"},
+    {"four convs of one input as one", "parallel-conv", "N=1 C=768 H=18 W=18 F=192 G=160 R=1 S=1 P=0 Q=0 A=0 B=0",
+     "split", "PET"},
+    {"three products of one matrix as one", "parallel-matmul-3", "M=512 K=768 N=768 L=768 O=768", "split", "PET"},
+};
+
+Bindings bindingsOf(std::string_view text) {
+  Bindings result;
+  while (!text.empty()) {
+    size_t equals = text.find('='), end = std::min(text.find(' '), text.size());
+    result[std::string(text.substr(0, equals))] = std::stoll(std::string(text.substr(equals + 1, end - equals - 1)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
+struct Found {
+  std::string name;
+  double seconds = 0, alone = 0;
+  size_t units = 0;
+};
+
+/// The first rule of the wanted kind that holds at the shape.
+std::optional<Found> find(const Pattern& pattern, const Case& c) {
+  auto search = Search::create({pattern}, {});
+  if (!search) return std::nullopt;
+  using Clock = std::chrono::steady_clock;
+  auto since = [](Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); };
+  const auto begin = Clock::now();
+  for (size_t unit = 0; unit < search->size(); ++unit) {
+    const auto own = Clock::now();
+    for (const CandidateOutcome& outcome : search->run(unit).candidates) {
+      if (outcome.fate != Fate::kKept || outcome.name.find(c.wanted) == std::string::npos) continue;
+      auto rule = parseRules(outcome.rule, outcome.name, {.patterns = {pattern}, .rules = {}});
+      if (!rule || !bindRule(rule->rules[0], bindingsOf(c.shape))) continue;
+      return Found{outcome.name, since(begin), since(own), unit + 1};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string folder = argc > 1 ? argv[1] : "rules/patterns";
+  bool all = true;
+  fmt::print("{:<42} {:>8} {:>6} {:>6}  {:<28} {}\n", "case", "seconds", "alone", "units", "published", "rule");
+  for (const Case& c : kCases) {
+    auto text = readFile(fmt::format("{}/{}.pet", folder, c.pattern), ErrorKind::kText);
+    auto set = text ? parseRules(*text, c.pattern) : tl::unexpected(text.error());
+    if (!set) {
+      fmt::print(stderr, "{}\n", set.error().message());
+      return 4;
+    }
+    auto found = find(set->patterns[0], c);
+    all = all && found;
+    fmt::print("{:<42} {:>8} {:>6} {:>6}  {:<28} {}\n", c.name, found ? fmt::format("{:.3f}", found->seconds) : "-",
+               found ? fmt::format("{:.3f}", found->alone) : "-", found ? found->units : 0, c.paper,
+               found ? found->name : "not found");
+  }
+  return all ? 0 : 1;
+}
