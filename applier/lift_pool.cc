@@ -144,7 +144,14 @@ std::vector<Value> liftResize(const Lifting& l) {
                         {"coordinate_transformation_mode", f.coordinates},
                         {"nearest_mode", f.nearest},
                         {"cubic_coeff_a", f.cubic}};
-  if (f.sizes) {
+  // A scale that leads to a whole extent is the same as that extent: patterns speak of extents.
+  bool whole = true;
+  for (size_t d = 0; !f.sizes && d < in.size(); ++d) {
+    int64_t times = checkedMul(in[d], scales[2 * d]);
+    whole = whole && times % scales[2 * d + 1] == 0;
+    if (whole) sizes[d] = times / scales[2 * d + 1];
+  }
+  if (f.sizes || whole) {
     attributes.emplace("sizes", exprs(sizes));
   } else {
     attributes.emplace("scales", exprs(scales));

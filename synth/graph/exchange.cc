@@ -188,7 +188,7 @@ class Exchanges {
     Attributes attributes = onOperand(*f.op, f.attributes, universe_.shape(values[0]));
     auto made = universe_.add(*f.op, std::move(values), std::move(attributes));
     if (!made || !evaluated(made->node)) return;
-    Item item{*made, joined(operands), fmt::format("{}({})", f.op->name, fmt::join(names, ","))};
+    Item item{*made, joined(operands), fmt::format("{}({})", f.op->name, fmt::join(names, ":"))};
     item.operators.push_back(made->node);
     std::string print = printOf(*made);
     if (print == target_) {

@@ -8,7 +8,7 @@ namespace pet {
 
 /// A program that seems to compute what the pattern does.
 struct Exchange {
-  std::string name;  ///< a stable key: "MatMul(q,MatMul(Transpose(k),v))"
+  std::string name;  ///< a stable key: "MatMul(q:MatMul(Transpose(k):v))"
   Program program;
 };
 

@@ -124,7 +124,7 @@ class Enumerator {
 
   static std::string nameOf(const Arrangement& a, const LinearForm& form, Bias bias) {
     std::string name = a.name;
-    if (name.empty()) name = joined(a.operands, ",", [](const Operand& o) { return o.name; });
+    if (name.empty()) name = joined(a.operands, ":", [](const Operand& o) { return o.name; });
     name = fmt::format("{}({}){}", form.name, name,
                        bias == Bias::kNone      ? ""
                        : bias == Bias::kChannel ? "+bias"

@@ -70,9 +70,9 @@ const Found kFound[] = {
     {"concat-of-convs", "conv(x)", "fused-weights"},
     {"concat-of-two-convs", "conv-g2(concat)", "joined-inputs"},
     // Conv of Concat and sum of Convs.
-    {"conv-of-concat", "sum(conv(a,b))", "split-inputs"},
+    {"conv-of-concat", "sum(conv(a:b))", "split-inputs"},
     {"conv-sum", "conv(concat)", "joined-inputs"},
-    {"matmul-of-concat", "sum(matmul(a,b))", "split-inputs"},
+    {"matmul-of-concat", "sum(matmul(a:b))", "split-inputs"},
     {"matmul-sum-inputs", "matmul(concat)", "joined-inputs"},
     // Sums and products of weights; two linear operators in a row.
     {"repvgg", "conv(x)", "fused-weights"},
@@ -103,7 +103,7 @@ const Found kFound[] = {
     {"resize-linear-conv-1x1", "Resize(Conv(x))", "exchanged"},
     {"relu-maxpool", "Relu(MaxPool(x))", "exchanged"},
     {"sigmoid-maxpool", "Sigmoid(MaxPool(x))", "exchanged"},
-    {"relu-concat", "Relu(Concat(a,b))", "exchanged"},
+    {"relu-concat", "Relu(Concat(a:b))", "exchanged"},
     // Up-scaling in front of a Conv; transposed Convs as columns.
     {"resize-conv", "convtranspose-s2(x)", "kernel-between-pixels"},
     {"resize-conv", "d2s(conv(x))", "sub-pixel"},
@@ -118,8 +118,8 @@ const Found kFound[] = {
     {"conv", "sum(conv(pieces-2(x)))", "kernel-in-pieces"},
     {"conv", "sum(conv(pieces-3(x)))", "kernel-in-pieces"},
     // Products of activations.
-    {"attention-linear", "MatMul(q,MatMul(Transpose(k),v))", "exchanged"},
-    {"attention-linear-heads", "MatMul(q,MatMul(Transpose(k),v))", "exchanged"},
+    {"attention-linear", "MatMul(q:MatMul(Transpose(k):v))", "exchanged"},
+    {"attention-linear-heads", "MatMul(q:MatMul(Transpose(k):v))", "exchanged"},
 };
 
 std::string nameOf(const ::testing::TestParamInfo<Found>& found) {

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""The rules for several operators on ONNX models: each fires, and ONNX Runtime finds the same values. Exit status 0 or 1.
+
+The pack is the one of pack.py. A model is a line: nodes, inputs, outputs, and the rule that must fire.
+"""
+
+import os
+import pathlib
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
+sys.path.insert(0, str(SOURCE / "tests" / "models"))
+import compare  # noqa: E402
+from pack import made, tool  # noqa: E402
+
+node = helper.make_node
+random = np.random.default_rng(0)
+
+
+def weights(*shape):
+    return (random.standard_normal(shape) / np.sqrt(max(1, np.prod(shape[1:])))).astype(np.float32)
+
+
+def positive(*shape):
+    return np.abs(weights(*shape)) + np.float32(0.5)
+
+
+TWICE = np.array([1, 1, 2, 2], np.float32)
+NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+
+# name: (nodes, inputs, outputs, constants, rules)
+MODELS = {
+    "repvgg": (
+        [node("Conv", ["x", "v"], ["a"], pads=[1, 1, 1, 1]), node("Conv", ["x", "w"], ["b"]), node("Add", ["a", "b"], ["c"]),
+         node("Add", ["c", "x"], ["y"])],
+        {"x": [1, 16, 14, 14]}, ["y"], {"v": weights(16, 16, 3, 3), "w": weights(16, 16, 1, 1)}, ["repvgg/conv(x)"]),
+    "pooled": (
+        [node("Conv", ["x", "w", "b"], ["a"]), node("GlobalAveragePool", ["a"], ["y"])],
+        {"x": [2, 16, 7, 7]}, ["y"], {"w": weights(10, 16, 1, 1), "b": weights(10)},
+        ["conv-1x1-bias-gap/Add(Conv(GlobalAveragePool(x)))"]),
+    "transition": (
+        [node("Conv", ["x", "w"], ["a"]), node("AveragePool", ["a"], ["y"], kernel_shape=[2, 2], strides=[2, 2])],
+        {"x": [2, 16, 8, 8]}, ["y"], {"w": weights(10, 16, 1, 1)}, ["conv-1x1-pool/Conv(AveragePool(x))"]),
+    "upscaled": (
+        [node("Resize", ["x", "", "twice"], ["a"], **NEAREST), node("Conv", ["a", "w", "b"], ["y"], pads=[1, 1, 1, 1])],
+        {"x": [1, 8, 7, 9]}, ["y"], {"twice": TWICE, "w": weights(4, 8, 3, 3), "b": weights(4)},
+        ["resize-conv/convtranspose-s2(x)", "resize-conv/d2s(conv(x))"]),
+    "frames": (
+        [node("Conv", ["x", "w", "b"], ["y"], pads=[1] * 6)],
+        {"x": [1, 4, 5, 8, 8]}, ["y"], {"w": weights(6, 4, 3, 3, 3), "b": weights(6)},
+        ["conv3d/sum(conv(frames(x)))", "conv3d/frames(conv(stacked(x)))"]),
+    "rows": (
+        [node("Conv", ["x", "w"], ["y"], pads=[2, 2], group=8)],
+        {"x": [1, 8, 30]}, ["y"], {"w": weights(8, 1, 5)}, ["conv1d-depthwise/row(conv-gC(x))"]),
+    "normalised": (
+        [node("BatchNormalization", ["x", "s", "b", "m", "v"], ["a"]), node("Conv", ["a", "w"], ["y"], pads=[1, 1, 1, 1])],
+        {"x": [1, 8, 9, 9]}, ["y"],
+        {"s": weights(8), "b": weights(8), "m": weights(8), "v": positive(8), "w": weights(4, 8, 3, 3)},
+        ["bn-conv-padded/conv(x)+map"]),
+    "joined": (
+        [node("Concat", ["x", "z"], ["a"], axis=1), node("Conv", ["a", "w"], ["y"], pads=[1, 1, 1, 1])],
+        {"x": [1, 4, 9, 9], "z": [1, 6, 9, 9]}, ["y"], {"w": weights(8, 10, 3, 3)}, ["conv-of-concat/sum(conv(a:b))"]),
+    "columns": (
+        [node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], pads=[1, 1, 1, 1])],
+        {"x": [4, 8, 5, 5]}, ["y"], {"w": weights(8, 6, 4, 4)},
+        ["convtranspose-s2/col2im(matmul(x))", "convtranspose-s2/col2im(matmul(batch(x)))"]),
+    "layers": (
+        [node("LayerNormalization", ["x", "s", "a"], ["t"], axis=1), node("MatMul", ["t", "w"], ["u"]),
+         node("Add", ["u", "b"], ["y"])],
+        {"x": [5, 16]}, ["y"], {"s": weights(16), "a": weights(16), "w": weights(16, 12), "b": weights(12)},
+        ["layernorm-matmul/matmul(t')+bias"]),
+    "parallel": (
+        [node("Conv", ["x", "v"], ["a"], pads=[1, 1, 1, 1]), node("Conv", ["x", "w"], ["b"]), node("Relu", ["a"], ["y"]),
+         node("Relu", ["b"], ["z"])],
+        {"x": [1, 8, 9, 9]}, ["y", "z"], {"v": weights(6, 8, 3, 3), "w": weights(4, 8, 1, 1)},
+        ["parallel-conv/split(conv(x))"]),
+    "linear_attention": (
+        [node("Transpose", ["k"], ["l"], perm=[0, 2, 1]), node("MatMul", ["q", "l"], ["s"]), node("MatMul", ["s", "v"], ["y"])],
+        {"q": [2, 64, 8], "k": [2, 64, 8], "v": [2, 64, 8]}, ["y"], {},
+        ["attention-linear-heads/MatMul(q:MatMul(Transpose(k):v))"]),
+}
+
+
+def write(name, folder):
+    nodes, inputs, outputs, constants, _ = MODELS[name]
+    graph = helper.make_graph(
+        nodes, name, [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in inputs.items()],
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in outputs],
+        [numpy_helper.from_array(v, k) for k, v in constants.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    path = folder / f"{name}.onnx"
+    onnx.save(onnx.shape_inference.infer_shapes(model), path)
+    return path
+
+
+def check(name, rule, path, pack, folder):
+    """What is wrong, or nothing."""
+    out = folder / "out.onnx"
+    done = tool("pet-apply", path, pack, "--all", "--only", rule, "-o", out)
+    if done.returncode != 0:
+        return f"exit code {done.returncode}: {done.stdout} {done.stderr}"
+    if "1 sites rewritten" not in done.stdout:
+        return f"did not fire once: {done.stdout}"
+    difference = compare.compare(path, out).relative
+    return "" if difference <= 1e-5 else f"ONNX Runtime: {difference} relative"
+
+
+def main():
+    pack, failures = made(), []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        for name, (_, _, _, _, rules) in MODELS.items():
+            path = write(name, folder)
+            for rule in rules:
+                why = check(name, rule, path, pack, folder)
+                if why:
+                    failures.append(f"{name}, {rule}: {why}")
+    print("\n".join(failures) or f"{len(MODELS)} models of several operators rewritten, equal on ONNX Runtime")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
