@@ -10,7 +10,7 @@ struct FateText {
   std::string_view name, meaning;
 };
 
-constexpr std::array<FateText, 14> kFates = {{
+constexpr std::array<FateText, 15> kFates = {{
     {"not applicable", "the layouts or the operator do not fit the pattern"},
     {"no vote", "no weight program explains what the pattern computes"},
     {"shape", "the extents do not come out as the pattern's"},
@@ -24,6 +24,7 @@ constexpr std::array<FateText, 14> kFates = {{
     {"unproved", "unknown: the last proof, of what would be emitted, does not succeed"},
     {"composition", "redundant: a smaller kept rule, followed by a change of operator"},
     {"duplicate", "redundant: the same program as a kept rule"},
+    {"instance", "redundant: a kept rule with other names, or a more general one"},
     {"kept", "proved"},
 }};
 static_assert(kFates.size() == static_cast<size_t>(Fate::kKept) + 1);

@@ -23,6 +23,7 @@ enum class Fate {
   kUnproved,       ///< the corrected program was not proved equal
   kComposition,    ///< follows from two smaller rules
   kDuplicate,      ///< the same program as another rule
+  kInstance,       ///< another rule with other names or over more shapes
   kKept
 };
 std::string_view fateName(Fate fate);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "rules/text.h"
+#include "synth/cover/minimal.h"
 #include "synth/select.h"
 
 namespace pet {
@@ -44,6 +45,31 @@ Expected<PatternReport> reducePattern(const Pattern& pattern,
 
 }  // namespace
 
+namespace {
+
+/// Drops rules that are others with other names, or instances of more general ones, whatever their pattern: where they
+/// match, the other one does. What follows in more than that is kept, for the applier makes one step at a time.
+void dropInstances(Synthesis& s) {
+  auto minimal = cover::minimalSet(s.rules, {.steps = 1, .backwards = false});
+  std::map<std::string, std::string> why;
+  for (const cover::Dropped& d : minimal.dropped) {
+    using cover::Redundancy;
+    if (d.why != Redundancy::kSameProgram && d.why != Redundancy::kRenaming && d.why != Redundancy::kInstance) continue;
+    why[d.rule] = d.by.empty() ? "both sides are one program" : "of " + d.by.front();
+  }
+  std::erase_if(s.rules.rules, [&](const Rule& r) { return why.contains(r.name); });
+  for (PatternReport& report : s.reports) {
+    for (CandidateOutcome& c : report.candidates) {
+      auto it = c.fate == Fate::kKept ? why.find(report.pattern + "/" + c.name) : why.end();
+      if (it == why.end()) continue;
+      c.fate = Fate::kInstance;
+      c.detail = it->second;
+    }
+  }
+}
+
+}  // namespace
+
 std::map<Fate, size_t> PatternReport::fates() const {
   std::map<Fate, size_t> count;
   for (const CandidateOutcome& c : candidates)
@@ -67,6 +93,7 @@ Expected<Synthesis> reduce(const std::vector<Pattern>& patterns, std::vector<Uni
     result.reports.push_back(std::move(*report));
   }
   std::sort(result.rules.rules.begin(), result.rules.rules.end(), byName);
+  dropInstances(result);
   return result;
 }
 

@@ -22,8 +22,8 @@ struct Synthesis {
   std::vector<PatternReport> reports;  ///< one per pattern, sorted by name
 };
 
-/// What depends on more than one unit: of equal programs the first is kept. The result is the same for outcomes in any
-/// order, wherever they come from. kPack: a rule that cannot be read.
+/// What depends on more than one unit: of equal programs the first is kept, and instances of more general rules are
+/// not. The result is the same for outcomes in any order, wherever they come from. kPack: a rule that cannot be read.
 Expected<Synthesis> reduce(const std::vector<Pattern>& patterns, std::vector<UnitOutcome> outcomes);
 
 }  // namespace pet

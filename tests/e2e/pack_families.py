@@ -26,6 +26,18 @@ FAMILIES = [
     ("padded-channels", ["conv", "conv-1x1", "conv-s2", "matmul"], False, ["Pad"], 1),
     ("offset-reduce", ["conv", "conv-s2"], False, ["MatMul", "OffsetReduce"], 1),
     ("offset-reduce", ["conv", "conv-s2", "conv-1x1-s2", "conv-grouped"], False, ["Conv", "OffsetReduce"], 1),
+    ("merged-siblings", ["parallel-conv", "parallel-matmul", "parallel-matmul-3", "two-convs"], False, ["Split"], 1),
+    ("grouped-siblings", ["two-convs"], False, ["Concat", "Conv", "Split"], 1),
+    ("joined-inputs", ["conv-sum", "matmul-sum-inputs"], False, ["Concat"], 1),
+    ("split-inputs", ["conv-of-concat", "matmul-of-concat"], False, ["Add"], 1),
+    ("fused-weights", ["repvgg", "conv-conv", "conv-bn", "bn-conv", "depthwise-separable"], False, ["Conv"], 1),
+    ("exchanged", ["conv-1x1-gap", "conv-1x1-pool", "conv-1x1-resize-linear", "relu-maxpool", "attention-linear"], False, [], 1),
+    ("kernel-between-pixels", ["resize-conv"], False, ["ConvTranspose"], 1),
+    ("sub-pixel", ["resize-conv"], False, ["Conv", "DepthToSpace"], 1),
+    ("columns", ["convtranspose-s2"], False, ["MatMul", "Col2Im"], 2),  # each image, and the batch as one
+    ("frames", ["conv3d"], False, ["Conv", "Layout"], 2),
+    ("row-as-picture", ["conv1d", "conv1d-depthwise"], False, ["Conv"], 1),
+    ("kernel-in-pieces", ["conv"], False, ["Slice", "Conv", "Add"], 4),
 ]
 
 
@@ -36,7 +48,7 @@ def missing(pack):
     replacements = {}
     for part in text.split("\nrule ")[1:]:
         name = part.split(" ", 1)[0]
-        replacements[name] = part[part.index("  replacement {"):part.index("  proof {")]
+        replacements[name] = part[part.index("  replacement {"):part.index("  proof ")]
     for family, patterns, boxes, operators, least in FAMILIES:
         for pattern in patterns:
             found = [r["name"] for r in rules if (r["family"], r["pattern"], r["boxes"] > 0) == (family, pattern, boxes)

@@ -1,6 +1,7 @@
 // Vocabularies of free mode. What is read is printed and read again, and is the same.
 
 #include "synth/free/vocabulary.h"
+
 #include "tests/fuzz/fuzz.h"
 
 using namespace pet;
