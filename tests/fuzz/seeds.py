@@ -20,8 +20,9 @@ SOURCE = pathlib.Path(__file__).parents[2]
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "asan" / "bin"))
 sys.path.insert(0, str(SOURCE / "tests" / "e2e"))
 import apply_operators  # noqa: E402
+import taso  # noqa: E402
 
-TARGETS = ["program", "rules", "pack", "timings", "outcomes", "model", "vocabulary"]
+TARGETS = ["program", "rules", "pack", "timings", "outcomes", "model", "vocabulary", "taso"]
 
 
 def texts():
@@ -147,13 +148,20 @@ def write_vocabularies(folder):
             (folder / f"{path.stem}-{kind}").write_text("\n".join(dict.fromkeys(sorted(some + rest, key=lines.index))) + "\n")
 
 
+def write_substitutions(folder):
+    for i, (substitution, _) in enumerate(taso.RULES):
+        (folder / str(i)).write_bytes(substitution)
+    (folder / "all").write_bytes(b"".join(substitution for substitution, _ in taso.RULES))
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     shutil.rmtree(root, ignore_errors=True)
     for target in TARGETS:
         (root / target).mkdir(parents=True)
     write_dictionary(root / "text.dict")
-    for target, write in zip(TARGETS, [write_programs, write_rules, write_packs, write_timings, write_outcomes, write_models, write_vocabularies]):
+    for target, write in zip(TARGETS, [write_programs, write_rules, write_packs, write_timings, write_outcomes, write_models, write_vocabularies,
+                                        write_substitutions]):
         write(root / target)
         print(f"{target}: {len(list((root / target).iterdir()))} inputs to start from")
 
