@@ -13,7 +13,8 @@ namespace {
 struct CommandLine {
   CommandLine() {
     app.footer(
-        "Exit codes: 0 ok, 1 internal error or out of memory, 2 usage, 4 bad pattern or rule text, bad checkpoint, "
+        "Exit codes: 0 ok, 1 internal error or out of memory, 2 usage, 3 bad model, 4 bad pattern or rule text, bad "
+        "checkpoint, "
         "5 a candidate is not proved.");
     declareSearch(app, searchArguments);
     proveCommand = app.add_subcommand("prove", "decide candidates in text files; exit code 5 unless all are proved");
@@ -24,6 +25,7 @@ struct CommandLine {
   CLI::App app{
       "Enumerates mutants of canonical patterns, proves them for every shape, and writes the rules as a pack.\n\n"
       "    pet-synth --depth 4 > rules.db\n"
+      "    pet-synth --from model.onnx -o mine.db\n"
       "    mpirun -n 8 pet-synth --depth 4 -o rules.db --checkpoint rules.run --resume\n"
       "    pet-synth prove pair.pet\n"
       "    pet-synth free --vocab taso.vocab --depth 3 -o free.db\n",
@@ -63,10 +65,10 @@ Expected<void> serveSearch(int argc, char** argv, const Serve& serve) {
   } catch (const CLI::ParseError&) {
     return {};
   }
-  if (line.subcommand()) return {};
-  auto search = openSearch(line.searchArguments);
-  if (!search) return tl::unexpected(search.error());
-  return serve(*search, {.threads = std::max(1, line.searchArguments.threads)});
+  if (line.subcommand() || !line.searchArguments.from.patternsTo.empty()) return {};
+  auto opened = openSearch(line.searchArguments);
+  if (!opened) return tl::unexpected(opened.error());
+  return serve(opened->search, {.threads = std::max(1, line.searchArguments.threads)});
 }
 
 }  // namespace pet::tool

@@ -62,6 +62,13 @@ Json toCounts(const std::map<Fate, size_t>& fates) {
   return counts;
 }
 
+Json toJson(const FromCounts& n) {
+  return {{"subgraphs", n.subgraphs},   {"distinct", n.distinct},
+          {"patterns", n.patterns},     {"known", n.known},
+          {"unsearched", n.unsearched}, {"searched", n.searched},
+          {"left_out", n.leftOut},      {"without_pattern", n.withoutPattern}};
+}
+
 Json toJson(const PatternReport& r) {
   Json candidates = Json::array();
   for (const CandidateOutcome& c : r.candidates) {
@@ -118,25 +125,27 @@ Json jsonReport(const Synthesis& s, const RunFacts& run) {
   Json patterns = Json::array();
   for (const PatternReport& r : s.reports)
     patterns.push_back(toJson(r));
-  return {{"version", kVersion},
-          {"code", run.id.code},
-          {"poly", run.id.poly},
-          {"options",
-           {{"depth", run.id.depth},
-            {"operations", run.id.operations},
-            {"threads", run.threads},
-            {"ranks", run.ranks},
-            {"shard", run.shard.str()},
-            {"budget_s", run.budget},
-            {"checkpoint", run.checkpoint}}},
-          {"partial", run.missing > 0},
-          {"units", {{"all", run.units}, {"missing", run.missing}, {"resumed", run.resumed}}},
-          {"rules", s.rules.rules.size()},
-          {"seconds", run.seconds},
-          {"stages", toSeconds(sums.seconds)},
-          {"space", sums.space},
-          {"fates", toCounts(sums.fates)},
-          {"patterns", std::move(patterns)}};
+  Json report = {{"version", kVersion},
+                 {"code", run.id.code},
+                 {"poly", run.id.poly},
+                 {"options",
+                  {{"depth", run.id.depth},
+                   {"operations", run.id.operations},
+                   {"threads", run.threads},
+                   {"ranks", run.ranks},
+                   {"shard", run.shard.str()},
+                   {"budget_s", run.budget},
+                   {"checkpoint", run.checkpoint}}},
+                 {"partial", run.missing > 0},
+                 {"units", {{"all", run.units}, {"missing", run.missing}, {"resumed", run.resumed}}},
+                 {"rules", s.rules.rules.size()},
+                 {"seconds", run.seconds},
+                 {"stages", toSeconds(sums.seconds)},
+                 {"space", sums.space},
+                 {"fates", toCounts(sums.fates)},
+                 {"patterns", std::move(patterns)}};
+  if (run.from) report["from"] = toJson(*run.from);
+  return report;
 }
 
 std::string explanation(const Synthesis& s, const std::string& pattern) {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "synth/reduce.h"
 #include "synth/scale/identity.h"
+#include "tools/synth/from.h"
 
 namespace pet::tool {
 
@@ -17,10 +19,11 @@ struct RunFacts {
   size_t missing = 0;  ///< of these, what the budget left no time for
   size_t resumed = 0;  ///< of these, what the checkpoint had
   size_t ranks = 1;
-  int threads = 0;         ///< of each rank; 0: all
-  double budget = 0;       ///< seconds; 0: none
-  double seconds = 0;      ///< that the units took
-  std::string checkpoint;  ///< its file
+  int threads = 0;                 ///< of each rank; 0: all
+  double budget = 0;               ///< seconds; 0: none
+  double seconds = 0;              ///< that the units took
+  std::string checkpoint;          ///< its file
+  std::optional<FromCounts> from;  ///< where patterns come from models
 };
 
 /// A line per pattern, the sums, patterns without a space, what was dropped, time per stage; what is special about the

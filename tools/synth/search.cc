@@ -23,6 +23,7 @@ namespace pet::tool {
 namespace {
 
 constexpr int kDeepest = 5;
+constexpr int kLargest = 5;                  ///< operators of a pattern of a model
 constexpr int64_t kLongest = 10'000 * 3600;  ///< seconds of a budget
 
 using Clock = std::chrono::steady_clock;
@@ -72,7 +73,9 @@ Expected<void> check(const SearchArguments& a, const std::vector<Pattern>& patte
   }
   bool known = std::any_of(patterns.begin(), patterns.end(), [&](const Pattern& p) { return p.name == a.explain; });
   if (!a.explain.empty() && !known) return fail(ErrorKind::kUsage, "no pattern '" + a.explain + "'", "--explain");
-  if (auto ok = distinctFiles({a.output, a.report, a.checkpoint}, a.patterns); !ok) return ok;
+  auto inputs = a.patterns;
+  inputs.insert(inputs.end(), a.from.models.begin(), a.from.models.end());
+  if (auto ok = distinctFiles({a.output, a.report, a.checkpoint}, inputs); !ok) return ok;
   for (const std::string& file : {a.output, a.report, a.checkpoint}) {
     if (file.empty()) continue;
     if (auto ok = checkWritable(file); !ok) return ok;
@@ -91,7 +94,8 @@ Expected<RunFacts> factsOf(const SearchArguments& a, const Search& search, const
                   .ranks = processes.ranks,
                   .threads = a.threads,
                   .budget = static_cast<double>(*budget),
-                  .checkpoint = a.checkpoint};
+                  .checkpoint = a.checkpoint,
+                  .from = {}};
 }
 
 Expected<std::optional<Checkpoint>> openCheckpoint(const SearchArguments& a, const RunFacts& run) {
@@ -184,10 +188,24 @@ Expected<void> store(const SearchArguments& a, const Synthesis& s, const RunFact
 void declareSearch(CLI::App& app, SearchArguments& a) {
   auto* files = app.add_option("PATTERN", a.patterns, "pattern files (default: all canonical patterns)");
   app.add_option("--patterns", a.patternFolder, "folder of pattern files (*.pet)")->excludes(files);
+  auto* models = app.add_option("--from", a.from.models, "an ONNX model: search the patterns that it consists of")
+                     ->allow_extra_args(false);
+  app.add_option("--from-size", a.from.size, "most operators of such a pattern")
+      ->check(CLI::Range(1, kLargest))
+      ->capture_default_str()
+      ->needs(models);
+  app.add_option("--from-most", a.from.most, "most such patterns; the most frequent ones stay")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str()
+      ->needs(models);
+  auto* writePatternsTo =
+      app.add_option("--from-patterns", a.from.patternsTo, "write such patterns to a folder, and do not search")
+          ->needs(models);
   app.add_option("--depth", a.depth, "most operators of a mutant on activations; a chain of layouts counts one")
       ->check(CLI::Range(1, kDeepest))
       ->capture_default_str();
-  app.add_option("-o,--output", a.output, "write the pack to FILE instead of standard output");
+  app.add_option("-o,--output", a.output, "write the pack to FILE instead of standard output")
+      ->excludes(writePatternsTo);
   app.add_option("-j,--threads", a.threads, "threads (default: all cores); the pack does not depend on it")
       ->check(CLI::Range(1, 1024));
   auto* checkpoint = app.add_option("--checkpoint", a.checkpoint, "write every outcome to FILE as soon as it is there");
@@ -201,21 +219,65 @@ void declareSearch(CLI::App& app, SearchArguments& a) {
   app.add_flag("-q,--quiet", a.quiet, "no progress and no summary");
 }
 
-Expected<Search> openSearch(const SearchArguments& a) {
-  auto patterns = readPatterns(a.patterns, a.patternFolder);
-  if (!patterns) return tl::unexpected(patterns.error());
-  return Search::create(std::move(*patterns), {.depth = a.depth});
+namespace {
+
+/// Pattern files that are given besides models are searched as well; the canonical patterns are only known then.
+Expected<FromModels> patternsFromModels(const SearchArguments& a) {
+  auto known = readPatterns({}, "");
+  if (!known) return tl::unexpected(known.error());
+  std::vector<Pattern> given;
+  if (!a.patterns.empty() || !a.patternFolder.empty()) {
+    auto read = readPatterns(a.patterns, a.patternFolder);
+    if (!read) return tl::unexpected(read.error());
+    given = std::move(*read);
+    known->insert(known->end(), given.begin(), given.end());
+  }
+  auto mined = minePatterns(a.from, *known, {.depth = a.depth});
+  if (mined) mined->patterns.insert(mined->patterns.end(), given.begin(), given.end());
+  return mined;
+}
+
+Expected<void> writeMined(const SearchArguments& a) {
+  auto mined = patternsFromModels(a);
+  if (!mined) return tl::unexpected(mined.error());
+  if (!a.quiet) note(mined->report);
+  return writePatterns(mined->patterns, a.from.patternsTo);
+}
+
+}  // namespace
+
+Expected<OpenedSearch> openSearch(const SearchArguments& a) {
+  OpenedSearch opened;
+  Expected<std::vector<Pattern>> patterns;
+  if (a.from.models.empty()) {
+    patterns = readPatterns(a.patterns, a.patternFolder);
+    if (!patterns) return tl::unexpected(patterns.error());
+  } else {
+    auto mined = patternsFromModels(a);
+    if (!mined) return tl::unexpected(mined.error());
+    opened.mined = std::move(mined->report);
+    opened.from = mined->counts;
+    patterns = std::move(mined->patterns);
+  }
+  auto search = Search::create(std::move(*patterns), {.depth = a.depth});
+  if (!search) return tl::unexpected(search.error());
+  opened.search = std::move(*search);
+  return opened;
 }
 
 Expected<void> search(const SearchArguments& a, const Processes& processes) {
-  auto search = openSearch(a);
-  if (!search) return tl::unexpected(search.error());
-  auto run = factsOf(a, *search, processes);
+  if (!a.from.patternsTo.empty()) return writeMined(a);
+  auto opened = openSearch(a);
+  if (!opened) return tl::unexpected(opened.error());
+  const Search& search = opened->search;
+  auto run = factsOf(a, search, processes);
   if (!run) return tl::unexpected(run.error());
-  if (auto ok = check(a, search->patterns()); !ok) return ok;
-  auto outcomes = runUnits(a, *search, processes, *run);
+  run->from = opened->from;
+  if (auto ok = check(a, search.patterns()); !ok) return ok;
+  if (!a.quiet) note(opened->mined);
+  auto outcomes = runUnits(a, search, processes, *run);
   if (!outcomes) return tl::unexpected(outcomes.error());
-  auto result = reduceSearch(*search, *outcomes);
+  auto result = reduceSearch(search, *outcomes);
   if (!result) return tl::unexpected(result.error());
   auto bytes = resultBytes(*result, *run, std::move(*outcomes));
   if (!bytes) return tl::unexpected(bytes.error());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 
 #include "synth/scale/identity.h"
 #include "synth/search.h"
+#include "tools/synth/from.h"
 
 // The search as a command: patterns -> units -> outcomes -> rules -> pack, or a part of one.
 namespace pet::tool {
@@ -17,6 +19,7 @@ struct SearchArguments {
   std::string patternFolder, output, report, explain, checkpoint, shardText = "1/1", budgetText;
   int depth = 4, threads = 0;
   bool quiet = false, resume = false;
+  FromArguments from;
 };
 
 void declareSearch(CLI::App& app, SearchArguments& arguments);
@@ -29,7 +32,12 @@ struct Processes {
 
 Expected<void> search(const SearchArguments& arguments, const Processes& processes);
 
+struct OpenedSearch {
+  Search search;
+  std::string mined;  ///< what the models gave, for people; empty where there are none
+  std::optional<FromCounts> from;
+};
 /// The search of the arguments, without a look at where its results are to go.
-Expected<Search> openSearch(const SearchArguments& arguments);
+Expected<OpenedSearch> openSearch(const SearchArguments& arguments);
 
 }  // namespace pet::tool

@@ -1,0 +1,91 @@
+#include "tools/synth/from.h"
+
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "applier/normalise.h"
+#include "applier/onnx/model.h"
+#include "rules/pack/file.h"
+#include "rules/text.h"
+#include "synth/mine/mine.h"
+
+namespace pet::tool {
+namespace {
+
+Expected<std::vector<Program>> readModels(const std::vector<std::string>& files) {
+  std::vector<Program> programs;
+  for (const std::string& file : files) {
+    auto model = load(file);
+    if (!model) return tl::unexpected(model.error());
+    Program program = normalise(model->graph).view.program;
+    if (program.outputs().empty()) return fail(ErrorKind::kModel, "none of its operators is known to pet", file);
+    programs.push_back(std::move(program));
+  }
+  return programs;
+}
+
+/// "conv-relu-5f00aa 12 times", with what is special about it.
+std::string lineOf(const mine::Mined& m) {
+  std::string text = fmt::format("  {:>5} {}", m.count, m.pattern.name);
+  for (size_t i = 0; i < m.pinned.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? ", for " : ", ", m.pinned[i]);
+  return text + "\n";
+}
+
+}  // namespace
+
+Expected<FromModels> minePatterns(const FromArguments& a,
+                                  const std::vector<Pattern>& known,
+                                  const SearchOptions& options) {
+  auto programs = readModels(a.models);
+  if (!programs) return tl::unexpected(programs.error());
+  mine::Mine found = mine::mine(*programs, known, {.operators = a.size});
+  FromModels result;
+  FromCounts& n = result.counts;
+  n = {.subgraphs = found.subgraphs,
+       .distinct = found.distinct,
+       .patterns = found.patterns.size(),
+       .withoutPattern = found.failed.size()};
+  std::set<std::string> names;
+  std::string lines;
+  for (mine::Mined& m : found.patterns) {
+    if (!m.known.empty()) {
+      ++n.known;
+      names.insert(m.known);
+    } else if (!Search::create({m.pattern}, options)) {
+      ++n.unsearched;
+    } else if (n.searched == a.most) {
+      ++n.leftOut;
+    } else {
+      ++n.searched;
+      lines += lineOf(m);
+      result.patterns.push_back(std::move(m.pattern));
+    }
+  }
+  result.report = fmt::format(
+      "{} subgraphs of up to {} operators, {} distinct, {} patterns: {} known, {} without anything to search, {} new\n",
+      n.subgraphs, a.size, n.distinct, n.patterns, n.known, n.unsearched, n.searched + n.leftOut);
+  if (n.known) result.report += fmt::format("known: {}\n", fmt::join(names, ", "));
+  if (n.searched) result.report += "new, and how often they occur:\n" + lines;
+  if (n.leftOut) result.report += fmt::format("{} more are left out: --from-most is {}\n", n.leftOut, a.most);
+  for (const std::string& why : found.failed)
+    result.report += fmt::format("no pattern of a subgraph: {}\n", why);
+  if (!found.complete) result.report += "there are more subgraphs than are looked at\n";
+  return result;
+}
+
+Expected<void> writePatterns(const std::vector<Pattern>& patterns, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(ErrorKind::kUsage, "cannot make the folder: " + error.message(), folder);
+  for (const Pattern& p : patterns) {
+    auto file = std::filesystem::path(folder) / (p.name + ".pet");
+    if (auto ok = writeFile(file.string(), print(p)); !ok) return ok;
+  }
+  return {};
+}
+
+}  // namespace pet::tool
