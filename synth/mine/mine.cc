@@ -26,11 +26,13 @@ class Miner {
   explicit Miner(const std::vector<Pattern>& known) : known_(known) {}
 
   void add(const Program& program, const SubgraphLimits& limits) {
-    Subgraphs found = subgraphs(program, limits);
+    Source source(program);
+    Subgraphs found = subgraphs(source, limits);
     result_.complete = result_.complete && found.complete;
     result_.subgraphs += found.nodes.size();
+    result_.wide += found.wide;
     for (const auto& nodes : found.nodes) {
-      Program part = cut(program, nodes);
+      Program part = cut(source, nodes);
       auto& distinct = distinct_[print(part)];
       if (distinct.count++ == 0) distinct.program = std::move(part);
     }
@@ -77,12 +79,13 @@ class Miner {
     for (size_t n = 0; n < program.nodes().size(); ++n) {
       if (program.nodes()[n].op->name != "Input") nodes.push_back(static_cast<int>(n));
     }
+    Source source(program);
     auto all = orders(program, nodes);
     if (all.size() > kMostOrders) all.resize(kMostOrders);
     Expected<General> best = fail(ErrorKind::kInternal, "no operators");
     std::string bestText;
     for (const auto& order : all) {
-      auto general = generalise(cut(program, order), choice);
+      auto general = generalise(cut(source, order), choice);
       if (!general) {
         if (!best) best = std::move(general);
         continue;

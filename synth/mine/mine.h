@@ -18,6 +18,7 @@ struct Mine {
   std::vector<Mined> patterns;      ///< most frequent first, then by operators and name
   size_t subgraphs = 0;             ///< of all programs
   size_t distinct = 0;              ///< with their numbers
+  size_t wide = 0;                  ///< subgraphs with too many inputs, besides
   std::vector<std::string> failed;  ///< why a subgraph gave no pattern: "Reshape: …", sorted
   bool complete = true;             ///< false: a program has more sets of operators than are looked at
 };

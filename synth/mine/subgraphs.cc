@@ -27,37 +27,32 @@ Nodes with(Nodes sorted, int node) {
 /// Who stands next to whom among the operators on activations.
 class Neighbours {
  public:
-  explicit Neighbours(const Program& program) : program_(program), near_(program.nodes().size()) {
-    std::map<Value, Nodes> readers;
-    for (int n = 0; n < count(); ++n) {
-      if (!isOperator(n)) continue;
-      for (Value v : node(n).operands) {
-        if (isConstant(program, v)) continue;
-        if (isOperator(v.node)) connect(n, v.node);
-        Nodes& all = readers[v];
-        if (all.empty() || all.back() != n) all.push_back(n);
-      }
-    }
-    for (const auto& [value, all] : readers) {
-      for (size_t i = 0; i < all.size(); ++i) {
-        for (size_t j = i + 1; j < all.size() && j <= i + kFarthestSibling; ++j)
-          connect(all[i], all[j]);
-      }
+  explicit Neighbours(const Source& source) : source_(source), near_(static_cast<size_t>(source.count())) {
+    for (int n = 0; n < source.count(); ++n) {
+      const Node& node = source.node(n);
+      for (int o = 0; o < static_cast<int>(node.shapes.size()) && !source.isConstant({n, 0}); ++o)
+        connectReaders({n, o});
     }
   }
 
-  int count() const { return static_cast<int>(near_.size()); }
-  bool isOperator(int n) const { return node(n).op->name != "Input" && !isConstant(program_, {n, 0}); }
+  bool isOperator(int n) const { return source_.node(n).op->name != "Input" && !source_.isConstant({n, 0}); }
   const std::set<int>& of(int n) const { return near_[static_cast<size_t>(n)]; }
 
  private:
-  const Node& node(int n) const { return program_.nodes()[static_cast<size_t>(n)]; }
+  void connectReaders(Value v) {
+    const auto& readers = source_.readers(v);
+    for (size_t i = 0; i < readers.size() && readers[i] >= 0; ++i) {
+      if (isOperator(v.node)) connect(v.node, readers[i]);
+      for (size_t j = i + 1; j < readers.size() && j <= i + kFarthestSibling && readers[j] >= 0; ++j)
+        connect(readers[i], readers[j]);
+    }
+  }
   void connect(int a, int b) {
     near_[static_cast<size_t>(a)].insert(b);
     near_[static_cast<size_t>(b)].insert(a);
   }
 
-  const Program& program_;
+  const Source& source_;
   std::vector<std::set<int>> near_;
 };
 
@@ -75,35 +70,73 @@ bool isConvex(const Program& program, const Nodes& set) {
   return true;
 }
 
+/// Values from outside that are no constants.
+size_t inputCount(const Source& source, const Nodes& set) {
+  std::set<Value> inputs;
+  for (int n : set) {
+    for (Value v : source.node(n).operands) {
+      if (!contains(set, v.node) && !source.isConstant(v)) inputs.insert(v);
+    }
+  }
+  return inputs.size();
+}
+
+const std::vector<int> kNobody;
+
 }  // namespace
 
-Subgraphs subgraphs(const Program& program, const SubgraphLimits& limits) {
-  Neighbours neighbours(program);
+Source::Source(const Program& program) : program_(program) {
+  const auto& nodes = program.nodes();
+  for (int n = 0; n < static_cast<int>(nodes.size()); ++n) {
+    const Node& node = nodes[static_cast<size_t>(n)];
+    bool constant = node.op->name == "Input"
+                      ? node.scalar("constant") == Expr(1)
+                      : std::all_of(node.operands.begin(), node.operands.end(), [&](Value v) { return isConstant(v); });
+    constant_.push_back(constant);
+    for (Value v : node.operands) {
+      auto& readers = readers_[v];
+      if (readers.empty() || readers.back() != n) readers.push_back(n);
+    }
+  }
+  for (Value v : program.outputs())
+    readers_[v].push_back(-1);
+}
+
+const std::vector<int>& Source::readers(Value v) const {
+  auto it = readers_.find(v);
+  return it == readers_.end() ? kNobody : it->second;
+}
+
+Subgraphs subgraphs(const Source& source, const SubgraphLimits& limits) {
+  Neighbours neighbours(source);
   Subgraphs result;
   std::set<Nodes> level;
-  for (int n = 0; n < neighbours.count(); ++n) {
+  for (int n = 0; n < source.count(); ++n) {
     if (neighbours.isOperator(n)) level.insert({n});
   }
-  size_t seen = level.size();
   for (size_t size = 1; !level.empty(); ++size) {
     for (const Nodes& set : level) {
-      if (isConvex(program, set)) result.nodes.push_back(set);
+      result.complete = result.nodes.size() < limits.most;
+      if (!result.complete) return result;
+      if (inputCount(source, set) <= limits.inputs) {
+        result.nodes.push_back(set);
+      } else {
+        ++result.wide;
+      }
     }
     if (size == limits.operators) break;
+    // A connected convex set has a source or a sink without which it is still one.
     std::set<Nodes> next;
     for (const Nodes& set : level) {
       for (int member : set) {
         for (int n : neighbours.of(member)) {
           if (contains(set, n)) continue;
-          if (seen + next.size() >= limits.most) {
-            result.complete = false;
-            break;
-          }
-          next.insert(with(set, n));
+          Nodes larger = with(set, n);
+          if (!next.contains(larger) && isConvex(source.program(), larger)) next.insert(std::move(larger));
         }
       }
+      if (result.nodes.size() + next.size() > limits.most) break;
     }
-    seen += next.size();
     level = std::move(next);
   }
   return result;
@@ -117,15 +150,14 @@ std::string numbered(const std::string& base, int number) {
 
 }  // namespace
 
-Program cut(const Program& program, const std::vector<int>& nodes) {
-  Nodes sorted = nodes;
-  std::sort(sorted.begin(), sorted.end());
+Program cut(const Source& source, const std::vector<int>& nodes) {
+  const Program& program = source.program();
   ProgramBuilder builder;
   std::map<Value, Value> now;
   int inputs = 0, constants = 0, results = 0;
   auto entered = [&](Value v) {
     if (auto it = now.find(v); it != now.end()) return it->second;
-    bool constant = isConstant(program, v);
+    bool constant = source.isConstant(v);
     std::string name = constant ? numbered("w", ++constants) : numbered("x", ++inputs);
     return now[v] = builder.input(std::move(name), program.shape(v), constant);
   };
@@ -143,18 +175,12 @@ Program cut(const Program& program, const std::vector<int>& nodes) {
     for (int o = 0; o < static_cast<int>(node.shapes.size()); ++o)
       now[{n, o}] = {added->node, o};
   }
-  std::set<Value> inside, outside;
-  for (size_t n = 0; n < program.nodes().size(); ++n) {
-    auto& read = contains(sorted, static_cast<int>(n)) ? inside : outside;
-    const auto& operands = program.nodes()[n].operands;
-    read.insert(operands.begin(), operands.end());
-  }
-  outside.insert(program.outputs().begin(), program.outputs().end());
+  auto isInside = [&](int n) { return std::find(nodes.begin(), nodes.end(), n) != nodes.end(); };
   for (int n : nodes) {
-    int count = static_cast<int>(program.nodes()[static_cast<size_t>(n)].shapes.size());
+    int count = static_cast<int>(source.node(n).shapes.size());
     for (int o = 0; o < count; ++o) {
-      Value v{n, o};
-      if (outside.contains(v) || !inside.contains(v)) outputs.push_back(now.at(v));
+      const auto& readers = source.readers({n, o});
+      if (readers.empty() || !std::all_of(readers.begin(), readers.end(), isInside)) outputs.push_back(now.at({n, o}));
     }
   }
   return std::move(builder).finish(std::move(outputs));

