@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "applier/closed.h"
+#include "applier/constants.h"
 #include "ir/ops/op.h"
 
 namespace pet {
@@ -19,6 +21,7 @@ constexpr size_t kMostSiblings = 32;
 struct Assignment {
   std::map<int, int> nodes;
   std::map<Value, Value> inputs;
+  std::map<Value, Value> closed;  ///< what the pattern's symbols alone determine
 };
 
 /// The way from a value that is matched already to an output: each step reads the one before it.
@@ -29,7 +32,8 @@ struct Trail {
 
 class Matcher {
  public:
-  Matcher(const MatchIndex& index, const Pattern& pattern) : index_(index), pattern_(pattern), trails_(trails()) {}
+  Matcher(const MatchIndex& index, const Pattern& pattern)
+      : index_(index), pattern_(pattern), closed_(pattern.program), trails_(trails()) {}
 
   /// Every way to map the pattern with its first output at `anchor`.
   std::vector<Assignment> at(int anchor) const;
@@ -54,6 +58,7 @@ class Matcher {
 
   const MatchIndex& index_;
   const Pattern& pattern_;
+  ClosedValues closed_;
   std::vector<Trail> trails_;
 };
 
@@ -79,6 +84,11 @@ void Matcher::unify(Value p, Value v, const Assignment& so, std::vector<Assignme
   if (pn.op->name == "Input") {
     Assignment next = so;
     if (next.inputs.emplace(p, v).first->second == v) into.push_back(std::move(next));
+    return;
+  }
+  if (closed_.contains(p)) {
+    Assignment next = so;
+    if (index_.isConstant(v) && next.closed.emplace(p, v).first->second == v) into.push_back(std::move(next));
     return;
   }
   if (auto it = so.nodes.find(p.node); it != so.nodes.end()) {
@@ -252,6 +262,14 @@ Expected<Bindings> Matcher::symbols(const Assignment& a) const {
       if (!shapes(pn.shapes[o], vn.shapes[o], pn.names[o])) return fail(ErrorKind::kCheck, "a tensor of another rank");
     }
   }
+  ConstantEvaluator constants(index_.view());
+  for (const auto& [p, v] : a.closed) {
+    auto constant = constants.value(v);
+    if (!constant) return tl::unexpected(constant.error());
+    auto more = closed_.equations(p, *constant);
+    if (!more) return tl::unexpected(more.error());
+    equations.insert(equations.end(), more->begin(), more->end());
+  }
   auto bound = solve(equations);
   if (!bound) return bound;
   for (const std::string& s : pattern_.shapes.symbols) {
@@ -259,6 +277,9 @@ Expected<Bindings> Matcher::symbols(const Assignment& a) const {
   }
   for (const Constraint& c : pattern_.shapes.constraints) {
     if (c.evaluate(*bound) != true) return fail(ErrorKind::kCheck, fmt::format("{} does not hold", c.str()));
+  }
+  for (const auto& [p, v] : a.closed) {
+    if (auto ok = closed_.check(p, *constants.value(v), *bound); !ok) return tl::unexpected(ok.error());
   }
   return bound;
 }

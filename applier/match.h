@@ -48,7 +48,8 @@ class MatchIndex {
 /// All sites of a pattern, by anchor in the view's order. A site is one only if
 /// - operators, attributes and extents agree for some values of the pattern's symbols that are in its class,
 /// - a variable that occurs twice stands for the same value,
-/// - the pattern's constant inputs are constants of the model,
+/// - the pattern's constant inputs are constants of the model, and what depends on its symbols alone (a band mask) is
+///   a constant of the model with these values,
 /// - no interior value is read from outside the site or has to stay,
 /// - outputs of different operators of the pattern are of different nodes, and
 /// - no path leads from a result of the site to what it takes.

@@ -7,7 +7,7 @@
 namespace pet {
 namespace {
 
-constexpr int64_t kMostEntries = 1 << 16;
+constexpr int64_t kMostEntries = 1 << 21;  // before the sum
 constexpr size_t kMostPoints = 64;  // of a value whose entries form no box
 
 /// Entries at digits; digit d is in [0, extents[d]).
@@ -88,6 +88,7 @@ std::optional<Table> product(const std::vector<Table>& tables, const std::option
       for (size_t d = 0; d < places[t].size(); ++d)
         offset = offset * tables[t].extents[d] + at[places[t][d]];
       entry = entry * tables[t].entries[static_cast<size_t>(offset)];
+      if (entry.numerator == 0) return;
     }
     int64_t offset = 0;
     for (size_t d = 0; d < at.size(); ++d) {

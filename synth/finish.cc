@@ -45,12 +45,18 @@ bool hasZeroSlots(const poly::Context& context, const Program& program) {
   return false;
 }
 
+/// Terms with a table's numbers cancel, or are multiplied by zeros; those with NaN do not.
+bool hasTables(const Program& program) {
+  return std::any_of(program.nodes().begin(), program.nodes().end(),
+                     [](const Node& n) { return n.op->name == "Table"; });
+}
+
 }  // namespace
 
 void finish(Rule& rule) {
   rule.shapes = minimal(rule.shapes);
   poly::Context context(rule.shapes);
-  rule.numerics.spreadsNan = hasZeroSlots(context, rule.replacement);
+  rule.numerics.spreadsNan = hasZeroSlots(context, rule.replacement) || hasTables(rule.replacement);
 }
 
 }  // namespace pet

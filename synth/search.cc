@@ -9,6 +9,7 @@
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
+#include "synth/forms.h"
 #include "synth/graphs.h"
 #include "synth/plans.h"
 
@@ -28,14 +29,19 @@ Expected<Search> Search::create(std::vector<Pattern> patterns, const SearchOptio
         why += (why.empty() ? "" : "; ") + generator.error();
         continue;
       }
-      for (size_t unit = 0; unit < (*generator)->size(); ++unit)
-        search.units_.push_back({search.generators_.size(), unit});
-      search.generators_.push_back(std::move(*generator));
+      search.add(std::move(*generator));
     }
+    if (auto forms = formGenerator(p, options)) search.add(std::move(forms));
     if (search.generators_.empty() || search.generators_.back()->pattern().name != p.name)
       return fail(ErrorKind::kUnsupported, why, "pattern " + p.name);
   }
   return search;
+}
+
+void Search::add(std::unique_ptr<Generator> generator) {
+  for (size_t unit = 0; unit < generator->size(); ++unit)
+    units_.push_back({generators_.size(), unit});
+  generators_.push_back(std::move(generator));
 }
 
 std::string Search::name(size_t unit) const {

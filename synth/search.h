@@ -34,6 +34,7 @@ class Search {
   struct Place {
     size_t generator, unit;
   };
+  void add(std::unique_ptr<Generator> generator);
   std::vector<Pattern> patterns_;
   SearchOptions options_;
   std::vector<std::unique_ptr<Generator>> generators_;

@@ -10,7 +10,7 @@
 namespace pet::check {
 namespace {
 
-constexpr int64_t kMostEntries = 65536;
+constexpr int64_t kMostEntries = 2097152;
 constexpr size_t kMostConditions = 64;
 constexpr int kMostOrders = 120;
 
@@ -90,6 +90,12 @@ std::optional<Table> summed(const std::vector<Table>& tables, const Expr& r) {
   auto place = [&](const Expr& digit) {
     return static_cast<size_t>(std::find(all.digits.begin(), all.digits.end(), digit) - all.digits.begin());
   };
+  std::vector<std::vector<size_t>> places;  // per table, of its digits
+  for (const Table& t : tables) {
+    places.emplace_back();
+    for (const Expr& digit : t.digits)
+      places.back().push_back(place(digit));
+  }
   Table result = all;
   auto gone = static_cast<std::ptrdiff_t>(place(r));
   result.digits.erase(result.digits.begin() + gone);
@@ -98,12 +104,13 @@ std::optional<Table> summed(const std::vector<Table>& tables, const Expr& r) {
   for (int64_t i = 0; i < all.size(); ++i) {
     Point at = all.pointAt(i);
     Fraction entry;
-    for (const Table& t : tables) {
+    for (size_t t = 0; t < tables.size() && entry.over != 0; ++t) {
       Point p;
-      for (const Expr& digit : t.digits)
-        p.push_back(at[place(digit)]);
-      entry = entry * t.entries[t.entryAt(p)];
+      for (size_t d : places[t])
+        p.push_back(at[d]);
+      entry = entry * tables[t].entries[tables[t].entryAt(p)];
     }
+    if (entry.over == 0) continue;
     at.erase(at.begin() + gone);
     Fraction& sum = result.entries[result.entryAt(at)];
     sum = sum + entry;

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rules/rule.h"
+
+// Candidates that a formula gives where search makes no sense (DESIGN, section 5): which constants a transform has, how
+// wide a block is. A form is a guess like any other: it is a rule only if it is proved.
+namespace pet {
+
+/// A program that is to compute what a pattern does.
+struct Form {
+  std::string name;  ///< unique in its pattern
+  std::string family;
+  std::vector<std::pair<std::string, Expr>> where;
+  ShapeClass shapes;  ///< the pattern's class after `where`, and all that the program demands
+  Program program;
+  Numerics numerics;
+};
+
+/// Winograd's F(m, r) in operators of graphs, for a Conv with stride 1 along one or two axes: tiles of m results from
+/// m + r - 1 inputs by as many products, transforms by constant matrices (DESIGN, section 8, "Conv 3x3"). Extents are
+/// padded up to whole tiles and cropped. Where the Conv is dilated, tiles are of its phases; of a Conv over frames, the
+/// transforms are per frame and the frames of the kernel are channels. Empty: the pattern is no such Conv.
+std::vector<Form> winogradForms(const Pattern& pattern);
+
+/// A product of matrices under a band mask, in blocks of rows: each block of queries sees its own block of keys and its
+/// neighbours. For Softmax the mask is -inf outside the band, else 0; lengths are padded up to whole blocks and
+/// cropped. Empty: the pattern is no such product.
+std::vector<Form> blockForms(const Pattern& pattern);
+
+/// What a program does on rows at constant distances (EinNet's dilated banded products), on the phases of the rows: in
+/// each the distance is 1. Empty: the pattern has no such rows.
+std::vector<Form> phaseForms(const Pattern& pattern);
+
+}  // namespace pet
