@@ -137,7 +137,7 @@ std::vector<Fired> fired(const std::vector<Rewrite>& rewrites, const Graph& grap
   std::vector<Fired> result;
   result.reserve(rewrites.size());
   for (const Rewrite& r : rewrites)
-    result.push_back({siteName(graph, view, r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics.str(),
+    result.push_back({siteName(graph, view, r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics,
                       occupiedBoxes(*r.rule, r.symbols), r.gain});
   return result;
 }
@@ -182,11 +182,22 @@ void enter(const Round& round, bool first, ApplyReport& report) {
   report.checkSeconds += round.checkSeconds;
 }
 
+/// What the whole model may be off, relative to its outputs, besides what rounding explains.
+double floorOf(const ApplyReport& report, const ApplyOptions& options) {
+  const double strict = SiteCheckOptions().floor;
+  bool conditioned = std::any_of(report.fired.begin(), report.fired.end(),
+                                 [](const Fired& f) { return f.numerics.kind == Numerics::Kind::kConditioned; });
+  return conditioned ? std::max(strict, options.maxRelativeError) : strict;
+}
+
 /// What is checked is what is written: the bytes, read again.
-Expected<CheckLine> checkBytes(const Model& original, const std::string& bytes, const ApplyOptions& options) {
+Expected<CheckLine> checkBytes(const Model& original,
+                               const std::string& bytes,
+                               const ApplyReport& report,
+                               const ApplyOptions& options) {
   auto again = parseModel(bytes, "the rewritten model");
   if (!again) return fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
-  return checkWhole(original.graph, again->graph, {options.seed, {options.freezeInputs}, options.progress});
+  return checkWhole(original.graph, again->graph, {options.seed, {options.freezeInputs}, options.progress, floorOf(report, options)});
 }
 
 void measureSizes(const Graph& before, const Graph& after, const ApplyOptions& options, ApplyReport& report) {
@@ -219,7 +230,7 @@ Expected<Applied> applyUnguarded(const Model& model,
   result.bytes = std::move(*bytes);
   report.rewriteSeconds = now(options) - start - report.checkSeconds;
   if (!report.fired.empty() && options.check == ApplyOptions::Check::kFull) {
-    auto line = checkBytes(model, result.bytes, options);
+    auto line = checkBytes(model, result.bytes, report, options);
     if (!line) return tl::unexpected(line.error());
     report.checks.push_back(std::move(*line));
     report.checkSeconds = now(options) - start - report.rewriteSeconds;

@@ -18,6 +18,8 @@ struct ApplyOptions {
   enum class Check { kNone, kSites, kFull };
   Check check = Check::kFull;
   uint64_t seed = 0;  ///< of the check's inputs
+  /// So much of its largest value an output of the whole model may be off where a rule that is `conditioned` fired.
+  double maxRelativeError = 1e-4;
   /// Called with what is being done, for people.
   std::function<void(const std::string& what)> progress = nullptr;
   /// Seconds since some moment, for the report's times.
@@ -29,7 +31,7 @@ struct Fired {
   std::string site;  ///< the ONNX node
   std::string rule;
   Bindings shapes;             ///< the pattern's symbols
-  std::string numerics;        ///< what the rule says about rounding
+  Numerics numerics;           ///< what the rule says about rounding
   int boxes = 0;               ///< how many of the rule's boxes are not empty here, and so were corrected
   std::optional<double> gain;  ///< expected, measured at close shapes
 };

@@ -118,6 +118,7 @@ Expected<CheckLine> checkWhole(const Graph& before, const Graph& after, const Si
   }
   ModelOptions model;
   model.seed = options.seed;
+  model.floor = options.floor;
   if (options.progress) {
     model.progress = [&](int done, int total) {
       options.progress(fmt::format("whole model, {} of {} operators", done, total));

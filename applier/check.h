@@ -21,6 +21,8 @@ struct SiteCheckOptions {
   uint64_t seed = 0;
   NormaliseOptions normalise;
   std::function<void(const std::string& what)> progress = nullptr;
+  /// Whole models: so much of an output's largest value it may be off, besides what rounding explains.
+  double floor = 0x1p-20;
 };
 
 /// Runs pattern and replacement of every site: integer probes, which must be equal, once per rule and shapes; and the

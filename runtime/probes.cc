@@ -68,15 +68,23 @@ Expected<Plan> makePlan(const Program& pattern,
   }
   auto scales = wholeScales(pattern, symbols), others = wholeScales(replacement, symbols);
   if (!scales) return tl::unexpected(scales.error());
-  if (!others) return tl::unexpected(others.error());
   Plan plan{std::move(*scales), {}, {}};
-  for (const auto& [name, scale] : *others) {
-    auto [mine, fresh] = plan.scales.emplace(name, scale);
-    if (!fresh) mine->second = checkedMul(mine->second / std::gcd(mine->second, scale), scale);
-  }
   for (Value v : pattern.inputs()) {
     plan.extents[pattern.name(v)] = *evaluate(pattern.shape(v), symbols);
     if (isConstant(pattern, v)) plan.constants.insert(pattern.name(v));
+  }
+  int64_t work = checkedAdd(multiplyAdds(pattern, symbols), multiplyAdds(replacement, symbols));
+  plan.dense = work <= options.denseWork ? options.dense : std::min(options.dense, 1);
+  if (!others) {
+    // Fractions on the way (Winograd's kernels): F_p has them, exactly.
+    plan.inField = hasKernels<Fp>(pattern) && hasKernels<Fp>(replacement);
+    plan.limit = 3;
+    if (plan.inField) return plan;
+    return tl::unexpected(others.error());
+  }
+  for (const auto& [name, scale] : *others) {
+    auto [mine, fresh] = plan.scales.emplace(name, scale);
+    if (!fresh) mine->second = checkedMul(mine->second / std::gcd(mine->second, scale), scale);
   }
   auto peak = [&](int64_t limit) { return peakOf(pattern, replacement, symbols, plan.scales, limit); };
   for (int64_t limit : {15, 7, 3, 2, 1}) {
@@ -85,8 +93,6 @@ Expected<Plan> makePlan(const Program& pattern,
     plan.inFloat = true;
     break;
   }
-  int64_t work = checkedAdd(multiplyAdds(pattern, symbols), multiplyAdds(replacement, symbols));
-  plan.dense = work <= options.denseWork ? options.dense : std::min(options.dense, 1);
   plan.negative = selects(pattern) || selects(replacement);
   if (work <= options.ringWork || !plan.inFloat) {
     if (plan.limit == 0) plan.limit = 3;

@@ -29,6 +29,7 @@ struct Options {
   std::vector<std::string> only, skip, sites;
   bool all = false, dryRun = false, freezeInputs = false, verbose = false;
   uint64_t seed = 0;
+  double maxRelativeError = ApplyOptions().maxRelativeError;
 };
 
 // --- Gains ---
@@ -167,7 +168,7 @@ Json jsonOf(const ApplyReport& r) {
     fired.push_back({{"site", f.site},
                      {"rule", f.rule},
                      {"shapes", shapes},
-                     {"numerics", f.numerics},
+                     {"numerics", f.numerics.str()},
                      {"boxes", f.boxes},
                      {"gain", f.gain ? Json(*f.gain) : Json()}});
   }
@@ -230,6 +231,7 @@ Expected<void> run(Options o) {
                 : o.check == "sites" ? ApplyOptions::Check::kSites
                                      : ApplyOptions::Check::kFull;
   options.seed = o.seed;
+  options.maxRelativeError = o.maxRelativeError;
   options.clock = [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   };
@@ -282,6 +284,11 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"full", "sites"}))
       ->capture_default_str();
   app.add_option("--seed", o.seed, "of the check's random inputs")->capture_default_str();
+  app.add_option("--max-rel-error", o.maxRelativeError,
+                 "what the check lets an output be off, relative to its largest value, where a rule fired that rounds "
+                 "otherwise than the original (Winograd; F(4,3) was measured to 3e-5)")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_flag("--verbose", o.verbose, "list every refusal");
   return tool::run(app, argc, argv, [&] { return run(o); });
 }
