@@ -197,7 +197,8 @@ Expected<CheckLine> checkBytes(const Model& original,
                                const ApplyOptions& options) {
   auto again = parseModel(bytes, "the rewritten model");
   if (!again) return fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
-  return checkWhole(original.graph, again->graph, {options.seed, {options.freezeInputs}, options.progress, floorOf(report, options)});
+  return checkWhole(original.graph, again->graph,
+                    {options.seed, {options.freezeInputs}, options.progress, floorOf(report, options)});
 }
 
 void measureSizes(const Graph& before, const Graph& after, const ApplyOptions& options, ApplyReport& report) {

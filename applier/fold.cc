@@ -97,7 +97,20 @@ std::optional<Constant> Folding::size() const {
   return done({}, {elementCount(*extents)});
 }
 
+/// Numbers as truth values: all but 0.
+Constant truthOf(const Constant& c, const std::vector<double>& values) {
+  auto bytes = std::make_shared<std::string>();
+  for (double x : values)
+    bytes->push_back(x != 0 ? 1 : 0);
+  return {ElementType::kBool, c.extents, std::move(bytes)};
+}
+
 std::optional<Constant> Folding::cast() const {
+  const Constant* c = constant(0);
+  if (auto values = c ? c->numbers() : std::nullopt;
+      values && integer("to", 0) == static_cast<int64_t>(ElementType::kBool)) {
+    return truthOf(*c, *values);
+  }
   auto x = operand(0);
   if (!x || integer("to", 0) != static_cast<int64_t>(ElementType::kInt64)) return std::nullopt;
   return done(x->extents, x->values);

@@ -8,7 +8,7 @@ namespace pet {
 namespace {
 
 constexpr int64_t kMostEntries = 1 << 21;  // before the sum
-constexpr size_t kMostPoints = 64;  // of a value whose entries form no box
+constexpr size_t kMostPoints = 64;         // of a value whose entries form no box
 
 /// Entries at digits; digit d is in [0, extents[d]).
 struct Table {

@@ -62,17 +62,21 @@ bool hasKernels(const Program& program) {
                      [](const Node& n) { return n.op->name == "Input" || n.op->kernels.template get<T>() != nullptr; });
 }
 
-/// Multiplications and moves of a program at a shape, about: every output element reads a slice of the second operand
-/// (the weights of a Conv, a column of a MatMul) once.
+/// What one output element reads of the second operand: the weights of a Conv, a column of a MatMul, one element.
+int64_t readsOf(const Program& program, const Node& n, const Bindings& symbols) {
+  bool product = n.op->name == "MatMul" || n.op->name == "Gemm";
+  if (!product && n.op->name != "Conv" && n.op->name != "ConvTranspose") return 1;
+  Extents w = evaluate(program.shape(n.operands[1]), symbols).value_or(Extents{});
+  if (product) return w.size() < 2 ? elementCount(w) : w[w.size() - 2];
+  return elementCount(w) / std::max<int64_t>(1, w.empty() ? 1 : w[0]);
+}
+
+/// Multiplications and moves of a program at a shape, about.
 int64_t workOf(const Program& program, const Bindings& symbols) {
   int64_t total = 0;
   for (const Node& n : program.nodes()) {
     if (n.op->name == "Input" || n.op->name == "Concat") continue;
-    int64_t each = 1;
-    if (n.operands.size() > 1) {
-      Extents w = evaluate(program.shape(n.operands[1]), symbols).value_or(Extents{});
-      each = std::max<int64_t>(1, elementCount(w) / (w.empty() ? 1 : std::max<int64_t>(1, w[0])));
-    }
+    int64_t each = std::max<int64_t>(1, readsOf(program, n, symbols));
     for (const Shape& s : n.shapes)
       total = checkedAdd(total, checkedMul(each, elementCount(evaluate(s, symbols).value_or(Extents{}))));
   }

@@ -64,8 +64,8 @@ class BandReader {
   /// 0 within the band, -inf outside.
   bool readAddend(Value v) {
     const Node& n = p_.node(v);
-    return n.op->name == "Where" && isConstantOf(p_, n.operands[1], 0) && isConstantOf(p_, n.operands[2], kMinusInfinity) &&
-           readBand(n.operands[0]);
+    return n.op->name == "Where" && isConstantOf(p_, n.operands[1], 0) &&
+           isConstantOf(p_, n.operands[2], kMinusInfinity) && readBand(n.operands[0]);
   }
 
   bool readMask(Value v) {
@@ -100,8 +100,11 @@ class BandReader {
 
   bool readExtents() {
     const Shape &q = p_.shape(found_.q), &k = p_.shape(found_.k), &v = p_.shape(found_.v);
-    auto affine = [](const Shape& s) { return std::all_of(s.begin(), s.end(), [](const Dim& d) { return d.isAffine(); }); };
-    if (q.size() < 2 || q.size() != k.size() || q.size() != v.size() || !affine(q) || !affine(k) || !affine(v)) return false;
+    auto affine = [](const Shape& s) {
+      return std::all_of(s.begin(), s.end(), [](const Dim& d) { return d.isAffine(); });
+    };
+    if (q.size() < 2 || q.size() != k.size() || q.size() != v.size() || !affine(q) || !affine(k) || !affine(v))
+      return false;
     const size_t outer = q.size() - 2;
     for (size_t i = 0; i < outer; ++i) {
       if (q[i] != k[i] || q[i] != v[i]) return false;
@@ -172,9 +175,11 @@ class BlockWriter {
     x = form_.pad(x, {{dim, m_, missing() + behind * m_}});
     const AxisGroup all{{"t", blocks_ + (near_ - 1)}};
     from[dim] = all + row_;
-    auto blockDim = static_cast<size_t>(std::find_if(to.begin(), to.end(), [](const auto& g) { return g.empty(); }) - to.begin());
+    auto blockDim =
+        static_cast<size_t>(std::find_if(to.begin(), to.end(), [](const auto& g) { return g.empty(); }) - to.begin());
     to[blockDim] = all;
-    auto rowDim = static_cast<size_t>(std::find_if(to.begin(), to.end(), [&](const auto& g) { return g == row_; }) - to.begin());
+    auto rowDim =
+        static_cast<size_t>(std::find_if(to.begin(), to.end(), [&](const auto& g) { return g == row_; }) - to.begin());
     x = form_.layout(x, from, to);
     std::vector<Value> parts;
     for (int64_t i = 0; i < near_; ++i)
@@ -187,8 +192,8 @@ class BlockWriter {
   Value inside() {
     Value ones = form_.constant(1, {b_.rows});
     Value keys = neighbours(ones, 0, {{}}, {{}, {{"o", 1}}, row_});
-    Value band = form_.add("Band", {},
-                           {{"shape", std::vector<Expr>{m_, near_ * m_}}, {"lower", b_.lower - m_}, {"upper", b_.upper + m_}});
+    Value band = form_.add(
+        "Band", {}, {{"shape", std::vector<Expr>{m_, near_ * m_}}, {"lower", b_.lower - m_}, {"upper", b_.upper + m_}});
     Value inside = form_.add("Mul", {keys, band});
     if (!b_.softmax) return inside;
     Value real = form_.pad(ones, {{0, 0, missing()}});

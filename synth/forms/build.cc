@@ -88,7 +88,8 @@ Value FormWriter::crop(Value x, size_t first, const std::vector<Expr>& extents) 
   std::vector<Expr> axes;
   for (size_t i = 0; i < extents.size(); ++i)
     axes.emplace_back(static_cast<int64_t>(first + i));
-  return add("Slice", {x}, {{"axes", std::move(axes)}, {"starts", std::vector<Expr>(extents.size(), 0)}, {"ends", extents}});
+  return add("Slice", {x},
+             {{"axes", std::move(axes)}, {"starts", std::vector<Expr>(extents.size(), 0)}, {"ends", extents}});
 }
 
 Value FormWriter::concat(std::vector<Value> parts, size_t dim) {

@@ -104,7 +104,8 @@ class PhaseWriter {
     } else if (n.op->name == "Unsqueeze" || n.op->name == "Squeeze" || n.op->name == "ReduceSum") {
       std::vector<Expr> axes;
       for (const Expr& a : n.list("axes")) {
-        bool isRows = n.op->name == "ReduceSum" && p_.shape(n.operands[0])[static_cast<size_t>(a.constant())] == Dim(spread_.rows);
+        bool isRows = n.op->name == "ReduceSum" &&
+                      p_.shape(n.operands[0])[static_cast<size_t>(a.constant())] == Dim(spread_.rows);
         if (isRows) return std::nullopt;
         axes.push_back(a + 1);
       }
@@ -128,7 +129,8 @@ class PhaseWriter {
         }
       }
       if (row.empty() || tap.empty()) continue;
-      if (auto rest = (source[0] - Expr::variable(row)).dividedBy(spread_.distance)) source[0] = *rest + Expr::variable(row);
+      if (auto rest = (source[0] - Expr::variable(row)).dividedBy(spread_.distance))
+        source[0] = *rest + Expr::variable(row);
     }
     for (auto& dim : map.dims) {
       if (dim.size() == 1 && dim[0].extent == Dim(spread_.rows)) dim[0].extent = Dim(fewer_);

@@ -69,27 +69,39 @@ std::optional<std::vector<std::pair<std::string, Expr>>> withTaps(const PlainCon
 
 // --- The constants ---
 
-double magnitude(Rational r) {
-  return std::abs(static_cast<double>(r.numerator) / static_cast<double>(r.denominator));
-}
+/// A matrix of integers over a common denominator.
+struct WholeMatrix {
+  int columns;
+  std::vector<int64_t> magnitudes;
+  int64_t denominator;
 
-/// max over results o and taps k of Σ_{q,d} |output[o,q]| |kernel[q,k]| |input[q,d]|: by how much all the terms with
-/// w[k] together are larger than |w[k]|, where inputs have magnitude 1.
-double growth(const Winograd& f) {
-  double largest = 0;
+  explicit WholeMatrix(const RationalMatrix& m) : columns(m.columns) {
+    const Attributes table = tableOf(m);
+    denominator = std::get<Expr>(table.at("denominator")).constant();
+    for (const Expr& e : std::get<std::vector<Expr>>(table.at("values")))
+      magnitudes.push_back(std::abs(e.constant()));
+  }
+  int64_t at(int r, int c) const { return magnitudes[static_cast<size_t>(r * columns + c)]; }
+};
+
+/// max over results o and taps k of Σ_{q,d} |output[o,q]| |kernel[q,k]| |input[q,d]|, to the power of the axes: by how
+/// much all the terms with a weight together are larger than it, where inputs have magnitude 1.
+double growth(const Winograd& f, size_t axes) {
+  const WholeMatrix output(f.output), kernel(f.kernel), input(f.input);
+  int64_t largest = 0;
   for (int o = 0; o < f.output.rows; ++o) {
     for (int k = 0; k < f.kernel.columns; ++k) {
-      double total = 0;
+      int64_t total = 0;
       for (int q = 0; q < f.kernel.rows; ++q) {
-        double inputs = 0;
         for (int d = 0; d < f.input.columns; ++d)
-          inputs += magnitude(f.input.at(q, d));
-        total += magnitude(f.output.at(o, q)) * magnitude(f.kernel.at(q, k)) * inputs;
+          total = checkedAdd(total, output.at(o, q) * kernel.at(q, k) * input.at(q, d));
       }
       largest = std::max(largest, total);
     }
   }
-  return largest;
+  Rational one = Rational{largest, output.denominator * kernel.denominator * input.denominator} * Rational{1, 1};
+  Rational all = axes == 2 ? one * one : one;
+  return static_cast<double>(all.numerator) / static_cast<double>(all.denominator);
 }
 
 /// The matrix for two axes at once: M[r1, c1] · M[r2, c2] at (r1 r2), (c1 c2).
@@ -165,7 +177,8 @@ Value WinogradWriter::kernels() {
   Value kernel = table(f_.kernel, std::move(shape), "kernel");
   AxisGroup taps;
   if (conv_.frames) taps.push_back({"t", conv_.frames->taps});
-  std::vector<AxisGroup> from{filters_, channels_}, to{filters_ + taps + channels_, {}}, one{filters_ + taps + channels_, point_};
+  std::vector<AxisGroup> from{filters_, channels_}, to{filters_ + taps + channels_, {}},
+      one{filters_ + taps + channels_, point_};
   if (conv_.frames) from.push_back(taps);
   for (size_t i = 0; i < axes(); ++i) {
     AxisGroup tap{{i == 0 ? "r" : "s", r_}};
@@ -236,8 +249,7 @@ Value WinogradWriter::results(Value products) {
   rows.push_back(point_);
   const AxisGroup flat = filters_ + phases_ + images_ + frames_ + tiles_;
   Value matrix = form_.layout(output, rows, {offsets, point_});
-  Value columns =
-      form_.layout(products, {point_, filters_, images_ + phases_ + frames_ + tiles_}, {point_, flat});
+  Value columns = form_.layout(products, {point_, filters_, images_ + phases_ + frames_ + tiles_}, {point_, flat});
   std::vector<AxisGroup> to{images_, filters_};
   if (conv_.frames) to.push_back(frames_);
   for (size_t i = 0; i < axes(); ++i)
@@ -270,10 +282,10 @@ std::optional<Form> winogradForm(const Pattern& pattern, int m, int r) {
   if (!conv || !f) return std::nullopt;
   auto program = WinogradWriter(*source, *conv, m, r, *f).write();
   if (!program) return std::nullopt;
-  double perAxis = growth(*f);
-  Form form{fmt::format("winograd-{}-{}", m, r), familyOf(*conv), *where, classOf(pattern, *where, *program), *program, {}};
+  Form form{fmt::format("winograd-{}-{}", m, r), familyOf(*conv), *where,
+            classOf(pattern, *where, *program),  *program,        {}};
   form.numerics.kind = Numerics::Kind::kConditioned;
-  form.numerics.kappa = conv->tiled.size() == 2 ? perAxis * perAxis : perAxis;
+  form.numerics.kappa = growth(*f, conv->tiled.size());
   return form;
 }
 

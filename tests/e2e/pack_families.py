@@ -38,6 +38,14 @@ FAMILIES = [
     ("frames", ["conv3d"], False, ["Conv", "Layout"], 2),
     ("row-as-picture", ["conv1d", "conv1d-depthwise"], False, ["Conv"], 1),
     ("kernel-in-pieces", ["conv"], False, ["Slice", "Conv", "Add"], 4),
+    ("winograd", ["conv", "conv1d"], False, ["Table", "Conv", "MatMul", "Slice"], 4),
+    ("phases+winograd", ["conv-d2"], False, ["Table", "Pad", "Conv", "MatMul", "Slice"], 4),
+    ("frames+winograd", ["conv3d"], False, ["Table", "Conv", "Concat", "MatMul", "Slice"], 4),
+    ("attention-in-blocks", ["attention-banded", "attention-banded-rows", "attention-banded-heads", "attention-banded-heads-plain",
+                             "attention-banded-heads-scaled", "attention-banded-where"], False,
+     ["Band", "Pad", "Concat", "Where", "Softmax"], 8),
+    ("product-in-blocks", ["banded-product"], False, ["Band", "Concat", "Mul", "MatMul"], 8),
+    ("phases", ["banded-product-d2", "banded-product-d4", "banded-matrix-d2", "banded-matrix-d4"], False, ["Pad", "Layout", "IndexMap"], 1),
 ]
 
 

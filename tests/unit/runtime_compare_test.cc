@@ -176,6 +176,29 @@ TEST(CompareProbes, SumsTooLongForFloatAreExactInIntegers) {
   EXPECT_THAT(c.scope, HasSubstr("in int64"));
 }
 
+/// Winograd's F(2, 3) along rows, one entry of the kernel's table given.
+Program winograd(const std::string& entry) {
+  return program(
+      "x: [2, 3, 6]\n w: const [4, 3, 3]\n"
+      "i = Table() shape=[4, 1, 4] values=[-1, 0, 1, 0, 0, 1, 1, 0, 0, -1, 1, 0, 0, -1, 0, 1]\n"
+      "g = Table() shape=[3, 4] values=[-2, " +
+      entry +
+      ", 1, 0, 0, 1, -1, 0, 0, 1, 1, 2] denominator=2\n"
+      "o = Table() shape=[4, 2] values=[1, 0, 1, 1, 1, -1, 0, 1]\n"
+      "r = Layout(x) n c w -> (n c) 1 w\n t = Conv(r, i) strides=[2]\n"
+      "p = Layout(t) (n:2 c) e t -> e (n t) c\n u = MatMul(w, g)\n q = Layout(u) f c e -> e c f\n"
+      "z = MatMul(p, q)\n s = Layout(z) e (n:2 t) f -> n f t e\n v = MatMul(s, o)\n"
+      "y = Layout(v) n f t p -> n f (t p)");
+}
+
+TEST(CompareProbes, FractionsAreExactInTheField) {
+  Program pattern = program("x: [2, 3, 6]\n w: const [4, 3, 3]\n y = Conv(x, w)");
+  Comparison same = compareIntegerProbes(pattern, winograd("1"), {});
+  EXPECT_TRUE(same.holds()) << same.reason;
+  EXPECT_THAT(same.scope, HasSubstr("F_p"));
+  EXPECT_EQ(compareIntegerProbes(pattern, winograd("2"), {}).verdict, Verdict::kFails);
+}
+
 TEST(CompareProbes, HalfPrecisionHasItsOwnLimit) {
   std::string text = "x: [1, 100]\n w: const [100, 1]\n y = MatMul(x, w)";
   auto limit = [&](double below) {

@@ -1,0 +1,238 @@
+// Forms: each is proved, and is not with other constants; what Winograd's magnitudes grow by is measured.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <gmock/gmock.h>
+
+#include "ir/evaluate.h"
+#include "ir/ops/op.h"
+#include "synth/forms.h"
+#include "synth/forms/form.h"
+#include "synth/prove/prove.h"
+#include "tests/unit/synth_support.h"
+
+namespace pet {
+namespace {
+
+using namespace testing_support;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<std::string> namesOf(const std::vector<Form>& forms) {
+  std::vector<std::string> names;
+  for (const Form& f : forms)
+    names.push_back(f.family + " " + f.name);
+  return names;
+}
+
+Equality equality(const Pattern& pattern, const Form& f) {
+  poly::Context context(f.shapes, 4'000'000);
+  EXPECT_FALSE(context.set({}, {}).isEmpty()) << f.name;
+  auto source = pattern.program.substitute({f.where.begin(), f.where.end()});
+  return proveEqual(context, *source, f.program);
+}
+
+std::string verdict(const Equality& e) {
+  if (auto* u = std::get_if<Unknown>(&e)) return "unknown: " + u->reason;
+  return std::holds_alternative<Proved>(e) ? "proved" : "outside";
+}
+
+/// A pattern "p" of a Conv over the given spatial extents.
+Pattern conv(const std::string& x, const std::string& w, const std::string& attributes) {
+  return pattern("pattern p { shape N C D H W F R S P Q P' Q' : 0 <= P, 0 <= Q, 0 <= P', 0 <= Q'\n x: " + x +
+                 "\n w: const " + w + "\n y = Conv(x, w) " + attributes + " }");
+}
+
+struct Case {
+  std::string name;
+  Pattern pattern;
+  std::string family;
+};
+
+std::vector<Case> convs() {
+  return {
+      {"plain", conv("[N, C, H, W]", "[F, C, R, S]", "pads=[P, Q, P', Q']"), "winograd"},
+      {"row", conv("[N, C, W]", "[F, C, S]", "pads=[Q, Q']"), "winograd"},
+      {"dilated", conv("[N, C, H, W]", "[F, C, R, S]", "dilations=[2, 2] pads=[P, Q, P, Q]"), "phases+winograd"},
+      {"dilated in columns", conv("[N, C, H, W]", "[F, C, R, S]", "dilations=[1, 3] pads=[P, Q, P, Q]"),
+       "phases+winograd"},
+      {"frames", conv("[N, C, D, H, W]", "[F, C, 3, R, S]", "pads=[1, P, Q, 1, P, Q]"), "frames+winograd"},
+      {"frames without pads", conv("[N, C, D, H, W]", "[F, C, 2, R, S]", ""), "frames+winograd"},
+  };
+}
+
+TEST(Forms, OfConvsAreProved) {
+  for (const Case& c : convs()) {
+    auto forms = winogradForms(c.pattern);
+    EXPECT_THAT(namesOf(forms), ElementsAre(c.family + " winograd-2-3", c.family + " winograd-4-3",
+                                            c.family + " winograd-6-3", c.family + " winograd-4-5"))
+        << c.name;
+    for (const Form& f : forms) {
+      if (f.name != "winograd-2-3" && c.name != "plain") continue;  // the others take longer: a test of the pack's
+      EXPECT_EQ(verdict(equality(c.pattern, f)), "proved") << c.name << ", " << f.name;
+    }
+  }
+}
+
+TEST(Forms, ConvsWithoutTilesHaveNone) {
+  for (const char* attributes : {"strides=[2, 2]", "strides=[1, 2]"}) {
+    EXPECT_THAT(winogradForms(conv("[N, C, H, W]", "[F, C, R, S]", attributes)), IsEmpty()) << attributes;
+  }
+  EXPECT_THAT(winogradForms(conv("[N, (2 C), H, W]", "[(2 F), C, R, S]", "group=2")), IsEmpty());
+  EXPECT_THAT(winogradForms(conv("[N, C, H, W]", "[F, C, 1, S]", "")), IsEmpty());  // no taps along the rows
+  EXPECT_THAT(winogradForms(pattern("matmul")), IsEmpty());
+  // Kernels of 5 x 5 only, and of 3 x 3 only.
+  EXPECT_THAT(namesOf(winogradForms(conv("[N, C, H, W]", "[F, C, 5, S]", ""))), ElementsAre("winograd winograd-4-5"));
+  EXPECT_EQ(winogradForms(conv("[N, C, H, W]", "[F, C, 3, 3]", "")).size(), 3U);
+}
+
+/// The program with the entries of its n-th Table changed.
+Program withTables(const Program& p, const std::function<void(int n, std::vector<Expr>& entries)>& change) {
+  ProgramBuilder b;
+  std::map<Value, Value> moved;
+  int seen = 0;
+  for (int i = 0; i < static_cast<int>(p.nodes().size()); ++i) {
+    const Node& n = p.nodes()[static_cast<size_t>(i)];
+    if (n.op->name == "Input") {
+      moved[{i, 0}] = b.input(n.names[0], n.shapes[0], n.scalar("constant") == Expr(1));
+      continue;
+    }
+    Attributes attributes = n.attributes;
+    if (n.op->name == "Table") change(seen++, std::get<std::vector<Expr>>(attributes.find("values")->second));
+    std::vector<Value> operands;
+    for (Value v : n.operands)
+      operands.push_back(moved.at(v));
+    moved[{i, 0}] = *b.add(*n.op, operands, attributes, n.names);
+  }
+  return std::move(b).finish({moved.at(p.outputs()[0])});
+}
+
+TEST(Forms, WithADamagedTableAreNotProved) {
+  Pattern p = conv("[N, C, H, W]", "[F, C, R, S]", "pads=[P, Q, P', Q']");
+  auto forms = winogradForms(p);
+  ASSERT_FALSE(forms.empty());
+  for (int table = 0; table < 3; ++table) {
+    for (size_t entry : {size_t{0}, size_t{7}, size_t{30}}) {
+      Form damaged = forms[0];
+      damaged.program = withTables(damaged.program, [&](int n, std::vector<Expr>& entries) {
+        if (n == table) entries[entry % entries.size()] += 1;
+      });
+      EXPECT_NE(verdict(equality(p, damaged)), "proved") << table << ", " << entry;
+    }
+  }
+}
+
+// --- Numerics ---
+
+/// By how much the terms with one weight are larger than the weight, at most: one channel, inputs of 1, no pads.
+double measuredGrowth(const Form& f, int64_t extent, int64_t taps) {
+  Bindings at{{"N", 1}, {"C", 1}, {"F", 1}, {"H", extent}, {"W", extent}, {"P", 0}, {"Q", 0}, {"P'", 0}, {"Q'", 0}};
+  Program p = withTables(f.program, [](int, std::vector<Expr>& entries) {
+    for (Expr& e : entries)
+      e = std::abs(e.constant());
+  });
+  Tensor<double> x({1, 1, extent, extent});
+  std::fill(x.data.begin(), x.data.end(), 1);
+  double most = 0;
+  for (int64_t tap = 0; tap < taps * taps; ++tap) {
+    Tensor<double> w({1, 1, taps, taps});
+    w.data[static_cast<size_t>(tap)] = 1;
+    auto y = evaluate<double>(p, at, {{"x", x}, {"w", w}});
+    EXPECT_TRUE(y) << y.error().message();
+    if (y) most = std::max(most, *std::max_element((*y)[0].data.begin(), (*y)[0].data.end()));
+  }
+  return most;
+}
+
+TEST(Forms, SayHowMuchMagnitudesGrow) {
+  auto forms = winogradForms(conv("[N, C, H, W]", "[F, C, R, S]", "pads=[P, Q, P', Q']"));
+  ASSERT_EQ(forms.size(), 4U);
+  for (const Form& f : forms) {
+    EXPECT_EQ(f.numerics.kind, Numerics::Kind::kConditioned);
+    int64_t taps = f.name == "winograd-4-5" ? 5 : 3;
+    double measured = measuredGrowth(f, 16, taps);
+    EXPECT_NEAR(f.numerics.kappa, measured, 1e-9 * measured) << f.name;
+    EXPECT_GT(f.numerics.kappa, 1);
+  }
+  auto rows = winogradForms(conv("[N, C, W]", "[F, C, S]", ""));
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_NEAR(rows[1].numerics.kappa * rows[1].numerics.kappa, forms[1].numerics.kappa, 1e-9 * forms[1].numerics.kappa);
+}
+
+// --- Bands ---
+
+TEST(Forms, OfAttentionWithinABandAreProved) {
+  for (const std::string name : {"attention-banded", "attention-banded-heads", "attention-banded-where",
+                                 "attention-banded-rows", "banded-product"}) {
+    Pattern p = pattern(name);
+    auto forms = blockForms(p);
+    ASSERT_EQ(forms.size(), 8U) << name;
+    EXPECT_EQ(forms[0].name, "blocks-16-below");
+    EXPECT_EQ(forms[4].name, "blocks-16");
+    EXPECT_EQ(forms[0].family, name == "banded-product" ? "product-in-blocks" : "attention-in-blocks");
+    for (size_t i : {0U, 4U})
+      EXPECT_EQ(verdict(equality(p, forms[i])), "proved") << name << ", " << forms[i].name;
+  }
+}
+
+TEST(Forms, ABandWiderThanABlockIsNotProved) {
+  Pattern p = pattern("banded-product");
+  for (Form f : blockForms(p)) {
+    if (!f.name.starts_with("blocks-16")) continue;
+    for (Constraint& c : f.shapes.constraints) {
+      if (c == Constraint::le(Expr::variable("L"), 16)) c = Constraint::le(Expr::variable("L"), 17);
+    }
+    EXPECT_EQ(verdict(equality(p, f)), "outside") << f.name;
+  }
+}
+
+std::string attention(const std::string& mask) {
+  return "pattern p { shape B S D E L U : 0 <= L, 0 <= U\n q: [B, S, D]\n k: [B, D, S]\n v: [B, S, E]\n m: [S, S]\n"
+         " s = MatMul(q, k)\n band = Band() shape=[S, S] lower=L upper=U\n zero = Constant() value=0\n"
+         " one = Constant() value=1\n low = Constant() value=-10000\n hidden = Constant() value=-inf\n " +
+         mask + "\n y = MatMul(a, v) }";
+}
+
+TEST(Forms, OtherMasksHaveNone) {
+  for (const std::string mask : {
+           "n = Where(band, zero, low)\n t = Add(s, n)\n a = Softmax(t) axis=2",     // finite
+           "n = Where(band, one, hidden)\n t = Add(s, n)\n a = Softmax(t) axis=2",   // not 0 within
+           "t = Where(m, s, hidden)\n a = Softmax(t) axis=2",                        // not a band
+           "n = Where(band, zero, hidden)\n t = Add(s, n)\n a = Softmax(t) axis=1",  // along queries
+           "a = Add(s, band)",                                                       // not a factor
+       }) {
+    EXPECT_THAT(blockForms(pattern(attention(mask))), IsEmpty()) << mask;
+  }
+  EXPECT_EQ(blockForms(pattern(attention("a = Mul(band, s)"))).size(), 8U);  // in either order
+}
+
+TEST(Forms, OfDilatedBandsAreProved) {
+  for (const std::string name : {"banded-product-d2", "banded-product-d4", "banded-matrix-d2", "banded-matrix-d4"}) {
+    Pattern p = pattern(name);
+    auto forms = phaseForms(p);
+    ASSERT_EQ(forms.size(), 1U) << name;
+    EXPECT_EQ(forms[0].family, "phases");
+    EXPECT_EQ(verdict(equality(p, forms[0])), "proved") << name;
+  }
+  EXPECT_THAT(phaseForms(pattern("conv-d2")), IsEmpty());
+  EXPECT_THAT(phaseForms(pattern("banded-product")), IsEmpty());
+}
+
+TEST(Forms, AreUnitsOfASearch) {
+  Pattern p = pattern("banded-product-d2");
+  auto generator = formGenerator(p, {});
+  ASSERT_TRUE(generator);
+  ASSERT_EQ(generator->size(), 1U);
+  auto outcomes = generator->run(0);
+  ASSERT_EQ(outcomes.size(), 1U);
+  EXPECT_EQ(outcomes[0].fate, Fate::kKept) << outcomes[0].detail;
+  auto set = parseRules(print(p) + "\n" + outcomes[0].rule, "rule");
+  ASSERT_TRUE(set) << set.error().message();
+  EXPECT_EQ(set->rules.at(0).name, "banded-product-d2/phases-2");
+  EXPECT_FALSE(formGenerator(pattern("conv-s2"), {}));
+}
+
+}  // namespace
+}  // namespace pet
