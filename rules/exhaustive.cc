@@ -83,6 +83,9 @@ int64_t workOf(const Program& program, const Bindings& symbols) {
   return total;
 }
 
+/// So many shapes of a rule are tried whatever they cost.
+constexpr size_t kFewShapes = 20;
+
 // --- Boxes ---
 
 /// The boxes at one shape, over the digits of the output.
@@ -285,7 +288,7 @@ void evaluateShapes(const Subject& subject,
   for (const Bindings& member : shapes.members) {
     work +=
         workOf(subject.source, member) + workOf(subject.rule.replacement, member) + workOf(subject.rule.mutant, member);
-    if (work > options.ruleWork && into.shapes > 0) return;
+    if (work > options.ruleWork && into.shapes >= kFewShapes) return;
     if (!evaluator.at(member)) return;
   }
 }
