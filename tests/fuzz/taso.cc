@@ -1,7 +1,7 @@
-// TASO's file of substitutions. What is read is translated or refused, and what is translated is printed and read again.
+// TASO's file of substitutions. What is read is translated or refused, and what is translated is printed and read
+// again.
 
 #include "rules/taso/translate.h"
-
 #include "rules/text.h"
 #include "tests/fuzz/fuzz.h"
 
