@@ -118,9 +118,21 @@ std::vector<double> factorsOf(const std::vector<int64_t>& scales) {
   return factors;
 }
 
+/// The factors that lead to these sizes in an engine's arithmetic; none where it may miss one.
+std::vector<double> factorsOf(const std::vector<int64_t>& sizes, const Extents& from) {
+  std::vector<double> factors;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    auto factor = static_cast<float>(sizes[d]) / static_cast<float>(from[d]);
+    if (std::floor(static_cast<float>(from[d]) * factor) != static_cast<float>(sizes[d])) return {};
+    factors.push_back(factor);
+  }
+  return factors;
+}
+
 // Upsample 7 and 9, Resize 10: positions are x / scale, cut off.
 void emitOldResize(const Emission& e) {
-  auto factors = factorsOf(e.list("scales"));
+  auto sizes = e.list("sizes");
+  auto factors = sizes.empty() ? factorsOf(e.list("scales")) : factorsOf(sizes, e.extents(0));
   bool cubic = e.node().text("mode") == "cubic";
   if (factors.empty() || cubic || e.node().text("coordinate_transformation_mode") != "asymmetric") {
     e.require(11, "this Resize");

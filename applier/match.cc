@@ -62,12 +62,19 @@ class Matcher {
   std::vector<Trail> trails_;
 };
 
-/// Attributes without symbols are equal, lists of one length.
+/// The same regrouping of axes, whatever their names and extents.
+bool sameGroups(const LayoutSpec& a, const LayoutSpec& b) {
+  return a.left == b.left && a.right == b.right && a.axes.size() == b.axes.size();
+}
+
+/// Attributes without symbols are equal, lists of one length, layouts of the same groups.
 bool Matcher::attributesFit(const Node& p, const Node& v) const {
   for (const auto& [name, left] : p.attributes) {
     const Attribute& right = v.attributes.find(name)->second;
     if (const auto* list = std::get_if<std::vector<Expr>>(&left)) {
       if (list->size() != std::get<std::vector<Expr>>(right).size()) return false;
+    } else if (const auto* layout = std::get_if<LayoutSpec>(&left)) {
+      if (!sameGroups(*layout, std::get<LayoutSpec>(right))) return false;
     } else if (!std::holds_alternative<Expr>(left) && !(left == right)) {
       return false;
     }
@@ -249,6 +256,11 @@ Expected<Bindings> Matcher::symbols(const Assignment& a) const {
         const auto& values = std::get<std::vector<Expr>>(right);
         for (size_t i = 0; i < list->size(); ++i)
           equations.push_back({(*list)[i], *values[i].asConstant(), where});
+      }
+      if (const auto* layout = std::get_if<LayoutSpec>(&left)) {
+        const auto& axes = std::get<LayoutSpec>(right).axes;
+        for (size_t i = 0; i < axes.size(); ++i)
+          equations.push_back({layout->axes[i].extent, *axes[i].extent.asConstant(), where});
       }
     }
   }

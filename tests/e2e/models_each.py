@@ -2,7 +2,7 @@
 """Each rule of the pack alone, at each site where it applies; rules with boxes without one of their corrections.
 
 The sites are the nodes of two small models, one with batches and even extents, one with odd extents. For every (rule,
-site), what pet-apply writes passes onnx.checker and ONNX Runtime finds it equal. Every rule must apply somewhere. Then
+site), what pet-apply writes passes onnx.checker and ONNX Runtime finds it equal. Every rule for one of these nodes must apply somewhere. Then
 packs, written past pet-rules, whose rules with boxes lack a correction: for each there is a site where pet-apply's check
 refuses it, with exit code 5 and nothing written; where it is not refused, the result is equal. Exit status 0 or 1.
 """
@@ -25,6 +25,8 @@ from pack import made, tool
 from pack_rules import Rules, boxes_of
 
 TOLERANCE = 1e-5
+# Of what the models' nodes are; the rules of other patterns are applied in pack_graphs.py and pack_forms.py.
+PATTERNS = ["conv", "conv-1x1", "conv-1x1-s2", "conv-s2", "conv-d2", "conv-grouped", "convtranspose", "convtranspose-s2", "matmul"]
 PACK_SIZE = 10  # rules of a small pack; reading the whole one would take most of the time
 
 # ---- the models
@@ -54,7 +56,7 @@ class Net:
         inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in self.inputs.items()]
         outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in self.outputs]
         graph = helper.make_graph(self.nodes, path.stem, inputs, outputs, self.constants)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
         model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
         onnx.checker.check_model(model, full_check=True)
         onnx.save(model, path)
@@ -153,7 +155,7 @@ def every_rule(todo, rules, folder, pool):
         expect(f"{rule} at {site} of {model.name}", code == 0 and problem is None, problem or f"exit code {code}")
         equal += code == 0 and problem is None
     idle = sorted(set(rules.statements) - {rule for _, rule, _ in todo})
-    expect("every rule applies somewhere", not idle, f"not: {', '.join(idle)}")
+    expect("every rule of these patterns applies somewhere", not idle, f"not: {', '.join(idle)}")
     return f"{len(todo)} times one rule at one site, {len(rules.statements) - len(idle)} of {len(rules.statements)} rules, {equal} equal"
 
 
@@ -245,6 +247,8 @@ def main():
         todo = [(model, rule, site) for model in [batches(folder / "batches.onnx"), odd(folder / "odd.onnx")]
                 for rule, site in candidates(model, pack)]
         rules = Rules(pack, folder)
+        rules.statements = {n: text for n, text in rules.statements.items() if n.split("/")[0] in PATTERNS}
+        todo = [t for t in todo if t[1] in rules.statements]
         print(every_rule(todo, rules, folder, pool))
         print(missing_corrections(todo, rules, folder, pool))
     for failure in failures:

@@ -46,6 +46,26 @@ TEST(ApplierMatch, BindsTheSymbolsOfASite) {
   EXPECT_TRUE(found.refusals.empty());
 }
 
+TEST(ApplierMatch, ALayoutIsOneOfTheSameGroupsAndBindsItsExtents) {
+  constexpr const char* kFlat = R"(
+pattern flat {
+  shape N C H W K
+  x: [N, C, H, W]
+  w: const [(C H W), K]
+  f = Layout(x) n c h w -> n (c h w)
+  y = MatMul(f, w)
+})";
+  Model same = modelOf("x: [2, 3, 4, 5]  w: const [60, 7]  f = Flatten(x)  y = MatMul(f, w)");
+  Found found = find(kFlat, same);
+  ASSERT_EQ(found.sites.size(), 1U);
+  Bindings expected{{"N", 2}, {"C", 3}, {"H", 4}, {"W", 5}, {"K", 7}};
+  EXPECT_EQ(found.sites[0].symbols, expected);
+  Model exchanged = modelOf(
+      "x: [2, 3, 4, 5]  w: const [60, 7]  t = Transpose(x) perm=[0, 2, 3, 1]  f = Flatten(t)  y = MatMul(f, w)");
+  EXPECT_TRUE(find(kFlat, exchanged).sites.empty() || find(kFlat, exchanged).sites[0].symbols.at("C") == 4)
+      << "only behind the Transpose";
+}
+
 /// Two products that share their left side.
 constexpr const char* kProducts = R"(
 pattern products {
