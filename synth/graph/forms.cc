@@ -63,7 +63,7 @@ class Forms {
       }
     }
     // A Conv with one tap: where several operators slide, a window's taps may not be determined.
-    if (!std::equal(x_.begin() + 2, x_.end(), y_.begin() + 2)) return;
+    if (facts_.single || !std::equal(x_.begin() + 2, x_.end(), y_.begin() + 2)) return;
     Shape pointwise(x_.size(), Dim(1));
     pointwise[0] = y_[1];
     pointwise[1] = x_[1];

@@ -77,6 +77,7 @@ def batches(path):
         net.site("Conv", f"pointwise.{name}", [n, c, h, w], [f, c, 1, 1], bias=f)
         net.site("Conv", f"shortcut.{name}", [n, c, h, w], [f, c, 1, 1], strides=[2, 2])
         net.site("MatMul", f"matmul.{name}", [n, h, w], [w, f])
+    net.site("Conv", "conv.even", [2, 3, 9, 9], [4, 3, 4, 2], pads=[1, 0, 1, 0])  # a kernel in halves
     # Quarters of the picture that are longer than what a dilated kernel reads.
     net.site("Conv", "dilated.long", [4, 2, 24, 24], [2, 2, 3, 3], dilations=[2, 2], pads=[2, 2, 2, 2])
     return net.save(path)
