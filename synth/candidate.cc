@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "synth/enumerate/plan.h"
+
 namespace pet {
 namespace {
 
@@ -51,6 +53,30 @@ StageTimes& StageTimes::operator+=(const StageTimes& o) {
   prove += o.prove;
   correct += o.correct;
   return *this;
+}
+
+void end(Candidate& c, Fate fate, std::string detail) {
+  c.fate = fate;
+  c.detail = std::move(detail);
+}
+
+Rule uncorrectedRule(const std::string& pattern,
+                     const std::string& name,
+                     std::string family,
+                     std::vector<std::pair<std::string, Expr>> where,
+                     const ShapeClass& shapes,
+                     const Program& program) {
+  return {.name = pattern + "/" + name,
+          .pattern = pattern,
+          .family = std::move(family),
+          .depth = depthOf(program),
+          .where = std::move(where),
+          .shapes = shapes,
+          .mutant = program,
+          .boxes = {},
+          .replacement = program,
+          .numerics = {},
+          .proofs = {}};
 }
 
 }  // namespace pet

@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "rules/rule.h"
 
@@ -44,5 +46,16 @@ struct Candidate {
   Rule rule;
   StageTimes seconds;
 };
+
+/// The candidate goes no further.
+void end(Candidate& candidate, Fate fate, std::string detail = "");
+
+/// A rule of the pattern that is without boxes: its mutant is its replacement. No proof yet.
+Rule uncorrectedRule(const std::string& pattern,
+                     const std::string& name,
+                     std::string family,
+                     std::vector<std::pair<std::string, Expr>> where,
+                     const ShapeClass& shapes,
+                     const Program& program);
 
 }  // namespace pet

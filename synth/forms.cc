@@ -1,6 +1,5 @@
 #include "synth/forms.h"
 
-#include "synth/enumerate/plan.h"
 #include "synth/finish.h"
 #include "synth/forms/form.h"
 #include "synth/prove/prove.h"
@@ -21,20 +20,6 @@ std::vector<Form> formsOf(const Pattern& pattern) {
   return forms;
 }
 
-Rule ruleOf(const Pattern& pattern, const Form& f) {
-  return {.name = pattern.name + "/" + f.name,
-          .pattern = pattern.name,
-          .family = f.family,
-          .depth = depthOf(f.program),
-          .where = f.where,
-          .shapes = f.shapes,
-          .mutant = f.program,
-          .boxes = {},
-          .replacement = f.program,
-          .numerics = f.numerics,
-          .proofs = {}};
-}
-
 class FormGenerator : public Generator {
  public:
   FormGenerator(const Pattern& pattern, std::vector<Form> forms, const SearchOptions& options)
@@ -47,7 +32,9 @@ class FormGenerator : public Generator {
 
   std::vector<CandidateOutcome> run(size_t unit) const override {
     Candidate c;
-    c.rule = ruleOf(pattern_, forms_[unit]);
+    const Form& f = forms_[unit];
+    c.rule = uncorrectedRule(pattern_.name, f.name, f.family, f.where, f.shapes, f.program);
+    c.rule.numerics = f.numerics;
     try {
       Stopwatch watch(c.seconds.prove);
       prove(c);
@@ -56,15 +43,10 @@ class FormGenerator : public Generator {
     } catch (const OverflowError& e) {
       end(c, Fate::kShape, e.what());
     }
-    return {outcomeOf(c, forms_[unit].name, kFirstRank + unit)};
+    return {outcomeOf(c, f.name, kFirstRank + unit)};
   }
 
  private:
-  static void end(Candidate& c, Fate fate, std::string detail = "") {
-    c.fate = fate;
-    c.detail = std::move(detail);
-  }
-
   void prove(Candidate& c) const {
     poly::Context context(c.rule.shapes, options_.operations);
     if (context.set({}, {}).isEmpty()) return end(c, Fate::kEmptyClass);

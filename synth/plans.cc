@@ -45,11 +45,6 @@ class Pipeline {
   }
 
  private:
-  static void end(Candidate& c, Fate fate, std::string detail = "") {
-    c.fate = fate;
-    c.detail = std::move(detail);
-  }
-
   void stages(const Plan& plan, Candidate& c) const {
     std::optional<Mutant> mutant;
     {
@@ -65,23 +60,10 @@ class Pipeline {
       if (auto fate = filter(poly::Context(mutant->shapes, options_.operations), mutant->source, mutant->program))
         return end(c, *fate);
     }
-    c.rule = ruleOf(*mutant);
+    c.rule = uncorrectedRule(pattern_.name, planName(op_, plan), planFamily(op_, plan), mutant->where, mutant->shapes,
+                             mutant->program);
     prove(*mutant, c);
     if (c.fate == Fate::kKept) finish(c.rule);
-  }
-
-  Rule ruleOf(const Mutant& m) const {
-    return {.name = pattern_.name + "/" + planName(op_, m.plan),
-            .pattern = pattern_.name,
-            .family = planFamily(op_, m.plan),
-            .depth = m.depth,
-            .where = m.where,
-            .shapes = m.shapes,
-            .mutant = m.program,
-            .boxes = {},
-            .replacement = m.program,
-            .numerics = {},
-            .proofs = {}};
   }
 
   /// Proves the mutant, or corrects it and proves the corrected program.

@@ -7,7 +7,7 @@
 #include <tbb/parallel_for.h>
 
 #include "synth/free/claim.h"
-#include "synth/free/stopwatch.h"
+#include "synth/stopwatch.h"
 
 namespace pet::freemode {
 namespace {

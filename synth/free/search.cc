@@ -9,7 +9,7 @@
 #include <tbb/parallel_sort.h>
 
 #include "synth/free/minimal.h"
-#include "synth/free/stopwatch.h"
+#include "synth/stopwatch.h"
 
 namespace pet::freemode {
 namespace {

@@ -107,11 +107,6 @@ class Judge {
     }
   }
 
-  static void end(Candidate& c, Fate fate, std::string detail = "") {
-    c.fate = fate;
-    c.detail = std::move(detail);
-  }
-
  private:
   void stages(Candidate& c, const std::optional<LinearParts>& linear) const {
     if (c.rule.depth > std::max(options_.depth, depthOf(pattern_.program))) return end(c, Fate::kTooDeep);
@@ -164,28 +159,10 @@ class Judge {
   const GraphOptions& options_;
 };
 
-Rule ruleOf(const Specialisation& special,
-            std::string name,
-            std::string family,
-            const ShapeClass& shapes,
-            const Program& program) {
-  return {.name = special.pattern.name + "/" + std::move(name),
-          .pattern = special.pattern.name,
-          .family = std::move(family),
-          .depth = depthOf(program),
-          .where = special.where,
-          .shapes = shapes,
-          .mutant = program,
-          .boxes = {},
-          .replacement = program,
-          .numerics = {},
-          .proofs = {}};
-}
-
 Candidate failed(const Pattern& pattern, const Skeleton& skeleton, Fate fate, std::string detail) {
   Candidate c;
   c.rule.name = pattern.name + "/" + skeleton.name;
-  Judge::end(c, fate, std::move(detail));
+  end(c, fate, std::move(detail));
   return c;
 }
 
@@ -201,10 +178,6 @@ tl::expected<std::vector<Filled>, Candidate> fill(const LinearPart& part, const 
     return tl::unexpected(failed(part.pattern, skeleton, Fate::kShape, e.what()));
   }
 }
-
-}  // namespace
-
-namespace {
 
 std::vector<Candidate> runSkeleton(const SkeletonSpace& space, const Skeleton& skeleton, const GraphOptions& options) {
   double seconds = 0;
@@ -223,7 +196,8 @@ std::vector<Candidate> runSkeleton(const SkeletonSpace& space, const Skeleton& s
     }
     result.emplace_back();
     std::string name = filled->size() > 1 ? fmt::format("{}/{}", skeleton.name, i + 1) : skeleton.name;
-    result.back().rule = ruleOf(space.special, std::move(name), skeleton.family, f.shapes, *program);
+    result.back().rule =
+        uncorrectedRule(space.special.pattern.name, name, skeleton.family, space.special.where, f.shapes, *program);
     Judge(space.special.pattern, options).run(result.back(), Judge::LinearParts{space.part.pattern.program, f.program});
   }
   result.front().seconds.build = seconds;
@@ -256,7 +230,7 @@ std::vector<Candidate> runExchanges(const Pattern& pattern, const GraphOptions& 
     ShapeClass shapes = pattern.shapes;
     for (const Constraint& c : obligations(e.program))
       shapes.require(c);
-    result.back().rule = ruleOf({{}, pattern}, e.name, "exchanged", shapes, e.program);
+    result.back().rule = uncorrectedRule(pattern.name, e.name, "exchanged", {}, shapes, e.program);
     Judge(pattern, options).run(result.back());
   }
   return result;
