@@ -19,6 +19,9 @@ constexpr int kMaxGenerations = 4;
 /// Every round adds a generation at the places that it changes, so this bound is only for our own mistakes.
 constexpr int kMaxRounds = 4 * kMaxGenerations;
 
+/// The most values of weights that one round makes: a gigabyte of floats.
+constexpr int64_t kMostNewWeights = 4 * kMostWeights;
+
 /// What one round decided.
 struct Round {
   Graph graph;
@@ -98,6 +101,7 @@ std::vector<Rewrite> instantiateChosen(const Graph& graph,
   const View& view = index.view();
   std::map<std::pair<int, std::string>, Rewrite> made;
   std::vector<std::vector<int>> joined;  // sites of several outputs may wait for each other
+  int64_t weights = 0;
   auto usable = [&](const SiteRule& c) -> Expected<void> {
     std::string name = siteName(graph, view, c.site.anchor);
     if (madeBy(name, *c.rule) && !merges(*c.rule, *c.site.pattern))
@@ -107,6 +111,8 @@ std::vector<Rewrite> instantiateChosen(const Graph& graph,
     auto rewrite = instantiate(c.site, *c.rule, c.symbols, name);
     if (!rewrite) return tl::unexpected(rewrite.error());
     if (auto why = whyNotEmitted(rewrite->replacement, graph.opset)) return fail(ErrorKind::kCheck, *why);
+    int64_t more = newWeights(rewrite->replacement);
+    if (weights + more > kMostNewWeights) return fail(ErrorKind::kCheck, "the model's weights would grow too much");
     if (c.site.outputs.size() > 1) {
       joined.push_back(c.site.nodes);
       if (!index.precedence().allows(joined)) {
@@ -114,6 +120,7 @@ std::vector<Rewrite> instantiateChosen(const Graph& graph,
         return fail(ErrorKind::kCheck, "it and another rule's site need each other's results");
       }
     }
+    weights += more;
     made.insert_or_assign({c.site.anchor, c.rule->name}, std::move(*rewrite));
     return {};
   };

@@ -45,6 +45,27 @@ Expected<void> checkExtents(const Program& program, const Program& pattern) {
   return {};
 }
 
+int64_t elements(const Shape& shape) {
+  int64_t count = 1;
+  for (const Dim& d : shape)
+    count = checkedMul(count, d.asConstant().value_or(0));
+  return count;
+}
+
+/// No weight, nor what it is computed from, is larger than a model can hold: a rule for tiny maps may fit a large one.
+Expected<void> checkWeights(const Program& program) {
+  auto constant = constantNodes(program);
+  for (size_t i = 0; i < program.nodes().size(); ++i) {
+    const Node& n = program.nodes()[i];
+    if (!constant[i] || n.op->name == "Input") continue;
+    for (const Shape& s : n.shapes) {
+      if (elements(s) > kMostWeights)
+        return fail(ErrorKind::kCheck, fmt::format("it would need weights of {} values", elements(s)));
+    }
+  }
+  return {};
+}
+
 /// Rebuilds a view with sites replaced.
 class Splicer {
  public:
@@ -192,11 +213,24 @@ Expected<Rewrite> instantiate(const Site& site,
     Program live = replacement->withoutDeadNodes();
     if (auto ok = checkResults(live); !ok) return tl::unexpected(ok.error());
     if (auto ok = checkExtents(live, *pattern); !ok) return tl::unexpected(ok.error());
+    if (auto ok = checkWeights(live); !ok) return tl::unexpected(ok.error());
     return Rewrite{
         site, &rule, symbols, std::move(*pattern), std::move(live), fmt::format("pet/{}/{}", rule.name, siteName), {}};
   } catch (const OverflowError&) {
     return fail(ErrorKind::kCheck, "extents beyond 64 bits");
   }
+}
+
+int64_t newWeights(const Program& replacement) {
+  auto constant = constantNodes(replacement);
+  int64_t count = 0;
+  for (const auto& [value, by] : readers(replacement)) {
+    const Node& n = replacement.node(value);
+    bool isRead = std::any_of(by.begin(), by.end(), [&](int r) { return r < 0 || !constant[static_cast<size_t>(r)]; });
+    if (isRead && constant[static_cast<size_t>(value.node)] && n.op->name != "Input")
+      count += elements(replacement.shape(value));
+  }
+  return count;
 }
 
 View splice(const View& view, const std::vector<Rewrite>& rewrites) {

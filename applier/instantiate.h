@@ -7,6 +7,9 @@
 
 namespace pet {
 
+/// The most values of one tensor of weights that a rule may make.
+inline constexpr int64_t kMostWeights = int64_t{1} << 26;
+
 /// A rule at a site, with all symbols replaced by numbers.
 struct Rewrite {
   Site site;
@@ -22,8 +25,11 @@ struct Rewrite {
 std::string siteName(const Graph& graph, const View& view, int anchor);
 
 /// Substitutes a rule's symbols. kCheck: an extent that may not be empty is; two results are one value, or one is an
-/// operand.
+/// operand; weights of more than kMostWeights.
 Expected<Rewrite> instantiate(const Site& site, const Rule& rule, const Bindings& symbols, const std::string& siteName);
+
+/// How many values the weights have that a replacement makes of the pattern's.
+int64_t newWeights(const Program& replacement);
 
 /// The view with every site's nodes replaced. Sites do not overlap. The new nodes know their site, by its position in
 /// `rewrites`.

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "applier/apply.h"
+#include "applier/instantiate.h"
 #include "tests/unit/applier_support.h"
 
 namespace pet {
@@ -278,6 +279,38 @@ TEST(Apply, RulesTakeTurnsAndBoxesGoFirst) {
   for (const Fired& f : applied(modelOf(kTwoConvs), rules, all()).report.fired)
     fired.emplace_back(f.rule, f.boxes);
   EXPECT_EQ(fired, (std::vector<std::pair<std::string, int>>{{"conv/pair", 2}, {"conv/a", 0}}));
+}
+
+TEST(Apply, WeightsThatNoModelCouldHoldAreNotMade) {
+  const char* const kTable = R"(
+pattern scale {
+  shape M N
+  x: [M, N]
+  w: const [N]
+  y = Mul(x, w)
+}
+rule scale/table of scale {
+  family table
+  depth 1
+  class M N : 1 <= M, 1 <= N
+  numerics same-terms
+  replacement {
+    e = IndexMap(w) [m:M, n:N] -> [n]
+    y = Mul(x, e)
+  }
+  proof {
+    forward 0 -> 0 []
+    backward 0 -> 0 []
+  }
+}
+)";
+  RuleSet rules = rulesOf(kTable);
+  EXPECT_EQ(applied(modelOf("x: [5, 7]  w: const [7]  y = Mul(x, w)"), rules, all()).report.fired.size(), 1U);
+  EXPECT_EQ(newWeights(rules.rules[0].replacement.substitute({{"M", Expr(5)}, {"N", Expr(7)}}).value()), 35);
+  ApplyReport report = applied(modelOf("x: [9000, 9000]  w: const [9000]  y = Mul(x, w)"), rules, all()).report;
+  EXPECT_TRUE(report.fired.empty());
+  ASSERT_EQ(report.refused.size(), 1U);
+  EXPECT_EQ(report.refused[0].reason, "it would need weights of 81000000 values");
 }
 
 TEST(Choose, CountsTheBoxesThatHoldAPosition) {

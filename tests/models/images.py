@@ -1,0 +1,198 @@
+"""Networks on images and videos, named and arranged as published. See build.py."""
+
+from graph import Graph
+
+
+def srcnn(name):
+    """SRCNN 9-1-5 (Dong et al. 2014), on a luma plane."""
+    g = Graph(name, [1, 1, 224, 224])
+    x = g.relu("relu1", g.conv("conv1", "input", 1, 64, 9, pad=4))
+    x = g.relu("relu2", g.conv("conv2", x, 64, 32, 1))
+    return g.model(g.conv("conv3", x, 32, 1, 5, pad=2), [1, 1, 224, 224])
+
+
+def csrnet(name, height, width):
+    """CSRNet (Li et al. 2018): the first ten convolutions of VGG-16, six dilated ones, a 1x1 for the density map."""
+    g = Graph(name, [1, 3, height, width])
+    x, inner = "input", 3
+    for index, outer in enumerate([64, 64, "pool", 128, 128, "pool", 256, 256, 256, "pool", 512, 512, 512]):
+        if outer == "pool":
+            x = g.max_pool(f"frontend.{index}", x)
+        else:
+            x = g.relu(f"frontend.{index}.relu", g.conv(f"frontend.{index}", x, inner, outer, 3, pad=1))
+            inner = outer
+    for index, outer in enumerate([512, 512, 512, 256, 128, 64]):
+        x = g.relu(f"backend.{index}.relu", g.conv(f"backend.{index}", x, inner, outer, 3, pad=2, dilation=2))
+        inner = outer
+    return g.model(g.conv("output_layer", x, inner, 1, 1), [1, 1, height // 8, width // 8])
+
+
+def fast_style(name):
+    """Fast neural style transfer (Johnson et al. 2016), the TransformerNet of PyTorch's examples."""
+    g = Graph(name, [1, 3, 224, 224])
+
+    def layer(prefix, x, inner, outer, kernel, stride=1):
+        padded = g.reflect(prefix + ".reflection_pad", x, kernel // 2)
+        return g.conv(prefix + ".conv2d", padded, inner, outer, kernel, stride)
+
+    def normalised(index, prefix, x, inner, outer, kernel, stride=1):
+        x = g.instance_norm(f"in{index}", layer(prefix, x, inner, outer, kernel, stride), outer)
+        return g.relu(f"relu{index}", x)
+
+    def residual(prefix, x):
+        y = g.instance_norm(prefix + ".in1", layer(prefix + ".conv1", x, 128, 128, 3), 128)
+        y = layer(prefix + ".conv2", g.relu(prefix + ".relu", y), 128, 128, 3)
+        return g.node("Add", prefix + ".add", [g.instance_norm(prefix + ".in2", y, 128), x])
+
+    x = normalised(1, "conv1", "input", 3, 32, 9)
+    x = normalised(2, "conv2", x, 32, 64, 3, stride=2)
+    x = normalised(3, "conv3", x, 64, 128, 3, stride=2)
+    for index in range(1, 6):
+        x = residual(f"res{index}", x)
+    x = normalised(4, "deconv1", g.upscale("deconv1.upsample", x), 128, 64, 3)
+    x = normalised(5, "deconv2", g.upscale("deconv2.upsample", x), 64, 32, 3)
+    return g.model(layer("deconv3", x, 32, 3, 9), [1, 3, 224, 224])
+
+
+def dcgan(name):
+    """The generator of DCGAN (Radford et al. 2016) for 64x64 images."""
+    g = Graph(name, [16, 100, 1, 1])
+    x = g.conv_transpose("main.0", "input", 100, 512, 4, stride=1, pad=0, taps=1)
+    x = g.relu("main.2", g.batch_norm("main.1", x, 512))
+    for index, inner in [(3, 512), (6, 256), (9, 128)]:
+        x = g.conv_transpose(f"main.{index}", x, inner, inner // 2, 4, stride=2, pad=1, taps=4)
+        x = g.relu(f"main.{index + 2}", g.batch_norm(f"main.{index + 1}", x, inner // 2))
+    x = g.conv_transpose("main.12", x, 64, 3, 4, stride=2, pad=1, taps=4, gain=0.5)  # keeps Tanh off its flat ends
+    return g.model(g.node("Tanh", "main.13", [x]), [16, 3, 64, 64])
+
+
+def inception(name):
+    """The module 3a of GoogLeNet (Szegedy et al. 2015): four branches, of which three begin with a 1x1 of the input."""
+    g = Graph(name, [1, 192, 28, 28])
+
+    def layer(branch, x, inner, outer, kernel):
+        return g.relu(branch + ".relu", g.conv(branch, x, inner, outer, kernel, pad=kernel // 2))
+
+    branches = [
+        layer("1x1", "input", 192, 64, 1),
+        layer("3x3", layer("3x3_reduce", "input", 192, 96, 1), 96, 128, 3),
+        layer("5x5", layer("5x5_reduce", "input", 192, 16, 1), 16, 32, 5),
+        layer("pool_proj", g.max_pool("pool", "input", 3, 1, 1), 192, 32, 1),
+    ]
+    return g.model(g.node("Concat", "output", branches, axis=1), [1, 256, 28, 28])
+
+
+def vgg16(name, full):
+    """VGG-16 (Simonyan and Zisserman 2015). Its classifier has 123 of its 138 million weights: `full` is all of it; without, the
+    means of all positions and one matrix are its head."""
+    g = Graph(name, [1, 3, 224, 224])
+    x, inner = "input", 3
+    for index, outer in enumerate([64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0]):
+        if not outer:
+            x = g.max_pool(f"features.{index}", x)
+            continue
+        x = g.relu(f"features.{index}.relu", g.conv(f"features.{index}", x, inner, outer, 3, pad=1))
+        inner = outer
+    if not full:
+        return g.model(g.classifier("classifier", x, 512, 1000), [1, 1000])
+    x = g.node("Flatten", "flatten", [x], axis=1)
+    x = g.relu("classifier.1", g.gemm("classifier.0", x, 512 * 7 * 7, 4096))
+    x = g.relu("classifier.4", g.gemm("classifier.3", x, 4096, 4096))
+    return g.model(g.gemm("classifier.6", x, 4096, 1000), [1, 1000])
+
+
+def nin(name, extent, divide=1):
+    """Network in Network (Lin et al. 2014) for ImageNet. No function stands between the last 1x1 and the means, as where the
+    class scores of a fully convolutional network are averaged."""
+    g = Graph(name, [1, 3, extent, extent])
+    x, inner = "input", 3
+    for block, (outer, kernel, stride, pad) in enumerate([(96, 11, 4, 0), (256, 5, 1, 2), (384, 3, 1, 1), (1024, 3, 1, 1)], 1):
+        outer //= divide
+        x = g.relu(f"relu{block}", g.conv(f"conv{block}", x, inner, outer, kernel, stride, pad))
+        x = g.relu(f"relu{block}.1", g.conv(f"cccp{block}.1", x, outer, outer, 1))
+        if block < 4:
+            x = g.relu(f"relu{block}.2", g.conv(f"cccp{block}.2", x, outer, outer, 1))
+            x = g.max_pool(f"pool{block}", x, 3, 2)
+        inner = outer
+    x = g.node("GlobalAveragePool", "avgpool", [g.conv("cccp4.2", x, inner, 1000 // divide, 1)])
+    return g.model(g.node("Flatten", "flatten", [x], axis=1), [1, 1000 // divide])
+
+
+def densenet(name, extent, blocks, growth):
+    """DenseNet-121 (Huang et al. 2017) with blocks 6, 12, 24, 16 and growth 32. Its normalisations stand behind a Concat, where
+    no Conv can take them; the others are folded."""
+    g = Graph(name, [1, 3, extent, extent])
+    channels = 2 * growth
+    x = g.relu("relu0", g.conv("conv0", "input", 3, channels, 7, stride=2, pad=3))
+    x = g.max_pool("pool0", x, 3, 2, 1)
+
+    def normalised(prefix, x, index=""):
+        return g.relu(f"{prefix}.relu{index}", g.batch_norm(f"{prefix}.norm{index}", x, channels))
+
+    for block, layers in enumerate(blocks, 1):
+        for layer in range(1, layers + 1):
+            prefix = f"denseblock{block}.denselayer{layer}"
+            y = g.conv(prefix + ".conv1", normalised(prefix, x, 1), channels, 4 * growth, 1)
+            y = g.conv(prefix + ".conv2", g.relu(prefix + ".relu2", y), 4 * growth, growth, 3, pad=1, bias=False)
+            x = g.node("Concat", prefix + ".concat", [x, y], axis=1)
+            channels += growth
+        if block < len(blocks):
+            prefix = f"transition{block}"
+            x = g.conv(prefix + ".conv", normalised(prefix, x), channels, channels // 2, 1, bias=False)
+            x = g.node("AveragePool", prefix + ".pool", [x], kernel_shape=[2, 2], strides=[2, 2])
+            channels //= 2
+    return g.model(g.classifier("classifier", normalised("final", x), channels, 1000), [1, 1000])
+
+
+def mobilenet(name, extent, channels):
+    """MobileNet (Howard et al. 2017): depthwise 3x3, pointwise, 13 times, with `channels` 32 at first."""
+    g = Graph(name, [1, 3, extent, extent])
+    x = g.relu("relu0", g.conv("conv0", "input", 3, channels, 3, stride=2, pad=1))
+    inner = channels
+    for index, (factor, stride) in enumerate([(2, 1), (4, 2), (4, 1), (8, 2), (8, 1), (16, 2)] + [(16, 1)] * 5 + [(32, 2), (32, 1)], 1):
+        outer = factor * channels
+        x = g.relu(f"relu{index}.dw", g.conv(f"conv{index}.dw", x, inner, inner, 3, stride, pad=1, group=inner))
+        x = g.relu(f"relu{index}.sep", g.conv(f"conv{index}.sep", x, inner, outer, 1))
+        inner = outer
+    return g.model(g.classifier("fc", x, inner, 1000), [1, 1000])
+
+
+def unet(name, extent, base):
+    """U-Net (Ronneberger et al. 2015) with "same" pads; the decoder scales up by nearest neighbours and a Conv (Odena et al.
+    2016)."""
+    g = Graph(name, [1, 3, extent, extent])
+
+    def double(prefix, x, inner, outer):
+        x = g.relu(prefix + ".relu1", g.conv(prefix + ".conv1", x, inner, outer, 3, pad=1))
+        return g.relu(prefix + ".relu2", g.conv(prefix + ".conv2", x, outer, outer, 3, pad=1))
+
+    x, skips = double("down0", "input", 3, base), []
+    for level in range(1, 5):
+        skips.append(x)
+        x = double(f"down{level}", g.max_pool(f"pool{level}", x), base << (level - 1), base << level)
+    for level in reversed(range(4)):
+        outer = base << level
+        x = g.relu(f"up{level}.relu", g.conv(f"up{level}.conv", g.upscale(f"up{level}.upsample", x), 2 * outer, outer, 3, pad=1))
+        x = double(f"dec{level}", g.node("Concat", f"up{level}.concat", [skips.pop(), x], axis=1), 2 * outer, outer)
+    return g.model(g.conv("head", x, base, 2, 1), [1, 2, extent, extent])
+
+
+def r3d18(name, extent, width):
+    """R3D-18 (Tran et al. 2018), PyTorch's video ResNet: 3x3x3 all through, `width` 64, eight frames."""
+    g = Graph(name, [1, 3, 8, extent, extent])
+
+    def layer(prefix, x, inner, outer, stride):
+        return g.conv(prefix, x, inner, outer, [3] * 3, [stride] * 3, [1] * 3)
+
+    x = g.relu("stem.relu", g.conv("stem.0", "input", 3, width, [3, 7, 7], [1, 2, 2], [1, 3, 3]))
+    inner = width
+    for level in range(1, 5):
+        outer = width << (level - 1)
+        for block in range(2):
+            prefix, stride = f"layer{level}.{block}", 2 if level > 1 and block == 0 else 1
+            y = layer(prefix + ".conv2", g.relu(prefix + ".relu1", layer(prefix + ".conv1", x, inner, outer, stride)), outer, outer, 1)
+            if stride > 1:
+                x = g.conv(prefix + ".downsample", x, inner, outer, [1] * 3, [2] * 3, [0] * 3)
+            x = g.relu(prefix + ".relu2", g.node("Add", prefix + ".add", [y, x]))
+            inner = outer
+    return g.model(g.classifier("fc", x, inner, 400), [1, 400])
