@@ -6,7 +6,6 @@
 namespace pet {
 namespace {
 
-constexpr size_t kHeaderSize = 100;
 constexpr std::string_view kMagic("SQLite format 3\0", 16);
 
 uint32_t bigEndian(std::string_view bytes, size_t at, size_t count) {
@@ -35,7 +34,7 @@ Expected<void> checkHeader(const FileKind& kind, std::string_view bytes, const s
     return fail(ErrorKind::kPack, fmt::format("truncated: {} of {} bytes", bytes.size(), wanted), name,
                 "copy it again, or " + std::string(kind.remake));
   };
-  if (bytes.size() < kHeaderSize) return truncated(kHeaderSize);
+  if (bytes.size() < kFileHeader) return truncated(kFileHeader);
   if (bigEndian(bytes, 68, 4) != kind.applicationId) {
     return fail(ErrorKind::kPack, fmt::format("not {}: an SQLite file of another application", kind.noun), name);
   }

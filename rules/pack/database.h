@@ -32,7 +32,9 @@ Expected<std::unique_ptr<SQLite::Database>> openDatabase(const FileKind& kind,
                                                          std::string_view bytes,
                                                          const std::string& name);
 
-/// The user_version in the header of a file that could be opened.
+/// Bytes of an SQLite file before its first table.
+inline constexpr size_t kFileHeader = 100;
+/// The user_version in a file's header, which must be there.
 int versionOf(std::string_view bytes);
 
 /// True if the bytes start as an SQLite file does.

@@ -20,14 +20,33 @@ using Json = nlohmann::ordered_json;
 constexpr FileKind kTimings{
     .noun = "a timings file",
     .applicationId = 0x70657474,  // "pett"
+    .version = 2,
+    .schema =
+        "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
+        "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, threads INTEGER NOT NULL, "
+        "weights TEXT NOT NULL, pattern REAL NOT NULL, replacement REAL NOT NULL, opening REAL NOT NULL, "
+        "closing REAL NOT NULL, spread REAL NOT NULL, date TEXT NOT NULL, "
+        "PRIMARY KEY(rule, device, shapes, engine, version, isa, threads, weights)) STRICT, WITHOUT ROWID\n",
+    .remake = "make it again with pet-tune",
+};
+
+/// The first format: without layouts, all weights cold. It is read and not written.
+constexpr FileKind kTimings1{
+    .noun = kTimings.noun,
+    .applicationId = kTimings.applicationId,
     .version = 1,
     .schema =
         "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
         "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, threads INTEGER NOT NULL, "
         "pattern REAL NOT NULL, replacement REAL NOT NULL, spread REAL NOT NULL, date TEXT NOT NULL, "
         "PRIMARY KEY(rule, device, shapes, engine, version, isa, threads)) STRICT, WITHOUT ROWID\n",
-    .remake = "make it again with pet-tune",
+    .remake = kTimings.remake,
 };
+
+/// The format that a file says it has, where it is one that can be read.
+const FileKind& kindOf(std::string_view bytes) {
+  return bytes.size() >= kFileHeader && versionOf(bytes) == kTimings1.version ? kTimings1 : kTimings;
+}
 
 /// {"C":64,"H":56}: sorted, no spaces.
 std::string shapesText(const Bindings& shapes) {
@@ -54,25 +73,29 @@ Bindings shapesOf(const Json& object) {
 }
 
 std::vector<std::string> settingOf(const TimingSample& s) {
-  return {s.rule, s.device, shapesText(s.shapes), s.engine, s.version, s.isa, std::to_string(s.threads)};
+  return {s.rule, s.device, shapesText(s.shapes), s.engine, s.version, s.isa, std::to_string(s.threads), s.weights};
 }
 
 Json toJson(const TimingSample& s) {
   Json shapes = Json::object();
   for (const auto& [symbol, value] : s.shapes)
     shapes[symbol] = value;
-  return {{"name", s.name},     {"rule", s.rule},       {"device", s.device},
-          {"shapes", shapes},   {"pattern", s.pattern}, {"replacement", s.replacement},
-          {"spread", s.spread}, {"engine", s.engine},   {"version", s.version},
-          {"isa", s.isa},       {"threads", s.threads}, {"date", s.date}};
+  return {{"name", s.name},       {"rule", s.rule},       {"device", s.device},
+          {"shapes", shapes},     {"pattern", s.pattern}, {"replacement", s.replacement},
+          {"opening", s.opening}, {"closing", s.closing}, {"spread", s.spread},
+          {"weights", s.weights}, {"engine", s.engine},   {"version", s.version},
+          {"isa", s.isa},         {"threads", s.threads}, {"date", s.date}};
 }
 
 /// What no measurement gives; nullptr for a sane sample.
 const char* nonsense(const TimingSample& s) {
   bool positive = std::isfinite(s.pattern) && s.pattern > 0 && std::isfinite(s.replacement) && s.replacement > 0;
   if (!positive) return "seconds must be numbers > 0";
+  bool layouts = std::isfinite(s.opening) && s.opening >= 0 && std::isfinite(s.closing) && s.closing >= 0;
+  if (!layouts) return "seconds of layouts must be numbers >= 0";
   if (!std::isfinite(s.spread) || s.spread < 0) return "spread must be a number >= 0";
   if (s.threads < 1) return "threads must be >= 1";
+  if (s.weights != "cold" && s.weights != "warm") return "weights must be cold or warm";
   if (s.rule.empty() || s.device.empty()) return "rule and device must be given";
   try {
     toJson(s).dump();
@@ -94,19 +117,23 @@ TimingSample fromJson(const Json& j) {
           .pattern = j.at("pattern"),
           .replacement = j.at("replacement"),
           .spread = j.at("spread"),
-          .date = j.at("date")};
+          .date = j.at("date"),
+          .opening = j.value("opening", 0.0),  // of an older pet: not there
+          .closing = j.value("closing", 0.0),
+          .weights = j.value("weights", "cold")};
 }
 
 std::string timingsBytes(const Timings& timings) {
   auto database = createDatabase(kTimings, kTimings.version);
-  SQLite::Statement insert(*database, "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  SQLite::Statement insert(*database, "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const TimingSample& s : timings.all()) {
     int column = 0;
     for (const std::string& text : {s.rule, s.name, s.device, shapesText(s.shapes), s.engine, s.version, s.isa}) {
       insert.bind(++column, text);
     }
     insert.bind(++column, s.threads);
-    for (double number : {s.pattern, s.replacement, s.spread})
+    insert.bind(++column, s.weights);
+    for (double number : {s.pattern, s.replacement, s.opening, s.closing, s.spread})
       insert.bind(++column, number);
     insert.bind(++column, s.date);
     insert.exec();
@@ -115,38 +142,51 @@ std::string timingsBytes(const Timings& timings) {
   return databaseBytes(*database);
 }
 
+/// One row, whatever stands in it: nonsense() judges. Throws where its shapes are no JSON object of integers.
+TimingSample sampleOf(SQLite::Statement& row, int version) {
+  auto text = [&](const char* name) { return row.getColumn(name).getString(); };
+  auto number = [&](const char* name) { return row.getColumn(name).getDouble(); };
+  int64_t threads = row.getColumn("threads").getInt64();
+  TimingSample s{.rule = text("rule"),
+                 .name = text("name"),
+                 .device = text("device"),
+                 .shapes = shapesOf(Json::parse(text("shapes"))),
+                 .engine = text("engine"),
+                 .version = text("version"),
+                 .isa = text("isa"),
+                 .threads = std::in_range<int>(threads) ? static_cast<int>(threads) : 0,
+                 .pattern = number("pattern"),
+                 .replacement = number("replacement"),
+                 .spread = number("spread"),
+                 .date = text("date")};
+  if (version == kTimings1.version) return s;
+  s.opening = number("opening");
+  s.closing = number("closing");
+  s.weights = text("weights");
+  return s;
+}
+
 Expected<Timings> readDatabase(std::string_view bytes, const std::string& path) {
-  auto database = openDatabase(kTimings, bytes, path);
+  const FileKind& kind = kindOf(bytes);
+  auto database = openDatabase(kind, bytes, path);
   if (!database) return tl::unexpected(database.error());
-  return guarded(kTimings, path, [&]() -> Expected<Timings> {
+  return guarded(kind, path, [&]() -> Expected<Timings> {
     Timings timings;
     SQLite::Statement query(**database, "SELECT * FROM samples");
     while (query.executeStep()) {
-      auto text = [&](int i) { return query.getColumn(i).getString(); };
-      TimingSample s{.rule = text(0),
-                     .name = text(1),
-                     .device = text(2),
-                     .shapes = {},
-                     .engine = text(4),
-                     .version = text(5),
-                     .isa = text(6),
-                     .threads = 0,
-                     .pattern = query.getColumn(8).getDouble(),
-                     .replacement = query.getColumn(9).getDouble(),
-                     .spread = query.getColumn(10).getDouble(),
-                     .date = text(11)};
+      TimingSample s;
       const char* why = nullptr;
       try {
-        s.shapes = shapesOf(Json::parse(text(3)));
-        int64_t threads = query.getColumn(7).getInt64();
-        s.threads = std::in_range<int>(threads) ? static_cast<int>(threads) : 0;
+        s = sampleOf(query, kind.version);
         why = nonsense(s);
+      } catch (const SQLite::Exception&) {
+        throw;
       } catch (const std::exception&) {
+        s.name = query.getColumn("name").getString();
         why = "shapes must be a JSON object of integers";
       }
       if (why)
-        return fail(ErrorKind::kPack, "damaged: a sample of " + s.name + ": " + why, path,
-                    std::string(kTimings.remake));
+        return fail(ErrorKind::kPack, "damaged: a sample of " + s.name + ": " + why, path, std::string(kind.remake));
       timings.add(std::move(s));
     }
     return timings;

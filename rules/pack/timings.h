@@ -24,6 +24,10 @@ struct TimingSample {
   double replacement = 0;  ///< median seconds
   double spread = 0;       ///< (p90 - p10) / median, the larger of the two
   std::string date;        ///< "2026-11-21"
+  /// Of the replacement, seconds of the layout operators that begin at its activations and end at its outputs, each
+  /// chain alone, from input to output; 0: there are none, or they were not timed.
+  double opening = 0, closing = 0;
+  std::string weights = "cold";  ///< where they came from: memory ("cold") or the caches ("warm")
 
   /// How many times faster the replacement is.
   double ratio() const { return pattern / replacement; }
@@ -37,7 +41,8 @@ struct TimingSummary {
   double least = 0, median = 0, greatest = 0;  ///< of the ratios
 };
 
-/// A set of samples. There is one for each rule, device, shapes, engine, version, ISA and number of threads.
+/// A set of samples. There is one for each rule, device, shapes, engine, version, ISA, number of threads and state of
+/// the weights.
 class Timings {
  public:
   /// Adds a sample, in place of an earlier one of the same setting.

@@ -1,5 +1,6 @@
 #include "rules/pack/timings.h"
 
+#include <cstring>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -34,7 +35,10 @@ Timings someTimings() {
   Timings t;
   t.add(sample("b", 128, 0.5));
   t.add(sample("a", 64, 2));
-  t.add(sample("a", 8, 1.5));
+  TimingSample layouts = sample("a", 8, 1.5);
+  layouts.opening = 0.0001;
+  layouts.weights = "warm";
+  t.add(layouts);
   return t;
 }
 
@@ -59,17 +63,21 @@ TEST(Timings, ALaterSampleOfTheSameSettingReplacesTheEarlier) {
   TimingSample threads = sample("a", 64, 4);
   threads.threads = 2;
   later.add(threads);
+  TimingSample warm = sample("a", 64, 5);
+  warm.weights = "warm";
+  later.add(warm);
   t.merge(later);
-  ASSERT_EQ(t.all().size(), 4U);
+  ASSERT_EQ(t.all().size(), 5U);
   EXPECT_DOUBLE_EQ(t.summaries()[0].least, 1.5);
-  EXPECT_DOUBLE_EQ(t.summaries()[0].median, 3);
+  EXPECT_DOUBLE_EQ(t.summaries()[0].median, 3.5);
 }
 
 TEST(Timings, TextIsOneSortedLineEach) {
   std::string text = print(someTimings());
   EXPECT_THAT(text, ::testing::StartsWith(
                         R"({"name":"a","rule":"a-hash","device":"ort-cpu","shapes":{"C":8,"N":1},"pattern":0.0015,)"
-                        R"("replacement":0.001,"spread":0.02,"engine":"onnxruntime","version":"1.30.0","isa":"avx512",)"
+                        R"("replacement":0.001,"opening":0.0001,"closing":0.0,"spread":0.02,"weights":"warm",)"
+                        R"("engine":"onnxruntime","version":"1.30.0","isa":"avx512",)"
                         R"("threads":1,"date":"2026-11-21"})"
                         "\n"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
@@ -77,6 +85,15 @@ TEST(Timings, TextIsOneSortedLineEach) {
   ASSERT_TRUE(read.has_value()) << read.error().message();
   EXPECT_EQ(*read, someTimings());
   EXPECT_EQ(print(*read), text);
+}
+
+TEST(Timings, TextOfAnOlderPetHasNoLayoutsAndColdWeights) {
+  std::string text = print(someTimings()), line = text.substr(0, text.find('\n') + 1);
+  for (const char* field : {R"("opening":0.0001,)", R"("closing":0.0,)", R"("weights":"warm",)"})
+    line.erase(line.find(field), std::strlen(field));
+  auto read = parseTimings(line, "t.jsonl");
+  ASSERT_TRUE(read.has_value()) << read.error().message();
+  EXPECT_EQ(read->all().at(0), sample("a", 8, 1.5));
 }
 
 TEST(Timings, BadTextPointsAtItsLine) {
@@ -87,12 +104,27 @@ TEST(Timings, BadTextPointsAtItsLine) {
     line.replace(line.find(from), from.size(), to);
     return line;
   };
-  for (const std::string& bad :
-       {std::string("{"), std::string("[]"), std::string("3"), std::string("{}"), with("0.0015", "-1"),
-        with("0.0015", "\"fast\""), with("0.02", "null"), with("\"C\":8", "\"C\":8.5"), with("\"C\":8", "\"C\":\"8\""),
-        with("{\"C\":8,\"N\":1}", "[1]"), with("\"threads\":1", "\"threads\":0"), with("a-hash", ""),
-        with("\"C\":8", "\"C\":true"), with("\"C\":8", "\"C\":18446744073709551615"),
-        with("\"threads\":1", "\"threads\":4294967297"), std::string("\xff\xfe")}) {
+  for (const std::string& bad : {std::string("{"),
+                                 std::string("[]"),
+                                 std::string("3"),
+                                 std::string("{}"),
+                                 with("0.0015", "-1"),
+                                 with("0.0015", "\"fast\""),
+                                 with("0.02", "null"),
+                                 with("\"C\":8", "\"C\":8.5"),
+                                 with("\"C\":8", "\"C\":\"8\""),
+                                 with("{\"C\":8,\"N\":1}", "[1]"),
+                                 with("\"threads\":1", "\"threads\":0"),
+                                 with("a-hash", ""),
+                                 with("\"C\":8", "\"C\":true"),
+                                 with("\"C\":8", "\"C\":18446744073709551615"),
+                                 with("\"threads\":1", "\"threads\":4294967297"),
+                                 with("0.0001", "-0.0001"),
+                                 with("0.0001", "\"0\""),
+                                 with("\"closing\":0.0", "\"closing\":null"),
+                                 with("warm", "hot"),
+                                 with("\"warm\"", "1"),
+                                 std::string("\xff\xfe")}) {
     auto read = parseTimings(fmt::format("{}\n{}\n", good, bad), "t.jsonl");
     ASSERT_FALSE(read.has_value()) << bad;
     EXPECT_EQ(read.error().kind, ErrorKind::kPack);

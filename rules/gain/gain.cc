@@ -1,0 +1,299 @@
+#include "rules/gain/gain.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "rules/pack/pack.h"
+
+namespace pet {
+namespace {
+
+constexpr double kBytes = 4;       ///< of an element
+constexpr double kNearSymbol = 2;  ///< a symbol may lie so many times outside of what was timed,
+constexpr double kNearWork = 4;    ///< the work so many times
+
+/// As featuresOf() and valuesOf() have them, behind the symbols.
+constexpr std::array kFigures{"work", "input", "weights", "output", "output / input"};
+
+std::vector<Feature> featuresOf(const std::vector<std::string>& symbols) {
+  std::vector<Feature> features;
+  for (const std::string& s : symbols)
+    features.push_back({s, true});
+  for (const char* f : kFigures)
+    features.push_back({f, false});
+  return features;
+}
+
+/// One value for each feature; nothing where a symbol is unbound.
+std::vector<double> valuesOf(const std::vector<std::string>& symbols, const Bindings& shapes, const Figures& f) {
+  std::vector<double> values;
+  for (const std::string& s : symbols) {
+    auto it = shapes.find(s);
+    if (it == shapes.end()) return {};
+    values.push_back(static_cast<double>(it->second));
+  }
+  for (double figure : {f.work, f.input, f.weights, f.output, f.output / std::max(1.0, f.input)})
+    values.push_back(figure);
+  return values;
+}
+
+/// value lies in [least, greatest], or beyond by a factor; one is added, for pads may be 0.
+bool isNear(double value, double least, double greatest, double factor) {
+  return (least + 1) <= factor * (value + 1) && value + 1 <= factor * (greatest + 1);
+}
+
+template <class Samples>
+bool isNearOthers(const Samples& samples, const Bindings& shapes, const Figures& figures) {
+  for (const auto& [symbol, value] : shapes) {
+    double least = INFINITY, greatest = 0, v = static_cast<double>(value);
+    for (const auto& s : samples) {
+      auto it = s.shapes.find(symbol);
+      if (it == s.shapes.end()) return false;
+      least = std::min(least, static_cast<double>(it->second));
+      greatest = std::max(greatest, static_cast<double>(it->second));
+    }
+    if (v < 0 || !isNear(v, least, greatest, kNearSymbol)) return false;
+  }
+  double least = INFINITY, greatest = 0;
+  for (const auto& s : samples) {
+    least = std::min(least, s.figures.work);
+    greatest = std::max(greatest, s.figures.work);
+  }
+  return isNear(figures.work, least, greatest, kNearWork);
+}
+
+/// Whether decisions may rest on a sample: numbers that a clock can give.
+bool isSane(const TimingSample& s) {
+  auto isTime = [](double x) { return std::isfinite(x) && x > 0; };
+  auto isSize = [](double x) { return std::isfinite(x) && x >= 0; };
+  return isTime(s.pattern) && isTime(s.replacement) && isTime(s.ratio()) && isSize(s.spread) && isSize(s.opening) &&
+         isSize(s.closing);
+}
+
+/// Those of a number of threads; without weights from the caches, where there are others.
+std::vector<TimingSample> relevant(std::vector<TimingSample> samples, int threads) {
+  std::erase_if(samples, [&](const TimingSample& s) { return s.threads != threads || !isSane(s); });
+  bool cold = std::any_of(samples.begin(), samples.end(), [](const TimingSample& s) { return s.weights == "cold"; });
+  if (cold) std::erase_if(samples, [](const TimingSample& s) { return s.weights != "cold"; });
+  return samples;
+}
+
+double noiseOf(const TimingSample& s) {
+  return std::log1p(s.spread / 2);
+}
+
+}  // namespace
+
+// --- Fitting ---
+
+DeviceCosts::Predictor DeviceCosts::predictorOf(const PatternCost& pattern,
+                                                std::string name,
+                                                std::vector<Sample> samples) {
+  Predictor p{std::move(name), std::move(samples), {}, 0};
+  std::vector<TreeCase> cases;
+  std::vector<double> layouts;
+  for (const Sample& s : p.samples) {
+    cases.push_back({valuesOf(pattern.symbols, s.shapes, s.figures), s.logRatio, s.noise});
+    double bytes = kBytes * (s.figures.input + s.figures.output);
+    if (s.layouts > 0 && bytes > 0) layouts.push_back(s.layouts / bytes);
+  }
+  p.tree = RatioTree::grow(featuresOf(pattern.symbols), std::move(cases));
+  p.layoutsPerByte = median(std::move(layouts));
+  return p;
+}
+
+DeviceCosts DeviceCosts::fit(const RuleSet& rules, const Timings& timings, const std::string& device, int threads) {
+  DeviceCosts costs;
+  std::map<std::string, std::map<Bindings, std::vector<double>>> seconds;  // by pattern
+  std::map<std::string, std::map<Bindings, Figures>> figures;
+  std::vector<double> perByte;
+  for (const Rule& rule : rules.rules) {
+    const Pattern* pattern = rules.findPattern(rule.pattern);
+    if (!pattern) continue;
+    std::map<Bindings, Sample> byShapes;
+    for (const TimingSample& s : relevant(timings.samples(ruleHash(*pattern, rule), device), threads)) {
+      auto known = figures[pattern->name].find(s.shapes);
+      auto f = known != figures[pattern->name].end() ? Expected<Figures>(known->second)
+                                                     : figuresOf(pattern->program, s.shapes);
+      if (!f) continue;
+      figures[pattern->name].insert_or_assign(s.shapes, *f);
+      seconds[pattern->name][s.shapes].push_back(s.pattern);
+      Sample sample{s.shapes, *f, std::log(s.ratio()), noiseOf(s), s.opening + s.closing};
+      double moved = kBytes * ((s.opening > 0 ? f->input : 0) + (s.closing > 0 ? f->output : 0));
+      if (moved > 0) perByte.push_back(sample.layouts / moved);
+      // Of several engines or versions, the one that promises least.
+      auto [it, added] = byShapes.emplace(s.shapes, sample);
+      if (!added && sample.logRatio - sample.noise < it->second.logRatio - it->second.noise) it->second = sample;
+    }
+    if (byShapes.empty()) continue;
+    PatternCost& shared = costs.patterns_[pattern->name];
+    shared.symbols = pattern->shapes.symbols;
+    shared.program = pattern->program;
+    std::vector<Sample> samples;
+    for (auto& [shapes, sample] : byShapes)
+      samples.push_back(std::move(sample));
+    costs.predictors_.insert_or_assign(rule.name, predictorOf(shared, pattern->name, std::move(samples)));
+  }
+  for (auto& [name, shared] : costs.patterns_) {
+    std::vector<SecondsFit::Point> points;
+    for (const auto& [shapes, each] : seconds[name]) {
+      shared.seconds[shapes] = median(each);
+      points.push_back({figures[name][shapes], shared.seconds[shapes]});
+    }
+    shared.fit = SecondsFit::of(points);
+  }
+  if (!perByte.empty()) costs.layoutSecondsPerByte_ = median(std::move(perByte));
+  return costs;
+}
+
+// --- Answers ---
+
+const DeviceCosts::Predictor* DeviceCosts::find(const Rule& rule) const {
+  auto it = predictors_.find(rule.name);
+  return it == predictors_.end() ? nullptr : &it->second;
+}
+
+CostEstimate DeviceCosts::costOf(const PatternCost& pattern, const Bindings& shapes, const Figures& figures) const {
+  CostEstimate cost;
+  auto timed = pattern.seconds.find(shapes);
+  cost.pattern = timed != pattern.seconds.end() ? timed->second : pattern.fit.at(figures);
+  return cost;
+}
+
+Expected<CostEstimate> DeviceCosts::estimate(const Predictor& p, const Bindings& shapes) const {
+  auto far = fail(ErrorKind::kCheck, "not tuned at shapes close to these");
+  const PatternCost& pattern = patterns_.find(p.pattern)->second;
+  auto figures = figuresOf(pattern.program, shapes);
+  if (!figures || p.tree.empty() || !isNearOthers(p.samples, shapes, *figures)) return far;
+  auto values = valuesOf(pattern.symbols, shapes, *figures);
+  if (values.empty()) return far;
+  TreeGuess guess = p.tree.guess(values);
+  CostEstimate cost = costOf(pattern, shapes, *figures);
+  cost.replacement = cost.pattern / std::exp(guess.value);
+  cost.lower = std::exp(guess.floor);
+  cost.layouts = std::min(cost.replacement, p.layoutsPerByte * kBytes * (figures->input + figures->output));
+  return cost;
+}
+
+Expected<CostEstimate> DeviceCosts::predicted(const Rule& rule, const Bindings& patternSymbols) const {
+  const Predictor* p = find(rule);
+  if (!p) return fail(ErrorKind::kCheck, "not tuned for this device");
+  return estimate(*p, patternSymbols);
+}
+
+Expected<CostEstimate> DeviceCosts::at(const Rule& rule, const Bindings& patternSymbols) const {
+  const Predictor* p = find(rule);
+  if (!p) return fail(ErrorKind::kCheck, "not tuned for this device");
+  auto sample =
+      std::find_if(p->samples.begin(), p->samples.end(), [&](const Sample& s) { return s.shapes == patternSymbols; });
+  if (sample == p->samples.end()) return estimate(*p, patternSymbols);
+  CostEstimate cost = costOf(patterns_.find(p->pattern)->second, patternSymbols, sample->figures);
+  cost.replacement = cost.pattern / std::exp(sample->logRatio);
+  cost.lower = std::exp(sample->logRatio - sample->noise);
+  cost.layouts = std::min(cost.replacement, sample->layouts);
+  cost.measured = true;
+  return cost;
+}
+
+// --- Words ---
+
+namespace {
+
+std::string ratioWords(double middle, double low, double high, size_t samples) {
+  std::string count = fmt::format("{} sample{}", samples, samples == 1 ? "" : "s");
+  if (samples == 1) return fmt::format("{:.2f} ({})", std::exp(middle), count);
+  return fmt::format("{:.2f} ({:.2f} - {:.2f}, {})", std::exp(middle), std::exp(low), std::exp(high), count);
+}
+
+}  // namespace
+
+std::string DeviceCosts::words(const Rule& rule) const {
+  const Predictor* p = find(rule);
+  if (!p || p->tree.empty()) return "not tuned";
+  std::string text;
+  for (const RatioTree::Leaf& leaf : p->tree.leaves()) {
+    const TreeGuess& g = leaf.guess;
+    if (g.floor <= 0) continue;
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", leaf.when, ratioWords(g.value, g.low, g.high, g.cases));
+  }
+  // All the others together: where a rule does not pay, how is of less interest.
+  std::vector<double> others;
+  const PatternCost& pattern = patterns_.find(p->pattern)->second;
+  for (const Sample& s : p->samples) {
+    if (p->tree.guess(valuesOf(pattern.symbols, s.shapes, s.figures)).floor <= 0) others.push_back(s.logRatio);
+  }
+  if (others.empty()) return text;
+  std::sort(others.begin(), others.end());
+  double middle = median(others);
+  const char* word = !text.empty() ? "; else " : middle < 0 ? "never: " : "not proven to pay: ";
+  return text + word + ratioWords(middle, others.front(), others.back(), others.size());
+}
+
+// --- Cross-validation ---
+
+std::string CrossValidation::str() const {
+  if (samples == 0) return "nothing was timed";
+  auto percent = [&](size_t n, size_t of) { return 100.0 * static_cast<double>(n) / static_cast<double>(of); };
+  return fmt::format(
+      "{} samples left out in turn: {:.0f} % decided right, {} fired at a loss; {:.0f} % predicted, off by a factor of "
+      "{:.2f}; chosen / best {:.3f} at {} sites",
+      samples, percent(right, samples), lost, percent(predicted, samples), std::exp(logError), chosenOverBest, sites);
+}
+
+CrossValidation DeviceCosts::crossValidate(const std::vector<const Predictor*>& predictors, double minGain) const {
+  struct Site {
+    double promised = 0, chosen = 0;  ///< ratios' logarithms; 0: the pattern stays
+    double best = 0;
+  };
+  CrossValidation result;
+  std::map<std::pair<std::string, Bindings>, Site> sites;
+  double least = std::log(minGain);
+  for (const Predictor* p : predictors) {
+    const PatternCost& pattern = patterns_.find(p->pattern)->second;
+    for (size_t out = 0; out < p->samples.size(); ++out) {
+      const Sample& left = p->samples[out];
+      std::vector<Sample> rest = p->samples;
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(out));
+      auto guess = estimate(predictorOf(pattern, p->pattern, std::move(rest)), left.shapes);
+      double promised = guess ? std::log(guess->ratio()) : 0;
+      bool fires = guess && promised >= least && guess->lower > 1;
+      ++result.samples;
+      result.right += fires == (left.logRatio >= least);
+      result.lost += fires && left.logRatio < 0;
+      if (guess) {
+        ++result.predicted;
+        result.logError += std::abs(promised - left.logRatio);
+      }
+      Site& site = sites[{p->pattern, left.shapes}];
+      site.best = std::max(site.best, left.logRatio);
+      if (fires && promised > site.promised) {
+        site.promised = promised;
+        site.chosen = left.logRatio;
+      }
+    }
+  }
+  if (result.predicted > 0) result.logError /= static_cast<double>(result.predicted);
+  result.sites = sites.size();
+  double sum = 0;
+  for (const auto& [where, site] : sites)
+    sum += std::exp(site.best - site.chosen);
+  if (!sites.empty()) result.chosenOverBest = sum / static_cast<double>(sites.size());
+  return result;
+}
+
+CrossValidation DeviceCosts::crossValidate(const Rule& rule, double minGain) const {
+  const Predictor* p = find(rule);
+  return p ? crossValidate(std::vector{p}, minGain) : CrossValidation{};
+}
+
+CrossValidation DeviceCosts::crossValidate(double minGain) const {
+  std::vector<const Predictor*> all;
+  for (const auto& [name, p] : predictors_)
+    all.push_back(&p);
+  return crossValidate(all, minGain);
+}
+
+}  // namespace pet

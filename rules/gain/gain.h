@@ -1,0 +1,95 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rules/gain/seconds.h"
+#include "rules/gain/tree.h"
+#include "rules/pack/timings.h"
+#include "rules/rule.h"
+
+// What rules are expected to cost on a device, from the samples that pet-tune took (DESIGN, section 7).
+namespace pet {
+
+/// What a rule costs at some shapes: seconds of one run, between neighbours.
+struct CostEstimate {
+  double pattern = 0;
+  double replacement = 0;
+  /// Of `replacement`, what its opening and closing layouts take: they may cancel against a neighbour's.
+  double layouts = 0;
+  /// What pattern / replacement exceeds but for noise and the predictor's error.
+  double lower = 1;
+  bool measured = false;  ///< at these very shapes; else predicted from others
+  double ratio() const { return pattern / replacement; }
+};
+
+/// How the predictors do where each choice of shapes is left out in turn and then decided about.
+struct CrossValidation {
+  size_t samples = 0;         ///< left out, each in turn
+  size_t predicted = 0;       ///< of these, close enough to others for a prediction
+  size_t right = 0;           ///< decisions, per sample: fires where the ratio is at least the minimum, and only there
+  size_t lost = 0;            ///< decisions to fire where the ratio is below 1
+  double logError = 0;        ///< mean |log(predicted ratio / ratio)| of those predicted
+  size_t sites = 0;           ///< choices of shapes of a pattern, where its rules compete
+  double chosenOverBest = 1;  ///< mean seconds of what is chosen there / of the best of pattern and rules
+  std::string str() const;    ///< one line
+};
+
+/// The costs of a pack's rules on one device.
+class DeviceCosts {
+ public:
+  DeviceCosts() = default;
+  /// Fits a predictor to the samples of each rule. Deterministic. Rules are found by their hash: one that changed since
+  /// it was timed counts as not tuned. Samples with other numbers of threads are left out, and where a rule was timed
+  /// with weights from memory, those with weights from the caches.
+  static DeviceCosts fit(const RuleSet& rules, const Timings& timings, const std::string& device, int threads = 1);
+
+  /// kCheck, in words for people: "not tuned for this device", "not tuned at shapes close to these".
+  Expected<CostEstimate> at(const Rule& rule, const Bindings& patternSymbols) const;
+  /// Seconds that moving one byte of activations takes in a layout operator; where none was timed, a guess: 0.25 ns.
+  double layoutSecondsPerByte() const { return layoutSecondsPerByte_; }
+
+  /// What the predictor alone says, as if the shapes had not been timed; the same errors.
+  Expected<CostEstimate> predicted(const Rule& rule, const Bindings& patternSymbols) const;
+  /// Where a rule pays: "F <= 4 and R >= 5: 3.1 (1.9 - 8.4, 7 samples); else 0.8 (0.3 - 0.9, 9 samples)", "never: 0.7
+  /// (0.4 - 0.9, 6 samples)", "not tuned".
+  std::string words(const Rule& rule) const;
+  /// What the decisions at shapes that were not timed are worth; of one rule, or of all that were timed.
+  CrossValidation crossValidate(const Rule& rule, double minGain) const;
+  CrossValidation crossValidate(double minGain) const;
+
+ private:
+  struct Sample {
+    Bindings shapes;
+    Figures figures;
+    double logRatio = 0, noise = 0;
+    double layouts = 0;
+  };
+  /// Where a rule was timed.
+  struct Predictor {
+    std::string pattern;
+    std::vector<Sample> samples;  ///< by shapes
+    RatioTree tree;
+    double layoutsPerByte = 0;
+  };
+  /// What is known of a pattern, whatever rule it was timed for.
+  struct PatternCost {
+    std::vector<std::string> symbols;
+    Program program;
+    std::map<Bindings, double> seconds;  ///< medians
+    SecondsFit fit;
+  };
+
+  static Predictor predictorOf(const PatternCost& pattern, std::string name, std::vector<Sample> samples);
+  Expected<CostEstimate> estimate(const Predictor& p, const Bindings& shapes) const;
+  CostEstimate costOf(const PatternCost& pattern, const Bindings& shapes, const Figures& figures) const;
+  const Predictor* find(const Rule& rule) const;
+  CrossValidation crossValidate(const std::vector<const Predictor*>& predictors, double minGain) const;
+
+  std::map<std::string, Predictor, std::less<>> predictors_;  ///< by the rule's name
+  std::map<std::string, PatternCost, std::less<>> patterns_;  ///< by name
+  double layoutSecondsPerByte_ = 0.25e-9;
+};
+
+}  // namespace pet

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pet {
+
+/// A number that a tree may split by: a symbol's value, or a figure of a program.
+struct Feature {
+  std::string name;
+  bool whole = true;  ///< an integer: "F >= 5" says the same as "F > 4"
+};
+
+/// A case: one value for each feature, each >= 0, and what was found there.
+struct TreeCase {
+  std::vector<double> at;
+  double value = 0;
+  double noise = 0;  ///< how far the value may be off, >= 0
+};
+
+/// What a tree says of a case, from the cases of one leaf.
+struct TreeGuess {
+  double value = 0;          ///< their median
+  double low = 0, high = 0;  ///< the least and the greatest of them
+  double floor = 0;          ///< what a case like these exceeds: see RatioTree
+  double noise = 0;          ///< the median of theirs
+  size_t cases = 0;
+};
+
+/// A regression tree that people can read: at most three questions deep, thresholds half-way (geometrically) between
+/// cases and round. A split is the one that leaves the least squared error. How deep the tree is, is decided by leaving
+/// out each case once: the shallowest one whose mean error is within a twentieth of the least.
+///
+/// `floor` of a leaf: of a few cases the least value; of eight and more one in eight may stay below. From it goes the
+/// mean error over the number of cases in the leaf, and it is at most the median less the noise.
+class RatioTree {
+ public:
+  RatioTree() = default;
+  /// The same for the same cases in any order. Cases that are not of `features`' size, or hold something that is no
+  /// finite number, are left out.
+  static RatioTree grow(const std::vector<Feature>& features, std::vector<TreeCase> cases);
+
+  bool empty() const { return nodes_.empty(); }
+  TreeGuess guess(const std::vector<double>& at) const;
+  /// The mean of |value - guess| when each case was left out; of a single case: 0.25, an octave's third.
+  double error() const { return error_; }
+  int depth() const { return depth_; }
+
+  /// A leaf and the questions that lead there: "F <= 4 and R >= 5", "always" where there are none.
+  struct Leaf {
+    std::string when;
+    TreeGuess guess;
+  };
+  std::vector<Leaf> leaves() const;
+
+ private:
+  struct Node {
+    int feature = -1;  ///< -1: a leaf
+    double threshold = 0;
+    int below = -1, above = -1;  ///< children: at[feature] <= threshold, and the rest
+    TreeGuess guess;
+  };
+  struct Grower;
+
+  std::vector<Feature> features_;
+  std::vector<Node> nodes_;  ///< the root comes first
+  double error_ = 0;
+  int depth_ = 0;
+};
+
+/// Of an even number of values, the mean of the two in the middle; of none, 0.
+double median(std::vector<double> values);
+
+/// A round number in [low, high), as close to their geometric mean as it can be; for whole numbers an integer.
+double roundBetween(double low, double high, bool whole);
+
+/// "4", "12000", "1.5e+08".
+std::string plainNumber(double value);
+
+}  // namespace pet

@@ -1,0 +1,391 @@
+#include "rules/gain/gain.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "rules/pack/pack.h"
+#include "rules/text.h"
+#include "tests/unit/random_programs.h"
+#include "tests/unit/text_file.h"
+
+namespace pet {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using testing_support::draw;
+
+RuleSet convRules() {
+  return parseRules(testing_support::textOf(std::string(PET_SOURCE_DIR) + "/tests/data/conv.pet"), "conv.pet").value();
+}
+
+const Rule& transposed(const RuleSet& rules) {
+  return *std::find_if(rules.rules.begin(), rules.rules.end(),
+                       [](const Rule& r) { return r.name == "conv/transposed"; });
+}
+
+Bindings conv(int64_t channels, int64_t filters, int64_t height, int64_t kernel) {
+  return {{"N", 1},      {"C", channels}, {"F", filters},    {"H", height},    {"W", height},
+          {"R", kernel}, {"S", kernel},   {"P", kernel / 2}, {"Q", kernel / 2}};
+}
+
+TimingSample sampleOf(const RuleSet& rules, Bindings shapes, double ratio, double spread = 0.02) {
+  const Rule& rule = transposed(rules);
+  double work = 1;
+  for (const auto& [symbol, value] : shapes)
+    work *= symbol == "P" || symbol == "Q" ? 1 : static_cast<double>(value);
+  return {.rule = ruleHash(*rules.findPattern(rule.pattern), rule),
+          .name = rule.name,
+          .device = "cpu",
+          .shapes = std::move(shapes),
+          .engine = "e",
+          .version = "1",
+          .isa = "avx512",
+          .threads = 1,
+          .pattern = work * 1e-11,
+          .replacement = work * 1e-11 / ratio,
+          .spread = spread,
+          .date = "2026-11-21"};
+}
+
+/// Few filters pay, more do not.
+Timings fewFilters(const RuleSet& rules) {
+  Timings t;
+  for (int64_t filters : {1, 2, 4, 16, 32, 64}) {
+    for (int64_t height : {28, 56, 112})
+      t.add(sampleOf(rules, conv(64, filters, height, 3), filters <= 4 ? 3.0 : 0.5));
+  }
+  return t;
+}
+
+// --- The tree ---
+
+TEST(RatioTree, ThresholdsAreRoundAndBetweenTheCases) {
+  EXPECT_EQ(roundBetween(4, 64, true), 16);
+  EXPECT_EQ(roundBetween(3, 5, true), 4);
+  EXPECT_EQ(roundBetween(3, 4, true), 3);
+  EXPECT_EQ(roundBetween(0, 1, true), 0);
+  EXPECT_EQ(roundBetween(117, 118, true), 117);
+  EXPECT_EQ(roundBetween(1e7, 1e9, false), 1e8);
+  EXPECT_EQ(plainNumber(12000), "12000");
+  EXPECT_EQ(plainNumber(1.5e8), "1.5e+08");
+}
+
+RC_GTEST_PROP(RatioTreeProperty, ThresholdsLieBetween, ()) {
+  double low = static_cast<double>(draw(0, int64_t{1} << draw(1, 40)));
+  double high = low + static_cast<double>(draw(1, int64_t{1} << draw(1, 40)));
+  for (bool whole : {true, false}) {
+    double t = roundBetween(low, high, whole);
+    RC_ASSERT(low <= t);
+    RC_ASSERT(t < high);
+    RC_ASSERT(!whole || t == std::floor(t));
+  }
+}
+
+std::vector<TreeCase> drawCases(size_t features) {
+  std::vector<TreeCase> cases;
+  for (int64_t n = draw(0, 16); n-- > 0;) {
+    TreeCase c{{}, static_cast<double>(draw(-300, 300)) / 100, static_cast<double>(draw(0, 50)) / 100};
+    for (size_t f = 0; f < features; ++f)
+      c.at.push_back(static_cast<double>(draw(0, draw(0, 1) ? 8 : 1000)));
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+std::string leavesText(const RatioTree& tree) {
+  std::string text;
+  for (const auto& [when, g] : tree.leaves())
+    text += fmt::format("{}: {} {} {} {} {}\n", when, g.value, g.low, g.high, g.floor, g.cases);
+  return text;
+}
+
+RC_GTEST_PROP(RatioTreeProperty, TheOrderOfCasesDoesNotMatter, ()) {
+  std::vector<Feature> features{{"C", true}, {"work", false}};
+  auto cases = drawCases(features.size()), mixed = cases;
+  for (size_t i = mixed.size(); i > 1; --i)
+    std::swap(mixed[i - 1], mixed[static_cast<size_t>(draw(0, static_cast<int64_t>(i) - 1))]);
+  RatioTree tree = RatioTree::grow(features, cases);
+  RC_ASSERT(leavesText(tree) == leavesText(RatioTree::grow(features, mixed)));
+  size_t counted = 0;
+  for (const auto& leaf : tree.leaves()) {
+    counted += leaf.guess.cases;
+    RC_ASSERT(leaf.guess.floor <= leaf.guess.value);
+    RC_ASSERT(leaf.guess.low <= leaf.guess.value);
+    RC_ASSERT(leaf.guess.value <= leaf.guess.high);
+  }
+  RC_ASSERT(counted == cases.size());
+  RC_ASSERT(tree.leaves().size() <= 8U);
+}
+
+/// value = a where x <= t, else b, with some noise: told from other features, and the threshold is found.
+RC_GTEST_PROP(RatioTreeProperty, AStepIsFound, ()) {
+  std::vector<Feature> features{{"A", true}, {"X", true}};
+  std::vector<int64_t> xs{1, 2, 4, 8, 16, 32, 64, 128};
+  int64_t cut = draw(1, 5);  // of xs, the last one below
+  double low = static_cast<double>(draw(-200, 0)) / 100, high = low + 1;
+  std::vector<TreeCase> cases;
+  for (int64_t x : xs) {
+    for (int64_t a : {3, 300})
+      cases.push_back({{static_cast<double>(a), static_cast<double>(x)},
+                       (x <= xs[static_cast<size_t>(cut)] ? low : high) + static_cast<double>(draw(-5, 5)) / 100,
+                       0.01});
+  }
+  RatioTree tree = RatioTree::grow(features, cases);
+  RC_ASSERT(tree.depth() >= 1);
+  for (const TreeCase& c : cases)
+    RC_ASSERT(std::abs(tree.guess(c.at).value - c.value) < 0.11);
+  // Beyond the threshold on either side, and for an A between those that were seen.
+  RC_ASSERT(std::abs(tree.guess({30, 1}).value - low) < 0.11);
+  RC_ASSERT(std::abs(tree.guess({30, 200}).value - high) < 0.11);
+  RC_ASSERT(tree.error() < 0.2);
+}
+
+TEST(RatioTree, NoiseAloneIsNoReasonToAsk) {
+  std::vector<TreeCase> cases;
+  for (int i = 0; i < 12; ++i)
+    cases.push_back({{static_cast<double>(1 << (i % 4))}, i % 3 == 0 ? 0.11 : 0.1, 0.05});
+  RatioTree tree = RatioTree::grow({{"C", true}}, cases);
+  EXPECT_EQ(tree.depth(), 0);
+  EXPECT_EQ(tree.leaves().at(0).when, "always");
+}
+
+TEST(RatioTree, OneCaseIsATreeAndNoneIsNone) {
+  EXPECT_TRUE(RatioTree::grow({{"C", true}}, {}).empty());
+  EXPECT_TRUE(
+      RatioTree::grow({{"C", true}}, {{{NAN}, 1, 0}, {{1, 2}, 1, 0}, {{1}, INFINITY, 0}, {{-1}, 1, 0}}).empty());
+  RatioTree one = RatioTree::grow({{"C", true}}, {{{8}, 1, 0}});
+  EXPECT_EQ(one.guess({100}).value, 1);
+  EXPECT_EQ(one.guess({100}).floor, 0.75);
+}
+
+TEST(RatioTree, OfManyCasesOneInEightMayStayBelowTheFloor) {
+  std::vector<TreeCase> cases;
+  for (int i = 0; i < 9; ++i)
+    cases.push_back({{1}, i == 0 ? -2.0 : 1.0, 0.01});
+  EXPECT_GT(RatioTree::grow({{"C", true}}, cases).guess({1}).floor, 0.9);
+  cases.resize(7);
+  EXPECT_LT(RatioTree::grow({{"C", true}}, cases).guess({1}).floor, -1.9);
+}
+
+// --- Figures, seconds ---
+
+TEST(GainFigures, CountWorkAndElements) {
+  auto figures = [](const std::string& body, const Bindings& b) {
+    RuleSet set = parseRules("pattern p {\n" + body + "}\n", "p.pet").value();
+    return figuresOf(set.patterns[0].program, b).value();
+  };
+  Bindings b{{"N", 2}, {"C", 4}, {"F", 6}, {"H", 5}, {"W", 7}};
+  EXPECT_EQ(figures("shape N C F H W\nx: [N, C, H, W]\nw: const [F, C, 3, 3]\ny = Conv(x, w) pads=[1, 1, 1, 1]\n", b),
+            (Figures{2 * 6 * 5 * 7 * 4 * 9, 2 * 4 * 5 * 7, 6 * 4 * 9, 2 * 6 * 5 * 7}));
+  EXPECT_EQ(
+      figures("shape N C F H W\nx: [N, C, H, W]\nw: const [C, F, 2, 2]\ny = ConvTranspose(x, w) strides=[2, 2]\n", b),
+      (Figures{2 * 4 * 5 * 7 * 6 * 4, 2 * 4 * 5 * 7, 6 * 4 * 4, 2 * 6 * 10 * 14}));
+  EXPECT_EQ(figures("shape N C F\nx: [N, C]\nw: const [F, C]\nb: const [F]\ny = Gemm(x, w, b) transB=1\n", b),
+            (Figures{2 * 4 * 6, 2 * 4, 6 * 4 + 6, 2 * 6}));
+  EXPECT_EQ(figures("shape N C H W\nx: [N, C, H, W]\ny = GlobalAveragePool(x)\n", b),
+            (Figures{2 * 4 * 5 * 7, 2 * 4 * 5 * 7, 0, 2 * 4}));
+  EXPECT_EQ(figures("shape N C F\nx: [N, C]\nv: const [C, F]\nw: const [C, F]\nu = Add(v, w)\ny = MatMul(x, u)\n", b),
+            (Figures{2 * 4 * 6, 2 * 4, 2 * 4 * 6, 2 * 6}));  // the sum of constants is folded
+}
+
+TEST(GainFigures, WhatIsNotKnownIsAnError) {
+  RuleSet rules = convRules();
+  const Program& program = rules.patterns[0].program;
+  EXPECT_FALSE(figuresOf(program, {}).has_value());
+  Bindings huge = conv(64, 64, 56, 3), negative = huge;
+  huge["H"] = int64_t{1} << 62;
+  huge["P"] = int64_t{1} << 62;
+  negative["C"] = -1;
+  EXPECT_FALSE(figuresOf(program, huge).has_value());
+  EXPECT_FALSE(figuresOf(program, negative).has_value());
+}
+
+TEST(GainSeconds, APowerLawIsFoundAndOnePointIsEnough) {
+  std::vector<SecondsFit::Point> points;
+  for (double work : {1e6, 1e7, 1e8, 1e9, 1e10}) {
+    for (double input : {1e4, 1e5, 1e6})
+      points.push_back({{work, input, 1e3, 0}, 1e-9 * std::pow(work, 0.8) * std::pow(input, 0.2)});
+  }
+  SecondsFit fit = SecondsFit::of(points);
+  for (const auto& p : points)
+    EXPECT_NEAR(std::log(fit.at(p.figures) / p.seconds), 0, 0.1);
+  SecondsFit one = SecondsFit::of({{{1e6, 1e4, 1e3, 1e4}, 1e-3}});
+  EXPECT_NEAR(one.at({2e6, 2e4, 1e3, 1e4}), 2e-3, 1e-9);
+  EXPECT_EQ(SecondsFit().at({1, 1, 1, 1}), 0);
+}
+
+// --- Costs ---
+
+TEST(Gain, WhatWasTimedIsTakenAsItIs) {
+  RuleSet rules = convRules();
+  const Rule& rule = transposed(rules);
+  Timings t = fewFilters(rules);
+  TimingSample odd = sampleOf(rules, conv(64, 8, 56, 3), 0.7, 0.1);
+  odd.opening = 1e-6;
+  odd.closing = 2e-6;
+  t.add(odd);
+  auto cost = DeviceCosts::fit(rules, t, "cpu").at(rule, odd.shapes);
+  ASSERT_TRUE(cost.has_value()) << cost.error().message();
+  EXPECT_TRUE(cost->measured);
+  EXPECT_NEAR(cost->ratio(), 0.7, 1e-9);
+  EXPECT_NEAR(cost->lower, 0.7 / 1.05, 1e-9);
+  EXPECT_DOUBLE_EQ(cost->pattern, odd.pattern);
+  EXPECT_DOUBLE_EQ(cost->layouts, 3e-6);
+}
+
+TEST(Gain, OtherShapesArePredicted) {
+  RuleSet rules = convRules();
+  const Rule& rule = transposed(rules);
+  DeviceCosts costs = DeviceCosts::fit(rules, fewFilters(rules), "cpu");
+  auto few = costs.at(rule, conv(64, 3, 80, 3)), many = costs.at(rule, conv(64, 48, 80, 3));
+  ASSERT_TRUE(few.has_value() && many.has_value());
+  EXPECT_FALSE(few->measured);
+  EXPECT_NEAR(few->ratio(), 3, 1e-9);
+  EXPECT_GT(few->lower, 2.5);
+  EXPECT_NEAR(many->ratio(), 0.5, 1e-9);
+  double expected = 64.0 * 3 * 80 * 80 * 9 * 1e-11;
+  EXPECT_NEAR(few->pattern / expected, 1, 0.1);
+  EXPECT_EQ(costs.words(rule), "F <= 8: 3.00 (3.00 - 3.00, 9 samples); else 0.50 (0.50 - 0.50, 9 samples)");
+}
+
+TEST(Gain, FarFromWhatWasTimedNothingIsKnown) {
+  RuleSet rules = convRules();
+  const Rule& rule = transposed(rules);
+  DeviceCosts costs = DeviceCosts::fit(rules, fewFilters(rules), "cpu");
+  auto reason = [&](const Bindings& b) {
+    auto cost = costs.at(rule, b);
+    return cost ? "known" : cost.error().what;
+  };
+  EXPECT_EQ(reason(conv(64, 4, 200, 3)), "known");
+  EXPECT_EQ(reason(conv(64, 4, 300, 3)), "not tuned at shapes close to these");
+  EXPECT_EQ(reason(conv(16, 4, 56, 3)), "not tuned at shapes close to these");
+  EXPECT_EQ(reason({{"N", 1}}), "not tuned at shapes close to these");
+  EXPECT_EQ(reason({}), "not tuned at shapes close to these");
+  Bindings negative = conv(64, 4, 56, 3);
+  negative["P"] = -1;
+  EXPECT_EQ(reason(negative), "not tuned at shapes close to these");
+  EXPECT_EQ(DeviceCosts::fit(rules, fewFilters(rules), "gpu").at(rule, conv(64, 4, 56, 3)).error().what,
+            "not tuned for this device");
+  EXPECT_EQ(DeviceCosts::fit(rules, fewFilters(rules), "cpu", 2).at(rule, conv(64, 4, 56, 3)).error().what,
+            "not tuned for this device");
+  EXPECT_EQ(DeviceCosts().at(rule, conv(64, 4, 56, 3)).error().what, "not tuned for this device");
+  EXPECT_EQ(DeviceCosts().words(rule), "not tuned");
+}
+
+TEST(Gain, ARuleThatChangedIsNotTuned) {
+  RuleSet rules = convRules(), changed = rules;
+  for (Rule& r : changed.rules)
+    r.family += "x";
+  DeviceCosts costs = DeviceCosts::fit(changed, fewFilters(rules), "cpu");
+  EXPECT_EQ(costs.at(transposed(changed), conv(64, 4, 56, 3)).error().what, "not tuned for this device");
+}
+
+TEST(Gain, NoiseMakesAGainUnproven) {
+  RuleSet rules = convRules();
+  const Rule& rule = transposed(rules);
+  for (auto [spread, proven] : {std::pair{0.05, true}, {0.4, false}}) {
+    Timings t;
+    for (int64_t height : {28, 56, 112})
+      t.add(sampleOf(rules, conv(64, 4, height, 3), 1.15, spread));
+    DeviceCosts costs = DeviceCosts::fit(rules, t, "cpu");
+    EXPECT_EQ(costs.at(rule, conv(64, 4, 56, 3)).value().lower > 1, proven);
+    EXPECT_EQ(costs.at(rule, conv(64, 4, 60, 3)).value().lower > 1, proven);
+    EXPECT_THAT(costs.words(rule), StartsWith(proven ? "always: 1.15" : "not proven to pay: 1.15"));
+  }
+}
+
+TEST(Gain, WeightsFromMemoryCountFirst) {
+  RuleSet rules = convRules();
+  TimingSample warm = sampleOf(rules, conv(64, 4, 56, 3), 3), cold = sampleOf(rules, conv(64, 4, 56, 3), 0.9);
+  warm.weights = "warm";
+  Timings t;
+  t.add(warm);
+  EXPECT_NEAR(DeviceCosts::fit(rules, t, "cpu").at(transposed(rules), warm.shapes)->ratio(), 3, 1e-9);
+  t.add(cold);
+  EXPECT_EQ(t.all().size(), 2U);
+  EXPECT_NEAR(DeviceCosts::fit(rules, t, "cpu").at(transposed(rules), warm.shapes)->ratio(), 0.9, 1e-9);
+}
+
+TEST(Gain, LayoutsGoWithBytes) {
+  RuleSet rules = convRules();
+  Timings t;
+  for (int64_t height : {28, 56, 112}) {
+    TimingSample s = sampleOf(rules, conv(64, 64, height, 3), 2);
+    s.opening = s.closing = 1e-10 * 4 * 64 * static_cast<double>(height * height);
+    t.add(s);
+  }
+  DeviceCosts costs = DeviceCosts::fit(rules, t, "cpu");
+  EXPECT_NEAR(costs.layoutSecondsPerByte() / 1e-10, 1, 1e-6);
+  EXPECT_NEAR(costs.at(transposed(rules), conv(64, 64, 80, 3))->layouts / (2e-10 * 4 * 64 * 6400), 1, 1e-6);
+  EXPECT_GT(DeviceCosts().layoutSecondsPerByte(), 0);
+}
+
+TEST(Gain, CrossValidationTellsAGoodPredictorFromABadOne) {
+  RuleSet rules = convRules();
+  const Rule& rule = transposed(rules);
+  CrossValidation good = DeviceCosts::fit(rules, fewFilters(rules), "cpu").crossValidate(rule, 1.05);
+  EXPECT_EQ(good.samples, 18U);
+  EXPECT_EQ(good.right, 18U);
+  EXPECT_EQ(good.lost, 0U);
+  EXPECT_LT(good.logError, 0.01);
+  EXPECT_NEAR(good.chosenOverBest, 1, 1e-9);
+  Timings wild;
+  for (int64_t k = 0; k < 12; ++k)
+    wild.add(sampleOf(rules, conv(40 + 5 * k, 64, 56, 3), k % 2 == 0 ? 2.0 : 0.5));
+  CrossValidation bad = DeviceCosts::fit(rules, wild, "cpu").crossValidate(1.05);
+  EXPECT_LT(bad.right, 9U);
+  EXPECT_GT(bad.logError, 0.3);
+  EXPECT_GT(bad.chosenOverBest, 1.2);
+  EXPECT_THAT(bad.str(), HasSubstr("12 samples left out"));
+  EXPECT_EQ(DeviceCosts().crossValidate(1.05).str(), "nothing was timed");
+}
+
+/// Any samples, sane or not, in any order: no exception, the same answers.
+RC_GTEST_PROP(GainProperty, AnySamplesGiveTheSameAnswers, ()) {
+  RuleSet rules = convRules();
+  const Rule& rule = transposed(rules);
+  auto drawShapes = [] {
+    Bindings b = conv(draw(0, 100), draw(1, 8), draw(-1, 60), draw(0, 5));
+    if (draw(0, 20) == 0) b.erase("C");
+    if (draw(0, 20) == 0) b["X"] = 3;
+    if (draw(0, 20) == 0) b["H"] = INT64_MAX - draw(0, 1);
+    return b;
+  };
+  std::vector<TimingSample> samples;
+  for (int64_t n = draw(0, 10); n-- > 0;) {
+    samples.push_back(sampleOf(rules, drawShapes(), static_cast<double>(draw(1, 400)) / 100,
+                               static_cast<double>(draw(0, 100)) / 100));
+    if (draw(0, 9) == 0) samples.back().pattern = testing_support::drawFrom<double>({0, -1, NAN, INFINITY, 1e-320});
+    if (draw(0, 9) == 0) samples.back().spread = testing_support::drawFrom<double>({-1, NAN, 1e300});
+    samples.back().threads = draw(0, 4) == 0 ? 2 : 1;
+    samples.back().version = std::to_string(n);
+  }
+  Timings a, b;
+  for (const auto& s : samples)
+    a.add(s);
+  for (size_t i = samples.size(); i-- > 0;)
+    b.add(samples[i]);
+  DeviceCosts x = DeviceCosts::fit(rules, a, "cpu"), y = DeviceCosts::fit(rules, b, "cpu");
+  RC_ASSERT(x.words(rule) == y.words(rule));
+  RC_ASSERT(x.crossValidate(1.05).str() == y.crossValidate(1.05).str());
+  for (int i = 0; i < 8; ++i) {
+    Bindings shapes = drawShapes();
+    auto p = x.at(rule, shapes), q = y.at(rule, shapes);
+    RC_ASSERT(p.has_value() == q.has_value());
+    if (!p) continue;
+    RC_ASSERT(p->pattern > 0);
+    RC_ASSERT(p->replacement > 0);
+    RC_ASSERT(p->lower <= p->ratio() * (1 + 1e-12));
+    RC_ASSERT(p->layouts <= p->replacement);
+    RC_ASSERT(p->pattern == q->pattern);
+    RC_ASSERT(p->replacement == q->replacement);
+    RC_ASSERT(p->lower == q->lower);
+  }
+}
+
+}  // namespace
+}  // namespace pet
