@@ -25,6 +25,19 @@ struct Added {
   int dimension = -1;
 };
 
+/// The Layout that an operator is, of those that may stand in front of a function: n (p q c) h w -> n c (h p) (w q) for
+/// a DepthToSpace.
+std::optional<LayoutSpec> asLayout(const Node& n, const Shape& operand) {
+  if (n.op->name == "Layout") return std::get<LayoutSpec>(n.attributes.find("layout")->second);
+  if (n.op->name != "DepthToSpace") return std::nullopt;
+  int64_t size = n.scalar("blocksize").constant();
+  Extents x = concrete(operand);
+  std::vector<int> depth = n.text("mode") == "DCR" ? std::vector{1, 2, 3} : std::vector{3, 1, 2};
+  return LayoutSpec{{{"n", x[0]}, {"p", size}, {"q", size}, {"c", x[1] / (size * size)}, {"h", x[2]}, {"w", x[3]}},
+                    {{0}, depth, {4}, {5}},
+                    {{0}, {3}, {4, 1}, {5, 2}}};
+}
+
 class Hoister {
  public:
   explicit Hoister(const View& view)
@@ -101,15 +114,15 @@ bool Hoister::passes(const Moving& f, int layout, int dimension, std::vector<int
   }
   if (n.op->name == "Pad")
     return !f.adds() && (node(f.node).op->facts.zeroPreserving ? n.number("value") == 0 : n.text("mode") != "constant");
-  if (n.op->name != "Layout") return false;
+  auto spec = asLayout(n, old().shape(n.operands[0]));
+  if (!spec) return false;
   if (dimension < 0) return true;
   // The channels' axes lie within one dimension of the operand.
-  const auto& spec = std::get<LayoutSpec>(n.attributes.find("layout")->second);
-  for (size_t d = 0; d < spec.left.size(); ++d) {
-    const auto& group = spec.left[d];
-    const auto& channels = spec.right[static_cast<size_t>(dimension)];
+  for (size_t d = 0; d < spec->left.size(); ++d) {
+    const auto& group = spec->left[d];
+    const auto& channels = spec->right[static_cast<size_t>(dimension)];
     bool all = std::all_of(channels.begin(), channels.end(), [&](int a) {
-      return spec.axes[static_cast<size_t>(a)].extent == Dim(1) ||
+      return spec->axes[static_cast<size_t>(a)].extent == Dim(1) ||
              std::find(group.begin(), group.end(), a) != group.end();
     });
     if (!all) continue;
@@ -231,8 +244,8 @@ Added Hoister::throughLayout(const LayoutSpec& layout, const Added& c) {
 Value Hoister::pushedThrough(const Moving& f, int layout, const Added& c) {
   const Node& n = node(layout);
   std::vector<Value> operands;
-  if (n.op->name == "Layout") {
-    Added before = f.adds() ? throughLayout(std::get<LayoutSpec>(n.attributes.find("layout")->second), c) : c;
+  if (auto spec = asLayout(n, old().shape(n.operands[0]))) {
+    Added before = f.adds() ? throughLayout(*spec, c) : c;
     operands.push_back(push(f, n.operands[0], before));
   } else {
     int64_t offset = 0;

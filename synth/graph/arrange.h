@@ -46,6 +46,7 @@ struct Behind {
   std::string name;
   std::vector<Shape> wanted;
   std::function<Expected<std::vector<Value>>(ProgramBuilder&, const std::vector<Value>&)> make;
+  bool joins = false;  ///< each value is a part of the output, with a bias of its own
 };
 
 /// An operator with an open weight between an operand and a wanted shape.
@@ -76,6 +77,13 @@ std::vector<Behind> whatIsBehind(const PatternFacts& facts);
 std::vector<Arrangement> sumsOverInputs(const PatternFacts& facts);
 /// The sum of all values, as the only output.
 Expected<std::vector<Value>> sumOf(ProgramBuilder& b, const std::vector<Value>& values);
+
+// --- phases.cc ---
+
+/// The channels of all four phases of a picture, every other row and column, from one value.
+std::optional<Behind> depthToSpace(const PatternFacts& facts);
+/// An operator for each phase: each with the taps that its phase needs.
+std::vector<Arrangement> phasesOf(const PatternFacts& facts);
 
 // --- frames.cc, columns.cc, pieces.cc ---
 

@@ -41,23 +41,6 @@ std::optional<Behind> last(const PatternFacts& facts) {
   return Behind{std::string(n.op->name), {inside}, make};
 }
 
-/// Blocks of two by two positions come as channels; what is too much at the end is cut off.
-std::optional<Behind> depthToSpace(const PatternFacts& facts) {
-  const Shape& y = facts.output();
-  if (!facts.upsamples || facts.single || y.size() != 4) return std::nullopt;
-  if (!y[1].isAffine() || !y[2].isAffine() || !y[3].isAffine()) return std::nullopt;
-  Shape wanted{y[0], Dim(y[1].affine() * 4), Dim(ceilDiv(y[2].affine(), 2)), Dim(ceilDiv(y[3].affine(), 2))};
-  auto make = [y](ProgramBuilder& b, const Values& v) -> Expected<Values> {
-    auto u = b.add("DepthToSpace", {v[0]}, {{"blocksize", Expr(2)}});
-    if (!u || b.shape(*u) == y) return only(u);
-    return only(b.add("Slice", {*u},
-                      {{"axes", std::vector<Expr>{2, 3}},
-                       {"starts", std::vector<Expr>{0, 0}},
-                       {"ends", std::vector<Expr>{y[2].affine(), y[3].affine()}}}));
-  };
-  return Behind{"d2s", {std::move(wanted)}, make};
-}
-
 }  // namespace
 
 std::vector<Behind> whatIsBehind(const PatternFacts& facts) {

@@ -88,6 +88,15 @@ bool mayPay(const ShapeClass& shapes, const Program& pattern, const Program& can
   return std::any_of(tried.members.begin(), tried.members.end(), pays);
 }
 
+/// Siblings came out as one, with the same weights: what joins them repeats a value, and some operator of the pattern
+/// does that for less.
+bool joinsOneValue(const Program& p) {
+  return std::any_of(p.nodes().begin(), p.nodes().end(), [](const Node& n) {
+    const std::set<Value> different(n.operands.begin(), n.operands.end());
+    return n.op->name == "Concat" && n.operands.size() > 1 && different.size() == 1;
+  });
+}
+
 /// One candidate on its way through the stages.
 class Judge {
  public:
@@ -119,6 +128,7 @@ class Judge {
       if (!mayPay(c.rule.shapes, pattern_.program, c.rule.replacement))
         return end(c, Fate::kCost, "computes more at all shapes");
       if (linear) {
+        if (joinsOneValue(c.rule.replacement)) return end(c, Fate::kCost, "its operators are one");
         if (auto fate = filter(context, linear->source, linear->program)) return end(c, *fate);
       }
     }

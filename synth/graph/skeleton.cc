@@ -93,12 +93,13 @@ class Enumerator {
       if (!y) return std::nullopt;
       values.push_back(*y);
     }
-    if (bias != Bias::kNone) {
-      auto shape = biasShape(b.shape(values[0]), bias);
+    size_t biased = bias == Bias::kNone ? 0 : a.behind.joins ? values.size() : 1;
+    for (size_t i = 0; i < biased; ++i) {
+      auto shape = biasShape(b.shape(values[i]), bias);
       if (!shape) return std::nullopt;
-      auto sum = b.add("Add", {values[0], addHole(b, s, *shape, {})});
+      auto sum = b.add("Add", {values[i], addHole(b, s, *shape, {})});
       if (!sum) return std::nullopt;
-      values[0] = *sum;
+      values[i] = *sum;
     }
     auto outputs = a.behind.make(b, values);
     if (!outputs) return std::nullopt;
@@ -145,7 +146,7 @@ std::vector<Arrangement> arrangementsOf(const PatternFacts& facts) {
     for (const Operand& o : operands)
       result.push_back({"", {o}, behind});
   }
-  for (auto make : {sumsOverInputs, framesOf, picturesOfRows, columnsOf}) {
+  for (auto make : {sumsOverInputs, phasesOf, framesOf, picturesOfRows, columnsOf}) {
     for (Arrangement& a : make(facts))
       result.push_back(std::move(a));
   }

@@ -207,6 +207,13 @@ const Case kCases[] = {
      "w)  a = Concat(p, q) axis=1  "
      "y = Add(a, b)",
      "Conv Conv Add Add Concat"},
+    // Blocks of a DepthToSpace have the constant each.
+    {"x: [1, 2, 4, 4]  v: const [6, 2, 3, 3]  w: const [6, 2, 3, 3]  b: const [3, 1, 1]  p = Conv(x, v)  q = Conv(x, "
+     "w)  a = Concat(p, q) axis=1  d = DepthToSpace(a) blocksize=2  e = Add(d, b)  y = Relu(e)",
+     "Conv Conv Add Add Relu Relu Concat DepthToSpace"},
+    {"x: [1, 2, 4, 4]  w: const [12, 2, 3, 3]  b: const [3, 1, 1]  p = Conv(x, w)  d = DepthToSpace(p) blocksize=2 "
+     "mode=CRD  y = Add(d, b)",
+     "Conv Add DepthToSpace"},
     // Through a Pad only what keeps the fill.
     {"x: [1, 2, 4, 4]  w: const [3, 2, 3, 3]  u = Conv(x, w)  a = Pad(u) pads=[0, 0, 1, 1, 0, 0, 1, 1]  y = Relu(a)",
      "Conv Relu Pad"},

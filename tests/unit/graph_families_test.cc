@@ -5,9 +5,12 @@
 #include <cctype>
 #include <map>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ir/join.h"
+#include "ir/ops/op.h"
 #include "rules/check/check.h"
 #include "rules/exhaustive.h"
 #include "synth/graph/candidates.h"
@@ -107,6 +110,9 @@ const Found kFound[] = {
     // Up-scaling in front of a Conv; transposed Convs as columns.
     {"resize-conv", "convtranspose-s2(x)", "kernel-between-pixels"},
     {"resize-conv", "d2s(conv(x))", "sub-pixel"},
+    {"resize-conv", "d2s(conv(phases(x)))", "sub-pixel"},
+    {"resize-conv-5x5", "d2s(conv(phases(x)))", "sub-pixel"},
+    {"convtranspose-s2", "d2s(conv(phases(x)))", "sub-pixel"},
     {"convtranspose-s2", "col2im(matmul(x))", "columns"},
     {"convtranspose-s2", "col2im(matmul(batch(x)))", "columns"},
     // Frames, rows, pieces of kernels.
@@ -154,7 +160,46 @@ TEST(GraphFates, SaysWhyACandidateEnds) {
   EXPECT_EQ(fates.at("conv(a)"), Fate::kFingerprint);
   EXPECT_EQ(fates.at("conv(a)+bias"), Fate::kNoVote);
   EXPECT_EQ(fatesOf("bn-conv-padded").at("conv(x)+bias"), Fate::kNoCorrection) << "wrong at borders where it pads";
+  EXPECT_EQ(fatesOf("resize-conv-1x1").at("d2s(conv(phases(x)))"), Fate::kCost) << "all phases have the same weights";
   EXPECT_EQ(fatesOf("conv-1x1-gap").at("GlobalAveragePool(pointwise(x))"), Fate::kIdentity);
+}
+
+/// The kernels and pads of a rule's Convs, "2x2 [1, 1, 0, 0]", in their order.
+std::vector<std::string> windowsOf(const std::string& patternName, const std::string& ruleName) {
+  std::vector<std::string> windows;
+  for (const Rule& rule : rulesOf(pattern(patternName))) {
+    if (rule.name != patternName + "/" + ruleName) continue;
+    for (const Node& n : rule.replacement.nodes()) {
+      if (n.op->name != "Conv") continue;
+      const Shape& w = rule.replacement.shape(n.operands[1]);
+      windows.push_back(fmt::format("{}x{} [{}]", w[2].str(), w[3].str(),
+                                    joined(n.list("pads"), ", ", [](const Expr& e) { return e.str(); })));
+    }
+  }
+  return windows;
+}
+
+TEST(GraphWindows, EachPhaseReadsWhatItNeeds) {
+  EXPECT_THAT(windowsOf("resize-conv", "d2s(conv(phases(x)))"),
+              ::testing::ElementsAre("2x2 [1, 1, 0, 0]", "2x2 [1, 0, 0, 1]", "2x2 [0, 1, 1, 0]", "2x2 [0, 0, 1, 1]"));
+  EXPECT_THAT(windowsOf("resize-conv-5x5", "d2s(conv(phases(x)))"),
+              ::testing::ElementsAre("3x3 [1, 1, 1, 1]", "3x3 [1, 1, 1, 1]", "3x3 [1, 1, 1, 1]", "3x3 [1, 1, 1, 1]"));
+}
+
+TEST(GraphWindows, EachPhaseHasTheBias) {
+  std::vector<std::string> names;
+  for (const Rule& rule : rulesOf(pattern(R"(
+pattern biased {
+  shape N C H W F
+  x: [N, C, H, W]
+  w: const [F, C, 3, 3]
+  b: const [F, 1, 1]
+  t = Resize(x) sizes=[N, C, 2H, 2W] coordinate_transformation_mode=asymmetric nearest_mode=floor
+  u = Conv(t, w) pads=[1, 1, 1, 1]
+  y = Add(u, b)
+})")))
+    names.push_back(rule.name);
+  EXPECT_THAT(names, ::testing::Contains("biased/d2s(conv(phases(x))+bias)"));
 }
 
 }  // namespace
