@@ -16,11 +16,12 @@ constexpr int64_t kLargestStride = 8;
 void multiply(const Node& n, const char* name, std::set<int64_t>& into) {
   auto it = n.attributes.find(name);
   if (it == n.attributes.end()) return;
-  const auto& list = std::get<std::vector<Expr>>(it->second);
-  auto by = list.empty() ? std::nullopt : list[0].asConstant();
   std::set<int64_t> products = into;
-  for (int64_t v : into) {
-    if (by && v * *by <= kLargestStride) products.insert(v * *by);
+  for (const Expr& along : std::get<std::vector<Expr>>(it->second)) {
+    auto by = along.asConstant();
+    for (int64_t v : into) {
+      if (by && v * *by <= kLargestStride) products.insert(v * *by);
+    }
   }
   into = std::move(products);
 }

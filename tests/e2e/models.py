@@ -32,7 +32,7 @@ FITTING = {  # what these structures are known for
     "densenet_small": ["conv-1x1", "conv-1x1-pool"],
     "mobilenet_small": ["conv-1x1", "conv-grouped"],
     "unet_small": ["conv-of-concat", "resize-conv"],
-    "r3d18_small": ["conv3d"],
+    "r3d18_small": ["conv3d", "conv3d-s1x2x2", "conv3d-s2"],
     "window_attention_small": ["attention-banded-heads", "matmul"],
     "window_attention_early": ["attention-banded-heads-plain", "matmul"],
     "encoder_layer_small": ["matmul"],

@@ -61,6 +61,14 @@ MODELS = {
         [node("Conv", ["x", "w", "b"], ["y"], pads=[1] * 6)],
         {"x": [1, 4, 5, 8, 8]}, ["y"], {"w": weights(6, 4, 3, 3, 3), "b": weights(6)},
         ["conv3d/sum(conv(frames(x)))", "conv3d/frames(conv(stacked(x)))"]),
+    "strided frames": (
+        [node("Conv", ["x", "w", "b"], ["y"], pads=[1] * 6, strides=[2, 2, 2])],
+        {"x": [1, 4, 6, 9, 8]}, ["y"], {"w": weights(6, 4, 3, 3, 3), "b": weights(6)},
+        ["conv3d-s2/sum(conv-s2(frames(x)))", "conv3d-s2/frames(conv-s2(stacked(x)))"]),
+    "stem": (
+        [node("Conv", ["x", "w", "b"], ["y"], pads=[1, 3, 3] * 2, strides=[1, 2, 2])],
+        {"x": [1, 3, 4, 12, 11]}, ["y"], {"w": weights(4, 3, 3, 7, 7), "b": weights(4)},
+        ["conv3d-s1x2x2/sum(conv-s2(frames(x)))", "conv3d-s1x2x2/frames(conv-s2(stacked(x)))"]),
     "rows": (
         [node("Conv", ["x", "w"], ["y"], pads=[2, 2], group=8)],
         {"x": [1, 8, 30]}, ["y"], {"w": weights(8, 1, 5)}, ["conv1d-depthwise/row(conv-gC(x))"]),

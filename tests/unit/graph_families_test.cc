@@ -118,6 +118,10 @@ const Found kFound[] = {
     // Frames, rows, pieces of kernels.
     {"conv3d", "sum(conv(frames(x)))", "frames"},
     {"conv3d", "frames(conv(stacked(x)))", "frames"},
+    {"conv3d-s2", "sum(conv-s2(frames(x)))", "frames"},
+    {"conv3d-s2", "frames(conv-s2(stacked(x)))", "frames"},
+    {"conv3d-s1x2x2", "sum(conv-s2(frames(x)))", "frames"},
+    {"conv3d-s1x2x2", "frames(conv-s2(stacked(x)))", "frames"},
     {"conv3d-depthwise", "sum(conv-gC(frames(x)))", "frames"},
     {"conv1d", "row(conv(x))", "row-as-picture"},
     {"conv1d-depthwise", "row(conv-gC(x))", "row-as-picture"},
