@@ -12,10 +12,12 @@ namespace pet {
 struct ModelFile;
 
 /// A model: its main graph as a value to rewrite, and the file that everything else is written back from. Without a
-/// file (null) the graph is all there is; it then needs `types` for its inputs and outputs.
+/// file (null) the graph is all there is. A graph without a file, or that is only a part of the file's, needs `types`
+/// for its inputs and outputs.
 struct Model {
   Graph graph;
   std::shared_ptr<const ModelFile> file;
+  bool part = false;  ///< of what the file holds: its inputs and outputs are the graph's, not the file's
 };
 
 /// Reads an ONNX model and checks that its main graph is one: every value defined once and before its use, no cycle,

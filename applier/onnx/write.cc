@@ -67,10 +67,19 @@ void declare(const std::string& name, ElementType element, const Extents& extent
     tensor.mutable_shape()->add_dim()->set_dim_value(d);
 }
 
-/// Before IR version 4 an initializer has to be a graph input, too.
-void declareInitializers(const Graph& graph, onnx::GraphProto& to) {
+void declareAll(const std::vector<std::string>& names,
+                const Graph& graph,
+                google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& to) {
+  for (const std::string& name : names) {
+    const ValueType& type = graph.types.at(name);
+    declare(name, type.element, type.extents().value(), *to.Add());
+  }
+}
+
+/// Before IR version 4 an initializer has to be a graph input, too; those of a file are, unless this is a `part` of it.
+void declareInitializers(const Graph& graph, bool part, onnx::GraphProto& to) {
   for (const Initializer& i : graph.initializers) {
-    if (i.original < 0) declare(i.name, i.value.element, i.value.extents, *to.add_input());
+    if (i.original < 0 || part) declare(i.name, i.value.element, i.value.extents, *to.add_input());
   }
 }
 
@@ -81,25 +90,24 @@ onnx::ModelProto newFile(const Graph& graph) {
   proto.set_producer_name("pet");
   proto.add_opset_import()->set_version(graph.opset);
   proto.mutable_graph()->set_name("pet");
-  for (const std::string& name : graph.inputs) {
-    const ValueType& type = graph.types.at(name);
-    declare(name, type.element, type.extents().value(), *proto.mutable_graph()->add_input());
-  }
-  for (const std::string& name : graph.outputs) {
-    const ValueType& type = graph.types.at(name);
-    declare(name, type.element, type.extents().value(), *proto.mutable_graph()->add_output());
-  }
+  declareAll(graph.inputs, graph, *proto.mutable_graph()->mutable_input());
+  declareAll(graph.outputs, graph, *proto.mutable_graph()->mutable_output());
   return proto;
 }
 
 /// Drops the declarations of values that are no longer there.
-void writeDeclarations(const Graph& graph, const onnx::GraphProto& from, onnx::GraphProto& to) {
+void writeDeclarations(const Graph& graph, bool part, const onnx::GraphProto& from, onnx::GraphProto& to) {
   std::set<std::string> defined(graph.sparse.begin(), graph.sparse.end());
   for (const GraphNode& n : graph.nodes)
     defined.insert(n.outputs.begin(), n.outputs.end());
   for (const Initializer& i : graph.initializers)
     defined.insert(i.name);
   defined.insert(graph.inputs.begin(), graph.inputs.end());
+  for (const auto* names : {&graph.inputs, &graph.outputs}) {
+    for (const std::string& name : *names) {
+      if (part) defined.erase(name);  // declared anew
+    }
+  }
   for (const auto& v : from.value_info()) {
     if (defined.contains(v.name())) *to.add_value_info() = v;
   }
@@ -108,7 +116,21 @@ void writeDeclarations(const Graph& graph, const onnx::GraphProto& from, onnx::G
   }
 }
 
-void writeGraph(const Graph& graph, int64_t irVersion, const onnx::GraphProto& from, onnx::GraphProto& to) {
+void writeInterface(const Graph& graph, bool part, const onnx::GraphProto& from, onnx::GraphProto& to) {
+  if (part) {
+    declareAll(graph.inputs, graph, *to.mutable_input());
+    declareAll(graph.outputs, graph, *to.mutable_output());
+  } else {
+    *to.mutable_input() = from.input();
+    *to.mutable_output() = from.output();
+  }
+  for (const auto& s : from.sparse_initializer()) {
+    if (!part || graph.sparse.contains(s.values().name())) *to.add_sparse_initializer() = s;
+  }
+}
+
+void writeGraph(const Model& model, int64_t irVersion, const onnx::GraphProto& from, onnx::GraphProto& to) {
+  const Graph& graph = model.graph;
   for (const GraphNode& n : graph.nodes) {
     if (n.original >= 0) {
       *to.add_node() = from.node(n.original);
@@ -123,11 +145,9 @@ void writeGraph(const Graph& graph, int64_t irVersion, const onnx::GraphProto& f
       writeTensor(i.name, i.value, *to.add_initializer());
     }
   }
-  writeDeclarations(graph, from, to);
-  *to.mutable_sparse_initializer() = from.sparse_initializer();
-  *to.mutable_input() = from.input();
-  if (irVersion < 4) declareInitializers(graph, to);
-  *to.mutable_output() = from.output();
+  writeDeclarations(graph, model.part, from, to);
+  writeInterface(graph, model.part, from, to);
+  if (irVersion < 4) declareInitializers(graph, model.part, to);
   *to.mutable_metadata_props() = from.metadata_props();
   if (from.has_name()) to.set_name(from.name());
   if (from.has_doc_string()) to.set_doc_string(from.doc_string());
@@ -157,7 +177,7 @@ Expected<std::string> serialize(const Model& model) {
   if (!model.file) fresh = newFile(model.graph);
   const onnx::ModelProto& from = model.file ? model.file->proto : fresh;
   writeFrame(from, proto);
-  writeGraph(model.graph, from.ir_version(), from.graph(), *proto.mutable_graph());
+  writeGraph(model, from.ir_version(), from.graph(), *proto.mutable_graph());
   size_t size = proto.ByteSizeLong();
   if (size > INT_MAX) {
     return fail(ErrorKind::kModel, fmt::format("the rewritten model would have {} bytes, over ONNX's 2 GB", size), "",
