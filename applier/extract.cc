@@ -42,8 +42,9 @@ class Wiring {
     auto names = readsOf(node(position));
     for (const std::string& name : names)
       readers_[name].push_back(position);
-    bool constant = names.empty() ? node(position).type == "Constant"
-                                  : std::all_of(names.begin(), names.end(), [&](const auto& n) { return isConstant(n); });
+    bool constant = names.empty()
+                      ? node(position).type == "Constant"
+                      : std::all_of(names.begin(), names.end(), [&](const auto& n) { return isConstant(n); });
     constant = constant && !node(position).type.starts_with("Random");
     for (const std::string& name : node(position).outputs) {
       producer_[name] = position;

@@ -9,6 +9,7 @@
 
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
+#include "tools/common/runner.h"
 #include "tools/common/tool.h"
 #include "tools/tune/report.h"
 
@@ -19,40 +20,14 @@ using namespace pet::tune;
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kRunnerFailed = 6;
 constexpr int kHopelessAfter = 6;       ///< samples of a rule, none of which
 constexpr double kHopelessRatio = 0.8;  ///< comes near to paying: the rest is left out
 
 // --- Where things are ---
 
-/// The folder of the running binary.
-fs::path binFolder() {
-  std::error_code ignored;
-  return fs::read_symlink("/proc/self/exe", ignored).parent_path();
-}
-
-/// A file of the runner's: in the source tree that the binary was built in, or installed beside it.
-std::string runnerFile(const std::string& name) {
-  std::error_code ignored;
-  const char* share = std::getenv("PET_SHARE");
-  for (fs::path folder :
-       {fs::path(share ? share : "") / "ort", binFolder() / "../share/pet/ort", binFolder() / "../../runtime/ort"}) {
-    if (fs::exists(folder / name, ignored)) return (folder / name).lexically_normal().string();
-  }
-  return name;
-}
-
-/// The Python that has the engine: the one asked for, else that of the source tree's environment, else the system's.
-std::string pythonOf(const Options& o) {
-  std::error_code ignored;
-  fs::path environment = binFolder() / "../../.venv/bin/python";
-  if (!o.python.empty()) return o.python;
-  return fs::exists(environment, ignored) ? environment.lexically_normal().string() : "python3";
-}
-
 Expected<Grid> readGrid(const Options& o) {
   if (o.shapes.empty() && !o.models.empty()) return Grid();
-  std::string path = o.shapes.empty() ? runnerFile("grid.json") : o.shapes;
+  std::string path = o.shapes.empty() ? tool::runnerFile("grid.json") : o.shapes;
   auto words = readFile(path, ErrorKind::kUsage);
   if (!words) return tl::unexpected(words.error());
   return Grid::parse(*words, path);
@@ -145,7 +120,10 @@ Expected<void> run(const Options& o, bool& failed) {
   auto jobs = plan(*rules, *grid, o);
   if (!jobs) return tl::unexpected(jobs.error());
 
-  RunnerKeeper runner({pythonOf(o), o.runner.empty() ? runnerFile("runner.py") : o.runner}, o.timeout);
+  auto command = tool::runnerCommand({.python = o.python, .path = o.runner});
+  if (!command) return tl::unexpected(command.error());
+
+  RunnerKeeper runner(std::move(*command), o.timeout);
   auto engine = runner.hello();
   if (!engine) return runnerFailed(engine.error().message, failed);
   auto said = tool::print(fmt::format("{} {} on {} ({}), {} thread(s); {} points\n", engine->engine, engine->version,
@@ -205,5 +183,5 @@ int main(int argc, char** argv) {
   app.add_option("--keep", o.keep, "leave the subgraphs that were timed in this folder");
   bool failed = false;
   int code = tool::run(app, argc, argv, [&] { return run(o, failed); });
-  return failed ? kRunnerFailed : code;
+  return failed ? tool::kRunnerFailed : code;
 }

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/error.h"
+
+// The processes that run models for us: which command starts the one of a name.
+namespace pet::tool {
+
+/// Of the codes that commands end with: the runner could not be started, died, or gave no answer.
+inline constexpr int kRunnerFailed = 6;
+
+struct RunnerChoice {
+  std::string name = "ort";  ///< "ort": ONNX Runtime; "onednn": the library itself
+  std::string python;        ///< the interpreter that has ONNX Runtime; else one is looked for
+  std::string path;          ///< the script, or the executable; else the one that comes with the tools
+};
+
+/// A file that comes with the scripts of ONNX Runtime's runner: in the share folder, installed beside the folder of the
+/// binary, or in the source tree that it was built in. Just its name where it is in none of them.
+std::string runnerFile(const std::string& name);
+
+/// The program and its arguments. kUsage: there is no runner of that name.
+Expected<std::vector<std::string>> runnerCommand(const RunnerChoice& choice);
+
+}  // namespace pet::tool
