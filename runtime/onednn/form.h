@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "runtime/onednn/access.h"
+
+namespace pet::onednn {
+
+/// A way to lay out a tensor, as we and as oneDNN say it.
+struct Form {
+  Access access;
+  dnnl::memory::desc desc;
+};
+
+/// Any form that a primitive asks for, unless it pads extents.
+std::optional<Form> formOf(const dnnl::memory::desc& desc);
+/// An access that oneDNN can say: by strides, none of them 0, or by blocks of 16 channels.
+std::optional<dnnl::memory::desc> descOf(const Access& access);
+
+dnnl::memory::desc anyForm(const Extents& extents);
+Form rowMajorForm(const Extents& extents);
+/// Of rank 3 to 5.
+Form channelsLastForm(const Extents& extents);
+
+/// An implementation that is not a reference of oneDNN's own.
+bool isOptimised(const char* implementation);
+
+}  // namespace pet::onednn

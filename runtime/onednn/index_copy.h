@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "runtime/onednn/access.h"
+
+namespace pet::onednn {
+
+/// to[v] = from[v] for every position v: the one kernel behind every layout operator and every change of format. What
+/// is contiguous on both sides is found when it is made; it runs at the speed of memory.
+class IndexCopy {
+ public:
+  /// Equal extents; `to` has no fill.
+  IndexCopy(const Access& from, const Access& to);
+
+  void run(const float* from, float* to, int threads) const;
+
+ private:
+  /// Positions along which source and destination advance by these offsets.
+  struct Axis {
+    std::vector<int64_t> from, to;
+    int64_t extent() const { return static_cast<int64_t>(to.size()); }
+    bool isLinear() const;
+  };
+  /// `length` consecutive elements; from = kFill: of the fill.
+  struct Run {
+    int64_t from, to, length;
+  };
+  struct Runs {
+    std::vector<Run> list;
+  };
+  /// A matrix that is transposed: rows are contiguous in the source, columns in the destination.
+  struct Transposition {
+    int64_t rows, columns, fromRow, toColumn;
+  };
+  /// Elements at equal distances.
+  struct Strided {
+    int64_t count, from, to;
+  };
+  using Inner = std::variant<Runs, Transposition, Strided>;
+
+  static void factor(std::vector<int64_t> from, std::vector<int64_t> to, std::vector<Axis>& into);
+  void merge();
+  Inner chooseInner();
+  Runs takeRuns();
+  void copyInner(const float* from, float* to) const;
+  void fillInner(float* to) const;
+  void runOuter(const float* from, float* to, int64_t begin, int64_t end) const;
+
+  float fill_;
+  int64_t fromOffset_, toOffset_;
+  std::vector<Axis> outer_;  ///< outermost first
+  Inner inner_;
+};
+
+}  // namespace pet::onednn

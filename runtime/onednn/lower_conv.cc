@@ -1,0 +1,214 @@
+// Conv and ConvTranspose.
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/onednn/lowerings.h"
+
+namespace pet::onednn {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::memory;
+constexpr auto kF32 = memory::data_type::f32;
+constexpr auto kInference = dnnl::prop_kind::forward_inference;
+
+/// A convolution, or a transposed one, as oneDNN wants it described.
+struct Window {
+  Place x;
+  Extents y, kernel, strides, dilations, before, after;  ///< dilations from 0
+  int64_t group, inner, outer;                           ///< channels of all groups
+  bool transposed;
+};
+
+/// Zeros that a layout put around the operand are what the operator's own pads are.
+void takePads(Window& w) {
+  Access& x = w.x.access;
+  if (!x.fills() || x.fill != 0 || w.transposed) return;
+  for (size_t d = 2; d < x.rank(); ++d) {
+    auto& table = x.tables[d];
+    int64_t& before = w.before[d - 2];
+    int64_t& after = w.after[d - 2];
+    int64_t reach = (w.kernel[d - 2] - 1) * (w.dilations[d - 2] + 1);
+    while (table.size() > 1 && table.front() == kFill && before < reach) {
+      table.erase(table.begin());
+      ++before;
+    }
+    while (table.size() > 1 && table.back() == kFill && after < reach) {
+      table.pop_back();
+      ++after;
+    }
+  }
+  normalise(x);
+}
+
+Window windowOf(Planner& p, int n, bool transposed) {
+  const Node& node = p.node(n);
+  Extents w = p.extents(node.operands[1]), pads = p.list(n, "pads");
+  size_t spatial = w.size() - 2;
+  Window window{p.place(node.operands[0]),
+                p.extents({n, 0}),
+                {w.begin() + 2, w.end()},
+                p.list(n, "strides"),
+                p.list(n, "dilations"),
+                {},
+                {},
+                p.scalar(n, "group"),
+                0,
+                0,
+                transposed};
+  window.inner = p.extents(node.operands[0])[1];
+  window.outer = window.y[1];
+  for (int64_t& d : window.dilations)
+    --d;
+  window.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(spatial));
+  window.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(spatial), pads.end());
+  if (transposed) {
+    Extents more = p.list(n, "output_padding");
+    for (size_t d = 0; d < spatial; ++d)
+      window.after[d] -= more[d];
+  }
+  takePads(window);
+  return window;
+}
+
+/// The kernel as oneDNN describes it, [g,] out, in, taps…, in the row-major order that ONNX has it in.
+memory::desc kernelDesc(const Window& w, bool any) {
+  int64_t in = w.inner / w.group, out = w.outer / w.group;
+  Extents dims{out, in};
+  dims.insert(dims.end(), w.kernel.begin(), w.kernel.end());
+  int64_t taps = elementCount(w.kernel);
+  std::vector<int64_t> strides = rowMajorStrides(dims);
+  if (w.transposed) {  // ONNX: in, out, taps…
+    strides[0] = taps;
+    strides[1] = out * taps;
+  }
+  if (w.group > 1) {
+    dims.insert(dims.begin(), w.group);
+    strides.insert(strides.begin(), in * out * taps);
+  }
+  return any ? memory::desc(dims, kF32, memory::format_tag::any) : memory::desc(dims, kF32, strides);
+}
+
+/// The kernel with the epilogue's scale in it.
+Tensor<float> scaled(const Tensor<float>& kernel, const Window& w, const std::vector<float>& scale) {
+  Tensor<float> result = kernel;
+  if (scale.empty()) return result;
+  int64_t taps = elementCount(w.kernel), in = w.inner / w.group, out = w.outer / w.group;
+  for (int64_t i = 0; i < result.size(); ++i) {
+    int64_t channel = i / (taps * in);
+    if (w.transposed) channel = i / (taps * out * in) * out + i / taps % out;
+    result.data[static_cast<size_t>(i)] *= scale[static_cast<size_t>(channel)];
+  }
+  return result;
+}
+
+struct Choice {
+  algorithm how;
+  memory::desc x, y;
+};
+
+template <class Forward>
+typename Forward::primitive_desc describe(Planner& p, const Window& w, const Choice& choice, const Epilogue& e) {
+  memory::desc kernel = kernelDesc(w, true), bias({w.outer}, kF32, memory::format_tag::x);
+  auto attributes = attributesOf(e, nullptr);
+  auto desc = e.shift.empty() ? typename Forward::desc(kInference, choice.how, choice.x, kernel, choice.y, w.strides,
+                                                       w.dilations, w.before, w.after)
+                              : typename Forward::desc(kInference, choice.how, choice.x, kernel, bias, choice.y,
+                                                       w.strides, w.dilations, w.before, w.after);
+  return typename Forward::primitive_desc(desc, attributes, p.engine());
+}
+
+template <class Forward>
+void emitWindow(Planner& p,
+                int n,
+                const Window& w,
+                const typename Forward::primitive_desc& how,
+                const Form& from,
+                const Form& to,
+                const Epilogue& e) {
+  const Tensor<float>& kernel = *p.constant(p.node(n).operands[1]);
+  Value operand = p.node(n).operands[0];
+  bool asItIs = w.x.access.extents() == p.extents(operand);
+  Place x = asItIs ? p.as(operand, from.access) : p.as(w.x, from.access);
+  Place y = e.sum() ? p.accumulator(*e.sum(), to.access, {x.buffer}) : p.create(to.access);
+  auto step = p.primitive(Forward(how), how.scratchpad_desc());
+  step->add(DNNL_ARG_SRC, from.desc, p.engine(), x.buffer, x.access.offset);
+  step->add(DNNL_ARG_WEIGHTS, p.prepared(scaled(kernel, w, e.scale), kernelDesc(w, false), how.weights_desc()));
+  if (!e.shift.empty()) {
+    Tensor<float> shift({w.outer}, e.shift);
+    memory::desc desc({w.outer}, kF32, memory::format_tag::x);
+    step->add(DNNL_ARG_BIAS, p.prepared(shift, desc, desc));
+  }
+  step->add(DNNL_ARG_DST, to.desc, p.engine(), y.buffer, y.access.offset);
+  p.emit(std::move(step));
+  p.define(e.result, std::move(y));
+  p.note(n, how.impl_info_str());
+}
+
+/// Winograd's algorithm pays wherever oneDNN has it for full blocks of channels.
+bool isForWinograd(const Window& w) {
+  auto all = [](const Extents& list, int64_t value) {
+    return std::all_of(list.begin(), list.end(), [&](int64_t x) { return x == value; });
+  };
+  return w.kernel.size() == 2 && all(w.kernel, 3) && all(w.strides, 1) && all(w.dilations, 0) && w.group == 1 &&
+         w.inner % 16 == 0 && w.outer % 16 == 0 && w.inner >= 32 && w.outer >= 32;
+}
+
+template <class Forward>
+bool tryChoice(Planner& p, int n, const Window& w, const Choice& choice, const Epilogue& e, std::string_view wanted) {
+  std::optional<typename Forward::primitive_desc> how;
+  try {
+    how = describe<Forward>(p, w, choice, e);
+  } catch (const dnnl::error&) {
+    return false;
+  }
+  if (!isOptimised(how->impl_info_str()) || !std::strstr(how->impl_info_str(), wanted.data())) return false;
+  auto from = formOf(how->src_desc()), to = formOf(how->dst_desc());
+  if (!from || !to) return false;
+  emitWindow<Forward>(p, n, w, *how, *from, *to, e);
+  return true;
+}
+
+bool lowerConv(Planner& p, int n, const Epilogue& e) {
+  if (!p.constant(p.node(n).operands[1])) throw NotLowered{"a kernel that is not constant"};
+  Window w = windowOf(p, n, false);
+  Extents x = w.x.access.extents();
+  using Forward = dnnl::convolution_forward;
+  if (p.options().winograd && isForWinograd(w) &&
+      tryChoice<Forward>(p, n, w, {algorithm::convolution_winograd, anyForm(x), anyForm(w.y)}, e, "wino"))
+    return true;
+  Choice direct{algorithm::convolution_direct, channelsLastForm(x).desc, channelsLastForm(w.y).desc};
+  if (tryChoice<Forward>(p, n, w, direct, e, "")) return true;
+  if (e.isEmpty()) throw NotLowered{"no primitive takes it"};
+  return false;
+}
+
+bool lowerConvTranspose(Planner& p, int n, const Epilogue& e) {
+  if (!p.constant(p.node(n).operands[1])) throw NotLowered{"a kernel that is not constant"};
+  Window w = windowOf(p, n, true);
+  Extents x = w.x.access.extents();
+  using Forward = dnnl::deconvolution_forward;
+  Choice any{algorithm::deconvolution_direct, anyForm(x), anyForm(w.y)};
+  Choice last{algorithm::deconvolution_direct, channelsLastForm(x).desc, channelsLastForm(w.y).desc};
+  if (tryChoice<Forward>(p, n, w, any, e, "") || tryChoice<Forward>(p, n, w, last, e, "")) return true;
+  if (e.isEmpty()) throw NotLowered{"no primitive takes it"};
+  return false;
+}
+
+int channels(const Planner&, int) {
+  return 1;
+}
+
+constexpr LowerRow kRows[] = {
+    {"Conv", lowerConv, channels, true},
+    {"ConvTranspose", lowerConvTranspose, channels, true},
+};
+
+}  // namespace
+
+std::span<const LowerRow> convLowerings() {
+  return kRows;
+}
+
+}  // namespace pet::onednn

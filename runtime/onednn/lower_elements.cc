@@ -1,0 +1,230 @@
+// Functions of one number and of two.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "runtime/onednn/loops.h"
+#include "runtime/onednn/lowerings.h"
+
+namespace pet::onednn {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::memory;
+constexpr auto kF32 = memory::data_type::f32;
+
+memory::desc flat(int64_t floats) {
+  return {{floats}, kF32, memory::format_tag::x};
+}
+
+/// A dense form with the dimensions in the order that they have in memory.
+Access compacted(const Access& access) {
+  std::vector<size_t> order(access.rank());
+  std::iota(order.begin(), order.end(), 0);
+  auto step = [&](size_t d) {
+    const auto& table = access.tables[d];
+    auto first = std::find_if(table.begin(), table.end(), [](int64_t x) { return x != kFill; });
+    auto second =
+        first == table.end() ? first : std::find_if(first + 1, table.end(), [&](int64_t x) { return x != kFill; });
+    return second == table.end() ? int64_t{0} : std::abs(*second - *first);
+  };
+  // Dimensions of one position, or that repeat, stay in front of the next one.
+  std::vector<int64_t> steps(access.rank());
+  int64_t least = 0;
+  for (size_t d = access.rank(); d-- > 0;) {
+    steps[d] = step(d) == 0 ? least : step(d);
+    least = std::max(least, steps[d]);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return steps[a] > steps[b]; });
+  return inOrder(access.extents(), order);
+}
+
+/// The value somewhere dense, in the order that it has.
+Place denseOf(Planner& p, Value v) {
+  const Place& there = p.place(v);
+  return isDense(there.access) ? there : p.as(v, compacted(there.access));
+}
+
+bool lowerFunction(Planner& p, int n, const Epilogue& e) {
+  Value x = p.node(n).operands[0];
+  auto function = activationOf(p.node(n));
+  Place from = denseOf(p, x);
+  bool original = from.buffer == p.place(x).buffer;
+  bool inPlace = original ? p.isFree(x) : !p.isRead(x);
+  Place to = inPlace ? from : p.create(from.access);
+  memory::desc desc = flat(elementCount(from.access.extents()));
+  dnnl::eltwise_forward::desc how(dnnl::prop_kind::forward_inference, function->algorithm, desc, function->alpha,
+                                  function->beta);
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::eltwise_forward::primitive_desc primitive(how, attributes, p.engine());
+  auto step = p.primitive(dnnl::eltwise_forward(primitive), primitive.scratchpad_desc());
+  step->add(DNNL_ARG_SRC, desc, p.engine(), from.buffer, from.access.offset);
+  step->add(DNNL_ARG_DST, desc, p.engine(), to.buffer, to.access.offset);
+  p.emit(std::move(step));
+  p.define(e.result, std::move(to));
+  p.note(n, primitive.impl_info_str());
+  return true;
+}
+
+// --- Functions of two numbers. ---
+
+struct AddOf {
+  float operator()(float a, float b) const { return a + b; }
+};
+struct SubOf {
+  float operator()(float a, float b) const { return a - b; }
+};
+struct MulOf {
+  float operator()(float a, float b) const { return a * b; }
+};
+struct DivOf {
+  float operator()(float a, float b) const { return a / b; }
+};
+struct PReluOf {
+  float operator()(float a, float slope) const { return a < 0 ? a * slope : a; }
+};
+
+/// y[i] = f(a[i·stepA], b[i·stepB]), the usual steps apart so that they become vector instructions.
+template <class F>
+void row(F f, float* y, const float* a, const float* b, int64_t count, int64_t stepA, int64_t stepB) {
+  if (stepA == 1 && stepB == 1) {
+    for (int64_t i = 0; i < count; ++i)
+      y[i] = f(a[i], b[i]);
+  } else if (stepA == 1 && stepB == 0) {
+    for (int64_t i = 0; i < count; ++i)
+      y[i] = f(a[i], *b);
+  } else {
+    for (int64_t i = 0; i < count; ++i)
+      y[i] = f(a[i * stepA], b[i * stepB]);
+  }
+}
+
+template <class F>
+KernelStep::Kernel kernelOf(F f, Loops loops, bool rectify, int threads) {
+  return [=](float* const* p) {
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+    for (int t = 0; t < threads; ++t) {
+      loops.run(loops.rows() * t / threads, loops.rows() * (t + 1) / threads, [&](const int64_t* at) {
+        float* y = p[0] + at[0];
+        row(f, y, p[1] + at[1], p[2] + at[2], loops.count(), loops.steps()[1], loops.steps()[2]);
+        for (int64_t i = 0; rectify && i < loops.count(); ++i)
+          y[i] = std::max(y[i], 0.0F);
+      });
+    }
+  };
+}
+
+KernelStep::Kernel kernelFor(std::string_view op, const Loops& loops, bool rectify, int threads) {
+  if (op == "Add") return kernelOf(AddOf{}, loops, rectify, threads);
+  if (op == "Sub") return kernelOf(SubOf{}, loops, rectify, threads);
+  if (op == "Mul") return kernelOf(MulOf{}, loops, rectify, threads);
+  if (op == "Div") return kernelOf(DivOf{}, loops, rectify, threads);
+  return kernelOf(PReluOf{}, loops, rectify, threads);
+}
+
+algorithm binaryOf(std::string_view op) {
+  if (op == "Add") return algorithm::binary_add;
+  if (op == "Sub") return algorithm::binary_sub;
+  if (op == "Mul") return algorithm::binary_mul;
+  return op == "Div" ? algorithm::binary_div : algorithm::undef;
+}
+
+/// Two values of one dense form, as vectors.
+bool emitBinary(Planner& p, int n, const Epilogue& e, const Place& a, const Place& b, const Place& y) {
+  memory::desc desc = flat(elementCount(y.access.extents()));
+  dnnl::binary::desc how(binaryOf(p.node(n).op->name), desc, desc, desc);
+  dnnl::binary::primitive_desc primitive(how, attributesOf(e, nullptr), p.engine());
+  if (!isOptimised(primitive.impl_info_str())) return false;
+  auto step = p.primitive(dnnl::binary(primitive), primitive.scratchpad_desc());
+  step->add(DNNL_ARG_SRC_0, desc, p.engine(), a.buffer, a.access.offset);
+  step->add(DNNL_ARG_SRC_1, desc, p.engine(), b.buffer, b.access.offset);
+  step->add(DNNL_ARG_DST, desc, p.engine(), y.buffer, y.access.offset);
+  p.emit(std::move(step));
+  p.note(n, primitive.impl_info_str());
+  return true;
+}
+
+/// The operand whose form the result gets: of the result's extents, and no constant if there is another such.
+Value leading(Planner& p, int n) {
+  const auto& operands = p.node(n).operands;
+  Extents y = p.extents({n, 0});
+  Value best = operands[0];
+  for (size_t i = operands.size(); i-- > 0;) {
+    if (p.extents(operands[i]) == y && !p.constant(operands[i])) best = operands[i];
+  }
+  return best;
+}
+
+/// Both operands, broadcast; what has fills is copied.
+Place broadcastTo(Planner& p, Value v, const Extents& extents) {
+  Place there = p.place(v);
+  if (there.access.fills()) there = p.as(v, compacted(there.access));
+  there.access = broadcast(there.access, extents);
+  return there;
+}
+
+bool lowerBinary(Planner& p, int n, const Epilogue& e) {
+  const Node& node = p.node(n);
+  // A sum or a scale behind it has no place in a binary primitive.
+  if (!e.scale.empty() || e.sum()) return false;
+  Extents extents = p.extents({n, 0});
+  Value lead = leading(p, n);
+  Place form = p.extents(lead) == extents ? denseOf(p, lead) : Place{-1, rowMajor(extents)};
+  Place a = broadcastTo(p, node.operands[0], extents), b = broadcastTo(p, node.operands[1], extents);
+  if (form.buffer >= 0) (lead == node.operands[0] ? a : b) = form;
+  bool original = form.buffer >= 0 && form.buffer == p.place(lead).buffer;
+  bool inPlace = form.buffer >= 0 && (original ? p.isFree(lead) : !p.isRead(lead));
+  Place other = lead == node.operands[0] ? b : a;
+  // Where the other operand lies in the same memory in another order, results would be read as operands.
+  if (inPlace && p.root(other.buffer) == p.root(form.buffer) && !sameForm(other.access, form.access)) inPlace = false;
+  Place y = inPlace ? form : p.create(form.access);
+  bool alike = isDense(y.access) && sameForm(a.access, y.access) && sameForm(b.access, y.access);
+  if (alike && binaryOf(node.op->name) != algorithm::undef && emitBinary(p, n, e, a, b, y)) {
+    p.define(e.result, std::move(y));
+    return true;
+  }
+  const Activation* activation = e.onlyActivation();
+  bool rectify = activation && activation->algorithm == algorithm::eltwise_relu && activation->alpha == 0;
+  if (!e.isEmpty() && !rectify) return false;
+  Loops loops({y.access, a.access, b.access});
+  p.emit(std::make_unique<KernelStep>(std::vector<int>{y.buffer, a.buffer, b.buffer},
+                                      kernelFor(node.op->name, loops, rectify, p.options().threads)));
+  p.define(e.result, std::move(y));
+  p.note(n, "a kernel of our own");
+  return true;
+}
+
+int lastDimension(const Planner& p, int n) {
+  return std::max(0, static_cast<int>(p.extents({n, 0}).size()) - 1);
+}
+
+constexpr LowerRow kRows[] = {
+    {"Add", lowerBinary, lastDimension},
+    {"Sub", lowerBinary, lastDimension},
+    {"Mul", lowerBinary, lastDimension},
+    {"Div", lowerBinary, lastDimension},
+    {"PRelu", lowerBinary, lastDimension},
+    {"Relu", lowerFunction},
+    {"LeakyRelu", lowerFunction},
+    {"Sigmoid", lowerFunction},
+    {"Tanh", lowerFunction},
+    {"Exp", lowerFunction},
+    {"Sqrt", lowerFunction},
+    {"Square", lowerFunction},
+    {"Softplus", lowerFunction},
+    {"HardSwish", lowerFunction},
+    {"Neg", lowerFunction},
+    {"Reciprocal", lowerFunction},
+    {"Gelu", lowerFunction},
+    {"Clip", lowerFunction},
+};
+
+}  // namespace
+
+std::span<const LowerRow> elementLowerings() {
+  return kRows;
+}
+
+}  // namespace pet::onednn

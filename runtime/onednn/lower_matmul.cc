@@ -1,0 +1,237 @@
+// MatMul and Gemm: y = a b, batched, either operand transposed by its strides.
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/onednn/lowerings.h"
+
+namespace pet::onednn {
+namespace {
+
+using dnnl::memory;
+constexpr auto kF32 = memory::data_type::f32;
+
+/// y[…, m, n] = Σ_k left[…, m, k] · right[…, k, n]; what is prepared once stands on the right.
+struct Product {
+  Place left, right, result;               ///< result: only the form counts
+  const Tensor<float>* weights = nullptr;  ///< the right operand's numbers, where it is constant
+};
+
+Access swapped(const Access& access) {
+  std::vector<size_t> perm(access.rank());
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[access.rank() - 2], perm[access.rank() - 1]);
+  return permuted(access, perm);
+}
+
+/// Rows or columns are contiguous, and oneDNN can say it.
+bool isTakenAsItIs(const Access& access) {
+  auto strides = stridesOf(access);
+  if (!strides || !descOf(access)) return false;
+  size_t r = strides->size();
+  return (*strides)[r - 1] == 1 || (*strides)[r - 2] == 1;
+}
+
+/// The operand in a form that is taken, with dimensions of extent 1 in front.
+Place taken(Planner& p, Value v, size_t rank) {
+  Place there = p.place(v);
+  if (!isTakenAsItIs(there.access)) there = p.as(v, rowMajor(there.access.extents()));
+  Extents extents = there.access.extents();
+  extents.insert(extents.begin(), rank - extents.size(), 1);
+  there.access = *reshaped(there.access, extents);
+  return there;
+}
+
+/// Joins batch dimensions i and i + 1 of all three, where that changes none of them. One of extent 1 in the right
+/// operand joins the rows.
+bool joinOnce(Product& product) {
+  size_t batch = product.result.access.rank() - 2;
+  Access* all[] = {&product.left.access, &product.right.access, &product.result.access};
+  for (size_t i = 0; i + 1 < batch + 1; ++i) {
+    bool rows = i + 1 == batch;  // the last batch dimension with the rows of left and result
+    if (rows && product.right.access.tables[i].size() != 1) return false;
+    if (rows && product.left.access.tables[i].size() != product.result.access.tables[i].size()) return false;
+    std::vector<std::vector<int64_t>> joined;
+    bool fits = true;
+    for (Access* a : all) {
+      bool drops = rows && a == &product.right.access;
+      joined.push_back(drops ? a->tables[i] : merged({&a->tables[i], &a->tables[i + 1]}));
+      Access only{0, {joined.back()}, 0};
+      fits &= drops || stridesOf(only).has_value();
+    }
+    if (!rows) {
+      auto same = [&](const Access* a, const Access* b) {
+        return a->tables[i].size() == b->tables[i].size() && a->tables[i + 1].size() == b->tables[i + 1].size();
+      };
+      fits &= same(all[0], all[1]) && same(all[0], all[2]);
+    }
+    if (!fits) continue;
+    for (size_t k = 0; k < 3; ++k) {
+      auto at = all[k]->tables.begin() + static_cast<std::ptrdiff_t>(i);
+      if (rows && k == 1) {
+        all[k]->tables.erase(at);
+      } else {
+        *at = joined[k];
+        all[k]->tables.erase(at + 1);
+      }
+    }
+    return true;
+  }
+  return false;
+}
+
+/// The weights with the epilogue's scale in their columns.
+Tensor<float> scaled(const Tensor<float>& weights, const Access& access, const std::vector<float>& scale) {
+  Tensor<float> result = weights;
+  Access rows = access;
+  const auto columns = access.tables.back();
+  rows.tables.pop_back();
+  std::vector<const std::vector<int64_t>*> tables;
+  for (const auto& t : rows.tables)
+    tables.push_back(&t);
+  for (int64_t row : merged(tables)) {
+    for (size_t n = 0; n < columns.size(); ++n)
+      result.data[static_cast<size_t>(access.offset + row + columns[n])] *= scale[n];
+  }
+  return result;
+}
+
+/// What an epilogue is once the scale is where it can be: in the weights, or in front of everything else, if it is the
+/// same for all. False: it can be in neither.
+bool settleScale(Product& product, Epilogue& e, Tensor<float>& weights) {
+  bool uniform = std::all_of(e.scale.begin(), e.scale.end(), [&](float s) { return s == e.scale[0]; });
+  if (e.scale.empty() || (uniform && e.scale[0] == 1)) return true;
+  if (product.weights) {
+    weights = scaled(*product.weights, product.right.access, e.scale);
+    product.weights = &weights;
+    return true;
+  }
+  if (!uniform || e.scale[0] == 0) return false;
+  for (float& s : e.shift)
+    s /= e.scale[0];
+  e.post.insert(e.post.begin(), Activation{dnnl::algorithm::eltwise_linear, e.scale[0], 0});
+  return true;
+}
+
+bool isZero(const std::vector<float>& list) {
+  return std::all_of(list.begin(), list.end(), [](float x) { return x == 0; });
+}
+
+/// Emits the product; its result has the form that `product.result` says. `transposed`: what the program calls the
+/// result is the transposed.
+bool emitProduct(Planner& p, int n, Product product, Epilogue e, bool transposed) {
+  Tensor<float> weights;
+  if (!settleScale(product, e, weights)) return false;
+  Access form = transposed ? swapped(product.result.access) : product.result.access;
+  while (joinOnce(product)) {
+  }
+  auto left = descOf(product.left.access), right = descOf(product.right.access), result = descOf(product.result.access);
+  if (!left || !right || !result) throw NotLowered{"strides that oneDNN does not take"};
+  memory::desc any(product.right.access.extents(), kF32, memory::format_tag::any);
+  Extents biasDims(product.result.access.rank(), 1);
+  biasDims.back() = product.result.access.extents().back();
+  memory::desc bias(biasDims, kF32, rowMajorStrides(biasDims));
+  bool shifts = !e.shift.empty() && !isZero(e.shift);
+  const memory::desc& wanted = product.weights ? any : *right;
+  auto desc = shifts ? dnnl::matmul::desc(*left, wanted, bias, *result) : dnnl::matmul::desc(*left, wanted, *result);
+  dnnl::matmul::primitive_desc how(desc, attributesOf(e, nullptr), p.engine());
+  if (!isOptimised(how.impl_info_str())) {
+    if (e.isEmpty()) throw NotLowered{"no primitive takes it"};
+    return false;
+  }
+  std::vector<int> busy{product.left.buffer};
+  if (!product.weights) busy.push_back(product.right.buffer);
+  Place y = e.sum() ? p.accumulator(*e.sum(), form, busy) : p.create(form);
+  auto step = p.primitive(dnnl::matmul(how), how.scratchpad_desc());
+  step->add(DNNL_ARG_SRC, *left, p.engine(), product.left.buffer, product.left.access.offset);
+  if (product.weights) {
+    step->add(DNNL_ARG_WEIGHTS, p.prepared(*product.weights, *right, how.weights_desc()));
+  } else {
+    step->add(DNNL_ARG_WEIGHTS, *right, p.engine(), product.right.buffer, product.right.access.offset);
+  }
+  if (shifts) step->add(DNNL_ARG_BIAS, p.prepared(Tensor<float>({biasDims.back()}, e.shift), bias, bias));
+  step->add(DNNL_ARG_DST, *result, p.engine(), y.buffer, y.access.offset);
+  p.emit(std::move(step));
+  p.define(e.result, std::move(y));
+  p.note(n, how.impl_info_str());
+  return true;
+}
+
+/// A constant stands on the right; where it is the left operand, the transposed product is computed, so that its result
+/// has rows where y has columns.
+bool weightsLeft(const Planner& p, int n) {
+  const Node& node = p.node(n);
+  return p.constant(node.operands[0]) && !p.constant(node.operands[1]);
+}
+
+bool lowerMatMul(Planner& p, int n, const Epilogue& e) {
+  const Node& node = p.node(n);
+  bool left = weightsLeft(p, n);
+  Value a = node.operands[left ? 1 : 0], b = node.operands[left ? 0 : 1];
+  Extents y = p.extents({n, 0});
+  Product product;
+  product.left = taken(p, a, y.size());
+  product.weights = p.constant(b);
+  product.right = product.weights ? Place{-1, rowMajor(product.weights->extents)} : taken(p, b, y.size());
+  if (product.weights) {
+    Extents extents = product.weights->extents;
+    extents.insert(extents.begin(), y.size() - extents.size(), 1);
+    product.right.access = *reshaped(product.right.access, extents);
+  }
+  product.result.access = rowMajor(y);
+  if (left) {
+    product.left.access = swapped(product.left.access);
+    product.right.access = swapped(product.right.access);
+    std::swap(y[y.size() - 2], y[y.size() - 1]);
+    product.result.access = rowMajor(y);
+  }
+  return emitProduct(p, n, std::move(product), e, left);
+}
+
+int channelOf(const Planner& p, int n) {
+  auto rank = static_cast<int>(p.extents({n, 0}).size());
+  return weightsLeft(p, n) ? rank - 2 : rank - 1;
+}
+
+/// y = alpha · a' b' + beta · c.
+bool lowerGemm(Planner& p, int n, const Epilogue& outer) {
+  const Node& node = p.node(n);
+  Extents y = p.extents({n, 0});
+  Epilogue e = outer;
+  auto alpha = static_cast<float>(node.number("alpha")), beta = static_cast<float>(node.number("beta"));
+  if (alpha != 1 || node.operands.size() > 2) e.complete(y[1]);
+  if (node.operands.size() > 2) {
+    const Tensor<float>* c = p.constant(node.operands[2]);
+    bool perColumn = c && (c->size() == 1 || (c->extents.back() == y[1] && c->size() == y[1]));
+    if (!perColumn) throw NotLowered{"Gemm with an addend that is not one number per column"};
+    for (size_t i = 0; i < e.shift.size(); ++i)
+      e.shift[i] += e.scale[i] * beta * c->data[c->size() == 1 ? 0 : i];
+  }
+  for (float& s : e.scale)
+    s *= alpha;
+  Product product;
+  product.left = taken(p, node.operands[0], 2);
+  if (p.scalar(n, "transA") != 0) product.left.access = swapped(product.left.access);
+  product.weights = p.constant(node.operands[1]);
+  product.right = product.weights ? Place{-1, rowMajor(product.weights->extents)} : taken(p, node.operands[1], 2);
+  if (p.scalar(n, "transB") != 0) product.right.access = swapped(product.right.access);
+  product.result.access = rowMajor(y);
+  return emitProduct(p, n, std::move(product), e, false);
+}
+
+int lastDimension(const Planner& p, int n) {
+  return static_cast<int>(p.extents({n, 0}).size()) - 1;
+}
+
+constexpr LowerRow kRows[] = {
+    {"MatMul", lowerMatMul, channelOf, true},
+    {"Gemm", lowerGemm, lastDimension, true},
+};
+
+}  // namespace
+
+std::span<const LowerRow> matmulLowerings() {
+  return kRows;
+}
+
+}  // namespace pet::onednn

@@ -1,0 +1,170 @@
+// Softmax and the normalisations.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "runtime/onednn/lowerings.h"
+
+namespace pet::onednn {
+namespace {
+
+using dnnl::memory;
+constexpr auto kF32 = memory::data_type::f32;
+constexpr auto kInference = dnnl::prop_kind::forward_inference;
+
+dnnl::primitive_attr userScratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+/// Dense with these dimensions innermost, in this order; the others keep theirs.
+Access innermost(const Extents& extents, size_t first, size_t count) {
+  std::vector<size_t> order;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (d < first || d >= first + count) order.push_back(d);
+  }
+  for (size_t d = first; d < first + count; ++d)
+    order.push_back(d);
+  return inOrder(extents, order);
+}
+
+/// The value dense, with dimensions [first, first + count) innermost.
+Place withInnermost(Planner& p, Value v, size_t first, size_t count) {
+  const Place& there = p.place(v);
+  auto order = orderOf(there.access);
+  Extents extents = there.access.extents();
+  if (order) {
+    std::vector<size_t> real;
+    for (size_t d : *order) {
+      if (extents[d] > 1) real.push_back(d);
+    }
+    std::vector<size_t> last;
+    for (size_t d = first; d < first + count; ++d) {
+      if (extents[d] > 1) last.push_back(d);
+    }
+    if (real.size() >= last.size() && std::equal(last.rbegin(), last.rend(), real.rbegin())) return there;
+  }
+  return p.as(v, innermost(extents, first, count));
+}
+
+Place resultLike(Planner& p, Value x, const Place& from) {
+  bool original = from.buffer == p.place(x).buffer;
+  bool inPlace = original ? p.isFree(x) : !p.isRead(x);
+  return inPlace ? from : p.create(from.access);
+}
+
+bool lowerSoftmax(Planner& p, int n, const Epilogue&) {
+  Value x = p.node(n).operands[0];
+  Extents extents = p.extents(x);
+  auto axis = static_cast<size_t>(p.scalar(n, "axis"));
+  Place from = withInnermost(p, x, axis, 1);
+  memory::desc rows({elementCount(extents) / extents[axis], extents[axis]}, kF32, memory::format_tag::ab);
+  dnnl::softmax_forward::primitive_desc how(dnnl::softmax_forward::desc(kInference, rows, 1), userScratchpad(),
+                                            p.engine());
+  Place to = resultLike(p, x, from);
+  auto step = p.primitive(dnnl::softmax_forward(how), how.scratchpad_desc());
+  step->add(DNNL_ARG_SRC, rows, p.engine(), from.buffer, from.access.offset);
+  step->add(DNNL_ARG_DST, rows, p.engine(), to.buffer, to.access.offset);
+  p.emit(std::move(step));
+  p.define({n, 0}, std::move(to));
+  p.note(n, how.impl_info_str());
+  return true;
+}
+
+bool lowerLayerNormalization(Planner& p, int n, const Epilogue&) {
+  const Node& node = p.node(n);
+  Value x = node.operands[0];
+  Extents extents = p.extents(x);
+  auto axis = static_cast<size_t>(p.scalar(n, "axis"));
+  const Tensor<float>* scale = p.constant(node.operands[1]);
+  const Tensor<float>* bias = node.operands.size() > 2 ? p.constant(node.operands[2]) : nullptr;
+  if (!scale || (node.operands.size() > 2 && !bias)) throw NotLowered{"a scale that is not constant"};
+  int64_t columns = scale->size();
+  Place from = withInnermost(p, x, axis, extents.size() - axis);
+  memory::desc rows({elementCount(extents) / columns, columns}, kF32, memory::format_tag::ab);
+  using Flags = dnnl::normalization_flags;
+  dnnl::layer_normalization_forward::desc desc(kInference, rows, static_cast<float>(node.number("epsilon")),
+                                               Flags::use_scale | Flags::use_shift);
+  dnnl::layer_normalization_forward::primitive_desc how(desc, userScratchpad(), p.engine());
+  Place to = resultLike(p, x, from);
+  auto step = p.primitive(dnnl::layer_normalization_forward(how), how.scratchpad_desc());
+  memory::desc vector({columns}, kF32, memory::format_tag::x);
+  step->add(DNNL_ARG_SRC, rows, p.engine(), from.buffer, from.access.offset);
+  step->add(DNNL_ARG_SCALE, p.prepared(*scale, vector, vector));
+  step->add(DNNL_ARG_SHIFT, p.prepared(bias ? *bias : Tensor<float>({columns}), vector, vector));
+  step->add(DNNL_ARG_DST, rows, p.engine(), to.buffer, to.access.offset);
+  p.emit(std::move(step));
+  p.define({n, 0}, std::move(to));
+  p.note(n, how.impl_info_str());
+  return true;
+}
+
+/// Rank 3 to 5 in a form that normalisations per channel take.
+std::pair<Place, Form> normalised(Planner& p, Value x) {
+  const Place& there = p.place(x);
+  auto desc = descOf(there.access);
+  if (desc && isDense(there.access)) return {there, {there.access, *desc}};
+  Form last = channelsLastForm(there.access.extents());
+  return {p.as(x, last.access), last};
+}
+
+/// With the epilogue's scale and shift after the normalisation's own, and a Relu.
+bool lowerBatchNormalization(Planner& p, int n, const Epilogue& e) {
+  const Node& node = p.node(n);
+  const Activation* relu = e.post.size() == 1 ? std::get_if<Activation>(&e.post[0]) : nullptr;
+  bool rectify = relu && relu->algorithm == dnnl::algorithm::eltwise_relu && relu->alpha == 0;
+  if (!e.post.empty() && !rectify) return false;
+  const Tensor<float>* numbers[4];
+  for (size_t i = 0; i < 4; ++i) {
+    numbers[i] = p.constant(node.operands[i + 1]);
+    if (!numbers[i]) throw NotLowered{"statistics that are not constant"};
+  }
+  int64_t channels = numbers[0]->size();
+  Epilogue all = e;
+  all.complete(channels);
+  Tensor<float> both({2, channels});
+  for (size_t c = 0; c < static_cast<size_t>(channels); ++c) {
+    both.data[c] = numbers[0]->data[c] * all.scale[c];
+    both.data[static_cast<size_t>(channels) + c] = numbers[1]->data[c] * all.scale[c] + all.shift[c];
+  }
+  auto [from, form] = normalised(p, node.operands[0]);
+  using Flags = dnnl::normalization_flags;
+  auto flags = Flags::use_global_stats | Flags::use_scale_shift;
+  if (rectify) flags = flags | Flags::fuse_norm_relu;
+  dnnl::batch_normalization_forward::desc desc(kInference, form.desc, static_cast<float>(node.number("epsilon")),
+                                               flags);
+  dnnl::batch_normalization_forward::primitive_desc how(desc, userScratchpad(), p.engine());
+  if (!isOptimised(how.impl_info_str()) && !e.isEmpty()) return false;
+  Place to = resultLike(p, node.operands[0], from);
+  auto step = p.primitive(dnnl::batch_normalization_forward(how), how.scratchpad_desc());
+  memory::desc vector({channels}, kF32, memory::format_tag::x), pair({2, channels}, kF32, memory::format_tag::nc);
+  step->add(DNNL_ARG_SRC, form.desc, p.engine(), from.buffer, from.access.offset);
+  step->add(DNNL_ARG_MEAN, p.prepared(*numbers[2], vector, vector));
+  step->add(DNNL_ARG_VARIANCE, p.prepared(*numbers[3], vector, vector));
+  step->add(DNNL_ARG_SCALE_SHIFT, p.prepared(both, pair, pair));
+  step->add(DNNL_ARG_DST, form.desc, p.engine(), to.buffer, to.access.offset);
+  p.emit(std::move(step));
+  p.define(e.result, std::move(to));
+  p.note(n, how.impl_info_str());
+  return true;
+}
+
+int channels(const Planner&, int) {
+  return 1;
+}
+
+constexpr LowerRow kRows[] = {
+    {"Softmax", lowerSoftmax},
+    {"LayerNormalization", lowerLayerNormalization},
+    {"BatchNormalization", lowerBatchNormalization, channels},
+};
+
+}  // namespace
+
+std::span<const LowerRow> normalizationLowerings() {
+  return kRows;
+}
+
+}  // namespace pet::onednn

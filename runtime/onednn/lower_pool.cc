@@ -1,0 +1,147 @@
+// Pools and reductions.
+
+#include <algorithm>
+
+#include "runtime/onednn/lowerings.h"
+
+namespace pet::onednn {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::memory;
+constexpr auto kInference = dnnl::prop_kind::forward_inference;
+
+/// The operand in the form it has, if that is one that pools like; else with its channels last.
+std::pair<Place, Form> pooled(Planner& p, Value x) {
+  const Place& there = p.place(x);
+  Extents extents = there.access.extents();
+  for (const Form& form : {channelsLastForm(extents), rowMajorForm(extents)}) {
+    if (sameForm(there.access, form.access)) return {there, form};
+  }
+  if (extents[1] % 16 == 0 && sameForm(there.access, channelsBlocked(extents, 16)))
+    return {there, {channelsBlocked(extents, 16), *descOf(there.access)}};
+  Form last = channelsLastForm(extents);
+  return {p.as(x, last.access), last};
+}
+
+struct Pool {
+  algorithm how;
+  Extents kernel, strides, dilations, before, after;
+};
+
+void emitPool(Planner& p, int n, const Pool& pool) {
+  auto [x, from] = pooled(p, p.node(n).operands[0]);
+  Extents y = p.extents({n, 0});
+  memory::desc any = anyForm(y);
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  bool dilated = std::any_of(pool.dilations.begin(), pool.dilations.end(), [](int64_t d) { return d > 0; });
+  auto emit = [&](const auto& how, const auto& primitive) {
+    auto to = formOf(how.dst_desc());
+    if (!to) throw NotLowered{"an output that oneDNN pads"};
+    Place result = p.create(to->access);
+    auto step = p.primitive(primitive, how.scratchpad_desc());
+    step->add(DNNL_ARG_SRC, from.desc, p.engine(), x.buffer, x.access.offset);
+    step->add(DNNL_ARG_DST, to->desc, p.engine(), result.buffer, result.access.offset);
+    p.emit(std::move(step));
+    p.define({n, 0}, std::move(result));
+    p.note(n, how.impl_info_str());
+  };
+  if (dilated) {
+    dnnl::pooling_v2_forward::desc desc(kInference, pool.how, from.desc, any, pool.strides, pool.kernel, pool.dilations,
+                                        pool.before, pool.after);
+    dnnl::pooling_v2_forward::primitive_desc how(desc, attributes, p.engine());
+    emit(how, dnnl::pooling_v2_forward(how));
+  } else {
+    dnnl::pooling_forward::desc desc(kInference, pool.how, from.desc, any, pool.strides, pool.kernel, pool.before,
+                                     pool.after);
+    dnnl::pooling_forward::primitive_desc how(desc, attributes, p.engine());
+    emit(how, dnnl::pooling_forward(how));
+  }
+}
+
+bool lowerPool(Planner& p, int n, const Epilogue&) {
+  const Node& node = p.node(n);
+  Extents pads = p.list(n, "pads"), x = p.extents(node.operands[0]), y = p.extents({n, 0});
+  size_t spatial = x.size() - 2;
+  Pool pool{algorithm::pooling_max, p.list(n, "kernel_shape"), p.list(n, "strides"), p.list(n, "dilations"), {}, {}};
+  bool overhangs = false;
+  for (size_t d = 0; d < spatial; ++d) {
+    int64_t reach = (pool.kernel[d] - 1) * pool.dilations[d] + 1;
+    pool.before.push_back(pads[d]);
+    pool.after.push_back((y[2 + d] - 1) * pool.strides[d] + reach - x[2 + d] - pads[d]);
+    overhangs |= pool.after[d] > pads[spatial + d];
+    --pool.dilations[d];
+  }
+  if (node.op->name == "AveragePool") {
+    bool include = p.scalar(n, "count_include_pad") != 0;
+    if (include && overhangs) throw NotLowered{"a last window that counts only its pads"};
+    pool.how = include ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
+    for (int64_t d : pool.dilations) {
+      if (d > 0) throw NotLowered{"an average of positions apart"};
+    }
+  }
+  emitPool(p, n, pool);
+  return true;
+}
+
+bool lowerGlobalPool(Planner& p, int n, const Epilogue&) {
+  Extents x = p.extents(p.node(n).operands[0]);
+  Extents ones(x.size() - 2, 1), zeros(x.size() - 2, 0);
+  bool max = p.node(n).op->name == "GlobalMaxPool";
+  emitPool(p, n,
+           {max ? algorithm::pooling_max : algorithm::pooling_avg_exclude_padding,
+            {x.begin() + 2, x.end()},
+            ones,
+            zeros,
+            zeros,
+            zeros});
+  return true;
+}
+
+bool lowerReduce(Planner& p, int n, const Epilogue&) {
+  const Node& node = p.node(n);
+  Value x = node.operands[0];
+  Extents extents = p.extents(x), kept = extents;
+  Extents axes = p.list(n, "axes");
+  for (size_t d = 0; d < kept.size(); ++d) {
+    if (axes.empty() || std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end()) kept[d] = 1;
+  }
+  algorithm how = node.op->name == "ReduceSum"  ? algorithm::reduction_sum
+                : node.op->name == "ReduceMean" ? algorithm::reduction_mean
+                                                : algorithm::reduction_max;
+  Form to = rowMajorForm(kept);
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (kept == extents)
+    return p.define({n, 0}, {p.place(x).buffer, *reshaped(p.place(x).access, p.extents({n, 0}))}), true;
+  Form from = rowMajorForm(extents);
+  dnnl::reduction::primitive_desc primitive(dnnl::reduction::desc(how, from.desc, to.desc, 0, 0), attributes,
+                                            p.engine());
+  Place source = p.as(x, from.access), result = p.create(to.access);
+  auto step = p.primitive(dnnl::reduction(primitive), primitive.scratchpad_desc());
+  step->add(DNNL_ARG_SRC, from.desc, p.engine(), source.buffer, source.access.offset);
+  step->add(DNNL_ARG_DST, to.desc, p.engine(), result.buffer, 0);
+  p.emit(std::move(step));
+  p.define({n, 0}, {result.buffer, *reshaped(result.access, p.extents({n, 0}))});
+  p.note(n, primitive.impl_info_str());
+  return true;
+}
+
+constexpr LowerRow kRows[] = {
+    {"MaxPool", lowerPool},
+    {"AveragePool", lowerPool},
+    {"GlobalMaxPool", lowerGlobalPool},
+    {"GlobalAveragePool", lowerGlobalPool},
+    {"ReduceSum", lowerReduce},
+    {"ReduceMean", lowerReduce},
+    {"ReduceMax", lowerReduce},
+};
+
+}  // namespace
+
+std::span<const LowerRow> poolLowerings() {
+  return kRows;
+}
+
+}  // namespace pet::onednn

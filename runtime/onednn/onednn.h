@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/reference/reference.h"
+
+namespace pet {
+
+struct OneDnnOptions {
+  int threads = 1;
+  /// Convolutions that Winograd's algorithm computes use it (oneDNN's "auto" never does). Its sums are other sums:
+  /// errors are a few times those of the direct ones.
+  bool winograd = true;
+};
+
+/// What became of one node.
+struct OneDnnNote {
+  std::string node;        ///< the name of its first output
+  std::string op;          ///< the operator
+  std::string how;         ///< the primitive's name, "a view", "a constant", "with NODE" where it is fused, …
+  bool reference = false;  ///< computed by the reference evaluation; `how` says why
+};
+
+/// A program prepared for one processor: primitives chosen, weights in the form these want, memory planned. All choices
+/// follow from program, weights and options; nothing is timed.
+class OneDnnModel {
+ public:
+  /// `program`: all symbols bound. `weights`: the values of its constant inputs, by name; they are copied where they
+  /// are needed. Errors: a weight is missing or of other extents, no memory, a node that neither oneDNN nor the
+  /// reference evaluates.
+  static Expected<OneDnnModel> prepare(const Program& program, const TensorMap& weights, const OneDnnOptions& options);
+  OneDnnModel(OneDnnModel&&) noexcept;
+  OneDnnModel& operator=(OneDnnModel&&) noexcept;
+  ~OneDnnModel();
+
+  /// The inputs that run() takes, in the order of execute(): those of the program that are not constant.
+  const std::vector<std::string>& inputNames() const;
+  const std::vector<Extents>& inputExtents() const;
+  const std::vector<Extents>& outputExtents() const;
+
+  /// Inputs by name; results in the order of the program's outputs.
+  Expected<std::vector<Tensor<float>>> run(const TensorMap& inputs);
+  /// The same on row-major tensors of the caller's, each as long as its extents say. Allocates nothing, unless a node
+  /// is left to the reference.
+  Expected<void> execute(std::span<const float* const> inputs, std::span<float* const> outputs);
+
+  /// One per node of the program, in its order; constants and dead nodes have no note.
+  const std::vector<OneDnnNote>& notes() const;
+  /// Floats that all intermediate values take together.
+  int64_t arenaSize() const;
+
+  static std::string version();
+
+ private:
+  struct State;
+  explicit OneDnnModel(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pet

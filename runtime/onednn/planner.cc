@@ -1,0 +1,379 @@
+#include "runtime/onednn/planner.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "runtime/onednn/index_copy.h"
+#include "runtime/onednn/lowerings.h"
+
+namespace pet::onednn {
+namespace {
+
+Extents concrete(const Shape& shape) {
+  auto extents = evaluate(shape, {});
+  if (!extents) throw NotLowered{"an unbound symbol in " + str(shape)};
+  return *extents;
+}
+
+bool isEmpty(const Extents& extents) {
+  return std::any_of(extents.begin(), extents.end(), [](int64_t e) { return e < 1; });
+}
+
+}  // namespace
+
+Planner::Planner(const Program& program, const OneDnnOptions& options)
+    : program_(program.withoutDeadNodes()),
+      options_(options),
+      engine_(dnnl::engine::kind::cpu, 0),
+      stream_(engine_),
+      readers_(program_.nodes().size()),
+      chainOf_(program_.nodes().size(), -1) {
+  for (size_t n = 0; n < program_.nodes().size(); ++n) {
+    const Node& each = program_.nodes()[n];
+    uses_.emplace_back(each.names.size());
+    notes.push_back({each.names[0], std::string(each.op->name), "", false});
+    for (Value v : each.operands) {
+      ++uses_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)];
+      readers_[static_cast<size_t>(v.node)].push_back(static_cast<int>(n));
+    }
+  }
+  for (Value v : program_.outputs()) {
+    ++uses_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)];
+    readers_[static_cast<size_t>(v.node)].push_back(-1);
+  }
+}
+
+Extents Planner::extents(Value v) const {
+  return concrete(program_.shape(v));
+}
+
+Extents Planner::list(int n, std::string_view name) const {
+  Extents result;
+  for (const Expr& e : node(n).list(name))
+    result.push_back(e.constant());
+  return result;
+}
+
+const Tensor<float>* Planner::constant(Value v) const {
+  auto found = constantOf_.find(v);
+  return found == constantOf_.end() ? nullptr : constants[static_cast<size_t>(found->second)].get();
+}
+
+/// Weights, and what is computed from them alone.
+Expected<void> Planner::fold(const TensorMap& weights) {
+  auto keep = [&](Value v, std::shared_ptr<const Tensor<float>> tensor) {
+    constantOf_[v] = static_cast<int>(constants.size());
+    constants.push_back(std::move(tensor));
+  };
+  for (int n = 0; n < static_cast<int>(program_.nodes().size()); ++n) {
+    const Node& each = node(n);
+    if (each.op->name == "Input") {
+      if (each.scalar("constant") == Expr(0)) continue;
+      auto found = weights.find(each.names[0]);
+      if (found == weights.end()) return fail(ErrorKind::kModel, "no value for the weight", each.names[0]);
+      if (found->second.extents != extents({n, 0})) {
+        return fail(ErrorKind::kModel,
+                    fmt::format("its value has extents {}, not {}", str(found->second.extents), str(extents({n, 0}))),
+                    each.names[0]);
+      }
+      keep({n, 0}, std::make_shared<const Tensor<float>>(found->second));
+      continue;
+    }
+    std::vector<const Tensor<float>*> operands;
+    for (Value v : each.operands)
+      operands.push_back(constant(v));
+    if (std::find(operands.begin(), operands.end(), nullptr) != operands.end()) continue;
+    auto folded = evaluateNode<float>(program_, n, {}, operands);
+    if (!folded) return tl::unexpected(folded.error());
+    for (size_t i = 0; i < folded->size(); ++i)
+      keep({n, static_cast<int>(i)}, std::make_shared<const Tensor<float>>(std::move((*folded)[i])));
+  }
+  return {};
+}
+
+Expected<void> Planner::plan(const TensorMap& weights) {
+  if (auto ok = fold(weights); !ok) return ok;
+  findChains();
+  int inputs = 0;
+  for (int n = 0; n < static_cast<int>(program_.nodes().size()); ++n) {
+    if (constant({n, 0})) continue;
+    if (node(n).op->name == "Input") {
+      Access access = rowMajor(extents({n, 0}));
+      buffers.push_back({Buffer::Kind::kInput, elementCount(access.extents()), inputs++});
+      define({n, 0}, {static_cast<int>(buffers.size()) - 1, std::move(access)});
+      continue;
+    }
+    int anchor = chainOf_[static_cast<size_t>(n)];
+    if (anchor >= 0 && chains_[anchor].back() != n) continue;  // with the last of its chain
+    if (auto ok = anchor >= 0 ? lowerChain(anchor) : lower(n); !ok) return ok;
+  }
+  placeResults();
+  return {};
+}
+
+/// Which nodes may be computed with the one before: each is the only reader of the one before.
+void Planner::findChains() {
+  for (bool heavy : {true, false}) {
+    for (int a = static_cast<int>(program_.nodes().size()); a-- > 0;) {
+      const LowerRow* row = findLowering(node(a).op->name);
+      if (!row || !row->channel || row->heavy != heavy || chainOf_[static_cast<size_t>(a)] >= 0) continue;
+      if (constant({a, 0})) continue;
+      std::vector<int> members;
+      for (int last = a; readers_[static_cast<size_t>(last)].size() == 1; last = members.back()) {
+        int next = readers_[static_cast<size_t>(last)][0];
+        if (next < 0 || chainOf_[static_cast<size_t>(next)] >= 0) break;
+        members.push_back(next);
+      }
+      Epilogue e = epilogueOf(*this, {a, 0}, members, static_cast<size_t>(row->channel(*this, a)),
+                              static_cast<int>(members.size()));
+      if (e.isEmpty()) continue;
+      members.resize(static_cast<size_t>(e.length));
+      for (int m : members)
+        chainOf_[static_cast<size_t>(m)] = a;
+      chainOf_[static_cast<size_t>(a)] = a;
+      chains_[a] = std::move(members);
+    }
+  }
+}
+
+void Planner::rollBack(const Mark& mark) {
+  steps.resize(mark.steps);
+  for (; copied_.size() > mark.copies; copied_.pop_back())
+    copies_[copied_.back()].pop_back();
+}
+
+void Planner::release(int n) {
+  for (Value v : node(n).operands)
+    --uses_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)];
+}
+
+Expected<void> Planner::lower(int n) {
+  release(n);
+  const LowerRow* row = findLowering(node(n).op->name);
+  Mark before = mark();
+  try {
+    if (!row) throw NotLowered{"no primitive for it"};
+    for (Value v : node(n).operands) {
+      if (isEmpty(extents(v))) throw NotLowered{"an empty operand"};
+    }
+    if (isEmpty(extents({n, 0}))) throw NotLowered{"an empty result"};
+    Epilogue none;
+    none.result = {n, 0};
+    row->lower(*this, n, none);
+    return {};
+  } catch (const NotLowered& e) {
+    rollBack(before);
+    return byReference(n, e.reason);
+  } catch (const dnnl::error& e) {
+    rollBack(before);
+    return byReference(n, fmt::format("oneDNN: {}", e.what()));
+  }
+}
+
+/// The anchor with as much of its chain as it takes; the rest one by one.
+Expected<void> Planner::lowerChain(int anchor) {
+  const std::vector<int>& members = chains_[anchor];
+  const LowerRow* row = findLowering(node(anchor).op->name);
+  int taken = 0;
+  for (int length = static_cast<int>(members.size()); length > 0 && taken == 0;) {
+    Epilogue e = epilogueOf(*this, {anchor, 0}, members, static_cast<size_t>(row->channel(*this, anchor)), length);
+    if (e.isEmpty()) break;
+    Mark before = mark();
+    auto uses = uses_;
+    release(anchor);
+    std::for_each(members.begin(), members.begin() + e.length, [&](int m) { release(m); });
+    try {
+      if (row->lower(*this, anchor, e)) taken = e.length;
+    } catch (const NotLowered&) {
+    } catch (const dnnl::error&) {
+    }
+    if (taken == 0) {
+      rollBack(before);
+      uses_ = std::move(uses);
+    }
+    length = e.length - 1;
+  }
+  if (taken == 0) {
+    if (auto ok = lower(anchor); !ok) return ok;
+  }
+  for (int i = 0; i < static_cast<int>(members.size()); ++i) {
+    int m = members[static_cast<size_t>(i)];
+    if (i < taken) {
+      note(m, "with " + node(anchor).names[0]);
+    } else if (auto ok = lower(m); !ok) {
+      return ok;
+    }
+  }
+  return {};
+}
+
+Expected<void> Planner::byReference(int n, const std::string& reason) {
+  const Node& each = node(n);
+  if (!each.op->kernels.f32) {
+    return fail(ErrorKind::kUnsupported, fmt::format("{} cannot be evaluated", each.op->name), each.names[0]);
+  }
+  std::vector<Extents> extentsOf;
+  std::vector<int> uses;
+  for (Value v : each.operands) {
+    extentsOf.push_back(extents(v));
+    uses.push_back(isEmpty(extentsOf.back()) ? createBuffer(1) : as(v, rowMajor(extentsOf.back())).buffer);
+  }
+  std::vector<int64_t> offsets;
+  for (Value v : each.operands)
+    offsets.push_back(isEmpty(extents(v)) ? 0 : as(v, rowMajor(extents(v))).access.offset);
+  for (size_t i = 0; i < each.names.size(); ++i) {
+    Value v{n, static_cast<int>(i)};
+    Extents e = extents(v);
+    uses.push_back(createBuffer(std::max<int64_t>(1, elementCount(e))));
+    Access access;
+    access.tables = rowMajor(e).tables;
+    define(v, {uses.back(), std::move(access)});
+  }
+  emit(std::make_unique<KernelStep>(uses, [this, n, extentsOf, offsets](float* const* pointers) {
+    std::vector<Tensor<float>> operands;
+    for (size_t i = 0; i < extentsOf.size(); ++i) {
+      operands.emplace_back(extentsOf[i]);
+      std::copy_n(pointers[i] + offsets[i], operands.back().size(), operands.back().data.data());
+    }
+    std::vector<const Tensor<float>*> borrowed;
+    for (const auto& t : operands)
+      borrowed.push_back(&t);
+    auto computed = evaluateNode<float>(program_, n, {}, borrowed);
+    if (!computed) throw std::runtime_error(computed.error().message());
+    for (size_t i = 0; i < computed->size(); ++i)
+      std::copy((*computed)[i].data.begin(), (*computed)[i].data.end(), pointers[extentsOf.size() + i]);
+  }));
+  notes[static_cast<size_t>(n)].reference = true;
+  note(n, "reference: " + reason);
+  return {};
+}
+
+// --- Places. ---
+
+int Planner::root(int buffer) const {
+  while (buffers[static_cast<size_t>(buffer)].parent >= 0)
+    buffer = buffers[static_cast<size_t>(buffer)].parent;
+  return buffer;
+}
+
+const Place& Planner::place(Value v) {
+  auto found = places_.find(v);
+  if (found != places_.end()) return found->second;
+  const Tensor<float>* tensor = constant(v);
+  buffers.push_back({Buffer::Kind::kConstant, tensor->size(), constantOf_.at(v)});
+  define(v, {static_cast<int>(buffers.size()) - 1, rowMajor(tensor->extents)});
+  return places_.at(v);
+}
+
+Place Planner::as(Value v, const Access& form) {
+  const Place& there = place(v);
+  if (sameForm(there.access, form)) return there;
+  for (const Place& other : copies_[v]) {
+    if (sameForm(other.access, form)) return other;
+  }
+  Place made = create(form);
+  copy(place(v), made);
+  copies_[v].push_back(made);
+  copied_.push_back(v);
+  return made;
+}
+
+Place Planner::as(const Place& there, const Access& form) {
+  if (sameForm(there.access, form)) return there;
+  Place made = create(form);
+  copy(there, made);
+  return made;
+}
+
+int Planner::createBuffer(int64_t floats) {
+  buffers.push_back({Buffer::Kind::kArena, floats});
+  return static_cast<int>(buffers.size()) - 1;
+}
+
+Place Planner::create(const Access& form) {
+  Access access = form;
+  access.offset = 0;
+  return {createBuffer(reach(form)), std::move(access)};
+}
+
+void Planner::define(Value v, Place place) {
+  residents_[root(place.buffer)].push_back(v);
+  places_.insert_or_assign(v, std::move(place));
+}
+
+void Planner::copy(const Place& from, const Place& to) {
+  IndexCopy kernel(from.access, to.access);
+  emit(std::make_unique<KernelStep>(
+      std::vector<int>{from.buffer, to.buffer},
+      [kernel = std::move(kernel), threads = options_.threads](float* const* p) { kernel.run(p[0], p[1], threads); }));
+}
+
+bool Planner::isFree(Value v) {
+  int buffer = root(place(v).buffer);
+  if (buffers[static_cast<size_t>(buffer)].kind != Buffer::Kind::kArena) return false;
+  const auto& residents = residents_[buffer];
+  return std::all_of(residents.begin(), residents.end(),
+                     [&](Value r) { return uses_[static_cast<size_t>(r.node)][static_cast<size_t>(r.output)] == 0; });
+}
+
+Place Planner::accumulator(Value v, const Access& form, const std::vector<int>& busy) {
+  auto isBusy = [&](const Place& p) {
+    return std::any_of(busy.begin(), busy.end(), [&](int b) { return root(b) == root(p.buffer); });
+  };
+  Place there = as(v, form);
+  bool original = there.buffer == place(v).buffer;
+  if (!isBusy(there) && (original ? isFree(v) : !isRead(v))) return there;
+  Place made = create(form);
+  copy(there, made);
+  return made;
+}
+
+std::unique_ptr<PrimitiveStep> Planner::primitive(const dnnl::primitive& p, const dnnl::memory::desc& scratchpad) {
+  auto step = std::make_unique<PrimitiveStep>(p, stream_);
+  if (int64_t bytes = static_cast<int64_t>(scratchpad.get_size()); bytes > 0) {
+    step->add(DNNL_ARG_SCRATCHPAD, scratchpad, engine_, createBuffer((bytes + 3) / 4), 0);
+  }
+  return step;
+}
+
+dnnl::memory Planner::prepared(const Tensor<float>& tensor,
+                               const dnnl::memory::desc& from,
+                               const dnnl::memory::desc& to) {
+  dnnl::memory result(to, engine_);
+  dnnl::memory source(from, engine_, const_cast<float*>(tensor.data.data()));
+  dnnl::reorder(source, result).execute(stream_, source, result);
+  stream_.wait();
+  return result;
+}
+
+/// Every output of the program into a buffer that the caller gives: what was computed last into a buffer of its own is
+/// computed right there.
+void Planner::placeResults() {
+  for (Value v : program_.outputs()) {
+    Extents e = extents(v);
+    int64_t floats = elementCount(e);
+    if (floats == 0) {
+      buffers.push_back({Buffer::Kind::kOutput, 0, static_cast<int>(results.size())});
+      results.push_back({static_cast<int>(buffers.size()) - 1, {}});
+      continue;
+    }
+    Place there = place(v);
+    Buffer& buffer = buffers[static_cast<size_t>(there.buffer)];
+    bool own = buffer.kind == Buffer::Kind::kArena && buffer.parent < 0 && buffer.floats == floats &&
+               there.access.offset == 0 && sameForm(there.access, rowMajor(e));
+    if (own) {
+      buffer.kind = Buffer::Kind::kOutput;
+      buffer.index = static_cast<int>(results.size());
+    } else {
+      buffers.push_back({Buffer::Kind::kOutput, floats, static_cast<int>(results.size())});
+      Place to{static_cast<int>(buffers.size()) - 1, rowMajor(e)};
+      copy(there, to);
+      there = std::move(to);
+    }
+    results.push_back(std::move(there));
+  }
+}
+
+}  // namespace pet::onednn

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+namespace pet::onednn {
+
+/// Where each buffer lies; valid once memory is planned and the caller's tensors are known.
+using Pointers = std::vector<float*>;
+
+/// One thing to do, with all choices made.
+class Step {
+ public:
+  virtual ~Step() = default;
+  /// Called before run() whenever a buffer of the step has moved.
+  virtual void bind(const Pointers& pointers) = 0;
+  virtual void run() = 0;
+
+  std::vector<int> buffers;  ///< all that it reads or writes
+};
+
+/// A primitive with its arguments.
+class PrimitiveStep : public Step {
+ public:
+  PrimitiveStep(dnnl::primitive primitive, dnnl::stream stream)
+      : primitive_(std::move(primitive)), stream_(std::move(stream)) {}
+
+  /// An argument at an offset (in floats) of a buffer.
+  void add(int argument, const dnnl::memory::desc& desc, const dnnl::engine& engine, int buffer, int64_t offset) {
+    moving_.push_back({dnnl::memory(desc, engine, DNNL_MEMORY_NONE), buffer, offset});
+    arguments_.push_back({argument, moving_.back().memory.get()});
+    buffers.push_back(buffer);
+  }
+  /// An argument that stays where it is: prepared weights.
+  void add(int argument, dnnl::memory memory) {
+    arguments_.push_back({argument, memory.get()});
+    fixed_.push_back(std::move(memory));
+  }
+
+  void bind(const Pointers& pointers) override {
+    for (Moving& m : moving_)
+      m.memory.set_data_handle(pointers[static_cast<size_t>(m.buffer)] + m.offset);
+  }
+  void run() override {
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data()),
+        "a primitive failed");
+  }
+
+ private:
+  struct Moving {
+    dnnl::memory memory;
+    int buffer;
+    int64_t offset;
+  };
+  dnnl::primitive primitive_;
+  dnnl::stream stream_;
+  std::vector<Moving> moving_;
+  std::vector<dnnl::memory> fixed_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+/// A kernel of ours: called with the pointers of its buffers, in their order.
+class KernelStep : public Step {
+ public:
+  using Kernel = std::function<void(float* const* pointers)>;
+  KernelStep(std::vector<int> uses, Kernel kernel) : kernel_(std::move(kernel)) { buffers = std::move(uses); }
+
+  void bind(const Pointers& pointers) override {
+    bound_.clear();
+    for (int b : buffers)
+      bound_.push_back(pointers[static_cast<size_t>(b)]);
+  }
+  void run() override { kernel_(bound_.data()); }
+
+ private:
+  Kernel kernel_;
+  std::vector<float*> bound_;
+};
+
+}  // namespace pet::onednn

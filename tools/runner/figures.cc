@@ -1,0 +1,97 @@
+#include "tools/runner/figures.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace pet::runner {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+double maxAbs(const Session& session) {
+  double largest = 0;
+  for (const auto& tensor : session.outputs()) {
+    for (float x : tensor.data)
+      largest = std::isfinite(x) ? std::max(largest, std::abs(double{x})) : kInfinite;
+  }
+  return largest;
+}
+
+Expected<double> maxAbsDiff(const Session& first, const Session& session) {
+  auto sorted = [](std::vector<std::string> names) {
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  if (sorted(first.outputNames()) != sorted(session.outputNames())) {
+    return fail(ErrorKind::kModel, fmt::format("{}: its outputs are {}, the first model's {}", session.path(),
+                                               fmt::join(sorted(session.outputNames()), ", "),
+                                               fmt::join(sorted(first.outputNames()), ", ")));
+  }
+  double worst = 0;
+  for (size_t i = 0; i < first.outputNames().size(); ++i) {
+    const auto& names = session.outputNames();
+    auto at = std::find(names.begin(), names.end(), first.outputNames()[i]) - names.begin();
+    const Tensor<float>&wanted = first.outputs()[i], &found = session.outputs()[static_cast<size_t>(at)];
+    if (wanted.extents != found.extents) {
+      return fail(ErrorKind::kModel,
+                  fmt::format("{}: output {} is float32{}, the first model's float32{}", session.path(),
+                              first.outputNames()[i], str(found.extents), str(wanted.extents)));
+    }
+    for (size_t k = 0; k < wanted.data.size(); ++k) {
+      double difference = std::abs(double{found.data[k]} - wanted.data[k]);
+      worst = std::isfinite(difference) ? std::max(worst, difference) : kInfinite;
+    }
+  }
+  return worst;
+}
+
+Expected<std::vector<std::vector<double>>> timeInTurns(std::vector<Session>& sessions, const TimingOptions& options) {
+  std::vector<std::vector<double>> samples(sessions.size());
+  auto start = std::chrono::steady_clock::now();
+  for (int64_t k = 0; k < options.warmup + options.runs; ++k) {
+    bool warming = k < options.warmup;
+    bool least = warming ? k == 0 : k - options.warmup < 3;
+    if (!least && secondsSince(start) > options.budgetSeconds) continue;
+    for (size_t turn = 0; turn < sessions.size(); ++turn) {
+      size_t index = (static_cast<size_t>(k) + turn) % sessions.size();
+      if (options.flush) (*options.flush)();
+      auto begin = std::chrono::steady_clock::now();
+      auto ran = sessions[index].run();
+      double seconds = secondsSince(begin);
+      if (!ran) return tl::unexpected(ran.error());
+      if (!warming) samples[index].push_back(seconds);
+    }
+  }
+  return samples;
+}
+
+double quantile(std::vector<double> samples, double fraction) {
+  std::sort(samples.begin(), samples.end());
+  double place = fraction * static_cast<double>(samples.size() - 1);
+  auto low = static_cast<size_t>(place), high = std::min(low + 1, samples.size() - 1);
+  return samples[low] + (place - static_cast<double>(low)) * (samples[high] - samples[low]);
+}
+
+uint32_t crc32(const void* bytes, size_t count) {
+  const auto* data = static_cast<const unsigned char*>(bytes);
+  uint32_t crc = ~uint32_t{0};
+  for (size_t i = 0; i < count; ++i) {
+    crc ^= data[i];
+    for (int bit = 0; bit < 8; ++bit)
+      crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xEDB88320U : 0);
+  }
+  return ~crc;
+}
+
+}  // namespace pet::runner

@@ -1,0 +1,253 @@
+#include "tools/runner/serve.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tools/runner/figures.h"
+
+namespace pet::runner {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What is wrong with a request; becomes its answer.
+struct Mistake {
+  std::string what;
+};
+
+template <class T>
+T orMistake(Expected<T> value) {
+  if (!value) throw Mistake{value.error().message()};
+  if constexpr (!std::is_void_v<T>) return std::move(*value);
+}
+
+/// A request's fields, with their kinds checked.
+class Request {
+ public:
+  explicit Request(const Json& json) : json_(json), cmd_(json.at("cmd").get<std::string>()) {}
+
+  std::string text(const char* name, const char* fallback = nullptr) const {
+    auto it = json_.find(name);
+    if (it == json_.end() && fallback) return fallback;
+    if (it == json_.end() || !it->is_string()) wrong(name, "string");
+    return it->get<std::string>();
+  }
+  int64_t integer(const char* name, int64_t fallback) const {
+    auto it = json_.find(name);
+    if (it == json_.end()) return fallback;
+    if (!it->is_number_integer()) wrong(name, "integer");
+    return notNegative(name, it->get<int64_t>());
+  }
+  double number(const char* name, double fallback) const {
+    auto it = json_.find(name);
+    if (it == json_.end()) return fallback;
+    if (!it->is_number()) wrong(name, "number");
+    return notNegative(name, it->get<double>());
+  }
+  bool flag(const char* name, bool fallback) const {
+    auto it = json_.find(name);
+    if (it == json_.end()) return fallback;
+    if (!it->is_boolean()) wrong(name, "boolean");
+    return it->get<bool>();
+  }
+  /// Paths by name.
+  std::map<std::string, std::string> files(const char* name) const {
+    auto it = json_.find(name);
+    std::map<std::string, std::string> result;
+    if (it == json_.end()) return result;
+    if (!it->is_object()) wrong(name, "object of paths");
+    for (const auto& [key, value] : it->items()) {
+      if (!value.is_string()) wrong(name, "object of paths");
+      result[key] = value.get<std::string>();
+    }
+    return result;
+  }
+  std::vector<std::string> paths(const char* name) const {
+    auto it = json_.find(name);
+    std::vector<std::string> result;
+    bool right = it != json_.end() && it->is_array() && !it->empty();
+    for (size_t i = 0; right && i < it->size(); ++i) {
+      right = (*it)[i].is_string();
+      if (right) result.push_back((*it)[i].get<std::string>());
+    }
+    if (!right) throw Mistake{fmt::format("\"{}\" must be one or more paths", name)};
+    return result;
+  }
+
+ private:
+  [[noreturn]] void wrong(const char* name, const char* kind) const {
+    throw Mistake{fmt::format("\"{}\" needs \"{}\": a {}", cmd_, name, kind)};
+  }
+  template <class T>
+  T notNegative(const char* name, T value) const {
+    if (value < 0) throw Mistake{fmt::format("\"{}\" is negative", name)};
+    return value;
+  }
+
+  const Json& json_;
+  std::string cmd_;
+};
+
+/// The models of a request, with inputs that are drawn for the first one.
+struct Opened {
+  std::vector<Session> sessions;
+  NamedTensors inputs;
+};
+
+Opened open(const Request& request, const std::vector<std::string>& paths, const Affinity& affinity) {
+  OneDnnOptions options;
+  options.threads = static_cast<int>(std::clamp<int64_t>(request.integer("threads", 1), 1, 1024));
+  options.winograd = request.flag("winograd", true);
+  affinity.hold(options.threads);
+  Opened opened;
+  for (const std::string& path : paths)
+    opened.sessions.push_back(orMistake(Session::open(path, options)));
+  opened.inputs = opened.sessions[0].drawInputs(static_cast<uint64_t>(request.integer("seed", 0)));
+  for (Session& session : opened.sessions)
+    orMistake(session.setInputs(opened.inputs));
+  return opened;
+}
+
+Json hello() {
+  Processor here = processor();
+  return {{"engine", "pet-onednn"},  {"version", OneDnnModel::version()},
+          {"providers", {"oneDNN"}}, {"isa", here.isa},
+          {"cpu", here.name},        {"threads", 1}};
+}
+
+Json timeModels(const Request& request, const Affinity& affinity) {
+  std::vector<std::string> paths = request.paths("models");
+  TimingOptions options{request.integer("runs", 20), request.integer("warmup", 2), request.number("budget_s", 10)};
+  if (options.runs < 1) throw Mistake{"\"runs\" must be at least 1"};
+  bool cold = request.flag("cold", false);
+  request.flag("optimise", true);
+  Opened opened = open(request, paths, affinity);
+  std::vector<double> differences;
+  for (Session& session : opened.sessions) {
+    orMistake(session.run());
+    if (differences.empty() && !std::isfinite(maxAbs(session)))
+      throw Mistake{session.path() + ": its outputs are not finite, so nothing can be compared to them"};
+    differences.push_back(orMistake(maxAbsDiff(opened.sessions[0], session)));
+    if (!std::isfinite(differences.back()))
+      throw Mistake{session.path() + ": its outputs are not finite where the first model's are"};
+  }
+  double scale = maxAbs(opened.sessions[0]);
+  std::optional<CacheFlush> flush;
+  if (cold) options.flush = &flush.emplace();
+  auto samples = orMistake(timeInTurns(opened.sessions, options));
+  Json answer{{"samples", samples}};
+  for (auto [name, fraction] : {std::pair{"median", 0.5}, {"p10", 0.1}, {"p90", 0.9}}) {
+    for (const auto& list : samples)
+      answer[name].push_back(quantile(list, fraction));
+  }
+  answer["max_abs_diff"] = differences;
+  answer["max_abs"] = scale;
+  return answer;
+}
+
+/// Statistics, null where not finite, and a checksum of the bytes.
+Json summary(const std::string& name, const Tensor<float>& tensor) {
+  double least = 0, most = 0, sum = 0, squares = 0;
+  auto count = static_cast<double>(tensor.size());
+  for (size_t i = 0; i < tensor.data.size(); ++i) {
+    double x = tensor.data[i];
+    least = i == 0 || !(x >= least) ? x : least;
+    most = i == 0 || !(x <= most) ? x : most;
+    sum += x;
+  }
+  double mean = tensor.size() == 0 ? 0 : sum / count;
+  for (float x : tensor.data)
+    squares += (x - mean) * (x - mean);
+  auto finite = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
+  return {{"name", name},
+          {"type", "float32"},
+          {"shape", tensor.extents},
+          {"min", finite(least)},
+          {"max", finite(most)},
+          {"mean", finite(mean)},
+          {"std", finite(tensor.size() == 0 ? 0 : std::sqrt(squares / count))},
+          {"crc32", crc32(tensor.data.data(), tensor.data.size() * sizeof(float))}};
+}
+
+/// Nodes that oneDNN did not take.
+Json fallenBack(const OneDnnModel& model) {
+  Json list = Json::array();
+  for (const OneDnnNote& note : model.notes()) {
+    if (note.reference) list.push_back({{"node", note.node}, {"op", note.op}, {"how", note.how}});
+  }
+  return list;
+}
+
+Json runModel(const Request& request, const Affinity& affinity) {
+  std::string path = request.text("model");
+  request.flag("optimise", true);
+  Opened opened = open(request, {path}, affinity);
+  Session& session = opened.sessions[0];
+  for (const auto& [name, file] : request.files("inputs")) {
+    auto input = opened.inputs.find(name);
+    if (input == opened.inputs.end()) throw Mistake{fmt::format("{}: it has no input {}", path, name)};
+    orMistake(readFloats(file, input->second));
+  }
+  orMistake(session.run());
+  Json outputs = Json::array();
+  std::string folder = request.text("save", "");
+  for (size_t i = 0; i < session.outputs().size(); ++i) {
+    if (!folder.empty()) orMistake(writeFloats(fmt::format("{}/{}", folder, i), session.outputs()[i]));
+    outputs.push_back(summary(session.outputNames()[i], session.outputs()[i]));
+  }
+  return {{"outputs", outputs}, {"reference", fallenBack(session.model())}};
+}
+
+Json notesOf(const Request& request, const Affinity& affinity) {
+  std::string path = request.text("model");
+  Opened opened = open(request, {path}, affinity);
+  const OneDnnModel& model = opened.sessions[0].model();
+  Json nodes = Json::array();
+  for (const OneDnnNote& note : model.notes()) {
+    if (!note.how.empty()) nodes.push_back({{"node", note.node}, {"op", note.op}, {"how", note.how}});
+  }
+  return {{"nodes", nodes}, {"reference", fallenBack(model)}, {"arena_floats", model.arenaSize()}};
+}
+
+Json parse(const std::string& line) {
+  Json json = Json::parse(line, nullptr, false);
+  if (json.is_discarded()) throw Mistake{"not a JSON line"};
+  if (!json.is_object() || !json.contains("cmd") || !json["cmd"].is_string())
+    throw Mistake{"a request is an object with \"cmd\""};
+  return json;
+}
+
+Json answerTo(const Json& json, const Affinity& affinity) {
+  Request request(json);
+  std::string cmd = json["cmd"].get<std::string>();
+  if (cmd == "hello") return hello();
+  if (cmd == "time") return timeModels(request, affinity);
+  if (cmd == "run") return runModel(request, affinity);
+  if (cmd == "notes") return notesOf(request, affinity);
+  throw Mistake{fmt::format("unknown cmd '{}'; there are hello, time, run, notes, quit", cmd)};
+}
+
+}  // namespace
+
+void serve(std::istream& requests,
+           const std::function<void(const std::string& line)>& answer,
+           const Affinity& affinity) {
+  for (std::string line; std::getline(requests, line);) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    Json reply;
+    try {
+      Json json = parse(line);
+      if (json["cmd"] == "quit") return;
+      reply = answerTo(json, affinity);
+    } catch (const Mistake& mistake) {
+      reply = {{"error", mistake.what}};
+    } catch (const std::exception& e) {  // ours or the engine's: one bad model must not end a tuning
+      reply = {{"error", e.what()}};
+    }
+    answer(reply.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+}
+
+}  // namespace pet::runner
