@@ -50,6 +50,7 @@ class DeviceCosts {
   /// Seconds that moving one byte of activations takes in a layout operator; where none was timed, a guess: 0.25 ns.
   double layoutSecondsPerByte() const { return layoutSecondsPerByte_; }
 
+  bool isTuned(const Rule& rule) const { return find(rule) != nullptr; }
   /// What the predictor alone says, as if the shapes had not been timed; the same errors.
   Expected<CostEstimate> predicted(const Rule& rule, const Bindings& patternSymbols) const;
   /// Where a rule pays: "F <= 4 and R >= 5: 3.1 (1.9 - 8.4, 7 samples); else 0.8 (0.3 - 0.9, 9 samples)", "never: 0.7

@@ -18,18 +18,23 @@ constexpr size_t kLeastLeaf = 2;          ///< cases of a leaf
 constexpr size_t kExceptions = 8;         ///< one case of so many may stay below a leaf's floor
 constexpr double kWorthADepth = 0.95;     ///< a deeper tree's error is at most so much of a shallower one's
 constexpr double kWorthALaterOne = 1.02;  ///< what a later feature's split must be better by: symbols come first
-constexpr double kErrorOfOne = 0.25;
+constexpr double kErrorOfOne = 0.4;
 
 bool isFinite(const TreeCase& c) {
   return std::isfinite(c.value) && std::isfinite(c.noise) && c.noise >= 0 &&
          std::all_of(c.at.begin(), c.at.end(), [](double x) { return std::isfinite(x) && x >= 0; });
 }
 
+/// The part of a ratio's logarithm that decisions depend on: a loss is a loss.
+double telling(double value) {
+  return std::clamp(value, std::log(0.5), std::log(4));
+}
+
 /// A question, and what it is worth.
 struct Split {
   int feature = -1;
-  double threshold = 0;
-  double gain = 0;  ///< squared error that goes away
+  double below = 0, above = 0;  ///< neighbouring values of the feature, on either side of the threshold
+  double gain = 0;              ///< squared error that goes away
 };
 
 }  // namespace
@@ -110,10 +115,11 @@ struct RatioTree::Grower {
         double gain = left * left / k + right * right / (n - k) - all * all / n;
         if (gain > best.gain * (1 + 1e-9) + 1e-12) {
           best.gain = gain;
-          best.threshold = roundBetween(last, here, features[feature].whole);
+          best.below = last;
+          best.above = here;
         }
       }
-      left += cases[c].value;
+      left += telling(cases[c].value);
       last = here;
       ++i;
     }
@@ -125,7 +131,7 @@ struct RatioTree::Grower {
     double all = 0;
     for (size_t c : range) {
       within[c] = 1;
-      all += cases[c].value;
+      all += telling(cases[c].value);
     }
     Split best;
     for (size_t f = 0; f < features.size(); ++f) {
@@ -156,26 +162,42 @@ struct RatioTree::Grower {
     nodes.push_back({.guess = summary(range)});
     Split split = depth < maxDepth && range.size() >= 2 * kLeastLeaf ? bestSplit(range) : Split{};
     if (split.feature < 0 || split.gain <= 0) return index;
+    auto feature = static_cast<size_t>(split.feature);
+    double threshold = roundBetween(split.below, split.above, features[feature].whole);
     Range below, above;
     for (size_t c : range)
-      (cases[c].at[static_cast<size_t>(split.feature)] <= split.threshold ? below : above).push_back(c);
+      (cases[c].at[feature] <= threshold ? below : above).push_back(c);
     int left = add(below, depth + 1), right = add(above, depth + 1);
     Node& node = nodes[static_cast<size_t>(index)];
     node.feature = split.feature;
-    node.threshold = split.threshold;
+    node.threshold = threshold;
+    node.last = split.below;
+    node.next = split.above;
     node.below = left;
     node.above = right;
     return index;
   }
 
-  /// The guess of the tree that is cut off at a depth.
-  static const TreeGuess& guessAt(const std::vector<Node>& tree, const std::vector<double>& at, int depth) {
-    const Node* node = &tree.front();
-    for (; depth > 0 && node->feature >= 0; --depth) {
-      bool below = at[static_cast<size_t>(node->feature)] <= node->threshold;
-      node = &tree[static_cast<size_t>(below ? node->below : node->above)];
-    }
-    return node->guess;
+  /// The guess of the tree that is cut off at a depth. Between the cases on either side of a threshold, one side goes
+  /// over into the other.
+  static TreeGuess guessAt(const std::vector<Node>& tree, const std::vector<double>& at, int depth, int index = 0) {
+    const Node& node = tree[static_cast<size_t>(index)];
+    if (depth == 0 || node.feature < 0) return node.guess;
+    double share = std::log((at[static_cast<size_t>(node.feature)] + 1) / (node.last + 1)) /
+                   std::log((node.next + 1) / (node.last + 1));
+    if (share <= 0) return guessAt(tree, at, depth - 1, node.below);
+    if (share >= 1) return guessAt(tree, at, depth - 1, node.above);
+    return between(guessAt(tree, at, depth - 1, node.below), guessAt(tree, at, depth - 1, node.above), share);
+  }
+
+  static TreeGuess between(const TreeGuess& a, const TreeGuess& b, double share) {
+    auto mix = [&](double x, double y) { return (1 - share) * x + share * y; };
+    return {.value = mix(a.value, b.value),
+            .low = std::min(a.low, b.low),
+            .high = std::max(a.high, b.high),
+            .floor = mix(a.floor, b.floor),
+            .noise = std::max(a.noise, b.noise),
+            .cases = a.cases + b.cases};
   }
 };
 
@@ -198,7 +220,7 @@ RatioTree RatioTree::grow(const std::vector<Feature>& features, std::vector<Tree
     auto nodes = grower.grow(rest, kMaxDepth);
     for (int depth = 0; depth <= kMaxDepth; ++depth) {
       double guess = Grower::guessAt(nodes, cases[out].at, depth).value;
-      errors[static_cast<size_t>(depth)] += std::abs(guess - cases[out].value);
+      errors[static_cast<size_t>(depth)] += std::abs(telling(guess) - telling(cases[out].value));
     }
   }
   for (int depth = 1; depth <= kMaxDepth; ++depth) {

@@ -14,7 +14,7 @@ struct Feature {
 /// A case: one value for each feature, each >= 0, and what was found there.
 struct TreeCase {
   std::vector<double> at;
-  double value = 0;
+  double value = 0;  ///< the logarithm of a ratio
   double noise = 0;  ///< how far the value may be off, >= 0
 };
 
@@ -28,8 +28,10 @@ struct TreeGuess {
 };
 
 /// A regression tree that people can read: at most three questions deep, thresholds half-way (geometrically) between
-/// cases and round. A split is the one that leaves the least squared error. How deep the tree is, is decided by leaving
-/// out each case once: the shallowest one whose mean error is within a twentieth of the least.
+/// cases and round. A split is the one that leaves the least squared error; values are logarithms of ratios, and beyond
+/// a half or four it does not matter by how much. How deep the tree is, is decided by leaving out each case once: the
+/// shallowest one whose mean error is within a twentieth of the least. From the last case below a threshold to the next
+/// one above it, one side's guess goes over into the other's.
 ///
 /// `floor` of a leaf: of a few cases the least value; of eight and more one in eight may stay below. From it goes the
 /// mean error over the number of cases in the leaf, and it is at most the median less the noise.
@@ -42,7 +44,7 @@ class RatioTree {
 
   bool empty() const { return nodes_.empty(); }
   TreeGuess guess(const std::vector<double>& at) const;
-  /// The mean of |value - guess| when each case was left out; of a single case: 0.25, an octave's third.
+  /// The mean of |value - guess| when each case was left out; of a single case: 0.4, a factor of 1.5.
   double error() const { return error_; }
   int depth() const { return depth_; }
 
@@ -55,9 +57,9 @@ class RatioTree {
 
  private:
   struct Node {
-    int feature = -1;  ///< -1: a leaf
-    double threshold = 0;
-    int below = -1, above = -1;  ///< children: at[feature] <= threshold, and the rest
+    int feature = -1;                          ///< -1: a leaf
+    double threshold = 0, last = 0, next = 0;  ///< and the cases' values on either side
+    int below = -1, above = -1;                ///< children: at[feature] <= threshold, and the rest
     TreeGuess guess;
   };
   struct Grower;

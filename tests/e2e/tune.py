@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import sqlite3
 import subprocess
 import sys
@@ -171,6 +172,109 @@ def check_hopeless(folder, pack):
         expect("hopeless", done.returncode == 0 and counted in done.stdout, done.stdout + done.stderr)
 
 
+# At these shapes both rules of `both` can be timed; only the one of dilated Convs has layouts, at either end.
+def both(folder, heights):
+    """A pack with two rules, and a grid for them."""
+    text, pack, grid = folder / "both.pet", folder / "both.db", folder / "both.json"
+    text.write_text((SOURCE / "tests/data/conv.pet").read_text() + (SOURCE / "tests/data/phases.pet").read_text())
+    subprocess.run([BIN / "pet-rules", "import", text, "-o", pack], check=True)
+    points = [{"N": 1, "C": 4, "F": 4, "H": h, "R": 3} for h in heights]
+    grid.write_text(json.dumps({**GRID, "patterns": {"conv": {"points": points}, "conv-d2": {"ties": {"P": "R - 1"}, "points": points}}}))
+    return pack, grid
+
+
+def check_layouts(folder):
+    """What opens and closes a replacement is timed alone and stored; a rule without layouts has none."""
+    timings, models = folder / "layouts.jsonl", folder / "layout-models"
+    pack, grid = both(folder, [8])
+    body = "one = len(models) == 1\nanswer(times(models, median=[0.25] if one else [2.0, 1.0]))"
+    done = tune(pack, timings, "--shapes", grid, "--runner", fake(folder, "layouts", body), "--no-bare", "--keep", models)
+    expect("layouts", done.returncode == 0, done.stderr)
+    found = {s["name"]: (s["opening"], s["closing"], s["weights"]) for s in samples(timings)}
+    expect("layouts", found == {"conv/transposed": (0, 0, "cold"), "d2/phases": (0.25, 0.25, "cold")}, f"{found}")
+    chains = sorted(tuple(n.op_type for n in onnx.load(p).graph.node) for p in models.glob("*ing-1.onnx"))
+    expect("layouts", len(chains) == 2 and all("Transpose" in c and "Conv" not in c for c in chains), f"{chains}")
+
+    # Weights from the caches are another setting.
+    done = tune(pack, timings, "--shapes", grid, "--runner", fake(folder, "layouts", body), "--no-bare", "--warm")
+    expect("layouts", done.returncode == 0 and "2 timed, 0 known" in done.stdout, done.stdout + done.stderr)
+    expect("layouts", sorted(s["weights"] for s in samples(timings)) == ["cold", "cold", "warm", "warm"], "settings")
+
+
+def check_outliers(folder, pack, grid):
+    """A run far from the others is counted, and kept."""
+    runs = "[[2.0] * 11 + [9.0]] * len(models)"
+    body = f"answer(times(models, samples={runs}, median=[2.0] * len(models), p10=[2.0] * len(models), p90=[2.1] * len(models)))"
+    done = tune(pack, folder / "outliers.jsonl", "--shapes", grid, "--runner", fake(folder, "outliers", body), "--no-bare")
+    expect("outliers", "median spread 0.05; 4 of 48 runs more than three spreads" in done.stdout, done.stdout)
+
+
+def check_uncertain(folder):
+    """After the first points of each rule, time goes where the ratio is near the least gain: the runner dies before the rest."""
+    timings = folder / "doubt.jsonl"
+    pack, grid = both(folder, range(20, 40, 2))
+    body = """
+if len(models) == 1:
+    open(state, "w").write(str(count))
+    answer(times(models))
+    continue
+if count > 9:
+    sys.exit(1)
+clear = b"ConvTranspose" in open(models[1], "rb").read()
+near = 1.05 + 0.05 * (count % 3 - 1)
+answer(times(models, median=[5.0 if clear else near, 1.0]))
+"""
+    done = tune(pack, timings, "--shapes", grid, "--runner", fake(folder, "doubt", body), "--no-bare")
+    names = [s["name"] for s in samples(timings)]
+    expect("uncertain", done.returncode == 6, done.stderr)
+    expect("uncertain", (names.count("conv/transposed"), names.count("d2/phases")) == (3, 6), f"{names}")
+
+
+def check_show(folder, pack, grid):
+    """What timings say, in words, without timing; files of the first format are read, and are of the documented schema."""
+    hashes = json.loads(subprocess.run([BIN / "pet-rules", "ls", "--json", pack], capture_output=True, text=True, check=True).stdout)
+    rule = next(r["hash"] for r in hashes if r["name"] == "conv/transposed")
+    page = (SOURCE / "docs" / "pack-format.md").read_text()
+    schemas = re.findall(r"^ +(CREATE TABLE samples.*)$", page, re.M)
+    for version, schema in zip([2, 1], schemas):
+        path = folder / f"version-{version}.timings"
+        database = sqlite3.connect(path)
+        database.execute("PRAGMA application_id = 0x70657474")
+        database.execute(f"PRAGMA user_version = {version}")
+        database.execute(schema)
+        for filters in [1, 2, 4, 64, 128, 256]:
+            for height in [14, 28, 56]:
+                shapes = {"C": 64, "F": filters, "H": height, "N": 1, "P": 1, "Q": 1, "R": 3, "S": 3, "W": height}
+                row = {"rule": rule, "name": "old name", "device": "ort-cpu", "shapes": json.dumps(shapes, separators=(",", ":")), "engine": "e",
+                       "version": "1", "isa": "i", "threads": 1, "pattern": 0.003 if filters < 10 else 0.001, "replacement": 0.0015,
+                       "spread": 0.05, "date": "2026-11-21"}
+                row |= {"weights": "cold", "opening": 0, "closing": 0} if version == 2 else {}
+                database.execute(f"INSERT INTO samples({','.join(row)}) VALUES ({','.join('?' * len(row))})", list(row.values()))
+        database.commit()
+        database.close()
+        before = path.read_bytes()
+        done = subprocess.run([BIN / "pet-tune", pack, "--show", path, "--python", "/none"], capture_output=True, text=True, timeout=60)
+        wanted = "F <= 16: 2.00 (2.00 - 2.00, 9 samples); else 0.67 (0.67 - 0.67, 9 samples)"
+        expect("show", done.returncode == 0 and wanted in done.stdout and "18/18" in done.stdout, done.stdout + done.stderr)
+        expect("show", path.read_bytes() == before, "the file has changed")
+        done = tune(pack, path, "--shapes", grid, "--runner", fake(folder, "old", GOOD))
+        expect("show", done.returncode == 0, done.stderr)
+        kept = sqlite3.connect(path)
+        expect("show", kept.execute("PRAGMA user_version").fetchone() == (2,), f"not written in the second format: {done.stdout}")
+        expect("show", kept.execute("SELECT * FROM samples").fetchall()[18:], "old samples are lost")
+    done = subprocess.run([BIN / "pet-tune", pack, "--show", path, "--device", "onednn-cpu"], capture_output=True, text=True, timeout=60)
+    expect("show", done.returncode == 0 and "no rule is tuned for onednn-cpu" in done.stdout, done.stdout + done.stderr)
+
+
+def check_devices(folder, pack, grid):
+    """onednn-cpu's runner is a program, and its samples are of that device."""
+    runner, timings = fake(folder, "program", GOOD), folder / "program.jsonl"
+    runner.write_text(f"#!{sys.executable}\n" + runner.read_text())
+    runner.chmod(0o755)
+    done = tune(pack, timings, "--shapes", grid, "--runner", runner, "--device", "onednn-cpu", "--no-bare")
+    expect("devices", done.returncode == 0 and {s["device"] for s in samples(timings)} == {"onednn-cpu"}, done.stderr)
+
+
 def check_usage(folder, pack, grid):
     fine = ["--shapes", grid, "--runner", fake(folder, "usage", GOOD)]
     bad, foreign = folder / "bad.json", folder / "foreign.timings"
@@ -190,10 +294,13 @@ def check_usage(folder, pack, grid):
         ("no folder for models", 3, ["nowhere"], [pack, timings, *fine, "--keep", "/dev/null/nowhere"]),
         ("no python", 6, ["/no/such/python", "cannot start"], [pack, timings, *fine, "--python", "/no/such/python"]),
         ("no script", 6, ["missing.py", "No such file"], [pack, timings, "--shapes", grid, "--runner", folder / "missing.py"]),
+        ("timings to show that are none", 4, ["bad.json"], [pack, timings, "--show", bad]),
         ("a bad option", 2, ["--runs"], [pack, timings, *fine, "--runs", "1"]),
     ]:
         one_line(name, tune(*arguments), code, *words)
         expect(name, not timings.exists(), "timings were written")
+    done = subprocess.run([BIN / "pet-tune", pack], capture_output=True, text=True, timeout=60)
+    one_line("no output", done, 2, "-o FILE")
 
 
 def main():
@@ -208,6 +315,11 @@ def main():
         check_fakes(folder, pack, grid)
         check_usage(folder, pack, grid)
         check_hopeless(folder, pack)
+        check_layouts(folder)
+        check_outliers(folder, pack, grid)
+        check_uncertain(folder)
+        check_show(folder, pack, grid)
+        check_devices(folder, pack, grid)
         budget = tune(pack, folder / "none.jsonl", "--shapes", grid, "--runner", fake(folder, "budget", GOOD), "--budget", 1e-9)
         expect("budget", budget.returncode == 0 and "2 not timed" in budget.stdout, budget.stdout + budget.stderr)
     for failure in failures:

@@ -126,7 +126,7 @@ RC_GTEST_PROP(RatioTreeProperty, AStepIsFound, ()) {
   std::vector<Feature> features{{"A", true}, {"X", true}};
   std::vector<int64_t> xs{1, 2, 4, 8, 16, 32, 64, 128};
   int64_t cut = draw(1, 5);  // of xs, the last one below
-  double low = static_cast<double>(draw(-200, 0)) / 100, high = low + 1;
+  double low = static_cast<double>(draw(-60, 30)) / 100, high = low + 1;
   std::vector<TreeCase> cases;
   for (int64_t x : xs) {
     for (int64_t a : {3, 300})
@@ -159,7 +159,22 @@ TEST(RatioTree, OneCaseIsATreeAndNoneIsNone) {
       RatioTree::grow({{"C", true}}, {{{NAN}, 1, 0}, {{1, 2}, 1, 0}, {{1}, INFINITY, 0}, {{-1}, 1, 0}}).empty());
   RatioTree one = RatioTree::grow({{"C", true}}, {{{8}, 1, 0}});
   EXPECT_EQ(one.guess({100}).value, 1);
-  EXPECT_EQ(one.guess({100}).floor, 0.75);
+  EXPECT_EQ(one.guess({100}).floor, 0.6);
+}
+
+TEST(RatioTree, BetweenTheCasesOneSideGoesOverIntoTheOther) {
+  std::vector<TreeCase> cases;
+  for (double filters : {1, 2, 3, 63, 64, 65, 66, 67}) {
+    for (double height : {7, 14})
+      cases.push_back({{filters, height}, filters < 10 ? 1.0 : -0.5, 0});
+  }
+  RatioTree tree = RatioTree::grow({{"F", true}, {"H", true}}, cases);
+  ASSERT_EQ(tree.depth(), 1);
+  EXPECT_EQ(tree.leaves()[0].when, "F <= 15");
+  EXPECT_DOUBLE_EQ(tree.guess({2, 10}).value, 1);
+  EXPECT_DOUBLE_EQ(tree.guess({15, 10}).value, 0.25);  // 16 is half-way from 4 to 64
+  EXPECT_DOUBLE_EQ(tree.guess({15, 10}).floor, 0.25);
+  EXPECT_DOUBLE_EQ(tree.guess({64, 10}).value, -0.5);
 }
 
 TEST(RatioTree, OfManyCasesOneInEightMayStayBelowTheFloor) {

@@ -15,28 +15,34 @@ namespace {
 
 constexpr int64_t kMaxElements = int64_t{1} << 26;  ///< of one value
 
-/// Shapes at which a pattern occurs in models.
-Expected<std::vector<Bindings>> shapesIn(const std::vector<std::string>& models, const Pattern& pattern) {
-  std::vector<Bindings> found;
+using PointsOf = std::map<std::string, std::vector<Bindings>>;  // by pattern
+
+/// Shapes at which patterns occur in models.
+Expected<PointsOf> shapesIn(const std::vector<std::string>& models, const std::vector<Pattern>& patterns) {
+  PointsOf found;
   for (const std::string& path : models) {
     auto model = load(path);
     if (!model) return tl::unexpected(model.error());
     Normalised normalised = normalise(model->graph);
     MatchIndex index(model->graph, normalised.view);
-    std::vector<Refusal> refusals;
-    for (const Site& site : match(index, pattern, refusals)) {
-      if (std::find(found.begin(), found.end(), site.symbols) == found.end()) found.push_back(site.symbols);
+    for (const Pattern& pattern : patterns) {
+      std::vector<Bindings>& points = found[pattern.name];
+      std::vector<Refusal> refusals;
+      for (const Site& site : match(index, pattern, refusals)) {
+        if (std::find(points.begin(), points.end(), site.symbols) == points.end()) points.push_back(site.symbols);
+      }
     }
   }
   return found;
 }
 
 /// Those of the models that were named, then the grid's.
-Expected<std::vector<Bindings>> pointsFor(const Pattern& pattern, const Grid& grid, const Options& o) {
-  auto points = shapesIn(o.models, pattern);
-  if (!points || (o.shapes.empty() && !o.models.empty())) return points;
-  for (Bindings& b : grid.points(pattern.name, pattern.shapes.symbols))
-    points->push_back(std::move(b));
+std::vector<Bindings> pointsFor(const Pattern& pattern, PointsOf& inModels, const Grid& grid, const Options& o) {
+  std::vector<Bindings> points = std::move(inModels[pattern.name]);
+  if (o.shapes.empty() && !o.models.empty()) return points;
+  for (Bindings& b : grid.points(pattern.name, pattern.shapes.symbols)) {
+    if (std::find(points.begin(), points.end(), b) == points.end()) points.push_back(std::move(b));
+  }
   return points;
 }
 
@@ -78,17 +84,15 @@ std::map<std::string, Expr> exprsOf(const Bindings& bindings) {
 
 Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Options& o) {
   std::vector<std::vector<Job>> byRule;
-  std::map<std::string, std::vector<Bindings>> pointsOf;  // by pattern: models are large
+  auto inModels = shapesIn(o.models, rules.patterns);
+  if (!inModels) return tl::unexpected(inModels.error());
+  PointsOf pointsOf;
   for (const Rule& rule : rules.rules) {
     bool wanted =
         std::any_of(o.rules.begin(), o.rules.end(), [&](const auto& glob) { return matchesGlob(rule.name, glob); });
     if (!wanted) continue;
     const Pattern& pattern = *rules.findPattern(rule.pattern);
-    if (!pointsOf.contains(pattern.name)) {
-      auto points = pointsFor(pattern, grid, o);
-      if (!points) return tl::unexpected(points.error());
-      pointsOf[pattern.name] = std::move(*points);
-    }
+    if (!pointsOf.contains(pattern.name)) pointsOf[pattern.name] = pointsFor(pattern, *inModels, grid, o);
     std::string hash = ruleHash(pattern, rule);
     byRule.emplace_back();
     for (const Bindings& shapes : pointsOf[pattern.name]) {
@@ -99,7 +103,9 @@ Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Op
   std::vector<Job> jobs;
   for (size_t k = 0; std::any_of(byRule.begin(), byRule.end(), [&](const auto& j) { return k < j.size(); }); ++k) {
     for (auto& of : byRule) {
-      if (k < of.size()) jobs.push_back(std::move(of[k]));
+      if (k >= of.size()) continue;
+      jobs.push_back(std::move(of[k]));
+      jobs.back().turn = static_cast<int>(k);
     }
   }
   return jobs;

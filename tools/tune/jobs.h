@@ -17,6 +17,7 @@ struct Job {
   std::string hash;
   Bindings shapes;   ///< the pattern's symbols
   Bindings symbols;  ///< the rule's
+  int turn = 0;      ///< its place among the points of its rule: the first ones are the most telling
 };
 
 /// What is to be timed: every rule's first point, then every rule's second, …, so that a budget that runs out leaves

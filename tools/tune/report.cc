@@ -1,9 +1,12 @@
 #include "tools/tune/report.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
+#include "applier/choose.h"
+#include "rules/gain/gain.h"
 #include "tools/common/table.h"
 
 namespace pet::tune {
@@ -15,12 +18,15 @@ std::string report(const std::vector<Job>& jobs, const std::vector<Row>& rows) {
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return jobs[a].rule->name < jobs[b].rule->name; });
-  std::vector<std::vector<std::string>> lines{{"RULE", "RATIO", "ALONE", "SPREAD", "PATTERN", "SHAPES", "NOTE"}};
+  std::vector<std::vector<std::string>> lines{
+      {"RULE", "RATIO", "ALONE", "LAYOUTS", "SPREAD", "PATTERN", "SHAPES", "NOTE"}};
   for (size_t i : order) {
     const Row& r = rows[i];
     auto field = [&](auto value) { return r.sample ? fmt::format("{:.2f}", value(*r.sample)) : "-"; };
     lines.push_back({jobs[i].rule->name, field([](const auto& s) { return s.ratio(); }),
-                     r.bare ? fmt::format("{:.2f}", *r.bare) : "-", field([](const auto& s) { return s.spread; }),
+                     r.bare ? fmt::format("{:.2f}", *r.bare) : "-",
+                     field([](const auto& s) { return (s.opening + s.closing) / s.replacement; }),
+                     field([](const auto& s) { return s.spread; }),
                      r.sample ? fmt::format("{:.2f} ms", 1e3 * r.sample->pattern) : "-",
                      tool::shapesText(jobs[i].shapes), r.kind == Row::Kind::kKnown ? "known" : r.note});
   }
@@ -31,18 +37,38 @@ std::string counts(const std::vector<Row>& rows) {
   auto count = [&](Row::Kind kind) {
     return std::count_if(rows.begin(), rows.end(), [&](const Row& r) { return r.kind == kind; });
   };
-  return fmt::format("{} points: {} timed, {} known, {} failed, {} left out as their rule loses, {} not timed\n",
-                     rows.size(), count(Row::Kind::kTimed), count(Row::Kind::kKnown), count(Row::Kind::kFailed),
-                     count(Row::Kind::kHopeless), count(Row::Kind::kNotTimed));
+  std::string text =
+      fmt::format("{} points: {} timed, {} known, {} failed, {} left out as their rule loses, {} not timed\n",
+                  rows.size(), count(Row::Kind::kTimed), count(Row::Kind::kKnown), count(Row::Kind::kFailed),
+                  count(Row::Kind::kHopeless), count(Row::Kind::kNotTimed));
+  std::vector<double> spreads;
+  size_t runs = 0, outliers = 0;
+  for (const Row& r : rows) {
+    if (r.kind != Row::Kind::kTimed || !r.sample) continue;
+    spreads.push_back(r.sample->spread);
+    runs += r.runs;
+    outliers += r.outliers;
+  }
+  if (spreads.empty()) return text;
+  return text + fmt::format("median spread {:.2f}; {} of {} runs more than three spreads from their median, kept\n",
+                            median(spreads), outliers, runs);
 }
 
-std::string summary(const Timings& timings) {
-  std::vector<std::vector<std::string>> lines{{"RULE", "SAMPLES", "LEAST", "MEDIAN", "GREATEST"}};
-  for (const TimingSummary& s : timings.summaries()) {
-    lines.push_back({s.name, std::to_string(s.samples), fmt::format("{:.2f}", s.least), fmt::format("{:.2f}", s.median),
-                     fmt::format("{:.2f}", s.greatest)});
+std::string wherePays(const RuleSet& rules, const Timings& timings, const Options& o) {
+  DeviceCosts costs = DeviceCosts::fit(rules, timings, o.device, o.threads);
+  std::vector<const Rule*> tuned;
+  for (const Rule& rule : rules.rules) {
+    if (matchesAny(rule.name, o.rules) && costs.isTuned(rule)) tuned.push_back(&rule);
   }
-  return tool::table(lines);
+  std::sort(tuned.begin(), tuned.end(), [](const Rule* a, const Rule* b) { return a->name < b->name; });
+  std::vector<std::vector<std::string>> lines{{"RULE", "RIGHT", "OFF BY", "PAYS"}};
+  for (const Rule* rule : tuned) {
+    CrossValidation v = costs.crossValidate(*rule, o.minGain);
+    lines.push_back({rule->name, fmt::format("{}/{}", v.right, v.samples),
+                     v.predicted > 0 ? fmt::format("{:.2f}", std::exp(v.logError)) : "-", costs.words(*rule)});
+  }
+  if (tuned.empty()) return fmt::format("no rule is tuned for {} with {} thread(s)\n", o.device, o.threads);
+  return tool::table(lines) + "\n" + costs.crossValidate(o.minGain).str() + "\n";
 }
 
 }  // namespace pet::tune

@@ -9,9 +9,11 @@
 
 #include "applier/emit.h"
 #include "applier/instantiate.h"
+#include "applier/layouts.h"
 #include "applier/match.h"
 #include "applier/normalise.h"
 #include "applier/onnx/model.h"
+#include "applier/regroup.h"
 #include "applier/simplify.h"
 #include "runtime/draw.h"
 #include "runtime/ort/frame.h"
@@ -155,8 +157,13 @@ class Scene {
   std::vector<FrameValue> inputs_;
 };
 
+struct Rewritten {
+  Model model;
+  Program replacement;
+};
+
 /// The model with the rule applied at the site, by the steps of pet-apply.
-Expected<Model> rewrite(const Model& model, const Job& job) {
+Expected<Rewritten> rewrite(const Model& model, const Job& job) {
   Normalised normalised = normalise(model.graph);
   const View& view = normalised.view;
   std::vector<Refusal> refusals;
@@ -168,7 +175,7 @@ Expected<Model> rewrite(const Model& model, const Job& job) {
     if (auto why = whyNotEmitted(made->replacement, model.graph.opset)) return fail(ErrorKind::kUnsupported, *why);
     auto graph = emit(model.graph, view, simplify(splice(view, {*made})));
     if (!graph) return tl::unexpected(graph.error());
-    return Model{std::move(*graph), model.file};
+    return Rewritten{{std::move(*graph), model.file}, std::move(made->replacement)};
   }
   return fail(ErrorKind::kUnsupported, "the pattern does not match: " + (refusals.empty() ? "" : refusals[0].reason));
 }
@@ -180,20 +187,53 @@ Expected<std::string> store(const Model& model, const std::filesystem::path& pat
   return path.string();
 }
 
+/// Engines do nothing for it: every element stays where it is.
+bool isFree(const Node& node) {
+  const auto& attributes = node.attributes;
+  auto layout = attributes.find("layout");
+  if (layout != attributes.end()) return movesNothing(std::get<LayoutSpec>(layout->second));
+  return node.op->name == "Reshape" || node.op->name == "Flatten" || node.op->name == "Squeeze" ||
+         node.op->name == "Unsqueeze" || node.op->name == "Identity";
+}
+
+/// The models of those chains that cost something.
+Expected<std::vector<std::string>> storeChains(const Program& replacement,
+                                               const std::vector<std::vector<int>>& chains,
+                                               const std::string& stem) {
+  std::vector<std::string> paths;
+  for (const auto& nodes : chains) {
+    bool free = std::all_of(nodes.begin(), nodes.end(),
+                            [&](int node) { return isFree(replacement.nodes()[static_cast<size_t>(node)]); });
+    if (free) continue;
+    Program chain = layoutChain(replacement, nodes);
+    auto model = Scene(chain, false).build();
+    if (!model) return tl::unexpected(model.error());
+    auto path = store(*model, fmt::format("{}-{}.onnx", stem, paths.size() + 1));
+    if (!path) return tl::unexpected(path.error());
+    paths.push_back(*path);
+  }
+  return paths;
+}
+
 }  // namespace
 
-Expected<std::vector<std::string>> modelsOf(const Job& job, bool neighbours, const std::filesystem::path& stem) {
+Expected<Subgraphs> modelsOf(const Job& job, bool neighbours, const std::filesystem::path& stem) {
   auto pattern = job.pattern->program.substitute(exprsOf(job.shapes));
   if (!pattern) return tl::unexpected(pattern.error());
   auto before = Scene(*pattern, neighbours).build();
   if (!before) return tl::unexpected(before.error());
   auto after = rewrite(*before, job);
   if (!after) return tl::unexpected(after.error());
+  LayoutEnds ends = layoutEnds(after->replacement);
   auto first = store(*before, stem.string() + ".pattern.onnx"),
-       second = store(*after, stem.string() + ".replacement.onnx");
+       second = store(after->model, stem.string() + ".replacement.onnx");
+  auto openings = storeChains(after->replacement, ends.openings, stem.string() + ".opening"),
+       closings = storeChains(after->replacement, ends.closings, stem.string() + ".closing");
   if (!first) return tl::unexpected(first.error());
   if (!second) return tl::unexpected(second.error());
-  return std::vector{*first, *second};
+  if (!openings) return tl::unexpected(openings.error());
+  if (!closings) return tl::unexpected(closings.error());
+  return Subgraphs{*first, *second, std::move(*openings), std::move(*closings)};
 }
 
 }  // namespace pet::tune

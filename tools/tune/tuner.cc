@@ -1,6 +1,7 @@
 #include "tools/tune/tuner.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,6 +12,9 @@ namespace pet::tune {
 namespace {
 
 constexpr double kMaxDifference = 1e-3;  ///< relative to max|output|: beyond, it is no rounding
+constexpr int kLayoutRuns = 7;           ///< timed runs of a chain of layouts, in
+constexpr double kLayoutShare = 0.2;     ///< so much of a point's seconds
+constexpr double kFarOut = 3;            ///< an outlier is so many spreads from the median
 
 Expected<Row> unbuilt(const Error& error) {
   if (error.kind != ErrorKind::kUnsupported) return tl::unexpected(error);
@@ -22,6 +26,24 @@ double spread(const TimeAnswer& a) {
   for (size_t i = 0; i < a.median.size(); ++i)
     widest = std::max(widest, (a.p90[i] - a.p10[i]) / a.median[i]);
   return widest;
+}
+
+/// Runs that are further from their median than kFarOut times the distance of the 10th and the 90th percentile.
+size_t outliersOf(const TimeAnswer& a) {
+  size_t count = 0;
+  for (size_t i = 0; i < a.samples.size(); ++i) {
+    count += static_cast<size_t>(std::count_if(a.samples[i].begin(), a.samples[i].end(), [&](double seconds) {
+      return std::abs(seconds - a.median[i]) > kFarOut * (a.p90[i] - a.p10[i]);
+    }));
+  }
+  return count;
+}
+
+size_t runsOf(const TimeAnswer& a) {
+  size_t count = 0;
+  for (const auto& each : a.samples)
+    count += each.size();
+  return count;
 }
 
 }  // namespace
@@ -38,17 +60,26 @@ Folder::~Folder() {
 }
 
 TimingSample Tuner::blank(const Job& job) const {
-  return {
-      job.hash, job.rule->name, o_.device, job.shapes, engine_.engine, engine_.version, engine_.isa, o_.threads, 0, 0,
-      0,        date_};
+  return {.rule = job.hash,
+          .name = job.rule->name,
+          .device = o_.device,
+          .shapes = job.shapes,
+          .engine = engine_.engine,
+          .version = engine_.version,
+          .isa = engine_.isa,
+          .threads = o_.threads,
+          .date = date_,
+          .weights = o_.warm ? "warm" : "cold"};
 }
 
 Expected<Row> Tuner::measure(const Job& job) {
   auto models = modelsOf(job, true, nextStem());
   if (!models) return unbuilt(models.error());
-  auto answer = time(*models, !o_.warm);
-  if (!answer) return Row{.note = answer.error().message};
-  if (answer->maxAbsDiff[1] > kMaxDifference * answer->maxAbs) {
+  auto answer = time({models->pattern, models->replacement}, !o_.warm);
+  if (!answer || answer->maxAbsDiff[1] > kMaxDifference * answer->maxAbs) {
+    discard(models->openings);
+    discard(models->closings);
+    if (!answer) return Row{.note = answer.error().message};
     differs_ = true;
     return Row{.note = fmt::format("outputs differ by {:.2g} of {:.2g}", answer->maxAbsDiff[1], answer->maxAbs)};
   }
@@ -56,30 +87,54 @@ Expected<Row> Tuner::measure(const Job& job) {
   sample.pattern = answer->median[0];
   sample.replacement = answer->median[1];
   sample.spread = spread(*answer);
-  Row row{Row::Kind::kTimed, sample};
+  sample.opening = layouts(models->openings);
+  sample.closing = layouts(models->closings);
+  Row row{.kind = Row::Kind::kTimed, .sample = sample, .runs = runsOf(*answer), .outliers = outliersOf(*answer)};
   if (o_.noBare) return row;
   auto alone = modelsOf(job, false, nextStem());
   if (!alone) return unbuilt(alone.error());
-  if (auto bare = time(*alone, false)) row.bare = bare->median[0] / bare->median[1];
+  discard(alone->openings);
+  discard(alone->closings);
+  if (auto bare = time({alone->pattern, alone->replacement}, false)) row.bare = bare->median[0] / bare->median[1];
   return row;
 }
 
 Expected<std::string> Tuner::control(const Job& job) {
   auto models = modelsOf(job, true, nextStem());
   if (!models) return unbuilt(models.error()).map([](const Row& row) { return row.note; });
-  auto answer = time({(*models)[0], (*models)[0]}, !o_.warm);
+  discard(models->openings);
+  discard(models->closings);
+  discard({models->replacement});
+  auto answer = time({models->pattern, models->pattern}, !o_.warm);
   if (!answer) return answer.error().message;
   return fmt::format("{:.3f} (spread {:.2f})", answer->median[0] / answer->median[1], spread(*answer));
+}
+
+double Tuner::layouts(const std::vector<std::string>& chains) {
+  double seconds = 0;
+  for (const std::string& chain : chains) {
+    auto answer = runner_.time({.models = {chain},
+                                .runs = std::min(kLayoutRuns, o_.runs),
+                                .threads = o_.threads,
+                                .budgetSeconds = kLayoutShare * o_.secondsPerPoint});
+    if (answer) seconds += answer->median[0];
+  }
+  discard(chains);
+  return seconds;
 }
 
 RunnerExpected<TimeAnswer> Tuner::time(const std::vector<std::string>& models, bool cold) {
   auto answer = runner_.time(
       {.models = models, .runs = o_.runs, .threads = o_.threads, .budgetSeconds = o_.secondsPerPoint, .cold = cold});
+  discard(models);
+  return answer;
+}
+
+void Tuner::discard(const std::vector<std::string>& models) const {
   std::error_code ignored;
   for (const std::string& path : models) {
     if (o_.keep.empty()) std::filesystem::remove(path, ignored);
   }
-  return answer;
 }
 
 }  // namespace pet::tune

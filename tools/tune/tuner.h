@@ -17,6 +17,7 @@ struct Row {
   Kind kind = Kind::kFailed;
   std::optional<TimingSample> sample = std::nullopt;
   std::optional<double> bare = std::nullopt;  ///< the ratio without neighbours
+  size_t runs = 0, outliers = 0;              ///< timed, and of these far from the others: reported, not dropped
   std::string note = "";                      ///< why it failed
 };
 
@@ -51,6 +52,10 @@ class Tuner {
  private:
   std::filesystem::path nextStem() { return folder_.path() / std::to_string(++count_); }
   RunnerExpected<TimeAnswer> time(const std::vector<std::string>& models, bool cold);
+  /// Seconds of the chains, one after the other, with caches as they are; 0 where there are none, or they cannot be
+  /// timed.
+  double layouts(const std::vector<std::string>& chains);
+  void discard(const std::vector<std::string>& models) const;
 
   const Options& o_;
   const RunnerHello& engine_;

@@ -1,0 +1,137 @@
+#include "tools/tune/rounds.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "tools/common/tool.h"
+#include "tools/tune/schedule.h"
+
+namespace pet::tune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The sample that an earlier run left for the same setting.
+std::optional<TimingSample> earlier(const Timings& timings, const TimingSample& wanted) {
+  for (const TimingSample& s : timings.samples(wanted.rule, wanted.device)) {
+    bool same = s.shapes == wanted.shapes && s.engine == wanted.engine && s.version == wanted.version &&
+                s.isa == wanted.isa && s.threads == wanted.threads && s.weights == wanted.weights;
+    if (same) return s;
+  }
+  return std::nullopt;
+}
+
+/// The rule lost clearly at all of its first points, which are the most telling ones.
+bool isHopeless(const Timings& timings, const TimingSample& wanted) {
+  auto known = timings.samples(wanted.rule, wanted.device);
+  std::erase_if(known, [&](const TimingSample& s) {
+    return s.engine != wanted.engine || s.version != wanted.version || s.isa != wanted.isa ||
+           s.threads != wanted.threads;
+  });
+  return known.size() >= kHopelessAfter &&
+         std::all_of(known.begin(), known.end(), [](const TimingSample& s) { return s.ratio() < kHopelessRatio; });
+}
+
+/// Times jobs in rounds; after each, what was learnt decides which are next.
+class Rounds {
+ public:
+  Rounds(const RuleSet& rules,
+         const std::vector<Job>& jobs,
+         Tuner& tuner,
+         const RunnerKeeper& runner,
+         Timings& timings,
+         const Options& o)
+      : rules_(rules),
+        jobs_(jobs),
+        tuner_(tuner),
+        runner_(runner),
+        timings_(timings),
+        o_(o),
+        rows_(jobs.size()),
+        progress_("timing", jobs.size()) {}
+
+  Expected<std::vector<Row>> run() {
+    std::vector<size_t> open;
+    for (size_t job = 0; job < jobs_.size(); ++job) {
+      if (auto known = earlier(timings_, tuner_.blank(jobs_[job]))) {
+        settle(job, {.kind = Row::Kind::kKnown, .sample = known});
+      } else {
+        open.push_back(job);
+      }
+    }
+    while (!open.empty()) {
+      std::vector<size_t> now = nextJobs(rules_, jobs_, open, timings_, o_);
+      for (size_t job : now) {
+        auto row = rowOf(jobs_[job]);
+        if (!row) return tl::unexpected(row.error());
+        settle(job, std::move(*row));
+      }
+      std::sort(now.begin(), now.end());
+      std::erase_if(open, [&](size_t job) { return std::binary_search(now.begin(), now.end(), job); });
+      settleHopeless(open);
+    }
+    return std::move(rows_);
+  }
+
+ private:
+  void settle(size_t job, Row row) {
+    progress_.step(jobs_[job].rule->name);
+    rows_[job] = std::move(row);
+  }
+
+  bool isOver() const { return Clock::now() >= end_ || runner_.hasGivenUp(); }
+
+  /// What is not going to be timed leaves the open ones.
+  void settleHopeless(std::vector<size_t>& open) {
+    std::map<std::string_view, bool> hopeless;  // by rule's hash
+    std::erase_if(open, [&](size_t job) {
+      auto [it, added] = hopeless.emplace(jobs_[job].hash, false);
+      if (added) it->second = !o_.exhaustive && isHopeless(timings_, tuner_.blank(jobs_[job]));
+      if (!it->second && !isOver()) return false;
+      settle(job, {.kind = it->second ? Row::Kind::kHopeless : Row::Kind::kNotTimed});
+      return true;
+    });
+  }
+
+  Expected<Row> rowOf(const Job& job) {
+    if (!o_.exhaustive && isHopeless(timings_, tuner_.blank(job))) return Row{.kind = Row::Kind::kHopeless};
+    if (isOver()) return Row{.kind = Row::Kind::kNotTimed};
+    if (!std::exchange(controlled_, true)) {
+      auto control = tuner_.control(job);
+      if (!control) return tl::unexpected(control.error());
+      progress_.clear();
+      if (auto ok = tool::print("A/A control: " + *control + "\n"); !ok) return tl::unexpected(ok.error());
+    }
+    auto row = tuner_.measure(job);
+    if (!row || !row->sample) return row;
+    timings_.add(*row->sample);
+    if (auto ok = writeTimings(timings_, o_.output); !ok) return tl::unexpected(ok.error());
+    return row;
+  }
+
+  const RuleSet& rules_;
+  const std::vector<Job>& jobs_;
+  Tuner& tuner_;
+  const RunnerKeeper& runner_;
+  Timings& timings_;
+  const Options& o_;
+  std::vector<Row> rows_;
+  tool::Progress progress_;
+  Clock::time_point end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                              std::chrono::duration<double>(o_.budget > 0 ? o_.budget : 1e9));
+  bool controlled_ = false;
+};
+
+}  // namespace
+
+Expected<std::vector<Row>> timeAll(const RuleSet& rules,
+                                   const std::vector<Job>& jobs,
+                                   Tuner& tuner,
+                                   const RunnerKeeper& runner,
+                                   Timings& timings,
+                                   const Options& o) {
+  return Rounds(rules, jobs, tuner, runner, timings, o).run();
+}
+
+}  // namespace pet::tune

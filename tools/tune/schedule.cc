@@ -1,0 +1,45 @@
+#include "tools/tune/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace pet::tune {
+namespace {
+
+constexpr int kFirstPoints = 3;  ///< of each rule, whatever they say
+constexpr size_t kBatch = 32;    ///< jobs before all is considered anew
+constexpr double kAsGood = 0.7;  ///< those whose uncertainty is so much of the greatest one
+
+}  // namespace
+
+double uncertainty(const Expected<CostEstimate>& cost, double minGain) {
+  if (!cost) return 1;
+  double distance = std::abs(std::log(cost->ratio() / minGain));
+  double width = std::max(1e-3, std::log(cost->ratio() / cost->lower));
+  return width / (width + distance);
+}
+
+std::vector<size_t> nextJobs(const RuleSet& rules,
+                             const std::vector<Job>& jobs,
+                             const std::vector<size_t>& open,
+                             const Timings& timings,
+                             const Options& o) {
+  std::vector<size_t> next;
+  std::copy_if(open.begin(), open.end(), std::back_inserter(next),
+               [&](size_t job) { return jobs[job].turn < kFirstPoints; });
+  if (!next.empty()) return next;
+  DeviceCosts costs = DeviceCosts::fit(rules, timings, o.device, o.threads);
+  std::vector<std::pair<double, size_t>> ranked;
+  for (size_t job : open)
+    ranked.emplace_back(-uncertainty(costs.at(*jobs[job].rule, jobs[job].shapes), o.minGain), job);
+  std::sort(ranked.begin(), ranked.end());  // of as uncertain ones, the first
+  std::set<const Rule*> seen;
+  for (const auto& [minus, job] : ranked) {
+    if (minus > kAsGood * ranked.front().first) break;
+    if (next.size() < kBatch && seen.insert(jobs[job].rule).second) next.push_back(job);
+  }
+  return next;
+}
+
+}  // namespace pet::tune

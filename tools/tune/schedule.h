@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "rules/gain/gain.h"
+#include "tools/tune/jobs.h"
+
+namespace pet::tune {
+
+/// Of the open jobs (indices, ascending), those that are next worth their time: the first points of every rule, which
+/// are the most telling ones; then a few about which the decision is least certain, by what was timed so far, each of
+/// another rule.
+std::vector<size_t> nextJobs(const RuleSet& rules,
+                             const std::vector<Job>& jobs,
+                             const std::vector<size_t>& open,
+                             const Timings& timings,
+                             const Options& o);
+
+/// How open the decision is between a rule and its pattern, in [0, 1]: 1 where nothing is known; near 1 where the ratio
+/// may well lie on either side of the least gain; near 0 where it is far from it, in terms of what it may be off.
+double uncertainty(const Expected<CostEstimate>& cost, double minGain);
+
+}  // namespace pet::tune
