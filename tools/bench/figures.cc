@@ -1,0 +1,36 @@
+#include "tools/bench/figures.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pet::bench {
+
+double quantile(std::vector<double> samples, double q) {
+  std::sort(samples.begin(), samples.end());
+  double at = q * static_cast<double>(samples.size() - 1);
+  auto below = static_cast<size_t>(std::floor(at)), above = std::min(below + 1, samples.size() - 1);
+  return samples[below] + (at - std::floor(at)) * (samples[above] - samples[below]);
+}
+
+Ratio ratioOf(const std::vector<double>& original, const std::vector<double>& other) {
+  std::vector<double> pairs;
+  for (size_t i = 0; i < std::min(original.size(), other.size()); ++i)
+    pairs.push_back(original[i] / other[i]);
+  return {quantile(original, 0.5) / quantile(other, 0.5), quantile(pairs, 0.5), quantile(pairs, 0.1),
+          quantile(pairs, 0.9)};
+}
+
+Figures figuresOf(const TimeAnswer& a) {
+  auto times = [&](size_t i) {
+    const auto& s = a.samples[i];
+    return Times{quantile(s, 0.5), quantile(s, 0.1), quantile(s, 0.9), s};
+  };
+  Figures f{times(0), ratioOf(a.samples[0], a.samples[1])};
+  if (a.samples.size() < 3) return f;
+  f.rewritten = times(2);
+  f.ratio = ratioOf(a.samples[0], a.samples[2]);
+  f.difference = a.maxAbs > 0 ? a.maxAbsDiff[2] / a.maxAbs : a.maxAbsDiff[2];
+  return f;
+}
+
+}  // namespace pet::bench

@@ -1,0 +1,144 @@
+// pet-bench: times a model, and what was made of it, in turns on an engine: end to end, and site by site.
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "rules/pack/file.h"
+#include "tools/bench/report.h"
+#include "tools/common/tool.h"
+
+namespace {
+
+using namespace pet;
+using namespace pet::bench;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kWholeShare = 0.4;  ///< of the budget, where sites are timed as well
+
+struct Models {
+  Model original;
+  std::optional<Model> rewritten;
+};
+
+Expected<Models> loadAll(const Options& o) {
+  auto original = load(o.model);
+  if (!original) return tl::unexpected(original.error());
+  if (o.rewritten.empty()) return Models{std::move(*original), {}};
+  auto rewritten = load(o.rewritten);
+  if (!rewritten) return tl::unexpected(rewritten.error());
+  return Models{std::move(*original), std::move(*rewritten)};
+}
+
+Expected<void> checkOptions(const Options& o) {
+  if (o.json.empty() || o.json == "-") return {};
+  if (auto ok = tool::distinctFiles({o.json}, {o.model, o.rewritten}); !ok) return ok;
+  return checkWritable(o.json);
+}
+
+/// Nothing while the report goes to standard output.
+Expected<void> say(const Options& o, const std::string& text) {
+  return o.json == "-" ? Expected<void>() : tool::print(text);
+}
+
+tl::unexpected<Error> runnerFailed(const std::string& message, bool& failed) {
+  failed = true;
+  return fail(ErrorKind::kInternal, message, "", "check --runner, --python and --runner-path");
+}
+
+/// One row for each site. What is left of the budget is shared by the sites that are left.
+Expected<std::vector<SiteRow>> timeSites(const Models& models,
+                                         Watch& watch,
+                                         const RunnerKeeper& runner,
+                                         Clock::time_point end) {
+  const Sites sites(models.original, *models.rewritten);
+  tool::Progress progress("timing", sites.changes().size());
+  std::vector<SiteRow> rows;
+  for (const Change& change : sites.changes()) {
+    progress.step(sites.nameOf(change));
+    double left = std::chrono::duration<double>(end - Clock::now()).count();
+    if (left <= 0 || runner.hasGivenUp()) {
+      rows.push_back({.change = change, .name = sites.nameOf(change), .nodes = sites.nodesOf(change)});
+      rows.back().note = left <= 0 ? "not timed: the budget is spent" : "not timed: the runner failed";
+      continue;
+    }
+    auto row = watch.site(sites, change, left / static_cast<double>(sites.changes().size() - rows.size()));
+    if (!row) return tl::unexpected(row.error());
+    rows.push_back(std::move(*row));
+  }
+  return rows;
+}
+
+Expected<void> write(const Report& report, const Options& o) {
+  if (o.json == "-") return tool::print(json(report, o));
+  return o.json.empty() ? Expected<void>() : writeFile(o.json, json(report, o));
+}
+
+/// `failed`: the runner did.
+Expected<void> run(const Options& o, bool& failed) {
+  auto command = tool::runnerCommand(o.runner);
+  if (!command) return tl::unexpected(command.error());
+  if (auto ok = checkOptions(o); !ok) return ok;
+  auto models = loadAll(o);
+  if (!models) return tl::unexpected(models.error());
+  bool perSite = o.perSite && models->rewritten;
+  auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(o.budget));
+
+  RunnerKeeper runner(std::move(*command), o.timeout);
+  auto engine = runner.hello();
+  if (!engine) return runnerFailed(engine.error().message, failed);
+  Report report{*engine, {}, {}};
+  if (auto said = say(o, headline(*engine, o) + "\n"); !said) return said;
+  Watch watch(o, runner);
+  auto whole = watch.files(o.model, o.rewritten, perSite ? kWholeShare * o.budget : o.budget);
+  if (!whole && whole.error().fatal()) return runnerFailed(whole.error().message, failed);
+  if (!whole) return fail(ErrorKind::kModel, whole.error().message);
+  report.whole = std::move(*whole);
+  if (auto said = say(o, wholeTable(report.whole)); !said) return said;
+  if (perSite) {
+    auto rows = timeSites(*models, watch, runner, end);
+    if (!rows) return tl::unexpected(rows.error());
+    report.sites = std::move(*rows);
+    if (auto said = say(o, "\n" + siteTable(report.sites)); !said) return said;
+  }
+
+  if (auto written = write(report, o); !written) return written;
+  if (runner.isFailing()) return runnerFailed(runner.lastFailure(), failed);
+  if (report.whole.difference <= kMaxDifference) return {};
+  return fail(ErrorKind::kCheck, fmt::format("its outputs differ by {:.1e} of the largest", report.whole.difference),
+              o.rewritten, "it is another function than the model's");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Times a model on an engine, and what was made of it, in turns in one process.", "pet-bench");
+  app.footer(
+      "Ratios are original / rewritten: above 1, the rewritten model is faster. The A/A control is the original "
+      "against\n"
+      "itself.\n"
+      "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 5 the models compute something else, 6 the runner\n"
+      "failed.");
+  Options o;
+  app.add_option("MODEL", o.model, "the original, an ONNX model")->required();
+  app.add_option("REWRITTEN", o.rewritten, "what was made of it, as by pet-apply");
+  app.add_option("--runner", o.runner.name, "the engine: ort or onednn")->capture_default_str();
+  app.add_flag("--per-site,!--no-per-site", o.perSite, "also time the places where the models differ (the default)");
+  app.add_option("--runs", o.runs, "rounds, at most")->capture_default_str()->check(CLI::Range(3, 100000));
+  app.add_option("--budget", o.budget, "seconds for everything; three rounds are run in any case")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--threads", o.threads, "of the engine")->capture_default_str()->check(CLI::Range(1, 1024));
+  app.add_flag("--cold", o.cold, "overwrite the caches before each run");
+  app.add_option("--json", o.json, "write the report to this file; - for standard output, instead of the tables");
+  app.add_option("--python", o.runner.python, "the Python interpreter that has ONNX Runtime");
+  app.add_option("--runner-path", o.runner.path, "the script or program that times, instead of the one that is found");
+  app.add_option("--timeout", o.timeout, "seconds to wait for an answer, besides the time it takes")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--keep", o.keep, "leave the models of the sites in this folder");
+  bool failed = false;
+  int code = tool::run(app, argc, argv, [&] { return run(o, failed); });
+  return failed ? tool::kRunnerFailed : code;
+}
