@@ -38,6 +38,15 @@ std::optional<LayoutSpec> asLayout(const Node& n, const Shape& operand) {
                     {{0}, {3}, {4, 1}, {5, 2}}};
 }
 
+/// How the constant comes to a value: along which dimension it varies there, and the layout operators, with their
+/// operands, that made another constant of it on the way.
+struct Arrival {
+  int dimension = -1;
+  std::vector<std::pair<int, size_t>> through = {};
+  friend bool operator==(const Arrival&, const Arrival&) = default;
+};
+using Arrivals = std::map<Value, Arrival>;
+
 class Hoister {
  public:
   explicit Hoister(const View& view)
@@ -58,7 +67,7 @@ class Hoister {
   std::optional<Moving> moving(int i) const;
   bool passes(const Moving& f, int layout, int dimension, std::vector<int>& dimensions) const;
   bool plan(const Moving& f);
-  bool planValue(const Moving& f, Value v, int dimension, std::set<int>& tree, std::set<Value>& leaves) const;
+  bool planValue(const Moving& f, Value v, const Arrival& arrival, Arrivals& met) const;
 
   Value push(const Moving& f, Value v, const Added& c);
   Value pushedThrough(const Moving& f, int layout, const Added& c);
@@ -103,17 +112,29 @@ std::optional<Moving> Hoister::moving(int i) const {
   return std::nullopt;
 }
 
-/// True if the function commutes with this layout operator; `dimensions`: where the constant varies, per operand.
+/// A Concat along this dimension.
+bool joins(const Node& n, int dimension) {
+  return n.op->name == "Concat" && n.scalar("axis") == Expr(dimension);
+}
+
+/// f of what the operator fills with is what it fills with. (Other modes of a Pad than "constant" copy.)
+bool keepsFill(const OpRow& f, const Node& filling) {
+  bool pad = filling.op->name == "Pad";
+  if (pad && filling.text("mode") != "constant") return true;
+  return f.facts.zeroPreserving && (!pad || filling.number("value") == 0);
+}
+
+/// True if the function commutes with this layout operator; `dimensions`: where the constant varies, per operand. Each
+/// case is proved: tests/unit/applier_hoist_test.cc has the table.
 bool Hoister::passes(const Moving& f, int layout, int dimension, std::vector<int>& dimensions) const {
   const Node& n = node(layout);
   dimensions.assign(n.operands.size(), dimension);
+  if (!f.adds()) return !n.op->fills || keepsFill(*node(f.node).op, n);
   if (n.op->name == "Concat") return true;
   if (n.op->name == "Slice") {
     const auto& axes = n.list("axes");
     return dimension < 0 || std::find(axes.begin(), axes.end(), Expr(dimension)) == axes.end();
   }
-  if (n.op->name == "Pad")
-    return !f.adds() && (node(f.node).op->facts.zeroPreserving ? n.number("value") == 0 : n.text("mode") != "constant");
   auto spec = asLayout(n, old().shape(n.operands[0]));
   if (!spec) return false;
   if (dimension < 0) return true;
@@ -133,36 +154,38 @@ bool Hoister::passes(const Moving& f, int layout, int dimension, std::vector<int
 }
 
 /// Collects the layout operators that the function passes and the values it ends at.
-bool Hoister::planValue(const Moving& f, Value v, int dimension, std::set<int>& tree, std::set<Value>& leaves) const {
+bool Hoister::planValue(const Moving& f, Value v, const Arrival& arrival, Arrivals& met) const {
+  const Node& n = node(v.node);
   if (required(v) || !isNew(v.node) || taken_.contains(v.node)) return false;
-  if (!node(v.node).op->layout) {
-    leaves.insert(v);
-    return true;
-  }
-  if (tree.contains(v.node)) return true;
+  if (f.adds() && elementCount(concrete(old().shape(v))) == 0) return false;
+  // Met again, a value may want another constant: Concat(u, u) along the channels.
+  if (auto [first, inserted] = met.emplace(v, arrival); !inserted) return first->second == arrival;
+  if (!n.op->layout) return true;
   std::vector<int> dimensions;
-  if (node(v.node).shapes.size() != 1 || !passes(f, v.node, dimension, dimensions)) return false;
-  tree.insert(v.node);
-  const auto& operands = node(v.node).operands;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (!planValue(f, operands[i], dimensions[i], tree, leaves)) return false;
+  if (n.shapes.size() != 1 || !passes(f, v.node, arrival.dimension, dimensions)) return false;
+  bool regroups = n.op->name != "Slice" && n.op->name != "Concat";
+  bool changes = arrival.dimension >= 0 && (regroups || joins(n, arrival.dimension));
+  for (size_t i = 0; i < n.operands.size(); ++i) {
+    Arrival next{dimensions[i], arrival.through};
+    if (changes) next.through.emplace_back(v.node, i);
+    if (!planValue(f, n.operands[i], next, met)) return false;
   }
   return true;
 }
 
 bool Hoister::plan(const Moving& f) {
-  std::set<int> tree;
-  std::set<Value> leaves;
-  if (!planValue(f, f.operand, f.dimension, tree, leaves) || tree.empty()) return false;
+  Arrivals met;
+  if (!node(f.operand.node).op->layout || !planValue(f, f.operand, {f.dimension}, met)) return false;
   // Nobody else may see what is inside.
-  auto inside = [&](int reader) { return reader == f.node || tree.contains(reader); };
-  for (int t : tree) {
-    if (!std::all_of(readers_[{t, 0}].begin(), readers_[{t, 0}].end(), inside)) return false;
+  auto passed = [&](int reader) { return reader >= 0 && node(reader).op->layout && met.contains({reader, 0}); };
+  for (const auto& [v, arrival] : met) {
+    for (int reader : readers_[v]) {
+      if (reader != f.node && !passed(reader)) return false;
+    }
   }
-  for (Value v : leaves) {
-    if (!std::all_of(readers_[v].begin(), readers_[v].end(), inside)) return false;
+  for (const auto& [v, arrival] : met) {
+    if (node(v.node).op->layout) taken_.insert(v.node);
   }
-  taken_.insert(tree.begin(), tree.end());
   taken_.insert(f.node);
   planned_.emplace(f.node, f);
   return true;
@@ -249,7 +272,7 @@ Value Hoister::pushedThrough(const Moving& f, int layout, const Added& c) {
     operands.push_back(push(f, n.operands[0], before));
   } else {
     int64_t offset = 0;
-    bool along = n.op->name == "Concat" && c.dimension >= 0 && n.scalar("axis") == Expr(c.dimension);
+    bool along = joins(n, c.dimension);
     for (Value o : n.operands) {
       Added part = c;
       if (along) {
@@ -259,6 +282,7 @@ Value Hoister::pushedThrough(const Moving& f, int layout, const Added& c) {
                            {"starts", std::vector<Expr>{offset}},
                            {"ends", std::vector<Expr>{offset + extent}}},
                           builder_.unique(n.names[0] + "/constant"), layout);
+        if (extent == 1) part = {regrouped(part.vector, {}, layout), -1};
         offset += extent;
       }
       operands.push_back(push(f, o, part));

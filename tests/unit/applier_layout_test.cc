@@ -7,6 +7,7 @@
 #include "applier/regroup.h"
 #include "applier/simplify.h"
 #include "tests/unit/applier_support.h"
+#include "tests/unit/random_programs.h"
 
 namespace pet {
 namespace {
@@ -59,44 +60,6 @@ TEST(ApplierRegroup, KeepsAsFewAxesAsPossible) {
 
 // --- Property: a composition computes what its parts do ---
 
-int64_t draw(int64_t low, int64_t high) {
-  return *rc::gen::inRange(low, high + 1);
-}
-
-/// Groups of consecutive entries, some of them empty.
-std::vector<std::vector<int>> drawGroups(const std::vector<int>& order) {
-  std::vector<std::vector<int>> groups;
-  for (int a : order) {
-    if (groups.empty() || draw(0, 2) > 0) groups.emplace_back();
-    groups.back().push_back(a);
-  }
-  if (draw(0, 3) == 0) groups.emplace_back();
-  return groups;
-}
-
-/// A random Layout of a tensor of these extents, each cut into two digits where that goes.
-LayoutSpec drawLayout(const Extents& extents) {
-  LayoutSpec spec;
-  for (int64_t e : extents) {
-    spec.left.emplace_back();
-    for (int64_t factor : {int64_t{2}, int64_t{3}}) {
-      if (e % factor != 0 || draw(0, 1) == 0) continue;
-      spec.left.back().push_back(static_cast<int>(spec.axes.size()));
-      spec.axes.push_back({"a" + std::to_string(spec.axes.size()), Dim(factor)});
-      e /= factor;
-    }
-    spec.left.back().push_back(static_cast<int>(spec.axes.size()));
-    spec.axes.push_back({"a" + std::to_string(spec.axes.size()), Dim(e)});
-  }
-  std::vector<int> order(spec.axes.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = static_cast<int>(i);
-  for (size_t i = order.size(); i-- > 1;)
-    std::swap(order[i], order[static_cast<size_t>(draw(0, static_cast<int64_t>(i)))]);
-  spec.right = drawGroups(order);
-  return spec;
-}
-
 Tensor<float> applied(const LayoutSpec& layout, const Tensor<float>& x) {
   ProgramBuilder builder;
   Value in = builder.input("x", shapeOf(x.extents));
@@ -127,37 +90,6 @@ RC_GTEST_PROP(ApplierRegroup, CompositionsComputeWhatTheirPartsDo, ()) {
 }
 
 // --- Clean-up ---
-
-/// A view in which every node is new.
-View newView(const Program& program) {
-  ViewBuilder builder;
-  Constants constants = constantsOf(program);
-  for (const Node& n : program.nodes()) {
-    if (n.op->name != "Input") {
-      Provenance made;
-      made.site = 0;
-      EXPECT_TRUE(builder.add(*n.op, n.operands, n.attributes, n.names, made).has_value());
-    } else if (n.scalar("constant") == Expr(1)) {
-      builder.name(builder.constant(n.names[0], constants.at(n.names[0])), n.names[0]);
-    } else {
-      builder.name(builder.input(n.names[0], concrete(n.shapes[0]), ElementType::kFloat), n.names[0]);
-    }
-  }
-  for (Value v : program.outputs())
-    builder.name(v, program.name(v));
-  return std::move(builder).finish(program.outputs());
-}
-
-/// "Conv Relu Layout": the operators that compute with activations.
-std::string operators(const View& view) {
-  auto constant = constantNodes(view.program);
-  std::string text;
-  for (size_t i = 0; i < constant.size(); ++i) {
-    const auto& name = view.program.nodes()[i].op->name;
-    if (!constant[i] && name != "Input") text += (text.empty() ? "" : " ") + std::string(name);
-  }
-  return text;
-}
 
 struct Case {
   std::string program, simplified;
@@ -214,6 +146,17 @@ const Case kCases[] = {
     {"x: [1, 2, 4, 4]  w: const [12, 2, 3, 3]  b: const [3, 1, 1]  p = Conv(x, w)  d = DepthToSpace(p) blocksize=2 "
      "mode=CRD  y = Add(d, b)",
      "Conv Add DepthToSpace"},
+    // … of which one has one channel only, behind another layout.
+    {"x: [1, 2, 4, 4]  v: const [1, 2, 3, 3]  w: const [2, 2, 3, 3]  b: const [3, 1]  p = Conv(x, v)  q = Conv(x, w)  "
+     "r "
+     "= Layout(p) n f h w -> n f (h w)  s = Layout(q) n f h w -> n f (h w)  a = Concat(r, s) axis=1  y = Add(a, b)",
+     "Conv Conv Add Layout Add Layout Concat"},
+    // A value that is met twice would take two constants.
+    {"x: [1, 2, 4, 4]  w: const [2, 2, 3, 3]  b: const [4, 1, 1]  u = Conv(x, w)  a = Concat(u, u) axis=1  y = Add(a, "
+     "b)",
+     "Conv Concat Add"},
+    {"x: [1, 2, 4, 4]  w: const [2, 2, 3, 3]  b: const [1]  u = Conv(x, w)  a = Concat(u, u) axis=1  y = Add(a, b)",
+     "Conv Add Concat"},
     // Through a Pad only what keeps the fill.
     {"x: [1, 2, 4, 4]  w: const [3, 2, 3, 3]  u = Conv(x, w)  a = Pad(u) pads=[0, 0, 1, 1, 0, 0, 1, 1]  y = Relu(a)",
      "Conv Relu Pad"},

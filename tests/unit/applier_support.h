@@ -10,6 +10,7 @@
 #include "applier/emit.h"
 #include "applier/normalise.h"
 #include "applier/onnx/model.h"
+#include "applier/view.h"
 #include "ir/evaluate.h"
 #include "ir/text.h"
 #include "rules/text.h"
@@ -89,6 +90,37 @@ inline std::string types(const Graph& graph) {
   std::string text;
   for (const GraphNode& n : graph.nodes)
     text += (text.empty() ? "" : " ") + n.type;
+  return text;
+}
+
+/// A view in which every node is new.
+inline View newView(const Program& program) {
+  ViewBuilder builder;
+  Constants constants = constantsOf(program);
+  for (const Node& n : program.nodes()) {
+    if (n.op->name != "Input") {
+      Provenance made;
+      made.site = 0;
+      EXPECT_TRUE(builder.add(*n.op, n.operands, n.attributes, n.names, made).has_value());
+    } else if (n.scalar("constant") == Expr(1)) {
+      builder.name(builder.constant(n.names[0], constants.at(n.names[0])), n.names[0]);
+    } else {
+      builder.name(builder.input(n.names[0], concrete(n.shapes[0]), ElementType::kFloat), n.names[0]);
+    }
+  }
+  for (Value v : program.outputs())
+    builder.name(v, program.name(v));
+  return std::move(builder).finish(program.outputs());
+}
+
+/// "Conv Relu Layout": the operators that compute with activations.
+inline std::string operators(const View& view) {
+  auto constant = constantNodes(view.program);
+  std::string text;
+  for (size_t i = 0; i < constant.size(); ++i) {
+    const auto& name = view.program.nodes()[i].op->name;
+    if (!constant[i] && name != "Input") text += (text.empty() ? "" : " ") + std::string(name);
+  }
   return text;
 }
 

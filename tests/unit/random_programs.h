@@ -10,6 +10,7 @@
 #include "ir/denote.h"
 #include "ir/ops/digits.h"
 #include "ir/program.h"
+#include "ir/tensor.h"
 
 // RapidCheck generators: expressions, bindings, and programs that are well formed at one binding of their symbols.
 namespace pet::testing_support {
@@ -22,6 +23,40 @@ inline int64_t draw(int64_t low, int64_t high) {
 template <class T>
 const T& drawFrom(const std::vector<T>& values) {
   return values[static_cast<size_t>(draw(0, static_cast<int64_t>(values.size()) - 1))];
+}
+
+/// Groups of consecutive entries, some of them empty.
+inline std::vector<std::vector<int>> drawGroups(const std::vector<int>& order) {
+  std::vector<std::vector<int>> groups;
+  for (int a : order) {
+    if (groups.empty() || draw(0, 2) > 0) groups.emplace_back();
+    groups.back().push_back(a);
+  }
+  if (draw(0, 3) == 0) groups.emplace_back();
+  return groups;
+}
+
+/// A random Layout of a tensor of these extents, each cut into two digits where that goes.
+inline LayoutSpec drawLayout(const Extents& extents) {
+  LayoutSpec spec;
+  for (int64_t e : extents) {
+    spec.left.emplace_back();
+    for (int64_t factor : {int64_t{2}, int64_t{3}}) {
+      if (e % factor != 0 || draw(0, 1) == 0) continue;
+      spec.left.back().push_back(static_cast<int>(spec.axes.size()));
+      spec.axes.push_back({"a" + std::to_string(spec.axes.size()), Dim(factor)});
+      e /= factor;
+    }
+    spec.left.back().push_back(static_cast<int>(spec.axes.size()));
+    spec.axes.push_back({"a" + std::to_string(spec.axes.size()), Dim(e)});
+  }
+  std::vector<int> order(spec.axes.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    order[i] = static_cast<int>(i);
+  for (size_t i = order.size(); i-- > 1;)
+    std::swap(order[i], order[static_cast<size_t>(draw(0, static_cast<int64_t>(i)))]);
+  spec.right = drawGroups(order);
+  return spec;
 }
 
 /// Quasi-affine in A, B, C, with divisions up to the given depth.

@@ -1,0 +1,373 @@
+// Functions in front of layouts: what moves, and that each such law is proved.
+//
+// kPassages lists every layout operator with what may move from behind it to in front of it, and the case in
+// tests/prove/ that proves this for all extents. A function or an addition that moves and is not listed fails here, and
+// so does a new layout operator in ir/ops without a line, or a function that the prover does not let through.
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "applier/hoist.h"
+#include "ir/ops/op.h"
+#include "synth/prove/decide.h"
+#include "tests/unit/applier_support.h"
+#include "tests/unit/random_programs.h"
+#include "tests/unit/text_file.h"
+
+namespace pet {
+namespace {
+
+using namespace testing_support;
+
+/// Which functions of one operand move.
+enum class Functions { kNone, kThatKeepZero, kAll };
+
+struct Passage {
+  std::string layout;  ///< "a", of u [2, 4, 4, 6], and for Concat of v, too; on one line, as parsed() reads it
+  Functions functions = Functions::kNone;
+  std::string proof = {};   ///< a case in tests/prove: the law for one function
+  std::string proved = {};  ///< that function
+  /// Which additions move: the dimension of `a` along which the constant varies (-1: a number), and the case.
+  std::map<int, std::string> additions = {};
+};
+
+const Passage kPassages[] = {
+    {"a = Layout(u) n (2 c) h w -> (2 n) c h w",
+     Functions::kAll,
+     "exp-of-a-layout",
+     "Exp",
+     {{-1, "number-added-to-a-layout"}, {1, "bias-of-a-layout"}, {2, "bias-of-a-layout"}, {3, "bias-of-a-layout"}}},
+    {"a = Layout(u) n (2 c:2) h (w 3) -> n (c 2) (h w) 3",
+     Functions::kAll,
+     "exp-of-a-layout",
+     "Exp",
+     {{-1, "number-added-to-a-layout"},
+      {0, "bias-of-a-layout"},
+      {1, "bias-of-a-layout-of-digits"},
+      {3, "bias-of-a-layout"}}},
+    {"a = Concat(u, v) axis=1",
+     Functions::kAll,
+     "sigmoid-through-concat",
+     "Sigmoid",
+     {{-1, "number-added-to-a-concat"},
+      {0, "bias-of-a-concat"},
+      {1, "bias-along-a-concat"},
+      {2, "bias-of-a-concat"},
+      {3, "bias-of-a-concat"}}},
+    {"a = Slice(u) axes=[3, 1] starts=[1, 0] ends=[6, 4] steps=[1, 2]",
+     Functions::kAll,
+     "exp-of-a-slice",
+     "Exp",
+     {{-1, "number-added-to-a-slice"}, {0, "bias-of-a-slice"}, {2, "bias-of-a-slice"}}},
+    {"a = Pad(u) pads=[0, 0, 1, 1, 0, 1, 1, 0]", Functions::kThatKeepZero, "tanh-of-a-zero-pad", "Tanh"},
+    {"a = Pad(u) pads=[0, 0, 1, 1, 0, 1, 1, 0] value=1"},
+    {"a = Pad(u) pads=[0, 0, 1, 1, 0, 1, 1, 0] value=-inf"},
+    {"a = Pad(u) pads=[0, 0, 1, 1, 0, 1, 1, 0] mode=edge", Functions::kAll, "exp-through-an-edge-pad", "Exp"},
+    {"a = Pad(u) pads=[0, 0, 1, 1, 0, 1, 1, 0] mode=reflect", Functions::kAll, "exp-of-a-reflected-pad", "Exp"},
+    {"a = IndexMap(u) [n:2, c:4, w:6, k:3] -> [n, c, 2, w + k - 1]", Functions::kThatKeepZero, "tanh-of-an-index-map",
+     "Tanh"},
+    {"a = Transpose(u) perm=[2, 0, 3, 1]", Functions::kAll, "relu-through-transpose", "Relu"},
+    {"a = Reshape(u) shape=[2, 2, 2, 24]", Functions::kAll, "exp-of-a-reshape", "Exp"},
+    {"a = Flatten(u)", Functions::kAll, "exp-of-a-flattened-matrix", "Exp"},
+    {"t = Unsqueeze(u) axes=[1]  a = Unsqueeze(t) axes=[0]", Functions::kAll, "exp-of-an-unsqueezed-row", "Exp"},
+    {"t = Unsqueeze(u) axes=[1]  a = Squeeze(t) axes=[1]", Functions::kAll, "exp-of-a-squeezed-row", "Exp"},
+    {"a = SpaceToDepth(u) blocksize=2", Functions::kAll, "exp-through-space-to-depth", "Exp"},
+    {"a = DepthToSpace(u) blocksize=2 mode=CRD",
+     Functions::kAll,
+     "gelu-through-depth-to-space",
+     "Gelu",
+     {{-1, "number-added-to-blocks"}, {0, "bias-of-blocks-crd"}, {1, "bias-of-blocks-crd"}}},
+    {"a = DepthToSpace(u) blocksize=2",
+     Functions::kAll,
+     "gelu-through-depth-to-space",
+     "Gelu",
+     {{-1, "number-added-to-blocks"}, {0, "bias-of-blocks"}, {1, "bias-of-blocks"}}},
+    {"a = Expand(u) shape=[3, 2, 4, 4, 6]", Functions::kAll, "exp-of-a-broadcast", "Exp"},
+    {"a = Tile(u) repeats=[1, 1, 2, 3]", Functions::kAll, "exp-of-tiles", "Exp"},
+    {"a = Gather(u) axis=1 indices=[3, 0, 0]", Functions::kAll, "exp-of-gathered-rows", "Exp"},
+    {"a, b = Split(u) axis=1 split=[1, 3]"},  // its other results would have to follow
+};
+
+/// A passage's layout of what Convs compute, and what stands behind it.
+Program programOf(const Passage& p, const std::string& behind, const Extents& constant = {1}) {
+  return parsed(fmt::format(
+      "x: [2, 4, 4, 6]  z: [2, 4, 4, 6]  k: const [4, 4, 1, 1]  c: const {}  u = Conv(x, k)  v = Conv(z, k)  {}  {}",
+      str(constant), p.layout, behind));
+}
+
+bool moves(const Program& program) {
+  return hoist(newView(program)).has_value();
+}
+
+/// "Clip" and its attributes, on both sides of what its facts depend on.
+std::vector<std::string> attributesOf(std::string_view function) {
+  if (function == "Clip") return {"min=-1 max=1", "min=1 max=2"};
+  if (function == "LeakyRelu") return {"", "alpha=-2"};
+  if (function == "HardSigmoid") return {"", "alpha=-1"};
+  if (function == "Gelu") return {"", "approximate=tanh"};
+  return {""};
+}
+
+bool isFunction(const OpRow& row) {
+  return row.facts.elementwise && row.maxOperands == 1 && row.name != "Identity";
+}
+
+std::string caseText(const std::string& name) {
+  return textOf(std::string(PET_SOURCE_DIR) + "/tests/prove/" + name + ".pet");
+}
+
+/// The case with another function in place of the one it has.
+std::string withFunction(const std::string& text,
+                         const std::string& from,
+                         std::string_view to,
+                         const std::string& with) {
+  std::istringstream in(text);
+  std::string result;
+  for (std::string line; std::getline(in, line); result += '\n') {
+    size_t at = line.find(" " + from + "(");
+    if (at != std::string::npos) line.replace(at + 1, from.size(), to).append(" " + with);
+    result += line;
+  }
+  return result;
+}
+
+bool isProved(const std::string& text) {
+  auto set = parseRules(text, "case");
+  EXPECT_TRUE(set) << (set ? "" : set.error().message()) << text;
+  return set && std::holds_alternative<Proved>(decide(set->patterns[0], set->rules[0]));
+}
+
+TEST(ApplierHoist, EveryLayoutOperatorIsListed) {
+  std::set<std::string_view> listed;
+  for (const Passage& p : kPassages) {
+    Program program = programOf(p, "y = Relu(a)");
+    listed.insert(program.node(program.nodes().back().operands[0]).op->name);
+  }
+  for (const OpRow* row : operatorTable())
+    EXPECT_EQ(listed.contains(row->name), row->layout) << row->name;
+}
+
+TEST(ApplierHoist, AFunctionMovesOnlyWhereThatIsProved) {
+  for (const Passage& p : kPassages) {
+    for (const OpRow* row : operatorTable()) {
+      if (!isFunction(*row)) continue;
+      for (const std::string& attributes : attributesOf(row->name)) {
+        SCOPED_TRACE(fmt::format("{} behind {}", row->name, p.layout));
+        bool moved = moves(programOf(p, fmt::format("y = {}(a) {}", row->name, attributes)));
+        bool listed =
+            p.functions == Functions::kAll || (p.functions == Functions::kThatKeepZero && row->facts.zeroPreserving);
+        EXPECT_EQ(moved, listed);
+        if (p.functions == Functions::kNone) continue;
+        EXPECT_EQ(isProved(withFunction(caseText(p.proof), p.proved, row->name, attributes)), listed);
+      }
+    }
+  }
+}
+
+TEST(ApplierHoist, AnAdditionMovesOnlyWhereThatIsProved) {
+  std::set<std::string> cases;
+  for (const Passage& p : kPassages) {
+    Program layout = programOf(p, "y = Relu(a)");
+    Extents extents = concrete(layout.node(layout.outputs()[0]).shapes[0]);
+    for (int d = -1; d < static_cast<int>(extents.size()); ++d) {
+      SCOPED_TRACE(fmt::format("along dimension {} of {}", d, p.layout));
+      if (d >= 0 && extents[static_cast<size_t>(d)] == 1) continue;
+      Extents constant(d < 0 ? 1 : extents.size() - static_cast<size_t>(d), 1);
+      if (d >= 0) constant[0] = extents[static_cast<size_t>(d)];
+      EXPECT_EQ(moves(programOf(p, "y = Add(a, c)", constant)), p.additions.contains(d));
+    }
+    for (const auto& [d, proof] : p.additions)
+      cases.insert(proof);
+  }
+  for (const std::string& proof : cases)
+    EXPECT_TRUE(isProved(caseText(proof))) << proof;
+}
+
+TEST(ApplierHoist, NothingElseMoves) {
+  for (const OpRow* row : operatorTable()) {
+    for (size_t operands = 1; operands <= 3; ++operands) {
+      Program layout = programOf(kPassages[0], "");
+      Value a{static_cast<int>(layout.nodes().size()) - 1, 0}, c{3, 0};
+      ProgramBuilder builder(layout);
+      std::vector<Value> taken = {a};
+      taken.resize(operands, c);
+      auto y = builder.add(*row, taken, {});
+      if (!y) continue;
+      EXPECT_EQ(moves(std::move(builder).finish({*y})), isFunction(*row) || (row->name == "Add" && operands == 2))
+          << row->name;
+    }
+  }
+}
+
+struct Refused {
+  std::string program, proof;
+};
+
+// What would be wrong, and the case that says so.
+const Refused kRefused[] = {
+    {"x: [2, 3]  z: [2, 3]  u = Mul(x, z)  a = Pad(u) pads=[0, 1, 0, 1]  y = Sigmoid(a)", "sigmoid-of-a-pad"},
+    {"x: [2, 3]  z: [2, 3]  u = Mul(x, z)  a = Pad(u) pads=[0, 1, 0, 1]  y = Exp(a)", "exp-of-a-zero-pad"},
+    {"x: [2, 3]  z: [2, 3]  u = Mul(x, z)  a = Pad(u) pads=[0, 1, 0, 0]  y = Clip(a) min=1 max=6",
+     "clip-of-a-pad-to-positive-numbers"},
+    {"x: [2, 3]  z: [2, 3]  u = Mul(x, z)  a = Pad(u) pads=[0, 1, 0, 0] value=1  y = Tanh(a)", "tanh-of-a-pad-of-ones"},
+    {"x: [2, 3]  z: [2, 3]  b: const [2, 1]  u = Mul(x, z)  a = Pad(u) pads=[0, 1, 0, 1]  y = Add(a, b)",
+     "bias-before-a-pad"},
+    {"x: [4, 3]  z: [4, 3]  b: const [2, 1]  u = Mul(x, z)  a = Slice(u) axes=[0] starts=[1] ends=[3]  y = Add(a, b)",
+     "bias-along-a-slice"},
+    {"x: [2, 3]  z: [2, 3]  b: const [4, 1]  u = Mul(x, z)  a = Concat(u, u) axis=0  y = Add(a, b)",
+     "bias-along-a-concat-of-copies"},
+};
+
+TEST(ApplierHoist, WhatWouldBeWrongStays) {
+  for (const Refused& r : kRefused) {
+    EXPECT_FALSE(moves(parsed(r.program))) << r.program;
+    EXPECT_FALSE(isProved(caseText(r.proof))) << r.proof;
+  }
+}
+
+// --- Properties: what moves computes the same, and one law at a time the prover says so ---
+
+/// A chain of layouts, functions and additions of constants behind products of inputs.
+class Chain {
+ public:
+  Chain() {
+    Extents extents;
+    for (int64_t rank = draw(1, 3); rank-- > 0;)
+      extents.push_back(draw(1, 4));
+    last_ = leaf(shapeOf(extents));
+  }
+  void layouts(int64_t steps) {
+    while (steps-- > 0)
+      append(&Chain::layout);
+  }
+  void moving() { append(draw(0, 1) == 0 ? &Chain::function : &Chain::addition); }
+  Program program() && { return std::move(builder_).finish({last_}); }
+
+ private:
+  void append(Expected<Value> (Chain::*step)()) {
+    ProgramBuilder before = builder_;
+    auto next = (this->*step)();
+    if (next && elementCount(concrete(builder_.shape(*next))) <= 96) {
+      last_ = *next;
+    } else {
+      builder_ = std::move(before);
+    }
+  }
+  Value input(const Shape& shape, bool constant = false) {
+    return builder_.input(fmt::format("x{}", inputs_++), shape, constant);
+  }
+  Value leaf(const Shape& shape) { return *builder_.add("Mul", {input(shape), input(shape)}); }
+  Extents extents() const { return concrete(builder_.shape(last_)); }
+  int64_t axis() const { return draw(0, static_cast<int64_t>(builder_.shape(last_).size()) - 1); }
+
+  Expected<Value> layout() {
+    if (builder_.shape(last_).empty()) return builder_.add("Unsqueeze", {last_}, {{"axes", std::vector<Expr>{0}}});
+    switch (draw(0, 6)) {
+      case 0:
+        return slice();
+      case 1:
+        return pad();
+      case 2:
+        return builder_.add("Concat", {last_, draw(0, 2) == 0 ? last_ : leaf(builder_.shape(last_))},
+                            {{"axis", Expr(axis())}});
+      case 3:
+        return copies();
+      default:
+        return builder_.add("Layout", {last_}, {{"layout", drawLayout(extents())}});
+    }
+  }
+
+  Expected<Value> slice() {
+    int64_t a = axis(), extent = extents()[static_cast<size_t>(a)];
+    return builder_.add("Slice", {last_},
+                        {{"axes", std::vector<Expr>{a}},
+                         {"starts", std::vector<Expr>{draw(0, extent / 2)}},
+                         {"ends", std::vector<Expr>{extent}},
+                         {"steps", std::vector<Expr>{draw(1, 2)}}});
+  }
+  Expected<Value> pad() {
+    auto mode = drawFrom<std::string>({"constant", "constant", "edge", "reflect"});
+    std::vector<Expr> pads;
+    for (size_t d = 0; d < 2 * extents().size(); ++d)
+      pads.push_back(extents()[d % extents().size()] > 1 ? draw(0, 1) : 0);
+    return builder_.add("Pad", {last_}, {{"pads", pads}, {"mode", mode}, {"value", static_cast<double>(draw(0, 1))}});
+  }
+  Expected<Value> copies() {
+    if (draw(0, 1) == 0) {
+      int64_t a = axis(), last = extents()[static_cast<size_t>(a)] - 1;
+      return builder_.add(
+          "Gather", {last_},
+          {{"axis", Expr(a)}, {"indices", std::vector<Expr>{draw(0, last), draw(0, last), draw(0, last)}}});
+    }
+    std::vector<Expr> repeats(extents().size(), 1);
+    repeats[static_cast<size_t>(axis())] = 2;
+    return builder_.add("Tile", {last_}, {{"repeats", repeats}});
+  }
+  /// Not Reciprocal: of a zero in a pad it is infinite, with the zero's sign, which Neg changes.
+  Expected<Value> function() {
+    return builder_.add(
+        drawFrom<std::string>({"Relu", "Tanh", "Sigmoid", "Neg", "Square", "Exp", "Not", "HardSwish", "LeakyRelu"}),
+        {last_});
+  }
+  Expected<Value> addition() {
+    Extents constant = extents();
+    int64_t varying = draw(0, 3) == 0 ? -1 : axis();
+    for (size_t d = 0; d < constant.size(); ++d) {
+      if (static_cast<int64_t>(d) != varying) constant[d] = 1;
+    }
+    return builder_.add("Add", {last_, input(shapeOf(constant), true)});
+  }
+
+  ProgramBuilder builder_;
+  Value last_;
+  int inputs_ = 0;
+};
+
+/// The program and what hoist() makes of it, at last.
+struct Hoisted {
+  Program before;
+  View after;
+  bool any = false;
+};
+
+Hoisted hoisted(Program program) {
+  Hoisted h{program, newView(program)};
+  for (auto next = hoist(h.after); next; next = hoist(h.after)) {
+    h.after = std::move(*next);
+    h.any = true;
+  }
+  RC_LOG() << print(h.before) << "---\n" << print(h.after.program);
+  return h;
+}
+
+RC_GTEST_PROP(ApplierHoist, WhatMovesComputesTheSame, ()) {
+  Chain chain;
+  for (int64_t i = draw(1, 4); i-- > 0;) {
+    chain.layouts(draw(1, 3));
+    chain.moving();
+  }
+  Hoisted h = hoisted(std::move(chain).program());
+  Constants constants = constantsOf(h.before);
+  auto is = results(h.after.program, constants)[0], expected = results(h.before, constants)[0];
+  RC_ASSERT(is.extents == expected.extents);
+  auto same = [](float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+  RC_ASSERT(std::equal(is.data.begin(), is.data.end(), expected.data.begin(), same));
+}
+
+// Of several functions the prover knows less: f of a Pad of g(x) where g keeps zero.
+RC_GTEST_PROP(ApplierHoist, OneThatMovesIsProvedToComputeTheSame, ()) {
+  Chain chain;
+  chain.layouts(draw(1, 4));
+  chain.moving();
+  Hoisted h = hoisted(std::move(chain).program());
+  RC_PRE(h.any);
+  Equality verdict = proveEqual(poly::Context({}, 4'000'000), h.before, h.after.program);
+  if (const auto* unknown = std::get_if<Unknown>(&verdict)) RC_LOG() << unknown->reason;
+  RC_ASSERT(std::holds_alternative<Proved>(verdict));
+}
+
+}  // namespace
+}  // namespace pet
