@@ -7,6 +7,7 @@
 
 #include "applier/check.h"
 #include "applier/choose.h"
+#include "applier/measure.h"
 #include "applier/onnx/model.h"
 
 namespace pet {
@@ -24,6 +25,11 @@ struct ApplyOptions {
   std::function<void(const std::string& what)> progress = nullptr;
   /// Seconds since some moment, for the report's times.
   std::function<double()> clock = nullptr;
+  /// The engine on which what was chosen is timed, at the sites and as a whole, and left out where it loses. Null: the
+  /// costs alone decide.
+  TimeModels time = nullptr;
+
+  double now() const { return clock ? clock() : 0; }
 };
 
 /// A rule that was applied.
@@ -33,7 +39,7 @@ struct Fired {
   Bindings shapes;             ///< the pattern's symbols
   Numerics numerics;           ///< what the rule says about rounding
   int boxes = 0;               ///< how many of the rule's boxes are not empty here, and so were corrected
-  std::optional<double> gain;  ///< expected, measured at close shapes
+  std::optional<double> gain;  ///< expected
 };
 
 /// A rule, or all rules of a pattern, that were not applied.
@@ -47,6 +53,7 @@ struct ApplyReport {
   std::vector<Fired> fired;
   std::vector<Refused> refused;
   std::vector<CheckLine> checks;
+  std::vector<Measured> measured;  ///< with ApplyOptions::time: sites, then the whole model
   size_t nodesBefore = 0, nodesAfter = 0;
   int64_t constantsBefore = 0, constantsAfter = 0;  ///< bytes of initializers
   size_t overridable = 0;  ///< initializers that are no constants because a caller may replace them
@@ -61,6 +68,6 @@ struct Applied {
 
 /// Rewrites a model with a set of rules (DESIGN, section 7). No search: every site of every pattern is found, one rule
 /// is chosen for each, and the result is checked by execution. kCheck: a check failed, with the site and the rule.
-Expected<Applied> apply(const Model& model, const RuleSet& rules, const Gains& gains, const ApplyOptions& options);
+Expected<Applied> apply(const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options);
 
 }  // namespace pet

@@ -1,55 +1,48 @@
 #include "applier/choose.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "applier/pbqp.h"
+#include "applier/savings.h"
+
 namespace pet {
 namespace {
+
+std::string noGain(const CostEstimate& cost) {
+  return fmt::format("{} {:.2f}, no gain", cost.measured ? "measured" : "predicted", cost.ratio());
+}
 
 bool wanted(const std::string& rule, const Policy& policy) {
   return (policy.only.empty() || matchesAny(rule, policy.only)) && !matchesAny(rule, policy.skip);
 }
 
-/// The sample nearest to these shapes; of several as near, the one with the smallest gain.
-const GainSample* nearest(const std::vector<GainSample>& samples, const Bindings& shapes) {
-  const GainSample* best = nullptr;
-  double bestDistance = 0;
-  for (const GainSample& s : samples) {
-    auto d = distance(s.shapes, shapes);
-    if (!d) continue;
-    if (!best || *d < bestDistance || (*d == bestDistance && s.ratio < best->ratio)) {
-      best = &s;
-      bestDistance = *d;
-    }
-  }
-  return best;
+/// The cost, if the rule may pay: where neighbours spare it its layouts, it is the less.
+Expected<CostEstimate> hopefulCost(const Rule& rule, const Bindings& shapes, const Costs& costs, const Policy& policy) {
+  if (!costs.at) return fail(ErrorKind::kCheck, "not tuned for this device");
+  auto cost = costs.at(rule, shapes);
+  if (cost && cost->bestRatio() < policy.minGain) return fail(ErrorKind::kCheck, noGain(*cost));
+  return cost;
 }
 
-/// The expected gain, or why the rule is not proven to pay.
-Expected<double> expectedGain(const Rule& rule, const Bindings& shapes, const Gains& gains, const Policy& policy) {
-  auto it = gains.find(rule.name);
-  if (it == gains.end() || it->second.empty()) return fail(ErrorKind::kCheck, "not tuned for this device");
-  const GainSample* sample = nearest(it->second, shapes);
-  if (!sample) return fail(ErrorKind::kCheck, "not tuned at shapes close to these");
-  if (sample->ratio < policy.minGain)
-    return fail(ErrorKind::kCheck, fmt::format("measured {:.2f}, no gain", sample->ratio));
-  if (sample->lower <= 1)
-    return fail(ErrorKind::kCheck, fmt::format("measured {:.2f}, but within the noise", sample->ratio));
-  return sample->ratio;
-}
-
-bool canonicallyBefore(const SiteRule& a, const SiteRule& b) {
-  return std::tuple(a.site.anchor, std::string_view(a.rule->name), a.site.outputs) <
-         std::tuple(b.site.anchor, std::string_view(b.rule->name), b.site.outputs);
+/// A SiteRule or a Rewrite.
+template <class At>
+auto canonicalKey(const At& at) {
+  return std::tuple(at.site.anchor, std::string_view(at.rule->name), at.site.outputs);
 }
 
 /// The rule at the same nodes, in another order of what is alike in its pattern.
-bool sameBut(const SiteRule& a, const SiteRule& b) {
+template <class At>
+bool sameBut(const At& a, const At& b) {
   return a.rule == b.rule && a.site.nodes == b.site.nodes;
+}
+
+bool overlap(const std::vector<int>& a, const std::vector<int>& b) {
+  return std::any_of(a.begin(), a.end(), [&](int n) { return std::binary_search(b.begin(), b.end(), n); });
 }
 
 }  // namespace
@@ -62,18 +55,6 @@ int occupiedBoxes(const Rule& rule, const Bindings& symbols) {
   return static_cast<int>(std::count_if(rule.boxes.begin(), rule.boxes.end(), [&](const Box& box) {
     return std::all_of(box.ranges.begin(), box.ranges.end(), holdsAny);
   }));
-}
-
-std::optional<double> distance(const Bindings& a, const Bindings& b) {
-  double sum = 0;
-  for (const auto& [symbol, value] : a) {
-    auto it = b.find(symbol);
-    if (it == b.end() || value < 0 || it->second < 0) return std::nullopt;
-    double octaves = std::log2(static_cast<double>(value + 1) / static_cast<double>(it->second + 1));
-    if (std::abs(octaves) > 1.0) return std::nullopt;
-    sum += octaves * octaves;
-  }
-  return a.size() == b.size() ? std::optional(std::sqrt(sum)) : std::nullopt;
 }
 
 bool matchesGlob(std::string_view text, std::string_view pattern) {
@@ -93,7 +74,7 @@ bool matchesAny(std::string_view text, const std::vector<std::string>& patterns)
 }
 
 std::vector<SiteRule> candidatesAt(
-    const Site& site, const RuleSet& rules, const Gains& gains, const Policy& policy, std::vector<Refusal>& refusals) {
+    const Site& site, const RuleSet& rules, const Costs& costs, const Policy& policy, std::vector<Refusal>& refusals) {
   std::vector<SiteRule> result;
   for (const Rule& rule : rules.rules) {
     if (rule.pattern != site.pattern->name || !wanted(rule.name, policy)) continue;
@@ -110,13 +91,13 @@ std::vector<SiteRule> candidatesAt(
       refuse(symbols.error().what);
       continue;
     }
-    auto gain = expectedGain(rule, site.symbols, gains, policy);
-    if (!gain && !policy.all) {
-      refuse(gain.error().what);
+    auto cost = hopefulCost(rule, site.symbols, costs, policy);
+    if (!cost && !policy.all) {
+      refuse(cost.error().what);
       continue;
     }
     int boxes = occupiedBoxes(rule, *symbols);
-    result.push_back({site, &rule, std::move(*symbols), boxes, gain ? std::optional(*gain) : std::nullopt});
+    result.push_back({site, &rule, std::move(*symbols), boxes, cost ? std::optional(*cost) : std::nullopt});
   }
   return result;
 }
@@ -144,34 +125,233 @@ std::vector<SiteRule> byTurns(std::vector<SiteRule> candidates) {
 
 }  // namespace
 
-std::vector<SiteRule> choose(std::vector<SiteRule> candidates,
-                             const Policy& policy,
-                             const std::function<Expected<void>(const SiteRule&)>& usable,
-                             std::vector<Refusal>& refusals) {
-  std::stable_sort(candidates.begin(), candidates.end(), canonicallyBefore);
-  if (policy.all) {
-    candidates = byTurns(std::move(candidates));
-  } else {
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const SiteRule& a, const SiteRule& b) { return a.gain.value_or(0) > b.gain.value_or(0); });
-  }
-  std::set<int> taken;
+std::vector<SiteRule> chooseByTurns(std::vector<SiteRule> candidates,
+                                    const std::function<Expected<void>(const SiteRule&)>& usable,
+                                    std::vector<Refusal>& refusals) {
+  auto before = [](const SiteRule& a, const SiteRule& b) { return canonicalKey(a) < canonicalKey(b); };
+  std::stable_sort(candidates.begin(), candidates.end(), before);
   std::vector<SiteRule> chosen;
-  for (SiteRule& c : candidates) {
+  for (SiteRule& c : byTurns(std::move(candidates))) {
     auto refuse = [&](std::string reason) {
       refusals.push_back({c.site.anchor, c.site.pattern->name, c.rule->name, std::move(reason)});
     };
     if (std::any_of(chosen.begin(), chosen.end(), [&](const SiteRule& o) { return sameBut(o, c); })) continue;
-    if (std::any_of(c.site.nodes.begin(), c.site.nodes.end(), [&](int n) { return taken.contains(n); })) {
+    if (std::any_of(chosen.begin(), chosen.end(),
+                    [&](const SiteRule& o) { return overlap(o.site.nodes, c.site.nodes); })) {
       refuse("another rule was preferred");
     } else if (auto ok = usable(c); !ok) {
       refuse(ok.error().what);
     } else {
-      taken.insert(c.site.nodes.begin(), c.site.nodes.end());
       chosen.push_back(std::move(c));
     }
   }
-  std::stable_sort(chosen.begin(), chosen.end(), canonicallyBefore);
+  std::stable_sort(chosen.begin(), chosen.end(), before);
+  return chosen;
+}
+
+namespace {
+
+/// The problem that chooseByCost() solves: a variable for each set of nodes, whose alternatives are to leave it as it
+/// is (0) and the candidates that would replace just these nodes.
+class Chooser {
+ public:
+  Chooser(const View& view, const std::vector<Candidate>& candidates, const Costs& costs, const Policy& policy)
+      : candidates_(candidates), policy_(policy), banned_(candidates.size()) {
+    group();
+    findSavings(LayoutSavings(view), costs.layoutSecondsPerByte);
+  }
+
+  /// The best choice without what is banned, by position.
+  std::vector<size_t> solve() const;
+  void ban(size_t candidate) { banned_[candidate] = true; }
+  /// The chosen candidates in groups whose layouts meet.
+  std::vector<std::vector<size_t>> groupsOf(const std::vector<size_t>& chosen) const;
+  /// Why a group does not gain enough, even with what its layouts save by meeting.
+  std::optional<std::string> loss(const std::vector<size_t>& group) const;
+
+ private:
+  struct Saving {
+    size_t a, b;
+    double seconds;
+  };
+  void group();
+  void findSavings(const LayoutSavings& savings, double secondsPerByte);
+  const Site& siteOf(size_t candidate) const { return candidates_[candidate].rewrite.site; }
+
+  const std::vector<Candidate>& candidates_;
+  const Policy& policy_;
+  std::vector<bool> banned_;
+  std::vector<std::vector<size_t>> groups_;  ///< candidates for the same nodes
+  std::vector<Saving> savings_;
+};
+
+void Chooser::group() {
+  std::map<std::vector<int>, std::vector<size_t>> byNodes;
+  for (size_t c = 0; c < candidates_.size(); ++c) {
+    auto& group = byNodes[siteOf(c).nodes];
+    bool known = std::any_of(group.begin(), group.end(),
+                             [&](size_t other) { return sameBut(candidates_[other].rewrite, candidates_[c].rewrite); });
+    if (!known) group.push_back(c);
+  }
+  for (auto& [nodes, group] : byNodes)
+    groups_.push_back(std::move(group));
+}
+
+void Chooser::findSavings(const LayoutSavings& savings, double secondsPerByte) {
+  for (const auto& from : groups_) {
+    for (const auto& to : groups_) {
+      if (overlap(siteOf(from[0]).nodes, siteOf(to[0]).nodes)) continue;
+      auto way = savings.between(siteOf(from[0]), siteOf(to[0]));
+      if (!way) continue;
+      for (size_t a : from) {
+        for (size_t b : to) {
+          double most = candidates_[a].cost.layouts + candidates_[b].cost.layouts;
+          if (candidates_[a].cost.layouts == 0 || candidates_[b].cost.layouts == 0) continue;
+          auto bytes = static_cast<double>(savings.bytes(candidates_[a].rewrite, candidates_[b].rewrite, *way));
+          double seconds = std::min(bytes * secondsPerByte, most);
+          if (seconds > 0) savings_.push_back({a, b, seconds});
+        }
+      }
+    }
+  }
+}
+
+std::vector<size_t> Chooser::solve() const {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  Pbqp problem;
+  std::map<size_t, std::pair<int, int>> place;  // of a candidate: variable, alternative
+  for (const auto& group : groups_) {
+    std::vector<double> costs{0};
+    int variable = static_cast<int>(&group - groups_.data());
+    for (size_t c : group) {
+      place[c] = {variable, static_cast<int>(costs.size())};
+      costs.push_back(banned_[c] ? kNever : candidates_[c].cost.replacement - candidates_[c].cost.pattern);
+    }
+    problem.variable(std::move(costs));
+  }
+  auto together = [&](size_t a, size_t b, double cost) {
+    auto [va, ia] = place.at(a);
+    auto [vb, ib] = place.at(b);
+    problem.together(va, ia, vb, ib, cost);
+  };
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (!overlap(siteOf(groups_[i][0]).nodes, siteOf(groups_[j][0]).nodes)) continue;
+      for (size_t a : groups_[i]) {
+        for (size_t b : groups_[j])
+          together(a, b, kNever);
+      }
+    }
+  }
+  for (const Saving& s : savings_)
+    together(s.a, s.b, -s.seconds);
+  auto solution = problem.solve();
+  std::vector<size_t> chosen;
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    if (int alternative = solution.choice[g]; alternative > 0)
+      chosen.push_back(groups_[g][static_cast<size_t>(alternative) - 1]);
+  }
+  return chosen;
+}
+
+std::vector<std::vector<size_t>> Chooser::groupsOf(const std::vector<size_t>& chosen) const {
+  std::map<size_t, size_t> leader;
+  for (size_t c : chosen)
+    leader[c] = c;
+  for (const Saving& s : savings_) {
+    if (!leader.contains(s.a) || !leader.contains(s.b)) continue;
+    size_t from = std::max(leader[s.a], leader[s.b]), to = std::min(leader[s.a], leader[s.b]);
+    for (auto& [c, l] : leader)
+      l = l == from ? to : l;
+  }
+  std::map<size_t, std::vector<size_t>> byLeader;
+  for (size_t c : chosen)
+    byLeader[leader[c]].push_back(c);
+  std::vector<std::vector<size_t>> groups;
+  for (auto& [l, group] : byLeader)
+    groups.push_back(std::move(group));
+  return groups;
+}
+
+std::optional<std::string> Chooser::loss(const std::vector<size_t>& group) const {
+  auto inGroup = [&](size_t c) { return std::find(group.begin(), group.end(), c) != group.end(); };
+  double saved = 0;
+  for (const Saving& s : savings_)
+    saved += inGroup(s.a) && inGroup(s.b) ? s.seconds : 0;
+  CostEstimate sum{.pattern = 0, .replacement = -saved};
+  double atMost = -saved;  // of the replacement, but for noise
+  for (size_t c : group) {
+    const CostEstimate& cost = candidates_[c].cost;
+    sum.pattern += cost.pattern;
+    sum.replacement += cost.replacement;
+    sum.measured = sum.measured || cost.measured;
+    atMost += cost.pattern / cost.lower;
+  }
+  if (sum.ratio() < policy_.minGain) return noGain(sum);
+  if (sum.pattern <= atMost) return fmt::format("{:.2f}, but within the noise", sum.ratio());
+  return std::nullopt;
+}
+
+/// What is wrong with a choice: candidates to leave out, with the reason. Of a group that does not pay it is the one
+/// that gains the least by itself: the others may do without it.
+std::map<size_t, std::string> objections(const Chooser& chooser,
+                                         const std::vector<size_t>& chosen,
+                                         const std::vector<Candidate>& candidates,
+                                         const LastWord& lastWord) {
+  std::map<size_t, std::string> result;
+  auto groups = chooser.groupsOf(chosen);
+  auto object = [&](const std::vector<size_t>& group, const std::optional<std::string>& reason) {
+    auto gainsLess = [&](size_t a, size_t b) { return candidates[a].cost.ratio() < candidates[b].cost.ratio(); };
+    if (reason) result[*std::min_element(group.begin(), group.end(), gainsLess)] = *reason;
+  };
+  for (const auto& group : groups)
+    object(group, chooser.loss(group));
+  if (!result.empty()) return result;
+  std::vector<const Rewrite*> kept;
+  for (size_t c : chosen) {
+    kept.push_back(&candidates[c].rewrite);
+    if (auto why = lastWord.veto(kept)) return {{c, *why}};
+  }
+  for (const auto& group : lastWord.objection ? groups : std::vector<std::vector<size_t>>()) {
+    std::vector<const Rewrite*> rewrites;
+    for (size_t c : group)
+      rewrites.push_back(&candidates[c].rewrite);
+    object(group, lastWord.objection(rewrites));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<size_t> chooseByCost(const View& view,
+                                 const std::vector<Candidate>& candidates,
+                                 const Costs& costs,
+                                 const Policy& policy,
+                                 const LastWord& lastWord,
+                                 std::vector<Refusal>& refusals) {
+  Chooser chooser(view, candidates, costs, policy);
+  std::map<size_t, std::string> reasons;
+  std::vector<size_t> chosen;
+  // Each turn bans something, so there are at most as many as candidates.
+  for (bool settled = false; !settled;) {
+    chosen = chooser.solve();
+    std::sort(chosen.begin(), chosen.end(), [&](size_t a, size_t b) {
+      return canonicalKey(candidates[a].rewrite) < canonicalKey(candidates[b].rewrite);
+    });
+    auto banned = objections(chooser, chosen, candidates, lastWord);
+    settled = banned.empty();
+    for (auto& [c, reason] : banned) {
+      chooser.ban(c);
+      reasons[c] = std::move(reason);
+    }
+  }
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    if (std::find(chosen.begin(), chosen.end(), c) != chosen.end()) continue;
+    const Rewrite& r = candidates[c].rewrite;
+    auto reason = reasons.find(c);
+    refusals.push_back({r.site.anchor, r.site.pattern->name, r.rule->name,
+                        reason == reasons.end() ? "another rule was preferred" : reason->second});
+  }
   return chosen;
 }
 

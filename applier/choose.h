@@ -6,30 +6,34 @@
 #include <string>
 #include <vector>
 
+#include "applier/instantiate.h"
 #include "applier/match.h"
+#include "rules/cost.h"
 
 namespace pet {
 
-/// How much faster a rule was, measured at one choice of shapes.
-struct GainSample {
-  Bindings shapes;   ///< the pattern's symbols
-  double ratio = 1;  ///< time of the pattern / time of the replacement
-  double lower = 1;  ///< a value that the ratio exceeds but for noise
+/// What rules cost on the device that is rewritten for.
+struct Costs {
+  /// At these values of the pattern's symbols; kCheck, in words for people, where that is not known. Null: never known.
+  std::function<Expected<CostEstimate>(const Rule&, const Bindings&)> at = nullptr;
+  /// What a layout operator takes to write a byte.
+  double layoutSecondsPerByte = 0;
 };
-/// The samples of each rule on the device that is rewritten for, by the rule's name.
-using Gains = std::map<std::string, std::vector<GainSample>, std::less<>>;
 
 /// A rule that may be applied at a site: its class holds there.
 struct SiteRule {
   Site site;
   const Rule* rule = nullptr;
-  Bindings symbols;            ///< the rule's
-  int boxes = 0;               ///< how many of the rule's boxes are not empty here
-  std::optional<double> gain;  ///< the measured ratio that is expected here
+  Bindings symbols;  ///< the rule's
+  int boxes = 0;     ///< how many of the rule's boxes are not empty here
+  std::optional<CostEstimate> cost;
 };
 
 /// How many of a rule's boxes hold a position, where its symbols have these values.
 int occupiedBoxes(const Rule& rule, const Bindings& symbols);
+
+/// Weights that are not worth counting.
+inline constexpr int64_t kSmallWeights = int64_t{1} << 20;
 
 /// Which candidates are wanted.
 struct Policy {
@@ -37,24 +41,45 @@ struct Policy {
   std::vector<std::string> only, skip;  ///< rules by name; * and ? as in a shell
   bool all = false;                     ///< whatever the gain
   double minGain = 1.05;                ///< the least ratio that counts as a gain
+  double maxGrowth = 4;                 ///< so many times as large may weights of more than kSmallWeights bytes become
 };
 
-/// The rules of a site's pattern whose class holds there and that the policy wants. Without `all`, only rules that were
-/// measured to pay at shapes close to the site's; a rule that is not tuned, or loses, is refused.
+/// The rules of a site's pattern whose class holds there and that the policy wants. Without `all`, only rules that may
+/// pay: their cost is known, and is less than the pattern's if neighbours spare them their layouts.
 std::vector<SiteRule> candidatesAt(
-    const Site& site, const RuleSet& rules, const Gains& gains, const Policy& policy, std::vector<Refusal>& refusals);
+    const Site& site, const RuleSet& rules, const Costs& costs, const Policy& policy, std::vector<Refusal>& refusals);
 
-/// Candidates that do not overlap. With `all`: sites in the order of the graph; of a site's rules the one that had the
-/// fewest turns, then the one with the most boxes, then the first by name. Else: the one of the largest gain, then the
-/// next; ties by (anchor, rule's name, outputs). `usable` has the last word, and says why not.
-std::vector<SiteRule> choose(std::vector<SiteRule> candidates,
-                             const Policy& policy,
-                             const std::function<Expected<void>(const SiteRule&)>& usable,
-                             std::vector<Refusal>& refusals);
+/// Under `all`: candidates that do not overlap, in the order of the graph; of a site's rules the one that had the
+/// fewest turns, then the one with the most boxes, then the first by name. `usable` has the last word, and says why
+/// not.
+std::vector<SiteRule> chooseByTurns(std::vector<SiteRule> candidates,
+                                    const std::function<Expected<void>(const SiteRule&)>& usable,
+                                    std::vector<Refusal>& refusals);
 
-/// Two sets of shapes are close if no symbol differs by more than a factor of two. The distance of close ones; else
-/// nullopt.
-std::optional<double> distance(const Bindings& a, const Bindings& b);
+/// A candidate that can be written in the model.
+struct Candidate {
+  CostEstimate cost;
+  Rewrite rewrite;
+};
+
+/// Who has the last word about what chooseByCost() would choose.
+struct LastWord {
+  /// Why the last of these may not be applied together with the others; nullopt where it may.
+  std::function<std::optional<std::string>(const std::vector<const Rewrite*>&)> veto;
+  /// Why these, whose layouts meet, do not pay after all; nullopt where they do. Null: as the costs say.
+  std::function<std::optional<std::string>(const std::vector<const Rewrite*>&)> objection = nullptr;
+};
+
+/// Which candidates to apply: those that do not overlap, whose costs add up to the least, layouts that meet counted
+/// once or not at all (DESIGN, section 7; see pbqp.h). A group whose layouts meet is applied only if the whole of it
+/// gains `policy.minGain`, beyond noise. What the last word rejects is left out, and chosen is anew. Returns positions
+/// in `candidates`, by (anchor, rule's name, outputs).
+std::vector<size_t> chooseByCost(const View& view,
+                                 const std::vector<Candidate>& candidates,
+                                 const Costs& costs,
+                                 const Policy& policy,
+                                 const LastWord& lastWord,
+                                 std::vector<Refusal>& refusals);
 
 /// The text is described by the pattern, in which * stands for any text and ? for any character.
 bool matchesGlob(std::string_view text, std::string_view pattern);

@@ -233,6 +233,21 @@ int64_t newWeights(const Program& replacement) {
   return count;
 }
 
+int64_t weightElements(const Program& program) {
+  const std::vector<bool> constant = constantNodes(program);
+  std::set<Value> read;
+  for (size_t i = 0; i < program.nodes().size(); ++i) {
+    if (constant[i]) continue;
+    for (Value v : program.nodes()[i].operands) {
+      if (constant[static_cast<size_t>(v.node)]) read.insert(v);
+    }
+  }
+  int64_t count = 0;
+  for (Value v : read)
+    count += elements(program.shape(v));
+  return count;
+}
+
 View splice(const View& view, const std::vector<Rewrite>& rewrites) {
   return Splicer(view, rewrites).run();
 }

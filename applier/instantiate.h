@@ -18,7 +18,7 @@ struct Rewrite {
   Program pattern;             ///< what stands there
   Program replacement;         ///< what is to stand there, as it was proved
   std::string label;           ///< "pet/<rule>/<site>", the stem of the new names
-  std::optional<double> gain;  ///< the measured ratio that is expected
+  std::optional<double> gain;  ///< the ratio that is expected
 };
 
 /// What people call a site: the ONNX node of its anchor, or what that node computes.
@@ -30,6 +30,9 @@ Expected<Rewrite> instantiate(const Site& site, const Rule& rule, const Bindings
 
 /// How many values the weights have that a replacement makes of the pattern's.
 int64_t newWeights(const Program& replacement);
+
+/// Elements of the constants that a program's operators on activations read: what a model stores of it.
+int64_t weightElements(const Program& program);
 
 /// The view with every site's nodes replaced. Sites do not overlap. The new nodes know their site, by its position in
 /// `rewrites`.

@@ -1,6 +1,7 @@
 #include "applier/simplify.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <optional>
 
@@ -57,6 +58,9 @@ class Simplifier {
   std::optional<Value> layoutOfLayout(int node, const Node& n, const std::vector<Value>& operands);
   std::optional<Value> smallerConcat(int node, const Node& n, const std::vector<Value>& operands);
   std::optional<Value> sliceOfConcat(int node, const Node& n, const std::vector<Value>& operands);
+  std::optional<LayoutSpec> newLayout(Value v) const;
+  std::optional<Value> beforeLayout(const LayoutSpec& layout, Value v) const;
+  std::optional<Value> layoutBehind(const Node& n, const std::vector<Value>& operands);
   Value add(std::string_view op, std::vector<Value> operands, Attributes attributes, int like);
 
   const View& view_;
@@ -138,6 +142,51 @@ std::optional<Value> Simplifier::sliceOfConcat(int node, const Node& n, const st
   return std::nullopt;
 }
 
+/// The Layout that gives a value, if rewriting made it.
+std::optional<LayoutSpec> Simplifier::newLayout(Value v) const {
+  const Node& n = now().node(v);
+  if (!isNew(v) || n.op->name != "Layout" || !readable(n.operands[0])) return std::nullopt;
+  return std::get<LayoutSpec>(n.attributes.find("layout")->second);
+}
+
+/// A value that the layout makes `v` of: its operand, or what the opposite layout made of `v`.
+std::optional<Value> Simplifier::beforeLayout(const LayoutSpec& layout, Value v) const {
+  if (auto own = newLayout(v); own && reduced(*own) == reduced(layout)) return now().node(v).operands[0];
+  for (int i = v.node + 1; i < static_cast<int>(now().nodes().size()); ++i) {
+    const Node& n = now().nodes()[static_cast<size_t>(i)];
+    if (n.op->name != "Layout" || n.operands[0] != v || !readable({i, 0})) continue;
+    auto both = compose(std::get<LayoutSpec>(n.attributes.find("layout")->second), layout);
+    if (both && movesNothing(*both)) return Value{i, 0};
+  }
+  return std::nullopt;
+}
+
+/// L(a) + L(b) = L(a + b), and L(a) + b = L(a + M(b)) where M, the opposite of L, was applied to b anyway; alike for
+/// other functions of two numbers. What reads the sum may then meet the layout.
+std::optional<Value> Simplifier::layoutBehind(const Node& n, const std::vector<Value>& operands) {
+  static constexpr std::array<std::string_view, 4> kOfTwoNumbers = {"Add", "Div", "Mul", "Sub"};
+  if (std::find(kOfTwoNumbers.begin(), kOfTwoNumbers.end(), n.op->name) == kOfTwoNumbers.end()) return std::nullopt;
+  if (operands.size() != 2 || now().shape(operands[0]) != n.shapes[0] || now().shape(operands[1]) != n.shapes[0])
+    return std::nullopt;
+  for (size_t side : {0, 1}) {
+    Value closed = operands[side], other = operands[1 - side];
+    auto layout = newLayout(closed);
+    if (!layout || movesNothing(*layout) || readers_.at(n.operands[side]).size() > 1) continue;
+    auto before = beforeLayout(*layout, other);
+    if (!before) continue;
+    std::vector<Value> inner{now().node(closed).operands[0], *before};
+    if (now().shape(inner[0]) != now().shape(inner[1])) continue;
+    if (side == 1) std::swap(inner[0], inner[1]);
+    Provenance provenance = builder_.provenance(closed);
+    auto sum = builder_.add(*n.op, inner, n.attributes, {builder_.unique(n.names[0] + "/inner")}, provenance);
+    assert(sum && "operands of equal shapes");
+    auto behind = builder_.add(*findOp("Layout"), {*sum}, now().node(closed).attributes, {n.names[0]}, provenance);
+    assert(behind && "the layout's operand had this shape");
+    return *behind;
+  }
+  return std::nullopt;
+}
+
 /// The Split along the same axis that takes this part, and nobody else; -1: there is none.
 int Simplifier::splitBehind(const Node& split, Value part) const {
   auto it = readers_.find(part);
@@ -187,6 +236,7 @@ void Simplifier::enter(int node) {
       operands.push_back(moved_.at(o));
     bool mine = from(node).origin < 0;
     simpler = layoutOfLayout(node, n, operands);
+    if (!simpler) simpler = layoutBehind(n, operands);
     if (!simpler && mine) simpler = unchanged(n, operands);
     if (!simpler && mine) simpler = smallerConcat(node, n, operands);
     if (!simpler && mine) simpler = sliceOfConcat(node, n, operands);

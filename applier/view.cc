@@ -119,6 +119,40 @@ View pruned(const View& view) {
   return std::move(builder).finish(std::move(outputs));
 }
 
+ViewPart::ViewPart(const View& whole, const std::set<int>& nodes) {
+  const Program& program = whole.program;
+  const std::vector<bool> constant = constantNodes(program);
+  const auto readBy = readers(program);
+  ViewBuilder builder;
+  auto copy = [&](int n) {
+    Value v = builder.copy(whole, n, [&](Value o) { return moved_.at(o); });
+    for (int o = 0; o < static_cast<int>(program.nodes()[static_cast<size_t>(n)].names.size()); ++o)
+      moved_[Value{n, o}] = Value{v.node, o};
+  };
+  auto bring = [&](auto&& self, Value v) -> void {
+    if (moved_.contains(v)) return;
+    auto n = static_cast<size_t>(v.node);
+    if (!constant[n]) {
+      moved_[v] = builder.input(program.name(v), concrete(program.shape(v)), whole.elements[n]);
+      return;
+    }
+    for (Value o : program.nodes()[n].operands)
+      self(self, o);
+    copy(v.node);
+  };
+  std::vector<Value> outputs;
+  for (int n : nodes) {
+    for (Value o : program.nodes()[static_cast<size_t>(n)].operands)
+      bring(bring, o);
+    copy(n);
+  }
+  for (const auto& [value, by] : readBy) {
+    bool leaves = std::any_of(by.begin(), by.end(), [&](int reader) { return !nodes.contains(reader); });
+    if (nodes.contains(value.node) && leaves) outputs.push_back(moved_.at(value));
+  }
+  view_ = std::move(builder).finish(std::move(outputs));
+}
+
 std::vector<bool> constantNodes(const Program& program) {
   std::vector<bool> constant;
   for (const Node& n : program.nodes()) {

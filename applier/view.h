@@ -81,6 +81,21 @@ class ViewBuilder {
 /// The view without the nodes that no output needs. Inputs that nothing reads go, too.
 View pruned(const View& view);
 
+/// Some nodes of a view as a view of their own, with the constants that they need. What else they read becomes an
+/// input, what is read elsewhere (or is an output) an output.
+class ViewPart {
+ public:
+  ViewPart(const View& whole, const std::set<int>& nodes);
+  const View& view() const { return view_; }
+  /// Where a node, or a value that the nodes make or read, is in the part.
+  int node(int of) const { return value({of, 0}).node; }
+  Value value(Value of) const { return moved_.at(of); }
+
+ private:
+  View view_;
+  std::map<Value, Value> moved_;
+};
+
 /// Per node: computed from constant inputs alone.
 std::vector<bool> constantNodes(const Program& program);
 /// Per value: the nodes that read it (once per operand), and -1 for each time that it is an output.

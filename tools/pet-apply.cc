@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -12,9 +14,12 @@
 #include <unistd.h>
 
 #include "applier/apply.h"
+#include "rules/gain/gain.h"
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
 #include "rules/pack/timings.h"
+#include "tools/apply/engine.h"
+#include "tools/common/runner.h"
 #include "tools/common/table.h"
 #include "tools/common/tool.h"
 
@@ -27,12 +32,16 @@ struct Options {
   std::string model, pack, output, timings, json;
   std::string device = "ort-cpu", check = "full";
   std::vector<std::string> only, skip, sites;
-  bool all = false, dryRun = false, freezeInputs = false, verbose = false;
+  std::string python, runner, cache;
+  bool all = false, dryRun = false, freezeInputs = false, verbose = false, measure = false;
+  int threads = 1;
+  double minGain = Policy().minGain;
+  std::optional<double> maxGrowth;
   uint64_t seed = 0;
   double maxRelativeError = ApplyOptions().maxRelativeError;
 };
 
-// --- Gains ---
+// --- Costs ---
 
 /// Where the tool's data files are: $PET_SHARE, else ../share/pet beside the folder of the binary, else packs/ of the
 /// source tree that the binary was built in (build/bin/pet-apply).
@@ -56,18 +65,6 @@ Expected<Timings> findTimings(const Options& o) {
     if (!folder.empty() && std::filesystem::exists(path, ignored)) return readTimings(path.string());
   }
   return Timings();
-}
-
-/// The samples of each rule on the device, by the rule's hash: a rule that changed counts as not tuned.
-Gains gainsOf(const RuleSet& rules, const Timings& timings, const std::string& device) {
-  Gains gains;
-  for (const Rule& rule : rules.rules) {
-    auto& samples = gains[rule.name];
-    for (const TimingSample& s : timings.samples(ruleHash(*rules.findPattern(rule.pattern), rule), device)) {
-      samples.push_back({s.shapes, s.ratio(), s.ratio() / (1 + s.spread / 2)});
-    }
-  }
-  return gains;
 }
 
 // --- What is said ---
@@ -132,6 +129,16 @@ std::string refusedText(const ApplyReport& report, bool verbose) {
   return "\n" + tool::table(rows) + more;
 }
 
+/// What was timed here, with --measure.
+std::string measuredText(const ApplyReport& report) {
+  if (report.measured.empty()) return "";
+  std::vector<std::vector<std::string>> rows{{"TIMED HERE", "RATIO", "P10 - P90", ""}};
+  for (const Measured& m : report.measured)
+    rows.push_back({m.what, fmt::format("{:.2f}", m.ratio), fmt::format("{:.2f} - {:.2f}", m.p10, m.p90),
+                    m.pays ? "pays" : "does not pay"});
+  return "\n" + tool::table(rows);
+}
+
 std::string checkText(const ApplyReport& report) {
   if (report.checks.empty()) return "";
   size_t done = 0;
@@ -160,7 +167,7 @@ std::string summary(const ApplyReport& r, const Options& o) {
 }
 
 Json jsonOf(const ApplyReport& r) {
-  Json fired = Json::array(), refused = Json::array(), checks = Json::array();
+  Json fired = Json::array(), refused = Json::array(), checks = Json::array(), measured = Json::array();
   for (const Fired& f : r.fired) {
     Json shapes = Json::object();
     for (const auto& [symbol, value] : f.shapes)
@@ -178,9 +185,12 @@ Json jsonOf(const ApplyReport& r) {
     checks.push_back(
         {{"where", c.where}, {"scope", c.scope}, {"possible", c.possible}, {"reason", c.reason}, {"worst", c.worst}});
   }
+  for (const Measured& m : r.measured)
+    measured.push_back({{"what", m.what}, {"ratio", m.ratio}, {"p10", m.p10}, {"p90", m.p90}, {"pays", m.pays}});
   return {{"fired", fired},
           {"refused", refused},
           {"checks", checks},
+          {"measured", measured},
           {"rounds", r.rounds},
           {"seconds", {{"rewrite", r.rewriteSeconds}, {"check", r.checkSeconds}}},
           {"nodes", {r.nodesBefore, r.nodesAfter}},
@@ -209,6 +219,16 @@ Expected<void> checkPlaces(const Options& o) {
   return o.dryRun ? Expected<void>() : checkWritable(o.output, ErrorKind::kModel);
 }
 
+/// The engine that --measure asks; none without it.
+Expected<std::optional<tool::Engine>> startEngine(const Options& o) {
+  if (!o.measure) return std::nullopt;
+  auto command = tool::runnerCommand({o.device == "onednn-cpu" ? "onednn" : "ort", o.python, o.runner});
+  if (!command) return tl::unexpected(command.error());
+  auto engine = tool::Engine::start({.command = std::move(*command), .cache = o.cache, .threads = o.threads});
+  if (!engine) return tl::unexpected(engine.error());
+  return std::optional(std::move(*engine));
+}
+
 Expected<void> run(Options o) {
   if (o.output.empty()) o.output = defaultOutput(o.model);
   if (auto ok = checkNames(o); !ok) return ok;
@@ -226,6 +246,8 @@ Expected<void> run(Options o) {
   options.policy.skip = o.skip;
   options.policy.sites = o.sites;
   options.policy.all = o.all;
+  options.policy.minGain = o.minGain;
+  options.policy.maxGrowth = o.maxGrowth.value_or(o.all ? std::numeric_limits<double>::infinity() : Policy().maxGrowth);
   options.freezeInputs = o.freezeInputs;
   options.check = o.dryRun           ? ApplyOptions::Check::kNone
                 : o.check == "sites" ? ApplyOptions::Check::kSites
@@ -236,7 +258,13 @@ Expected<void> run(Options o) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   };
   options.progress = [&](const std::string& what) { status.show(what); };
-  auto applied = apply(*model, *rules, gainsOf(*rules, *timings, o.device), options);
+  auto engine = startEngine(o);
+  if (!engine) return tl::unexpected(engine.error());
+  if (*engine) options.time = [&](const Turns& turns) { return (*engine)->time(turns); };
+  const DeviceCosts device = DeviceCosts::fit(*rules, *timings, o.device, o.threads);
+  const Costs costs{[&](const Rule& rule, const Bindings& shapes) { return device.at(rule, shapes); },
+                    device.layoutSecondsPerByte()};
+  auto applied = apply(*model, *rules, costs, options);
   status.clear();
   if (!applied) return tl::unexpected(applied.error());
 
@@ -251,7 +279,8 @@ Expected<void> run(Options o) {
       return ok;
     }
   }
-  auto said = tool::print(firedText(report) + refusedText(report, o.verbose) + checkText(report) + summary(report, o));
+  auto said = tool::print(firedText(report) + refusedText(report, o.verbose) + measuredText(report) +
+                          checkText(report) + summary(report, o));
   if (!said && !o.dryRun) said.error().advice = o.output + " was written";
   return said;
 }
@@ -275,6 +304,25 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_flag("--all", o.all, "rewrite a maximal set of sites, whatever the gain");
+  app.add_option("--min-gain", o.minGain, "the least expected ratio, original / rewritten, for which a rule fires")
+      ->check(CLI::Range(1.0, 1000.0))
+      ->capture_default_str();
+  app.add_option(
+         "--max-growth", o.maxGrowth,
+         "so many times as large may the weights of a site become, where they exceed a megabyte (default 4, which "
+         "admits Winograd's F(4,3) of a 3 x 3 kernel; no bound with --all)")
+      ->check(CLI::Range(1.0, 1e6));
+  app.add_flag(
+      "--measure", o.measure,
+      "time what was chosen on the engine that is installed here, at the sites and in the whole model, and leave "
+      "out what does not pay: never slower. Results are kept in a cache");
+  app.add_option("--cache", o.cache, "where --measure keeps results (default ~/.cache/pet/measured.db)");
+  app.add_option("--python", o.python, "the Python that has ONNX Runtime, for --measure");
+  app.add_option("--runner", o.runner,
+                 "the program that --measure asks for times, instead of the one that comes along");
+  app.add_option("--threads", o.threads, "of the engine, for --measure, and whose timings decide")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
   app.add_flag("--dry-run", o.dryRun, "only say what would fire; writes and checks nothing");
   app.add_option("--device", o.device, "whose timings decide")->capture_default_str();
   app.add_option("--timings", o.timings, "a file of timings, instead of those that come with the tool");

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "rules/cost.h"
 #include "rules/gain/seconds.h"
 #include "rules/gain/tree.h"
 #include "rules/pack/timings.h"
@@ -11,18 +12,6 @@
 
 // What rules are expected to cost on a device, from the samples that pet-tune took (DESIGN, section 7).
 namespace pet {
-
-/// What a rule costs at some shapes: seconds of one run, between neighbours.
-struct CostEstimate {
-  double pattern = 0;
-  double replacement = 0;
-  /// Of `replacement`, what its opening and closing layouts take: they may cancel against a neighbour's.
-  double layouts = 0;
-  /// What pattern / replacement exceeds but for noise and the predictor's error.
-  double lower = 1;
-  bool measured = false;  ///< at these very shapes; else predicted from others
-  double ratio() const { return pattern / replacement; }
-};
 
 /// How the predictors do where each choice of shapes is left out in turn and then decided about.
 struct CrossValidation {

@@ -204,14 +204,15 @@ def doubles(shop):
 # ---- what is chosen
 
 def timings(shop, pack, **ratio):
-    """A timings file that says how much each rule gains at the shapes of `pairs`."""
+    """A timings file that says how much each rule gains at the shapes of `pairs`, also of pairs of images side by side."""
     path = shop.folder / "ort-cpu.timings.jsonl"
     rules = {r["name"]: r["hash"] for r in json.loads(run("pet-rules", "ls", "--json", pack).stdout)}
-    shapes = {"N": 4, "C": 4, "H": 8, "W": 10, "F": 3, "R": 3, "S": 3, "P": 1, "Q": 1}
+    shapes = [{"N": n, "C": c, "H": 8, "W": w, "F": f, "R": 3, "S": 3, "P": 1, "Q": 1}
+              for n, w in [(4, 10), (2, 20)] for c, f in [(3, 5), (5, 2)]]
     lines = []
-    for name, gain in ratio.items():
+    for name, gain, shape in ((n, g, s) for n, g in ratio.items() for s in shapes):
         name = "conv/" + name
-        lines.append({"rule": rules[name], "name": name, "device": "ort-cpu", "shapes": shapes, "engine": "onnxruntime",
+        lines.append({"rule": rules[name], "name": name, "device": "ort-cpu", "shapes": shape, "engine": "onnxruntime",
                       "version": "1", "isa": "avx2", "threads": 1, "pattern": 1e-3 * gain, "replacement": 1e-3, "spread": 0.02,
                       "date": "2026-11-21"})
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -34,8 +34,8 @@ ApplyOptions all() {
   return options;
 }
 
-Applied applied(const Model& model, const RuleSet& rules, const ApplyOptions& options, const Gains& gains = {}) {
-  auto result = apply(model, rules, gains, options);
+Applied applied(const Model& model, const RuleSet& rules, const ApplyOptions& options, const Costs& costs = {}) {
+  auto result = apply(model, rules, costs, options);
   EXPECT_TRUE(result.has_value()) << result.error().message();
   return result ? *result : Applied();
 }
@@ -113,31 +113,92 @@ TEST(Apply, RefusesWrongRules) {
 TEST(Apply, FiresWhatWasMeasuredToPay) {
   Model model = modelOf(kTwoConvs);
   RuleSet rules = rulesOf(dataText("conv.pet"));
-  Bindings shapes{{"N", 2}, {"C", 4}, {"H", 6}, {"W", 8}, {"F", 2}, {"R", 3}, {"S", 3}, {"P", 1}, {"Q", 1}};
-  auto fired = [&](GainSample sample) { return applied(model, rules, {}, {{"conv/transposed", {sample}}}).report; };
-  EXPECT_EQ(fired({shapes, 1.5, 1.3}).fired.size(), 2U);  // the other one has F = 4, C = 3: close
-  EXPECT_EQ(fired({shapes, 1.04, 1.03}).fired.size(), 0U);
-  ApplyReport noisy = fired({shapes, 1.5, 0.99});
+  auto report = [&](CostEstimate cost) {
+    return applied(model, rules, {}, costsOf({{"conv/transposed", cost}})).report;
+  };
+  EXPECT_EQ(report(ratioOf(1.5, 1.3)).fired.size(), 2U);
+  EXPECT_EQ(report(ratioOf(1.04, 1.03)).refused.at(0).reason, "measured 1.04, no gain");
+  CostEstimate predicted = ratioOf(0.7, 0.6);
+  predicted.measured = false;
+  EXPECT_EQ(report(predicted).refused.at(0).reason, "predicted 0.70, no gain");
+  ApplyReport noisy = report(ratioOf(1.5, 0.99));
   ASSERT_EQ(noisy.refused.size(), 2U);
-  EXPECT_EQ(noisy.refused[0].reason, "measured 1.50, but within the noise");
-  Bindings far = shapes;
-  far["C"] = 64;
-  EXPECT_EQ(fired({far, 1.5, 1.3}).refused.at(0).reason, "not tuned at shapes close to these");
+  EXPECT_EQ(noisy.refused[0].reason, "1.50, but within the noise");
+  EXPECT_EQ(applied(model, rules, {}, costsOf({})).report.refused.at(0).reason, "not tuned for this device");
   EXPECT_EQ(applied(model, rules, {}, {}).report.refused.at(0).reason, "not tuned for this device");
+}
+
+/// Two dilated convolutions in a row: the layouts cost more than the cores gain, but between the two they cancel.
+TEST(Apply, LayoutsThatMeetAreNotPaidFor) {
+  const std::string convs =
+      "x: [1, 3, 8, 8]  v: const [4, 3, 3, 3]  w: const [3, 4, 3, 3]  "
+      "p = Conv(x, v) dilations=[2, 2] pads=[2, 2, 2, 2]  ";
+  RuleSet rules = rulesOf(dataText("phases.pet"));
+  ASSERT_EQ(rules.rules.size(), 1U);
+  const double size = 4 * 4 * 8 * 8;  // bytes of p
+  auto fired = [&](const std::string& rest, double pattern) {
+    CostEstimate cost{.pattern = pattern, .replacement = 1, .layouts = 0.2, .lower = pattern, .measured = true};
+    Applied a = applied(modelOf(convs + rest), rules, {}, costsOf({{rules.rules[0].name, cost}}, 0.1 / size));
+    EXPECT_EQ(results(graphOf(a)), results(modelOf(convs + rest).graph));
+    return a.report.fired.size();
+  };
+  const std::string chain = "r = Relu(p)  y = Conv(r, w) dilations=[2, 2] pads=[2, 2, 2, 2]";
+  EXPECT_EQ(fired(chain, 0.98), 2U);  // together 1.96 against 2 - 0.2
+  EXPECT_EQ(fired(chain, 0.93), 0U);  // 1.86: less than 1.05 times as fast
+  EXPECT_EQ(fired("y = Relu(p)", 0.98), 0U);
+  EXPECT_EQ(fired(chain + "  return p, y", 0.98), 0U);  // the plain value is needed, too
+  EXPECT_EQ(fired("r = Exp(p)  y = Conv(r, w) dilations=[2, 2] pads=[2, 2, 2, 2]", 0.98), 2U);
+  EXPECT_EQ(fired("r = Softmax(p) axis=1  y = Conv(r, w) dilations=[2, 2] pads=[2, 2, 2, 2]", 0.98), 0U);
+}
+
+/// The sum is computed between the layouts, too: one opening and one closing layout for all three.
+TEST(Apply, LayoutsMeetAcrossResiduals) {
+  const std::string conv = ") dilations=[2, 2] pads=[2, 2, 2, 2]  ";
+  Model model = modelOf(
+      "x: [1, 4, 8, 8]  v: const [4, 4, 3, 3]  w: const [4, 4, 3, 3]  u: const [4, 4, 3, 3]  "
+      "p = Conv(x, v" +
+      conv + "q = Relu(p)  r = Conv(q, w" + conv +
+      "s = Add(r, x)  t = Relu(s)  "
+      "a = Conv(t, u" +
+      conv + "y = Sub(t, a)");
+  Applied a = applied(model, rulesOf(dataText("phases.pet")), all());
+  EXPECT_EQ(a.report.fired.size(), 3U);
+  Graph graph = graphOf(a);
+  EXPECT_EQ(types(graph), "Reshape Transpose Reshape Conv Relu Conv Add Relu Conv Sub Reshape Transpose Reshape");
+  EXPECT_EQ(results(graph), results(model.graph));
+}
+
+TEST(Apply, WeightsGrowWithinTheBound) {
+  EXPECT_EQ(weightElements(parsed("x: [2, 3]  v: const [3, 4]  w: const [4, 5]  u = MatMul(v, w)  y = MatMul(x, u)")),
+            15);
+  EXPECT_EQ(weightElements(parsed("x: [2, 3]  v: const [3, 3]  a = MatMul(x, v)  y = MatMul(a, v)")), 9);
+
+  std::string conv = dataText("conv.pet");
+  RuleSet twice = rulesOf(conv.substr(0, conv.find("  replacement {")) +
+                          "  replacement {\n    v = Concat(w, w) axis=0\n    t = Conv(x, v) pads=[P, Q, P, Q]\n"
+                          "    y = Slice(t) axes=[1] starts=[0] ends=[F]\n  }\n}\n");
+  auto fired = [&](int64_t channels, double maxGrowth) {
+    ApplyOptions options;
+    options.check = ApplyOptions::Check::kNone;
+    options.policy.maxGrowth = maxGrowth;
+    std::string c = std::to_string(channels);
+    Model model = modelOf("x: [1, " + c + ", 3, 3]  w: const [" + c + ", " + c + ", 3, 3]  y = Conv(x, w)");
+    return applied(model, twice, options, costsOf({{"conv/transposed", ratioOf(2, 1.9)}})).report;
+  };
+  EXPECT_EQ(fired(160, 2).fired.size(), 1U);
+  EXPECT_EQ(fired(160, 1.9).refused.at(0).reason, "weights would grow to 2.0 times their size");
+  EXPECT_EQ(fired(16, 1.9).fired.size(), 1U);  // too small to count
 }
 
 TEST(Apply, ASecondRunChangesNothing) {
   Model model = modelOf(kTwoConvs);
   RuleSet rules = rulesOf(dataText("pair.pet"));
-  Bindings shapes{{"N", 2}, {"C", 4}, {"H", 6}, {"W", 8}, {"F", 4}, {"R", 3}, {"S", 3}, {"P", 1}, {"Q", 1}};
-  Bindings wide = shapes;
-  wide["W"] = 16;
-  Gains gains{{"conv/pair", {{shapes, 2, 1.9}, {wide, 2, 1.9}}}};
-  Applied first = applied(model, rules, {}, gains);
+  Costs costs = costsOf({{"conv/pair", ratioOf(2, 1.9)}});
+  Applied first = applied(model, rules, {}, costs);
   EXPECT_EQ(first.report.fired.size(), 2U);
   auto again = parseModel(first.bytes, "again");
   ASSERT_TRUE(again.has_value());
-  Applied second = applied(*again, rules, {}, gains);
+  Applied second = applied(*again, rules, {}, costs);
   EXPECT_EQ(second.report.fired.size(), 0U);
   EXPECT_EQ(second.bytes, first.bytes);
 }
@@ -149,20 +210,19 @@ TEST(Apply, ParallelBranchesMergeAgainAndAgain) {
   const std::string weights =
       "  v: const [4, 8, 1, 1]  w: const [4, 8, 1, 1]  u: const [4, 8, 1, 1]  t: const [4, 8, 1, 1]  ";
   RuleSet rules = rulesOf(dataText("branches.pet"));
-  Bindings shapes{{"N", 1}, {"C", 8}, {"H", 5}, {"W", 5}, {"F", 5}, {"G", 5}, {"R", 1}, {"S", 1}, {"P", 0}, {"Q", 0}};
-  Gains gains{{"convs/merged", {{shapes, 1.5, 1.4}}}};
+  Costs costs = costsOf({{"convs/merged", ratioOf(1.5, 1.4)}});
   Model four = modelOf(inputs + weights + convs + "  r = Relu(b)  return a, r, c, d, b");
-  Applied a = applied(four, rules, {}, gains);
+  Applied a = applied(four, rules, {}, costs);
   EXPECT_EQ(a.report.fired.size(), 3U);  // two, then one
   Graph graph = graphOf(a);
   EXPECT_EQ(types(graph), "Conv Split Relu");
   EXPECT_EQ(results(graph), results(four.graph));
   auto again = parseModel(a.bytes, "again");
   ASSERT_TRUE(again.has_value());
-  EXPECT_EQ(applied(*again, rules, {}, gains).bytes, a.bytes);
+  EXPECT_EQ(applied(*again, rules, {}, costs).bytes, a.bytes);
 
   Model three = modelOf(inputs + weights + "a = Conv(x, v)  b = Conv(x, w)  c = Conv(x, u)  return a, b, c");
-  Applied b = applied(three, rules, {}, gains);
+  Applied b = applied(three, rules, {}, costs);
   EXPECT_EQ(b.report.fired.size(), 2U);
   EXPECT_EQ(types(graphOf(b)), "Conv Split");
   EXPECT_EQ(results(graphOf(b)), results(three.graph));
@@ -255,18 +315,18 @@ RuleSet chain(int length) {
 
 TEST(Apply, ASecondRunChangesNothingHoweverManyRulesWouldFollowEachOther) {
   Model model = modelOf("x: [1, 2, 6, 6]  w: const [2, 2, 3, 3]  y = Conv(x, w) pads=[1, 1, 1, 1]");
-  Bindings shapes{{"N", 1}, {"C", 2}, {"H", 6}, {"W", 6}, {"F", 2}, {"R", 3}, {"S", 3}, {"P", 1}, {"Q", 1}};
   for (int length : {2, 4, 6}) {
     SCOPED_TRACE(length);
     RuleSet rules = chain(length);
-    Gains gains;
+    std::map<std::string, CostEstimate> byRule;
     for (const Rule& r : rules.rules)
-      gains[r.name] = {{shapes, 2, 1.9}};
-    Applied first = applied(model, rules, {}, gains);
+      byRule[r.name] = ratioOf(2, 1.9);
+    Costs costs = costsOf(byRule);
+    Applied first = applied(model, rules, {}, costs);
     EXPECT_EQ(first.report.fired.size(), std::min<size_t>(4, static_cast<size_t>(length)));
     auto again = parseModel(first.bytes, "again");
     ASSERT_TRUE(again.has_value());
-    Applied second = applied(*again, rules, {}, gains);
+    Applied second = applied(*again, rules, {}, costs);
     EXPECT_EQ(second.report.fired.size(), 0U);
     EXPECT_EQ(second.bytes, first.bytes);
   }
@@ -394,15 +454,6 @@ TEST(Choose, Globs) {
   EXPECT_FALSE(matchesGlob("conv/pair", "conv"));
   EXPECT_FALSE(matchesGlob("", "?"));
   EXPECT_TRUE(matchesGlob("", "**"));
-}
-
-TEST(Choose, ShapesAreCloseWithinAFactorOfTwo) {
-  Bindings a{{"C", 63}, {"P", 0}};
-  EXPECT_EQ(distance(a, a), 0.0);
-  EXPECT_TRUE(distance(a, {{"C", 127}, {"P", 1}}).has_value());
-  EXPECT_FALSE(distance(a, {{"C", 128}, {"P", 0}}).has_value());
-  EXPECT_FALSE(distance(a, {{"C", 63}}).has_value());
-  EXPECT_FALSE(distance(a, {{"C", 63}, {"P", 0}, {"Q", 0}}).has_value());
 }
 
 }  // namespace

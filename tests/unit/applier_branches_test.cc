@@ -66,12 +66,12 @@ RC_GTEST_PROP(BranchesProperty, RewrittenModelsComputeTheSame, ()) {
   RC_LOG() << text << "\n";
   Model model = modelOf(text);
   RuleSet rules = rulesOf(kProducts);
-  GainSample sample{{{"M", 3}, {"K", 3}, {"A", 5}, {"B", 5}}, 1.5, 1.4};
+  Costs costs = costsOf({{"products/merged", ratioOf(1.5, 1.4)}});
   for (bool all : {true, false}) {
     ApplyOptions options;
     options.policy.all = all;
     options.check = ApplyOptions::Check::kNone;  // it is done here
-    auto applied = apply(model, rules, {{"products/merged", {sample}}}, options);
+    auto applied = apply(model, rules, costs, options);
     RC_ASSERT(applied.has_value());
     auto rewritten = parseModel(applied->bytes, "rewritten");
     RC_ASSERT(rewritten.has_value());

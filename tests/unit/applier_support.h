@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "applier/choose.h"
 #include "applier/emit.h"
 #include "applier/normalise.h"
 #include "applier/onnx/model.h"
@@ -37,6 +38,21 @@ inline Program parsed(std::string_view text) {
   auto program = parseProgram(lines, "test");
   EXPECT_TRUE(program.has_value()) << program.error().message() << "\n" << text;
   return program ? *program : Program();
+}
+
+/// What rules cost, by name, whatever the shapes.
+inline Costs costsOf(const std::map<std::string, CostEstimate>& byRule, double layoutSecondsPerByte = 0) {
+  auto at = [byRule](const Rule& rule, const Bindings&) -> Expected<CostEstimate> {
+    auto cost = byRule.find(rule.name);
+    if (cost == byRule.end()) return fail(ErrorKind::kCheck, "not tuned for this device");
+    return cost->second;
+  };
+  return {at, layoutSecondsPerByte};
+}
+
+/// The replacement takes a millisecond.
+inline CostEstimate ratioOf(double ratio, double lower) {
+  return {.pattern = ratio * 1e-3, .replacement = 1e-3, .layouts = 0, .lower = lower, .measured = true};
 }
 
 using Constants = std::map<std::string, Constant, std::less<>>;

@@ -1,0 +1,20 @@
+#pragma once
+
+namespace pet {
+
+/// What a rule costs at some shapes on a device: seconds of one run, between neighbours.
+struct CostEstimate {
+  double pattern = 0;
+  double replacement = 0;
+  /// Of `replacement`, what its opening and closing layouts take: they may cancel against a neighbour's.
+  double layouts = 0;
+  /// What pattern / replacement exceeds but for noise and the predictor's error.
+  double lower = 1;
+  bool measured = false;  ///< at these very shapes; else predicted from others
+
+  double ratio() const { return pattern / replacement; }
+  /// The ratio where all layouts cancel: no choice of neighbours makes it larger.
+  double bestRatio() const { return pattern / (replacement - layouts); }
+};
+
+}  // namespace pet

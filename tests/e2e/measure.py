@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""pet-apply --measure: on the real engine, from the cache, and with runners that misbehave. Exit status 0 or 1."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
+BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
+INTERNAL, USAGE = 1, 2
+SHAPES = {"N": 1, "C": 8, "F": 4, "H": 9, "W": 9, "R": 3, "S": 3, "P": 1, "Q": 1}
+
+# A runner that says hello, logs each request of times beside itself, and then does what its body says.
+FAKE = """
+import json, os, sys, time
+def times(*seconds):
+    n = len(request["models"])
+    print(json.dumps({"samples": [[s] * 5 for s in seconds[:n]], "median": seconds[:n], "p10": seconds[:n],
+                      "p90": seconds[:n], "max_abs_diff": [0.0] * n, "max_abs": 1.0}), flush=True)
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["cmd"] == "hello":
+        print(json.dumps({"engine": "fake", "version": "7", "isa": "abacus", "cpu": "beads"}), flush=True)
+        continue
+    open(sys.argv[0] + ".log", "a").write(line)
+"""
+failures = []
+
+
+def expect(name, condition, detail=""):
+    if not condition:
+        failures.append(f"{name}: {detail}" if detail else name)
+
+
+def fake(folder, name, body):
+    path = folder / f"{name}.py"
+    path.write_text(FAKE + "".join(f"    {line}\n" for line in body.splitlines()))
+    return path
+
+
+def asked(runner):
+    log = pathlib.Path(f"{runner}.log")
+    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+
+class Shop:
+    """A model with one site, a pack with a rule for it, and timings by which that pays."""
+
+    def __init__(self, folder):
+        self.folder, self.pack = folder, folder / "rules.db"
+        self.model, self.timings = folder / "model.onnx", folder / "ort-cpu.timings.jsonl"
+        weights = np.random.default_rng(0).normal(size=(4, 8, 3, 3)).astype(np.float32)
+        graph = helper.make_graph(
+            [helper.make_node("Conv", ["x", "w"], ["t"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("Relu", ["t"], ["y"])],
+            "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 9, 9])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 9, 9])], [numpy_helper.from_array(weights, "w")])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), self.model)
+        conv = SOURCE / "tests" / "data" / "conv.pet"
+        subprocess.run([str(BIN / "pet-rules"), "import", str(conv), "-o", str(self.pack)], check=True)
+        listed = subprocess.run([str(BIN / "pet-rules"), "ls", "--json", str(self.pack)], check=True, capture_output=True)
+        self.timings.write_text("".join(json.dumps({
+            "name": rule["name"], "rule": rule["hash"], "device": "ort-cpu", "shapes": SHAPES, "pattern": 3e-3,
+            "replacement": 1e-3, "spread": 0.01, "engine": "onnxruntime", "version": "1", "isa": "avx512", "threads": 1,
+            "date": "2026-11-21"}) + "\n" for rule in json.loads(listed.stdout)))
+
+    def apply(self, cache, *more):
+        output, report = self.folder / "out.onnx", self.folder / "report.json"
+        for path in (output, report):
+            path.unlink(missing_ok=True)
+        done = subprocess.run(
+            [str(word) for word in [BIN / "pet-apply", self.model, self.pack, "--timings", self.timings, "--measure", "--cache",
+                                    self.folder / cache, "-o", output, "--json", report,
+                                    *([] if "--python" in more else ["--python", sys.executable]), *more]],
+            capture_output=True, text=True, timeout=250)
+        return done, json.loads(report.read_text()) if report.exists() else None
+
+
+def real(shop):
+    done, report = shop.apply("real.db")
+    expect("real", done.returncode == 0, done.stderr)
+    measured = report["measured"] if report else []
+    expect("real", measured and "conv/transposed at conv" in measured[0]["what"], measured)
+    expect("real", all(m["p10"] <= m["ratio"] <= m["p90"] for m in measured), measured)
+    fired = bool(report and report["fired"])
+    expect("real: what pays fires", fired == (bool(measured) and all(m["pays"] for m in measured)), report)
+    _, again = shop.apply("real.db")
+    expect("the cache", again and again["measured"] == measured and bool(again["fired"]) == fired, again)
+
+
+def verdicts(shop):
+    """The engine says that it pays, that it loses, that it loses in the whole model; the cache is asked first."""
+    for name, body, fires in [("pays", "times(2.0, 1.0)", True), ("loses", "times(1.0, 2.0)", False), ("noise", "times(1.02, 1.0)", False),
+                              ("whole", 'times(*((2.0, 1.0) if request["cold"] else (1.0, 2.0)))', False)]:
+        runner = fake(shop.folder, name, body)
+        done, report = shop.apply(f"{name}.db", "--runner", runner)
+        expect(name, done.returncode == 0 and report and bool(report["fired"]) == fires, (done.stderr, report))
+        requests = asked(runner)
+        expect(name, len(requests) == (2 if name in ("pays", "whole") else 1), f"{len(requests)} requests")
+        expect(name, requests[0]["threads"] == 1 and requests[0]["cold"] is True and len(requests[0]["models"]) == 2, requests[0])
+        expect(name, not any(pathlib.Path(m).exists() for r in requests for m in r["models"]), "models are left behind")
+        shop.apply(f"{name}.db", "--runner", runner)
+        expect(f"{name}: cached", len(asked(runner)) == len(requests), "asked again")
+    runner = fake(shop.folder, "threads", "times(2.0, 1.0)")
+    shop.apply("pays.db", "--runner", runner, "--min-gain", 2.5)
+    expect("min gain", "2.00" in str(shop.apply("pays.db", "--runner", runner, "--min-gain", 2.5)[1]["refused"]))
+
+
+def trouble(shop):
+    """A site that cannot be timed does not pay; an engine that cannot be started is an error."""
+    for name, body in [("dies", "sys.exit(3)"), ("nonsense", "print('nonsense', flush=True)"), ("negative", "times(-1.0, 1.0)"),
+                       ("refuses", "print(json.dumps({'error': 'no such operator'}), flush=True)")]:
+        done, report = shop.apply(f"{name}.db", "--runner", fake(shop.folder, name, body))
+        reasons = [r["reason"] for r in report["refused"] if r["rule"] == "conv/transposed"] if report else []
+        expect(name, done.returncode == 0 and not report["fired"], (done.stderr, report))
+        expect(name, any(r.startswith("could not be timed: ") for r in reasons), reasons)
+    for name, code, more in [("no Python", INTERNAL, ["--python", shop.folder / "none"]), ("no runner", INTERNAL, ["--runner", shop.folder / "none.py"]),
+                             ("no gain", USAGE, ["--min-gain", "0.5"]), ("no growth", USAGE, ["--max-growth", "x"]), ("no threads", USAGE, ["--threads", 0])]:
+        done, report = shop.apply("trouble.db", *more)
+        lines = done.stderr.splitlines()
+        expect(name, done.returncode == code, f"exit code {done.returncode}: {done.stderr}")
+        expect(name, len(lines) == 1 and lines[0].startswith("pet-apply: "), done.stderr)
+        expect(name, report is None and not (shop.folder / "out.onnx").exists(), "something was written")
+    for name, content in [("foreign", b"no database at all" * 100), ("timings", shop.pack.read_bytes())]:
+        (shop.folder / name).write_bytes(content)
+        done, _ = shop.apply(name)
+        expect(f"cache: {name}", done.returncode == USAGE and name in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
+        expect(f"cache: {name}", (shop.folder / name).read_bytes() == content, "it was changed")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        shop = Shop(pathlib.Path(folder))
+        for part in (real, verdicts, trouble):
+            part(shop)
+    print("\n".join(failures) or "--measure has the last word")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
