@@ -148,6 +148,17 @@ def check_wholes(folder, model):
     expect("another function", "outputs differ by" in done.stdout and "conv1" in done.stdout, done.stdout)
 
 
+def check_onednn(folder, model):
+    """Our own engine, where it is built."""
+    if not (BIN / "pet-runner").is_file():
+        return
+    done = bench(model, rewritten(folder, model, "conv"), "--runner", "onednn", "--runs", 3, "--budget", 1, "--json", "-")
+    expect("onednn", done.returncode == 0, done.stderr)
+    found = json.loads(done.stdout)
+    expect("onednn", found["engine"] == "pet-onednn" and len(found["sites"]) == 2, found["engine"])
+    check_figures("onednn", found["whole"])
+
+
 # ---- what goes wrong
 
 def one_line(name, done, code, *words):
@@ -216,7 +227,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         model = chain(folder / "chain.onnx")
-        for check in [check_sites, check_joined, check_wholes, check_fakes, check_usage]:
+        for check in [check_sites, check_joined, check_wholes, check_onednn, check_fakes, check_usage]:
             check(folder, model)
     for failure in failures:
         print(f"bench_tool: {failure}", file=sys.stderr)

@@ -1,10 +1,14 @@
 #include "tools/bench/watch.h"
 
+#include <chrono>
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 namespace pet::bench {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 Expected<void> store(const Model& model, const std::filesystem::path& path) {
   auto bytes = serialize(model);
@@ -69,13 +73,16 @@ Expected<SiteRow> Watch::site(const Sites& sites, const Change& change, double s
   SiteRow row{.change = change, .name = sites.nameOf(change), .nodes = sites.nodesOf(change)};
   if (change.sites.size() > 1) add(row.note, fmt::format("{} sites, joined", change.sites.size()));
   ++count_;
-  bool both = sites.hasContext(change);
+  const bool both = sites.hasContext(change);
+  const auto begin = Clock::now();
   if (both) {
     auto context = cut(sites, row, true, seconds * 2 / 3);
     if (!context) return tl::unexpected(context.error());
     row.context = std::move(*context);
   }
-  auto bare = cut(sites, row, false, both ? seconds / 3 : seconds);
+  const double left = seconds - std::chrono::duration<double>(Clock::now() - begin).count();
+  if (both && left <= 0) return row;  // the least number of rounds took longer than its share
+  auto bare = cut(sites, row, false, left);
   if (!bare) return tl::unexpected(bare.error());
   row.bare = std::move(*bare);
   return row;

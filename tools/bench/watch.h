@@ -37,7 +37,8 @@ class Watch {
 
   /// The model against itself, and against what was made of it, if that is not empty; for so long.
   RunnerExpected<Figures> files(const std::string& original, const std::string& rewritten, double seconds);
-  /// What cannot be timed is a row that says why; an error is one that would befall every site.
+  /// In its context, and then alone, if there is time left. What cannot be timed is a row that says why; an error is
+  /// one that would befall every site.
   Expected<SiteRow> site(const Sites& sites, const Change& change, double seconds);
 
  private:
