@@ -23,6 +23,7 @@ struct PatternFacts {
   std::set<int64_t> strides{1}, dilations{1};
   std::set<Expr> groups{Expr(1)};
   bool upsamples = false;
+  bool mirrors = false;  ///< a Pad of a mode that repeats what is inside
   /// One operator with a weight, on an input: its plain forms are plans (synth/enumerate).
   bool single = false;
 

@@ -36,6 +36,7 @@ PatternFacts::PatternFacts(const Pattern& pattern) : program(pattern.program) {
     multiply(n, "strides", strides);
     multiply(n, "dilations", dilations);
     upsamples = upsamples || n.op->name == "ConvTranspose" || n.op->name == "Resize";
+    mirrors = mirrors || (n.op->name == "Pad" && n.text("mode") != "constant");
     if (auto group = n.attributes.find("group"); group != n.attributes.end())
       groups.insert(std::get<Expr>(group->second));
   }

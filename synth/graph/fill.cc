@@ -8,6 +8,7 @@
 
 #include "ir/denote.h"
 #include "synth/graph/closed_form.h"
+#include "synth/graph/joins.h"
 #include "synth/poly/poly.h"
 
 namespace pet {
@@ -57,6 +58,10 @@ class Filler {
       if (!p->applications.empty() || !s->applications.empty()) return Why("a function");
       sums_.emplace_back(std::move(*p), std::move(*s));
     }
+    for (size_t h = 0; h < skeleton_.holes.size(); ++h) {
+      if (!hasVoters(h)) return Why("no weight belongs into " + skeleton_.holes[h].name);
+    }
+    dropEmptyPieces();
     std::vector<Case> cases{{}};
     for (size_t h = 0; h < skeleton_.holes.size(); ++h) {
       auto bounds = boundsOf(h);
@@ -89,10 +94,6 @@ class Filler {
   // --- The join ---
 
   size_t holeNumber(size_t h) const { return pattern_.program.inputs().size() + h; }
-  bool isWeight(const Factor& f) const {
-    return f.kind == Factor::Kind::kInput &&
-           isConstant(pattern_.program, pattern_.program.inputs()[static_cast<size_t>(f.number)]);
-  }
   const Shape& shapeOf(size_t h) const {
     return skeleton_.program.shape(*skeleton_.program.find(skeleton_.holes[h].name));
   }
@@ -103,45 +104,49 @@ class Filler {
     return n;
   }
 
-  /// The weights of p that are left when the skeleton's other factors have found their equals, with the equations.
-  struct Join {
-    std::vector<const Factor*> weights;
-    poly::Conjunction equal;
-  };
+  const Factor* holeOf(const Piece& m, size_t h) const {
+    auto isHole = [&](const Factor& f) {
+      return f.kind == Factor::Kind::kInput && static_cast<size_t>(f.number) == holeNumber(h);
+    };
+    auto hole = std::find_if(m.factors.begin(), m.factors.end(), isHole);
+    return hole == m.factors.end() ? nullptr : &*hole;
+  }
 
-  /// Pairs factors `next…` of m with factors of p that are not taken.
-  void pair(const Piece& p,
-            const Piece& m,
-            const Factor* hole,
-            size_t next,
-            std::vector<const Factor*>& taken,
-            poly::Conjunction& equal,
-            std::vector<Join>& found) const {
-    while (next < m.factors.size() && &m.factors[next] == hole)
-      ++next;
-    if (next == m.factors.size()) {
-      Join join{{}, equal};
-      for (const Factor& f : p.factors) {
-        if (std::find(taken.begin(), taken.end(), &f) != taken.end()) continue;
-        if (!isWeight(f)) return;
-        join.weights.push_back(&f);
+  /// Some piece of the pattern reads what an operator with this hole does.
+  bool hasVoters(size_t h) const {
+    for (const auto& [pattern, skeleton] : sums_) {
+      for (const Piece& m : skeleton.pieces) {
+        const Factor* hole = holeOf(m, h);
+        auto joins = [&](const Piece& p) { return !joinsOf(pattern_.program, p, m, hole).empty(); };
+        if (hole && std::any_of(pattern.pieces.begin(), pattern.pieces.end(), joins)) return true;
       }
-      found.push_back(std::move(join));
-      return;
     }
-    const Factor& b = m.factors[next];
-    for (const Factor& a : p.factors) {
-      if (!a.sameKind(b) || std::find(taken.begin(), taken.end(), &a) != taken.end()) continue;
-      size_t before = equal.size();
-      for (size_t i = 0; i < a.at.size(); ++i)
-        equal.push_back(Constraint::eq(a.at[i], b.at[i]));
-      for (size_t i = 0; i < a.parameters.size(); ++i)
-        equal.push_back(Constraint::eq(a.parameters[i], b.parameters[i]));
-      taken.push_back(&a);
-      pair(p, m, hole, next + 1, taken, equal, found);
-      taken.pop_back();
-      equal.resize(before);
+    return false;
+  }
+
+  /// Where values are joined, an output reads one of them: most combinations of cases are empty.
+  void dropEmptyPieces() {
+    poly::Context context(pattern_.shapes, kBudget);
+    for (auto& sums : sums_) {
+      Sum& skeleton = sums.second;
+      if (skeleton.pieces.size() == 1) continue;
+      std::erase_if(skeleton.pieces, [&](const Piece& m) {
+        std::vector<std::string> variables = openSymbols();
+        variables.insert(variables.end(), skeleton.index.begin(), skeleton.index.end());
+        variables.insert(variables.end(), m.reduction.begin(), m.reduction.end());
+        return context.set(variables, m.domain).isEmpty();
+      });
     }
+  }
+
+  /// The symbols that the bounds of windows stand for until they are known.
+  std::vector<std::string> openSymbols() const {
+    std::vector<std::string> symbols;
+    for (const Hole& hole : skeleton_.holes) {
+      for (const HoleTaps& t : hole.taps)
+        symbols.insert(symbols.end(), {t.begin, t.extent});
+    }
+    return symbols;
   }
 
   /// The digits of the hole that m reads. Before the bounds are known, a window's digit counts from the operator's
@@ -170,17 +175,10 @@ class Filler {
     const auto& [pattern, skeleton] = sums_[o];
     std::optional<Vote> vote;
     for (const Piece& m : skeleton.pieces) {
-      auto isHole = [&](const Factor& f) {
-        return f.kind == Factor::Kind::kInput && static_cast<size_t>(f.number) == holeNumber(h);
-      };
-      auto hole = std::find_if(m.factors.begin(), m.factors.end(), isHole);
-      if (hole == m.factors.end() || m.coefficient.numerator == 0 || atBorders_.contains({&p, &m})) continue;
+      const Factor* hole = holeOf(m, h);
+      if (!hole || m.coefficient.numerator == 0 || atBorders_.contains({&p, &m})) continue;
       Rational ratio = p.coefficient * Rational{m.coefficient.denominator, 1} * Rational{1, m.coefficient.numerator};
-      std::vector<Join> joins;
-      std::vector<const Factor*> taken;
-      poly::Conjunction equal;
-      pair(p, m, &*hole, 0, taken, equal, joins);
-      for (Join& join : joins) {
+      for (Join& join : joinsOf(pattern_.program, p, m, hole)) {
         if (vote && (vote->weights != join.weights || !(vote->coefficient == ratio))) continue;
         poly::Map slots = slotsOf(context, pattern, p, m, *hole, h, join, bounds);
         if (slots.isEmpty()) continue;
@@ -240,10 +238,8 @@ class Filler {
       for (Constraint& c : all)
         c = c.substitute(*bounds);
     } else {
-      for (const Hole& other : skeleton_.holes) {
-        for (const HoleTaps& t : other.taps)
-          exists.insert(exists.end(), {t.begin, t.extent});
-      }
+      const auto open = openSymbols();
+      exists.insert(exists.end(), open.begin(), open.end());
     }
     return context.map(names("s", hole.at.size()), names("w", digits), all, exists);
   }

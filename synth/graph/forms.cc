@@ -41,9 +41,11 @@ class Forms {
   }
 
  private:
-  using Make = Expected<Value> (*)(ProgramBuilder&, Value, Value);
+  using Make = std::function<Expected<Value>(ProgramBuilder&, Value operand, Value hole)>;
 
-  void add(std::string name, Shape hole, Make make) { forms_.push_back({std::move(name), std::move(hole), {}, make}); }
+  void add(std::string name, Shape hole, const Make& make) {
+    forms_.push_back({std::move(name), std::move(hole), {}, make});
+  }
 
   static Expected<Value> times(ProgramBuilder& b, Value x, Value hole) { return b.add("MatMul", {x, hole}); }
   static Expected<Value> timesLeft(ProgramBuilder& b, Value x, Value hole) { return b.add("MatMul", {hole, x}); }
@@ -56,8 +58,11 @@ class Forms {
     if (isAffine(x_, 2) && isAffine(y_, 2)) {
       for (const Expr& group : facts_.groups) {
         for (int64_t dilation : facts_.dilations) {
-          for (int64_t stride : facts_.strides)
+          for (int64_t stride : facts_.strides) {
             window(false, group, stride, dilation);
+            // Another border than the own one: what is mirrored at one scale is repeated at another.
+            if (facts_.mirrors && facts_.upsamples && isInput()) window(false, group, stride, dilation, "edge");
+          }
           if (facts_.upsamples) window(true, group, 2, dilation);
         }
       }
@@ -70,6 +75,11 @@ class Forms {
     add("pointwise", pointwise, [](ProgramBuilder& b, Value x, Value hole) { return b.add("Conv", {x, hole}); });
   }
 
+  bool isInput() const {
+    return std::any_of(facts_.activations.begin(), facts_.activations.end(),
+                       [&](Value v) { return facts_.program.shape(v) == x_; });
+  }
+
   /// `stride` steps for each position of `steps` lead over `over`, at usual shapes.
   bool covers(const Shape& over, const Shape& steps, int64_t stride) const {
     for (size_t d = 2; d < over.size(); ++d) {
@@ -79,13 +89,16 @@ class Forms {
     return true;
   }
 
-  /// Pads at the end are such that the output has the extents that are wanted.
-  void window(bool transposed, const Expr& group, int64_t stride, int64_t dilation) {
+  /// Pads at the end are such that the output has the extents that are wanted. With a border, a Pad of that mode is in
+  /// front of the operator instead.
+  void window(bool transposed, const Expr& group, int64_t stride, int64_t dilation, const std::string& border = "") {
     if (!(transposed ? covers(y_, x_, stride) : covers(x_, y_, stride))) return;
     const Dim &in = x_[1], &out = y_[1];
     auto inner = divideByOuter(transposed ? out : in, group);
     if (!inner || !divideByOuter(transposed ? in : out, group)) return;
-    LinearForm form{windowName(transposed, stride, dilation, group), {transposed ? in : out, *inner}, {}, {}};
+    std::string name = windowName(transposed, stride, dilation, group);
+    if (!border.empty()) name = border + "-" + name;
+    LinearForm form{std::move(name), {transposed ? in : out, *inner}, {}, {}};
     std::vector<Expr> pads, ends;
     for (size_t d = 2; d < x_.size(); ++d) {
       HoleTaps t{static_cast<int>(d), fmt::format("begin'{}", nextSymbol_), fmt::format("taps'{}", nextSymbol_),
@@ -101,12 +114,25 @@ class Forms {
     pads.insert(pads.end(), ends.begin(), ends.end());
     Attributes attributes{{"strides", std::vector<Expr>(x_.size() - 2, stride)},
                           {"dilations", std::vector<Expr>(x_.size() - 2, dilation)},
-                          {"pads", std::move(pads)},
                           {"group", group}};
-    form.make = [op = transposed ? "ConvTranspose" : "Conv", attributes](ProgramBuilder& b, Value x, Value hole) {
-      return b.add(op, {x, hole}, attributes);
-    };
+    form.make = border.empty() ? operatorOn(transposed ? "ConvTranspose" : "Conv", attributes, pads)
+                               : convOnPadded(border, attributes, pads);
     forms_.push_back(std::move(form));
+  }
+
+  static Make operatorOn(const char* op, Attributes attributes, std::vector<Expr> pads) {
+    attributes["pads"] = std::move(pads);
+    return [op, attributes](ProgramBuilder& b, Value x, Value hole) { return b.add(op, {x, hole}, attributes); };
+  }
+
+  static Make convOnPadded(const std::string& mode, const Attributes& attributes, std::vector<Expr> pads) {
+    size_t axes = pads.size() / 2;
+    for (size_t begin : {axes, size_t{0}})  // none for images and channels, on both sides
+      pads.insert(pads.begin() + static_cast<std::ptrdiff_t>(begin), 2, Expr(0));
+    return [mode, attributes, pads](ProgramBuilder& b, Value x, Value hole) -> Expected<Value> {
+      auto wider = b.add("Pad", {x}, {{"pads", pads}, {"mode", mode}});
+      return wider ? b.add("Conv", {*wider, hole}, attributes) : wider;
+    };
   }
 
   const PatternFacts& facts_;

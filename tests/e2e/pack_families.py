@@ -34,6 +34,7 @@ FAMILIES = [
     ("exchanged", ["conv-1x1-gap", "conv-1x1-pool", "conv-1x1-resize-linear", "relu-maxpool", "attention-linear"], False, [], 1),
     ("kernel-between-pixels", ["resize-conv"], False, ["ConvTranspose"], 1),
     ("sub-pixel", ["resize-conv"], False, ["Conv", "DepthToSpace"], 2),  # one Conv, and one for each phase
+    ("sub-pixel", ["resize-reflect-conv"], False, ["Pad", "Conv", "DepthToSpace"], 2),  # the mirrored border as the edge repeated
     ("sub-pixel", ["resize-conv", "resize-conv-5x5", "convtranspose-s2"], False, ["Conv", "Concat", "DepthToSpace"], 1),
     ("columns", ["convtranspose-s2"], False, ["MatMul", "Col2Im"], 2),  # each image, and the batch as one
     ("frames", ["conv3d"], False, ["Conv", "Layout"], 2),

@@ -53,6 +53,12 @@ MODELS = {
     "upscaled_5x5": (
         [node("Resize", ["x", "", "twice"], ["a"], **NEAREST), node("Conv", ["a", "w"], ["y"], pads=[2, 2, 2, 2])],
         {"x": [2, 8, 5, 3]}, ["y"], {"twice": TWICE, "w": weights(4, 8, 5, 5)}, ["resize-conv-5x5/d2s(conv(phases(x)))"]),
+    "mirrored": (
+        [node("Resize", ["x", "", "twice"], ["a"], **NEAREST), node("Pad", ["a", "around"], ["b"], mode="reflect"),
+         node("Conv", ["b", "w", "c"], ["y"])],
+        {"x": [2, 8, 5, 1]}, ["y"],
+        {"twice": TWICE, "around": np.array([0, 0, 1, 1, 0, 0, 1, 1]), "w": weights(4, 8, 3, 3), "c": weights(4)},
+        ["resize-reflect-conv/d2s(edge-conv(x))", "resize-reflect-conv/d2s(edge-conv(phases(x)))"]),
     "transposed": (
         [node("ConvTranspose", ["x", "w", "b"], ["y"], strides=[2, 2], pads=[1, 1, 1, 1])],
         {"x": [2, 8, 7, 9]}, ["y"], {"w": weights(8, 6, 4, 3), "b": weights(6)},
@@ -105,6 +111,7 @@ PHASES = ["Conv"] * 4 + ["Concat", "DepthToSpace"]
 OPERATORS = {
     "resize-conv/d2s(conv(phases(x)))": PHASES,
     "resize-conv-5x5/d2s(conv(phases(x)))": PHASES,
+    "resize-reflect-conv/d2s(edge-conv(phases(x)))": ["Pad", "Conv"] * 4 + ["Concat", "DepthToSpace"],
     "convtranspose-s2/d2s(conv(phases(x)))": PHASES + ["Slice"],  # an odd number of columns
 }
 

@@ -113,6 +113,8 @@ const Found kFound[] = {
     {"resize-conv", "d2s(conv(phases(x)))", "sub-pixel"},
     {"resize-conv-5x5", "d2s(conv(phases(x)))", "sub-pixel"},
     {"convtranspose-s2", "d2s(conv(phases(x)))", "sub-pixel"},
+    {"resize-reflect-conv", "d2s(edge-conv(x))", "sub-pixel"},
+    {"resize-reflect-conv", "d2s(edge-conv(phases(x)))", "sub-pixel"},
     {"convtranspose-s2", "col2im(matmul(x))", "columns"},
     {"convtranspose-s2", "col2im(matmul(batch(x)))", "columns"},
     // Frames, rows, pieces of kernels.
