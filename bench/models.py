@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Whole models, original against rewritten: ONNX Runtime CPU, one thread, one process, in turns.
 
-    python bench/models.py [--models a,b] [--runs K] [--all] [--json FILE] [--bin build/bin] [--pack FILE]
+    python bench/models.py [--models a,b] [--measure] [--all] [--by-rule] [--threads N] [--minutes M] [--json FILE] ...
 
-Each model of tests/models/build.py is rewritten by `pet-apply MODEL PACK` with default options (and, where --all is
-given, by `pet-apply --all` as well), compared to its original, and timed next to it. A second session of the original
-is timed along: the A/A column says how far from 1 a ratio is without any cause. Ratios are original / rewritten, so
-above 1 is faster; "paired" is the distribution of the ratios within each round. Exit status 1 where a model could not
-be rewritten or differs by more than 1e-4 relative.
+Each model of tests/models/build.py is rewritten by `pet-apply MODEL PACK` with default options (and by `--measure`, by
+`--all`, and without each of the rules that fired, where asked for), compared to its original, and timed next to it. A
+second session of the original is timed along: the A/A column says how far from 1 a ratio is without any cause. Ratios
+are original / rewritten, so above 1 is faster; "paired" is the distribution of the ratios within each round; "goal" is
+the least that the project wants. Exit status 1 where a model could not be rewritten or differs by more than 1e-4
+relative.
 """
 
 import argparse
@@ -31,8 +32,11 @@ import compare  # noqa: E402
 import runner  # noqa: E402
 
 TOLERANCE = 1e-4
-HEADER = ["model", "by", "original ms", "rewritten ms", "ratio", "paired p10 - p90", "A/A", "rel. error", "pet-apply s",
-          "change"]
+HEADER = ["model", "by", "original ms", "rewritten ms", "ratio", "goal", "paired p10 - p90", "A/A", "rel. error", "pet-apply s",
+          "rules"]
+GOALS = {"srcnn": 2.3, "csrnet": 1.4, "r3d18": 1.4, "vgg16": 1.2, "resnet18_b8": 1.1, "fast_style": 1.2, "unet": 1.1,
+         "window_attention": 8, "conformer": 1.3}
+LEAST = 0.98  # of any model with --measure
 
 
 class Failure(Exception):
@@ -46,6 +50,7 @@ class Variant:
 
 
 DEFAULT = Variant("default", ())
+MEASURE = Variant("measure", ("--measure",))
 ALL = Variant("all", ("--all",))
 
 
@@ -71,38 +76,47 @@ def synthesise(tools, folder):
     return pack
 
 
-def rewrite(tools, original, pack, variant):
-    """(path of the rewritten model, seconds of pet-apply). It writes beside its input, so each variant has a folder."""
-    folder = original.parent / variant.name
+@dataclasses.dataclass
+class Rewritten:
+    variant: Variant
+    path: pathlib.Path
+    seconds: float  # of pet-apply
+    report: dict  # its own
+
+    def rules(self):
+        """How often each rule fired."""
+        return collections.Counter(fired["rule"] for fired in self.report["fired"])
+
+
+def rewrite(tools, original, pack, variant, threads):
+    """It writes beside its input, so each variant has a folder. The model as a whole is compared here, on the engine."""
+    folder = original.parent / variant.name.replace("/", "_")
     folder.mkdir()
     source = folder / original.name
     shutil.copyfile(original, source)
-    seconds = call([tools / "pet-apply", source.name, pack, *variant.options], cwd=folder)
+    seconds = call([tools / "pet-apply", source.name, pack, "--check", "sites", "--json", "report.json", "--threads", threads,
+                    "--cache", original.parent / "measured.db", *variant.options], cwd=folder)
     result = folder / f"{original.stem}.pet.onnx"
     if not result.is_file():
         raise Failure(f"pet-apply said nothing and wrote no {result.name}")
-    return result, seconds
+    return Rewritten(variant, result, seconds, json.loads((folder / "report.json").read_text()))
 
 
-def change(original, rewritten):
-    """The operators gained and lost, such as "Conv -1, ConvTranspose +1"."""
-    before, after = (onnx.load(path).graph for path in (original, rewritten))
-    if before == after:
-        return "unchanged"
-    difference = collections.Counter(node.op_type for node in after.node)
-    difference.subtract(node.op_type for node in before.node)
-    return ", ".join(f"{op} {count:+d}" for op, count in sorted(difference.items()) if count) or "same operators"
+def without_each(made):
+    """A variant for each rule that fired, if there are several."""
+    rules = sorted(made.rules())
+    return [Variant(f"without {rule}", ("--skip", rule)) for rule in rules] if len(rules) > 1 else []
 
 
 # ---- one model
 
-def measure(paths, options):
+def measure(paths, options, budget):
     """Samples per path, taken in turns on the same inputs, on one CPU."""
     affinity = runner.Affinity(options.cpu)
-    affinity.hold()
-    sessions = [runner.open_session(str(path)) for path in paths]
+    affinity.hold(options.threads)
+    sessions = [runner.open_session(str(path), options.threads) for path in paths]
     inputs = runner.seeded_inputs(sessions[0])
-    samples = runner.time_in_turns(sessions, inputs, options.runs, warmup=2, budget_s=options.budget)
+    samples = runner.time_in_turns(sessions, inputs, options.runs, warmup=2, budget_s=budget)
     affinity.release()  # the next model's pet-apply may use every CPU
     return samples
 
@@ -118,16 +132,18 @@ def ratio(original, other):
     return {"of_medians": float(np.median(original) / np.median(other)), **dict(zip(["paired", "p10", "p90"], paired))}
 
 
-def bench(name, folder, pack, variants, options):
-    """One entry of the JSON report."""
+def bench(name, folder, pack, variants, options, budget):
+    """One entry of the JSON report; at most about `budget` seconds for the timed runs."""
     original = build.build(name, folder)
-    made = [(variant, *rewrite(options.bin, original, pack, variant)) for variant in variants]
-    errors = [compare.compare(original, path).relative for _, path, _ in made]
-    first, control, *others = measure([original, original, *(path for _, path, _ in made)], options)
+    made = [rewrite(options.bin, original, pack, variant, options.threads) for variant in variants]
+    if options.by_rule:
+        made += [rewrite(options.bin, original, pack, variant, options.threads) for variant in without_each(made[0])]
+    errors = [compare.compare(original, m.path).relative for m in made]
+    first, control, *others = measure([original, original, *(m.path for m in made)], options, budget)
     rewritten = {
-        variant.name: {**figures(samples), "ratio": ratio(first, samples), "relative_error": error,
-                       "apply_seconds": seconds, "change": change(original, path)}
-        for (variant, path, seconds), samples, error in zip(made, others, errors)}
+        m.variant.name: {**figures(samples), "ratio": ratio(first, samples), "relative_error": error,
+                         "apply_seconds": m.seconds, "rules": m.rules(), "measured": m.report["measured"]}
+        for m, samples, error in zip(made, others, errors)}
     return {"original": figures(first), "control": ratio(first, control), "rewritten": rewritten}
 
 
@@ -142,9 +158,12 @@ def rows(name, entry):
         return
     for by, part in entry["rewritten"].items():
         paired = part["ratio"]
+        goal = GOALS.get(name) if by != MEASURE.name else max(LEAST, GOALS.get(name, LEAST))
+        rules = ", ".join(f"{rule} x{count}" if count > 1 else rule for rule, count in sorted(part["rules"].items()))
         yield [name, by, milliseconds(entry["original"]), milliseconds(part), f"{paired['of_medians']:.3f}",
-               f"{paired['p10']:.3f} - {paired['p90']:.3f}", f"{entry['control']['of_medians']:.3f}",
-               f"{part['relative_error']:.1e}", f"{part['apply_seconds']:.2f}", part["change"]]
+               f"{goal:g}" if goal else "", f"{paired['p10']:.3f} - {paired['p90']:.3f}",
+               f"{entry['control']['of_medians']:.3f}", f"{part['relative_error']:.1e}", f"{part['apply_seconds']:.2f}",
+               rules or "none"]
 
 
 def print_row(cells):
@@ -155,8 +174,11 @@ def parse_arguments():
     arguments = argparse.ArgumentParser(description="Times original against rewritten models on ONNX Runtime.")
     arguments.add_argument("--models", default=",".join(build.MODELS), help="names, with commas (default: all but those for tests)")
     arguments.add_argument("--runs", type=int, default=31, help="rounds a model (default 31)")
-    arguments.add_argument("--budget", type=float, default=120, help="seconds a model, at least 3 rounds (default 120)")
+    arguments.add_argument("--minutes", type=float, default=18, help="for all timed runs, at least 3 rounds each (default 18)")
+    arguments.add_argument("--threads", type=int, default=1, help="of the engine (default 1)")
+    arguments.add_argument("--measure", action="store_true", help="time what `pet-apply --measure` writes as well")
     arguments.add_argument("--all", action="store_true", help="time what `pet-apply --all` writes as well")
+    arguments.add_argument("--by-rule", action="store_true", help="time the model without each rule that fired as well")
     arguments.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
     arguments.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin", help="where the tools are")
     arguments.add_argument("--pack", type=pathlib.Path, help="the rules (default: what pet-synth --depth 4 writes)")
@@ -166,8 +188,8 @@ def parse_arguments():
     unknown = [name for name in options.models if name not in build.EVERY]
     if unknown:
         arguments.error(f"no model named {', '.join(unknown)}; there are {', '.join(build.EVERY)}")
-    if options.runs < 1:
-        arguments.error("--runs must be at least 1")
+    if options.runs < 1 or options.threads < 1:
+        arguments.error("--runs and --threads must be at least 1")
     options.bin = options.bin.resolve()
     return options
 
@@ -175,8 +197,9 @@ def parse_arguments():
 def main():
     options = parse_arguments()
     isa, cpu = runner.processor()
-    report = {"engine": "onnxruntime", "version": runner.onnxruntime.__version__, "isa": isa, "cpu": cpu, "threads": 1,
-              "models": {}}
+    report = {"engine": "onnxruntime", "version": runner.onnxruntime.__version__, "isa": isa, "cpu": cpu,
+              "threads": options.threads, "models": {}}
+    variants = [DEFAULT, *([MEASURE] if options.measure else []), *([ALL] if options.all else [])]
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch).resolve()
         try:
@@ -184,13 +207,13 @@ def main():
         except Failure as failure:
             print(f"bench/models.py: {failure}", file=sys.stderr)
             return 1
-        print(f"ONNX Runtime {report['version']}, one thread, {isa}, {cpu}\n")
+        print(f"ONNX Runtime {report['version']}, {options.threads} thread(s), {isa}, {cpu}\n")
         print_row(HEADER)
         print_row(["---"] * len(HEADER))
         for name in options.models:
             (scratch / name).mkdir()
             try:
-                entry = bench(name, scratch / name, pack, [DEFAULT, ALL] if options.all else [DEFAULT], options)
+                entry = bench(name, scratch / name, pack, variants, options, 60 * options.minutes / len(options.models))
             except (Failure, runner.Mistake, onnx.checker.ValidationError) as failure:
                 entry = {"error": str(failure)}
             report["models"][name] = entry
