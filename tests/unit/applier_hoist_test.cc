@@ -11,6 +11,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "applier/hoist.h"
+#include "applier/simplify.h"
 #include "ir/ops/op.h"
 #include "synth/prove/decide.h"
 #include "tests/unit/applier_support.h"
@@ -367,6 +368,80 @@ RC_GTEST_PROP(ApplierHoist, OneThatMovesIsProvedToComputeTheSame, ()) {
   Equality verdict = proveEqual(poly::Context({}, 4'000'000), h.before, h.after.program);
   if (const auto* unknown = std::get_if<Unknown>(&verdict)) RC_LOG() << unknown->reason;
   RC_ASSERT(std::holds_alternative<Proved>(verdict));
+}
+
+// --- Functions of two numbers that stand behind layouts ---
+
+size_t layoutsIn(const Program& program) {
+  const auto& nodes = program.nodes();
+  return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.op->layout; }));
+}
+
+TEST(ApplierHoist, AFunctionOfTwoNumbersMeetsLayoutsOnlyWhereThatIsProved) {
+  const std::set<std::string_view> kMeet = {"Add", "Div", "Mul", "Sub"};
+  const std::string before = "x: [2, 4, 4]  z: [2, 4, 4]  t: [4, 2, 4]  u = Exp(x)  v = Exp(z)  ";
+  const std::string layout = " n (2 c) w -> (2 n) c w  ";
+  for (const OpRow* row : operatorTable()) {
+    SCOPED_TRACE(row->name);
+    Program operands = parsed(before + "a = Layout(u)" + layout + "b = Layout(v)" + layout);
+    ProgramBuilder builder(operands);
+    Value a{static_cast<int>(operands.nodes().size()) - 2, 0};
+    auto y = builder.add(*row, {a, {a.node + 1, 0}}, {});
+    if (!y || builder.shape(*y) != builder.shape(a)) continue;
+    size_t layouts = layoutsIn(simplify(newView(std::move(builder).finish({*y}))).program);
+    EXPECT_EQ(layouts, kMeet.contains(row->name) ? 1U : 2U);
+    if (kMeet.contains(row->name)) {
+      EXPECT_TRUE(isProved(withFunction(caseText("sum-of-layouts"), "Add", row->name, "")));
+      EXPECT_TRUE(isProved(withFunction(caseText("sum-of-a-layout-and-a-plain-value"), "Sub", row->name, "")));
+    }
+  }
+  EXPECT_FALSE(isProved(caseText("sum-of-different-layouts")));
+  auto left = [&](const std::string& rest) { return layoutsIn(simplify(newView(parsed(before + rest))).program); };
+  EXPECT_EQ(left("a = Layout(u) n (2 c) w -> (2 n) c w  b = Layout(v) n (c 2) w -> (2 n) c w  y = Add(a, b)"), 2U);
+  // v is taken through the opposite layout anyway; without that, nothing moves.
+  EXPECT_EQ(left("a = Layout(u) n (2 c) w -> (2 n) c w  m = Layout(t) (2 n) c w -> n (2 c) w  r = Tanh(m)  "
+                 "s = Add(a, t)  y = Layout(s) (2 n) c w -> n (2 c) w  return r, y"),
+            1U);
+  EXPECT_EQ(left("a = Layout(u) n (2 c) w -> (2 n) c w  y = Add(a, t)"), 1U);
+}
+
+/// Values in a few shapes, by regroupings there and back, functions of one and of two.
+RC_GTEST_PROP(ApplierHoist, WhatMeetsComputesTheSame, ()) {
+  ProgramBuilder builder;
+  std::vector<Value> values;
+  for (int i = 0; i < 2; ++i)
+    values.push_back(*builder.add("Exp", {builder.input(fmt::format("x{}", i), shapeOf({2, 2, 4}))}));
+  for (int64_t steps = draw(3, 12); steps-- > 0;) {
+    Value v = drawFrom(values);
+    Extents extents = concrete(builder.shape(v));
+    Expected<Value> next;
+    switch (draw(0, 3)) {
+      case 0:
+        next = builder.add(drawFrom<std::string>({"Relu", "Neg"}), {v});
+        break;
+      case 1:
+        next =
+            builder.add("Transpose", {v}, {{"perm", drawFrom<std::vector<Expr>>({{1, 0, 2}, {2, 0, 1}, {1, 2, 0}})}});
+        break;
+      default:
+        std::vector<Value> alike;
+        for (Value o : values) {
+          if (builder.shape(o) == builder.shape(v)) alike.push_back(o);
+        }
+        next = builder.add(drawFrom<std::string>({"Add", "Sub", "Mul", "Div"}), {v, drawFrom(alike)});
+    }
+    values.push_back(*next);
+  }
+  Program before = std::move(builder).finish({values.back(), drawFrom(values)}).withoutDeadNodes();
+  Program after = simplify(newView(before)).program;
+  RC_LOG() << print(before) << "---\n" << print(after);
+  RC_ASSERT(layoutsIn(after) <= layoutsIn(before));
+  auto is = results(after, constantsOf(before)), expected = results(before, constantsOf(before));
+  auto same = [](float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+  for (size_t i = 0; i < expected.size(); ++i) {
+    RC_ASSERT(is[i].extents == expected[i].extents);
+    RC_ASSERT(std::equal(is[i].data.begin(), is[i].data.end(), expected[i].data.begin(), same));
+  }
 }
 
 }  // namespace
