@@ -68,9 +68,16 @@ struct Grid::Reader {
   Expected<PatternGrid> patternOf(const Json& object,
                                   const std::string& pattern,
                                   const std::vector<Values>& ties) const {
-    if (!object.is_object() || !object.contains("points")) return error(fmt::format("{} needs \"points\"", pattern));
+    if (!object.is_object() || !(object.contains("points") || object.contains("like")))
+      return error(fmt::format("{} needs \"points\" or \"like\"", pattern));
     PatternGrid grid;
-    auto points = pointsOf(object["points"], pattern);
+    auto like = object.find("like"), first = object.find("first");
+    if (like != object.end() && !like->is_string()) return error(fmt::format("\"like\" of {} must be a name", pattern));
+    if (first != object.end() && !first->is_number_unsigned())
+      return error(fmt::format("\"first\" of {} must be a count", pattern));
+    if (like != object.end()) grid.like = like->get<std::string>();
+    if (first != object.end()) grid.first = first->get<size_t>();
+    auto points = pointsOf(object.value("points", Json::array()), pattern);
     if (!points) return tl::unexpected(points.error());
     grid.points = std::move(*points);
     if (object.contains("ties")) {
@@ -80,6 +87,20 @@ struct Grid::Reader {
     }
     grid.ties.insert(grid.ties.end(), ties.begin(), ties.end());
     return grid;
+  }
+
+  /// Points of the patterns that others are like; those have points of their own.
+  Expected<void> share(std::map<std::string, PatternGrid, std::less<>>& patterns) const {
+    for (auto& [name, grid] : patterns) {
+      if (grid.like.empty()) continue;
+      auto other = patterns.find(grid.like);
+      if (other == patterns.end() || !other->second.like.empty())
+        return error(fmt::format("{} is like {}, which has no points of its own", name, grid.like));
+      const std::vector<Bindings>& theirs = other->second.points;
+      size_t count = grid.first == 0 ? theirs.size() : std::min(grid.first, theirs.size());
+      grid.points.insert(grid.points.end(), theirs.begin(), theirs.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+    return {};
   }
 
   Expected<Grid> read(const Json& json) const {
@@ -97,6 +118,7 @@ struct Grid::Reader {
       if (!pattern) return tl::unexpected(pattern.error());
       grid.patterns_[name] = std::move(*pattern);
     }
+    if (auto shared = share(grid.patterns_); !shared) return tl::unexpected(shared.error());
     return grid;
   }
 };

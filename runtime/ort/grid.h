@@ -17,7 +17,8 @@ class Grid {
   static Expected<Grid> parse(std::string_view text, const std::string& file);
 
   /// Values of a pattern's symbols, in the order of the file: the most telling first. The pattern's own points, where
-  /// the file has some, with the other symbols tied to them ("W" = "H"); else the product of the values that the file
+  /// the file has some, with the other symbols tied to them ("W" = "H"), then those of the pattern that it says
+  /// this one is like; else the product of the values that the file
   /// has for each symbol. No point stands twice.
   std::vector<Bindings> points(std::string_view pattern, const std::vector<std::string>& symbols) const;
 
@@ -30,6 +31,8 @@ class Grid {
   struct PatternGrid {
     std::vector<Values> ties;
     std::vector<Bindings> points;
+    std::string like = {};  ///< a pattern whose points come after these,
+    size_t first = 0;       ///< so many of them; 0: all
   };
   struct Reader;
 

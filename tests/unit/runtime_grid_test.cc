@@ -1,9 +1,12 @@
-#include <fstream>
-#include <sstream>
+#include <filesystem>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "rules/text.h"
 #include "runtime/ort/grid.h"
+#include "runtime/rounding.h"
+#include "tests/unit/text_file.h"
 
 namespace pet {
 namespace {
@@ -40,6 +43,15 @@ TEST(Grid, SymbolsThatThePatternLacksAreLeftOutAndPointsStandOnce) {
   EXPECT_THAT(g.points("a", {"C"}), ElementsAre(Bindings{{"C", 1}}, Bindings{{"C", 2}}));
 }
 
+TEST(Grid, APatternThatIsLikeAnotherHasThePointsOfThatOneWithItsOwnTies) {
+  Grid g = grid(R"({"ties": {"P": 1}, "patterns": {"a": {"points": [{"R": 5}, {"R": 7}, {"R": 9}]},
+                                                  "b": {"like": "a", "first": 2, "ties": {"P": "R - 1"}, "points": [{"R": 3}]},
+                                                  "c": {"like": "a"}}})");
+  EXPECT_THAT(g.points("b", {"R", "P"}),
+              ElementsAre(Bindings{{"R", 3}, {"P", 2}}, Bindings{{"R", 5}, {"P", 4}}, Bindings{{"R", 7}, {"P", 6}}));
+  EXPECT_EQ(g.points("c", {"R", "P"}).size(), 3u);
+}
+
 TEST(Grid, OtherPatternsGetAllCombinations) {
   Grid g = grid(R"({"otherwise": {"N": [1, 8], "C": [4], "F": ["C", 2]}})");
   EXPECT_THAT(g.points("x", {"N", "C", "F"}),
@@ -62,21 +74,44 @@ TEST(Grid, MistakesAreErrors) {
   EXPECT_THAT(error(R"({"otherwise": {"W": [[1]]}})"), HasSubstr("\"W\""));
   EXPECT_THAT(error(R"({"patterns": []})"), HasSubstr("\"patterns\""));
   EXPECT_THAT(error(R"({"patterns": {"a": {}}})"), HasSubstr("a needs \"points\""));
+  EXPECT_THAT(error(R"({"patterns": {"a": {"like": 3}}})"), HasSubstr("\"like\" of a"));
+  EXPECT_THAT(error(R"({"patterns": {"a": {"like": "b"}}})"), HasSubstr("a is like b"));
+  EXPECT_THAT(error(R"({"patterns": {"a": {"like": "a"}}})"), HasSubstr("a is like a"));
+  EXPECT_THAT(error(R"({"patterns": {"a": {"points": [], "first": -1}}})"), HasSubstr("\"first\" of a"));
   EXPECT_THAT(error(R"({"patterns": {"a": {"points": {}}}})"), HasSubstr("\"points\" of a"));
   EXPECT_THAT(error(R"({"patterns": {"a": {"points": [1]}}})"), HasSubstr("a point of a"));
   EXPECT_THAT(error(R"({"patterns": {"a": {"points": [{"C": "x"}]}}})"), HasSubstr("\"C\""));
 }
 
-TEST(Grid, TheShippedOneIsRight) {
-  std::ifstream file(PET_SOURCE_DIR "/runtime/ort/grid.json");
-  std::stringstream text;
-  text << file.rdbuf();
-  Grid g = grid(text.str());
-  for (const char* pattern : {"conv", "conv-d2", "conv-s2"}) {
-    auto points = g.points(pattern, {"N", "C", "H", "W", "F", "R", "S", "P", "Q"});
-    EXPECT_GE(points.size(), 10u) << pattern;
-    for (const Bindings& p : points)
-      EXPECT_EQ(p.size(), 9u) << pattern;
+/// Every point of the file fits its pattern, and is small enough that pet-tune takes it by default.
+TEST(Grid, TheShippedOneHasPointsForEachPattern) {
+  const std::filesystem::path source = PET_SOURCE_DIR;
+  Grid g = grid(testing_support::textOf((source / "runtime/ort/grid.json").string()));
+  for (const auto& file : std::filesystem::directory_iterator(source / "rules/patterns")) {
+    auto rules = parseRules(testing_support::textOf(file.path().string()), file.path().string());
+    ASSERT_TRUE(rules.has_value()) << rules.error().message();
+    const Pattern& pattern = rules->patterns.at(0);
+    auto points = g.points(pattern.name, pattern.shapes.symbols);
+    EXPECT_GE(points.size(), 3U) << pattern.name;
+    EXPECT_LE(points.size(), 30U) << pattern.name;
+    for (const Bindings& point : points) {
+      std::string words = pattern.name;
+      std::map<std::string, Expr> numbers;
+      for (const auto& [symbol, value] : point) {
+        words += fmt::format(" {}={}", symbol, value);
+        numbers.emplace(symbol, Expr(value));
+      }
+      EXPECT_TRUE(pattern.shapes.contains(point)) << words;
+      auto program = pattern.program.substitute(numbers);
+      ASSERT_TRUE(program.has_value()) << words << ": " << program.error().message();
+      EXPECT_LE(multiplyAdds(*program, {}), 8'000'000'000) << words;
+      for (const Node& node : program->nodes()) {
+        for (const Shape& shape : node.shapes) {
+          for (const Dim& dim : shape)
+            EXPECT_GE(dim.asConstant().value_or(0), 1) << words << ", " << node.names[0];
+        }
+      }
+    }
   }
 }
 

@@ -15,7 +15,7 @@ struct Options {
   std::string show;  ///< a file of timings: what it says is printed, nothing is timed
   std::vector<std::string> rules{"*"}, models;
   double minGain = 1.05;  ///< what rules are to reach: near it, points are worth their time
-  double budget = 1200, secondsPerPoint = 1, timeout = 60, maxWork = 6e9;
+  double budget = 1200, secondsPerPoint = 1, timeout = 60, maxWork = 8e9;
   int runs = 12, threads = 1;
   bool warm = false, noBare = false, exhaustive = false;
 };
