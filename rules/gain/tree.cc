@@ -232,7 +232,8 @@ RatioTree RatioTree::grow(const std::vector<Feature>& features, std::vector<Tree
   tree.nodes_ = grower.grow(all, tree.depth_);
   for (Node& node : tree.nodes_) {
     TreeGuess& g = node.guess;
-    g.floor = std::min(g.floor - tree.error_ / static_cast<double>(g.cases), g.value - g.noise);
+    double n = static_cast<double>(g.cases);
+    g.floor = std::min(g.floor - tree.error_ / n, g.value - g.noise / std::sqrt(n));
   }
   return tree;
 }

@@ -34,7 +34,7 @@ struct TreeGuess {
 /// one above it, one side's guess goes over into the other's.
 ///
 /// `floor` of a leaf: of a few cases the least value; of eight and more one in eight may stay below. From it goes the
-/// mean error over the number of cases in the leaf, and it is at most the median less the noise.
+/// mean error over the number of cases in the leaf. It is at most the median less the noise over that number's root.
 class RatioTree {
  public:
   RatioTree() = default;

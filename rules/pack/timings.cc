@@ -226,20 +226,6 @@ std::vector<TimingSample> Timings::samples(std::string_view ruleHash, std::strin
   return result;
 }
 
-std::vector<TimingSummary> Timings::summaries() const {
-  std::map<std::tuple<std::string, std::string, std::string>, std::vector<double>> ratios;
-  for (const auto& [setting, s] : samples_)
-    ratios[{s.name, s.rule, s.device}].push_back(s.ratio());
-  std::vector<TimingSummary> result;
-  for (auto& [key, r] : ratios) {
-    std::sort(r.begin(), r.end());
-    const auto& [name, rule, device] = key;
-    double median = (r[(r.size() - 1) / 2] + r[r.size() / 2]) / 2;
-    result.push_back({rule, name, device, r.size(), r.front(), median, r.back()});
-  }
-  return result;
-}
-
 std::string print(const Timings& timings) {
   std::string text;
   for (const TimingSample& s : timings.all())

@@ -34,13 +34,6 @@ struct TimingSample {
   friend bool operator==(const TimingSample&, const TimingSample&) = default;
 };
 
-/// The samples of one rule on one device in brief.
-struct TimingSummary {
-  std::string rule, name, device;
-  size_t samples = 0;
-  double least = 0, median = 0, greatest = 0;  ///< of the ratios
-};
-
 /// A set of samples. There is one for each rule, device, shapes, engine, version, ISA, number of threads and state of
 /// the weights.
 class Timings {
@@ -55,7 +48,6 @@ class Timings {
   std::vector<TimingSample> all() const;
   /// What is known of a rule on a device.
   std::vector<TimingSample> samples(std::string_view ruleHash, std::string_view device) const;
-  std::vector<TimingSummary> summaries() const;
 
   friend bool operator==(const Timings&, const Timings&) = default;
 

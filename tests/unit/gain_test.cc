@@ -305,11 +305,11 @@ TEST(Gain, NoiseMakesAGainUnproven) {
   for (auto [spread, proven] : {std::pair{0.05, true}, {0.4, false}}) {
     Timings t;
     for (int64_t height : {28, 56, 112})
-      t.add(sampleOf(rules, conv(64, 4, height, 3), 1.15, spread));
+      t.add(sampleOf(rules, conv(64, 4, height, 3), 1.1, spread));
     DeviceCosts costs = DeviceCosts::fit(rules, t, "cpu");
     EXPECT_EQ(costs.at(rule, conv(64, 4, 56, 3)).value().lower > 1, proven);
     EXPECT_EQ(costs.at(rule, conv(64, 4, 60, 3)).value().lower > 1, proven);
-    EXPECT_THAT(costs.words(rule), StartsWith(proven ? "always: 1.15" : "not proven to pay: 1.15"));
+    EXPECT_THAT(costs.words(rule), StartsWith(proven ? "always: 1.10" : "not proven to pay: 1.10"));
   }
 }
 
