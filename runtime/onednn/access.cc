@@ -155,6 +155,31 @@ bool isDense(const Access& access) {
   return extents[1] % 16 == 0 && sameForm(access, channelsBlocked(extents, 16));
 }
 
+std::vector<size_t> memoryOrder(const Access& access) {
+  std::vector<size_t> order(access.rank());
+  std::iota(order.begin(), order.end(), 0);
+  auto step = [&](size_t d) {
+    const auto& table = access.tables[d];
+    auto first = std::find_if(table.begin(), table.end(), [](int64_t x) { return !isFill(x); });
+    auto second =
+        first == table.end() ? first : std::find_if(first + 1, table.end(), [&](int64_t x) { return !isFill(x); });
+    return second == table.end() ? int64_t{0} : std::abs(*second - *first);
+  };
+  // Dimensions of one position, or that repeat, stay in front of the next one.
+  std::vector<int64_t> steps(access.rank());
+  int64_t least = 0;
+  for (size_t d = access.rank(); d-- > 0;) {
+    steps[d] = step(d) == 0 ? least : step(d);
+    least = std::max(least, steps[d]);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return steps[a] > steps[b]; });
+  return order;
+}
+
+Access compacted(const Access& access) {
+  return inOrder(access.extents(), memoryOrder(access));
+}
+
 Access permuted(const Access& access, const std::vector<size_t>& perm) {
   Access result{access.offset, {}, access.fill};
   for (size_t d : perm)

@@ -46,6 +46,10 @@ std::optional<std::vector<int64_t>> stridesOf(const Access& access);
 std::optional<std::vector<size_t>> orderOf(const Access& access);
 /// The elements occupy one gap-free range, in any order.
 bool isDense(const Access& access);
+/// The dimensions by the distance of their positions, the longest first.
+std::vector<size_t> memoryOrder(const Access& access);
+/// Dense, in that order.
+Access compacted(const Access& access);
 /// One past the largest offset, relative to `offset`; the tables' entries are >= 0 in what this is asked of.
 int64_t reach(const Access& access);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/onednn/lowerings.h"
+#include "runtime/onednn/lower_sum.h"
 
 namespace pet::onednn {
 namespace {
@@ -12,14 +12,6 @@ using dnnl::algorithm;
 using dnnl::memory;
 constexpr auto kF32 = memory::data_type::f32;
 constexpr auto kInference = dnnl::prop_kind::forward_inference;
-
-/// A convolution, or a transposed one, as oneDNN wants it described.
-struct Window {
-  Place x;
-  Extents y, kernel, strides, dilations, before, after;  ///< dilations from 0
-  int64_t group, inner, outer;                           ///< channels of all groups
-  bool transposed;
-};
 
 /// Zeros that a layout put around the operand are what the operator's own pads are.
 void takePads(Window& w) {
@@ -129,8 +121,7 @@ void emitWindow(Planner& p,
                 const Epilogue& e) {
   const Tensor<float>& kernel = *p.constant(p.node(n).operands[1]);
   Value operand = p.node(n).operands[0];
-  bool asItIs = w.x.access.extents() == p.extents(operand);
-  Place x = asItIs ? p.as(operand, from.access) : p.as(w.x, from.access);
+  Place x = p.windowOperand(operand, w.x, from.access);
   Place y = e.sum() ? p.accumulator(*e.sum(), to.access, {x.buffer}) : p.create(to.access);
   auto step = p.primitive(Forward(how), how.scratchpad_desc());
   step->add(DNNL_ARG_SRC, from.desc, p.engine(), x.buffer, x.access.offset);
@@ -178,6 +169,9 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
   if (p.options().winograd && isForWinograd(w) &&
       tryChoice<Forward>(p, n, w, {algorithm::convolution_winograd, anyForm(x), anyForm(w.y)}, e, "wino"))
     return true;
+  // Few channels out would fill few lanes of a register.
+  bool few = w.outer <= 4 && elementCount(w.kernel) > 1;
+  if (few && lowerAsProduct(p, n, w, e)) return true;
   Choice direct{algorithm::convolution_direct, channelsLastForm(x).desc, channelsLastForm(w.y).desc};
   if (tryChoice<Forward>(p, n, w, direct, e, "")) return true;
   if (e.isEmpty()) throw NotLowered{"no primitive takes it"};
@@ -189,6 +183,12 @@ bool lowerConvTranspose(Planner& p, int n, const Epilogue& e) {
   Window w = windowOf(p, n, true);
   Extents x = w.x.access.extents();
   using Forward = dnnl::deconvolution_forward;
+  // oneDNN computes strided ones as gradients, at a fraction of the speed of a product.
+  auto is = [](const Extents& list, int64_t value) {
+    return std::all_of(list.begin(), list.end(), [&](int64_t i) { return i == value; });
+  };
+  bool spread = !is(w.strides, 1) || is({x.begin() + 2, x.end()}, 1);
+  if (spread && lowerAsProduct(p, n, w, e)) return true;
   Choice any{algorithm::deconvolution_direct, anyForm(x), anyForm(w.y)};
   Choice last{algorithm::deconvolution_direct, channelsLastForm(x).desc, channelsLastForm(w.y).desc};
   if (tryChoice<Forward>(p, n, w, any, e, "") || tryChoice<Forward>(p, n, w, last, e, "")) return true;

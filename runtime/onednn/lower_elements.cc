@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "runtime/onednn/loops.h"
-#include "runtime/onednn/lowerings.h"
+#include "runtime/onednn/lower_sum.h"
 
 namespace pet::onednn {
 namespace {
@@ -18,53 +17,38 @@ memory::desc flat(int64_t floats) {
   return {{floats}, kF32, memory::format_tag::x};
 }
 
-/// A dense form with the dimensions in the order that they have in memory.
-Access compacted(const Access& access) {
-  std::vector<size_t> order(access.rank());
-  std::iota(order.begin(), order.end(), 0);
-  auto step = [&](size_t d) {
-    const auto& table = access.tables[d];
-    auto first = std::find_if(table.begin(), table.end(), [](int64_t x) { return x != kFill; });
-    auto second =
-        first == table.end() ? first : std::find_if(first + 1, table.end(), [&](int64_t x) { return x != kFill; });
-    return second == table.end() ? int64_t{0} : std::abs(*second - *first);
-  };
-  // Dimensions of one position, or that repeat, stay in front of the next one.
-  std::vector<int64_t> steps(access.rank());
-  int64_t least = 0;
-  for (size_t d = access.rank(); d-- > 0;) {
-    steps[d] = step(d) == 0 ? least : step(d);
-    least = std::max(least, steps[d]);
-  }
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return steps[a] > steps[b]; });
-  return inOrder(access.extents(), order);
-}
-
 /// The value somewhere dense, in the order that it has.
 Place denseOf(Planner& p, Value v) {
   const Place& there = p.place(v);
   return isDense(there.access) ? there : p.as(v, compacted(there.access));
 }
 
-bool lowerFunction(Planner& p, int n, const Epilogue& e) {
-  Value x = p.node(n).operands[0];
-  auto function = activationOf(p.node(n));
-  Place from = denseOf(p, x);
-  bool original = from.buffer == p.place(x).buffer;
-  bool inPlace = original ? p.isFree(x) : !p.isRead(x);
-  Place to = inPlace ? from : p.create(from.access);
-  memory::desc desc = flat(elementCount(from.access.extents()));
-  dnnl::eltwise_forward::desc how(dnnl::prop_kind::forward_inference, function->algorithm, desc, function->alpha,
-                                  function->beta);
+}  // namespace
+
+std::string emitFunction(Planner& p, const Activation& function, const Place& x, const Place& y) {
+  memory::desc desc = flat(elementCount(x.access.extents()));
+  dnnl::eltwise_forward::desc how(dnnl::prop_kind::forward_inference, function.algorithm, desc, function.alpha,
+                                  function.beta);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::eltwise_forward::primitive_desc primitive(how, attributes, p.engine());
   auto step = p.primitive(dnnl::eltwise_forward(primitive), primitive.scratchpad_desc());
-  step->add(DNNL_ARG_SRC, desc, p.engine(), from.buffer, from.access.offset);
-  step->add(DNNL_ARG_DST, desc, p.engine(), to.buffer, to.access.offset);
+  step->add(DNNL_ARG_SRC, desc, p.engine(), x.buffer, x.access.offset);
+  step->add(DNNL_ARG_DST, desc, p.engine(), y.buffer, y.access.offset);
   p.emit(std::move(step));
+  return primitive.impl_info_str();
+}
+
+namespace {
+
+bool lowerFunction(Planner& p, int n, const Epilogue& e) {
+  Value x = p.node(n).operands[0];
+  Place from = denseOf(p, x);
+  bool original = from.buffer == p.place(x).buffer;
+  bool inPlace = original ? p.isFree(x) : !p.isRead(x);
+  Place to = inPlace ? from : p.create(from.access);
+  p.note(n, emitFunction(p, *activationOf(p.node(n)), from, to));
   p.define(e.result, std::move(to));
-  p.note(n, primitive.impl_info_str());
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "runtime/onednn/instance_norm.h"
 #include "runtime/onednn/lowerings.h"
 
 namespace pet::onednn {
@@ -151,6 +152,54 @@ bool lowerBatchNormalization(Planner& p, int n, const Epilogue& e) {
   return true;
 }
 
+/// The layout of a dense form as InstanceNorm says it: groups and width.
+std::optional<std::pair<int64_t, int64_t>> blocksOf(const Access& access) {
+  Extents extents = access.extents();
+  if (sameForm(access, rowMajor(extents))) return std::pair{extents[1], int64_t{1}};
+  if (sameForm(access, channelsLast(extents))) return std::pair{int64_t{1}, extents[1]};
+  if (extents[1] % 16 == 0 && sameForm(access, channelsBlocked(extents, 16)))
+    return std::pair{extents[1] / 16, int64_t{16}};
+  return std::nullopt;
+}
+
+/// With scale and shift after its own, then a sum, then a Relu.
+bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
+  const Node& node = p.node(n);
+  const Tensor<float>*scale = p.constant(node.operands[1]), *shift = p.constant(node.operands[2]);
+  if (!scale || !shift) throw NotLowered{"a scale that is not constant"};
+  size_t next = e.sum() ? 1 : 0;
+  if (e.sum() && !std::holds_alternative<Value>(e.post[0])) return false;
+  const Activation* last = e.post.size() > next ? std::get_if<Activation>(&e.post[next]) : nullptr;
+  bool rectify = last && last->algorithm == dnnl::algorithm::eltwise_relu && last->alpha == 0;
+  if (e.post.size() > next + (rectify ? 1 : 0)) return false;
+  Value x = node.operands[0];
+  Extents extents = p.extents(x);
+  Place from = p.place(x);
+  if (!blocksOf(from.access)) from = p.as(x, channelsLast(extents));
+  auto [groups, width] = *blocksOf(from.access);
+  Epilogue all = e;
+  all.complete(extents[1]);
+  for (size_t c = 0; c < all.scale.size(); ++c) {
+    all.shift[c] += all.scale[c] * shift->data[c];
+    all.scale[c] *= scale->data[c];
+  }
+  InstanceNorm kernel{extents[0], groups,    elementCount(extents) / extents[0] / extents[1], width,
+                      all.scale,  all.shift, static_cast<float>(node.number("epsilon")),      rectify};
+  std::optional<Place> added;
+  if (e.sum()) added = p.as(*e.sum(), from.access);
+  Place to = resultLike(p, x, from);
+  std::vector<int> buffers{from.buffer, to.buffer};
+  if (added) buffers.push_back(added->buffer);
+  p.emit(std::make_unique<KernelStep>(
+      buffers, [kernel, x0 = from.access.offset, y0 = to.access.offset, sums = added.has_value(),
+                z0 = added ? added->access.offset : 0, threads = p.options().threads](float* const* q) {
+        kernel.run(q[0] + x0, sums ? q[2] + z0 : nullptr, q[1] + y0, threads);
+      }));
+  p.define(e.result, std::move(to));
+  p.note(n, "a kernel of our own");
+  return true;
+}
+
 int channels(const Planner&, int) {
   return 1;
 }
@@ -158,6 +207,7 @@ int channels(const Planner&, int) {
 constexpr LowerRow kRows[] = {
     {"Softmax", lowerSoftmax},
     {"LayerNormalization", lowerLayerNormalization},
+    {"InstanceNormalization", lowerInstanceNormalization, channels},
     {"BatchNormalization", lowerBatchNormalization, channels},
 };
 

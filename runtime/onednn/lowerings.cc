@@ -4,7 +4,7 @@ namespace pet::onednn {
 
 const LowerRow* findLowering(std::string_view op) {
   for (auto rows : {convLowerings(), matmulLowerings(), elementLowerings(), poolLowerings(), normalizationLowerings(),
-                    moveLowerings(), concatLowerings()}) {
+                    moveLowerings(), concatLowerings(), sumLowerings()}) {
     for (const LowerRow& row : rows) {
       if (row.op == op) return &row;
     }

@@ -59,6 +59,7 @@ std::span<const LowerRow> poolLowerings();
 std::span<const LowerRow> normalizationLowerings();
 std::span<const LowerRow> moveLowerings();
 std::span<const LowerRow> concatLowerings();
+std::span<const LowerRow> sumLowerings();
 
 /// Post-ops of a primitive; `sum` says whether the added value stands in the destination (else it is argument of a
 /// binary post-op, with this form).

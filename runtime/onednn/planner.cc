@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "runtime/onednn/index_copy.h"
-#include "runtime/onednn/lowerings.h"
+#include "runtime/onednn/lower_sum.h"
 
 namespace pet::onednn {
 namespace {
@@ -107,34 +108,71 @@ Expected<void> Planner::plan(const TensorMap& weights) {
     }
     int anchor = chainOf_[static_cast<size_t>(n)];
     if (anchor >= 0 && chains_[anchor].back() != n) continue;  // with the last of its chain
-    if (auto ok = anchor >= 0 ? lowerChain(anchor) : lower(n); !ok) return ok;
+    bool sums = sums_.contains(anchor);
+    if (auto ok = sums ? lowerSums(anchor) : anchor >= 0 ? lowerChain(anchor) : lower(n); !ok) return ok;
   }
   placeResults();
   return {};
 }
 
-/// Which nodes may be computed with the one before: each is the only reader of the one before.
 void Planner::findChains() {
-  for (bool heavy : {true, false}) {
-    for (int a = static_cast<int>(program_.nodes().size()); a-- > 0;) {
-      const LowerRow* row = findLowering(node(a).op->name);
-      if (!row || !row->channel || row->heavy != heavy || chainOf_[static_cast<size_t>(a)] >= 0) continue;
-      if (constant({a, 0})) continue;
-      std::vector<int> members;
-      for (int last = a; readers_[static_cast<size_t>(last)].size() == 1; last = members.back()) {
-        int next = readers_[static_cast<size_t>(last)][0];
-        if (next < 0 || chainOf_[static_cast<size_t>(next)] >= 0) break;
-        members.push_back(next);
-      }
-      Epilogue e = epilogueOf(*this, {a, 0}, members, static_cast<size_t>(row->channel(*this, a)),
-                              static_cast<int>(members.size()));
-      if (e.isEmpty()) continue;
-      members.resize(static_cast<size_t>(e.length));
-      for (int m : members)
-        chainOf_[static_cast<size_t>(m)] = a;
-      chainOf_[static_cast<size_t>(a)] = a;
-      chains_[a] = std::move(members);
+  findChains(true);
+  findSums();
+  findChains(false);
+}
+
+/// Which nodes may be computed with the one before: each is the only reader of the one before.
+void Planner::findChains(bool heavy) {
+  for (int a = static_cast<int>(program_.nodes().size()); a-- > 0;) {
+    const LowerRow* row = findLowering(node(a).op->name);
+    if (!row || !row->channel || row->heavy != heavy || chainOf_[static_cast<size_t>(a)] >= 0) continue;
+    if (constant({a, 0})) continue;
+    std::vector<int> members;
+    for (int last = a; readers_[static_cast<size_t>(last)].size() == 1; last = members.back()) {
+      int next = readers_[static_cast<size_t>(last)][0];
+      if (next < 0 || chainOf_[static_cast<size_t>(next)] >= 0) break;
+      members.push_back(next);
     }
+    Epilogue e = epilogueOf(*this, {a, 0}, members, static_cast<size_t>(row->channel(*this, a)),
+                            static_cast<int>(members.size()));
+    if (e.isEmpty()) continue;
+    members.resize(static_cast<size_t>(e.length));
+    for (int m : members)
+      chainOf_[static_cast<size_t>(m)] = a;
+    chainOf_[static_cast<size_t>(a)] = a;
+    chains_[a] = std::move(members);
+  }
+}
+
+/// Trees of Adds of values of equal extents, three or more, of which nothing else reads the inner ones: one sum each.
+void Planner::findSums() {
+  auto isAdd = [&](Value v) {
+    auto n = static_cast<size_t>(v.node);
+    if (node(v.node).op->name != "Add" || isEmpty(extents(v)) || chainOf_[n] >= 0 || constant(v)) return false;
+    const auto& operands = node(v.node).operands;
+    return extents(operands[0]) == extents(v) && extents(operands[1]) == extents(v);
+  };
+  for (int n = static_cast<int>(program_.nodes().size()); n-- > 0;) {
+    if (!isAdd({n, 0})) continue;
+    std::vector<Value> leaves = node(n).operands;
+    std::vector<int> inner;
+    for (size_t i = 0; i < leaves.size();) {
+      Value v = leaves[i];
+      if (!isAdd(v) || readers_[static_cast<size_t>(v.node)].size() != 1) {
+        ++i;
+        continue;
+      }
+      inner.push_back(v.node);
+      leaves[i] = node(v.node).operands[0];
+      leaves.insert(leaves.begin() + static_cast<std::ptrdiff_t>(i) + 1, node(v.node).operands[1]);
+    }
+    if (leaves.size() < 3) continue;
+    std::sort(inner.begin(), inner.end());
+    inner.push_back(n);
+    for (int m : inner)
+      chainOf_[static_cast<size_t>(m)] = n;
+    chains_[n] = std::move(inner);
+    sums_[n] = std::move(leaves);
   }
 }
 
@@ -206,6 +244,15 @@ Expected<void> Planner::lowerChain(int anchor) {
       return ok;
     }
   }
+  return {};
+}
+
+Expected<void> Planner::lowerSums(int last) {
+  for (int n : chains_[last]) {
+    release(n);
+    note(n, n == last ? "a kernel of our own: one sum" : "with " + node(last).names[0]);
+  }
+  lowerSum(*this, {last, 0}, sums_[last], false);
   return {};
 }
 
@@ -316,6 +363,27 @@ bool Planner::isFree(Value v) {
   const auto& residents = residents_[buffer];
   return std::all_of(residents.begin(), residents.end(),
                      [&](Value r) { return uses_[static_cast<size_t>(r.node)][static_cast<size_t>(r.output)] == 0; });
+}
+
+std::vector<Place> Planner::stillRead(int buffer) {
+  std::vector<Place> places;
+  for (Value r : residents_[buffer]) {
+    if (isRead(r)) places.push_back(place(r));
+  }
+  return places;
+}
+
+bool Planner::adopt(const Place& part, int whole, const Access& at) {
+  Buffer& buffer = buffers[static_cast<size_t>(part.buffer)];
+  bool alone = buffer.kind == Buffer::Kind::kArena && buffer.parent < 0 && part.access.offset == 0 &&
+               buffer.floats == reach(part.access) && buffer.floats == elementCount(part.access.extents());
+  if (!alone || part.buffer == whole || !sameForm(part.access, at)) return false;
+  buffer.parent = whole;
+  buffer.offset = at.offset;
+  auto& residents = residents_[root(whole)];
+  for (Value v : std::exchange(residents_[part.buffer], {}))
+    residents.push_back(v);
+  return true;
 }
 
 Place Planner::accumulator(Value v, const Access& form, const std::vector<int>& busy) {

@@ -63,6 +63,10 @@ class Planner {
   Place as(Value v, const Access& form);
   /// The same for what is no value of the program; a copy is made each time.
   Place as(const Place& there, const Access& form);
+  /// The same for an operand that a lowering sees elsewhere, without its pads.
+  Place windowOperand(Value v, const Place& seen, const Access& form) {
+    return seen.access.extents() == extents(v) ? as(v, form) : as(seen, form);
+  }
   /// A place of this form that holds the value and may be overwritten, apart from the buffers `busy`.
   Place accumulator(Value v, const Access& form, const std::vector<int>& busy);
   /// A new buffer for a tensor of this dense form.
@@ -73,7 +77,11 @@ class Planner {
   void copy(const Place& from, const Place& to);
   /// Nothing that is yet to be lowered reads the value's memory, and it is ours to write.
   bool isFree(Value v);
-  /// Nothing that is yet to be lowered reads the value itself.
+  /// The places in a buffer that have values which are read by what is yet to be lowered.
+  std::vector<Place> stillRead(int buffer);
+  /// Makes a buffer that holds nothing but this a part of another buffer, if it has the form `at` there.
+  bool adopt(const Place& part, int whole, const Access& at);
+  /// Something that is yet to be lowered reads the value itself.
   bool isRead(Value v) const { return uses_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)] > 0; }
   void note(int n, std::string how) { notes[static_cast<size_t>(n)].how = std::move(how); }
   /// A primitive step; its scratchpad is part of the planned memory.
@@ -93,8 +101,11 @@ class Planner {
  private:
   Expected<void> fold(const TensorMap& weights);
   void findChains();
+  void findChains(bool heavy);
+  void findSums();
   Expected<void> lower(int n);
   Expected<void> lowerChain(int anchor);
+  Expected<void> lowerSums(int last);
   Expected<void> byReference(int n, const std::string& reason);
   void release(int n);
   /// Forgets the steps from `steps` on, and the copies they make.
@@ -117,6 +128,7 @@ class Planner {
   std::vector<Value> copied_;                    ///< what `copies_` has, in order of making
   std::map<int, std::vector<Value>> residents_;  ///< the values in each root buffer
   std::vector<int> chainOf_;                     ///< per node: the anchor it is computed with, or -1
+  std::map<int, std::vector<Value>> sums_;       ///< per Add that is the last of several: all that it adds
   std::map<int, std::vector<int>> chains_;       ///< per anchor: what may be computed with it, in order
 };
 

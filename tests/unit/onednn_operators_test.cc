@@ -60,6 +60,18 @@ const OneDnnCase kCases[] = {
      "x: [2, 6, 5, 4]\n w: const [6, 3, 3, 3]\n"
      "y = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1] output_padding=[1, 1]"},
     {"transposed, groups", "x: [2, 6, 5, 4]\n w: const [6, 2, 3, 3]\n y = ConvTranspose(x, w) group=3"},
+    {"transposed from one position",
+     "x: [4, 10, 1, 1]\n w: const [10, 6, 4, 4]\n b: const [6, 1, 1]\n t = ConvTranspose(x, w)\n"
+     "u = Add(t, b)\n y = Relu(u)"},
+    {"transposed, a function behind",
+     "x: [2, 6, 5, 4]\n w: const [6, 3, 4, 4]\n"
+     "t = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1]\n u = Neg(t)\n y = Relu(u)"},
+    {"offset reduce", "t: [2, 18, 5, 6]\n y = OffsetReduce(t) kernel_shape=[3, 3] pads=[1, 1, 1, 1]"},
+    {"offset reduce, strides",
+     "t: [2, 18, 7, 8]\n y = OffsetReduce(t) kernel_shape=[3, 3] strides=[2, 2] pads=[1, 0, 0, 1]"},
+    {"offset reduce behind a conv",
+     "x: [2, 4, 7, 8]\n w: const [27, 4, 1, 1]\n t = Conv(x, w)\n"
+     "y = OffsetReduce(t) kernel_shape=[3, 3] dilations=[2, 2] pads=[2, 2, 2, 2]"},
     // Products.
     {"matmul", "x: [7, 5]\n w: const [5, 6]\n y = MatMul(x, w)"},
     {"matmul, weights left", "x: [5, 7]\n w: const [6, 5]\n y = MatMul(w, x)"},
@@ -147,6 +159,20 @@ const OneDnnCase kCases[] = {
     {"mul by a constant", "a: [2, 3, 4]\n b: const [3, 4]\n y = Mul(a, b)"},
     {"div", "a: [2, 3, 4]\n b: [2, 3, 4]\n y = Div(a, b)", 1e-6},
     {"prelu", "a: [2, 3, 4]\n b: const [3, 1]\n y = PRelu(a, b)"},
+    {"sum of many",
+     "a: [2, 3, 4]\n b: [2, 3, 4]\n c: [2, 3, 4]\n d: [2, 3, 4]\n s = Add(a, b)\n t = Add(c, d)\n y = Add(s, t)"},
+    {"sum of moved ones, filled with zeros",
+     "x: [1, 6, 5, 4]\n p = Pad(x) pads=[0, 0, 1, 1, 0, 0, 1, 1]\n a = Slice(p) axes=[1, 2, 3] starts=[0, 0, 0] "
+     "ends=[2, 5, 4]\n"
+     "b = Slice(p) axes=[1, 2, 3] starts=[2, 1, 2] ends=[4, 6, 6]\n c = Slice(p) axes=[1, 2, 3] starts=[4, 2, 1] "
+     "ends=[6, 7, 5]\n"
+     "s = Add(a, b)\n t = Add(s, c)\n y = Relu(t)"},
+    {"sum of ones filled with a number",
+     "x: [1, 6]\n a = Pad(x) pads=[0, 1, 0, 0] value=2\n b = Pad(x) pads=[0, 0, 0, 1] value=3\n"
+     "s = Add(a, b)\n t = Add(s, a)\n y = Add(t, b)"},
+    {"sum whose inner one is read twice",
+     "a: [2, 3]\n b: [2, 3]\n c: [2, 3]\n s = Add(a, b)\n t = Add(s, c)\n u = Add(t, s)\n"
+     "y = Add(u, c)"},
     // Pools.
     {"max pool", "x: [2, 3, 9, 8]\n y = MaxPool(x) kernel_shape=[3, 2] strides=[2, 2] pads=[1, 1, 1, 0]"},
     {"max pool, dilated", "x: [2, 3, 9, 8]\n y = MaxPool(x) kernel_shape=[2, 2] dilations=[2, 3]"},
@@ -175,6 +201,18 @@ const OneDnnCase kCases[] = {
     {"batch normalisation",
      "x: [2, 3, 9, 5]\n s: const [3]\n b: const [3]\n m: const [3]\n v: const [3]\n"
      "z = Square(v)\n t = BatchNormalization(x, s, b, m, z)\n y = Relu(t)",
+     1e-5},
+    {"instance normalisation",
+     "x: [2, 5, 9, 7]\n s: const [5]\n b: const [5]\n t = InstanceNormalization(x, s, b)\n"
+     "y = Relu(t)",
+     1e-5},
+    {"instance normalisation and its operand",
+     "x: [2, 5, 9, 7]\n s: const [5]\n b: const [5]\n r = Relu(x)\n t = InstanceNormalization(r, s, b)\n y = Add(t, r)",
+     1e-5},
+    {"instance normalisation of a conv",
+     "x: [2, 4, 9, 8]\n w: const [20, 4, 3, 3]\n s: const [20]\n b: const [20]\n k: const [20, 4, 3, 3]\n t = Conv(x, "
+     "w)\n"
+     "r = Conv(x, k)\n u = InstanceNormalization(t, s, b)\n v = Add(u, r)\n y = Relu(v)",
      1e-5},
     // What moves.
     {"transpose", "x: [2, 3, 4, 5]\n t = Transpose(x) perm=[3, 1, 0, 2]\n y = Neg(t)"},

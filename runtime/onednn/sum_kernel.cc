@@ -1,0 +1,120 @@
+#include "runtime/onednn/sum_kernel.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+namespace pet::onednn {
+namespace {
+
+int64_t strideOf(const std::vector<int64_t>& table) {
+  return table.size() > 1 ? table[1] - table[0] : std::numeric_limits<int64_t>::max();
+}
+
+/// y[i] += x[i · step].
+void addTo(float* y, const float* x, int64_t count, int64_t step) {
+  if (step == 1) {
+    for (int64_t i = 0; i < count; ++i)
+      y[i] += x[i];
+  } else {
+    for (int64_t i = 0; i < count; ++i)
+      y[i] += x[i * step];
+  }
+}
+
+}  // namespace
+
+SumKernel::SumKernel(const Access& to, const std::vector<Access>& addends, std::vector<float> bias, bool rectify)
+    : bias_(std::move(bias)), offset_(to.offset), rectify_(rectify) {
+  std::vector<size_t> order(to.rank());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return strideOf(to.tables[a]) > strideOf(to.tables[b]); });
+  size_t inner = order.back();
+  order.pop_back();
+  count_ = static_cast<int64_t>(to.tables[inner].size());
+  auto outerOf = [&](const Access& access) {
+    std::vector<std::vector<int64_t>> tables;
+    for (size_t d : order)
+      tables.push_back(access.tables[d]);
+    if (tables.empty()) tables.push_back({0});
+    return tables;
+  };
+  to_ = outerOf(to);
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (order[i] == 1) channelAt_ = static_cast<int>(i);
+  }
+  for (size_t i = 0; i + 1 < to_.size(); ++i)
+    lines_ *= static_cast<int64_t>(to_[i].size());
+  for (const Access& a : addends)
+    addends_.push_back({outerOf(a), segmentsOf(a.tables[inner]), a.offset});
+}
+
+std::vector<SumKernel::Segment> SumKernel::segmentsOf(const std::vector<int64_t>& table) {
+  std::vector<Segment> segments;
+  for (size_t i = 0; i < table.size(); ++i) {
+    if (table[i] == kFill) continue;
+    auto at = static_cast<int64_t>(i);
+    Segment* last = segments.empty() || segments.back().at + segments.back().count != at ? nullptr : &segments.back();
+    if (last && last->count == 1) last->step = table[i] - last->from;
+    if (last && last->from + last->count * last->step == table[i]) {
+      ++last->count;
+    } else {
+      segments.push_back({at, 1, table[i], 1});
+    }
+  }
+  return segments;
+}
+
+void SumKernel::start(float* row, int64_t channel) const {
+  if (bias_.empty()) {
+    std::fill_n(row, count_, 0.0F);
+  } else if (channelAt_ < 0) {
+    std::copy_n(bias_.data(), count_, row);
+  } else {
+    std::fill_n(row, count_, bias_[static_cast<size_t>(channel)]);
+  }
+}
+
+void SumKernel::runLine(int64_t line, float* to, const float* const* from) const {
+  constexpr size_t kDimensions = 16;
+  std::array<size_t, kDimensions> at{};
+  size_t outer = to_.size() - 1;
+  float* target = to + offset_;
+  for (size_t d = outer; d-- > 0;) {
+    auto extent = static_cast<int64_t>(to_[d].size());
+    at[d] = static_cast<size_t>(line % extent);
+    line /= extent;
+    target += to_[d][at[d]];
+  }
+  // A row at a time, all its addends, so that it stays in the first-level cache.
+  for (size_t i = 0; i < to_[outer].size(); ++i) {
+    at[outer] = i;
+    float* row = target + to_[outer][i];
+    start(row, channelAt_ < 0 ? 0 : static_cast<int64_t>(at[static_cast<size_t>(channelAt_)]));
+    for (size_t k = 0; k < addends_.size(); ++k) {
+      const Addend& addend = addends_[k];
+      int64_t offset = addend.offset;
+      bool outside = false;
+      for (size_t d = to_.size(); d-- > 0 && !outside;) {
+        int64_t step = addend.tables[d][at[d]];
+        outside = step == kFill;
+        offset += outside ? 0 : step;
+      }
+      if (outside) continue;
+      for (const Segment& s : addend.segments)
+        addTo(row + s.at, from[k] + offset + s.from, s.count, s.step);
+    }
+    for (int64_t j = 0; rectify_ && j < count_; ++j)
+      row[j] = std::max(row[j], 0.0F);
+  }
+}
+
+void SumKernel::run(float* to, const float* const* from, [[maybe_unused]] int threads) const {
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+  for (int64_t line = 0; line < lines_; ++line)
+    runLine(line, to, from);
+}
+
+}  // namespace pet::onednn

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/onednn/access.h"
+
+namespace pet::onednn {
+
+/// to[v] = f(bias[v_1] + Σ_k from_k[v]), where a filled position of an addend adds nothing: OffsetReduce, the second
+/// half of a transposed convolution, sums of many values; each result is written once.
+class SumKernel {
+ public:
+  /// All of the same extents; the addends' fill is 0. `bias`: per position of dimension 1, or empty.
+  SumKernel(const Access& to, const std::vector<Access>& addends, std::vector<float> bias, bool rectify);
+
+  /// `from`: one buffer per addend.
+  void run(float* to, const float* const* from, int threads) const;
+
+ private:
+  /// Part of an addend's innermost dimension where it advances by one step.
+  struct Segment {
+    int64_t at, count, from, step;
+  };
+  struct Addend {
+    std::vector<std::vector<int64_t>> tables;  ///< of the outer dimensions, outermost first
+    std::vector<Segment> segments;
+    int64_t offset;
+  };
+  static std::vector<Segment> segmentsOf(const std::vector<int64_t>& table);
+  /// A line of rows: all positions of the last of the outer dimensions.
+  void runLine(int64_t line, float* to, const float* const* from) const;
+  void start(float* row, int64_t channel) const;
+
+  std::vector<std::vector<int64_t>> to_;  ///< as in Addend; at least one
+  std::vector<Addend> addends_;
+  std::vector<float> bias_;
+  int64_t offset_, count_, lines_ = 1;
+  int channelAt_ = -1;  ///< which outer dimension is dimension 1; -1: the innermost
+  bool rectify_;
+};
+
+}  // namespace pet::onednn

@@ -1,0 +1,124 @@
+// Where values are put: what is a view, what is in place, what is copied; threads; notes; mistakes.
+
+#include <gmock/gmock.h>
+
+#include "ir/ops/op.h"
+#include "ir/text.h"
+#include "runtime/draw.h"
+#include "runtime/onednn/onednn.h"
+
+namespace pet {
+namespace {
+
+using testing::HasSubstr;
+
+struct PlaceCase {
+  std::string name, text;
+  std::string node, how;  ///< what the note of a node says
+};
+
+const PlaceCase kPlaces[] = {
+    {"moves are views", "x: [2, 3, 4, 5]\n t = Transpose(x) perm=[0, 2, 3, 1]\n y = Relu(t)", "t", "a view"},
+    {"constants are folded", "x: [4, 5]\n w: const [5, 6]\n v = Neg(w)\n y = MatMul(x, v)", "v", ""},
+    {"relu goes with a conv", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n t = Conv(x, w)\n y = Relu(t)", "y", "with t"},
+    {"a residual goes with a conv",
+     "x: [1, 8, 9, 8]\n w: const [8, 8, 3, 3]\n r = Relu(x)\n t = Conv(r, w) pads=[1, 1, 1, 1]\n y = Add(r, t)", "y",
+     "with t"},
+    {"winograd", "x: [1, 32, 9, 8]\n w: const [32, 32, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]", "y", "wino"},
+    {"rows are put together in place",
+     "x: [1, 4, 9, 8]\n w: const [8, 4, 3, 3]\n k: const [8, 4, 3, 3]\n a = Conv(x, w)\n b = Conv(x, k)\n c = "
+     "Concat(a, b) axis=2\n"
+     "y = MaxPool(c) kernel_shape=[2, 2]",
+     "c", "in place"},
+    {"a border is corrected in place",
+     "x: [1, 4, 9, 8]\n w: const [8, 4, 3, 3]\n k: const [8, 4, 3, 1]\n u = Conv(x, w) pads=[1, 1, 1, 1]\n"
+     "a = Slice(u) axes=[3] starts=[0] ends=[3]\n b = Slice(u) axes=[3] starts=[4] ends=[8]\n"
+     "s = Slice(x) axes=[3] starts=[0] ends=[1]\n f = Conv(s, k) pads=[1, 0, 1, 0]\n c = Concat(a, f, b) axis=3\n y = "
+     "Neg(c)",
+     "c", "corrected in place"},
+    {"borders of both kinds",
+     "x: [1, 4, 9, 8]\n w: const [8, 4, 3, 3]\n k: const [8, 4, 3, 1]\n u = Conv(x, w) pads=[1, 1, 1, 1]\n"
+     "a = Slice(u) axes=[2, 3] starts=[0, 1] ends=[8, 8]\n s = Slice(x) axes=[3] starts=[0] ends=[1]\n"
+     "f = Conv(s, k) pads=[1, 0, 1, 0]\n g = Slice(f) axes=[2] starts=[0] ends=[8]\n c = Concat(g, a) axis=3\n"
+     "r = Slice(x) axes=[2] starts=[0] ends=[1]\n h = Conv(r, k) pads=[1, 0, 1, 0]\n y0 = Concat(c, h) axis=2\n y = "
+     "Relu(y0)",
+     "y0", "corrected in place"},
+    {"no correction over what is still read",
+     "x: [1, 4, 9, 8]\n w: const [8, 4, 3, 3]\n k: const [8, 4, 3, 1]\n u = Conv(x, w) pads=[1, 1, 1, 1]\n"
+     "a = Slice(u) axes=[3] starts=[0] ends=[7]\n s = Slice(x) axes=[3] starts=[0] ends=[1]\n f = Conv(s, k) pads=[1, "
+     "0, 1, 0]\n"
+     "c = Concat(a, f) axis=3\n y = Sub(c, u)",
+     "c", "copies"},
+    {"pieces that trade places",
+     "x: [1, 4, 9, 8]\n w: const [8, 4, 1, 1]\n u = Conv(x, w)\n a = Slice(u) axes=[3] starts=[0] ends=[3]\n"
+     "b = Slice(u) axes=[3] starts=[3] ends=[8]\n c = Concat(b, a) axis=3\n y = Neg(c)",
+     "c", "copies"},
+    {"one sum", "a: [2, 3]\n b: [2, 3]\n c: [2, 3]\n s = Add(a, b)\n y = Add(s, c)", "s", "with y"},
+    {"what is left to the reference says so", "x: [3, 4]\n c: [3, 4]\n y = Where(c, x, x)", "y", "reference: "},
+};
+
+TensorMap integers(const Program& program) {
+  TensorMap tensors;
+  for (Value v : program.inputs()) {
+    Extents extents = *evaluate(program.shape(v), {});
+    Tensor<int64_t> whole = drawNonZero(Draw(2, program.name(v)), extents, 3);
+    tensors.emplace(program.name(v), Tensor<float>(extents, {whole.data.begin(), whole.data.end()}));
+  }
+  return tensors;
+}
+
+TEST(OneDnnPlaces, AreSaidAndGiveTheReferencesNumbers) {
+  for (const PlaceCase& c : kPlaces) {
+    SCOPED_TRACE(c.name);
+    auto program = parseProgram(c.text, "test");
+    ASSERT_TRUE(program) << program.error().message();
+    TensorMap tensors = integers(*program);
+    auto wanted = execute<float>(*program, {}, inputsFrom<float>(tensors));
+    ASSERT_TRUE(wanted);
+    for (int threads : {1, 3}) {
+      auto model = OneDnnModel::prepare(*program, tensors, {.threads = threads, .winograd = true});
+      ASSERT_TRUE(model) << model.error().message();
+      for (const OneDnnNote& note : model->notes()) {
+        if (note.node != c.node) continue;
+        EXPECT_THAT(note.how, HasSubstr(c.how));
+        EXPECT_EQ(note.how.empty(), c.how.empty());
+      }
+      for (int run = 0; run < 2; ++run) {
+        auto found = model->run(tensors);
+        ASSERT_TRUE(found) << found.error().message();
+        if (c.name == "winograd") continue;  // other sums
+        EXPECT_EQ((*found)[0], *(*wanted)[0]);
+      }
+    }
+  }
+}
+
+TEST(OneDnnPlaces, MemoryIsShared) {
+  std::string text = "x: [1, 16, 20, 20]\n w: const [16, 16, 3, 3]\n t0 = Conv(x, w) pads=[1, 1, 1, 1]\n";
+  for (int i = 1; i < 10; ++i)
+    text += "t" + std::to_string(i) + " = Conv(t" + std::to_string(i - 1) + ", w) pads=[1, 1, 1, 1]\n";
+  auto program = parseProgram(text, "test");
+  ASSERT_TRUE(program) << program.error().message();
+  auto model = OneDnnModel::prepare(*program, integers(*program), {.threads = 1, .winograd = false});
+  ASSERT_TRUE(model);
+  EXPECT_LE(model->arenaSize(), 2 * 16 * 20 * 20 + 4096);  // two of ten, and a scratchpad
+}
+
+TEST(OneDnnPlaces, MistakesAreErrors) {
+  auto program = parseProgram("x: [2, 3]\n w: const [3, 4]\n y = MatMul(x, w)", "test");
+  ASSERT_TRUE(program);
+  auto message = [](const auto& expected) { return expected ? "" : expected.error().message(); };
+  EXPECT_THAT(message(OneDnnModel::prepare(*program, {}, {})), HasSubstr("w: no value for the weight"));
+  TensorMap tensors;
+  tensors.emplace("w", Tensor<float>({4, 3}));
+  EXPECT_THAT(message(OneDnnModel::prepare(*program, tensors, {})), HasSubstr("not [3, 4]"));
+  tensors.insert_or_assign("w", Tensor<float>({3, 4}));
+  auto model = OneDnnModel::prepare(*program, tensors, {});
+  ASSERT_TRUE(model);
+  EXPECT_THAT(message(model->run(tensors)), HasSubstr("x: no value for the input"));
+  tensors.insert_or_assign("x", Tensor<float>({3, 2}));
+  EXPECT_THAT(message(model->run(tensors)), HasSubstr("not [2, 3]"));
+}
+
+}  // namespace
+}  // namespace pet
