@@ -122,9 +122,9 @@ int main(int argc, char** argv) {
   app.add_option("--threads", o.threads, "of the engine")->capture_default_str()->check(CLI::Range(1, 1024));
   app.add_option("--max-work", o.maxWork, "leave out points whose pattern has more multiply-adds")
       ->capture_default_str();
-  app.add_flag(
-      "--exhaustive", o.exhaustive,
-      fmt::format("also time rules on that stayed below {} at their first {} points", kHopelessRatio, kHopelessAfter));
+  app.add_flag("--exhaustive", o.exhaustive,
+               fmt::format("also time rules on that stayed below {} at their first {} points, or {} at {}",
+                           kHopeless[0].ratio, kHopeless[0].points, kHopeless[1].ratio, kHopeless[1].points));
   app.add_flag("--warm", o.warm, "leave the caches as they are between runs");
   app.add_flag("--no-bare", o.noBare, "do not time the rule without neighbours as well");
   app.add_option("--python", o.python, "the Python interpreter that has the engine");

@@ -163,13 +163,16 @@ def check_fakes(folder, pack, grid):
 
 
 def check_hopeless(folder, pack):
-    """A rule that loses at its first points is timed at no more, unless asked."""
-    grid, loser = folder / "long.json", fake(folder, "loser", "answer(times(models, median=[1.0, 2.0][:len(models)]))")
+    """A rule that loses at its first points is timed at no more, unless asked; the sooner, the more it loses."""
+    grid = folder / "long.json"
     points = [{"N": 1, "C": c, "F": 1, "H": 8, "R": 3} for c in range(1, 11)]
     grid.write_text(json.dumps({**GRID, "patterns": {"conv": {"points": points}}}))
-    for more, counted in [([], "6 timed, 0 known, 0 failed, 4 left out"), (["--exhaustive"], "4 timed, 6 known, 0 failed, 0 left out")]:
-        done = tune(pack, folder / "loser.jsonl", "--shapes", grid, "--runner", loser, *more)
-        expect("hopeless", done.returncode == 0 and counted in done.stdout, done.stdout + done.stderr)
+    for name, ratio, timed in [("loser", 0.6, 6), ("sore loser", 0.4, 3), ("near", 0.9, 10)]:
+        runner, timings = fake(folder, name, f"answer(times(models, median=[{ratio}, 1.0][:len(models)]))"), folder / f"{name}.jsonl"
+        for more, counted in [([], f"{timed} timed, 0 known, 0 failed, {10 - timed} left out"),
+                              (["--exhaustive"], f"{10 - timed} timed, {timed} known, 0 failed, 0 left out")]:
+            done = tune(pack, timings, "--shapes", grid, "--runner", runner, *more)
+            expect("hopeless", done.returncode == 0 and counted in done.stdout, name + done.stdout + done.stderr)
 
 
 # At these shapes both rules of `both` can be timed; only the one of dilated Convs has layouts, at either end.

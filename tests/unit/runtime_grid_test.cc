@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -83,35 +84,44 @@ TEST(Grid, MistakesAreErrors) {
   EXPECT_THAT(error(R"({"patterns": {"a": {"points": [{"C": "x"}]}}})"), HasSubstr("\"C\""));
 }
 
-/// Every point of the file fits its pattern, and is small enough that pet-tune takes it by default.
+/// Why a point is none for a pattern: outside of its class, an extent of 0, or more than pet-tune takes by default.
+std::string whyUnusable(const Pattern& pattern, const Bindings& point) {
+  if (!pattern.shapes.contains(point)) return "not in the class";
+  std::map<std::string, Expr> numbers;
+  for (const auto& [symbol, value] : point)
+    numbers.emplace(symbol, Expr(value));
+  auto program = pattern.program.substitute(numbers);
+  if (!program) return program.error().message();
+  for (const Node& node : program->nodes()) {
+    for (const Shape& shape : node.shapes) {
+      if (std::any_of(shape.begin(), shape.end(), [](const Dim& d) { return d.asConstant().value_or(0) < 1; }))
+        return node.names[0] + " is " + str(shape);
+    }
+  }
+  return multiplyAdds(*program, {}) <= 8'000'000'000 ? "" : "too much work";
+}
+
+/// Each pattern has points at which it can be timed; those that are listed for it are all of that kind.
 TEST(Grid, TheShippedOneHasPointsForEachPattern) {
   const std::filesystem::path source = PET_SOURCE_DIR;
-  Grid g = grid(testing_support::textOf((source / "runtime/ort/grid.json").string()));
+  std::string text = testing_support::textOf((source / "runtime/ort/grid.json").string());
+  Grid g = grid(text);
   for (const auto& file : std::filesystem::directory_iterator(source / "rules/patterns")) {
     auto rules = parseRules(testing_support::textOf(file.path().string()), file.path().string());
     ASSERT_TRUE(rules.has_value()) << rules.error().message();
     const Pattern& pattern = rules->patterns.at(0);
+    bool listed = text.find("\"" + pattern.name + "\": {") != std::string::npos;
     auto points = g.points(pattern.name, pattern.shapes.symbols);
-    EXPECT_GE(points.size(), 3U) << pattern.name;
-    EXPECT_LE(points.size(), 30U) << pattern.name;
+    size_t usable = 0;
     for (const Bindings& point : points) {
-      std::string words = pattern.name;
-      std::map<std::string, Expr> numbers;
-      for (const auto& [symbol, value] : point) {
+      std::string why = whyUnusable(pattern, point), words;
+      usable += why.empty();
+      for (const auto& [symbol, value] : point)
         words += fmt::format(" {}={}", symbol, value);
-        numbers.emplace(symbol, Expr(value));
-      }
-      EXPECT_TRUE(pattern.shapes.contains(point)) << words;
-      auto program = pattern.program.substitute(numbers);
-      ASSERT_TRUE(program.has_value()) << words << ": " << program.error().message();
-      EXPECT_LE(multiplyAdds(*program, {}), 8'000'000'000) << words;
-      for (const Node& node : program->nodes()) {
-        for (const Shape& shape : node.shapes) {
-          for (const Dim& dim : shape)
-            EXPECT_GE(dim.asConstant().value_or(0), 1) << words << ", " << node.names[0];
-        }
-      }
+      EXPECT_TRUE(why.empty() || !listed) << pattern.name << words << ": " << why;
     }
+    EXPECT_GE(usable, 3U) << pattern.name;
+    EXPECT_TRUE(points.size() <= 30 || !listed) << pattern.name << ": " << points.size() << " points";
   }
 }
 

@@ -22,15 +22,16 @@ std::optional<TimingSample> earlier(const Timings& timings, const TimingSample& 
   return std::nullopt;
 }
 
-/// The rule lost clearly at all of its first points, which are the most telling ones.
 bool isHopeless(const Timings& timings, const TimingSample& wanted) {
   auto known = timings.samples(wanted.rule, wanted.device);
   std::erase_if(known, [&](const TimingSample& s) {
     return s.engine != wanted.engine || s.version != wanted.version || s.isa != wanted.isa ||
            s.threads != wanted.threads;
   });
-  return known.size() >= kHopelessAfter &&
-         std::all_of(known.begin(), known.end(), [](const TimingSample& s) { return s.ratio() < kHopelessRatio; });
+  return std::any_of(std::begin(kHopeless), std::end(kHopeless), [&](const Hopeless& h) {
+    return known.size() >= static_cast<size_t>(h.points) &&
+           std::all_of(known.begin(), known.end(), [&](const TimingSample& s) { return s.ratio() < h.ratio; });
+  });
 }
 
 /// Times jobs in rounds; after each, what was learnt decides which are next.

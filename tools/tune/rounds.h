@@ -7,8 +7,12 @@
 
 namespace pet::tune {
 
-inline constexpr int kHopelessAfter = 6;       ///< samples of a rule, none of which
-inline constexpr double kHopelessRatio = 0.8;  ///< comes near to paying: the rest is left out
+/// A rule whose first points, the most telling ones, all stayed below a ratio: the rest is left out.
+struct Hopeless {
+  int points;
+  double ratio;
+};
+inline constexpr Hopeless kHopeless[] = {{3, 0.5}, {6, 0.8}};
 
 /// Times what the timings do not hold yet, the most telling first, then the most uncertain, until the budget is spent
 /// or the runner is beyond help; every sample is stored at once. One row per job. What is said while timing goes to
