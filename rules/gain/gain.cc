@@ -16,7 +16,7 @@ constexpr double kNearSymbol = 2;  ///< a symbol may lie so many times outside o
 constexpr double kNearWork = 4;    ///< the work so many times
 
 /// As featuresOf() and valuesOf() have them, behind the symbols.
-constexpr std::array kFigures{"work", "input", "weights", "output", "output / input"};
+constexpr std::array kFigures{"work", "input", "weights", "output", "output / input", "new work / work"};
 
 std::vector<Feature> featuresOf(const std::vector<std::string>& symbols) {
   std::vector<Feature> features;
@@ -28,16 +28,31 @@ std::vector<Feature> featuresOf(const std::vector<std::string>& symbols) {
 }
 
 /// One value for each feature; nothing where a symbol is unbound.
-std::vector<double> valuesOf(const std::vector<std::string>& symbols, const Bindings& shapes, const Figures& f) {
+std::vector<double> valuesOf(const std::vector<std::string>& symbols,
+                             const Bindings& shapes,
+                             const Figures& f,
+                             double workRatio) {
   std::vector<double> values;
   for (const std::string& s : symbols) {
     auto it = shapes.find(s);
     if (it == shapes.end()) return {};
     values.push_back(static_cast<double>(it->second));
   }
-  for (double figure : {f.work, f.input, f.weights, f.output, f.output / std::max(1.0, f.input)})
+  for (double figure : {f.work, f.input, f.weights, f.output, f.output / std::max(1.0, f.input), workRatio})
     values.push_back(figure);
   return values;
+}
+
+/// How much more or less a rule computes than its pattern: what is padded, corrected, left out. 1 where it does not
+/// hold.
+double workRatioOf(const Rule& rule, const Bindings& shapes, const Figures& before) {
+  try {
+    auto symbols = bindRule(rule, shapes);
+    auto after = symbols ? figuresOf(rule.replacement, *symbols) : fail(ErrorKind::kCheck, "outside the class");
+    return after && before.work > 0 ? after->work / before.work : 1;
+  } catch (const OverflowError&) {
+    return 1;
+  }
 }
 
 /// value lies in [least, greatest], or beyond by a factor; one is added, for pads may be 0.
@@ -90,13 +105,13 @@ double noiseOf(const TimingSample& s) {
 // --- Fitting ---
 
 DeviceCosts::Predictor DeviceCosts::predictorOf(const PatternCost& pattern,
-                                                std::string name,
+                                                std::shared_ptr<const Rule> rule,
                                                 std::vector<Sample> samples) {
-  Predictor p{std::move(name), std::move(samples), {}, 0};
+  Predictor p{std::move(rule), std::move(samples), {}, 0};
   std::vector<TreeCase> cases;
   std::vector<double> layouts;
   for (const Sample& s : p.samples) {
-    cases.push_back({valuesOf(pattern.symbols, s.shapes, s.figures), s.logRatio, s.noise});
+    cases.push_back({valuesOf(pattern.symbols, s.shapes, s.figures, s.workRatio), s.logRatio, s.noise});
     double bytes = kBytes * (s.figures.input + s.figures.output);
     if (s.layouts > 0 && bytes > 0) layouts.push_back(s.layouts / bytes);
   }
@@ -121,7 +136,8 @@ DeviceCosts DeviceCosts::fit(const RuleSet& rules, const Timings& timings, const
       if (!f) continue;
       figures[pattern->name].insert_or_assign(s.shapes, *f);
       seconds[pattern->name][s.shapes].push_back(s.pattern);
-      Sample sample{s.shapes, *f, std::log(s.ratio()), noiseOf(s), s.opening + s.closing};
+      Sample sample{
+          s.shapes, *f, workRatioOf(rule, s.shapes, *f), std::log(s.ratio()), noiseOf(s), s.opening + s.closing};
       double moved = kBytes * ((s.opening > 0 ? f->input : 0) + (s.closing > 0 ? f->output : 0));
       if (moved > 0) perByte.push_back(sample.layouts / moved);
       // Of several engines or versions, the one that promises least.
@@ -135,7 +151,13 @@ DeviceCosts DeviceCosts::fit(const RuleSet& rules, const Timings& timings, const
     std::vector<Sample> samples;
     for (auto& [shapes, sample] : byShapes)
       samples.push_back(std::move(sample));
-    costs.predictors_.insert_or_assign(rule.name, predictorOf(shared, pattern->name, std::move(samples)));
+    auto kept = std::make_shared<Rule>();
+    kept->name = rule.name;
+    kept->pattern = rule.pattern;
+    kept->where = rule.where;
+    kept->shapes = rule.shapes;
+    kept->replacement = rule.replacement;
+    costs.predictors_.insert_or_assign(rule.name, predictorOf(shared, std::move(kept), std::move(samples)));
   }
   for (auto& [name, shared] : costs.patterns_) {
     std::vector<SecondsFit::Point> points;
@@ -165,10 +187,10 @@ CostEstimate DeviceCosts::costOf(const PatternCost& pattern, const Bindings& sha
 
 Expected<CostEstimate> DeviceCosts::estimate(const Predictor& p, const Bindings& shapes) const {
   auto far = fail(ErrorKind::kCheck, "not tuned at shapes close to these");
-  const PatternCost& pattern = patterns_.find(p.pattern)->second;
+  const PatternCost& pattern = patternOf(p);
   auto figures = figuresOf(pattern.program, shapes);
   if (!figures || p.tree.empty() || !isNearOthers(p.samples, shapes, *figures)) return far;
-  auto values = valuesOf(pattern.symbols, shapes, *figures);
+  auto values = valuesOf(pattern.symbols, shapes, *figures, workRatioOf(*p.rule, shapes, *figures));
   if (values.empty()) return far;
   TreeGuess guess = p.tree.guess(values);
   CostEstimate cost = costOf(pattern, shapes, *figures);
@@ -190,7 +212,7 @@ Expected<CostEstimate> DeviceCosts::at(const Rule& rule, const Bindings& pattern
   auto sample =
       std::find_if(p->samples.begin(), p->samples.end(), [&](const Sample& s) { return s.shapes == patternSymbols; });
   if (sample == p->samples.end()) return estimate(*p, patternSymbols);
-  CostEstimate cost = costOf(patterns_.find(p->pattern)->second, patternSymbols, sample->figures);
+  CostEstimate cost = costOf(patternOf(*p), patternSymbols, sample->figures);
   cost.replacement = cost.pattern / std::exp(sample->logRatio);
   cost.lower = std::exp(sample->logRatio - sample->noise);
   cost.layouts = std::min(cost.replacement, sample->layouts);
@@ -221,9 +243,10 @@ std::string DeviceCosts::words(const Rule& rule) const {
   }
   // All the others together: where a rule does not pay, how is of less interest.
   std::vector<double> others;
-  const PatternCost& pattern = patterns_.find(p->pattern)->second;
+  const PatternCost& pattern = patternOf(*p);
   for (const Sample& s : p->samples) {
-    if (p->tree.guess(valuesOf(pattern.symbols, s.shapes, s.figures)).floor <= 0) others.push_back(s.logRatio);
+    if (p->tree.guess(valuesOf(pattern.symbols, s.shapes, s.figures, s.workRatio)).floor <= 0)
+      others.push_back(s.logRatio);
   }
   if (others.empty()) return text;
   std::sort(others.begin(), others.end());
@@ -252,12 +275,12 @@ CrossValidation DeviceCosts::crossValidate(const std::vector<const Predictor*>& 
   std::map<std::pair<std::string, Bindings>, Site> sites;
   double least = std::log(minGain);
   for (const Predictor* p : predictors) {
-    const PatternCost& pattern = patterns_.find(p->pattern)->second;
+    const PatternCost& pattern = patternOf(*p);
     for (size_t out = 0; out < p->samples.size(); ++out) {
       const Sample& left = p->samples[out];
       std::vector<Sample> rest = p->samples;
       rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(out));
-      auto guess = estimate(predictorOf(pattern, p->pattern, std::move(rest)), left.shapes);
+      auto guess = estimate(predictorOf(pattern, p->rule, std::move(rest)), left.shapes);
       double promised = guess ? std::log(guess->ratio()) : 0;
       bool fires = guess && promised >= least && guess->lower > 1;
       ++result.samples;
@@ -267,7 +290,7 @@ CrossValidation DeviceCosts::crossValidate(const std::vector<const Predictor*>& 
         ++result.predicted;
         result.logError += std::abs(promised - left.logRatio);
       }
-      Site& site = sites[{p->pattern, left.shapes}];
+      Site& site = sites[{p->rule->pattern, left.shapes}];
       site.best = std::max(site.best, left.logRatio);
       if (fires && promised > site.promised) {
         site.promised = promised;

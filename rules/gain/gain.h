@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -53,13 +54,14 @@ class DeviceCosts {
   struct Sample {
     Bindings shapes;
     Figures figures;
+    double workRatio = 1;  ///< the replacement's over the pattern's
     double logRatio = 0, noise = 0;
     double layouts = 0;
   };
   /// Where a rule was timed.
   struct Predictor {
-    std::string pattern;
-    std::vector<Sample> samples;  ///< by shapes
+    std::shared_ptr<const Rule> rule;  ///< but for what is proved of it
+    std::vector<Sample> samples;       ///< by shapes
     RatioTree tree;
     double layoutsPerByte = 0;
   };
@@ -71,7 +73,10 @@ class DeviceCosts {
     SecondsFit fit;
   };
 
-  static Predictor predictorOf(const PatternCost& pattern, std::string name, std::vector<Sample> samples);
+  static Predictor predictorOf(const PatternCost& pattern,
+                               std::shared_ptr<const Rule> rule,
+                               std::vector<Sample> samples);
+  const PatternCost& patternOf(const Predictor& p) const { return patterns_.find(p.rule->pattern)->second; }
   Expected<CostEstimate> estimate(const Predictor& p, const Bindings& shapes) const;
   CostEstimate costOf(const PatternCost& pattern, const Bindings& shapes, const Figures& figures) const;
   const Predictor* find(const Rule& rule) const;

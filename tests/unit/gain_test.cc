@@ -299,6 +299,38 @@ TEST(Gain, ARuleThatChangedIsNotTuned) {
   EXPECT_EQ(costs.at(transposed(changed), conv(64, 4, 56, 3)).error().what, "not tuned for this device");
 }
 
+TEST(Gain, WhatARuleComputesMoreTellsWhereItPays) {
+  RuleSet rules = parseRules(R"(
+pattern p {
+  shape N C F
+  x: [N, C]
+  w: const [C, F]
+  y = MatMul(x, w)
+}
+rule p/pad of p {
+  depth 1
+  class N C F : 1 <= N, 1 <= C, 1 <= F
+  replacement {
+    t = Pad(x) pads=[0, 0, 0, 4floor((C + 3)/4) - C]
+    v = Pad(w) pads=[0, 0, 4floor((C + 3)/4) - C, 0]
+    y = MatMul(t, v)
+  }
+})",
+                             "p.pet")
+                      .value();
+  const Rule& rule = rules.rules[0];
+  Timings t;
+  for (int64_t channels : {32, 33, 40, 41, 48, 49, 56, 57, 64, 65}) {
+    TimingSample s = sampleOf(convRules(), {{"N", 100}, {"C", channels}, {"F", 50}}, channels % 4 == 0 ? 1.0 : 1.5);
+    s.rule = ruleHash(rules.patterns[0], rule);
+    t.add(s);
+  }
+  DeviceCosts costs = DeviceCosts::fit(rules, t, "cpu");
+  EXPECT_THAT(costs.words(rule), StartsWith("new work / work > "));
+  EXPECT_NEAR(costs.at(rule, {{"N", 100}, {"C", 37}, {"F", 50}})->ratio(), 1.5, 1e-9);
+  EXPECT_NEAR(costs.at(rule, {{"N", 100}, {"C", 36}, {"F", 50}})->ratio(), 1, 1e-9);
+}
+
 TEST(Gain, NoiseMakesAGainUnproven) {
   RuleSet rules = convRules();
   const Rule& rule = transposed(rules);
