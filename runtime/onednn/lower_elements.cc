@@ -108,6 +108,29 @@ KernelStep::Kernel kernelFor(std::string_view op, const Loops& loops, bool recti
   return kernelOf(PReluOf{}, loops, rectify, threads);
 }
 
+/// Erf, which oneDNN does not have; HardSigmoid as what it is made of.
+bool lowerErf(Planner& p, int n, const Epilogue& e) {
+  Value x = p.node(n).operands[0];
+  Place from = denseOf(p, x), to = p.create(from.access);
+  p.emit(std::make_unique<KernelStep>(
+      std::vector<int>{from.buffer, to.buffer},
+      [offset = from.access.offset, count = elementCount(from.access.extents())](float* const* q) {
+        std::transform(q[0] + offset, q[0] + offset + count, q[1], [](float v) { return std::erf(v); });
+      }));
+  p.define(e.result, std::move(to));
+  p.note(n, "a kernel of our own");
+  return true;
+}
+
+bool lowerHardSigmoid(Planner& p, int n, const Epilogue& e) {
+  auto number = [&](std::string_view name) { return static_cast<float>(p.node(n).number(name)); };
+  Place from = denseOf(p, p.node(n).operands[0]), to = p.create(from.access);
+  emitFunction(p, {algorithm::eltwise_linear, number("alpha"), number("beta")}, from, to);
+  p.note(n, emitFunction(p, {algorithm::eltwise_clip, 0, 1}, to, to) + ", twice");
+  p.define(e.result, std::move(to));
+  return true;
+}
+
 algorithm binaryOf(std::string_view op) {
   if (op == "Add") return algorithm::binary_add;
   if (op == "Sub") return algorithm::binary_sub;
@@ -180,6 +203,37 @@ bool lowerBinary(Planner& p, int n, const Epilogue& e) {
   return true;
 }
 
+/// y = condition ? a : b, position by position.
+bool lowerWhere(Planner& p, int n, const Epilogue& e) {
+  Extents extents = p.extents({n, 0});
+  Value lead = leading(p, n);
+  Access form = p.extents(lead) == extents ? compacted(p.place(lead).access) : rowMajor(extents);
+  Place y = p.create(form);
+  std::vector<Access> accesses{y.access};
+  std::vector<int> buffers{y.buffer};
+  for (Value v : p.node(n).operands) {
+    Place there = broadcastTo(p, v, extents);
+    accesses.push_back(there.access);
+    buffers.push_back(there.buffer);
+  }
+  Loops loops(accesses);
+  p.emit(std::make_unique<KernelStep>(buffers, [loops, threads = p.options().threads](float* const* q) {
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+    for (int t = 0; t < threads; ++t) {
+      loops.run(loops.rows() * t / threads, loops.rows() * (t + 1) / threads, [&](const int64_t* at) {
+        const auto& step = loops.steps();
+        const float *condition = q[1] + at[1], *a = q[2] + at[2], *b = q[3] + at[3];
+        float* to = q[0] + at[0];
+        for (int64_t i = 0; i < loops.count(); ++i)
+          to[i * step[0]] = condition[i * step[1]] != 0 ? a[i * step[2]] : b[i * step[3]];
+      });
+    }
+  }));
+  p.define(e.result, std::move(y));
+  p.note(n, "a kernel of our own");
+  return true;
+}
+
 int lastDimension(const Planner& p, int n) {
   return std::max(0, static_cast<int>(p.extents({n, 0}).size()) - 1);
 }
@@ -203,6 +257,9 @@ constexpr LowerRow kRows[] = {
     {"Reciprocal", lowerFunction},
     {"Gelu", lowerFunction},
     {"Clip", lowerFunction},
+    {"Erf", lowerErf},
+    {"HardSigmoid", lowerHardSigmoid},
+    {"Where", lowerWhere},
 };
 
 }  // namespace

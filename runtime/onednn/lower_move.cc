@@ -192,7 +192,7 @@ bool lowerResize(Planner& p, int n, const Epilogue&) {
                     resizeLine(node.text("coordinate_transformation_mode"), extent, y[d], numerator, denominator),
                     extent};
     if (axis.line.isIdentity() && y[d] == extent) continue;
-    if (axis.mode != "nearest") throw NotLowered{"Resize that interpolates"};
+    if (axis.mode != "nearest") return lowerInterpolation(p, n);
     std::vector<int64_t> positions;
     for (int64_t i = 0; i < y[d]; ++i)
       positions.push_back(resizeTaps(axis, i)[0].position);

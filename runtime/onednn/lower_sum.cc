@@ -18,6 +18,8 @@ bool isRelu(const std::variant<Activation, Value>& post) {
   return a && a->algorithm == dnnl::algorithm::eltwise_relu && a->alpha == 0;
 }
 
+constexpr auto kMostTaps = static_cast<int64_t>(SumKernel::kMostAddends);
+
 /// The taps of a kernel, each as its digits.
 std::vector<Extents> tapsOf(const Extents& kernel) {
   std::vector<Extents> taps{{}};
@@ -66,6 +68,8 @@ std::vector<Access> addendsOf(const Window& w, const Access& t, bool tapOuter) {
 }
 
 void emitSum(Planner& p, const Place& to, const std::vector<Place>& from, std::vector<float> bias, bool rectify) {
+  if (from.size() > SumKernel::kMostAddends || to.access.rank() > SumKernel::kMostDimensions)
+    throw NotLowered{"a sum of too many"};
   std::vector<Access> addends;
   std::vector<int> buffers{to.buffer};
   for (const Place& f : from) {
@@ -138,7 +142,7 @@ Columns columnsOf(const Window& w, const Tensor<float>& kernel, const std::vecto
 }  // namespace
 
 bool lowerAsProduct(Planner& p, int n, const Window& w, const Epilogue& e) {
-  if (w.group != 1 || e.sum()) return false;
+  if (w.group != 1 || e.sum() || elementCount(w.kernel) > kMostTaps) return false;
   Columns c = columnsOf(w, *p.constant(p.node(n).operands[1]), e.scale);
   memory::desc right = c.weightsLeft ? c.right : anyForm(c.matrix.extents);
   dnnl::matmul::primitive_desc how(dnnl::matmul::desc(c.left, right, c.product), attributesOf(Epilogue{}, nullptr),

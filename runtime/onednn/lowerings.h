@@ -61,6 +61,9 @@ std::span<const LowerRow> moveLowerings();
 std::span<const LowerRow> concatLowerings();
 std::span<const LowerRow> sumLowerings();
 
+/// A Resize that is no view.
+bool lowerInterpolation(Planner& p, int n);
+
 /// Post-ops of a primitive; `sum` says whether the added value stands in the destination (else it is argument of a
 /// binary post-op, with this form).
 dnnl::primitive_attr attributesOf(const Epilogue& epilogue, const dnnl::memory::desc* binary);

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "runtime/onednn/arena.h"
-#include "runtime/onednn/planner.h"
+#include "runtime/onednn/lowerings.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -198,6 +198,10 @@ const std::vector<OneDnnNote>& OneDnnModel::notes() const {
 }
 int64_t OneDnnModel::arenaSize() const {
   return state_->arenaFloats;
+}
+
+bool OneDnnModel::computes(std::string_view op) {
+  return onednn::findLowering(op) != nullptr;
 }
 
 std::string OneDnnModel::version() {

@@ -53,6 +53,8 @@ class OneDnnModel {
   int64_t arenaSize() const;
 
   static std::string version();
+  /// The engine has a way of its own for the operator; it may not be for all attributes.
+  static bool computes(std::string_view op);
 
  private:
   struct State;

@@ -152,6 +152,7 @@ void Planner::findSums() {
     const auto& operands = node(v.node).operands;
     return extents(operands[0]) == extents(v) && extents(operands[1]) == extents(v);
   };
+  constexpr size_t kMostLeaves = 256;
   for (int n = static_cast<int>(program_.nodes().size()); n-- > 0;) {
     if (!isAdd({n, 0})) continue;
     std::vector<Value> leaves = node(n).operands;
@@ -166,7 +167,7 @@ void Planner::findSums() {
       leaves[i] = node(v.node).operands[0];
       leaves.insert(leaves.begin() + static_cast<std::ptrdiff_t>(i) + 1, node(v.node).operands[1]);
     }
-    if (leaves.size() < 3) continue;
+    if (leaves.size() < 3 || leaves.size() > kMostLeaves) continue;
     std::sort(inner.begin(), inner.end());
     inner.push_back(n);
     for (int m : inner)

@@ -78,33 +78,42 @@ void SumKernel::start(float* row, int64_t channel) const {
 }
 
 void SumKernel::runLine(int64_t line, float* to, const float* const* from) const {
-  constexpr size_t kDimensions = 16;
-  std::array<size_t, kDimensions> at{};
-  size_t outer = to_.size() - 1;
+  std::array<size_t, kMostDimensions> at{};
+  size_t last = to_.size() - 1;
   float* target = to + offset_;
-  for (size_t d = outer; d-- > 0;) {
+  for (size_t d = last; d-- > 0;) {
     auto extent = static_cast<int64_t>(to_[d].size());
     at[d] = static_cast<size_t>(line % extent);
     line /= extent;
     target += to_[d][at[d]];
   }
+  // The addends that reach this line at all, and where.
+  struct Active {
+    const Addend* addend;
+    const float* from;
+  };
+  std::array<Active, kMostAddends> active;
+  size_t count = 0;
+  for (size_t k = 0; k < addends_.size(); ++k) {
+    int64_t offset = addends_[k].offset;
+    bool outside = false;
+    for (size_t d = last; d-- > 0 && !outside;) {
+      int64_t step = addends_[k].tables[d][at[d]];
+      outside = step == kFill;
+      offset += outside ? 0 : step;
+    }
+    if (!outside) active[count++] = {&addends_[k], from[k] + offset};
+  }
   // A row at a time, all its addends, so that it stays in the first-level cache.
-  for (size_t i = 0; i < to_[outer].size(); ++i) {
-    at[outer] = i;
-    float* row = target + to_[outer][i];
+  for (size_t i = 0; i < to_[last].size(); ++i) {
+    at[last] = i;
+    float* row = target + to_[last][i];
     start(row, channelAt_ < 0 ? 0 : static_cast<int64_t>(at[static_cast<size_t>(channelAt_)]));
-    for (size_t k = 0; k < addends_.size(); ++k) {
-      const Addend& addend = addends_[k];
-      int64_t offset = addend.offset;
-      bool outside = false;
-      for (size_t d = to_.size(); d-- > 0 && !outside;) {
-        int64_t step = addend.tables[d][at[d]];
-        outside = step == kFill;
-        offset += outside ? 0 : step;
-      }
-      if (outside) continue;
-      for (const Segment& s : addend.segments)
-        addTo(row + s.at, from[k] + offset + s.from, s.count, s.step);
+    for (size_t k = 0; k < count; ++k) {
+      int64_t step = active[k].addend->tables[last][i];
+      if (step == kFill) continue;
+      for (const Segment& s : active[k].addend->segments)
+        addTo(row + s.at, active[k].from + step + s.from, s.count, s.step);
     }
     for (int64_t j = 0; rectify_ && j < count_; ++j)
       row[j] = std::max(row[j], 0.0F);

@@ -11,7 +11,10 @@ namespace pet::onednn {
 /// half of a transposed convolution, sums of many values; each result is written once.
 class SumKernel {
  public:
-  /// All of the same extents; the addends' fill is 0. `bias`: per position of dimension 1, or empty.
+  static constexpr size_t kMostAddends = 512;
+  static constexpr size_t kMostDimensions = 16;
+  /// At most kMostAddends, of the same extents and at most kMostDimensions dimensions; the addends' fill is 0. `bias`:
+  /// per position of dimension 1, or empty.
   SumKernel(const Access& to, const std::vector<Access>& addends, std::vector<float> bias, bool rectify);
 
   /// `from`: one buffer per addend.
