@@ -59,6 +59,7 @@ MODELS = {
     "mobilenet": lambda name: images.mobilenet(name, 224, 32),
     "unet": lambda name: images.unet(name, 224, 32),
     "r3d18": lambda name: images.r3d18(name, 112, 64),
+    "window_core": lambda name: sequences.window_core(name, 2048, 8, 32),
     "window_attention": lambda name: sequences.window_attention(name, 2048, 8, 32),
     "encoder_layer": lambda name: sequences.encoder_layer(name, 128, 12),
     "conformer": lambda name: sequences.conformer(name, 1000, 512),

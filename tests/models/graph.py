@@ -31,6 +31,10 @@ class Graph:
         self.nodes = []
         self.constants = []
 
+    def input(self, name, shape):
+        self.inputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+        return name
+
     def node(self, op, name, operands, **attributes):
         self.nodes.append(helper.make_node(op, operands, [name + "_out"], name=name, **attributes))
         return name + "_out"

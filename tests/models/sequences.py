@@ -10,6 +10,16 @@ def heads(g, name, x, shape, order):
     return g.node("Transpose", name + ".transpose", [g.reshape(name + ".reshape", x, shape)], perm=order)
 
 
+def attend(g, prefix, q, k, v, scale, mask):
+    """Of queries, keys (transposed) and values, a head each; the scores are divided by `scale`."""
+    scores = g.node("MatMul", prefix + ".scores", [q, k])
+    if scale:
+        scores = g.node("Div", prefix + ".div", [scores, g.scalar(prefix + ".root", scale)])
+    if mask is not None:
+        scores = g.node("Add", prefix + ".masked", [scores, g.constant(prefix + ".mask", mask)])
+    return g.node("MatMul", prefix + ".context", [g.node("Softmax", prefix + ".softmax", [scores], axis=-1), v])
+
+
 def attention(g, prefix, x, length, count, extent, mask=None, scaled_before=False):
     """Self-attention with `count` heads of `extent` features. The scores are divided, or queries and keys multiplied
     before (`scaled_before`)."""
@@ -22,23 +32,31 @@ def attention(g, prefix, x, length, count, extent, mask=None, scaled_before=Fals
     if scaled_before:
         root = g.scalar(prefix + ".root", extent**-0.25)
         q, k = (g.node("Mul", f"{prefix}.{each}.mul", [x, root]) for each, x in [("query", q), ("key", k)])
-    scores = g.node("MatMul", prefix + ".scores", [q, k])
-    if not scaled_before:
-        scores = g.node("Div", prefix + ".div", [scores, g.scalar(prefix + ".root", extent**0.5)])
-    if mask is not None:
-        scores = g.node("Add", prefix + ".masked", [scores, g.constant(prefix + ".mask", mask)])
-    y = g.node("MatMul", prefix + ".context", [g.node("Softmax", prefix + ".softmax", [scores], axis=-1), v])
+    y = attend(g, prefix, q, k, v, None if scaled_before else extent**0.5, mask)
     y = g.node("Transpose", prefix + ".transpose", [y], perm=[0, 2, 1, 3])
     y = g.linear(prefix + ".out", g.reshape(prefix + ".reshape", y, [1, length, features]), features, features)
     return g.node("Add", prefix + ".residual", [y, x])
+
+
+def band_mask(length, band):
+    position = np.arange(length)
+    return np.where(abs(position[:, None] - position[None, :]) <= band, 0, -np.inf).astype(np.float32)
+
+
+def window_core(name, length, count, band):
+    """The same as window_attention() without the four products with weights around it."""
+    g = Graph(name, [1, count, length, 64])
+    k, v = (g.input(each, [1, count, length, 64]) for each in ["key", "value"])
+    k = g.node("Transpose", "attention.key.transpose", [k], perm=[0, 1, 3, 2])
+    y = attend(g, "attention", "input", k, v, 8.0, band_mask(length, band))
+    return g.model(y, [1, count, length, 64])
 
 
 def window_attention(name, length, count, band, scaled_before=False):
     """Sliding-window attention (Longformer, Beltagy et al. 2020) as a mask makes it: a position sees `band` others on either
     side."""
     g = Graph(name, [1, length, 64 * count])
-    position = np.arange(length)
-    mask = np.where(abs(position[:, None] - position[None, :]) <= band, 0, -np.inf).astype(np.float32)
+    mask = band_mask(length, band)
     return g.model(attention(g, "attention", "input", length, count, 64, mask, scaled_before), [1, length, 64 * count])
 
 
