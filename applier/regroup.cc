@@ -176,6 +176,26 @@ LayoutSpec reduced(const LayoutSpec& layout) {
   return withUnits(withoutUnits(spec));
 }
 
+LayoutSpec opposite(const LayoutSpec& layout) {
+  return {layout.axes, layout.right, layout.left};
+}
+
+std::optional<Outermost> outermost(const LayoutSpec& layout, size_t dimension) {
+  if (layout.right[dimension].size() != 1) return std::nullopt;
+  const int axis = layout.right[dimension][0];
+  for (size_t d = 0; d < layout.left.size(); ++d) {
+    auto at = std::find(layout.left[d].begin(), layout.left[d].end(), axis);
+    if (at == layout.left[d].end()) continue;
+    if (std::any_of(layout.left[d].begin(), at, [&](int outer) { return extentOf(layout, outer) != 1; }))
+      return std::nullopt;
+    Outermost result{axis, static_cast<int>(d)};
+    for (auto inner = at + 1; inner != layout.left[d].end(); ++inner)
+      result.inner *= extentOf(layout, *inner);
+    return result;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::vector<int64_t>> asTranspose(const LayoutSpec& layout) {
   LayoutSpec spec = withoutUnits(reduced(layout));
   if (spec.left.size() != spec.right.size()) return std::nullopt;

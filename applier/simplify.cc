@@ -58,8 +58,16 @@ class Simplifier {
   std::optional<Value> layoutOfLayout(int node, const Node& n, const std::vector<Value>& operands);
   std::optional<Value> smallerConcat(int node, const Node& n, const std::vector<Value>& operands);
   std::optional<Value> sliceOfConcat(int node, const Node& n, const std::vector<Value>& operands);
+  /// One node reads the value, in the old view; and in the new one, where it is still that value alone.
+  bool readOnce(Value before, Value after) const {
+    return readers_.at(before).size() == 1 && old().name(before) == now().name(after);
+  }
   std::optional<LayoutSpec> newLayout(Value v) const;
   std::optional<Value> beforeLayout(const LayoutSpec& layout, Value v) const;
+  std::optional<Value> knownLayout(const LayoutSpec& layout, Value operand) const;
+  std::optional<Value> sameLayout(const Node& n, const std::vector<Value>& operands) const;
+  std::optional<Value> layoutOfSlice(int node, const Node& n, const std::vector<Value>& operands);
+  std::optional<Value> padOfLayout(int node, const Node& n, const std::vector<Value>& operands);
   std::optional<Value> layoutBehind(const Node& n, const std::vector<Value>& operands);
   Value add(std::string_view op, std::vector<Value> operands, Attributes attributes, int like);
 
@@ -171,9 +179,9 @@ std::optional<Value> Simplifier::layoutBehind(const Node& n, const std::vector<V
   for (size_t side : {0, 1}) {
     Value closed = operands[side], other = operands[1 - side];
     auto layout = newLayout(closed);
-    if (!layout || movesNothing(*layout) || readers_.at(n.operands[side]).size() > 1) continue;
+    if (!layout || movesNothing(*layout) || !readOnce(n.operands[side], closed)) continue;
     auto before = beforeLayout(*layout, other);
-    if (!before) continue;
+    if (!before || *before == closed) continue;  // b + L(b) where L undoes itself: L(b) would stay
     std::vector<Value> inner{now().node(closed).operands[0], *before};
     if (now().shape(inner[0]) != now().shape(inner[1])) continue;
     if (side == 1) std::swap(inner[0], inner[1]);
@@ -185,6 +193,80 @@ std::optional<Value> Simplifier::layoutBehind(const Node& n, const std::vector<V
     return *behind;
   }
   return std::nullopt;
+}
+
+/// What a Layout that is equal to this one makes of the value.
+std::optional<Value> Simplifier::knownLayout(const LayoutSpec& layout, Value operand) const {
+  for (int i = operand.node + 1; i < static_cast<int>(now().nodes().size()); ++i) {
+    const Node& n = now().nodes()[static_cast<size_t>(i)];
+    if (n.op->name != "Layout" || n.operands[0] != operand || !isNew({i, 0})) continue;
+    if (reduced(std::get<LayoutSpec>(n.attributes.find("layout")->second)) == reduced(layout)) return Value{i, 0};
+  }
+  return std::nullopt;
+}
+
+std::optional<Value> Simplifier::sameLayout(const Node& n, const std::vector<Value>& operands) const {
+  if (n.op->name != "Layout") return std::nullopt;
+  return knownLayout(std::get<LayoutSpec>(n.attributes.find("layout")->second), operands[0]);
+}
+
+/// L(Slice(x)) = Slice(L(x)) along an axis that L makes the outermost of a dimension: where L of all of x is wanted as
+/// well, or x comes from a layout that may cancel.
+std::optional<Value> Simplifier::layoutOfSlice(int node, const Node& n, const std::vector<Value>& operands) {
+  if (n.op->name != "Layout") return std::nullopt;
+  const Node slice = now().node(operands[0]);  // a copy: nodes are added below
+  if (slice.op->name != "Slice" || !isNew(operands[0]) || slice.list("axes").size() != 1) return std::nullopt;
+  const Value x = slice.operands[0];
+  if (!readable(x)) return std::nullopt;
+  LayoutSpec layout = std::get<LayoutSpec>(n.attributes.find("layout")->second);
+  auto along = static_cast<size_t>(*slice.list("axes")[0].asConstant());
+  auto to = outermost(opposite(layout), along);
+  const std::vector<Expr>& steps = slice.list("steps");  // none: 1
+  if (!to || (to->inner != 1 && !steps.empty() && steps[0] != Expr(1))) return std::nullopt;
+  layout.axes[static_cast<size_t>(to->axis)].extent = now().shape(x)[along];
+  auto isWhole = [&](int reader) {
+    if (reader < 0) return false;
+    const Node& r = old().nodes()[static_cast<size_t>(reader)];
+    return r.op->name == "Layout" &&
+           reduced(std::get<LayoutSpec>(r.attributes.find("layout")->second)) == reduced(layout);
+  };
+  const auto& besides = readers_.at(old().node(n.operands[0]).operands[0]);
+  if (!newLayout(x) && std::none_of(besides.begin(), besides.end(), isWhole)) return std::nullopt;
+  auto whole = knownLayout(layout, x);
+  if (!whole) whole = add("Layout", {x}, {{"layout", layout}}, node);
+  auto times = [&](const char* name) { return std::vector<Expr>{slice.list(name)[0] * to->inner}; };
+  return add("Slice", {*whole},
+             {{"axes", std::vector<Expr>{to->dimension}},
+              {"starts", times("starts")},
+              {"ends", times("ends")},
+              {"steps", steps}},
+             node);
+}
+
+/// Pad(L(x)) = L(Pad(x)) along an axis that is the outermost of a dimension of x.
+std::optional<Value> Simplifier::padOfLayout(int node, const Node& n, const std::vector<Value>& operands) {
+  if (n.op->name != "Pad" || n.text("mode") != "constant" || !readOnce(n.operands[0], operands[0])) return std::nullopt;
+  auto own = newLayout(operands[0]);
+  if (!own) return std::nullopt;
+  const std::vector<Expr>& pads = n.list("pads");
+  const size_t rank = pads.size() / 2;
+  auto isPadded = [&](size_t d) { return pads[d] != Expr(0) || pads[d + rank] != Expr(0); };
+  size_t along = 0;
+  while (along < rank && !isPadded(along))
+    ++along;
+  for (size_t d = along + 1; d < rank; ++d) {
+    if (isPadded(d)) return std::nullopt;
+  }
+  auto to = along < rank ? outermost(*own, along) : std::nullopt;
+  if (!to) return std::nullopt;
+  const Value x = now().node(operands[0]).operands[0];
+  const size_t inner = now().shape(x).size();
+  std::vector<Expr> moved(2 * inner, Expr(0));
+  moved[static_cast<size_t>(to->dimension)] = pads[along] * to->inner;
+  moved[static_cast<size_t>(to->dimension) + inner] = pads[along + rank] * to->inner;
+  Value padded = add("Pad", {x}, {{"pads", moved}, {"value", n.number("value")}}, node);
+  own->axes[static_cast<size_t>(to->axis)].extent = n.shapes[0][along];
+  return add("Layout", {padded}, {{"layout", *own}}, node);
 }
 
 /// The Split along the same axis that takes this part, and nobody else; -1: there is none.
@@ -237,6 +319,9 @@ void Simplifier::enter(int node) {
     bool mine = from(node).origin < 0;
     simpler = layoutOfLayout(node, n, operands);
     if (!simpler) simpler = layoutBehind(n, operands);
+    if (!simpler && mine) simpler = sameLayout(n, operands);
+    if (!simpler && mine) simpler = layoutOfSlice(node, n, operands);
+    if (!simpler && mine) simpler = padOfLayout(node, n, operands);
     if (!simpler && mine) simpler = unchanged(n, operands);
     if (!simpler && mine) simpler = smallerConcat(node, n, operands);
     if (!simpler && mine) simpler = sliceOfConcat(node, n, operands);

@@ -374,7 +374,8 @@ RC_GTEST_PROP(ApplierHoist, OneThatMovesIsProvedToComputeTheSame, ()) {
 
 size_t layoutsIn(const Program& program) {
   const auto& nodes = program.nodes();
-  return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.op->layout; }));
+  return static_cast<size_t>(std::count_if(
+      nodes.begin(), nodes.end(), [](const Node& n) { return n.op->name == "Layout" || n.op->name == "Transpose"; }));
 }
 
 TEST(ApplierHoist, AFunctionOfTwoNumbersMeetsLayoutsOnlyWhereThatIsProved) {
@@ -405,7 +406,36 @@ TEST(ApplierHoist, AFunctionOfTwoNumbersMeetsLayoutsOnlyWhereThatIsProved) {
   EXPECT_EQ(left("a = Layout(u) n (2 c) w -> (2 n) c w  y = Add(a, t)"), 1U);
 }
 
-/// Values in a few shapes, by regroupings there and back, functions of one and of two.
+/// What a 3-d convolution by frames leaves: slices before the layouts, pads behind them.
+TEST(ApplierHoist, SlicesAndPadsAlongTheOutermostAxisMoveAcrossLayouts) {
+  auto left = [](const std::string& text) { return layoutsIn(simplify(newView(parsed(text))).program); };
+  const std::string x = "x: [3, 5, 4]  k: const [4, 4]  u = Exp(x)  ";
+  const std::string whole = "a = Layout(u) n d w -> (d n) w  ";
+  EXPECT_EQ(
+      left(x + "s = Slice(u) axes=[1] starts=[1] ends=[4]  b = Layout(s) n d w -> (d n) w  " + whole + "return a, b"),
+      1U);
+  EXPECT_EQ(left(x + "s = Slice(u) axes=[1] starts=[1] ends=[4]  b = Layout(s) n d w -> (n d) w  "
+                     "a = Layout(u) n d w -> (n d) w  return a, b"),
+            2U);  // the frames of a picture are together: no slice of the rows
+  EXPECT_EQ(left(x + "s = Slice(u) axes=[1] starts=[1] ends=[4]  b = Layout(s) n d w -> (d n) w"), 1U);
+  EXPECT_EQ(left(x + whole +
+                 "r = MatMul(a, k)  y = Layout(r) (d n:3) w -> n d w  t = Slice(y) axes=[1] starts=[1] ends=[4]  "
+                 "b = Layout(t) n d w -> (d n) w"),
+            1U);  // in front of the product
+  EXPECT_EQ(left(x + whole +
+                 "r = MatMul(a, k)  y = Layout(r) (d n:3) w -> n d w  t = Pad(y) pads=[0, 1, 0, 0, 2, 0]  "
+                 "b = Layout(t) n d w -> (d n) w"),
+            1U);
+  EXPECT_EQ(left(x + whole +
+                 "r = MatMul(a, k)  y = Layout(r) (d n:3) w -> n d w  t = Pad(y) pads=[1, 1, 0, 0, 0, 0]  "
+                 "b = Layout(t) n d w -> (d n) w"),
+            3U);
+  for (const char* proof : {"slice-in-front-of-a-layout", "pad-behind-a-layout"})
+    EXPECT_TRUE(isProved(caseText(proof))) << proof;
+  EXPECT_FALSE(isProved(caseText("slice-in-front-of-a-layout-within")));
+}
+
+/// Values in a few shapes, by regroupings there and back, slices, pads, functions of one and of two.
 RC_GTEST_PROP(ApplierHoist, WhatMeetsComputesTheSame, ()) {
   ProgramBuilder builder;
   std::vector<Value> values;
@@ -415,11 +445,28 @@ RC_GTEST_PROP(ApplierHoist, WhatMeetsComputesTheSame, ()) {
     Value v = drawFrom(values);
     Extents extents = concrete(builder.shape(v));
     Expected<Value> next;
-    switch (draw(0, 3)) {
+    std::vector<Expr> pads(2 * extents.size(), 0);
+    size_t d = static_cast<size_t>(draw(0, static_cast<int64_t>(extents.size()) - 1));
+    switch (draw(0, 6)) {
       case 0:
         next = builder.add(drawFrom<std::string>({"Relu", "Neg"}), {v});
         break;
       case 1:
+        next = builder.add("Layout", {v}, {{"layout", drawLayout(extents)}});
+        break;
+      case 2:
+        next = builder.add("Slice", {v},
+                           {{"axes", std::vector<Expr>{static_cast<int64_t>(d)}},
+                            {"starts", std::vector<Expr>{draw(0, extents[d] - 1)}},
+                            {"ends", std::vector<Expr>{extents[d]}},
+                            {"steps", std::vector<Expr>{draw(1, 2)}}});
+        break;
+      case 3:
+        pads[d + (draw(0, 1) == 0 ? 0 : extents.size())] = draw(1, 2);
+        next = builder.add("Pad", {v}, {{"pads", pads}, {"value", static_cast<double>(draw(0, 1))}});
+        break;
+      case 4:
+        if (extents.size() != 3) continue;
         next =
             builder.add("Transpose", {v}, {{"perm", drawFrom<std::vector<Expr>>({{1, 0, 2}, {2, 0, 1}, {1, 2, 0}})}});
         break;
