@@ -10,6 +10,21 @@ namespace {
 
 constexpr auto kF32 = dnnl::memory::data_type::f32;
 
+/// oneDNN takes no strides by which two positions are one element (windows that overlap).
+bool overlaps(const Extents& extents, const std::vector<int64_t>& strides) {
+  std::vector<std::pair<int64_t, int64_t>> steps;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (extents[d] > 1) steps.emplace_back(strides[d], extents[d]);
+  }
+  std::sort(steps.begin(), steps.end());
+  int64_t reached = 1;
+  for (auto [stride, extent] : steps) {
+    if (stride < reached) return true;
+    reached = stride * extent;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<Form> formOf(const dnnl::memory::desc& desc) {
@@ -40,7 +55,7 @@ std::optional<Form> formOf(const dnnl::memory::desc& desc) {
 std::optional<dnnl::memory::desc> descOf(const Access& access) {
   if (access.rank() == 0 || access.rank() > DNNL_MAX_NDIMS) return std::nullopt;
   if (auto strides = stridesOf(access)) {
-    if (std::find(strides->begin(), strides->end(), 0) != strides->end()) return std::nullopt;
+    if (overlaps(access.extents(), *strides)) return std::nullopt;
     return dnnl::memory::desc(access.extents(), kF32, *strides);
   }
   Extents extents = access.extents();

@@ -16,7 +16,7 @@ struct Form {
 
 /// Any form that a primitive asks for, unless it pads extents.
 std::optional<Form> formOf(const dnnl::memory::desc& desc);
-/// An access that oneDNN can say: by strides, none of them 0, or by blocks of 16 channels.
+/// An access that oneDNN can say: by strides that do not overlap, or by blocks of 16 channels.
 std::optional<dnnl::memory::desc> descOf(const Access& access);
 
 dnnl::memory::desc anyForm(const Extents& extents);

@@ -1,6 +1,8 @@
 #include "runtime/onednn/index_copy.h"
 
 #include <algorithm>
+#include <array>
+#include <cassert>
 #include <cstring>
 #include <numeric>
 
@@ -10,6 +12,9 @@
 
 namespace pet::onednn {
 namespace {
+
+/// Loops around the innermost ones; a tensor has fewer dimensions, and few of them are in pieces.
+constexpr size_t kMostAxes = 64;
 
 /// How many entries from the first on advance by one step, in a table without fills.
 size_t linearPrefix(const std::vector<int64_t>& table) {
@@ -111,6 +116,7 @@ IndexCopy::IndexCopy(const Access& from, const Access& to)
   });
   merge();
   inner_ = chooseInner();
+  assert(outer_.size() <= kMostAxes);
 }
 
 IndexCopy::Inner IndexCopy::chooseInner() {
@@ -203,16 +209,17 @@ void IndexCopy::fillInner(float* to) const {
 
 /// Positions [begin, end) of the outer axes, in row-major order.
 void IndexCopy::runOuter(const float* from, float* to, int64_t begin, int64_t end) const {
-  std::vector<size_t> at(outer_.size());
+  std::array<size_t, kMostAxes> at{};
+  const size_t axes = outer_.size();
   int64_t rest = begin;
-  for (size_t d = at.size(); d-- > 0;) {
+  for (size_t d = axes; d-- > 0;) {
     at[d] = static_cast<size_t>(rest % outer_[d].extent());
     rest /= outer_[d].extent();
   }
   for (int64_t i = begin; i < end; ++i) {
     int64_t source = 0, target = 0;
     bool fill = false;
-    for (size_t d = 0; d < at.size(); ++d) {
+    for (size_t d = 0; d < axes; ++d) {
       int64_t step = outer_[d].from[at[d]];
       fill |= step == kFill;
       source += fill ? 0 : step;
@@ -223,7 +230,7 @@ void IndexCopy::runOuter(const float* from, float* to, int64_t begin, int64_t en
     } else {
       copyInner(from + source, to + target);
     }
-    for (size_t d = at.size(); d-- > 0;) {
+    for (size_t d = axes; d-- > 0;) {
       if (++at[d] < static_cast<size_t>(outer_[d].extent())) break;
       at[d] = 0;
     }

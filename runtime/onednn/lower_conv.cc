@@ -172,6 +172,11 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
   // Few channels out would fill few lanes of a register.
   bool few = w.outer <= 4 && elementCount(w.kernel) > 1;
   if (few && lowerAsProduct(p, n, w, e)) return true;
+  // Where the operand comes in blocks, as Winograd's algorithm leaves it, the result is in blocks, too.
+  if (w.outer % 16 == 0 && w.inner % 16 == 0 && sameForm(w.x.access, channelsBlocked(x, 16))) {
+    auto desc = [](const Extents& extents) { return *descOf(channelsBlocked(extents, 16)); };
+    if (tryChoice<Forward>(p, n, w, {algorithm::convolution_direct, desc(x), desc(w.y)}, e, "jit")) return true;
+  }
   Choice direct{algorithm::convolution_direct, channelsLastForm(x).desc, channelsLastForm(w.y).desc};
   if (tryChoice<Forward>(p, n, w, direct, e, "")) return true;
   if (e.isEmpty()) throw NotLowered{"no primitive takes it"};

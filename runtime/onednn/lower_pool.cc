@@ -30,7 +30,9 @@ struct Pool {
 };
 
 void emitPool(Planner& p, int n, const Pool& pool) {
-  auto [x, from] = pooled(p, p.node(n).operands[0]);
+  const auto operand = pooled(p, p.node(n).operands[0]);
+  const Place& x = operand.first;
+  const Form& from = operand.second;
   Extents y = p.extents({n, 0});
   memory::desc any = anyForm(y);
   dnnl::primitive_attr attributes;

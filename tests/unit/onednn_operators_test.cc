@@ -91,6 +91,11 @@ const OneDnnCase kCases[] = {
      "a: [2, 7, 12]\n b: [2, 7, 12]\n"
      "p = Layout(a) n t (h 3) -> n h t 3\n q = Layout(b) n t (h 3) -> n h 3 t\n"
      "y = MatMul(p, q)"},
+    {"matmul of windows that overlap",
+     "x: [2, 12, 5]\n k: [6, 8, 7]\n g = Gather(x) axis=1 indices=[0, 1, 2, 3, 4, 5, 6, 7, 2, 3, 4, 5, 6, 7, 8, 9, 4, "
+     "5, 6, 7, 8, 9, "
+     "10, 11]\n t = Layout(g) n (3 8) c -> (n 3) c 8\n y = MatMul(t, k)"},
+    {"matmul of one row for all", "x: [2, 1, 5]\n k: [2, 5, 7]\n e = Expand(x) shape=[2, 4, 5]\n y = MatMul(e, k)"},
     {"matmul, bias", "x: [3, 4, 5]\n w: const [5, 6]\n b: const [6]\n t = MatMul(x, w)\n y = Add(t, b)"},
     {"matmul, scaled", "a: [3, 4, 5]\n b: [3, 5, 6]\n c: const [1]\n t = MatMul(a, b)\n y = Mul(t, c)"},
     {"matmul, scaled and moved",
