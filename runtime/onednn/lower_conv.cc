@@ -34,6 +34,15 @@ void takePads(Window& w) {
   normalise(x);
 }
 
+void seeAsRow(Window& w) {
+  w.oneRow = true;
+  w.x.access.tables.insert(w.x.access.tables.begin() + 2, {0});
+  w.y.insert(w.y.begin() + 2, 1);
+  for (auto [list, value] :
+       {std::pair{&w.kernel, 1}, {&w.strides, 1}, {&w.dilations, 0}, {&w.before, 0}, {&w.after, 0}})
+    list->insert(list->begin(), value);
+}
+
 Window windowOf(Planner& p, int n, bool transposed) {
   const Node& node = p.node(n);
   Extents w = p.extents(node.operands[1]), pads = p.list(n, "pads");
@@ -61,6 +70,7 @@ Window windowOf(Planner& p, int n, bool transposed) {
       window.after[d] -= more[d];
   }
   takePads(window);
+  if (spatial == 1) seeAsRow(window);
   return window;
 }
 
@@ -122,7 +132,8 @@ void emitWindow(Planner& p,
   const Tensor<float>& kernel = *p.constant(p.node(n).operands[1]);
   Value operand = p.node(n).operands[0];
   Place x = p.windowOperand(operand, w.x, from.access);
-  Place y = e.sum() ? p.accumulator(*e.sum(), to.access, {x.buffer}) : p.create(to.access);
+  Access form = w.resultForm(to.access);
+  Place y = e.sum() ? p.accumulator(*e.sum(), form, {x.buffer}) : p.create(form);
   auto step = p.primitive(Forward(how), how.scratchpad_desc());
   step->add(DNNL_ARG_SRC, from.desc, p.engine(), x.buffer, x.access.offset);
   step->add(DNNL_ARG_WEIGHTS, p.prepared(scaled(kernel, w, e.scale), kernelDesc(w, false), how.weights_desc()));

@@ -167,6 +167,7 @@ bool lowerAsProduct(Planner& p, int n, const Window& w, const Epilogue& e) {
   emitSum(p, y, addends, e.shift, rectify);
   for (size_t i = rectify ? 1 : 0; i < e.post.size(); ++i)
     emitFunction(p, std::get<Activation>(e.post[i]), y, y);
+  y.access = w.resultForm(std::move(y.access));
   p.define(e.result, std::move(y));
   p.note(n, std::string(how.impl_info_str()) + " and a sum over taps");
   return true;

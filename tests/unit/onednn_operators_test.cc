@@ -39,6 +39,15 @@ const OneDnnCase kCases[] = {
     {"conv, one channel out", "x: [1, 20, 9, 8]\n w: const [1, 20, 5, 5]\n y = Conv(x, w) pads=[2, 2, 2, 2]"},
     {"conv 1-d", "x: [2, 6, 19]\n w: const [5, 6, 3]\n y = Conv(x, w) pads=[1, 1]"},
     {"conv 1-d, depthwise", "x: [2, 32, 19]\n w: const [32, 1, 15]\n y = Conv(x, w) pads=[7, 7] group=32"},
+    {"conv 1-d, strides and pads",
+     "x: [2, 6, 19]\n w: const [5, 6, 4]\n y = Conv(x, w) pads=[1, 2] strides=[2] dilations=[2]"},
+    {"conv 1-d, residual",
+     "x: [2, 16, 19]\n w: const [16, 16, 3]\n r = Relu(x)\n t = Conv(r, w) pads=[1, 1]\n u = Add(t, r)\n"
+     "y = Relu(u)"},
+    {"conv 1-d, one channel out",
+     "x: [2, 16, 19]\n w: const [1, 16, 3]\n b: const [1]\n t = Conv(x, w) pads=[1, 1]\n u = Add(t, b)\n"
+     "y = Neg(u)"},
+    {"transposed 1-d", "x: [2, 6, 7]\n w: const [6, 3, 4]\n y = ConvTranspose(x, w) strides=[2] pads=[1, 1]"},
     {"conv 3-d", "x: [1, 3, 5, 6, 7]\n w: const [8, 3, 3, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1, 1, 1]"},
     {"conv after a pad",
      "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n"
