@@ -44,9 +44,7 @@ namespace {
 bool lowerFunction(Planner& p, int n, const Epilogue& e) {
   Value x = p.node(n).operands[0];
   Place from = denseOf(p, x);
-  bool original = from.buffer == p.place(x).buffer;
-  bool inPlace = original ? p.isFree(x) : !p.isRead(x);
-  Place to = inPlace ? from : p.create(from.access);
+  Place to = p.isFree(from) ? from : p.create(from.access);
   p.note(n, emitFunction(p, *activationOf(p.node(n)), from, to));
   p.define(e.result, std::move(to));
   return true;
@@ -181,8 +179,7 @@ bool lowerBinary(Planner& p, int n, const Epilogue& e) {
   Place form = p.extents(lead) == extents ? denseOf(p, lead) : Place{-1, rowMajor(extents)};
   Place a = broadcastTo(p, node.operands[0], extents), b = broadcastTo(p, node.operands[1], extents);
   if (form.buffer >= 0) (lead == node.operands[0] ? a : b) = form;
-  bool original = form.buffer >= 0 && form.buffer == p.place(lead).buffer;
-  bool inPlace = form.buffer >= 0 && (original ? p.isFree(lead) : !p.isRead(lead));
+  bool inPlace = form.buffer >= 0 && p.isFree(form);
   Place other = lead == node.operands[0] ? b : a;
   // Where the other operand lies in the same memory in another order, results would be read as operands.
   if (inPlace && p.root(other.buffer) == p.root(form.buffer) && !sameForm(other.access, form.access)) inPlace = false;

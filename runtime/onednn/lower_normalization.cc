@@ -50,10 +50,8 @@ Place withInnermost(Planner& p, Value v, size_t first, size_t count) {
   return p.as(v, innermost(extents, first, count));
 }
 
-Place resultLike(Planner& p, Value x, const Place& from) {
-  bool original = from.buffer == p.place(x).buffer;
-  bool inPlace = original ? p.isFree(x) : !p.isRead(x);
-  return inPlace ? from : p.create(from.access);
+Place resultLike(Planner& p, const Place& from) {
+  return p.isFree(from) ? from : p.create(from.access);
 }
 
 bool lowerSoftmax(Planner& p, int n, const Epilogue&) {
@@ -64,7 +62,7 @@ bool lowerSoftmax(Planner& p, int n, const Epilogue&) {
   memory::desc rows({elementCount(extents) / extents[axis], extents[axis]}, kF32, memory::format_tag::ab);
   dnnl::softmax_forward::primitive_desc how(dnnl::softmax_forward::desc(kInference, rows, 1), userScratchpad(),
                                             p.engine());
-  Place to = resultLike(p, x, from);
+  Place to = resultLike(p, from);
   auto step = p.primitive(dnnl::softmax_forward(how), how.scratchpad_desc());
   step->add(DNNL_ARG_SRC, rows, p.engine(), from.buffer, from.access.offset);
   step->add(DNNL_ARG_DST, rows, p.engine(), to.buffer, to.access.offset);
@@ -89,7 +87,7 @@ bool lowerLayerNormalization(Planner& p, int n, const Epilogue&) {
   dnnl::layer_normalization_forward::desc desc(kInference, rows, static_cast<float>(node.number("epsilon")),
                                                Flags::use_scale | Flags::use_shift);
   dnnl::layer_normalization_forward::primitive_desc how(desc, userScratchpad(), p.engine());
-  Place to = resultLike(p, x, from);
+  Place to = resultLike(p, from);
   auto step = p.primitive(dnnl::layer_normalization_forward(how), how.scratchpad_desc());
   memory::desc vector({columns}, kF32, memory::format_tag::x);
   step->add(DNNL_ARG_SRC, rows, p.engine(), from.buffer, from.access.offset);
@@ -138,7 +136,7 @@ bool lowerBatchNormalization(Planner& p, int n, const Epilogue& e) {
                                                flags);
   dnnl::batch_normalization_forward::primitive_desc how(desc, userScratchpad(), p.engine());
   if (!isOptimised(how.impl_info_str()) && !e.isEmpty()) return false;
-  Place to = resultLike(p, node.operands[0], from);
+  Place to = resultLike(p, from);
   auto step = p.primitive(dnnl::batch_normalization_forward(how), how.scratchpad_desc());
   memory::desc vector({channels}, kF32, memory::format_tag::x), pair({2, channels}, kF32, memory::format_tag::nc);
   step->add(DNNL_ARG_SRC, form.desc, p.engine(), from.buffer, from.access.offset);
@@ -187,7 +185,7 @@ bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
                       all.scale,  all.shift, static_cast<float>(node.number("epsilon")),      rectify};
   std::optional<Place> added;
   if (e.sum()) added = p.as(*e.sum(), from.access);
-  Place to = resultLike(p, x, from);
+  Place to = resultLike(p, from);
   std::vector<int> buffers{from.buffer, to.buffer};
   if (added) buffers.push_back(added->buffer);
   p.emit(std::make_unique<KernelStep>(

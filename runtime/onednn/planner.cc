@@ -324,6 +324,7 @@ Place Planner::as(Value v, const Access& form) {
   Place made = create(form);
   copy(place(v), made);
   copies_[v].push_back(made);
+  residents_[made.buffer].push_back(v);
   copied_.push_back(v);
   return made;
 }
@@ -358,8 +359,8 @@ void Planner::copy(const Place& from, const Place& to) {
       [kernel = std::move(kernel), threads = options_.threads](float* const* p) { kernel.run(p[0], p[1], threads); }));
 }
 
-bool Planner::isFree(Value v) {
-  int buffer = root(place(v).buffer);
+bool Planner::isFree(const Place& place) {
+  int buffer = root(place.buffer);
   if (buffers[static_cast<size_t>(buffer)].kind != Buffer::Kind::kArena) return false;
   const auto& residents = residents_[buffer];
   return std::all_of(residents.begin(), residents.end(),
@@ -392,8 +393,7 @@ Place Planner::accumulator(Value v, const Access& form, const std::vector<int>& 
     return std::any_of(busy.begin(), busy.end(), [&](int b) { return root(b) == root(p.buffer); });
   };
   Place there = as(v, form);
-  bool original = there.buffer == place(v).buffer;
-  if (!isBusy(there) && (original ? isFree(v) : !isRead(v))) return there;
+  if (!isBusy(there) && isFree(there)) return there;
   Place made = create(form);
   copy(there, made);
   return made;

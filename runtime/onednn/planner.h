@@ -75,8 +75,8 @@ class Planner {
   void define(Value v, Place place);
   void emit(std::unique_ptr<Step> step) { steps.push_back(std::move(step)); }
   void copy(const Place& from, const Place& to);
-  /// Nothing that is yet to be lowered reads the value's memory, and it is ours to write.
-  bool isFree(Value v);
+  /// Nothing that is yet to be lowered reads what lies in the place's buffer, and it is ours to write.
+  bool isFree(const Place& place);
   /// The places in a buffer that have values which are read by what is yet to be lowered.
   std::vector<Place> stillRead(int buffer);
   /// Makes a buffer that holds nothing but this a part of another buffer, if it has the form `at` there.
@@ -126,7 +126,7 @@ class Planner {
   std::map<Value, Place> places_;
   std::map<Value, std::vector<Place>> copies_;   ///< the forms that a value also exists in
   std::vector<Value> copied_;                    ///< what `copies_` has, in order of making
-  std::map<int, std::vector<Value>> residents_;  ///< the values in each root buffer
+  std::map<int, std::vector<Value>> residents_;  ///< the values in each root buffer, also as copies
   std::vector<int> chainOf_;                     ///< per node: the anchor it is computed with, or -1
   std::map<int, std::vector<Value>> sums_;       ///< per Add that is the last of several: all that it adds
   std::map<int, std::vector<int>> chains_;       ///< per anchor: what may be computed with it, in order

@@ -252,6 +252,14 @@ const OneDnnCase kCases[] = {
      "x: [2, 3, 6]\n p = Pad(x) pads=[0, 1, 0, 0, 0, 1] value=3\n y = Pad(p) pads=[0, 0, 1, 0, 1, 1] value=4"},
     {"reshape of a pad", "x: [2, 3, 6]\n p = Pad(x) pads=[0, 1, 0, 0, 0, 1]\n y = Reshape(p) shape=[8, 7]"},
     {"reshape of a crop", "x: [2, 3, 6]\n p = Slice(x) axes=[2] starts=[1] ends=[5]\n y = Reshape(p) shape=[2, 12]"},
+    {"copies that views and others read",
+     "x: [2, 3, 6]\n r = Relu(x)\n p = Slice(r) axes=[2] starts=[1] ends=[5]\n q = Reshape(p) shape=[2, 2, 6]\n n = "
+     "Neg(q)\n"
+     "s = ReduceSum(p) axes=[1]\n return n, s"},
+    {"a copy that a view still reads",
+     "x: [2, 3, 6]\n r = Relu(x)\n p = Slice(r) axes=[2] starts=[1] ends=[5]\n q = Reshape(p) shape=[2, 2, 6]\n n = "
+     "Neg(p)\n"
+     "s = Neg(q)\n return n, s"},
     {"flatten", "x: [2, 3, 6]\n p = Transpose(x) perm=[0, 2, 1]\n y = Flatten(p) axis=1"},
     {"squeeze", "x: [2, 1, 6]\n p = Squeeze(x) axes=[1]\n y = Unsqueeze(p) axes=[0, 3]"},
     {"layout", "x: [4, 3, 6, 5]\n y = Layout(x) (n 2) c h w -> n c h (2 w)"},
