@@ -181,8 +181,9 @@ bool lowerBinary(Planner& p, int n, const Epilogue& e) {
   if (form.buffer >= 0) (lead == node.operands[0] ? a : b) = form;
   bool inPlace = form.buffer >= 0 && p.isFree(form);
   Place other = lead == node.operands[0] ? b : a;
-  // Where the other operand lies in the same memory in another order, results would be read as operands.
-  if (inPlace && p.root(other.buffer) == p.root(form.buffer) && !sameForm(other.access, form.access)) inPlace = false;
+  // Where the other operand lies in the same memory in another order or place, results would be read as operands.
+  bool same = other.access.offset == form.access.offset && sameForm(other.access, form.access);
+  if (inPlace && p.root(other.buffer) == p.root(form.buffer) && !same) inPlace = false;
   Place y = inPlace ? form : p.create(form.access);
   bool alike = isDense(y.access) && sameForm(a.access, y.access) && sameForm(b.access, y.access);
   if (alike && binaryOf(node.op->name) != algorithm::undef && emitBinary(p, n, e, a, b, y)) {

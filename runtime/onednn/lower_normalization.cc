@@ -186,6 +186,8 @@ bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
   std::optional<Place> added;
   if (e.sum()) added = p.as(*e.sum(), from.access);
   Place to = resultLike(p, from);
+  bool apart = !added || p.root(added->buffer) != p.root(to.buffer) || added->access.offset == to.access.offset;
+  if (!apart) to = p.create(from.access);
   std::vector<int> buffers{from.buffer, to.buffer};
   if (added) buffers.push_back(added->buffer);
   p.emit(std::make_unique<KernelStep>(

@@ -173,6 +173,9 @@ const OneDnnCase kCases[] = {
     {"add", "a: [2, 3, 4]\n b: [2, 3, 4]\n y = Add(a, b)"},
     {"add and relu", "a: [2, 3, 4]\n b: [2, 3, 4]\n t = Add(a, b)\n y = Relu(t)"},
     {"add to itself", "a: [2, 3, 4]\n t = Relu(a)\n y = Add(t, t)"},
+    {"add its neighbours",
+     "x: [6, 4]\n r = Relu(x)\n a = Slice(r) axes=[0] starts=[1] ends=[6]\n b = Slice(r) axes=[0] starts=[0] ends=[5]\n"
+     "t = Sub(a, b)\n y = Relu(t)"},
     {"add its transposed", "a: [4, 4]\n t = Relu(a)\n s = Transpose(t) perm=[1, 0]\n y = Add(t, s)"},
     {"sub, broadcast", "a: [2, 3, 4]\n b: [3, 1]\n y = Sub(a, b)"},
     {"sub from a broadcast", "a: [2, 3, 4]\n b: [4]\n y = Sub(b, a)"},
