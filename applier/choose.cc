@@ -9,6 +9,7 @@
 
 #include "applier/pbqp.h"
 #include "applier/savings.h"
+#include "ir/ops/op.h"
 
 namespace pet {
 namespace {
@@ -21,11 +22,48 @@ bool wanted(const std::string& rule, const Policy& policy) {
   return (policy.only.empty() || matchesAny(rule, policy.only)) && !matchesAny(rule, policy.skip);
 }
 
-/// The cost, if the rule may pay: where neighbours spare it its layouts, it is the less.
-Expected<CostEstimate> hopefulCost(const Rule& rule, const Bindings& shapes, const Costs& costs, const Policy& policy) {
+/// Of what meeting layouts seem to save, so much counts: alone they take longer than where engines fuse them.
+constexpr double kTrust = 0.6;
+
+/// What a replacement takes, but for noise and the predictor's error. Decisions are made by this, so that a rule that
+/// may lose is not carried along by one that wins.
+double atMost(const CostEstimate& cost) {
+  return cost.pattern / cost.lower;
+}
+
+bool movesActivations(const Program& program) {
+  const auto& nodes = program.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& n) {
+    int i = static_cast<int>(&n - nodes.data());
+    return n.op->name == "Layout" && !isConstant(program, {i, 0});
+  });
+}
+
+/// Bytes of the activations that a pattern takes and gives.
+double endsOf(const Program& pattern, const Bindings& symbols) {
+  std::vector<Value> ends = pattern.outputs();
+  for (Value v : pattern.inputs()) {
+    if (!isConstant(pattern, v)) ends.push_back(v);
+  }
+  double bytes = 0;
+  for (Value v : ends) {
+    auto extents = evaluate(pattern.shape(v), symbols);
+    bytes += extents ? 4.0 * static_cast<double>(elementCount(*extents)) : 0;
+  }
+  return bytes;
+}
+
+/// The cost, if the rule may pay: where neighbours spare it its layouts, it is the less. That can be what they were
+/// timed to take, or, where they are not at the ends alone, moving all operands and results once.
+Expected<CostEstimate> hopefulCost(const Rule& rule, const Site& site, const Costs& costs, const Policy& policy) {
   if (!costs.at) return fail(ErrorKind::kCheck, "not tuned for this device");
-  auto cost = costs.at(rule, shapes);
-  if (cost && cost->bestRatio() < policy.minGain) return fail(ErrorKind::kCheck, noGain(*cost));
+  auto cost = costs.at(rule, site.symbols);
+  if (!cost) return cost;
+  CostEstimate best = *cost;
+  if (movesActivations(rule.replacement))
+    best.layouts = std::max(best.layouts, costs.layoutSecondsPerByte * endsOf(site.pattern->program, site.symbols));
+  if (best.layouts < best.replacement && best.bestRatio() < policy.minGain)
+    return fail(ErrorKind::kCheck, noGain(*cost));
   return cost;
 }
 
@@ -91,7 +129,7 @@ std::vector<SiteRule> candidatesAt(
       refuse(symbols.error().what);
       continue;
     }
-    auto cost = hopefulCost(rule, site.symbols, costs, policy);
+    auto cost = hopefulCost(rule, site, costs, policy);
     if (!cost && !policy.all) {
       refuse(cost.error().what);
       continue;
@@ -157,6 +195,8 @@ class Chooser {
  public:
   Chooser(const View& view, const std::vector<Candidate>& candidates, const Costs& costs, const Policy& policy)
       : candidates_(candidates), policy_(policy), banned_(candidates.size()) {
+    for (const Candidate& c : candidates)
+      moves_.push_back(movesActivations(c.rewrite.replacement));
     group();
     findSavings(LayoutSavings(view), costs.layoutSecondsPerByte);
   }
@@ -180,7 +220,7 @@ class Chooser {
 
   const std::vector<Candidate>& candidates_;
   const Policy& policy_;
-  std::vector<bool> banned_;
+  std::vector<bool> banned_, moves_;
   std::vector<std::vector<size_t>> groups_;  ///< candidates for the same nodes
   std::vector<Saving> savings_;
 };
@@ -205,10 +245,10 @@ void Chooser::findSavings(const LayoutSavings& savings, double secondsPerByte) {
       if (!way) continue;
       for (size_t a : from) {
         for (size_t b : to) {
-          double most = candidates_[a].cost.layouts + candidates_[b].cost.layouts;
-          if (candidates_[a].cost.layouts == 0 || candidates_[b].cost.layouts == 0) continue;
+          if (!moves_[a] || !moves_[b]) continue;
           auto bytes = static_cast<double>(savings.bytes(candidates_[a].rewrite, candidates_[b].rewrite, *way));
-          double seconds = std::min(bytes * secondsPerByte, most);
+          double most = (candidates_[a].cost.replacement + candidates_[b].cost.replacement) / 2;
+          double seconds = kTrust * std::min(bytes * secondsPerByte, most);
           if (seconds > 0) savings_.push_back({a, b, seconds});
         }
       }
@@ -225,7 +265,7 @@ std::vector<size_t> Chooser::solve() const {
     int variable = static_cast<int>(&group - groups_.data());
     for (size_t c : group) {
       place[c] = {variable, static_cast<int>(costs.size())};
-      costs.push_back(banned_[c] ? kNever : candidates_[c].cost.replacement - candidates_[c].cost.pattern);
+      costs.push_back(banned_[c] ? kNever : atMost(candidates_[c].cost) - candidates_[c].cost.pattern);
     }
     problem.variable(std::move(costs));
   }
@@ -279,16 +319,16 @@ std::optional<std::string> Chooser::loss(const std::vector<size_t>& group) const
   for (const Saving& s : savings_)
     saved += inGroup(s.a) && inGroup(s.b) ? s.seconds : 0;
   CostEstimate sum{.pattern = 0, .replacement = -saved};
-  double atMost = -saved;  // of the replacement, but for noise
+  double most = -saved;
   for (size_t c : group) {
     const CostEstimate& cost = candidates_[c].cost;
     sum.pattern += cost.pattern;
     sum.replacement += cost.replacement;
     sum.measured = sum.measured || cost.measured;
-    atMost += cost.pattern / cost.lower;
+    most += atMost(cost);
   }
   if (sum.ratio() < policy_.minGain) return noGain(sum);
-  if (sum.pattern <= atMost) return fmt::format("{:.2f}, but within the noise", sum.ratio());
+  if (sum.pattern <= most) return fmt::format("{:.2f}, but within the noise", sum.ratio());
   return std::nullopt;
 }
 
@@ -349,8 +389,9 @@ std::vector<size_t> chooseByCost(const View& view,
     if (std::find(chosen.begin(), chosen.end(), c) != chosen.end()) continue;
     const Rewrite& r = candidates[c].rewrite;
     auto reason = reasons.find(c);
+    auto own = chooser.loss({c});
     refusals.push_back({r.site.anchor, r.site.pattern->name, r.rule->name,
-                        reason == reasons.end() ? "another rule was preferred" : reason->second});
+                        reason != reasons.end() ? reason->second : own.value_or("another rule was preferred")});
   }
   return chosen;
 }

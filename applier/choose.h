@@ -32,8 +32,8 @@ struct SiteRule {
 /// How many of a rule's boxes hold a position, where its symbols have these values.
 int occupiedBoxes(const Rule& rule, const Bindings& symbols);
 
-/// Weights that are not worth counting.
-inline constexpr int64_t kSmallWeights = int64_t{1} << 20;
+/// Bytes of weights that are not worth counting.
+inline constexpr double kSmallWeights = 1 << 20;
 
 /// Which candidates are wanted.
 struct Policy {
@@ -41,7 +41,7 @@ struct Policy {
   std::vector<std::string> only, skip;  ///< rules by name; * and ? as in a shell
   bool all = false;                     ///< whatever the gain
   double minGain = 1.05;                ///< the least ratio that counts as a gain
-  double maxGrowth = 4;                 ///< so many times as large may weights of more than kSmallWeights bytes become
+  double maxGrowth = 4;                 ///< so many times as large may a site's weights become, and kSmallWeights more
 };
 
 /// The rules of a site's pattern whose class holds there and that the policy wants. Without `all`, only rules that may

@@ -248,6 +248,18 @@ int64_t weightElements(const Program& program) {
   return count;
 }
 
+Rewrite movedTo(const ViewPart& part, Rewrite r) {
+  for (int& n : r.site.nodes)
+    n = part.node(n);
+  std::sort(r.site.nodes.begin(), r.site.nodes.end());
+  r.site.anchor = part.node(r.site.anchor);
+  for (Value& v : r.site.inputs)
+    v = part.value(v);
+  for (Value& v : r.site.outputs)
+    v = part.value(v);
+  return r;
+}
+
 View splice(const View& view, const std::vector<Rewrite>& rewrites) {
   return Splicer(view, rewrites).run();
 }

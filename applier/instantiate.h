@@ -34,6 +34,9 @@ int64_t newWeights(const Program& replacement);
 /// Elements of the constants that a program's operators on activations read: what a model stores of it.
 int64_t weightElements(const Program& program);
 
+/// A rewrite as it is in a part of its view that holds its nodes.
+Rewrite movedTo(const ViewPart& part, Rewrite rewrite);
+
 /// The view with every site's nodes replaced. Sites do not overlap. The new nodes know their site, by its position in
 /// `rewrites`.
 View splice(const View& view, const std::vector<Rewrite>& rewrites);

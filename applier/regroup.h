@@ -30,8 +30,8 @@ struct Outermost {
   int dimension = 0;
   int64_t inner = 1;  ///< positions of the dimension for each position of the axis
 };
-/// Where the axis is outermost that a dimension of the result is, by itself; nullopt where it is not, or is not alone. A
-/// Pad or Slice of the result along it is one of the operand along that dimension, by multiples of `inner`.
+/// Where the axis is outermost that a dimension of the result is, by itself; nullopt where it is not, or is not alone.
+/// A Pad or Slice of the result along it is one of the operand along that dimension, by multiples of `inner`.
 std::optional<Outermost> outermost(const LayoutSpec& layout, size_t dimension);
 
 /// The permutation of dimensions that the Layout is, if it is one: result dimension d is operand dimension perm[d].

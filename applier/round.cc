@@ -8,6 +8,7 @@
 #include "applier/match.h"
 #include "applier/normalise.h"
 #include "applier/simplify.h"
+#include "ir/ops/op.h"
 
 namespace pet {
 namespace {
@@ -74,6 +75,34 @@ int generation(std::string_view site) {
   return count;
 }
 
+/// What computes on activations, in order.
+struct Operator {
+  const OpRow* op;
+  Attributes attributes;
+  std::vector<Shape> operands;
+  friend bool operator==(const Operator&, const Operator&) = default;
+};
+
+std::vector<Operator> operatorsOf(const Program& program) {
+  const std::vector<bool> constant = constantNodes(program);
+  std::vector<Operator> operators;
+  for (size_t i = 0; i < program.nodes().size(); ++i) {
+    const Node& n = program.nodes()[i];
+    if (constant[i] || n.op->name == "Input") continue;
+    operators.push_back({n.op, n.attributes, {}});
+    for (Value v : n.operands)
+      operators.back().operands.push_back(program.shape(v));
+  }
+  return operators;
+}
+
+/// At these shapes the rule has nothing to do: it pads by nothing, say.
+bool changesNothing(const View& view, const Rewrite& rewrite) {
+  const ViewPart part(view, {rewrite.site.nodes.begin(), rewrite.site.nodes.end()});
+  return operatorsOf(part.view().program) ==
+         operatorsOf(simplify(splice(part.view(), {movedTo(part, rewrite)})).program);
+}
+
 /// Writes a rule at a site, if it can be written in this model and was not what made the site.
 Expected<Rewrite> rewriteAt(const Graph& graph, const View& view, const SiteRule& c, const Policy& policy) {
   std::string name = siteName(graph, view, c.site.anchor);
@@ -83,10 +112,11 @@ Expected<Rewrite> rewriteAt(const Graph& graph, const View& view, const SiteRule
   auto rewrite = instantiate(c.site, *c.rule, c.symbols, name);
   if (!rewrite) return rewrite;
   if (auto why = whyNotEmitted(rewrite->replacement, graph.opset)) return fail(ErrorKind::kCheck, *why);
-  int64_t before = weightElements(rewrite->pattern), after = weightElements(rewrite->replacement);
-  double growth = static_cast<double>(after) / static_cast<double>(std::max<int64_t>(1, before));
-  if (growth > policy.maxGrowth && after * 4 > kSmallWeights)
-    return fail(ErrorKind::kCheck, fmt::format("weights would grow to {:.1f} times their size", growth));
+  auto before = static_cast<double>(weightElements(rewrite->pattern));
+  auto after = static_cast<double>(weightElements(rewrite->replacement));
+  if (4 * (after - policy.maxGrowth * before) > kSmallWeights)
+    return fail(ErrorKind::kCheck, fmt::format("weights would grow to {:.1f} times their size", after / before));
+  if (!policy.all && changesNothing(view, *rewrite)) return fail(ErrorKind::kCheck, "nothing would change");
   return rewrite;
 }
 

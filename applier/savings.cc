@@ -30,19 +30,6 @@ int64_t movedBytes(const View& view) {
   return bytes;
 }
 
-/// A rewrite as it is in a part of its view.
-Rewrite movedTo(const ViewPart& part, Rewrite r) {
-  for (int& n : r.site.nodes)
-    n = part.node(n);
-  std::sort(r.site.nodes.begin(), r.site.nodes.end());
-  r.site.anchor = part.node(r.site.anchor);
-  for (Value& v : r.site.inputs)
-    v = part.value(v);
-  for (Value& v : r.site.outputs)
-    v = part.value(v);
-  return r;
-}
-
 }  // namespace
 
 LayoutSavings::LayoutSavings(const View& view)

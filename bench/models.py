@@ -88,14 +88,15 @@ class Rewritten:
         return collections.Counter(fired["rule"] for fired in self.report["fired"])
 
 
-def rewrite(tools, original, pack, variant, threads):
+def rewrite(original, pack, variant, options):
     """It writes beside its input, so each variant has a folder. The model as a whole is compared here, on the engine."""
-    folder = original.parent / variant.name.replace("/", "_")
+    folder = original.parent / variant.name.replace("/", "_").replace("(", "_").replace(")", "_")
     folder.mkdir()
     source = folder / original.name
     shutil.copyfile(original, source)
-    seconds = call([tools / "pet-apply", source.name, pack, "--check", "sites", "--json", "report.json", "--threads", threads,
-                    "--cache", original.parent / "measured.db", *variant.options], cwd=folder)
+    timings = ["--timings", options.timings.resolve()] if options.timings else []
+    seconds = call([options.bin / "pet-apply", source.name, pack, "--check", "sites", "--json", "report.json", "--threads",
+                    options.threads, "--cache", original.parent / "measured.db", *timings, *variant.options], cwd=folder)
     result = folder / f"{original.stem}.pet.onnx"
     if not result.is_file():
         raise Failure(f"pet-apply said nothing and wrote no {result.name}")
@@ -135,9 +136,9 @@ def ratio(original, other):
 def bench(name, folder, pack, variants, options, budget):
     """One entry of the JSON report; at most about `budget` seconds for the timed runs."""
     original = build.build(name, folder)
-    made = [rewrite(options.bin, original, pack, variant, options.threads) for variant in variants]
+    made = [rewrite(original, pack, variant, options) for variant in variants]
     if options.by_rule:
-        made += [rewrite(options.bin, original, pack, variant, options.threads) for variant in without_each(made[0])]
+        made += [rewrite(original, pack, variant, options) for variant in without_each(made[0])]
     errors = [compare.compare(original, m.path).relative for m in made]
     first, control, *others = measure([original, original, *(m.path for m in made)], options, budget)
     rewritten = {
@@ -182,6 +183,7 @@ def parse_arguments():
     arguments.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
     arguments.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin", help="where the tools are")
     arguments.add_argument("--pack", type=pathlib.Path, help="the rules (default: what pet-synth --depth 4 writes)")
+    arguments.add_argument("--timings", type=pathlib.Path, help="for pet-apply, instead of those that ship")
     arguments.add_argument("--cpu", type=int, help="the CPU to stay on (default: the highest)")
     options = arguments.parse_args()
     options.models = options.models.split(",")

@@ -307,10 +307,9 @@ int main(int argc, char** argv) {
   app.add_option("--min-gain", o.minGain, "the least expected ratio, original / rewritten, for which a rule fires")
       ->check(CLI::Range(1.0, 1000.0))
       ->capture_default_str();
-  app.add_option(
-         "--max-growth", o.maxGrowth,
-         "so many times as large may the weights of a site become, where they exceed a megabyte (default 4, which "
-         "admits Winograd's F(4,3) of a 3 x 3 kernel; no bound with --all)")
+  app.add_option("--max-growth", o.maxGrowth,
+                 "so many times as large may the weights of a site become, and a megabyte more (default 4, which "
+                 "admits Winograd's F(4,3) of a 3 x 3 kernel; no bound with --all)")
       ->check(CLI::Range(1.0, 1e6));
   app.add_flag(
       "--measure", o.measure,

@@ -3,7 +3,6 @@
 #include <chrono>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace pet::bench {
 namespace {
@@ -22,17 +21,6 @@ void add(std::string& note, const std::string& more) {
 
 }  // namespace
 
-Watch::Watch(const Options& o, RunnerKeeper& runner) : o_(o), runner_(runner), folder_(o.keep) {
-  if (o.keep.empty()) folder_ = std::filesystem::temp_directory_path() / fmt::format("pet-bench-{}", ::getpid());
-  std::error_code ignored;  // what cannot be made cannot be written to, which is reported
-  std::filesystem::create_directories(folder_, ignored);
-}
-
-Watch::~Watch() {
-  std::error_code ignored;
-  if (o_.keep.empty()) std::filesystem::remove_all(folder_, ignored);
-}
-
 RunnerExpected<Figures> Watch::files(const std::string& original, const std::string& rewritten, double seconds) {
   TimeRequest request{.models = {original, original},
                       .runs = o_.runs,
@@ -50,7 +38,7 @@ Expected<std::optional<Figures>> Watch::cut(const Sites& sites, SiteRow& row, bo
     add(row.note, models.error().message());
     return std::nullopt;
   }
-  std::string stem = (folder_ / fmt::format("{}{}", count_, inContext ? "" : ".bare")).string();
+  std::string stem = (folder_.path() / fmt::format("{}{}", count_, inContext ? "" : ".bare")).string();
   std::string before = stem + ".original.onnx", after = stem + ".rewritten.onnx";
   for (const auto& [model, path] : {std::pair{&models->first, before}, {&models->second, after}}) {
     if (auto ok = store(*model, path); !ok) return tl::unexpected(ok.error());

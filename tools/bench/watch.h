@@ -9,6 +9,7 @@
 #include "tools/bench/figures.h"
 #include "tools/bench/options.h"
 #include "tools/bench/sites.h"
+#include "tools/common/scratch.h"
 
 namespace pet::bench {
 
@@ -30,10 +31,7 @@ inline constexpr double kMaxDifference = 1e-3;
 /// Times models on a runner.
 class Watch {
  public:
-  Watch(const Options& o, RunnerKeeper& runner);
-  ~Watch();
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
+  Watch(const Options& o, RunnerKeeper& runner) : o_(o), runner_(runner), folder_("pet-bench", o.keep) {}
 
   /// The model against itself, and against what was made of it, if that is not empty; for so long.
   RunnerExpected<Figures> files(const std::string& original, const std::string& rewritten, double seconds);
@@ -46,7 +44,7 @@ class Watch {
 
   const Options& o_;
   RunnerKeeper& runner_;
-  std::filesystem::path folder_;
+  tool::Scratch folder_;
   int count_ = 0;
 };
 

@@ -5,11 +5,11 @@
 
 namespace pet::tool {
 
-/// A folder for files that only a child process reads. It goes with its owner.
+/// A folder for files that a child process reads. It goes with its owner, unless somebody wants to keep it.
 class Scratch {
  public:
-  /// PREFIX-… in the system's folder for such things.
-  explicit Scratch(const std::string& prefix);
+  /// `kept`, which is made where it is missing; where empty, PREFIX-… in the system's folder for such things.
+  explicit Scratch(const std::string& prefix, const std::string& kept = "");
   ~Scratch();
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -17,6 +17,7 @@ class Scratch {
 
  private:
   std::filesystem::path path_;
+  bool mine_;
 };
 
 }  // namespace pet::tool

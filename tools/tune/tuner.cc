@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "tools/tune/subgraph.h"
 
@@ -47,17 +46,6 @@ size_t runsOf(const TimeAnswer& a) {
 }
 
 }  // namespace
-
-Folder::Folder(std::string given) : path_(std::move(given)), mine_(path_.empty()) {
-  if (mine_) path_ = (std::filesystem::temp_directory_path() / fmt::format("pet-tune-{}", ::getpid())).string();
-  std::error_code ignored;  // what cannot be made cannot be written to, which is reported
-  std::filesystem::create_directories(path_, ignored);
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  if (mine_) std::filesystem::remove_all(path_, ignored);
-}
 
 TimingSample Tuner::blank(const Job& job) const {
   return {.rule = job.hash,

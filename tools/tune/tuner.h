@@ -7,6 +7,7 @@
 
 #include "rules/pack/timings.h"
 #include "runtime/ort/client.h"
+#include "tools/common/scratch.h"
 #include "tools/tune/jobs.h"
 
 namespace pet::tune {
@@ -21,25 +22,11 @@ struct Row {
   std::string note = "";                      ///< why it failed
 };
 
-/// A folder that goes with its owner, unless it was given.
-class Folder {
- public:
-  explicit Folder(std::string given);
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::filesystem::path path() const { return path_; }
-
- private:
-  std::string path_;
-  bool mine_;
-};
-
 /// Times jobs on an engine, one at a time.
 class Tuner {
  public:
   Tuner(const Options& o, const RunnerHello& engine, RunnerKeeper& runner, std::string date)
-      : o_(o), engine_(engine), runner_(runner), date_(std::move(date)), folder_(o.keep) {}
+      : o_(o), engine_(engine), runner_(runner), date_(std::move(date)), folder_("pet-tune", o.keep) {}
 
   /// What a sample of this job says besides its times.
   TimingSample blank(const Job& job) const;
@@ -61,7 +48,7 @@ class Tuner {
   const RunnerHello& engine_;
   RunnerKeeper& runner_;
   std::string date_;
-  Folder folder_;
+  tool::Scratch folder_;
   int count_ = 0;
   bool differs_ = false;
 };
