@@ -251,6 +251,7 @@ std::optional<std::vector<std::vector<int64_t>>> split(const std::vector<int64_t
 
 std::optional<Access> reshaped(const Access& access, const Extents& extents) {
   Access result{access.offset, {}, access.fill};
+  bool allFill = false;  // a dimension of one position that is the fill, and goes
   size_t in = 0, out = 0;
   while (in < access.rank() || out < extents.size()) {
     // The shortest runs of dimensions on either side with the same product.
@@ -267,11 +268,15 @@ std::optional<Access> reshaped(const Access& access, const Extents& extents) {
         right *= extents[out++];
       }
     } while (left != right || (from.empty() && in < access.rank()));
-    auto parts = split(merged(from), to, result.offset);
+    std::vector<int64_t> table = merged(from);
+    allFill = allFill || (to.empty() && isFill(table[0]));
+    auto parts = split(table, to, result.offset);
     if (!parts) return std::nullopt;
     for (auto& part : *parts)
       result.tables.push_back(std::move(part));
   }
+  if (allFill && result.tables.empty()) return std::nullopt;
+  if (allFill) std::fill(result.tables[0].begin(), result.tables[0].end(), kFill);
   return result;
 }
 

@@ -14,6 +14,7 @@ SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parent
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
 sys.path.insert(0, str(SOURCE / "tests" / "models"))
 import build  # noqa: E402
+import graph  # noqa: E402
 import compare  # noqa: E402
 
 failures = []
@@ -34,7 +35,7 @@ def run(tool, *arguments, code=0):
 
 def branches():
     """An Inception-like block: two pointwise convolutions of the input, a pool, joined."""
-    g = build.Graph("branches", [1, 8, 10, 10])
+    g = graph.Graph("branches", [1, 8, 10, 10])
     a = g.conv("a", "input", 8, 6, 1)
     b = g.conv("b", "input", 8, 4, 1)
     c = g.node("MaxPool", "c", ["input"], kernel_shape=[3, 3], strides=[1, 1], pads=[1] * 4)
@@ -43,7 +44,7 @@ def branches():
 
 def residual():
     """A residual block that halves the picture, its shortcut a pointwise convolution, and a classifier."""
-    g = build.Graph("residual", [1, 6, 12, 12])
+    g = graph.Graph("residual", [1, 6, 12, 12])
     x = g.conv("c2", g.relu("r", g.conv("c1", "input", 6, 8, 3, stride=2, pad=1)), 8, 8, 3, pad=1)
     x = g.relu("out", g.node("Add", "sum", [x, g.conv("short", "input", 6, 8, 1, stride=2)]))
     x = g.node("Flatten", "flat", [g.node("GlobalAveragePool", "pool", [x])])
@@ -119,7 +120,7 @@ def errors(folder, models):
     garbage, cut, strange = folder / "garbage.onnx", folder / "cut.onnx", folder / "strange.onnx"
     garbage.write_bytes(b"this is no model")
     cut.write_bytes(models[0].read_bytes()[:-100])
-    g = build.Graph("strange", [1, 4])
+    g = graph.Graph("strange", [1, 4])
     onnx.save(g.model(g.node("NonZero", "n", ["input"]), [2, 4]), strange)
     refused("no file", 3, "missing.onnx", arguments=["--from", folder / "missing.onnx", *out])
     refused("no model", 3, "garbage.onnx", arguments=["--from", garbage, *out])

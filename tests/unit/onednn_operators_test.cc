@@ -37,6 +37,10 @@ const OneDnnCase kCases[] = {
     {"conv, depthwise", "x: [1, 16, 9, 8]\n w: const [16, 1, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] group=16"},
     {"conv, pointwise", "x: [2, 20, 9, 8]\n w: const [16, 20, 1, 1]\n y = Conv(x, w)"},
     {"conv, one channel out", "x: [1, 20, 9, 8]\n w: const [1, 20, 5, 5]\n y = Conv(x, w) pads=[2, 2, 2, 2]"},
+    {"a frame of padding without its dimension",
+     "x: [1, 3, 2, 4]\n t = Pad(x) pads=[0, 0, 1, 0, 0, 0, 0, 0]\n a = Slice(t) axes=[2] starts=[0] ends=[1]\n "
+     "b = Slice(t) axes=[2] starts=[1] ends=[2]\n r = Reshape(a) shape=[1, 3, 4]\n s = Reshape(b) shape=[1, 3, 4]\n "
+     "y = Concat(r, s) axis=1"},
     {"conv 1-d", "x: [2, 6, 19]\n w: const [5, 6, 3]\n y = Conv(x, w) pads=[1, 1]"},
     {"conv 1-d, depthwise", "x: [2, 32, 19]\n w: const [32, 1, 15]\n y = Conv(x, w) pads=[7, 7] group=32"},
     {"conv 1-d, strides and pads",
