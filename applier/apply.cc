@@ -8,7 +8,7 @@ namespace pet {
 namespace {
 
 /// Every round adds a generation at the places that it changes, so this bound is only for our own mistakes.
-constexpr int kMaxRounds = 16;
+constexpr int kMaxRounds = 4 * kMaxGenerations;
 
 int64_t constantBytes(const Graph& graph) {
   int64_t bytes = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -32,11 +31,11 @@ double atMost(const CostEstimate& cost) {
 }
 
 bool movesActivations(const Program& program) {
-  const auto& nodes = program.nodes();
-  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& n) {
-    int i = static_cast<int>(&n - nodes.data());
-    return n.op->name == "Layout" && !isConstant(program, {i, 0});
-  });
+  const std::vector<bool> constant = constantNodes(program);
+  for (size_t i = 0; i < constant.size(); ++i) {
+    if (!constant[i] && program.nodes()[i].op->name == "Layout") return true;
+  }
+  return false;
 }
 
 /// Bytes of the activations that a pattern takes and gives.

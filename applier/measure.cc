@@ -8,18 +8,12 @@
 #include "applier/extract.h"
 #include "applier/onnx/model.h"
 #include "applier/round.h"
+#include "runtime/quantile.h"
 
 namespace pet {
 namespace {
 
 constexpr double kSiteSeconds = 2;
-
-double quantile(const std::vector<double>& sorted, double q) {
-  double at = q * static_cast<double>(sorted.size() - 1);
-  auto below = static_cast<size_t>(at);
-  size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
 
 /// What is timed once: the rules with their shapes.
 std::string settingOf(const std::vector<const Rewrite*>& rewrites) {
@@ -71,7 +65,6 @@ Measured compareTurns(std::string what,
   for (size_t i = 0; i < std::min(original.size(), rewritten.size()); ++i)
     ratios.push_back(original[i] / rewritten[i]);
   if (ratios.empty()) return {std::move(what), 1, 1, 1, false};
-  std::sort(ratios.begin(), ratios.end());
   Measured m{std::move(what), quantile(ratios, 0.5), quantile(ratios, 0.1), quantile(ratios, 0.9)};
   m.pays = m.ratio >= least && quantile(ratios, 0.2) >= 1;
   return m;

@@ -13,10 +13,6 @@
 namespace pet {
 namespace {
 
-/// Rules may build on each other's results, but each only once at a place, and only so many. Names of nodes say which
-/// rules made them, so this holds over several runs, too: a second one finds nothing to do.
-constexpr int kMaxGenerations = 4;
-
 /// The most values of weights that one round makes: a gigabyte of floats.
 constexpr int64_t kMostNewWeights = 4 * kMostWeights;
 std::vector<Site> matchAll(const Graph& graph,

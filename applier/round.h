@@ -5,6 +5,10 @@
 
 namespace pet {
 
+/// Rules may build on each other's results, but each only once at a place, and only so many. Names of nodes say which
+/// rules made them, so this holds over several runs, too: a second one finds nothing to do.
+inline constexpr int kMaxGenerations = 4;
+
 /// What one round of rewriting decided and did.
 struct Round {
   Graph graph;

@@ -1,6 +1,7 @@
 #include "applier/savings.h"
 
 #include <algorithm>
+#include <set>
 
 #include "applier/regroup.h"
 #include "applier/simplify.h"

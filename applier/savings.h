@@ -1,7 +1,7 @@
 #pragma once
 
 #include <map>
-#include <set>
+#include <optional>
 #include <vector>
 
 #include "applier/instantiate.h"

@@ -10,7 +10,8 @@ namespace pet {
 namespace {
 
 constexpr int kApplicationId = 0x70657463;  // "petc"
-constexpr int kPatience = 10000;            ///< milliseconds that another process may hold the file
+constexpr const char* kAdvice = "delete it, or give another place with --cache";
+constexpr int kPatience = 10000;  ///< milliseconds that another process may hold the file
 
 }  // namespace
 
@@ -19,8 +20,7 @@ struct Cache::State {
   SQLite::Database database;
 
   tl::unexpected<Error> failed(const SQLite::Exception& e) const {
-    return fail(ErrorKind::kUsage, fmt::format("cannot use the cache: {}", e.what()), path,
-                "delete it, or give another place with --cache");
+    return fail(ErrorKind::kUsage, fmt::format("cannot use the cache: {}", e.what()), path, kAdvice);
   }
 };
 
@@ -30,7 +30,6 @@ Cache& Cache::operator=(Cache&&) noexcept = default;
 Cache::~Cache() = default;
 
 Expected<Cache> Cache::open(const std::string& path) {
-  const std::string advice = "delete it, or give another place with --cache";
   std::error_code ignored;
   auto folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
@@ -41,13 +40,13 @@ Expected<Cache> Cache::open(const std::string& path) {
     SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
     const int tables = db.execAndGet("SELECT count(*) FROM sqlite_schema").getInt();
     const int id = db.execAndGet("PRAGMA application_id").getInt();
-    if (tables > 0 && id != kApplicationId) return fail(ErrorKind::kUsage, "is no cache of pet's", path, advice);
+    if (tables > 0 && id != kApplicationId) return fail(ErrorKind::kUsage, "is no cache of pet's", path, kAdvice);
     db.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
     db.exec("CREATE TABLE IF NOT EXISTS results(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID");
     transaction.commit();
     return Cache(std::move(state));
   } catch (const SQLite::Exception& e) {
-    return fail(ErrorKind::kUsage, fmt::format("cannot use the cache: {}", e.what()), path, advice);
+    return fail(ErrorKind::kUsage, fmt::format("cannot use the cache: {}", e.what()), path, kAdvice);
   }
 }
 

@@ -1,16 +1,10 @@
 #include "tools/bench/figures.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "runtime/quantile.h"
 
 namespace pet::bench {
-
-double quantile(std::vector<double> samples, double q) {
-  std::sort(samples.begin(), samples.end());
-  double at = q * static_cast<double>(samples.size() - 1);
-  auto below = static_cast<size_t>(std::floor(at)), above = std::min(below + 1, samples.size() - 1);
-  return samples[below] + (at - std::floor(at)) * (samples[above] - samples[below]);
-}
 
 Ratio ratioOf(const std::vector<double>& original, const std::vector<double>& other) {
   std::vector<double> pairs;

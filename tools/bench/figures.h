@@ -28,9 +28,6 @@ struct Figures {
   double difference = 0;  ///< largest |difference| of outputs, relative to the original's largest |output|
 };
 
-/// The value below which a share q of the samples lies, between samples linearly. There is at least one.
-double quantile(std::vector<double> samples, double q);
-
 Ratio ratioOf(const std::vector<double>& original, const std::vector<double>& other);
 
 /// Of an answer for {original, original} or {original, original, rewritten}.

@@ -76,13 +76,6 @@ Expected<std::vector<std::vector<double>>> timeInTurns(std::vector<Session>& ses
   return samples;
 }
 
-double quantile(std::vector<double> samples, double fraction) {
-  std::sort(samples.begin(), samples.end());
-  double place = fraction * static_cast<double>(samples.size() - 1);
-  auto low = static_cast<size_t>(place), high = std::min(low + 1, samples.size() - 1);
-  return samples[low] + (place - static_cast<double>(low)) * (samples[high] - samples[low]);
-}
-
 uint32_t crc32(const void* bytes, size_t count) {
   const auto* data = static_cast<const unsigned char*>(bytes);
   uint32_t crc = ~uint32_t{0};

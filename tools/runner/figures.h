@@ -22,9 +22,6 @@ struct TimingOptions {
 /// Seconds of each run, one list per session. Round k starts at session k, so that each gets every place in turn.
 Expected<std::vector<std::vector<double>>> timeInTurns(std::vector<Session>& sessions, const TimingOptions& options);
 
-/// Between the two samples that are nearest, linearly. 0 <= fraction <= 1.
-double quantile(std::vector<double> samples, double fraction);
-
 /// The checksum of zlib and PNG.
 uint32_t crc32(const void* bytes, size_t count);
 

@@ -1,0 +1,17 @@
+#include "runtime/quantile.h"
+
+#include <gtest/gtest.h>
+
+namespace pet {
+namespace {
+
+TEST(Quantile, LiesBetweenTheNearestSamples) {
+  EXPECT_EQ(quantile({3}, 0.1), 3);
+  EXPECT_EQ(quantile({4, 1, 3, 2}, 0), 1);
+  EXPECT_EQ(quantile({4, 1, 3, 2}, 0.5), 2.5);
+  EXPECT_EQ(quantile({4, 1, 3, 2}, 1), 4);
+  EXPECT_DOUBLE_EQ(quantile({0, 10}, 0.9), 9);
+}
+
+}  // namespace
+}  // namespace pet
