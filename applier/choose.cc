@@ -192,9 +192,9 @@ namespace {
 /// is (0) and the candidates that would replace just these nodes.
 class Chooser {
  public:
-  Chooser(const View& view, const std::vector<Candidate>& candidates, const Costs& costs, const Policy& policy)
+  Chooser(const View& view, const std::vector<PricedRewrite>& candidates, const Costs& costs, const Policy& policy)
       : candidates_(candidates), policy_(policy), banned_(candidates.size()) {
-    for (const Candidate& c : candidates)
+    for (const PricedRewrite& c : candidates)
       moves_.push_back(movesActivations(c.rewrite.replacement));
     group();
     findSavings(LayoutSavings(view), costs.layoutSecondsPerByte);
@@ -217,7 +217,7 @@ class Chooser {
   void findSavings(const LayoutSavings& savings, double secondsPerByte);
   const Site& siteOf(size_t candidate) const { return candidates_[candidate].rewrite.site; }
 
-  const std::vector<Candidate>& candidates_;
+  const std::vector<PricedRewrite>& candidates_;
   const Policy& policy_;
   std::vector<bool> banned_, moves_;
   std::vector<std::vector<size_t>> groups_;  ///< candidates for the same nodes
@@ -335,7 +335,7 @@ std::optional<std::string> Chooser::loss(const std::vector<size_t>& group) const
 /// that gains the least by itself: the others may do without it.
 std::map<size_t, std::string> objections(const Chooser& chooser,
                                          const std::vector<size_t>& chosen,
-                                         const std::vector<Candidate>& candidates,
+                                         const std::vector<PricedRewrite>& candidates,
                                          const LastWord& lastWord) {
   std::map<size_t, std::string> result;
   auto groups = chooser.groupsOf(chosen);
@@ -363,7 +363,7 @@ std::map<size_t, std::string> objections(const Chooser& chooser,
 }  // namespace
 
 std::vector<size_t> chooseByCost(const View& view,
-                                 const std::vector<Candidate>& candidates,
+                                 const std::vector<PricedRewrite>& candidates,
                                  const Costs& costs,
                                  const Policy& policy,
                                  const LastWord& lastWord,

@@ -56,8 +56,8 @@ std::vector<SiteRule> chooseByTurns(std::vector<SiteRule> candidates,
                                     const std::function<Expected<void>(const SiteRule&)>& usable,
                                     std::vector<Refusal>& refusals);
 
-/// A candidate that can be written in the model.
-struct Candidate {
+/// A candidate that can be written in the model, and what it costs.
+struct PricedRewrite {
   CostEstimate cost;
   Rewrite rewrite;
 };
@@ -75,7 +75,7 @@ struct LastWord {
 /// gains `policy.minGain`, beyond noise. What the last word rejects is left out, and chosen is anew. Returns positions
 /// in `candidates`, by (anchor, rule's name, outputs).
 std::vector<size_t> chooseByCost(const View& view,
-                                 const std::vector<Candidate>& candidates,
+                                 const std::vector<PricedRewrite>& candidates,
                                  const Costs& costs,
                                  const Policy& policy,
                                  const LastWord& lastWord,

@@ -159,7 +159,7 @@ std::vector<Rewrite> chosenByCost(const Graph& graph,
                                   const Policy& policy,
                                   const Objection& objection,
                                   std::vector<Refusal>& refusals) {
-  std::vector<Candidate> candidates;
+  std::vector<PricedRewrite> candidates;
   for (const SiteRule& c : siteRules) {
     auto rewrite = rewriteAt(graph, index.view(), c, policy);
     if (rewrite) {

@@ -77,7 +77,7 @@ void transposeBlock(const float* from, int64_t fromRow, float* to, int64_t toCol
 }  // namespace
 
 bool IndexCopy::Axis::isLinear() const {
-  return linearPrefix(from) == from.size() && linearPrefix(to) == to.size();
+  return to.size() > 1 && linearPrefix(from) == from.size() && linearPrefix(to) == to.size();
 }
 
 void IndexCopy::factor(std::vector<int64_t> from, std::vector<int64_t> to, std::vector<Axis>& into) {

@@ -1,6 +1,7 @@
-"""Who may include whom: arrows between folders only go down, and each outside library lives in one folder.
+"""Who may include whom: arrows between folders only go down, and each outside library lives in one folder. One name, one
+type: two types of one name in a namespace end in one program sooner or later, and the linker does not tell them apart.
 
-Reads every source file of the checkout, prints `file:line: rule` for each include that breaks a rule, and first runs itself
+Reads every source file of the checkout, prints `file:line: rule` for each line that breaks a rule, and first runs itself
 on small examples that must be caught.
 """
 
@@ -90,6 +91,35 @@ def check(path, text):
             yield f"{path}:{number}: {rule}"
 
 
+NAMESPACE = re.compile(r"namespace ([\w:]*) ?\{$")
+NAMESPACE_END = re.compile(r"\}  // namespace")
+TYPE = re.compile(r"(?:struct|class|union|enum class) (\w+)(?: final)?(?: :.*)? ?\{")
+
+
+def types_of(text):
+    """Yields (line, namespace and name) for each type that other files may see: not those within types, nor those of
+    unnamed namespaces."""
+    spaces = []
+    for number, line in enumerate(text.splitlines(), 1):
+        opened, named = NAMESPACE.match(line), TYPE.match(line)
+        if opened:
+            spaces.append(opened[1])
+        elif NAMESPACE_END.match(line) and spaces:
+            spaces.pop()
+        elif named and "" not in spaces:
+            yield number, "::".join([*spaces, named[1]])
+
+
+def check_types(texts):
+    """Yields `file:line: rule` for each type whose name another file of `texts` (path -> text) gives to a type, too."""
+    first = {}
+    for path, text in texts.items():
+        for number, name in types_of(text):
+            other = first.setdefault(name, path)
+            if other != path:
+                yield f"{path}:{number}: {name} is the name of a type in {other}, too"
+
+
 # (path, line, part of the message that must come, or None where the line is fine)
 EXAMPLES = [
     ("ir/a.cc", '#include "ir/program.h"', None),
@@ -152,6 +182,17 @@ EXAMPLES = [
     ("scratch/a.cc", "int x;", "no such folder"),
 ]
 
+# (text of one file, of another; how many types of one name there are)
+OPEN, CLOSE = "namespace pet {\n", "}  // namespace pet\n"
+HIDDEN, SHOWN = "namespace {\n", "}  // namespace\n"
+TYPE_EXAMPLES = [
+    ((f"{OPEN}struct A {{\n}};\n{CLOSE}", f"{OPEN}class A final : public B {{\n}};\n{CLOSE}"), 1),
+    ((f"{OPEN}struct A {{\n}};\n{CLOSE}", f"{OPEN}{HIDDEN}struct A {{}};\n{SHOWN}{CLOSE}"), 0),
+    ((f"{OPEN}struct A {{\n}};\n{CLOSE}", f"{OPEN}{HIDDEN}{SHOWN}enum class A {{ x }};\n{CLOSE}"), 1),
+    ((f"{OPEN}struct A {{\n}};\n{CLOSE}", f"{OPEN}struct A;\nstruct B::A {{}};\n{CLOSE}"), 0),
+    ((f"{OPEN}struct A {{\n}};\n{CLOSE}", "namespace pet::check {\nstruct A {\n};\n}  // namespace pet::check\n"), 0),
+]
+
 
 def self_test():
     for path, line, expected in EXAMPLES:
@@ -159,6 +200,10 @@ def self_test():
         caught = len(found) == 1 and found[0].startswith(f"{path}:") and expected in found[0] if expected else not found
         if not caught:
             yield f"self-test: {path}: {line}: wanted {expected!r}, found {found}"
+    for texts, wanted in TYPE_EXAMPLES:
+        found = list(check_types(dict(zip(("a.h", "b.h"), texts))))
+        if len(found) != wanted:
+            yield f"self-test: {texts}: wanted {wanted} types of one name, found {found}"
 
 
 def sources(root):
@@ -171,11 +216,16 @@ def sources(root):
 def main():
     root = os.environ.get("PET_SOURCE", os.path.join(os.path.dirname(__file__), "..", ".."))
     problems = list(self_test())
-    files = [path for path in sources(root) if os.path.exists(os.path.join(root, path))]
-    for path in files:
-        with open(os.path.join(root, path), encoding="utf-8") as file:
-            problems += check(path, file.read())
-    print("\n".join(problems) or f"{len(files)} source files, {len(EXAMPLES)} examples: every include is allowed")
+    texts = {}
+    for path in sources(root):
+        if os.path.exists(os.path.join(root, path)):
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                texts[path] = file.read()
+    for path, text in texts.items():
+        problems += check(path, text)
+    problems += check_types(texts)
+    print("\n".join(problems) or f"{len(texts)} source files, {len(EXAMPLES)} examples: every include is allowed, "
+          "every type has a name of its own")
     return 1 if problems else 0
 
 
