@@ -16,6 +16,7 @@ constexpr int64_t kFactors[] = {2, 4};     ///< pictures, phases and tiles
 constexpr int64_t kMultiples[] = {4, 16};  ///< channels
 constexpr int64_t kSteps[] = {1, 2};       ///< strides and dilations of the target
 constexpr int64_t kBlock = 2;              ///< side of a block that becomes channels
+constexpr int64_t kOutputBlock = 4;  ///< … of the output alone: a channel becomes the 16 that engines compute at once
 
 /// Where nothing slides, a layout around the operator changes nothing but the layout: only the place of an axis is
 /// varied.
@@ -85,6 +86,11 @@ std::vector<AxisMove> windowMoves() {
                  .shifted = shifted});
     }
   }
+  moves.push_back({.cut = Cut::kInner,
+                   .factor = kOutputBlock,
+                   .place = Place::kChannels,
+                   .outChannel = true,
+                   .stride = kOutputBlock});
   return moves;
 }
 

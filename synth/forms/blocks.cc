@@ -144,7 +144,7 @@ class BlockWriter {
     const AxisGroup depth{{"d", b_.depth}}, width{{"e", b_.width}};
     Value queries = form_.pad(b_.q, {{rank - 2, 0, missing()}});
     queries = form_.layout(queries, behindOuter({block_ + row_, depth}), behindOuter({block_, row_, depth}));
-    Value keys = neighbours(b_.k, rank - 1, behindOuter({depth, {}}), behindOuter({{}, depth, row_}));
+    Value keys = neighboursOfColumns(b_.k, depth);
     Value values = neighbours(b_.v, rank - 2, behindOuter({{}, width}), behindOuter({{}, row_, width}));
     Value scores = form_.add("MatMul", {queries, keys}, {}, "scores_of_blocks");
     for (int node : b_.scaled) {
@@ -185,6 +185,15 @@ class BlockWriter {
     for (int64_t i = 0; i < near_; ++i)
       parts.push_back(form_.slice(x, blockDim, i, blocks_ + i));
     return form_.concat(std::move(parts), rowDim);
+  }
+
+  /// The same of the columns of x. Rows stay in one piece in memory, so that they are gathered as rows, and engines
+  /// transpose within a product.
+  Value neighboursOfColumns(Value x, const AxisGroup& depth) {
+    const AxisGroup columns{{"s", b_.rows}}, gathered{{"i", near_ * m_}};
+    Value rows = form_.layout(x, behindOuter({depth, columns}), behindOuter({columns, depth}));
+    rows = neighbours(rows, outer_.size(), behindOuter({{}, depth}), behindOuter({{}, row_, depth}));
+    return form_.layout(rows, behindOuter({block_, gathered, depth}), behindOuter({block_, depth, gathered}));
   }
 
   /// Whether query and key of a block are in the band: [blocks, m, near · m]. Rows behind the last one, which Softmax

@@ -49,7 +49,8 @@ std::optional<PlainConv> plainConv(const Program& p) {
   if (spatial == 3) {
     conv.frames = conv.tiled[0];
     conv.tiled.erase(conv.tiled.begin());
-    if (!conv.frames->taps.asConstant()) return std::nullopt;
+    if (!conv.frames->taps.asConstant() || conv.frames->in.asConstant())
+      return std::nullopt;  // see frames.cc: a Conv 2-d
   }
   return conv;
 }

@@ -23,6 +23,11 @@ struct Depth {
     return floorDiv(x[2].affine() - 1 + begin - behind, stride) + 1;
   }
   Expr count(int64_t k) const { return upper(k) - lower(k); }
+  /// The tap sees nothing but padding, however large the frames.
+  bool isIdle(int64_t k) const {
+    auto n = count(k).asConstant();
+    return n && *n <= 0;
+  }
 };
 
 constexpr int64_t kMostTaps = 7;
@@ -70,7 +75,10 @@ Shape inBatch(const Shape& s, const Expr& frames, const Dim& channels) {
 /// One kernel for each tap, on the frames that are there.
 Arrangement sumOfTaps(const Depth& d) {
   Arrangement a{fmt::format("frames({})", d.input), {}, {"sum", {}, {}}, "frames"};
+  std::vector<int64_t> taps;
   for (int64_t k = 0; k < d.taps; ++k) {
+    if (d.isIdle(k)) continue;
+    taps.push_back(k);
     Expr first = d.lower(k) * d.stride + (k * d.dilation - d.begin);
     auto make = [d, k, first](ProgramBuilder& b) {
       return framesInBatch(b, *b.peek().find(d.input), d, first, d.count(k));
@@ -78,10 +86,11 @@ Arrangement sumOfTaps(const Depth& d) {
     a.operands.push_back({d.input, inBatch(d.x, d.count(k), d.x[1]), make});
     a.behind.wanted.push_back(inBatch(d.y, d.count(k), d.y[1]));
   }
-  a.behind.make = [d](ProgramBuilder& b, const Values& v) -> Expected<Values> {
+  a.behind.make = [d, taps](ProgramBuilder& b, const Values& v) -> Expected<Values> {
     std::optional<Value> total;
-    for (int64_t k = 0; k < d.taps; ++k) {
-      auto y = outOfBatch(b, v[static_cast<size_t>(k)], d, d.count(k));
+    for (size_t i = 0; i < taps.size(); ++i) {
+      int64_t k = taps[i];
+      auto y = outOfBatch(b, v[i], d, d.count(k));
       Expr before = d.lower(k), after = d.y[2].affine() - d.upper(k);
       if (y && (before != Expr(0) || after != Expr(0)))
         y = b.add("Pad", {*y}, {{"pads", std::vector<Expr>{0, 0, before, 0, 0, 0, 0, after, 0, 0}}});
@@ -122,7 +131,9 @@ Arrangement stacked(const Depth& d) {
 std::vector<Arrangement> framesOf(const PatternFacts& facts) {
   auto depth = depthOf(facts);
   if (!depth) return {};
-  return {sumOfTaps(*depth), stacked(*depth)};
+  Arrangement sum = sumOfTaps(*depth);
+  if (static_cast<int64_t>(sum.operands.size()) < depth->taps) return {std::move(sum)};  // no stack of padding
+  return {std::move(sum), stacked(*depth)};
 }
 
 std::vector<Arrangement> picturesOfRows(const PatternFacts& facts) {

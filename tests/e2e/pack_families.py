@@ -15,6 +15,7 @@ FAMILIES = [
     ("exchange", ["conv", "conv-s2", "convtranspose"], False, ["Layout", "Conv"], 1),  # of rows and columns
     ("phases-in-batch", ["conv-d2"], False, ["Pad", "Layout", "Conv", "Slice"], 1),
     ("phases-side-by-side", ["conv-d2"], True, ["Pad", "Layout", "Conv", "Concat", "Slice"], 3),  # along one axis or both
+    ("depth-to-space", ["conv"], False, ["Conv", "Layout"], 6),  # blocks of 2 and 4, along one axis or both
     ("space-to-depth", ["conv-s2"], False, ["Layout", "Conv"], 1),
     ("space-to-depth", ["conv-1x1-s2"], False, ["Slice", "Conv"], 1),  # a strided slice
     ("convtranspose", ["conv", "conv-1x1", "conv-grouped"], False, ["ConvTranspose"], 1),

@@ -62,7 +62,10 @@ MODELS = {
     "window_core": lambda name: sequences.window_core(name, 2048, 8, 32),
     "window_attention": lambda name: sequences.window_attention(name, 2048, 8, 32),
     "encoder_layer": lambda name: sequences.encoder_layer(name, 128, 12),
-    "conformer": lambda name: sequences.conformer(name, 1000, 512),
+    # The convolution modules of Conformer's three sizes (Gulati et al. 2020, table 1), on ten seconds of speech.
+    "conformer_s": lambda name: sequences.conformer(name, 250, 144),
+    "conformer_m": lambda name: sequences.conformer(name, 250, 256),
+    "conformer_l": lambda name: sequences.conformer(name, 250, 512),
 }
 
 # Too large for every day: half a gigabyte.

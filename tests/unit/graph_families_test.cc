@@ -120,6 +120,7 @@ const Found kFound[] = {
     // Frames, rows, pieces of kernels.
     {"conv3d", "sum(conv(frames(x)))", "frames"},
     {"conv3d", "frames(conv(stacked(x)))", "frames"},
+    {"conv3d-frame", "sum(conv(frames(x)))", "frames"},
     {"conv3d-s2", "sum(conv-s2(frames(x)))", "frames"},
     {"conv3d-s2", "frames(conv-s2(stacked(x)))", "frames"},
     {"conv3d-s1x2x2", "sum(conv-s2(frames(x)))", "frames"},

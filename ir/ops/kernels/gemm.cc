@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 namespace pet::kernels {
 namespace {
 
@@ -100,6 +104,54 @@ struct ExactTile {
   }
 };
 
+#ifdef __x86_64__
+/// The same with four residues in a register. Four products, each of two numbers below p, fit in 64 bits, so that one
+/// step of a reduction does for all of them.
+struct Avx2ResidueTile {
+  using Element = uint64_t;
+  static constexpr int kRows = 4, kLanes = 4, kColumns = 2 * kLanes, kTerms = 4;
+
+  static Element pack(Fp x) { return ExactTile<Fp>::pack(x); }
+
+  using Sums = __m256i[kRows][2];
+
+  template <int kCount>
+  [[gnu::target("avx2"), gnu::always_inline]] static inline void addTerms(const Element* a,
+                                                                          const Element* b,
+                                                                          Sums& sum) {
+    const __m256i low = _mm256_set1_epi64x(static_cast<int64_t>(Fp::kPrime));
+    for (int v = 0; v < 2; ++v) {
+      for (int i = 0; i < kRows; ++i) {
+        __m256i products = _mm256_setzero_si256();
+#pragma GCC unroll 4
+        for (int t = 0; t < kCount; ++t) {
+          __m256i x = _mm256_set1_epi64x(static_cast<int64_t>(a[t * kRows + i]));
+          __m256i column = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + t * kColumns + v * kLanes));
+          products = _mm256_add_epi64(products, _mm256_mul_epu32(x, column));
+        }
+        __m256i folded = _mm256_add_epi64(_mm256_and_si256(products, low), _mm256_srli_epi64(products, 31));
+        sum[i][v] = _mm256_add_epi64(sum[i][v], folded);
+      }
+    }
+  }
+
+  [[gnu::target("avx2")]] static void run(int64_t depth, const Element* a, const Element* b, Fp* c, int64_t ldc) {
+    Sums sum = {};
+    int64_t k = 0;
+    for (; k + kTerms <= depth; k += kTerms)
+      addTerms<kTerms>(a + k * kRows, b + k * kColumns, sum);
+    for (; k < depth; ++k)
+      addTerms<1>(a + k * kRows, b + k * kColumns, sum);
+    Element total[kColumns];
+    for (int i = 0; i < kRows; ++i) {
+      std::memcpy(total, sum[i], sizeof total);
+      for (int j = 0; j < kColumns; ++j)
+        c[i * ldc + j] += Fp(static_cast<int64_t>(total[j] % Fp::kPrime));
+    }
+  }
+};
+#endif
+
 /// Panels of `width` columns, each as [depth][width], the last one filled up with zeros. view(k, j) is strided.
 template <class Tile, class T>
 void packPanels(MatrixView<T> view, int64_t depth, int64_t count, int64_t width, typename Tile::Element* to) {
@@ -182,9 +234,10 @@ void portableGemm(int64_t m, int64_t n, int64_t depth, MatrixView<T> a, MatrixVi
 template <class T>
 void gemm(int64_t m, int64_t n, int64_t depth, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc) {
 #ifdef __x86_64__
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (!std::is_same_v<T, int64_t>) {
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && m > 0 && n > 0 && depth > 0) {
-      return blocked<Avx2Tile<T>, T>(m, n, depth, a, b, c, ldc);
+      using Tile = std::conditional_t<std::is_same_v<T, Fp>, Avx2ResidueTile, Avx2Tile<T>>;
+      return blocked<Tile, T>(m, n, depth, a, b, c, ldc);
     }
   }
 #endif
