@@ -1,6 +1,6 @@
-#include "runtime/quantile.h"
-
 #include <gtest/gtest.h>
+
+#include "runtime/quantile.h"
 
 namespace pet {
 namespace {
