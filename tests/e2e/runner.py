@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Talks to runtime/ort/runner.py as pet-tune does: every request, every kind of mistake. Exit status 0 or 1."""
+"""Talks to runtime/ort/runner.py as pet-tune does: every request, every kind of mistake. Exit status 0 or 1.
+
+What every runner must answer is used by the other runners' tests, too.
+"""
 
 import json
 import os
@@ -57,26 +60,23 @@ def consistent(answer, models, runs):
             and len(answer["max_abs_diff"]) == models and answer["max_abs_diff"][0] == 0)
 
 
-def cases(m):
-    """(name, request, what the answer must satisfy), in the order they are sent to one process."""
-    def error(*words):
-        return lambda answer: all(word in answer["error"] for word in words)
+def error(*words):
+    return lambda answer: all(word in answer["error"] for word in words)
 
+
+def same_cases(m):
+    """What every runner must answer: (name, request, what the answer must satisfy)."""
     return [
-        ("hello", {"cmd": "hello"},
-         lambda a: a["engine"] == "onnxruntime" and "CPUExecutionProvider" in a["providers"] and a["version"]
-         and a["isa"] and a["threads"] == 1),
         ("time one", time_of([m["relu"]]), lambda a: consistent(a, 1, 4) and 0.9 < a["max_abs"] < 1),
         ("time three", time_of([m["half"], m["same"], m["tiny"]]),
          lambda a: consistent(a, 3, 4) and a["max_abs_diff"][1] == 0
          and 0 < a["max_abs_diff"][2] <= 2**-20 and a["max_abs"] < 0.5),
         ("time different models", time_of([m["half"], m["relu"]]), lambda a: 0.4 < a["max_abs_diff"][1] <= 0.5),
         ("time cold", time_of([m["relu"], m["relu"]], cold=True), lambda a: consistent(a, 2, 4)),
-        ("time unoptimised", time_of([m["relu"]], optimise=False), lambda a: consistent(a, 1, 4)),
+        ("time with threads", time_of([m["relu"]], threads=2), lambda a: consistent(a, 1, 4)),
         ("time without warm-up", time_of([m["relu"]], warmup=0), lambda a: consistent(a, 1, 4)),
         ("time without budget", time_of([m["relu"], m["half"]], runs=1000, budget_s=0), lambda a: counts(a) == [3, 3]),
         ("time a few, no budget", time_of([m["relu"]], runs=2, budget_s=0), lambda a: counts(a) == [2]),
-        ("time dynamic", time_of([m["dynamic"]], dims={"N": 2}), lambda a: consistent(a, 1, 4)),
         ("run", {"cmd": "run", "model": m["half"], "seed": 7},
          lambda a: a["outputs"][0]["name"] == "y" and a["outputs"][0]["shape"] == [1, 4, 8, 8]
          and a["outputs"][0]["type"] == "float32"
@@ -92,25 +92,36 @@ def cases(m):
         ("wrong type", time_of([m["relu"]], cold=1), error('"cold"')),
         ("negative", time_of([m["relu"]], budget_s=-1), error('"budget_s"')),
         ("no runs", time_of([m["relu"]], runs=0), error('"runs"')),
-        ("missing file", time_of([m["relu"], m["missing"]]), error("missing.onnx", "no such file")),
+        ("missing file", time_of([m["relu"], m["missing"]]), error("missing.onnx")),
         ("garbage file", time_of([m["garbage"]]), error("garbage.onnx", "cannot load")),
         ("other input names", time_of([m["relu"], m["input"]]), error("input.onnx", "inputs")),
         ("other output shape", time_of([m["relu"], m["shape"]]), error("shape.onnx", "output y")),
         ("reference not finite", time_of([m["nan"], m["relu"]]), error("nan.onnx", "nothing can be compared")),
         ("second not finite", time_of([m["relu"], m["nan"]]), error("nan.onnx", "where the first model's are")),
-        ("dynamic without dims", {"cmd": "run", "model": m["dynamic"]}, error("'N'", "dims")),
-        ("fails while running", {"cmd": "run", "model": m["bad_run"], "dims": {"N": 2}},
-         error("bad_run.onnx", "cannot run")),
+        ("dynamic without dims", {"cmd": "run", "model": m["dynamic"]}, error("dynamic", "dims")),
         ("run without model", {"cmd": "run"}, error('"model"')),
-        ("alive after all that", {"cmd": "hello"}, lambda a: a["engine"] == "onnxruntime"),
     ]
 
 
-def converse(lines):
-    """Sends the lines to a fresh process; its answers, one per line, and its exit status."""
-    command = [sys.executable, str(SOURCE / "runtime" / "ort" / "runner.py")]
-    sent = "".join(line + "\n" for line in lines)
-    done = subprocess.run(command, input=sent, capture_output=True, text=True, timeout=300)
+def cases(m):
+    """What ONNX Runtime's runner answers besides; the last one shows that it lives on."""
+    return [
+        ("time unoptimised", time_of([m["relu"]], optimise=False), lambda a: consistent(a, 1, 4)),
+        ("time dynamic", time_of([m["dynamic"]], dims={"N": 2}), lambda a: consistent(a, 1, 4)),
+        ("missing file, said so", time_of([m["missing"]]), error("no such file")),
+        ("which dimension", {"cmd": "run", "model": m["dynamic"]}, error("'N'")),
+        ("fails while running", {"cmd": "run", "model": m["bad_run"], "dims": {"N": 2}},
+         error("bad_run.onnx", "cannot run")),
+        ("hello", {"cmd": "hello"},
+         lambda a: a["engine"] == "onnxruntime" and "CPUExecutionProvider" in a["providers"] and a["version"]
+         and a["isa"] and a["threads"] == 1),
+    ]
+
+
+def converse(command, requests):
+    """Sends the requests, one per line, to a fresh process; its answers and its exit status."""
+    sent = "".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in requests)
+    done = subprocess.run([str(word) for word in command], input=sent, capture_output=True, text=True, timeout=280)
     return [json.loads(line, parse_constant=refuse_constant) for line in done.stdout.splitlines()], done.returncode
 
 
@@ -118,31 +129,29 @@ def refuse_constant(text):
     raise ValueError(f"{text} is no JSON")
 
 
-def as_line(request):
-    return request if isinstance(request, str) else json.dumps(request)
+def failures_of(command, table):
+    """What is wrong with the answers of one process to the table's requests, and with how it ends."""
+    answers, status = converse(command, [request for _, request, _ in table] + [""])
+    if len(answers) != len(table) or status != 0:
+        yield f"{len(answers)} answers to {len(table)} requests, exit status {status}"
+    for (name, _, holds), answer in zip(table, answers):
+        try:
+            held = holds(answer)
+        except KeyError:  # an error in place of figures, or the reverse
+            held = False
+        if not held:
+            yield f"{name}: {answer}"
+    if converse(command, [{"cmd": "quit"}, {"cmd": "hello"}]) != ([], 0):
+        yield "quit: answered or went on"
 
 
 def main():
-    failures = []
+    command = [sys.executable, SOURCE / "runtime" / "ort" / "runner.py"]
     with tempfile.TemporaryDirectory() as folder:
         paths = write_models(pathlib.Path(folder))
-        table = cases(paths)
-        answers, status = converse([as_line(request) for _, request, _ in table] + [""])
-        if len(answers) != len(table) or status != 0:
-            failures.append(f"{len(answers)} answers to {len(table)} requests, exit status {status}")
-        for (name, _, holds), answer in zip(table, answers):
-            try:
-                held = holds(answer)
-            except KeyError:  # an error in place of figures, or the reverse
-                held = False
-            if not held:
-                failures.append(f"{name}: {answer}")
-
-        quit_line = as_line({"cmd": "quit"})
-        if converse([quit_line, as_line({"cmd": "hello"})]) != ([], 0):
-            failures.append("quit: answered or went on")
+        failures = list(failures_of(command, same_cases(paths) + cases(paths)))
         first, second, other = (
-            converse([as_line({"cmd": "run", "model": paths["half"], "seed": seed})])[0] for seed in [7, 7, 8])
+            converse(command, [{"cmd": "run", "model": paths["half"], "seed": seed}])[0] for seed in [7, 7, 8])
         if first != second or first == other:
             failures.append("run: not a function of the seed")
     for failure in failures:

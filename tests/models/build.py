@@ -73,6 +73,19 @@ HUGE = {
     "vgg16_full": lambda name: images.vgg16(name, full=True),
 }
 
+# The same structures at shapes that none of the timings in packs/ was taken at.
+UNSEEN = {
+    "csrnet_unseen": lambda name: images.csrnet(name, 288, 416),
+    "nin_unseen": lambda name: images.nin(name, 256),
+    "densenet_unseen": lambda name: images.densenet(name, 192, [6, 12, 24, 16], 40),
+    "mobilenet_unseen": lambda name: images.mobilenet(name, 192, 48),
+    "unet_unseen": lambda name: images.unet(name, 208, 48),
+    "r3d18_unseen": lambda name: images.r3d18(name, 96, 80),
+    "window_core_unseen": lambda name: sequences.window_core(name, 1536, 6, 40),
+    "encoder_layer_unseen": lambda name: sequences.encoder_layer(name, 200, 8),
+    "conformer_unseen": lambda name: sequences.conformer(name, 400, 192),
+}
+
 # The same structures, quickly built and checked; for tests.
 SMALL = {
     "nin_small": lambda name: images.nin(name, 99, divide=8),
@@ -86,7 +99,7 @@ SMALL = {
     "conformer_small": lambda name: sequences.conformer(name, 100, 32),
 }
 
-EVERY = MODELS | HUGE | SMALL
+EVERY = MODELS | HUGE | UNSEEN | SMALL
 
 
 def build(name, folder):
