@@ -1,6 +1,7 @@
 #include "applier/apply.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "applier/round.h"
 
@@ -88,8 +89,8 @@ std::vector<std::string> firedRules(const ApplyReport& report) {
 }
 
 /// Times the whole model as it would be written, and without each of the rules that fired; leaves out a rule without
-/// which it is faster, and all of them where it is not faster than the original. Sites that gain by themselves can
-/// still lose in the whole: caches and the engine's own fusions are shared.
+/// which it is faster beyond noise, and all of them where it is not faster than the original. Sites that gain by
+/// themselves can still lose in the whole: caches and the engine's own fusions are shared.
 Expected<Policy> leaveOutWhatLoses(const Model& model,
                                    const RuleSet& rules,
                                    const Costs& costs,
@@ -122,15 +123,18 @@ Expected<Policy> leaveOutWhatLoses(const Model& model,
     auto samples = options.time({models, kModelSeconds, false});
     if (!samples) return tl::unexpected(samples.error());
     size_t first = lines.size();
+    std::optional<std::string> better;
+    double most = 0;
     for (size_t i = 1; i < models.size(); ++i) {
       std::string what = i == 1 ? "the model" : "the model without " + without[i - 1];
       lines.push_back(compareTurns(what, (*samples)[0], (*samples)[i], 1));
+      Measured gain = compareTurns(what, (*samples)[1], (*samples)[i], kClearly);
+      if (!gain.pays || gain.ratio <= most) continue;
+      better = without[i - 1];
+      most = gain.ratio;
     }
-    auto best = std::max_element(lines.begin() + static_cast<std::ptrdiff_t>(first), lines.end(),
-                                 [](const Measured& a, const Measured& b) { return a.ratio < b.ratio; });
-    auto index = static_cast<size_t>(best - lines.begin()) - first;
-    if (index > 0 && best->ratio > kClearly * lines[first].ratio) {
-      options.policy.skip.push_back(without[index]);
+    if (better) {
+      options.policy.skip.push_back(*better);
       continue;
     }
     if (!lines[first].pays) {

@@ -175,7 +175,7 @@ def parse_arguments():
     arguments = argparse.ArgumentParser(description="Times original against rewritten models on ONNX Runtime.")
     arguments.add_argument("--models", default=",".join(build.MODELS), help="names, with commas (default: all but those for tests)")
     arguments.add_argument("--runs", type=int, default=31, help="rounds a model (default 31)")
-    arguments.add_argument("--minutes", type=float, default=18, help="for all timed runs, at least 3 rounds each (default 18)")
+    arguments.add_argument("--minutes", type=float, default=14, help="for all timed runs, at least 3 rounds each (default 14)")
     arguments.add_argument("--threads", type=int, default=1, help="of the engine (default 1)")
     arguments.add_argument("--measure", action="store_true", help="time what `pet-apply --measure` writes as well")
     arguments.add_argument("--all", action="store_true", help="time what `pet-apply --all` writes as well")
