@@ -182,10 +182,10 @@ Expected<LayoutSpec> depthToSpace(const OpView& v) {
   auto [x, size] = *blocks;
   const std::string& mode = v.text("mode");
   if (mode != "DCR" && mode != "CRD") return fail(ErrorKind::kText, "DepthToSpace: unknown mode " + mode);
-  auto c = mode == "DCR" ? divideByOuter(x[1], size * size) : divideByInner(x[1], size * size);
-  if (!c) {
-    return fail(ErrorKind::kUnsupported, fmt::format("DepthToSpace: {} is not divided by {}", x[1].str(), size * size));
-  }
+  const int64_t phases = checkedMul(size, size);
+  auto c = mode == "DCR" ? divideByOuter(x[1], phases) : divideByInner(x[1], phases);
+  if (!c)
+    return fail(ErrorKind::kUnsupported, fmt::format("DepthToSpace: {} is not divided by {}", x[1].str(), phases));
   std::vector<int> depth = mode == "DCR" ? std::vector{1, 2, 3} : std::vector{3, 1, 2};
   return LayoutSpec{{{"n", x[0]}, {"p", size}, {"q", size}, {"c", *c}, {"h", x[2]}, {"w", x[3]}},
                     {{0}, depth, {4}, {5}},

@@ -82,7 +82,8 @@ bool isNearOthers(const Samples& samples, const Bindings& shapes, const Figures&
 
 /// Whether decisions may rest on a sample: numbers that a clock can give.
 bool isSane(const TimingSample& s) {
-  auto isTime = [](double x) { return std::isfinite(x) && x > 0; };
+  constexpr double kLeast = 1e-15;
+  auto isTime = [](double x) { return std::isfinite(x) && x >= kLeast; };
   auto isSize = [](double x) { return std::isfinite(x) && x >= 0; };
   return isTime(s.pattern) && isTime(s.replacement) && isTime(s.ratio()) && isSize(s.spread) && isSize(s.opening) &&
          isSize(s.closing);

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "rules/pack/database.h"
 #include "rules/pack/file.h"
+#include "rules/pack/json.h"
 
 namespace pet {
 namespace {
@@ -54,15 +53,6 @@ std::string shapesText(const Bindings& shapes) {
   for (const auto& [symbol, value] : shapes)
     object[symbol] = value;
   return object.dump();
-}
-
-/// Json's own conversion would make 2.5 to 2, true to 1 and 2^64 - 1 to -1. Throws, as it does, for what does not fit.
-template <std::integral T>
-T integer(const Json& value) {
-  bool fits = value.is_number_unsigned() ? std::in_range<T>(value.get<uint64_t>())
-                                         : value.is_number_integer() && std::in_range<T>(value.get<int64_t>());
-  if (!fits) throw std::invalid_argument("expected an integer, got " + value.dump());
-  return value.get<T>();
 }
 
 Bindings shapesOf(const Json& object) {

@@ -1,6 +1,8 @@
 #include "rules/taso/translate.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -127,7 +129,11 @@ class Translator {
   }
 
   Expected<void> equateOutputs() {
+    std::set<std::pair<int, int>> sources;
     for (const MappedOutput& m : s_.outputs) {
+      if (!sources.emplace(m.source, m.sourceOutput).second)
+        return fail(ErrorKind::kText,
+                    fmt::format("output {} of operator {} is mapped twice", m.sourceOutput, m.source));
       auto a = dimensionsOf(0, {m.source, m.sourceOutput}), b = dimensionsOf(1, {m.target, m.targetOutput});
       if (!a) return tl::unexpected(a.error());
       if (!b) return tl::unexpected(b.error());

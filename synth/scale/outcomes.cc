@@ -4,9 +4,9 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "rules/pack/digest.h"
+#include "rules/pack/json.h"
 
 namespace pet {
 namespace {
@@ -51,7 +51,7 @@ CandidateOutcome toCandidate(const Json& j) {
   auto fate = fateOf(j.at("fate").get<std::string>());
   if (!fate) throw std::invalid_argument("unknown fate");
   CandidateOutcome c{.name = j.at("name"),
-                     .rank = j.at("rank"),
+                     .rank = integer<uint64_t>(j.at("rank")),
                      .fate = *fate,
                      .detail = j.value("detail", ""),
                      .rule = j.value("rule", ""),
@@ -64,7 +64,7 @@ CandidateOutcome toCandidate(const Json& j) {
 }
 
 UnitOutcome toOutcome(const Json& j) {
-  UnitOutcome outcome{j.at("unit"), j.at("pattern"), {}};
+  UnitOutcome outcome{integer<size_t>(j.at("unit")), j.at("pattern"), {}};
   for (const Json& c : j.at("candidates"))
     outcome.candidates.push_back(toCandidate(c));
   return outcome;
@@ -74,11 +74,11 @@ void readHead(const Json& j, Outcomes& o) {
   o.id = {.code = j.at("code"),
           .poly = j.at("poly"),
           .patterns = j.at("patterns"),
-          .depth = j.at("depth"),
-          .operations = j.at("operations"),
-          .units = j.at("units"),
+          .depth = integer<int>(j.at("depth")),
+          .operations = integer<decltype(o.id.operations)>(j.at("operations")),
+          .units = integer<size_t>(j.at("units")),
           .names = j.at("names")};
-  o.shard = {j.at("shard").at(0), j.at("shard").at(1)};
+  o.shard = {integer<size_t>(j.at("shard").at(0)), integer<size_t>(j.at("shard").at(1))};
   if (auto shard = parseShard(o.shard.str()); !shard) throw std::invalid_argument("no such part");
 }
 

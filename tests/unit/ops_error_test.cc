@@ -40,6 +40,7 @@ const Case kInference[] = {
     {"x: [N, W]  y = Unsqueeze(x) axes=[0, 0]", "axis 0 occurs twice"},
     {"x: [N, C, H, W]  y = SpaceToDepth(x) blocksize=2", "[N, C, H, W] is not divided by 2"},
     {"x: [N, 2C, H, W]  y = DepthToSpace(x) blocksize=2", "2C is not divided by 4"},
+    {"x: [N, 4C, H, W]  y = DepthToSpace(x) blocksize=4294967296", "integer overflow"},
     {"x: [N, 4C, H]  y = DepthToSpace(x) blocksize=2", "DepthToSpace of [N, 4C, H]"},
     {"x: [N, 4C, H, W]  y = DepthToSpace(x) blocksize=2 mode=RDC", "unknown mode RDC"},
     {"x: [N, 3]  y = Expand(x) shape=[2, 4]", "Expand of [N, 3] and [2, 4]: N and 2 do not broadcast"},

@@ -95,6 +95,12 @@ TEST(ScaleOutcomes, EveryOutcomeComesBackFromItsText) {
   EXPECT_GT(rules, 20U);
   for (const char* text : {"", "{}", "[]", "{\"unit\": 1}", "{\"unit\": -1, \"pattern\": 2, \"candidates\": 3}"})
     EXPECT_FALSE(parseOutcome(text, "test")) << text;
+  auto ofUnit = [](const char* unit) {
+    return parseOutcome(fmt::format(R"({{"unit": {}, "pattern": "p", "candidates": []}})", unit), "test");
+  };
+  EXPECT_TRUE(ofUnit("1"));
+  for (const char* unit : {"1e300", "2.5", "true", "-1", "1e400", "18446744073709551616"})
+    EXPECT_FALSE(ofUnit(unit)) << unit;
 }
 
 // --- Checkpoints ---

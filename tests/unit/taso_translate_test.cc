@@ -180,6 +180,7 @@ TEST(TasoTranslate, WhatHasNoTranslation) {
        {{relu(var(1))}, {add(var(1), var(2))}, {{0, 0}}},
        "reads x2, which the source"},
       {"an output that is not there", {{relu(var(1))}, {relu(var(1))}, {{0, 0, 1, 0}}}, "operator 0 has no output 1"},
+      {"an output mapped twice", {{relu(var(1))}, {relu(var(1))}, {{0, 0}, {0, 0}}}, "operator 0 is mapped twice"},
       {"a split of nothing", itself({split(0, var(1))}), "where nothing was joined"},
       {"an axis too many", itself({concat(2, 2, var(1), var(2))}), "has no axis 2"},
       {"strides with same", itself({op(3, {var(1), var(2)}, {{6, 2}, {7, 2}, {8, 0}})}),
