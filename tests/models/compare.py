@@ -29,16 +29,28 @@ class Comparison:
         return self.max_abs_error / self.max_abs if self.max_abs else self.max_abs_error
 
 
+class Reference:
+    """What the model in a file computes of random inputs, to compare several others with. Raises runner.Mistake."""
+
+    def __init__(self, path, seed=0, optimise=True, dims=None):
+        self.optimise = optimise
+        session = runner.open_session(str(path), optimise=optimise)
+        self.inputs = runner.seeded_inputs(session, seed, dims)
+        self.outputs = runner.run(session, self.inputs, str(path))
+        self.scale = runner.max_abs(self.outputs)
+        if self.scale == float("inf"):
+            raise runner.Mistake(f"{path}: its outputs are not finite, so nothing can be compared to them")
+
+    def compare(self, path):
+        """Raises runner.Mistake, or onnx.checker.ValidationError."""
+        onnx.checker.check_model(str(path), full_check=True)
+        session = runner.open_session(str(path), optimise=self.optimise)
+        return Comparison(runner.max_abs_diff(self.outputs, runner.run(session, self.inputs, str(path)), str(path)), self.scale)
+
+
 def compare(a, b, seed=0, optimise=True, dims=None):
     """Compares the models in files A and B. Raises runner.Mistake, or onnx.checker.ValidationError for B."""
-    onnx.checker.check_model(str(b), full_check=True)
-    first, second = (runner.open_session(str(path), optimise=optimise) for path in (a, b))
-    inputs = runner.seeded_inputs(first, seed, dims)
-    reference = runner.run(first, inputs, str(a))
-    scale = runner.max_abs(reference)
-    if scale == float("inf"):
-        raise runner.Mistake(f"{a}: its outputs are not finite, so nothing can be compared to them")
-    return Comparison(runner.max_abs_diff(reference, runner.run(second, inputs, str(b)), str(b)), scale)
+    return Reference(a, seed, optimise, dims).compare(b)
 
 
 def dimension(text):
