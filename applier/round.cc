@@ -15,6 +15,7 @@ namespace {
 
 /// The most values of weights that one round makes: a gigabyte of floats.
 constexpr int64_t kMostNewWeights = 4 * kMostWeights;
+
 std::vector<Site> matchAll(const Graph& graph,
                            const MatchIndex& index,
                            const RuleSet& rules,

@@ -49,8 +49,8 @@ std::optional<PlainConv> plainConv(const Program& p) {
   if (spatial == 3) {
     conv.frames = conv.tiled[0];
     conv.tiled.erase(conv.tiled.begin());
-    if (!conv.frames->taps.asConstant() || conv.frames->in.asConstant())
-      return std::nullopt;  // see frames.cc: a Conv 2-d
+    bool isPicture = conv.frames->in == Expr(1);  // a Conv 2-d does, see synth/graph/frames.cc
+    if (!conv.frames->taps.asConstant() || isPicture) return std::nullopt;
   }
   return conv;
 }
