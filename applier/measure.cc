@@ -8,7 +8,7 @@
 #include "applier/extract.h"
 #include "applier/onnx/model.h"
 #include "applier/round.h"
-#include "runtime/quantile.h"
+#include "ir/quantile.h"
 
 namespace pet {
 namespace {
@@ -65,7 +65,7 @@ Measured compareTurns(std::string what,
   for (size_t i = 0; i < std::min(original.size(), rewritten.size()); ++i)
     ratios.push_back(original[i] / rewritten[i]);
   if (ratios.empty()) return {std::move(what), 1, 1, 1, false};
-  Measured m{std::move(what), quantile(ratios, 0.5), quantile(ratios, 0.1), quantile(ratios, 0.9)};
+  Measured m{std::move(what), median(ratios), quantile(ratios, 0.1), quantile(ratios, 0.9)};
   m.pays = m.ratio >= least && quantile(ratios, 0.2) >= 1;
   return m;
 }

@@ -1,8 +1,12 @@
 #include "applier/regroup.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include <fmt/format.h>
+
+#include "ir/ops/op.h"
 
 namespace pet {
 namespace {
@@ -224,6 +228,13 @@ std::pair<std::vector<int>, std::vector<int>> movingAxes(const LayoutSpec& layou
 bool movesNothing(const LayoutSpec& layout) {
   LayoutSpec spec = withoutUnits(layout);
   return flat(spec.left) == flat(spec.right);
+}
+
+bool movesNothing(const Node& node) {
+  auto layout = node.attributes.find("layout");
+  if (layout != node.attributes.end()) return movesNothing(std::get<LayoutSpec>(layout->second));
+  constexpr std::array<std::string_view, 5> kReshapes{"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
+  return std::find(kReshapes.begin(), kReshapes.end(), node.op->name) != kReshapes.end();
 }
 
 }  // namespace pet

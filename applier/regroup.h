@@ -20,6 +20,8 @@ LayoutSpec reduced(const LayoutSpec& layout);
 
 /// True if every element keeps its position in memory: the Layout is at most a Reshape.
 bool movesNothing(const LayoutSpec& layout);
+/// The same of an operator, Reshape and its like included: engines do nothing for it.
+bool movesNothing(const Node& node);
 
 /// The Layout that undoes it.
 LayoutSpec opposite(const LayoutSpec& layout);

@@ -14,16 +14,14 @@ bool holds(const std::vector<int>& sorted, int node) {
   return std::binary_search(sorted.begin(), sorted.end(), node);
 }
 
-/// What the layout operators that rewriting left in a view write; a Reshape writes nothing.
+/// What the layout operators that rewriting left in a view write.
 int64_t movedBytes(const View& view) {
   const auto& nodes = view.program.nodes();
   std::vector<bool> constant = constantNodes(view.program);
   int64_t bytes = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& n = nodes[i];
-    if (view.provenance[i].site < 0 || constant[i] || !n.op->layout) continue;
-    auto layout = n.attributes.find("layout");
-    if (n.op->name == "Layout" && movesNothing(std::get<LayoutSpec>(layout->second))) continue;
+    if (view.provenance[i].site < 0 || constant[i] || !n.op->layout || movesNothing(n)) continue;
     int64_t width = view.elements[i] == ElementType::kDouble ? 8 : 4;
     for (const Shape& s : n.shapes)
       bytes += width * elementCount(concrete(s));

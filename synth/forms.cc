@@ -13,7 +13,7 @@ constexpr uint64_t kFirstRank = uint64_t{1} << 48;
 
 std::vector<Form> formsOf(const Pattern& pattern) {
   std::vector<Form> forms;
-  for (auto make : {winogradForms, blockForms, phaseForms}) {
+  for (auto make : {winogradForms, rowForms, blockForms, phaseForms}) {
     auto more = make(pattern);
     std::move(more.begin(), more.end(), std::back_inserter(forms));
   }

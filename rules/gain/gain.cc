@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/quantile.h"
 #include "rules/pack/pack.h"
 
 namespace pet {
@@ -252,7 +253,7 @@ std::string DeviceCosts::words(const Rule& rule) const {
   if (others.empty()) return text;
   std::sort(others.begin(), others.end());
   double middle = median(others);
-  const char* word = !text.empty() ? "; else " : middle < 0 ? "never: " : "not proven to pay: ";
+  const char* word = !text.empty() ? "; else " : others.back() <= 0 ? "never: " : "not proven to pay: ";
   return text + word + ratioWords(middle, others.front(), others.back(), others.size());
 }
 

@@ -44,7 +44,7 @@ class DeviceCosts {
   /// What the predictor alone says, as if the shapes had not been timed; the same errors.
   Expected<CostEstimate> predicted(const Rule& rule, const Bindings& patternSymbols) const;
   /// Where a rule pays: "F <= 4 and R >= 5: 3.1 (1.9 - 8.4, 7 samples); else 0.8 (0.3 - 0.9, 9 samples)", "never: 0.7
-  /// (0.4 - 0.9, 6 samples)", "not tuned".
+  /// (0.4 - 0.9, 6 samples)", "not proven to pay: …", "not tuned".
   std::string words(const Rule& rule) const;
   /// What the decisions at shapes that were not timed are worth; of one rule, or of all that were timed.
   CrossValidation crossValidate(const Rule& rule, double minGain) const;

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/quantile.h"
+
 namespace pet {
 namespace {
 
@@ -38,12 +40,6 @@ struct Split {
 };
 
 }  // namespace
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  size_t n = values.size();
-  return n == 0 ? 0 : (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
 
 double roundBetween(double low, double high, bool whole) {
   double middle = std::sqrt((low + 1) * (high + 1)) - 1;

@@ -70,9 +70,6 @@ class RatioTree {
   int depth_ = 0;
 };
 
-/// Of an even number of values, the mean of the two in the middle; of none, 0.
-double median(std::vector<double> values);
-
 /// A round number in [low, high), as close to their geometric mean as it can be; for whole numbers an integer.
 double roundBetween(double low, double high, bool whole);
 

@@ -11,8 +11,16 @@ ShapeClass classOf(const Pattern& pattern,
                    const Program& program) {
   const std::map<std::string, Expr> by(where.begin(), where.end());
   ShapeClass result;
+  auto add = [&](const std::string& symbol) {
+    auto known = std::find(result.symbols.begin(), result.symbols.end(), symbol);
+    if (known == result.symbols.end() && !by.contains(symbol)) result.symbols.push_back(symbol);
+  };
   for (const std::string& s : pattern.shapes.symbols) {
-    if (!by.contains(s)) result.symbols.push_back(s);
+    add(s);
+    if (auto it = by.find(s); it != by.end()) {
+      for (const std::string& variable : it->second.variables())
+        add(variable);
+    }
   }
   for (const Constraint& c : pattern.shapes.constraints)
     result.require(c.substitute(by));

@@ -9,7 +9,8 @@
 
 namespace pet {
 
-/// The pattern's class after `where`, and what the program demands.
+/// The pattern's class after `where`, with the symbols that stand there and not in the pattern, and what the program
+/// demands.
 ShapeClass classOf(const Pattern& pattern,
                    const std::vector<std::pair<std::string, Expr>>& where,
                    const Program& program);

@@ -26,6 +26,12 @@ struct Form {
 /// transforms are per frame and the frames of the kernel are channels. Empty: the pattern is no such Conv.
 std::vector<Form> winogradForms(const Pattern& pattern);
 
+/// The rows of a Conv's kernel as output channels of a Conv whose kernel is one row high, and OffsetReduce, which adds
+/// them (EinNet, section 4.1); columns of the result are channels, too, by 1, 2, 3 or 5, so that few filters become as
+/// many as engines compute at once. Of a chain of Convs with one that has several rows in front and one behind, the
+/// same in slabs of rows, so that what is between stays in the caches. Empty: the pattern is neither.
+std::vector<Form> rowForms(const Pattern& pattern);
+
 /// A product of matrices under a band mask, in blocks of rows: each block of queries sees its own block of keys and its
 /// neighbours. For Softmax the mask is -inf outside the band, else 0; lengths are padded up to whole blocks and
 /// cropped. Empty: the pattern is no such product.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "synth/forms/build.h"
+#include "synth/forms/plain_conv.h"
 
 namespace pet {
 namespace {
@@ -14,51 +15,10 @@ namespace {
 /// Results per tile, and taps. Larger tiles save more and round worse.
 constexpr std::array<std::pair<int, int>, 4> kSizes{{{2, 3}, {4, 3}, {6, 3}, {4, 5}}};
 
-/// One axis of a Conv with stride 1: y[v] = Σ_r x[v + r·dilation - begin] w[r].
-struct ConvAxis {
-  Expr in, out, taps, begin, end;
-  int64_t dilation = 1;
-};
-
-/// A Conv that is the whole pattern, with stride 1 and one group.
-struct PlainConv {
-  std::string x, w;
-  Expr images, channels, filters;
-  std::optional<ConvAxis> frames;
-  std::vector<ConvAxis> tiled;  ///< one or two
-};
-
-bool isAffine(const Shape& s) {
-  return std::all_of(s.begin(), s.end(), [](const Dim& d) { return d.isAffine(); });
-}
-
-std::optional<PlainConv> plainConv(const Program& p) {
-  const Node& n = p.node(p.outputs()[0]);
-  if (p.nodes().size() != 3 || n.op->name != "Conv" || n.operands[0] == n.operands[1]) return std::nullopt;
-  Value x = n.operands[0], w = n.operands[1];
-  const Shape &xs = p.shape(x), &ws = p.shape(w), &ys = n.shapes[0];
-  if (!isConstant(p, w) || n.scalar("group") != Expr(1) || !isAffine(xs) || !isAffine(ws) || !isAffine(ys))
-    return std::nullopt;
-  PlainConv conv{p.name(x), p.name(w), xs[0].affine(), xs[1].affine(), ws[0].affine(), std::nullopt, {}};
-  const size_t spatial = xs.size() - 2;
-  for (size_t i = 0; i < spatial; ++i) {
-    if (n.list("strides")[i] != Expr(1)) return std::nullopt;
-    conv.tiled.push_back({xs[2 + i].affine(), ys[2 + i].affine(), ws[2 + i].affine(), n.list("pads")[i],
-                          n.list("pads")[spatial + i], *n.list("dilations")[i].asConstant()});
-  }
-  if (spatial == 3) {
-    conv.frames = conv.tiled[0];
-    conv.tiled.erase(conv.tiled.begin());
-    bool isPicture = conv.frames->in == Expr(1);  // a Conv 2-d does, see synth/graph/frames.cc
-    if (!conv.frames->taps.asConstant() || isPicture) return std::nullopt;
-  }
-  return conv;
-}
-
 /// The equations that give every tiled axis r taps; nullopt where one cannot have so many.
 std::optional<std::vector<std::pair<std::string, Expr>>> withTaps(const PlainConv& conv, int r) {
   std::vector<std::pair<std::string, Expr>> where;
-  for (const ConvAxis& a : conv.tiled) {
+  for (const ConvAxis& a : conv.spatial) {
     if (a.taps == Expr(r)) continue;
     auto symbol = a.taps.asVariable();
     if (!symbol) return std::nullopt;
@@ -125,10 +85,10 @@ class WinogradWriter {
   Expected<Program> write() &&;
 
  private:
-  size_t axes() const { return conv_.tiled.size(); }
+  size_t axes() const { return conv_.spatial.size(); }
   /// So many zeros behind an axis that it is whole tiles, of every phase.
   Expr endPad(size_t i) const {
-    const ConvAxis& a = conv_.tiled[i];
+    const ConvAxis& a = conv_.spatial[i];
     return (tiles_[i].extent.affine() * m_ + (r_ - 1)) * a.dilation - a.in - a.begin;
   }
   Value table(const RationalMatrix& matrix, std::vector<Expr> shape, const char* name);
@@ -149,7 +109,7 @@ WinogradWriter::WinogradWriter(const Program& pattern, const PlainConv& conv, in
     : conv_(conv),
       m_(m),
       r_(r),
-      points_(conv.tiled.size() == 2 ? f.input.rows * f.input.rows : f.input.rows),
+      points_(conv.spatial.size() == 2 ? f.input.rows * f.input.rows : f.input.rows),
       f_(f),
       form_(pattern),
       images_{{"n", conv.images}},
@@ -157,9 +117,9 @@ WinogradWriter::WinogradWriter(const Program& pattern, const PlainConv& conv, in
       filters_{{"f", conv.filters}},
       point_{{"u", points_}} {
   if (conv.frames) frames_.push_back({"d", conv.frames->out});
-  bool dilated = std::any_of(conv.tiled.begin(), conv.tiled.end(), [](const auto& a) { return a.dilation > 1; });
+  bool dilated = std::any_of(conv.spatial.begin(), conv.spatial.end(), [](const auto& a) { return a.dilation > 1; });
   for (size_t i = 0; i < axes(); ++i) {
-    const ConvAxis& a = conv.tiled[i];
+    const ConvAxis& a = conv.spatial[i];
     tiles_.push_back({i == 0 ? "a" : "b", ceilDiv(a.out, m_ * a.dilation)});
     if (dilated) phases_.push_back({i == 0 ? "p" : "q", a.dilation});
   }
@@ -200,9 +160,9 @@ Value WinogradWriter::tiles() {
   std::vector<Expr> pads(2 * axes(), 0);
   std::vector<DimPad> padded;
   for (size_t i = 0; i < axes(); ++i) {
-    padded.push_back({form_.shape(x).size() - axes() + i, conv_.tiled[i].begin, endPad(i)});
+    padded.push_back({form_.shape(x).size() - axes() + i, conv_.spatial[i].begin, endPad(i)});
     if (!phases_.empty()) continue;
-    pads[i] = conv_.tiled[i].begin;
+    pads[i] = conv_.spatial[i].begin;
     pads[axes() + i] = endPad(i);
   }
   if (!phases_.empty()) x = form_.pad(x, padded);
@@ -212,7 +172,7 @@ Value WinogradWriter::tiles() {
   std::vector<AxisGroup> from{images_, channels_}, to{pictures, {}}, cut{pictures, point_};
   if (conv_.frames) from.push_back(frames);
   for (size_t i = 0; i < axes(); ++i) {
-    const ConvAxis& a = conv_.tiled[i];
+    const ConvAxis& a = conv_.spatial[i];
     AxisGroup row{{i == 0 ? "h" : "w", phases_.empty() ? a.in : tiles_[i].extent.affine() * m_ + (r_ - 1)}};
     from.push_back(phases_.empty() ? row : row + AxisGroup{phases_[i]});
     to.push_back(row);
@@ -257,7 +217,7 @@ Value WinogradWriter::results(Value products) {
     to.push_back(AxisGroup{tiles_[i], offsets[i]} + (phases_.empty() ? AxisGroup{} : AxisGroup{phases_[i]}));
   Value y = form_.layout(form_.add("MatMul", {matrix, columns}, {}, "results"), {offsets, flat}, to);
   std::vector<Expr> extents;
-  for (const ConvAxis& a : conv_.tiled)
+  for (const ConvAxis& a : conv_.spatial)
     extents.push_back(a.out);
   return form_.crop(y, to.size() - axes(), extents);
 }
@@ -269,7 +229,7 @@ Expected<Program> WinogradWriter::write() && {
 }
 
 std::string familyOf(const PlainConv& conv) {
-  bool dilated = std::any_of(conv.tiled.begin(), conv.tiled.end(), [](const auto& a) { return a.dilation > 1; });
+  bool dilated = std::any_of(conv.spatial.begin(), conv.spatial.end(), [](const auto& a) { return a.dilation > 1; });
   return dilated ? "phases+winograd" : conv.frames ? "frames+winograd" : "winograd";
 }
 
@@ -286,7 +246,7 @@ std::optional<Form> winogradForm(const Pattern& pattern, int m, int r) {
   Form form{fmt::format("winograd-{}-{}", m, r), familyOf(*conv), *where,
             classOf(pattern, *where, *program),  *program,        {}};
   form.numerics.kind = Numerics::Kind::kConditioned;
-  form.numerics.kappa = growth(*f, conv->tiled.size());
+  form.numerics.kappa = growth(*f, conv->spatial.size());
   return form;
 }
 

@@ -27,6 +27,8 @@ FAMILIES = [
     ("padded-channels", ["conv", "conv-1x1", "conv-s2", "matmul"], False, ["Pad"], 1),
     ("offset-reduce", ["conv", "conv-s2"], False, ["MatMul", "OffsetReduce"], 1),
     ("offset-reduce", ["conv", "conv-s2", "conv-1x1-s2", "conv-grouped"], False, ["Conv", "OffsetReduce"], 1),
+    ("offset-reduce", ["conv"], False, ["IndexMap", "Conv", "OffsetReduce", "Slice"], 3),  # rows and columns of the kernel as channels
+    ("slabs+offset-reduce", ["conv-relu-conv-1x1-relu-conv"], False, ["Slice", "Relu", "Concat", "OffsetReduce"], 4),
     ("merged-siblings", ["parallel-conv", "parallel-matmul", "parallel-matmul-3", "two-convs"], False, ["Split"], 1),
     ("grouped-siblings", ["two-convs"], False, ["Concat", "Conv", "Split"], 1),
     ("joined-inputs", ["conv-sum", "matmul-sum-inputs"], False, ["Concat"], 1),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include <gmock/gmock.h>
 
@@ -25,6 +26,34 @@ std::vector<std::string> namesOf(const std::vector<Form>& forms) {
   for (const Form& f : forms)
     names.push_back(f.family + " " + f.name);
   return names;
+}
+
+/// The program with its operators' attributes changed.
+Program withAttributes(const Program& p, const std::function<void(const Node&, Attributes&)>& change) {
+  ProgramBuilder b;
+  std::map<Value, Value> moved;
+  for (int i = 0; i < static_cast<int>(p.nodes().size()); ++i) {
+    const Node& n = p.nodes()[static_cast<size_t>(i)];
+    if (n.op->name == "Input") {
+      moved[{i, 0}] = b.input(n.names[0], n.shapes[0], n.scalar("constant") == Expr(1));
+      continue;
+    }
+    Attributes attributes = n.attributes;
+    change(n, attributes);
+    std::vector<Value> operands;
+    for (Value v : n.operands)
+      operands.push_back(moved.at(v));
+    moved[{i, 0}] = *b.add(*n.op, operands, attributes, n.names);
+  }
+  return std::move(b).finish({moved.at(p.outputs()[0])});
+}
+
+/// … with the entries of its n-th Table changed.
+Program withTables(const Program& p, const std::function<void(int n, std::vector<Expr>& entries)>& change) {
+  int seen = 0;
+  return withAttributes(p, [&](const Node& n, Attributes& attributes) {
+    if (n.op->name == "Table") change(seen++, std::get<std::vector<Expr>>(attributes.find("values")->second));
+  });
 }
 
 Equality equality(const Pattern& pattern, const Form& f) {
@@ -76,6 +105,63 @@ TEST(Forms, OfConvsAreProved) {
   }
 }
 
+TEST(Forms, OfRowsAsChannelsAreProved) {
+  for (const char* attributes : {"pads=[P, Q, P', Q']", "dilations=[2, 1] pads=[P, Q, P, Q]"}) {
+    Pattern p = conv("[N, C, H, W]", "[F, C, R, S]", attributes);
+    auto forms = rowForms(p);
+    EXPECT_THAT(namesOf(forms), ElementsAre("offset-reduce rows-as-channels-1", "offset-reduce rows-as-channels-2",
+                                            "offset-reduce rows-as-channels-3", "offset-reduce rows-as-channels-5"));
+    for (const Form& f : forms)
+      EXPECT_EQ(verdict(equality(p, f)), "proved") << attributes << ", " << f.name;
+  }
+  EXPECT_THAT(rowForms(conv("[N, C, H, W]", "[F, C, R, S]", "dilations=[1, 2]")), IsEmpty());
+  EXPECT_THAT(rowForms(conv("[N, C, H, W]", "[F, C, R, S]", "strides=[2, 1]")), IsEmpty());
+  EXPECT_THAT(rowForms(conv("[N, C, W]", "[F, C, S]", "")), IsEmpty());
+  EXPECT_THAT(rowForms(conv("[N, C, D, H, W]", "[F, C, 3, R, S]", "")), IsEmpty());
+}
+
+Pattern chain(const std::string& first, const std::string& middle) {
+  return pattern(
+      "pattern p { shape N C H W M K F P Q P' Q' : 0 <= P, 0 <= Q, 0 <= P', 0 <= Q'\n x: [N, C, H, W]\n"
+      " u: const [M, C, 2P + 1, 2Q + 1]\n a: const [M, 1, 1]\n v: const [K, M, 1, 1]\n w: const [F, K, 2P' + 1, 2Q' + "
+      "1]\n"
+      " t1 = Conv(x, u) pads=[P, Q, P, Q]" +
+      first + "\n t2 = Add(t1, a)\n t3 = " + middle +
+      "(t2)\n t4 = Conv(t3, v)\n y = Conv(t4, w) pads=[P', Q', P', Q'] }");
+}
+
+TEST(Forms, OfChainsInSlabsAreProved) {
+  for (const char* function : {"Relu", "Tanh"}) {
+    Pattern p = chain("", function);
+    auto forms = rowForms(p);
+    EXPECT_THAT(namesOf(forms), ElementsAre("slabs+offset-reduce slabs-8-rows-as-channels-1",
+                                            "slabs+offset-reduce slabs-8-rows-as-channels-2",
+                                            "slabs+offset-reduce slabs-8-rows-as-channels-3",
+                                            "slabs+offset-reduce slabs-8-rows-as-channels-5"));
+    ASSERT_FALSE(forms.empty());
+    EXPECT_THAT(forms[0].where, ElementsAre(std::pair<std::string, Expr>("H", Expr::variable("H8") * 8)));
+    EXPECT_EQ(verdict(equality(p, forms[0])), "proved") << function;
+  }
+}
+
+TEST(Forms, ChainsThatMixRowsHaveNone) {
+  EXPECT_THAT(rowForms(chain(" strides=[2, 1]", "Relu")), IsEmpty());
+  EXPECT_THAT(rowForms(chain("", "Softmax")), IsEmpty());
+}
+
+/// The same with the first slab read one row too far down.
+TEST(Forms, ChainsInSlabsThatAreOffAreNotProved) {
+  Pattern p = chain("", "Relu");
+  Form damaged = rowForms(p).at(0);
+  bool done = false;
+  damaged.program = withAttributes(damaged.program, [&](const Node& n, Attributes& attributes) {
+    if (n.op->name != "Slice" || std::exchange(done, true)) return;
+    for (const char* end : {"starts", "ends"})
+      std::get<std::vector<Expr>>(attributes[end])[0] += 1;
+  });
+  EXPECT_NE(verdict(equality(p, damaged)), "proved");
+}
+
 TEST(Forms, ConvsWithoutTilesHaveNone) {
   for (const char* attributes : {"strides=[2, 2]", "strides=[1, 2]"}) {
     EXPECT_THAT(winogradForms(conv("[N, C, H, W]", "[F, C, R, S]", attributes)), IsEmpty()) << attributes;
@@ -86,27 +172,6 @@ TEST(Forms, ConvsWithoutTilesHaveNone) {
   // Kernels of 5 x 5 only, and of 3 x 3 only.
   EXPECT_THAT(namesOf(winogradForms(conv("[N, C, H, W]", "[F, C, 5, S]", ""))), ElementsAre("winograd winograd-4-5"));
   EXPECT_EQ(winogradForms(conv("[N, C, H, W]", "[F, C, 3, 3]", "")).size(), 3U);
-}
-
-/// The program with the entries of its n-th Table changed.
-Program withTables(const Program& p, const std::function<void(int n, std::vector<Expr>& entries)>& change) {
-  ProgramBuilder b;
-  std::map<Value, Value> moved;
-  int seen = 0;
-  for (int i = 0; i < static_cast<int>(p.nodes().size()); ++i) {
-    const Node& n = p.nodes()[static_cast<size_t>(i)];
-    if (n.op->name == "Input") {
-      moved[{i, 0}] = b.input(n.names[0], n.shapes[0], n.scalar("constant") == Expr(1));
-      continue;
-    }
-    Attributes attributes = n.attributes;
-    if (n.op->name == "Table") change(seen++, std::get<std::vector<Expr>>(attributes.find("values")->second));
-    std::vector<Value> operands;
-    for (Value v : n.operands)
-      operands.push_back(moved.at(v));
-    moved[{i, 0}] = *b.add(*n.op, operands, attributes, n.names);
-  }
-  return std::move(b).finish({moved.at(p.outputs()[0])});
 }
 
 TEST(Forms, WithADamagedTableAreNotProved) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/quantile.h"
+#include "ir/quantile.h"
 
 namespace pet::bench {
 
@@ -10,14 +10,13 @@ Ratio ratioOf(const std::vector<double>& original, const std::vector<double>& ot
   std::vector<double> pairs;
   for (size_t i = 0; i < std::min(original.size(), other.size()); ++i)
     pairs.push_back(original[i] / other[i]);
-  return {quantile(original, 0.5) / quantile(other, 0.5), quantile(pairs, 0.5), quantile(pairs, 0.1),
-          quantile(pairs, 0.9)};
+  return {median(original) / median(other), median(pairs), quantile(pairs, 0.1), quantile(pairs, 0.9)};
 }
 
 Figures figuresOf(const TimeAnswer& a) {
   auto times = [&](size_t i) {
     const auto& s = a.samples[i];
-    return Times{quantile(s, 0.5), quantile(s, 0.1), quantile(s, 0.9), s};
+    return Times{median(s), quantile(s, 0.1), quantile(s, 0.9), s};
   };
   Figures f{times(0), ratioOf(a.samples[0], a.samples[1])};
   if (a.samples.size() < 3) return f;

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "runtime/quantile.h"
+#include "ir/quantile.h"
 #include "tools/runner/figures.h"
 
 namespace pet::runner {

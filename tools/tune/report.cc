@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "applier/choose.h"
+#include "ir/quantile.h"
 #include "rules/gain/gain.h"
 #include "tools/common/table.h"
 

@@ -187,15 +187,6 @@ Expected<std::string> store(const Model& model, const std::filesystem::path& pat
   return path.string();
 }
 
-/// Engines do nothing for it: every element stays where it is.
-bool isFree(const Node& node) {
-  const auto& attributes = node.attributes;
-  auto layout = attributes.find("layout");
-  if (layout != attributes.end()) return movesNothing(std::get<LayoutSpec>(layout->second));
-  return node.op->name == "Reshape" || node.op->name == "Flatten" || node.op->name == "Squeeze" ||
-         node.op->name == "Unsqueeze" || node.op->name == "Identity";
-}
-
 /// The models of those chains that cost something.
 Expected<std::vector<std::string>> storeChains(const Program& replacement,
                                                const std::vector<std::vector<int>>& chains,
@@ -203,7 +194,7 @@ Expected<std::vector<std::string>> storeChains(const Program& replacement,
   std::vector<std::string> paths;
   for (const auto& nodes : chains) {
     bool free = std::all_of(nodes.begin(), nodes.end(),
-                            [&](int node) { return isFree(replacement.nodes()[static_cast<size_t>(node)]); });
+                            [&](int node) { return movesNothing(replacement.nodes()[static_cast<size_t>(node)]); });
     if (free) continue;
     Program chain = layoutChain(replacement, nodes);
     auto model = Scene(chain, false).build();
