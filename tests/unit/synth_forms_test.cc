@@ -126,12 +126,11 @@ Pattern chain(const std::string& first, const std::string& middle) {
       " u: const [M, C, 2P + 1, 2Q + 1]\n a: const [M, 1, 1]\n v: const [K, M, 1, 1]\n w: const [F, K, 2P' + 1, 2Q' + "
       "1]\n"
       " t1 = Conv(x, u) pads=[P, Q, P, Q]" +
-      first + "\n t2 = Add(t1, a)\n t3 = " + middle +
-      "(t2)\n t4 = Conv(t3, v)\n y = Conv(t4, w) pads=[P', Q', P', Q'] }");
+      first + "\n t2 = Add(t1, a)\n t3 = " + middle + "\n t4 = Conv(t3, v)\n y = Conv(t4, w) pads=[P', Q', P', Q'] }");
 }
 
 TEST(Forms, OfChainsInSlabsAreProved) {
-  for (const char* function : {"Relu", "Tanh"}) {
+  for (const char* function : {"Relu(t2)", "Tanh(t2)"}) {
     Pattern p = chain("", function);
     auto forms = rowForms(p);
     EXPECT_THAT(namesOf(forms), ElementsAre("slabs+offset-reduce slabs-8-rows-as-channels-1",
@@ -145,13 +144,13 @@ TEST(Forms, OfChainsInSlabsAreProved) {
 }
 
 TEST(Forms, ChainsThatMixRowsHaveNone) {
-  EXPECT_THAT(rowForms(chain(" strides=[2, 1]", "Relu")), IsEmpty());
-  EXPECT_THAT(rowForms(chain("", "Softmax")), IsEmpty());
+  EXPECT_THAT(rowForms(chain(" strides=[2, 1]", "Relu(t2)")), IsEmpty());
+  EXPECT_THAT(rowForms(chain("", "Softmax(t2) axis=2")), IsEmpty());
 }
 
 /// The same with the first slab read one row too far down.
 TEST(Forms, ChainsInSlabsThatAreOffAreNotProved) {
-  Pattern p = chain("", "Relu");
+  Pattern p = chain("", "Relu(t2)");
   Form damaged = rowForms(p).at(0);
   bool done = false;
   damaged.program = withAttributes(damaged.program, [&](const Node& n, Attributes& attributes) {
