@@ -63,11 +63,23 @@ struct Application {
   bool isMaximum() const { return !alternatives.empty(); }
 };
 
+/// The output at v evaluates a partial function at `at`, whatever becomes of the value: for each point of (v,
+/// reduction) in `domain` at which no guard is zero.
+struct Evaluation {
+  int application = 0;
+  std::vector<std::string> reduction;
+  std::vector<Constraint> domain;
+  std::vector<Expr> at;        ///< a position of the application
+  std::vector<Factor> guards;  ///< applications and numbers that select or weigh what is evaluated
+};
+
 /// The meaning of one output of a program. It is a sum itself, number 0; the digits of its position are "v0", "v1", …,
 /// in the order of the output's dimensions and their atoms. Applications refer to earlier applications only.
 struct Denotation : Sum {
   std::vector<Sum> nested;  ///< sums 1, 2, …: arguments and elements
   std::vector<Application> applications;
+  /// Of Reciprocal, Sqrt and the like: what the output depends on as a program, before anything cancels.
+  std::vector<Evaluation> evaluations;
 
   const Sum& sum(int number) const {
     return number == 0 ? static_cast<const Sum&>(*this) : nested[static_cast<size_t>(number - 1)];

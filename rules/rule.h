@@ -28,10 +28,15 @@ struct Box {
   friend bool operator==(const Box&, const Box&) = default;
 };
 
-/// How the replacement's floating-point result relates to the pattern's; derived, not declared (DESIGN, section 4,
-/// Numerics).
+/// How the replacement's floating-point result relates to the pattern's; derived from the two programs, and derived
+/// again by the checker (docs/semantics.md, Floating point).
 struct Numerics {
-  enum class Kind { kSameTerms, kConditioned };
+  enum class Kind {
+    kBitEqual,     ///< every element is computed by the same operations on the same operands
+    kSameTerms,    ///< the same products, possibly added in another order
+    kConditioned,  ///< products that the pattern does not have cancel; `kappa` bounds them
+    kUnbounded,    ///< the replacement computes values that the pattern's data do not bound
+  };
   Kind kind = Kind::kSameTerms;
   double kappa = 1;         ///< abs(replacement) <= kappa · abs(pattern)
   bool spreadsNan = false;  ///< a NaN or Inf input can reach more outputs than in the pattern
@@ -70,7 +75,8 @@ struct Lemma {
   friend bool operator==(const Lemma&, const Lemma&) = default;
 };
 
-/// The proof that an output of the replacement is the pattern's: their denotations are equal as multisets of monomials.
+/// The proof that an output of the replacement is the pattern's: their denotations are equal as multisets of monomials,
+/// and where the pattern has a value the replacement has one (`defined`).
 /// `forward` is a function from all points of the pattern's pieces to points of the replacement's with the same
 /// coefficient and factors, `backward` is its inverse. Applications are equal by a lemma, which refers to earlier ones.
 /// Sums, pieces, applications and index names are those of denote(), called for this output of the pattern, then of the
@@ -80,6 +86,9 @@ struct Proof {
   std::vector<ProofMap> forward, backward;
   std::vector<Lemma> lemmas;
   std::vector<Vanishing> vanishing;
+  /// Evaluations of the replacement's partial functions to evaluations of the pattern's at the same position of the
+  /// output, with an equal argument: where the pattern has a value, so has that application.
+  std::vector<ProofMap> defined;
   friend bool operator==(const Proof&, const Proof&) = default;
 };
 

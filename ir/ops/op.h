@@ -43,6 +43,7 @@ struct ConstantRead {
   std::vector<std::string> sumsToOne = {};
   /// The number, where it is a fraction; null: known by its key alone.
   Rational (*value)(std::span<const int64_t> parameters, std::span<const int64_t> at) = nullptr;
+  bool positive = false;  ///< the number is > 0, whatever the parameters
 };
 
 /// One piece of an operator's access relation: out[v] += Σ_{reduction in domain} coefficient · Π constants · Π
@@ -151,6 +152,10 @@ struct Facts {
   bool idempotent = false;
   bool homogeneous = false;           ///< f(a·x) = a·f(x) for a >= 0
   bool ignoresMinusInfinity = false;  ///< f(-inf) = 0
+  bool nonNegative = false;           ///< f(x) >= 0 where it has a value
+  bool positive = false;              ///< f(x) > 0 for every real x
+  /// What must hold of x for f(x) to have a value.
+  enum class Domain { kEverything, kNotZero, kNonNegative } domain = Domain::kEverything;
 };
 
 /// What the pieces of a row's access relation mean, or what stands in for them.
