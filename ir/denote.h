@@ -16,6 +16,7 @@ struct Factor {
   std::string key = {};               ///< of a constant, or the application's function
   std::vector<Expr> parameters = {};  ///< of a constant
   std::vector<Expr> at = {};          ///< flat digits
+  bool positive = false;              ///< a constant that is > 0
 
   /// Factors of two programs can be equal only if they are of one kind: the same input, function or formula.
   bool sameKind(const Factor& other) const {
@@ -65,7 +66,7 @@ struct Application {
 
 /// The output at v evaluates a partial function at `at`, whatever becomes of the value: for each point of (v,
 /// reduction) in `domain` at which no guard is zero.
-struct Evaluation {
+struct PartialUse {
   int application = 0;
   std::vector<std::string> reduction;
   std::vector<Constraint> domain;
@@ -79,7 +80,7 @@ struct Denotation : Sum {
   std::vector<Sum> nested;  ///< sums 1, 2, …: arguments and elements
   std::vector<Application> applications;
   /// Of Reciprocal, Sqrt and the like: what the output depends on as a program, before anything cancels.
-  std::vector<Evaluation> evaluations;
+  std::vector<PartialUse> partialUses;
 
   const Sum& sum(int number) const {
     return number == 0 ? static_cast<const Sum&>(*this) : nested[static_cast<size_t>(number - 1)];
