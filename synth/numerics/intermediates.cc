@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/names.h"
 #include "synth/numerics/pieces.h"
 
 namespace pet {
@@ -164,7 +165,8 @@ using Arguments = std::multimap<std::string, std::vector<Products>>;
 
 class ArgumentCollector {
  public:
-  explicit ArgumentCollector(const Denotation& d) : d_(d) {}
+  /// `context`: pieces without a point in its class are left out. Null: they are not looked for.
+  ArgumentCollector(const Denotation& d, const poly::Context* context) : d_(d), context_(context) {}
 
   void addTo(Arguments& all) const {
     for (const Application& a : d_.applications) {
@@ -180,10 +182,22 @@ class ArgumentCollector {
 
  private:
   const Denotation& d_;
+  const poly::Context* context_;
+
+  /// No point of it, or the sum is -inf at all of them.
+  bool isEmpty(const Sum& sum, const Piece& piece) const {
+    if (!context_) return false;
+    return std::all_of(sum.finite.begin(), sum.finite.end(), [&](const std::vector<Constraint>& part) {
+      poly::Conjunction all = piece.domain;
+      all.insert(all.end(), part.begin(), part.end());
+      return context_->set(join(sum.index, piece.reduction), all).isEmpty();
+    });
+  }
 
   Products of(const Sum& sum) const {
     Products result;
     for (const Piece& piece : sum.pieces) {
+      if (isEmpty(sum, piece)) continue;
       Products all{{{}, magnitudeOf(piece)}};
       for (const Factor& f : piece.factors)
         all = all * of(f);
@@ -209,13 +223,13 @@ class ArgumentCollector {
 };
 
 /// Nullopt: some function's value has no meaning.
-std::optional<Arguments> argumentsOf(const Program& program) {
+std::optional<Arguments> argumentsOf(const Program& program, const poly::Context* context) {
   Arguments result;
   for (size_t i = 0; i < program.nodes().size(); ++i) {
     if (program.nodes()[i].op->meaning != Meaning::kFunction) continue;
     auto d = denotationOf(program, {static_cast<int>(i), 0});
     if (!d) return std::nullopt;
-    ArgumentCollector(*d).addTo(result);
+    ArgumentCollector(*d, context).addTo(result);
   }
   return result;
 }
@@ -232,7 +246,7 @@ bool isWithin(const std::vector<Products>& inner, const std::vector<Products>& o
   return true;
 }
 
-bool areTakenByThePattern(const Arguments& pattern, const Arguments& replacement) {
+bool areAmong(const Arguments& pattern, const Arguments& replacement) {
   return std::all_of(replacement.begin(), replacement.end(), [&](const auto& application) {
     if (application.first == "Not") return true;
     auto [first, last] = pattern.equal_range(application.first);
@@ -240,9 +254,19 @@ bool areTakenByThePattern(const Arguments& pattern, const Arguments& replacement
   });
 }
 
+/// Every function of the replacement is taken of what the pattern takes it of, where there is anything.
+bool areTakenByThePattern(const poly::Context& context, const Program& pattern, const Program& replacement) {
+  auto theirs = argumentsOf(pattern, nullptr), ours = argumentsOf(replacement, nullptr);
+  if (!theirs || !ours) return false;
+  if (areAmong(*theirs, *ours)) return true;
+  return areAmong(*theirs, *argumentsOf(replacement, &context));
+}
+
 }  // namespace
 
-std::optional<double> intermediateGrowth(const Program& pattern, const Program& replacement) {
+std::optional<double> intermediateGrowth(const poly::Context& context,
+                                         const Program& pattern,
+                                         const Program& replacement) {
   auto theirs = NodeProducts(pattern).run(), ours = NodeProducts(replacement).run();
   if (!theirs || !ours) return std::nullopt;
   Products known;
@@ -257,9 +281,7 @@ std::optional<double> intermediateGrowth(const Program& pattern, const Program& 
     if (!growth) return std::nullopt;
     most = std::max(most, *growth);
   }
-  auto patternArguments = argumentsOf(pattern), arguments = argumentsOf(replacement);
-  if (!patternArguments || !arguments || !areTakenByThePattern(*patternArguments, *arguments)) return std::nullopt;
-  return most;
+  return areTakenByThePattern(context, pattern, replacement) ? std::optional(most) : std::nullopt;
 }
 
 }  // namespace pet

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "ir/program.h"
+#include "synth/poly/poly.h"
 
 namespace pet {
 
@@ -12,6 +13,8 @@ namespace pet {
 /// are taken of what the pattern takes them of. The result is the largest coefficient of such a product in comparison
 /// with the pattern's, at least 1. Nullopt: some value is not bounded. Both programs are without composite operators
 /// and dead nodes.
-std::optional<double> intermediateGrowth(const Program& pattern, const Program& replacement);
+std::optional<double> intermediateGrowth(const poly::Context& context,
+                                         const Program& pattern,
+                                         const Program& replacement);
 
 }  // namespace pet

@@ -10,10 +10,13 @@
 namespace pet {
 namespace {
 
-bool hasNegativeEntry(const Node& node) {
+/// A table whose entries may cancel each other.
+bool hasBothSigns(const Node& node) {
   if (node.op->name != "Table") return false;
   const auto& values = node.list("values");
-  return std::any_of(values.begin(), values.end(), [](const Expr& e) { return e.constant() < 0; });
+  auto isNegative = [](const Expr& e) { return e.constant() < 0; };
+  auto isPositive = [](const Expr& e) { return e.constant() > 0; };
+  return std::any_of(values.begin(), values.end(), isNegative) && std::any_of(values.begin(), values.end(), isPositive);
 }
 
 /// Numbers that are factors or addends of the result.
@@ -23,6 +26,10 @@ Attributes positive(const Node& node) {
     auto it = result.find(name);
     double* number = it == result.end() ? nullptr : std::get_if<double>(&it->second);
     if (number && std::isfinite(*number)) *number = std::abs(*number);
+  }
+  if (node.op->name == "Table") {
+    for (Expr& e : std::get<std::vector<Expr>>(result.find("values")->second))
+      e = std::abs(e.constant());
   }
   return result;
 }
@@ -75,7 +82,7 @@ class MagnitudeWriter {
     keep(result_.plain, number, *plain);
     keep(result_.magnitude, number, *plain);
     if (node.op->meaning != Meaning::kSum) return {};
-    if (hasNegativeEntry(node)) {
+    if (hasBothSigns(node)) {
       if (tables_ == SignedTables::kKept) return {};
       keep(result_.magnitude, number, builder_.input(fmt::format("table {}", number), node.shapes[0], true));
       result_.tables.push_back(node.attributes);

@@ -18,8 +18,8 @@ struct Magnitudes {
   bool differs(Value v) const { return plain.at(v) != magnitude.at(v); }
 };
 
-/// What becomes of a Table with a negative entry, on magnitudes: a table that is summed out must not lose its signs
-/// before, and what it was must not be lost by the sum.
+/// What becomes of a Table with entries of both signs, on magnitudes: a table that is summed out must not lose its
+/// signs before, and what it was must not be lost by the sum.
 enum class SignedTables { kKept, kAsInputs };
 
 /// Of a program without composite operators. Errors: those of building a program.

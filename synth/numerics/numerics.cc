@@ -60,7 +60,7 @@ Numerics derived(const poly::Context& context, const Program& pattern, const Pro
   }
   // Softmax stands for a sum of exponentials, but subtracts the largest first: it does not overflow.
   bool exposes = hasOp(replacement, "Exp") && !hasOp(pattern, "Exp");
-  auto growth = growthOf(*to), onTheWay = intermediateGrowth(*from, *to);
+  auto growth = growthOf(*to), onTheWay = intermediateGrowth(context, *from, *to);
   if (exposes || !growth || !onTheWay) return result;
   result.kappa = std::max(*growth, *onTheWay);
   result.kind = result.kappa > 1 ? Numerics::Kind::kConditioned : Numerics::Kind::kSameTerms;

@@ -12,16 +12,21 @@
 namespace pet::check {
 namespace {
 
-bool isSigned(const Node& table) {
-  const auto& values = table.list("values");
-  return std::any_of(values.begin(), values.end(), [](const Expr& e) { return e.constant() < 0; });
+/// Its numbers may cancel each other.
+bool isMixed(const Node& table) {
+  bool below = false, above = false;
+  for (const Expr& e : table.list("values")) {
+    below = below || e.constant() < 0;
+    above = above || e.constant() > 0;
+  }
+  return below && above;
 }
 
 /// A program with, beside every value, the one in which nothing is subtracted. What functions and maxima are taken of
 /// stays as it is.
 class Unsigned {
  public:
-  /// `open`: tables with negative numbers become inputs.
+  /// `open`: tables with numbers of both signs become inputs.
   Unsigned(const Program& program, bool open) : open_(open) {
     for (Value v : program.inputs())
       values_[v] = {builder_.input(program.name(v), program.shape(v), isConstant(program, v)), {}};
@@ -66,7 +71,7 @@ class Unsigned {
     std::string_view op = opOf(node);
     Value plain = make(op, as, node.attributes);
     if (functionOf(op) || isMaximum(op)) return {plain, plain};
-    if (op == "Table" && isSigned(node)) return {plain, open_ ? table(node) : plain};
+    if (op == "Table" && isMixed(node)) return {plain, open_ ? table(node) : plain};
     if (op == "Sub") return {plain, make("Add", without, {})};
     if (op == "Neg") return {plain, make("Identity", without, {})};
     Attributes attributes = node.attributes;
@@ -75,6 +80,10 @@ class Unsigned {
       if (it == attributes.end() || !std::holds_alternative<double>(it->second)) continue;
       double value = std::get<double>(it->second);
       if (std::isfinite(value)) it->second = std::abs(value);
+    }
+    if (op == "Table") {
+      for (Expr& e : std::get<std::vector<Expr>>(attributes.find("values")->second))
+        e = std::abs(e.constant());
     }
     bool same = without == as && attributes == node.attributes;
     return {plain, same ? plain : make(op, without, std::move(attributes))};

@@ -39,13 +39,13 @@ Words times(const Words& a, const Words& b) {
 Words alone(const std::string& word) {
   return {{{word}, 1.0}};
 }
-Words number(double size) {
+Words numberWords(double size) {
   return {{{}, size}};
 }
 
 /// A function's value; a condition is 0 or 1.
 Words ofFunction(const std::string& name) {
-  return name == "Not" ? number(1) : alone(name);
+  return name == "Not" ? numberWords(1) : alone(name);
 }
 
 /// What a constant is at most: the largest entry of a table, a number; shares and weights of means are at most 1.
@@ -89,7 +89,7 @@ class Ways {
         raise(result, ofClause(node, clause));
     }
     bool doubles = op == "Add" && node.operands[0] == node.operands[1];
-    return doubles ? times(number(2), result) : result;
+    return doubles ? times(numberWords(2), result) : result;
   }
 
   Words ofClause(const Node& node, const Clause& clause) const {
@@ -98,7 +98,7 @@ class Ways {
         std::abs(static_cast<double>(clause.coefficient.over)) / static_cast<double>(clause.coefficient.under);
     for (const Factor& f : clause.constants)
       size *= largest(f);
-    Words result = number(size);
+    Words result = numberWords(size);
     for (const Read& read : clause.reads)
       result = times(result, nodes[static_cast<size_t>(node.operands[read.operand].node)]);
     return result;
@@ -122,6 +122,33 @@ std::vector<bool> addedAsTheyAre(const Program& program) {
   return result;
 }
 
+/// What a function is taken of, sum by sum.
+struct Argument {
+  Words words;
+  /// Those of each piece, and where it has a term.
+  std::vector<std::pair<Words, Formula>> pieces;
+};
+using ArgumentList = std::vector<Argument>;
+
+bool holds(const Words& theirs, const Words& ours) {
+  return std::all_of(ours.begin(), ours.end(), [&](const auto& word) {
+    auto it = theirs.find(word.first);
+    return it != theirs.end() && word.second <= it->second;
+  });
+}
+
+/// Where our list has products that theirs does not have, or smaller ones.
+std::optional<std::vector<Formula>> excess(const ArgumentList& theirs, const ArgumentList& ours) {
+  if (theirs.size() != ours.size()) return std::nullopt;
+  std::vector<Formula> result;
+  for (size_t i = 0; i < ours.size(); ++i) {
+    for (const auto& [words, where] : ours[i].pieces) {
+      if (!holds(theirs[i].words, words)) result.push_back(where);
+    }
+  }
+  return result;
+}
+
 /// What every function is taken of, by its key.
 class Arguments {
  public:
@@ -130,79 +157,78 @@ class Arguments {
       if (!functionOf(opOf(program.nodes()[n]))) continue;
       Meaning meaning = meaningAt(program, {static_cast<int>(n), 0});
       for (const Application& a : meaning.applications) {
-        if (!a.isMaximum()) byKey_[a.key].insert(ofArguments(meaning, a));
+        if (!a.isMaximum()) byKey_[a.key].push_back(ofArguments(meaning, a));
       }
     }
   }
 
-  /// The pattern's hold ours: of each function, for every list of arguments one that is at least as large, product by
-  /// product.
-  bool hold(const Arguments& ours) const {
+  /// What must not be for the pattern's to hold ours: of each function, for every list of arguments one that is at
+  /// least as large, product by product. Nullopt: they do not.
+  std::optional<std::vector<Formula>> excessOf(const Arguments& ours) const {
+    std::vector<Formula> result;
     for (const auto& [key, lists] : ours.byKey_) {
-      auto known = byKey_.find(key);
       if (key == "Not") continue;
-      if (known == byKey_.end()) return false;
-      for (const auto& list : lists) {
-        if (std::none_of(known->second.begin(), known->second.end(),
-                         [&](const std::vector<Words>& larger) { return holds(larger, list); }))
-          return false;
+      auto known = byKey_.find(key);
+      for (const ArgumentList& list : lists) {
+        std::optional<std::vector<Formula>> least;
+        for (size_t i = 0; known != byKey_.end() && i < known->second.size(); ++i) {
+          auto more = excess(known->second[i], list);
+          if (more && (!least || more->size() < least->size())) least = std::move(more);
+        }
+        if (!least) return std::nullopt;
+        result.insert(result.end(), least->begin(), least->end());
       }
     }
-    return true;
+    return result;
   }
 
  private:
-  std::map<std::string, std::set<std::vector<Words>>> byKey_;
+  std::map<std::string, std::vector<ArgumentList>> byKey_;
 
-  static std::vector<Words> ofArguments(const Meaning& meaning, const Application& a) {
-    std::vector<Words> result;
+  static ArgumentList ofArguments(const Meaning& meaning, const Application& a) {
+    ArgumentList result;
     for (int sum : a.arguments)
       result.push_back(ofSum(meaning, sum));
     return result;
   }
 
-  static Words ofSum(const Meaning& meaning, int sum) {
-    Words result;
-    for (const Piece& piece : meaning.sums[static_cast<size_t>(sum)].pieces) {
-      Words product = number(weightOf(piece));
+  static Argument ofSum(const Meaning& meaning, int number) {
+    const Sum& sum = meaning.sums[static_cast<size_t>(number)];
+    Argument result;
+    std::vector<Formula> finite;
+    for (const Conjunction& part : sum.finite)
+      finite.push_back(Formula::all(part));
+    for (const Piece& piece : sum.pieces) {
+      Words product = numberWords(weightOf(piece));
       for (const Factor& f : piece.factors)
         product = times(product, ofFactor(meaning, f));
-      raise(result, product);
+      raise(result.words, product);
+      result.pieces.emplace_back(product, Formula::all({Formula::all(piece.domain), Formula::any(finite)}));
     }
     return result;
   }
 
   static Words ofFactor(const Meaning& meaning, const Factor& f) {
     if (f.kind == Factor::Kind::kInput) return alone("input");
-    if (f.kind == Factor::Kind::kConstant) return number(plainNumber(f) ? 1 : largest(f));
+    if (f.kind == Factor::Kind::kConstant) return numberWords(plainNumber(f) ? 1 : largest(f));
     const Application& a = meaning.applications[static_cast<size_t>(f.number)];
     if (!a.isMaximum()) return ofFunction(a.key);
     Words result;
     for (const Application::Alternative& alternative : a.alternatives)
-      raise(result, ofSum(meaning, alternative.element));
+      raise(result, ofSum(meaning, alternative.element).words);
     return result;
-  }
-
-  static bool holds(const std::vector<Words>& larger, const std::vector<Words>& list) {
-    return larger.size() == list.size() &&
-           std::equal(list.begin(), list.end(), larger.begin(), [](const Words& ours, const Words& theirs) {
-             return std::all_of(ours.begin(), ours.end(), [&](const auto& word) {
-               auto it = theirs.find(word.first);
-               return it != theirs.end() && word.second <= it->second;
-             });
-           });
   }
 };
 
 }  // namespace
 
-std::optional<double> excessOnTheWay(const Program& pattern, const Program& replacement) {
+std::optional<OnTheWay> valuesOnTheWay(const Program& pattern, const Program& replacement) {
   Words data;
   for (const Words& node : Ways(pattern).nodes)
     raise(data, node);
   std::vector<Words> nodes = Ways(replacement).nodes;
   std::vector<bool> judgedLater = addedAsTheyAre(replacement);
-  double most = 1;
+  OnTheWay result;
   for (size_t n = 0; n < nodes.size(); ++n) {
     for (const auto& [word, coefficient] : nodes[n]) {
       if (word.empty()) continue;
@@ -212,11 +238,13 @@ std::optional<double> excessOnTheWay(const Program& pattern, const Program& repl
           allowed = std::max({allowed, 1.0, size});
       }
       if (allowed == 0) return std::nullopt;
-      if (!judgedLater[n]) most = std::max(most, coefficient / allowed);
+      if (!judgedLater[n]) result.factor = std::max(result.factor, coefficient / allowed);
     }
   }
-  if (!Arguments(pattern).hold(Arguments(replacement))) return std::nullopt;
-  return most;
+  auto empty = Arguments(pattern).excessOf(Arguments(replacement));
+  if (!empty) return std::nullopt;
+  result.empty = std::move(*empty);
+  return result;
 }
 
 }  // namespace pet::check

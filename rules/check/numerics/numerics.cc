@@ -47,7 +47,8 @@ bool operatesOnPairsAtMost(const Program& program) {
   return true;
 }
 
-Numerics derived(const Program& pattern, const Program& replacement) {
+/// `empty`: what must hold nowhere for it to be so.
+Numerics derived(const Program& pattern, const Program& replacement, std::vector<Formula>& empty) {
   Numerics result{Kind::kUnbounded, 1, false};
   auto from = expanded(pattern.withoutDeadNodes()), to = expanded(replacement.withoutDeadNodes());
   if (!from || !to) return result;
@@ -57,9 +58,11 @@ Numerics derived(const Program& pattern, const Program& replacement) {
   }
   // A Softmax is computed with its largest operand subtracted; exponentials by themselves overflow.
   if (reads(replacement, "Exp") && !reads(pattern, "Exp")) return result;
-  auto cancels = amplification(*to), onTheWay = excessOnTheWay(*from, *to);
+  auto cancels = amplification(*to);
+  auto onTheWay = valuesOnTheWay(*from, *to);
   if (!cancels || !onTheWay) return result;
-  result.kappa = std::max(*cancels, *onTheWay);
+  empty = std::move(onTheWay->empty);
+  result.kappa = std::max(*cancels, onTheWay->factor);
   result.kind = result.kappa > 1 ? Kind::kConditioned : Kind::kSameTerms;
   result.spreadsNan = *cancels > 1;
   return result;
@@ -79,15 +82,21 @@ Claims numericsClaims(const Rule& rule, const Program& source) {
   Claims claims;
   try {
     if (said.kind != Kind::kUnbounded) {
-      Numerics by = derived(source, rule.replacement);
+      std::vector<Formula> empty;
+      Numerics by = derived(source, rule.replacement, empty);
       if (!isCovered(said, by)) return {fails(what, "derived from the programs: " + by.str())};
       if (by.spreadsNan && !said.spreadsNan)
         return {fails(what, "terms that cancel do not where one is NaN: it spreads NaN")};
+      for (Formula& f : empty)
+        claims.push_back({.what = what + ": functions are taken of what the pattern takes them of",
+                          .given = std::move(f),
+                          .goal = Formula::no()});
     }
     if (!said.spreadsNan && said.kind != Kind::kBitEqual) {
       auto to = expanded(rule.replacement.withoutDeadNodes());
       if (!to) return {open(what, to.error().message())};
-      claims = claimsOfNoZeros(what, *to);
+      Claims more = claimsOfNoZeros(what, *to);
+      std::move(more.begin(), more.end(), std::back_inserter(claims));
     }
   } catch (const Opaque& e) {
     return {fails(what, std::string("nothing can be derived from the programs: ") + e.what())};

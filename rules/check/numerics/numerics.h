@@ -21,9 +21,14 @@ std::optional<TableSum> amplificationOf(const Piece& piece,
                                         int firstTable,
                                         const std::set<int>& weights);
 
-/// The factor by which products on the replacement's way are larger than the pattern's; nullopt: some have more factors
-/// of a kind than any product of the pattern, or a function is taken of something else. Throws Opaque.
-std::optional<double> excessOnTheWay(const Program& pattern, const Program& replacement);
+/// What the replacement computes on its way.
+struct OnTheWay {
+  double factor = 1;           ///< by which its products are larger than the pattern's
+  std::vector<Formula> empty;  ///< as far as none of these holds anywhere
+};
+/// Nullopt: some products have more factors of a kind than any product of the pattern, or a function is taken of
+/// something else. Throws Opaque.
+std::optional<OnTheWay> valuesOnTheWay(const Program& pattern, const Program& replacement);
 
 /// What must hold for no product to have zeros in one factor and an activation in the other.
 Claims claimsOfNoZeros(const std::string& what, const Program& program);
