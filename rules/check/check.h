@@ -35,7 +35,8 @@ struct CheckOptions {
 ///   2. inputs and outputs have the same shapes;
 ///   3. of each output's proof: the lemmas hold, each by earlier ones; monomials that are said to be zero are; and the
 ///      record is a bijection between the other monomials of the two programs that keeps coefficient and factors;
-///   4. the replacement's rounding is as the rule says, or less (docs/semantics.md, Floating point);
+///   4. the class of the replacement's rounding, derived from the two programs, is what the rule says, or better
+///      (docs/semantics.md, Floating point);
 ///   5. outside the boxes the mutant has the replacement's monomials, so that the boxes are what they say.
 /// 1 to 3 make the two programs equal as sums of products, at every position of every
 /// output. All of it is quantifier-free
