@@ -244,9 +244,7 @@ std::optional<Form> blockForm(const Pattern& pattern, int64_t m, int64_t near) {
   auto program = BlockWriter(*source, *banded, m, near).write();
   if (!program) return std::nullopt;
   Form form{fmt::format("blocks-{}{}", m, near == 2 ? "-below" : ""),
-            banded->softmax ? "attention-in-blocks" : "product-in-blocks",
-            where,
-            classOf(pattern, where, *program),
+            banded->softmax ? "attention-in-blocks" : "product-in-blocks", where, classOf(pattern, where, *program),
             *program};
   for (const Expr& reach : {banded->lower, banded->upper}) {
     form.shapes.require(Constraint::le(0, reach));

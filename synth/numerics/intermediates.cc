@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ir/names.h"
 #include "synth/numerics/pieces.h"
 
 namespace pet {
 namespace {
+
+constexpr double kLargestFloat = std::numeric_limits<float>::max();
 
 /// How many factors of each kind a product has: "activation", "weight", a function's name.
 using ProductKind = std::map<std::string, int>;
@@ -76,7 +79,8 @@ class NodeProducts {
       return Products{{{{isWeight ? "weight" : "activation", 1}}, 1}};
     }
     if (node.op->meaning == Meaning::kFunction) return ofFunction(node.op->name);
-    if (!node.op->access) return std::nullopt;
+    bool hidden = node.op->name == "Gemm" && node.number("alpha") == 0;  // a product times zero, and no piece of it
+    if (!node.op->access || hidden) return std::nullopt;
     std::vector<Shape> shapes;
     for (Value v : node.operands)
       shapes.push_back(program_.shape(v));
@@ -143,11 +147,20 @@ std::vector<bool> comeUnscaled(const Program& program) {
   return result;
 }
 
+/// Numbers that are computed may be as large as those that are given.
+double largestNumber(const Program& program, const std::vector<Products>& nodes) {
+  double most = 1;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    auto number = nodes[i].find({});
+    if (program.nodes()[i].operands.empty() && number != nodes[i].end()) most = std::max(most, number->second);
+  }
+  return most;
+}
+
 /// How much larger the products of a node are than the pattern's.
 std::optional<double> growthOver(const Products& pattern, const Products& node, bool unscaled) {
   double most = 1;
   for (const auto& [kind, coefficient] : node) {
-    if (kind.empty()) continue;
     std::optional<double> known;
     for (const auto& [outer, other] : pattern) {
       if (isWithin(kind, outer)) known = std::max({1.0, other, known.value_or(1)});
@@ -274,6 +287,9 @@ std::optional<double> intermediateGrowth(const poly::Context& context,
     for (const auto& [kind, coefficient] : node)
       enter(known, kind, coefficient);
   }
+  double given = largestNumber(replacement, *ours);
+  if (given > kLargestFloat) return std::nullopt;
+  enter(known, {}, given);
   std::vector<bool> unscaled = comeUnscaled(replacement);
   double most = 1;
   for (size_t i = 0; i < ours->size(); ++i) {

@@ -15,15 +15,17 @@ bool hasOp(const Program& program, std::string_view op) {
 }
 
 /// Every value is an input, a function's value or the largest of some, moved; or one sum or product of two such values.
-/// Two such programs that are equal over the reals round nothing differently.
+/// Two such programs that are equal over the reals round nothing differently. Where values are added, none is negated
+/// or zero, so that nothing cancels.
 class SingleOperations {
  public:
   explicit SingleOperations(const Program& program) : program_(program) {
-    bool fills = std::any_of(program.nodes().begin(), program.nodes().end(), [](const Node& n) { return n.op->fills; });
+    bool mayCancel = std::any_of(program.nodes().begin(), program.nodes().end(),
+                                 [](const Node& n) { return n.op->fills || n.op->name == "Neg"; });
     bool takesMaxima = std::any_of(program.nodes().begin(), program.nodes().end(),
                                    [](const Node& n) { return n.op->meaning == Meaning::kMaximum; });
     for (const Node& n : program.nodes())
-      rounded_.push_back(rounds(n, fills, takesMaxima));
+      rounded_.push_back(rounds(n, mayCancel, takesMaxima));
   }
   bool hold() const { return std::find(rounded_.begin(), rounded_.end(), kOften) == rounded_.end(); }
 
@@ -32,7 +34,7 @@ class SingleOperations {
   const Program& program_;
   std::vector<int> rounded_;  ///< per node: how often since the last function
 
-  int rounds(const Node& n, bool fills, bool takesMaxima) const {
+  int rounds(const Node& n, bool mayCancel, bool takesMaxima) const {
     int most = 0;
     for (Value v : n.operands)
       most = std::max(most, rounded_[static_cast<size_t>(v.node)]);
@@ -45,7 +47,7 @@ class SingleOperations {
       return op == "Not" || (takesMaxima && !exact) ? kOften : 0;
     }
     if (n.op->layout || op == "Identity" || op == "Neg") return most;
-    bool single = !fills && most == 0 && (op == "Add" || op == "Sub" || op == "Mul");
+    bool single = !mayCancel && most == 0 && (op == "Add" || op == "Mul");
     return single ? 1 : kOften;
   }
 };

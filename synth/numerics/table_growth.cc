@@ -55,8 +55,10 @@ std::optional<Grid> product(const Grid& a, const Grid& b) {
   return all;
 }
 
-Grid summed(const Grid& g, const Expr& over) {
-  auto d = static_cast<size_t>(std::find(g.digits.begin(), g.digits.end(), over) - g.digits.begin());
+/// The entries along a digit become one, beginning with 0.
+template <class Join>
+Grid reducedAlong(const Grid& g, const Expr& digit, Join join) {
+  auto d = static_cast<size_t>(std::find(g.digits.begin(), g.digits.end(), digit) - g.digits.begin());
   int64_t stride = rowMajorStrides(g.extents)[d], extent = g.extents[d];
   Grid result = g;
   result.digits.erase(result.digits.begin() + static_cast<std::ptrdiff_t>(d));
@@ -64,16 +66,26 @@ Grid summed(const Grid& g, const Expr& over) {
   result.entries.assign(g.entries.size() / static_cast<size_t>(extent), 0);
   for (size_t i = 0; i < g.entries.size(); ++i) {
     auto n = static_cast<int64_t>(i);
-    int64_t& sum = result.entries[static_cast<size_t>(n / (stride * extent) * stride + n % stride)];
-    sum = checkedAdd(sum, g.entries[i]);
+    int64_t& entry = result.entries[static_cast<size_t>(n / (stride * extent) * stride + n % stride)];
+    entry = join(entry, g.entries[i]);
   }
   return result;
 }
 
+Grid summed(const Grid& g, const Expr& over) {
+  return reducedAlong(g, over, checkedAdd);
+}
+
+/// The smallest entry that is not zero; zero if there is none. No entry is negative.
+Grid smallest(const Grid& g, const Expr& over) {
+  return reducedAlong(g, over, [](int64_t a, int64_t b) { return a == 0 || b == 0 ? a + b : std::min(a, b); });
+}
+
 using Grids = std::vector<Grid>;
+using Reduction = Grid (*)(const Grid&, const Expr&);
 
 /// The grids that have the digit become one without it.
-std::optional<Grids> sumOut(const Grids& grids, const Expr& digit) {
+std::optional<Grids> reduce(const Grids& grids, const Expr& digit, Reduction by) {
   Grids rest;
   std::optional<Grid> all;
   for (const Grid& g : grids) {
@@ -84,13 +96,13 @@ std::optional<Grids> sumOut(const Grids& grids, const Expr& digit) {
     all = all ? product(*all, g) : g;
     if (!all) return std::nullopt;
   }
-  if (all) rest.push_back(summed(*all, digit));
+  if (all) rest.push_back(by(*all, digit));
   return rest;
 }
 
-std::optional<Grids> sumOut(Grids grids, const std::vector<Expr>& digits) {
+std::optional<Grids> reduce(Grids grids, const std::vector<Expr>& digits, Reduction by) {
   for (const Expr& d : digits) {
-    auto next = sumOut(grids, d);
+    auto next = reduce(grids, d, by);
     if (!next) return std::nullopt;
     grids = std::move(*next);
   }
@@ -189,7 +201,7 @@ std::optional<TableGrowth> tableGrowth(const Piece& piece,
   Roles roles(piece, tables, readers);
   if (!roles.assign()) return std::nullopt;
   TableGrowth result;
-  auto left = sumOut(roles.grids, roles.ofTables);
+  auto left = reduce(roles.grids, roles.ofTables, summed);
   if (!left) return std::nullopt;
   for (Grid& g : *left) {
     result.cancels = result.cancels || std::any_of(g.entries.begin(), g.entries.end(), [](int64_t e) { return e < 0; });
@@ -198,9 +210,9 @@ std::optional<TableGrowth> tableGrowth(const Piece& piece,
   for (Grid& g : roles.grids)
     g.makePositive();
   // Activations first: their digits stand in one table each, mostly.
-  auto before = sumOut(roles.grids, roles.ofActivations);
-  if (before) before = sumOut(std::move(*before), roles.ofTables);
-  left = sumOut(std::move(*left), roles.ofActivations);
+  auto before = reduce(roles.grids, roles.ofActivations, summed);
+  if (before) before = reduce(std::move(*before), roles.ofTables, summed);
+  left = reduce(std::move(*left), roles.ofActivations, smallest);
   if (!before || !left) return std::nullopt;
   auto more = together(*before, roles.kept, roles.keptExtents), less = together(*left, roles.kept, roles.keptExtents);
   if (!more || !less) return std::nullopt;

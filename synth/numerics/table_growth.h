@@ -15,9 +15,9 @@ struct PieceReaders {
 };
 
 /// By how much the terms of one piece grow before its tables are summed out. With X the largest activation, the terms
-/// with a weight are at most X · Σ |Π tables| for it, over the indices that only tables or activations read; after the
-/// sum over those that only tables read they are X · Σ |Σ Π tables|. The largest ratio, over the other digits of the
-/// tables.
+/// with a weight are at most X · Σ |Π tables| for it, over the indices that only tables or activations read. After the
+/// sum over those that only tables read, some activations are left, each with |Σ Π tables|; which of them there are,
+/// depends on the position, so that the smallest counts. The largest ratio, over the other digits of the tables.
 struct TableGrowth {
   double ratio = 1;
   bool cancels = false;  ///< some entry of the sum is negative: it may cancel with other pieces

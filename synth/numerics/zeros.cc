@@ -31,6 +31,7 @@ class Zeros {
   bool areMultiplied() const {
     return std::any_of(program_.nodes().begin(), program_.nodes().end(), [&](const Node& n) {
       if (!isProduct(n)) return false;
+      if (n.op->name == "Gemm" && (n.number("alpha") == 0 || n.number("beta") == 0)) return true;
       for (Value zero : n.operands) {
         for (Value other : n.operands) {
           bool both = zeros_[static_cast<size_t>(zero.node)] && moving_[static_cast<size_t>(other.node)];

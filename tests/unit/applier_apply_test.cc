@@ -429,12 +429,14 @@ TEST(Apply, RulesThatRoundTooMuchDoNotFire) {
     ApplyOptions options = all();
     options.policy = policy;
     options.policy.all = true;
-    return applied(model, rulesOf(replaced(dataText("conv.pet"), "numerics same-terms", "numerics " + numerics)), options)
+    return applied(model, rulesOf(replaced(dataText("conv.pet"), "numerics same-terms", "numerics " + numerics)),
+                   options)
         .report;
   };
   const std::string unbounded = "the model's data do not bound its intermediate values (--numerics any)",
                     ruinous = "may be off by 1.2e+23 (--max-rel-error)";
-  for (const auto& [numerics, reason] : {std::pair{"unbounded, spreads NaN", unbounded}, {"conditioned 2e+30", ruinous}}) {
+  for (const auto& [numerics, reason] :
+       {std::pair{"unbounded, spreads NaN", unbounded}, {"conditioned 2e+30", ruinous}}) {
     ApplyReport report = reportOf(numerics, {});
     EXPECT_TRUE(report.fired.empty());
     ASSERT_FALSE(report.refused.empty());

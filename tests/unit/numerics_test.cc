@@ -36,8 +36,7 @@ const NumericsCase kCases[] = {
      "t = Tanh(x)\n y = Transpose(t) perm=[1, 0]", "bit-equal"},
     {"TwoAddends", kTwo + "t = Add(x, z)\n y = Exp(t)", "t = Add(z, x)\n y = Exp(t)", "bit-equal"},
     {"LargestOfRelu", kPool + "t = MaxPool(x) kernel_shape=[3]\n y = Relu(t)",
-     "t = Relu(x)\n y = MaxPool(t) kernel_shape=[3]",
-     "bit-equal"},
+     "t = Relu(x)\n y = MaxPool(t) kernel_shape=[3]", "bit-equal"},
     // The same products, in another order.
     {"LargestOfSigmoid", kPool + "t = MaxPool(x) kernel_shape=[3]\n y = Sigmoid(t)",
      "t = Sigmoid(x)\n y = MaxPool(t) kernel_shape=[3]", "same-terms"},
@@ -63,6 +62,9 @@ const NumericsCase kCases[] = {
      "conditioned 1024"},
     {"CancelsWithinAFunction", kVector + "y = Sigmoid(x)", "t = Add(x, x)\n s = Sub(t, x)\n y = Sigmoid(s)",
      "conditioned 3, spreads NaN"},
+    {"LargeNumbersAmongThemselves", kVector + "y = Identity(x)",
+     "c = Constant() value=1024\n t = Mul(c, c)\n z = Constant() value=0\n s = Mul(t, z)\n y = Add(x, s)",
+     "conditioned 1024"},
     {"WinogradElementByElement", kTaps,
      "a, b, c, d = Split(x) axis=0 split=[1, 1, 1, 1]\n p, q, r = Split(w) axis=0 split=[1, 1, 1]\n"
      " h = Constant() value=0.5\n s = Add(p, r)\n t = Add(s, q)\n u = Sub(s, q)\n v = Mul(t, h)\n g = Mul(u, h)\n"
@@ -80,6 +82,8 @@ const NumericsCase kCases[] = {
     {"AFunctionThatCancels", kVector + "y = Identity(x)", "e = Exp(x)\n t = Add(x, e)\n y = Sub(t, e)", "unbounded"},
     {"AFunctionTimesZero", kVector + "y = Identity(x)",
      "e = Exp(x)\n c = Constant() value=0\n t = Mul(e, c)\n y = Add(x, t)", "unbounded, spreads NaN"},
+    {"BeyondFloat", kVector + "y = Identity(x)",
+     "c = Constant() value=1e300\n z = Constant() value=0\n s = Mul(c, z)\n y = Add(x, s)", "unbounded"},
     {"TwiceTheExponent", kVector + "y = Exp(x)",
      "t = Add(x, x)\n e = Exp(t)\n f = Exp(x)\n s = Add(e, f)\n y = Sub(s, e)", "unbounded"},
     {"AnotherInput", kTwo + "y = Identity(x)", "t = Add(x, z)\n y = Sub(t, z)", "unbounded"},
@@ -91,6 +95,8 @@ const NumericsCase kCases[] = {
     {"ASquareOfThePattern", kTwo + "d = Sub(x, z)\n y = Mul(d, d)",
      "s = Mul(x, x)\n t = Mul(x, z)\n q = Mul(z, z)\n a = Add(s, q)\n b = Add(t, t)\n y = Sub(a, b)", "same-terms"},
     // 0 · NaN
+    {"GemmOfNothing", kMatrix + "y = Identity(x)", "t = Gemm(x, x) alpha=0\n s = Mul(t, x)\n y = Add(s, x)",
+     "unbounded, spreads NaN"},
     {"TimesTheIdentity", kMatrix + "y = Identity(x)", "e = Eye() extent=N\n y = MatMul(x, e)",
      "same-terms, spreads NaN"},
     {"WeightsWithZeros", kImage + "y = Conv(x, w)",

@@ -93,7 +93,8 @@ Expected<RuleSet> asRules(const std::vector<Candidate>& candidates) {
 
 Judgement judge(const Candidate& c) {
   Judgement j{c.file, &c, decide(c.pattern, c.rule), ""};
-  if (const auto* proved = std::get_if<Proved>(&j.decision)) j.record = print(withRecord(c.pattern, c.rule, proved->proofs));
+  if (const auto* proved = std::get_if<Proved>(&j.decision))
+    j.record = print(withRecord(c.pattern, c.rule, proved->proofs));
   return j;
 }
 

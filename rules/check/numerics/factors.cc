@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "rules/check/meaning/function.h"
 #include "rules/check/numerics/numerics.h"
@@ -77,6 +78,7 @@ class Ways {
     if (functionOf(op)) return ofFunction(op);
     Relation relation = relationOf(op);
     if (!relation) throw Opaque(op + " is not a sum of products of its operands");
+    if (op == "Gemm" && node.number("alpha") == 0) throw Opaque("a Gemm whose product is multiplied by zero");
     Words result;
     for (int output = 0; output < static_cast<int>(node.shapes.size()); ++output) {
       Position at;
@@ -227,11 +229,18 @@ std::optional<OnTheWay> valuesOnTheWay(const Program& pattern, const Program& re
   for (const Words& node : Ways(pattern).nodes)
     raise(data, node);
   std::vector<Words> nodes = Ways(replacement).nodes;
+  // Numbers that are given may be computed with, as far as they are floats.
+  double given = 1;
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    auto size = nodes[n].find({});
+    if (replacement.nodes()[n].operands.empty() && size != nodes[n].end()) given = std::max(given, size->second);
+  }
+  if (given > std::numeric_limits<float>::max()) return std::nullopt;
+  raise(data, {}, given);
   std::vector<bool> judgedLater = addedAsTheyAre(replacement);
   OnTheWay result;
   for (size_t n = 0; n < nodes.size(); ++n) {
     for (const auto& [word, coefficient] : nodes[n]) {
-      if (word.empty()) continue;
       double allowed = 0;
       for (const auto& [theirs, size] : data) {
         if (std::includes(theirs.begin(), theirs.end(), word.begin(), word.end()))

@@ -19,10 +19,11 @@ bool reads(const Program& program, std::string_view op) {
 }
 
 /// Inputs, values of functions and maxima are moved, and at most added or multiplied in pairs before the next function.
+/// Nothing is added where a value may be negated or be missing, for that may cancel.
 bool operatesOnPairsAtMost(const Program& program) {
-  bool fills = false, hasMaxima = false;
+  bool cancels = false, hasMaxima = false;
   for (const Node& node : program.nodes()) {
-    fills = fills || fillsWithZeros(opOf(node));
+    cancels = cancels || fillsWithZeros(opOf(node)) || opOf(node) == "Neg";
     hasMaxima = hasMaxima || isMaximum(opOf(node));
   }
   std::vector<bool> isPair;
@@ -38,7 +39,7 @@ bool operatesOnPairsAtMost(const Program& program) {
       isPair.push_back(false);
     } else if (onlyMoves(op) || op == "Identity" || op == "Neg") {
       isPair.push_back(ofPairs);
-    } else if ((op == "Add" || op == "Sub" || op == "Mul") && !ofPairs && !fills) {
+    } else if ((op == "Add" || op == "Mul") && !ofPairs && !cancels) {
       isPair.push_back(true);
     } else {
       return false;

@@ -83,10 +83,15 @@ class Sums {
  public:
   explicit Sums(const std::vector<Axis>& axes) : axes_(axes) {}
 
-  /// Σ over the axes that have this reader; false if there are too many points.
-  bool sumOver(Axis::Reader reader, std::vector<Numbers>& all) const {
+  using Joining = int64_t (*)(int64_t, int64_t);
+  static int64_t sum(int64_t a, int64_t b) { return checkedAdd(a, b); }
+  /// Of numbers that are not negative, the least but zero.
+  static int64_t least(int64_t a, int64_t b) { return a != 0 && b != 0 ? std::min(a, b) : std::max(a, b); }
+
+  /// Joins the numbers along the axes that have this reader; false if there are too many points.
+  bool joinAlong(Axis::Reader reader, Joining joining, std::vector<Numbers>& all) const {
     for (size_t a = 0; a < axes_.size(); ++a) {
-      if (axes_[a].reader == reader && !sumOver(a, all)) return false;
+      if (axes_[a].reader == reader && !joinAlong(a, joining, all)) return false;
     }
     return true;
   }
@@ -113,25 +118,25 @@ class Sums {
     return result;
   }
 
-  bool sumOver(size_t axis, std::vector<Numbers>& all) const {
+  bool joinAlong(size_t axis, Joining joining, std::vector<Numbers>& all) const {
     auto end = std::stable_partition(all.begin(), all.end(), [&](const Numbers& n) { return n.over(axis); });
     std::vector<Numbers> those(all.begin(), end);
     if (those.empty()) return true;
     std::vector<size_t> axes = unionOf(those);
-    Numbers sum{axes, {}};
-    std::erase(sum.axes, axis);
+    Numbers joined{axes, {}};
+    std::erase(joined.axes, axis);
     Walk walk(axes_, axes);
     if (walk.points() > kMostPoints) return false;
     for (const Numbers& n : those)
       walk.follow(axes_, n.axes);
-    walk.follow(axes_, sum.axes);
-    sum.entries.assign(static_cast<size_t>(walk.points() / axes_[axis].extent), 0);
+    walk.follow(axes_, joined.axes);
+    joined.entries.assign(static_cast<size_t>(walk.points() / axes_[axis].extent), 0);
     for (int64_t i = 0; i < walk.points(); ++i, walk.next()) {
-      int64_t& entry = sum.entries[walk.offset(those.size())];
-      entry = checkedAdd(entry, product(those, walk));
+      int64_t& entry = joined.entries[walk.offset(those.size())];
+      entry = joining(entry, product(those, walk));
     }
     all.erase(all.begin(), end);
-    all.push_back(std::move(sum));
+    all.push_back(std::move(joined));
     return true;
   }
 };
@@ -208,7 +213,7 @@ std::optional<TableSum> amplificationOf(const Piece& piece,
   if (!of.known) return std::nullopt;
   Sums sums(of.axes);
   std::vector<Numbers> left = of.numbers, all = of.numbers;
-  if (!sums.sumOver(Axis::Reader::kNone, left)) return std::nullopt;
+  if (!sums.joinAlong(Axis::Reader::kNone, Sums::sum, left)) return std::nullopt;
   TableSum result;
   for (Numbers& n : left) {
     result.hasNegatives =
@@ -217,8 +222,10 @@ std::optional<TableSum> amplificationOf(const Piece& piece,
   }
   for (Numbers& n : all)
     n.dropSigns();
-  bool fits = sums.sumOver(Axis::Reader::kActivation, left) && sums.sumOver(Axis::Reader::kActivation, all) &&
-              sums.sumOver(Axis::Reader::kNone, all);
+  // Which of the activations there are depends on the position: the least of what is left counts.
+  bool fits = sums.joinAlong(Axis::Reader::kActivation, Sums::least, left) &&
+              sums.joinAlong(Axis::Reader::kActivation, Sums::sum, all) &&
+              sums.joinAlong(Axis::Reader::kNone, Sums::sum, all);
   std::vector<size_t> kept;
   for (size_t a = 0; a < of.axes.size(); ++a) {
     if (of.axes[a].reader == Axis::Reader::kOther) kept.push_back(a);

@@ -52,6 +52,8 @@ class Reader {
       std::string_view op = opOf(node);
       bool multiplies = op == "Conv" || op == "ConvTranspose" || op == "Gemm" || op == "MatMul" || op == "Mul";
       if (!multiplies) continue;
+      if (op == "Gemm" && (node.number("alpha") == 0 || node.number("beta") == 0))
+        result.emplace_back(static_cast<int>(n), Zeros{.certain = true});
       for (Value v : node.operands) {
         bool meets = std::any_of(node.operands.begin(), node.operands.end(),
                                  [&](Value other) { return other != v && moves_[static_cast<size_t>(other.node)]; });
