@@ -35,6 +35,11 @@ Products operator*(const Products& a, const Products& b) {
   return result;
 }
 
+/// |f(x)| <= |x|: what bounds the operand bounds the value.
+bool shrinks(std::string_view function) {
+  return function == "Relu";
+}
+
 /// Not is 0 or 1.
 Products ofFunction(std::string_view name) {
   return {{name == "Not" ? ProductKind{} : ProductKind{{std::string(name), 1}}, 1}};
@@ -78,6 +83,7 @@ class NodeProducts {
       bool isWeight = node.scalar("constant") == Expr(1);
       return Products{{{{isWeight ? "weight" : "activation", 1}}, 1}};
     }
+    if (shrinks(node.op->name)) return of(node.operands[0]);
     if (node.op->meaning == Meaning::kFunction) return ofFunction(node.op->name);
     bool hidden = node.op->name == "Gemm" && node.number("alpha") == 0;  // a product times zero, and no piece of it
     if (!node.op->access || hidden) return std::nullopt;
@@ -225,6 +231,7 @@ class ArgumentCollector {
     if (f.kind == Factor::Kind::kInput) return {{{{"input", 1}}, 1}};
     if (f.kind == Factor::Kind::kConstant) return {{{}, numberOf(f) ? 1 : largest(f)}};
     const Application& a = d_.applications[static_cast<size_t>(f.number)];
+    if (shrinks(a.key)) return of(d_.sum(a.arguments[0]));
     if (!a.isMaximum()) return ofFunction(a.key);
     Products result;
     for (const Application::Alternative& alternative : a.alternatives) {
@@ -261,7 +268,7 @@ bool isWithin(const std::vector<Products>& inner, const std::vector<Products>& o
 
 bool areAmong(const Arguments& pattern, const Arguments& replacement) {
   return std::all_of(replacement.begin(), replacement.end(), [&](const auto& application) {
-    if (application.first == "Not") return true;
+    if (application.first == "Not" || shrinks(application.first)) return true;
     auto [first, last] = pattern.equal_range(application.first);
     return std::any_of(first, last, [&](const auto& known) { return isWithin(application.second, known.second); });
   });

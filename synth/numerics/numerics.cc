@@ -24,8 +24,10 @@ class SingleOperations {
                                  [](const Node& n) { return n.op->fills || n.op->name == "Neg"; });
     bool takesMaxima = std::any_of(program.nodes().begin(), program.nodes().end(),
                                    [](const Node& n) { return n.op->meaning == Meaning::kMaximum; });
+    // Others need not be monotone where they are rounded, nor commute with factors.
+    bool exactOnly = takesMaxima || hasOp(program, "Mul");
     for (const Node& n : program.nodes())
-      rounded_.push_back(rounds(n, mayCancel, takesMaxima));
+      rounded_.push_back(rounds(n, mayCancel, exactOnly));
   }
   bool hold() const { return std::find(rounded_.begin(), rounded_.end(), kOften) == rounded_.end(); }
 
@@ -34,7 +36,7 @@ class SingleOperations {
   const Program& program_;
   std::vector<int> rounded_;  ///< per node: how often since the last function
 
-  int rounds(const Node& n, bool mayCancel, bool takesMaxima) const {
+  int rounds(const Node& n, bool mayCancel, bool exactOnly) const {
     int most = 0;
     for (Value v : n.operands)
       most = std::max(most, rounded_[static_cast<size_t>(v.node)]);
@@ -42,10 +44,12 @@ class SingleOperations {
     if (op == "Input") return 0;
     if (n.op->meaning == Meaning::kMaximum) return 0;
     if (n.op->meaning == Meaning::kFunction) {
-      // Others need not be monotone where they are rounded.
       bool exact = op == "Relu" || op == "Clip";
-      return op == "Not" || (takesMaxima && !exact) ? kOften : 0;
+      return op == "Not" || (exactOnly && !exact) ? kOften : 0;
     }
+    // A number may stand for a function's value of another one.
+    auto value = n.attributes.find("value");
+    if (value != n.attributes.end() && n.number("value") != 0) return kOften;
     if (n.op->layout || op == "Identity" || op == "Neg") return most;
     bool single = !mayCancel && most == 0 && (op == "Add" || op == "Mul");
     return single ? 1 : kOften;

@@ -54,6 +54,7 @@ const NumericsCase kCases[] = {
      " p = Sub(b, o)\n k1 = Unsqueeze(k) axes=[1]\n p1 = Unsqueeze(p) axes=[1]\n t = Mul(x, k1)\n y = Add(t, p1)",
      "same-terms"},
     {"WhatThePatternCancels", kTwo + "s = Add(x, z)\n y = Sub(s, z)", "y = Identity(x)", "same-terms"},
+    {"AFactorThroughAFunction", kTwo + "t = Mul(x, z)\n y = Tanh(t)", "t = Mul(z, x)\n y = Tanh(t)", "same-terms"},
     // Terms that cancel.
     {"LargeNumbers", kVector + "y = Identity(x)",
      "c = Constant() value=1e30\n t = Mul(c, x)\n s = Sub(t, t)\n y = Add(s, x)", "conditioned 2e+30, spreads NaN"},
@@ -78,6 +79,8 @@ const NumericsCase kCases[] = {
      " x1 = Layout(x) i -> i 1\n w1 = Layout(w) i -> i 1\n d = MatMul(b, x1)\n k1 = MatMul(g, w1)\n m = Mul(d, k1)\n"
      " t1 = MatMul(a, m)\n y = Layout(t1) i 1 -> i",
      "conditioned 4, spreads NaN"},
+    {"TwiceWithinRelu", kVector + "y = Relu(x)",
+     "t = Add(x, x)\n r = Relu(t)\n s = Relu(x)\n a = Add(r, s)\n y = Sub(a, r)", "unbounded"},
     // What the pattern's data do not bound.
     {"AFunctionThatCancels", kVector + "y = Identity(x)", "e = Exp(x)\n t = Add(x, e)\n y = Sub(t, e)", "unbounded"},
     {"AFunctionTimesZero", kVector + "y = Identity(x)",

@@ -44,6 +44,11 @@ Words numberWords(double size) {
   return {{{}, size}};
 }
 
+/// Its value is no larger than what it is taken of.
+bool isNoLarger(std::string_view function) {
+  return function == "Relu";
+}
+
 /// A function's value; a condition is 0 or 1.
 Words ofFunction(const std::string& name) {
   return name == "Not" ? numberWords(1) : alone(name);
@@ -75,6 +80,7 @@ class Ways {
   Words ofNode(const Node& node, int n) {
     std::string op(opOf(node));
     if (op == "Input") return alone(isConstant(program_, {n, 0}) ? "weight" : "activation");
+    if (isNoLarger(op)) return nodes[static_cast<size_t>(node.operands[0].node)];
     if (functionOf(op)) return ofFunction(op);
     Relation relation = relationOf(op);
     if (!relation) throw Opaque(op + " is not a sum of products of its operands");
@@ -169,7 +175,7 @@ class Arguments {
   std::optional<std::vector<Formula>> excessOf(const Arguments& ours) const {
     std::vector<Formula> result;
     for (const auto& [key, lists] : ours.byKey_) {
-      if (key == "Not") continue;
+      if (key == "Not" || isNoLarger(key)) continue;
       auto known = byKey_.find(key);
       for (const ArgumentList& list : lists) {
         std::optional<std::vector<Formula>> least;
@@ -214,6 +220,7 @@ class Arguments {
     if (f.kind == Factor::Kind::kInput) return alone("input");
     if (f.kind == Factor::Kind::kConstant) return numberWords(plainNumber(f) ? 1 : largest(f));
     const Application& a = meaning.applications[static_cast<size_t>(f.number)];
+    if (isNoLarger(a.key)) return ofSum(meaning, a.arguments[0]).words;
     if (!a.isMaximum()) return ofFunction(a.key);
     Words result;
     for (const Application::Alternative& alternative : a.alternatives)

@@ -21,7 +21,7 @@ bool reads(const Program& program, std::string_view op) {
 /// Inputs, values of functions and maxima are moved, and at most added or multiplied in pairs before the next function.
 /// Nothing is added where a value may be negated or be missing, for that may cancel.
 bool operatesOnPairsAtMost(const Program& program) {
-  bool cancels = false, hasMaxima = false;
+  bool cancels = false, hasMaxima = false, hasFactors = reads(program, "Mul");
   for (const Node& node : program.nodes()) {
     cancels = cancels || fillsWithZeros(opOf(node)) || opOf(node) == "Neg";
     hasMaxima = hasMaxima || isMaximum(opOf(node));
@@ -31,11 +31,15 @@ bool operatesOnPairsAtMost(const Program& program) {
     std::string_view op = opOf(node);
     bool ofPairs = std::any_of(node.operands.begin(), node.operands.end(),
                                [&](Value v) { return isPair[static_cast<size_t>(v.node)]; });
+    // A number may be what a function has at another number.
+    auto number = node.attributes.find("value");
+    if (number != node.attributes.end() && node.number("value") != 0) return false;
     if (op == "Input" || isMaximum(op)) {
       isPair.push_back(false);
     } else if (functionOf(op)) {
-      // A function that is rounded need not be monotone: the largest of its values may not be that of the largest.
-      if (op == "Not" || (hasMaxima && op != "Relu" && op != "Clip")) return false;
+      // A function that is rounded need not be monotone: the largest of its values may not be that of the largest. Nor
+      // need it commute with factors.
+      if (op == "Not" || ((hasMaxima || hasFactors) && op != "Relu" && op != "Clip")) return false;
       isPair.push_back(false);
     } else if (onlyMoves(op) || op == "Identity" || op == "Neg") {
       isPair.push_back(ofPairs);
