@@ -51,6 +51,8 @@ Expected<Denotation> Denoter::run(Value output) {
   if (!sum) return tl::unexpected(sum.error());
   if (!sum->isFinite()) return unsupported("an output that is -inf");
   static_cast<Sum&>(result_) = std::move(*sum);
+  markPartial();
+  if (auto uses = addUses(output, at, {{}, range, {}}); !uses) return tl::unexpected(uses.error());
   return std::move(result_);
 }
 

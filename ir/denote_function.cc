@@ -44,10 +44,19 @@ std::string functionKey(const Node& node) {
   return key;
 }
 
+Facts factsOf(const Node& node) {
+  Facts facts = node.op->facts;
+  if (node.op->name == "Clip") {
+    facts.nonNegative = node.number("min") >= 0;
+    facts.positive = node.number("min") > 0;
+  }
+  return facts;
+}
+
 Expected<Denoter::Partials> Denoter::multiplyFunction(const Partial& by, Value value, const Index& at) {
   const Node& node = program_.node(value);
   if (node.operands.size() == 1) return multiplyUnary(by, node, node.operands[0], at);
-  auto applied = apply(functionKey(node), node.op->facts, program_.shape(value), node.operands, value);
+  auto applied = apply(functionKey(node), factsOf(node), program_.shape(value), node.operands, value);
   if (!applied) return tl::unexpected(applied.error());
   return multiplyApplied(by, **applied, at);
 }
@@ -59,12 +68,13 @@ Expected<Denoter::Partials> Denoter::multiplyUnary(const Partial& by, const Node
   if (same && f.op->facts.idempotent) return multiply(by, operand, at);
   if (same && f.op->name == "Not") {
     Value mask = inner.operands[0];
+    if (program_.node(mask).op == f.op) return multiplyUnary(by, f, program_.node(mask).operands[0], at);
     auto no = apply(functionKey(inner), f.op->facts, program_.shape(mask), {mask}, mask);
     if (!no) return tl::unexpected(no.error());
     if ((*no)->complement) return multiplyApplied(by, {(*no)->index, *(*no)->complement, -1, std::nullopt}, at);
   }
   if (inner.op->layout) return multiplyMoved(by, f, operand, at);
-  auto applied = apply(functionKey(f), f.op->facts, program_.shape(operand), {operand}, operand);
+  auto applied = apply(functionKey(f), factsOf(f), program_.shape(operand), {operand}, operand);
   if (!applied) return tl::unexpected(applied.error());
   return multiplyApplied(by, **applied, at);
 }

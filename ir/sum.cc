@@ -148,7 +148,7 @@ bool Partial::multiply(const AccessPiece& piece) {
   minusInfinity = minusInfinity || piece.minusInfinity;
   for (const ConstantRead& c : piece.constants) {
     if (!c.sumsToOne.empty()) units.push_back({factors.size(), c.sumsToOne, piece.domain});
-    factors.push_back({Factor::Kind::kConstant, 0, c.key, c.parameters, c.at});
+    factors.push_back({Factor::Kind::kConstant, 0, c.key, c.parameters, c.at, c.positive});
   }
   return require(piece.domain);
 }

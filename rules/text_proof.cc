@@ -49,6 +49,13 @@ std::string print(const Lemma& lemma) {
                      fmt::join(when, "\n      or "), printMaps(lemma.forward, lemma.backward, "      "));
 }
 
+std::string printDefined(const std::vector<ProofMap>& maps) {
+  std::string out;
+  for (const ProofMap& m : maps)
+    out += "    " + print(m, "defined") + "\n";
+  return out;
+}
+
 std::string print(const Vanishing& v) {
   std::string text =
       fmt::format("    vanish {} {}.{}.{}", v.side == Vanishing::Side::kPattern ? "pattern" : "replacement", v.sum,
@@ -73,7 +80,7 @@ Expected<std::vector<Constraint>> condition(TextReader& in) {
   return read;
 }
 
-/// After "forward" or "backward".
+/// After "forward", "backward" or "defined".
 Expected<ProofMap> map(TextReader& in) {
   ProofMap m;
   auto from = number(in, "a piece");
@@ -182,8 +189,12 @@ Expected<Proof> block(TextReader& in) {
       auto v = vanishing(in);
       if (!v) return tl::unexpected(v.error());
       proof.vanishing.push_back(std::move(*v));
+    } else if (in.accept("defined")) {
+      auto m = map(in);
+      if (!m) return tl::unexpected(m.error());
+      proof.defined.push_back(std::move(*m));
     } else {
-      return in.error("expected 'forward', 'backward', 'equal' or 'vanish'");
+      return in.error("expected 'forward', 'backward', 'equal', 'vanish' or 'defined'");
     }
   }
   PET_TRY(in.expect("}"));
@@ -238,7 +249,7 @@ std::string print(const Proof& proof) {
     out += print(v);
   for (const Lemma& l : proof.lemmas)
     out += print(l);
-  return out + printMaps(proof.forward, proof.backward, "    ") + "  }\n";
+  return out + printMaps(proof.forward, proof.backward, "    ") + printDefined(proof.defined) + "  }\n";
 }
 
 }  // namespace pet

@@ -146,16 +146,25 @@ std::optional<Dim> withoutInner(const Dim& all, const std::vector<Expr>& inner) 
   return Dim::product(factors);
 }
 
+void requireSomething(const Dim& reduced, std::vector<Constraint>& into) {
+  for (const Expr& atom : reduced.atoms())
+    into.push_back(Constraint::le(1, atom));
+}
+
 void divideBy(const Dim& extent, AccessPiece& piece) {
   for (const Expr& atom : extent.atoms()) {
     auto number = atom.asConstant();
     if (number && *number >= 1) {
       piece.coefficient = piece.coefficient * Rational{1, *number};
     } else {
-      piece.constants.push_back(
-          {.key = "1/", .parameters = {atom}, .at = {}, .value = [](std::span<const int64_t> p, auto) {
-             return Rational{1, p[0]};
-           }});
+      piece.constants.push_back({.key = "1/",
+                                 .parameters = {atom},
+                                 .at = {},
+                                 .value =
+                                     [](std::span<const int64_t> p, auto) {
+                                       return Rational{1, p[0]};
+                                     },
+                                 .positive = true});
     }
   }
 }

@@ -25,6 +25,9 @@ void divideBy(const Dim& extent, AccessPiece& piece);
 /// f, such that (f inner…) is this dimension.
 std::optional<Dim> withoutInner(const Dim& all, const std::vector<Expr>& inner);
 
+/// A mean and a maximum are of something: every atom of these dimensions is >= 1.
+void requireSomething(const Dim& reduced, std::vector<Constraint>& into);
+
 /// The operand's and the result's shape of a regrouping.
 Shape leftShape(const LayoutSpec& spec);
 Shape rightShape(const LayoutSpec& spec);

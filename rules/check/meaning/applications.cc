@@ -88,6 +88,8 @@ const Writer::Image& Writer::image(const Node& node,
     result.application = maximumOfImages(f, key, here, read->factors[0]);
   } else {
     Application a{.key = key, .keepsZero = f.keepsZero, .index = here.index, .range = here.range};
+    a.needs = f.needs;
+    a.sign = signOf(f, node);
     for (Sum& s : sums)
       a.arguments.push_back(keep(std::move(s)));
     result.application = keep(std::move(a));

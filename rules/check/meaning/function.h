@@ -12,7 +12,12 @@ struct Function {
   bool monotone;                             ///< x <= y implies f(x) <= f(y)
   bool idempotent;                           ///< f(f(x)) = f(x)
   bool dropsMinusInfinity;                   ///< f(-inf) = 0
+  Needs needs = Needs::kNothing;
+  Sign sign = Sign::kAny;
 };
+
+/// What is known of the function's values with a node's attributes.
+Sign signOf(const Function& f, const Node& node);
 
 /// Null for an operator that is none.
 const Function* functionOf(std::string_view op);

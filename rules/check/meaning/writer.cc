@@ -24,6 +24,7 @@ Meaning Writer::meaningOf(Value output) {
   Sum all = sum(here, output, here.at);
   if (!all.isFinite()) throw Opaque("an output that is -inf");
   meaning_.sums[0] = std::move(all);
+  visit({output, here.at, {}, here.range, {}});
   return std::move(meaning_);
 }
 
@@ -133,6 +134,8 @@ Writer::Products Writer::timesFunction(const Product& product, const Node& f, Va
     return times(product, argument, at);
   if (opOf(f) == "Not" && opOf(inner) == "Not") {
     Value mask = inner.operands[0];
+    // Not of Not of Not is Not.
+    if (opOf(program_.node(mask)) == "Not") return timesFunction(product, f, program_.node(mask).operands[0], at);
     const Image& no = image(inner, program_.shape(mask), {mask}, mask);
     if (no.mask) return timesImage(product, {.index = no.index, .parts = *no.mask}, at);
   }

@@ -59,6 +59,22 @@ class Writer {
   const Image& image(const Node& function, const Shape& shape, const std::vector<Value>& arguments, Value subject);
   int maximumOfImages(const Function& f, const std::string& key, const Frame& frame, const Factor& of);
 
+  /// Partial functions: whether a value is made of one, what was visited already, and the visit.
+  struct Visit {
+    Value value;
+    Position at;
+    std::vector<std::string> reduction;
+    Conjunction domain;
+    std::vector<Factor> guards;
+    friend bool operator==(const Visit&, const Visit&) = default;
+  };
+  std::map<Value, bool> partial_;
+  std::vector<Visit> visits_;
+  bool isPartial(Value value);
+  void visit(const Visit& v);
+  void visitReads(const Visit& v, const Clause& clause);
+  std::vector<Visit> whereNotZero(const Visit& v, Value condition, const Position& at);
+
   int maximum(Value value);
   void addAlternatives(Application& to, const Product& so, Value value, const Position& at);
   void addElement(Application& to, const Product& so, Value value, const Position& at);
