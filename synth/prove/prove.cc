@@ -24,7 +24,10 @@ Equality compare(const poly::Context& context, const Denotation& pattern, const 
   auto bad = matcher.compareOutputs();
   if (!bad) return Unknown{matcher.reason()};
   Undefined undefined = matcher.undefined();
-  if (bad->isEmpty() && undefined.positions.isEmpty()) return Proved{{matcher.takeProof()}};
+  if (undefined.positions.isEmpty()) {
+    if (bad->isEmpty()) return Proved{{matcher.takeProof()}};
+    return ProvedOutside{bad->outline(), 0};
+  }
   Set everywhere = context.set(candidate.index, candidate.range);
   if (bad->isEmpty() && everywhere.isSubset(undefined.positions)) {
     return Unknown{fmt::format("{} of the candidate may have no value where the pattern has one", undefined.function)};
