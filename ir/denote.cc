@@ -37,7 +37,24 @@ Denoter::Denoter(const Program& program, NameSource& names) : program_(program),
   auto inputs = program.inputs();
   for (size_t i = 0; i < inputs.size(); ++i)
     inputNumber_[inputs[i].node] = static_cast<int>(i);
+  findRepetitions();
   markInfinite();
+}
+
+/// The same operator with the same attributes of the same operands is the same value.
+void Denoter::findRepetitions() {
+  const auto& nodes = program_.nodes();
+  auto repeats = [&](const Node& a, const Node& b) {
+    return a.op == b.op && a.op->name != "Input" && a.attributes == b.attributes &&
+           std::equal(a.operands.begin(), a.operands.end(), b.operands.begin(), b.operands.end(),
+                      [&](Value x, Value y) { return first(x) == first(y); });
+  };
+  for (const Node& node : nodes) {
+    int same = 0;
+    while (static_cast<size_t>(same) < first_.size() && !repeats(nodes[static_cast<size_t>(same)], node))
+      ++same;
+    first_.push_back(same);
+  }
 }
 
 Expected<Denotation> Denoter::run(Value output) {
@@ -103,7 +120,36 @@ Expected<Sum> Denoter::sumAt(const std::vector<std::string>& index,
   if (!one.require(range)) return Sum{index, range, {}};
   auto partials = multiply(one, value, at);
   if (!partials) return tl::unexpected(partials.error());
-  return sumOf(index, range, std::move(*partials));
+  auto sum = sumOf(index, range, std::move(*partials));
+  if (sum) dropContradictions(*sum);
+  return sum;
+}
+
+/// A condition times its negation is 0.
+void Denoter::dropContradictions(Sum& sum) const {
+  auto isNot = [](const Factor& f) { return f.kind == Factor::Kind::kApplication && f.key == "Not"; };
+  // Whether f is Not of `other`, which is a Not as well.
+  auto negates = [&](const Factor& f, const Factor& other) {
+    const Application& a = application(f.number);
+    const Sum& argument = result_.sum(a.arguments[0]);
+    if (!argument.isFinite() || argument.pieces.size() != 1) return false;
+    const Piece& only = argument.pieces[0];
+    bool isCopy = only.reduction.empty() && only.factors.size() == 1 && only.domain.size() == a.range.size();
+    if (!isCopy || only.factors[0].number != other.number || !isNot(only.factors[0])) return false;
+    auto where = named(a.index, f.at);
+    for (size_t i = 0; i < other.at.size(); ++i) {
+      if (only.factors[0].at[i].substitute(where) != other.at[i]) return false;
+    }
+    return true;
+  };
+  std::erase_if(sum.pieces, [&](const Piece& p) {
+    for (const Factor& f : p.factors) {
+      for (const Factor& other : p.factors) {
+        if (isNot(f) && isNot(other) && negates(f, other)) return true;
+      }
+    }
+    return false;
+  });
 }
 
 int Denoter::keep(Sum sum) {

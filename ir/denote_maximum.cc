@@ -64,6 +64,7 @@ int Denoter::pushInto(const Application& f, const Factor& maximum) {
 
 /// The application of a maximum.
 Expected<int> Denoter::largest(Value value) {
+  value = first(value);
   auto known = largest_.find(value);
   if (known != largest_.end()) return known->second;
   const Shape& shape = program_.shape(value);

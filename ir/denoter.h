@@ -34,12 +34,14 @@ class Denoter {
     std::vector<std::string> index;
     Region parts;
     int application = -1;
+    Rational scale = {};               ///< times this: f(2x) is 2 f(x)
     std::optional<Region> complement;  ///< of a mask's parts, where it is disjoint
   };
 
   const Program& program_;
   NameSource& names_;
   std::map<int, int> inputNumber_;
+  std::vector<int> first_;           ///< per node: the first one that computes the same, as text
   std::vector<bool> mayBeInfinite_;  ///< per node
   std::map<std::pair<std::string, Value>, Applied> applied_;
   std::map<Value, int> largest_;
@@ -53,7 +55,10 @@ class Denoter {
 
   // Sums.
   Expected<Sum> sumAt(const std::vector<std::string>& index, const Conjunction& range, Value value, const Index& at);
+  void dropContradictions(Sum& sum) const;
   int keep(Sum sum);
+  void findRepetitions();
+  Value first(Value v) const { return {first_[static_cast<size_t>(v.node)], v.output}; }
   void markInfinite();
   Expected<Partials> multiply(const Partial& by, Value value, const Index& at);
 

@@ -153,12 +153,14 @@ void requireSomething(const Dim& reduced, std::vector<Constraint>& into) {
 
 void divideBy(const Dim& extent, AccessPiece& piece) {
   for (const Expr& atom : extent.atoms()) {
-    auto number = atom.asConstant();
-    if (number && *number >= 1) {
-      piece.coefficient = piece.coefficient * Rational{1, *number};
-    } else {
+    // 1/(2C) is 1/2 · 1/C.
+    const int64_t content = std::max<int64_t>(atom.content(), 1);
+    const Expr rest = *atom.dividedBy(content);
+    const bool isNumber = atom.asConstant().value_or(0) >= 1;
+    if (isNumber || content > 1) piece.coefficient = piece.coefficient * Rational{1, content};
+    if (!isNumber) {
       piece.constants.push_back({.key = "1/",
-                                 .parameters = {atom},
+                                 .parameters = {rest},
                                  .at = {},
                                  .value =
                                      [](std::span<const int64_t> p, auto) {

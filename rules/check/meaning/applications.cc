@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,20 @@ bool isMask(const Sum& sum) {
   return sum.isFinite() && std::all_of(sum.pieces.begin(), sum.pieces.end(), [](const Piece& p) {
            return p.factors.empty() && p.reduction.empty() && p.coefficient.over > 0;
          });
+}
+
+/// Takes out the greatest common divisor of the coefficients: of fractions, that of the numerators over the least
+/// common multiple of the denominators.
+Fraction withoutContent(Sum& sum) {
+  int64_t divisor = 0, multiple = 1;
+  for (const Piece& p : sum.pieces) {
+    divisor = std::gcd(divisor, p.coefficient.over);
+    multiple = checkedMul(multiple, p.coefficient.under / std::gcd(multiple, p.coefficient.under));
+  }
+  if (divisor == 0) return {};
+  for (Piece& p : sum.pieces)
+    p.coefficient = p.coefficient * Fraction{multiple, divisor};
+  return reduced(divisor, multiple);
 }
 
 std::map<std::string, Expr> renaming(const std::vector<std::string>& names, const std::vector<Expr>& values) {
@@ -61,6 +76,7 @@ const Writer::Image& Writer::image(const Node& node,
                                    Value subject) {
   const Function& f = *functionOf(opOf(node));
   std::string key = keyOf(f, node);
+  subject = earliest(subject);
   if (auto known = images_.find({key, subject}); known != images_.end()) return known->second;
 
   Frame here = freshFrame(shape);
@@ -90,6 +106,7 @@ const Writer::Image& Writer::image(const Node& node,
     Application a{.key = key, .keepsZero = f.keepsZero, .index = here.index, .range = here.range};
     a.needs = f.needs;
     a.sign = signOf(f, node);
+    if (f.scales) result.times = withoutContent(sums[0]);
     for (Sum& s : sums)
       a.arguments.push_back(keep(std::move(s)));
     result.application = keep(std::move(a));
@@ -139,6 +156,7 @@ Piece Writer::moved(Piece piece, std::map<std::string, Expr> by) {
 }
 
 int Writer::maximum(Value value) {
+  value = earliest(value);
   if (auto known = maxima_.find(value); known != maxima_.end()) return known->second;
   Frame here = freshFrame(program_.shape(value));
   Application a{.key = "max", .index = here.index, .range = here.range};

@@ -17,11 +17,11 @@ const Function kFunctions[] = {
     {"Gelu", {"approximate"}, true, false, false, false},
     {"HardSigmoid", {"alpha", "beta"}, false, false, false, false, Needs::kNothing, Sign::kNotNegative},
     {"HardSwish", {}, true, false, false, false},
-    {"LeakyRelu", {"alpha"}, true, false, false, false},
+    {"LeakyRelu", {"alpha"}, true, false, false, false, Needs::kNothing, Sign::kAny, true},
     {"Not", {}, false, false, false, false, Needs::kNothing, Sign::kNotNegative},
-    {"PRelu", {}, true, false, false, false},
+    {"PRelu", {}, true, false, false, false, Needs::kNothing, Sign::kAny, true},
     {"Reciprocal", {}, false, false, false, false, Needs::kNotZero},
-    {"Relu", {}, true, true, true, true, Needs::kNothing, Sign::kNotNegative},
+    {"Relu", {}, true, true, true, true, Needs::kNothing, Sign::kNotNegative, true},
     {"Sigmoid", {}, false, true, false, true, Needs::kNothing, Sign::kPositive},
     {"Softplus", {}, false, true, false, false, Needs::kNothing, Sign::kPositive},
     {"Sqrt", {}, true, false, false, false, Needs::kNotNegative, Sign::kNotNegative},
@@ -53,6 +53,22 @@ bool isPositive(const Factor& constant) {
   const char* end = constant.key.data() + constant.key.size();
   auto [stop, error] = std::from_chars(constant.key.data(), end, number);
   return error == std::errc() && stop == end && number > 0;
+}
+
+std::optional<Fraction> valueOf(const Function& f, const Node& node, const Fraction& x) {
+  if (f.op == "Clip") {
+    const double low = node.number("min"), high = node.number("max");
+    const double here = static_cast<double>(x.over) / static_cast<double>(x.under);
+    return here < low ? fractionOf(low) : here > high ? fractionOf(high) : x;
+  }
+  if (f.op == "Square") return x * x;
+  if (f.op == "Relu" && x.over > 0) return x;
+  if (f.op == "Relu") return Fraction{0, 1};
+  if (f.op == "Not" && x.over != 0) return Fraction{0, 1};
+  if (x.over != 0) return std::nullopt;
+  if (f.op == "Not" || f.op == "Exp") return Fraction{1, 1};
+  if (f.op == "Sigmoid") return Fraction{1, 2};
+  return std::nullopt;
 }
 
 std::string keyOf(const Function& f, const Node& node) {

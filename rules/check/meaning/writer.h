@@ -21,6 +21,7 @@ class Writer {
     std::vector<std::string> index;
     std::vector<Conjunction> parts{{}};
     std::optional<int> application = {};  ///< none: the factor is 1
+    Fraction times = {};
     /// Of Not of a mask: the mask itself, where its pieces are disjoint.
     std::optional<std::vector<Conjunction>> mask = {};
   };
@@ -34,7 +35,10 @@ class Writer {
   const Program& program_;
   Names& names_;
   Meaning meaning_;
-  std::map<int, int> inputs_;  ///< number by node
+  std::map<int, int> inputs_;    ///< number by node
+  std::map<int, int> earliest_;  ///< by node: one with the same operator, attributes and operands
+  Value earliest(Value v) const { return {earliest_.at(v.node), v.output}; }
+  bool isRepeated(const Node& a, const Node& b) const;
   std::map<std::pair<std::string, Value>, Image> images_;
   std::map<Value, int> maxima_;
 
@@ -51,6 +55,7 @@ class Writer {
   const Application& application(int number) const { return meaning_.applications[static_cast<size_t>(number)]; }
 
   Sum sum(const Frame& frame, Value value, const Position& at);
+  bool isNotOf(const Factor& f, const Factor& condition) const;
   Products times(const Product& product, Value value, const Position& at);
   Products timesFunction(const Product& product, const Node& function, Value argument, const Position& at);
   Products timesMoved(const Product& product, const Node& function, Value argument, const Position& at);
