@@ -21,7 +21,7 @@ class DefinednessEvaluator {
   /// Rounding may hide that an argument is on the edge of a domain. `inside`: such an element has no value, so that
   /// what has one surely has; else it has one, so that what has none surely has not.
   DefinednessEvaluator(const Program& program, const Bindings& symbols, bool inside)
-      : program_(lower(program).value()), symbols_(symbols), inside_(inside) {}
+      : program_(lower(program.withoutDeadNodes()).value()), symbols_(symbols), inside_(inside) {}
 
   PartialTensor run(const std::map<std::string, Tensor<double>>& inputs) {
     const auto& nodes = program_.nodes();
