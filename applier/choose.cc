@@ -21,6 +21,16 @@ bool wanted(const std::string& rule, const Policy& policy) {
   return (policy.only.empty() || matchesAny(rule, policy.only)) && !matchesAny(rule, policy.skip);
 }
 
+/// Why a rule's rounding is not wanted; empty where it is.
+std::string roundsTooMuch(const Numerics& numerics, const Policy& policy) {
+  constexpr double kUnitRoundoff = 0x1p-24;
+  if (numerics.kind == Numerics::Kind::kUnbounded && !policy.unbounded)
+    return "the model's data do not bound its intermediate values (--numerics any)";
+  if (numerics.kind != Numerics::Kind::kConditioned) return "";
+  double error = numerics.kappa * kUnitRoundoff;
+  return error <= policy.maxRelativeError ? "" : fmt::format("may be off by {:.2g} (--max-rel-error)", error);
+}
+
 /// Of what meeting layouts seem to save, so much counts: alone they take longer than where engines fuse them.
 constexpr double kTrust = 0.6;
 
@@ -118,6 +128,10 @@ std::vector<SiteRule> candidatesAt(
     auto refuse = [&](std::string reason) {
       refusals.push_back({site.anchor, site.pattern->name, rule.name, std::move(reason)});
     };
+    if (auto why = roundsTooMuch(rule.numerics, policy); !why.empty()) {
+      refuse(std::move(why));
+      continue;
+    }
     Expected<Bindings> symbols;
     try {
       symbols = bindRuleOrExplain(rule, site.symbols);

@@ -42,6 +42,8 @@ struct Policy {
   bool all = false;                     ///< whatever the gain
   double minGain = 1.05;                ///< the least ratio that counts as a gain
   double maxGrowth = 4;                 ///< so many times as large may a site's weights become, and kSmallWeights more
+  bool unbounded = false;               ///< rules whose rounding is unbounded, too
+  double maxRelativeError = 1e-4;       ///< no rules whose kappa times the unit roundoff of float is more
 };
 
 /// The rules of a site's pattern whose class holds there and that the policy wants. Without `all`, only rules that may

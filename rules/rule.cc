@@ -8,7 +8,19 @@
 namespace pet {
 
 std::string Numerics::str() const {
-  std::string text = kind == Kind::kSameTerms ? "same-terms" : fmt::format("conditioned {}", kappa);
+  auto text = [this]() -> std::string {
+    switch (kind) {
+      case Kind::kBitEqual:
+        return "bit-equal";
+      case Kind::kSameTerms:
+        return "same-terms";
+      case Kind::kConditioned:
+        return fmt::format("conditioned {}", kappa);
+      case Kind::kUnbounded:
+        break;
+    }
+    return "unbounded";
+  }();
   return spreadsNan ? text + ", spreads NaN" : text;
 }
 

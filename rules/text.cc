@@ -148,6 +148,7 @@ class RuleReader {
 
   Expected<void> rule() {
     Rule r;
+    r.numerics = kNothingClaimed;
     Token at = in_.peek();
     auto name = word("a rule's name");
     if (!name) return tl::unexpected(name.error());
@@ -239,17 +240,24 @@ class RuleReader {
   }
 
   Expected<void> numerics(Numerics& n) {
+    n = {};
     Token at = in_.peek();
     std::string word = in_.word();
     bool comma = !word.empty() && word.back() == ',';
     if (comma) word.pop_back();
-    if (word == "conditioned") {
+    if (word == "bit-equal") {
+      n.kind = Numerics::Kind::kBitEqual;
+    } else if (word == "same-terms") {
+      n.kind = Numerics::Kind::kSameTerms;
+    } else if (word == "unbounded") {
+      n.kind = Numerics::Kind::kUnbounded;
+    } else if (word == "conditioned") {
       n.kind = Numerics::Kind::kConditioned;
       auto kappa = in_.number("a factor");
       if (!kappa) return tl::unexpected(kappa.error());
       n.kappa = *kappa;
       comma = in_.accept(",");
-    } else if (word != "same-terms") {
+    } else {
       return in_.errorAt(at, fmt::format("unknown numerics '{}'", word));
     }
     if (comma) {

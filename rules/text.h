@@ -7,6 +7,9 @@
 
 namespace pet {
 
+/// The numerics of a rule whose text has none.
+inline const Numerics kNothingClaimed{Numerics::Kind::kUnbounded, 1, true};
+
 /// Reads patterns and rules (docs/rule-language.md). Errors carry file:line:column and what was expected. A rule's
 /// pattern must stand before it, in the same text or in `known`.
 Expected<RuleSet> parseRules(std::string_view text, std::string_view file, const RuleSet& known = {});

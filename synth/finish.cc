@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "ir/denote.h"
+#include "synth/numerics/numerics.h"
 #include "synth/poly/poly.h"
-#include "synth/prove/match.h"
 
 namespace pet {
 namespace {
@@ -28,35 +27,11 @@ ShapeClass minimal(const ShapeClass& shapes) {
   return result;
 }
 
-/// True if some weight slot is always zero: then 0 · NaN reaches outputs that the pattern keeps clean.
-bool hasZeroSlots(const poly::Context& context, const Program& program) {
-  for (size_t i = 0; i < program.nodes().size(); ++i) {
-    const Node& n = program.nodes()[i];
-    if (n.op->name != "IndexMap") continue;
-    ProgramBuilder b;
-    Value w = b.input("w", program.shape(n.operands[0]));
-    auto u = b.add(*n.op, {w}, n.attributes);
-    Program map = std::move(b).finish({*u});
-    NameSource names;
-    auto d = denote(map, *u, names);
-    if (!d) return true;
-    if (!positionsWithoutTerms(context, *d).isEmpty()) return true;
-  }
-  return false;
-}
-
-/// Terms with a table's numbers cancel, or are multiplied by zeros; those with NaN do not.
-bool hasTables(const Program& program) {
-  return std::any_of(program.nodes().begin(), program.nodes().end(),
-                     [](const Node& n) { return n.op->name == "Table"; });
-}
-
 }  // namespace
 
-void finish(Rule& rule) {
+void finish(const Program& source, Rule& rule) {
   rule.shapes = minimal(rule.shapes);
-  poly::Context context(rule.shapes);
-  rule.numerics.spreadsNan = hasZeroSlots(context, rule.replacement) || hasTables(rule.replacement);
+  rule.numerics = numericsOf(poly::Context(rule.shapes), source, rule.replacement);
 }
 
 }  // namespace pet

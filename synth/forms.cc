@@ -34,7 +34,6 @@ class FormGenerator : public Generator {
     Candidate c;
     const Form& f = forms_[unit];
     c.rule = uncorrectedRule(pattern_.name, f.name, f.family, f.where, f.shapes, f.program);
-    c.rule.numerics = f.numerics;
     try {
       Stopwatch watch(c.seconds.prove);
       prove(c);
@@ -57,7 +56,7 @@ class FormGenerator : public Generator {
     auto* proved = std::get_if<Proved>(&equality);
     if (!proved) return end(c, Fate::kNoCorrection, "wrong at borders");
     c.rule.proofs = std::move(proved->proofs);
-    finish(c.rule);
+    finish(*source, c.rule);
   }
 
   const Pattern pattern_;

@@ -61,7 +61,7 @@ class Judge {
     claim.reason.clear();
     if (auto* proved = std::get_if<Proved>(&d)) {
       claim.verdict = Verdict::kProved;
-      claim.rule = withRecord(std::move(claim.rule), std::move(proved->proofs));
+      claim.rule = withRecord(claim.pattern, std::move(claim.rule), std::move(proved->proofs));
     } else if (auto witness = witnessOf(d)) {
       claim.verdict = Verdict::kRefuted;
       claim.witness = std::move(witness);

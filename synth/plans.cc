@@ -63,7 +63,7 @@ class Pipeline {
     c.rule = uncorrectedRule(pattern_.name, planName(op_, plan), planFamily(op_, plan), mutant->where, mutant->shapes,
                              mutant->program);
     prove(*mutant, c);
-    if (c.fate == Fate::kKept) finish(c.rule);
+    if (c.fate == Fate::kKept) finish(mutant->source, c.rule);
   }
 
   /// Proves the mutant, or corrects it and proves the corrected program.

@@ -30,7 +30,7 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string model, pack, output, timings, json;
-  std::string device = "ort-cpu", check = "full";
+  std::string device = "ort-cpu", check = "full", numerics = "bounded";
   std::vector<std::string> only, skip, sites;
   std::string python, runner, cache;
   bool all = false, dryRun = false, freezeInputs = false, verbose = false, measure = false;
@@ -247,6 +247,8 @@ Expected<void> run(Options o) {
   options.policy.sites = o.sites;
   options.policy.all = o.all;
   options.policy.minGain = o.minGain;
+  options.policy.unbounded = o.numerics == "any";
+  options.policy.maxRelativeError = o.maxRelativeError;
   options.policy.maxGrowth = o.maxGrowth.value_or(o.all ? std::numeric_limits<double>::infinity() : Policy().maxGrowth);
   options.freezeInputs = o.freezeInputs;
   options.check = o.dryRun           ? ApplyOptions::Check::kNone
@@ -333,8 +335,13 @@ int main(int argc, char** argv) {
   app.add_option("--seed", o.seed, "of the check's random inputs")->capture_default_str();
   app.add_option("--max-rel-error", o.maxRelativeError,
                  "what the check lets an output be off, relative to its largest value, where a rule fired that rounds "
-                 "otherwise than the original (Winograd; F(4,3) was measured to 3e-5)")
+                 "otherwise than the original (Winograd; F(4,3) was measured to 3e-5); rules that may be off by more "
+                 "do not fire")
       ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--numerics", o.numerics,
+                 "bounded: no rule fires whose intermediate values the model's data do not bound; any: these, too")
+      ->check(CLI::IsMember({"bounded", "any"}))
       ->capture_default_str();
   app.add_flag("--verbose", o.verbose, "list every refusal");
   return tool::run(app, argc, argv, [&] { return run(o); });

@@ -11,6 +11,7 @@
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
 #include "rules/text.h"
+#include "synth/numerics/numerics.h"
 #include "tools/common/parallel.h"
 #include "tools/common/table.h"
 #include "tools/common/tool.h"
@@ -252,6 +253,16 @@ Expected<void> evaluateRules(const Options& o) {
 
 // --- import ---
 
+/// The class of its rounding, for a rule that claims nothing. What cannot be asked stays so: the check says why.
+void deriveNumerics(const RuleSet& set, Rule& rule) {
+  if (rule.numerics != kNothingClaimed) return;
+  try {
+    auto source = instantiate(*set.findPattern(rule.pattern), rule);
+    if (source) rule.numerics = numericsOf(poly::Context(rule.shapes), *source, rule.replacement);
+  } catch (const OverflowError&) {
+  }
+}
+
 Expected<void> importText(const Options& o) {
   if (auto ok = tool::distinctFiles({o.output}, o.files); !ok) return ok;
   if (auto ok = checkWritable(o.output); !ok) return ok;
@@ -259,6 +270,8 @@ Expected<void> importText(const Options& o) {
   for (const std::string& file : o.files) {
     if (auto ok = addFile(file, set); !ok) return ok;
   }
+  for (Rule& r : set.rules)
+    deriveNumerics(set, r);
   std::vector<const Rule*> rules;
   for (const Rule& r : set.rules)
     rules.push_back(&r);

@@ -76,7 +76,7 @@ void goThrough(const Pattern& pattern, const Rule& rule, Show show) {
     if (!add("pattern", *source, o) || !add("replacement", rule.replacement, o)) return;
     if (!show(ofOutput(rule.proofs[o], recordClaims(rule, rule.proofs[o], sides[0], sides[1])))) return;
   }
-  if (rule.boxes.empty()) return;
+  if (!show(numericsClaims(rule, *source)) || rule.boxes.empty()) return;
   if (add("mutant", rule.mutant, 0)) show(boxClaims(rule, sides[1], sides[2]));
 }
 

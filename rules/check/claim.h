@@ -48,6 +48,7 @@ struct Side {
 Claims classClaims(const Pattern& pattern, const Rule& rule, const Program& source);
 Claims shapeClaims(const Rule& rule, const Program& source);
 Claims recordClaims(const Rule& rule, const Proof& proof, const Side& pattern, const Side& replacement);
+Claims numericsClaims(const Rule& rule, const Program& source);
 Claims boxClaims(const Rule& rule, const Side& replacement, const Side& mutant);
 
 /// Positions of the mutant's output that are in no box.

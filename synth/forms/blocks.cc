@@ -247,8 +247,7 @@ std::optional<Form> blockForm(const Pattern& pattern, int64_t m, int64_t near) {
             banded->softmax ? "attention-in-blocks" : "product-in-blocks",
             where,
             classOf(pattern, where, *program),
-            *program,
-            {}};
+            *program};
   for (const Expr& reach : {banded->lower, banded->upper}) {
     form.shapes.require(Constraint::le(0, reach));
     form.shapes.require(Constraint::le(reach, m));

@@ -17,7 +17,6 @@ struct Form {
   std::vector<std::pair<std::string, Expr>> where;
   ShapeClass shapes;  ///< the pattern's class after `where`, and all that the program demands
   Program program;
-  Numerics numerics;
 };
 
 /// Winograd's F(m, r) in operators of graphs, for a Conv with stride 1 along one or two axes: tiles of m results from

@@ -156,7 +156,7 @@ std::vector<Form> phaseForms(const Pattern& pattern) {
     if (!spread) continue;
     auto program = PhaseWriter(p, *spread).write();
     if (!program) return {};
-    return {{fmt::format("phases-{}", spread->distance), "phases", {}, classOf(pattern, {}, *program), *program, {}}};
+    return {{fmt::format("phases-{}", spread->distance), "phases", {}, classOf(pattern, {}, *program), *program}};
   }
   return {};
 }

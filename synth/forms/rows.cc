@@ -116,7 +116,7 @@ std::optional<Form> wholeForm(const Pattern& pattern, const PlainConv& conv, int
   auto program = std::move(form).finish(rows.result(products));
   if (!program) return std::nullopt;
   return Form{
-      fmt::format("rows-as-channels-{}", columns), "offset-reduce", {}, classOf(pattern, {}, *program), *program, {}};
+      fmt::format("rows-as-channels-{}", columns), "offset-reduce", {}, classOf(pattern, {}, *program), *program};
 }
 
 /// As many rows of the first Conv's result as slabs have together. Nullopt: its input's rows are no symbol.
@@ -170,8 +170,7 @@ std::optional<Form> slabForm(const Pattern& pattern, int64_t columns) {
               "slabs+offset-reduce",
               {*where},
               classOf(pattern, {*where}, *program),
-              *program,
-              {}};
+              *program};
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -29,41 +28,6 @@ std::optional<std::vector<std::pair<std::string, Expr>>> withTaps(const PlainCon
 }
 
 // --- The constants ---
-
-/// A matrix of integers over a common denominator.
-struct WholeMatrix {
-  int columns;
-  std::vector<int64_t> magnitudes;
-  int64_t denominator;
-
-  explicit WholeMatrix(const RationalMatrix& m) : columns(m.columns) {
-    const Attributes table = tableOf(m);
-    denominator = std::get<Expr>(table.at("denominator")).constant();
-    for (const Expr& e : std::get<std::vector<Expr>>(table.at("values")))
-      magnitudes.push_back(std::abs(e.constant()));
-  }
-  int64_t at(int r, int c) const { return magnitudes[static_cast<size_t>(r * columns + c)]; }
-};
-
-/// max over results o and taps k of Σ_{q,d} |output[o,q]| |kernel[q,k]| |input[q,d]|, to the power of the axes: by how
-/// much all the terms with a weight together are larger than it, where inputs have magnitude 1.
-double growth(const Winograd& f, size_t axes) {
-  const WholeMatrix output(f.output), kernel(f.kernel), input(f.input);
-  int64_t largest = 0;
-  for (int o = 0; o < f.output.rows; ++o) {
-    for (int k = 0; k < f.kernel.columns; ++k) {
-      int64_t total = 0;
-      for (int q = 0; q < f.kernel.rows; ++q) {
-        for (int d = 0; d < f.input.columns; ++d)
-          total = checkedAdd(total, output.at(o, q) * kernel.at(q, k) * input.at(q, d));
-      }
-      largest = std::max(largest, total);
-    }
-  }
-  Rational one = Rational{largest, output.denominator * kernel.denominator * input.denominator} * Rational{1, 1};
-  Rational all = axes == 2 ? one * one : one;
-  return static_cast<double>(all.numerator) / static_cast<double>(all.denominator);
-}
 
 /// The matrix for two axes at once: M[r1, c1] · M[r2, c2] at (r1 r2), (c1 c2).
 RationalMatrix squared(const RationalMatrix& m) {
@@ -243,11 +207,8 @@ std::optional<Form> winogradForm(const Pattern& pattern, int m, int r) {
   if (!conv || !f) return std::nullopt;
   auto program = WinogradWriter(*source, *conv, m, r, *f).write();
   if (!program) return std::nullopt;
-  Form form{fmt::format("winograd-{}-{}", m, r), familyOf(*conv), *where,
-            classOf(pattern, *where, *program),  *program,        {}};
-  form.numerics.kind = Numerics::Kind::kConditioned;
-  form.numerics.kappa = growth(*f, conv->spatial.size());
-  return form;
+  ShapeClass shapes = classOf(pattern, *where, *program);
+  return Form{fmt::format("winograd-{}-{}", m, r), familyOf(*conv), *where, std::move(shapes), std::move(*program)};
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ class Judge {
     }
     Stopwatch watch(c.seconds.prove);
     if (auto wrongFor = prove(c)) restrict(*wrongFor, c);
-    if (c.fate == Fate::kKept) finish(c.rule);
+    if (c.fate == Fate::kKept) finish(pattern_.program, c.rule);
   }
 
   /// The first part of the class outside `wrongFor` for which the candidate is proved.

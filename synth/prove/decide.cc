@@ -260,14 +260,14 @@ std::string Violated::reason() const {
   return fmt::format("the class does not imply {}, which {} needs", obligation.str(), whose);
 }
 
-Rule withRecord(Rule rule, std::vector<Proof> proofs) {
+Rule withRecord(const Pattern& pattern, Rule rule, std::vector<Proof> proofs) {
   rule.proofs = std::move(proofs);
   rule.mutant = rule.replacement;
   rule.boxes.clear();
+  rule.numerics = {Numerics::Kind::kUnbounded, 1, true};  // the safe side, where extents overflow
   try {
-    finish(rule);
+    if (auto source = instantiate(pattern, rule)) finish(*source, rule);
   } catch (const OverflowError&) {
-    rule.numerics.spreadsNan = true;  // the safe side
   }
   return rule;
 }

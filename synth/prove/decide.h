@@ -53,7 +53,7 @@ struct DecideOptions {
 Decision decide(const Pattern& pattern, const Rule& rule, const DecideOptions& options = {});
 
 /// The rule as it enters a pack: with the proofs, without boxes, its class and numerics as synthesis states them.
-Rule withRecord(Rule rule, std::vector<Proof> proofs);
+Rule withRecord(const Pattern& pattern, Rule rule, std::vector<Proof> proofs);
 
 /// "proved", "proved outside boxes", "refuted" or "unknown"; an obligation that fails is unknown, for the programs
 /// cannot be compared.

@@ -198,13 +198,37 @@ def odd_candidates(_):
                f"{done.returncode} {done.stdout} {done.stderr}")
 
 
+def numerics(folder):
+    """What a record says of rounding; `import` derives it where nothing is said, and refuses what says more."""
+    for case in ["winograd-4-3-one-axis", "cancelling-large-numbers", "cancelling-exponentials", "relu-through-transpose"]:
+        file = CASES / f"{case}.pet"
+        derived = next(x for x in file.read_text().splitlines() if x.startswith("# numerics: ")).removeprefix("# numerics: ")
+        proved, pack = folder / "proved.pet", folder / "proved.db"
+        run(file, "-o", proved)
+        line = f"  numerics {derived}\n"
+        expect(case, line in proved.read_text(), proved.read_text())
+        text = proved.read_text()
+        proved.write_text(text.replace(line, ""))
+        done = run(proved, "-o", pack, tool="pet-rules", command="import")
+        expect(case, done.returncode == OK, done.stderr)
+        listed = json.loads(run(pack, "--json", tool="pet-rules", command="ls").stdout)
+        expect(case, [r["numerics"] for r in listed] == [derived], listed)
+        pack.unlink()
+        if derived == "bit-equal":
+            continue
+        proved.write_text(text.replace(line, "  numerics same-terms\n"))
+        done = run(proved, "-o", pack, tool="pet-rules", command="import")
+        reason = f"refuted: numerics same-terms: derived from the programs: {derived}"
+        expect(case, done.returncode == NOT_PROVED and reason in done.stderr and not pack.exists(), done.stderr)
+
+
 def main():
     if not (BIN / "pet-synth").is_file():
         print("pet-synth is not built")
         return 77
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for part in [verdicts, vocabulary, records, as_json, bad_input, odd_candidates]:
+        for part in [verdicts, vocabulary, records, as_json, bad_input, odd_candidates, numerics]:
             part(folder)
     print("\n".join(failures) or "pet-synth prove is as documented")
     return 1 if failures else 0

@@ -272,6 +272,7 @@ pattern products {
 rule products/merged of products {
   depth 1
   class M K A B : 1 <= M, 1 <= K, 1 <= A, 1 <= B
+  numerics same-terms
   replacement {
     c = Concat(a, b) axis=1
     t = MatMul(w, c)
@@ -301,6 +302,7 @@ pattern twins {
 rule twins/one of twins {
   depth 1
   class N M : 1 <= N, 1 <= M
+  numerics bit-equal
   replacement {
     y = Relu(x)
     return y, y
@@ -419,6 +421,32 @@ TEST(Apply, PolicyPicksRulesAndSites) {
   EXPECT_EQ(count({.sites = {}, .only = {}, .skip = {"*trans*"}}), 0U);
   std::string site = applied(model, rules, all()).report.fired.at(0).site;
   EXPECT_EQ(count({.sites = {site}, .only = {}, .skip = {}}), 1U);
+}
+
+TEST(Apply, RulesThatRoundTooMuchDoNotFire) {
+  Model model = modelOf(kTwoConvs);
+  auto reportOf = [&](const std::string& numerics, const Policy& policy) {
+    ApplyOptions options = all();
+    options.policy = policy;
+    options.policy.all = true;
+    return applied(model, rulesOf(replaced(dataText("conv.pet"), "numerics same-terms", "numerics " + numerics)), options)
+        .report;
+  };
+  const std::string unbounded = "the model's data do not bound its intermediate values (--numerics any)",
+                    ruinous = "may be off by 1.2e+23 (--max-rel-error)";
+  for (const auto& [numerics, reason] : {std::pair{"unbounded, spreads NaN", unbounded}, {"conditioned 2e+30", ruinous}}) {
+    ApplyReport report = reportOf(numerics, {});
+    EXPECT_TRUE(report.fired.empty());
+    ASSERT_FALSE(report.refused.empty());
+    EXPECT_EQ(report.refused[0].reason, reason);
+  }
+  Policy any;
+  any.unbounded = true;
+  EXPECT_EQ(reportOf("unbounded", any).fired.size(), 2U);
+  EXPECT_EQ(reportOf("conditioned 860", {}).fired.size(), 2U) << "Winograd";
+  Policy strict;
+  strict.maxRelativeError = 1e-6;
+  EXPECT_TRUE(reportOf("conditioned 860", strict).fired.empty());
 }
 
 TEST(Apply, AnOldOpsetRefusesWhatItCannotExpress) {

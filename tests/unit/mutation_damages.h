@@ -112,12 +112,28 @@ class Damages {
     static const std::regex kClass("^(  class [^:]*: )(.*)$"), kBox("^(  box \\[)(.*)(\\])$"),
         kWhere("^(  where )(.*)$");
     changeLists("class constraint dropped", line, kClass, dropped);
+    damageNumerics(line);
     changeLists("where", line, kWhere, oneMore);
     changeLists("box bound", line, kBox, oneMore);
     changeLists("box bound", line, kBox, [](std::vector<std::string> all, size_t i) {
       all[i] = "1 + " + all[i];
       return all;
     });
+  }
+
+  /// More than it said.
+  void damageNumerics(const std::string& line) {
+    const std::string start = "  numerics ", spreads = ", spreads NaN";
+    if (line.rfind(start, 0) != 0) return;
+    const bool wide = line.ends_with(spreads);
+    const std::string said = line.substr(start.size(), line.size() - start.size() - (wide ? spreads.size() : 0));
+    const std::string rest = wide ? spreads : "";
+    if (wide && said != "unbounded") add("numerics: spreads NaN", line, start + said);
+    if (said != "bit-equal") add("numerics: bit-equal", line, start + "bit-equal" + rest);
+    if (said != "bit-equal" && said != "same-terms") add("numerics: same terms", line, start + "same-terms" + rest);
+    if (said == "unbounded") add("numerics: bounded", line, start + "conditioned 1e300" + rest);
+    if (said.starts_with("conditioned "))
+      add("numerics: kappa", line, start + "conditioned " + std::to_string(std::stod(said.substr(12)) * 0.99) + rest);
   }
 
   void damageProgram(const std::string& line) {

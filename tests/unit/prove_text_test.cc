@@ -7,6 +7,7 @@
 //   # expect: obligation 2Q <= W                         the class does not imply it
 //   # expect: refuted y[0, 0] = -1 in the pattern        a part of the witness; what the prover says does not matter
 //   # expect: error 12:5: MatMul of [N, C] and [D, F]    a part of the reader's message
+//   # numerics: conditioned 4, spreads NaN               of what is proved: what is derived from the programs
 //
 // What is proved is proved again from its record by rules/check, and no verdict may contradict evaluation. decide(),
 // which also evaluates, says the same or refutes; each of its witnesses is evaluated again.
@@ -20,6 +21,7 @@
 #include "rules/check/check.h"
 #include "rules/exhaustive.h"
 #include "rules/text.h"
+#include "synth/numerics/numerics.h"
 #include "synth/prove/boxes.h"
 #include "synth/prove/decide.h"
 #include "tests/unit/text_file.h"
@@ -110,9 +112,17 @@ std::string withoutName(const std::string& line, const std::string& output) {
   return line.substr(output.size() + 2);
 }
 
-/// The record proves the rule without isl and survives its text form.
-void expectRecord(const Pattern& pattern, Rule rule, const std::vector<Proof>& proofs) {
+/// What the head says of the numerics; empty if nothing.
+std::string numericsIn(const std::string& text) {
+  const std::string start = "# numerics: ";
+  size_t at = text.find(start);
+  return at == std::string::npos ? "" : text.substr(at + start.size(), text.find('\n', at) - at - start.size());
+}
+
+/// The record proves the rule without isl and survives its text form; so do its numerics.
+void expectRecord(const Pattern& pattern, Rule rule, const std::vector<Proof>& proofs, const Numerics& numerics) {
   rule.proofs = proofs;
+  rule.numerics = numerics;
   CheckReport report = checkRule(pattern, rule);
   EXPECT_TRUE(report.proved()) << report.reason();
   auto again = parseRules(print(pattern) + print(rule), "again");
@@ -204,7 +214,11 @@ TEST_P(ProveText, HasItsVerdict) {
   Equality verdict = proveEqual(context, *source, rule.replacement);
   if (expected.verdict == "proved") {
     ASSERT_TRUE(std::holds_alternative<Proved>(verdict)) << describe(verdict);
-    expectRecord(pattern, rule, std::get<Proved>(verdict).proofs);
+    Numerics numerics = numericsOf(context, *source, rule.replacement);
+    expectRecord(pattern, rule, std::get<Proved>(verdict).proofs, numerics);
+    if (auto said = numericsIn(text); !said.empty()) {
+      EXPECT_EQ(numerics.str(), said);
+    }
   } else if (expected.verdict == "outside") {
     ASSERT_TRUE(std::holds_alternative<ProvedOutside>(verdict)) << describe(verdict);
     const auto& outside = std::get<ProvedOutside>(verdict);

@@ -163,7 +163,7 @@ TEST(RuleText, MayLeaveOutWhatIsDefault) {
     replacement { y = Conv(x, w) pads=[P, Q, P, Q] } })");
   const Rule& rule = set.rules[0];
   EXPECT_EQ(rule.family, "");
-  EXPECT_EQ(rule.numerics, Numerics());
+  EXPECT_EQ(rule.numerics, kNothingClaimed);
   EXPECT_EQ(printStatements(rule.mutant), printStatements(rule.replacement));  // without boxes they are one
   EXPECT_EQ(print(parsed(kConv + print(rule)).rules[0]), print(rule));
 }
@@ -224,7 +224,8 @@ TEST(RuleText, ProofsOfSeveralOutputs) {
 }
 
 TEST(RuleText, Numerics) {
-  for (std::string text : {"same-terms", "same-terms, spreads NaN", "conditioned 4", "conditioned 2.5, spreads NaN"}) {
+  for (std::string text : {"same-terms", "same-terms, spreads NaN", "conditioned 4", "conditioned 2.5, spreads NaN",
+                           "bit-equal", "unbounded", "unbounded, spreads NaN"}) {
     std::string rule = ruleText("  class N C H W F R S P Q");
     rule.replace(rule.find("same-terms"), 10, text);
     EXPECT_EQ(parsed(rule).rules[0].numerics.str(), text);

@@ -93,7 +93,7 @@ Expected<RuleSet> asRules(const std::vector<Candidate>& candidates) {
 
 Judgement judge(const Candidate& c) {
   Judgement j{c.file, &c, decide(c.pattern, c.rule), ""};
-  if (const auto* proved = std::get_if<Proved>(&j.decision)) j.record = print(withRecord(c.rule, proved->proofs));
+  if (const auto* proved = std::get_if<Proved>(&j.decision)) j.record = print(withRecord(c.pattern, c.rule, proved->proofs));
   return j;
 }
 
@@ -157,7 +157,7 @@ Json jsonOf(const Judgement& j) {
 Expected<void> write(const std::vector<Judgement>& judgements, const std::string& output) {
   RuleSet proved;
   for (const Judgement& j : judgements) {
-    Rule rule = withRecord(j.candidate->rule, std::get<Proved>(j.decision).proofs);
+    Rule rule = withRecord(j.candidate->pattern, j.candidate->rule, std::get<Proved>(j.decision).proofs);
     if (auto ok = addRules(proved, {{j.candidate->pattern}, {std::move(rule)}}, j.file); !ok) return ok;
   }
   return writeFile(output, print(proved));

@@ -1,0 +1,108 @@
+#include "rules/check/numerics/numerics.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "rules/check/meaning/function.h"
+
+// What a rule says about its rounding is at most what can be derived.
+namespace pet::check {
+namespace {
+
+using Kind = Numerics::Kind;
+
+constexpr double kRounding = 1e-9;  ///< of factors themselves: sums of positive numbers in double precision
+
+bool reads(const Program& program, std::string_view op) {
+  return std::any_of(program.nodes().begin(), program.nodes().end(), [&](const Node& n) { return opOf(n) == op; });
+}
+
+/// Inputs, values of functions and maxima are moved, and at most added or multiplied in pairs before the next function.
+bool operatesOnPairsAtMost(const Program& program) {
+  bool fills = false, hasMaxima = false;
+  for (const Node& node : program.nodes()) {
+    fills = fills || fillsWithZeros(opOf(node));
+    hasMaxima = hasMaxima || isMaximum(opOf(node));
+  }
+  std::vector<bool> isPair;
+  for (const Node& node : program.nodes()) {
+    std::string_view op = opOf(node);
+    bool ofPairs = std::any_of(node.operands.begin(), node.operands.end(),
+                               [&](Value v) { return isPair[static_cast<size_t>(v.node)]; });
+    if (op == "Input" || isMaximum(op)) {
+      isPair.push_back(false);
+    } else if (functionOf(op)) {
+      // A function that is rounded need not be monotone: the largest of its values may not be that of the largest.
+      if (op == "Not" || (hasMaxima && op != "Relu" && op != "Clip")) return false;
+      isPair.push_back(false);
+    } else if (onlyMoves(op) || op == "Identity" || op == "Neg") {
+      isPair.push_back(ofPairs);
+    } else if ((op == "Add" || op == "Sub" || op == "Mul") && !ofPairs && !fills) {
+      isPair.push_back(true);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// `empty`: what must hold nowhere for it to be so.
+Numerics derived(const Program& pattern, const Program& replacement, std::vector<Formula>& empty) {
+  Numerics result{Kind::kUnbounded, 1, false};
+  auto from = expanded(pattern.withoutDeadNodes()), to = expanded(replacement.withoutDeadNodes());
+  if (!from || !to) return result;
+  if (operatesOnPairsAtMost(*from) && operatesOnPairsAtMost(*to)) {
+    result.kind = Kind::kBitEqual;
+    return result;
+  }
+  // A Softmax is computed with its largest operand subtracted; exponentials by themselves overflow.
+  if (reads(replacement, "Exp") && !reads(pattern, "Exp")) return result;
+  auto cancels = amplification(*to);
+  auto onTheWay = valuesOnTheWay(*from, *to);
+  if (!cancels || !onTheWay) return result;
+  empty = std::move(onTheWay->empty);
+  result.kappa = std::max(*cancels, onTheWay->factor);
+  result.kind = result.kappa > 1 ? Kind::kConditioned : Kind::kSameTerms;
+  result.spreadsNan = *cancels > 1;
+  return result;
+}
+
+/// Nothing more is said than what is derived.
+bool isCovered(const Numerics& said, const Numerics& by) {
+  if (said.kind != Kind::kConditioned || by.kind != Kind::kConditioned) return said.kind >= by.kind;
+  return said.kappa >= by.kappa * (1 - kRounding);
+}
+
+}  // namespace
+
+Claims numericsClaims(const Rule& rule, const Program& source) {
+  const Numerics& said = rule.numerics;
+  const std::string what = "numerics " + said.str();
+  Claims claims;
+  try {
+    if (said.kind != Kind::kUnbounded) {
+      std::vector<Formula> empty;
+      Numerics by = derived(source, rule.replacement, empty);
+      if (!isCovered(said, by)) return {fails(what, "derived from the programs: " + by.str())};
+      if (by.spreadsNan && !said.spreadsNan)
+        return {fails(what, "terms that cancel do not where one is NaN: it spreads NaN")};
+      for (Formula& f : empty)
+        claims.push_back({.what = what + ": functions are taken of what the pattern takes them of",
+                          .given = std::move(f),
+                          .goal = Formula::no()});
+    }
+    if (!said.spreadsNan && said.kind != Kind::kBitEqual) {
+      auto to = expanded(rule.replacement.withoutDeadNodes());
+      if (!to) return {open(what, to.error().message())};
+      Claims more = claimsOfNoZeros(what, *to);
+      std::move(more.begin(), more.end(), std::back_inserter(claims));
+    }
+  } catch (const Opaque& e) {
+    return {fails(what, std::string("nothing can be derived from the programs: ") + e.what())};
+  }
+  if (claims.empty()) claims.push_back({.what = what});
+  return claims;
+}
+
+}  // namespace pet::check

@@ -1,0 +1,140 @@
+#include "synth/numerics/growth.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "synth/numerics/magnitudes.h"
+#include "synth/numerics/pieces.h"
+#include "synth/numerics/table_growth.h"
+
+namespace pet {
+namespace {
+
+/// The coefficients of a sum's terms, added up by what is multiplied and where, in a form in which names do not matter.
+/// Where an activation is read does not matter either: one bound holds for all of them.
+using Terms = std::map<std::string, double>;
+
+std::string text(const std::vector<Expr>& list, const std::map<std::string, Expr>& by) {
+  std::string result;
+  for (const Expr& e : list)
+    result += e.substitute(by).str() + ",";
+  return result;
+}
+
+std::string product(const Piece& piece, const std::set<int>& weights) {
+  std::map<std::string, Expr> by;
+  for (size_t i = 0; i < piece.reduction.size(); ++i)
+    by[piece.reduction[i]] = Expr::variable("_" + std::to_string(i));
+  std::vector<std::string> domain;
+  for (const Constraint& c : piece.domain)
+    domain.push_back(c.substitute(by).str());
+  std::sort(domain.begin(), domain.end());
+  std::string result = std::to_string(piece.reduction.size()) + ":";
+  for (const std::string& c : domain)
+    result += c + ";";
+  for (const Factor& f : piece.factors) {
+    if (numberOf(f)) continue;
+    bool moves =
+        f.kind == Factor::Kind::kApplication || (f.kind == Factor::Kind::kInput && !weights.contains(f.number));
+    result += fmt::format("|{} {} {} {}@{}", static_cast<int>(f.kind), f.number, f.key, text(f.parameters, by),
+                          moves ? "" : text(f.at, by));
+  }
+  return result;
+}
+
+Terms termsOf(const std::vector<Piece>& pieces, const std::set<int>& weights) {
+  Terms result;
+  for (const Piece& p : pieces)
+    result[product(p, weights)] += magnitudeOf(p);
+  return result;
+}
+
+/// The largest ratio of a term before to the same term after; nullopt: there is none after.
+std::optional<double> ratio(const Terms& before, const Terms& after) {
+  double most = 1;
+  for (const auto& [what, size] : before) {
+    auto it = after.find(what);
+    if (it == after.end()) return std::nullopt;
+    most = std::max(most, size / it->second);
+  }
+  return most;
+}
+
+class Growth {
+ public:
+  explicit Growth(const Program& program) : program_(program) {
+    auto inputs = program.inputs();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (isConstant(program, inputs[i])) weights_.insert(static_cast<int>(i));
+    }
+  }
+
+  std::optional<double> run() {
+    // Rows of its matrix add up to 1, and have negative numbers: what they let through is smaller than what is added.
+    for (const Node& n : program_.nodes()) {
+      if (n.op->name == "Resize" && n.text("mode") == "cubic") return std::nullopt;
+    }
+    auto kept = magnitudesOf(program_, SignedTables::kKept), split = magnitudesOf(program_, SignedTables::kAsInputs);
+    if (!kept || !split) return std::nullopt;
+    double most = 1;
+    for (Value v : lookedAt()) {
+      if (!split->differs(v)) continue;  // nothing is subtracted
+      auto growth = ofValue(v, *kept, *split);
+      if (!growth) return std::nullopt;
+      most = std::max(most, *growth);
+    }
+    return most;
+  }
+
+ private:
+  const Program& program_;
+  std::set<int> weights_;  ///< inputs that are constant
+
+  std::set<Value> lookedAt() const {
+    std::set<Value> result(program_.outputs().begin(), program_.outputs().end());
+    for (const Node& n : program_.nodes()) {
+      if (n.op->meaning != Meaning::kSum) result.insert(n.operands.begin(), n.operands.end());
+    }
+    return result;
+  }
+
+  std::optional<double> ofValue(Value v, const Magnitudes& kept, const Magnitudes& split) const {
+    double signs = 1;
+    if (kept.differs(v)) {
+      auto after = denotationOf(program_, v), before = denotationOf(kept.program, kept.magnitude.at(v));
+      auto most =
+          after && before ? ratio(termsOf(before->pieces, weights_), termsOf(after->pieces, weights_)) : std::nullopt;
+      if (!most) return std::nullopt;
+      signs = *most;
+    }
+    auto tables = split.tables.empty() ? std::optional(1.0) : ofTables(v, split);
+    return tables ? std::optional(signs * *tables) : std::nullopt;
+  }
+
+  std::optional<double> ofTables(Value v, const Magnitudes& split) const {
+    auto terms = denotationOf(split.program, split.magnitude.at(v));
+    if (!terms) return std::nullopt;
+    PieceReaders readers{static_cast<int>(split.inputs), weights_};
+    double most = 1;
+    for (const Piece& piece : terms->pieces) {
+      bool reads = std::any_of(piece.factors.begin(), piece.factors.end(), [&](const Factor& f) {
+        return f.kind == Factor::Kind::kInput && f.number >= readers.firstTable;
+      });
+      if (!reads) continue;
+      auto growth = tableGrowth(piece, split.tables, readers);
+      if (!growth || (growth->cancels && terms->pieces.size() > 1)) return std::nullopt;
+      most = std::max(most, growth->ratio);
+    }
+    return most;
+  }
+};
+
+}  // namespace
+
+std::optional<double> growthOf(const Program& program) {
+  return Growth(program).run();
+}
+
+}  // namespace pet

@@ -1,0 +1,81 @@
+#include "synth/numerics/numerics.h"
+
+#include <algorithm>
+
+#include "ir/denote.h"
+#include "synth/numerics/growth.h"
+#include "synth/numerics/intermediates.h"
+#include "synth/numerics/zeros.h"
+
+namespace pet {
+namespace {
+
+bool hasOp(const Program& program, std::string_view op) {
+  return std::any_of(program.nodes().begin(), program.nodes().end(), [&](const Node& n) { return n.op->name == op; });
+}
+
+/// Every value is an input, a function's value or the largest of some, moved; or one sum or product of two such values.
+/// Two such programs that are equal over the reals round nothing differently.
+class SingleOperations {
+ public:
+  explicit SingleOperations(const Program& program) : program_(program) {
+    bool fills = std::any_of(program.nodes().begin(), program.nodes().end(), [](const Node& n) { return n.op->fills; });
+    bool takesMaxima = std::any_of(program.nodes().begin(), program.nodes().end(),
+                                   [](const Node& n) { return n.op->meaning == Meaning::kMaximum; });
+    for (const Node& n : program.nodes())
+      rounded_.push_back(rounds(n, fills, takesMaxima));
+  }
+  bool hold() const { return std::find(rounded_.begin(), rounded_.end(), kOften) == rounded_.end(); }
+
+ private:
+  static constexpr int kOften = 2;
+  const Program& program_;
+  std::vector<int> rounded_;  ///< per node: how often since the last function
+
+  int rounds(const Node& n, bool fills, bool takesMaxima) const {
+    int most = 0;
+    for (Value v : n.operands)
+      most = std::max(most, rounded_[static_cast<size_t>(v.node)]);
+    std::string_view op = n.op->name;
+    if (op == "Input") return 0;
+    if (n.op->meaning == Meaning::kMaximum) return 0;
+    if (n.op->meaning == Meaning::kFunction) {
+      // Others need not be monotone where they are rounded.
+      bool exact = op == "Relu" || op == "Clip";
+      return op == "Not" || (takesMaxima && !exact) ? kOften : 0;
+    }
+    if (n.op->layout || op == "Identity" || op == "Neg") return most;
+    bool single = !fills && most == 0 && (op == "Add" || op == "Sub" || op == "Mul");
+    return single ? 1 : kOften;
+  }
+};
+
+Numerics derived(const poly::Context& context, const Program& pattern, const Program& replacement) {
+  auto from = lower(pattern.withoutDeadNodes()), to = lower(replacement.withoutDeadNodes());
+  if (!from || !to) return {Numerics::Kind::kUnbounded, 1, true};
+  Numerics result{Numerics::Kind::kUnbounded, 1, multipliesByZeros(context, *to)};
+  if (SingleOperations(*from).hold() && SingleOperations(*to).hold()) {
+    result.kind = Numerics::Kind::kBitEqual;
+    return result;
+  }
+  // Softmax stands for a sum of exponentials, but subtracts the largest first: it does not overflow.
+  bool exposes = hasOp(replacement, "Exp") && !hasOp(pattern, "Exp");
+  auto growth = growthOf(*to), onTheWay = intermediateGrowth(context, *from, *to);
+  if (exposes || !growth || !onTheWay) return result;
+  result.kappa = std::max(*growth, *onTheWay);
+  result.kind = result.kappa > 1 ? Numerics::Kind::kConditioned : Numerics::Kind::kSameTerms;
+  result.spreadsNan = result.spreadsNan || *growth > 1;  // terms with NaN do not cancel
+  return result;
+}
+
+}  // namespace
+
+Numerics numericsOf(const poly::Context& context, const Program& pattern, const Program& replacement) {
+  try {
+    return derived(context, pattern, replacement);
+  } catch (const OverflowError&) {
+    return {Numerics::Kind::kUnbounded, 1, true};
+  }
+}
+
+}  // namespace pet
