@@ -1,6 +1,8 @@
 #include "applier/check.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -79,8 +81,8 @@ Whole wholeOf(const Graph& graph, const NormaliseOptions& options) {
 
 /// Small shapes of a rule's class at which many draws cost little: the least, and one where many symbols are large.
 std::vector<Bindings> smallMembers(const Rule& rule, const Program& pattern, uint64_t seed) {
-  constexpr int64_t kWork = 30'000;
-  constexpr size_t kCandidates = 16;
+  constexpr int64_t kWork = 10'000;
+  constexpr size_t kCandidates = 6;
   auto cheap = [&](const Bindings& symbols) {
     try {
       return multiplyAdds(pattern, symbols) + multiplyAdds(rule.replacement, symbols) <= kWork;
@@ -107,7 +109,8 @@ class SiteChecker {
       if (!possible) return tl::unexpected(possible.error());
       known->second = *possible;
     }
-    RealOptions options{.seed = options_.seed, .spreadsNan = r.rule->numerics.spreadsNan};
+    // In float the bound is wider, and the model as a whole is run.
+    RealOptions options{.seed = options_.seed, .inFloat = false, .spreadsNan = r.rule->numerics.spreadsNan};
     Comparison real = compareRealWeights(r.pattern, r.replacement, {}, *tensors, options);
     if (auto ok = enter(r, real); !ok) return ok;
     if (known->second && real.verdict == Comparison::Verdict::kNotPossible) {
@@ -125,7 +128,9 @@ class SiteChecker {
     auto pattern = instantiate(*r.site.pattern, *r.rule);
     if (!pattern) return tl::unexpected(pattern.error());
     for (const Bindings& member : smallMembers(*r.rule, *pattern, options_.seed)) {
-      Comparison c = compareScales(*pattern, r.rule->replacement, member, {}, scaleOptions(*r.rule));
+      ScaleOptions options = scaleOptions(*r.rule);
+      options.work = std::numeric_limits<int64_t>::max();
+      Comparison c = compareScales(*pattern, r.rule->replacement, member, {}, options);
       if (auto ok = enter(r, c); !ok) return ok;
     }
     return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <optional>
 
 #include "ir/ops/kernels/broadcast.h"
 #include "runtime/rounding.h"
@@ -58,6 +59,23 @@ struct Operand {
   }
 };
 
+/// An operand as it is broadcast to an element-wise operator's result.
+template <class T>
+class BroadcastOperand {
+ public:
+  BroadcastOperand(const Operand<T>& operand, const Extents& to) : values_(*operand.value, to) {
+    if (operand.error) errors_.emplace(*operand.error, to);
+  }
+  Approximate at(size_t i) const {
+    double error = errors_ ? static_cast<double>(errors_->begin()[i]) * unitOf<T>() : 0;
+    return {static_cast<double>(values_.begin()[i]), error};
+  }
+
+ private:
+  kernels::Broadcast<T> values_;
+  std::optional<kernels::Broadcast<float>> errors_;
+};
+
 /// One node's errors from those of its operands.
 template <class T>
 class NodeErrors {
@@ -65,6 +83,16 @@ class NodeErrors {
   NodeErrors(const NodeExtents& n, std::vector<Operand<T>> operands, const std::vector<Tensor<T>>& results)
       : n_(n), row_(*findRounding(n.node.op->name)), operands_(std::move(operands)), results_(results) {}
 
+  /// Exact values move, or the largest is taken: nothing is rounded, but a fill that T does not have.
+  bool areExact() const {
+    bool moves = row_.arithmetic == Arithmetic::kMove || row_.arithmetic == Arithmetic::kSelect;
+    auto fill = n_.node.attributes.find("value");
+    bool exactFill = fill == n_.node.attributes.end() || isRepresentable<T>(n_.concrete.number("value"));
+    return moves && exactFill &&
+           std::none_of(operands_.begin(), operands_.end(), [](const auto& o) { return o.error; });
+  }
+
+  /// One tensor for each output.
   Expected<std::vector<Tensor<float>>> get() const {
     if (row_.elements) return std::vector{elementwise()};
     if (row_.tensor) return std::vector{asTensor(tensorErrors())};
@@ -92,18 +120,14 @@ class NodeErrors {
 
   Tensor<float> elementwise() const {
     ElementError error = row_.elements(n_, unitOf<T>());
-    const Extents& extents = n_.concrete.outputs[0];
-    std::vector<Approximates> approximates;
+    std::vector<std::unique_ptr<BroadcastOperand<T>>> operands;
     for (const Operand<T>& o : operands_)
-      approximates.push_back(o.approximates());
-    std::vector<std::unique_ptr<kernels::Broadcast<Approximate>>> broadcast;
-    for (const Approximates& a : approximates)
-      broadcast.push_back(std::make_unique<kernels::Broadcast<Approximate>>(a, extents));
-    Tensor<float> result(extents);
-    std::vector<Approximate> at(operands_.size());
+      operands.push_back(std::make_unique<BroadcastOperand<T>>(o, n_.concrete.outputs[0]));
+    Tensor<float> result(n_.concrete.outputs[0]);
+    std::vector<Approximate> at(operands.size());
     for (size_t i = 0; i < result.data.size(); ++i) {
       for (size_t o = 0; o < at.size(); ++o)
-        at[o] = broadcast[o]->begin()[i];
+        at[o] = operands[o]->at(i);
       result.data[i] = inUnits(error(at.data()));
     }
     return result;
@@ -214,7 +238,7 @@ template <class T>
 class BoundedExecution {
  public:
   BoundedExecution(const Program& program, const Bindings& symbols)
-      : program_(program), symbols_(symbols), errors_(program.nodes().size()) {}
+      : program_(program), symbols_(symbols), reads_(countReads(program)), errors_(program.nodes().size()) {}
 
   Expected<Bounded<T>> run(const InputSource<T>& inputs) {
     NodeEvaluator<T> evaluator = [&](int index, const std::vector<const Tensor<T>*>& operands) {
@@ -243,10 +267,19 @@ class BoundedExecution {
     for (size_t o = 0; o < values.size(); ++o)
       operands.push_back({values[o], errorOf(node.operands[o])});
     NodeExtents n = nodeExtents(program_, node, symbols_);
-    auto errors = NodeErrors<T>(n, std::move(operands), *results).get();
-    if (!errors) return tl::unexpected(errors.error());
-    for (Tensor<float>& e : *errors)
-      errors_[static_cast<size_t>(index)].push_back(entered(std::move(e)));
+    NodeErrors<T> rule(n, std::move(operands), *results);
+    auto& entry = errors_[static_cast<size_t>(index)];
+    if (rule.areExact()) {
+      entry.resize(results->size());
+    } else {
+      auto errors = rule.get();
+      if (!errors) return tl::unexpected(errors.error());
+      for (Tensor<float>& e : *errors)
+        entry.push_back(entered(std::move(e)));
+    }
+    for (Value v : node.operands) {
+      if (--reads_[static_cast<size_t>(v.node)] == 0) errors_[static_cast<size_t>(v.node)].clear();
+    }
     return results;
   }
 
@@ -261,6 +294,7 @@ class BoundedExecution {
 
   const Program& program_;
   const Bindings& symbols_;
+  std::vector<int> reads_;
   std::vector<std::vector<Errors>> errors_;
   bool undefined_ = false;
 };

@@ -54,14 +54,16 @@ Comparison compareWith(const Program& pattern,
                        const TensorMap& tensors,
                        const TensorMap& drawn,
                        const RealOptions& options) {
-  auto narrow = firstOf(inputsFrom<float>(tensors), inputsFrom<float>(drawn));
-  Comparison single =
-      compareElements<float>(pattern, replacement, symbols, narrow, "float", options.spreadsNan).comparison;
+  Comparison single;
+  if (options.inFloat) {
+    auto inputs = firstOf(inputsFrom<float>(tensors), inputsFrom<float>(drawn));
+    single = compareElements<float>(pattern, replacement, symbols, inputs, "float", options.spreadsNan).comparison;
+  }
   if (!single.holds() || !options.inDouble) return single;
-  auto wide = firstOf(inputsFrom<double>(tensors), inputsFrom<double>(drawn));
+  auto inputs = firstOf(inputsFrom<double>(tensors), inputsFrom<double>(drawn));
   Comparison twice =
-      compareElements<double>(pattern, replacement, symbols, wide, "double", options.spreadsNan).comparison;
-  twice.scope = "float, double";
+      compareElements<double>(pattern, replacement, symbols, inputs, "double", options.spreadsNan).comparison;
+  if (options.inFloat) twice.scope = "float, double";
   twice.worst = std::max(twice.worst, single.worst);
   return twice;
 }

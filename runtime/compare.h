@@ -57,7 +57,8 @@ Comparison compareIntegerProbes(const Program& pattern,
 
 struct RealOptions {
   uint64_t seed = 0;
-  /// In double as well: the same bound with u = 2^-53, which no missing term can pass.
+  bool inFloat = true;
+  /// The same bound with u = 2^-53, which no missing term can pass.
   bool inDouble = true;
   bool spreadsNan = false;  ///< the rule's: where the pattern makes a NaN on the way, the replacement may have more
 };

@@ -34,13 +34,16 @@ void softmaxRow(const Approximate* x, int64_t count, int64_t stride, double unit
     return;
   }
   for (int64_t i = 0; i < count; ++i)
-    total += std::exp(x[i * stride].value - top);
+    total += errors[i * stride] = std::exp(x[i * stride].value - top);
+  const double sums = gamma(count + 20, unit);
   for (int64_t i = 0; i < count; ++i) {
-    double d = x[i * stride].value - top, y = std::exp(d) / total;
-    double shift = x[i * stride].error + worst + unit * std::abs(d) + gamma(count + 20, unit);
-    double most = std::exp(std::min(0.0, d + shift)) * (1 + gamma(count + 20, unit));  // of the exact and of the other
-    errors[i * stride] = std::isinf(d) ? 0 : std::min(y == 0 ? most : y * std::expm1(shift), most);
-    errors[i * stride] += std::isinf(d) ? 0 : underflow(unit);
+    double d = x[i * stride].value - top, y = errors[i * stride] / total;
+    if (std::isinf(d)) continue;  // -inf: surely 0
+    double shift = x[i * stride].error + worst + unit * std::abs(d) + sums;
+    // Neither the exact value nor the other is above exp(d + shift), nor above 1.
+    double moved = shift < 1e-3 ? y * shift * (1 + shift) : y * std::expm1(std::min(shift, 700.0));
+    if (shift > 1 || y == 0) moved = std::exp(std::min(0.0, d + shift)) * (1 + sums);
+    errors[i * stride] = moved + underflow(unit);
   }
 }
 

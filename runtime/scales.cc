@@ -57,40 +57,41 @@ std::vector<float> bothSides(const Program& pattern, const Program& replacement)
   return values;
 }
 
-/// In [1, 2) · 10^exponent, of either sign.
-float drawAt(Draw& draw, double exponent) {
-  double size = (1.5 + static_cast<double>(draw.real()) / 2) * std::pow(10.0, exponent);
-  return static_cast<float>(draw.below(2) ? size : -size);
+/// In [1, 2) · scale, of either sign.
+float drawAt(Draw& draw, double scale) {
+  auto x = static_cast<double>(draw.real());
+  return static_cast<float>((x < 0 ? x - 1 : x + 1) * scale);
 }
 
-double drawExponent(Draw& draw, double from = kLeast, double to = kMost) {
-  return from + (to - from) * (1 + static_cast<double>(draw.real())) / 2;
+/// 10^exponent, the exponent uniform.
+double drawScale(Draw& draw, double from, double to) {
+  return std::pow(10.0, from + (to - from) * (1 + static_cast<double>(draw.real())) / 2);
 }
 
 /// The values of one slab, one after the other.
 class Slab {
  public:
-  Slab(Kind kind, double exponent, const std::vector<float>& numbers, Draw& draw)
+  Slab(Kind kind, double scale, const std::vector<float>& numbers, Draw& draw)
       : kind_(kind == Kind::kConstants && numbers.empty() ? Kind::kScale : kind),
-        exponent_(exponent),
+        scale_(scale),
         numbers_(numbers),
         draw_(draw),
-        equal_(drawAt(draw, exponent)) {
+        equal_(drawAt(draw, scale)) {
     if (kind_ == Kind::kConstants) next_ = draw.below(numbers.size());
   }
 
   float next() {
     switch (kind_) {
       case Kind::kScale:
-        return drawAt(draw_, exponent_);
+        return drawAt(draw_, scale_);
       case Kind::kConstants:
         return numbers_[next_++ % numbers_.size()];
       case Kind::kWide:
-        return drawAt(draw_, drawExponent(draw_));
+        return drawAt(draw_, drawScale(draw_, kLeast, kMost));
       case Kind::kZeros:
         return 0;
       case Kind::kSparse:
-        return draw_.below(2) ? 0 : drawAt(draw_, exponent_);
+        return draw_.below(2) ? 0 : drawAt(draw_, scale_);
       case Kind::kEqual:
         return equal_;
     }
@@ -99,7 +100,7 @@ class Slab {
 
  private:
   Kind kind_;
-  double exponent_;
+  double scale_;
   const std::vector<float>& numbers_;
   Draw& draw_;
   float equal_;
@@ -128,8 +129,8 @@ Tensor<float> drawActivation(
     size_t kind = index / 2 + s;
     double width = (kMost - kLeast) / kRanges,
            from = kLeast + width * static_cast<double>((kind / 2 + index) % kRanges);
-    double exponent = drawExponent(shared, from, from + width), other = drawExponent(own, from, from + width);
-    slabs.emplace_back(kKinds[kind % kSlabs], together ? exponent : other, numbers, own);
+    double scale = drawScale(shared, from, from + width), other = drawScale(own, from, from + width);
+    slabs.emplace_back(kKinds[kind % kSlabs], together ? scale : other, numbers, own);
   }
   Tensor<float> tensor(extents);
   int64_t stride = whole ? 1 : rowMajorStrides(extents)[dimension];
@@ -163,6 +164,17 @@ TensorMap drawInputs(const Program& pattern,
   return drawn;
 }
 
+/// Multiply-adds, an element counting for many: most operators do little else than move them.
+int64_t workOf(const Program& program, const Bindings& symbols) {
+  constexpr int64_t kElement = 64;
+  int64_t work = multiplyAdds(program, symbols);
+  for (const Node& n : program.nodes()) {
+    for (const Shape& s : n.shapes)
+      work = checkedAdd(work, checkedMul(kElement, elementCount(*evaluate(s, symbols))));
+  }
+  return work;
+}
+
 Comparison compareScalesUnguarded(const Program& pattern,
                                   const Program& replacement,
                                   const Bindings& symbols,
@@ -171,7 +183,7 @@ Comparison compareScalesUnguarded(const Program& pattern,
   if (auto bound = requireBound(pattern, symbols); !bound) return notPossible(bound.error());
   if (auto bound = requireBound(replacement, symbols); !bound) return failureOfReplacement(bound.error());
   const std::vector<float> numbers = bothSides(pattern, replacement);
-  int64_t work = std::max<int64_t>(1, checkedAdd(multiplyAdds(pattern, symbols), multiplyAdds(replacement, symbols)));
+  int64_t work = std::max<int64_t>(1, checkedAdd(workOf(pattern, symbols), workOf(replacement, symbols)));
   int64_t draws = std::clamp<int64_t>(options.work / work, 1, options.draws), compared = 0;
   int64_t bounded = 0, lost = 0;
   Comparison result;

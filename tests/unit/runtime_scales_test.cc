@@ -1,11 +1,17 @@
 // What an altered rule does only beyond the range of integer probes and of activations in [-1, 1) shows at activations
 // of all magnitudes.
 
+#include <filesystem>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "ir/text.h"
+#include "rules/small_shapes.h"
+#include "rules/text.h"
 #include "runtime/compare.h"
+#include "runtime/rounding.h"
+#include "tests/unit/text_file.h"
 
 namespace pet {
 namespace {
@@ -140,6 +146,32 @@ TEST(ScalesVerdict, WhatThePatternDoesNotSayIsNoDifference) {
   Comparison overflow = compareScales(program("x: [4, 10]\n y = Softmax(x) axis=1"), parts, {}, {});
   EXPECT_TRUE(overflow.holds()) << overflow.reason;
   EXPECT_THAT(overflow.scope, HasSubstr("have no bound in the replacement"));
+}
+
+/// What is proved in tests/prove passes: the bounds hold for every operator there, at every magnitude.
+TEST(ScalesVerdict, WhatIsProvedHolds) {
+  size_t compared = 0;
+  for (const auto& file : std::filesystem::directory_iterator(std::string(PET_SOURCE_DIR) + "/tests/prove")) {
+    std::string text = testing_support::textOf(file.path().string());
+    if (text.find("# expect: proved") == std::string::npos) continue;
+    auto set = parseRules(text, file.path().filename().string());
+    ASSERT_TRUE(set) << set.error().message();
+    const Rule& rule = set->rules[0];
+    auto pattern = instantiate(*set->findPattern(rule.pattern), rule);
+    ASSERT_TRUE(pattern) << pattern.error().message();
+    auto small = [&](const Bindings& s) {
+      return multiplyAdds(*pattern, s) + multiplyAdds(rule.replacement, s) < 5000;
+    };
+    for (const Bindings& shape : smallShapes(rule.shapes, 3, 0, small).members) {
+      const Program& replacement = rule.replacement;
+      Comparison scales = compareScales(*pattern, replacement, shape, {}, {.draws = 6, .work = 1 << 30});
+      EXPECT_TRUE(scales.holds()) << file.path() << " " << scales.reason;
+      Comparison reals = compareRealWeights(*pattern, replacement, shape, {});
+      EXPECT_TRUE(reals.holds()) << file.path() << " " << reals.reason;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 400U);
 }
 
 }  // namespace
