@@ -6,10 +6,9 @@
 #include <fmt/format.h>
 
 #include "ir/denoter.h"
+#include "ir/limits.h"
 
 namespace pet {
-
-constexpr size_t kMostPieces = 4096;
 
 std::vector<Expr> flat(const Index& at) {
   std::vector<Expr> digits;
@@ -55,6 +54,12 @@ void Denoter::findRepetitions() {
       ++same;
     first_.push_back(same);
   }
+}
+
+Expected<void> Denoter::spend(const Partial& p) {
+  if (p.factors.size() > kMostFactors) return unsupported("a product of very many factors");
+  work_ += 1 + p.factors.size() + p.domain.size() + p.reduction.size();
+  return work_ <= kMostWork ? Expected<void>() : unsupported("a sum of very many products");
 }
 
 Expected<Denotation> Denoter::run(Value output) {
@@ -179,6 +184,7 @@ void Denoter::markInfinite() {
 
 /// Multiplies a partial by value[at].
 Expected<Denoter::Partials> Denoter::multiply(const Partial& by, Value value, const Index& at) {
+  if (auto ok = spend(by); !ok) return tl::unexpected(ok.error());
   const Node& node = program_.node(value);
   if (node.op->name == "Input") {
     Partial p = by;
@@ -203,6 +209,7 @@ Expected<Denoter::Partials> Denoter::multiply(const Partial& by, Value value, co
       Value operand = node.operands[static_cast<size_t>(piece.reads[i].operand)];
       if (mayBeInfinite_[static_cast<size_t>(operand.node)]) return unsupported("-inf in a product");
     }
+    if (auto ok = spend(by); !ok) return tl::unexpected(ok.error());
     Partial p = by;
     if (!p.multiply(piece)) continue;
     Partials product{std::move(p)};
@@ -227,6 +234,8 @@ Expected<Denotation> denote(const Program& program, Value output, NameSource& na
   auto position = std::find(program.outputs().begin(), program.outputs().end(), output) - program.outputs().begin();
   auto primitive = lower(program);
   if (!primitive) return tl::unexpected(primitive.error());
+  if (primitive->nodes().size() > kMostNodes)
+    return unsupported(fmt::format("a program of more than {} operators", kMostNodes));
   return Denoter(*primitive, names).run(primitive->outputs()[static_cast<size_t>(position)]);
 }
 

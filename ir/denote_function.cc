@@ -125,6 +125,7 @@ Expected<Denoter::Partials> Denoter::multiplyMoved(const Partial& by, const Node
       if (!facts.ignoresMinusInfinity) return unsupported(fmt::format("{} of -inf", f.op->name));
       continue;
     }
+    if (auto ok = spend(by); !ok) return tl::unexpected(ok.error());
     Partial p = by;
     if (piece.reads.empty()) {
       if (!p.require(piece.domain)) continue;

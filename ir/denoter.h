@@ -46,6 +46,10 @@ class Denoter {
   std::map<std::pair<std::string, Value>, Applied> applied_;
   std::map<Value, int> largest_;
   Denotation result_;
+  size_t work_ = 0;
+
+  /// Counts what copying a partial costs; an error where all of them cost too much (ir/limits.h).
+  Expected<void> spend(const Partial& p);
 
   // Positions and relations.
   static std::pair<Index, Conjunction> positions(const Shape& shape, const std::vector<std::string>& index);

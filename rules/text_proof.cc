@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/limits.h"
+
 namespace pet {
 namespace {
 
@@ -95,6 +97,7 @@ Expected<ProofMap> map(TextReader& in) {
     auto e = in.expression();
     if (!e) return tl::unexpected(e.error());
     m.image.push_back(std::move(*e));
+    if (m.image.size() > kMostEntries) return in.error("a map of very many indices");
     if (!in.accept(",")) break;
   }
   PET_TRY(in.expect("]"));
@@ -112,6 +115,7 @@ Expected<bool> acceptMap(TextReader& in, std::vector<ProofMap>& forward, std::ve
   if (!isForward && !in.accept("backward")) return false;
   auto m = map(in);
   if (!m) return tl::unexpected(m.error());
+  if (forward.size() + backward.size() >= kMostEntries) return in.error("a proof of very many maps");
   (isForward ? forward : backward).push_back(std::move(*m));
   return true;
 }
@@ -134,6 +138,7 @@ Expected<Lemma> lemma(TextReader& in) {
     auto when = condition(in);
     if (!when) return tl::unexpected(when.error());
     l.when.push_back(std::move(*when));
+    if (l.when.size() > kMostEntries) return in.error("a lemma of very many conditions");
   } while (in.accept("or"));
   PET_TRY(in.expect("{"));
   while (!in.at("}")) {
@@ -181,6 +186,7 @@ Expected<Proof> block(TextReader& in) {
     auto took = acceptMap(in, proof.forward, proof.backward);
     if (!took) return tl::unexpected(took.error());
     if (*took) continue;
+    if (proof.lemmas.size() + proof.vanishing.size() >= kMostEntries) return in.error("a proof of very many lemmas");
     if (in.accept("equal")) {
       auto l = lemma(in);
       if (!l) return tl::unexpected(l.error());

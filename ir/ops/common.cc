@@ -109,6 +109,7 @@ std::vector<DigitCase> layoutSources(const LayoutSpec& spec, const Index& at) {
                       [](Index& read, const Index& joined) { read.push_back(joined[0]); });
     }
     std::move(reads.begin(), reads.end(), std::back_inserter(result));
+    requireFewCases(result.size(), 1);
   }
   return result;
 }

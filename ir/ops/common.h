@@ -34,9 +34,10 @@ Shape rightShape(const LayoutSpec& spec);
 /// Where out[at] = in[…] reads: one case per constant digit outside a symbolic one.
 std::vector<DigitCase> layoutSources(const LayoutSpec& spec, const Index& at);
 
-/// Every pair of a case so far and a further one, their digits joined by `add`.
+/// Every pair of a case so far and a further one, their digits joined by `add`. Throws TooManyCases.
 template <class Add>
 std::vector<DigitCase> combine(const std::vector<DigitCase>& cases, const std::vector<DigitCase>& further, Add add) {
+  requireFewCases(cases.size(), static_cast<int64_t>(further.size()));
   std::vector<DigitCase> result;
   for (const DigitCase& f : further) {
     for (DigitCase c : cases) {

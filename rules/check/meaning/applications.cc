@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/limits.h"
 #include "rules/check/meaning/writer.h"
 
 // Functions and maxima: values that are no sums of products, made once and then read like inputs.
@@ -176,6 +177,7 @@ void Writer::addAlternatives(Application& to, const Product& so, Value value, co
   std::vector<Conjunction> reached;
   for (const Clause& clause : relation(value, at)) {
     reached.push_back(clause.domain);
+    spend(so);
     Product p = so;
     if (clause.minusInfinity || !p.take(clause)) continue;
     if (clause.reads.empty()) throw Opaque("a maximum over a pad with a number");
@@ -185,6 +187,7 @@ void Writer::addAlternatives(Application& to, const Product& so, Value value, co
 }
 
 void Writer::addZeros(Application& to, const Product& so, const std::vector<Conjunction>& elsewhere) {
+  if (to.alternatives.size() > kMostPieces) throw Opaque("a maximum of very many elements");
   for (const Conjunction& part : complement(elsewhere, so.domain)) {
     Product p = so;
     if (!p.require(part)) continue;
@@ -208,10 +211,12 @@ void Writer::addElement(Application& to, const Product& so, Value value, const P
 
 /// The largest of what another maximum is the largest of.
 void Writer::addAlternativesOf(Application& to, const Product& so, const Piece& read) {
-  addZeros(to, so, {read.domain});
   const Application inner = application(read.factors[0].number);
+  if (to.alternatives.size() + inner.alternatives.size() > kMostPieces) throw Opaque("a maximum of very many elements");
+  addZeros(to, so, {read.domain});
   for (const Application::Alternative& a : inner.alternatives) {
     auto by = renaming(inner.index, read.factors[0].at);
+    spend(so);
     Product p = so;
     for (const std::string& r : a.reduction) {
       p.reduction.push_back(renew(r));
@@ -221,6 +226,7 @@ void Writer::addAlternativesOf(Application& to, const Product& so, const Piece& 
     const Sum element = meaning_.sums[static_cast<size_t>(a.element)];
     Sum value{joined(to.index, p.reduction), p.domain, {}};
     for (const Piece& piece : element.pieces) {
+      spend(p);
       Piece here = moved(piece, by);
       Product within = p;
       if (!within.require(here.domain)) continue;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/limits.h"
+
 // Sums: values multiplied out until only inputs, applications and constants are left.
 namespace pet::check {
 
@@ -41,6 +43,12 @@ Meaning Writer::meaningOf(Value output) {
   meaning_.sums[0] = std::move(all);
   visit({output, here.at, {}, here.range, {}});
   return std::move(meaning_);
+}
+
+void Writer::spend(const Product& p) {
+  if (p.factors.size() > kMostFactors) throw Opaque("a product of very many factors");
+  work_ += 1 + p.factors.size() + p.domain.size() + p.reduction.size();
+  if (work_ > kMostWork) throw Opaque("a sum of very many products");
 }
 
 Writer::Frame Writer::frame(const Shape& shape, std::vector<std::string> index) {
@@ -134,6 +142,7 @@ bool Writer::isNotOf(const Factor& f, const Factor& condition) const {
 }
 
 Writer::Products Writer::times(const Product& product, Value value, const Position& at) {
+  spend(product);
   const Node& node = program_.node(value);
   auto with = [&](Factor f) {
     Products result{product};
@@ -153,6 +162,7 @@ Writer::Products Writer::times(const Product& product, Value value, const Positi
       if (clause.reads.size() > 1 && opOf(node) != "Select" && mayBeMinusInfinity(node.operands[read.operand]))
         throw Opaque("-inf in a product");
     }
+    spend(product);
     Product start = product;
     if (!start.take(clause)) continue;
     Products all{start};
@@ -161,10 +171,12 @@ Writer::Products Writer::times(const Product& product, Value value, const Positi
       for (const Product& p : all) {
         Products more = times(p, node.operands[read.operand], read.at);
         std::move(more.begin(), more.end(), std::back_inserter(next));
+        if (next.size() > kMostPieces) throw Opaque("a sum of very many products");
       }
       all = std::move(next);
     }
     std::move(all.begin(), all.end(), std::back_inserter(result));
+    if (result.size() > kMostPieces) throw Opaque("a sum of very many products");
   }
   return result;
 }
@@ -207,6 +219,7 @@ Writer::Products Writer::timesMoved(const Product& product, const Node& node, Va
     reached.push_back(clause.domain);
     if (clause.minusInfinity && !f.dropsMinusInfinity) throw Opaque(fmt::format("{} of -inf", f.op));
     if (clause.minusInfinity) continue;
+    spend(product);
     Product p = product;
     if (clause.reads.empty()) {
       if (!p.require(clause.domain)) continue;
@@ -255,6 +268,8 @@ Writer::Products Writer::timesImage(const Product& product, const Image& image, 
 Expected<Meaning> meaningOf(const Program& program, size_t output, Names& names) {
   auto simple = expanded(program);
   if (!simple) return tl::unexpected(simple.error());
+  if (simple->nodes().size() > kMostNodes)
+    return fail(ErrorKind::kUnsupported, fmt::format("a program of more than {} operators", kMostNodes));
   try {
     return Writer(*simple, names).meaningOf(simple->outputs()[output]);
   } catch (const Opaque& e) {

@@ -41,6 +41,11 @@ class Writer {
   bool isRepeated(const Node& a, const Node& b) const;
   std::map<std::pair<std::string, Value>, Image> images_;
   std::map<Value, int> maxima_;
+  size_t work_ = 0;
+
+  /// Counts what copying a product costs. Throws Opaque where all of them cost too much (docs/rule-language.md,
+  /// Limits).
+  void spend(const Product& product);
 
   /// Whether the value may be -inf somewhere, whatever the inputs: 0 times that is no number.
   bool mayBeMinusInfinity(Value value);
