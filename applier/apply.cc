@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "applier/round.h"
 
 namespace pet {
@@ -20,7 +22,9 @@ int64_t constantBytes(const Graph& graph) {
 
 void enter(const Round& round, bool first, ApplyReport& report) {
   report.fired.insert(report.fired.end(), round.fired.begin(), round.fired.end());
-  report.checks.insert(report.checks.end(), round.checks.begin(), round.checks.end());
+  const auto& [lines, unchecked] = round.checks;
+  report.checks.insert(report.checks.end(), lines.begin(), lines.end());
+  report.unchecked.insert(report.unchecked.end(), unchecked.begin(), unchecked.end());
   if (first) report.refused = round.refused;  // later rounds repeat them
   ++report.rounds;
   report.checkSeconds += round.checkSeconds;
@@ -43,6 +47,27 @@ Expected<CheckLine> checkBytes(const Model& original,
   if (!again) return fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
   return checkWhole(original.graph, again->graph,
                     {options.seed, {options.freezeInputs}, options.progress, floorOf(report, options)});
+}
+
+/// Checks the whole model where that was asked for, and where it alone can speak for a site.
+Expected<void> checkRest(const Model& original,
+                         const std::string& bytes,
+                         const ApplyOptions& options,
+                         ApplyReport& report) {
+  using Check = ApplyOptions::Check;
+  bool needed = options.check != Check::kNone && !report.unchecked.empty();
+  if (report.fired.empty() || (options.check != Check::kFull && !needed)) return {};
+  auto line = checkBytes(original, bytes, report, options);
+  if (!line) return tl::unexpected(line.error());
+  if (needed && !line->possible) {
+    const UncheckedSite& site = report.unchecked[0];
+    return fail(
+        ErrorKind::kCheck,
+        fmt::format("the rewritten site cannot be checked: {}; nor can the whole model: {}", site.reason, line->reason),
+        site.label, fmt::format("nothing was written; --skip {}", site.rule));
+  }
+  report.checks.push_back(std::move(*line));
+  return {};
 }
 
 void measureSizes(const Graph& before, const Graph& after, const ApplyOptions& options, ApplyReport& report) {
@@ -163,12 +188,8 @@ Expected<Applied> applyUnguarded(const Model& model, const RuleSet& rules, const
   report.measured = timer.lines();
   report.measured.insert(report.measured.end(), whole.begin(), whole.end());
   report.rewriteSeconds = options.now() - start - report.checkSeconds;
-  if (!report.fired.empty() && options.check == ApplyOptions::Check::kFull) {
-    auto line = checkBytes(model, result.bytes, report, options);
-    if (!line) return tl::unexpected(line.error());
-    report.checks.push_back(std::move(*line));
-    report.checkSeconds = options.now() - start - report.rewriteSeconds;
-  }
+  if (auto checked = checkRest(model, result.bytes, options, report); !checked) return tl::unexpected(checked.error());
+  report.checkSeconds = options.now() - start - report.rewriteSeconds;
   return result;
 }
 

@@ -15,7 +15,8 @@ namespace pet {
 struct ApplyOptions {
   Policy policy;
   bool freezeInputs = false;  ///< initializers that are also graph inputs count as constants
-  /// What is checked by execution. A dry run does without.
+  /// What is checked by execution. A dry run does without. kSites: the whole model as well where a site could not be
+  /// checked by itself.
   enum class Check { kNone, kSites, kFull };
   Check check = Check::kFull;
   uint64_t seed = 0;  ///< of the check's inputs
@@ -53,7 +54,8 @@ struct ApplyReport {
   std::vector<Fired> fired;
   std::vector<Refused> refused;
   std::vector<CheckLine> checks;
-  std::vector<Measured> measured;  ///< with ApplyOptions::time: sites, then the whole model
+  std::vector<UncheckedSite> unchecked;  ///< sites for which the check of the whole model stands
+  std::vector<Measured> measured;        ///< with ApplyOptions::time: sites, then the whole model
   size_t nodesBefore = 0, nodesAfter = 0;
   int64_t constantsBefore = 0, constantsAfter = 0;  ///< bytes of initializers
   size_t overridable = 0;  ///< initializers that are no constants because a caller may replace them
@@ -67,7 +69,8 @@ struct Applied {
 };
 
 /// Rewrites a model with a set of rules (DESIGN, section 7). No search: every site of every pattern is found, one rule
-/// is chosen for each, and the result is checked by execution. kCheck: a check failed, with the site and the rule.
+/// is chosen for each, and the result is checked by execution. kCheck: a check failed, with the site and the rule; or
+/// nothing could be compared, neither at a site nor of the whole model.
 Expected<Applied> apply(const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options);
 
 }  // namespace pet

@@ -25,11 +25,24 @@ struct SiteCheckOptions {
   double floor = 0x1p-20;
 };
 
-/// Runs pattern and replacement of every site: integer probes, which must be equal, once per rule and shapes; and the
-/// model's own weights, within the running bound. kCheck, with the site and the rule, where one fails.
-Expected<std::vector<CheckLine>> checkSites(const View& view,
-                                            const std::vector<Rewrite>& rewrites,
-                                            const SiteCheckOptions& options);
+/// A site that nothing could be compared at: only the whole model can speak for it.
+struct UncheckedSite {
+  std::string label, rule;
+  std::string reason;
+};
+
+struct SiteChecks {
+  std::vector<CheckLine> lines;
+  std::vector<UncheckedSite> unchecked;
+};
+
+/// Runs pattern and replacement of every site: integer probes, which must be equal, and activations of all magnitudes,
+/// once per rule and shapes; the model's own weights, within the running bound. Once per rule, activations of all
+/// magnitudes at small shapes of its class. kCheck, with the site and the rule, where one fails. A site where neither
+/// integers nor the model's weights could be compared is unchecked.
+Expected<SiteChecks> checkSites(const View& view,
+                                const std::vector<Rewrite>& rewrites,
+                                const SiteCheckOptions& options);
 
 /// Runs both graphs as wholes, cut where pet does not know an operator: the values that go in there and come out of
 /// there are the same in both. kCheck where the rewritten graph's error is above the stated multiple of the original's.

@@ -221,9 +221,9 @@ Expected<Round> rewriteOnce(const Graph& graph,
   if (rewrites.empty()) return round;
   if (options.check != ApplyOptions::Check::kNone) {
     double start = options.now();
-    auto lines = checkSites(view, rewrites, checks);
-    if (!lines) return tl::unexpected(lines.error());
-    round.checks = std::move(*lines);
+    auto found = checkSites(view, rewrites, checks);
+    if (!found) return tl::unexpected(found.error());
+    round.checks = std::move(*found);
     round.checkSeconds = options.now() - start;
   }
   auto rewritten = emit(graph, view, simplify(splice(view, rewrites)));

@@ -14,7 +14,7 @@ struct Round {
   Graph graph;
   std::vector<Fired> fired;
   std::vector<Refused> refused;
-  std::vector<CheckLine> checks;
+  SiteChecks checks;
   double checkSeconds = 0;
 };
 

@@ -6,10 +6,9 @@
 #include <fmt/format.h>
 
 #include "ir/denoter.h"
+#include "ir/limits.h"
 
 namespace pet {
-
-constexpr size_t kMostPieces = 4096;
 
 std::vector<Expr> flat(const Index& at) {
   std::vector<Expr> digits;
@@ -37,7 +36,30 @@ Denoter::Denoter(const Program& program, NameSource& names) : program_(program),
   auto inputs = program.inputs();
   for (size_t i = 0; i < inputs.size(); ++i)
     inputNumber_[inputs[i].node] = static_cast<int>(i);
+  findRepetitions();
   markInfinite();
+}
+
+/// The same operator with the same attributes of the same operands is the same value.
+void Denoter::findRepetitions() {
+  const auto& nodes = program_.nodes();
+  auto repeats = [&](const Node& a, const Node& b) {
+    return a.op == b.op && a.op->name != "Input" && a.attributes == b.attributes &&
+           std::equal(a.operands.begin(), a.operands.end(), b.operands.begin(), b.operands.end(),
+                      [&](Value x, Value y) { return first(x) == first(y); });
+  };
+  for (const Node& node : nodes) {
+    int same = 0;
+    while (static_cast<size_t>(same) < first_.size() && !repeats(nodes[static_cast<size_t>(same)], node))
+      ++same;
+    first_.push_back(same);
+  }
+}
+
+Expected<void> Denoter::spend(const Partial& p) {
+  if (p.factors.size() > kMostFactors) return unsupported("a product of very many factors");
+  work_ += 1 + p.factors.size() + p.domain.size() + p.reduction.size();
+  return work_ <= kMostWork ? Expected<void>() : unsupported("a sum of very many products");
 }
 
 Expected<Denotation> Denoter::run(Value output) {
@@ -51,6 +73,8 @@ Expected<Denotation> Denoter::run(Value output) {
   if (!sum) return tl::unexpected(sum.error());
   if (!sum->isFinite()) return unsupported("an output that is -inf");
   static_cast<Sum&>(result_) = std::move(*sum);
+  markPartial();
+  if (auto uses = addUses(output, at, {{}, range, {}}); !uses) return tl::unexpected(uses.error());
   return std::move(result_);
 }
 
@@ -101,7 +125,36 @@ Expected<Sum> Denoter::sumAt(const std::vector<std::string>& index,
   if (!one.require(range)) return Sum{index, range, {}};
   auto partials = multiply(one, value, at);
   if (!partials) return tl::unexpected(partials.error());
-  return sumOf(index, range, std::move(*partials));
+  auto sum = sumOf(index, range, std::move(*partials));
+  if (sum) dropContradictions(*sum);
+  return sum;
+}
+
+/// A condition times its negation is 0.
+void Denoter::dropContradictions(Sum& sum) const {
+  auto isNot = [](const Factor& f) { return f.kind == Factor::Kind::kApplication && f.key == "Not"; };
+  // Whether f is Not of `other`, which is a Not as well.
+  auto negates = [&](const Factor& f, const Factor& other) {
+    const Application& a = application(f.number);
+    const Sum& argument = result_.sum(a.arguments[0]);
+    if (!argument.isFinite() || argument.pieces.size() != 1) return false;
+    const Piece& only = argument.pieces[0];
+    bool isCopy = only.reduction.empty() && only.factors.size() == 1 && only.domain.size() == a.range.size();
+    if (!isCopy || only.factors[0].number != other.number || !isNot(only.factors[0])) return false;
+    auto where = named(a.index, f.at);
+    for (size_t i = 0; i < other.at.size(); ++i) {
+      if (only.factors[0].at[i].substitute(where) != other.at[i]) return false;
+    }
+    return true;
+  };
+  std::erase_if(sum.pieces, [&](const Piece& p) {
+    for (const Factor& f : p.factors) {
+      for (const Factor& other : p.factors) {
+        if (isNot(f) && isNot(other) && negates(f, other)) return true;
+      }
+    }
+    return false;
+  });
 }
 
 int Denoter::keep(Sum sum) {
@@ -131,6 +184,7 @@ void Denoter::markInfinite() {
 
 /// Multiplies a partial by value[at].
 Expected<Denoter::Partials> Denoter::multiply(const Partial& by, Value value, const Index& at) {
+  if (auto ok = spend(by); !ok) return tl::unexpected(ok.error());
   const Node& node = program_.node(value);
   if (node.op->name == "Input") {
     Partial p = by;
@@ -155,6 +209,7 @@ Expected<Denoter::Partials> Denoter::multiply(const Partial& by, Value value, co
       Value operand = node.operands[static_cast<size_t>(piece.reads[i].operand)];
       if (mayBeInfinite_[static_cast<size_t>(operand.node)]) return unsupported("-inf in a product");
     }
+    if (auto ok = spend(by); !ok) return tl::unexpected(ok.error());
     Partial p = by;
     if (!p.multiply(piece)) continue;
     Partials product{std::move(p)};
@@ -179,6 +234,8 @@ Expected<Denotation> denote(const Program& program, Value output, NameSource& na
   auto position = std::find(program.outputs().begin(), program.outputs().end(), output) - program.outputs().begin();
   auto primitive = lower(program);
   if (!primitive) return tl::unexpected(primitive.error());
+  if (primitive->nodes().size() > kMostNodes)
+    return unsupported(fmt::format("a program of more than {} operators", kMostNodes));
   return Denoter(*primitive, names).run(primitive->outputs()[static_cast<size_t>(position)]);
 }
 

@@ -88,9 +88,10 @@ struct Denotation : Sum {
 };
 
 /// Inlines every operator's access relation, after `lower()`. Reduction indices and the digits of applications get
-/// fresh names from `names`; the result is a function of the program and the state of `names` alone, so a proof record
-/// may refer to sums, pieces and applications by number and to indices by name. Pieces with a constraint that is false
-/// for constants are left out. kUnsupported: an operator is opaque, with its name.
+/// fresh names from `names`, uses of partial functions after everything else; the result is a function of the program
+/// and the state of `names` alone, so a proof record may refer to sums, pieces, applications and uses by number and to
+/// indices by name. Pieces with a constraint that is false for constants are left out. kUnsupported: an operator is
+/// opaque, with its name.
 Expected<Denotation> denote(const Program& program, Value output, NameSource& names);
 
 /// The same program with every operator that has `lower` replaced by others.

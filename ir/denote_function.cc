@@ -1,6 +1,7 @@
 // Functions in a denotation: pulled through what only moves values, and applied to what is left.
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -28,6 +29,37 @@ std::string numberText(const AccessPiece& piece) {
   return text;
 }
 
+/// f of a number, where it is one that can be said.
+std::optional<Rational> exactValue(const Node& f, Rational x) {
+  const std::string_view op = f.op->name;
+  const bool isZero = x.numerator == 0;
+  if (op == "Not") return Rational{isZero ? 1 : 0, 1};
+  if (op == "Relu") return x.numerator < 0 ? Rational{0, 1} : x;
+  if (op == "Square") return x * x;
+  if (op == "Exp" && isZero) return Rational{1, 1};
+  if (op == "Sigmoid" && isZero) return Rational{1, 2};
+  if (op == "Clip") {
+    const double number = static_cast<double>(x.numerator) / static_cast<double>(x.denominator);
+    if (number < f.number("min")) return asRational(f.number("min"));
+    if (number > f.number("max")) return asRational(f.number("max"));
+    return x;
+  }
+  return std::nullopt;
+}
+
+/// Divides a sum by the largest positive fraction of which all its coefficients are whole multiples, and returns that.
+Rational takeContent(Sum& sum) {
+  int64_t over = 0, under = 1;
+  for (const Piece& p : sum.pieces) {
+    over = std::gcd(over, p.coefficient.numerator);
+    under = checkedMul(under / std::gcd(under, p.coefficient.denominator), p.coefficient.denominator);
+  }
+  if (over == 0) return {};
+  for (Piece& p : sum.pieces)
+    p.coefficient = p.coefficient * Rational{under, over};
+  return Rational{over, 1} * Rational{1, under};
+}
+
 /// 1 in some region, 0 elsewhere.
 bool isMask(const Sum& sum) {
   return sum.isFinite() && std::all_of(sum.pieces.begin(), sum.pieces.end(), [](const Piece& p) {
@@ -44,10 +76,19 @@ std::string functionKey(const Node& node) {
   return key;
 }
 
+Facts factsOf(const Node& node) {
+  Facts facts = node.op->facts;
+  if (node.op->name == "Clip") {
+    facts.nonNegative = node.number("min") >= 0;
+    facts.positive = node.number("min") > 0;
+  }
+  return facts;
+}
+
 Expected<Denoter::Partials> Denoter::multiplyFunction(const Partial& by, Value value, const Index& at) {
   const Node& node = program_.node(value);
   if (node.operands.size() == 1) return multiplyUnary(by, node, node.operands[0], at);
-  auto applied = apply(functionKey(node), node.op->facts, program_.shape(value), node.operands, value);
+  auto applied = apply(functionKey(node), factsOf(node), program_.shape(value), node.operands, value);
   if (!applied) return tl::unexpected(applied.error());
   return multiplyApplied(by, **applied, at);
 }
@@ -59,12 +100,13 @@ Expected<Denoter::Partials> Denoter::multiplyUnary(const Partial& by, const Node
   if (same && f.op->facts.idempotent) return multiply(by, operand, at);
   if (same && f.op->name == "Not") {
     Value mask = inner.operands[0];
+    if (program_.node(mask).op == f.op) return multiplyUnary(by, f, program_.node(mask).operands[0], at);
     auto no = apply(functionKey(inner), f.op->facts, program_.shape(mask), {mask}, mask);
     if (!no) return tl::unexpected(no.error());
-    if ((*no)->complement) return multiplyApplied(by, {(*no)->index, *(*no)->complement, -1, std::nullopt}, at);
+    if ((*no)->complement) return multiplyApplied(by, {(*no)->index, *(*no)->complement, -1, {}, std::nullopt}, at);
   }
   if (inner.op->layout) return multiplyMoved(by, f, operand, at);
-  auto applied = apply(functionKey(f), f.op->facts, program_.shape(operand), {operand}, operand);
+  auto applied = apply(functionKey(f), factsOf(f), program_.shape(operand), {operand}, operand);
   if (!applied) return tl::unexpected(applied.error());
   return multiplyApplied(by, **applied, at);
 }
@@ -83,11 +125,14 @@ Expected<Denoter::Partials> Denoter::multiplyMoved(const Partial& by, const Node
       if (!facts.ignoresMinusInfinity) return unsupported(fmt::format("{} of -inf", f.op->name));
       continue;
     }
+    if (auto ok = spend(by); !ok) return tl::unexpected(ok.error());
     Partial p = by;
     if (piece.reads.empty()) {
       if (!p.require(piece.domain)) continue;
-      p.multiply(constant(fmt::format("{} of {}", functionKey(f), numberText(piece))));
-      result.push_back(std::move(p));
+      auto value = piece.constants.empty() ? exactValue(f, piece.coefficient) : std::nullopt;
+      if (value) p.coefficient = p.coefficient * *value;
+      if (!value) p.multiply(constant(fmt::format("{} of {}", functionKey(f), numberText(piece))));
+      if (p.coefficient.numerator != 0) result.push_back(std::move(p));
       continue;
     }
     if (!p.multiply(piece)) continue;
@@ -102,8 +147,10 @@ Expected<Denoter::Partials> Denoter::multiplyMoved(const Partial& by, const Node
   for (const Conjunction& part : *rest) {
     Partial p = by;
     if (!p.require(part)) continue;
-    p.multiply(constant(functionKey(f) + " of 0/1"));
-    result.push_back(std::move(p));
+    auto value = exactValue(f, {0, 1});
+    if (value) p.coefficient = p.coefficient * *value;
+    if (!value) p.multiply(constant(functionKey(f) + " of 0/1"));
+    if (p.coefficient.numerator != 0) result.push_back(std::move(p));
   }
   return result;
 }
@@ -116,6 +163,7 @@ Expected<Denoter::Partials> Denoter::multiplyApplied(const Partial& by, const Ap
     Partial p = by;
     if (!p.require(substitute(part, where))) continue;
     if (applied.application >= 0) p.multiply(factorOf(applied.application, digits));
+    p.coefficient = p.coefficient * applied.scale;
     p.masked.reset();
     if (applied.complement && !by.masked) {
       p.masked = Partial::Masked{substitute(part, where), applied.parts.size(), {}};
@@ -130,12 +178,13 @@ Expected<Denoter::Partials> Denoter::multiplyApplied(const Partial& by, const Ap
 /// A function of operands that broadcast to `shape`, computed once for each `subject`.
 Expected<const Denoter::Applied*> Denoter::apply(
     const std::string& key, const Facts& facts, const Shape& shape, const std::vector<Value>& operands, Value subject) {
+  subject = first(subject);
   auto known = applied_.find({key, subject});
   if (known != applied_.end()) return &known->second;
   Application a{key, facts, freshIndex(shape), {}, {}, {}};
   auto [at, range] = positions(shape, a.index);
   a.range = range;
-  Applied result{a.index, {{}}, -1, std::nullopt};
+  Applied result{a.index, {{}}, -1, {}, std::nullopt};
   std::vector<Sum> arguments;
   for (Value operand : operands) {
     auto sum = sumAt(a.index, a.range, operand, broadcastIndex(program_.shape(operand), at));
@@ -161,6 +210,7 @@ Expected<const Denoter::Applied*> Denoter::apply(
   } else if (everywhere) {
     result.application = pushInto(a, *maximum);
   } else {
+    if (facts.homogeneous) result.scale = takeContent(arguments[0]);
     for (Sum& argument : arguments)
       a.arguments.push_back(keep(std::move(argument)));
     result.application = keep(std::move(a));

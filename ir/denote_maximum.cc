@@ -1,6 +1,7 @@
 // Maxima in a denotation: alternatives, of which those that are maxima themselves are taken apart.
 
 #include "ir/denoter.h"
+#include "ir/limits.h"
 #include "ir/names.h"
 
 namespace pet {
@@ -64,6 +65,7 @@ int Denoter::pushInto(const Application& f, const Factor& maximum) {
 
 /// The application of a maximum.
 Expected<int> Denoter::largest(Value value) {
+  value = first(value);
   auto known = largest_.find(value);
   if (known != largest_.end()) return known->second;
   const Shape& shape = program_.shape(value);
@@ -94,6 +96,7 @@ Expected<void> Denoter::addAlternatives(Application& a, const Partial& p, Value 
   Region reached;
   for (const AccessPiece& piece : *pieces) {
     reached.push_back(piece.domain);
+    if (auto ok = spend(p); !ok) return ok;
     Partial q = p;
     if (piece.minusInfinity || !q.multiply(piece)) continue;
     if (piece.reads.empty()) return unsupported("a maximum over a pad with a number");
@@ -108,6 +111,7 @@ Expected<void> Denoter::addAlternatives(Application& a, const Partial& p, Value 
 Expected<void> Denoter::addZeros(Application& a, const Partial& p, const Region& reached) {
   auto rest = complement(reached, p.domain);
   if (!rest) return tl::unexpected(rest.error());
+  if (a.alternatives.size() > kMostPieces) return unsupported("a maximum of very many elements");
   for (const Conjunction& part : *rest) {
     Partial q = p;
     if (!q.require(part)) continue;
@@ -132,17 +136,21 @@ Expected<void> Denoter::addElement(Application& a, const Partial& p, Value value
 /// A maximum of maxima is one.
 Expected<void> Denoter::flatten(Application& a, const Partial& p, const Sum& element, const Factor& maximum) {
   const Application inner = application(maximum.number);
+  if (a.alternatives.size() + inner.alternatives.size() > kMostPieces)
+    return unsupported("a maximum of very many elements");
   const Conjunction& reached = element.pieces[0].domain;
   if (auto zeros = addZeros(a, p, {reached}); !zeros) return zeros;
   for (const Application::Alternative& alternative : inner.alternatives) {
     auto where = named(inner.index, maximum.at);
     Application::Alternative moved = renamed(alternative, where);
+    if (auto ok = spend(p); !ok) return ok;
     Partial q = p;
     if (!q.require(reached) || !q.require(moved.domain)) continue;
     q.reduction = join(p.reduction, moved.reduction);
     Sum value{join(a.index, q.reduction), q.domain, {}};
     const Sum source = result_.sum(alternative.element);
     for (const Piece& p0 : source.pieces) {
+      if (auto ok = spend(q); !ok) return ok;
       Piece piece = renamed(p0, where);
       Partial within = q;
       if (!within.require(piece.domain)) continue;

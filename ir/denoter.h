@@ -10,15 +10,16 @@ inline tl::unexpected<Error> unsupported(std::string what) {
   return fail(ErrorKind::kUnsupported, std::move(what));
 }
 
-/// The function that a node applies, with its attributes.
+/// The function that a node applies, with its attributes; and what is known of it with these.
 std::string functionKey(const Node& node);
+Facts factsOf(const Node& node);
 
 std::vector<Expr> flat(const Index& at);
 std::map<std::string, Expr> named(const std::vector<std::string>& names, const std::vector<Expr>& values);
 std::vector<Constraint> substitute(const std::vector<Constraint>& all, const std::map<std::string, Expr>& by);
 
 /// Of a program of primitive operators. Sums in denote.cc, functions in denote_function.cc, maxima in
-/// denote_maximum.cc.
+/// denote_maximum.cc, uses of partial functions in denote_partial.cc.
 class Denoter {
  public:
   Denoter(const Program& program, NameSource& names);
@@ -33,16 +34,22 @@ class Denoter {
     std::vector<std::string> index;
     Region parts;
     int application = -1;
+    Rational scale = {};               ///< times this: f(2x) is 2 f(x)
     std::optional<Region> complement;  ///< of a mask's parts, where it is disjoint
   };
 
   const Program& program_;
   NameSource& names_;
   std::map<int, int> inputNumber_;
+  std::vector<int> first_;           ///< per node: the first one that computes the same, as text
   std::vector<bool> mayBeInfinite_;  ///< per node
   std::map<std::pair<std::string, Value>, Applied> applied_;
   std::map<Value, int> largest_;
   Denotation result_;
+  size_t work_ = 0;
+
+  /// Counts what copying a partial costs; an error where all of them cost too much (ir/limits.h).
+  Expected<void> spend(const Partial& p);
 
   // Positions and relations.
   static std::pair<Index, Conjunction> positions(const Shape& shape, const std::vector<std::string>& index);
@@ -52,7 +59,10 @@ class Denoter {
 
   // Sums.
   Expected<Sum> sumAt(const std::vector<std::string>& index, const Conjunction& range, Value value, const Index& at);
+  void dropContradictions(Sum& sum) const;
   int keep(Sum sum);
+  void findRepetitions();
+  Value first(Value v) const { return {first_[static_cast<size_t>(v.node)], v.output}; }
   void markInfinite();
   Expected<Partials> multiply(const Partial& by, Value value, const Index& at);
 
@@ -66,6 +76,27 @@ class Denoter {
                                  const Shape& shape,
                                  const std::vector<Value>& operands,
                                  Value subject);
+
+  // Uses of partial functions.
+  struct Use {
+    std::vector<std::string> reduction;
+    Conjunction domain;
+    std::vector<Factor> guards;
+    friend bool operator==(const Use&, const Use&) = default;
+  };
+  struct Visit {
+    Value value;
+    Index at;
+    Use use;
+    friend bool operator==(const Visit&, const Visit&) = default;
+  };
+  std::vector<bool> holdsPartial_;  ///< per node: it is a partial function, or its operands hold one
+  std::vector<Visit> visits_;
+
+  void markPartial();
+  Expected<void> addUses(Value value, const Index& at, const Use& use);
+  Expected<void> addUsesOfReads(const Node& node, const AccessPiece& piece, Use use);
+  Expected<std::vector<Use>> selected(const Use& use, Value condition, const Index& at);
 
   // Applications.
   const Application& application(int number) const { return result_.applications[static_cast<size_t>(number)]; }

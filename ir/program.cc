@@ -1,9 +1,11 @@
 #include "ir/program.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "ir/limits.h"
 #include "ir/ops/digits.h"
 #include "ir/ops/pads.h"
 
@@ -122,6 +124,32 @@ Expected<void> foldSource(IndexMapSpec& map, const Shape& operand, const std::ma
   return {};
 }
 
+/// Terms of an expression and within its divisions; counts no further than beyond the limit.
+size_t termsOf(const Expr& e) {
+  size_t count = 1;
+  for (const auto& [term, coefficient] : e.terms()) {
+    count += 1 + (term.division ? termsOf(term.division->numerator) : 0);
+    if (count > kMostTerms) break;
+  }
+  return count;
+}
+
+/// Shapes can grow with every operator, by a factor: products of dimensions by their atoms, sums by their divisions.
+Expected<void> requireSmall(const std::vector<Shape>& shapes) {
+  for (const Shape& shape : shapes) {
+    size_t terms = 0;
+    for (const Dim& d : shape) {
+      for (const Expr& atom : d.atoms())
+        terms += terms <= kMostTerms ? termsOf(atom) : 0;
+    }
+    if (shape.size() > kMostDimensions)
+      return fail(ErrorKind::kUnsupported, fmt::format("a shape of more than {} dimensions", kMostDimensions));
+    if (terms > kMostTerms)
+      return fail(ErrorKind::kUnsupported, fmt::format("extents of more than {} terms", kMostTerms));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Value> Program::inputs() const {
@@ -217,6 +245,7 @@ Expected<Value> ProgramBuilder::add(const OpRow& op,
   if (auto ok = resolvePads(shapes, attributes); !ok) return tl::unexpected(ok.error());
   auto outputs = op.infer({attributes, shapes, {}});
   if (!outputs) return tl::unexpected(outputs.error());
+  if (auto ok = requireSmall(*outputs); !ok) return tl::unexpected(ok.error());
   Node n;
   n.op = &op;
   n.attributes = std::move(attributes);
@@ -250,9 +279,18 @@ Program ProgramBuilder::finish(std::vector<Value> outputs) && {
 }
 
 bool isConstant(const Program& program, Value value) {
-  const Node& n = program.node(value);
-  if (n.op->name == "Input") return n.scalar("constant") == Expr(1);
-  return std::all_of(n.operands.begin(), n.operands.end(), [&](Value v) { return isConstant(program, v); });
+  // Each node once: z = Mul(z, z) reads z twice.
+  std::set<int> seen{value.node};
+  std::vector<int> left{value.node};
+  while (!left.empty()) {
+    const Node& n = program.nodes()[static_cast<size_t>(left.back())];
+    left.pop_back();
+    if (n.op->name == "Input" && n.scalar("constant") != Expr(1)) return false;
+    for (Value v : n.operands) {
+      if (seen.insert(v.node).second) left.push_back(v.node);
+    }
+  }
+  return true;
 }
 
 }  // namespace pet

@@ -69,17 +69,30 @@ std::optional<Expr> extentOfUnused(const Partial& p, const std::string& r) {
   return fromZero ? extent : std::nullopt;
 }
 
-/// E equal addends are one with the coefficient E, for a number E or next to a factor 1 / E.
+/// A condition is 0 or 1: its square is itself.
+void dropRepeatedConditions(Partial& p) {
+  for (size_t f = p.factors.size(); f-- > 1;) {
+    const Factor& factor = p.factors[f];
+    bool isCondition = factor.kind == Factor::Kind::kApplication && factor.key == "Not";
+    auto place = p.factors.begin() + static_cast<std::ptrdiff_t>(f);
+    if (isCondition && std::find(p.factors.begin(), place, factor) != place) p.factors.erase(place);
+  }
+}
+
+/// cE equal addends are one with the coefficient cE, for a number cE or next to a factor 1 / E.
 void countUnused(Partial& p) {
   for (const std::string& r : std::vector<std::string>(p.reduction)) {
     auto extent = extentOfUnused(p, r);
     if (!extent) continue;
     auto number = extent->asConstant();
+    const int64_t content = std::max<int64_t>(extent->content(), 1);
+    const Expr rest = *extent->dividedBy(content);
     auto reciprocal = std::find_if(p.factors.begin(), p.factors.end(), [&](const Factor& f) {
-      return f.kind == Factor::Kind::kConstant && f.key == "1/" && f.parameters[0] == *extent;
+      return f.kind == Factor::Kind::kConstant && f.key == "1/" && f.parameters[0] == rest;
     });
     if (reciprocal != p.factors.end()) {
       p.factors.erase(reciprocal);
+      p.coefficient = p.coefficient * Rational{content, 1};
     } else if (number && *number >= 1) {
       p.coefficient = p.coefficient * Rational{*number, 1};
     } else {
@@ -148,7 +161,7 @@ bool Partial::multiply(const AccessPiece& piece) {
   minusInfinity = minusInfinity || piece.minusInfinity;
   for (const ConstantRead& c : piece.constants) {
     if (!c.sumsToOne.empty()) units.push_back({factors.size(), c.sumsToOne, piece.domain});
-    factors.push_back({Factor::Kind::kConstant, 0, c.key, c.parameters, c.at});
+    factors.push_back({Factor::Kind::kConstant, 0, c.key, c.parameters, c.at, c.positive});
   }
   return require(piece.domain);
 }
@@ -197,6 +210,7 @@ Expected<Sum> sumOf(std::vector<std::string> index, std::vector<Constraint> rang
     dropUnits(p);
     for (Partial& q : contracted(std::move(p))) {
       countUnused(q);
+      dropRepeatedConditions(q);
       std::stable_sort(q.factors.begin(), q.factors.end(), before);
       result.pieces.push_back({q.coefficient, std::move(q.reduction), std::move(q.domain), std::move(q.factors)});
     }

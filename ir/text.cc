@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/limits.h"
+
 namespace pet {
 
 Expected<Attribute> TextReader::attribute(AttributeKind kind) {
@@ -18,6 +20,7 @@ Expected<Attribute> TextReader::attribute(AttributeKind kind) {
         auto e = expression();
         if (!e) return tl::unexpected(e.error());
         list.push_back(*e);
+        if (list.size() > kMostEntries) return error("a list of very many entries");
         if (!accept(",")) break;
       }
       if (auto ok = expect("]"); !ok) return tl::unexpected(ok.error());
@@ -59,6 +62,7 @@ Expected<std::vector<Value>> TextReader::operands(const ProgramBuilder& builder)
     auto v = value(builder, "an operand");
     if (!v) return tl::unexpected(v.error());
     result.push_back(*v);
+    if (result.size() > kMostNodes) return error("a list of very many operands");
     if (!accept(",")) break;
   }
   if (auto ok = expect(")"); !ok) return tl::unexpected(ok.error());
@@ -140,6 +144,8 @@ Expected<Program> TextReader::body(ProgramBuilder builder) {
       } while (accept(","));
       break;
     }
+    if (builder.peek().nodes().size() >= kMostNodes)
+      return error(fmt::format("a program of more than {} inputs and operators", kMostNodes));
     auto made = statement(builder);
     if (!made) return tl::unexpected(made.error());
     result = std::move(*made);
@@ -149,6 +155,8 @@ Expected<Program> TextReader::body(ProgramBuilder builder) {
 }
 
 Expected<void> TextReader::declaration(ProgramBuilder& builder) {
+  if (builder.peek().nodes().size() >= kMostNodes)
+    return error(fmt::format("a program of more than {} inputs and operators", kMostNodes));
   auto n = newName(builder, "an input name");
   if (!n) return tl::unexpected(n.error());
   if (auto ok = expect(":"); !ok) return ok;

@@ -1,5 +1,6 @@
 // Expressions, constraints and shapes.
 
+#include "ir/limits.h"
 #include "ir/ops/digits.h"
 #include "ir/text.h"
 
@@ -29,7 +30,8 @@ Expected<Expr> TextReader::expression() {
     auto first = term();
     if (!first) return first;
     Expr sum = negative ? -*first : *first;
-    while (at("+") || at("-")) {
+    for (size_t terms = 1; at("+") || at("-"); ++terms) {
+      if (terms > kMostTerms) return error("an expression of very many terms");
       negative = take().text == "-";
       auto next = term();
       if (!next) return next;
@@ -85,6 +87,7 @@ Expected<Expr> TextReader::factor() {
 Expected<std::vector<Constraint>> TextReader::constraints() {
   std::vector<Constraint> result;
   do {
+    if (result.size() > kMostEntries) return error("a list of very many constraints");
     auto left = expression();
     if (!left) return tl::unexpected(left.error());
     if (accept("%")) {
@@ -136,6 +139,7 @@ Expected<Dim> TextReader::dimension() {
     auto a = extent();
     if (!a) return tl::unexpected(a.error());
     factors.push_back(*a);
+    if (factors.size() > kMostTerms) return error("a dimension of very many factors");
   }
   take();
   return Dim::product(factors);
@@ -148,6 +152,8 @@ Expected<Shape> TextReader::shape() {
     auto d = dimension();
     if (!d) return tl::unexpected(d.error());
     result.push_back(*d);
+    if (result.size() > kMostDimensions)
+      return error("a shape of more than " + std::to_string(kMostDimensions) + " dimensions");
     if (!accept(",")) break;
   }
   if (auto ok = expect("]"); !ok) return tl::unexpected(ok.error());

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/limits.h"
 #include "ir/ops/digits.h"
 #include "ir/text.h"
 
@@ -124,11 +125,13 @@ Expected<std::vector<std::vector<LayoutItem>>> TextReader::layoutSide() {
   };
   while (!at("->") && !at("}") && !atEnd() && !(atLineStart() && !side.empty())) {
     side.emplace_back();
+    if (side.size() > kMostDimensions) return error("a layout of very many dimensions");
     bool group = accept("(");
     do {
       auto i = item();
       if (!i) return tl::unexpected(i.error());
       side.back().push_back(*i);
+      if (side.back().size() > kMostDimensions) return error("a group of very many axes");
     } while (group && !at(")"));
     if (group) take();
   }
@@ -161,6 +164,7 @@ Expected<Attribute> TextReader::indexMap() {
   if (auto ok = expect("["); !ok) return tl::unexpected(ok.error());
   while (!at("]")) {
     spec.dims.emplace_back();
+    if (spec.dims.size() > kMostDimensions) return error("an index map of very many dimensions");
     bool group = accept("(");
     do {
       auto n = name("an axis name");
@@ -169,6 +173,7 @@ Expected<Attribute> TextReader::indexMap() {
       auto d = extent();
       if (!d) return tl::unexpected(d.error());
       spec.dims.back().push_back({*n, *d});
+      if (spec.dims.back().size() > kMostDimensions) return error("a group of very many axes");
     } while (group && !at(")"));
     if (group) take();
     if (!accept(",")) break;
@@ -178,10 +183,12 @@ Expected<Attribute> TextReader::indexMap() {
   }
   while (!at("]")) {
     spec.source.emplace_back();
+    if (spec.source.size() > kMostDimensions) return error("an index map of very many dimensions");
     do {
       auto e = expression();
       if (!e) return tl::unexpected(e.error());
       spec.source.back().push_back(*e);
+      if (spec.source.back().size() > kMostTerms) return error("a dimension of very many digits");
     } while (accept(":"));
     if (!accept(",")) break;
   }

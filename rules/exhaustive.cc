@@ -62,6 +62,16 @@ bool hasKernels(const Program& program) {
                      [](const Node& n) { return n.op->name == "Input" || n.op->kernels.template get<T>() != nullptr; });
 }
 
+/// The integers have no halves.
+bool hasWholeNumbers(const Program& program) {
+  return std::all_of(program.nodes().begin(), program.nodes().end(), [](const Node& n) {
+    return std::all_of(n.attributes.begin(), n.attributes.end(), [](const auto& attribute) {
+      const double* number = std::get_if<double>(&attribute.second);
+      return !number || std::isinf(*number) || *number == std::round(*number);
+    });
+  });
+}
+
 /// What one output element reads of the second operand: the weights of a Conv, a column of a MatMul, one element.
 int64_t readsOf(const Program& program, const Node& n, const Bindings& symbols) {
   bool product = n.op->name == "MatMul" || n.op->name == "Gemm";
@@ -304,7 +314,7 @@ Evaluation evaluateSubject(const Subject& subject, const EvaluationOptions& opti
   if (all(hasKernels<Fp>)) {
     result.domain = "F_p";
     evaluateShapes<Fp>(subject, shapes, options, result);
-  } else if (all(hasKernels<int64_t>)) {
+  } else if (all(hasKernels<int64_t>) && all(hasWholeNumbers)) {
     result.domain = "integers";
     evaluateShapes<int64_t>(subject, shapes, options, result);
   } else {

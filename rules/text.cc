@@ -9,6 +9,7 @@
 
 #include "ir/denote.h"
 #include "ir/join.h"
+#include "ir/limits.h"
 #include "ir/text.h"
 #include "rules/text_proof.h"
 
@@ -59,14 +60,25 @@ class RuleReader {
   /// A name such as "conv/n2-w".
   Expected<std::string> word(std::string_view what) {
     bool starts = in_.peek().kind == Token::Kind::kName || in_.peek().kind == Token::Kind::kInteger;
+    Token at = in_.peek();
     if (!starts) return in_.error(fmt::format("expected {}", what));
-    return in_.word();
+    std::string word = in_.word();
+    auto strange = std::find_if(word.begin(), word.end(), [](char c) { return c < '!' || c > '~'; });
+    if (strange == word.end()) return word;
+    at.column += static_cast<int>(strange - word.begin());
+    return in_.errorAt(at, fmt::format("{} has visible ASCII characters only", what));
   }
 
   Expected<ShapeClass> shapeClass() {
     ShapeClass shapes;
-    while (in_.peek().kind == Token::Kind::kName && !in_.atLineStart())
-      shapes.symbols.emplace_back(in_.take().text);
+    while (in_.peek().kind == Token::Kind::kName && !in_.atLineStart()) {
+      std::string symbol(in_.peek().text);
+      if (std::find(shapes.symbols.begin(), shapes.symbols.end(), symbol) != shapes.symbols.end())
+        return in_.error(fmt::format("the symbol '{}' is declared twice", symbol));
+      if (shapes.symbols.size() >= kMostEntries) return in_.error("a class of very many symbols");
+      shapes.symbols.push_back(std::move(symbol));
+      in_.take();
+    }
     if (in_.accept(":")) {
       auto c = in_.constraints();
       if (!c) return tl::unexpected(c.error());
@@ -234,6 +246,7 @@ class RuleReader {
       PET_TRY(in_.expect("="));
       auto value = in_.expression();
       if (!value) return tl::unexpected(value.error());
+      if (r.where.size() >= kMostEntries) return in_.error("a list of very many equations");
       r.where.emplace_back(*symbol, *value);
     } while (in_.accept(","));
     return {};
@@ -284,9 +297,11 @@ class RuleReader {
         range.step = *step;
       }
       b.ranges.push_back(range);
+      if (b.ranges.size() > kMostTerms) return in_.error("a box of very many ranges");
       if (!in_.accept(",")) break;
     }
     PET_TRY(in_.expect("]"));
+    if (boxes.size() >= kMostEntries) return in_.error("a rule of very many boxes");
     boxes.push_back(std::move(b));
     return {};
   }

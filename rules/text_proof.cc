@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/limits.h"
+
 namespace pet {
 namespace {
 
@@ -49,6 +51,13 @@ std::string print(const Lemma& lemma) {
                      fmt::join(when, "\n      or "), printMaps(lemma.forward, lemma.backward, "      "));
 }
 
+std::string printDefined(const std::vector<ProofMap>& maps) {
+  std::string out;
+  for (const ProofMap& m : maps)
+    out += "    " + print(m, "defined") + "\n";
+  return out;
+}
+
 std::string print(const Vanishing& v) {
   std::string text =
       fmt::format("    vanish {} {}.{}.{}", v.side == Vanishing::Side::kPattern ? "pattern" : "replacement", v.sum,
@@ -73,7 +82,7 @@ Expected<std::vector<Constraint>> condition(TextReader& in) {
   return read;
 }
 
-/// After "forward" or "backward".
+/// After "forward", "backward" or "defined".
 Expected<ProofMap> map(TextReader& in) {
   ProofMap m;
   auto from = number(in, "a piece");
@@ -88,6 +97,7 @@ Expected<ProofMap> map(TextReader& in) {
     auto e = in.expression();
     if (!e) return tl::unexpected(e.error());
     m.image.push_back(std::move(*e));
+    if (m.image.size() > kMostEntries) return in.error("a map of very many indices");
     if (!in.accept(",")) break;
   }
   PET_TRY(in.expect("]"));
@@ -105,6 +115,7 @@ Expected<bool> acceptMap(TextReader& in, std::vector<ProofMap>& forward, std::ve
   if (!isForward && !in.accept("backward")) return false;
   auto m = map(in);
   if (!m) return tl::unexpected(m.error());
+  if (forward.size() + backward.size() >= kMostEntries) return in.error("a proof of very many maps");
   (isForward ? forward : backward).push_back(std::move(*m));
   return true;
 }
@@ -127,6 +138,7 @@ Expected<Lemma> lemma(TextReader& in) {
     auto when = condition(in);
     if (!when) return tl::unexpected(when.error());
     l.when.push_back(std::move(*when));
+    if (l.when.size() > kMostEntries) return in.error("a lemma of very many conditions");
   } while (in.accept("or"));
   PET_TRY(in.expect("{"));
   while (!in.at("}")) {
@@ -174,6 +186,7 @@ Expected<Proof> block(TextReader& in) {
     auto took = acceptMap(in, proof.forward, proof.backward);
     if (!took) return tl::unexpected(took.error());
     if (*took) continue;
+    if (proof.lemmas.size() + proof.vanishing.size() >= kMostEntries) return in.error("a proof of very many lemmas");
     if (in.accept("equal")) {
       auto l = lemma(in);
       if (!l) return tl::unexpected(l.error());
@@ -182,8 +195,12 @@ Expected<Proof> block(TextReader& in) {
       auto v = vanishing(in);
       if (!v) return tl::unexpected(v.error());
       proof.vanishing.push_back(std::move(*v));
+    } else if (in.accept("defined")) {
+      auto m = map(in);
+      if (!m) return tl::unexpected(m.error());
+      proof.defined.push_back(std::move(*m));
     } else {
-      return in.error("expected 'forward', 'backward', 'equal' or 'vanish'");
+      return in.error("expected 'forward', 'backward', 'equal', 'vanish' or 'defined'");
     }
   }
   PET_TRY(in.expect("}"));
@@ -238,7 +255,7 @@ std::string print(const Proof& proof) {
     out += print(v);
   for (const Lemma& l : proof.lemmas)
     out += print(l);
-  return out + printMaps(proof.forward, proof.backward, "    ") + "  }\n";
+  return out + printMaps(proof.forward, proof.backward, "    ") + printDefined(proof.defined) + "  }\n";
 }
 
 }  // namespace pet

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include "runtime/difference.h"
 #include "runtime/draw.h"
+#include "runtime/elements.h"
 #include "runtime/rounding.h"
 
 namespace pet {
@@ -36,96 +36,36 @@ Expected<TensorMap> drawMissing(const Program& program,
   return drawn;
 }
 
-template <class T>
-InputSource<T> firstOf(InputSource<T> a, InputSource<T> b) {
-  return [a = std::move(a), b = std::move(b)](std::string_view name) {
-    TensorRef<T> tensor = a(name);
-    return tensor ? tensor : b(name);
-  };
-}
-
 // --- Real weights
 // -----------------------------------------------------------------------------------------------------
 
-/// The bound of one program, as far as it does not depend on the precision.
-struct Bound {
-  std::vector<int64_t> chains;
-  std::vector<TensorRef<float>> magnitudes;
-};
-
-Expected<Bound> boundOf(const Program& program, const Bindings& symbols, const InputSource<float>& inputs) {
-  if (auto bound = requireBound(program, symbols); !bound) return tl::unexpected(bound.error());
-  auto chains = chainLengths(program, symbols);
-  if (!chains) return tl::unexpected(chains.error());
-  auto found = magnitudes(program, symbols, inputs);
-  if (!found) return tl::unexpected(found.error());
-  return Bound{std::move(*chains), std::move(*found)};
-}
-
-/// γ_n · abs(P) at one element, in precision T. abs(P) is itself rounded, to float, by a relative γ at most.
-template <class T>
-double allowedBy(const Bound& bound, size_t output, size_t i) {
-  double own = gammaOf<float>(bound.chains[output]);
-  double magnitude = static_cast<double>(bound.magnitudes[output]->data[i]);
-  return own < 1 ? gammaOf<T>(bound.chains[output]) * magnitude / (1 - own) : std::numeric_limits<double>::infinity();
-}
-
-/// What both programs give, and what the bounds allow.
-template <class T>
-struct Results {
-  std::vector<TensorRef<T>> original, rewritten;
-  const Bound &originalBound, &rewrittenBound;
-
-  /// Below the smallest normal number, rounding is absolute.
-  double allowed(size_t output, size_t i) const {
-    return allowedBy<T>(originalBound, output, i) + allowedBy<T>(rewrittenBound, output, i) +
-           static_cast<double>(std::numeric_limits<T>::min());
+/// The activations that were drawn without their signs, for patterns that have no value below 0.
+TensorMap magnitudesOf(TensorMap tensors) {
+  for (auto& [name, tensor] : tensors) {
+    for (float& x : tensor.data)
+      x = std::abs(x);
   }
-};
-
-template <class T>
-Comparison compareResults(const Program& pattern, const Results<T>& r, std::string_view precision) {
-  Comparison result{Verdict::kHolds, "", std::string(precision), 0};
-  auto end = [&](Verdict verdict, std::string reason, double worst = 0) {
-    return Comparison{verdict, std::move(reason), result.scope, worst};
-  };
-  if (r.original.size() != r.rewritten.size()) return end(Verdict::kFails, "the numbers of outputs differ");
-  for (size_t o = 0; o < r.original.size(); ++o) {
-    const std::string& name = pattern.name(pattern.outputs()[o]);
-    const Tensor<T>&original = *r.original[o], &rewritten = *r.rewritten[o];
-    if (auto extents = differentExtents(original, rewritten)) return end(Verdict::kFails, name + ": " + *extents);
-    for (size_t i = 0; i < original.data.size(); ++i) {
-      double was = static_cast<double>(original.data[i]), is = static_cast<double>(rewritten.data[i]);
-      double allowed = r.allowed(o, i), difference = std::abs(is - was);
-      if (std::isfinite(was) && std::isfinite(allowed) && difference <= allowed) {
-        result.worst = std::max(result.worst, difference / allowed);
-        continue;
-      }
-      std::string at = name + position(original.extents, i);
-      if (!std::isfinite(was)) return end(Verdict::kNotPossible, fmt::format("{} is {} in the original", at, was));
-      if (!std::isfinite(allowed)) return end(Verdict::kNotPossible, at + ": no finite bound");
-      return end(Verdict::kFails,
-                 fmt::format("{} is {:.9g}, the original's {:.9g}: off by {:.3g}, {:.3g} can be rounding ({})", at, is,
-                             was, difference, allowed, precision),
-                 difference / allowed);
-    }
-  }
-  return result;
+  return tensors;
 }
 
-template <class T>
-Comparison compareIn(const Program& pattern,
-                     const Program& replacement,
-                     const Bindings& symbols,
-                     const InputSource<T>& inputs,
-                     const Bound& p,
-                     const Bound& m,
-                     std::string_view precision) {
-  auto original = execute(pattern, symbols, inputs);
-  if (!original) return notPossible(original.error());
-  auto rewritten = execute(replacement, symbols, inputs);
-  if (!rewritten) return failureOfReplacement(rewritten.error());
-  return compareResults(pattern, Results<T>{std::move(*original), std::move(*rewritten), p, m}, precision);
+Comparison compareWith(const Program& pattern,
+                       const Program& replacement,
+                       const Bindings& symbols,
+                       const TensorMap& tensors,
+                       const TensorMap& drawn,
+                       const RealOptions& options) {
+  Comparison single;
+  if (options.inFloat) {
+    auto inputs = firstOf(inputsFrom<float>(tensors), inputsFrom<float>(drawn));
+    single = compareElements<float>(pattern, replacement, symbols, inputs, "float", options.spreadsNan).comparison;
+  }
+  if (!single.holds() || !options.inDouble) return single;
+  auto inputs = firstOf(inputsFrom<double>(tensors), inputsFrom<double>(drawn));
+  Comparison twice =
+      compareElements<double>(pattern, replacement, symbols, inputs, "double", options.spreadsNan).comparison;
+  if (options.inFloat) twice.scope = "float, double";
+  twice.worst = std::max(twice.worst, single.worst);
+  return twice;
 }
 
 Comparison compareRealWeightsUnguarded(const Program& pattern,
@@ -135,17 +75,14 @@ Comparison compareRealWeightsUnguarded(const Program& pattern,
                                        const RealOptions& options) {
   auto drawn = drawMissing(pattern, symbols, tensors, options.seed);
   if (!drawn) return notPossible(drawn.error());
-  auto narrow = firstOf(inputsFrom<float>(tensors), inputsFrom<float>(*drawn));
-  auto p = boundOf(pattern, symbols, narrow), m = boundOf(replacement, symbols, narrow);
-  if (!p) return notPossible(p.error());
-  if (!m) return failureOfReplacement(m.error());
-  Comparison single = compareIn<float>(pattern, replacement, symbols, narrow, *p, *m, "float");
-  if (!single.holds() || !options.inDouble) return single;
-  auto wide = firstOf(inputsFrom<double>(tensors), inputsFrom<double>(*drawn));
-  Comparison twice = compareIn<double>(pattern, replacement, symbols, wide, *p, *m, "double");
-  twice.scope = "float, double";
-  twice.worst = std::max(twice.worst, single.worst);
-  return twice;
+  if (auto bound = requireBound(pattern, symbols); !bound) return notPossible(bound.error());
+  if (auto bound = requireBound(replacement, symbols); !bound) return failureOfReplacement(bound.error());
+  Comparison result = compareWith(pattern, replacement, symbols, tensors, *drawn, options);
+  if (result.verdict != Verdict::kNotPossible) return result;
+  Comparison positive = compareWith(pattern, replacement, symbols, tensors, magnitudesOf(*drawn), options);
+  if (positive.verdict == Verdict::kNotPossible) return result;
+  positive.scope += ", of activations >= 0";
+  return positive;
 }
 
 }  // namespace

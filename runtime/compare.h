@@ -7,9 +7,10 @@
 
 #include "runtime/reference/reference.h"
 
-// Whether two programs compute the same, by execution (DESIGN, section 8). Three ways, since each is blind where
-// another sees: integers are exact, whatever the length of the sums; real weights are what the user has; the whole
-// model is what the user runs. Both programs have inputs of the same names and extents, all symbols bound.
+// Whether two programs compute the same, by execution (DESIGN, section 8). Four ways, since each is blind where
+// another sees: integers are exact, whatever the length of the sums; real weights are what the user has; values of all
+// magnitudes show what is hidden behind a threshold; the whole model is what the user runs. Both programs have inputs
+// of the same names and extents, all symbols bound.
 namespace pet {
 
 struct Comparison {
@@ -56,18 +57,43 @@ Comparison compareIntegerProbes(const Program& pattern,
 
 struct RealOptions {
   uint64_t seed = 0;
-  /// In double as well: the same bound with u = 2^-53, which no missing term can pass.
+  bool inFloat = true;
+  /// The same bound with u = 2^-53, which no missing term can pass.
   bool inDouble = true;
+  bool spreadsNan = false;  ///< the rule's: where the pattern makes a NaN on the way, the replacement may have more
 };
 
 /// The model's weights (constant inputs, by name) and random activations in [-1, 1), or those in `tensors` as well:
 ///
-///     |M - P| <= γ_M · abs(M) + γ_P · abs(P),    element by element, every element.
+///     |M - P| <= error of M + error of P,    element by element, the running error bounds of runtime/bounded.h.
+///
+/// An element without a value or a bound in the pattern says nothing. kNotPossible: fewer than one in four of an output
+/// can be compared, with activations of both signs and without.
 Comparison compareRealWeights(const Program& pattern,
                               const Program& replacement,
                               const Bindings& symbols,
                               const TensorMap& tensors,
                               const RealOptions& options = {});
+
+struct ScaleOptions {
+  uint64_t seed = 0;
+  int draws = 24;  ///< at most
+  /// So many multiply-adds in all, about; one draw is always done.
+  int64_t work = int64_t{1} << 25;
+  bool spreadsNan = false;  ///< as for compareRealWeights()
+};
+
+/// Activations beyond what a probe holds, in double precision, with the bound of compareRealWeights(): magnitudes from
+/// float's denormals to 1e30, zeros, equal values, and both sides of every number in the two programs. The first draw
+/// holds all of these, by slabs of the longest dimension; of the others, every second one is of one kind throughout.
+/// Weights are those in `tensors`, else in [-1, 1), without sign in every second draw. An element whose magnitudes are
+/// beyond float's range in either program says nothing. kFails: in one draw they differ. kNotPossible: fewer than one
+/// in four draws can be compared.
+Comparison compareScales(const Program& pattern,
+                         const Program& replacement,
+                         const Bindings& symbols,
+                         const TensorMap& tensors,
+                         const ScaleOptions& options = {});
 
 /// A model as a program, with its initializers by name.
 struct ModelProgram {

@@ -35,6 +35,7 @@ struct Plan {
   bool inFloat = false, inInteger = false, inField = false;
   int dense = 0;
   bool negative = false;  ///< a maximum is taken somewhere
+  bool zeros = true;      ///< inputs may be 0: nothing is divided where 1/0 is no value but 0
 };
 
 template <class T>
@@ -48,6 +49,11 @@ bool selects(const Program& program) {
     const RoundingRow* row = findRounding(n.op->name);
     return row && row->arithmetic == Arithmetic::kSelect;
   });
+}
+
+bool divides(const Program& program) {
+  return std::any_of(program.nodes().begin(), program.nodes().end(),
+                     [](const Node& n) { return n.op->name == "Div" || n.op->name == "Reciprocal"; });
 }
 
 /// Peak of the partial sums of both programs for inputs up to limit · scale.
@@ -79,6 +85,7 @@ Expected<Plan> makePlan(const Program& pattern,
     // Fractions on the way (Winograd's kernels): F_p has them, exactly.
     plan.inField = hasKernels<Fp>(pattern) && hasKernels<Fp>(replacement);
     plan.limit = 3;
+    plan.zeros = !divides(pattern) && !divides(replacement);
     if (plan.inField) return plan;
     return tl::unexpected(others.error());
   }
@@ -99,6 +106,7 @@ Expected<Plan> makePlan(const Program& pattern,
     plan.inInteger = hasKernels<int64_t>(pattern) && hasKernels<int64_t>(replacement) && peak(plan.limit) < 0x1p62;
     plan.inField = !plan.inInteger && hasKernels<Fp>(pattern) && hasKernels<Fp>(replacement);
   }
+  plan.zeros = plan.inFloat || (!divides(pattern) && !divides(replacement));
   if (plan.inFloat || plan.inInteger || plan.inField) return plan;
   return fail(ErrorKind::kUnsupported, fmt::format("sums up to {:.3g} are not exact in float", peak(1)));
 }
@@ -186,11 +194,18 @@ std::string show(T x) {
   return fmt::format("{}", x);
 }
 
+/// The pattern has a value: it says nothing where it has none, or overflows.
+template <class T>
+bool hasValue(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::isfinite(x);
+  return true;
+}
+
 template <class T>
 std::optional<std::string> differentValues(const Tensor<T>& expected, const Tensor<T>& found) {
   size_t different = 0, first = 0;
   for (size_t i = expected.data.size(); i-- > 0;) {
-    if (expected.data[i] == found.data[i]) continue;
+    if (expected.data[i] == found.data[i] || !hasValue(expected.data[i])) continue;
     ++different;
     first = i;
   }
@@ -225,6 +240,9 @@ Comparison compareProbe(const Program& pattern,
       return {Verdict::kFails,
               fmt::format("probe {}: {}{}", probe.name, pattern.name(pattern.outputs()[o]), *difference), "",
               std::numeric_limits<double>::infinity()};
+    }
+    if (!e.data.empty() && std::none_of(e.data.begin(), e.data.end(), hasValue<T>)) {
+      return {Verdict::kNotPossible, "the original has no finite value for integers", "", 0};
     }
   }
   return {};
@@ -267,18 +285,24 @@ Comparison compareAll(const Program& pattern,
     probes.emplace_back([&, i](uint64_t seed) { return denseProbe(plan, fmt::format("dense {}", i), seed); });
   }
   if (plan.negative) probes.emplace_back([&](uint64_t seed) { return negativeProbe(plan, seed); });
-  probes.emplace_back([&](uint64_t seed) { return impulseProbe(plan, output, "border impulses", seed, nullptr); });
-  for (size_t b = 0; b < options.boxes.size(); ++b) {
+  if (plan.zeros) {
+    probes.emplace_back([&](uint64_t seed) { return impulseProbe(plan, output, "border impulses", seed, nullptr); });
+  }
+  for (size_t b = 0; plan.zeros && b < options.boxes.size(); ++b) {
     probes.emplace_back([&, b](uint64_t seed) {
       return impulseProbe(plan, output, fmt::format("impulses of box {}", b), seed, &options.boxes[b]);
     });
   }
-  Comparison result;
-  for (size_t i = 0; i < probes.size() && result.holds(); ++i) {
-    result = compareInDomains(pattern, replacement, symbols, plan, probes[i](options.seed + i), i == 0);
+  size_t held = 0;
+  Comparison last;
+  for (size_t i = 0; i < probes.size(); ++i) {
+    Comparison one = compareInDomains(pattern, replacement, symbols, plan, probes[i](options.seed + i), i == 0);
+    if (one.verdict == Verdict::kFails) return one;
+    held += one.holds();
+    if (!one.holds()) last = std::move(one);
   }
-  result.scope = scopeOf(plan, probes.size());
-  return result;
+  if (held == 0) return last;
+  return {Verdict::kHolds, "", scopeOf(plan, held), 0};
 }
 
 }  // namespace

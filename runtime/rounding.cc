@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 namespace pet {
-namespace {
-
 NodeExtents nodeExtents(const Program& program, const Node& node, const Bindings& symbols) {
   NodeExtents n{node, {node.attributes, symbols, {}, {}}, {}};
   for (const Shape& s : node.shapes)
@@ -19,13 +17,7 @@ NodeExtents nodeExtents(const Program& program, const Node& node, const Bindings
   return n;
 }
 
-Expected<const RoundingRow*> rowOf(const Node& node) {
-  const RoundingRow* row = findRounding(node.op->name);
-  if (!row || row->arithmetic == Arithmetic::kUnknown || (row->covers && !row->covers(node))) {
-    return fail(ErrorKind::kUnsupported, fmt::format("no bound is known for {}", node.op->name), node.names[0]);
-  }
-  return row;
-}
+namespace {
 
 bool isInput(const Node& node) {
   return node.op->name == "Input";
@@ -38,22 +30,6 @@ double offsetOf(const RoundingRow& row, const NodeExtents& n) {
   return row.offset ? row.offset(n) : 0;
 }
 
-int64_t termsOf(const RoundingRow& row, const NodeExtents& n) {
-  return row.terms ? std::max<int64_t>(1, row.terms(n)) : 1;
-}
-
-/// A function's own error, in units of the last place: more than any libm's or any engine's polynomial has.
-constexpr int64_t kFunctionRoundings = 16;
-
-/// Made of inputs by moves alone: its sign and whether it is 0 are certain.
-bool isMoved(const Program& program, Value value) {
-  const Node& node = program.node(value);
-  if (isInput(node)) return true;
-  const RoundingRow* row = findRounding(node.op->name);
-  return row && row->arithmetic == Arithmetic::kMove &&
-         std::all_of(node.operands.begin(), node.operands.end(), [&](Value v) { return isMoved(program, v); });
-}
-
 bool isBound(const Attribute& attribute, const Bindings& symbols) {
   auto bound = [&](const Expr& e) { return e.evaluate(symbols).has_value(); };
   if (const auto* e = std::get_if<Expr>(&attribute)) return bound(*e);
@@ -63,6 +39,10 @@ bool isBound(const Attribute& attribute, const Bindings& symbols) {
 }
 
 }  // namespace
+
+int64_t termsOf(const RoundingRow& row, const NodeExtents& n) {
+  return row.terms ? std::max<int64_t>(1, row.terms(n)) : 1;
+}
 
 Expected<void> requireBound(const Program& program, const Bindings& symbols) {
   for (const Node& node : program.nodes()) {
@@ -76,96 +56,6 @@ Expected<void> requireBound(const Program& program, const Bindings& symbols) {
   }
   return {};
 }
-
-Expected<std::vector<int64_t>> chainLengths(const Program& program, const Bindings& symbols) {
-  std::vector<int64_t> chain;
-  for (const Node& node : program.nodes()) {
-    int64_t longest = 0, together = 0;
-    for (Value v : node.operands) {
-      int64_t n = chain[static_cast<size_t>(v.node)];
-      longest = std::max(longest, n);
-      together = checkedAdd(together, n);
-    }
-    chain.push_back(longest);
-    if (isInput(node)) continue;
-    auto row = rowOf(node);
-    if (!row) return tl::unexpected(row.error());
-    int64_t own = termsOf(**row, nodeExtents(program, node, symbols));
-    switch ((*row)->arithmetic) {
-      case Arithmetic::kMove:
-      case Arithmetic::kSelect:
-        break;
-      case Arithmetic::kChoose:
-        if (!isMoved(program, node.operands[0])) {
-          return fail(ErrorKind::kUnsupported,
-                      fmt::format("no bound is known for {} by a computed condition", node.op->name), node.names[0]);
-        }
-        break;
-      case Arithmetic::kSum:
-        chain.back() = checkedAdd(longest, 1);
-        break;
-      case Arithmetic::kProducts:
-        chain.back() = checkedAdd(together, own);
-        break;
-      case Arithmetic::kMean:
-        chain.back() = checkedAdd(together, own + 1);
-        break;
-      case Arithmetic::kFunction:
-      case Arithmetic::kUnknown:
-        chain.back() = checkedAdd(longest, kFunctionRoundings);
-        break;
-    }
-  }
-  std::vector<int64_t> result;
-  for (Value v : program.outputs())
-    result.push_back(chain[static_cast<size_t>(v.node)]);
-  return result;
-}
-
-template <class T>
-Expected<std::vector<TensorRef<T>>> magnitudes(const Program& program,
-                                               const Bindings& symbols,
-                                               const InputSource<T>& inputs) {
-  auto absolute = [](Tensor<T> t) {
-    for (T& x : t.data)
-      x = std::abs(x);
-    return t;
-  };
-  InputSource<T> sizes = [&](std::string_view name) -> TensorRef<T> {
-    TensorRef<T> tensor = inputs(name);
-    return tensor ? std::make_shared<const Tensor<T>>(absolute(*tensor)) : nullptr;
-  };
-  NodeEvaluator<T> evaluator = [&](int index,
-                                   const std::vector<const Tensor<T>*>& operands) -> Expected<std::vector<Tensor<T>>> {
-    const Node& node = program.nodes()[static_cast<size_t>(index)];
-    auto row = rowOf(node);
-    if (!row) return tl::unexpected(row.error());
-    NodeExtents n = nodeExtents(program, node, symbols);
-    if ((*row)->arithmetic == Arithmetic::kSum) {
-      return findOp("Add")->kernels.get<T>()(n.concrete, operands);
-    }
-    if ((*row)->arithmetic == Arithmetic::kFunction) {
-      Tensor<T> out = *operands[0];
-      T slope = static_cast<T>(slopeOf(**row, n)), offset = static_cast<T>(offsetOf(**row, n));
-      for (T& x : out.data)
-        x = offset + slope * x;
-      return std::vector{std::move(out)};
-    }
-    auto results = evaluateNode(program, index, symbols, operands);
-    if (!results) return results;
-    for (Tensor<T>& t : *results)
-      t = absolute(std::move(t));
-    return results;
-  };
-  return executeWith(program, symbols, sizes, evaluator);
-}
-
-template Expected<std::vector<TensorRef<float>>> magnitudes<float>(const Program&,
-                                                                   const Bindings&,
-                                                                   const InputSource<float>&);
-template Expected<std::vector<TensorRef<double>>> magnitudes<double>(const Program&,
-                                                                     const Bindings&,
-                                                                     const InputSource<double>&);
 
 int64_t multiplyAdds(const Program& program, const Bindings& symbols) {
   int64_t total = 0;
@@ -183,7 +73,12 @@ int64_t multiplyAdds(const Program& program, const Bindings& symbols) {
 
 namespace {
 
-/// Fails where values that are no integers reach a sum.
+/// Whether the operator's results on integers do not depend on the order of its sums.
+bool isExact(const RoundingRow& row, const NodeExtents& n) {
+  return row.arithmetic != Arithmetic::kOpaque && (!row.exact || row.exact(n));
+}
+
+/// Fails where values that are no integers reach a sum, and where an operator rounds on the way.
 Expected<void> requireIntegers(const Program& program, const Bindings& symbols) {
   std::vector<bool> integer;
   for (const Node& node : program.nodes()) {
@@ -191,15 +86,18 @@ Expected<void> requireIntegers(const Program& program, const Bindings& symbols) 
                            [&](Value v) { return integer[static_cast<size_t>(v.node)]; });
     integer.push_back(all);
     if (isInput(node)) continue;
-    auto row = rowOf(node);
-    if (!row) return tl::unexpected(row.error());
-    Arithmetic kind = (*row)->arithmetic;
+    const RoundingRow& row = *findRounding(node.op->name);
+    NodeExtents n = nodeExtents(program, node, symbols);
+    if (!isExact(row, n)) {
+      return fail(ErrorKind::kUnsupported, fmt::format("{} is not exact on integers", node.op->name), node.names[0]);
+    }
+    Arithmetic kind = row.arithmetic;
     bool sums = kind == Arithmetic::kSum || kind == Arithmetic::kProducts || kind == Arithmetic::kMean;
     if (sums && !all) {
       return fail(ErrorKind::kUnsupported, fmt::format("{} sums values that are no integers", node.op->name),
                   node.names[0]);
     }
-    bool whole = (*row)->whole ? (*row)->whole(nodeExtents(program, node, symbols)) : kind != Arithmetic::kFunction;
+    bool whole = row.whole ? row.whole(n) : kind != Arithmetic::kFunction;
     integer.back() = all && whole;
   }
   return {};
@@ -227,7 +125,7 @@ Expected<Scales> wholeScales(const Program& program, const Bindings& symbols) {
       return fail(ErrorKind::kUnsupported, fmt::format("{} takes the mean of a constant", node.op->name),
                   node.names[0]);
     }
-    bool firstOnly = row.arithmetic == Arithmetic::kProducts;
+    bool firstOnly = row.arithmetic == Arithmetic::kProducts && node.operands.size() <= 2;
     for (Value v : node.operands) {
       int64_t& theirs = needed[static_cast<size_t>(v.node)];
       theirs = checkedMul(theirs / std::gcd(theirs, need), need);
@@ -250,8 +148,10 @@ double largestSum(const Program& program, const Bindings& symbols, const std::ma
       continue;
     }
     double largest = 0, sum = 0, product = 1;
+    std::vector<double> operands;
     for (Value v : node.operands) {
       double b = bound[static_cast<size_t>(v.node)];
+      operands.push_back(b);
       largest = std::max(largest, b);
       sum += b;
       product *= b;
@@ -259,6 +159,11 @@ double largestSum(const Program& program, const Bindings& symbols, const std::ma
     const RoundingRow& row = *findRounding(node.op->name);
     NodeExtents n = nodeExtents(program, node, symbols);
     double terms = static_cast<double>(termsOf(row, n));
+    if (row.largest) {
+      bound.push_back(row.largest(n, operands));
+      peak = std::max(peak, bound.back());
+      continue;
+    }
     switch (row.arithmetic) {
       case Arithmetic::kSum:
         bound.push_back(sum);

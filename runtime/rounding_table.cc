@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "runtime/rounding.h"
+#include "runtime/error_rules.h"
 
 namespace pet {
 namespace {
@@ -88,9 +88,6 @@ bool tableIsWhole(const NodeExtents& n) {
 double one(const NodeExtents&) {
   return 1;
 }
-double quarter(const NodeExtents&) {
-  return 0.25;
-}
 double alphaSlope(const NodeExtents& n) {
   return std::max(1.0, std::abs(n.concrete.number("alpha")));
 }
@@ -104,9 +101,30 @@ bool clipIsWhole(const NodeExtents& n) {
   return whole(n.concrete.number("min")) && whole(n.concrete.number("max"));
 }
 
+/// Gemm: Σ_k, and the third operand.
+int64_t gemmTerms(const NodeExtents& n) {
+  return n.operands[0][n.concrete.scalar("transA") != 0 ? 0 : 1];
+}
+double gemmLargest(const NodeExtents& n, std::span<const double> operands) {
+  double addend = operands.size() > 2 ? std::abs(n.concrete.number("beta")) * operands[2] : 0;
+  double factor = std::max(1.0, std::abs(n.concrete.number("alpha")));  // the sum itself is without alpha
+  return factor * static_cast<double>(gemmTerms(n)) * operands[0] * operands[1] + addend;
+}
+bool gemmIsExact(const NodeExtents& n) {
+  auto whole = [](double x) { return std::trunc(x) == x; };
+  return whole(n.concrete.number("alpha")) && whole(n.concrete.number("beta"));
+}
+
+double squareLargest(const NodeExtents&, std::span<const double> operands) {
+  return operands[0] * operands[0];
+}
+
 /// Linear: two products per dimension, of weights that are rounded themselves.
 int64_t resizeTerms(const NodeExtents& n) {
   return 4 * static_cast<int64_t>(n.operands[0].size());
+}
+bool resizeIsExact(const NodeExtents& n) {
+  return n.concrete.text("mode") != "cubic";  // some of whose weights are below 0
 }
 bool resizeIsWhole(const NodeExtents& n) {
   return n.concrete.text("mode") == "nearest";
@@ -114,76 +132,80 @@ bool resizeIsWhole(const NodeExtents& n) {
 
 using enum Arithmetic;
 
+namespace rules = error_rules;
+
 const RoundingRow kRows[] = {
-    {.op = "Add", .arithmetic = kSum},
+    {.op = "Add", .arithmetic = kSum, .elements = rules::add},
     {.op = "AveragePool", .arithmetic = kMean, .terms = kernelTerms, .divisor = averagePoolDivisor},
-    {.op = "Band", .arithmetic = kMove, .offset = one},
-    {.op = "BatchNormalization", .arithmetic = kUnknown},
-    {.op = "Clip", .arithmetic = kFunction, .offset = clipOffset, .whole = clipIsWhole},
+    {.op = "Band", .arithmetic = kConstant, .offset = one},
+    {.op = "BatchNormalization", .arithmetic = kOpaque, .tensor = rules::batchNormalization},
+    {.op = "Clip", .arithmetic = kFunction, .offset = clipOffset, .whole = clipIsWhole, .elements = rules::clip},
     {.op = "Col2Im", .arithmetic = kProducts, .terms = blockTerms},
     {.op = "Concat", .arithmetic = kMove},
-    {.op = "Constant", .arithmetic = kMove, .offset = valueOffset, .whole = valueIsWhole},
+    {.op = "Constant", .arithmetic = kConstant, .offset = valueOffset, .whole = valueIsWhole},
     {.op = "Conv", .arithmetic = kProducts, .terms = convTerms},
     {.op = "ConvTranspose", .arithmetic = kProducts, .terms = convTransposeTerms},
     {.op = "DepthToSpace", .arithmetic = kMove},
-    {.op = "Div", .arithmetic = kUnknown},
-    {.op = "Erf", .arithmetic = kFunction, .slope = [](const NodeExtents&) { return 1.13; }},  // 2/sqrt(pi)
-    {.op = "Exp", .arithmetic = kUnknown},
+    {.op = "Div", .arithmetic = kFunction, .elements = rules::divide},
+    {.op = "Erf", .arithmetic = kFunction, .elements = rules::errorFunction},
+    {.op = "Exp", .arithmetic = kFunction, .elements = rules::exponential},
     {.op = "Expand", .arithmetic = kMove},
-    {.op = "Eye", .arithmetic = kMove, .offset = one},
+    {.op = "Eye", .arithmetic = kConstant, .offset = one},
     {.op = "Flatten", .arithmetic = kMove},
     {.op = "Gather", .arithmetic = kMove},
-    {.op = "Gelu", .arithmetic = kFunction, .slope = [](const NodeExtents&) { return 1.13; }},
-    {.op = "Gemm", .arithmetic = kUnknown},
+    {.op = "Gelu", .arithmetic = kFunction, .elements = rules::gelu},
+    {.op = "Gemm", .arithmetic = kProducts, .terms = gemmTerms, .largest = gemmLargest, .exact = gemmIsExact},
     {.op = "GlobalAveragePool", .arithmetic = kMean, .terms = spatialTerms, .divisor = spatialTerms},
     {.op = "GlobalMaxPool", .arithmetic = kSelect},
     {.op = "HardSigmoid",
      .arithmetic = kFunction,
      .slope = alphaSlope,
-     .offset = [](const NodeExtents& n) { return 1 + std::abs(n.concrete.number("beta")); }},
-    {.op = "HardSwish", .arithmetic = kFunction, .slope = [](const NodeExtents&) { return 1.5; }},
+     .offset = [](const NodeExtents& n) { return 1 + std::abs(n.concrete.number("beta")); },
+     .elements = rules::hardSigmoid},
+    {.op = "HardSwish", .arithmetic = kFunction, .elements = rules::hardSwish},
     {.op = "Identity", .arithmetic = kMove},
     {.op = "IndexMap", .arithmetic = kMove},
-    {.op = "InstanceNormalization", .arithmetic = kUnknown},
-    {.op = "LayerNormalization", .arithmetic = kUnknown},
+    {.op = "InstanceNormalization", .arithmetic = kOpaque, .tensor = rules::instanceNormalization},
+    {.op = "LayerNormalization", .arithmetic = kOpaque, .tensor = rules::layerNormalization},
     {.op = "Layout", .arithmetic = kMove},
-    {.op = "LeakyRelu", .arithmetic = kFunction, .slope = alphaSlope},
+    {.op = "LeakyRelu", .arithmetic = kFunction, .slope = alphaSlope, .elements = rules::leakyRelu},
     {.op = "MatMul", .arithmetic = kProducts, .terms = matMulTerms},
     {.op = "MaxPool", .arithmetic = kSelect},
-    {.op = "Mul", .arithmetic = kProducts},
+    {.op = "Mul", .arithmetic = kProducts, .elements = rules::multiply},
     {.op = "Neg", .arithmetic = kMove},
-    {.op = "Not", .arithmetic = kUnknown},
+    {.op = "Not", .arithmetic = kFunction, .offset = one, .elements = rules::isNull},
     {.op = "OffsetReduce", .arithmetic = kProducts, .terms = kernelTerms},
-    {.op = "PRelu", .arithmetic = kUnknown},
+    {.op = "PRelu", .arithmetic = kProducts, .elements = rules::pRelu},
     {.op = "Pad", .arithmetic = kMove, .offset = valueOffset, .whole = valueIsWhole},
-    {.op = "Reciprocal", .arithmetic = kUnknown},
+    {.op = "Reciprocal", .arithmetic = kFunction, .elements = rules::reciprocal},
     {.op = "ReduceMax", .arithmetic = kSelect},
     {.op = "ReduceMean", .arithmetic = kMean, .terms = reducedTerms, .divisor = reducedTerms},
     {.op = "ReduceSum", .arithmetic = kProducts, .terms = reducedTerms},
-    {.op = "Relu", .arithmetic = kSelect},
+    {.op = "Relu", .arithmetic = kSelect, .elements = rules::relu},
     {.op = "Reshape", .arithmetic = kMove},
     {.op = "Resize",
      .arithmetic = kProducts,
      .terms = resizeTerms,
      .whole = resizeIsWhole,
-     .covers = [](const Node& n) { return n.text("mode") != "cubic"; }},  // some of whose weights are below 0
-    {.op = "Select", .arithmetic = kProducts},
-    {.op = "Sigmoid", .arithmetic = kFunction, .slope = quarter, .offset = one},
+     .exact = resizeIsExact,
+     .tensor = rules::resize},
+    {.op = "Select", .arithmetic = kProducts, .elements = rules::select},
+    {.op = "Sigmoid", .arithmetic = kFunction, .offset = one, .elements = rules::sigmoid},
     {.op = "Slice", .arithmetic = kMove},
-    {.op = "Softmax", .arithmetic = kUnknown},
-    {.op = "Softplus", .arithmetic = kFunction, .offset = one},
+    {.op = "Softmax", .arithmetic = kOpaque, .tensor = rules::softmax},
+    {.op = "Softplus", .arithmetic = kFunction, .offset = one, .elements = rules::softplus},
     {.op = "SpaceToDepth", .arithmetic = kMove},
     {.op = "Split", .arithmetic = kMove},
-    {.op = "Sqrt", .arithmetic = kUnknown},
-    {.op = "Square", .arithmetic = kUnknown},
+    {.op = "Sqrt", .arithmetic = kFunction, .elements = rules::squareRoot},
+    {.op = "Square", .arithmetic = kProducts, .largest = squareLargest, .elements = rules::square},
     {.op = "Squeeze", .arithmetic = kMove},
-    {.op = "Sub", .arithmetic = kSum},
-    {.op = "Table", .arithmetic = kMove, .offset = largestEntry, .whole = tableIsWhole},
-    {.op = "Tanh", .arithmetic = kFunction},
+    {.op = "Sub", .arithmetic = kSum, .elements = rules::subtract},
+    {.op = "Table", .arithmetic = kConstant, .offset = largestEntry, .whole = tableIsWhole},
+    {.op = "Tanh", .arithmetic = kFunction, .elements = rules::hyperbolicTangent},
     {.op = "Tile", .arithmetic = kMove},
     {.op = "Transpose", .arithmetic = kMove},
     {.op = "Unsqueeze", .arithmetic = kMove},
-    {.op = "Where", .arithmetic = kChoose},
+    {.op = "Where", .arithmetic = kChoose, .elements = rules::choose},
 };
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "rules/pack/pack.h"
 #include "rules/pack/timings.h"
 #include "tools/apply/engine.h"
+#include "tools/apply/records.h"
 #include "tools/common/runner.h"
 #include "tools/common/table.h"
 #include "tools/common/tool.h"
@@ -32,7 +33,8 @@ struct Options {
   std::string model, pack, output, timings, json;
   std::string device = "ort-cpu", check = "full", numerics = "bounded";
   std::vector<std::string> only, skip, sites;
-  std::string python, runner, cache;
+  std::string python, runner, cache, checker;
+  bool trustPack = false;
   bool all = false, dryRun = false, freezeInputs = false, verbose = false, measure = false;
   int threads = 1;
   double minGain = Policy().minGain;
@@ -163,7 +165,7 @@ std::string summary(const ApplyReport& r, const Options& o) {
   }
   return text + fmt::format("{} sites rewritten, {} nodes to {}, constants {:+d} bytes{}\n", r.fired.size(),
                             r.nodesBefore, r.nodesAfter, r.constantsAfter - r.constantsBefore,
-                            o.dryRun ? " (dry run, nothing written)" : "; written to " + o.output);
+                            o.dryRun ? " (dry run, nothing written, no record checked)" : "; written to " + o.output);
 }
 
 Json jsonOf(const ApplyReport& r) {
@@ -229,6 +231,18 @@ Expected<std::optional<tool::Engine>> startEngine(const Options& o) {
   return std::optional(std::move(*engine));
 }
 
+/// A pack's author can write what he likes into it: whatever fired is proved here, before anything is written.
+Expected<void> checkFired(const Options& o, const RuleSet& rules, const ApplyReport& report, Status& status) {
+  if (o.trustPack || o.dryRun) return {};
+  std::set<std::string> names;
+  for (const Fired& f : report.fired)
+    names.insert(f.rule);
+  auto progress = [&](const std::string& what) { status.show(what); };
+  auto ok = tool::checkRecords(rules, names, {o.checker, o.pack, progress});
+  status.clear();
+  return ok;
+}
+
 Expected<void> run(Options o) {
   if (o.output.empty()) o.output = defaultOutput(o.model);
   if (auto ok = checkNames(o); !ok) return ok;
@@ -271,8 +285,10 @@ Expected<void> run(Options o) {
   if (!applied) return tl::unexpected(applied.error());
 
   const ApplyReport& report = applied->report;
+  if (auto ok = checkFired(o, *rules, report, status); !ok) return ok;
   if (!o.json.empty()) {
-    if (auto ok = writeFile(o.json, jsonOf(report).dump(2) + "\n"); !ok) return ok;
+    if (auto ok = writeFile(o.json, jsonOf(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"); !ok)
+      return ok;
   }
   if (!o.dryRun) {
     if (auto ok = writeModel(applied->bytes, o.output); !ok) {
@@ -293,7 +309,8 @@ int main(int argc, char** argv) {
   CLI::App app("Rewrites an ONNX model with proved rules, checks the result by execution, and saves it.", "pet-apply");
   app.footer(
       "Without --all, a rule fires where it was measured to pay on the device at shapes close to the model's.\n"
-      "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 4 bad pack, 5 check failed (nothing written).");
+      "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 4 bad pack, 5 check failed or a rule not proved "
+      "(nothing written).");
   Options o;
   app.add_option("MODEL", o.model, "an ONNX model")->required();
   app.add_option("PACK", o.pack, "a pack of rules, from pet-synth")->required();
@@ -324,6 +341,8 @@ int main(int argc, char** argv) {
   app.add_option("--threads", o.threads, "of the engine, for --measure, and whose timings decide")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  app.add_flag("--trust-pack", o.trustPack, "do not check the proof records of the rules that fire");
+  app.add_option("--checker", o.checker, "the pet-rules that checks records, instead of the one beside pet-apply");
   app.add_flag("--dry-run", o.dryRun, "only say what would fire; writes and checks nothing");
   app.add_option("--device", o.device, "whose timings decide")->capture_default_str();
   app.add_option("--timings", o.timings, "a file of timings, instead of those that come with the tool");

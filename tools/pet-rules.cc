@@ -43,6 +43,15 @@ struct Subcommand {
   Expected<void> (*run)(const Options&);
 };
 
+/// A pack, or the rules on standard input, as text.
+Expected<RuleSet> readRules(const std::string& pack) {
+  if (pack != "-") return readPack(pack);
+  auto text = readFile("/dev/stdin", ErrorKind::kText);
+  if (!text) return tl::unexpected(text.error());
+  auto rules = parseRules(*text, "standard input");
+  return rules ? std::move(rules) : tl::unexpected(tool::badText(rules.error()));
+}
+
 void packArgument(CLI::App& app, Options& o) {
   app.add_option("PACK", o.pack, "a pack, e.g. rules.db")->required();
 }
@@ -97,7 +106,7 @@ Expected<void> list(const Options& o) {
     rows.push_back({r.name, r.pattern, r.family, std::to_string(r.depth), std::to_string(r.boxes.size()),
                     hash.substr(0, 12), r.numerics.str()});
   }
-  return tool::print(o.json ? array.dump(2) + "\n" : tool::table(rows));
+  return tool::print(o.json ? array.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : tool::table(rows));
 }
 
 // --- show, export, import ---
@@ -189,12 +198,13 @@ Verification describe(const RuleSet& set,
 }
 
 Expected<void> verify(const Options& o) {
-  auto set = readPack(o.pack);
+  auto set = readRules(o.pack);
   if (!set) return tl::unexpected(set.error());
   auto rules = chosenRules(*set, o);
   if (!rules) return tl::unexpected(rules.error());
   Verification v = describe(*set, *rules, checkAll(*set, *rules, o.threads));
-  if (auto ok = tool::print(o.json ? v.json.dump(2) + "\n" : v.text); !ok) return ok;
+  if (auto ok = tool::print(o.json ? v.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : v.text); !ok)
+    return ok;
   if (v.proved == rules->size()) return {};
   return fail(ErrorKind::kCheck, fmt::format("{} of {} rules are not proved", rules->size() - v.proved, rules->size()),
               o.pack, "do not use this pack");
@@ -245,7 +255,8 @@ Expected<void> evaluateRules(const Options& o) {
   }
   text += fmt::format("{} rules at {} shapes: {} equal, {} not; {} of {} box positions differ\n", rules->size(), shapes,
                       equal, rules->size() - equal, different, inBoxes);
-  if (auto ok = tool::print(o.json ? array.dump(2) + "\n" : text); !ok) return ok;
+  if (auto ok = tool::print(o.json ? array.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text); !ok)
+    return ok;
   if (equal == rules->size()) return {};
   return fail(ErrorKind::kCheck, fmt::format("{} of {} rules are not equal", rules->size() - equal, rules->size()),
               o.pack, "do not use this pack");
@@ -370,7 +381,7 @@ const Subcommand kSubcommands[] = {
      diffFiles},
     {"verify", "check the proof record of every rule, or of some, with z3; exit code 5 unless all are proved",
      [](CLI::App& app, Options& o) {
-       packArgument(app, o);
+       app.add_option("PACK", o.pack, "a pack; or -, and the rules as text on standard input")->required();
        app.add_option("RULE", o.rules, "rules' names, or beginnings of their hashes; without any, all");
        app.add_flag("--json", o.json, "an array of objects instead of lines");
        threadsArgument(app, o);

@@ -84,7 +84,8 @@ Expected<std::vector<AccessPiece>> accessConstant(const OpView& v, int, const In
   auto value = asRational(number);
   if (!value) {
     if (!std::isfinite(number)) return fail(ErrorKind::kUnsupported, fmt::format("the constant {}", number));
-    return std::vector{AccessPiece{.constants = {{.key = fmt::format("{}", number), .parameters = {}, .at = {}}}}};
+    return std::vector{AccessPiece{
+        .constants = {{.key = fmt::format("{}", number), .parameters = {}, .at = {}, .positive = number > 0}}}};
   }
   if (value->numerator == 0) return std::vector<AccessPiece>{};
   return std::vector<AccessPiece>{{.coefficient = *value}};

@@ -109,6 +109,7 @@ std::vector<DigitCase> layoutSources(const LayoutSpec& spec, const Index& at) {
                       [](Index& read, const Index& joined) { read.push_back(joined[0]); });
     }
     std::move(reads.begin(), reads.end(), std::back_inserter(result));
+    requireFewCases(result.size(), 1);
   }
   return result;
 }
@@ -146,16 +147,27 @@ std::optional<Dim> withoutInner(const Dim& all, const std::vector<Expr>& inner) 
   return Dim::product(factors);
 }
 
+void requireSomething(const Dim& reduced, std::vector<Constraint>& into) {
+  for (const Expr& atom : reduced.atoms())
+    into.push_back(Constraint::le(1, atom));
+}
+
 void divideBy(const Dim& extent, AccessPiece& piece) {
   for (const Expr& atom : extent.atoms()) {
-    auto number = atom.asConstant();
-    if (number && *number >= 1) {
-      piece.coefficient = piece.coefficient * Rational{1, *number};
-    } else {
-      piece.constants.push_back(
-          {.key = "1/", .parameters = {atom}, .at = {}, .value = [](std::span<const int64_t> p, auto) {
-             return Rational{1, p[0]};
-           }});
+    // 1/(2C) is 1/2 · 1/C.
+    const int64_t content = std::max<int64_t>(atom.content(), 1);
+    const Expr rest = *atom.dividedBy(content);
+    const bool isNumber = atom.asConstant().value_or(0) >= 1;
+    if (isNumber || content > 1) piece.coefficient = piece.coefficient * Rational{1, content};
+    if (!isNumber) {
+      piece.constants.push_back({.key = "1/",
+                                 .parameters = {rest},
+                                 .at = {},
+                                 .value =
+                                     [](std::span<const int64_t> p, auto) {
+                                       return Rational{1, p[0]};
+                                     },
+                                 .positive = true});
     }
   }
 }

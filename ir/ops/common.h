@@ -25,15 +25,19 @@ void divideBy(const Dim& extent, AccessPiece& piece);
 /// f, such that (f inner…) is this dimension.
 std::optional<Dim> withoutInner(const Dim& all, const std::vector<Expr>& inner);
 
+/// A mean and a maximum are of something: every atom of these dimensions is >= 1.
+void requireSomething(const Dim& reduced, std::vector<Constraint>& into);
+
 /// The operand's and the result's shape of a regrouping.
 Shape leftShape(const LayoutSpec& spec);
 Shape rightShape(const LayoutSpec& spec);
 /// Where out[at] = in[…] reads: one case per constant digit outside a symbolic one.
 std::vector<DigitCase> layoutSources(const LayoutSpec& spec, const Index& at);
 
-/// Every pair of a case so far and a further one, their digits joined by `add`.
+/// Every pair of a case so far and a further one, their digits joined by `add`. Throws TooManyCases.
 template <class Add>
 std::vector<DigitCase> combine(const std::vector<DigitCase>& cases, const std::vector<DigitCase>& further, Add add) {
+  requireFewCases(cases.size(), static_cast<int64_t>(further.size()));
   std::vector<DigitCase> result;
   for (const DigitCase& f : further) {
     for (DigitCase c : cases) {

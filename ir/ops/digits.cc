@@ -108,9 +108,11 @@ Expr numberOf(const Factors& f, const std::vector<size_t>& numbers, const std::v
 std::vector<Case> splitGroup(
     const Factors& f, const Group& g, bool first, const std::vector<Case>& cases, const Expr& x) {
   int64_t inner = checkedMul(g.count, g.after);
+  int64_t count = first ? f.leadingCount : inner;
+  requireFewCases(cases.size(), count);
   std::vector<Case> result;
   for (const Case& c : cases) {
-    for (int64_t o = 0; o < (first ? f.leadingCount : inner); ++o) {
+    for (int64_t o = 0; o < count; ++o) {
       Case n = c;
       Expr low = x, high = 0;
       if (g.symbolic && first) {
@@ -135,11 +137,13 @@ std::vector<Case> splitGroup(
 /// The inverse: (symbolic numbers carry) = (carry' x); x goes to the product's digits, innermost first.
 std::vector<Case> joinGroup(const Factors& f, const Group& g, bool first, const std::vector<Case>& cases) {
   int64_t inner = checkedMul(g.count, g.after);
+  int64_t count = first ? f.leadingCount : inner;
+  requireFewCases(cases.size(), count);
   std::vector<Case> result;
   for (const Case& c : cases) {
     Expr low = numberOf(f, g.numbers, c.values) * g.after + c.carry;
     Expr symbolic = g.symbolic ? c.values[*g.symbolic] : Expr(0), extent = g.symbolic ? f.extent(g) : Expr(0);
-    for (int64_t o = 0; o < (first ? f.leadingCount : inner); ++o) {
+    for (int64_t o = 0; o < count; ++o) {
       Case n = c;
       if (first) {
         if (!n.require(Constraint::eq(numberOf(f, f.leading, c.values), o))) continue;
@@ -160,9 +164,10 @@ std::vector<DigitCase> axisDigits(const Factors& f, std::span<const Dim> axes, c
   std::vector<DigitCase> cases{{Index(axes.size()), values.guards}};
   for (size_t i = 0; i < f.all.size(); ++i) {
     const Factor& factor = f.all[i];
+    bool composite = factor.part == Factor::Part::kOuter;
+    requireFewCases(cases.size(), composite ? factor.radix() : 1);
     std::vector<DigitCase> next;
     for (const DigitCase& c : cases) {
-      bool composite = factor.part == Factor::Part::kOuter;
       for (int64_t a = 0; a < (composite ? factor.radix() : 1); ++a) {
         Constraint guard = composite ? Constraint::eq(values.values[i], a) : Constraint::eq(0, 0);
         if (guard.decided() == false) continue;
@@ -189,6 +194,7 @@ std::vector<Case> factorValues(const Factors& f, const Index& axisDigits) {
         c.values[i] = digit;
       continue;
     }
+    requireFewCases(cases.size(), factor.radix());
     std::vector<Case> next;
     for (const Case& c : cases) {
       for (int64_t a = 0; a < factor.radix(); ++a) {
@@ -216,6 +222,7 @@ std::vector<DigitCase> splitDigits(std::span<const Dim> axes, const std::vector<
   for (const Case& c : cases) {
     auto further = axisDigits(f, axes, c);
     std::move(further.begin(), further.end(), std::back_inserter(result));
+    requireFewCases(result.size(), 1);
   }
   return result;
 }

@@ -38,6 +38,12 @@ Expected<std::vector<Shape>> inferSoftmax(const OpView& v) {
   return inferSame(v);
 }
 
+std::vector<Constraint> softmaxObligations(const OpView& v) {
+  std::vector<Constraint> result;
+  requireSomething(v.operands[0][*axisOf(v.scalar("axis"), v.operands[0].size(), "Softmax")], result);
+  return result;
+}
+
 /// exp(x) / Σ exp(x): what is subtracted from x against overflow cancels.
 Expected<Value> lowerSoftmax(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
   auto e = b.add("Exp", {operands[0]});
@@ -73,23 +79,30 @@ const OpRow kRows[] = {
               .monotone = true,
               .idempotent = true,
               .homogeneous = true,
-              .ignoresMinusInfinity = true}),
+              .ignoresMinusInfinity = true,
+              .nonNegative = true}),
     function("LeakyRelu",
              floatKernels<kernels::LeakyRelu>(),
              {.zeroPreserving = true, .homogeneous = true},
              {{"alpha", kNumber, "0.01"}}),
-    function("Sigmoid", floatKernels<kernels::Sigmoid>(), {.monotone = true, .ignoresMinusInfinity = true}),
+    function("Sigmoid",
+             floatKernels<kernels::Sigmoid>(),
+             {.monotone = true, .ignoresMinusInfinity = true, .positive = true}),
     function("Tanh", floatKernels<kernels::Tanh>(), {.zeroPreserving = true, .monotone = true}),
     function("Erf", floatKernels<kernels::Erf>(), {.zeroPreserving = true, .monotone = true}),
-    function("Exp", floatKernels<kernels::Exp>(), {.monotone = true, .ignoresMinusInfinity = true}),
-    function("Sqrt", floatKernels<kernels::Sqrt>(), {.zeroPreserving = true}),
-    function("Reciprocal", fieldKernels<kernels::Reciprocal>(), {}),
-    function("Square", ringKernels<kernels::Square>(), {.zeroPreserving = true}),
-    function("Not", ringKernels<kernels::Not>(), {}),  // 1 where the operand is zero, else 0
-    function("Softplus", floatKernels<kernels::Softplus>(), {.monotone = true}),
+    function("Exp", floatKernels<kernels::Exp>(), {.monotone = true, .ignoresMinusInfinity = true, .positive = true}),
+    function("Sqrt",
+             floatKernels<kernels::Sqrt>(),
+             {.zeroPreserving = true, .nonNegative = true, .domain = Facts::Domain::kNonNegative}),
+    function("Reciprocal", fieldKernels<kernels::Reciprocal>(), {.domain = Facts::Domain::kNotZero}),
+    function("Square", ringKernels<kernels::Square>(), {.zeroPreserving = true, .nonNegative = true}),
+    function("Not", ringKernels<kernels::Not>(), {.nonNegative = true}),  // 1 where the operand is zero, else 0
+    function("Softplus", floatKernels<kernels::Softplus>(), {.monotone = true, .positive = true}),
     function("HardSwish", floatKernels<kernels::HardSwish>(), {.zeroPreserving = true}),
-    function(
-        "HardSigmoid", floatKernels<kernels::HardSigmoid>(), {}, {{"alpha", kNumber, "0.2"}, {"beta", kNumber, "0.5"}}),
+    function("HardSigmoid",
+             floatKernels<kernels::HardSigmoid>(),
+             {.nonNegative = true},
+             {{"alpha", kNumber, "0.2"}, {"beta", kNumber, "0.5"}}),
     function("Gelu",
              floatKernels<kernels::Gelu>(),
              {.zeroPreserving = true},
@@ -113,6 +126,7 @@ const OpRow kRows[] = {
      .maxOperands = 1,
      .attributes = {{"axis", AttributeKind::kScalar, ""}},
      .infer = inferSoftmax,
+     .obligations = softmaxObligations,
      .lower = lowerSoftmax,
      .kernels = floatKernels<kernels::Softmax>()},
 };

@@ -65,7 +65,9 @@ Expected<std::vector<AccessPiece>> accessIndexMap(const OpView& v, int, const In
     for (const LayoutAxis& axis : spec.dims[d])
       extents.push_back(axis.extent);
     std::vector<Case> next;
-    for (const DigitCase& split : splitDigits(extents, at[d])) {
+    const auto splits = splitDigits(extents, at[d]);
+    requireFewCases(cases.size(), static_cast<int64_t>(splits.size()));
+    for (const DigitCase& split : splits) {
       for (Case c : cases) {
         for (size_t i = 0; i < spec.dims[d].size(); ++i)
           c.axes[spec.dims[d][i].name] = split.digits[i][0];

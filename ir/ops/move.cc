@@ -64,7 +64,8 @@ void fillWith(double value, AccessPiece& piece) {
   if (piece.minusInfinity) return;
   auto fraction = asRational(value);
   if (fraction) piece.coefficient = *fraction;
-  if (!fraction) piece.constants = {{.key = fmt::format("{}", value), .parameters = {}, .at = {}}};
+  if (!fraction)
+    piece.constants = {{.key = fmt::format("{}", value), .parameters = {}, .at = {}, .positive = value > 0}};
 }
 
 Expected<std::vector<AccessPiece>> accessPad(const OpView& v, int, const Index& at, NameSource&) {

@@ -36,6 +36,22 @@ Expected<std::vector<Shape>> inferLayerNormalization(const OpView& v) {
   return std::vector<Shape>{x};
 }
 
+/// The dimensions from `first` on hold something to normalise.
+std::vector<Constraint> normalizedFrom(const Shape& x, size_t first) {
+  std::vector<Constraint> result;
+  for (size_t d = first; d < x.size(); ++d)
+    requireSomething(x[d], result);
+  return result;
+}
+
+std::vector<Constraint> layerObligations(const OpView& v) {
+  return normalizedFrom(v.operands[0], *axisOf(v.scalar("axis"), v.operands[0].size(), "LayerNormalization"));
+}
+
+std::vector<Constraint> instanceObligations(const OpView& v) {
+  return normalizedFrom(v.operands[0], 2);
+}
+
 // --- Their meaning, by other operators. ---
 
 /// Adds operators one after the other; after a failure it adds none.
@@ -163,6 +179,7 @@ const OpRow kRows[] = {
      .maxOperands = 3,
      .attributes = {{"epsilon", AttributeKind::kNumber, "1e-5"}},
      .infer = inferPerChannel,
+     .obligations = instanceObligations,
      .lower = lowerInstanceNormalization,
      .kernels = floatKernels<kernels::InstanceNormalization>()},
     {.name = "LayerNormalization",  // operands: x, scale, and maybe bias
@@ -170,6 +187,7 @@ const OpRow kRows[] = {
      .maxOperands = 3,
      .attributes = {{"axis", AttributeKind::kScalar, ""}, {"epsilon", AttributeKind::kNumber, "1e-5"}},
      .infer = inferLayerNormalization,
+     .obligations = layerObligations,
      .lower = lowerLayerNormalization,
      .kernels = floatKernels<kernels::LayerNormalization>()},
     {.name = "Gemm",

@@ -105,8 +105,11 @@ std::vector<Constraint> poolObligations(const OpView& v) {
       result.push_back(Constraint::le(0, pad));
       result.push_back(Constraint::le(pad, p.reach(d)));
     }
+    bool staysInside = p.begin(d) == Expr(0) && p.end(d) == Expr(0);
+    // A window among pads alone is one of nothing.
+    if (!staysInside) requireSomething(p.in(d), result);
     // Taps further apart than the operand is wide may all miss it: a mean of nothing.
-    if (p.in(d).isAffine() && p.dilation(d) > 1 && !(p.begin(d) == Expr(0) && p.end(d) == Expr(0)))
+    if (p.in(d).isAffine() && p.dilation(d) > 1 && !staysInside)
       result.push_back(Constraint::le(p.dilation(d), p.in(d).affine()));
     if (!p.in(d).isAffine()) {
       const Expr& inner = p.in(d).atoms().back();
@@ -164,7 +167,8 @@ void divideByWindow(const PoolView& p, size_t d, bool includePad, const Expr& at
   ConstantRead share{.key = "1/window",
                      .parameters = {p.kernel[d], p.stride(d), p.dilation(d), p.begin(d), low, high},
                      .at = {at},
-                     .value = windowShare};
+                     .value = windowShare,
+                     .positive = true};
   if (!includePad) share.sumsToOne = {piece.reduction[d]};
   piece.constants.push_back(std::move(share));
 }
@@ -218,6 +222,19 @@ std::vector<AccessPiece> meanOver(const OpView& v, const std::vector<bool>& redu
   return {std::move(sum)};
 }
 
+std::vector<Constraint> requireReduced(const OpView& v, const std::vector<bool>& reduced) {
+  std::vector<Constraint> result;
+  for (size_t d = 0; d < reduced.size(); ++d) {
+    if (reduced[d]) requireSomething(v.operands[0][d], result);
+  }
+  return result;
+}
+
+/// Of means and maxima; a sum of nothing is 0.
+std::vector<Constraint> reductionObligations(const OpView& v) {
+  return requireReduced(v, *reducedAxes(v));
+}
+
 Expected<std::vector<AccessPiece>> accessReduceSum(const OpView& v, int, const Index& at, NameSource& names) {
   return std::vector{sumOver(v.operands[0], *reducedAxes(v), v.scalar("keepdims") != Expr(0), at, names)};
 }
@@ -231,6 +248,10 @@ std::vector<bool> spatialAxes(const Shape& x) {
   std::vector<bool> reduced(x.size(), true);
   reduced[0] = reduced[1] = false;
   return reduced;
+}
+
+std::vector<Constraint> globalPoolObligations(const OpView& v) {
+  return requireReduced(v, spatialAxes(v.operands[0]));
 }
 
 Expected<std::vector<Shape>> inferGlobalPool(const OpView& v) {
@@ -288,6 +309,7 @@ const OpRow kRows[] = {
      .maxOperands = 1,
      .attributes = {},
      .infer = inferGlobalPool,
+     .obligations = globalPoolObligations,
      .access = accessGlobalMaxPool,
      .meaning = Meaning::kMaximum,
      .kernels = orderedKernels<kernels::GlobalMaxPool>(),
@@ -297,6 +319,7 @@ const OpRow kRows[] = {
      .maxOperands = 1,
      .attributes = {},
      .infer = inferGlobalPool,
+     .obligations = globalPoolObligations,
      .access = accessGlobalAveragePool,
      .kernels = fieldKernels<kernels::GlobalAveragePool>(),
      .facts = kMean},
@@ -313,6 +336,7 @@ const OpRow kRows[] = {
      .maxOperands = 1,
      .attributes = {{"axes", AttributeKind::kList, "[]"}, {"keepdims", AttributeKind::kScalar, "1"}},
      .infer = inferReduce,
+     .obligations = reductionObligations,
      .access = accessReduceMean,
      .kernels = fieldKernels<kernels::ReduceMean>(),
      .facts = kMean},
@@ -321,6 +345,7 @@ const OpRow kRows[] = {
      .maxOperands = 1,
      .attributes = {{"axes", AttributeKind::kList, "[]"}, {"keepdims", AttributeKind::kScalar, "1"}},
      .infer = inferReduce,
+     .obligations = reductionObligations,
      .access = accessReduceSum,
      .meaning = Meaning::kMaximum,
      .kernels = orderedKernels<kernels::ReduceMax>(),

@@ -67,6 +67,7 @@ Expected<std::vector<AccessPiece>> accessRegrouped(const OpView& v, int, const I
         split.guards.insert(split.guards.begin(), joined.guards.begin(), joined.guards.end());
         sources.push_back(std::move(split));
       }
+      requireFewCases(sources.size(), 1);
     }
     reads = combine(reads, sources,
                     [](Index& read, const Index& source) { read.insert(read.end(), source.begin(), source.end()); });

@@ -31,6 +31,10 @@ class Facts {
   Formula byLemma(Lemma::Kind kind, int a, const std::vector<Expr>& at, int b, const std::vector<Expr>& other) const;
 };
 
+/// Each partial function that the replacement evaluates has a value wherever the pattern has one, by the lemmas.
+Claims definedClaims(
+    const Rule& rule, const Proof& proof, const Side& pattern, const Side& replacement, const Facts& facts);
+
 /// The same expressions and formulas at other values of some names.
 using Values = std::map<std::string, Expr>;
 Values valuesOf(const std::vector<std::string>& names, const std::vector<Expr>& values);

@@ -84,6 +84,7 @@ void compare(Claims& claims, const Formula& outside, const Side& from, const Sid
     claims.push_back({.what = fmt::format("outside the boxes: terms of the {}'s piece {}", from.noun, p),
                       .given = Formula::all({Formula::all(piece.domain), outside}),
                       .goal = Formula::exactlyOne(partners),
+                      .reason = "no term of the other program matches",
                       .sufficient = true});
   }
 }

@@ -76,7 +76,6 @@ void goThrough(const Pattern& pattern, const Rule& rule, Show show) {
     if (!add("pattern", *source, o) || !add("replacement", rule.replacement, o)) return;
     if (!show(ofOutput(rule.proofs[o], recordClaims(rule, rule.proofs[o], sides[0], sides[1])))) return;
   }
-  if (!show(divisorClaims(rule.replacement, names))) return;
   if (!show(numericsClaims(rule, *source)) || rule.boxes.empty()) return;
   if (add("mutant", rule.mutant, 0)) show(boxClaims(rule, sides[1], sides[2]));
 }
@@ -134,13 +133,13 @@ class Checker {
       if (!witness_) witness_ = answer.witness;
       return record(claim.what, Verdict::kRefuted, at);
     }
-    // The matching of terms may be at fault; only an evaluation that differs refutes the boxes.
+    // The sufficient condition may be at fault; only an evaluation that differs refutes.
     std::vector<std::string> index;
     for (size_t d = 0; answer.witness.contains(fmt::format("v{}", d)); ++d)
       index.push_back(fmt::format("v{}", d));
     bool differs = source && agreeAt(*source, rule_.mutant, answer.witness, outsideBoxes(rule_, index)) == false;
     record(claim.what, differs ? Verdict::kRefuted : Verdict::kUnknown,
-           differs ? "mutant and pattern differ at " + at : "no term of the other program matches at " + at);
+           fmt::format("{} at {}", differs ? "mutant and pattern differ" : claim.reason, at));
   }
 
   void showPossible(const Claim& claim) {

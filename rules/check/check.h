@@ -33,13 +33,14 @@ struct CheckOptions {
 /// section 8):
 ///   1. the class has a member, implies the pattern's class and every obligation of pattern and replacement;
 ///   2. inputs and outputs have the same shapes;
-///   3. of each output's proof: the lemmas hold, each by earlier ones; monomials that are said to be zero are; and the
-///      record is a bijection between the other monomials of the two programs that keeps coefficient and factors;
+///   3. of each output's proof: the lemmas hold, each by earlier ones; monomials that are said to be zero are; the
+///      record is a bijection between the other monomials of the two programs that keeps coefficient and factors; and
+///      each partial function that the replacement evaluates is total, or by the lemmas one that the pattern evaluates;
 ///   4. the class of the replacement's rounding, derived from the two programs, is what the rule says, or better
 ///      (docs/semantics.md, Floating point);
 ///   5. outside the boxes the mutant has the replacement's monomials, so that the boxes are what they say.
-/// 1 to 3 make the two programs equal as sums of products, at every position of every
-/// output. All of it is quantifier-free
+/// 1 to 3 make the two programs equal as sums of products, at every position of every output, and give the replacement
+/// a value wherever the pattern has one. All of it is quantifier-free
 /// linear integer arithmetic. Checking stops after the part in which a step is not proved.
 ///
 /// It shares with the prover the text reader and the shapes that were inferred; what a program means is said again in

@@ -19,7 +19,8 @@ struct Claim {
   std::string what;
   Formula given = {}, goal = {};
   std::string reason = {};
-  /// The goal is a sufficient condition only: where it fails, evaluation tells whether the programs differ there.
+  /// The goal is a sufficient condition only: where it fails, evaluation tells whether the programs differ there, else
+  /// it is unknown for the `reason`.
   bool sufficient = false;
 };
 
@@ -47,7 +48,6 @@ struct Side {
 Claims classClaims(const Pattern& pattern, const Rule& rule, const Program& source);
 Claims shapeClaims(const Rule& rule, const Program& source);
 Claims recordClaims(const Rule& rule, const Proof& proof, const Side& pattern, const Side& replacement);
-Claims divisorClaims(const Program& replacement, Names& names);
 Claims numericsClaims(const Rule& rule, const Program& source);
 Claims boxClaims(const Rule& rule, const Side& replacement, const Side& mutant);
 

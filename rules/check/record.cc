@@ -4,8 +4,8 @@
 
 #include "rules/check/bijection.h"
 
-// The proof record: lemmas, monomials that are zero, and two families of maps that are inverse to each other and keep
-// the monomials.
+// The proof record: lemmas, monomials that are zero, two families of maps that are inverse to each other and keep the
+// monomials, and what makes partial functions have a value (defined.cc).
 namespace pet::check {
 namespace {
 
@@ -83,6 +83,10 @@ class Record {
       facts_.learn(l);
     }
     if (readable_) bijection("", 0, 0, {}, proof_.forward, proof_.backward);
+    if (readable_) {
+      Claims defined = definedClaims(rule_, proof_, pattern_, replacement_, facts_);
+      std::move(defined.begin(), defined.end(), std::back_inserter(claims_));
+    }
     return std::move(claims_);
   }
 

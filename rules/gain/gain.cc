@@ -57,28 +57,8 @@ double workRatioOf(const Rule& rule, const Bindings& shapes, const Figures& befo
 }
 
 /// value lies in [least, greatest], or beyond by a factor; one is added, for pads may be 0.
-bool isNear(double value, double least, double greatest, double factor) {
+bool isWithin(double value, double least, double greatest, double factor) {
   return (least + 1) <= factor * (value + 1) && value + 1 <= factor * (greatest + 1);
-}
-
-template <class Samples>
-bool isNearOthers(const Samples& samples, const Bindings& shapes, const Figures& figures) {
-  for (const auto& [symbol, value] : shapes) {
-    double least = INFINITY, greatest = 0, v = static_cast<double>(value);
-    for (const auto& s : samples) {
-      auto it = s.shapes.find(symbol);
-      if (it == s.shapes.end()) return false;
-      least = std::min(least, static_cast<double>(it->second));
-      greatest = std::max(greatest, static_cast<double>(it->second));
-    }
-    if (v < 0 || !isNear(v, least, greatest, kNearSymbol)) return false;
-  }
-  double least = INFINITY, greatest = 0;
-  for (const auto& s : samples) {
-    least = std::min(least, s.figures.work);
-    greatest = std::max(greatest, s.figures.work);
-  }
-  return isNear(figures.work, least, greatest, kNearWork);
 }
 
 /// Whether decisions may rest on a sample: numbers that a clock can give.
@@ -104,16 +84,35 @@ double noiseOf(const TimingSample& s) {
 
 }  // namespace
 
+void DeviceCosts::Span::add(double value) {
+  least = samples == 0 ? value : std::min(least, value);
+  greatest = samples == 0 ? value : std::max(greatest, value);
+  ++samples;
+}
+
+bool DeviceCosts::isNear(const Predictor& p, const Bindings& shapes, const Figures& figures) {
+  for (const auto& [symbol, value] : shapes) {
+    auto span = p.symbols.find(symbol);
+    bool everywhere = span != p.symbols.end() && span->second.samples == p.samples.size();
+    if (!everywhere || value < 0) return false;
+    if (!isWithin(static_cast<double>(value), span->second.least, span->second.greatest, kNearSymbol)) return false;
+  }
+  return !p.samples.empty() && isWithin(figures.work, p.work.least, p.work.greatest, kNearWork);
+}
+
 // --- Fitting ---
 
 DeviceCosts::Predictor DeviceCosts::predictorOf(const PatternCost& pattern,
                                                 std::shared_ptr<const Rule> rule,
                                                 std::vector<Sample> samples) {
-  Predictor p{std::move(rule), std::move(samples), {}, 0};
+  Predictor p{std::move(rule), std::move(samples), {}, {}, {}, 0};
   std::vector<TreeCase> cases;
   std::vector<double> layouts;
   for (const Sample& s : p.samples) {
     cases.push_back({valuesOf(pattern.symbols, s.shapes, s.figures, s.workRatio), s.logRatio, s.noise});
+    for (const auto& [symbol, value] : s.shapes)
+      p.symbols[symbol].add(static_cast<double>(value));
+    p.work.add(s.figures.work);
     double bytes = kBytes * (s.figures.input + s.figures.output);
     if (s.layouts > 0 && bytes > 0) layouts.push_back(s.layouts / bytes);
   }
@@ -191,7 +190,7 @@ Expected<CostEstimate> DeviceCosts::estimate(const Predictor& p, const Bindings&
   auto far = fail(ErrorKind::kCheck, "not tuned at shapes close to these");
   const PatternCost& pattern = patternOf(p);
   auto figures = figuresOf(pattern.program, shapes);
-  if (!figures || p.tree.empty() || !isNearOthers(p.samples, shapes, *figures)) return far;
+  if (!figures || p.tree.empty() || !isNear(p, shapes, *figures)) return far;
   auto values = valuesOf(pattern.symbols, shapes, *figures, workRatioOf(*p.rule, shapes, *figures));
   if (values.empty()) return far;
   TreeGuess guess = p.tree.guess(values);
@@ -276,28 +275,33 @@ CrossValidation DeviceCosts::crossValidate(const std::vector<const Predictor*>& 
   CrossValidation result;
   std::map<std::pair<std::string, Bindings>, Site> sites;
   double least = std::log(minGain);
+  auto judge = [&](const Predictor& p, const Sample& left, const Expected<CostEstimate>& guess) {
+    double promised = guess ? std::log(guess->ratio()) : 0;
+    bool fires = guess && promised >= least && guess->lower > 1;
+    ++result.samples;
+    result.right += fires == (left.logRatio >= least);
+    result.lost += fires && left.logRatio < 0;
+    if (guess) {
+      ++result.predicted;
+      result.logError += std::abs(promised - left.logRatio);
+    }
+    Site& site = sites[{p.rule->pattern, left.shapes}];
+    site.best = std::max(site.best, left.logRatio);
+    if (fires && promised > site.promised) {
+      site.promised = promised;
+      site.chosen = left.logRatio;
+    }
+  };
   for (const Predictor* p : predictors) {
-    const PatternCost& pattern = patternOf(*p);
-    for (size_t out = 0; out < p->samples.size(); ++out) {
-      const Sample& left = p->samples[out];
-      std::vector<Sample> rest = p->samples;
-      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(out));
-      auto guess = estimate(predictorOf(pattern, p->rule, std::move(rest)), left.shapes);
-      double promised = guess ? std::log(guess->ratio()) : 0;
-      bool fires = guess && promised >= least && guess->lower > 1;
-      ++result.samples;
-      result.right += fires == (left.logRatio >= least);
-      result.lost += fires && left.logRatio < 0;
-      if (guess) {
-        ++result.predicted;
-        result.logError += std::abs(promised - left.logRatio);
+    const size_t turns = turnsToLeaveOut(p->samples.size());
+    for (size_t turn = 0; turn < turns; ++turn) {
+      std::vector<Sample> rest;
+      for (size_t i = 0; i < p->samples.size(); ++i) {
+        if (i % turns != turn) rest.push_back(p->samples[i]);
       }
-      Site& site = sites[{p->rule->pattern, left.shapes}];
-      site.best = std::max(site.best, left.logRatio);
-      if (fires && promised > site.promised) {
-        site.promised = promised;
-        site.chosen = left.logRatio;
-      }
+      const Predictor others = predictorOf(patternOf(*p), p->rule, std::move(rest));
+      for (size_t out = turn; out < p->samples.size(); out += turns)
+        judge(*p, p->samples[out], estimate(others, p->samples[out].shapes));
     }
   }
   if (result.predicted > 0) result.logError /= static_cast<double>(result.predicted);

@@ -58,10 +58,18 @@ class DeviceCosts {
     double logRatio = 0, noise = 0;
     double layouts = 0;
   };
+  /// What the samples span: of a symbol, in how many it occurs.
+  struct Span {
+    size_t samples = 0;
+    double least = 0, greatest = 0;
+    void add(double value);
+  };
   /// Where a rule was timed.
   struct Predictor {
     std::shared_ptr<const Rule> rule;  ///< but for what is proved of it
     std::vector<Sample> samples;       ///< by shapes
+    std::map<std::string, Span, std::less<>> symbols;
+    Span work;
     RatioTree tree;
     double layoutsPerByte = 0;
   };
@@ -77,6 +85,7 @@ class DeviceCosts {
                                std::shared_ptr<const Rule> rule,
                                std::vector<Sample> samples);
   const PatternCost& patternOf(const Predictor& p) const { return patterns_.find(p.rule->pattern)->second; }
+  static bool isNear(const Predictor& p, const Bindings& shapes, const Figures& figures);
   Expected<CostEstimate> estimate(const Predictor& p, const Bindings& shapes) const;
   CostEstimate costOf(const PatternCost& pattern, const Bindings& shapes, const Figures& figures) const;
   const Predictor* find(const Rule& rule) const;

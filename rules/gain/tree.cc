@@ -210,13 +210,16 @@ RatioTree RatioTree::grow(const std::vector<Feature>& features, std::vector<Tree
   std::iota(all.begin(), all.end(), size_t{0});
 
   std::vector<double> errors(kMaxDepth + 1, 0);
-  for (size_t out = 0; out < all.size() && all.size() > 1; ++out) {
+  const size_t turns = turnsToLeaveOut(all.size());
+  for (size_t turn = 0; turn < turns && all.size() > 1; ++turn) {
     Grower::Range rest = all;
-    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(out));
+    std::erase_if(rest, [&](size_t i) { return i % turns == turn; });
     auto nodes = grower.grow(rest, kMaxDepth);
-    for (int depth = 0; depth <= kMaxDepth; ++depth) {
-      double guess = Grower::guessAt(nodes, cases[out].at, depth).value;
-      errors[static_cast<size_t>(depth)] += std::abs(telling(guess) - telling(cases[out].value));
+    for (size_t out = turn; out < all.size(); out += turns) {
+      for (int depth = 0; depth <= kMaxDepth; ++depth) {
+        double guess = Grower::guessAt(nodes, cases[out].at, depth).value;
+        errors[static_cast<size_t>(depth)] += std::abs(telling(guess) - telling(cases[out].value));
+      }
     }
   }
   for (int depth = 1; depth <= kMaxDepth; ++depth) {

@@ -27,9 +27,17 @@ struct TreeGuess {
   size_t cases = 0;
 };
 
+/// Cases are left out in so many turns, case i in turn i mod turns: each by itself; of very many, in few groups, so
+/// that the work goes with their number.
+inline size_t turnsToLeaveOut(size_t cases) {
+  constexpr size_t kMostAlone = 200, kGroups = 16;
+  return cases <= kMostAlone ? cases : kGroups;
+}
+
 /// A regression tree that people can read: at most three questions deep, thresholds half-way (geometrically) between
 /// cases and round. A split is the one that leaves the least squared error; values are logarithms of ratios, and beyond
-/// a half or four it does not matter by how much. How deep the tree is, is decided by leaving out each case once: the
+/// a half or four it does not matter by how much. How deep the tree is, is decided by leaving out each case once
+/// (turnsToLeaveOut): the
 /// shallowest one whose mean error is within a twentieth of the least. From the last case below a threshold to the next
 /// one above it, one side's guess goes over into the other's.
 ///

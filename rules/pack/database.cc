@@ -46,6 +46,10 @@ Expected<void> checkHeader(const FileKind& kind, std::string_view bytes, const s
   size_t pageSize = bigEndian(bytes, 16, 2), pages = bigEndian(bytes, 28, 4);
   if (pageSize == 1) pageSize = 65536;
   if (bytes.size() < pageSize * pages) return truncated(pageSize * pages);
+  if (bytes.size() > pageSize * pages) {
+    return fail(ErrorKind::kPack, fmt::format("{} bytes stand behind the database", bytes.size() - pageSize * pages),
+                name, std::string(kind.remake));
+  }
   return {};
 }
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "rules/pack/database.h"
 #include "rules/pack/digest.h"
 #include "rules/pack/file.h"
+#include "rules/pack/plain_text.h"
 #include "rules/text.h"
 
 namespace pet {
@@ -134,6 +136,26 @@ std::string writeTables(const std::array<Table, 4>& tables, int version) {
   return databaseBytes(*database);
 }
 
+/// What SQLite does not hold against the rows: texts that are no text, evidence about a rule that is not there.
+Expected<void> checkRows(const std::array<Table, 4>& tables, const std::string& name) {
+  auto damaged = [&](std::string what) {
+    return fail(ErrorKind::kPack, "damaged: " + std::move(what), name, std::string(kPack.remake));
+  };
+  for (const Table& table : tables) {
+    for (const auto& row : table.rows) {
+      if (!std::all_of(row.begin(), row.end(), isPlainText))
+        return damaged(fmt::format("a row of {} is not plain text in UTF-8", table.name));
+    }
+  }
+  std::set<std::string_view> rules;
+  for (const auto& row : tables.back().rows)
+    rules.insert(row[0]);
+  for (const auto& row : tables.front().rows) {
+    if (!rules.contains(row[0])) return damaged("evidence about an unknown rule " + row[0]);
+  }
+  return {};
+}
+
 Expected<std::array<Table, 4>> readTables(std::string_view bytes, const std::string& name) {
   auto database = openDatabase(kPack, bytes, name);
   if (!database) return tl::unexpected(database.error());
@@ -155,6 +177,7 @@ Expected<std::array<Table, 4>> readTables(std::string_view bytes, const std::str
       return fail(ErrorKind::kPack, "damaged: its content does not have the stored digest", name,
                   std::string(kPack.remake));
     }
+    if (auto ok = checkRows(tables, name); !ok) return tl::unexpected(ok.error());
     return tables;
   });
 }

@@ -10,6 +10,7 @@
 #include "rules/pack/database.h"
 #include "rules/pack/file.h"
 #include "rules/pack/json.h"
+#include "rules/pack/plain_text.h"
 
 namespace pet {
 namespace {
@@ -77,20 +78,32 @@ Json toJson(const TimingSample& s) {
           {"isa", s.isa},         {"threads", s.threads}, {"date", s.date}};
 }
 
+/// Limits (docs/pack-format.md, Timings).
+constexpr size_t kMostSamples = 100'000;
+constexpr size_t kMostSymbols = 1000;
+constexpr double kLeastSeconds = 1e-12, kMostSeconds = 1e6, kMostSpread = 1e6;
+constexpr int64_t kMostExtent = int64_t{1} << 40;
+
+constexpr const char* kTooMany = "more than 100000 samples";
+
 /// What no measurement gives; nullptr for a sane sample.
 const char* nonsense(const TimingSample& s) {
-  bool positive = std::isfinite(s.pattern) && s.pattern > 0 && std::isfinite(s.replacement) && s.replacement > 0;
-  if (!positive) return "seconds must be numbers > 0";
-  bool layouts = std::isfinite(s.opening) && s.opening >= 0 && std::isfinite(s.closing) && s.closing >= 0;
-  if (!layouts) return "seconds of layouts must be numbers >= 0";
-  if (!std::isfinite(s.spread) || s.spread < 0) return "spread must be a number >= 0";
+  auto within = [](double x, double least, double most) { return x >= least && x <= most; };
+  if (!within(s.pattern, kLeastSeconds, kMostSeconds) || !within(s.replacement, kLeastSeconds, kMostSeconds))
+    return "seconds must be numbers from 1e-12 to 1e6";
+  if (!within(s.opening, 0, kMostSeconds) || !within(s.closing, 0, kMostSeconds))
+    return "seconds of layouts must be numbers from 0 to 1e6";
+  if (!within(s.spread, 0, kMostSpread)) return "spread must be a number from 0 to 1e6";
+  if (s.shapes.size() > kMostSymbols) return "there are more than 1000 symbols in shapes";
+  for (const auto& [symbol, value] : s.shapes) {
+    if (value < 0 || value > kMostExtent) return "shapes must be from 0 to 2^40";
+    if (!isPlainText(symbol)) return "its text is not plain text in UTF-8";
+  }
   if (s.threads < 1) return "threads must be >= 1";
   if (s.weights != "cold" && s.weights != "warm") return "weights must be cold or warm";
   if (s.rule.empty() || s.device.empty()) return "rule and device must be given";
-  try {
-    toJson(s).dump();
-  } catch (const Json::exception&) {
-    return "its text is not UTF-8";
+  for (const std::string* text : {&s.rule, &s.name, &s.device, &s.engine, &s.version, &s.isa, &s.date}) {
+    if (!isPlainText(*text)) return "its text is not plain text in UTF-8";
   }
   return nullptr;
 }
@@ -140,7 +153,7 @@ TimingSample sampleOf(SQLite::Statement& row, int version) {
   TimingSample s{.rule = text("rule"),
                  .name = text("name"),
                  .device = text("device"),
-                 .shapes = shapesOf(Json::parse(text("shapes"))),
+                 .shapes = shapesOf(parseJson(text("shapes"))),
                  .engine = text("engine"),
                  .version = text("version"),
                  .isa = text("isa"),
@@ -177,6 +190,7 @@ Expected<Timings> readDatabase(std::string_view bytes, const std::string& path) 
       }
       if (why)
         return fail(ErrorKind::kPack, "damaged: a sample of " + s.name + ": " + why, path, std::string(kind.remake));
+      if (timings.size() >= kMostSamples) return fail(ErrorKind::kPack, kTooMany, path);
       timings.add(std::move(s));
     }
     return timings;
@@ -235,8 +249,9 @@ Expected<Timings> parseTimings(std::string_view text, const std::string& file) {
                   "expected one JSON sample a line");
     };
     try {
-      TimingSample s = fromJson(Json::parse(row));
+      TimingSample s = fromJson(parseJson(row));
       if (const char* why = nonsense(s)) return refuse(why);
+      if (timings.size() >= kMostSamples) return fail(ErrorKind::kPack, kTooMany, fmt::format("{}:{}", file, line));
       timings.add(std::move(s));
     } catch (const std::exception& e) {
       return refuse(e.what());

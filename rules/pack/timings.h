@@ -44,6 +44,7 @@ class Timings {
   void merge(const Timings& other);
 
   bool empty() const { return samples_.empty(); }
+  size_t size() const { return samples_.size(); }
   /// Sorted by rule's name, hash, device, shapes and so on.
   std::vector<TimingSample> all() const;
   /// What is known of a rule on a device.

@@ -8,9 +8,7 @@
 #include "ir/ops/op.h"
 
 namespace pet {
-namespace {
 
-/// How many reads each node's outputs still have to serve, outputs of the program included; 0 for dead nodes.
 std::vector<int> countReads(const Program& program) {
   std::vector<int> reads(program.nodes().size(), 0);
   for (Value v : program.outputs())
@@ -22,6 +20,8 @@ std::vector<int> countReads(const Program& program) {
   }
   return reads;
 }
+
+namespace {
 
 template <class T>
 class Execution {

@@ -35,6 +35,9 @@ InputSource<T> inputsFrom(const TensorMap& tensors);
 template <class T>
 using NodeEvaluator = std::function<Expected<std::vector<Tensor<T>>>(int node, const std::vector<const Tensor<T>*>&)>;
 
+/// How many reads each node's outputs have to serve, outputs of the program included; 0 for dead nodes.
+std::vector<int> countReads(const Program& program);
+
 struct ExecuteOptions {
   /// Called after each node with the number of nodes done and in all.
   std::function<void(int done, int total)> progress = nullptr;

@@ -72,8 +72,11 @@ class Search {
       for (Rewrite& r : rewrite::rewrites(terms_, state, known_.all()[use.equation], use.direction, implied)) {
         if (found(r, use)) return;
       }
+      if (isFull()) return;
     }
   }
+
+  bool isFull() const { return terms_.all().nodes().size() > limits_.values; }
 
   Step::Place placeOf(const Rewrite& r) const {
     bool inputs = std::all_of(r.match.inputs.begin(), r.match.inputs.end(),
@@ -105,8 +108,9 @@ class Search {
     NoChain why = NoChain::kNone;
     for (size_t side : {0, 1}) {
       const Front& f = fronts_[side];
-      if (f.reached.size() >= limits_.programs) why = NoChain::kPrograms;
-      if (f.last.empty() || f.reached.size() >= limits_.programs) continue;
+      bool full = f.reached.size() >= limits_.programs || isFull();
+      if (full) why = NoChain::kPrograms;
+      if (f.last.empty() || full) continue;
       if (!best || f.last.size() < fronts_[*best].last.size()) best = side;
     }
     return best ? tl::expected<size_t, NoChain>(*best) : tl::unexpected(why);
@@ -126,7 +130,7 @@ class Search {
         if (other.reached.contains(r.outputs)) middle = r.outputs;
         return middle.has_value() || own.reached.size() >= limits_.programs;
       });
-      if (middle || own.reached.size() >= limits_.programs) break;
+      if (middle || own.reached.size() >= limits_.programs || isFull()) break;
     }
     own.last = std::move(next);
     ++own.depth;

@@ -27,17 +27,18 @@ struct Chain {
 };
 
 struct ChainLimits {
-  size_t steps = 6;        ///< rewrites
-  size_t programs = 1500;  ///< that are looked at from each side
-  size_t more = 4;         ///< operators that a program may have more than the larger side
-  bool backwards = true;   ///< equations are used from right to left, too
+  size_t steps = 6;         ///< rewrites
+  size_t programs = 1500;   ///< that are looked at from each side
+  size_t values = 100'000;  ///< of all programs that were made on the way, on both sides: about 300 MB
+  size_t more = 4;          ///< operators that a program may have more than the larger side
+  bool backwards = true;    ///< equations are used from right to left, too
 };
 
 /// Why there is no chain.
 enum class NoChain {
   kNone,      ///< all programs that the sides lead to were looked at, but for those that are too large
   kSteps,     ///< none has so few rewrites
-  kPrograms,  ///< the limit of programs was reached
+  kPrograms,  ///< the limit of programs was reached, or that of their values
 };
 std::string_view reasonOf(NoChain why);
 

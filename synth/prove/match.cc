@@ -14,10 +14,6 @@ using poly::Set;
 /// Of so few pairs of pieces, comparing whole ones takes fewer operations than finding and comparing axis groups.
 constexpr size_t kFewPairs = 64;
 
-std::string primed(const std::string& name) {
-  return name + "'";
-}
-
 /// A part of a relation between reduction spaces that is a bijection and leaves no point of it out: equal indices are
 /// paired with equal ones, as many as are needed.
 std::optional<Map> chosen(const poly::Context& context,

@@ -18,6 +18,12 @@ struct PieceDomain {
   poly::Set points;
 };
 
+/// Where the replacement may have no value though the pattern has one.
+struct Undefined {
+  poly::Set positions;   ///< of the output
+  std::string function;  ///< the first partial function that is to blame, with its attributes
+};
+
 /// The positions at which a sum has no monomial.
 poly::Set positionsWithoutTerms(const poly::Context& context, const Sum& sum);
 
@@ -37,6 +43,9 @@ class Matcher {
   /// the proof.
   std::optional<poly::Set> compareOutputs();
   const std::string& reason() const { return reason_; }
+  /// Compares what the two outputs evaluate of partial functions: the replacement's is total, or equal to one of the
+  /// pattern's at the same position of the output. Fills the proof.
+  Undefined undefined();
   Proof takeProof() { return std::move(proof_); }
 
  private:
@@ -61,6 +70,16 @@ class Matcher {
   std::optional<poly::Set> alignedSums(int pattern, int replacement);
   const poly::Set& equalApplications(int pattern, int replacement);
   poly::Set equalMaxima(int pattern, int replacement);
+
+  // Where partial functions have a value (match_defined.cc).
+  bool isNonNegative(Side side, const Sum& sum) const;
+  bool isNonNegative(Side side, const Piece& piece) const;
+  bool isNonNegative(Side side, const Factor& factor) const;
+  poly::Set positive(Side side, int sum);
+  std::optional<poly::Set> positiveFactor(Side side, const Factor& factor, const std::vector<std::string>& variables);
+  poly::Set total(Side side, int application);
+  std::optional<poly::Set> sameUses(const PartialUse& pattern, const PartialUse& replacement);
+  poly::Set sameGuard(const Factor& pattern, const Factor& replacement, const std::vector<std::string>& variables);
 
   /// The pairs ((w, ρ), (w', ρ')) of equal monomials, w = w'; nullopt when there can be none.
   std::optional<poly::Set> sameMonomials(const std::vector<std::string>& index,

@@ -13,6 +13,10 @@ inline int count(const std::vector<std::string>& names) {
   return static_cast<int>(names.size());
 }
 
+inline std::string primed(const std::string& name) {
+  return name + "'";
+}
+
 inline void add(std::optional<poly::Set>& all, const poly::Set& part) {
   all = all ? all->unite(part) : part;
 }

@@ -9,19 +9,30 @@
 #include "synth/prove/match.h"
 
 namespace pet {
+
+using poly::Set;
+
 namespace {
 
 Equality compare(const poly::Context& context, const Denotation& pattern, const Denotation& candidate) {
   if (!pattern.applications.empty()) {
     Matcher aligned(context, pattern, candidate, true);
     auto bad = aligned.compareOutputs();
-    if (bad && bad->isEmpty()) return Proved{{aligned.takeProof()}};
+    if (bad && bad->isEmpty() && aligned.undefined().positions.isEmpty()) return Proved{{aligned.takeProof()}};
   }
   Matcher matcher(context, pattern, candidate, false);
   auto bad = matcher.compareOutputs();
   if (!bad) return Unknown{matcher.reason()};
-  if (bad->isEmpty()) return Proved{{matcher.takeProof()}};
-  return ProvedOutside{bad->outline(), 0};
+  Undefined undefined = matcher.undefined();
+  if (undefined.positions.isEmpty()) {
+    if (bad->isEmpty()) return Proved{{matcher.takeProof()}};
+    return ProvedOutside{bad->outline(), 0};
+  }
+  Set everywhere = context.set(candidate.index, candidate.range);
+  if (bad->isEmpty() && everywhere.isSubset(undefined.positions)) {
+    return Unknown{fmt::format("{} of the candidate may have no value where the pattern has one", undefined.function)};
+  }
+  return ProvedOutside{bad->unite(undefined.positions).outline(), 0};
 }
 
 /// Factors refer to inputs by number.
@@ -29,22 +40,6 @@ bool sameInputs(const Program& a, const Program& b) {
   auto inputsA = a.inputs(), inputsB = b.inputs();
   return std::equal(inputsA.begin(), inputsA.end(), inputsB.begin(), inputsB.end(),
                     [&](Value x, Value y) { return a.name(x) == b.name(y) && a.shape(x) == b.shape(y); });
-}
-
-/// A position at which a program divides by a sum without terms: there it has no value, whatever the pattern has. Its
-/// monomials do not tell: those of 0 / 0 are no monomials.
-bool dividesByNothing(const poly::Context& context, const Program& program) {
-  auto primitive = lower(program);
-  if (!primitive) return false;  // denote() says why
-  for (const Node& node : primitive->nodes()) {
-    if (node.op->name != "Reciprocal") continue;
-    NameSource names;
-    Program divisor = ProgramBuilder(*primitive).finish({node.operands[0]});
-    auto d = denote(divisor, node.operands[0], names);
-    if (!d) continue;
-    if (!positionsWithoutTerms(context, *d).isEmpty()) return true;
-  }
-  return false;
 }
 
 /// A symbol that is not declared or that an index shares; empty if there is none.
@@ -70,6 +65,8 @@ std::string confusedName(const ShapeClass& shapes, const Denotation& d) {
       }
     }
   }
+  for (const PartialUse& use : d.partialUses)
+    indices.insert(use.reduction.begin(), use.reduction.end());
   for (const Application& a : d.applications) {
     indices.insert(a.index.begin(), a.index.end());
     for (const Application::Alternative& alternative : a.alternatives)
@@ -123,7 +120,6 @@ Equality proveOutputs(const poly::Context& context, const Program& pattern, cons
     if (!output) return output.error();
     outputs.push_back(std::move(*output));
   }
-  if (dividesByNothing(context, candidate)) return Unknown{"the replacement divides by zero somewhere"};
   Proved all;
   std::optional<ProvedOutside> outside;
   for (size_t o = 0; o < outputs.size(); ++o) {
@@ -133,7 +129,8 @@ Equality proveOutputs(const poly::Context& context, const Program& pattern, cons
       all.proofs.push_back(std::move(p->proofs[0]));
       all.proofs.back().output = outputs[o].name;
     } else if (!outside) {
-      outside = ProvedOutside{std::get<ProvedOutside>(one).bad, o};
+      outside = std::get<ProvedOutside>(std::move(one));
+      outside->output = o;
     }
   }
   return outside ? Equality(std::move(*outside)) : Equality(std::move(all));

@@ -8,12 +8,13 @@
 
 namespace pet {
 
-/// Equal for every shape of the class, with the records, one per output.
+/// Equal for every shape of the class, with the records, one per output: wherever the pattern has a value, so has the
+/// replacement, and it is the same.
 struct Proved {
   std::vector<Proof> proofs;
 };
 /// One output is equal outside `bad`, a set of its positions (digits v0, v1, …) that is an upper bound of where the
-/// programs differ.
+/// programs differ, or the candidate has no value.
 struct ProvedOutside {
   poly::Set bad;
   size_t output = 0;

@@ -156,6 +156,9 @@ BAD_TEXTS = [  # text, place and words
     (PATTERN + EQUAL.replace("Neg(t)", "MatMul(t, t)"), "10:9: MatMul of [N, W] and [N, W]"),
     (PATTERN + EQUAL.replace("class N W", "where N = \n class N W"), "8:8: "),
     (PATTERN + EQUAL.replace("  class", "  where N = 9223372036854775807M + 9223372036854775807M\n  class"), "8:3: integer overflow"),
+    (PATTERN + EQUAL.replace("class N W", "class N N W"), "7:11: the symbol 'N' is declared twice"),
+    (PATTERN + EQUAL.replace("t = Neg(x)", "t = Neg(x)\n" + "".join(f"    t{i} = Identity(x)\n" for i in range(100000))),
+     "1008:5: a program of more than 1000 inputs and operators"),
     (PATTERN, "no rule to prove"),
     ("", "no rule to prove"),
 ]
@@ -184,8 +187,9 @@ ODD = [  # numbers that leave 64 bits, names that nobody declared: a verdict, no
     PATTERN + EQUAL.replace("1 <= W", "9223372036854775807 <= W"),
     PATTERN + EQUAL.replace("class N W :", "where N = 4611686018427387904M\n  class M W : 1 <= M,").replace("1 <= N, ", ""),
     PATTERN + EQUAL.replace("class N W : 1 <= N, 1 <= W", ""),
-    PATTERN + EQUAL.replace("class N W", "class N N W"),
     PATTERN + EQUAL.replace("t = Neg(x)", "s = Pad(x) pads=[9223372036854775807, 0, 0 - 9223372036854775807, 0]\n t = Neg(s)"),
+    PATTERN + EQUAL.replace("t = Neg(x)", "s0 = Mul(x, x)\n" + "".join(f"    s{i} = Mul(s{i - 1}, s{i - 1})\n" for i in range(1, 30)) + "    t = Neg(s29)"),
+    PATTERN + EQUAL.replace("t = Neg(x)", "s = Tile(x) repeats=[1000, 1000]\n t = Neg(s)"),
     PATTERN + EQUAL.replace("t = Neg(x)", "s = Slice(x) axes=[1] starts=[0] ends=[K]\n t = Neg(s)"),
     PATTERN + EQUAL.replace("y = Neg(u)", "a, b = Split(u) axis=0 split=[N, 0]\n y = Neg(a)\n return y, u"),
 ]

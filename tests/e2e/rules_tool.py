@@ -51,7 +51,7 @@ def expect_error(name, code, *words, arguments, leaves=(), **options):
 def blake(fields):
     digest = hashlib.blake2b(digest_size=32)
     for field in fields:
-        data = str(field).encode()
+        data = field if isinstance(field, bytes) else str(field).encode()
         digest.update(f"{len(data)}:".encode() + data)
     return digest.hexdigest()
 
@@ -63,7 +63,7 @@ def rows(db, table):
 def content(db):
     fields = ["pet pack 1"]
     for table in TABLES:
-        values = [row for row in rows(db, table) if (table, row[0]) != ("metadata", "content")]
+        values = [row for row in rows(db, table) if (table, row[0]) not in [("metadata", "content"), ("metadata", b"content")]]
         fields += [table, len(values), *(value for row in values for value in row)]
     return blake(fields)
 
@@ -159,6 +159,8 @@ def bad_files(folder, pack):
     refuse("empty", b"", "empty")
     refuse("half", data[:len(data) // 2], "truncated")
     refuse("one byte short", data[:-1], "truncated")
+    refuse("one byte too many", data + b"\0", "1 bytes stand behind the database")
+    refuse("another file behind it", data + data, f"{len(data)} bytes stand behind the database")
     refuse("text", b"hello, world\n" * 100, "not a pack")
     refuse("rules as text", b"pattern conv {\n", "pet-rules import")
     refuse("newer", data[:63] + b"\x03" + data[64:], "newer pet")
@@ -188,6 +190,22 @@ def bad_files(folder, pack):
     db.execute("UPDATE metadata SET value = ? WHERE key = 'content'", [content(db)])
     db.commit()
     db.close()
+    for table, row, words in [
+            ("evidence", ("conv/none", "key", "value"), "evidence about an unknown rule conv/none"),
+            ("evidence", ("conv/pair", "key", "\x1b[2J"), "a row of evidence is not plain text"),
+            ("evidence", ("conv/pair", "key", b"\xff"), "a row of evidence is not plain text"),
+            ("metadata", ("k\x07", "value"), "a row of metadata is not plain text")]:
+        strange = folder / "strange.db"
+        strange.write_bytes(data)
+        db = sqlite3.connect(strange)
+        db.text_factory = bytes
+        marks = ", ".join("CAST(? AS TEXT)" for _ in row)
+        db.execute(f"INSERT INTO {table} VALUES ({marks})", row)
+        db.execute("UPDATE metadata SET value = ? WHERE key = 'content'", [content(db)])
+        db.commit()
+        db.close()
+        for command in ["ls", "export", "verify"]:
+            expect_error(f"{row}, {command}", 4, str(strange), words, arguments=[command, strange])
     expect_error("edited column", 4, "columns do not agree", arguments=["ls", edited])
 
     expect_error("missing", 4, "No such file", arguments=["ls", folder / "none.db"])
@@ -258,6 +276,13 @@ def bad_texts(folder):
         ("a rule of no pattern", conv[conv.index("\nrule "):], "bad.pet:2:6: rule 'conv/transposed' is of an unknown pattern 'conv'"),
         ("a pattern in other words", conv.replace("pads=[P, Q, P, Q]", "pads=[P, Q, Q, P]", 1), "bad.pet: pattern 'conv' is another one in an earlier file"),
         ("not text", "\udcff\udcfe", "bad.pet:1:1: "),
+        ("a name that is not UTF-8", conv.replace("rule conv/transposed", "rule conv/\udcfft", 1), "bad.pet:11:11: a rule's name has visible ASCII characters only"),
+        ("a pattern's name that is not ASCII", conv.replace("pattern conv", "pattern conv\u00e9", 1), "bad.pet:3:13: a pattern's name has visible ASCII characters only"),
+        ("a family that is not UTF-8", conv.replace("family transposed", "family c\udc80", 1), "bad.pet:12:11: a family has visible ASCII characters only"),
+        ("a name with an escape", conv.replace("rule conv/transposed", "rule conv/\x1b[2J", 1), "a rule's name has visible ASCII characters only"),
+        ("very many statements", conv.replace("  y = Conv(", "".join(f"  s{i} = Identity(x)\n" for i in range(2000)) + "  y = Conv(", 1), "bad.pet:1005:3: a program of more than 1000 inputs and operators"),
+        ("a symbol twice", conv.replace("shape N C", "shape N N", 1), "the symbol 'N' is declared twice"),
+        ("a symbol of the class twice", conv.replace("class N C", "class N N", 1), "the symbol 'N' is declared twice"),
         ("another text", "#include <stdio.h>\nint main() {}\n", "bad.pet:2:1: "),
         ("a pack", "SQLite format 3\0", "bad.pet:1:1: "),
         ("a number that is too large", conv.replace("1 <= R", "99999999999999999999 <= R", 1), "bad.pet:14:69: expected a 64-bit integer"),

@@ -84,6 +84,13 @@ class CompiledPiece {
          [&](Fp) { top = std::max(top, operands[static_cast<size_t>(reads_[0].operand)].data[offsets_[0]]); });
     return top;
   }
+  /// Calls f(operands' offsets) at every point at which the piece reads, with a number that is not 0.
+  template <class F>
+  void eachRead(const std::vector<int64_t>& position, const std::vector<Extents>& atoms, F&& f) {
+    each(position, atoms, [&](Fp number) {
+      if (number != Fp(0)) f(std::as_const(offsets_));
+    });
+  }
   /// Whether the constants add up to 1 over the last `count` reduction indices, for all values of the others for which
   /// the constraints on these hold.
   bool addsUpToOne(const std::vector<int64_t>& position, size_t count) {

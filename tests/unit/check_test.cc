@@ -40,6 +40,16 @@ TEST(Check, GivesUpWithinItsLimitAndSaysSo) {
   EXPECT_THAT(report.reason(), HasSubstr("gave up within 1 steps"));
 }
 
+/// The reader refuses it, too.
+TEST(Check, RefusesASymbolTwice) {
+  auto set = parseRules(dataText("conv.pet"), "test");
+  ASSERT_TRUE(set.has_value());
+  set->rules[0].shapes.symbols.emplace_back("N");
+  CheckReport report = checkRule(set->patterns[0], set->rules[0]);
+  EXPECT_FALSE(report.proved());
+  EXPECT_THAT(report.reason(), HasSubstr("N is declared twice"));
+}
+
 /// One damage to a text, and a part of the reason for which it must be refused.
 struct Damage {
   std::string name, file, from, to, reason;
@@ -76,7 +86,6 @@ const Damage kDamages[] = {
     {"DroppedHalo", "pair.pet", "2Q <= W, ", "Q <= W, ", "an obligation of the replacement: 2Q <= W"},
     {"EmptyClass", "conv.pet", "1 <= N, ", "1 <= N, N <= 0, ", "its constraints contradict each other"},
     {"UndeclaredSymbol", "conv.pet", "class N C", "class C", "N is not declared"},
-    {"SymbolTwice", "conv.pet", "class N C", "class N N C", "N is declared twice"},
     {"SymbolLikeAnIndex", "conv.pet", "class N C", "class N v0 C", "v0 is a name that indices have"},
     {"WrongWhere", "pair.pet", "S = 2Q + 1", "S = 2Q + 1, Z = 1", "Z is no symbol of the pattern"},
     // the shapes

@@ -111,6 +111,7 @@ TEST(CoverChain, StaysWithinItsLimits) {
   EXPECT_EQ(chainText(rule, all, {.steps = 4}),
             "matmul-of-left-sum back, add-associates, add-associates back, add-associates back");
   EXPECT_EQ(chainText(rule, all, {.programs = 1}), "too few programs");
+  EXPECT_EQ(chainText(rule, all, {.values = 8}), "too few programs");
   EXPECT_EQ(chainText(rule, all, {.backwards = false}), "too few steps");
   EXPECT_EQ(chainText(rule, all, {.steps = 0}), "too few steps");
 }

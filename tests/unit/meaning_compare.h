@@ -39,6 +39,10 @@ class MeaningComparison {
       compare(fmt::format("sum {}", i), a->sum(static_cast<int>(i)), b->sums[i]);
     for (size_t i = 0; i < b->applications.size(); ++i)
       compare(fmt::format("application {}", i), a->applications[i], b->applications[i]);
+    expect(a->partialUses.size() == b->uses.size(),
+           fmt::format("{} uses against {}", a->partialUses.size(), b->uses.size()));
+    for (size_t i = 0; i < std::min(a->partialUses.size(), b->uses.size()); ++i)
+      compare(fmt::format("use {}", i), a->partialUses[i], b->uses[i]);
     return difference_;
   }
 
@@ -110,20 +114,35 @@ class MeaningComparison {
     expect(a.reduction == b.reduction, what + ": reduction indices");
     sameSet(what + ": domain", a.domain, b.domain);
     expect(a.factors.size() == b.factors.size(), what + ": number of factors");
-    for (size_t f = 0; f < std::min(a.factors.size(), b.factors.size()); ++f) {
-      const Factor& x = a.factors[f];
-      const check::Factor& y = b.factors[f];
-      std::string name = fmt::format("{}, factor {}", what, f);
-      expect(static_cast<int>(x.kind) == static_cast<int>(y.kind) && x.number == y.number && x.key == y.key,
-             fmt::format("{}: {} {} against {} {}", name, x.key, x.number, y.key, y.number));
-      sameDigits(name, a.domain, x.at, y.at);
-      sameDigits(name + ", parameters", a.domain, x.parameters, y.parameters);
-    }
+    for (size_t f = 0; f < std::min(a.factors.size(), b.factors.size()); ++f)
+      compare(fmt::format("{}, factor {}", what, f), a.domain, a.factors[f], b.factors[f]);
+  }
+
+  void compare(const std::string& what,
+               const std::vector<Constraint>& domain,
+               const Factor& x,
+               const check::Factor& y) {
+    expect(static_cast<int>(x.kind) == static_cast<int>(y.kind) && x.number == y.number && x.key == y.key,
+           fmt::format("{}: {} {} against {} {}", what, x.key, x.number, y.key, y.number));
+    expect(x.kind != Factor::Kind::kConstant || x.positive == check::isPositive(y), what + ": whether it is positive");
+    sameDigits(what, domain, x.at, y.at);
+    sameDigits(what + ", parameters", domain, x.parameters, y.parameters);
+  }
+
+  void compare(const std::string& what, const PartialUse& a, const check::Use& b) {
+    expect(a.application == b.application, what + ": its application");
+    expect(a.reduction == b.reduction, what + ": reduction indices");
+    sameSet(what + ": domain", a.domain, b.domain);
+    sameDigits(what, a.domain, a.at, b.at);
+    expect(a.guards.size() == b.guards.size(), what + ": number of guards");
+    for (size_t g = 0; g < std::min(a.guards.size(), b.guards.size()); ++g)
+      compare(fmt::format("{}, guard {}", what, g), a.domain, a.guards[g], b.guards[g]);
   }
 
   void compare(const std::string& what, const Application& a, const check::Application& b) {
     expect(a.key == b.key, fmt::format("{}: {} against {}", what, a.key, b.key));
     expect(b.isMaximum() || a.facts.zeroPreserving == b.keepsZero, what + ": whether it keeps 0");
+    expect(b.isMaximum() || static_cast<int>(a.facts.domain) == static_cast<int>(b.needs), what + ": its domain");
     expect(a.index == b.index, what + ": its index");
     sameSet(what + ": range", a.range, b.range);
     expect(a.arguments == b.arguments, what + ": arguments");

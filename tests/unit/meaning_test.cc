@@ -199,7 +199,10 @@ TEST(Meaning, IsTheProversForTheRulesOfTheTests) {
 }
 
 RC_GTEST_PROP(MeaningProperty, IsTheProvers, ()) {
-  Program program = (*testing_support::randomProgram(5)).program;
+  auto vocabulary = testing_support::drawFrom<testing_support::Vocabulary>({testing_support::Vocabulary::kSums,
+                                                                            testing_support::Vocabulary::kFunctions,
+                                                                            testing_support::Vocabulary::kPartial});
+  Program program = (*testing_support::randomProgram(5, vocabulary)).program;
   RC_LOG() << print(program);
   std::string difference = MeaningComparison(program).run();
   RC_LOG() << difference;

@@ -159,6 +159,7 @@ class Damages {
       add("coefficient", line, damaged.replace(at, size, "3.5"));
     }
     damageLayout(line);
+    damageDefinedness(line);
     const std::pair<const char*, const char*> kOperators[] = {{"Add", "Sub"},
                                                               {"Sub", "Add"},
                                                               {"Mul", "Add"},
@@ -191,6 +192,18 @@ class Damages {
     }
   }
 
+  /// Terms that cancel, or have the factor 0, but have no value where the result is 0, or negative.
+  void damageDefinedness(const std::string& line) {
+    const std::string output = "    y = ";
+    if (line.find(output) != 0) return;
+    std::string before = "    q9 = " + line.substr(output.size()) + "\n";
+    for (const char* f : {"Reciprocal", "Sqrt"}) {
+      add("no value somewhere", line, before + "    r9 = " + f + "(q9)\n    s9 = Add(q9, r9)\n    y = Sub(s9, r9)");
+      add("no value somewhere", line,
+          before + "    r9 = " + f + "(q9)\n    z9 = Sub(q9, q9)\n    s9 = Mul(r9, z9)\n    y = Add(q9, s9)");
+    }
+  }
+
   /// Neighbours on the right of a layout change places.
   void damageLayout(const std::string& line) {
     size_t layout = line.find(" = Layout("), arrow = line.find(" -> ");
@@ -208,8 +221,8 @@ class Damages {
   // --- The record ---
 
   void damageProof(const std::string& line) {
-    static const std::regex kImage("((?:forward|backward) \\d+ -> \\d+ \\[)([^\\]]*)(\\])"),
-        kWhen("((?:forward|backward).* when )(.*)$"), kLemma("^( +(?:equal .* when|or) )([^{]*[^ {])( \\{)?$"),
+    static const std::regex kImage("((?:forward|backward|defined) \\d+ -> \\d+ \\[)([^\\]]*)(\\])"),
+        kWhen("((?:forward|backward|defined).* when )(.*)$"), kLemma("^( +(?:equal .* when|or) )([^{]*[^ {])( \\{)?$"),
         kVanish("( +vanish .* when )(.*)$"), kNumbers("()(\\d+)( ->|$| \\[)");
     changeLists("image", line, kImage, oneMore);
     changeLists("image exchanged", line, kImage, exchanged);
@@ -222,7 +235,8 @@ class Damages {
     changeLists("vanishing condition dropped", line, kVanish, dropped);
     changeLists("vanishing condition", line, kVanish,
                 [](std::vector<std::string> all, size_t i) { return shifted(all, i); });
-    bool isMap = line.find("ward ") != std::string::npos, vanishes = line.find("  vanish ") != std::string::npos;
+    bool isMap = line.find("ward ") != std::string::npos || line.find("  defined ") != std::string::npos,
+         vanishes = line.find("  vanish ") != std::string::npos;
     if (isMap || vanishes) add("line dropped", line, "");
     if (isMap) add("line repeated", line, line + "\n" + line);
     if (vanishes && line.find(" when ") != std::string::npos)

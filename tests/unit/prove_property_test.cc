@@ -15,11 +15,13 @@
 namespace pet {
 namespace {
 
+using testing_support::classAround;
 using testing_support::draw;
 using testing_support::drawFrom;
 using testing_support::ProgramAtShape;
 using testing_support::randomProgram;
 using testing_support::randomTensor;
+using testing_support::Vocabulary;
 
 /// The same program over inputs that are moved, and moved back where they are read.
 std::optional<Program> moved(const Program& p) {
@@ -112,22 +114,6 @@ Program candidateOf(const Program& pattern) {
     if (candidate->shape(candidate->outputs()[0]) == pattern.shape(pattern.outputs()[0])) return *candidate;
   }
   return start;
-}
-
-/// All symbols as they were drawn, but for one that varies (if any does).
-ShapeClass classAround(const Bindings& symbols, const std::string& varying) {
-  ShapeClass shapes;
-  for (const auto& [name, value] : symbols) {
-    Expr s = Expr::variable(name);
-    shapes.symbols.push_back(name);
-    if (name == varying) {
-      shapes.constraints.push_back(Constraint::le(1, s));
-      shapes.constraints.push_back(Constraint::le(s, 4));
-    } else {
-      shapes.constraints.push_back(Constraint::eq(s, value));
-    }
-  }
-  return shapes;
 }
 
 bool obligationsHold(const ShapeClass& shapes, const Program& pattern, const Program& candidate) {
@@ -231,7 +217,7 @@ void expectAllowed(const poly::Context& context,
 
 RC_GTEST_PROP(ProveProperty, VerdictsAgreeWithEvaluation, ()) {
   bool functions = draw(0, 1) == 1;
-  ProgramAtShape p = *randomProgram(functions ? 4 : 3, functions);
+  ProgramAtShape p = *randomProgram(functions ? 4 : 3, functions ? Vocabulary::kFunctions : Vocabulary::kSums);
   const Program& pattern = p.program;
   Program candidate = candidateOf(pattern);
   RC_LOG() << print(pattern) << "\n" << print(candidate);
@@ -263,7 +249,7 @@ RC_GTEST_PROP(ProveProperty, VerdictsAgreeWithEvaluation, ()) {
 
 // By axis groups or as wholes: where there is an answer by groups, it is the answer.
 RC_GTEST_PROP(ProveProperty, GroupsAgreeWithWholePieces, ()) {
-  ProgramAtShape p = *randomProgram(3, false);
+  ProgramAtShape p = *randomProgram(3);
   Program candidate = candidateOf(p.program);
   RC_LOG() << print(p.program) << "\n" << print(candidate);
   ShapeClass shapes = classAround(p.symbols, drawFrom<std::string>({"N", "C", "H", "W"}));

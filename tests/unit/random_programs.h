@@ -85,11 +85,14 @@ struct ProgramAtShape {
   Bindings symbols;
 };
 
+/// What random programs are made of: sums of products; functions, maxima and means as well; and those that have no
+/// value for some arguments.
+enum class Vocabulary { kSums, kFunctions, kPartial };
+
 /// Adds one operator at a time, as long as all extents are in [1, kMost] at the binding and all obligations hold there.
 class ProgramSource {
  public:
-  /// `functions`: not only sums of products, but functions, maxima and means as well.
-  explicit ProgramSource(bool functions) : functions_(functions) {
+  explicit ProgramSource(Vocabulary vocabulary) : vocabulary_(vocabulary) {
     for (auto s : {"N", "C", "H", "W"})
       symbols_[s] = draw(1, 3);
     for (int64_t i = draw(1, 2); i-- > 0;)
@@ -153,7 +156,8 @@ class ProgramSource {
 
   Expected<Value> addOperator(Value x) {
     size_t rank = shape(x).size();
-    if (functions_ && draw(0, 2) == 0) return addFunction(x);
+    if (vocabulary_ == Vocabulary::kPartial && draw(0, 3) == 0) return addPartial(x);
+    if (vocabulary_ != Vocabulary::kSums && draw(0, 2) == 0) return addFunction(x);
     switch (draw(0, 10)) {
       case 0:
         return builder_.add("Layout", {x}, {{"layout", layout(shape(x))}});
@@ -189,6 +193,17 @@ class ProgramSource {
         return builder_.add("IndexMap", {x}, {{"map", indexMap(shape(x))}});
       default:
         return builder_.add("ReduceSum", {x}, {{"axes", std::vector<Expr>{axis(x)}}, {"keepdims", Expr(draw(0, 1))}});
+    }
+  }
+
+  Expected<Value> addPartial(Value x) {
+    switch (draw(0, 2)) {
+      case 0:
+        return builder_.add("Div", {drawFrom(values_), x});
+      case 1:
+        return builder_.add("Reciprocal", {x});
+      default:
+        return builder_.add("Sqrt", {x});
     }
   }
 
@@ -293,15 +308,31 @@ class ProgramSource {
     return map;
   }
 
-  bool functions_;
+  Vocabulary vocabulary_;
   Bindings symbols_;
   ProgramBuilder builder_;
   std::vector<Value> values_;
   int inputs_ = 0;
 };
 
-inline rc::Gen<ProgramAtShape> randomProgram(int operators, bool functions = false) {
-  return rc::gen::exec([=] { return ProgramSource(functions).program(operators); });
+/// All symbols as they were drawn, but for one that varies (if any does).
+inline ShapeClass classAround(const Bindings& symbols, const std::string& varying) {
+  ShapeClass shapes;
+  for (const auto& [name, value] : symbols) {
+    Expr s = Expr::variable(name);
+    shapes.symbols.push_back(name);
+    if (name == varying) {
+      shapes.constraints.push_back(Constraint::le(1, s));
+      shapes.constraints.push_back(Constraint::le(s, 4));
+    } else {
+      shapes.constraints.push_back(Constraint::eq(s, value));
+    }
+  }
+  return shapes;
+}
+
+inline rc::Gen<ProgramAtShape> randomProgram(int operators, Vocabulary vocabulary = Vocabulary::kSums) {
+  return rc::gen::exec([=] { return ProgramSource(vocabulary).program(operators); });
 }
 
 }  // namespace pet::testing_support

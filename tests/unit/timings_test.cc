@@ -119,6 +119,16 @@ TEST(Timings, BadTextPointsAtItsLine) {
                                  with("\"closing\":0.0", "\"closing\":null"),
                                  with("warm", "hot"),
                                  with("\"warm\"", "1"),
+                                 with("0.0015", "1e308"),
+                                 with("0.0015", "1e-300"),
+                                 with("0.0015", "NaN"),
+                                 with("0.02", "1e308"),
+                                 with("\"C\":8", "\"C\":9223372036854775807"),
+                                 with("\"C\":8", "\"C\":-8"),
+                                 with("\"C\":8", "\"C\":8,\"C\":16"),
+                                 with("\"threads\":1", "\"threads\":1,\"threads\":2"),
+                                 with("\"name\":\"a\"", "\"name\":\"a\\u001b[2J\""),
+                                 with("\"name\":\"a\"", "\"name\":\"\xff\""),
                                  std::string("\xff\xfe")}) {
     auto read = parseTimings(fmt::format("{}\n{}\n", good, bad), "t.jsonl");
     ASSERT_FALSE(read.has_value()) << bad;
@@ -146,7 +156,7 @@ TEST(Timings, BothFormsAreReadByContent) {
   std::string strange = bytes;
   for (size_t at = strange.find("ort-cpu"); at != std::string::npos; at = strange.find("ort-cpu"))
     strange[at] = '\xff';
-  EXPECT_THAT(readTimingsBytes(strange, path).error().message(), HasSubstr("its text is not UTF-8"));
+  EXPECT_THAT(readTimingsBytes(strange, path).error().message(), HasSubstr("its text is not plain text in UTF-8"));
   bytes.replace(68, 4, "petr");
   ASSERT_TRUE(writeFile(path, bytes).has_value());
   EXPECT_THAT(readTimings(path).error().message(), HasSubstr("not a timings file"));

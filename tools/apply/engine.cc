@@ -1,7 +1,5 @@
 #include "tools/apply/engine.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,20 +7,16 @@
 
 #include "applier/onnx/model.h"
 #include "rules/pack/digest.h"
+#include "tools/apply/cache_folder.h"
 #include "tools/common/scratch.h"
 
 namespace pet::tool {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kMostRuns = 51;
 
 Expected<std::string> usualCache() {
-  if (const char* folder = std::getenv("XDG_CACHE_HOME"); folder && *folder)
-    return (fs::path(folder) / "pet" / "measured.db").string();
-  if (const char* home = std::getenv("HOME"); home && *home)
-    return (fs::path(home) / ".cache" / "pet" / "measured.db").string();
+  if (auto folder = cacheFolder()) return (*folder / "measured.db").string();
   return fail(ErrorKind::kUsage, "no place for the cache of measurements", "", "give one with --cache");
 }
 

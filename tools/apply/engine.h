@@ -16,7 +16,7 @@ class Engine {
  public:
   struct Options {
     std::vector<std::string> command;  ///< starts the runner
-    std::string cache;                 ///< a file; empty: ~/.cache/pet/measured.db, or where XDG_CACHE_HOME says
+    std::string cache;                 ///< a file; empty: measured.db in cacheFolder()
     int threads = 1;
     double timeout = 120;  ///< seconds for an answer, besides what the runs take
   };

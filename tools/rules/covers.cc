@@ -162,7 +162,10 @@ Expected<void> covers(const std::string& pack, const std::string& taso, const Co
       text += findingText((*rules)[i], findings[i], known, options.verbose);
     }
   }
-  if (auto ok = tool::print(options.json ? array.dump(2) + "\n" : text + summary(*rules, findings)); !ok) return ok;
+  if (auto ok = tool::print(options.json ? array.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+                                         : text + summary(*rules, findings));
+      !ok)
+    return ok;
   if (missing == 0) return {};
   return fail(ErrorKind::kCheck, fmt::format("{} of {} rules are not covered", missing, rules->size()), pack);
 }

@@ -19,7 +19,7 @@ std::string asJson(const cover::MinimalSet& minimal) {
     j["kept"].push_back(r.name);
   for (const cover::Dropped& d : minimal.dropped)
     j["dropped"].push_back({{"name", d.rule}, {"reason", cover::redundancyName(d.why)}, {"by", d.by}});
-  return j.dump(2) + "\n";
+  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string asText(const cover::MinimalSet& minimal) {

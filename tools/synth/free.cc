@@ -172,7 +172,9 @@ Expected<void> useCheckpoint(const FreeOptions& o, const Vocabulary& v, freemode
 
 Expected<void> store(const SearchResult& r, const FreeOptions& o, double seconds) {
   if (!o.report.empty()) {
-    if (auto ok = writeFile(o.report, toJson(r, o, seconds).dump(1) + "\n"); !ok) return ok;
+    if (auto ok = writeFile(o.report, toJson(r, o, seconds).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+        !ok)
+      return ok;
   }
   if (o.output.empty()) return {};
   PackNotes notes{.metadata = {{"mode", "free"}, {"depth", std::to_string(o.depth)}}, .evidence = {}};

@@ -198,7 +198,7 @@ Expected<void> prove(const ProveOptions& o) {
     Json array = Json::array();
     for (const Judgement& j : judgements)
       array.push_back(jsonOf(j));
-    if (auto ok = print(array.dump(2) + "\n"); !ok) return ok;
+    if (auto ok = print(array.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"); !ok) return ok;
   }
   auto proved = std::count_if(judgements.begin(), judgements.end(), [](const Judgement& j) { return j.proved(); });
   auto all = static_cast<std::ptrdiff_t>(judgements.size());

@@ -175,7 +175,10 @@ Expected<std::string> resultBytes(const Synthesis& s, const RunFacts& run, std::
 
 Expected<void> store(const SearchArguments& a, const Synthesis& s, const RunFacts& run, const std::string& bytes) {
   if (!a.report.empty()) {
-    if (auto ok = writeFile(a.report, jsonReport(s, run).dump(1) + "\n"); !ok) return ok;
+    if (auto ok = writeFile(
+            a.report, jsonReport(s, run).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+        !ok)
+      return ok;
   }
   auto ok = a.output.empty() ? print(bytes) : writeFile(a.output, bytes);
   std::error_code ignored;

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
+#include "ir/limits.h"
 #include "rules/check/meaning/writer.h"
 
 // Functions and maxima: values that are no sums of products, made once and then read like inputs.
@@ -26,6 +28,20 @@ bool isMask(const Sum& sum) {
   return sum.isFinite() && std::all_of(sum.pieces.begin(), sum.pieces.end(), [](const Piece& p) {
            return p.factors.empty() && p.reduction.empty() && p.coefficient.over > 0;
          });
+}
+
+/// Takes out the greatest common divisor of the coefficients: of fractions, that of the numerators over the least
+/// common multiple of the denominators.
+Fraction withoutContent(Sum& sum) {
+  int64_t divisor = 0, multiple = 1;
+  for (const Piece& p : sum.pieces) {
+    divisor = std::gcd(divisor, p.coefficient.over);
+    multiple = checkedMul(multiple, p.coefficient.under / std::gcd(multiple, p.coefficient.under));
+  }
+  if (divisor == 0) return {};
+  for (Piece& p : sum.pieces)
+    p.coefficient = p.coefficient * Fraction{multiple, divisor};
+  return reduced(divisor, multiple);
 }
 
 std::map<std::string, Expr> renaming(const std::vector<std::string>& names, const std::vector<Expr>& values) {
@@ -61,6 +77,7 @@ const Writer::Image& Writer::image(const Node& node,
                                    Value subject) {
   const Function& f = *functionOf(opOf(node));
   std::string key = keyOf(f, node);
+  subject = earliest(subject);
   if (auto known = images_.find({key, subject}); known != images_.end()) return known->second;
 
   Frame here = freshFrame(shape);
@@ -88,6 +105,9 @@ const Writer::Image& Writer::image(const Node& node,
     result.application = maximumOfImages(f, key, here, read->factors[0]);
   } else {
     Application a{.key = key, .keepsZero = f.keepsZero, .index = here.index, .range = here.range};
+    a.needs = f.needs;
+    a.sign = signOf(f, node);
+    if (f.scales) result.times = withoutContent(sums[0]);
     for (Sum& s : sums)
       a.arguments.push_back(keep(std::move(s)));
     result.application = keep(std::move(a));
@@ -137,6 +157,7 @@ Piece Writer::moved(Piece piece, std::map<std::string, Expr> by) {
 }
 
 int Writer::maximum(Value value) {
+  value = earliest(value);
   if (auto known = maxima_.find(value); known != maxima_.end()) return known->second;
   Frame here = freshFrame(program_.shape(value));
   Application a{.key = "max", .index = here.index, .range = here.range};
@@ -156,6 +177,7 @@ void Writer::addAlternatives(Application& to, const Product& so, Value value, co
   std::vector<Conjunction> reached;
   for (const Clause& clause : relation(value, at)) {
     reached.push_back(clause.domain);
+    spend(so);
     Product p = so;
     if (clause.minusInfinity || !p.take(clause)) continue;
     if (clause.reads.empty()) throw Opaque("a maximum over a pad with a number");
@@ -165,6 +187,7 @@ void Writer::addAlternatives(Application& to, const Product& so, Value value, co
 }
 
 void Writer::addZeros(Application& to, const Product& so, const std::vector<Conjunction>& elsewhere) {
+  if (to.alternatives.size() > kMostPieces) throw Opaque("a maximum of very many elements");
   for (const Conjunction& part : complement(elsewhere, so.domain)) {
     Product p = so;
     if (!p.require(part)) continue;
@@ -188,10 +211,12 @@ void Writer::addElement(Application& to, const Product& so, Value value, const P
 
 /// The largest of what another maximum is the largest of.
 void Writer::addAlternativesOf(Application& to, const Product& so, const Piece& read) {
-  addZeros(to, so, {read.domain});
   const Application inner = application(read.factors[0].number);
+  if (to.alternatives.size() + inner.alternatives.size() > kMostPieces) throw Opaque("a maximum of very many elements");
+  addZeros(to, so, {read.domain});
   for (const Application::Alternative& a : inner.alternatives) {
     auto by = renaming(inner.index, read.factors[0].at);
+    spend(so);
     Product p = so;
     for (const std::string& r : a.reduction) {
       p.reduction.push_back(renew(r));
@@ -201,6 +226,7 @@ void Writer::addAlternativesOf(Application& to, const Product& so, const Piece& 
     const Sum element = meaning_.sums[static_cast<size_t>(a.element)];
     Sum value{joined(to.index, p.reduction), p.domain, {}};
     for (const Piece& piece : element.pieces) {
+      spend(p);
       Piece here = moved(piece, by);
       Product within = p;
       if (!within.require(here.domain)) continue;

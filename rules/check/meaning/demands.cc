@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "rules/check/meaning/relation.h"
 
@@ -70,6 +71,33 @@ void ofOffsetReduce(const Call& call, Demands& must) {
   }
 }
 
+void something(const Dim& d, Demands& must) {
+  for (const Expr& atom : d.atoms())
+    must.atMost(1, atom);
+}
+
+/// A mean, a maximum, a normalisation: what they go over holds something.
+void ofReduction(const Call& call, Demands& must) {
+  std::string_view op = opOf(call.node);
+  const Shape& x = call.operands[0];
+  std::set<int64_t> over;
+  auto from = [&](int64_t first) {
+    for (; first < static_cast<int64_t>(x.size()); ++first)
+      over.insert(first);
+  };
+  if (op == "Softmax") over.insert(call.integer("axis"));
+  if (op == "LayerNormalization") from(call.integer("axis"));
+  if (op == "InstanceNormalization" || op == "GlobalAveragePool" || op == "GlobalMaxPool") from(2);
+  if (op == "ReduceMean" || op == "ReduceMax") {
+    size_t count = call.list("axes").size();
+    if (count == 0) from(0);
+    for (size_t i = 0; i < count; ++i)
+      over.insert(call.integer("axes", i));
+  }
+  for (int64_t axis : over)
+    something(x[static_cast<size_t>(axis)], must);
+}
+
 /// Every window has a tap on the operand, so that a mean divides by no zero and a maximum is one of something.
 void ofPool(const Call& call, Demands& must) {
   for (const Taps& t : tapsOf(call, [&](size_t d) { return call.list("kernel_shape")[d]; })) {
@@ -79,9 +107,10 @@ void ofPool(const Call& call, Demands& must) {
       must.atMost(pad, t.reach());
     }
     carryBound(t, must);
+    bool staysInside = t.begin == Expr(0) && t.end == Expr(0);
+    if (!staysInside) something(t.in, must);
     if (!t.in.isAffine()) continue;
     // Taps further apart than the operand is wide may step over it.
-    bool staysInside = t.begin == Expr(0) && t.end == Expr(0);
     if (t.dilation > 1 && !staysInside) must.atMost(t.dilation, t.in.affine());
     if (call.integer("ceil_mode") == 0) continue;
     // ONNX leaves out a last window that starts behind the operand; where that depends on symbols there must be none.
@@ -137,6 +166,7 @@ void ofNode(const Call& call, Demands& must) {
   if (op == "Conv" || op == "ConvTranspose") ofConv(call, must);
   if (op == "OffsetReduce") ofOffsetReduce(call, must);
   if (op == "MaxPool" || op == "AveragePool") ofPool(call, must);
+  ofReduction(call, must);
   if (op == "Pad") ofPad(call, must);
   if (op == "Slice") ofSlice(call, must);
   if (op == "Gather") ofGather(call, must);

@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include "ir/limits.h"
+
 // The parts' atoms, outermost first, are a sequence of numbers and symbolic extents. Dim::product keeps the order of
 // the symbolic ones and multiplies all numbers into the first of them:
 //
@@ -45,10 +47,17 @@ struct System {
       stretches[i - 1].moving = stretches[i].behind();
   }
 
+  /// One more case was begun, of those for one digit too. Throws Opaque where there are too many
+  /// (docs/rule-language.md, Limits).
+  void begin() const {
+    if (++begun_ > 16 * kMostCases) throw Opaque("a regrouping of dimensions with very many cases");
+  }
   bool isEmpty() const { return frontCount == 0 || (!stretches.empty() && stretches[0].behind() == 0); }
   const Expr& symbol(const Stretch& s) const { return atoms[s.symbolic].extent; }
 
  private:
+  mutable size_t begun_ = 0;
+
   void append(size_t part, const Expr& extent) {
     int64_t k = extent.content();
     if (extent.isConstant()) return number({Atom::Kind::kNumber, part, extent});
@@ -109,6 +118,7 @@ void splitFrom(const System& s,
   const Stretch& here = s.stretches[i];
   const Expr& extent = s.symbol(here);
   for (int64_t o = 0; o < (i == 0 ? s.frontCount : here.behind()); ++o) {
+    s.begin();
     Values v = values;
     Expr rest;
     if (i == 0) {
@@ -139,6 +149,7 @@ void joinUpTo(const System& s,
   const Expr& extent = s.symbol(here);
   Expr low = together(s, here.numbers, values.of) * here.moving + moved;
   for (int64_t o = 0; o < (i == 0 ? s.frontCount : here.behind()); ++o) {
+    s.begin();
     Values v = values;
     if (i == 0) {
       if (!narrow(v.guards, Constraint::eq(together(s, s.front, v.of), o))) continue;
@@ -164,6 +175,7 @@ void collect(const System& s, size_t atom, const Values& values, Place place, st
     return collect(s, atom + 1, values, std::move(place), into);
   }
   for (int64_t a = 0; a < here.extent.constant(); ++a) {
+    s.begin();
     Place p = place;
     if (!narrow(p.guards, Constraint::eq(values.of[atom], a))) continue;
     p.at[here.part].push_back(s.atoms[atom + 1].extent * a + values.of[atom + 1]);
@@ -181,6 +193,7 @@ void distribute(
   }
   const Expr& extent = s.atoms[atom + 1].extent;
   for (int64_t a = 0; a < s.atoms[atom].extent.constant(); ++a) {
+    s.begin();
     Values v = values;
     v.of[atom] = a;
     v.of[atom + 1] = digits[next] - extent * a;
@@ -214,6 +227,7 @@ std::vector<Place> wholeOf(const std::vector<Dim>& parts, const Position& at) {
 }
 
 std::vector<Place> crossed(const std::vector<Place>& places, const std::vector<Place>& further) {
+  if (places.size() * further.size() > kMostCases) throw Opaque("a regrouping of dimensions with very many cases");
   std::vector<Place> result;
   for (const Place& f : further) {
     for (Place p : places) {

@@ -1,29 +1,31 @@
 #include "rules/check/meaning/function.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 
 namespace pet::check {
 namespace {
 
-// What holds for all values of the attributes. Reciprocal has no value at 0; Not(x) is 1 at 0 and 0 elsewhere.
+// What holds for all values of the attributes. Reciprocal has no value at 0, Sqrt none below; Not(x) is 1 at 0 and 0
+// elsewhere.
 const Function kFunctions[] = {
     {"Clip", {"min", "max"}, false, true, true, false},
     {"Erf", {}, true, true, false, false},
-    {"Exp", {}, false, true, false, true},
+    {"Exp", {}, false, true, false, true, Needs::kNothing, Sign::kPositive},
     {"Gelu", {"approximate"}, true, false, false, false},
-    {"HardSigmoid", {"alpha", "beta"}, false, false, false, false},
+    {"HardSigmoid", {"alpha", "beta"}, false, false, false, false, Needs::kNothing, Sign::kNotNegative},
     {"HardSwish", {}, true, false, false, false},
-    {"LeakyRelu", {"alpha"}, true, false, false, false},
-    {"Not", {}, false, false, false, false},
-    {"PRelu", {}, true, false, false, false},
-    {"Reciprocal", {}, false, false, false, false},
-    {"Relu", {}, true, true, true, true},
-    {"Sigmoid", {}, false, true, false, true},
-    {"Softplus", {}, false, true, false, false},
-    {"Sqrt", {}, true, false, false, false},
-    {"Square", {}, true, false, false, false},
+    {"LeakyRelu", {"alpha"}, true, false, false, false, Needs::kNothing, Sign::kAny, true},
+    {"Not", {}, false, false, false, false, Needs::kNothing, Sign::kNotNegative},
+    {"PRelu", {}, true, false, false, false, Needs::kNothing, Sign::kAny, true},
+    {"Reciprocal", {}, false, false, false, false, Needs::kNotZero},
+    {"Relu", {}, true, true, true, true, Needs::kNothing, Sign::kNotNegative, true},
+    {"Sigmoid", {}, false, true, false, true, Needs::kNothing, Sign::kPositive},
+    {"Softplus", {}, false, true, false, false, Needs::kNothing, Sign::kPositive},
+    {"Sqrt", {}, true, false, false, false, Needs::kNotNegative, Sign::kNotNegative},
+    {"Square", {}, true, false, false, false, Needs::kNothing, Sign::kNotNegative},
     {"Tanh", {}, true, true, false, false},
 };
 
@@ -38,6 +40,35 @@ std::string text(const Attribute& value) {
 const Function* functionOf(std::string_view op) {
   auto it = std::find_if(std::begin(kFunctions), std::end(kFunctions), [&](const Function& f) { return f.op == op; });
   return it == std::end(kFunctions) ? nullptr : it;
+}
+
+Sign signOf(const Function& f, const Node& node) {
+  if (f.op != "Clip" || node.number("min") < 0) return f.sign;
+  return node.number("min") > 0 ? Sign::kPositive : Sign::kNotNegative;
+}
+
+bool isPositive(const Factor& constant) {
+  if (constant.key == "1/" || constant.key == "1/window") return true;
+  double number = 0;
+  const char* end = constant.key.data() + constant.key.size();
+  auto [stop, error] = std::from_chars(constant.key.data(), end, number);
+  return error == std::errc() && stop == end && number > 0;
+}
+
+std::optional<Fraction> valueOf(const Function& f, const Node& node, const Fraction& x) {
+  if (f.op == "Clip") {
+    const double low = node.number("min"), high = node.number("max");
+    const double here = static_cast<double>(x.over) / static_cast<double>(x.under);
+    return here < low ? fractionOf(low) : here > high ? fractionOf(high) : x;
+  }
+  if (f.op == "Square") return x * x;
+  if (f.op == "Relu" && x.over > 0) return x;
+  if (f.op == "Relu") return Fraction{0, 1};
+  if (f.op == "Not" && x.over != 0) return Fraction{0, 1};
+  if (x.over != 0) return std::nullopt;
+  if (f.op == "Not" || f.op == "Exp") return Fraction{1, 1};
+  if (f.op == "Sigmoid") return Fraction{1, 2};
+  return std::nullopt;
 }
 
 std::string keyOf(const Function& f, const Node& node) {

@@ -12,7 +12,16 @@ struct Function {
   bool monotone;                             ///< x <= y implies f(x) <= f(y)
   bool idempotent;                           ///< f(f(x)) = f(x)
   bool dropsMinusInfinity;                   ///< f(-inf) = 0
+  Needs needs = Needs::kNothing;
+  Sign sign = Sign::kAny;
+  bool scales = false;  ///< f(a x) = a f(x) for a > 0, x being the first argument
 };
+
+/// f(x) for a number, if that is known to be a number.
+std::optional<Fraction> valueOf(const Function& f, const Node& node, const Fraction& x);
+
+/// What is known of the function's values with a node's attributes.
+Sign signOf(const Function& f, const Node& node);
 
 /// Null for an operator that is none.
 const Function* functionOf(std::string_view op);

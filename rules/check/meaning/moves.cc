@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/limits.h"
 #include "rules/check/meaning/relation.h"
 
 namespace pet::check {
@@ -48,6 +49,7 @@ std::vector<Clause> regroup(const Regrouping& g, const Position& at) {
       read = crossed(read, wholeOf(extents(g, group), values));
     }
     sources.insert(sources.end(), read.begin(), read.end());
+    if (sources.size() > kMostCases) throw Opaque("a regrouping of dimensions with very many cases");
   }
   return readEach(sources);
 }
@@ -120,6 +122,7 @@ std::vector<Clause> reshapeRelation(const Call& call, const Position& at, Names&
         parts.guards.insert(parts.guards.begin(), whole.guards.begin(), whole.guards.end());
         run.push_back(std::move(parts));
       }
+      if (run.size() > kMostCases) throw Opaque("a regrouping of dimensions with very many cases");
     }
     places = crossed(places, run);
     a += left.size();

@@ -71,18 +71,27 @@ void count(Product& p) {
   for (const std::string& r : std::vector<std::string>(p.reduction)) {
     auto extent = freeRange(p, r);
     if (!extent) continue;
+    const int64_t number = std::max<int64_t>(extent->content(), 1);
+    const Expr symbolic = extent->dividedBy(number).value();
     auto inverse = std::find_if(p.factors.begin(), p.factors.end(), [&](const Factor& f) {
-      return f.kind == Factor::Kind::kConstant && f.key == "1/" && f.parameters == std::vector<Expr>{*extent};
+      return f.kind == Factor::Kind::kConstant && f.key == "1/" && f.parameters == std::vector<Expr>{symbolic};
     });
-    auto number = extent->asConstant();
-    if (inverse == p.factors.end() && number.value_or(0) < 1) continue;
-    if (inverse != p.factors.end()) {
-      p.factors.erase(inverse);
-    } else {
-      p.coefficient = p.coefficient * Fraction{*number, 1};
-    }
+    if (inverse == p.factors.end() && extent->asConstant().value_or(0) < 1) continue;
+    if (inverse != p.factors.end()) p.factors.erase(inverse);
+    p.coefficient = p.coefficient * Fraction{number, 1};
     forget(p, r);
   }
+}
+
+/// Step 4: a condition is 0 or 1, so that its powers are itself.
+void onceEach(Product& p) {
+  std::vector<Factor> kept;
+  for (Factor& f : p.factors) {
+    bool repeats =
+        f.kind == Factor::Kind::kApplication && f.key == "Not" && std::find(kept.begin(), kept.end(), f) != kept.end();
+    if (!repeats) kept.push_back(std::move(f));
+  }
+  p.factors = std::move(kept);
 }
 
 bool standsBefore(const Factor& a, const Factor& b) {
@@ -188,6 +197,7 @@ Sum normalForm(std::vector<std::string> index, Conjunction range, std::vector<Pr
     dropUnits(p);
     for (Product& q : withoutTables(std::move(p))) {
       count(q);
+      onceEach(q);
       std::stable_sort(q.factors.begin(), q.factors.end(), standsBefore);
       pieces.push_back({q.coefficient, std::move(q.reduction), std::move(q.domain), std::move(q.factors)});
     }

@@ -33,7 +33,11 @@ struct Factor {
   std::string key = {};               ///< the application's function ("max"); the constant's formula
   std::vector<Expr> parameters = {};  ///< of a constant
   std::vector<Expr> at = {};          ///< digits
+  friend bool operator==(const Factor&, const Factor&) = default;
 };
+
+/// Whether a constant is known to be > 0, by its formula: a share of a mean or of a window, or a number.
+bool isPositive(const Factor& constant);
 
 /// coefficient · Π factors, summed over the reduction indices in the domain.
 struct Piece {
@@ -52,6 +56,11 @@ struct Sum {
   bool isFinite() const { return finite.size() == 1 && finite[0].empty(); }
 };
 
+/// What must hold of a function's argument for there to be a value.
+enum class Needs { kNothing, kNotZero, kNotNegative };
+/// What is known of a function's values, where there are any.
+enum class Sign { kAny, kNotNegative, kPositive };
+
 /// A function of sums, or the largest of its alternatives' elements.
 struct Application {
   struct Alternative {
@@ -67,13 +76,26 @@ struct Application {
   std::vector<Alternative> alternatives = {};
   /// A function was taken inside the maximum: it must be of something at every position, for f(-inf) is not -inf.
   bool mustNotBeEmpty = false;
+  Needs needs = Needs::kNothing;
+  Sign sign = Sign::kAny;
 
   bool isMaximum() const { return !alternatives.empty(); }
+};
+
+/// The output's position needs the value of a partial function at `at`, for each point of `domain` at which no guard is
+/// zero: as the program is written, whatever cancels in its meaning.
+struct Use {
+  int application = 0;
+  std::vector<std::string> reduction;
+  Conjunction domain;
+  std::vector<Expr> at;
+  std::vector<Factor> guards;
 };
 
 struct Meaning {
   std::vector<Sum> sums;  ///< number 0 is the output
   std::vector<Application> applications;
+  std::vector<Use> uses;
 };
 
 /// "c_1", "r_2", …: one counter for all stems.

@@ -50,12 +50,12 @@ std::vector<std::vector<Expr>> shifted(const Dim& dim,
 
 /// Divides by an extent: in the coefficient if it is a number.
 void divide(Clause& clause, const Expr& extent) {
-  auto number = extent.asConstant();
-  if (number && *number >= 1) {
-    clause.coefficient = clause.coefficient * Fraction{1, *number};
-  } else {
-    clause.constants.push_back({.kind = Factor::Kind::kConstant, .key = "1/", .parameters = {extent}});
-  }
+  // A number in all of the extent goes into the coefficient.
+  const int64_t number = std::max<int64_t>(extent.content(), 1);
+  const Expr symbolic = extent.dividedBy(number).value();
+  clause.coefficient = clause.coefficient * Fraction{1, number};
+  if (symbolic == Expr(1)) return;
+  clause.constants.push_back({.kind = Factor::Kind::kConstant, .key = "1/", .parameters = {symbolic}});
 }
 
 /// operand 0 under the window of each spatial dimension; bounds only where a window can reach out.

@@ -5,12 +5,29 @@
 
 #include <fmt/format.h>
 
+#include "ir/limits.h"
+
 // Sums: values multiplied out until only inputs, applications and constants are left.
 namespace pet::check {
 
 Writer::Writer(const Program& program, Names& names) : program_(program), names_(names) {
   for (Value v : program.inputs())
     inputs_.emplace(v.node, static_cast<int>(inputs_.size()));
+  const auto& nodes = program.nodes();
+  for (int n = 0; n < static_cast<int>(nodes.size()); ++n) {
+    earliest_[n] = n;
+    for (int e = 0; e < n && earliest_[n] == n; ++e) {
+      if (isRepeated(nodes[static_cast<size_t>(e)], nodes[static_cast<size_t>(n)])) earliest_[n] = e;
+    }
+  }
+}
+
+bool Writer::isRepeated(const Node& a, const Node& b) const {
+  if (opOf(a) != opOf(b) || opOf(a) == "Input" || a.operands.size() != b.operands.size()) return false;
+  for (size_t i = 0; i < a.operands.size(); ++i) {
+    if (earliest(a.operands[i]) != earliest(b.operands[i])) return false;
+  }
+  return a.attributes == b.attributes;
 }
 
 Meaning Writer::meaningOf(Value output) {
@@ -24,7 +41,14 @@ Meaning Writer::meaningOf(Value output) {
   Sum all = sum(here, output, here.at);
   if (!all.isFinite()) throw Opaque("an output that is -inf");
   meaning_.sums[0] = std::move(all);
+  visit({output, here.at, {}, here.range, {}});
   return std::move(meaning_);
+}
+
+void Writer::spend(const Product& p) {
+  if (p.factors.size() > kMostFactors) throw Opaque("a product of very many factors");
+  work_ += 1 + p.factors.size() + p.domain.size() + p.reduction.size();
+  if (work_ > kMostWork) throw Opaque("a sum of very many products");
 }
 
 Writer::Frame Writer::frame(const Shape& shape, std::vector<std::string> index) {
@@ -88,10 +112,37 @@ bool Writer::mayBeMinusInfinity(Value value) {
 Sum Writer::sum(const Frame& frame, Value value, const Position& at) {
   Product one;
   if (!one.require(frame.range)) return {frame.index, frame.range, {}};
-  return normalForm(frame.index, frame.range, times(one, value, at));
+  Sum result = normalForm(frame.index, frame.range, times(one, value, at));
+  // Not(c) times Not(Not(c)) is 0.
+  std::erase_if(result.pieces, [&](const Piece& p) {
+    return std::any_of(p.factors.begin(), p.factors.end(), [&](const Factor& f) {
+      return std::any_of(p.factors.begin(), p.factors.end(), [&](const Factor& c) { return isNotOf(f, c); });
+    });
+  });
+  return result;
+}
+
+/// Both are values of Not, and f is Not of exactly that condition.
+bool Writer::isNotOf(const Factor& f, const Factor& condition) const {
+  for (const Factor* value : {&f, &condition}) {
+    if (value->kind != Factor::Kind::kApplication || value->key != "Not") return false;
+  }
+  const Application& outer = application(f.number);
+  const Sum& argument = meaning_.sums[static_cast<size_t>(outer.arguments[0])];
+  if (argument.pieces.size() != 1 || !argument.isFinite()) return false;
+  const Piece& read = argument.pieces[0];
+  if (!read.reduction.empty() || read.factors.size() != 1 || read.domain.size() != outer.range.size()) return false;
+  Factor inner = read.factors[0];
+  std::map<std::string, Expr> by;
+  for (size_t i = 0; i < outer.index.size(); ++i)
+    by.emplace(outer.index[i], f.at[i]);
+  for (Expr& e : inner.at)
+    e = e.substitute(by);
+  return inner == condition;
 }
 
 Writer::Products Writer::times(const Product& product, Value value, const Position& at) {
+  spend(product);
   const Node& node = program_.node(value);
   auto with = [&](Factor f) {
     Products result{product};
@@ -111,6 +162,7 @@ Writer::Products Writer::times(const Product& product, Value value, const Positi
       if (clause.reads.size() > 1 && opOf(node) != "Select" && mayBeMinusInfinity(node.operands[read.operand]))
         throw Opaque("-inf in a product");
     }
+    spend(product);
     Product start = product;
     if (!start.take(clause)) continue;
     Products all{start};
@@ -119,10 +171,12 @@ Writer::Products Writer::times(const Product& product, Value value, const Positi
       for (const Product& p : all) {
         Products more = times(p, node.operands[read.operand], read.at);
         std::move(more.begin(), more.end(), std::back_inserter(next));
+        if (next.size() > kMostPieces) throw Opaque("a sum of very many products");
       }
       all = std::move(next);
     }
     std::move(all.begin(), all.end(), std::back_inserter(result));
+    if (result.size() > kMostPieces) throw Opaque("a sum of very many products");
   }
   return result;
 }
@@ -133,6 +187,8 @@ Writer::Products Writer::timesFunction(const Product& product, const Node& f, Va
     return times(product, argument, at);
   if (opOf(f) == "Not" && opOf(inner) == "Not") {
     Value mask = inner.operands[0];
+    // Not of Not of Not is Not.
+    if (opOf(program_.node(mask)) == "Not") return timesFunction(product, f, program_.node(mask).operands[0], at);
     const Image& no = image(inner, program_.shape(mask), {mask}, mask);
     if (no.mask) return timesImage(product, {.index = no.index, .parts = *no.mask}, at);
   }
@@ -145,23 +201,29 @@ Writer::Products Writer::timesMoved(const Product& product, const Node& node, Va
   const Function& f = *functionOf(opOf(node));
   const Node& mover = program_.node(argument);
   std::string key = keyOf(f, node);
-  auto number = [&](const Product& p, const Fraction& of) {
-    Product result = p;
-    result.factors.push_back({.kind = Factor::Kind::kConstant, .key = fmt::format("{} of {}", key, of.str())});
-    return result;
-  };
   Products result;
+  /// f of a number, and of constants besides.
+  auto addNumber = [&](Product p, const Fraction& of, const std::vector<Factor>& constants) {
+    auto value = constants.empty() ? valueOf(f, node, of) : std::nullopt;
+    if (value) {
+      p.coefficient = p.coefficient * *value;
+    } else {
+      p.factors.push_back({.kind = Factor::Kind::kConstant, .key = fmt::format("{} of {}", key, of.str())});
+      for (const Factor& c : constants)
+        p.factors.back().key += " " + c.key;
+    }
+    if (p.coefficient.over != 0) result.push_back(std::move(p));
+  };
   std::vector<Conjunction> reached;
   for (Clause clause : relation(argument, at)) {
     reached.push_back(clause.domain);
     if (clause.minusInfinity && !f.dropsMinusInfinity) throw Opaque(fmt::format("{} of -inf", f.op));
     if (clause.minusInfinity) continue;
+    spend(product);
     Product p = product;
     if (clause.reads.empty()) {
       if (!p.require(clause.domain)) continue;
-      result.push_back(number(p, clause.coefficient));
-      for (const Factor& c : clause.constants)
-        result.back().factors.back().key += " " + c.key;
+      addNumber(p, clause.coefficient, clause.constants);
       continue;
     }
     if (!p.take(clause)) continue;
@@ -171,7 +233,7 @@ Writer::Products Writer::timesMoved(const Product& product, const Node& node, Va
   if (!fillsWithZeros(opOf(mover)) || f.keepsZero) return result;
   for (const Conjunction& rest : complement(reached, product.domain)) {
     Product p = product;
-    if (p.require(rest)) result.push_back(number(p, {0, 1}));
+    if (p.require(rest)) addNumber(std::move(p), {0, 1}, {});
   }
   return result;
 }
@@ -191,6 +253,7 @@ Writer::Products Writer::timesImage(const Product& product, const Image& image, 
     Product p = product;
     if (!p.require(here(part))) continue;
     if (image.application) p.factors.push_back(factor(*image.application, digits));
+    p.coefficient = p.coefficient * image.times;
     p.unmasked.reset();
     if (image.mask && !product.unmasked) {
       p.unmasked = Product::Unmasked{here(part), image.parts.size(), {}};
@@ -205,6 +268,8 @@ Writer::Products Writer::timesImage(const Product& product, const Image& image, 
 Expected<Meaning> meaningOf(const Program& program, size_t output, Names& names) {
   auto simple = expanded(program);
   if (!simple) return tl::unexpected(simple.error());
+  if (simple->nodes().size() > kMostNodes)
+    return fail(ErrorKind::kUnsupported, fmt::format("a program of more than {} operators", kMostNodes));
   try {
     return Writer(*simple, names).meaningOf(simple->outputs()[output]);
   } catch (const Opaque& e) {

@@ -21,6 +21,7 @@ class Writer {
     std::vector<std::string> index;
     std::vector<Conjunction> parts{{}};
     std::optional<int> application = {};  ///< none: the factor is 1
+    Fraction times = {};
     /// Of Not of a mask: the mask itself, where its pieces are disjoint.
     std::optional<std::vector<Conjunction>> mask = {};
   };
@@ -34,9 +35,17 @@ class Writer {
   const Program& program_;
   Names& names_;
   Meaning meaning_;
-  std::map<int, int> inputs_;  ///< number by node
+  std::map<int, int> inputs_;    ///< number by node
+  std::map<int, int> earliest_;  ///< by node: one with the same operator, attributes and operands
+  Value earliest(Value v) const { return {earliest_.at(v.node), v.output}; }
+  bool isRepeated(const Node& a, const Node& b) const;
   std::map<std::pair<std::string, Value>, Image> images_;
   std::map<Value, int> maxima_;
+  size_t work_ = 0;
+
+  /// Counts what copying a product costs. Throws Opaque where all of them cost too much (docs/rule-language.md,
+  /// Limits).
+  void spend(const Product& product);
 
   /// Whether the value may be -inf somewhere, whatever the inputs: 0 times that is no number.
   bool mayBeMinusInfinity(Value value);
@@ -51,6 +60,7 @@ class Writer {
   const Application& application(int number) const { return meaning_.applications[static_cast<size_t>(number)]; }
 
   Sum sum(const Frame& frame, Value value, const Position& at);
+  bool isNotOf(const Factor& f, const Factor& condition) const;
   Products times(const Product& product, Value value, const Position& at);
   Products timesFunction(const Product& product, const Node& function, Value argument, const Position& at);
   Products timesMoved(const Product& product, const Node& function, Value argument, const Position& at);
@@ -58,6 +68,22 @@ class Writer {
 
   const Image& image(const Node& function, const Shape& shape, const std::vector<Value>& arguments, Value subject);
   int maximumOfImages(const Function& f, const std::string& key, const Frame& frame, const Factor& of);
+
+  /// Partial functions: whether a value is made of one, what was visited already, and the visit.
+  struct Visit {
+    Value value;
+    Position at;
+    std::vector<std::string> reduction;
+    Conjunction domain;
+    std::vector<Factor> guards;
+    friend bool operator==(const Visit&, const Visit&) = default;
+  };
+  std::map<Value, bool> partial_;
+  std::vector<Visit> visits_;
+  bool isPartial(Value value);
+  void visit(const Visit& v);
+  void visitReads(const Visit& v, const Clause& clause);
+  std::vector<Visit> whereNotZero(const Visit& v, Value condition, const Position& at);
 
   int maximum(Value value);
   void addAlternatives(Application& to, const Product& so, Value value, const Position& at);

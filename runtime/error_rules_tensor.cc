@@ -1,0 +1,184 @@
+// Softmax, normalisations and Resize, written against their kernels in ir/ops/kernels.
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/ops/kernels/support.h"
+#include "ir/ops/resize.h"
+#include "runtime/error_rules.h"
+
+namespace pet::error_rules {
+namespace {
+
+/// The normalisations take their statistics in double precision.
+constexpr double kDouble = std::numeric_limits<double>::epsilon() / 2;
+
+/// γ_n for this unit roundoff.
+double gamma(int64_t n, double unit) {
+  double nu = static_cast<double>(n) * unit;
+  return nu < 1 ? nu / (1 - nu) : kUnknown;
+}
+
+/// exp(d_i) / Σ exp(d_j), d = x - max x: errors of x multiply numerator and sum by exp(±error), the rounding of d_i by
+/// exp(±u·|d_i|); the sum is at least 1.
+void softmaxRow(const Approximate* x, int64_t count, int64_t stride, double unit, double* errors) {
+  double top = -std::numeric_limits<double>::infinity(), worst = 0, total = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    top = std::max(top, x[i * stride].value);
+    worst = std::isnan(x[i * stride].error) ? kUndefined : std::max(x[i * stride].error, worst);
+    if (std::isnan(worst)) break;
+  }
+  if (!std::isfinite(top) || !std::isfinite(worst)) {
+    for (int64_t i = 0; i < count; ++i)
+      errors[i * stride] = std::isnan(worst) ? kUndefined : kUnknown;
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i)
+    total += errors[i * stride] = std::exp(x[i * stride].value - top);
+  const double sums = gamma(count + 20, unit);
+  for (int64_t i = 0; i < count; ++i) {
+    double d = x[i * stride].value - top, y = errors[i * stride] / total;
+    if (std::isinf(d)) continue;  // -inf: surely 0
+    double shift = x[i * stride].error + worst + unit * std::abs(d) + sums;
+    // Neither the exact value nor the other is above exp(d + shift), nor above 1.
+    double moved = shift < 1e-3 ? y * shift * (1 + shift) : y * std::expm1(std::min(shift, 700.0));
+    if (shift > 1 || y == 0) moved = std::exp(std::min(0.0, d + shift)) * (1 + sums);
+    errors[i * stride] = moved + underflow(unit);
+  }
+}
+
+/// (x - mean) / sqrt(variance + epsilon) over one row.
+void standardized(const Approximate* x, int64_t count, double epsilon, double unit, Approximate* y) {
+  const double n = static_cast<double>(count), stats = gamma(count + 2, kDouble);
+  Approximate mean, variance;
+  for (int64_t i = 0; i < count; ++i) {
+    mean.value += x[i].value;
+    mean.error += x[i].error + stats * std::abs(x[i].value);
+  }
+  mean = {mean.value / n, mean.error / n};
+  for (int64_t i = 0; i < count; ++i) {
+    y[i] = sum(x[i], negated(mean), kDouble);
+    variance.value += y[i].value * y[i].value;
+    variance.error += (2 * std::abs(y[i].value) + y[i].error) * y[i].error + stats * y[i].value * y[i].value;
+  }
+  variance = sum({variance.value / n, variance.error / n}, {epsilon, 0}, kDouble);
+  Approximate scale = quotient({1, 0}, root(variance, kDouble), kDouble);
+  for (int64_t i = 0; i < count; ++i) {
+    Approximate z = product(y[i], scale, unit);
+    y[i] = isBounded(z) ? rounded(z.value, z.error, unit) : z;  // in double, then once more
+  }
+}
+
+int64_t countFrom(const Extents& extents, size_t first) {
+  return elementCount(Extents(extents.begin() + static_cast<std::ptrdiff_t>(first), extents.end()));
+}
+
+}  // namespace
+
+std::vector<double> softmax(const NodeExtents& n, std::span<const Approximates> in, double unit) {
+  const Approximates& x = in[0];
+  std::vector<double> errors(x.data.size());
+  auto axis = static_cast<size_t>(n.concrete.scalar("axis"));
+  int64_t count = x.extents[axis], stride = rowMajorStrides(x.extents)[axis];
+  if (errors.empty()) return errors;
+  for (int64_t outer = 0; outer < x.size(); outer += count * stride) {
+    for (int64_t i = outer; i < outer + stride; ++i)
+      softmaxRow(x.data.data() + i, count, stride, unit, errors.data() + i);
+  }
+  return errors;
+}
+
+/// (x - mean) · (scale / sqrt(variance + epsilon)) + bias; the factor in double, then rounded.
+std::vector<double> batchNormalization(const NodeExtents& n, std::span<const Approximates> in, double unit) {
+  const Approximates& x = in[0];
+  std::vector<double> errors(x.data.size());
+  int64_t count = countFrom(x.extents, 2), channels = x.extents[1];
+  for (int64_t plane = 0; plane < x.extents[0] * channels; ++plane) {
+    auto c = static_cast<size_t>(plane % channels);
+    Approximate deviation = root(sum(in[4].data[c], {n.concrete.number("epsilon"), 0}, kDouble), kDouble);
+    Approximate factor = quotient(in[1].data[c], deviation, 2 * unit);
+    for (int64_t i = plane * count; i < (plane + 1) * count; ++i) {
+      auto at = static_cast<size_t>(i);
+      Approximate centred = sum(x.data[at], negated(in[3].data[c]), unit);
+      errors[at] = sum(product(centred, factor, unit), in[2].data[c], unit).error;
+    }
+  }
+  return errors;
+}
+
+std::vector<double> instanceNormalization(const NodeExtents& n, std::span<const Approximates> in, double unit) {
+  const Approximates& x = in[0];
+  std::vector<double> errors(x.data.size());
+  int64_t count = countFrom(x.extents, 2), channels = x.extents[1];
+  std::vector<Approximate> row(static_cast<size_t>(count));
+  for (int64_t plane = 0; plane < x.extents[0] * channels; ++plane) {
+    auto c = static_cast<size_t>(plane % channels);
+    standardized(x.data.data() + plane * count, count, n.concrete.number("epsilon"), unit, row.data());
+    for (size_t i = 0; i < row.size(); ++i) {
+      errors[static_cast<size_t>(plane * count) + i] =
+          sum(product(row[i], in[1].data[c], unit), in[2].data[c], unit).error;
+    }
+  }
+  return errors;
+}
+
+std::vector<double> layerNormalization(const NodeExtents& n, std::span<const Approximates> in, double unit) {
+  const Approximates& x = in[0];
+  std::vector<double> errors(x.data.size());
+  std::vector<Approximate> row(
+      static_cast<size_t>(countFrom(x.extents, static_cast<size_t>(n.concrete.scalar("axis")))));
+  if (row.empty()) return errors;
+  for (size_t first = 0; first < errors.size(); first += row.size()) {
+    standardized(x.data.data() + first, static_cast<int64_t>(row.size()), n.concrete.number("epsilon"), unit,
+                 row.data());
+    for (size_t i = 0; i < row.size(); ++i) {
+      Approximate bias = in.size() > 2 ? in[2].data[i] : Approximate{};
+      errors[first + i] = sum(product(row[i], in[1].data[i], unit), bias, unit).error;
+    }
+  }
+  return errors;
+}
+
+/// Along each dimension in turn, what the kernel adds up, with the magnitudes of its weights. Of each of its at most
+/// four terms the weight is rounded twice, the product and the sums once.
+std::vector<double> resize(const NodeExtents& n, std::span<const Approximates> in, double unit) {
+  const std::string &mode = n.concrete.text("mode"), &nearest = n.concrete.text("nearest_mode");
+  const Rational cubic = *asRational(n.concrete.number("cubic_coeff_a"));  // the shape rule has checked it
+  Extents extents = in[0].extents, out = n.concrete.outputs[0], scales = n.concrete.list("scales");
+  const double own = mode == "nearest" ? 0 : gamma(8 * static_cast<int64_t>(extents.size()), unit);
+  std::vector<double> errors;
+  for (const Approximate& x : in[0].data) {
+    double magnitude = std::abs(x.value) + static_cast<double>(std::numeric_limits<float>::min());
+    errors.push_back(x.error * (1 + own) + (own == 0 ? 0 : own * magnitude));
+  }
+  for (size_t d = 0; d < extents.size(); ++d) {
+    int64_t numerator = scales.empty() ? out[d] : scales[2 * d],
+            denominator = scales.empty() ? extents[d] : scales[2 * d + 1];
+    if (extents[d] == out[d] && numerator == denominator) continue;
+    const std::string& coordinates = n.concrete.text("coordinate_transformation_mode");
+    ResizeAxis axis{mode, nearest, cubic, resizeLine(coordinates, extents[d], out[d], numerator, denominator),
+                    extents[d]};
+    int64_t stride = rowMajorStrides(extents)[d],
+            rows = elementCount(extents) / std::max<int64_t>(1, extents[d] * stride);
+    std::vector<double> next(static_cast<size_t>(rows * out[d] * stride));
+    for (int64_t i = 0; i < out[d]; ++i) {
+      for (const ResizeTap& tap : resizeTaps(axis, i)) {
+        double weight =
+            std::abs(static_cast<double>(tap.weight.numerator) / static_cast<double>(tap.weight.denominator));
+        for (int64_t row = 0; row < rows; ++row) {
+          const double* from = errors.data() + (row * extents[d] + tap.position) * stride;
+          double* to = next.data() + (row * out[d] + i) * stride;
+          for (int64_t k = 0; k < stride; ++k)
+            to[k] += weight * from[k];
+        }
+      }
+    }
+    errors = std::move(next);
+    extents[d] = out[d];
+  }
+  std::replace_if(
+      errors.begin(), errors.end(), [](double e) { return std::isnan(e); }, kUnknown);  // 0 · unknown
+  return errors;
+}
+
+}  // namespace pet::error_rules

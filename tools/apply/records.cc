@@ -1,0 +1,178 @@
+#include "tools/apply/records.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rules/pack/digest.h"
+#include "rules/pack/file.h"
+#include "rules/pack/pack.h"
+#include "rules/text.h"
+#include "tools/apply/cache_folder.h"
+#include "tools/common/scratch.h"
+
+namespace pet::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAdvice = "nothing was written; do not use this pack";
+
+/// The program that checks, and what tells it from another build of it.
+struct Checker {
+  std::string path, identity;
+};
+
+Expected<Checker> findChecker(const std::string& given) {
+  Checker checker{given, ""};
+  std::error_code ignored;
+  const char* named = std::getenv("PET_CHECKER");
+  if (checker.path.empty() && named) checker.path = named;
+  if (checker.path.empty())
+    checker.path = (fs::read_symlink("/proc/self/exe", ignored).parent_path() / "pet-rules").string();
+  struct stat info {};
+  if (::stat(checker.path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || ::access(checker.path.c_str(), X_OK) != 0) {
+    return fail(ErrorKind::kUsage, "there is no checker of proof records; nothing was written", checker.path,
+                "name pet-rules with --checker, or trust the pack with --trust-pack");
+  }
+  checker.identity = fmt::format("{} {} {}.{}", fs::canonical(checker.path, ignored).string(), info.st_size,
+                                 info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+  return checker;
+}
+
+// --- What was proved before ---
+
+/// One file for each rule that was found proved; its name is a digest of all that the verdict depends on.
+class ProvedRules {
+ public:
+  explicit ProvedRules(const Checker& checker) : checker_(checker) {
+    if (auto folder = cacheFolder()) folder_ = *folder / "proved";
+  }
+
+  bool contains(const Pattern& pattern, const Rule& rule) const {
+    std::error_code ignored;
+    return !folder_.empty() && fs::is_regular_file(fileOf(pattern, rule), ignored);
+  }
+
+  /// A cache that cannot be written to is as good as none.
+  void add(const Pattern& pattern, const Rule& rule) const {
+    if (folder_.empty()) return;
+    std::error_code ignored;
+    fs::create_directories(folder_, ignored);
+    auto lost = writeFile(fileOf(pattern, rule), rule.name + "\n");
+    static_cast<void>(lost);
+  }
+
+ private:
+  std::string fileOf(const Pattern& pattern, const Rule& rule) const {
+    Digest digest;
+    digest.add("pet proved 1").add(checker_.identity).add(print(pattern)).add(print(rule));
+    return (folder_ / digest.hex()).string();
+  }
+
+  const Checker& checker_;
+  fs::path folder_;
+};
+
+// --- The process ---
+
+/// Runs the checker on a file of rules; its exit status, or why there is none. Its messages say what its answer says.
+Expected<int> spawn(const std::string& program, const std::string& in, const std::string& out) {
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, in.c_str(), O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  std::array<std::string, 4> words{program, "verify", "--json", "-"};
+  std::array<char*, 5> arguments{words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+  pid_t pid = 0;
+  int error = ::posix_spawn(&pid, program.c_str(), &files, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  if (error != 0) return fail(ErrorKind::kCheck, std::string("cannot be started: ") + std::strerror(error), program);
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0) {
+    if (errno != EINTR) return fail(ErrorKind::kCheck, std::strerror(errno), program);
+  }
+  if (WIFSIGNALED(status)) {
+    return fail(ErrorKind::kCheck, fmt::format("the checker died of signal {}", WTERMSIG(status)), program,
+                "nothing was written");
+  }
+  return WEXITSTATUS(status);
+}
+
+/// What the checker says of each rule. Throws Json's exceptions where that is not what it should be.
+Expected<nlohmann::json> ask(const Checker& checker, const RuleSet& rules) {
+  Scratch folder("pet-apply");
+  std::string in = (folder.path() / "rules.pet").string(), out = (folder.path() / "verdicts.json").string();
+  if (auto ok = writeFile(in, print(rules)); !ok) return tl::unexpected(ok.error());
+  auto status = spawn(checker.path, in, out);
+  if (!status) return tl::unexpected(status.error());
+  auto answer = readFile(out, ErrorKind::kCheck);
+  if (!answer) return tl::unexpected(answer.error());
+  auto verdicts = nlohmann::json::parse(*answer, nullptr, false);
+  if (!verdicts.is_array()) {
+    return fail(ErrorKind::kCheck, fmt::format("the checker gave no verdicts (exit code {})", *status), checker.path,
+                "nothing was written");
+  }
+  return verdicts;
+}
+
+/// What a verdict says against a rule; empty if it is proved.
+std::string objection(const nlohmann::json& verdicts, const std::string& name, const std::string& hash) {
+  for (const auto& v : verdicts) {
+    if (v.value("name", "") != name || v.value("hash", "") != hash) continue;
+    std::string verdict = v.value("verdict", "unknown");
+    return verdict == "proved" ? "" : fmt::format("{}: {}", verdict, v.value("reason", ""));
+  }
+  return "the checker says nothing about it";
+}
+
+}  // namespace
+
+Expected<void> checkRecords(const RuleSet& rules, const std::set<std::string>& names, const RecordCheck& check) {
+  if (names.empty()) return {};
+  auto checker = findChecker(check.checker);
+  if (!checker) return tl::unexpected(checker.error());
+  ProvedRules proved(*checker);
+  RuleSet open;
+  std::set<std::string> patterns;
+  for (const std::string& name : names) {
+    const Rule& rule = *rules.findRule(name);
+    if (proved.contains(*rules.findPattern(rule.pattern), rule)) continue;
+    open.rules.push_back(rule);
+    patterns.insert(rule.pattern);
+  }
+  for (const std::string& name : patterns)
+    open.patterns.push_back(*rules.findPattern(name));
+  if (open.rules.empty()) return {};
+  check.progress(fmt::format("checking the proof records of {} rules", open.rules.size()));
+  auto verdicts = ask(*checker, open);
+  if (!verdicts) return tl::unexpected(verdicts.error());
+  try {
+    for (const Rule& rule : open.rules) {
+      const Pattern& pattern = *rules.findPattern(rule.pattern);
+      std::string why = objection(*verdicts, rule.name, ruleHash(pattern, rule));
+      if (!why.empty()) {
+        return fail(ErrorKind::kCheck, fmt::format("rule {} is not proved by its record: {}", rule.name, why),
+                    check.pack, kAdvice);
+      }
+      proved.add(pattern, rule);
+    }
+  } catch (const nlohmann::json::exception&) {
+    return fail(ErrorKind::kCheck, "the checker gave verdicts that are none", checker->path, "nothing was written");
+  }
+  return {};
+}
+
+}  // namespace pet::tool

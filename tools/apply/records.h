@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "rules/rule.h"
+
+namespace pet::tool {
+
+/// What checks proof records for the applier, which links no solver.
+struct RecordCheck {
+  std::string checker;  ///< pet-rules; empty: $PET_CHECKER, else the one beside this binary
+  std::string pack;     ///< the rules' file, for messages
+  std::function<void(const std::string&)> progress;
+};
+
+/// Has the records of these rules checked by `pet-rules verify`, in one process, but for those that it found proved
+/// before: that is kept in the user's cache (cacheFolder), by the rule's whole text and by the checker. Neither a pack
+/// nor a file of timings has a part in where or what is kept. kUsage: there is no checker. kCheck: a rule is not proved
+/// by its record, or the checker gave no answer.
+Expected<void> checkRecords(const RuleSet& rules, const std::set<std::string>& names, const RecordCheck& check);
+
+}  // namespace pet::tool
