@@ -62,12 +62,17 @@ bool hasKernels(const Program& program) {
                      [](const Node& n) { return n.op->name == "Input" || n.op->kernels.template get<T>() != nullptr; });
 }
 
-/// The integers have no halves.
-bool hasWholeNumbers(const Program& program) {
-  return std::all_of(program.nodes().begin(), program.nodes().end(), [](const Node& n) {
-    return std::all_of(n.attributes.begin(), n.attributes.end(), [](const auto& attribute) {
+/// Whether all numbers of the program are elements of a ring: small fractions, or whole.
+bool hasNumbers(const Program& program, bool whole) {
+  auto isElement = [&](double number) {
+    if (std::isinf(number)) return true;
+    auto fraction = asRational(number);
+    return fraction && (!whole || fraction->denominator == 1);
+  };
+  return std::all_of(program.nodes().begin(), program.nodes().end(), [&](const Node& n) {
+    return std::all_of(n.attributes.begin(), n.attributes.end(), [&](const auto& attribute) {
       const double* number = std::get_if<double>(&attribute.second);
-      return !number || std::isinf(*number) || *number == std::round(*number);
+      return !number || isElement(*number);
     });
   });
 }
@@ -311,10 +316,12 @@ Evaluation evaluateSubject(const Subject& subject, const EvaluationOptions& opti
   result.constraints = rule.shapes.constraints.size();
   result.touched = shapes.touched;
   auto all = [&](auto has) { return has(subject.source) && has(rule.replacement) && has(rule.mutant); };
-  if (all(hasKernels<Fp>)) {
+  auto hasFractions = [](const Program& p) { return hasNumbers(p, false); };
+  auto hasIntegers = [](const Program& p) { return hasNumbers(p, true); };
+  if (all(hasKernels<Fp>) && all(hasFractions)) {
     result.domain = "F_p";
     evaluateShapes<Fp>(subject, shapes, options, result);
-  } else if (all(hasKernels<int64_t>) && all(hasWholeNumbers)) {
+  } else if (all(hasKernels<int64_t>) && all(hasIntegers)) {
     result.domain = "integers";
     evaluateShapes<int64_t>(subject, shapes, options, result);
   } else {

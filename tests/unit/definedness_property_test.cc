@@ -165,6 +165,7 @@ void expectRecord(const Claim& claim, const ShapeClass& shapes, const Proved& pr
   rule.shapes = shapes;
   rule.mutant = rule.replacement = claim.candidate;
   rule.proofs = proved.proofs;
+  rule.numerics = {.kind = Numerics::Kind::kUnbounded, .kappa = 1, .spreadsNan = true};  // not what is asked here
   CheckReport report = checkRule(pattern, rule);
   RC_LOG() << report.reason();
   RC_ASSERT(report.proved());
