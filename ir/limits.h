@@ -7,13 +7,15 @@
 // text and the prover and the checker say unknown: verdicts depend on these numbers, never on the machine.
 namespace pet {
 
-inline constexpr size_t kMostNodes = 1000;      ///< inputs and operators of a program, also once it is lowered
-inline constexpr size_t kMostEntries = 10'000;  ///< of a list in a text: an attribute, a class, a shape, a proof's maps
-inline constexpr size_t kMostDimensions = 64;   ///< of a shape
-inline constexpr size_t kMostTerms = 4096;      ///< in the extents of a shape, those within divisions too
-inline constexpr size_t kMostCases = 256;       ///< of one operator that regroups dimensions
-inline constexpr size_t kMostPieces = 4096;     ///< of a sum of products
-inline constexpr size_t kMostFactors = 256;     ///< of a product
+inline constexpr size_t kMostNodes = 1000;  ///< inputs and operators of a program, also once it is lowered
+inline constexpr size_t kMostEntries =
+    10'000;                               ///< of a list in a text: an attribute, a class, a shape, a proof's lemmas
+inline constexpr size_t kMostMaps = 512;  ///< of a proof or a lemma, in both directions together
+inline constexpr size_t kMostDimensions = 64;  ///< of a shape
+inline constexpr size_t kMostTerms = 4096;     ///< in the extents of a shape, those within divisions too
+inline constexpr size_t kMostCases = 256;      ///< of one operator that regroups dimensions
+inline constexpr size_t kMostPieces = 4096;    ///< of a sum of products
+inline constexpr size_t kMostFactors = 256;    ///< of a product
 /// Factors, conditions and indices written while a program is multiplied out.
 inline constexpr size_t kMostWork = 4'000'000;
 

@@ -115,7 +115,7 @@ Expected<bool> acceptMap(TextReader& in, std::vector<ProofMap>& forward, std::ve
   if (!isForward && !in.accept("backward")) return false;
   auto m = map(in);
   if (!m) return tl::unexpected(m.error());
-  if (forward.size() + backward.size() >= kMostEntries) return in.error("a proof of very many maps");
+  if (forward.size() + backward.size() >= kMostMaps) return in.error("a proof of very many maps");
   (isForward ? forward : backward).push_back(std::move(*m));
   return true;
 }

@@ -11,6 +11,14 @@ namespace {
 
 using At = std::vector<Expr>;
 
+/// Of one output (docs/rule-language.md, Limits).
+constexpr size_t kMostClaims = 20'000;
+
+/// Whoever asks for claims has to catch its base already.
+struct TooManyClaims : OverflowError {
+  const char* what() const noexcept override { return "a record that asks for very many obligations"; }
+};
+
 /// What one direction of a record maps, over positions for which `given` holds.
 struct Direction {
   std::string prefix, name, inverseName;
@@ -99,6 +107,7 @@ class Record {
   bool readable_ = true;  ///< all numbers and names so far are of something
 
   void require(std::string what, Formula given, Formula goal) {
+    if (claims_.size() >= kMostClaims) throw TooManyClaims();
     claims_.push_back({.what = std::move(what), .given = std::move(given), .goal = std::move(goal)});
   }
   void refuse(std::string what, std::string reason) {

@@ -4,11 +4,18 @@
 #include <z3++.h>
 
 namespace pet::check {
+namespace {
+
+/// All questions of one rule together: so many times what one may take.
+constexpr uint64_t kMostOfAll = 10;
+
+}  // namespace
 
 struct Solver::State {
   z3::context context;
   z3::solver solver;
   unsigned steps;
+  uint64_t used = 0;  ///< steps of all questions so far
   std::map<std::string, z3::expr> variables;
   /// The quotient of each division in use: floor(e / k) = q with 0 <= e - k·q < k.
   std::map<Expr, z3::expr> quotients;
@@ -81,9 +88,17 @@ struct Solver::State {
       if (bound) solver.add(variable(n) <= number(bound) && variable(n) >= number(-bound));
     }
     z3::check_result result = solver.check();
+    countSteps();
     std::optional<Bindings> witness = result == z3::sat ? model(names) : std::nullopt;
     solver.pop();
     return {result, std::move(witness)};
+  }
+
+  void countSteps() {
+    z3::stats all = solver.statistics();
+    for (unsigned i = 0; i < all.size(); ++i) {
+      if (all.key(i) == "rlimit count" && all.is_uint(i)) used = all.uint_value(i);
+    }
   }
 
   /// The model's values of `names`; 0 where it does not care. Nullopt if one does not fit 64 bits.
@@ -119,6 +134,10 @@ Answer Solver::implies(const Formula& given, const Formula& goal) {
   Formula open = goal.given(known);
   if (open.isTrue() || given.kind == Formula::Kind::kFalse) return {Verdict::kProved, {}, ""};
 
+  if (state_->used > kMostOfAll * state_->steps) {
+    return {
+        Verdict::kUnknown, {}, fmt::format("the solver gave up within {} steps for all", kMostOfAll * state_->steps)};
+  }
   ++queries_;
   std::set<std::string> names;
   base_.collectVariables(names);

@@ -30,7 +30,7 @@ struct TreeGuess {
 /// Cases are left out in so many turns, case i in turn i mod turns: each by itself; of very many, in few groups, so
 /// that the work goes with their number.
 inline size_t turnsToLeaveOut(size_t cases) {
-  constexpr size_t kMostAlone = 200, kGroups = 16;
+  constexpr size_t kMostAlone = 200, kGroups = 8;
   return cases <= kMostAlone ? cases : kGroups;
 }
 

@@ -177,6 +177,20 @@ TEST(RatioTree, BetweenTheCasesOneSideGoesOverIntoTheOther) {
   EXPECT_DOUBLE_EQ(tree.guess({64, 10}).value, -0.5);
 }
 
+TEST(RatioTree, VeryManyCasesAreLeftOutInGroups) {
+  EXPECT_EQ(turnsToLeaveOut(0), 0U);
+  EXPECT_EQ(turnsToLeaveOut(200), 200U);
+  EXPECT_EQ(turnsToLeaveOut(30'000), 8U);
+  std::vector<TreeCase> cases;
+  for (int i = 0; i < 30'000; ++i)
+    cases.push_back({{static_cast<double>(i)}, i < 9000 ? 1.0 : -0.5, 0.01});
+  RatioTree tree = RatioTree::grow({{"C", true}}, cases);
+  EXPECT_EQ(tree.depth(), 1);
+  EXPECT_LT(tree.error(), 0.01);
+  EXPECT_NEAR(tree.guess({100}).value, 1, 1e-9);
+  EXPECT_NEAR(tree.guess({20'000}).value, -0.5, 1e-9);
+}
+
 TEST(RatioTree, OfManyCasesOneInEightMayStayBelowTheFloor) {
   std::vector<TreeCase> cases;
   for (int i = 0; i < 9; ++i)

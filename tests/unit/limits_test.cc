@@ -80,8 +80,7 @@ TEST(Limits, TheReaderRefusesLongTexts) {
        "a class of very many symbols"},
       {"axes", ruleText("[N]", "  z = Layout(x) (" + repeated(kMostDimensions + 1, [](size_t) { return "n "; }) + ")"),
        "a group of very many axes"},
-      {"maps",
-       ruleText("[N]", "  z = Neg(x)\n", repeated(kMostEntries + 1, [](size_t) { return "forward 0 -> 0 []\n"; })),
+      {"maps", ruleText("[N]", "  z = Neg(x)\n", repeated(kMostMaps + 1, [](size_t) { return "forward 0 -> 0 []\n"; })),
        "a proof of very many maps"},
       {"lemmas",
        ruleText("[N]", "  z = Neg(x)\n", repeated(kMostEntries + 1, [](size_t) { return "vanish pattern 0.0.0\n"; })),
@@ -126,6 +125,14 @@ TEST(Limits, ProverAndCheckerGiveUpAlike) {
     EXPECT_FALSE(report.proved()) << c.name;
     EXPECT_THAT(report.reason(), HasSubstr(c.reason)) << c.name;
   }
+}
+
+TEST(Limits, TheCheckerRefusesRecordsOfVeryManyObligations) {
+  std::string body = "  a = Mul(x, x)\n  b = Mul(a, x)\n  c = Add(x, a)\n  d = Add(c, b)\n  y = Relu(d)\n";
+  std::string proof = repeated(9000, [](size_t) { return "vanish pattern 0.0.0\n"; });
+  auto set = parseRules(ruleText("[N]", body, proof), "case");
+  ASSERT_TRUE(set) << set.error().message();
+  EXPECT_THAT(checkRule(set->patterns[0], set->rules[0]).reason(), HasSubstr("very many obligations"));
 }
 
 /// As long as a program may be, and no stack is too small for it.
