@@ -147,8 +147,10 @@ std::string checkText(const ApplyReport& report) {
   for (const CheckLine& c : report.checks) {
     done += c.possible;
     worst = std::max(worst, c.worst);
-    if (!c.possible) text += fmt::format("Not checked: {}: {}\n", c.where, c.reason);
+    if (!c.possible) text += fmt::format("Not compared: {}: {}\n", c.where, c.reason);
   }
+  for (const UncheckedSite& site : report.unchecked)
+    text += fmt::format("Checked as a part of the whole model only: {}\n", site.label);
   return fmt::format("\n{}Checks: {} passed; the largest difference is {:.2f} of what is allowed.\n", text, done,
                      worst);
 }
