@@ -85,7 +85,10 @@ std::vector<Bindings> smallMembers(const Rule& rule, const Program& pattern, uin
   constexpr size_t kCandidates = 6;
   auto cheap = [&](const Bindings& symbols) {
     try {
-      return multiplyAdds(pattern, symbols) + multiplyAdds(rule.replacement, symbols) <= kWork;
+      int64_t work = checkedAdd(multiplyAdds(pattern, symbols), multiplyAdds(rule.replacement, symbols));
+      for (Value v : pattern.inputs())
+        work = checkedAdd(work, elementCount(evaluate(pattern.shape(v), symbols).value_or(Extents{})));
+      return work <= kWork;
     } catch (const OverflowError&) {
       return false;
     }

@@ -86,6 +86,7 @@ struct ScaleOptions {
 /// Activations beyond what a probe holds, in double precision, with the bound of compareRealWeights(): magnitudes from
 /// float's denormals to 1e30, zeros, equal values, and both sides of every number in the two programs. The first draw
 /// holds all of these, by slabs of the longest dimension; of the others, every second one is of one kind throughout.
+/// Where there is room for all draws, more follow at magnitudes at which a value inside of a program meets a number.
 /// Weights are those in `tensors`, else in [-1, 1), without sign in every second draw. An element whose magnitudes are
 /// beyond float's range in either program says nothing. kFails: in one draw they differ. kNotPossible: fewer than one
 /// in four draws can be compared.

@@ -2,15 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "runtime/approximate.h"
 #include "runtime/difference.h"
 
 namespace pet {
 namespace {
 
 using Verdict = Comparison::Verdict;
+
+/// A number for people; NaN has no sign.
+std::string text(double x) {
+  return std::isnan(x) ? "nan" : fmt::format("{:.9g}", x);
+}
 
 /// One output of both programs.
 template <class T>
@@ -30,30 +37,13 @@ class OutputElements {
     if (auto extents = differentExtents(original, rewritten)) return fails(into, name_ + ": " + *extents);
     size_t compared = 0;
     for (size_t i = 0; i < original.data.size(); ++i) {
-      double was = static_cast<double>(original.data[i]), is = static_cast<double>(rewritten.data[i]);
-      double own = original_.error(output_, i), other = rewritten_.error(output_, i);
-      if (!std::isfinite(was) || !std::isfinite(own)) {
-        skip(original, i, std::isfinite(was) ? "no finite bound" : fmt::format("{} in the original", was));
-        continue;
+      Approximate was{static_cast<double>(original.data[i]), original_.error(output_, i)};
+      Approximate is{static_cast<double>(rewritten.data[i]), rewritten_.error(output_, i)};
+      if (auto difference = compareElement(was, is, into, compared)) {
+        return fails(into, fmt::format("{}{} is {}, the original's {}{} ({})", name_, position(original.extents, i),
+                                       text(is.value), text(was.value), *difference, precision));
       }
-      ++into.bounded;
-      if ((std::isnan(other) && !excused_) || (!std::isfinite(is) && std::isfinite(other))) {
-        return fails(into, fmt::format("{} is {}, the original's {:.9g} ({})", at(original, i), is, was, precision));
-      }
-      if (!std::isfinite(is) || !std::isfinite(other)) {
-        skip(original, i, "no finite bound in the replacement");
-        ++into.lost;
-        continue;
-      }
-      double allowed = own + other, difference = std::abs(is - was);
-      if (!(difference <= allowed)) {
-        into.comparison.worst = allowed > 0 ? difference / allowed : std::numeric_limits<double>::infinity();
-        return fails(into,
-                     fmt::format("{} is {:.9g}, the original's {:.9g}: off by {:.3g}, {:.3g} can be rounding ({})",
-                                 at(original, i), is, was, difference, allowed, precision));
-      }
-      ++compared;
-      if (difference > 0) into.comparison.worst = std::max(into.comparison.worst, difference / allowed);
+      if (open_ && why_.empty()) why_ = fmt::format("{}{}: {}", name_, position(original.extents, i), open_);
     }
     if (4 * compared < original.data.size() && into.comparison.holds()) {
       into.comparison.verdict = Verdict::kNotPossible;
@@ -64,10 +54,33 @@ class OutputElements {
   }
 
  private:
-  std::string at(const Tensor<T>& tensor, size_t i) const { return name_ + position(tensor.extents, i); }
-  void skip(const Tensor<T>& tensor, size_t i, const std::string& why) {
-    if (why_.empty()) why_ = at(tensor, i) + ": " + why;
+  /// What is wrong with an element; nullopt where nothing is, or nothing is said: then `open_` has the reason.
+  std::optional<std::string> compareElement(const Approximate& was,
+                                            const Approximate& is,
+                                            Elements& into,
+                                            size_t& compared) {
+    open_ = nullptr;
+    if (!isBounded(was)) {
+      open_ = std::isfinite(was.value) ? "no finite bound" : "not finite in the original";
+      return std::nullopt;
+    }
+    ++into.bounded;
+    if ((std::isnan(is.error) && !excused_) || (!std::isfinite(is.value) && std::isfinite(is.error))) return "";
+    if (!isBounded(is)) {
+      open_ = "no finite bound in the replacement";
+      ++into.lost;
+      return std::nullopt;
+    }
+    double allowed = was.error + is.error, difference = std::abs(is.value - was.value);
+    if (difference > allowed) {
+      into.comparison.worst = allowed > 0 ? difference / allowed : std::numeric_limits<double>::infinity();
+      return fmt::format(": off by {:.3g}, {:.3g} can be rounding", difference, allowed);
+    }
+    ++compared;
+    if (difference > 0) into.comparison.worst = std::max(into.comparison.worst, difference / allowed);
+    return std::nullopt;
   }
+
   static bool fails(Elements& into, std::string reason) {
     into.comparison.verdict = Verdict::kFails;
     into.comparison.reason = std::move(reason);
@@ -77,8 +90,9 @@ class OutputElements {
   const std::string& name_;
   size_t output_;
   const Bounded<T>&original_, &rewritten_;
-  bool excused_;  ///< what has no value in the replacement
-  std::string why_;
+  bool excused_;                ///< what has no value in the replacement
+  const char* open_ = nullptr;  ///< why the last element was not compared
+  std::string why_;             ///< the first such reason
 };
 
 }  // namespace

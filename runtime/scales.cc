@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/aim.h"
 #include "runtime/compare.h"
 #include "runtime/difference.h"
 #include "runtime/draw.h"
@@ -141,27 +142,77 @@ Tensor<float> drawActivation(
   return tensor;
 }
 
-TensorMap drawInputs(const Program& pattern,
-                     const Bindings& symbols,
-                     const TensorMap& given,
-                     size_t index,
-                     uint64_t seed,
-                     const std::vector<float>& numbers) {
-  TensorMap drawn;
-  for (Value v : pattern.inputs()) {
-    const std::string& name = pattern.name(v);
-    if (given.contains(name)) continue;
-    Extents extents = *evaluate(pattern.shape(v), symbols);
-    if (!isConstant(pattern, v)) {
-      drawn.emplace(name, drawActivation(extents, name, index, seed, numbers));
-      continue;
-    }
-    Tensor<float> weights = drawReal(Draw(seed + index, name), extents);
-    for (float& w : weights.data)
-      w = index % 4 < 2 ? w : std::abs(w);
-    drawn.emplace(name, std::move(weights));
+/// The inputs that are not given, draw by draw.
+class Draws {
+ public:
+  Draws(const Program& pattern,
+        const Program& replacement,
+        const Bindings& symbols,
+        const TensorMap& given,
+        uint64_t seed)
+      : pattern_(pattern), symbols_(symbols), given_(given), seed_(seed), numbers_(bothSides(pattern, replacement)) {}
+
+  /// Of all kinds and magnitudes.
+  TensorMap draw(size_t index) const {
+    return drawn(index, [&](const std::string& name, const Extents& extents) {
+      return drawActivation(extents, name, index, seed_, numbers_);
+    });
   }
-  return drawn;
+
+  /// Activations of one magnitude, in all draws the same but for it.
+  TensorMap drawOf(double scale) const {
+    return drawn(0, [&](const std::string& name, const Extents& extents) {
+      Tensor<float> tensor(extents);
+      Draw draw(seed_, name);
+      for (float& x : tensor.data)
+        x = drawAt(draw, scale);
+      return tensor;
+    });
+  }
+
+  /// For programs with the pattern's inputs: what was drawn, and what is given. `drawn` must outlive the source.
+  InputSource<double> inputs(const TensorMap& drawn) const {
+    return firstOf(inputsFrom<double>(given_), inputsFrom<double>(drawn));
+  }
+
+ private:
+  template <class F>
+  TensorMap drawn(size_t index, F activation) const {
+    TensorMap result;
+    for (Value v : pattern_.inputs()) {
+      const std::string& name = pattern_.name(v);
+      if (given_.contains(name)) continue;
+      Extents extents = *evaluate(pattern_.shape(v), symbols_);
+      result.emplace(name, isConstant(pattern_, v) ? weights(index, name, extents) : activation(name, extents));
+    }
+    return result;
+  }
+
+  Tensor<float> weights(size_t index, const std::string& name, const Extents& extents) const {
+    Tensor<float> tensor = drawReal(Draw(seed_ + index, name), extents);
+    for (float& w : tensor.data)
+      w = index % 4 < 2 ? w : std::abs(w);
+    return tensor;
+  }
+
+  const Program& pattern_;
+  const Bindings& symbols_;
+  const TensorMap& given_;
+  uint64_t seed_;
+  std::vector<float> numbers_;
+};
+
+/// Magnitudes at which a value inside of either program meets a number there.
+std::vector<double> aimedScales(const Program& pattern,
+                                const Program& replacement,
+                                const Bindings& symbols,
+                                const Draws& draws) {
+  const TensorMap once = draws.drawOf(1), twice = draws.drawOf(2);
+  auto inputsAt = [&](double scale) { return draws.inputs(scale == 1 ? once : twice); };
+  std::vector<double> scales = scalesThatMeetNumbers(pattern, symbols, inputsAt);
+  std::vector<double> others = scalesThatMeetNumbers(replacement, symbols, inputsAt);
+  scales.insert(scales.end(), others.begin(), others.end());
+  return scales;
 }
 
 /// Multiply-adds, an element counting for many: most operators do little else than move them.
@@ -182,17 +233,20 @@ Comparison compareScalesUnguarded(const Program& pattern,
                                   const ScaleOptions& options) {
   if (auto bound = requireBound(pattern, symbols); !bound) return notPossible(bound.error());
   if (auto bound = requireBound(replacement, symbols); !bound) return failureOfReplacement(bound.error());
-  const std::vector<float> numbers = bothSides(pattern, replacement);
+  const Draws source(pattern, replacement, symbols, tensors, options.seed);
   int64_t work = std::max<int64_t>(1, checkedAdd(workOf(pattern, symbols), workOf(replacement, symbols)));
-  int64_t draws = std::clamp<int64_t>(options.work / work, 1, options.draws), compared = 0;
-  int64_t bounded = 0, lost = 0;
+  const int64_t mixed = std::clamp<int64_t>(options.work / work, 1, options.draws);
+  std::vector<double> aimed;
+  if (options.work / work >= options.draws) aimed = aimedScales(pattern, replacement, symbols, source);
+  const int64_t draws = mixed + static_cast<int64_t>(aimed.size());
+  int64_t compared = 0, bounded = 0, lost = 0;
   Comparison result;
   std::string why;
   for (int64_t i = 0; i < draws; ++i) {
-    TensorMap drawn = drawInputs(pattern, symbols, tensors, static_cast<size_t>(i), options.seed, numbers);
-    auto inputs = firstOf(inputsFrom<double>(tensors), inputsFrom<double>(drawn));
+    TensorMap drawn =
+        i < mixed ? source.draw(static_cast<size_t>(i)) : source.drawOf(aimed[static_cast<size_t>(i - mixed)]);
     auto [one, elements, open] =
-        compareElements<double>(pattern, replacement, symbols, inputs, "double", options.spreadsNan);
+        compareElements<double>(pattern, replacement, symbols, source.inputs(drawn), "double", options.spreadsNan);
     if (one.verdict == Verdict::kFails) {
       one.reason = fmt::format("values of all magnitudes, draw {}: {}", i, one.reason);
       return one;

@@ -149,8 +149,10 @@ std::string checkText(const ApplyReport& report) {
   for (const CheckLine& c : report.checks) {
     done += c.possible;
     worst = std::max(worst, c.worst);
-    if (!c.possible) text += fmt::format("Not checked: {}: {}\n", c.where, c.reason);
+    if (!c.possible) text += fmt::format("Not compared: {}: {}\n", c.where, c.reason);
   }
+  for (const UncheckedSite& site : report.unchecked)
+    text += fmt::format("Checked as a part of the whole model only: {}\n", site.label);
   return fmt::format("\n{}Checks: {} passed; the largest difference is {:.2f} of what is allowed.\n", text, done,
                      worst);
 }
@@ -348,7 +350,9 @@ int main(int argc, char** argv) {
   app.add_option("--timings", o.timings, "a file of timings, instead of those that come with the tool");
   app.add_flag("--freeze-inputs", o.freezeInputs, "initializers that are also graph inputs are constants");
   app.add_option("--json", o.json, "also write the report to this file");
-  app.add_option("--check", o.check, "full: every site and the whole model; sites: without the whole model")
+  app.add_option(
+         "--check", o.check,
+         "full: every site and the whole model; sites: the whole model only where a site cannot be checked by itself")
       ->check(CLI::IsMember({"full", "sites"}))
       ->capture_default_str();
   app.add_option("--seed", o.seed, "of the check's random inputs")->capture_default_str();

@@ -215,6 +215,51 @@ def in_place(folder, good, pack):
     expect("files left behind", not left, left)
 
 
+# The root of what may be 0 or a little less has no bound, and what Sigmoid gives is no integer.
+ROOT = """
+pattern root {
+  shape N W : 1 <= N, 1 <= W
+  x: [N, W]
+  s = Sigmoid(x)
+  d = Sub(s, s)
+  y = Sqrt(d)
+}
+
+rule root/transposed of root {
+  family f
+  depth 3
+  class N W : 1 <= N, 1 <= W
+  numerics same-terms
+  replacement {
+    t = Transpose(x) perm=[1, 0]
+    s = Sigmoid(t)
+    d = Sub(s, s)
+    r = Sqrt(d)
+    y = Transpose(r) perm=[1, 0]
+  }
+}
+"""
+
+
+def unchecked(folder, _good, _pack):
+    """A site that nothing can be compared at is written if the whole model can be compared, whatever --check says, and else not."""
+    (folder / "root.pet").write_text(ROOT)
+    subprocess.run([str(BIN / "pet-synth"), "prove", str(folder / "root.pet"), "-o", str(folder / "proved.pet")], check=True, capture_output=True)
+    subprocess.run([str(BIN / "pet-rules"), "import", str(folder / "proved.pet"), "-o", str(folder / "root.db")], check=True)
+    site = [helper.make_node("Sigmoid", ["x"], ["s"]), helper.make_node("Sub", ["s", "s"], ["d"]), helper.make_node("Sqrt", ["d"], ["y"], name="root")]
+    for name, more, outputs in [("root", [], "y"), ("nan", [helper.make_node("Sqrt", ["x"], ["z"])], "yz")]:
+        graph = helper.make_graph(site + more, name, [tensor("x", 3, 4)], [tensor(o, 3, 4) for o in outputs])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / f"{name}.onnx")
+    for check in ["sites", "full"]:
+        arguments = [folder / "root.db", "--all", "--check", check, "-o", folder / "root.out"]
+        done = subprocess.run([str(BIN / "pet-apply"), str(folder / "root.onnx"), *map(str, arguments)], capture_output=True, text=True)
+        expect("unchecked", done.returncode == 0 and "whole model only: pet/root/transposed/root\n" in done.stdout, (done.stdout, done.stderr))
+        expect("unchecked", "Checks: 0" not in done.stdout and (folder / "root.out").exists(), done.stdout)
+        (folder / "root.out").unlink(missing_ok=True)
+        refuse("unchecked, nor the whole model", CHECK, "pet/root/transposed/root: the rewritten site cannot be checked", "--skip root/transposed",
+               arguments=[folder / "nan.onnx", *arguments], folder=folder)
+
+
 def limit_file_size():
     resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
 
@@ -225,7 +270,7 @@ def main():
         pack, good = folder / "rules.db", folder / "good.onnx"
         subprocess.run([str(BIN / "pet-rules"), "import", str(SOURCE / "tests" / "data" / "conv.pet"), "-o", str(pack)], check=True)
         good.write_bytes(model([conv("x", "w", "a"), conv("a", "w", "y")], [kernel()]).SerializeToString())
-        for test in [bad_models, cuts, bad_packs, bad_outputs, places_first, streams, in_place]:
+        for test in [bad_models, cuts, bad_packs, bad_outputs, places_first, streams, in_place, unchecked]:
             test(folder, good, pack)
     print("\n".join(failures) or "bad models, packs, timings and outputs are refused, and nothing is written")
     return 1 if failures else 0

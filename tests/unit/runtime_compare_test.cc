@@ -215,6 +215,34 @@ TEST(CompareProbes, EveryBoxGetsItsProbe) {
   EXPECT_THAT(compareIntegerProbes(pattern, pattern, {}, {.boxes = {box, box}}).scope, HasSubstr("5 probes"));
 }
 
+TEST(CompareProbes, WhereThePatternHasNoValueNothingIsSaid) {
+  Program root = program("x: [4, 10]\n y = Sqrt(x)");
+  EXPECT_TRUE(compareIntegerProbes(root, program("x: [4, 10]\n z = Relu(x)\n y = Sqrt(z)"), {}).holds());
+  EXPECT_EQ(compareIntegerProbes(root, program("x: [4, 10]\n z = Neg(x)\n y = Sqrt(z)"), {}).verdict, Verdict::kFails);
+  Program none = program("x: [4, 10]\n z = Square(x)\n n = Neg(z)\n y = Sqrt(n)");
+  EXPECT_TRUE(compareIntegerProbes(none, none, {}).holds());  // at the impulses' zeros
+  Program never = program("x: [4, 10]\n c = Constant() value=-1\n z = Square(x)\n n = Sub(c, z)\n y = Sqrt(n)");
+  EXPECT_EQ(compareIntegerProbes(never, never, {}).verdict, Verdict::kNotPossible);
+}
+
+TEST(CompareProbes, NothingIsDividedByZeroInTheField) {
+  std::string inputs = "x: [4, 10]\n z: [4, 10]\n w: const [10, 3]\n";
+  Program pattern = program(inputs + "q = Div(x, z)\n p = Mul(q, z)\n y = MatMul(p, w)");
+  Comparison c = compareIntegerProbes(program(inputs + "y = MatMul(x, w)"), pattern, {});
+  EXPECT_TRUE(c.holds()) << c.reason;
+  EXPECT_THAT(c.scope, HasSubstr("2 probes of integers to 3 in F_p"));
+  EXPECT_EQ(compareIntegerProbes(program(inputs + "y = MatMul(z, w)"), pattern, {}).verdict, Verdict::kFails);
+}
+
+TEST(CompareProbes, GemmWithWholeFactorsIsExact) {
+  std::string inputs = "x: [4, 10]\n w: const [10, 3]\n c: const [3]\n";
+  Program pattern = program(inputs + "y = Gemm(x, w, c) alpha=2 beta=-3");
+  std::string parts = "p = MatMul(x, w)\n a = Constant() value=2\n b = Constant() value=-3\n q = Mul(p, a)\n";
+  EXPECT_TRUE(compareIntegerProbes(pattern, program(inputs + parts + "r = Mul(c, b)\n y = Add(q, r)"), {}).holds());
+  EXPECT_EQ(compareIntegerProbes(pattern, program(inputs + parts + "r = Mul(c, a)\n y = Add(q, r)"), {}).verdict,
+            Verdict::kFails);
+}
+
 TEST(CompareModel, RoundingHoldsAndMistakesFail) {
   std::string inputs = "x: [1, 8, 12, 12]\n w: const [8, 8, 3, 3]\n k: const [8, 8, 3, 3]\n";
   Program original = program(inputs + "t = Conv(x, w) pads=[1, 1, 1, 1]\n y = Conv(t, k) pads=[1, 1, 1, 1]");
@@ -260,6 +288,55 @@ TEST(CompareReal, AReplacementThatCannotBeEvaluatedFails) {
   }
   EXPECT_EQ(compareRealWeights(pattern, pattern, {}, {}).verdict, Verdict::kNotPossible);
   EXPECT_EQ(compareIntegerProbes(pattern, pattern, {}).verdict, Verdict::kNotPossible);
+}
+
+/// Functions, roots, quotients and normalisations have bounds: right programs hold, and wrong ones fail.
+TEST(CompareReal, OperatorsThatRoundOnTheWay) {
+  struct Row {
+    std::string inputs, pattern, right, wrong;
+  };
+  const Row kRows[] = {
+      {"x: [4, 10]\n", "y = Softmax(x) axis=1",
+       "t = Transpose(x) perm=[1, 0]\n s = Softmax(t) axis=0\n y = Transpose(s) perm=[1, 0]",
+       "t = Relu(x)\n y = Softmax(t) axis=1"},
+      {"x: [4, 10]\n", "y = Softmax(x) axis=1", "e = Exp(x)\n s = ReduceSum(e) axes=[1]\n y = Div(e, s)",
+       "e = Exp(x)\n s = ReduceMean(e) axes=[1]\n y = Div(e, s)"},
+      {"x: [4, 10]\n g: const [10]\n", "y = LayerNormalization(x, g) axis=1",
+       "m = ReduceMean(x) axes=[1]\n c = Sub(x, m)\n q = Square(c)\n v = ReduceMean(q) axes=[1]\n e = Constant() "
+       "value=1e-5\n"
+       "w = Add(v, e)\n s = Sqrt(w)\n d = Div(c, s)\n y = Mul(d, g)",
+       "m = ReduceMean(x) axes=[1]\n c = Sub(x, m)\n q = Square(c)\n v = ReduceMean(q) axes=[1]\n e = Constant() "
+       "value=1.1e-5\n"
+       "w = Add(v, e)\n s = Sqrt(w)\n d = Div(c, s)\n y = Mul(d, g)"},
+      {"x: [4, 10]\n z: [4, 10]\n", "y = Div(x, z)", "r = Reciprocal(z)\n y = Mul(x, r)",
+       "r = Reciprocal(x)\n y = Mul(z, r)"},
+      {"x: [4, 10]\n", "y = Sqrt(x)", "z = Relu(x)\n y = Sqrt(z)", "z = Sigmoid(x)\n y = Sqrt(z)"},
+      {"x: [4, 10]\n z: [4, 10]\n", "p = Mul(x, z)\n t = Square(p)\n y = Sqrt(t)",
+       "a = Square(x)\n b = Square(z)\n q = Mul(a, b)\n y = Sqrt(q)", "y = Mul(x, z)"},
+      {"x: [4, 10]\n", "e = Exp(x)\n f = Exp(e)\n y = Exp(f)", "c = Identity(x)\n e = Exp(c)\n f = Exp(e)\n y = Exp(f)",
+       "e = Exp(x)\n y = Exp(e)"},
+  };
+  for (const Row& row : kRows) {
+    Program pattern = program(row.inputs + row.pattern);
+    for (uint64_t seed : {0, 1, 2}) {
+      Comparison right = compareRealWeights(pattern, program(row.inputs + row.right), {}, {}, {.seed = seed});
+      EXPECT_TRUE(right.holds()) << row.right << "\n" << right.reason;
+      Comparison wrong = compareRealWeights(pattern, program(row.inputs + row.wrong), {}, {}, {.seed = seed});
+      EXPECT_EQ(wrong.verdict, Verdict::kFails) << row.wrong << "\n" << wrong.reason;
+    }
+  }
+}
+
+TEST(CompareReal, PatternsWithoutValuesBelowZero) {
+  std::string deep = "s = Sqrt(x)\n t = Sqrt(z)\n u = Sqrt(v)\n a = Add(s, t)\n ";
+  std::string inputs = "x: [9]\n z: [9]\n v: [9]\n ";
+  Comparison c =
+      compareRealWeights(program(inputs + deep + "y = Add(a, u)"), program(inputs + deep + "y = Add(u, a)"), {}, {});
+  EXPECT_TRUE(c.holds()) << c.reason;
+  EXPECT_EQ(c.scope, "float, double, of activations >= 0");
+  Program never = program("x: [9]\n e = Exp(x)\n n = Neg(e)\n y = Sqrt(n)");
+  EXPECT_EQ(compareRealWeights(never, never, {}, {}).reason,
+            "0 of 9 elements can be compared: y[0]: not finite in the original");
 }
 
 TEST(CompareReal, WeightsThatAreGivenAreUsed) {

@@ -132,6 +132,19 @@ TEST(Rounding, NoOperatorIsForgotten) {
                              [](const RoundingRow& a, const RoundingRow& b) { return a.op < b.op; }));
 }
 
+/// Without a formula the operator is evaluated on errors, which is right for moves, maxima and sums of products only.
+TEST(Rounding, EveryOperatorHasABound) {
+  for (const RoundingRow& row : roundingTable()) {
+    bool byArithmetic = row.arithmetic == Arithmetic::kMove || row.arithmetic == Arithmetic::kConstant ||
+                        row.arithmetic == Arithmetic::kSelect || row.arithmetic == Arithmetic::kProducts ||
+                        row.arithmetic == Arithmetic::kMean;
+    EXPECT_TRUE(byArithmetic || row.elements || row.tensor) << row.op;
+    EXPECT_FALSE(row.elements && row.tensor) << row.op;
+    bool sums = row.arithmetic == Arithmetic::kMean || row.arithmetic == Arithmetic::kProducts;
+    EXPECT_TRUE(!sums || row.terms || row.elements) << row.op;
+  }
+}
+
 TEST(Rounding, EveryOperatorHasAProgram) {
   std::set<std::string_view> covered;
   for (const std::string& text : kPrograms) {
