@@ -81,7 +81,7 @@ Whole wholeOf(const Graph& graph, const NormaliseOptions& options) {
 
 /// Small shapes of a rule's class at which many draws cost little: the least, and one where many symbols are large.
 std::vector<Bindings> smallMembers(const Rule& rule, const Program& pattern, uint64_t seed) {
-  constexpr int64_t kWork = 10'000;
+  constexpr int64_t kWork = 4'000;
   constexpr size_t kCandidates = 6;
   auto cheap = [&](const Bindings& symbols) {
     try {
@@ -133,6 +133,7 @@ class SiteChecker {
     for (const Bindings& member : smallMembers(*r.rule, *pattern, options_.seed)) {
       ScaleOptions options = scaleOptions(*r.rule);
       options.work = std::numeric_limits<int64_t>::max();
+      options.draws = 12;
       Comparison c = compareScales(*pattern, r.rule->replacement, member, {}, options);
       if (auto ok = enter(r, c); !ok) return ok;
     }

@@ -9,7 +9,7 @@
 namespace pet {
 namespace {
 
-constexpr size_t kMostAims = 64, kMostScales = 12;
+constexpr size_t kMostAims = 64, kMostScales = 6;
 
 /// A number that an operand of a node meets there.
 struct Aim {

@@ -79,7 +79,7 @@ struct ScaleOptions {
   uint64_t seed = 0;
   int draws = 24;  ///< at most
   /// So many multiply-adds in all, about; one draw is always done.
-  int64_t work = int64_t{1} << 25;
+  int64_t work = int64_t{1} << 22;
   bool spreadsNan = false;  ///< as for compareRealWeights()
 };
 
