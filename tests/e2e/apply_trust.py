@@ -55,6 +55,9 @@ ALTERED = [
     ("relu/twice", "y = Relu(t)", "y = Clip(t) min=0 max=100000", "statement", "refuted"),
     ("sum/negated", "t = Neg(b)", "t = Neg(b)\n    u = Clip(t) min=-10000 max=10000", "statement", None),
     ("sum/negated", "y = Sub(x, t)", "u = Clip(x) min=-10000 max=10000\n    y = Sub(u, t)", "statement", "refuted"),
+    ("sum/negated", "y = Sub(x, t)", "c = Constant() value=1000\n    u = Add(x, c)\n    r = Sqrt(u)\n    s = Add(x, r)\n    d = Sub(s, r)\n"
+     "    y = Sub(d, t)", "statement", "unknown"),
+    ("sum/negated", "numerics same-terms", "numerics bit-equal", "statement", "refuted"),
     ("relu/twice", "u_1 = u_3, u_2 = u_4", "u_1 = u_3", "proof", "refuted"),
     ("sum/negated", "    backward 1 -> 1 []\n", "", "proof", "refuted"),
 ]
