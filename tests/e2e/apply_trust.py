@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """pet-apply on packs of strangers: what fires is proved by its record, or nothing is written. Exit status 0 or 1.
 
-Rules are altered so that they differ from their patterns only where the check by execution does not look, hashes are
-computed anew, and timings are forged that make them fire by default.
+Rules are altered: so that they differ from their patterns far outside of what models compute, which the check by execution
+sees, and in what it cannot see, their records and claims. Hashes are computed anew, and timings are forged that make them
+fire by default.
 """
 
 import json
@@ -50,13 +51,13 @@ rule sum/negated of sum {
 }
 """
 
-# The altered rule; the text before and after, and where it stands; what the checker says.
+# The altered rule; the text before and after, and where it stands; what the checker says, or "differs": the execution does.
 ALTERED = [
-    ("relu/twice", "y = Relu(t)", "y = Clip(t) min=0 max=100000", "statement", "refuted"),
+    ("relu/twice", "y = Relu(t)", "y = Clip(t) min=0 max=100000", "statement", "differs"),
     ("sum/negated", "t = Neg(b)", "t = Neg(b)\n    u = Clip(t) min=-10000 max=10000", "statement", None),
-    ("sum/negated", "y = Sub(x, t)", "u = Clip(x) min=-10000 max=10000\n    y = Sub(u, t)", "statement", "refuted"),
+    ("sum/negated", "y = Sub(x, t)", "u = Clip(x) min=-10000 max=10000\n    y = Sub(u, t)", "statement", "differs"),
     ("sum/negated", "y = Sub(x, t)", "c = Constant() value=1000\n    u = Add(x, c)\n    r = Sqrt(u)\n    s = Add(x, r)\n    d = Sub(s, r)\n"
-     "    y = Sub(d, t)", "statement", "unknown"),
+     "    y = Sub(d, t)", "statement", "differs"),
     ("sum/negated", "numerics same-terms", "numerics bit-equal", "statement", "refuted"),
     ("relu/twice", "u_1 = u_3, u_2 = u_4", "u_1 = u_3", "proof", "refuted"),
     ("sum/negated", "    backward 1 -> 1 []\n", "", "proof", "refuted"),
@@ -142,6 +143,10 @@ def altered_rules(folder):
         arguments = ["--timings", lies]
         dry = folder.apply(forged, "--dry-run", *arguments)
         expect(name, dry.returncode == OK and rule in dry.stdout and "no record checked" in dry.stdout, dry.stdout + dry.stderr)
+        if verdict == "differs":  # the check by execution sees it, too
+            for trust in [[], ["--trust-pack"]]:
+                folder.refused(f"{name} {trust}", CHECK, rule, "the rewritten site differs", pack=forged, arguments=arguments + trust)
+            continue
         if verdict is None:  # a value that nothing reads: true, if odd
             folder.applied(name, *arguments, pack=forged)
             continue

@@ -81,8 +81,10 @@ def forge(pack, forged, old, new, column="statement"):
     found = [name for name, text in db.execute(f"SELECT name, {column} FROM rules") if old in text]
     assert len(found) == 1, f"{old} is in {found}"
     db.execute(f"UPDATE rules SET {column} = replace({column}, ?, ?) WHERE name = ?", [old, new, found[0]])
-    boxes = db.execute("SELECT statement FROM rules WHERE name = ?", found).fetchone()[0].count("\n  box ")
-    db.execute("UPDATE rules SET hash = ?, boxes = ? WHERE name = ?", [rule_hash(db, found[0]), boxes, found[0]])
+    statement = db.execute("SELECT statement FROM rules WHERE name = ?", found).fetchone()[0]
+    numerics = statement.split("\n  numerics ")[1].split("\n")[0]
+    db.execute("UPDATE rules SET hash = ?, boxes = ?, numerics = ? WHERE name = ?",
+               [rule_hash(db, found[0]), statement.count("\n  box "), numerics, found[0]])
     db.execute("UPDATE metadata SET value = ? WHERE key = 'content'", [content(db)])
     db.commit()
     db.close()

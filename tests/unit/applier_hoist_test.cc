@@ -162,7 +162,10 @@ TEST(ApplierHoist, AFunctionMovesOnlyWhereThatIsProved) {
             p.functions == Functions::kAll || (p.functions == Functions::kThatKeepZero && row->facts.zeroPreserving);
         EXPECT_EQ(moved, listed);
         if (p.functions == Functions::kNone) continue;
-        EXPECT_EQ(isProved(withFunction(caseText(p.proof), p.proved, row->name, attributes)), listed);
+        bool proved = isProved(withFunction(caseText(p.proof), p.proved, row->name, attributes));
+        EXPECT_TRUE(proved || !listed);
+        // Whether Clip keeps 0 depends on its bounds: the prover sees them, the list does not.
+        EXPECT_TRUE(listed || !proved || row->name == "Clip");
       }
     }
   }
