@@ -40,6 +40,7 @@ std::optional<Rational> exactValue(const Node& f, Rational x) {
   if (op == "Sigmoid" && isZero) return Rational{1, 2};
   if (op == "Clip") {
     const double number = static_cast<double>(x.numerator) / static_cast<double>(x.denominator);
+    if (asRational(number) != x) return std::nullopt;  // the comparison below has to be exact
     if (number < f.number("min")) return asRational(f.number("min"));
     if (number > f.number("max")) return asRational(f.number("max"));
     return x;

@@ -19,7 +19,7 @@ bool hasOp(const Program& program, std::string_view op) {
 /// or zero, so that nothing cancels.
 class SingleOperations {
  public:
-  explicit SingleOperations(const Program& program) : program_(program) {
+  explicit SingleOperations(const Program& program) {
     bool mayCancel = std::any_of(program.nodes().begin(), program.nodes().end(),
                                  [](const Node& n) { return n.op->fills || n.op->name == "Neg"; });
     bool takesMaxima = std::any_of(program.nodes().begin(), program.nodes().end(),
@@ -33,7 +33,6 @@ class SingleOperations {
 
  private:
   static constexpr int kOften = 2;
-  const Program& program_;
   std::vector<int> rounded_;  ///< per node: how often since the last function
 
   int rounds(const Node& n, bool mayCancel, bool exactOnly) const {

@@ -59,6 +59,7 @@ std::optional<Fraction> valueOf(const Function& f, const Node& node, const Fract
   if (f.op == "Clip") {
     const double low = node.number("min"), high = node.number("max");
     const double here = static_cast<double>(x.over) / static_cast<double>(x.under);
+    if (fractionOf(here) != x) return std::nullopt;  // rounded
     return here < low ? fractionOf(low) : here > high ? fractionOf(high) : x;
   }
   if (f.op == "Square") return x * x;
