@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ir/denoter.h"
+#include "ir/limits.h"
 #include "ir/ops/common.h"
 
 namespace pet {
@@ -182,6 +183,8 @@ Expected<const Denoter::Applied*> Denoter::apply(
   subject = first(subject);
   auto known = applied_.find({key, subject});
   if (known != applied_.end()) return &known->second;
+  Recursion deeper(nesting_);
+  if (deeper.isTooDeep()) return unsupported("functions that are nested very deeply");
   Application a{key, facts, freshIndex(shape), {}, {}, {}};
   auto [at, range] = positions(shape, a.index);
   a.range = range;

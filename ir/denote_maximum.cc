@@ -68,6 +68,8 @@ Expected<int> Denoter::largest(Value value) {
   value = first(value);
   auto known = largest_.find(value);
   if (known != largest_.end()) return known->second;
+  Recursion deeper(nesting_);
+  if (deeper.isTooDeep()) return unsupported("maxima that are nested very deeply");
   const Shape& shape = program_.shape(value);
   Application a{"max", program_.node(value).op->facts, freshIndex(shape), {}, {}, {}};
   auto [at, range] = positions(shape, a.index);

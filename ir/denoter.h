@@ -47,6 +47,7 @@ class Denoter {
   std::map<Value, int> largest_;
   Denotation result_;
   size_t work_ = 0;
+  size_t nesting_ = 0;
 
   /// Counts what copying a partial costs; an error where all of them cost too much (ir/limits.h).
   Expected<void> spend(const Partial& p);

@@ -16,7 +16,21 @@ inline constexpr size_t kMostTerms = 4096;     ///< in the extents of a shape, t
 inline constexpr size_t kMostCases = 256;      ///< of one operator that regroups dimensions
 inline constexpr size_t kMostPieces = 4096;    ///< of a sum of products
 inline constexpr size_t kMostFactors = 256;    ///< of a product
+inline constexpr size_t kMostNesting = 128;    ///< functions and maxima of each other, where they are not one
 /// Factors, conditions and indices written while a program is multiplied out.
 inline constexpr size_t kMostWork = 4'000'000;
+
+/// One level deeper, as long as it lives: what recurses must not run out of stack.
+class Recursion {
+ public:
+  explicit Recursion(size_t& depth) : depth_(depth) { ++depth_; }
+  ~Recursion() { --depth_; }
+  Recursion(const Recursion&) = delete;
+  Recursion& operator=(const Recursion&) = delete;
+  bool isTooDeep() const { return depth_ > kMostNesting; }
+
+ private:
+  size_t& depth_;
+};
 
 }  // namespace pet

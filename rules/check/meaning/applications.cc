@@ -79,6 +79,8 @@ const Writer::Image& Writer::image(const Node& node,
   std::string key = keyOf(f, node);
   subject = earliest(subject);
   if (auto known = images_.find({key, subject}); known != images_.end()) return known->second;
+  Recursion deeper(nesting_);
+  if (deeper.isTooDeep()) throw Opaque("functions that are nested very deeply");
 
   Frame here = freshFrame(shape);
   Image result{here.index};
@@ -159,6 +161,8 @@ Piece Writer::moved(Piece piece, std::map<std::string, Expr> by) {
 int Writer::maximum(Value value) {
   value = earliest(value);
   if (auto known = maxima_.find(value); known != maxima_.end()) return known->second;
+  Recursion deeper(nesting_);
+  if (deeper.isTooDeep()) throw Opaque("maxima that are nested very deeply");
   Frame here = freshFrame(program_.shape(value));
   Application a{.key = "max", .index = here.index, .range = here.range};
   for (const Clause& clause : relation(value, here.at)) {

@@ -78,6 +78,7 @@ void something(const Dim& d, Demands& must) {
 
 /// A mean, a maximum, a normalisation: what they go over holds something.
 void ofReduction(const Call& call, Demands& must) {
+  if (call.operands.empty()) return;
   std::string_view op = opOf(call.node);
   const Shape& x = call.operands[0];
   std::set<int64_t> over;

@@ -42,6 +42,7 @@ class Writer {
   std::map<std::pair<std::string, Value>, Image> images_;
   std::map<Value, int> maxima_;
   size_t work_ = 0;
+  size_t nesting_ = 0;
 
   /// Counts what copying a product costs. Throws Opaque where all of them cost too much (docs/rule-language.md,
   /// Limits).
