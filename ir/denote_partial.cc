@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "ir/denoter.h"
+#include "ir/limits.h"
 #include "ir/ops/common.h"
 
 namespace pet {
 namespace {
-
-constexpr size_t kMostVisits = 4096;
 
 bool isPartial(const Node& node) {
   return node.op->meaning == Meaning::kFunction && node.op->facts.domain != Facts::Domain::kEverything;

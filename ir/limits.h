@@ -17,6 +17,7 @@ inline constexpr size_t kMostCases = 256;      ///< of one operator that regroup
 inline constexpr size_t kMostPieces = 4096;    ///< of a sum of products
 inline constexpr size_t kMostFactors = 256;    ///< of a product
 inline constexpr size_t kMostNesting = 128;    ///< functions and maxima of each other, where they are not one
+inline constexpr size_t kMostVisits = 4096;    ///< ways in which an output comes to what partial functions are in
 /// Factors, conditions and indices written while a program is multiplied out.
 inline constexpr size_t kMostWork = 4'000'000;
 

@@ -196,6 +196,7 @@ Expected<Proof> block(TextReader& in) {
       if (!v) return tl::unexpected(v.error());
       proof.vanishing.push_back(std::move(*v));
     } else if (in.accept("defined")) {
+      if (proof.defined.size() >= kMostMaps) return in.error("a proof of very many maps");
       auto m = map(in);
       if (!m) return tl::unexpected(m.error());
       proof.defined.push_back(std::move(*m));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -11,42 +12,6 @@ namespace pet::check {
 namespace {
 
 constexpr size_t kMostPoints = 64;
-
-// --- Signs ---
-
-bool isNotNegative(const Side& side, const Sum& sum);
-
-bool isNotNegative(const Side& side, const Factor& f) {
-  if (f.kind == Factor::Kind::kConstant) return isPositive(f);
-  if (f.kind == Factor::Kind::kInput) return false;
-  const Application& a = side.application(f.number);
-  if (a.isMaximum()) return false;
-  // 1/x has the sign of x.
-  return a.sign != Sign::kAny || (a.needs == Needs::kNotZero && isNotNegative(side, side.sum(a.arguments[0])));
-}
-
-bool isNotNegative(const Side& side, const Piece& piece) {
-  if (piece.coefficient.over < 0) return false;
-  std::vector<Factor> unpaired;
-  for (const Factor& f : piece.factors) {
-    if (isNotNegative(side, f)) continue;
-    auto square = std::find(unpaired.begin(), unpaired.end(), f);
-    if (square == unpaired.end()) {
-      unpaired.push_back(f);
-    } else {
-      unpaired.erase(square);
-    }
-  }
-  return unpaired.empty();
-}
-
-bool isNotNegative(const Side& side, const Sum& sum) {
-  if (!sum.isFinite()) return false;
-  for (const Piece& p : sum.pieces) {
-    if (!isNotNegative(side, p)) return false;
-  }
-  return true;
-}
 
 // --- Terms that exist ---
 
@@ -87,42 +52,104 @@ std::vector<Values> firstPoints(const Piece& piece) {
   return points;
 }
 
-Formula isPositiveAt(const Side& side, const Sum& sum);
+// --- Signs ---
 
-Formula isPositiveAt(const Side& side, const Factor& f) {
-  if (f.kind == Factor::Kind::kConstant) return Formula::constant(isPositive(f));
-  if (f.kind == Factor::Kind::kInput) return Formula::no();
-  const Application& a = side.application(f.number);
-  if (a.isMaximum()) return Formula::no();
-  if (a.sign == Sign::kPositive) return {};
-  if (a.needs == Needs::kNothing) return Formula::no();
-  // The root and the inverse of what is positive are.
-  const Sum& argument = side.sum(a.arguments[0]);
-  return isPositiveAt(side, argument).substitute(valuesOf(argument.index, f.at));
-}
+/// What is known of the signs of one program's sums, each looked at once.
+class Signs {
+ public:
+  explicit Signs(const Side& side) : side_(side) {}
 
-/// A condition on the sum's index under which it is > 0: no term is negative, and one is positive.
-Formula isPositiveAt(const Side& side, const Sum& sum) {
-  if (!isNotNegative(side, sum)) return Formula::no();
-  std::vector<Formula> cases;
-  for (const Piece& piece : sum.pieces) {
+  bool isNotNegative(int sum) {
+    if (auto known = notNegative_.find(sum); known != notNegative_.end()) return known->second;
+    const Sum& s = side_.sum(sum);
+    bool result = s.isFinite();
+    for (size_t p = 0; p < s.pieces.size() && result; ++p)
+      result = isNotNegative(s.pieces[p]);
+    return notNegative_.emplace(sum, result).first->second;
+  }
+
+  /// A condition on the sum's index under which it is > 0: no term is negative, and one is positive.
+  const Formula& isPositive(int sum) {
+    if (auto known = positive_.find(sum); known != positive_.end()) return known->second;
+    const bool canBe = isNotNegative(sum);
+    std::vector<Formula> cases;
+    size_t size = 0;
+    for (const Piece& piece : side_.sum(sum).pieces) {
+      if (!canBe || size > kMostParts) break;
+      Formula term = isPositive(piece);
+      if (term.kind == Formula::Kind::kFalse) continue;
+      for (const Values& point : firstPoints(piece)) {
+        size += sizeOf(term);
+        if (size <= kMostParts) cases.push_back(term.substitute(point));
+      }
+    }
+    return positive_.emplace(sum, Formula::any(std::move(cases))).first->second;
+  }
+
+ private:
+  static constexpr size_t kMostParts = 4096;  ///< of a condition; what would make it longer is left out
+
+  const Side& side_;
+  std::map<int, bool> notNegative_;
+  std::map<int, Formula> positive_;
+
+  static size_t sizeOf(const Formula& f) {
+    size_t size = 1;
+    for (const Formula& part : f.parts)
+      size += sizeOf(part);
+    return size;
+  }
+
+  bool isNotNegative(const Factor& f) {
+    if (f.kind == Factor::Kind::kConstant) return check::isPositive(f);
+    if (f.kind == Factor::Kind::kInput) return false;
+    const Application& a = side_.application(f.number);
+    if (a.isMaximum()) return false;
+    // 1/x has the sign of x.
+    return a.sign != Sign::kAny || (a.needs == Needs::kNotZero && isNotNegative(a.arguments[0]));
+  }
+
+  bool isNotNegative(const Piece& piece) {
+    if (piece.coefficient.over < 0) return false;
+    std::vector<Factor> unpaired;
+    for (const Factor& f : piece.factors) {
+      if (isNotNegative(f)) continue;
+      auto square = std::find(unpaired.begin(), unpaired.end(), f);
+      if (square == unpaired.end()) {
+        unpaired.push_back(f);
+      } else {
+        unpaired.erase(square);
+      }
+    }
+    return unpaired.empty();
+  }
+
+  Formula isPositive(const Factor& f) {
+    if (f.kind == Factor::Kind::kConstant) return Formula::constant(check::isPositive(f));
+    if (f.kind == Factor::Kind::kInput) return Formula::no();
+    const Application& a = side_.application(f.number);
+    if (a.isMaximum()) return Formula::no();
+    if (a.sign == Sign::kPositive) return {};
+    if (a.needs == Needs::kNothing) return Formula::no();
+    // The root and the inverse of what is positive are.
+    const int argument = a.arguments[0];
+    return isPositive(argument).substitute(valuesOf(side_.sum(argument).index, f.at));
+  }
+
+  Formula isPositive(const Piece& piece) {
     std::vector<Formula> all{Formula::all(piece.domain)};
     for (const Factor& f : piece.factors)
-      all.push_back(isPositiveAt(side, f));
-    Formula term = Formula::all(std::move(all));
-    if (term.kind == Formula::Kind::kFalse) continue;
-    for (const Values& point : firstPoints(piece))
-      cases.push_back(term.substitute(point));
+      all.push_back(isPositive(f));
+    return Formula::all(std::move(all));
   }
-  return Formula::any(std::move(cases));
-}
+};
 
 // --- The record ---
 
 class Definedness {
  public:
   Definedness(const Rule& rule, const Proof& proof, const Side& pattern, const Side& replacement, const Facts& facts)
-      : rule_(rule), proof_(proof), pattern_(pattern), replacement_(replacement), facts_(facts) {}
+      : rule_(rule), proof_(proof), pattern_(pattern), replacement_(replacement), facts_(facts), signs_(replacement) {}
 
   Claims run() {
     for (size_t i = 0; i < proof_.defined.size(); ++i) {
@@ -141,6 +168,7 @@ class Definedness {
   const Proof& proof_;
   const Side &pattern_, &replacement_;
   const Facts& facts_;
+  Signs signs_;
   Claims claims_;
 
   const Use& from(const ProofMap& m) const { return replacement_.meaning.uses[static_cast<size_t>(m.from)]; }
@@ -174,12 +202,12 @@ class Definedness {
   void hasValue(size_t number) {
     const Use& use = replacement_.meaning.uses[number];
     const Application& a = replacement_.application(use.application);
-    const Sum& argument = replacement_.sum(a.arguments[0]);
+    const int argument = a.arguments[0];
     std::vector<Formula> cases;
-    bool isRootOfPositive = a.needs == Needs::kNotNegative && isNotNegative(replacement_, argument);
-    cases.push_back(isRootOfPositive
+    bool hasRoot = a.needs == Needs::kNotNegative && signs_.isNotNegative(argument);
+    cases.push_back(hasRoot
                         ? Formula()
-                        : isPositiveAt(replacement_, argument).substitute(valuesOf(argument.index, use.at)));
+                        : signs_.isPositive(argument).substitute(valuesOf(replacement_.sum(argument).index, use.at)));
     for (const ProofMap& m : proof_.defined) {
       if (static_cast<size_t>(m.from) == number) cases.push_back(Formula::all(m.when));
     }

@@ -58,7 +58,8 @@ class Matcher {
   Proof proof_;
   std::string reason_;
   std::map<std::pair<Side, int>, std::vector<PieceDomain>> pieces_;
-  std::map<std::pair<Side, int>, poly::Set> zeros_;
+  std::map<std::pair<Side, int>, poly::Set> zeros_, positive_;
+  std::map<std::pair<Side, int>, bool> nonNegative_;
   std::map<std::pair<int, int>, poly::Set> equalSums_, equalApplications_;
 
   const Denotation& of(Side side) const { return side == Side::kPattern ? pattern_ : replacement_; }
@@ -72,10 +73,10 @@ class Matcher {
   poly::Set equalMaxima(int pattern, int replacement);
 
   // Where partial functions have a value (match_defined.cc).
-  bool isNonNegative(Side side, const Sum& sum) const;
-  bool isNonNegative(Side side, const Piece& piece) const;
-  bool isNonNegative(Side side, const Factor& factor) const;
-  poly::Set positive(Side side, int sum);
+  bool isNonNegative(Side side, int sum);
+  bool isNonNegative(Side side, const Piece& piece);
+  bool isNonNegative(Side side, const Factor& factor);
+  const poly::Set& positive(Side side, int sum);
   std::optional<poly::Set> positiveFactor(Side side, const Factor& factor, const std::vector<std::string>& variables);
   poly::Set total(Side side, int application);
   std::optional<poly::Set> sameUses(const PartialUse& pattern, const PartialUse& replacement);

@@ -21,17 +21,17 @@ std::vector<Expr> both(std::vector<Expr> a, const std::vector<Expr>& b) {
 
 // --- Signs ---
 
-bool Matcher::isNonNegative(Side side, const Factor& factor) const {
+bool Matcher::isNonNegative(Side side, const Factor& factor) {
   if (factor.kind == Factor::Kind::kConstant) return factor.positive;
   if (factor.kind == Factor::Kind::kInput) return false;
   const Application& a = of(side).applications[static_cast<size_t>(factor.number)];
   if (a.isMaximum()) return false;
   if (a.facts.positive || a.facts.nonNegative) return true;
-  return a.facts.domain == Facts::Domain::kNotZero && isNonNegative(side, of(side).sum(a.arguments[0]));
+  return a.facts.domain == Facts::Domain::kNotZero && isNonNegative(side, a.arguments[0]);
 }
 
 /// A product of numbers and values that are never negative, and of squares.
-bool Matcher::isNonNegative(Side side, const Piece& piece) const {
+bool Matcher::isNonNegative(Side side, const Piece& piece) {
   if (piece.coefficient.numerator < 0) return false;
   std::vector<const Factor*> others;  // each once, for an odd power
   for (const Factor& f : piece.factors) {
@@ -46,9 +46,13 @@ bool Matcher::isNonNegative(Side side, const Piece& piece) const {
   return others.empty();
 }
 
-bool Matcher::isNonNegative(Side side, const Sum& sum) const {
-  return sum.isFinite() &&
-         std::all_of(sum.pieces.begin(), sum.pieces.end(), [&](const Piece& p) { return isNonNegative(side, p); });
+bool Matcher::isNonNegative(Side side, int number) {
+  auto known = nonNegative_.find({side, number});
+  if (known != nonNegative_.end()) return known->second;
+  const Sum& sum = of(side).sum(number);
+  bool result = sum.isFinite() && std::all_of(sum.pieces.begin(), sum.pieces.end(),
+                                              [&](const Piece& p) { return isNonNegative(side, p); });
+  return nonNegative_.emplace(std::pair(side, number), result).first->second;
 }
 
 /// Where a factor is surely > 0, over a piece's variables; null: nowhere.
@@ -65,11 +69,14 @@ std::optional<Set> Matcher::positiveFactor(Side side, const Factor& factor, cons
 }
 
 /// Where a sum is surely > 0: nothing in it is negative, and one of its terms is positive.
-Set Matcher::positive(Side side, int number) {
+const Set& Matcher::positive(Side side, int number) {
+  auto known = positive_.find({side, number});
+  if (known != positive_.end()) return known->second;
   const Sum& sum = of(side).sum(number);
+  const bool canBe = isNonNegative(side, number);
   Set result = context_.emptySet(count(sum.index));
-  if (!isNonNegative(side, sum)) return result;
-  for (const Piece& piece : sum.pieces) {
+  for (size_t p = 0; p < sum.pieces.size() && canBe; ++p) {
+    const Piece& piece = sum.pieces[p];
     auto variables = join(sum.index, piece.reduction);
     std::optional<Set> points = context_.set(variables, piece.domain);
     for (size_t f = 0; f < piece.factors.size() && points; ++f) {
@@ -78,15 +85,14 @@ Set Matcher::positive(Side side, int number) {
     }
     if (points) result = result.unite(points->firstVariables(count(sum.index)));
   }
-  return result.closed();
+  return positive_.emplace(std::pair(side, number), result.closed()).first->second;
 }
 
 /// The positions at which a partial function has a value for every input.
 Set Matcher::total(Side side, int number) {
   const Application& a = of(side).applications[static_cast<size_t>(number)];
-  const Sum& argument = of(side).sum(a.arguments[0]);
   bool isRoot = a.facts.domain == Facts::Domain::kNonNegative;
-  if (isRoot && isNonNegative(side, argument)) return context_.set(a.index, a.range);
+  if (isRoot && isNonNegative(side, a.arguments[0])) return context_.set(a.index, a.range);
   return positive(side, a.arguments[0]);
 }
 

@@ -1,11 +1,10 @@
 #include <algorithm>
 
+#include "ir/limits.h"
 #include "rules/check/meaning/writer.h"
 
 // Uses of partial functions: docs/rule-language.md, "Where there is a value".
 namespace pet::check {
-
-constexpr size_t kMostVisits = 4096;
 
 /// Whether a partial function is among what the value is computed from.
 bool Writer::isPartial(Value value) {
