@@ -64,9 +64,9 @@ struct Side {
   std::map<std::string, const Constant*, std::less<>> constants;
 };
 
-class Comparison {
+class GraphComparison {
  public:
-  Comparison(const Graph& before, const Graph& after)
+  GraphComparison(const Graph& before, const Graph& after)
       : before_(before), after_(after), sets_(before.nodes.size() + after.nodes.size()) {}
 
   Changes run() {
@@ -173,7 +173,7 @@ class Comparison {
 }  // namespace
 
 Changes changesOf(const Graph& before, const Graph& after) {
-  return Comparison(before, after).run();
+  return GraphComparison(before, after).run();
 }
 
 }  // namespace pet

@@ -81,7 +81,7 @@ void emitCol2Im(const Emission& e) {
          attributes);
 }
 
-constexpr EmitRow kRows[] = {
+constexpr EmitRow kEmitConvRows[] = {
     {"Conv", 1, emitConv},      {"ConvTranspose", 1, emitConvTranspose},
     {"MatMul", 1, emitMatMul},  {"OffsetReduce", 6, emitOffsetReduce},
     {"Col2Im", 18, emitCol2Im},
@@ -90,7 +90,7 @@ constexpr EmitRow kRows[] = {
 }  // namespace
 
 std::span<const EmitRow> emitConvRows() {
-  return kRows;
+  return kEmitConvRows;
 }
 
 }  // namespace pet

@@ -167,7 +167,7 @@ void emitResize(const Emission& e) {
   }
 }
 
-constexpr EmitRow kRows[] = {
+constexpr EmitRow kEmitFunctionRows[] = {
     {"Add", 7, emitSame},
     {"Sub", 7, emitSame},
     {"Mul", 7, emitSame},
@@ -207,7 +207,7 @@ constexpr EmitRow kRows[] = {
 }  // namespace
 
 std::span<const EmitRow> emitFunctionRows() {
-  return kRows;
+  return kEmitFunctionRows;
 }
 
 }  // namespace pet

@@ -109,7 +109,7 @@ void emitIdentity(const Emission& e) {
   e.last("Identity", e.operands());
 }
 
-constexpr EmitRow kRows[] = {
+constexpr EmitRow kEmitLayoutRows[] = {
     {"Layout", 5, emitLayout},
     {"Reshape", 5, emitReshape},
     {"Flatten", 5, emitReshape},
@@ -131,7 +131,7 @@ constexpr EmitRow kRows[] = {
 }  // namespace
 
 std::span<const EmitRow> emitLayoutRows() {
-  return kRows;
+  return kEmitLayoutRows;
 }
 
 }  // namespace pet

@@ -207,7 +207,7 @@ struct FoldRow {
   std::optional<Constant> (Folding::*fold)() const;
 };
 
-constexpr FoldRow kRows[] = {
+constexpr FoldRow kFoldRows[] = {
     {"Constant", &Folding::constantNode},
     {"Identity", &Folding::identity},
     {"Shape", &Folding::shape},
@@ -228,7 +228,7 @@ constexpr FoldRow kRows[] = {
 }  // namespace
 
 std::optional<Constant> foldConstant(const GraphNode& node, int64_t opset, const Scope& scope) {
-  for (const FoldRow& row : kRows) {
+  for (const FoldRow& row : kFoldRows) {
     if (row.type == node.type) return (Folding(node, opset, scope).*row.fold)();
   }
   return std::nullopt;

@@ -146,7 +146,7 @@ std::vector<Value> liftCol2Im(const Lifting& l) {
   return {l.add("Col2Im", {l.operand(0)}, std::move(attributes))};
 }
 
-constexpr LiftRow kRows[] = {
+constexpr LiftRow kLiftConvRows[] = {
     {"Conv", liftConv}, {"ConvTranspose", liftConvTranspose}, {"Col2Im", liftCol2Im}, {"MatMul", liftMatMul},
     {"Gemm", liftGemm},
 };
@@ -154,7 +154,7 @@ constexpr LiftRow kRows[] = {
 }  // namespace
 
 std::span<const LiftRow> liftConvRows() {
-  return kRows;
+  return kLiftConvRows;
 }
 
 }  // namespace pet

@@ -102,7 +102,7 @@ std::vector<Value> liftDropout(const Lifting& l) {
   return {l.operand(0)};
 }
 
-constexpr LiftRow kRows[] = {
+constexpr LiftRow kLiftFunctionRows[] = {
     {"Add", liftBinary},
     {"Sub", liftBinary},
     {"Mul", liftBinary},
@@ -134,7 +134,7 @@ constexpr LiftRow kRows[] = {
 }  // namespace
 
 std::span<const LiftRow> liftFunctionRows() {
-  return kRows;
+  return kLiftFunctionRows;
 }
 
 }  // namespace pet

@@ -206,7 +206,7 @@ std::vector<Value> liftIdentity(const Lifting& l) {
   return {l.operand(0)};
 }
 
-constexpr LiftRow kRows[] = {
+constexpr LiftRow kLiftLayoutRows[] = {
     {"Reshape", liftReshape},
     {"Flatten", liftFlatten},
     {"Squeeze", liftSqueeze},
@@ -227,7 +227,7 @@ constexpr LiftRow kRows[] = {
 }  // namespace
 
 std::span<const LiftRow> liftLayoutRows() {
-  return kRows;
+  return kLiftLayoutRows;
 }
 
 }  // namespace pet

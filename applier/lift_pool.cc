@@ -159,7 +159,7 @@ std::vector<Value> liftResize(const Lifting& l) {
   return {l.add("Resize", {x}, attributes)};
 }
 
-constexpr LiftRow kRows[] = {
+constexpr LiftRow kLiftPoolRows[] = {
     {"MaxPool", liftPool},
     {"AveragePool", liftPool},
     {"GlobalMaxPool", liftGlobalPool},
@@ -174,7 +174,7 @@ constexpr LiftRow kRows[] = {
 }  // namespace
 
 std::span<const LiftRow> liftPoolRows() {
-  return kRows;
+  return kLiftPoolRows;
 }
 
 }  // namespace pet

@@ -195,15 +195,15 @@ Expected<std::vector<Tensor<T>>> evaluate(const Program& program,
   return outputs;
 }
 
-#define PET_INSTANTIATE(T)                                                                      \
+#define PET_INSTANTIATE_EVALUATE(T)                                                             \
   template Expected<std::vector<Tensor<T>>> evaluateNode(const Program&, int, const Bindings&,  \
                                                          const std::vector<const Tensor<T>*>&); \
   template Expected<std::vector<Tensor<T>>> evaluate(const Program&, const Bindings&,           \
                                                      const std::map<std::string, Tensor<T>>&)
-PET_INSTANTIATE(float);
-PET_INSTANTIATE(double);
-PET_INSTANTIATE(int64_t);
-PET_INSTANTIATE(Fp);
-#undef PET_INSTANTIATE
+PET_INSTANTIATE_EVALUATE(float);
+PET_INSTANTIATE_EVALUATE(double);
+PET_INSTANTIATE_EVALUATE(int64_t);
+PET_INSTANTIATE_EVALUATE(Fp);
+#undef PET_INSTANTIATE_EVALUATE
 
 }  // namespace pet

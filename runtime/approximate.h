@@ -15,7 +15,7 @@ struct Approximate {
   double error = 0;
 };
 
-inline constexpr double kUnknown = std::numeric_limits<double>::infinity();
+inline constexpr double kUnknownError = std::numeric_limits<double>::infinity();
 inline constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
 inline bool isBounded(const Approximate& x) {
@@ -45,7 +45,7 @@ inline Approximate roundedToZero(double value, double propagated, double unit) {
 
 /// The error of what has an operand without a bound.
 inline Approximate unbounded(double value, const Approximate& a, const Approximate& b = {}) {
-  return {value, std::isnan(a.error) || std::isnan(b.error) ? kUndefined : kUnknown};
+  return {value, std::isnan(a.error) || std::isnan(b.error) ? kUndefined : kUnknownError};
 }
 
 inline Approximate sum(const Approximate& a, const Approximate& b, double unit) {

@@ -120,11 +120,9 @@ Elements compareElements(const Program& pattern,
   return result;
 }
 
-#define PET_INSTANTIATE(T)                                                                                     \
-  template Elements compareElements<T>(const Program&, const Program&, const Bindings&, const InputSource<T>&, \
-                                       std::string_view, bool)
-PET_INSTANTIATE(float);
-PET_INSTANTIATE(double);
-#undef PET_INSTANTIATE
+template Elements compareElements<float>(
+    const Program&, const Program&, const Bindings&, const InputSource<float>&, std::string_view, bool);
+template Elements compareElements<double>(
+    const Program&, const Program&, const Bindings&, const InputSource<double>&, std::string_view, bool);
 
 }  // namespace pet

@@ -81,13 +81,13 @@ ElementError choose(const NodeExtents&, double) {
     const Approximate &chosen = x[0].value == 0 ? x[2] : x[1], &other = x[0].value == 0 ? x[1] : x[2];
     if (isZero(x[0]) || std::abs(x[0].value) > x[0].error) return chosen.error;
     if (std::isnan(x[0].error) || std::isnan(chosen.error)) return kUndefined;
-    if (!isBounded(x[0]) || !isBounded(chosen) || !isBounded(other)) return kUnknown;
+    if (!isBounded(x[0]) || !isBounded(chosen) || !isBounded(other)) return kUnknownError;
     return std::max(chosen.error, std::abs(chosen.value - other.value) + other.error);
   };
 }
 
 ElementError relu(const NodeExtents&, double) {
-  return [](const Approximate* x) { return clipped(x[0], 0, kUnknown); };
+  return [](const Approximate* x) { return clipped(x[0], 0, kUnknownError); };
 }
 
 ElementError clip(const NodeExtents& n, double unit) {

@@ -16,7 +16,7 @@ constexpr double kDouble = std::numeric_limits<double>::epsilon() / 2;
 /// γ_n for this unit roundoff.
 double gamma(int64_t n, double unit) {
   double nu = static_cast<double>(n) * unit;
-  return nu < 1 ? nu / (1 - nu) : kUnknown;
+  return nu < 1 ? nu / (1 - nu) : kUnknownError;
 }
 
 /// exp(d_i) / Σ exp(d_j), d = x - max x: errors of x multiply numerator and sum by exp(±error), the rounding of d_i by
@@ -30,7 +30,7 @@ void softmaxRow(const Approximate* x, int64_t count, int64_t stride, double unit
   }
   if (!std::isfinite(top) || !std::isfinite(worst)) {
     for (int64_t i = 0; i < count; ++i)
-      errors[i * stride] = std::isnan(worst) ? kUndefined : kUnknown;
+      errors[i * stride] = std::isnan(worst) ? kUndefined : kUnknownError;
     return;
   }
   for (int64_t i = 0; i < count; ++i)
@@ -177,7 +177,7 @@ std::vector<double> resize(const NodeExtents& n, std::span<const Approximates> i
     extents[d] = out[d];
   }
   std::replace_if(
-      errors.begin(), errors.end(), [](double e) { return std::isnan(e); }, kUnknown);  // 0 · unknown
+      errors.begin(), errors.end(), [](double e) { return std::isnan(e); }, kUnknownError);  // 0 · unknown
   return errors;
 }
 

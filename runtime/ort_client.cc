@@ -20,25 +20,17 @@
 #include "runtime/ort/client.h"
 
 namespace pet {
-namespace {
-
-using nlohmann::json;
-using Clock = std::chrono::steady_clock;
-using Kind = RunnerError::Kind;
-
-constexpr size_t kLongestAnswer = size_t{64} << 20;
-constexpr size_t kLastWords = 400;
 
 /// A file descriptor that is closed with its owner, and not passed on through exec.
-class Descriptor {
+class FileDescriptor {
  public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
+  explicit FileDescriptor(int fd = -1) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
     std::swap(fd_, other.fd_);
     return *this;
   }
-  ~Descriptor() { reset(); }
+  ~FileDescriptor() { reset(); }
   int get() const { return fd_; }
   void reset() {
     if (fd_ >= 0) close(fd_);
@@ -49,8 +41,17 @@ class Descriptor {
   int fd_;
 };
 
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+using Kind = RunnerError::Kind;
+
+constexpr size_t kLongestAnswer = size_t{64} << 20;
+constexpr size_t kLastWords = 400;
+
 struct Channel {
-  Descriptor ours, theirs;
+  FileDescriptor ours, theirs;
 };
 
 /// A socket pair and not a pipe: writing to a process that died must be an error, not a signal.
@@ -58,7 +59,7 @@ std::optional<Channel> openChannel() {
   std::array<int, 2> fds{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) return std::nullopt;
   fcntl(fds[0], F_SETFL, O_NONBLOCK);
-  return Channel{Descriptor(fds[0]), Descriptor(fds[1])};
+  return Channel{FileDescriptor(fds[0]), FileDescriptor(fds[1])};
 }
 
 /// What is left of the text's end on one line, for a message.
@@ -78,7 +79,7 @@ std::string lastLine(std::string_view text) {
 /// The child process, its standard streams, and what came over them.
 class Runner::Process {
  public:
-  Process(std::string name, pid_t pid, Descriptor in, Descriptor out, Descriptor err)
+  Process(std::string name, pid_t pid, FileDescriptor in, FileDescriptor out, FileDescriptor err)
       : name_(std::move(name)), pid_(pid), in_(std::move(in)), out_(std::move(out)), err_(std::move(err)) {}
   ~Process() { end(); }
   Process(const Process&) = delete;
@@ -173,7 +174,7 @@ class Runner::Process {
   }
 
   /// True once the other end is closed.
-  static bool read(Descriptor& from, std::string& into) {
+  static bool read(FileDescriptor& from, std::string& into) {
     std::array<char, 65536> buffer;
     while (from.get() >= 0) {
       ssize_t n = ::read(from.get(), buffer.data(), buffer.size());
@@ -213,7 +214,7 @@ class Runner::Process {
 
   std::string name_;
   pid_t pid_;
-  Descriptor in_, out_, err_;
+  FileDescriptor in_, out_, err_;
   std::string answers_, errors_;
   bool closed_ = false;
   int status_ = 0;

@@ -26,6 +26,7 @@ class FormGenerator : public Generator {
       : pattern_(pattern), forms_(std::move(forms)), options_(options) {}
 
   const Pattern& pattern() const override { return pattern_; }
+  Source source() const override { return Source::kTemplate; }
   size_t size() const override { return forms_.size(); }
   std::string name(size_t unit) const override { return forms_[unit].name; }
   std::string whyEmpty() const override { return ""; }

@@ -19,6 +19,7 @@ class Generator {
   Generator& operator=(const Generator&) = delete;
 
   virtual const Pattern& pattern() const = 0;
+  virtual Source source() const = 0;
   virtual size_t size() const = 0;
   /// A stable, readable key of a unit; unique in the generator.
   virtual std::string name(size_t unit) const = 0;

@@ -21,6 +21,7 @@ class GraphGenerator : public Generator {
   }
 
   const Pattern& pattern() const override { return pattern_; }
+  Source source() const override { return Source::kSkeleton; }
   /// The first unit is the exchanges.
   size_t size() const override { return units_.size() + 1; }
   std::string name(size_t unit) const override {

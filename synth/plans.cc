@@ -144,6 +144,7 @@ class PlanGenerator : public Generator {
         pipeline_(pattern_, op_, options_, votes_) {}
 
   const Pattern& pattern() const override { return pattern_; }
+  Source source() const override { return Source::kMoves; }
   size_t size() const override { return units_.size(); }
   std::string name(size_t unit) const override { return planName(op_, plans_[units_[unit].first]); }
   std::string whyEmpty() const override { return whyNoPlans(op_).value_or(""); }

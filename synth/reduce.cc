@@ -79,12 +79,14 @@ std::map<Fate, size_t> PatternReport::fates() const {
 
 Expected<Synthesis> reduce(const std::vector<Pattern>& patterns, std::vector<UnitOutcome> outcomes) {
   std::map<std::string, std::vector<CandidateOutcome>> byPattern;
+  Synthesis result;
   for (UnitOutcome& unit : outcomes) {
+    for (const CandidateOutcome& c : unit.candidates)
+      result.sources[unit.pattern + "/" + c.name] = unit.source;
     auto& all = byPattern[unit.pattern];
     std::move(unit.candidates.begin(), unit.candidates.end(), std::back_inserter(all));
   }
   auto byName = [](const auto& a, const auto& b) { return a.name < b.name; };
-  Synthesis result;
   result.rules.patterns = patterns;
   std::sort(result.rules.patterns.begin(), result.rules.patterns.end(), byName);
   for (const Pattern& p : result.rules.patterns) {
@@ -94,6 +96,7 @@ Expected<Synthesis> reduce(const std::vector<Pattern>& patterns, std::vector<Uni
   }
   std::sort(result.rules.rules.begin(), result.rules.rules.end(), byName);
   dropInstances(result);
+  std::erase_if(result.sources, [&](const auto& of) { return !result.rules.findRule(of.first); });
   return result;
 }
 

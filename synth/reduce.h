@@ -19,7 +19,8 @@ struct PatternReport {
 
 struct Synthesis {
   RuleSet rules;
-  std::vector<PatternReport> reports;  ///< one per pattern, sorted by name
+  std::vector<PatternReport> reports;     ///< one per pattern, sorted by name
+  std::map<std::string, Source> sources;  ///< by the name of the rule
 };
 
 /// What depends on more than one unit: of equal programs the first is kept, and instances of more general rules are

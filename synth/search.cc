@@ -51,7 +51,7 @@ std::string Search::name(size_t unit) const {
 
 UnitOutcome Search::run(size_t unit) const {
   const Generator& g = *generators_[units_[unit].generator];
-  return {unit, g.pattern().name, g.run(units_[unit].unit)};
+  return {unit, g.pattern().name, g.source(), g.run(units_[unit].unit)};
 }
 
 std::string Search::whyEmpty(std::string_view pattern) const {

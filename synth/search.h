@@ -51,10 +51,10 @@ struct RunOptions {
 using Sink = std::function<Expected<void>(UnitOutcome)>;
 
 /// Runs units, each once, and hands every outcome to the sink as soon as it is there. Errors: the sink's.
-using Runner = std::function<Expected<void>(
+using UnitRunner = std::function<Expected<void>(
     const Search&, const std::vector<size_t>& units, const RunOptions& options, const Sink& sink)>;
 
-/// The Runner that uses the threads of this process.
+/// The UnitRunner that uses the threads of this process.
 Expected<void> runHere(const Search& search,
                        const std::vector<size_t>& units,
                        const RunOptions& options,

@@ -91,6 +91,8 @@ Expected<std::vector<const Rule*>> chosenRules(const RuleSet& set, const Options
 Expected<void> list(const Options& o) {
   auto set = readPack(o.pack);
   if (!set) return tl::unexpected(set.error());
+  auto notes = readPackNotes(o.pack);
+  if (!notes) return tl::unexpected(notes.error());
   Json array = Json::array();
   std::vector<std::vector<std::string>> rows{{"NAME", "PATTERN", "FAMILY", "DEPTH", "BOXES", "HASH", "NUMERICS"}};
   for (const Rule& r : set->rules) {
@@ -102,6 +104,7 @@ Expected<void> list(const Options& o) {
                      {"boxes", r.boxes.size()},
                      {"verdict", "proved"},  // nothing else enters a pack; `verify` proves it again
                      {"numerics", r.numerics.str()},
+                     {"source", notes->evidence[r.name]["source"]},
                      {"hash", hash}});
     rows.push_back({r.name, r.pattern, r.family, std::to_string(r.depth), std::to_string(r.boxes.size()),
                     hash.substr(0, 12), r.numerics.str()});

@@ -157,7 +157,7 @@ Expected<std::vector<AccessPiece>> accessTable(const OpView& v, int, const Index
   return std::vector{std::move(piece)};
 }
 
-const OpRow kRows[] = {
+const OpRow kArithmeticRows[] = {
     {.name = "Add",
      .minOperands = 2,
      .maxOperands = 2,
@@ -254,7 +254,7 @@ const OpRow kRows[] = {
 }  // namespace
 
 std::span<const OpRow> arithmeticRows() {
-  return kRows;
+  return kArithmeticRows;
 }
 
 }  // namespace pet

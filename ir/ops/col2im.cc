@@ -110,7 +110,7 @@ Expected<std::vector<AccessPiece>> accessCol2Im(const OpView& v, int, const Inde
   return pieces;
 }
 
-const OpRow kRows[] = {
+const OpRow kCol2imRows[] = {
     {.name = "Col2Im",
      .minOperands = 1,
      .maxOperands = 1,
@@ -129,7 +129,7 @@ const OpRow kRows[] = {
 }  // namespace
 
 std::span<const OpRow> col2imRows() {
-  return kRows;
+  return kCol2imRows;
 }
 
 }  // namespace pet

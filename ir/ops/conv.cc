@@ -238,7 +238,7 @@ Expected<std::vector<AccessPiece>> accessConvTranspose(const OpView& v, int, con
   return pieces;
 }
 
-const OpRow kRows[] = {
+const OpRow kConvRows[] = {
     {.name = "Conv",
      .minOperands = 2,
      .maxOperands = 2,
@@ -270,7 +270,7 @@ const OpRow kRows[] = {
 }  // namespace
 
 std::span<const OpRow> convRows() {
-  return kRows;
+  return kConvRows;
 }
 
 }  // namespace pet

@@ -72,7 +72,7 @@ OpRow function(std::string_view name,
 constexpr AttributeKind kNumber = AttributeKind::kNumber;
 
 // Facts hold for all values of the attributes: LeakyRelu is not monotone where alpha < 0, nor does Clip always keep 0.
-const OpRow kRows[] = {
+const OpRow kFunctionRows[] = {
     function("Relu",
              orderedKernels<kernels::Relu>(),
              {.zeroPreserving = true,
@@ -134,7 +134,7 @@ const OpRow kRows[] = {
 }  // namespace
 
 std::span<const OpRow> functionRows() {
-  return kRows;
+  return kFunctionRows;
 }
 
 }  // namespace pet

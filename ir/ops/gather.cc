@@ -68,7 +68,7 @@ Expected<std::vector<AccessPiece>> accessGather(const OpView& v, int, const Inde
   return pieces;
 }
 
-const OpRow kRows[] = {
+const OpRow kGatherRows[] = {
     {.name = "Gather",
      .minOperands = 1,
      .maxOperands = 1,
@@ -83,7 +83,7 @@ const OpRow kRows[] = {
 }  // namespace
 
 std::span<const OpRow> gatherRows() {
-  return kRows;
+  return kGatherRows;
 }
 
 }  // namespace pet

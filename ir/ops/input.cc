@@ -5,7 +5,7 @@
 namespace pet {
 namespace {
 
-const OpRow kRows[] = {
+const OpRow kInputRows[] = {
     {.name = "Input",
      .minOperands = 0,
      .maxOperands = 0,
@@ -18,7 +18,7 @@ const OpRow kRows[] = {
 }  // namespace
 
 std::span<const OpRow> inputRows() {
-  return kRows;
+  return kInputRows;
 }
 
 }  // namespace pet

@@ -96,7 +96,7 @@ Expected<std::vector<AccessPiece>> accessIndexMap(const OpView& v, int, const In
   return pieces;
 }
 
-const OpRow kRows[] = {
+const OpRow kLayoutRows[] = {
     {.name = "Layout",
      .minOperands = 1,
      .maxOperands = 1,
@@ -119,7 +119,7 @@ const OpRow kRows[] = {
 }  // namespace
 
 std::span<const OpRow> layoutRows() {
-  return kRows;
+  return kLayoutRows;
 }
 
 }  // namespace pet

@@ -137,7 +137,7 @@ Expected<std::vector<AccessPiece>> accessOffsetReduce(const OpView& v, int, cons
   return pieces;
 }
 
-const OpRow kRows[] = {
+const OpRow kMatmulRows[] = {
     {.name = "MatMul",
      .minOperands = 2,
      .maxOperands = 2,
@@ -161,7 +161,7 @@ const OpRow kRows[] = {
 }  // namespace
 
 std::span<const OpRow> matmulRows() {
-  return kRows;
+  return kMatmulRows;
 }
 
 }  // namespace pet

@@ -266,7 +266,7 @@ Expected<std::vector<AccessPiece>> accessTranspose(const OpView& v, int, const I
   return std::vector<AccessPiece>{{.reads = {{0, read}}}};
 }
 
-const OpRow kRows[] = {
+const OpRow kMoveRows[] = {
     {.name = "Pad",
      .minOperands = 1,
      .maxOperands = 1,
@@ -321,7 +321,7 @@ const OpRow kRows[] = {
 }  // namespace
 
 std::span<const OpRow> moveRows() {
-  return kRows;
+  return kMoveRows;
 }
 
 }  // namespace pet

@@ -166,7 +166,7 @@ Expected<std::vector<AccessPiece>> accessGemm(const OpView& v, int, const Index&
   return pieces;
 }
 
-const OpRow kRows[] = {
+const OpRow kNormalizationRows[] = {
     {.name = "BatchNormalization",  // operands: x, scale, bias, mean, variance
      .minOperands = 5,
      .maxOperands = 5,
@@ -205,7 +205,7 @@ const OpRow kRows[] = {
 }  // namespace
 
 std::span<const OpRow> normalizationRows() {
-  return kRows;
+  return kNormalizationRows;
 }
 
 }  // namespace pet

@@ -284,7 +284,7 @@ std::vector<AttributeSpec> windowAnd(AttributeSpec more) {
 constexpr Facts kMaximum = {.monotone = true, .homogeneous = true};
 constexpr Facts kMean = {.zeroPreserving = true, .monotone = true, .homogeneous = true};
 
-const OpRow kRows[] = {
+const OpRow kPoolRows[] = {
     {.name = "MaxPool",
      .minOperands = 1,
      .maxOperands = 1,
@@ -355,7 +355,7 @@ const OpRow kRows[] = {
 }  // namespace
 
 std::span<const OpRow> poolRows() {
-  return kRows;
+  return kPoolRows;
 }
 
 }  // namespace pet

@@ -261,7 +261,7 @@ OpRow regroupingRow(std::string_view name,
           .layout = true};
 }
 
-const OpRow kRows[] = {
+const OpRow kReshapeRows[] = {
     regroupingRow("Reshape", {"shape", AttributeKind::kList, ""}, inferReshape),
     regroupingRow("Flatten", {"axis", AttributeKind::kScalar, "1"}, inferFlatten),
     regroupingRow("Squeeze", {"axes", AttributeKind::kList, ""}, inferSqueeze),
@@ -304,7 +304,7 @@ const OpRow kRows[] = {
 }  // namespace
 
 std::span<const OpRow> reshapeRows() {
-  return kRows;
+  return kReshapeRows;
 }
 
 }  // namespace pet

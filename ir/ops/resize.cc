@@ -263,7 +263,7 @@ Expected<std::vector<AccessPiece>> accessResize(const OpView& v, int, const Inde
   return pieces;
 }
 
-const OpRow kRows[] = {
+const OpRow kResizeRows[] = {
     {.name = "Resize",
      .minOperands = 1,
      .maxOperands = 1,
@@ -283,7 +283,7 @@ const OpRow kRows[] = {
 }  // namespace
 
 std::span<const OpRow> resizeRows() {
-  return kRows;
+  return kResizeRows;
 }
 
 }  // namespace pet

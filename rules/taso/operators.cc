@@ -171,7 +171,7 @@ Expected<Value> emitSplit(const EmitView& v) {
 constexpr char kRelu[] = "Relu", kSigmoid[] = "Sigmoid", kTanh[] = "Tanh", kAdd[] = "Add", kMul[] = "Mul",
                kMatMul[] = "MatMul";
 
-const OperatorRow kRows[] = {
+const OperatorRow kOperatorsRows[] = {
     {8, "relu", {Role::kSame}, Role::kSame, false, shapeElementwise, emitPlain<kRelu>},
     {9, "sigmoid", {Role::kSame}, Role::kSame, false, shapeElementwise, emitPlain<kSigmoid>},
     {10, "tanh", {Role::kSame}, Role::kSame, false, shapeElementwise, emitPlain<kTanh>},
@@ -224,7 +224,7 @@ std::vector<std::string> lettersOf(Role role, size_t rank) {
 }
 
 Expected<const OperatorRow*> findOperator(int type) {
-  for (std::span<const OperatorRow> rows : {std::span<const OperatorRow>(kRows), windowRows()}) {
+  for (std::span<const OperatorRow> rows : {std::span<const OperatorRow>(kOperatorsRows), windowRows()}) {
     for (const OperatorRow& row : rows) {
       if (row.type == type) return &row;
     }

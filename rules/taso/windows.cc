@@ -190,7 +190,7 @@ Expected<Value> emitPoolKernel(const EmitView& v) {
 
 constexpr char kMaxPool[] = "MaxPool", kAveragePool[] = "AveragePool";
 
-const OperatorRow kRows[] = {
+const OperatorRow kWindowsRows[] = {
     {3, "conv2d", {Role::kImage, Role::kKernel}, Role::kImage, false, shapeConv, emitConv},
     {6, "maxpool", {Role::kImage}, Role::kImage, false, shapePool, emitPool<kMaxPool>},
     {7, "avgpool", {Role::kImage}, Role::kImage, false, shapePool, emitPool<kAveragePool>},
@@ -203,7 +203,7 @@ const OperatorRow kRows[] = {
 }  // namespace
 
 std::span<const OperatorRow> windowRows() {
-  return kRows;
+  return kWindowsRows;
 }
 
 }  // namespace pet::taso

@@ -8,8 +8,6 @@
 namespace pet::onednn {
 namespace {
 
-constexpr auto kF32 = dnnl::memory::data_type::f32;
-
 /// oneDNN takes no strides by which two positions are one element (windows that overlap).
 bool overlaps(const Extents& extents, const std::vector<int64_t>& strides) {
   std::vector<std::pair<int64_t, int64_t>> steps;

@@ -8,6 +8,8 @@
 
 namespace pet::onednn {
 
+inline constexpr auto kF32 = dnnl::memory::data_type::f32;
+
 /// A way to lay out a tensor, as we and as oneDNN say it.
 struct Form {
   Access access;

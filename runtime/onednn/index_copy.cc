@@ -26,7 +26,7 @@ size_t linearPrefix(const std::vector<int64_t>& table) {
 }
 
 /// Every block of `length` entries is the first one moved, or all fill.
-bool repeats(const std::vector<int64_t>& table, size_t length) {
+bool repeatsOrFills(const std::vector<int64_t>& table, size_t length) {
   if (table.size() % length != 0) return false;
   for (size_t i = 0; i < table.size(); i += length) {
     for (size_t j = 0; j < length; ++j) {
@@ -83,7 +83,7 @@ bool IndexCopy::Axis::isLinear() const {
 void IndexCopy::factor(std::vector<int64_t> from, std::vector<int64_t> to, std::vector<Axis>& into) {
   if (to.size() == 1 && from[0] != kFill) return;
   size_t length = std::min(linearPrefix(from), linearPrefix(to));
-  if (length > 1 && length < to.size() && repeats(from, length) && repeats(to, length)) {
+  if (length > 1 && length < to.size() && repeatsOrFills(from, length) && repeatsOrFills(to, length)) {
     factor(everyNth(from, length), everyNth(to, length), into);
     from.resize(length);
     to.resize(length);

@@ -121,12 +121,12 @@ bool lowerConcat(Planner& p, int n, const Epilogue&) {
   return true;
 }
 
-constexpr LowerRow kRows[] = {{"Concat", lowerConcat}};
+constexpr LowerRow kConcatRows[] = {{"Concat", lowerConcat}};
 
 }  // namespace
 
 std::span<const LowerRow> concatLowerings() {
-  return kRows;
+  return kConcatRows;
 }
 
 }  // namespace pet::onednn

@@ -10,9 +10,6 @@ namespace {
 
 using dnnl::algorithm;
 using dnnl::memory;
-constexpr auto kF32 = memory::data_type::f32;
-constexpr auto kInference = dnnl::prop_kind::forward_inference;
-
 /// Zeros that a layout put around the operand are what the operator's own pads are.
 void takePads(Window& w) {
   Access& x = w.x.access;
@@ -212,19 +209,15 @@ bool lowerConvTranspose(Planner& p, int n, const Epilogue& e) {
   return false;
 }
 
-int channels(const Planner&, int) {
-  return 1;
-}
-
-constexpr LowerRow kRows[] = {
-    {"Conv", lowerConv, channels, true},
-    {"ConvTranspose", lowerConvTranspose, channels, true},
+constexpr LowerRow kConvRows[] = {
+    {"Conv", lowerConv, channelDimension, true},
+    {"ConvTranspose", lowerConvTranspose, channelDimension, true},
 };
 
 }  // namespace
 
 std::span<const LowerRow> convLowerings() {
-  return kRows;
+  return kConvRows;
 }
 
 }  // namespace pet::onednn

@@ -11,8 +11,6 @@ namespace {
 
 using dnnl::algorithm;
 using dnnl::memory;
-constexpr auto kF32 = memory::data_type::f32;
-
 memory::desc flat(int64_t floats) {
   return {{floats}, kF32, memory::format_tag::x};
 }
@@ -232,11 +230,7 @@ bool lowerWhere(Planner& p, int n, const Epilogue& e) {
   return true;
 }
 
-int lastDimension(const Planner& p, int n) {
-  return std::max(0, static_cast<int>(p.extents({n, 0}).size()) - 1);
-}
-
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kElementsRows[] = {
     {"Add", lowerBinary, lastDimension},
     {"Sub", lowerBinary, lastDimension},
     {"Mul", lowerBinary, lastDimension},
@@ -263,7 +257,7 @@ constexpr LowerRow kRows[] = {
 }  // namespace
 
 std::span<const LowerRow> elementLowerings() {
-  return kRows;
+  return kElementsRows;
 }
 
 }  // namespace pet::onednn

@@ -9,8 +9,6 @@ namespace pet::onednn {
 namespace {
 
 using dnnl::memory;
-constexpr auto kF32 = memory::data_type::f32;
-
 /// y[…, m, n] = Σ_k left[…, m, k] · right[…, k, n]; what is prepared once stands on the right.
 struct Product {
   Place left, right, result;               ///< result: only the form counts
@@ -219,11 +217,7 @@ bool lowerGemm(Planner& p, int n, const Epilogue& outer) {
   return emitProduct(p, n, std::move(product), e, false);
 }
 
-int lastDimension(const Planner& p, int n) {
-  return static_cast<int>(p.extents({n, 0}).size()) - 1;
-}
-
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kMatmulRows[] = {
     {"MatMul", lowerMatMul, channelOf, true},
     {"Gemm", lowerGemm, lastDimension, true},
 };
@@ -231,7 +225,7 @@ constexpr LowerRow kRows[] = {
 }  // namespace
 
 std::span<const LowerRow> matmulLowerings() {
-  return kRows;
+  return kMatmulRows;
 }
 
 }  // namespace pet::onednn

@@ -207,7 +207,7 @@ bool lowerIdentity(Planner& p, int n, const Epilogue&) {
   return true;
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kMoveRows[] = {
     {"Identity", lowerIdentity},
     {"Reshape", lowerReshape},
     {"Flatten", lowerReshape},
@@ -229,7 +229,7 @@ constexpr LowerRow kRows[] = {
 }  // namespace
 
 std::span<const LowerRow> moveLowerings() {
-  return kRows;
+  return kMoveRows;
 }
 
 }  // namespace pet::onednn

@@ -11,9 +11,6 @@ namespace pet::onednn {
 namespace {
 
 using dnnl::memory;
-constexpr auto kF32 = memory::data_type::f32;
-constexpr auto kInference = dnnl::prop_kind::forward_inference;
-
 dnnl::primitive_attr userScratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -200,21 +197,17 @@ bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
   return true;
 }
 
-int channels(const Planner&, int) {
-  return 1;
-}
-
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kNormalizationRows[] = {
     {"Softmax", lowerSoftmax},
     {"LayerNormalization", lowerLayerNormalization},
-    {"InstanceNormalization", lowerInstanceNormalization, channels},
-    {"BatchNormalization", lowerBatchNormalization, channels},
+    {"InstanceNormalization", lowerInstanceNormalization, channelDimension},
+    {"BatchNormalization", lowerBatchNormalization, channelDimension},
 };
 
 }  // namespace
 
 std::span<const LowerRow> normalizationLowerings() {
-  return kRows;
+  return kNormalizationRows;
 }
 
 }  // namespace pet::onednn

@@ -9,8 +9,6 @@ namespace {
 
 using dnnl::algorithm;
 using dnnl::memory;
-constexpr auto kInference = dnnl::prop_kind::forward_inference;
-
 /// The operand in the form it has, if that is one that pools like; else with its channels last.
 std::pair<Place, Form> pooled(Planner& p, Value x) {
   const Place& there = p.place(x);
@@ -130,7 +128,7 @@ bool lowerReduce(Planner& p, int n, const Epilogue&) {
   return true;
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kPoolRows[] = {
     {"MaxPool", lowerPool},
     {"AveragePool", lowerPool},
     {"GlobalMaxPool", lowerGlobalPool},
@@ -143,7 +141,7 @@ constexpr LowerRow kRows[] = {
 }  // namespace
 
 std::span<const LowerRow> poolLowerings() {
-  return kRows;
+  return kPoolRows;
 }
 
 }  // namespace pet::onednn

@@ -11,8 +11,6 @@ namespace pet::onednn {
 namespace {
 
 using dnnl::memory;
-constexpr auto kF32 = memory::data_type::f32;
-
 bool isRelu(const std::variant<Activation, Value>& post) {
   const auto* a = std::get_if<Activation>(&post);
   return a && a->algorithm == dnnl::algorithm::eltwise_relu && a->alpha == 0;
@@ -245,12 +243,12 @@ bool lowerCol2Im(Planner& p, int n, const Epilogue&) {
   return true;
 }
 
-constexpr LowerRow kRows[] = {{"OffsetReduce", lowerOffsetReduce}, {"Col2Im", lowerCol2Im}};
+constexpr LowerRow kSumRows[] = {{"OffsetReduce", lowerOffsetReduce}, {"Col2Im", lowerCol2Im}};
 
 }  // namespace
 
 std::span<const LowerRow> sumLowerings() {
-  return kRows;
+  return kSumRows;
 }
 
 }  // namespace pet::onednn

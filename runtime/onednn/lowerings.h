@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -7,6 +8,8 @@
 #include "runtime/onednn/planner.h"
 
 namespace pet::onednn {
+
+inline constexpr auto kInference = dnnl::prop_kind::forward_inference;
 
 /// A function of one number that oneDNN applies with another primitive.
 struct Activation {
@@ -48,6 +51,14 @@ struct LowerRow {
   /// Takes an epilogue before others may: the operator is heavy.
   bool heavy = false;
 };
+
+/// What LowerRow::channel is for most: dimension 1, and the last one.
+inline int channelDimension(const Planner&, int) {
+  return 1;
+}
+inline int lastDimension(const Planner& p, int node) {
+  return std::max(0, static_cast<int>(p.extents({node, 0}).size()) - 1);
+}
 
 const LowerRow* findLowering(std::string_view op);
 

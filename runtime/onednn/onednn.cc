@@ -14,13 +14,6 @@
 
 namespace pet {
 namespace onednn {
-namespace {
-
-void useThreads([[maybe_unused]] int threads) {
-#ifdef _OPENMP
-  omp_set_num_threads(threads);
-#endif
-}
 
 /// Floats on a cache line's border.
 class AlignedFloats {
@@ -38,6 +31,14 @@ class AlignedFloats {
   static constexpr std::align_val_t kLine{64};
   float* data_;
 };
+
+namespace {
+
+void useThreads([[maybe_unused]] int threads) {
+#ifdef _OPENMP
+  omp_set_num_threads(threads);
+#endif
+}
 
 }  // namespace
 }  // namespace onednn

@@ -140,16 +140,16 @@ InputSource<T> inputsFrom(const TensorMap& tensors) {
   };
 }
 
-#define PET_INSTANTIATE(T)                                                                                            \
+#define PET_INSTANTIATE_REFERENCE(T)                                                                                  \
   template Expected<std::vector<TensorRef<T>>> execute<T>(const Program&, const Bindings&, const InputSource<T>&,     \
                                                           const ExecuteOptions&);                                     \
   template Expected<std::vector<TensorRef<T>>> executeWith<T>(const Program&, const Bindings&, const InputSource<T>&, \
                                                               const NodeEvaluator<T>&, const ExecuteOptions&);
-PET_INSTANTIATE(float)
-PET_INSTANTIATE(double)
-PET_INSTANTIATE(int64_t)
-PET_INSTANTIATE(Fp)
-#undef PET_INSTANTIATE
+PET_INSTANTIATE_REFERENCE(float)
+PET_INSTANTIATE_REFERENCE(double)
+PET_INSTANTIATE_REFERENCE(int64_t)
+PET_INSTANTIATE_REFERENCE(Fp)
+#undef PET_INSTANTIATE_REFERENCE
 
 template InputSource<float> inputsFrom<float>(const TensorMap&);
 template InputSource<double> inputsFrom<double>(const TensorMap&);

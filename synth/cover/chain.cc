@@ -35,9 +35,9 @@ struct Front {
   size_t depth = 0;
 };
 
-class Search {
+class ChainSearch {
  public:
-  Search(const Equation& goal, const KnownEquations& known, const ChainLimits& limits)
+  ChainSearch(const Equation& goal, const KnownEquations& known, const ChainLimits& limits)
       : known_(known), limits_(limits), facts_(goal.shapes), terms_(goal.left) {}
 
   tl::expected<Chain, NoChain> run(const Equation& goal) {
@@ -177,7 +177,7 @@ std::string_view reasonOf(NoChain why) {
 
 tl::expected<Chain, NoChain> findChain(const Equation& goal, const KnownEquations& known, const ChainLimits& limits) {
   try {
-    return Search(goal, known, limits).run(goal);
+    return ChainSearch(goal, known, limits).run(goal);
   } catch (const OverflowError&) {
     return tl::unexpected(NoChain::kNone);
   }

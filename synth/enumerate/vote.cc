@@ -7,11 +7,15 @@
 #include <fmt/ranges.h>
 
 namespace pet {
-namespace {
 
+/// Indices of the relations below.
+namespace letters {
 const Expr v = Expr::variable("v"), x = Expr::variable("x"), r = Expr::variable("r"), o = Expr::variable("o"),
            q = Expr::variable("q"), fi = Expr::variable("fi"), fo = Expr::variable("fo"), a = Expr::variable("a"),
            b = Expr::variable("b");
+}  // namespace letters
+
+namespace {
 
 /// isl operations that one vote may take; a thousand times what those of the canonical patterns do.
 constexpr unsigned long kVoteBudget = 1'000'000;
@@ -31,6 +35,7 @@ Voted weights(const poly::Context& context,
               const std::vector<std::string>& names,
               const poly::Conjunction& box,
               const Axis& axis) {
+  using namespace letters;
   if (slots.isEmpty()) return none("no slot meets a weight");
   if (!slots.isSingleValued()) return none("a slot meets several weights");
   auto domain = slots.domain();
@@ -51,6 +56,7 @@ Voted weights(const poly::Context& context,
 }  // namespace
 
 Voted voteWindow(const poly::Context& context, const Axis& axis, const WindowCut& cut) {
+  using namespace letters;
   poly::Conjunction common{Constraint::eq(
       axis.relation.substitute({{"v", b * cut.outFactor + fo}, {"x", a * cut.inFactor + fi - cut.shift}}), 0)};
   inRange(common, r, axis.taps);
@@ -93,6 +99,7 @@ Voted voteWindow(const poly::Context& context, const Axis& axis, const WindowCut
 }
 
 Voted voteWhole(const poly::Context& context, const Axis& axis) {
+  using namespace letters;
   poly::Conjunction box;
   inRange(box, fi, axis.inExtent);
   inRange(box, fo, axis.outExtent);

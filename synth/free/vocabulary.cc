@@ -291,7 +291,7 @@ std::string valueText(AttributeOf which, const Operator& o) {
   switch (which) {
     case AttributeOf::kKernel:
     case AttributeOf::kTo:
-      return str(o.kernel);
+      return pet::str(o.kernel);
     case AttributeOf::kOf:
       return o.ofInputs ? "inputs" : "any";
     case AttributeOf::kAxis:
@@ -332,13 +332,13 @@ std::string print(const Vocabulary& v) {
   for (const LeafLine& line : v.leafLines) {
     const Leaf& first = v.leaves[line.first];
     if (first.constant != Constant::kNone) {
-      text += fmt::format("constant {} = {} {}\n", first.name, constantName(first.constant), str(first.extents));
+      text += fmt::format("constant {} = {} {}\n", first.name, constantName(first.constant), pet::str(first.extents));
       continue;
     }
     text += first.weight ? "weights" : "inputs";
     for (size_t i = 0; i < line.count; ++i)
       text += " " + v.leaves[line.first + i].name;
-    text += ": " + str(first.extents) + "\n";
+    text += ": " + pet::str(first.extents) + "\n";
   }
   for (const OperatorLine& line : v.operatorLines) {
     const KindRow& row = kinds()[static_cast<size_t>(line.kind)];

@@ -17,7 +17,7 @@ namespace {
 /// isl operations that the vote of one skeleton may take.
 constexpr unsigned long kBudget = 2'000'000;
 /// Cases of the bounds that are looked at.
-constexpr size_t kMostCases = 8;
+constexpr size_t kMostChoices = 8;
 
 using Why = tl::unexpected<std::string>;
 
@@ -75,7 +75,7 @@ class Filler {
         }
       }
       cases = std::move(product);
-      if (cases.size() > kMostCases) cases.resize(kMostCases);
+      if (cases.size() > kMostChoices) cases.resize(kMostChoices);
     }
     std::vector<Filled> result;
     std::string why;
@@ -311,7 +311,7 @@ class Filler {
       for (const Case& c : cases) {
         for (const auto& l : least) {
           for (const auto& g : greatest) {
-            if (next.size() == kMostCases) break;
+            if (next.size() == kMostChoices) break;
             Case both = c;
             both.bounds[taps.begin] = -l.value;
             both.bounds[taps.extent] = floorDiv(g.value - l.value, taps.dilation) + 1;

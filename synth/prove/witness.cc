@@ -219,9 +219,9 @@ Inputs draw(const Program& program, const Bindings& symbols, uint64_t seed, int 
 }
 
 template <class T>
-class Search {
+class WitnessFinder {
  public:
-  Search(const Program& pattern, const Program& candidate, uint64_t seed)
+  WitnessFinder(const Program& pattern, const Program& candidate, uint64_t seed)
       : pattern_(pattern), candidate_(candidate), seed_(seed) {}
 
   /// A witness at this shape; `valued` says whether both programs had a value.
@@ -295,7 +295,7 @@ std::optional<WitnessSearch> searchOver(const std::vector<Bindings>& shapes,
                                         const Program& candidate,
                                         const WitnessOptions& options) {
   if (!hasKernels<T>(pattern) || !hasKernels<T>(candidate)) return std::nullopt;
-  Search<T> search(pattern, candidate, options.seed);
+  WitnessFinder<T> search(pattern, candidate, options.seed);
   WitnessSearch result;
   for (const Bindings& symbols : shapes) {
     bool valued = false;

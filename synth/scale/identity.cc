@@ -73,8 +73,10 @@ std::string difference(const SearchId& there, const SearchId& here) {
   return "";
 }
 
-PackNotes searchNotes(const SearchId& id, size_t missing) {
+PackNotes searchNotes(const SearchId& id, size_t missing, const std::map<std::string, Source>& sources) {
   PackNotes notes{.metadata = {{"mode", "pattern"}, {"depth", std::to_string(id.depth)}}, .evidence = {}};
+  for (const auto& [rule, source] : sources)
+    notes.evidence[rule]["source"] = sourceName(source);
   if (missing > 0) notes.metadata["partial"] = fmt::format("{} of {} units are missing", missing, id.units);
   return notes;
 }

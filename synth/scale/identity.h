@@ -48,6 +48,6 @@ std::string difference(const SearchId& there, const SearchId& here);
 std::string searchCode();
 
 /// What a pack of a search notes. `missing` units, of all, make it partial.
-PackNotes searchNotes(const SearchId& id, size_t missing);
+PackNotes searchNotes(const SearchId& id, size_t missing, const std::map<std::string, Source>& sources);
 
 }  // namespace pet

@@ -43,7 +43,11 @@ std::string printOutcome(const UnitOutcome& outcome, bool times) {
   Json candidates = Json::array();
   for (const CandidateOutcome& c : outcome.candidates)
     candidates.push_back(toJson(c, times));
-  return Json{{"unit", outcome.unit}, {"pattern", outcome.pattern}, {"candidates", std::move(candidates)}}.dump();
+  return Json{{"unit", outcome.unit},
+              {"pattern", outcome.pattern},
+              {"source", sourceName(outcome.source)},
+              {"candidates", std::move(candidates)}}
+      .dump();
 }
 
 /// Throws what the library throws at a value of another kind.
@@ -64,7 +68,9 @@ CandidateOutcome toCandidate(const Json& j) {
 }
 
 UnitOutcome toOutcome(const Json& j) {
-  UnitOutcome outcome{integer<size_t>(j.at("unit")), j.at("pattern"), {}};
+  auto source = sourceOf(j.at("source").get<std::string>());
+  if (!source) throw std::invalid_argument("unknown source");
+  UnitOutcome outcome{integer<size_t>(j.at("unit")), j.at("pattern"), *source, {}};
   for (const Json& c : j.at("candidates"))
     outcome.candidates.push_back(toCandidate(c));
   return outcome;

@@ -10,7 +10,7 @@
 namespace pet {
 namespace {
 
-tl::unexpected<Error> refused(const std::string& where, std::string what, std::string advice) {
+tl::unexpected<Error> refusedPart(const std::string& where, std::string what, std::string advice) {
   return fail(ErrorKind::kUsage, std::move(what), where, std::move(advice));
 }
 
@@ -18,16 +18,16 @@ tl::unexpected<Error> refused(const std::string& where, std::string what, std::s
 Expected<void> checkEach(const std::vector<NamedPart>& parts) {
   const SearchId& first = parts[0].outcomes.id;
   if (first.code != searchCode()) {
-    return refused(parts[0].name, "made by another build of pet", "merge with the pet-rules of that build");
+    return refusedPart(parts[0].name, "made by another build of pet", "merge with the pet-rules of that build");
   }
   for (const NamedPart& p : parts) {
     std::string other = difference(p.outcomes.id, first);
     if (!other.empty()) {
-      return refused(p.name, fmt::format("of another search than {}: {}", parts[0].name, other),
-                     "all parts must be of one search");
+      return refusedPart(p.name, fmt::format("of another search than {}: {}", parts[0].name, other),
+                         "all parts must be of one search");
     }
     if (!p.outcomes.ended) {
-      return refused(p.name, "a checkpoint, or a part that was cut off", "merge what --shard wrote with -o");
+      return refusedPart(p.name, "a checkpoint, or a part that was cut off", "merge what --shard wrote with -o");
     }
   }
   return {};
@@ -40,14 +40,14 @@ Expected<void> checkAll(const std::vector<NamedPart>& parts) {
   for (const NamedPart& p : parts) {
     const Shard& shard = p.outcomes.shard;
     if (shard.count != count) {
-      return refused(
+      return refusedPart(
           p.name, fmt::format("part {}, but {} is part {}", shard.str(), parts[0].name, parts[0].outcomes.shard.str()),
           "all parts must be of one division");
     }
     auto [other, fresh] = found.emplace(shard.index, &p);
     if (!fresh) {
-      return refused(p.name, fmt::format("part {} comes twice, also as {}", shard.str(), other->second->name),
-                     "name each part once");
+      return refusedPart(p.name, fmt::format("part {} comes twice, also as {}", shard.str(), other->second->name),
+                         "name each part once");
     }
   }
   std::string missing;
@@ -55,8 +55,8 @@ Expected<void> checkAll(const std::vector<NamedPart>& parts) {
     if (!found.contains(i) && missing.size() < 60) missing += fmt::format(" {}", Shard{i, count}.str());
   }
   if (missing.empty()) return {};
-  return refused("", fmt::format("{} of {} parts are missing:{}", count - found.size(), count, missing),
-                 "name every part");
+  return refusedPart("", fmt::format("{} of {} parts are missing:{}", count - found.size(), count, missing),
+                     "name every part");
 }
 
 /// The reduction of checked parts.
@@ -70,7 +70,7 @@ Expected<MergedParts> reduceParts(std::vector<NamedPart> parts) {
   size_t missing = id.units - all.size();
   auto reduced = reduce(patterns->patterns, std::move(all));
   if (!reduced) return tl::unexpected(reduced.error());
-  return MergedParts{std::move(reduced->rules), searchNotes(id, missing), missing};
+  return MergedParts{std::move(reduced->rules), searchNotes(id, missing, reduced->sources), missing};
 }
 
 }  // namespace

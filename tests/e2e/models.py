@@ -3,6 +3,8 @@
 
     python tests/e2e/models.py NAME...        models of tests/models/build.py; `small`: all those that are only for tests
 
+Those that take long are each of one part of PET_TEST_PART=K/N, and skipped (77) in others.
+
 Under --all, with the default options, and with timings by which every rule that fired under --all pays: what is written
 passes onnx.checker and ONNX Runtime finds it equal. A second run changes nothing, except under --all, which rewrites what
 it finds. On the models in BOXED, rules fire that have boxes with positions in them; on those in PAYING, a rule pays by the
@@ -17,6 +19,7 @@ import tempfile
 
 import onnx
 
+import _part as part
 from pack import SOURCE, made, tool
 
 sys.path.insert(0, str(SOURCE / "tests" / "models"))
@@ -26,6 +29,7 @@ import compare  # noqa: E402
 TOLERANCE = 1e-4
 BOXED = ["srcnn", "resnet18", "resnet18_b8", "csrnet", "csrnet_odd"]  # dcgan: no such rule; fast_style: no pads, so empty boxes
 PAYING = ["srcnn", "fast_style", "dcgan"]
+LONG = ["csrnet", "csrnet_odd", "resnet18_b8", "fast_style"]
 LARGE = ["csrnet", "csrnet_odd", "resnet18_b8"]  # no timings for these, since their checks take long
 FITTING = {  # what these structures are known for
     "nin_small": ["conv-1x1", "conv-1x1-bias-gap"],
@@ -120,6 +124,8 @@ def check(name, pack, hashes, folder):
 
 def main():
     os.environ["PET_SHARE"] = str(SOURCE / "packs")
+    for group in sys.argv[1:]:
+        part.skip_unless_mine(group, LONG)
     pack = made()
     hashes = {r["name"]: r["hash"] for r in json.loads(tool("pet-rules", "ls", "--json", pack).stdout)}
     names = [name for group in sys.argv[1:] for name in (build.SMALL if group == "small" else [group])]

@@ -13,7 +13,7 @@
 #include "applier/onnx/model.h"
 #include "ir/evaluate.h"
 
-namespace pet {
+namespace pet::applier_cases_test {
 namespace {
 
 std::vector<std::filesystem::path> cases() {
@@ -78,4 +78,4 @@ TEST(ApplierCases, AreWrittenAnew) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::applier_cases_test

@@ -7,7 +7,7 @@
 #include "tests/unit/applier_support.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::applier_changes_test {
 namespace {
 
 using namespace testing_support;
@@ -93,4 +93,4 @@ TEST(Changes, SeesAttributesAndWeights) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::applier_changes_test

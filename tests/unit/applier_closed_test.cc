@@ -7,7 +7,7 @@
 #include "applier/closed.h"
 #include "tests/unit/applier_support.h"
 
-namespace pet {
+namespace pet::applier_closed_test {
 namespace {
 
 using namespace testing_support;
@@ -91,4 +91,4 @@ TEST(ApplierClosed, SymbolsElsewhereDecideToo) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::applier_closed_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/applier_support.h"
 
-namespace pet {
+namespace pet::applier_emit_test {
 namespace {
 
 using namespace testing_support;
@@ -194,4 +194,4 @@ TEST(ApplierEmit, EqualConstantsAreWrittenOnce) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::applier_emit_test

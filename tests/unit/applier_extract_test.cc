@@ -5,7 +5,7 @@
 #include "applier/extract.h"
 #include "tests/unit/applier_support.h"
 
-namespace pet {
+namespace pet::applier_extract_test {
 namespace {
 
 using namespace testing_support;
@@ -134,4 +134,4 @@ TEST(Extract, OverridableInitializersBecomeConstants) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::applier_extract_test

@@ -18,7 +18,7 @@
 #include "tests/unit/random_programs.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::applier_hoist_test {
 namespace {
 
 using namespace testing_support;
@@ -495,4 +495,4 @@ RC_GTEST_PROP(ApplierHoist, WhatMeetsComputesTheSame, ()) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::applier_hoist_test

@@ -9,7 +9,7 @@
 #include "tests/unit/applier_support.h"
 #include "tests/unit/random_programs.h"
 
-namespace pet {
+namespace pet::applier_layout_test {
 namespace {
 
 using namespace testing_support;
@@ -200,4 +200,4 @@ TEST(ApplierSimplify, LeavesTheModelsOwnNodesAlone) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::applier_layout_test

@@ -6,7 +6,7 @@
 #include "ir/evaluate.h"
 #include "tests/unit/applier_support.h"
 
-namespace pet {
+namespace pet::applier_layouts_test {
 namespace {
 
 using namespace testing_support;
@@ -81,4 +81,4 @@ TEST(ApplierLayoutEnds, AChainAloneComputesWhatItDoesInTheProgram) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::applier_layouts_test

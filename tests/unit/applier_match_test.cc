@@ -5,7 +5,7 @@
 #include "applier/match.h"
 #include "tests/unit/applier_support.h"
 
-namespace pet {
+namespace pet::applier_match_test {
 namespace {
 
 using namespace testing_support;
@@ -273,4 +273,4 @@ TEST(ApplierSolve, FindsSymbolsInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::applier_match_test

@@ -9,7 +9,7 @@
 #include "applier/measure.h"
 #include "tests/unit/applier_support.h"
 
-namespace pet {
+namespace pet::applier_measure_test {
 namespace {
 
 using namespace testing_support;
@@ -175,4 +175,4 @@ TEST(Measure, AnEngineThatFailsIsNoGain) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::applier_measure_test

@@ -6,7 +6,7 @@
 
 #include "applier/pbqp.h"
 
-namespace pet {
+namespace pet::applier_pbqp_test {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -118,4 +118,4 @@ RC_GTEST_PROP(PbqpProperty, AnyGraphHasASolutionThatIsSaidToBeExactOnlyWhereItIs
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::applier_pbqp_test

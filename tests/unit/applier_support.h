@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "applier/apply.h"
 #include "applier/choose.h"
 #include "applier/emit.h"
 #include "applier/normalise.h"
@@ -15,6 +16,7 @@
 #include "ir/evaluate.h"
 #include "ir/text.h"
 #include "rules/text.h"
+#include "tests/unit/text_file.h"
 
 // Models from the text form of programs, and their evaluation.
 namespace pet::testing_support {
@@ -144,6 +146,24 @@ inline RuleSet rulesOf(std::string_view text) {
   auto rules = parseRules(text, "test");
   EXPECT_TRUE(rules.has_value()) << rules.error().message();
   return rules ? *rules : RuleSet();
+}
+
+inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+inline ApplyOptions all() {
+  ApplyOptions options;
+  options.policy.all = true;
+  return options;
+}
+
+inline Applied applied(const Model& model, const RuleSet& rules, const ApplyOptions& options, const Costs& costs = {}) {
+  auto result = apply(model, rules, costs, options);
+  EXPECT_TRUE(result.has_value()) << result.error().message();
+  return result ? *result : Applied();
 }
 
 }  // namespace pet::testing_support

@@ -8,9 +8,10 @@
 #include "rules/text.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::check_smt_test {
 namespace {
 
+using testing_support::dataText;
 struct Answers {
   std::vector<std::string> expected, given;
 };
@@ -32,10 +33,6 @@ RuleSet rulesOf(const std::string& text) {
   auto set = parseRules(text, "test");
   EXPECT_TRUE(set) << (set ? "" : set.error().message());
   return set ? std::move(*set) : RuleSet();
-}
-
-std::string dataText(const std::string& file) {
-  return testing_support::textOf(PET_SOURCE_DIR + std::string("/tests/data/") + file);
 }
 
 Answers answersOf(const std::string& text) {
@@ -98,4 +95,4 @@ TEST(CheckSmt, HasFunctionsDivisionsAndAnyNames) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::check_smt_test

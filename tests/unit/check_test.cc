@@ -5,18 +5,14 @@
 
 #include "rules/pack/file.h"
 #include "rules/text.h"
+#include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::check_test {
 namespace {
 
+using testing_support::dataText;
 using check::Verdict;
 using ::testing::HasSubstr;
-
-std::string dataText(const std::string& file) {
-  auto text = readFile(std::string(PET_SOURCE_DIR) + "/tests/data/" + file, ErrorKind::kText);
-  EXPECT_TRUE(text.has_value()) << text.error().message();
-  return *text;
-}
 
 CheckReport checkText(const std::string& text, const CheckOptions& options = {}) {
   auto set = parseRules(text, "test");
@@ -317,4 +313,4 @@ TEST(Check, CounterExamplesArePositionsThatDiffer) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::check_test

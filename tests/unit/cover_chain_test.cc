@@ -6,7 +6,7 @@
 #include "tests/unit/rewrite_support.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::cover_chain_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -149,4 +149,4 @@ TEST(CoverReprove, AWrongStepIsFound) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::cover_chain_test

@@ -4,7 +4,7 @@
 #include "synth/cover/minimal.h"
 #include "tests/unit/rewrite_support.h"
 
-namespace pet {
+namespace pet::cover_minimal_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -123,4 +123,4 @@ TEST(CoverMinimal, TheOrderOfTheRulesDoesNotMatter) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::cover_minimal_test

@@ -12,7 +12,7 @@
 #include "tests/unit/definedness.h"
 #include "tests/unit/random_programs.h"
 
-namespace pet {
+namespace pet::definedness_property_test {
 namespace {
 
 using testing_support::DefinednessEvaluator;
@@ -207,4 +207,4 @@ TEST(DefinednessProperty, VerdictsAgreeWithEvaluation) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::definedness_property_test

@@ -8,7 +8,7 @@
 #include "tests/unit/denotation_value.h"
 #include "tests/unit/random_programs.h"
 
-namespace pet {
+namespace pet::denote_test {
 namespace {
 
 using testing_support::atomExtents;
@@ -324,4 +324,4 @@ TEST(Obligations, OfOperatorsAndExtents) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::denote_test

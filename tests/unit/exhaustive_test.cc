@@ -8,7 +8,7 @@
 #include "rules/text.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::exhaustive_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -201,4 +201,4 @@ TEST(Exhaustive, WorkIsBounded) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::exhaustive_test

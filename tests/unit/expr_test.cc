@@ -8,7 +8,7 @@
 #include "ir/text.h"
 #include "tests/unit/random_programs.h"
 
-namespace pet {
+namespace pet::expr_test {
 namespace {
 
 using testing_support::randomBindings;
@@ -248,4 +248,4 @@ RC_GTEST_PROP(ExprProperty, OrderIsTotal, ()) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::expr_test

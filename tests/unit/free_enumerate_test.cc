@@ -4,7 +4,7 @@
 
 #include "tests/unit/free_support.h"
 
-namespace pet::freemode {
+namespace pet::freemode::free_enumerate_test {
 namespace {
 
 using testing_support::classesOf;
@@ -239,4 +239,4 @@ TEST(FreeEnumeration, PartsAreThePartsOfTheWhole) {
 }
 
 }  // namespace
-}  // namespace pet::freemode
+}  // namespace pet::freemode::free_enumerate_test

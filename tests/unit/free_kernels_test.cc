@@ -6,7 +6,7 @@
 #include "synth/free/kernels.h"
 #include "tests/unit/free_support.h"
 
-namespace pet::freemode {
+namespace pet::freemode::free_kernels_test {
 namespace {
 
 using testing_support::vocabulary;
@@ -183,4 +183,4 @@ TEST(FreeKernels, ASplitCutsWhereAConcatJoined) {
 }
 
 }  // namespace
-}  // namespace pet::freemode
+}  // namespace pet::freemode::free_kernels_test

@@ -10,7 +10,7 @@
 #include "synth/free/terms.h"
 #include "tests/unit/free_support.h"
 
-namespace pet::freemode {
+namespace pet::freemode::free_search_test {
 namespace {
 
 using ::testing::Contains;
@@ -226,4 +226,4 @@ TEST(FreeEquality, Derivations) {
 }
 
 }  // namespace
-}  // namespace pet::freemode
+}  // namespace pet::freemode::free_search_test

@@ -10,7 +10,7 @@
 #include "synth/free/terms.h"
 
 // What TASO publishes against what free mode finds over TASO's vocabulary.
-namespace pet::freemode {
+namespace pet::freemode::free_taso_test {
 namespace {
 
 std::string contents(const std::string& path) {
@@ -141,4 +141,4 @@ TEST(FreeTaso, EveryPublishedSubstitutionFollowsFromTheRulesOfDepthThree) {
 }
 
 }  // namespace
-}  // namespace pet::freemode
+}  // namespace pet::freemode::free_taso_test

@@ -5,7 +5,7 @@
 
 #include "synth/free/vocabulary.h"
 
-namespace pet::freemode {
+namespace pet::freemode::free_vocabulary_test {
 namespace {
 
 struct Fault {
@@ -102,4 +102,4 @@ TEST(FreeVocabulary, TasosIsReadAndPrintedAgain) {
 }
 
 }  // namespace
-}  // namespace pet::freemode
+}  // namespace pet::freemode::free_vocabulary_test

@@ -11,7 +11,7 @@
 #include "tests/unit/random_programs.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::gain_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -449,4 +449,4 @@ RC_GTEST_PROP(GainProperty, AnySamplesGiveTheSameAnswers, ()) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::gain_test

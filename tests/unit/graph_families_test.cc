@@ -16,7 +16,7 @@
 #include "synth/graph/candidates.h"
 #include "tests/unit/synth_support.h"
 
-namespace pet {
+namespace pet::graph_families_test {
 namespace {
 
 using testing_support::pattern;
@@ -210,4 +210,4 @@ pattern biased {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::graph_families_test

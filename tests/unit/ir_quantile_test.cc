@@ -2,7 +2,7 @@
 
 #include "ir/quantile.h"
 
-namespace pet {
+namespace pet::ir_quantile_test {
 namespace {
 
 TEST(Quantile, LiesBetweenTheNearestSamples) {
@@ -16,4 +16,4 @@ TEST(Quantile, LiesBetweenTheNearestSamples) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::ir_quantile_test

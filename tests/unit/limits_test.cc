@@ -12,7 +12,7 @@
 #include "rules/text.h"
 #include "synth/prove/decide.h"
 
-namespace pet {
+namespace pet::limits_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -166,4 +166,4 @@ TEST(Limits, ConstantsAreFoundInLinearTime) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::limits_test

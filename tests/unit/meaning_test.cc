@@ -13,7 +13,7 @@
 #include "tests/unit/random_programs.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::meaning_test {
 namespace {
 
 using testing_support::MeaningComparison;
@@ -307,4 +307,4 @@ TEST(Meaning, DemandsWhatTheRowsDemand) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::meaning_test

@@ -8,7 +8,7 @@
 #include "rules/text.h"
 #include "synth/mine/known.h"
 
-namespace pet {
+namespace pet::mine_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -256,4 +256,4 @@ TEST(MinePatterns, KnownOnesAreNamed) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::mine_test

@@ -14,7 +14,7 @@
 #include "tests/unit/mutation_damages.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::mutation_test {
 namespace {
 
 using testing_support::Damage;
@@ -138,4 +138,4 @@ TEST(Mutation, WhatChangesMeaningIsCaught) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::mutation_test

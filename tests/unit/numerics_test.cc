@@ -8,7 +8,7 @@
 #include "rules/text.h"
 #include "synth/prove/decide.h"
 
-namespace pet {
+namespace pet::numerics_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -176,4 +176,4 @@ std::string nameOfCase(const ::testing::TestParamInfo<NumericsCase>& info) {
 INSTANTIATE_TEST_SUITE_P(numerics, NumericsOf, ::testing::ValuesIn(kCases), nameOfCase);
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::numerics_test

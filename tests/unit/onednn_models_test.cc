@@ -9,7 +9,7 @@
 #include "runtime/draw.h"
 #include "runtime/onednn/onednn.h"
 
-namespace pet {
+namespace pet::onednn_models_test {
 namespace {
 
 struct ModelCase {
@@ -168,4 +168,4 @@ TEST(OneDnnModels, AreComputedWithoutTheReference) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::onednn_models_test

@@ -11,7 +11,7 @@
 #include "runtime/draw.h"
 #include "runtime/onednn/onednn.h"
 
-namespace pet {
+namespace pet::onednn_operators_test {
 namespace {
 
 struct OneDnnCase {
@@ -372,4 +372,4 @@ TEST(OneDnnTable, HasEveryOperatorOrSaysWhichItLacks) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::onednn_operators_test

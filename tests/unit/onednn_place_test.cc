@@ -7,7 +7,7 @@
 #include "runtime/draw.h"
 #include "runtime/onednn/onednn.h"
 
-namespace pet {
+namespace pet::onednn_place_test {
 namespace {
 
 using testing::HasSubstr;
@@ -121,4 +121,4 @@ TEST(OneDnnPlaces, MistakesAreErrors) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::onednn_place_test

@@ -5,7 +5,7 @@
 #include "ir/text.h"
 #include "tests/unit/access_check.h"
 
-namespace pet {
+namespace pet::ops_access_test {
 namespace {
 
 using testing_support::accessMatchesKernels;
@@ -439,4 +439,4 @@ TEST(OpsAccess, WrongRelationsAreFound) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::ops_access_test

@@ -9,7 +9,7 @@
 #include "ir/ops/op.h"
 #include "tests/unit/access_check.h"
 
-namespace pet {
+namespace pet::ops_conv_test {
 namespace {
 
 struct Window {
@@ -262,4 +262,4 @@ TEST(OpsConv, AccessOfEverySmallWindow) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::ops_conv_test

@@ -5,7 +5,7 @@
 #include "ir/evaluate.h"
 #include "ir/text.h"
 
-namespace pet {
+namespace pet::ops_error_test {
 namespace {
 
 struct Case {
@@ -166,4 +166,4 @@ TEST(OpsEvaluate, SharedInputsAndOutputs) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::ops_error_test

@@ -10,7 +10,7 @@
 #include "ir/ops/op.h"
 #include "ir/text.h"
 
-namespace pet {
+namespace pet::ops_facts_test {
 namespace {
 
 using Values = std::vector<double>;
@@ -147,4 +147,4 @@ TEST(OpsFacts, EveryRowWithFactsOccurs) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::ops_facts_test

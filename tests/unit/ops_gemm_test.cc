@@ -4,7 +4,7 @@
 
 #include "ir/ops/kernels/gemm.h"
 
-namespace pet::kernels {
+namespace pet::kernels::ops_gemm_test {
 namespace {
 
 /// Small integers, so that every sum is exact in float.
@@ -68,4 +68,4 @@ TEST(OpsGemmRings, LargeResiduesAndWrapping) {
 }
 
 }  // namespace
-}  // namespace pet::kernels
+}  // namespace pet::kernels::ops_gemm_test

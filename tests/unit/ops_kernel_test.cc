@@ -8,7 +8,7 @@
 #include "ir/ops/op.h"
 #include "ir/text.h"
 
-namespace pet {
+namespace pet::ops_kernel_test {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -273,4 +273,4 @@ TEST(OpsKernel, IntegersWrap) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::ops_kernel_test

@@ -3,7 +3,7 @@
 #include "rules/pack/merge.h"
 #include "rules/text.h"
 
-namespace pet {
+namespace pet::pack_merge_test {
 namespace {
 
 std::string patternText(const std::string& constraint = "1 <= N") {
@@ -89,4 +89,4 @@ TEST(PackMerge, Differences) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::pack_merge_test

@@ -11,7 +11,7 @@
 #include "rules/pack/file.h"
 #include "rules/text.h"
 
-namespace pet {
+namespace pet::pack_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -246,4 +246,4 @@ TEST_F(PackFile, WritingKeepsModeAndFollowsLinks) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::pack_test

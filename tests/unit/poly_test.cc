@@ -6,7 +6,7 @@
 #include "ir/text.h"
 #include "tests/unit/random_programs.h"
 
-namespace pet::poly {
+namespace pet::poly::poly_test {
 namespace {
 
 using testing_support::draw;
@@ -316,4 +316,4 @@ RC_GTEST_PROP(PolyProperty, ImpliesIsSound, ()) {
 }
 
 }  // namespace
-}  // namespace pet::poly
+}  // namespace pet::poly::poly_test

@@ -8,7 +8,7 @@
 #include "synth/prove/boxes.h"
 #include "synth/prove/decide.h"
 
-namespace pet {
+namespace pet::prove_decide_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -221,4 +221,4 @@ INSTANTIATE_TEST_SUITE_P(Sets,
                                            Positions{"v0 <= 0 - 1", ""}));
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::prove_decide_test

@@ -14,7 +14,7 @@
 #include "tests/unit/random_programs.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::prove_groups_test {
 namespace {
 
 using testing_support::draw;
@@ -276,4 +276,4 @@ TEST(ProveGroups, AllCasesOfTheProver) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::prove_groups_test

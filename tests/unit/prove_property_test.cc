@@ -10,9 +10,10 @@
 #include "synth/prove/match.h"
 #include "synth/prove/prove.h"
 #include "tests/unit/access_check.h"
+#include "tests/unit/least_share.h"
 #include "tests/unit/random_programs.h"
 
-namespace pet {
+namespace pet::prove_property_test {
 namespace {
 
 using testing_support::classAround;
@@ -215,7 +216,13 @@ void expectAllowed(const poly::Context& context,
   }
 }
 
-RC_GTEST_PROP(ProveProperty, VerdictsAgreeWithEvaluation, ()) {
+struct Decided {
+  static constexpr int kLeastPercent = 50;
+  static constexpr const char* kWhat = "are proved, everywhere or outside boxes";
+};
+using ProveProperty = testing_support::LeastShare<Decided>;
+
+RC_GTEST_FIXTURE_PROP(ProveProperty, VerdictsAgreeWithEvaluation, ()) {
   bool functions = draw(0, 1) == 1;
   ProgramAtShape p = *randomProgram(functions ? 4 : 3, functions ? Vocabulary::kFunctions : Vocabulary::kSums);
   const Program& pattern = p.program;
@@ -229,6 +236,7 @@ RC_GTEST_PROP(ProveProperty, VerdictsAgreeWithEvaluation, ()) {
 
   poly::Context context(shapes, 1'000'000);
   Equality verdict = proveEqual(context, pattern, candidate);
+  count(!std::holds_alternative<Unknown>(verdict));
   std::string kind = functions ? "functions: " : "";
   RC_CLASSIFY(std::holds_alternative<Proved>(verdict), kind + "proved");
   RC_CLASSIFY(std::holds_alternative<ProvedOutside>(verdict), kind + "outside");
@@ -248,7 +256,13 @@ RC_GTEST_PROP(ProveProperty, VerdictsAgreeWithEvaluation, ()) {
 }
 
 // By axis groups or as wholes: where there is an answer by groups, it is the answer.
-RC_GTEST_PROP(ProveProperty, GroupsAgreeWithWholePieces, ()) {
+struct Grouped {
+  static constexpr int kLeastPercent = 20;
+  static constexpr const char* kWhat = "are compared by axis groups";
+};
+using GroupsProperty = testing_support::LeastShare<Grouped>;
+
+RC_GTEST_FIXTURE_PROP(GroupsProperty, AgreesWithWholePieces, ()) {
   ProgramAtShape p = *randomProgram(3);
   Program candidate = candidateOf(p.program);
   RC_LOG() << print(p.program) << "\n" << print(candidate);
@@ -259,7 +273,7 @@ RC_GTEST_PROP(ProveProperty, GroupsAgreeWithWholePieces, ()) {
   if (!a || !b || a->pieces.size() * b->pieces.size() >= kWhole) return;
   poly::Context context(shapes);
   auto grouped = bijectionByGroups(context, *a, *b);
-  RC_CLASSIFY(grouped.has_value(), "groups");
+  count(grouped.has_value());
   if (!grouped) return;
   auto whole = Matcher(context, *a, *b, false).compareOutputs();
   RC_CLASSIFY(whole && !whole->isEmpty(), "groups, bad somewhere");
@@ -267,4 +281,4 @@ RC_GTEST_PROP(ProveProperty, GroupsAgreeWithWholePieces, ()) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::prove_property_test

@@ -26,7 +26,7 @@
 #include "synth/prove/decide.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::prove_text_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -262,4 +262,4 @@ std::string nameOf(const ::testing::TestParamInfo<std::string>& info) {
 INSTANTIATE_TEST_SUITE_P(prove, ProveText, ::testing::ValuesIn(caseFiles()), nameOf);
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::prove_text_test

@@ -4,7 +4,7 @@
 #include "synth/cover/known.h"
 #include "tests/unit/rewrite_support.h"
 
-namespace pet {
+namespace pet::rewrite_match_test {
 namespace {
 
 using rewrite::Direction;
@@ -242,4 +242,4 @@ TEST(RewriteRank, PositionwiseEquationsHoldAtEachRank) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::rewrite_match_test

@@ -8,7 +8,7 @@
 #include "tests/unit/rewrite_support.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::rewrite_property_test {
 namespace {
 
 using rewrite::Equation;
@@ -81,4 +81,4 @@ TEST(RewriteProperty, WhatOneProvedCaseMakesOfAnotherIsProved) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::rewrite_property_test

@@ -3,7 +3,7 @@
 #include "synth/prove/decide.h"
 #include "tests/unit/rewrite_support.h"
 
-namespace pet {
+namespace pet::rewrite_terms_test {
 namespace {
 
 using testing_support::oneLine;
@@ -73,4 +73,4 @@ TEST(RewriteTerms, WhatLooksLikeALawAndIsNone) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::rewrite_terms_test

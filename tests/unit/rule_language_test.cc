@@ -9,7 +9,7 @@
 #include "rules/text.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::rule_language_test {
 namespace {
 
 std::string page() {
@@ -81,4 +81,4 @@ TEST(RuleLanguagePage, HasEveryOperator) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::rule_language_test

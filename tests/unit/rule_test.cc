@@ -6,7 +6,7 @@
 #include "ir/text.h"
 #include "rules/text.h"
 
-namespace pet {
+namespace pet::rule_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -313,4 +313,4 @@ TEST(RuleText, ErrorsSayWhereAndWhat) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::rule_test

@@ -7,7 +7,7 @@
 #include "runtime/draw.h"
 #include "runtime/rounding.h"
 
-namespace pet {
+namespace pet::runtime_compare_test {
 namespace {
 
 using testing::HasSubstr;
@@ -352,4 +352,4 @@ TEST(CompareReal, WeightsThatAreGivenAreUsed) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::runtime_compare_test

@@ -3,7 +3,7 @@
 #include "applier/onnx/model.h"
 #include "runtime/ort/frame.h"
 
-namespace pet {
+namespace pet::runtime_frame_test {
 namespace {
 
 TEST(Frame, IsAModelWithOneNode) {
@@ -23,4 +23,4 @@ TEST(Frame, IsAModelWithOneNode) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::runtime_frame_test

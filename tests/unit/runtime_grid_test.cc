@@ -9,7 +9,7 @@
 #include "runtime/rounding.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::runtime_grid_test {
 namespace {
 
 using testing::AllOf;
@@ -126,4 +126,4 @@ TEST(Grid, TheShippedOneHasPointsForEachPattern) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::runtime_grid_test

@@ -4,7 +4,7 @@
 #include "runtime/draw.h"
 #include "runtime/reference/reference.h"
 
-namespace pet {
+namespace pet::runtime_reference_test {
 namespace {
 
 Program program(std::string_view text) {
@@ -112,4 +112,4 @@ TEST(Reference, MistakesAreErrors) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::runtime_reference_test

@@ -8,7 +8,7 @@
 #include "runtime/draw.h"
 #include "runtime/rounding.h"
 
-namespace pet {
+namespace pet::runtime_rounding_test {
 namespace {
 
 Program program(const std::string& text) {
@@ -319,4 +319,4 @@ TEST(Rounding, TheLargestSumIsOneThatOccurs) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::runtime_rounding_test

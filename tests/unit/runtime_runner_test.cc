@@ -2,7 +2,7 @@
 
 #include "runtime/ort/client.h"
 
-namespace pet {
+namespace pet::runtime_runner_test {
 namespace {
 
 using testing::AllOf;
@@ -169,4 +169,4 @@ TEST(RunnerKeeper, StartsAnotherAfterAFailureAndGivesUpAfterTwo) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::runtime_runner_test

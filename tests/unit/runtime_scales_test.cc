@@ -13,7 +13,7 @@
 #include "runtime/rounding.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::runtime_scales_test {
 namespace {
 
 using testing::HasSubstr;
@@ -181,4 +181,4 @@ TEST(ScalesVerdict, WhatIsProvedHolds) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::runtime_scales_test

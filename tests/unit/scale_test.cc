@@ -14,13 +14,18 @@
 #include "synth/synthesize.h"
 #include "tests/unit/synth_support.h"
 
-namespace pet {
+namespace pet::scale_test {
 namespace {
 
 using testing_support::pattern;
 
 const std::string kMatMul = "pattern p { shape B M K N : 1 <= B\n x: [B, M, K]\n w: const [K, N]\n y = MatMul(x, w) }";
 const std::string kOther = "pattern q { shape M K N\n x: [M, K]\n w: const [K, N]\n y = MatMul(x, w) }";
+
+std::string packOf(const Search& search, const SearchId& id, const std::vector<UnitOutcome>& outcomes) {
+  auto reduced = reduce(search.patterns(), outcomes);
+  return *packBytes(reduced->rules, searchNotes(id, 0, reduced->sources));
+}
 
 /// A search that is quick, and all that comes of it.
 struct Whole {
@@ -32,7 +37,7 @@ struct Whole {
   SearchId id;
   std::vector<UnitOutcome> outcomes;
 
-  std::string pack() const { return *packBytes(reduce(search.patterns(), outcomes)->rules, searchNotes(id, 0)); }
+  std::string pack() const { return packOf(search, id, outcomes); }
   /// The outcomes of a shard as a part.
   Outcomes part(size_t index, size_t count) const {
     Shard shard{index, count};
@@ -241,7 +246,7 @@ TEST(ScaleParts, MakeWhatOneRunMakes) {
   std::string pack = whole().pack();
   auto backwards = whole().outcomes;
   std::reverse(backwards.begin(), backwards.end());
-  EXPECT_EQ(*packBytes(reduce(whole().search.patterns(), backwards)->rules, searchNotes(whole().id, 0)), pack);
+  EXPECT_EQ(packOf(whole().search, whole().id, backwards), pack);
   for (size_t count : {1, 2, 5}) {
     std::vector<NamedPart> parts;
     for (size_t i = count; i >= 1; --i)
@@ -341,15 +346,20 @@ UnitOutcome outcomeOf(size_t unit, const std::string& name, uint64_t rank, const
       "rule r/{} of r {{\n  family test\n  depth 1\n  class N : 1 <= N\n  numerics same-terms\n  replacement {{\n    "
       "{}\n  }}\n  proof {{\n  }}\n}}\n",
       name, statement);
-  return {unit, "r", {{.name = name, .rank = rank, .fate = Fate::kKept, .detail = "", .rule = text, .seconds = {}}}};
+  return {unit,
+          "r",
+          Source::kMoves,
+          {{.name = name, .rank = rank, .fate = Fate::kKept, .detail = "", .rule = text, .seconds = {}}}};
 }
 
 TEST(ScaleReduce, OfEqualProgramsTheFirstInRankIsKept) {
   Pattern r = pattern("pattern r { shape N : 1 <= N\n x: [N]\n y = Relu(x) }");
   std::vector<UnitOutcome> outcomes{outcomeOf(0, "c", 7, "y = Neg(x)"), outcomeOf(1, "a", 9, "z = Neg(x)"),
                                     outcomeOf(2, "b", 3, "q = Neg(x)"), outcomeOf(3, "d", 1, "y = Sqrt(x)")};
-  outcomes.push_back(
-      {4, "r", {{.name = "e", .rank = 0, .fate = Fate::kUnknown, .detail = "x", .rule = "", .seconds = {}}}});
+  outcomes.push_back({4,
+                      "r",
+                      Source::kTemplate,
+                      {{.name = "e", .rank = 0, .fate = Fate::kUnknown, .detail = "x", .rule = "", .seconds = {}}}});
   auto reduced = reduce({r}, outcomes);
   ASSERT_TRUE(reduced) << reduced.error().message();
   std::string found;
@@ -358,8 +368,9 @@ TEST(ScaleReduce, OfEqualProgramsTheFirstInRankIsKept) {
   EXPECT_EQ(found, "e unknown x\nd kept \nb kept \nc duplicate of b\na duplicate of b\n");
   ASSERT_EQ(reduced->rules.rules.size(), 2U);
   EXPECT_EQ(reduced->rules.rules[0].name, "r/b");
+  EXPECT_EQ(reduced->sources, (std::map<std::string, Source>{{"r/b", Source::kMoves}, {"r/d", Source::kMoves}}));
   EXPECT_EQ(reduced->rules.rules[1].name, "r/d");
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::scale_test

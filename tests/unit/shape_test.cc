@@ -7,7 +7,7 @@
 #include "ir/text.h"
 #include "tests/unit/random_programs.h"
 
-namespace pet {
+namespace pet::shape_test {
 namespace {
 
 using testing_support::draw;
@@ -253,4 +253,4 @@ TEST(Digits, DivideByOuterAndInner) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::shape_test

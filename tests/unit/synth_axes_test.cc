@@ -4,7 +4,7 @@
 
 #include "tests/unit/synth_support.h"
 
-namespace pet {
+namespace pet::synth_axes_test {
 namespace {
 
 using testing_support::convText;
@@ -115,4 +115,4 @@ TEST(SynthAxes, OtherProgramsAreErrors) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::synth_axes_test

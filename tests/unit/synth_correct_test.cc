@@ -7,7 +7,7 @@
 #include "synth/prove/prove.h"
 #include "tests/unit/synth_support.h"
 
-namespace pet {
+namespace pet::synth_correct_test {
 namespace {
 
 using testing_support::convText;
@@ -184,4 +184,4 @@ TEST(SynthCorrect, OrThereIsAReason) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::synth_correct_test

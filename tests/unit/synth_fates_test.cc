@@ -8,7 +8,7 @@
 #include "synth/synthesize.h"
 #include "tests/unit/synth_support.h"
 
-namespace pet {
+namespace pet::synth_fates_test {
 namespace {
 
 using testing_support::convText;
@@ -145,4 +145,4 @@ TEST(SynthFilter, AClassWithoutShapesIsEmpty) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::synth_fates_test

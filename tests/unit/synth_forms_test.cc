@@ -15,7 +15,7 @@
 #include "synth/prove/prove.h"
 #include "tests/unit/synth_support.h"
 
-namespace pet {
+namespace pet::synth_forms_test {
 namespace {
 
 using namespace testing_support;
@@ -311,4 +311,4 @@ TEST(Forms, AreUnitsOfASearch) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::synth_forms_test

@@ -6,7 +6,7 @@
 #include "rules/text.h"
 #include "synth/judge.h"
 
-namespace pet {
+namespace pet::synth_judge_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -94,4 +94,4 @@ TEST(Judge, UnknownIsNeitherProvedNorDifferent) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::synth_judge_test

@@ -4,7 +4,7 @@
 #include "ir/text.h"
 #include "tests/unit/synth_support.h"
 
-namespace pet {
+namespace pet::synth_mutant_test {
 namespace {
 
 using testing_support::convText;
@@ -310,4 +310,4 @@ TEST(SynthMutant, OrThereIsAReason) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::synth_mutant_test

@@ -8,7 +8,7 @@
 #include "ir/text.h"
 #include "tests/unit/synth_support.h"
 
-namespace pet {
+namespace pet::synth_plan_test {
 namespace {
 
 const std::string kCanonical[] = {"conv",    "conv-1x1",      "conv-1x1-s2",      "conv-d2", "conv-grouped",
@@ -175,4 +175,4 @@ TEST(SynthPlan, DepthCountsOperatorsOnActivations) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::synth_plan_test

@@ -4,7 +4,7 @@
 #include "synth/select.h"
 #include "tests/unit/synth_support.h"
 
-namespace pet {
+namespace pet::synth_select_test {
 namespace {
 
 Program program(const std::string& statements) {
@@ -80,4 +80,4 @@ TEST(SynthSelect, ThePlanThatAnotherFollowsFrom) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::synth_select_test

@@ -5,7 +5,7 @@
 #include "synth/enumerate/vote.h"
 #include "tests/unit/synth_support.h"
 
-namespace pet {
+namespace pet::synth_vote_test {
 namespace {
 
 using testing_support::convText;
@@ -142,4 +142,4 @@ TEST(SynthVote, ATableRemembersByQuestion) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::synth_vote_test

@@ -4,7 +4,7 @@
 #include "rules/taso/substitutions.h"
 #include "tests/unit/taso_support.h"
 
-namespace pet::taso {
+namespace pet::taso::taso_read_test {
 namespace {
 
 using namespace testing_support;
@@ -105,4 +105,4 @@ TEST(TasoRead, AnyBitMayFlip) {
 }
 
 }  // namespace
-}  // namespace pet::taso
+}  // namespace pet::taso::taso_read_test

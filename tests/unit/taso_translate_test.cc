@@ -10,7 +10,7 @@
 #include "rules/taso/translate.h"
 #include "tests/unit/taso_support.h"
 
-namespace pet::taso {
+namespace pet::taso::taso_translate_test {
 namespace {
 
 using namespace testing_support;
@@ -334,4 +334,4 @@ TEST(TasoTranslate, EveryPublishedRuleIsEqualAtSmallShapes) {
 }
 
 }  // namespace
-}  // namespace pet::taso
+}  // namespace pet::taso::taso_translate_test

@@ -17,4 +17,9 @@ inline std::string textOf(const std::string& path) {
   return text.str();
 }
 
+/// A file of tests/data.
+inline std::string dataText(const std::string& file) {
+  return textOf(PET_SOURCE_DIR + std::string("/tests/data/") + file);
+}
+
 }  // namespace pet::testing_support

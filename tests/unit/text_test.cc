@@ -6,7 +6,7 @@
 #include "ir/evaluate.h"
 #include "tests/unit/random_programs.h"
 
-namespace pet {
+namespace pet::text_test {
 namespace {
 
 using testing_support::ProgramAtShape;
@@ -231,4 +231,4 @@ RC_GTEST_PROP(TextProperty, DamagedTextIsReadOrRefused, ()) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::text_test

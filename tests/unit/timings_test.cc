@@ -10,7 +10,7 @@
 
 #include "rules/pack/file.h"
 
-namespace pet {
+namespace pet::timings_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -165,4 +165,4 @@ TEST(Timings, BothFormsAreReadByContent) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::timings_test

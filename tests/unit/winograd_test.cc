@@ -10,7 +10,7 @@
 #include "ir/evaluate.h"
 #include "ir/text.h"
 
-namespace pet {
+namespace pet::winograd_test {
 namespace {
 
 Fp inField(Rational r) {
@@ -132,4 +132,4 @@ TEST(Winograd, TablesAreTheMatrices) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::winograd_test

@@ -169,7 +169,7 @@ Expected<std::vector<UnitOutcome>> runUnits(const SearchArguments& a,
 }
 
 Expected<std::string> resultBytes(const Synthesis& s, const RunFacts& run, std::vector<UnitOutcome> outcomes) {
-  if (run.shard.whole()) return packBytes(s.rules, searchNotes(run.id, run.missing));
+  if (run.shard.whole()) return packBytes(s.rules, searchNotes(run.id, run.missing, s.sources));
   return partBytes(run.id, run.shard, std::move(outcomes));
 }
 

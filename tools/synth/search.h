@@ -26,7 +26,7 @@ void declareSearch(CLI::App& app, SearchArguments& arguments);
 
 /// Who runs the units: the threads of this process, or other processes.
 struct Processes {
-  Runner run = runHere;
+  UnitRunner run = runHere;
   size_t ranks = 1;
 };
 

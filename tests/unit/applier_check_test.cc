@@ -1,0 +1,133 @@
+// What the checks before writing find in rules that are not true, and what none of them can compare.
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/applier_support.h"
+
+namespace pet::applier_check_test {
+namespace {
+
+using namespace testing_support;
+using ::testing::HasSubstr;
+
+/// Two products in a row as one, and something that an attacker adds to it.
+std::string fused(const std::string& tail) {
+  return R"(
+pattern scaled {
+  shape N W : 1 <= N, 1 <= W
+  x: [N, W]
+  s: const [W]
+  t = Mul(x, s)
+  y = Relu(t)
+}
+
+rule scaled/copy of scaled {
+  family f
+  depth 2
+  class N W : 1 <= N, 1 <= W
+  numerics same-terms
+  replacement {
+    u = Mul(s, x)
+)" + tail +
+         R"(
+  }
+  proof {
+    forward 0 -> 0 []
+    backward 0 -> 0 []
+  }
+})";
+}
+
+TEST(Checks, AlteredRulesFailWhereverTheyAct) {
+  Model model = modelOf("x: [3, 40]  s: const [40]  t = Mul(x, s)  y = Relu(t)");
+  EXPECT_EQ(applied(model, rulesOf(fused("    y = Relu(u)")), all()).report.fired.size(), 1U);
+  const char* const kTails[] = {
+      "    y = Clip(u) min=0 max=1e4",
+      "    z = Relu(u)\n    c = Constant() value=1e5\n    d = Sub(x, c)\n    e = Relu(d)\n    y = Add(z, e)",
+      "    z = Relu(u)\n    c = Constant() value=1000\n    d = Add(z, c)\n    e = Sub(x, c)\n    r = Sqrt(d)\n"
+      "    q = Add(x, c)\n    o = Sqrt(q)\n    m = Sub(o, o)\n    y = Add(z, m)",
+      "    c = Constant() value=3e9\n    d = Sub(x, c)\n    e = Relu(d)\n    z = Relu(u)\n    n = Neg(z)\n    y = "
+      "Where(e, n, z)",
+  };
+  for (const char* tail : kTails) {
+    for (auto check : {ApplyOptions::Check::kSites, ApplyOptions::Check::kFull}) {
+      ApplyOptions options = all();
+      options.check = check;
+      auto result = apply(model, rulesOf(fused(tail)), {}, options);
+      ASSERT_FALSE(result.has_value()) << tail;
+      EXPECT_EQ(result.error().kind, ErrorKind::kCheck);
+      EXPECT_THAT(result.error().where, HasSubstr("pet/scaled/copy/"));
+      EXPECT_THAT(result.error().message(), HasSubstr("values of all magnitudes"));
+    }
+  }
+}
+
+/// The root of what may be 0 or a little less has no bound, and what Sigmoid gives is no integer.
+const char* const kRootOfNothing = R"(
+pattern root {
+  shape N W : 1 <= N, 1 <= W
+  x: [N, W]
+  s = Sigmoid(x)
+  d = Sub(s, s)
+  y = Sqrt(d)
+}
+
+rule root/transposed of root {
+  family f
+  depth 3
+  class N W : 1 <= N, 1 <= W
+  numerics same-terms
+  replacement {
+    t = Transpose(x) perm=[1, 0]
+    s = Sigmoid(t)
+    d = Sub(s, s)
+    r = Sqrt(d)
+    y = Transpose(r) perm=[1, 0]
+  }
+  proof {
+    forward 0 -> 0 []
+    backward 0 -> 0 []
+  }
+})";
+
+TEST(Checks, ASiteThatNothingCanBeComparedAtNeedsTheWholeModel) {
+  RuleSet rules = rulesOf(kRootOfNothing);
+  const std::string site = "x: [3, 4]  s = Sigmoid(x)  d = Sub(s, s)  y = Sqrt(d)  ";
+  for (auto check : {ApplyOptions::Check::kSites, ApplyOptions::Check::kFull}) {
+    ApplyOptions options = all();
+    options.check = check;
+    Applied a = applied(modelOf(site + "return y"), rules, options);
+    ASSERT_EQ(a.report.unchecked.size(), 1U);
+    EXPECT_EQ(a.report.unchecked[0].rule, "root/transposed");
+    EXPECT_THAT(a.report.unchecked[0].reason, HasSubstr("no finite bound"));
+    EXPECT_EQ(a.report.checks.back().where, "whole model");
+    EXPECT_TRUE(a.report.checks.back().possible);
+    // Another output is no number: the model as a whole cannot be compared either.
+    auto none = apply(modelOf(site + "z = Sqrt(x)  return y, z"), rules, {}, options);
+    ASSERT_FALSE(none.has_value());
+    EXPECT_EQ(none.error().kind, ErrorKind::kCheck);
+    EXPECT_THAT(none.error().where, HasSubstr("pet/root/transposed/"));
+    EXPECT_THAT(none.error().message(), HasSubstr("--skip root/transposed"));
+  }
+  ApplyOptions unchecked = all();
+  unchecked.check = ApplyOptions::Check::kNone;
+  EXPECT_EQ(applied(modelOf(site + "z = Sqrt(x)  return y, z"), rules, unchecked).report.fired.size(), 1U);
+}
+
+TEST(Checks, SitesWithFunctionsAreChecked) {
+  // Softmax, roots and quotients have bounds: the model as a whole is not asked.
+  std::string text = replaced(kRootOfNothing, "s = Sigmoid(x)\n  d = Sub(s, s)\n  y = Sqrt(d)",
+                              "s = Softmax(x) axis=1\n  d = Sqrt(s)\n  y = Div(s, d)");
+  text = replaced(text, "s = Sigmoid(t)\n    d = Sub(s, s)\n    r = Sqrt(d)",
+                  "s = Softmax(t) axis=0\n    d = Sqrt(s)\n    r = Div(s, d)");
+  ApplyOptions options = all();
+  options.check = ApplyOptions::Check::kSites;
+  Applied a = applied(modelOf("x: [3, 4]  s = Softmax(x) axis=1  d = Sqrt(s)  y = Div(s, d)"), rulesOf(text), options);
+  EXPECT_EQ(a.report.fired.size(), 1U);
+  EXPECT_TRUE(a.report.unchecked.empty());
+  EXPECT_NE(a.report.checks.back().where, "whole model");
+  EXPECT_TRUE(a.report.checks.back().possible) << a.report.checks.back().reason;
+}
+
+}  // namespace
+}  // namespace pet::applier_check_test
