@@ -18,6 +18,7 @@
 #include "tools/rules/covers.h"
 #include "tools/rules/merge.h"
 #include "tools/rules/minimal.h"
+#include "tools/rules/model.h"
 #include "tools/rules/smt.h"
 #include "tools/rules/taso.h"
 
@@ -329,6 +330,15 @@ Expected<void> diffFiles(const Options& o) {
   return rules::diff(o.files);
 }
 
+Expected<void> modelOfRule(const Options& o) {
+  if (auto ok = tool::distinctFiles({o.output}, {o.pack}); !ok) return ok;
+  auto set = readPack(o.pack);
+  if (!set) return tl::unexpected(set.error());
+  auto rule = findRule(*set, o.rules.front(), o.pack);
+  if (!rule) return tl::unexpected(rule.error());
+  return rules::writeModelOf(*set->findPattern((*rule)->pattern), **rule, o.output);
+}
+
 Expected<void> coverRules(const Options& o) {
   return rules::covers(o.pack, o.taso, o.cover, o.threads);
 }
@@ -356,6 +366,13 @@ const Subcommand kSubcommands[] = {
        app.add_option("RULE", o.rules, "a rule's name, or the beginning of its hash")->required()->expected(1);
      },
      show},
+    {"model", "write an ONNX model on which a rule fires, at a small shape, with random weights",
+     [](CLI::App& app, Options& o) {
+       packArgument(app, o);
+       app.add_option("RULE", o.rules, "a rule's name, or the beginning of its hash")->required()->expected(1);
+       app.add_option("-o,--output", o.output, "the model to write")->required();
+     },
+     modelOfRule},
     {"export", "print a whole pack in the rule language, or what makes its rules true in SMT-LIB 2",
      [](CLI::App& app, Options& o) {
        packArgument(app, o);

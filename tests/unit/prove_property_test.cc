@@ -217,7 +217,7 @@ void expectAllowed(const poly::Context& context,
 }
 
 struct Decided {
-  static constexpr int kLeastPercent = 50;
+  static constexpr int kLeastPercent = 80;
   static constexpr const char* kWhat = "are proved, everywhere or outside boxes";
 };
 using ProveProperty = testing_support::LeastShare<Decided>;

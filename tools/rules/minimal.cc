@@ -8,10 +8,9 @@
 #include "tools/common/tool.h"
 
 namespace pet::rules {
+namespace {
 
 using Json = nlohmann::ordered_json;
-
-namespace {
 
 std::string asJson(const cover::MinimalSet& minimal) {
   Json j = {{"kept", Json::array()}, {"dropped", Json::array()}};

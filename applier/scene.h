@@ -1,0 +1,20 @@
+#pragma once
+
+#include "applier/onnx/model.h"
+#include "ir/program.h"
+
+namespace pet {
+
+/// The name of a scene's site: of the pattern's (first) output.
+inline constexpr const char* kSceneSite = "site";
+
+/// A pattern at concrete shapes as an ONNX model with random weights. With `neighbours` it is between operators that
+/// leave their results in the engine's own layout and take them from there:
+///
+///     x = Relu(Conv(x', 1x1)),   pattern,   out = Conv(Relu(y), 1x1)     and alike with MatMul,
+///
+/// x' and out with few channels, so that the neighbours cost little. Values of up to 4 channels are a model's input or
+/// output in real life, and are here. kUnsupported: an operator that ONNX has not at this opset.
+Expected<Model> sceneOf(const Program& pattern, bool neighbours, int opset);
+
+}  // namespace pet
