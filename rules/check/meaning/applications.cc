@@ -30,20 +30,6 @@ bool isMask(const Sum& sum) {
          });
 }
 
-/// Takes out the greatest common divisor of the coefficients: of fractions, that of the numerators over the least
-/// common multiple of the denominators.
-Fraction withoutContent(Sum& sum) {
-  int64_t divisor = 0, multiple = 1;
-  for (const Piece& p : sum.pieces) {
-    divisor = std::gcd(divisor, p.coefficient.over);
-    multiple = checkedMul(multiple, p.coefficient.under / std::gcd(multiple, p.coefficient.under));
-  }
-  if (divisor == 0) return {};
-  for (Piece& p : sum.pieces)
-    p.coefficient = p.coefficient * Fraction{multiple, divisor};
-  return reduced(divisor, multiple);
-}
-
 std::map<std::string, Expr> renaming(const std::vector<std::string>& names, const std::vector<Expr>& values) {
   std::map<std::string, Expr> by;
   for (size_t i = 0; i < names.size(); ++i)
@@ -70,6 +56,20 @@ std::vector<Expr> variables(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+/// Takes out the greatest common divisor of the coefficients: of fractions, that of the numerators over the least
+/// common multiple of the denominators.
+Fraction Writer::withoutContent(Sum& sum) {
+  int64_t divisor = 0, multiple = 1;
+  for (const Piece& p : sum.pieces) {
+    divisor = std::gcd(divisor, p.coefficient.over);
+    multiple = checkedMul(multiple, p.coefficient.under / std::gcd(multiple, p.coefficient.under));
+  }
+  if (divisor == 0) return {};
+  for (Piece& p : sum.pieces)
+    p.coefficient = p.coefficient * Fraction{multiple, divisor};
+  return reduced(divisor, multiple);
+}
 
 const Writer::Image& Writer::image(const Node& node,
                                    const Shape& shape,
@@ -109,10 +109,20 @@ const Writer::Image& Writer::image(const Node& node,
     Application a{.key = key, .keepsZero = f.keepsZero, .index = here.index, .range = here.range};
     a.needs = f.needs;
     a.sign = signOf(f, node);
+    if (isUnfolded(f.op)) {
+      if (f.law == Law::kExponential && factorByTerms(f, a, sums[0], result))
+        return images_.emplace(std::pair(key, subject), std::move(result)).first->second;
+      turnUpright(f, sums[0], result);
+      if (f.law == Law::kInverse) factorOut(a, sums[0], result);
+    }
     if (f.scales) result.times = withoutContent(sums[0]);
-    for (Sum& s : sums)
-      a.arguments.push_back(keep(std::move(s)));
-    result.application = keep(std::move(a));
+    if (isUnfolded(f.op) && sums.size() == 1) {
+      result.application = made(std::move(a), std::move(sums[0]));
+    } else {
+      for (Sum& s : sums)
+        a.arguments.push_back(keep(std::move(s)));
+      result.application = keep(std::move(a));
+    }
   }
   return images_.emplace(std::pair(key, subject), std::move(result)).first->second;
 }
