@@ -84,8 +84,11 @@ Set positionsWithoutTerms(const poly::Context& context, const Sum& sum) {
   return rest;
 }
 
-Matcher::Matcher(const poly::Context& context, const Denotation& pattern, const Denotation& replacement, bool aligned)
-    : context_(context), pattern_(pattern), replacement_(replacement), aligned_(aligned) {}
+Matcher::Matcher(const poly::Context& context,
+                 const Denotation& pattern,
+                 const Denotation& replacement,
+                 Options options)
+    : context_(context), pattern_(pattern), replacement_(replacement), options_(options) {}
 
 std::optional<Set> Matcher::compareOutputs() {
   const bool few = pattern_.pieces.size() * replacement_.pieces.size() < kFewPairs;

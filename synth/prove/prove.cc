@@ -14,14 +14,37 @@ using poly::Set;
 
 namespace {
 
+/// isl operations of one attempt more.
+constexpr unsigned long kBudget = 4'000'000;
+
+/// Zeros that a maximum has besides values that are not negative are left out. With a budget of its own, so that this
+/// changes no other verdict.
+std::optional<Proof> proofWithoutZeros(const poly::Context& context,
+                                       const Denotation& pattern,
+                                       const Denotation& candidate) {
+  poly::Context again(context.shapes(), kBudget);
+  try {
+    Matcher matcher(again, pattern, candidate, {.dropsZeros = true});
+    auto bad = matcher.compareOutputs();
+    if (bad && bad->isEmpty() && matcher.undefined().positions.isEmpty()) return matcher.takeProof();
+  } catch (const poly::BudgetExceeded&) {
+  } catch (const OverflowError&) {
+  }
+  return std::nullopt;
+}
+
 Equality compare(const poly::Context& context, const Denotation& pattern, const Denotation& candidate) {
   if (!pattern.applications.empty()) {
-    Matcher aligned(context, pattern, candidate, true);
+    Matcher aligned(context, pattern, candidate, {.aligned = true});
     auto bad = aligned.compareOutputs();
     if (bad && bad->isEmpty() && aligned.undefined().positions.isEmpty()) return Proved{{aligned.takeProof()}};
   }
-  Matcher matcher(context, pattern, candidate, false);
+  Matcher matcher(context, pattern, candidate, {});
   auto bad = matcher.compareOutputs();
+  const bool isEqual = bad && bad->isEmpty();
+  if (!isEqual && matcher.hasZerosToDrop()) {
+    if (auto proof = proofWithoutZeros(context, pattern, candidate)) return Proved{{std::move(*proof)}};
+  }
   if (!bad) return Unknown{matcher.reason()};
   Undefined undefined = matcher.undefined();
   if (undefined.positions.isEmpty()) {
@@ -149,7 +172,6 @@ std::optional<Proof> proveUnfolded(const ShapeClass& shapes,
                                    const Program& pattern,
                                    const Program& candidate,
                                    size_t output) {
-  constexpr unsigned long kBudget = 4'000'000;
   Unfold last;
   for (const Unfold& unfold : unfoldings(pattern, candidate)) {
     try {

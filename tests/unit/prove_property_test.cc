@@ -261,7 +261,7 @@ RC_GTEST_PROP(ProveProperty, GroupsAgreeWithWholePieces, ()) {
   auto grouped = bijectionByGroups(context, *a, *b);
   RC_CLASSIFY(grouped.has_value(), "groups");
   if (!grouped) return;
-  auto whole = Matcher(context, *a, *b, false).compareOutputs();
+  auto whole = Matcher(context, *a, *b, {}).compareOutputs();
   RC_CLASSIFY(whole && !whole->isEmpty(), "groups, bad somewhere");
   RC_ASSERT(whole && whole->isSubset(grouped->bad) && grouped->bad.isSubset(*whole));
 }

@@ -72,7 +72,7 @@ class Writer {
   Products timesImage(const Product& product, const Image& image, const Position& at) const;
 
   const Image& image(const Node& function, const Shape& shape, const std::vector<Value>& arguments, Value subject);
-  int maximumOfImages(const Function& f, const std::string& key, const Frame& frame, const Factor& of);
+  int maximumOfImages(const Application& image, const Factor& of);
 
   /// Partial functions: whether a value is made of one, what was visited already, and the visit.
   struct Visit {
