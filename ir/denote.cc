@@ -73,6 +73,7 @@ Expected<Denotation> Denoter::run(Value output) {
   auto sum = sumAt(index, range, output, at);
   if (!sum) return tl::unexpected(sum.error());
   if (!sum->isFinite()) return unsupported("an output that is -inf");
+  if (unfold_.contains(kMultiples)) writeMultiples(*sum);
   static_cast<Sum&>(result_) = std::move(*sum);
   markPartial();
   if (auto uses = addUses(output, at, {{}, range, {}}); !uses) return tl::unexpected(uses.error());

@@ -9,6 +9,8 @@ namespace pet {
 /// Names of operators that stand for their definitions (OpRow::definition), or that a law takes apart (Facts): Exp,
 /// Relu, Reciprocal and odd functions.
 using Unfold = std::set<std::string, std::less<>>;
+/// As if it was an operator: the output's terms that are multiples of others are written as often.
+inline constexpr std::string_view kMultiples = "multiples";
 
 /// One factor of a monomial.
 struct Factor {

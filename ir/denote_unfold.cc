@@ -1,11 +1,13 @@
 // Functions that a law takes apart, where a proof asks for it (docs/rule-language.md, Unfolding).
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "ir/denoter.h"
 #include "ir/join.h"
+#include "ir/limits.h"
 #include "ir/names.h"
 
 namespace pet {
@@ -201,6 +203,25 @@ const Factor* Denoter::invertedValue(const Factor& f) const {
   bool isValue = piece.coefficient == Rational{} && piece.reduction.empty() && piece.domain.size() == a.range.size() &&
                  piece.factors.size() == 1 && piece.factors[0].kind == Factor::Kind::kApplication;
   return isValue && application(piece.factors[0].number).facts.positive ? &piece.factors[0] : nullptr;
+}
+
+/// 3/4 z is 1/4 z + 1/4 z + 1/4 z where 4 is the least common multiple of all denominators, for small multiples.
+void Denoter::writeMultiples(Sum& sum) {
+  constexpr int64_t kMost = 16;
+  int64_t under = 1;
+  for (const Piece& p : sum.pieces)
+    under = checkedMul(under / std::gcd(under, p.coefficient.denominator), p.coefficient.denominator);
+  std::vector<Piece> all;
+  for (const Piece& p : sum.pieces) {
+    const int64_t times = (p.coefficient * Rational{under, 1}).numerator, count = std::abs(times);
+    const bool isMultiple = count > 1 && count <= kMost;
+    all.insert(all.end(), isMultiple ? static_cast<size_t>(count) : 1, p);
+    if (!isMultiple) continue;
+    result_.unfolded.emplace(kMultiples);
+    for (size_t i = all.size() - static_cast<size_t>(count); i < all.size(); ++i)
+      all[i].coefficient = Rational{times / count, 1} * Rational{1, under};
+  }
+  if (all.size() <= kMostPieces) sum.pieces = std::move(all);
 }
 
 /// F · 1/F is 1.

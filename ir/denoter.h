@@ -92,6 +92,7 @@ class Denoter {
   bool isOne(const Sum& sum) const;
   const Factor* invertedValue(const Factor& f) const;
   void cancelInverses(Partial& p);
+  void writeMultiples(Sum& sum);
 
   // Uses of partial functions.
   struct Use {

@@ -41,6 +41,9 @@ class Matcher {
     bool aligned = false;
     /// Elements of maxima that are zero may be missing where one is not negative.
     bool dropsZeros = false;
+    /// Of monomials that occur more than once, a part is paired that covers one of two pieces; the rest has to be
+    /// paired with other pieces.
+    bool pairsParts = false;
   };
   Matcher(const poly::Context& context, const Denotation& pattern, const Denotation& replacement, Options options);
 

@@ -17,14 +17,14 @@ namespace {
 /// isl operations of one attempt more.
 constexpr unsigned long kBudget = 4'000'000;
 
-/// Zeros that a maximum has besides values that are not negative are left out. With a budget of its own, so that this
-/// changes no other verdict.
-std::optional<Proof> proofWithoutZeros(const poly::Context& context,
-                                       const Denotation& pattern,
-                                       const Denotation& candidate) {
+/// A proof by a matcher that tries harder. With a budget of its own, so that this changes no other verdict.
+std::optional<Proof> proofWith(const poly::Context& context,
+                               const Denotation& pattern,
+                               const Denotation& candidate,
+                               Matcher::Options options) {
   poly::Context again(context.shapes(), kBudget);
   try {
-    Matcher matcher(again, pattern, candidate, {.dropsZeros = true});
+    Matcher matcher(again, pattern, candidate, options);
     auto bad = matcher.compareOutputs();
     if (bad && bad->isEmpty() && matcher.undefined().positions.isEmpty()) return matcher.takeProof();
   } catch (const poly::BudgetExceeded&) {
@@ -42,8 +42,9 @@ Equality compare(const poly::Context& context, const Denotation& pattern, const 
   Matcher matcher(context, pattern, candidate, {});
   auto bad = matcher.compareOutputs();
   const bool isEqual = bad && bad->isEmpty();
-  if (!isEqual && matcher.hasZerosToDrop()) {
-    if (auto proof = proofWithoutZeros(context, pattern, candidate)) return Proved{{std::move(*proof)}};
+  if (!isEqual && (!bad || matcher.hasZerosToDrop())) {
+    Matcher::Options harder{.dropsZeros = matcher.hasZerosToDrop(), .pairsParts = !bad};
+    if (auto proof = proofWith(context, pattern, candidate, harder)) return Proved{{std::move(*proof)}};
   }
   if (!bad) return Unknown{matcher.reason()};
   Undefined undefined = matcher.undefined();
@@ -144,7 +145,7 @@ Unfold unfoldedIn(const Output& output) {
 }
 
 /// What to unfold, in turn: what has a definition and occurs in one of the programs only; besides, what a law takes
-/// apart; everything. Each only where there is more to unfold than before.
+/// apart; everything, each only where there is more to unfold than before; and multiples alone.
 std::vector<Unfold> unfoldings(const Program& pattern, const Program& candidate) {
   auto a = unfoldable(pattern), b = unfoldable(candidate);
   std::vector<Unfold> result{{}};
@@ -163,6 +164,7 @@ std::vector<Unfold> unfoldings(const Program& pattern, const Program& candidate)
     if (next != result.back()) result.push_back(next);
   }
   result.erase(result.begin());
+  result.push_back({std::string(kMultiples)});
   return result;
 }
 
@@ -177,7 +179,7 @@ std::optional<Proof> proveUnfolded(const ShapeClass& shapes,
     try {
       poly::Context context(shapes, kBudget);
       auto both = denoteBoth(context, pattern, candidate, output, unfold);
-      if (!both || unfoldedIn(*both) == last) continue;
+      if (!both || unfoldedIn(*both).empty() || unfoldedIn(*both) == last) continue;
       last = unfoldedIn(*both);
       Equality equality = compare(context, both->pattern, both->candidate);
       auto* proved = std::get_if<Proved>(&equality);

@@ -176,6 +176,7 @@ Unfold all(const Program& program) {
   if (!known) return {};
   Unfold result = known->definitions;
   result.insert(known->laws.begin(), known->laws.end());
+  result.emplace(kMultiples);
   return result;
 }
 

@@ -28,6 +28,7 @@ Unfold all(const Program& program) {
   if (!known) return {};
   Unfold result = known->definitions;
   result.insert(known->laws.begin(), known->laws.end());
+  result.emplace(kMultiples);
   return result;
 }
 
@@ -95,6 +96,7 @@ const char* const kPrograms[] = {
     "x: [N, W]\nn = Neg(x)\np = Pad(n) pads=[0, 1, 0, 1]\nt = Tanh(p)\nr = Relu(p)\ny = Add(t, r)",
     "x: [N, W]\nt = HardSwish(x)\nu = Gelu(t)\nv = LeakyRelu(u)\nw = HardSigmoid(v)\ny = Sigmoid(w)",
     "x: [N, W]\nn = Neg(x)\nt = Clip(n) min=-1 max=1\ny = ReduceMax(t) axes=[1]",
+    "x: [N, W]\nc = Constant() value=0.75\nt = Mul(x, c)\nu = Mul(x, x)\nv = Add(u, u)\nw = Sub(t, v)\ny = Add(w, c)",
     "x: [N, W]\ns: [W]\ny = LayerNormalization(x, s) axis=1 epsilon=0.5",
 };
 

@@ -1,11 +1,13 @@
 // Functions that are taken apart by a law: docs/rule-language.md, "Unfolding".
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/limits.h"
 #include "rules/check/meaning/writer.h"
 
 namespace pet::check {
@@ -238,6 +240,25 @@ std::optional<Factor> Writer::invertedBy(const Factor& f) const {
   for (Expr& e : value.at)
     e = e.substitute(by);
   return value;
+}
+
+/// Every piece as often as the smallest of all fractions 1/n goes into its coefficient, if that is at most 16 times.
+void Writer::repeatMultiples(Sum& sum) {
+  constexpr int64_t kMostTimes = 16;
+  int64_t n = 1;
+  for (const Piece& p : sum.pieces)
+    n = checkedMul(n, p.coefficient.under / std::gcd(n, p.coefficient.under));
+  std::vector<Piece> repeated;
+  for (const Piece& p : sum.pieces) {
+    const int64_t times = checkedMul(p.coefficient.over, n / p.coefficient.under);
+    const int64_t size = times < 0 ? -times : times;
+    Piece one = p;
+    if (size > 1 && size <= kMostTimes) one.coefficient = reduced(times / size, n);
+    const bool isRepeated = !(one.coefficient == p.coefficient);
+    for (int64_t i = 0; i < (isRepeated ? size : 1); ++i)
+      repeated.push_back(one);
+  }
+  if (repeated.size() <= kMostPieces) sum.pieces = std::move(repeated);
 }
 
 /// Pairs F and 1/F are 1.

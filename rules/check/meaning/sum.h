@@ -115,8 +115,8 @@ struct Opaque : std::runtime_error {
 /// The operator's name, which is all that is used of its row.
 std::string_view opOf(const Node& node);
 
-/// The operators that a record unfolds: they stand for their definitions, or a law takes them apart
-/// (docs/rule-language.md, Unfolding).
+/// The operators that a record unfolds: they stand for their definitions, or a law takes them apart; "multiples" stands
+/// for terms of the output that are written several times (docs/rule-language.md, Unfolding).
 using Unfolded = std::vector<std::string>;
 /// Whether that is said of the operator.
 bool canBeUnfolded(std::string_view op);

@@ -41,6 +41,7 @@ Meaning Writer::meaningOf(Value output) {
   Frame here = frame(program_.shape(output), std::move(index));
   Sum all = sum(here, output, here.at);
   if (!all.isFinite()) throw Opaque("an output that is -inf");
+  if (isUnfolded("multiples")) repeatMultiples(all);
   meaning_.sums[0] = std::move(all);
   visit({output, here.at, {}, here.range, {}});
   return std::move(meaning_);

@@ -108,6 +108,7 @@ class Writer {
   int made(Application a, Sum argument);
   std::optional<Factor> invertedBy(const Factor& f) const;
   void cancelInverted(Product& product) const;
+  static void repeatMultiples(Sum& sum);
   std::string renew(const std::string& index) { return names_.fresh(index.substr(0, index.rfind('_'))); }
 };
 

@@ -86,8 +86,9 @@ Claims numericsClaims(const Rule& rule, const Program& source) {
   const std::string what = "numerics " + said.str();
   Claims claims;
   // The derivation rests on equal terms of the programs as they are written.
-  const bool unfolds =
-      std::any_of(rule.proofs.begin(), rule.proofs.end(), [](const Proof& p) { return !p.unfold.empty(); });
+  const bool unfolds = std::any_of(rule.proofs.begin(), rule.proofs.end(), [](const Proof& p) {
+    return std::any_of(p.unfold.begin(), p.unfold.end(), [](const std::string& op) { return op != "multiples"; });
+  });
   if (unfolds && (said.kind != Kind::kUnbounded || !said.spreadsNan))
     return {fails(what, "nothing is derived where operators are unfolded")};
   try {
