@@ -47,14 +47,16 @@ tl::unexpected<Error> undefined(std::string what) {
 
 }  // namespace
 
-/// low + relu(x - low) - relu(x - high), without the bounds that are not there.
+/// low + relu(x - low) - relu(x - high), without what is infinite or 0.
 Expected<Value> clipDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
   const double low = v.number("min"), high = v.number("max");
   if (low == kInfinity || high == -kInfinity) return undefined("Clip to an infinity");
   Formula f(b);
   Value y = x[0];
-  if (low != -kInfinity) y = f.plus(f.relu(f.minus(x[0], f.number(low))), f.number(low));
-  if (high != kInfinity) y = f.minus(y, f.relu(f.minus(x[0], f.number(high))));
+  if (low == 0) y = f.relu(x[0]);
+  if (low != 0 && low != -kInfinity) y = f.plus(f.relu(f.minus(x[0], f.number(low))), f.number(low));
+  if (high == 0) y = f.minus(y, f.relu(x[0]));
+  if (high != 0 && high != kInfinity) y = f.minus(y, f.relu(f.minus(x[0], f.number(high))));
   return f.is(y);
 }
 

@@ -41,6 +41,8 @@ const char* const kDefined[] = {
     "Clip(x) min=0.1",
     "Clip(x) max=0.1",
     "Clip(x)",
+    "Clip(x) min=0",
+    "Clip(x) min=-2 max=0",
     "Gelu(x)",
     "HardSigmoid(x)",
     "HardSigmoid(x) alpha=-3 beta=0.25",

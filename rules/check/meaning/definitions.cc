@@ -26,12 +26,14 @@ bool Definitions::has(std::string_view op) {
 /// The value between two bounds: what is above the lower one, less what is above the upper one.
 Value Definitions::clip(Value x, double low, double high) {
   Value result = x;
-  if (std::isfinite(low)) {
+  if (low == 0) {
+    result = make("Relu", {x});
+  } else if (std::isfinite(low)) {
     Value bound = number(low);
     result = make("Add", {make("Relu", {make("Sub", {x, bound})}), bound});
   }
   if (!std::isfinite(high)) return result;
-  return make("Sub", {result, make("Relu", {make("Sub", {x, number(high)})})});
+  return make("Sub", {result, make("Relu", {high == 0 ? x : make("Sub", {x, number(high)})})});
 }
 
 /// x above 0, slope times x below.
