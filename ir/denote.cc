@@ -32,7 +32,8 @@ std::vector<Constraint> substitute(const std::vector<Constraint>& all, const std
   return result;
 }
 
-Denoter::Denoter(const Program& program, NameSource& names) : program_(program), names_(names) {
+Denoter::Denoter(const Program& program, NameSource& names, const Unfold& unfold)
+    : program_(program), names_(names), unfold_(unfold) {
   auto inputs = program.inputs();
   for (size_t i = 0; i < inputs.size(); ++i)
     inputNumber_[inputs[i].node] = static_cast<int>(i);
@@ -72,6 +73,7 @@ Expected<Denotation> Denoter::run(Value output) {
   auto sum = sumAt(index, range, output, at);
   if (!sum) return tl::unexpected(sum.error());
   if (!sum->isFinite()) return unsupported("an output that is -inf");
+  if (unfold_.contains(kMultiples)) writeMultiples(*sum);
   static_cast<Sum&>(result_) = std::move(*sum);
   markPartial();
   if (auto uses = addUses(output, at, {{}, range, {}}); !uses) return tl::unexpected(uses.error());
@@ -125,6 +127,8 @@ Expected<Sum> Denoter::sumAt(const std::vector<std::string>& index,
   if (!one.require(range)) return Sum{index, range, {}};
   auto partials = multiply(one, value, at);
   if (!partials) return tl::unexpected(partials.error());
+  for (Partial& p : *partials)
+    cancelInverses(p);
   auto sum = sumOf(index, range, std::move(*partials));
   if (sum) dropContradictions(*sum);
   return sum;
@@ -229,14 +233,19 @@ Expected<Denoter::Partials> Denoter::multiply(const Partial& by, Value value, co
   return result;
 }
 
-Expected<Denotation> denote(const Program& program, Value output, NameSource& names) {
+Expected<Denotation> denote(const Program& program, Value output, NameSource& names, const Unfold& unfold) {
   // lower() keeps the order of outputs.
   auto position = std::find(program.outputs().begin(), program.outputs().end(), output) - program.outputs().begin();
-  auto primitive = lower(program);
+  auto primitive = lower(program, unfold);
   if (!primitive) return tl::unexpected(primitive.error());
   if (primitive->nodes().size() > kMostNodes)
     return unsupported(fmt::format("a program of more than {} operators", kMostNodes));
-  return Denoter(*primitive, names).run(primitive->outputs()[static_cast<size_t>(position)]);
+  auto result = Denoter(*primitive, names, unfold).run(primitive->outputs()[static_cast<size_t>(position)]);
+  if (!result) return result;
+  for (const std::string& name : unfold.empty() ? Unfold() : unfoldable(program)->definitions) {
+    if (unfold.contains(name)) result->unfolded.insert(name);
+  }
+  return result;
 }
 
 }  // namespace pet

@@ -1,8 +1,16 @@
 #pragma once
 
+#include <set>
+
 #include "ir/ops/op.h"
 
 namespace pet {
+
+/// Names of operators that stand for their definitions (OpRow::definition), or that a law takes apart (Facts): Exp,
+/// Relu, Reciprocal and odd functions.
+using Unfold = std::set<std::string, std::less<>>;
+/// As if it was an operator: the output's terms that are multiples of others are written as often.
+inline constexpr std::string_view kMultiples = "multiples";
 
 /// One factor of a monomial.
 struct Factor {
@@ -81,6 +89,7 @@ struct Denotation : Sum {
   std::vector<Application> applications;
   /// Of Reciprocal, Sqrt and the like: what the output depends on as a program, before anything cancels.
   std::vector<PartialUse> partialUses;
+  Unfold unfolded;  ///< of the operators that were to be unfolded, those for which it made a difference
 
   const Sum& sum(int number) const {
     return number == 0 ? static_cast<const Sum&>(*this) : nested[static_cast<size_t>(number - 1)];
@@ -92,10 +101,16 @@ struct Denotation : Sum {
 /// and the state of `names` alone, so a proof record may refer to sums, pieces, applications and uses by number and to
 /// indices by name. Pieces with a constraint that is false for constants are left out. kUnsupported: an operator is
 /// opaque, with its name.
-Expected<Denotation> denote(const Program& program, Value output, NameSource& names);
+Expected<Denotation> denote(const Program& program, Value output, NameSource& names, const Unfold& unfold = {});
 
-/// The same program with every operator that has `lower` replaced by others.
-Expected<Program> lower(const Program& program);
+/// The same program with every operator that has `lower` replaced by others, and those in `unfold` by their
+/// definitions.
+Expected<Program> lower(const Program& program, const Unfold& unfold = {});
+/// What may be unfolded in a program: operators with a definition, those that a law takes apart.
+struct Unfoldable {
+  Unfold definitions, laws;
+};
+Expected<Unfoldable> unfoldable(const Program& program);
 
 /// Everything the rows demand of the shape symbols, plus extents: >= 0 for values that reach a Concat only, >= 1 for
 /// others.

@@ -49,7 +49,15 @@ std::optional<Rational> exactValue(const Node& f, Rational x) {
   return std::nullopt;
 }
 
-/// Divides a sum by the largest positive fraction of which all its coefficients are whole multiples, and returns that.
+/// 1 in some region, 0 elsewhere.
+bool isMask(const Sum& sum) {
+  return sum.isFinite() && std::all_of(sum.pieces.begin(), sum.pieces.end(), [](const Piece& p) {
+           return p.factors.empty() && p.reduction.empty() && p.coefficient.numerator > 0;
+         });
+}
+
+}  // namespace
+
 Rational takeContent(Sum& sum) {
   int64_t over = 0, under = 1;
   for (const Piece& p : sum.pieces) {
@@ -61,15 +69,6 @@ Rational takeContent(Sum& sum) {
     p.coefficient = p.coefficient * Rational{under, over};
   return Rational{over, 1} * Rational{1, under};
 }
-
-/// 1 in some region, 0 elsewhere.
-bool isMask(const Sum& sum) {
-  return sum.isFinite() && std::all_of(sum.pieces.begin(), sum.pieces.end(), [](const Piece& p) {
-           return p.factors.empty() && p.reduction.empty() && p.coefficient.numerator > 0;
-         });
-}
-
-}  // namespace
 
 std::string functionKey(const Node& node) {
   std::string key(node.op->name);
@@ -110,7 +109,12 @@ Expected<Denoter::Partials> Denoter::multiplyUnary(const Partial& by, const Node
   if (inner.op->layout) return multiplyMoved(by, f, operand, at);
   auto applied = apply(functionKey(f), factsOf(f), program_.shape(operand), {operand}, operand);
   if (!applied) return tl::unexpected(applied.error());
-  return multiplyApplied(by, **applied, at);
+  const bool plusOperand = (*applied)->plusOperand;
+  auto result = multiplyApplied(by, **applied, at);
+  if (!result || !plusOperand) return result;
+  auto more = multiply(by, operand, at);
+  if (more) std::move(result->begin(), result->end(), std::back_inserter(*more));
+  return more;
 }
 
 /// A function of a moved value is the moved value of the function: it is taken of the value that was computed, so that
@@ -164,7 +168,12 @@ Expected<Denoter::Partials> Denoter::multiplyApplied(const Partial& by, const Ap
   for (const Conjunction& part : applied.parts) {
     Partial p = by;
     if (!p.require(substitute(part, where))) continue;
-    if (applied.application >= 0) p.multiply(factorOf(applied.application, digits));
+    if (applied.application >= 0 && !applied.isOne) p.multiply(factorOf(applied.application, digits));
+    for (Factor other : applied.others) {
+      for (Expr& e : other.at)
+        e = e.substitute(where);
+      p.multiply(std::move(other));
+    }
     p.coefficient = p.coefficient * applied.scale;
     p.masked.reset();
     if (applied.complement && !by.masked) {
@@ -213,11 +222,15 @@ Expected<const Denoter::Applied*> Denoter::apply(
     if (areDisjoint(holds)) result.complement = std::move(holds);
   } else if (everywhere) {
     result.application = pushInto(a, *maximum);
-  } else {
+  } else if (!unfold_.contains(key) || !takeApart(a, arguments[0], result)) {
     if (facts.homogeneous) result.scale = takeContent(arguments[0]);
-    for (Sum& argument : arguments)
-      a.arguments.push_back(keep(std::move(argument)));
-    result.application = keep(std::move(a));
+    if (unfold_.contains(key) && operands.size() == 1) {
+      result.application = applicationTo(std::move(a), std::move(arguments[0]));
+    } else {
+      for (Sum& argument : arguments)
+        a.arguments.push_back(keep(std::move(argument)));
+      result.application = keep(std::move(a));
+    }
   }
   return &applied_.emplace(std::pair(key, subject), std::move(result)).first->second;
 }

@@ -12,17 +12,19 @@ inline tl::unexpected<Error> unsupported(std::string what) {
 
 /// The function that a node applies, with its attributes; and what is known of it with these.
 std::string functionKey(const Node& node);
+/// Divides a sum by the largest positive fraction of which all its coefficients are whole multiples, and returns that.
+Rational takeContent(Sum& sum);
 Facts factsOf(const Node& node);
 
 std::vector<Expr> flat(const Index& at);
 std::map<std::string, Expr> named(const std::vector<std::string>& names, const std::vector<Expr>& values);
 std::vector<Constraint> substitute(const std::vector<Constraint>& all, const std::map<std::string, Expr>& by);
 
-/// Of a program of primitive operators. Sums in denote.cc, functions in denote_function.cc, maxima in
-/// denote_maximum.cc, uses of partial functions in denote_partial.cc.
+/// Of a program of primitive operators. Sums in denote.cc, functions in denote_function.cc, laws that take them apart
+/// in denote_unfold.cc, maxima in denote_maximum.cc, uses of partial functions in denote_partial.cc.
 class Denoter {
  public:
-  Denoter(const Program& program, NameSource& names);
+  Denoter(const Program& program, NameSource& names, const Unfold& unfold);
   Expected<Denotation> run(Value output);
 
  private:
@@ -36,10 +38,14 @@ class Denoter {
     int application = -1;
     Rational scale = {};               ///< times this: f(2x) is 2 f(x)
     std::optional<Region> complement;  ///< of a mask's parts, where it is disjoint
+    std::vector<Factor> others = {};   ///< times these, over `index`
+    bool isOne = false;                ///< the application is 1: it is no factor, but may be used
+    bool plusOperand = false;          ///< and the operand is added
   };
 
   const Program& program_;
   NameSource& names_;
+  const Unfold& unfold_;
   std::map<int, int> inputNumber_;
   std::vector<int> first_;           ///< per node: the first one that computes the same, as text
   std::vector<bool> mayBeInfinite_;  ///< per node
@@ -77,6 +83,16 @@ class Denoter {
                                  const Shape& shape,
                                  const std::vector<Value>& operands,
                                  Value subject);
+
+  // Laws of functions that are unfolded.
+  bool takeApart(Application& f, Sum& argument, Applied& result);
+  bool splitTerms(const Application& f, const Sum& argument, Applied& result);
+  void takeFactorsOut(const Application& f, Sum& argument, Applied& result);
+  int applicationTo(Application f, Sum argument);
+  bool isOne(const Sum& sum) const;
+  const Factor* invertedValue(const Factor& f) const;
+  void cancelInverses(Partial& p);
+  void writeMultiples(Sum& sum);
 
   // Uses of partial functions.
   struct Use {

@@ -10,8 +10,9 @@ bool isPrimitive(const Program& program) {
                      [](const Node& n) { return n.op->lower == nullptr; });
 }
 
-/// Replaces each composite operator once.
-Expected<Program> lowerOnce(const Program& program) {
+/// The program with each node but inputs written anew by `write`.
+template <class Write>
+Expected<Program> replaced(const Program& program, Write write) {
   ProgramBuilder builder;
   std::map<Value, Value> moved;
   for (size_t i = 0; i < program.nodes().size(); ++i) {
@@ -26,13 +27,12 @@ Expected<Program> lowerOnce(const Program& program) {
     if (n.op->name == "Input") {
       result = builder.input(n.names[0], n.shapes[0], n.scalar("constant") == Expr(1));
     } else {
-      auto added = n.op->lower ? n.op->lower(builder, {n.attributes, shapes, n.shapes}, operands)
-                               : builder.add(*n.op, operands, n.attributes);
+      Expected<Value> added = write(builder, n, OpView{n.attributes, shapes, n.shapes}, operands);
       if (!added) return tl::unexpected(added.error());
       result = *added;
     }
     for (int o = 0; o < static_cast<int>(n.shapes.size()); ++o)
-      moved[{static_cast<int>(i), o}] = {result.node, o};
+      moved[{static_cast<int>(i), o}] = {result.node, result.output + o};
   }
   std::vector<Value> outputs;
   for (Value v : program.outputs())
@@ -40,12 +40,48 @@ Expected<Program> lowerOnce(const Program& program) {
   return std::move(builder).finish(outputs);
 }
 
+/// Replaces each composite operator once.
+Expected<Program> lowerOnce(const Program& program) {
+  return replaced(program,
+                  [](ProgramBuilder& builder, const Node& n, const OpView& view,
+                     const std::vector<Value>& operands) -> Expected<Value> {
+                    return n.op->lower ? n.op->lower(builder, view, operands)
+                                       : builder.add(*n.op, operands, n.attributes);
+                  });
+}
+
+/// Replaces each operator in `unfold` by its definition, where its attributes have one.
+Expected<Program> definedBy(const Program& program, const Unfold& unfold) {
+  return replaced(program,
+                  [&](ProgramBuilder& builder, const Node& n, const OpView& view,
+                      const std::vector<Value>& operands) -> Expected<Value> {
+                    if (n.op->definition && unfold.contains(n.op->name)) {
+                      auto value = n.op->definition(builder, view, operands);
+                      if (value || value.error().kind != ErrorKind::kUnsupported) return value;
+                    }
+                    return builder.add(*n.op, operands, n.attributes);
+                  });
+}
+
 }  // namespace
 
-Expected<Program> lower(const Program& program) {
+Expected<Program> lower(const Program& program, const Unfold& unfold) {
   Expected<Program> result = program;
   while (result && !isPrimitive(*result))
     result = lowerOnce(*result);
+  return result && !unfold.empty() ? definedBy(*result, unfold) : result;
+}
+
+Expected<Unfoldable> unfoldable(const Program& program) {
+  auto primitive = lower(program);
+  if (!primitive) return tl::unexpected(primitive.error());
+  Unfoldable result;
+  for (const Node& n : primitive->nodes()) {
+    const Facts& facts = n.op->facts;
+    const bool hasLaw = facts.odd || facts.exponential || facts.positivePart || facts.domain == Facts::Domain::kNotZero;
+    if (hasLaw) result.laws.emplace(n.op->name);
+    if (n.op->definition) result.definitions.emplace(n.op->name);
+  }
   return result;
 }
 

@@ -50,6 +50,8 @@ struct ProofMap {
   int from = 0, to = 0;
   std::vector<Expr> image;
   std::vector<Constraint> when;
+  /// Of alternatives of maxima only: `from` is 0 there, and the image is not negative.
+  bool atMost = false;
   friend bool operator==(const ProofMap&, const ProofMap&) = default;
 };
 
@@ -65,7 +67,8 @@ struct Vanishing {
 
 /// Two nested values of the pattern and of the replacement are equal at every pair of positions that one of the
 /// conjunctions `when` admits. Of sums, forward and backward are a bijection between the monomials, as in a proof; of
-/// maxima, each alternative of one has an equal one in the other, the positions of both being what `when` is over.
+/// maxima, each alternative of one has an equal one in the other, or is 0 and has one there that is not negative; the
+/// positions of both are what `when` is over.
 struct Lemma {
   enum class Kind { kSums, kMaxima };
   Kind kind = Kind::kSums;
@@ -83,6 +86,8 @@ struct Lemma {
 /// replacement, with one NameSource. rules/check verifies it without isl.
 struct Proof {
   std::string output;  ///< the pattern's name of it; empty where there is only one
+  /// Operators that stand for their definitions, or that a law takes apart, in both denotations. Sorted.
+  std::vector<std::string> unfold;
   std::vector<ProofMap> forward, backward;
   std::vector<Lemma> lemmas;
   std::vector<Vanishing> vanishing;

@@ -29,7 +29,8 @@ std::string print(const ProofMap& map, std::string_view direction) {
   std::vector<std::string> image;
   for (const Expr& e : map.image)
     image.push_back(e.str());
-  std::string text = fmt::format("{} {} -> {} [{}]", direction, map.from, map.to, fmt::join(image, ", "));
+  std::string text =
+      fmt::format("{} {} {} {} [{}]", direction, map.from, map.atMost ? "<=" : "->", map.to, fmt::join(image, ", "));
   return map.when.empty() ? text : text + " when " + printCondition(map.when);
 }
 
@@ -83,11 +84,14 @@ Expected<std::vector<Constraint>> condition(TextReader& in) {
 }
 
 /// After "forward", "backward" or "defined".
-Expected<ProofMap> map(TextReader& in) {
+Expected<ProofMap> map(TextReader& in, bool mayBeAtMost = false) {
   ProofMap m;
   auto from = number(in, "a piece");
   if (!from) return tl::unexpected(from.error());
-  PET_TRY(in.expect("->"));
+  m.atMost = mayBeAtMost && in.accept("<=");
+  if (!m.atMost) {
+    PET_TRY(in.expect("->"));
+  }
   auto to = number(in, "a piece");
   if (!to) return tl::unexpected(to.error());
   m.from = *from;
@@ -110,10 +114,13 @@ Expected<ProofMap> map(TextReader& in) {
 }
 
 /// Takes a map if there is one; false if something else follows.
-Expected<bool> acceptMap(TextReader& in, std::vector<ProofMap>& forward, std::vector<ProofMap>& backward) {
+Expected<bool> acceptMap(TextReader& in,
+                         std::vector<ProofMap>& forward,
+                         std::vector<ProofMap>& backward,
+                         bool mayBeAtMost = false) {
   bool isForward = in.accept("forward");
   if (!isForward && !in.accept("backward")) return false;
-  auto m = map(in);
+  auto m = map(in, mayBeAtMost);
   if (!m) return tl::unexpected(m.error());
   if (forward.size() + backward.size() >= kMostMaps) return in.error("a proof of very many maps");
   (isForward ? forward : backward).push_back(std::move(*m));
@@ -142,7 +149,7 @@ Expected<Lemma> lemma(TextReader& in) {
   } while (in.accept("or"));
   PET_TRY(in.expect("{"));
   while (!in.at("}")) {
-    auto took = acceptMap(in, l.forward, l.backward);
+    auto took = acceptMap(in, l.forward, l.backward, maxima);
     if (!took) return tl::unexpected(took.error());
     if (!*took) return in.error("expected 'forward' or 'backward'");
   }
@@ -178,10 +185,27 @@ Expected<Vanishing> vanishing(TextReader& in) {
   return v;
 }
 
+/// "unfold LeakyRelu, Square", if it is there.
+Expected<std::vector<std::string>> unfolded(TextReader& in) {
+  std::vector<std::string> names;
+  if (!in.accept("unfold")) return names;
+  do {
+    Token at = in.peek();
+    auto name = in.name("an operator");
+    if (!name) return tl::unexpected(name.error());
+    if (!names.empty() && *name <= names.back()) return in.errorAt(at, "expected operators in order, each once");
+    names.push_back(std::move(*name));
+  } while (in.accept(","));
+  return names;
+}
+
 /// "{ … }".
 Expected<Proof> block(TextReader& in) {
   Proof proof;
   PET_TRY(in.expect("{"));
+  auto unfold = unfolded(in);
+  if (!unfold) return tl::unexpected(unfold.error());
+  proof.unfold = std::move(*unfold);
   while (!in.at("}")) {
     auto took = acceptMap(in, proof.forward, proof.backward);
     if (!took) return tl::unexpected(took.error());
@@ -252,6 +276,7 @@ std::vector<Proof> oneForEach(const std::vector<std::string>& outputs, const std
 
 std::string print(const Proof& proof) {
   std::string out = proof.output.empty() ? "  proof {\n" : fmt::format("  proof {} {{\n", proof.output);
+  if (!proof.unfold.empty()) out += fmt::format("    unfold {}\n", fmt::join(proof.unfold, ", "));
   for (const Vanishing& v : proof.vanishing)
     out += print(v);
   for (const Lemma& l : proof.lemmas)

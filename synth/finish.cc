@@ -31,7 +31,7 @@ ShapeClass minimal(const ShapeClass& shapes) {
 
 void finish(const Program& source, Rule& rule) {
   rule.shapes = minimal(rule.shapes);
-  rule.numerics = numericsOf(poly::Context(rule.shapes), source, rule.replacement);
+  rule.numerics = numericsOf(poly::Context(rule.shapes), source, rule);
 }
 
 }  // namespace pet

@@ -273,7 +273,7 @@ void deriveNumerics(const RuleSet& set, Rule& rule) {
   if (rule.numerics != kNothingClaimed) return;
   try {
     auto source = instantiate(*set.findPattern(rule.pattern), rule);
-    if (source) rule.numerics = numericsOf(poly::Context(rule.shapes), *source, rule.replacement);
+    if (source) rule.numerics = numericsOf(poly::Context(rule.shapes), *source, rule);
   } catch (const OverflowError&) {
   }
 }

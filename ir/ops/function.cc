@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/common.h"
+#include "ir/ops/definition.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
 
@@ -69,6 +70,11 @@ OpRow function(std::string_view name,
           .facts = facts};
 }
 
+OpRow defined(Expected<Value> (*definition)(ProgramBuilder&, const OpView&, std::span<const Value>), OpRow row) {
+  row.definition = definition;
+  return row;
+}
+
 constexpr AttributeKind kNumber = AttributeKind::kNumber;
 
 // Facts hold for all values of the attributes: LeakyRelu is not monotone where alpha < 0, nor does Clip always keep 0.
@@ -80,44 +86,54 @@ const OpRow kFunctionRows[] = {
               .idempotent = true,
               .homogeneous = true,
               .ignoresMinusInfinity = true,
-              .nonNegative = true}),
-    function("LeakyRelu",
-             floatKernels<kernels::LeakyRelu>(),
-             {.zeroPreserving = true, .homogeneous = true},
-             {{"alpha", kNumber, "0.01"}}),
-    function("Sigmoid",
-             floatKernels<kernels::Sigmoid>(),
-             {.monotone = true, .ignoresMinusInfinity = true, .positive = true}),
-    function("Tanh", floatKernels<kernels::Tanh>(), {.zeroPreserving = true, .monotone = true}),
-    function("Erf", floatKernels<kernels::Erf>(), {.zeroPreserving = true, .monotone = true}),
-    function("Exp", floatKernels<kernels::Exp>(), {.monotone = true, .ignoresMinusInfinity = true, .positive = true}),
+              .nonNegative = true,
+              .positivePart = true}),
+    defined(leakyReluDefinition,
+            function("LeakyRelu",
+                     floatKernels<kernels::LeakyRelu>(),
+                     {.zeroPreserving = true, .homogeneous = true},
+                     {{"alpha", kNumber, "0.01"}})),
+    defined(sigmoidDefinition,
+            function("Sigmoid",
+                     floatKernels<kernels::Sigmoid>(),
+                     {.monotone = true, .ignoresMinusInfinity = true, .positive = true})),
+    function("Tanh", floatKernels<kernels::Tanh>(), {.zeroPreserving = true, .monotone = true, .odd = true}),
+    function("Erf", floatKernels<kernels::Erf>(), {.zeroPreserving = true, .monotone = true, .odd = true}),
+    function("Exp",
+             floatKernels<kernels::Exp>(),
+             {.monotone = true, .ignoresMinusInfinity = true, .positive = true, .exponential = true}),
     function("Sqrt",
              floatKernels<kernels::Sqrt>(),
              {.zeroPreserving = true, .nonNegative = true, .domain = Facts::Domain::kNonNegative}),
-    function("Reciprocal", fieldKernels<kernels::Reciprocal>(), {.domain = Facts::Domain::kNotZero}),
-    function("Square", ringKernels<kernels::Square>(), {.zeroPreserving = true, .nonNegative = true}),
+    function("Reciprocal", fieldKernels<kernels::Reciprocal>(), {.odd = true, .domain = Facts::Domain::kNotZero}),
+    defined(squareDefinition,
+            function("Square", ringKernels<kernels::Square>(), {.zeroPreserving = true, .nonNegative = true})),
     function("Not", ringKernels<kernels::Not>(), {.nonNegative = true}),  // 1 where the operand is zero, else 0
     function("Softplus", floatKernels<kernels::Softplus>(), {.monotone = true, .positive = true}),
-    function("HardSwish", floatKernels<kernels::HardSwish>(), {.zeroPreserving = true}),
-    function("HardSigmoid",
-             floatKernels<kernels::HardSigmoid>(),
-             {.nonNegative = true},
-             {{"alpha", kNumber, "0.2"}, {"beta", kNumber, "0.5"}}),
-    function("Gelu",
-             floatKernels<kernels::Gelu>(),
-             {.zeroPreserving = true},
-             {{"approximate", AttributeKind::kText, "none"}},
-             inferGelu),
-    function("Clip",
-             orderedKernels<kernels::Clip>(),
-             {.monotone = true, .idempotent = true},
-             {{"min", kNumber, "-inf"}, {"max", kNumber, "inf"}},
-             inferClip),
+    defined(hardSwishDefinition, function("HardSwish", floatKernels<kernels::HardSwish>(), {.zeroPreserving = true})),
+    defined(hardSigmoidDefinition,
+            function("HardSigmoid",
+                     floatKernels<kernels::HardSigmoid>(),
+                     {.nonNegative = true},
+                     {{"alpha", kNumber, "0.2"}, {"beta", kNumber, "0.5"}})),
+    defined(geluDefinition,
+            function("Gelu",
+                     floatKernels<kernels::Gelu>(),
+                     {.zeroPreserving = true},
+                     {{"approximate", AttributeKind::kText, "none"}},
+                     inferGelu)),
+    defined(clipDefinition,
+            function("Clip",
+                     orderedKernels<kernels::Clip>(),
+                     {.monotone = true, .idempotent = true},
+                     {{"min", kNumber, "-inf"}, {"max", kNumber, "inf"}},
+                     inferClip)),
     {.name = "PRelu",
      .minOperands = 2,
      .maxOperands = 2,
      .attributes = {},
      .infer = inferPRelu,
+     .definition = preluDefinition,
      .meaning = Meaning::kFunction,
      .kernels = orderedKernels<kernels::PRelu>(),
      .facts = {.zeroPreserving = true, .homogeneous = true}},

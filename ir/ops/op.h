@@ -154,6 +154,10 @@ struct Facts {
   bool ignoresMinusInfinity = false;  ///< f(-inf) = 0
   bool nonNegative = false;           ///< f(x) >= 0 where it has a value
   bool positive = false;              ///< f(x) > 0 for every real x
+  // Laws that are used where a proof says that it unfolds the operator (docs/rule-language.md, Unfolding).
+  bool odd = false;           ///< f(-x) = -f(x)
+  bool exponential = false;   ///< f(x + y) = f(x) f(y)
+  bool positivePart = false;  ///< f(x) = x + f(-x)
   /// What must hold of x for f(x) to have a value.
   enum class Domain { kEverything, kNotZero, kNonNegative } domain = Domain::kEverything;
 };
@@ -181,6 +185,9 @@ struct OpRow {
   Expected<std::vector<AccessPiece>> (*access)(const OpView&, int output, const Index& at, NameSource&) = nullptr;
   /// The same value by other operators, for what is not primitive (Softmax is Exp, ReduceSum, Reciprocal and Mul).
   Expected<Value> (*lower)(ProgramBuilder&, const OpView&, std::span<const Value> operands) = nullptr;
+  /// The same value by functions without a definition of their own, all of which have a value there: what the operator
+  /// is where a proof says that it unfolds it. kUnsupported: not with these attributes. Null: nothing simpler is known.
+  Expected<Value> (*definition)(ProgramBuilder&, const OpView&, std::span<const Value> operands) = nullptr;
   Meaning meaning = Meaning::kSum;
   Kernels kernels = {};
   Facts facts = {};

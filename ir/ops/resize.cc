@@ -153,6 +153,16 @@ std::pair<Expr, Expr> scaleOf(const OpView& v, size_t d) {
   return {n / std::gcd(n, m), m / std::gcd(n, m)};
 }
 
+/// The coordinates' mode along dimension d. That of PyTorch differs from half_pixel where one position is made, which
+/// is not so where all are made at least twice.
+std::string coordinatesOf(const OpView& v, size_t d) {
+  const std::string& mode = v.text("coordinate_transformation_mode");
+  if (mode != "pytorch_half_pixel" || !(v.list("sizes").empty() || v.list("scales").empty())) return mode;
+  auto [n, m] = scaleOf(v, d);
+  auto numerator = n.asConstant(), denominator = m.asConstant();
+  return numerator && denominator && *numerator >= 2 * *denominator ? "half_pixel" : mode;
+}
+
 bool keeps(const OpView& v, size_t d) {
   const auto& scales = v.list("scales");
   return v.operands[0][d] == v.outputs[0][d] && (scales.empty() || scales[2 * d] == scales[2 * d + 1]);
@@ -162,7 +172,7 @@ bool keeps(const OpView& v, size_t d) {
 std::optional<ResizeLine> lineOf(const OpView& v, size_t d) {
   if (keeps(v, d)) return ResizeLine{};
   const Expr &in = v.operands[0][d].affine(), &out = v.outputs[0][d].affine();
-  const std::string& mode = v.text("coordinate_transformation_mode");
+  const std::string mode = coordinatesOf(v, d);
   auto inExtent = in.asConstant(), outExtent = out.asConstant();
   bool needsExtents = mode == "align_corners" || mode == "pytorch_half_pixel";
   if (needsExtents && !(inExtent && outExtent)) return std::nullopt;
@@ -218,8 +228,8 @@ Rational resampling(std::span<const int64_t> p, std::span<const int64_t> at) {
 
 /// out[v] = Σ_u K[v, u] · in[u] along dimension d. What a mode does not depend on is not in its key or parameters.
 ConstantRead resamplingMatrix(const OpView& v, size_t d, const Expr& at, const std::string& u) {
-  const std::string &mode = v.text("mode"), &coordinates = v.text("coordinate_transformation_mode"),
-                    &nearest = v.text("nearest_mode");
+  const std::string &mode = v.text("mode"), &nearest = v.text("nearest_mode");
+  const std::string coordinates = coordinatesOf(v, d);
   bool isNearest = mode == "nearest", isCubic = mode == "cubic";
   double cubic = v.number("cubic_coeff_a");
   Rational a = isCubic ? *asRational(cubic) : Rational{};

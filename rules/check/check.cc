@@ -30,13 +30,22 @@ std::string CheckReport::reason() const {
 namespace check {
 namespace {
 
-Expected<Side> sideOf(std::string noun, const Program& program, size_t output, Names& names) {
-  auto meaning = meaningOf(program, output, names);
+Expected<Side> sideOf(std::string noun, const Program& program, size_t output, Names& names, const Unfolded& unfolded) {
+  auto meaning = meaningOf(program, output, names, unfolded);
   if (!meaning) return tl::unexpected(meaning.error());
   Side side{std::move(noun), program, std::move(*meaning), {}};
   for (Value v : program.inputs())
     side.inputs.push_back(program.name(v));
   return side;
+}
+
+/// What a record unfolds is said to be something else.
+Claims unfoldClaims(const Proof& proof) {
+  Claims claims;
+  for (const std::string& op : proof.unfold) {
+    if (!canBeUnfolded(op)) claims.push_back(fails("unfold " + op, "no operator with a definition or a law"));
+  }
+  return claims;
 }
 
 /// Says of which output the claims are, where there are several.
@@ -62,7 +71,7 @@ void goThrough(const Pattern& pattern, const Rule& rule, Show show) {
   Names names;
   std::vector<Side> sides;
   auto add = [&](const std::string& noun, const Program& program, size_t output) {
-    auto side = sideOf(noun, program, output, names);
+    auto side = sideOf(noun, program, output, names, rule.proofs[output].unfold);
     if (!side) {
       show(Claims{open(fmt::format("the {} as a sum of products", noun), side.error().message())});
       return false;
@@ -73,6 +82,7 @@ void goThrough(const Pattern& pattern, const Rule& rule, Show show) {
   for (size_t o = 0; o < rule.proofs.size(); ++o) {
     names = {};
     sides.clear();
+    if (!show(ofOutput(rule.proofs[o], unfoldClaims(rule.proofs[o])))) return;
     if (!add("pattern", *source, o) || !add("replacement", rule.replacement, o)) return;
     if (!show(ofOutput(rule.proofs[o], recordClaims(rule, rule.proofs[o], sides[0], sides[1])))) return;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "rules/check/bijection.h"
+#include "rules/check/signs.h"
 
 // The proof record: lemmas, monomials that are zero, two families of maps that are inverse to each other and keep the
 // monomials, and what makes partial functions have a value (defined.cc).
@@ -55,6 +56,7 @@ std::string malformed(const ProofMap& map,
   if (!among(map.from, fromReductions.size())) return fmt::format("there is no {} {}", noun, map.from);
   if (!among(map.to, toReductions.size())) return fmt::format("there is no {} {}", noun, map.to);
   size_t wanted = toReductions[static_cast<size_t>(map.to)].size();
+  if (map.atMost && noun != "alternative") return "a bound instead of an equation";
   if (map.image.size() != wanted) return fmt::format("it gives {} of {} reduction indices", map.image.size(), wanted);
   std::set<std::string> names = known;
   const auto& reduction = fromReductions[static_cast<size_t>(map.from)];
@@ -76,7 +78,13 @@ std::vector<std::vector<std::string>> reductionsOf(const std::vector<Part>& part
 class Record {
  public:
   Record(const Rule& rule, const Proof& proof, const Side& pattern, const Side& replacement)
-      : rule_(rule), proof_(proof), pattern_(pattern), replacement_(replacement), facts_(proof, pattern, replacement) {}
+      : rule_(rule),
+        proof_(proof),
+        pattern_(pattern),
+        replacement_(replacement),
+        facts_(proof, pattern, replacement),
+        patternSigns_(pattern),
+        replacementSigns_(replacement) {}
 
   Claims run() {
     for (size_t i = 0; i < proof_.vanishing.size(); ++i)
@@ -103,6 +111,7 @@ class Record {
   const Proof& proof_;
   const Side &pattern_, &replacement_;
   Facts facts_;
+  Signs patternSigns_, replacementSigns_;
   Claims claims_;
   bool readable_ = true;  ///< all numbers and names so far are of something
 
@@ -250,13 +259,29 @@ class Record {
                  &target = to.alternatives[static_cast<size_t>(maps[i].to)];
       Formula given = Formula::all({ranges, Formula::all(source.domain), Formula::all(maps[i].when)});
       Values by = valuesOf(target.reduction, maps[i].image);
-      std::string label = fmt::format("{} map {} ({} -> {})", direction, i, maps[i].from, maps[i].to);
+      std::string label =
+          fmt::format("{} map {} ({} {} {})", direction, i, maps[i].from, maps[i].atMost ? "<=" : "->", maps[i].to);
       require(label + ": the image is an alternative", given, Formula::all(target.domain).substitute(by));
+      if (maps[i].atMost) {
+        zeroIsAtMost(label, given, forward, source.element, target.element);
+        continue;
+      }
       At here = elementAt(from, variablesOf(source.reduction)), there = elementAt(to, maps[i].image);
       require(label + ": the elements are equal", given,
               forward ? facts_.equalSums(source.element, here, target.element, there)
                       : facts_.equalSums(target.element, there, source.element, here));
     }
+  }
+
+  /// The element of an alternative is 0 at its own position, that of the other program's is not negative anywhere.
+  void zeroIsAtMost(const std::string& label, const Formula& given, bool ofPattern, int element, int other) {
+    const Sum& zero = (ofPattern ? pattern_ : replacement_).sum(element);
+    for (size_t p = 0; p < zero.pieces.size(); ++p)
+      require(fmt::format("{}: piece {} of the element has no monomial there", label, p),
+              Formula::all({given, Formula::all(zero.pieces[p].domain)}),
+              facts_.vanishes(side(ofPattern), element, static_cast<int>(p)));
+    if (!(ofPattern ? replacementSigns_ : patternSigns_).isNotNegative(other))
+      claims_.push_back(fails(label + ": the image is not negative", "it may be, for all that is known"));
   }
 
   static At elementAt(const Application& maximum, const At& reduction) {

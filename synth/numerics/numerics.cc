@@ -83,4 +83,12 @@ Numerics numericsOf(const poly::Context& context, const Program& pattern, const 
   }
 }
 
+Numerics numericsOf(const poly::Context& context, const Program& pattern, const Rule& rule) {
+  bool unfolds = std::any_of(rule.proofs.begin(), rule.proofs.end(), [](const Proof& p) {
+    return std::any_of(p.unfold.begin(), p.unfold.end(), [](const std::string& op) { return op != kMultiples; });
+  });
+  if (unfolds) return {Numerics::Kind::kUnbounded, 1, true};
+  return numericsOf(context, pattern, rule.replacement);
+}
+
 }  // namespace pet

@@ -45,6 +45,15 @@ std::optional<Map> chosen(const poly::Context& context,
   return std::nullopt;
 }
 
+/// A part of a relation that is a bijection and leaves no point of its range out, or none of its domain.
+std::optional<Map> part(const Map& relation) {
+  Map back = relation.reversed().least();
+  if (back.isInjective()) return back.reversed();
+  Map there = relation.least();
+  if (there.isInjective()) return there;
+  return std::nullopt;
+}
+
 /// Adds the function that `relation` is to the record, restricted to the image's reduction indices.
 void record(std::vector<ProofMap>& into,
             const Map& relation,
@@ -84,8 +93,11 @@ Set positionsWithoutTerms(const poly::Context& context, const Sum& sum) {
   return rest;
 }
 
-Matcher::Matcher(const poly::Context& context, const Denotation& pattern, const Denotation& replacement, bool aligned)
-    : context_(context), pattern_(pattern), replacement_(replacement), aligned_(aligned) {}
+Matcher::Matcher(const poly::Context& context,
+                 const Denotation& pattern,
+                 const Denotation& replacement,
+                 Options options)
+    : context_(context), pattern_(pattern), replacement_(replacement), options_(options) {}
 
 std::optional<Set> Matcher::compareOutputs() {
   const bool few = pattern_.pieces.size() * replacement_.pieces.size() < kFewPairs;
@@ -244,6 +256,7 @@ std::optional<Bijection> Matcher::bijection(const std::vector<std::string>& inde
         for (size_t v = 0; v < index.size(); ++v)
           target[v] = primed(target[v]);
         auto some = chosen(context_, relation.asSet(), left, target, index.size());
+        if (!some && options_.pairsParts) some = part(relation);
         if (!some) {
           reason_ = "a monomial occurs more than once; no bijection was chosen";
           return std::nullopt;

@@ -35,14 +35,24 @@ poly::Set positionsWithoutTerms(const poly::Context& context, const Sum& sum);
 /// Throws poly::BudgetExceeded and OverflowError.
 class Matcher {
  public:
-  /// `aligned`: nested sums that are equal at equal positions are not compared at others. Quicker, and enough unless
-  /// positions are mixed where the sums repeat.
-  Matcher(const poly::Context& context, const Denotation& pattern, const Denotation& replacement, bool aligned);
+  struct Options {
+    /// Nested sums that are equal at equal positions are not compared at others. Quicker, and enough unless positions
+    /// are mixed where the sums repeat.
+    bool aligned = false;
+    /// Elements of maxima that are zero may be missing where one is not negative.
+    bool dropsZeros = false;
+    /// Of monomials that occur more than once, a part is paired that covers one of two pieces; the rest has to be
+    /// paired with other pieces.
+    bool pairsParts = false;
+  };
+  Matcher(const poly::Context& context, const Denotation& pattern, const Denotation& replacement, Options options);
 
   /// The positions v at which not all monomials have a partner; nullopt where no bijection was chosen (`reason`). Fills
   /// the proof.
   std::optional<poly::Set> compareOutputs();
   const std::string& reason() const { return reason_; }
+  /// More may be equal with `dropsZeros`.
+  bool hasZerosToDrop() const { return hasZerosToDrop_; }
   /// Compares what the two outputs evaluate of partial functions: the replacement's is total, or equal to one of the
   /// pattern's at the same position of the output. Fills the proof.
   Undefined undefined();
@@ -53,7 +63,8 @@ class Matcher {
 
   const poly::Context& context_;
   const Denotation &pattern_, &replacement_;
-  bool aligned_;
+  Options options_;
+  bool hasZerosToDrop_ = false;
   std::deque<Piece> renamed_;
   Proof proof_;
   std::string reason_;
@@ -71,6 +82,18 @@ class Matcher {
   std::optional<poly::Set> alignedSums(int pattern, int replacement);
   const poly::Set& equalApplications(int pattern, int replacement);
   poly::Set equalMaxima(int pattern, int replacement);
+  poly::Set zeroPositions(Side side, int sum);
+  bool mayBeZero(Side side, int sum) const;
+  /// An alternative of a maximum, over both positions; the points that still need one on the other side.
+  struct Lifted {
+    std::vector<std::string> variables;
+    poly::Set points, uncovered;
+  };
+  void coverZeros(Side side,
+                  const Application& own,
+                  std::vector<Lifted>& lifted,
+                  const Application& other,
+                  std::vector<ProofMap>& maps);
 
   // Where partial functions have a value (match_defined.cc).
   bool isNonNegative(Side side, int sum);

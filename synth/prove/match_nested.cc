@@ -1,5 +1,7 @@
 // Nested values in a match: where sums, functions and maxima inside of two denotations are equal.
 
+#include <algorithm>
+
 #include "synth/prove/match.h"
 #include "synth/prove/names.h"
 
@@ -7,6 +9,26 @@ namespace pet {
 
 using poly::Map;
 using poly::Set;
+
+namespace {
+
+/// Maps of the uncovered points of alternative `number` that have an image in the relation, to the least one.
+void cover(const std::vector<std::string>& variables,
+           const Set& points,
+           Set& uncovered,
+           size_t number,
+           size_t other,
+           const Map& relation,
+           std::vector<ProofMap>& maps,
+           bool atMost) {
+  Map least = relation.intersectDomain(uncovered).least();
+  if (least.isEmpty()) return;
+  uncovered = uncovered.subtract(least.domain());
+  for (poly::FunctionPiece& f : least.function(variables, points))
+    maps.push_back({static_cast<int>(number), static_cast<int>(other), std::move(f.image), std::move(f.when), atMost});
+}
+
+}  // namespace
 
 /// { (u, u) }, if the sums have positions of one range and are equal at equal ones.
 std::optional<Set> Matcher::alignedSums(int pattern, int replacement) {
@@ -48,7 +70,7 @@ std::optional<Set> Matcher::alignedSums(int pattern, int replacement) {
 const Set& Matcher::equalSums(int pattern, int replacement) {
   auto known = equalSums_.find({pattern, replacement});
   if (known != equalSums_.end()) return known->second;
-  if (aligned_) {
+  if (options_.aligned) {
     if (auto diagonal = alignedSums(pattern, replacement))
       return equalSums_.emplace(std::pair(pattern, replacement), std::move(*diagonal)).first->second;
   }
@@ -94,6 +116,15 @@ const Set& Matcher::equalSums(int pattern, int replacement) {
   return equalSums_.emplace(std::pair(pattern, replacement), std::move(equal)).first->second;
 }
 
+/// The positions of a sum at which all its monomials are zero.
+Set Matcher::zeroPositions(Side side, int number) {
+  const Sum& sum = of(side).sum(number);
+  Set rest = context_.set(sum.index, sum.range);
+  for (const PieceDomain& d : pieces(side, number))
+    rest = rest.subtract(d.points.firstVariables(count(sum.index)));
+  return rest.closed();
+}
+
 const Set& Matcher::equalApplications(int pattern, int replacement) {
   auto known = equalApplications_.find({pattern, replacement});
   if (known != equalApplications_.end()) return known->second;
@@ -111,14 +142,47 @@ const Set& Matcher::equalApplications(int pattern, int replacement) {
   return equalApplications_.emplace(std::pair(pattern, replacement), std::move(*equal)).first->second;
 }
 
+/// Whether each term of the sum has a factor that may vanish; there may be no terms.
+bool Matcher::mayBeZero(Side side, int number) const {
+  const Denotation& d = of(side);
+  return std::all_of(d.sum(number).pieces.begin(), d.sum(number).pieces.end(), [&](const Piece& p) {
+    return std::any_of(p.factors.begin(), p.factors.end(), [&](const Factor& f) {
+      return f.kind == Factor::Kind::kApplication && d.applications[static_cast<size_t>(f.number)].facts.zeroPreserving;
+    });
+  });
+}
+
+/// Alternatives that are zero need no equal one where the other maximum has one that is not negative.
+void Matcher::coverZeros(Side side,
+                         const Application& own,
+                         std::vector<Lifted>& lifted,
+                         const Application& other,
+                         std::vector<ProofMap>& maps) {
+  const Side there = side == Side::kPattern ? Side::kReplacement : Side::kPattern;
+  for (size_t j = 0; j < other.alternatives.size(); ++j) {
+    const auto& image = other.alternatives[j];
+    if (!isNonNegative(there, image.element)) continue;
+    for (size_t i = 0; i < lifted.size(); ++i) {
+      Lifted& d = lifted[i];
+      const auto& alternative = own.alternatives[i];
+      if (!mayBeZero(side, alternative.element) || d.uncovered.isEmpty()) continue;
+      hasZerosToDrop_ = true;
+      if (!options_.dropsZeros) return;
+      Set zeros = context_.pullBack(zeroPositions(side, alternative.element), d.variables,
+                                    asExprs(join(own.index, alternative.reduction)));
+      zeros = zeros.intersect(d.uncovered.closed());
+      if (zeros.isEmpty()) continue;
+      auto variables = join(d.variables, image.reduction);
+      Map images = context_.set(variables, image.domain).asMap(count(d.variables)).intersectDomain(zeros);
+      cover(d.variables, d.points, d.uncovered, i, j, images, maps, true);
+    }
+  }
+}
+
 Set Matcher::equalMaxima(int pattern, int replacement) {
   const Application &a = pattern_.applications[static_cast<size_t>(pattern)],
                     &b = replacement_.applications[static_cast<size_t>(replacement)];
   auto index = join(a.index, b.index);
-  struct Lifted {
-    std::vector<std::string> variables;
-    Set points, uncovered;
-  };
   auto lifted = [&](const Application& m) {
     std::vector<Lifted> result;
     for (const auto& alternative : m.alternatives) {
@@ -156,23 +220,20 @@ Set Matcher::equalMaxima(int pattern, int replacement) {
   }
   Lemma lemma{Lemma::Kind::kMaxima, pattern, replacement, {}, {}, {}};
   // Every alternative has an equal one on the other side; of several, the first.
-  auto cover = [&](Lifted& d, size_t number, size_t other, const Map& relation, std::vector<ProofMap>& maps) {
-    Map least = relation.intersectDomain(d.uncovered).least();
-    if (least.isEmpty()) return;
-    d.uncovered = d.uncovered.subtract(least.domain());
-    for (poly::FunctionPiece& f : least.function(d.variables, d.points))
-      maps.push_back({static_cast<int>(number), static_cast<int>(other), std::move(f.image), std::move(f.when)});
-  };
   for (size_t i = 0; i < from.size(); ++i) {
     for (size_t j = 0; j < to.size(); ++j) {
       if (!pairs[i][j]) continue;
-      cover(from[i], i, j, pairs[i][j]->asMap(count(from[i].variables)), lemma.forward);
+      cover(from[i].variables, from[i].points, from[i].uncovered, i, j, pairs[i][j]->asMap(count(from[i].variables)),
+            lemma.forward, false);
       auto variables = join(to[j].variables, a.alternatives[i].reduction);
       auto swapped = asExprs(join(from[i].variables, b.alternatives[j].reduction));
       Set reversed = context_.pullBack(*pairs[i][j], variables, swapped);
-      cover(to[j], j, i, reversed.asMap(count(to[j].variables)), lemma.backward);
+      cover(to[j].variables, to[j].points, to[j].uncovered, j, i, reversed.asMap(count(to[j].variables)),
+            lemma.backward, false);
     }
   }
+  coverZeros(Side::kPattern, a, from, b, lemma.forward);
+  coverZeros(Side::kReplacement, b, to, a, lemma.backward);
   equal = universe;
   for (const auto* side : {&from, &to}) {
     for (const Lifted& d : *side)

@@ -14,14 +14,38 @@ using poly::Set;
 
 namespace {
 
+/// isl operations of one attempt more.
+constexpr unsigned long kBudget = 4'000'000;
+
+/// A proof by a matcher that tries harder. With a budget of its own, so that this changes no other verdict.
+std::optional<Proof> proofWith(const poly::Context& context,
+                               const Denotation& pattern,
+                               const Denotation& candidate,
+                               Matcher::Options options) {
+  poly::Context again(context.shapes(), kBudget);
+  try {
+    Matcher matcher(again, pattern, candidate, options);
+    auto bad = matcher.compareOutputs();
+    if (bad && bad->isEmpty() && matcher.undefined().positions.isEmpty()) return matcher.takeProof();
+  } catch (const poly::BudgetExceeded&) {
+  } catch (const OverflowError&) {
+  }
+  return std::nullopt;
+}
+
 Equality compare(const poly::Context& context, const Denotation& pattern, const Denotation& candidate) {
   if (!pattern.applications.empty()) {
-    Matcher aligned(context, pattern, candidate, true);
+    Matcher aligned(context, pattern, candidate, {.aligned = true});
     auto bad = aligned.compareOutputs();
     if (bad && bad->isEmpty() && aligned.undefined().positions.isEmpty()) return Proved{{aligned.takeProof()}};
   }
-  Matcher matcher(context, pattern, candidate, false);
+  Matcher matcher(context, pattern, candidate, {});
   auto bad = matcher.compareOutputs();
+  const bool isEqual = bad && bad->isEmpty();
+  if (!isEqual && (!bad || matcher.hasZerosToDrop())) {
+    Matcher::Options harder{.dropsZeros = matcher.hasZerosToDrop(), .pairsParts = !bad};
+    if (auto proof = proofWith(context, pattern, candidate, harder)) return Proved{{std::move(*proof)}};
+  }
   if (!bad) return Unknown{matcher.reason()};
   Undefined undefined = matcher.undefined();
   if (undefined.positions.isEmpty()) {
@@ -95,16 +119,17 @@ tl::unexpected<Unknown> unknown(const std::string& output, const std::string& re
 tl::expected<Output, Unknown> denoteBoth(const poly::Context& context,
                                          const Program& pattern,
                                          const Program& candidate,
-                                         size_t output) {
+                                         size_t output,
+                                         const Unfold& unfold) {
   Value a = pattern.outputs()[output], b = candidate.outputs()[output];
   std::string name = pattern.outputs().size() > 1 ? pattern.name(a) : "";
   const Shape &shapeA = pattern.shape(a), &shapeB = candidate.shape(b);
   if (shapeA != shapeB)
     return unknown(name, fmt::format("output shapes {} and {} are not shown equal", str(shapeA), str(shapeB)));
   NameSource names;
-  auto ofPattern = denote(pattern, a, names);
+  auto ofPattern = denote(pattern, a, names, unfold);
   if (!ofPattern) return unknown(name, ofPattern.error().what);
-  auto ofCandidate = denote(candidate, b, names);
+  auto ofCandidate = denote(candidate, b, names, unfold);
   if (!ofCandidate) return unknown(name, ofCandidate.error().what);
   for (const Denotation* d : {&*ofPattern, &*ofCandidate}) {
     if (auto reason = confusedName(context.shapes(), *d); !reason.empty()) return unknown(name, reason);
@@ -112,25 +137,88 @@ tl::expected<Output, Unknown> denoteBoth(const poly::Context& context,
   return Output{name, std::move(*ofPattern), std::move(*ofCandidate)};
 }
 
+/// The operators that made a difference when unfolded.
+Unfold unfoldedIn(const Output& output) {
+  Unfold all = output.pattern.unfolded;
+  all.insert(output.candidate.unfolded.begin(), output.candidate.unfolded.end());
+  return all;
+}
+
+/// What to unfold, in turn: what has a definition and occurs in one of the programs only; besides, what a law takes
+/// apart; everything, each only where there is more to unfold than before; and multiples alone.
+std::vector<Unfold> unfoldings(const Program& pattern, const Program& candidate) {
+  auto a = unfoldable(pattern), b = unfoldable(candidate);
+  std::vector<Unfold> result{{}};
+  if (!a || !b) return {};
+  Unfold one, all = a->definitions;
+  all.insert(b->definitions.begin(), b->definitions.end());
+  for (const std::string& name : all) {
+    if (a->definitions.contains(name) != b->definitions.contains(name)) one.insert(name);
+  }
+  Unfold laws = one;
+  for (const auto* more : {&a->laws, &b->laws}) {
+    laws.insert(more->begin(), more->end());
+    all.insert(more->begin(), more->end());
+  }
+  for (const Unfold& next : {one, laws, all}) {
+    if (next != result.back()) result.push_back(next);
+  }
+  result.erase(result.begin());
+  result.push_back({std::string(kMultiples)});
+  return result;
+}
+
+/// A proof in which operators are unfolded, if one is found: with a budget of its own, so that it changes no other
+/// verdict.
+std::optional<Proof> proveUnfolded(const ShapeClass& shapes,
+                                   const Program& pattern,
+                                   const Program& candidate,
+                                   size_t output) {
+  Unfold last;
+  for (const Unfold& unfold : unfoldings(pattern, candidate)) {
+    try {
+      poly::Context context(shapes, kBudget);
+      auto both = denoteBoth(context, pattern, candidate, output, unfold);
+      if (!both || unfoldedIn(*both).empty() || unfoldedIn(*both) == last) continue;
+      last = unfoldedIn(*both);
+      Equality equality = compare(context, both->pattern, both->candidate);
+      auto* proved = std::get_if<Proved>(&equality);
+      if (!proved) continue;
+      proved->proofs[0].unfold.assign(last.begin(), last.end());
+      return std::move(proved->proofs[0]);
+    } catch (const poly::BudgetExceeded&) {
+    } catch (const OverflowError&) {
+    }
+  }
+  return std::nullopt;
+}
+
+/// Throws poly::BudgetExceeded and OverflowError.
+Equality proveOutput(const poly::Context& context, const Program& pattern, const Program& candidate, size_t output) {
+  auto both = denoteBoth(context, pattern, candidate, output, {});
+  Equality equality = both ? compare(context, both->pattern, both->candidate) : Equality(both.error());
+  std::string name = pattern.outputs().size() > 1 ? pattern.name(pattern.outputs()[output]) : "";
+  if (!std::holds_alternative<Proved>(equality)) {
+    if (auto proof = proveUnfolded(context.shapes(), pattern, candidate, output))
+      equality = Proved{{std::move(*proof)}};
+  }
+  if (auto* proved = std::get_if<Proved>(&equality)) proved->proofs[0].output = name;
+  if (auto* outside = std::get_if<ProvedOutside>(&equality)) outside->output = output;
+  if (auto* u = std::get_if<Unknown>(&equality); u && both) u->reason = unknown(name, u->reason).value().reason;
+  return equality;
+}
+
 /// Throws poly::BudgetExceeded and OverflowError.
 Equality proveOutputs(const poly::Context& context, const Program& pattern, const Program& candidate) {
-  std::vector<Output> outputs;
-  for (size_t o = 0; o < pattern.outputs().size(); ++o) {
-    auto output = denoteBoth(context, pattern, candidate, o);
-    if (!output) return output.error();
-    outputs.push_back(std::move(*output));
-  }
   Proved all;
   std::optional<ProvedOutside> outside;
-  for (size_t o = 0; o < outputs.size(); ++o) {
-    Equality one = compare(context, outputs[o].pattern, outputs[o].candidate);
-    if (auto* u = std::get_if<Unknown>(&one)) return unknown(outputs[o].name, u->reason).value();
+  for (size_t o = 0; o < pattern.outputs().size(); ++o) {
+    Equality one = proveOutput(context, pattern, candidate, o);
+    if (auto* u = std::get_if<Unknown>(&one)) return std::move(*u);
     if (auto* p = std::get_if<Proved>(&one)) {
       all.proofs.push_back(std::move(p->proofs[0]));
-      all.proofs.back().output = outputs[o].name;
     } else if (!outside) {
       outside = std::get<ProvedOutside>(std::move(one));
-      outside->output = o;
     }
   }
   return outside ? Equality(std::move(*outside)) : Equality(std::move(all));

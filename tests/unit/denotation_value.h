@@ -243,7 +243,8 @@ class DenotationValue {
 /// The denotation of every output against evaluation over double, with random inputs, of which some are 0.
 inline testing::AssertionResult denotationIsTheValue(const Program& program,
                                                      const Bindings& symbols,
-                                                     uint64_t seed = 11) {
+                                                     uint64_t seed = 11,
+                                                     const Unfold& unfold = {}) {
   std::mt19937_64 random(seed);
   std::map<std::string, Tensor<double>> named;
   std::vector<Tensor<double>> inputs;
@@ -257,7 +258,7 @@ inline testing::AssertionResult denotationIsTheValue(const Program& program,
   if (!results) return testing::AssertionFailure() << results.error().message();
   for (size_t o = 0; o < program.outputs().size(); ++o) {
     NameSource names;
-    auto denoted = denote(program, program.outputs()[o], names);
+    auto denoted = denote(program, program.outputs()[o], names, unfold);
     if (!denoted) return testing::AssertionFailure() << denoted.error().message();
     DenotationValue value(program, *denoted, symbols, inputs);
     auto result = testing::AssertionSuccess();

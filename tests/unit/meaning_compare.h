@@ -14,7 +14,8 @@ namespace pet::testing_support {
 /// the program is what it says.
 class MeaningComparison {
  public:
-  explicit MeaningComparison(const Program& program) : program_(program), solver_(shapes(program), 2'000'000) {}
+  explicit MeaningComparison(const Program& program, Unfold unfold = {})
+      : program_(program), unfold_(std::move(unfold)), solver_(shapes(program), 2'000'000) {}
 
   /// Empty, or what differs. `before`: indices that were drawn earlier.
   std::string run(int before = 0) {
@@ -24,8 +25,8 @@ class MeaningComparison {
       proverNames.fresh("z");
       names.fresh("z");
     }
-    auto a = denote(program_, program_.outputs()[0], proverNames);
-    auto b = check::meaningOf(program_, 0, names);
+    auto a = denote(program_, program_.outputs()[0], proverNames, unfold_);
+    auto b = check::meaningOf(program_, 0, names, {unfold_.begin(), unfold_.end()});
     if (!a || !b) {
       if (!a && !b) return "";
       return a ? "only the prover knows it: " + b.error().what : "only the checker knows it: " + a.error().what;
@@ -55,6 +56,7 @@ class MeaningComparison {
 
  private:
   const Program& program_;
+  Unfold unfold_;
   check::Solver solver_;
   std::string difference_;
 

@@ -170,6 +170,16 @@ Program parsed(std::string_view line) {
   return program ? *program : *parseProgram("x: [N]\ny = Neg(x)", "");
 }
 
+/// All that can be unfolded.
+Unfold all(const Program& program) {
+  auto known = unfoldable(program);
+  if (!known) return {};
+  Unfold result = known->definitions;
+  result.insert(known->laws.begin(), known->laws.end());
+  result.emplace(kMultiples);
+  return result;
+}
+
 TEST(Meaning, IsTheProversForEveryOperator) {
   std::set<std::string_view> seen;
   for (std::string_view text : kPrograms) {
@@ -177,6 +187,7 @@ TEST(Meaning, IsTheProversForEveryOperator) {
     for (const Node& n : program.nodes())
       seen.insert(n.op->name);
     EXPECT_EQ(MeaningComparison(program).run(3), "") << text;
+    EXPECT_EQ(MeaningComparison(program, all(program)).run(3), "") << "unfolded: " << text;
   }
   for (const OpRow* row : operatorTable())
     EXPECT_TRUE(seen.contains(row->name)) << row->name << " stands in no program of this test";
@@ -191,8 +202,12 @@ TEST(Meaning, IsTheProversForTheRulesOfTheTests) {
       for (const Rule& rule : set->rules) {
         auto source = instantiate(*set->findPattern(rule.pattern), rule);
         ASSERT_TRUE(source);
-        for (const Program* p : {std::as_const(source).operator->(), &rule.replacement, &rule.mutant})
+        for (const Program* p : {std::as_const(source).operator->(), &rule.replacement, &rule.mutant}) {
           EXPECT_EQ(MeaningComparison(*p).run(), "") << entry.path() << "\n" << print(*p);
+          if (Unfold unfold = all(*p); !unfold.empty()) {
+            EXPECT_EQ(MeaningComparison(*p, unfold).run(), "") << "unfolded: " << entry.path() << "\n" << print(*p);
+          }
+        }
       }
     }
   }
@@ -204,7 +219,8 @@ RC_GTEST_PROP(MeaningProperty, IsTheProvers, ()) {
                                                                             testing_support::Vocabulary::kPartial});
   Program program = (*testing_support::randomProgram(5, vocabulary)).program;
   RC_LOG() << print(program);
-  std::string difference = MeaningComparison(program).run();
+  const bool unfolds = *rc::gen::arbitrary<bool>();
+  std::string difference = MeaningComparison(program, unfolds ? all(program) : Unfold()).run();
   RC_LOG() << difference;
   RC_ASSERT(difference.empty());
 }

@@ -221,7 +221,7 @@ class Damages {
   // --- The record ---
 
   void damageProof(const std::string& line) {
-    static const std::regex kImage("((?:forward|backward|defined) \\d+ -> \\d+ \\[)([^\\]]*)(\\])"),
+    static const std::regex kImage("((?:forward|backward|defined) \\d+ (?:->|<=) \\d+ \\[)([^\\]]*)(\\])"),
         kWhen("((?:forward|backward|defined).* when )(.*)$"), kLemma("^( +(?:equal .* when|or) )([^{]*[^ {])( \\{)?$"),
         kVanish("( +vanish .* when )(.*)$"), kNumbers("()(\\d+)( ->|$| \\[)");
     changeLists("image", line, kImage, oneMore);
@@ -235,6 +235,16 @@ class Damages {
     changeLists("vanishing condition dropped", line, kVanish, dropped);
     changeLists("vanishing condition", line, kVanish,
                 [](std::vector<std::string> all, size_t i) { return shifted(all, i); });
+    static const std::regex kUnfold("^( +unfold )(.*)$"), kBound("(ward \\d+ )(<=)( )"),
+        kEquation("(ward \\d+ )(->)( )");
+    changeLists("unfolded: one less", line, kUnfold, dropped);
+    changeLists("unfolded: another", line, kUnfold, [](std::vector<std::string> all, size_t i) {
+      all[i] = i % 2 == 0 ? "Conv" : "Softplus";
+      return all;
+    });
+    if (line.find("  unfold ") == 2) add("unfolded: nothing", line, "");
+    changeLists("bound for an equation", line, kEquation, [](auto, size_t) { return std::vector<std::string>{"<="}; });
+    changeLists("equation for a bound", line, kBound, [](auto, size_t) { return std::vector<std::string>{"->"}; });
     bool isMap = line.find("ward ") != std::string::npos || line.find("  defined ") != std::string::npos,
          vanishes = line.find("  vanish ") != std::string::npos;
     if (isMap || vanishes) add("line dropped", line, "");

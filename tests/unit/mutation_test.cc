@@ -36,12 +36,12 @@ std::optional<Subject> subjectOf(const std::string& path) {
   if (!hasRecord && text.find("# expect: proved") == std::string::npos) return std::nullopt;
   auto source = instantiate(pattern, rule);
   poly::Context context(rule.shapes, 4'000'000);
-  rule.numerics = numericsOf(context, *source, rule.replacement);
   if (!hasRecord) {
     Equality equality = proveEqual(context, *source, rule.replacement);
     if (!std::holds_alternative<Proved>(equality)) return std::nullopt;
     rule.proofs = std::get<Proved>(equality).proofs;
   }
+  rule.numerics = numericsOf(context, *source, rule);
   return Subject{std::filesystem::path(path).filename(), print(pattern), print(rule)};
 }
 

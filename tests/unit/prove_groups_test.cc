@@ -142,7 +142,7 @@ std::string compared(const Sum& pattern, const Sum& replacement) {
   Denotation a, b;  // so few pieces are compared as wholes
   static_cast<Sum&>(a) = pattern;
   static_cast<Sum&>(b) = replacement;
-  auto whole = Matcher(context, a, b, false).compareOutputs();
+  auto whole = Matcher(context, a, b, {}).compareOutputs();
   EXPECT_TRUE(whole && whole->isSubset(found->bad) && found->bad.isSubset(*whole));
   if (found->bad.isEmpty()) return "none";
   return context.set(pattern.index, pattern.range).isSubset(found->bad) ? "all" : "some";
@@ -256,7 +256,7 @@ Outcome outcome(const ShapeClass& shapes, const Program& pattern, const Program&
   poly::Context context(shapes);
   auto grouped = bijectionByGroups(context, *a, *b);
   if (!grouped) return {};
-  auto whole = Matcher(context, *a, *b, false).compareOutputs();
+  auto whole = Matcher(context, *a, *b, {}).compareOutputs();
   return {true, whole && whole->isSubset(grouped->bad) && grouped->bad.isSubset(*whole)};
 }
 

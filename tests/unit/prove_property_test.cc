@@ -275,7 +275,7 @@ RC_GTEST_FIXTURE_PROP(GroupsProperty, AgreesWithWholePieces, ()) {
   auto grouped = bijectionByGroups(context, *a, *b);
   count(grouped.has_value());
   if (!grouped) return;
-  auto whole = Matcher(context, *a, *b, false).compareOutputs();
+  auto whole = Matcher(context, *a, *b, {}).compareOutputs();
   RC_CLASSIFY(whole && !whole->isEmpty(), "groups, bad somewhere");
   RC_ASSERT(whole && whole->isSubset(grouped->bad) && grouped->bad.isSubset(*whole));
 }

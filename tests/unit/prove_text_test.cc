@@ -214,7 +214,8 @@ TEST_P(ProveText, HasItsVerdict) {
   Equality verdict = proveEqual(context, *source, rule.replacement);
   if (expected.verdict == "proved") {
     ASSERT_TRUE(std::holds_alternative<Proved>(verdict)) << describe(verdict);
-    Numerics numerics = numericsOf(context, *source, rule.replacement);
+    rule.proofs = std::get<Proved>(verdict).proofs;
+    Numerics numerics = numericsOf(context, *source, rule);
     expectRecord(pattern, rule, std::get<Proved>(verdict).proofs, numerics);
     if (auto said = numericsIn(text); !said.empty()) {
       EXPECT_EQ(numerics.str(), said);

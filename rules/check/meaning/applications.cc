@@ -30,20 +30,6 @@ bool isMask(const Sum& sum) {
          });
 }
 
-/// Takes out the greatest common divisor of the coefficients: of fractions, that of the numerators over the least
-/// common multiple of the denominators.
-Fraction withoutContent(Sum& sum) {
-  int64_t divisor = 0, multiple = 1;
-  for (const Piece& p : sum.pieces) {
-    divisor = std::gcd(divisor, p.coefficient.over);
-    multiple = checkedMul(multiple, p.coefficient.under / std::gcd(multiple, p.coefficient.under));
-  }
-  if (divisor == 0) return {};
-  for (Piece& p : sum.pieces)
-    p.coefficient = p.coefficient * Fraction{multiple, divisor};
-  return reduced(divisor, multiple);
-}
-
 std::map<std::string, Expr> renaming(const std::vector<std::string>& names, const std::vector<Expr>& values) {
   std::map<std::string, Expr> by;
   for (size_t i = 0; i < names.size(); ++i)
@@ -71,6 +57,20 @@ std::vector<Expr> variables(const std::vector<std::string>& names) {
 
 }  // namespace
 
+/// Takes out the greatest common divisor of the coefficients: of fractions, that of the numerators over the least
+/// common multiple of the denominators.
+Fraction Writer::withoutContent(Sum& sum) {
+  int64_t divisor = 0, multiple = 1;
+  for (const Piece& p : sum.pieces) {
+    divisor = std::gcd(divisor, p.coefficient.over);
+    multiple = checkedMul(multiple, p.coefficient.under / std::gcd(multiple, p.coefficient.under));
+  }
+  if (divisor == 0) return {};
+  for (Piece& p : sum.pieces)
+    p.coefficient = p.coefficient * Fraction{multiple, divisor};
+  return reduced(divisor, multiple);
+}
+
 const Writer::Image& Writer::image(const Node& node,
                                    const Shape& shape,
                                    const std::vector<Value>& arguments,
@@ -97,6 +97,9 @@ const Writer::Image& Writer::image(const Node& node,
   bool ofMaximum = f.monotone && read && read->factors[0].kind == Factor::Kind::kApplication &&
                    application(read->factors[0].number).isMaximum() && read->factors[0].at == variables(here.index) &&
                    sameConstraints(read->domain, here.range);
+  Application a{.key = key, .keepsZero = f.keepsZero, .index = here.index, .range = here.range};
+  a.needs = f.needs;
+  a.sign = signOf(f, node);
   if (f.op == "Not" && isMask(sums[0])) {
     std::vector<Conjunction> ones;
     for (const Piece& p : sums[0].pieces)
@@ -104,23 +107,30 @@ const Writer::Image& Writer::image(const Node& node,
     result.parts = complement(ones, here.range);
     if (areDisjoint(ones)) result.mask = std::move(ones);
   } else if (ofMaximum) {
-    result.application = maximumOfImages(f, key, here, read->factors[0]);
+    result.application = maximumOfImages(a, read->factors[0]);
   } else {
-    Application a{.key = key, .keepsZero = f.keepsZero, .index = here.index, .range = here.range};
-    a.needs = f.needs;
-    a.sign = signOf(f, node);
+    if (isUnfolded(f.op)) {
+      if (f.law == Law::kExponential && factorByTerms(f, a, sums[0], result))
+        return images_.emplace(std::pair(key, subject), std::move(result)).first->second;
+      turnUpright(f, sums[0], result);
+      if (f.law == Law::kInverse) factorOut(a, sums[0], result);
+    }
     if (f.scales) result.times = withoutContent(sums[0]);
-    for (Sum& s : sums)
-      a.arguments.push_back(keep(std::move(s)));
-    result.application = keep(std::move(a));
+    if (isUnfolded(f.op) && sums.size() == 1) {
+      result.application = made(std::move(a), std::move(sums[0]));
+    } else {
+      for (Sum& s : sums)
+        a.arguments.push_back(keep(std::move(s)));
+      result.application = keep(std::move(a));
+    }
   }
   return images_.emplace(std::pair(key, subject), std::move(result)).first->second;
 }
 
-/// f(max of e) = max of f(e).
-int Writer::maximumOfImages(const Function& f, const std::string& key, const Frame& here, const Factor& of) {
+/// f(max of e) = max of f(e): `image` is f at the same positions, of nothing yet.
+int Writer::maximumOfImages(const Application& image, const Factor& of) {
   const Application inner = application(of.number);
-  Application outer{.key = "max", .index = here.index, .range = here.range, .mustNotBeEmpty = true};
+  Application outer{.key = "max", .index = image.index, .range = image.range, .mustNotBeEmpty = true};
   for (const Application::Alternative& a : inner.alternatives) {
     auto by = renaming(inner.index, of.at);
     Application::Alternative alternative;
@@ -130,11 +140,13 @@ int Writer::maximumOfImages(const Function& f, const std::string& key, const Fra
     }
     alternative.domain = substituted(a.domain, by);
     const Sum element = meaning_.sums[static_cast<size_t>(a.element)];
-    Sum argument{joined(here.index, alternative.reduction), substituted(element.range, by), {}};
+    Sum argument{joined(image.index, alternative.reduction), substituted(element.range, by), {}};
     for (const Piece& p : element.pieces)
       argument.pieces.push_back(moved(p, by));
     Sum value{argument.index, argument.range, {}};
-    Application applied{.key = key, .keepsZero = f.keepsZero, .index = value.index, .range = value.range};
+    Application applied = image;
+    applied.index = value.index;
+    applied.range = value.range;
     applied.arguments = {keep(std::move(argument))};
     int number = keep(std::move(applied));
     value.pieces = {{{}, {}, value.range, {factor(number, variables(value.index))}}};

@@ -1,5 +1,7 @@
 // Operators that are made of others: docs/rule-language.md, the first table of "The denotation".
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "rules/check/meaning/function.h"
@@ -10,7 +12,9 @@ namespace {
 /// Writes the new program. Throws Opaque where a shape does not fit.
 class Expansion {
  public:
-  explicit Expansion(const Program& program) : program_(program) {}
+  /// With `unfolded`, operators by their definitions instead of those that are made of others.
+  explicit Expansion(const Program& program, const Unfolded* unfolded = nullptr)
+      : program_(program), unfolded_(unfolded) {}
 
   Program run() {
     for (size_t n = 0; n < program_.nodes().size(); ++n)
@@ -23,6 +27,7 @@ class Expansion {
 
  private:
   const Program& program_;
+  const Unfolded* unfolded_;
   ProgramBuilder builder_;
   std::map<Value, Value> now_;
 
@@ -36,7 +41,7 @@ class Expansion {
     std::vector<Value> x;
     for (Value v : node.operands)
       x.push_back(now_.at(v));
-    if (auto composed = compose(node, x)) {
+    if (auto composed = unfolded_ ? define(node, x) : compose(node, x)) {
       now_[{number, 0}] = *composed;
       return;
     }
@@ -50,6 +55,11 @@ class Expansion {
     }
     for (int o = 0; o < static_cast<int>(node.shapes.size()); ++o)
       now_[{number, o}] = {first.node, first.output + o};
+  }
+
+  std::optional<Value> define(const Node& node, const std::vector<Value>& x) {
+    bool isUnfolded = std::find(unfolded_->begin(), unfolded_->end(), opOf(node)) != unfolded_->end();
+    return isUnfolded ? Definitions(builder_).write(node, x) : std::nullopt;
   }
 
   std::optional<Value> compose(const Node& node, const std::vector<Value>& x) {
@@ -110,9 +120,10 @@ class Expansion {
 
 }  // namespace
 
-Expected<Program> expanded(const Program& program) {
+Expected<Program> expanded(const Program& program, const Unfolded& unfolded) {
   try {
-    return Expansion(program).run();
+    Program simple = Expansion(program).run();
+    return unfolded.empty() ? simple : Expansion(simple, &unfolded).run();
   } catch (const Opaque& e) {
     return fail(ErrorKind::kUnsupported, e.what());
   }

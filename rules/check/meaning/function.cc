@@ -12,21 +12,21 @@ namespace {
 // elsewhere.
 const Function kFunctions[] = {
     {"Clip", {"min", "max"}, false, true, true, false},
-    {"Erf", {}, true, true, false, false},
-    {"Exp", {}, false, true, false, true, Needs::kNothing, Sign::kPositive},
+    {"Erf", {}, true, true, false, false, Needs::kNothing, Sign::kAny, false, Law::kOdd},
+    {"Exp", {}, false, true, false, true, Needs::kNothing, Sign::kPositive, false, Law::kExponential},
     {"Gelu", {"approximate"}, true, false, false, false},
     {"HardSigmoid", {"alpha", "beta"}, false, false, false, false, Needs::kNothing, Sign::kNotNegative},
     {"HardSwish", {}, true, false, false, false},
     {"LeakyRelu", {"alpha"}, true, false, false, false, Needs::kNothing, Sign::kAny, true},
     {"Not", {}, false, false, false, false, Needs::kNothing, Sign::kNotNegative},
     {"PRelu", {}, true, false, false, false, Needs::kNothing, Sign::kAny, true},
-    {"Reciprocal", {}, false, false, false, false, Needs::kNotZero},
-    {"Relu", {}, true, true, true, true, Needs::kNothing, Sign::kNotNegative, true},
+    {"Reciprocal", {}, false, false, false, false, Needs::kNotZero, Sign::kAny, false, Law::kInverse},
+    {"Relu", {}, true, true, true, true, Needs::kNothing, Sign::kNotNegative, true, Law::kPositivePart},
     {"Sigmoid", {}, false, true, false, true, Needs::kNothing, Sign::kPositive},
     {"Softplus", {}, false, true, false, false, Needs::kNothing, Sign::kPositive},
     {"Sqrt", {}, true, false, false, false, Needs::kNotNegative, Sign::kNotNegative},
     {"Square", {}, true, false, false, false, Needs::kNothing, Sign::kNotNegative},
-    {"Tanh", {}, true, true, false, false},
+    {"Tanh", {}, true, true, false, false, Needs::kNothing, Sign::kAny, false, Law::kOdd},
 };
 
 std::string text(const Attribute& value) {

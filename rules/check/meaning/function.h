@@ -4,6 +4,15 @@
 
 namespace pet::check {
 
+/// What takes a function apart where a record unfolds it.
+enum class Law {
+  kNone,
+  kOdd,           ///< f(-x) = -f(x)
+  kExponential,   ///< f(x + y) = f(x) f(y)
+  kPositivePart,  ///< f(x) = x + f(-x)
+  kInverse,       ///< f(x y) = f(x) f(y), f(-x) = -f(x), and f(x) x = 1 for x > 0
+};
+
 /// A function of real numbers, as an operator applies it at every position.
 struct Function {
   std::string_view op;
@@ -15,6 +24,7 @@ struct Function {
   Needs needs = Needs::kNothing;
   Sign sign = Sign::kAny;
   bool scales = false;  ///< f(a x) = a f(x) for a > 0, x being the first argument
+  Law law = Law::kNone;
 };
 
 /// f(x) for a number, if that is known to be a number.
@@ -29,6 +39,22 @@ const Function* functionOf(std::string_view op);
 std::string keyOf(const Function& f, const Node& node);
 
 /// The program without operators that are made of others (Softmax is Exp, ReduceSum, Reciprocal and Mul).
-Expected<Program> expanded(const Program& program);
+Expected<Program> expanded(const Program& program, const Unfolded& unfolded = {});
+
+/// Writes what an operator that is unfolded stands for; nullopt if that is itself. Throws Opaque.
+class Definitions {
+ public:
+  explicit Definitions(ProgramBuilder& into) : into_(into) {}
+  static bool has(std::string_view op);
+  std::optional<Value> write(const Node& node, const std::vector<Value>& x);
+
+ private:
+  ProgramBuilder& into_;
+
+  Value make(std::string_view op, std::vector<Value> operands, Attributes attributes = {});
+  Value number(double value);
+  Value clip(Value x, double low, double high);
+  Value bentAtZero(Value x, Value slope);
+};
 
 }  // namespace pet::check

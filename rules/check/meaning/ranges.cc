@@ -86,10 +86,21 @@ Factors factorsOf(const Call& call, size_t d) {
   return {a / std::gcd(a, b), b / std::gcd(a, b)};
 }
 
+/// How coordinates are found along a dimension. Only where a single position is made is pytorch_half_pixel no
+/// half_pixel; where extents are made twice as large, or more, there are two.
+std::string_view coordinatesOf(const Call& call, size_t d) {
+  std::string_view mode = call.node.text("coordinate_transformation_mode");
+  if (mode != "pytorch_half_pixel") return mode;
+  const Factors factors = factorsOf(call, d);
+  const bool isOneFactor = call.list("sizes").empty() != call.list("scales").empty();
+  const bool isDoubled = isOneFactor && factors.isNumber() && factors.up.constant() / factors.down.constant() >= 2;
+  return isDoubled ? "half_pixel" : mode;
+}
+
 /// Where it is the same for all shapes.
 std::optional<Coordinate> coordinateOf(const Call& call, size_t d) {
   const Expr &in = line(call.operands[0][d]), &out = line(call.result()[d]);
-  const std::string& mode = call.node.text("coordinate_transformation_mode");
+  const std::string_view mode = coordinatesOf(call, d);
   if (mode == "align_corners" || mode == "pytorch_half_pixel") {
     if (!in.isConstant() || !out.isConstant()) return std::nullopt;
     if (out.constant() == 1) return Coordinate{0, 0, 1};
@@ -113,8 +124,8 @@ int64_t placeOf(std::string_view word, std::initializer_list<std::string_view> w
 
 /// How much of the operand's position u is in the result's: a constant.
 Factor resampling(const Call& call, size_t d, const Expr& at, const Expr& u) {
-  const std::string &mode = call.node.text("mode"), &coordinates = call.node.text("coordinate_transformation_mode"),
-                    &nearest = call.node.text("nearest_mode");
+  const std::string &mode = call.node.text("mode"), &nearest = call.node.text("nearest_mode");
+  const std::string_view coordinates = coordinatesOf(call, d);
   double cubic = call.node.number("cubic_coeff_a");
   Factors factors = coordinates == "align_corners" ? Factors{1, 1} : factorsOf(call, d);
   Factor f{.kind = Factor::Kind::kConstant, .key = fmt::format("Resize {} {}", mode, coordinates), .at = {at, u}};

@@ -115,8 +115,14 @@ struct Opaque : std::runtime_error {
 /// The operator's name, which is all that is used of its row.
 std::string_view opOf(const Node& node);
 
+/// The operators that a record unfolds: they stand for their definitions, or a law takes them apart; "multiples" stands
+/// for terms of the output that are written several times (docs/rule-language.md, Unfolding).
+using Unfolded = std::vector<std::string>;
+/// Whether that is said of the operator.
+bool canBeUnfolded(std::string_view op);
+
 /// The meaning of one of a program's outputs, by place. kUnsupported: an operator without one.
-Expected<Meaning> meaningOf(const Program& program, size_t output, Names& names);
+Expected<Meaning> meaningOf(const Program& program, size_t output, Names& names, const Unfolded& unfolded = {});
 
 /// What the operators demand of the shape symbols, and that extents are >= 1 (>= 0 where only Concat sees them).
 Conjunction demandsOf(const Program& program);

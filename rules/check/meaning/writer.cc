@@ -10,7 +10,8 @@
 // Sums: values multiplied out until only inputs, applications and constants are left.
 namespace pet::check {
 
-Writer::Writer(const Program& program, Names& names) : program_(program), names_(names) {
+Writer::Writer(const Program& program, Names& names, const Unfolded& unfolded)
+    : program_(program), names_(names), unfolded_(unfolded) {
   for (Value v : program.inputs())
     inputs_.emplace(v.node, static_cast<int>(inputs_.size()));
   const auto& nodes = program.nodes();
@@ -40,6 +41,7 @@ Meaning Writer::meaningOf(Value output) {
   Frame here = frame(program_.shape(output), std::move(index));
   Sum all = sum(here, output, here.at);
   if (!all.isFinite()) throw Opaque("an output that is -inf");
+  if (isUnfolded("multiples")) repeatMultiples(all);
   meaning_.sums[0] = std::move(all);
   visit({output, here.at, {}, here.range, {}});
   return std::move(meaning_);
@@ -112,7 +114,10 @@ bool Writer::mayBeMinusInfinity(Value value) {
 Sum Writer::sum(const Frame& frame, Value value, const Position& at) {
   Product one;
   if (!one.require(frame.range)) return {frame.index, frame.range, {}};
-  Sum result = normalForm(frame.index, frame.range, times(one, value, at));
+  Products products = times(one, value, at);
+  for (Product& p : products)
+    cancelInverted(p);
+  Sum result = normalForm(frame.index, frame.range, std::move(products));
   // Not(c) times Not(Not(c)) is 0.
   std::erase_if(result.pieces, [&](const Piece& p) {
     return std::any_of(p.factors.begin(), p.factors.end(), [&](const Factor& f) {
@@ -193,7 +198,12 @@ Writer::Products Writer::timesFunction(const Product& product, const Node& f, Va
     if (no.mask) return timesImage(product, {.index = no.index, .parts = *no.mask}, at);
   }
   if (onlyMoves(opOf(inner))) return timesMoved(product, f, argument, at);
-  return timesImage(product, image(f, program_.shape(argument), {argument}, argument), at);
+  const Image& made = image(f, program_.shape(argument), {argument}, argument);
+  Products result = timesImage(product, made, at);
+  if (!made.plusArgument) return result;
+  Products all = times(product, argument, at);
+  std::move(result.begin(), result.end(), std::back_inserter(all));
+  return all;
 }
 
 /// f of what an operator of layout moves.
@@ -252,7 +262,12 @@ Writer::Products Writer::timesImage(const Product& product, const Image& image, 
   for (const Conjunction& part : image.parts) {
     Product p = product;
     if (!p.require(here(part))) continue;
-    if (image.application) p.factors.push_back(factor(*image.application, digits));
+    if (image.application && !image.isOne) p.factors.push_back(factor(*image.application, digits));
+    for (Factor more : image.besides) {
+      for (Expr& e : more.at)
+        e = e.substitute(by);
+      p.factors.push_back(std::move(more));
+    }
     p.coefficient = p.coefficient * image.times;
     p.unmasked.reset();
     if (image.mask && !product.unmasked) {
@@ -265,13 +280,13 @@ Writer::Products Writer::timesImage(const Product& product, const Image& image, 
   return result;
 }
 
-Expected<Meaning> meaningOf(const Program& program, size_t output, Names& names) {
-  auto simple = expanded(program);
+Expected<Meaning> meaningOf(const Program& program, size_t output, Names& names, const Unfolded& unfolded) {
+  auto simple = expanded(program, unfolded);
   if (!simple) return tl::unexpected(simple.error());
   if (simple->nodes().size() > kMostNodes)
     return fail(ErrorKind::kUnsupported, fmt::format("a program of more than {} operators", kMostNodes));
   try {
-    return Writer(*simple, names).meaningOf(simple->outputs()[output]);
+    return Writer(*simple, names, unfolded).meaningOf(simple->outputs()[output]);
   } catch (const Opaque& e) {
     return fail(ErrorKind::kUnsupported, e.what());
   }

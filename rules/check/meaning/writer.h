@@ -10,7 +10,7 @@ namespace pet::check {
 /// Writes down the meaning of an expanded program. Throws Opaque and OverflowError.
 class Writer {
  public:
-  Writer(const Program& program, Names& names);
+  Writer(const Program& program, Names& names, const Unfolded& unfolded);
   Meaning meaningOf(Value output);
 
  private:
@@ -24,6 +24,9 @@ class Writer {
     Fraction times = {};
     /// Of Not of a mask: the mask itself, where its pieces are disjoint.
     std::optional<std::vector<Conjunction>> mask = {};
+    std::vector<Factor> besides = {};  ///< more factors, over the index
+    bool isOne = false;                ///< the application's value: it is left out
+    bool plusArgument = false;         ///< the argument's value is added
   };
   /// A position of a shape with named digits.
   struct Frame {
@@ -34,6 +37,7 @@ class Writer {
 
   const Program& program_;
   Names& names_;
+  const Unfolded& unfolded_;
   Meaning meaning_;
   std::map<int, int> inputs_;    ///< number by node
   std::map<int, int> earliest_;  ///< by node: one with the same operator, attributes and operands
@@ -68,7 +72,7 @@ class Writer {
   Products timesImage(const Product& product, const Image& image, const Position& at) const;
 
   const Image& image(const Node& function, const Shape& shape, const std::vector<Value>& arguments, Value subject);
-  int maximumOfImages(const Function& f, const std::string& key, const Frame& frame, const Factor& of);
+  int maximumOfImages(const Application& image, const Factor& of);
 
   /// Partial functions: whether a value is made of one, what was visited already, and the visit.
   struct Visit {
@@ -93,6 +97,18 @@ class Writer {
   void addAlternativesOf(Application& to, const Product& so, const Piece& read);
   /// The piece under another name for everything that `by` has a value for, and fresh names for its own indices.
   Piece moved(Piece piece, std::map<std::string, Expr> by);
+
+  static Fraction withoutContent(Sum& sum);
+
+  // Laws of functions that are unfolded (laws.cc).
+  bool isUnfolded(std::string_view op) const;
+  bool factorByTerms(const Function& f, const Application& like, const Sum& argument, Image& result);
+  void factorOut(const Application& like, Sum& argument, Image& result);
+  static void turnUpright(const Function& f, Sum& argument, Image& result);
+  int made(Application a, Sum argument);
+  std::optional<Factor> invertedBy(const Factor& f) const;
+  void cancelInverted(Product& product) const;
+  static void repeatMultiples(Sum& sum);
   std::string renew(const std::string& index) { return names_.fresh(index.substr(0, index.rfind('_'))); }
 };
 

@@ -85,6 +85,12 @@ Claims numericsClaims(const Rule& rule, const Program& source) {
   const Numerics& said = rule.numerics;
   const std::string what = "numerics " + said.str();
   Claims claims;
+  // The derivation rests on equal terms of the programs as they are written.
+  const bool unfolds = std::any_of(rule.proofs.begin(), rule.proofs.end(), [](const Proof& p) {
+    return std::any_of(p.unfold.begin(), p.unfold.end(), [](const std::string& op) { return op != "multiples"; });
+  });
+  if (unfolds && (said.kind != Kind::kUnbounded || !said.spreadsNan))
+    return {fails(what, "nothing is derived where operators are unfolded")};
   try {
     if (said.kind != Kind::kUnbounded) {
       std::vector<Formula> empty;

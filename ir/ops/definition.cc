@@ -1,0 +1,113 @@
+#include "ir/ops/definition.h"
+
+#include <cmath>
+#include <limits>
+
+#include "ir/ops/common.h"
+
+namespace pet {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// A formula, operator by operator; after a failure it adds none.
+class Formula {
+ public:
+  explicit Formula(ProgramBuilder& builder) : builder_(builder) {}
+
+  Value operator()(std::string_view op, std::vector<Value> operands, Attributes attributes = {}) {
+    if (!failed_) {
+      auto added = builder_.add(op, std::move(operands), std::move(attributes));
+      if (added) return *added;
+      failed_ = added.error();
+    }
+    return {0, 0};
+  }
+  Value number(double value) { return (*this)("Constant", {}, {{"value", value}}); }
+  Value relu(Value x) { return (*this)("Relu", {x}); }
+  Value plus(Value x, Value y) { return (*this)("Add", {x, y}); }
+  Value minus(Value x, Value y) { return (*this)("Sub", {x, y}); }
+  Value times(Value x, Value y) { return (*this)("Mul", {x, y}); }
+  Value negative(Value x) { return (*this)("Neg", {x}); }
+  Value inverse(Value x) { return (*this)("Reciprocal", {x}); }
+
+  Expected<Value> is(Value last) const {
+    if (failed_) return tl::unexpected(*failed_);
+    return last;
+  }
+
+ private:
+  ProgramBuilder& builder_;
+  std::optional<Error> failed_;
+};
+
+tl::unexpected<Error> undefined(std::string what) {
+  return fail(ErrorKind::kUnsupported, std::move(what));
+}
+
+}  // namespace
+
+/// low + relu(x - low) - relu(x - high), without what is infinite or 0.
+Expected<Value> clipDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
+  const double low = v.number("min"), high = v.number("max");
+  if (low == kInfinity || high == -kInfinity) return undefined("Clip to an infinity");
+  Formula f(b);
+  Value y = x[0];
+  if (low == 0) y = f.relu(x[0]);
+  if (low != 0 && low != -kInfinity) y = f.plus(f.relu(f.minus(x[0], f.number(low))), f.number(low));
+  if (high == 0) y = f.minus(y, f.relu(x[0]));
+  if (high != 0 && high != kInfinity) y = f.minus(y, f.relu(f.minus(x[0], f.number(high))));
+  return f.is(y);
+}
+
+/// (x + x erf(x / sqrt(2))) / 2
+Expected<Value> geluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
+  if (v.text("approximate") != "none") return undefined("Gelu that is approximated");
+  Formula f(b);
+  Value scaled = f.times(x[0], f.inverse(f("Sqrt", {f.number(2)})));
+  return f.is(f.times(f.plus(x[0], f.times(x[0], f("Erf", {scaled}))), f.number(0.5)));
+}
+
+/// relu(alpha x + beta) - relu(alpha x + beta - 1)
+Expected<Value> hardSigmoidDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
+  const double alpha = v.number("alpha"), beta = v.number("beta");
+  if (!std::isfinite(alpha) || !std::isfinite(beta)) return undefined("HardSigmoid with an infinity");
+  Formula f(b);
+  Value z = f.plus(f.times(x[0], f.number(alpha)), f.number(beta));
+  return f.is(f.minus(f.relu(z), f.relu(f.minus(z, f.number(1)))));
+}
+
+/// x (relu(x + 3) - relu(x - 3)) / 6
+Expected<Value> hardSwishDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
+  Formula f(b);
+  Value three = f.number(3);
+  Value gate = f.minus(f.relu(f.plus(x[0], three)), f.relu(f.minus(x[0], three)));
+  Value sixth = f("Table", {},
+                  {{"shape", std::vector<Expr>{}}, {"values", std::vector<Expr>{Expr(1)}}, {"denominator", Expr(6)}});
+  return f.is(f.times(f.times(x[0], gate), sixth));
+}
+
+/// relu(x) - alpha relu(-x)
+Expected<Value> leakyReluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
+  if (!std::isfinite(v.number("alpha"))) return undefined("LeakyRelu with an infinity");
+  Formula f(b);
+  return f.is(f.minus(f.relu(x[0]), f.times(f.relu(f.negative(x[0])), f.number(v.number("alpha")))));
+}
+
+/// relu(x) - slope relu(-x)
+Expected<Value> preluDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
+  Formula f(b);
+  return f.is(f.minus(f.relu(x[0]), f.times(f.relu(f.negative(x[0])), x[1])));
+}
+
+/// 1 / (1 + exp(-x))
+Expected<Value> sigmoidDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
+  Formula f(b);
+  return f.is(f.inverse(f.plus(f("Exp", {f.negative(x[0])}), f.number(1))));
+}
+
+Expected<Value> squareDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
+  return b.add("Mul", {x[0], x[0]});
+}
+
+}  // namespace pet

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "ir/ops/op.h"
+
+// Functions by simpler ones: OpRow::definition. Operators used are Relu, Exp, Erf, Sqrt and Reciprocal, the latter two
+// of what is > 0, and sums and products.
+namespace pet {
+
+Expected<Value> clipDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+Expected<Value> geluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+Expected<Value> hardSigmoidDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+Expected<Value> hardSwishDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+Expected<Value> leakyReluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+Expected<Value> preluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+Expected<Value> sigmoidDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+Expected<Value> squareDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+
+}  // namespace pet

@@ -1,0 +1,83 @@
+// What operators are that a record unfolds: docs/rule-language.md, "Unfolding".
+
+#include <algorithm>
+#include <cmath>
+
+#include "rules/check/meaning/function.h"
+
+namespace pet::check {
+
+Value Definitions::make(std::string_view op, std::vector<Value> operands, Attributes attributes) {
+  auto made = into_.add(op, std::move(operands), std::move(attributes));
+  if (!made) throw Opaque(made.error().what);
+  return *made;
+}
+
+Value Definitions::number(double value) {
+  return make("Constant", {}, {{"value", value}});
+}
+
+bool Definitions::has(std::string_view op) {
+  constexpr std::string_view kAll[] = {"Clip",      "Gelu",  "HardSigmoid", "HardSwish",
+                                       "LeakyRelu", "PRelu", "Sigmoid",     "Square"};
+  return std::find(std::begin(kAll), std::end(kAll), op) != std::end(kAll);
+}
+
+/// The value between two bounds: what is above the lower one, less what is above the upper one.
+Value Definitions::clip(Value x, double low, double high) {
+  Value result = x;
+  if (low == 0) {
+    result = make("Relu", {x});
+  } else if (std::isfinite(low)) {
+    Value bound = number(low);
+    result = make("Add", {make("Relu", {make("Sub", {x, bound})}), bound});
+  }
+  if (!std::isfinite(high)) return result;
+  return make("Sub", {result, make("Relu", {high == 0 ? x : make("Sub", {x, number(high)})})});
+}
+
+/// x above 0, slope times x below.
+Value Definitions::bentAtZero(Value x, Value slope) {
+  Value above = make("Relu", {x}), below = make("Relu", {make("Neg", {x})});
+  return make("Sub", {above, make("Mul", {below, slope})});
+}
+
+std::optional<Value> Definitions::write(const Node& node, const std::vector<Value>& x) {
+  const std::string_view op = opOf(node);
+  if (op == "Square") return make("Mul", {x[0], x[0]});
+  if (op == "PRelu") return bentAtZero(x[0], x[1]);
+  if (op == "LeakyRelu" && std::isfinite(node.number("alpha"))) return bentAtZero(x[0], number(node.number("alpha")));
+  if (op == "Sigmoid") {
+    Value inverted = make("Exp", {make("Neg", {x[0]})});
+    return make("Reciprocal", {make("Add", {inverted, number(1)})});
+  }
+  if (op == "Clip") {
+    const double low = node.number("min"), high = node.number("max");
+    const bool someLow = std::isinf(low) && low > 0, someHigh = std::isinf(high) && high < 0;
+    if (!someLow && !someHigh) return clip(x[0], low, high);
+  }
+  if (op == "HardSigmoid" && std::isfinite(node.number("alpha")) && std::isfinite(node.number("beta"))) {
+    Value line = make("Add", {make("Mul", {x[0], number(node.number("alpha"))}), number(node.number("beta"))});
+    Value low = make("Relu", {line});
+    return make("Sub", {low, make("Relu", {make("Sub", {line, number(1)})})});
+  }
+  if (op == "HardSwish") {
+    Value three = number(3);
+    Value low = make("Relu", {make("Add", {x[0], three})}), high = make("Relu", {make("Sub", {x[0], three})});
+    Attributes oneSixth{{"shape", std::vector<Expr>{}}, {"values", std::vector<Expr>{1}}, {"denominator", Expr(6)}};
+    return make("Mul", {make("Mul", {x[0], make("Sub", {low, high})}), make("Table", {}, oneSixth)});
+  }
+  if (op == "Gelu" && node.text("approximate") == "none") {
+    Value root = make("Sqrt", {number(2)});
+    Value error = make("Erf", {make("Mul", {x[0], make("Reciprocal", {root})})});
+    return make("Mul", {make("Add", {x[0], make("Mul", {x[0], error})}), number(0.5)});
+  }
+  return std::nullopt;
+}
+
+bool canBeUnfolded(std::string_view op) {
+  const Function* f = functionOf(op);
+  return op == "multiples" || Definitions::has(op) || (f && f->law != Law::kNone);
+}
+
+}  // namespace pet::check

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+
+#include "rules/check/bijection.h"
+
+namespace pet::check {
+
+/// What is known of the signs of one program's sums, each looked at once.
+class Signs {
+ public:
+  explicit Signs(const Side& side) : side_(side) {}
+
+  bool isNotNegative(int sum);
+  /// A condition on the sum's index under which it is > 0: no term is negative, and one is positive.
+  const Formula& isPositive(int sum);
+
+ private:
+  const Side& side_;
+  std::map<int, bool> notNegative_;
+  std::map<int, Formula> positive_;
+
+  bool isNotNegative(const Factor& f);
+  bool isNotNegative(const Piece& piece);
+  Formula isPositive(const Factor& f);
+  Formula isPositive(const Piece& piece);
+};
+
+}  // namespace pet::check
