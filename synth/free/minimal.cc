@@ -1,12 +1,14 @@
 #include "synth/free/minimal.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <tbb/parallel_for.h>
 
 #include "synth/free/claim.h"
+#include "synth/free/proved.h"
 #include "synth/stopwatch.h"
 
 namespace pet::freemode {
@@ -17,7 +19,9 @@ size_t sizeOf(const Equality& e) {
 }
 
 /// Equalities of one size at a time: what does not follow from smaller rules, nor from those of its own size before it,
-/// is proved. Where a proof fails, what followed from that equality is looked at again.
+/// is proved. Where a proof fails, what followed from that equality is looked at again. What follows at the
+/// vocabulary's extents is dropped only where the proved rules imply all that it says: its widest reading, or, if that
+/// is not known, the class over which it is proved itself.
 class Selection {
  public:
   Selection(const std::vector<Equality>& all,
@@ -47,6 +51,9 @@ class Selection {
     size_t equality;
     Rewriting::Answer answer;
   };
+  struct Chosen {
+    size_t equality, rule;  ///< its number as a rule
+  };
 
   void count(Derived how) {
     auto& n = result_.equalities;
@@ -56,10 +63,10 @@ class Selection {
                                     : n.chains)++;
   }
 
-  /// Returns those that followed from what could not be proved.
+  /// Returns those to be looked at again: what followed from what could not be proved, or over a part of its class.
   std::vector<size_t> round(const std::vector<size_t>& left) {
     std::vector<Pending> derived;
-    std::vector<std::pair<size_t, size_t>> chosen;  // equality, its number as a rule
+    std::vector<Chosen> chosen;
     {
       Stopwatch watch(result_.seconds.prune);
       choose(left, derived, chosen);
@@ -68,47 +75,88 @@ class Selection {
     {
       Stopwatch watch(result_.seconds.prove);
       tbb::parallel_for(size_t{0}, chosen.size(), [&](size_t i) {
-        size_t e = chosen[i].first;
-
+        size_t e = chosen[i].equality;
         claims[i] = claimOf(all_[e], steps_, nameOf(e), options_.decide);
       });
     }
-    std::vector<size_t> failed;
+    Stopwatch watch(result_.seconds.prune);
+    std::set<size_t> failed;
     for (size_t i = 0; i < chosen.size(); ++i) {
-      if (claims[i].judgement.verdict == Verdict::kProved) {
-        if (claims[i].exact) rewriting_.restrict(chosen[i].second);
-        proved_.emplace_back(chosen[i].first, std::move(claims[i]));
+      if (settle(chosen[i], std::move(claims[i]))) continue;
+      rewriting_.remove(chosen[i].rule);
+      failed.insert(chosen[i].rule);
+    }
+    return unsettled(derived, failed);
+  }
+
+  /// True: the equality is a rule.
+  bool settle(const Chosen& c, Claim claim) {
+    const Judgement& j = claim.judgement;
+    const bool proved = j.verdict == Verdict::kProved;
+    auto draft = drafts_.find(c.equality);
+    bool follows = draft != drafts_.end() && (!proved || rules_.imply(j.pattern, j.rule, draft->second.rules) ||
+                                              rules_.imply(j.pattern, j.rule, ProvedRules::Effort::kShort));
+    if (follows) {
+      count(
+          draft->second.how);  // what is not proved would be no rule, and says nothing beyond the vocabulary's extents
+      return false;
+    }
+    if (!proved) {
+      // An instance of what is proved may be beyond the prover: Relu of a Relu behind a convolution.
+      if (j.verdict == Verdict::kUnknown && rules_.imply(j.pattern, j.rule, ProvedRules::Effort::kLong)) {
+        count(Derived::kChain);
+      } else {
+        addOpen(c.equality, j);
+      }
+      return false;
+    }
+    if (claim.exact) rewriting_.restrict(c.rule);
+    rules_.add(c.rule, j);
+    proved_.emplace_back(c.equality, std::move(claim));
+    return true;
+  }
+
+  /// Of what follows at the vocabulary's extents, what does not follow from proved rules over its widest class.
+  std::vector<size_t> unsettled(const std::vector<Pending>& derived, const std::set<size_t>& failed) {
+    enum class Fate : char { kFollows, kFailed, kNarrower };
+    std::vector<Fate> fates(derived.size());
+    tbb::parallel_for(size_t{0}, derived.size(), [&](size_t i) {
+      const auto& rules = derived[i].answer.rules;
+      bool holds = std::none_of(rules.begin(), rules.end(), [&](size_t r) { return failed.contains(r); });
+      fates[i] = !holds ? Fate::kFailed : impliesAll(derived[i]) ? Fate::kFollows : Fate::kNarrower;
+    });
+    std::vector<size_t> again;
+    for (size_t i = 0; i < derived.size(); ++i) {
+      if (fates[i] == Fate::kFollows) {
+        count(derived[i].answer.how);
         continue;
       }
-      rewriting_.remove(chosen[i].second);
-      failed.push_back(chosen[i].second);
-      addOpen(chosen[i].first, claims[i].judgement);
-    }
-    std::vector<size_t> again;
-    for (const Pending& p : derived) {
-      bool holds = std::none_of(p.answer.rules.begin(), p.answer.rules.end(),
-                                [&](size_t r) { return std::find(failed.begin(), failed.end(), r) != failed.end(); });
-      if (holds) {
-        count(p.answer.how);
-      } else {
-        again.push_back(p.equality);
-      }
+      again.push_back(derived[i].equality);
+      if (fates[i] == Fate::kNarrower) drafts_.emplace(derived[i].equality, derived[i].answer);
     }
     return again;
   }
 
+  /// What has no reading is no rule.
+  bool impliesAll(const Pending& p) const {
+    auto readings = readingsOf(all_[p.equality], steps_, nameOf(p.equality));
+    return !readings || rules_.imply(readings->front().pattern, readings->front().rule, p.answer.rules);
+  }
+
   /// Against the rules that there are, in parallel; what is left one by one, against those that it adds.
-  void choose(const std::vector<size_t>& left,
-              std::vector<Pending>& derived,
-              std::vector<std::pair<size_t, size_t>>& chosen) {
+  void choose(const std::vector<size_t>& left, std::vector<Pending>& derived, std::vector<Chosen>& chosen) {
     std::vector<Rewriting::Answer> answers(left.size());
-    tbb::parallel_for(size_t{0}, left.size(), [&](size_t i) { answers[i] = rewriting_.derive(all_[left[i]]); });
+    auto isDraft = [&](size_t i) { return drafts_.contains(left[i]); };
+    tbb::parallel_for(size_t{0}, left.size(), [&](size_t i) {
+      if (!isDraft(i)) answers[i] = rewriting_.derive(all_[left[i]]);
+    });
     for (size_t i = 0; i < left.size(); ++i) {
-      if (answers[i].how == Derived::kNot && !chosen.empty()) answers[i] = rewriting_.derive(all_[left[i]]);
+      if (answers[i].how == Derived::kNot && !chosen.empty() && !isDraft(i))
+        answers[i] = rewriting_.derive(all_[left[i]]);
       if (answers[i].how != Derived::kNot) {
         derived.push_back({left[i], std::move(answers[i])});
       } else {
-        chosen.emplace_back(left[i], rewriting_.add({all_[left[i]], false}));
+        chosen.push_back({left[i], rewriting_.add({all_[left[i]], false})});
       }
     }
   }
@@ -135,6 +183,8 @@ class Selection {
   const SearchOptions& options_;
   SearchResult& result_;
   Rewriting rewriting_;
+  ProvedRules rules_;
+  std::map<size_t, Rewriting::Answer> drafts_;  ///< equalities that follow at the vocabulary's extents, and how
   std::vector<std::pair<size_t, Claim>> proved_;
 };
 

@@ -151,7 +151,7 @@ TEST_P(DamagedEvaluation, IsFound) {
   size_t at = text.find(d.from, text.find("\nrule "));
   ASSERT_NE(at, std::string::npos);
   auto set = parseRules(text.replace(at, d.from.size(), d.to), "test");
-  if (!set) return;  // shapes that cannot be right do not even read
+  if (!set) { std::fprintf(stderr,"PARSE %s | %s\n", d.name.c_str(), set.error().message().c_str()); return; }
   Evaluation e = evaluateRule(*set->findPattern(set->rules[0].pattern), set->rules[0]);
   EXPECT_FALSE(e.holds());
   EXPECT_THAT(e.str(), HasSubstr(d.found));
