@@ -44,6 +44,7 @@ class Selection {
     }
     for (const auto& [i, claim] : proved_)
       addRule(i, claim);
+    addOpen();
   }
 
  private:
@@ -102,12 +103,7 @@ class Selection {
       return false;
     }
     if (!proved) {
-      // An instance of what is proved may be beyond the prover: Relu of a Relu behind a convolution.
-      if (j.verdict == Verdict::kUnknown && rules_.imply(j.pattern, j.rule, ProvedRules::Effort::kLong)) {
-        count(Derived::kChain);
-      } else {
-        addOpen(c.equality, j);
-      }
+      open_.emplace_back(c.equality, std::move(claim.judgement));
       return false;
     }
     if (claim.exact) rewriting_.restrict(c.rule);
@@ -163,11 +159,26 @@ class Selection {
 
   static std::string nameOf(size_t equality) { return fmt::format("free-{:05}", equality); }
 
-  void addOpen(size_t equality, const Judgement& j) {
-    bool refuted = j.verdict == Verdict::kRefuted;
-    ++(refuted ? result_.equalities.refuted : result_.equalities.unknown);
-    result_.open.push_back(
-        {str(all_[equality], steps_), j.verdict, refuted && j.witness ? witnessLine(*j.witness) : j.reason});
+  /// What is not proved. An instance of rules may be beyond the prover (Relu of a Relu behind a convolution): what is
+  /// unknown and follows from the rules, all of them, is not open.
+  void addOpen() {
+    Stopwatch watch(result_.seconds.prune);
+    std::vector<char> follows(open_.size(), false);
+    tbb::parallel_for(size_t{0}, open_.size(), [&](size_t i) {
+      const Judgement& j = open_[i].second;
+      follows[i] = j.verdict == Verdict::kUnknown && rules_.imply(j.pattern, j.rule, ProvedRules::Effort::kLong);
+    });
+    for (size_t i = 0; i < open_.size(); ++i) {
+      const auto& [equality, j] = open_[i];
+      if (follows[i]) {
+        count(Derived::kChain);
+        continue;
+      }
+      bool refuted = j.verdict == Verdict::kRefuted;
+      ++(refuted ? result_.equalities.refuted : result_.equalities.unknown);
+      result_.open.push_back(
+          {str(all_[equality], steps_), j.verdict, refuted && j.witness ? witnessLine(*j.witness) : j.reason});
+    }
   }
 
   void addRule(size_t equality, const Claim& claim) {
@@ -186,6 +197,7 @@ class Selection {
   ProvedRules rules_;
   std::map<size_t, Rewriting::Answer> drafts_;  ///< equalities that follow at the vocabulary's extents, and how
   std::vector<std::pair<size_t, Claim>> proved_;
+  std::vector<std::pair<size_t, Judgement>> open_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@ Exit status 0 or 1.
 import json
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import sys
@@ -107,9 +108,15 @@ def taso(folder):
     pack, report = folder / "taso.db", folder / "taso.json"
     done = free("--vocab", SOURCE / "rules" / "vocab" / "taso.vocab", "--depth", 2, "-o", pack, "--report", report, "-q")
     expect("taso", done.returncode == 0 and not done.stderr, done.stderr)
-    kept = json.loads(report.read_text())["kept"]
+    told = json.loads(report.read_text())
+    kept = told["kept"]
+    expect("what follows is not open", told["open"] == [], told["open"])
     for law in ["Conv(x0, MeanKernel) = AveragePool(x0)", "x0 = Conv(x0, IdentityKernel)", "Conv(x0, k1) = Conv(x0, Pad(k1))"]:
         expect(law, law in kept, kept)
+    text = run("pet-rules", "export", pack).stdout
+    means = [p for p in re.split(r"^(?=pattern )", text, flags=re.M) if "Constant() value=1 shape=[" in p and "Conv(" in p]
+    one = [p for p in means if re.search(r"^  x\d+: \[\w+, 1, H", p, re.M)]
+    expect("mean kernels of any number of channels", means and not one, one)
     expect("the checker", "0 refuted, 0 unknown" in run("pet-rules", "verify", pack).stdout.splitlines()[-1])
 
 
