@@ -22,7 +22,7 @@ struct Translation {
 
 /// How many groups a convolution has. TASO's number follows from the shapes: channels / the kernel's channels.
 enum class Groups {
-  kAny,    ///< a symbol: channels are (G C), filters are (G F)
+  kAny,  ///< a symbol: channels are (G C), filters are (G F)
   /// The least number that the shapes allow, mostly 1. A kernel whose filters read a number of channels (a mean kernel:
   /// one) has as many groups as there are such channels: [C, 1, R, S] is depthwise, for every C.
   kLeast,
