@@ -20,8 +20,8 @@ size_t sizeOf(const Equality& e) {
 
 /// Equalities of one size at a time: what does not follow from smaller rules, nor from those of its own size before it,
 /// is proved. Where a proof fails, what followed from that equality is looked at again. What follows at the
-/// vocabulary's extents is dropped only where the proved rules imply all that it says: its widest reading, or, if that
-/// is not known, the class over which it is proved itself.
+/// vocabulary's extents is dropped only where the proved rules imply all that it says: each of its readings, or, if
+/// that is not known, the class over which it is proved itself.
 class Selection {
  public:
   Selection(const std::vector<Equality>& all,
@@ -93,13 +93,15 @@ class Selection {
   /// True: the equality is a rule.
   bool settle(const Chosen& c, Claim claim) {
     const Judgement& j = claim.judgement;
-    const bool proved = j.verdict == Verdict::kProved;
+    if (j.verdict == Verdict::kUnknown) {
+      open_.emplace_back(c.equality, std::move(claim.judgement));
+      return false;
+    }
     auto draft = drafts_.find(c.equality);
-    bool follows = draft != drafts_.end() && (!proved || rules_.imply(j.pattern, j.rule, draft->second.rules) ||
-                                              rules_.imply(j.pattern, j.rule, ProvedRules::Effort::kShort));
-    if (follows) {
-      count(
-          draft->second.how);  // what is not proved would be no rule, and says nothing beyond the vocabulary's extents
+    const bool proved = j.verdict == Verdict::kProved;
+    // What is true at the vocabulary's extents, where it follows, and false beyond them, is no rule.
+    if (draft != drafts_.end() && (!proved || follows(j, draft->second))) {
+      count(draft->second.how);
       return false;
     }
     if (!proved) {
@@ -110,6 +112,10 @@ class Selection {
     rules_.add(c.rule, j);
     proved_.emplace_back(c.equality, std::move(claim));
     return true;
+  }
+
+  bool follows(const Judgement& j, const Rewriting::Answer& draft) const {
+    return rules_.imply(j.pattern, j.rule, draft.rules) || rules_.imply(j.pattern, j.rule, ProvedRules::Effort::kShort);
   }
 
   /// Of what follows at the vocabulary's extents, what does not follow from proved rules over its widest class.
@@ -136,7 +142,9 @@ class Selection {
   /// What has no reading is no rule.
   bool impliesAll(const Pending& p) const {
     auto readings = readingsOf(all_[p.equality], steps_, nameOf(p.equality));
-    return !readings || rules_.imply(readings->front().pattern, readings->front().rule, p.answer.rules);
+    return !readings || std::all_of(readings->begin(), readings->end(), [&](const taso::Translation& t) {
+      return rules_.imply(t.pattern, t.rule, p.answer.rules);
+    });
   }
 
   /// Against the rules that there are, in parallel; what is left one by one, against those that it adds.

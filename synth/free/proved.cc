@@ -10,7 +10,8 @@ namespace {
 /// Of matrices, and of images and kernels: what looks at each position by itself is stated of one rank alone.
 constexpr size_t kRanks[] = {2, 4};
 /// Of chains by any of the rules, three thousand of them at depth 4.
-constexpr cover::ChainLimits kShort{.steps = 3, .programs = 200}, kLong{.steps = 6, .programs = 400};
+constexpr cover::ChainLimits kShort{.steps = 3, .programs = 200, .values = 10'000},
+    kLong{.steps = 6, .programs = 400, .values = 20'000};
 
 bool implied(const Pattern& pattern,
              const Rule& rule,
