@@ -75,7 +75,8 @@ class SideWriter {
   taso::Tensor write(Operand o) {
     if (auto it = done_.find(o); it != done_.end()) return it->second;
     taso::Tensor t = o < 0 ? leaf(variableOf(o)) : node(e_.nodes[static_cast<size_t>(o)]);
-    done_[o] = t;
+    // Each use of a constant is one of its own: of other extents, if need be.
+    if (o >= 0 || t.isVariable()) done_[o] = t;
     return t;
   }
   size_t rankOf(Operand o) const {

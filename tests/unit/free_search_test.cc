@@ -7,6 +7,7 @@
 #include "rules/exhaustive.h"
 #include "rules/text.h"
 #include "synth/cover/chain.h"
+#include "synth/free/claim.h"
 #include "synth/free/proved.h"
 #include "synth/free/search.h"
 #include "synth/free/terms.h"
@@ -17,6 +18,7 @@ namespace pet::freemode {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::Not;
 using testing_support::vocabulary;
 
@@ -135,6 +137,23 @@ TEST(FreeSearch, ARuleImpliesWhatItsOwnClassHas) {
   EXPECT_FALSE(narrowOne.imply(wide.pattern, wide.rule, {7}));
   EXPECT_FALSE(narrowOne.imply(wide.pattern, wide.rule, ProvedRules::Effort::kLong));
   EXPECT_FALSE(wideOne.imply(wide.pattern, wide.rule, {8})) << "no such rule";
+}
+
+/// Two convolutions by identity kernels, which may have different windows.
+TEST(FreeSearch, EachUseOfAConstantHasItsOwnExtents) {
+  const Vocabulary v =
+      vocabulary("inputs x: [1, 2, 3, 3]\nconstant i = IdentityKernel [2, 2, 3, 3]\noperator Conv kernel=[3, 3]\n");
+  Equality e;
+  for (const Leaf& leaf : v.leaves)
+    e.variables.push_back({typeOf(leaf), leaf.constant});
+  e.nodes = {{0, variable(0), variable(1)}, {0, 0, variable(1)}};
+  e.left = 1;
+  e.right = variable(0);
+  auto readings = readingsOf(e, stepsOf(v), "r");
+  ASSERT_TRUE(readings) << readings.error().message();
+  EXPECT_THAT(readings->back().rule.shapes.symbols, ElementsAre("N", "C", "H", "W", "P", "Q", "P2", "Q2"));
+  Claim claim = claimOf(e, stepsOf(v), "r", {});
+  EXPECT_EQ(claim.judgement.verdict, Verdict::kProved) << claim.judgement.reason;
 }
 
 /// Relu(Conv(Relu(x), I)) = Relu(x) is beyond the prover, and an instance of two rules.
