@@ -10,8 +10,8 @@ namespace {
 /// Of matrices, and of images and kernels: what looks at each position by itself is stated of one rank alone.
 constexpr size_t kRanks[] = {2, 4};
 /// Of chains by any of the rules, three thousand of them at depth 4.
-constexpr cover::ChainLimits kShort{.steps = 3, .programs = 200, .values = 10'000},
-    kLong{.steps = 6, .programs = 400, .values = 20'000};
+constexpr cover::ChainLimits kShort{.steps = 3, .programs = 60, .values = 5'000},
+    kLong{.steps = 6, .programs = 100, .values = 10'000};
 
 bool implied(const Pattern& pattern,
              const Rule& rule,
@@ -26,14 +26,17 @@ bool implied(const Pattern& pattern,
 void ProvedRules::add(size_t number, const Judgement& proved) {
   auto equation = rewrite::equationOf(proved.pattern, proved.rule);
   if (!equation) return;
-  std::vector<rewrite::Equation>& own = equations_[number];
-  own.push_back(*equation);
+  std::vector<rewrite::Equation> own;
   for (size_t rank : kRanks) {
     if (rewrite::rankOf(*equation) == rank) continue;
     if (auto other = rewrite::atRank(*equation, rank)) own.push_back(std::move(*other));
   }
-  for (const rewrite::Equation& e : own)
-    all_.add(e);
+  own.insert(own.begin(), std::move(*equation));
+  const size_t first = all_.all().size();
+  for (rewrite::Equation& e : own)
+    all_.add(std::move(e));
+  for (size_t i = first; i < all_.all().size(); ++i)
+    equations_[number].push_back(i);
 }
 
 bool ProvedRules::imply(const Pattern& pattern, const Rule& rule, const std::vector<size_t>& numbers) const {
@@ -41,8 +44,8 @@ bool ProvedRules::imply(const Pattern& pattern, const Rule& rule, const std::vec
   for (size_t n : std::set<size_t>(numbers.begin(), numbers.end())) {
     auto it = equations_.find(n);
     if (it == equations_.end()) continue;
-    for (const rewrite::Equation& e : it->second)
-      some.add(e);
+    for (size_t i : it->second)
+      some.add(all_.all()[i]);
   }
   return implied(pattern, rule, some, {.steps = numbers.size() + 1});
 }

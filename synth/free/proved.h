@@ -23,8 +23,8 @@ class ProvedRules {
   bool imply(const Pattern& pattern, const Rule& rule, Effort effort) const;
 
  private:
-  std::map<size_t, std::vector<rewrite::Equation>> equations_;  ///< by number, at each rank at which it holds
   cover::KnownEquations all_;
+  std::map<size_t, std::vector<size_t>> equations_;  ///< of a number: among all, at each rank at which it holds
 };
 
 }  // namespace pet::freemode
