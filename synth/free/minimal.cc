@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,6 +24,8 @@ size_t sizeOf(const Equality& e) {
 /// vocabulary's extents is dropped only where the proved rules imply all that it says: each of its readings, or, if
 /// that is not known, the class over which it is proved itself.
 class Selection {
+  static constexpr size_t kMostClaims = 512;  ///< proved at once: each takes some 100 kB
+
  public:
   Selection(const std::vector<Equality>& all,
             const std::vector<Step>& steps,
@@ -72,6 +75,14 @@ class Selection {
       Stopwatch watch(result_.seconds.prune);
       choose(left, derived, chosen);
     }
+    std::set<size_t> failed;
+    for (size_t begin = 0; begin < chosen.size(); begin += kMostClaims)
+      settle(std::span(chosen).subspan(begin, std::min(kMostClaims, chosen.size() - begin)), failed);
+    return unsettled(derived, failed);
+  }
+
+  /// Proves some of what was chosen; adds the numbers of those that are no rules.
+  void settle(std::span<const Chosen> chosen, std::set<size_t>& failed) {
     std::vector<Claim> claims(chosen.size());
     {
       Stopwatch watch(result_.seconds.prove);
@@ -81,17 +92,25 @@ class Selection {
       });
     }
     Stopwatch watch(result_.seconds.prune);
-    std::set<size_t> failed;
+    std::vector<char> follow(chosen.size(), false);  // from the rules so far; those that come are looked at one by one
+    tbb::parallel_for(size_t{0}, chosen.size(), [&](size_t i) {
+      auto draft = drafts_.find(chosen[i].equality);
+      follow[i] = draft != drafts_.end() && claims[i].judgement.verdict == Verdict::kProved &&
+                  follows(claims[i].judgement, draft->second);
+    });
+    std::vector<size_t> added;
     for (size_t i = 0; i < chosen.size(); ++i) {
-      if (settle(chosen[i], std::move(claims[i]))) continue;
-      rewriting_.remove(chosen[i].rule);
-      failed.insert(chosen[i].rule);
+      if (settle(chosen[i], std::move(claims[i]), follow[i], added)) {
+        added.push_back(chosen[i].rule);
+      } else {
+        rewriting_.remove(chosen[i].rule);
+        failed.insert(chosen[i].rule);
+      }
     }
-    return unsettled(derived, failed);
   }
 
   /// True: the equality is a rule.
-  bool settle(const Chosen& c, Claim claim) {
+  bool settle(const Chosen& c, Claim claim, bool followed, const std::vector<size_t>& added) {
     const Judgement& j = claim.judgement;
     if (j.verdict == Verdict::kUnknown) {
       open_.emplace_back(c.equality, std::move(claim.judgement));
@@ -100,7 +119,7 @@ class Selection {
     auto draft = drafts_.find(c.equality);
     const bool proved = j.verdict == Verdict::kProved;
     // What is true at the vocabulary's extents, where it follows, and false beyond them, is no rule.
-    if (draft != drafts_.end() && (!proved || follows(j, draft->second))) {
+    if (draft != drafts_.end() && (!proved || followed || rules_.implyAmong(j.pattern, j.rule, added))) {
       count(draft->second.how);
       return false;
     }

@@ -39,15 +39,23 @@ void ProvedRules::add(size_t number, const Judgement& proved) {
     equations_[number].push_back(i);
 }
 
-bool ProvedRules::imply(const Pattern& pattern, const Rule& rule, const std::vector<size_t>& numbers) const {
-  cover::KnownEquations some;
+cover::KnownEquations ProvedRules::some(const std::vector<size_t>& numbers) const {
+  cover::KnownEquations result;
   for (size_t n : std::set<size_t>(numbers.begin(), numbers.end())) {
     auto it = equations_.find(n);
     if (it == equations_.end()) continue;
     for (size_t i : it->second)
-      some.add(all_.all()[i]);
+      result.add(all_.all()[i]);
   }
-  return implied(pattern, rule, some, {.steps = numbers.size() + 1});
+  return result;
+}
+
+bool ProvedRules::imply(const Pattern& pattern, const Rule& rule, const std::vector<size_t>& numbers) const {
+  return implied(pattern, rule, some(numbers), {.steps = numbers.size() + 1});
+}
+
+bool ProvedRules::implyAmong(const Pattern& pattern, const Rule& rule, const std::vector<size_t>& numbers) const {
+  return implied(pattern, rule, some(numbers), kShort);
 }
 
 bool ProvedRules::imply(const Pattern& pattern, const Rule& rule, Effort effort) const {
