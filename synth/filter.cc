@@ -60,6 +60,7 @@ std::optional<Fate> filter(const poly::Context& context, const Program& source, 
   bool cheap = false;
   for (int64_t extent : kCostExtents) {
     auto shape = typical(extent);
+    if (!shape) return Fate::kEmptyClass;
     auto before = arithmetic(source, *shape), after = arithmetic(candidate, *shape);
     cheap = cheap || (before && after && *after <= kCostFactor * *before);
   }

@@ -36,7 +36,8 @@ struct Judgement {
 
 /// Decides the rule (decide()). Where evaluation finds a difference, the class is narrowed by at most `most` of
 /// `narrowings`, such that it finds none (the first in their order), and the narrower rule is judged.
-/// Refuted is what differs under all of them; unknown what is neither proved nor differs.
+/// Refuted is what differs under all of them; unknown what is neither proved nor differs, for more values than decide()
+/// looks at.
 Judgement judge(const Pattern& pattern,
                 const Rule& rule,
                 const std::vector<Narrowing>& narrowings = {},

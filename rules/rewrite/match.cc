@@ -114,6 +114,29 @@ void Matcher::unify(Value p, Value v, const Assignment& so, std::vector<Assignme
   }
 }
 
+/// The axes of a map or layout, in the order of their places; equal attributes have equal extents there.
+std::vector<Dim> extentsOf(const Attribute& a) {
+  std::vector<Dim> extents;
+  if (const auto* map = std::get_if<IndexMapSpec>(&a)) {
+    for (const auto& dim : map->dims) {
+      for (const LayoutAxis& axis : dim)
+        extents.push_back(axis.extent);
+    }
+  } else if (const auto* layout = std::get_if<LayoutSpec>(&a)) {
+    std::vector<bool> seen(layout->axes.size());
+    for (const auto* side : {&layout->left, &layout->right}) {
+      for (const auto& group : *side) {
+        for (int axis : group) {
+          if (seen[static_cast<size_t>(axis)]) continue;
+          seen[static_cast<size_t>(axis)] = true;
+          extents.push_back(layout->axes[static_cast<size_t>(axis)].extent);
+        }
+      }
+    }
+  }
+  return extents;
+}
+
 void Matcher::addEquations(const Node& p, const Node& v, std::vector<DimEquation>& into) {
   for (const auto& [name, left] : p.attributes) {
     const Attribute& right = v.attributes.find(name)->second;
@@ -122,6 +145,10 @@ void Matcher::addEquations(const Node& p, const Node& v, std::vector<DimEquation
     } else if (const auto* list = std::get_if<std::vector<Expr>>(&left)) {
       for (size_t i = 0; i < list->size(); ++i)
         into.push_back({(*list)[i], std::get<std::vector<Expr>>(right)[i]});
+    } else {
+      std::vector<Dim> mine = extentsOf(left), theirs = extentsOf(right);
+      for (size_t i = 0; i < std::min(mine.size(), theirs.size()); ++i)
+        into.push_back({mine[i], theirs[i]});
     }
   }
 }

@@ -147,6 +147,9 @@ class Translator {
     return {};
   }
 
+  /// How many channels of a picture one filter reads, where that is a number: a mean kernel reads one.
+  std::optional<int64_t> fixedInner(const GroupEquation& e) const { return extents_.solved(e.inner).asConstant(); }
+
   /// The first combination of group numbers, the least ones first, for which extents exist.
   Expected<void> settleGroups() {
     groupCounts_.assign(groups_.size(), 1);
@@ -158,11 +161,34 @@ class Translator {
   bool settleGroupsFrom(size_t i, int& trials) {
     if (i == groups_.size()) return true;
     const Extents before = extents_;
+    if (auto inner = fixedInner(groups_[i])) return settleChannelwise(i, *inner, trials);
     for (int64_t g = 1; g <= kMostGroups && ++trials <= kMostTrials; ++g) {
       const GroupEquation& e = groups_[i];
       groupCounts_[i] = g;
       bool fits = extents_.equate(e.channels, e.inner * g) &&
                   (g == 1 || extents_.equate(e.filters, extents_.fresh("F") * g)) && settleGroupsFrom(i + 1, trials);
+      if (fits) return true;
+      extents_ = before;
+    }
+    return false;
+  }
+
+  /// A kernel of `inner` channels a group: there are as many groups as the picture has such channels, a symbol. With as
+  /// many filters as channels, which is TASO's mean kernel (depthwise where inner is 1), or else with the fewest a
+  /// group.
+  bool settleChannelwise(size_t i, int64_t inner, int& trials) {
+    const Extents before = extents_;
+    std::vector<int64_t> filters{inner};
+    for (int64_t f = 1; f <= kMostGroups; ++f) {
+      if (f != inner) filters.push_back(f);
+    }
+    for (int64_t f : filters) {
+      if (++trials > kMostTrials) break;
+      const GroupEquation& e = groups_[i];
+      const Expr group = extents_.fresh("G");
+      groupCounts_[i] = group;
+      bool fits = extents_.equate(e.channels, group * inner) && extents_.equate(e.filters, group * f) &&
+                  settleGroupsFrom(i + 1, trials);
       if (fits) return true;
       extents_ = before;
     }
@@ -179,6 +205,7 @@ class Translator {
   Expected<void> openGroups() {
     if (groups_.empty()) return fail(ErrorKind::kUnsupported, "no convolution");
     for (const GroupEquation& a : groups_) {
+      if (fixedInner(a)) return fail(ErrorKind::kUnsupported, "a kernel that says how many groups there are");
       for (const GroupEquation& b : groups_) {
         if (unknownOf(a.channels) == unknownOf(b.channels) && !extents_.equate(a.inner, b.inner)) {
           return fail(ErrorKind::kUnsupported, "the same channels in groups of different extents");
@@ -333,6 +360,7 @@ class Translator {
     t.rule.mutant = *target;
     t.rule.replacement = std::move(*target);
     t.narrowings = narrowings();
+    t.lastNarrowings = lastNarrowings();
     return t;
   }
 
@@ -342,7 +370,7 @@ class Translator {
       std::pair<std::string, Expr> n{symbol, value};
       if (std::find(result.begin(), result.end(), n) == result.end()) result.push_back(std::move(n));
     };
-    for (const Expr& group : groupCounts_) {
+    for (const Expr& group : choice_ == Groups::kAny ? groupCounts_ : std::vector<Expr>()) {
       if (auto symbol = solved(group).asVariable()) add(*symbol, 1);
     }
     for (size_t b = 0; b < symbols_.size(); ++b) {
@@ -356,6 +384,17 @@ class Translator {
       if (variables.size() != 1 || e.hasDivision()) continue;
       auto value = Expr(-e.constant()).dividedBy(std::abs(e.coefficient(*variables.begin())));
       if (value) add(*variables.begin(), e.coefficient(*variables.begin()) < 0 ? -*value : *value);
+    }
+    return result;
+  }
+
+  std::vector<std::pair<std::string, Expr>> lastNarrowings() const {
+    std::vector<std::pair<std::string, Expr>> result;
+    for (size_t b = 0; b < symbols_.size(); ++b) {
+      for (size_t a = 0; a < b; ++a) {
+        if (symbols_[a].letter != symbols_[b].letter)
+          result.emplace_back(symbols_[b].symbol, Expr::variable(symbols_[a].symbol));
+      }
     }
     return result;
   }

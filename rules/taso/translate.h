@@ -15,12 +15,17 @@ struct Translation {
   /// Equations between the symbols, one of which may have to hold as well for the rule to be true: two symbols of the
   /// same kind are equal, or a kernel has the extent that TASO's parameters give. The wider class comes first.
   std::vector<std::pair<std::string, Expr>> narrowings;
+  /// Where none of them helps: two symbols of different kinds are equal. (Of a product with a matrix of ones, what is
+  /// summed over is a number.)
+  std::vector<std::pair<std::string, Expr>> lastNarrowings;
 };
 
 /// How many groups a convolution has. TASO's number follows from the shapes: channels / the kernel's channels.
 enum class Groups {
-  kAny,    ///< a symbol: channels are (G C), filters are (G F)
-  kLeast,  ///< the least number that the shapes allow, mostly 1
+  kAny,  ///< a symbol: channels are (G C), filters are (G F)
+  /// The least number that the shapes allow, mostly 1. A kernel whose filters read a number of channels (a mean kernel:
+  /// one) has as many groups as there are such channels: [C, 1, R, S] is depthwise, for every C.
+  kLeast,
 };
 
 /// Variable v is the input "x{v}", operators are named a, b, c, … in their order. Extents are unknowns; what the

@@ -164,7 +164,7 @@ Expected<Value> emitIdentityKernel(const EmitView& v) {
   return v.builder.add("IndexMap", {*eye}, {{"map", middle}}, v.name);
 }
 
-/// [C, 1, H, W], the kernel of an average over H x W, channel by channel.
+/// [C, 1, H, W], the kernel of an average over H x W, channel by channel: a convolution with it is depthwise.
 Shapes shapePoolKernel(const ShapeView& v) {
   auto kernel = poolKernel(v.op);
   if (!kernel) return tl::unexpected(kernel.error());

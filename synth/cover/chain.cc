@@ -23,9 +23,16 @@ Direction opposite(Direction d) {
 /// How a program was reached.
 struct Arrival {
   State from;
+  size_t depth = 0;  ///< rewrites since the side's own program
   size_t equation = 0;
   Direction direction = Direction::kForward;
   Step::Place place = Step::Place::kInstance;
+};
+
+/// A program that both sides lead to.
+struct Meeting {
+  State program;
+  size_t length = 0;  ///< of the chain through it
 };
 
 /// What one side leads to.
@@ -53,12 +60,13 @@ class ChainSearch {
       fronts_[side].reached.emplace(start, Arrival{});
       fronts_[side].last = {start};
     }
-    while (fronts_[0].depth + fronts_[1].depth < limits_.steps) {
-      auto side = nextSide();
-      if (!side) return tl::unexpected(side.error());
-      if (auto middle = advance(*side)) return chainThrough(*middle);
+    for (size_t length = 2; length <= limits_.steps; ++length) {
+      while (auto side = nextSide(length))
+        advance(*side, length);
+      if (meeting_ && meeting_->length <= length) break;
     }
-    return tl::unexpected(NoChain::kSteps);
+    if (meeting_ && meeting_->length <= limits_.steps) return chainThrough(meeting_->program);
+    return tl::unexpected(whyNot());
   }
 
  private:
@@ -101,40 +109,51 @@ class ChainSearch {
     return best;
   }
 
-  /// The side with fewer programs to go on from, if it may have more. One side may lead to the other and not the other
-  /// way: a Split of a Concat is what was joined, and nobody reads from what was joined that it can be.
-  tl::expected<size_t, NoChain> nextSide() const {
+  bool isFull(const Front& f) const { return f.reached.size() >= limits_.programs || isFull(); }
+
+  /// The side with fewer programs to go on from, of those that may belong to a chain of this length and are not as deep
+  /// yet. Each goes as deep as the whole chain is long: one side may lead to the other and not the other way. (A Split
+  /// of a Concat is what was joined, and nobody reads from what was joined that it can be.)
+  std::optional<size_t> nextSide(size_t length) const {
+    if (meeting_ && meeting_->length <= length) return std::nullopt;
     std::optional<size_t> best;
-    NoChain why = NoChain::kNone;
     for (size_t side : {0, 1}) {
       const Front& f = fronts_[side];
-      bool full = f.reached.size() >= limits_.programs || isFull();
-      if (full) why = NoChain::kPrograms;
-      if (f.last.empty() || full) continue;
+      if (f.last.empty() || f.depth >= length || isFull(f)) continue;
       if (!best || f.last.size() < fronts_[*best].last.size()) best = side;
     }
-    return best ? tl::expected<size_t, NoChain>(*best) : tl::unexpected(why);
+    return best;
   }
 
-  /// One level more; the program at which the sides meet, if they do.
-  std::optional<State> advance(size_t side) {
+  NoChain whyNot() const {
+    if (isFull(fronts_[0]) || isFull(fronts_[1])) return NoChain::kPrograms;
+    return fronts_[0].last.empty() && fronts_[1].last.empty() ? NoChain::kNone : NoChain::kSteps;
+  }
+
+  /// One level more, up to where the sides meet in a chain of this length, which is a shortest one: all that shorter
+  /// ones can consist of has been looked at.
+  void advance(size_t side, size_t length) {
     Front& own = fronts_[side];
     const Front& other = fronts_[1 - side];
     std::vector<State> next;
-    std::optional<State> middle;
+    ++own.depth;
+    auto isDone = [&] { return (meeting_ && meeting_->length <= length) || own.reached.size() >= limits_.programs; };
     for (const State& state : own.last) {
       forEach(state, side, [&](const Rewrite& r, const KnownEquations::Use& use) {
         if (own.reached.contains(r.outputs) || terms_.nodesOf(r.outputs).size() > most_) return false;
-        own.reached.emplace(r.outputs, Arrival{state, use.equation, use.direction, placeOf(r)});
+        own.reached.emplace(r.outputs, Arrival{state, own.depth, use.equation, use.direction, placeOf(r)});
         next.push_back(r.outputs);
-        if (other.reached.contains(r.outputs)) middle = r.outputs;
-        return middle.has_value() || own.reached.size() >= limits_.programs;
+        if (auto there = other.reached.find(r.outputs); there != other.reached.end())
+          meet(r.outputs, own.depth + there->second.depth);
+        return isDone();
       });
-      if (middle || own.reached.size() >= limits_.programs || isFull()) break;
+      if (isDone() || isFull()) break;
     }
     own.last = std::move(next);
-    ++own.depth;
-    return middle;
+  }
+
+  void meet(const State& program, size_t length) {
+    if (!meeting_ || length < meeting_->length) meeting_ = Meeting{program, length};
   }
 
   /// Forwards from the left side, then backwards to the right one.
@@ -160,6 +179,7 @@ class ChainSearch {
   Terms terms_;
   size_t most_ = 0;
   std::array<Front, 2> fronts_;
+  std::optional<Meeting> meeting_;  ///< in the shortest chain so far
 };
 
 }  // namespace

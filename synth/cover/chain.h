@@ -42,8 +42,9 @@ enum class NoChain {
 };
 std::string_view reasonOf(NoChain why);
 
-/// A shortest chain, as far as the limits let it be found: breadth first from both sides, the smaller front first. Of
-/// chains of one step an instance, if there is one; else the first in the order of the known equations and of places.
+/// A shortest chain, as far as the limits let it be found: breadth first from both sides, the smaller front first, each
+/// as deep as the chain may be long, for an equation need not be usable both ways. Of chains of one step an instance,
+/// if there is one; else the first in the order of the known equations and of places.
 tl::expected<Chain, NoChain> findChain(const rewrite::Equation& goal,
                                        const KnownEquations& known,
                                        const ChainLimits& limits = {});

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ir/ops/op.h"
-#include "rules/taso/translate.h"
 
 namespace pet::freemode {
 namespace {
@@ -76,7 +75,8 @@ class SideWriter {
   taso::Tensor write(Operand o) {
     if (auto it = done_.find(o); it != done_.end()) return it->second;
     taso::Tensor t = o < 0 ? leaf(variableOf(o)) : node(e_.nodes[static_cast<size_t>(o)]);
-    done_[o] = t;
+    // Each use of a constant is one of its own: of other extents, if need be.
+    if (o >= 0 || t.isVariable()) done_[o] = t;
     return t;
   }
   size_t rankOf(Operand o) const {
@@ -198,31 +198,45 @@ Operand patternOf(const Equality& e) {
 
 }  // namespace
 
+Expected<std::vector<taso::Translation>> readingsOf(const Equality& e,
+                                                    const std::vector<Step>& steps,
+                                                    const std::string& name) {
+  Operand pattern = patternOf(e);
+  if (pattern == kNoOperand) return fail(ErrorKind::kUnsupported, "each side reads what the other does not");
+  taso::Substitution s;
+  taso::Tensor source = SideWriter(e, steps, s.source).write(pattern),
+               target = SideWriter(e, steps, s.target).write(pattern == e.left ? e.right : e.left);
+  s.outputs = {{source.op, target.op, source.output, target.output}};
+  std::vector<taso::Translation> readings;
+  for (taso::Groups groups : {taso::Groups::kAny, taso::Groups::kLeast}) {
+    auto t = taso::translate(s, name, groups);
+    if (!t && groups == taso::Groups::kLeast && readings.empty()) return tl::unexpected(t.error());
+    if (!t) continue;
+    addChannelNarrowings(*t);
+    t->rule.name = name + "/rule";
+    t->rule.family = "free";
+    addIdentity(t->rule);
+    readings.push_back(std::move(*t));
+  }
+  return readings;
+}
+
 Claim claimOf(const Equality& e,
               const std::vector<Step>& steps,
               const std::string& name,
               const DecideOptions& options) {
   Claim claim;
-  Operand pattern = patternOf(e);
-  if (pattern == kNoOperand) {
-    claim.judgement.reason = "each side reads what the other does not";
+  auto readings = readingsOf(e, steps, name);
+  if (!readings) {
+    claim.judgement.reason = readings.error().message();
     return claim;
   }
-  taso::Substitution s;
-  taso::Tensor source = SideWriter(e, steps, s.source).write(pattern),
-               target = SideWriter(e, steps, s.target).write(pattern == e.left ? e.right : e.left);
-  s.outputs = {{source.op, target.op, source.output, target.output}};
-  for (taso::Groups groups : {taso::Groups::kAny, taso::Groups::kLeast}) {
-    auto t = taso::translate(s, name, groups);
-    if (!t) {
-      claim.judgement.reason = t.error().message();
-      continue;
+  for (const taso::Translation& t : *readings) {
+    claim.judgement = judge(t.pattern, t.rule, t.narrowings, options, 1);
+    if (claim.judgement.verdict == Verdict::kRefuted) {
+      Judgement narrow = judge(t.pattern, t.rule, t.lastNarrowings, options, 1);
+      if (narrow.verdict == Verdict::kProved) claim.judgement = std::move(narrow);
     }
-    addChannelNarrowings(*t);
-    t->rule.name = name + "/rule";
-    t->rule.family = "free";
-    addIdentity(t->rule);
-    claim.judgement = judge(t->pattern, t->rule, t->narrowings, options, 1);
     claim.exact = !claim.judgement.narrowed.empty();
     if (claim.judgement.verdict == Verdict::kProved) break;
   }

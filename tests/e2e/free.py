@@ -7,6 +7,7 @@ Exit status 0 or 1.
 import json
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import sys
@@ -110,6 +111,10 @@ def taso(folder):
     kept = json.loads(report.read_text())["kept"]
     for law in ["Conv(x0, MeanKernel) = AveragePool(x0)", "x0 = Conv(x0, IdentityKernel)", "Conv(x0, k1) = Conv(x0, Pad(k1))"]:
         expect(law, law in kept, kept)
+    text = run("pet-rules", "export", pack).stdout
+    means = [p for p in re.split(r"^(?=pattern )", text, flags=re.M) if "Constant() value=1 shape=[" in p and "Conv(" in p]
+    one = [p for p in means if re.search(r"^  x\d+: \[\w+, 1, H", p, re.M)]
+    expect("mean kernels of any number of channels", means and not one, one)
     expect("the checker", "0 refuted, 0 unknown" in run("pet-rules", "verify", pack).stdout.splitlines()[-1])
 
 

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+from _taso_facts import message, numbers
+
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
 TOOL = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin")) / "pet-rules"
 failures = []
@@ -23,26 +25,6 @@ def expect(name, condition, detail=""):
 
 def run(*arguments, tool=TOOL):
     return subprocess.run([str(tool), *map(str, arguments)], capture_output=True, text=True, timeout=120)
-
-
-# ---- The wire format, once more
-
-def varint(value):
-    value &= 2**64 - 1
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*out, value])
-
-
-def numbers(*values):
-    """A message of the fields 1, 2, …, each a number."""
-    return b"".join(varint((i + 1) << 3) + varint(v) for i, v in enumerate(values))
-
-
-def message(field, body):
-    return varint(field << 3 | 2) + varint(len(body)) + body
 
 
 def op(kind, *inputs, **parameters):
@@ -119,6 +101,54 @@ def good_file(folder):
     expect("and true", done.returncode == 0 and "3 equal, 0 not" in done.stdout, done.stdout + done.stderr)
 
 
+def mean(x=None):
+    """The mean kernel; the average of a picture."""
+    return op(25, kh=3, kw=3) if x is None else op(7, x, kh=3, kw=3, sh=1, sw=1, pad=0, act=0)
+
+
+def ones():
+    return op(24, rank=2)
+
+
+MORE = [
+    # A convolution by the mean kernel is the average, of any number of channels
+    (rule([mean(), conv(-1, 0)], [mean(-1)], [(1, 0, 0, 0)]),
+     r"proved  taso-000 - N C H W : 1 <= C, 1 <= H, 1 <= N, 1 <= W; convolutions: depthwise"),
+    # Two mean kernels, one behind the other: the groups are not the channels
+    (rule([mean(), concat(0, 4, 0, 0), conv(-1, 1)], [mean(-1), mean(-1), concat(1, 4, 0, 1)], [(2, 2, 0, 0)]),
+     r"refuted taso-001 - at C = 2, .*: c\[0, \d, \d, \d\] = .*"),
+    # A convolution, in any number of groups
+    (rule([op(16, -1, -2), conv(0, -3)], [conv(-1, -3), conv(-2, -3), op(16, 0, 1)], [(1, 2, 0, 0)]),
+     r"proved  taso-002 - N H W C P Q G F : .*; convolutions: G groups"),
+    # Of a product with ones what is summed over is a number: K = N
+    (rule([ones(), concat(0, 2, -1, 0), ones(), matmul(1, 2)], [ones(), matmul(-1, 0), ones(), ones(), matmul(2, 3), concat(0, 2, 1, 4)],
+          [(3, 5, 0, 0)]),
+     r"proved  taso-003 - M K M2 N : .*; with N2 = K; else at .*: d\[1, 0\] = 1, not 2"),
+    # I + s I = Relu(I + s I) but for s < -1
+    (rule([op(22), op(19, 0, -1), op(16, 0, 1), op(8, 2)], [op(22), op(19, 0, -1), op(16, 0, 1)], [(3, 2, 0, 0)]),
+     r"refuted taso-004 - at M = 1: d\[0, 0\] = 0, not -\d"),
+    # Relu(Relu(x) * I) = Relu(Relu(x)), and what it follows from
+    (rule([op(23), op(8, -1), op(3, 1, 0, kh=3, kw=3, sh=1, sw=1, pad=0, act=2)], [op(8, -1), op(8, 0)], [(2, 1, 0, 0)]),
+     r"unknown taso-005 - .*; but it follows from taso-006/target"),
+    (rule([op(23), conv(-1, 0), op(8, 1)], [op(8, -1)], [(2, 0, 0, 0)]),
+     r"proved  taso-006 - N C H W P Q : .*; convolutions: 1 group"),
+]
+
+
+def classes(folder):
+    """What a line says of the class: groups, and what it was narrowed by."""
+    file, text, pack = folder / "more.pb", folder / "more.pet", folder / "more.db"
+    file.write_bytes(b"".join(bytes_ for bytes_, _ in MORE))
+    lines = run("import", "--taso", file, "-o", text).stdout.splitlines()
+    for line, (_, pattern) in zip(lines, MORE):
+        expect(pattern, re.fullmatch(pattern, line), line)
+    expect("summary", lines[-1] == "4 proved, 2 refuted, 1 unknown", lines[-1])
+    done = run("import", text, "-o", pack)
+    expect("the checker takes them", done.returncode == 0, done.stderr)
+    done = run("covers", pack, "--taso", file)
+    expect("what is unknown as a whole is covered step by step", "covered taso-005 - in 1 step: taso-006/target\n" in done.stdout, done.stdout)
+
+
 def bad_files(folder):
     file, target = folder / "rules.pb", folder / "none.pet"
     good = file.read_bytes()
@@ -152,6 +182,7 @@ def bad_files(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         good_file(pathlib.Path(name))
+        classes(pathlib.Path(name))
         bad_files(pathlib.Path(name))
     for failure in failures:
         print(f"taso: {failure}", file=sys.stderr)

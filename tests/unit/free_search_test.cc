@@ -6,14 +6,19 @@
 #include "rules/check/check.h"
 #include "rules/exhaustive.h"
 #include "rules/text.h"
+#include "synth/cover/chain.h"
+#include "synth/free/claim.h"
+#include "synth/free/proved.h"
 #include "synth/free/search.h"
 #include "synth/free/terms.h"
 #include "tests/unit/free_support.h"
+#include "tests/unit/rewrite_support.h"
 
 namespace pet::freemode::free_search_test {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::Not;
 using testing_support::vocabulary;
 
@@ -68,6 +73,108 @@ TEST(FreeSearch, WhatFollowsIsDroppedAndCounted) {
   EXPECT_EQ(n.distinct, n.trivial + n.instances + n.consequences + n.chains + n.proved + n.refuted + n.unknown);
   EXPECT_EQ(n.proved, r.kept.size());
   EXPECT_EQ(n.refuted + n.unknown, r.open.size());
+}
+
+const char kPools[] =
+    "inputs x y: [1, 4, 2, 2]\nweights s: []\nconstant mean = MeanKernel [4, 1, 3, 3]\n"
+    "operator Conv kernel=[3, 3]\noperator AveragePool kernel=[3, 3]\noperator Add\noperator Mul\n"
+    "operator Concat axis={0, 1}\ndistinct operands\n";
+
+/// No picture of the rule has an extent that is a number: TASO's four channels are among those that it is for.
+bool isOfAnyExtents(const Pattern& pattern) {
+  const Program& p = pattern.program;
+  const std::vector<Value> inputs = p.inputs();
+  return std::all_of(inputs.begin(), inputs.end(), [&](Value v) {
+    return std::none_of(p.shape(v).begin(), p.shape(v).end(), [](const Dim& d) { return d.asConstant(); });
+  });
+}
+
+/// What is dropped follows from the rules at all shapes that it is for: pools of sums, of multiples and of Concats are
+/// laws of any number of channels, and so are the rules that they follow from.
+TEST(FreeSearch, WhatIsDroppedFollowsOverItsWholeClass) {
+  SearchResult r = searched(kPools, 3);
+  cover::KnownEquations known;
+  for (const Rule& rule : r.rules.rules) {
+    EXPECT_TRUE(isOfAnyExtents(*r.rules.findPattern(rule.pattern))) << print(*r.rules.findPattern(rule.pattern));
+    known.add(*rewrite::equationOf(*r.rules.findPattern(rule.pattern), rule));
+  }
+  const std::string shapes = "N C H W : 1 <= N, 1 <= C, 1 <= H, 1 <= W";
+  const std::string pool = " kernel_shape=[3, 3] pads=[1, 1, 1, 1] count_include_pad=1\n";
+  const struct {
+    std::string inputs, left, right;
+  } kLaws[] = {
+      {"x: [N, C, H, W]\ny: [N, C, H, W]\n", "a = Add(x, y)\nb = AveragePool(a)" + pool,
+       "a = AveragePool(x)" + pool + "b = AveragePool(y)" + pool + "c = Add(a, b)\n"},
+      {"x: [N, C, H, W]\ns: []\n", "a = Mul(x, s)\nb = AveragePool(a)" + pool,
+       "a = AveragePool(x)" + pool + "b = Mul(a, s)\n"},
+      {"x: [N, C, H, W]\ny: [N, C, H, W]\n", "a = Concat(x, y) axis=1\nb = AveragePool(a)" + pool,
+       "a = AveragePool(x)" + pool + "b = AveragePool(y)" + pool + "c = Concat(a, b) axis=1\n"},
+  };
+  for (const auto& law : kLaws) {
+    auto goal = testing_support::equation(shapes, law.inputs, law.left, law.right);
+    EXPECT_TRUE(cover::findChain(goal, known)) << law.left;
+  }
+}
+
+/// In both directions: a rule over a part of a class implies what it says of that part, and nothing of the whole.
+TEST(FreeSearch, ARuleImpliesWhatItsOwnClassHas) {
+  auto judgement = [](const std::string& shapes) {
+    RuleSet set = testing_support::ruleSet(testing_support::ruleText("p", shapes, "x: [M, N]\ny: [M, N]\nz: [M, N]\n",
+                                                                     "a = Add(x, y)\nb = Mul(a, z)\n",
+                                                                     "a = Mul(x, z)\nb = Mul(y, z)\nc = Add(a, b)\n"));
+    Judgement j;
+    j.pattern = set.patterns.at(0);
+    j.rule = set.rules.at(0);
+    return j;
+  };
+  const Judgement wide = judgement("M N : 1 <= M, 1 <= N"), narrow = judgement("M N : 1 <= M, 1 <= N, N <= 1");
+  ProvedRules wideOne, narrowOne;
+  wideOne.add(7, wide);
+  narrowOne.add(7, narrow);
+  EXPECT_TRUE(wideOne.imply(narrow.pattern, narrow.rule, {7}));
+  EXPECT_TRUE(wideOne.imply(wide.pattern, wide.rule, {7}));
+  EXPECT_TRUE(narrowOne.imply(narrow.pattern, narrow.rule, {7}));
+  EXPECT_FALSE(narrowOne.imply(wide.pattern, wide.rule, {7}));
+  EXPECT_FALSE(narrowOne.imply(wide.pattern, wide.rule, ProvedRules::Effort::kLong));
+  EXPECT_FALSE(wideOne.imply(wide.pattern, wide.rule, {8})) << "no such rule";
+}
+
+/// Two convolutions by identity kernels, which may have different windows.
+TEST(FreeSearch, EachUseOfAConstantHasItsOwnExtents) {
+  const Vocabulary v =
+      vocabulary("inputs x: [1, 2, 3, 3]\nconstant i = IdentityKernel [2, 2, 3, 3]\noperator Conv kernel=[3, 3]\n");
+  Equality e;
+  for (const Leaf& leaf : v.leaves)
+    e.variables.push_back({typeOf(leaf), leaf.constant});
+  e.nodes = {{0, variable(0), variable(1)}, {0, 0, variable(1)}};
+  e.left = 1;
+  e.right = variable(0);
+  auto readings = readingsOf(e, stepsOf(v), "r");
+  ASSERT_TRUE(readings) << readings.error().message();
+  EXPECT_THAT(readings->back().rule.shapes.symbols, ElementsAre("N", "C", "H", "W", "P", "Q", "P2", "Q2"));
+  Claim claim = claimOf(e, stepsOf(v), "r", {});
+  EXPECT_EQ(claim.judgement.verdict, Verdict::kProved) << claim.judgement.reason;
+}
+
+/// Relu(Conv(Relu(x), I)) = Relu(x) is beyond the prover, and an instance of two rules.
+TEST(FreeSearch, InstancesOfProvedRulesFollow) {
+  const std::string shapes = "N C H W : 1 <= N, 1 <= C, 1 <= H, 1 <= W", inputs = "x: [N, C, H, W]\n";
+  const std::string kernel = "e = Eye() extent=C\ni = IndexMap(e) [f:C, c:C, r:1, s:1] -> [f, c]\n";
+  auto judgement = [&](const std::string& left, const std::string& right) {
+    RuleSet set = testing_support::ruleSet(testing_support::ruleText("p", shapes, inputs, left, right));
+    return judge(set.patterns.at(0), set.rules.at(0));
+  };
+  const Judgement identity = judgement(kernel + "a = Conv(x, i)\n", "a = Identity(x)\n"),
+                  again = judgement("a = Relu(x)\nb = Relu(a)\n", "a = Relu(x)\n"),
+                  both = judgement(kernel + "a = Relu(x)\nb = Conv(a, i)\nc = Relu(b)\n", "a = Relu(x)\n");
+  ASSERT_EQ(identity.verdict, Verdict::kProved);
+  ASSERT_EQ(again.verdict, Verdict::kProved);
+  ASSERT_EQ(both.verdict, Verdict::kUnknown) << "no test of this";
+  ProvedRules rules;
+  rules.add(0, identity);
+  EXPECT_FALSE(rules.imply(both.pattern, both.rule, ProvedRules::Effort::kLong));
+  rules.add(1, again);
+  EXPECT_TRUE(rules.imply(both.pattern, both.rule, ProvedRules::Effort::kLong));
 }
 
 /// The rules as others see them: their proofs hold, they compute the same at small shapes, and they are text.

@@ -1,24 +1,16 @@
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "rules/taso/substitutions.h"
 #include "synth/free/search.h"
 #include "synth/free/terms.h"
+#include "tests/unit/taso_support.h"
+#include "tests/unit/text_file.h"
 
 // What TASO publishes against what free mode finds over TASO's vocabulary.
 namespace pet::freemode::free_taso_test {
 namespace {
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 /// TASO's numbers, once more.
 bool means(const Step& s, const taso::Operator& op, int output) {
@@ -114,13 +106,13 @@ std::optional<bool> follows(Reading& r,
   return answer;
 }
 
-/// Fourteen of them read one value twice, as picture and as kernel: the vocabulary has no such graphs.
+/// Fourteen of their outputs read one value twice, as picture and as kernel: the vocabulary has no such graphs.
 TEST(FreeTaso, EveryPublishedSubstitutionFollowsFromTheRulesOfDepthThree) {
-  const char* path = std::getenv("PET_TASO_RULES");
-  if (!path) GTEST_SKIP() << "PET_TASO_RULES names no file";
-  auto v = parseVocabulary(contents(PET_SOURCE_DIR "/rules/vocab/taso.vocab"), "taso.vocab");
-  auto substitutions = taso::readSubstitutions(contents(path), path);
-  ASSERT_TRUE(v && substitutions);
+  const std::string data = std::string(PET_SOURCE_DIR) + "/tests/data/";
+  auto v = parseVocabulary(testing_support::textOf(data + "published.vocab"), "published.vocab");
+  ASSERT_TRUE(v);
+  const auto substitutions = testing_support::publishedSubstitutions(testing_support::textOf(data + "taso.txt"));
+  ASSERT_EQ(substitutions.size(), 133u);
   auto result = search(*v, {});
   ASSERT_TRUE(result);
   std::vector<Step> steps = stepsOf(*v);
@@ -128,9 +120,9 @@ TEST(FreeTaso, EveryPublishedSubstitutionFollowsFromTheRulesOfDepthThree) {
   for (const Equality& e : result->equalitiesKept)
     rules.add({e});
   size_t following = 0, outside = 0;
-  for (size_t i = 0; i < substitutions->size(); ++i) {
-    Reading reading(*v, steps, (*substitutions)[i]);
-    for (const taso::MappedOutput& m : (*substitutions)[i].outputs) {
+  for (size_t i = 0; i < substitutions.size(); ++i) {
+    Reading reading(*v, steps, substitutions[i]);
+    for (const taso::MappedOutput& m : substitutions[i].outputs) {
       auto answer = follows(reading, m, *v, rules, steps);
       EXPECT_NE(answer, false) << "substitution " << i;
       ++(answer ? following : outside);

@@ -84,6 +84,17 @@ TEST(Judge, RefutedMeansUnderAllNarrowings) {
   EXPECT_FALSE(j.witness->patternValue.empty());
 }
 
+/// I + s I is its Relu but for s < -1: one number decides, and it is the same at every shape of one draw.
+TEST(Judge, ADifferenceForSomeNumbersAloneIsFound) {
+  const std::string sum = "e = Eye() extent=A\nm = Mul(e, s)\ny = Add(e, m)\n";
+  Judgement j = judged("s: []\n", sum, sum + "z = Relu(y)\n");
+  ASSERT_EQ(j.verdict, Verdict::kRefuted) << j.reason;
+  EXPECT_THAT(witnessLine(*j.witness), HasSubstr("y[0, 0] = -"));
+  // And of s s I = Relu(s s I), which is true, no draw says so.
+  const std::string square = "e = Eye() extent=A\nt = Mul(s, s)\ny = Mul(e, t)\n";
+  EXPECT_NE(judged("s: []\n", square, square + "z = Relu(y)\n").verdict, Verdict::kRefuted);
+}
+
 TEST(Judge, UnknownIsNeitherProvedNorDifferent) {
   Judgement j = judged("x: [A]\n", "t = Sigmoid(x)\ny = Mul(t, x)\n", "t = Sigmoid(x)\ny = Mul(x, t)\n");
   if (j.verdict != Verdict::kProved) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sstream>
 #include <string>
 
 #include "rules/taso/substitutions.h"
@@ -37,6 +38,50 @@ inline taso::Operator split(int axis, taso::Tensor x) {
 }
 inline taso::Operator add(taso::Tensor a, taso::Tensor b) {
   return op(16, {a, b});
+}
+
+/// "x7", "%0.1" (tests/e2e/_taso_facts.py).
+inline taso::Tensor tensorOf(const std::string& text) {
+  int number = std::stoi(text.substr(1));
+  size_t dot = text.find('.');
+  return {text[0] == 'x' ? -number : number, dot == std::string::npos ? 0 : std::stoi(text.substr(dot + 1))};
+}
+
+/// TASO's published substitutions: the text of tests/data/taso.txt.
+inline std::vector<taso::Substitution> publishedSubstitutions(const std::string& text) {
+  std::vector<taso::Substitution> all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    taso::Substitution s;
+    std::vector<taso::Operator>* side = &s.source;
+    bool isFirst = true, isOutput = false;
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      bool isLast = word.back() == ';';
+      if (isLast) word.pop_back();
+      if (word == "=>") {
+        side = &s.target;
+        isLast = true;
+      } else if (word == ":") {
+        isOutput = true;
+      } else if (isOutput) {
+        taso::MappedOutput m;
+        char at = 0;
+        std::istringstream(word) >> m.source >> at >> m.sourceOutput >> at >> m.target >> at >> m.targetOutput;
+        s.outputs.push_back(m);
+      } else if (isFirst) {
+        side->push_back(op(std::stoi(word), {}));
+      } else if (word[0] == 'k') {
+        side->back().parameters[std::stoi(word.substr(1))] = std::stoi(word.substr(word.find('=') + 1));
+      } else {
+        side->back().inputs.push_back(tensorOf(word));
+      }
+      isFirst = isLast;
+    }
+    all.push_back(std::move(s));
+  }
+  return all;
 }
 
 inline std::string varint(uint64_t value) {

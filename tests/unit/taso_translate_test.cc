@@ -1,7 +1,3 @@
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +5,7 @@
 #include "rules/exhaustive.h"
 #include "rules/taso/translate.h"
 #include "tests/unit/taso_support.h"
+#include "tests/unit/text_file.h"
 
 namespace pet::taso::taso_translate_test {
 namespace {
@@ -241,6 +238,50 @@ TEST(TasoTranslate, LongChainsEnd) {
   EXPECT_THAT(translate(itself(many), "t").error().message(), HasSubstr("more than 100 operators"));
 }
 
+/// A mean kernel says how many groups there are: as many as channels, whatever their number.
+TEST(TasoTranslate, AMeanKernelIsDepthwise) {
+  const Operator mean = op(25, {}, {{4, 3}, {5, 3}}), average = op(7, {var(7)}, {{4, 3}, {5, 3}});
+  const std::string kernel =
+      "a'' = Constant() value=1 shape=[C, 1, 1, 1]\na' = Pad(a'') pads=[0, 0, 1, 1, 0, 0, 1, 1]\n"
+      "a = AveragePool(a') kernel_shape=[3, 3] pads=[1, 1, 1, 1] count_include_pad=1\n";
+  const struct {
+    const char* name;
+    Substitution rule;
+    std::string text;
+    bool isTrue;
+  } kMeans[] = {
+      {"an average",
+       {{mean, conv(var(7), result(0))}, {average}, {{1, 0}}},
+       "x7: [N, C, H, W]\n" + kernel + "b = Conv(x7, a) pads=[1, 1, 1, 1] group=C\n=>\n" +
+           "a = AveragePool(x7) kernel_shape=[3, 3] pads=[1, 1, 1, 1] count_include_pad=1\n",
+       true},
+      {"a kernel that is added to it is depthwise, too",
+       {{mean, add(var(10), result(0)), conv(var(7), result(1))},
+        {mean, conv(var(7), var(10)), conv(var(7), result(0)), add(result(1), result(2))},
+        {{2, 3}}},
+       "",
+       true},
+      {"a sum of averages is an average, and not twice as large",
+       {{mean, conv(var(7), result(0))}, {average, add(result(0), result(0))}, {{1, 1}}},
+       "",
+       false},
+      {"two means side by side are two averages of one channel alone",
+       {{mean, concat(0, 4, result(0), result(0)), conv(var(7), result(1))},
+        {average, concat(1, 4, result(0), result(0))},
+        {{2, 1}}},
+       "",
+       false},
+  };
+  for (const auto& c : kMeans) {
+    auto t = translate(c.rule, "t");
+    ASSERT_TRUE(t) << c.name << ": " << t.error().message();
+    EXPECT_EQ(c.text.empty() ? "" : textOf(*t), c.text);
+    EXPECT_TRUE(t->rule.shapes.contains({{"N", 2}, {"C", 4}, {"F", 4}, {"H", 5}, {"W", 5}})) << "TASO's own";
+    EXPECT_EQ(evaluateRule(t->pattern, t->rule).holds(), c.isTrue) << c.name << "\n" << textOf(*t);
+    EXPECT_FALSE(translate(c.rule, "t", Groups::kAny)) << c.name;
+  }
+}
+
 TEST(TasoTranslate, AnyNumberOfGroups) {
   const struct {
     const char* name;
@@ -293,7 +334,7 @@ TEST(TasoTranslate, AnyNumberOfGroups) {
 /// Whether both sides are equal at small shapes, if need be where the first narrowing holds.
 Evaluation evaluated(Translation t, size_t& narrowed) {
   EvaluationOptions options;
-  options.shapes = 200;
+  options.shapes = 60;
   Evaluation e = evaluateRule(t.pattern, t.rule, options);
   if (e.holds() || t.narrowings.empty()) return e;
   ++narrowed;
@@ -308,14 +349,16 @@ Evaluation evaluated(Translation t, size_t& narrowed) {
   return evaluateRule(t.pattern, t.rule, options);
 }
 
-/// The published file: what the translation says is equal at small shapes, with a narrowing where one is needed.
+/// TASO's own: what the translation says is equal at small shapes, with a narrowing where one is needed.
 TEST(TasoTranslate, EveryPublishedRuleIsEqualAtSmallShapes) {
-  const char* path = std::getenv("PET_TASO_RULES");
-  if (!path) GTEST_SKIP() << "PET_TASO_RULES does not name TASO's file of substitutions";
-  std::ostringstream bytes;
-  bytes << std::ifstream(path, std::ios::binary).rdbuf();
-  auto rules = readSubstitutions(bytes.str(), path);
+  const auto published = testing_support::publishedSubstitutions(
+      testing_support::textOf(std::string(PET_SOURCE_DIR) + "/tests/data/taso.txt"));
+  std::string bytes;
+  for (const Substitution& s : published)
+    bytes += bytesOf(s);
+  auto rules = readSubstitutions(bytes, "taso.txt");
   ASSERT_TRUE(rules) << rules.error().message();
+  ASSERT_EQ(rules->size(), 133u);
   size_t narrowed = 0, grouped = 0;
   for (size_t i = 0; i < rules->size(); ++i) {
     auto t = translate((*rules)[i], "t");

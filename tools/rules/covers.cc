@@ -58,10 +58,13 @@ cover::KnownEquations knownEquations(const RuleSet& pack, const std::vector<Taso
 
 Finding findingOf(const Judgement& j, const cover::KnownEquations& known, const cover::ChainLimits& limits) {
   if (j.verdict == Verdict::kRefuted) return {Finding::Kind::kFalse, {}, j.reason};
-  if (j.verdict == Verdict::kUnknown) return {Finding::Kind::kMissing, {}, "it is not proved: " + j.reason};
+  // What the prover does not know as a whole may be proved step by step.
+  const std::string unknown = j.verdict == Verdict::kUnknown ? "it is not proved: " + j.reason : "";
+  if (j.pattern.program.outputs().empty()) return {Finding::Kind::kMissing, {}, unknown};
   auto goal = rewrite::equationOf(j.pattern, j.rule);
   if (!goal) return {Finding::Kind::kMissing, {}, goal.error().message()};
   auto chain = cover::findChain(*goal, known, limits);
+  if (!chain && !unknown.empty()) return {Finding::Kind::kMissing, {}, unknown};
   if (!chain) return {Finding::Kind::kMissing, {}, std::string(cover::reasonOf(chain.error()))};
   if (auto fault = cover::faultOf(*chain, j.pattern, j.rule)) return {Finding::Kind::kMissing, {}, *fault};
   return {Finding::Kind::kCovered, std::move(*chain), ""};
