@@ -12,7 +12,7 @@
 #include "tests/unit/random_programs.h"
 #include "tests/unit/text_file.h"
 
-namespace pet {
+namespace pet::unfold_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -179,4 +179,4 @@ TEST(Unfold, ABoundIsNoEquation) {
 }
 
 }  // namespace
-}  // namespace pet
+}  // namespace pet::unfold_test
