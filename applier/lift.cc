@@ -1,6 +1,7 @@
 #include "applier/lift.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -8,6 +9,17 @@
 #include "ir/ops/op.h"
 
 namespace pet {
+namespace {
+
+/// The shortest decimal that rounds to this float, which is what exporters and patterns mean.
+double shortest(float f) {
+  const std::string text = fmt::format("{}", f);
+  double number = f;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
 
 std::vector<Expr> exprs(const std::vector<int64_t>& list) {
   return {list.begin(), list.end()};
@@ -60,7 +72,7 @@ int64_t Lifting::integer(std::string_view name, int64_t fallback) const {
 double Lifting::number(std::string_view name, double fallback) const {
   const auto* a = find(name);
   if (!a) return fallback;
-  if (const auto* f = std::get_if<float>(a)) return *f;
+  if (const auto* f = std::get_if<float>(a)) return shortest(*f);
   refuse(fmt::format("attribute '{}' is not a number", name));
 }
 

@@ -43,6 +43,7 @@ class Lifting {
   Extents constantExtents(size_t i) const;
 
   int64_t integer(std::string_view name, int64_t fallback) const;
+  /// A float stands for the shortest decimal that rounds to it: 1e-05, not 9.99999975e-06.
   double number(std::string_view name, double fallback) const;
   std::string text(std::string_view name, std::string_view fallback) const;
   std::optional<std::vector<int64_t>> integers(std::string_view name) const;

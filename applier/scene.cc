@@ -74,7 +74,7 @@ class Scene {
       if (!added) throw NotBuilt{added.error()};
       v = *added;
     } else if (isConstant(pattern_, {index, 0})) {
-      v = weight(node.names[0], concrete(node.shapes[0]));
+      v = weight(node.names[0], concrete(node.shapes[0]), isVariance({index, 0}));
     } else {
       v = producer(node.names[0], concrete(node.shapes[0]), isImage({index, 0}));
     }
@@ -83,12 +83,12 @@ class Scene {
   }
 
   /// Uniform, of variance about 1 / fan-in, so that values keep their size.
-  Value weight(const std::string& name, const Extents& extents) {
+  Value weight(const std::string& name, const Extents& extents, bool positive = false) {
     Tensor<float> t = drawReal(Draw(0, name), extents);
     int64_t outer = extents.empty() ? 1 : std::max<int64_t>(1, extents[0]);
     double scale = std::sqrt(3.0 * static_cast<double>(outer) / static_cast<double>(std::max<int64_t>(1, t.size())));
     for (float& x : t.data)
-      x *= static_cast<float>(scale);
+      x = static_cast<float>(scale) * (positive ? std::abs(x) : x);
     return builder_.constant(name, Constant::of(t));
   }
 
@@ -97,6 +97,11 @@ class Scene {
     Value v = builder_.input(name, extents, ElementType::kFloat);
     builder_.name(v, name);
     return v;
+  }
+
+  bool isVariance(Value v) const {
+    return std::any_of(pattern_.nodes().begin(), pattern_.nodes().end(),
+                       [&](const Node& n) { return n.op->name == "BatchNormalization" && n.operands[4] == v; });
   }
 
   /// An image has its channels in dimension 1, a matrix its features in the last one.

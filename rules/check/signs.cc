@@ -5,7 +5,7 @@
 namespace pet::check {
 namespace {
 
-constexpr size_t kMostPoints = 64;
+constexpr size_t kMostFirstPoints = 64;
 /// Of a condition; what would make it longer is left out.
 constexpr size_t kMostParts = 4096;
 
@@ -41,7 +41,7 @@ std::vector<Values> firstPoints(const Piece& piece) {
       }
     }
     points = std::move(next);
-    if (points.size() > kMostPoints) return {};
+    if (points.size() > kMostFirstPoints) return {};
   }
   return points;
 }

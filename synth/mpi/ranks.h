@@ -19,8 +19,8 @@ class Ranks {
   bool first() const;
   size_t count() const;
 
-  /// On rank 0: the UnitRunner that uses the other ranks. Errors: the sink's; a rank that could not go on, or is of another
-  /// search; kInternal when mpirun ends the run, as it does when a rank has died.
+  /// On rank 0: the UnitRunner that uses the other ranks. Errors: the sink's; a rank that could not go on, or is of
+  /// another search; kInternal when mpirun ends the run, as it does when a rank has died.
   Expected<void> run(const Search& search,
                      const std::vector<size_t>& units,
                      const RunOptions& options,

@@ -447,6 +447,32 @@ rule conv/odd of conv {
   EXPECT_EQ(report.refused[0].reason, "Softmax along an inner axis needs opset 13, the model has 11");
 }
 
+TEST(Apply, FloatsOfAttributesAreTheDecimalsThatWereMeant) {
+  // The file has the float that is nearest to 0.1; as exporters write an epsilon of 1e-5.
+  const char* const kByRelus = R"(
+pattern leaky {
+  shape N
+  x: [N]
+  y = LeakyRelu(x) alpha=0.1
+}
+rule leaky/relus of leaky {
+  depth 5
+  class N : 1 <= N
+  numerics same-terms
+  replacement {
+    a = Relu(x)
+    m = Neg(x)
+    b = Relu(m)
+    c = Constant() value=0.1
+    d = Mul(b, c)
+    y = Sub(a, d)
+  }
+})";
+  Applied a = applied(modelOf("x: [6]  y = LeakyRelu(x) alpha=0.1"), rulesOf(kByRelus), all());
+  EXPECT_EQ(a.report.fired.size(), 1U);
+  EXPECT_TRUE(applied(modelOf("x: [6]  y = LeakyRelu(x) alpha=0.11"), rulesOf(kByRelus), all()).report.fired.empty());
+}
+
 TEST(Apply, UnknownOperatorsPassThroughAndTheRestIsCheckedAroundThem) {
   Model model = modelOf(kTwoConvs);
   for (GraphNode& n : model.graph.nodes) {  // the Relu between becomes somebody else's

@@ -10,9 +10,9 @@
 namespace pet::check_test {
 namespace {
 
-using testing_support::dataText;
 using check::Verdict;
 using ::testing::HasSubstr;
+using testing_support::dataText;
 
 CheckReport checkText(const std::string& text, const CheckOptions& options = {}) {
   auto set = parseRules(text, "test");
