@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """What the pack holds: every line of the table came out of the search by itself. Exit status 0 or 1."""
 
+import collections
 import json
+import re
 import sys
 
-from pack import made, tool
+from pack import SOURCE, made, tool
 
 # family, patterns, with boxes?, operators that one replacement of it has, at least so many rules
 FAMILIES = [
@@ -73,8 +75,17 @@ def missing(pack):
         yield f"not proved: {unproved}"
 
 
+def miscounted(pack):
+    """The README's table of sources counts the rules of the pack."""
+    rules = json.loads(tool("pet-rules", "ls", "--json", pack).stdout)
+    found = collections.Counter(r["source"] for r in rules)
+    said = {source: int(n) for source, n in re.findall(r"^\| `(\w+)` \| (\d+) \|", (SOURCE / "README.md").read_text(), re.M)}
+    if said != found:
+        yield f"README.md counts {said}, the pack has {dict(found)}"
+
+
 def main():
-    lines = list(missing(made()))
+    lines = [*missing(made()), *miscounted(made())]
     print("\n".join(lines) or f"{len(FAMILIES)} lines of the table came out")
     return 1 if lines else 0
 
