@@ -100,10 +100,13 @@ TEST(ScaleOutcomes, EveryOutcomeComesBackFromItsText) {
   EXPECT_GT(rules, 20U);
   for (const char* text : {"", "{}", "[]", "{\"unit\": 1}", "{\"unit\": -1, \"pattern\": 2, \"candidates\": 3}"})
     EXPECT_FALSE(parseOutcome(text, "test")) << text;
-  auto ofUnit = [](const char* unit) {
-    return parseOutcome(fmt::format(R"({{"unit": {}, "pattern": "p", "candidates": []}})", unit), "test");
+  auto ofUnit = [](const char* unit, const char* source = "moves") {
+    const char* const text = R"({{"unit": {}, "pattern": "p", "source": "{}", "candidates": []}})";
+    return parseOutcome(fmt::format(fmt::runtime(text), unit, source), "test");
   };
   EXPECT_TRUE(ofUnit("1"));
+  EXPECT_TRUE(ofUnit("1", "template"));
+  EXPECT_FALSE(ofUnit("1", "thought"));
   for (const char* unit : {"1e300", "2.5", "true", "-1", "1e400", "18446744073709551616"})
     EXPECT_FALSE(ofUnit(unit)) << unit;
 }

@@ -224,7 +224,11 @@ RC_GTEST_PROP(DigitsProperty, SplitAndJoinCount, ()) {
         {1, 2, 3, symbol, symbol * 2, symbol * 3, symbol + 1, Dim::product({symbol, Expr::variable("W")})}));
   }
   RC_PRE(Dim::product(axes).evaluate(symbols).value() <= 300);
-  RC_ASSERT(digitsAgree(axes, symbols));
+  try {
+    RC_ASSERT(digitsAgree(axes, symbols));
+  } catch (const TooManyCases&) {
+    RC_DISCARD("a limit");
+  }
 }
 
 TEST(Digits, DivideByOuterAndInner) {
