@@ -16,8 +16,8 @@ enum class WriteBack { kBeforeLayout, kAfterLayout };
 
 /// Derives strips that cover `bad`, recomputes each with the pattern's own operator on the slice of the input that it
 /// reads (halo and remaining pads included), and writes it back by Concat: after the closing layout, or before it where
-/// the strips are contiguous there (PET, section 5.2; DESIGN, section 4). Nothing here is trusted: the result is proved
-/// afterwards. The error says why `bad` has no such cover.
+/// the strips are contiguous there (PET, section 5.2; docs/search-space.md, Correction). Nothing here is trusted: the
+/// result is proved afterwards. The error says why `bad` has no such cover.
 tl::expected<Corrected, std::string> correct(const poly::Context& context,
                                              const Mutant& mutant,
                                              const MainOperator& source,

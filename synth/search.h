@@ -14,7 +14,7 @@ struct SearchOptions {
   unsigned long operations = 4'000'000;  ///< of isl, per proof
 };
 
-/// All units of a search, numbered. Pattern mode (DESIGN, section 5).
+/// All units of a search, numbered. See docs/architecture.md, At scale.
 class Search {
  public:
   /// Patterns of different names, in any order. Error, before any search: a pattern that no generator takes.
