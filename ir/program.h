@@ -29,7 +29,7 @@ struct LayoutSpec {
 };
 
 /// The map of an IndexMap operator: out[axes…] = in[source…] where the source position exists and all guards hold, else
-/// 0. It is the form that derived weight programs take (DESIGN, section 5: the symbolic vote).
+/// 0. It is the form that derived weight programs take (docs/search-space.md, The symbolic vote).
 struct IndexMapSpec {
   std::vector<std::vector<LayoutAxis>> dims;  ///< output dimensions as groups of named, affine axes
   std::vector<std::vector<Expr>> source;  ///< per input dimension, one expression per atom, in axis names and symbols

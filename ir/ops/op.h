@@ -33,8 +33,8 @@ struct OperandRead {
 };
 
 /// A number that depends on nothing but its key, its parameters and a position: 1 / (the extent of a mean), 1 / (the
-/// positions that a window counts), an entry of a resampling matrix (DESIGN, section 4, opaque linear operators). Two
-/// of them are equal where all three are.
+/// positions that a window counts), an entry of a resampling matrix (docs/semantics.md, Functions, maxima, numbers).
+/// Two of them are equal where all three are.
 struct ConstantRead {
   std::string key;               ///< the formula's name with every attribute that it depends on
   std::vector<Expr> parameters;  ///< in shape symbols
@@ -144,7 +144,8 @@ struct AttributeSpec {
   std::string_view fallback;
 };
 
-/// Declared facts about an operator as a function of its first operand, each covered by a test (DESIGN, section 3).
+/// Declared facts about an operator as a function of its first operand, each covered by a test (docs/architecture.md,
+/// The operator table).
 struct Facts {
   bool elementwise = false;     ///< one function of one operand, the same at every position
   bool zeroPreserving = false;  ///< f(0) = 0

@@ -58,7 +58,7 @@ struct SearchResult {
   uint64_t innerBytesPerClass() const { return innerClasses == 0 ? 0 : innerBytes / innerClasses; }
 };
 
-/// Free mode (DESIGN, section 5): all graphs of at most `depth` operators over the vocabulary, grouped by fingerprint;
+/// Free mode (docs/free-mode.md): all graphs of at most `depth` operators over the vocabulary, grouped by fingerprint;
 /// equalities, the most general of each; those that no smaller ones imply, proved for symbolic shapes. The result
 /// depends on vocabulary, depth, slice, seed and decide alone. Errors: those of `passDone`. Throws std::bad_alloc.
 Expected<SearchResult> search(const Vocabulary& vocabulary, const SearchOptions& options);

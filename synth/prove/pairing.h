@@ -27,10 +27,10 @@ struct Undefined {
 /// The positions at which a sum has no monomial.
 poly::Set positionsWithoutTerms(const poly::Context& context, const Sum& sum);
 
-/// Compares two denotations as multisets of monomials (DESIGN, section 4). Sums over a common index are compared by
-/// looking for a bijection between their monomials; applications inside them are equal where their arguments are, which
-/// is the same question about nested sums, asked of all pairs of positions at once: the answer is a relation between
-/// positions. Every relation is computed once and kept as a lemma of the record.
+/// Compares two denotations as multisets of monomials (docs/semantics.md, Equality is of multisets). Sums over a common
+/// index are compared by looking for a bijection between their monomials; applications inside them are equal where
+/// their arguments are, which is the same question about nested sums, asked of all pairs of positions at once: the
+/// answer is a relation between positions. Every relation is computed once and kept as a lemma of the record.
 ///
 /// Throws poly::BudgetExceeded and OverflowError.
 class Matcher {

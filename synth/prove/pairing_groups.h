@@ -17,7 +17,7 @@ struct Bijection {
   std::vector<ProofMap> forward, backward;
 };
 
-/// The same as comparing whole pieces, but by axis groups (DESIGN, section 4, "Separability"), where
+/// The same as comparing whole pieces, but by axis groups (docs/semantics.md, Axis groups), where
 ///
 /// - both sums are sums of products of inputs and constants, whose factors can stand for each other in one order only;
 /// - there are two groups of indices or more that no constraint, no division and no digit of a factor links, in any

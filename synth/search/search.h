@@ -11,7 +11,7 @@
 namespace pet {
 
 /// All units of a search, numbered: by pattern, generator and unit of the generator. Of equal programs of one pattern
-/// the first in this order is kept (reduce()).
+/// the first in this order is kept (reduce()). See docs/architecture.md, At scale.
 class Search {
  public:
   /// Patterns of different names, in any order. Error, before any search: a pattern that no generator takes.

@@ -14,7 +14,8 @@ namespace pet {
 /// offset forms are a pointwise operator whose taps are extra output channels, then OffsetReduce (EinNet, section 4.1).
 enum class Target { kConv, kConvTranspose, kMatMulRight, kMatMulLeft, kConvOffset, kMatMulOffset };
 
-/// What happens to one axis of the pattern's main operator. One step of the published space (docs/pipeline.md).
+/// What happens to one axis of the pattern's main operator. One step of the published space (docs/search-space.md,
+/// Plans).
 struct AxisMove {
   enum class Cut {
     kKeep,
@@ -53,7 +54,7 @@ std::vector<std::optional<size_t>> smallerPlans(const std::vector<Plan>& plans);
 /// What about a pattern is outside the declared space, so that it has no plans at all.
 std::optional<std::string> whyNoPlans(const MainOperator& pattern);
 
-/// The declared space of plans for a pattern, before any filter. Size: see docs/pipeline.md.
+/// The declared space of plans for a pattern, before any filter. Its size: docs/search-space.md, What it costs.
 std::vector<Plan> enumeratePlans(const MainOperator& pattern);
 
 /// "w.inner2>slot0 h.keep" — a stable, readable key; and the family, a word for people.
@@ -77,8 +78,8 @@ struct PlanFailure {
   std::string detail;
 };
 
-/// Derives everything the plan leaves open (DESIGN, section 5): weights by the symbolic vote, kernel extents and pads
-/// from its range, separators, halos and crops from extents.
+/// Derives everything the plan leaves open (docs/search-space.md): weights by the symbolic vote, kernel extents and
+/// pads from its range, separators, halos and crops from extents.
 tl::expected<Mutant, PlanFailure> buildMutant(const Pattern& pattern,
                                               const MainOperator& analysed,
                                               const Plan& plan,

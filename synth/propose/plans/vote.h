@@ -38,7 +38,7 @@ struct Vote {
 /// The vote, or why there is none.
 using Voted = tl::expected<Vote, std::string>;
 
-/// The symbolic vote (DESIGN, section 5): which weight belongs into which slot, from the relations of pattern and
+/// The symbolic vote (docs/search-space.md): which weight belongs into which slot, from the relations of pattern and
 /// target alone. None where no position-independent assignment exists, or its range is piecewise on the class.
 Voted voteWindow(const poly::Context& context, const Axis& axis, const WindowCut& cut);
 

@@ -15,7 +15,8 @@ struct Filled {
   Program program;
 };
 
-/// The symbolic vote for programs of several operators (DESIGN, section 5). A skeleton's output is linear in each hole:
+/// The symbolic vote for programs of several operators (docs/search-space.md, Skeletons). A skeleton's output is linear
+/// in each hole:
 ///
 ///     pattern   O[v] = Σ_ρ c · W1[…] W2[…] … · X[a(v, ρ)]
 ///     skeleton  O[v] = Σ_ρ' hole[s(v, ρ')] · X[b(v, ρ')]

@@ -46,10 +46,10 @@ struct SkeletonSpace {
   std::vector<SkeletonVariants> skeletons;  ///< in the order of their names
 };
 
-/// The declared space for a pattern of several operators (DESIGN, section 5): operators with an open weight (Conv with
-/// the pattern's strides, dilations and groups, ConvTranspose, MatMul, a scale per channel, each with an open bias)
-/// between what may stand before and behind them, at most `depth` operators on activations. See arrange.h for what
-/// stands before and behind. kUnsupported: the pattern's functions have no program of their own.
+/// The declared space for a pattern of several operators (docs/search-space.md, Skeletons): operators with an open
+/// weight (Conv with the pattern's strides, dilations and groups, ConvTranspose, MatMul, a scale per channel, each with
+/// an open bias) between what may stand before and behind them, at most `depth` operators on activations. See arrange.h
+/// for what stands before and behind. kUnsupported: the pattern's functions have no program of their own.
 Expected<std::vector<SkeletonSpace>> enumerateSkeletons(const Pattern& pattern, int depth);
 
 }  // namespace pet

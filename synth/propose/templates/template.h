@@ -6,8 +6,8 @@
 
 #include "rules/rule.h"
 
-// Candidates that a formula gives where search makes no sense (DESIGN, section 5): which constants a transform has, how
-// wide a block is. A template is a guess like any other: it is a rule only if it is proved.
+// Candidates that a formula gives where search makes no sense (docs/search-space.md, Templates): which constants a
+// transform has, how wide a block is. A template is a guess like any other: it is a rule only if it is proved.
 namespace pet {
 
 /// A program that is to compute what a pattern does.
@@ -20,7 +20,7 @@ struct Template {
 };
 
 /// Winograd's F(m, r) in operators of graphs, for a Conv with stride 1 along one or two axes: tiles of m results from
-/// m + r - 1 inputs by as many products, transforms by constant matrices (DESIGN, section 8, "Conv 3x3"). Extents are
+/// m + r - 1 inputs by as many products, transforms by constant matrices (docs/search-space.md, Templates). Extents are
 /// padded up to whole tiles and cropped. Where the Conv is dilated, tiles are of its phases; of a Conv over frames, the
 /// transforms are per frame and the frames of the kernel are channels. Empty: the pattern is no such Conv.
 std::vector<Template> winogradTemplates(const Pattern& pattern);
