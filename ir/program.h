@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/error.h"
+#include "ir/ops/names.h"
 #include "ir/shape.h"
 
 namespace pet {
@@ -54,6 +55,7 @@ struct Node {
   std::vector<std::string> names;  ///< one per output
   std::vector<Shape> shapes;       ///< one per output
 
+  bool is(OpName name) const;
   const Expr& scalar(std::string_view name) const { return std::get<Expr>(attributes.find(name)->second); }
   const std::vector<Expr>& list(std::string_view name) const {
     return std::get<std::vector<Expr>>(attributes.find(name)->second);

@@ -170,6 +170,16 @@ enum class Meaning {
   kFunction,  ///< position by position a function of the operands, which broadcast; no pieces
 };
 
+/// What an operator computes for one element, in multiply-adds.
+enum class Work {
+  kElement,     ///< one for each element that it makes
+  kFilters,     ///< each output element: the weights of one of the filters (Conv)
+  kTransposed,  ///< each input element: the weights of one of the input channels (ConvTranspose)
+  kColumns,     ///< each output element: a row of the first operand (MatMul)
+  kWindow,      ///< each output element: a kernel_shape
+  kWholeInput,  ///< each input element once (a reduction)
+};
+
 /// One row of the operator table.
 struct OpRow {
   std::string_view name;  ///< ONNX's name where it has one
@@ -193,11 +203,14 @@ struct OpRow {
   Meaning meaning = Meaning::kSum;
   Kernels kernels = {};
   Facts facts = {};
+  Work work = Work::kElement;
   /// A layout operator moves values and computes nothing: at most one of its pieces holds at a position, and that piece
   /// copies. (It counts as layout in a mutant's depth.)
   bool layout = false;
   /// Positions that no piece reaches hold zero; a layout operator without this reaches all of them.
   bool fills = false;
+
+  bool is(OpName other) const { return name == other.text; }
 };
 
 /// Finds a row by name; null if there is none.

@@ -13,7 +13,7 @@
 #include "applier/hoist.h"
 #include "applier/simplify.h"
 #include "ir/ops/op.h"
-#include "synth/prove/decide.h"
+#include "synth/judge/decide.h"
 #include "tests/unit/applier_support.h"
 #include "tests/unit/prove_cases.h"
 #include "tests/unit/random_programs.h"

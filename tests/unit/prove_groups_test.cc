@@ -8,7 +8,7 @@
 #include "rules/text.h"
 #include "synth/prove/axis_groups.h"
 #include "synth/prove/group_sets.h"
-#include "synth/prove/match.h"
+#include "synth/prove/pairing.h"
 #include "tests/unit/prove_cases.h"
 #include "tests/unit/random_programs.h"
 #include "tests/unit/text_file.h"

@@ -21,9 +21,9 @@
 #include "rules/check/check.h"
 #include "rules/exhaustive.h"
 #include "rules/text.h"
+#include "synth/judge/decide.h"
 #include "synth/numerics/numerics.h"
 #include "synth/prove/boxes.h"
-#include "synth/prove/decide.h"
 #include "tests/unit/prove_cases.h"
 #include "tests/unit/text_file.h"
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "synth/cover/known.h"
-#include "synth/prove/decide.h"
+#include "synth/cover/known_equations.h"
+#include "synth/judge/decide.h"
 #include "tests/unit/prove_cases.h"
 #include "tests/unit/rewrite_support.h"
 #include "tests/unit/text_file.h"

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "synth/enumerate/vote.h"
+#include "synth/propose/plans/vote.h"
 #include "tests/unit/synth_support.h"
 
 namespace pet::synth_vote_test {
