@@ -49,7 +49,7 @@ const std::pair<std::string, std::string> kFates[] = {
     {"conv", "identity"},
     {"matmul", "not applicable: the target does not slide"},
     {"h.in2-inner0_conv", "no vote: h: the number of slots is piecewise"},
-    {"h.whole_w.whole_conv", "cost"},  // a dense matrix for a shortcut
+    {"h.whole_w.whole_conv", "cost: computes much more at all shapes tried"},  // a dense matrix for a shortcut
     {"h.in4-batch-s2_w.in4-batch-s2_conv", "fingerprint"},
     {"h.in2-batch-s2_conv", "no correction: the mismatch covers whole dimensions"},
     {"h.halo2-s2_convtranspose", "composition: of h.halo2-s2_conv"},
