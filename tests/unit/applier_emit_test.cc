@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "applier/operators/emission.h"
 #include "tests/unit/applier_support.h"
 
 namespace pet::applier_emit_test {
