@@ -9,6 +9,7 @@
 
 #include "applier/view/view.h"
 #include "applier/write/emit.h"
+#include "ir/ops/op.h"
 #include "runtime/draw.h"
 #include "runtime/ort/frame.h"
 

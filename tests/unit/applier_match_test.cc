@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "applier/match/find_sites.h"
+#include "applier/match/solve_extents.h"
 #include "tests/unit/applier_support.h"
 
 namespace pet::applier_match_test {
