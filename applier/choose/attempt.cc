@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "applier/clean/simplify.h"
-#include "applier/operators/emission.h"
+#include "applier/operators/onnx_rows.h"
 #include "applier/replace/splice.h"
 #include "ir/ops/op.h"
 

@@ -7,7 +7,7 @@
 
 #include "applier/clean/simplify.h"
 #include "applier/measure/extract.h"
-#include "applier/operators/emission.h"
+#include "applier/operators/onnx_rows.h"
 #include "applier/read/normalise.h"
 #include "applier/replace/splice.h"
 #include "applier/write/emit.h"

@@ -1,11 +1,10 @@
-// What the rows of the emission table are written with.
-
 #include "applier/operators/emission.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
+
+#include "applier/operators/onnx_rows.h"
 
 namespace pet {
 
@@ -106,68 +105,19 @@ std::string Emission::slice(const std::string& x,
     steps.push_back(ranges[d].step);
   }
   if (axes.empty()) return isLast ? last("Identity", {x}) : x;
-  std::vector<std::string> inputs{x};
-  OnnxAttributes attributes;
-  bool unitSteps = std::all_of(steps.begin(), steps.end(), [](int64_t s) { return s == 1; });
-  if (opset() >= 10) {
-    inputs.insert(inputs.end(), {integers("starts", starts), integers("ends", ends), integers("axes", axes)});
-    if (!unitSteps) inputs.push_back(integers("steps", steps));
-  } else {
-    if (!unitSteps) require(10, "Slice with steps");
-    attributes = {{"axes", axes}, {"starts", starts}, {"ends", ends}};
-  }
-  return isLast ? last("Slice", inputs, attributes) : step("Slice", inputs, attributes);
+  if (std::all_of(steps.begin(), steps.end(), [](int64_t by) { return by == 1; })) steps.clear();
+  OnnxForm form =
+      formOf(*this, *findWriter("Slice"), {x},
+             {{"starts", exprs(starts)}, {"ends", exprs(ends)}, {"axes", exprs(axes)}, {"steps", exprs(steps)}});
+  return isLast ? last("Slice", form.operands, form.attributes) : step("Slice", form.operands, form.attributes);
 }
 
 std::string Emission::pad(
     const std::string& x, const std::vector<int64_t>& pads, double value, const std::string& mode, bool isLast) const {
   if (std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; }))
     return isLast ? last("Identity", {x}) : x;
-  std::vector<std::string> inputs{x};
-  OnnxAttributes attributes{{"mode", mode}};
-  if (opset() >= 11) {
-    inputs.push_back(integers("pads", pads));
-    if (value != 0) inputs.push_back(number("value", value));
-  } else {
-    require(2, "Pad");
-    attributes.emplace("pads", pads);
-    attributes.emplace("value", static_cast<float>(value));
-  }
-  return isLast ? last("Pad", inputs, attributes) : step("Pad", inputs, attributes);
-}
-
-const EmitRow* findEmit(std::string_view op) {
-  for (auto family : {emitConvRows(), emitLayoutRows(), emitFunctionRows()}) {
-    for (const EmitRow& row : family) {
-      if (row.op == op) return &row;
-    }
-  }
-  return nullptr;
-}
-
-std::optional<std::string> whyNotEmitted(const Program& replacement, int64_t opset) {
-  Graph scratch;
-  scratch.opset = opset;
-  NodeSink sink(scratch, ElementType::kFloat);
-  auto constant = constantNodes(replacement);
-  auto empty = [&](Value v) { return elementCount(concrete(replacement.shape(v))) == 0; };
-  for (int i = 0; i < static_cast<int>(replacement.nodes().size()); ++i) {
-    const Node& n = replacement.nodes()[static_cast<size_t>(i)];
-    // Empty values never reach the model.
-    if (constant[static_cast<size_t>(i)] || n.op->name == "Input" || empty({i, 0})) continue;
-    const EmitRow* row = findEmit(n.op->name);
-    if (!row) return fmt::format("{} cannot be written as ONNX", n.op->name);
-    if (opset < row->since) return fmt::format("{} needs opset {}, the model has {}", n.op->name, row->since, opset);
-    std::vector<std::string> operands;
-    for (Value v : n.operands)
-      operands.push_back(replacement.name(v));
-    try {
-      row->emit(Emission(sink, replacement, i, std::move(operands), n.names));
-    } catch (const NotEmitted& e) {
-      return e.reason;
-    }
-  }
-  return std::nullopt;
+  OnnxForm form = formOf(*this, *findWriter("Pad"), {x}, {{"pads", exprs(pads)}, {"mode", mode}, {"value", value}});
+  return isLast ? last("Pad", form.operands, form.attributes) : step("Pad", form.operands, form.attributes);
 }
 
 }  // namespace pet

@@ -1,18 +1,17 @@
 #pragma once
 
-#include <optional>
-#include <span>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "applier/view/view.h"
-#include "ir/ops/op.h"
 
-// Programs back to ONNX nodes: one row per operator.
+// Nodes of a program on their way out: what the rows of onnx_rows.h write with.
 namespace pet {
 
-/// Why something cannot be written as ONNX nodes. Thrown by the rows below, caught by emit().
+/// Why something cannot be written as ONNX nodes. Thrown by rows, caught by emit().
 struct NotEmitted {
   std::string reason;
 };
@@ -102,21 +101,5 @@ class Emission {
   int node_;
   std::vector<std::string> operands_, outputs_;
 };
-
-struct EmitRow {
-  std::string_view op;
-  int64_t since;  ///< the first opset in which it can be written
-  void (*emit)(const Emission&);
-};
-
-/// The row of an operator; null where there is none. Inputs and what only constants are made of need none.
-const EmitRow* findEmit(std::string_view op);
-
-std::span<const EmitRow> emitConvRows();
-std::span<const EmitRow> emitLayoutRows();
-std::span<const EmitRow> emitFunctionRows();
-
-/// Why a replacement (without symbols) cannot be written in a model of this opset; nullopt if it can.
-std::optional<std::string> whyNotEmitted(const Program& replacement, int64_t opset);
 
 }  // namespace pet

@@ -102,9 +102,25 @@ std::optional<std::vector<double>> Lifting::floats(std::string_view name) const 
   refuse(fmt::format("attribute '{}' is not a list of numbers", name));
 }
 
-std::optional<std::vector<int64_t>> Lifting::integersByOpset(std::string_view name, size_t i, int64_t since) const {
-  if (opset_ < since) return integers(name);
+double Lifting::number(const OnnxAttribute& a) const {
+  const double fallback = std::get<double>(a.fallback);
+  if (!a.isOperand(opset_)) return number(a.name, fallback);
+  auto i = static_cast<size_t>(a.operand);
+  return has(i) ? numbers(i).at(0) : fallback;
+}
+
+std::optional<std::vector<int64_t>> Lifting::given(const OnnxAttribute& a) const {
+  if (!a.isOperand(opset_)) return integers(a.name);
+  auto i = static_cast<size_t>(a.operand);
   return has(i) ? std::optional(integers(i)) : std::nullopt;
+}
+
+std::vector<int64_t> Lifting::list(const OnnxAttribute& a, size_t rank) const {
+  const auto* each = std::get_if<PerDimension>(&a.fallback);
+  if (!each && a.isOperand(opset_)) return integers(static_cast<size_t>(a.operand));
+  if (auto values = given(a)) return *values;
+  if (!each) refuse(fmt::format("no {}", a.name));
+  return std::vector<int64_t>(rank < 2 ? 0 : static_cast<size_t>(each->times) * (rank - 2), each->value);
 }
 
 size_t Lifting::axis(int64_t axis, size_t rank) const {
@@ -141,15 +157,6 @@ Value Lifting::constant(const Tensor<double>& tensor, Value like) const {
   if (builder_.element(like) == ElementType::kDouble) return builder_.constant(freshName(), Constant::of(tensor));
   return builder_.constant(freshName(),
                            Constant::of(Tensor<float>(tensor.extents, {tensor.data.begin(), tensor.data.end()})));
-}
-
-const LiftRow* findLift(std::string_view type) {
-  for (auto family : {liftConvRows(), liftLayoutRows(), liftFunctionRows(), liftPoolRows()}) {
-    for (const LiftRow& row : family) {
-      if (row.type == type) return &row;
-    }
-  }
-  return nullptr;
 }
 
 }  // namespace pet

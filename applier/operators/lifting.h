@@ -1,17 +1,18 @@
 #pragma once
 
+#include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "applier/operators/onnx_attribute.h"
 #include "applier/view/view.h"
 
-// How ONNX nodes become nodes of a program: one row per ONNX operator. Only applier/read/ calls it.
+// ONNX nodes on their way into a program: what the rows of onnx_rows.h read with.
 namespace pet {
 
-/// Why a node is not lifted. Thrown by the rows below and caught by the normaliser: the node passes through untouched.
+/// Why a node is not lifted. Thrown by rows and caught by the normaliser: the node passes through untouched.
 struct NotLifted {
   std::string reason;
 };
@@ -49,8 +50,15 @@ class Lifting {
   std::optional<std::vector<int64_t>> integers(std::string_view name) const;
   std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> fallback) const;
   std::optional<std::vector<double>> floats(std::string_view name) const;
-  /// The axes or sizes that are an attribute before opset `since` and operand `i` from then on.
-  std::optional<std::vector<int64_t>> integersByOpset(std::string_view name, size_t i, int64_t since) const;
+
+  // A row's attribute: in the form that the opset gives it, or what stands for it.
+  int64_t integer(const OnnxAttribute& a) const { return integer(a.name, std::get<int64_t>(a.fallback)); }
+  double number(const OnnxAttribute& a) const;
+  std::string text(const OnnxAttribute& a) const { return text(a.name, std::get<std::string_view>(a.fallback)); }
+  /// Nullopt where it is left out.
+  std::optional<std::vector<int64_t>> given(const OnnxAttribute& a) const;
+  /// `rank`: of the first operand.
+  std::vector<int64_t> list(const OnnxAttribute& a, size_t rank) const;
 
   Extents extents(Value v) const { return builder_.extents(v); }
   const Shape& shape(Value v) const { return builder_.program().shape(v); }
@@ -79,21 +87,6 @@ class Lifting {
   ViewBuilder& builder_;
   mutable int added_ = 0;
 };
-
-struct LiftRow {
-  std::string_view type;
-  /// One value per output (fewer: the rest is not lifted).
-  std::vector<Value> (*lift)(const Lifting&);
-};
-
-/// The row of a standard operator; null if there is none.
-const LiftRow* findLift(std::string_view type);
-
-// The rows by family.
-std::span<const LiftRow> liftConvRows();
-std::span<const LiftRow> liftLayoutRows();
-std::span<const LiftRow> liftFunctionRows();
-std::span<const LiftRow> liftPoolRows();
 
 std::vector<Expr> exprs(const std::vector<int64_t>& list);
 

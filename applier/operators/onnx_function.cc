@@ -1,25 +1,19 @@
 // Arithmetic, element-wise functions, normalisations.
 
-#include <algorithm>
 #include <limits>
 
-#include <fmt/format.h>
-
-#include "applier/operators/lifting.h"
+#include "applier/operators/onnx_rows.h"
 
 namespace pet {
 namespace {
 
-/// The operator of the same name, without attributes.
-std::vector<Value> liftUnary(const Lifting& l) {
-  return {l.add(l.node().type, {l.operand(0)})};
-}
-std::vector<Value> liftBinary(const Lifting& l) {
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+void broadcastsByShape(const Lifting& l) {
   if (l.opset() < 7 && l.extents(l.operand(0)) != l.extents(l.operand(1))) Lifting::refuse("broadcasting by attribute");
-  return {l.add(l.node().type, {l.operand(0), l.operand(1)})};
 }
 
-std::vector<Value> liftSum(const Lifting& l) {
+std::vector<Value> readSum(const Lifting& l, const OnnxRow&) {
   Value sum = l.operand(0);
   if (l.operandCount() == 1) return {l.add("Identity", {sum})};
   for (size_t i = 1; i < l.operandCount(); ++i)
@@ -28,40 +22,24 @@ std::vector<Value> liftSum(const Lifting& l) {
 }
 
 // The condition is a constant of bools.
-std::vector<Value> liftWhere(const Lifting& l) {
+std::vector<Value> readWhere(const Lifting& l, const OnnxRow&) {
   Value a = l.operand(1), b = l.operand(2);
   auto values = l.integers(0);
   Tensor<double> condition(l.constantExtents(0), {values.begin(), values.end()});
   return {l.add("Where", {l.constant(condition, a), a, b})};
 }
 
-std::vector<Value> liftLeakyRelu(const Lifting& l) {
-  return {l.add("LeakyRelu", {l.operand(0)}, {{"alpha", l.number("alpha", 0.01)}})};
+void writeWhere(const Emission& e, const OnnxRow&) {
+  std::string condition = e.step("Cast", {e.operand(0)}, {{"to", static_cast<int64_t>(ElementType::kBool)}});
+  e.last("Where", {condition, e.operand(1), e.operand(2)});
 }
 
-std::vector<Value> liftHardSigmoid(const Lifting& l) {
-  return {l.add("HardSigmoid", {l.operand(0)}, {{"alpha", l.number("alpha", 0.2)}, {"beta", l.number("beta", 0.5)}})};
-}
-
-std::vector<Value> liftGelu(const Lifting& l) {
-  return {l.add("Gelu", {l.operand(0)}, {{"approximate", l.text("approximate", "none")}})};
-}
-
-// The bounds are attributes before opset 11, optional operands from then on.
-std::vector<Value> liftClip(const Lifting& l) {
-  double low = -std::numeric_limits<double>::infinity(), high = -low;
-  if (l.opset() < 11) {
-    low = l.number("min", low);
-    high = l.number("max", high);
-  } else {
-    if (l.has(1)) low = l.numbers(1).at(0);
-    if (l.has(2)) high = l.numbers(2).at(0);
-  }
-  return {l.add("Clip", {l.operand(0)}, {{"min", low}, {"max", high}})};
+void writeSquare(const Emission& e, const OnnxRow&) {
+  e.last("Mul", {e.operand(0), e.operand(0)});
 }
 
 // Before opset 13 all axes from `axis` on are one.
-std::vector<Value> liftSoftmax(const Lifting& l) {
+std::vector<Value> readSoftmax(const Lifting& l, const OnnxRow&) {
   Value x = l.operand(0);
   Extents in = l.extents(x);
   auto axis = static_cast<int64_t>(l.axis(l.integer("axis", l.opset() < 13 ? 1 : -1), in.size()));
@@ -72,29 +50,22 @@ std::vector<Value> liftSoftmax(const Lifting& l) {
   return {l.reshape(l.add("Softmax", {flat}, {{"axis", Expr(1)}}), in)};
 }
 
-std::vector<Value> liftBatchNormalization(const Lifting& l) {
+void alongTheLast(const Emission& e) {
+  if (e.scalar("axis") + 1 != static_cast<int64_t>(e.extents(0).size())) e.require(13, "Softmax along an inner axis");
+}
+
+void atInference(const Lifting& l) {
   bool inference = l.integer("training_mode", 0) == 0 && l.node().outputs.size() == 1 && l.integer("spatial", 1) == 1 &&
                    (l.opset() >= 7 || l.integer("is_test", 0) == 1);
   if (!inference) Lifting::refuse("not in inference form");
-  return {l.add("BatchNormalization", {l.operand(0), l.operand(1), l.operand(2), l.operand(3), l.operand(4)},
-                {{"epsilon", l.number("epsilon", 1e-5)}})};
 }
 
-std::vector<Value> liftInstanceNormalization(const Lifting& l) {
-  return {l.add("InstanceNormalization", {l.operand(0), l.operand(1), l.operand(2)},
-                {{"epsilon", l.number("epsilon", 1e-5)}})};
-}
-
-std::vector<Value> liftLayerNormalization(const Lifting& l) {
+void withoutStatistics(const Lifting& l) {
   if (l.node().outputs.size() > 1) Lifting::refuse("its statistics are asked for");
-  std::vector<Value> operands{l.operand(0), l.operand(1)};
-  if (l.has(2)) operands.push_back(l.operand(2));
-  auto axis = static_cast<int64_t>(l.axis(l.integer("axis", -1), l.rank(operands[0])));
-  return {l.add("LayerNormalization", operands, {{"axis", Expr(axis)}, {"epsilon", l.number("epsilon", 1e-5)}})};
 }
 
 // Dropout does nothing at inference.
-std::vector<Value> liftDropout(const Lifting& l) {
+std::vector<Value> readDropout(const Lifting& l, const OnnxRow&) {
   bool maskAsked = l.node().outputs.size() > 1 && !l.node().outputs[1].empty();
   bool training =
       l.opset() >= 12 ? l.has(2) && l.integers(2).at(0) != 0 : l.opset() < 7 && l.integer("is_test", 0) == 0;
@@ -102,39 +73,48 @@ std::vector<Value> liftDropout(const Lifting& l) {
   return {l.operand(0)};
 }
 
-constexpr LiftRow kLiftFunctionRows[] = {
-    {"Add", liftBinary},
-    {"Sub", liftBinary},
-    {"Mul", liftBinary},
-    {"Div", liftBinary},
-    {"Sum", liftSum},
-    {"Where", liftWhere},
-    {"Neg", liftUnary},
-    {"Relu", liftUnary},
-    {"LeakyRelu", liftLeakyRelu},
-    {"PRelu", liftBinary},
-    {"Sigmoid", liftUnary},
-    {"Tanh", liftUnary},
-    {"Erf", liftUnary},
-    {"Exp", liftUnary},
-    {"Sqrt", liftUnary},
-    {"Reciprocal", liftUnary},
-    {"Softplus", liftUnary},
-    {"HardSwish", liftUnary},
-    {"HardSigmoid", liftHardSigmoid},
-    {"Gelu", liftGelu},
-    {"Clip", liftClip},
-    {"Softmax", liftSoftmax},
-    {"BatchNormalization", liftBatchNormalization},
-    {"InstanceNormalization", liftInstanceNormalization},
-    {"LayerNormalization", liftLayerNormalization},
-    {"Dropout", liftDropout},
+using A = OnnxAttribute;
+
+const OnnxRow kOnnxFunctionRows[] = {
+    {.op = "Add", .since = 7, .readable = broadcastsByShape},
+    {.op = "Sub", .since = 7, .readable = broadcastsByShape},
+    {.op = "Mul", .since = 7, .readable = broadcastsByShape},
+    {.op = "Div", .since = 7, .readable = broadcastsByShape},
+    {.op = "", .type = "Sum", .read = readSum, .write = nullptr},
+    {.op = "Where", .since = 9, .read = readWhere, .write = writeWhere},
+    {.op = "Neg", .since = 6},
+    {.op = "Relu", .since = 6},
+    {.op = "LeakyRelu", .since = 6, .attributes = {A::number("alpha", 0.01)}},
+    {.op = "PRelu", .since = 9, .readable = broadcastsByShape},
+    {.op = "Sigmoid", .since = 6},
+    {.op = "Tanh", .since = 6},
+    {.op = "Erf", .since = 9},
+    {.op = "Exp", .since = 6},
+    {.op = "Sqrt", .since = 6},
+    {.op = "Reciprocal", .since = 6},
+    {.op = "Square", .since = 7, .read = nullptr, .write = writeSquare},
+    {.op = "Softplus"},
+    {.op = "HardSwish", .since = 14},
+    {.op = "HardSigmoid", .since = 6, .attributes = {A::number("alpha", 0.2), A::number("beta", 0.5)}},
+    {.op = "Gelu", .since = 20, .attributes = {A::text("approximate", "none")}},
+    {.op = "Clip",
+     .since = 6,
+     .attributes = {A::number("min", -kInfinity).sparse().operandSince(11, 1),
+                    A::number("max", kInfinity).sparse().operandSince(11, 2)}},
+    {.op = "Softmax", .attributes = {A::axis("axis", -1)}, .read = readSoftmax, .writable = alongTheLast},
+    {.op = "BatchNormalization", .since = 9, .attributes = {A::number("epsilon", 1e-5)}, .readable = atInference},
+    {.op = "InstanceNormalization", .since = 6, .attributes = {A::number("epsilon", 1e-5)}},
+    {.op = "LayerNormalization",
+     .since = 17,
+     .attributes = {A::axis("axis", -1), A::number("epsilon", 1e-5)},
+     .readable = withoutStatistics},
+    {.op = "", .type = "Dropout", .read = readDropout, .write = nullptr},
 };
 
 }  // namespace
 
-std::span<const LiftRow> liftFunctionRows() {
-  return kLiftFunctionRows;
+std::span<const OnnxRow> onnxFunctionRows() {
+  return kOnnxFunctionRows;
 }
 
 }  // namespace pet

@@ -1,21 +1,21 @@
 // Operators that move values: Reshape and its like, Transpose, Concat, Split, Slice, Pad, Gather, SpaceToDepth,
-// DepthToSpace.
+// DepthToSpace, Expand, Tile; and Layout, which ONNX has not.
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
-#include <fmt/format.h>
-
-#include "applier/operators/lifting.h"
+#include "applier/operators/onnx_rows.h"
+#include "applier/view/layout_algebra.h"
 
 namespace pet {
 namespace {
 
-std::vector<Value> liftReshape(const Lifting& l) {
+// --- Regroupings: read as a Layout where there is one, written as a Reshape ---
+
+std::vector<Value> readReshape(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
   Extents in = l.extents(x);
-  auto shape = l.integersByOpset("shape", 1, 5);
+  auto shape = l.given(row["shape"]);
   if (!shape) Lifting::refuse("no shape");
   bool zeroIsZero = l.integer("allowzero", 0) != 0;
   int64_t known = 1;
@@ -40,20 +40,20 @@ std::vector<Value> liftReshape(const Lifting& l) {
   return {l.reshape(x, *shape)};
 }
 
-std::vector<Value> liftFlatten(const Lifting& l) {
+std::vector<Value> readFlatten(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
   Extents in = l.extents(x);
-  int64_t a = l.integer("axis", 1);
+  int64_t a = l.integer(row["axis"]);
   auto axis = a == static_cast<int64_t>(in.size()) ? in.size() : l.axis(a, in.size());
   Extents outer(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(axis)),
       inner(in.begin() + static_cast<std::ptrdiff_t>(axis), in.end());
   return {l.reshape(x, {elementCount(outer), elementCount(inner)})};
 }
 
-std::vector<Value> liftSqueeze(const Lifting& l) {
+std::vector<Value> readSqueeze(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
   Extents in = l.extents(x), out;
-  auto axes = l.integersByOpset("axes", 1, 13);
+  auto axes = l.given(row["axes"]);
   std::vector<bool> drop(in.size());
   for (int64_t a : axes.value_or(std::vector<int64_t>()))
     drop[l.axis(a, in.size())] = true;
@@ -65,10 +65,10 @@ std::vector<Value> liftSqueeze(const Lifting& l) {
   return {l.reshape(x, out)};
 }
 
-std::vector<Value> liftUnsqueeze(const Lifting& l) {
+std::vector<Value> readUnsqueeze(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
   Extents in = l.extents(x);
-  auto axes = l.integersByOpset("axes", 1, 13);
+  auto axes = l.given(row["axes"]);
   if (!axes) Lifting::refuse("no axes");
   std::vector<bool> added(in.size() + axes->size());
   for (int64_t a : *axes)
@@ -81,27 +81,72 @@ std::vector<Value> liftUnsqueeze(const Lifting& l) {
   return {l.reshape(x, out)};
 }
 
-std::vector<Value> liftTranspose(const Lifting& l) {
+void writeReshape(const Emission& e, const OnnxRow&) {
+  e.reshape(e.operand(0), e.extents(0), e.outputExtents(), true);
+}
+
+// --- Transpose, Layout ---
+
+std::vector<Value> readTranspose(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
   std::vector<int64_t> reversed(l.rank(x));
   std::iota(reversed.rbegin(), reversed.rend(), 0);
-  return {l.add("Transpose", {x}, {{"perm", exprs(l.integers("perm", reversed))}})};
+  return {l.add("Transpose", {x}, {{"perm", exprs(l.given(row["perm"]).value_or(reversed))}})};
 }
 
-std::vector<Value> liftConcat(const Lifting& l) {
-  std::vector<Value> parts;
-  for (size_t i = 0; i < l.operandCount(); ++i)
-    parts.push_back(l.operand(i));
-  if (parts.empty()) Lifting::refuse("no operands");
-  auto axis = static_cast<int64_t>(l.axis(l.integer("axis", 1), l.rank(parts[0])));
-  return {l.add("Concat", parts, {{"axis", Expr(axis)}})};
+void writeTranspose(const Emission& e, const OnnxRow&) {
+  e.transpose(e.operand(0), e.list("perm"), true);
 }
 
-std::vector<Value> liftSplit(const Lifting& l) {
+Extents axisExtents(const LayoutSpec& layout, const std::vector<int>& axes) {
+  Extents extents;
+  for (int a : axes)
+    extents.push_back(layout.axes[static_cast<size_t>(a)].extent.asConstant().value());
+  return extents;
+}
+
+// Reshape to the axes, Transpose, Reshape to the groups; what changes nothing is left out.
+void writeLayout(const Emission& e, const OnnxRow&) {
+  LayoutSpec layout = reduced(*layoutOf(e.node()));
+  Extents in = e.extents(0), out = e.outputExtents();
+  auto [from, to] = movingAxes(layout);
+  if (from == to) {
+    e.reshape(e.operand(0), in, out, true);
+  } else if (auto perm = asTranspose(layout)) {
+    e.transpose(e.operand(0), *perm, true);
+  } else {
+    std::vector<int64_t> order;
+    for (int a : to)
+      order.push_back(std::find(from.begin(), from.end(), a) - from.begin());
+    Extents cut = axisExtents(layout, from), moved = axisExtents(layout, to);
+    std::string x = e.reshape(e.operand(0), in, cut);
+    if (moved == out) {
+      e.transpose(x, order, true);
+    } else {
+      e.reshape(e.transpose(x, order), moved, out, true);
+    }
+  }
+}
+
+// --- Parts ---
+
+void hasOperands(const Lifting& l) {
+  if (l.operandCount() == 0) Lifting::refuse("no operands");
+}
+
+void writeConcat(const Emission& e, const OnnxRow& row) {
+  if (e.operands().size() == 1) {
+    e.last("Identity", e.operands());
+  } else {
+    writeRegular(e, row);
+  }
+}
+
+std::vector<Value> readSplit(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
-  size_t axis = l.axis(l.integer("axis", 0), l.rank(x));
+  size_t axis = l.axis(l.integer(row["axis"]), l.rank(x));
   int64_t total = l.extents(x)[axis];
-  auto parts = l.integersByOpset("split", 1, 13);
+  auto parts = l.given(row["split"]);
   auto count = static_cast<int64_t>(l.node().outputs.size());
   if (!parts) {  // equal parts; from opset 18 on the last one may be smaller
     if (l.opset() < 18 && total % count != 0) Lifting::refuse("parts that are not equal");
@@ -119,14 +164,13 @@ std::vector<Value> liftSplit(const Lifting& l) {
   return outputs;
 }
 
-std::vector<Value> liftSlice(const Lifting& l) {
+std::vector<Value> readSlice(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
   Extents in = l.extents(x);
-  auto starts = l.integersByOpset("starts", 1, 10), ends = l.integersByOpset("ends", 2, 10);
+  auto starts = l.given(row["starts"]), ends = l.given(row["ends"]);
   if (!starts || !ends || starts->size() != ends->size())
     Lifting::refuse("starts and ends are not constants of one length");
-  auto axes = l.integersByOpset("axes", 3, 10),
-       steps = l.opset() < 10 || !l.has(4) ? std::nullopt : std::optional(l.integers(4));
+  auto axes = l.given(row["axes"]), steps = l.opset() < 10 ? std::nullopt : l.given(row["steps"]);
   if ((axes && axes->size() != starts->size()) || (steps && steps->size() != starts->size()))
     Lifting::refuse("lists of unequal length");
   std::vector<Expr> axis, start, end, step;
@@ -144,14 +188,25 @@ std::vector<Value> liftSlice(const Lifting& l) {
   return {l.add("Slice", {x}, {{"axes", axis}, {"starts", start}, {"ends", end}, {"steps", step}})};
 }
 
-std::vector<Value> liftPad(const Lifting& l) {
+void writeSlice(const Emission& e, const OnnxRow&) {
+  Extents in = e.extents(0);
+  std::vector<Emission::Range> ranges;
+  for (int64_t extent : in)
+    ranges.push_back({0, extent, 1});
+  auto axes = e.list("axes"), starts = e.list("starts"), ends = e.list("ends"), steps = e.list("steps");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    ranges[static_cast<size_t>(axes[i])] = {starts[i], ends[i], steps.empty() ? 1 : steps[i]};
+  }
+  e.slice(e.operand(0), in, ranges, true);
+}
+
+std::vector<Value> readPad(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
   size_t rank = l.rank(x);
-  std::string mode = l.text("mode", "constant");
-  auto given = l.integersByOpset("pads", 1, 11);
+  std::string mode = l.text(row["mode"]);
+  auto given = l.given(row["pads"]);
   if (!given) Lifting::refuse("no pads");
-  double value = l.opset() < 11 ? l.number("value", 0) : 0;
-  if (l.opset() >= 11 && l.has(2)) value = l.numbers(2).at(0);
+  double value = l.number(row["value"]);
   std::vector<int64_t> axes(rank), pads(2 * rank, 0);
   std::iota(axes.begin(), axes.end(), 0);
   if (l.opset() >= 18 && l.has(3)) axes = l.integers(3);
@@ -167,11 +222,15 @@ std::vector<Value> liftPad(const Lifting& l) {
   return {l.add("Pad", {x}, {{"pads", exprs(pads)}, {"mode", mode}, {"value", value}})};
 }
 
+void writePad(const Emission& e, const OnnxRow&) {
+  e.pad(e.operand(0), e.list("pads"), e.node().number("value"), e.node().text("mode"), true);
+}
+
 /// Constant indices of any shape, which takes the axis's place; below 0 they count from the end.
-std::vector<Value> liftGather(const Lifting& l) {
+std::vector<Value> readGather(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
   Extents in = l.extents(x), shape = l.constantExtents(1), out = in;
-  size_t axis = l.axis(l.integer("axis", 0), in.size());
+  size_t axis = l.axis(l.integer(row["axis"]), in.size());
   auto indices = l.integers(1);
   for (int64_t& i : indices)
     i += i < 0 ? in[axis] : 0;
@@ -184,50 +243,74 @@ std::vector<Value> liftGather(const Lifting& l) {
   return {l.reshape(y, out)};
 }
 
-std::vector<Value> liftSpaceToDepth(const Lifting& l) {
-  return {l.add("SpaceToDepth", {l.operand(0)}, {{"blocksize", Expr(l.integer("blocksize", 0))}})};
+// --- Copies ---
+
+void writeExpand(const Emission& e, const OnnxRow& row) {
+  OnnxForm form = formOf(e, row, e.operands(), {{"shape", exprs(e.outputExtents())}});
+  e.last(row.type, form.operands);
 }
 
-std::vector<Value> liftDepthToSpace(const Lifting& l) {
-  return {l.add("DepthToSpace", {l.operand(0)},
-                {{"blocksize", Expr(l.integer("blocksize", 0))}, {"mode", l.text("mode", "DCR")}})};
-}
-
-std::vector<Value> liftExpand(const Lifting& l) {
-  return {l.add("Expand", {l.operand(0)}, {{"shape", exprs(l.integers(1))}})};
-}
-
-std::vector<Value> liftTile(const Lifting& l) {
+void repeatsAll(const Lifting& l) {
   if (l.opset() < 6) Lifting::refuse("Tile with a separate axis");
-  return {l.add("Tile", {l.operand(0)}, {{"repeats", exprs(l.integers(1))}})};
 }
 
-std::vector<Value> liftIdentity(const Lifting& l) {
+std::vector<Value> readIdentity(const Lifting& l, const OnnxRow&) {
   return {l.operand(0)};
 }
 
-constexpr LiftRow kLiftLayoutRows[] = {
-    {"Reshape", liftReshape},
-    {"Flatten", liftFlatten},
-    {"Squeeze", liftSqueeze},
-    {"Unsqueeze", liftUnsqueeze},
-    {"Transpose", liftTranspose},
-    {"Concat", liftConcat},
-    {"Split", liftSplit},
-    {"Slice", liftSlice},
-    {"Pad", liftPad},
-    {"Gather", liftGather},
-    {"SpaceToDepth", liftSpaceToDepth},
-    {"DepthToSpace", liftDepthToSpace},
-    {"Expand", liftExpand},
-    {"Tile", liftTile},
-    {"Identity", liftIdentity},
+using A = OnnxAttribute;
+
+const OnnxRow kOnnxMoveRows[] = {
+    {.op = "Layout", .since = 5, .read = nullptr, .write = writeLayout},
+    {.op = "Reshape",
+     .since = 5,
+     .attributes = {A::givenList("shape").operandSince(5, 1)},
+     .read = readReshape,
+     .write = writeReshape},
+    {.op = "Flatten", .since = 5, .attributes = {A::axis("axis", 1)}, .read = readFlatten, .write = writeReshape},
+    {.op = "Squeeze",
+     .since = 5,
+     .attributes = {A::optionalList("axes").operandSince(13, 1)},
+     .read = readSqueeze,
+     .write = writeReshape},
+    {.op = "Unsqueeze",
+     .since = 5,
+     .attributes = {A::givenList("axes").operandSince(13, 1)},
+     .read = readUnsqueeze,
+     .write = writeReshape},
+    {.op = "Transpose", .attributes = {A::givenList("perm")}, .read = readTranspose, .write = writeTranspose},
+    {.op = "Concat", .since = 4, .attributes = {A::axis("axis", 1)}, .write = writeConcat, .readable = hasOperands},
+    {.op = "Split",
+     .since = 2,
+     .attributes = {A::axis("axis", 0), A::givenList("split").operandSince(13, 1)},
+     .read = readSplit},
+    {.op = "Slice",
+     .attributes = {A::givenList("starts").operandSince(10, 1), A::givenList("ends").operandSince(10, 2),
+                    A::givenList("axes").operandSince(10, 3),
+                    A::optionalList("steps").since(10, "Slice with steps").operandSince(10, 4)},
+     .read = readSlice,
+     .write = writeSlice},
+    {.op = "Pad",
+     .since = 2,
+     .attributes = {A::text("mode", "constant"), A::givenList("pads").operandSince(11, 1),
+                    A::number("value", 0).operandSince(11, 2)},
+     .read = readPad,
+     .write = writePad},
+    {.op = "Gather",
+     .attributes = {A::axis("axis", 0), A::givenList("indices").operandSince(1, 1)},
+     .read = readGather},
+    {.op = "SpaceToDepth", .attributes = {A::integer("blocksize", 0)}},
+    {.op = "DepthToSpace",
+     .attributes = {A::integer("blocksize", 0), A::text("mode", "DCR").since(11, "DepthToSpace with a mode")}},
+    {.op = "Expand", .since = 8, .attributes = {A::givenList("shape").operandSince(1, 1)}, .write = writeExpand},
+    {.op = "Tile", .since = 6, .attributes = {A::givenList("repeats").operandSince(1, 1)}, .readable = repeatsAll},
+    {.op = "Identity", .read = readIdentity},
 };
 
 }  // namespace
 
-std::span<const LiftRow> liftLayoutRows() {
-  return kLiftLayoutRows;
+std::span<const OnnxRow> onnxMoveRows() {
+  return kOnnxMoveRows;
 }
 
 }  // namespace pet

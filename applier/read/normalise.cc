@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "applier/operators/lifting.h"
+#include "applier/operators/onnx_rows.h"
 #include "applier/read/fold_integers.h"
 #include "ir/ops/op.h"
 
@@ -90,12 +90,12 @@ void Normaliser::enterOpaque(const GraphNode& node) {
 
 std::string Normaliser::lift(size_t position) {
   const GraphNode& node = graph_.nodes[position];
-  const LiftRow* row = node.standard ? findLift(node.type) : nullptr;
+  const OnnxRow* row = node.standard ? findReader(node.type) : nullptr;
   if (!row)
     return node.domain.empty() ? "an operator that is not known"
                                : fmt::format("an operator of the domain {}", node.domain);
   Lifting lifting(node, static_cast<int>(position), graph_.opset, scope_, builder_);
-  std::vector<Value> outputs = row->lift(lifting);
+  std::vector<Value> outputs = row->read(lifting, *row);
   for (size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
     scope_.values[node.outputs[i]] = outputs[i];

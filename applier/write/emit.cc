@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "applier/operators/emission.h"
+#include "applier/operators/onnx_rows.h"
 #include "applier/view/evaluate_constants.h"
 
 namespace pet {
@@ -19,7 +19,7 @@ struct Unit {
   friend auto operator<=>(const Unit&, const Unit&) = default;
 };
 
-/// An Add of per-channel constants that becomes the bias operand of the Conv or ConvTranspose it follows.
+/// An Add of per-channel constants that becomes the bias operand of the operator it follows.
 struct FusedBias {
   int conv = -1;
   Value bias;
@@ -115,8 +115,9 @@ std::optional<FusedBias> Emitter::fusedBias(int add) const {
   for (size_t side : {0, 1}) {
     Value y = n.operands[side], bias = n.operands[1 - side];
     const Node& conv = program().node(y);
-    bool fits = (conv.op->name == "Conv" || conv.op->name == "ConvTranspose") && isNew(y.node) &&
-                readers_.at(y).size() == 1 && constant_[index(bias.node)] && !after_.names.contains(y);
+    const OnnxRow* row = findWriter(conv.op->name);
+    bool fits = row && row->takesBias && isNew(y.node) && readers_.at(y).size() == 1 && constant_[index(bias.node)] &&
+                !after_.names.contains(y);
     if (!fits) continue;
     Extents out = concrete(n.shapes[0]), b = concrete(program().shape(bias));
     if (out != concrete(program().shape(y))) continue;
@@ -248,7 +249,7 @@ void Emitter::writeNew(int node) {
   auto fused = fused_.find(node);
   int main = fused == fused_.end() ? node : fused->second.conv;
   const Node& n = program().nodes()[index(main)];
-  const EmitRow* row = findEmit(n.op->name);
+  const OnnxRow* row = findWriter(n.op->name);
   if (!row || graph_.opset < row->since) {
     throw NotEmitted{fmt::format("{} cannot be written in opset {}", n.op->name, graph_.opset)};
   }
@@ -259,7 +260,7 @@ void Emitter::writeNew(int node) {
   if (fused != fused_.end()) operands.push_back(biasName(fused->second));
   for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
     outputs.push_back(nameOf({node, o}));
-  row->emit(Emission(sink_, program(), main, std::move(operands), std::move(outputs)));
+  row->write(Emission(sink_, program(), main, std::move(operands), std::move(outputs)), *row);
 }
 
 void Emitter::write(Unit u) {

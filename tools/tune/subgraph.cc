@@ -9,7 +9,7 @@
 #include "applier/measure/layout_ends.h"
 #include "applier/measure/scene.h"
 #include "applier/onnx/model.h"
-#include "applier/operators/emission.h"
+#include "applier/operators/onnx_rows.h"
 #include "applier/read/normalise.h"
 #include "applier/replace/splice.h"
 #include "applier/view/layout_algebra.h"
