@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/ops/op.h"
+#include "applier/view/layout_algebra.h"
 
 namespace pet {
 namespace {
@@ -60,7 +60,7 @@ std::string noGain(const CostEstimate& cost) {
 bool movesActivations(const Program& program) {
   const std::vector<bool> constant = constantNodes(program);
   for (size_t i = 0; i < constant.size(); ++i) {
-    if (!constant[i] && program.nodes()[i].op->name == "Layout") return true;
+    if (!constant[i] && layoutOf(program.nodes()[i])) return true;
   }
   return false;
 }

@@ -28,7 +28,7 @@ struct Added {
 /// The Layout that an operator is, of those that may stand in front of a function: n (p q c) h w -> n c (h p) (w q) for
 /// a DepthToSpace.
 std::optional<LayoutSpec> layoutPassed(const Node& n, const Shape& operand) {
-  if (n.op->name == "Layout") return std::get<LayoutSpec>(n.attributes.find("layout")->second);
+  if (const LayoutSpec* layout = layoutOf(n)) return *layout;
   if (n.op->name != "DepthToSpace") return std::nullopt;
   int64_t size = n.scalar("blocksize").constant();
   Extents x = concrete(operand);

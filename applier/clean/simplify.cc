@@ -14,7 +14,7 @@ namespace {
 
 /// The Layout that an operator is, for operators that only regroup dimensions.
 std::optional<LayoutSpec> asLayout(const Node& n, const Shape& operand) {
-  if (n.op->name == "Layout") return std::get<LayoutSpec>(n.attributes.find("layout")->second);
+  if (const LayoutSpec* layout = layoutOf(n)) return *layout;
   if (n.op->name == "Transpose") {
     LayoutSpec spec;
     for (const Dim& d : operand) {
@@ -52,12 +52,9 @@ class Simplifier {
   bool readable(Value v) const { return isNew(v) || builder_.named(v) || builder_.isConstant(v); }
 
   void enter(int node);
+  bool enterSimpler(int node, Value simpler);
   int splitBehind(const Node& split, Value part) const;
   bool enterSplit(int node);
-  std::optional<Value> unchanged(const Node& n, const std::vector<Value>& operands) const;
-  std::optional<Value> layoutOfLayout(int node, const Node& n, const std::vector<Value>& operands);
-  std::optional<Value> smallerConcat(int node, const Node& n, const std::vector<Value>& operands);
-  std::optional<Value> sliceOfConcat(int node, const Node& n, const std::vector<Value>& operands);
   /// One node reads the value, in the old view; and in the new one, where it is still that value alone.
   bool readOnce(Value before, Value after) const {
     return readers_.at(before).size() == 1 && old().name(before) == now().name(after);
@@ -65,10 +62,23 @@ class Simplifier {
   std::optional<LayoutSpec> newLayout(Value v) const;
   std::optional<Value> beforeLayout(const LayoutSpec& layout, Value v) const;
   std::optional<Value> knownLayout(const LayoutSpec& layout, Value operand) const;
-  std::optional<Value> sameLayout(const Node& n, const std::vector<Value>& operands) const;
-  std::optional<Value> layoutOfSlice(int node, const Node& n, const std::vector<Value>& operands);
-  std::optional<Value> padOfLayout(int node, const Node& n, const std::vector<Value>& operands);
-  std::optional<Value> layoutBehind(const Node& n, const std::vector<Value>& operands);
+
+  // The steps. Each gives the value that a node of the old view may be replaced by; `operands` are in the new view.
+  using Operands = std::vector<Value>;
+  std::optional<Value> layoutOfLayout(int node, const Node& n, const Operands& operands);
+  std::optional<Value> layoutBehind(int node, const Node& n, const Operands& operands);
+  std::optional<Value> sameLayout(int node, const Node& n, const Operands& operands);
+  std::optional<Value> layoutOfSlice(int node, const Node& n, const Operands& operands);
+  std::optional<Value> padOfLayout(int node, const Node& n, const Operands& operands);
+  std::optional<Value> unchanged(int node, const Node& n, const Operands& operands);
+  std::optional<Value> smallerConcat(int node, const Node& n, const Operands& operands);
+  std::optional<Value> sliceOfConcat(int node, const Node& n, const Operands& operands);
+  struct Step {
+    std::optional<Value> (Simplifier::*apply)(int, const Node&, const Operands&);
+    bool ofNewOnly;  ///< nodes that came with the model stay
+  };
+  static const Step kSteps[];
+
   Value add(std::string_view op, std::vector<Value> operands, Attributes attributes, int like);
 
   const View& view_;
@@ -89,7 +99,7 @@ Value Simplifier::add(std::string_view op, std::vector<Value> operands, Attribut
 }
 
 /// The operand that the node only passes on.
-std::optional<Value> Simplifier::unchanged(const Node& n, const std::vector<Value>& operands) const {
+std::optional<Value> Simplifier::unchanged(int, const Node& n, const Operands& operands) {
   if (operands.size() != 1 || n.shapes.size() != 1 || now().shape(operands[0]) != n.shapes[0]) return std::nullopt;
   if (auto layout = asLayout(n, now().shape(operands[0])); layout && movesNothing(*layout)) return operands[0];
   if (n.op->name == "Concat" || n.op->name == "Identity") return operands[0];
@@ -101,7 +111,7 @@ std::optional<Value> Simplifier::unchanged(const Node& n, const std::vector<Valu
   return std::nullopt;
 }
 
-std::optional<Value> Simplifier::layoutOfLayout(int node, const Node& n, const std::vector<Value>& operands) {
+std::optional<Value> Simplifier::layoutOfLayout(int node, const Node& n, const Operands& operands) {
   if (operands.size() != 1) return std::nullopt;
   auto second = asLayout(n, now().shape(operands[0]));
   if (!second) return std::nullopt;
@@ -118,7 +128,7 @@ std::optional<Value> Simplifier::layoutOfLayout(int node, const Node& n, const s
   return add("Layout", {x}, {{"layout", *both}}, node);
 }
 
-std::optional<Value> Simplifier::smallerConcat(int node, const Node& n, const std::vector<Value>& operands) {
+std::optional<Value> Simplifier::smallerConcat(int node, const Node& n, const Operands& operands) {
   if (n.op->name != "Concat") return std::nullopt;
   auto axis = static_cast<size_t>(*n.scalar("axis").asConstant());
   std::vector<Value> kept;
@@ -130,7 +140,7 @@ std::optional<Value> Simplifier::smallerConcat(int node, const Node& n, const st
   return add("Concat", kept, n.attributes, node);
 }
 
-std::optional<Value> Simplifier::sliceOfConcat(int node, const Node& n, const std::vector<Value>& operands) {
+std::optional<Value> Simplifier::sliceOfConcat(int node, const Node& n, const Operands& operands) {
   if (n.op->name != "Slice" || n.list("axes").size() != 1) return std::nullopt;
   const Node& concat = now().node(operands[0]);
   if (concat.op->name != "Concat" || !isNew(operands[0]) || concat.scalar("axis") != n.list("axes")[0])
@@ -153,8 +163,9 @@ std::optional<Value> Simplifier::sliceOfConcat(int node, const Node& n, const st
 /// The Layout that gives a value, if rewriting made it.
 std::optional<LayoutSpec> Simplifier::newLayout(Value v) const {
   const Node& n = now().node(v);
-  if (!isNew(v) || n.op->name != "Layout" || !readable(n.operands[0])) return std::nullopt;
-  return std::get<LayoutSpec>(n.attributes.find("layout")->second);
+  const LayoutSpec* layout = layoutOf(n);
+  if (!isNew(v) || !layout || !readable(n.operands[0])) return std::nullopt;
+  return *layout;
 }
 
 /// A value that the layout makes `v` of: its operand, or what the opposite layout made of `v`.
@@ -162,8 +173,9 @@ std::optional<Value> Simplifier::beforeLayout(const LayoutSpec& layout, Value v)
   if (auto own = newLayout(v); own && reduced(*own) == reduced(layout)) return now().node(v).operands[0];
   for (int i = v.node + 1; i < static_cast<int>(now().nodes().size()); ++i) {
     const Node& n = now().nodes()[static_cast<size_t>(i)];
-    if (n.op->name != "Layout" || n.operands[0] != v || !readable({i, 0})) continue;
-    auto both = compose(std::get<LayoutSpec>(n.attributes.find("layout")->second), layout);
+    const LayoutSpec* other = layoutOf(n);
+    if (!other || n.operands[0] != v || !readable({i, 0})) continue;
+    auto both = compose(*other, layout);
     if (both && movesNothing(*both)) return Value{i, 0};
   }
   return std::nullopt;
@@ -171,7 +183,7 @@ std::optional<Value> Simplifier::beforeLayout(const LayoutSpec& layout, Value v)
 
 /// L(a) + L(b) = L(a + b), and L(a) + b = L(a + M(b)) where M, the opposite of L, was applied to b anyway; alike for
 /// other functions of two numbers. What reads the sum may then meet the layout.
-std::optional<Value> Simplifier::layoutBehind(const Node& n, const std::vector<Value>& operands) {
+std::optional<Value> Simplifier::layoutBehind(int, const Node& n, const Operands& operands) {
   static constexpr std::array<std::string_view, 4> kOfTwoNumbers = {"Add", "Div", "Mul", "Sub"};
   if (std::find(kOfTwoNumbers.begin(), kOfTwoNumbers.end(), n.op->name) == kOfTwoNumbers.end()) return std::nullopt;
   if (operands.size() != 2 || now().shape(operands[0]) != n.shapes[0] || now().shape(operands[1]) != n.shapes[0])
@@ -199,26 +211,27 @@ std::optional<Value> Simplifier::layoutBehind(const Node& n, const std::vector<V
 std::optional<Value> Simplifier::knownLayout(const LayoutSpec& layout, Value operand) const {
   for (int i = operand.node + 1; i < static_cast<int>(now().nodes().size()); ++i) {
     const Node& n = now().nodes()[static_cast<size_t>(i)];
-    if (n.op->name != "Layout" || n.operands[0] != operand || !isNew({i, 0})) continue;
-    if (reduced(std::get<LayoutSpec>(n.attributes.find("layout")->second)) == reduced(layout)) return Value{i, 0};
+    const LayoutSpec* other = layoutOf(n);
+    if (!other || n.operands[0] != operand || !isNew({i, 0})) continue;
+    if (reduced(*other) == reduced(layout)) return Value{i, 0};
   }
   return std::nullopt;
 }
 
-std::optional<Value> Simplifier::sameLayout(const Node& n, const std::vector<Value>& operands) const {
-  if (n.op->name != "Layout") return std::nullopt;
-  return knownLayout(std::get<LayoutSpec>(n.attributes.find("layout")->second), operands[0]);
+std::optional<Value> Simplifier::sameLayout(int, const Node& n, const Operands& operands) {
+  const LayoutSpec* layout = layoutOf(n);
+  return layout ? knownLayout(*layout, operands[0]) : std::nullopt;
 }
 
 /// L(Slice(x)) = Slice(L(x)) along an axis that L makes the outermost of a dimension: where L of all of x is wanted as
 /// well, or x comes from a layout that may cancel.
-std::optional<Value> Simplifier::layoutOfSlice(int node, const Node& n, const std::vector<Value>& operands) {
-  if (n.op->name != "Layout") return std::nullopt;
+std::optional<Value> Simplifier::layoutOfSlice(int node, const Node& n, const Operands& operands) {
+  if (!layoutOf(n)) return std::nullopt;
   const Node slice = now().node(operands[0]);  // a copy: nodes are added below
   if (slice.op->name != "Slice" || !isNew(operands[0]) || slice.list("axes").size() != 1) return std::nullopt;
   const Value x = slice.operands[0];
   if (!readable(x)) return std::nullopt;
-  LayoutSpec layout = std::get<LayoutSpec>(n.attributes.find("layout")->second);
+  LayoutSpec layout = *layoutOf(n);
   auto along = static_cast<size_t>(*slice.list("axes")[0].asConstant());
   auto to = outermost(opposite(layout), along);
   const std::vector<Expr>& steps = slice.list("steps");  // none: 1
@@ -226,9 +239,8 @@ std::optional<Value> Simplifier::layoutOfSlice(int node, const Node& n, const st
   layout.axes[static_cast<size_t>(to->axis)].extent = now().shape(x)[along];
   auto isWhole = [&](int reader) {
     if (reader < 0) return false;
-    const Node& r = old().nodes()[static_cast<size_t>(reader)];
-    return r.op->name == "Layout" &&
-           reduced(std::get<LayoutSpec>(r.attributes.find("layout")->second)) == reduced(layout);
+    const LayoutSpec* other = layoutOf(old().nodes()[static_cast<size_t>(reader)]);
+    return other && reduced(*other) == reduced(layout);
   };
   const auto& besides = readers_.at(old().node(n.operands[0]).operands[0]);
   if (!newLayout(x) && std::none_of(besides.begin(), besides.end(), isWhole)) return std::nullopt;
@@ -244,7 +256,7 @@ std::optional<Value> Simplifier::layoutOfSlice(int node, const Node& n, const st
 }
 
 /// Pad(L(x)) = L(Pad(x)) along an axis that is the outermost of a dimension of x.
-std::optional<Value> Simplifier::padOfLayout(int node, const Node& n, const std::vector<Value>& operands) {
+std::optional<Value> Simplifier::padOfLayout(int node, const Node& n, const Operands& operands) {
   if (n.op->name != "Pad" || n.text("mode") != "constant" || !readOnce(n.operands[0], operands[0])) return std::nullopt;
   auto own = newLayout(operands[0]);
   if (!own) return std::nullopt;
@@ -307,42 +319,43 @@ bool Simplifier::enterSplit(int node) {
   return changed_ = true;
 }
 
+const Simplifier::Step Simplifier::kSteps[] = {
+    {&Simplifier::layoutOfLayout, false}, {&Simplifier::layoutBehind, false}, {&Simplifier::sameLayout, true},
+    {&Simplifier::layoutOfSlice, true},   {&Simplifier::padOfLayout, true},   {&Simplifier::unchanged, true},
+    {&Simplifier::smallerConcat, true},   {&Simplifier::sliceOfConcat, true},
+};
+
+/// The simpler value takes the node's place. False where it cannot, for it is one that has to keep its own name, too.
+bool Simplifier::enterSimpler(int node, Value simpler) {
+  const Value value{node, 0};
+  auto name = view_.names.find(value);
+  bool nameIsFree = name == view_.names.end() || !builder_.named(simpler);
+  if (nameIsFree || !required(value)) {
+    if (name != view_.names.end() && nameIsFree) builder_.name(simpler, name->second);
+    moved_[value] = simpler;
+    return changed_ = true;
+  }
+  // Two names that must both stay: the value remains, as an Identity of the simpler one.
+  if (old().node(value).op->name == "Identity") return false;
+  Value same = add("Identity", {simpler}, {}, node);
+  builder_.name(same, name->second);
+  moved_[value] = same;
+  return changed_ = true;
+}
+
 void Simplifier::enter(int node) {
   const Node& n = old().nodes()[static_cast<size_t>(node)];
   if (moved_.contains({node, 0}) || enterSplit(node)) return;
-  Value value{node, 0};
-  std::optional<Value> simpler;
   if (n.op->name != "Input" && n.shapes.size() == 1) {
-    std::vector<Value> operands;
+    Operands operands;
     for (Value o : n.operands)
       operands.push_back(moved_.at(o));
-    bool mine = from(node).origin < 0;
-    simpler = layoutOfLayout(node, n, operands);
-    if (!simpler) simpler = layoutBehind(n, operands);
-    if (!simpler && mine) simpler = sameLayout(n, operands);
-    if (!simpler && mine) simpler = layoutOfSlice(node, n, operands);
-    if (!simpler && mine) simpler = padOfLayout(node, n, operands);
-    if (!simpler && mine) simpler = unchanged(n, operands);
-    if (!simpler && mine) simpler = smallerConcat(node, n, operands);
-    if (!simpler && mine) simpler = sliceOfConcat(node, n, operands);
-  }
-  if (simpler) {
-    auto name = view_.names.find(value);
-    bool nameIsFree = name == view_.names.end() || !builder_.named(*simpler);
-    if (nameIsFree || !required(value)) {
-      if (name != view_.names.end() && nameIsFree) builder_.name(*simpler, name->second);
-      moved_[value] = *simpler;
-      changed_ = true;
-      return;
+    std::optional<Value> simpler;
+    for (const Step& step : kSteps) {
+      if (step.ofNewOnly && from(node).origin >= 0) continue;
+      if ((simpler = (this->*step.apply)(node, n, operands))) break;
     }
-    // Two names that must both stay: the value remains, as an Identity of the simpler one.
-    if (n.op->name != "Identity") {
-      Value same = add("Identity", {*simpler}, {}, node);
-      builder_.name(same, name->second);
-      moved_[value] = same;
-      changed_ = true;
-      return;
-    }
+    if (simpler && enterSimpler(node, *simpler)) return;
   }
   Value v = builder_.copy(view_, node, [&](Value o) { return moved_.at(o); });
   for (int o = 0; o < static_cast<int>(n.names.size()); ++o)

@@ -14,7 +14,6 @@
 namespace pet {
 namespace {
 
-const std::vector<int> kNone;
 /// So many candidates for an output are looked at, against values that everybody reads; those next to the anchor.
 constexpr size_t kMostSiblings = 32;
 
@@ -55,6 +54,9 @@ class Matcher {
   bool attributesFit(const Node& p, const Node& v) const;
   Expected<void> checkConstants(const Assignment& a) const;
   Expected<void> checkInterior(const Assignment& a) const;
+  void enterAttributes(const Assignment& a, std::vector<Equation>& equations) const;
+  Expected<void> enterShapes(const Assignment& a, std::vector<Equation>& equations) const;
+  Expected<void> checkClass(const Bindings& bound) const;
   Expected<Bindings> symbols(const Assignment& a) const;
 
   const MatchIndex& index_;
@@ -237,15 +239,7 @@ Expected<void> Matcher::checkInterior(const Assignment& a) const {
   return {};
 }
 
-Expected<Bindings> Matcher::symbols(const Assignment& a) const {
-  std::vector<Equation> equations;
-  auto shapes = [&](const Shape& left, const Shape& right, const std::string& name) {
-    if (left.size() != right.size()) return false;
-    for (size_t d = 0; d < left.size(); ++d) {
-      equations.push_back({left[d], *right[d].asConstant(), fmt::format("extent {} of {}", d, name)});
-    }
-    return true;
-  };
+void Matcher::enterAttributes(const Assignment& a, std::vector<Equation>& equations) const {
   for (const auto& [p, v] : a.nodes) {
     const Node &pn = program().nodes()[static_cast<size_t>(p)], &vn = view().nodes()[static_cast<size_t>(v)];
     for (const auto& [name, left] : pn.attributes) {
@@ -265,16 +259,43 @@ Expected<Bindings> Matcher::symbols(const Assignment& a) const {
       }
     }
   }
+}
+
+/// kCheck: a tensor of another rank.
+Expected<void> Matcher::enterShapes(const Assignment& a, std::vector<Equation>& equations) const {
+  auto enter = [&](const Shape& left, const Shape& right, const std::string& name) -> Expected<void> {
+    if (left.size() != right.size()) return fail(ErrorKind::kCheck, "a tensor of another rank");
+    for (size_t d = 0; d < left.size(); ++d)
+      equations.push_back({left[d], *right[d].asConstant(), fmt::format("extent {} of {}", d, name)});
+    return {};
+  };
   for (const auto& [p, v] : a.inputs) {
-    if (!shapes(program().shape(p), view().shape(v), program().name(p)))
-      return fail(ErrorKind::kCheck, "a tensor of another rank");
+    if (auto ok = enter(program().shape(p), view().shape(v), program().name(p)); !ok) return ok;
   }
   for (const auto& [p, v] : a.nodes) {
     const Node &pn = program().nodes()[static_cast<size_t>(p)], &vn = view().nodes()[static_cast<size_t>(v)];
     for (size_t o = 0; o < pn.shapes.size(); ++o) {
-      if (!shapes(pn.shapes[o], vn.shapes[o], pn.names[o])) return fail(ErrorKind::kCheck, "a tensor of another rank");
+      if (auto ok = enter(pn.shapes[o], vn.shapes[o], pn.names[o]); !ok) return ok;
     }
   }
+  return {};
+}
+
+/// The symbols' values are all known and in the pattern's class.
+Expected<void> Matcher::checkClass(const Bindings& bound) const {
+  for (const std::string& s : pattern_.shapes.symbols) {
+    if (!bound.contains(s)) return fail(ErrorKind::kCheck, fmt::format("{} is not determined", s));
+  }
+  for (const Constraint& c : pattern_.shapes.constraints) {
+    if (c.evaluate(bound) != true) return fail(ErrorKind::kCheck, fmt::format("{} does not hold", c.str()));
+  }
+  return {};
+}
+
+Expected<Bindings> Matcher::symbols(const Assignment& a) const {
+  std::vector<Equation> equations;
+  enterAttributes(a, equations);
+  if (auto ok = enterShapes(a, equations); !ok) return tl::unexpected(ok.error());
   ConstantEvaluator constants(index_.view());
   for (const auto& [p, v] : a.closed) {
     auto constant = constants.value(v);
@@ -285,12 +306,7 @@ Expected<Bindings> Matcher::symbols(const Assignment& a) const {
   }
   auto bound = solve(equations);
   if (!bound) return bound;
-  for (const std::string& s : pattern_.shapes.symbols) {
-    if (!bound->contains(s)) return fail(ErrorKind::kCheck, fmt::format("{} is not determined", s));
-  }
-  for (const Constraint& c : pattern_.shapes.constraints) {
-    if (c.evaluate(*bound) != true) return fail(ErrorKind::kCheck, fmt::format("{} does not hold", c.str()));
-  }
+  if (auto ok = checkClass(*bound); !ok) return tl::unexpected(ok.error());
   for (const auto& [p, v] : a.closed) {
     if (auto ok = closed_.check(p, *constants.value(v), *bound); !ok) return tl::unexpected(ok.error());
   }
@@ -334,26 +350,6 @@ Expected<Site> Matcher::site(const Assignment& a, int anchor) const {
   return site;
 }
 
-}  // namespace
-
-MatchIndex::MatchIndex(const Graph& graph, const View& view)
-    : view_(view), readers_(readers(view.program)), constant_(constantNodes(view.program)), precedence_(graph, view) {
-  for (size_t i = 0; i < view.program.nodes().size(); ++i)
-    byOp_[view.program.nodes()[i].op].push_back(static_cast<int>(i));
-}
-
-const std::vector<int>& MatchIndex::nodesOf(const OpRow* op) const {
-  auto it = byOp_.find(op);
-  return it == byOp_.end() ? kNone : it->second;
-}
-
-const std::vector<int>& MatchIndex::readersOf(Value value) const {
-  auto it = readers_.find(value);
-  return it == readers_.end() ? kNone : it->second;
-}
-
-namespace {
-
 /// The same for sites that differ only in the order of what is alike in the pattern.
 std::tuple<std::vector<int>, std::vector<Value>, Bindings> unordered(const Site& site) {
   std::vector<Value> outputs = site.outputs;
@@ -383,14 +379,6 @@ std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::ve
     if (sites.size() == before && !reason.empty()) refusals.push_back({anchor, pattern.name, "", reason});
   }
   return sites;
-}
-
-std::string siteName(const Graph& graph, const View& view, int anchor) {
-  int origin = view.provenance[static_cast<size_t>(anchor)].origin;
-  if (origin < 0) return view.program.nodes()[static_cast<size_t>(anchor)].names[0];
-  const GraphNode& node = graph.nodes[static_cast<size_t>(origin)];
-  if (!node.name.empty()) return node.name;
-  return node.outputs.empty() ? node.type : node.outputs[0];
 }
 
 }  // namespace pet

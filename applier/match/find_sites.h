@@ -1,11 +1,9 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
-#include "applier/match/precedence.h"
-#include "applier/view/view.h"
+#include "applier/match/match_index.h"
 #include "rules/rule.h"
 
 namespace pet {
@@ -27,24 +25,6 @@ struct Refusal {
   std::string reason;
 };
 
-/// The nodes of a graph's view by operator, and who reads what; made once for all patterns.
-class MatchIndex {
- public:
-  MatchIndex(const Graph& graph, const View& view);
-  const View& view() const { return view_; }
-  const std::vector<int>& nodesOf(const OpRow* op) const;
-  const std::vector<int>& readersOf(Value value) const;
-  const Precedence& precedence() const { return precedence_; }
-  bool isConstant(Value value) const { return constant_[static_cast<size_t>(value.node)]; }
-
- private:
-  const View& view_;
-  std::map<const OpRow*, std::vector<int>> byOp_;
-  std::map<Value, std::vector<int>> readers_;
-  std::vector<bool> constant_;
-  Precedence precedence_;
-};
-
 /// All sites of a pattern, by anchor in the view's order. A site is one only if
 /// - operators, attributes and extents agree for some values of the pattern's symbols that are in its class,
 /// - a variable that occurs twice stands for the same value,
@@ -58,8 +38,5 @@ class MatchIndex {
 /// is alike in the pattern may be found in any order: of sites with the same nodes, outputs and symbols there is the
 /// first, by the places of its outputs in the view. Where only the operators agree, the reason goes to `refusals`.
 std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::vector<Refusal>& refusals);
-
-/// What people call a site: the ONNX node of its anchor, or what that node computes.
-std::string siteName(const Graph& graph, const View& view, int anchor);
 
 }  // namespace pet

@@ -106,6 +106,10 @@ LayoutSpec withUnits(LayoutSpec spec) {
 
 }  // namespace
 
+const LayoutSpec* layoutOf(const Node& node) {
+  return node.op->name == "Layout" ? &std::get<LayoutSpec>(node.attributes.find("layout")->second) : nullptr;
+}
+
 int64_t groupExtent(const LayoutSpec& layout, const std::vector<int>& group) {
   int64_t n = 1;
   for (int axis : group)
@@ -231,8 +235,7 @@ bool movesNothing(const LayoutSpec& layout) {
 }
 
 bool movesNothing(const Node& node) {
-  auto layout = node.attributes.find("layout");
-  if (layout != node.attributes.end()) return movesNothing(std::get<LayoutSpec>(layout->second));
+  if (const LayoutSpec* layout = layoutOf(node)) return movesNothing(*layout);
   constexpr std::array<std::string_view, 5> kReshapes{"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
   return std::find(kReshapes.begin(), kReshapes.end(), node.op->name) != kReshapes.end();
 }

@@ -6,6 +6,9 @@
 
 namespace pet {
 
+/// What a Layout does; null for other operators.
+const LayoutSpec* layoutOf(const Node& node);
+
 /// The Layout that regroups a tensor of extents `from` into `to` without moving an element, i.e. a Reshape; nullopt
 /// where no order-preserving regrouping does it ([4, 3] to [6, 2]) or the element counts differ. No axis has extent 1.
 std::optional<LayoutSpec> regroup(const Extents& from, const Extents& to);
