@@ -68,8 +68,8 @@ struct Applied {
   ApplyReport report;
 };
 
-/// Rewrites a model with a set of rules (DESIGN, section 7). No search: every site of every pattern is found, one rule
-/// is chosen for each, and the result is checked by execution. kCheck: a check failed, with the site and the rule; or
+/// Rewrites a model with a set of rules (docs/applier.md). No search: every site of every pattern is found, one rule is
+/// chosen for each, and the result is checked by execution. kCheck: a check failed, with the site and the rule; or
 /// nothing could be compared, neither at a site nor of the whole model.
 Expected<Applied> apply(const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options);
 

@@ -92,7 +92,8 @@ int main(int count, char** arguments) {
     std::string path = arguments[i];
     if (std::filesystem::is_directory(path)) {
       RuleSet cases;
-      for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+        if (!entry.is_regular_file()) continue;
         auto set = rulesOf(entry.path());  // each file has a scope of its own; those that are errors are no proofs
         if (!set || set->rules.empty()) continue;
         for (Pattern& p : set->patterns)

@@ -11,7 +11,7 @@
 // The exit code is 0 if every case is as it stands here: found, or not found for the reason that is given. A case that
 // is found although it is not known to be, is an error, too: then the table is out of date.
 
-#include "synth/search.h"
+#include "synth/search/search.h"
 
 #include <chrono>
 #include <cstdio>

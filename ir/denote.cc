@@ -45,7 +45,7 @@ Denoter::Denoter(const Program& program, NameSource& names, const Unfold& unfold
 void Denoter::findRepetitions() {
   const auto& nodes = program_.nodes();
   auto repeats = [&](const Node& a, const Node& b) {
-    return a.op == b.op && a.op->name != "Input" && a.attributes == b.attributes &&
+    return a.op == b.op && !a.is(ops::kInput) && a.attributes == b.attributes &&
            std::equal(a.operands.begin(), a.operands.end(), b.operands.begin(), b.operands.end(),
                       [&](Value x, Value y) { return first(x) == first(y); });
   };
@@ -190,7 +190,7 @@ void Denoter::markInfinite() {
 Expected<Denoter::Partials> Denoter::multiply(const Partial& by, Value value, const Index& at) {
   if (auto ok = spend(by); !ok) return tl::unexpected(ok.error());
   const Node& node = program_.node(value);
-  if (node.op->name == "Input") {
+  if (node.is(ops::kInput)) {
     Partial p = by;
     p.multiply({Factor::Kind::kInput, inputNumber_.at(value.node), "", {}, flat(at)});
     return Partials{std::move(p)};
@@ -208,7 +208,7 @@ Expected<Denoter::Partials> Denoter::multiply(const Partial& by, Value value, co
   Partials result;
   for (const AccessPiece& piece : *pieces) {
     // 0 · -inf is not 0: a product needs finite operands, even where one of them is zero.
-    bool selects = node.op->name == "Select";
+    bool selects = node.is(ops::kSelect);
     for (size_t i = 0; !selects && piece.reads.size() > 1 && i < piece.reads.size(); ++i) {
       Value operand = node.operands[static_cast<size_t>(piece.reads[i].operand)];
       if (mayBeInfinite_[static_cast<size_t>(operand.node)]) return unsupported("-inf in a product");

@@ -42,8 +42,8 @@ struct Piece {
   std::vector<Factor> factors;  ///< sorted by kind, then input or key, then number
 };
 
-/// A multilinear value: O[v] = Σ pieces (DESIGN, section 4). `index` names the digits of v; every piece's domain holds
-/// v's own range too.
+/// A multilinear value: O[v] = Σ pieces (docs/semantics.md, Programs are sums of products). `index` names the digits of
+/// v; every piece's domain holds v's own range too.
 struct Sum {
   std::vector<std::string> index;
   std::vector<Constraint> range;  ///< of the index

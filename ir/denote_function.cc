@@ -79,7 +79,7 @@ std::string functionKey(const Node& node) {
 
 Facts factsOf(const Node& node) {
   Facts facts = node.op->facts;
-  if (node.op->name == "Clip") {
+  if (node.is(ops::kClip)) {
     facts.nonNegative = node.number("min") >= 0;
     facts.positive = node.number("min") > 0;
   }
@@ -99,7 +99,7 @@ Expected<Denoter::Partials> Denoter::multiplyUnary(const Partial& by, const Node
   const Node& inner = program_.node(operand);
   bool same = inner.op == f.op && inner.attributes == f.attributes;
   if (same && f.op->facts.idempotent) return multiply(by, operand, at);
-  if (same && f.op->name == "Not") {
+  if (same && f.is(ops::kNot)) {
     Value mask = inner.operands[0];
     if (program_.node(mask).op == f.op) return multiplyUnary(by, f, program_.node(mask).operands[0], at);
     auto no = apply(functionKey(inner), f.op->facts, program_.shape(mask), {mask}, mask);

@@ -66,7 +66,7 @@ Expected<void> Denoter::addUsesOfReads(const Node& node, const AccessPiece& piec
     const OperandRead& read = piece.reads[i];
     Value operand = node.operands[static_cast<size_t>(read.operand)];
     std::vector<Use> uses{use};
-    if (node.op->name == "Select" && i == 1) {
+    if (node.is(ops::kSelect) && i == 1) {
       auto where = selected(use, node.operands[0], piece.reads[0].at);
       if (!where) return tl::unexpected(where.error());
       uses = std::move(*where);

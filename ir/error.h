@@ -31,3 +31,7 @@ inline tl::unexpected<Error> fail(ErrorKind kind, std::string what, std::string 
 }
 
 }  // namespace pet
+
+/// Returns the error of an expected value that has one, from a function whose errors are of the same type.
+#define PET_TRY(expression) \
+  if (auto tried = (expression); !tried) return tl::unexpected(tried.error())

@@ -173,7 +173,7 @@ Expected<std::vector<Tensor<T>>> evaluate(const Program& program,
   Values<T> values(program);
   for (size_t i = 0; i < program.nodes().size(); ++i) {
     const Node& n = program.nodes()[i];
-    if (n.op->name == "Input") {
+    if (n.is(ops::kInput)) {
       if (!values.needed(i)) continue;
       auto x = findInput(n, symbols, inputs);
       if (!x) return tl::unexpected(x.error());

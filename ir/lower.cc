@@ -24,7 +24,7 @@ Expected<Program> replaced(const Program& program, Write write) {
       shapes.push_back(program.shape(v));
     }
     Value result;
-    if (n.op->name == "Input") {
+    if (n.is(ops::kInput)) {
       result = builder.input(n.names[0], n.shapes[0], n.scalar("constant") == Expr(1));
     } else {
       Expected<Value> added = write(builder, n, OpView{n.attributes, shapes, n.shapes}, operands);

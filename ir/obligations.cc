@@ -12,7 +12,7 @@ std::vector<Constraint> obligations(const Program& program) {
   for (Value v : program.outputs())
     mayBeEmpty[static_cast<size_t>(v.node)] = false;
   for (size_t i = nodes.size(); i-- > 0;) {
-    if (nodes[i].op->name == "Concat" || mayBeEmpty[i]) continue;
+    if (nodes[i].is(ops::kConcat) || mayBeEmpty[i]) continue;
     for (Value v : nodes[i].operands)
       mayBeEmpty[static_cast<size_t>(v.node)] = false;
   }
@@ -22,7 +22,7 @@ std::vector<Constraint> obligations(const Program& program) {
   };
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& n = nodes[i];
-    if (n.op->name == "Input") continue;
+    if (n.is(ops::kInput)) continue;
     std::vector<Shape> operands;
     for (Value v : n.operands)
       operands.push_back(program.shape(v));

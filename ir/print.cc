@@ -134,7 +134,7 @@ std::string printStatements(const Program& program, std::string_view indent) {
   std::string out;
   const auto& nodes = program.nodes();
   for (const Node& node : nodes) {
-    if (node.op->name != "Input") out += fmt::format("{}{}\n", indent, statementText(program, node));
+    if (!node.is(ops::kInput)) out += fmt::format("{}{}\n", indent, statementText(program, node));
   }
   const auto& outputs = program.outputs();
   bool last = outputs.size() == nodes.back().shapes.size();

@@ -152,10 +152,14 @@ Expected<void> requireSmall(const std::vector<Shape>& shapes) {
 
 }  // namespace
 
+bool Node::is(OpName name) const {
+  return op->is(name);
+}
+
 std::vector<Value> Program::inputs() const {
   std::vector<Value> result;
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].op->name == "Input") result.push_back({static_cast<int>(i), 0});
+    if (nodes_[i].is(ops::kInput)) result.push_back({static_cast<int>(i), 0});
   }
   return result;
 }
@@ -179,7 +183,7 @@ Expected<Program> Program::substitute(const std::map<std::string, Expr>& by) con
         if (auto ok = foldSource(*map, shape(n.operands[0]), by); !ok) return tl::unexpected(ok.error());
       }
     }
-    if (n.op->name == "Input") {
+    if (n.is(ops::kInput)) {
       builder.input(n.names[0], pet::substitute(n.shapes[0], by), n.scalar("constant") == Expr(1));
     } else if (auto v = builder.add(*n.op, n.operands, std::move(attributes), n.names); !v) {
       return tl::unexpected(v.error());
@@ -193,7 +197,7 @@ Program Program::withoutDeadNodes() const {
   for (Value v : outputs_)
     live[static_cast<size_t>(v.node)] = true;
   for (size_t i = nodes_.size(); i-- > 0;) {
-    if (nodes_[i].op->name == "Input") live[i] = true;
+    if (nodes_[i].is(ops::kInput)) live[i] = true;
     if (!live[i]) continue;
     for (Value v : nodes_[i].operands)
       live[static_cast<size_t>(v.node)] = true;
@@ -285,7 +289,7 @@ bool isConstant(const Program& program, Value value) {
   while (!left.empty()) {
     const Node& n = program.nodes()[static_cast<size_t>(left.back())];
     left.pop_back();
-    if (n.op->name == "Input" && n.scalar("constant") != Expr(1)) return false;
+    if (n.is(ops::kInput) && n.scalar("constant") != Expr(1)) return false;
     for (Value v : n.operands) {
       if (seen.insert(v.node).second) left.push_back(v.node);
     }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/error.h"
+#include "ir/ops/names.h"
 #include "ir/shape.h"
 
 namespace pet {
@@ -28,7 +29,7 @@ struct LayoutSpec {
 };
 
 /// The map of an IndexMap operator: out[axes…] = in[source…] where the source position exists and all guards hold, else
-/// 0. It is the form that derived weight programs take (DESIGN, section 5: the symbolic vote).
+/// 0. It is the form that derived weight programs take (docs/search-space.md, The symbolic vote).
 struct IndexMapSpec {
   std::vector<std::vector<LayoutAxis>> dims;  ///< output dimensions as groups of named, affine axes
   std::vector<std::vector<Expr>> source;  ///< per input dimension, one expression per atom, in axis names and symbols
@@ -54,6 +55,7 @@ struct Node {
   std::vector<std::string> names;  ///< one per output
   std::vector<Shape> shapes;       ///< one per output
 
+  bool is(OpName name) const;
   const Expr& scalar(std::string_view name) const { return std::get<Expr>(attributes.find(name)->second); }
   const std::vector<Expr>& list(std::string_view name) const {
     return std::get<std::vector<Expr>>(attributes.find(name)->second);

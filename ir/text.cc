@@ -109,7 +109,7 @@ Expected<std::vector<Value>> TextReader::statement(ProgramBuilder& builder) {
   auto opName = name("an operator");
   if (!opName) return tl::unexpected(opName.error());
   const OpRow* op = findOp(*opName);
-  if (!op || op->name == "Input") {
+  if (!op || op->is(ops::kInput)) {
     return fail(ErrorKind::kUnsupported, fmt::format("unknown operator '{}'", *opName), place(opToken));
   }
   auto on = operands(builder);

@@ -59,7 +59,7 @@ std::string text(double v) {
 template <class T>
 bool hasKernels(const Program& program) {
   return std::all_of(program.nodes().begin(), program.nodes().end(),
-                     [](const Node& n) { return n.op->name == "Input" || n.op->kernels.template get<T>() != nullptr; });
+                     [](const Node& n) { return n.is(ops::kInput) || n.op->kernels.template get<T>() != nullptr; });
 }
 
 /// Whether all numbers of the program are elements of a ring: small fractions, or whole.
@@ -79,8 +79,8 @@ bool hasNumbers(const Program& program, bool whole) {
 
 /// What one output element reads of the second operand: the weights of a Conv, a column of a MatMul, one element.
 int64_t readsOf(const Program& program, const Node& n, const Bindings& symbols) {
-  bool product = n.op->name == "MatMul" || n.op->name == "Gemm";
-  if (!product && n.op->name != "Conv" && n.op->name != "ConvTranspose") return 1;
+  bool product = n.is(ops::kMatMul) || n.is(ops::kGemm);
+  if (!product && !n.is(ops::kConv) && !n.is(ops::kConvTranspose)) return 1;
   Extents w = evaluate(program.shape(n.operands[1]), symbols).value_or(Extents{});
   if (product) return w.size() < 2 ? elementCount(w) : w[w.size() - 2];
   return elementCount(w) / std::max<int64_t>(1, w.empty() ? 1 : w[0]);
@@ -90,7 +90,7 @@ int64_t readsOf(const Program& program, const Node& n, const Bindings& symbols) 
 int64_t workOf(const Program& program, const Bindings& symbols) {
   int64_t total = 0;
   for (const Node& n : program.nodes()) {
-    if (n.op->name == "Input" || n.op->name == "Concat") continue;
+    if (n.is(ops::kInput) || n.is(ops::kConcat)) continue;
     int64_t each = std::max<int64_t>(1, readsOf(program, n, symbols));
     for (const Shape& s : n.shapes)
       total = checkedAdd(total, checkedMul(each, elementCount(evaluate(s, symbols).value_or(Extents{}))));

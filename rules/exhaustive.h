@@ -47,9 +47,9 @@ struct EvaluationOptions {
 
 /// Evaluates pattern, mutant and replacement on random inputs at small shapes of the rule's class: the replacement must
 /// be equal everywhere, in every output, the mutant outside the boxes, the pattern's class and the obligations of all
-/// three must hold (DESIGN, section 8). Values are elements of F_p (one random input per shape tells different sums of
-/// products of degree d apart but with probability d / 2^31), integers where an operator needs an order, and doubles
-/// where it needs a function of the reals. The result is a function of the arguments.
+/// three must hold (docs/semantics.md, What evaluation adds). Values are elements of F_p (one random input per shape
+/// tells different sums of products of degree d apart but with probability d / 2^31), integers where an operator needs
+/// an order, and doubles where it needs a function of the reals. The result is a function of the arguments.
 Evaluation evaluateRule(const Pattern& pattern, const Rule& rule, const EvaluationOptions& options = {});
 
 }  // namespace pet

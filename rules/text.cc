@@ -16,9 +16,6 @@
 namespace pet {
 namespace {
 
-#define PET_TRY(expression) \
-  if (auto tried = (expression); !tried) return tl::unexpected(tried.error())
-
 std::string print(const std::vector<Constraint>& constraints) {
   return joined(constraints, ", ", [](const Constraint& c) { return c.str(); });
 }
@@ -158,8 +155,36 @@ class RuleReader {
     return it == all.end() ? nullptr : &*it;
   }
 
+  /// A rule while its clauses are read.
+  struct OpenRule {
+    Rule rule;
+    const Pattern* pattern = nullptr;
+    std::vector<std::string> outputs;  ///< names of the pattern's
+    std::optional<Program> source;     ///< the pattern over the rule's symbols, once a program needs it
+    std::set<std::string> given;       ///< clauses
+  };
+
   Expected<void> rule() {
-    Rule r;
+    const Token at = in_.peek();
+    auto open = head();
+    if (!open) return tl::unexpected(open.error());
+    PET_TRY(in_.expect("{"));
+    while (!in_.at("}")) {
+      PET_TRY(clause(*open));
+    }
+    PET_TRY(in_.expect("}"));
+    Rule& r = open->rule;
+    if (r.replacement.nodes().empty()) return in_.errorAt(at, fmt::format("rule '{}' has no replacement", r.name));
+    if (r.mutant.nodes().empty()) r.mutant = r.replacement;
+    r.proofs = oneForEach(open->outputs, std::move(r.proofs));
+    result_.rules.push_back(std::move(r));
+    return {};
+  }
+
+  /// "conv/n2-w of conv".
+  Expected<OpenRule> head() {
+    OpenRule open;
+    Rule& r = open.rule;
     r.numerics = kNothingClaimed;
     Token at = in_.peek();
     auto name = word("a rule's name");
@@ -170,65 +195,57 @@ class RuleReader {
     auto patternName = word("a pattern's name");
     if (!patternName) return tl::unexpected(patternName.error());
     r.pattern = std::move(*patternName);
-    const Pattern* pattern = find(result_.patterns, r.pattern);
-    if (!pattern) pattern = find(known_.patterns, r.pattern);
-    if (!pattern) return in_.errorAt(at, fmt::format("rule '{}' is of an unknown pattern '{}'", r.name, r.pattern));
-    PET_TRY(in_.expect("{"));
-    const std::vector<std::string> outputs = outputNames(pattern->program);
-    std::optional<Program> source;
-    std::set<std::string> given;
-    while (!in_.at("}")) {
-      Token clause = in_.peek();
-      auto key = in_.name("a clause of the rule");
-      if (!key) return tl::unexpected(key.error());
-      bool repeats = *key == "box" || *key == "proof";
-      if (!repeats && !given.insert(*key).second) {
-        return in_.errorAt(clause, fmt::format("'{}' is given twice", *key));
-      }
-      if (*key == "where" && source) return in_.errorAt(clause, "'where' must come before the programs");
-      if (*key == "family") {
-        auto family = word("a family");
-        if (!family) return tl::unexpected(family.error());
-        r.family = std::move(*family);
-      } else if (*key == "depth") {
-        PET_TRY(number(r.depth, "a depth"));
-      } else if (*key == "where") {
-        PET_TRY(where(r));
-      } else if (*key == "class") {
-        auto shapes = shapeClass();
-        if (!shapes) return tl::unexpected(shapes.error());
-        r.shapes = std::move(*shapes);
-      } else if (*key == "numerics") {
-        PET_TRY(numerics(r.numerics));
-      } else if (*key == "box") {
-        if (pattern->program.outputs().size() > 1)
-          return in_.errorAt(clause,
-                             fmt::format("pattern '{}' has several outputs: its rules have no boxes", r.pattern));
-        PET_TRY(box(r.boxes));
-      } else if (*key == "mutant" || *key == "replacement") {
-        if (!source) {
-          auto instantiated = instantiate(*pattern, r);
-          if (!instantiated) {
-            Error e = instantiated.error();
-            e.where = in_.place(clause);
-            return tl::unexpected(e);
-          }
-          source = std::move(*instantiated);
-        }
-        auto body = program(*source);
-        if (!body) return tl::unexpected(body.error());
-        (*key == "mutant" ? r.mutant : r.replacement) = std::move(*body);
-      } else if (*key == "proof") {
-        PET_TRY(readProof(in_, clause, outputs, r.proofs));
-      } else {
-        return in_.errorAt(clause, fmt::format("unknown clause '{}'", *key));
-      }
+    open.pattern = find(result_.patterns, r.pattern);
+    if (!open.pattern) open.pattern = find(known_.patterns, r.pattern);
+    if (!open.pattern)
+      return in_.errorAt(at, fmt::format("rule '{}' is of an unknown pattern '{}'", r.name, r.pattern));
+    open.outputs = outputNames(open.pattern->program);
+    return open;
+  }
+
+  Expected<void> clause(OpenRule& open) {
+    Token at = in_.peek();
+    auto key = in_.name("a clause of the rule");
+    if (!key) return tl::unexpected(key.error());
+    bool repeats = *key == "box" || *key == "proof";
+    if (!repeats && !open.given.insert(*key).second) return in_.errorAt(at, fmt::format("'{}' is given twice", *key));
+    Rule& r = open.rule;
+    if (*key == "family") return assign(r.family, word("a family"));
+    if (*key == "depth") return number(r.depth, "a depth");
+    if (*key == "where") {
+      if (open.source) return in_.errorAt(at, "'where' must come before the programs");
+      return where(r);
     }
-    PET_TRY(in_.expect("}"));
-    if (r.replacement.nodes().empty()) return in_.errorAt(at, fmt::format("rule '{}' has no replacement", r.name));
-    if (r.mutant.nodes().empty()) r.mutant = r.replacement;
-    r.proofs = oneForEach(outputs, std::move(r.proofs));
-    result_.rules.push_back(std::move(r));
+    if (*key == "class") return assign(r.shapes, shapeClass());
+    if (*key == "numerics") return numerics(r.numerics);
+    if (*key == "box") {
+      if (open.outputs.size() > 1)
+        return in_.errorAt(at, fmt::format("pattern '{}' has several outputs: its rules have no boxes", r.pattern));
+      return box(r.boxes);
+    }
+    if (*key == "mutant") return programClause(at, open, r.mutant);
+    if (*key == "replacement") return programClause(at, open, r.replacement);
+    if (*key == "proof") return readProof(in_, at, open.outputs, r.proofs);
+    return in_.errorAt(at, fmt::format("unknown clause '{}'", *key));
+  }
+
+  Expected<void> programClause(const Token& at, OpenRule& open, Program& into) {
+    if (!open.source) {
+      auto source = instantiate(*open.pattern, open.rule);
+      if (!source) {
+        Error e = source.error();
+        e.where = in_.place(at);
+        return tl::unexpected(e);
+      }
+      open.source = std::move(*source);
+    }
+    return assign(into, program(*open.source));
+  }
+
+  template <class T>
+  static Expected<void> assign(T& into, Expected<T> value) {
+    if (!value) return tl::unexpected(value.error());
+    into = std::move(*value);
     return {};
   }
 
@@ -332,8 +349,6 @@ class RuleReader {
   const RuleSet& known_;
   RuleSet result_;
 };
-
-#undef PET_TRY
 
 }  // namespace
 

@@ -12,9 +12,6 @@
 namespace pet {
 namespace {
 
-#define PET_TRY(expression) \
-  if (auto tried = (expression); !tried) return tl::unexpected(tried.error())
-
 // --- Printing ---
 
 /// A condition; one without constraints is "0 = 0".
@@ -260,8 +257,6 @@ Expected<void> readProof(TextReader& in,
   proofs.push_back(std::move(*proof));
   return {};
 }
-
-#undef PET_TRY
 
 std::vector<Proof> oneForEach(const std::vector<std::string>& outputs, const std::vector<Proof>& proofs) {
   std::vector<Proof> result;

@@ -21,8 +21,8 @@ struct Aim {
 /// The numbers of a value that is made of constants of the program by moves alone.
 std::vector<double> numbersOf(const Program& program, Value v) {
   const Node& n = program.node(v);
-  if (n.op->name == "Constant") return {n.number("value")};
-  if (n.op->name == "Table") {
+  if (n.is(ops::kConstant)) return {n.number("value")};
+  if (n.is(ops::kTable)) {
     std::vector<double> entries;
     for (const Expr& e : n.list("values"))
       entries.push_back(static_cast<double>(e.constant()) / static_cast<double>(n.scalar("denominator").constant()));

@@ -143,8 +143,8 @@ class NodeErrors {
   /// Numbers that T does not have are rounded once, entries of a table are, and their quotient is: 4 in all.
   Tensor<float> constant() const {
     Tensor<float> result(n_.concrete.outputs[0]);
-    const bool isTable = n_.node.op->name == "Table";
-    if (!isTable && (n_.node.op->name != "Constant" || isRepresentable<T>(n_.concrete.number("value")))) return result;
+    const bool isTable = n_.node.is(ops::kTable);
+    if (!isTable && (!n_.node.is(ops::kConstant) || isRepresentable<T>(n_.concrete.number("value")))) return result;
     const Extents entries = isTable ? n_.concrete.list("values") : Extents{};
     for (size_t i = 0; i < result.data.size(); ++i) {
       bool isWhole = isTable && entries[i] % n_.concrete.scalar("denominator") == 0 && std::abs(entries[i]) < 1 << 20;

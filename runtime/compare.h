@@ -7,10 +7,10 @@
 
 #include "runtime/reference/reference.h"
 
-// Whether two programs compute the same, by execution (DESIGN, section 8). Four ways, since each is blind where
-// another sees: integers are exact, whatever the length of the sums; real weights are what the user has; values of all
-// magnitudes show what is hidden behind a threshold; the whole model is what the user runs. Both programs have inputs
-// of the same names and extents, all symbols bound.
+// Whether two programs compute the same, by execution (docs/semantics.md, Checks by execution). Four ways, since each
+// is blind where another sees: integers are exact, whatever the length of the sums; real weights are what the user has;
+// values of all magnitudes show what is hidden behind a threshold; the whole model is what the user runs. Both programs
+// have inputs of the same names and extents, all symbols bound.
 namespace pet {
 
 struct Comparison {

@@ -41,7 +41,7 @@ struct Plan {
 template <class T>
 bool hasKernels(const Program& program) {
   return std::all_of(program.nodes().begin(), program.nodes().end(),
-                     [](const Node& n) { return n.op->name == "Input" || n.op->kernels.get<T>(); });
+                     [](const Node& n) { return n.is(ops::kInput) || n.op->kernels.get<T>(); });
 }
 
 bool selects(const Program& program) {
@@ -53,7 +53,7 @@ bool selects(const Program& program) {
 
 bool divides(const Program& program) {
   return std::any_of(program.nodes().begin(), program.nodes().end(),
-                     [](const Node& n) { return n.op->name == "Div" || n.op->name == "Reciprocal"; });
+                     [](const Node& n) { return n.is(ops::kDiv) || n.is(ops::kReciprocal); });
 }
 
 /// Peak of the partial sums of both programs for inputs up to limit · scale.

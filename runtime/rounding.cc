@@ -20,7 +20,7 @@ NodeExtents nodeExtents(const Program& program, const Node& node, const Bindings
 namespace {
 
 bool isInput(const Node& node) {
-  return node.op->name == "Input";
+  return node.is(ops::kInput);
 }
 
 double slopeOf(const RoundingRow& row, const NodeExtents& n) {

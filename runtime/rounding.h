@@ -12,9 +12,9 @@
 #include "ir/tensor.h"
 #include "runtime/approximate.h"
 
-// What floating point can do to a program, operator by operator (DESIGN, sections 4 and 8): one row for every row of
-// ir's table. A row says how errors pass through the operator and which ones it adds (runtime/bounded.h), and when
-// integers stay exact (integer probes).
+// What floating point can do to a program, operator by operator (docs/semantics.md, Checks by execution): one row for
+// every row of ir's table. A row says how errors pass through the operator and which ones it adds (runtime/bounded.h),
+// and when integers stay exact (integer probes).
 namespace pet {
 
 /// One node with its symbols bound.

@@ -36,7 +36,7 @@ void enterNumbers(const Program& program, std::set<double>& into) {
     for (const auto& [name, attribute] : n.attributes) {
       if (const auto* number = std::get_if<double>(&attribute)) enter(*number);
     }
-    if (n.op->name != "Table") continue;
+    if (!n.is(ops::kTable)) continue;
     double denominator = static_cast<double>(n.scalar("denominator").constant());
     for (const Expr& e : std::get<std::vector<Expr>>(n.attributes.at("values")))
       enter(static_cast<double>(e.constant()) / denominator);

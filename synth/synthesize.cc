@@ -11,7 +11,7 @@ Expected<Synthesis> reduceSearch(const Search& search, std::vector<UnitOutcome> 
 }
 
 Expected<Synthesis> synthesize(const std::vector<Pattern>& patterns,
-                               const SearchOptions& options,
+                               const JudgeOptions& options,
                                const RunOptions& run,
                                const std::function<void(size_t, size_t)>& progress) {
   auto search = Search::create(patterns, options);

@@ -103,7 +103,7 @@ Expected<void> list(const Options& o) {
                      {"family", r.family},
                      {"depth", r.depth},
                      {"boxes", r.boxes.size()},
-                     {"verdict", "proved"},  // nothing else enters a pack; `verify` proves it again
+                     {"verdict", notes->evidence[r.name]["verdict"]},
                      {"numerics", r.numerics.str()},
                      {"source", notes->evidence[r.name]["source"]},
                      {"hash", hash}});
@@ -296,7 +296,10 @@ Expected<void> importText(const Options& o) {
     return fail(ErrorKind::kCheck, fmt::format("{}: {}", verdictOf(reports[i]), reports[i].reason()),
                 "rule " + rules[i]->name, "only proved rules enter a pack; nothing was written");
   }
-  return writePack(set, o.output);
+  PackNotes notes;
+  for (const Rule& r : set.rules)
+    notes.evidence[r.name]["verdict"] = kChecked;
+  return writePack(set, o.output, notes);
 }
 
 /// TASO's substitutions: a line for each, and the text of those that are proved.

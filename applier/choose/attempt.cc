@@ -51,7 +51,7 @@ std::vector<Operator> operatorsOf(const Program& program) {
   std::vector<Operator> operators;
   for (size_t i = 0; i < program.nodes().size(); ++i) {
     const Node& n = program.nodes()[i];
-    if (constant[i] || n.op->name == "Input") continue;
+    if (constant[i] || n.is(ops::kInput)) continue;
     operators.push_back({n.op, n.attributes, {}});
     for (Value v : n.operands)
       operators.back().operands.push_back(program.shape(v));

@@ -25,9 +25,9 @@ struct LastWord {
 };
 
 /// Which candidates to apply: those that do not overlap, whose costs add up to the least, layouts that meet counted
-/// once or not at all (DESIGN, section 7; see pbqp.h). A group whose layouts meet is applied only if the whole of it
-/// gains `policy.minGain`, beyond noise. What the last word rejects is left out, and chosen is anew. Returns positions
-/// in `candidates`, by (anchor, rule's name, outputs).
+/// once or not at all (docs/applier.md, Choose; see pbqp.h). A group whose layouts meet is applied only if the whole of
+/// it gains `policy.minGain`, beyond noise. What the last word rejects is left out, and chosen is anew. Returns
+/// positions in `candidates`, by (anchor, rule's name, outputs).
 std::vector<size_t> chooseByCost(const View& view,
                                  const std::vector<PricedRewrite>& candidates,
                                  const Costs& costs,

@@ -38,7 +38,7 @@ LayoutSavings::LayoutSavings(const View& view)
 bool LayoutSavings::passes(int node, Value operand) const {
   const Node& n = view_.program.nodes()[static_cast<size_t>(node)];
   if (n.op->facts.elementwise && n.operands.size() == 1) return true;
-  return n.op->name == "Add" && view_.program.shape(operand) == n.shapes[0] &&
+  return n.is(ops::kAdd) && view_.program.shape(operand) == n.shapes[0] &&
          std::all_of(n.operands.begin(), n.operands.end(),
                      [&](Value o) { return o == operand || constant_[static_cast<size_t>(o.node)]; });
 }

@@ -8,8 +8,8 @@
 
 namespace pet {
 
-/// What two rewrites save because their layouts meet (DESIGN, section 7): the same clean-up that will run on the model
-/// says so, on the part of the view that the two are in.
+/// What two rewrites save because their layouts meet (docs/applier.md, Choose): the same clean-up that will run on the
+/// model says so, on the part of the view that the two are in.
 class LayoutSavings {
  public:
   explicit LayoutSavings(const View& view);

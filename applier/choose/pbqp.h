@@ -6,8 +6,8 @@
 
 namespace pet {
 
-/// A partitioned boolean quadratic problem (DESIGN, section 7): one alternative is chosen for each variable, so that
-/// the sum of their costs, and of the costs of pairs of them, is least. infinity(): never, or never together.
+/// A partitioned boolean quadratic problem (docs/applier.md, Choose): one alternative is chosen for each variable, so
+/// that the sum of their costs, and of the costs of pairs of them, is least. infinity(): never, or never together.
 ///
 /// Variables with no neighbour, one or two are folded into what is left, which loses nothing (R0, RI, RII of Scholz and
 /// Eckstein, 2002). Where only variables with more are left, the one with the most gets the alternative that is best

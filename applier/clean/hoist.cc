@@ -29,7 +29,7 @@ struct Added {
 /// a DepthToSpace.
 std::optional<LayoutSpec> layoutPassed(const Node& n, const Shape& operand) {
   if (const LayoutSpec* layout = layoutOf(n)) return *layout;
-  if (n.op->name != "DepthToSpace") return std::nullopt;
+  if (!n.is(ops::kDepthToSpace)) return std::nullopt;
   int64_t size = n.scalar("blocksize").constant();
   Extents x = concrete(operand);
   std::vector<int> depth = n.text("mode") == "DCR" ? std::vector{1, 2, 3} : std::vector{3, 1, 2};
@@ -57,7 +57,7 @@ class Hoister {
   const Program& old() const { return view_.program; }
   const Node& node(int i) const { return old().nodes()[static_cast<size_t>(i)]; }
   bool isNew(int i) const {
-    return view_.provenance[static_cast<size_t>(i)].origin < 0 && node(i).op->name != "Input" &&
+    return view_.provenance[static_cast<size_t>(i)].origin < 0 && !node(i).is(ops::kInput) &&
            !constant_[static_cast<size_t>(i)];
   }
   bool required(Value v) const {
@@ -91,11 +91,11 @@ std::optional<Moving> Hoister::moving(int i) const {
   Moving f;
   f.node = i;
   if (constant_[static_cast<size_t>(i)] || n.shapes.size() != 1) return std::nullopt;
-  if (n.op->facts.elementwise && n.operands.size() == 1 && n.op->name != "Identity") {
+  if (n.op->facts.elementwise && n.operands.size() == 1 && !n.is(ops::kIdentity)) {
     f.operand = n.operands[0];
     return f;
   }
-  if (n.op->name != "Add") return std::nullopt;
+  if (!n.is(ops::kAdd)) return std::nullopt;
   for (size_t side : {0, 1}) {
     f.operand = n.operands[side];
     f.constant = n.operands[1 - side];
@@ -114,12 +114,12 @@ std::optional<Moving> Hoister::moving(int i) const {
 
 /// A Concat along this dimension.
 bool joins(const Node& n, int dimension) {
-  return n.op->name == "Concat" && n.scalar("axis") == Expr(dimension);
+  return n.is(ops::kConcat) && n.scalar("axis") == Expr(dimension);
 }
 
 /// f of what the operator fills with is what it fills with. (Other modes of a Pad than "constant" copy.)
 bool keepsFill(const OpRow& f, const Node& filling) {
-  bool pad = filling.op->name == "Pad";
+  bool pad = filling.is(ops::kPad);
   if (pad && filling.text("mode") != "constant") return true;
   return f.facts.zeroPreserving && (!pad || filling.number("value") == 0);
 }
@@ -130,8 +130,8 @@ bool Hoister::passes(const Moving& f, int layout, int dimension, std::vector<int
   const Node& n = node(layout);
   dimensions.assign(n.operands.size(), dimension);
   if (!f.adds()) return !n.op->fills || keepsFill(*node(f.node).op, n);
-  if (n.op->name == "Concat") return true;
-  if (n.op->name == "Slice") {
+  if (n.is(ops::kConcat)) return true;
+  if (n.is(ops::kSlice)) {
     const auto& axes = n.list("axes");
     return dimension < 0 || std::find(axes.begin(), axes.end(), Expr(dimension)) == axes.end();
   }
@@ -163,7 +163,7 @@ bool Hoister::planValue(const Moving& f, Value v, const Arrival& arrival, Arriva
   if (!n.op->layout) return true;
   std::vector<int> dimensions;
   if (n.shapes.size() != 1 || !passes(f, v.node, arrival.dimension, dimensions)) return false;
-  bool regroups = n.op->name != "Slice" && n.op->name != "Concat";
+  bool regroups = !n.is(ops::kSlice) && !n.is(ops::kConcat);
   bool changes = arrival.dimension >= 0 && (regroups || joins(n, arrival.dimension));
   for (size_t i = 0; i < n.operands.size(); ++i) {
     Arrival next{dimensions[i], arrival.through};

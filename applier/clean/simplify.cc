@@ -15,7 +15,7 @@ namespace {
 /// The Layout that an operator is, for operators that only regroup dimensions.
 std::optional<LayoutSpec> asLayout(const Node& n, const Shape& operand) {
   if (const LayoutSpec* layout = layoutOf(n)) return *layout;
-  if (n.op->name == "Transpose") {
+  if (n.is(ops::kTranspose)) {
     LayoutSpec spec;
     for (const Dim& d : operand) {
       spec.left.push_back({static_cast<int>(spec.axes.size())});
@@ -25,8 +25,7 @@ std::optional<LayoutSpec> asLayout(const Node& n, const Shape& operand) {
       spec.right.push_back({static_cast<int>(*p.asConstant())});
     return spec;
   }
-  bool regroups =
-      n.op->name == "Reshape" || n.op->name == "Flatten" || n.op->name == "Squeeze" || n.op->name == "Unsqueeze";
+  bool regroups = n.is(ops::kReshape) || n.is(ops::kFlatten) || n.is(ops::kSqueeze) || n.is(ops::kUnsqueeze);
   if (regroups) return regroup(concrete(operand), concrete(n.shapes[0]));
   return std::nullopt;
 }
@@ -43,7 +42,7 @@ class Simplifier {
   const Program& now() const { return builder_.program(); }
   const Provenance& from(int node) const { return view_.provenance[static_cast<size_t>(node)]; }
   /// A node that some rewrite made or changed.
-  bool isNew(const Provenance& p, Value v) const { return p.origin < 0 && now().node(v).op->name != "Input"; }
+  bool isNew(const Provenance& p, Value v) const { return p.origin < 0 && !now().node(v).is(ops::kInput); }
   bool isNew(Value v) const { return isNew(builder_.provenance(v), v); }
   bool required(Value v) const {
     return std::find(old().outputs().begin(), old().outputs().end(), v) != old().outputs().end();
@@ -102,10 +101,10 @@ Value Simplifier::add(std::string_view op, std::vector<Value> operands, Attribut
 std::optional<Value> Simplifier::unchanged(int, const Node& n, const Operands& operands) {
   if (operands.size() != 1 || n.shapes.size() != 1 || now().shape(operands[0]) != n.shapes[0]) return std::nullopt;
   if (auto layout = asLayout(n, now().shape(operands[0])); layout && movesNothing(*layout)) return operands[0];
-  if (n.op->name == "Concat" || n.op->name == "Identity") return operands[0];
-  if (n.op->name == "Pad" || n.op->name == "Slice") {
+  if (n.is(ops::kConcat) || n.is(ops::kIdentity)) return operands[0];
+  if (n.is(ops::kPad) || n.is(ops::kSlice)) {
     // Of equal extents, and no step: only what shifts would differ.
-    const auto& shifts = n.list(n.op->name == "Pad" ? "pads" : "starts");
+    const auto& shifts = n.list(n.is(ops::kPad) ? "pads" : "starts");
     if (std::all_of(shifts.begin(), shifts.end(), [](const Expr& e) { return e == Expr(0); })) return operands[0];
   }
   return std::nullopt;
@@ -129,7 +128,7 @@ std::optional<Value> Simplifier::layoutOfLayout(int node, const Node& n, const O
 }
 
 std::optional<Value> Simplifier::smallerConcat(int node, const Node& n, const Operands& operands) {
-  if (n.op->name != "Concat") return std::nullopt;
+  if (!n.is(ops::kConcat)) return std::nullopt;
   auto axis = static_cast<size_t>(*n.scalar("axis").asConstant());
   std::vector<Value> kept;
   for (Value v : operands) {
@@ -141,9 +140,9 @@ std::optional<Value> Simplifier::smallerConcat(int node, const Node& n, const Op
 }
 
 std::optional<Value> Simplifier::sliceOfConcat(int node, const Node& n, const Operands& operands) {
-  if (n.op->name != "Slice" || n.list("axes").size() != 1) return std::nullopt;
+  if (!n.is(ops::kSlice) || n.list("axes").size() != 1) return std::nullopt;
   const Node& concat = now().node(operands[0]);
-  if (concat.op->name != "Concat" || !isNew(operands[0]) || concat.scalar("axis") != n.list("axes")[0])
+  if (!concat.is(ops::kConcat) || !isNew(operands[0]) || concat.scalar("axis") != n.list("axes")[0])
     return std::nullopt;
   auto axis = static_cast<size_t>(*concat.scalar("axis").asConstant());
   int64_t start = *n.list("starts")[0].asConstant(), end = *n.list("ends")[0].asConstant(), offset = 0;
@@ -228,7 +227,7 @@ std::optional<Value> Simplifier::sameLayout(int, const Node& n, const Operands& 
 std::optional<Value> Simplifier::layoutOfSlice(int node, const Node& n, const Operands& operands) {
   if (!layoutOf(n)) return std::nullopt;
   const Node slice = now().node(operands[0]);  // a copy: nodes are added below
-  if (slice.op->name != "Slice" || !isNew(operands[0]) || slice.list("axes").size() != 1) return std::nullopt;
+  if (!slice.is(ops::kSlice) || !isNew(operands[0]) || slice.list("axes").size() != 1) return std::nullopt;
   const Value x = slice.operands[0];
   if (!readable(x)) return std::nullopt;
   LayoutSpec layout = *layoutOf(n);
@@ -257,7 +256,7 @@ std::optional<Value> Simplifier::layoutOfSlice(int node, const Node& n, const Op
 
 /// Pad(L(x)) = L(Pad(x)) along an axis that is the outermost of a dimension of x.
 std::optional<Value> Simplifier::padOfLayout(int node, const Node& n, const Operands& operands) {
-  if (n.op->name != "Pad" || n.text("mode") != "constant" || !readOnce(n.operands[0], operands[0])) return std::nullopt;
+  if (!n.is(ops::kPad) || n.text("mode") != "constant" || !readOnce(n.operands[0], operands[0])) return std::nullopt;
   auto own = newLayout(operands[0]);
   if (!own) return std::nullopt;
   const std::vector<Expr>& pads = n.list("pads");
@@ -292,7 +291,7 @@ int Simplifier::splitBehind(const Node& split, Value part) const {
 /// A Split and those of its parts, as one.
 bool Simplifier::enterSplit(int node) {
   const Node& n = old().nodes()[static_cast<size_t>(node)];
-  if (n.op->name != "Split" || from(node).origin >= 0) return false;
+  if (!n.is(ops::kSplit) || from(node).origin >= 0) return false;
   std::vector<Expr> extents;
   std::vector<std::string> names;
   std::vector<Value> parts;
@@ -336,7 +335,7 @@ bool Simplifier::enterSimpler(int node, Value simpler) {
     return changed_ = true;
   }
   // Two names that must both stay: the value remains, as an Identity of the simpler one.
-  if (old().node(value).op->name == "Identity") return false;
+  if (old().node(value).is(ops::kIdentity)) return false;
   Value same = add("Identity", {simpler}, {}, node);
   builder_.name(same, name->second);
   moved_[value] = same;
@@ -346,7 +345,7 @@ bool Simplifier::enterSimpler(int node, Value simpler) {
 void Simplifier::enter(int node) {
   const Node& n = old().nodes()[static_cast<size_t>(node)];
   if (moved_.contains({node, 0}) || enterSplit(node)) return;
-  if (n.op->name != "Input" && n.shapes.size() == 1) {
+  if (!n.is(ops::kInput) && n.shapes.size() == 1) {
     Operands operands;
     for (Value o : n.operands)
       operands.push_back(moved_.at(o));

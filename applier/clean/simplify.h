@@ -4,8 +4,8 @@
 
 namespace pet {
 
-/// The view with what rewriting left behind cleaned up, by a fixed list of steps that change no value (DESIGN, section
-/// 7). Only new nodes, and layout operators next to them, are touched:
+/// The view with what rewriting left behind cleaned up, by a fixed list of steps that change no value (docs/applier.md,
+/// Clean-up). Only new nodes, and layout operators next to them, are touched:
 /// - a Layout, Slice, Pad, Concat or Transpose that changes nothing goes;
 /// - a Layout of a Layout, also across two sites, becomes one, or none;
 /// - empty operands of a Concat go, and with them what computed them;

@@ -39,7 +39,7 @@ Expected<void> compare(const Program& program, const Bindings& symbols, const Co
 
 ClosedValues::ClosedValues(const Program& pattern) : pattern_(pattern) {
   for (const Node& n : pattern.nodes()) {
-    closed_.push_back(n.op->name != "Input" &&
+    closed_.push_back(!n.is(ops::kInput) &&
                       std::all_of(n.operands.begin(), n.operands.end(), [&](Value v) { return contains(v); }));
   }
 }
@@ -86,7 +86,7 @@ Expected<std::vector<Equation>> ClosedValues::equations(Value v, const Constant&
   Run run = firstRun(*values, extents[extents.size() - 2], extents.back());
   const Program program = programOf(v);
   for (const Node& n : program.nodes()) {
-    if (n.op->name != "Band") continue;
+    if (!n.is(ops::kBand)) continue;
     result.push_back({n.scalar("upper"), run.inRow - 1, "upper of Band"});
     result.push_back({n.scalar("lower"), run.inColumn - 1, "lower of Band"});
   }

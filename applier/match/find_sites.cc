@@ -86,12 +86,12 @@ bool Matcher::attributesFit(const Node& p, const Node& v) const {
 }
 
 bool commutes(const OpRow& op) {
-  return op.name == "Add" || op.name == "Mul";
+  return op.is(ops::kAdd) || op.is(ops::kMul);
 }
 
 void Matcher::unify(Value p, Value v, const Assignment& so, std::vector<Assignment>& into) const {
   const Node &pn = program().node(p), &vn = view().node(v);
-  if (pn.op->name == "Input") {
+  if (pn.is(ops::kInput)) {
     Assignment next = so;
     if (next.inputs.emplace(p, v).first->second == v) into.push_back(std::move(next));
     return;

@@ -5,7 +5,7 @@
 #include "ir/program.h"
 
 // The layout operators at the ends of a replacement: they may cancel against a neighbour's, so their cost is told apart
-// from the core's (DESIGN, section 7).
+// from the core's (docs/applier.md, Choose).
 namespace pet {
 
 /// Chains of layout operators with one operand and one result each, in which every value is read once; node indices, in

@@ -67,7 +67,7 @@ class Scene {
   void addNode(int index, std::map<Value, Value>& moved) {
     const Node& node = pattern_.nodes()[static_cast<size_t>(index)];
     Value v;
-    if (node.op->name != "Input") {
+    if (!node.is(ops::kInput)) {
       std::vector<Value> operands;
       for (Value o : node.operands)
         operands.push_back(moved.at(o));
@@ -102,17 +102,17 @@ class Scene {
 
   bool isVariance(Value v) const {
     return std::any_of(pattern_.nodes().begin(), pattern_.nodes().end(),
-                       [&](const Node& n) { return n.op->name == "BatchNormalization" && n.operands[4] == v; });
+                       [&](const Node& n) { return n.is(ops::kBatchNormalization) && n.operands[4] == v; });
   }
 
   /// An image has its channels in dimension 1, a matrix its features in the last one.
   bool isImage(Value v) const {
     size_t rank = pattern_.shape(v).size();
     auto multiplies = [&](const Node& n) {
-      return n.op->name == "MatMul" && std::find(n.operands.begin(), n.operands.end(), v) != n.operands.end();
+      return n.is(ops::kMatMul) && std::find(n.operands.begin(), n.operands.end(), v) != n.operands.end();
     };
-    bool matrix = pattern_.node(v).op->name == "MatMul" ||
-                  std::any_of(pattern_.nodes().begin(), pattern_.nodes().end(), multiplies);
+    bool matrix =
+        pattern_.node(v).is(ops::kMatMul) || std::any_of(pattern_.nodes().begin(), pattern_.nodes().end(), multiplies);
     return rank >= 4 || (rank == 3 && !matrix);
   }
 

@@ -132,7 +132,7 @@ std::vector<Value> Normaliser::required(const std::vector<std::string>& opaque) 
   auto require = [&](const std::string& name) {
     auto it = scope_.values.find(name);
     if (it == scope_.values.end() || std::find(result.begin(), result.end(), it->second) != result.end()) return;
-    if (builder_.program().node(it->second).op->name != "Input") result.push_back(it->second);
+    if (!builder_.program().node(it->second).is(ops::kInput)) result.push_back(it->second);
   };
   std::set<std::string> read(graph_.outputs.begin(), graph_.outputs.end());
   for (const std::string& name : graph_.outputs)

@@ -17,8 +17,9 @@ struct Normalised {
   std::vector<std::string> opaque;  ///< per ONNX node: why it passes through untouched; empty where it is in the view
 };
 
-/// The graph as a program (DESIGN, section 7): attribute-or-input forms by opset resolved, auto_pad resolved, biases as
-/// broadcast additions, constants folded. Nodes that pet does not know or whose extents are not known pass through.
+/// The graph as a program (docs/applier.md, View): attribute-or-input forms by opset resolved, auto_pad resolved,
+/// biases as broadcast additions, constants folded. Nodes that pet does not know or whose extents are not known pass
+/// through.
 Normalised normalise(const Graph& graph, const NormaliseOptions& options = {});
 
 /// A whole model as one program: its inputs and outputs are the graph's, its constant inputs have the values in

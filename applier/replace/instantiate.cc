@@ -21,7 +21,7 @@ std::map<std::string, Expr> asExprs(const Bindings& bindings) {
 Expected<void> checkResults(const Program& program) {
   std::set<Value> seen;
   for (Value v : program.outputs()) {
-    if (program.node(v).op->name == "Input") return fail(ErrorKind::kCheck, "an operand would be a result");
+    if (program.node(v).is(ops::kInput)) return fail(ErrorKind::kCheck, "an operand would be a result");
     if (!seen.insert(v).second) return fail(ErrorKind::kCheck, "one value would be two results");
   }
   return {};
@@ -55,7 +55,7 @@ Expected<void> checkWeights(const Program& program) {
   auto constant = constantNodes(program);
   for (size_t i = 0; i < program.nodes().size(); ++i) {
     const Node& n = program.nodes()[i];
-    if (!constant[i] || n.op->name == "Input") continue;
+    if (!constant[i] || n.is(ops::kInput)) continue;
     for (const Shape& s : n.shapes) {
       if (elements(s) > kMostWeights)
         return fail(ErrorKind::kCheck, fmt::format("it would need weights of {} values", elements(s)));
@@ -92,7 +92,7 @@ int64_t newWeights(const Program& replacement) {
   for (const auto& [value, by] : readers(replacement)) {
     const Node& n = replacement.node(value);
     bool isRead = std::any_of(by.begin(), by.end(), [&](int r) { return r < 0 || !constant[static_cast<size_t>(r)]; });
-    if (isRead && constant[static_cast<size_t>(value.node)] && n.op->name != "Input")
+    if (isRead && constant[static_cast<size_t>(value.node)] && !n.is(ops::kInput))
       count += elements(replacement.shape(value));
   }
   return count;

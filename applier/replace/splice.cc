@@ -51,7 +51,7 @@ void Splicer::enterSite(int site) {
   const auto& nodes = r.replacement.nodes();
   for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
     const Node& n = nodes[static_cast<size_t>(i)];
-    if (n.op->name == "Input") continue;
+    if (n.is(ops::kInput)) continue;
     std::vector<Value> operands;
     for (Value o : n.operands)
       operands.push_back(local.at(o));

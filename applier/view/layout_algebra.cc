@@ -107,7 +107,7 @@ LayoutSpec withUnits(LayoutSpec spec) {
 }  // namespace
 
 const LayoutSpec* layoutOf(const Node& node) {
-  return node.op->name == "Layout" ? &std::get<LayoutSpec>(node.attributes.find("layout")->second) : nullptr;
+  return node.is(ops::kLayout) ? &std::get<LayoutSpec>(node.attributes.find("layout")->second) : nullptr;
 }
 
 int64_t groupExtent(const LayoutSpec& layout, const std::vector<int>& group) {

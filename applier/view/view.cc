@@ -69,7 +69,7 @@ Value ViewBuilder::copy(const View& from, int node, const std::function<Value(Va
   Value v;
   if (auto c = from.constants.find(node); c != from.constants.end()) {
     v = constant(n.names[0], c->second);
-  } else if (n.op->name == "Input") {
+  } else if (n.is(ops::kInput)) {
     v = input(n.names[0], concrete(n.shapes[0]), from.elements[i]);
   } else {
     std::vector<Value> operands;
@@ -156,10 +156,9 @@ ViewPart::ViewPart(const View& whole, const std::set<int>& nodes) {
 std::vector<bool> constantNodes(const Program& program) {
   std::vector<bool> constant;
   for (const Node& n : program.nodes()) {
-    constant.push_back(n.op->name == "Input" ? n.scalar("constant") == Expr(1)
-                                             : std::all_of(n.operands.begin(), n.operands.end(), [&](Value v) {
-                                                 return constant[static_cast<size_t>(v.node)];
-                                               }));
+    constant.push_back(n.is(ops::kInput) ? n.scalar("constant") == Expr(1)
+                                         : std::all_of(n.operands.begin(), n.operands.end(),
+                                                       [&](Value v) { return constant[static_cast<size_t>(v.node)]; }));
   }
   return constant;
 }

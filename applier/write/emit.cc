@@ -105,13 +105,12 @@ Emitter::Emitter(const Graph& graph, const View& before, const View& after)
 /// The node is to be written anew.
 bool Emitter::isNew(int node) const {
   int origin = after_.provenance[index(node)].origin;
-  return !constant_[index(node)] && program().nodes()[index(node)].op->name != "Input" &&
-         (origin < 0 || !intact(origin));
+  return !constant_[index(node)] && !program().nodes()[index(node)].is(ops::kInput) && (origin < 0 || !intact(origin));
 }
 
 std::optional<FusedBias> Emitter::fusedBias(int add) const {
   const Node& n = program().nodes()[index(add)];
-  if (n.op->name != "Add" || !isNew(add)) return std::nullopt;
+  if (!n.is(ops::kAdd) || !isNew(add)) return std::nullopt;
   for (size_t side : {0, 1}) {
     Value y = n.operands[side], bias = n.operands[1 - side];
     const Node& conv = program().node(y);
@@ -319,7 +318,7 @@ Expected<Graph> toGraph(const Program& program,
   for (int i = 0; i < static_cast<int>(program.nodes().size()); ++i) {
     const Node& n = program.nodes()[static_cast<size_t>(i)];
     Value v;
-    if (n.op->name != "Input") {
+    if (!n.is(ops::kInput)) {
       auto added = builder.add(*n.op, n.operands, n.attributes, n.names, {}, element);
       if (!added) return tl::unexpected(added.error());
       v = *added;

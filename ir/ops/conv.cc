@@ -250,7 +250,8 @@ const OpRow kConvRows[] = {
      .infer = inferConv,
      .obligations = convObligations,
      .access = accessConv,
-     .kernels = ringKernels<kernels::Conv>()},
+     .kernels = ringKernels<kernels::Conv>(),
+     .work = Work::kFilters},
     {.name = "ConvTranspose",
      .minOperands = 2,
      .maxOperands = 2,
@@ -264,7 +265,8 @@ const OpRow kConvRows[] = {
      .infer = inferConvTranspose,
      .obligations = convTransposeObligations,
      .access = accessConvTranspose,
-     .kernels = ringKernels<kernels::ConvTranspose>()},
+     .kernels = ringKernels<kernels::ConvTranspose>(),
+     .work = Work::kTransposed},
 };
 
 }  // namespace

@@ -144,7 +144,8 @@ const OpRow kMatmulRows[] = {
      .attributes = {},
      .infer = inferMatMul,
      .access = accessMatMul,
-     .kernels = ringKernels<kernels::MatMul>()},
+     .kernels = ringKernels<kernels::MatMul>(),
+     .work = Work::kColumns},
     {.name = "OffsetReduce",
      .minOperands = 1,
      .maxOperands = 1,
@@ -155,7 +156,8 @@ const OpRow kMatmulRows[] = {
      .infer = inferOffsetReduce,
      .obligations = offsetReduceObligations,
      .access = accessOffsetReduce,
-     .kernels = ringKernels<kernels::OffsetReduce>()},
+     .kernels = ringKernels<kernels::OffsetReduce>(),
+     .work = Work::kWholeInput},
 };
 
 }  // namespace

@@ -199,7 +199,8 @@ const OpRow kNormalizationRows[] = {
                     {"transB", AttributeKind::kScalar, "0"}},
      .infer = inferGemm,
      .access = accessGemm,
-     .kernels = ringKernels<kernels::Gemm>()},
+     .kernels = ringKernels<kernels::Gemm>(),
+     .work = Work::kColumns},
 };
 
 }  // namespace

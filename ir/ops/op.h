@@ -33,8 +33,8 @@ struct OperandRead {
 };
 
 /// A number that depends on nothing but its key, its parameters and a position: 1 / (the extent of a mean), 1 / (the
-/// positions that a window counts), an entry of a resampling matrix (DESIGN, section 4, opaque linear operators). Two
-/// of them are equal where all three are.
+/// positions that a window counts), an entry of a resampling matrix (docs/semantics.md, Functions, maxima, numbers).
+/// Two of them are equal where all three are.
 struct ConstantRead {
   std::string key;               ///< the formula's name with every attribute that it depends on
   std::vector<Expr> parameters;  ///< in shape symbols
@@ -144,7 +144,8 @@ struct AttributeSpec {
   std::string_view fallback;
 };
 
-/// Declared facts about an operator as a function of its first operand, each covered by a test (DESIGN, section 3).
+/// Declared facts about an operator as a function of its first operand, each covered by a test (docs/architecture.md,
+/// The operator table).
 struct Facts {
   bool elementwise = false;     ///< one function of one operand, the same at every position
   bool zeroPreserving = false;  ///< f(0) = 0
@@ -169,6 +170,16 @@ enum class Meaning {
   kFunction,  ///< position by position a function of the operands, which broadcast; no pieces
 };
 
+/// What an operator computes for one element, in multiply-adds.
+enum class Work {
+  kElement,     ///< one for each element that it makes
+  kFilters,     ///< each output element: the weights of one of the filters (Conv)
+  kTransposed,  ///< each input element: the weights of one of the input channels (ConvTranspose)
+  kColumns,     ///< each output element: a row of the first operand (MatMul)
+  kWindow,      ///< each output element: a kernel_shape
+  kWholeInput,  ///< each input element once (a reduction)
+};
+
 /// One row of the operator table.
 struct OpRow {
   std::string_view name;  ///< ONNX's name where it has one
@@ -191,11 +202,14 @@ struct OpRow {
   Meaning meaning = Meaning::kSum;
   Kernels kernels = {};
   Facts facts = {};
+  Work work = Work::kElement;
   /// A layout operator moves values and computes nothing: at most one of its pieces holds at a position, and copies
   /// (counts as layout in a mutant's depth).
   bool layout = false;
   /// Positions that no piece reaches hold zero; a layout operator without this reaches all of them.
   bool fills = false;
+
+  bool is(OpName other) const { return name == other.text; }
 };
 
 /// Finds a row by name; null if there is none.

@@ -29,8 +29,8 @@ struct CheckOptions {
   unsigned steps = 5'000'000;  ///< z3's resource limit for one question
 };
 
-/// Verifies a rule and its proof record, for all shapes of its class, without isl and without the prover (DESIGN,
-/// section 8):
+/// Verifies a rule and its proof record, for all shapes of its class, without isl and without the prover
+/// (docs/architecture.md, Trust):
 ///   1. the class has a member, implies the pattern's class and every obligation of pattern and replacement;
 ///   2. inputs and outputs have the same shapes;
 ///   3. of each output's proof: the lemmas hold, each by earlier ones; monomials that are said to be zero are; the

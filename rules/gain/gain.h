@@ -11,7 +11,7 @@
 #include "rules/pack/timings.h"
 #include "rules/rule.h"
 
-// What rules are expected to cost on a device, from the samples that pet-tune took (DESIGN, section 7).
+// What rules are expected to cost on a device, from the samples that pet-tune took (docs/applier.md, Gains).
 namespace pet {
 
 /// How the predictors do where each choice of shapes is left out in turn and then decided about.

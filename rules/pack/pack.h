@@ -17,6 +17,9 @@ struct PackNotes {
   friend bool operator==(const PackNotes&, const PackNotes&) = default;
 };
 
+/// Evidence "verdict" of a rule: of the prover, and whether the independent checker has confirmed it.
+inline constexpr std::string_view kChecked = "proved, checked", kNotChecked = "proved, not checked";
+
 /// The canonical hash of a rule: BLAKE2b-256, in hexadecimal, of its pattern's and its own text without the proof. It
 /// is what timings refer to and what a signature will cover.
 std::string ruleHash(const Pattern& pattern, const Rule& rule);

@@ -22,7 +22,7 @@ Program inOrder(const Program& replacement, const Program& pattern) {
   }
   const auto& nodes = replacement.nodes();
   for (size_t n = 0; n < nodes.size(); ++n) {
-    if (nodes[n].op->name == "Input") continue;
+    if (nodes[n].is(ops::kInput)) continue;
     std::vector<Value> operands;
     for (Value v : nodes[n].operands)
       operands.push_back(meaning.at(v));
@@ -60,7 +60,7 @@ Expected<Program> withInputs(const Program& p, const std::vector<Shape>& shapes)
   ProgramBuilder builder;
   size_t next = 0;
   for (const Node& n : p.nodes()) {
-    if (n.op->name == "Input") {
+    if (n.is(ops::kInput)) {
       builder.input(n.names[0], shapes[next++], n.scalar("constant") == Expr(1));
     } else if (auto added = builder.add(*n.op, n.operands, n.attributes, n.names); !added) {
       return tl::unexpected(added.error());

@@ -9,7 +9,7 @@ namespace pet::rewrite {
 namespace {
 
 bool isInput(const Program& p, Value v) {
-  return p.node(v).op->name == "Input";
+  return p.node(v).is(ops::kInput);
 }
 
 class Matcher {
@@ -158,7 +158,7 @@ std::optional<Symbols> Matcher::symbols(const Assignment& a) const {
   for (size_t n = 0; n < a.size(); ++n) {
     if (a[n].node < 0) continue;
     const Node &p = side_.nodes()[n], &v = all().node(a[n]);
-    if (p.op->name != "Input") {
+    if (!p.is(ops::kInput)) {
       addEquations(p, v, equations);
       continue;
     }
@@ -178,7 +178,7 @@ std::optional<Symbols> Matcher::symbols(const Assignment& a) const {
 bool Matcher::mapsFit(const Assignment& a, const Symbols& symbols) const {
   for (size_t n = 0; n < a.size(); ++n) {
     const Node& p = side_.nodes()[n];
-    if (a[n].node < 0 || p.op->name == "Input") continue;
+    if (a[n].node < 0 || p.is(ops::kInput)) continue;
     for (const auto& [name, left] : p.attributes) {
       if (!std::holds_alternative<LayoutSpec>(left) && !std::holds_alternative<IndexMapSpec>(left)) continue;
       auto value = substitute(left, symbols);
@@ -236,7 +236,7 @@ std::optional<std::vector<Value>> instance(Terms& terms, const Program& side, co
     meaning[inputs[i]] = m.inputs[i];
   for (size_t n = 0; n < side.nodes().size(); ++n) {
     const Node& node = side.nodes()[n];
-    if (node.op->name == "Input") continue;
+    if (node.is(ops::kInput)) continue;
     std::vector<Value> operands;
     for (Value v : node.operands)
       operands.push_back(meaning.at(v));

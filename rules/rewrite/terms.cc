@@ -20,7 +20,7 @@ std::string keyOf(const Attributes& attributes) {
 
 /// A Split that cuts its operand's Concat where that joined.
 bool undoesConcat(const Node& concat, const Shape& joined, const Attributes& split, const Program& program) {
-  if (concat.op->name != "Concat") return false;
+  if (!concat.is(ops::kConcat)) return false;
   const Expr& axis = concat.scalar("axis");
   const auto& parts = std::get<std::vector<Expr>>(split.find("split")->second);
   if (std::get<Expr>(split.find("axis")->second) != axis || parts.size() != concat.operands.size()) return false;
@@ -35,7 +35,7 @@ bool undoesConcat(const Node& concat, const Shape& joined, const Attributes& spl
 /// What is a Concat's operands' common Split, if they are all of its parts in order.
 std::optional<Value> undoneSplit(const std::vector<Value>& operands, const Attributes& concat, const Program& program) {
   const Node& split = program.node(operands[0]);
-  if (split.op->name != "Split" || split.names.size() != operands.size()) return std::nullopt;
+  if (!split.is(ops::kSplit) || split.names.size() != operands.size()) return std::nullopt;
   if (std::get<Expr>(concat.find("axis")->second) != split.scalar("axis")) return std::nullopt;
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i] != Value{operands[0].node, static_cast<int>(i)}) return std::nullopt;
@@ -63,7 +63,7 @@ class Names {
 }  // namespace
 
 bool commutes(const OpRow& op) {
-  return op.name == "Add" || op.name == "Mul";
+  return op.is(ops::kAdd) || op.is(ops::kMul);
 }
 
 Terms::Terms(const Program& program) {
@@ -74,11 +74,11 @@ Terms::Terms(const Program& program) {
 }
 
 Expected<std::vector<Value>> Terms::add(const OpRow& op, std::vector<Value> operands, Attributes attributes) {
-  if (op.name == "Identity") return std::vector<Value>{operands[0]};
-  if (op.name == "Transpose") return addTranspose(op, operands[0], std::move(attributes));
-  if (op.name == "Split" && undoesConcat(node(operands[0]), all().shape(operands[0]), attributes, all()))
+  if (op.is(ops::kIdentity)) return std::vector<Value>{operands[0]};
+  if (op.is(ops::kTranspose)) return addTranspose(op, operands[0], std::move(attributes));
+  if (op.is(ops::kSplit) && undoesConcat(node(operands[0]), all().shape(operands[0]), attributes, all()))
     return node(operands[0]).operands;
-  if (op.name == "Concat") {
+  if (op.is(ops::kConcat)) {
     if (operands.size() == 1) return operands;
     if (auto whole = undoneSplit(operands, attributes, all())) return std::vector<Value>{*whole};
   }
@@ -123,7 +123,7 @@ Expected<std::vector<Value>> Terms::add(const Program& program, const std::vecto
     meaning[own[i]] = inputs[i];
   for (size_t n = 0; n < program.nodes().size(); ++n) {
     const Node& node = program.nodes()[n];
-    if (node.op->name == "Input") continue;
+    if (node.is(ops::kInput)) continue;
     std::vector<Value> operands;
     for (Value v : node.operands)
       operands.push_back(meaning.at(v));
@@ -167,7 +167,7 @@ std::vector<int> Terms::nodesOf(const std::vector<Value>& values) const {
   while (!open.empty()) {
     Value v = open.back();
     open.pop_back();
-    if (node(v).op->name == "Input" || !nodes.insert(v.node).second) continue;
+    if (node(v).is(ops::kInput) || !nodes.insert(v.node).second) continue;
     open.insert(open.end(), node(v).operands.begin(), node(v).operands.end());
   }
   return {nodes.begin(), nodes.end()};

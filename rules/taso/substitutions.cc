@@ -11,9 +11,6 @@
 namespace pet::taso {
 namespace {
 
-#define PET_TRY(expression) \
-  if (auto tried = (expression); !tried) return tl::unexpected(tried.error())
-
 constexpr const char* kAdvice = "not a file of TASO's substitutions, or a damaged one";
 
 /// Reads messages by their layout. A field that the layout does not have is an error: it is another kind of file.
@@ -163,8 +160,6 @@ std::string brokenReference(const Substitution& s) {
   }
   return "";
 }
-
-#undef PET_TRY
 
 }  // namespace
 

@@ -12,9 +12,6 @@
 namespace pet::taso {
 namespace {
 
-#define PET_TRY(expression) \
-  if (auto tried = (expression); !tried) return tl::unexpected(tried.error())
-
 /// A convolution has at most so many groups, and so many combinations of such numbers are looked at.
 constexpr int64_t kMostGroups = 8;
 constexpr int kMostTrials = 1000;
@@ -415,8 +412,6 @@ class Translator {
   std::vector<Extents::Symbol> symbols_;
   std::map<std::string, Expr> names_;
 };
-
-#undef PET_TRY
 
 }  // namespace
 

@@ -7,8 +7,8 @@
 
 #include "ir/shape.h"
 
-// Where the elements of a tensor lie in a buffer. Operators that only move values (DESIGN: layout operators) change the
-// access and touch no memory, until an operator needs its operand in a form of its own.
+// Where the elements of a tensor lie in a buffer. Operators that only move values (docs/architecture.md, Layout
+// operators) change the access and touch no memory, until an operator needs its operand in a form of its own.
 namespace pet::onednn {
 
 /// In a table: these positions hold the fill.

@@ -48,7 +48,7 @@ class Growing {
   }
 
   bool takeNormalization(const Node& node) {
-    if (node.op->name != "BatchNormalization" || node.operands[0] != epilogue_.result) return false;
+    if (!node.is(ops::kBatchNormalization) || node.operands[0] != epilogue_.result) return false;
     if (channel_ != 1 || !epilogue_.post.empty()) return false;
     const Tensor<float>* numbers[4];
     for (size_t i = 0; i < 4; ++i) {

@@ -73,7 +73,7 @@ bool lowerPool(Planner& p, int n, const Epilogue&) {
     overhangs |= pool.after[d] > pads[spatial + d];
     --pool.dilations[d];
   }
-  if (node.op->name == "AveragePool") {
+  if (node.is(ops::kAveragePool)) {
     bool include = p.scalar(n, "count_include_pad") != 0;
     if (include && overhangs) throw NotLowered{"a last window that counts only its pads"};
     pool.how = include ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
@@ -88,7 +88,7 @@ bool lowerPool(Planner& p, int n, const Epilogue&) {
 bool lowerGlobalPool(Planner& p, int n, const Epilogue&) {
   Extents x = p.extents(p.node(n).operands[0]);
   Extents ones(x.size() - 2, 1), zeros(x.size() - 2, 0);
-  bool max = p.node(n).op->name == "GlobalMaxPool";
+  bool max = p.node(n).is(ops::kGlobalMaxPool);
   emitPool(p, n,
            {max ? algorithm::pooling_max : algorithm::pooling_avg_exclude_padding,
             {x.begin() + 2, x.end()},
@@ -107,9 +107,9 @@ bool lowerReduce(Planner& p, int n, const Epilogue&) {
   for (size_t d = 0; d < kept.size(); ++d) {
     if (axes.empty() || std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end()) kept[d] = 1;
   }
-  algorithm how = node.op->name == "ReduceSum"  ? algorithm::reduction_sum
-                : node.op->name == "ReduceMean" ? algorithm::reduction_mean
-                                                : algorithm::reduction_max;
+  algorithm how = node.is(ops::kReduceSum)  ? algorithm::reduction_sum
+                : node.is(ops::kReduceMean) ? algorithm::reduction_mean
+                                            : algorithm::reduction_max;
   Form to = rowMajorForm(kept);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

@@ -70,7 +70,7 @@ Expected<void> Planner::fold(const TensorMap& weights) {
   };
   for (int n = 0; n < static_cast<int>(program_.nodes().size()); ++n) {
     const Node& each = node(n);
-    if (each.op->name == "Input") {
+    if (each.is(ops::kInput)) {
       if (each.scalar("constant") == Expr(0)) continue;
       auto found = weights.find(each.names[0]);
       if (found == weights.end()) return fail(ErrorKind::kModel, "no value for the weight", each.names[0]);
@@ -100,7 +100,7 @@ Expected<void> Planner::plan(const TensorMap& weights) {
   int inputs = 0;
   for (int n = 0; n < static_cast<int>(program_.nodes().size()); ++n) {
     if (constant({n, 0})) continue;
-    if (node(n).op->name == "Input") {
+    if (node(n).is(ops::kInput)) {
       Access access = rowMajor(extents({n, 0}));
       buffers.push_back({Buffer::Kind::kInput, elementCount(access.extents()), inputs++});
       define({n, 0}, {static_cast<int>(buffers.size()) - 1, std::move(access)});
@@ -148,7 +148,7 @@ void Planner::findChains(bool heavy) {
 void Planner::findSums() {
   auto isAdd = [&](Value v) {
     auto n = static_cast<size_t>(v.node);
-    if (node(v.node).op->name != "Add" || isEmpty(extents(v)) || chainOf_[n] >= 0 || constant(v)) return false;
+    if (!node(v.node).is(ops::kAdd) || isEmpty(extents(v)) || chainOf_[n] >= 0 || constant(v)) return false;
     const auto& operands = node(v.node).operands;
     return extents(operands[0]) == extents(v) && extents(operands[1]) == extents(v);
   };

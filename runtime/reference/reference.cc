@@ -58,7 +58,7 @@ class Execution {
 
   Expected<void> runNode(int n) {
     const Node& node = program_.nodes()[static_cast<size_t>(n)];
-    if (node.op->name == "Input") return readInput(n, node);
+    if (node.is(ops::kInput)) return readInput(n, node);
     std::vector<const Tensor<T>*> operands;
     for (Value v : node.operands)
       operands.push_back(value(v).get());

@@ -88,7 +88,7 @@ class ChainSearch {
 
   Step::Place placeOf(const Rewrite& r) const {
     bool inputs = std::all_of(r.match.inputs.begin(), r.match.inputs.end(),
-                              [&](Value v) { return terms_.all().node(v).op->name == "Input"; });
+                              [&](Value v) { return terms_.all().node(v).is(ops::kInput); });
     return r.whole && inputs ? Step::Place::kInstance : Step::Place::kShared;
   }
 

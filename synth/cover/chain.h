@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "synth/cover/known.h"
+#include "synth/cover/known_equations.h"
 
 namespace pet::cover {
 

@@ -39,7 +39,7 @@ class Differences {
   bool isAlike(Value a, Value b) const {
     const Node &x = a_.node(a), &y = b_.node(b);
     if (x.op != y.op || a.output != b.output || x.operands.size() != y.operands.size()) return false;
-    if (x.op->name == "Input") return a_.name(a) == b_.name(b);
+    if (x.is(ops::kInput)) return a_.name(a) == b_.name(b);
     return std::equal(x.attributes.begin(), x.attributes.end(), y.attributes.begin(), y.attributes.end(),
                       [](const auto& l, const auto& r) {
                         return l.first == r.first &&

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "synth/cover/chain.h"
-#include "synth/prove/decide.h"
+#include "synth/judge/decide.h"
 
 namespace pet::cover {
 

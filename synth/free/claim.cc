@@ -177,7 +177,7 @@ void addChannelNarrowings(taso::Translation& t) {
 /// A program has an operator: what is an input alone is an Identity of it.
 void addIdentity(Rule& rule) {
   const Program& p = rule.replacement;
-  if (p.node(p.outputs()[0]).op->name != "Input") return;
+  if (!p.node(p.outputs()[0]).is(ops::kInput)) return;
   ProgramBuilder builder(p);
   if (auto same = builder.add("Identity", {p.outputs()[0]}, {}, "y")) {
     rule.replacement = rule.mutant = std::move(builder).finish({*same});

@@ -2,7 +2,7 @@
 
 #include "rules/taso/translate.h"
 #include "synth/free/equality.h"
-#include "synth/judge.h"
+#include "synth/judge/narrow.h"
 
 namespace pet::freemode {
 

@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "synth/cover/known.h"
-#include "synth/judge.h"
+#include "synth/cover/known_equations.h"
+#include "synth/judge/narrow.h"
 
 namespace pet::freemode {
 

@@ -42,7 +42,7 @@ class Draft {
 
   Expected<General> run() {
     for (size_t n = 0; n < program_.nodes().size(); ++n) {
-      if (program_.nodes()[n].op->name == "Input") continue;
+      if (program_.nodes()[n].is(ops::kInput)) continue;
       if (auto ok = enter(n); !ok) return tl::unexpected(ok.error());
     }
     return finish();
@@ -80,7 +80,7 @@ class Draft {
     const Node& from = program_.node(v);
     for (const Dim& d : program_.shape(v))
       operand.extents.push_back(*d.asConstant());
-    if (from.op->name != "Input") {
+    if (!from.is(ops::kInput)) {
       operand.shape = built_.shape(now_.at(v));
     } else {
       operand.constant = from.scalar("constant") == Expr(1);
@@ -92,7 +92,7 @@ class Draft {
   void accept(size_t n, const Step& step) {
     for (size_t i = 0; i < step.operands.size(); ++i) {
       Value v = node(n).operands[i];
-      if (program_.node(v).op->name == "Input") inputs_[static_cast<size_t>(v.node)] = step.operands[i].shape;
+      if (program_.node(v).is(ops::kInput)) inputs_[static_cast<size_t>(v.node)] = step.operands[i].shape;
     }
     attributes_[n] = step.attributes;
   }
@@ -104,7 +104,7 @@ class Draft {
     std::map<Value, Value> now;
     for (size_t n = 0; n < count; ++n) {
       int at = static_cast<int>(n);
-      if (node(n).op->name == "Input") {
+      if (node(n).is(ops::kInput)) {
         if (!inputs_[n]) continue;
         Shape shape;
         for (const Dim& d : *inputs_[n]) {
@@ -171,7 +171,7 @@ class Draft {
   std::vector<Dim> extents() const {
     std::vector<Dim> all;
     for (const Node& n : built_.nodes()) {
-      if (n.op->name == "Input") all.insert(all.end(), n.shapes[0].begin(), n.shapes[0].end());
+      if (n.is(ops::kInput)) all.insert(all.end(), n.shapes[0].begin(), n.shapes[0].end());
       for (const auto& [name, value] : n.attributes) {
         if (const auto* e = std::get_if<Expr>(&value)) all.emplace_back(*e);
         if (const auto* list = std::get_if<std::vector<Expr>>(&value))
@@ -199,7 +199,7 @@ std::string wordOf(const Program& program, const Node& node) {
   std::string word;
   for (char c : node.op->name)
     word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (node.op->name == "Conv") {
+  if (node.is(ops::kConv)) {
     const Shape& w = program.shape(node.operands[1]);
     if (!node.scalar("group").isConstant()) word += "-depthwise";
     if (std::all_of(w.begin() + 2, w.end(), [](const Dim& d) { return d == Dim(1); })) word += "-1x1";
@@ -232,7 +232,7 @@ Expected<General> generalise(const Program& program, const Choice& choice) {
 std::string patternName(const Pattern& pattern) {
   std::string name;
   for (const Node& n : pattern.program.nodes()) {
-    if (n.op->name != "Input") name += wordOf(pattern.program, n) + "-";
+    if (!n.is(ops::kInput)) name += wordOf(pattern.program, n) + "-";
   }
   Pattern unnamed = pattern;
   unnamed.name = "mined";

@@ -7,7 +7,7 @@
 #include "ir/ops/op.h"
 #include "ir/text.h"
 #include "rules/text.h"
-#include "synth/mine/known.h"
+#include "synth/mine/known_patterns.h"
 
 namespace pet::mine {
 namespace {
@@ -77,7 +77,7 @@ class Miner {
   static Expected<General> canonical(const Program& program, const Choice& choice) {
     std::vector<int> nodes;
     for (size_t n = 0; n < program.nodes().size(); ++n) {
-      if (program.nodes()[n].op->name != "Input") nodes.push_back(static_cast<int>(n));
+      if (!program.nodes()[n].is(ops::kInput)) nodes.push_back(static_cast<int>(n));
     }
     Source source(program);
     auto all = orders(program, nodes);

@@ -35,7 +35,7 @@ class Neighbours {
     }
   }
 
-  bool isOperator(int n) const { return source_.node(n).op->name != "Input" && !source_.isConstant({n, 0}); }
+  bool isOperator(int n) const { return !source_.node(n).is(ops::kInput) && !source_.isConstant({n, 0}); }
   const std::set<int>& of(int n) const { return near_[static_cast<size_t>(n)]; }
 
  private:
@@ -89,7 +89,7 @@ Source::Source(const Program& program) : program_(program) {
   const auto& nodes = program.nodes();
   for (int n = 0; n < static_cast<int>(nodes.size()); ++n) {
     const Node& node = nodes[static_cast<size_t>(n)];
-    bool constant = node.op->name == "Input"
+    bool constant = node.is(ops::kInput)
                       ? node.scalar("constant") == Expr(1)
                       : std::all_of(node.operands.begin(), node.operands.end(), [&](Value v) { return isConstant(v); });
     constant_.push_back(constant);

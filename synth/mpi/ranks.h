@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "synth/search.h"
+#include "synth/search/search.h"
 
 namespace pet {
 

@@ -74,7 +74,7 @@ class Growth {
   std::optional<double> run() {
     // Rows of its matrix add up to 1, and have negative numbers: what they let through is smaller than what is added.
     for (const Node& n : program_.nodes()) {
-      if (n.op->name == "Resize" && n.text("mode") == "cubic") return std::nullopt;
+      if (n.is(ops::kResize) && n.text("mode") == "cubic") return std::nullopt;
     }
     auto kept = magnitudesOf(program_, SignedTables::kKept), split = magnitudesOf(program_, SignedTables::kAsInputs);
     if (!kept || !split) return std::nullopt;

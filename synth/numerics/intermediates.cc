@@ -79,13 +79,13 @@ class NodeProducts {
   const Products& of(Value v) const { return known_[static_cast<size_t>(v.node)]; }
 
   std::optional<Products> of(const Node& node) {
-    if (node.op->name == "Input") {
+    if (node.is(ops::kInput)) {
       bool isWeight = node.scalar("constant") == Expr(1);
       return Products{{{{isWeight ? "weight" : "activation", 1}}, 1}};
     }
     if (shrinks(node.op->name)) return of(node.operands[0]);
     if (node.op->meaning == Meaning::kFunction) return ofFunction(node.op->name);
-    bool hidden = node.op->name == "Gemm" && node.number("alpha") == 0;  // a product times zero, and no piece of it
+    bool hidden = node.is(ops::kGemm) && node.number("alpha") == 0;  // a product times zero, and no piece of it
     if (!node.op->access || hidden) return std::nullopt;
     std::vector<Shape> shapes;
     for (Value v : node.operands)
@@ -98,7 +98,7 @@ class NodeProducts {
       for (const AccessPiece& piece : *pieces)
         add(result, piece, node);
     }
-    if (node.op->name == "Add" && node.operands[0] == node.operands[1]) {
+    if (node.is(ops::kAdd) && node.operands[0] == node.operands[1]) {
       for (auto& [kind, coefficient] : result)
         coefficient *= 2;
     }

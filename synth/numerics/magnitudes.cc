@@ -12,7 +12,7 @@ namespace {
 
 /// A table whose entries may cancel each other.
 bool hasBothSigns(const Node& node) {
-  if (node.op->name != "Table") return false;
+  if (!node.is(ops::kTable)) return false;
   const auto& values = node.list("values");
   auto isNegative = [](const Expr& e) { return e.constant() < 0; };
   auto isPositive = [](const Expr& e) { return e.constant() > 0; };
@@ -27,7 +27,7 @@ Attributes positive(const Node& node) {
     double* number = it == result.end() ? nullptr : std::get_if<double>(&it->second);
     if (number && std::isfinite(*number)) *number = std::abs(*number);
   }
-  if (node.op->name == "Table") {
+  if (node.is(ops::kTable)) {
     for (Expr& e : std::get<std::vector<Expr>>(result.find("values")->second))
       e = std::abs(e.constant());
   }
@@ -49,7 +49,7 @@ class MagnitudeWriter {
       ++result_.inputs;
     }
     for (size_t i = 0; i < program_.nodes().size(); ++i) {
-      if (program_.nodes()[i].op->name == "Input") continue;
+      if (program_.nodes()[i].is(ops::kInput)) continue;
       if (auto ok = copy(static_cast<int>(i)); !ok) return tl::unexpected(ok.error());
     }
     result_.program = std::move(builder_).finish({});

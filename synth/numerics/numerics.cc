@@ -21,7 +21,7 @@ class SingleOperations {
  public:
   explicit SingleOperations(const Program& program) {
     bool mayCancel = std::any_of(program.nodes().begin(), program.nodes().end(),
-                                 [](const Node& n) { return n.op->fills || n.op->name == "Neg"; });
+                                 [](const Node& n) { return n.op->fills || n.is(ops::kNeg); });
     bool takesMaxima = std::any_of(program.nodes().begin(), program.nodes().end(),
                                    [](const Node& n) { return n.op->meaning == Meaning::kMaximum; });
     // Others need not be monotone where they are rounded, nor commute with factors.

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ir/denote.h"
-#include "synth/prove/match.h"
+#include "synth/prove/pairing.h"
 
 namespace pet {
 namespace {
@@ -18,7 +18,7 @@ class Zeros {
         return std::any_of(n.operands.begin(), n.operands.end(),
                            [&](Value v) { return marked[static_cast<size_t>(v.node)]; });
       };
-      bool isMoving = n.op->name == "Input" && n.scalar("constant") != Expr(1);
+      bool isMoving = n.is(ops::kInput) && n.scalar("constant") != Expr(1);
       moving_.push_back(isMoving || among(moving_));
       auto value = n.attributes.find("value");
       bool isInfinite = value != n.attributes.end() && std::isinf(n.number("value"));
@@ -31,7 +31,7 @@ class Zeros {
   bool areMultiplied() const {
     return std::any_of(program_.nodes().begin(), program_.nodes().end(), [&](const Node& n) {
       if (!isProduct(n)) return false;
-      if (n.op->name == "Gemm" && (n.number("alpha") == 0 || n.number("beta") == 0)) return true;
+      if (n.is(ops::kGemm) && (n.number("alpha") == 0 || n.number("beta") == 0)) return true;
       for (Value zero : n.operands) {
         for (Value other : n.operands) {
           bool both = zeros_[static_cast<size_t>(zero.node)] && moving_[static_cast<size_t>(other.node)];

@@ -6,7 +6,7 @@
 
 #include "ir/shape.h"
 
-// Which variables of a conjunction have to do with each other (DESIGN, section 4, "Separability").
+// Which variables of a conjunction have to do with each other (docs/semantics.md, Axis groups).
 namespace pet {
 
 /// Indices in groups that no constraint links: rows and columns, usually. What is in no group is a shape symbol. A

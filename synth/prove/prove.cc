@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "ir/denote.h"
-#include "synth/prove/match.h"
+#include "synth/prove/pairing.h"
 
 namespace pet {
 

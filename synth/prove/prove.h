@@ -24,10 +24,11 @@ struct Unknown {
 };
 using Equality = std::variant<Proved, ProvedOutside, Unknown>;
 
-/// Compares the outputs of two multilinear programs with the same inputs, in order, over the context's class (DESIGN,
-/// section 4). The proof is a bijection between the reduction spaces that keeps coefficient and factors; it is looked
-/// for where the factors determine the reduction indices on both sides. Does not look at obligations. Of several
-/// outputs the first that is not proved is the answer, an unknown one before one that is equal outside.
+/// Compares the outputs of two multilinear programs with the same inputs, in order, over the context's class
+/// (docs/semantics.md, Equality is of multisets). The proof is a bijection between the reduction spaces that keeps
+/// coefficient and factors; it is looked for where the factors determine the reduction indices on both sides. Does not
+/// look at obligations. Of several outputs the first that is not proved is the answer, an unknown one before one that
+/// is equal outside.
 Equality proveEqual(const poly::Context& context, const Program& pattern, const Program& candidate);
 
 /// The first obligation of `program` that the class does not imply, or nullopt.

@@ -9,8 +9,8 @@
 
 #include "ir/evaluate.h"
 #include "ir/ops/op.h"
+#include "ir/work.h"
 #include "rules/small_shapes.h"
-#include "synth/cost.h"
 
 namespace pet {
 namespace {
@@ -28,7 +28,7 @@ constexpr double kExact = 9e15;
 template <class T>
 bool hasKernels(const Program& program) {
   return std::all_of(program.nodes().begin(), program.nodes().end(),
-                     [](const Node& n) { return n.op->name == "Input" || n.op->kernels.template get<T>() != nullptr; });
+                     [](const Node& n) { return n.is(ops::kInput) || n.op->kernels.template get<T>() != nullptr; });
 }
 
 /// The elements of all values at a shape; nullopt where an extent is negative or has an unknown symbol.
@@ -325,7 +325,7 @@ std::vector<Bindings> witnessShapes(const ShapeClass& shapes,
       auto a = elementsOf(pattern, symbols), b = elementsOf(candidate, symbols);
       if (!a || !b || *a + *b > options.elements) return false;
       for (const Program* p : {&pattern, &candidate}) {
-        auto work = arithmetic(*p, symbols);
+        auto work = workOf(*p, symbols);
         if (!work || *work > options.work) return false;
       }
       sizes[symbols] = *a + *b;

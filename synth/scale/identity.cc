@@ -46,6 +46,7 @@ SearchId identify(const Search& search) {
           .patterns = print(RuleSet{search.patterns(), {}}),
           .depth = search.options().depth,
           .operations = search.options().operations,
+          .checked = search.options().check,
           .units = search.size(),
           .names = names.hex()};
 }
@@ -57,6 +58,7 @@ std::string searchKey(const SearchId& id) {
       .add(id.patterns)
       .add(std::to_string(id.depth))
       .add(std::to_string(id.operations))
+      .add(id.checked ? "checked" : "not checked")
       .add(id.names)
       .hex();
 }
@@ -66,6 +68,7 @@ std::string difference(const SearchId& there, const SearchId& here) {
   if (there.operations != here.operations) {
     return fmt::format("{} operations for a proof, not {}", there.operations, here.operations);
   }
+  if (there.checked != here.checked) return there.checked ? "with --check" : "with --no-check";
   if (there.patterns != here.patterns) return "other patterns";
   if (there.code != here.code) return "another build of pet";
   if (there.poly != here.poly) return fmt::format("with {}, not {}", there.poly, here.poly);
@@ -76,7 +79,8 @@ std::string difference(const SearchId& there, const SearchId& here) {
 PackNotes searchNotes(const SearchId& id, size_t missing, const std::map<std::string, Source>& sources) {
   PackNotes notes{.metadata = {{"mode", "pattern"}, {"depth", std::to_string(id.depth)}}, .evidence = {}};
   for (const auto& [rule, source] : sources)
-    notes.evidence[rule]["source"] = sourceName(source);
+    notes.evidence[rule] = {{"source", std::string(sourceName(source))},
+                            {"verdict", std::string(id.checked ? kChecked : kNotChecked)}};
   if (missing > 0) notes.metadata["partial"] = fmt::format("{} of {} units are missing", missing, id.units);
   return notes;
 }

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "rules/pack/pack.h"
-#include "synth/search.h"
+#include "synth/search/search.h"
 
 namespace pet {
 
@@ -31,6 +31,7 @@ struct SearchId {
   std::string patterns;  ///< their text
   int depth = 0;
   unsigned long operations = 0;
+  bool checked = true;  ///< by the independent checker
   size_t units = 0;
   std::string names;  ///< digest of the units' names
   friend bool operator==(const SearchId&, const SearchId&) = default;

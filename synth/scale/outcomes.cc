@@ -13,29 +13,33 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kMagic = "pet outcomes 1\n";
+constexpr std::string_view kMagic = "pet outcomes 2\n";
 constexpr size_t kDigest = 16;  ///< hexadecimal digits in front of each line
 
 /// "DIGEST PAYLOAD\n". A payload holds no line end.
 std::string line(const std::string& payload) {
-  return Digest().add("pet outcomes 1").add(payload).hex().substr(0, kDigest) + " " + payload + "\n";
+  return Digest().add("pet outcomes 2").add(payload).hex().substr(0, kDigest) + " " + payload + "\n";
 }
 
 /// The payload of a line without its end; nullopt if the line is not what was written.
 std::optional<std::string_view> payloadOf(std::string_view text) {
   if (text.size() <= kDigest || text[kDigest] != ' ') return std::nullopt;
   std::string_view payload = text.substr(kDigest + 1);
-  if (Digest().add("pet outcomes 1").add(payload).hex().substr(0, kDigest) != text.substr(0, kDigest))
+  if (Digest().add("pet outcomes 2").add(payload).hex().substr(0, kDigest) != text.substr(0, kDigest))
     return std::nullopt;
   return payload;
 }
 
 Json toJson(const CandidateOutcome& c, bool times) {
-  Json j = {{"name", c.name}, {"rank", c.rank}, {"fate", fateName(c.fate)}};
-  if (!c.detail.empty()) j["detail"] = c.detail;
-  if (!c.rule.empty()) j["rule"] = c.rule;
+  Json j = {{"name", c.name}};
+  if (const Drop* drop = c.drop()) {
+    j["dropped"] = dropName(drop->reason);
+    if (!drop->detail.empty()) j["detail"] = drop->detail;
+  } else {
+    j["rule"] = *c.rule();
+  }
   const StageTimes& t = c.seconds;
-  if (times) j["seconds"] = {t.build, t.filter, t.prove, t.correct};
+  if (times) j["seconds"] = {t.build, t.filter, t.prove, t.correct, t.check};
   return j;
 }
 
@@ -52,17 +56,17 @@ std::string printOutcome(const UnitOutcome& outcome, bool times) {
 
 /// Throws what the library throws at a value of another kind.
 CandidateOutcome toCandidate(const Json& j) {
-  auto fate = fateOf(j.at("fate").get<std::string>());
-  if (!fate) throw std::invalid_argument("unknown fate");
-  CandidateOutcome c{.name = j.at("name"),
-                     .rank = integer<uint64_t>(j.at("rank")),
-                     .fate = *fate,
-                     .detail = j.value("detail", ""),
-                     .rule = j.value("rule", ""),
-                     .seconds = {}};
+  CandidateOutcome c{.name = j.at("name"), .verdict = std::string(), .seconds = {}};
+  if (j.contains("rule")) {
+    c.verdict = j.at("rule").get<std::string>();
+  } else {
+    auto reason = dropOf(j.at("dropped").get<std::string>());
+    if (!reason) throw std::invalid_argument("unknown reason to drop a candidate");
+    c.verdict = Drop{*reason, j.value("detail", "")};
+  }
   if (j.contains("seconds")) {
     const Json& t = j.at("seconds");
-    c.seconds = {t.at(0), t.at(1), t.at(2), t.at(3)};
+    c.seconds = {t.at(0), t.at(1), t.at(2), t.at(3), t.at(4)};
   }
   return c;
 }
@@ -82,6 +86,7 @@ void readHead(const Json& j, Outcomes& o) {
           .patterns = j.at("patterns"),
           .depth = integer<int>(j.at("depth")),
           .operations = integer<decltype(o.id.operations)>(j.at("operations")),
+          .checked = j.at("checked"),
           .units = integer<size_t>(j.at("units")),
           .names = j.at("names")};
   o.shard = {integer<size_t>(j.at("shard").at(0)), integer<size_t>(j.at("shard").at(1))};
@@ -122,18 +127,14 @@ Expected<UnitOutcome> parseOutcome(std::string_view text, const std::string& nam
 }
 
 bool looksLikeOutcomes(std::string_view bytes) {
-  return bytes.starts_with(kMagic.substr(0, kMagic.find('1')));
+  return bytes.starts_with(kMagic.substr(0, kMagic.find('2')));
 }
 
 std::string checkpointHead(const SearchId& id, const Shard& shard) {
-  Json head = {{"code", id.code},
-               {"poly", id.poly},
-               {"depth", id.depth},
-               {"operations", id.operations},
-               {"units", id.units},
-               {"names", id.names},
-               {"shard", {shard.index, shard.count}},
-               {"patterns", id.patterns}};
+  Json head = {
+      {"code", id.code},        {"poly", id.poly},   {"depth", id.depth}, {"operations", id.operations},
+      {"checked", id.checked},  {"units", id.units}, {"names", id.names}, {"shard", {shard.index, shard.count}},
+      {"patterns", id.patterns}};
   return std::string(kMagic) + line(head.dump());
 }
 

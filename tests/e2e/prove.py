@@ -10,7 +10,7 @@ import tempfile
 
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
-CASES = SOURCE / "tests" / "prove"
+CASES = {file.stem: file for file in sorted((SOURCE / "tests" / "prove").rglob("*.pet"), key=lambda file: file.name)}
 OK, USAGE, TEXT, NOT_PROVED = 0, 2, 4, 5
 
 PATTERN = """pattern p {
@@ -77,7 +77,7 @@ def verdicts(folder):
     pattern.write_text(PATTERN)
     candidate.write_text(WRONG)
     expect_run("a pattern of an earlier file", NOT_PROVED, WRONG_TEXT.format(candidate), "1 of 1", arguments=[pattern, candidate])
-    boxes = CASES / "pair-side-by-side.pet"
+    boxes = CASES["pair-side-by-side"]
     done = expect_run("boxes", NOT_PROVED, None, "1 of 1", arguments=[boxes])
     expect("boxes", done.stdout.splitlines()[:3] == [
         f"{boxes}: candidate: proved outside boxes", "  box [0:2M:2, 0:F, 0:H + 2P - R + 1, W - Q:W]",
@@ -102,7 +102,7 @@ def records(folder):
     """What is written is proved again by other code, from its text alone."""
     out, pack = folder / "out.pet", folder / "out.db"
     proved = []
-    for file in sorted(CASES.glob("*.pet")):
+    for file in CASES.values():
         if "\n# expect: proved" in file.read_text() and len(proved) < 12:
             proved.append(folder / file.name)
             text = file.read_text().replace("rule candidate of ", f"rule {file.stem} of ")
@@ -133,8 +133,8 @@ def records(folder):
 
 
 def as_json(folder):
-    told = json.loads(run("--json", folder / "both.pet", CASES / "bias-before-a-pad.pet", CASES / "conv-to-convtranspose-negative-pad.pet",
-                          CASES / "enlarged-kernel-wrong-pads.pet").stdout)
+    told = json.loads(run("--json", folder / "both.pet", CASES["bias-before-a-pad"], CASES["conv-to-convtranspose-negative-pad"],
+                          CASES["enlarged-kernel-wrong-pads"]).stdout)
     expect("--json: verdicts", [t["verdict"] for t in told] == ["proved", "refuted", "proved outside boxes", "unknown", "refuted"], told)
     expect("--json: proved", set(told[0]) == {"file", "rule", "pattern", "verdict", "record"}, told[0])
     expect("--json: witness", told[1]["witness"] == {
@@ -205,7 +205,7 @@ def odd_candidates(_):
 def numerics(folder):
     """What a record says of rounding; `import` derives it where nothing is said, and refuses what says more."""
     for case in ["winograd-4-3-one-axis", "cancelling-large-numbers", "cancelling-exponentials", "relu-through-transpose"]:
-        file = CASES / f"{case}.pet"
+        file = CASES[case]
         derived = next(x for x in file.read_text().splitlines() if x.startswith("# numerics: ")).removeprefix("# numerics: ")
         proved, pack = folder / "proved.pet", folder / "proved.db"
         run(file, "-o", proved)

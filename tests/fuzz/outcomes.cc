@@ -2,7 +2,7 @@
 // the same; a part of anything is merged or refused.
 
 #include "rules/pack/digest.h"
-#include "synth/scale/parts.h"
+#include "synth/scale/shards.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace pet;
@@ -10,11 +10,11 @@ using namespace pet;
 namespace {
 
 std::string withDigests(std::string_view text) {
-  std::string bytes = "pet outcomes 1\n";
+  std::string bytes = "pet outcomes 2\n";
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
-    bytes += Digest().add("pet outcomes 1").add(line).hex().substr(0, 16);
+    bytes += Digest().add("pet outcomes 2").add(line).hex().substr(0, 16);
     bytes.append(" ").append(line).append("\n");
   }
   return bytes;

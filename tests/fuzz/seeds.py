@@ -26,7 +26,7 @@ TARGETS = ["program", "rules", "pack", "timings", "outcomes", "model", "vocabula
 
 
 def texts():
-    return sorted([*SOURCE.glob("rules/patterns/*.pet"), *SOURCE.glob("tests/data/*.pet"), *SOURCE.glob("tests/prove/*.pet")])
+    return sorted([*SOURCE.glob("rules/patterns/*.pet"), *SOURCE.glob("tests/data/*.pet"), *SOURCE.glob("tests/prove/**/*.pet")])
 
 
 def write_programs(folder):

@@ -13,8 +13,9 @@
 #include "applier/clean/hoist.h"
 #include "applier/clean/simplify.h"
 #include "ir/ops/op.h"
-#include "synth/prove/decide.h"
+#include "synth/judge/decide.h"
 #include "tests/unit/applier_support.h"
+#include "tests/unit/prove_cases.h"
 #include "tests/unit/random_programs.h"
 #include "tests/unit/text_file.h"
 
@@ -117,7 +118,7 @@ bool isFunction(const OpRow& row) {
 }
 
 std::string caseText(const std::string& name) {
-  return textOf(std::string(PET_SOURCE_DIR) + "/tests/prove/" + name + ".pet");
+  return textOf(testing_support::proveCase(name));
 }
 
 /// The case with another function in place of the one it has.

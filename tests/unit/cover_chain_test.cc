@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "synth/cover/minimal.h"
+#include "synth/cover/redundancy.h"
 #include "synth/cover/reprove.h"
 #include "tests/unit/rewrite_support.h"
 #include "tests/unit/text_file.h"

@@ -8,7 +8,7 @@
 
 #include "ir/text.h"
 #include "rules/check/check.h"
-#include "synth/prove/decide.h"
+#include "synth/judge/decide.h"
 #include "tests/unit/definedness.h"
 #include "tests/unit/random_programs.h"
 

@@ -1,3 +1,5 @@
+#include "synth/free/free_search.h"
+
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -9,7 +11,6 @@
 #include "synth/cover/chain.h"
 #include "synth/free/claim.h"
 #include "synth/free/proved.h"
-#include "synth/free/search.h"
 #include "synth/free/terms.h"
 #include "tests/unit/free_support.h"
 #include "tests/unit/rewrite_support.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rules/taso/substitutions.h"
-#include "synth/free/search.h"
+#include "synth/free/free_search.h"
 #include "synth/free/terms.h"
 #include "tests/unit/taso_support.h"
 #include "tests/unit/text_file.h"

@@ -13,7 +13,9 @@
 #include "ir/ops/op.h"
 #include "rules/check/check.h"
 #include "rules/exhaustive.h"
-#include "synth/graph/candidates.h"
+#include "synth/judge/pipeline.h"
+#include "synth/propose/exchanges/exchange_generator.h"
+#include "synth/propose/skeletons/skeleton_generator.h"
 #include "tests/unit/synth_support.h"
 
 namespace pet::graph_families_test {
@@ -21,19 +23,26 @@ namespace {
 
 using testing_support::pattern;
 
-std::vector<Rule> rulesOf(const Pattern& p) {
-  std::vector<Candidate> all = runExchanges(p, {});
-  auto spaces = enumerateSkeletons(p, 4);
-  EXPECT_TRUE(spaces) << p.name;
-  for (const SkeletonSpace& space : *spaces) {
-    for (const SkeletonForms& forms : space.skeletons) {
-      for (Candidate& c : runForms(space, forms, {}))
-        all.push_back(std::move(c));
-    }
+/// Every candidate of exchanges and skeletons, judged.
+std::vector<std::pair<std::string, Judged>> judgedOf(const Pattern& p) {
+  std::vector<std::pair<std::string, Judged>> all;
+  const Pipeline pipeline(p, {.check = false});
+  auto judge = [&](const Candidate& c) {
+    all.emplace_back(c.name, c.proposal ? pipeline.judge(*c.proposal) : Judged{c.proposal.error(), {}});
+    return all.back().second.isRule();
+  };
+  for (const MadeGenerator& generator : {exchangeGenerator(p, 4), skeletonGenerator(p, 4)}) {
+    EXPECT_TRUE(generator) << p.name;
+    for (size_t unit = 0; generator && unit < (*generator)->size(); ++unit)
+      (*generator)->propose(unit, judge);
   }
+  return all;
+}
+
+std::vector<Rule> rulesOf(const Pattern& p) {
   std::vector<Rule> rules;
-  for (Candidate& c : all) {
-    if (c.fate == Fate::kKept) rules.push_back(std::move(c.rule));
+  for (auto& [name, judged] : judgedOf(p)) {
+    if (judged.isRule()) rules.push_back(std::move(std::get<Rule>(judged.verdict)));
   }
   return rules;
 }
@@ -146,29 +155,22 @@ std::string nameOf(const ::testing::TestParamInfo<Found>& found) {
 INSTANTIATE_TEST_SUITE_P(Patterns, GraphFamilies, ::testing::ValuesIn(kFound), nameOf);
 
 /// What became of the candidates, by name without the pattern's.
-std::map<std::string, Fate> fatesOf(const std::string& patternName) {
-  Pattern p = pattern(patternName);
-  std::map<std::string, Fate> fates;
-  auto spaces = enumerateSkeletons(p, 4);
-  EXPECT_TRUE(spaces) << patternName;
-  for (const SkeletonSpace& space : *spaces) {
-    for (const SkeletonForms& forms : space.skeletons) {
-      for (const Candidate& c : runForms(space, forms, {}))
-        fates.emplace(c.rule.name.substr(p.name.size() + 1), c.fate);
-    }
-  }
+std::map<std::string, std::string_view> fatesOf(const std::string& patternName) {
+  std::map<std::string, std::string_view> fates;
+  for (const auto& [name, judged] : judgedOf(pattern(patternName)))
+    fates.emplace(name, judged.isRule() ? "kept" : dropName(std::get<Drop>(judged.verdict).reason));
   return fates;
 }
 
 TEST(GraphFates, SaysWhyACandidateEnds) {
   auto fates = fatesOf("conv-sum");
-  EXPECT_EQ(fates.at("conv(concat)"), Fate::kKept);
-  EXPECT_FALSE(fates.contains("conv(concat)+bias")) << "the simpler form is a rule";
-  EXPECT_EQ(fates.at("conv(a)"), Fate::kFingerprint);
-  EXPECT_EQ(fates.at("conv(a)+bias"), Fate::kNoVote);
-  EXPECT_EQ(fatesOf("bn-conv-padded").at("conv(x)+bias"), Fate::kNoCorrection) << "wrong at borders where it pads";
-  EXPECT_EQ(fatesOf("resize-conv-1x1").at("d2s(conv(phases(x)))"), Fate::kCost) << "all phases have the same weights";
-  EXPECT_EQ(fatesOf("conv-1x1-gap").at("GlobalAveragePool(pointwise(x))"), Fate::kIdentity);
+  EXPECT_EQ(fates.at("conv(concat)"), "kept");
+  EXPECT_FALSE(fates.contains("conv(concat)+bias")) << "the simpler variant is a rule";
+  EXPECT_EQ(fates.at("conv(a)"), "fingerprint");
+  EXPECT_EQ(fates.at("conv(a)+bias"), "no vote");
+  EXPECT_EQ(fatesOf("bn-conv-padded").at("conv(x)+bias"), "no correction") << "wrong at borders where it pads";
+  EXPECT_EQ(fatesOf("resize-conv-1x1").at("d2s(conv(phases(x)))"), "cost") << "all phases have the same weights";
+  EXPECT_EQ(fatesOf("conv-1x1-gap").at("GlobalAveragePool(pointwise(x))"), "identity");
 }
 
 /// The kernels and pads of a rule's Convs, "2x2 [1, 1, 0, 0]", in their order.

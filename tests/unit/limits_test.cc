@@ -10,7 +10,7 @@
 
 #include "rules/check/check.h"
 #include "rules/text.h"
-#include "synth/prove/decide.h"
+#include "synth/judge/decide.h"
 
 namespace pet::limits_test {
 namespace {

@@ -10,6 +10,7 @@
 #include "rules/text.h"
 #include "tests/unit/access_check.h"
 #include "tests/unit/meaning_compare.h"
+#include "tests/unit/prove_cases.h"
 #include "tests/unit/random_programs.h"
 #include "tests/unit/text_file.h"
 
@@ -194,19 +195,20 @@ TEST(Meaning, IsTheProversForEveryOperator) {
 }
 
 TEST(Meaning, IsTheProversForTheRulesOfTheTests) {
-  for (const char* folder : {"/tests/prove/", "/tests/data/"}) {
-    for (const auto& entry : std::filesystem::directory_iterator(PET_SOURCE_DIR + std::string(folder))) {
-      if (entry.path().extension() != ".pet") continue;
-      auto set = parseRules(testing_support::textOf(entry.path()), "");
-      if (!set) continue;
-      for (const Rule& rule : set->rules) {
-        auto source = instantiate(*set->findPattern(rule.pattern), rule);
-        ASSERT_TRUE(source);
-        for (const Program* p : {std::as_const(source).operator->(), &rule.replacement, &rule.mutant}) {
-          EXPECT_EQ(MeaningComparison(*p).run(), "") << entry.path() << "\n" << print(*p);
-          if (Unfold unfold = all(*p); !unfold.empty()) {
-            EXPECT_EQ(MeaningComparison(*p, unfold).run(), "") << "unfolded: " << entry.path() << "\n" << print(*p);
-          }
+  std::vector<std::filesystem::path> files = testing_support::proveCases();
+  for (const auto& entry : std::filesystem::directory_iterator(PET_SOURCE_DIR "/tests/data")) {
+    if (entry.path().extension() == ".pet") files.push_back(entry.path());
+  }
+  for (const auto& file : files) {
+    auto set = parseRules(testing_support::textOf(file), "");
+    if (!set) continue;
+    for (const Rule& rule : set->rules) {
+      auto source = instantiate(*set->findPattern(rule.pattern), rule);
+      ASSERT_TRUE(source);
+      for (const Program* p : {std::as_const(source).operator->(), &rule.replacement, &rule.mutant}) {
+        EXPECT_EQ(MeaningComparison(*p).run(), "") << file << "\n" << print(*p);
+        if (Unfold unfold = all(*p); !unfold.empty()) {
+          EXPECT_EQ(MeaningComparison(*p, unfold).run(), "") << "unfolded: " << file << "\n" << print(*p);
         }
       }
     }

@@ -6,7 +6,7 @@
 
 #include "ir/text.h"
 #include "rules/text.h"
-#include "synth/mine/known.h"
+#include "synth/mine/known_patterns.h"
 
 namespace pet::mine_test {
 namespace {

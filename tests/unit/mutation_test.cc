@@ -12,6 +12,7 @@
 #include "synth/numerics/numerics.h"
 #include "synth/prove/prove.h"
 #include "tests/unit/mutation_damages.h"
+#include "tests/unit/prove_cases.h"
 #include "tests/unit/text_file.h"
 
 namespace pet::mutation_test {
@@ -47,12 +48,12 @@ std::optional<Subject> subjectOf(const std::string& path) {
 
 std::vector<std::string> files() {
   std::vector<std::string> result;
-  for (const char* folder : {"/tests/data", "/tests/prove"}) {
-    for (const auto& entry : std::filesystem::directory_iterator(PET_SOURCE_DIR + std::string(folder))) {
-      if (entry.path().extension() == ".pet") result.push_back(entry.path());
-    }
+  for (const auto& entry : std::filesystem::directory_iterator(PET_SOURCE_DIR "/tests/data")) {
+    if (entry.path().extension() == ".pet") result.push_back(entry.path());
   }
   std::sort(result.begin(), result.end());
+  for (const auto& file : testing_support::proveCases())
+    result.push_back(file);
   return result;
 }
 

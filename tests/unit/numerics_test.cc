@@ -6,7 +6,7 @@
 
 #include "rules/check/check.h"
 #include "rules/text.h"
-#include "synth/prove/decide.h"
+#include "synth/judge/pipeline.h"
 
 namespace pet::numerics_test {
 namespace {
@@ -154,7 +154,7 @@ TEST_P(NumericsOf, IsDerivedTwice) {
   EXPECT_EQ(set.rules[0].numerics, kNothingClaimed);
   Decision decision = decide(pattern, set.rules[0]);
   ASSERT_TRUE(std::holds_alternative<Proved>(decision)) << verdictOf(decision) << ": " << explain(decision);
-  Rule rule = withRecord(pattern, set.rules[0], std::get<Proved>(decision).proofs);
+  Rule rule = *judgeClaim(pattern, set.rules[0]).rule;
   EXPECT_EQ(rule.numerics.str(), GetParam().numerics);
   CheckReport report = checkRule(pattern, rule);
   EXPECT_TRUE(report.proved()) << report.reason();

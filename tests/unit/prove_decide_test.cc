@@ -5,8 +5,8 @@
 
 #include "rules/check/check.h"
 #include "rules/text.h"
+#include "synth/judge/pipeline.h"
 #include "synth/prove/boxes.h"
-#include "synth/prove/decide.h"
 
 namespace pet::prove_decide_test {
 namespace {
@@ -179,7 +179,7 @@ TEST(DecideRecord, IsARuleThatTheCheckAccepts) {
   RuleSet set = rowsAnd("class N W : 1 <= N, 1 <= W, 0 <= N\n replacement { t = Neg(x)\n u = Neg(t)\n y = Neg(u) }");
   Decision d = decide(set.patterns[0], set.rules[0]);
   ASSERT_TRUE(std::holds_alternative<Proved>(d));
-  Rule rule = withRecord(set.patterns[0], set.rules[0], std::get<Proved>(d).proofs);
+  Rule rule = *judgeClaim(set.patterns[0], set.rules[0]).rule;
   EXPECT_TRUE(checkRule(set.patterns[0], rule).proved());
   EXPECT_EQ(rule.shapes.constraints.size(), 2U) << "0 <= N follows";
 }

@@ -1,8 +1,6 @@
 // Axis groups: which indices a piece links, and that comparing sums group by group says what comparing whole pieces
 // says.
 
-#include <filesystem>
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -10,7 +8,8 @@
 #include "rules/text.h"
 #include "synth/prove/axis_groups.h"
 #include "synth/prove/group_sets.h"
-#include "synth/prove/match.h"
+#include "synth/prove/pairing.h"
+#include "tests/unit/prove_cases.h"
 #include "tests/unit/random_programs.h"
 #include "tests/unit/text_file.h"
 
@@ -262,15 +261,15 @@ Outcome outcome(const ShapeClass& shapes, const Program& pattern, const Program&
 
 TEST(ProveGroups, AllCasesOfTheProver) {
   int grouped = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(PET_SOURCE_DIR) + "/tests/prove/")) {
-    auto set = parseRules(testing_support::textOf(entry.path()), "");
+  for (const auto& file : testing_support::proveCases()) {
+    auto set = parseRules(testing_support::textOf(file), "");
     if (!set) continue;
     const Rule& rule = set->rules[0];
     auto source = instantiate(*set->findPattern(rule.pattern), rule);
     ASSERT_TRUE(source);
     Outcome o = outcome(rule.shapes, *source, rule.replacement);
     grouped += o.grouped;
-    EXPECT_TRUE(o.agrees) << entry.path();
+    EXPECT_TRUE(o.agrees) << file;
   }
   EXPECT_GT(grouped, 100);
 }

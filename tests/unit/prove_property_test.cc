@@ -7,7 +7,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/text.h"
-#include "synth/prove/match.h"
+#include "synth/prove/pairing.h"
 #include "synth/prove/prove.h"
 #include "tests/unit/access_check.h"
 #include "tests/unit/least_share.h"

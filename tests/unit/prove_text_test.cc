@@ -1,4 +1,4 @@
-// tests/prove/*.pet, one case a file: a pattern, a rule without a proof, and the verdict in the file's head:
+// tests/prove/*/*.pet, one case a file: a pattern, a rule without a proof, and the verdict in the file's head:
 //
 //   # expect: proved
 //   # expect: outside [0:2M:2, 0:F, 0:H, W - Q:W]        one line per box; together exactly the set of positions
@@ -21,9 +21,10 @@
 #include "rules/check/check.h"
 #include "rules/exhaustive.h"
 #include "rules/text.h"
+#include "synth/judge/decide.h"
 #include "synth/numerics/numerics.h"
 #include "synth/prove/boxes.h"
-#include "synth/prove/decide.h"
+#include "tests/unit/prove_cases.h"
 #include "tests/unit/text_file.h"
 
 namespace pet::prove_text_test {
@@ -31,8 +32,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing_support::textOf;
-
-const std::string kFolder = std::string(PET_SOURCE_DIR) + "/tests/prove/";
 
 struct Expectation {
   std::string verdict;             ///< the first word
@@ -181,7 +180,7 @@ void expectDecision(const Pattern& pattern, const Program& source, const Rule& r
 class ProveText : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ProveText, HasItsVerdict) {
-  std::string text = textOf(kFolder + GetParam());
+  std::string text = textOf(GetParam());
   Expectation expected = expectationOf(text);
   ASSERT_TRUE(expected.verdict == "proved" || !expected.lines.empty()) << "the head says no more than a verdict";
   auto set = parseRules(text, "");
@@ -246,16 +245,12 @@ TEST_P(ProveText, HasItsVerdict) {
 }
 
 std::vector<std::string> caseFiles() {
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
-    if (entry.path().extension() == ".pet") files.push_back(entry.path().filename());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
+  std::vector<std::filesystem::path> files = testing_support::proveCases();
+  return {files.begin(), files.end()};
 }
 
 std::string nameOf(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param.substr(0, info.param.size() - 4);
+  std::string name = std::filesystem::path(info.param).stem();
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }

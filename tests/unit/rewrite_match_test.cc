@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "synth/cover/known.h"
+#include "synth/cover/known_equations.h"
 #include "tests/unit/rewrite_support.h"
 
 namespace pet::rewrite_match_test {

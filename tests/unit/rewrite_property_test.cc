@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <filesystem>
 
 #include <gtest/gtest.h>
 
-#include "synth/cover/known.h"
-#include "synth/prove/decide.h"
+#include "synth/cover/known_equations.h"
+#include "synth/judge/decide.h"
+#include "tests/unit/prove_cases.h"
 #include "tests/unit/rewrite_support.h"
 #include "tests/unit/text_file.h"
 
@@ -15,12 +15,8 @@ using rewrite::Equation;
 
 /// What is proved in tests/prove, by file.
 std::vector<Equation> provedEquations() {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(PET_SOURCE_DIR "/tests/prove"))
-    files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
   std::vector<Equation> result;
-  for (const auto& file : files) {
+  for (const auto& file : testing_support::proveCases()) {
     std::string text = testing_support::textOf(file.string());
     if (text.find("# expect: proved\n") == std::string::npos) continue;
     RuleSet set = testing_support::ruleSet(text);

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "synth/prove/decide.h"
+#include "synth/judge/decide.h"
 #include "tests/unit/rewrite_support.h"
 
 namespace pet::rewrite_terms_test {

@@ -1,8 +1,6 @@
 // What an altered rule does only beyond the range of integer probes and of activations in [-1, 1) shows at activations
 // of all magnitudes.
 
-#include <filesystem>
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -11,6 +9,7 @@
 #include "rules/text.h"
 #include "runtime/compare.h"
 #include "runtime/rounding.h"
+#include "tests/unit/prove_cases.h"
 #include "tests/unit/text_file.h"
 
 namespace pet::runtime_scales_test {
@@ -157,10 +156,10 @@ TEST(ScalesVerdict, WhatThePatternDoesNotSayIsNoDifference) {
 /// at every magnitude.
 TEST(ScalesVerdict, WhatIsProvedHolds) {
   size_t compared = 0;
-  for (const auto& file : std::filesystem::directory_iterator(std::string(PET_SOURCE_DIR) + "/tests/prove")) {
-    std::string text = testing_support::textOf(file.path().string());
+  for (const auto& file : testing_support::proveCases()) {
+    std::string text = testing_support::textOf(file);
     if (text.find("# expect: proved") == std::string::npos) continue;
-    auto set = parseRules(text, file.path().filename().string());
+    auto set = parseRules(text, file.filename());
     ASSERT_TRUE(set) << set.error().message();
     const Rule& rule = set->rules[0];
     auto pattern = instantiate(*set->findPattern(rule.pattern), rule);
@@ -171,9 +170,9 @@ TEST(ScalesVerdict, WhatIsProvedHolds) {
     for (const Bindings& shape : smallShapes(rule.shapes, 3, 0, small).members) {
       const Program& replacement = rule.replacement;
       Comparison scales = compareScales(*pattern, replacement, shape, {}, {.draws = 6, .work = 1 << 30});
-      EXPECT_NE(scales.verdict, Verdict::kFails) << file.path() << " " << scales.reason;
+      EXPECT_NE(scales.verdict, Verdict::kFails) << file << " " << scales.reason;
       Comparison reals = compareRealWeights(*pattern, replacement, shape, {});
-      EXPECT_NE(reals.verdict, Verdict::kFails) << file.path() << " " << reals.reason;
+      EXPECT_NE(reals.verdict, Verdict::kFails) << file << " " << reals.reason;
       compared += scales.holds() && reals.holds();  // some have a value for few inputs only
     }
   }

@@ -10,7 +10,7 @@
 #include "rules/pack/pack.h"
 #include "rules/text.h"
 #include "synth/scale/checkpoint.h"
-#include "synth/scale/parts.h"
+#include "synth/scale/shards.h"
 #include "synth/synthesize.h"
 #include "tests/unit/synth_support.h"
 
@@ -344,31 +344,27 @@ TEST(ScaleRun, AnErrorOfTheSinkEndsIt) {
 
 // --- Reduction ---
 
-UnitOutcome outcomeOf(size_t unit, const std::string& name, uint64_t rank, const std::string& statement) {
+UnitOutcome outcomeOf(size_t unit, const std::string& name, const std::string& statement) {
   std::string text = fmt::format(
       "rule r/{} of r {{\n  family test\n  depth 1\n  class N : 1 <= N\n  numerics same-terms\n  replacement {{\n    "
       "{}\n  }}\n  proof {{\n  }}\n}}\n",
       name, statement);
-  return {unit,
-          "r",
-          Source::kMoves,
-          {{.name = name, .rank = rank, .fate = Fate::kKept, .detail = "", .rule = text, .seconds = {}}}};
+  return {unit, "r", Source::kMoves, {{.name = name, .verdict = text, .seconds = {}}}};
 }
 
-TEST(ScaleReduce, OfEqualProgramsTheFirstInRankIsKept) {
+TEST(ScaleReduce, OfEqualProgramsTheFirstUnitsIsKept) {
   Pattern r = pattern("pattern r { shape N : 1 <= N\n x: [N]\n y = Relu(x) }");
-  std::vector<UnitOutcome> outcomes{outcomeOf(0, "c", 7, "y = Neg(x)"), outcomeOf(1, "a", 9, "z = Neg(x)"),
-                                    outcomeOf(2, "b", 3, "q = Neg(x)"), outcomeOf(3, "d", 1, "y = Sqrt(x)")};
-  outcomes.push_back({4,
-                      "r",
-                      Source::kTemplate,
-                      {{.name = "e", .rank = 0, .fate = Fate::kUnknown, .detail = "x", .rule = "", .seconds = {}}}});
+  std::vector<UnitOutcome> outcomes{outcomeOf(7, "c", "y = Neg(x)"), outcomeOf(9, "a", "z = Neg(x)"),
+                                    outcomeOf(3, "b", "q = Neg(x)"), outcomeOf(1, "d", "y = Sqrt(x)")};
+  outcomes.push_back(
+      {0, "r", Source::kTemplate, {{.name = "e", .verdict = Drop{DropReason::kUnknown, "x"}, .seconds = {}}}});
   auto reduced = reduce({r}, outcomes);
   ASSERT_TRUE(reduced) << reduced.error().message();
   std::string found;
   for (const CandidateOutcome& c : reduced->reports.at(0).candidates)
-    found += fmt::format("{} {} {}\n", c.name, fateName(c.fate), c.detail);
-  EXPECT_EQ(found, "e unknown x\nd kept \nb kept \nc duplicate of b\na duplicate of b\n");
+    found += fmt::format("{} {}\n", c.name,
+                         c.drop() ? fmt::format("{} {}", dropName(c.drop()->reason), c.drop()->detail) : "kept");
+  EXPECT_EQ(found, "e unknown x\nd kept\nb kept\nc duplicate of b\na duplicate of b\n");
   ASSERT_EQ(reduced->rules.rules.size(), 2U);
   EXPECT_EQ(reduced->rules.rules[0].name, "r/b");
   EXPECT_EQ(reduced->sources, (std::map<std::string, Source>{{"r/b", Source::kMoves}, {"r/d", Source::kMoves}}));

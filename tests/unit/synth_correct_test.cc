@@ -3,7 +3,8 @@
 
 #include "ir/text.h"
 #include "rules/exhaustive.h"
-#include "synth/correct.h"
+#include "synth/judge/correct.h"
+#include "synth/judge/strips.h"
 #include "synth/prove/prove.h"
 #include "tests/unit/synth_support.h"
 
@@ -29,11 +30,12 @@ const std::string kPointwiseStrided = convText("Conv(x, w) strides=[2, 2]", "[F,
 /// A mutant with what mends it, as a rule that is not proved yet; or the reason why there is none.
 tl::expected<Rule, std::string> corrected(const Mutant& m, WriteBack where) {
   poly::Context context(m.shapes, kBudget);
-  auto source = analyse(m.source);
   auto equality = proveEqual(context, m.source, m.program);
   if (std::holds_alternative<Proved>(equality)) return tl::unexpected(std::string("proved as it is"));
   if (auto* u = std::get_if<Unknown>(&equality)) return tl::unexpected(u->reason);
-  auto c = correct(context, m, *source, std::get<ProvedOutside>(equality).bad, where);
+  const Uncorrected candidate{m.shapes, m.program, m.main};
+  auto ways = corrections(context, m.source, candidate, std::get<ProvedOutside>(equality).bad);
+  auto c = ways.at(where == WriteBack::kBeforeLayout ? 0 : 1)();
   if (!c) return tl::unexpected(c.error());
   Rule rule;
   rule.name = "r";

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "rules/text.h"
-#include "synth/filter.h"
+#include "synth/judge/filter.h"
 #include "synth/synthesize.h"
 #include "tests/unit/synth_support.h"
 
@@ -20,17 +20,21 @@ const std::string kShortcut = convText("Conv(x, w) strides=[2, 2]", "[F, C, 1, 1
 const std::string kPointwise = convText("Conv(x, w)", "[F, C, 1, 1]");
 const std::string kMatMul = "pattern p { shape B M K N : 1 <= B\n x: [B, M, K]\n w: const [K, N]\n y = MatMul(x, w) }";
 
-Synthesis synthesised(const std::string& patternText, const SearchOptions& options, const RunOptions& run = {}) {
+Synthesis synthesised(const std::string& patternText, const JudgeOptions& options, const RunOptions& run = {}) {
   auto s = synthesize({pattern(patternText)}, options, run);
   EXPECT_TRUE(s) << (s ? "" : s.error().message());
   return s ? std::move(*s) : Synthesis{};
+}
+
+std::string textOf(const Drop& drop) {
+  return fmt::format("{}{}{}", dropName(drop.reason), drop.detail.empty() ? "" : ": ", drop.detail);
 }
 
 /// "cost: detail" of every plan.
 std::map<std::string, std::string> fatesOf(const Synthesis& s) {
   std::map<std::string, std::string> fates;
   for (const CandidateOutcome& c : s.reports.at(0).candidates)
-    fates[c.name] = fmt::format("{}{}{}", fateName(c.fate), c.detail.empty() ? "" : ": ", c.detail);
+    fates[c.name] = c.drop() ? textOf(*c.drop()) : "kept";
   return fates;
 }
 
@@ -45,7 +49,6 @@ const std::pair<std::string, std::string> kFates[] = {
     {"conv", "identity"},
     {"matmul", "not applicable: the target does not slide"},
     {"h.in2-inner0_conv", "no vote: h: the number of slots is piecewise"},
-    {"h.in2-batch-s2_matmul+offset", "too deep"},
     {"h.whole_w.whole_conv", "cost"},  // a dense matrix for a shortcut
     {"h.in4-batch-s2_w.in4-batch-s2_conv", "fingerprint"},
     {"h.in2-batch-s2_conv", "no correction: the mismatch covers whole dimensions"},
@@ -71,13 +74,24 @@ TEST(SynthFates, DoNotDependOnThreads) {
   EXPECT_EQ(fatesOf(one), fatesOf(two));
 }
 
-TEST(SynthFates, DepthIsOfTheMutant) {
+/// Plans, exchanges, skeletons and templates: of each of them depth bounds the operators that compute.
+TEST(SynthFates, DepthBoundsWhatEveryGeneratorProposes) {
+  const std::string conv = convText("Conv(x, w)", "[F, C, 3, 3]");
+  const std::pair<const char*, int> depths[] = {{"h.in2-chi_w.in2-chi_conv", 1},  // a Conv between layouts
+                                                {"rows-as-channels-1", 2},        // a Conv and an OffsetReduce
+                                                {"winograd-2-3", 3}};             // transform, products, transform
+  std::map<int, std::map<std::string, std::string>> fates;
   for (int depth : {1, 2, 3}) {
-    Synthesis s = synthesised(kMatMul, {.depth = depth});
-    EXPECT_EQ(s.rules.rules.empty(), depth < 3) << depth;  // a Layout, an operator, a Layout
+    Synthesis s = synthesised(conv, {.depth = depth, .check = false});
     for (const Rule& r : s.rules.rules)
       EXPECT_LE(r.depth, depth) << r.name;
-    EXPECT_EQ(fatesOf(s).at("b.to0_conv"), depth < 3 ? "too deep" : "kept");
+    fates[depth] = fatesOf(s);
+  }
+  for (const auto& [name, needed] : depths) {
+    for (int depth : {1, 2, 3}) {
+      ASSERT_TRUE(fates[depth].contains(name)) << name;
+      EXPECT_EQ(fates[depth].at(name) == "too deep", depth < needed) << name << " " << fates[depth].at(name);
+    }
   }
 }
 
@@ -132,8 +146,10 @@ TEST(SynthFilter, OnConcreteShapes) {
   for (const auto& [plan, fate] : kFilter) {
     auto m = mutantOf(kShortcut, plan);
     ASSERT_TRUE(m) << plan << ": " << m.error().detail;
-    auto filtered = filter(poly::Context(m->shapes), m->source, m->program);
-    EXPECT_EQ(filtered ? fateName(*filtered) : "passes", fate) << plan;
+    const poly::Context context(m->shapes);
+    auto dropped = tooExpensive(context, m->source, m->program);
+    if (!dropped) dropped = differs(context, m->source, m->program);
+    EXPECT_EQ(dropped ? dropName(dropped->reason) : "passes", fate) << plan;
   }
 }
 
@@ -141,7 +157,9 @@ TEST(SynthFilter, AClassWithoutShapesIsEmpty) {
   auto m = mutantOf(kShortcut, "h.in2-chi_w.in2-chi_conv");
   ASSERT_TRUE(m);
   m->shapes.require(Constraint::le(Expr::variable("N"), 0));
-  EXPECT_EQ(filter(poly::Context(m->shapes), m->source, m->program), Fate::kEmptyClass);
+  auto dropped = tooExpensive(poly::Context(m->shapes), m->source, m->program);
+  ASSERT_TRUE(dropped);
+  EXPECT_EQ(dropped->reason, DropReason::kEmptyClass);
 }
 
 }  // namespace

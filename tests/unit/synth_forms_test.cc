@@ -9,9 +9,10 @@
 
 #include "ir/evaluate.h"
 #include "ir/ops/op.h"
-#include "synth/forms.h"
-#include "synth/forms/form.h"
+#include "synth/judge/pipeline.h"
 #include "synth/numerics/numerics.h"
+#include "synth/propose/templates/template.h"
+#include "synth/propose/templates/template_generator.h"
 #include "synth/prove/prove.h"
 #include "tests/unit/synth_support.h"
 
@@ -22,9 +23,9 @@ using namespace testing_support;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::vector<std::string> namesOf(const std::vector<Form>& forms) {
+std::vector<std::string> namesOf(const std::vector<Template>& forms) {
   std::vector<std::string> names;
-  for (const Form& f : forms)
+  for (const Template& f : forms)
     names.push_back(f.family + " " + f.name);
   return names;
 }
@@ -57,7 +58,7 @@ Program withTables(const Program& p, const std::function<void(int n, std::vector
   });
 }
 
-Equality equality(const Pattern& pattern, const Form& f) {
+Equality equality(const Pattern& pattern, const Template& f) {
   poly::Context context(f.shapes, 4'000'000);
   EXPECT_FALSE(context.set({}, {}).isEmpty()) << f.name;
   auto source = pattern.program.substitute({f.where.begin(), f.where.end()});
@@ -93,32 +94,32 @@ std::vector<Case> convs() {
   };
 }
 
-TEST(Forms, OfConvsAreProved) {
+TEST(Templates, OfConvsAreProved) {
   for (const Case& c : convs()) {
-    auto forms = winogradForms(c.pattern);
+    auto forms = winogradTemplates(c.pattern);
     EXPECT_THAT(namesOf(forms), ElementsAre(c.family + " winograd-2-3", c.family + " winograd-4-3",
                                             c.family + " winograd-6-3", c.family + " winograd-4-5"))
         << c.name;
-    for (const Form& f : forms) {
+    for (const Template& f : forms) {
       if (f.name != "winograd-2-3" && c.name != "plain") continue;  // the others take longer: a test of the pack's
       EXPECT_EQ(verdict(equality(c.pattern, f)), "proved") << c.name << ", " << f.name;
     }
   }
 }
 
-TEST(Forms, OfRowsAsChannelsAreProved) {
+TEST(Templates, OfRowsAsChannelsAreProved) {
   for (const char* attributes : {"pads=[P, Q, P', Q']", "dilations=[2, 1] pads=[P, Q, P, Q]"}) {
     Pattern p = conv("[N, C, H, W]", "[F, C, R, S]", attributes);
-    auto forms = rowForms(p);
+    auto forms = kernelRowTemplates(p);
     EXPECT_THAT(namesOf(forms), ElementsAre("offset-reduce rows-as-channels-1", "offset-reduce rows-as-channels-2",
                                             "offset-reduce rows-as-channels-3", "offset-reduce rows-as-channels-5"));
-    for (const Form& f : forms)
+    for (const Template& f : forms)
       EXPECT_EQ(verdict(equality(p, f)), "proved") << attributes << ", " << f.name;
   }
-  EXPECT_THAT(rowForms(conv("[N, C, H, W]", "[F, C, R, S]", "dilations=[1, 2]")), IsEmpty());
-  EXPECT_THAT(rowForms(conv("[N, C, H, W]", "[F, C, R, S]", "strides=[2, 1]")), IsEmpty());
-  EXPECT_THAT(rowForms(conv("[N, C, W]", "[F, C, S]", "")), IsEmpty());
-  EXPECT_THAT(rowForms(conv("[N, C, D, H, W]", "[F, C, 3, R, S]", "")), IsEmpty());
+  EXPECT_THAT(kernelRowTemplates(conv("[N, C, H, W]", "[F, C, R, S]", "dilations=[1, 2]")), IsEmpty());
+  EXPECT_THAT(kernelRowTemplates(conv("[N, C, H, W]", "[F, C, R, S]", "strides=[2, 1]")), IsEmpty());
+  EXPECT_THAT(kernelRowTemplates(conv("[N, C, W]", "[F, C, S]", "")), IsEmpty());
+  EXPECT_THAT(kernelRowTemplates(conv("[N, C, D, H, W]", "[F, C, 3, R, S]", "")), IsEmpty());
 }
 
 Pattern chain(const std::string& first, const std::string& middle) {
@@ -130,10 +131,10 @@ Pattern chain(const std::string& first, const std::string& middle) {
       first + "\n t2 = Add(t1, a)\n t3 = " + middle + "\n t4 = Conv(t3, v)\n y = Conv(t4, w) pads=[P', Q', P', Q'] }");
 }
 
-TEST(Forms, OfChainsInSlabsAreProved) {
+TEST(Templates, OfChainsInSlabsAreProved) {
   for (const char* function : {"Relu(t2)", "Tanh(t2)"}) {
     Pattern p = chain("", function);
-    auto forms = rowForms(p);
+    auto forms = kernelRowTemplates(p);
     EXPECT_THAT(namesOf(forms), ElementsAre("slabs+offset-reduce slabs-8-rows-as-channels-1",
                                             "slabs+offset-reduce slabs-8-rows-as-channels-2",
                                             "slabs+offset-reduce slabs-8-rows-as-channels-3",
@@ -144,15 +145,15 @@ TEST(Forms, OfChainsInSlabsAreProved) {
   }
 }
 
-TEST(Forms, ChainsThatMixRowsHaveNone) {
-  EXPECT_THAT(rowForms(chain(" strides=[2, 1]", "Relu(t2)")), IsEmpty());
-  EXPECT_THAT(rowForms(chain("", "Softmax(t2) axis=2")), IsEmpty());
+TEST(Templates, ChainsThatMixRowsHaveNone) {
+  EXPECT_THAT(kernelRowTemplates(chain(" strides=[2, 1]", "Relu(t2)")), IsEmpty());
+  EXPECT_THAT(kernelRowTemplates(chain("", "Softmax(t2) axis=2")), IsEmpty());
 }
 
 /// The same with the first slab read one row too far down.
-TEST(Forms, ChainsInSlabsThatAreOffAreNotProved) {
+TEST(Templates, ChainsInSlabsThatAreOffAreNotProved) {
   Pattern p = chain("", "Relu(t2)");
-  Form damaged = rowForms(p).at(0);
+  Template damaged = kernelRowTemplates(p).at(0);
   bool done = false;
   damaged.program = withAttributes(damaged.program, [&](const Node& n, Attributes& attributes) {
     if (n.op->name != "Slice" || std::exchange(done, true)) return;
@@ -162,25 +163,26 @@ TEST(Forms, ChainsInSlabsThatAreOffAreNotProved) {
   EXPECT_NE(verdict(equality(p, damaged)), "proved");
 }
 
-TEST(Forms, ConvsWithoutTilesHaveNone) {
+TEST(Templates, ConvsWithoutTilesHaveNone) {
   for (const char* attributes : {"strides=[2, 2]", "strides=[1, 2]"}) {
-    EXPECT_THAT(winogradForms(conv("[N, C, H, W]", "[F, C, R, S]", attributes)), IsEmpty()) << attributes;
+    EXPECT_THAT(winogradTemplates(conv("[N, C, H, W]", "[F, C, R, S]", attributes)), IsEmpty()) << attributes;
   }
-  EXPECT_THAT(winogradForms(conv("[N, (2 C), H, W]", "[(2 F), C, R, S]", "group=2")), IsEmpty());
-  EXPECT_THAT(winogradForms(conv("[N, C, H, W]", "[F, C, 1, S]", "")), IsEmpty());  // no taps along the rows
-  EXPECT_THAT(winogradForms(pattern("matmul")), IsEmpty());
+  EXPECT_THAT(winogradTemplates(conv("[N, (2 C), H, W]", "[(2 F), C, R, S]", "group=2")), IsEmpty());
+  EXPECT_THAT(winogradTemplates(conv("[N, C, H, W]", "[F, C, 1, S]", "")), IsEmpty());  // no taps along the rows
+  EXPECT_THAT(winogradTemplates(pattern("matmul")), IsEmpty());
   // Kernels of 5 x 5 only, and of 3 x 3 only.
-  EXPECT_THAT(namesOf(winogradForms(conv("[N, C, H, W]", "[F, C, 5, S]", ""))), ElementsAre("winograd winograd-4-5"));
-  EXPECT_EQ(winogradForms(conv("[N, C, H, W]", "[F, C, 3, 3]", "")).size(), 3U);
+  EXPECT_THAT(namesOf(winogradTemplates(conv("[N, C, H, W]", "[F, C, 5, S]", ""))),
+              ElementsAre("winograd winograd-4-5"));
+  EXPECT_EQ(winogradTemplates(conv("[N, C, H, W]", "[F, C, 3, 3]", "")).size(), 3U);
 }
 
-TEST(Forms, WithADamagedTableAreNotProved) {
+TEST(Templates, WithADamagedTableAreNotProved) {
   Pattern p = conv("[N, C, H, W]", "[F, C, R, S]", "pads=[P, Q, P', Q']");
-  auto forms = winogradForms(p);
+  auto forms = winogradTemplates(p);
   ASSERT_FALSE(forms.empty());
   for (int table = 0; table < 3; ++table) {
     for (size_t entry : {size_t{0}, size_t{7}, size_t{30}}) {
-      Form damaged = forms[0];
+      Template damaged = forms[0];
       damaged.program = withTables(damaged.program, [&](int n, std::vector<Expr>& entries) {
         if (n == table) entries[entry % entries.size()] += 1;
       });
@@ -192,7 +194,7 @@ TEST(Forms, WithADamagedTableAreNotProved) {
 // --- Numerics ---
 
 /// By how much the terms with one weight are larger than the weight, at most: one channel, inputs of 1, no pads.
-double measuredGrowth(const Form& f, int64_t extent, int64_t taps) {
+double measuredGrowth(const Template& f, int64_t extent, int64_t taps) {
   Bindings at{{"N", 1}, {"C", 1}, {"F", 1}, {"H", extent}, {"W", extent}, {"P", 0}, {"Q", 0}, {"P'", 0}, {"Q'", 0}};
   Program p = withTables(f.program, [](int, std::vector<Expr>& entries) {
     for (Expr& e : entries)
@@ -211,17 +213,17 @@ double measuredGrowth(const Form& f, int64_t extent, int64_t taps) {
   return most;
 }
 
-Numerics derived(const Pattern& pattern, const Form& f) {
+Numerics derived(const Pattern& pattern, const Template& f) {
   auto source = pattern.program.substitute({f.where.begin(), f.where.end()});
   EXPECT_TRUE(source);
   return numericsOf(poly::Context(f.shapes), *source, f.program);
 }
 
-TEST(Forms, GrowAsFarAsTheirNumericsSay) {
+TEST(Templates, GrowAsFarAsTheirNumericsSay) {
   Pattern p = conv("[N, C, H, W]", "[F, C, R, S]", "pads=[P, Q, P', Q']");
-  auto forms = winogradForms(p);
+  auto forms = winogradTemplates(p);
   ASSERT_EQ(forms.size(), 4U);
-  for (const Form& f : forms) {
+  for (const Template& f : forms) {
     Numerics numerics = derived(p, f);
     EXPECT_EQ(numerics.kind, Numerics::Kind::kConditioned) << f.name;
     EXPECT_TRUE(numerics.spreadsNan);
@@ -231,7 +233,7 @@ TEST(Forms, GrowAsFarAsTheirNumericsSay) {
     EXPECT_GT(numerics.kappa, 1);
   }
   Pattern q = conv("[N, C, W]", "[F, C, S]", "");
-  auto rows = winogradForms(q);
+  auto rows = winogradTemplates(q);
   ASSERT_EQ(rows.size(), 4U);
   double one = derived(q, rows[1]).kappa, two = derived(p, forms[1]).kappa;
   EXPECT_NEAR(one * one, two, 1e-9 * two);
@@ -239,11 +241,11 @@ TEST(Forms, GrowAsFarAsTheirNumericsSay) {
 
 // --- Bands ---
 
-TEST(Forms, OfAttentionWithinABandAreProved) {
+TEST(Templates, OfAttentionWithinABandAreProved) {
   for (const std::string name : {"attention-banded", "attention-banded-heads", "attention-banded-where",
                                  "attention-banded-rows", "banded-product"}) {
     Pattern p = pattern(name);
-    auto forms = blockForms(p);
+    auto forms = blockTemplates(p);
     ASSERT_EQ(forms.size(), 8U) << name;
     EXPECT_EQ(forms[0].name, "blocks-16-below");
     EXPECT_EQ(forms[4].name, "blocks-16");
@@ -253,9 +255,9 @@ TEST(Forms, OfAttentionWithinABandAreProved) {
   }
 }
 
-TEST(Forms, ABandWiderThanABlockIsNotProved) {
+TEST(Templates, ABandWiderThanABlockIsNotProved) {
   Pattern p = pattern("banded-product");
-  for (Form f : blockForms(p)) {
+  for (Template f : blockTemplates(p)) {
     if (!f.name.starts_with("blocks-16")) continue;
     for (Constraint& c : f.shapes.constraints) {
       if (c == Constraint::le(Expr::variable("L"), 16)) c = Constraint::le(Expr::variable("L"), 17);
@@ -271,7 +273,7 @@ std::string attention(const std::string& mask) {
          mask + "\n y = MatMul(a, v) }";
 }
 
-TEST(Forms, OtherMasksHaveNone) {
+TEST(Templates, OtherMasksHaveNone) {
   for (const std::string mask : {
            "n = Where(band, zero, low)\n t = Add(s, n)\n a = Softmax(t) axis=2",     // finite
            "n = Where(band, one, hidden)\n t = Add(s, n)\n a = Softmax(t) axis=2",   // not 0 within
@@ -279,35 +281,37 @@ TEST(Forms, OtherMasksHaveNone) {
            "n = Where(band, zero, hidden)\n t = Add(s, n)\n a = Softmax(t) axis=1",  // along queries
            "a = Add(s, band)",                                                       // not a factor
        }) {
-    EXPECT_THAT(blockForms(pattern(attention(mask))), IsEmpty()) << mask;
+    EXPECT_THAT(blockTemplates(pattern(attention(mask))), IsEmpty()) << mask;
   }
-  EXPECT_EQ(blockForms(pattern(attention("a = Mul(band, s)"))).size(), 8U);  // in either order
+  EXPECT_EQ(blockTemplates(pattern(attention("a = Mul(band, s)"))).size(), 8U);  // in either order
 }
 
-TEST(Forms, OfDilatedBandsAreProved) {
+TEST(Templates, OfDilatedBandsAreProved) {
   for (const std::string name : {"banded-product-d2", "banded-product-d4", "banded-matrix-d2", "banded-matrix-d4"}) {
     Pattern p = pattern(name);
-    auto forms = phaseForms(p);
+    auto forms = rowPhaseTemplates(p);
     ASSERT_EQ(forms.size(), 1U) << name;
     EXPECT_EQ(forms[0].family, "phases");
     EXPECT_EQ(verdict(equality(p, forms[0])), "proved") << name;
   }
-  EXPECT_THAT(phaseForms(pattern("conv-d2")), IsEmpty());
-  EXPECT_THAT(phaseForms(pattern("banded-product")), IsEmpty());
+  EXPECT_THAT(rowPhaseTemplates(pattern("conv-d2")), IsEmpty());
+  EXPECT_THAT(rowPhaseTemplates(pattern("banded-product")), IsEmpty());
 }
 
-TEST(Forms, AreUnitsOfASearch) {
+TEST(Templates, AreUnitsOfASearch) {
   Pattern p = pattern("banded-product-d2");
-  auto generator = formGenerator(p, {});
+  auto generator = templateGenerator(p);
   ASSERT_TRUE(generator);
-  ASSERT_EQ(generator->size(), 1U);
-  auto outcomes = generator->run(0);
-  ASSERT_EQ(outcomes.size(), 1U);
-  EXPECT_EQ(outcomes[0].fate, Fate::kKept) << outcomes[0].detail;
-  auto set = parseRules(print(p) + "\n" + outcomes[0].rule, "rule");
-  ASSERT_TRUE(set) << set.error().message();
-  EXPECT_EQ(set->rules.at(0).name, "banded-product-d2/phases-2");
-  EXPECT_FALSE(formGenerator(pattern("conv-s2"), {}));
+  ASSERT_EQ((*generator)->size(), 1U);
+  std::vector<Judged> judged;
+  (*generator)->propose(0, [&](const Candidate& c) {
+    judged.push_back(Pipeline(p, {}).judge(c.proposal.value()));
+    return judged.back().isRule();
+  });
+  ASSERT_EQ(judged.size(), 1U);
+  ASSERT_TRUE(judged[0].isRule());
+  EXPECT_EQ(std::get<Rule>(judged[0].verdict).name, "banded-product-d2/phases-2");
+  EXPECT_FALSE(templateGenerator(pattern("conv-s2")));
 }
 
 }  // namespace

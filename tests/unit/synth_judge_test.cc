@@ -4,7 +4,7 @@
 #include "ir/text.h"
 #include "rules/check/check.h"
 #include "rules/text.h"
-#include "synth/judge.h"
+#include "synth/judge/narrow.h"
 
 namespace pet::synth_judge_test {
 namespace {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
+#include "synth/analysis/depth.h"
 #include "tests/unit/synth_support.h"
 
 namespace pet::synth_plan_test {
@@ -155,21 +156,29 @@ TEST(SynthPlan, Families) {
 
 // --- Depth ---
 
-const std::pair<std::string, int> kDepths[] = {
-    {"y = Conv(x, w)", 1},
-    {"t = Pad(x) pads=[0, 0, 1, 1, 0, 0, 1, 1]\n y = Conv(t, w)", 2},
-    {"t = Pad(x) pads=[0, 0, 1, 1, 0, 0, 1, 1]\n u = Layout(t) n c h w -> n c w h\n y = Conv(u, w)", 2},  // a chain
+struct Depths {
+  std::string statements;
+  int operators, depth;
+};
+
+const Depths kDepths[] = {
+    {"y = Conv(x, w)", 1, 1},
+    {"t = Pad(x) pads=[0, 0, 1, 1, 0, 0, 1, 1]\n y = Conv(t, w)", 2, 1},
+    {"t = Pad(x) pads=[0, 0, 1, 1, 0, 0, 1, 1]\n u = Layout(t) n c h w -> n c w h\n y = Conv(u, w)", 2, 1},  // a chain
     {"a = Slice(x) axes=[3] starts=[0] ends=[4]\n b = Slice(x) axes=[3] starts=[4] ends=[8]\n"
      " c = Concat(a, b) axis=0\n y = Conv(c, w)",
-     2},                                                                           // siblings
-    {"u = IndexMap(w) [f:F, c:C, a:5, b:5] -> [f, c, a, b]\n y = Conv(x, u)", 1},  // constants are folded
-    {"a = Conv(x, w)\n b = Relu(a)\n y = Layout(b) n f h w -> n f w h", 3},
+     2, 1},                                                                           // siblings
+    {"u = IndexMap(w) [f:F, c:C, a:5, b:5] -> [f, c, a, b]\n y = Conv(x, u)", 1, 1},  // constants are folded
+    {"a = Conv(x, w)\n b = Relu(a)\n y = Layout(b) n f h w -> n f w h", 3, 2},
+    {"a = Conv(x, w)\n b = Conv(x, w)\n y = Add(a, b)", 2, 2},
+    {"a = Relu(x)\n b = Relu(a)\n c = Add(a, b)\n y = Add(c, x)", 3, 3},  // a sum of three
 };
 
 TEST(SynthPlan, DepthCountsOperatorsOnActivations) {
-  for (const auto& [statements, depth] : kDepths) {
+  for (const auto& [statements, operators, depth] : kDepths) {
     auto p = parseProgram("x: [N, C, 8, 8]\n w: const [F, C, 3, 3]\n " + statements, "test");
     ASSERT_TRUE(p) << p.error().message();
+    EXPECT_EQ(operatorsOf(*p), operators) << statements;
     EXPECT_EQ(depthOf(*p), depth) << statements;
   }
 }

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
-#include "synth/select.h"
+#include "synth/analysis/canonical_text.h"
 #include "tests/unit/synth_support.h"
 
 namespace pet::synth_select_test {

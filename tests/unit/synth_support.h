@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "rules/text.h"
-#include "synth/enumerate/axes.h"
-#include "synth/enumerate/plan.h"
+#include "synth/analysis/axes.h"
+#include "synth/propose/plans/plan.h"
 #include "tests/unit/text_file.h"
 
 namespace pet::testing_support {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "synth/enumerate/vote.h"
+#include "synth/propose/plans/vote.h"
 #include "tests/unit/synth_support.h"
 
 namespace pet::synth_vote_test {
@@ -50,7 +50,7 @@ WindowCut shifted(int64_t in, int64_t out, const std::string& by) {
 
 const std::string kEvenPads = convText("Conv(x, w) pads=[2P, Q, 2P, Q] dilations=[2, 2]");
 
-// w -> which weight r the slot q (and the digits fi, fo) holds. The relations of DESIGN, section 5.
+// w -> which weight r the slot q (and the digits fi, fo) holds. See docs/search-space.md, The symbolic vote.
 const Case kCases[] = {
     // the same operator
     {"conv", "h", conv(), "R taps, pad P, r = q"},

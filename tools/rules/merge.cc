@@ -4,7 +4,7 @@
 
 #include "rules/pack/file.h"
 #include "rules/pack/merge.h"
-#include "synth/scale/parts.h"
+#include "synth/scale/shards.h"
 #include "tools/common/tool.h"
 
 namespace pet::rules {

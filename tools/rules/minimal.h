@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "synth/cover/minimal.h"
+#include "synth/cover/redundancy.h"
 
 namespace pet::rules {
 

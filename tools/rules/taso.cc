@@ -11,7 +11,7 @@
 #include "rules/taso/translate.h"
 #include "rules/text.h"
 #include "synth/cover/reprove.h"
-#include "synth/judge.h"
+#include "synth/judge/narrow.h"
 #include "tools/common/parallel.h"
 
 namespace pet::rules {
@@ -30,7 +30,7 @@ std::string groupsText(const Judgement& j) {
   std::vector<std::string> words;
   for (const Program* p : {&j.pattern.program, &j.rule.replacement}) {
     for (const Node& n : p->nodes()) {
-      if (n.op->name != "Conv") continue;
+      if (!n.is(ops::kConv)) continue;
       const Expr& group = n.scalar("group");
       bool depthwise = Dim(group) == p->shape(n.operands[0])[1] && p->shape(n.operands[1])[1].asConstant() == 1;
       std::string word =

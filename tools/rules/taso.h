@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "synth/judge.h"
+#include "synth/judge/narrow.h"
 
 namespace pet::rules {
 

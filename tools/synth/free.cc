@@ -11,7 +11,7 @@
 
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
-#include "synth/free/search.h"
+#include "synth/free/free_search.h"
 #include "synth/scale/identity.h"
 
 namespace pet::tool {
@@ -179,6 +179,8 @@ Expected<void> store(const SearchResult& r, const FreeOptions& o, double seconds
   if (o.output.empty()) return {};
   PackNotes notes{.metadata = {{"mode", "free"}, {"depth", std::to_string(o.depth)}}, .evidence = {}};
   if (!o.pass.empty()) notes.metadata["partial"] = o.pass;
+  for (const Rule& rule : r.rules.rules)
+    notes.evidence[rule.name]["verdict"] = kChecked;
   return writePack(r.rules, o.output, notes);
 }
 

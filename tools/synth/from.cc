@@ -39,7 +39,7 @@ std::string lineOf(const mine::Mined& m) {
 
 Expected<FromModels> minePatterns(const FromArguments& a,
                                   const std::vector<Pattern>& known,
-                                  const SearchOptions& options) {
+                                  const JudgeOptions& options) {
   auto programs = readModels(a.models);
   if (!programs) return tl::unexpected(programs.error());
   mine::Mine found = mine::mine(*programs, known, {.operators = a.size});

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "synth/search.h"
+#include "synth/search/search.h"
 
 // Patterns out of a user's own models.
 namespace pet::tool {
@@ -36,7 +36,7 @@ struct FromModels {
 /// is known.
 Expected<FromModels> minePatterns(const FromArguments& arguments,
                                   const std::vector<Pattern>& known,
-                                  const SearchOptions& options);
+                                  const JudgeOptions& options);
 
 /// Each pattern as NAME.pet in a folder, which is made where there is none.
 Expected<void> writePatterns(const std::vector<Pattern>& patterns, const std::string& folder);

@@ -9,7 +9,7 @@
 
 #include "rules/pack/file.h"
 #include "rules/text.h"
-#include "synth/prove/decide.h"
+#include "synth/judge/pipeline.h"
 
 namespace pet::tool {
 namespace {
@@ -29,9 +29,9 @@ struct Judgement {
   std::string file;
   const Candidate* candidate = nullptr;
   Decision decision;
-  std::string record;  ///< proved: the rule as text
+  std::optional<Rule> rule;  ///< proved: as it enters a pack
 
-  bool proved() const { return std::holds_alternative<Proved>(decision); }
+  bool proved() const { return rule.has_value(); }
 };
 
 std::string shownName(const std::string& file) {
@@ -61,7 +61,7 @@ Expected<Input> readAll(const std::vector<std::string>& files) {
     if (!text) return tl::unexpected(text.error());
     auto set = parseRules(*text, shown, known);
     if (!set && set.error().kind == ErrorKind::kUnsupported) {
-      input.outOfVocabulary.push_back({shown, nullptr, Unknown{set.error().message()}, ""});
+      input.outOfVocabulary.push_back({shown, nullptr, Unknown{set.error().message()}, std::nullopt});
       continue;
     }
     if (!set) return tl::unexpected(set.error());
@@ -92,10 +92,8 @@ Expected<RuleSet> asRules(const std::vector<Candidate>& candidates) {
 }
 
 Judgement judge(const Candidate& c) {
-  Judgement j{c.file, &c, decide(c.pattern, c.rule), ""};
-  if (const auto* proved = std::get_if<Proved>(&j.decision))
-    j.record = print(withRecord(c.pattern, c.rule, proved->proofs));
-  return j;
+  auto [decision, rule] = judgeClaim(c.pattern, c.rule);
+  return {c.file, &c, std::move(decision), std::move(rule)};
 }
 
 // --- What is printed ---
@@ -136,7 +134,7 @@ Json jsonOf(const Judgement& j) {
     json["pattern"] = j.candidate->pattern.name;
   }
   json["verdict"] = verdictOf(j.decision);
-  if (j.proved()) json["record"] = j.record;
+  if (j.rule) json["record"] = print(*j.rule);
   if (const auto* outside = std::get_if<ProvedOutsideBoxes>(&j.decision)) {
     if (!outside->output.empty()) json["output"] = outside->output;
     json["boxes"] = Json::array();
@@ -158,8 +156,7 @@ Json jsonOf(const Judgement& j) {
 Expected<void> write(const std::vector<Judgement>& judgements, const std::string& output) {
   RuleSet proved;
   for (const Judgement& j : judgements) {
-    Rule rule = withRecord(j.candidate->pattern, j.candidate->rule, std::get<Proved>(j.decision).proofs);
-    if (auto ok = addRules(proved, {{j.candidate->pattern}, {std::move(rule)}}, j.file); !ok) return ok;
+    if (auto ok = addRules(proved, {{j.candidate->pattern}, {*j.rule}}, j.file); !ok) return ok;
   }
   return writeFile(output, print(proved));
 }

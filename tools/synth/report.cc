@@ -1,5 +1,6 @@
 #include "tools/synth/report.h"
 
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -11,22 +12,45 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// What became of many candidates.
+struct Counts {
+  size_t space = 0, kept = 0;
+  std::map<DropReason, size_t> drops;
+
+  size_t operator[](DropReason reason) const {
+    auto it = drops.find(reason);
+    return it == drops.end() ? 0 : it->second;
+  }
+  void add(const PatternReport& r) {
+    space += r.candidates.size();
+    kept += r.kept();
+    for (const auto& [reason, count] : r.drops())
+      drops[reason] += count;
+  }
+};
+
+Counts countsOf(const PatternReport& r) {
+  Counts counts;
+  counts.add(r);
+  return counts;
+}
+
 /// One line of the summary: space, survivors of each filter, verdicts, rules.
-std::string summaryLine(std::string_view name, size_t space, std::map<Fate, size_t>& n) {
-  size_t built = space - n[Fate::kNotApplicable] - n[Fate::kNoVote] - n[Fate::kShape] - n[Fate::kEmptyClass];
-  size_t filtered = built - n[Fate::kTooDeep] - n[Fate::kIdentity] - n[Fate::kCost] - n[Fate::kFingerprint];
-  size_t unknown = n[Fate::kUnknown] + n[Fate::kUnproved];
-  size_t proved = filtered - unknown - n[Fate::kNoCorrection];
-  return fmt::format("{:<18} {:>7} {:>7} {:>9} {:>7} {:>8} {:>6}\n", name, space, built, filtered, proved, unknown,
-                     n[Fate::kKept]);
+std::string summaryLine(std::string_view name, const Counts& n) {
+  using enum DropReason;
+  size_t built = n.space - n[kNotApplicable] - n[kNoVote] - n[kShape] - n[kEmptyClass];
+  size_t filtered = built - n[kTooDeep] - n[kIdentity] - n[kCost] - n[kFingerprint];
+  size_t unknown = n[kUnknown] + n[kUnproved] + n[kUnchecked];
+  size_t proved = filtered - unknown - n[kNoCorrection];
+  return fmt::format("{:<18} {:>7} {:>7} {:>9} {:>7} {:>8} {:>6}\n", name, n.space, built, filtered, proved, unknown,
+                     n.kept);
 }
 
 /// "no vote 12, cost 3": what fell, by reason.
-std::string dropped(const std::map<Fate, size_t>& fates) {
+std::string dropped(const Counts& counts) {
   std::string text;
-  for (const auto& [fate, count] : fates) {
-    if (fate != Fate::kKept && count) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", fateName(fate), count);
-  }
+  for (const auto& [reason, count] : counts.drops)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", dropName(reason), count);
   return text.empty() ? "nothing" : text;
 }
 
@@ -41,25 +65,32 @@ std::string about(const RunFacts& run) {
   return text;
 }
 
+std::array<std::pair<const char*, double>, 5> stagesOf(const StageTimes& t) {
+  return {{{"build", t.build}, {"filter", t.filter}, {"prove", t.prove}, {"correct", t.correct}, {"check", t.check}}};
+}
+
 /// By stage, those that took at least a millisecond.
 Json toMs(const StageTimes& t) {
   Json ms = Json::object();
-  for (auto [stage, seconds] :
-       {std::pair{"build", t.build}, {"filter", t.filter}, {"prove", t.prove}, {"correct", t.correct}}) {
+  for (auto [stage, seconds] : stagesOf(t)) {
     if (seconds >= 1e-3) ms[stage] = std::llround(seconds * 1e3);
   }
   return ms;
 }
 
 Json toSeconds(const StageTimes& t) {
-  return {{"build", t.build}, {"filter", t.filter}, {"prove", t.prove}, {"correct", t.correct}};
+  Json all = Json::object();
+  for (auto [stage, seconds] : stagesOf(t))
+    all[stage] = seconds;
+  return all;
 }
 
-Json toCounts(const std::map<Fate, size_t>& fates) {
-  Json counts = Json::object();
-  for (const auto& [fate, count] : fates)
-    counts[std::string(fateName(fate))] = count;
-  return counts;
+Json toJson(const Counts& counts) {
+  Json json = Json::object();
+  for (const auto& [reason, count] : counts.drops)
+    json[std::string(dropName(reason))] = count;
+  if (counts.kept) json["kept"] = counts.kept;
+  return json;
 }
 
 Json toJson(const FromCounts& n) {
@@ -69,28 +100,35 @@ Json toJson(const FromCounts& n) {
           {"left_out", n.leftOut},      {"without_pattern", n.withoutPattern}};
 }
 
+Json toJson(const CandidateOutcome& c) {
+  const Drop* drop = c.drop();
+  return {{"name", c.name},
+          {"verdict", drop ? dropName(drop->reason) : "kept"},
+          {"detail", drop ? drop->detail : ""},
+          {"ms", toMs(c.seconds)}};
+}
+
 Json toJson(const PatternReport& r) {
   Json candidates = Json::array();
-  for (const CandidateOutcome& c : r.candidates) {
-    candidates.push_back({{"name", c.name}, {"fate", fateName(c.fate)}, {"detail", c.detail}, {"ms", toMs(c.seconds)}});
-  }
-  return {{"pattern", r.pattern},         {"space", r.candidates.size()},
-          {"fates", toCounts(r.fates())}, {"seconds", toSeconds(r.seconds)},
-          {"no_plans", r.noPlans},        {"candidates", std::move(candidates)}};
+  for (const CandidateOutcome& c : r.candidates)
+    candidates.push_back(toJson(c));
+  return {{"pattern", r.pattern},
+          {"space", r.candidates.size()},
+          {"verdicts", toJson(countsOf(r))},
+          {"seconds", toSeconds(r.seconds)},
+          {"no_plans", r.noPlans},
+          {"candidates", std::move(candidates)}};
 }
 
 /// Over all patterns.
 struct Sums {
   explicit Sums(const Synthesis& s) {
     for (const PatternReport& r : s.reports) {
-      space += r.candidates.size();
+      counts.add(r);
       seconds += r.seconds;
-      for (const auto& [fate, count] : r.fates())
-        fates[fate] += count;
     }
   }
-  size_t space = 0;
-  std::map<Fate, size_t> fates;
+  Counts counts;
   StageTimes seconds;
 };
 
@@ -101,10 +139,9 @@ std::string summary(const Synthesis& s, const RunFacts& run) {
   std::string text = fmt::format("{:<18} {:>7} {:>7} {:>9} {:>7} {:>8} {:>6}\n", "pattern", "space", "voted",
                                  "filtered", "proved", "unknown", "kept");
   for (const PatternReport& r : s.reports) {
-    auto fates = r.fates();
-    text += summaryLine(r.pattern, r.candidates.size(), fates);
+    text += summaryLine(r.pattern, countsOf(r));
   }
-  text += summaryLine("all", sums.space, sums.fates);
+  text += summaryLine("all", sums.counts);
   for (const PatternReport& r : s.reports) {
     if (!r.noPlans.empty()) text += fmt::format("{}: no plans: {}\n", r.pattern, r.noPlans);
   }
@@ -115,8 +152,10 @@ std::string summary(const Synthesis& s, const RunFacts& run) {
   return text +
          fmt::format(
              "dropped: {}\n{} rules, {} with boxes; {:.1f} s (build {:.1f}, filter {:.1f}, prove {:.1f}, correct "
-             "{:.1f} s of thread time)\n",
-             dropped(sums.fates), s.rules.rules.size(), boxes, run.seconds, t.build, t.filter, t.prove, t.correct) +
+             "{:.1f}, "
+             "check {:.1f} s of thread time)\n",
+             dropped(sums.counts), s.rules.rules.size(), boxes, run.seconds, t.build, t.filter, t.prove, t.correct,
+             t.check) +
          about(run);
 }
 
@@ -131,6 +170,7 @@ Json jsonReport(const Synthesis& s, const RunFacts& run) {
                  {"options",
                   {{"depth", run.id.depth},
                    {"operations", run.id.operations},
+                   {"check", run.id.checked},
                    {"threads", run.threads},
                    {"ranks", run.ranks},
                    {"shard", run.shard.str()},
@@ -141,8 +181,8 @@ Json jsonReport(const Synthesis& s, const RunFacts& run) {
                  {"rules", s.rules.rules.size()},
                  {"seconds", run.seconds},
                  {"stages", toSeconds(sums.seconds)},
-                 {"space", sums.space},
-                 {"fates", toCounts(sums.fates)},
+                 {"space", sums.counts.space},
+                 {"verdicts", toJson(sums.counts)},
                  {"patterns", std::move(patterns)}};
   if (run.from) report["from"] = toJson(*run.from);
   return report;
@@ -153,16 +193,20 @@ std::string explanation(const Synthesis& s, const std::string& pattern) {
   for (const PatternReport& r : s.reports) {
     if (r.pattern != pattern) continue;
     if (!r.noPlans.empty()) text += fmt::format("{}: no plans: {}\n", pattern, r.noPlans);
-    auto fates = r.fates();
-    text += fmt::format("{}: {} candidates, {} kept; dropped: {}\n", pattern, r.candidates.size(), fates[Fate::kKept],
-                        dropped(fates));
-    for (const auto& [fate, count] : fates) {
-      if (!count) continue;
-      text += fmt::format("{} {}: {}\n", fateName(fate), count, fateMeaning(fate));
+    const Counts counts = countsOf(r);
+    text +=
+        fmt::format("{}: {} candidates, {} kept; dropped: {}\n", pattern, counts.space, counts.kept, dropped(counts));
+    for (const auto& [reason, count] : counts.drops) {
+      text += fmt::format("{} {}: {}\n", dropName(reason), count, dropMeaning(reason));
       for (const CandidateOutcome& c : r.candidates) {
-        if (c.fate != fate) continue;
-        text += fmt::format("  {}/{}{}{}\n", pattern, c.name, c.detail.empty() ? "" : ": ", c.detail);
+        const Drop* drop = c.drop();
+        if (!drop || drop->reason != reason) continue;
+        text += fmt::format("  {}/{}{}{}\n", pattern, c.name, drop->detail.empty() ? "" : ": ", drop->detail);
       }
+    }
+    if (counts.kept) text += fmt::format("kept {}: proved\n", counts.kept);
+    for (const CandidateOutcome& c : r.candidates) {
+      if (c.rule()) text += fmt::format("  {}/{}\n", pattern, c.name);
     }
   }
   return text;

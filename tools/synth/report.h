@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "synth/reduce.h"
 #include "synth/scale/identity.h"
+#include "synth/search/reduce.h"
 #include "tools/synth/from.h"
 
 namespace pet::tool {

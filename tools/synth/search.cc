@@ -204,9 +204,10 @@ void declareSearch(CLI::App& app, SearchArguments& a) {
   auto* writePatternsTo =
       app.add_option("--from-patterns", a.from.patternsTo, "write such patterns to a folder, and do not search")
           ->needs(models);
-  app.add_option("--depth", a.depth, "most operators of a mutant on activations; a chain of layouts counts one")
+  app.add_option("--depth", a.depth, "most operators that compute in a replacement, or as many as the pattern has")
       ->check(CLI::Range(1, kDeepest))
       ->capture_default_str();
+  app.add_flag("!--no-check", a.check, "do not have the independent checker confirm each proof; the pack says so");
   app.add_option("-o,--output", a.output, "write the pack to FILE instead of standard output")
       ->excludes(writePatternsTo);
   app.add_option("-j,--threads", a.threads, "threads (default: all cores); the pack does not depend on it")
@@ -235,7 +236,7 @@ Expected<FromModels> patternsFromModels(const SearchArguments& a) {
     given = std::move(*read);
     known->insert(known->end(), given.begin(), given.end());
   }
-  auto mined = minePatterns(a.from, *known, {.depth = a.depth});
+  auto mined = minePatterns(a.from, *known, {.depth = a.depth, .check = a.check});
   if (mined) mined->patterns.insert(mined->patterns.end(), given.begin(), given.end());
   return mined;
 }
@@ -262,7 +263,7 @@ Expected<OpenedSearch> openSearch(const SearchArguments& a) {
     opened.from = mined->counts;
     patterns = std::move(mined->patterns);
   }
-  auto search = Search::create(std::move(*patterns), {.depth = a.depth});
+  auto search = Search::create(std::move(*patterns), {.depth = a.depth, .check = a.check});
   if (!search) return tl::unexpected(search.error());
   opened.search = std::move(*search);
   return opened;

@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "synth/scale/identity.h"
-#include "synth/search.h"
+#include "synth/search/search.h"
 #include "tools/synth/from.h"
 
 // The search as a command: patterns -> units -> outcomes -> rules -> pack, or a part of one.
@@ -18,7 +18,7 @@ struct SearchArguments {
   std::vector<std::string> patterns;
   std::string patternFolder, output, report, explain, checkpoint, shardText = "1/1", budgetText;
   int depth = 4, threads = 0;
-  bool quiet = false, resume = false;
+  bool quiet = false, resume = false, check = true;
   FromArguments from;
 };
 

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string_view>
+
+namespace pet {
+
+/// The name of a row of the operator table (ir/ops/op.h), for code that is about that operator and no other. A test
+/// holds that each of `ops` is one.
+struct OpName {
+  std::string_view text;
+};
+
+namespace ops {
+
+inline constexpr OpName kAdd{"Add"};
+inline constexpr OpName kAveragePool{"AveragePool"};
+inline constexpr OpName kBand{"Band"};
+inline constexpr OpName kBatchNormalization{"BatchNormalization"};
+inline constexpr OpName kClip{"Clip"};
+inline constexpr OpName kConcat{"Concat"};
+inline constexpr OpName kConstant{"Constant"};
+inline constexpr OpName kConv{"Conv"};
+inline constexpr OpName kConvTranspose{"ConvTranspose"};
+inline constexpr OpName kDepthToSpace{"DepthToSpace"};
+inline constexpr OpName kDiv{"Div"};
+inline constexpr OpName kFlatten{"Flatten"};
+inline constexpr OpName kGemm{"Gemm"};
+inline constexpr OpName kGlobalMaxPool{"GlobalMaxPool"};
+inline constexpr OpName kIdentity{"Identity"};
+inline constexpr OpName kIndexMap{"IndexMap"};
+inline constexpr OpName kInput{"Input"};
+inline constexpr OpName kLayerNormalization{"LayerNormalization"};
+inline constexpr OpName kLayout{"Layout"};
+inline constexpr OpName kMatMul{"MatMul"};
+inline constexpr OpName kMul{"Mul"};
+inline constexpr OpName kNeg{"Neg"};
+inline constexpr OpName kNot{"Not"};
+inline constexpr OpName kOffsetReduce{"OffsetReduce"};
+inline constexpr OpName kPad{"Pad"};
+inline constexpr OpName kReciprocal{"Reciprocal"};
+inline constexpr OpName kReduceMean{"ReduceMean"};
+inline constexpr OpName kReduceSum{"ReduceSum"};
+inline constexpr OpName kReshape{"Reshape"};
+inline constexpr OpName kResize{"Resize"};
+inline constexpr OpName kSelect{"Select"};
+inline constexpr OpName kSlice{"Slice"};
+inline constexpr OpName kSoftmax{"Softmax"};
+inline constexpr OpName kSplit{"Split"};
+inline constexpr OpName kSqueeze{"Squeeze"};
+inline constexpr OpName kTable{"Table"};
+inline constexpr OpName kTranspose{"Transpose"};
+inline constexpr OpName kUnsqueeze{"Unsqueeze"};
+inline constexpr OpName kWhere{"Where"};
+
+}  // namespace ops
+}  // namespace pet

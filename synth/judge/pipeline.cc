@@ -1,0 +1,202 @@
+#include "synth/judge/pipeline.h"
+
+#include <algorithm>
+
+#include "synth/analysis/depth.h"
+#include "synth/judge/correct.h"
+#include "synth/judge/filter.h"
+#include "synth/judge/record.h"
+#include "synth/judge/stopwatch.h"
+#include "synth/prove/prove.h"
+
+namespace pet {
+namespace {
+
+/// The same operators on the same values; only pads may be written in another way.
+bool sameButForPads(const Program& a, const Program& b) {
+  auto same = [](const Node& m, const Node& n) {
+    Attributes am = m.attributes, an = n.attributes;
+    am.erase("pads");
+    an.erase("pads");
+    return m.op == n.op && m.operands == n.operands && am == an;
+  };
+  return a.outputs() == b.outputs() &&
+         std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(), same);
+}
+
+/// One proposal on its way. A step changes the rule, or says why the way ends there.
+class Way {
+ public:
+  Way(const Pattern& pattern, const Proposal& proposal, const JudgeOptions& options, StageTimes& seconds)
+      : pattern_(pattern),
+        proposal_(proposal),
+        options_(options),
+        seconds_(seconds),
+        rule_{.name = pattern.name + "/" + proposal.name,
+              .pattern = pattern.name,
+              .family = proposal.family,
+              .depth = depthOf(proposal.program),
+              .where = proposal.where,
+              .shapes = proposal.shapes,
+              .mutant = proposal.program,
+              .boxes = {},
+              .replacement = proposal.program,
+              .numerics = {},
+              .proofs = {}} {}
+
+  tl::expected<Rule, Drop> run() {
+    for (auto step : {&Way::source, &Way::depth, &Way::identity, &Way::cost, &Way::fingerprint, &Way::proveOrCorrect,
+                      &Way::record, &Way::check}) {
+      if (auto drop = (this->*step)()) return tl::unexpected(std::move(*drop));
+    }
+    return std::move(rule_);
+  }
+
+ private:
+  using Step = std::optional<Drop>;
+
+  poly::Context context() const { return {rule_.shapes, options_.operations}; }
+
+  Step source() {
+    if (context().set({}, {}).isEmpty()) return Drop{DropReason::kEmptyClass, ""};
+    auto source = instantiate(pattern_, rule_);
+    if (!source) return Drop{DropReason::kShape, source.error().what};
+    source_ = std::move(*source);
+    return std::nullopt;
+  }
+
+  Step depth() {
+    if (rule_.depth <= std::max(options_.depth, depthOf(source_))) return std::nullopt;
+    return Drop{DropReason::kTooDeep, ""};
+  }
+
+  Step identity() {
+    if (!sameButForPads(source_, rule_.replacement)) return std::nullopt;
+    return Drop{DropReason::kIdentity, ""};
+  }
+
+  Step cost() {
+    Stopwatch watch(seconds_.filter);
+    if (auto drop = tooExpensive(context(), source_, rule_.replacement)) return drop;
+    if (proposal_.mustSave && !maySave(rule_.shapes, source_, rule_.replacement))
+      return Drop{DropReason::kCost, "computes more at all shapes"};
+    return std::nullopt;
+  }
+
+  Step fingerprint() {
+    Stopwatch watch(seconds_.filter);
+    return differs(context(), source_, rule_.replacement);
+  }
+
+  Step proveOrCorrect() {
+    const poly::Context proving = context();
+    std::optional<Equality> equality;
+    {
+      Stopwatch watch(seconds_.prove);
+      equality = proveEqual(proving, source_, rule_.replacement);
+    }
+    if (auto* proved = std::get_if<Proved>(&*equality)) {
+      rule_.proofs = std::move(proved->proofs);
+      return std::nullopt;
+    }
+    if (auto* unknown = std::get_if<Unknown>(&*equality)) return Drop{DropReason::kUnknown, unknown->reason};
+    Stopwatch watch(seconds_.correct);
+    return correct(proving, std::get<ProvedOutside>(*equality).bad);
+  }
+
+  /// The first correction whose complete program is proved equal.
+  Step correct(const poly::Context& proving, const poly::Set& bad) {
+    Step drop = Drop{DropReason::kNoCorrection, "wrong at borders"};
+    const Uncorrected candidate{rule_.shapes, rule_.replacement, proposal_.main};
+    for (auto correction : corrections(proving, source_, candidate, bad)) {
+      auto corrected = correction();
+      drop = corrected ? proveCorrected(std::move(*corrected))
+                       : Drop{DropReason::kNoCorrection, std::move(corrected.error())};
+      if (!drop) break;
+    }
+    return drop;
+  }
+
+  Step proveCorrected(Corrected corrected) {
+    poly::Context restricted(corrected.shapes, options_.operations);
+    if (restricted.set({}, {}).isEmpty()) return Drop{DropReason::kEmptyClass, "after correction"};
+    auto whole = proveEqual(restricted, source_, corrected.replacement);
+    auto* proved = std::get_if<Proved>(&whole);
+    if (!proved) {
+      auto* unknown = std::get_if<Unknown>(&whole);
+      return Drop{DropReason::kUnproved, unknown ? unknown->reason : "still different after correction"};
+    }
+    rule_.shapes = std::move(corrected.shapes);
+    rule_.replacement = std::move(corrected.replacement);
+    rule_.boxes = std::move(corrected.boxes);
+    rule_.proofs = std::move(proved->proofs);
+    return std::nullopt;
+  }
+
+  Step record() {
+    Stopwatch watch(seconds_.prove);
+    rule_ = recorded(source_, std::move(rule_));
+    return std::nullopt;
+  }
+
+  Step check() {
+    if (!options_.check) return std::nullopt;
+    Stopwatch watch(seconds_.check);
+    std::string objection = objectionOfChecker(pattern_, rule_);
+    if (objection.empty()) return std::nullopt;
+    return Drop{DropReason::kUnchecked, std::move(objection)};
+  }
+
+  const Pattern& pattern_;
+  const Proposal& proposal_;
+  const JudgeOptions& options_;
+  StageTimes& seconds_;
+  Program source_;  ///< the pattern over the rule's symbols
+  Rule rule_;
+};
+
+}  // namespace
+
+Pipeline::Pipeline(Pattern pattern, const JudgeOptions& options) : pattern_(std::move(pattern)), options_(options) {}
+
+Judged Pipeline::judge(const Proposal& proposal) const {
+  Judged judged{Drop{DropReason::kUnknown, ""}, {}};
+  auto rule = orDrop([&] { return Way(pattern_, proposal, options_, judged.seconds).run(); });
+  if (rule) {
+    judged.verdict = std::move(*rule);
+  } else {
+    judged.verdict = std::move(rule.error());
+  }
+  return judged;
+}
+
+namespace {
+
+/// The claim with its proofs, as it enters a pack.
+Rule recordedClaim(const Pattern& pattern, Rule rule, std::vector<Proof> proofs) {
+  rule.proofs = std::move(proofs);
+  rule.mutant = rule.replacement;
+  rule.boxes.clear();
+  rule.numerics = {Numerics::Kind::kUnbounded, 1, true};  // the safe side, where extents overflow
+  auto source = instantiate(pattern, rule);
+  if (!source) return rule;
+  auto whole = orDrop([&]() -> tl::expected<Rule, Drop> { return recorded(*source, rule); });
+  return whole ? std::move(*whole) : std::move(rule);
+}
+
+}  // namespace
+
+JudgedClaim judgeClaim(const Pattern& pattern, const Rule& claim, const DecideOptions& options) {
+  JudgedClaim judged{decide(pattern, claim, options), std::nullopt};
+  auto* proved = std::get_if<Proved>(&judged.decision);
+  if (!proved) return judged;
+  Rule rule = recordedClaim(pattern, claim, proved->proofs);
+  if (std::string objection = options.check ? objectionOfChecker(pattern, rule) : ""; !objection.empty()) {
+    judged.decision = Unknown{"the checker does not confirm the proof: " + objection};
+  } else {
+    judged.rule = std::move(rule);
+  }
+  return judged;
+}
+
+}  // namespace pet

@@ -1,0 +1,231 @@
+#include "synth/propose/exchanges/exchange.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ir/evaluate.h"
+#include "ir/ops/op.h"
+#include "synth/analysis/operators.h"
+#include "synth/analysis/typical_shape.h"
+
+namespace pet {
+namespace {
+
+/// Extents of the small shape: about this, and distinct.
+constexpr int64_t kExtent = 3;
+/// Values that differ by less than this, relative to the largest of the tensor, are equal.
+constexpr double kResolution = 1e-6;
+
+/// One of the pattern's operators, with what it has besides activations.
+struct OperatorUse {
+  const OpRow* op;
+  Attributes attributes;
+  std::vector<std::optional<Value>> operands;  ///< null: an activation
+  size_t activations = 0;
+  bool commutes = false;
+};
+
+/// A value, and the operators that compute it.
+struct Item {
+  Value value;
+  std::vector<int> operators;  ///< nodes, sorted
+  std::string name;
+};
+
+class Exchanges {
+ public:
+  Exchanges(const Pattern& pattern, const ExchangeOptions& options) : pattern_(pattern.program), options_(options) {
+    poly::Context context(pattern.shapes);
+    if (auto shape = typicalShape(context, pattern_, kExtent)) symbols_ = *shape;
+  }
+
+  std::vector<Exchange> run() {
+    if (symbols_.empty() || pattern_.outputs().size() != 1 || !start()) return {};
+    int most = std::max(options_.depth, operatorCount());
+    for (int size = 1; size <= most && !full(); ++size) {
+      size_t known = items_.size();
+      for (const OperatorUse& f : uses_) {
+        if (f.activations == 1)
+          unary(f, size, known);
+        else
+          binary(f, size, known);
+      }
+    }
+    return std::move(found_);
+  }
+
+ private:
+  bool full() const { return items_.size() >= options_.values; }
+
+  int operatorCount() const {
+    int n = 0;
+    for (size_t i = 0; i < pattern_.nodes().size(); ++i)
+      n += !pattern_.nodes()[i].is(ops::kInput) && !isConstant(pattern_, {static_cast<int>(i), 0});
+    return n;
+  }
+
+  // --- Operators ---
+
+  void addUse(OperatorUse f) {
+    f.activations = static_cast<size_t>(std::count(f.operands.begin(), f.operands.end(), std::nullopt));
+    auto same = [&](const OperatorUse& g) {
+      return g.op == f.op && g.attributes == f.attributes && g.operands == f.operands;
+    };
+    if (f.activations >= 1 && f.activations <= 2 && std::none_of(uses_.begin(), uses_.end(), same))
+      uses_.push_back(std::move(f));
+  }
+
+  /// The pattern's operators, and what may have to stand between them.
+  void collectUses() {
+    for (const Node& n : pattern_.nodes()) {
+      if (n.is(ops::kInput) || n.names.size() != 1) continue;
+      OperatorUse f{n.op, n.attributes, {}, 0, n.is(ops::kAdd) || n.is(ops::kMul)};
+      for (Value v : n.operands)
+        f.operands.push_back(isConstant(pattern_, v) ? std::optional(v) : std::nullopt);
+      addUse(std::move(f));
+      if (n.is(ops::kMatMul)) {
+        std::vector<Expr> perm;
+        for (size_t d = 0; d < n.shapes[0].size(); ++d)
+          perm.emplace_back(static_cast<int64_t>(d));
+        std::swap(perm[perm.size() - 2], perm[perm.size() - 1]);
+        addUse({findOp("Transpose"), {{"perm", perm}}, {std::nullopt}});
+      }
+    }
+  }
+
+  // --- Values ---
+
+  bool start() {
+    collectUses();
+    std::mt19937_64 random(options_.seed);
+    std::uniform_real_distribution<double> activation(-1, 1), weight(0.5, 1.5);  // a variance is positive
+    for (size_t i = 0; i < pattern_.nodes().size(); ++i) {
+      const Node& n = pattern_.nodes()[i];
+      Value v{static_cast<int>(i), 0};
+      if (!n.is(ops::kInput)) {
+        // The pattern's own values come first in the universe: constants are operands, the output is the target.
+        auto made = universe_.add(*n.op, n.operands, n.attributes, n.names);
+        if (!made || !evaluated(made->node)) return false;
+        continue;
+      }
+      universe_.input(n.names[0], n.shapes[0], isConstant(pattern_, v));
+      auto extents = evaluate(n.shapes[0], symbols_);
+      if (!extents) return false;
+      Tensor<double> t(*extents);
+      for (double& e : t.data)
+        e = isConstant(pattern_, v) ? weight(random) : activation(random);
+      values_[v] = std::move(t);
+      if (isConstant(pattern_, v)) continue;
+      items_.push_back({v, {}, n.names[0]});
+      seen_.insert(printOf(v));
+    }
+    target_ = printOf(pattern_.outputs()[0]);
+    return true;
+  }
+
+  bool evaluated(int node) {
+    const Node& n = universe_.peek().nodes()[static_cast<size_t>(node)];
+    std::vector<const Tensor<double>*> operands;
+    for (Value v : n.operands)
+      operands.push_back(&values_.at(v));
+    auto results = evaluateNode<double>(universe_.peek(), node, symbols_, operands);
+    if (!results) return false;
+    for (const Tensor<double>& t : *results) {
+      if (!std::all_of(t.data.begin(), t.data.end(), [](double e) { return std::isfinite(e); })) return false;
+    }
+    for (size_t o = 0; o < results->size(); ++o)
+      values_[{node, static_cast<int>(o)}] = std::move((*results)[o]);
+    return true;
+  }
+
+  /// Equal for values that are equal but for rounding.
+  std::string printOf(Value v) const {
+    const Tensor<double>& t = values_.at(v);
+    double largest = 0;
+    for (double e : t.data)
+      largest = std::max(largest, std::abs(e));
+    std::vector<int64_t> rounded;
+    for (double e : t.data)
+      rounded.push_back(largest > 0 ? std::llround(e / (largest * kResolution)) : 0);
+    return fmt::format("{} {:.5e} {}", str(universe_.shape(v)), largest, fmt::join(rounded, " "));
+  }
+
+  // --- Enumeration ---
+
+  void unary(const OperatorUse& f, int size, size_t known) {
+    for (size_t i = 0; i < known && !full(); ++i) {
+      if (static_cast<int>(items_[i].operators.size()) == size - 1) extend(f, {i});
+    }
+  }
+
+  void binary(const OperatorUse& f, int size, size_t known) {
+    for (size_t i = 0; i < known; ++i) {
+      for (size_t j = f.commutes ? i : 0; j < known && !full(); ++j) {
+        if (static_cast<int>(joined({i, j}).size()) == size - 1) extend(f, {i, j});
+      }
+    }
+  }
+
+  std::vector<int> joined(const std::vector<size_t>& operands) const {
+    std::vector<int> all;
+    for (size_t i : operands)
+      all.insert(all.end(), items_[i].operators.begin(), items_[i].operators.end());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+
+  void extend(const OperatorUse& f, const std::vector<size_t>& operands) {
+    std::vector<Value> values;
+    std::vector<std::string> names;
+    for (size_t next = 0; const auto& fixed : f.operands) {
+      if (!fixed) names.push_back(items_[operands[next]].name);
+      values.push_back(fixed ? *fixed : items_[operands[next++]].value);
+    }
+    Attributes attributes = onOperand(*f.op, f.attributes, universe_.shape(values[0]));
+    auto made = universe_.add(*f.op, std::move(values), std::move(attributes));
+    if (!made || !evaluated(made->node)) return;
+    Item item{*made, joined(operands), fmt::format("{}({})", f.op->name, fmt::join(names, ":"))};
+    item.operators.push_back(made->node);
+    std::string print = printOf(*made);
+    if (print == target_) {
+      keep(item);
+      return;
+    }
+    if (!seen_.insert(std::move(print)).second) {
+      values_.erase(*made);
+      return;
+    }
+    items_.push_back(std::move(item));
+  }
+
+  void keep(const Item& item) {
+    ProgramBuilder b(universe_.peek());
+    Program program = std::move(b).finish({item.value}).withoutDeadNodes();
+    found_.push_back({item.name, std::move(program)});
+  }
+
+  const Program& pattern_;
+  ExchangeOptions options_;
+  Bindings symbols_;
+  std::vector<OperatorUse> uses_;
+  ProgramBuilder universe_;
+  std::map<Value, Tensor<double>> values_;
+  std::vector<Item> items_;
+  std::set<std::string> seen_;
+  std::string target_;
+  std::vector<Exchange> found_;
+};
+
+}  // namespace
+
+std::vector<Exchange> enumerateExchanges(const Pattern& pattern, const ExchangeOptions& options) {
+  return Exchanges(pattern, options).run();
+}
+
+}  // namespace pet

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "rules/rule.h"
+
+namespace pet {
+
+/// A program that seems to compute what the pattern does.
+struct Exchange {
+  std::string name;  ///< a stable key: "MatMul(q:MatMul(Transpose(k):v))"
+  Program program;
+};
+
+struct ExchangeOptions {
+  int depth = 4;           ///< operators at most, those of the pattern if it has more
+  size_t values = 20'000;  ///< at most
+  uint64_t seed = 1;
+};
+
+/// Small graph enumeration over the pattern's own operators (docs/search-space.md, Exchanges): all programs of the
+/// operators that the pattern has, with their attributes, on its inputs; of Transpose of the last two dimensions where
+/// it has a MatMul, and of Concat and Add where it joins or adds. Values that agree at a small shape are one value,
+/// computed by the program that came first, a smallest one; what agrees with the pattern's output is a candidate.
+/// Values are doubles: functions and maxima are themselves.
+///
+/// O(values² · operators). In the order of size, then of enumeration.
+std::vector<Exchange> enumerateExchanges(const Pattern& pattern, const ExchangeOptions& options);
+
+}  // namespace pet

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rules/rule.h"
+
+// Candidates that a formula gives where search makes no sense (docs/search-space.md, Templates): which constants a
+// transform has, how wide a block is. A template is a guess like any other: it is a rule only if it is proved.
+namespace pet {
+
+/// A program that is to compute what a pattern does.
+struct Template {
+  std::string name;  ///< unique in its pattern
+  std::string family;
+  std::vector<std::pair<std::string, Expr>> where;
+  ShapeClass shapes;  ///< the pattern's class after `where`, and all that the program demands
+  Program program;
+};
+
+/// Winograd's F(m, r) in operators of graphs, for a Conv with stride 1 along one or two axes: tiles of m results from
+/// m + r - 1 inputs by as many products, transforms by constant matrices (docs/search-space.md, Templates). Extents are
+/// padded up to whole tiles and cropped. Where the Conv is dilated, tiles are of its phases; of a Conv over frames, the
+/// transforms are per frame and the frames of the kernel are channels. Empty: the pattern is no such Conv.
+std::vector<Template> winogradTemplates(const Pattern& pattern);
+
+/// The rows of a Conv's kernel as output channels of a Conv whose kernel is one row high, and OffsetReduce, which adds
+/// them (EinNet, section 4.1); columns of the result are channels, too, by 1, 2, 3 or 5, so that few filters become as
+/// many as engines compute at once. Of a chain of Convs with one that has several rows in front and one behind, the
+/// same in slabs of rows, so that what is between stays in the caches. Empty: the pattern is neither.
+std::vector<Template> kernelRowTemplates(const Pattern& pattern);
+
+/// A product of matrices under a band mask, in blocks of rows: each block of queries sees its own block of keys and its
+/// neighbours. For Softmax the mask is -inf outside the band, else 0; lengths are padded up to whole blocks and
+/// cropped. Empty: the pattern is no such product.
+std::vector<Template> blockTemplates(const Pattern& pattern);
+
+/// What a program does on rows at constant distances (EinNet's dilated banded products), on the phases of the rows: in
+/// each the distance is 1. Empty: the pattern has no such rows.
+std::vector<Template> rowPhaseTemplates(const Pattern& pattern);
+
+}  // namespace pet

@@ -1,0 +1,102 @@
+#include "synth/search/reduce.h"
+
+#include <algorithm>
+#include <set>
+
+#include "rules/text.h"
+#include "synth/analysis/canonical_text.h"
+#include "synth/cover/redundancy.h"
+
+namespace pet {
+namespace {
+
+Expected<Rule> readRule(const Pattern& pattern, const CandidateOutcome& candidate) {
+  std::string name = "rule " + pattern.name + "/" + candidate.name;
+  auto parsed = parseRules(*candidate.rule(), name, {.patterns = {pattern}, .rules = {}});
+  if (!parsed) return fail(ErrorKind::kPack, parsed.error().message(), name);
+  if (parsed->rules.size() != 1) return fail(ErrorKind::kPack, "an outcome has one rule", name);
+  return std::move(parsed->rules[0]);
+}
+
+/// The rules of one pattern, and what became of its candidates.
+Expected<PatternReport> reducePattern(const Pattern& pattern,
+                                      std::vector<CandidateOutcome> candidates,
+                                      std::vector<Rule>& rules) {
+  PatternReport report{pattern.name, std::move(candidates), {}, ""};
+  std::map<std::string, std::string> seen;  // program -> the candidate that has it
+  for (CandidateOutcome& c : report.candidates) {
+    report.seconds += c.seconds;
+    if (!c.rule()) continue;
+    auto rule = readRule(pattern, c);
+    if (!rule) return tl::unexpected(rule.error());
+    c.verdict = std::string();
+    auto [first, fresh] = seen.emplace(canonicalText(rule->replacement), c.name);
+    if (fresh) {
+      rules.push_back(std::move(*rule));
+    } else {
+      c.verdict = Drop{DropReason::kDuplicate, "of " + first->second};
+    }
+  }
+  return report;
+}
+
+/// Drops rules that are others with other names, or instances of more general ones, whatever their pattern: where they
+/// match, the other one does. What follows in more than that is kept, for the applier makes one step at a time.
+void dropInstances(Synthesis& s) {
+  auto minimal = cover::minimalSet(s.rules, {.steps = 1, .backwards = false});
+  std::map<std::string, std::string> why;
+  for (const cover::Dropped& d : minimal.dropped) {
+    using cover::Redundancy;
+    if (d.why != Redundancy::kSameProgram && d.why != Redundancy::kRenaming && d.why != Redundancy::kInstance) continue;
+    why[d.rule] = d.by.empty() ? "both sides are one program" : "of " + d.by.front();
+  }
+  std::erase_if(s.rules.rules, [&](const Rule& r) { return why.contains(r.name); });
+  for (PatternReport& report : s.reports) {
+    for (CandidateOutcome& c : report.candidates) {
+      auto it = c.rule() ? why.find(report.pattern + "/" + c.name) : why.end();
+      if (it != why.end()) c.verdict = Drop{DropReason::kInstance, it->second};
+    }
+  }
+}
+
+}  // namespace
+
+size_t PatternReport::kept() const {
+  return static_cast<size_t>(std::count_if(candidates.begin(), candidates.end(),
+                                           [](const CandidateOutcome& c) { return c.rule() != nullptr; }));
+}
+
+std::map<DropReason, size_t> PatternReport::drops() const {
+  std::map<DropReason, size_t> count;
+  for (const CandidateOutcome& c : candidates) {
+    if (const Drop* drop = c.drop()) ++count[drop->reason];
+  }
+  return count;
+}
+
+Expected<Synthesis> reduce(const std::vector<Pattern>& patterns, std::vector<UnitOutcome> outcomes) {
+  std::map<std::string, std::vector<CandidateOutcome>> byPattern;
+  Synthesis result;
+  std::sort(outcomes.begin(), outcomes.end(),
+            [](const UnitOutcome& a, const UnitOutcome& b) { return a.unit < b.unit; });
+  for (UnitOutcome& unit : outcomes) {
+    for (const CandidateOutcome& c : unit.candidates)
+      result.sources[unit.pattern + "/" + c.name] = unit.source;
+    auto& all = byPattern[unit.pattern];
+    std::move(unit.candidates.begin(), unit.candidates.end(), std::back_inserter(all));
+  }
+  auto byName = [](const auto& a, const auto& b) { return a.name < b.name; };
+  result.rules.patterns = patterns;
+  std::sort(result.rules.patterns.begin(), result.rules.patterns.end(), byName);
+  for (const Pattern& p : result.rules.patterns) {
+    auto report = reducePattern(p, std::move(byPattern[p.name]), result.rules.rules);
+    if (!report) return tl::unexpected(report.error());
+    result.reports.push_back(std::move(*report));
+  }
+  std::sort(result.rules.rules.begin(), result.rules.rules.end(), byName);
+  dropInstances(result);
+  std::erase_if(result.sources, [&](const auto& of) { return !result.rules.findRule(of.first); });
+  return result;
+}
+
+}  // namespace pet

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace pet::testing_support {
+
+/// The files of tests/prove, a folder for each family, in the order of their names.
+inline std::vector<std::filesystem::path> proveCases() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(PET_SOURCE_DIR "/tests/prove")) {
+    if (entry.path().extension() == ".pet") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end(), [](auto& a, auto& b) { return a.filename() < b.filename(); });
+  return files;
+}
+
+/// The file of a case, "add-commutes"; a missing one fails the test.
+inline std::filesystem::path proveCase(const std::string& name) {
+  for (const auto& file : proveCases()) {
+    if (file.stem() == name) return file;
+  }
+  ADD_FAILURE() << "no case " << name << " in tests/prove";
+  return {};
+}
+
+}  // namespace pet::testing_support
