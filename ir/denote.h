@@ -9,7 +9,7 @@ namespace pet {
 /// Names of operators that stand for their definitions (OpRow::definition), or that a law takes apart (Facts): Exp,
 /// Relu, Reciprocal and odd functions.
 using Unfold = std::set<std::string, std::less<>>;
-/// As if it was an operator: the output's terms that are multiples of others are written as often.
+/// A name as of an operator: terms of the output that are multiples of others are written several times.
 inline constexpr std::string_view kMultiples = "multiples";
 
 /// One factor of a monomial.
@@ -54,7 +54,7 @@ struct Sum {
   bool isFinite() const { return finite.size() == 1 && finite[0].empty(); }
 };
 
-/// A value that is no sum of products of its operands: a function of sums, position by position, or the largest of
+/// A value that is not a sum of products of its operands: a function of sums, position by position, or the largest of
 /// some sums. The reduction indices of alternatives count as digits of their element's position.
 struct Application {
   struct Alternative {
@@ -72,7 +72,7 @@ struct Application {
   bool isMaximum() const { return !alternatives.empty(); }
 };
 
-/// The output at v evaluates a partial function at `at`, whatever becomes of the value: for each point of (v,
+/// The output at v evaluates a partial function at `at`, whether or not the value matters: for each point of (v,
 /// reduction) in `domain` at which no guard is zero.
 struct PartialUse {
   int application = 0;
@@ -112,7 +112,7 @@ struct Unfoldable {
 };
 Expected<Unfoldable> unfoldable(const Program& program);
 
-/// Everything the rows demand of the shape symbols, plus extents: >= 0 for values that reach a Concat only, >= 1 for
+/// All conditions of the rows on the shape symbols, and on extents: >= 0 for values that only a Concat reads, >= 1 for
 /// others.
 std::vector<Constraint> obligations(const Program& program);
 

@@ -10,7 +10,7 @@ inline tl::unexpected<Error> unsupported(std::string what) {
   return fail(ErrorKind::kUnsupported, std::move(what));
 }
 
-/// The function that a node applies, with its attributes; and what is known of it with these.
+/// The function that a node applies, with its attributes; and the facts that hold for these.
 std::string functionKey(const Node& node);
 /// Divides a sum by the largest positive fraction of which all its coefficients are whole multiples, and returns that.
 Rational takeContent(Sum& sum);

@@ -10,7 +10,7 @@
 namespace pet {
 
 /// Evaluates one node whose symbols are all bound. Errors: an unbound symbol, an operator without a kernel over T,
-/// operands that do not have the shapes the node was built for. Throws OverflowError.
+/// operands of other shapes than the node was built for. Throws OverflowError.
 template <class T>
 Expected<std::vector<Tensor<T>>> evaluateNode(const Program& program,
                                               int node,

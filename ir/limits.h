@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// How much work a text or a pack may ask for (docs/rule-language.md, Limits). Beyond a limit the reader refuses the
-// text and the prover and the checker say unknown: verdicts depend on these numbers, never on the machine.
+// How much work a text or a pack may cause (docs/rule-language.md, Limits). Beyond a limit the reader refuses the text
+// and the prover and the checker say unknown: verdicts depend on these numbers, never on the machine.
 namespace pet {
 
 inline constexpr size_t kMostNodes = 1000;  ///< inputs and operators of a program, also once it is lowered
@@ -16,12 +16,12 @@ inline constexpr size_t kMostTerms = 4096;     ///< in the extents of a shape, t
 inline constexpr size_t kMostCases = 256;      ///< of one operator that regroups dimensions
 inline constexpr size_t kMostPieces = 4096;    ///< of a sum of products
 inline constexpr size_t kMostFactors = 256;    ///< of a product
-inline constexpr size_t kMostNesting = 128;    ///< functions and maxima of each other, where they are not one
-inline constexpr size_t kMostVisits = 4096;    ///< ways in which an output comes to what partial functions are in
+inline constexpr size_t kMostNesting = 128;    ///< functions and maxima, nested in one another
+inline constexpr size_t kMostVisits = 4096;    ///< ways in which an output reaches partial functions
 /// Factors, conditions and indices written while a program is multiplied out.
 inline constexpr size_t kMostWork = 4'000'000;
 
-/// One level deeper, as long as it lives: what recurses must not run out of stack.
+/// One level of recursion, as long as it lives: recursive functions must not run out of stack.
 class Recursion {
  public:
   explicit Recursion(size_t& depth) : depth_(depth) { ++depth_; }

@@ -10,8 +10,8 @@ namespace pet {
 
 using Region = std::vector<std::vector<Constraint>>;
 
-/// What no conjunction of `region` covers, given that `known` holds: disjoint conjunctions. kUnsupported where that
-/// would be very many.
+/// The complement of `region`, given that `known` holds: disjoint conjunctions. kUnsupported where there would be very
+/// many.
 Expected<Region> complement(const Region& region, const std::vector<Constraint>& known);
 
 /// True if no two of the conjunctions can hold at once, as far as pairs of their constraints tell.

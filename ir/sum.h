@@ -11,10 +11,10 @@ inline Rational operator+(Rational a, Rational b) {
   return Rational{n, 1} * Rational{1, checkedMul(a.denominator, b.denominator)};
 }
 
-/// A product of what has been inlined so far.
+/// A product that is being multiplied out.
 struct Partial {
   /// A constant factor that adds up to 1 over some reduction indices, as long as only these constraints and itself
-  /// speak of them.
+  /// mention them.
   struct Unit {
     size_t factor;
     std::vector<std::string> over;

@@ -24,8 +24,8 @@ struct LayoutItem {
 
 /// Reads the shared grammar of programs, patterns and rules: expressions, constraints, shapes and operator statements.
 /// Every error names file:line:column and what was expected; its kind is kUnsupported where the text may be right and
-/// an operator has no meaning here, else kText. Throws OverflowError where arithmetic on what was read overflows;
-/// parseProgram and parseRules make that an error, too.
+/// an operator has no meaning here, else kText. Throws OverflowError where arithmetic on the expressions overflows;
+/// parseProgram and parseRules turn that into an error.
 class TextReader {
  public:
   TextReader(std::string_view text, std::string_view file);

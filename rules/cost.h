@@ -6,9 +6,9 @@ namespace pet {
 struct CostEstimate {
   double pattern = 0;
   double replacement = 0;
-  /// Of `replacement`, what its opening and closing layouts take: they may cancel against a neighbour's.
+  /// The seconds of `replacement` that its opening and closing layouts take: they may cancel against a neighbour's.
   double layouts = 0;
-  /// What pattern / replacement exceeds but for noise and the predictor's error.
+  /// A lower bound of pattern / replacement, with noise and the predictor's error taken off.
   double lower = 1;
   bool measured = false;  ///< at these very shapes; else predicted from others
 

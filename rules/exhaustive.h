@@ -9,20 +9,20 @@
 
 namespace pet {
 
-/// A shape at which a rule does not do what it says.
+/// A shape at which a rule is wrong.
 struct CounterExample {
   std::string what;       ///< "the replacement differs", "the mutant differs outside its boxes", or why it has no value
   Bindings symbols = {};  ///< the rule's
   std::string output = "y";            ///< the name of the pattern's output that differs
   std::vector<int64_t> position = {};  ///< of the output, one per dimension; empty where no values are compared
   std::string patternValue = "", otherValue = "";  ///< there
-  /// Values differ. Else one has no value, or the claim is no claim: a class that does not imply what it must.
+  /// Values differ. Otherwise one program has no value, or the class does not imply what it must.
   bool isDifference() const { return !patternValue.empty(); }
   /// "the replacement differs at N = 2, W = 3; y[0, 0, 1] = 5, not 7".
   std::string str() const;
 };
 
-/// What came out of the evaluation of one rule.
+/// The result of evaluating one rule.
 struct Evaluation {
   std::string domain;                            ///< the values: "F_p", "integers" or "doubles"
   size_t shapes = 0;                             ///< tried
@@ -41,15 +41,15 @@ struct Evaluation {
 struct EvaluationOptions {
   size_t shapes = 500;           ///< at most, per rule
   int64_t shapeWork = 30'000;    ///< multiplications of one shape, about; larger ones are left out
-  int64_t ruleWork = 3'000'000;  ///< of one rule; what comes after is left out, but for 20 shapes
+  int64_t ruleWork = 3'000'000;  ///< of one rule; later shapes are left out, except the first 20
   uint64_t seed = 1;
 };
 
 /// Evaluates pattern, mutant and replacement on random inputs at small shapes of the rule's class: the replacement must
 /// be equal everywhere, in every output, the mutant outside the boxes, the pattern's class and the obligations of all
 /// three must hold (docs/semantics.md, What evaluation adds). Values are elements of F_p (one random input per shape
-/// tells different sums of products of degree d apart but with probability d / 2^31), integers where an operator needs
-/// an order, and doubles where it needs a function of the reals. The result is a function of the arguments.
+/// misses a difference of sums of products of degree d with probability d / 2^31), integers where an operator needs an
+/// order, and doubles where it needs a function of the reals. The result is a function of the arguments.
 Evaluation evaluateRule(const Pattern& pattern, const Rule& rule, const EvaluationOptions& options = {});
 
 }  // namespace pet

@@ -8,7 +8,7 @@
 
 namespace pet {
 
-/// What smallShapes() found.
+/// The result of smallShapes().
 struct SmallShapes {
   std::vector<Bindings> members;  ///< distinct, all in the class
   size_t touched = 0;             ///< constraints that some member meets with equality

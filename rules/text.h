@@ -14,7 +14,8 @@ inline const Numerics kNothingClaimed{Numerics::Kind::kUnbounded, 1, true};
 /// pattern must stand before it, in the same text or in `known`.
 Expected<RuleSet> parseRules(std::string_view text, std::string_view file, const RuleSet& known = {});
 
-/// Adds what was read from another text. Patterns may come again, in the same words; rules may not. Errors name `file`.
+/// Adds the patterns and rules of another text. A pattern may come again if its text is the same; a rule may not.
+/// Errors name `file`.
 Expected<void> addRules(RuleSet& set, RuleSet more, const std::string& file);
 
 /// The canonical text; parseRules reads it back to an equal value. A rule's text ends with its proofs.

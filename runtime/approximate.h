@@ -3,13 +3,13 @@
 #include <cmath>
 #include <limits>
 
-// Running error analysis of one number (Higham, Accuracy and Stability of Numerical Algorithms, section 3.3): beside
-// what was computed stands how far the exact number can be from it, from the operations that made it. `unit` is the
-// unit roundoff of the precision in which an operation is done.
+// Running error analysis of one number (Higham, Accuracy and Stability of Numerical Algorithms, section 3.3): every
+// computed number comes with a bound of its distance from the exact number, from the operations that made it. `unit` is
+// the unit roundoff of the precision in which an operation is done.
 namespace pet {
 
 /// |exact - value| <= error. An infinite error: nothing is known (overflow, an interval that touches the edge of a
-/// domain). NaN: there is no exact number, for certain (the root of what is below 0, a quotient by 0).
+/// domain). NaN: there certainly is no exact number (the root of a negative number, a quotient by 0).
 struct Approximate {
   double value = 0;
   double error = 0;
@@ -22,12 +22,13 @@ inline bool isBounded(const Approximate& x) {
   return std::isfinite(x.value) && std::isfinite(x.error);
 }
 
-/// It is certain to be 0, and so is its product with anything finite.
+/// It is certainly 0, and so is its product with anything finite.
 inline bool isZero(const Approximate& x) {
   return x.value == 0 && x.error == 0;
 }
 
-/// What an operation gives whose operands propagate this error. The precision's own value may be off by the error, too.
+/// The result of an operation whose operands propagate this error. The value in this precision may differ by the error,
+/// too.
 inline Approximate rounded(double value, double propagated, double unit) {
   return {value, propagated + unit * (std::abs(value) + 2 * propagated)};
 }
@@ -43,7 +44,7 @@ inline Approximate roundedToZero(double value, double propagated, double unit) {
   return rounded(value, propagated + underflow(unit), unit);
 }
 
-/// The error of what has an operand without a bound.
+/// The error of a value that has an operand without a bound.
 inline Approximate unbounded(double value, const Approximate& a, const Approximate& b = {}) {
   return {value, std::isnan(a.error) || std::isnan(b.error) ? kUndefined : kUnknownError};
 }
@@ -51,7 +52,7 @@ inline Approximate unbounded(double value, const Approximate& a, const Approxima
 inline Approximate sum(const Approximate& a, const Approximate& b, double unit) {
   double value = a.value + b.value;
   if (std::isfinite(value)) return rounded(value, a.error + b.error, unit);
-  // The -inf of a mask is exact, and so is what it makes of anything finite.
+  // The -inf of a mask is exact, and so is its sum with anything finite.
   auto infinite = [](const Approximate& x) { return std::isinf(x.value) && x.error == 0; };
   if ((infinite(a) && isBounded(b)) || (infinite(b) && isBounded(a))) return {value, 0};
   return unbounded(value, a, b);

@@ -7,15 +7,15 @@
 
 namespace pet {
 
-/// What a program computes in precision T, and how far the exact values on the same inputs can be from it: for every
-/// element, |exact - value| <= error · u, u the unit roundoff of T. Errors are kept in float: where they are beyond its
-/// range, no bound is known. As in runtime/approximate.h an error is infinite where no bound is known, and NaN where
-/// the exact value does not exist, for certain.
+/// The values that a program computes in precision T, with error bounds: for every element, |exact - value| <= error ·
+/// u, u the unit roundoff of T and exact the value on the same inputs. Errors are kept in float: where they are beyond
+/// its range, no bound is known. As in runtime/approximate.h an error is infinite where no bound is known, and NaN
+/// where the exact value certainly does not exist.
 template <class T>
 struct Bounded {
   std::vector<TensorRef<T>> values;
   std::vector<TensorRef<float>> errors;  ///< null: exact everywhere
-  bool undefined = false;                ///< somewhere on the way a value does not exist
+  bool undefined = false;                ///< some intermediate value does not exist
 
   /// In absolute terms.
   double error(size_t output, size_t i) const {

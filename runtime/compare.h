@@ -8,9 +8,9 @@
 #include "runtime/reference/reference.h"
 
 // Whether two programs compute the same, by execution (docs/semantics.md, Checks by execution). Four ways, since each
-// is blind where another sees: integers are exact, whatever the length of the sums; real weights are what the user has;
-// values of all magnitudes show what is hidden behind a threshold; the whole model is what the user runs. Both programs
-// have inputs of the same names and extents, all symbols bound.
+// finds errors that another misses: integers are exact, whatever the length of the sums; real weights are those of the
+// user's model; values of all magnitudes show a difference behind a threshold; the whole model is what the user runs.
+// Both programs have inputs of the same names and extents, all symbols bound.
 namespace pet {
 
 struct Comparison {
@@ -22,7 +22,7 @@ struct Comparison {
   bool holds() const { return verdict == Verdict::kHolds; }
 };
 
-/// The verdict that there is none: a program could not be had, or not be evaluated.
+/// The verdict that nothing was compared: a program could not be made, or not be evaluated.
 Comparison notPossible(const Error& error);
 
 /// Positions lower, lower + step, … < upper of one dimension.
@@ -41,15 +41,15 @@ struct ProbeOptions {
   double exactBelow = 0x1p24;
   /// Up to so many multiply-adds, the first probe is evaluated in int64 or F_p as well.
   int64_t ringWork = int64_t{1} << 27;
-  /// Beyond so many, one dense probe has to do.
+  /// Beyond so many, there is only one dense probe.
   int64_t denseWork = int64_t{1} << 30;
 };
 
 /// Integer inputs and weights, chosen so that every partial sum is exact; results must be equal, at every position.
 /// Dense probes have no zeros, so that a missing or a wrong tap changes the sum; where a maximum is taken, there is one
-/// of negative activations, which shows what is outside; impulse probes are zero but along the borders of tensors and
-/// boxes. Where a mean is taken, activations are multiples of its divisor. In float, and in a ring (int64, else F_p)
-/// where all operators have one; in the ring alone where sums are too long to be exact in float.
+/// of negative activations, which shows the values of pads; impulse probes are zero except along the borders of tensors
+/// and boxes. Where a mean is taken, activations are multiples of its divisor. In float, and in a ring (int64, else
+/// F_p) where all operators have one; in the ring alone where sums are too long to be exact in float.
 Comparison compareIntegerProbes(const Program& pattern,
                                 const Program& replacement,
                                 const Bindings& symbols,
@@ -60,7 +60,7 @@ struct RealOptions {
   bool inFloat = true;
   /// The same bound with u = 2^-53, which no missing term can pass.
   bool inDouble = true;
-  bool spreadsNan = false;  ///< the rule's: where the pattern makes a NaN on the way, the replacement may have more
+  bool spreadsNan = false;  ///< the rule's: where the pattern makes a NaN inside, the replacement may have more
 };
 
 /// The model's weights (constant inputs, by name) and random activations in [-1, 1), or those in `tensors` as well:
@@ -86,7 +86,7 @@ struct ScaleOptions {
 /// Activations beyond what a probe holds, in double precision, with the bound of compareRealWeights(): magnitudes from
 /// float's denormals to 1e30, zeros, equal values, and both sides of every number in the two programs. The first draw
 /// holds all of these, by slabs of the longest dimension; of the others, every second one is of one kind throughout.
-/// Where there is room for all draws, more follow at magnitudes at which a value inside of a program meets a number.
+/// Where there is room for all draws, more follow at magnitudes at which a value inside a program meets a number.
 /// Weights are those in `tensors`, else in [-1, 1), without sign in every second draw. An element whose magnitudes are
 /// beyond float's range in either program says nothing. kFails: in one draw they differ. kNotPossible: fewer than one
 /// in four draws can be compared.
@@ -111,8 +111,8 @@ struct ModelOptions {
   std::function<void(int done, int total)> progress = nullptr;
 };
 
-/// The original in double precision is the truth; the rewritten model in float may be off by little more than the
-/// original in float. Inputs that are not among the weights are random in [-1, 1), by name.
+/// The original in double precision is the truth; the rewritten model's error in float may be little larger than the
+/// original's in float. Inputs that are not among the weights are random in [-1, 1), by name.
 Comparison compareWholeModel(const ModelProgram& original,
                              const ModelProgram& rewritten,
                              const Bindings& symbols = {},

@@ -10,7 +10,7 @@
 
 #include "runtime/compare.h"
 
-// What the comparisons share to say where two tensors differ.
+// Shared by the comparisons: where two tensors differ, for people.
 namespace pet {
 
 /// "[0, 3, 17, 5]": the position of element `i`.
@@ -36,7 +36,7 @@ inline Comparison failureOfReplacement(const Error& error) {
   return {Comparison::Verdict::kFails, "the replacement cannot be evaluated: " + error.message(), "", 0};
 }
 
-/// Runs a comparison; what it throws, for absurd extents, is a verdict.
+/// Runs a comparison; an exception, for absurd extents, becomes a verdict.
 template <class F>
 Comparison guarded(F comparison) {
   try {

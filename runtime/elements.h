@@ -8,7 +8,7 @@
 
 namespace pet {
 
-/// What was found where two programs were compared element by element: |M - P| <= error of M + error of P.
+/// The result of comparing two programs element by element: |M - P| <= error of M + error of P.
 struct Elements {
   /// kHolds: all that could be compared are within; kNotPossible: of some output fewer than one in four could.
   Comparison comparison;
@@ -18,8 +18,8 @@ struct Elements {
 
 /// Runs both programs with their bounds and compares. An element says nothing where the pattern has no finite value or
 /// no bound (an overflow, an argument at the edge of a domain); where it has, the replacement must have a finite value
-/// within both bounds. An element of the replacement without a bound is lost, not wrong; one that has no value, for
-/// certain, is wrong, unless the rule says that it spreads NaN and the pattern made one on the way.
+/// within both bounds. An element of the replacement without a bound cannot be compared; one that certainly has no
+/// value is wrong, unless the rule spreads NaN and the pattern made a NaN inside.
 template <class T>
 Elements compareElements(const Program& pattern,
                          const Program& replacement,
@@ -28,7 +28,7 @@ Elements compareElements(const Program& pattern,
                          std::string_view precision,
                          bool spreadsNan);
 
-/// Takes what the first source has, else what the second one has.
+/// Takes an input from the first source, or else from the second.
 template <class T>
 InputSource<T> firstOf(InputSource<T> a, InputSource<T> b) {
   return [a = std::move(a), b = std::move(b)](std::string_view name) {

@@ -91,9 +91,9 @@ int64_t multiplyAdds(const Program& program, const Bindings& symbols);
 
 using Scales = std::map<std::string, int64_t, std::less<>>;
 
-/// For integer inputs: of what each must be a multiple for every mean to be whole. kUnsupported, with the operator,
-/// where a value that need not be an integer would be summed, an operator is not exact on integers, or a constant's
-/// mean is taken.
+/// For integer inputs: the number of which each must be a multiple so that every mean is an integer. kUnsupported, with
+/// the operator, where a value that need not be an integer would be summed, an operator is not exact on integers, or a
+/// constant's mean is taken.
 Expected<Scales> wholeScales(const Program& program, const Bindings& symbols);
 
 /// A bound of every partial sum of |terms| in the program, whatever the inputs with |x| <= bounds[x].

@@ -152,8 +152,8 @@ std::string checkText(const ApplyReport& report) {
     if (!c.possible) text += fmt::format("Not compared: {}: {}\n", c.where, c.reason);
   }
   for (const UncheckedSite& site : report.unchecked)
-    text += fmt::format("Checked as a part of the whole model only: {}\n", site.label);
-  return fmt::format("\n{}Checks: {} passed; the largest difference is {:.2f} of what is allowed.\n", text, done,
+    text += fmt::format("Checked only as part of the whole model: {}\n", site.label);
+  return fmt::format("\n{}Checks: {} passed; the largest difference is {:.2f} of the allowed one.\n", text, done,
                      worst);
 }
 
@@ -161,7 +161,7 @@ std::string summary(const ApplyReport& r, const Options& o) {
   std::string text = "\n";
   if (r.overridable > 0) {
     text += fmt::format(
-        "{} initializers are graph inputs too, so a caller may replace them: they count as constants only with "
+        "{} initializers are also graph inputs, so a caller may replace them: they count as constants only with "
         "--freeze-inputs\n",
         r.overridable);
   }
@@ -310,7 +310,7 @@ Expected<void> run(Options o) {
 int main(int argc, char** argv) {
   CLI::App app("Rewrites an ONNX model with proved rules, checks the result by execution, and saves it.", "pet-apply");
   app.footer(
-      "Without --all, a rule fires where it was measured to pay on the device at shapes close to the model's.\n"
+      "Without --all, a rule fires only if it is known to pay on the device at shapes close to the model's.\n"
       "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 4 bad pack, 5 check failed or a rule not proved "
       "(nothing written).");
   Options o;
@@ -329,24 +329,24 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1.0, 1000.0))
       ->capture_default_str();
   app.add_option("--max-growth", o.maxGrowth,
-                 "so many times as large may the weights of a site become, and a megabyte more (default 4, which "
-                 "admits Winograd's F(4,3) of a 3 x 3 kernel; no bound with --all)")
+                 "the factor by which the weights of a site may grow, plus 1 MiB (default 4, which admits Winograd's "
+                 "F(4,3) of a 3 x 3 kernel; no bound with --all)")
       ->check(CLI::Range(1.0, 1e6));
   app.add_flag(
       "--measure", o.measure,
-      "time what was chosen on the engine that is installed here, at the sites and in the whole model, and leave "
-      "out what does not pay: never slower. Results are kept in a cache");
+      "also time the chosen rewrites on the installed engine, at the sites and in the whole model, and leave out "
+      "those that do not pay: never slower. Results are kept in a cache");
   app.add_option("--cache", o.cache, "where --measure keeps results (default ~/.cache/pet/measured.db)");
   app.add_option("--python", o.python, "the Python that has ONNX Runtime, for --measure");
   app.add_option("--runner", o.runner,
-                 "the program that --measure asks for times, instead of the one that comes along");
-  app.add_option("--threads", o.threads, "of the engine, for --measure, and whose timings decide")
+                 "the program that measures for --measure, instead of the one that comes with the tool");
+  app.add_option("--threads", o.threads, "the engine's threads, for --measure and for the timings that decide")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app.add_flag("--trust-pack", o.trustPack, "do not check the proof records of the rules that fire");
   app.add_option("--checker", o.checker, "the pet-rules that checks records, instead of the one beside pet-apply");
-  app.add_flag("--dry-run", o.dryRun, "only say what would fire; writes and checks nothing");
-  app.add_option("--device", o.device, "whose timings decide")->capture_default_str();
+  app.add_flag("--dry-run", o.dryRun, "only report what would fire; nothing is checked or written");
+  app.add_option("--device", o.device, "the device whose timings decide")->capture_default_str();
   app.add_option("--timings", o.timings, "a file of timings, instead of those that come with the tool");
   app.add_flag("--freeze-inputs", o.freezeInputs, "initializers that are also graph inputs are constants");
   app.add_option("--json", o.json, "also write the report to this file");
@@ -355,15 +355,15 @@ int main(int argc, char** argv) {
          "full: every site and the whole model; sites: the whole model only where a site cannot be checked by itself")
       ->check(CLI::IsMember({"full", "sites"}))
       ->capture_default_str();
-  app.add_option("--seed", o.seed, "of the check's random inputs")->capture_default_str();
-  app.add_option("--max-rel-error", o.maxRelativeError,
-                 "what the check lets an output be off, relative to its largest value, where a rule fired that rounds "
-                 "otherwise than the original (Winograd; F(4,3) was measured to 3e-5); rules that may be off by more "
-                 "do not fire")
+  app.add_option("--seed", o.seed, "the seed of the check's random inputs")->capture_default_str();
+  app.add_option(
+         "--max-rel-error", o.maxRelativeError,
+         "the error that the check allows for an output, relative to its largest value, if a rule fired that "
+         "rounds differently (Winograd; F(4,3) was measured to 3e-5); rules with a larger error bound do not fire")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--numerics", o.numerics,
-                 "bounded: no rule fires whose intermediate values the model's data do not bound; any: these, too")
+                 "bounded: only rules fire whose intermediate values the model's data bound; any: all rules may fire")
       ->check(CLI::IsMember({"bounded", "any"}))
       ->capture_default_str();
   app.add_flag("--verbose", o.verbose, "list every refusal");

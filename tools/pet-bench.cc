@@ -107,33 +107,32 @@ Expected<void> run(const Options& o, bool& failed) {
   if (runner.isFailing()) return runnerFailed(runner.lastFailure(), failed);
   if (report.whole.difference <= kMaxDifference) return {};
   return fail(ErrorKind::kCheck, fmt::format("its outputs differ by {:.1e} of the largest", report.whole.difference),
-              o.rewritten, "it is another function than the model's");
+              o.rewritten, "it does not compute the same function as the model");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Times a model on an engine, and what was made of it, in turns in one process.", "pet-bench");
+  CLI::App app("Times a model and its rewritten form on an engine, in turns, in one process.", "pet-bench");
   app.footer(
-      "Ratios are original / rewritten: above 1, the rewritten model is faster. The A/A control is the original "
-      "against\n"
-      "itself.\n"
-      "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 5 the models compute something else, 6 the runner\n"
-      "failed.");
+      "Ratios are original / rewritten: above 1, the rewritten model is faster.\n"
+      "The A/A control is the original against itself.\n"
+      "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 5 the models' outputs differ, 6 the runner failed.");
   Options o;
   app.add_option("MODEL", o.model, "the original, an ONNX model")->required();
-  app.add_option("REWRITTEN", o.rewritten, "what was made of it, as by pet-apply");
+  app.add_option("REWRITTEN", o.rewritten, "its rewritten form, e.g. from pet-apply");
   app.add_option("--runner", o.runner.name, "the engine: ort or onednn")->capture_default_str();
-  app.add_flag("--per-site,!--no-per-site", o.perSite, "also time the places where the models differ (the default)");
-  app.add_option("--runs", o.runs, "rounds, at most")->capture_default_str()->check(CLI::Range(3, 100000));
+  app.add_flag("--per-site,!--no-per-site", o.perSite, "also time the sites where the models differ (the default)");
+  app.add_option("--runs", o.runs, "the largest number of rounds")->capture_default_str()->check(CLI::Range(3, 100000));
   app.add_option("--budget", o.budget, "seconds for everything; three rounds are run in any case")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_option("--threads", o.threads, "of the engine")->capture_default_str()->check(CLI::Range(1, 1024));
+  app.add_option("--threads", o.threads, "the engine's threads")->capture_default_str()->check(CLI::Range(1, 1024));
   app.add_flag("--cold", o.cold, "overwrite the caches before each run");
   app.add_option("--json", o.json, "write the report to this file; - for standard output, instead of the tables");
   app.add_option("--python", o.runner.python, "the Python interpreter that has ONNX Runtime");
-  app.add_option("--runner-path", o.runner.path, "the script or program that times, instead of the one that is found");
+  app.add_option("--runner-path", o.runner.path,
+                 "the script or program that measures, instead of the one that comes with the tool");
   app.add_option("--timeout", o.timeout, "seconds to wait for an answer, besides the time it takes")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);

@@ -376,7 +376,7 @@ const Subcommand kSubcommands[] = {
        app.add_option("-o,--output", o.output, "the model to write")->required();
      },
      modelOfRule},
-    {"export", "print a whole pack in the rule language, or what makes its rules true in SMT-LIB 2",
+    {"export", "print a whole pack in the rule language, or the proof obligations of its rules in SMT-LIB 2",
      [](CLI::App& app, Options& o) {
        packArgument(app, o);
        app.add_option("-o,--output", o.output, "the text file to write, or the folder; without it, standard output");
@@ -385,7 +385,7 @@ const Subcommand kSubcommands[] = {
      },
      exportText},
     {"import",
-     "make a pack of rules in text files, each of which must be proved by its record; or text of TASO's rules",
+     "make a pack from text files of rules, each proved by its record; or rules as text from TASO's substitutions",
      [](CLI::App& app, Options& o) {
        app.add_option("FILE", o.files, "text files; a later one may use the patterns of an earlier one");
        app.add_option("--taso", o.taso, "instead of FILEs: TASO's substitutions, each of which is proved or refuted");
@@ -399,12 +399,12 @@ const Subcommand kSubcommands[] = {
        app.add_option("-o,--output", o.output, "the pack to write")->required();
      },
      mergeFiles},
-    {"diff", "what is different between two packs, by name; exit code 5 if anything is",
+    {"diff", "list the differences between two packs, by name; exit code 5 if there are any",
      [](CLI::App& app, Options& o) { app.add_option("PACK", o.files, "two packs")->required()->expected(2); },
      diffFiles},
     {"verify", "check the proof record of every rule, or of some, with z3; exit code 5 unless all are proved",
      [](CLI::App& app, Options& o) {
-       app.add_option("PACK", o.pack, "a pack; or -, and the rules as text on standard input")->required();
+       app.add_option("PACK", o.pack, "a pack; or - for rules as text on standard input")->required();
        app.add_option("RULE", o.rules, "rules' names, or beginnings of their hashes; without any, all");
        app.add_flag("--json", o.json, "an array of objects instead of lines");
        threadsArgument(app, o);
@@ -422,28 +422,32 @@ const Subcommand kSubcommands[] = {
      [](CLI::App& app, Options& o) {
        packArgument(app, o);
        app.add_option("--taso", o.taso, "TASO's substitutions")->required();
-       app.add_option("--steps", o.cover.limits.steps, "rewrites in a chain at most")->check(CLI::Range(0, 20));
-       app.add_option("--programs", o.cover.limits.programs, "programs to look at from either side of a rule")
+       app.add_option("--steps", o.cover.limits.steps, "the largest number of rewrites in a chain")
+           ->check(CLI::Range(0, 20));
+       app.add_option("--programs", o.cover.limits.programs,
+                      "the largest number of programs to look at from either side of a rule")
            ->check(CLI::Range(1, 1000000));
        app.add_flag("-v,--verbose", o.cover.verbose, "print the program after each step");
        app.add_flag("--json", o.cover.json, "an array of objects instead of lines");
        threadsArgument(app, o);
      },
      coverRules},
-    {"minimal", "drop the rules that follow from others of a pack, counted by reason",
+    {"minimal", "drop the rules of a pack that follow from others, with the reasons",
      [](CLI::App& app, Options& o) {
        packArgument(app, o);
        app.add_option("-o,--output", o.output, "the pack to write; without it, nothing is written");
-       app.add_option("--steps", o.minimal.limits.steps, "rewrites that may replace a rule at most; 1 if not given")
+       app.add_option("--steps", o.minimal.limits.steps,
+                      "the largest number of rewrites that may replace a rule; 1 if not given")
            ->check(CLI::Range(0, 20));
-       app.add_flag("!--one-way", o.minimal.limits.backwards, "rules are used from pattern to replacement only");
+       app.add_flag("!--one-way", o.minimal.limits.backwards, "use rules from pattern to replacement only");
        app.add_flag("--json", o.minimal.json, "an object instead of lines");
      },
      reduceRules},
 };
 
 int runTool(int argc, char** argv) {
-  CLI::App app("Looks into packs of rewrite rules, checks them, and turns them into text and back.", "pet-rules");
+  CLI::App app("Lists, checks, compares and merges packs of rewrite rules, and converts them to text and back.",
+               "pet-rules");
   app.require_subcommand(1);
   app.footer("Exit codes: 0 ok, 1 internal error, 2 usage, 4 bad pack or rule text, 5 check failed.");
   Options options;

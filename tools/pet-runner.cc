@@ -13,10 +13,11 @@ namespace {
 using namespace pet;
 
 int answerLines(int argc, char** argv) {
-  CLI::App app("Times ONNX models on oneDNN; one request a line on stdin, one answer a line on stdout.", "pet-runner");
+  CLI::App app("Runs and times ONNX models on oneDNN: one request per line on stdin, one answer per line on stdout.",
+               "pet-runner");
   app.footer("The requests are described in docs/command-line.md.\nExit codes: 0 ok, 1 internal error, 2 usage.");
   int cpu = -1;
-  app.add_option("--cpu", cpu, "the CPU to stay on; the highest it may use where none is given")
+  app.add_option("--cpu", cpu, "the CPU to pin measurements to; by default the highest that the process may use")
       ->check(CLI::NonNegativeNumber);
   return tool::run(app, argc, argv, [&]() -> Expected<void> {
     runner::Affinity affinity(cpu);

@@ -86,22 +86,23 @@ Expected<void> run(const Options& o, bool& failed) {
   if (!said) return said;
   if (runner.isFailing()) return runnerFailed(runner.lastFailure(), failed);
   if (!tuner.foundDifference()) return {};
-  return fail(ErrorKind::kCheck, "a replacement computes something else than its pattern", o.pack, "see the table");
+  return fail(ErrorKind::kCheck, "a replacement computes something different from its pattern", o.pack,
+              "see the table");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Times the rules of a pack on an engine, each in its context, and stores what they gain.", "pet-tune");
+  CLI::App app("Times the rules of a pack on an engine, each between neighbours, and stores their gains.", "pet-tune");
   app.footer(
-      "A run that was stopped goes on where it was: samples that the file has are not taken again.\n"
+      "A run that was interrupted goes on where it stopped: samples that the file has are not taken again.\n"
       "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 4 bad pack or timings, 5 a replacement is wrong, 6 "
       "the runner\n"
       "failed.");
   Options o;
   app.add_option("PACK", o.pack, "a pack of rules, from pet-synth")->required();
-  app.add_option("-o,--output", o.output, "the file of timings: made, or added to (text if it ends in .jsonl)");
-  app.add_option("--show", o.show, "only say where rules pay, by this file of timings; nothing is timed");
+  app.add_option("-o,--output", o.output, "the file of timings to create or extend (text if it ends in .jsonl)");
+  app.add_option("--show", o.show, "only print where rules pay, according to this file of timings; nothing is timed");
   app.add_option("--device", o.device, "the engine to time on: ort-cpu or onednn-cpu")->capture_default_str();
   app.add_option("--rules", o.rules, "only these rules (names or globs, separated by commas)")
       ->delimiter(',')
@@ -111,24 +112,25 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   app.add_option("--shapes", o.shapes, "a grid of shapes, instead of the one that comes with the tool");
-  app.add_option("--shapes-from", o.models, "time at the shapes of this model's sites; with --shapes, also at those")
+  app.add_option("--shapes-from", o.models, "time at the shapes of this model's sites; with --shapes, at both")
       ->allow_extra_args(false);
-  app.add_option("--runs", o.runs, "timed runs of each side, at most")
+  app.add_option("--runs", o.runs, "the largest number of timed runs of each side")
       ->capture_default_str()
       ->check(CLI::Range(3, 10000));
-  app.add_option("--seconds", o.secondsPerPoint, "for the runs of one point")
+  app.add_option("--seconds", o.secondsPerPoint, "the largest time for the runs of one point")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_option("--threads", o.threads, "of the engine")->capture_default_str()->check(CLI::Range(1, 1024));
+  app.add_option("--threads", o.threads, "the engine's threads")->capture_default_str()->check(CLI::Range(1, 1024));
   app.add_option("--max-work", o.maxWork, "leave out points whose pattern has more multiply-adds")
       ->capture_default_str();
   app.add_flag("--exhaustive", o.exhaustive,
-               fmt::format("also time rules on that stayed below {} at their first {} points, or {} at {}",
+               fmt::format("go on timing rules that stayed below {} at their first {} points, or {} at {}",
                            kHopeless[0].ratio, kHopeless[0].points, kHopeless[1].ratio, kHopeless[1].points));
   app.add_flag("--warm", o.warm, "leave the caches as they are between runs");
   app.add_flag("--no-bare", o.noBare, "do not time the rule without neighbours as well");
   app.add_option("--python", o.python, "the Python interpreter that has the engine");
-  app.add_option("--runner", o.runner, "what times (ort-cpu: a Python script), instead of what comes with the tool");
+  app.add_option("--runner", o.runner,
+                 "the program that measures (ort-cpu: a Python script), instead of the one that comes with the tool");
   app.add_option("--timeout", o.timeout, "seconds to wait for an answer, besides the time it takes")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);

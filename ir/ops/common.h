@@ -25,7 +25,7 @@ void divideBy(const Dim& extent, AccessPiece& piece);
 /// f, such that (f inner…) is this dimension.
 std::optional<Dim> withoutInner(const Dim& all, const std::vector<Expr>& inner);
 
-/// A mean and a maximum are of something: every atom of these dimensions is >= 1.
+/// A mean or maximum is taken over at least one element: every atom of these dimensions is >= 1.
 void requireSomething(const Dim& reduced, std::vector<Constraint>& into);
 
 /// The operand's and the result's shape of a regrouping.

@@ -5,7 +5,7 @@
 
 namespace pet {
 
-/// An operator has more than kMostCases cases. Whoever does affine arithmetic has to catch its base already.
+/// An operator has more than kMostCases cases. Callers that do affine arithmetic must catch its base class anyway.
 struct TooManyCases : OverflowError {
   const char* what() const noexcept override { return "a regrouping of dimensions with very many cases"; }
 };

@@ -67,7 +67,7 @@ class NameSource {
   int next_ = 0;
 };
 
-/// What a row's functions see of a node under construction or evaluation.
+/// The view that a row's functions have of a node under construction or evaluation.
 struct OpView {
   const Attributes& attributes;
   std::span<const Shape> operands;
@@ -194,17 +194,18 @@ struct OpRow {
   /// The access relation at output `output`, position `at`; kUnsupported (unknown to the prover) where it is not a sum
   /// of products. Null: opaque.
   Expected<std::vector<AccessPiece>> (*access)(const OpView&, int output, const Index& at, NameSource&) = nullptr;
-  /// The same value by other operators, for what is not primitive (Softmax is Exp, ReduceSum, Reciprocal and Mul).
+  /// The same value by other operators, for operators that are not primitive (Softmax is Exp, ReduceSum, Reciprocal and
+  /// Mul).
   Expected<Value> (*lower)(ProgramBuilder&, const OpView&, std::span<const Value> operands) = nullptr;
-  /// The same value by functions without a definition of their own, all of which have a value there: what the operator
-  /// is where a proof says that it unfolds it. kUnsupported: not with these attributes. Null: nothing simpler is known.
+  /// The same value by functions without a definition of their own, all of which have a value there: what stands for
+  /// the operator where a proof unfolds it. kUnsupported: not with these attributes. Null: nothing simpler is known.
   Expected<Value> (*definition)(ProgramBuilder&, const OpView&, std::span<const Value> operands) = nullptr;
   Meaning meaning = Meaning::kSum;
   Kernels kernels = {};
   Facts facts = {};
   Work work = Work::kElement;
-  /// A layout operator moves values and computes nothing: at most one of its pieces holds at a position, and copies
-  /// (counts as layout in a mutant's depth).
+  /// A layout operator moves values and computes nothing: at most one of its pieces holds at a position, and that piece
+  /// copies. (It counts as layout in a mutant's depth.)
   bool layout = false;
   /// Positions that no piece reaches hold zero; a layout operator without this reaches all of them.
   bool fills = false;

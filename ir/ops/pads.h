@@ -6,7 +6,7 @@ namespace pet {
 
 /// ONNX's other forms of pads: auto_pad (Conv, ConvTranspose, pools) and output_shape (ConvTranspose), where a row has
 /// these attributes. Puts the pads in their place and the attributes back to their defaults. Every attribute is there;
-/// what does not fit the operands' shapes is left for the shape rule to say.
+/// pads that do not fit the operands' shapes are left for the shape rule to refuse.
 Expected<void> resolvePads(std::span<const Shape> operands, Attributes& attributes);
 
 }  // namespace pet

@@ -41,8 +41,8 @@ struct ResizeTap {
   Rational weight;
 };
 
-/// What output position x is made of: input positions, each once (those outside count as the edge), with weights that
-/// add up to 1. Throws OverflowError.
+/// The input positions that output position x is computed from, each once (those outside count as the edge), with
+/// weights that add up to 1. Throws OverflowError.
 std::vector<ResizeTap> resizeTaps(const ResizeAxis& axis, int64_t x);
 
 }  // namespace pet

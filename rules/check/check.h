@@ -8,7 +8,7 @@
 
 namespace pet {
 
-/// What came out of one obligation.
+/// The result of one obligation.
 struct CheckStep {
   std::string what;  ///< e.g. "forward 0 -> 1: the factors are equal"
   check::Verdict verdict = check::Verdict::kUnknown;
@@ -36,15 +36,15 @@ struct CheckOptions {
 ///   3. of each output's proof: the lemmas hold, each by earlier ones; monomials that are said to be zero are; the
 ///      record is a bijection between the other monomials of the two programs that keeps coefficient and factors; and
 ///      each partial function that the replacement evaluates is total, or by the lemmas one that the pattern evaluates;
-///   4. the class of the replacement's rounding, derived from the two programs, is what the rule says, or better
-///      (docs/semantics.md, Floating point);
-///   5. outside the boxes the mutant has the replacement's monomials, so that the boxes are what they say.
+///   4. the `numerics` derived from the two programs are what the rule states, or better (docs/semantics.md, Floating
+///      point);
+///   5. outside the boxes the mutant has the replacement's monomials, so that the boxes are right.
 /// 1 to 3 make the two programs equal as sums of products, at every position of every output, and give the replacement
-/// a value wherever the pattern has one. All of it is quantifier-free
-/// linear integer arithmetic. Checking stops after the part in which a step is not proved.
+/// a value wherever the pattern has one. All of it is quantifier-free linear integer arithmetic. Checking stops after
+/// the part in which a step is not proved.
 ///
-/// It shares with the prover the text reader and the shapes that were inferred; what a program means is said again in
-/// rules/check/meaning.
+/// It shares with the prover the text reader, shape inference and affine expressions; rules/check/meaning defines a
+/// second time what a program means.
 CheckReport checkRule(const Pattern& pattern, const Rule& rule, const CheckOptions& options = {});
 
 }  // namespace pet

@@ -4,13 +4,13 @@
 #include "rules/check/formula.h"
 #include "rules/check/meaning/sum.h"
 
-// What makes a rule true, as statements about integers. Private to this folder.
+// A rule's correctness as statements about integers. Private to this folder.
 namespace pet::check {
 
 /// For all integers in the rule's class, `given` implies `goal`.
 struct Claim {
   enum class Kind {
-    kHolds,     ///< as said
+    kHolds,     ///< the implication
     kPossible,  ///< some integers in the class satisfy `given`
     kFails,     ///< it is known that it does not hold: the `reason`
     kOpen,      ///< it is not known what to show: the `reason`

@@ -6,7 +6,7 @@
 
 namespace pet::check {
 
-/// What is known of the signs of one program's sums, each looked at once.
+/// The known signs of one program's sums, each computed once.
 class Signs {
  public:
   explicit Signs(const Side& side) : side_(side) {}

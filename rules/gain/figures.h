@@ -4,9 +4,9 @@
 
 namespace pet {
 
-/// What a program's cost at some shapes is told by, in elements and operations.
+/// The figures that predict a program's cost at some shapes, in elements and operations.
 struct Figures {
-  double work = 0;     ///< multiply-adds; one for each element that is made some other way
+  double work = 0;     ///< multiply-adds; one for each element that is computed some other way
   double input = 0;    ///< elements of the activations that it reads
   double weights = 0;  ///< elements of the constants that it reads
   double output = 0;   ///< elements that it makes

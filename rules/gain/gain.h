@@ -14,7 +14,7 @@
 // What rules are expected to cost on a device, from the samples that pet-tune took (docs/applier.md, Gains).
 namespace pet {
 
-/// How the predictors do where each choice of shapes is left out in turn and then decided about.
+/// How well the predictors decide about each choice of shapes when it is left out in turn.
 struct CrossValidation {
   size_t samples = 0;         ///< left out, each in turn
   size_t predicted = 0;       ///< of these, close enough to others for a prediction
@@ -22,7 +22,7 @@ struct CrossValidation {
   size_t lost = 0;            ///< decisions to fire where the ratio is below 1
   double logError = 0;        ///< mean |log(predicted ratio / ratio)| of those predicted
   size_t sites = 0;           ///< choices of shapes of a pattern, where its rules compete
-  double chosenOverBest = 1;  ///< mean seconds of what is chosen there / of the best of pattern and rules
+  double chosenOverBest = 1;  ///< mean seconds of the choice there / of the best of pattern and rules
   std::string str() const;    ///< one line
 };
 
@@ -41,12 +41,12 @@ class DeviceCosts {
   double layoutSecondsPerByte() const { return layoutSecondsPerByte_; }
 
   bool isTuned(const Rule& rule) const { return find(rule) != nullptr; }
-  /// What the predictor alone says, as if the shapes had not been timed; the same errors.
+  /// The predictor's estimate, as if the shapes had not been timed; the same errors.
   Expected<CostEstimate> predicted(const Rule& rule, const Bindings& patternSymbols) const;
   /// Where a rule pays: "F <= 4 and R >= 5: 3.1 (1.9 - 8.4, 7 samples); else 0.8 (0.3 - 0.9, 9 samples)", "never: 0.7
   /// (0.4 - 0.9, 6 samples)", "not proven to pay: …", "not tuned".
   std::string words(const Rule& rule) const;
-  /// What the decisions at shapes that were not timed are worth; of one rule, or of all that were timed.
+  /// The quality of decisions at shapes that were not timed; of one rule, or of all that were timed.
   CrossValidation crossValidate(const Rule& rule, double minGain) const;
   CrossValidation crossValidate(double minGain) const;
 
@@ -58,7 +58,7 @@ class DeviceCosts {
     double logRatio = 0, noise = 0;
     double layouts = 0;
   };
-  /// What the samples span: of a symbol, in how many it occurs.
+  /// The range of the samples: of a symbol, in how many it occurs.
   struct Span {
     size_t samples = 0;
     double least = 0, greatest = 0;
@@ -66,14 +66,14 @@ class DeviceCosts {
   };
   /// Where a rule was timed.
   struct Predictor {
-    std::shared_ptr<const Rule> rule;  ///< but for what is proved of it
+    std::shared_ptr<const Rule> rule;  ///< without its proofs
     std::vector<Sample> samples;       ///< by shapes
     std::map<std::string, Span, std::less<>> symbols;
     Span work;
     RatioTree tree;
     double layoutsPerByte = 0;
   };
-  /// What is known of a pattern, whatever rule it was timed for.
+  /// The timings of a pattern, whatever rule it was timed for.
   struct PatternCost {
     std::vector<std::string> symbols;
     Program program;

@@ -10,8 +10,8 @@ namespace pet {
 ///
 ///     log s = a + b·log work + c·log (input + output) + d·log weights.
 ///
-/// Least squares, drawn a little towards b = 1, c = d = 0, so that one point is enough: from there, seconds go with
-/// work.
+/// Least squares, regularised slightly towards b = 1, c = d = 0, so that one point is enough: from there, seconds are
+/// proportional to work.
 class SecondsFit {
  public:
   struct Point {

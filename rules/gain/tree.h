@@ -11,43 +11,43 @@ struct Feature {
   bool whole = true;  ///< an integer: "F >= 5" says the same as "F > 4"
 };
 
-/// A case: one value for each feature, each >= 0, and what was found there.
+/// A case: one value for each feature, each >= 0, and the measured ratio.
 struct TreeCase {
   std::vector<double> at;
   double value = 0;  ///< the logarithm of a ratio
-  double noise = 0;  ///< how far the value may be off, >= 0
+  double noise = 0;  ///< error bound of the value, >= 0
 };
 
-/// What a tree says of a case, from the cases of one leaf.
+/// A tree's prediction for a case, from the cases of one leaf.
 struct TreeGuess {
   double value = 0;          ///< their median
   double low = 0, high = 0;  ///< the least and the greatest of them
-  double floor = 0;          ///< what a case like these exceeds: see RatioTree
+  double floor = 0;          ///< lower bound for a case like these: see RatioTree
   double noise = 0;          ///< the median of theirs
   size_t cases = 0;
 };
 
-/// Cases are left out in so many turns, case i in turn i mod turns: each by itself; of very many, in few groups, so
-/// that the work goes with their number.
+/// The number of turns in which cases are left out, case i in turn i mod turns: each case by itself, or, if there are
+/// very many, in few groups, so that the work is proportional to their number.
 inline size_t turnsToLeaveOut(size_t cases) {
   constexpr size_t kMostAlone = 200, kGroups = 8;
   return cases <= kMostAlone ? cases : kGroups;
 }
 
 /// A regression tree that people can read: at most three questions deep, thresholds half-way (geometrically) between
-/// cases and round. A split is the one that leaves the least squared error; values are logarithms of ratios, and beyond
-/// a half or four it does not matter by how much. How deep the tree is, is decided by leaving out each case once
-/// (turnsToLeaveOut): the
-/// shallowest one whose mean error is within a twentieth of the least. From the last case below a threshold to the next
-/// one above it, one side's guess goes over into the other's.
+/// cases and round. A split is the one that leaves the least squared error; values are logarithms of ratios, clamped to
+/// a half and four. Leaving out each case once (turnsToLeaveOut) decides the depth: the shallowest tree whose mean
+/// error is within a twentieth of the least. Between the last case below a threshold and the next one above it, the
+/// prediction is interpolated.
 ///
-/// `floor` of a leaf: of a few cases the least value; of eight and more one in eight may stay below. From it goes the
-/// mean error over the number of cases in the leaf. It is at most the median less the noise over that number's root.
+/// `floor` of a leaf: of a few cases the least value; of eight and more one in eight may stay below. The mean error
+/// divided by the number of cases in the leaf is subtracted. It is at most the median less the noise over that number's
+/// root.
 class RatioTree {
  public:
   RatioTree() = default;
-  /// The same for the same cases in any order. Cases that are not of `features`' size, or hold something that is no
-  /// finite number, are left out.
+  /// The same for the same cases in any order. Cases that are not of `features`' size, or have a value that is not
+  /// finite, are left out.
   static RatioTree grow(const std::vector<Feature>& features, std::vector<TreeCase> cases);
 
   bool empty() const { return nodes_.empty(); }

@@ -9,8 +9,8 @@
 
 namespace pet {
 
-/// What was measured and need not be measured again: texts by key, in an SQLite file of their own that several
-/// processes may use at once. It can be deleted at any time.
+/// Results that need not be computed again: texts by key, in an SQLite file of their own that several processes may use
+/// at once. It can be deleted at any time.
 class Cache {
  public:
   /// Opens the file, and makes it and its folder where they are missing. kUsage: it cannot be made, or is no such file.

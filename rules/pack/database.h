@@ -8,7 +8,7 @@
 
 #include "ir/error.h"
 
-// What packs and timings share: SQLite databases that live in memory and travel as bytes. Private to this folder.
+// Shared by packs and timings: SQLite databases that live in memory and travel as bytes. Private to this folder.
 namespace pet {
 
 /// A kind of file: what its header and its schema must be.
@@ -21,7 +21,7 @@ struct FileKind {
 };
 
 /// An empty database with the kind's header and schema, in one open transaction. `version` is at most the kind's: the
-/// first one that has all that is to be written.
+/// first one that can hold the content.
 std::unique_ptr<SQLite::Database> createDatabase(const FileKind& kind, int version);
 /// Commits, and the whole file as bytes.
 std::string databaseBytes(SQLite::Database& database);

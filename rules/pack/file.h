@@ -10,8 +10,9 @@ namespace pet {
 /// The bytes of a file. Errors (of the given kind): missing, unreadable, a directory.
 Expected<std::string> readFile(const std::string& path, ErrorKind kind);
 
-/// What writeFile() would refuse whatever the bytes: a folder, a place in no folder, a folder that may not be written
-/// to. For tools that work for minutes before they write. The error is of the kind given, with the system's reason.
+/// Refuses what writeFile() would refuse whatever the bytes: a folder, a file in a folder that does not exist or may
+/// not be written to. For tools that work for minutes before they write. The error is of the kind given, with the
+/// system's reason.
 Expected<void> checkWritable(const std::string& path, ErrorKind kind = ErrorKind::kUsage);
 
 /// Writes beside `path`, flushes to the disk and renames: `path` holds the old bytes or all of the new ones, never a

@@ -13,7 +13,7 @@
 namespace pet {
 
 /// Json's own conversion would make 2.5 to 2, true to 1 and 2^64 - 1 to -1, and is undefined for 1e300. Throws
-/// std::invalid_argument for what does not fit.
+/// std::invalid_argument for a value that does not fit.
 template <std::integral T>
 T integer(const nlohmann::ordered_json& value) {
   bool fits = value.is_number_unsigned() ? std::in_range<T>(value.get<uint64_t>())

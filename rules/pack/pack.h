@@ -8,7 +8,7 @@
 
 namespace pet {
 
-/// What a pack says besides its rules. Neither dates nor anything of the machine: the same synthesis gives the same
+/// The content of a pack besides its rules. No dates and nothing about the machine: the same synthesis gives the same
 /// bytes.
 struct PackNotes {
   std::map<std::string, std::string> metadata;  ///< e.g. "depth" -> "4"
@@ -36,7 +36,7 @@ Expected<void> writePack(const RuleSet& rules, const std::string& path, const Pa
 Expected<RuleSet> readPack(const std::string& path);
 /// The same from memory; `name` stands in errors for the path.
 Expected<RuleSet> readPackBytes(std::string_view bytes, const std::string& name);
-/// What the pack says besides its rules; the same errors.
+/// The content of the pack besides its rules; the same errors.
 Expected<PackNotes> readPackNotes(const std::string& path);
 Expected<PackNotes> readPackNotesBytes(std::string_view bytes, const std::string& name);
 

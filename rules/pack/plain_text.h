@@ -4,8 +4,8 @@
 
 namespace pet {
 
-/// Valid UTF-8 (no surrogates, nothing longer than it need be) without control characters but line ends: what may go to
-/// a terminal and into JSON as it is.
+/// Valid UTF-8 (no surrogates, no overlong encodings) without control characters except line ends: text that may go to
+/// a terminal and into JSON unchanged.
 bool isPlainText(std::string_view bytes);
 
 }  // namespace pet

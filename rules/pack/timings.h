@@ -47,7 +47,7 @@ class Timings {
   size_t size() const { return samples_.size(); }
   /// Sorted by rule's name, hash, device, shapes and so on.
   std::vector<TimingSample> all() const;
-  /// What is known of a rule on a device.
+  /// The samples of a rule on a device.
   std::vector<TimingSample> samples(std::string_view ruleHash, std::string_view device) const;
 
   friend bool operator==(const Timings&, const Timings&) = default;

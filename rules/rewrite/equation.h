@@ -11,7 +11,7 @@ namespace pet::rewrite {
 enum class Direction { kForward, kBackward };
 
 /// A rule as a statement that holds both ways: over the class, `left` (its pattern) computes what `right` (its
-/// replacement) does. Input i of one is input i of the other. Both are as Terms makes them.
+/// replacement) does. Input i of one is input i of the other. Both are in the form that Terms gives them.
 struct Equation {
   std::string name;  ///< the rule's
   Program left, right;
@@ -33,8 +33,8 @@ Claim claimOf(const Equation& e);
 
 /// The same equation for tensors of another rank. Where every operator looks at each position of the dimensions at the
 /// end by itself (functions of numbers, sums and products position by position, Concat and Split along others), the
-/// equation holds with more of them, and with fewer: those are taken to be 1. Nullopt where that is not so, where
-/// tensors differ in rank or where dimensions that would go have a meaning.
+/// equation holds with more of them, and with fewer: those are taken to be 1. Nullopt where an operator does otherwise,
+/// where tensors differ in rank or where dimensions that would be dropped have a meaning.
 std::optional<Equation> atRank(const Equation& e, size_t rank);
 
 /// The rank of all tensors of the equation; nullopt if they differ.

@@ -8,7 +8,7 @@
 
 namespace pet::rewrite {
 
-/// What an equation's inputs, outputs and symbols stand for in a program.
+/// What the inputs, outputs and symbols of an equation stand for in a program.
 struct Match {
   std::vector<Value> inputs, outputs;
   Symbols symbols;
@@ -31,7 +31,7 @@ std::vector<Match> matches(const Terms& terms,
                            Direction direction,
                            const Implied& implied);
 
-/// What a rewrite does to a program.
+/// The result of a rewrite.
 struct Rewrite {
   std::vector<Value> outputs;
   /// The equation's outputs were the program's, all of them: nothing of the program is around them.

@@ -9,10 +9,10 @@
 
 namespace pet::rewrite {
 
-/// The values of many programs over the same inputs: what is computed alike is one value, so programs are equal up to
-/// names where their outputs are the same values. Some laws hold by construction (docs/rewriting.md):
-/// operands of Add and Mul have no order, Identity is its operand, Transposes of Transposes are one, a Split of a
-/// Concat where it joined is the Concat's operands, a Concat of all parts of a Split in order is what was cut.
+/// The values of many programs over the same inputs. Equal computations are one value, so programs are equal up to
+/// names if their outputs are the same values. Some laws hold by construction (docs/rewriting.md): operands of Add and
+/// Mul have no order, Identity is its operand, Transposes of Transposes are one, a Split of a Concat where it joined is
+/// the Concat's operands, a Concat of all parts of a Split in order is the Split's operand.
 class Terms {
  public:
   /// With the inputs of a program, in their order.

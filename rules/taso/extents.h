@@ -11,13 +11,13 @@ namespace pet::taso {
 /// Unknown extents and the linear equations between them. Every extent is an integer >= its least value.
 class Extents {
  public:
-  /// A new unknown; `letter` is what it would like to be called.
+  /// A new unknown; `letter` is the name that it gets if it is free.
   Expr fresh(std::string letter, int64_t least = 1);
   /// Adds a = b, solved at once for the unknown that came last among those that can be expressed by the others. False:
   /// no extents satisfy all equations, or this one has no unknown with the coefficient 1 (2a = 3b).
   bool equate(const Expr& a, const Expr& b);
 
-  /// The expression in what is still unknown.
+  /// The expression in the unknowns that are still open.
   Expr solved(const Expr& e) const { return e.substitute(solution_); }
   /// The unknowns that `expressions` have when solved, in the order in which they were made, with their symbols: the
   /// letter, with a number behind it where an earlier one has it already.

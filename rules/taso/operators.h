@@ -19,7 +19,7 @@ struct Dimension {
 };
 using Dimensions = std::vector<Dimension>;
 
-/// What a tensor is to an operator: its rank, and what its dimensions are called.
+/// The role of a tensor for an operator: its rank, and the names of its dimensions.
 enum class Role {
   kSame,    ///< of the same rank as all others that are kSame
   kImage,   ///< N C H W
@@ -39,7 +39,7 @@ struct GroupEquation {
   Expr channels, inner, filters;
 };
 
-/// What a row sees when it says which shapes it takes and makes.
+/// The view of a row when it says which shapes it takes and makes.
 struct ShapeView {
   const Operator& op;
   const std::vector<Dimensions>& operands;
@@ -48,7 +48,7 @@ struct ShapeView {
   std::vector<GroupEquation>& groups;  ///< a convolution adds its own
 };
 
-/// What a row sees when it becomes nodes: all extents are solved.
+/// The view of a row when it becomes nodes: all extents are solved.
 struct EmitView {
   const Operator& op;
   const std::vector<Value>& operands;
@@ -60,7 +60,7 @@ struct EmitView {
   const Shape& shape(size_t operand) const { return builder.shape(operands[operand]); }
 };
 
-/// One row of TASO's operator table, as far as it has a translation.
+/// One row of TASO's operator table; only operators with a translation have one.
 struct OperatorRow {
   int type;
   std::string_view name;

@@ -21,8 +21,8 @@ struct TensorRank {
   std::vector<std::string> letters;
 };
 
-/// The ranks of all tensors that the substitution names, from the operators on both sides that read or make them; where
-/// nothing is said of a rank (sums and products alone), 2: such a rule looks at each position by itself.
+/// The ranks of all tensors that the substitution names, from the operators on both sides that read or make them; 2
+/// where nothing determines a rank (sums and products alone): such a rule looks at each position by itself.
 Expected<std::map<TensorKey, TensorRank>> inferRanks(const Substitution& s);
 
 }  // namespace pet::taso

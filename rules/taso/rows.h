@@ -5,16 +5,16 @@
 
 #include "rules/taso/operators.h"
 
-// What the files of rows share.
+// Shared by the files of rows.
 namespace pet::taso {
 
 using Shapes = Expected<std::vector<Dimensions>>;
 
 tl::unexpected<Error> unsupported(std::string what);
-/// Adds a = b; where no extents fit, that is the error.
+/// Adds a = b. Error: no extents satisfy it.
 Expected<void> equate(Extents& extents, const Expr& a, const Expr& b);
 
-/// Convolutions, pools and what makes their kernels.
+/// Convolutions, pools and the operators that make their kernels.
 std::span<const OperatorRow> windowRows();
 
 }  // namespace pet::taso

@@ -6,7 +6,7 @@
 
 #include "ir/error.h"
 
-// What TASO (SOSP'19) publishes: pairs of small graphs that compute the same.
+// The substitutions that TASO (SOSP'19) publishes: pairs of small graphs that compute the same.
 namespace pet::taso {
 
 /// An operand: output `output` of the operator `op` of the same side, or, where op < 0, a variable of that name.
@@ -17,7 +17,7 @@ struct Tensor {
   friend auto operator<=>(const Tensor&, const Tensor&) = default;
 };
 
-/// Keys of Operator::parameters; what is not listed is only there for TASO's own matcher.
+/// Keys of Operator::parameters; others are only for TASO's own matcher.
 enum Parameter {
   kKernelH = 4,
   kKernelW = 5,

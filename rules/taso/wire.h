@@ -20,7 +20,7 @@ struct WireField {
   size_t offset = 0;            ///< of the field's key in the file, in bytes
 };
 
-/// A message in a file: its bytes, and where they stand in it.
+/// A message in a file: its bytes, and their offset.
 struct WireMessage {
   std::string_view bytes;
   size_t offset = 0;

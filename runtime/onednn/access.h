@@ -50,7 +50,7 @@ bool isDense(const Access& access);
 std::vector<size_t> memoryOrder(const Access& access);
 /// Dense, in that order.
 Access compacted(const Access& access);
-/// One past the largest offset, relative to `offset`; the tables' entries are >= 0 in what this is asked of.
+/// One past the largest offset, relative to `offset`; the tables' entries must be >= 0.
 int64_t reach(const Access& access);
 
 // --- What layout operators do to an access. ---
@@ -60,11 +60,11 @@ Access permuted(const Access& access, const std::vector<size_t>& perm);
 Access selected(const Access& access, size_t d, const std::vector<int64_t>& positions);
 /// Several dimensions as one, the first the outermost.
 std::vector<int64_t> merged(const std::vector<const std::vector<int64_t>*>& tables);
-/// Cuts one table into tables of these extents; nothing where it is no sum of such. Adds to `offset`.
+/// Splits one table into tables of these extents; nullopt where it is not a sum of such tables. Adds to `offset`.
 std::optional<std::vector<std::vector<int64_t>>> split(const std::vector<int64_t>& table,
                                                        const Extents& extents,
                                                        int64_t& offset);
-/// Row-major order of the elements kept; nothing where no access can say it.
+/// The row-major order of the elements is kept; nullopt where no access describes the result.
 std::optional<Access> reshaped(const Access& access, const Extents& extents);
 /// Numpy broadcasting.
 Access broadcast(const Access& access, const Extents& extents);

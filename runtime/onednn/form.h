@@ -10,7 +10,7 @@ namespace pet::onednn {
 
 inline constexpr auto kF32 = dnnl::memory::data_type::f32;
 
-/// A way to lay out a tensor, as we and as oneDNN say it.
+/// A memory layout of a tensor, in our description and in oneDNN's.
 struct Form {
   Access access;
   dnnl::memory::desc desc;
@@ -18,7 +18,7 @@ struct Form {
 
 /// Any form that a primitive asks for, unless it pads extents.
 std::optional<Form> formOf(const dnnl::memory::desc& desc);
-/// An access that oneDNN can say: by strides that do not overlap, or by blocks of 16 channels.
+/// An access that oneDNN can describe: by strides that do not overlap, or by blocks of 16 channels.
 std::optional<dnnl::memory::desc> descOf(const Access& access);
 
 dnnl::memory::desc anyForm(const Extents& extents);

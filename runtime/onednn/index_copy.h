@@ -8,8 +8,8 @@
 
 namespace pet::onednn {
 
-/// to[v] = from[v] for every position v: the one kernel behind every layout operator and every change of format. What
-/// is contiguous on both sides is found when it is made; it runs at the speed of memory.
+/// to[v] = from[v] for every position v: the one kernel behind every layout operator and every change of format. Ranges
+/// that are contiguous on both sides are found when it is made; it runs at the speed of memory.
 class IndexCopy {
  public:
   /// Equal extents; `to` has no fill.

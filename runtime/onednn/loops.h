@@ -10,7 +10,7 @@
 namespace pet::onednn {
 
 /// Nested loops over the positions of several tensors of the same extents, none with a fill. The innermost one advances
-/// each tensor by a fixed step; neighbouring loops that are one are joined.
+/// each tensor by a fixed step; neighbouring loops that can be one are joined.
 class Loops {
  public:
   static constexpr size_t kTensors = 4;

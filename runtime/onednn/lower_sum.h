@@ -10,7 +10,7 @@ struct Window {
   Extents y, kernel, strides, dilations, before, after;  ///< dilations from 0
   int64_t group = 1, inner = 0, outer = 0;               ///< channels of all groups
   bool transposed = false;
-  bool oneRow = false;  ///< one-dimensional, seen as pictures of one row, for which there are more primitives
+  bool oneRow = false;  ///< one-dimensional, seen as images of one row, for which there are more primitives
 
   /// The form that a result has for the program.
   Access resultForm(Access form) const {

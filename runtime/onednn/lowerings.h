@@ -17,14 +17,14 @@ struct Activation {
   float alpha = 0, beta = 0;
 };
 
-/// What is done to the result of an operator, by operators behind it, before it is stored.
+/// The operators that are applied to the result of another operator before it is stored.
 struct Epilogue {
   /// Per channel, first; empty: 1 and 0.
   std::vector<float> scale, shift;
   /// Then, in this order, functions and sums with another value.
   std::vector<std::variant<Activation, Value>> post;
   int length = 0;  ///< members of the chain
-  Value result;    ///< the value that has all this done to it
+  Value result;    ///< the value after all of this
 
   bool isEmpty() const { return length == 0; }
   /// The value that is added; null: none.

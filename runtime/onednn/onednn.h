@@ -16,7 +16,7 @@ struct OneDnnOptions {
   bool winograd = true;
 };
 
-/// What became of one node.
+/// How one node is computed.
 struct OneDnnNote {
   std::string node;        ///< the name of its first output
   std::string op;          ///< the operator
@@ -53,7 +53,7 @@ class OneDnnModel {
   int64_t arenaSize() const;
 
   static std::string version();
-  /// The engine has a way of its own for the operator; it may not be for all attributes.
+  /// The engine has a lowering for the operator, perhaps not for all attributes.
   static bool computes(std::string_view op);
 
  private:

@@ -36,7 +36,7 @@ struct NotLowered {
   std::string reason;
 };
 
-/// A program becoming steps. Lowerings (the table in lowerings.h) see one node at a time, ask where its operands are,
+/// Turns a program into steps. Lowerings (the table in lowerings.h) see one node at a time, ask where its operands are,
 /// emit steps and say where its results are.
 class Planner {
  public:
@@ -61,7 +61,7 @@ class Planner {
   const Place& place(Value v);
   /// The value in this form: where it is, or a copy that is made once.
   Place as(Value v, const Access& form);
-  /// The same for what is no value of the program; a copy is made each time.
+  /// The same for a tensor that is no value of the program; a copy is made each time.
   Place as(const Place& there, const Access& form);
   /// The same for an operand that a lowering sees elsewhere, without its pads.
   Place windowOperand(Value v, const Place& seen, const Access& form) {
@@ -75,13 +75,13 @@ class Planner {
   void define(Value v, Place place);
   void emit(std::unique_ptr<Step> step) { steps.push_back(std::move(step)); }
   void copy(const Place& from, const Place& to);
-  /// Nothing that is yet to be lowered reads what lies in the place's buffer, and it is ours to write.
+  /// No node that is still to be lowered reads the place's buffer, and we may write to it.
   bool isFree(const Place& place);
-  /// The places in a buffer that have values which are read by what is yet to be lowered.
+  /// The places in a buffer whose values are read by nodes that are still to be lowered.
   std::vector<Place> stillRead(int buffer);
   /// Makes a buffer that holds nothing but this a part of another buffer, if it has the form `at` there.
   bool adopt(const Place& part, int whole, const Access& at);
-  /// Something that is yet to be lowered reads the value itself.
+  /// A node that is still to be lowered reads the value itself.
   bool isRead(Value v) const { return uses_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)] > 0; }
   void note(int n, std::string how) { notes[static_cast<size_t>(n)].how = std::move(how); }
   /// A primitive step; its scratchpad is part of the planned memory.
@@ -90,7 +90,7 @@ class Planner {
   dnnl::memory prepared(const Tensor<float>& tensor, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
   int root(int buffer) const;
 
-  // --- What comes out. ---
+  // --- Results. ---
 
   std::vector<Buffer> buffers;
   std::vector<std::unique_ptr<Step>> steps;
@@ -125,11 +125,11 @@ class Planner {
   std::map<Value, int> constantOf_;        ///< values that are constants, by position in `constants`
   std::map<Value, Place> places_;
   std::map<Value, std::vector<Place>> copies_;   ///< the forms that a value also exists in
-  std::vector<Value> copied_;                    ///< what `copies_` has, in order of making
+  std::vector<Value> copied_;                    ///< the keys of `copies_`, in the order of copying
   std::map<int, std::vector<Value>> residents_;  ///< the values in each root buffer, also as copies
   std::vector<int> chainOf_;                     ///< per node: the anchor it is computed with, or -1
   std::map<int, std::vector<Value>> sums_;       ///< per Add that is the last of several: all that it adds
-  std::map<int, std::vector<int>> chains_;       ///< per anchor: what may be computed with it, in order
+  std::map<int, std::vector<int>> chains_;       ///< per anchor: the nodes that may be computed with it, in order
 };
 
 }  // namespace pet::onednn

@@ -12,7 +12,7 @@ namespace pet::onednn {
 /// Where each buffer lies; valid once memory is planned and the caller's tensors are known.
 using Pointers = std::vector<float*>;
 
-/// One thing to do, with all choices made.
+/// One operation, with all choices made.
 class Step {
  public:
   virtual ~Step() = default;

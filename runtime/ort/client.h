@@ -13,7 +13,7 @@ namespace pet {
 /// What went wrong with a runner, the child process that times models.
 struct RunnerError {
   enum class Kind {
-    kRefused,   ///< it answered that it cannot do this request; it lives on
+    kRefused,   ///< it answered that it cannot do this request; it goes on running
     kMissing,   ///< it could not be started
     kDied,      ///< it ended before it answered
     kTimedOut,  ///< no answer in time
@@ -68,7 +68,7 @@ class Runner {
   std::unique_ptr<Process> process_;
 };
 
-/// Keeps a runner at hand: where one failed, the next request goes to a fresh one, until two in a row have failed.
+/// Keeps a runner running: if one fails, the next request goes to a new one, until two in a row have failed.
 class RunnerKeeper {
  public:
   RunnerKeeper(std::vector<std::string> command, double timeoutSeconds)
@@ -80,7 +80,7 @@ class RunnerKeeper {
   bool hasGivenUp() const { return failures_ >= 2; }
   /// The last request failed with its runner.
   bool isFailing() const { return failures_ > 0; }
-  /// What the last failed one did; empty where none has.
+  /// How the last one failed; empty if none has.
   const std::string& lastFailure() const { return lastFailure_; }
 
  private:

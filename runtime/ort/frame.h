@@ -17,7 +17,7 @@ struct FrameValue {
 inline constexpr const char* kFrameOperator = "Placeholder";
 
 /// The bytes of an ONNX model that declares inputs and outputs around one node of kFrameOperator, which reads all
-/// inputs and gives all outputs: what a subgraph that is to be timed alone is put into.
+/// inputs and gives all outputs: the frame for a subgraph that is timed alone.
 std::string frameModel(const std::vector<FrameValue>& inputs, const std::vector<FrameValue>& outputs, int opset);
 
 }  // namespace pet

@@ -16,10 +16,9 @@ class Grid {
   /// Errors: kUsage, with the file and what is wrong in it.
   static Expected<Grid> parse(std::string_view text, const std::string& file);
 
-  /// Values of a pattern's symbols, in the order of the file: the most telling first. The pattern's own points, where
-  /// the file has some, with the other symbols tied to them ("W" = "H"), then those of the pattern that it says
-  /// this one is like; else the product of the values that the file
-  /// has for each symbol. No point stands twice.
+  /// Values of a pattern's symbols, in the order of the file: the most informative first. The pattern's own points,
+  /// where the file has some, with the other symbols tied to them ("W" = "H"), then those of the pattern that it says
+  /// this one is like; else the product of the values that the file has for each symbol. No point stands twice.
   std::vector<Bindings> points(std::string_view pattern, const std::vector<std::string>& symbols) const;
 
  private:

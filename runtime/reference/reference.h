@@ -31,7 +31,7 @@ using InputSource = std::function<TensorRef<T>(std::string_view name)>;
 template <class T>
 InputSource<T> inputsFrom(const TensorMap& tensors);
 
-/// What to compute at a node whose operands are known; evaluateNode() unless said otherwise.
+/// Computes a node whose operands are known; evaluateNode() by default.
 template <class T>
 using NodeEvaluator = std::function<Expected<std::vector<Tensor<T>>>(int node, const std::vector<const Tensor<T>*>&)>;
 

@@ -16,7 +16,7 @@ class OperatorGroups {
     for (size_t i = 0; i < program.nodes().size(); ++i) {
       const Node& n = program.nodes()[i];
       if (n.is(ops::kInput) || isConstant(program, {static_cast<int>(i), 0})) continue;
-      bool counts = withLayouts || !n.op->layout;
+      bool counts = withLayouts || !(n.op->layout || n.is(ops::kOffsetReduce));
       for (Value v : n.operands) {
         int before = distance_[static_cast<size_t>(v.node)];
         distance_[i] = std::max(distance_[i], counts && !continues(n, program.node(v)) ? before + 1 : before);

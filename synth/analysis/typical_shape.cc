@@ -138,9 +138,9 @@ std::optional<Bindings> compactShape(const poly::Context& context, const MainOpe
   return choose(context, source.program, evenPads(source), inputSymbols(source.program, false), slides, extent);
 }
 
-bool holdsUsualShape(const Pattern& pattern, const ShapeClass& shapes) {
-  auto usual = typicalShape(poly::Context(pattern.shapes), pattern.program, kUsualExtent);
-  return !usual || shapes.contains(*usual);
+bool holdsUsualShape(const Program& source, const ShapeClass& whole, const ShapeClass& part) {
+  auto usual = typicalShape(poly::Context(whole), source, kUsualExtent);
+  return !usual || part.contains(*usual);
 }
 
 }  // namespace pet

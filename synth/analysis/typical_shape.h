@@ -18,7 +18,8 @@ std::optional<Bindings> typicalShape(const poly::Context& context, const Program
 /// The same for a quick evaluation: only what a window slides over is as large as `extent`.
 std::optional<Bindings> compactShape(const poly::Context& context, const MainOperator& source, int64_t extent);
 
-/// True if the pattern has no typical shape, or the class holds it: a class without it is of little use.
-bool holdsUsualShape(const Pattern& pattern, const ShapeClass& shapes);
+/// True if the program has no typical shape in `whole`, or the smaller class `part` holds it: a class without it is of
+/// little use.
+bool holdsUsualShape(const Program& source, const ShapeClass& whole, const ShapeClass& part);
 
 }  // namespace pet

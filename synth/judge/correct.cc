@@ -7,6 +7,7 @@
 
 #include "ir/denote.h"
 #include "synth/analysis/axes.h"
+#include "synth/analysis/typical_shape.h"
 #include "synth/judge/strips.h"
 
 namespace pet {
@@ -260,6 +261,11 @@ tl::expected<Corrected, std::string> withStrips(const poly::Context& context,
   }
 }
 
+/// The product is computed by one operator, which can be asked for a part of its output.
+bool isOneNode(const MainOperator& op) {
+  return op.program.node(op.y).operands == std::vector{op.x, op.w};
+}
+
 /// The parts of a class outside the conjunction, as far as each is one constraint more.
 std::vector<ShapeClass> outside(const ShapeClass& shapes, const poly::Conjunction& condition) {
   std::vector<ShapeClass> result;
@@ -278,15 +284,17 @@ std::vector<Correction> corrections(const poly::Context& context,
                                     const Uncorrected& candidate,
                                     const poly::Set& bad) {
   std::vector<Correction> all;
-  if (auto op = analyse(source)) {
+  if (auto op = analyse(source); op && isOneNode(*op)) {
     std::vector<WriteBack> places{WriteBack::kAfterLayout};
     if (candidate.main) places.insert(places.begin(), WriteBack::kBeforeLayout);
     for (WriteBack where : places)
       all.push_back([&, op = *op, where] { return withStrips(context, candidate, op, bad, where); });
   }
   if (auto condition = bad.symbolCondition()) {
-    for (ShapeClass& part : outside(candidate.shapes, *condition))
-      all.push_back([&, part = std::move(part)] { return Corrected{part, candidate.program, {}}; });
+    for (ShapeClass& part : outside(candidate.shapes, *condition)) {
+      if (holdsUsualShape(source, candidate.shapes, part))
+        all.push_back([&, part = std::move(part)] { return Corrected{part, candidate.program, {}}; });
+    }
   }
   return all;
 }

@@ -35,7 +35,7 @@ using Correction = std::function<tl::expected<Corrected, std::string>()>;
 ///    (halo and remaining pads included) and written back by Concat (PET, section 5.2): in front of the closing layout,
 ///    where the strips are contiguous in the main operator's coordinates and the layout then writes them for free, or
 ///    behind it. Only for patterns of one main operator;
-///  - the parts of the class in which `bad` is empty.
+///  - the parts of the class in which `bad` is empty, as far as they hold a usual shape.
 ///
 /// Nothing here is trusted: the result is proved afterwards. The arguments must outlive the corrections.
 std::vector<Correction> corrections(const poly::Context& context,

@@ -19,7 +19,7 @@ namespace {
 
 /// A mutant is dropped when it computes more than this many times the pattern's arithmetic at every shape tried.
 constexpr double kCostFactor = 8;
-constexpr int64_t kCostExtents[] = {4, 48};
+constexpr int64_t kCostExtents[] = {4, 48, 512};
 /// Extent of the concrete shape for the filter: a few windows per tile.
 constexpr int64_t kFilterExtent = 9;
 /// Where all extents are about equal.
@@ -120,15 +120,13 @@ std::multiset<std::string> computing(const Program& p, bool withWeights) {
 }  // namespace
 
 std::optional<Drop> tooExpensive(const poly::Context& context, const Program& source, const Program& candidate) {
-  bool cheap = false;
   for (int64_t extent : kCostExtents) {
     auto shape = usualShape(context, source, extent);
     if (!shape) return Drop{DropReason::kEmptyClass, ""};
     auto before = workOf(source, *shape), after = workOf(candidate, *shape);
-    cheap = cheap || (before && after && *after <= kCostFactor * *before);
+    if (before && after && *after <= kCostFactor * *before) return std::nullopt;
   }
-  if (cheap) return std::nullopt;
-  return Drop{DropReason::kCost, ""};
+  return Drop{DropReason::kCost, "computes much more at all shapes tried"};
 }
 
 bool maySave(const ShapeClass& shapes, const Program& source, const Program& candidate) {

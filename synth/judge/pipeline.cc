@@ -55,7 +55,7 @@ class Way {
  private:
   using Step = std::optional<Drop>;
 
-  poly::Context context() const { return {rule_.shapes, options_.operations}; }
+  poly::Context context() const { return poly::Context(rule_.shapes, options_.operations); }
 
   Step source() {
     if (context().set({}, {}).isEmpty()) return Drop{DropReason::kEmptyClass, ""};

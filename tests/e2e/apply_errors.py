@@ -147,9 +147,9 @@ def bad_outputs(folder, good, pack):
     refuse("no room in place of the model", MODEL, "File too large (nothing was written)", arguments=[*arguments, good],
            folder=folder, preexec_fn=limit_file_size)
     refuse("output in a file", MODEL, "Not a directory", arguments=[*arguments, good / "out.onnx"], folder=folder)
-    refuse("output over the pack", USAGE, "would be written over", arguments=[*arguments, pack], folder=folder)
-    refuse("report over the model", USAGE, "would be written over", arguments=[good, pack, "--json", good], folder=folder)
-    refuse("report over the pack", USAGE, "would be written over", arguments=[good, pack, "--json", folder / "." / pack.name], folder=folder)
+    refuse("output over the pack", USAGE, "would be overwritten", arguments=[*arguments, pack], folder=folder)
+    refuse("report over the model", USAGE, "would be overwritten", arguments=[good, pack, "--json", good], folder=folder)
+    refuse("report over the pack", USAGE, "would be overwritten", arguments=[good, pack, "--json", folder / "." / pack.name], folder=folder)
     refuse("model and report in one", USAGE, "two outputs", arguments=[*arguments, folder / "x", "--json", folder / "x"], folder=folder)
     report = folder / "report.json"
     refuse("no room for the report", USAGE, "report.json: cannot write: File too large",

@@ -196,8 +196,8 @@ def checkers(folder):
         ("one that talks", "echo hello\n", "no verdicts"),
         ("one that knows no rule", "echo '[]'\n", "says nothing about it"),
         ("one that speaks of something else", """echo '[{"name": "relu/twice", "hash": "0", "verdict": "proved"}]'\n""", "says nothing about it"),
-        ("one that confuses kinds", "echo '[{\"name\": 1}]'\n", "verdicts that are none"),
-        ("one that lists numbers", "echo '[1, 2]'\n", "verdicts that are none"),
+        ("one that confuses kinds", "echo '[{\"name\": 1}]'\n", "malformed verdicts"),
+        ("one that lists numbers", "echo '[1, 2]'\n", "malformed verdicts"),
     ]
     for name, text, words in table:
         script = folder.script("bad-checker", text)

@@ -134,9 +134,9 @@ def bad_input(folder):
     for name, arguments in [("depth 0", ["--depth", 0]), ("depth 6", ["--depth", 6]), ("depth", ["--depth", "x"]), ("threads", ["--threads", 0])]:
         refuse(name, USAGE, arguments[0], arguments=["--vocab", vocabulary, *arguments], folder=folder)
     for memory in ["0", "1K", "x", "3T", "-1", "99999999999999999999", "G"]:
-        refuse(f"memory {memory}", USAGE, "is no amount of memory", arguments=[*good, f"--memory={memory}"], folder=folder)
+        refuse(f"memory {memory}", USAGE, "is not an amount of memory", arguments=[*good, f"--memory={memory}"], folder=folder)
     for part in ["0/3", "4/3", "1", "1/", "/3", "1/4097", "a/b"]:
-        refuse(f"pass {part}", USAGE, "is no part", arguments=[*good, f"--pass={part}"], folder=folder)
+        refuse(f"pass {part}", USAGE, "is not a part", arguments=[*good, f"--pass={part}"], folder=folder)
     refuse("its own vocabulary", USAGE, "is an input", arguments=[*good, "-o", vocabulary], folder=folder)
     refuse("no folder", USAGE, "none", arguments=[*good, "-o", folder / "none" / "x.db"], folder=folder)
     refuse("one file twice", USAGE, "x", arguments=[*good, "-o", folder / "x", "--report", folder / "x"], folder=folder)
@@ -151,7 +151,7 @@ def no_memory(folder):
 
     if run("pet-synth", "--version", preexec_fn=limit).returncode:
         return
-    refuse("no memory left", USAGE, "no memory left", "--memory", folder=folder, preexec_fn=limit,
+    refuse("no memory left", USAGE, "out of memory", "--memory", folder=folder, preexec_fn=limit,
            arguments=["--vocab", SOURCE / "rules" / "vocab" / "taso.vocab", "--depth", 4, "-j", 1, "-o", folder / "x.db"])
 
 

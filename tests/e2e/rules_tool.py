@@ -311,8 +311,8 @@ def outputs(folder, pack):
     expect_error("import to a full disk", 2, "/dev/full: cannot write: No space", arguments=["import", text, "-o", "/dev/full"])
     expect_error("a folder as output", 2, "Is a directory", arguments=["export", pack, "-o", folder])
     expect_error("import into no folder", 2, "No such file", arguments=["import", text, "-o", folder / "none" / "x.db"])
-    expect_error("export over the pack", 2, "would be written over", arguments=["export", pack, "-o", pack])
-    expect_error("import over a text", 2, "would be written over", arguments=["import", text, "-o", text])
+    expect_error("export over the pack", 2, "would be overwritten", arguments=["export", pack, "-o", pack])
+    expect_error("import over a text", 2, "would be overwritten", arguments=["import", text, "-o", text])
     expect("outputs over what was there", pack.read_bytes() == before and text.read_bytes() == exported)
     for command in [["ls", pack], ["ls", "--json", pack], ["show", pack, "conv/pair"], ["export", pack], ["verify", pack, "conv/pair"],
                     ["evaluate", pack, "conv/pair"], ["--help"], ["ls", "--help"]]:

@@ -112,7 +112,7 @@ def shards(f):
             ("a part that was cut off", USAGE, "cut.pets: a checkpoint, or a part that was cut off", [parts[0], cut, *parts[2:]]),
             ("a checkpoint as a part", USAGE, "checkpoint: a checkpoint, or", [parts[0], outcomes, *parts[2:]]),
             ("a damaged part", BAD_PACK, "bad.pets: damaged at line", [parts[0], bad, *parts[2:]]),
-            ("a pack among parts", USAGE, "one.db: no part of a search", [*parts, f / "one.db"]),
+            ("a pack among parts", USAGE, "one.db: not a part of a search", [*parts, f / "one.db"]),
             ("no such part", BAD_PACK, "none: cannot read", [*parts[:3], f / "none"])]:
         refuse(name, code, words, "pet-rules", "merge", "-o", f / "merged.db", *files)
     expect("refused merges change nothing", digest(f / "merged.db") == kept)

@@ -291,8 +291,8 @@ def bad_outputs(folder):
     refuse("output in no folder", USAGE, "No such file", arguments=[tiny, "-o", folder / "none" / "x.db"], folder=folder)
     refuse("report in no folder", USAGE, "No such file", arguments=[tiny, "-o", out, "--report", folder / "none" / "x"], folder=folder)
     refuse("output in a file", USAGE, "Not a directory", arguments=[tiny, "-o", tiny / "x.db"], folder=folder)
-    refuse("output over the input", USAGE, "would be written over", arguments=[tiny, "-o", tiny], folder=folder)
-    refuse("report over the input", USAGE, "would be written over", arguments=[tiny, "-o", out, "--report", folder / "." / "tiny.pet"], folder=folder)
+    refuse("output over the input", USAGE, "would be overwritten", arguments=[tiny, "-o", tiny], folder=folder)
+    refuse("report over the input", USAGE, "would be overwritten", arguments=[tiny, "-o", out, "--report", folder / "." / "tiny.pet"], folder=folder)
     refuse("pack and report in one", USAGE, "two outputs", arguments=[tiny, "-o", folder / "x", "--report", folder / "x"], folder=folder)
     refuse("standard output is closed", USAGE, "standard output: cannot write", arguments=[tiny, "-q"], folder=folder,
            preexec_fn=lambda: os.close(1))

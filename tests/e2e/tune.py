@@ -145,7 +145,7 @@ FAKES = [
     ("dies once", f"if count == 1: sys.exit(1)\n{GOOD}", 0, [], 1),
     ("loses", "answer(times(models, median=[1.0, 2.0][:len(models)]))", 0, [], 2),
     ("refuses", "answer({'error': 'not this one'})", 0, [], 0),
-    ("differs", "answer(times(models, max_abs_diff=[0.0, 0.5]))", 5, ["computes something else"], 0),
+    ("differs", "answer(times(models, max_abs_diff=[0.0, 0.5]))", 5, ["computes something different"], 0),
 ]
 
 

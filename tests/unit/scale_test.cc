@@ -91,10 +91,15 @@ TEST(ScaleOutcomes, EveryOutcomeComesBackFromItsText) {
     EXPECT_EQ(again->pattern, o.pattern);
     ASSERT_EQ(again->candidates.size(), o.candidates.size());
     for (size_t i = 0; i < o.candidates.size(); ++i) {
-      EXPECT_EQ(again->candidates[i].rule, o.candidates[i].rule);
-      EXPECT_EQ(again->candidates[i].fate, o.candidates[i].fate);
-      EXPECT_EQ(again->candidates[i].detail, o.candidates[i].detail);
-      rules += !o.candidates[i].rule.empty();
+      const CandidateOutcome &here = again->candidates[i], &there = o.candidates[i];
+      ASSERT_EQ(here.verdict.index(), there.verdict.index());
+      if (there.rule()) {
+        EXPECT_EQ(*here.rule(), *there.rule());
+        ++rules;
+      } else {
+        EXPECT_EQ(here.drop()->reason, there.drop()->reason);
+        EXPECT_EQ(here.drop()->detail, there.drop()->detail);
+      }
     }
   }
   EXPECT_GT(rules, 20U);

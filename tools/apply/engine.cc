@@ -17,7 +17,7 @@ constexpr int kMostRuns = 51;
 
 Expected<std::string> usualCache() {
   if (auto folder = cacheFolder()) return (*folder / "measured.db").string();
-  return fail(ErrorKind::kUsage, "no place for the cache of measurements", "", "give one with --cache");
+  return fail(ErrorKind::kUsage, "no folder for the cache of measurements", "", "give one with --cache");
 }
 
 tl::unexpected<Error> runnerFailed(const RunnerError& error) {

@@ -170,7 +170,7 @@ Expected<void> checkRecords(const RuleSet& rules, const std::set<std::string>& n
       proved.add(pattern, rule);
     }
   } catch (const nlohmann::json::exception&) {
-    return fail(ErrorKind::kCheck, "the checker gave verdicts that are none", checker->path, "nothing was written");
+    return fail(ErrorKind::kCheck, "the checker gave malformed verdicts", checker->path, "nothing was written");
   }
   return {};
 }

@@ -39,7 +39,7 @@ Expected<std::vector<std::string>> runnerCommand(const RunnerChoice& choice) {
     return std::vector{pythonOf(choice.python), choice.path.empty() ? runnerFile("runner.py") : choice.path};
   if (choice.name == "onednn")
     return std::vector{choice.path.empty() ? (binFolder() / "pet-runner").string() : choice.path};
-  return fail(ErrorKind::kUsage, "unknown runner", choice.name, "there are ort and onednn");
+  return fail(ErrorKind::kUsage, "unknown runner", choice.name, "known: ort, onednn");
 }
 
 }  // namespace pet::tool

@@ -106,7 +106,7 @@ Expected<void> distinctFiles(const std::vector<std::string>& outputs, const std:
   for (size_t i = 0; i < outputs.size(); ++i) {
     for (const std::string& other : inputs) {
       if (!outputs[i].empty() && !other.empty() && sameFile(outputs[i], other))
-        return fail(ErrorKind::kUsage, "is an input and would be written over", outputs[i], "name another output");
+        return fail(ErrorKind::kUsage, "is an input and would be overwritten", outputs[i], "name another output");
     }
     for (size_t j = 0; j < i; ++j) {
       if (!outputs[i].empty() && !outputs[j].empty() && sameFile(outputs[i], outputs[j]))

@@ -39,7 +39,8 @@ Expected<void> mergeOfParts(const std::vector<std::string>& files,
   std::vector<NamedPart> parts;
   for (size_t i = 0; i < files.size(); ++i) {
     if (!looksLikeOutcomes(bytes[i])) {
-      return fail(ErrorKind::kUsage, "no part of a search, as others are", files[i], "merge either packs or parts");
+      return fail(ErrorKind::kUsage, "not a part of a search, but other files are", files[i],
+                  "merge either packs or parts");
     }
     auto outcomes = readOutcomes(bytes[i], files[i]);
     if (!outcomes) return tl::unexpected(outcomes.error());

@@ -40,7 +40,7 @@ Expected<void> exportSmt(const RuleSet& set, const std::vector<const Rule*>& rul
   std::set<std::string> written;
   for (const Rule* rule : rules) {
     std::string name = fileName(rule->name);
-    if (!written.insert(name).second) return fail(ErrorKind::kUsage, "two rules of one file", name);
+    if (!written.insert(name).second) return fail(ErrorKind::kUsage, "two rules would have one file", name);
     auto script = scriptOf(set, *rule);
     if (!script) return tl::unexpected(script.error());
     if (auto ok = writeFile((std::filesystem::path(folder) / name).string(), *script); !ok) return ok;

@@ -52,7 +52,7 @@ int petSynth(int argc, char** argv, const Processes& processes) {
       if (!command) return search(line.searchArguments, processes);
       if (line.app.count_all() > command->count_all() + 1)
         return fail(ErrorKind::kUsage, fmt::format("options and patterns before '{}'", command->get_name()), "",
-                    "they belong behind it");
+                    "put them after it");
       return command == line.proveCommand ? prove(line.proveOptions) : free(line.freeOptions);
     });
   });

@@ -42,7 +42,7 @@ Expected<uint64_t> memoryOf(const std::string& text) {
   auto value = number(digits);
   constexpr uint64_t kLeast = 1 << 20, kMost = uint64_t{1} << 44;
   if (value && *value <= kMost / unit && *value * unit >= kLeast) return *value * unit;
-  return fail(ErrorKind::kUsage, fmt::format("'{}' is no amount of memory", text), "--memory",
+  return fail(ErrorKind::kUsage, fmt::format("'{}' is not an amount of memory", text), "--memory",
               "bytes, or a number with K, M or G; at least 1M");
 }
 
@@ -55,7 +55,7 @@ Expected<Part> partOf(const std::string& text) {
   if (index && count && 1 <= *index && *index <= *count && *count <= kMostParts) {
     return Part{static_cast<uint32_t>(*index - 1), static_cast<uint32_t>(*count)};
   }
-  return fail(ErrorKind::kUsage, fmt::format("'{}' is no part", text), "--pass",
+  return fail(ErrorKind::kUsage, fmt::format("'{}' is not a part", text), "--pass",
               fmt::format("K/N with 1 <= K <= N <= {}", kMostParts));
 }
 
@@ -188,7 +188,7 @@ Expected<void> store(const SearchResult& r, const FreeOptions& o, double seconds
 
 void declareFree(CLI::App& app, FreeOptions& o) {
   app.add_option("--vocab", o.vocabulary, "the vocabulary, a text file (docs/free-mode.md)")->required();
-  app.add_option("--depth", o.depth, "most operators of a graph")
+  app.add_option("--depth", o.depth, "the largest number of operators of a graph")
       ->check(CLI::Range(1, static_cast<int>(kMostInner + 1)))
       ->capture_default_str();
   app.add_option("-j,--threads", o.threads, "threads (default: all cores); the result does not depend on it")
@@ -198,9 +198,9 @@ void declareFree(CLI::App& app, FreeOptions& o) {
   app.add_option(
       "--memory", o.memory,
       "memory for the largest graphs, such as 512M or 3G: they are enumerated in as many passes as it takes");
-  app.add_option("--pass", o.pass, "K/N: of the largest graphs only those of the K-th of N ranges of fingerprints");
-  auto* checkpoint = app.add_option("--checkpoint", o.checkpoint, "after each pass, what all have found goes to FILE");
-  app.add_flag("--resume", o.resume, "begin with what the checkpoint holds")->needs(checkpoint);
+  app.add_option("--pass", o.pass, "K/N: of the largest graphs, only those in the K-th of N ranges of fingerprints");
+  auto* checkpoint = app.add_option("--checkpoint", o.checkpoint, "write the results so far to FILE after each pass");
+  app.add_flag("--resume", o.resume, "begin with the checkpoint's results")->needs(checkpoint);
   app.add_flag("-q,--quiet", o.quiet, "no progress and no summary");
 }
 
@@ -220,10 +220,10 @@ Expected<void> free(const FreeOptions& o) {
   try {
     result = freemode::search(*vocabulary, options);
   } catch (const std::bad_alloc&) {
-    return fail(ErrorKind::kUsage, "no memory left", "",
+    return fail(ErrorKind::kUsage, "out of memory", "",
                 o.checkpoint.empty()
                     ? "give --memory LIMIT, a smaller --depth, or one part of the graphs with --pass K/N"
-                    : "what was found is in the checkpoint; give --memory LIMIT, or --pass K/N");
+                    : "the results so far are in the checkpoint; give --memory LIMIT, or --pass K/N");
   }
   if (!result) return tl::unexpected(result.error());
   if (shown) note("\r\033[K");

@@ -66,15 +66,15 @@ Expected<FromModels> minePatterns(const FromArguments& a,
     }
   }
   result.report = fmt::format(
-      "{} subgraphs of up to {} operators, {} distinct, {} patterns: {} known, {} without anything to search, {} new\n",
+      "{} subgraphs of up to {} operators, {} distinct, {} patterns: {} known, {} without candidates, {} new\n",
       n.subgraphs, a.size, n.distinct, n.patterns, n.known, n.unsearched, n.searched + n.leftOut);
   if (n.known) result.report += fmt::format("known: {}\n", fmt::join(names, ", "));
   if (n.searched) result.report += "new, and how often they occur:\n" + lines;
   if (n.leftOut) result.report += fmt::format("{} more are left out: --from-most is {}\n", n.leftOut, a.most);
-  if (found.wide) result.report += fmt::format("{} subgraphs of too many inputs are left out\n", found.wide);
+  if (found.wide) result.report += fmt::format("{} subgraphs with too many inputs are left out\n", found.wide);
   for (const std::string& why : found.failed)
     result.report += fmt::format("no pattern of a subgraph: {}\n", why);
-  if (!found.complete) result.report += "there are more subgraphs than are looked at\n";
+  if (!found.complete) result.report += "not all subgraphs were looked at\n";
   return result;
 }
 

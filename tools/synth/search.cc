@@ -57,7 +57,7 @@ Expected<int64_t> parseBudget(const std::string& text) {
   auto [unit, error] = std::from_chars(text.data(), end, number);
   int64_t factor = unit + 1 != end ? 0 : *unit == 's' ? 1 : *unit == 'm' ? 60 : *unit == 'h' ? 3600 : 0;
   if ((error != std::errc() && error != std::errc::result_out_of_range) || factor == 0) {
-    return fail(ErrorKind::kUsage, fmt::format("'{}' is no time", text), "--budget", "say 90s, 10m or 2h");
+    return fail(ErrorKind::kUsage, fmt::format("'{}' is not a time", text), "--budget", "say 90s, 10m or 2h");
   }
   if (error != std::errc() || number < 1 || number > kLongest / factor) {
     return fail(ErrorKind::kUsage, fmt::format("{} is out of range", text), "--budget", "1s to 10000h");
@@ -125,8 +125,8 @@ std::vector<size_t> unitsToDo(const Shard& shard, size_t units, const std::vecto
 }
 
 std::string lastWords(const RunFacts& run) {
-  std::string advice = run.checkpoint.empty() ? "" : " (--resume goes on with what " + run.checkpoint + " holds)";
-  return fmt::format("pet-synth: stopped, most likely for want of memory{}\n", advice);
+  std::string advice = run.checkpoint.empty() ? "" : " (--resume goes on with " + run.checkpoint + ")";
+  return fmt::format("pet-synth: stopped, most likely out of memory{}\n", advice);
 }
 
 /// The outcomes of the units of the shard: those of the checkpoint, then all that there is time for.
@@ -191,20 +191,21 @@ Expected<void> store(const SearchArguments& a, const Synthesis& s, const RunFact
 void declareSearch(CLI::App& app, SearchArguments& a) {
   auto* files = app.add_option("PATTERN", a.patterns, "pattern files (default: all canonical patterns)");
   app.add_option("--patterns", a.patternFolder, "folder of pattern files (*.pet)")->excludes(files);
-  auto* models = app.add_option("--from", a.from.models, "an ONNX model: search the patterns that it consists of")
-                     ->allow_extra_args(false);
-  app.add_option("--from-size", a.from.size, "most operators of such a pattern")
+  auto* models =
+      app.add_option("--from", a.from.models, "an ONNX model: search the patterns in it")->allow_extra_args(false);
+  app.add_option("--from-size", a.from.size, "the largest number of operators of such a pattern")
       ->check(CLI::Range(1, kLargest))
       ->capture_default_str()
       ->needs(models);
-  app.add_option("--from-most", a.from.most, "most such patterns; the most frequent ones stay")
+  app.add_option("--from-most", a.from.most, "the largest number of such patterns; the most frequent ones stay")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str()
       ->needs(models);
   auto* writePatternsTo =
       app.add_option("--from-patterns", a.from.patternsTo, "write such patterns to a folder, and do not search")
           ->needs(models);
-  app.add_option("--depth", a.depth, "most operators that compute in a replacement, or as many as the pattern has")
+  app.add_option("--depth", a.depth,
+                 "the largest number of operators that compute in a replacement, or as many as the pattern has")
       ->check(CLI::Range(1, kDeepest))
       ->capture_default_str();
   app.add_flag("!--no-check", a.check, "do not have the independent checker confirm each proof; the pack says so");
@@ -212,14 +213,14 @@ void declareSearch(CLI::App& app, SearchArguments& a) {
       ->excludes(writePatternsTo);
   app.add_option("-j,--threads", a.threads, "threads (default: all cores); the pack does not depend on it")
       ->check(CLI::Range(1, 1024));
-  auto* checkpoint = app.add_option("--checkpoint", a.checkpoint, "write every outcome to FILE as soon as it is there");
-  app.add_flag("--resume", a.resume, "do not do again what the checkpoint has")->needs(checkpoint);
-  app.add_option("--shard", a.shardText, "do part I of N only, 1/N to N/N; pet-rules merge makes a pack of all parts")
+  auto* checkpoint =
+      app.add_option("--checkpoint", a.checkpoint, "append every outcome to FILE as soon as it is known");
+  app.add_flag("--resume", a.resume, "skip the units that the checkpoint has")->needs(checkpoint);
+  app.add_option("--shard", a.shardText, "run part I of N only, 1/N to N/N; pet-rules merge makes a pack of all parts")
       ->capture_default_str();
-  app.add_option("--budget", a.budgetText,
-                 "begin nothing new after this time: 90s, 10m, 2h; the pack is marked partial");
+  app.add_option("--budget", a.budgetText, "start no unit after this time: 90s, 10m, 2h; the pack is marked partial");
   app.add_option("--report", a.report, "write a JSON report of the run to FILE");
-  app.add_option("--explain", a.explain, "list what became of every candidate of a pattern");
+  app.add_option("--explain", a.explain, "list the verdict on every candidate of a pattern");
   app.add_flag("-q,--quiet", a.quiet, "no progress and no summary");
 }
 

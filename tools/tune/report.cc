@@ -39,7 +39,7 @@ std::string counts(const std::vector<Row>& rows) {
     return std::count_if(rows.begin(), rows.end(), [&](const Row& r) { return r.kind == kind; });
   };
   std::string text =
-      fmt::format("{} points: {} timed, {} known, {} failed, {} left out as their rule loses, {} not timed\n",
+      fmt::format("{} points: {} timed, {} known, {} failed, {} left out because their rule loses, {} not timed\n",
                   rows.size(), count(Row::Kind::kTimed), count(Row::Kind::kKnown), count(Row::Kind::kFailed),
                   count(Row::Kind::kHopeless), count(Row::Kind::kNotTimed));
   std::vector<double> spreads;

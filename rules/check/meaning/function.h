@@ -4,7 +4,7 @@
 
 namespace pet::check {
 
-/// What takes a function apart where a record unfolds it.
+/// The laws that take a function apart where a record unfolds it.
 enum class Law {
   kNone,
   kOdd,           ///< f(-x) = -f(x)
@@ -30,18 +30,18 @@ struct Function {
 /// f(x) for a number, if that is known to be a number.
 std::optional<Fraction> valueOf(const Function& f, const Node& node, const Fraction& x);
 
-/// What is known of the function's values with a node's attributes.
+/// The facts about the function's values with a node's attributes.
 Sign signOf(const Function& f, const Node& node);
 
-/// Null for an operator that is none.
+/// Null for an operator that is no such function.
 const Function* functionOf(std::string_view op);
 /// "LeakyRelu 0.01": equal keys are equal functions.
 std::string keyOf(const Function& f, const Node& node);
 
-/// The program without operators that are made of others (Softmax is Exp, ReduceSum, Reciprocal and Mul).
+/// The program without composite operators (Softmax is Exp, ReduceSum, Reciprocal and Mul).
 Expected<Program> expanded(const Program& program, const Unfolded& unfolded = {});
 
-/// Writes what an operator that is unfolded stands for; nullopt if that is itself. Throws Opaque.
+/// Writes the definition of an unfolded operator; nullopt if it has none. Throws Opaque.
 class Definitions {
  public:
   explicit Definitions(ProgramBuilder& into) : into_(into) {}

@@ -47,7 +47,7 @@ struct Call {
 
 using Relation = std::vector<Clause> (*)(const Call& call, const Position& at, Names& names);
 
-/// Null for an operator that has none: an input, a function, what is made of others.
+/// Null for an operator that has none: an input, a function, a composite operator.
 Relation relationOf(std::string_view op);
 /// Whether the operator's relation lists the elements among which it takes the largest.
 bool isMaximum(std::string_view op);
@@ -58,7 +58,7 @@ bool fillsWithZeros(std::string_view op);
 
 /// The extent of a dimension that is no product. Throws Opaque.
 const Expr& line(const Dim& d);
-/// What an operand that broadcasts to the result reads there.
+/// The position in an operand that a position of the broadcast result reads.
 Position broadcast(const Shape& operand, const Position& at);
 
 // The relations, by family. Each is in the table of relation.cc.

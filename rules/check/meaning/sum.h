@@ -8,8 +8,9 @@
 
 #include "ir/program.h"
 
-// What a program means to the checker: docs/rule-language.md, "Proofs", written once more. Nothing of the prover's side
-// (ir/denote.h, the rows' relations, obligations and facts) is used here, so that a mistake there is not one here.
+// The meaning of a program for the checker: docs/rule-language.md, "Proofs", implemented a second time. Nothing of the
+// prover's side (ir/denote.h, the rows' relations, obligations and facts) is used here, so that a mistake there is not
+// repeated here.
 namespace pet::check {
 
 /// An exact coefficient, reduced, with a positive denominator.
@@ -56,9 +57,9 @@ struct Sum {
   bool isFinite() const { return finite.size() == 1 && finite[0].empty(); }
 };
 
-/// What must hold of a function's argument for there to be a value.
+/// What must hold of a function's argument for the function to have a value.
 enum class Needs { kNothing, kNotZero, kNotNegative };
-/// What is known of a function's values, where there are any.
+/// The signs of a function's values, where they exist.
 enum class Sign { kAny, kNotNegative, kPositive };
 
 /// A function of sums, or the largest of its alternatives' elements.
@@ -74,7 +75,8 @@ struct Application {
   Conjunction range;
   std::vector<int> arguments = {};
   std::vector<Alternative> alternatives = {};
-  /// A function was taken inside the maximum: it must be of something at every position, for f(-inf) is not -inf.
+  /// A function was taken inside the maximum: the maximum must have an element at every position, since f(-inf) is not
+  /// -inf.
   bool mustNotBeEmpty = false;
   Needs needs = Needs::kNothing;
   Sign sign = Sign::kAny;
@@ -83,7 +85,7 @@ struct Application {
 };
 
 /// The output's position needs the value of a partial function at `at`, for each point of `domain` at which no guard is
-/// zero: as the program is written, whatever cancels in its meaning.
+/// zero: as the program is written, even if the value cancels in its meaning.
 struct Use {
   int application = 0;
   std::vector<std::string> reduction;
@@ -118,13 +120,14 @@ std::string_view opOf(const Node& node);
 /// The operators that a record unfolds: they stand for their definitions, or a law takes them apart; "multiples" stands
 /// for terms of the output that are written several times (docs/rule-language.md, Unfolding).
 using Unfolded = std::vector<std::string>;
-/// Whether that is said of the operator.
+/// Whether the operator is unfolded.
 bool canBeUnfolded(std::string_view op);
 
 /// The meaning of one of a program's outputs, by place. kUnsupported: an operator without one.
 Expected<Meaning> meaningOf(const Program& program, size_t output, Names& names, const Unfolded& unfolded = {});
 
-/// What the operators demand of the shape symbols, and that extents are >= 1 (>= 0 where only Concat sees them).
+/// The operators' conditions on the shape symbols, and that extents are >= 1 (>= 0 where only a Concat reads the
+/// value).
 Conjunction demandsOf(const Program& program);
 
 }  // namespace pet::check

@@ -25,7 +25,7 @@ class Writer {
     /// Of Not of a mask: the mask itself, where its pieces are disjoint.
     std::optional<std::vector<Conjunction>> mask = {};
     std::vector<Factor> besides = {};  ///< more factors, over the index
-    bool isOne = false;                ///< the application's value: it is left out
+    bool isOne = false;                ///< the application's value is 1: it is left out
     bool plusArgument = false;         ///< the argument's value is added
   };
   /// A position of a shape with named digits.
@@ -52,7 +52,7 @@ class Writer {
   /// Limits).
   void spend(const Product& product);
 
-  /// Whether the value may be -inf somewhere, whatever the inputs: 0 times that is no number.
+  /// Whether the value may be -inf somewhere, whatever the inputs: 0 times -inf is not a number.
   bool mayBeMinusInfinity(Value value);
   std::map<Value, bool> infinite_;
 
@@ -74,7 +74,7 @@ class Writer {
   const Image& image(const Node& function, const Shape& shape, const std::vector<Value>& arguments, Value subject);
   int maximumOfImages(const Application& image, const Factor& of);
 
-  /// Partial functions: whether a value is made of one, what was visited already, and the visit.
+  /// Partial functions: whether a value depends on one, the visited values, and the visit.
   struct Visit {
     Value value;
     Position at;

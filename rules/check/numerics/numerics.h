@@ -3,11 +3,11 @@
 #include "rules/check/claim.h"
 #include "rules/check/meaning/relation.h"
 
-// The class of a rule's rounding, derived once more: docs/semantics.md, "Floating point". The programs are known to be
-// equal over the reals. All of this is about expanded programs without dead nodes. Private to the checker.
+// A rule's `numerics`, derived a second time: docs/semantics.md, "Floating point". The programs are known to be equal
+// over the reals. All functions take expanded programs without dead nodes. Private to the checker.
 namespace pet::check {
 
-/// The factor by which sums are larger before anything cancels than after; 1: nothing does. Nullopt: not known, or
+/// The factor by which sums are larger before cancellation than after; 1: nothing cancels. Nullopt: not known, or
 /// nothing is left of some product. Throws Opaque.
 std::optional<double> amplification(const Program& program);
 
@@ -21,7 +21,7 @@ std::optional<TableSum> amplificationOf(const Piece& piece,
                                         int firstTable,
                                         const std::set<int>& weights);
 
-/// What the replacement computes on its way.
+/// The intermediate values of the replacement.
 struct OnTheWay {
   double factor = 1;           ///< by which its products are larger than the pattern's
   std::vector<Formula> empty;  ///< as far as none of these holds anywhere

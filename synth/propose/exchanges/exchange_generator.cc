@@ -33,7 +33,8 @@ class ExchangeGenerator : public Generator {
       ShapeClass shapes = pattern_.shapes;
       for (const Constraint& c : obligations(e.program))
         shapes.require(c);
-      if (!holdsUsualShape(pattern_, shapes)) return tl::unexpected(Drop{DropReason::kEmptyClass, "of usual shapes"});
+      if (!holdsUsualShape(pattern_.program, pattern_.shapes, shapes))
+        return tl::unexpected(Drop{DropReason::kEmptyClass, "of usual shapes"});
       return Proposal{.name = e.name,
                       .family = "exchanged",
                       .where = {},

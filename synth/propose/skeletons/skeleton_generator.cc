@@ -80,7 +80,8 @@ class SkeletonGenerator : public Generator {
       auto program = withLeaves(space.part, filled.program);
       if (!program) return tl::unexpected(Drop{DropReason::kShape, program.error().what});
       if (joinsOneValue(*program)) return tl::unexpected(Drop{DropReason::kCost, "its operators are one"});
-      if (!holdsUsualShape(space.special.pattern, filled.shapes))
+      const Pattern& pattern = space.special.pattern;
+      if (!holdsUsualShape(pattern.program, pattern.shapes, filled.shapes))
         return tl::unexpected(Drop{DropReason::kEmptyClass, "of usual shapes"});
       return Proposal{.name = name,
                       .family = skeleton.family,

@@ -35,7 +35,7 @@ MadeGenerator templateGenerator(const Pattern& pattern) {
     auto more = make(pattern);
     std::move(more.begin(), more.end(), std::back_inserter(templates));
   }
-  if (templates.empty()) return tl::unexpected("");
+  if (templates.empty()) return tl::unexpected(std::string());
   return std::make_unique<TemplateGenerator>(pattern, std::move(templates));
 }
 
