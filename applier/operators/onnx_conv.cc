@@ -185,7 +185,7 @@ const OnnxRow kOnnxConvRows[] = {
      .takesBias = true},
     {.op = "Col2Im",
      .since = 18,
-     .attributes = {A::givenList("image_shape").operandSince(18, 1), A::givenList("block_shape").operandSince(18, 2),
+     .attributes = {A::givenList("image_shape").operandSince(1, 1), A::givenList("block_shape").operandSince(1, 2),
                     A::optionalList("strides").sparse(), A::optionalList("dilations").sparse(),
                     A::optionalList("pads").sparse()}},
     {.op = "MatMul", .read = readMatMul},
