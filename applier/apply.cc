@@ -1,14 +1,106 @@
 #include "applier/apply.h"
 
 #include <algorithm>
-#include <optional>
 
 #include <fmt/format.h>
 
-#include "applier/round.h"
+#include "applier/choose/attempt.h"
+#include "applier/choose/choose_rewrites.h"
+#include "applier/clean/simplify.h"
+#include "applier/measure/site_timer.h"
+#include "applier/measure/whole_model.h"
+#include "applier/read/normalise.h"
+#include "applier/replace/splice.h"
+#include "applier/write/emit.h"
 
 namespace pet {
 namespace {
+
+// --- One round ---
+
+/// What one round of rewriting decided and did.
+struct Round {
+  Graph graph;
+  std::vector<Fired> fired;
+  std::vector<Refused> refused;
+  SiteChecks checks;
+  double checkSeconds = 0;
+};
+
+/// The sites of all patterns, where the policy wants them.
+std::vector<Site> matchAll(const Graph& graph,
+                           const MatchIndex& index,
+                           const RuleSet& rules,
+                           const Policy& policy,
+                           std::vector<Refusal>& refusals) {
+  std::vector<Site> sites;
+  for (const Pattern& p : rules.patterns) {
+    auto found = match(index, p, refusals);
+    sites.insert(sites.end(), found.begin(), found.end());
+  }
+  auto unwanted = [&](int anchor) {
+    return !policy.sites.empty() && !matchesAny(siteName(graph, index.view(), anchor), policy.sites);
+  };
+  std::erase_if(sites, [&](const Site& s) { return unwanted(s.anchor); });
+  std::erase_if(refusals, [&](const Refusal& r) { return unwanted(r.anchor); });
+  return sites;
+}
+
+std::vector<Refused> named(const std::vector<Refusal>& refusals, const Graph& graph, const View& view) {
+  std::vector<Refused> result;
+  result.reserve(refusals.size());
+  for (const Refusal& r : refusals)
+    result.push_back({siteName(graph, view, r.anchor), r.pattern, r.rule, r.reason});
+  return result;
+}
+
+std::vector<Fired> fired(const std::vector<Rewrite>& rewrites, const Graph& graph, const View& view) {
+  std::vector<Fired> result;
+  result.reserve(rewrites.size());
+  for (const Rewrite& r : rewrites)
+    result.push_back({siteName(graph, view, r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics,
+                      occupiedBoxes(*r.rule, r.symbols), r.gain});
+  return result;
+}
+
+Expected<void> checkRound(const View& view,
+                          const std::vector<Rewrite>& rewrites,
+                          const ApplyOptions& options,
+                          Round& round) {
+  if (options.check == ApplyOptions::Check::kNone) return {};
+  double start = options.now();
+  SiteCheckOptions checks{.seed = options.seed, .normalise = {options.freezeInputs}, .progress = options.progress};
+  auto found = checkSites(view, rewrites, checks);
+  if (!found) return tl::unexpected(found.error());
+  round.checks = std::move(*found);
+  round.checkSeconds = options.now() - start;
+  return {};
+}
+
+/// Finds the sites of all patterns in a model, chooses among the rules, rewrites, cleans up. Nothing fired: the graph
+/// is as it was. kCheck: a site's check failed.
+Expected<Round> rewriteOnce(
+    const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
+  const Graph& graph = model.graph;
+  const Policy& policy = options.policy;
+  std::vector<Refusal> refusals;
+  const View view = normalise(graph, {options.freezeInputs}).view;
+  const MatchIndex index(graph, view);
+  auto sites = matchAll(graph, index, rules, policy, refusals);
+  Objection objection;
+  if (options.time)
+    objection = [&](const std::vector<const Rewrite*>& group) { return timer.objection(model, view, group); };
+  auto rewrites = chooseRewrites(graph, index, sites, rules, costs, policy, objection, refusals);
+  Round round{graph, fired(rewrites, graph, view), named(refusals, graph, view), {}, 0};
+  if (rewrites.empty()) return round;
+  if (auto ok = checkRound(view, rewrites, options, round); !ok) return tl::unexpected(ok.error());
+  auto rewritten = emit(graph, view, simplify(splice(view, rewrites)));
+  if (!rewritten) return tl::unexpected(rewritten.error());
+  round.graph = std::move(*rewritten);
+  return round;
+}
+
+// --- All rounds ---
 
 /// Every round adds a generation at the places that it changes, so this bound is only for our own mistakes.
 constexpr int kMaxRounds = 4 * kMaxGenerations;
@@ -88,14 +180,8 @@ struct Draft {
 Expected<Draft> rewriteAll(
     const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
   Draft draft{model, {}};
-  Objection objection;
-  if (options.time) {
-    objection = [&](const Graph& graph, const View& view, const std::vector<const Rewrite*>& group) {
-      return timer.objection({graph, model.file}, view, group);
-    };
-  }
   for (int i = 0; i < (options.policy.all ? 1 : kMaxRounds); ++i) {
-    auto round = rewriteOnce(draft.model.graph, rules, costs, options, objection);
+    auto round = rewriteOnce(draft.model, rules, costs, options, timer);
     if (!round) return tl::unexpected(round.error());
     enter(*round, i == 0, draft.report);
     if (round->fired.empty()) break;
@@ -113,61 +199,30 @@ std::vector<std::string> firedRules(const ApplyReport& report) {
   return names;
 }
 
-/// Times the whole model as it would be written, and without each of the rules that fired; leaves out a rule without
-/// which it is faster beyond noise, and all of them where it is not faster than the original. Sites that gain by
-/// themselves can still lose in the whole: caches and the engine's own fusions are shared.
-Expected<Policy> leaveOutWhatLoses(const Model& model,
-                                   const RuleSet& rules,
-                                   const Costs& costs,
-                                   ApplyOptions options,
-                                   SiteTimer& timer,
-                                   std::vector<Measured>& lines) {
-  constexpr size_t kMostVariants = 8;
-  constexpr double kModelSeconds = 20;
-  constexpr double kClearly = 1.01;  ///< faster than another variant
-  options.check = ApplyOptions::Check::kNone;
-  const Policy asked = options.policy;
+/// The policy without the rules that the whole model is faster without.
+Expected<Policy> measuredPolicy(const Model& model,
+                                const RuleSet& rules,
+                                const Costs& costs,
+                                const ApplyOptions& options,
+                                SiteTimer& timer,
+                                std::vector<Measured>& lines) {
   auto original = serialize(model);
   if (!original) return tl::unexpected(original.error());
-  while (true) {
-    std::vector<std::string> models{*original}, without{""};
-    for (size_t i = 0; i < without.size() && i < kMostVariants; ++i) {
-      ApplyOptions variant = options;
-      if (i > 0) variant.policy.skip.push_back(without[i]);
-      auto draft = rewriteAll(model, rules, costs, variant, timer);
-      if (!draft) return tl::unexpected(draft.error());
-      auto bytes = serialize(draft->model);
-      if (!bytes) return tl::unexpected(bytes.error());
-      models.push_back(std::move(*bytes));
-      if (i > 0) continue;
-      if (draft->report.fired.empty()) return options.policy;
-      auto names = firedRules(draft->report);
-      if (names.size() > 1) without.insert(without.end(), names.begin(), names.end());
-    }
-    if (options.progress) options.progress("timing the whole model");
-    auto samples = options.time({models, kModelSeconds, false});
-    if (!samples) return tl::unexpected(samples.error());
-    size_t first = lines.size();
-    std::optional<std::string> better;
-    double most = 0;
-    for (size_t i = 1; i < models.size(); ++i) {
-      std::string what = i == 1 ? "the model" : "the model without " + without[i - 1];
-      lines.push_back(compareTurns(what, (*samples)[0], (*samples)[i], 1));
-      Measured gain = compareTurns(what, (*samples)[1], (*samples)[i], kClearly);
-      if (!gain.pays || gain.ratio <= most) continue;
-      better = without[i - 1];
-      most = gain.ratio;
-    }
-    if (better) {
-      options.policy.skip.push_back(*better);
-      continue;
-    }
-    if (!lines[first].pays) {
-      options.policy = asked;
-      options.policy.skip.push_back("*");
-    }
-    return options.policy;
-  }
+  auto without = [&](const std::vector<std::string>& left) -> Expected<Variant> {
+    ApplyOptions variant = options;
+    variant.check = ApplyOptions::Check::kNone;
+    variant.policy.skip.insert(variant.policy.skip.end(), left.begin(), left.end());
+    auto draft = rewriteAll(model, rules, costs, variant, timer);
+    if (!draft) return tl::unexpected(draft.error());
+    auto bytes = serialize(draft->model);
+    if (!bytes) return tl::unexpected(bytes.error());
+    return Variant{std::move(*bytes), firedRules(draft->report)};
+  };
+  auto losing = rulesThatLose(*original, without, options.time, options.progress, lines);
+  if (!losing) return tl::unexpected(losing.error());
+  Policy policy = options.policy;
+  policy.skip.insert(policy.skip.end(), losing->begin(), losing->end());
+  return policy;
 }
 
 Expected<Applied> applyUnguarded(const Model& model, const RuleSet& rules, const Costs& costs, ApplyOptions options) {
@@ -175,7 +230,7 @@ Expected<Applied> applyUnguarded(const Model& model, const RuleSet& rules, const
   SiteTimer timer(options.time, options.policy.minGain);
   std::vector<Measured> whole;
   if (options.time) {
-    auto policy = leaveOutWhatLoses(model, rules, costs, options, timer, whole);
+    auto policy = measuredPolicy(model, rules, costs, options, timer, whole);
     if (!policy) return tl::unexpected(policy.error());
     options.policy = std::move(*policy);
   }

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "applier/check.h"
-#include "applier/choose.h"
-#include "applier/measure.h"
+#include "applier/check/execution.h"
+#include "applier/choose/applicable.h"
+#include "applier/measure/turns.h"
 #include "applier/onnx/model.h"
 
 namespace pet {

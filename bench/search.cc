@@ -109,8 +109,8 @@ std::optional<Found> find(const Pattern& pattern, const Case& c) {
   for (size_t unit = 0; unit < search->size(); ++unit) {
     const auto own = Clock::now();
     for (const CandidateOutcome& outcome : search->run(unit).candidates) {
-      if (outcome.fate != Fate::kKept || outcome.name.find(c.wanted) == std::string::npos) continue;
-      auto rule = parseRules(outcome.rule, outcome.name, {.patterns = {pattern}, .rules = {}});
+      if (!outcome.rule() || outcome.name.find(c.wanted) == std::string::npos) continue;
+      auto rule = parseRules(*outcome.rule(), outcome.name, {.patterns = {pattern}, .rules = {}});
       if (!rule || !bindRule(rule->rules[0], bindingsOf(c.shape))) continue;
       return Found{outcome.name, since(begin), since(own), unit + 1};
     }

@@ -41,9 +41,31 @@ OURS = {
     "runtime": {"ir", "runtime", "runtime/onednn", "runtime/cuda"},
     "runtime/onednn": {"ir", "runtime", "runtime/onednn"},
     "runtime/cuda": {"ir", "runtime", "runtime/cuda"},
-    "applier/onnx": {"ir", "applier/onnx"},
-    "applier": {"ir", "rules", "rules/gain", "runtime", "applier", "applier/onnx"},
 }
+# The applier's rooms in the order of the data: each may include itself and those above it that it names.
+ROOMS = {
+    "onnx": set(),  # files and graphs
+    "view": {"onnx"},  # the part of a graph that is a program
+    "operators": {"onnx", "view"},  # what each operator is in ONNX, both ways
+    "read": {"onnx", "view", "operators"},
+    "match": {"onnx", "view"},
+    "replace": {"onnx", "view", "match"},  # a rule at a site; the program with it
+    "clean": {"onnx", "view"},
+    "choose": {"onnx", "view", "operators", "match", "replace", "clean"},
+    "check": {"onnx", "view", "read", "match", "replace"},
+    "write": {"onnx", "view", "operators"},
+    "measure": {"onnx", "view", "operators", "read", "match", "replace", "clean", "write"},
+}
+# What a room may include besides of what is not the applier's.
+RULES_ROOMS = {"match", "replace", "choose", "check", "measure"}
+RUNTIME_ROOMS = {"check", "measure"}
+for room, others in ROOMS.items():
+    assert others <= set(list(ROOMS)[:list(ROOMS).index(room)]), f"applier/{room} includes a room that comes after it"
+    OURS[f"applier/{room}"] = {"ir", f"applier/{room}"} | {f"applier/{o}" for o in others} | \
+        ({"rules"} if room in RULES_ROOMS else set()) | ({"runtime"} if room in RUNTIME_ROOMS else set())
+OURS["applier"] = {"ir", "rules", "rules/gain", "runtime", "applier"} | {f"applier/{room}" for room in ROOMS}
+ENTRY = {"applier/apply.h", "applier/apply.cc"}  # all that stands above the rooms
+
 EVERYTHING = {"tools", "bench", "tests"}  # may include any folder of ours; they obey the library rule
 
 # library -> (what its headers look like, the one folder that may include them)
@@ -98,6 +120,8 @@ def check(path, text):
     if folder is None:
         yield f"{path}:1: no such folder in the design; name it in tests/e2e/architecture.py"
         return
+    if folder == "applier" and path not in ENTRY:
+        yield f"{path}:1: what belongs to applier/ stands in one of its rooms"
     for number, line in enumerate(text.splitlines(), 1):
         include = INCLUDE.match(line)
         rule = include and broken_rule(folder, *include.groups())
@@ -177,19 +201,40 @@ EXAMPLES = [
     ("synth/free/a.cc", '#include "synth/poly/map.h"', "synth/free/ may include only"),
     ("synth/a.cc", '#include "synth/free/free_search.h"', "synth/ may include only"),
     ("synth/mine/a.cc", '#include "rules/taso/extents.h"', None),
-    ("synth/mine/a.cc", '#include "applier/view.h"', "synth/mine/ may include only"),
+    ("synth/mine/a.cc", '#include "applier/view/view.h"', "synth/mine/ may include only"),
     ("synth/poly/a.cc", '#include "synth/search/search.h"', "synth/poly/ may include only"),
     ("synth/a.cc", '#include "synth/scale/checkpoint.h"', "synth/ may include only"),
     ("synth/scale/a.cc", '#include "rules/pack/file.h"', None),
     ("synth/scale/a.cc", "#include <mpi.h>", "MPI is for"),
     ("synth/mpi/a.cc", "#include <mpi.h>", None),
-    ("synth/a.cc", '#include "applier/match.h"', "synth/ may include only"),
-    ("applier/a.cc", '#include "synth/search/search.h"', "applier/ may include only"),
-    ("applier/a.cc", '#include "rules/check/check.h"', "applier/ may include only"),
-    ("applier/a.cc", '#include "applier/onnx/load.h"', None),
-    ("applier/a.cc", '#include "rules/gain/gain.h"', None),
-    ("applier/a.cc", '#include "rules/pack/pack.h"', "applier/ may include only"),
-    ("applier/a.cc", '#include "onnx/onnx-ml.pb.h"', "ONNX protobuf is for"),
+    ("synth/a.cc", '#include "applier/match/find_sites.h"', "synth/ may include only"),
+    ("applier/apply.cc", '#include "synth/search/search.h"', "applier/ may include only"),
+    ("applier/apply.cc", '#include "rules/check/check.h"', "applier/ may include only"),
+    ("applier/apply.cc", '#include "applier/onnx/load.h"', None),
+    ("applier/apply.cc", '#include "rules/gain/gain.h"', None),
+    ("applier/apply.cc", '#include "rules/pack/pack.h"', "applier/ may include only"),
+    ("applier/apply.cc", '#include "onnx/onnx-ml.pb.h"', "ONNX protobuf is for"),
+    ("applier/apply.cc", '#include "applier/match/find_sites.h"', None),
+    ("applier/view/a.cc", '#include "applier/onnx/graph.h"', None),
+    ("applier/view/a.cc", '#include "rules/rule.h"', "applier/view/ may include only"),
+    ("applier/operators/a.cc", '#include "applier/read/normalise.h"', "applier/operators/ may include only"),
+    ("applier/read/a.cc", '#include "applier/operators/lifting.h"', None),
+    ("applier/read/a.cc", '#include "applier/match/find_sites.h"', "applier/read/ may include only"),
+    ("applier/match/a.cc", '#include "applier/view/view.h"', None),
+    ("applier/match/a.cc", '#include "applier/replace/instantiate.h"', "applier/match/ may include only"),
+    ("applier/match/a.cc", '#include "applier/apply.h"', "applier/match/ may include only"),
+    ("applier/clean/a.cc", '#include "applier/replace/splice.h"', "applier/clean/ may include only"),
+    ("applier/clean/a.cc", '#include "rules/rule.h"', "applier/clean/ may include only"),
+    ("applier/choose/a.cc", '#include "applier/clean/simplify.h"', None),
+    ("applier/choose/a.cc", '#include "applier/measure/site_timer.h"', "applier/choose/ may include only"),
+    ("applier/check/a.cc", '#include "runtime/compare.h"', None),
+    ("applier/check/a.cc", '#include "rules/pack/pack.h"', "applier/check/ may include only"),
+    ("applier/write/a.cc", '#include "runtime/compare.h"', "applier/write/ may include only"),
+    ("applier/write/a.cc", '#include "applier/read/normalise.h"', "applier/write/ may include only"),
+    ("applier/measure/a.cc", '#include "applier/write/emit.h"', None),
+    ("applier/measure/a.cc", '#include "applier/apply.h"', "applier/measure/ may include only"),
+    ("applier/a.cc", "int x;", "stands in one of its rooms"),
+    ("applier/rest/apply.cc", "int x;", "stands in one of its rooms"),
     ("applier/onnx/a.cc", '#include "onnx/onnx-ml.pb.h"', None),
     ("applier/onnx/a.cc", "#include <google/protobuf/io/coded_stream.h>", None),
     ("runtime/a.cc", '#include "rules/rule.h"', "runtime/ may include only"),

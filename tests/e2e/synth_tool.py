@@ -116,12 +116,12 @@ def summary(folder):
     told = json.loads(report.read_text())
     of_tiny = told["patterns"][0]
     expect("report", (of_tiny["pattern"], of_tiny["space"], len(of_tiny["candidates"])) == ("tiny", space, space), of_tiny["pattern"])
-    expect("report: fates", sum(of_tiny["fates"].values()) == space and of_tiny["fates"]["kept"] == kept == told["rules"])
+    expect("report: verdicts", sum(of_tiny["verdicts"].values()) == space and of_tiny["verdicts"]["kept"] == kept == told["rules"])
     fates = {}
     for candidate in of_tiny["candidates"]:
-        fates[candidate["fate"]] = fates.get(candidate["fate"], 0) + 1
-    expect("report: candidates", fates == of_tiny["fates"], fates)
-    expect("report: totals", told["space"] == space and told["fates"] == fates and told["stages"] == of_tiny["seconds"], told["fates"])
+        fates[candidate["verdict"]] = fates.get(candidate["verdict"], 0) + 1
+    expect("report: candidates", fates == of_tiny["verdicts"], fates)
+    expect("report: totals", told["space"] == space and told["verdicts"] == fates and told["stages"] == of_tiny["seconds"], told["verdicts"])
     expect("report: the run", not told["partial"] and told["options"]["depth"] == 4 and told["options"]["shard"] == "1/1"
            and told["units"]["missing"] == told["units"]["resumed"] == 0 < told["units"]["all"] <= space, told["options"])
     expect("report: versions", told["version"] and re.fullmatch("[0-9a-f]{64}", told["code"]) and told["poly"].startswith("isl"), told["poly"])
@@ -133,7 +133,7 @@ def summary(folder):
     listed = subprocess.run([str(BIN / "pet-rules"), "ls", "--json", str(out)], capture_output=True, check=True)
     names = [r["name"] for r in json.loads(listed.stdout)]
     expect("the pack has what is said to be kept", sorted(names) == sorted(
-        f"tiny/{p['name']}" for p in of_tiny["candidates"] if p["fate"] == "kept"))
+        f"tiny/{p['name']}" for p in of_tiny["candidates"] if p["verdict"] == "kept"))
 
     explained = lines[5:]
     head = re.fullmatch(rf"tiny: {space} candidates, {kept} kept; dropped: (.*)", explained[0])

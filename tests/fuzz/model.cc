@@ -1,7 +1,7 @@
 // ONNX models as bytes. What is read is normalised and rewritten, and can be written and read again.
 
 #include "applier/apply.h"
-#include "applier/normalise.h"
+#include "applier/read/normalise.h"
 #include "rules/pack/file.h"
 #include "rules/text.h"
 #include "tests/fuzz/fields.h"

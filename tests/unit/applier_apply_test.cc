@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "applier/instantiate.h"
+#include "applier/replace/instantiate.h"
 #include "tests/unit/applier_support.h"
 
 namespace pet::applier_apply_test {

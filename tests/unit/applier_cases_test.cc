@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "applier/emit.h"
-#include "applier/normalise.h"
 #include "applier/onnx/model.h"
+#include "applier/read/normalise.h"
+#include "applier/write/emit.h"
 #include "ir/evaluate.h"
 
 namespace pet::applier_cases_test {

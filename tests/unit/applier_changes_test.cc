@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "applier/apply.h"
-#include "applier/changes.h"
+#include "applier/measure/changes.h"
 #include "tests/unit/applier_support.h"
 #include "tests/unit/text_file.h"
 

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "applier/closed.h"
+#include "applier/match/closed_values.h"
 #include "tests/unit/applier_support.h"
 
 namespace pet::applier_closed_test {

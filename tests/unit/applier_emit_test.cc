@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "applier/operators/onnx_rows.h"
 #include "tests/unit/applier_support.h"
 
 namespace pet::applier_emit_test {
@@ -162,7 +163,7 @@ TEST(ApplierEmit, KnowsEveryOperatorThatComputesWithActivations) {
   }
   for (const OpRow* row : operatorTable()) {
     EXPECT_TRUE(tested.contains(row->name)) << row->name << " has no case above";
-    EXPECT_EQ(findEmit(row->name) == nullptr, onlyOfConstants.contains(row->name)) << row->name;
+    EXPECT_EQ(findWriter(row->name) == nullptr, onlyOfConstants.contains(row->name)) << row->name;
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "applier/extract.h"
+#include "applier/measure/extract.h"
 #include "tests/unit/applier_support.h"
 
 namespace pet::applier_extract_test {

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "applier/hoist.h"
-#include "applier/simplify.h"
+#include "applier/clean/hoist.h"
+#include "applier/clean/simplify.h"
 #include "ir/ops/op.h"
 #include "synth/judge/decide.h"
 #include "tests/unit/applier_support.h"

@@ -4,8 +4,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "applier/regroup.h"
-#include "applier/simplify.h"
+#include "applier/clean/simplify.h"
+#include "applier/view/layout_algebra.h"
 #include "tests/unit/applier_support.h"
 #include "tests/unit/random_programs.h"
 

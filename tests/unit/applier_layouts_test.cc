@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "applier/layouts.h"
+#include "applier/measure/layout_ends.h"
 #include "ir/evaluate.h"
 #include "tests/unit/applier_support.h"
 

@@ -2,7 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "applier/match.h"
+#include "applier/match/find_sites.h"
+#include "applier/match/solve_extents.h"
 #include "tests/unit/applier_support.h"
 
 namespace pet::applier_match_test {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "applier/apply.h"
-#include "applier/measure.h"
+#include "applier/measure/turns.h"
 #include "tests/unit/applier_support.h"
 
 namespace pet::applier_measure_test {

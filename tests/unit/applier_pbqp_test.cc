@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "applier/pbqp.h"
+#include "applier/choose/pbqp.h"
 
 namespace pet::applier_pbqp_test {
 namespace {

@@ -8,11 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "applier/apply.h"
-#include "applier/choose.h"
-#include "applier/emit.h"
-#include "applier/normalise.h"
+#include "applier/choose/applicable.h"
 #include "applier/onnx/model.h"
-#include "applier/view.h"
+#include "applier/read/normalise.h"
+#include "applier/view/view.h"
+#include "applier/write/emit.h"
 #include "ir/evaluate.h"
 #include "ir/text.h"
 #include "rules/text.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "applier/measure.h"
+#include "applier/measure/turns.h"
 #include "rules/pack/cache.h"
 #include "runtime/ort/client.h"
 

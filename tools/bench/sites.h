@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "applier/changes.h"
-#include "applier/extract.h"
+#include "applier/measure/changes.h"
+#include "applier/measure/extract.h"
 
 namespace pet::bench {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "applier/scene.h"
+#include "applier/measure/scene.h"
 #include "rules/small_shapes.h"
 #include "runtime/rounding.h"
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "applier/normalise.h"
 #include "applier/onnx/model.h"
+#include "applier/read/normalise.h"
 #include "runtime/draw.h"
 
 namespace pet::runner {

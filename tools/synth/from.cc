@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "applier/normalise.h"
 #include "applier/onnx/model.h"
+#include "applier/read/normalise.h"
 #include "rules/pack/file.h"
 #include "rules/text.h"
 #include "synth/mine/mine.h"

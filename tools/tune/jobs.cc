@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "applier/choose.h"
-#include "applier/match.h"
-#include "applier/normalise.h"
+#include "applier/choose/policy.h"
+#include "applier/match/find_sites.h"
 #include "applier/onnx/model.h"
+#include "applier/read/normalise.h"
 #include "rules/pack/pack.h"
 #include "runtime/rounding.h"
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "applier/choose.h"
+#include "applier/choose/policy.h"
 #include "ir/quantile.h"
 #include "rules/gain/gain.h"
 #include "tools/common/table.h"

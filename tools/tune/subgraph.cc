@@ -4,15 +4,16 @@
 
 #include <fmt/format.h>
 
-#include "applier/emit.h"
-#include "applier/instantiate.h"
-#include "applier/layouts.h"
-#include "applier/match.h"
-#include "applier/normalise.h"
+#include "applier/clean/simplify.h"
+#include "applier/match/find_sites.h"
+#include "applier/measure/layout_ends.h"
+#include "applier/measure/scene.h"
 #include "applier/onnx/model.h"
-#include "applier/regroup.h"
-#include "applier/scene.h"
-#include "applier/simplify.h"
+#include "applier/operators/onnx_rows.h"
+#include "applier/read/normalise.h"
+#include "applier/replace/splice.h"
+#include "applier/view/layout_algebra.h"
+#include "applier/write/emit.h"
 
 namespace pet::tune {
 namespace {

@@ -1,0 +1,212 @@
+#include "applier/check/execution.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "applier/view/evaluate_constants.h"
+#include "rules/small_shapes.h"
+#include "runtime/compare.h"
+#include "runtime/rounding.h"
+
+namespace pet {
+namespace {
+
+CheckLine lineOf(const std::string& where, const Comparison& c) {
+  return {where, c.scope, c.verdict != Comparison::Verdict::kNotPossible, c.reason, c.worst};
+}
+
+/// A constant as float, as the comparisons take it.
+Tensor<float> asFloat(const Constant& c) {
+  if (c.element == ElementType::kFloat) return c.values<float>();
+  Tensor<double> wide = c.values<double>();
+  return {wide.extents, {wide.data.begin(), wide.data.end()}};
+}
+
+/// A rule's boxes at a site. Boxes speak of digits; where those are not the dimensions there is nothing to aim at.
+std::vector<PositionBox> positions(const Rewrite& r) {
+  std::vector<PositionBox> boxes;
+  size_t rank = r.pattern.shape(r.pattern.outputs()[0]).size();
+  for (const Box& box : r.rule->boxes) {
+    PositionBox at;
+    for (const BoxRange& range : box.ranges) {
+      auto lower = range.lower.evaluate(r.symbols), upper = range.upper.evaluate(r.symbols);
+      if (lower && upper) at.push_back({*lower, *upper, range.step});
+    }
+    if (at.size() == rank) boxes.push_back(std::move(at));
+  }
+  return boxes;
+}
+
+/// The site's constant operands, by the pattern's names.
+Expected<TensorMap> constantsOf(const Rewrite& r, ConstantEvaluator& constants) {
+  TensorMap tensors;
+  auto inputs = r.site.pattern->program.inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (r.site.pattern->program.node(inputs[i]).scalar("constant") != Expr(1)) continue;
+    auto c = constants.value(r.site.inputs[i]);
+    if (!c) return tl::unexpected(c.error());
+    tensors.emplace(r.site.pattern->program.name(inputs[i]), asFloat(*c));
+  }
+  return tensors;
+}
+
+/// A view as a program with its outputs in the order of their names.
+struct Whole {
+  Program program;
+  TensorMap weights;
+  std::vector<std::string> outputs;
+};
+
+Whole wholeOf(const Graph& graph, const NormaliseOptions& options) {
+  View view = normalise(graph, options).view;
+  std::vector<std::pair<std::string, Value>> named;
+  for (Value v : view.program.outputs())
+    named.emplace_back(view.names.at(v), v);
+  std::sort(named.begin(), named.end());
+  Whole whole;
+  std::vector<Value> outputs;
+  for (const auto& [name, v] : named) {
+    whole.outputs.push_back(name);
+    outputs.push_back(v);
+  }
+  for (const auto& [node, c] : view.constants)
+    whole.weights.emplace(view.program.nodes()[static_cast<size_t>(node)].names[0], asFloat(c));
+  whole.program = ProgramBuilder(std::move(view.program)).finish(std::move(outputs));
+  return whole;
+}
+
+/// Small shapes of a rule's class at which many draws cost little: the least, and one where many symbols are large.
+std::vector<Bindings> smallMembers(const Rule& rule, const Program& pattern, uint64_t seed) {
+  constexpr int64_t kWork = 4'000;
+  constexpr size_t kCandidates = 6;
+  auto cheap = [&](const Bindings& symbols) {
+    try {
+      int64_t work = checkedAdd(multiplyAdds(pattern, symbols), multiplyAdds(rule.replacement, symbols));
+      for (Value v : pattern.inputs())
+        work = checkedAdd(work, elementCount(evaluate(pattern.shape(v), symbols).value_or(Extents{})));
+      return work <= kWork;
+    } catch (const OverflowError&) {
+      return false;
+    }
+  };
+  std::vector<Bindings> members = smallShapes(rule.shapes, kCandidates, seed, cheap).members;
+  if (members.size() > 2) members.erase(members.begin() + 1, members.end() - 1);
+  return members;
+}
+
+class SiteChecker {
+ public:
+  SiteChecker(const View& view, const SiteCheckOptions& options) : constants_(view), options_(options) {}
+
+  Expected<void> check(const Rewrite& r) {
+    auto tensors = constantsOf(r, constants_);
+    if (!tensors) return tl::unexpected(tensors.error());
+    if (auto ok = checkRule(r); !ok) return ok;
+    auto [known, fresh] = probed_.try_emplace({r.rule->name, r.symbols}, std::nullopt);
+    if (fresh) {
+      auto possible = probe(r, *tensors);
+      if (!possible) return tl::unexpected(possible.error());
+      known->second = *possible;
+    }
+    // In float the bound is wider, and the model as a whole is run.
+    RealOptions options{.seed = options_.seed, .inFloat = false, .spreadsNan = r.rule->numerics.spreadsNan};
+    Comparison real = compareRealWeights(r.pattern, r.replacement, {}, *tensors, options);
+    if (auto ok = enter(r, real); !ok) return ok;
+    if (known->second && real.verdict == Comparison::Verdict::kNotPossible) {
+      found_.unchecked.push_back({r.label, r.rule->name, *known->second + "; " + real.reason});
+    }
+    return {};
+  }
+
+  SiteChecks found() && { return std::move(found_); }
+
+ private:
+  /// Once per rule, and at small shapes.
+  Expected<void> checkRule(const Rewrite& r) {
+    if (!rules_.insert(r.rule->name).second) return {};
+    auto pattern = instantiate(*r.site.pattern, *r.rule);
+    if (!pattern) return tl::unexpected(pattern.error());
+    for (const Bindings& member : smallMembers(*r.rule, *pattern, options_.seed)) {
+      ScaleOptions options = scaleOptions(*r.rule);
+      options.work = std::numeric_limits<int64_t>::max();
+      options.draws = 12;
+      Comparison c = compareScales(*pattern, r.rule->replacement, member, {}, options);
+      if (auto ok = enter(r, c); !ok) return ok;
+    }
+    return {};
+  }
+
+  /// Once per rule and shapes. Why integers could not be compared; nullopt where they were.
+  Expected<std::optional<std::string>> probe(const Rewrite& r, const TensorMap& tensors) {
+    ProbeOptions probes;
+    probes.seed = options_.seed;
+    probes.boxes = positions(r);
+    Comparison integers = compareIntegerProbes(r.pattern, r.replacement, {}, probes);
+    if (auto ok = enter(r, integers); !ok) return tl::unexpected(ok.error());
+    Comparison scales = compareScales(r.pattern, r.replacement, {}, tensors, scaleOptions(*r.rule));
+    if (auto ok = enter(r, scales); !ok) return tl::unexpected(ok.error());
+    if (integers.holds()) return std::nullopt;
+    return integers.reason;
+  }
+
+  ScaleOptions scaleOptions(const Rule& rule) const {
+    return {.seed = options_.seed, .spreadsNan = rule.numerics.spreadsNan};
+  }
+
+  Expected<void> enter(const Rewrite& r, const Comparison& c) {
+    if (c.verdict == Comparison::Verdict::kFails) {
+      return fail(ErrorKind::kCheck, fmt::format("the rewritten site differs: {}", c.reason), r.label,
+                  "nothing was written; please report the rule");
+    }
+    found_.lines.push_back(lineOf(r.label, c));
+    return {};
+  }
+
+  ConstantEvaluator constants_;
+  const SiteCheckOptions& options_;
+  std::set<std::string> rules_;
+  std::map<std::pair<std::string, Bindings>, std::optional<std::string>> probed_;
+  SiteChecks found_;
+};
+
+}  // namespace
+
+Expected<SiteChecks> checkSites(const View& view,
+                                const std::vector<Rewrite>& rewrites,
+                                const SiteCheckOptions& options) {
+  SiteChecker checker(view, options);
+  for (const Rewrite& r : rewrites) {
+    if (options.progress) options.progress(r.label);
+    if (auto ok = checker.check(r); !ok) return tl::unexpected(ok.error());
+  }
+  return std::move(checker).found();
+}
+
+Expected<CheckLine> checkWhole(const Graph& before, const Graph& after, const SiteCheckOptions& options) {
+  Whole original = wholeOf(before, options.normalise), rewritten = wholeOf(after, options.normalise);
+  if (original.outputs != rewritten.outputs) {
+    return fail(ErrorKind::kInternal, "the rewritten model computes other values than the original", "",
+                "please report this");
+  }
+  ModelOptions model;
+  model.seed = options.seed;
+  model.floor = options.floor;
+  if (options.progress) {
+    model.progress = [&](int done, int total) {
+      options.progress(fmt::format("whole model, {} of {} operators", done, total));
+    };
+  }
+  Comparison c =
+      compareWholeModel({original.program, original.weights}, {rewritten.program, rewritten.weights}, {}, model);
+  if (c.verdict == Comparison::Verdict::kFails) {
+    return fail(ErrorKind::kCheck, fmt::format("the rewritten model differs: {}", c.reason), "whole model",
+                "nothing was written; please report it");
+  }
+  return lineOf("whole model", c);
+}
+
+}  // namespace pet

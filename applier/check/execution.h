@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "applier/read/normalise.h"
+#include "applier/replace/instantiate.h"
+
+namespace pet {
+
+/// What a check compared and what came out, for people.
+struct CheckLine {
+  std::string where, scope;
+  bool possible = true;
+  std::string reason;  ///< why it was not possible; empty where it holds
+  double worst = 0;    ///< the largest difference, in units of the largest that is allowed
+};
+
+struct SiteCheckOptions {
+  uint64_t seed = 0;
+  NormaliseOptions normalise;
+  std::function<void(const std::string& what)> progress = nullptr;
+  /// Whole models: so much of an output's largest value it may be off, besides what rounding explains.
+  double floor = 0x1p-20;
+};
+
+/// A site that nothing could be compared at: only the whole model can speak for it.
+struct UncheckedSite {
+  std::string label, rule;
+  std::string reason;
+};
+
+struct SiteChecks {
+  std::vector<CheckLine> lines;
+  std::vector<UncheckedSite> unchecked;
+};
+
+/// Runs pattern and replacement of every site: integer probes, which must be equal, and activations of all magnitudes,
+/// once per rule and shapes; the model's own weights, within the running bound. Once per rule, activations of all
+/// magnitudes at small shapes of its class. kCheck, with the site and the rule, where one fails. A site where neither
+/// integers nor the model's weights could be compared is unchecked.
+Expected<SiteChecks> checkSites(const View& view,
+                                const std::vector<Rewrite>& rewrites,
+                                const SiteCheckOptions& options);
+
+/// Runs both graphs as wholes, cut where pet does not know an operator: the values that go in there and come out of
+/// there are the same in both. kCheck where the rewritten graph's error is above the stated multiple of the original's.
+Expected<CheckLine> checkWhole(const Graph& before, const Graph& after, const SiteCheckOptions& options);
+
+}  // namespace pet

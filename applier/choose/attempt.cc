@@ -1,0 +1,87 @@
+#include "applier/choose/attempt.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "applier/clean/simplify.h"
+#include "applier/operators/onnx_rows.h"
+#include "applier/replace/splice.h"
+#include "ir/ops/op.h"
+
+namespace pet {
+namespace {
+
+/// The rule is already part of what the site is called, so it made the site.
+bool madeBy(const std::string& site, const Rule& rule) {
+  return site.find(fmt::format("pet/{}/", rule.name)) != std::string::npos;
+}
+
+/// Operators of a kind.
+size_t countOf(const Program& program, const OpRow* op) {
+  const auto& nodes = program.nodes();
+  return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(), [&](const Node& n) { return n.op == op; }));
+}
+
+/// The rule leaves fewer operators of the kind that it looks for: it may meet its own results, and comes to an end.
+bool merges(const Rule& rule, const Pattern& pattern) {
+  const OpRow* op = pattern.program.node(pattern.program.outputs()[0]).op;
+  return countOf(rule.replacement, op) < countOf(pattern.program, op);
+}
+
+/// How many rules it took to make the site: 0 for a node of the user's.
+int generation(std::string_view site) {
+  int count = 0;
+  for (size_t at = site.find("pet/"); at != std::string_view::npos; at = site.find("pet/", at + 1))
+    count += at == 0 || site[at - 1] == '/';
+  return count;
+}
+
+/// What computes on activations, in order.
+struct Operator {
+  const OpRow* op;
+  Attributes attributes;
+  std::vector<Shape> operands;
+  friend bool operator==(const Operator&, const Operator&) = default;
+};
+
+std::vector<Operator> operatorsOf(const Program& program) {
+  const std::vector<bool> constant = constantNodes(program);
+  std::vector<Operator> operators;
+  for (size_t i = 0; i < program.nodes().size(); ++i) {
+    const Node& n = program.nodes()[i];
+    if (constant[i] || n.is(ops::kInput)) continue;
+    operators.push_back({n.op, n.attributes, {}});
+    for (Value v : n.operands)
+      operators.back().operands.push_back(program.shape(v));
+  }
+  return operators;
+}
+
+/// At these shapes the rule has nothing to do: it pads by nothing, say.
+bool changesNothing(const View& view, const Rewrite& rewrite) {
+  const ViewPart part(view, {rewrite.site.nodes.begin(), rewrite.site.nodes.end()});
+  return operatorsOf(part.view().program) ==
+         operatorsOf(simplify(splice(part.view(), {movedTo(part, rewrite)})).program);
+}
+
+}  // namespace
+
+Expected<Rewrite> rewriteAt(const Graph& graph, const View& view, const SiteRule& c, const Policy& policy) {
+  std::string name = siteName(graph, view, c.site.anchor);
+  if (madeBy(name, *c.rule) && !merges(*c.rule, *c.site.pattern)) return fail(ErrorKind::kCheck, "applied here before");
+  if (generation(name) >= kMaxGenerations)
+    return fail(ErrorKind::kCheck, fmt::format("{} rules made this site, which is the limit", kMaxGenerations));
+  auto rewrite = instantiate(c.site, *c.rule, c.symbols, name);
+  if (!rewrite) return rewrite;
+  if (auto why = whyNotEmitted(rewrite->replacement, graph.opset)) return fail(ErrorKind::kCheck, *why);
+  auto before = static_cast<double>(weightElements(rewrite->pattern));
+  auto after = static_cast<double>(weightElements(rewrite->replacement));
+  if (4 * (after - policy.maxGrowth * before) > kSmallWeights)
+    return fail(ErrorKind::kCheck, fmt::format("weights would grow to {:.1f} times their size", after / before));
+  if (!policy.all && changesNothing(view, *rewrite)) return fail(ErrorKind::kCheck, "nothing would change");
+  return rewrite;
+}
+
+}  // namespace pet

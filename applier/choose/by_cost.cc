@@ -1,0 +1,231 @@
+#include "applier/choose/by_cost.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "applier/choose/layout_savings.h"
+#include "applier/choose/pbqp.h"
+#include "applier/choose/same_place.h"
+
+namespace pet {
+namespace {
+
+/// Of what meeting layouts seem to save, so much counts: alone they take longer than where engines fuse them.
+constexpr double kTrust = 0.6;
+
+/// What a replacement takes, but for noise and the predictor's error. Decisions are made by this, so that a rule that
+/// may lose is not carried along by one that wins.
+double atMost(const CostEstimate& cost) {
+  return cost.pattern / cost.lower;
+}
+
+/// The problem that chooseByCost() solves: a variable for each set of nodes, whose alternatives are to leave it as it
+/// is (0) and the candidates that would replace just these nodes.
+class Chooser {
+ public:
+  Chooser(const View& view, const std::vector<PricedRewrite>& candidates, const Costs& costs, const Policy& policy)
+      : candidates_(candidates), policy_(policy), banned_(candidates.size()) {
+    for (const PricedRewrite& c : candidates)
+      moves_.push_back(movesActivations(c.rewrite.replacement));
+    group();
+    findSavings(LayoutSavings(view), costs.layoutSecondsPerByte);
+  }
+
+  /// The best choice without what is banned, by position.
+  std::vector<size_t> solve() const;
+  void ban(size_t candidate) { banned_[candidate] = true; }
+  /// The chosen candidates in groups whose layouts meet.
+  std::vector<std::vector<size_t>> groupsOf(const std::vector<size_t>& chosen) const;
+  /// Why a group does not gain enough, even with what its layouts save by meeting.
+  std::optional<std::string> loss(const std::vector<size_t>& group) const;
+
+ private:
+  struct Saving {
+    size_t a, b;
+    double seconds;
+  };
+  void group();
+  void findSavings(const LayoutSavings& savings, double secondsPerByte);
+  const Site& siteOf(size_t candidate) const { return candidates_[candidate].rewrite.site; }
+
+  const std::vector<PricedRewrite>& candidates_;
+  const Policy& policy_;
+  std::vector<bool> banned_, moves_;
+  std::vector<std::vector<size_t>> groups_;  ///< candidates for the same nodes
+  std::vector<Saving> savings_;
+};
+
+void Chooser::group() {
+  std::map<std::vector<int>, std::vector<size_t>> byNodes;
+  for (size_t c = 0; c < candidates_.size(); ++c) {
+    auto& group = byNodes[siteOf(c).nodes];
+    bool known = std::any_of(group.begin(), group.end(),
+                             [&](size_t other) { return sameBut(candidates_[other].rewrite, candidates_[c].rewrite); });
+    if (!known) group.push_back(c);
+  }
+  for (auto& [nodes, group] : byNodes)
+    groups_.push_back(std::move(group));
+}
+
+void Chooser::findSavings(const LayoutSavings& savings, double secondsPerByte) {
+  for (const auto& from : groups_) {
+    for (const auto& to : groups_) {
+      if (overlap(siteOf(from[0]).nodes, siteOf(to[0]).nodes)) continue;
+      auto way = savings.between(siteOf(from[0]), siteOf(to[0]));
+      if (!way) continue;
+      for (size_t a : from) {
+        for (size_t b : to) {
+          if (!moves_[a] || !moves_[b]) continue;
+          auto bytes = static_cast<double>(savings.bytes(candidates_[a].rewrite, candidates_[b].rewrite, *way));
+          double most = (candidates_[a].cost.replacement + candidates_[b].cost.replacement) / 2;
+          double seconds = kTrust * std::min(bytes * secondsPerByte, most);
+          if (seconds > 0) savings_.push_back({a, b, seconds});
+        }
+      }
+    }
+  }
+}
+
+std::vector<size_t> Chooser::solve() const {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  Pbqp problem;
+  std::map<size_t, std::pair<int, int>> place;  // of a candidate: variable, alternative
+  for (const auto& group : groups_) {
+    std::vector<double> costs{0};
+    int variable = static_cast<int>(&group - groups_.data());
+    for (size_t c : group) {
+      place[c] = {variable, static_cast<int>(costs.size())};
+      costs.push_back(banned_[c] ? kNever : atMost(candidates_[c].cost) - candidates_[c].cost.pattern);
+    }
+    problem.variable(std::move(costs));
+  }
+  auto together = [&](size_t a, size_t b, double cost) {
+    auto [va, ia] = place.at(a);
+    auto [vb, ib] = place.at(b);
+    problem.together(va, ia, vb, ib, cost);
+  };
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (!overlap(siteOf(groups_[i][0]).nodes, siteOf(groups_[j][0]).nodes)) continue;
+      for (size_t a : groups_[i]) {
+        for (size_t b : groups_[j])
+          together(a, b, kNever);
+      }
+    }
+  }
+  for (const Saving& s : savings_)
+    together(s.a, s.b, -s.seconds);
+  auto solution = problem.solve();
+  std::vector<size_t> chosen;
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    if (int alternative = solution.choice[g]; alternative > 0)
+      chosen.push_back(groups_[g][static_cast<size_t>(alternative) - 1]);
+  }
+  return chosen;
+}
+
+std::vector<std::vector<size_t>> Chooser::groupsOf(const std::vector<size_t>& chosen) const {
+  std::map<size_t, size_t> leader;
+  for (size_t c : chosen)
+    leader[c] = c;
+  for (const Saving& s : savings_) {
+    if (!leader.contains(s.a) || !leader.contains(s.b)) continue;
+    size_t from = std::max(leader[s.a], leader[s.b]), to = std::min(leader[s.a], leader[s.b]);
+    for (auto& [c, l] : leader)
+      l = l == from ? to : l;
+  }
+  std::map<size_t, std::vector<size_t>> byLeader;
+  for (size_t c : chosen)
+    byLeader[leader[c]].push_back(c);
+  std::vector<std::vector<size_t>> groups;
+  for (auto& [l, group] : byLeader)
+    groups.push_back(std::move(group));
+  return groups;
+}
+
+std::optional<std::string> Chooser::loss(const std::vector<size_t>& group) const {
+  auto inGroup = [&](size_t c) { return std::find(group.begin(), group.end(), c) != group.end(); };
+  double saved = 0;
+  for (const Saving& s : savings_)
+    saved += inGroup(s.a) && inGroup(s.b) ? s.seconds : 0;
+  CostEstimate sum{.pattern = 0, .replacement = -saved};
+  double most = -saved;
+  for (size_t c : group) {
+    const CostEstimate& cost = candidates_[c].cost;
+    sum.pattern += cost.pattern;
+    sum.replacement += cost.replacement;
+    sum.measured = sum.measured || cost.measured;
+    most += atMost(cost);
+  }
+  if (sum.ratio() < policy_.minGain) return noGain(sum);
+  if (sum.pattern <= most) return fmt::format("{:.2f}, but within the noise", sum.ratio());
+  return std::nullopt;
+}
+
+/// What is wrong with a choice: candidates to leave out, with the reason. Of a group that does not pay it is the one
+/// that gains the least by itself: the others may do without it.
+std::map<size_t, std::string> objections(const Chooser& chooser,
+                                         const std::vector<size_t>& chosen,
+                                         const std::vector<PricedRewrite>& candidates,
+                                         const LastWord& lastWord) {
+  std::map<size_t, std::string> result;
+  auto groups = chooser.groupsOf(chosen);
+  auto object = [&](const std::vector<size_t>& group, const std::optional<std::string>& reason) {
+    auto gainsLess = [&](size_t a, size_t b) { return candidates[a].cost.ratio() < candidates[b].cost.ratio(); };
+    if (reason) result[*std::min_element(group.begin(), group.end(), gainsLess)] = *reason;
+  };
+  for (const auto& group : groups)
+    object(group, chooser.loss(group));
+  if (!result.empty()) return result;
+  std::vector<const Rewrite*> kept;
+  for (size_t c : chosen) {
+    kept.push_back(&candidates[c].rewrite);
+    if (auto why = lastWord.veto(kept)) return {{c, *why}};
+  }
+  for (const auto& group : lastWord.objection ? groups : std::vector<std::vector<size_t>>()) {
+    std::vector<const Rewrite*> rewrites;
+    for (size_t c : group)
+      rewrites.push_back(&candidates[c].rewrite);
+    object(group, lastWord.objection(rewrites));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<size_t> chooseByCost(const View& view,
+                                 const std::vector<PricedRewrite>& candidates,
+                                 const Costs& costs,
+                                 const Policy& policy,
+                                 const LastWord& lastWord,
+                                 std::vector<Refusal>& refusals) {
+  Chooser chooser(view, candidates, costs, policy);
+  std::map<size_t, std::string> reasons;
+  std::vector<size_t> chosen;
+  // Each turn bans something, so there are at most as many as candidates.
+  for (bool settled = false; !settled;) {
+    chosen = chooser.solve();
+    std::sort(chosen.begin(), chosen.end(),
+              [&](size_t a, size_t b) { return placeKey(candidates[a].rewrite) < placeKey(candidates[b].rewrite); });
+    auto banned = objections(chooser, chosen, candidates, lastWord);
+    settled = banned.empty();
+    for (auto& [c, reason] : banned) {
+      chooser.ban(c);
+      reasons[c] = std::move(reason);
+    }
+  }
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    if (std::find(chosen.begin(), chosen.end(), c) != chosen.end()) continue;
+    const Rewrite& r = candidates[c].rewrite;
+    auto reason = reasons.find(c);
+    auto own = chooser.loss({c});
+    refusals.push_back({r.site.anchor, r.site.pattern->name, r.rule->name,
+                        reason != reasons.end() ? reason->second : own.value_or("another rule was preferred")});
+  }
+  return chosen;
+}
+
+}  // namespace pet

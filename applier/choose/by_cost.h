@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "applier/choose/applicable.h"
+#include "applier/replace/instantiate.h"
+
+namespace pet {
+
+/// A candidate that can be written in the model, and what it costs.
+struct PricedRewrite {
+  CostEstimate cost;
+  Rewrite rewrite;
+};
+
+/// Who has the last word about what chooseByCost() would choose.
+struct LastWord {
+  /// Why the last of these may not be applied together with the others; nullopt where it may.
+  std::function<std::optional<std::string>(const std::vector<const Rewrite*>&)> veto;
+  /// Why these, whose layouts meet, do not pay after all; nullopt where they do. Null: as the costs say.
+  std::function<std::optional<std::string>(const std::vector<const Rewrite*>&)> objection = nullptr;
+};
+
+/// Which candidates to apply: those that do not overlap, whose costs add up to the least, layouts that meet counted
+/// once or not at all (docs/applier.md, Choose; see pbqp.h). A group whose layouts meet is applied only if the whole of
+/// it gains `policy.minGain`, beyond noise. What the last word rejects is left out, and chosen is anew. Returns
+/// positions in `candidates`, by (anchor, rule's name, outputs).
+std::vector<size_t> chooseByCost(const View& view,
+                                 const std::vector<PricedRewrite>& candidates,
+                                 const Costs& costs,
+                                 const Policy& policy,
+                                 const LastWord& lastWord,
+                                 std::vector<Refusal>& refusals);
+
+}  // namespace pet

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "applier/choose/applicable.h"
+#include "applier/replace/instantiate.h"
+
+namespace pet {
+
+/// Why rewrites whose layouts meet do not pay on the engine; nullopt where they do.
+using Objection = std::function<std::optional<std::string>(const std::vector<const Rewrite*>&)>;
+
+/// The rewrites to apply, of all rules at these sites: by turns under `policy.all`, by what they cost else. `objection`
+/// may be null. `graph` and `index` belong together.
+std::vector<Rewrite> chooseRewrites(const Graph& graph,
+                                    const MatchIndex& index,
+                                    const std::vector<Site>& sites,
+                                    const RuleSet& rules,
+                                    const Costs& costs,
+                                    const Policy& policy,
+                                    const Objection& objection,
+                                    std::vector<Refusal>& refusals);
+
+}  // namespace pet

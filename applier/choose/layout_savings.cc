@@ -1,0 +1,83 @@
+#include "applier/choose/layout_savings.h"
+
+#include <algorithm>
+#include <set>
+
+#include "applier/clean/simplify.h"
+#include "applier/replace/splice.h"
+#include "applier/view/layout_algebra.h"
+#include "ir/ops/op.h"
+
+namespace pet {
+namespace {
+
+bool holds(const std::vector<int>& sorted, int node) {
+  return std::binary_search(sorted.begin(), sorted.end(), node);
+}
+
+/// What the layout operators that rewriting left in a view write.
+int64_t movedBytes(const View& view) {
+  const auto& nodes = view.program.nodes();
+  std::vector<bool> constant = constantNodes(view.program);
+  int64_t bytes = 0;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& n = nodes[i];
+    if (view.provenance[i].site < 0 || constant[i] || !n.op->layout || movesNothing(n)) continue;
+    int64_t width = view.elements[i] == ElementType::kDouble ? 8 : 4;
+    for (const Shape& s : n.shapes)
+      bytes += width * elementCount(concrete(s));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+LayoutSavings::LayoutSavings(const View& view)
+    : view_(view), readers_(readers(view.program)), constant_(constantNodes(view.program)) {}
+
+bool LayoutSavings::passes(int node, Value operand) const {
+  const Node& n = view_.program.nodes()[static_cast<size_t>(node)];
+  if (n.op->facts.elementwise && n.operands.size() == 1) return true;
+  return n.is(ops::kAdd) && view_.program.shape(operand) == n.shapes[0] &&
+         std::all_of(n.operands.begin(), n.operands.end(),
+                     [&](Value o) { return o == operand || constant_[static_cast<size_t>(o.node)]; });
+}
+
+std::optional<std::vector<int>> LayoutSavings::between(const Site& a, const Site& b) const {
+  std::set<int> way;
+  bool found = false;
+  // Whether `b` is reached from here; the nodes on the way are kept.
+  auto reaches = [&](auto&& self, Value v) -> bool {
+    bool any = false;
+    auto at = readers_.find(v);
+    if (at == readers_.end()) return false;
+    for (int reader : at->second) {
+      if (reader < 0 || holds(a.nodes, reader)) continue;
+      if (holds(b.nodes, reader)) {
+        any = true;
+      } else if (passes(reader, v) && self(self, Value{reader, 0})) {
+        way.insert(reader);
+        any = true;
+      }
+    }
+    return any;
+  };
+  for (Value v : a.outputs)
+    found = reaches(reaches, v) || found;
+  if (!found) return std::nullopt;
+  return std::vector<int>(way.begin(), way.end());
+}
+
+int64_t LayoutSavings::bytes(const Rewrite& a, const Rewrite& b, const std::vector<int>& way) const {
+  std::set<int> nodes(way.begin(), way.end());
+  nodes.insert(a.site.nodes.begin(), a.site.nodes.end());
+  nodes.insert(b.site.nodes.begin(), b.site.nodes.end());
+  const ViewPart part(view_, nodes);
+  const Rewrite here = movedTo(part, a), there = movedTo(part, b);
+  auto moved = [&](const std::vector<Rewrite>& rewrites) {
+    return movedBytes(simplify(splice(part.view(), rewrites)));
+  };
+  return moved({here}) + moved({there}) - moved({here, there});
+}
+
+}  // namespace pet

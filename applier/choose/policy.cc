@@ -1,0 +1,23 @@
+#include "applier/choose/policy.h"
+
+#include <algorithm>
+
+namespace pet {
+
+bool matchesGlob(std::string_view text, std::string_view pattern) {
+  if (pattern.empty()) return text.empty();
+  if (pattern[0] == '*') {
+    for (size_t skip = 0; skip <= text.size(); ++skip) {
+      if (matchesGlob(text.substr(skip), pattern.substr(1))) return true;
+    }
+    return false;
+  }
+  return !text.empty() && (pattern[0] == '?' || pattern[0] == text[0]) &&
+         matchesGlob(text.substr(1), pattern.substr(1));
+}
+
+bool matchesAny(std::string_view text, const std::vector<std::string>& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const auto& p) { return matchesGlob(text, p); });
+}
+
+}  // namespace pet

@@ -1,0 +1,102 @@
+#include "applier/match/closed_values.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "ir/evaluate.h"
+#include "ir/ops/op.h"
+
+namespace pet {
+namespace {
+
+/// So many values at the beginning of a row, or of a column, are the same.
+struct Run {
+  int64_t inRow = 0, inColumn = 0;
+};
+
+Run firstRun(const std::vector<double>& values, int64_t rows, int64_t columns) {
+  auto at = [&](int64_t r, int64_t c) { return values[static_cast<size_t>(r * columns + c)]; };
+  Run run;
+  while (run.inRow < columns && at(0, run.inRow) == at(0, 0))
+    ++run.inRow;
+  while (run.inColumn < rows && at(run.inColumn, 0) == at(0, 0))
+    ++run.inColumn;
+  return run;
+}
+
+template <class T>
+Expected<void> compare(const Program& program, const Bindings& symbols, const Constant& constant) {
+  auto wanted = evaluate<T>(program, symbols, {});
+  if (!wanted) return tl::unexpected(wanted.error());
+  if ((*wanted)[0].data == constant.values<T>().data) return {};
+  return fail(ErrorKind::kCheck, "a constant has other values");
+}
+
+}  // namespace
+
+ClosedValues::ClosedValues(const Program& pattern) : pattern_(pattern) {
+  for (const Node& n : pattern.nodes()) {
+    closed_.push_back(!n.is(ops::kInput) &&
+                      std::all_of(n.operands.begin(), n.operands.end(), [&](Value v) { return contains(v); }));
+  }
+}
+
+Program ClosedValues::programOf(Value v) const {
+  ProgramBuilder builder;
+  std::map<Value, Value> moved;
+  for (int i = 0; i <= v.node; ++i) {
+    if (!closed_[static_cast<size_t>(i)]) continue;
+    const Node& n = pattern_.nodes()[static_cast<size_t>(i)];
+    std::vector<Value> operands;
+    for (Value o : n.operands)
+      operands.push_back(moved.at(o));
+    auto copy = builder.add(*n.op, std::move(operands), n.attributes, n.names);
+    for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
+      moved[{i, o}] = {copy->node, o};
+  }
+  return std::move(builder).finish({moved.at(v)}).withoutDeadNodes();
+}
+
+bool ClosedValues::broadcasts(Value v) const {
+  static constexpr std::array kElementwise{std::string_view("Add"), std::string_view("Sub"), std::string_view("Mul"),
+                                           std::string_view("Div"), std::string_view("Where")};
+  return std::all_of(pattern_.nodes().begin(), pattern_.nodes().end(), [&](const Node& n) {
+    bool reads = std::find(n.operands.begin(), n.operands.end(), v) != n.operands.end();
+    return !reads || std::find(kElementwise.begin(), kElementwise.end(), n.op->name) != kElementwise.end();
+  });
+}
+
+Expected<std::vector<Equation>> ClosedValues::equations(Value v, const Constant& constant) const {
+  const Shape& shape = pattern_.shape(v);
+  size_t extra = constant.extents.size() - std::min(constant.extents.size(), shape.size());
+  const auto first = constant.extents.begin() + static_cast<std::ptrdiff_t>(extra);
+  bool inFront = std::all_of(constant.extents.begin(), first, [](int64_t e) { return e == 1; });
+  if (!inFront || (extra > 0 && !broadcasts(v)) || constant.extents.size() < shape.size())
+    return fail(ErrorKind::kCheck, "a constant of another rank");
+  const Extents extents(first, constant.extents.end());
+  std::vector<Equation> result;
+  for (size_t d = 0; d < shape.size(); ++d)
+    result.push_back({shape[d], extents[d], fmt::format("extent {} of a constant", d)});
+  if (shape.size() < 2 || elementCount(extents) == 0) return result;
+  auto values = constant.numbers();
+  if (!values) return fail(ErrorKind::kCheck, "a constant of another type");
+  Run run = firstRun(*values, extents[extents.size() - 2], extents.back());
+  const Program program = programOf(v);
+  for (const Node& n : program.nodes()) {
+    if (!n.is(ops::kBand)) continue;
+    result.push_back({n.scalar("upper"), run.inRow - 1, "upper of Band"});
+    result.push_back({n.scalar("lower"), run.inColumn - 1, "lower of Band"});
+  }
+  return result;
+}
+
+Expected<void> ClosedValues::check(Value v, const Constant& constant, const Bindings& symbols) const {
+  Program program = programOf(v);
+  return constant.element == ElementType::kDouble ? compare<double>(program, symbols, constant)
+                                                  : compare<float>(program, symbols, constant);
+}
+
+}  // namespace pet

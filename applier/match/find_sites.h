@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "applier/match/match_index.h"
+#include "rules/rule.h"
+
+namespace pet {
+
+/// One place in a view where a pattern matches.
+struct Site {
+  const Pattern* pattern = nullptr;
+  int anchor = -1;             ///< the node that the pattern's first output is of
+  std::vector<int> nodes;      ///< the nodes that the pattern's operators matched, sorted
+  std::vector<Value> inputs;   ///< what the pattern's inputs stand for, in the order of Program::inputs()
+  std::vector<Value> outputs;  ///< what the pattern's outputs stand for
+  Bindings symbols;            ///< the values of the pattern's symbols
+};
+
+/// Why a pattern or a rule was not used although it nearly fitted. Collected while deciding, printed after.
+struct Refusal {
+  int anchor = -1;
+  std::string pattern, rule;  ///< `rule` is empty where no rule of the pattern could be used
+  std::string reason;
+};
+
+/// All sites of a pattern, by anchor in the view's order. A site is one only if
+/// - operators, attributes and extents agree for some values of the pattern's symbols that are in its class,
+/// - a variable that occurs twice stands for the same value,
+/// - the pattern's constant inputs are constants of the model, and what depends on its symbols alone (a band mask) is
+///   a constant of the model with these values,
+/// - no interior value is read from outside the site or has to stay,
+/// - outputs of different operators of the pattern are of different nodes, and
+/// - no path leads from a result of the site to what it takes.
+/// Several outputs are found along the values that they share, so a pattern whose outputs share none has no site;
+/// of very many siblings only those next to the anchor are looked at. What
+/// is alike in the pattern may be found in any order: of sites with the same nodes, outputs and symbols there is the
+/// first, by the places of its outputs in the view. Where only the operators agree, the reason goes to `refusals`.
+std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::vector<Refusal>& refusals);
+
+}  // namespace pet

@@ -1,0 +1,34 @@
+#include "applier/match/match_index.h"
+
+namespace pet {
+namespace {
+
+const std::vector<int> kNone;
+
+}  // namespace
+
+MatchIndex::MatchIndex(const Graph& graph, const View& view)
+    : view_(view), readers_(readers(view.program)), constant_(constantNodes(view.program)), precedence_(graph, view) {
+  for (size_t i = 0; i < view.program.nodes().size(); ++i)
+    byOp_[view.program.nodes()[i].op].push_back(static_cast<int>(i));
+}
+
+const std::vector<int>& MatchIndex::nodesOf(const OpRow* op) const {
+  auto it = byOp_.find(op);
+  return it == byOp_.end() ? kNone : it->second;
+}
+
+const std::vector<int>& MatchIndex::readersOf(Value value) const {
+  auto it = readers_.find(value);
+  return it == readers_.end() ? kNone : it->second;
+}
+
+std::string siteName(const Graph& graph, const View& view, int anchor) {
+  int origin = view.provenance[static_cast<size_t>(anchor)].origin;
+  if (origin < 0) return view.program.nodes()[static_cast<size_t>(anchor)].names[0];
+  const GraphNode& node = graph.nodes[static_cast<size_t>(origin)];
+  if (!node.name.empty()) return node.name;
+  return node.outputs.empty() ? node.type : node.outputs[0];
+}
+
+}  // namespace pet

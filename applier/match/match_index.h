@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "applier/match/precedence.h"
+#include "applier/view/view.h"
+
+namespace pet {
+
+/// The nodes of a graph's view by operator, and who reads what; made once for all patterns.
+class MatchIndex {
+ public:
+  MatchIndex(const Graph& graph, const View& view);
+  const View& view() const { return view_; }
+  const std::vector<int>& nodesOf(const OpRow* op) const;
+  const std::vector<int>& readersOf(Value value) const;
+  const Precedence& precedence() const { return precedence_; }
+  bool isConstant(Value value) const { return constant_[static_cast<size_t>(value.node)]; }
+
+ private:
+  const View& view_;
+  std::map<const OpRow*, std::vector<int>> byOp_;
+  std::map<Value, std::vector<int>> readers_;
+  std::vector<bool> constant_;
+  Precedence precedence_;
+};
+
+/// What people call a site: the ONNX node of its anchor, or what that node computes.
+std::string siteName(const Graph& graph, const View& view, int anchor);
+
+}  // namespace pet

@@ -1,0 +1,116 @@
+#include "applier/match/precedence.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+namespace pet {
+
+Precedence::Precedence(const Graph& graph, const View& view)
+    : later_(view.program.nodes().size() + graph.nodes.size()) {
+  const auto& nodes = view.program.nodes();
+  std::vector<std::vector<int>> parts(graph.nodes.size());  // of the view
+  for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
+    for (Value v : nodes[static_cast<size_t>(i)].operands)
+      later_[static_cast<size_t>(v.node)].push_back(i);
+    if (int origin = view.provenance[static_cast<size_t>(i)].origin; origin >= 0)
+      parts[static_cast<size_t>(origin)].push_back(i);
+  }
+  std::unordered_map<std::string, int> inView, outside;
+  for (const auto& [value, name] : view.names)
+    inView.emplace(name, value.node);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    int self = static_cast<int>(nodes.size() + n);
+    if (!parts[n].empty()) continue;
+    for (const std::string& name : graph.nodes[n].outputs) {
+      outside.emplace(name, self);
+      if (auto input = inView.find(name); input != inView.end())
+        later_[static_cast<size_t>(self)].push_back(input->second);
+    }
+  }
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    bool known = !parts[n].empty();
+    for (const std::string& name : readsOf(graph.nodes[n])) {
+      auto here = inView.find(name), there = outside.find(name);
+      if (here != inView.end()) {
+        if (!known) later_[static_cast<size_t>(here->second)].push_back(static_cast<int>(nodes.size() + n));
+      } else if (there != outside.end()) {
+        // Of a node in the view: an operand that was folded away there, and is read all the same.
+        for (int part : known ? parts[n] : std::vector<int>{static_cast<int>(nodes.size() + n)})
+          later_[static_cast<size_t>(there->second)].push_back(part);
+      }
+    }
+  }
+  rank_.resize(later_.size());
+  int rank = 0;
+  for (int node : order({}))
+    rank_[static_cast<size_t>(node)] = rank++;
+}
+
+/// A path from outside of the group leads into it that began in it.
+bool Precedence::comesBack(const std::vector<int>& group) const {
+  std::set<int> inside(group.begin(), group.end()), seen;
+  int last = 0;
+  for (int n : group)
+    last = std::max(last, rank_[static_cast<size_t>(n)]);
+  std::vector<int> open;
+  auto leave = [&](int from, bool isInside) {
+    for (int next : later_[static_cast<size_t>(from)]) {
+      if (inside.contains(next)) {
+        if (!isInside) return false;
+      } else if (rank_[static_cast<size_t>(next)] < last && seen.insert(next).second) {
+        open.push_back(next);
+      }
+    }
+    return true;
+  };
+  for (int n : group)
+    leave(n, true);
+  while (!open.empty()) {
+    int now = open.back();
+    open.pop_back();
+    if (!leave(now, false)) return true;
+  }
+  return false;
+}
+
+/// The steps in an order in which none waits for a later one, as far as there is one.
+std::vector<int> Precedence::order(const std::vector<std::vector<int>>& groups) const {
+  std::vector<int> step(later_.size());  // a group's first node stands for all
+  std::vector<std::vector<int>> members(later_.size());
+  for (size_t i = 0; i < later_.size(); ++i)
+    step[i] = static_cast<int>(i);
+  for (const auto& group : groups) {
+    for (int n : group)
+      step[static_cast<size_t>(n)] = group[0];
+  }
+  std::vector<int> waits(later_.size());
+  for (size_t i = 0; i < later_.size(); ++i) {
+    members[static_cast<size_t>(step[i])].push_back(static_cast<int>(i));
+    for (int next : later_[i])
+      waits[static_cast<size_t>(step[static_cast<size_t>(next)])] += step[static_cast<size_t>(next)] != step[i];
+  }
+  std::vector<int> ready;
+  for (size_t i = 0; i < later_.size(); ++i) {
+    if (waits[i] == 0) ready.push_back(static_cast<int>(i));
+  }
+  std::vector<int> done;
+  while (!ready.empty()) {
+    auto now = static_cast<size_t>(ready.back());
+    ready.pop_back();
+    done.push_back(static_cast<int>(now));
+    for (int member : members[now]) {
+      for (int next : later_[static_cast<size_t>(member)]) {
+        int to = step[static_cast<size_t>(next)];
+        if (to != static_cast<int>(now) && --waits[static_cast<size_t>(to)] == 0) ready.push_back(to);
+      }
+    }
+  }
+  return done;
+}
+
+bool Precedence::allows(const std::vector<std::vector<int>>& groups) const {
+  return groups.size() == 1 ? !comesBack(groups[0]) : order(groups).size() == later_.size();
+}
+
+}  // namespace pet

@@ -1,0 +1,194 @@
+#include "applier/measure/extract.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "applier/read/normalise.h"
+
+namespace pet {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+/// Who computes and who reads each value of a graph, and which values are constants.
+class Wiring {
+ public:
+  explicit Wiring(const Graph& graph) : graph_(graph), outputs_(graph.outputs.begin(), graph.outputs.end()) {
+    for (const Initializer& i : graph.initializers)
+      constants_.insert(i.name);
+    constants_.insert(graph.sparse.begin(), graph.sparse.end());
+    for (size_t i = 0; i < graph.nodes.size(); ++i)
+      enter(static_cast<int>(i));
+  }
+
+  const GraphNode& node(int position) const { return graph_.nodes[static_cast<size_t>(position)]; }
+  bool isConstant(const std::string& name) const { return constants_.contains(name); }
+  bool isOutput(const std::string& name) const { return outputs_.contains(name); }
+  /// -1: an input, or an initializer.
+  int producer(const std::string& name) const {
+    auto it = producer_.find(name);
+    return it == producer_.end() ? -1 : it->second;
+  }
+  const std::vector<int>& readers(const std::string& name) const {
+    static const std::vector<int> kNone;
+    auto it = readers_.find(name);
+    return it == readers_.end() ? kNone : it->second;
+  }
+
+ private:
+  void enter(int position) {
+    auto names = readsOf(node(position));
+    for (const std::string& name : names)
+      readers_[name].push_back(position);
+    bool constant = names.empty()
+                      ? node(position).type == "Constant"
+                      : std::all_of(names.begin(), names.end(), [&](const auto& n) { return isConstant(n); });
+    constant = constant && !node(position).type.starts_with("Random");
+    for (const std::string& name : node(position).outputs) {
+      producer_[name] = position;
+      if (constant) constants_.insert(name);
+    }
+  }
+
+  const Graph& graph_;
+  Names constants_, outputs_;
+  std::map<std::string, int, std::less<>> producer_;
+  std::map<std::string, std::vector<int>, std::less<>> readers_;
+};
+
+bool isReal(ElementType t) {
+  return t == ElementType::kFloat || t == ElementType::kDouble || t == ElementType::kFloat16 ||
+         t == ElementType::kBfloat16;
+}
+
+/// Whether random values can stand for it; of what is not known they may.
+bool canBeDrawn(const std::string& name, const ValueTypes& types) {
+  auto it = types.find(name);
+  return it == types.end() || it->second.element == ElementType::kUnknown || isReal(it->second.element);
+}
+
+/// The nodes with those that they need beside them.
+std::set<int> closed(const Wiring& wiring, const ValueTypes& types, const std::vector<int>& nodes) {
+  std::set<int> inside(nodes.begin(), nodes.end());
+  std::vector<int> open = nodes;
+  while (!open.empty()) {
+    int n = open.back();
+    open.pop_back();
+    for (const std::string& name : readsOf(wiring.node(n))) {
+      int p = wiring.producer(name);
+      bool needed = wiring.isConstant(name) || !canBeDrawn(name, types);
+      if (p >= 0 && needed && inside.insert(p).second) open.push_back(p);
+    }
+  }
+  return inside;
+}
+
+void addOnce(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+std::vector<std::string> outputsOf(const Wiring& wiring, const std::vector<int>& nodes, const std::set<int>& inside) {
+  std::vector<std::string> outputs, all;
+  for (int n : nodes) {
+    for (const std::string& name : wiring.node(n).outputs) {
+      if (name.empty()) continue;
+      const auto& by = wiring.readers(name);
+      bool leaves = std::any_of(by.begin(), by.end(), [&](int r) { return !inside.contains(r); });
+      if (leaves || wiring.isOutput(name)) addOnce(outputs, name);
+      addOnce(all, name);
+    }
+  }
+  return outputs.empty() ? all : outputs;
+}
+
+Expected<ValueType> typeOf(const std::string& name, const ValueTypes& types) {
+  auto it = types.find(name);
+  if (it == types.end() || it->second.element == ElementType::kUnknown)
+    return fail(ErrorKind::kUnsupported, "its element type is not known", name);
+  if (!it->second.extents()) return fail(ErrorKind::kUnsupported, "its extents are not known", name);
+  return it->second;
+}
+
+}  // namespace
+
+ValueTypes typesOf(const Graph& graph) {
+  ValueTypes types = graph.types;
+  auto enter = [&](const std::string& name, ElementType element, const Extents& extents) {
+    types[name] = {element, std::vector<std::optional<int64_t>>(extents.begin(), extents.end())};
+  };
+  for (const Initializer& i : graph.initializers)
+    enter(i.name, i.value.element, i.value.extents);
+  const View view = normalise(graph).view;
+  for (const auto& [value, name] : view.names)
+    enter(name, view.elements[static_cast<size_t>(value.node)], concrete(view.program.shape(value)));
+  for (const GraphNode& n : graph.nodes) {
+    bool passes = n.standard && (n.type == "Identity" || n.type == "Dropout") && !n.inputs.empty();
+    auto it = passes ? types.find(n.inputs[0]) : types.end();
+    if (it != types.end()) types[n.outputs[0]] = ValueType(it->second);
+  }
+  return types;
+}
+
+Part partOf(const Graph& graph, const ValueTypes& types, const std::vector<int>& nodes) {
+  const Wiring wiring(graph);
+  std::set<int> inside = closed(wiring, types, nodes);
+  Part part{{inside.begin(), inside.end()}, {}, outputsOf(wiring, nodes, inside)};
+  Names initializers(graph.sparse.begin(), graph.sparse.end());
+  for (const Initializer& i : graph.initializers)
+    initializers.insert(i.name);
+  for (int n : part.nodes) {
+    for (const std::string& name : readsOf(wiring.node(n))) {
+      if (!initializers.contains(name) && !inside.contains(wiring.producer(name))) addOnce(part.inputs, name);
+    }
+  }
+  return part;
+}
+
+std::vector<int> withNeighbours(const Graph& graph, const std::vector<int>& nodes) {
+  const Wiring wiring(graph);
+  std::set<int> inside(nodes.begin(), nodes.end()), more = inside;
+  for (int n : nodes) {
+    for (const std::string& name : readsOf(wiring.node(n))) {
+      if (wiring.producer(name) >= 0 && !wiring.isConstant(name)) more.insert(wiring.producer(name));
+    }
+    for (const std::string& name : wiring.node(n).outputs) {
+      const auto& by = wiring.readers(name);
+      auto outside = std::find_if(by.begin(), by.end(), [&](int r) { return !inside.contains(r); });
+      if (outside != by.end()) more.insert(*outside);
+    }
+  }
+  return {more.begin(), more.end()};
+}
+
+Expected<Model> extract(const Model& model, const ValueTypes& types, const Part& part) {
+  const Graph& whole = model.graph;
+  Graph graph;
+  graph.opset = whole.opset;
+  graph.inputs = part.inputs;
+  graph.outputs = part.outputs;
+  Names read;
+  for (int n : part.nodes) {
+    graph.nodes.push_back(whole.nodes[static_cast<size_t>(n)]);
+    auto names = readsOf(graph.nodes.back());
+    read.insert(names.begin(), names.end());
+  }
+  for (const auto* names : {&part.inputs, &part.outputs}) {
+    for (const std::string& name : *names) {
+      auto type = typeOf(name, types);
+      if (!type) return tl::unexpected(type.error());
+      graph.types[name] = std::move(*type);
+    }
+  }
+  for (const Initializer& i : whole.initializers) {
+    if (!read.contains(i.name)) continue;
+    graph.initializers.push_back(i);
+    graph.initializers.back().overridable = false;
+  }
+  std::copy_if(whole.sparse.begin(), whole.sparse.end(), std::inserter(graph.sparse, graph.sparse.end()),
+               [&](const std::string& name) { return read.contains(name); });
+  return Model{std::move(graph), model.file, /*part=*/true};
+}
+
+}  // namespace pet

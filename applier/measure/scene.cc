@@ -1,0 +1,158 @@
+#include "applier/measure/scene.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "applier/view/view.h"
+#include "applier/write/emit.h"
+#include "ir/ops/op.h"
+#include "runtime/draw.h"
+#include "runtime/ort/frame.h"
+
+namespace pet {
+namespace {
+
+constexpr int64_t kNeighbourChannels = 16;  ///< of the values beyond the neighbours
+
+/// Thrown while a subgraph is built, and caught there.
+struct NotBuilt {
+  Error error;
+};
+
+class Scene {
+ public:
+  Scene(const Program& pattern, bool neighbours, int opset)
+      : pattern_(pattern), neighbours_(neighbours), opset_(opset) {}
+
+  Expected<Model> build() {
+    try {
+      std::map<Value, Value> moved;
+      for (int i = 0; i < static_cast<int>(pattern_.nodes().size()); ++i)
+        addNode(i, moved);
+      std::vector<Value> outs;
+      std::vector<FrameValue> outputs;
+      for (Value output : pattern_.outputs()) {
+        std::string number = outs.empty() ? "" : fmt::format("/{}", outs.size());
+        Value y = moved.at(output);
+        builder_.name(y, kSceneSite + number);
+        outs.push_back(neighbours_ ? consumer(y, output, number) : y);
+        std::string name = (outs.back() == y ? kSceneSite : "out") + number;
+        builder_.name(outs.back(), name);
+        outputs.push_back({name, builder_.extents(outs.back())});
+      }
+      View view = std::move(builder_).finish(outs);
+      auto frame = parseModel(frameModel(inputs_, outputs, opset_), "subgraph");
+      if (!frame) return tl::unexpected(frame.error());
+      View placeholder;
+      placeholder.provenance.push_back({.origin = 0});
+      auto graph = emit(frame->graph, placeholder, view);
+      if (!graph) return tl::unexpected(graph.error());
+      return Model{std::move(*graph), frame->file};
+    } catch (const NotBuilt& e) {
+      return tl::unexpected(e.error);
+    }
+  }
+
+ private:
+  Value add(std::string_view op, std::vector<Value> operands, Attributes attributes = {}) {
+    auto v = builder_.add(*findOp(op), std::move(operands), std::move(attributes), {}, {});
+    if (!v) throw NotBuilt{v.error()};
+    return *v;
+  }
+
+  void addNode(int index, std::map<Value, Value>& moved) {
+    const Node& node = pattern_.nodes()[static_cast<size_t>(index)];
+    Value v;
+    if (!node.is(ops::kInput)) {
+      std::vector<Value> operands;
+      for (Value o : node.operands)
+        operands.push_back(moved.at(o));
+      auto added = builder_.add(*node.op, std::move(operands), node.attributes, node.names, {});
+      if (!added) throw NotBuilt{added.error()};
+      v = *added;
+    } else if (isConstant(pattern_, {index, 0})) {
+      v = weight(node.names[0], concrete(node.shapes[0]), isVariance({index, 0}));
+    } else {
+      v = producer(node.names[0], concrete(node.shapes[0]), isImage({index, 0}));
+    }
+    for (int o = 0; o < static_cast<int>(node.names.size()); ++o)
+      moved[{index, o}] = {v.node, o};
+  }
+
+  /// Uniform, of variance about 1 / fan-in, so that values keep their size.
+  Value weight(const std::string& name, const Extents& extents, bool positive = false) {
+    Tensor<float> t = drawReal(Draw(0, name), extents);
+    int64_t outer = extents.empty() ? 1 : std::max<int64_t>(1, extents[0]);
+    double scale = std::sqrt(3.0 * static_cast<double>(outer) / static_cast<double>(std::max<int64_t>(1, t.size())));
+    for (float& x : t.data)
+      x = static_cast<float>(scale) * (positive ? std::abs(x) : x);
+    return builder_.constant(name, Constant::of(t));
+  }
+
+  Value input(const std::string& name, const Extents& extents) {
+    inputs_.push_back({name, extents});
+    Value v = builder_.input(name, extents, ElementType::kFloat);
+    builder_.name(v, name);
+    return v;
+  }
+
+  bool isVariance(Value v) const {
+    return std::any_of(pattern_.nodes().begin(), pattern_.nodes().end(),
+                       [&](const Node& n) { return n.is(ops::kBatchNormalization) && n.operands[4] == v; });
+  }
+
+  /// An image has its channels in dimension 1, a matrix its features in the last one.
+  bool isImage(Value v) const {
+    size_t rank = pattern_.shape(v).size();
+    auto multiplies = [&](const Node& n) {
+      return n.is(ops::kMatMul) && std::find(n.operands.begin(), n.operands.end(), v) != n.operands.end();
+    };
+    bool matrix =
+        pattern_.node(v).is(ops::kMatMul) || std::any_of(pattern_.nodes().begin(), pattern_.nodes().end(), multiplies);
+    return rank >= 4 || (rank == 3 && !matrix);
+  }
+
+  /// x · w over the channels: a pointwise Conv of an image, a MatMul of a matrix.
+  Value mix(Value x, const std::string& name, int64_t channels, bool image) {
+    Extents extents = builder_.extents(x);
+    if (!image) return add("MatMul", {x, weight(name, {extents.back(), channels})});
+    Extents kernel(extents.size(), 1);
+    kernel[0] = channels;
+    kernel[1] = extents[1];
+    return add("Conv", {x, weight(name, kernel)});
+  }
+
+  Value producer(const std::string& name, Extents extents, bool image) {
+    size_t dim = image ? 1 : extents.size() - 1;
+    if (!neighbours_ || extents.size() < 2 || extents[dim] <= 4) return input(name, extents);
+    int64_t channels = std::exchange(extents[dim], std::min(extents[dim], kNeighbourChannels));
+    return add("Relu", {mix(input(name, extents), name + "/producer", channels, image)});
+  }
+
+  Value consumer(Value y, Value output, const std::string& number) {
+    bool image = isImage(output);
+    Extents extents = builder_.extents(y);
+    Value relu = add("Relu", {y});
+    if (extents.size() < 2) return relu;
+    int64_t channels = image ? extents[1] : extents.back();
+    return channels <= 4 ? relu : mix(relu, "consumer" + number, std::min(channels, kNeighbourChannels), image);
+  }
+
+  const Program& pattern_;
+  bool neighbours_;
+  int opset_;
+  ViewBuilder builder_;
+  std::vector<FrameValue> inputs_;
+};
+
+}  // namespace
+
+Expected<Model> sceneOf(const Program& pattern, bool neighbours, int opset) {
+  return Scene(pattern, neighbours, opset).build();
+}
+
+}  // namespace pet

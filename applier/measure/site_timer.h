@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "applier/measure/turns.h"
+#include "applier/onnx/model.h"
+#include "applier/replace/instantiate.h"
+
+namespace pet {
+
+/// Times rewrites of a model where they are: between their neighbours. The same rules at the same shapes are timed
+/// once.
+class SiteTimer {
+ public:
+  /// `time` may be null: nothing is timed then, and there are no objections.
+  SiteTimer(TimeModels time, double minGain) : time_(std::move(time)), minGain_(minGain) {}
+
+  /// Why these rewrites, whose layouts meet, do not pay on the engine, or could not be timed; nullopt where they pay.
+  std::optional<std::string> objection(const Model& model,
+                                       const View& view,
+                                       const std::vector<const Rewrite*>& rewrites);
+  const std::vector<Measured>& lines() const { return lines_; }
+
+ private:
+  TimeModels time_;
+  double minGain_;
+  std::map<std::string, std::optional<std::string>> known_;
+  std::vector<Measured> lines_;
+};
+
+}  // namespace pet

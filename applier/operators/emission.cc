@@ -1,0 +1,123 @@
+#include "applier/operators/emission.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "applier/operators/onnx_rows.h"
+
+namespace pet {
+
+std::string NodeSink::unique(const std::string& base, std::set<std::string, std::less<>>& taken) {
+  std::string name = base;
+  for (int i = 2; !taken.insert(name).second; ++i)
+    name = fmt::format("{}_{}", base, i);
+  return name;
+}
+
+std::string NodeSink::initializer(const std::string& base, const Constant& value) {
+  for (const Initializer& i : graph_.initializers) {
+    bool same = !i.overridable && i.value.element == value.element && i.value.extents == value.extents &&
+                i.value.bytes && *i.value.bytes == *value.bytes;
+    if (same) return i.name;
+  }
+  graph_.initializers.push_back({uniqueValue(base), value, false, -1});
+  return graph_.initializers.back().name;
+}
+
+std::vector<int64_t> Emission::list(std::string_view name) const {
+  std::vector<int64_t> values;
+  for (const Expr& e : node().list(name))
+    values.push_back(e.asConstant().value());
+  return values;
+}
+
+void Emission::add(std::string_view type,
+                   std::vector<std::string> inputs,
+                   std::vector<std::string> outputs,
+                   OnnxAttributes attributes) const {
+  GraphNode n;
+  n.name = sink_.uniqueNode(node().names[0]);
+  n.type = type;
+  n.attributes = std::move(attributes);
+  n.inputs = std::move(inputs);
+  n.outputs = std::move(outputs);
+  sink_.node(std::move(n));
+}
+
+std::string Emission::last(std::string_view type, std::vector<std::string> inputs, OnnxAttributes attributes) const {
+  add(type, std::move(inputs), {output()}, std::move(attributes));
+  return output();
+}
+
+std::string Emission::step(std::string_view type, std::vector<std::string> inputs, OnnxAttributes attributes) const {
+  std::string name = sink_.uniqueValue(fmt::format("{}/{}", node().names[0], type));
+  add(type, std::move(inputs), {name}, std::move(attributes));
+  return name;
+}
+
+std::string Emission::integers(std::string_view what, const std::vector<int64_t>& values) const {
+  auto n = static_cast<int64_t>(values.size());
+  return sink_.initializer(fmt::format("{}/{}", node().names[0], what), Constant::of(Tensor<int64_t>({n}, values)));
+}
+
+std::string Emission::number(std::string_view what, double value) const {
+  std::string base = fmt::format("{}/{}", node().names[0], what);
+  if (sink_.element() == ElementType::kDouble)
+    return sink_.initializer(base, Constant::of(Tensor<double>({}, {value})));
+  return sink_.initializer(base, Constant::of(Tensor<float>({}, {static_cast<float>(value)})));
+}
+
+std::string Emission::numbers(std::string_view what, const std::vector<double>& values) const {
+  auto n = static_cast<int64_t>(values.size());
+  return sink_.initializer(fmt::format("{}/{}", node().names[0], what),
+                           Constant::of(Tensor<float>({n}, {values.begin(), values.end()})));
+}
+
+void Emission::require(int64_t since, std::string_view what) const {
+  if (opset() < since) throw NotEmitted{fmt::format("{} needs opset {}, the model has {}", what, since, opset())};
+}
+
+std::string Emission::reshape(const std::string& x, const Extents& from, const Extents& to, bool isLast) const {
+  if (from == to) return isLast ? last("Identity", {x}) : x;
+  require(5, "Reshape");
+  // A 0 in the shape would copy the operand's extent.
+  if (std::find(to.begin(), to.end(), 0) != to.end()) throw NotEmitted{"a Reshape to an empty tensor"};
+  std::vector<std::string> inputs{x, integers("shape", to)};
+  return isLast ? last("Reshape", inputs) : step("Reshape", inputs);
+}
+
+std::string Emission::transpose(const std::string& x, const std::vector<int64_t>& perm, bool isLast) const {
+  if (std::is_sorted(perm.begin(), perm.end())) return isLast ? last("Identity", {x}) : x;
+  return isLast ? last("Transpose", {x}, {{"perm", perm}}) : step("Transpose", {x}, {{"perm", perm}});
+}
+
+std::string Emission::slice(const std::string& x,
+                            const Extents& extents,
+                            const std::vector<Range>& ranges,
+                            bool isLast) const {
+  std::vector<int64_t> axes, starts, ends, steps;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (ranges[d].start == 0 && ranges[d].end >= extents[d] && ranges[d].step == 1) continue;
+    axes.push_back(static_cast<int64_t>(d));
+    starts.push_back(ranges[d].start);
+    ends.push_back(ranges[d].end);
+    steps.push_back(ranges[d].step);
+  }
+  if (axes.empty()) return isLast ? last("Identity", {x}) : x;
+  if (std::all_of(steps.begin(), steps.end(), [](int64_t by) { return by == 1; })) steps.clear();
+  OnnxForm form =
+      formOf(*this, *findWriter("Slice"), {x},
+             {{"starts", exprs(starts)}, {"ends", exprs(ends)}, {"axes", exprs(axes)}, {"steps", exprs(steps)}});
+  return isLast ? last("Slice", form.operands, form.attributes) : step("Slice", form.operands, form.attributes);
+}
+
+std::string Emission::pad(
+    const std::string& x, const std::vector<int64_t>& pads, double value, const std::string& mode, bool isLast) const {
+  if (std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; }))
+    return isLast ? last("Identity", {x}) : x;
+  OnnxForm form = formOf(*this, *findWriter("Pad"), {x}, {{"pads", exprs(pads)}, {"mode", mode}, {"value", value}});
+  return isLast ? last("Pad", form.operands, form.attributes) : step("Pad", form.operands, form.attributes);
+}
+
+}  // namespace pet

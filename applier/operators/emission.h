@@ -1,0 +1,105 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "applier/view/view.h"
+
+// Nodes of a program on their way out: what the rows of onnx_rows.h write with.
+namespace pet {
+
+/// Why something cannot be written as ONNX nodes. Thrown by rows, caught by emit().
+struct NotEmitted {
+  std::string reason;
+};
+
+/// Where new nodes and initializers go, with names that are not taken.
+class NodeSink {
+ public:
+  NodeSink(Graph& graph, ElementType element) : graph_(graph), element_(element) {}
+
+  int64_t opset() const { return graph_.opset; }
+  ElementType element() const { return element_; }
+  /// `base`, or with a number behind it where that is taken. Values and nodes are named apart.
+  std::string uniqueValue(const std::string& base) { return unique(base, values_); }
+  std::string uniqueNode(const std::string& base) { return unique(base, nodes_); }
+  void reserveValue(const std::string& name) { values_.insert(name); }
+  void reserveNode(const std::string& name) { nodes_.insert(name); }
+  /// The name of an initializer with this value: a known one, or a new one.
+  std::string initializer(const std::string& base, const Constant& value);
+  void node(GraphNode node) { graph_.nodes.push_back(std::move(node)); }
+  void setElement(ElementType element) { element_ = element; }
+
+ private:
+  Graph& graph_;
+  ElementType element_;
+  static std::string unique(const std::string& base, std::set<std::string, std::less<>>& taken);
+  std::set<std::string, std::less<>> values_, nodes_;
+};
+
+/// One node of a program on its way out.
+class Emission {
+ public:
+  Emission(NodeSink& sink,
+           const Program& program,
+           int node,
+           std::vector<std::string> operands,
+           std::vector<std::string> outputs)
+      : sink_(sink), program_(program), node_(node), operands_(std::move(operands)), outputs_(std::move(outputs)) {}
+
+  int64_t opset() const { return sink_.opset(); }
+  const Node& node() const { return program_.nodes()[static_cast<size_t>(node_)]; }
+  const std::vector<std::string>& operands() const { return operands_; }
+  const std::string& operand(size_t i) const { return operands_[i]; }
+  const std::vector<std::string>& outputs() const { return outputs_; }
+  const std::string& output() const { return outputs_[0]; }
+  Extents extents(size_t operand) const { return concrete(program_.shape(node().operands[operand])); }
+  Extents outputExtents() const { return concrete(node().shapes[0]); }
+  int64_t scalar(std::string_view name) const { return node().scalar(name).asConstant().value(); }
+  std::vector<int64_t> list(std::string_view name) const;
+
+  using OnnxAttributes = std::map<std::string, GraphAttribute, std::less<>>;
+  /// A node whose result is this node's, or an intermediate result with a fresh name; returns the name.
+  std::string last(std::string_view type, std::vector<std::string> inputs, OnnxAttributes attributes = {}) const;
+  std::string step(std::string_view type, std::vector<std::string> inputs, OnnxAttributes attributes = {}) const;
+  void add(std::string_view type,
+           std::vector<std::string> inputs,
+           std::vector<std::string> outputs,
+           OnnxAttributes attributes = {}) const;
+  /// The name of an initializer.
+  std::string integers(std::string_view what, const std::vector<int64_t>& values) const;
+  std::string number(std::string_view what, double value) const;
+  /// Always of float, whatever the model computes in.
+  std::string numbers(std::string_view what, const std::vector<double>& values) const;
+  /// The operator exists in this form since `opset` only.
+  void require(int64_t opset, std::string_view what) const;
+
+  // Moves, in the form of the model's opset. Each is left out where it would change nothing; `last` ones are then an
+  // Identity.
+  std::string reshape(const std::string& x, const Extents& from, const Extents& to, bool isLast = false) const;
+  std::string transpose(const std::string& x, const std::vector<int64_t>& perm, bool isLast = false) const;
+  struct Range {
+    int64_t start, end, step;
+  };
+  /// One range per dimension.
+  std::string slice(const std::string& x,
+                    const Extents& extents,
+                    const std::vector<Range>& ranges,
+                    bool isLast = false) const;
+  std::string pad(const std::string& x,
+                  const std::vector<int64_t>& pads,
+                  double value,
+                  const std::string& mode,
+                  bool isLast = false) const;
+
+ private:
+  NodeSink& sink_;
+  const Program& program_;
+  int node_;
+  std::vector<std::string> operands_, outputs_;
+};
+
+}  // namespace pet

@@ -1,0 +1,162 @@
+#include "applier/operators/lifting.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "applier/view/layout_algebra.h"
+#include "ir/ops/op.h"
+
+namespace pet {
+namespace {
+
+/// The shortest decimal that rounds to this float, which is what exporters and patterns mean.
+double shortest(float f) {
+  const std::string text = fmt::format("{}", f);
+  double number = f;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+std::vector<Expr> exprs(const std::vector<int64_t>& list) {
+  return {list.begin(), list.end()};
+}
+
+Value Lifting::operand(size_t i) const {
+  if (!has(i)) refuse(fmt::format("operand {} is missing", i));
+  auto it = scope_.values.find(node_.inputs[i]);
+  if (it == scope_.values.end()) refuse(fmt::format("'{}' is not a float tensor of known extents", node_.inputs[i]));
+  return it->second;
+}
+
+const Constant* Lifting::findConstant(size_t i) const {
+  auto it = has(i) ? scope_.constants.find(node_.inputs[i]) : scope_.constants.end();
+  return it == scope_.constants.end() ? nullptr : &it->second;
+}
+
+std::vector<int64_t> Lifting::integers(size_t i) const {
+  const Constant* c = findConstant(i);
+  auto values = c ? c->integers() : std::nullopt;
+  if (!values) refuse(fmt::format("operand {} is not a constant of integers", i));
+  return *values;
+}
+
+std::vector<double> Lifting::numbers(size_t i) const {
+  const Constant* c = findConstant(i);
+  auto values = c ? c->numbers() : std::nullopt;
+  if (!values) refuse(fmt::format("operand {} is not a constant of floats", i));
+  return *values;
+}
+
+Extents Lifting::constantExtents(size_t i) const {
+  const Constant* c = findConstant(i);
+  if (!c) refuse(fmt::format("operand {} is not a constant", i));
+  return c->extents;
+}
+
+const GraphAttribute* Lifting::find(std::string_view name) const {
+  auto it = node_.attributes.find(name);
+  return it == node_.attributes.end() ? nullptr : &it->second;
+}
+
+int64_t Lifting::integer(std::string_view name, int64_t fallback) const {
+  const auto* a = find(name);
+  if (!a) return fallback;
+  if (const auto* i = std::get_if<int64_t>(a)) return *i;
+  refuse(fmt::format("attribute '{}' is not an integer", name));
+}
+
+double Lifting::number(std::string_view name, double fallback) const {
+  const auto* a = find(name);
+  if (!a) return fallback;
+  if (const auto* f = std::get_if<float>(a)) return shortest(*f);
+  refuse(fmt::format("attribute '{}' is not a number", name));
+}
+
+std::string Lifting::text(std::string_view name, std::string_view fallback) const {
+  const auto* a = find(name);
+  if (!a) return std::string(fallback);
+  if (const auto* s = std::get_if<std::string>(a)) return *s;
+  refuse(fmt::format("attribute '{}' is not a string", name));
+}
+
+std::optional<std::vector<int64_t>> Lifting::integers(std::string_view name) const {
+  const auto* a = find(name);
+  if (!a) return std::nullopt;
+  if (const auto* list = std::get_if<std::vector<int64_t>>(a)) return *list;
+  refuse(fmt::format("attribute '{}' is not a list of integers", name));
+}
+
+std::vector<int64_t> Lifting::integers(std::string_view name, std::vector<int64_t> fallback) const {
+  auto list = integers(name);
+  return list ? *list : std::move(fallback);
+}
+
+std::optional<std::vector<double>> Lifting::floats(std::string_view name) const {
+  const auto* a = find(name);
+  if (!a) return std::nullopt;
+  if (const auto* list = std::get_if<std::vector<float>>(a)) return std::vector<double>(list->begin(), list->end());
+  refuse(fmt::format("attribute '{}' is not a list of numbers", name));
+}
+
+double Lifting::number(const OnnxAttribute& a) const {
+  const double fallback = std::get<double>(a.fallback);
+  if (!a.isOperand(opset_)) return number(a.name, fallback);
+  auto i = static_cast<size_t>(a.operand);
+  return has(i) ? numbers(i).at(0) : fallback;
+}
+
+std::optional<std::vector<int64_t>> Lifting::given(const OnnxAttribute& a) const {
+  if (!a.isOperand(opset_)) return integers(a.name);
+  auto i = static_cast<size_t>(a.operand);
+  return has(i) ? std::optional(integers(i)) : std::nullopt;
+}
+
+std::vector<int64_t> Lifting::list(const OnnxAttribute& a, size_t rank) const {
+  const auto* each = std::get_if<PerDimension>(&a.fallback);
+  if (!each && a.isOperand(opset_)) return integers(static_cast<size_t>(a.operand));
+  if (auto values = given(a)) return *values;
+  if (!each) refuse(fmt::format("no {}", a.name));
+  return std::vector<int64_t>(rank < 2 ? 0 : static_cast<size_t>(each->times) * (rank - 2), each->value);
+}
+
+size_t Lifting::axis(int64_t axis, size_t rank) const {
+  auto r = static_cast<int64_t>(rank);
+  if (axis < -r || axis >= r) refuse(fmt::format("axis {} of a tensor of rank {}", axis, rank));
+  return static_cast<size_t>(axis < 0 ? axis + r : axis);
+}
+
+std::string Lifting::freshName() const {
+  std::string owner = node_.outputs.empty() ? node_.name : node_.outputs[0];
+  return builder_.unique(fmt::format("{}:{}", owner, added_++));
+}
+
+Value Lifting::add(std::string_view op, std::vector<Value> operands, Attributes attributes) const {
+  const OpRow* row = findOp(op);
+  if (!row) refuse(fmt::format("no operator {}", op));
+  auto v = builder_.add(*row, std::move(operands), std::move(attributes), {freshName()}, {.origin = position_});
+  if (!v) refuse(v.error().message());
+  for (const Dim& d : builder_.program().shape(*v)) {
+    if (d.asConstant().value_or(-1) < 0)
+      refuse(fmt::format("{} would have the extents {}", op, str(builder_.program().shape(*v))));
+  }
+  return *v;
+}
+
+Value Lifting::reshape(Value x, const Extents& to) const {
+  if (auto layout = regroup(extents(x), to)) return add("Layout", {x}, {{"layout", *layout}});
+  if (elementCount(extents(x)) != elementCount(to))
+    refuse(fmt::format("{} does not fit into {}", str(extents(x)), str(to)));
+  return add("Reshape", {x}, {{"shape", exprs(to)}});
+}
+
+Value Lifting::constant(const Tensor<double>& tensor, Value like) const {
+  if (builder_.element(like) == ElementType::kDouble) return builder_.constant(freshName(), Constant::of(tensor));
+  return builder_.constant(freshName(),
+                           Constant::of(Tensor<float>(tensor.extents, {tensor.data.begin(), tensor.data.end()})));
+}
+
+}  // namespace pet

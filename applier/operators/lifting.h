@@ -1,0 +1,93 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "applier/operators/onnx_attribute.h"
+#include "applier/view/view.h"
+
+// ONNX nodes on their way into a program: what the rows of onnx_rows.h read with.
+namespace pet {
+
+/// Why a node is not lifted. Thrown by rows and caught by the normaliser: the node passes through untouched.
+struct NotLifted {
+  std::string reason;
+};
+
+/// What is known of a graph's values while it is normalised.
+struct Scope {
+  const ViewBuilder* view;
+  std::map<std::string, Value, std::less<>> values;        ///< lifted values (of float or double)
+  std::map<std::string, Constant, std::less<>> constants;  ///< initializers and what was folded, of any type
+  std::map<std::string, ValueType, std::less<>> types;     ///< declared, or found out, for values that are not lifted
+};
+
+/// One ONNX node on its way into a view.
+class Lifting {
+ public:
+  Lifting(const GraphNode& node, int position, int64_t opset, const Scope& scope, ViewBuilder& builder)
+      : opset_(opset), node_(node), position_(position), scope_(scope), builder_(builder) {}
+
+  int64_t opset() const { return opset_; }
+  const GraphNode& node() const { return node_; }
+  size_t operandCount() const { return node_.inputs.size(); }
+  /// The operand is there (ONNX leaves optional ones out).
+  bool has(size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
+  Value operand(size_t i) const;
+  /// A constant integer operand's values.
+  std::vector<int64_t> integers(size_t i) const;
+  /// A constant floating-point operand's values.
+  std::vector<double> numbers(size_t i) const;
+  Extents constantExtents(size_t i) const;
+
+  int64_t integer(std::string_view name, int64_t fallback) const;
+  /// A float stands for the shortest decimal that rounds to it: 1e-05, not 9.99999975e-06.
+  double number(std::string_view name, double fallback) const;
+  std::string text(std::string_view name, std::string_view fallback) const;
+  std::optional<std::vector<int64_t>> integers(std::string_view name) const;
+  std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> fallback) const;
+  std::optional<std::vector<double>> floats(std::string_view name) const;
+
+  // A row's attribute: in the form that the opset gives it, or what stands for it.
+  int64_t integer(const OnnxAttribute& a) const { return integer(a.name, std::get<int64_t>(a.fallback)); }
+  double number(const OnnxAttribute& a) const;
+  std::string text(const OnnxAttribute& a) const { return text(a.name, std::get<std::string_view>(a.fallback)); }
+  /// Nullopt where it is left out.
+  std::optional<std::vector<int64_t>> given(const OnnxAttribute& a) const;
+  /// `rank`: of the first operand.
+  std::vector<int64_t> list(const OnnxAttribute& a, size_t rank) const;
+
+  Extents extents(Value v) const { return builder_.extents(v); }
+  const Shape& shape(Value v) const { return builder_.program().shape(v); }
+  size_t rank(Value v) const { return shape(v).size(); }
+  /// 0 <= result < rank.
+  size_t axis(int64_t axis, size_t rank) const;
+
+  /// Adds a node on behalf of this ONNX node.
+  Value add(std::string_view op, std::vector<Value> operands, Attributes attributes = {}) const;
+  /// A Layout that regroups `x` into `extents`, or a Reshape where there is none.
+  Value reshape(Value x, const Extents& extents) const;
+  /// A constant that ONNX does not hold as such, in the element type of `like`.
+  Value constant(const Tensor<double>& tensor, Value like) const;
+
+  [[noreturn]] static void refuse(std::string reason) { throw NotLifted{std::move(reason)}; }
+
+ private:
+  const GraphAttribute* find(std::string_view name) const;
+  const Constant* findConstant(size_t i) const;
+  std::string freshName() const;
+
+  int64_t opset_;
+  const GraphNode& node_;
+  int position_;
+  const Scope& scope_;
+  ViewBuilder& builder_;
+  mutable int added_ = 0;
+};
+
+std::vector<Expr> exprs(const std::vector<int64_t>& list);
+
+}  // namespace pet

@@ -1,0 +1,120 @@
+// Arithmetic, element-wise functions, normalisations.
+
+#include <limits>
+
+#include "applier/operators/onnx_rows.h"
+
+namespace pet {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+void broadcastsByShape(const Lifting& l) {
+  if (l.opset() < 7 && l.extents(l.operand(0)) != l.extents(l.operand(1))) Lifting::refuse("broadcasting by attribute");
+}
+
+std::vector<Value> readSum(const Lifting& l, const OnnxRow&) {
+  Value sum = l.operand(0);
+  if (l.operandCount() == 1) return {l.add("Identity", {sum})};
+  for (size_t i = 1; i < l.operandCount(); ++i)
+    sum = l.add("Add", {sum, l.operand(i)});
+  return {sum};
+}
+
+// The condition is a constant of bools.
+std::vector<Value> readWhere(const Lifting& l, const OnnxRow&) {
+  Value a = l.operand(1), b = l.operand(2);
+  auto values = l.integers(0);
+  Tensor<double> condition(l.constantExtents(0), {values.begin(), values.end()});
+  return {l.add("Where", {l.constant(condition, a), a, b})};
+}
+
+void writeWhere(const Emission& e, const OnnxRow&) {
+  std::string condition = e.step("Cast", {e.operand(0)}, {{"to", static_cast<int64_t>(ElementType::kBool)}});
+  e.last("Where", {condition, e.operand(1), e.operand(2)});
+}
+
+void writeSquare(const Emission& e, const OnnxRow&) {
+  e.last("Mul", {e.operand(0), e.operand(0)});
+}
+
+// Before opset 13 all axes from `axis` on are one.
+std::vector<Value> readSoftmax(const Lifting& l, const OnnxRow&) {
+  Value x = l.operand(0);
+  Extents in = l.extents(x);
+  auto axis = static_cast<int64_t>(l.axis(l.integer("axis", l.opset() < 13 ? 1 : -1), in.size()));
+  if (l.opset() >= 13 || axis + 1 == static_cast<int64_t>(in.size()))
+    return {l.add("Softmax", {x}, {{"axis", Expr(axis)}})};
+  Extents outer(in.begin(), in.begin() + axis), inner(in.begin() + axis, in.end());
+  Value flat = l.reshape(x, {elementCount(outer), elementCount(inner)});
+  return {l.reshape(l.add("Softmax", {flat}, {{"axis", Expr(1)}}), in)};
+}
+
+void alongTheLast(const Emission& e) {
+  if (e.scalar("axis") + 1 != static_cast<int64_t>(e.extents(0).size())) e.require(13, "Softmax along an inner axis");
+}
+
+void atInference(const Lifting& l) {
+  bool inference = l.integer("training_mode", 0) == 0 && l.node().outputs.size() == 1 && l.integer("spatial", 1) == 1 &&
+                   (l.opset() >= 7 || l.integer("is_test", 0) == 1);
+  if (!inference) Lifting::refuse("not in inference form");
+}
+
+void withoutStatistics(const Lifting& l) {
+  if (l.node().outputs.size() > 1) Lifting::refuse("its statistics are asked for");
+}
+
+// Dropout does nothing at inference.
+std::vector<Value> readDropout(const Lifting& l, const OnnxRow&) {
+  bool maskAsked = l.node().outputs.size() > 1 && !l.node().outputs[1].empty();
+  bool training =
+      l.opset() >= 12 ? l.has(2) && l.integers(2).at(0) != 0 : l.opset() < 7 && l.integer("is_test", 0) == 0;
+  if (maskAsked || training) Lifting::refuse("in training form");
+  return {l.operand(0)};
+}
+
+using A = OnnxAttribute;
+
+const OnnxRow kOnnxFunctionRows[] = {
+    {.op = "Add", .since = 7, .readable = broadcastsByShape},
+    {.op = "Sub", .since = 7, .readable = broadcastsByShape},
+    {.op = "Mul", .since = 7, .readable = broadcastsByShape},
+    {.op = "Div", .since = 7, .readable = broadcastsByShape},
+    {.op = "", .type = "Sum", .read = readSum, .write = nullptr},
+    {.op = "Where", .since = 9, .read = readWhere, .write = writeWhere},
+    {.op = "Neg", .since = 6},
+    {.op = "Relu", .since = 6},
+    {.op = "LeakyRelu", .since = 6, .attributes = {A::number("alpha", 0.01)}},
+    {.op = "PRelu", .since = 9, .readable = broadcastsByShape},
+    {.op = "Sigmoid", .since = 6},
+    {.op = "Tanh", .since = 6},
+    {.op = "Erf", .since = 9},
+    {.op = "Exp", .since = 6},
+    {.op = "Sqrt", .since = 6},
+    {.op = "Reciprocal", .since = 6},
+    {.op = "Square", .since = 7, .read = nullptr, .write = writeSquare},
+    {.op = "Softplus"},
+    {.op = "HardSwish", .since = 14},
+    {.op = "HardSigmoid", .since = 6, .attributes = {A::number("alpha", 0.2), A::number("beta", 0.5)}},
+    {.op = "Gelu", .since = 20, .attributes = {A::text("approximate", "none")}},
+    {.op = "Clip",
+     .since = 6,
+     .attributes = {A::number("min", -kInfinity).sparse().operandSince(11, 1),
+                    A::number("max", kInfinity).sparse().operandSince(11, 2)}},
+    {.op = "Softmax", .attributes = {A::axis("axis", -1)}, .read = readSoftmax, .writable = alongTheLast},
+    {.op = "BatchNormalization", .since = 9, .attributes = {A::number("epsilon", 1e-5)}, .readable = atInference},
+    {.op = "InstanceNormalization", .since = 6, .attributes = {A::number("epsilon", 1e-5)}},
+    {.op = "LayerNormalization",
+     .since = 17,
+     .attributes = {A::axis("axis", -1), A::number("epsilon", 1e-5)},
+     .readable = withoutStatistics},
+    {.op = "", .type = "Dropout", .read = readDropout, .write = nullptr},
+};
+
+}  // namespace
+
+std::span<const OnnxRow> onnxFunctionRows() {
+  return kOnnxFunctionRows;
+}
+
+}  // namespace pet

@@ -1,0 +1,316 @@
+// Operators that move values: Reshape and its like, Transpose, Concat, Split, Slice, Pad, Gather, SpaceToDepth,
+// DepthToSpace, Expand, Tile; and Layout, which ONNX has not.
+
+#include <algorithm>
+#include <numeric>
+
+#include "applier/operators/onnx_rows.h"
+#include "applier/view/layout_algebra.h"
+
+namespace pet {
+namespace {
+
+// --- Regroupings: read as a Layout where there is one, written as a Reshape ---
+
+std::vector<Value> readReshape(const Lifting& l, const OnnxRow& row) {
+  Value x = l.operand(0);
+  Extents in = l.extents(x);
+  auto shape = l.given(row["shape"]);
+  if (!shape) Lifting::refuse("no shape");
+  bool zeroIsZero = l.integer("allowzero", 0) != 0;
+  int64_t known = 1;
+  std::optional<size_t> open;
+  for (size_t d = 0; d < shape->size(); ++d) {
+    int64_t& e = (*shape)[d];
+    if (e == 0 && !zeroIsZero) {
+      if (d >= in.size()) Lifting::refuse("a shape that copies an extent that is not there");
+      e = in[d];
+    }
+    if (e == -1) {
+      if (open) Lifting::refuse("a shape with two open extents");
+      open = d;
+    } else {
+      known = checkedMul(known, e);
+    }
+  }
+  if (open) {
+    if (known <= 0 || elementCount(in) % known != 0) Lifting::refuse("a shape that does not fit its operand");
+    (*shape)[*open] = elementCount(in) / known;
+  }
+  return {l.reshape(x, *shape)};
+}
+
+std::vector<Value> readFlatten(const Lifting& l, const OnnxRow& row) {
+  Value x = l.operand(0);
+  Extents in = l.extents(x);
+  int64_t a = l.integer(row["axis"]);
+  auto axis = a == static_cast<int64_t>(in.size()) ? in.size() : l.axis(a, in.size());
+  Extents outer(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(axis)),
+      inner(in.begin() + static_cast<std::ptrdiff_t>(axis), in.end());
+  return {l.reshape(x, {elementCount(outer), elementCount(inner)})};
+}
+
+std::vector<Value> readSqueeze(const Lifting& l, const OnnxRow& row) {
+  Value x = l.operand(0);
+  Extents in = l.extents(x), out;
+  auto axes = l.given(row["axes"]);
+  std::vector<bool> drop(in.size());
+  for (int64_t a : axes.value_or(std::vector<int64_t>()))
+    drop[l.axis(a, in.size())] = true;
+  for (size_t d = 0; d < in.size(); ++d) {
+    bool gone = axes ? drop[d] : in[d] == 1;
+    if (gone && in[d] != 1) Lifting::refuse("an axis whose extent is not 1");
+    if (!gone) out.push_back(in[d]);
+  }
+  return {l.reshape(x, out)};
+}
+
+std::vector<Value> readUnsqueeze(const Lifting& l, const OnnxRow& row) {
+  Value x = l.operand(0);
+  Extents in = l.extents(x);
+  auto axes = l.given(row["axes"]);
+  if (!axes) Lifting::refuse("no axes");
+  std::vector<bool> added(in.size() + axes->size());
+  for (int64_t a : *axes)
+    added[l.axis(a, added.size())] = true;
+  if (std::count(added.begin(), added.end(), true) != static_cast<std::ptrdiff_t>(axes->size()))
+    Lifting::refuse("an axis twice");
+  Extents out;
+  for (size_t d = 0, i = 0; d < added.size(); ++d)
+    out.push_back(added[d] ? 1 : in[i++]);
+  return {l.reshape(x, out)};
+}
+
+void writeReshape(const Emission& e, const OnnxRow&) {
+  e.reshape(e.operand(0), e.extents(0), e.outputExtents(), true);
+}
+
+// --- Transpose, Layout ---
+
+std::vector<Value> readTranspose(const Lifting& l, const OnnxRow& row) {
+  Value x = l.operand(0);
+  std::vector<int64_t> reversed(l.rank(x));
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  return {l.add("Transpose", {x}, {{"perm", exprs(l.given(row["perm"]).value_or(reversed))}})};
+}
+
+void writeTranspose(const Emission& e, const OnnxRow&) {
+  e.transpose(e.operand(0), e.list("perm"), true);
+}
+
+Extents axisExtents(const LayoutSpec& layout, const std::vector<int>& axes) {
+  Extents extents;
+  for (int a : axes)
+    extents.push_back(layout.axes[static_cast<size_t>(a)].extent.asConstant().value());
+  return extents;
+}
+
+// Reshape to the axes, Transpose, Reshape to the groups; what changes nothing is left out.
+void writeLayout(const Emission& e, const OnnxRow&) {
+  LayoutSpec layout = reduced(*layoutOf(e.node()));
+  Extents in = e.extents(0), out = e.outputExtents();
+  auto [from, to] = movingAxes(layout);
+  if (from == to) {
+    e.reshape(e.operand(0), in, out, true);
+  } else if (auto perm = asTranspose(layout)) {
+    e.transpose(e.operand(0), *perm, true);
+  } else {
+    std::vector<int64_t> order;
+    for (int a : to)
+      order.push_back(std::find(from.begin(), from.end(), a) - from.begin());
+    Extents cut = axisExtents(layout, from), moved = axisExtents(layout, to);
+    std::string x = e.reshape(e.operand(0), in, cut);
+    if (moved == out) {
+      e.transpose(x, order, true);
+    } else {
+      e.reshape(e.transpose(x, order), moved, out, true);
+    }
+  }
+}
+
+// --- Parts ---
+
+void hasOperands(const Lifting& l) {
+  if (l.operandCount() == 0) Lifting::refuse("no operands");
+}
+
+void writeConcat(const Emission& e, const OnnxRow& row) {
+  if (e.operands().size() == 1) {
+    e.last("Identity", e.operands());
+  } else {
+    writeRegular(e, row);
+  }
+}
+
+std::vector<Value> readSplit(const Lifting& l, const OnnxRow& row) {
+  Value x = l.operand(0);
+  size_t axis = l.axis(l.integer(row["axis"]), l.rank(x));
+  int64_t total = l.extents(x)[axis];
+  auto parts = l.given(row["split"]);
+  auto count = static_cast<int64_t>(l.node().outputs.size());
+  if (!parts) {  // equal parts; from opset 18 on the last one may be smaller
+    if (l.opset() < 18 && total % count != 0) Lifting::refuse("parts that are not equal");
+    int64_t each = (total + count - 1) / count;
+    parts.emplace(static_cast<size_t>(count), each);
+    parts->back() = total - each * (count - 1);
+    if (parts->back() < 0) Lifting::refuse("more parts than extent");
+  }
+  if (static_cast<int64_t>(parts->size()) != count) Lifting::refuse("as many parts as outputs are needed");
+  Value y = l.add("Split", {x}, {{"axis", Expr(static_cast<int64_t>(axis))}, {"split", exprs(*parts)}});
+  std::vector<Value> outputs;
+  outputs.reserve(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i)
+    outputs.push_back({y.node, i});
+  return outputs;
+}
+
+std::vector<Value> readSlice(const Lifting& l, const OnnxRow& row) {
+  Value x = l.operand(0);
+  Extents in = l.extents(x);
+  auto starts = l.given(row["starts"]), ends = l.given(row["ends"]);
+  if (!starts || !ends || starts->size() != ends->size())
+    Lifting::refuse("starts and ends are not constants of one length");
+  auto axes = l.given(row["axes"]), steps = l.opset() < 10 ? std::nullopt : l.given(row["steps"]);
+  if ((axes && axes->size() != starts->size()) || (steps && steps->size() != starts->size()))
+    Lifting::refuse("lists of unequal length");
+  std::vector<Expr> axis, start, end, step;
+  for (size_t i = 0; i < starts->size(); ++i) {
+    size_t a = l.axis(axes ? (*axes)[i] : static_cast<int64_t>(i), in.size());
+    int64_t by = steps ? (*steps)[i] : 1;
+    if (by < 1) Lifting::refuse("a step below 1");
+    auto clamp = [&](int64_t p) { return std::clamp<int64_t>(p < 0 ? p + in[a] : p, 0, in[a]); };
+    int64_t from = clamp((*starts)[i]), to = std::max(from, clamp((*ends)[i]));
+    axis.emplace_back(static_cast<int64_t>(a));
+    start.emplace_back(from);
+    end.emplace_back(to);
+    step.emplace_back(by);
+  }
+  return {l.add("Slice", {x}, {{"axes", axis}, {"starts", start}, {"ends", end}, {"steps", step}})};
+}
+
+void writeSlice(const Emission& e, const OnnxRow&) {
+  Extents in = e.extents(0);
+  std::vector<Emission::Range> ranges;
+  for (int64_t extent : in)
+    ranges.push_back({0, extent, 1});
+  auto axes = e.list("axes"), starts = e.list("starts"), ends = e.list("ends"), steps = e.list("steps");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    ranges[static_cast<size_t>(axes[i])] = {starts[i], ends[i], steps.empty() ? 1 : steps[i]};
+  }
+  e.slice(e.operand(0), in, ranges, true);
+}
+
+std::vector<Value> readPad(const Lifting& l, const OnnxRow& row) {
+  Value x = l.operand(0);
+  size_t rank = l.rank(x);
+  std::string mode = l.text(row["mode"]);
+  auto given = l.given(row["pads"]);
+  if (!given) Lifting::refuse("no pads");
+  double value = l.number(row["value"]);
+  std::vector<int64_t> axes(rank), pads(2 * rank, 0);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (l.opset() >= 18 && l.has(3)) axes = l.integers(3);
+  if (given->size() != 2 * axes.size()) Lifting::refuse("pads of the wrong length");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    size_t a = l.axis(axes[i], rank);
+    pads[a] = (*given)[i];
+    pads[rank + a] = (*given)[axes.size() + i];
+  }
+  if (mode != "constant" && std::any_of(pads.begin(), pads.end(), [](int64_t p) { return p < 0; })) {
+    Lifting::refuse("negative pads with mode " + mode);
+  }
+  return {l.add("Pad", {x}, {{"pads", exprs(pads)}, {"mode", mode}, {"value", value}})};
+}
+
+void writePad(const Emission& e, const OnnxRow&) {
+  e.pad(e.operand(0), e.list("pads"), e.node().number("value"), e.node().text("mode"), true);
+}
+
+/// Constant indices of any shape, which takes the axis's place; below 0 they count from the end.
+std::vector<Value> readGather(const Lifting& l, const OnnxRow& row) {
+  Value x = l.operand(0);
+  Extents in = l.extents(x), shape = l.constantExtents(1), out = in;
+  size_t axis = l.axis(l.integer(row["axis"]), in.size());
+  auto indices = l.integers(1);
+  for (int64_t& i : indices)
+    i += i < 0 ? in[axis] : 0;
+  bool inside = std::all_of(indices.begin(), indices.end(), [&](int64_t i) { return i >= 0 && i < in[axis]; });
+  if (!inside || indices.empty()) Lifting::refuse("indices that are out of range, or none");
+  Value y = l.add("Gather", {x}, {{"axis", Expr(static_cast<int64_t>(axis))}, {"indices", exprs(indices)}});
+  if (shape.size() == 1) return {y};
+  auto place = out.erase(out.begin() + static_cast<std::ptrdiff_t>(axis));
+  out.insert(place, shape.begin(), shape.end());
+  return {l.reshape(y, out)};
+}
+
+// --- Copies ---
+
+void writeExpand(const Emission& e, const OnnxRow& row) {
+  OnnxForm form = formOf(e, row, e.operands(), {{"shape", exprs(e.outputExtents())}});
+  e.last(row.type, form.operands);
+}
+
+void repeatsAll(const Lifting& l) {
+  if (l.opset() < 6) Lifting::refuse("Tile with a separate axis");
+}
+
+std::vector<Value> readIdentity(const Lifting& l, const OnnxRow&) {
+  return {l.operand(0)};
+}
+
+using A = OnnxAttribute;
+
+const OnnxRow kOnnxMoveRows[] = {
+    {.op = "Layout", .since = 5, .read = nullptr, .write = writeLayout},
+    {.op = "Reshape",
+     .since = 5,
+     .attributes = {A::givenList("shape").operandSince(5, 1)},
+     .read = readReshape,
+     .write = writeReshape},
+    {.op = "Flatten", .since = 5, .attributes = {A::axis("axis", 1)}, .read = readFlatten, .write = writeReshape},
+    {.op = "Squeeze",
+     .since = 5,
+     .attributes = {A::optionalList("axes").operandSince(13, 1)},
+     .read = readSqueeze,
+     .write = writeReshape},
+    {.op = "Unsqueeze",
+     .since = 5,
+     .attributes = {A::givenList("axes").operandSince(13, 1)},
+     .read = readUnsqueeze,
+     .write = writeReshape},
+    {.op = "Transpose", .attributes = {A::givenList("perm")}, .read = readTranspose, .write = writeTranspose},
+    {.op = "Concat", .since = 4, .attributes = {A::axis("axis", 1)}, .write = writeConcat, .readable = hasOperands},
+    {.op = "Split",
+     .since = 2,
+     .attributes = {A::axis("axis", 0), A::givenList("split").operandSince(13, 1)},
+     .read = readSplit},
+    {.op = "Slice",
+     .attributes = {A::givenList("starts").operandSince(10, 1), A::givenList("ends").operandSince(10, 2),
+                    A::givenList("axes").operandSince(10, 3),
+                    A::optionalList("steps").since(10, "Slice with steps").operandSince(10, 4)},
+     .read = readSlice,
+     .write = writeSlice},
+    {.op = "Pad",
+     .since = 2,
+     .attributes = {A::text("mode", "constant"), A::givenList("pads").operandSince(11, 1),
+                    A::number("value", 0).operandSince(11, 2)},
+     .read = readPad,
+     .write = writePad},
+    {.op = "Gather",
+     .attributes = {A::axis("axis", 0), A::givenList("indices").operandSince(1, 1)},
+     .read = readGather},
+    {.op = "SpaceToDepth", .attributes = {A::integer("blocksize", 0)}},
+    {.op = "DepthToSpace",
+     .attributes = {A::integer("blocksize", 0), A::text("mode", "DCR").since(11, "DepthToSpace with a mode")}},
+    {.op = "Expand", .since = 8, .attributes = {A::givenList("shape").operandSince(1, 1)}, .write = writeExpand},
+    {.op = "Tile", .since = 6, .attributes = {A::givenList("repeats").operandSince(1, 1)}, .readable = repeatsAll},
+    {.op = "Identity", .read = readIdentity},
+};
+
+}  // namespace
+
+std::span<const OnnxRow> onnxMoveRows() {
+  return kOnnxMoveRows;
+}
+
+}  // namespace pet

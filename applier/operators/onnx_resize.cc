@@ -1,0 +1,183 @@
+// Resize, and Upsample, which it was before.
+
+#include <cmath>
+#include <numeric>
+#include <tuple>
+
+#include "applier/operators/onnx_rows.h"
+
+namespace pet {
+namespace {
+
+// --- Read ---
+
+/// The fraction with a small denominator that this float is nearest to, as exporters mean it.
+std::optional<std::pair<int64_t, int64_t>> fraction(double value) {
+  for (int64_t denominator = 1; denominator <= 1024; ++denominator) {
+    double numerator = std::round(value * static_cast<double>(denominator));
+    if (numerator < 1 || numerator > 1e6) continue;
+    if (static_cast<float>(numerator / static_cast<double>(denominator)) == static_cast<float>(value)) {
+      return std::pair{static_cast<int64_t>(numerator), denominator};
+    }
+  }
+  return std::nullopt;
+}
+
+struct ResizeForm {
+  std::string mode, coordinates, nearest;
+  double cubic = -0.75;
+  std::vector<int64_t> axes;  ///< that `scales` and `sizes` speak of
+  std::optional<std::vector<double>> scales;
+  std::optional<std::vector<int64_t>> sizes;
+};
+
+/// Upsample 7 and 9, Resize 10, 11, 13, 18, 19.
+ResizeForm resizeForm(const Lifting& l, const OnnxRow& row, size_t rank) {
+  ResizeForm f;
+  f.mode = l.text(row["mode"]);
+  f.axes.resize(rank);
+  std::iota(f.axes.begin(), f.axes.end(), 0);
+  bool old = l.node().type == "Upsample" || l.opset() < 11;
+  if (old) {
+    f.coordinates = "asymmetric";
+    f.nearest = "floor";
+    if (l.has(1)) {
+      f.scales = l.numbers(1);
+    } else {
+      f.scales = l.floats("scales");
+    }
+    return f;
+  }
+  f.coordinates = l.text(row["coordinate_transformation_mode"]);
+  f.nearest = l.text(row["nearest_mode"]);
+  f.cubic = l.number(row["cubic_coeff_a"]);
+  if (f.mode == "cubic" && l.integer("exclude_outside", 0) != 0) Lifting::refuse("exclude_outside");
+  if (l.integer("antialias", 0) != 0) Lifting::refuse("antialias");
+  if (l.text("keep_aspect_ratio_policy", "stretch") != "stretch") Lifting::refuse("keep_aspect_ratio_policy");
+  f.axes = l.integers("axes", f.axes);
+  if (l.has(3)) {
+    f.sizes = l.integers(3);
+  } else if (l.has(2)) {
+    f.scales = l.numbers(2);
+  }
+  return f;
+}
+
+std::vector<Value> readResize(const Lifting& l, const OnnxRow& row) {
+  Value x = l.operand(0);
+  Extents in = l.extents(x);
+  ResizeForm f = resizeForm(l, row, in.size());
+  std::vector<int64_t> sizes = in, scales;
+  for (size_t d = 0; d < in.size(); ++d)
+    scales.insert(scales.end(), {1, 1});
+  size_t given = f.sizes ? f.sizes->size() : f.scales ? f.scales->size() : 0;
+  if (given == 0 || given != f.axes.size()) Lifting::refuse("no constant scales or sizes for its axes");
+  for (size_t i = 0; i < given; ++i) {
+    size_t d = l.axis(f.axes[i], in.size());
+    if (f.sizes) {
+      sizes[d] = (*f.sizes)[i];
+    } else {
+      auto scale = fraction((*f.scales)[i]);
+      if (!scale) Lifting::refuse("a scale that is no small fraction");
+      std::tie(scales[2 * d], scales[2 * d + 1]) = *scale;
+    }
+  }
+  Attributes attributes{{"mode", f.mode},
+                        {"coordinate_transformation_mode", f.coordinates},
+                        {"nearest_mode", f.nearest},
+                        {"cubic_coeff_a", f.cubic}};
+  // A scale that leads to a whole extent is the same as that extent: patterns speak of extents.
+  bool whole = true;
+  for (size_t d = 0; !f.sizes && d < in.size(); ++d) {
+    int64_t times = checkedMul(in[d], scales[2 * d]);
+    whole = whole && times % scales[2 * d + 1] == 0;
+    if (whole) sizes[d] = times / scales[2 * d + 1];
+  }
+  if (f.sizes || whole) {
+    attributes.emplace("sizes", exprs(sizes));
+  } else {
+    attributes.emplace("scales", exprs(scales));
+  }
+  return {l.add("Resize", {x}, attributes)};
+}
+
+// --- Written ---
+
+/// The factors that a Resize has as fractions.
+std::vector<double> factorsOf(const std::vector<int64_t>& scales) {
+  std::vector<double> factors;
+  for (size_t d = 0; d < scales.size() / 2; ++d) {
+    factors.push_back(static_cast<double>(scales[2 * d]) / static_cast<double>(scales[2 * d + 1]));
+  }
+  return factors;
+}
+
+/// The factors that lead to these sizes in an engine's arithmetic; none where it may miss one.
+std::vector<double> factorsOf(const std::vector<int64_t>& sizes, const Extents& from) {
+  std::vector<double> factors;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    auto factor = static_cast<float>(sizes[d]) / static_cast<float>(from[d]);
+    if (std::floor(static_cast<float>(from[d]) * factor) != static_cast<float>(sizes[d])) return {};
+    factors.push_back(factor);
+  }
+  return factors;
+}
+
+// Upsample 7 and 9, Resize 10: positions are x / scale, cut off.
+void writeOldResize(const Emission& e, const OnnxRow& row) {
+  const std::string& mode = e.node().text("mode");
+  auto sizes = e.list("sizes");
+  auto factors = sizes.empty() ? factorsOf(e.list("scales")) : factorsOf(sizes, e.extents(0));
+  bool floors = mode != "nearest" || e.node().text("nearest_mode") == "floor";
+  if (factors.empty() || mode == "cubic" || !floors ||
+      e.node().text("coordinate_transformation_mode") != "asymmetric") {
+    e.require(11, "this Resize");
+  }
+  OnnxForm form = formOf(e, row, e.operands(), {{"mode", mode}});
+  if (e.opset() >= 9) {
+    form.operands.push_back(e.numbers("scales", factors));
+  } else {
+    form.attributes.emplace("scales", std::vector<float>(factors.begin(), factors.end()));
+  }
+  e.last(e.opset() == 10 ? "Resize" : "Upsample", form.operands, form.attributes);
+}
+
+void writeResize(const Emission& e, const OnnxRow& row) {
+  if (e.opset() < 11) return writeOldResize(e, row);
+  auto sizes = e.list("sizes"), scales = e.list("scales");
+  if (!sizes.empty() && !scales.empty()) throw NotEmitted{"Resize by sizes and scales"};
+  if (e.node().text("coordinate_transformation_mode") == "half_pixel_symmetric")
+    e.require(19, "Resize by half_pixel_symmetric");
+  Attributes values = e.node().attributes;
+  if (e.node().text("mode") != "cubic") values.erase("cubic_coeff_a");
+  OnnxForm form = formOf(e, row, e.operands(), values);
+  // What is not used may be left out from opset 13 on.
+  const std::string none = e.opset() < 13 ? e.numbers("none", {}) : "";
+  form.operands.push_back(none);  // the region
+  if (sizes.empty()) {
+    form.operands.push_back(e.numbers("scales", factorsOf(scales)));
+  } else {
+    form.operands.insert(form.operands.end(), {none, e.integers("sizes", sizes)});
+  }
+  e.last("Resize", form.operands, form.attributes);
+}
+
+using A = OnnxAttribute;
+
+const OnnxRow kOnnxResizeRows[] = {
+    {.op = "Resize",
+     .since = 7,
+     .attributes = {A::text("mode", "nearest"), A::text("coordinate_transformation_mode", "half_pixel"),
+                    A::text("nearest_mode", "round_prefer_floor"), A::number("cubic_coeff_a", -0.75)},
+     .read = readResize,
+     .write = writeResize},
+    {.op = "", .attributes = {A::text("mode", "nearest")}, .type = "Upsample", .read = readResize, .write = nullptr},
+};
+
+}  // namespace
+
+std::span<const OnnxRow> onnxResizeRows() {
+  return kOnnxResizeRows;
+}
+
+}  // namespace pet

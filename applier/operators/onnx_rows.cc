@@ -1,0 +1,168 @@
+#include "applier/operators/onnx_rows.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include <fmt/format.h>
+
+namespace pet {
+namespace {
+
+int64_t integerOf(const Attribute& value) {
+  return std::get<Expr>(value).asConstant().value();
+}
+
+std::vector<int64_t> integersOf(const Attribute& value) {
+  std::vector<int64_t> list;
+  for (const Expr& e : std::get<std::vector<Expr>>(value))
+    list.push_back(e.asConstant().value());
+  return list;
+}
+
+bool isDefault(const OnnxAttribute& a, const Attribute& value) {
+  if (const auto* i = std::get_if<int64_t>(&a.fallback)) return integerOf(value) == *i;
+  if (const auto* x = std::get_if<double>(&a.fallback)) return std::get<double>(value) == *x;
+  if (const auto* s = std::get_if<std::string_view>(&a.fallback)) return std::get<std::string>(value) == *s;
+  if (const auto* each = std::get_if<PerDimension>(&a.fallback)) {
+    const auto& list = std::get<std::vector<Expr>>(value);
+    return each->times == 0
+             ? list.empty()
+             : std::all_of(list.begin(), list.end(), [&](const Expr& e) { return e == Expr(each->value); });
+  }
+  return false;
+}
+
+GraphAttribute asAttribute(const OnnxAttribute& a, const Attribute& value) {
+  if (a.kind == AttributeKind::kScalar) return integerOf(value);
+  if (a.kind == AttributeKind::kNumber) return static_cast<float>(std::get<double>(value));
+  if (a.kind == AttributeKind::kText) return std::get<std::string>(value);
+  return integersOf(value);
+}
+
+/// The name of an initializer.
+std::string asOperand(const Emission& e, const OnnxAttribute& a, const Attribute& value) {
+  return a.kind == AttributeKind::kNumber ? e.number(a.name, std::get<double>(value))
+                                          : e.integers(a.name, integersOf(value));
+}
+
+Attribute readAttribute(const Lifting& l, const OnnxAttribute& a, Value operand) {
+  switch (a.kind) {
+    case AttributeKind::kScalar: {
+      int64_t i = l.integer(a);
+      return Expr(a.isAxis ? static_cast<int64_t>(l.axis(i, l.rank(operand))) : i);
+    }
+    case AttributeKind::kNumber:
+      return l.number(a);
+    case AttributeKind::kText:
+      return l.text(a);
+    default:
+      return exprs(l.list(a, l.rank(operand)));
+  }
+}
+
+std::vector<const OnnxRow*> joinFamilies() {
+  std::vector<const OnnxRow*> rows;
+  for (auto family : {onnxConvRows(), onnxMoveRows(), onnxFunctionRows(), onnxPoolRows(), onnxResizeRows()}) {
+    for (const OnnxRow& row : family)
+      rows.push_back(&row);
+  }
+  return rows;
+}
+
+}  // namespace
+
+const OnnxAttribute& OnnxRow::operator[](std::string_view attribute) const {
+  auto it = std::find_if(attributes.begin(), attributes.end(), [&](const auto& a) { return a.name == attribute; });
+  assert(it != attributes.end());
+  return *it;
+}
+
+void readAttributes(const Lifting& l, const OnnxRow& row, Value operand, Attributes& into) {
+  for (const OnnxAttribute& a : row.attributes) {
+    auto at = into.lower_bound(a.name);
+    if (at == into.end() || at->first != a.name) into.emplace_hint(at, a.name, readAttribute(l, a, operand));
+  }
+}
+
+std::vector<Value> readRegular(const Lifting& l, const OnnxRow& row) {
+  if (row.readable) row.readable(l);
+  const OpRow* op = findOp(row.op);
+  assert(op && "a regular row is of an operator of ours");
+  const size_t least = static_cast<size_t>(op->minOperands),
+               most = op->maxOperands < 0 ? l.operandCount() : static_cast<size_t>(op->maxOperands);
+  std::vector<Value> operands;
+  for (size_t i = 0; i < most; ++i) {
+    if (i < least || op->maxOperands < 0 || l.has(i)) operands.push_back(l.operand(i));
+  }
+  Attributes attributes;
+  if (!row.attributes.empty()) readAttributes(l, row, operands.at(0), attributes);
+  return {l.add(row.op, std::move(operands), std::move(attributes))};
+}
+
+OnnxForm formOf(const Emission& e, const OnnxRow& row, std::vector<std::string> operands, const Attributes& values) {
+  OnnxForm form{std::move(operands), {}};
+  for (const OnnxAttribute& a : row.attributes) {
+    auto it = values.find(a.name);
+    if (it == values.end()) continue;
+    bool left = isDefault(a, it->second);
+    if (a.isOperand(e.opset())) {
+      if (left) continue;
+      form.operands.resize(static_cast<size_t>(a.operand));
+      form.operands.push_back(asOperand(e, a, it->second));
+    } else if (!left || (!a.isSparse && e.opset() >= a.firstOpset)) {
+      e.require(a.firstOpset, a.form);
+      form.attributes.emplace(a.name, asAttribute(a, it->second));
+    }
+  }
+  return form;
+}
+
+void writeRegular(const Emission& e, const OnnxRow& row) {
+  if (row.writable) row.writable(e);
+  OnnxForm form = formOf(e, row, e.operands(), e.node().attributes);
+  e.add(row.type, std::move(form.operands), e.outputs(), std::move(form.attributes));
+}
+
+std::span<const OnnxRow* const> onnxTable() {
+  static const std::vector<const OnnxRow*> kTable = joinFamilies();
+  return kTable;
+}
+
+const OnnxRow* findReader(std::string_view type) {
+  auto table = onnxTable();
+  auto it = std::find_if(table.begin(), table.end(), [&](const OnnxRow* r) { return r->read && r->type == type; });
+  return it == table.end() ? nullptr : *it;
+}
+
+const OnnxRow* findWriter(std::string_view op) {
+  auto table = onnxTable();
+  auto it = std::find_if(table.begin(), table.end(), [&](const OnnxRow* r) { return r->write && r->op == op; });
+  return it == table.end() ? nullptr : *it;
+}
+
+std::optional<std::string> whyNotEmitted(const Program& replacement, int64_t opset) {
+  Graph scratch;
+  scratch.opset = opset;
+  NodeSink sink(scratch, ElementType::kFloat);
+  auto constant = constantNodes(replacement);
+  auto empty = [&](Value v) { return elementCount(concrete(replacement.shape(v))) == 0; };
+  for (int i = 0; i < static_cast<int>(replacement.nodes().size()); ++i) {
+    const Node& n = replacement.nodes()[static_cast<size_t>(i)];
+    // Empty values never reach the model.
+    if (constant[static_cast<size_t>(i)] || n.is(ops::kInput) || empty({i, 0})) continue;
+    const OnnxRow* row = findWriter(n.op->name);
+    if (!row) return fmt::format("{} cannot be written as ONNX", n.op->name);
+    if (opset < row->since) return fmt::format("{} needs opset {}, the model has {}", n.op->name, row->since, opset);
+    std::vector<std::string> operands;
+    for (Value v : n.operands)
+      operands.push_back(replacement.name(v));
+    try {
+      row->write(Emission(sink, replacement, i, std::move(operands), n.names), *row);
+    } catch (const NotEmitted& e) {
+      return e.reason;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace pet

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "applier/operators/emission.h"
+#include "applier/operators/lifting.h"
+#include "applier/operators/onnx_attribute.h"
+
+// What each operator is in ONNX's own domain, both ways: one row per operator.
+namespace pet {
+
+struct OnnxRow;
+
+/// The operator of the same name, with the row's attributes, by which operands it has.
+std::vector<Value> readRegular(const Lifting& l, const OnnxRow& row);
+/// One node, with the row's attributes: as attributes, or as operands behind the others.
+void writeRegular(const Emission& e, const OnnxRow& row);
+
+struct OnnxRow {
+  std::string_view op;  ///< ours; empty where it is read as other operators
+  /// The first opset in which it can be written.
+  int64_t since = 1;
+  /// ONNX's, as far as pet knows them; for regular rows, ours as well. In the order of the operands that they become.
+  std::vector<OnnxAttribute> attributes = {};
+  std::string_view type = op;  ///< ONNX's operator
+  /// One value per output (fewer: the rest is not lifted). Null: ONNX has no such operator. Throws NotLifted.
+  std::vector<Value> (*read)(const Lifting&, const OnnxRow&) = readRegular;
+  /// Null: never written. Throws NotEmitted.
+  void (*write)(const Emission&, const OnnxRow&) = writeRegular;
+  /// Of a regular row: refuses nodes that mean something else, and what a form of the operator lacks. Null: nothing.
+  void (*readable)(const Lifting&) = nullptr;
+  void (*writable)(const Emission&) = nullptr;
+  bool takesBias = false;  ///< ONNX's has an operand more behind ours: one number per channel that is added
+
+  /// It has an attribute of this name.
+  const OnnxAttribute& operator[](std::string_view attribute) const;
+};
+
+std::span<const OnnxRow> onnxConvRows();
+std::span<const OnnxRow> onnxMoveRows();
+std::span<const OnnxRow> onnxFunctionRows();
+std::span<const OnnxRow> onnxPoolRows();
+std::span<const OnnxRow> onnxResizeRows();
+/// All of them.
+std::span<const OnnxRow* const> onnxTable();
+
+/// The row by which nodes of this type are read; null if there is none.
+const OnnxRow* findReader(std::string_view type);
+/// The row by which an operator of ours is written; null if there is none. Inputs and what only constants are made of
+/// need none.
+const OnnxRow* findWriter(std::string_view op);
+
+/// Reads the row's attributes that are not in `into` yet; `operand` is the node's first.
+void readAttributes(const Lifting& l, const OnnxRow& row, Value operand, Attributes& into);
+
+/// What a row makes of attributes: ONNX attributes, and operands behind those that are given.
+struct OnnxForm {
+  std::vector<std::string> operands;
+  Emission::OnnxAttributes attributes;
+};
+/// Those of the row's attributes that are in `values`, in the form of the model's opset. Throws NotEmitted.
+OnnxForm formOf(const Emission& e, const OnnxRow& row, std::vector<std::string> operands, const Attributes& values);
+
+/// Why a replacement (without symbols) cannot be written in a model of this opset; nullopt if it can.
+std::optional<std::string> whyNotEmitted(const Program& replacement, int64_t opset);
+
+}  // namespace pet

@@ -1,0 +1,216 @@
+#include "applier/read/normalise.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "applier/operators/onnx_rows.h"
+#include "applier/read/fold_integers.h"
+#include "ir/ops/op.h"
+
+namespace pet {
+namespace {
+
+bool isFloating(ElementType t) {
+  return t == ElementType::kFloat || t == ElementType::kDouble;
+}
+
+std::vector<std::optional<int64_t>> known(const Extents& extents) {
+  return {extents.begin(), extents.end()};
+}
+
+constexpr std::string_view kFolded = "a constant";
+
+class Normaliser {
+ public:
+  Normaliser(const Graph& graph, const NormaliseOptions& options) : graph_(graph), options_(options) {}
+
+  Normalised run();
+  Expected<WholeProgram> runWhole();
+
+ private:
+  void enterInputs();
+  void enterOpaque(const GraphNode& node);
+  void enterFloatConstant(const std::string& name, const Constant& value);
+  /// The reason why the node stays out; empty if it is in.
+  std::string enterNode(size_t position);
+  std::string lift(size_t position);
+  std::vector<std::string> enterNodes();
+  std::vector<Value> required(const std::vector<std::string>& opaque) const;
+
+  const Graph& graph_;
+  NormaliseOptions options_;
+  ViewBuilder builder_;
+  Scope scope_{&builder_, {}, {}, {}};
+};
+
+void Normaliser::enterInputs() {
+  scope_.types = graph_.types;
+  for (const std::string& name : graph_.inputs) {
+    auto it = graph_.types.find(name);
+    auto extents = it == graph_.types.end() ? std::nullopt : it->second.extents();
+    if (!extents || !isFloating(it->second.element)) continue;
+    Value v = builder_.input(name, *extents, it->second.element);
+    builder_.name(v, name);
+    scope_.values[name] = v;
+  }
+  for (const Initializer& i : graph_.initializers) {
+    scope_.types[i.name] = {i.value.element, known(i.value.extents)};
+    bool fixed = !i.overridable || options_.freezeInputs;
+    if (fixed) scope_.constants[i.name] = i.value;
+    if (isFloating(i.value.element) && i.value.bytes) {
+      if (fixed) {
+        enterFloatConstant(i.name, i.value);
+      } else {
+        Value v = builder_.input(i.name, i.value.extents, i.value.element);
+        builder_.name(v, i.name);
+        scope_.values[i.name] = v;
+      }
+    }
+  }
+}
+
+void Normaliser::enterFloatConstant(const std::string& name, const Constant& value) {
+  Value v = builder_.constant(name, value);
+  builder_.name(v, name);
+  scope_.values[name] = v;
+}
+
+/// What comes out of a node that is not lifted is an input of the view, if its extents are declared.
+void Normaliser::enterOpaque(const GraphNode& node) {
+  for (const std::string& name : node.outputs) {
+    auto it = graph_.types.find(name);
+    auto extents = it == graph_.types.end() ? std::nullopt : it->second.extents();
+    if (!extents || !isFloating(it->second.element) || scope_.values.contains(name)) continue;
+    Value v = builder_.input(name, *extents, it->second.element);
+    builder_.name(v, name);
+    scope_.values[name] = v;
+  }
+}
+
+std::string Normaliser::lift(size_t position) {
+  const GraphNode& node = graph_.nodes[position];
+  const OnnxRow* row = node.standard ? findReader(node.type) : nullptr;
+  if (!row)
+    return node.domain.empty() ? "an operator that is not known"
+                               : fmt::format("an operator of the domain {}", node.domain);
+  Lifting lifting(node, static_cast<int>(position), graph_.opset, scope_, builder_);
+  std::vector<Value> outputs = row->read(lifting, *row);
+  for (size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
+    if (node.outputs[i].empty()) continue;
+    scope_.values[node.outputs[i]] = outputs[i];
+    // An Identity's value is its operand's, which keeps its own name.
+    if (builder_.provenance(outputs[i]).origin == static_cast<int>(position))
+      builder_.name(outputs[i], node.outputs[i]);
+  }
+  return "";
+}
+
+std::string Normaliser::enterNode(size_t position) {
+  const GraphNode& node = graph_.nodes[position];
+  try {
+    if (node.standard && node.outputs.size() == 1) {
+      if (auto folded = foldConstant(node, graph_.opset, scope_)) {
+        scope_.constants[node.outputs[0]] = *folded;
+        if (isFloating(folded->element)) enterFloatConstant(node.outputs[0], *folded);
+        return std::string(kFolded);
+      }
+    }
+    return lift(position);
+  } catch (const NotLifted& e) {
+    return e.reason;
+  } catch (const OverflowError&) {
+    return "extents beyond 64 bits";
+  } catch (const std::exception& e) {  // a constant operand that is empty, a variant of another kind
+    return fmt::format("malformed: {}", e.what());
+  }
+}
+
+/// The values that must stay: the graph's outputs, what nodes outside the view read, and results that nobody reads.
+std::vector<Value> Normaliser::required(const std::vector<std::string>& opaque) const {
+  std::vector<Value> result;
+  auto require = [&](const std::string& name) {
+    auto it = scope_.values.find(name);
+    if (it == scope_.values.end() || std::find(result.begin(), result.end(), it->second) != result.end()) return;
+    if (!builder_.program().node(it->second).is(ops::kInput)) result.push_back(it->second);
+  };
+  std::set<std::string> read(graph_.outputs.begin(), graph_.outputs.end());
+  for (const std::string& name : graph_.outputs)
+    require(name);
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    auto names = readsOf(graph_.nodes[i]);
+    read.insert(names.begin(), names.end());
+    if (!opaque[i].empty()) std::for_each(names.begin(), names.end(), require);
+  }
+  for (const GraphNode& n : graph_.nodes) {
+    bool dead = std::none_of(n.outputs.begin(), n.outputs.end(), [&](const auto& o) { return read.contains(o); });
+    if (dead) std::for_each(n.outputs.begin(), n.outputs.end(), require);
+  }
+  return result;
+}
+
+std::vector<std::string> Normaliser::enterNodes() {
+  for (const std::string& name : graph_.inputs)
+    builder_.reserve(name);
+  for (const Initializer& i : graph_.initializers)
+    builder_.reserve(i.name);
+  for (const GraphNode& n : graph_.nodes) {
+    for (const std::string& name : n.outputs)
+      builder_.reserve(name);
+  }
+  enterInputs();
+  std::vector<std::string> opaque(graph_.nodes.size());
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    opaque[i] = enterNode(i);
+    if (!opaque[i].empty()) enterOpaque(graph_.nodes[i]);
+  }
+  return opaque;
+}
+
+Normalised Normaliser::run() {
+  auto opaque = enterNodes();
+  auto outputs = required(opaque);
+  return {pruned(std::move(builder_).finish(std::move(outputs))), std::move(opaque)};
+}
+
+Expected<WholeProgram> Normaliser::runWhole() {
+  auto opaque = enterNodes();
+  auto unknown = [&](const std::string& value) {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const GraphNode& n = graph_.nodes[i];
+      if (std::find(n.outputs.begin(), n.outputs.end(), value) == n.outputs.end()) continue;
+      return fail(ErrorKind::kUnsupported, fmt::format("{} is not in pet's vocabulary: {}", n.type, opaque[i]),
+                  describe(n));
+    }
+    return fail(ErrorKind::kUnsupported, "its extents are not known, or it is not of float or double", value);
+  };
+  std::vector<Value> outputs;
+  for (const std::string& name : graph_.outputs) {
+    auto it = scope_.values.find(name);
+    if (it == scope_.values.end()) return unknown(name);
+    outputs.push_back(it->second);
+  }
+  View view = pruned(std::move(builder_).finish(std::move(outputs)));
+  WholeProgram whole{view.program, {}};
+  for (Value v : view.program.inputs()) {
+    const std::string& name = view.program.name(v);
+    if (auto c = view.constants.find(v.node); c != view.constants.end()) {
+      whole.constants.emplace(name, c->second);
+    } else if (std::find(graph_.inputs.begin(), graph_.inputs.end(), name) == graph_.inputs.end()) {
+      return unknown(name);
+    }
+  }
+  return whole;
+}
+
+}  // namespace
+
+Normalised normalise(const Graph& graph, const NormaliseOptions& options) {
+  return Normaliser(graph, options).run();
+}
+
+Expected<WholeProgram> toProgram(const Graph& graph) {
+  return Normaliser(graph, {.freezeInputs = true}).runWhole();
+}
+
+}  // namespace pet

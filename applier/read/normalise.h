@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "applier/view/view.h"
+
+namespace pet {
+
+struct NormaliseOptions {
+  bool freezeInputs = false;  ///< initializers that a caller may override are constants all the same
+};
+
+struct Normalised {
+  View view;
+  std::vector<std::string> opaque;  ///< per ONNX node: why it passes through untouched; empty where it is in the view
+};
+
+/// The graph as a program (docs/applier.md, View): attribute-or-input forms by opset resolved, auto_pad resolved,
+/// biases as broadcast additions, constants folded. Nodes that pet does not know or whose extents are not known pass
+/// through.
+Normalised normalise(const Graph& graph, const NormaliseOptions& options = {});
+
+/// A whole model as one program: its inputs and outputs are the graph's, its constant inputs have the values in
+/// `constants`.
+struct WholeProgram {
+  Program program;
+  std::map<std::string, Constant, std::less<>> constants;
+};
+/// kUnsupported, with the node and the reason, where a node is not known.
+Expected<WholeProgram> toProgram(const Graph& graph);
+
+}  // namespace pet

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "applier/match/find_sites.h"
+
+namespace pet {
+
+/// The most values of one tensor of weights that a rule may make.
+inline constexpr int64_t kMostWeights = int64_t{1} << 26;
+
+/// A rule at a site, with all symbols replaced by numbers.
+struct Rewrite {
+  Site site;
+  const Rule* rule = nullptr;
+  Bindings symbols;            ///< the rule's
+  Program pattern;             ///< what stands there
+  Program replacement;         ///< what is to stand there, as it was proved
+  std::string label;           ///< "pet/<rule>/<site>", the stem of the new names
+  std::optional<double> gain;  ///< the ratio that is expected
+};
+
+/// Substitutes a rule's symbols. kCheck: an extent that may not be empty is; two results are one value, or one is an
+/// operand; weights of more than kMostWeights.
+Expected<Rewrite> instantiate(const Site& site, const Rule& rule, const Bindings& symbols, const std::string& siteName);
+
+/// How many values the weights have that a replacement makes of the pattern's.
+int64_t newWeights(const Program& replacement);
+
+/// Elements of the constants that a program's operators on activations read: what a model stores of it.
+int64_t weightElements(const Program& program);
+
+}  // namespace pet

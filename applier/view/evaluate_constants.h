@@ -1,0 +1,25 @@
+#pragma once
+
+#include <map>
+
+#include "applier/view/view.h"
+
+namespace pet {
+
+/// Evaluates what a view computes from constants alone, in the model's own precision; each value once.
+class ConstantEvaluator {
+ public:
+  explicit ConstantEvaluator(const View& view) : view_(view) {}
+  /// kUnsupported, kInternal: as from evaluateNode().
+  Expected<Constant> value(Value v);
+
+ private:
+  template <class T>
+  Expected<const Tensor<T>*> evaluate(Value v, std::map<Value, Tensor<T>>& done);
+
+  const View& view_;
+  std::map<Value, Tensor<float>> floats_;
+  std::map<Value, Tensor<double>> doubles_;
+};
+
+}  // namespace pet

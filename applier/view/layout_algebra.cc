@@ -1,0 +1,243 @@
+#include "applier/view/layout_algebra.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "ir/ops/op.h"
+
+namespace pet {
+namespace {
+
+/// Constant extents, outermost first, cut into pieces that multiply to them in order.
+using Pieces = std::vector<std::vector<int>>;  ///< per original extent: indices into the list of pieces
+
+/// The coarsest common refinement of two factorisations of one extent, outermost first: afterwards `pieces` multiplies
+/// to either, and a[i], b[j] say which pieces make up a factor. False where there is none.
+bool refine(const Extents& a, const Extents& b, Extents& pieces, Pieces& ofA, Pieces& ofB) {
+  ofA.assign(a.size(), {});
+  ofB.assign(b.size(), {});
+  size_t i = 0, j = 0;
+  int64_t restA = 1, restB = 1;
+  for (;;) {
+    while (restA == 1 && i < a.size())
+      restA = a[i++];
+    while (restB == 1 && j < b.size())
+      restB = b[j++];
+    if (restA == 1 && restB == 1) return true;
+    int64_t piece = std::min(restA, restB);
+    if (piece <= 1 || restA % piece != 0 || restB % piece != 0) return false;
+    ofA[i - 1].push_back(static_cast<int>(pieces.size()));
+    ofB[j - 1].push_back(static_cast<int>(pieces.size()));
+    pieces.push_back(piece);
+    restA /= piece;
+    restB /= piece;
+  }
+}
+
+int64_t extentOf(const LayoutSpec& layout, int axis) {
+  return layout.axes[static_cast<size_t>(axis)].extent.asConstant().value();
+}
+
+LayoutSpec withAxes(const Extents& extents) {
+  LayoutSpec spec;
+  for (int64_t e : extents)
+    spec.axes.push_back({fmt::format("a{}", spec.axes.size()), Dim(e)});
+  return spec;
+}
+
+std::vector<int> flat(const std::vector<std::vector<int>>& groups) {
+  std::vector<int> order;
+  for (const auto& g : groups)
+    order.insert(order.end(), g.begin(), g.end());
+  return order;
+}
+
+/// The groups with every axis replaced by its pieces.
+std::vector<std::vector<int>> expand(const std::vector<std::vector<int>>& groups, const Pieces& pieces) {
+  std::vector<std::vector<int>> result;
+  for (const auto& group : groups) {
+    result.emplace_back();
+    for (int axis : group) {
+      const auto& p = pieces[static_cast<size_t>(axis)];
+      result.back().insert(result.back().end(), p.begin(), p.end());
+    }
+  }
+  return result;
+}
+
+/// The layout without its axes of extent 1, renumbered.
+LayoutSpec withoutUnits(const LayoutSpec& layout) {
+  LayoutSpec result;
+  std::vector<int> renumbered(layout.axes.size(), -1);
+  for (size_t a = 0; a < layout.axes.size(); ++a) {
+    if (layout.axes[a].extent == Dim(1)) continue;
+    renumbered[a] = static_cast<int>(result.axes.size());
+    result.axes.push_back(layout.axes[a]);
+  }
+  auto side = [&](const std::vector<std::vector<int>>& groups) {
+    std::vector<std::vector<int>> kept;
+    for (const auto& group : groups) {
+      kept.emplace_back();
+      for (int a : group) {
+        if (renumbered[static_cast<size_t>(a)] >= 0) kept.back().push_back(renumbered[static_cast<size_t>(a)]);
+      }
+    }
+    return kept;
+  };
+  result.left = side(layout.left);
+  result.right = side(layout.right);
+  return result;
+}
+
+/// An axis of extent 1 for every dimension without one, so that the text form has something to show.
+LayoutSpec withUnits(LayoutSpec spec) {
+  for (auto* side : {&spec.left, &spec.right}) {
+    for (auto& group : *side) {
+      if (!group.empty()) continue;
+      group.push_back(static_cast<int>(spec.axes.size()));
+      spec.axes.push_back({fmt::format("u{}", spec.axes.size()), Dim(1)});
+    }
+  }
+  return spec;
+}
+
+}  // namespace
+
+const LayoutSpec* layoutOf(const Node& node) {
+  return node.is(ops::kLayout) ? &std::get<LayoutSpec>(node.attributes.find("layout")->second) : nullptr;
+}
+
+int64_t groupExtent(const LayoutSpec& layout, const std::vector<int>& group) {
+  int64_t n = 1;
+  for (int axis : group)
+    n *= extentOf(layout, axis);
+  return n;
+}
+
+std::optional<LayoutSpec> regroup(const Extents& from, const Extents& to) {
+  Extents pieces;
+  Pieces left, right;
+  if (elementCount(from) != elementCount(to) || elementCount(from) == 0) return std::nullopt;
+  if (!refine(from, to, pieces, left, right)) return std::nullopt;
+  LayoutSpec spec = withAxes(pieces);
+  spec.left = left;
+  spec.right = right;
+  return withUnits(std::move(spec));
+}
+
+std::optional<LayoutSpec> compose(const LayoutSpec& first, const LayoutSpec& second) {
+  // Between the two, each dimension is a product of first's right group and of second's left group: cut both sides'
+  // axes into common pieces, then read the pieces in first's left and second's right groups.
+  if (first.right.size() != second.left.size()) return std::nullopt;
+  Extents pieces;
+  Pieces ofFirst(first.axes.size()), ofSecond(second.axes.size());
+  for (size_t d = 0; d < first.right.size(); ++d) {
+    Extents a, b;
+    for (int axis : first.right[d])
+      a.push_back(extentOf(first, axis));
+    for (int axis : second.left[d])
+      b.push_back(extentOf(second, axis));
+    Extents common;
+    Pieces cutA, cutB;
+    if (elementCount(a) == 0 || elementCount(a) != elementCount(b) || !refine(a, b, common, cutA, cutB))
+      return std::nullopt;
+    auto base = static_cast<int>(pieces.size());
+    auto assign = [&](const std::vector<int>& axes, const Pieces& cut, Pieces& into) {
+      for (size_t i = 0; i < axes.size(); ++i) {
+        for (int p : cut[i])
+          into[static_cast<size_t>(axes[i])].push_back(base + p);
+      }
+    };
+    assign(first.right[d], cutA, ofFirst);
+    assign(second.left[d], cutB, ofSecond);
+    pieces.insert(pieces.end(), common.begin(), common.end());
+  }
+  LayoutSpec spec = withAxes(pieces);
+  spec.left = expand(first.left, ofFirst);
+  spec.right = expand(second.right, ofSecond);
+  return reduced(spec);
+}
+
+LayoutSpec reduced(const LayoutSpec& layout) {
+  LayoutSpec spec = withoutUnits(layout);
+  // Axis b follows a within one group on either side: merge b into a.
+  auto follows = [](const std::vector<std::vector<int>>& groups, int a) {
+    for (const auto& g : groups) {
+      auto it = std::find(g.begin(), g.end(), a);
+      if (it != g.end()) return it + 1 == g.end() ? -1 : *(it + 1);
+    }
+    return -1;
+  };
+  for (int a = 0; a < static_cast<int>(spec.axes.size()); ++a) {
+    for (int b = follows(spec.left, a); b >= 0 && b == follows(spec.right, a); b = follows(spec.left, a)) {
+      spec.axes[static_cast<size_t>(a)].extent = Dim(extentOf(spec, a) * extentOf(spec, b));
+      spec.axes[static_cast<size_t>(b)].extent = Dim(1);
+      for (auto* side : {&spec.left, &spec.right}) {
+        for (auto& g : *side)
+          std::erase(g, b);
+      }
+    }
+  }
+  return withUnits(withoutUnits(spec));
+}
+
+LayoutSpec opposite(const LayoutSpec& layout) {
+  return {layout.axes, layout.right, layout.left};
+}
+
+std::optional<Outermost> outermost(const LayoutSpec& layout, size_t dimension) {
+  if (layout.right[dimension].size() != 1) return std::nullopt;
+  const int axis = layout.right[dimension][0];
+  for (size_t d = 0; d < layout.left.size(); ++d) {
+    auto at = std::find(layout.left[d].begin(), layout.left[d].end(), axis);
+    if (at == layout.left[d].end()) continue;
+    if (std::any_of(layout.left[d].begin(), at, [&](int outer) { return extentOf(layout, outer) != 1; }))
+      return std::nullopt;
+    Outermost result{axis, static_cast<int>(d)};
+    for (auto inner = at + 1; inner != layout.left[d].end(); ++inner)
+      result.inner *= extentOf(layout, *inner);
+    return result;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<int64_t>> asTranspose(const LayoutSpec& layout) {
+  LayoutSpec spec = withoutUnits(reduced(layout));
+  if (spec.left.size() != spec.right.size()) return std::nullopt;
+  std::vector<bool> used(spec.left.size());
+  std::vector<int64_t> perm;
+  for (const auto& group : spec.right) {  // dimensions of extent 1 are empty groups and take each other's place
+    size_t from = 0;
+    while (from < used.size() && (used[from] || spec.left[from] != group))
+      ++from;
+    if (from == used.size()) return std::nullopt;
+    used[from] = true;
+    perm.push_back(static_cast<int64_t>(from));
+  }
+  return perm;
+}
+
+std::pair<std::vector<int>, std::vector<int>> movingAxes(const LayoutSpec& layout) {
+  auto side = [&](const std::vector<std::vector<int>>& groups) {
+    std::vector<int> axes = flat(groups);
+    std::erase_if(axes, [&](int a) { return extentOf(layout, a) == 1; });
+    return axes;
+  };
+  return {side(layout.left), side(layout.right)};
+}
+
+bool movesNothing(const LayoutSpec& layout) {
+  LayoutSpec spec = withoutUnits(layout);
+  return flat(spec.left) == flat(spec.right);
+}
+
+bool movesNothing(const Node& node) {
+  if (const LayoutSpec* layout = layoutOf(node)) return movesNothing(*layout);
+  constexpr std::array<std::string_view, 5> kReshapes{"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
+  return std::find(kReshapes.begin(), kReshapes.end(), node.op->name) != kReshapes.end();
+}
+
+}  // namespace pet

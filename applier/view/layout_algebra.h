@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+
+#include "ir/program.h"
+
+namespace pet {
+
+/// What a Layout does; null for other operators.
+const LayoutSpec* layoutOf(const Node& node);
+
+/// The Layout that regroups a tensor of extents `from` into `to` without moving an element, i.e. a Reshape; nullopt
+/// where no order-preserving regrouping does it ([4, 3] to [6, 2]) or the element counts differ. No axis has extent 1.
+std::optional<LayoutSpec> regroup(const Extents& from, const Extents& to);
+
+/// The Layout that does `first`, then `second`; nullopt where their groups have no common refinement. All extents
+/// constant.
+std::optional<LayoutSpec> compose(const LayoutSpec& first, const LayoutSpec& second);
+
+/// The same map with as few axes as possible: those that always stay together merged, those of extent 1 left out, but
+/// for dimensions of extent 1, which get one of their own.
+LayoutSpec reduced(const LayoutSpec& layout);
+
+/// True if every element keeps its position in memory: the Layout is at most a Reshape.
+bool movesNothing(const LayoutSpec& layout);
+/// The same of an operator, Reshape and its like included: engines do nothing for it.
+bool movesNothing(const Node& node);
+
+/// The Layout that undoes it.
+LayoutSpec opposite(const LayoutSpec& layout);
+
+/// A dimension of a Layout's operand within which one axis is outermost.
+struct Outermost {
+  int axis = 0;
+  int dimension = 0;
+  int64_t inner = 1;  ///< positions of the dimension for each position of the axis
+};
+/// Where the axis is outermost that a dimension of the result is, by itself; nullopt where it is not, or is not alone.
+/// A Pad or Slice of the result along it is one of the operand along that dimension, by multiples of `inner`.
+std::optional<Outermost> outermost(const LayoutSpec& layout, size_t dimension);
+
+/// The permutation of dimensions that the Layout is, if it is one: result dimension d is operand dimension perm[d].
+std::optional<std::vector<int64_t>> asTranspose(const LayoutSpec& layout);
+
+/// The axes that move, outermost first, without those of extent 1: operand and result order.
+std::pair<std::vector<int>, std::vector<int>> movingAxes(const LayoutSpec& layout);
+
+/// The product of a group's constant extents.
+int64_t groupExtent(const LayoutSpec& layout, const std::vector<int>& group);
+
+}  // namespace pet

@@ -1,0 +1,177 @@
+#include "applier/view/view.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include <fmt/format.h>
+
+#include "ir/ops/op.h"
+
+namespace pet {
+
+Extents concrete(const Shape& shape) {
+  Extents extents;
+  for (const Dim& d : shape)
+    extents.push_back(d.asConstant().value());
+  return extents;
+}
+
+Shape shapeOf(const Extents& extents) {
+  return {extents.begin(), extents.end()};
+}
+
+Value ViewBuilder::input(std::string name, const Extents& extents, ElementType element) {
+  Value v = program_.input(std::move(name), shapeOf(extents));
+  view_.provenance.emplace_back();
+  view_.elements.push_back(element);
+  constant_.push_back(false);
+  return v;
+}
+
+Value ViewBuilder::constant(std::string name, Constant constant) {
+  Value v = program_.input(std::move(name), shapeOf(constant.extents), true);
+  view_.provenance.emplace_back();
+  view_.elements.push_back(constant.element);
+  view_.constants.emplace(v.node, std::move(constant));
+  constant_.push_back(true);
+  return v;
+}
+
+Expected<Value> ViewBuilder::add(const OpRow& op,
+                                 std::vector<Value> operands,
+                                 Attributes attributes,
+                                 std::vector<std::string> names,
+                                 Provenance provenance,
+                                 ElementType element) {
+  if (!operands.empty()) element = this->element(operands[0]);
+  bool constant = true;
+  for (Value v : operands) {
+    if (this->element(v) != element) return fail(ErrorKind::kUnsupported, "operands of different element types");
+    constant = constant && isConstant(v);
+  }
+  auto v = program_.add(op, std::move(operands), std::move(attributes), std::move(names));
+  if (!v) return v;
+  view_.provenance.push_back(provenance);
+  view_.elements.push_back(element);
+  constant_.push_back(constant);
+  return v;
+}
+
+bool ViewBuilder::sameValue(const View& from, Value old, Value now, int origin) const {
+  auto before = from.names.find(old), after = view_.names.find(now);
+  if (before == from.names.end()) return after == view_.names.end() && provenance(now).origin == origin;
+  return after != view_.names.end() && before->second == after->second;
+}
+
+Value ViewBuilder::copy(const View& from, int node, const std::function<Value(Value)>& moved) {
+  auto i = static_cast<size_t>(node);
+  const Node& n = from.program.nodes()[i];
+  Value v;
+  if (auto c = from.constants.find(node); c != from.constants.end()) {
+    v = constant(n.names[0], c->second);
+  } else if (n.is(ops::kInput)) {
+    v = input(n.names[0], concrete(n.shapes[0]), from.elements[i]);
+  } else {
+    std::vector<Value> operands;
+    for (Value o : n.operands)
+      operands.push_back(moved(o));
+    auto added = add(*n.op, std::move(operands), n.attributes, n.names, from.provenance[i]);
+    assert(added && "a node that fitted once fits again");
+    v = *added;
+  }
+  for (int o = 0; o < static_cast<int>(n.names.size()); ++o) {
+    if (auto it = from.names.find({node, o}); it != from.names.end()) name({v.node, o}, it->second);
+  }
+  return v;
+}
+
+std::string ViewBuilder::unique(const std::string& base) {
+  std::string name = base;
+  for (int i = 2; !reserved_.insert(name).second; ++i)
+    name = fmt::format("{}_{}", base, i);
+  return name;
+}
+
+View ViewBuilder::finish(std::vector<Value> outputs) && {
+  view_.program = std::move(program_).finish(std::move(outputs));
+  return std::move(view_);
+}
+
+View pruned(const View& view) {
+  const auto& nodes = view.program.nodes();
+  std::vector<bool> live(nodes.size());
+  for (Value v : view.program.outputs())
+    live[static_cast<size_t>(v.node)] = true;
+  for (size_t i = nodes.size(); i-- > 0;) {
+    if (!live[i]) continue;
+    for (Value v : nodes[i].operands)
+      live[static_cast<size_t>(v.node)] = true;
+  }
+  ViewBuilder builder;
+  std::vector<int> moved(nodes.size(), -1);
+  auto at = [&](Value v) { return Value{moved[static_cast<size_t>(v.node)], v.output}; };
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (live[i]) moved[i] = builder.copy(view, static_cast<int>(i), at).node;
+  }
+  std::vector<Value> outputs;
+  for (Value v : view.program.outputs())
+    outputs.push_back(at(v));
+  return std::move(builder).finish(std::move(outputs));
+}
+
+ViewPart::ViewPart(const View& whole, const std::set<int>& nodes) {
+  const Program& program = whole.program;
+  const std::vector<bool> constant = constantNodes(program);
+  const auto readBy = readers(program);
+  ViewBuilder builder;
+  auto copy = [&](int n) {
+    Value v = builder.copy(whole, n, [&](Value o) { return moved_.at(o); });
+    for (int o = 0; o < static_cast<int>(program.nodes()[static_cast<size_t>(n)].names.size()); ++o)
+      moved_[Value{n, o}] = Value{v.node, o};
+  };
+  auto bring = [&](auto&& self, Value v) -> void {
+    if (moved_.contains(v)) return;
+    auto n = static_cast<size_t>(v.node);
+    if (!constant[n]) {
+      moved_[v] = builder.input(program.name(v), concrete(program.shape(v)), whole.elements[n]);
+      return;
+    }
+    for (Value o : program.nodes()[n].operands)
+      self(self, o);
+    copy(v.node);
+  };
+  std::vector<Value> outputs;
+  for (int n : nodes) {
+    for (Value o : program.nodes()[static_cast<size_t>(n)].operands)
+      bring(bring, o);
+    copy(n);
+  }
+  for (const auto& [value, by] : readBy) {
+    bool leaves = std::any_of(by.begin(), by.end(), [&](int reader) { return !nodes.contains(reader); });
+    if (nodes.contains(value.node) && leaves) outputs.push_back(moved_.at(value));
+  }
+  view_ = std::move(builder).finish(std::move(outputs));
+}
+
+std::vector<bool> constantNodes(const Program& program) {
+  std::vector<bool> constant;
+  for (const Node& n : program.nodes()) {
+    constant.push_back(n.is(ops::kInput) ? n.scalar("constant") == Expr(1)
+                                         : std::all_of(n.operands.begin(), n.operands.end(),
+                                                       [&](Value v) { return constant[static_cast<size_t>(v.node)]; }));
+  }
+  return constant;
+}
+
+std::map<Value, std::vector<int>> readers(const Program& program) {
+  std::map<Value, std::vector<int>> result;
+  for (size_t i = 0; i < program.nodes().size(); ++i) {
+    for (Value v : program.nodes()[i].operands)
+      result[v].push_back(static_cast<int>(i));
+  }
+  for (Value v : program.outputs())
+    result[v].push_back(-1);
+  return result;
+}
+
+}  // namespace pet

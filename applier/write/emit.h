@@ -1,0 +1,20 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "applier/view/view.h"
+
+namespace pet {
+
+/// A program without symbols as a graph of its own; `constants` are the values of its constant inputs, by name.
+Expected<Graph> toGraph(const Program& program,
+                        const std::map<std::string, Constant, std::less<>>& constants,
+                        int64_t opset);
+
+/// The graph with what changed between the two views. ONNX nodes whose part of the view is as before stay as they are;
+/// nodes that nothing needs any more go, and so do initializers that only they read. `graph` and `before` belong
+/// together.
+Expected<Graph> emit(const Graph& graph, const View& before, const View& after);
+
+}  // namespace pet
