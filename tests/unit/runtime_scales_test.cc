@@ -159,7 +159,7 @@ TEST(ScalesVerdict, WhatIsProvedHolds) {
   for (const auto& file : testing_support::proveCases()) {
     std::string text = testing_support::textOf(file);
     if (text.find("# expect: proved") == std::string::npos) continue;
-    auto set = parseRules(text, file.filename());
+    auto set = parseRules(text, file.filename().string());
     ASSERT_TRUE(set) << set.error().message();
     const Rule& rule = set->rules[0];
     auto pattern = instantiate(*set->findPattern(rule.pattern), rule);
