@@ -296,7 +296,7 @@ def wrong(f, checkpoint):
     refuse("a damaged checkpoint", BAD_PACK, "damaged at line 6", "pet-synth", *f.patterns, "-o", out, "--checkpoint", damaged, "--resume")
     refuse("no checkpoint", BAD_PACK, "neither a checkpoint nor a part", "pet-synth", *f.patterns, "-o", out, "--checkpoint", f / "one.db", "--resume")
     newer = f / "newer"
-    newer.write_text("pet outcomes 2\n")
+    newer.write_text("pet outcomes 3\n")
     refuse("a newer checkpoint", BAD_PACK, "a format that this version does not know", "pet-synth", *f.patterns, "-o", out, "--checkpoint", newer, "--resume")
 
 
