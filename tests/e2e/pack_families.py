@@ -70,9 +70,9 @@ def missing(pack):
                      and all(f" {o}(" in replacements[r["name"]] for o in operators)]
             if len(found) < least:
                 yield f"{pattern}: {len(found)} rules of {family} with {' and '.join(operators)}, instead of {least}"
-    unproved = [r["name"] for r in rules if r["verdict"] != "proved"]
+    unproved = [r["name"] for r in rules if r["verdict"] != "proved, checked"]
     if unproved:
-        yield f"not proved: {unproved}"
+        yield f"{len(unproved)} rules are not proved and checked: {unproved[:5]}"
 
 
 def miscounted(pack):
