@@ -1,5 +1,6 @@
-"""Who may include whom: arrows between folders only go down, and each outside library lives in one folder. One name, one
-type: two types of one name in a namespace end in one program sooner or later, and the linker does not tell them apart.
+"""Who may include whom: arrows between folders only go down, and each outside library lives in one folder. Operators are
+not compared with strings. One name, one type: two types of one name in a namespace end in one program sooner or later,
+and the linker does not tell them apart.
 
 Reads every source file of the checkout, prints `file:line: rule` for each line that breaks a rule, and first runs itself
 on small examples that must be caught.
@@ -114,6 +115,9 @@ def broken_rule(folder, quote, header):
     return f'includes "{header}": {folder}/ may include only {", ".join(sorted(OURS[folder]))}'
 
 
+NAMED = re.compile(r'\b(?:op|row)(?:->|\.)name [!=]= "')
+
+
 def check(path, text):
     """Yields `file:line: rule` for every broken rule in one source file."""
     folder = folder_of(path)
@@ -127,6 +131,8 @@ def check(path, text):
         rule = include and broken_rule(folder, *include.groups())
         if rule:
             yield f"{path}:{number}: {rule}"
+        if NAMED.search(line) and folder != "tests":
+            yield f"{path}:{number}: compares an operator with a string: say is(ops::kNAME) (ir/ops/names.h)"
 
 
 NAMESPACE = re.compile(r"namespace ([\w:]*) ?\{$")
@@ -247,6 +253,9 @@ EXAMPLES = [
     ("tests/unit/a_test.cc", '#include "rules/check/check.h"', None),
     ("tests/unit/a_test.cc", "#include <z3++.h>", "z3 is for"),
     ("bench/a.cc", "#include <google/protobuf/message.h>", "ONNX protobuf is for"),
+    ("synth/prove/a.cc", '  if (n.op->name == "Conv") return;', "compares an operator with a string"),
+    ("synth/prove/a.cc", "  if (n.is(ops::kConv)) return;", None),
+    ("tests/unit/a_test.cc", '  EXPECT_TRUE(n.op->name == "Conv");', None),
     ("scratch/a.cc", "int x;", "no such folder"),
 ]
 

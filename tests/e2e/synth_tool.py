@@ -101,6 +101,18 @@ def pack(folder):
     expect("files left behind", not left, left)
 
 
+def unchecked(folder):
+    """--no-check finds the same rules, and the pack says that nobody checked them."""
+    verdicts = {}
+    for name, options in (("checked", []), ("unchecked", ["--no-check"])):
+        out = folder / f"{name}.db"
+        expect(name, run(folder / "tiny.pet", "-o", out, "-q", *options).returncode == 0)
+        listed = json.loads(subprocess.run([str(BIN / "pet-rules"), "ls", "--json", str(out)], capture_output=True, check=True).stdout)
+        verdicts[name] = {(r["name"], r["hash"], r["verdict"]) for r in listed}
+    expect("--check is the default", {v for _, _, v in verdicts["checked"]} == {"proved, checked"}, verdicts["checked"])
+    expect("--no-check is told", verdicts["unchecked"] == {(n, h, "proved, not checked") for n, h, _ in verdicts["checked"]})
+
+
 def summary(folder):
     """What is said agrees with the report and with the pack."""
     tiny, out, report = folder / "tiny.pet", folder / "rules.db", folder / "report.json"
@@ -328,7 +340,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "tiny.pet").write_text(TINY)
-        for test in [help_and_version, pack, summary, no_plans, terminal, bad_input, odd_patterns, bad_options, bad_outputs, streams]:
+        for test in [help_and_version, pack, unchecked, summary, no_plans, terminal, bad_input, odd_patterns, bad_options, bad_outputs, streams]:
             test(folder)
     print("\n".join(failures) or "pet-synth writes whole packs or nothing, and says why")
     return 1 if failures else 0
