@@ -245,18 +245,7 @@ Expected<void> checkFired(const Options& o, const RuleSet& rules, const ApplyRep
   return ok;
 }
 
-Expected<void> run(Options o) {
-  if (o.output.empty()) o.output = defaultOutput(o.model);
-  if (auto ok = checkNames(o); !ok) return ok;
-  auto model = load(o.model);
-  if (!model) return tl::unexpected(model.error());
-  auto rules = readPack(o.pack);
-  if (!rules) return tl::unexpected(rules.error());
-  auto timings = findTimings(o);
-  if (!timings) return tl::unexpected(timings.error());
-  if (auto ok = checkPlaces(o); !ok) return ok;
-
-  Status status;
+ApplyOptions applyOptions(const Options& o) {
   ApplyOptions options;
   options.policy.only = o.only;
   options.policy.skip = o.skip;
@@ -275,6 +264,36 @@ Expected<void> run(Options o) {
   options.clock = [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   };
+  return options;
+}
+
+/// The report and the model; a report of a model that could not be written is removed.
+Expected<void> store(const Options& o, const Applied& applied) {
+  if (!o.json.empty()) {
+    if (auto ok = writeFile(o.json, jsonOf(applied.report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+        !ok)
+      return ok;
+  }
+  if (o.dryRun) return {};
+  auto ok = writeModel(applied.bytes, o.output);
+  std::error_code ignored;
+  if (!ok && !o.json.empty()) std::filesystem::remove(o.json, ignored);
+  return ok;
+}
+
+Expected<void> run(Options o) {
+  if (o.output.empty()) o.output = defaultOutput(o.model);
+  if (auto ok = checkNames(o); !ok) return ok;
+  auto model = load(o.model);
+  if (!model) return tl::unexpected(model.error());
+  auto rules = readPack(o.pack);
+  if (!rules) return tl::unexpected(rules.error());
+  auto timings = findTimings(o);
+  if (!timings) return tl::unexpected(timings.error());
+  if (auto ok = checkPlaces(o); !ok) return ok;
+
+  Status status;
+  ApplyOptions options = applyOptions(o);
   options.progress = [&](const std::string& what) { status.show(what); };
   auto engine = startEngine(o);
   if (!engine) return tl::unexpected(engine.error());
@@ -288,32 +307,15 @@ Expected<void> run(Options o) {
 
   const ApplyReport& report = applied->report;
   if (auto ok = checkFired(o, *rules, report, status); !ok) return ok;
-  if (!o.json.empty()) {
-    if (auto ok = writeFile(o.json, jsonOf(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"); !ok)
-      return ok;
-  }
-  if (!o.dryRun) {
-    if (auto ok = writeModel(applied->bytes, o.output); !ok) {
-      std::error_code ignored;
-      if (!o.json.empty()) std::filesystem::remove(o.json, ignored);
-      return ok;
-    }
-  }
+  if (auto ok = store(o, *applied); !ok) return ok;
   auto said = tool::print(firedText(report) + refusedText(report, o.verbose) + measuredText(report) +
                           checkText(report) + summary(report, o));
   if (!said && !o.dryRun) said.error().advice = o.output + " was written";
   return said;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  CLI::App app("Rewrites an ONNX model with proved rules, checks the result by execution, and saves it.", "pet-apply");
-  app.footer(
-      "Without --all, a rule fires only if it is known to pay on the device at shapes close to the model's.\n"
-      "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 4 bad pack, 5 check failed or a rule not proved "
-      "(nothing written).");
-  Options o;
+/// What is rewritten, with which rules.
+void declareChoice(CLI::App& app, Options& o) {
   app.add_option("MODEL", o.model, "an ONNX model")->required();
   app.add_option("PACK", o.pack, "a pack of rules, from pet-synth")->required();
   app.add_option("-o,--output", o.output, "the model to write; by default MODEL with the extension .pet.onnx");
@@ -332,6 +334,9 @@ int main(int argc, char** argv) {
                  "the factor by which the weights of a site may grow, plus 1 MiB (default 4, which admits Winograd's "
                  "F(4,3) of a 3 x 3 kernel; no bound with --all)")
       ->check(CLI::Range(1.0, 1e6));
+}
+
+void declareMeasuring(CLI::App& app, Options& o) {
   app.add_flag(
       "--measure", o.measure,
       "also time the chosen rewrites on the installed engine, at the sites and in the whole model, and leave out "
@@ -343,6 +348,9 @@ int main(int argc, char** argv) {
   app.add_option("--threads", o.threads, "the engine's threads, for --measure and for the timings that decide")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+}
+
+void declareChecks(CLI::App& app, Options& o) {
   app.add_flag("--trust-pack", o.trustPack, "do not check the proof records of the rules that fire");
   app.add_option("--checker", o.checker, "the pet-rules that checks records, instead of the one beside pet-apply");
   app.add_flag("--dry-run", o.dryRun, "only report what would fire; nothing is checked or written");
@@ -367,5 +375,19 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"bounded", "any"}))
       ->capture_default_str();
   app.add_flag("--verbose", o.verbose, "list every refusal");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Rewrites an ONNX model with proved rules, checks the result by execution, and saves it.", "pet-apply");
+  app.footer(
+      "Without --all, a rule fires only if it is known to pay on the device at shapes close to the model's.\n"
+      "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 4 bad pack, 5 check failed or a rule not proved "
+      "(nothing written).");
+  Options o;
+  declareChoice(app, o);
+  declareMeasuring(app, o);
+  declareChecks(app, o);
   return tool::run(app, argc, argv, [&] { return run(o); });
 }
