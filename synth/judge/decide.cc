@@ -100,6 +100,7 @@ class OutputDecider {
     if (options_.shapesBeforeProof == 0) return std::nullopt;
     WitnessOptions few = options_.witness;
     few.shapes = std::min(few.shapes, options_.shapesBeforeProof);
+    few.draws = 0;
     return findWitness(witnessShapes(rule_.shapes, source_, candidate_, few), source_, candidate_, few).witness;
   }
 

@@ -45,14 +45,6 @@ std::optional<Judgement> narrow(const Judgement& j, const Narrowing& n) {
   return result;
 }
 
-/// Further values that are drawn at the smallest shapes where neither proof nor difference was found.
-constexpr uint64_t kDraws = 16;
-constexpr size_t kShapesOfDraws = 4;
-
-Program onlyOutput(const Program& p, size_t o) {
-  return ProgramBuilder(p).finish({p.outputs()[o]});
-}
-
 class Narrower {
  public:
   Narrower(const std::vector<Narrowing>& narrowings, const DecideOptions& options, int most)
@@ -72,7 +64,7 @@ class Narrower {
     if (rule) {
       claim.verdict = Verdict::kProved;
       claim.rule = std::move(*rule);
-    } else if (auto witness = witnessOf(d, claim)) {
+    } else if (auto witness = witnessOf(d)) {
       claim.verdict = Verdict::kRefuted;
       claim.witness = std::move(witness);
     } else {
@@ -81,32 +73,11 @@ class Narrower {
     }
   }
 
-  /// A position at which values differ: what is equal outside boxes only is not equal. Where evaluation found none, it
-  /// looks at other values: a claim may fail for numbers below -1 alone, and a scalar is one number at all shapes.
-  std::optional<Witness> witnessOf(const Decision& d, const Judgement& claim) const {
+  /// A position at which values differ: what is equal outside boxes only is not equal.
+  static std::optional<Witness> witnessOf(const Decision& d) {
     if (const auto* refuted = std::get_if<Refuted>(&d)) return refuted->witness;
     const auto* outside = std::get_if<ProvedOutsideBoxes>(&d);
-    if (outside && outside->witness) return outside->witness;
-    if (!outside && !std::holds_alternative<Unknown>(d)) return std::nullopt;
-    for (size_t o = 0; o < claim.pattern.program.outputs().size(); ++o) {
-      auto witness = witnessAmongValues(onlyOutput(claim.pattern.program, o), onlyOutput(claim.rule.replacement, o),
-                                        claim.rule.shapes);
-      if (witness) return witness;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Witness> witnessAmongValues(const Program& pattern,
-                                            const Program& candidate,
-                                            const ShapeClass& shapes) const {
-    WitnessOptions options = options_.witness;
-    options.shapes = kShapesOfDraws;
-    const std::vector<Bindings> members = witnessShapes(shapes, pattern, candidate, options);
-    for (uint64_t draw = 1; draw <= kDraws; ++draw) {
-      options.seed = options_.witness.seed + draw;
-      if (auto found = findWitness(members, pattern, candidate, options).witness) return found;
-    }
-    return std::nullopt;
+    return outside ? outside->witness : std::nullopt;
   }
 
   static std::string reasonOf(const Decision& d) {

@@ -15,6 +15,8 @@
 namespace pet {
 namespace {
 
+constexpr size_t kShapesOfDraws = 4;
+
 /// Input tensors by name; the same small integers whatever the values are computed in.
 using Inputs = std::map<std::string, Tensor<int64_t>>;
 
@@ -357,14 +359,33 @@ std::optional<Witness> findExtents(const std::vector<Bindings>& shapes,
   return std::nullopt;
 }
 
-WitnessSearch findWitness(const std::vector<Bindings>& shapes,
-                          const Program& pattern,
-                          const Program& candidate,
-                          const WitnessOptions& options) {
+namespace {
+
+WitnessSearch findWitnessOfOneDraw(const std::vector<Bindings>& shapes,
+                                   const Program& pattern,
+                                   const Program& candidate,
+                                   const WitnessOptions& options) {
   if (auto found = searchOver<int64_t>(shapes, pattern, candidate, options)) return *found;
   if (auto found = searchOver<Fp>(shapes, pattern, candidate, options)) return *found;
   if (auto found = searchOver<double>(shapes, pattern, candidate, options)) return *found;
   return {};
+}
+
+}  // namespace
+
+WitnessSearch findWitness(const std::vector<Bindings>& shapes,
+                          const Program& pattern,
+                          const Program& candidate,
+                          const WitnessOptions& options) {
+  WitnessSearch result = findWitnessOfOneDraw(shapes, pattern, candidate, options);
+  const size_t smallest = std::min(kShapesOfDraws, shapes.size());
+  const std::vector<Bindings> few(shapes.begin(), shapes.begin() + static_cast<std::ptrdiff_t>(smallest));
+  WitnessOptions other = options;
+  for (uint64_t draw = 1; !result.witness && result.shapes > 0 && draw <= options.draws; ++draw) {
+    other.seed = options.seed + draw;
+    result.witness = findWitnessOfOneDraw(few, pattern, candidate, other).witness;
+  }
+  return result;
 }
 
 }  // namespace pet

@@ -35,6 +35,9 @@ struct WitnessOptions {
   int64_t elements = 20'000;  ///< of all values of both programs at one shape
   double work = 1'000'000;    ///< multiplications of each program at one shape
   uint64_t seed = 1;
+  /// Further values that are drawn at the smallest shapes where none of the shapes shows a difference: a claim may fail
+  /// for numbers below -1 alone, and a scalar is one number at all shapes of a draw.
+  uint64_t draws = 16;
 };
 
 /// Members of the class, small ones first (rules/small_shapes.h), at which neither program is large.
@@ -51,8 +54,8 @@ std::optional<Witness> findExtents(const std::vector<Bindings>& shapes,
 /// Evaluates both programs, with one output each, at the shapes in turn, on small integers, until they differ; then
 /// makes the inputs simpler, elements 0 and then 1 where they still differ at the position. Values are integers where
 /// all operators have them, then fractions modulo a prime (what differs there, differs), and doubles as the last
-/// resort: there the difference must be far beyond rounding, and nearly the same in single precision. A function of its
-/// arguments.
+/// resort: there the difference must be far beyond rounding, and nearly the same in single precision. Then further values
+/// are drawn (WitnessOptions::draws). A function of its arguments.
 WitnessSearch findWitness(const std::vector<Bindings>& shapes,
                           const Program& pattern,
                           const Program& candidate,
