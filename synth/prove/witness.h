@@ -54,8 +54,8 @@ std::optional<Witness> findExtents(const std::vector<Bindings>& shapes,
 /// Evaluates both programs, with one output each, at the shapes in turn, on small integers, until they differ; then
 /// makes the inputs simpler, elements 0 and then 1 where they still differ at the position. Values are integers where
 /// all operators have them, then fractions modulo a prime (what differs there, differs), and doubles as the last
-/// resort: there the difference must be far beyond rounding, and nearly the same in single precision. Then further values
-/// are drawn (WitnessOptions::draws). A function of its arguments.
+/// resort: there the difference must be far beyond rounding, and nearly the same in single precision. Then further
+/// values are drawn (WitnessOptions::draws). A function of its arguments.
 WitnessSearch findWitness(const std::vector<Bindings>& shapes,
                           const Program& pattern,
                           const Program& candidate,
