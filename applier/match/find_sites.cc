@@ -32,10 +32,8 @@ class Matcher {
       : index_(index),
         pattern_(pattern),
         closed_(pattern.program),
-        unification_(pattern.program,
-                     index.view().program,
-                     closed_.nodes(),
-                     [this](Value v) { return index_.isConstant(v); }),
+        unification_(
+            pattern.program, index.view().program, closed_.nodes(), [this](Value v) { return index_.isConstant(v); }),
         trails_(trails()) {}
 
   /// Every way to map the pattern with its first output at `anchor`.
