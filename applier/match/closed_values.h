@@ -9,9 +9,9 @@
 
 namespace pet {
 
-/// The operators of one result in a pattern that depend on its symbols alone (a band mask, -inf): conditions on constants
-/// (docs/applier.md, Match). In a model any constant may stand for one that has its value, however it was made; where
-/// it broadcasts, extents of 1 in front do not count.
+/// The operators of one result in a pattern that depend on its symbols alone (a band mask, -inf): conditions on
+/// constants (docs/applier.md, Match). In a model any constant may stand for one that has its value, however it was
+/// made; where it broadcasts, extents of 1 in front do not count.
 class ClosedValues {
  public:
   explicit ClosedValues(const Program& pattern);

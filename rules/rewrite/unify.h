@@ -11,8 +11,8 @@ namespace pet::rewrite {
 /// leaf, the value. node -1: nothing yet.
 using Assignment = std::vector<Value>;
 
-/// The one unification of a pattern with a part of a program. The program's extents may be numbers, as a model's are, or
-/// have symbols, as a rule's.
+/// The one unification of a pattern with a part of a program. The program's extents may be numbers, as a model's are,
+/// or have symbols, as a rule's.
 class Unification {
  public:
   /// `leaves`: by node of the pattern, whether any value for which `fits` holds stands for it, whatever it is computed

@@ -1,8 +1,7 @@
-#include "rules/rewrite/solve.h"
-
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
+#include "rules/rewrite/solve.h"
 
 namespace pet::rewrite_solve_test {
 namespace {
