@@ -143,7 +143,13 @@ void inferDft(NodeInference& n) {
   if (y.size() < 2) NodeInference::invalid(fmt::format("a tensor of {} dimensions", y.size()));
   auto axis = transformAxis(n);
   const bool half = n.integer("onesided", 0) != 0, back = n.integer("inverse", 0) != 0;
-  if (!axis) return n.setShape(0, n.open(y.size()));
+  y.back() = half && back ? 1 : 2;
+  if (!n.has(1) && !half) return n.setShape(0, std::move(y));
+  if (!axis) {
+    Shape open = n.open(y.size());
+    open.back() = y.back();
+    return n.setShape(0, std::move(open));
+  }
   Sizes& s = n.sizes();
   Dim& d = y[n.axis(*axis, y.size())];
   if (n.has(1)) {
@@ -153,7 +159,6 @@ void inferDft(NodeInference& n) {
     d = s.multiply(s.subtract(d, Dim(1)), Dim(2));
   }
   if (half && !back) d = s.add(s.floorDivide(d, 2), Dim(1));
-  y.back() = half && back ? 1 : 2;
   n.setShape(0, std::move(y));
 }
 
