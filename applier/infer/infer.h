@@ -30,6 +30,8 @@ struct InferredType {
 
   /// The extents, if all are constants.
   std::optional<Extents> extents() const;
+  /// As a file would declare it without symbols: extents that are no constants are unknown.
+  ValueType declaration() const;
 };
 
 struct InferenceProblem {

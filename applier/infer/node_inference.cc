@@ -32,6 +32,15 @@ std::optional<Extents> InferredType::extents() const {
   return result;
 }
 
+ValueType InferredType::declaration() const {
+  ValueType type{element, std::nullopt};
+  if (!dims || kind != Kind::kTensor) return type;
+  type.dims.emplace();
+  for (const Dim& d : *dims)
+    type.dims->push_back(d.asConstant());
+  return type;
+}
+
 NodeInference::NodeInference(const GraphNode& node, int64_t opset, const InferredTypes& types, Sizes& sizes)
     : node_(node), opset_(opset), types_(types), sizes_(sizes), results_(node.outputs.size()) {}
 

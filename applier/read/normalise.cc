@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "applier/infer/infer.h"
 #include "applier/operators/onnx_rows.h"
 #include "applier/read/fold_integers.h"
 #include "ir/ops/op.h"
@@ -45,7 +46,8 @@ class Normaliser {
 };
 
 void Normaliser::enterInputs() {
-  scope_.types = graph_.types;
+  for (const auto& [name, type] : infer(graph_, {.freezeInputs = options_.freezeInputs}).types)
+    scope_.types[name] = type.declaration();
   for (const std::string& name : graph_.inputs) {
     auto it = graph_.types.find(name);
     auto extents = it == graph_.types.end() ? std::nullopt : it->second.extents();
@@ -76,11 +78,11 @@ void Normaliser::enterFloatConstant(const std::string& name, const Constant& val
   scope_.values[name] = v;
 }
 
-/// What comes out of a node that is not lifted is an input of the view, if its extents are declared.
+/// What comes out of a node that is not lifted is an input of the view, if its extents are known.
 void Normaliser::enterOpaque(const GraphNode& node) {
   for (const std::string& name : node.outputs) {
-    auto it = graph_.types.find(name);
-    auto extents = it == graph_.types.end() ? std::nullopt : it->second.extents();
+    auto it = scope_.types.find(name);
+    auto extents = it == scope_.types.end() ? std::nullopt : it->second.extents();
     if (!extents || !isFloating(it->second.element) || scope_.values.contains(name)) continue;
     Value v = builder_.input(name, *extents, it->second.element);
     builder_.name(v, name);
