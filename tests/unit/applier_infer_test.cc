@@ -1,7 +1,6 @@
 // Types and extents: a table by operator, exporters' arithmetic of sizes, nodes that nobody can run, declarations.
 
 #include <algorithm>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,112 +11,12 @@
 #include "applier/infer/signatures.h"
 #include "applier/infer/sizes.h"
 #include "ir/text.h"
+#include "tests/unit/graph_text.h"
 
 namespace pet::applier_infer_test {
 
 using ::testing::HasSubstr;
-
-// --- Graphs from text: x:f[N,3] an input, k=i{1,2} a constant vector, k=i(3) a scalar, y=Op(x,k) a=1 b=[1,2] c="s" a
-// node ---
-
-ElementType elementOf(char c) {
-  switch (c) {
-    case 'f':
-      return ElementType::kFloat;
-    case 'i':
-      return ElementType::kInt64;
-    case 'j':
-      return ElementType::kInt32;
-    case 'b':
-      return ElementType::kBool;
-    case 'u':
-      return ElementType::kUint8;
-    default:
-      return ElementType::kUnknown;
-  }
-}
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, at);)
-    parts.push_back(part);
-  return parts;
-}
-
-/// What stands between the first of `open` and the last of `close`.
-std::string within(const std::string& text, char open, char close) {
-  size_t begin = text.find(open) + 1;
-  return text.substr(begin, text.rfind(close) - begin);
-}
-
-ValueType typeOf(const std::string& text) {
-  ValueType type{elementOf(text[0]), std::nullopt};
-  if (text.size() < 2 || text[1] != '[') return type;
-  type.dims.emplace();
-  for (const std::string& d : split(within(text, '[', ']'), ',')) {
-    bool number = !d.empty() && std::all_of(d.begin(), d.end(), [](char c) { return c >= '0' && c <= '9'; });
-    type.dims->push_back(number ? std::optional<int64_t>(std::stoll(d)) : std::nullopt);
-    type.names.push_back(number || d == "?" ? "" : d);
-  }
-  return type;
-}
-
-Constant constantOf(const std::string& text) {
-  const bool vector = text[1] == '{';
-  auto entries = split(vector ? within(text, '{', '}') : within(text, '(', ')'), ',');
-  Extents extents = vector ? Extents{static_cast<int64_t>(entries.size())} : Extents{};
-  if (text[0] == 'f') {
-    Tensor<float> t(extents);
-    for (size_t i = 0; i < entries.size(); ++i)
-      t.data[i] = std::stof(entries[i]);
-    return Constant::of(t);
-  }
-  Tensor<int64_t> t(extents);
-  for (size_t i = 0; i < entries.size(); ++i)
-    t.data[i] = std::stoll(entries[i]);
-  return Constant::of(t);
-}
-
-GraphAttribute attributeOf(const std::string& text) {
-  if (text[0] == '"') return within(text, '"', '"');
-  if (text[0] == 'i') return constantOf(text);
-  if (text[0] != '[') return text.find('.') == std::string::npos ? GraphAttribute(std::stoll(text)) : std::stof(text);
-  std::vector<int64_t> list;
-  for (const std::string& entry : split(within(text, '[', ']'), ','))
-    list.push_back(std::stoll(entry));
-  return list;
-}
-
-void readNode(Graph& graph, const std::string& word) {
-  size_t equals = word.find('='), paren = word.find('(');
-  GraphNode node;
-  node.outputs = split(word.substr(0, equals), ',');
-  node.type = word.substr(equals + 1, paren - equals - 1);
-  node.inputs = split(within(word, '(', ')'), ',');
-  node.name = node.outputs[0];
-  graph.nodes.push_back(std::move(node));
-}
-
-Graph graphOf(const std::string& text, int64_t opset) {
-  Graph graph;
-  graph.opset = opset;
-  for (const std::string& word : split(text, ' ')) {
-    size_t colon = word.find(':'), equals = word.find('=');
-    if (word.empty()) continue;
-    if (colon != std::string::npos && equals == std::string::npos) {
-      graph.types[word.substr(0, colon)] = typeOf(word.substr(colon + 1));
-      graph.inputs.push_back(word.substr(0, colon));
-    } else if (std::isupper(static_cast<unsigned char>(word[equals + 1]))) {
-      readNode(graph, word);
-    } else if (graph.nodes.empty()) {
-      graph.initializers.push_back({word.substr(0, equals), constantOf(word.substr(equals + 1))});
-    } else {
-      graph.nodes.back().attributes[word.substr(0, equals)] = attributeOf(word.substr(equals + 1));
-    }
-  }
-  return graph;
-}
+using namespace testing_support;
 
 /// "float[N, 3]", with entries if some are known: "int64[2] {N, ?}".
 std::string shown(const InferredType& type) {
@@ -452,9 +351,9 @@ TEST(ApplierInfer, NodesThatNobodyCanRun) {
 
 TEST(ApplierInfer, DeclarationsFillInWhatIsNotKnown) {
   Graph graph = graphOf("x:f[N,3] y=NonZero(x) z=Mystery(x) v=Relu(x) u=Relu(z)", 17);
-  graph.types["y"] = typeOf("i[2,K]");
-  graph.types["z"] = typeOf("f[N,M,?]");
-  graph.types["v"] = typeOf("f[batch,3]");
+  graph.types["y"] = valueTypeOf("i[2,K]");
+  graph.types["z"] = valueTypeOf("f[N,M,?]");
+  graph.types["v"] = valueTypeOf("f[batch,3]");
   Inference inference = infer(graph);
   EXPECT_EQ(shown(inference.types["y"]), "int64[2, K]");
   EXPECT_EQ(shown(inference.types["u"]), "float[N, M, d2]");
@@ -467,7 +366,7 @@ TEST(ApplierInfer, DeclarationsThatCannotBe) {
                                    {"f[3]", "is declared with 1 dimensions, but has 2: [N, 3]"},
                                    {"i[N,3]", "is declared as int64, but is of float"}}) {
     Graph graph = graphOf("x:f[N,3] y=Relu(x)", 17);
-    graph.types["y"] = typeOf(declared);
+    graph.types["y"] = valueTypeOf(declared);
     Inference inference = infer(graph);
     ASSERT_EQ(inference.problems.size(), 1U);
     EXPECT_EQ(inference.problems[0].kind, InferenceProblem::Kind::kDeclaration);
