@@ -133,6 +133,12 @@ int64_t NodeInference::integer(std::string_view name, int64_t fallback) const {
   return *i;
 }
 
+bool NodeInference::flag(std::string_view name, bool fallback) const {
+  int64_t value = integer(name, fallback ? 1 : 0);
+  if (value != 0 && value != 1) nothing();
+  return value == 1;
+}
+
 std::string NodeInference::text(std::string_view name, std::string_view fallback) const {
   const GraphAttribute* a = attribute(name);
   if (!a) return std::string(fallback);

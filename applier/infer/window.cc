@@ -210,7 +210,7 @@ void inferPool(NodeInference& n) {
   Shape kernel = kernelOf(n, spatial, nullptr);
   Shape y{x[0], x[1]};
   for (size_t i = 0; i < spatial; ++i)
-    y.push_back(windowExtent(n, x[2 + i], kernel[i], window, i, n.integer("ceil_mode", 0) != 0));
+    y.push_back(windowExtent(n, x[2 + i], kernel[i], window, i, n.flag("ceil_mode", false)));
   if (n.wants(1)) n.setShape(1, y);
   n.setShape(0, std::move(y));
 }
