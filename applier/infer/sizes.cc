@@ -269,6 +269,10 @@ std::optional<Dim> Sizes::broadcast(const Dim& a, const Dim& b) {
   return isBefore(b, a) ? opaque("broadcast", b, a, bound) : opaque("broadcast", a, b, bound);
 }
 
+Dim Sizes::sharper(const Dim& a, const Dim& b) const {
+  return !a.asConstant() && (b.asConstant() || isMade(a)) ? b : a;
+}
+
 // A sum of variables has its least value where they have theirs. A floor counts at least that of its numerator's least
 // value; one that counts negatively at least as -n/d, which is linear: c·floor(n/d) >= c·n/d for c < 0.
 std::optional<int64_t> Sizes::least(Expr e) const {

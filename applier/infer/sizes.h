@@ -50,6 +50,9 @@ class Sizes {
   /// Two extents that are equal or of which one is 1. Nullopt: neither.
   std::optional<Dim> broadcast(const Dim& a, const Dim& b);
 
+  /// Of two that are equal the one that says more: a constant, or one of the file's symbols.
+  Dim sharper(const Dim& a, const Dim& b) const;
+
   /// A bound from below; nullopt: none is known.
   std::optional<int64_t> least(const Dim& d) const;
   /// a >= b for certain.
