@@ -24,7 +24,8 @@ constexpr std::string_view kFolded = "a constant";
 
 class Normaliser {
  public:
-  Normaliser(const Graph& graph, const NormaliseOptions& options) : graph_(graph), options_(options) {}
+  Normaliser(const Graph& graph, const NormaliseOptions& options)
+      : graph_(graph), options_(options), inference_(infer(graph, {.freezeInputs = options.freezeInputs})) {}
 
   Normalised run();
   Expected<WholeProgram> runWhole();
@@ -33,6 +34,8 @@ class Normaliser {
   void enterInputs();
   void enterOpaque(const GraphNode& node);
   void enterFloatConstant(const std::string& name, const Constant& value);
+  /// The values of a node's results, if they are integers that follow from the operands' extents. False: not so.
+  bool enterSizes(const GraphNode& node);
   /// The reason why the node stays out; empty if it is in.
   std::string enterNode(size_t position);
   std::string lift(size_t position);
@@ -41,12 +44,13 @@ class Normaliser {
 
   const Graph& graph_;
   NormaliseOptions options_;
+  const Inference inference_;
   ViewBuilder builder_;
   Scope scope_{&builder_, {}, {}, {}};
 };
 
 void Normaliser::enterInputs() {
-  for (const auto& [name, type] : infer(graph_, {.freezeInputs = options_.freezeInputs}).types)
+  for (const auto& [name, type] : inference_.types)
     scope_.types[name] = type.declaration();
   for (const std::string& name : graph_.inputs) {
     auto it = graph_.types.find(name);
@@ -76,6 +80,34 @@ void Normaliser::enterFloatConstant(const std::string& name, const Constant& val
   Value v = builder_.constant(name, value);
   builder_.name(v, name);
   scope_.values[name] = v;
+}
+
+/// The entries of integers, if all are constants.
+std::optional<Constant> sizesOf(const InferredType& type) {
+  bool integers = type.element == ElementType::kInt64 || type.element == ElementType::kInt32;
+  auto extents = type.extents();
+  if (!integers || !extents || !type.data) return std::nullopt;
+  std::vector<int64_t> values;
+  for (const SizeEntry& entry : *type.data) {
+    const auto* d = std::get_if<Dim>(&entry);
+    auto k = d ? d->asConstant() : std::nullopt;
+    if (!k) return std::nullopt;
+    values.push_back(*k);
+  }
+  return Constant::of(Tensor<int64_t>(*extents, std::move(values)));
+}
+
+bool Normaliser::enterSizes(const GraphNode& node) {
+  std::map<std::string, Constant> found;
+  for (const std::string& name : node.outputs) {
+    auto it = inference_.types.find(name);
+    auto sizes = it == inference_.types.end() ? std::nullopt : sizesOf(it->second);
+    if (!sizes) return false;
+    found.emplace(name, std::move(*sizes));
+  }
+  for (auto& [name, sizes] : found)
+    scope_.constants[name] = std::move(sizes);
+  return !found.empty();
 }
 
 /// What comes out of a node that is not lifted is an input of the view, if its extents are known.
@@ -118,6 +150,7 @@ std::string Normaliser::enterNode(size_t position) {
         return std::string(kFolded);
       }
     }
+    if (node.standard && enterSizes(node)) return std::string(kFolded);
     return lift(position);
   } catch (const NotLifted& e) {
     return e.reason;
