@@ -155,7 +155,7 @@ void entriesOfMod(NodeInference& n) {
   const bool fmod = n.flag("fmod", false);
   foldEntries(
       n, [&](const Dim& a, const Dim& b) { return n.sizes().modulo(a, b, fmod); },
-      [](double a, double b) { return std::fmod(a, b); });
+      [=](double a, double b) { return fmod ? std::fmod(a, b) : std::numeric_limits<double>::quiet_NaN(); });
 }
 void entriesOfMax(NodeInference& n) {
   foldEntries(
