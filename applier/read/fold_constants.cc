@@ -261,14 +261,21 @@ class Computation {
 
 }  // namespace
 
-std::optional<Constant> knownConstant(const GraphNode& node, const Scope& scope) {
-  if (node.type == "Constant") return constantNode(node);
+std::optional<std::vector<Constant>> knownConstants(const GraphNode& node, const Scope& scope) {
+  auto single = [](std::optional<Constant> c) { return c ? std::optional(std::vector{std::move(*c)}) : std::nullopt; };
+  if (node.type == "Constant") return single(constantNode(node));
   if (node.type == "Identity") {
     const Constant* c = constantOf(node, 0, scope);
-    return c ? std::optional(*c) : std::nullopt;
+    return single(c ? std::optional(*c) : std::nullopt);
   }
-  const InferredType* type = node.outputs.size() == 1 ? typeOf(node.outputs[0], scope) : nullptr;
-  return type ? inferredConstant(*type) : std::nullopt;
+  std::vector<Constant> results;
+  for (const std::string& name : node.outputs) {
+    const InferredType* type = typeOf(name, scope);
+    auto constant = type ? inferredConstant(*type) : std::nullopt;
+    if (!constant) return std::nullopt;
+    results.push_back(std::move(*constant));
+  }
+  return results.empty() ? std::nullopt : std::optional(std::move(results));
 }
 
 std::optional<Constant> computedConstant(const GraphNode& node, int64_t opset, const Scope& scope) {

@@ -35,7 +35,7 @@ class Normaliser {
   void enterFloatConstant(const std::string& name, const Constant& value);
   /// The reason why the node stays out; empty if it is in.
   std::string enterNode(size_t position);
-  std::string enterConstant(const GraphNode& node, Constant value);
+  std::string enterConstants(const GraphNode& node, std::vector<Constant> values);
   std::string lift(size_t position);
   std::vector<std::string> enterNodes();
   std::vector<Value> required(const std::vector<std::string>& opaque) const;
@@ -119,23 +119,24 @@ std::string Normaliser::lift(size_t position) {
   return "";
 }
 
-std::string Normaliser::enterConstant(const GraphNode& node, Constant value) {
-  if (isFloating(value.element)) enterFloatConstant(node.outputs[0], value);
-  scope_.constants[node.outputs[0]] = std::move(value);
+std::string Normaliser::enterConstants(const GraphNode& node, std::vector<Constant> values) {
+  for (size_t i = 0; i < values.size() && i < node.outputs.size(); ++i) {
+    if (isFloating(values[i].element)) enterFloatConstant(node.outputs[i], values[i]);
+    scope_.constants[node.outputs[i]] = std::move(values[i]);
+  }
   return std::string(kFolded);
 }
 
 std::string Normaliser::enterNode(size_t position) {
   const GraphNode& node = graph_.nodes[position];
   try {
-    const bool mayFold = node.standard && node.outputs.size() == 1;
-    if (auto known = mayFold ? knownConstant(node, scope_) : std::nullopt)
-      return enterConstant(node, std::move(*known));
+    if (auto known = node.standard ? knownConstants(node, scope_) : std::nullopt)
+      return enterConstants(node, std::move(*known));
     try {
       return lift(position);
     } catch (const NotLifted& e) {
-      auto computed = mayFold ? computedConstant(node, graph_.opset, scope_) : std::nullopt;
-      return computed ? enterConstant(node, std::move(*computed)) : e.reason;
+      auto computed = computedConstant(node, graph_.opset, scope_);
+      return computed ? enterConstants(node, {std::move(*computed)}) : e.reason;
     }
   } catch (const OverflowError&) {
     return "extents beyond 64 bits";

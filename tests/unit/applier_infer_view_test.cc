@@ -49,6 +49,15 @@ TEST(ApplierInferView, GoesOnBehindWhatIsMadeFromSizes) {
               ::testing::IsSupersetOf({"a[1, 4, 8, 8]", "input h[1, 4, 8, 8]", "y[1, 4, 6, 6]"}));
 }
 
+// What only inference folds: Cast to int32, Where, a slice from the end.
+TEST(ApplierInferView, SizesThatFollowFromExtentsAreConstants) {
+  Graph graph = withOutput(
+      graphOf("x:f[2,6,4] b=i{-2} e=i{9} z=i{0} k=i{3} s=Shape(x) n=Cast(s) to=6 m=Cast(n) to=7 t=Slice(m,b,e) "
+              "o=Equal(t,z) w=Where(o,z,t) p=Concat(z,k,w) axis=0 f=ReduceProd(w) u=Concat(z,f) axis=0 y=Reshape(x,u)",
+              17));
+  EXPECT_THAT(valuesOf(normalise(graph).view), ElementsAre("input x[2, 6, 4]", "y[2, 24]"));
+}
+
 TEST(ApplierInferView, PowersWithAUsualExponentAreOtherOperators) {
   for (auto [exponent, op] : {std::pair("2", "Square"), {"0.5", "Sqrt"}, {"-1", "Reciprocal"}, {"3", "Mul"}}) {
     Graph graph = withOutput(graphOf("x:f[2,8] k=f(" + std::string(exponent) + ") y=Pow(x,k)", 17));
