@@ -207,7 +207,7 @@ Inference GraphInference::run() {
   enterInitializers();
   for (const GraphNode& node : graph_.nodes)
     enterNode(node);
-  return {std::move(types_), sizes_.names(), std::move(problems_)};
+  return {std::move(types_), sizes_.names(), sizes_.leastValues(), std::move(problems_)};
 }
 
 }  // namespace

@@ -51,6 +51,8 @@ struct InferOptions {
 struct Inference {
   std::map<std::string, InferredType, std::less<>> types;   ///< by the value's name
   std::map<std::string, std::string, std::less<>> symbols;  ///< the file's names of extents -> symbols in `types`
+  /// The least value of each symbol in `types`; of one that is not here nothing is known.
+  std::map<std::string, int64_t, std::less<>> least;
   std::vector<InferenceProblem> problems;
 };
 

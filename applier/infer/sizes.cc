@@ -154,6 +154,14 @@ Dim Sizes::bounded(Dim d) {
 }
 
 // Where neither is affine, a sum is a product all the same if all but one atom are common: N·S + N = N(S + 1).
+std::map<std::string, int64_t, std::less<>> Sizes::leastValues() const {
+  std::map<std::string, int64_t, std::less<>> values;
+  for (const auto& [symbol, least] : least_) {
+    if (least) values.emplace(symbol, *least);
+  }
+  return values;
+}
+
 Dim Sizes::add(const Dim& a, const Dim& b) {
   if (a.isAffine() && b.isAffine()) return bounded(a.affine() + b.affine());
   Factors x = factorsOf(a), y = factorsOf(b);

@@ -32,6 +32,9 @@ class Sizes {
   /// Symbols, by the file's names.
   const std::map<std::string, std::string, std::less<>>& names() const { return names_; }
 
+  /// The least values of the symbols of which one is known.
+  std::map<std::string, int64_t, std::less<>> leastValues() const;
+
   Dim add(const Dim& a, const Dim& b);
   Dim subtract(const Dim& a, const Dim& b) { return add(a, multiply(b, Dim(-1))); }
   Dim multiply(const Dim& a, const Dim& b);

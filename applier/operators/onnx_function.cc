@@ -1,16 +1,12 @@
 // Arithmetic, element-wise functions, normalisations.
 
-#include <limits>
-
 #include "applier/operators/onnx_rows.h"
 
 namespace pet {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 void broadcastsByShape(const Lifting& l) {
-  if (l.opset() < 7 && l.extents(l.operand(0)) != l.extents(l.operand(1))) Lifting::refuse("broadcasting by attribute");
+  if (l.opset() < 7 && l.shape(l.operand(0)) != l.shape(l.operand(1))) Lifting::refuse("broadcasting by attribute");
 }
 
 std::vector<Value> readSum(const Lifting& l, const OnnxRow&) {
@@ -19,6 +15,27 @@ std::vector<Value> readSum(const Lifting& l, const OnnxRow&) {
   for (size_t i = 1; i < l.operandCount(); ++i)
     sum = l.add("Add", {sum, l.operand(i)});
   return {sum};
+}
+
+/// x to the power of one number that is written with other operators.
+std::vector<Value> readPow(const Lifting& l, const OnnxRow&) {
+  Value x = l.operand(0);
+  auto exponents = l.numbers(1);
+  if (exponents.size() != 1 || l.constantExtents(1).size() > l.rank(x)) Lifting::refuse("no single exponent");
+  const double n = exponents[0];
+  if (n == 1) return {l.add("Identity", {x})};
+  if (n == 2) return {l.add("Square", {x})};
+  if (n == 3) return {l.add("Mul", {l.add("Square", {x}), x})};
+  if (n == 0.5) return {l.add("Sqrt", {x})};
+  if (n == -1) return {l.add("Reciprocal", {x})};
+  Lifting::refuse("another exponent than 1, 2, 3, 0.5 and -1");
+}
+
+/// To the type that the value has.
+std::vector<Value> readCast(const Lifting& l, const OnnxRow&) {
+  Value x = l.operand(0);
+  if (l.integer("to", 0) != static_cast<int64_t>(l.element(x))) Lifting::refuse("another element type");
+  return {x};
 }
 
 // The condition is a constant of bools.
@@ -41,17 +58,17 @@ void writeSquare(const Emission& e, const OnnxRow&) {
 // Before opset 13 all axes from `axis` on are one.
 std::vector<Value> readSoftmax(const Lifting& l, const OnnxRow&) {
   Value x = l.operand(0);
-  Extents in = l.extents(x);
+  const Shape in = l.shape(x);
   auto axis = static_cast<int64_t>(l.axis(l.integer("axis", l.opset() < 13 ? 1 : -1), in.size()));
   if (l.opset() >= 13 || axis + 1 == static_cast<int64_t>(in.size()))
     return {l.add("Softmax", {x}, {{"axis", Expr(axis)}})};
-  Extents outer(in.begin(), in.begin() + axis), inner(in.begin() + axis, in.end());
-  Value flat = l.reshape(x, {elementCount(outer), elementCount(inner)});
+  Value flat =
+      l.reshape(x, Shape{Dim::product({in.begin(), in.begin() + axis}), Dim::product({in.begin() + axis, in.end()})});
   return {l.reshape(l.add("Softmax", {flat}, {{"axis", Expr(1)}}), in)};
 }
 
 void alongTheLast(const Emission& e) {
-  if (e.scalar("axis") + 1 != static_cast<int64_t>(e.extents(0).size())) e.require(13, "Softmax along an inner axis");
+  if (e.scalar("axis") + 1 != static_cast<int64_t>(e.shape(0).size())) e.require(13, "Softmax along an inner axis");
 }
 
 void atInference(const Lifting& l) {
@@ -73,42 +90,21 @@ std::vector<Value> readDropout(const Lifting& l, const OnnxRow&) {
   return {l.operand(0)};
 }
 
-using A = OnnxAttribute;
-
 const OnnxRow kOnnxFunctionRows[] = {
-    {.op = "Add", .since = 7, .readable = broadcastsByShape},
-    {.op = "Sub", .since = 7, .readable = broadcastsByShape},
-    {.op = "Mul", .since = 7, .readable = broadcastsByShape},
-    {.op = "Div", .since = 7, .readable = broadcastsByShape},
-    {.op = "", .type = "Sum", .read = readSum, .write = nullptr},
-    {.op = "Where", .since = 9, .read = readWhere, .write = writeWhere},
-    {.op = "Neg", .since = 6},
-    {.op = "Relu", .since = 6},
-    {.op = "LeakyRelu", .since = 6, .attributes = {A::number("alpha", 0.01)}},
-    {.op = "PRelu", .since = 9, .readable = broadcastsByShape},
-    {.op = "Sigmoid", .since = 6},
-    {.op = "Tanh", .since = 6},
-    {.op = "Erf", .since = 9},
-    {.op = "Exp", .since = 6},
-    {.op = "Sqrt", .since = 6},
-    {.op = "Reciprocal", .since = 6},
+    {.op = "Add", .readable = broadcastsByShape},
+    {.op = "Sub", .readable = broadcastsByShape},
+    {.op = "Mul", .readable = broadcastsByShape},
+    {.op = "Div", .readable = broadcastsByShape},
+    {.op = "PRelu", .readable = broadcastsByShape},
+    {.type = "Cast", .read = readCast, .write = nullptr},
+    {.type = "Pow", .read = readPow, .write = nullptr},
+    {.type = "Sum", .read = readSum, .write = nullptr},
+    {.op = "Where", .read = readWhere, .write = writeWhere},
     {.op = "Square", .since = 7, .read = nullptr, .write = writeSquare},
-    {.op = "Softplus"},
-    {.op = "HardSwish", .since = 14},
-    {.op = "HardSigmoid", .since = 6, .attributes = {A::number("alpha", 0.2), A::number("beta", 0.5)}},
-    {.op = "Gelu", .since = 20, .attributes = {A::text("approximate", "none")}},
-    {.op = "Clip",
-     .since = 6,
-     .attributes = {A::number("min", -kInfinity).sparse().operandSince(11, 1),
-                    A::number("max", kInfinity).sparse().operandSince(11, 2)}},
-    {.op = "Softmax", .attributes = {A::axis("axis", -1)}, .read = readSoftmax, .writable = alongTheLast},
-    {.op = "BatchNormalization", .since = 9, .attributes = {A::number("epsilon", 1e-5)}, .readable = atInference},
-    {.op = "InstanceNormalization", .since = 6, .attributes = {A::number("epsilon", 1e-5)}},
-    {.op = "LayerNormalization",
-     .since = 17,
-     .attributes = {A::axis("axis", -1), A::number("epsilon", 1e-5)},
-     .readable = withoutStatistics},
-    {.op = "", .type = "Dropout", .read = readDropout, .write = nullptr},
+    {.op = "Softmax", .read = readSoftmax, .writable = alongTheLast},
+    {.op = "BatchNormalization", .readable = atInference},
+    {.op = "LayerNormalization", .readable = withoutStatistics},
+    {.type = "Dropout", .read = readDropout, .write = nullptr},
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "applier/infer/infer.h"
 #include "applier/operators/onnx_rows.h"
-#include "applier/read/fold_integers.h"
+#include "applier/read/fold_constants.h"
 #include "ir/ops/op.h"
 
 namespace pet {
@@ -16,62 +16,80 @@ bool isFloating(ElementType t) {
   return t == ElementType::kFloat || t == ElementType::kDouble;
 }
 
-std::vector<std::optional<int64_t>> known(const Extents& extents) {
-  return {extents.begin(), extents.end()};
-}
-
 constexpr std::string_view kFolded = "a constant";
 
 class Normaliser {
  public:
   Normaliser(const Graph& graph, const NormaliseOptions& options)
-      : graph_(graph), options_(options), inference_(infer(graph, {.freezeInputs = options.freezeInputs})) {}
+      : graph_(graph), options_(options), inference_(infer(graph, {.freezeInputs = options.freezeInputs})) {
+    useMultiples();
+  }
 
   Normalised run();
   Expected<WholeProgram> runWhole();
 
  private:
+  void useMultiples();
   void enterInputs();
-  void enterOpaque(const GraphNode& node);
+  void enterValue(const std::string& name);
   void enterFloatConstant(const std::string& name, const Constant& value);
-  /// The values of a node's results, if they are integers that follow from the operands' extents. False: not so.
-  bool enterSizes(const GraphNode& node);
   /// The reason why the node stays out; empty if it is in.
   std::string enterNode(size_t position);
+  std::string enterConstants(const GraphNode& node, std::vector<Constant> values);
   std::string lift(size_t position);
   std::vector<std::string> enterNodes();
   std::vector<Value> required(const std::vector<std::string>& opaque) const;
 
   const Graph& graph_;
   NormaliseOptions options_;
-  const Inference inference_;
+  Inference inference_;
   ViewBuilder builder_;
-  Scope scope_{&builder_, {}, {}, {}};
+  Scope scope_{&inference_, &builder_, {}, {}};
 };
 
-void Normaliser::enterInputs() {
-  for (const auto& [name, type] : inference_.types)
-    scope_.types[name] = type.declaration();
-  for (const std::string& name : graph_.inputs) {
-    auto it = graph_.types.find(name);
-    auto extents = it == graph_.types.end() ? std::nullopt : it->second.extents();
-    if (!extents || !isFloating(it->second.element)) continue;
-    Value v = builder_.input(name, *extents, it->second.element);
-    builder_.name(v, name);
-    scope_.values[name] = v;
+/// Puts k times a symbol of its own for each symbol that is promised to be a multiple of k.
+void Normaliser::useMultiples() {
+  if (options_.multiples.empty()) return;
+  std::map<std::string, Expr> by;
+  for (const auto& [symbol, k] : options_.multiples) {
+    std::string each = fmt::format("{}_per_{}", symbol, k);
+    by.emplace(symbol, Expr::variable(each) * k);
+    if (auto it = inference_.least.find(symbol); it != inference_.least.end())
+      inference_.least[each] = -floorDivide(-it->second, k);
+    if (auto it = options_.expected.find(symbol); it != options_.expected.end()) {
+      std::vector<int64_t>& values = options_.expected[each] = it->second;
+      for (int64_t& value : values)
+        value = std::max<int64_t>(1, value / k);
+    }
   }
+  for (auto& [name, type] : inference_.types) {
+    if (type.dims) type.dims = substitute(*type.dims, by);
+  }
+  for (Constraint& c : options_.assumed)
+    c = c.substitute(by);
+}
+
+/// A value of the model's that is an input of the view, if it is of float or double and of known rank.
+void Normaliser::enterValue(const std::string& name) {
+  auto it = inference_.types.find(name);
+  if (it == inference_.types.end() || it->second.kind != InferredType::Kind::kTensor || !it->second.dims) return;
+  if (!isFloating(it->second.element) || scope_.values.contains(name)) return;
+  Value v = builder_.input(name, *it->second.dims, it->second.element);
+  builder_.name(v, name);
+  scope_.values[name] = v;
+}
+
+void Normaliser::enterInputs() {
+  for (const std::string& name : graph_.inputs)
+    enterValue(name);
   for (const Initializer& i : graph_.initializers) {
-    scope_.types[i.name] = {i.value.element, known(i.value.extents)};
     bool fixed = !i.overridable || options_.freezeInputs;
     if (fixed) scope_.constants[i.name] = i.value;
-    if (isFloating(i.value.element) && i.value.bytes) {
-      if (fixed) {
-        enterFloatConstant(i.name, i.value);
-      } else {
-        Value v = builder_.input(i.name, i.value.extents, i.value.element);
-        builder_.name(v, i.name);
-        scope_.values[i.name] = v;
-      }
+    if (!isFloating(i.value.element) || !i.value.bytes) continue;
+    if (fixed) {
+      enterFloatConstant(i.name, i.value);
+    } else {
+      enterValue(i.name);
     }
   }
 }
@@ -82,52 +100,13 @@ void Normaliser::enterFloatConstant(const std::string& name, const Constant& val
   scope_.values[name] = v;
 }
 
-/// The entries of integers, if all are constants.
-std::optional<Constant> sizesOf(const InferredType& type) {
-  bool integers = type.element == ElementType::kInt64 || type.element == ElementType::kInt32;
-  auto extents = type.extents();
-  if (!integers || !extents || !type.data) return std::nullopt;
-  std::vector<int64_t> values;
-  for (const SizeEntry& entry : *type.data) {
-    const auto* d = std::get_if<Dim>(&entry);
-    auto k = d ? d->asConstant() : std::nullopt;
-    if (!k) return std::nullopt;
-    values.push_back(*k);
-  }
-  return Constant::of(Tensor<int64_t>(*extents, std::move(values)));
-}
-
-bool Normaliser::enterSizes(const GraphNode& node) {
-  std::map<std::string, Constant> found;
-  for (const std::string& name : node.outputs) {
-    auto it = inference_.types.find(name);
-    auto sizes = it == inference_.types.end() ? std::nullopt : sizesOf(it->second);
-    if (!sizes) return false;
-    found.emplace(name, std::move(*sizes));
-  }
-  for (auto& [name, sizes] : found)
-    scope_.constants[name] = std::move(sizes);
-  return !found.empty();
-}
-
-/// What comes out of a node that is not lifted is an input of the view, if its extents are known.
-void Normaliser::enterOpaque(const GraphNode& node) {
-  for (const std::string& name : node.outputs) {
-    auto it = scope_.types.find(name);
-    auto extents = it == scope_.types.end() ? std::nullopt : it->second.extents();
-    if (!extents || !isFloating(it->second.element) || scope_.values.contains(name)) continue;
-    Value v = builder_.input(name, *extents, it->second.element);
-    builder_.name(v, name);
-    scope_.values[name] = v;
-  }
-}
-
 std::string Normaliser::lift(size_t position) {
   const GraphNode& node = graph_.nodes[position];
   const OnnxRow* row = node.standard ? findReader(node.type) : nullptr;
-  if (!row)
-    return node.domain.empty() ? "an operator that is not known"
-                               : fmt::format("an operator of the domain {}", node.domain);
+  if (!row) {
+    throw NotLifted{node.domain.empty() ? "an operator that is not known"
+                                        : fmt::format("an operator of the domain {}", node.domain)};
+  }
   Lifting lifting(node, static_cast<int>(position), graph_.opset, scope_, builder_);
   std::vector<Value> outputs = row->read(lifting, *row);
   for (size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
@@ -140,20 +119,25 @@ std::string Normaliser::lift(size_t position) {
   return "";
 }
 
+std::string Normaliser::enterConstants(const GraphNode& node, std::vector<Constant> values) {
+  for (size_t i = 0; i < values.size() && i < node.outputs.size(); ++i) {
+    if (isFloating(values[i].element)) enterFloatConstant(node.outputs[i], values[i]);
+    scope_.constants[node.outputs[i]] = std::move(values[i]);
+  }
+  return std::string(kFolded);
+}
+
 std::string Normaliser::enterNode(size_t position) {
   const GraphNode& node = graph_.nodes[position];
   try {
-    if (node.standard && node.outputs.size() == 1) {
-      if (auto folded = foldConstant(node, graph_.opset, scope_)) {
-        scope_.constants[node.outputs[0]] = *folded;
-        if (isFloating(folded->element)) enterFloatConstant(node.outputs[0], *folded);
-        return std::string(kFolded);
-      }
+    if (auto known = node.standard ? knownConstants(node, scope_) : std::nullopt)
+      return enterConstants(node, std::move(*known));
+    try {
+      return lift(position);
+    } catch (const NotLifted& e) {
+      auto computed = computedConstant(node, graph_.opset, scope_);
+      return computed ? enterConstants(node, {std::move(*computed)}) : e.reason;
     }
-    if (node.standard && enterSizes(node)) return std::string(kFolded);
-    return lift(position);
-  } catch (const NotLifted& e) {
-    return e.reason;
   } catch (const OverflowError&) {
     return "extents beyond 64 bits";
   } catch (const std::exception& e) {  // a constant operand that is empty, a variant of another kind
@@ -197,7 +181,9 @@ std::vector<std::string> Normaliser::enterNodes() {
   std::vector<std::string> opaque(graph_.nodes.size());
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     opaque[i] = enterNode(i);
-    if (!opaque[i].empty()) enterOpaque(graph_.nodes[i]);
+    if (opaque[i].empty()) continue;
+    for (const std::string& name : graph_.nodes[i].outputs)
+      enterValue(name);
   }
   return opaque;
 }
@@ -205,7 +191,10 @@ std::vector<std::string> Normaliser::enterNodes() {
 Normalised Normaliser::run() {
   auto opaque = enterNodes();
   auto outputs = required(opaque);
-  return {pruned(std::move(builder_).finish(std::move(outputs))), std::move(opaque)};
+  View view = pruned(std::move(builder_).finish(std::move(outputs)));
+  ModelSizes sizes(std::move(inference_.least), options_.assumed);
+  sizes.setSamples(sampleSizes(view, sizes, options_.expected));
+  return {std::move(view), std::move(sizes), std::move(opaque)};
 }
 
 Expected<WholeProgram> Normaliser::runWhole() {
