@@ -1,0 +1,119 @@
+"""Which nodes of a model pet-apply leaves out of its view, and why: an estimate from the file and from the table of operators.
+
+pet-apply does not say it itself. As it does (applier/read/normalise.h), nodes of constants are folded, extents are carried from
+operator to operator, and behind a node that is left out they are those that the file declares. Attributes are not looked at.
+What ONNX's own shape inference finds tells the reasons apart.
+"""
+
+import collections
+import dataclasses
+import pathlib
+import re
+
+import onnx
+from onnx import TensorProto
+
+OPERATORS = pathlib.Path(__file__).parents[1] / "applier" / "operators"
+FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
+CONTROL = {"If", "Loop", "Scan"}
+FOLDED_FROM_SHAPE = {"Shape", "Size"}
+
+
+def vocabulary():
+    """ONNX's operators that have a row with a reader."""
+    text = "".join(path.read_text() for path in OPERATORS.glob("onnx_*.cc"))
+    rows = re.findall(r"\{\.op = \"(\w+)\"(.*?)(?=\{\.op = |\n\};)", text, re.S)
+    rows += [("", body) for body in re.findall(r"\{(\.type = \".*?)(?=\{\.(?:op|type) = |\n\};)", text, re.S)]
+    types = {(re.search(r"\.type = \"(\w+)\"", body) or [None, op])[1] for op, body in rows if ".read = nullptr" not in body}
+    return types - {""}
+
+
+@dataclasses.dataclass
+class Opaque:
+    count: int  # of all nodes
+    opset: int
+    reasons: collections.Counter
+
+
+def extents(type_):
+    """Of a tensor whose extents are all numbers; else None."""
+    shape = type_.tensor_type
+    if not shape.HasField("shape") or not all(d.HasField("dim_value") for d in shape.shape.dim):
+        return None
+    return [d.dim_value for d in shape.shape.dim]
+
+
+def types_of(model):
+    graph = model.graph
+    return {v.name: v.type for v in [*graph.input, *graph.value_info, *graph.output] if v.type.HasField("tensor_type")}
+
+
+class Reading:
+    def __init__(self, model):
+        self.known = vocabulary()
+        self.declared = types_of(model)
+        try:
+            self.inferred = types_of(onnx.shape_inference.infer_shapes(model, data_prop=True))
+        except (onnx.shape_inference.InferenceError, ValueError):
+            self.inferred = self.declared
+        self.constants = {tensor.name: tensor.data_type for tensor in model.graph.initializer}
+        self.values = set()  # float values of known extents
+        for name in [i.name for i in model.graph.input]:
+            self.declare(name)
+
+    def declare(self, name):
+        type_ = self.declared.get(name)
+        if type_ is not None and type_.tensor_type.elem_type in FLOATS and extents(type_) is not None:
+            self.values.add(name)
+
+    def element(self, name):
+        type_ = self.inferred.get(name)
+        return type_.tensor_type.elem_type if type_ is not None else self.constants.get(name)
+
+    def folds(self, node):
+        if node.op_type == "Constant":
+            return True
+        inputs = [name for name in node.input if name]
+        shape = node.op_type in FOLDED_FROM_SHAPE and (inputs[0] in self.values or extents_known(self.declared.get(inputs[0])))
+        return len(node.output) == 1 and bool(inputs) and (shape or all(name in self.constants for name in inputs))
+
+    def reason(self, node):
+        """Why a node stays out; empty if it does not."""
+        if node.domain not in ("", "ai.onnx"):
+            return f"domain {node.domain}: {node.op_type}"
+        if node.op_type in CONTROL:
+            return f"control flow: {node.op_type}"
+        element = self.element(node.output[0]) or self.element(node.input[0] if node.input else "")
+        if element in (TensorProto.FLOAT16, TensorProto.BFLOAT16):
+            return "half precision"
+        if node.op_type not in self.known:
+            return f"{'integers' if element not in FLOATS else 'unknown'}: {node.op_type}"
+        if element not in FLOATS:
+            return "integers: an operator of floats"
+        missing = [name for name in node.input[:1] if name not in self.values and name not in self.constants]
+        if not missing:
+            return ""
+        return "extents: ONNX infers them" if extents_known(self.inferred.get(missing[0])) else "extents: dynamic"
+
+    def enter(self, node):
+        if self.folds(node):
+            self.constants.update({name: self.element(name) for name in node.output})
+            return ""
+        why = self.reason(node)
+        if why:
+            for name in node.output:
+                self.declare(name)
+        else:
+            self.values.update(node.output)
+        return why
+
+
+def extents_known(type_):
+    return type_ is not None and extents(type_) is not None
+
+
+def nodes(path):
+    model = onnx.load(path)
+    reading = Reading(model)
+    reasons = collections.Counter(why for why in map(reading.enter, model.graph.node) if why)
+    return Opaque(len(model.graph.node), model.opset_import[0].version, reasons)

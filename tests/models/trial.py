@@ -1,0 +1,89 @@
+"""Does pet-apply leave a model of the zoo what it was? Runs the tool, and both models on ONNX Runtime.
+
+For bench/zoo.py and tests/e2e/zoo.py.
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import threading
+import time
+
+import numpy as np
+import onnx
+
+from compare import runner
+import zoo
+
+TOLERANCES = {"fp32": 1e-4, "fp16": 2e-2, "int8": 5e-2}  # of an output, relative to its largest value
+
+
+@dataclasses.dataclass
+class Run:
+    """One run of pet-apply."""
+    code: int
+    seconds: float
+    megabytes: float  # at its peak
+    said: str  # on standard error
+    report: dict  # its own; empty where it wrote none
+
+    def rules(self):
+        return [fired["rule"] for fired in self.report.get("fired", [])]
+
+    def sites(self):
+        """(node, pattern) where a pattern matched, whether a rule fired or none."""
+        matched = {(r["site"], r["pattern"]) for r in self.report.get("refused", []) if r["rule"]}
+        return matched | {(f["site"], f["rule"].split("/")[0]) for f in self.report.get("fired", [])}
+
+
+def apply(tools, model, pack, output, *options, limit=600):
+    """Runs pet-apply; after `limit` seconds it is killed (code -9)."""
+    report = output.with_suffix(".json")
+    for stale in (report, output):
+        stale.unlink(missing_ok=True)
+    command = [tools / "pet-apply", model, pack, "-o", output, "--json", report, *options]
+    begin = time.perf_counter()
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    guard = threading.Timer(limit, process.kill)
+    guard.start()
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    guard.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stderr.close()
+    return Run(process.returncode, time.perf_counter() - begin, usage.ru_maxrss / 1024, said.strip(),
+               json.loads(report.read_text()) if report.is_file() else {})
+
+
+class Expected:
+    """What the original computes, at each of the extents that the zoo tries. Raises runner.Mistake."""
+
+    def __init__(self, name, path):
+        self.model, self.path = zoo.MODELS[name], path
+        session = runner.open_session(str(path))
+        self.inputs = [self.model.arrays(dims) for dims in self.model.tries]
+        self.outputs = [runner.run(session, given, str(path)) for given in self.inputs]
+        for outputs in self.outputs:
+            if not np.isfinite(runner.max_abs(outputs)):
+                raise runner.Mistake(f"{path}: its outputs are not finite")
+
+    @property
+    def tolerance(self):
+        return TOLERANCES[self.model.precision]
+
+    def difference(self, path):
+        """The largest of any output, relative to that output's largest value. Raises runner.Mistake, ValidationError."""
+        if pathlib.Path(path).read_bytes() == self.path.read_bytes():
+            return 0.0
+        onnx.checker.check_model(str(path), full_check=True)
+        session = runner.open_session(str(path))
+        worst = 0.0
+        for inputs, outputs in zip(self.inputs, self.outputs):
+            found = runner.run(session, inputs, str(path))
+            for name, expected in outputs.items():
+                scale = runner.max_abs({name: expected})
+                error = runner.max_abs_diff({name: expected}, {name: found[name]}, str(path))
+                worst = max(worst, error / scale if scale else error)
+        return worst
