@@ -1,8 +1,8 @@
 """Which nodes of a model pet-apply leaves out of its view, and why: an estimate from the file and from the table of operators.
 
-pet-apply does not say it itself. As it does (applier/read/normalise.h), nodes of constants are folded, extents are carried from
-operator to operator, and behind a node that is left out they are those that the file declares. Attributes are not looked at.
-What ONNX's own shape inference finds tells the reasons apart.
+pet-apply does not say it itself. As it does (applier/read/normalise.h), integers of constants are folded, extents are carried from
+operator to operator, and behind a node that is left out they are those that the file declares. Attributes are not looked at,
+nor values. What ONNX's own shape inference finds tells the reasons apart.
 """
 
 import collections
@@ -16,16 +16,18 @@ from onnx import TensorProto
 OPERATORS = pathlib.Path(__file__).parents[1] / "applier" / "operators"
 FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
 CONTROL = {"If", "Loop", "Scan"}
-FOLDED_FROM_SHAPE = {"Shape", "Size"}
-
+INTEGRAL = {"Shape", "Size", "NonZero", "Range", "ConstantOfShape"}  # whatever they read
+FOLDED = {"Identity", "Cast", "Gather", "Concat", "Unsqueeze", "Squeeze", "Reshape", "Slice", "Add", "Sub", "Mul", "Div"}
 
 def vocabulary():
     """ONNX's operators that have a row with a reader."""
-    text = "".join(path.read_text() for path in OPERATORS.glob("onnx_*.cc"))
-    rows = re.findall(r"\{\.op = \"(\w+)\"(.*?)(?=\{\.op = |\n\};)", text, re.S)
-    rows += [("", body) for body in re.findall(r"\{(\.type = \".*?)(?=\{\.(?:op|type) = |\n\};)", text, re.S)]
-    types = {(re.search(r"\.type = \"(\w+)\"", body) or [None, op])[1] for op, body in rows if ".read = nullptr" not in body}
-    return types - {""}
+    types = set()
+    for path in OPERATORS.glob("onnx_*.cc"):
+        for row in re.split(r"\n\s+\{(?=\.op = )", path.read_text())[1:]:
+            named = re.search(r"\.type = \"(\w+)\"", row) or re.match(r"\.op = \"(\w+)\"", row)
+            if ".read = nullptr" not in row:
+                types.add(named[1])
+    return types
 
 
 @dataclasses.dataclass
@@ -70,12 +72,18 @@ class Reading:
         type_ = self.inferred.get(name)
         return type_.tensor_type.elem_type if type_ is not None else self.constants.get(name)
 
+    def rank(self, name):
+        type_ = self.inferred.get(name)
+        return len(type_.tensor_type.shape.dim) if type_ is not None and type_.tensor_type.HasField("shape") else 0
+
     def folds(self, node):
         if node.op_type == "Constant":
             return True
         inputs = [name for name in node.input if name]
-        shape = node.op_type in FOLDED_FROM_SHAPE and (inputs[0] in self.values or extents_known(self.declared.get(inputs[0])))
-        return len(node.output) == 1 and bool(inputs) and (shape or all(name in self.constants for name in inputs))
+        if node.op_type in ("Shape", "Size"):
+            return inputs[0] in self.values or extents_known(self.declared.get(inputs[0]))
+        constant = bool(inputs) and all(name in self.constants for name in inputs)
+        return constant and node.op_type in FOLDED and self.element(node.output[0]) not in FLOATS and self.rank(node.output[0]) < 2
 
     def reason(self, node):
         """Why a node stays out; empty if it does not."""
@@ -83,17 +91,26 @@ class Reading:
             return f"domain {node.domain}: {node.op_type}"
         if node.op_type in CONTROL:
             return f"control flow: {node.op_type}"
-        element = self.element(node.output[0]) or self.element(node.input[0] if node.input else "")
-        if element in (TensorProto.FLOAT16, TensorProto.BFLOAT16):
+        elements = {self.element(name) for name in [*node.output[:1], *node.input[:1]] if name}
+        if elements & {TensorProto.FLOAT16, TensorProto.BFLOAT16}:
             return "half precision"
+        floats = bool(elements & {*FLOATS, None})
+        if not floats or node.op_type in INTEGRAL:
+            return "integers"
         if node.op_type not in self.known:
-            return f"{'integers' if element not in FLOATS else 'unknown'}: {node.op_type}"
-        if element not in FLOATS:
-            return "integers: an operator of floats"
-        missing = [name for name in node.input[:1] if name not in self.values and name not in self.constants]
-        if not missing:
+            return f"unknown: {node.op_type}"
+        return next(filter(None, map(self.missing, node.input)), "")
+
+    def missing(self, name):
+        """Why the operand is not there; empty if it is."""
+        if not name or name in self.values or name in self.constants:
             return ""
-        return "extents: ONNX infers them" if extents_known(self.inferred.get(missing[0])) else "extents: dynamic"
+        if self.element(name) not in {*FLOATS, None}:
+            return "integers that are computed" if self.constant_extents(name) else "integers that depend on dynamic extents"
+        return "extents: ONNX infers them" if extents_known(self.inferred.get(name)) else "extents: dynamic"
+
+    def constant_extents(self, name):
+        return extents_known(self.inferred.get(name))
 
     def enter(self, node):
         if self.folds(node):

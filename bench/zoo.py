@@ -91,7 +91,7 @@ def row(name, entry):
     differences = [run["difference"] for run in runs.values() if "difference" in run]
     return cells + [
         str(entry["nodes"]), f"{total}: {counted(entry['opaque'], 3)}" if total else "0", str(runs["default"]["sites"]),
-        counted(runs["default"]["rules"]) or "none", f"{sum(runs['all']['rules'].values())} of {len(runs['all']['rules'])} rules",
+        counted(runs["default"]["rules"]) or "none", f"{sum(runs['all']['rules'].values())}, {len(runs['all']['rules'])} rules",
         f"{max(run['seconds'] for run in runs.values()):.1f}", f"{max(run['megabytes'] for run in runs.values()):.0f}",
         f"{max(differences):.1e}" if differences else "-", "/".join(str(run["code"]) for run in runs.values())]
 

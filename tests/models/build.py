@@ -13,6 +13,7 @@ The others are written here, opset 17, named and arranged as published, without 
 those do, too, a BatchNormalization behind a Conv is folded into it.
 """
 
+import json
 import pathlib
 import sys
 
@@ -29,8 +30,10 @@ EXPORTED = pathlib.Path(__file__).parent / "exported"
 
 
 def exported(name):
-    """An exporter's graph, with its weights filled in."""
-    return weights.fill(onnx.parser.parse_model((EXPORTED / f"{name}.onnxtxt").read_text()), name)
+    """An exporter's graph, with its long constants and its weights filled in."""
+    packed = EXPORTED / f"{name}.json"
+    constants = json.loads(packed.read_text()) if packed.is_file() else {}
+    return weights.fill(onnx.parser.parse_model((EXPORTED / f"{name}.onnxtxt").read_text()), name, constants)
 
 
 MODELS = {

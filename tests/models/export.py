@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Regenerates exported/*.onnxtxt: the zoo's models (zoo.py) as exporters write them, weights left out.
+"""Regenerates exported/: the zoo's models (zoo.py) as exporters write them, weights left out.
 
     python tests/models/export.py [--out OUTDIR] [NAME...]        without a name: all; needs requirements-export.txt
 
-Only the graph is kept, in ONNX's text form: `build.py` fills seeded weights in, so neither torch nor a trained checkpoint
-is needed to build, test or time. What the exporter decides (names, order of attributes, opset, BatchNormalization folded
+Only the graph is kept, in ONNX's text form, and beside it, as JSON, its long constants (masks, indices; zlib in base64):
+`build.py` fills seeded weights in, so neither torch nor a trained checkpoint is needed to build, test or time. What the exporter decides (names, order of attributes, opset, BatchNormalization folded
 into Conv, a mean over two axes in place of GlobalAveragePool) stays as it decided it.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -177,8 +178,13 @@ def export(name, out):
             to_int8(name, model, path)
         graph = onnx.load(path)
     weights.strip(graph)
+    packed = weights.pack(graph)
     text = to_text(graph)
     (out / f"{name}.onnxtxt").write_text(text)
+    beside = out / f"{name}.json"
+    beside.unlink(missing_ok=True)
+    if packed:
+        beside.write_text(json.dumps(packed, indent=0) + "\n")
     print(f"{name}: {len(graph.graph.node)} nodes, {len(text)} bytes", flush=True)
 
 

@@ -294,10 +294,10 @@ class Recurrent(nn.Module):
 
 # ---- Keras
 
-def keras_application(name):
+def keras_application(name, **arguments):
     def make():
         import keras
-        return getattr(keras.applications, name)(weights=None)
+        return getattr(keras.applications, name)(weights=None, **arguments)
     return make
 
 
@@ -334,7 +334,7 @@ MAKERS = {
     "vae_decoder": vae_decoder,
     "bert": transformer("BertModel", "BertConfig", TEXT, num_hidden_layers=2),
     "distilbert": transformer("DistilBertModel", "DistilBertConfig", TEXT, n_layers=2),
-    "gpt2": transformer("GPT2Model", "GPT2Config", TEXT[:1], {"use_cache": False}, n_layer=2),
+    "gpt2": transformer("GPT2Model", "GPT2Config", TEXT, {"use_cache": False}, n_layer=2),
     "llama": transformer("LlamaModel", "LlamaConfig", TEXT[:1], {"use_cache": False}, hidden_size=512, intermediate_size=1376,
                          num_hidden_layers=2, num_attention_heads=8, num_key_value_heads=2),
     "t5_encoder": transformer("T5EncoderModel", "T5Config", TEXT, num_layers=2),
@@ -348,7 +348,7 @@ MAKERS = {
     "gru": lambda: Recurrent(nn.GRU),
     "mobilenet_v2-keras": keras_application("MobileNetV2"),
     "resnet50v2-keras": keras_application("ResNet50V2"),
-    "efficientnetb0-keras": keras_application("EfficientNetB0"),
+    "efficientnetv2b0-keras": keras_application("EfficientNetV2B0", include_preprocessing=False),
     "xception-keras": keras_application("Xception"),
     "lstm-keras": keras_lstm,
 }

@@ -1,11 +1,14 @@
 """An exporter's graph without its weights, and with seeded ones.
 
 `strip()` leaves out the data of what training decides: large float tensors, and large integers that stand for such. What has a
-meaning stays: integers, masks, small tensors, tables that nothing multiplies. `fill()` seeds what was left out, by its use:
-kernels and matrices by He, scales around 1, variances positive, biases small. So activations keep a sane range.
+meaning stays: integers, masks, small tensors, tables that nothing multiplies. Of these, `pack()` takes the longer ones out of
+the text. `fill()` puts them back, and seeds the weights by their use: kernels and matrices by He, scales around 1, variances
+positive, biases small. So activations keep a sane range.
 """
 
+import base64
 import dataclasses
+import zlib
 
 import numpy as np
 import onnx
@@ -15,6 +18,7 @@ from graph import he, uniform
 
 SMALL = 16  # elements; a tensor of so many keeps its data
 FEW = 8  # distinct values, and it is a mask
+LONG = 256  # elements; longer ones are kept beside the text
 LARGE = 1 << 14  # elements of a table of unknown use; larger ones are left out
 FLOATS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16}
 QUANTISED = {TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32}
@@ -112,6 +116,11 @@ def is_weight(name, tensor, uses):
     return known or elements(tensor) > LARGE
 
 
+def clear(tensor):
+    for field in ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data"):
+        tensor.ClearField(field)
+
+
 def strip(model):
     """Leaves out the weights' data and the exporter's notes (source lines of the machine it ran on); shapes stay."""
     del model.metadata_props[:]
@@ -130,8 +139,18 @@ def strip(model):
                 attribute.ClearField("doc_string")
     for name, tensor in tensors(model):
         if is_weight(name, tensor, uses):
-            for field in ("raw_data", "float_data", "int32_data", "double_data"):
-                tensor.ClearField(field)
+            clear(tensor)
+
+
+def pack(model):
+    """{name: compressed data} of long tensors, which are left empty."""
+    packed = {}
+    for name, tensor in tensors(model):
+        if elements(tensor) > LONG and not is_empty(tensor):
+            data = np.ascontiguousarray(numpy_helper.to_array(tensor)).tobytes()
+            packed[name] = base64.b64encode(zlib.compress(data, 9)).decode()
+            clear(tensor)
+    return packed
 
 
 # ---- fill
@@ -183,11 +202,13 @@ def values(model_name, name, tensor, use, uses):
     return uniform(model_name, name, shape, *RANGES.get(what, (-0.1, 0.1)))
 
 
-def fill(model, model_name):
-    """Gives every tensor that has no data seeded ones, a function of the two names and of its use."""
+def fill(model, model_name, packed):
+    """Gives every tensor that has no data those in `packed`, or seeded ones: a function of the two names and of its use."""
     uses = Uses(model)
     for name, tensor in tensors(model):
-        if is_empty(tensor):
+        if name in packed and is_empty(tensor):
+            tensor.raw_data = zlib.decompress(base64.b64decode(packed[name]))
+        elif is_empty(tensor):
             filled = values(model_name, name, tensor, uses.of(name), uses)
             dtype = helper.tensor_dtype_to_np_dtype(tensor.data_type)
             tensor.CopyFrom(numpy_helper.from_array(filled.astype(dtype), tensor.name))

@@ -111,7 +111,7 @@ MODELS = {
     "swin_t-script": Model(TV, SCRIPT, image()),
     "mobilenet_v2-keras": Model(KA, KERAS, {"input": Input((1, 224, 224, 3))}),
     "resnet50v2-keras-batch": Model(KA, KERAS, {"input": Input(("batch", 224, 224, 3))}, BATCHES),
-    "efficientnetb0-keras": Model(KA, KERAS, {"input": Input((1, 224, 224, 3))}),
+    "efficientnetv2b0-keras": Model(KA, KERAS, {"input": Input((1, 224, 224, 3))}),
     "xception-keras-batch": Model(KA, KERAS, {"input": Input(("batch", 299, 299, 3))}, ({"batch": 1},)),
     # Detection
     "ssdlite320-script": Model(TV, SCRIPT, {"input": Input((3, 320, 320), low=0.0)}),
@@ -146,7 +146,7 @@ MODELS = {
     "bert-dynamo-dynamic": Model(f"{HF}, 2 of 12 layers", DYNAMO, tokens(("batch", "length"), 30522) | mask(("batch", "length")), LENGTHS),
     "distilbert-script": Model(f"{HF}, 2 of 6 layers", SCRIPT, tokens((1, 64), 30522) | mask((1, 64))),
     "gpt2-dynamo": Model(f"{HF}, 2 of 12 layers", DYNAMO, tokens((1, 64), 50257)),
-    "gpt2-script-dynamic": Model(f"{HF}, 2 of 12 layers", SCRIPT, tokens(("batch", "length"), 50257), LENGTHS),
+    "gpt2-script-dynamic": Model(f"{HF}, 2 of 12 layers", SCRIPT, tokens(("batch", "length"), 50257) | mask(("batch", "length")), LENGTHS),
     "llama-dynamo": Model(f"{HF}, 2 layers of width 512, 8 heads on 2", DYNAMO, tokens((1, 64), 32000)),
     "llama-dynamo-dynamic": Model(f"{HF}, 2 layers of width 512, 8 heads on 2", DYNAMO, tokens(("batch", "length"), 32000), LENGTHS),
     "t5_encoder-script": Model(f"{HF}, 2 of 6 layers", SCRIPT, tokens((1, 64), 32128) | mask((1, 64))),
