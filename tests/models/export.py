@@ -5,7 +5,8 @@
 
 Only the graph is kept, in ONNX's text form, and beside it, as JSON, its long constants (masks, indices; zlib in base64):
 `build.py` fills seeded weights in, so neither torch nor a trained checkpoint is needed to build, test or time. What the exporter decides (names, order of attributes, opset, BatchNormalization folded
-into Conv, a mean over two axes in place of GlobalAveragePool) stays as it decided it.
+into Conv, a mean over two axes in place of GlobalAveragePool) stays as it decided it. The same versions give the same
+files, except that tf2onnx numbers its names, and orders equal constants, each time in another way.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -111,7 +113,10 @@ EXPORTERS = {zoo.DYNAMO: export_dynamo, zoo.SCRIPT: export_script, zoo.KERAS: ex
 
 def to_half(path):
     from onnxruntime.transformers.float16 import convert_float_to_float16
-    onnx.save(convert_float_to_float16(onnx.load(path), keep_io_types=True), path)
+    from onnxruntime.transformers.onnx_model import OnnxModel
+    model = OnnxModel(convert_float_to_float16(onnx.load(path), keep_io_types=True))
+    model.topological_sort()  # the converter leaves the inputs' Casts at the end
+    onnx.save(model.model, path)
 
 
 def to_int8(name, model, path):
@@ -193,10 +198,13 @@ def main():
     arguments.add_argument("names", nargs="*", metavar="NAME")
     arguments.add_argument("--out", type=pathlib.Path, default=HERE / "exported")
     options = arguments.parse_args()
-    failed = []
-    for name in options.names or zoo.MODELS:
+    names, failed = options.names or list(zoo.MODELS), []
+    for name in names:
         try:
-            export(name, options.out)
+            if len(names) > 1 and zoo.MODELS[name].exporter == zoo.KERAS:  # it lives badly beside torch
+                subprocess.run([sys.executable, __file__, "--out", options.out, name], check=True)
+            else:
+                export(name, options.out)
         except Exception as error:  # an exporter's own; the others are tried all the same
             traceback.print_exc()
             failed.append(f"{name}: {type(error).__name__}: {str(error)[:300]}")
