@@ -26,7 +26,7 @@ MISTAKES = (runner.Mistake, onnx.checker.ValidationError, onnx.shape_inference.I
 
 
 def chosen():
-    names = [name for name, model in zoo.MODELS.items() if not (part.given() and model.slow)]
+    names = [name for name in zoo.MODELS if not (part.given() and name in zoo.SLOW)]
     return part.mine(names)
 
 
