@@ -30,7 +30,7 @@ import zoo  # noqa: E402
 from compare import runner  # noqa: E402
 
 VARIANTS = {"default": (), "all": ("--all",)}
-HEADER = ["model", "exporter", "precision", "dynamic", "nodes", "opaque", "sites", "fired", "with --all", "seconds", "MB", "rel. error",
+HEADER = ["model", "exporter", "precision", "dynamic", "nodes", "opaque", "sites", "fired", "with --all: sites, rules", "seconds", "MB", "rel. error",
           "exit"]
 ERRORS = (runner.Mistake, onnx.checker.ValidationError, onnx.shape_inference.InferenceError, onnx.parser.ParseError, OSError)
 
@@ -91,7 +91,7 @@ def row(name, entry):
     differences = [run["difference"] for run in runs.values() if "difference" in run]
     return cells + [
         str(entry["nodes"]), f"{total}: {counted(entry['opaque'], 3)}" if total else "0", str(runs["default"]["sites"]),
-        counted(runs["default"]["rules"]) or "none", f"{sum(runs['all']['rules'].values())}, {len(runs['all']['rules'])} rules",
+        counted(runs["default"]["rules"]) or "none", f"{sum(runs['all']['rules'].values())}, {len(runs['all']['rules'])}",
         f"{max(run['seconds'] for run in runs.values()):.1f}", f"{max(run['megabytes'] for run in runs.values()):.0f}",
         f"{max(differences):.1e}" if differences else "-", "/".join(str(run["code"]) for run in runs.values())]
 

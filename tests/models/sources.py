@@ -264,6 +264,37 @@ def conformer(width=256, blocks=2):
     return nn.Sequential(*layers)
 
 
+class CachedAttention(Attention):
+    """One more position; keys and values of those before come in and go out."""
+
+    def forward(self, x, keys, values):
+        q = self.split(self.q(x))
+        keys, values = torch.cat([keys, self.split(self.k(x))], 2), torch.cat([values, self.split(self.v(x))], 2)
+        y = F.scaled_dot_product_attention(q, keys, values)
+        return self.out(y.transpose(1, 2).reshape(x.shape)), keys, values
+
+
+class DecoderStep(nn.Module):
+    """GPT-2's layers, one token at a time, with a cache of each layer's keys and values."""
+
+    def __init__(self, width=512, heads=8, vocabulary=1000, layers=2):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, width)
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(layers))
+        self.attentions = nn.ModuleList(CachedAttention(width, heads) for _ in range(layers))
+        self.feeds = nn.ModuleList(
+            Residual(nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.GELU("tanh"), nn.Linear(4 * width, width)) for _ in range(layers))
+        self.head = nn.Linear(width, vocabulary, bias=False)
+
+    def forward(self, token, keys_0, values_0, keys_1, values_1):
+        x, present = self.embedding(token), []
+        for i, (keys, values) in enumerate([(keys_0, values_0), (keys_1, values_1)]):
+            y, keys, values = self.attentions[i](self.norms[i](x), keys, values)
+            x = self.feeds[i](x + y)
+            present += [keys, values]
+        return self.head(x), *present
+
+
 class WaveNet(nn.Module):
     """van den Oord et al. 2016: causal dilated convolutions, gated; the skips are summed."""
 
@@ -342,13 +373,14 @@ MAKERS = {
     "whisper_encoder": whisper_encoder,
     "conformer": conformer,
     "wav2vec2": transformer("Wav2Vec2Model", "Wav2Vec2Config", ["input_values"], num_hidden_layers=2),
+    "decoder_step": DecoderStep,
     "wavenet": WaveNet,
     "rnn": lambda: Recurrent(nn.RNN),
     "lstm": lambda: Recurrent(nn.LSTM, bidirectional=True),
     "gru": lambda: Recurrent(nn.GRU),
     "mobilenet_v2-keras": keras_application("MobileNetV2"),
-    "resnet50v2-keras": keras_application("ResNet50V2"),
+    "resnet50v2-keras": keras_application("ResNet50V2", classifier_activation=None),
     "efficientnetv2b0-keras": keras_application("EfficientNetV2B0", include_preprocessing=False),
-    "xception-keras": keras_application("Xception"),
+    "xception-keras": keras_application("Xception", classifier_activation=None),
     "lstm-keras": keras_lstm,
 }

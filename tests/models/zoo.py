@@ -69,6 +69,10 @@ def mask(shape, name="attention_mask"):
     return {name: Input(shape, np.int64, 1, 2)}
 
 
+def caches(shape):
+    return {name: Input(shape) for name in ("keys_0", "values_0", "keys_1", "values_1")}
+
+
 BATCHES = ({"batch": 2}, {"batch": 1})
 LENGTHS = ({"batch": 2, "length": 24}, {"batch": 1, "length": 40})
 SIZES = ({"batch": 2, "height": 96, "width": 64}, {"batch": 1, "height": 64, "width": 128})
@@ -149,6 +153,9 @@ MODELS = {
     "gpt2-script-dynamic": Model(f"{HF}, 2 of 12 layers", SCRIPT, tokens(("batch", "length"), 50257) | mask(("batch", "length")), LENGTHS),
     "llama-dynamo": Model(f"{HF}, 2 layers of width 512, 8 heads on 2", DYNAMO, tokens((1, 64), 32000)),
     "llama-dynamo-dynamic": Model(f"{HF}, 2 layers of width 512, 8 heads on 2", DYNAMO, tokens(("batch", "length"), 32000), LENGTHS),
+    "decoder_step-script": Model(f"{OWN}, GPT-2 with its cache, 2 layers", SCRIPT, tokens((1, 1), 1000, "token") | caches((1, 8, 63, 64))),
+    "decoder_step-dynamo-dynamic": Model(
+        f"{OWN}, GPT-2 with its cache, 2 layers", DYNAMO, tokens(("batch", 1), 1000, "token") | caches(("batch", 8, "length", 64)), LENGTHS),
     "t5_encoder-script": Model(f"{HF}, 2 of 6 layers", SCRIPT, tokens((1, 64), 32128) | mask((1, 64))),
     "window_attention-dynamo": Model(f"{OWN}, Longformer's, 2 layers, S 1024, band 32", DYNAMO, {"input": Input((1, 1024, 256))}),
     "window_attention-script": Model(f"{OWN}, Longformer's, 2 layers, S 1024, band 32", SCRIPT, {"input": Input((1, 1024, 256))}),
