@@ -154,7 +154,8 @@ def main():
         print(f"speed_table.py: {mistake}", file=sys.stderr)
         return 1
     if options.check and made != document:
-        print(f"speed_table.py: the tables of {options.document} are not those of {options.results}: run bench/speed_table.py", file=sys.stderr)
+        print(f"speed_table.py: the tables of {options.document} are not those of {options.results}: run bench/speed_table.py",
+              file=sys.stderr)
         return 1
     if not options.check:
         options.document.write_text(made)

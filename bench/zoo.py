@@ -32,7 +32,8 @@ from compare import runner  # noqa: E402
 VARIANTS = {"default": (), "all": ("--all",)}
 HEADER = ["model", "exporter", "precision", "dynamic", "nodes", "opaque", "sites", "fired", "with --all: sites, rules", "seconds", "MB", "rel. error",
           "exit"]
-ERRORS = (runner.Mistake, onnx.checker.ValidationError, onnx.shape_inference.InferenceError, onnx.parser.ParseError, OSError)
+ERRORS = (runner.Mistake, onnx.checker.ValidationError, onnx.shape_inference.InferenceError, onnx.parser.ParseError,
+          OSError)
 
 
 # ---- one model

@@ -4,9 +4,10 @@
     python tests/models/export.py [--out OUTDIR] [NAME...]        without a name: all; needs requirements-export.txt
 
 Only the graph is kept, in ONNX's text form, and beside it, as JSON, its long constants (masks, indices; zlib in base64):
-`build.py` fills seeded weights in, so neither torch nor a trained checkpoint is needed to build, test or time. What the exporter decides (names, order of attributes, opset, BatchNormalization folded
-into Conv, a mean over two axes in place of GlobalAveragePool) stays as it decided it. The same versions give the same
-files, except that tf2onnx numbers its names, and orders equal constants, each time in another way.
+`build.py` fills seeded weights in, so neither torch nor a trained checkpoint is needed to build, test or time. What the exporter
+decides (names, order of attributes, opset, BatchNormalization folded into Conv, a mean over two axes in place of
+GlobalAveragePool) stays as it decided it. The same versions give the same files, except that tf2onnx numbers its names, and
+orders equal constants, each time in another way.
 """
 
 import argparse

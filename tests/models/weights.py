@@ -29,8 +29,8 @@ PASSING = {"Transpose", "Reshape", "Unsqueeze", "Squeeze", "Cast", "Identity", "
 NORMS = {"LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization", "SimplifiedLayerNormalization",
          "SkipLayerNormalization"}
 # An activation behind one of these has half of its values at 0, or is bounded: He's gain is right.
-RECTIFIED = {"Relu", "Clip", "LeakyRelu", "PRelu", "MaxPool", "HardSwish", "Sigmoid", "Tanh", "ReduceMean", "GlobalAveragePool", "AveragePool",
-             "Reshape", "Flatten", "Mul", "Gelu", "Swish"}
+RECTIFIED = {"Relu", "Clip", "LeakyRelu", "PRelu", "MaxPool", "HardSwish", "Sigmoid", "Tanh", "ReduceMean", "GlobalAveragePool",
+             "AveragePool", "Reshape", "Flatten", "Mul", "Gelu", "Swish"}
 
 
 @dataclasses.dataclass(frozen=True)
