@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """What pet-apply does with models as exporters write them (tests/models/zoo.py).
 
-    python bench/zoo.py [NAME...] [--json FILE] [--check full] [--bin DIR] [--pack FILE] [--limit SECONDS]
+    python bench/zoo.py [NAME...] [--json FILE] [--bin DIR] [--pack FILE] [--limit SECONDS]
 
-Each model is built, rewritten by `pet-apply MODEL PACK` with default options and the timings that ship, and with `--all`, and
-compared to its original on ONNX Runtime, at each of the extents that the zoo names. The table has: the model's nodes; those that pet
-leaves out of its view, by reason; sites where a pattern matches; rules that fire, by default and with --all; the seconds
-and the peak memory of the two runs, the larger of each; the largest difference of an output, relative to its largest value;
-the exit codes. Then all that went wrong. Exit status 1 where something did: ONNX Runtime runs a model and pet-apply refuses
-it, or the result differs. A model that ONNX Runtime itself cannot run is named, and fails as well: it does not belong in the zoo.
+Each model is built, rewritten by `pet-apply MODEL PACK` with default options and the timings that ship, and with `--all --check
+sites`, and compared to its original on ONNX Runtime, at each of the extents that the zoo names. The table has: the model's
+nodes; those that pet leaves out of its view, by reason; sites where a pattern matches; rules that fire, by default and with
+--all; the seconds and the peak memory of the two runs, the larger of each; the largest difference of an output, relative to its
+largest value; the exit codes. Then all that went wrong. Exit status 1 where something did: ONNX Runtime runs a model and
+pet-apply refuses it, or the result differs. A model that ONNX Runtime itself cannot run fails as well: it does not belong in
+the zoo.
 """
 
 import argparse
@@ -29,7 +30,7 @@ import trial  # noqa: E402
 import zoo  # noqa: E402
 from compare import runner  # noqa: E402
 
-VARIANTS = {"default": (), "all": ("--all",)}
+VARIANTS = {"default": (), "all": ("--all", "--check", "sites")}
 HEADER = ["model", "exporter", "precision", "dynamic", "nodes", "opaque", "sites", "fired", "with --all: sites, rules", "seconds", "MB", "rel. error",
           "exit"]
 ERRORS = (runner.Mistake, onnx.checker.ValidationError, onnx.shape_inference.InferenceError, onnx.parser.ParseError,
@@ -64,8 +65,7 @@ def examine(name, folder, tools, pack, options):
     found = opaque.nodes(path)
     entry |= {"nodes": found.count, "opset": found.opset, "opaque": found.reasons, "bytes": path.stat().st_size}
     expected = trial.Expected(name, path)
-    check = ["--check", options.check]
-    entry["runs"] = {variant: attempt(expected, tools, pack, folder / f"{variant}.onnx", [*check, *more], options.limit)
+    entry["runs"] = {variant: attempt(expected, tools, pack, folder / f"{variant}.onnx", more, options.limit)
                      for variant, more in VARIANTS.items()}
     return entry
 
@@ -101,7 +101,6 @@ def parse_arguments():
     arguments = argparse.ArgumentParser(description="What pet-apply does with models as exporters write them.")
     arguments.add_argument("names", nargs="*", metavar="NAME", help="models of tests/models/zoo.py (default: all)")
     arguments.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
-    arguments.add_argument("--check", choices=["full", "sites"], default="sites", help="for pet-apply (default sites)")
     arguments.add_argument("--limit", type=float, default=600, help="seconds for each run of pet-apply (default 600)")
     arguments.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin", help="where the tools are")
     arguments.add_argument("--pack", type=pathlib.Path, help="the rules (default: what pet-synth --depth 4 writes)")
