@@ -42,8 +42,8 @@ ERRORS = (runner.Mistake, onnx.checker.ValidationError, onnx.shape_inference.Inf
 def attempt(expected, tools, pack, output, options, limit):
     """One entry of a variant: what pet-apply did, and how far its result is off."""
     run = trial.apply(tools, expected.path, pack, output, *options, limit=limit)
-    entry = {"code": run.code, "seconds": run.seconds, "megabytes": run.megabytes, "rules": collections.Counter(run.rules()),
-             "sites": len(run.sites()), "checks": sum(c["possible"] for c in run.report.get("checks", [])),
+    entry = {"code": run.code, "seconds": run.seconds, "megabytes": run.megabytes, "parts": run.report.get("seconds"),
+             "rules": collections.Counter(run.rules()), "sites": len(run.sites()), "checks": sum(c["possible"] for c in run.report.get("checks", [])),
              "unchecked": [f"{c['where']}: {c['reason']}" for c in run.report.get("checks", []) if not c["possible"]],
              "refused": collections.Counter(r["reason"] for r in run.report.get("refused", []))}
     if run.code:
