@@ -28,8 +28,7 @@ std::vector<double> numbersOf(const Program& program, Value v) {
       entries.push_back(static_cast<double>(e.constant()) / static_cast<double>(n.scalar("denominator").constant()));
     return entries;
   }
-  const RoundingRow* row = findRounding(n.op->name);
-  if (!row || row->arithmetic != Arithmetic::kMove || n.operands.size() != 1) return {};
+  if (n.op->rounding.arithmetic != Arithmetic::kMove || n.operands.size() != 1) return {};
   return numbersOf(program, n.operands[0]);
 }
 

@@ -81,7 +81,7 @@ template <class T>
 class NodeErrors {
  public:
   NodeErrors(const NodeExtents& n, std::vector<Operand<T>> operands, const std::vector<Tensor<T>>& results)
-      : n_(n), row_(*findRounding(n.node.op->name)), operands_(std::move(operands)), results_(results) {}
+      : n_(n), row_(n.node.op->rounding), operands_(std::move(operands)), results_(results) {}
 
   /// Exact values move, or the largest is taken: nothing is rounded, but a fill that T does not have.
   bool areExact() const {
@@ -229,7 +229,7 @@ class NodeErrors {
   }
 
   const NodeExtents& n_;
-  const RoundingRow& row_;
+  const Rounding& row_;
   std::vector<Operand<T>> operands_;
   const std::vector<Tensor<T>>& results_;
 };
@@ -262,7 +262,8 @@ class BoundedExecution {
     auto results = evaluateNode(program_, index, symbols_, values);
     if (!results) return results;
     const Node& node = program_.nodes()[static_cast<size_t>(index)];
-    if (!findRounding(node.op->name)) return fail(ErrorKind::kInternal, "no row for its rounding", node.names[0]);
+    if (node.op->rounding.arithmetic == Arithmetic::kUnknown)
+      return fail(ErrorKind::kInternal, "nothing is known of its rounding", node.names[0]);
     std::vector<Operand<T>> operands;
     for (size_t o = 0; o < values.size(); ++o)
       operands.push_back({values[o], errorOf(node.operands[o])});

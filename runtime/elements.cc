@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/approximate.h"
+#include "ir/approximate.h"
 #include "runtime/difference.h"
 
 namespace pet {

@@ -45,10 +45,8 @@ bool hasKernels(const Program& program) {
 }
 
 bool selects(const Program& program) {
-  return std::any_of(program.nodes().begin(), program.nodes().end(), [](const Node& n) {
-    const RoundingRow* row = findRounding(n.op->name);
-    return row && row->arithmetic == Arithmetic::kSelect;
-  });
+  return std::any_of(program.nodes().begin(), program.nodes().end(),
+                     [](const Node& n) { return n.op->rounding.arithmetic == Arithmetic::kSelect; });
 }
 
 bool divides(const Program& program) {

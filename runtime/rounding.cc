@@ -23,10 +23,10 @@ bool isInput(const Node& node) {
   return node.is(ops::kInput);
 }
 
-double slopeOf(const RoundingRow& row, const NodeExtents& n) {
+double slopeOf(const Rounding& row, const NodeExtents& n) {
   return row.slope ? row.slope(n) : 1;
 }
-double offsetOf(const RoundingRow& row, const NodeExtents& n) {
+double offsetOf(const Rounding& row, const NodeExtents& n) {
   return row.offset ? row.offset(n) : 0;
 }
 
@@ -40,7 +40,7 @@ bool isBound(const Attribute& attribute, const Bindings& symbols) {
 
 }  // namespace
 
-int64_t termsOf(const RoundingRow& row, const NodeExtents& n) {
+int64_t termsOf(const Rounding& row, const NodeExtents& n) {
   return row.terms ? std::max<int64_t>(1, row.terms(n)) : 1;
 }
 
@@ -61,10 +61,10 @@ int64_t multiplyAdds(const Program& program, const Bindings& symbols) {
   int64_t total = 0;
   for (const Node& node : program.nodes()) {
     if (isInput(node)) continue;
-    const RoundingRow* row = findRounding(node.op->name);
+    const Rounding& row = node.op->rounding;
     NodeExtents n = nodeExtents(program, node, symbols);
-    bool sums = row && (row->arithmetic == Arithmetic::kProducts || row->arithmetic == Arithmetic::kMean);
-    int64_t each = sums ? termsOf(*row, n) : 1;
+    bool sums = row.arithmetic == Arithmetic::kProducts || row.arithmetic == Arithmetic::kMean;
+    int64_t each = sums ? termsOf(row, n) : 1;
     for (const Extents& e : n.concrete.outputs)
       total = checkedAdd(total, checkedMul(elementCount(e), each));
   }
@@ -74,7 +74,7 @@ int64_t multiplyAdds(const Program& program, const Bindings& symbols) {
 namespace {
 
 /// Whether the operator's results on integers do not depend on the order of its sums.
-bool isExact(const RoundingRow& row, const NodeExtents& n) {
+bool isExact(const Rounding& row, const NodeExtents& n) {
   return row.arithmetic != Arithmetic::kOpaque && (!row.exact || row.exact(n));
 }
 
@@ -86,7 +86,7 @@ Expected<void> requireIntegers(const Program& program, const Bindings& symbols) 
                            [&](Value v) { return integer[static_cast<size_t>(v.node)]; });
     integer.push_back(all);
     if (isInput(node)) continue;
-    const RoundingRow& row = *findRounding(node.op->name);
+    const Rounding& row = node.op->rounding;
     NodeExtents n = nodeExtents(program, node, symbols);
     if (!isExact(row, n)) {
       return fail(ErrorKind::kUnsupported, fmt::format("{} is not exact on integers", node.op->name), node.names[0]);
@@ -104,7 +104,7 @@ Expected<void> requireIntegers(const Program& program, const Bindings& symbols) 
 }
 
 /// The largest finite value that an operator adds of its own. (-inf, under a maximum, is exact.)
-double fillOf(const RoundingRow& row, const NodeExtents& n) {
+double fillOf(const Rounding& row, const NodeExtents& n) {
   double fill = offsetOf(row, n);
   return std::isfinite(fill) ? fill : 0;
 }
@@ -118,8 +118,8 @@ Expected<Scales> wholeScales(const Program& program, const Bindings& symbols) {
   for (size_t index = needed.size(); index-- > 0;) {
     const Node& node = program.nodes()[index];
     int64_t need = needed[index];
-    if (isInput(node) || (need == 1 && findRounding(node.op->name)->arithmetic != Arithmetic::kMean)) continue;
-    const RoundingRow& row = *findRounding(node.op->name);
+    if (isInput(node) || (need == 1 && node.op->rounding.arithmetic != Arithmetic::kMean)) continue;
+    const Rounding& row = node.op->rounding;
     if (row.arithmetic == Arithmetic::kMean) need = checkedMul(need, row.divisor(nodeExtents(program, node, symbols)));
     if (row.arithmetic == Arithmetic::kMean && isConstant(program, node.operands[0])) {
       return fail(ErrorKind::kUnsupported, fmt::format("{} takes the mean of a constant", node.op->name),
@@ -156,7 +156,7 @@ double largestSum(const Program& program, const Bindings& symbols, const std::ma
       sum += b;
       product *= b;
     }
-    const RoundingRow& row = *findRounding(node.op->name);
+    const Rounding& row = node.op->rounding;
     NodeExtents n = nodeExtents(program, node, symbols);
     double terms = static_cast<double>(termsOf(row, n));
     if (row.largest) {

@@ -20,6 +20,7 @@
 #include "rules/pack/timings.h"
 #include "tools/apply/engine.h"
 #include "tools/apply/records.h"
+#include "tools/apply/types.h"
 #include "tools/common/runner.h"
 #include "tools/common/table.h"
 #include "tools/common/tool.h"
@@ -34,7 +35,7 @@ struct Options {
   std::string device = "ort-cpu", check = "full", numerics = "bounded";
   std::vector<std::string> only, skip, sites;
   std::string python, runner, cache, checker;
-  bool trustPack = false;
+  bool trustPack = false, types = false;
   bool all = false, dryRun = false, freezeInputs = false, verbose = false, measure = false;
   int threads = 1;
   double minGain = Policy().minGain;
@@ -281,7 +282,16 @@ Expected<void> store(const Options& o, const Applied& applied) {
   return ok;
 }
 
+/// --types: what every value of the model is. Needs no pack, and writes no model.
+Expected<void> showTypes(const Options& o) {
+  auto model = load(o.model);
+  if (!model) return tl::unexpected(model.error());
+  return tool::print(tool::typesText(model->graph, o.freezeInputs));
+}
+
 Expected<void> run(Options o) {
+  if (o.types) return showTypes(o);
+  if (o.pack.empty()) return fail(ErrorKind::kUsage, "PACK is required (see pet-apply --help)");
   if (o.output.empty()) o.output = defaultOutput(o.model);
   if (auto ok = checkNames(o); !ok) return ok;
   auto model = load(o.model);
@@ -317,7 +327,7 @@ Expected<void> run(Options o) {
 /// What is rewritten, with which rules.
 void declareChoice(CLI::App& app, Options& o) {
   app.add_option("MODEL", o.model, "an ONNX model")->required();
-  app.add_option("PACK", o.pack, "a pack of rules, from pet-synth")->required();
+  app.add_option("PACK", o.pack, "a pack of rules, from pet-synth");
   app.add_option("-o,--output", o.output, "the model to write; by default MODEL with the extension .pet.onnx");
   app.add_option("--only", o.only, "only these rules (names or globs, separated by commas)")
       ->delimiter(',')
@@ -375,6 +385,8 @@ void declareChecks(CLI::App& app, Options& o) {
       ->check(CLI::IsMember({"bounded", "any"}))
       ->capture_default_str();
   app.add_flag("--verbose", o.verbose, "list every refusal");
+  app.add_flag("--types", o.types,
+               "print the element type and the extents of every value, as JSON, and do nothing else");
 }
 
 }  // namespace

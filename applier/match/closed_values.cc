@@ -4,8 +4,6 @@
 #include <array>
 #include <set>
 
-#include <fmt/format.h>
-
 #include "ir/evaluate.h"
 #include "ir/ops/op.h"
 
@@ -39,7 +37,7 @@ Expected<void> compare(const Program& program, const Bindings& symbols, const Co
 
 ClosedValues::ClosedValues(const Program& pattern) : pattern_(pattern) {
   for (const Node& n : pattern.nodes()) {
-    closed_.push_back(!n.is(ops::kInput) &&
+    closed_.push_back(!n.is(ops::kInput) && n.names.size() == 1 &&
                       std::all_of(n.operands.begin(), n.operands.end(), [&](Value v) { return contains(v); }));
   }
 }
@@ -69,7 +67,7 @@ bool ClosedValues::broadcasts(Value v) const {
   });
 }
 
-Expected<std::vector<Equation>> ClosedValues::equations(Value v, const Constant& constant) const {
+Expected<std::vector<rewrite::DimEquation>> ClosedValues::equations(Value v, const Constant& constant) const {
   const Shape& shape = pattern_.shape(v);
   size_t extra = constant.extents.size() - std::min(constant.extents.size(), shape.size());
   const auto first = constant.extents.begin() + static_cast<std::ptrdiff_t>(extra);
@@ -77,9 +75,9 @@ Expected<std::vector<Equation>> ClosedValues::equations(Value v, const Constant&
   if (!inFront || (extra > 0 && !broadcasts(v)) || constant.extents.size() < shape.size())
     return fail(ErrorKind::kCheck, "a constant of another rank");
   const Extents extents(first, constant.extents.end());
-  std::vector<Equation> result;
+  std::vector<rewrite::DimEquation> result;
   for (size_t d = 0; d < shape.size(); ++d)
-    result.push_back({shape[d], extents[d], fmt::format("extent {} of a constant", d)});
+    result.push_back({shape[d], extents[d], "extent", "a constant", static_cast<int>(d)});
   if (shape.size() < 2 || elementCount(extents) == 0) return result;
   auto values = constant.numbers();
   if (!values) return fail(ErrorKind::kCheck, "a constant of another type");
@@ -87,8 +85,8 @@ Expected<std::vector<Equation>> ClosedValues::equations(Value v, const Constant&
   const Program program = programOf(v);
   for (const Node& n : program.nodes()) {
     if (!n.is(ops::kBand)) continue;
-    result.push_back({n.scalar("upper"), run.inRow - 1, "upper of Band"});
-    result.push_back({n.scalar("lower"), run.inColumn - 1, "lower of Band"});
+    result.push_back({n.scalar("upper"), run.inRow - 1, "upper", "Band"});
+    result.push_back({n.scalar("lower"), run.inColumn - 1, "lower", "Band"});
   }
   return result;
 }

@@ -3,23 +3,25 @@
 #include <map>
 #include <vector>
 
-#include "applier/match/solve_extents.h"
 #include "applier/onnx/graph.h"
 #include "ir/program.h"
+#include "rules/rewrite/solve.h"
 
 namespace pet {
 
-/// The values of a pattern that depend on its symbols alone (a band mask, -inf): conditions on constants
-/// (docs/applier.md, Match). In a model any constant may stand for one that has its value, however it was made; where
-/// it broadcasts, extents of 1 in front do not count.
+/// The operators of one result in a pattern that depend on its symbols alone (a band mask, -inf): conditions on
+/// constants (docs/applier.md, Match). In a model any constant may stand for one that has its value, however it was
+/// made; where it broadcasts, extents of 1 in front do not count.
 class ClosedValues {
  public:
   explicit ClosedValues(const Program& pattern);
 
   bool contains(Value v) const { return closed_[static_cast<size_t>(v.node)]; }
+  /// By node of the pattern.
+  const std::vector<bool>& nodes() const { return closed_; }
   /// What the extents and values of a model's constant say of the pattern's symbols. Of a Band, which is whole in its
   /// last two dimensions: how far the first value of a row, and of a column, goes on. kCheck: another rank.
-  Expected<std::vector<Equation>> equations(Value v, const Constant& constant) const;
+  Expected<std::vector<rewrite::DimEquation>> equations(Value v, const Constant& constant) const;
   /// kCheck: the constant has other values. Throws OverflowError.
   Expected<void> check(Value v, const Constant& constant, const Bindings& symbols) const;
 

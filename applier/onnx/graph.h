@@ -87,6 +87,10 @@ struct Initializer {
 struct ValueType {
   ElementType element = ElementType::kUnknown;
   std::optional<std::vector<std::optional<int64_t>>> dims;
+  /// The file's names of the unknown extents (dim_param), "" where it gives none: as many as `dims`, or none at all.
+  std::vector<std::string> names = {};
+  /// The name of a dimension, "" where it has none.
+  std::string_view nameOf(size_t dimension) const { return dimension < names.size() ? names[dimension] : ""; }
 
   /// The extents, if all are known.
   std::optional<Extents> extents() const;

@@ -174,6 +174,7 @@ ValueType valueType(const onnx::ValueInfoProto& info) {
   for (const auto& d : tensor.shape().dim()) {
     bool known = d.has_dim_value() && d.dim_value() >= 0;
     type.dims->push_back(known ? std::optional<int64_t>(d.dim_value()) : std::nullopt);
+    type.names.push_back(known ? "" : d.dim_param());
   }
   return type;
 }

@@ -102,6 +102,12 @@ std::optional<std::vector<double>> Lifting::floats(std::string_view name) const 
   refuse(fmt::format("attribute '{}' is not a list of numbers", name));
 }
 
+int64_t Lifting::integer(const OnnxAttribute& a) const {
+  if (const auto* fallback = std::get_if<int64_t>(&a.fallback)) return integer(a.name, *fallback);
+  if (!find(a.name)) refuse(fmt::format("no {}", a.name));
+  return integer(a.name, 0);
+}
+
 double Lifting::number(const OnnxAttribute& a) const {
   const double fallback = std::get<double>(a.fallback);
   if (!a.isOperand(opset_)) return number(a.name, fallback);

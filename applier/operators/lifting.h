@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "applier/operators/onnx_attribute.h"
 #include "applier/view/view.h"
+#include "ir/ops/attribute.h"
 
 // ONNX nodes on their way into a program: what the rows of onnx_rows.h read with.
 namespace pet {
@@ -52,7 +52,7 @@ class Lifting {
   std::optional<std::vector<double>> floats(std::string_view name) const;
 
   // A row's attribute: in the form that the opset gives it, or what stands for it.
-  int64_t integer(const OnnxAttribute& a) const { return integer(a.name, std::get<int64_t>(a.fallback)); }
+  int64_t integer(const OnnxAttribute& a) const;
   double number(const OnnxAttribute& a) const;
   std::string text(const OnnxAttribute& a) const { return text(a.name, std::get<std::string_view>(a.fallback)); }
   /// Nullopt where it is left out.

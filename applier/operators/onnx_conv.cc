@@ -168,32 +168,11 @@ void writeOffsetReduce(const Emission& e, const OnnxRow&) {
   e.reshape(sum, summed, y, true);
 }
 
-using A = OnnxAttribute;
-
 const OnnxRow kOnnxConvRows[] = {
-    {.op = "Conv",
-     .attributes = {A::list("strides", {1}), A::list("dilations", {1}), A::list("pads", {0, 2}),
-                    A::integer("group", 1)},
-     .read = readConv,
-     .write = writeKernel,
-     .takesBias = true},
-    {.op = "ConvTranspose",
-     .attributes = {A::list("strides", {1}), A::list("dilations", {1}), A::list("pads", {0, 2}), A::integer("group", 1),
-                    A::list("output_padding", {0})},
-     .read = readConvTranspose,
-     .write = writeKernel,
-     .takesBias = true},
-    {.op = "Col2Im",
-     .since = 18,
-     .attributes = {A::givenList("image_shape").operandSince(1, 1), A::givenList("block_shape").operandSince(1, 2),
-                    A::optionalList("strides").sparse(), A::optionalList("dilations").sparse(),
-                    A::optionalList("pads").sparse()}},
+    {.op = "Conv", .read = readConv, .write = writeKernel, .takesBias = true},
+    {.op = "ConvTranspose", .read = readConvTranspose, .write = writeKernel, .takesBias = true},
     {.op = "MatMul", .read = readMatMul},
-    {.op = "Gemm",
-     .since = 7,
-     .attributes = {A::number("alpha", 1), A::number("beta", 1), A::integer("transA", 0), A::integer("transB", 0)},
-     .read = readGemm,
-     .writable = needsThird},
+    {.op = "Gemm", .read = readGemm, .writable = needsThird},
     {.op = "OffsetReduce", .since = 6, .read = nullptr, .write = writeOffsetReduce},
 };
 

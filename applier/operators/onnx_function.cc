@@ -1,13 +1,9 @@
 // Arithmetic, element-wise functions, normalisations.
 
-#include <limits>
-
 #include "applier/operators/onnx_rows.h"
 
 namespace pet {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void broadcastsByShape(const Lifting& l) {
   if (l.opset() < 7 && l.extents(l.operand(0)) != l.extents(l.operand(1))) Lifting::refuse("broadcasting by attribute");
@@ -73,42 +69,19 @@ std::vector<Value> readDropout(const Lifting& l, const OnnxRow&) {
   return {l.operand(0)};
 }
 
-using A = OnnxAttribute;
-
 const OnnxRow kOnnxFunctionRows[] = {
-    {.op = "Add", .since = 7, .readable = broadcastsByShape},
-    {.op = "Sub", .since = 7, .readable = broadcastsByShape},
-    {.op = "Mul", .since = 7, .readable = broadcastsByShape},
-    {.op = "Div", .since = 7, .readable = broadcastsByShape},
-    {.op = "", .type = "Sum", .read = readSum, .write = nullptr},
-    {.op = "Where", .since = 9, .read = readWhere, .write = writeWhere},
-    {.op = "Neg", .since = 6},
-    {.op = "Relu", .since = 6},
-    {.op = "LeakyRelu", .since = 6, .attributes = {A::number("alpha", 0.01)}},
-    {.op = "PRelu", .since = 9, .readable = broadcastsByShape},
-    {.op = "Sigmoid", .since = 6},
-    {.op = "Tanh", .since = 6},
-    {.op = "Erf", .since = 9},
-    {.op = "Exp", .since = 6},
-    {.op = "Sqrt", .since = 6},
-    {.op = "Reciprocal", .since = 6},
+    {.op = "Add", .readable = broadcastsByShape},
+    {.op = "Sub", .readable = broadcastsByShape},
+    {.op = "Mul", .readable = broadcastsByShape},
+    {.op = "Div", .readable = broadcastsByShape},
+    {.op = "PRelu", .readable = broadcastsByShape},
+    {.type = "Sum", .read = readSum, .write = nullptr},
+    {.op = "Where", .read = readWhere, .write = writeWhere},
     {.op = "Square", .since = 7, .read = nullptr, .write = writeSquare},
-    {.op = "Softplus"},
-    {.op = "HardSwish", .since = 14},
-    {.op = "HardSigmoid", .since = 6, .attributes = {A::number("alpha", 0.2), A::number("beta", 0.5)}},
-    {.op = "Gelu", .since = 20, .attributes = {A::text("approximate", "none")}},
-    {.op = "Clip",
-     .since = 6,
-     .attributes = {A::number("min", -kInfinity).sparse().operandSince(11, 1),
-                    A::number("max", kInfinity).sparse().operandSince(11, 2)}},
-    {.op = "Softmax", .attributes = {A::axis("axis", -1)}, .read = readSoftmax, .writable = alongTheLast},
-    {.op = "BatchNormalization", .since = 9, .attributes = {A::number("epsilon", 1e-5)}, .readable = atInference},
-    {.op = "InstanceNormalization", .since = 6, .attributes = {A::number("epsilon", 1e-5)}},
-    {.op = "LayerNormalization",
-     .since = 17,
-     .attributes = {A::axis("axis", -1), A::number("epsilon", 1e-5)},
-     .readable = withoutStatistics},
-    {.op = "", .type = "Dropout", .read = readDropout, .write = nullptr},
+    {.op = "Softmax", .read = readSoftmax, .writable = alongTheLast},
+    {.op = "BatchNormalization", .readable = atInference},
+    {.op = "LayerNormalization", .readable = withoutStatistics},
+    {.type = "Dropout", .read = readDropout, .write = nullptr},
 };
 
 }  // namespace

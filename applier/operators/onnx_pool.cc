@@ -41,32 +41,10 @@ std::vector<Value> readReduce(const Lifting& l, const OnnxRow& row) {
   return {l.add(row.op, {x}, {{"axes", exprs(*axes)}, {"keepdims", Expr(keep ? 1 : 0)}})};
 }
 
-using A = OnnxAttribute;
-
-/// The attributes of a pool that has dilations from this opset on.
-std::vector<OnnxAttribute> poolSince(int64_t dilations, std::initializer_list<OnnxAttribute> others = {}) {
-  std::vector<OnnxAttribute> attributes{A::givenList("kernel_shape"), A::list("strides", {1}), A::list("pads", {0, 2}),
-                                        A::list("dilations", {1}).since(dilations, "a pool with dilations").sparse(),
-                                        A::integer("ceil_mode", 0).since(10, "a pool with ceil_mode").sparse()};
-  attributes.insert(attributes.end(), others);
-  return attributes;
-}
-
-/// Axes are an attribute before `opset`, an operand from then on.
-std::vector<OnnxAttribute> reductionSince(int64_t opset) {
-  return {A::optionalList("axes").sparse().operandSince(opset, 1), A::integer("keepdims", 1)};
-}
-
 const OnnxRow kOnnxPoolRows[] = {
-    {.op = "MaxPool", .attributes = poolSince(10), .read = readPool},
-    {.op = "AveragePool",
-     .attributes = poolSince(19, {A::integer("count_include_pad", 0).since(7, "count_include_pad").sparse()}),
-     .read = readPool},
-    {.op = "GlobalMaxPool"},
-    {.op = "GlobalAveragePool"},
-    {.op = "ReduceSum", .attributes = reductionSince(13), .read = readReduce},
-    {.op = "ReduceMean", .attributes = reductionSince(18), .read = readReduce},
-    {.op = "ReduceMax", .attributes = reductionSince(18), .read = readReduce},
+    {.op = "MaxPool", .read = readPool},     {.op = "AveragePool", .read = readPool},
+    {.op = "ReduceSum", .read = readReduce}, {.op = "ReduceMean", .read = readReduce},
+    {.op = "ReduceMax", .read = readReduce},
 };
 
 }  // namespace

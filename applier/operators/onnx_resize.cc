@@ -165,13 +165,8 @@ void writeResize(const Emission& e, const OnnxRow& row) {
 using A = OnnxAttribute;
 
 const OnnxRow kOnnxResizeRows[] = {
-    {.op = "Resize",
-     .since = 7,
-     .attributes = {A::text("mode", "nearest"), A::text("coordinate_transformation_mode", "half_pixel"),
-                    A::text("nearest_mode", "round_prefer_floor"), A::number("cubic_coeff_a", -0.75)},
-     .read = readResize,
-     .write = writeResize},
-    {.op = "", .attributes = {A::text("mode", "nearest")}, .type = "Upsample", .read = readResize, .write = nullptr},
+    {.op = "Resize", .read = readResize, .write = writeResize},
+    {.type = "Upsample", .attributes = {A::text("mode", "nearest")}, .read = readResize, .write = nullptr},
 };
 
 }  // namespace

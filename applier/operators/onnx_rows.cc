@@ -60,11 +60,27 @@ Attribute readAttribute(const Lifting& l, const OnnxAttribute& a, Value operand)
   }
 }
 
-std::vector<const OnnxRow*> joinFamilies() {
-  std::vector<const OnnxRow*> rows;
+/// The row with what ir's row says of it.
+OnnxRow completed(OnnxRow row) {
+  const OpRow* op = row.op.empty() ? nullptr : findOp(row.op);
+  if (op && op->onnx.since > 0) {
+    row.since = op->onnx.since;
+    row.attributes = op->onnx.attributes ? *op->onnx.attributes : sameInOnnx(op->attributes);
+  }
+  return row;
+}
+
+std::vector<OnnxRow> joinFamilies() {
+  std::vector<OnnxRow> rows;
   for (auto family : {onnxConvRows(), onnxMoveRows(), onnxFunctionRows(), onnxPoolRows(), onnxResizeRows()}) {
     for (const OnnxRow& row : family)
-      rows.push_back(&row);
+      rows.push_back(completed(row));
+  }
+  const size_t irregular = rows.size();
+  for (const OpRow* op : operatorTable()) {
+    auto end = rows.begin() + static_cast<std::ptrdiff_t>(irregular);
+    bool regular = std::none_of(rows.begin(), end, [&](const OnnxRow& r) { return r.op == op->name; });
+    if (op->onnx.since > 0 && regular) rows.push_back(completed({.op = op->name}));
   }
   return rows;
 }
@@ -123,21 +139,21 @@ void writeRegular(const Emission& e, const OnnxRow& row) {
   e.add(row.type, std::move(form.operands), e.outputs(), std::move(form.attributes));
 }
 
-std::span<const OnnxRow* const> onnxTable() {
-  static const std::vector<const OnnxRow*> kTable = joinFamilies();
+std::span<const OnnxRow> onnxTable() {
+  static const std::vector<OnnxRow> kTable = joinFamilies();
   return kTable;
 }
 
 const OnnxRow* findReader(std::string_view type) {
   auto table = onnxTable();
-  auto it = std::find_if(table.begin(), table.end(), [&](const OnnxRow* r) { return r->read && r->type == type; });
-  return it == table.end() ? nullptr : *it;
+  auto it = std::find_if(table.begin(), table.end(), [&](const OnnxRow& r) { return r.read && r.type == type; });
+  return it == table.end() ? nullptr : &*it;
 }
 
 const OnnxRow* findWriter(std::string_view op) {
   auto table = onnxTable();
-  auto it = std::find_if(table.begin(), table.end(), [&](const OnnxRow* r) { return r->write && r->op == op; });
-  return it == table.end() ? nullptr : *it;
+  auto it = std::find_if(table.begin(), table.end(), [&](const OnnxRow& r) { return r.write && r.op == op; });
+  return it == table.end() ? nullptr : &*it;
 }
 
 std::optional<std::string> whyNotEmitted(const Program& replacement, int64_t opset) {

@@ -8,9 +8,9 @@
 
 #include "applier/operators/emission.h"
 #include "applier/operators/lifting.h"
-#include "applier/operators/onnx_attribute.h"
 
-// What each operator is in ONNX's own domain, both ways: one row per operator.
+// What each operator is in ONNX's own domain, both ways. Names, opsets and attributes are those of ir's rows
+// (OpRow::onnx), by which an operator is read and written; rows here say what is not regular.
 namespace pet {
 
 struct OnnxRow;
@@ -21,12 +21,13 @@ std::vector<Value> readRegular(const Lifting& l, const OnnxRow& row);
 void writeRegular(const Emission& e, const OnnxRow& row);
 
 struct OnnxRow {
-  std::string_view op;  ///< ours; empty where it is read as other operators
-  /// The first opset in which it can be written.
-  int64_t since = 1;
-  /// ONNX's, as far as pet knows them; for regular rows, ours as well. In the order of the operands that they become.
-  std::vector<OnnxAttribute> attributes = {};
+  std::string_view op = {};    ///< ours; empty where it is read as other operators
   std::string_view type = op;  ///< ONNX's operator
+  /// The first opset in which it can be written; 0: what ir's row says.
+  int64_t since = 0;
+  /// ONNX's, as far as pet knows them; for regular rows, ours as well. In the order of the operands that they become.
+  /// Where ir's row says which there are, they are those.
+  std::vector<OnnxAttribute> attributes = {};
   /// One value per output (fewer: the rest is not lifted). Null: ONNX has no such operator. Throws NotLifted.
   std::vector<Value> (*read)(const Lifting&, const OnnxRow&) = readRegular;
   /// Null: never written. Throws NotEmitted.
@@ -45,8 +46,8 @@ std::span<const OnnxRow> onnxMoveRows();
 std::span<const OnnxRow> onnxFunctionRows();
 std::span<const OnnxRow> onnxPoolRows();
 std::span<const OnnxRow> onnxResizeRows();
-/// All of them.
-std::span<const OnnxRow* const> onnxTable();
+/// One for each operator that is read or written.
+std::span<const OnnxRow> onnxTable();
 
 /// The row by which nodes of this type are read; null if there is none.
 const OnnxRow* findReader(std::string_view type);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/common.h"
+#include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
 
@@ -157,6 +158,21 @@ Expected<std::vector<AccessPiece>> accessTable(const OpView& v, int, const Index
   return std::vector{std::move(piece)};
 }
 
+// --- Rounding ---
+
+double largestEntry(const NodeExtents& n) {
+  double largest = 0;
+  for (int64_t v : n.concrete.list("values"))
+    largest = std::max(largest, std::abs(static_cast<double>(v)));
+  return largest / static_cast<double>(n.concrete.scalar("denominator"));
+}
+
+bool tableIsWhole(const NodeExtents& n) {
+  Extents values = n.concrete.list("values");
+  int64_t denominator = n.concrete.scalar("denominator");
+  return std::all_of(values.begin(), values.end(), [=](int64_t v) { return v % denominator == 0; });
+}
+
 const OpRow kArithmeticRows[] = {
     {.name = "Add",
      .minOperands = 2,
@@ -164,28 +180,36 @@ const OpRow kArithmeticRows[] = {
      .attributes = {},
      .infer = inferBroadcast,
      .access = accessAdd,
-     .kernels = ringKernels<kernels::Add>()},
+     .kernels = ringKernels<kernels::Add>(),
+     .rounding = {.arithmetic = Arithmetic::kSum, .elements = error_rules::add},
+     .onnx = {7}},
     {.name = "Sub",
      .minOperands = 2,
      .maxOperands = 2,
      .attributes = {},
      .infer = inferBroadcast,
      .access = accessSub,
-     .kernels = ringKernels<kernels::Sub>()},
+     .kernels = ringKernels<kernels::Sub>(),
+     .rounding = {.arithmetic = Arithmetic::kSum, .elements = error_rules::subtract},
+     .onnx = {7}},
     {.name = "Mul",
      .minOperands = 2,
      .maxOperands = 2,
      .attributes = {},
      .infer = inferBroadcast,
      .access = accessMul,
-     .kernels = ringKernels<kernels::Mul>()},
+     .kernels = ringKernels<kernels::Mul>(),
+     .rounding = {.arithmetic = Arithmetic::kProducts, .elements = error_rules::multiply},
+     .onnx = {7}},
     {.name = "Div",
      .minOperands = 2,
      .maxOperands = 2,
      .attributes = {},
      .infer = inferBroadcast,
      .lower = lowerDiv,
-     .kernels = fieldKernels<kernels::Div>()},
+     .kernels = fieldKernels<kernels::Div>(),
+     .rounding = {.arithmetic = Arithmetic::kFunction, .elements = error_rules::divide},
+     .onnx = {7}},
     {.name = "Neg",
      .minOperands = 1,
      .maxOperands = 1,
@@ -193,7 +217,9 @@ const OpRow kArithmeticRows[] = {
      .infer = inferSame,
      .access = accessNeg,
      .kernels = ringKernels<kernels::Neg>(),
-     .facts = {.elementwise = true, .zeroPreserving = true, .homogeneous = true}},
+     .facts = {.elementwise = true, .zeroPreserving = true, .homogeneous = true},
+     .rounding = {.arithmetic = Arithmetic::kMove},
+     .onnx = {6}},
     {.name =
          "Select",  // condition, value: Mul of a condition that is 0 or 1, but 0 where it is 0 and the value is -inf
      .minOperands = 2,
@@ -201,14 +227,17 @@ const OpRow kArithmeticRows[] = {
      .attributes = {},
      .infer = inferBroadcast,
      .access = accessMul,
-     .kernels = ringKernels<kernels::Select>()},
+     .kernels = ringKernels<kernels::Select>(),
+     .rounding = {.arithmetic = Arithmetic::kProducts, .elements = error_rules::select}},
     {.name = "Where",  // condition, then, else; a condition holds where it is not zero
      .minOperands = 3,
      .maxOperands = 3,
      .attributes = {},
      .infer = inferBroadcast,
      .lower = lowerWhere,
-     .kernels = ringKernels<kernels::Where>()},
+     .kernels = ringKernels<kernels::Where>(),
+     .rounding = {.arithmetic = Arithmetic::kChoose, .elements = error_rules::choose},
+     .onnx = {9}},
     {.name = "Identity",
      .minOperands = 1,
      .maxOperands = 1,
@@ -216,21 +245,27 @@ const OpRow kArithmeticRows[] = {
      .infer = inferSame,
      .access = accessIdentity,
      .kernels = ringKernels<kernels::Identity>(),
-     .facts = {.elementwise = true, .zeroPreserving = true, .monotone = true, .idempotent = true, .homogeneous = true}},
+     .facts = {.elementwise = true, .zeroPreserving = true, .monotone = true, .idempotent = true, .homogeneous = true},
+     .rounding = {.arithmetic = Arithmetic::kMove},
+     .onnx = {1}},
     {.name = "Constant",
      .minOperands = 0,
      .maxOperands = 0,
      .attributes = {{"value", AttributeKind::kNumber, ""}, {"shape", AttributeKind::kList, "[]"}},
      .infer = inferConstant,
      .access = accessConstant,
-     .kernels = ringKernels<kernels::Constant>()},
+     .kernels = ringKernels<kernels::Constant>(),
+     .rounding = {.arithmetic = Arithmetic::kConstant,
+                  .offset = error_rules::valueOffset,
+                  .whole = error_rules::valueIsWhole}},
     {.name = "Eye",
      .minOperands = 0,
      .maxOperands = 0,
      .attributes = {{"extent", AttributeKind::kScalar, ""}},
      .infer = inferEye,
      .access = accessEye,
-     .kernels = ringKernels<kernels::Eye>()},
+     .kernels = ringKernels<kernels::Eye>(),
+     .rounding = {.arithmetic = Arithmetic::kConstant, .offset = error_rules::one}},
     {.name = "Band",
      .minOperands = 0,
      .maxOperands = 0,
@@ -239,7 +274,8 @@ const OpRow kArithmeticRows[] = {
                     {"upper", AttributeKind::kScalar, ""}},
      .infer = inferBand,
      .access = accessBand,
-     .kernels = ringKernels<kernels::Band>()},
+     .kernels = ringKernels<kernels::Band>(),
+     .rounding = {.arithmetic = Arithmetic::kConstant, .offset = error_rules::one}},
     {.name = "Table",
      .minOperands = 0,
      .maxOperands = 0,
@@ -248,7 +284,8 @@ const OpRow kArithmeticRows[] = {
                     {"denominator", AttributeKind::kScalar, "1"}},
      .infer = inferTable,
      .access = accessTable,
-     .kernels = ringKernels<kernels::Table>()},
+     .kernels = ringKernels<kernels::Table>(),
+     .rounding = {.arithmetic = Arithmetic::kConstant, .offset = largestEntry, .whole = tableIsWhole}},
 };
 
 }  // namespace

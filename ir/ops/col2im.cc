@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/common.h"
+#include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
 
@@ -110,6 +111,14 @@ Expected<std::vector<AccessPiece>> accessCol2Im(const OpView& v, int, const Inde
   return pieces;
 }
 
+// --- Rounding ---
+
+int64_t blockTerms(const NodeExtents& n) {
+  return error_rules::countFrom(n.concrete.list("block_shape"));
+}
+
+using A = OnnxAttribute;
+
 const OpRow kCol2imRows[] = {
     {.name = "Col2Im",
      .minOperands = 1,
@@ -123,7 +132,12 @@ const OpRow kCol2imRows[] = {
      .obligations = col2ImObligations,
      .access = accessCol2Im,
      .kernels = ringKernels<kernels::Col2Im>(),
-     .facts = {.zeroPreserving = true, .monotone = true, .homogeneous = true}},
+     .facts = {.zeroPreserving = true, .monotone = true, .homogeneous = true},
+     .rounding = {.arithmetic = Arithmetic::kProducts, .terms = blockTerms},
+     .onnx = {18,
+              {{A::givenList("image_shape").operandSince(1, 1), A::givenList("block_shape").operandSince(1, 2),
+                A::optionalList("strides").sparse(), A::optionalList("dilations").sparse(),
+                A::optionalList("pads").sparse()}}}},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/common.h"
+#include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
 
@@ -238,6 +239,28 @@ Expected<std::vector<AccessPiece>> accessConvTranspose(const OpView& v, int, con
   return pieces;
 }
 
+// --- Rounding ---
+
+/// C/g · R · S.
+int64_t convTerms(const NodeExtents& n) {
+  return error_rules::countFrom(n.operands[1], 1);
+}
+
+/// C/g · Π taps that meet one output position: i·stride + r·dilation is the same for every stride / gcd(stride,
+/// dilation)-th r.
+int64_t convTransposeTerms(const NodeExtents& n) {
+  const Extents& w = n.operands[1];
+  Extents strides = n.concrete.list("strides"), dilations = n.concrete.list("dilations");
+  int64_t terms = w[0] / n.concrete.scalar("group");
+  for (size_t d = 0; d < strides.size(); ++d) {
+    int64_t period = strides[d] / std::gcd(strides[d], dilations[d]);
+    terms = checkedMul(terms, (w[2 + d] + period - 1) / period);
+  }
+  return terms;
+}
+
+using A = OnnxAttribute;
+
 const OpRow kConvRows[] = {
     {.name = "Conv",
      .minOperands = 2,
@@ -251,7 +274,10 @@ const OpRow kConvRows[] = {
      .obligations = convObligations,
      .access = accessConv,
      .kernels = ringKernels<kernels::Conv>(),
-     .work = Work::kFilters},
+     .work = Work::kFilters,
+     .rounding = {.arithmetic = Arithmetic::kProducts, .terms = convTerms},
+     .onnx = {1,
+              {{A::list("strides", {1}), A::list("dilations", {1}), A::list("pads", {0, 2}), A::integer("group", 1)}}}},
     {.name = "ConvTranspose",
      .minOperands = 2,
      .maxOperands = 2,
@@ -266,7 +292,11 @@ const OpRow kConvRows[] = {
      .obligations = convTransposeObligations,
      .access = accessConvTranspose,
      .kernels = ringKernels<kernels::ConvTranspose>(),
-     .work = Work::kTransposed},
+     .work = Work::kTransposed,
+     .rounding = {.arithmetic = Arithmetic::kProducts, .terms = convTransposeTerms},
+     .onnx = {1,
+              {{A::list("strides", {1}), A::list("dilations", {1}), A::list("pads", {0, 2}), A::integer("group", 1),
+                A::list("output_padding", {0})}}}},
 };
 
 }  // namespace

@@ -1,10 +1,14 @@
 // Element-wise functions, PRelu and Softmax.
 
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "ir/ops/common.h"
 #include "ir/ops/definition.h"
+#include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/kernels.h"
 
 namespace pet {
@@ -54,80 +58,105 @@ Expected<Value> lowerSoftmax(ProgramBuilder& b, const OpView& v, std::span<const
   return b.add("Div", {*e, *sum});
 }
 
-OpRow function(std::string_view name,
-               Kernels kernels,
-               Facts facts,
-               std::vector<AttributeSpec> attributes = {},
-               Expected<std::vector<Shape>> (*infer)(const OpView&) = inferSame) {
-  facts.elementwise = true;
-  return {.name = name,
-          .minOperands = 1,
-          .maxOperands = 1,
-          .attributes = std::move(attributes),
-          .infer = infer,
-          .meaning = Meaning::kFunction,
-          .kernels = kernels,
-          .facts = facts};
+template <class F>
+constexpr Kernels kernelsOf() {
+  using functions::Over;
+  if constexpr (F::kOver == Over::kFloats) return floatKernels<F>();
+  if constexpr (F::kOver == Over::kOrdered) return orderedKernels<F>();
+  if constexpr (F::kOver == Over::kField) return fieldKernels<F>();
+  if constexpr (F::kOver == Over::kRing) return ringKernels<F>();
 }
 
-OpRow defined(Expected<Value> (*definition)(ProgramBuilder&, const OpView&, std::span<const Value>), OpRow row) {
-  row.definition = definition;
-  return row;
+/// What a row says of an element-wise function of one operand; the kernel and its rounding are in functions.h.
+struct Function {
+  std::string_view name;
+  Facts facts;
+  OnnxSignature onnx = {};
+  std::vector<AttributeSpec> attributes = {};
+  Expected<std::vector<Shape>> (*infer)(const OpView&) = inferSame;
+  Expected<Value> (*definition)(ProgramBuilder&, const OpView&, std::span<const Value>) = nullptr;
+};
+
+template <class F>
+OpRow function(Function f) {
+  f.facts.elementwise = true;
+  return {.name = f.name,
+          .minOperands = 1,
+          .maxOperands = 1,
+          .attributes = std::move(f.attributes),
+          .infer = f.infer,
+          .definition = f.definition,
+          .meaning = Meaning::kFunction,
+          .kernels = kernelsOf<F>(),
+          .facts = f.facts,
+          .rounding = F::kRounding,
+          .onnx = std::move(f.onnx)};
 }
 
 constexpr AttributeKind kNumber = AttributeKind::kNumber;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using A = OnnxAttribute;
 
 // Facts hold for all values of the attributes: LeakyRelu is not monotone where alpha < 0, nor does Clip always keep 0.
 const OpRow kFunctionRows[] = {
-    function("Relu",
-             orderedKernels<kernels::Relu>(),
-             {.zeroPreserving = true,
-              .monotone = true,
-              .idempotent = true,
-              .homogeneous = true,
-              .ignoresMinusInfinity = true,
-              .nonNegative = true,
-              .positivePart = true}),
-    defined(leakyReluDefinition,
-            function("LeakyRelu",
-                     floatKernels<kernels::LeakyRelu>(),
-                     {.zeroPreserving = true, .homogeneous = true},
-                     {{"alpha", kNumber, "0.01"}})),
-    defined(sigmoidDefinition,
-            function("Sigmoid",
-                     floatKernels<kernels::Sigmoid>(),
-                     {.monotone = true, .ignoresMinusInfinity = true, .positive = true})),
-    function("Tanh", floatKernels<kernels::Tanh>(), {.zeroPreserving = true, .monotone = true, .odd = true}),
-    function("Erf", floatKernels<kernels::Erf>(), {.zeroPreserving = true, .monotone = true, .odd = true}),
-    function("Exp",
-             floatKernels<kernels::Exp>(),
-             {.monotone = true, .ignoresMinusInfinity = true, .positive = true, .exponential = true}),
-    function("Sqrt",
-             floatKernels<kernels::Sqrt>(),
-             {.zeroPreserving = true, .nonNegative = true, .domain = Facts::Domain::kNonNegative}),
-    function("Reciprocal", fieldKernels<kernels::Reciprocal>(), {.odd = true, .domain = Facts::Domain::kNotZero}),
-    defined(squareDefinition,
-            function("Square", ringKernels<kernels::Square>(), {.zeroPreserving = true, .nonNegative = true})),
-    function("Not", ringKernels<kernels::Not>(), {.nonNegative = true}),  // 1 where the operand is zero, else 0
-    function("Softplus", floatKernels<kernels::Softplus>(), {.monotone = true, .positive = true}),
-    defined(hardSwishDefinition, function("HardSwish", floatKernels<kernels::HardSwish>(), {.zeroPreserving = true})),
-    defined(hardSigmoidDefinition,
-            function("HardSigmoid",
-                     floatKernels<kernels::HardSigmoid>(),
-                     {.nonNegative = true},
-                     {{"alpha", kNumber, "0.2"}, {"beta", kNumber, "0.5"}})),
-    defined(geluDefinition,
-            function("Gelu",
-                     floatKernels<kernels::Gelu>(),
-                     {.zeroPreserving = true},
-                     {{"approximate", AttributeKind::kText, "none"}},
-                     inferGelu)),
-    defined(clipDefinition,
-            function("Clip",
-                     orderedKernels<kernels::Clip>(),
-                     {.monotone = true, .idempotent = true},
-                     {{"min", kNumber, "-inf"}, {"max", kNumber, "inf"}},
-                     inferClip)),
+    function<functions::Relu>({.name = "Relu",
+                               .facts = {.zeroPreserving = true,
+                                         .monotone = true,
+                                         .idempotent = true,
+                                         .homogeneous = true,
+                                         .ignoresMinusInfinity = true,
+                                         .nonNegative = true,
+                                         .positivePart = true},
+                               .onnx = {6}}),
+    function<functions::LeakyRelu>({.name = "LeakyRelu",
+                                    .facts = {.zeroPreserving = true, .homogeneous = true},
+                                    .onnx = {6},
+                                    .attributes = {{"alpha", kNumber, "0.01"}},
+                                    .definition = leakyReluDefinition}),
+    function<functions::Sigmoid>({.name = "Sigmoid",
+                                  .facts = {.monotone = true, .ignoresMinusInfinity = true, .positive = true},
+                                  .onnx = {6},
+                                  .definition = sigmoidDefinition}),
+    function<functions::Tanh>(
+        {.name = "Tanh", .facts = {.zeroPreserving = true, .monotone = true, .odd = true}, .onnx = {6}}),
+    function<functions::Erf>(
+        {.name = "Erf", .facts = {.zeroPreserving = true, .monotone = true, .odd = true}, .onnx = {9}}),
+    function<functions::Exp>(
+        {.name = "Exp",
+         .facts = {.monotone = true, .ignoresMinusInfinity = true, .positive = true, .exponential = true},
+         .onnx = {6}}),
+    function<functions::Sqrt>(
+        {.name = "Sqrt",
+         .facts = {.zeroPreserving = true, .nonNegative = true, .domain = Facts::Domain::kNonNegative},
+         .onnx = {6}}),
+    function<functions::Reciprocal>(
+        {.name = "Reciprocal", .facts = {.odd = true, .domain = Facts::Domain::kNotZero}, .onnx = {6}}),
+    function<functions::Square>(
+        {.name = "Square", .facts = {.zeroPreserving = true, .nonNegative = true}, .definition = squareDefinition}),
+    // 1 where the operand is zero, else 0.
+    function<functions::Not>({.name = "Not", .facts = {.nonNegative = true}}),
+    function<functions::Softplus>({.name = "Softplus", .facts = {.monotone = true, .positive = true}, .onnx = {1}}),
+    function<functions::HardSwish>(
+        {.name = "HardSwish", .facts = {.zeroPreserving = true}, .onnx = {14}, .definition = hardSwishDefinition}),
+    function<functions::HardSigmoid>({.name = "HardSigmoid",
+                                      .facts = {.nonNegative = true},
+                                      .onnx = {6},
+                                      .attributes = {{"alpha", kNumber, "0.2"}, {"beta", kNumber, "0.5"}},
+                                      .definition = hardSigmoidDefinition}),
+    function<functions::Gelu>({.name = "Gelu",
+                               .facts = {.zeroPreserving = true},
+                               .onnx = {20},
+                               .attributes = {{"approximate", AttributeKind::kText, "none"}},
+                               .infer = inferGelu,
+                               .definition = geluDefinition}),
+    function<functions::Clip>({.name = "Clip",
+                               .facts = {.monotone = true, .idempotent = true},
+                               .onnx = {6,
+                                        {{A::number("min", -kInfinity).sparse().operandSince(11, 1),
+                                          A::number("max", kInfinity).sparse().operandSince(11, 2)}}},
+                               .attributes = {{"min", kNumber, "-inf"}, {"max", kNumber, "inf"}},
+                               .infer = inferClip,
+                               .definition = clipDefinition}),
     {.name = "PRelu",
      .minOperands = 2,
      .maxOperands = 2,
@@ -136,7 +165,9 @@ const OpRow kFunctionRows[] = {
      .definition = preluDefinition,
      .meaning = Meaning::kFunction,
      .kernels = orderedKernels<kernels::PRelu>(),
-     .facts = {.zeroPreserving = true, .homogeneous = true}},
+     .facts = {.zeroPreserving = true, .homogeneous = true},
+     .rounding = {.arithmetic = Arithmetic::kProducts, .elements = error_rules::pRelu},
+     .onnx = {9}},
     {.name = "Softmax",
      .minOperands = 1,
      .maxOperands = 1,
@@ -144,7 +175,9 @@ const OpRow kFunctionRows[] = {
      .infer = inferSoftmax,
      .obligations = softmaxObligations,
      .lower = lowerSoftmax,
-     .kernels = floatKernels<kernels::Softmax>()},
+     .kernels = floatKernels<kernels::Softmax>(),
+     .rounding = {.arithmetic = Arithmetic::kOpaque, .tensor = error_rules::softmax},
+     .onnx = {1, {{A::axis("axis", -1)}}}},
 };
 
 }  // namespace

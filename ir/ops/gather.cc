@@ -68,6 +68,8 @@ Expected<std::vector<AccessPiece>> accessGather(const OpView& v, int, const Inde
   return pieces;
 }
 
+using A = OnnxAttribute;
+
 const OpRow kGatherRows[] = {
     {.name = "Gather",
      .minOperands = 1,
@@ -77,7 +79,9 @@ const OpRow kGatherRows[] = {
      .obligations = gatherObligations,
      .access = accessGather,
      .kernels = ringKernels<kernels::Gather>(),
-     .layout = true},
+     .layout = true,
+     .rounding = {.arithmetic = Arithmetic::kMove},
+     .onnx = {1, {{A::axis("axis", 0), A::givenList("indices").operandSince(1, 1)}}}},
 };
 
 }  // namespace

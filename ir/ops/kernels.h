@@ -44,22 +44,7 @@ PET_KERNEL(Eye);
 PET_KERNEL(Band);
 PET_KERNEL(Table);
 
-PET_KERNEL(Relu);
-PET_KERNEL(LeakyRelu);
 PET_KERNEL(PRelu);
-PET_KERNEL(Sigmoid);
-PET_KERNEL(Tanh);
-PET_KERNEL(Erf);
-PET_KERNEL(Exp);
-PET_KERNEL(Sqrt);
-PET_KERNEL(Reciprocal);
-PET_KERNEL(Square);
-PET_KERNEL(Not);
-PET_KERNEL(Softplus);
-PET_KERNEL(HardSwish);
-PET_KERNEL(HardSigmoid);
-PET_KERNEL(Gelu);
-PET_KERNEL(Clip);
 PET_KERNEL(Softmax);
 
 PET_KERNEL(MaxPool);

@@ -55,20 +55,20 @@ Expected<std::vector<Shape>> inferIndexMap(const OpView& v) {
 
 Expected<std::vector<AccessPiece>> accessIndexMap(const OpView& v, int, const Index& at, NameSource&) {
   const auto& spec = std::get<IndexMapSpec>(v.attributes.find("map")->second);
-  struct Case {
+  struct Branch {
     std::map<std::string, Expr> axes;
     std::vector<Constraint> guards;
   };
-  std::vector<Case> cases{{}};
+  std::vector<Branch> cases{{}};
   for (size_t d = 0; d < spec.dims.size(); ++d) {
     std::vector<Dim> extents;
     for (const LayoutAxis& axis : spec.dims[d])
       extents.push_back(axis.extent);
-    std::vector<Case> next;
+    std::vector<Branch> next;
     const auto splits = splitDigits(extents, at[d]);
     requireFewCases(cases.size(), static_cast<int64_t>(splits.size()));
     for (const DigitCase& split : splits) {
-      for (Case c : cases) {
+      for (Branch c : cases) {
         for (size_t i = 0; i < spec.dims[d].size(); ++i)
           c.axes[spec.dims[d][i].name] = split.digits[i][0];
         c.guards.insert(c.guards.end(), split.guards.begin(), split.guards.end());
@@ -78,7 +78,7 @@ Expected<std::vector<AccessPiece>> accessIndexMap(const OpView& v, int, const In
     cases = std::move(next);
   }
   std::vector<AccessPiece> pieces;
-  for (const Case& c : cases) {
+  for (const Branch& c : cases) {
     AccessPiece piece;
     piece.domain = c.guards;
     Index read;
@@ -104,7 +104,8 @@ const OpRow kLayoutRows[] = {
      .infer = inferLayout,
      .access = accessLayout,
      .kernels = ringKernels<kernels::Layout>(),
-     .layout = true},
+     .layout = true,
+     .rounding = {.arithmetic = Arithmetic::kMove}},
     {.name = "IndexMap",
      .minOperands = 1,
      .maxOperands = 1,
@@ -113,7 +114,8 @@ const OpRow kLayoutRows[] = {
      .access = accessIndexMap,
      .kernels = ringKernels<kernels::IndexMap>(),
      .layout = true,
-     .fills = true},
+     .fills = true,
+     .rounding = {.arithmetic = Arithmetic::kMove}},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/common.h"
+#include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
 
@@ -137,6 +138,12 @@ Expected<std::vector<AccessPiece>> accessOffsetReduce(const OpView& v, int, cons
   return pieces;
 }
 
+// --- Rounding ---
+
+int64_t matMulTerms(const NodeExtents& n) {
+  return n.operands[0].back();
+}
+
 const OpRow kMatmulRows[] = {
     {.name = "MatMul",
      .minOperands = 2,
@@ -145,7 +152,9 @@ const OpRow kMatmulRows[] = {
      .infer = inferMatMul,
      .access = accessMatMul,
      .kernels = ringKernels<kernels::MatMul>(),
-     .work = Work::kColumns},
+     .work = Work::kColumns,
+     .rounding = {.arithmetic = Arithmetic::kProducts, .terms = matMulTerms},
+     .onnx = {1}},
     {.name = "OffsetReduce",
      .minOperands = 1,
      .maxOperands = 1,
@@ -157,7 +166,8 @@ const OpRow kMatmulRows[] = {
      .obligations = offsetReduceObligations,
      .access = accessOffsetReduce,
      .kernels = ringKernels<kernels::OffsetReduce>(),
-     .work = Work::kWholeInput},
+     .work = Work::kWholeInput,
+     .rounding = {.arithmetic = Arithmetic::kProducts, .terms = error_rules::kernelTerms}},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/common.h"
+#include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
 
@@ -266,6 +267,8 @@ Expected<std::vector<AccessPiece>> accessTranspose(const OpView& v, int, const I
   return std::vector<AccessPiece>{{.reads = {{0, read}}}};
 }
 
+using A = OnnxAttribute;
+
 const OpRow kMoveRows[] = {
     {.name = "Pad",
      .minOperands = 1,
@@ -278,7 +281,13 @@ const OpRow kMoveRows[] = {
      .access = accessPad,
      .kernels = ringKernels<kernels::Pad>(),
      .layout = true,
-     .fills = true},
+     .fills = true,
+     .rounding = {.arithmetic = Arithmetic::kMove,
+                  .offset = error_rules::valueOffset,
+                  .whole = error_rules::valueIsWhole},
+     .onnx = {2,
+              {{A::text("mode", "constant"), A::givenList("pads").operandSince(11, 1),
+                A::number("value", 0).operandSince(11, 2)}}}},
     {.name = "Slice",
      .minOperands = 1,
      .maxOperands = 1,
@@ -290,7 +299,12 @@ const OpRow kMoveRows[] = {
      .obligations = sliceObligations,
      .access = accessSlice,
      .kernels = ringKernels<kernels::Slice>(),
-     .layout = true},
+     .layout = true,
+     .rounding = {.arithmetic = Arithmetic::kMove},
+     .onnx = {1,
+              {{A::givenList("starts").operandSince(10, 1), A::givenList("ends").operandSince(10, 2),
+                A::givenList("axes").operandSince(10, 3),
+                A::optionalList("steps").since(10, "Slice with steps").operandSince(10, 4)}}}},
     {.name = "Concat",
      .minOperands = 1,
      .maxOperands = -1,
@@ -298,7 +312,9 @@ const OpRow kMoveRows[] = {
      .infer = inferConcat,
      .access = accessConcat,
      .kernels = ringKernels<kernels::Concat>(),
-     .layout = true},
+     .layout = true,
+     .rounding = {.arithmetic = Arithmetic::kMove},
+     .onnx = {4, {{A::axis("axis", 1)}}}},
     {.name = "Split",
      .minOperands = 1,
      .maxOperands = 1,
@@ -307,7 +323,9 @@ const OpRow kMoveRows[] = {
      .obligations = splitObligations,
      .access = accessSplit,
      .kernels = ringKernels<kernels::Split>(),
-     .layout = true},
+     .layout = true,
+     .rounding = {.arithmetic = Arithmetic::kMove},
+     .onnx = {2, {{A::axis("axis", 0), A::givenList("split").operandSince(13, 1)}}}},
     {.name = "Transpose",
      .minOperands = 1,
      .maxOperands = 1,
@@ -315,7 +333,9 @@ const OpRow kMoveRows[] = {
      .infer = inferTranspose,
      .access = accessTranspose,
      .kernels = ringKernels<kernels::Transpose>(),
-     .layout = true},
+     .layout = true,
+     .rounding = {.arithmetic = Arithmetic::kMove},
+     .onnx = {1}},
 };
 
 }  // namespace

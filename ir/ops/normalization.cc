@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/common.h"
+#include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
 
@@ -166,6 +167,26 @@ Expected<std::vector<AccessPiece>> accessGemm(const OpView& v, int, const Index&
   return pieces;
 }
 
+// --- Rounding ---
+
+/// Gemm: Σ_k, and the third operand.
+int64_t gemmTerms(const NodeExtents& n) {
+  return n.operands[0][n.concrete.scalar("transA") != 0 ? 0 : 1];
+}
+
+double gemmLargest(const NodeExtents& n, std::span<const double> operands) {
+  double addend = operands.size() > 2 ? std::abs(n.concrete.number("beta")) * operands[2] : 0;
+  double factor = std::max(1.0, std::abs(n.concrete.number("alpha")));  // the sum itself is without alpha
+  return factor * static_cast<double>(gemmTerms(n)) * operands[0] * operands[1] + addend;
+}
+
+bool gemmIsExact(const NodeExtents& n) {
+  auto whole = [](double x) { return std::trunc(x) == x; };
+  return whole(n.concrete.number("alpha")) && whole(n.concrete.number("beta"));
+}
+
+using A = OnnxAttribute;
+
 const OpRow kNormalizationRows[] = {
     {.name = "BatchNormalization",  // operands: x, scale, bias, mean, variance
      .minOperands = 5,
@@ -173,7 +194,9 @@ const OpRow kNormalizationRows[] = {
      .attributes = {{"epsilon", AttributeKind::kNumber, "1e-5"}},
      .infer = inferPerChannel,
      .lower = lowerBatchNormalization,
-     .kernels = floatKernels<kernels::BatchNormalization>()},
+     .kernels = floatKernels<kernels::BatchNormalization>(),
+     .rounding = {.arithmetic = Arithmetic::kOpaque, .tensor = error_rules::batchNormalization},
+     .onnx = {9}},
     {.name = "InstanceNormalization",  // operands: x, scale, bias
      .minOperands = 3,
      .maxOperands = 3,
@@ -181,7 +204,9 @@ const OpRow kNormalizationRows[] = {
      .infer = inferPerChannel,
      .obligations = instanceObligations,
      .lower = lowerInstanceNormalization,
-     .kernels = floatKernels<kernels::InstanceNormalization>()},
+     .kernels = floatKernels<kernels::InstanceNormalization>(),
+     .rounding = {.arithmetic = Arithmetic::kOpaque, .tensor = error_rules::instanceNormalization},
+     .onnx = {6}},
     {.name = "LayerNormalization",  // operands: x, scale, and maybe bias
      .minOperands = 2,
      .maxOperands = 3,
@@ -189,7 +214,9 @@ const OpRow kNormalizationRows[] = {
      .infer = inferLayerNormalization,
      .obligations = layerObligations,
      .lower = lowerLayerNormalization,
-     .kernels = floatKernels<kernels::LayerNormalization>()},
+     .kernels = floatKernels<kernels::LayerNormalization>(),
+     .rounding = {.arithmetic = Arithmetic::kOpaque, .tensor = error_rules::layerNormalization},
+     .onnx = {17, {{A::axis("axis", -1), A::number("epsilon", 1e-5)}}}},
     {.name = "Gemm",
      .minOperands = 2,
      .maxOperands = 3,
@@ -200,7 +227,10 @@ const OpRow kNormalizationRows[] = {
      .infer = inferGemm,
      .access = accessGemm,
      .kernels = ringKernels<kernels::Gemm>(),
-     .work = Work::kColumns},
+     .work = Work::kColumns,
+     .rounding =
+         {.arithmetic = Arithmetic::kProducts, .terms = gemmTerms, .largest = gemmLargest, .exact = gemmIsExact},
+     .onnx = {7}},
 };
 
 }  // namespace

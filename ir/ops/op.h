@@ -4,6 +4,8 @@
 #include <span>
 #include <string_view>
 
+#include "ir/ops/attribute.h"
+#include "ir/ops/rounding.h"
 #include "ir/program.h"
 #include "ir/tensor.h"
 
@@ -95,6 +97,13 @@ struct ConcreteNode {
   const std::string& text(std::string_view name) const { return std::get<std::string>(attributes.find(name)->second); }
 };
 
+/// One node with its symbols bound, and the extents of its operands.
+struct NodeExtents {
+  const Node& node;
+  ConcreteNode concrete;
+  std::vector<Extents> operands;
+};
+
 template <class T>
 using Kernel = Expected<std::vector<Tensor<T>>> (*)(const ConcreteNode&, std::span<const Tensor<T>* const>);
 
@@ -135,15 +144,6 @@ constexpr Kernels orderedKernels() {
   return {&F::template run<float>, &F::template run<double>, &F::template run<int64_t>, nullptr};
 }
 
-enum class AttributeKind { kScalar, kList, kNumber, kText, kLayout, kIndexMap };
-
-struct AttributeSpec {
-  std::string_view name;
-  AttributeKind kind;
-  /// The default's text form ("1", "[1, 1]"), or empty when the attribute must be given.
-  std::string_view fallback;
-};
-
 /// Declared facts about an operator as a function of its first operand, each covered by a test (docs/architecture.md,
 /// The operator table).
 struct Facts {
@@ -180,6 +180,14 @@ enum class Work {
   kWholeInput,  ///< each input element once (a reduction)
 };
 
+/// What an operator is in ONNX's own domain, as far as it is the same there: its name, the first opset in which it can
+/// be written, and the attributes that it shares, in the order of the operands that they become.
+struct OnnxSignature {
+  int64_t since = 0;  ///< 0: ONNX has no such operator
+  /// Nullopt: the operator's own.
+  std::optional<std::vector<OnnxAttribute>> attributes = std::nullopt;
+};
+
 /// One row of the operator table.
 struct OpRow {
   std::string_view name;  ///< ONNX's name where it has one
@@ -209,6 +217,8 @@ struct OpRow {
   bool layout = false;
   /// Positions that no piece reaches hold zero; a layout operator without this reaches all of them.
   bool fills = false;
+  Rounding rounding = {};
+  OnnxSignature onnx = {};
 
   bool is(OpName other) const { return name == other.text; }
 };

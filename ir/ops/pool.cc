@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/common.h"
+#include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
 
@@ -284,6 +285,46 @@ std::vector<AttributeSpec> windowAnd(AttributeSpec more) {
 constexpr Facts kMaximum = {.monotone = true, .homogeneous = true};
 constexpr Facts kMean = {.zeroPreserving = true, .monotone = true, .homogeneous = true};
 
+// --- Rounding ---
+
+int64_t spatialTerms(const NodeExtents& n) {
+  return error_rules::countFrom(n.operands[0], 2);
+}
+
+/// A window that overlaps the border counts a smaller box of positions: any product of 1..k per dimension may divide.
+int64_t averagePoolDivisor(const NodeExtents& n) {
+  int64_t divisor = 1;
+  for (int64_t k : n.concrete.list("kernel_shape")) {
+    int64_t all = 1;
+    for (int64_t i = 2; i <= k; ++i)
+      all = checkedMul(all / std::gcd(all, i), i);
+    divisor = checkedMul(divisor, all);
+  }
+  return divisor;
+}
+
+/// ReduceSum, ReduceMean: what one element is made of.
+int64_t reducedTerms(const NodeExtents& n) {
+  int64_t out = error_rules::countFrom(n.concrete.outputs[0]);
+  return out == 0 ? 1 : error_rules::countFrom(n.operands[0]) / out;
+}
+
+using A = OnnxAttribute;
+
+/// The attributes of a pool that has dilations from this opset on.
+std::vector<OnnxAttribute> poolSince(int64_t dilations, std::initializer_list<OnnxAttribute> others = {}) {
+  std::vector<OnnxAttribute> attributes{A::givenList("kernel_shape"), A::list("strides", {1}), A::list("pads", {0, 2}),
+                                        A::list("dilations", {1}).since(dilations, "a pool with dilations").sparse(),
+                                        A::integer("ceil_mode", 0).since(10, "a pool with ceil_mode").sparse()};
+  attributes.insert(attributes.end(), others);
+  return attributes;
+}
+
+/// Axes are an attribute before `opset`, an operand from then on.
+std::vector<OnnxAttribute> reductionSince(int64_t opset) {
+  return {A::optionalList("axes").sparse().operandSince(opset, 1), A::integer("keepdims", 1)};
+}
+
 const OpRow kPoolRows[] = {
     {.name = "MaxPool",
      .minOperands = 1,
@@ -295,7 +336,9 @@ const OpRow kPoolRows[] = {
      .meaning = Meaning::kMaximum,
      .kernels = orderedKernels<kernels::MaxPool>(),
      .facts = kMaximum,
-     .work = Work::kWindow},
+     .work = Work::kWindow,
+     .rounding = {.arithmetic = Arithmetic::kSelect},
+     .onnx = {1, poolSince(10)}},
     {.name = "AveragePool",
      .minOperands = 1,
      .maxOperands = 1,
@@ -305,7 +348,9 @@ const OpRow kPoolRows[] = {
      .access = accessAveragePool,
      .kernels = fieldKernels<kernels::AveragePool>(),
      .facts = kMean,
-     .work = Work::kWindow},
+     .work = Work::kWindow,
+     .rounding = {.arithmetic = Arithmetic::kMean, .terms = error_rules::kernelTerms, .divisor = averagePoolDivisor},
+     .onnx = {1, poolSince(19, {A::integer("count_include_pad", 0).since(7, "count_include_pad").sparse()})}},
     {.name = "GlobalMaxPool",
      .minOperands = 1,
      .maxOperands = 1,
@@ -316,7 +361,9 @@ const OpRow kPoolRows[] = {
      .meaning = Meaning::kMaximum,
      .kernels = orderedKernels<kernels::GlobalMaxPool>(),
      .facts = kMaximum,
-     .work = Work::kWholeInput},
+     .work = Work::kWholeInput,
+     .rounding = {.arithmetic = Arithmetic::kSelect},
+     .onnx = {1}},
     {.name = "GlobalAveragePool",
      .minOperands = 1,
      .maxOperands = 1,
@@ -326,7 +373,9 @@ const OpRow kPoolRows[] = {
      .access = accessGlobalAveragePool,
      .kernels = fieldKernels<kernels::GlobalAveragePool>(),
      .facts = kMean,
-     .work = Work::kWholeInput},
+     .work = Work::kWholeInput,
+     .rounding = {.arithmetic = Arithmetic::kMean, .terms = spatialTerms, .divisor = spatialTerms},
+     .onnx = {1}},
     {.name = "ReduceSum",
      .minOperands = 1,
      .maxOperands = 1,
@@ -335,7 +384,9 @@ const OpRow kPoolRows[] = {
      .access = accessReduceSum,
      .kernels = ringKernels<kernels::ReduceSum>(),
      .facts = kMean,
-     .work = Work::kWholeInput},
+     .work = Work::kWholeInput,
+     .rounding = {.arithmetic = Arithmetic::kProducts, .terms = reducedTerms},
+     .onnx = {1, reductionSince(13)}},
     {.name = "ReduceMean",
      .minOperands = 1,
      .maxOperands = 1,
@@ -345,7 +396,9 @@ const OpRow kPoolRows[] = {
      .access = accessReduceMean,
      .kernels = fieldKernels<kernels::ReduceMean>(),
      .facts = kMean,
-     .work = Work::kWholeInput},
+     .work = Work::kWholeInput,
+     .rounding = {.arithmetic = Arithmetic::kMean, .terms = reducedTerms, .divisor = reducedTerms},
+     .onnx = {1, reductionSince(18)}},
     {.name = "ReduceMax",
      .minOperands = 1,
      .maxOperands = 1,
@@ -356,7 +409,9 @@ const OpRow kPoolRows[] = {
      .meaning = Meaning::kMaximum,
      .kernels = orderedKernels<kernels::ReduceMax>(),
      .facts = kMaximum,
-     .work = Work::kWholeInput},
+     .work = Work::kWholeInput,
+     .rounding = {.arithmetic = Arithmetic::kSelect},
+     .onnx = {1, reductionSince(18)}},
 };
 
 }  // namespace

@@ -250,7 +250,8 @@ Expected<std::vector<AccessPiece>> accessTile(const OpView& v, int, const Index&
 /// A row that keeps the elements in their order.
 OpRow regroupingRow(std::string_view name,
                     AttributeSpec attribute,
-                    Expected<std::vector<Shape>> (*infer)(const OpView&)) {
+                    Expected<std::vector<Shape>> (*infer)(const OpView&),
+                    OnnxAttribute onnx) {
   return {.name = name,
           .minOperands = 1,
           .maxOperands = 1,
@@ -258,14 +259,21 @@ OpRow regroupingRow(std::string_view name,
           .infer = infer,
           .access = accessRegrouped,
           .kernels = ringKernels<kernels::Reshape>(),
-          .layout = true};
+          .layout = true,
+          .rounding = {.arithmetic = Arithmetic::kMove},
+          .onnx = {5, {{onnx}}}};
 }
 
+using A = OnnxAttribute;
+
 const OpRow kReshapeRows[] = {
-    regroupingRow("Reshape", {"shape", AttributeKind::kList, ""}, inferReshape),
-    regroupingRow("Flatten", {"axis", AttributeKind::kScalar, "1"}, inferFlatten),
-    regroupingRow("Squeeze", {"axes", AttributeKind::kList, ""}, inferSqueeze),
-    regroupingRow("Unsqueeze", {"axes", AttributeKind::kList, ""}, inferUnsqueeze),
+    regroupingRow(
+        "Reshape", {"shape", AttributeKind::kList, ""}, inferReshape, A::givenList("shape").operandSince(5, 1)),
+    regroupingRow("Flatten", {"axis", AttributeKind::kScalar, "1"}, inferFlatten, A::axis("axis", 1)),
+    regroupingRow(
+        "Squeeze", {"axes", AttributeKind::kList, ""}, inferSqueeze, A::optionalList("axes").operandSince(13, 1)),
+    regroupingRow(
+        "Unsqueeze", {"axes", AttributeKind::kList, ""}, inferUnsqueeze, A::givenList("axes").operandSince(13, 1)),
     {.name = "SpaceToDepth",
      .minOperands = 1,
      .maxOperands = 1,
@@ -273,7 +281,9 @@ const OpRow kReshapeRows[] = {
      .infer = inferBlocks<spaceToDepth>,
      .access = accessBlocks<spaceToDepth>,
      .kernels = ringKernels<kernels::SpaceToDepth>(),
-     .layout = true},
+     .layout = true,
+     .rounding = {.arithmetic = Arithmetic::kMove},
+     .onnx = {1}},
     {.name = "DepthToSpace",
      .minOperands = 1,
      .maxOperands = 1,
@@ -281,7 +291,9 @@ const OpRow kReshapeRows[] = {
      .infer = inferBlocks<depthToSpace>,
      .access = accessBlocks<depthToSpace>,
      .kernels = ringKernels<kernels::DepthToSpace>(),
-     .layout = true},
+     .layout = true,
+     .rounding = {.arithmetic = Arithmetic::kMove},
+     .onnx = {1, {{A::givenInteger("blocksize"), A::text("mode", "DCR").since(11, "DepthToSpace with a mode")}}}},
     {.name = "Expand",
      .minOperands = 1,
      .maxOperands = 1,
@@ -289,7 +301,9 @@ const OpRow kReshapeRows[] = {
      .infer = inferExpand,
      .access = accessExpand,
      .kernels = ringKernels<kernels::Expand>(),
-     .layout = true},
+     .layout = true,
+     .rounding = {.arithmetic = Arithmetic::kMove},
+     .onnx = {8, {{A::givenList("shape").operandSince(1, 1)}}}},
     {.name = "Tile",
      .minOperands = 1,
      .maxOperands = 1,
@@ -298,7 +312,9 @@ const OpRow kReshapeRows[] = {
      .obligations = tileObligations,
      .access = accessTile,
      .kernels = ringKernels<kernels::Tile>(),
-     .layout = true},
+     .layout = true,
+     .rounding = {.arithmetic = Arithmetic::kMove},
+     .onnx = {6, {{A::givenList("repeats").operandSince(1, 1)}}}},
 };
 
 }  // namespace

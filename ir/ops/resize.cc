@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/common.h"
+#include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
 
@@ -273,6 +274,23 @@ Expected<std::vector<AccessPiece>> accessResize(const OpView& v, int, const Inde
   return pieces;
 }
 
+// --- Rounding ---
+
+/// Linear: two products per dimension, of weights that are rounded themselves.
+int64_t resizeTerms(const NodeExtents& n) {
+  return 4 * static_cast<int64_t>(n.operands[0].size());
+}
+
+bool resizeIsExact(const NodeExtents& n) {
+  return n.concrete.text("mode") != "cubic";  // some of whose weights are below 0
+}
+
+bool resizeIsWhole(const NodeExtents& n) {
+  return n.concrete.text("mode") == "nearest";
+}
+
+using A = OnnxAttribute;
+
 const OpRow kResizeRows[] = {
     {.name = "Resize",
      .minOperands = 1,
@@ -287,7 +305,15 @@ const OpRow kResizeRows[] = {
      .obligations = resizeObligations,
      .access = accessResize,
      .kernels = ringKernels<kernels::Resize>(),
-     .facts = {.zeroPreserving = true, .homogeneous = true}},  // not monotone: cubic weights are negative, too
+     .facts = {.zeroPreserving = true, .homogeneous = true},  // not monotone: cubic weights are negative, too
+     .rounding = {.arithmetic = Arithmetic::kProducts,
+                  .terms = resizeTerms,
+                  .whole = resizeIsWhole,
+                  .exact = resizeIsExact,
+                  .tensor = error_rules::resize},
+     .onnx = {7,
+              {{A::text("mode", "nearest"), A::text("coordinate_transformation_mode", "half_pixel"),
+                A::text("nearest_mode", "round_prefer_floor"), A::number("cubic_coeff_a", -0.75)}}}},
 };
 
 }  // namespace

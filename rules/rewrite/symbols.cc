@@ -69,116 +69,6 @@ std::optional<IndexMapSpec> substituteMap(IndexMapSpec map, Symbols by) {
   return map;
 }
 
-/// The factors of a product of the rule, each with its value, if it is known.
-struct Factor {
-  Expr atom;
-  std::optional<Dim> value;
-};
-
-bool isOne(const Dim& d) {
-  return d.asConstant() == 1;
-}
-
-/// The dimension without a known factor at its front, or at its end.
-std::optional<Dim> without(const Dim& whole, const Dim& factor, bool front) {
-  if (isOne(factor)) return whole;
-  std::vector<Expr> atoms = whole.atoms();
-  if (auto number = factor.asConstant()) {
-    // Numbers stand in the first atom, wherever they were multiplied.
-    auto quotient = *number == 0 ? std::nullopt : atoms.front().dividedBy(*number);
-    if (!quotient) return std::nullopt;
-    atoms.front() = *quotient;
-    return Dim::product({atoms.begin(), atoms.end()});
-  }
-  size_t n = factor.atoms().size();
-  if (atoms.size() < n) return std::nullopt;
-  auto begin = front ? atoms.begin() : atoms.end() - static_cast<std::ptrdiff_t>(n);
-  if (!std::equal(factor.atoms().begin(), factor.atoms().end(), begin)) return std::nullopt;
-  atoms.erase(begin, begin + static_cast<std::ptrdiff_t>(n));
-  return Dim::product({atoms.begin(), atoms.end()});
-}
-
-class Solver {
- public:
-  explicit Solver(std::vector<DimEquation> equations) : open_(std::move(equations)) {}
-
-  std::optional<Symbols> run() {
-    std::vector<DimEquation> all = open_;
-    while (!open_.empty()) {
-      if (!pass(false) && !pass(true)) return std::nullopt;
-      if (contradiction_) return std::nullopt;
-    }
-    for (const DimEquation& e : all) {
-      if (substitute(e.left, symbols_) != e.right) return std::nullopt;
-    }
-    return std::move(symbols_);
-  }
-
- private:
-  /// Solves what can be solved; false: nothing. By position: where both sides have as many atoms.
-  bool pass(bool byPosition) {
-    size_t before = open_.size();
-    for (size_t i = 0; i < open_.size() && !contradiction_;) {
-      if (solved(open_[i], byPosition)) {
-        open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));
-        if (byPosition) return true;
-      } else {
-        ++i;
-      }
-    }
-    return open_.size() < before || contradiction_;
-  }
-
-  bool solved(const DimEquation& e, bool byPosition) {
-    if (substitute(e.left, symbols_)) return true;
-    const auto& atoms = e.left.atoms();
-    if (byPosition) {
-      if (atoms.size() < 2 || atoms.size() != e.right.atoms().size()) return false;
-      for (size_t i = 0; i < atoms.size(); ++i) {
-        if (!substitute(atoms[i], symbols_)) solveAtom(atoms[i], Dim(e.right.atoms()[i]));
-      }
-      return true;
-    }
-    // Known factors at the front and at the end are divided out; one may be left.
-    size_t first = 0, end = atoms.size();
-    std::optional<Dim> rest = e.right;
-    auto known = [&](size_t i) { return substitute(Dim(atoms[i]), symbols_); };
-    for (; rest && first + 1 < end && known(first); ++first)
-      rest = without(*rest, *known(first), true);
-    for (; rest && first + 1 < end && known(end - 1); --end)
-      rest = without(*rest, *known(end - 1), false);
-    if (!rest) return contradiction_ = true;
-    return end - first == 1 && solveAtom(atoms[first], *rest);
-  }
-
-  /// atom = value for the atom's only open symbol.
-  bool solveAtom(const Expr& atom, const Dim& value) {
-    if (auto name = atom.asVariable()) {
-      symbols_.emplace(*name, value);
-      return true;
-    }
-    std::vector<std::string> open;
-    for (const std::string& v : atom.variables()) {
-      if (!symbols_.contains(v)) open.push_back(v);
-    }
-    if (open.size() != 1) return false;
-    Symbols others = symbols_;
-    others.insert_or_assign(open[0], Dim(0));
-    auto rest = substitute(atom, others);
-    int64_t coefficient = atom.coefficient(open[0]);
-    if (!rest || !value.isAffine() || coefficient == 0) return contradiction_ = true;
-    Expr numerator = value.affine() - *rest;
-    auto quotient = coefficient < 0 ? (-numerator).dividedBy(-coefficient) : numerator.dividedBy(coefficient);
-    if (!quotient) return contradiction_ = true;
-    symbols_.emplace(open[0], Dim(*quotient));
-    return true;
-  }
-
-  std::vector<DimEquation> open_;
-  Symbols symbols_;
-  bool contradiction_ = false;
-};
-
 std::string placeText(size_t place) {
   return fmt::format("#{}", place);
 }
@@ -265,10 +155,6 @@ std::optional<Attribute> substitute(const Attribute& a, const Symbols& by) {
   if (const auto* layout = std::get_if<LayoutSpec>(&a)) return attribute(substituteLayout(*layout, by));
   if (const auto* map = std::get_if<IndexMapSpec>(&a)) return attribute(substituteMap(*map, by));
   return a;
-}
-
-std::optional<Symbols> solve(std::vector<DimEquation> equations) {
-  return Solver(std::move(equations)).run();
 }
 
 std::optional<std::vector<Constraint>> sufficient(const Constraint& constraint, const Symbols& by) {

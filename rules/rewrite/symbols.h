@@ -18,16 +18,6 @@ std::optional<Expr> substitute(const Expr& e, const Symbols& by);
 std::optional<Dim> substitute(const Dim& d, const Symbols& by);
 std::optional<Attribute> substitute(const Attribute& a, const Symbols& by);
 
-/// A dimension of the rule and what it is in the program.
-struct DimEquation {
-  Dim left, right;
-};
-
-/// The values of all symbols on the left sides: a symbol is found where it is the only open one of an atom whose other
-/// factors are known; where that leads nowhere, where both sides have as many factors, each from its counterpart.
-/// Nullopt: no solution, or not determined. Throws OverflowError.
-std::optional<Symbols> solve(std::vector<DimEquation> equations);
-
 /// Constraints on the program's symbols that make `constraint` hold for these values; nullopt where there are none to
 /// be found. A product that counts positively is at least its last atom where all of its atoms are at least 1.
 std::optional<std::vector<Constraint>> sufficient(const Constraint& constraint, const Symbols& by);

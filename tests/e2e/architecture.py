@@ -46,9 +46,10 @@ OURS = {
 # The applier's rooms in the order of the data: each may include itself and those above it that it names.
 ROOMS = {
     "onnx": set(),  # files and graphs
+    "infer": {"onnx"},  # element types and extents of a graph's values
     "view": {"onnx"},  # the part of a graph that is a program
     "operators": {"onnx", "view"},  # what each operator is in ONNX, both ways
-    "read": {"onnx", "view", "operators"},
+    "read": {"onnx", "infer", "view", "operators"},
     "match": {"onnx", "view"},
     "replace": {"onnx", "view", "match"},  # a rule at a site; the program with it
     "clean": {"onnx", "view"},
@@ -222,6 +223,8 @@ EXAMPLES = [
     ("applier/apply.cc", '#include "onnx/onnx-ml.pb.h"', "ONNX protobuf is for"),
     ("applier/apply.cc", '#include "applier/match/find_sites.h"', None),
     ("applier/view/a.cc", '#include "applier/onnx/graph.h"', None),
+    ("applier/infer/a.cc", '#include "applier/onnx/graph.h"', None),
+    ("applier/infer/a.cc", '#include "applier/view/view.h"', "applier/infer/ may include only"),
     ("applier/view/a.cc", '#include "rules/rule.h"', "applier/view/ may include only"),
     ("applier/operators/a.cc", '#include "applier/read/normalise.h"', "applier/operators/ may include only"),
     ("applier/read/a.cc", '#include "applier/operators/lifting.h"', None),

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include "applier/match/find_sites.h"
-#include "applier/match/solve_extents.h"
 #include "tests/unit/applier_support.h"
 
 namespace pet::applier_match_test {
@@ -256,21 +255,6 @@ TEST(ApplierMatch, UnknownExtentsAndTypesDoNotMatch) {
   EXPECT_EQ(find(kChain, model).sites.size(), 0U);
   model.graph.types["x"] = {ElementType::kDouble, std::vector<std::optional<int64_t>>{2, 3}};
   EXPECT_EQ(find(kChain, model).sites.size(), 1U);
-}
-
-TEST(ApplierSolve, FindsSymbolsInAnyOrder) {
-  auto e = [](const char* text) { return *parseExpr(text); };
-  Dim product = Dim::product({e("G"), e("C")});
-  auto solved = solve({{product, 12, "channels"}, {e("G"), 3, "group"}, {e("2K + G"), 7, "k"}});
-  ASSERT_TRUE(solved.has_value());
-  EXPECT_EQ(*solved, (Bindings{{"G", 3}, {"C", 4}, {"K", 2}}));
-  // A division is checked once its symbol is known, not solved.
-  EXPECT_TRUE(solve({{floorDiv(e("H"), 2), 3, "half"}, {e("H"), 7, "h"}}).has_value());
-  EXPECT_EQ(solve({{floorDiv(e("H"), 2), 3, "half"}, {e("H"), 8, "h"}}).error().what, "half is 3, not floor((H)/2)");
-  EXPECT_EQ(solve({{floorDiv(e("H"), 2), 3, "half"}}).error().what, "half = 3 does not determine floor((H)/2)");
-  EXPECT_EQ(solve({{product, 12, "c"}, {e("G"), 5, "g"}}).error().what, "c is 12, not (G C)");
-  EXPECT_EQ(solve({{product, 12, "c"}, {e("G"), 0, "g"}}).error().what, "c is 12, not (G C)");
-  EXPECT_EQ(solve({{product, 12, "c"}}).error().what, "c = 12 does not determine (G C)");
 }
 
 }  // namespace

@@ -170,31 +170,31 @@ TEST(ApplierRows, EveryOperatorHasARowAndACase) {
     EXPECT_EQ(cases.contains(op->name), !kWithoutRow.contains(op->name) && !kReadAsOthers.contains(op->name))
         << op->name;
   }
-  for (const OnnxRow* row : onnxTable())
-    EXPECT_TRUE(row->op.empty() ? !row->write && row->read : findOp(row->op) != nullptr) << row->op << row->type;
+  for (const OnnxRow& row : onnxTable())
+    EXPECT_TRUE(row.op.empty() ? !row.write && row.read : findOp(row.op) != nullptr) << row.op << row.type;
 }
 
 TEST(ApplierRows, EveryOperatorAndTypeHasOneRow) {
   std::set<std::string_view> operators, types;
-  for (const OnnxRow* row : onnxTable()) {
-    EXPECT_TRUE(row->op.empty() || operators.insert(row->op).second) << row->op;
-    EXPECT_TRUE(!row->read || types.insert(row->type).second) << row->type;
+  for (const OnnxRow& row : onnxTable()) {
+    EXPECT_TRUE(row.op.empty() || operators.insert(row.op).second) << row.op;
+    EXPECT_TRUE(!row.read || types.insert(row.type).second) << row.type;
   }
 }
 
 /// What the two tables say of an attribute is of one kind; a row that is read as it stands has all of them.
 TEST(ApplierRows, AttributesAreThoseOfTheOperator) {
-  for (const OnnxRow* row : onnxTable()) {
-    const OpRow* op = findOp(row->op);
+  for (const OnnxRow& row : onnxTable()) {
+    const OpRow* op = findOp(row.op);
     if (!op) continue;
-    for (const OnnxAttribute& a : row->attributes) {
+    for (const OnnxAttribute& a : row.attributes) {
       auto ours =
           std::find_if(op->attributes.begin(), op->attributes.end(), [&](const auto& s) { return s.name == a.name; });
-      ASSERT_NE(ours, op->attributes.end()) << row->op << " " << a.name;
-      EXPECT_EQ(ours->kind, a.kind) << row->op << " " << a.name;
+      ASSERT_NE(ours, op->attributes.end()) << row.op << " " << a.name;
+      EXPECT_EQ(ours->kind, a.kind) << row.op << " " << a.name;
     }
-    if (row->read != readRegular) continue;
-    EXPECT_EQ(row->attributes.size(), op->attributes.size()) << row->op;
+    if (row.read != readRegular) continue;
+    EXPECT_EQ(row.attributes.size(), op->attributes.size()) << row.op;
   }
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/ops/error_rules.h"
 #include "ir/ops/kernels/support.h"
 #include "ir/ops/resize.h"
-#include "runtime/error_rules.h"
 
 namespace pet::error_rules {
 namespace {
@@ -67,10 +67,6 @@ void standardized(const Approximate* x, int64_t count, double epsilon, double un
     Approximate z = product(y[i], scale, unit);
     y[i] = isBounded(z) ? rounded(z.value, z.error, unit) : z;  // in double, then once more
   }
-}
-
-int64_t countFrom(const Extents& extents, size_t first) {
-  return elementCount(Extents(extents.begin() + static_cast<std::ptrdiff_t>(first), extents.end()));
 }
 
 }  // namespace

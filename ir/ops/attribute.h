@@ -3,10 +3,18 @@
 #include <cstdint>
 #include <string_view>
 #include <variant>
-
-#include "ir/ops/op.h"
+#include <vector>
 
 namespace pet {
+
+enum class AttributeKind { kScalar, kList, kNumber, kText, kLayout, kIndexMap };
+
+struct AttributeSpec {
+  std::string_view name;
+  AttributeKind kind;
+  /// The default's text form ("1", "[1, 1]"), or empty when the attribute must be given.
+  std::string_view fallback;
+};
 
 /// So many equal integers for each spatial dimension of the first operand; none for 0 times.
 struct PerDimension {
@@ -42,6 +50,9 @@ struct OnnxAttribute {
   static constexpr OnnxAttribute list(std::string_view name, PerDimension fallback) {
     return {.name = name, .kind = AttributeKind::kList, .fallback = fallback};
   }
+  static constexpr OnnxAttribute givenInteger(std::string_view name) {
+    return {.name = name, .kind = AttributeKind::kScalar};
+  }
   /// A list that is empty where it is left out.
   static constexpr OnnxAttribute optionalList(std::string_view name) { return list(name, {0, 0}); }
   /// A list without a default.
@@ -69,5 +80,8 @@ struct OnnxAttribute {
 
   bool isOperand(int64_t opset) const { return operand >= 0 && opset >= operandOpset; }
 };
+
+/// ONNX's attributes where they are the operator's own, with the same defaults.
+std::vector<OnnxAttribute> sameInOnnx(const std::vector<AttributeSpec>& attributes);
 
 }  // namespace pet

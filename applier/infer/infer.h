@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "applier/onnx/graph.h"
+#include "ir/shape.h"
+
+// Shape and type inference for ONNX's own operators, opset 7 and later (docs/applier.md, Types).
+namespace pet {
+
+/// One entry of a tensor of sizes: unknown; an integer, perhaps with symbols, or a truth value as 0 or 1; or a constant
+/// of a floating-point tensor.
+using SizeEntry = std::variant<std::monostate, Dim, double>;
+
+/// What is known of a value of a graph.
+struct InferredType {
+  enum class Kind { kUnknown, kTensor, kSequence, kOptional };
+  Kind kind = Kind::kUnknown;
+  ElementType element = ElementType::kUnknown;  ///< of the tensor, or of the tensors in it
+  /// Extents of the tensor, or of each tensor in it. Atoms of a product are sorted; their order means nothing. No
+  /// `dims`: the rank is not known.
+  std::optional<Shape> dims = {};
+  /// Entries in row-major order, of a tensor with constant extents of which some entries are known.
+  std::optional<std::vector<SizeEntry>> data = {};
+
+  /// The extents, if all are constants.
+  std::optional<Extents> extents() const;
+};
+
+struct InferenceProblem {
+  /// kNode: the node is not one that ONNX allows, whatever the inputs. kDeclaration: the file declares for a value what
+  /// cannot be.
+  enum class Kind { kNode, kDeclaration };
+  Kind kind;
+  std::string text;  ///< one line: node, operator, what is wrong
+};
+
+struct InferOptions {
+  bool freezeInputs = false;  ///< initializers that a caller may override are constants all the same
+  /// The least value of an extent that the file leaves open. Nothing is said of runs with smaller ones.
+  int64_t leastExtent = 1;
+};
+
+struct Inference {
+  std::map<std::string, InferredType, std::less<>> types;   ///< by the value's name
+  std::map<std::string, std::string, std::less<>> symbols;  ///< the file's names of extents -> symbols in `types`
+  std::vector<InferenceProblem> problems;
+};
+
+/// Element types and extents of all values of a graph, from those of its inputs and initializers. Extents that the file
+/// leaves open are symbols (those of one name are equal); extents that depend on data are symbols of their own. Of a
+/// value about which the operator's rule says nothing, the file's declaration is taken: nodes of other domains, local
+/// functions, subgraphs. Where the inference is sure and the declaration contradicts, that is a problem and the
+/// inference is taken. One assumption: a Reshape's target that depends on symbols holds neither 0 nor -1 for them.
+/// Work and memory are bounded by the graph's size.
+Inference infer(const Graph& graph, const InferOptions& options = {});
+
+}  // namespace pet

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/shape.h"
+
+namespace pet {
+
+/// Integers with symbols: the extents of a graph's values, and what models compute from them. Each is a Dim whose atoms
+/// are sorted, so that equal products are equal Dims (their order means nothing here). What a Dim cannot hold, such as
+/// N·S - 1 or a maximum, becomes a symbol: the same one for the same operation on the same operands. Nothing is ever
+/// approximated. Functions throw OverflowError beyond 64 bits.
+class Sizes {
+ public:
+  /// The symbol of a name in the file: letters, digits and underscores of it, with a number where two would be equal.
+  /// `least` counts the first time. Ask for all names before other symbols are made.
+  Dim named(std::string_view fileName, int64_t least = 0);
+  /// A symbol of its own, of which nothing is known but its least value; nullopt: not even that.
+  Dim fresh(std::optional<int64_t> least = 0);
+  /// One symbol, not of the file's: what it is depends on data, or no Dim could hold it.
+  bool isMade(const Dim& d) const;
+  /// Symbols, by the file's names.
+  const std::map<std::string, std::string, std::less<>>& names() const { return names_; }
+
+  Dim add(const Dim& a, const Dim& b);
+  Dim subtract(const Dim& a, const Dim& b) { return add(a, multiply(b, Dim(-1))); }
+  Dim multiply(const Dim& a, const Dim& b);
+  Dim product(const Shape& shape);
+  /// a / b where it is known that b divides a.
+  Dim quotient(const Dim& a, const Dim& b);
+  /// floor(a / divisor), divisor >= 1.
+  Dim floorDivide(const Dim& a, int64_t divisor);
+  /// ceil(a / divisor), divisor >= 1.
+  Dim ceilDivide(const Dim& a, int64_t divisor) { return floorDivide(add(a, Dim(divisor - 1)), divisor); }
+  /// ONNX's Div of integers, towards zero. Nullopt: a division by zero.
+  std::optional<Dim> divide(const Dim& a, const Dim& b);
+  /// ONNX's Mod of integers: with the sign of b, or with `fmod` that of a. Nullopt: a division by zero.
+  std::optional<Dim> modulo(const Dim& a, const Dim& b, bool fmod);
+  Dim maximum(const Dim& a, const Dim& b);
+  Dim minimum(const Dim& a, const Dim& b);
+  Dim absolute(const Dim& a);
+  /// Two extents that are equal or of which one is 1. Nullopt: neither.
+  std::optional<Dim> broadcast(const Dim& a, const Dim& b);
+
+  /// A bound from below; nullopt: none is known.
+  std::optional<int64_t> least(const Dim& d) const;
+  /// a >= b for certain.
+  bool isAtLeast(const Dim& a, const Dim& b);
+  /// Nullopt: it depends, or nobody knows.
+  std::optional<bool> isEqual(const Dim& a, const Dim& b);
+
+ private:
+  Dim symbol(std::string name, std::optional<int64_t> least);
+  /// The symbol for an operation that no Dim is.
+  Dim opaque(std::string_view operation, const Dim& a, const Dim& b, std::optional<int64_t> least);
+  /// `d`, or the symbol for it if it is too large.
+  Dim bounded(Dim d);
+  std::optional<int64_t> least(Expr e) const;
+
+  int next_ = 1;
+  std::set<std::string, std::less<>> taken_;
+  std::map<std::string, std::string, std::less<>> names_;             ///< the file's name -> symbol
+  std::map<std::string, std::optional<int64_t>, std::less<>> least_;  ///< symbol -> its least value
+  std::set<std::string, std::less<>> made_;
+  std::map<std::string, std::pair<Dim, Dim>, std::less<>> bounds_;  ///< symbol of a minimum -> of what
+  std::map<std::string, Dim, std::less<>> opaque_;                  ///< operation and operands -> the symbol for them
+};
+
+}  // namespace pet

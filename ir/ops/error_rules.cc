@@ -1,0 +1,94 @@
+// Element-wise operators of several operands, and what the rules of functions are made of. Every rule is written
+// against the kernel.
+
+#include "ir/ops/error_rules.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pet::error_rules {
+
+ElementError add(const NodeExtents&, double unit) {
+  return [=](const Approximate* x) { return sum(x[0], x[1], unit).error; };
+}
+
+ElementError subtract(const NodeExtents&, double unit) {
+  return [=](const Approximate* x) { return sum(x[0], negated(x[1]), unit).error; };
+}
+
+ElementError multiply(const NodeExtents&, double unit) {
+  return [=](const Approximate* x) { return product(x[0], x[1], unit).error; };
+}
+
+/// Select: where the first operand is surely 0 the other one is not read.
+ElementError select(const NodeExtents&, double unit) {
+  return [=](const Approximate* x) { return isZero(x[0]) ? 0 : product(x[0], x[1], unit).error; };
+}
+
+ElementError divide(const NodeExtents&, double unit) {
+  return [=](const Approximate* x) { return quotient(x[0], x[1], unit).error; };
+}
+
+/// By a condition whose sign as to 0 is not certain, it may be either.
+ElementError choose(const NodeExtents&, double) {
+  return [](const Approximate* x) {
+    const Approximate &chosen = x[0].value == 0 ? x[2] : x[1], &other = x[0].value == 0 ? x[1] : x[2];
+    if (isZero(x[0]) || std::abs(x[0].value) > x[0].error) return chosen.error;
+    if (std::isnan(x[0].error) || std::isnan(chosen.error)) return kUndefined;
+    if (!isBounded(x[0]) || !isBounded(chosen) || !isBounded(other)) return kUnknownError;
+    return std::max(chosen.error, std::abs(chosen.value - other.value) + other.error);
+  };
+}
+
+/// x, or s·x where x < 0: as a function of x with a slope of at most max(1, |s|), as one of s with |x|.
+ElementError pRelu(const NodeExtents&, double unit) {
+  return [=](const Approximate* x) {
+    if (x[0].value - x[0].error >= 0) return x[0].error;
+    if (!isBounded(x[0]) || !isBounded(x[1])) return unbounded(0, x[0], x[1]).error;
+    double slope = std::max(1.0, std::abs(x[1].value) + x[1].error);
+    return slope * x[0].error + product({std::abs(x[0].value) + x[0].error, 0}, x[1], unit).error;
+  };
+}
+
+double clipped(const Approximate& x, double low, double high) {
+  return x.value + x.error <= low || x.value - x.error >= high ? 0 : x.error;
+}
+
+double smooth(const Approximate& x, double slope, double value, double unit) {
+  if (!isBounded(x)) return unbounded(0, x).error;
+  return slope * x.error + kFunctionRoundings * unit * (std::abs(value) + slope * x.error) + underflow(unit);
+}
+
+double within(double error, double range) {
+  return std::isfinite(error) ? std::min(error, range) : error;
+}
+
+double roundingOf(double number, double unit) {
+  bool exact = unit < 0x1p-40 || static_cast<double>(static_cast<float>(number)) == number;
+  return exact || !std::isfinite(number) ? 0 : unit * std::abs(number);
+}
+
+int64_t countFrom(const Extents& extents, size_t from) {
+  int64_t result = 1;
+  for (size_t i = from; i < extents.size(); ++i)
+    result = checkedMul(result, extents[i]);
+  return result;
+}
+
+double one(const NodeExtents&) {
+  return 1;
+}
+
+int64_t kernelTerms(const NodeExtents& n) {
+  return countFrom(n.concrete.list("kernel_shape"));
+}
+
+double valueOffset(const NodeExtents& n) {
+  return std::abs(n.concrete.number("value"));
+}
+
+bool valueIsWhole(const NodeExtents& n) {
+  return std::trunc(n.concrete.number("value")) == n.concrete.number("value");
+}
+
+}  // namespace pet::error_rules
