@@ -1,4 +1,4 @@
-"""Which nodes of a model pet-apply leaves out of its view, and why: an estimate from the file and from the table of operators.
+"""Which nodes of a model pet-apply leaves out of its view, and why: an estimate from the file.
 
 pet-apply does not say it itself. As it does (applier/read/normalise.h), integers of constants are folded, extents are carried from
 operator to operator, and behind a node that is left out they are those that the file declares. Attributes are not looked at,
@@ -7,27 +7,23 @@ nor values. What ONNX's own shape inference finds tells the reasons apart.
 
 import collections
 import dataclasses
-import pathlib
-import re
 
 import onnx
 from onnx import TensorProto
 
-OPERATORS = pathlib.Path(__file__).parents[1] / "applier" / "operators"
 FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
 CONTROL = {"If", "Loop", "Scan"}
 INTEGRAL = {"Shape", "Size", "NonZero", "Range", "ConstantOfShape"}  # whatever they read
 FOLDED = {"Identity", "Cast", "Gather", "Concat", "Unsqueeze", "Squeeze", "Reshape", "Slice", "Add", "Sub", "Mul", "Div"}
 
-def vocabulary():
-    """ONNX's operators that have a row with a reader."""
-    types = set()
-    for path in OPERATORS.glob("onnx_*.cc"):
-        for row in re.split(r"\n\s+\{(?=\.op = )", path.read_text())[1:]:
-            named = re.search(r"\.type = \"(\w+)\"", row) or re.match(r"\.op = \"(\w+)\"", row)
-            if ".read = nullptr" not in row:
-                types.add(named[1])
-    return types
+# The operators that pet reads (applier/operators/).
+KNOWN = set("""
+    Add AveragePool BatchNormalization Clip Concat Conv ConvTranspose DepthToSpace Div Dropout Erf Exp Expand Flatten
+    Gather Gelu Gemm GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish Identity InstanceNormalization
+    LayerNormalization LeakyRelu MatMul MaxPool Mul Neg PRelu Pad Reciprocal ReduceMax ReduceMean ReduceSum Relu Reshape
+    Resize Sigmoid Slice Softmax Softplus SpaceToDepth Split Sqrt Squeeze Sub Sum Tanh Tile Transpose Unsqueeze Upsample
+    Where
+""".split())
 
 
 @dataclasses.dataclass
@@ -52,7 +48,6 @@ def types_of(model):
 
 class Reading:
     def __init__(self, model):
-        self.known = vocabulary()
         self.declared = types_of(model)
         try:
             self.inferred = types_of(onnx.shape_inference.infer_shapes(model, data_prop=True))
@@ -97,7 +92,7 @@ class Reading:
         floats = bool(elements & {*FLOATS, None})
         if not floats or node.op_type in INTEGRAL:
             return "integers"
-        if node.op_type not in self.known:
+        if node.op_type not in KNOWN:
             return f"unknown: {node.op_type}"
         return next(filter(None, map(self.missing, node.input)), "")
 
