@@ -40,6 +40,7 @@ class Model:
     tries: tuple = ({},)  # extents of the dynamic dimensions; the exporter sees the first
     precision: str = "fp32"
     outputs: tuple = ()  # their names, where the exporter is given any
+    data_dependent: bool = False  # extents depend on values: of boxes that are found
 
     @property
     def shapes(self):
@@ -118,8 +119,8 @@ MODELS = {
     "efficientnetv2b0-keras": Model(KA, KERAS, {"input": Input((1, 224, 224, 3))}),
     "xception-keras-batch": Model(KA, KERAS, {"input": Input(("batch", 299, 299, 3))}, ({"batch": 1},)),
     # Detection
-    "ssdlite320-script": Model(TV, SCRIPT, {"input": Input((3, 320, 320), low=0.0)}),
-    "fasterrcnn_320-script": Model(TV, SCRIPT, {"input": Input((3, 320, 320), low=0.0)}),
+    "ssdlite320-script": Model(TV, SCRIPT, {"input": Input((3, 320, 320), low=0.0)}, data_dependent=True),
+    "fasterrcnn_320-script": Model(TV, SCRIPT, {"input": Input((3, 320, 320), low=0.0)}, data_dependent=True),
     "detr-dynamo": Model(f"{HF}, 2 + 2 layers, ResNet-18", DYNAMO, image(256)),
     # Segmentation
     "deeplabv3_mobilenet-dynamo": Model(TV, DYNAMO, image(256)),
