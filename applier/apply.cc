@@ -12,6 +12,7 @@
 #include "applier/read/normalise.h"
 #include "applier/replace/splice.h"
 #include "applier/write/emit.h"
+#include "rules/rewrite/bind.h"
 
 namespace pet {
 namespace {
@@ -25,6 +26,7 @@ struct Round {
   std::vector<Refused> refused;
   SiteChecks checks;
   double checkSeconds = 0;
+  std::vector<Bindings> sizes;  ///< at which gains were judged
 };
 
 /// The sites of all patterns, where the policy wants them.
@@ -41,6 +43,11 @@ std::vector<Site> matchAll(const Graph& graph,
   auto unwanted = [&](int anchor) {
     return !policy.sites.empty() && !matchesAny(siteName(graph, index.view(), anchor), policy.sites);
   };
+  if (index.sizes().samples().empty()) {
+    for (const Site& s : sites)
+      refusals.push_back({s.anchor, s.pattern->name, "", "no sizes were found at which the model runs (--expect)"});
+    sites.clear();
+  }
   std::erase_if(sites, [&](const Site& s) { return unwanted(s.anchor); });
   std::erase_if(refusals, [&](const Refusal& r) { return unwanted(r.anchor); });
   return sites;
@@ -54,25 +61,35 @@ std::vector<Refused> named(const std::vector<Refusal>& refusals, const Graph& gr
   return result;
 }
 
-std::vector<Fired> fired(const std::vector<Rewrite>& rewrites, const Graph& graph, const View& view) {
+std::vector<Fired> fired(const std::vector<Rewrite>& rewrites, const Graph& graph, const MatchIndex& index) {
+  const View& view = index.view();
   std::vector<Fired> result;
   result.reserve(rewrites.size());
   for (const Rewrite& r : rewrites)
     result.push_back({siteName(graph, view, r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics,
-                      occupiedBoxes(*r.rule, r.symbols), r.gain});
+                      occupiedBoxes(*r.rule, rewrite::numbersAt(r.symbols, index.sizes().typical())), r.gain});
   return result;
 }
 
-Expected<void> checkRound(const View& view,
+/// At the least sizes and at odd ones.
+Expected<void> checkRound(const MatchIndex& index,
                           const std::vector<Rewrite>& rewrites,
                           const ApplyOptions& options,
                           Round& round) {
   if (options.check == ApplyOptions::Check::kNone) return {};
   double start = options.now();
-  SiteCheckOptions checks{.seed = options.seed, .normalise = {options.freezeInputs}, .progress = options.progress};
-  auto found = checkSites(view, rewrites, checks);
-  if (!found) return tl::unexpected(found.error());
-  round.checks = std::move(*found);
+  SiteCheckOptions checks{.seed = options.seed, .normalise = options.normalise, .progress = options.progress};
+  for (const Bindings& sizes : checkSizes(index.view(), index.sizes())) {
+    auto view = boundTo(index.view(), sizes);
+    if (!view) return tl::unexpected(view.error());
+    std::vector<Rewrite> bound;
+    for (const Rewrite& r : rewrites)
+      bound.push_back(boundTo(r, sizes));
+    auto found = checkSites(*view, bound, checks);
+    if (!found) return tl::unexpected(found.error());
+    round.checks.lines.insert(round.checks.lines.end(), found->lines.begin(), found->lines.end());
+    round.checks.unchecked.insert(round.checks.unchecked.end(), found->unchecked.begin(), found->unchecked.end());
+  }
   round.checkSeconds = options.now() - start;
   return {};
 }
@@ -84,16 +101,18 @@ Expected<Round> rewriteOnce(
   const Graph& graph = model.graph;
   const Policy& policy = options.policy;
   std::vector<Refusal> refusals;
-  const View view = normalise(graph, {options.freezeInputs}).view;
-  const MatchIndex index(graph, view);
+  const Normalised normalised = normalise(graph, options.normalise);
+  const View& view = normalised.view;
+  const MatchIndex index(graph, view, normalised.sizes);
   auto sites = matchAll(graph, index, rules, policy, refusals);
   Objection objection;
   if (options.time)
-    objection = [&](const std::vector<const Rewrite*>& group) { return timer.objection(model, view, group); };
+    objection = [&](const std::vector<const Rewrite*>& group) { return timer.objection(model, index, group); };
   auto rewrites = chooseRewrites(graph, index, sites, rules, costs, policy, objection, refusals);
-  Round round{graph, fired(rewrites, graph, view), named(refusals, graph, view), {}, 0};
+  Round round{graph, fired(rewrites, graph, index), named(refusals, graph, view), {}, 0, {}};
+  if (!symbolsOf(view).empty()) round.sizes = normalised.sizes.samples();
   if (rewrites.empty()) return round;
-  if (auto ok = checkRound(view, rewrites, options, round); !ok) return tl::unexpected(ok.error());
+  if (auto ok = checkRound(index, rewrites, options, round); !ok) return tl::unexpected(ok.error());
   auto rewritten = emit(graph, view, simplify(splice(view, rewrites)));
   if (!rewritten) return tl::unexpected(rewritten.error());
   round.graph = std::move(*rewritten);
@@ -118,6 +137,7 @@ void enter(const Round& round, bool first, ApplyReport& report) {
   report.checks.insert(report.checks.end(), lines.begin(), lines.end());
   report.unchecked.insert(report.unchecked.end(), unchecked.begin(), unchecked.end());
   if (first) report.refused = round.refused;  // later rounds repeat them
+  if (first) report.sizes = round.sizes;
   ++report.rounds;
   report.checkSeconds += round.checkSeconds;
 }
@@ -131,14 +151,21 @@ double floorOf(const ApplyReport& report, const ApplyOptions& options) {
 }
 
 /// What is checked is what is written: the bytes, read again.
-Expected<CheckLine> checkBytes(const Model& original,
-                               const std::string& bytes,
-                               const ApplyReport& report,
-                               const ApplyOptions& options) {
+Expected<std::vector<CheckLine>> checkBytes(const Model& original,
+                                            const std::string& bytes,
+                                            const ApplyReport& report,
+                                            const ApplyOptions& options) {
   auto again = parseModel(bytes, "the rewritten model");
   if (!again) return fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
-  return checkWhole(original.graph, again->graph,
-                    {options.seed, {options.freezeInputs}, options.progress, floorOf(report, options)});
+  const Normalised normalised = normalise(original.graph, options.normalise);
+  std::vector<CheckLine> lines;
+  for (const Bindings& sizes : checkSizes(normalised.view, normalised.sizes)) {
+    auto line = checkWhole(original.graph, again->graph, sizes,
+                           {options.seed, options.normalise, options.progress, floorOf(report, options)});
+    if (!line) return tl::unexpected(line.error());
+    lines.push_back(std::move(*line));
+  }
+  return lines;
 }
 
 /// Checks the whole model where that was asked for, and where it alone can speak for a site.
@@ -149,16 +176,17 @@ Expected<void> checkRest(const Model& original,
   using Check = ApplyOptions::Check;
   bool needed = options.check != Check::kNone && !report.unchecked.empty();
   if (report.fired.empty() || (options.check != Check::kFull && !needed)) return {};
-  auto line = checkBytes(original, bytes, report, options);
-  if (!line) return tl::unexpected(line.error());
-  if (needed && !line->possible) {
+  auto lines = checkBytes(original, bytes, report, options);
+  if (!lines) return tl::unexpected(lines.error());
+  auto impossible = std::find_if(lines->begin(), lines->end(), [](const CheckLine& line) { return !line.possible; });
+  if (needed && (lines->empty() || impossible != lines->end())) {
     const UncheckedSite& site = report.unchecked[0];
-    return fail(
-        ErrorKind::kCheck,
-        fmt::format("the rewritten site cannot be checked: {}; nor can the whole model: {}", site.reason, line->reason),
-        site.label, fmt::format("nothing was written; --skip {}", site.rule));
+    const std::string why = lines->empty() ? "no sizes were found at which it runs" : impossible->reason;
+    return fail(ErrorKind::kCheck,
+                fmt::format("the rewritten site cannot be checked: {}; nor can the whole model: {}", site.reason, why),
+                site.label, fmt::format("nothing was written; --skip {}", site.rule));
   }
-  report.checks.push_back(std::move(*line));
+  report.checks.insert(report.checks.end(), lines->begin(), lines->end());
   return {};
 }
 
@@ -168,7 +196,7 @@ void measureSizes(const Graph& before, const Graph& after, const ApplyOptions& o
   report.constantsBefore = constantBytes(before);
   report.constantsAfter = constantBytes(after);
   for (const Initializer& i : before.initializers)
-    report.overridable += i.overridable && !options.freezeInputs;
+    report.overridable += i.overridable && !options.normalise.freezeInputs;
 }
 
 /// The model after all rounds, and what happened.

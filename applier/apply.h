@@ -9,12 +9,13 @@
 #include "applier/choose/applicable.h"
 #include "applier/measure/turns.h"
 #include "applier/onnx/model.h"
+#include "applier/read/normalise.h"
 
 namespace pet {
 
 struct ApplyOptions {
   Policy policy;
-  bool freezeInputs = false;  ///< initializers that are also graph inputs count as constants
+  NormaliseOptions normalise;
   /// What is checked by execution. A dry run does without. kSites: the whole model as well where a site could not be
   /// checked by itself.
   enum class Check { kNone, kSites, kFull };
@@ -37,10 +38,10 @@ struct ApplyOptions {
 struct Fired {
   std::string site;  ///< the ONNX node
   std::string rule;
-  Bindings shapes;             ///< the pattern's symbols
+  rewrite::Symbols shapes;     ///< the pattern's symbols
   Numerics numerics;           ///< what the rule says about rounding
   int boxes = 0;               ///< how many of the rule's boxes are not empty here, and so were corrected
-  std::optional<double> gain;  ///< expected
+  std::optional<double> gain;  ///< expected, at the typical sizes
 };
 
 /// A rule, or all rules of a pattern, that were not applied.
@@ -60,6 +61,7 @@ struct ApplyReport {
   int64_t constantsBefore = 0, constantsAfter = 0;  ///< bytes of initializers
   size_t overridable = 0;  ///< initializers that are no constants because a caller may replace them
   int rounds = 0;
+  std::vector<Bindings> sizes;  ///< at which gains were judged, where the model leaves extents open
   double rewriteSeconds = 0, checkSeconds = 0;
 };
 

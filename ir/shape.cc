@@ -41,6 +41,31 @@ std::optional<int64_t> Dim::evaluate(const Bindings& bindings) const {
   return n;
 }
 
+std::optional<Dim> quotient(const Dim& whole, const Dim& factor) {
+  auto contentOf = [](const Dim& d) {
+    const Expr& first = d.atoms().front();  // numbers stand in the first atom
+    return first.isConstant() ? first.constant() : first.content();
+  };
+  auto primitives = [&](const Dim& d) {
+    std::vector<Expr> atoms = d.atoms();
+    int64_t content = contentOf(d);
+    if (content != 0) atoms.front() = *atoms.front().dividedBy(content);
+    std::erase(atoms, Expr(1));
+    return atoms;
+  };
+  const int64_t of = contentOf(whole), by = contentOf(factor);
+  if (of == 0 || by == 0 || of % by != 0) return std::nullopt;
+  std::vector<Expr> atoms = primitives(whole);
+  for (const Expr& atom : primitives(factor)) {
+    auto it = std::find(atoms.begin(), atoms.end(), atom);
+    if (it == atoms.end()) return std::nullopt;
+    atoms.erase(it);
+  }
+  std::vector<Dim> factors{Dim(of / by)};
+  factors.insert(factors.end(), atoms.begin(), atoms.end());
+  return Dim::product(factors);
+}
+
 std::string Dim::str() const {
   if (isAffine()) return affine().str();
   std::vector<std::string> parts;
@@ -97,6 +122,16 @@ bool ShapeClass::contains(const Bindings& bindings) const {
   return std::all_of(symbols.begin(), symbols.end(), [&](const auto& s) { return bindings.contains(s); }) &&
          std::all_of(constraints.begin(), constraints.end(),
                      [&](const auto& c) { return c.evaluate(bindings) == true; });
+}
+
+std::optional<Extents> asConstants(const Shape& shape) {
+  Extents extents;
+  for (const Dim& d : shape) {
+    auto e = d.asConstant();
+    if (!e) return std::nullopt;
+    extents.push_back(*e);
+  }
+  return extents;
 }
 
 }  // namespace pet

@@ -38,6 +38,10 @@ class Dim {
   std::vector<Expr> atoms_;
 };
 
+/// whole / factor, where the factor's atoms are among the whole's, in whatever order, and numbers divide. Nullopt: not
+/// so, which does not mean that the factor divides it nowhere; or the factor is 0.
+std::optional<Dim> quotient(const Dim& whole, const Dim& factor);
+
 using Shape = std::vector<Dim>;
 using Extents = std::vector<int64_t>;
 
@@ -47,6 +51,8 @@ std::optional<Extents> evaluate(const Shape& shape, const Bindings& bindings);
 Shape substitute(const Shape& shape, const std::map<std::string, Expr>& by);
 /// Throws OverflowError.
 int64_t elementCount(const Extents& extents);
+/// The extents of a shape without symbols; nullopt if there are some.
+std::optional<Extents> asConstants(const Shape& shape);
 
 /// A set of shapes: all integer values of the symbols that satisfy the constraints.
 struct ShapeClass {

@@ -95,7 +95,7 @@ std::string firedText(const ApplyReport& report) {
   if (report.fired.empty()) return "No rule fired.\n";
   std::vector<std::vector<std::string>> rows{{"SITE", "RULE", "GAIN", "SHAPES"}};
   for (const Fired& f : report.fired) {
-    rows.push_back({f.site, f.rule, f.gain ? fmt::format("{:.2f}", *f.gain) : "-", tool::shapesText(f.shapes)});
+    rows.push_back({f.site, f.rule, f.gain ? fmt::format("{:.2f}", *f.gain) : "-", rewrite::str(f.shapes)});
   }
   return tool::table(rows);
 }
@@ -176,7 +176,7 @@ Json jsonOf(const ApplyReport& r) {
   for (const Fired& f : r.fired) {
     Json shapes = Json::object();
     for (const auto& [symbol, value] : f.shapes)
-      shapes[symbol] = value;
+      shapes[symbol] = value.asConstant() ? Json(*value.asConstant()) : Json(value.str());
     fired.push_back({{"site", f.site},
                      {"rule", f.rule},
                      {"shapes", shapes},
@@ -256,7 +256,7 @@ ApplyOptions applyOptions(const Options& o) {
   options.policy.unbounded = o.numerics == "any";
   options.policy.maxRelativeError = o.maxRelativeError;
   options.policy.maxGrowth = o.maxGrowth.value_or(o.all ? std::numeric_limits<double>::infinity() : Policy().maxGrowth);
-  options.freezeInputs = o.freezeInputs;
+  options.normalise.freezeInputs = o.freezeInputs;
   options.check = o.dryRun           ? ApplyOptions::Check::kNone
                 : o.check == "sites" ? ApplyOptions::Check::kSites
                                      : ApplyOptions::Check::kFull;

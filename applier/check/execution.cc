@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "applier/view/evaluate_constants.h"
+#include "rules/rewrite/bind.h"
+#include "rules/rewrite/solve.h"
 #include "rules/small_shapes.h"
 #include "runtime/compare.h"
 #include "runtime/rounding.h"
@@ -29,11 +31,12 @@ Tensor<float> asFloat(const Constant& c) {
 /// A rule's boxes at a site. Boxes speak of digits; where those are not the dimensions there is nothing to aim at.
 std::vector<PositionBox> positions(const Rewrite& r) {
   std::vector<PositionBox> boxes;
+  const Bindings symbols = rewrite::numbersAt(r.symbols, {});
   size_t rank = r.pattern.shape(r.pattern.outputs()[0]).size();
   for (const Box& box : r.rule->boxes) {
     PositionBox at;
     for (const BoxRange& range : box.ranges) {
-      auto lower = range.lower.evaluate(r.symbols), upper = range.upper.evaluate(r.symbols);
+      auto lower = range.lower.evaluate(symbols), upper = range.upper.evaluate(symbols);
       if (lower && upper) at.push_back({*lower, *upper, range.step});
     }
     if (at.size() == rank) boxes.push_back(std::move(at));
@@ -61,8 +64,7 @@ struct Whole {
   std::vector<std::string> outputs;
 };
 
-Whole wholeOf(const Graph& graph, const NormaliseOptions& options) {
-  View view = normalise(graph, options).view;
+Whole wholeOf(View view) {
   std::vector<std::pair<std::string, Value>> named;
   for (Value v : view.program.outputs())
     named.emplace_back(view.names.at(v), v);
@@ -77,6 +79,24 @@ Whole wholeOf(const Graph& graph, const NormaliseOptions& options) {
     whole.weights.emplace(view.program.nodes()[static_cast<size_t>(node)].names[0], asFloat(c));
   whole.program = ProgramBuilder(std::move(view.program)).finish(std::move(outputs));
   return whole;
+}
+
+/// The rewritten model's view at the extents of the original's: what the two take in has the same extents.
+Expected<View> boundLike(const View& original, View rewritten) {
+  std::map<std::string, Value, std::less<>> known;
+  for (Value v : original.program.inputs())
+    known.emplace(original.program.name(v), v);
+  std::vector<rewrite::DimEquation> equations;
+  for (Value v : rewritten.program.inputs()) {
+    auto it = known.find(rewritten.program.name(v));
+    if (it == known.end()) continue;
+    const Shape &open = rewritten.program.shape(v), &numbers = original.program.shape(it->second);
+    for (size_t d = 0; d < std::min(open.size(), numbers.size()); ++d)
+      equations.push_back({open[d], numbers[d]});
+  }
+  auto solved = rewrite::solve(equations);
+  if (!solved) return tl::unexpected(solved.error());
+  return boundTo(rewritten, rewrite::numbersAt(*solved, {}));
 }
 
 /// Small shapes of a rule's class at which many draws cost little: the least, and one where many symbols are large.
@@ -106,7 +126,7 @@ class SiteChecker {
     auto tensors = constantsOf(r, constants_);
     if (!tensors) return tl::unexpected(tensors.error());
     if (auto ok = checkRule(r); !ok) return ok;
-    auto [known, fresh] = probed_.try_emplace({r.rule->name, r.symbols}, std::nullopt);
+    auto [known, fresh] = probed_.try_emplace({r.rule->name, rewrite::str(r.symbols)}, std::nullopt);
     if (fresh) {
       auto possible = probe(r, *tensors);
       if (!possible) return tl::unexpected(possible.error());
@@ -169,7 +189,7 @@ class SiteChecker {
   ConstantEvaluator constants_;
   const SiteCheckOptions& options_;
   std::set<std::string> rules_;
-  std::map<std::pair<std::string, Bindings>, std::optional<std::string>> probed_;
+  std::map<std::pair<std::string, std::string>, std::optional<std::string>> probed_;
   SiteChecks found_;
 };
 
@@ -186,8 +206,15 @@ Expected<SiteChecks> checkSites(const View& view,
   return std::move(checker).found();
 }
 
-Expected<CheckLine> checkWhole(const Graph& before, const Graph& after, const SiteCheckOptions& options) {
-  Whole original = wholeOf(before, options.normalise), rewritten = wholeOf(after, options.normalise);
+Expected<CheckLine> checkWhole(const Graph& before,
+                               const Graph& after,
+                               const Bindings& sizes,
+                               const SiteCheckOptions& options) {
+  auto first = boundTo(normalise(before, options.normalise).view, sizes);
+  if (!first) return tl::unexpected(first.error());
+  auto second = boundLike(*first, normalise(after, options.normalise).view);
+  if (!second) return tl::unexpected(second.error());
+  Whole original = wholeOf(std::move(*first)), rewritten = wholeOf(std::move(*second));
   if (original.outputs != rewritten.outputs) {
     return fail(ErrorKind::kInternal, "the rewritten model computes other values than the original", "",
                 "please report this");

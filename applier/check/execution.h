@@ -40,12 +40,17 @@ struct SiteChecks {
 /// once per rule and shapes; the model's own weights, within the running bound. Once per rule, activations of all
 /// magnitudes at small shapes of its class. kCheck, with the site and the rule, where one fails. A site where neither
 /// integers nor the model's weights could be compared is unchecked.
+/// The view and the rewrites have no symbols: see boundTo().
 Expected<SiteChecks> checkSites(const View& view,
                                 const std::vector<Rewrite>& rewrites,
                                 const SiteCheckOptions& options);
 
 /// Runs both graphs as wholes, cut where pet does not know an operator: the values that go in there and come out of
-/// there are the same in both. kCheck where the rewritten graph's error is above the stated multiple of the original's.
-Expected<CheckLine> checkWhole(const Graph& before, const Graph& after, const SiteCheckOptions& options);
+/// there are the same in both. `sizes`: of the extents that the original leaves open. kCheck where the rewritten
+/// graph's error is above the stated multiple of the original's.
+Expected<CheckLine> checkWhole(const Graph& before,
+                               const Graph& after,
+                               const Bindings& sizes,
+                               const SiteCheckOptions& options);
 
 }  // namespace pet

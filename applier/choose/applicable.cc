@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "applier/view/layout_algebra.h"
+#include "rules/rewrite/bind.h"
 
 namespace pet {
 namespace {
@@ -39,16 +40,31 @@ double endsOf(const Program& pattern, const Bindings& symbols) {
 
 /// The cost, if the rule may pay: where neighbours spare it its layouts, it is the less. That can be what they were
 /// timed to take, or, where they are not at the ends alone, moving all operands and results once.
-Expected<CostEstimate> hopefulCost(const Rule& rule, const Site& site, const Costs& costs, const Policy& policy) {
-  if (!costs.at) return fail(ErrorKind::kCheck, "not tuned for this device");
-  auto cost = costs.at(rule, site.symbols);
+Expected<CostEstimate> hopefulCostAt(
+    const Rule& rule, const Site& site, const Bindings& shapes, const Costs& costs, const Policy& policy) {
+  auto cost = costs.at(rule, shapes);
   if (!cost) return cost;
   CostEstimate best = *cost;
   if (movesActivations(rule.replacement))
-    best.layouts = std::max(best.layouts, costs.layoutSecondsPerByte * endsOf(site.pattern->program, site.symbols));
+    best.layouts = std::max(best.layouts, costs.layoutSecondsPerByte * endsOf(site.pattern->program, shapes));
   if (best.layouts < best.replacement && best.bestRatio() < policy.minGain)
     return fail(ErrorKind::kCheck, noGain(*cost));
   return cost;
+}
+
+/// The cost at the typical sizes, if the rule may pay at all samples.
+Expected<CostEstimate> hopefulCost(
+    const Rule& rule, const Site& site, const ModelSizes& sizes, const Costs& costs, const Policy& policy) {
+  if (!costs.at) return fail(ErrorKind::kCheck, "not tuned for this device");
+  for (const Bindings& sample : sizes.samples()) {
+    auto cost = hopefulCostAt(rule, site, rewrite::numbersAt(site.symbols, sample), costs, policy);
+    if (!cost && sample.empty()) return cost;
+    if (!cost) {
+      return fail(ErrorKind::kCheck,
+                  fmt::format("{}, at {}", cost.error().what, rewrite::str(rewrite::symbolsOf(sample))));
+    }
+  }
+  return hopefulCostAt(rule, site, rewrite::numbersAt(site.symbols, sizes.typical()), costs, policy);
 }
 
 }  // namespace
@@ -75,8 +91,13 @@ int occupiedBoxes(const Rule& rule, const Bindings& symbols) {
   }));
 }
 
-std::vector<SiteRule> candidatesAt(
-    const Site& site, const RuleSet& rules, const Costs& costs, const Policy& policy, std::vector<Refusal>& refusals) {
+std::vector<SiteRule> candidatesAt(const Site& site,
+                                   const ModelSizes& sizes,
+                                   const RuleSet& rules,
+                                   const Costs& costs,
+                                   const Policy& policy,
+                                   std::vector<Refusal>& refusals) {
+  auto implied = [&](const Constraint& c) { return sizes.implies(c); };
   std::vector<SiteRule> result;
   for (const Rule& rule : rules.rules) {
     if (rule.pattern != site.pattern->name || !wanted(rule.name, policy)) continue;
@@ -87,9 +108,9 @@ std::vector<SiteRule> candidatesAt(
       refuse(std::move(why));
       continue;
     }
-    Expected<Bindings> symbols;
+    Expected<rewrite::Symbols> symbols;
     try {
-      symbols = bindRuleOrExplain(rule, site.symbols);
+      symbols = rewrite::bindRule(rule, site.symbols, implied);
     } catch (const OverflowError&) {
       symbols = fail(ErrorKind::kCheck, "extents beyond 64 bits");
     }
@@ -97,12 +118,12 @@ std::vector<SiteRule> candidatesAt(
       refuse(symbols.error().what);
       continue;
     }
-    auto cost = hopefulCost(rule, site, costs, policy);
+    auto cost = hopefulCost(rule, site, sizes, costs, policy);
     if (!cost && !policy.all) {
       refuse(cost.error().what);
       continue;
     }
-    int boxes = occupiedBoxes(rule, *symbols);
+    int boxes = occupiedBoxes(rule, rewrite::numbersAt(*symbols, sizes.typical()));
     result.push_back({site, &rule, std::move(*symbols), boxes, cost ? std::optional(*cost) : std::nullopt});
   }
   return result;

@@ -23,8 +23,8 @@ struct Costs {
 struct SiteRule {
   Site site;
   const Rule* rule = nullptr;
-  Bindings symbols;  ///< the rule's
-  int boxes = 0;     ///< how many of the rule's boxes are not empty here
+  rewrite::Symbols symbols;  ///< the rule's
+  int boxes = 0;             ///< how many of the rule's boxes are not empty here, at the typical sizes
   std::optional<CostEstimate> cost;
 };
 
@@ -32,9 +32,14 @@ struct SiteRule {
 int occupiedBoxes(const Rule& rule, const Bindings& symbols);
 
 /// The rules of a site's pattern whose class holds there and that the policy wants. Without `all`, only rules that may
-/// pay: their cost is known, and is less than the pattern's if neighbours spare them their layouts.
-std::vector<SiteRule> candidatesAt(
-    const Site& site, const RuleSet& rules, const Costs& costs, const Policy& policy, std::vector<Refusal>& refusals);
+/// pay, at each of the samples of `sizes`: their cost is known, and is less than the pattern's if neighbours spare them
+/// their layouts. The cost is that at the typical sizes.
+std::vector<SiteRule> candidatesAt(const Site& site,
+                                   const ModelSizes& sizes,
+                                   const RuleSet& rules,
+                                   const Costs& costs,
+                                   const Policy& policy,
+                                   std::vector<Refusal>& refusals);
 
 /// "measured 0.98, no gain".
 std::string noGain(const CostEstimate& cost);

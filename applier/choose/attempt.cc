@@ -75,6 +75,12 @@ Expected<Rewrite> rewriteAt(const Graph& graph, const View& view, const SiteRule
     return fail(ErrorKind::kCheck, fmt::format("{} rules made this site, which is the limit", kMaxGenerations));
   auto rewrite = instantiate(c.site, *c.rule, c.symbols, name);
   if (!rewrite) return rewrite;
+  for (size_t i = 0; i < c.site.outputs.size(); ++i) {
+    const Shape &is = rewrite->replacement.shape(rewrite->replacement.outputs()[i]),
+                &wanted = view.program.shape(c.site.outputs[i]);
+    if (is != wanted)
+      return fail(ErrorKind::kCheck, fmt::format("{} are not known to be the extents {}", str(is), str(wanted)));
+  }
   if (auto why = whyNotEmitted(rewrite->replacement, graph.opset)) return fail(ErrorKind::kCheck, *why);
   auto before = static_cast<double>(weightElements(rewrite->pattern));
   auto after = static_cast<double>(weightElements(rewrite->replacement));

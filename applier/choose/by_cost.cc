@@ -26,12 +26,15 @@ double atMost(const CostEstimate& cost) {
 /// is (0) and the candidates that would replace just these nodes.
 class Chooser {
  public:
-  Chooser(const View& view, const std::vector<PricedRewrite>& candidates, const Costs& costs, const Policy& policy)
+  Chooser(const MatchIndex& index,
+          const std::vector<PricedRewrite>& candidates,
+          const Costs& costs,
+          const Policy& policy)
       : candidates_(candidates), policy_(policy), banned_(candidates.size()) {
     for (const PricedRewrite& c : candidates)
       moves_.push_back(movesActivations(c.rewrite.replacement));
     group();
-    findSavings(LayoutSavings(view), costs.layoutSecondsPerByte);
+    findSavings(LayoutSavings(index), costs.layoutSecondsPerByte);
   }
 
   /// The best choice without what is banned, by position.
@@ -196,13 +199,13 @@ std::map<size_t, std::string> objections(const Chooser& chooser,
 
 }  // namespace
 
-std::vector<size_t> chooseByCost(const View& view,
+std::vector<size_t> chooseByCost(const MatchIndex& index,
                                  const std::vector<PricedRewrite>& candidates,
                                  const Costs& costs,
                                  const Policy& policy,
                                  const LastWord& lastWord,
                                  std::vector<Refusal>& refusals) {
-  Chooser chooser(view, candidates, costs, policy);
+  Chooser chooser(index, candidates, costs, policy);
   std::map<size_t, std::string> reasons;
   std::vector<size_t> chosen;
   // Each turn bans something, so there are at most as many as candidates.

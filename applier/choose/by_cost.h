@@ -28,7 +28,7 @@ struct LastWord {
 /// once or not at all (docs/applier.md, Choose; see pbqp.h). A group whose layouts meet is applied only if the whole of
 /// it gains `policy.minGain`, beyond noise. What the last word rejects is left out, and chosen is anew. Returns
 /// positions in `candidates`, by (anchor, rule's name, outputs).
-std::vector<size_t> chooseByCost(const View& view,
+std::vector<size_t> chooseByCost(const MatchIndex& index,
                                  const std::vector<PricedRewrite>& candidates,
                                  const Costs& costs,
                                  const Policy& policy,

@@ -13,13 +13,14 @@ namespace {
 constexpr int64_t kMostNewWeights = 4 * kMostWeights;
 
 std::vector<SiteRule> bindAll(const std::vector<Site>& sites,
+                              const ModelSizes& sizes,
                               const RuleSet& rules,
                               const Costs& costs,
                               const Policy& policy,
                               std::vector<Refusal>& refusals) {
   std::vector<SiteRule> candidates;
   for (const Site& site : sites) {
-    auto at = candidatesAt(site, rules, costs, policy, refusals);
+    auto at = candidatesAt(site, sizes, rules, costs, policy, refusals);
     candidates.insert(candidates.end(), at.begin(), at.end());
   }
   return candidates;
@@ -79,7 +80,7 @@ std::vector<Rewrite> chosenByCost(const Graph& graph,
   }
   LastWord lastWord{[&](const std::vector<const Rewrite*>& chosen) { return veto(index, chosen); }, objection};
   std::vector<Rewrite> rewrites;
-  for (size_t c : chooseByCost(index.view(), candidates, costs, policy, lastWord, refusals)) {
+  for (size_t c : chooseByCost(index, candidates, costs, policy, lastWord, refusals)) {
     rewrites.push_back(std::move(candidates[c].rewrite));
     rewrites.back().gain = candidates[c].cost.ratio();
   }
@@ -96,7 +97,7 @@ std::vector<Rewrite> chooseRewrites(const Graph& graph,
                                     const Policy& policy,
                                     const Objection& objection,
                                     std::vector<Refusal>& refusals) {
-  auto candidates = bindAll(sites, rules, costs, policy, refusals);
+  auto candidates = bindAll(sites, index.sizes(), rules, costs, policy, refusals);
   return policy.all ? chosenByTurns(graph, index, std::move(candidates), policy, refusals)
                     : chosenByCost(graph, index, candidates, costs, policy, objection, refusals);
 }

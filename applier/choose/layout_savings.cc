@@ -15,8 +15,8 @@ bool holds(const std::vector<int>& sorted, int node) {
   return std::binary_search(sorted.begin(), sorted.end(), node);
 }
 
-/// What the layout operators that rewriting left in a view write.
-int64_t movedBytes(const View& view) {
+/// What the layout operators that rewriting left in a view write, at these sizes.
+int64_t movedBytes(const View& view, const Bindings& sizes) {
   const auto& nodes = view.program.nodes();
   std::vector<bool> constant = constantNodes(view.program);
   int64_t bytes = 0;
@@ -25,15 +25,18 @@ int64_t movedBytes(const View& view) {
     if (view.provenance[i].site < 0 || constant[i] || !n.op->layout || movesNothing(n)) continue;
     int64_t width = view.elements[i] == ElementType::kDouble ? 8 : 4;
     for (const Shape& s : n.shapes)
-      bytes += width * elementCount(concrete(s));
+      bytes += width * elementCount(evaluate(s, sizes).value());
   }
   return bytes;
 }
 
 }  // namespace
 
-LayoutSavings::LayoutSavings(const View& view)
-    : view_(view), readers_(readers(view.program)), constant_(constantNodes(view.program)) {}
+LayoutSavings::LayoutSavings(const MatchIndex& index)
+    : view_(index.view()),
+      sizes_(index.sizes().typical()),
+      readers_(readers(index.view().program)),
+      constant_(constantNodes(index.view().program)) {}
 
 bool LayoutSavings::passes(int node, Value operand) const {
   const Node& n = view_.program.nodes()[static_cast<size_t>(node)];
@@ -75,7 +78,7 @@ int64_t LayoutSavings::bytes(const Rewrite& a, const Rewrite& b, const std::vect
   const ViewPart part(view_, nodes);
   const Rewrite here = movedTo(part, a), there = movedTo(part, b);
   auto moved = [&](const std::vector<Rewrite>& rewrites) {
-    return movedBytes(simplify(splice(part.view(), rewrites)));
+    return movedBytes(simplify(splice(part.view(), rewrites)), sizes_);
   };
   return moved({here}) + moved({there}) - moved({here, there});
 }

@@ -12,19 +12,21 @@ namespace pet {
 /// model says so, on the part of the view that the two are in.
 class LayoutSavings {
  public:
-  explicit LayoutSavings(const View& view);
+  explicit LayoutSavings(const MatchIndex& index);
 
   /// The nodes between a result of `a` and an operand of `b`, of which each is a function of one value that layouts can
   /// pass; nullopt where no such way leads from one to the other.
   std::optional<std::vector<int>> between(const Site& a, const Site& b) const;
 
-  /// Bytes that layout operators need not write if both rewrites are applied; `way` is between(a.site, b.site).
+  /// Bytes that layout operators need not write, at the typical sizes, if both rewrites are applied; `way` is
+  /// between(a.site, b.site).
   int64_t bytes(const Rewrite& a, const Rewrite& b, const std::vector<int>& way) const;
 
  private:
   bool passes(int node, Value operand) const;
 
   const View& view_;
+  Bindings sizes_;
   std::map<Value, std::vector<int>> readers_;
   std::vector<bool> constant_;
 };

@@ -31,9 +31,11 @@ std::optional<LayoutSpec> layoutPassed(const Node& n, const Shape& operand) {
   if (const LayoutSpec* layout = layoutOf(n)) return *layout;
   if (!n.is(ops::kDepthToSpace)) return std::nullopt;
   int64_t size = n.scalar("blocksize").constant();
-  Extents x = concrete(operand);
+  const Shape& x = operand;
+  auto channels = quotient(x[1], Dim(size * size));
+  if (!channels) return std::nullopt;
   std::vector<int> depth = n.text("mode") == "DCR" ? std::vector{1, 2, 3} : std::vector{3, 1, 2};
-  return LayoutSpec{{{"n", x[0]}, {"p", size}, {"q", size}, {"c", x[1] / (size * size)}, {"h", x[2]}, {"w", x[3]}},
+  return LayoutSpec{{{"n", x[0]}, {"p", size}, {"q", size}, {"c", *channels}, {"h", x[2]}, {"w", x[3]}},
                     {{0}, depth, {4}, {5}},
                     {{0}, {3}, {4, 1}, {5, 2}}};
 }
@@ -100,7 +102,9 @@ std::optional<Moving> Hoister::moving(int i) const {
     f.operand = n.operands[side];
     f.constant = n.operands[1 - side];
     if (!constant_[static_cast<size_t>(f.constant.node)] || old().shape(f.operand) != n.shapes[0]) continue;
-    Extents c = concrete(old().shape(f.constant));
+    auto extents = asConstants(old().shape(f.constant));
+    if (!extents) continue;
+    const Extents& c = *extents;
     auto varying = std::count_if(c.begin(), c.end(), [](int64_t e) { return e != 1; });
     if (varying > 1 || c.size() > n.shapes[0].size()) continue;
     f.dimension = -1;
@@ -148,7 +152,8 @@ bool Hoister::passes(const Moving& f, int layout, int dimension, std::vector<int
     });
     if (!all) continue;
     dimensions[0] = static_cast<int>(d);
-    return true;
+    return std::all_of(group.begin(), group.end(),
+                       [&](int a) { return spec->axes[static_cast<size_t>(a)].extent.asConstant().has_value(); });
   }
   return false;
 }
@@ -157,14 +162,20 @@ bool Hoister::passes(const Moving& f, int layout, int dimension, std::vector<int
 bool Hoister::planValue(const Moving& f, Value v, const Arrival& arrival, Arrivals& met) const {
   const Node& n = node(v.node);
   if (required(v) || !isNew(v.node) || taken_.contains(v.node)) return false;
-  if (f.adds() && elementCount(concrete(old().shape(v))) == 0) return false;
+  const Shape& shape = old().shape(v);
+  if (f.adds() && std::find(shape.begin(), shape.end(), Dim(0)) != shape.end()) return false;
   // Met again, a value may want another constant: Concat(u, u) along the channels.
   if (auto [first, inserted] = met.emplace(v, arrival); !inserted) return first->second == arrival;
   if (!n.op->layout) return true;
   std::vector<int> dimensions;
   if (n.shapes.size() != 1 || !passes(f, v.node, arrival.dimension, dimensions)) return false;
+  bool parts = joins(n, arrival.dimension);
+  auto isNumber = [&](Value o) {
+    return old().shape(o)[static_cast<size_t>(arrival.dimension)].asConstant().has_value();
+  };
+  if (f.adds() && parts && !std::all_of(n.operands.begin(), n.operands.end(), isNumber)) return false;
   bool regroups = !n.is(ops::kSlice) && !n.is(ops::kConcat);
-  bool changes = arrival.dimension >= 0 && (regroups || joins(n, arrival.dimension));
+  bool changes = arrival.dimension >= 0 && (regroups || parts);
   for (size_t i = 0; i < n.operands.size(); ++i) {
     Arrival next{dimensions[i], arrival.through};
     if (changes) next.through.emplace_back(v.node, i);
@@ -202,8 +213,8 @@ Value Hoister::add(
 }
 
 Value Hoister::regrouped(Value x, const Extents& extents, int like) {
-  if (builder_.extents(x) == extents) return x;
-  return add("Layout", {x}, {{"layout", regroup(builder_.extents(x), extents).value()}},
+  if (builder_.shape(x) == shapeOf(extents)) return x;
+  return add("Layout", {x}, {{"layout", regroup(builder_.shape(x), shapeOf(extents)).value()}},
              builder_.unique(node(like).names[0] + "/constant"), like);
 }
 
@@ -215,7 +226,7 @@ Value Hoister::atLeaf(const Moving& f, Value v, const Added& c) {
   Value constant = c.vector;
   if (c.dimension >= 0) {
     Extents extents(old().shape(v).size() - static_cast<size_t>(c.dimension), 1);
-    extents[0] = builder_.extents(c.vector)[0];
+    extents[0] = concrete(builder_.shape(c.vector))[0];
     constant = regrouped(constant, extents, v.node);
   }
   return add("Add", {x, constant}, {}, name, v.node);
@@ -228,7 +239,7 @@ Added Hoister::throughLayout(const LayoutSpec& layout, const Added& c) {
   size_t d = 0;
   auto extent = [&](int a) { return layout.axes[static_cast<size_t>(a)].extent.asConstant().value(); };
   auto isChannel = [&](int a) {
-    return extent(a) != 1 && std::find(channels.begin(), channels.end(), a) != channels.end();
+    return std::find(channels.begin(), channels.end(), a) != channels.end() && extent(a) != 1;
   };
   while (std::none_of(layout.left[d].begin(), layout.left[d].end(), isChannel))
     ++d;
@@ -255,7 +266,9 @@ Added Hoister::throughLayout(const LayoutSpec& layout, const Added& c) {
     return *v;
   };
   auto reshaped = [&](Value x, const Extents& to) {
-    return builder_.extents(x) == to ? x : step("Layout", x, {{"layout", regroup(builder_.extents(x), to).value()}});
+    const Shape wanted = shapeOf(to);
+    return builder_.shape(x) == wanted ? x
+                                       : step("Layout", x, {{"layout", regroup(builder_.shape(x), wanted).value()}});
   };
   Value v = reshaped(c.vector, cut);
   if (perm.size() > 1) v = step("Transpose", v, {{"perm", perm}});
@@ -321,7 +334,7 @@ std::optional<View> Hoister::run() {
       c.dimension = f.dimension;
       c.vector = moved_.at(f.constant);
       Extents extents;
-      if (c.dimension >= 0) extents.push_back(elementCount(builder_.extents(c.vector)));
+      if (c.dimension >= 0) extents.push_back(elementCount(concrete(builder_.shape(c.vector))));
       c.vector = regrouped(c.vector, extents, i);
     }
     pushed_.clear();

@@ -26,7 +26,7 @@ std::optional<LayoutSpec> asLayout(const Node& n, const Shape& operand) {
     return spec;
   }
   bool regroups = n.is(ops::kReshape) || n.is(ops::kFlatten) || n.is(ops::kSqueeze) || n.is(ops::kUnsqueeze);
-  if (regroups) return regroup(concrete(operand), concrete(n.shapes[0]));
+  if (regroups) return regroup(operand, n.shapes[0]);
   return std::nullopt;
 }
 
@@ -78,7 +78,8 @@ class Simplifier {
   };
   static const Step kSteps[];
 
-  Value add(std::string_view op, std::vector<Value> operands, Attributes attributes, int like);
+  /// Nullopt: its extents cannot be written, or are not known to fit.
+  std::optional<Value> add(std::string_view op, std::vector<Value> operands, Attributes attributes, int like);
 
   const View& view_;
   std::map<Value, std::vector<int>> readers_;
@@ -87,14 +88,16 @@ class Simplifier {
   bool changed_ = false;
 };
 
-Value Simplifier::add(std::string_view op, std::vector<Value> operands, Attributes attributes, int like) {
+std::optional<Value> Simplifier::add(std::string_view op,
+                                     std::vector<Value> operands,
+                                     Attributes attributes,
+                                     int like) {
   Provenance provenance = from(like);
   provenance.origin = -1;
   auto v = builder_.add(*findOp(op), std::move(operands), std::move(attributes),
                         {old().nodes()[static_cast<size_t>(like)].names[0]}, provenance,
                         view_.elements[static_cast<size_t>(like)]);
-  assert(v && "a simpler form fits");
-  return *v;
+  return v ? std::optional(*v) : std::nullopt;
 }
 
 /// The operand that the node only passes on.
@@ -145,9 +148,13 @@ std::optional<Value> Simplifier::sliceOfConcat(int node, const Node& n, const Op
   if (!concat.is(ops::kConcat) || !isNew(operands[0]) || concat.scalar("axis") != n.list("axes")[0])
     return std::nullopt;
   auto axis = static_cast<size_t>(*concat.scalar("axis").asConstant());
-  int64_t start = *n.list("starts")[0].asConstant(), end = *n.list("ends")[0].asConstant(), offset = 0;
+  auto from = n.list("starts")[0].asConstant(), to = n.list("ends")[0].asConstant();
+  if (!from || !to) return std::nullopt;
+  int64_t start = *from, end = *to, offset = 0;
   for (Value part : concat.operands) {
-    int64_t extent = *now().shape(part)[axis].asConstant();
+    auto known = now().shape(part)[axis].asConstant();
+    if (!known) return std::nullopt;
+    int64_t extent = *known;
     if (offset <= start && end <= offset + extent && readable(part)) {
       Attributes attributes = n.attributes;
       attributes["starts"] = std::vector<Expr>{start - offset};
@@ -234,7 +241,8 @@ std::optional<Value> Simplifier::layoutOfSlice(int node, const Node& n, const Op
   auto along = static_cast<size_t>(*slice.list("axes")[0].asConstant());
   auto to = outermost(opposite(layout), along);
   const std::vector<Expr>& steps = slice.list("steps");  // none: 1
-  if (!to || (to->inner != 1 && !steps.empty() && steps[0] != Expr(1))) return std::nullopt;
+  const auto inner = to ? to->inner.asConstant() : std::nullopt;
+  if (!inner || (*inner != 1 && !steps.empty() && steps[0] != Expr(1))) return std::nullopt;
   layout.axes[static_cast<size_t>(to->axis)].extent = now().shape(x)[along];
   auto isWhole = [&](int reader) {
     if (reader < 0) return false;
@@ -245,7 +253,8 @@ std::optional<Value> Simplifier::layoutOfSlice(int node, const Node& n, const Op
   if (!newLayout(x) && std::none_of(besides.begin(), besides.end(), isWhole)) return std::nullopt;
   auto whole = knownLayout(layout, x);
   if (!whole) whole = add("Layout", {x}, {{"layout", layout}}, node);
-  auto times = [&](const char* name) { return std::vector<Expr>{slice.list(name)[0] * to->inner}; };
+  if (!whole) return std::nullopt;
+  auto times = [&](const char* name) { return std::vector<Expr>{slice.list(name)[0] * *inner}; };
   return add("Slice", {*whole},
              {{"axes", std::vector<Expr>{to->dimension}},
               {"starts", times("starts")},
@@ -269,15 +278,17 @@ std::optional<Value> Simplifier::padOfLayout(int node, const Node& n, const Oper
     if (isPadded(d)) return std::nullopt;
   }
   auto to = along < rank ? outermost(*own, along) : std::nullopt;
-  if (!to) return std::nullopt;
+  const auto inner = to ? to->inner.asConstant() : std::nullopt;
+  if (!inner) return std::nullopt;
   const Value x = now().node(operands[0]).operands[0];
-  const size_t inner = now().shape(x).size();
-  std::vector<Expr> moved(2 * inner, Expr(0));
-  moved[static_cast<size_t>(to->dimension)] = pads[along] * to->inner;
-  moved[static_cast<size_t>(to->dimension) + inner] = pads[along + rank] * to->inner;
-  Value padded = add("Pad", {x}, {{"pads", moved}, {"value", n.number("value")}}, node);
+  const size_t dimensions = now().shape(x).size();
+  std::vector<Expr> moved(2 * dimensions, Expr(0));
+  moved[static_cast<size_t>(to->dimension)] = pads[along] * *inner;
+  moved[static_cast<size_t>(to->dimension) + dimensions] = pads[along + rank] * *inner;
+  auto padded = add("Pad", {x}, {{"pads", moved}, {"value", n.number("value")}}, node);
+  if (!padded) return std::nullopt;
   own->axes[static_cast<size_t>(to->axis)].extent = n.shapes[0][along];
-  return add("Layout", {padded}, {{"layout", *own}}, node);
+  return add("Layout", {*padded}, {{"layout", *own}}, node);
 }
 
 /// The Split along the same axis that takes this part, and nobody else; -1: there is none.
@@ -336,7 +347,7 @@ bool Simplifier::enterSimpler(int node, Value simpler) {
   }
   // Two names that must both stay: the value remains, as an Identity of the simpler one.
   if (old().node(value).is(ops::kIdentity)) return false;
-  Value same = add("Identity", {simpler}, {}, node);
+  Value same = add("Identity", {simpler}, {}, node).value();
   builder_.name(same, name->second);
   moved_[value] = same;
   return changed_ = true;

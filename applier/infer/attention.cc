@@ -30,6 +30,12 @@ Dim totalSequence(NodeInference& n, size_t i, const Dim& present) {
   return n.hasShape(i) ? n.sizes().add(n.shapeOfRank(i, 4)[2], present) : n.open();
 }
 
+/// heads · size from kv · size.
+Dim packedHeads(NodeInference& n, const Dim& packed, int64_t kv, int64_t heads) {
+  if (heads % kv == 0) return n.sizes().multiply(packed, Dim(heads / kv));
+  return n.sizes().multiply(n.sizes().quotient(packed, Dim(kv)), Dim(heads));
+}
+
 // y is like q, with v's size of heads; then keys and values of past and present, and q · k.
 void inferAttention(NodeInference& n) {
   auto q = unpacked(n, 0, "q_num_heads"), k = unpacked(n, 1, "kv_num_heads"), v = unpacked(n, 2, "kv_num_heads");
@@ -37,8 +43,10 @@ void inferAttention(NodeInference& n) {
   if (v) n.setShape(2, {(*v)[0], (*v)[1], totalSequence(n, 5, (*v)[2]), (*v)[3]});
   if (q && k) n.setShape(3, {(*q)[0], (*q)[1], (*q)[2], totalSequence(n, 4, (*k)[2])});
   if (!q || !v) NodeInference::nothing();
+  if (n.rank(0) != n.rank(2)) NodeInference::invalid("some operands are packed, others not");
   if (n.rank(0) == 4) return n.setShape(0, {(*q)[0], (*q)[1], (*q)[2], (*v)[3]});
-  n.setShape(0, {(*q)[0], (*q)[2], n.sizes().multiply((*q)[1], (*v)[3])});
+  n.setShape(
+      0, {(*q)[0], (*q)[2], packedHeads(n, n.shape(2).back(), headsOf(n, "kv_num_heads"), headsOf(n, "q_num_heads"))});
 }
 
 // All packed: y[b, t, h_q · d_v], state[b, h_kv, d_k, d_v]
@@ -46,10 +54,10 @@ void inferLinearAttention(NodeInference& n) {
   const int64_t heads = headsOf(n, "q_num_heads"), kv = headsOf(n, "kv_num_heads");
   if (heads % kv != 0) NodeInference::invalid(fmt::format("{} heads of queries, {} of keys", heads, kv));
   const Shape &k = n.shapeOfRank(1, 3), &v = n.shapeOfRank(2, 3);
-  Dim size = n.sizes().quotient(v[2], Dim(kv));
-  n.setShape(1, {v[0], Dim(kv), n.sizes().quotient(k[2], Dim(kv)), size});
+  if (!n.has(3)) n.setElement(1, n.operand(0).element);
+  n.setShape(1, {v[0], Dim(kv), n.sizes().quotient(k[2], Dim(kv)), n.sizes().quotient(v[2], Dim(kv))});
   const Shape& q = n.shapeOfRank(0, 3);
-  n.setShape(0, {q[0], q[1], n.sizes().multiply(size, Dim(heads))});
+  n.setShape(0, {q[0], q[1], packedHeads(n, v[2], kv, heads)});
 }
 
 void inferRotary(NodeInference& n) {

@@ -1,7 +1,5 @@
 // Boxes and losses.
 
-#include <fmt/format.h>
-
 #include "applier/infer/rules.h"
 
 namespace pet {
@@ -17,7 +15,8 @@ void inferNonMaxSuppression(NodeInference& n) {
 // x[n, c, h, w], regions[r, 4] -> y[r, c, height, width]
 void inferRoiAlign(NodeInference& n) {
   Dim channels = n.hasShape(0) ? n.shapeOfRank(0, 4)[1] : n.open();
-  Dim regions = n.hasShape(1) ? n.shapeOfRank(1, 2)[0] : n.hasShape(2) ? n.shapeOfRank(2, 1)[0] : n.open();
+  Dim regions = n.hasShape(1) ? n.shapeOfRank(1, 2)[0] : n.open();
+  if (n.hasShape(2)) regions = n.sizes().sharper(regions, n.shapeOfRank(2, 1)[0]);
   n.setShape(0, {regions, channels, Dim(n.integer("output_height", 1)), Dim(n.integer("output_width", 1))});
 }
 
@@ -25,8 +24,7 @@ void inferRoiAlign(NodeInference& n) {
 void inferLoss(NodeInference& n) {
   if (n.wants(1) && n.hasShape(0)) n.setShape(1, n.shape(0));
   std::string reduction = n.text("reduction", "mean");
-  if (reduction != "none" && reduction != "mean" && reduction != "sum")
-    NodeInference::invalid(fmt::format("reduction '{}'", reduction));
+  if (reduction != "none" && reduction != "mean" && reduction != "sum") NodeInference::nothing();
   n.setShape(0, reduction == "none" ? n.shape(1) : Shape{});
 }
 

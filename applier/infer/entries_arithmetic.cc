@@ -143,7 +143,7 @@ void entriesOfDiv(NodeInference& n) {
       n, [&](const Dim& a, const Dim& b) { return n.sizes().divide(a, b); }, [](double a, double b) { return a / b; });
 }
 void entriesOfMod(NodeInference& n) {
-  const bool fmod = n.integer("fmod", 0) != 0;
+  const bool fmod = n.flag("fmod", false);
   foldEntries(
       n, [&](const Dim& a, const Dim& b) { return n.sizes().modulo(a, b, fmod); },
       [](double a, double b) { return std::fmod(a, b); });

@@ -142,8 +142,14 @@ void inferDft(NodeInference& n) {
   Shape y = n.shape(0);
   if (y.size() < 2) NodeInference::invalid(fmt::format("a tensor of {} dimensions", y.size()));
   auto axis = transformAxis(n);
-  const bool half = n.integer("onesided", 0) != 0, back = n.integer("inverse", 0) != 0;
-  if (!axis) return n.setShape(0, n.open(y.size()));
+  const bool half = n.flag("onesided", false), back = n.flag("inverse", false);
+  y.back() = half && back ? 1 : 2;
+  if (!n.has(1) && !half) return n.setShape(0, std::move(y));
+  if (!axis) {
+    Shape open = n.open(y.size());
+    open.back() = y.back();
+    return n.setShape(0, std::move(open));
+  }
   Sizes& s = n.sizes();
   Dim& d = y[n.axis(*axis, y.size())];
   if (n.has(1)) {
@@ -153,7 +159,6 @@ void inferDft(NodeInference& n) {
     d = s.multiply(s.subtract(d, Dim(1)), Dim(2));
   }
   if (half && !back) d = s.add(s.floorDivide(d, 2), Dim(1));
-  y.back() = half && back ? 1 : 2;
   n.setShape(0, std::move(y));
 }
 
@@ -168,7 +173,7 @@ void inferStft(NodeInference& n) {
   if (x.size() < 2) NodeInference::invalid(fmt::format("a tensor of {} dimensions", x.size()));
   Sizes& s = n.sizes();
   Dim frames = step && length ? s.add(s.floorDivide(s.subtract(x[1], *length), *step), Dim(1)) : n.open();
-  Dim bins = !length ? n.open() : n.integer("onesided", 1) != 0 ? s.add(s.floorDivide(*length, 2), Dim(1)) : *length;
+  Dim bins = !length ? n.open() : n.flag("onesided", true) ? s.add(s.floorDivide(*length, 2), Dim(1)) : *length;
   n.setShape(0, {x[0], frames, bins, Dim(2)});
 }
 

@@ -66,6 +66,8 @@ void inferOneHot(NodeInference& n) {
   const Shape& at = n.shape(0);
   size_t axis = n.axisOf("axis", -1, at.size() + 1);
   auto depth = n.scalar(1);
+  if (auto x = n.numbers(1); x && x->size() == 1 && x->front() >= 0 && x->front() < 0x1p53)
+    depth = Dim(static_cast<int64_t>(x->front()));
   Shape y = at;
   y.insert(y.begin() + static_cast<std::ptrdiff_t>(axis), depth && n.sizes().least(*depth) >= 0 ? *depth : n.open());
   n.setShape(0, std::move(y));

@@ -24,7 +24,7 @@ class GraphInference {
   void enterNames();
   void enterInputs();
   void enterInitializers();
-  InferredType declaredType(const ValueType& declared);
+  InferredType declaredType(const ValueType& declared, int64_t least = 0);
   void enterNode(const GraphNode& node);
   void inferNode(NodeInference& n);
   /// What was inferred for a value, with what the file declares where nothing was.
@@ -55,7 +55,8 @@ void GraphInference::enterNames() {
     enter(type, 0);
 }
 
-InferredType GraphInference::declaredType(const ValueType& declared) {
+/// `least`: of an extent that has neither value nor name.
+InferredType GraphInference::declaredType(const ValueType& declared, int64_t least) {
   InferredType type;
   if (declared.element == ElementType::kUnknown && !declared.dims) return type;
   type.kind = InferredType::Kind::kTensor;
@@ -68,7 +69,7 @@ InferredType GraphInference::declaredType(const ValueType& declared) {
     } else if (std::string_view name = declared.nameOf(i); !name.empty()) {
       type.dims->push_back(sizes_.named(name));
     } else {
-      type.dims->push_back(sizes_.fresh());
+      type.dims->push_back(sizes_.fresh(least));
     }
   }
   return type;
@@ -77,12 +78,7 @@ InferredType GraphInference::declaredType(const ValueType& declared) {
 void GraphInference::enterInputs() {
   for (const std::string& name : graph_.inputs) {
     auto it = graph_.types.find(name);
-    if (it == graph_.types.end()) continue;
-    InferredType type = declaredType(it->second);
-    for (size_t i = 0; type.dims && i < type.dims->size(); ++i) {
-      if (!(*it->second.dims)[i] && it->second.nameOf(i).empty()) (*type.dims)[i] = sizes_.fresh(options_.leastExtent);
-    }
-    types_[name] = std::move(type);
+    if (it != graph_.types.end()) types_[name] = declaredType(it->second, options_.leastExtent);
   }
 }
 
@@ -112,7 +108,7 @@ void GraphInference::inferNode(NodeInference& n) {
   if (!rule) return;
   const size_t results = n.resultCount();
   try {
-    if (graph_.opset <= kNewestOpset) checkNode(n, *signature);
+    checkNode(n, *signature);
     rule->infer(n);
     const EntryRule* entries = findEntryRule(node.type);
     if (entries && results > 0) entries->infer(n);
@@ -167,7 +163,9 @@ void GraphInference::enterNode(const GraphNode& node) {
   try {
     inferNode(n);
   } catch (const InvalidNode& e) {
-    problems_.push_back({ProblemKind::kNode, fmt::format("{}: {}", describe(node), e.what)});
+    // A newer opset may allow what ours forbids.
+    if (graph_.opset <= kNewestOpset)
+      problems_.push_back({ProblemKind::kNode, fmt::format("{}: {}", describe(node), e.what)});
     valid = false;
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -182,7 +180,7 @@ Inference GraphInference::run() {
   enterInitializers();
   for (const GraphNode& node : graph_.nodes)
     enterNode(node);
-  return {std::move(types_), sizes_.names(), std::move(problems_)};
+  return {std::move(types_), sizes_.names(), sizes_.leastValues(), std::move(problems_)};
 }
 
 }  // namespace

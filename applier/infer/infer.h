@@ -30,6 +30,8 @@ struct InferredType {
 
   /// The extents, if all are constants.
   std::optional<Extents> extents() const;
+  /// As a file would declare it without symbols: extents that are no constants are unknown.
+  ValueType declaration() const;
 };
 
 struct InferenceProblem {
@@ -49,6 +51,8 @@ struct InferOptions {
 struct Inference {
   std::map<std::string, InferredType, std::less<>> types;   ///< by the value's name
   std::map<std::string, std::string, std::less<>> symbols;  ///< the file's names of extents -> symbols in `types`
+  /// The least value of each symbol in `types`; of one that is not here nothing is known.
+  std::map<std::string, int64_t, std::less<>> least;
   std::vector<InferenceProblem> problems;
 };
 
@@ -56,7 +60,8 @@ struct Inference {
 /// leaves open are symbols (those of one name are equal); extents that depend on data are symbols of their own. Of a
 /// value about which the operator's rule says nothing, the file's declaration is taken: nodes of other domains, local
 /// functions, subgraphs. Where the inference is sure and the declaration contradicts, that is a problem and the
-/// inference is taken. One assumption: a Reshape's target that depends on symbols holds neither 0 nor -1 for them.
+/// inference is taken. What is said holds for runs in which every window fits into its padded operand and a Reshape's
+/// target that depends on symbols holds no 0; no dimension has 2^31 positions.
 /// Work and memory are bounded by the graph's size.
 Inference infer(const Graph& graph, const InferOptions& options = {});
 

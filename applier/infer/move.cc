@@ -20,7 +20,7 @@ Shape joinedShape(NodeInference& n, const std::vector<const Shape*>& operands, s
         y[i] = n.sizes().add(y[i], x[i]);
       } else {
         n.requireEqual(y[i], x[i], fmt::format("extents of dimension {} differ", i));
-        if (!y[i].asConstant() && (x[i].asConstant() || n.sizes().isMade(y[i]))) y[i] = x[i];  // the one that says more
+        y[i] = n.sizes().sharper(y[i], x[i]);
       }
     }
   }

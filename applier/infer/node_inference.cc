@@ -32,6 +32,15 @@ std::optional<Extents> InferredType::extents() const {
   return result;
 }
 
+ValueType InferredType::declaration() const {
+  ValueType type{element, std::nullopt};
+  if (!dims || kind != Kind::kTensor) return type;
+  type.dims.emplace();
+  for (const Dim& d : *dims)
+    type.dims->push_back(d.asConstant());
+  return type;
+}
+
 NodeInference::NodeInference(const GraphNode& node, int64_t opset, const InferredTypes& types, Sizes& sizes)
     : node_(node), opset_(opset), types_(types), sizes_(sizes), results_(node.outputs.size()) {}
 
@@ -122,6 +131,12 @@ int64_t NodeInference::integer(std::string_view name, int64_t fallback) const {
   const auto* i = std::get_if<int64_t>(a);
   if (!i) nothing();
   return *i;
+}
+
+bool NodeInference::flag(std::string_view name, bool fallback) const {
+  int64_t value = integer(name, fallback ? 1 : 0);
+  if (value != 0 && value != 1) nothing();
+  return value == 1;
 }
 
 std::string NodeInference::text(std::string_view name, std::string_view fallback) const {

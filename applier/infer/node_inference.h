@@ -74,6 +74,8 @@ class NodeInference {
 
   bool hasAttribute(std::string_view name) const { return node_.attributes.find(name) != node_.attributes.end(); }
   int64_t integer(std::string_view name, int64_t fallback) const;
+  /// An integer that is 0 or 1. Throws NothingKnown for others: engines differ.
+  bool flag(std::string_view name, bool fallback) const;
   std::string text(std::string_view name, std::string_view fallback) const;
   std::optional<std::vector<int64_t>> integers(std::string_view name) const;
   const GraphAttribute* attribute(std::string_view name) const;

@@ -35,7 +35,7 @@ void inferQLinearMatMul(NodeInference& n) {
 
 // y[m, n] = α a[m, k] b[k, n] + β c
 void inferGemm(NodeInference& n) {
-  const bool left = n.integer("transA", 0) != 0, right = n.integer("transB", 0) != 0;
+  const bool left = n.flag("transA", false), right = n.flag("transB", false);
   if (n.hasShape(0)) n.requireRank(0, 2);
   if (n.hasShape(1)) n.requireRank(1, 2);
   if (n.hasShape(0) && n.hasShape(1))

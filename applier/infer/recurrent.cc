@@ -25,7 +25,7 @@ void inferRecurrent(NodeInference& n) {
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
     NodeInference::invalid(fmt::format("direction '{}'", direction));
   const Dim directions = direction == "bidirectional" ? 2 : 1;
-  const bool batchFirst = n.integer("layout", 0) != 0;
+  const bool batchFirst = n.flag("layout", false);
   Dim hidden = hiddenOf(n), sequence = n.open(), batch = n.open();
   if (n.hasShape(0)) {
     const Shape& x = n.shapeOfRank(0, 3);

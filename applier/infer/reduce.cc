@@ -33,7 +33,7 @@ std::set<size_t> allAxes(size_t rank) {
 
 // Without axes, or with none: over all dimensions, or with noop_with_empty_axes over none.
 void inferReduce(NodeInference& n) {
-  bool keep = n.integer("keepdims", 1) != 0;
+  bool keep = n.flag("keepdims", true);
   GivenList axes = n.givenList("axes", 1, axesOperandSince(n));
   const Shape& x = n.shape(0);
   if (x.empty()) return n.setShape(0, {});  // engines take axes of a scalar
@@ -42,14 +42,16 @@ void inferReduce(NodeInference& n) {
     return;
   }
   bool none = !axes.given || axes.values->empty();
-  if (none && n.integer("noop_with_empty_axes", 0) != 0) return n.setShape(0, x);
+  if (none && n.flag("noop_with_empty_axes", false)) return n.setShape(0, x);
   n.setShape(0, reduced(x, none ? allAxes(x.size()) : n.axes(*axes.values, x.size()), keep));
 }
 
 void inferArg(NodeInference& n) {
   const Shape& x = n.shape(0);
   if (x.empty()) return n.setShape(0, {});
-  n.setShape(0, reduced(x, {n.axisOf("axis", 0, x.size())}, n.integer("keepdims", 1) != 0));
+  size_t axis = n.axisOf("axis", 0, x.size());
+  if (x[axis] == Dim(0)) NodeInference::nothing();  // there is no greatest of none
+  n.setShape(0, reduced(x, {axis}, n.flag("keepdims", true)));
 }
 
 void inferGlobalPool(NodeInference& n) {

@@ -14,7 +14,7 @@ using Target = std::vector<std::optional<Dim>>;
 
 /// The target with zeros replaced; nullopt for what is to be found out. `asked`: how often the target says -1.
 Target readTarget(NodeInference& n, const std::vector<std::optional<Dim>>& entries, int& asked) {
-  const bool copyZeros = n.integer("allowzero", 0) == 0;
+  const bool copyZeros = !n.flag("allowzero", false);
   Target target;
   for (size_t i = 0; i < entries.size(); ++i) {
     auto k = entries[i] ? entries[i]->asConstant() : std::nullopt;

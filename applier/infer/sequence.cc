@@ -55,7 +55,7 @@ void inferSplitToSequence(NodeInference& n) {
     size_t axis = n.axisOf("axis", 0, part.size());
     auto size = n.has(1) && n.hasShape(1) && n.rank(1) == 0 ? n.constant(1) : std::nullopt;
     auto extent = part[axis].asConstant();
-    if (!n.has(1) && n.integer("keepdims", 1) == 0) {
+    if (!n.has(1) && !n.flag("keepdims", true)) {
       part.erase(part.begin() + static_cast<std::ptrdiff_t>(axis));
       type.dims = part;
     } else if (!n.has(1) || (size && *size > 0 && extent && *extent % *size == 0)) {
@@ -71,7 +71,7 @@ void inferConcatFromSequence(NodeInference& n) {
   n.setElement(0, n.operand(0).element);
   if (!n.operand(0).dims) NodeInference::nothing();
   Shape y = *n.operand(0).dims;
-  const bool fresh = n.integer("new_axis", 0) != 0;
+  const bool fresh = n.flag("new_axis", false);
   size_t axis = n.axisOf("axis", 0, y.size() + (fresh ? 1 : 0));
   if (fresh) {
     y.insert(y.begin() + static_cast<std::ptrdiff_t>(axis), n.open());

@@ -138,6 +138,14 @@ Dim Sizes::bounded(Dim d) {
 }
 
 // Where neither is affine, a sum is a product all the same if all but one atom are common: N·S + N = N(S + 1).
+std::map<std::string, int64_t, std::less<>> Sizes::leastValues() const {
+  std::map<std::string, int64_t, std::less<>> values;
+  for (const auto& [symbol, least] : least_) {
+    if (least) values.emplace(symbol, *least);
+  }
+  return values;
+}
+
 Dim Sizes::add(const Dim& a, const Dim& b) {
   if (a.isAffine() && b.isAffine()) return bounded(a.affine() + b.affine());
   Factors x = factorsOf(a), y = factorsOf(b);
@@ -259,6 +267,10 @@ std::optional<Dim> Sizes::broadcast(const Dim& a, const Dim& b) {
   auto la = least(a), lb = least(b);
   auto bound = la && lb ? std::min(*la, *lb) : 0;
   return isBefore(b, a) ? opaque("broadcast", b, a, bound) : opaque("broadcast", a, b, bound);
+}
+
+Dim Sizes::sharper(const Dim& a, const Dim& b) const {
+  return !a.asConstant() && (b.asConstant() || isMade(a)) ? b : a;
 }
 
 // A sum of variables has its least value where they have theirs. A floor counts at least that of its numerator's least

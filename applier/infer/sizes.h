@@ -27,6 +27,9 @@ class Sizes {
   /// Symbols, by the file's names.
   const std::map<std::string, std::string, std::less<>>& names() const { return names_; }
 
+  /// The least values of the symbols of which one is known.
+  std::map<std::string, int64_t, std::less<>> leastValues() const;
+
   Dim add(const Dim& a, const Dim& b);
   Dim subtract(const Dim& a, const Dim& b) { return add(a, multiply(b, Dim(-1))); }
   Dim multiply(const Dim& a, const Dim& b);
@@ -46,6 +49,9 @@ class Sizes {
   Dim absolute(const Dim& a);
   /// Two extents that are equal or of which one is 1. Nullopt: neither.
   std::optional<Dim> broadcast(const Dim& a, const Dim& b);
+
+  /// Of two that are equal the one that says more: a constant, or one of the file's symbols.
+  Dim sharper(const Dim& a, const Dim& b) const;
 
   /// A bound from below; nullopt: none is known.
   std::optional<int64_t> least(const Dim& d) const;

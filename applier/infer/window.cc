@@ -210,7 +210,7 @@ void inferPool(NodeInference& n) {
   Shape kernel = kernelOf(n, spatial, nullptr);
   Shape y{x[0], x[1]};
   for (size_t i = 0; i < spatial; ++i)
-    y.push_back(windowExtent(n, x[2 + i], kernel[i], window, i, n.integer("ceil_mode", 0) != 0));
+    y.push_back(windowExtent(n, x[2 + i], kernel[i], window, i, n.flag("ceil_mode", false)));
   if (n.wants(1)) n.setShape(1, y);
   n.setShape(0, std::move(y));
 }
@@ -229,7 +229,9 @@ void inferMaxUnpool(NodeInference& n) {
   }
   SlidingWindow window = readSlidingWindow(n, spatial);
   Shape kernel = kernelOf(n, spatial, nullptr);
-  Shape y{x[0], x[1]};
+  Shape y{x[0], x[1]};  // operand 1 has them, too
+  for (size_t i = 0; i < 2 && n.hasShape(1) && n.rank(1) == x.size(); ++i)
+    y[i] = n.sizes().sharper(x[i], n.shape(1)[i]);
   for (size_t i = 0; i < spatial; ++i)
     y.push_back(transposedExtent(n, x[2 + i], kernel[i], window, i));
   n.setShape(0, std::move(y));
@@ -238,6 +240,10 @@ void inferMaxUnpool(NodeInference& n) {
 // x[n, c·Π block, l] -> y[n, c, image…]
 void inferCol2Im(NodeInference& n) {
   auto image = n.list(1);
+  for (std::string_view name : {"strides", "dilations"}) {
+    if (auto given = n.integers(name); given && !image) image.emplace(given->size());
+  }
+  if (auto pads = n.integers("pads"); pads && !image) image.emplace(pads->size() / 2);
   if (!image) NodeInference::nothing();
   Shape y = n.open(2);
   if (n.hasShape(0)) {

@@ -9,6 +9,7 @@
 #include "applier/match/closed_values.h"
 #include "applier/view/evaluate_constants.h"
 #include "ir/ops/op.h"
+#include "rules/rewrite/bind.h"
 #include "rules/rewrite/unify.h"
 
 namespace pet {
@@ -56,8 +57,9 @@ class Matcher {
   /// The pattern's operators that something stands for, and that are no leaves.
   std::vector<int> operatorsOf(const Assignment& a) const;
   Expected<void> enterClosed(const Assignment& a, std::vector<DimEquation>& equations) const;
-  Expected<void> checkClass(const Bindings& bound) const;
-  Expected<Bindings> symbols(const Assignment& a) const;
+  Expected<void> checkClass(const rewrite::Symbols& bound) const;
+  Expected<void> checkClosed(const Assignment& a, const rewrite::Symbols& symbols) const;
+  Expected<rewrite::Symbols> symbols(const Assignment& a) const;
 
   const MatchIndex& index_;
   const Pattern& pattern_;
@@ -195,12 +197,13 @@ Expected<void> Matcher::checkInterior(const Assignment& a) const {
 }
 
 /// The symbols' values are all known and in the pattern's class.
-Expected<void> Matcher::checkClass(const Bindings& bound) const {
+Expected<void> Matcher::checkClass(const rewrite::Symbols& bound) const {
   for (const std::string& s : pattern_.shapes.symbols) {
     if (!bound.contains(s)) return fail(ErrorKind::kCheck, fmt::format("{} is not determined", s));
   }
+  auto implied = [&](const Constraint& c) { return index_.sizes().implies(c); };
   for (const Constraint& c : pattern_.shapes.constraints) {
-    if (c.evaluate(bound) != true) return fail(ErrorKind::kCheck, fmt::format("{} does not hold", c.str()));
+    if (!rewrite::holds(c, bound, implied)) return fail(ErrorKind::kCheck, fmt::format("{} does not hold", c.str()));
   }
   return {};
 }
@@ -219,30 +222,30 @@ Expected<void> Matcher::enterClosed(const Assignment& a, std::vector<DimEquation
   return {};
 }
 
-/// The numbers that the symbols stand for.
-Bindings numbersOf(const rewrite::Symbols& symbols) {
-  Bindings bound;
-  for (const auto& [name, value] : symbols)
-    bound.emplace(name, *value.asConstant());
-  return bound;
+Expected<void> Matcher::checkClosed(const Assignment& a, const rewrite::Symbols& symbols) const {
+  ConstantEvaluator constants(index_.view());
+  Bindings numbers;
+  for (const auto& [name, value] : symbols) {
+    if (auto number = value.asConstant()) numbers.emplace(name, *number);
+  }
+  for (int p = 0; p < static_cast<int>(a.size()); ++p) {
+    const Value v = a[static_cast<size_t>(p)];
+    if (v.node < 0 || !unification_.isLeaf(p)) continue;
+    if (auto ok = closed_.check({p, 0}, *constants.value(v), numbers); !ok) return ok;
+  }
+  return {};
 }
 
-Expected<Bindings> Matcher::symbols(const Assignment& a) const {
+Expected<rewrite::Symbols> Matcher::symbols(const Assignment& a) const {
   auto equations = unification_.equations(a);
   if (!equations) return tl::unexpected(equations.error());
   if (auto ok = enterClosed(a, *equations); !ok) return tl::unexpected(ok.error());
   auto solved = rewrite::solve(*equations);
-  if (!solved) return tl::unexpected(solved.error());
+  if (!solved) return solved;
   if (!unification_.mapsFit(a, *solved)) return fail(ErrorKind::kCheck, "an index map of another kind");
-  Bindings bound = numbersOf(*solved);
-  if (auto ok = checkClass(bound); !ok) return tl::unexpected(ok.error());
-  ConstantEvaluator constants(index_.view());
-  for (int p = 0; p < static_cast<int>(a.size()); ++p) {
-    const Value v = a[static_cast<size_t>(p)];
-    if (v.node < 0 || !unification_.isLeaf(p)) continue;
-    if (auto ok = closed_.check({p, 0}, *constants.value(v), bound); !ok) return tl::unexpected(ok.error());
-  }
-  return bound;
+  if (auto ok = checkClass(*solved); !ok) return tl::unexpected(ok.error());
+  if (auto ok = checkClosed(a, *solved); !ok) return tl::unexpected(ok.error());
+  return solved;
 }
 
 Expected<Site> Matcher::site(const Assignment& a, int anchor) const {
@@ -282,10 +285,10 @@ Expected<Site> Matcher::site(const Assignment& a, int anchor) const {
 }
 
 /// The same for sites that differ only in the order of what is alike in the pattern.
-std::tuple<std::vector<int>, std::vector<Value>, Bindings> unordered(const Site& site) {
+std::tuple<std::vector<int>, std::vector<Value>, std::string> unordered(const Site& site) {
   std::vector<Value> outputs = site.outputs;
   std::sort(outputs.begin(), outputs.end());
-  return {site.nodes, std::move(outputs), site.symbols};
+  return {site.nodes, std::move(outputs), rewrite::str(site.symbols)};
 }
 
 }  // namespace
@@ -293,7 +296,7 @@ std::tuple<std::vector<int>, std::vector<Value>, Bindings> unordered(const Site&
 std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::vector<Refusal>& refusals) {
   Matcher matcher(index, pattern);
   std::vector<Site> sites;
-  std::set<std::tuple<std::vector<int>, std::vector<Value>, Bindings>> known;
+  std::set<std::tuple<std::vector<int>, std::vector<Value>, std::string>> known;
   for (int anchor : index.nodesOf(pattern.program.node(pattern.program.outputs()[0]).op)) {
     if (index.isConstant({anchor, 0})) continue;
     size_t before = sites.size();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "applier/match/match_index.h"
+#include "rules/rewrite/symbols.h"
 #include "rules/rule.h"
 
 namespace pet {
@@ -15,7 +16,7 @@ struct Site {
   std::vector<int> nodes;      ///< the nodes that the pattern's operators matched, sorted
   std::vector<Value> inputs;   ///< what the pattern's inputs stand for, in the order of Program::inputs()
   std::vector<Value> outputs;  ///< what the pattern's outputs stand for
-  Bindings symbols;            ///< the values of the pattern's symbols
+  rewrite::Symbols symbols;    ///< the values of the pattern's symbols, in the model's
 };
 
 /// Why a pattern or a rule was not used although it nearly fitted. Collected while deciding, printed after.
@@ -26,7 +27,8 @@ struct Refusal {
 };
 
 /// All sites of a pattern, by anchor in the view's order. A site is one only if
-/// - operators, attributes and extents agree for some values of the pattern's symbols that are in its class,
+/// - operators, attributes and extents agree for some values of the pattern's symbols that are in its class, whatever
+///   the extents are that the model leaves open (MatchIndex::sizes),
 /// - a variable that occurs twice stands for the same value,
 /// - the pattern's constant inputs are constants of the model, and what depends on its symbols alone (a band mask) is
 ///   a constant of the model with these values,

@@ -7,8 +7,12 @@ const std::vector<int> kNone;
 
 }  // namespace
 
-MatchIndex::MatchIndex(const Graph& graph, const View& view)
-    : view_(view), readers_(readers(view.program)), constant_(constantNodes(view.program)), precedence_(graph, view) {
+MatchIndex::MatchIndex(const Graph& graph, const View& view, const ModelSizes& sizes)
+    : view_(view),
+      sizes_(sizes),
+      readers_(readers(view.program)),
+      constant_(constantNodes(view.program)),
+      precedence_(graph, view) {
   for (size_t i = 0; i < view.program.nodes().size(); ++i)
     byOp_[view.program.nodes()[i].op].push_back(static_cast<int>(i));
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "applier/match/precedence.h"
+#include "applier/view/model_sizes.h"
 #include "applier/view/view.h"
 
 namespace pet {
@@ -12,8 +13,10 @@ namespace pet {
 /// The nodes of a graph's view by operator, and who reads what; made once for all patterns.
 class MatchIndex {
  public:
-  MatchIndex(const Graph& graph, const View& view);
+  /// `sizes`: what is known of the view's symbols. View and sizes outlive it.
+  MatchIndex(const Graph& graph, const View& view, const ModelSizes& sizes);
   const View& view() const { return view_; }
+  const ModelSizes& sizes() const { return sizes_; }
   const std::vector<int>& nodesOf(const OpRow* op) const;
   const std::vector<int>& readersOf(Value value) const;
   const Precedence& precedence() const { return precedence_; }
@@ -21,6 +24,7 @@ class MatchIndex {
 
  private:
   const View& view_;
+  const ModelSizes& sizes_;
   std::map<const OpRow*, std::vector<int>> byOp_;
   std::map<Value, std::vector<int>> readers_;
   std::vector<bool> constant_;

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "applier/read/normalise.h"
+#include "applier/infer/infer.h"
 
 namespace pet {
 namespace {
@@ -113,20 +113,17 @@ Expected<ValueType> typeOf(const std::string& name, const ValueTypes& types) {
 
 }  // namespace
 
-ValueTypes typesOf(const Graph& graph) {
+ValueTypes typesOf(const Graph& graph, const Bindings& sizes) {
   ValueTypes types = graph.types;
-  auto enter = [&](const std::string& name, ElementType element, const Extents& extents) {
-    types[name] = {element, std::vector<std::optional<int64_t>>(extents.begin(), extents.end())};
-  };
-  for (const Initializer& i : graph.initializers)
-    enter(i.name, i.value.element, i.value.extents);
-  const View view = normalise(graph).view;
-  for (const auto& [value, name] : view.names)
-    enter(name, view.elements[static_cast<size_t>(value.node)], concrete(view.program.shape(value)));
-  for (const GraphNode& n : graph.nodes) {
-    bool passes = n.standard && (n.type == "Identity" || n.type == "Dropout") && !n.inputs.empty();
-    auto it = passes ? types.find(n.inputs[0]) : types.end();
-    if (it != types.end()) types[n.outputs[0]] = ValueType(it->second);
+  for (const auto& [name, inferred] : infer(graph).types) {
+    if (inferred.kind != InferredType::Kind::kTensor) continue;
+    ValueType& type = types[name];
+    type.element = inferred.element;
+    if (!inferred.dims) continue;
+    type.names.clear();
+    type.dims.emplace();
+    for (const Dim& d : *inferred.dims)
+      type.dims->push_back(d.evaluate(sizes));
   }
   return types;
 }

@@ -12,8 +12,8 @@ namespace pet {
 /// What is known of a graph's values, by name.
 using ValueTypes = std::map<std::string, ValueType, std::less<>>;
 
-/// What the graph declares, what its initializers are, and the extents that follow for what pet knows.
-ValueTypes typesOf(const Graph& graph);
+/// The types of all values, as far as they follow; where the graph leaves extents open they have these `sizes`.
+ValueTypes typesOf(const Graph& graph, const Bindings& sizes = {});
 
 /// Nodes of a graph (by position, ascending), the values that they take from elsewhere and those that they give.
 struct Part {

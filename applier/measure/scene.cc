@@ -42,7 +42,7 @@ class Scene {
         outs.push_back(neighbours_ ? consumer(y, output, number) : y);
         std::string name = (outs.back() == y ? kSceneSite : "out") + number;
         builder_.name(outs.back(), name);
-        outputs.push_back({name, builder_.extents(outs.back())});
+        outputs.push_back({name, concrete(builder_.shape(outs.back()))});
       }
       View view = std::move(builder_).finish(outs);
       auto frame = parseModel(frameModel(inputs_, outputs, opset_), "subgraph");
@@ -95,7 +95,7 @@ class Scene {
 
   Value input(const std::string& name, const Extents& extents) {
     inputs_.push_back({name, extents});
-    Value v = builder_.input(name, extents, ElementType::kFloat);
+    Value v = builder_.input(name, shapeOf(extents), ElementType::kFloat);
     builder_.name(v, name);
     return v;
   }
@@ -118,7 +118,7 @@ class Scene {
 
   /// x · w over the channels: a pointwise Conv of an image, a MatMul of a matrix.
   Value mix(Value x, const std::string& name, int64_t channels, bool image) {
-    Extents extents = builder_.extents(x);
+    Extents extents = concrete(builder_.shape(x));
     if (!image) return add("MatMul", {x, weight(name, {extents.back(), channels})});
     Extents kernel(extents.size(), 1);
     kernel[0] = channels;
@@ -135,7 +135,7 @@ class Scene {
 
   Value consumer(Value y, Value output, const std::string& number) {
     bool image = isImage(output);
-    Extents extents = builder_.extents(y);
+    Extents extents = concrete(builder_.shape(y));
     Value relu = add("Relu", {y});
     if (extents.size() < 2) return relu;
     int64_t channels = image ? extents[1] : extents.back();

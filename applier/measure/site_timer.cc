@@ -11,6 +11,7 @@
 #include "applier/read/normalise.h"
 #include "applier/replace/splice.h"
 #include "applier/write/emit.h"
+#include "rules/rewrite/bind.h"
 
 namespace pet {
 namespace {
@@ -21,10 +22,7 @@ constexpr double kSiteSeconds = 2;
 std::string settingOf(const std::vector<const Rewrite*>& rewrites) {
   std::string text;
   for (const Rewrite* r : rewrites) {
-    text += r->rule->name;
-    for (const auto& [symbol, value] : r->site.symbols)
-      text += fmt::format(" {}={}", symbol, value);
-    text += "; ";
+    text += fmt::format("{} {}; ", r->rule->name, rewrite::str(r->site.symbols));
   }
   return text;
 }
@@ -34,7 +32,7 @@ struct NamedSite {
   std::string site;  ///< siteName()
   const Pattern* pattern = nullptr;
   const Rule* rule = nullptr;
-  Bindings shapes;  ///< the pattern's symbols
+  rewrite::Symbols shapes;  ///< the pattern's symbols
 };
 
 /// The graph with these rules applied at these sites, cleaned up, unchecked. kUnsupported: a site is not there, or the
@@ -42,7 +40,7 @@ struct NamedSite {
 Expected<Graph> rewriteSites(const Graph& graph, const std::vector<NamedSite>& sites) {
   Normalised normalised = normalise(graph);
   const View& view = normalised.view;
-  const MatchIndex index(graph, view);
+  const MatchIndex index(graph, view, normalised.sizes);
   std::vector<Rewrite> rewrites;
   for (const NamedSite& wanted : sites) {
     std::vector<Refusal> refusals;
@@ -54,7 +52,8 @@ Expected<Graph> rewriteSites(const Graph& graph, const std::vector<NamedSite>& s
       return fail(ErrorKind::kUnsupported,
                   "the pattern does not match" + (refusals.empty() ? "" : ": " + refusals[0].reason), wanted.site);
     }
-    auto symbols = bindRuleOrExplain(*wanted.rule, site->symbols);
+    auto implied = [&](const Constraint& c) { return normalised.sizes.implies(c); };
+    auto symbols = rewrite::bindRule(*wanted.rule, site->symbols, implied);
     if (!symbols) return tl::unexpected(symbols.error());
     auto made = instantiate(*site, *wanted.rule, *symbols, wanted.site);
     if (!made) return tl::unexpected(made.error());
@@ -64,19 +63,22 @@ Expected<Graph> rewriteSites(const Graph& graph, const std::vector<NamedSite>& s
   return emit(graph, view, simplify(splice(view, rewrites)));
 }
 
-/// The part of a model that the rewrites are in, with its neighbours: as it is, and rewritten.
+/// The part of a model that the rewrites are in, with its neighbours: as it is, and rewritten; at the typical sizes.
 Expected<std::vector<std::string>> modelsOf(const Model& model,
-                                            const View& view,
+                                            const MatchIndex& index,
                                             const std::vector<const Rewrite*>& rewrites) {
   const Graph& graph = model.graph;
+  const View& view = index.view();
+  const Bindings& sizes = index.sizes().typical();
   std::set<int> nodes;
   std::vector<NamedSite> sites;
   for (const Rewrite* r : rewrites) {
     for (int n : r->site.nodes)
       nodes.insert(view.provenance[static_cast<size_t>(n)].origin);
-    sites.push_back({siteName(graph, view, r->site.anchor), r->site.pattern, r->rule, r->site.symbols});
+    sites.push_back({siteName(graph, view, r->site.anchor), r->site.pattern, r->rule,
+                     rewrite::symbolsOf(rewrite::numbersAt(r->site.symbols, sizes))});
   }
-  const ValueTypes types = typesOf(graph);
+  const ValueTypes types = typesOf(graph, sizes);
   auto before = extract(model, types, partOf(graph, types, withNeighbours(graph, {nodes.begin(), nodes.end()})));
   if (!before) return tl::unexpected(before.error());
   auto after = rewriteSites(before->graph, sites);
@@ -95,13 +97,14 @@ Expected<std::vector<std::string>> modelsOf(const Model& model,
 }  // namespace
 
 std::optional<std::string> SiteTimer::objection(const Model& model,
-                                                const View& view,
+                                                const MatchIndex& index,
                                                 const std::vector<const Rewrite*>& rewrites) {
+  const View& view = index.view();
   if (!time_) return std::nullopt;
   std::string setting = settingOf(rewrites);
   if (auto it = known_.find(setting); it != known_.end()) return it->second;
   auto decide = [&]() -> std::optional<std::string> {
-    auto models = modelsOf(model, view, rewrites);
+    auto models = modelsOf(model, index, rewrites);
     if (!models) return "could not be timed: " + models.error().what;
     auto samples = time_({std::move(*models), kSiteSeconds, true});
     if (!samples) return "could not be timed: " + samples.error().what;

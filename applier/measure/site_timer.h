@@ -20,7 +20,7 @@ class SiteTimer {
 
   /// Why these rewrites, whose layouts meet, do not pay on the engine, or could not be timed; nullopt where they pay.
   std::optional<std::string> objection(const Model& model,
-                                       const View& view,
+                                       const MatchIndex& index,
                                        const std::vector<const Rewrite*>& rewrites);
   const std::vector<Measured>& lines() const { return lines_; }
 

@@ -90,7 +90,9 @@ struct ValueType {
   /// The file's names of the unknown extents (dim_param), "" where it gives none: as many as `dims`, or none at all.
   std::vector<std::string> names = {};
   /// The name of a dimension, "" where it has none.
-  std::string_view nameOf(size_t dimension) const { return dimension < names.size() ? names[dimension] : ""; }
+  std::string_view nameOf(size_t dimension) const {
+    return dimension < names.size() ? std::string_view(names[dimension]) : std::string_view();
+  }
 
   /// The extents, if all are known.
   std::optional<Extents> extents() const;

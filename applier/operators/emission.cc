@@ -1,6 +1,7 @@
 #include "applier/operators/emission.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -27,9 +28,18 @@ std::string NodeSink::initializer(const std::string& base, const Constant& value
 
 std::vector<int64_t> Emission::list(std::string_view name) const {
   std::vector<int64_t> values;
-  for (const Expr& e : node().list(name))
-    values.push_back(e.asConstant().value());
+  for (const Expr& e : node().list(name)) {
+    auto value = e.asConstant();
+    if (!value) throw NotEmitted{fmt::format("{} of {} would depend on the sizes left open", name, node().op->name)};
+    values.push_back(*value);
+  }
   return values;
+}
+
+Extents Emission::numbers(const Shape& shape) {
+  auto extents = asConstants(shape);
+  if (!extents) throw NotEmitted{fmt::format("the extents {} are left open", str(shape))};
+  return *extents;
 }
 
 void Emission::add(std::string_view type,
@@ -78,12 +88,30 @@ void Emission::require(int64_t since, std::string_view what) const {
   if (opset() < since) throw NotEmitted{fmt::format("{} needs opset {}, the model has {}", what, since, opset())};
 }
 
-std::string Emission::reshape(const std::string& x, const Extents& from, const Extents& to, bool isLast) const {
+namespace {
+
+/// A Reshape's target: numbers, 0 for an extent that is copied, and one -1 at most. Throws NotEmitted.
+std::vector<int64_t> reshapeTarget(const Shape& from, const Shape& to) {
+  std::vector<int64_t> target;
+  bool open = false;
+  for (size_t d = 0; d < to.size(); ++d) {
+    auto number = to[d].asConstant();
+    bool stays = d < from.size() && from[d] == to[d];
+    // A 0 in the shape copies the operand's extent.
+    if (number == 0) throw NotEmitted{"a Reshape to an empty tensor"};
+    if (!number && !stays && open) throw NotEmitted{fmt::format("a Reshape to {}, with two open extents", str(to))};
+    target.push_back(number ? *number : stays ? 0 : -1);
+    open = open || target.back() == -1;
+  }
+  return target;
+}
+
+}  // namespace
+
+std::string Emission::reshape(const std::string& x, const Shape& from, const Shape& to, bool isLast) const {
   if (from == to) return isLast ? last("Identity", {x}) : x;
   require(5, "Reshape");
-  // A 0 in the shape would copy the operand's extent.
-  if (std::find(to.begin(), to.end(), 0) != to.end()) throw NotEmitted{"a Reshape to an empty tensor"};
-  std::vector<std::string> inputs{x, integers("shape", to)};
+  std::vector<std::string> inputs{x, integers("shape", reshapeTarget(from, to))};
   return isLast ? last("Reshape", inputs) : step("Reshape", inputs);
 }
 
@@ -93,15 +121,17 @@ std::string Emission::transpose(const std::string& x, const std::vector<int64_t>
 }
 
 std::string Emission::slice(const std::string& x,
-                            const Extents& extents,
+                            const Shape& shape,
                             const std::vector<Range>& ranges,
                             bool isLast) const {
   std::vector<int64_t> axes, starts, ends, steps;
-  for (size_t d = 0; d < extents.size(); ++d) {
-    if (ranges[d].start == 0 && ranges[d].end >= extents[d] && ranges[d].step == 1) continue;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    auto extent = shape[d].asConstant();
+    bool all = !ranges[d].end || (extent && *ranges[d].end >= *extent);
+    if (ranges[d].start == 0 && all && ranges[d].step == 1) continue;
     axes.push_back(static_cast<int64_t>(d));
     starts.push_back(ranges[d].start);
-    ends.push_back(ranges[d].end);
+    ends.push_back(ranges[d].end.value_or(std::numeric_limits<int32_t>::max()));
     steps.push_back(ranges[d].step);
   }
   if (axes.empty()) return isLast ? last("Identity", {x}) : x;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -56,9 +57,13 @@ class Emission {
   const std::string& operand(size_t i) const { return operands_[i]; }
   const std::vector<std::string>& outputs() const { return outputs_; }
   const std::string& output() const { return outputs_[0]; }
-  Extents extents(size_t operand) const { return concrete(program_.shape(node().operands[operand])); }
-  Extents outputExtents() const { return concrete(node().shapes[0]); }
+  const Shape& shape(size_t operand) const { return program_.shape(node().operands[operand]); }
+  const Shape& outputShape() const { return node().shapes[0]; }
+  /// The extents, as numbers; throws NotEmitted where the model leaves some of them open.
+  Extents extents(size_t operand) const { return numbers(shape(operand)); }
+  Extents outputExtents() const { return numbers(outputShape()); }
   int64_t scalar(std::string_view name) const { return node().scalar(name).asConstant().value(); }
+  /// Throws NotEmitted where a number of the list is left open.
   std::vector<int64_t> list(std::string_view name) const;
 
   using OnnxAttributes = std::map<std::string, GraphAttribute, std::less<>>;
@@ -79,14 +84,17 @@ class Emission {
 
   // Moves, in the form of the model's opset. Each is left out where it would change nothing; `last` ones are then an
   // Identity.
-  std::string reshape(const std::string& x, const Extents& from, const Extents& to, bool isLast = false) const;
+  /// Extents that the model leaves open are copied where they stay in place, and one may be what is left.
+  std::string reshape(const std::string& x, const Shape& from, const Shape& to, bool isLast = false) const;
   std::string transpose(const std::string& x, const std::vector<int64_t>& perm, bool isLast = false) const;
   struct Range {
-    int64_t start, end, step;
+    int64_t start;
+    std::optional<int64_t> end;  ///< nullopt: to the end
+    int64_t step;
   };
   /// One range per dimension.
   std::string slice(const std::string& x,
-                    const Extents& extents,
+                    const Shape& shape,
                     const std::vector<Range>& ranges,
                     bool isLast = false) const;
   std::string pad(const std::string& x,
@@ -96,6 +104,8 @@ class Emission {
                   bool isLast = false) const;
 
  private:
+  static Extents numbers(const Shape& shape);
+
   NodeSink& sink_;
   const Program& program_;
   int node_;

@@ -146,17 +146,31 @@ Value Lifting::add(std::string_view op, std::vector<Value> operands, Attributes 
   auto v = builder_.add(*row, std::move(operands), std::move(attributes), {freshName()}, {.origin = position_});
   if (!v) refuse(v.error().message());
   for (const Dim& d : builder_.program().shape(*v)) {
-    if (d.asConstant().value_or(-1) < 0)
+    if (d.asConstant().value_or(0) < 0)
       refuse(fmt::format("{} would have the extents {}", op, str(builder_.program().shape(*v))));
   }
   return *v;
 }
 
-Value Lifting::reshape(Value x, const Extents& to) const {
-  if (auto layout = regroup(extents(x), to)) return add("Layout", {x}, {{"layout", *layout}});
-  if (elementCount(extents(x)) != elementCount(to))
-    refuse(fmt::format("{} does not fit into {}", str(extents(x)), str(to)));
-  return add("Reshape", {x}, {{"shape", exprs(to)}});
+Extents Lifting::extents(Value v) const {
+  auto extents = asConstants(shape(v));
+  if (!extents) refuse(fmt::format("extents {} that the model leaves open", str(shape(v))));
+  return *extents;
+}
+
+const Shape& Lifting::inferredShape(size_t output) const {
+  auto it = scope_.inference->types.find(node_.outputs.at(output));
+  if (it == scope_.inference->types.end() || !it->second.dims) refuse("extents that are not known");
+  return *it->second.dims;
+}
+
+Value Lifting::reshape(Value x, const Shape& to) const {
+  if (auto layout = regroup(shape(x), to)) return add("Layout", {x}, {{"layout", *layout}});
+  const Extents from = extents(x);
+  auto extents = asConstants(to);
+  if (!extents || elementCount(from) != elementCount(*extents))
+    refuse(fmt::format("{} does not fit into {}", str(shape(x)), str(to)));
+  return add("Reshape", {x}, {{"shape", exprs(*extents)}});
 }
 
 Value Lifting::constant(const Tensor<double>& tensor, Value like) const {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "applier/infer/infer.h"
 #include "applier/view/view.h"
 #include "ir/ops/attribute.h"
 
@@ -19,10 +20,10 @@ struct NotLifted {
 
 /// What is known of a graph's values while it is normalised.
 struct Scope {
+  const Inference* inference;
   const ViewBuilder* view;
   std::map<std::string, Value, std::less<>> values;        ///< lifted values (of float or double)
   std::map<std::string, Constant, std::less<>> constants;  ///< initializers and what was folded, of any type
-  std::map<std::string, ValueType, std::less<>> types;     ///< declared, or found out, for values that are not lifted
 };
 
 /// One ONNX node on its way into a view.
@@ -60,7 +61,8 @@ class Lifting {
   /// `rank`: of the first operand.
   std::vector<int64_t> list(const OnnxAttribute& a, size_t rank) const;
 
-  Extents extents(Value v) const { return builder_.extents(v); }
+  /// Refuses extents that the model leaves open.
+  Extents extents(Value v) const;
   const Shape& shape(Value v) const { return builder_.program().shape(v); }
   size_t rank(Value v) const { return shape(v).size(); }
   /// 0 <= result < rank.
@@ -69,7 +71,10 @@ class Lifting {
   /// Adds a node on behalf of this ONNX node.
   Value add(std::string_view op, std::vector<Value> operands, Attributes attributes = {}) const;
   /// A Layout that regroups `x` into `extents`, or a Reshape where there is none.
-  Value reshape(Value x, const Extents& extents) const;
+  Value reshape(Value x, const Shape& shape) const;
+  Value reshape(Value x, const Extents& extents) const { return reshape(x, shapeOf(extents)); }
+  /// The extents of a result as they were inferred; refuses where they are not known.
+  const Shape& inferredShape(size_t output) const;
   /// A constant that ONNX does not hold as such, in the element type of `like`.
   Value constant(const Tensor<double>& tensor, Value like) const;
 

@@ -34,9 +34,8 @@ Attributes readKernel(const Lifting& l, const OnnxRow& row, Value x, Value w, At
 Value withBias(const Lifting& l, Value y) {
   if (!l.has(2)) return y;
   Value bias = l.operand(2);
-  Extents channels = l.extents(bias);
-  if (channels.size() != 1 || channels[0] != l.extents(y)[1])
-    Lifting::refuse("a bias that is not one value per channel");
+  Shape channels = l.shape(bias);
+  if (channels.size() != 1 || channels[0] != l.shape(y)[1]) Lifting::refuse("a bias that is not one value per channel");
   channels.resize(l.rank(y) - 1, 1);
   return l.add("Add", {y, l.reshape(bias, channels)});
 }
@@ -88,13 +87,13 @@ void writeKernel(const Emission& e, const OnnxRow& row) {
 
 std::vector<Value> readMatMul(const Lifting& l, const OnnxRow&) {
   Value a = l.operand(0), b = l.operand(1);
-  Extents ea = l.extents(a), eb = l.extents(b);
+  const Shape ea = l.shape(a), eb = l.shape(b);
   if (ea.empty() || eb.empty()) Lifting::refuse("a scalar operand");
-  if (ea.size() == 1) a = l.reshape(a, {1, ea[0]});
-  if (eb.size() == 1) b = l.reshape(b, {eb[0], 1});
+  if (ea.size() == 1) a = l.reshape(a, Shape{1, ea[0]});
+  if (eb.size() == 1) b = l.reshape(b, Shape{eb[0], 1});
   Value y = l.add("MatMul", {a, b});
   if (ea.size() > 1 && eb.size() > 1) return {y};
-  Extents out = l.extents(y);  // the added dimensions go again
+  Shape out = l.shape(y);  // the added dimensions go again
   if (eb.size() == 1) out.pop_back();
   if (ea.size() == 1) out.erase(out.end() - (eb.size() == 1 ? 1 : 2));
   return {l.reshape(y, out)};
@@ -129,27 +128,31 @@ void needsThird(const Emission& e) {
 // y[n,f,v] = Σ_k t[n,(f k), v·stride + k·dilation - pad]: pad once, then one slice per tap k, added one after
 // the other (ONNX Runtime takes longer for Sum).
 void writeOffsetReduce(const Emission& e, const OnnxRow&) {
-  Extents t = e.extents(0), y = e.outputExtents();
+  const Shape &t = e.shape(0), &y = e.outputShape();
   size_t spatial = t.size() - 2;
   auto kernel = e.list("kernel_shape"), strides = e.list("strides"), dilations = e.list("dilations"),
        pads = e.list("pads");
   int64_t taps = elementCount(kernel);
   // Rank grows by one: [N, F, taps, H, W, …].
-  Extents split{t[0], y[1], taps};
+  Shape split{t[0], y[1], taps};
   split.insert(split.end(), t.begin() + 2, t.end());
   std::vector<int64_t> allPads(2 * split.size(), 0);
   for (size_t d = 0; d < spatial; ++d) {
     allPads[3 + d] = pads[d];
     allPads[split.size() + 3 + d] = pads[spatial + d];
   }
-  Extents padded = split;
-  for (size_t d = 0; d < spatial; ++d)
-    padded[3 + d] += pads[d] + pads[spatial + d];
+  Shape padded = split;
+  for (size_t d = 0; d < spatial; ++d) {
+    int64_t more = pads[d] + pads[spatial + d];
+    if (more == 0) continue;
+    if (!t[2 + d].isAffine()) throw NotEmitted{"a Pad of a product of extents"};
+    padded[3 + d] = Dim(t[2 + d].affine() + more);
+  }
   std::string x = e.pad(e.reshape(e.operand(0), t, split), allPads, 0, "constant");
 
   std::string sum;
   for (int64_t tap = 0; tap < taps; ++tap) {
-    std::vector<Emission::Range> ranges{{0, padded[0], 1}, {0, padded[1], 1}, {tap, tap + 1, 1}};
+    std::vector<Emission::Range> ranges{{0, std::nullopt, 1}, {0, std::nullopt, 1}, {tap, tap + 1, 1}};
     int64_t rest = tap;
     std::vector<int64_t> k(spatial);
     for (size_t d = spatial; d-- > 0;) {
@@ -158,12 +161,19 @@ void writeOffsetReduce(const Emission& e, const OnnxRow&) {
     }
     for (size_t d = 0; d < spatial; ++d) {
       int64_t start = k[d] * dilations[d];
-      ranges.push_back({start, start + (y[2 + d] - 1) * strides[d] + 1, strides[d]});
+      auto rows = y[2 + d].asConstant();
+      // Without a number, from the end: what is behind the last position, of this tap.
+      if (!rows && strides[d] != 1) throw NotEmitted{"the end of a Slice would depend on the sizes left open"};
+      int64_t behind = (kernel[d] - 1 - k[d]) * dilations[d];
+      auto end = rows        ? std::optional(start + (*rows - 1) * strides[d] + 1)
+               : behind == 0 ? std::nullopt
+                             : std::optional(-behind);
+      ranges.push_back({start, end, strides[d]});
     }
     std::string slice = e.slice(x, padded, ranges);
     sum = sum.empty() ? slice : e.step("Add", {sum, slice});
   }
-  Extents summed{y[0], y[1], 1};
+  Shape summed{y[0], y[1], 1};
   summed.insert(summed.end(), y.begin() + 2, y.end());
   e.reshape(sum, summed, y, true);
 }

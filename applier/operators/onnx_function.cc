@@ -6,7 +6,7 @@ namespace pet {
 namespace {
 
 void broadcastsByShape(const Lifting& l) {
-  if (l.opset() < 7 && l.extents(l.operand(0)) != l.extents(l.operand(1))) Lifting::refuse("broadcasting by attribute");
+  if (l.opset() < 7 && l.shape(l.operand(0)) != l.shape(l.operand(1))) Lifting::refuse("broadcasting by attribute");
 }
 
 std::vector<Value> readSum(const Lifting& l, const OnnxRow&) {
@@ -37,17 +37,17 @@ void writeSquare(const Emission& e, const OnnxRow&) {
 // Before opset 13 all axes from `axis` on are one.
 std::vector<Value> readSoftmax(const Lifting& l, const OnnxRow&) {
   Value x = l.operand(0);
-  Extents in = l.extents(x);
+  const Shape in = l.shape(x);
   auto axis = static_cast<int64_t>(l.axis(l.integer("axis", l.opset() < 13 ? 1 : -1), in.size()));
   if (l.opset() >= 13 || axis + 1 == static_cast<int64_t>(in.size()))
     return {l.add("Softmax", {x}, {{"axis", Expr(axis)}})};
-  Extents outer(in.begin(), in.begin() + axis), inner(in.begin() + axis, in.end());
-  Value flat = l.reshape(x, {elementCount(outer), elementCount(inner)});
+  Value flat =
+      l.reshape(x, Shape{Dim::product({in.begin(), in.begin() + axis}), Dim::product({in.begin() + axis, in.end()})});
   return {l.reshape(l.add("Softmax", {flat}, {{"axis", Expr(1)}}), in)};
 }
 
 void alongTheLast(const Emission& e) {
-  if (e.scalar("axis") + 1 != static_cast<int64_t>(e.extents(0).size())) e.require(13, "Softmax along an inner axis");
+  if (e.scalar("axis") + 1 != static_cast<int64_t>(e.shape(0).size())) e.require(13, "Softmax along an inner axis");
 }
 
 void atInference(const Lifting& l) {

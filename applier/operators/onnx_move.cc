@@ -12,77 +12,13 @@ namespace {
 
 // --- Regroupings: read as a Layout where there is one, written as a Reshape ---
 
-std::vector<Value> readReshape(const Lifting& l, const OnnxRow& row) {
-  Value x = l.operand(0);
-  Extents in = l.extents(x);
-  auto shape = l.given(row["shape"]);
-  if (!shape) Lifting::refuse("no shape");
-  bool zeroIsZero = l.integer("allowzero", 0) != 0;
-  int64_t known = 1;
-  std::optional<size_t> open;
-  for (size_t d = 0; d < shape->size(); ++d) {
-    int64_t& e = (*shape)[d];
-    if (e == 0 && !zeroIsZero) {
-      if (d >= in.size()) Lifting::refuse("a shape that copies an extent that is not there");
-      e = in[d];
-    }
-    if (e == -1) {
-      if (open) Lifting::refuse("a shape with two open extents");
-      open = d;
-    } else {
-      known = checkedMul(known, e);
-    }
-  }
-  if (open) {
-    if (known <= 0 || elementCount(in) % known != 0) Lifting::refuse("a shape that does not fit its operand");
-    (*shape)[*open] = elementCount(in) / known;
-  }
-  return {l.reshape(x, *shape)};
-}
-
-std::vector<Value> readFlatten(const Lifting& l, const OnnxRow& row) {
-  Value x = l.operand(0);
-  Extents in = l.extents(x);
-  int64_t a = l.integer(row["axis"]);
-  auto axis = a == static_cast<int64_t>(in.size()) ? in.size() : l.axis(a, in.size());
-  Extents outer(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(axis)),
-      inner(in.begin() + static_cast<std::ptrdiff_t>(axis), in.end());
-  return {l.reshape(x, {elementCount(outer), elementCount(inner)})};
-}
-
-std::vector<Value> readSqueeze(const Lifting& l, const OnnxRow& row) {
-  Value x = l.operand(0);
-  Extents in = l.extents(x), out;
-  auto axes = l.given(row["axes"]);
-  std::vector<bool> drop(in.size());
-  for (int64_t a : axes.value_or(std::vector<int64_t>()))
-    drop[l.axis(a, in.size())] = true;
-  for (size_t d = 0; d < in.size(); ++d) {
-    bool gone = axes ? drop[d] : in[d] == 1;
-    if (gone && in[d] != 1) Lifting::refuse("an axis whose extent is not 1");
-    if (!gone) out.push_back(in[d]);
-  }
-  return {l.reshape(x, out)};
-}
-
-std::vector<Value> readUnsqueeze(const Lifting& l, const OnnxRow& row) {
-  Value x = l.operand(0);
-  Extents in = l.extents(x);
-  auto axes = l.given(row["axes"]);
-  if (!axes) Lifting::refuse("no axes");
-  std::vector<bool> added(in.size() + axes->size());
-  for (int64_t a : *axes)
-    added[l.axis(a, added.size())] = true;
-  if (std::count(added.begin(), added.end(), true) != static_cast<std::ptrdiff_t>(axes->size()))
-    Lifting::refuse("an axis twice");
-  Extents out;
-  for (size_t d = 0, i = 0; d < added.size(); ++d)
-    out.push_back(added[d] ? 1 : in[i++]);
-  return {l.reshape(x, out)};
+/// Reshape, Flatten, Squeeze and Unsqueeze: the result's extents say it all.
+std::vector<Value> readReshape(const Lifting& l, const OnnxRow&) {
+  return {l.reshape(l.operand(0), l.inferredShape(0))};
 }
 
 void writeReshape(const Emission& e, const OnnxRow&) {
-  e.reshape(e.operand(0), e.extents(0), e.outputExtents(), true);
+  e.reshape(e.operand(0), e.shape(0), e.outputShape(), true);
 }
 
 // --- Transpose, Layout ---
@@ -98,17 +34,17 @@ void writeTranspose(const Emission& e, const OnnxRow&) {
   e.transpose(e.operand(0), e.list("perm"), true);
 }
 
-Extents axisExtents(const LayoutSpec& layout, const std::vector<int>& axes) {
-  Extents extents;
+Shape axisExtents(const LayoutSpec& layout, const std::vector<int>& axes) {
+  Shape extents;
   for (int a : axes)
-    extents.push_back(layout.axes[static_cast<size_t>(a)].extent.asConstant().value());
+    extents.push_back(layout.axes[static_cast<size_t>(a)].extent);
   return extents;
 }
 
 // Reshape to the axes, Transpose, Reshape to the groups; what changes nothing is left out.
 void writeLayout(const Emission& e, const OnnxRow&) {
   LayoutSpec layout = reduced(*layoutOf(e.node()));
-  Extents in = e.extents(0), out = e.outputExtents();
+  const Shape &in = e.shape(0), &out = e.outputShape();
   auto [from, to] = movingAxes(layout);
   if (from == to) {
     e.reshape(e.operand(0), in, out, true);
@@ -118,7 +54,7 @@ void writeLayout(const Emission& e, const OnnxRow&) {
     std::vector<int64_t> order;
     for (int a : to)
       order.push_back(std::find(from.begin(), from.end(), a) - from.begin());
-    Extents cut = axisExtents(layout, from), moved = axisExtents(layout, to);
+    Shape cut = axisExtents(layout, from), moved = axisExtents(layout, to);
     std::string x = e.reshape(e.operand(0), in, cut);
     if (moved == out) {
       e.transpose(x, order, true);
@@ -145,7 +81,9 @@ void writeConcat(const Emission& e, const OnnxRow& row) {
 std::vector<Value> readSplit(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
   size_t axis = l.axis(l.integer(row["axis"]), l.rank(x));
-  int64_t total = l.extents(x)[axis];
+  auto extent = l.shape(x)[axis].asConstant();
+  if (!extent) Lifting::refuse("an extent that the model leaves open");
+  int64_t total = *extent;
   auto parts = l.given(row["split"]);
   auto count = static_cast<int64_t>(l.node().outputs.size());
   if (!parts) {  // equal parts; from opset 18 on the last one may be smaller
@@ -166,7 +104,7 @@ std::vector<Value> readSplit(const Lifting& l, const OnnxRow& row) {
 
 std::vector<Value> readSlice(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
-  Extents in = l.extents(x);
+  const Shape in = l.shape(x);
   auto starts = l.given(row["starts"]), ends = l.given(row["ends"]);
   if (!starts || !ends || starts->size() != ends->size())
     Lifting::refuse("starts and ends are not constants of one length");
@@ -178,7 +116,9 @@ std::vector<Value> readSlice(const Lifting& l, const OnnxRow& row) {
     size_t a = l.axis(axes ? (*axes)[i] : static_cast<int64_t>(i), in.size());
     int64_t by = steps ? (*steps)[i] : 1;
     if (by < 1) Lifting::refuse("a step below 1");
-    auto clamp = [&](int64_t p) { return std::clamp<int64_t>(p < 0 ? p + in[a] : p, 0, in[a]); };
+    auto extent = in[a].asConstant();
+    if (!extent) Lifting::refuse("a part of an extent that the model leaves open");
+    auto clamp = [&](int64_t p) { return std::clamp<int64_t>(p < 0 ? p + *extent : p, 0, *extent); };
     int64_t from = clamp((*starts)[i]), to = std::max(from, clamp((*ends)[i]));
     axis.emplace_back(static_cast<int64_t>(a));
     start.emplace_back(from);
@@ -189,13 +129,15 @@ std::vector<Value> readSlice(const Lifting& l, const OnnxRow& row) {
 }
 
 void writeSlice(const Emission& e, const OnnxRow&) {
-  Extents in = e.extents(0);
-  std::vector<Emission::Range> ranges;
-  for (int64_t extent : in)
-    ranges.push_back({0, extent, 1});
-  auto axes = e.list("axes"), starts = e.list("starts"), ends = e.list("ends"), steps = e.list("steps");
+  const Shape& in = e.shape(0);
+  std::vector<Emission::Range> ranges(in.size(), {0, std::nullopt, 1});
+  auto axes = e.list("axes"), starts = e.list("starts"), steps = e.list("steps");
+  const std::vector<Expr>& ends = e.node().list("ends");
   for (size_t i = 0; i < axes.size(); ++i) {
-    ranges[static_cast<size_t>(axes[i])] = {starts[i], ends[i], steps.empty() ? 1 : steps[i]};
+    auto along = static_cast<size_t>(axes[i]);
+    auto end = ends[i].asConstant();
+    if (!end && Dim(ends[i]) != in[along]) throw NotEmitted{"the end of a Slice would depend on the sizes left open"};
+    ranges[along] = {starts[i], end, steps.empty() ? 1 : steps[i]};
   }
   e.slice(e.operand(0), in, ranges, true);
 }
@@ -229,12 +171,15 @@ void writePad(const Emission& e, const OnnxRow&) {
 /// Constant indices of any shape, which takes the axis's place; below 0 they count from the end.
 std::vector<Value> readGather(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
-  Extents in = l.extents(x), shape = l.constantExtents(1), out = in;
-  size_t axis = l.axis(l.integer(row["axis"]), in.size());
+  const Extents shape = l.constantExtents(1);
+  Shape out = l.shape(x);
+  size_t axis = l.axis(l.integer(row["axis"]), out.size());
+  auto extent = out[axis].asConstant();
+  if (!extent) Lifting::refuse("indices into an extent that the model leaves open");
   auto indices = l.integers(1);
   for (int64_t& i : indices)
-    i += i < 0 ? in[axis] : 0;
-  bool inside = std::all_of(indices.begin(), indices.end(), [&](int64_t i) { return i >= 0 && i < in[axis]; });
+    i += i < 0 ? *extent : 0;
+  bool inside = std::all_of(indices.begin(), indices.end(), [&](int64_t i) { return i >= 0 && i < *extent; });
   if (!inside || indices.empty()) Lifting::refuse("indices that are out of range, or none");
   Value y = l.add("Gather", {x}, {{"axis", Expr(static_cast<int64_t>(axis))}, {"indices", exprs(indices)}});
   if (shape.size() == 1) return {y};
@@ -261,9 +206,9 @@ std::vector<Value> readIdentity(const Lifting& l, const OnnxRow&) {
 const OnnxRow kOnnxMoveRows[] = {
     {.op = "Layout", .since = 5, .read = nullptr, .write = writeLayout},
     {.op = "Reshape", .read = readReshape, .write = writeReshape},
-    {.op = "Flatten", .read = readFlatten, .write = writeReshape},
-    {.op = "Squeeze", .read = readSqueeze, .write = writeReshape},
-    {.op = "Unsqueeze", .read = readUnsqueeze, .write = writeReshape},
+    {.op = "Flatten", .read = readReshape, .write = writeReshape},
+    {.op = "Squeeze", .read = readReshape, .write = writeReshape},
+    {.op = "Unsqueeze", .read = readReshape, .write = writeReshape},
     {.op = "Transpose", .read = readTranspose, .write = writeTranspose},
     {.op = "Concat", .write = writeConcat, .readable = hasOperands},
     {.op = "Split", .read = readSplit},

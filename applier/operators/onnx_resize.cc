@@ -65,9 +65,10 @@ ResizeForm resizeForm(const Lifting& l, const OnnxRow& row, size_t rank) {
 
 std::vector<Value> readResize(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
-  Extents in = l.extents(x);
+  const Shape in = l.shape(x);
   ResizeForm f = resizeForm(l, row, in.size());
-  std::vector<int64_t> sizes = in, scales;
+  Shape sizes = in;
+  std::vector<int64_t> scales;
   for (size_t d = 0; d < in.size(); ++d)
     scales.insert(scales.end(), {1, 1});
   size_t given = f.sizes ? f.sizes->size() : f.scales ? f.scales->size() : 0;
@@ -89,12 +90,17 @@ std::vector<Value> readResize(const Lifting& l, const OnnxRow& row) {
   // A scale that leads to a whole extent is the same as that extent: patterns speak of extents.
   bool whole = true;
   for (size_t d = 0; !f.sizes && d < in.size(); ++d) {
-    int64_t times = checkedMul(in[d], scales[2 * d]);
-    whole = whole && times % scales[2 * d + 1] == 0;
-    if (whole) sizes[d] = times / scales[2 * d + 1];
+    auto size = quotient(Dim::product({in[d], scales[2 * d]}), scales[2 * d + 1]);
+    whole = whole && size;
+    if (whole) sizes[d] = *size;
   }
   if (f.sizes || whole) {
-    attributes.emplace("sizes", exprs(sizes));
+    std::vector<Expr> list;
+    for (const Dim& d : sizes) {
+      if (!d.isAffine()) Lifting::refuse("an extent that is a product of open ones");
+      list.push_back(d.affine());
+    }
+    attributes.emplace("sizes", std::move(list));
   } else {
     attributes.emplace("scales", exprs(scales));
   }

@@ -66,7 +66,7 @@ struct OnnxForm {
 /// Those of the row's attributes that are in `values`, in the form of the model's opset. Throws NotEmitted.
 OnnxForm formOf(const Emission& e, const OnnxRow& row, std::vector<std::string> operands, const Attributes& values);
 
-/// Why a replacement (without symbols) cannot be written in a model of this opset; nullopt if it can.
+/// Why a replacement cannot be written in a model of this opset; nullopt if it can.
 std::optional<std::string> whyNotEmitted(const Program& replacement, int64_t opset);
 
 }  // namespace pet

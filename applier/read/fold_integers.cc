@@ -60,9 +60,9 @@ std::optional<Integers> Folding::operand(size_t i) const {
 }
 
 std::optional<Extents> Folding::extentsOf(const std::string& name) const {
-  if (auto v = scope_.values.find(name); v != scope_.values.end()) return scope_.view->extents(v->second);
-  auto t = scope_.types.find(name);
-  return t == scope_.types.end() ? std::nullopt : t->second.extents();
+  if (auto v = scope_.values.find(name); v != scope_.values.end()) return asConstants(scope_.view->shape(v->second));
+  auto t = scope_.inference->types.find(name);
+  return t == scope_.inference->types.end() ? std::nullopt : t->second.extents();
 }
 
 std::optional<Constant> Folding::constantNode() const {

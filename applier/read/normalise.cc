@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "applier/infer/infer.h"
 #include "applier/operators/onnx_rows.h"
 #include "applier/read/fold_integers.h"
 #include "ir/ops/op.h"
@@ -15,22 +16,19 @@ bool isFloating(ElementType t) {
   return t == ElementType::kFloat || t == ElementType::kDouble;
 }
 
-std::vector<std::optional<int64_t>> known(const Extents& extents) {
-  return {extents.begin(), extents.end()};
-}
-
 constexpr std::string_view kFolded = "a constant";
 
 class Normaliser {
  public:
-  Normaliser(const Graph& graph, const NormaliseOptions& options) : graph_(graph), options_(options) {}
+  Normaliser(const Graph& graph, const NormaliseOptions& options)
+      : graph_(graph), options_(options), inference_(infer(graph, {.freezeInputs = options.freezeInputs})) {}
 
   Normalised run();
   Expected<WholeProgram> runWhole();
 
  private:
   void enterInputs();
-  void enterOpaque(const GraphNode& node);
+  void enterValue(const std::string& name);
   void enterFloatConstant(const std::string& name, const Constant& value);
   /// The reason why the node stays out; empty if it is in.
   std::string enterNode(size_t position);
@@ -40,32 +38,32 @@ class Normaliser {
 
   const Graph& graph_;
   NormaliseOptions options_;
+  Inference inference_;
   ViewBuilder builder_;
-  Scope scope_{&builder_, {}, {}, {}};
+  Scope scope_{&inference_, &builder_, {}, {}};
 };
 
+/// A value of the model's that is an input of the view, if it is of float or double and of known rank.
+void Normaliser::enterValue(const std::string& name) {
+  auto it = inference_.types.find(name);
+  if (it == inference_.types.end() || it->second.kind != InferredType::Kind::kTensor || !it->second.dims) return;
+  if (!isFloating(it->second.element) || scope_.values.contains(name)) return;
+  Value v = builder_.input(name, *it->second.dims, it->second.element);
+  builder_.name(v, name);
+  scope_.values[name] = v;
+}
+
 void Normaliser::enterInputs() {
-  scope_.types = graph_.types;
-  for (const std::string& name : graph_.inputs) {
-    auto it = graph_.types.find(name);
-    auto extents = it == graph_.types.end() ? std::nullopt : it->second.extents();
-    if (!extents || !isFloating(it->second.element)) continue;
-    Value v = builder_.input(name, *extents, it->second.element);
-    builder_.name(v, name);
-    scope_.values[name] = v;
-  }
+  for (const std::string& name : graph_.inputs)
+    enterValue(name);
   for (const Initializer& i : graph_.initializers) {
-    scope_.types[i.name] = {i.value.element, known(i.value.extents)};
     bool fixed = !i.overridable || options_.freezeInputs;
     if (fixed) scope_.constants[i.name] = i.value;
-    if (isFloating(i.value.element) && i.value.bytes) {
-      if (fixed) {
-        enterFloatConstant(i.name, i.value);
-      } else {
-        Value v = builder_.input(i.name, i.value.extents, i.value.element);
-        builder_.name(v, i.name);
-        scope_.values[i.name] = v;
-      }
+    if (!isFloating(i.value.element) || !i.value.bytes) continue;
+    if (fixed) {
+      enterFloatConstant(i.name, i.value);
+    } else {
+      enterValue(i.name);
     }
   }
 }
@@ -74,18 +72,6 @@ void Normaliser::enterFloatConstant(const std::string& name, const Constant& val
   Value v = builder_.constant(name, value);
   builder_.name(v, name);
   scope_.values[name] = v;
-}
-
-/// What comes out of a node that is not lifted is an input of the view, if its extents are declared.
-void Normaliser::enterOpaque(const GraphNode& node) {
-  for (const std::string& name : node.outputs) {
-    auto it = graph_.types.find(name);
-    auto extents = it == graph_.types.end() ? std::nullopt : it->second.extents();
-    if (!extents || !isFloating(it->second.element) || scope_.values.contains(name)) continue;
-    Value v = builder_.input(name, *extents, it->second.element);
-    builder_.name(v, name);
-    scope_.values[name] = v;
-  }
 }
 
 std::string Normaliser::lift(size_t position) {
@@ -162,7 +148,9 @@ std::vector<std::string> Normaliser::enterNodes() {
   std::vector<std::string> opaque(graph_.nodes.size());
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     opaque[i] = enterNode(i);
-    if (!opaque[i].empty()) enterOpaque(graph_.nodes[i]);
+    if (opaque[i].empty()) continue;
+    for (const std::string& name : graph_.nodes[i].outputs)
+      enterValue(name);
   }
   return opaque;
 }
@@ -170,7 +158,10 @@ std::vector<std::string> Normaliser::enterNodes() {
 Normalised Normaliser::run() {
   auto opaque = enterNodes();
   auto outputs = required(opaque);
-  return {pruned(std::move(builder_).finish(std::move(outputs))), std::move(opaque)};
+  View view = pruned(std::move(builder_).finish(std::move(outputs)));
+  ModelSizes sizes(std::move(inference_.least), options_.assumed);
+  sizes.setSamples(sampleSizes(view, sizes, options_.expected));
+  return {std::move(view), std::move(sizes), std::move(opaque)};
 }
 
 Expected<WholeProgram> Normaliser::runWhole() {

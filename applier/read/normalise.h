@@ -4,16 +4,20 @@
 #include <string>
 #include <vector>
 
+#include "applier/view/sample_sizes.h"
 #include "applier/view/view.h"
 
 namespace pet {
 
 struct NormaliseOptions {
-  bool freezeInputs = false;  ///< initializers that a caller may override are constants all the same
+  bool freezeInputs = false;             ///< initializers that a caller may override are constants all the same
+  ExpectedSizes expected = {};           ///< of the extents that the model leaves open
+  std::vector<Constraint> assumed = {};  ///< what the user promises of them
 };
 
 struct Normalised {
   View view;
+  ModelSizes sizes;                 ///< of the view's symbols; without samples where no sizes were found that fit
   std::vector<std::string> opaque;  ///< per ONNX node: why it passes through untouched; empty where it is in the view
 };
 

@@ -6,16 +6,10 @@
 #include <fmt/format.h>
 
 #include "ir/ops/op.h"
+#include "rules/rewrite/bind.h"
 
 namespace pet {
 namespace {
-
-std::map<std::string, Expr> asExprs(const Bindings& bindings) {
-  std::map<std::string, Expr> by;
-  for (const auto& [name, value] : bindings)
-    by.emplace(name, Expr(value));
-  return by;
-}
 
 /// Each result is a value of its own, computed here: a value has one name in a model.
 Expected<void> checkResults(const Program& program) {
@@ -31,7 +25,7 @@ Expected<void> checkResults(const Program& program) {
 Expected<void> checkExtents(const Program& program, const Program& pattern) {
   for (const Node& n : program.nodes()) {
     for (const Shape& s : n.shapes) {
-      bool fine = std::all_of(s.begin(), s.end(), [](const Dim& d) { return d.asConstant().value_or(-1) >= 0; });
+      bool fine = std::all_of(s.begin(), s.end(), [](const Dim& d) { return d.asConstant().value_or(0) >= 0; });
       if (!fine) return fail(ErrorKind::kCheck, fmt::format("{} would have the extents {}", n.names[0], str(s)));
     }
   }
@@ -51,12 +45,15 @@ int64_t elements(const Shape& shape) {
 }
 
 /// No weight, nor what it is computed from, is larger than a model can hold: a rule for tiny maps may fit a large one.
+/// And none depends on an extent that the model leaves open.
 Expected<void> checkWeights(const Program& program) {
   auto constant = constantNodes(program);
   for (size_t i = 0; i < program.nodes().size(); ++i) {
     const Node& n = program.nodes()[i];
     if (!constant[i] || n.is(ops::kInput)) continue;
     for (const Shape& s : n.shapes) {
+      if (!asConstants(s))
+        return fail(ErrorKind::kCheck, fmt::format("its weights {} would depend on the sizes left open", str(s)));
       if (elements(s) > kMostWeights)
         return fail(ErrorKind::kCheck, fmt::format("it would need weights of {} values", elements(s)));
     }
@@ -68,12 +65,12 @@ Expected<void> checkWeights(const Program& program) {
 
 Expected<Rewrite> instantiate(const Site& site,
                               const Rule& rule,
-                              const Bindings& symbols,
+                              const rewrite::Symbols& symbols,
                               const std::string& siteName) {
   try {
-    auto pattern = site.pattern->program.substitute(asExprs(site.symbols));
+    auto pattern = rewrite::instantiate(site.pattern->program, site.symbols);
     if (!pattern) return tl::unexpected(pattern.error());
-    auto replacement = rule.replacement.substitute(asExprs(symbols));
+    auto replacement = rewrite::instantiate(rule.replacement, symbols);
     if (!replacement) return tl::unexpected(replacement.error());
     Program live = replacement->withoutDeadNodes();
     if (auto ok = checkResults(live); !ok) return tl::unexpected(ok.error());
@@ -84,6 +81,20 @@ Expected<Rewrite> instantiate(const Site& site,
   } catch (const OverflowError&) {
     return fail(ErrorKind::kCheck, "extents beyond 64 bits");
   }
+}
+
+Rewrite boundTo(const Rewrite& rewrite, const Bindings& sizes) {
+  if (sizes.empty()) return rewrite;
+  std::map<std::string, Expr> by;
+  for (const auto& [name, value] : sizes)
+    by.emplace(name, Expr(value));
+  auto bound = [&](const Program& p) { return p.substitute(by).value(); };
+  Rewrite result = rewrite;
+  result.site.symbols = rewrite::symbolsOf(rewrite::numbersAt(rewrite.site.symbols, sizes));
+  result.symbols = rewrite::symbolsOf(rewrite::numbersAt(rewrite.symbols, sizes));
+  result.pattern = bound(rewrite.pattern);
+  result.replacement = bound(rewrite.replacement);
+  return result;
 }
 
 int64_t newWeights(const Program& replacement) {

@@ -10,11 +10,11 @@ namespace pet {
 /// The most values of one tensor of weights that a rule may make.
 inline constexpr int64_t kMostWeights = int64_t{1} << 26;
 
-/// A rule at a site, with all symbols replaced by numbers.
+/// A rule at a site, with its symbols replaced by the model's extents.
 struct Rewrite {
   Site site;
   const Rule* rule = nullptr;
-  Bindings symbols;            ///< the rule's
+  rewrite::Symbols symbols;    ///< the rule's
   Program pattern;             ///< what stands there
   Program replacement;         ///< what is to stand there, as it was proved
   std::string label;           ///< "pet/<rule>/<site>", the stem of the new names
@@ -22,8 +22,14 @@ struct Rewrite {
 };
 
 /// Substitutes a rule's symbols. kCheck: an extent that may not be empty is; two results are one value, or one is an
-/// operand; weights of more than kMostWeights.
-Expected<Rewrite> instantiate(const Site& site, const Rule& rule, const Bindings& symbols, const std::string& siteName);
+/// operand; weights of more than kMostWeights, or whose size the model leaves open.
+Expected<Rewrite> instantiate(const Site& site,
+                              const Rule& rule,
+                              const rewrite::Symbols& symbols,
+                              const std::string& siteName);
+
+/// The same where the model's open extents have these sizes.
+Rewrite boundTo(const Rewrite& rewrite, const Bindings& sizes);
 
 /// How many values the weights have that a replacement makes of the pattern's.
 int64_t newWeights(const Program& replacement);

@@ -11,40 +11,50 @@
 namespace pet {
 namespace {
 
-/// Constant extents, outermost first, cut into pieces that multiply to them in order.
+/// Extents, outermost first, cut into pieces that multiply to them in order.
 using Pieces = std::vector<std::vector<int>>;  ///< per original extent: indices into the list of pieces
 
+bool isOne(const Dim& d) {
+  return d == Dim(1);
+}
+
+bool isEmpty(const Shape& shape) {
+  return std::find(shape.begin(), shape.end(), Dim(0)) != shape.end();
+}
+
 /// The coarsest common refinement of two factorisations of one extent, outermost first: afterwards `pieces` multiplies
-/// to either, and a[i], b[j] say which pieces make up a factor. False where there is none.
-bool refine(const Extents& a, const Extents& b, Extents& pieces, Pieces& ofA, Pieces& ofB) {
+/// to either, and a[i], b[j] say which pieces make up a factor. False where there is none, or none is known.
+bool refine(const Shape& a, const Shape& b, Shape& pieces, Pieces& ofA, Pieces& ofB) {
   ofA.assign(a.size(), {});
   ofB.assign(b.size(), {});
   size_t i = 0, j = 0;
-  int64_t restA = 1, restB = 1;
+  Dim restA = 1, restB = 1;
   for (;;) {
-    while (restA == 1 && i < a.size())
+    while (isOne(restA) && i < a.size())
       restA = a[i++];
-    while (restB == 1 && j < b.size())
+    while (isOne(restB) && j < b.size())
       restB = b[j++];
-    if (restA == 1 && restB == 1) return true;
-    int64_t piece = std::min(restA, restB);
-    if (piece <= 1 || restA % piece != 0 || restB % piece != 0) return false;
+    if (isOne(restA) && isOne(restB)) return true;
+    if (isOne(restA) || isOne(restB)) return false;
+    auto ofFirst = quotient(restA, restB), ofSecond = quotient(restB, restA);
+    if (!ofFirst && !ofSecond) return false;
+    const Dim piece = ofFirst ? restB : restA;
+    restA = ofFirst ? *ofFirst : Dim(1);
+    restB = ofFirst ? Dim(1) : *ofSecond;
     ofA[i - 1].push_back(static_cast<int>(pieces.size()));
     ofB[j - 1].push_back(static_cast<int>(pieces.size()));
     pieces.push_back(piece);
-    restA /= piece;
-    restB /= piece;
   }
 }
 
-int64_t extentOf(const LayoutSpec& layout, int axis) {
-  return layout.axes[static_cast<size_t>(axis)].extent.asConstant().value();
+const Dim& extentOf(const LayoutSpec& layout, int axis) {
+  return layout.axes[static_cast<size_t>(axis)].extent;
 }
 
-LayoutSpec withAxes(const Extents& extents) {
+LayoutSpec withAxes(const Shape& extents) {
   LayoutSpec spec;
-  for (int64_t e : extents)
-    spec.axes.push_back({fmt::format("a{}", spec.axes.size()), Dim(e)});
+  for (const Dim& e : extents)
+    spec.axes.push_back({fmt::format("a{}", spec.axes.size()), e});
   return spec;
 }
 
@@ -73,7 +83,7 @@ LayoutSpec withoutUnits(const LayoutSpec& layout) {
   LayoutSpec result;
   std::vector<int> renumbered(layout.axes.size(), -1);
   for (size_t a = 0; a < layout.axes.size(); ++a) {
-    if (layout.axes[a].extent == Dim(1)) continue;
+    if (isOne(layout.axes[a].extent)) continue;
     renumbered[a] = static_cast<int>(result.axes.size());
     result.axes.push_back(layout.axes[a]);
   }
@@ -110,18 +120,17 @@ const LayoutSpec* layoutOf(const Node& node) {
   return node.is(ops::kLayout) ? &std::get<LayoutSpec>(node.attributes.find("layout")->second) : nullptr;
 }
 
-int64_t groupExtent(const LayoutSpec& layout, const std::vector<int>& group) {
-  int64_t n = 1;
+Dim groupExtent(const LayoutSpec& layout, const std::vector<int>& group) {
+  std::vector<Dim> factors;
   for (int axis : group)
-    n *= extentOf(layout, axis);
-  return n;
+    factors.push_back(extentOf(layout, axis));
+  return Dim::product(factors);
 }
 
-std::optional<LayoutSpec> regroup(const Extents& from, const Extents& to) {
-  Extents pieces;
+std::optional<LayoutSpec> regroup(const Shape& from, const Shape& to) {
+  Shape pieces;
   Pieces left, right;
-  if (elementCount(from) != elementCount(to) || elementCount(from) == 0) return std::nullopt;
-  if (!refine(from, to, pieces, left, right)) return std::nullopt;
+  if (isEmpty(from) || isEmpty(to) || !refine(from, to, pieces, left, right)) return std::nullopt;
   LayoutSpec spec = withAxes(pieces);
   spec.left = left;
   spec.right = right;
@@ -132,18 +141,17 @@ std::optional<LayoutSpec> compose(const LayoutSpec& first, const LayoutSpec& sec
   // Between the two, each dimension is a product of first's right group and of second's left group: cut both sides'
   // axes into common pieces, then read the pieces in first's left and second's right groups.
   if (first.right.size() != second.left.size()) return std::nullopt;
-  Extents pieces;
+  Shape pieces;
   Pieces ofFirst(first.axes.size()), ofSecond(second.axes.size());
   for (size_t d = 0; d < first.right.size(); ++d) {
-    Extents a, b;
+    Shape a, b;
     for (int axis : first.right[d])
       a.push_back(extentOf(first, axis));
     for (int axis : second.left[d])
       b.push_back(extentOf(second, axis));
-    Extents common;
+    Shape common;
     Pieces cutA, cutB;
-    if (elementCount(a) == 0 || elementCount(a) != elementCount(b) || !refine(a, b, common, cutA, cutB))
-      return std::nullopt;
+    if (isEmpty(a) || isEmpty(b) || !refine(a, b, common, cutA, cutB)) return std::nullopt;
     auto base = static_cast<int>(pieces.size());
     auto assign = [&](const std::vector<int>& axes, const Pieces& cut, Pieces& into) {
       for (size_t i = 0; i < axes.size(); ++i) {
@@ -173,7 +181,7 @@ LayoutSpec reduced(const LayoutSpec& layout) {
   };
   for (int a = 0; a < static_cast<int>(spec.axes.size()); ++a) {
     for (int b = follows(spec.left, a); b >= 0 && b == follows(spec.right, a); b = follows(spec.left, a)) {
-      spec.axes[static_cast<size_t>(a)].extent = Dim(extentOf(spec, a) * extentOf(spec, b));
+      spec.axes[static_cast<size_t>(a)].extent = Dim::product({extentOf(spec, a), extentOf(spec, b)});
       spec.axes[static_cast<size_t>(b)].extent = Dim(1);
       for (auto* side : {&spec.left, &spec.right}) {
         for (auto& g : *side)
@@ -194,11 +202,11 @@ std::optional<Outermost> outermost(const LayoutSpec& layout, size_t dimension) {
   for (size_t d = 0; d < layout.left.size(); ++d) {
     auto at = std::find(layout.left[d].begin(), layout.left[d].end(), axis);
     if (at == layout.left[d].end()) continue;
-    if (std::any_of(layout.left[d].begin(), at, [&](int outer) { return extentOf(layout, outer) != 1; }))
+    if (std::any_of(layout.left[d].begin(), at, [&](int outer) { return !isOne(extentOf(layout, outer)); }))
       return std::nullopt;
     Outermost result{axis, static_cast<int>(d)};
     for (auto inner = at + 1; inner != layout.left[d].end(); ++inner)
-      result.inner *= extentOf(layout, *inner);
+      result.inner = Dim::product({result.inner, extentOf(layout, *inner)});
     return result;
   }
   return std::nullopt;
@@ -223,7 +231,7 @@ std::optional<std::vector<int64_t>> asTranspose(const LayoutSpec& layout) {
 std::pair<std::vector<int>, std::vector<int>> movingAxes(const LayoutSpec& layout) {
   auto side = [&](const std::vector<std::vector<int>>& groups) {
     std::vector<int> axes = flat(groups);
-    std::erase_if(axes, [&](int a) { return extentOf(layout, a) == 1; });
+    std::erase_if(axes, [&](int a) { return isOne(extentOf(layout, a)); });
     return axes;
   };
   return {side(layout.left), side(layout.right)};

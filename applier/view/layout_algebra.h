@@ -9,12 +9,14 @@ namespace pet {
 /// What a Layout does; null for other operators.
 const LayoutSpec* layoutOf(const Node& node);
 
-/// The Layout that regroups a tensor of extents `from` into `to` without moving an element, i.e. a Reshape; nullopt
-/// where no order-preserving regrouping does it ([4, 3] to [6, 2]) or the element counts differ. No axis has extent 1.
-std::optional<LayoutSpec> regroup(const Extents& from, const Extents& to);
+// Extents are numbers or have symbols; of those it is taken that none is 0, and they are equal where their factors are.
 
-/// The Layout that does `first`, then `second`; nullopt where their groups have no common refinement. All extents
-/// constant.
+/// The Layout that regroups a tensor of extents `from` into `to` without moving an element, i.e. a Reshape; nullopt
+/// where no order-preserving regrouping does it ([4, 3] to [6, 2]), where the element counts differ or are 0, or where
+/// that is not known. No axis has extent 1.
+std::optional<LayoutSpec> regroup(const Shape& from, const Shape& to);
+
+/// The Layout that does `first`, then `second`; nullopt where their groups have no common refinement.
 std::optional<LayoutSpec> compose(const LayoutSpec& first, const LayoutSpec& second);
 
 /// The same map with as few axes as possible: those that always stay together merged, those of extent 1 left out, but
@@ -33,7 +35,7 @@ LayoutSpec opposite(const LayoutSpec& layout);
 struct Outermost {
   int axis = 0;
   int dimension = 0;
-  int64_t inner = 1;  ///< positions of the dimension for each position of the axis
+  Dim inner = 1;  ///< positions of the dimension for each position of the axis
 };
 /// Where the axis is outermost that a dimension of the result is, by itself; nullopt where it is not, or is not alone.
 /// A Pad or Slice of the result along it is one of the operand along that dimension, by multiples of `inner`.
@@ -45,7 +47,7 @@ std::optional<std::vector<int64_t>> asTranspose(const LayoutSpec& layout);
 /// The axes that move, outermost first, without those of extent 1: operand and result order.
 std::pair<std::vector<int>, std::vector<int>> movingAxes(const LayoutSpec& layout);
 
-/// The product of a group's constant extents.
-int64_t groupExtent(const LayoutSpec& layout, const std::vector<int>& group);
+/// The product of a group's extents.
+Dim groupExtent(const LayoutSpec& layout, const std::vector<int>& group);
 
 }  // namespace pet

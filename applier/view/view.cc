@@ -20,8 +20,8 @@ Shape shapeOf(const Extents& extents) {
   return {extents.begin(), extents.end()};
 }
 
-Value ViewBuilder::input(std::string name, const Extents& extents, ElementType element) {
-  Value v = program_.input(std::move(name), shapeOf(extents));
+Value ViewBuilder::input(std::string name, Shape shape, ElementType element) {
+  Value v = program_.input(std::move(name), std::move(shape));
   view_.provenance.emplace_back();
   view_.elements.push_back(element);
   constant_.push_back(false);
@@ -70,7 +70,7 @@ Value ViewBuilder::copy(const View& from, int node, const std::function<Value(Va
   if (auto c = from.constants.find(node); c != from.constants.end()) {
     v = constant(n.names[0], c->second);
   } else if (n.is(ops::kInput)) {
-    v = input(n.names[0], concrete(n.shapes[0]), from.elements[i]);
+    v = input(n.names[0], n.shapes[0], from.elements[i]);
   } else {
     std::vector<Value> operands;
     for (Value o : n.operands)
@@ -95,6 +95,36 @@ std::string ViewBuilder::unique(const std::string& base) {
 View ViewBuilder::finish(std::vector<Value> outputs) && {
   view_.program = std::move(program_).finish(std::move(outputs));
   return std::move(view_);
+}
+
+Expected<View> boundTo(const View& view, const Bindings& sizes) {
+  if (sizes.empty()) return view;
+  std::map<std::string, Expr> by;
+  for (const auto& [name, value] : sizes)
+    by.emplace(name, Expr(value));
+  auto program = view.program.substitute(by);
+  if (!program) return tl::unexpected(program.error());
+  for (const Node& n : program->nodes()) {
+    for (const Shape& s : n.shapes) {
+      auto fits = [](const Dim& d) { return d.asConstant().value_or(-1) >= 0; };
+      if (!std::all_of(s.begin(), s.end(), fits))
+        return fail(ErrorKind::kCheck, fmt::format("it would have the extents {}", str(s)), n.names[0]);
+    }
+  }
+  View bound = view;
+  bound.program = std::move(*program);
+  return bound;
+}
+
+std::set<std::string> symbolsOf(const View& view) {
+  std::set<std::string> symbols;
+  for (Value v : view.program.inputs()) {
+    for (const Dim& d : view.program.shape(v)) {
+      for (const Expr& atom : d.atoms())
+        atom.collectVariables(symbols);
+    }
+  }
+  return symbols;
 }
 
 View pruned(const View& view) {
@@ -133,7 +163,7 @@ ViewPart::ViewPart(const View& whole, const std::set<int>& nodes) {
     if (moved_.contains(v)) return;
     auto n = static_cast<size_t>(v.node);
     if (!constant[n]) {
-      moved_[v] = builder.input(program.name(v), concrete(program.shape(v)), whole.elements[n]);
+      moved_[v] = builder.input(program.name(v), program.shape(v), whole.elements[n]);
       return;
     }
     for (Value o : program.nodes()[n].operands)

@@ -20,9 +20,9 @@ struct Provenance {
   int site = -1;
 };
 
-/// The part of a graph that pet understands, as one program without symbols. What it does not understand shows as
-/// inputs (the values that come from there) and as outputs (the values that go there): those must stay, whatever is
-/// rewritten.
+/// The part of a graph that pet understands, as one program. Its symbols are the extents that the model leaves open,
+/// none of which is 0. What pet does not understand shows as inputs (the values that come from there) and as outputs
+/// (the values that go there): those must stay, whatever is rewritten.
 struct View {
   Program program;
   std::vector<Provenance> provenance;  ///< per node
@@ -31,14 +31,14 @@ struct View {
   std::map<Value, std::string> names;  ///< the ONNX value that a value of the program is
 };
 
-/// The extents of a shape without symbols.
+/// The extents of a shape that is known to have no symbols: a constant's.
 Extents concrete(const Shape& shape);
 Shape shapeOf(const Extents& extents);
 
 /// Builds a View; see ProgramBuilder.
 class ViewBuilder {
  public:
-  Value input(std::string name, const Extents& extents, ElementType element);
+  Value input(std::string name, Shape shape, ElementType element);
   Value constant(std::string name, Constant constant);
   /// `element` counts only where there are no operands to take it from.
   Expected<Value> add(const OpRow& op,
@@ -56,7 +56,7 @@ class ViewBuilder {
   bool named(Value value) const { return view_.names.contains(value); }
 
   const Program& program() const { return program_.peek(); }
-  Extents extents(Value value) const { return concrete(program_.shape(value)); }
+  const Shape& shape(Value value) const { return program_.shape(value); }
   ElementType element(Value value) const { return view_.elements[static_cast<size_t>(value.node)]; }
   bool isConstant(Value value) const { return constant_[static_cast<size_t>(value.node)]; }
   const Provenance& provenance(Value value) const { return view_.provenance[static_cast<size_t>(value.node)]; }
@@ -77,6 +77,11 @@ class ViewBuilder {
   std::vector<bool> constant_;
   std::set<std::string> reserved_;
 };
+
+/// The view with numbers for its symbols, node by node the same. Errors are those of shapes: not every number will do.
+Expected<View> boundTo(const View& view, const Bindings& sizes);
+/// The symbols of a view's inputs.
+std::set<std::string> symbolsOf(const View& view);
 
 /// The view without the nodes that no output needs. Inputs that nothing reads go, too.
 View pruned(const View& view);

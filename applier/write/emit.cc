@@ -118,12 +118,13 @@ std::optional<FusedBias> Emitter::fusedBias(int add) const {
     bool fits = row && row->takesBias && isNew(y.node) && readers_.at(y).size() == 1 && constant_[index(bias.node)] &&
                 !after_.names.contains(y);
     if (!fits) continue;
-    Extents out = concrete(n.shapes[0]), b = concrete(program().shape(bias));
-    if (out != concrete(program().shape(y))) continue;
+    const Shape& out = n.shapes[0];
+    const Extents b = concrete(program().shape(bias));
+    if (out != program().shape(y)) continue;
     size_t channel =
         b.size() + 1 >= out.size() ? b.size() + 1 - out.size() : b.size();  // of the bias, aligned at the right
     bool perChannel =
-        elementCount(b) == 1 || (channel < b.size() && b[channel] == elementCount(b) && b[channel] == out[1]);
+        elementCount(b) == 1 || (channel < b.size() && b[channel] == elementCount(b) && Dim(b[channel]) == out[1]);
     if (perChannel) return FusedBias{y.node, bias};
   }
   return std::nullopt;
@@ -224,7 +225,7 @@ Constant Emitter::evaluated(Value v) {
 /// The bias as one value per channel of the result.
 std::string Emitter::biasName(const FusedBias& fused) {
   Constant c = evaluated(fused.bias);
-  int64_t channels = concrete(program().nodes()[index(fused.conv)].shapes[0])[1];
+  int64_t channels = program().nodes()[index(fused.conv)].shapes[0][1].asConstant().value();
   size_t each = elementSize(c.element);
   if (c.bytes->size() == each && channels > 1) {
     auto repeated = std::make_shared<std::string>();
@@ -329,7 +330,7 @@ Expected<Graph> toGraph(const Program& program,
       builder.name(v, n.names[0]);
       graph.initializers.push_back({n.names[0], c->second, false, -1});
     } else {
-      v = builder.input(n.names[0], concrete(n.shapes[0]), element);
+      v = builder.input(n.names[0], n.shapes[0], element);
       builder.name(v, n.names[0]);
       graph.inputs.push_back(n.names[0]);
       declare(n.names[0], n.shapes[0]);

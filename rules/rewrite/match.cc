@@ -72,11 +72,9 @@ std::optional<Symbols> Matcher::symbols(const Assignment& a) const {
 }
 
 bool Matcher::isInClass(const Symbols& symbols) const {
-  for (const Constraint& c : equation_.shapes.constraints) {
-    auto needed = sufficient(c, symbols);
-    if (!needed || !std::all_of(needed->begin(), needed->end(), implied_)) return false;
-  }
-  return true;
+  const auto& constraints = equation_.shapes.constraints;
+  return std::all_of(constraints.begin(), constraints.end(),
+                     [&](const Constraint& c) { return holds(c, symbols, implied_); });
 }
 
 /// Of outputs of different operators no two are of one, and none needs another.

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <functional>
-
+#include "rules/rewrite/bind.h"
 #include "rules/rewrite/equation.h"
-#include "rules/rewrite/symbols.h"
 #include "rules/rewrite/terms.h"
 
 namespace pet::rewrite {
@@ -13,9 +11,6 @@ struct Match {
   std::vector<Value> inputs, outputs;
   Symbols symbols;
 };
-
-/// True if every shape of the program's class satisfies the constraint. false: no, or not known.
-using Implied = std::function<bool(const Constraint&)>;
 
 /// All places in the program with the given outputs where the side that `direction` comes from stands:
 /// - operators and attributes agree for values of the equation's symbols, affine or products of atoms; operands of Add

@@ -127,6 +127,13 @@ std::string indexMapText(const IndexMapSpec& map) {
 
 }  // namespace
 
+std::string str(const Symbols& symbols) {
+  std::string text;
+  for (const auto& [name, value] : symbols)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value.str());
+  return text;
+}
+
 std::optional<Expr> substitute(const Expr& e, const Symbols& by) {
   auto values = affineValues(e, by);
   return values ? std::optional(e.substitute(*values)) : std::nullopt;

@@ -13,6 +13,9 @@ namespace pet::rewrite {
 /// Symbols of a rule -> dimensions of a program: C may be (G C).
 using Symbols = std::map<std::string, Dim>;
 
+/// "C=(G K) H=7".
+std::string str(const Symbols& symbols);
+
 /// Nullopt where a symbol has no value, or is a product where an affine value is needed.
 std::optional<Expr> substitute(const Expr& e, const Symbols& by);
 std::optional<Dim> substitute(const Dim& d, const Symbols& by);

@@ -128,6 +128,8 @@ def bad_packs(folder, good, pack):
     for name, data in [("an empty pack", b""), ("a model", good.read_bytes()), ("half a pack", pack.read_bytes()[:5000])]:
         path.write_bytes(data)
         refuse(name, PACK, str(path), arguments=[good, path], folder=folder)
+    refuse("no pack named", USAGE, "PACK is required", arguments=[good], folder=folder)
+    refuse("types of nothing", MODEL, "none.onnx", arguments=[folder / "none.onnx", "--types"], folder=folder)
     refuse("no pack", PACK, arguments=[good, folder / "none.db"], folder=folder)
     path.write_text("{broken\n")
     refuse("bad timings", PACK, str(path), arguments=[good, pack, "--timings", path], folder=folder)

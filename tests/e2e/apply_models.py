@@ -201,6 +201,20 @@ def doubles(shop):
     onnx.checker.check_model(shop.output, full_check=True)
 
 
+def behind(shop):
+    """Rules fire behind operators that pet does not know, where their extents follow from the operands."""
+    sizes = [helper.make_node("Shape", ["a"], ["size"]), helper.make_node("ConstantOfShape", ["size"], ["zero"])]
+    nodes = [conv("x", "v", "a"), *sizes, helper.make_node("Pow", ["a", "two"], ["p"]),
+             helper.make_node("Where", ["mask", "p", "zero"], ["q"]), conv("q", "w", "y")]
+    mask = np.arange(8 * 10).reshape(1, 1, 8, 10) % 3 > 0
+    model = shop.model("behind", nodes, [tensor("x", 2, 3, 8, 10)], [tensor("y", 2, 2, 8, 10)],
+                       {"v": floats(5, 3, 3, 3), "w": floats(2, 5, 3, 3), "two": np.float32(2), "mask": mask})
+    report = shop.apply(model, shop.pack("conv"), "--all")
+    expect("behind", sorted(f["site"] for f in report["fired"]) == ["a", "y"], report["fired"])
+    values = json.loads(run("pet-apply", model, "--types").stdout)["values"]
+    expect("types", values["q"]["extents"] == [2, 5, 8, 10] and values["size"]["entries"] == [2, 5, 8, 10], values)
+
+
 # ---- what is chosen
 
 def timings(shop, pack, **ratio):
@@ -245,7 +259,7 @@ def gains(shop):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(folder)
-        tests = [srcnn, pairs, resnet, merged, dilated, guards, shared, frozen, dynamic, doubles, gains]
+        tests = [srcnn, pairs, resnet, merged, dilated, guards, shared, frozen, dynamic, doubles, behind, gains]
         for test in tests:
             test(shop)
     print("\n".join(failures) or f"{len(tests)} groups of checks pass")

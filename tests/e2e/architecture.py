@@ -48,7 +48,7 @@ ROOMS = {
     "onnx": set(),  # files and graphs
     "infer": {"onnx"},  # element types and extents of a graph's values
     "view": {"onnx"},  # the part of a graph that is a program
-    "operators": {"onnx", "view"},  # what each operator is in ONNX, both ways
+    "operators": {"onnx", "infer", "view"},  # what each operator is in ONNX, both ways
     "read": {"onnx", "infer", "view", "operators"},
     "match": {"onnx", "view"},
     "replace": {"onnx", "view", "match"},  # a rule at a site; the program with it
@@ -56,7 +56,7 @@ ROOMS = {
     "choose": {"onnx", "view", "operators", "match", "replace", "clean"},
     "check": {"onnx", "view", "read", "match", "replace"},
     "write": {"onnx", "view", "operators"},
-    "measure": {"onnx", "view", "operators", "read", "match", "replace", "clean", "write"},
+    "measure": {"onnx", "infer", "view", "operators", "read", "match", "replace", "clean", "write"},
 }
 # What a room may include besides of what is not the applier's.
 RULES_ROOMS = {"match", "replace", "choose", "check", "measure"}

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "applier/match/closed_values.h"
+#include "rules/rewrite/bind.h"
 #include "tests/unit/applier_support.h"
 
 namespace pet::applier_closed_test {
@@ -43,11 +44,11 @@ Expected<Bindings> matched(const Tensor<float>& mask, const std::string& pattern
   auto graph = toGraph(program, {{"mask", Constant::of(mask)}}, 17);
   EXPECT_TRUE(graph) << graph.error().message();
   Normalised normalised = normalise(*graph, {});
-  MatchIndex index(*graph, normalised.view);
+  MatchIndex index(*graph, normalised.view, normalised.sizes);
   RuleSet rules = rulesOf(pattern);
   std::vector<Refusal> refusals;
   auto sites = match(index, rules.patterns.at(0), refusals);
-  if (sites.size() == 1) return sites[0].symbols;
+  if (sites.size() == 1) return rewrite::numbersAt(sites[0].symbols, {});
   return fail(ErrorKind::kCheck, refusals.empty() ? "no site" : refusals[0].reason);
 }
 

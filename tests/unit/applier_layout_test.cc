@@ -34,7 +34,7 @@ TEST(ApplierRegroup, FindsTheRegroupingOfAReshape) {
       {{2, 3}, {7}, false},      {{0, 3}, {0}, false},        {{1}, {}, true},           {{2, 3}, {2, 3}, true},
       {{6, 4}, {4, 6}, false},   {{2, 6, 2}, {4, 3, 2}, true}};
   for (const Case& c : kCases) {
-    auto layout = regroup(c.from, c.to);
+    auto layout = regroup(shapeOf(c.from), shapeOf(c.to));
     ASSERT_EQ(layout.has_value(), c.found) << str(c.from) << " to " << str(c.to);
     if (!layout) continue;
     EXPECT_TRUE(movesNothing(*layout));
@@ -43,6 +43,32 @@ TEST(ApplierRegroup, FindsTheRegroupingOfAReshape) {
     auto y = builder.add("Layout", {x}, {{"layout", *layout}});
     ASSERT_TRUE(y.has_value()) << y.error().message();
     EXPECT_EQ(concrete(builder.shape(*y)), c.to);
+  }
+}
+
+TEST(ApplierRegroup, WorksWithSymbols) {
+  auto shape = [](std::string_view text) {
+    return parsed("x: " + std::string(text) + "  y = Relu(x)").nodes()[0].shapes[0];
+  };
+  struct Case {
+    std::string_view from, to;
+    bool found;
+  };
+  const Case kCases[] = {{"[B, S, 12]", "[B, S, 3, 4]", true},   {"[B, S, 12]", "[(B S), 12]", true},
+                         {"[(B S), 12]", "[B, S, 12]", true},    {"[B, 512, 1, 1]", "[B, 512]", true},
+                         {"[B, 2S]", "[B, 2, S]", true},         {"[B, S]", "[S, B]", false},
+                         {"[B, 6]", "[2, (B 3)]", false},        {"[B, S]", "[B, T]", false},
+                         {"[B, S + 1]", "[(B {S + 1})]", true},  {"[4B, 3]", "[B, 12]", true},
+                         {"[B, H, W, 4]", "[B, (H W), 4]", true}};
+  for (const Case& c : kCases) {
+    auto layout = regroup(shape(c.from), shape(c.to));
+    ASSERT_EQ(layout.has_value(), c.found) << c.from << " to " << c.to;
+    if (!layout) continue;
+    EXPECT_TRUE(movesNothing(*layout));
+    ProgramBuilder builder;
+    auto y = builder.add("Layout", {builder.input("x", shape(c.from))}, {{"layout", *layout}});
+    ASSERT_TRUE(y.has_value()) << y.error().message();
+    EXPECT_EQ(builder.shape(*y), shape(c.to)) << c.from << " to " << c.to;
   }
 }
 

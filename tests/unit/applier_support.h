@@ -123,7 +123,7 @@ inline View newView(const Program& program) {
     } else if (n.scalar("constant") == Expr(1)) {
       builder.name(builder.constant(n.names[0], constants.at(n.names[0])), n.names[0]);
     } else {
-      builder.name(builder.input(n.names[0], concrete(n.shapes[0]), ElementType::kFloat), n.names[0]);
+      builder.name(builder.input(n.names[0], n.shapes[0], ElementType::kFloat), n.names[0]);
     }
   }
   for (Value v : program.outputs())

@@ -8,6 +8,7 @@
 #include "applier/onnx/model.h"
 #include "applier/read/normalise.h"
 #include "rules/pack/pack.h"
+#include "rules/rewrite/bind.h"
 #include "runtime/rounding.h"
 
 namespace pet::tune {
@@ -24,12 +25,15 @@ Expected<PointsOf> shapesIn(const std::vector<std::string>& models, const std::v
     auto model = load(path);
     if (!model) return tl::unexpected(model.error());
     Normalised normalised = normalise(model->graph);
-    MatchIndex index(model->graph, normalised.view);
+    MatchIndex index(model->graph, normalised.view, normalised.sizes);
     for (const Pattern& pattern : patterns) {
       std::vector<Bindings>& points = found[pattern.name];
       std::vector<Refusal> refusals;
       for (const Site& site : match(index, pattern, refusals)) {
-        if (std::find(points.begin(), points.end(), site.symbols) == points.end()) points.push_back(site.symbols);
+        for (const Bindings& sizes : normalised.sizes.samples()) {
+          Bindings point = rewrite::numbersAt(site.symbols, sizes);
+          if (std::find(points.begin(), points.end(), point) == points.end()) points.push_back(std::move(point));
+        }
       }
     }
   }

@@ -14,6 +14,7 @@
 #include "applier/replace/splice.h"
 #include "applier/view/layout_algebra.h"
 #include "applier/write/emit.h"
+#include "rules/rewrite/bind.h"
 
 namespace pet::tune {
 namespace {
@@ -30,10 +31,10 @@ Expected<Rewritten> rewrite(const Model& model, const Job& job) {
   Normalised normalised = normalise(model.graph);
   const View& view = normalised.view;
   std::vector<Refusal> refusals;
-  for (const Site& site : match(MatchIndex(model.graph, view), *job.pattern, refusals)) {
+  for (const Site& site : match(MatchIndex(model.graph, view, normalised.sizes), *job.pattern, refusals)) {
     auto name = view.names.find(site.outputs[0]);
     if (name == view.names.end() || name->second != kSceneSite) continue;
-    auto made = instantiate(site, *job.rule, job.symbols, kSceneSite);
+    auto made = instantiate(site, *job.rule, rewrite::symbolsOf(job.symbols), kSceneSite);
     if (!made) return tl::unexpected(made.error());
     if (auto why = whyNotEmitted(made->replacement, model.graph.opset)) return fail(ErrorKind::kUnsupported, *why);
     auto graph = emit(model.graph, view, simplify(splice(view, {*made})));

@@ -1,0 +1,90 @@
+#include "applier/view/model_sizes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pet {
+
+bool ModelSizes::isAdmissible(const Bindings& sizes) const {
+  bool largeEnough = std::all_of(sizes.begin(), sizes.end(), [&](const auto& size) {
+    auto it = least_.find(size.first);
+    return it == least_.end() || size.second >= it->second;
+  });
+  return largeEnough && std::none_of(assumed_.begin(), assumed_.end(),
+                                     [&](const Constraint& c) { return c.evaluate(sizes) == false; });
+}
+
+std::optional<int64_t> ModelSizes::lowerBound(const Expr& e) const {
+  int64_t bound = e.constant();
+  for (const auto& [term, coefficient] : e.terms()) {
+    std::optional<int64_t> least;
+    if (term.division && coefficient > 0) {
+      least = lowerBound(term.division->numerator);
+      if (least) least = floorDivide(*least, term.division->divisor);
+    } else if (auto it = least_.find(term.name); !term.division && coefficient > 0 && it != least_.end()) {
+      least = it->second;
+    }
+    if (!least) return std::nullopt;
+    bound = checkedAdd(bound, checkedMul(coefficient, *least));
+  }
+  return bound;
+}
+
+namespace {
+
+/// scale · e >= below.
+struct Relaxed {
+  Expr below;
+  int64_t scale = 1;
+};
+
+/// Without floors that count negatively, floor(n / d) <= n / d, and with `all` without the others, too,
+/// floor(n / d) >= (n - d + 1) / d.
+Relaxed withoutFloors(const Expr& e, bool all) {
+  auto goes = [&](const auto& term) { return term.first.division && (all || term.second < 0); };
+  int64_t scale = 1;
+  for (const auto& term : e.terms()) {
+    if (goes(term)) scale = checkedMul(scale, term.first.division->divisor);
+  }
+  Expr below = e * scale;
+  for (const auto& term : e.terms()) {
+    if (!goes(term)) continue;
+    const auto& [numerator, divisor] = *term.first.division;
+    Expr bound = term.second < 0 ? numerator : numerator - divisor + 1;
+    below = below - floorDiv(numerator, divisor) * checkedMul(scale, term.second) +
+            bound * checkedMul(scale / divisor, term.second);
+  }
+  return {below, scale};
+}
+
+}  // namespace
+
+bool ModelSizes::implies(const Constraint& c) const {
+  if (auto decided = c.decided()) return *decided;
+  if (c.kind == Constraint::Kind::kZero) {
+    return std::any_of(assumed_.begin(), assumed_.end(), [&](const Constraint& a) {
+      return a.kind == Constraint::Kind::kZero && (a.expr == c.expr || a.expr == -c.expr);
+    });
+  }
+  auto nonNegative = [&](const Expr& e) {
+    for (bool all : {false, true}) {
+      auto [below, scale] = withoutFloors(e, all);
+      auto bound = lowerBound(below);
+      if (bound && *bound > -scale) return true;  // an integer above -1
+    }
+    return false;
+  };
+  if (nonNegative(c.expr)) return true;
+  // expr = k a + rest with a >= 0 assumed.
+  return std::any_of(assumed_.begin(), assumed_.end(), [&](const Constraint& a) {
+    if (a.kind != Constraint::Kind::kNonNegative) return false;
+    for (const auto& [term, coefficient] : a.expr.terms()) {
+      if (term.division) continue;
+      int64_t wanted = c.expr.coefficient(term.name), times = coefficient == 0 ? 0 : wanted / coefficient;
+      if (times > 0 && nonNegative(c.expr - a.expr * times)) return true;
+    }
+    return false;
+  });
+}
+
+}  // namespace pet

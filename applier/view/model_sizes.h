@@ -1,0 +1,41 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/expr.h"
+#include "ir/shape.h"
+
+namespace pet {
+
+/// What is known of the extents that a model leaves open, and at which sizes it is likely to run. Without any, the
+/// model has one sample, which is empty.
+class ModelSizes {
+ public:
+  ModelSizes() : samples_(1) {}
+  /// `least`: of each symbol; of a symbol without one nothing is implied. `assumed`: what the user promises besides.
+  ModelSizes(std::map<std::string, int64_t, std::less<>> least, std::vector<Constraint> assumed)
+      : least_(std::move(least)), assumed_(std::move(assumed)), samples_(1) {}
+
+  /// Every choice of sizes satisfies the constraint. Found by bounds of single terms, together with at most one of the
+  /// assumptions; false: no, or not found.
+  bool implies(const Constraint& constraint) const;
+
+  /// Sizes at which gains count, small ones first; none where none were found. The middle one is the typical.
+  const std::vector<Bindings>& samples() const { return samples_; }
+  const Bindings& typical() const { return samples_[samples_.size() / 2]; }
+  void setSamples(std::vector<Bindings> samples) { samples_ = std::move(samples); }
+  const std::map<std::string, int64_t, std::less<>>& least() const { return least_; }
+  /// The symbols that sizes are given for have at least their least value, and every assumption on them holds.
+  bool isAdmissible(const Bindings& sizes) const;
+
+ private:
+  std::optional<int64_t> lowerBound(const Expr& e) const;
+
+  std::map<std::string, int64_t, std::less<>> least_;
+  std::vector<Constraint> assumed_;
+  std::vector<Bindings> samples_;
+};
+
+}  // namespace pet
