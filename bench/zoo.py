@@ -62,7 +62,7 @@ def examine(name, folder, tools, pack, options):
     about = zoo.MODELS[name]
     entry = {"origin": about.origin, "exporter": about.exporter, "precision": about.precision, "dynamic": about.shapes}
     path = build.build(name, folder)
-    found = opaque.nodes(path)
+    found = opaque.nodes(tools, path)
     entry |= {"nodes": found.count, "opset": found.opset, "opaque": found.reasons, "bytes": path.stat().st_size}
     expected = trial.Expected(name, path)
     entry["runs"] = {variant: attempt(expected, tools, pack, folder / f"{variant}.onnx", more, options.limit)
