@@ -8,40 +8,32 @@ The same name gives the same bytes on every machine: weights come from the raw 6
 names of the model and of the tensor, through exact arithmetic. Their scale is He's (variance 2 / fan-in), so that
 activations keep a sane range through any depth.
 
-`resnet18` is the graph that PyTorch's exporter writes (opset 20, with value_info; see export.py), weights filled in.
+`resnet18` and the models of zoo.py are the graphs that exporters write (see export.py), weights filled in.
 The others are written here, opset 17, named and arranged as published, without value_info, as older exporters do; as
 those do, too, a BatchNormalization behind a Conv is folded into it.
 """
 
+import json
 import pathlib
 import sys
 
-import numpy as np
 import onnx
 import onnx.parser
-from onnx import TensorProto, numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from graph import he, uniform  # noqa: E402
 import images  # noqa: E402
 import sequences  # noqa: E402
+import weights  # noqa: E402
+import zoo  # noqa: E402
 
 EXPORTED = pathlib.Path(__file__).parent / "exported"
 
 
 def exported(name):
-    """An exporter's graph, with its float constants filled in: kernels and matrices by He, vectors (biases) small."""
-    model = onnx.parser.parse_model((EXPORTED / f"{name}.onnxtxt").read_text())
-    for tensor in model.graph.initializer:
-        if tensor.data_type != TensorProto.FLOAT:
-            continue
-        shape = list(tensor.dims)
-        if len(shape) == 1:
-            values = uniform(name, tensor.name, shape, -0.1, 0.1)
-        else:
-            values = he(name, tensor.name, shape, int(np.prod(shape[1:])))
-        tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
-    return model
+    """An exporter's graph, with its long constants and its weights filled in."""
+    packed = EXPORTED / f"{name}.json"
+    constants = json.loads(packed.read_text()) if packed.is_file() else {}
+    return weights.fill(onnx.parser.parse_model((EXPORTED / f"{name}.onnxtxt").read_text()), name, constants)
 
 
 MODELS = {
@@ -99,7 +91,10 @@ SMALL = {
     "conformer_small": lambda name: sequences.conformer(name, 100, 32),
 }
 
-EVERY = MODELS | HUGE | UNSEEN | SMALL
+# As exporters write them.
+ZOO = {name: exported for name in zoo.MODELS}
+
+EVERY = MODELS | HUGE | UNSEEN | SMALL | ZOO
 
 
 def build(name, folder):

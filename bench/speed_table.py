@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""The tables of docs/speed.md, made from the measurements in bench/results/*.json.
+
+    python bench/speed_table.py [--check] [--document FILE] [--results FOLDER]
+
+Rewrites what is between `<!-- speed_table: NAME -->` and `<!-- speed_table end -->`; with --check it only compares, exit status 1
+where they differ. NAME is models, versions or engine. A result says of which table it is ("table"), and its "date", "commit",
+"machine" and "command"; that of a model is the latest, by the files' names. Of table models it is what `bench/models.py --measure --json`
+writes; the others state their figures by model:
+
+    versions: {"ratios": {"1.20.1": 1.62, ...}, "simplified": {"onnxsim": 1.00, "onnxslim": 0.98}}
+    engine:   {"ort": seconds, "ours": seconds, "ratio": 2.48, "rewritten": seconds}
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import sys
+import textwrap
+
+from models import GOALS
+
+ROOT = pathlib.Path(__file__).parents[1]
+LABELS = {  # in the order of the tables
+    "srcnn": "SRCNN 9-1-5, 224 x 224",
+    "csrnet": "CSRNet, 384 x 512",
+    "csrnet_odd": "CSRNet, 200 x 264",
+    "r3d18": "R3D-18, 8 x 112 x 112",
+    "vgg16": "VGG-16 without its classifier, batch 1",
+    "resnet18_b8": "ResNet-18, batch 8",
+    "resnet18": "ResNet-18, batch 1",
+    "fast_style": "fast neural style, 224",
+    "unet": "U-Net of 32 channels at the top (the paper's has 64), nearest upsampling, 224",
+    "window_core": "sliding-window attention, S 2048, band 32: the core, without projections",
+    "window_attention": "sliding-window attention with its four projections",
+    "conformer_s": "Conformer's Conv module, S (144 channels)",
+    "conformer_m": "Conformer's Conv module, M (256)",
+    "conformer_l": "Conformer's Conv module, L (512)",
+    "nin": "Network in Network without its last ReLU",
+    "densenet121": "DenseNet-121",
+    "dcgan": "DCGAN, batch 16",
+    "mobilenet": "MobileNet",
+    "inception": "Inception block",
+    "encoder_layer": "BERT layer",
+}
+
+
+class Mistake(Exception):
+    """What, where."""
+
+
+# ---- cells
+
+def milliseconds(seconds):
+    ms = 1e3 * seconds
+    return f"{ms:.0f}" if ms >= 100 else f"{ms:.1f}" if ms >= 10 else f"{ms:.2f}"
+
+
+def rules(counts):
+    return ", ".join(f"`{rule}` x{n}" if n > 1 else f"`{rule}`" for rule, n in counts.items()) or "none fires"
+
+
+def ratio(part):
+    if not part or not part["rules"]:
+        return ""
+    r = part["ratio"]
+    return f"{r['of_medians']:.2f} ({r['p10']:.2f} - {r['p90']:.2f})"
+
+
+# ---- tables: each (header, rows), a row from (model, entry)
+
+def models_row(name, entry):
+    default, measured = entry["rewritten"]["default"], entry["rewritten"].get("measure")
+    return [milliseconds(entry["original"]["median"]) if "original" in entry else "", ratio(default),
+            f"{measured['ratio']['of_medians']:.2f}" if measured else "",
+            f"{entry['control']['of_medians']:.2f}" if "control" in entry else "", rules(default["rules"]),
+            f"{GOALS[name]:g}" if name in GOALS else ""]
+
+
+VERSIONS = ["1.20.1", "1.23.2", "1.31.1"]
+
+
+def versions_row(_, entry):
+    simplified = entry["simplified"]
+    return [f"{entry['ratios'][version]:.2f}" for version in VERSIONS] + [f"{simplified['onnxsim']:.2f} / {simplified['onnxslim']:.2f}"]
+
+
+def engine_row(_, entry):
+    return [milliseconds(entry["ort"]), milliseconds(entry["ours"]), f"{entry['ratio']:.2f}", milliseconds(entry["rewritten"])]
+
+
+TABLES = {
+    "models": (["original ms", "ratio (p10 - p90)", "with `--measure`", "A/A", "rules that fire", "goal"], models_row),
+    "versions": ([f"ratio, ONNX Runtime {VERSIONS[0]}", *VERSIONS[1:], "original through onnxsim / onnxslim, 1.31.1"], versions_row),
+    "engine": (["ONNX Runtime ms", "ours ms", "ratio", "ours, rewritten for ONNX Runtime"], engine_row),
+}
+
+
+def read_results(folder):
+    """[result], the oldest first."""
+    results = []
+    for path in sorted(folder.glob("*.json")):
+        result = json.loads(path.read_text())
+        lacking = {"table", "date", "commit", "machine", "command", "models"} - set(result)
+        strange = set(result.get("models", {})) - set(LABELS)
+        failed = [model for model, entry in result.get("models", {}).items() if "error" in entry]
+        if lacking or strange or failed or result["table"] not in TABLES:
+            raise Mistake(f"{path}: lacks {sorted(lacking)}, has models without a label {sorted(strange)}, or that failed {failed}, "
+                          "or is of no table")
+        results.append(result)
+    return results
+
+
+def table(name, results):
+    """Its lines, and below it where the figures come from."""
+    header, row = TABLES[name]
+    mine = [result for result in results if result["table"] == name]
+    latest = {model: result for result in mine for model in result["models"]}
+    used = [result for result in mine if result in latest.values()]
+    lines = [" | ".join(["| model", *header, "measured |"]), "|---" * (len(header) + 2) + "|"]
+    for model, label in LABELS.items():
+        if model in latest:
+            cells = row(model, latest[model]["models"][model])
+            lines.append("| " + " | ".join([label, *cells, latest[model]["commit"]]) + " |")
+    lines.append("")
+    for result in used:
+        how = f"`{result['command']}`" if result["command"] else "by hand"
+        note = f". {result['note']}" if "note" in result else ""
+        lines += textwrap.wrap(f"- {result['commit']}, {result['date']}, {result['machine']}: {how}{note}", 130, subsequent_indent="  ",
+                               break_long_words=False, break_on_hyphens=False)
+    return lines
+
+
+def rewritten(document, results):
+    def replace(match):
+        name = match[1]
+        if name not in TABLES:
+            raise Mistake(f"no table {name}; there are {', '.join(TABLES)}")
+        return "\n".join([match[0].splitlines()[0], "", *table(name, results), "", "<!-- speed_table end -->"])
+    return re.sub(r"<!-- speed_table: (\w+) -->.*?<!-- speed_table end -->", replace, document, flags=re.S)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description="Makes the tables of docs/speed.md from bench/results/.")
+    arguments.add_argument("--check", action="store_true", help="write nothing; exit status 1 where the tables differ")
+    arguments.add_argument("--document", type=pathlib.Path, default=ROOT / "docs" / "speed.md")
+    arguments.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results")
+    options = arguments.parse_args()
+    document = options.document.read_text()
+    try:
+        made = rewritten(document, read_results(options.results))
+    except Mistake as mistake:
+        print(f"speed_table.py: {mistake}", file=sys.stderr)
+        return 1
+    if options.check and made != document:
+        print(f"speed_table.py: the tables of {options.document} are not those of {options.results}: run bench/speed_table.py",
+              file=sys.stderr)
+        return 1
+    if not options.check:
+        options.document.write_text(made)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

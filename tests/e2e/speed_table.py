@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""The tables of docs/speed.md are what bench/speed_table.py makes of bench/results/. Exit status 0 or 1."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
+failures = []
+
+
+def expect(name, condition, detail=""):
+    if not condition:
+        failures.append(f"{name}: {detail}")
+
+
+def run(*arguments):
+    done = subprocess.run([sys.executable, str(SOURCE / "bench" / "speed_table.py"), *map(str, arguments)], capture_output=True, text=True)
+    return done.returncode, done.stderr
+
+
+def main():
+    code, said = run("--check")
+    expect("docs/speed.md", code == 0, said)
+    with tempfile.TemporaryDirectory() as folder:
+        document, results = pathlib.Path(folder, "speed.md"), pathlib.Path(folder, "results")
+        text = (SOURCE / "docs" / "speed.md").read_text()
+        document.write_text(text.replace("| R3D-18, ", "| R4D-18, "))
+        code, said = run("--check", "--document", document)
+        expect("a table that was edited", code == 1 and "are not those of" in said, said)
+        expect("made again", run("--document", document)[0] == 0 and document.read_text() == text, "differs")
+
+        # A later measurement of one model replaces its row, and its row only.
+        shutil.copytree(SOURCE / "bench" / "results", results)
+        later = json.loads((results / "2026-11-22-a-engine.json").read_text())
+        nin = {"ort": 0.02, "ours": 0.01, "ratio": 2.0, "rewritten": 0.0095}
+        later |= {"date": "2030-01-01", "commit": "abcdef0", "models": {"nin": nin}}
+        (results / "2030-01-01-engine.json").write_text(json.dumps(later))
+        expect("a later result", run("--document", document, "--results", results)[0] == 0, "failed")
+        changed = [line for line in document.read_text().splitlines() if line not in text.splitlines()]
+        row, source = changed if len(changed) == 2 else ("", "")
+        expect("a later result", "| 20.0 | 10.0 | 2.00 | 9.50 | abcdef0 |" in row and "2030-01-01" in source, str(changed))
+        (results / "x.json").write_text(json.dumps({"table": "models", "models": {}}))
+        code, said = run("--check", "--results", results)
+        expect("a result without its commit", code == 1 and "lacks ['command', 'commit'" in said, said)
+    print("\n".join(failures) or "the tables are those of the results")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""Does pet-apply leave a model of the zoo what it was? Runs the tool, and both models on ONNX Runtime.
+
+For bench/zoo.py and tests/e2e/zoo.py.
+"""
+
+import dataclasses
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+import onnx
+
+from compare import runner
+import zoo
+
+TOLERANCES = {"fp32": 1e-4, "fp16": 2e-2, "int8": 5e-2}  # of an output, relative to its largest value
+
+
+@dataclasses.dataclass
+class Run:
+    """One run of pet-apply."""
+    code: int
+    seconds: float
+    megabytes: float  # at its peak
+    said: str  # on standard error
+    report: dict  # its own; empty where it wrote none
+
+    def rules(self):
+        return [fired["rule"] for fired in self.report.get("fired", [])]
+
+    def sites(self):
+        """(node, pattern) where a pattern matched, whether a rule fired or none."""
+        matched = {(r["site"], r["pattern"]) for r in self.report.get("refused", []) if r["rule"]}
+        return matched | {(f["site"], f["rule"].split("/")[0]) for f in self.report.get("fired", [])}
+
+
+def apply(tools, model, pack, output, *options, limit=600):
+    """Runs pet-apply; after `limit` seconds it is killed (code -9)."""
+    report = output.with_suffix(".json")
+    for stale in (report, output):
+        stale.unlink(missing_ok=True)
+    command = [str(word) for word in [tools / "pet-apply", model, pack, "-o", output, "--json", report, *options]]
+    begin = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
+        peak = 0.0
+        while process.poll() is None:
+            peak = max(peak, megabytes(process.pid))
+            if time.perf_counter() - begin > limit:
+                process.kill()
+            time.sleep(0.01)
+        seconds = time.perf_counter() - begin
+        said.seek(0)
+        return Run(process.returncode, seconds, peak, said.read().strip(), json.loads(report.read_text()) if report.is_file() else {})
+
+
+def megabytes(process):
+    """The peak so far; what the kernel reports at the end counts this process's own memory, too."""
+    try:
+        found = re.search(r"VmHWM:\s+(\d+) kB", pathlib.Path(f"/proc/{process}/status").read_text())
+    except OSError:
+        return 0.0
+    return int(found[1]) / 1024 if found else 0.0
+
+
+class Expected:
+    """What the original computes, at each of the extents that the zoo tries. Raises runner.Mistake."""
+
+    def __init__(self, name, path):
+        self.model, self.path = zoo.MODELS[name], path
+        session = runner.open_session(str(path))
+        self.inputs = [self.model.arrays(dims) for dims in self.model.tries]
+        self.outputs = [runner.run(session, given, str(path)) for given in self.inputs]
+        for outputs in self.outputs:
+            if not np.isfinite(runner.max_abs(outputs)):
+                raise runner.Mistake(f"{path}: its outputs are not finite")
+
+    @property
+    def tolerance(self):
+        return TOLERANCES[self.model.precision]
+
+    def difference(self, path):
+        """The largest of any output, relative to that output's largest value. Raises runner.Mistake, ValidationError."""
+        if pathlib.Path(path).read_bytes() == self.path.read_bytes():
+            return 0.0
+        onnx.checker.check_model(str(path), full_check=True)
+        session = runner.open_session(str(path))
+        worst = 0.0
+        for inputs, outputs in zip(self.inputs, self.outputs):
+            found = runner.run(session, inputs, str(path))
+            for name, expected in outputs.items():
+                scale = runner.max_abs({name: expected})
+                error = runner.max_abs_diff({name: expected}, {name: found[name]}, str(path))
+                worst = max(worst, error / scale if scale else error)
+        return worst
