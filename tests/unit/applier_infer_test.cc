@@ -410,6 +410,16 @@ TEST(ApplierInfer, HostileSizesAreOnlyUnknown) {
   EXPECT_EQ(shown(large.types["z"]), "float ?");
 }
 
+TEST(ApplierInfer, OnlySoManyEntriesAreKept) {
+  std::string text = "a=i(0) b=i(1000) c=i(1) x0=Range(a,b,c)";
+  for (int i = 1; i <= 500; ++i)
+    text += fmt::format(" x{}=Neg(x{})", i, i - 1);
+  Inference inference = infer(graphOf(text, 17));
+  EXPECT_TRUE(inference.types["x300"].data.has_value());
+  EXPECT_FALSE(inference.types["x500"].data.has_value());
+  EXPECT_EQ(shown(inference.types["x500"]), "int64[1000]");
+}
+
 // --- Sizes ---
 
 TEST(ApplierSizes, Arithmetic) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "applier/read/normalise.h"
+#include "ir/ops/op.h"
 #include "tests/unit/graph_text.h"
 
 namespace pet::applier_infer_view_test {
