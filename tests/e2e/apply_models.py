@@ -186,13 +186,6 @@ def frozen(shop):
         expect("frozen", len(report["fired"]) == 1 and shop.types == ["ConvTranspose"], report)
 
 
-def dynamic(shop):
-    model = shop.model("dynamic", [conv("x", "w", "y")], [tensor("x", "batch", 2, 6, 6)], [tensor("y", "batch", 3, 6, 6)],
-                       {"w": floats(3, 2, 3, 3)})
-    report = shop.apply(model, shop.pack("conv"), "--all", same=False)
-    expect("dynamic", not report["fired"] and shop.types == ["Conv"], report["fired"])
-
-
 def doubles(shop):
     model = shop.model("doubles", [conv("x", "w", "y")], [tensor("x", 1, 2, 6, 6, element=TensorProto.DOUBLE)],
                        [tensor("y", 1, 3, 6, 6, element=TensorProto.DOUBLE)], {"w": floats(3, 2, 3, 3).astype(np.float64)})
@@ -259,7 +252,7 @@ def gains(shop):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(folder)
-        tests = [srcnn, pairs, resnet, merged, dilated, guards, shared, frozen, dynamic, doubles, behind, gains]
+        tests = [srcnn, pairs, resnet, merged, dilated, guards, shared, frozen, doubles, behind, gains]
         for test in tests:
             test(shop)
     print("\n".join(failures) or f"{len(tests)} groups of checks pass")
