@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "applier/apply.h"
+#include "applier/infer/infer.h"
 #include "rules/gain/gain.h"
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
@@ -36,7 +37,7 @@ struct Options {
   std::string device = "ort-cpu", check = "full", numerics = "bounded";
   std::vector<std::string> only, skip, sites;
   std::string python, runner, cache, checker;
-  bool trustPack = false, types = false;
+  bool trustPack = false, types = false, keepInvalid = false;
   tool::SizeTexts sizes;
   bool all = false, dryRun = false, freezeInputs = false, verbose = false, measure = false;
   int threads = 1;
@@ -301,6 +302,19 @@ Expected<Model> loadModel(const Options& o) {
   return bindExtents(*model, *extents, o.model);
 }
 
+/// kModel: a node that ONNX does not allow, whatever the inputs.
+Expected<void> checkValid(const Model& model, const Options& o) {
+  if (o.keepInvalid) return {};
+  std::vector<std::string> problems;
+  for (const InferenceProblem& p : infer(model.graph, {.freezeInputs = o.freezeInputs}).problems) {
+    if (p.kind == InferenceProblem::Kind::kNode) problems.push_back(p.text);
+  }
+  if (problems.empty()) return {};
+  std::string more = problems.size() > 1 ? fmt::format(" (and {} more)", problems.size() - 1) : "";
+  return fail(ErrorKind::kModel, "not a valid model: " + problems[0] + more, o.model,
+              "--keep-invalid passes such nodes on as they are");
+}
+
 /// --types: what every value of the model is. Needs no pack, and writes no model.
 Expected<void> showTypes(const Options& o) {
   auto model = loadModel(o);
@@ -315,6 +329,7 @@ Expected<void> run(Options o) {
   if (auto ok = checkNames(o); !ok) return ok;
   auto model = loadModel(o);
   if (!model) return tl::unexpected(model.error());
+  if (auto ok = checkValid(*model, o); !ok) return ok;
   auto rules = readPack(o.pack);
   if (!rules) return tl::unexpected(rules.error());
   auto timings = findTimings(o);
@@ -421,6 +436,7 @@ void declareChecks(CLI::App& app, Options& o) {
                  "bounded: only rules fire whose intermediate values the model's data bound; any: all rules may fire")
       ->check(CLI::IsMember({"bounded", "any"}))
       ->capture_default_str();
+  app.add_flag("--keep-invalid", o.keepInvalid, "passes on nodes that ONNX does not allow, as they are");
   app.add_flag("--verbose", o.verbose, "list every refusal");
   app.add_flag("--types", o.types,
                "print the element type and the extents of every value, as JSON, and do nothing else");

@@ -76,12 +76,16 @@ std::vector<Bindings> checkSizes(const View& view, const ModelSizes& sizes) {
     bool odd = base % 2 == 1;
     if (found.size() == 1 && !odd) continue;
     Bindings candidate;
-    for (const std::string& symbol : symbols)
-      candidate.emplace(symbol, atLeast(sizes, symbol, base));
+    int64_t apart = 0;  // so that one size is not taken for another
+    for (const std::string& symbol : symbols) {
+      candidate.emplace(symbol, atLeast(sizes, symbol, base + apart));
+      apart += found.size() == 1 ? 2 : 0;
+    }
     if (!isPossible(view, sizes, candidate)) continue;
     if (found.empty() || found.back() != candidate) found.push_back(std::move(candidate));
     if (found.size() == 2) break;
   }
+  if (found.empty() && !sizes.samples().empty()) found.push_back(sizes.samples().front());
   return found;
 }
 

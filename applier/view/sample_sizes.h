@@ -18,8 +18,8 @@ using ExpectedSizes = std::map<std::string, std::vector<int64_t>, std::less<>>;
 /// found, or nothing expected is admissible. One, without symbols, where the view has none.
 std::vector<Bindings> sampleSizes(const View& view, const ModelSizes& sizes, const ExpectedSizes& expected);
 
-/// The least sizes at which a view is to be checked, and odd ones; those that are admissible and leave no extent
-/// negative.
+/// The least sizes at which a view is to be checked, and odd ones that differ from each other; those that are
+/// admissible and leave no extent negative. Where none were found, the first sample.
 std::vector<Bindings> checkSizes(const View& view, const ModelSizes& sizes);
 
 }  // namespace pet

@@ -54,6 +54,46 @@ def model(nodes, initializers=(), outputs=("y",)):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+def node(type_, *operands, **attributes):
+    """A model of one such node that reads x and constants."""
+    shapes = {"w": (2, 2, 3, 3), "narrow": (2, 3, 3, 3), "m": (5, 4), "v": (6,)}
+    constants = [numpy_helper.from_array(np.ones(s, np.float32), n) for n, s in shapes.items() if n in operands]
+    return model([helper.make_node(type_, list(operands), ["y"], name="bad", **attributes)], constants)
+
+
+# ONNX allows none of these, whatever x is; the words are in the message.
+INVALID = {
+    "a group that does not divide": (node("Conv", "x", "w", group=3), "group"),
+    "channels that do not fit": (node("Conv", "x", "narrow"), "channels"),
+    "a stride of 0": (node("Conv", "x", "w", strides=[0, 1]), "strides"),
+    "pads of another length": (node("Conv", "x", "w", pads=[1, 1, 1]), "pads"),
+    "inner extents that differ": (node("MatMul", "x", "m"), "6"),
+    "an attribute of another type": (node("Softmax", "x", axis=1.5), "axis"),
+    "too few operands": (node("Conv", "x"), "operand"),
+    "too many operands": (node("Relu", "x", "v"), "operand"),
+    "an axis that is not there": (node("Softmax", "x", axis=4), "axis"),
+    "an attribute that is missing": (node("AveragePool", "x"), "kernel_shape"),
+    "another permutation": (node("Transpose", "x", perm=[0, 1, 2, 2]), "perm"),
+}
+
+
+def invalid_models(folder, good, pack):
+    """One line with node, operator and what is wrong; --keep-invalid passes it on."""
+    path, output = folder / "invalid.onnx", folder / "kept.onnx"
+    for name, (invalid, word) in INVALID.items():
+        onnx.save(invalid, path)
+        refuse(name, MODEL, "'bad'", invalid.graph.node[0].op_type, word, "--keep-invalid", arguments=[path, pack, "--all"], folder=folder)
+        done = subprocess.run([str(BIN / "pet-apply"), str(path), str(pack), "--all", "--keep-invalid", "-o", str(output)],
+                              capture_output=True, text=True, timeout=120)
+        expect(f"{name}, kept", done.returncode == 0 and onnx.load(output).graph.node == invalid.graph.node, done.stderr)
+        output.unlink(missing_ok=True)
+    onnx.save(model([helper.make_node("NewOperator", ["x"], ["y"], name="new")]), path)  # not invalid: unknown
+    done = subprocess.run([str(BIN / "pet-apply"), str(path), str(pack), "--all", "-o", str(output)], capture_output=True, text=True, timeout=120)
+    expect("an unknown operator", done.returncode == 0, done.stderr)
+    output.unlink(missing_ok=True)
+    path.unlink()
+
+
 def external():
     m = model([conv("x", "w", "y")], [kernel()])
     t = m.graph.initializer[0]
@@ -272,7 +312,7 @@ def main():
         pack, good = folder / "rules.db", folder / "good.onnx"
         subprocess.run([str(BIN / "pet-rules"), "import", str(SOURCE / "tests" / "data" / "conv.pet"), "-o", str(pack)], check=True)
         good.write_bytes(model([conv("x", "w", "a"), conv("a", "w", "y")], [kernel()]).SerializeToString())
-        for test in [bad_models, cuts, bad_packs, bad_outputs, places_first, streams, in_place, unchecked]:
+        for test in [bad_models, invalid_models, cuts, bad_packs, bad_outputs, places_first, streams, in_place, unchecked]:
             test(folder, good, pack)
     print("\n".join(failures) or "bad models, packs, timings and outputs are refused, and nothing is written")
     return 1 if failures else 0

@@ -82,6 +82,10 @@ TEST(SampleSizes, AreThoseAtWhichTheModelRuns) {
   auto checks = checkSizes(view, sizes);
   ASSERT_EQ(checks.size(), 2U);
   EXPECT_EQ(checks[1].at("H") % 2, 1);
+  EXPECT_NE(checks[1].at("H"), checks[1].at("W"));
+  ModelSizes large({{"batch", 1}, {"H", 5000}, {"W", 1}}, {});
+  large.setSamples({{{"batch", 1}, {"H", 6000}, {"W", 60}}});
+  EXPECT_EQ(checkSizes(view, large).at(0).at("H"), 5000);
   EXPECT_EQ(sampleSizes(viewOf("x: [2, 3]  y = Relu(x)"), ModelSizes(), {}), std::vector<Bindings>(1));
 }
 
