@@ -20,6 +20,7 @@
 #include "rules/pack/timings.h"
 #include "tools/apply/engine.h"
 #include "tools/apply/records.h"
+#include "tools/apply/sizes.h"
 #include "tools/apply/types.h"
 #include "tools/common/runner.h"
 #include "tools/common/table.h"
@@ -36,6 +37,7 @@ struct Options {
   std::vector<std::string> only, skip, sites;
   std::string python, runner, cache, checker;
   bool trustPack = false, types = false;
+  tool::SizeTexts sizes;
   bool all = false, dryRun = false, freezeInputs = false, verbose = false, measure = false;
   int threads = 1;
   double minGain = Policy().minGain;
@@ -166,6 +168,13 @@ std::string summary(const ApplyReport& r, const Options& o) {
         "--freeze-inputs\n",
         r.overridable);
   }
+  if (!r.sizes.empty() && !r.fired.empty()) {
+    std::vector<std::string> sizes;
+    for (const Bindings& b : r.sizes)
+      sizes.push_back(tool::shapesText(b));
+    text += fmt::format("The model leaves sizes open: the rules hold for all, gains were judged at {}\n",
+                        fmt::join(sizes, "; "));
+  }
   return text + fmt::format("{} sites rewritten, {} nodes to {}, constants {:+d} bytes{}\n", r.fired.size(),
                             r.nodesBefore, r.nodesAfter, r.constantsAfter - r.constantsBefore,
                             o.dryRun ? " (dry run, nothing written, no record checked)" : "; written to " + o.output);
@@ -196,6 +205,7 @@ Json jsonOf(const ApplyReport& r) {
           {"refused", refused},
           {"checks", checks},
           {"measured", measured},
+          {"sizes", r.sizes},
           {"rounds", r.rounds},
           {"seconds", {{"rewrite", r.rewriteSeconds}, {"check", r.checkSeconds}}},
           {"nodes", {r.nodesBefore, r.nodesAfter}},
@@ -282,9 +292,18 @@ Expected<void> store(const Options& o, const Applied& applied) {
   return ok;
 }
 
+/// The model, with the extents that are given.
+Expected<Model> loadModel(const Options& o) {
+  auto extents = tool::openExtents(o.sizes);
+  if (!extents) return tl::unexpected(extents.error());
+  auto model = load(o.model);
+  if (!model || (extents->byName.empty() && extents->byInput.empty())) return model;
+  return bindExtents(*model, *extents, o.model);
+}
+
 /// --types: what every value of the model is. Needs no pack, and writes no model.
 Expected<void> showTypes(const Options& o) {
-  auto model = load(o.model);
+  auto model = loadModel(o);
   if (!model) return tl::unexpected(model.error());
   return tool::print(tool::typesText(model->graph, o.freezeInputs));
 }
@@ -294,7 +313,7 @@ Expected<void> run(Options o) {
   if (o.pack.empty()) return fail(ErrorKind::kUsage, "PACK is required (see pet-apply --help)");
   if (o.output.empty()) o.output = defaultOutput(o.model);
   if (auto ok = checkNames(o); !ok) return ok;
-  auto model = load(o.model);
+  auto model = loadModel(o);
   if (!model) return tl::unexpected(model.error());
   auto rules = readPack(o.pack);
   if (!rules) return tl::unexpected(rules.error());
@@ -304,6 +323,7 @@ Expected<void> run(Options o) {
 
   Status status;
   ApplyOptions options = applyOptions(o);
+  if (auto ok = tool::readSizes(o.sizes, model->graph, options.normalise); !ok) return ok;
   options.progress = [&](const std::string& what) { status.show(what); };
   auto engine = startEngine(o);
   if (!engine) return tl::unexpected(engine.error());
@@ -344,6 +364,23 @@ void declareChoice(CLI::App& app, Options& o) {
                  "the factor by which the weights of a site may grow, plus 1 MiB (default 4, which admits Winograd's "
                  "F(4,3) of a 3 x 3 kernel; no bound with --all)")
       ->check(CLI::Range(1.0, 1e6));
+}
+
+void declareSizes(CLI::App& app, Options& o) {
+  app.add_option("--bind", o.sizes.bind, "makes a size that the model leaves open a number, for good: batch=8")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--shape", o.sizes.shapes, "the same for all extents of an input: x=1x3x224x224")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--assume", o.sizes.assume,
+                 "what you promise of sizes that stay open: 'seq <= 4096, seq % 16 == 0'; else all sizes from 1 on")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--expect", o.sizes.expect,
+                 "sizes at which rules have to gain: batch=1,8 or seq=128..512; by default at small, typical and large "
+                 "ones")
+      ->allow_extra_args(false);
 }
 
 void declareMeasuring(CLI::App& app, Options& o) {
@@ -399,6 +436,7 @@ int main(int argc, char** argv) {
       "(nothing written).");
   Options o;
   declareChoice(app, o);
+  declareSizes(app, o);
   declareMeasuring(app, o);
   declareChecks(app, o);
   return tool::run(app, argc, argv, [&] { return run(o); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <limits>
 
 #include "applier/infer/rules.h"
 
@@ -10,6 +11,7 @@ namespace pet {
 namespace {
 
 const SizeEntry kUnknownEntry = {};
+constexpr size_t kMostFolded = 8;  ///< operands of a Max or its like
 
 /// The extents of the first result, if it has few entries; throws NothingKnown.
 Extents resultExtents(const NodeInference& n) {
@@ -63,6 +65,7 @@ SizeEntry fitted(const Dim& d, ElementType element) {
 }
 
 SizeEntry fitted(double x, ElementType element) {
+  if (std::isnan(x)) return kUnknownEntry;
   if (element == ElementType::kFloat) return static_cast<double>(static_cast<float>(x));
   return element == ElementType::kDouble ? SizeEntry(x) : kUnknownEntry;
 }
@@ -87,6 +90,7 @@ size_t broadcastPosition(const Extents& extents, size_t at, const Extents& to) {
 template <class F>
 void mapEntries(NodeInference& n, F f) {
   Extents extents = resultExtents(n);
+  if (n.operandCount() > kMostFolded) return;
   std::vector<SizeTensor> operands;
   for (size_t i = 0; i < n.operandCount(); ++i)
     operands.push_back(operandTensor(n, i));
@@ -104,22 +108,27 @@ void mapEntries(NodeInference& n, F f) {
   n.setData(0, std::move(result));
 }
 
-/// A fold from the left over integers or over numbers; unknown where one is.
+/// Two entries as one; unknown where one is, or where they are of different kinds.
+template <class OnSizes, class OnNumbers>
+SizeEntry combined(
+    const SizeEntry& first, const SizeEntry& second, ElementType element, OnSizes onSizes, OnNumbers onNumbers) {
+  const auto *a = std::get_if<Dim>(&first), *b = std::get_if<Dim>(&second);
+  if (a && b) {
+    std::optional<Dim> d = onSizes(*a, *b);
+    return d ? fitted(*d, element) : kUnknownEntry;
+  }
+  const auto *x = std::get_if<double>(&first), *y = std::get_if<double>(&second);
+  return x && y ? fitted(onNumbers(*x, *y), element) : kUnknownEntry;
+}
+
+/// A fold from the left over the operands' entries.
 template <class OnSizes, class OnNumbers>
 void foldEntries(NodeInference& n, OnSizes onSizes, OnNumbers onNumbers) {
   const ElementType element = n.results()[0].element;
   mapEntries(n, [&](const std::vector<SizeEntry>& entries) {
     SizeEntry sum = entries.front();
-    for (size_t i = 1; i < entries.size(); ++i) {
-      const auto *a = std::get_if<Dim>(&sum), *b = std::get_if<Dim>(&entries[i]);
-      const auto *x = std::get_if<double>(&sum), *y = std::get_if<double>(&entries[i]);
-      if (a && b) {
-        std::optional<Dim> d = onSizes(*a, *b);
-        sum = d ? fitted(*d, element) : kUnknownEntry;
-      } else {
-        sum = x && y ? fitted(onNumbers(*x, *y), element) : kUnknownEntry;
-      }
-    }
+    for (size_t i = 1; i < entries.size(); ++i)
+      sum = combined(sum, entries[i], element, onSizes, onNumbers);
     return sum;
   });
 }
@@ -146,7 +155,7 @@ void entriesOfMod(NodeInference& n) {
   const bool fmod = n.flag("fmod", false);
   foldEntries(
       n, [&](const Dim& a, const Dim& b) { return n.sizes().modulo(a, b, fmod); },
-      [](double a, double b) { return std::fmod(a, b); });
+      [=](double a, double b) { return fmod ? std::fmod(a, b) : std::numeric_limits<double>::quiet_NaN(); });
 }
 void entriesOfMax(NodeInference& n) {
   foldEntries(
@@ -298,31 +307,40 @@ void entriesOfCast(NodeInference& n) {
   n.setData(0, std::move(result));
 }
 
-template <class F>
-void reduceEntries(NodeInference& n, F f) {
+template <class OnSizes, class OnNumbers>
+void reduceEntries(NodeInference& n, OnSizes onSizes, OnNumbers onNumbers) {
   Extents extents = resultExtents(n);
   SizeTensor x = operandTensor(n, 0);
   // Only over everything; else positions would have to be told apart.
   if (elementCount(extents) != 1 || x.data.empty()) return;
   SizeEntry sum = x.data.front();
-  for (size_t i = 1; i < x.data.size(); ++i) {
-    const auto *a = std::get_if<Dim>(&sum), *b = std::get_if<Dim>(&x.data[i]);
-    sum = a && b ? fitted(f(*a, *b), n.results()[0].element) : kUnknownEntry;
-  }
-  if (std::holds_alternative<Dim>(sum)) n.setData(0, SizeTensor(extents, {sum}));
+  for (size_t i = 1; i < x.data.size(); ++i)
+    sum = combined(sum, x.data[i], n.results()[0].element, onSizes, onNumbers);
+  n.setData(0, SizeTensor(std::move(extents), {sum}));
+}
+
+/// Sums and products of numbers depend on their order.
+double ordered(double, double) {
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 void entriesOfReduceProd(NodeInference& n) {
-  reduceEntries(n, [&](const Dim& a, const Dim& b) { return n.sizes().multiply(a, b); });
+  reduceEntries(
+      n, [&](const Dim& a, const Dim& b) { return n.sizes().multiply(a, b); }, ordered);
 }
 void entriesOfReduceSum(NodeInference& n) {
-  reduceEntries(n, [&](const Dim& a, const Dim& b) { return n.sizes().add(a, b); });
+  reduceEntries(
+      n, [&](const Dim& a, const Dim& b) { return n.sizes().add(a, b); }, ordered);
 }
 void entriesOfReduceMax(NodeInference& n) {
-  reduceEntries(n, [&](const Dim& a, const Dim& b) { return n.sizes().maximum(a, b); });
+  reduceEntries(
+      n, [&](const Dim& a, const Dim& b) { return n.sizes().maximum(a, b); },
+      [](double a, double b) { return std::max(a, b); });
 }
 void entriesOfReduceMin(NodeInference& n) {
-  reduceEntries(n, [&](const Dim& a, const Dim& b) { return n.sizes().minimum(a, b); });
+  reduceEntries(
+      n, [&](const Dim& a, const Dim& b) { return n.sizes().minimum(a, b); },
+      [](double a, double b) { return std::min(a, b); });
 }
 
 void entriesOfShape(NodeInference& n) {

@@ -56,7 +56,39 @@ void inferCompress(NodeInference& n) {
   n.setShape(0, std::move(y));
 }
 
+/// Whether an entry is not 0, if that is known.
+std::optional<bool> isNonZero(NodeInference& n, const SizeEntry& entry) {
+  if (const auto* x = std::get_if<double>(&entry)) return *x != 0;
+  const auto* d = std::get_if<Dim>(&entry);
+  auto equal = d ? n.sizes().isEqual(*d, Dim(0)) : std::nullopt;
+  return equal ? std::optional(!*equal) : std::nullopt;
+}
+
+/// The positions of the entries that are not 0, a row for each dimension, if all are known.
+bool inferKnownNonZero(NodeInference& n) {
+  auto x = n.tensor(0);
+  if (!x || x->extents.empty()) return false;
+  std::vector<int64_t> found;
+  for (size_t i = 0; i < x->data.size(); ++i) {
+    auto nonZero = isNonZero(n, x->data[i]);
+    if (!nonZero) return false;
+    if (*nonZero) found.push_back(static_cast<int64_t>(i));
+  }
+  const auto count = static_cast<int64_t>(found.size()), rank = static_cast<int64_t>(x->extents.size());
+  n.setShape(0, {Dim(rank), Dim(count)});
+  if (!hasFewEntries({rank, count})) return true;
+  SizeTensor y({rank, count});
+  auto strides = rowMajorStrides(x->extents);
+  for (size_t r = 0; r < strides.size(); ++r) {
+    for (size_t i = 0; i < found.size(); ++i)
+      y.data[r * found.size() + i] = Dim(found[i] / strides[r] % x->extents[r]);
+  }
+  n.setData(0, std::move(y));
+  return true;
+}
+
 void inferNonZero(NodeInference& n) {
+  if (inferKnownNonZero(n)) return;
   if (!n.hasShape(0)) return n.setShape(0, n.open(2));
   // One position of no coordinates: a scalar counts as a vector.
   n.setShape(0, {n.rank(0) == 0 ? n.open() : Dim(static_cast<int64_t>(n.rank(0))), n.open()});

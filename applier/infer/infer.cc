@@ -14,6 +14,19 @@ namespace {
 
 using ProblemKind = InferenceProblem::Kind;
 
+// What is kept of all values of a graph together; of those that come later, less is known.
+constexpr size_t kMostTermsKept = 4'000'000;
+constexpr size_t kFewEntries = 64;
+constexpr size_t kMostEntriesKept = 1'000'000;     ///< in tensors of at most kFewEntries
+constexpr size_t kMostLargeEntriesKept = 400'000;  ///< in larger ones
+
+/// Takes so many out of what is left, if there are.
+bool takeFrom(size_t& left, size_t count) {
+  if (count > left) return false;
+  left -= count;
+  return true;
+}
+
 class GraphInference {
  public:
   GraphInference(const Graph& graph, const InferOptions& options) : graph_(graph), options_(options) {}
@@ -26,6 +39,7 @@ class GraphInference {
   void enterInitializers();
   InferredType declaredType(const ValueType& declared, int64_t least = 0);
   void enterNode(const GraphNode& node);
+  void keep(const std::string& name, InferredType type);
   void inferNode(NodeInference& n);
   /// What was inferred for a value, with what the file declares where nothing was.
   InferredType merged(const GraphNode& node, const std::string& name, InferredType inferred);
@@ -39,7 +53,17 @@ class GraphInference {
   Sizes sizes_;
   InferredTypes types_;
   std::vector<InferenceProblem> problems_;
+  size_t termsLeft_ = kMostTermsKept, entriesLeft_ = kMostEntriesKept, largeEntriesLeft_ = kMostLargeEntriesKept;
 };
+
+void GraphInference::keep(const std::string& name, InferredType type) {
+  if (type.dims && !takeFrom(termsLeft_, termsOf(*type.dims))) type.dims.reset();
+  if (type.data) {
+    size_t& left = type.data->size() <= kFewEntries ? entriesLeft_ : largeEntriesLeft_;
+    if (!type.dims || !takeFrom(left, type.data->size())) type.data.reset();
+  }
+  types_.insert_or_assign(name, std::move(type));
+}
 
 /// Symbols of the inputs may have another least value than others of the file's.
 void GraphInference::enterNames() {
@@ -68,8 +92,11 @@ InferredType GraphInference::declaredType(const ValueType& declared, int64_t lea
       type.dims->emplace_back(*k);
     } else if (std::string_view name = declared.nameOf(i); !name.empty()) {
       type.dims->push_back(sizes_.named(name));
-    } else {
+    } else if (sizes_.canMakeMore()) {
       type.dims->push_back(sizes_.fresh(least));
+    } else {
+      type.dims.reset();
+      return type;
     }
   }
   return type;
@@ -78,7 +105,7 @@ InferredType GraphInference::declaredType(const ValueType& declared, int64_t lea
 void GraphInference::enterInputs() {
   for (const std::string& name : graph_.inputs) {
     auto it = graph_.types.find(name);
-    if (it != graph_.types.end()) types_[name] = declaredType(it->second, options_.leastExtent);
+    if (it != graph_.types.end()) keep(name, declaredType(it->second, options_.leastExtent));
   }
 }
 
@@ -94,10 +121,10 @@ void GraphInference::enterInitializers() {
     } else if (auto entries = type.dims ? entriesOf(i.value) : std::nullopt) {
       type.data = std::move(entries);
     }
-    types_[i.name] = std::move(type);
+    keep(i.name, std::move(type));
   }
   for (const std::string& name : graph_.sparse) {
-    if (auto it = graph_.types.find(name); it != graph_.types.end()) types_[name] = declaredType(it->second);
+    if (auto it = graph_.types.find(name); it != graph_.types.end()) keep(name, declaredType(it->second));
   }
 }
 
@@ -170,7 +197,7 @@ void GraphInference::enterNode(const GraphNode& node) {
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const std::string& name = node.outputs[i];
-    if (!name.empty()) types_.insert_or_assign(name, merged(node, name, valid ? n.result(i) : InferredType()));
+    if (!name.empty()) keep(name, merged(node, name, valid ? n.result(i) : InferredType()));
   }
 }
 

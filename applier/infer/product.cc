@@ -51,14 +51,16 @@ struct Equation {
   std::optional<std::string> result;
 };
 
-Equation readEquation(std::string text) {
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  for (size_t dots; (dots = text.find("...")) != std::string::npos;)
-    text.replace(dots, 3, ".");
+Equation readEquation(const std::string& text) {
+  std::string words;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != ' ') words += text[i];
+    if (text.compare(i, 3, "...") == 0) i += 2;
+  }
   Equation e;
-  size_t arrow = text.find("->");
-  if (arrow != std::string::npos) e.result = text.substr(arrow + 2);
-  std::string left = text.substr(0, arrow);
+  size_t arrow = words.find("->");
+  if (arrow != std::string::npos) e.result = words.substr(arrow + 2);
+  std::string left = words.substr(0, arrow);
   for (size_t begin = 0; begin <= left.size();) {
     size_t end = std::min(left.find(',', begin), left.size());
     e.operands.push_back(left.substr(begin, end - begin));

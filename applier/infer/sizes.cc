@@ -11,6 +11,8 @@ namespace {
 
 constexpr size_t kMostTermsOfSize = 48;  ///< of one Dim, those within divisions too
 constexpr size_t kLongestName = 64;
+constexpr int kMostMade = 1'000'000;                 ///< symbols
+constexpr size_t kMostRemembered = size_t{1} << 26;  ///< bytes of operations and operands
 
 /// A Dim taken apart: constant · Π atoms, each atom without a common factor of its coefficients, positive in its first
 /// one, and sorted.
@@ -96,6 +98,13 @@ std::string identifierOf(std::string_view text) {
 
 }  // namespace
 
+size_t termsOf(const Shape& shape) {
+  size_t n = 0;
+  for (const Dim& d : shape)
+    n += termsOf(d);
+  return n;
+}
+
 Dim Sizes::symbol(std::string name, std::optional<int64_t> least) {
   taken_.insert(name);
   least_.emplace(name, least);
@@ -112,12 +121,17 @@ Dim Sizes::named(std::string_view fileName, int64_t least) {
 }
 
 Dim Sizes::fresh(std::optional<int64_t> least) {
+  if (!canMakeMore()) throw OverflowError();
   std::string name;
   do {
     name = fmt::format("d{}", next_++);
   } while (taken_.contains(name));
   made_.insert(name);
   return symbol(name, least);
+}
+
+bool Sizes::canMakeMore() const {
+  return next_ <= kMostMade;
 }
 
 bool Sizes::isMade(const Dim& d) const {
@@ -129,6 +143,8 @@ Dim Sizes::opaque(std::string_view operation, const Dim& a, const Dim& b, std::o
   std::string key = fmt::format("{}: {}, {}", operation, a.str(), b.str());
   if (auto it = opaque_.find(key); it != opaque_.end()) return it->second;
   Dim made = fresh(least);
+  remembered_ += key.size();
+  if (remembered_ > kMostRemembered) return made;
   opaque_.emplace(std::move(key), made);
   return made;
 }

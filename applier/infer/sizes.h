@@ -11,10 +11,14 @@
 
 namespace pet {
 
+/// Terms of all extents, those within divisions too.
+size_t termsOf(const Shape& shape);
+
 /// Integers with symbols: the extents of a graph's values, and what models compute from them. Each is a Dim whose atoms
 /// are sorted, so that equal products are equal Dims (their order means nothing here). What a Dim cannot hold, such as
-/// N·S - 1 or a maximum, becomes a symbol: the same one for the same operation on the same operands. Nothing is ever
-/// approximated. Functions throw OverflowError beyond 64 bits.
+/// N·S - 1 or a maximum, becomes a symbol: the same one for the same operation on the same operands, as long as
+/// there are not very many. Nothing is ever approximated. Functions throw OverflowError beyond 64 bits, and where there
+/// would be more than a million symbols.
 class Sizes {
  public:
   /// The symbol of a name in the file: letters, digits and underscores of it, with a number where two would be equal.
@@ -22,6 +26,7 @@ class Sizes {
   Dim named(std::string_view fileName, int64_t least = 0);
   /// A symbol of its own, of which nothing is known but its least value; nullopt: not even that.
   Dim fresh(std::optional<int64_t> least = 0);
+  bool canMakeMore() const;
   /// One symbol, not of the file's: what it is depends on data, or no Dim could hold it.
   bool isMade(const Dim& d) const;
   /// Symbols, by the file's names.
@@ -69,6 +74,7 @@ class Sizes {
   std::optional<int64_t> least(Expr e) const;
 
   int next_ = 1;
+  size_t remembered_ = 0;  ///< bytes of what opaque_ is asked by
   std::set<std::string, std::less<>> taken_;
   std::map<std::string, std::string, std::less<>> names_;             ///< the file's name -> symbol
   std::map<std::string, std::optional<int64_t>, std::less<>> least_;  ///< symbol -> its least value

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "applier/onnx/graph.h"
 #include "ir/error.h"
@@ -26,6 +28,15 @@ struct Model {
 Expected<Model> load(const std::string& path);
 /// The same from memory; `name` stands in errors for the path.
 Expected<Model> parseModel(const std::string& bytes, const std::string& name);
+
+/// Numbers for extents that a file leaves open: by their names in it, or all of an input's.
+struct OpenExtents {
+  std::map<std::string, int64_t, std::less<>> byName;
+  std::map<std::string, std::vector<int64_t>, std::less<>> byInput;
+};
+/// A model from a file with these extents, wherever the file names them. `where` stands in errors for the file's name.
+/// kUsage: a name or an input that it has not, another rank, or an extent that it says is another.
+Expected<Model> bindExtents(const Model& model, const OpenExtents& extents, const std::string& where);
 
 /// The model's bytes: nodes and initializers that have an original go out as they came in, and so does all that the
 /// graph does not show. kModel: over ONNX's 2 GB.

@@ -63,6 +63,7 @@ class Lifting {
 
   /// Refuses extents that the model leaves open.
   Extents extents(Value v) const;
+  ElementType element(Value v) const { return builder_.element(v); }
   const Shape& shape(Value v) const { return builder_.program().shape(v); }
   size_t rank(Value v) const { return shape(v).size(); }
   /// 0 <= result < rank.

@@ -17,6 +17,27 @@ std::vector<Value> readSum(const Lifting& l, const OnnxRow&) {
   return {sum};
 }
 
+/// x to the power of one number that is written with other operators.
+std::vector<Value> readPow(const Lifting& l, const OnnxRow&) {
+  Value x = l.operand(0);
+  auto exponents = l.numbers(1);
+  if (exponents.size() != 1 || l.constantExtents(1).size() > l.rank(x)) Lifting::refuse("no single exponent");
+  const double n = exponents[0];
+  if (n == 1) return {l.add("Identity", {x})};
+  if (n == 2) return {l.add("Square", {x})};
+  if (n == 3) return {l.add("Mul", {l.add("Square", {x}), x})};
+  if (n == 0.5) return {l.add("Sqrt", {x})};
+  if (n == -1) return {l.add("Reciprocal", {x})};
+  Lifting::refuse("another exponent than 1, 2, 3, 0.5 and -1");
+}
+
+/// To the type that the value has.
+std::vector<Value> readCast(const Lifting& l, const OnnxRow&) {
+  Value x = l.operand(0);
+  if (l.integer("to", 0) != static_cast<int64_t>(l.element(x))) Lifting::refuse("another element type");
+  return {x};
+}
+
 // The condition is a constant of bools.
 std::vector<Value> readWhere(const Lifting& l, const OnnxRow&) {
   Value a = l.operand(1), b = l.operand(2);
@@ -75,6 +96,8 @@ const OnnxRow kOnnxFunctionRows[] = {
     {.op = "Mul", .readable = broadcastsByShape},
     {.op = "Div", .readable = broadcastsByShape},
     {.op = "PRelu", .readable = broadcastsByShape},
+    {.type = "Cast", .read = readCast, .write = nullptr},
+    {.type = "Pow", .read = readPow, .write = nullptr},
     {.type = "Sum", .read = readSum, .write = nullptr},
     {.op = "Where", .read = readWhere, .write = writeWhere},
     {.op = "Square", .since = 7, .read = nullptr, .write = writeSquare},

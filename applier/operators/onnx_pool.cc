@@ -19,6 +19,8 @@ std::vector<Value> readPool(const Lifting& l, const OnnxRow& row) {
   bool negative = std::any_of(pads.begin(), pads.end(), [](const Expr& p) { return p.constant() < 0; });
   if (pads.size() != 2 * kernel->size() || negative) Lifting::refuse("pads of the wrong length or below 0");
   auto counts = attributes.find("count_include_pad");
+  bool padded = std::any_of(pads.begin(), pads.end(), [](const Expr& p) { return p != Expr(0); });
+  if (counts != attributes.end() && !padded && !attributes.contains("auto_pad")) counts->second = Expr(0);
   if (counts != attributes.end() && counts->second != Attribute(Expr(0)) && l.integer(row["ceil_mode"]) != 0)
     Lifting::refuse("ceil_mode with count_include_pad, on which engines disagree");
   return {l.add(row.op, {x}, std::move(attributes))};

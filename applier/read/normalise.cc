@@ -6,7 +6,7 @@
 
 #include "applier/infer/infer.h"
 #include "applier/operators/onnx_rows.h"
-#include "applier/read/fold_integers.h"
+#include "applier/read/fold_constants.h"
 #include "ir/ops/op.h"
 
 namespace pet {
@@ -21,17 +21,21 @@ constexpr std::string_view kFolded = "a constant";
 class Normaliser {
  public:
   Normaliser(const Graph& graph, const NormaliseOptions& options)
-      : graph_(graph), options_(options), inference_(infer(graph, {.freezeInputs = options.freezeInputs})) {}
+      : graph_(graph), options_(options), inference_(infer(graph, {.freezeInputs = options.freezeInputs})) {
+    useMultiples();
+  }
 
   Normalised run();
   Expected<WholeProgram> runWhole();
 
  private:
+  void useMultiples();
   void enterInputs();
   void enterValue(const std::string& name);
   void enterFloatConstant(const std::string& name, const Constant& value);
   /// The reason why the node stays out; empty if it is in.
   std::string enterNode(size_t position);
+  std::string enterConstants(const GraphNode& node, std::vector<Constant> values);
   std::string lift(size_t position);
   std::vector<std::string> enterNodes();
   std::vector<Value> required(const std::vector<std::string>& opaque) const;
@@ -42,6 +46,28 @@ class Normaliser {
   ViewBuilder builder_;
   Scope scope_{&inference_, &builder_, {}, {}};
 };
+
+/// Puts k times a symbol of its own for each symbol that is promised to be a multiple of k.
+void Normaliser::useMultiples() {
+  if (options_.multiples.empty()) return;
+  std::map<std::string, Expr> by;
+  for (const auto& [symbol, k] : options_.multiples) {
+    std::string each = fmt::format("{}_per_{}", symbol, k);
+    by.emplace(symbol, Expr::variable(each) * k);
+    if (auto it = inference_.least.find(symbol); it != inference_.least.end())
+      inference_.least[each] = -floorDivide(-it->second, k);
+    if (auto it = options_.expected.find(symbol); it != options_.expected.end()) {
+      std::vector<int64_t>& values = options_.expected[each] = it->second;
+      for (int64_t& value : values)
+        value = std::max<int64_t>(1, value / k);
+    }
+  }
+  for (auto& [name, type] : inference_.types) {
+    if (type.dims) type.dims = substitute(*type.dims, by);
+  }
+  for (Constraint& c : options_.assumed)
+    c = c.substitute(by);
+}
 
 /// A value of the model's that is an input of the view, if it is of float or double and of known rank.
 void Normaliser::enterValue(const std::string& name) {
@@ -77,9 +103,10 @@ void Normaliser::enterFloatConstant(const std::string& name, const Constant& val
 std::string Normaliser::lift(size_t position) {
   const GraphNode& node = graph_.nodes[position];
   const OnnxRow* row = node.standard ? findReader(node.type) : nullptr;
-  if (!row)
-    return node.domain.empty() ? "an operator that is not known"
-                               : fmt::format("an operator of the domain {}", node.domain);
+  if (!row) {
+    throw NotLifted{node.domain.empty() ? "an operator that is not known"
+                                        : fmt::format("an operator of the domain {}", node.domain)};
+  }
   Lifting lifting(node, static_cast<int>(position), graph_.opset, scope_, builder_);
   std::vector<Value> outputs = row->read(lifting, *row);
   for (size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
@@ -92,19 +119,25 @@ std::string Normaliser::lift(size_t position) {
   return "";
 }
 
+std::string Normaliser::enterConstants(const GraphNode& node, std::vector<Constant> values) {
+  for (size_t i = 0; i < values.size() && i < node.outputs.size(); ++i) {
+    if (isFloating(values[i].element)) enterFloatConstant(node.outputs[i], values[i]);
+    scope_.constants[node.outputs[i]] = std::move(values[i]);
+  }
+  return std::string(kFolded);
+}
+
 std::string Normaliser::enterNode(size_t position) {
   const GraphNode& node = graph_.nodes[position];
   try {
-    if (node.standard && node.outputs.size() == 1) {
-      if (auto folded = foldConstant(node, graph_.opset, scope_)) {
-        scope_.constants[node.outputs[0]] = *folded;
-        if (isFloating(folded->element)) enterFloatConstant(node.outputs[0], *folded);
-        return std::string(kFolded);
-      }
+    if (auto known = node.standard ? knownConstants(node, scope_) : std::nullopt)
+      return enterConstants(node, std::move(*known));
+    try {
+      return lift(position);
+    } catch (const NotLifted& e) {
+      auto computed = computedConstant(node, graph_.opset, scope_);
+      return computed ? enterConstants(node, {std::move(*computed)}) : e.reason;
     }
-    return lift(position);
-  } catch (const NotLifted& e) {
-    return e.reason;
   } catch (const OverflowError&) {
     return "extents beyond 64 bits";
   } catch (const std::exception& e) {  // a constant operand that is empty, a variant of another kind

@@ -13,6 +13,8 @@ struct NormaliseOptions {
   bool freezeInputs = false;             ///< initializers that a caller may override are constants all the same
   ExpectedSizes expected = {};           ///< of the extents that the model leaves open
   std::vector<Constraint> assumed = {};  ///< what the user promises of them
+  /// Symbols that are promised to be multiples: in the view, seq is 16seq_per_16.
+  std::map<std::string, int64_t, std::less<>> multiples = {};
 };
 
 struct Normalised {

@@ -160,6 +160,8 @@ constexpr InferCase kCases[] = {
     {17, "x:f[N,8,4] i:i[B,2] y=GatherND(x,i)", "float[B, 4]"},
     {17, "x:f[N,8,4] i:i[N,1] y=GatherND(x,i) batch_dims=1", "float[N, 4]"},
     {17, "x:f[N,8] y=NonZero(x)", "int64[2, d1]"},
+    {17, "x:f[3,8] s=Shape(x) z=ConstantOfShape(s) y=NonZero(z)", "int64[2, 0]"},
+    {17, "x=i{0,4,0,5} s=i{2,2} z=Reshape(x,s) y=NonZero(z)", "int64[2, 2] {0, 1, 1, 1}"},
     {17, "i:i[B] d=i(5) v:f[2] y=OneHot(i,d,v)", "float[B, 5]"},
     {17, "x:f[N,8] k=i{3} y,i=TopK(x,k)", "float[N, 3]; int64[N, 3]"},
     {9, "x:f[N,8] y,i=TopK(x) k=3", "float[N, 3]; int64[N, 3]"},
@@ -269,6 +271,7 @@ constexpr InferCase kChains[] = {
     {17, "x:f[N,8] s=Shape(x) k=Constant() value_ints=[-2,-3] y=Div(s,k)", "int64[2] {d1, -2}"},
     {17, "x:f[7] s=Shape(x) f=Cast(s) to=1 h=Constant() value_float=0.5 y=Neg(f)", "float[1] {-7}"},
     {17, "x:f[N] i:i[] s=Shape(x) y=Gather(s,i)", "int64[]"},
+    {13, "x:f[1,3,9,7] s=Shape(x) f=Cast(s) to=1 m=ReduceMax(f) keepdims=0 y=Cast(m) to=7", "int64[] {9}"},
     {17, "i:i[] x:f[N] a=i{0} s=Shape(x) u=Unsqueeze(i,a) c=Concat(s,u) axis=0 y=Squeeze(c)", "int64[2] {N, ?}"},
 };
 

@@ -30,10 +30,10 @@ Graph withOutput(Graph graph) {
   return graph;
 }
 
-// A LayerNormalization in pieces, between two products: Pow is no operator of pet's.
+// A LayerNormalization in pieces, between two products: a Pow is read where its exponent is a usual one.
 TEST(ApplierInferView, GoesOnBehindPow) {
   Graph graph = withOutput(graphOf(
-      "x:f[2,5,8] w:f[8,8] two=f(2) eps=f(0.00001) a=MatMul(x,w) m=ReduceMean(a) axes=[-1] s=Sub(a,m) p=Pow(s,two) "
+      "x:f[2,5,8] w:f[8,8] two=f(2.5) eps=f(0.00001) a=MatMul(x,w) m=ReduceMean(a) axes=[-1] s=Sub(a,m) p=Pow(s,two) "
       "v=ReduceMean(p) axes=[-1] e=Add(v,eps) q=Sqrt(e) d=Div(s,q) y=MatMul(d,w)",
       17));
   EXPECT_THAT(valuesOf(normalise(graph).view),
@@ -49,11 +49,32 @@ TEST(ApplierInferView, GoesOnBehindWhatIsMadeFromSizes) {
               ::testing::IsSupersetOf({"a[1, 4, 8, 8]", "input h[1, 4, 8, 8]", "y[1, 4, 6, 6]"}));
 }
 
-TEST(ApplierInferView, SymbolsAreNoExtents) {
-  Graph graph = withOutput(graphOf("x:f[N,8] two=f(2) p=Pow(x,two) y=Relu(p)", 17));
+// What only inference folds: Cast to int32, Where, a slice from the end.
+TEST(ApplierInferView, SizesThatFollowFromExtentsAreConstants) {
+  Graph graph = withOutput(
+      graphOf("x:f[2,6,4] b=i{-2} e=i{9} z=i{0} k=i{3} s=Shape(x) n=Cast(s) to=6 m=Cast(n) to=7 t=Slice(m,b,e) "
+              "o=Equal(t,z) w=Where(o,z,t) p=Concat(z,k,w) axis=0 f=ReduceProd(w) u=Concat(z,f) axis=0 y=Reshape(x,u)",
+              17));
+  EXPECT_THAT(valuesOf(normalise(graph).view), ElementsAre("input x[2, 6, 4]", "y[2, 24]"));
+}
+
+TEST(ApplierInferView, PowersWithAUsualExponentAreOtherOperators) {
+  for (auto [exponent, op] : {std::pair("2", "Square"), {"0.5", "Sqrt"}, {"-1", "Reciprocal"}, {"3", "Mul"}}) {
+    Graph graph = withOutput(graphOf("x:f[2,8] k=f(" + std::string(exponent) + ") y=Pow(x,k)", 17));
+    Normalised read = normalise(graph);
+    ASSERT_FALSE(read.view.program.outputs().empty()) << exponent;
+    EXPECT_EQ(read.view.program.node(read.view.program.outputs()[0]).op->name, op) << exponent;
+  }
+}
+
+TEST(ApplierInferView, ExtentsThatAreLeftOpenAreSymbols) {
+  Graph graph = withOutput(graphOf("x:f[N,8] y=Relu(x)", 17));
   Normalised read = normalise(graph);
-  EXPECT_THAT(valuesOf(read.view), ElementsAre());
-  EXPECT_FALSE(read.opaque[1].empty());
+  EXPECT_THAT(valuesOf(read.view), ElementsAre("input x[N, 8]", "y[N, 8]"));
+  EXPECT_EQ(read.sizes.least().at("N"), 1);
+  EXPECT_EQ(read.sizes.samples().size(), 3U);
+  Normalised even = normalise(graph, {.multiples = {{"N", 2}}});
+  EXPECT_THAT(valuesOf(even.view), ElementsAre("input x[2N_per_2, 8]", "y[2N_per_2, 8]"));
 }
 
 }  // namespace pet::applier_infer_view_test

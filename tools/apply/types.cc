@@ -7,7 +7,7 @@
 namespace pet::tool {
 namespace {
 
-using TypesJson = nlohmann::ordered_json;
+using TypesJson = nlohmann::json;  // an ordered one looks for a key by comparing with all
 
 TypesJson extentJson(const Dim& d) {
   auto k = d.asConstant();
