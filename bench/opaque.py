@@ -15,11 +15,11 @@ FLOATS = {"float", "double"}
 CONTROL = {"If", "Loop", "Scan"}
 # The operators that pet reads (applier/operators/).
 KNOWN = set("""
-    Add AveragePool BatchNormalization Clip Concat Conv ConvTranspose DepthToSpace Div Dropout Erf Exp Expand Flatten
+    Add AveragePool BatchNormalization Cast Clip Concat Conv ConvTranspose DepthToSpace Div Dropout Erf Exp Expand Flatten
     Gather Gelu Gemm GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish Identity InstanceNormalization
-    LayerNormalization LeakyRelu MatMul MaxPool Mul Neg PRelu Pad Reciprocal ReduceMax ReduceMean ReduceSum Relu Reshape
-    Resize Sigmoid Slice Softmax Softplus SpaceToDepth Split Sqrt Squeeze Sub Sum Tanh Tile Transpose Unsqueeze Upsample
-    Where
+    LayerNormalization LeakyRelu MatMul MaxPool Mul Neg PRelu Pad Pow Reciprocal ReduceMax ReduceMean ReduceSum Relu
+    Reshape Resize Sigmoid Slice Softmax Softplus SpaceToDepth Split Sqrt Squeeze Sub Sum Tanh Tile Transpose Unsqueeze
+    Upsample Where
 """.split())
 
 

@@ -182,12 +182,13 @@ MODELS = {
     "mobilenet_v2-dynamo-int8": Model(f"{TV}; quantize_static of onnxruntime, QDQ, one scale a tensor", DYNAMO, image(), precision="int8"),
 }
 
-# pet-apply --all takes more than about six seconds.
+# pet-apply --all takes more than about eight seconds.
 SLOW = {
-    "resnet18", "resnet18_b8", "vgg16-dynamo", "vgg11_bn-script", "resnet50-dynamo", "inception_v3-script", "efficientnet_b0-dynamo",
-    "densenet121-script", "resnext50_32x4d-dynamo", "regnet_y_400mf-script", "convnext_tiny-dynamo", "convnext_tiny-script",
-    "vit_b_16-dynamo", "efficientnetv2b0-keras", "detr-dynamo", "deeplabv3_mobilenet-dynamo", "lraspp_mobilenet-dynamo",
-    "fcn_resnet50-script", "r3d_18-dynamo", "mc3_18-script", "r2plus1d_18-dynamo", "srgan-dynamo", "pix2pix-script",
-    "stable_diffusion_unet-dynamo",
+    "resnet18", "resnet18_b8", "resnet18-script-batch", "vgg16-dynamo", "vgg11_bn-script", "resnet50-dynamo", "resnet50-dynamo-batch",
+    "inception_v3-script", "mobilenet_v2-script-batch", "efficientnet_b0-dynamo", "densenet121-script", "resnext50_32x4d-dynamo",
+    "regnet_y_400mf-script", "convnext_tiny-dynamo", "convnext_tiny-script", "vit_b_16-dynamo", "vit_b_16-script-batch",
+    "resnet50v2-keras-batch", "efficientnetv2b0-keras", "xception-keras-batch", "detr-dynamo", "deeplabv3_mobilenet-dynamo",
+    "deeplabv3_resnet50-script-dynamic", "lraspp_mobilenet-dynamo", "fcn_resnet50-script", "fcn_resnet50-dynamo-dynamic", "r3d_18-dynamo",
+    "mc3_18-script", "r2plus1d_18-dynamo", "srgan-dynamo", "pix2pix-script", "stable_diffusion_unet-dynamo",
 }
 assert SLOW <= set(MODELS)
