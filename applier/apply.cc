@@ -24,6 +24,7 @@ struct Round {
   Graph graph;
   std::vector<Fired> fired;
   std::vector<Refused> refused;
+  std::vector<Untouched> untouched;
   SiteChecks checks;
   double checkSeconds = 0;
   std::vector<Bindings> sizes;  ///< at which gains were judged
@@ -71,6 +72,17 @@ std::vector<Fired> fired(const std::vector<Rewrite>& rewrites, const Graph& grap
   return result;
 }
 
+std::vector<Untouched> untouched(const Graph& graph, const Normalised& normalised) {
+  std::vector<Untouched> result;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const std::string& reason = normalised.opaque[i];
+    if (reason.empty() || reason == kFolded) continue;
+    const GraphNode& n = graph.nodes[i];
+    result.push_back({n.name.empty() && !n.outputs.empty() ? n.outputs[0] : n.name, n.type, reason});
+  }
+  return result;
+}
+
 /// At the least sizes and at odd ones.
 Expected<void> checkRound(const MatchIndex& index,
                           const std::vector<Rewrite>& rewrites,
@@ -109,7 +121,8 @@ Expected<Round> rewriteOnce(
   if (options.time)
     objection = [&](const std::vector<const Rewrite*>& group) { return timer.objection(model, index, group); };
   auto rewrites = chooseRewrites(graph, index, sites, rules, costs, policy, objection, refusals);
-  Round round{graph, fired(rewrites, graph, index), named(refusals, graph, view), {}, 0, {}};
+  Round round{graph, fired(rewrites, graph, index), named(refusals, graph, view), untouched(graph, normalised), {}, 0,
+              {}};
   if (!symbolsOf(view).empty()) round.sizes = normalised.sizes.samples();
   if (rewrites.empty()) return round;
   if (auto ok = checkRound(index, rewrites, options, round); !ok) return tl::unexpected(ok.error());
@@ -137,6 +150,7 @@ void enter(const Round& round, bool first, ApplyReport& report) {
   report.checks.insert(report.checks.end(), lines.begin(), lines.end());
   report.unchecked.insert(report.unchecked.end(), unchecked.begin(), unchecked.end());
   if (first) report.refused = round.refused;  // later rounds repeat them
+  if (first) report.untouched = round.untouched;
   if (first) report.sizes = round.sizes;
   ++report.rounds;
   report.checkSeconds += round.checkSeconds;

@@ -51,9 +51,16 @@ struct Refused {
   std::string reason;
 };
 
+/// A node that is outside of the view: it was not looked into.
+struct Untouched {
+  std::string node, type;
+  std::string reason;
+};
+
 struct ApplyReport {
   std::vector<Fired> fired;
   std::vector<Refused> refused;
+  std::vector<Untouched> untouched;  ///< of the original model
   std::vector<CheckLine> checks;
   std::vector<UncheckedSite> unchecked;  ///< sites for which the check of the whole model stands
   std::vector<Measured> measured;        ///< with ApplyOptions::time: sites, then the whole model

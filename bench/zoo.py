@@ -5,7 +5,7 @@
 
 Each model is built, rewritten by `pet-apply MODEL PACK` with default options and the timings that ship, and with `--all --check
 sites`, and compared to its original on ONNX Runtime, at each of the extents that the zoo names. The table has: the model's
-nodes; those that pet leaves out of its view, by reason; sites where a pattern matches; rules that fire, by default and with
+nodes; those that pet does not look into, by operator; sites where a pattern matches; rules that fire, by default and with
 --all; the seconds and the peak memory of the two runs, the larger of each; the largest difference of an output, relative to its
 largest value; the exit codes. Then all that went wrong. Exit status 1 where something did: ONNX Runtime runs a model and
 pet-apply refuses it, or the result differs. A model that ONNX Runtime itself cannot run fails as well: it does not belong in
@@ -25,13 +25,12 @@ ROOT = pathlib.Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "models"), str(ROOT / "runtime" / "ort")]
 import build  # noqa: E402
 import models  # noqa: E402
-import opaque  # noqa: E402
 import trial  # noqa: E402
 import zoo  # noqa: E402
 from compare import runner  # noqa: E402
 
 VARIANTS = {"default": (), "all": ("--all", "--check", "sites")}
-HEADER = ["model", "exporter", "precision", "dynamic", "nodes", "opaque", "sites", "fired", "with --all: sites, rules", "seconds", "MB", "rel. error",
+HEADER = ["model", "exporter", "precision", "dynamic", "nodes", "untouched", "sites", "fired", "with --all: sites, rules", "seconds", "MB", "rel. error",
           "exit"]
 ERRORS = (runner.Mistake, onnx.checker.ValidationError, onnx.shape_inference.InferenceError, onnx.parser.ParseError,
           OSError)
@@ -45,7 +44,8 @@ def attempt(expected, tools, pack, output, options, limit):
     entry = {"code": run.code, "seconds": run.seconds, "megabytes": run.megabytes, "parts": run.report.get("seconds"),
              "rules": collections.Counter(run.rules()), "sites": len(run.sites()), "checks": sum(c["possible"] for c in run.report.get("checks", [])),
              "unchecked": [f"{c['where']}: {c['reason']}" for c in run.report.get("checks", []) if not c["possible"]],
-             "refused": collections.Counter(r["reason"] for r in run.report.get("refused", []))}
+             "refused": collections.Counter(r["reason"] for r in run.report.get("refused", [])),
+             "untouched": collections.Counter(u["operator"] for u in run.report.get("untouched", []))}
     if run.code:
         return entry | {"problem": run.said.splitlines()[-1] if run.said else f"exit code {run.code}"}
     try:
@@ -62,11 +62,11 @@ def examine(name, folder, tools, pack, options):
     about = zoo.MODELS[name]
     entry = {"origin": about.origin, "exporter": about.exporter, "precision": about.precision, "dynamic": about.shapes}
     path = build.build(name, folder)
-    found = opaque.nodes(tools, path)
-    entry |= {"nodes": found.count, "opset": found.opset, "opaque": found.reasons, "bytes": path.stat().st_size}
+    entry |= {"nodes": len(onnx.load(path, load_external_data=False).graph.node), "bytes": path.stat().st_size}
     expected = trial.Expected(name, path)
     entry["runs"] = {variant: attempt(expected, tools, pack, folder / f"{variant}.onnx", more, options.limit)
                      for variant, more in VARIANTS.items()}
+    entry["untouched"] = entry["runs"]["all"]["untouched"]
     return entry
 
 
@@ -88,10 +88,10 @@ def row(name, entry):
     if "error" in entry:
         return cells + ["-"] * (len(HEADER) - len(cells) - 1) + ["failed"]
     runs = entry["runs"]
-    total = sum(entry["opaque"].values())
+    total = sum(entry["untouched"].values())
     differences = [run["difference"] for run in runs.values() if "difference" in run]
     return cells + [
-        str(entry["nodes"]), f"{total}: {counted(entry['opaque'], 3)}" if total else "0", str(runs["default"]["sites"]),
+        str(entry["nodes"]), f"{total}: {counted(entry['untouched'], 3)}" if total else "0", str(runs["default"]["sites"]),
         counted(runs["default"]["rules"]) or "none", f"{sum(runs['all']['rules'].values())}, {len(runs['all']['rules'])}",
         f"{max(run['seconds'] for run in runs.values()):.1f}", f"{max(run['megabytes'] for run in runs.values()):.0f}",
         f"{max(differences):.1e}" if differences else "-", "/".join(str(run["code"]) for run in runs.values())]

@@ -135,6 +135,34 @@ std::string refusedText(const ApplyReport& report, bool verbose) {
   return "\n" + tool::table(rows) + more;
 }
 
+/// Nodes that were not looked into, by operator, the most frequent first; each, and why, with --verbose.
+std::string untouchedText(const ApplyReport& report, bool verbose) {
+  if (report.untouched.empty()) return "";
+  if (verbose) {
+    std::vector<std::vector<std::string>> rows{{"UNTOUCHED", "OPERATOR", "BECAUSE"}};
+    for (const Untouched& u : report.untouched)
+      rows.push_back({u.node, u.type, u.reason});
+    return "\n" + tool::table(rows);
+  }
+  std::map<std::string, int> byType;
+  for (const Untouched& u : report.untouched)
+    ++byType[u.type];
+  std::vector<std::pair<int, std::string>> order;
+  for (const auto& [type, count] : byType)
+    order.emplace_back(-count, type);
+  std::sort(order.begin(), order.end());
+  std::vector<std::string> parts;
+  for (const auto& [count, type] : order)
+    parts.push_back(fmt::format("{} x{}", type, -count));
+  constexpr size_t kShown = 6;
+  if (parts.size() > kShown) {
+    parts.resize(kShown);
+    parts.push_back("...");
+  }
+  return fmt::format("\nNot looked into, and left as they are: {} of the nodes, {} (--verbose says why)\n",
+                     report.untouched.size(), fmt::join(parts, ", "));
+}
+
 /// What was timed here, with --measure.
 std::string measuredText(const ApplyReport& report) {
   if (report.measured.empty()) return "";
@@ -182,7 +210,8 @@ std::string summary(const ApplyReport& r, const Options& o) {
 }
 
 Json jsonOf(const ApplyReport& r) {
-  Json fired = Json::array(), refused = Json::array(), checks = Json::array(), measured = Json::array();
+  Json fired = Json::array(), refused = Json::array(), checks = Json::array(), measured = Json::array(),
+       untouched = Json::array();
   for (const Fired& f : r.fired) {
     Json shapes = Json::object();
     for (const auto& [symbol, value] : f.shapes)
@@ -196,6 +225,8 @@ Json jsonOf(const ApplyReport& r) {
   }
   for (const Refused& x : r.refused)
     refused.push_back({{"site", x.site}, {"pattern", x.pattern}, {"rule", x.rule}, {"reason", x.reason}});
+  for (const Untouched& u : r.untouched)
+    untouched.push_back({{"node", u.node}, {"operator", u.type}, {"reason", u.reason}});
   for (const CheckLine& c : r.checks) {
     checks.push_back(
         {{"where", c.where}, {"scope", c.scope}, {"possible", c.possible}, {"reason", c.reason}, {"worst", c.worst}});
@@ -204,6 +235,7 @@ Json jsonOf(const ApplyReport& r) {
     measured.push_back({{"what", m.what}, {"ratio", m.ratio}, {"p10", m.p10}, {"p90", m.p90}, {"pays", m.pays}});
   return {{"fired", fired},
           {"refused", refused},
+          {"untouched", untouched},
           {"checks", checks},
           {"measured", measured},
           {"sizes", r.sizes},
@@ -353,8 +385,8 @@ Expected<void> run(Options o) {
   const ApplyReport& report = applied->report;
   if (auto ok = checkFired(o, *rules, report, status); !ok) return ok;
   if (auto ok = store(o, *applied); !ok) return ok;
-  auto said = tool::print(firedText(report) + refusedText(report, o.verbose) + measuredText(report) +
-                          checkText(report) + summary(report, o));
+  auto said = tool::print(firedText(report) + refusedText(report, o.verbose) + untouchedText(report, o.verbose) +
+                          measuredText(report) + checkText(report) + summary(report, o));
   if (!said && !o.dryRun) said.error().advice = o.output + " was written";
   return said;
 }

@@ -16,8 +16,6 @@ bool isFloating(ElementType t) {
   return t == ElementType::kFloat || t == ElementType::kDouble;
 }
 
-constexpr std::string_view kFolded = "a constant";
-
 class Normaliser {
  public:
   Normaliser(const Graph& graph, const NormaliseOptions& options)

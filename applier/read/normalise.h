@@ -17,10 +17,13 @@ struct NormaliseOptions {
   std::map<std::string, int64_t, std::less<>> multiples = {};
 };
 
+inline constexpr std::string_view kFolded = "a constant";
+
 struct Normalised {
   View view;
   ModelSizes sizes;                 ///< of the view's symbols; without samples where no sizes were found that fit
-  std::vector<std::string> opaque;  ///< per ONNX node: why it passes through untouched; empty where it is in the view
+  /// Per ONNX node: why it passes through untouched; empty where it is in the view, kFolded where it is a constant.
+  std::vector<std::string> opaque;
 };
 
 /// The graph as a program (docs/applier.md, View): attribute-or-input forms by opset resolved, auto_pad resolved,

@@ -13,7 +13,6 @@ import onnx
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
 sys.path.insert(0, str(SOURCE / "tests" / "models"))
-import build  # noqa: E402
 import graph  # noqa: E402
 import compare  # noqa: E402
 
@@ -48,7 +47,7 @@ def residual():
     x = g.conv("c2", g.relu("r", g.conv("c1", "input", 6, 8, 3, stride=2, pad=1)), 8, 8, 3, pad=1)
     x = g.relu("out", g.node("Add", "sum", [x, g.conv("short", "input", 6, 8, 1, stride=2)]))
     x = g.node("Flatten", "flat", [g.node("GlobalAveragePool", "pool", [x])])
-    w = g.constant("w", build.uniform("residual", "w", [8, 5], -1, 1))
+    w = g.constant("w", graph.uniform("residual", "w", [8, 5], -1, 1))
     return g.model(g.node("MatMul", "classes", [x, w]), [1, 5])
 
 
