@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "applier/operators/onnx_rows.h"
+#include "ir/ops/op.h"
 
 namespace pet {
 

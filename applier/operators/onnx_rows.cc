@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/ops/op.h"
+
 namespace pet {
 namespace {
 

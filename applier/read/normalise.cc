@@ -216,6 +216,9 @@ Expected<WholeProgram> Normaliser::runWhole() {
   WholeProgram whole{view.program, {}};
   for (Value v : view.program.inputs()) {
     const std::string& name = view.program.name(v);
+    if (!asConstants(view.program.shape(v)))
+      return fail(ErrorKind::kUnsupported, fmt::format("it leaves extents open: {}", str(view.program.shape(v))), name,
+                  "pet-apply --bind gives them numbers");
     if (auto c = view.constants.find(v.node); c != view.constants.end()) {
       whole.constants.emplace(name, c->second);
     } else if (std::find(graph_.inputs.begin(), graph_.inputs.end(), name) == graph_.inputs.end()) {

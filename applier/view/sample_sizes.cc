@@ -8,7 +8,7 @@
 namespace pet {
 namespace {
 
-constexpr std::array<int64_t, 3> kBatches = {1, 4, 16}, kOthers = {16, 64, 256};
+constexpr std::array<int64_t, 3> kBatches = {1, 8, 16}, kOthers = {16, 64, 256};
 
 bool isPossible(const View& view, const ModelSizes& sizes, const Bindings& sample) {
   try {

@@ -13,7 +13,7 @@ namespace pet {
 using ExpectedSizes = std::map<std::string, std::vector<int64_t>, std::less<>>;
 
 /// Sizes at which a view's gains count, small ones first: the i-th of what is expected of each symbol. By default a
-/// small, a typical and a large one: of a symbol that stands in first dimensions only, as a batch does, 1, 4 and 16; of
+/// small, a typical and a large one: of a symbol that stands in first dimensions only, as a batch does, 1, 8 and 16; of
 /// others 16, 64 and 256, or as much more as the model needs so that no extent is negative. None where that was not
 /// found, or nothing expected is admissible. One, without symbols, where the view has none.
 std::vector<Bindings> sampleSizes(const View& view, const ModelSizes& sizes, const ExpectedSizes& expected);

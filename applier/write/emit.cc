@@ -7,6 +7,7 @@
 
 #include "applier/operators/onnx_rows.h"
 #include "applier/view/evaluate_constants.h"
+#include "ir/ops/op.h"
 
 namespace pet {
 namespace {

@@ -107,6 +107,21 @@ def bounds(folder, models):
     expect("so many and no more", len(list((folder / "two").iterdir())) == 2 and "more are left out" in done.stderr)
 
 
+def opened(folder, models):
+    """A model whose batch is left open has the patterns of the same model with a number there."""
+    model = onnx.load(models[0])
+    for value in [*model.graph.input, *model.graph.output]:
+        value.type.tensor_type.shape.dim[0].dim_param = "batch"
+    del model.graph.value_info[:]
+    path = save(folder, "opened", model)
+    found = []
+    for n, source in enumerate([models[0], path]):
+        patterns = folder / f"opened{n}"
+        run("pet-synth", "--from", source, "--from-patterns", patterns)
+        found.append({p.name for p in patterns.iterdir()})
+    expect("an open batch", len(found[0]) >= 5 and found[0] == found[1], found)
+
+
 def errors(folder, models):
     def refused(name, code, *words, arguments):
         before = sorted(folder.iterdir())
@@ -140,6 +155,7 @@ def main():
         pack = applies(folder, models)
         repeats(folder, models, pack)
         bounds(folder, models)
+        opened(folder, models)
     print("\n".join(failures) or "the models' own patterns are found, searched, and their rules apply")
     return 1 if failures else 0
 

@@ -20,9 +20,17 @@ Expected<std::vector<Program>> readModels(const std::vector<std::string>& files)
   for (const std::string& file : files) {
     auto model = load(file);
     if (!model) return tl::unexpected(model.error());
-    Program program = normalise(model->graph).view.program;
-    if (program.outputs().empty()) return fail(ErrorKind::kModel, "none of its operators is known to pet", file);
-    programs.push_back(std::move(program));
+    Normalised read = normalise(model->graph);
+    if (read.view.program.outputs().empty())
+      return fail(ErrorKind::kModel, "none of its operators is known to pet", file);
+    if (read.sizes.samples().empty()) {
+      return fail(ErrorKind::kModel, "it leaves sizes open, and none were found at which it runs", file,
+                  "bind them (pet-apply --bind) first");
+    }
+    // A pattern's sizes are symbols of its own, whatever the model's are.
+    auto view = boundTo(read.view, read.sizes.typical());
+    if (!view) return tl::unexpected(view.error());
+    programs.push_back(std::move(view->program));
   }
   return programs;
 }
