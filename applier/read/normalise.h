@@ -21,7 +21,7 @@ inline constexpr std::string_view kFolded = "a constant";
 
 struct Normalised {
   View view;
-  ModelSizes sizes;                 ///< of the view's symbols; without samples where no sizes were found that fit
+  ModelSizes sizes;  ///< of the view's symbols; without samples where no sizes were found that fit
   /// Per ONNX node: why it passes through untouched; empty where it is in the view, kFolded where it is a constant.
   std::vector<std::string> opaque;
 };

@@ -27,7 +27,8 @@ Expected<Symbols> solveWhere(const Rule& rule, const Symbols& pattern) {
     equations.push_back({Dim(value), given->second, symbol});
   }
   for (const auto& [symbol, value] : pattern) {
-    bool listed = std::any_of(rule.where.begin(), rule.where.end(), [&name = symbol](const auto& w) { return w.first == name; });
+    bool listed =
+        std::any_of(rule.where.begin(), rule.where.end(), [&name = symbol](const auto& w) { return w.first == name; });
     if (!listed) equations.push_back({Dim(Expr::variable(symbol)), value, symbol});
   }
   return solve(equations);
