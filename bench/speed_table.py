@@ -28,6 +28,7 @@ LABELS = {  # in the order of the tables
     "csrnet_odd": "CSRNet, 200 x 264",
     "r3d18": "R3D-18, 8 x 112 x 112",
     "vgg16": "VGG-16 without its classifier, batch 1",
+    "vgg16_full": "VGG-16, batch 1",
     "resnet18_b8": "ResNet-18, batch 8",
     "resnet18": "ResNet-18, batch 1",
     "fast_style": "fast neural style, 224",
