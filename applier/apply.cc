@@ -90,7 +90,7 @@ Expected<void> checkRound(const MatchIndex& index,
                           Round& round) {
   if (options.check == ApplyOptions::Check::kNone) return {};
   double start = options.now();
-  SiteCheckOptions checks{.seed = options.seed, .normalise = options.normalise, .progress = options.progress};
+  SiteCheckOptions checks{.seed = options.seed, .progress = options.progress};
   for (const Bindings& sizes : checkSizes(index.view(), index.sizes())) {
     auto view = boundTo(index.view(), sizes);
     if (!view) return tl::unexpected(view.error());
@@ -171,11 +171,11 @@ Expected<std::vector<CheckLine>> checkBytes(const Model& original,
                                             const ApplyOptions& options) {
   auto again = parseModel(bytes, "the rewritten model");
   if (!again) return fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
-  const Normalised normalised = normalise(original.graph, options.normalise);
+  const Normalised before = normalise(original.graph, options.normalise);
+  const View after = normalise(again->graph, options.normalise).view;
   std::vector<CheckLine> lines;
-  for (const Bindings& sizes : checkSizes(normalised.view, normalised.sizes)) {
-    auto line = checkWhole(original.graph, again->graph, sizes,
-                           {options.seed, options.normalise, options.progress, floorOf(report, options)});
+  for (const Bindings& sizes : checkSizes(before.view, before.sizes)) {
+    auto line = checkWhole(before.view, after, sizes, {options.seed, options.progress, floorOf(report, options)});
     if (!line) return tl::unexpected(line.error());
     lines.push_back(std::move(*line));
   }

@@ -82,7 +82,7 @@ Whole wholeOf(View view) {
 }
 
 /// The rewritten model's view at the extents of the original's: what the two take in has the same extents.
-Expected<View> boundLike(const View& original, View rewritten) {
+Expected<View> boundLike(const View& original, const View& rewritten) {
   std::map<std::string, Value, std::less<>> known;
   for (Value v : original.program.inputs())
     known.emplace(original.program.name(v), v);
@@ -206,13 +206,13 @@ Expected<SiteChecks> checkSites(const View& view,
   return std::move(checker).found();
 }
 
-Expected<CheckLine> checkWhole(const Graph& before,
-                               const Graph& after,
+Expected<CheckLine> checkWhole(const View& before,
+                               const View& after,
                                const Bindings& sizes,
                                const SiteCheckOptions& options) {
-  auto first = boundTo(normalise(before, options.normalise).view, sizes);
+  auto first = boundTo(before, sizes);
   if (!first) return tl::unexpected(first.error());
-  auto second = boundLike(*first, normalise(after, options.normalise).view);
+  auto second = boundLike(*first, after);
   if (!second) return tl::unexpected(second.error());
   Whole original = wholeOf(std::move(*first)), rewritten = wholeOf(std::move(*second));
   if (original.outputs != rewritten.outputs) {

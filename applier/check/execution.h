@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "applier/read/normalise.h"
 #include "applier/replace/instantiate.h"
 
 namespace pet {
@@ -19,7 +18,6 @@ struct CheckLine {
 
 struct SiteCheckOptions {
   uint64_t seed = 0;
-  NormaliseOptions normalise;
   std::function<void(const std::string& what)> progress = nullptr;
   /// Whole models: so much of an output's largest value it may be off, besides what rounding explains.
   double floor = 0x1p-20;
@@ -45,11 +43,11 @@ Expected<SiteChecks> checkSites(const View& view,
                                 const std::vector<Rewrite>& rewrites,
                                 const SiteCheckOptions& options);
 
-/// Runs both graphs as wholes, cut where pet does not know an operator: the values that go in there and come out of
-/// there are the same in both. `sizes`: of the extents that the original leaves open. kCheck where the rewritten
-/// graph's error is above the stated multiple of the original's.
-Expected<CheckLine> checkWhole(const Graph& before,
-                               const Graph& after,
+/// Runs the views of both graphs as wholes, cut where pet does not know an operator: the values that go in there and
+/// come out of there are the same in both. `sizes`: of the extents that the original leaves open. kCheck where the
+/// rewritten graph's error is above the stated multiple of the original's.
+Expected<CheckLine> checkWhole(const View& before,
+                               const View& after,
                                const Bindings& sizes,
                                const SiteCheckOptions& options);
 

@@ -56,6 +56,7 @@ Expected<CostEstimate> hopefulCostAt(
 Expected<CostEstimate> hopefulCost(
     const Rule& rule, const Site& site, const ModelSizes& sizes, const Costs& costs, const Policy& policy) {
   if (!costs.at) return fail(ErrorKind::kCheck, "not tuned for this device");
+  Expected<CostEstimate> typical = fail(ErrorKind::kCheck, "no sizes are known");
   for (const Bindings& sample : sizes.samples()) {
     auto cost = hopefulCostAt(rule, site, rewrite::numbersAt(site.symbols, sample), costs, policy);
     if (!cost && sample.empty()) return cost;
@@ -63,8 +64,9 @@ Expected<CostEstimate> hopefulCost(
       return fail(ErrorKind::kCheck,
                   fmt::format("{}, at {}", cost.error().what, rewrite::str(rewrite::symbolsOf(sample))));
     }
+    if (&sample == &sizes.typical()) typical = std::move(cost);
   }
-  return hopefulCostAt(rule, site, rewrite::numbersAt(site.symbols, sizes.typical()), costs, policy);
+  return typical;
 }
 
 }  // namespace

@@ -162,8 +162,7 @@ bool Hoister::passes(const Moving& f, int layout, int dimension, std::vector<int
 bool Hoister::planValue(const Moving& f, Value v, const Arrival& arrival, Arrivals& met) const {
   const Node& n = node(v.node);
   if (required(v) || !isNew(v.node) || taken_.contains(v.node)) return false;
-  const Shape& shape = old().shape(v);
-  if (f.adds() && std::find(shape.begin(), shape.end(), Dim(0)) != shape.end()) return false;
+  if (f.adds() && isEmpty(old().shape(v))) return false;
   // Met again, a value may want another constant: Concat(u, u) along the channels.
   if (auto [first, inserted] = met.emplace(v, arrival); !inserted) return first->second == arrival;
   if (!n.op->layout) return true;

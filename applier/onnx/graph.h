@@ -35,6 +35,10 @@ enum class ElementType : int {
 /// Bytes of one element; 0 for types without a fixed size of whole bytes.
 size_t elementSize(ElementType type);
 std::string_view str(ElementType type);
+/// Float or double, the types that pet computes with.
+inline bool isComputed(ElementType type) {
+  return type == ElementType::kFloat || type == ElementType::kDouble;
+}
 
 /// A constant tensor: row-major, little-endian bytes, shared with the file it was read from. `bytes` is null where the
 /// values are not at hand (strings, sub-byte types).

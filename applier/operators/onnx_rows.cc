@@ -170,14 +170,10 @@ std::optional<std::string> whyNotEmitted(const Program& replacement, int64_t ops
   scratch.opset = opset;
   NodeSink sink(scratch, ElementType::kFloat);
   auto constant = constantNodes(replacement);
-  auto empty = [&](Value v) {
-    const Shape& s = replacement.shape(v);
-    return std::find(s.begin(), s.end(), Dim(0)) != s.end();
-  };
   for (int i = 0; i < static_cast<int>(replacement.nodes().size()); ++i) {
     const Node& n = replacement.nodes()[static_cast<size_t>(i)];
     // Empty values never reach the model.
-    if (constant[static_cast<size_t>(i)] || n.is(ops::kInput) || empty({i, 0})) continue;
+    if (constant[static_cast<size_t>(i)] || n.is(ops::kInput) || isEmpty(replacement.shape({i, 0}))) continue;
     const OnnxRow* row = findWriter(n.op->name);
     if (!row) return fmt::format("{} cannot be written as ONNX", n.op->name);
     if (opset < row->since) return fmt::format("{} needs opset {}, the model has {}", n.op->name, row->since, opset);

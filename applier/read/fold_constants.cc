@@ -16,10 +16,6 @@ namespace {
 constexpr int64_t kMostElements = int64_t{1} << 24;
 constexpr double kLargestInteger = 0x1p53;
 
-bool isFloat(ElementType t) {
-  return t == ElementType::kFloat || t == ElementType::kDouble;
-}
-
 const Constant* constantOf(const GraphNode& node, size_t i, const Scope& scope) {
   auto it = i < node.inputs.size() ? scope.constants.find(node.inputs[i]) : scope.constants.end();
   return it == scope.constants.end() ? nullptr : &it->second;
@@ -42,7 +38,7 @@ std::optional<Constant> stored(ElementType element, const Tensor<double>& x) {
   auto bytes = std::make_shared<std::string>();
   for (double v : x.data) {
     const bool fits = std::trunc(v) == v && std::abs(v) <= kLargestInteger;
-    if (!isFloat(element) && !fits) return std::nullopt;
+    if (!isComputed(element) && !fits) return std::nullopt;
     if (element == ElementType::kFloat) {
       append<float>(*bytes, v);
     } else if (element == ElementType::kDouble) {
@@ -85,18 +81,20 @@ std::optional<Constant> inferredConstant(const InferredType& type) {
   auto extents = type.extents();
   if (!extents || !type.data) return std::nullopt;
   Tensor<double> numbers(*extents);
+  Tensor<int64_t> integers(*extents);
   for (size_t i = 0; i < type.data->size(); ++i) {
     const SizeEntry& entry = (*type.data)[i];
     if (const auto* d = std::get_if<Dim>(&entry); d && d->asConstant()) {
-      numbers.data[i] = static_cast<double>(*d->asConstant());
-      if (std::abs(numbers.data[i]) >= kLargestInteger) return std::nullopt;
-    } else if (const auto* x = std::get_if<double>(&entry)) {
+      integers.data[i] = *d->asConstant();
+      numbers.data[i] = static_cast<double>(integers.data[i]);
+    } else if (const auto* x = std::get_if<double>(&entry); x && type.element != ElementType::kInt64) {
       numbers.data[i] = *x;
     } else {
       return std::nullopt;
     }
   }
-  return stored(type.element, numbers);
+  // Exact beyond double's integers, too: a Slice's end is often the largest one.
+  return type.element == ElementType::kInt64 ? Constant::of(integers) : stored(type.element, numbers);
 }
 
 // --- Number by number ---
@@ -169,7 +167,7 @@ Tensor<double> combined(const Tensor<double>& a,
 /// A number cast to the element type. Nullopt: beyond it.
 std::optional<double> cast(double x, ElementType to) {
   if (to == ElementType::kBool) return x != 0 ? 1.0 : 0.0;
-  if (isFloat(to)) return to == ElementType::kFloat ? static_cast<double>(static_cast<float>(x)) : x;
+  if (isComputed(to)) return to == ElementType::kFloat ? static_cast<double>(static_cast<float>(x)) : x;
   return std::isfinite(x) ? std::optional(std::trunc(x)) : std::nullopt;
 }
 
@@ -215,7 +213,7 @@ class Computation {
   }
 
   std::optional<Tensor<double>> folded(const Binary& f) {
-    const bool integers = !isFloat(constantOf(node_, 0, scope_)->element);
+    const bool integers = !isComputed(constantOf(node_, 0, scope_)->element);
     const auto& divisor = operands_.back().data;
     bool byZero = node_.type == "Div" && std::find(divisor.begin(), divisor.end(), 0.0) != divisor.end();
     if (integers && byZero) return std::nullopt;

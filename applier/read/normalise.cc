@@ -12,10 +12,6 @@
 namespace pet {
 namespace {
 
-bool isFloating(ElementType t) {
-  return t == ElementType::kFloat || t == ElementType::kDouble;
-}
-
 class Normaliser {
  public:
   Normaliser(const Graph& graph, const NormaliseOptions& options)
@@ -71,7 +67,7 @@ void Normaliser::useMultiples() {
 void Normaliser::enterValue(const std::string& name) {
   auto it = inference_.types.find(name);
   if (it == inference_.types.end() || it->second.kind != InferredType::Kind::kTensor || !it->second.dims) return;
-  if (!isFloating(it->second.element) || scope_.values.contains(name)) return;
+  if (!isComputed(it->second.element) || scope_.values.contains(name)) return;
   Value v = builder_.input(name, *it->second.dims, it->second.element);
   builder_.name(v, name);
   scope_.values[name] = v;
@@ -83,7 +79,7 @@ void Normaliser::enterInputs() {
   for (const Initializer& i : graph_.initializers) {
     bool fixed = !i.overridable || options_.freezeInputs;
     if (fixed) scope_.constants[i.name] = i.value;
-    if (!isFloating(i.value.element) || !i.value.bytes) continue;
+    if (!isComputed(i.value.element) || !i.value.bytes) continue;
     if (fixed) {
       enterFloatConstant(i.name, i.value);
     } else {
@@ -119,7 +115,7 @@ std::string Normaliser::lift(size_t position) {
 
 std::string Normaliser::enterConstants(const GraphNode& node, std::vector<Constant> values) {
   for (size_t i = 0; i < values.size() && i < node.outputs.size(); ++i) {
-    if (isFloating(values[i].element)) enterFloatConstant(node.outputs[i], values[i]);
+    if (isComputed(values[i].element)) enterFloatConstant(node.outputs[i], values[i]);
     scope_.constants[node.outputs[i]] = std::move(values[i]);
   }
   return std::string(kFolded);

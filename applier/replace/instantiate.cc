@@ -85,10 +85,8 @@ Expected<Rewrite> instantiate(const Site& site,
 
 Rewrite boundTo(const Rewrite& rewrite, const Bindings& sizes) {
   if (sizes.empty()) return rewrite;
-  std::map<std::string, Expr> by;
-  for (const auto& [name, value] : sizes)
-    by.emplace(name, Expr(value));
-  auto bound = [&](const Program& p) { return p.substitute(by).value(); };
+  const rewrite::Symbols numbers = rewrite::symbolsOf(sizes);
+  auto bound = [&](const Program& p) { return rewrite::instantiate(p, numbers).value(); };
   Rewrite result = rewrite;
   result.site.symbols = rewrite::symbolsOf(rewrite::numbersAt(rewrite.site.symbols, sizes));
   result.symbols = rewrite::symbolsOf(rewrite::numbersAt(rewrite.symbols, sizes));

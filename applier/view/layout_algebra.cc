@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "applier/view/view.h"
 #include "ir/ops/op.h"
 
 namespace pet {
@@ -16,10 +17,6 @@ using Pieces = std::vector<std::vector<int>>;  ///< per original extent: indices
 
 bool isOne(const Dim& d) {
   return d == Dim(1);
-}
-
-bool isEmpty(const Shape& shape) {
-  return std::find(shape.begin(), shape.end(), Dim(0)) != shape.end();
 }
 
 /// The coarsest common refinement of two factorisations of one extent, outermost first: afterwards `pieces` multiplies

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "ir/expr.h"
-#include "ir/shape.h"
 
 namespace pet {
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "ir/ops/op.h"
-
 namespace pet {
 namespace {
 

@@ -20,6 +20,10 @@ Shape shapeOf(const Extents& extents) {
   return {extents.begin(), extents.end()};
 }
 
+bool isEmpty(const Shape& shape) {
+  return std::find(shape.begin(), shape.end(), Dim(0)) != shape.end();
+}
+
 Value ViewBuilder::input(std::string name, Shape shape, ElementType element) {
   Value v = program_.input(std::move(name), std::move(shape));
   view_.provenance.emplace_back();

@@ -34,6 +34,8 @@ struct View {
 /// The extents of a shape that is known to have no symbols: a constant's.
 Extents concrete(const Shape& shape);
 Shape shapeOf(const Extents& extents);
+/// An extent is 0. (Those that the model leaves open are not.)
+bool isEmpty(const Shape& shape);
 
 /// Builds a View; see ProgramBuilder.
 class ViewBuilder {

@@ -59,6 +59,13 @@ TEST(ApplierInferView, SizesThatFollowFromExtentsAreConstants) {
   EXPECT_THAT(valuesOf(normalise(graph).view), ElementsAre("input x[2, 6, 4]", "y[2, 24]"));
 }
 
+// The end of a Slice that goes to the end, on its way through an Unsqueeze.
+TEST(ApplierInferView, TheLargestIntegerStaysExact) {
+  Graph graph = withOutput(
+      graphOf("x:f[2,6] e=i(9223372036854775807) b=i{2} a=i{1} z=i{0} u=Unsqueeze(e,z) y=Slice(x,b,u,a)", 17));
+  EXPECT_THAT(valuesOf(normalise(graph).view), ElementsAre("input x[2, 6]", "y[2, 4]"));
+}
+
 TEST(ApplierInferView, PowersWithAUsualExponentAreOtherOperators) {
   for (auto [exponent, op] : {std::pair("2", "Square"), {"0.5", "Sqrt"}, {"-1", "Reciprocal"}, {"3", "Mul"}}) {
     Graph graph = withOutput(graphOf("x:f[2,8] k=f(" + std::string(exponent) + ") y=Pow(x,k)", 17));
