@@ -126,7 +126,10 @@ Expected<Round> rewriteOnce(
   if (!symbolsOf(view).empty()) round.sizes = normalised.sizes.samples();
   if (rewrites.empty()) return round;
   if (auto ok = checkRound(index, rewrites, options, round); !ok) return tl::unexpected(ok.error());
-  auto rewritten = emit(graph, view, simplify(splice(view, rewrites)));
+  const View replaced = splice(view, rewrites);
+  auto rewritten = emit(graph, view, simplify(replaced));
+  // Layouts that were joined may need a size that is not at hand; each by itself did not.
+  if (!rewritten && rewritten.error().kind == ErrorKind::kUnsupported) rewritten = emit(graph, view, replaced);
   if (!rewritten) return tl::unexpected(rewritten.error());
   round.graph = std::move(*rewritten);
   return round;

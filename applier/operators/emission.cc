@@ -89,28 +89,51 @@ void Emission::require(int64_t since, std::string_view what) const {
 
 namespace {
 
-/// A Reshape's target: numbers, 0 for an extent that is copied, and one -1 at most. Throws NotEmitted.
+constexpr int64_t kOpen = -1;
+
+/// A Reshape's target: numbers, 0 for an extent that is copied, and kOpen for all others. Throws NotEmitted.
 std::vector<int64_t> reshapeTarget(const Shape& from, const Shape& to) {
   std::vector<int64_t> target;
-  bool open = false;
   for (size_t d = 0; d < to.size(); ++d) {
     auto number = to[d].asConstant();
     bool stays = d < from.size() && from[d] == to[d];
     // A 0 in the shape copies the operand's extent.
     if (number == 0) throw NotEmitted{"a Reshape to an empty tensor"};
-    if (!number && !stays && open) throw NotEmitted{fmt::format("a Reshape to {}, with two open extents", str(to))};
-    target.push_back(number ? *number : stays ? 0 : -1);
-    open = open || target.back() == -1;
+    target.push_back(number ? *number : stays ? 0 : kOpen);
   }
   return target;
 }
 
 }  // namespace
 
+std::string Emission::target(const Shape& from, const Shape& to) const {
+  std::vector<int64_t> target = reshapeTarget(from, to);
+  if (std::count(target.begin(), target.end(), kOpen) <= 1) return integers("shape", target);
+  // All but the last open one are computed; what is known in between is one constant.
+  const size_t last =
+      to.size() - 1 - static_cast<size_t>(std::find(target.rbegin(), target.rend(), kOpen) - target.rbegin());
+  std::vector<std::string> parts;
+  std::vector<int64_t> known;
+  auto flush = [&] {
+    if (!known.empty()) parts.push_back(integers("shape", known));
+    known.clear();
+  };
+  for (size_t d = 0; d < to.size(); ++d) {
+    if (target[d] != kOpen || d == last) {
+      known.push_back(target[d]);
+      continue;
+    }
+    flush();
+    parts.push_back(sink_.size(to[d]));
+  }
+  flush();
+  return sink_.concatenated(parts);
+}
+
 std::string Emission::reshape(const std::string& x, const Shape& from, const Shape& to, bool isLast) const {
   if (from == to) return isLast ? last("Identity", {x}) : x;
   require(5, "Reshape");
-  std::vector<std::string> inputs{x, integers("shape", reshapeTarget(from, to))};
+  std::vector<std::string> inputs{x, target(from, to)};
   return isLast ? last("Reshape", inputs) : step("Reshape", inputs);
 }
 

@@ -20,7 +20,9 @@ struct NotEmitted {
 /// Where new nodes and initializers go, with names that are not taken.
 class NodeSink {
  public:
-  NodeSink(Graph& graph, ElementType element) : graph_(graph), element_(element) {}
+  /// `sizes`: where the extents that the model leaves open are found.
+  NodeSink(Graph& graph, ElementType element, OpenSizes sizes = {})
+      : graph_(graph), element_(element), sizes_(std::move(sizes)) {}
 
   int64_t opset() const { return graph_.opset; }
   ElementType element() const { return element_; }
@@ -34,9 +36,26 @@ class NodeSink {
   void node(GraphNode node) { graph_.nodes.push_back(std::move(node)); }
   void setElement(ElementType element) { element_ = element; }
 
+  /// The name of an int64 tensor of one number: the extent when the model runs. Throws NotEmitted where it is not known
+  /// from the graph's inputs.
+  std::string size(const Dim& extent);
+  /// The same numbers in one tensor.
+  std::string concatenated(const std::vector<std::string>& parts);
+
  private:
+  std::string size(const Expr& extent);
+  std::string size(const std::string& symbol);
+  std::string wholeNumber(int64_t value);
+  std::string step(std::string_view type,
+                   std::vector<std::string> inputs,
+                   const std::string& name,
+                   std::map<std::string, GraphAttribute, std::less<>> attributes = {});
+
   Graph& graph_;
   ElementType element_;
+  OpenSizes sizes_;
+  std::map<std::string, std::string> shapes_, symbolSizes_, computedSizes_;  ///< values that are there already
+  std::map<std::vector<std::string>, std::string> concatenated_;
   static std::string unique(const std::string& base, std::set<std::string, std::less<>>& taken);
   std::set<std::string, std::less<>> values_, nodes_;
 };
@@ -84,7 +103,8 @@ class Emission {
 
   // Moves, in the form of the model's opset. Each is left out where it would change nothing; `last` ones are then an
   // Identity.
-  /// Extents that the model leaves open are copied where they stay in place, and one may be what is left.
+  /// Extents that the model leaves open are copied where they stay in place; one may be what is left, and others are
+  /// computed from the graph's inputs.
   std::string reshape(const std::string& x, const Shape& from, const Shape& to, bool isLast = false) const;
   std::string transpose(const std::string& x, const std::vector<int64_t>& perm, bool isLast = false) const;
   struct Range {
@@ -105,6 +125,8 @@ class Emission {
 
  private:
   static Extents numbers(const Shape& shape);
+  /// A Reshape's second operand: a constant, or computed where two of its extents are left open.
+  std::string target(const Shape& from, const Shape& to) const;
 
   NodeSink& sink_;
   const Program& program_;

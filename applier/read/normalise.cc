@@ -32,6 +32,7 @@ class Normaliser {
   std::string enterConstants(const GraphNode& node, std::vector<Constant> values);
   std::string lift(size_t position);
   std::vector<std::string> enterNodes();
+  OpenSizes openSizes() const;
   std::vector<Value> required(const std::vector<std::string>& opaque) const;
 
   const Graph& graph_;
@@ -182,10 +183,26 @@ std::vector<std::string> Normaliser::enterNodes() {
   return opaque;
 }
 
+OpenSizes Normaliser::openSizes() const {
+  OpenSizes sizes;
+  for (const std::string& name : graph_.inputs) {
+    auto it = inference_.types.find(name);
+    if (it == inference_.types.end() || it->second.kind != InferredType::Kind::kTensor || !it->second.dims) continue;
+    for (size_t d = 0; d < it->second.dims->size(); ++d) {
+      const Dim& extent = (*it->second.dims)[d];
+      if (!extent.isAffine() || extent.affine().constant() != 0 || extent.affine().terms().size() != 1) continue;
+      const auto& [term, divisor] = extent.affine().terms()[0];
+      if (!term.division && divisor > 0) sizes.try_emplace(term.name, OpenSize{name, static_cast<int>(d), divisor});
+    }
+  }
+  return sizes;
+}
+
 Normalised Normaliser::run() {
   auto opaque = enterNodes();
   auto outputs = required(opaque);
   View view = pruned(std::move(builder_).finish(std::move(outputs)));
+  view.openSizes = openSizes();
   ModelSizes sizes(std::move(inference_.least), options_.assumed);
   sizes.setSamples(sampleSizes(view, sizes, options_.expected));
   return {std::move(view), std::move(sizes), std::move(opaque)};

@@ -20,6 +20,15 @@ struct Provenance {
   int site = -1;
 };
 
+/// Where an extent that a model leaves open is found when it runs: dimension of a graph input, divided by a number.
+struct OpenSize {
+  std::string value;
+  int dimension = 0;
+  int64_t divisor = 1;
+};
+/// By symbol.
+using OpenSizes = std::map<std::string, OpenSize, std::less<>>;
+
 /// The part of a graph that pet understands, as one program. Its symbols are the extents that the model leaves open,
 /// none of which is 0. What pet does not understand shows as inputs (the values that come from there) and as outputs
 /// (the values that go there): those must stay, whatever is rewritten.
@@ -29,6 +38,7 @@ struct View {
   std::vector<ElementType> elements;   ///< per node: one that pet computes with
   std::map<int, Constant> constants;   ///< the values of the constant inputs, by node
   std::map<Value, std::string> names;  ///< the ONNX value that a value of the program is
+  OpenSizes openSizes;                 ///< of a graph's view: those of its symbols that are extents of graph inputs
 };
 
 /// The extents of a shape that is known to have no symbols: a constant's.

@@ -70,7 +70,7 @@ Emitter::Emitter(const Graph& graph, const View& before, const View& after)
     : graph_(graph),
       after_(after),
       out_(graph),
-      sink_(out_, ElementType::kFloat),
+      sink_(out_, ElementType::kFloat, before.openSizes),
       constants_(after),
       constant_(constantNodes(after.program)),
       readers_(readers(after.program)),

@@ -194,5 +194,55 @@ TEST(ApplierEmit, EqualConstantsAreWrittenOnce) {
   EXPECT_EQ(model.graph.initializers.size(), 4U);  // 0, 2, 1 (the axis), 4
 }
 
+// --- Sizes that the model leaves open ---
+
+/// The ONNX operators that write a program, or why they do not.
+std::string written(const std::string& program, const OpenSizes& sizes) {
+  Graph graph;
+  graph.opset = 17;
+  NodeSink sink(graph, ElementType::kFloat, sizes);
+  const Program p = parsed(program);
+  try {
+    for (int i = 0; i < static_cast<int>(p.nodes().size()); ++i) {
+      const Node& n = p.nodes()[static_cast<size_t>(i)];
+      if (n.op->name == "Input") continue;
+      std::vector<std::string> operands;
+      for (Value v : n.operands)
+        operands.push_back(p.name(v));
+      const OnnxRow* row = findWriter(n.op->name);
+      row->write(Emission(sink, p, i, operands, n.names), *row);
+    }
+  } catch (const NotEmitted& e) {
+    return e.reason;
+  }
+  return types(graph);
+}
+
+TEST(OpenSizes, AreComputedWhereAReshapeNeedsTwo) {
+  const OpenSizes sizes{{"B", {"ids", 0, 1}}, {"L", {"ids", 1, 1}}, {"S", {"mask", 1, 16}}};
+  // One is what is left, and what stays is copied.
+  EXPECT_EQ(written("x: [(B L), 8]  y = Layout(x) m (h:2 d) -> m h d", sizes), "Reshape");
+  EXPECT_EQ(written("x: [(B L), 8]  y = Layout(x) (b:B l) d -> b l d", sizes), "Shape Gather Concat Reshape");
+  // Computed once for the whole model.
+  EXPECT_EQ(
+      written("x: [(B L), 8]  y = Layout(x) (b:B l) d -> b l d  z = Layout(x) (b:B l) d -> b l d  return y, z", sizes),
+      "Shape Gather Concat Reshape Reshape");
+  EXPECT_EQ(written("x: [8, (B L S)]  y = Layout(x) d (b:B l:L s:S) -> b l (d s)", sizes),
+            "Shape Gather Gather Concat Reshape Transpose Reshape");
+  // 16 times what the view counts, a product, a sum, half of it.
+  EXPECT_EQ(written("x: [(S L), 8]  y = Layout(x) (s:S l) d -> s l d", sizes), "Shape Gather Div Concat Reshape");
+  EXPECT_EQ(written("x: [(B L S), 8]  y = Layout(x) (b:B l:L s) d -> (b l) s d", sizes),
+            "Shape Gather Gather Mul Concat Reshape");
+  EXPECT_EQ(written("x: [({2B + 1} L), 8]  y = Layout(x) (b:{2B + 1} l) d -> b l d", sizes),
+            "Shape Gather Mul Add Concat Reshape");
+  EXPECT_EQ(written("x: [(floor(B/2) L), 8]  y = Layout(x) (b:{floor(B/2)} l) d -> b l d", sizes),
+            "Shape Gather Div Concat Reshape");
+}
+
+TEST(OpenSizes, ThatAreNoExtentOfAnInputAreSaid) {
+  EXPECT_EQ(written("x: [(B L), 8]  y = Layout(x) (b:B l) d -> b l d", {{"L", {"ids", 1, 1}}}),
+            "the size B is no extent of an input");
+}
+
 }  // namespace
 }  // namespace pet::applier_emit_test
