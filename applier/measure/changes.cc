@@ -8,8 +8,7 @@ namespace pet {
 namespace {
 
 bool sameConstant(const Constant& a, const Constant& b) {
-  if (a.element != b.element || a.extents != b.extents || !a.bytes != !b.bytes) return false;
-  return a.bytes == b.bytes || *a.bytes == *b.bytes;
+  return a.element == b.element && a.extents == b.extents && a.bytes == b.bytes;
 }
 
 bool sameAttribute(const GraphAttribute& a, const GraphAttribute& b) {

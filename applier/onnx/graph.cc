@@ -13,13 +13,13 @@ static_assert(std::endian::native == std::endian::little, "Constant holds little
 
 template <class T>
 Constant constantOf(ElementType element, const Tensor<T>& tensor) {
-  auto bytes = std::make_shared<std::string>(tensor.data.size() * sizeof(T), '\0');
-  if (!tensor.data.empty()) std::memcpy(bytes->data(), tensor.data.data(), bytes->size());
+  std::string bytes(tensor.data.size() * sizeof(T), '\0');
+  if (!tensor.data.empty()) std::memcpy(bytes.data(), tensor.data.data(), bytes.size());
   return {element, tensor.extents, std::move(bytes)};
 }
 
 template <class To, class From>
-std::vector<To> converted(const std::string& bytes) {
+std::vector<To> converted(std::string_view bytes) {
   std::vector<To> out(bytes.size() / sizeof(From));
   for (size_t i = 0; i < out.size(); ++i) {
     From value;

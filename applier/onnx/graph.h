@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -9,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "applier/onnx/bytes.h"
 #include "ir/tensor.h"
 
 namespace pet {
@@ -40,12 +40,12 @@ inline bool isComputed(ElementType type) {
   return type == ElementType::kFloat || type == ElementType::kDouble;
 }
 
-/// A constant tensor: row-major, little-endian bytes, shared with the file it was read from. `bytes` is null where the
+/// A constant tensor: row-major, little-endian bytes, which may lie in the file it was read from. `bytes` is null where the
 /// values are not at hand (strings, sub-byte types).
 struct Constant {
   ElementType element = ElementType::kUnknown;
   Extents extents;
-  std::shared_ptr<const std::string> bytes;
+  Bytes bytes;
 
   static Constant of(const Tensor<float>& tensor);
   static Constant of(const Tensor<double>& tensor);

@@ -14,17 +14,17 @@ using onnx::TensorProto;
 
 /// Little-endian bytes of a repeated field whose elements stand for values of type T.
 template <class T, class Field>
-std::shared_ptr<const std::string> pack(const Field& field) {
-  auto bytes = std::make_shared<std::string>(static_cast<size_t>(field.size()) * sizeof(T), '\0');
+Bytes pack(const Field& field) {
+  std::string bytes(static_cast<size_t>(field.size()) * sizeof(T), '\0');
   for (int i = 0; i < field.size(); ++i) {
     T value = static_cast<T>(field[i]);
-    std::memcpy(bytes->data() + static_cast<size_t>(i) * sizeof(T), &value, sizeof(T));
+    std::memcpy(bytes.data() + static_cast<size_t>(i) * sizeof(T), &value, sizeof(T));
   }
   return bytes;
 }
 
 /// The values of a tensor that does not keep them in raw_data; null for types that pet does not look into.
-std::shared_ptr<const std::string> packTyped(const TensorProto& t) {
+Bytes packTyped(const TensorProto& t) {
   switch (static_cast<ElementType>(t.data_type())) {
     case ElementType::kFloat:
       return pack<float>(t.float_data());
@@ -78,8 +78,7 @@ Expected<Constant> Reader::constant(const TensorProto& t, const std::string& own
   }
   size_t size = elementSize(c.element);
   if (size == 0) return c;
-  // The aliasing pointer keeps the file alive and copies nothing.
-  c.bytes = t.has_raw_data() ? std::shared_ptr<const std::string>(file_, &t.raw_data()) : packTyped(t);
+  c.bytes = t.has_raw_data() ? Bytes(t.raw_data(), file_) : packTyped(t);
   if (c.bytes && c.bytes->size() != static_cast<size_t>(count) * size) {
     return error(fmt::format("{} holds {} bytes of values, but {} of {} need {}", owner, c.bytes->size(),
                              str(c.extents), str(c.element), static_cast<size_t>(count) * size));

@@ -16,7 +16,7 @@ void writeTensor(const std::string& name, const Constant& c, onnx::TensorProto& 
   t.set_data_type(static_cast<int>(c.element));
   for (int64_t d : c.extents)
     t.add_dims(d);
-  t.set_raw_data(*c.bytes);
+  t.set_raw_data(c.bytes->data(), c.bytes->size());
 }
 
 void writeAttribute(const std::string& name, const GraphAttribute& value, AttributeProto& a) {

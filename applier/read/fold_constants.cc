@@ -35,20 +35,20 @@ void append(std::string& bytes, double x) {
 
 /// The numbers as a tensor of the element type. Nullopt: they do not fit, or another type.
 std::optional<Constant> stored(ElementType element, const Tensor<double>& x) {
-  auto bytes = std::make_shared<std::string>();
+  std::string bytes;
   for (double v : x.data) {
     const bool fits = std::trunc(v) == v && std::abs(v) <= kLargestInteger;
     if (!isComputed(element) && !fits) return std::nullopt;
     if (element == ElementType::kFloat) {
-      append<float>(*bytes, v);
+      append<float>(bytes, v);
     } else if (element == ElementType::kDouble) {
-      append<double>(*bytes, v);
+      append<double>(bytes, v);
     } else if (element == ElementType::kInt64) {
-      append<int64_t>(*bytes, v);
+      append<int64_t>(bytes, v);
     } else if (element == ElementType::kInt32 && std::abs(v) <= INT32_MAX) {
-      append<int32_t>(*bytes, v);
+      append<int32_t>(bytes, v);
     } else if (element == ElementType::kBool) {
-      append<uint8_t>(*bytes, v != 0);
+      append<uint8_t>(bytes, v != 0);
     } else {
       return std::nullopt;
     }

@@ -229,10 +229,10 @@ std::string Emitter::biasName(const FusedBias& fused) {
   int64_t channels = program().nodes()[index(fused.conv)].shapes[0][1].asConstant().value();
   size_t each = elementSize(c.element);
   if (c.bytes->size() == each && channels > 1) {
-    auto repeated = std::make_shared<std::string>();
+    std::string repeated;
     for (int64_t i = 0; i < channels; ++i)
-      *repeated += *c.bytes;
-    c.bytes = std::move(repeated);
+      repeated += *c.bytes;
+    c.bytes = Bytes(std::move(repeated));
   }
   c.extents = {channels};
   return constantName(program().nodes()[index(fused.conv)].names[0] + "/bias", c);
