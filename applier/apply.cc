@@ -164,13 +164,21 @@ double floorOf(const ApplyReport& report, const ApplyOptions& options) {
   return conditioned ? std::max(strict, options.maxRelativeError) : strict;
 }
 
-/// What is checked is what is written: the bytes, read again.
-Expected<std::vector<CheckLine>> checkBytes(const Model& original,
-                                            const std::string& bytes,
-                                            const ApplyReport& report,
-                                            const ApplyOptions& options) {
-  auto again = parseModel(bytes, "the rewritten model");
-  if (!again) return fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
+Expected<Model> writeAndReadHere(const Model& rewritten) {
+  return serialize(rewritten).and_then([](std::string&& bytes) {
+    auto again = parseModel(std::move(bytes), "the rewritten model");
+    if (!again) again = fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
+    return again;
+  });
+}
+
+/// What is checked is what is written, read again.
+Expected<std::vector<CheckLine>> checkWritten(const Model& original,
+                                              const Model& rewritten,
+                                              const ApplyReport& report,
+                                              const ApplyOptions& options) {
+  auto again = options.writeAndRead ? options.writeAndRead(rewritten) : writeAndReadHere(rewritten);
+  if (!again) return tl::unexpected(again.error());
   const Normalised before = normalise(original.graph, options.normalise);
   const View after = normalise(again->graph, options.normalise).view;
   std::vector<CheckLine> lines;
@@ -184,13 +192,13 @@ Expected<std::vector<CheckLine>> checkBytes(const Model& original,
 
 /// Checks the whole model where that was asked for, and where it alone can speak for a site.
 Expected<void> checkRest(const Model& original,
-                         const std::string& bytes,
+                         const Model& rewritten,
                          const ApplyOptions& options,
                          ApplyReport& report) {
   using Check = ApplyOptions::Check;
   bool needed = options.check != Check::kNone && !report.unchecked.empty();
   if (report.fired.empty() || (options.check != Check::kFull && !needed)) return {};
-  auto lines = checkBytes(original, bytes, report, options);
+  auto lines = checkWritten(original, rewritten, report, options);
   if (!lines) return tl::unexpected(lines.error());
   auto impossible = std::find_if(lines->begin(), lines->end(), [](const CheckLine& line) { return !line.possible; });
   if (needed && (lines->empty() || impossible != lines->end())) {
@@ -278,14 +286,12 @@ Expected<Applied> applyUnguarded(const Model& model, const RuleSet& rules, const
   }
   auto draft = rewriteAll(model, rules, costs, options, timer);
   if (!draft) return tl::unexpected(draft.error());
-  auto bytes = serialize(draft->model);
-  if (!bytes) return tl::unexpected(bytes.error());
-  Applied result{std::move(*bytes), std::move(draft->report)};
+  Applied result{std::move(draft->model), std::move(draft->report)};
   ApplyReport& report = result.report;
   report.measured = timer.lines();
   report.measured.insert(report.measured.end(), whole.begin(), whole.end());
   report.rewriteSeconds = options.now() - start - report.checkSeconds;
-  if (auto checked = checkRest(model, result.bytes, options, report); !checked) return tl::unexpected(checked.error());
+  if (auto checked = checkRest(model, result.model, options, report); !checked) return tl::unexpected(checked.error());
   report.checkSeconds = options.now() - start - report.rewriteSeconds;
   return result;
 }

@@ -30,6 +30,9 @@ struct ApplyOptions {
   /// The engine on which what was chosen is timed, at the sites and as a whole, and left out where it loses. Null: the
   /// costs alone decide.
   TimeModels time = nullptr;
+  /// Writes the rewritten model to where it will be read from, and reads it again, for the check of the whole model:
+  /// what is checked is what is written. Null: that is memory.
+  std::function<Expected<Model>(const Model& rewritten)> writeAndRead = nullptr;
 
   double now() const { return clock ? clock() : 0; }
 };
@@ -73,7 +76,7 @@ struct ApplyReport {
 };
 
 struct Applied {
-  std::string bytes;  ///< of the rewritten model; the original's where nothing fired
+  Model model;  ///< the original where nothing fired
   ApplyReport report;
 };
 

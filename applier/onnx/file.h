@@ -6,14 +6,37 @@
 
 namespace pet {
 
+/// A tensor's values that are not in the messages.
+struct StoredValue {
+  Bytes bytes;
+  bool mapped = false;  ///< from a file: memory is only a copy of it
+};
+
+/// The messages of a file. Where a tensor says that its data are external it refers to `values`, and all that the file
+/// said of where they are is gone.
 struct ModelFile {
   onnx::ModelProto proto;
+  std::vector<StoredValue> values;
+  bool external = false;  ///< some were in data files
 };
+
+/// Has a tensor refer to the value at this position, instead of what it had.
+void refer(onnx::TensorProto& tensor, size_t position);
+/// The position that a tensor refers to, whose data are external.
+size_t referredBy(const onnx::TensorProto& tensor);
 
 /// The main graph as a value that shares the file's bytes. `where` stands in errors for the file's name.
 Expected<Graph> readGraph(const std::shared_ptr<const ModelFile>& file, const std::string& where);
 
 /// Checks that every value is defined once, every use is of a defined one, and puts the nodes in topological order.
 Expected<void> sortGraph(Graph& graph, const std::string& where);
+
+/// A model's messages as they are to be written. Large new weights are referred to as well.
+ModelFile messagesOf(const Model& model);
+
+/// The locations of external data that a model names; none if it cannot be read.
+std::vector<std::string> dataFilesOf(const std::string& path);
+/// load(), of a model whose data files are not all where it names them: their paths by location.
+Expected<Model> loadStaged(const std::string& path, const std::map<std::string, std::string>& instead);
 
 }  // namespace pet

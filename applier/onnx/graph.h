@@ -40,8 +40,8 @@ inline bool isComputed(ElementType type) {
   return type == ElementType::kFloat || type == ElementType::kDouble;
 }
 
-/// A constant tensor: row-major, little-endian bytes, which may lie in the file it was read from. `bytes` is null where the
-/// values are not at hand (strings, sub-byte types).
+/// A constant tensor: row-major, little-endian bytes, which may lie in the file it was read from. `bytes` is null where
+/// the values are not at hand (strings, sub-byte types).
 struct Constant {
   ElementType element = ElementType::kUnknown;
   Extents extents;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "applier/onnx/file.h"
+#include "applier/onnx/tensors.h"
 
 namespace pet {
 namespace {
@@ -63,26 +64,20 @@ class Reader {
 };
 
 Expected<Constant> Reader::constant(const TensorProto& t, const std::string& owner) const {
-  if (t.data_location() == TensorProto::EXTERNAL) {
-    return error(fmt::format("{} keeps its values in an external file, which is not supported yet", owner),
-                 "save the model as one file, e.g. onnx.save(onnx.load(path), path, save_as_external_data=False)");
-  }
   Constant c;
   c.element = static_cast<ElementType>(t.data_type());
   c.extents.assign(t.dims().begin(), t.dims().end());
-  int64_t count = 1;
-  for (int64_t d : c.extents) {
-    if (d < 0 || __builtin_mul_overflow(count, d, &count) || count > (int64_t{1} << 40)) {
-      return error(fmt::format("{} has impossible extents {}", owner, str(c.extents)));
-    }
-  }
+  auto count = countOf(c.extents);
+  if (!count) return error(fmt::format("{} has impossible extents {}", owner, str(c.extents)));
   size_t size = elementSize(c.element);
   if (size == 0) return c;
-  c.bytes = t.has_raw_data() ? Bytes(t.raw_data(), file_) : packTyped(t);
-  if (c.bytes && c.bytes->size() != static_cast<size_t>(count) * size) {
-    return error(fmt::format("{} holds {} bytes of values, but {} of {} need {}", owner, c.bytes->size(),
-                             str(c.extents), str(c.element), static_cast<size_t>(count) * size));
+  if (t.data_location() == TensorProto::EXTERNAL) {
+    c.bytes = file_->values[referredBy(t)].bytes;
+  } else {
+    c.bytes = t.has_raw_data() ? Bytes(t.raw_data(), file_) : packTyped(t);
   }
+  if (c.bytes && c.bytes->size() != static_cast<size_t>(*count) * size)
+    return tl::unexpected(wrongSize(t, owner, c.bytes->size(), where_));
   return c;
 }
 

@@ -5,11 +5,14 @@
 #include <fmt/format.h>
 
 #include "applier/onnx/file.h"
+#include "applier/onnx/tensors.h"
 
 namespace pet {
 namespace {
 
 using onnx::AttributeProto;
+
+constexpr size_t kLeastReferred = 4096;  ///< bytes of a new tensor that are worth a reference
 
 void writeTensor(const std::string& name, const Constant& c, onnx::TensorProto& t) {
   t.set_name(name);
@@ -17,6 +20,14 @@ void writeTensor(const std::string& name, const Constant& c, onnx::TensorProto& 
   for (int64_t d : c.extents)
     t.add_dims(d);
   t.set_raw_data(c.bytes->data(), c.bytes->size());
+}
+
+/// A new initializer; large values stay where they are.
+void writeInitializer(const Initializer& i, ModelFile& file, onnx::TensorProto& t) {
+  if (i.value.bytes->size() < kLeastReferred) return writeTensor(i.name, i.value, t);
+  writeTensor(i.name, {i.value.element, i.value.extents, Bytes(std::string())}, t);
+  refer(t, file.values.size());
+  file.values.push_back({i.value.bytes, false});
 }
 
 void writeAttribute(const std::string& name, const GraphAttribute& value, AttributeProto& a) {
@@ -129,8 +140,9 @@ void writeInterface(const Graph& graph, bool part, const onnx::GraphProto& from,
   }
 }
 
-void writeGraph(const Model& model, int64_t irVersion, const onnx::GraphProto& from, onnx::GraphProto& to) {
+void writeGraph(const Model& model, int64_t irVersion, const onnx::GraphProto& from, ModelFile& file) {
   const Graph& graph = model.graph;
+  onnx::GraphProto& to = *file.proto.mutable_graph();
   for (const GraphNode& n : graph.nodes) {
     if (n.original >= 0) {
       *to.add_node() = from.node(n.original);
@@ -142,7 +154,7 @@ void writeGraph(const Model& model, int64_t irVersion, const onnx::GraphProto& f
     if (i.original >= 0) {
       *to.add_initializer() = from.initializer(i.original);
     } else {
-      writeTensor(i.name, i.value, *to.add_initializer());
+      writeInitializer(i, file, *to.add_initializer());
     }
   }
   writeDeclarations(graph, model.part, from, to);
@@ -172,19 +184,35 @@ void writeFrame(const onnx::ModelProto& from, onnx::ModelProto& to) {
 
 }  // namespace
 
-Expected<std::string> serialize(const Model& model) {
-  onnx::ModelProto fresh, proto;
+ModelFile messagesOf(const Model& model) {
+  onnx::ModelProto fresh;
   if (!model.file) fresh = newFile(model.graph);
   const onnx::ModelProto& from = model.file ? model.file->proto : fresh;
-  writeFrame(from, proto);
-  writeGraph(model, from.ir_version(), from.graph(), *proto.mutable_graph());
-  size_t size = proto.ByteSizeLong();
-  if (size > INT_MAX) {
-    return fail(ErrorKind::kModel, fmt::format("the rewritten model would have {} bytes, over ONNX's 2 GB", size), "",
-                "leave out rules that grow weights, with --skip");
+  ModelFile file;
+  if (model.file) {
+    file.values = model.file->values;
+    file.external = model.file->external;
   }
+  writeFrame(from, file.proto);
+  writeGraph(model, from.ir_version(), from.graph(), file);
+  return file;
+}
+
+Expected<std::string> serialize(const Model& model) {
+  ModelFile file = messagesOf(model);
+  size_t size = file.proto.ByteSizeLong();
+  forEachTensor(file.proto, [&](onnx::TensorProto& t, const std::string&) {
+    if (t.data_location() == onnx::TensorProto::EXTERNAL) size += file.values[referredBy(t)].bytes->size();
+  });
+  if (size > INT_MAX) {
+    return fail(ErrorKind::kModel, fmt::format("the model would have {} bytes in one file, over ONNX's 2 GB", size), "",
+                "only what is written to a file of its own can be larger, without --measure");
+  }
+  forEachTensor(file.proto, [&](onnx::TensorProto& t, const std::string&) {
+    if (t.data_location() == onnx::TensorProto::EXTERNAL) putInline(t, *file.values[referredBy(t)].bytes);
+  });
   std::string bytes;
-  if (!proto.SerializeToString(&bytes)) return fail(ErrorKind::kInternal, "protobuf could not write the model");
+  if (!file.proto.SerializeToString(&bytes)) return fail(ErrorKind::kInternal, "protobuf could not write the model");
   return bytes;
 }
 

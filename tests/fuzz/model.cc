@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::require(theirs, "an error is about the model", applied.error().message());
     return 0;
   }
-  auto again = parseModel(applied->bytes, "again");
+  auto again = parseModel(serialize(applied->model).value(), "again");
   fuzz::require(again.has_value(), "what is written can be read", again ? "" : again.error().message());
   return 0;
 }
