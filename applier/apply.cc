@@ -126,7 +126,7 @@ Expected<Round> rewriteOnce(
   if (!symbolsOf(view).empty()) round.sizes = normalised.sizes.samples();
   if (rewrites.empty()) return round;
   if (auto ok = checkRound(index, rewrites, options, round); !ok) return tl::unexpected(ok.error());
-  auto rewritten = emit(graph, view, simplify(splice(view, rewrites)));
+  auto rewritten = emit(graph, view, simplify(splice(view, rewrites)), options.keep);
   if (!rewritten) return tl::unexpected(rewritten.error());
   round.graph = std::move(*rewritten);
   return round;

@@ -9,6 +9,7 @@
 #include "applier/choose/applicable.h"
 #include "applier/measure/turns.h"
 #include "applier/onnx/model.h"
+#include "applier/onnx/spill.h"
 #include "applier/read/normalise.h"
 
 namespace pet {
@@ -33,6 +34,8 @@ struct ApplyOptions {
   /// Writes the rewritten model to where it will be read from, and reads it again, for the check of the whole model:
   /// what is checked is what is written. Null: that is memory.
   std::function<Expected<Model>(const Model& rewritten)> writeAndRead = nullptr;
+  /// Where new weights wait until they are written. Null: in memory.
+  KeepBytes keep = nullptr;
 
   double now() const { return clock ? clock() : 0; }
 };

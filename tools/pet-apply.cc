@@ -311,6 +311,14 @@ ApplyOptions applyOptions(const Options& o) {
   return options;
 }
 
+/// Where new weights wait: beside the output, where there has to be room for them anyway.
+std::string keepFolder(const Options& o) {
+  std::error_code ignored;
+  const std::filesystem::path output(o.output);
+  if (std::filesystem::is_other(output, ignored)) return std::filesystem::temp_directory_path(ignored).string();
+  return output.has_parent_path() ? output.parent_path().string() : ".";
+}
+
 /// Writes a model beside its place and reads it again, for the check; it stays there in `staged`.
 Expected<Model> stage(const Options& o, const Model& rewritten, std::optional<StagedModel>& staged) {
   auto written = StagedModel::write(rewritten, o.output);
@@ -390,6 +398,7 @@ Expected<void> run(Options o) {
   const Costs costs{[&](const Rule& rule, const Bindings& shapes) { return device.at(rule, shapes); },
                     device.layoutSecondsPerByte()};
   std::optional<StagedModel> staged;
+  options.keep = keepInFolder(keepFolder(o));
   options.writeAndRead = [&](const Model& rewritten) { return stage(o, rewritten, staged); };
   auto applied = apply(*model, *rules, costs, options);
   status.clear();

@@ -19,12 +19,17 @@ class Bytes {
     view_ = *owner;
     owner_ = std::move(owner);
   }
-  /// A part of what `owner`, which is not null, keeps alive.
-  Bytes(std::string_view view, std::shared_ptr<const void> owner) : view_(view), owner_(std::move(owner)) {}
+  /// A part of what `owner`, which is not null, keeps alive. `mapped`: of a file's mapping.
+  Bytes(std::string_view view, std::shared_ptr<const void> owner, bool mapped = false)
+      : view_(view), owner_(std::move(owner)), mapped_(mapped) {}
+  /// Some of them, which must not be null.
+  Bytes part(std::string_view view) const { return {view, owner_, mapped_}; }
 
   explicit operator bool() const { return owner_ != nullptr; }
   std::string_view operator*() const { return view_; }
   const std::string_view* operator->() const { return &view_; }
+  /// Memory is only a copy of a file: dropPages() (mapping.h) may let go of it.
+  bool mapped() const { return mapped_; }
 
   /// Whether both are null or hold the same; quick where they share their bytes.
   friend bool operator==(const Bytes& a, const Bytes& b) {
@@ -35,6 +40,7 @@ class Bytes {
  private:
   std::string_view view_;
   std::shared_ptr<const void> owner_;
+  bool mapped_ = false;
 };
 
 }  // namespace pet

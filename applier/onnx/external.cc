@@ -77,9 +77,7 @@ class DataMapper {
     if (!range) return tl::unexpected(range.error());
     clearTyped(t);
     refer(t, file_.values.size());
-    // The copy of the whole keeps the mapping.
-    auto owned = std::make_shared<const Bytes>(*bytes);
-    file_.values.push_back({Bytes((*bytes)->substr(range->begin, range->end - range->begin), owned), true});
+    file_.values.push_back(bytes->part((*bytes)->substr(range->begin, range->end - range->begin)));
     file_.external = true;
     ranges_.push_back(std::move(*range));
     return {};

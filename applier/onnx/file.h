@@ -6,17 +6,11 @@
 
 namespace pet {
 
-/// A tensor's values that are not in the messages.
-struct StoredValue {
-  Bytes bytes;
-  bool mapped = false;  ///< from a file: memory is only a copy of it
-};
-
 /// The messages of a file. Where a tensor says that its data are external it refers to `values`, and all that the file
 /// said of where they are is gone.
 struct ModelFile {
   onnx::ModelProto proto;
-  std::vector<StoredValue> values;
+  std::vector<Bytes> values;
   bool external = false;  ///< some were in data files
 };
 

@@ -26,7 +26,7 @@ bool isExternal(const TensorProto& t) {
 uint64_t sizeAsOneFile(ModelFile& file) {
   uint64_t size = file.proto.ByteSizeLong();
   forEachTensor(file.proto, [&](TensorProto& t, const std::string&) {
-    if (isExternal(t)) size += file.values[referredBy(t)].bytes->size() + 16;
+    if (isExternal(t)) size += file.values[referredBy(t)]->size() + 16;
   });
   return size;
 }
@@ -37,11 +37,11 @@ void chooseExternal(ModelFile& file) {
     if (isExternal(t) || t.raw_data().size() < kLeastExternal) continue;
     Bytes bytes(std::move(*t.mutable_raw_data()));
     refer(t, file.values.size());
-    file.values.push_back({std::move(bytes), false});
+    file.values.push_back(std::move(bytes));
   }
   forEachTensor(file.proto, [&](TensorProto& t, const std::string&) {
     if (!isExternal(t)) return;
-    const Bytes& value = file.values[referredBy(t)].bytes;
+    const Bytes& value = file.values[referredBy(t)];
     if (value->size() < kLeastExternal) putInline(t, *value);
   });
 }
@@ -50,12 +50,12 @@ void chooseExternal(ModelFile& file) {
 class DataFile {
  public:
   /// Where the value begins.
-  uint64_t place(const StoredValue& value) {
-    auto [it, isNew] = places_.try_emplace(std::pair(value.bytes->data(), value.bytes->size()), 0);
+  uint64_t place(const Bytes& value) {
+    auto [it, isNew] = places_.try_emplace(std::pair(value->data(), value->size()), 0);
     if (!isNew) return it->second;
     uint64_t begin = (size_ + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
     pieces_.push_back({std::string(begin - size_, '\0'), value});
-    size_ = begin + value.bytes->size();
+    size_ = begin + value->size();
     return it->second = begin;
   }
   std::vector<FilePiece> take() { return std::move(pieces_); }
@@ -81,15 +81,15 @@ void locate(ModelFile& file, const std::string& dataName) {
   DataFile data;
   forEachTensor(file.proto, [&](TensorProto& t, const std::string&) {
     if (!isExternal(t)) return;
-    const StoredValue& value = file.values[referredBy(t)];
-    setLocation(t, dataName, data.place(value), value.bytes->size());
+    const Bytes& value = file.values[referredBy(t)];
+    setLocation(t, dataName, data.place(value), value->size());
   });
 }
 
 /// Has the main graph's initializers hold empty values where they refer to some; these are taken out. Others hold
 /// theirs.
-std::vector<std::pair<int, StoredValue>> takeValues(ModelFile& file) {
-  std::vector<std::pair<int, StoredValue>> values;
+std::vector<std::pair<int, Bytes>> takeValues(ModelFile& file) {
+  std::vector<std::pair<int, Bytes>> values;
   auto& initializers = *file.proto.mutable_graph()->mutable_initializer();
   for (int i = 0; i < initializers.size(); ++i) {
     if (!isExternal(initializers[i])) continue;
@@ -97,22 +97,22 @@ std::vector<std::pair<int, StoredValue>> takeValues(ModelFile& file) {
     putInline(initializers[i], "");
   }
   forEachTensor(file.proto, [&](TensorProto& t, const std::string&) {
-    if (isExternal(t)) putInline(t, *file.values[referredBy(t)].bytes);
+    if (isExternal(t)) putInline(t, *file.values[referredBy(t)]);
   });
   return values;
 }
 
 /// The model's bytes around values of its initializers.
 std::optional<std::vector<FilePiece>> joined(const std::string& skeleton,
-                                             const std::vector<std::pair<int, StoredValue>>& values) {
+                                             const std::vector<std::pair<int, Bytes>>& values) {
   InitializerData views;
   for (const auto& [position, value] : values)
-    views.emplace_back(position, *value.bytes);
+    views.emplace_back(position, *value);
   auto wire = joinModel(skeleton, views);
   if (!wire) return std::nullopt;
   std::vector<FilePiece> pieces;
   for (size_t i = 0; i < wire->size(); ++i)
-    pieces.push_back({std::move((*wire)[i].text), i < values.size() ? values[i].second : StoredValue()});
+    pieces.push_back({std::move((*wire)[i].text), i < values.size() ? values[i].second : Bytes()});
   return pieces;
 }
 
@@ -133,7 +133,7 @@ ModelLayout layoutOf(const Model& model) {
 
 Expected<std::vector<FilePiece>> modelPieces(ModelLayout&& layout, const std::string& dataName) {
   ModelFile& file = layout.messages;
-  std::vector<std::pair<int, StoredValue>> values;
+  std::vector<std::pair<int, Bytes>> values;
   if (layout.data.empty()) {
     values = takeValues(file);
   } else {
@@ -149,7 +149,7 @@ Expected<std::vector<FilePiece>> modelPieces(ModelLayout&& layout, const std::st
   if (auto pieces = joined(skeleton, values)) return std::move(*pieces);
   // A field that ONNX does not know has the number of a graph: only protobuf finds its way.
   for (const auto& [position, value] : values)
-    putInline(*file.proto.mutable_graph()->mutable_initializer(position), *value.bytes);
+    putInline(*file.proto.mutable_graph()->mutable_initializer(position), *value);
   return std::vector<FilePiece>{{file.proto.SerializeAsString(), {}}};
 }
 

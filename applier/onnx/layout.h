@@ -10,7 +10,7 @@ namespace pet {
 /// A part of a file: `text`, then `value`, which is not copied.
 struct FilePiece {
   std::string text;
-  StoredValue value;
+  Bytes value;
 };
 
 /// A model as it lies in files.

@@ -17,18 +17,12 @@ namespace {
 constexpr std::string_view kTooLarge = "larger than 2 GB besides its weights, which an ONNX file cannot be";
 constexpr size_t kLeastCut = 4096;  ///< bytes of a tensor that are worth a reference
 
-/// A file's bytes, and whether they are a mapping.
-struct FileBytes {
-  Bytes bytes;
-  bool mapped = false;
-};
-
 tl::unexpected<Error> cannotRead(const std::string& path, int error) {
   return fail(ErrorKind::kModel, fmt::format("cannot read the model: {}", std::strerror(error)), path);
 }
 
 /// All that comes out of a pipe or a device, up to 2 GB.
-Expected<FileBytes> readStream(const std::string& path) {
+Expected<Bytes> readStream(const std::string& path) {
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return cannotRead(path, errno);
   auto closer = std::shared_ptr<void>(nullptr, [fd](void*) { ::close(fd); });
@@ -42,13 +36,13 @@ Expected<FileBytes> readStream(const std::string& path) {
     size += static_cast<size_t>(n);
     bytes.resize(size);
     if (size > INT_MAX) return fail(ErrorKind::kModel, "larger than 2 GB, for which it has to be a file", path);
-    if (n == 0) return FileBytes{std::move(bytes), false};
+    if (n == 0) return Bytes(std::move(bytes));
   }
 }
 
-Expected<FileBytes> readBytes(const std::string& path) {
+Expected<Bytes> readBytes(const std::string& path) {
   auto mapped = mapFile(path);
-  if (mapped) return FileBytes{*mapped, true};
+  if (mapped) return *mapped;
   if (mapped.error() == kNotRegular || mapped.error() == ENODEV) return readStream(path);
   return cannotRead(path, mapped.error());
 }
@@ -71,8 +65,7 @@ Expected<void> parse(std::string_view bytes, const std::string& name, onnx::Mode
 }
 
 /// Has initializers refer to values that were cut out of `from`.
-void referToCut(const InitializerData& cut, const FileBytes& from, ModelFile& file) {
-  auto owner = std::make_shared<const Bytes>(from.bytes);
+void referToCut(const InitializerData& cut, const Bytes& from, ModelFile& file) {
   for (const auto& [position, view] : cut) {
     onnx::TensorProto& t = *file.proto.mutable_graph()->mutable_initializer(position);
     if (t.data_location() == onnx::TensorProto::EXTERNAL) continue;  // what is elsewhere counts
@@ -80,17 +73,16 @@ void referToCut(const InitializerData& cut, const FileBytes& from, ModelFile& fi
       t.set_raw_data(view.data(), view.size());
     } else {
       refer(t, file.values.size());
-      file.values.push_back({Bytes(view, owner), from.mapped});
+      file.values.push_back(from.part(view));
     }
   }
 }
 
-Expected<Model> readModel(const FileBytes& from, const DataPlace& place) {
+Expected<Model> readModel(const Bytes& from, const DataPlace& place) {
   auto file = std::make_shared<ModelFile>();
   {
-    auto cut = cutModel(*from.bytes, kLeastCut);
-    if (auto ok = parse(cut ? cut->skeleton : *from.bytes, place.model, file->proto); !ok)
-      return tl::unexpected(ok.error());
+    auto cut = cutModel(*from, kLeastCut);
+    if (auto ok = parse(cut ? cut->skeleton : *from, place.model, file->proto); !ok) return tl::unexpected(ok.error());
     if (auto ok = mapExternalData(*file, place); !ok) return tl::unexpected(ok.error());
     if (cut) referToCut(cut->values, from, *file);
   }
@@ -103,13 +95,13 @@ Expected<Model> readModel(const FileBytes& from, const DataPlace& place) {
 }  // namespace
 
 Expected<Model> parseModel(const Bytes& bytes, const std::string& name) {
-  return readModel({bytes, false}, {name, std::nullopt, {}});
+  return readModel(bytes, {name, std::nullopt, {}});
 }
 
 Expected<Model> loadStaged(const std::string& path, const std::map<std::string, std::string>& instead) {
-  return readBytes(path).and_then([&](const FileBytes& from) {
+  return readBytes(path).and_then([&](const Bytes& from) {
     std::optional<std::filesystem::path> folder;
-    if (from.mapped) folder = std::filesystem::path(path).parent_path();
+    if (from.mapped()) folder = std::filesystem::path(path).parent_path();
     return readModel(from, {path, folder, instead});
   });
 }

@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 namespace pet {
-namespace {
 
-tl::expected<Bytes, int> mapped(int fd) {
+tl::expected<Bytes, int> mapOpenFile(int fd) {
   struct stat info {};
   if (::fstat(fd, &info) != 0) return tl::unexpected(errno);
   if (S_ISDIR(info.st_mode)) return tl::unexpected(EISDIR);
@@ -21,15 +20,13 @@ tl::expected<Bytes, int> mapped(int fd) {
   void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (memory == MAP_FAILED) return tl::unexpected(errno);
   std::shared_ptr<const void> owner(memory, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
-  return Bytes({static_cast<const char*>(memory), size}, std::move(owner));
+  return Bytes({static_cast<const char*>(memory), size}, std::move(owner), true);
 }
-
-}  // namespace
 
 tl::expected<Bytes, int> mapFile(const std::string& path) {
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe nobody writes to would keep us waiting
   if (fd < 0) return tl::unexpected(errno);
-  auto bytes = mapped(fd);
+  auto bytes = mapOpenFile(fd);
   ::close(fd);
   return bytes;
 }

@@ -16,6 +16,9 @@ constexpr int kNotRegular = -1;
 /// as with every program that maps files.
 tl::expected<Bytes, int> mapFile(const std::string& path);
 
+/// The same of an open file, which may be closed then.
+tl::expected<Bytes, int> mapOpenFile(int fd);
+
 /// Lets go of the memory behind bytes of mapFile(): they are read from the file again when they are looked at again.
 void dropPages(std::string_view mapped);
 

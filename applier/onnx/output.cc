@@ -26,11 +26,11 @@ class OutputFile {
   int write(const std::vector<FilePiece>& pieces, ContentDigest* digest) {
     for (const FilePiece& piece : pieces) {
       if (int error = put(piece.text, digest)) return error;
-      std::string_view value = piece.value.bytes ? *piece.value.bytes : std::string_view();
+      std::string_view value = *piece.value;
       for (; !value.empty(); value.remove_prefix(std::min(value.size(), kChunk))) {
         std::string_view chunk = value.substr(0, kChunk);
         if (int error = put(chunk, digest)) return error;
-        if (piece.value.mapped) dropPages(chunk);
+        if (piece.value.mapped()) dropPages(chunk);
       }
     }
     return flush();

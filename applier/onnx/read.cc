@@ -72,7 +72,7 @@ Expected<Constant> Reader::constant(const TensorProto& t, const std::string& own
   size_t size = elementSize(c.element);
   if (size == 0) return c;
   if (t.data_location() == TensorProto::EXTERNAL) {
-    c.bytes = file_->values[referredBy(t)].bytes;
+    c.bytes = file_->values[referredBy(t)];
   } else {
     c.bytes = t.has_raw_data() ? Bytes(t.raw_data(), file_) : packTyped(t);
   }

@@ -126,7 +126,7 @@ Expected<Model> StagedModel::read() const {
 Expected<void> StagedModel::commit() {
   State& s = *state_;
   if (s.inPlace) {
-    int error = writeInPlace(s.path, {{{}, {*s.inPlace, false}}});
+    int error = writeInPlace(s.path, {{{}, *s.inPlace}});
     return error ? cannotWrite(s.path, error) : Expected<void>();
   }
   std::vector<fs::path> old = ownDataFiles(s.target);
@@ -154,7 +154,7 @@ Expected<void> writeModel(const Model& model, const std::string& path) {
 Expected<void> writeModel(const Bytes& bytes, const std::string& path) {
   auto target = targetOf(path);
   if (!target) return tl::unexpected(target.error());
-  const std::vector<FilePiece> pieces{{{}, {bytes, false}}};
+  const std::vector<FilePiece> pieces{{{}, bytes}};
   int error = 0;
   if (target->regular) {
     TemporaryFile file;

@@ -27,7 +27,7 @@ void writeInitializer(const Initializer& i, ModelFile& file, onnx::TensorProto& 
   if (i.value.bytes->size() < kLeastReferred) return writeTensor(i.name, i.value, t);
   writeTensor(i.name, {i.value.element, i.value.extents, Bytes(std::string())}, t);
   refer(t, file.values.size());
-  file.values.push_back({i.value.bytes, false});
+  file.values.push_back(i.value.bytes);
 }
 
 void writeAttribute(const std::string& name, const GraphAttribute& value, AttributeProto& a) {
@@ -202,14 +202,14 @@ Expected<std::string> serialize(const Model& model) {
   ModelFile file = messagesOf(model);
   size_t size = file.proto.ByteSizeLong();
   forEachTensor(file.proto, [&](onnx::TensorProto& t, const std::string&) {
-    if (t.data_location() == onnx::TensorProto::EXTERNAL) size += file.values[referredBy(t)].bytes->size();
+    if (t.data_location() == onnx::TensorProto::EXTERNAL) size += file.values[referredBy(t)]->size();
   });
   if (size > INT_MAX) {
     return fail(ErrorKind::kModel, fmt::format("the model would have {} bytes in one file, over ONNX's 2 GB", size), "",
                 "only what is written to a file of its own can be larger, without --measure");
   }
   forEachTensor(file.proto, [&](onnx::TensorProto& t, const std::string&) {
-    if (t.data_location() == onnx::TensorProto::EXTERNAL) putInline(t, *file.values[referredBy(t)].bytes);
+    if (t.data_location() == onnx::TensorProto::EXTERNAL) putInline(t, *file.values[referredBy(t)]);
   });
   std::string bytes;
   if (!file.proto.SerializeToString(&bytes)) return fail(ErrorKind::kInternal, "protobuf could not write the model");

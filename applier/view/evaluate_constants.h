@@ -6,7 +6,8 @@
 
 namespace pet {
 
-/// Evaluates what a view computes from constants alone, in the model's own precision; each value once.
+/// Evaluates what a view computes from constants alone, in the model's own precision. Large values are forgotten once
+/// they are used, so that memory does not grow with the model.
 class ConstantEvaluator {
  public:
   explicit ConstantEvaluator(const View& view) : view_(view) {}
@@ -20,6 +21,7 @@ class ConstantEvaluator {
   const View& view_;
   std::map<Value, Tensor<float>> floats_;
   std::map<Value, Tensor<double>> doubles_;
+  size_t kept_ = 0;  ///< elements of both
 };
 
 }  // namespace pet

@@ -28,7 +28,7 @@ struct FusedBias {
 
 class Emitter {
  public:
-  Emitter(const Graph& graph, const View& before, const View& after);
+  Emitter(const Graph& graph, const View& before, const View& after, const KeepBytes& keep);
   Expected<Graph> run();
 
  private:
@@ -54,6 +54,7 @@ class Emitter {
 
   const Graph& graph_;
   const View& after_;
+  const KeepBytes& keep_;
   Graph out_;
   NodeSink sink_;
   ConstantEvaluator constants_;
@@ -66,9 +67,10 @@ class Emitter {
   std::map<Value, std::string> given_;  ///< names of new values
 };
 
-Emitter::Emitter(const Graph& graph, const View& before, const View& after)
+Emitter::Emitter(const Graph& graph, const View& before, const View& after, const KeepBytes& keep)
     : graph_(graph),
       after_(after),
+      keep_(keep),
       out_(graph),
       sink_(out_, ElementType::kFloat),
       constants_(after),
@@ -220,6 +222,7 @@ std::vector<Unit> Emitter::schedule() const {
 Constant Emitter::evaluated(Value v) {
   auto c = constants_.value(v);
   if (!c) throw NotEmitted{c.error().message()};
+  if (keep_) c->bytes = keep_(std::move(c->bytes));
   return *c;
 }
 
@@ -301,8 +304,8 @@ Expected<Graph> Emitter::run() {
 
 }  // namespace
 
-Expected<Graph> emit(const Graph& graph, const View& before, const View& after) {
-  return Emitter(graph, before, after).run();
+Expected<Graph> emit(const Graph& graph, const View& before, const View& after, const KeepBytes& keep) {
+  return Emitter(graph, before, after, keep).run();
 }
 
 Expected<Graph> toGraph(const Program& program,

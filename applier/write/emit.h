@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "applier/onnx/spill.h"
 #include "applier/view/view.h"
 
 namespace pet {
@@ -14,7 +15,7 @@ Expected<Graph> toGraph(const Program& program,
 
 /// The graph with what changed between the two views. ONNX nodes whose part of the view is as before stay as they are;
 /// nodes that nothing needs any more go, and so do initializers that only they read. `graph` and `before` belong
-/// together.
-Expected<Graph> emit(const Graph& graph, const View& before, const View& after);
+/// together. `keep` says where values of new constants go; null: they stay in memory.
+Expected<Graph> emit(const Graph& graph, const View& before, const View& after, const KeepBytes& keep = nullptr);
 
 }  // namespace pet

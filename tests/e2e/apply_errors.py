@@ -121,7 +121,7 @@ BAD_GRAPHS = [
     ("a missing output", model([conv("x", "w", "a")], [kernel()]), "output 'y' is defined by no node"),
     ("a value twice", model([conv("x", "w", "y"), conv("x", "w", "y")], [kernel()]), "value 'y' is defined twice"),
     ("an initializer twice", model([conv("x", "w", "y")], [kernel(), kernel()]), "initializer 'w' is defined twice"),
-    ("external data", external(), "initializer 'w' keeps its values in an external file"),
+    ("external data that are not there", external(), "initializer 'w' has its values in 'weights.bin', which cannot be read: No such file"),
     ("short weights", short_weights(), "initializer 'w' holds 140 bytes of values, but [2, 2, 3, 3] of float need 144"),
     ("huge extents", huge_extents(), "initializer 'w' has impossible extents"),
 ]
