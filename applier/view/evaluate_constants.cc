@@ -36,9 +36,10 @@ Expected<const Tensor<T>*> ConstantEvaluator::evaluate(Value v, std::map<Value, 
 
 Expected<Constant> ConstantEvaluator::value(Value v) {
   if (auto c = view_.constants.find(v.node); c != view_.constants.end()) return c->second;
-  const bool isDouble = view_.elements[static_cast<size_t>(v.node)] == ElementType::kDouble;
-  auto constant = isDouble ? evaluate(v, doubles_).map([](const Tensor<double>* t) { return Constant::of(*t); })
-                           : evaluate(v, floats_).map([](const Tensor<float>* t) { return Constant::of(*t); });
+  const ElementType element = view_.elements[static_cast<size_t>(v.node)];
+  auto stored = [element](const auto* t) { return Constant::rounded(element, *t); };
+  auto constant =
+      element == ElementType::kDouble ? evaluate(v, doubles_).map(stored) : evaluate(v, floats_).map(stored);
   if (kept_ > kMostKept) {
     floats_.clear();
     doubles_.clear();

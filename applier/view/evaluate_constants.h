@@ -6,8 +6,9 @@
 
 namespace pet {
 
-/// Evaluates what a view computes from constants alone, in the model's own precision. Large values are forgotten once
-/// they are used, so that memory does not grow with the model.
+/// Evaluates what a view computes from constants alone: in the model's own precision, and where that is of 16 bits in
+/// float, with one rounding of the result. Large values are forgotten once they are used, so that memory does not grow
+/// with the model.
 class ConstantEvaluator {
  public:
   explicit ConstantEvaluator(const View& view) : view_(view) {}
