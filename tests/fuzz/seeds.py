@@ -127,6 +127,15 @@ def small_models():
               helper.make_node("Mul", ["x", "f"], ["y"])], ("zero", np.array(0)), ("n", np.array(6)), ("one", np.array(1)))
 
 
+def large_model():
+    """With weights that are not copied when they are read, and that go to a data file."""
+    nodes = [helper.make_node("MatMul", ["x", "v"], ["t"]), helper.make_node("MatMul", ["t", "w"], ["y"])]
+    arrays = [numpy_helper.from_array(np.ones((4, n), np.float32), name) for n, name in [(300, "v"), (300, "w")]]
+    arrays[1].dims[:] = [300, 4]
+    graph = helper.make_graph(nodes, "g", [tensor("x", 1, 4)], [tensor("y", 1, 4)], arrays)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
 def write_models(folder):
     for cases in ["conv", "matmul", "layout", "function", "pool", "resize"]:
         getattr(apply_operators, f"{cases}_cases")()
@@ -138,8 +147,16 @@ def write_models(folder):
         data = model.SerializeToString()
         if len(data) <= 2048:
             (folder / f"{i:03}-{case[0]}").write_bytes(data)
-    for i, model in enumerate(small_models()):
+    for i, model in enumerate([*small_models(), large_model()]):
         (folder / f"small-{i}").write_bytes(model.SerializeToString())
+        offset = 0
+        for t in model.graph.initializer:  # in the file that the target makes
+            for key, value in [("location", "w.bin"), ("offset", offset), ("length", len(t.raw_data))]:
+                t.external_data.add(key=key, value=str(value))
+            offset += len(t.raw_data)
+            t.ClearField("raw_data")
+            t.data_location = TensorProto.EXTERNAL
+        (folder / f"external-{i}").write_bytes(model.SerializeToString())
 
 
 def write_vocabularies(folder):
