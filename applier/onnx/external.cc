@@ -121,6 +121,7 @@ class DataMapper {
       return error(fmt::format("{} has its values in '{}', which cannot be read: {}", owner, location, why),
                    "a model's data files have to be where it names them, in its folder");
     }
+    file_.dataPaths.insert(*path);
     return files_.emplace(location, MappedFile{*path, *bytes}).first->second.bytes;
   }
 

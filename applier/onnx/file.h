@@ -11,7 +11,9 @@ namespace pet {
 struct ModelFile {
   onnx::ModelProto proto;
   std::vector<Bytes> values;
-  bool external = false;  ///< some were in data files
+  bool external = false;                 ///< some were in data files
+  std::string path;                      ///< of the file, without links; empty: it came from a pipe or from memory
+  std::set<std::string> dataPaths = {};  ///< of its data files, without links
 };
 
 /// Has a tensor refer to the value at this position, instead of what it had.

@@ -80,6 +80,8 @@ void referToCut(const InitializerData& cut, const Bytes& from, ModelFile& file) 
 
 Expected<Model> readModel(const Bytes& from, const DataPlace& place) {
   auto file = std::make_shared<ModelFile>();
+  std::error_code code;
+  if (place.folder) file->path = std::filesystem::canonical(place.model, code).string();
   {
     auto cut = cutModel(*from, kLeastCut);
     if (auto ok = parse(cut ? cut->skeleton : *from, place.model, file->proto); !ok) return tl::unexpected(ok.error());

@@ -61,7 +61,8 @@ struct StagedModel::State {
   fs::path target;               ///< behind symbolic links
   std::optional<Bytes> inPlace;  ///< of a device or a pipe
   TemporaryFile model, data;
-  fs::path dataTarget;  ///< empty: no data file
+  fs::path dataTarget;         ///< empty: no data file
+  std::set<std::string> kept;  ///< data files of a model that this one does not replace
 };
 
 StagedModel::StagedModel(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -95,6 +96,7 @@ Expected<StagedModel> StagedModel::write(const Model& model, const std::string& 
   auto state = std::make_unique<State>();
   state->path = path;
   state->target = target->path;
+  if (model.file && model.file->path != target->path) state->kept = model.file->dataPaths;
   if (!target->regular) {
     auto bytes = serialize(model);
     if (!bytes) return tl::unexpected(bytes.error());
@@ -130,7 +132,7 @@ Expected<void> StagedModel::commit() {
     return error ? cannotWrite(s.path, error) : Expected<void>();
   }
   std::vector<fs::path> old = ownDataFiles(s.target);
-  std::erase(old, s.dataTarget);
+  std::erase_if(old, [&](const fs::path& file) { return file == s.dataTarget || s.kept.contains(file.string()); });
   std::error_code ignored;
   const bool isNew = !s.dataTarget.empty() && !fs::exists(s.dataTarget, ignored);
   if (!s.dataTarget.empty()) {

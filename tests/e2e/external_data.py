@@ -232,6 +232,11 @@ def in_place(folder, pack):
         expect("in place", all(now[n] == kept[n] for n in kept if n != "model.onnx"), "another file has changed")
         expect("in place", np.allclose(results(model), reference, rtol=1e-4, atol=1e-4), "ONNX Runtime computes something else")
     expect("in place", len(seen) == 2, seen)  # the rule undone is the original; its data file has the same name
+    kept = contents(folder)
+    (folder / "copy.onnx").write_bytes(model.read_bytes())  # with the data file of model.onnx
+    done = apply(folder / "copy.onnx", pack, "--all", "-o", model)
+    expect("over the owner of the data", done.returncode == 0 and all(n in contents(folder) for n in kept), done.stderr)
+    expect("over the owner of the data", np.allclose(results(folder / "copy.onnx"), reference, rtol=1e-4, atol=1e-4))
     link = folder / "elsewhere"
     link.mkdir()
     (link / "link.onnx").symlink_to("../model.onnx")
