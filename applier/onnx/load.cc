@@ -60,10 +60,7 @@ Expected<Model> parseModel(const std::string& bytes, const std::string& name) {
   if (!whole || !looksLikeModel(proto) || !proto.has_graph()) {
     return fail(ErrorKind::kModel, bytes.empty() ? "not an ONNX model: the file is empty" : "not an ONNX model", name);
   }
-  auto graph = readGraph(file, name);
-  if (!graph) return tl::unexpected(graph.error());
-  if (auto ok = sortGraph(*graph, name); !ok) return tl::unexpected(ok.error());
-  return Model{std::move(*graph), std::move(file)};
+  return readModel(file, name);
 }
 
 Expected<Model> load(const std::string& path) {

@@ -20,11 +20,13 @@ struct Model {
   Graph graph;
   std::shared_ptr<const ModelFile> file;
   bool part = false;  ///< of what the file holds: its inputs and outputs are the graph's, not the file's
+  Opsets opsets = {};
+  std::set<std::string> inlined = {};  ///< keys of functions that go unless something still calls them
 };
 
-/// Reads an ONNX model and checks that its main graph is one: every value defined once and before its use, no cycle,
-/// tensors as long as their extents say. Errors (kModel): unreadable, not ONNX, truncated, over 2 GB, external data,
-/// and the above.
+/// Reads an ONNX model and checks that its graphs are such: every value defined once and before its use, no cycle,
+/// tensors as long as their extents say, no function that calls itself. Errors (kModel): unreadable, not ONNX, truncated,
+/// over 2 GB, external data, subgraphs nested more than kMostNestedGraphs deep, and the above.
 Expected<Model> load(const std::string& path);
 /// The same from memory; `name` stands in errors for the path.
 Expected<Model> parseModel(const std::string& bytes, const std::string& name);
