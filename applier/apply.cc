@@ -68,22 +68,6 @@ double floorOf(const ApplyReport& report, const ApplyOptions& options) {
   return conditioned ? std::max(strict, options.maxRelativeError) : strict;
 }
 
-using Places = std::map<std::string, Place>;
-
-/// The graphs in a place, by key.
-void enterPlaces(Place place, const Inference& whole, Places& into) {
-  auto [entry, isNew] = into.emplace(place.key, std::move(place));
-  if (!isNew) return;
-  for (InnerPlace& inner : placesWithin(entry->second, whole))
-    enterPlaces(std::move(inner.place), whole, into);
-}
-
-Places placesOf(const Graph& graph, const Inference& inference) {
-  Places places;
-  enterPlaces(mainPlace(graph, inference), inference, places);
-  return places;
-}
-
 /// A graph that was rewritten, as a whole.
 Expected<std::vector<CheckLine>> checkPlace(const Place& original,
                                             const Place& rewritten,
@@ -107,7 +91,7 @@ Expected<std::vector<CheckLine>> checkBytes(const Draft& draft, const std::strin
   if (!again) return fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
   const InferOptions how{.freezeInputs = options.normalise.freezeInputs};
   const Inference before = infer(draft.original.graph, how), after = infer(again->graph, how);
-  const Places originals = placesOf(draft.original.graph, before), rewritten = placesOf(again->graph, after);
+  const auto originals = placesOf(draft.original.graph, before), rewritten = placesOf(again->graph, after);
   std::vector<CheckLine> lines;
   for (const auto& [key, place] : originals) {
     if (!draft.places.contains(key)) continue;

@@ -54,7 +54,9 @@ Expected<Model> parseModel(const std::string& bytes, const std::string& name) {
   onnx::ModelProto& proto = file->proto;
   bool whole = bytes.size() <= INT_MAX && proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
   if (!whole && looksLikeModel(proto)) {
-    return fail(ErrorKind::kModel, "truncated or damaged: the file ends within a field, or a length in it is wrong",
+    return fail(ErrorKind::kModel,
+                "truncated or damaged: the file ends within a field, a length in it is wrong, or subgraphs are nested "
+                "too deep",
                 name, "copy or export the model again");
   }
   if (!whole || !looksLikeModel(proto) || !proto.has_graph()) {

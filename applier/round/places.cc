@@ -1,10 +1,25 @@
 #include "applier/round/places.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 namespace pet {
+namespace {
+
+void enterPlaces(Place place, const Inference& whole, std::map<std::string, Place>& into) {
+  const std::string key = place.key;
+  auto [entry, isNew] = into.emplace(key, std::move(place));
+  if (!isNew) return;
+  for (InnerPlace& inner : placesWithin(entry->second, whole))
+    enterPlaces(std::move(inner.place), whole, into);
+}
+
+}  // namespace
+
+std::map<std::string, Place> placesOf(const Graph& graph, const Inference& inference) {
+  std::map<std::string, Place> places;
+  enterPlaces(mainPlace(graph, inference), inference, places);
+  return places;
+}
 
 std::string nameOf(const GraphNode& node) {
   return node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;

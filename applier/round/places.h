@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ std::vector<InnerPlace> placesWithin(const Place& outer, const Inference& whole)
 
 /// The main graph's place.
 Place mainPlace(const Graph& graph, const Inference& whole);
+
+/// All of a model's graphs, by their keys.
+std::map<std::string, Place> placesOf(const Graph& graph, const Inference& inference);
 
 /// "conv1"; where a node has no name, its first result.
 std::string nameOf(const GraphNode& node);
