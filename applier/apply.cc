@@ -157,8 +157,8 @@ Inlined inlineDiffering(const Model& model, const ApplyOptions& options) {
   });
 }
 
-/// A function is rewritten where it stands if all its calls agree. Else its calls are inlined, and those in which nothing
-/// fires are put back.
+/// A function is rewritten where it stands if all its calls agree. Else its calls are inlined, and those in which
+/// nothing fires are put back.
 Expected<Draft> rewriteAll(
     const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
   const Inlined inlined = inlineDiffering(model, options);

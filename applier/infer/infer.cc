@@ -205,8 +205,8 @@ void GraphInference::enterInitializers() {
   }
 }
 
-// What does not fit its signature is invalid, executed or not; what does not fit its operands only where it is executed:
-// exporters leave branches that are never taken.
+// What does not fit its signature is invalid, executed or not; what does not fit its operands only where it is
+// executed: exporters leave branches that are never taken.
 void GraphInference::inferNode(NodeInference& n) {
   const GraphNode& node = n.node();
   const Signature* signature = node.standard ? findSignature(node.type, graph_.opset) : nullptr;

@@ -81,9 +81,9 @@ class Sizes {
   std::set<std::string, std::less<>> taken_;
   std::map<std::string, std::string, std::less<>> names_;             ///< the file's name -> symbol
   std::map<std::string, std::optional<int64_t>, std::less<>> least_;  ///< symbol -> its least value
-  std::map<std::string, size_t, std::less<>> made_;  ///< symbol -> how many were made before
-  std::map<std::string, std::pair<Dim, Dim>, std::less<>> bounds_;  ///< symbol of a minimum -> of what
-  std::map<std::string, Dim, std::less<>> opaque_;                  ///< operation and operands -> the symbol for them
+  std::map<std::string, size_t, std::less<>> made_;                   ///< symbol -> how many were made before
+  std::map<std::string, std::pair<Dim, Dim>, std::less<>> bounds_;    ///< symbol of a minimum -> of what
+  std::map<std::string, Dim, std::less<>> opaque_;                    ///< operation and operands -> the symbol for them
 };
 
 }  // namespace pet

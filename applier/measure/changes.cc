@@ -76,8 +76,8 @@ class GraphComparison {
       if (at == after_.producer.end()) continue;
       const GraphNode& now = after_.node(at->second);
       bool same = old.type == now.type && old.domain == now.domain && old.inputs == now.inputs &&
-                  old.outputs == now.outputs && old.captured == now.captured && sameAttributeValues(old.attributes, now.attributes) &&
-                  sameConstantsRead(old);
+                  old.outputs == now.outputs && old.captured == now.captured &&
+                  sameAttributeValues(old.attributes, now.attributes) && sameConstantsRead(old);
       if (same && keptAfter_.insert(at->second).second) kept_[static_cast<int>(i)] = at->second;
     }
   }

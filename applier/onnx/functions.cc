@@ -77,9 +77,8 @@ Expected<std::vector<std::shared_ptr<Function>>> listFunctions(const std::shared
     }
   }
   if (sorted.size() == all.size()) return sorted;
-  return fail(ErrorKind::kModel,
-              fmt::format("function '{}' calls itself", all[onCallCycle(calls, waiting)]->key()), where,
-              "ONNX has no recursion; export the model again");
+  return fail(ErrorKind::kModel, fmt::format("function '{}' calls itself", all[onCallCycle(calls, waiting)]->key()),
+              where, "ONNX has no recursion; export the model again");
 }
 
 }  // namespace pet

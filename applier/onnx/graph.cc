@@ -150,7 +150,9 @@ bool sameNode(const GraphNode& a, const GraphNode& b) {
 }
 
 bool sameGraph(const Graph& a, const Graph& b) {
-  auto same = [](const Initializer& i, const Initializer& j) { return i.name == j.name && sameConstant(i.value, j.value); };
+  auto same = [](const Initializer& i, const Initializer& j) {
+    return i.name == j.name && sameConstant(i.value, j.value);
+  };
   return a.inputs == b.inputs && a.outputs == b.outputs &&
          std::equal(a.initializers.begin(), a.initializers.end(), b.initializers.begin(), b.initializers.end(), same) &&
          std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), sameNode);
@@ -159,7 +161,8 @@ bool sameGraph(const Graph& a, const Graph& b) {
 bool sameAttribute(const GraphAttribute& a, const GraphAttribute& b) {
   if (a.index() != b.index()) return false;
   if (const auto* c = std::get_if<Constant>(&a)) return sameConstant(*c, std::get<Constant>(b));
-  if (const auto* g = std::get_if<Subgraph>(&a)) return *g == std::get<Subgraph>(b) || sameGraph(**g, *std::get<Subgraph>(b));
+  if (const auto* g = std::get_if<Subgraph>(&a))
+    return *g == std::get<Subgraph>(b) || sameGraph(**g, *std::get<Subgraph>(b));
   return std::visit(
       [&](const auto& x) {
         using T = std::decay_t<decltype(x)>;

@@ -146,10 +146,10 @@ std::string functionKey(const std::string& domain, const std::string& name, cons
 struct Function {
   std::string name, domain, overload;
   std::map<std::string, GraphAttribute, std::less<>> defaults;  ///< of attributes that a call may leave out
-  Graph body;     ///< its inputs and outputs are the function's
-  Opsets opsets;  ///< that it was written for
-  size_t depth = 1;  ///< of the longest chain of calls that begins here
-  bool isGeneric = false;  ///< some node's attributes are the call's
+  Graph body;                                                   ///< its inputs and outputs are the function's
+  Opsets opsets;                                                ///< that it was written for
+  size_t depth = 1;                                             ///< of the longest chain of calls that begins here
+  bool isGeneric = false;                                       ///< some node's attributes are the call's
   std::shared_ptr<const onnx::FunctionProto> original;
   bool rewritten = false;  ///< the body is no longer the original's
 

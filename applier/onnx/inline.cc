@@ -77,8 +77,7 @@ class Inliner {
       *inner = std::make_shared<const Graph>(std::move(changed));
       node.renewed = true;
     }
-    if (within >= 0)
-      calls_[static_cast<size_t>(within)].nodes.emplace_back(firstResult(node), node.original.get());
+    if (within >= 0) calls_[static_cast<size_t>(within)].nodes.emplace_back(firstResult(node), node.original.get());
     into.nodes.push_back(std::move(node));
   }
 
@@ -168,9 +167,9 @@ std::string whyNotRenamed(const Graph& graph) {
     forEachSubgraph(n, [&](const auto&, const Subgraph& inner) {
       captured += inner->captured.size();
       if (why.empty()) why = whyNotRenamed(*inner);
-      bool odd = !inner->sparse.empty() ||
-                 std::any_of(inner->initializers.begin(), inner->initializers.end(),
-                             [](const Initializer& i) { return i.overridable || !i.value.bytes; });
+      bool odd =
+          !inner->sparse.empty() || std::any_of(inner->initializers.begin(), inner->initializers.end(),
+                                                [](const Initializer& i) { return i.overridable || !i.value.bytes; });
       if (odd && why.empty()) why = "a subgraph has initializers that cannot be written anew";
     });
     if (!why.empty()) return why;

@@ -33,8 +33,8 @@ class TakenNames {
   Names values_, nodes_;
 };
 
-/// A function's body as this call sees it: attributes have the call's values, operands that the call leaves out are left
-/// out. The body itself where that changes nothing.
+/// A function's body as this call sees it: attributes have the call's values, operands that the call leaves out are
+/// left out. The body itself where that changes nothing.
 std::shared_ptr<const Graph> bodyFor(const GraphNode& call);
 
 /// Why a call cannot be replaced by the function's body in a model of these operator sets; empty where it can.

@@ -25,8 +25,8 @@ struct Model {
 };
 
 /// Reads an ONNX model and checks that its graphs are such: every value defined once and before its use, no cycle,
-/// tensors as long as their extents say, no function that calls itself. Errors (kModel): unreadable, not ONNX, truncated,
-/// over 2 GB, external data, subgraphs nested more than kMostNestedGraphs deep, and the above.
+/// tensors as long as their extents say, no function that calls itself. Errors (kModel): unreadable, not ONNX,
+/// truncated, over 2 GB, external data, subgraphs nested more than kMostNestedGraphs deep, and the above.
 Expected<Model> load(const std::string& path);
 /// The same from memory; `name` stands in errors for the path.
 Expected<Model> parseModel(const std::string& bytes, const std::string& name);

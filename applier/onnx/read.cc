@@ -225,8 +225,7 @@ Expected<std::vector<GraphNode>> Reader::nodes(const google::protobuf::RepeatedP
 }
 
 Expected<Subgraph> Reader::subgraph(const onnx::GraphProto& g, size_t depth, int64_t opset) const {
-  if (depth > kMostNestedGraphs)
-    return error(fmt::format("subgraphs are nested more than {} deep", kMostNestedGraphs));
+  if (depth > kMostNestedGraphs) return error(fmt::format("subgraphs are nested more than {} deep", kMostNestedGraphs));
   auto read = graph(g, depth, opset);
   if (!read) return tl::unexpected(read.error());
   read->captured = capturedBy(*read);

@@ -269,7 +269,8 @@ void writeFunctions(const Model& model, const onnx::ModelProto& from, onnx::Mode
   }
 }
 
-/// Everything but graph and functions, field by field, so that the old graph with its weights is not copied only to be dropped.
+/// Everything but graph and functions, field by field, so that the old graph with its weights is not copied only to be
+/// dropped.
 void writeFrame(const onnx::ModelProto& from, onnx::ModelProto& to) {
   to.set_ir_version(from.ir_version());
   *to.mutable_opset_import() = from.opset_import();

@@ -13,8 +13,7 @@ Graph openGraph(const Graph& graph, const InferredScope& scope) {
         continue;
       }
       open.inputs.push_back(name);
-      if (auto type = scope.types.find(name); type != scope.types.end())
-        open.types[name] = type->second.declaration();
+      if (auto type = scope.types.find(name); type != scope.types.end()) open.types[name] = type->second.declaration();
     }
   }
   return open;

@@ -5,8 +5,8 @@
 // Subgraphs and bodies of functions as graphs of their own, to be rewritten like a main graph.
 namespace pet {
 
-/// What a subgraph or a body takes from outside are inputs; the constants among it are initializers (Initializer::outer).
-/// The inputs' types are those that were inferred.
+/// What a subgraph or a body takes from outside are inputs; the constants among it are initializers
+/// (Initializer::outer). The inputs' types are those that were inferred.
 Graph openGraph(const Graph& graph, const InferredScope& scope);
 
 /// What was rewritten, in the place of `original`: inputs and initializers are those of the graph itself again.

@@ -43,7 +43,9 @@ std::vector<InnerPlace> placesWithin(const Place& outer, const Inference& whole)
       auto scope = whole.inside.find(graph.get());
       if (scope == whole.inside.end() || n.outputs.empty()) return;
       add(attribute, *graph, scope->second,
-          {{}, {}, fmt::format("{}{}/{}/", outer.path, nameOf(n), attribute),
+          {{},
+           {},
+           fmt::format("{}{}/{}/", outer.path, nameOf(n), attribute),
            fmt::format("{}{}/{}/", outer.key, n.outputs[0], attribute)});
     });
     auto use = n.callee ? whole.functions.find(n.callee.get()) : whole.functions.end();

@@ -33,9 +33,7 @@ std::vector<Site> matchAll(const Seen& seen,
     auto found = match(seen.index, p, refusals);
     sites.insert(sites.end(), found.begin(), found.end());
   }
-  auto unwanted = [&](int anchor) {
-    return !policy.sites.empty() && !matchesAny(seen.siteAt(anchor), policy.sites);
-  };
+  auto unwanted = [&](int anchor) { return !policy.sites.empty() && !matchesAny(seen.siteAt(anchor), policy.sites); };
   if (seen.index.sizes().samples().empty()) {
     for (const Site& s : sites)
       refusals.push_back({s.anchor, s.pattern->name, "", "no sizes were found at which the model runs (--expect)"});
@@ -202,9 +200,8 @@ Expected<RenewedNodes> RoundRewriter::rewriteWithin(const Place& place, const st
       value = std::make_shared<const Graph>(std::move(closed));
       node.renewed = true;
       std::set<std::string> captured;
-      forEachSubgraph(node, [&](const auto&, const Subgraph& g) {
-        captured.insert(g->captured.begin(), g->captured.end());
-      });
+      forEachSubgraph(node,
+                      [&](const auto&, const Subgraph& g) { captured.insert(g->captured.begin(), g->captured.end()); });
       node.captured.assign(captured.begin(), captured.end());
     }
     renewed.insert_or_assign(static_cast<int>(p.node), std::move(node));

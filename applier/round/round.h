@@ -66,7 +66,7 @@ struct Round {
   std::vector<Untouched> untouched;
   SiteChecks checks;
   double checkSeconds = 0;
-  std::vector<Bindings> sizes;  ///< at which gains were judged
+  std::vector<Bindings> sizes;   ///< at which gains were judged
   std::set<std::string> places;  ///< Place::key of the graphs in which something fired
 };
 

@@ -28,8 +28,7 @@ struct FusedBias {
 
 class Emitter {
  public:
-  Emitter(
-      const Graph& graph, const View& before, const View& after, const RenewedNodes& renewed, TakenNames& taken);
+  Emitter(const Graph& graph, const View& before, const View& after, const RenewedNodes& renewed, TakenNames& taken);
   Expected<Graph> run();
 
  private:
