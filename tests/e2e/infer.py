@@ -28,10 +28,13 @@ import _part as part
 
 BIN = pathlib.Path(os.environ.get("PET_BIN", "build/bin"))
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", "."))
-LEAST_RESULTS, LEAST_KNOWN, LEAST_ENTRIES = 14_000, 12_900, 5_700  # that are compared; of which everything is known
+LEAST_RESULTS, LEAST_KNOWN, LEAST_ENTRIES = 14_000, 13_100, 5_700  # that are compared; of which everything is known
 # What ONNX's inference knows and pet does not, and why.
 LESS_THAN_ONNX = {
     "test_resize_downsample_sizes_nearest_not_smaller/constants": "engines round a half up, down or to even",
+    **{f"test_{scan}/{form}": "what a body hands on may be broadcast to another extent each time"
+       for scan in ["scan9_sum", "scan9_multi_state", "linear_attention_gated_delta_mqa_expanded"] for form in ["symbols", "both"]},
+    **{f"test_scan_sum/{form}": "a Scan of opset 8, over batches" for form in ["as it is", "constants", "symbols", "both"]},
 }
 
 
