@@ -60,12 +60,18 @@ void enter(const Round& round, bool first, Draft& draft) {
   report.checkSeconds += round.checkSeconds;
 }
 
-/// What the whole model may be off, relative to its outputs, besides what rounding explains.
-double floorOf(const ApplyReport& report, const ApplyOptions& options) {
-  const double strict = SiteCheckOptions().floor;
+/// What the whole model may be off, relative to its outputs, besides what rounding in the coarsest type that it
+/// computes with explains.
+double floorOf(const View& view, const ApplyReport& report, const ApplyOptions& options) {
+  constexpr double kUnits = 16;
   bool conditioned = std::any_of(report.fired.begin(), report.fired.end(),
                                  [](const Fired& f) { return f.numerics.kind == Numerics::Kind::kConditioned; });
-  return conditioned ? std::max(strict, options.maxRelativeError) : strict;
+  double floor = kUnits * unitRoundoff(ElementType::kFloat);  // in which it is executed
+  for (ElementType element : view.elements) {
+    floor = std::max(floor, kUnits * unitRoundoff(element));
+    if (conditioned) floor = std::max(floor, options.policy.maxRelativeError.at(element));
+  }
+  return floor;
 }
 
 /// A graph that was rewritten, as a whole.
@@ -77,7 +83,8 @@ Expected<std::vector<CheckLine>> checkPlace(const Place& original,
   const View after = normalise(rewritten.graph, options.normalise, rewritten.inference).view;
   std::vector<CheckLine> lines;
   for (const Bindings& sizes : checkSizes(before.view, before.sizes)) {
-    auto line = checkWhole(before.view, after, sizes, {options.seed, options.progress, floorOf(report, options)});
+    auto line =
+        checkWhole(before.view, after, sizes, {options.seed, options.progress, floorOf(before.view, report, options)});
     if (!line) return tl::unexpected(line.error());
     if (!original.path.empty()) line->where = original.path + " as a whole";
     lines.push_back(std::move(*line));

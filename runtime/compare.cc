@@ -123,12 +123,31 @@ double largestMagnitude(const Tensor<double>& t) {
   return largest;
 }
 
+/// In float, every result rounded to the model's precision.
+Expected<std::vector<TensorRef<float>>> executeRounded(const ModelProgram& model,
+                                                       const Bindings& symbols,
+                                                       const InputSource<float>& inputs,
+                                                       const ExecuteOptions& options) {
+  if (!model.round) return execute<float>(model.program, symbols, inputs, options);
+  NodeEvaluator<float> evaluator = [&](int node, const std::vector<const Tensor<float>*>& operands) {
+    auto results = evaluateNode(model.program, node, symbols, operands);
+    for (size_t i = 0; results && i < results->size(); ++i)
+      model.round(node, (*results)[i]);
+    return results;
+  };
+  return executeWith<float>(model.program, symbols, inputs, evaluator, options);
+}
+
 Comparison compareWholeModelUnguarded(const ModelProgram& original,
                                       const ModelProgram& rewritten,
                                       const Bindings& symbols,
                                       const ModelOptions& options) {
   auto drawn = drawMissing(original.program, symbols, original.weights, options.seed);
   if (!drawn) return notPossible(drawn.error());
+  for (Value v : original.program.inputs()) {
+    auto it = drawn->find(original.program.name(v));
+    if (original.round && it != drawn->end()) original.round(v.node, it->second);
+  }
   int nodes = static_cast<int>(original.program.nodes().size()),
       others = static_cast<int>(rewritten.program.nodes().size());
   int total = 2 * nodes + others;
@@ -137,10 +156,10 @@ Comparison compareWholeModelUnguarded(const ModelProgram& original,
   auto truth = execute<double>(original.program, symbols, wide, part(options, 0, total));
   if (!truth) return notPossible(truth.error());
   auto narrow = firstOf(inputsFrom<float>(original.weights), inputsFrom<float>(*drawn));
-  auto before = execute<float>(original.program, symbols, narrow, part(options, nodes, total));
+  auto before = executeRounded(original, symbols, narrow, part(options, nodes, total));
   if (!before) return notPossible(before.error());
   auto changed = firstOf(inputsFrom<float>(rewritten.weights), inputsFrom<float>(*drawn));
-  auto after = execute<float>(rewritten.program, symbols, changed, part(options, 2 * nodes, total));
+  auto after = executeRounded(rewritten, symbols, changed, part(options, 2 * nodes, total));
   if (!after) return failureOfReplacement(after.error());
 
   Comparison result;

@@ -100,6 +100,8 @@ Comparison compareScales(const Program& pattern,
 struct ModelProgram {
   const Program& program;
   const TensorMap& weights;
+  /// Rounds the results of a node to the precision in which the model keeps them. Null: float.
+  std::function<void(int node, Tensor<float>&)> round = nullptr;
 };
 
 struct ModelOptions {
@@ -111,8 +113,9 @@ struct ModelOptions {
   std::function<void(int done, int total)> progress = nullptr;
 };
 
-/// The original in double precision is the truth; the rewritten model's error in float may be little larger than the
-/// original's in float. Inputs that are not among the weights are random in [-1, 1), by name.
+/// The original in double precision is the truth; the rewritten model's error in float, with each result rounded to the
+/// precision in which the model keeps it, may be little larger than the original's. Inputs that are not among the
+/// weights are random in [-1, 1), by name.
 Comparison compareWholeModel(const ModelProgram& original,
                              const ModelProgram& rewritten,
                              const Bindings& symbols = {},

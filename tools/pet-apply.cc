@@ -20,6 +20,7 @@
 #include "rules/pack/pack.h"
 #include "rules/pack/timings.h"
 #include "tools/apply/engine.h"
+#include "tools/apply/error_limits.h"
 #include "tools/apply/records.h"
 #include "tools/apply/sizes.h"
 #include "tools/apply/types.h"
@@ -44,7 +45,7 @@ struct Options {
   double minGain = Policy().minGain;
   std::optional<double> maxGrowth;
   uint64_t seed = 0;
-  double maxRelativeError = ApplyOptions().maxRelativeError;
+  std::vector<std::string> maxRelativeError;
 };
 
 // --- Costs ---
@@ -297,14 +298,13 @@ ApplyOptions applyOptions(const Options& o) {
   options.policy.all = o.all;
   options.policy.minGain = o.minGain;
   options.policy.unbounded = o.numerics == "any";
-  options.policy.maxRelativeError = o.maxRelativeError;
+  options.policy.isMeasured = o.measure;
   options.policy.maxGrowth = o.maxGrowth.value_or(o.all ? std::numeric_limits<double>::infinity() : Policy().maxGrowth);
   options.normalise.freezeInputs = o.freezeInputs;
   options.check = o.dryRun           ? ApplyOptions::Check::kNone
                 : o.check == "sites" ? ApplyOptions::Check::kSites
                                      : ApplyOptions::Check::kFull;
   options.seed = o.seed;
-  options.maxRelativeError = o.maxRelativeError;
   options.clock = [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   };
@@ -372,6 +372,9 @@ Expected<void> run(Options o) {
   ApplyOptions options = applyOptions(o);
   if (auto ok = tool::readSizes(o.sizes, model->graph, options.normalise); !ok) return ok;
   options.progress = [&](const std::string& what) { status.show(what); };
+  auto limits = tool::errorLimits(o.maxRelativeError);
+  if (!limits) return tl::unexpected(limits.error());
+  options.policy.maxRelativeError = std::move(*limits);
   auto engine = startEngine(o);
   if (!engine) return tl::unexpected(engine.error());
   if (*engine) options.time = [&](const Turns& turns) { return (*engine)->time(turns); };
@@ -461,9 +464,10 @@ void declareChecks(CLI::App& app, Options& o) {
   app.add_option(
          "--max-rel-error", o.maxRelativeError,
          "the error that the check allows for an output, relative to its largest value, if a rule fired that "
-         "rounds differently (Winograd; F(4,3) was measured to 3e-5); rules with a larger error bound do not fire")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+         "rounds differently (Winograd; F(4,3) was measured to 3e-5); rules with a larger error bound do not fire. "
+         "float16=E for a type; default 1e-4, float16 0.01, bfloat16 0.05")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--numerics", o.numerics,
                  "bounded: only rules fire whose intermediate values the model's data bound; any: all rules may fire")
       ->check(CLI::IsMember({"bounded", "any"}))

@@ -21,13 +21,6 @@ CheckLine lineOf(const std::string& where, const Comparison& c) {
   return {where, c.scope, c.verdict != Comparison::Verdict::kNotPossible, c.reason, c.worst};
 }
 
-/// A constant as float, as the comparisons take it.
-Tensor<float> asFloat(const Constant& c) {
-  if (c.element == ElementType::kFloat) return c.values<float>();
-  Tensor<double> wide = c.values<double>();
-  return {wide.extents, {wide.data.begin(), wide.data.end()}};
-}
-
 /// A rule's boxes at a site. Boxes speak of digits; where those are not the dimensions there is nothing to aim at.
 std::vector<PositionBox> positions(const Rewrite& r) {
   std::vector<PositionBox> boxes;
@@ -52,7 +45,7 @@ Expected<TensorMap> constantsOf(const Rewrite& r, ConstantEvaluator& constants) 
     if (r.site.pattern->program.node(inputs[i]).scalar("constant") != Expr(1)) continue;
     auto c = constants.value(r.site.inputs[i]);
     if (!c) return tl::unexpected(c.error());
-    tensors.emplace(r.site.pattern->program.name(inputs[i]), asFloat(*c));
+    tensors.emplace(r.site.pattern->program.name(inputs[i]), c->values<float>());
   }
   return tensors;
 }
@@ -62,6 +55,18 @@ struct Whole {
   Program program;
   TensorMap weights;
   std::vector<std::string> outputs;
+  std::vector<ElementType> elements;  ///< per node
+
+  ModelProgram model() const {
+    auto isFloat = [](ElementType element) { return element == ElementType::kFloat; };
+    if (std::all_of(elements.begin(), elements.end(), isFloat)) return {program, weights};
+    return {program, weights, [this](int node, Tensor<float>& tensor) {
+              const ElementType element = elements[static_cast<size_t>(node)];
+              if (element == ElementType::kFloat) return;
+              for (float& x : tensor.data)
+                x = static_cast<float>(roundedTo(element, x));
+            }};
+  }
 };
 
 Whole wholeOf(View view) {
@@ -76,7 +81,8 @@ Whole wholeOf(View view) {
     outputs.push_back(v);
   }
   for (const auto& [node, c] : view.constants)
-    whole.weights.emplace(view.program.nodes()[static_cast<size_t>(node)].names[0], asFloat(c));
+    whole.weights.emplace(view.program.nodes()[static_cast<size_t>(node)].names[0], c.values<float>());
+  whole.elements = view.elements;
   whole.program = ProgramBuilder(std::move(view.program)).finish(std::move(outputs));
   return whole;
 }
@@ -227,8 +233,7 @@ Expected<CheckLine> checkWhole(const View& before,
       options.progress(fmt::format("whole model, {} of {} operators", done, total));
     };
   }
-  Comparison c =
-      compareWholeModel({original.program, original.weights}, {rewritten.program, rewritten.weights}, {}, model);
+  Comparison c = compareWholeModel(original.model(), rewritten.model(), {}, model);
   if (c.verdict == Comparison::Verdict::kFails) {
     return fail(ErrorKind::kCheck, fmt::format("the rewritten model differs: {}", c.reason), "whole model",
                 "nothing was written; please report it");

@@ -20,7 +20,7 @@ struct SiteCheckOptions {
   uint64_t seed = 0;
   std::function<void(const std::string& what)> progress = nullptr;
   /// Whole models: so much of an output's largest value it may be off, besides what rounding explains.
-  double floor = 0x1p-20;
+  double floor = 0x1p-20;  // 16 units of float
 };
 
 /// A site that nothing could be compared at: only the whole model can speak for it.

@@ -15,13 +15,15 @@ bool wanted(const std::string& rule, const Policy& policy) {
 }
 
 /// Why a rule's rounding is not wanted; empty where it is.
-std::string roundsTooMuch(const Numerics& numerics, const Policy& policy) {
-  constexpr double kUnitRoundoff = 0x1p-24;
+std::string roundsTooMuch(const Numerics& numerics, ElementType element, const Policy& policy) {
   if (numerics.kind == Numerics::Kind::kUnbounded && !policy.unbounded)
     return "the model's data do not bound its intermediate values (--numerics any)";
   if (numerics.kind != Numerics::Kind::kConditioned) return "";
-  double error = numerics.kappa * kUnitRoundoff;
-  return error <= policy.maxRelativeError ? "" : fmt::format("may be off by {:.2g} (--max-rel-error)", error);
+  double error = numerics.kappa * unitRoundoff(element);
+  if (error <= policy.maxRelativeError.at(element)) return "";
+  const bool isFloat = element == ElementType::kFloat;
+  return fmt::format("may be off by {:.2g}{} (--max-rel-error)", error,
+                     isFloat ? "" : fmt::format(" in {}", str(element)));
 }
 
 /// Bytes of the activations that a pattern takes and gives.
@@ -56,6 +58,8 @@ Expected<CostEstimate> hopefulCostAt(
 Expected<CostEstimate> hopefulCost(
     const Rule& rule, const Site& site, const ModelSizes& sizes, const Costs& costs, const Policy& policy) {
   if (!costs.at) return fail(ErrorKind::kCheck, "not tuned for this device");
+  if (site.element != ElementType::kFloat && !policy.isMeasured)
+    return fail(ErrorKind::kCheck, fmt::format("timed in float only, not in {} (--measure)", str(site.element)));
   Expected<CostEstimate> typical = fail(ErrorKind::kCheck, "no sizes are known");
   for (const Bindings& sample : sizes.samples()) {
     auto cost = hopefulCostAt(rule, site, rewrite::numbersAt(site.symbols, sample), costs, policy);
@@ -106,7 +110,7 @@ std::vector<SiteRule> candidatesAt(const Site& site,
     auto refuse = [&](std::string reason) {
       refusals.push_back({site.anchor, site.pattern->name, rule.name, std::move(reason)});
     };
-    if (auto why = roundsTooMuch(rule.numerics, policy); !why.empty()) {
+    if (auto why = roundsTooMuch(rule.numerics, site.element, policy); !why.empty()) {
       refuse(std::move(why));
       continue;
     }

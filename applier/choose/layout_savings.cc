@@ -23,7 +23,7 @@ int64_t movedBytes(const View& view, const Bindings& sizes) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& n = nodes[i];
     if (view.provenance[i].site < 0 || constant[i] || !n.op->layout || movesNothing(n)) continue;
-    int64_t width = view.elements[i] == ElementType::kDouble ? 8 : 4;
+    auto width = static_cast<int64_t>(elementSize(view.elements[i]));
     for (const Shape& s : n.shapes)
       bytes += width * elementCount(evaluate(s, sizes).value());
   }

@@ -1,13 +1,23 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "applier/onnx/graph.h"
 
 namespace pet {
 
 /// Bytes of weights that are not worth counting.
 inline constexpr double kSmallWeights = 1 << 20;
+
+/// How far rounding may take a result, relative to the largest one, for each type that pet computes with.
+using ErrorLimits = std::map<ElementType, double>;
+inline const ErrorLimits kErrorLimits{{ElementType::kDouble, 1e-4},
+                                      {ElementType::kFloat, 1e-4},
+                                      {ElementType::kFloat16, 0.01},
+                                      {ElementType::kBfloat16, 0.05}};
 
 /// Which candidates are wanted.
 struct Policy {
@@ -17,7 +27,8 @@ struct Policy {
   double minGain = 1.05;                ///< the least ratio that counts as a gain
   double maxGrowth = 4;                 ///< so many times as large may a site's weights become, and kSmallWeights more
   bool unbounded = false;               ///< rules whose rounding is unbounded, too
-  double maxRelativeError = 1e-4;       ///< no rules whose kappa times the unit roundoff of float is more
+  ErrorLimits maxRelativeError = kErrorLimits;  ///< no rules whose kappa times the unit roundoff is more
+  bool isMeasured = false;                      ///< what is chosen is timed on an engine, which has the last word
 };
 
 /// The text is described by the pattern, in which * stands for any text and ? for any character.

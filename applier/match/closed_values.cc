@@ -29,7 +29,8 @@ template <class T>
 Expected<void> compare(const Program& program, const Bindings& symbols, const Constant& constant) {
   auto wanted = evaluate<T>(program, symbols, {});
   if (!wanted) return tl::unexpected(wanted.error());
-  if ((*wanted)[0].data == constant.values<T>().data) return {};
+  const Constant stored = Constant::rounded(constant.element, (*wanted)[0]);
+  if (stored.values<T>().data == constant.values<T>().data) return {};
   return fail(ErrorKind::kCheck, "a constant has other values");
 }
 

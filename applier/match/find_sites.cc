@@ -252,6 +252,7 @@ Expected<Site> Matcher::site(const Assignment& a, int anchor) const {
   Site site;
   site.pattern = &pattern_;
   site.anchor = anchor;
+  site.element = index_.view().elements[static_cast<size_t>(anchor)];
   try {
     auto bound = symbols(a);
     if (!bound) return tl::unexpected(bound.error());

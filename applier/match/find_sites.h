@@ -12,8 +12,9 @@ namespace pet {
 /// One place in a view where a pattern matches.
 struct Site {
   const Pattern* pattern = nullptr;
-  int anchor = -1;             ///< the node that the pattern's first output is of
-  std::vector<int> nodes;      ///< the nodes that the pattern's operators matched, sorted
+  int anchor = -1;                            ///< the node that the pattern's first output is of
+  ElementType element = ElementType::kFloat;  ///< of its results
+  std::vector<int> nodes;                     ///< the nodes that the pattern's operators matched, sorted
   std::vector<Value> inputs;   ///< what the pattern's inputs stand for, in the order of Program::inputs()
   std::vector<Value> outputs;  ///< what the pattern's outputs stand for
   rewrite::Symbols symbols;    ///< the values of the pattern's symbols, in the model's

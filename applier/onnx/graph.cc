@@ -4,9 +4,13 @@
 #include <bit>
 #include <cassert>
 #include <cstring>
+#include <functional>
 #include <iterator>
+#include <type_traits>
 
 #include <fmt/format.h>
+
+#include "ir/half.h"
 
 namespace pet {
 namespace {
@@ -20,15 +24,25 @@ Constant constantOf(ElementType element, const Tensor<T>& tensor) {
   return {element, tensor.extents, std::move(bytes)};
 }
 
-template <class To, class From>
-std::vector<To> converted(const std::string& bytes) {
+template <class To, class From, class Read = std::identity>
+std::vector<To> converted(const std::string& bytes, Read read = {}) {
+  if constexpr (std::is_same_v<To, From>) {
+    std::vector<To> out(bytes.size() / sizeof(To));
+    if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(To));
+    return out;
+  }
   std::vector<To> out(bytes.size() / sizeof(From));
   for (size_t i = 0; i < out.size(); ++i) {
     From value;
     std::memcpy(&value, bytes.data() + i * sizeof(From), sizeof(From));
-    out[i] = static_cast<To>(value);
+    out[i] = static_cast<To>(read(value));
   }
   return out;
+}
+
+template <class T>
+std::vector<double> widened(const std::vector<T>& values) {
+  return {values.begin(), values.end()};
 }
 
 }  // namespace
@@ -65,6 +79,27 @@ std::string_view str(ElementType type) {
   return i < std::size(kNames) ? kNames[i] : "an element type without a name here";
 }
 
+double unitRoundoff(ElementType type) {
+  switch (type) {
+    case ElementType::kDouble:
+      return 0x1p-53;
+    case ElementType::kFloat16:
+      return kHalfUnit;
+    case ElementType::kBfloat16:
+      return kBfloat16Unit;
+    default:
+      assert(type == ElementType::kFloat);
+      return 0x1p-24;
+  }
+}
+
+double roundedTo(ElementType type, double x) {
+  if (type == ElementType::kDouble) return x;
+  const auto narrow = static_cast<float>(x);
+  if (type == ElementType::kFloat16) return fromHalf(toHalf(narrow));
+  return type == ElementType::kBfloat16 ? fromBfloat16(toBfloat16(narrow)) : narrow;
+}
+
 Constant Constant::of(const Tensor<float>& tensor) {
   return constantOf(ElementType::kFloat, tensor);
 }
@@ -76,11 +111,32 @@ Constant Constant::of(const Tensor<int64_t>& tensor) {
 }
 
 template <class T>
+Constant Constant::rounded(ElementType element, const Tensor<T>& tensor) {
+  if (element == ElementType::kDouble) return constantOf(element, Tensor<double>(tensor.extents, widened(tensor.data)));
+  Tensor<float> narrow(tensor.extents, {tensor.data.begin(), tensor.data.end()});
+  if (element == ElementType::kFloat) return constantOf(element, narrow);
+  assert(element == ElementType::kFloat16 || element == ElementType::kBfloat16);
+  Tensor<uint16_t> bits(tensor.extents);
+  std::transform(narrow.data.begin(), narrow.data.end(), bits.data.begin(),
+                 element == ElementType::kFloat16 ? toHalf : toBfloat16);
+  return constantOf(element, bits);
+}
+template Constant Constant::rounded(ElementType, const Tensor<float>&);
+template Constant Constant::rounded(ElementType, const Tensor<double>&);
+
+template <class T>
 Tensor<T> Constant::values() const {
-  assert(bytes && bytes->size() == static_cast<size_t>(elementCount(extents)) * sizeof(T));
-  Tensor<T> tensor(extents);
-  if (!bytes->empty()) std::memcpy(tensor.data.data(), bytes->data(), bytes->size());
-  return tensor;
+  assert(bytes && isComputed(element));
+  switch (element) {
+    case ElementType::kDouble:
+      return {extents, converted<T, double>(*bytes)};
+    case ElementType::kFloat16:
+      return {extents, converted<T, uint16_t>(*bytes, fromHalf)};
+    case ElementType::kBfloat16:
+      return {extents, converted<T, uint16_t>(*bytes, fromBfloat16)};
+    default:
+      return {extents, converted<T, float>(*bytes)};
+  }
 }
 template Tensor<float> Constant::values() const;
 template Tensor<double> Constant::values() const;
@@ -103,10 +159,7 @@ std::optional<std::vector<int64_t>> Constant::integers() const {
 }
 
 std::optional<std::vector<double>> Constant::numbers() const {
-  if (!bytes) return std::nullopt;
-  if (element == ElementType::kFloat) return converted<double, float>(*bytes);
-  if (element == ElementType::kDouble) return converted<double, double>(*bytes);
-  return std::nullopt;
+  return bytes && isComputed(element) ? std::optional(values<double>().data) : std::nullopt;
 }
 
 std::optional<Extents> ValueType::extents() const {

@@ -41,10 +41,15 @@ enum class ElementType : int {
 /// Bytes of one element; 0 for types without a fixed size of whole bytes.
 size_t elementSize(ElementType type);
 std::string_view str(ElementType type);
-/// Float or double, the types that pet computes with.
+/// The types that pet computes with: double, float, and those of 16 bits.
 inline bool isComputed(ElementType type) {
-  return type == ElementType::kFloat || type == ElementType::kDouble;
+  return type == ElementType::kFloat || type == ElementType::kDouble || type == ElementType::kFloat16 ||
+         type == ElementType::kBfloat16;
 }
+/// The largest relative error of one rounding to a type that pet computes with.
+double unitRoundoff(ElementType type);
+/// The nearest number of a type that pet computes with; infinite beyond its range.
+double roundedTo(ElementType type, double x);
 
 /// A constant tensor: row-major, little-endian bytes, shared with the file it was read from. `bytes` is null where the
 /// values are not at hand (strings, sub-byte types).
@@ -56,13 +61,16 @@ struct Constant {
   static Constant of(const Tensor<float>& tensor);
   static Constant of(const Tensor<double>& tensor);
   static Constant of(const Tensor<int64_t>& tensor);
+  /// The values rounded to a type that pet computes with. T: float or double.
+  template <class T>
+  static Constant rounded(ElementType element, const Tensor<T>& tensor);
 
-  /// The values as float or double, for the element type T only.
+  /// The values of a tensor of a type that pet computes with, as float or double: exact, but for a double as float.
   template <class T>
   Tensor<T> values() const;
   /// The values of an integer or bool tensor; nullopt for other element types.
   std::optional<std::vector<int64_t>> integers() const;
-  /// The values of a float or double tensor; nullopt for other element types.
+  /// The values of a tensor of a type that pet computes with; nullopt for other element types.
   std::optional<std::vector<double>> numbers() const;
 };
 

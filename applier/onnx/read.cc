@@ -35,10 +35,19 @@ std::shared_ptr<const std::string> packTyped(const TensorProto& t) {
       return pack<int64_t>(t.int64_data());
     case ElementType::kInt32:
       return pack<int32_t>(t.int32_data());
+    case ElementType::kFloat16:
+    case ElementType::kBfloat16:
+    case ElementType::kInt16:
+    case ElementType::kUint16:
+      return pack<uint16_t>(t.int32_data());
     case ElementType::kUint8:
     case ElementType::kInt8:
     case ElementType::kBool:
       return pack<uint8_t>(t.int32_data());
+    case ElementType::kUint32:
+      return pack<uint32_t>(t.uint64_data());
+    case ElementType::kUint64:
+      return pack<uint64_t>(t.uint64_data());
     default:
       return nullptr;
   }

@@ -66,10 +66,8 @@ std::string Emission::integers(std::string_view what, const std::vector<int64_t>
 }
 
 std::string Emission::number(std::string_view what, double value) const {
-  std::string base = fmt::format("{}/{}", node().names[0], what);
-  if (sink_.element() == ElementType::kDouble)
-    return sink_.initializer(base, Constant::of(Tensor<double>({}, {value})));
-  return sink_.initializer(base, Constant::of(Tensor<float>({}, {static_cast<float>(value)})));
+  return sink_.initializer(fmt::format("{}/{}", node().names[0], what),
+                           Constant::rounded(sink_.element(), Tensor<double>({}, {value})));
 }
 
 std::string Emission::numbers(std::string_view what, const std::vector<double>& values) const {

@@ -174,9 +174,7 @@ Value Lifting::reshape(Value x, const Shape& to) const {
 }
 
 Value Lifting::constant(const Tensor<double>& tensor, Value like) const {
-  if (builder_.element(like) == ElementType::kDouble) return builder_.constant(freshName(), Constant::of(tensor));
-  return builder_.constant(freshName(),
-                           Constant::of(Tensor<float>(tensor.extents, {tensor.data.begin(), tensor.data.end()})));
+  return builder_.constant(freshName(), Constant::rounded(builder_.element(like), tensor));
 }
 
 }  // namespace pet

@@ -22,7 +22,7 @@ struct NotLifted {
 struct Scope {
   const Inference* inference;
   const ViewBuilder* view;
-  std::map<std::string, Value, std::less<>> values;        ///< lifted values (of float or double)
+  std::map<std::string, Value, std::less<>> values;        ///< lifted values
   std::map<std::string, Constant, std::less<>> constants;  ///< initializers and what was folded, of any type
 };
 

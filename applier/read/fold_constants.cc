@@ -35,15 +35,11 @@ void append(std::string& bytes, double x) {
 
 /// The numbers as a tensor of the element type. Nullopt: they do not fit, or another type.
 std::optional<Constant> stored(ElementType element, const Tensor<double>& x) {
+  if (isComputed(element)) return Constant::rounded(element, x);
   auto bytes = std::make_shared<std::string>();
   for (double v : x.data) {
-    const bool fits = std::trunc(v) == v && std::abs(v) <= kLargestInteger;
-    if (!isComputed(element) && !fits) return std::nullopt;
-    if (element == ElementType::kFloat) {
-      append<float>(*bytes, v);
-    } else if (element == ElementType::kDouble) {
-      append<double>(*bytes, v);
-    } else if (element == ElementType::kInt64) {
+    if (std::trunc(v) != v || std::abs(v) > kLargestInteger) return std::nullopt;
+    if (element == ElementType::kInt64) {
       append<int64_t>(*bytes, v);
     } else if (element == ElementType::kInt32 && std::abs(v) <= INT32_MAX) {
       append<int32_t>(*bytes, v);
@@ -167,7 +163,7 @@ Tensor<double> combined(const Tensor<double>& a,
 /// A number cast to the element type. Nullopt: beyond it.
 std::optional<double> cast(double x, ElementType to) {
   if (to == ElementType::kBool) return x != 0 ? 1.0 : 0.0;
-  if (isComputed(to)) return to == ElementType::kFloat ? static_cast<double>(static_cast<float>(x)) : x;
+  if (isComputed(to)) return roundedTo(to, x);
   return std::isfinite(x) ? std::optional(std::trunc(x)) : std::nullopt;
 }
 

@@ -63,7 +63,7 @@ void Normaliser::useMultiples() {
     c = c.substitute(by);
 }
 
-/// A value of the model's that is an input of the view, if it is of float or double and of known rank.
+/// A value of the model's that is an input of the view, if pet computes with its type and its rank is known.
 void Normaliser::enterValue(const std::string& name) {
   auto it = inference_.types.find(name);
   if (it == inference_.types.end() || it->second.kind != InferredType::Kind::kTensor || !it->second.dims) return;
@@ -200,7 +200,7 @@ Expected<WholeProgram> Normaliser::runWhole() {
       return fail(ErrorKind::kUnsupported, fmt::format("{} is not in pet's vocabulary: {}", n.type, opaque[i]),
                   describe(n));
     }
-    return fail(ErrorKind::kUnsupported, "its extents are not known, or it is not of float or double", value);
+    return fail(ErrorKind::kUnsupported, "its extents are not known, or pet does not compute with its type", value);
   };
   std::vector<Value> outputs;
   for (const std::string& name : graph_.outputs) {

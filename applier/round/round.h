@@ -22,8 +22,6 @@ struct ApplyOptions {
   enum class Check { kNone, kSites, kFull };
   Check check = Check::kFull;
   uint64_t seed = 0;  ///< of the check's inputs
-  /// So much of its largest value an output of the whole model may be off where a rule that is `conditioned` fired.
-  double maxRelativeError = 1e-4;
   /// Called with what is being done, for people.
   std::function<void(const std::string& what)> progress = nullptr;
   /// Seconds since some moment, for the report's times.

@@ -29,7 +29,9 @@ Expected<Constant> ConstantEvaluator::value(Value v) {
   if (view_.elements[static_cast<size_t>(v.node)] == ElementType::kDouble) {
     return evaluate(v, doubles_).map([](const Tensor<double>* t) { return Constant::of(*t); });
   }
-  return evaluate(v, floats_).map([](const Tensor<float>* t) { return Constant::of(*t); });
+  return evaluate(v, floats_).map([&](const Tensor<float>* t) {
+    return Constant::rounded(view_.elements[static_cast<size_t>(v.node)], *t);
+  });
 }
 
 }  // namespace pet

@@ -6,7 +6,8 @@
 
 namespace pet {
 
-/// Evaluates what a view computes from constants alone, in the model's own precision; each value once.
+/// Evaluates what a view computes from constants alone, each value once: in the model's own precision, and where that
+/// is of 16 bits in float, with one rounding of the result.
 class ConstantEvaluator {
  public:
   explicit ConstantEvaluator(const View& view) : view_(view) {}

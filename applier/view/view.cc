@@ -79,7 +79,7 @@ Value ViewBuilder::copy(const View& from, int node, const std::function<Value(Va
     std::vector<Value> operands;
     for (Value o : n.operands)
       operands.push_back(moved(o));
-    auto added = add(*n.op, std::move(operands), n.attributes, n.names, from.provenance[i]);
+    auto added = add(*n.op, std::move(operands), n.attributes, n.names, from.provenance[i], from.elements[i]);
     assert(added && "a node that fitted once fits again");
     v = *added;
   }

@@ -26,7 +26,7 @@ struct Provenance {
 struct View {
   Program program;
   std::vector<Provenance> provenance;  ///< per node
-  std::vector<ElementType> elements;   ///< per node: float or double
+  std::vector<ElementType> elements;   ///< per node: one that pet computes with
   std::map<int, Constant> constants;   ///< the values of the constant inputs, by node
   std::map<Value, std::string> names;  ///< the ONNX value that a value of the program is
 };

@@ -94,7 +94,7 @@ OpRow function(Function f) {
 }
 
 constexpr AttributeKind kNumber = AttributeKind::kNumber;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 using A = OnnxAttribute;
 
 // Facts hold for all values of the attributes: LeakyRelu is not monotone where alpha < 0, nor does Clip always keep 0.
@@ -152,8 +152,8 @@ const OpRow kFunctionRows[] = {
     function<functions::Clip>({.name = "Clip",
                                .facts = {.monotone = true, .idempotent = true},
                                .onnx = {6,
-                                        {{A::number("min", -kInfinity).sparse().operandSince(11, 1),
-                                          A::number("max", kInfinity).sparse().operandSince(11, 2)}}},
+                                        {{A::number("min", -kNoLimit).sparse().operandSince(11, 1),
+                                          A::number("max", kNoLimit).sparse().operandSince(11, 2)}}},
                                .attributes = {{"min", kNumber, "-inf"}, {"max", kNumber, "inf"}},
                                .infer = inferClip,
                                .definition = clipDefinition}),

@@ -201,6 +201,9 @@ def bad_outputs(folder, good, pack):
     refuse("no room for the model after the report", MODEL, "/dev/full: cannot write the model", arguments=[*arguments, "/dev/full", "--json", report],
            folder=folder)
     refuse("an unknown check", USAGE, "--check", arguments=[good, pack, "--check", "never"], folder=folder)
+    for limit in ("", "x", "-1", "nan", "inf", "half=1", "float16=", "float16", "=1", "1e-3x", "int8=1"):
+        refuse(f"error limit '{limit}'", USAGE, "--max-rel-error", "float16=0.02", arguments=[good, pack, "--max-rel-error", limit],
+               folder=folder)
     refuse("a seed that is no number", USAGE, "--seed", arguments=[good, pack, "--seed", "x"], folder=folder)
     refuse("no arguments", USAGE, arguments=[], folder=folder)
     refuse("an unknown option", USAGE, arguments=[good, pack, "--fast"], folder=folder)

@@ -72,12 +72,16 @@ class Expected:
 
     def __init__(self, name, path):
         self.model, self.path = zoo.MODELS[name], path
-        session = runner.open_session(str(path))
+        session = self._open(path)
         self.inputs = [self.model.arrays(dims) for dims in self.model.tries]
         self.outputs = [runner.run(session, given, str(path)) for given in self.inputs]
         for outputs in self.outputs:
             if not np.isfinite(runner.max_abs(outputs)):
                 raise runner.Mistake(f"{path}: its outputs are not finite")
+
+    def _open(self, path):
+        # At its highest level ONNX Runtime 1.31 crashes on MatMuls of float16 with a constant at the left.
+        return runner.open_session(str(path), optimise=self.model.precision != "fp16")
 
     @property
     def tolerance(self):
@@ -88,7 +92,7 @@ class Expected:
         if pathlib.Path(path).read_bytes() == self.path.read_bytes():
             return 0.0
         onnx.checker.check_model(str(path), full_check=True)
-        session = runner.open_session(str(path))
+        session = self._open(path)
         worst = 0.0
         for inputs, outputs in zip(self.inputs, self.outputs):
             found = runner.run(session, inputs, str(path))

@@ -419,7 +419,7 @@ TEST(Apply, RulesThatRoundTooMuchDoNotFire) {
   EXPECT_EQ(reportOf("unbounded", any).fired.size(), 2U);
   EXPECT_EQ(reportOf("conditioned 860", {}).fired.size(), 2U) << "Winograd";
   Policy strict;
-  strict.maxRelativeError = 1e-6;
+  strict.maxRelativeError.at(ElementType::kFloat) = 1e-6;
   EXPECT_TRUE(reportOf("conditioned 860", strict).fired.empty());
 }
 

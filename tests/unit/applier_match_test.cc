@@ -254,8 +254,10 @@ TEST(ApplierMatch, UnknownRanksAndTypesDoNotMatch) {
   EXPECT_EQ(find(kChain, model).sites.size(), 1U);  // an extent that is left open is a symbol
   model.graph.types["x"].dims.reset();
   EXPECT_EQ(find(kChain, model).sites.size(), 0U);
-  model.graph.types["x"] = {ElementType::kFloat16, std::vector<std::optional<int64_t>>{2, 3}};
+  model.graph.types["x"] = {ElementType::kInt32, std::vector<std::optional<int64_t>>{2, 3}};
   EXPECT_EQ(find(kChain, model).sites.size(), 0U);
+  model.graph.types["x"] = {ElementType::kFloat16, std::vector<std::optional<int64_t>>{2, 3}};
+  EXPECT_EQ(find(kChain, model).sites.size(), 1U);
   model.graph.types["x"] = {ElementType::kDouble, std::vector<std::optional<int64_t>>{2, 3}};
   EXPECT_EQ(find(kChain, model).sites.size(), 1U);
 }

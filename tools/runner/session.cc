@@ -12,12 +12,6 @@
 namespace pet::runner {
 namespace {
 
-Tensor<float> asFloat(const Constant& c) {
-  if (c.element == ElementType::kFloat) return c.values<float>();
-  Tensor<double> wide = c.values<double>();
-  return {wide.extents, {wide.data.begin(), wide.data.end()}};
-}
-
 /// Only floats of known extents come in.
 Expected<void> checkInputs(const Graph& graph) {
   for (const std::string& name : graph.inputs) {
@@ -54,7 +48,7 @@ Expected<Session> Session::open(const std::string& path, const OneDnnOptions& op
   if (!whole) return cannotLoad(whole.error());
   TensorMap weights;
   for (const auto& [name, constant] : whole->constants)
-    weights.emplace(name, asFloat(constant));
+    weights.emplace(name, constant.values<float>());
   auto model = OneDnnModel::prepare(whole->program, weights, options);
   if (!model) return cannotLoad(model.error());
   return Session(path, std::move(*model), file->graph.outputs);

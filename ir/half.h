@@ -1,0 +1,25 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+// The two floating-point types of 16 bits, as float: IEEE 754 binary16 and bfloat16. Conversions round to the nearest
+// number, of two the even one; what is beyond the range becomes infinite.
+namespace pet {
+
+inline constexpr double kHalfUnit = 0x1p-11;     ///< unit roundoff of binary16
+inline constexpr double kBfloat16Unit = 0x1p-8;  ///< unit roundoff of bfloat16
+
+uint16_t toHalf(float x);
+float fromHalf(uint16_t bits);
+
+inline uint16_t toBfloat16(float x) {
+  auto bits = std::bit_cast<uint32_t>(x);
+  if ((bits & 0x7fffffffU) > 0x7f800000U) return static_cast<uint16_t>(bits >> 16 | 0x40U);  // a quiet NaN
+  return static_cast<uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
+}
+inline float fromBfloat16(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+}  // namespace pet
