@@ -47,17 +47,6 @@ void writeAttribute(const std::string& name, const GraphAttribute& value, Attrib
   }
 }
 
-void writeNew(const GraphNode& node, onnx::NodeProto& n) {
-  n.set_name(node.name);
-  n.set_op_type(node.type);
-  if (!node.domain.empty()) n.set_domain(node.domain);
-  for (const std::string& name : node.inputs)
-    n.add_input(name);
-  for (const std::string& name : node.outputs)
-    n.add_output(name);
-  for (const auto& [name, value] : node.attributes)
-    writeAttribute(name, value, *n.add_attribute());
-}
 
 void declare(const std::string& name, ElementType element, const Extents& extents, onnx::ValueInfoProto& info) {
   info.set_name(name);
@@ -72,8 +61,18 @@ void declareAll(const std::vector<std::string>& names,
                 const Graph& graph,
                 google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& to) {
   for (const std::string& name : names) {
-    const ValueType& type = graph.types.at(name);
-    declare(name, type.element, type.extents().value(), *to.Add());
+    onnx::ValueInfoProto& info = *to.Add();
+    info.set_name(name);
+    auto type = graph.types.find(name);
+    if (type == graph.types.end() || type->second.element == ElementType::kUnknown) continue;
+    auto& tensor = *info.mutable_type()->mutable_tensor_type();
+    tensor.set_elem_type(static_cast<int>(type->second.element));
+    if (!type->second.dims) continue;
+    tensor.mutable_shape();
+    for (const auto& d : *type->second.dims) {
+      auto& dim = *tensor.mutable_shape()->add_dim();
+      if (d) dim.set_dim_value(*d);
+    }
   }
 }
 
@@ -93,11 +92,6 @@ onnx::ModelProto newFile(const Graph& graph) {
   return proto;
 }
 
-void writeNewInterface(const Graph& graph, onnx::GraphProto& to) {
-  to.set_name("pet");
-  declareAll(graph.inputs, graph, *to.mutable_input());
-  declareAll(graph.outputs, graph, *to.mutable_output());
-}
 
 /// Drops the declarations of values that are no longer there.
 void writeDeclarations(const Graph& graph, bool part, const onnx::GraphProto& from, onnx::GraphProto& to) {
@@ -121,7 +115,7 @@ void writeDeclarations(const Graph& graph, bool part, const onnx::GraphProto& fr
 }
 
 void writeInterface(const Graph& graph, bool part, const onnx::GraphProto& from, onnx::GraphProto& to) {
-  if (part) {
+  if (part || !graph.original) {
     declareAll(graph.inputs, graph, *to.mutable_input());
     declareAll(graph.outputs, graph, *to.mutable_output());
   } else {
@@ -145,6 +139,24 @@ struct Frame {
 
 void writeGraph(const Graph& graph, Frame frame, bool isMain, onnx::GraphProto& to);
 
+void writeSubgraph(const Graph& graph, Frame frame, AttributeProto& a) {
+  a.set_type(AttributeProto::GRAPH);
+  writeGraph(graph, {frame.irVersion, false}, false, *a.mutable_g());
+}
+
+void writeNew(const GraphNode& node, Frame frame, onnx::NodeProto& n) {
+  n.set_name(node.name);
+  n.set_op_type(node.type);
+  if (!node.domain.empty()) n.set_domain(node.domain);
+  n.mutable_input()->Add(node.inputs.begin(), node.inputs.end());
+  n.mutable_output()->Add(node.outputs.begin(), node.outputs.end());
+  for (const auto& [name, value] : node.attributes) {
+    AttributeProto& a = *n.add_attribute();
+    writeAttribute(name, value, a);
+    if (const auto* subgraph = std::get_if<Subgraph>(&value)) writeSubgraph(**subgraph, frame, a);
+  }
+}
+
 /// The original but for names, subgraphs and attributes that the function's caller gives.
 void writeRenewed(const GraphNode& node, Frame frame, onnx::NodeProto& n) {
   const onnx::NodeProto& from = *node.original;
@@ -162,9 +174,8 @@ void writeRenewed(const GraphNode& node, Frame frame, onnx::NodeProto& n) {
     if (subgraph) {
       AttributeProto& out = *n.add_attribute();
       out.set_name(a.name());
-      out.set_type(AttributeProto::GRAPH);
       if (a.has_doc_string()) out.set_doc_string(a.doc_string());
-      writeGraph(**subgraph, {frame.irVersion, false}, false, *out.mutable_g());
+      writeSubgraph(**subgraph, frame, out);
     } else if (!refers) {
       *n.add_attribute() = a;
     } else if (known) {
@@ -179,7 +190,7 @@ void writeRenewed(const GraphNode& node, Frame frame, onnx::NodeProto& n) {
 
 void writeNode(const GraphNode& node, Frame frame, onnx::NodeProto& n) {
   if (!node.original) {
-    writeNew(node, n);
+    writeNew(node, frame, n);
   } else if (node.renewed) {
     writeRenewed(node, frame, n);
   } else {
@@ -212,7 +223,7 @@ void writeGraph(const Graph& graph, Frame frame, bool isMain, onnx::GraphProto& 
   writeInterface(graph, frame.part, from, to);
   if (isMain && frame.irVersion < 4) declareInitializers(graph, frame.part, to);
   *to.mutable_metadata_props() = from.metadata_props();
-  if (from.has_name()) to.set_name(from.name());
+  if (from.has_name() || !graph.original) to.set_name(graph.original ? from.name() : "pet");
   if (from.has_doc_string()) to.set_doc_string(from.doc_string());
   *to.mutable_unknown_fields() = from.unknown_fields();
 }
@@ -293,7 +304,6 @@ Expected<std::string> serialize(const Model& model) {
   const onnx::ModelProto& from = model.file ? model.file->proto : fresh;
   writeFrame(from, proto);
   writeGraph(model.graph, {from.ir_version(), model.part}, true, *proto.mutable_graph());
-  if (!model.file) writeNewInterface(model.graph, *proto.mutable_graph());
   writeFunctions(model, from, proto);
   size_t size = proto.ByteSizeLong();
   if (size > INT_MAX) {
