@@ -126,8 +126,18 @@ Dim Sizes::fresh(std::optional<int64_t> least) {
   do {
     name = fmt::format("d{}", next_++);
   } while (taken_.contains(name));
-  made_.insert(name);
+  made_.emplace(name, made_.size());
   return symbol(name, least);
+}
+
+bool Sizes::isFrom(const Dim& d, size_t moment) const {
+  std::set<std::string> symbols;
+  for (const Expr& atom : d.atoms())
+    atom.collectVariables(symbols);
+  return std::all_of(symbols.begin(), symbols.end(), [&](const std::string& name) {
+    auto it = made_.find(name);
+    return it == made_.end() || it->second < moment;
+  });
 }
 
 bool Sizes::canMakeMore() const {

@@ -40,7 +40,7 @@ Expected<Bytes> readStream(const std::string& path) {
   }
 }
 
-Expected<Bytes> readBytes(const std::string& path) {
+Expected<Bytes> bytesOf(const std::string& path) {
   auto mapped = mapFile(path);
   if (mapped) return *mapped;
   if (mapped.error() == kNotRegular || mapped.error() == ENODEV) return readStream(path);
@@ -57,7 +57,9 @@ Expected<void> parse(std::string_view bytes, const std::string& name, onnx::Mode
   if (bytes.size() > INT_MAX) return fail(ErrorKind::kModel, std::string(kTooLarge), name);
   bool whole = proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
   if (!whole && looksLikeModel(proto)) {
-    return fail(ErrorKind::kModel, "truncated or damaged: the file ends within a field, or a length in it is wrong",
+    return fail(ErrorKind::kModel,
+                "truncated or damaged: the file ends within a field, a length in it is wrong, or subgraphs are nested "
+                "too deep",
                 name, "copy or export the model again");
   }
   if (whole && looksLikeModel(proto) && proto.has_graph()) return {};
@@ -78,7 +80,7 @@ void referToCut(const InitializerData& cut, const Bytes& from, ModelFile& file) 
   }
 }
 
-Expected<Model> readModel(const Bytes& from, const DataPlace& place) {
+Expected<Model> readBytes(const Bytes& from, const DataPlace& place) {
   auto file = std::make_shared<ModelFile>();
   std::error_code code;
   if (place.folder) file->path = std::filesystem::canonical(place.model, code).string();
@@ -88,23 +90,20 @@ Expected<Model> readModel(const Bytes& from, const DataPlace& place) {
     if (auto ok = mapExternalData(*file, place); !ok) return tl::unexpected(ok.error());
     if (cut) referToCut(cut->values, from, *file);
   }
-  auto graph = readGraph(file, place.model);
-  if (!graph) return tl::unexpected(graph.error());
-  if (auto ok = sortGraph(*graph, place.model); !ok) return tl::unexpected(ok.error());
-  return Model{std::move(*graph), std::move(file)};
+  return readModel(file, place.model);
 }
 
 }  // namespace
 
 Expected<Model> parseModel(const Bytes& bytes, const std::string& name) {
-  return readModel(bytes, {name, std::nullopt, {}});
+  return readBytes(bytes, {name, std::nullopt, {}});
 }
 
 Expected<Model> loadStaged(const std::string& path, const std::map<std::string, std::string>& instead) {
-  return readBytes(path).and_then([&](const Bytes& from) {
+  return bytesOf(path).and_then([&](const Bytes& from) {
     std::optional<std::filesystem::path> folder;
     if (from.mapped()) folder = std::filesystem::path(path).parent_path();
-    return readModel(from, {path, folder, instead});
+    return readBytes(from, {path, folder, instead});
   });
 }
 

@@ -20,13 +20,16 @@ struct Model {
   Graph graph;
   std::shared_ptr<const ModelFile> file;
   bool part = false;  ///< of what the file holds: its inputs and outputs are the graph's, not the file's
+  Opsets opsets = {};
+  std::set<std::string> inlined = {};  ///< keys of functions that go unless something still calls them
 };
 
-/// Reads an ONNX model and checks that its main graph is one: every value defined once and before its use, no cycle,
-/// tensors as long as their extents say. Files are mapped, the model's and those of its external data, so that large
-/// values are neither read nor copied before they are used; they may be replaced meanwhile, but not cut short. Errors
-/// (kModel): unreadable, not ONNX, truncated, over 2 GB besides the values of initializers; external data that are not
-/// in the model's folder, missing, too short or overlapping; and the above.
+/// Reads an ONNX model and checks that its graphs are such: every value defined once and before its use, no cycle,
+/// tensors as long as their extents say, no function that calls itself. Files are mapped, the model's and those of its
+/// external data, so that large values are neither read nor copied before they are used; they may be replaced
+/// meanwhile, but not cut short. Errors (kModel): unreadable, not ONNX, truncated, over 2 GB besides the values of
+/// initializers; external data that are not in the model's folder, missing, too short or overlapping; subgraphs nested
+/// more than kMostNestedGraphs deep; and the above.
 Expected<Model> load(const std::string& path);
 /// The same from memory, without external data; `name` stands in errors for the path.
 Expected<Model> parseModel(const Bytes& bytes, const std::string& name);

@@ -2,11 +2,11 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "applier/onnx/inline.h"
 #include "applier/view/view.h"
 
 // Nodes of a program on their way out: what the rows of onnx_rows.h write with.
@@ -20,15 +20,12 @@ struct NotEmitted {
 /// Where new nodes and initializers go, with names that are not taken.
 class NodeSink {
  public:
-  NodeSink(Graph& graph, ElementType element) : graph_(graph), element_(element) {}
+  NodeSink(Graph& graph, ElementType element, TakenNames& taken) : graph_(graph), element_(element), taken_(taken) {}
 
   int64_t opset() const { return graph_.opset; }
   ElementType element() const { return element_; }
-  /// `base`, or with a number behind it where that is taken. Values and nodes are named apart.
-  std::string uniqueValue(const std::string& base) { return unique(base, values_); }
-  std::string uniqueNode(const std::string& base) { return unique(base, nodes_); }
-  void reserveValue(const std::string& name) { values_.insert(name); }
-  void reserveNode(const std::string& name) { nodes_.insert(name); }
+  std::string uniqueValue(const std::string& base) { return taken_.value(base); }
+  std::string uniqueNode(const std::string& base) { return taken_.node(base); }
   /// The name of an initializer with this value: a known one, or a new one.
   std::string initializer(const std::string& base, const Constant& value);
   void node(GraphNode node) { graph_.nodes.push_back(std::move(node)); }
@@ -37,8 +34,7 @@ class NodeSink {
  private:
   Graph& graph_;
   ElementType element_;
-  static std::string unique(const std::string& base, std::set<std::string, std::less<>>& taken);
-  std::set<std::string, std::less<>> values_, nodes_;
+  TakenNames& taken_;
 };
 
 /// One node of a program on its way out.

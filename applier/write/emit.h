@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "applier/onnx/inline.h"
 #include "applier/onnx/spill.h"
 #include "applier/view/view.h"
 
@@ -15,7 +16,18 @@ Expected<Graph> toGraph(const Program& program,
 
 /// The graph with what changed between the two views. ONNX nodes whose part of the view is as before stay as they are;
 /// nodes that nothing needs any more go, and so do initializers that only they read. `graph` and `before` belong
-/// together. `keep` says where values of new constants go; null: they stay in memory.
-Expected<Graph> emit(const Graph& graph, const View& before, const View& after, const KeepBytes& keep = nullptr);
+/// together.
+Expected<Graph> emit(const Graph& graph, const View& before, const View& after);
+
+/// Nodes that pet does not look into, by position, with their subgraphs or functions rewritten.
+using RenewedNodes = std::map<int, GraphNode>;
+/// The same with these in their places. `taken`: by other graphs of the model; new names are added. `keep` says where
+/// values of new constants go; null: they stay in memory.
+Expected<Graph> emit(const Graph& graph,
+                     const View& before,
+                     const View& after,
+                     const RenewedNodes& renewed,
+                     TakenNames& taken,
+                     const KeepBytes& keep);
 
 }  // namespace pet

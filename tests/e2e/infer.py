@@ -28,10 +28,13 @@ import _part as part
 
 BIN = pathlib.Path(os.environ.get("PET_BIN", "build/bin"))
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", "."))
-LEAST_RESULTS, LEAST_KNOWN, LEAST_ENTRIES = 14_000, 12_900, 5_700  # that are compared; of which everything is known
+LEAST_RESULTS, LEAST_KNOWN, LEAST_ENTRIES = 14_000, 13_100, 5_700  # that are compared; of which everything is known
 # What ONNX's inference knows and pet does not, and why.
 LESS_THAN_ONNX = {
     "test_resize_downsample_sizes_nearest_not_smaller/constants": "engines round a half up, down or to even",
+    **{f"test_{scan}/{form}": "what a body hands on may be broadcast to another extent each time"
+       for scan in ["scan9_sum", "scan9_multi_state", "linear_attention_gated_delta_mqa_expanded"] for form in ["symbols", "both"]},
+    **{f"test_scan_sum/{form}": "a Scan of opset 8, over batches" for form in ["as it is", "constants", "symbols", "both"]},
 }
 
 
@@ -168,9 +171,10 @@ def with_symbols(model, inputs, constants=False):
 # --- Comparison ---
 
 def looks_into(model):
-    """pet has rules for all nodes: no subgraphs, no local functions, no other domains, no inputs that are not tensors."""
-    return all(n.domain in ("", "ai.onnx") and n.op_type not in ("If", "Loop", "Scan", "SequenceMap") for n in model.graph.node) \
-        and not model.functions and all(i.type.HasField("tensor_type") for i in model.graph.input)
+    """pet has rules for all nodes: no other domains but the model's functions, no inputs that are not tensors."""
+    functions = {(f.domain, f.name) for f in model.functions}
+    return all(n.domain in ("", "ai.onnx") and n.op_type != "SequenceMap" or (n.domain, n.op_type) in functions for n in model.graph.node) \
+        and all(i.type.HasField("tensor_type") for i in model.graph.input)
 
 
 class Tally:
@@ -332,7 +336,7 @@ def main():
         print("\n".join(f"open: {where}" for where in tally.open))
     print(f"{tally.entries} entries")
     print(f"{tally.results} results, of {tally.whole} everything is known; {len(tally.open)} of the tests' depend on data or on "
-          f"what pet does not look into (subgraphs, functions, other domains: {len(tally.not_looked_into)} of ONNX's facts)")
+          f"what pet does not look into (other domains, sequences as inputs: {len(tally.not_looked_into)} of ONNX's facts)")
     parts = 2 * part.numbers()[1]  # of unequal size
     least = [(tally.results, LEAST_RESULTS), (tally.whole, LEAST_KNOWN), (tally.entries, LEAST_ENTRIES)]
     enough = only or all(found >= (wanted if not part.given() else wanted // parts) for found, wanted in least)

@@ -203,7 +203,7 @@ TEST(StagedModel, IsWhatSerializeGives) {
   for (Initializer& i : anew.graph.initializers)
     i.original = -1;
   for (GraphNode& n : anew.graph.nodes)
-    n.original = -1;
+    n.original = nullptr;
   ASSERT_TRUE(writeModel(anew, folder.at("b.onnx")).has_value());
   EXPECT_EQ(textOf(folder.at("b.onnx")), serialize(anew).value());
   EXPECT_THAT(folder.names(), UnorderedElementsAre("a.onnx", "b.onnx"));
