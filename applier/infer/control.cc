@@ -46,7 +46,7 @@ bool widen(const NodeInference& n, Carried& value, const InferredType& next) {
   for (size_t d = 0; d < value.changes.size(); ++d) {
     if (value.changes[d] || (*type.dims)[d] == (*next.dims)[d]) continue;
     value.changes[d] = true;
-    (*type.dims)[d] = n.open();
+    (*type.dims)[d] = n.sizes().varying();
   }
   if (type.data != next.data || type.dims != before.dims) type.data.reset();
   return type == before;

@@ -168,6 +168,19 @@ TEST(Subgraphs, ValuesInsideAreOfTheLastRound) {
   EXPECT_EQ(shown(types["t"]), "float[2d1, 3]");
 }
 
+/// What an exporter saw in the first execution.
+TEST(Subgraphs, DeclarationsDoNotSayWhatChanges) {
+  Graph graph = graphWith("x:f[2,3] m=i(7) y=Loop(m,,x) -> y");
+  attach(graph, {{"body", "i:? g:? s:f[2,3] on=Identity(g) a=Relu(s) t=Concat(a,a) axis=0 -> on,t"}});
+  Graph body = *std::get<Subgraph>(graph.nodes[0].attributes["body"]);
+  body.types["a"] = valueTypeOf("f[2,3]");
+  graph.nodes[0].attributes["body"] = std::make_shared<const Graph>(std::move(body));
+  graph.types["y"] = valueTypeOf("f[256,3]");
+  Inference inference = infer(graph);
+  EXPECT_EQ(shown(inference.inside.begin()->second.types["a"]), "float[d1, 3]");
+  EXPECT_EQ(shown(inference.types["y"]), "float[256, 3]");
+}
+
 TEST(Subgraphs, ProblemsInsideNameTheNodes) {
   Graph graph = graphWith("x:f[N,3] c:b[] y=If(c) -> y");
   attach(graph, {{"then_branch", "t=Relu(x,x) -> t"}, {"else_branch", "e=Neg(x) -> e"}});
