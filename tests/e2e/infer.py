@@ -177,6 +177,15 @@ def looks_into(model):
         and all(i.type.HasField("tensor_type") for i in model.graph.input)
 
 
+def declared(graph, path=""):
+    """All values of known type, by name; those of subgraphs behind the paths of their nodes."""
+    for value in list(graph.output) + list(graph.value_info):
+        yield path + value.name, value
+    for n in graph.node:
+        for a in n.attribute:
+            yield from declared(a.g, f"{path}{n.name or n.output[0]}/{a.name}/")
+
+
 class Tally:
     def __init__(self):
         self.wrong, self.problems, self.less, self.not_looked_into, self.open = [], [], [], [], collections.Counter()
@@ -216,10 +225,10 @@ class Tally:
                 other = onnx.shape_inference.infer_shapes(model, data_prop=True)
         except Exception:  # noqa: BLE001: it refuses some of its own tests
             return
-        for o in list(other.graph.output) + list(other.graph.value_info):
-            if not o.type.HasField("tensor_type") or o.name not in said:
+        for name, o in declared(other.graph):
+            if not o.type.HasField("tensor_type") or name not in said:
                 continue
-            ours, theirs = said[o.name], o.type.tensor_type
+            ours, theirs = said[name], o.type.tensor_type
             if theirs.elem_type and not ours["code"]:
                 less.append(f"{where}: element type of {o.name}")
             if not theirs.HasField("shape"):
