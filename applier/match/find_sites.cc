@@ -9,6 +9,7 @@
 #include "applier/match/closed_values.h"
 #include "applier/view/evaluate_constants.h"
 #include "ir/ops/op.h"
+#include "rules/rewrite/batch.h"
 #include "rules/rewrite/bind.h"
 #include "rules/rewrite/unify.h"
 
@@ -27,15 +28,35 @@ struct Trail {
   std::vector<Value> steps;  ///< of the pattern; the last one is the output
 };
 
+/// A pattern as it may stand in a model: at its own rank, or with other batch dimensions.
+struct Form {
+  std::shared_ptr<const Program> program;
+  std::string batch;  ///< the symbol that is the product of `dims`; empty: the pattern itself
+  std::vector<std::string> dims = {};
+};
+
+std::vector<Form> formsOf(const Pattern& pattern) {
+  constexpr size_t kMostBatchDimensions = 3;
+  std::vector<Form> forms{{std::make_shared<const Program>(pattern.program), ""}};
+  for (size_t count = 0; count <= kMostBatchDimensions; ++count) {
+    auto other = count == 1 ? std::nullopt : rewrite::withBatchDimensions(pattern.program, count);
+    if (other) forms.push_back({std::make_shared<const Program>(std::move(other->program)), other->batch, other->dims});
+  }
+  return forms;
+}
+
 class Matcher {
  public:
-  Matcher(const MatchIndex& index, const Pattern& pattern)
+  Matcher(const MatchIndex& index, const Pattern& pattern, Form form)
       : index_(index),
         pattern_(pattern),
-        closed_(pattern.program),
+        form_(std::move(form)),
+        closed_(*form_.program),
         unification_(
-            pattern.program, index.view().program, closed_.nodes(), [this](Value v) { return index_.isConstant(v); }),
+            *form_.program, index.view().program, closed_.nodes(), [this](Value v) { return index_.isConstant(v); }),
         trails_(trails()) {}
+  Matcher(const Matcher&) = delete;
+  Matcher& operator=(const Matcher&) = delete;
 
   /// Every way to map the pattern with its first output at `anchor`.
   std::vector<Assignment> at(int anchor) const;
@@ -43,7 +64,7 @@ class Matcher {
   Expected<Site> site(const Assignment& a, int anchor) const;
 
  private:
-  const Program& program() const { return pattern_.program; }
+  const Program& program() const { return *form_.program; }
   const Program& view() const { return index_.view().program; }
   std::optional<Trail> trailTo(Value v, const std::set<int>& reached) const;
   void reach(int node, std::set<int>& reached) const;
@@ -59,10 +80,12 @@ class Matcher {
   Expected<void> enterClosed(const Assignment& a, std::vector<DimEquation>& equations) const;
   Expected<void> checkClass(const rewrite::Symbols& bound) const;
   Expected<void> checkClosed(const Assignment& a, const rewrite::Symbols& symbols) const;
+  /// The values of the form's symbols, and with them the pattern's batch.
   Expected<rewrite::Symbols> symbols(const Assignment& a) const;
 
   const MatchIndex& index_;
   const Pattern& pattern_;
+  Form form_;
   ClosedValues closed_;
   rewrite::Unification unification_;
   std::vector<Trail> trails_;
@@ -243,6 +266,12 @@ Expected<rewrite::Symbols> Matcher::symbols(const Assignment& a) const {
   auto solved = rewrite::solve(*equations);
   if (!solved) return solved;
   if (!unification_.mapsFit(a, *solved)) return fail(ErrorKind::kCheck, "an index map of another kind");
+  if (!form_.batch.empty()) {
+    std::vector<Dim> factors;
+    for (const std::string& dim : form_.dims)
+      factors.push_back(solved->at(dim));
+    solved->insert_or_assign(form_.batch, factors.empty() ? Dim(1) : Dim::product(factors));
+  }
   if (auto ok = checkClass(*solved); !ok) return tl::unexpected(ok.error());
   if (auto ok = checkClosed(a, *solved); !ok) return tl::unexpected(ok.error());
   return solved;
@@ -251,11 +280,18 @@ Expected<rewrite::Symbols> Matcher::symbols(const Assignment& a) const {
 Expected<Site> Matcher::site(const Assignment& a, int anchor) const {
   Site site;
   site.pattern = &pattern_;
+  site.program = form_.program;
   site.anchor = anchor;
   site.element = index_.view().elements[static_cast<size_t>(anchor)];
   try {
     auto bound = symbols(a);
     if (!bound) return tl::unexpected(bound.error());
+    site.programs = *bound;
+    if (!form_.batch.empty()) site.batch.emplace(form_.batch, Shape());
+    for (const std::string& dim : form_.dims) {
+      site.batch->extents.push_back(bound->at(dim));
+      bound->erase(dim);
+    }
     site.symbols = std::move(*bound);
   } catch (const OverflowError&) {
     return fail(ErrorKind::kCheck, "extents beyond 64 bits");
@@ -295,23 +331,30 @@ std::tuple<std::vector<int>, std::vector<Value>, std::string> unordered(const Si
 }  // namespace
 
 std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::vector<Refusal>& refusals) {
-  Matcher matcher(index, pattern);
+  const std::vector<int>& anchors = index.nodesOf(pattern.program.node(pattern.program.outputs()[0]).op);
+  if (anchors.empty()) return {};
+  std::vector<std::unique_ptr<Matcher>> matchers;
+  for (Form& form : formsOf(pattern))
+    matchers.push_back(std::make_unique<Matcher>(index, pattern, std::move(form)));
   std::vector<Site> sites;
   std::set<std::tuple<std::vector<int>, std::vector<Value>, std::string>> known;
-  for (int anchor : index.nodesOf(pattern.program.node(pattern.program.outputs()[0]).op)) {
+  for (int anchor : anchors) {
     if (index.isConstant({anchor, 0})) continue;
-    size_t before = sites.size();
-    std::string reason;
-    for (const Assignment& a : matcher.at(anchor)) {
-      auto site = matcher.site(a, anchor);
-      if (site) {
-        bool isNew = site->outputs.size() == 1 || known.insert(unordered(*site)).second;
-        if (isNew) sites.push_back(std::move(*site));
-      } else if (reason.empty()) {
-        reason = site.error().what;
+    bool matched = false;
+    std::string reason;  // the first one, but for another rank if there is a form of that rank
+    for (size_t form = 0; form < matchers.size() && !matched; ++form) {
+      for (const Assignment& a : matchers[form]->at(anchor)) {
+        auto site = matchers[form]->site(a, anchor);
+        if (site) {
+          matched = true;
+          bool isNew = site->outputs.size() == 1 || known.insert(unordered(*site)).second;
+          if (isNew) sites.push_back(std::move(*site));
+        } else if (form == 0 ? reason.empty() : reason == rewrite::kOtherRank) {
+          reason = site.error().what;
+        }
       }
     }
-    if (sites.size() == before && !reason.empty()) refusals.push_back({anchor, pattern.name, "", reason});
+    if (!matched && !reason.empty()) refusals.push_back({anchor, pattern.name, "", reason});
   }
   return sites;
 }

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "applier/match/match_index.h"
+#include "rules/rewrite/batch.h"
 #include "rules/rewrite/symbols.h"
 #include "rules/rule.h"
 
@@ -12,12 +15,16 @@ namespace pet {
 /// One place in a view where a pattern matches.
 struct Site {
   const Pattern* pattern = nullptr;
+  /// What matched: the pattern's program, or the same with other batch dimensions (rules/rewrite/batch.h).
+  std::shared_ptr<const Program> program;
   int anchor = -1;                            ///< the node that the pattern's first output is of
   ElementType element = ElementType::kFloat;  ///< of its results
   std::vector<int> nodes;                     ///< the nodes that the pattern's operators matched, sorted
-  std::vector<Value> inputs;   ///< what the pattern's inputs stand for, in the order of Program::inputs()
-  std::vector<Value> outputs;  ///< what the pattern's outputs stand for
-  rewrite::Symbols symbols;    ///< the values of the pattern's symbols, in the model's
+  std::vector<Value> inputs;       ///< what the pattern's inputs stand for, in the order of Program::inputs()
+  std::vector<Value> outputs;      ///< what the pattern's outputs stand for
+  rewrite::Symbols symbols;        ///< the values of the pattern's symbols, in the model's
+  rewrite::Symbols programs = {};  ///< and of those of `program`
+  std::optional<rewrite::BatchDimensions> batch = {};  ///< with which it matched, if they are others
 };
 
 /// Why a pattern or a rule was not used although it nearly fitted. Collected while deciding, printed after.
@@ -28,7 +35,8 @@ struct Refusal {
 };
 
 /// All sites of a pattern, by anchor in the view's order. A site is one only if
-/// - operators, attributes and extents agree for some values of the pattern's symbols that are in its class, whatever
+/// - operators, attributes and extents, with any number of batch dimensions, agree for some values of the pattern's
+/// symbols that are in its class, whatever
 ///   the extents are that the model leaves open (MatchIndex::sizes),
 /// - a variable that occurs twice stands for the same value,
 /// - the pattern's constant inputs are constants of the model, and what depends on its symbols alone (a band mask) is

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "applier/view/layout_algebra.h"
 #include "ir/ops/op.h"
 #include "rules/rewrite/bind.h"
 
@@ -35,6 +36,71 @@ Expected<void> checkExtents(const Program& program, const Program& pattern) {
       return fail(ErrorKind::kCheck, fmt::format("the result would have the extents {}, not {}", str(is), str(wanted)));
   }
   return {};
+}
+
+/// The value with extents of another rank. kCheck: that would be more than a regrouping.
+Expected<Value> regrouped(ProgramBuilder& builder, Value v, const Shape& to, std::string name) {
+  if (builder.shape(v).size() == to.size()) return v;
+  auto layout = regroup(builder.shape(v), to);
+  if (!layout)
+    return fail(ErrorKind::kCheck,
+                fmt::format("{} are not known to be the extents {}", str(builder.shape(v)), str(to)));
+  return builder.add(ops::kLayout.text, {v}, {{"layout", std::move(*layout)}}, std::move(name));
+}
+
+/// A replacement where the pattern stands with other batch dimensions: what comes in and goes out is reshaped.
+Expected<Program> betweenReshapes(const Program& replacement, const Program& pattern) {
+  ProgramBuilder builder;
+  std::map<Value, Value> moved;
+  for (Value v : replacement.inputs()) {
+    const std::string& name = replacement.name(v);
+    const Value stands = pattern.find(name).value_or(v);
+    Value input = builder.input(name, pattern.shape(stands), isConstant(replacement, v));
+    auto own = regrouped(builder, input, replacement.shape(v), name + "_rows");
+    if (!own) return tl::unexpected(own.error());
+    moved[v] = *own;
+  }
+  for (int i = 0; i < static_cast<int>(replacement.nodes().size()); ++i) {
+    const Node& n = replacement.nodes()[static_cast<size_t>(i)];
+    if (n.is(ops::kInput)) continue;
+    std::vector<Value> operands;
+    for (Value v : n.operands)
+      operands.push_back(moved.at(v));
+    auto added = builder.add(*n.op, std::move(operands), n.attributes, n.names);
+    if (!added) return tl::unexpected(added.error());
+    for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
+      moved[{i, o}] = {added->node, o};
+  }
+  std::vector<Value> outputs;
+  for (size_t i = 0; i < replacement.outputs().size(); ++i) {
+    const Value v = replacement.outputs()[i];
+    auto out = regrouped(builder, moved.at(v), pattern.shape(pattern.outputs()[i]), replacement.name(v) + "_shaped");
+    if (!out) return tl::unexpected(out.error());
+    outputs.push_back(*out);
+  }
+  return std::move(builder).finish(std::move(outputs));
+}
+
+/// The replacement where the pattern stands with other batch dimensions: with the same ones where its operators look at
+/// each position of the batch by itself, else between Reshapes.
+Expected<Program> withBatch(const Rule& rule,
+                            const rewrite::Symbols& symbols,
+                            const Site& site,
+                            const Program& pattern) {
+  const rewrite::BatchDimensions& batch = *site.batch;
+  const bool renamed = std::any_of(rule.where.begin(), rule.where.end(), [&](const auto& w) {
+    return w.first == batch.symbol || w.second.mentions(batch.symbol);
+  });
+  auto direct = renamed ? std::nullopt : rewrite::withBatchDimensions(rule.replacement, batch.extents.size());
+  if (direct && direct->batch == batch.symbol) {
+    rewrite::Symbols all = symbols;
+    for (size_t i = 0; i < direct->dims.size(); ++i)
+      all.insert_or_assign(direct->dims[i], batch.extents[i]);
+    return rewrite::instantiate(direct->program, all);
+  }
+  auto replacement = rewrite::instantiate(rule.replacement, symbols);
+  if (!replacement) return replacement;
+  return betweenReshapes(replacement->withoutDeadNodes(), pattern);
 }
 
 int64_t elements(const Shape& shape) {
@@ -68,9 +134,10 @@ Expected<Rewrite> instantiate(const Site& site,
                               const rewrite::Symbols& symbols,
                               const std::string& siteName) {
   try {
-    auto pattern = rewrite::instantiate(site.pattern->program, site.symbols);
+    auto pattern = rewrite::instantiate(*site.program, site.programs);
     if (!pattern) return tl::unexpected(pattern.error());
-    auto replacement = rewrite::instantiate(rule.replacement, symbols);
+    auto replacement =
+        site.batch ? withBatch(rule, symbols, site, *pattern) : rewrite::instantiate(rule.replacement, symbols);
     if (!replacement) return tl::unexpected(replacement.error());
     Program live = replacement->withoutDeadNodes();
     if (auto ok = checkResults(live); !ok) return tl::unexpected(ok.error());
@@ -89,6 +156,11 @@ Rewrite boundTo(const Rewrite& rewrite, const Bindings& sizes) {
   auto bound = [&](const Program& p) { return rewrite::instantiate(p, numbers).value(); };
   Rewrite result = rewrite;
   result.site.symbols = rewrite::symbolsOf(rewrite::numbersAt(rewrite.site.symbols, sizes));
+  result.site.programs = rewrite::symbolsOf(rewrite::numbersAt(rewrite.site.programs, sizes));
+  if (result.site.batch) {
+    for (Dim& d : result.site.batch->extents)
+      d = Dim(d.evaluate(sizes).value());
+  }
   result.symbols = rewrite::symbolsOf(rewrite::numbersAt(rewrite.symbols, sizes));
   result.pattern = bound(rewrite.pattern);
   result.replacement = bound(rewrite.replacement);

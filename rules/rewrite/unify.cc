@@ -134,7 +134,7 @@ Expected<std::vector<DimEquation>> Unification::equations(const Assignment& a) c
     for (size_t d = 0; sameRanks && d < mine.size(); ++d)
       result.push_back({mine[d], theirs[d], "extent", p.names[0], static_cast<int>(d)});
   });
-  if (!sameRanks) return fail(ErrorKind::kCheck, "a tensor of another rank");
+  if (!sameRanks) return fail(ErrorKind::kCheck, std::string(kOtherRank));
   return result;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "rules/rewrite/solve.h"
@@ -10,6 +11,9 @@ namespace pet::rewrite {
 /// What the nodes of a pattern stand for in a program, so far: by node of the pattern what its first output is; of a
 /// leaf, the value. node -1: nothing yet.
 using Assignment = std::vector<Value>;
+
+/// Why tensors do not fit whose ranks differ.
+inline constexpr std::string_view kOtherRank = "a tensor of another rank";
 
 /// The one unification of a pattern with a part of a program. The program's extents may be numbers, as a model's are,
 /// or have symbols, as a rule's.

@@ -395,6 +395,37 @@ TEST(Apply, PolicyPicksRulesAndSites) {
   EXPECT_EQ(count({.sites = {site}, .only = {}, .skip = {}}), 1U);
 }
 
+TEST(Apply, RulesFireAtAnyNumberOfBatchDimensions) {
+  const RuleSet rules = rulesOf(dataText("products.pet"));
+  for (const std::string shape : {"2, 5", "2, 3, 5", "2, 1, 3, 5"}) {
+    const Model model = modelOf("x: [" + shape +
+                                "]  v: const [5, 2]  w: const [5, 4]  y = MatMul(x, v)  z = MatMul(x, w)  return y, z");
+    const Applied result = applied(model, rules, all());
+    ASSERT_EQ(result.report.fired.size(), 1U) << shape;
+    const Graph graph = parseModel(result.bytes, "rewritten").value().graph;
+    // Its operators take each row by itself: nothing is reshaped.
+    EXPECT_EQ(types(graph), "MatMul Split") << shape;
+    EXPECT_EQ(results(graph), results(model.graph)) << shape;
+  }
+}
+
+TEST(Apply, OtherBatchDimensionsAreReshapedWhereARuleNeedsItsOwn) {
+  const std::string text = replaced(
+      replaced(replaced(dataText("products.pet"), "u = Concat(v, w) axis=1",
+                        "r = Transpose(x) perm=[1, 0]\n    x2 = Transpose(r) perm=[1, 0]\n    u = Concat(v, w) axis=1"),
+               "MatMul(x, u)", "MatMul(x2, u)"),
+      "same-terms", "unbounded");
+  ApplyOptions options = all();
+  options.policy.unbounded = true;
+  const Model model =
+      modelOf("x: [2, 3, 5]  v: const [5, 2]  w: const [5, 4]  y = MatMul(x, v)  z = MatMul(x, w)  return y, z");
+  const Applied result = applied(model, rulesOf(text), options);
+  ASSERT_EQ(result.report.fired.size(), 1U);
+  const Graph graph = parseModel(result.bytes, "rewritten").value().graph;
+  EXPECT_EQ(results(graph), results(model.graph));
+  EXPECT_EQ(rewrite::str(result.report.fired[0].shapes), "A=2 B=4 K=5 M=6");
+}
+
 TEST(Apply, RulesThatRoundTooMuchDoNotFire) {
   Model model = modelOf(kTwoConvs);
   auto reportOf = [&](const std::string& numerics, const Policy& policy) {

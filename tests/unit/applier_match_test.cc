@@ -135,7 +135,14 @@ const Case kCases[] = {
     {pattern("shape N K\nx: [2N, 3K + 1]\ny = Relu(x)"), "x: [4, 7]  y = Relu(x)", 1},
     {pattern("shape N K\nx: [2N, 3K + 1]\ny = Relu(x)"), "x: [4, 8]  y = Relu(x)", 0, "extent 1 of x is 8, not 3K + 1"},
     {pattern("shape N : N <= 3\nx: [N, N]\ny = Relu(x)"), "x: [4, 4]  y = Relu(x)", 0, "N <= 3 does not hold"},
-    {pattern("shape N M\nx: [N, M]\ny = Relu(x)"), "x: [2, 3, 4]  y = Relu(x)", 0, "a tensor of another rank"},
+    {pattern("shape N M\nx: [N, M]\nw: const [N, M]\ny = Mul(x, w)"), "x: [2, 3, 4]  w: const [2, 3, 4]  y = Mul(x, w)",
+     0, "a tensor of another rank"},
+    // Batch dimensions, as many as there are.
+    {pattern("shape N M\nx: [N, M]\ny = Relu(x)"), "x: [2, 3, 4]  y = Relu(x)", 1, ""},
+    {pattern("shape N M\nx: [N, M]\ny = Relu(x)"), "x: [3]  y = Relu(x)", 1, ""},
+    {pattern("shape N M : 2 <= N\nx: [N, M]\ny = Relu(x)"), "x: [3]  y = Relu(x)", 0, "2 <= N does not hold"},
+    {pattern("shape N M : N <= 6\nx: [N, M]\ny = Relu(x)"), "x: [2, 3, 4]  y = Relu(x)", 1, ""},
+    {pattern("shape N M : N <= 5\nx: [N, M]\ny = Relu(x)"), "x: [2, 3, 4]  y = Relu(x)", 0, "N <= 5 does not hold"},
     // What a pattern takes is not computed by it.
     {pattern("shape N M\nx: [N, M]\nz: [N, M]\nr = Relu(z)\ny = Add(x, r)"), "x: [2, 3]  r = Relu(x)  y = Add(r, r)", 0,
      "one of its results is needed for another"},
