@@ -222,8 +222,8 @@ void GraphInference::inferNode(NodeInference& n) {
     } catch (const InvalidNode&) {
       bodies_.clear();
       if (isCertain_) throw;
-      for (size_t i = 0; i < n.resultCount(); ++i)
-        n.result(i) = {};
+      for (size_t i = 0; i < n.resultCount(); ++i)  // element types stand
+        n.result(i) = {n.result(i).kind, n.result(i).element};
     }
   } catch (const NothingKnown&) {
     bodies_.clear();

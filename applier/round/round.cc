@@ -87,6 +87,7 @@ class RoundRewriter {
   SiteTimer& timer_;
   Inference inference_;
   TakenNames taken_;
+  CheckedRules checked_;
   std::map<const Function*, std::shared_ptr<const Function>> functions_;  ///< as they are after this round
   Round round_;
 };
@@ -133,7 +134,7 @@ Expected<void> RoundRewriter::check(const Seen& seen, const std::vector<Rewrite>
       bound.push_back(boundTo(r, sizes));
       bound.back().label = seen.place.path + bound.back().label;
     }
-    auto found = checkSites(*view, bound, checks);
+    auto found = checkSites(*view, bound, checks, checked_);
     if (!found) return tl::unexpected(found.error());
     auto& [lines, unchecked] = round_.checks;
     lines.insert(lines.end(), found->lines.begin(), found->lines.end());
