@@ -402,7 +402,7 @@ TEST(Apply, RulesFireAtAnyNumberOfBatchDimensions) {
                                 "]  v: const [5, 2]  w: const [5, 4]  y = MatMul(x, v)  z = MatMul(x, w)  return y, z");
     const Applied result = applied(model, rules, all());
     ASSERT_EQ(result.report.fired.size(), 1U) << shape;
-    const Graph graph = parseModel(result.bytes, "rewritten").value().graph;
+    const Graph graph = parseModel(bytesOf(result), "rewritten").value().graph;
     // Its operators take each row by itself: nothing is reshaped.
     EXPECT_EQ(types(graph), "MatMul Split") << shape;
     EXPECT_EQ(results(graph), results(model.graph)) << shape;
@@ -421,7 +421,7 @@ TEST(Apply, OtherBatchDimensionsAreReshapedWhereARuleNeedsItsOwn) {
       modelOf("x: [2, 3, 5]  v: const [5, 2]  w: const [5, 4]  y = MatMul(x, v)  z = MatMul(x, w)  return y, z");
   const Applied result = applied(model, rulesOf(text), options);
   ASSERT_EQ(result.report.fired.size(), 1U);
-  const Graph graph = parseModel(result.bytes, "rewritten").value().graph;
+  const Graph graph = parseModel(bytesOf(result), "rewritten").value().graph;
   EXPECT_EQ(results(graph), results(model.graph));
   EXPECT_EQ(rewrite::str(result.report.fired[0].shapes), "A=2 B=4 K=5 M=6");
 }
