@@ -1,153 +1,54 @@
 #include "applier/apply.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "applier/choose/attempt.h"
-#include "applier/choose/choose_rewrites.h"
-#include "applier/clean/simplify.h"
 #include "applier/measure/site_timer.h"
 #include "applier/measure/whole_model.h"
+#include "applier/onnx/inline.h"
 #include "applier/read/normalise.h"
-#include "applier/replace/splice.h"
-#include "applier/write/emit.h"
-#include "rules/rewrite/bind.h"
+#include "applier/round/places.h"
 
 namespace pet {
 namespace {
-
-// --- One round ---
-
-/// What one round of rewriting decided and did.
-struct Round {
-  Graph graph;
-  std::vector<Fired> fired;
-  std::vector<Refused> refused;
-  std::vector<Untouched> untouched;
-  SiteChecks checks;
-  double checkSeconds = 0;
-  std::vector<Bindings> sizes;  ///< at which gains were judged
-};
-
-/// The sites of all patterns, where the policy wants them.
-std::vector<Site> matchAll(const Graph& graph,
-                           const MatchIndex& index,
-                           const RuleSet& rules,
-                           const Policy& policy,
-                           std::vector<Refusal>& refusals) {
-  std::vector<Site> sites;
-  for (const Pattern& p : rules.patterns) {
-    auto found = match(index, p, refusals);
-    sites.insert(sites.end(), found.begin(), found.end());
-  }
-  auto unwanted = [&](int anchor) {
-    return !policy.sites.empty() && !matchesAny(siteName(graph, index.view(), anchor), policy.sites);
-  };
-  if (index.sizes().samples().empty()) {
-    for (const Site& s : sites)
-      refusals.push_back({s.anchor, s.pattern->name, "", "no sizes were found at which the model runs (--expect)"});
-    sites.clear();
-  }
-  std::erase_if(sites, [&](const Site& s) { return unwanted(s.anchor); });
-  std::erase_if(refusals, [&](const Refusal& r) { return unwanted(r.anchor); });
-  return sites;
-}
-
-std::vector<Refused> named(const std::vector<Refusal>& refusals, const Graph& graph, const View& view) {
-  std::vector<Refused> result;
-  result.reserve(refusals.size());
-  for (const Refusal& r : refusals)
-    result.push_back({siteName(graph, view, r.anchor), r.pattern, r.rule, r.reason});
-  return result;
-}
-
-std::vector<Fired> fired(const std::vector<Rewrite>& rewrites, const Graph& graph, const MatchIndex& index) {
-  const View& view = index.view();
-  std::vector<Fired> result;
-  result.reserve(rewrites.size());
-  for (const Rewrite& r : rewrites)
-    result.push_back({siteName(graph, view, r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics,
-                      occupiedBoxes(*r.rule, rewrite::numbersAt(r.symbols, index.sizes().typical())), r.gain});
-  return result;
-}
-
-std::vector<Untouched> untouched(const Graph& graph, const Normalised& normalised) {
-  std::vector<Untouched> result;
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const std::string& reason = normalised.opaque[i];
-    if (reason.empty() || reason == kFolded) continue;
-    const GraphNode& n = graph.nodes[i];
-    result.push_back({n.name.empty() && !n.outputs.empty() ? n.outputs[0] : n.name, n.type, reason});
-  }
-  return result;
-}
-
-/// At the least sizes and at odd ones.
-Expected<void> checkRound(const MatchIndex& index,
-                          const std::vector<Rewrite>& rewrites,
-                          const ApplyOptions& options,
-                          Round& round) {
-  if (options.check == ApplyOptions::Check::kNone) return {};
-  double start = options.now();
-  SiteCheckOptions checks{.seed = options.seed, .progress = options.progress};
-  for (const Bindings& sizes : checkSizes(index.view(), index.sizes())) {
-    auto view = boundTo(index.view(), sizes);
-    if (!view) return tl::unexpected(view.error());
-    std::vector<Rewrite> bound;
-    for (const Rewrite& r : rewrites)
-      bound.push_back(boundTo(r, sizes));
-    auto found = checkSites(*view, bound, checks);
-    if (!found) return tl::unexpected(found.error());
-    round.checks.lines.insert(round.checks.lines.end(), found->lines.begin(), found->lines.end());
-    round.checks.unchecked.insert(round.checks.unchecked.end(), found->unchecked.begin(), found->unchecked.end());
-  }
-  round.checkSeconds = options.now() - start;
-  return {};
-}
-
-/// Finds the sites of all patterns in a model, chooses among the rules, rewrites, cleans up. Nothing fired: the graph
-/// is as it was. kCheck: a site's check failed.
-Expected<Round> rewriteOnce(
-    const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
-  const Graph& graph = model.graph;
-  const Policy& policy = options.policy;
-  std::vector<Refusal> refusals;
-  const Normalised normalised = normalise(graph, options.normalise);
-  const View& view = normalised.view;
-  const MatchIndex index(graph, view, normalised.sizes);
-  auto sites = matchAll(graph, index, rules, policy, refusals);
-  Objection objection;
-  if (options.time)
-    objection = [&](const std::vector<const Rewrite*>& group) { return timer.objection(model, index, group); };
-  auto rewrites = chooseRewrites(graph, index, sites, rules, costs, policy, objection, refusals);
-  Round round{graph, fired(rewrites, graph, index), named(refusals, graph, view), untouched(graph, normalised), {}, 0,
-              {}};
-  if (!symbolsOf(view).empty()) round.sizes = normalised.sizes.samples();
-  if (rewrites.empty()) return round;
-  if (auto ok = checkRound(index, rewrites, options, round); !ok) return tl::unexpected(ok.error());
-  const View replaced = splice(view, rewrites);
-  auto rewritten = emit(graph, view, simplify(replaced));
-  // Layouts that were joined may need a size that is not at hand; each by itself did not.
-  if (!rewritten && rewritten.error().kind == ErrorKind::kUnsupported) rewritten = emit(graph, view, replaced);
-  if (!rewritten) return tl::unexpected(rewritten.error());
-  round.graph = std::move(*rewritten);
-  return round;
-}
 
 // --- All rounds ---
 
 /// Every round adds a generation at the places that it changes, so this bound is only for our own mistakes.
 constexpr int kMaxRounds = 4 * kMaxGenerations;
 
-int64_t constantBytes(const Graph& graph) {
-  int64_t bytes = 0;
-  for (const Initializer& i : graph.initializers)
-    bytes += i.value.bytes ? static_cast<int64_t>(i.value.bytes->size()) : 0;
-  return bytes;
-}
+/// What a graph holds, with its subgraphs and the functions that it calls, each once.
+struct Contents {
+  explicit Contents(const Graph& graph) { enter(graph); }
+  void enter(const Graph& graph) {
+    nodes += graph.nodes.size();
+    for (const Initializer& i : graph.initializers)
+      constants += i.value.bytes ? static_cast<int64_t>(i.value.bytes->size()) : 0;
+    for (const GraphNode& n : graph.nodes) {
+      forEachSubgraph(n, [&](const auto&, const Subgraph& inner) { enter(*inner); });
+      if (n.callee && functions.insert(n.callee.get()).second) enter(n.callee->body);
+    }
+  }
+  size_t nodes = 0;
+  int64_t constants = 0;  ///< bytes of initializers
+  std::set<const Function*> functions;
+};
 
-void enter(const Round& round, bool first, ApplyReport& report) {
+/// The model after all rounds, and what happened.
+struct Draft {
+  Model original;  ///< as the rounds began: with the calls inlined that something fires in
+  Model model;
+  ApplyReport report;
+  std::set<std::string> places;  ///< Place::key of the graphs in which something fired
+};
+
+void enter(const Round& round, bool first, Draft& draft) {
+  ApplyReport& report = draft.report;
+  draft.places.insert(round.places.begin(), round.places.end());
   report.fired.insert(report.fired.end(), round.fired.begin(), round.fired.end());
   const auto& [lines, unchecked] = round.checks;
   report.checks.insert(report.checks.end(), lines.begin(), lines.end());
@@ -173,34 +74,59 @@ double floorOf(const View& view, const ApplyReport& report, const ApplyOptions& 
   return floor;
 }
 
-/// What is checked is what is written: the bytes, read again.
-Expected<std::vector<CheckLine>> checkBytes(const Model& original,
-                                            const std::string& bytes,
+Expected<Model> writeAndReadHere(const Model& rewritten) {
+  return serialize(rewritten).and_then([](std::string&& bytes) {
+    auto again = parseModel(std::move(bytes), "the rewritten model");
+    if (!again) again = fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
+    return again;
+  });
+}
+
+/// A graph that was rewritten, as a whole.
+Expected<std::vector<CheckLine>> checkPlace(const Place& original,
+                                            const Place& rewritten,
                                             const ApplyReport& report,
                                             const ApplyOptions& options) {
-  auto again = parseModel(bytes, "the rewritten model");
-  if (!again) return fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
-  const Normalised before = normalise(original.graph, options.normalise);
-  const View after = normalise(again->graph, options.normalise).view;
+  const Normalised before = normalise(original.graph, options.normalise, original.inference);
+  const View after = normalise(rewritten.graph, options.normalise, rewritten.inference).view;
   std::vector<CheckLine> lines;
   for (const Bindings& sizes : checkSizes(before.view, before.sizes)) {
     auto line =
         checkWhole(before.view, after, sizes, {options.seed, options.progress, floorOf(before.view, report, options)});
     if (!line) return tl::unexpected(line.error());
+    if (!original.path.empty()) line->where = original.path + " as a whole";
     lines.push_back(std::move(*line));
   }
   return lines;
 }
 
+/// What is checked is what is written, read again; graph by graph.
+Expected<std::vector<CheckLine>> checkWritten(const Draft& draft, const ApplyOptions& options) {
+  auto again = options.writeAndRead ? options.writeAndRead(draft.model) : writeAndReadHere(draft.model);
+  if (!again) return tl::unexpected(again.error());
+  const InferOptions how{.freezeInputs = options.normalise.freezeInputs};
+  const Inference before = infer(draft.original.graph, how), after = infer(again->graph, how);
+  const auto originals = placesOf(draft.original.graph, before), rewritten = placesOf(again->graph, after);
+  std::vector<CheckLine> lines;
+  for (const auto& [key, place] : originals) {
+    if (!draft.places.contains(key)) continue;
+    auto other = rewritten.find(key);
+    if (other == rewritten.end())
+      return fail(ErrorKind::kInternal, "it is not in the rewritten model", place.path, "please report this");
+    auto found = checkPlace(place, other->second, draft.report, options);
+    if (!found) return tl::unexpected(found.error());
+    lines.insert(lines.end(), found->begin(), found->end());
+  }
+  return lines;
+}
+
 /// Checks the whole model where that was asked for, and where it alone can speak for a site.
-Expected<void> checkRest(const Model& original,
-                         const std::string& bytes,
-                         const ApplyOptions& options,
-                         ApplyReport& report) {
+Expected<void> checkRest(Draft& draft, const ApplyOptions& options) {
+  ApplyReport& report = draft.report;
   using Check = ApplyOptions::Check;
   bool needed = options.check != Check::kNone && !report.unchecked.empty();
   if (report.fired.empty() || (options.check != Check::kFull && !needed)) return {};
-  auto lines = checkBytes(original, bytes, report, options);
+  auto lines = checkWritten(draft, options);
   if (!lines) return tl::unexpected(lines.error());
   auto impossible = std::find_if(lines->begin(), lines->end(), [](const CheckLine& line) { return !line.possible; });
   if (needed && (lines->empty() || impossible != lines->end())) {
@@ -215,31 +141,51 @@ Expected<void> checkRest(const Model& original,
 }
 
 void measureSizes(const Graph& before, const Graph& after, const ApplyOptions& options, ApplyReport& report) {
-  report.nodesBefore = before.nodes.size();
-  report.nodesAfter = after.nodes.size();
-  report.constantsBefore = constantBytes(before);
-  report.constantsAfter = constantBytes(after);
+  const Contents was(before), is(after);
+  report.nodesBefore = was.nodes;
+  report.nodesAfter = is.nodes;
+  report.constantsBefore = was.constants;
+  report.constantsAfter = is.constants;
   for (const Initializer& i : before.initializers)
     report.overridable += i.overridable && !options.normalise.freezeInputs;
 }
 
-/// The model after all rounds, and what happened.
-struct Draft {
-  Model model;
-  ApplyReport report;
-};
-
-Expected<Draft> rewriteAll(
+Expected<Draft> rewriteRounds(
     const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
-  Draft draft{model, {}};
+  Draft draft{model, model, {}, {}};
   for (int i = 0; i < (options.policy.all ? 1 : kMaxRounds); ++i) {
     auto round = rewriteOnce(draft.model, rules, costs, options, timer);
     if (!round) return tl::unexpected(round.error());
-    enter(*round, i == 0, draft.report);
+    enter(*round, i == 0, draft);
     if (round->fired.empty()) break;
     draft.model.graph = std::move(round->graph);
   }
-  measureSizes(model.graph, draft.model.graph, options, draft.report);
+  return draft;
+}
+
+/// The model with all calls replaced by their nodes that are not like the others of their function, or within one.
+Inlined inlineDiffering(const Model& model, const ApplyOptions& options) {
+  const Inference inference = infer(model.graph, {.freezeInputs = options.normalise.freezeInputs});
+  return inlineCalls(model, [&](const GraphNode& call) {
+    auto use = inference.functions.find(call.callee.get());
+    return use != inference.functions.end() && !use->second.agree && whyNotInlined(call, model.opsets).empty();
+  });
+}
+
+/// A function is rewritten where it stands if all its calls agree. Else its calls are inlined, and those in which
+/// nothing fires are put back.
+Expected<Draft> rewriteAll(
+    const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
+  const Inlined inlined = inlineDiffering(model, options);
+  auto draft = rewriteRounds(inlined.model, rules, costs, options, timer);
+  if (draft && !inlined.calls.empty()) {
+    const auto changed = changedCalls(inlined.calls, draft->model.graph);
+    auto isChanged = [&](const GraphNode& call) {
+      return std::any_of(call.outputs.begin(), call.outputs.end(), [&](const auto& o) { return changed.contains(o); });
+    };
+    draft = rewriteRounds(inlineCalls(model, isChanged).model, rules, costs, options, timer);
+  }
+  if (draft) measureSizes(model.graph, draft->model.graph, options, draft->report);
   return draft;
 }
 
@@ -288,16 +234,13 @@ Expected<Applied> applyUnguarded(const Model& model, const RuleSet& rules, const
   }
   auto draft = rewriteAll(model, rules, costs, options, timer);
   if (!draft) return tl::unexpected(draft.error());
-  auto bytes = serialize(draft->model);
-  if (!bytes) return tl::unexpected(bytes.error());
-  Applied result{std::move(*bytes), std::move(draft->report)};
-  ApplyReport& report = result.report;
+  ApplyReport& report = draft->report;
   report.measured = timer.lines();
   report.measured.insert(report.measured.end(), whole.begin(), whole.end());
   report.rewriteSeconds = options.now() - start - report.checkSeconds;
-  if (auto checked = checkRest(model, result.bytes, options, report); !checked) return tl::unexpected(checked.error());
+  if (auto checked = checkRest(*draft, options); !checked) return tl::unexpected(checked.error());
   report.checkSeconds = options.now() - start - report.rewriteSeconds;
-  return result;
+  return Applied{std::move(draft->model), std::move(report)};
 }
 
 }  // namespace

@@ -1,59 +1,12 @@
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "applier/check/execution.h"
-#include "applier/choose/applicable.h"
-#include "applier/measure/turns.h"
 #include "applier/onnx/model.h"
-#include "applier/read/normalise.h"
+#include "applier/round/round.h"
 
 namespace pet {
-
-struct ApplyOptions {
-  Policy policy;
-  NormaliseOptions normalise;
-  /// What is checked by execution. A dry run does without. kSites: the whole model as well where a site could not be
-  /// checked by itself.
-  enum class Check { kNone, kSites, kFull };
-  Check check = Check::kFull;
-  uint64_t seed = 0;  ///< of the check's inputs
-  /// Called with what is being done, for people.
-  std::function<void(const std::string& what)> progress = nullptr;
-  /// Seconds since some moment, for the report's times.
-  std::function<double()> clock = nullptr;
-  /// The engine on which what was chosen is timed, at the sites and as a whole, and left out where it loses. Null: the
-  /// costs alone decide.
-  TimeModels time = nullptr;
-
-  double now() const { return clock ? clock() : 0; }
-};
-
-/// A rule that was applied.
-struct Fired {
-  std::string site;  ///< the ONNX node
-  std::string rule;
-  rewrite::Symbols shapes;     ///< the pattern's symbols
-  Numerics numerics;           ///< what the rule says about rounding
-  int boxes = 0;               ///< how many of the rule's boxes are not empty here, and so were corrected
-  std::optional<double> gain;  ///< expected, at the typical sizes
-};
-
-/// A rule, or all rules of a pattern, that were not applied.
-struct Refused {
-  std::string site;
-  std::string pattern, rule;  ///< `rule` is empty where none could
-  std::string reason;
-};
-
-/// A node that is outside of the view: it was not looked into.
-struct Untouched {
-  std::string node, type;
-  std::string reason;
-};
 
 struct ApplyReport {
   std::vector<Fired> fired;
@@ -71,7 +24,7 @@ struct ApplyReport {
 };
 
 struct Applied {
-  std::string bytes;  ///< of the rewritten model; the original's where nothing fired
+  Model model;  ///< the original where nothing fired
   ApplyReport report;
 };
 

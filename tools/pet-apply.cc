@@ -311,15 +311,34 @@ ApplyOptions applyOptions(const Options& o) {
   return options;
 }
 
-/// The report and the model; a report of a model that could not be written is removed.
-Expected<void> store(const Options& o, const Applied& applied) {
+/// Where new weights wait: beside the output, where there has to be room for them anyway.
+std::string keepFolder(const Options& o) {
+  std::error_code ignored;
+  const std::filesystem::path output(o.output);
+  if (std::filesystem::is_other(output, ignored)) return std::filesystem::temp_directory_path(ignored).string();
+  return output.has_parent_path() ? output.parent_path().string() : ".";
+}
+
+/// Writes a model beside its place and reads it again, for the check; it stays there in `staged`.
+Expected<Model> stage(const Options& o, const Model& rewritten, std::optional<StagedModel>& staged) {
+  auto written = StagedModel::write(rewritten, o.output);
+  if (!written) return tl::unexpected(written.error());
+  staged = std::move(*written);
+  auto again = staged->read();
+  if (!again) return fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
+  return again;
+}
+
+/// The report and the model; a report of a model that could not be written is removed. `staged`: the model, if it was
+/// checked.
+Expected<void> store(const Options& o, const Applied& applied, std::optional<StagedModel> staged) {
   if (!o.json.empty()) {
     if (auto ok = writeFile(o.json, jsonOf(applied.report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
         !ok)
       return ok;
   }
   if (o.dryRun) return {};
-  auto ok = writeModel(applied.bytes, o.output);
+  auto ok = staged ? staged->commit() : writeModel(applied.model, o.output);
   std::error_code ignored;
   if (!ok && !o.json.empty()) std::filesystem::remove(o.json, ignored);
   return ok;
@@ -381,13 +400,16 @@ Expected<void> run(Options o) {
   const DeviceCosts device = DeviceCosts::fit(*rules, *timings, o.device, o.threads);
   const Costs costs{[&](const Rule& rule, const Bindings& shapes) { return device.at(rule, shapes); },
                     device.layoutSecondsPerByte()};
+  std::optional<StagedModel> staged;
+  options.keep = keepInFolder(keepFolder(o));
+  options.writeAndRead = [&](const Model& rewritten) { return stage(o, rewritten, staged); };
   auto applied = apply(*model, *rules, costs, options);
   status.clear();
   if (!applied) return tl::unexpected(applied.error());
 
   const ApplyReport& report = applied->report;
   if (auto ok = checkFired(o, *rules, report, status); !ok) return ok;
-  if (auto ok = store(o, *applied); !ok) return ok;
+  if (auto ok = store(o, *applied, std::move(staged)); !ok) return ok;
   auto said = tool::print(firedText(report) + refusedText(report, o.verbose) + untouchedText(report, o.verbose) +
                           measuredText(report) + checkText(report) + summary(report, o));
   if (!said && !o.dryRun) said.error().advice = o.output + " was written";

@@ -126,13 +126,14 @@ std::vector<Bindings> smallMembers(const Rule& rule, const Program& pattern, uin
 
 class SiteChecker {
  public:
-  SiteChecker(const View& view, const SiteCheckOptions& options) : constants_(view), options_(options) {}
+  SiteChecker(const View& view, const SiteCheckOptions& options, CheckedRules& checked)
+      : constants_(view), options_(options), checked_(checked) {}
 
   Expected<void> check(const Rewrite& r) {
     auto tensors = constantsOf(r, constants_);
     if (!tensors) return tl::unexpected(tensors.error());
     if (auto ok = checkRule(r); !ok) return ok;
-    auto [known, fresh] = probed_.try_emplace({r.rule->name, rewrite::str(r.symbols)}, std::nullopt);
+    auto [known, fresh] = checked_.probed.try_emplace({r.rule->name, rewrite::str(r.symbols)}, std::nullopt);
     if (fresh) {
       auto possible = probe(r, *tensors);
       if (!possible) return tl::unexpected(possible.error());
@@ -153,7 +154,7 @@ class SiteChecker {
  private:
   /// Once per rule, and at small shapes.
   Expected<void> checkRule(const Rewrite& r) {
-    if (!rules_.insert(r.rule->name).second) return {};
+    if (!checked_.names.insert(r.rule->name).second) return {};
     auto pattern = instantiate(*r.site.pattern, *r.rule);
     if (!pattern) return tl::unexpected(pattern.error());
     for (const Bindings& member : smallMembers(*r.rule, *pattern, options_.seed)) {
@@ -194,8 +195,7 @@ class SiteChecker {
 
   ConstantEvaluator constants_;
   const SiteCheckOptions& options_;
-  std::set<std::string> rules_;
-  std::map<std::pair<std::string, std::string>, std::optional<std::string>> probed_;
+  CheckedRules& checked_;
   SiteChecks found_;
 };
 
@@ -203,8 +203,9 @@ class SiteChecker {
 
 Expected<SiteChecks> checkSites(const View& view,
                                 const std::vector<Rewrite>& rewrites,
-                                const SiteCheckOptions& options) {
-  SiteChecker checker(view, options);
+                                const SiteCheckOptions& options,
+                                CheckedRules& checked) {
+  SiteChecker checker(view, options, checked);
   for (const Rewrite& r : rewrites) {
     if (options.progress) options.progress(r.label);
     if (auto ok = checker.check(r); !ok) return tl::unexpected(ok.error());

@@ -1,7 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "applier/replace/instantiate.h"
@@ -34,6 +38,13 @@ struct SiteChecks {
   std::vector<UncheckedSite> unchecked;
 };
 
+/// What was checked of rules already, in other graphs of a model, say.
+struct CheckedRules {
+  std::set<std::string> names;  ///< at small shapes
+  /// By rule and shapes: why integers could not be compared; nullopt where they were.
+  std::map<std::pair<std::string, std::string>, std::optional<std::string>> probed;
+};
+
 /// Runs pattern and replacement of every site: integer probes, which must be equal, and activations of all magnitudes,
 /// once per rule and shapes; the model's own weights, within the running bound. Once per rule, activations of all
 /// magnitudes at small shapes of its class. kCheck, with the site and the rule, where one fails. A site where neither
@@ -41,7 +52,8 @@ struct SiteChecks {
 /// The view and the rewrites have no symbols: see boundTo().
 Expected<SiteChecks> checkSites(const View& view,
                                 const std::vector<Rewrite>& rewrites,
-                                const SiteCheckOptions& options);
+                                const SiteCheckOptions& options,
+                                CheckedRules& checked);
 
 /// Runs the views of both graphs as wholes, cut where pet does not know an operator: the values that go in there and
 /// come out of there are the same in both. `sizes`: of the extents that the original leaves open. kCheck where the

@@ -1,12 +1,14 @@
 #include "applier/infer/infer.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "applier/infer/check_node.h"
 #include "applier/infer/entries.h"
 #include "applier/infer/rules.h"
+#include "applier/onnx/inline.h"
 #include "ir/limits.h"
 
 namespace pet {
@@ -27,39 +29,100 @@ bool takeFrom(size_t& left, size_t count) {
   return true;
 }
 
-class GraphInference {
- public:
-  GraphInference(const Graph& graph, const InferOptions& options) : graph_(graph), options_(options) {}
+/// How often a node of a body is inferred anew, for other operands: on average.
+constexpr size_t kMostInferences = 16;
+constexpr size_t kMostDepth = 64;  ///< of subgraphs and calls together
 
+size_t nodesWithin(const Graph& graph, std::set<const Function*>& seen) {
+  size_t count = graph.nodes.size();
+  for (const GraphNode& n : graph.nodes) {
+    forEachSubgraph(n, [&](const auto&, const Subgraph& inner) { count += nodesWithin(*inner, seen); });
+    if (n.callee && seen.insert(n.callee.get()).second) count += nodesWithin(n.callee->body, seen);
+  }
+  return count;
+}
+
+/// What the inferences of a graph and of all in it have in common.
+struct Common {
+  Common(const Graph& graph, const InferOptions& given) : options(given) {
+    std::set<const Function*> seen;
+    nodesLeft = kMostInferences * nodesWithin(graph, seen);
+  }
+  const InferOptions& options;
+  Sizes sizes = {};
+  size_t termsLeft = kMostTermsKept, entriesLeft = kMostEntriesKept, largeEntriesLeft = kMostLargeEntriesKept;
+  size_t nodesLeft = 0;
+  bool isComplete = true;  ///< nothing was left out because of a limit
+};
+
+using Constants = std::map<std::string, const Constant*, std::less<>>;
+
+bool sameOuter(const Constant* a, const Constant* b) {
+  return a == b || (a && b && sameConstant(*a, *b));
+}
+
+bool sameUse(const FunctionUse& a, const FunctionUse& b) {
+  return a.agree && b.agree && a.operands == b.operands && a.given == b.given &&
+         sameAttributeValues(a.attributes, b.attributes) &&
+         std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end(), sameOuter);
+}
+
+class GraphInference : public BodyInference {
+ public:
+  /// The main graph.
+  GraphInference(const Graph& graph, Common& common) : graph_(graph), common_(common), sizes_(common.sizes) {
+    enterNames();
+  }
+  /// A subgraph, or the body of a function, where `inputs` go in.
+  GraphInference(const Graph& graph, const GraphInference& outer, bool isCertain)
+      : graph_(graph), common_(outer.common_), sizes_(common_.sizes), depth_(outer.depth_ + 1), isCertain_(isCertain) {
+    for (const std::string& name : graph.captured) {
+      if (auto it = outer.types_.find(name); it != outer.types_.end()) types_.insert(*it);
+      if (auto it = outer.constants_.find(name); it != outer.constants_.end()) constants_.insert(*it);
+    }
+  }
+
+  void enterInputs();
+  void enterInput(const std::string& name, InferredType type, const Constant* constant);
   Inference run();
+  std::vector<InferredType> outputs(const Subgraph& body, const std::vector<InferredType>& inputs) override;
 
  private:
   void enterNames();
-  void enterInputs();
   void enterInitializers();
   InferredType declaredType(const ValueType& declared, int64_t least = 0);
   void enterNode(const GraphNode& node);
+  void enterConstant(const GraphNode& node);
   void keep(const std::string& name, InferredType type);
   void inferNode(NodeInference& n);
+  void inferCall(NodeInference& n);
+  bool mayEnter(const Graph& body);
+  void take(Inference inner, const std::string& where);
   /// What was inferred for a value, with what the file declares where nothing was.
   InferredType merged(const GraphNode& node, const std::string& name, InferredType inferred);
   void mergeDims(InferredType& type, const ValueType& declared, const std::string& where);
   void declarationProblem(const std::string& where, std::string what) {
     problems_.push_back({ProblemKind::kDeclaration, where + std::move(what)});
   }
+  Constants outerConstants() const;
 
   const Graph& graph_;
-  const InferOptions& options_;
-  Sizes sizes_;
+  Common& common_;
+  Sizes& sizes_;
+  size_t depth_ = 0;
+  bool isCertain_ = true;  ///< whatever the inputs, the graph is executed
   InferredTypes types_;
+  Constants constants_;  ///< what is one in this graph
   std::vector<InferenceProblem> problems_;
-  size_t termsLeft_ = kMostTermsKept, entriesLeft_ = kMostEntriesKept, largeEntriesLeft_ = kMostLargeEntriesKept;
+  std::map<const Graph*, InferredScope> inside_;
+  std::map<const Function*, FunctionUse> functions_;
+  std::vector<std::pair<Subgraph, Inference>> bodies_;  ///< of the node that is being inferred, as inferred last
 };
 
 void GraphInference::keep(const std::string& name, InferredType type) {
-  if (type.dims && !takeFrom(termsLeft_, termsOf(*type.dims))) type.dims.reset();
+  if (type.dims && !takeFrom(common_.termsLeft, termsOf(*type.dims))) type.dims.reset();
   if (type.data) {
-    size_t& left = type.data->size() <= kFewEntries ? entriesLeft_ : largeEntriesLeft_;
+    size_t& left = type.data->size() <= kFewEntries ? common_.entriesLeft : common_.largeEntriesLeft;
     if (!type.dims || !takeFrom(left, type.data->size())) type.data.reset();
   }
   types_.insert_or_assign(name, std::move(type));
@@ -73,7 +136,7 @@ void GraphInference::enterNames() {
     }
   };
   for (const std::string& input : graph_.inputs) {
-    if (auto it = graph_.types.find(input); it != graph_.types.end()) enter(it->second, options_.leastExtent);
+    if (auto it = graph_.types.find(input); it != graph_.types.end()) enter(it->second, common_.options.leastExtent);
   }
   for (const auto& [value, type] : graph_.types)
     enter(type, 0);
@@ -105,8 +168,21 @@ InferredType GraphInference::declaredType(const ValueType& declared, int64_t lea
 void GraphInference::enterInputs() {
   for (const std::string& name : graph_.inputs) {
     auto it = graph_.types.find(name);
-    if (it != graph_.types.end()) keep(name, declaredType(it->second, options_.leastExtent));
+    if (it != graph_.types.end()) keep(name, declaredType(it->second, common_.options.leastExtent));
   }
+}
+
+/// Of what goes in, the declaration counts where nothing is known.
+void GraphInference::enterInput(const std::string& name, InferredType type, const Constant* constant) {
+  if (constant) constants_[name] = constant;
+  if (auto it = graph_.types.find(name); it != graph_.types.end()) {
+    if (type.kind == InferredType::Kind::kUnknown) {
+      type = declaredType(it->second);
+    } else if (type.kind == InferredType::Kind::kTensor && !type.dims) {
+      type.dims = declaredType(it->second).dims;
+    }
+  }
+  keep(name, std::move(type));
 }
 
 // What a caller may replace has the declared type, and no entries.
@@ -115,12 +191,13 @@ void GraphInference::enterInitializers() {
     InferredType type{InferredType::Kind::kTensor, i.value.element};
     if (i.value.extents.size() <= kMostDimensions) type.dims = Shape(i.value.extents.begin(), i.value.extents.end());
     auto declared = graph_.types.find(i.name);
-    if (i.overridable && !options_.freezeInputs) {
+    if (i.overridable && !common_.options.freezeInputs) {
       if (declared != graph_.types.end() && declared->second.dims && !declared->second.extents())
         type.dims = declaredType(declared->second).dims;
     } else if (auto entries = type.dims ? entriesOf(i.value) : std::nullopt) {
       type.data = std::move(entries);
     }
+    if (!i.overridable || common_.options.freezeInputs) constants_[i.name] = &i.value;
     keep(i.name, std::move(type));
   }
   for (const std::string& name : graph_.sparse) {
@@ -128,19 +205,97 @@ void GraphInference::enterInitializers() {
   }
 }
 
+// What does not fit its signature is invalid, executed or not; what does not fit its operands only where it is
+// executed: exporters leave branches that are never taken.
 void GraphInference::inferNode(NodeInference& n) {
   const GraphNode& node = n.node();
   const Signature* signature = node.standard ? findSignature(node.type, graph_.opset) : nullptr;
   const InferRule* rule = signature ? findInferRule(node.type) : nullptr;
-  if (!rule) return;
-  const size_t results = n.resultCount();
   try {
+    if (node.callee) inferCall(n);
+    if (!rule) return;
     checkNode(n, *signature);
-    rule->infer(n);
-    const EntryRule* entries = findEntryRule(node.type);
-    if (entries && results > 0) entries->infer(n);
+    try {
+      rule->infer(n);
+      const EntryRule* entries = findEntryRule(node.type);
+      if (entries && n.resultCount() > 0) entries->infer(n);
+    } catch (const InvalidNode&) {
+      bodies_.clear();
+      if (isCertain_) throw;
+      for (size_t i = 0; i < n.resultCount(); ++i)  // element types stand
+        n.result(i) = {n.result(i).kind, n.result(i).element};
+    }
   } catch (const NothingKnown&) {
+    bodies_.clear();
   } catch (const OverflowError&) {  // extents beyond 64 bits: those are not said
+    bodies_.clear();
+  }
+}
+
+bool GraphInference::mayEnter(const Graph& body) {
+  bool may = depth_ < kMostDepth && takeFrom(common_.nodesLeft, body.nodes.size());
+  common_.isComplete = common_.isComplete && may;
+  return may;
+}
+
+std::vector<InferredType> GraphInference::outputs(const Subgraph& body, const std::vector<InferredType>& inputs) {
+  std::erase_if(bodies_, [&](const auto& known) { return known.first == body; });
+  if (!mayEnter(*body) || inputs.size() != body->inputs.size()) throw NothingKnown();
+  GraphInference inner(*body, *this, false);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    inner.enterInput(body->inputs[i], inputs[i], nullptr);
+  Inference inference = inner.run();
+  std::vector<InferredType> results;
+  for (const std::string& name : body->outputs)
+    results.push_back(inference.types[name]);
+  inference.inside[body.get()] = {inference.types, inner.outerConstants()};
+  bodies_.emplace_back(body, std::move(inference));
+  return results;
+}
+
+/// Of the second call that is like the first nothing is taken: it is the same.
+void GraphInference::inferCall(NodeInference& n) {
+  const GraphNode& node = n.node();
+  const Function& function = *node.callee;
+  FunctionUse use{bodyFor(node), {}, {}, {}, {}, node.attributes};
+  const Graph& body = *use.body;
+  if (!mayEnter(body) || node.inputs.size() > body.inputs.size()) throw NothingKnown();
+  GraphInference inner(body, *this, isCertain_);
+  for (size_t i = 0; i < body.inputs.size(); ++i) {
+    auto constant = n.has(i) ? constants_.find(node.inputs[i]) : constants_.end();
+    use.operands.push_back(n.operand(i));
+    use.given.push_back(n.has(i));
+    use.constants.push_back(constant == constants_.end() ? nullptr : constant->second);
+    inner.enterInput(body.inputs[i], use.operands.back(), use.constants.back());
+  }
+  Inference inference = inner.run();
+  for (size_t i = 0; i < n.resultCount() && i < body.outputs.size(); ++i)
+    n.result(i) = inference.types[body.outputs[i]];
+  use.scope = {inference.types, inner.outerConstants()};
+  auto [known, isFirst] = functions_.try_emplace(&function, use);
+  if (!isFirst && sameUse(known->second, use)) return;
+  if (!isFirst) known->second.agree = false;
+  take(std::move(inference), describe(node));
+}
+
+Constants GraphInference::outerConstants() const {
+  Constants outer;
+  for (const auto* names : {&graph_.captured, &graph_.inputs}) {
+    for (const std::string& name : *names) {
+      if (auto it = constants_.find(name); it != constants_.end()) outer.insert(*it);
+    }
+  }
+  return outer;
+}
+
+/// What is known within a node is known of this graph.
+void GraphInference::take(Inference inner, const std::string& where) {
+  for (InferenceProblem& p : inner.problems)
+    problems_.push_back({p.kind, fmt::format("in {}, {}", where, p.text)});
+  inside_.merge(inner.inside);
+  for (auto& [function, use] : inner.functions) {
+    auto [known, isFirst] = functions_.try_emplace(function, use);
+    if (!isFirst) known->second.agree = sameUse(known->second, use);
   }
 }
 
@@ -185,7 +340,7 @@ InferredType GraphInference::merged(const GraphNode& node, const std::string& na
 }
 
 void GraphInference::enterNode(const GraphNode& node) {
-  NodeInference n(node, graph_.opset, types_, sizes_);
+  NodeInference n(node, graph_.opset, types_, sizes_, *this);
   bool valid = true;
   try {
     inferNode(n);
@@ -201,19 +356,75 @@ void GraphInference::enterNode(const GraphNode& node) {
   }
 }
 
-Inference GraphInference::run() {
-  enterNames();
-  enterInputs();
-  enterInitializers();
-  for (const GraphNode& node : graph_.nodes)
-    enterNode(node);
-  return {std::move(types_), sizes_.names(), sizes_.leastValues(), std::move(problems_)};
+/// Only what stands in the file: what others compute, normalise() folds.
+void GraphInference::enterConstant(const GraphNode& node) {
+  auto value = node.standard && node.type == "Constant" ? node.attributes.find("value") : node.attributes.end();
+  const auto* constant = value == node.attributes.end() ? nullptr : std::get_if<Constant>(&value->second);
+  if (constant && !node.outputs.empty()) constants_[node.outputs[0]] = constant;
 }
+
+Inference GraphInference::run() {
+  enterInitializers();
+  for (const GraphNode& node : graph_.nodes) {
+    enterConstant(node);
+    enterNode(node);
+    for (auto& [body, inference] : bodies_)
+      take(std::move(inference), describe(node));
+    bodies_.clear();
+  }
+  Inference result;
+  result.types = std::move(types_);
+  result.problems = std::move(problems_);
+  result.inside = std::move(inside_);
+  result.functions = std::move(functions_);
+  return result;
+}
+
+/// Of which functions all calls were seen.
+class SeenCalls {
+ public:
+  explicit SeenCalls(Inference& inference) : inference_(inference) {}
+
+  void visit(const Graph& graph, bool isSeen) {
+    if (!visited_.emplace(&graph, isSeen).second) return;
+    for (const GraphNode& n : graph.nodes) {
+      for (const auto& function : n.hiddenCalls)
+        distrust(*function);
+      if (n.callee) visitCall(*n.callee, isSeen);
+      forEachSubgraph(n, [&](const auto&, const Subgraph& inner) {
+        visit(*inner, isSeen && inference_.inside.contains(inner.get()));
+      });
+    }
+  }
+
+ private:
+  void visitCall(const Function& function, bool isSeen) {
+    auto use = inference_.functions.find(&function);
+    if (!isSeen || use == inference_.functions.end() || !use->second.agree) return distrust(function);
+    visit(*use->second.body, true);
+  }
+
+  /// What is called within is called with what is not known, too.
+  void distrust(const Function& function) {
+    inference_.functions[&function].agree = false;
+    visit(function.body, false);
+  }
+
+  Inference& inference_;
+  std::set<std::pair<const Graph*, bool>> visited_;
+};
 
 }  // namespace
 
 Inference infer(const Graph& graph, const InferOptions& options) {
-  return GraphInference(graph, options).run();
+  Common common(graph, options);
+  GraphInference main(graph, common);
+  main.enterInputs();
+  Inference result = main.run();
+  result.symbols = common.sizes.names();
+  result.least = common.sizes.leastValues();
+  SeenCalls(result).visit(graph, common.isComplete);
+  return result;
 }
 
 }  // namespace pet

@@ -32,6 +32,29 @@ struct InferredType {
   std::optional<Extents> extents() const;
   /// As a file would declare it without symbols: extents that are no constants are unknown.
   ValueType declaration() const;
+
+  friend bool operator==(const InferredType&, const InferredType&) = default;
+};
+
+using InferredTypes = std::map<std::string, InferredType, std::less<>>;
+
+/// What is known inside a subgraph, or in the body of a function.
+struct InferredScope {
+  InferredTypes types;  ///< of its values, and of those that it takes from outside
+  /// Values from outside that are constants there; they point into the graph that was inferred.
+  std::map<std::string, const Constant*, std::less<>> constants = {};
+};
+
+/// The calls of a function.
+struct FunctionUse {
+  std::shared_ptr<const Graph> body;  ///< bodyFor() the first call
+  InferredScope scope;                ///< its values
+  std::vector<InferredType> operands;
+  std::vector<bool> given;                 ///< operands that are not left out
+  std::vector<const Constant*> constants;  ///< operands that are; null: one that is not
+  std::map<std::string, GraphAttribute, std::less<>> attributes;
+  /// All calls were looked into and are like the first: element types, extents, attributes, constants.
+  bool agree = true;
 };
 
 struct InferenceProblem {
@@ -49,20 +72,23 @@ struct InferOptions {
 };
 
 struct Inference {
-  std::map<std::string, InferredType, std::less<>> types;   ///< by the value's name
+  InferredTypes types;                                      ///< by the value's name
   std::map<std::string, std::string, std::less<>> symbols;  ///< the file's names of extents -> symbols in `types`
   /// The least value of each symbol in `types`; of one that is not here nothing is known.
   std::map<std::string, int64_t, std::less<>> least;
   std::vector<InferenceProblem> problems;
+  std::map<const Graph*, InferredScope> inside;      ///< the subgraphs that were looked into
+  std::map<const Function*, FunctionUse> functions;  ///< those that are called
 };
 
 /// Element types and extents of all values of a graph, from those of its inputs and initializers. Extents that the file
 /// leaves open are symbols (those of one name are equal); extents that depend on data are symbols of their own. Of a
-/// value about which the operator's rule says nothing, the file's declaration is taken: nodes of other domains, local
-/// functions, subgraphs. Where the inference is sure and the declaration contradicts, that is a problem and the
-/// inference is taken. What is said holds for runs in which every window fits into its padded operand and a Reshape's
-/// target that depends on symbols holds no 0; no dimension has 2^31 positions.
-/// Work and memory are bounded by the graph's size.
+/// value about which the operator's rule says nothing, the file's declaration is taken: nodes of other domains.
+/// Subgraphs and the bodies of functions are inferred from what goes in; of what a Loop carries, the extents that it
+/// keeps. Where the inference is sure and the declaration contradicts, that is a problem and the inference is taken.
+/// What is said holds for runs in which every window fits into its padded operand and a Reshape's target that depends
+/// on symbols holds no 0; no dimension has 2^31 positions. Work and memory are bounded by the graph's size. The result
+/// points into `graph`.
 Inference infer(const Graph& graph, const InferOptions& options = {});
 
 }  // namespace pet

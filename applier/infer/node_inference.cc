@@ -41,8 +41,9 @@ ValueType InferredType::declaration() const {
   return type;
 }
 
-NodeInference::NodeInference(const GraphNode& node, int64_t opset, const InferredTypes& types, Sizes& sizes)
-    : node_(node), opset_(opset), types_(types), sizes_(sizes), results_(node.outputs.size()) {}
+NodeInference::NodeInference(
+    const GraphNode& node, int64_t opset, const InferredTypes& types, Sizes& sizes, BodyInference& bodies)
+    : node_(node), opset_(opset), types_(types), sizes_(sizes), bodies_(bodies), results_(node.outputs.size()) {}
 
 const InferredType& NodeInference::operand(size_t i) const {
   static const InferredType kNothing;
@@ -153,6 +154,13 @@ std::optional<std::vector<int64_t>> NodeInference::integers(std::string_view nam
   const auto* list = std::get_if<std::vector<int64_t>>(a);
   if (!list) nothing();
   return *list;
+}
+
+const Subgraph& NodeInference::subgraph(std::string_view name) const {
+  const GraphAttribute* a = attribute(name);
+  const auto* body = a ? std::get_if<Subgraph>(a) : nullptr;
+  if (!body) nothing();
+  return *body;
 }
 
 GivenList NodeInference::givenList(std::string_view name, size_t i, int64_t since) const {

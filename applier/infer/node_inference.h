@@ -22,8 +22,6 @@ struct InvalidNode {
 /// A rule cannot say more. Thrown by rules; what was said before stands.
 struct NothingKnown {};
 
-using InferredTypes = std::map<std::string, InferredType, std::less<>>;
-
 /// The entries of a small tensor.
 using SizeTensor = Tensor<SizeEntry>;
 inline constexpr int64_t kMostSizeEntries = 1024;
@@ -36,10 +34,19 @@ struct GivenList {
   std::optional<std::vector<int64_t>> values;  ///< if they are known
 };
 
+/// What infers a node's subgraphs.
+class BodyInference {
+ public:
+  virtual ~BodyInference() = default;
+  /// The types of the subgraph's outputs where these go in; may be asked again with others. Throws NothingKnown where
+  /// too much was asked already.
+  virtual std::vector<InferredType> outputs(const Subgraph& body, const std::vector<InferredType>& inputs) = 0;
+};
+
 /// One node on its way to the types of its results.
 class NodeInference {
  public:
-  NodeInference(const GraphNode& node, int64_t opset, const InferredTypes& types, Sizes& sizes);
+  NodeInference(const GraphNode& node, int64_t opset, const InferredTypes& types, Sizes& sizes, BodyInference& bodies);
 
   const GraphNode& node() const { return node_; }
   int64_t opset() const { return opset_; }
@@ -89,6 +96,14 @@ class NodeInference {
   /// Such axes; some engines take one twice.
   std::set<size_t> axes(const std::vector<int64_t>& list, size_t rank) const;
 
+  // --- Subgraphs ---
+
+  /// Throws NothingKnown where the attribute is no subgraph.
+  const Subgraph& subgraph(std::string_view name) const;
+  std::vector<InferredType> outputsOf(const Subgraph& body, const std::vector<InferredType>& inputs) const {
+    return bodies_.outputs(body, inputs);
+  }
+
   // --- Results ---
 
   size_t resultCount() const { return node_.outputs.size(); }
@@ -115,6 +130,7 @@ class NodeInference {
   int64_t opset_;
   const InferredTypes& types_;
   Sizes& sizes_;
+  BodyInference& bodies_;
   std::vector<InferredType> results_;
 };
 

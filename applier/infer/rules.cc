@@ -12,7 +12,7 @@ InferTable joinInferRules() {
   InferTable table;
   for (auto family : {elementwiseRules(), normalizationRules(), reduceRules(), windowRules(), reshapeRules(),
                       moveRules(), indexRules(), resizeRules(), productRules(), attentionRules(), recurrentRules(),
-                      generatorRules(), detectionRules(), sequenceRules()}) {
+                      generatorRules(), detectionRules(), sequenceRules(), controlRules()}) {
     for (const InferRule& rule : family)
       table.emplace(rule.type, &rule);
   }

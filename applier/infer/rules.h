@@ -36,6 +36,7 @@ std::span<const InferRule> recurrentRules();
 std::span<const InferRule> generatorRules();
 std::span<const InferRule> detectionRules();
 std::span<const InferRule> sequenceRules();
+std::span<const InferRule> controlRules();
 
 std::span<const EntryRule> arithmeticEntryRules();
 std::span<const EntryRule> moveEntryRules();

@@ -126,8 +126,24 @@ Dim Sizes::fresh(std::optional<int64_t> least) {
   do {
     name = fmt::format("d{}", next_++);
   } while (taken_.contains(name));
-  made_.insert(name);
+  made_.emplace(name, made_.size());
   return symbol(name, least);
+}
+
+Dim Sizes::varying() {
+  Dim d = fresh();
+  varying_.insert(*d.affine().asVariable());
+  return d;
+}
+
+bool Sizes::isFrom(const Dim& d, size_t moment) const {
+  std::set<std::string> symbols;
+  for (const Expr& atom : d.atoms())
+    atom.collectVariables(symbols);
+  return std::all_of(symbols.begin(), symbols.end(), [&](const std::string& name) {
+    auto it = made_.find(name);
+    return it == made_.end() || it->second < moment;
+  });
 }
 
 bool Sizes::canMakeMore() const {
@@ -136,7 +152,7 @@ bool Sizes::canMakeMore() const {
 
 bool Sizes::isMade(const Dim& d) const {
   auto name = d.isAffine() ? d.affine().asVariable() : std::nullopt;
-  return name && made_.contains(*name);
+  return name && made_.contains(*name) && !varying_.contains(*name);
 }
 
 Dim Sizes::opaque(std::string_view operation, const Dim& a, const Dim& b, std::optional<int64_t> least) {

@@ -26,9 +26,14 @@ class Sizes {
   Dim named(std::string_view fileName, int64_t least = 0);
   /// A symbol of its own, of which nothing is known but its least value; nullopt: not even that.
   Dim fresh(std::optional<int64_t> least = 0);
+  /// A symbol that stands for another value in each execution of a Loop's body: no declaration says what it is.
+  Dim varying();
   bool canMakeMore() const;
   /// One symbol, not of the file's: what it is depends on data, or no Dim could hold it.
   bool isMade(const Dim& d) const;
+  /// A moment, to ask later whether all symbols of a Dim are from before.
+  size_t moment() const { return made_.size(); }
+  bool isFrom(const Dim& d, size_t moment) const;
   /// Symbols, by the file's names.
   const std::map<std::string, std::string, std::less<>>& names() const { return names_; }
 
@@ -78,7 +83,8 @@ class Sizes {
   std::set<std::string, std::less<>> taken_;
   std::map<std::string, std::string, std::less<>> names_;             ///< the file's name -> symbol
   std::map<std::string, std::optional<int64_t>, std::less<>> least_;  ///< symbol -> its least value
-  std::set<std::string, std::less<>> made_;
+  std::map<std::string, size_t, std::less<>> made_;                   ///< symbol -> how many were made before
+  std::set<std::string, std::less<>> varying_;
   std::map<std::string, std::pair<Dim, Dim>, std::less<>> bounds_;  ///< symbol of a minimum -> of what
   std::map<std::string, Dim, std::less<>> opaque_;                  ///< operation and operands -> the symbol for them
 };

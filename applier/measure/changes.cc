@@ -7,30 +7,6 @@
 namespace pet {
 namespace {
 
-bool sameConstant(const Constant& a, const Constant& b) {
-  if (a.element != b.element || a.extents != b.extents || !a.bytes != !b.bytes) return false;
-  return a.bytes == b.bytes || *a.bytes == *b.bytes;
-}
-
-bool sameAttribute(const GraphAttribute& a, const GraphAttribute& b) {
-  if (a.index() != b.index()) return false;
-  return std::visit(
-      [&](const auto& x) {
-        using T = std::decay_t<decltype(x)>;
-        if constexpr (std::is_same_v<T, Constant>)
-          return sameConstant(x, std::get<T>(b));
-        else
-          return x == std::get<T>(b);
-      },
-      a);
-}
-
-bool sameAttributes(const GraphNode& a, const GraphNode& b) {
-  return std::equal(
-      a.attributes.begin(), a.attributes.end(), b.attributes.begin(), b.attributes.end(),
-      [](const auto& x, const auto& y) { return x.first == y.first && sameAttribute(x.second, y.second); });
-}
-
 /// Sets of things that are joined two at a time.
 class Sets {
  public:
@@ -100,8 +76,8 @@ class GraphComparison {
       if (at == after_.producer.end()) continue;
       const GraphNode& now = after_.node(at->second);
       bool same = old.type == now.type && old.domain == now.domain && old.inputs == now.inputs &&
-                  old.outputs == now.outputs && old.captured == now.captured && sameAttributes(old, now) &&
-                  sameConstantsRead(old);
+                  old.outputs == now.outputs && old.captured == now.captured &&
+                  sameAttributeValues(old.attributes, now.attributes) && sameConstantsRead(old);
       if (same && keptAfter_.insert(at->second).second) kept_[static_cast<int>(i)] = at->second;
     }
   }

@@ -114,8 +114,12 @@ Expected<ValueType> typeOf(const std::string& name, const ValueTypes& types) {
 }  // namespace
 
 ValueTypes typesOf(const Graph& graph, const Bindings& sizes) {
+  return typesOf(graph, infer(graph).types, sizes);
+}
+
+ValueTypes typesOf(const Graph& graph, const InferredTypes& known, const Bindings& sizes) {
   ValueTypes types = graph.types;
-  for (const auto& [name, inferred] : infer(graph).types) {
+  for (const auto& [name, inferred] : known) {
     if (inferred.kind != InferredType::Kind::kTensor) continue;
     ValueType& type = types[name];
     type.element = inferred.element;
@@ -163,6 +167,7 @@ Expected<Model> extract(const Model& model, const ValueTypes& types, const Part&
   const Graph& whole = model.graph;
   Graph graph;
   graph.opset = whole.opset;
+  graph.original = whole.original;
   graph.inputs = part.inputs;
   graph.outputs = part.outputs;
   Names read;
@@ -185,7 +190,7 @@ Expected<Model> extract(const Model& model, const ValueTypes& types, const Part&
   }
   std::copy_if(whole.sparse.begin(), whole.sparse.end(), std::inserter(graph.sparse, graph.sparse.end()),
                [&](const std::string& name) { return read.contains(name); });
-  return Model{std::move(graph), model.file, /*part=*/true};
+  return Model{std::move(graph), model.file, /*part=*/true, model.opsets};
 }
 
 }  // namespace pet

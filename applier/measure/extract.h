@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "applier/infer/infer.h"
 #include "applier/onnx/model.h"
 
 // Parts of a model as models of their own, to be timed.
@@ -14,6 +15,8 @@ using ValueTypes = std::map<std::string, ValueType, std::less<>>;
 
 /// The types of all values, as far as they follow; where the graph leaves extents open they have these `sizes`.
 ValueTypes typesOf(const Graph& graph, const Bindings& sizes = {});
+/// The same where they were inferred before.
+ValueTypes typesOf(const Graph& graph, const InferredTypes& inferred, const Bindings& sizes);
 
 /// Nodes of a graph (by position, ascending), the values that they take from elsewhere and those that they give.
 struct Part {

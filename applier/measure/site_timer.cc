@@ -65,6 +65,7 @@ Expected<Graph> rewriteSites(const Graph& graph, const std::vector<NamedSite>& s
 
 /// The part of a model that the rewrites are in, with its neighbours: as it is, and rewritten; at the typical sizes.
 Expected<std::vector<std::string>> modelsOf(const Model& model,
+                                            const InferredTypes& inferred,
                                             const MatchIndex& index,
                                             const std::vector<const Rewrite*>& rewrites) {
   const Graph& graph = model.graph;
@@ -78,7 +79,7 @@ Expected<std::vector<std::string>> modelsOf(const Model& model,
     sites.push_back({siteName(graph, view, r->site.anchor), r->site.pattern, r->rule,
                      rewrite::symbolsOf(rewrite::numbersAt(r->site.symbols, sizes))});
   }
-  const ValueTypes types = typesOf(graph, sizes);
+  const ValueTypes types = typesOf(graph, inferred, sizes);
   auto before = extract(model, types, partOf(graph, types, withNeighbours(graph, {nodes.begin(), nodes.end()})));
   if (!before) return tl::unexpected(before.error());
   auto after = rewriteSites(before->graph, sites);
@@ -97,6 +98,7 @@ Expected<std::vector<std::string>> modelsOf(const Model& model,
 }  // namespace
 
 std::optional<std::string> SiteTimer::objection(const Model& model,
+                                                const InferredTypes& types,
                                                 const MatchIndex& index,
                                                 const std::vector<const Rewrite*>& rewrites) {
   const View& view = index.view();
@@ -104,7 +106,7 @@ std::optional<std::string> SiteTimer::objection(const Model& model,
   std::string setting = settingOf(rewrites);
   if (auto it = known_.find(setting); it != known_.end()) return it->second;
   auto decide = [&]() -> std::optional<std::string> {
-    auto models = modelsOf(model, index, rewrites);
+    auto models = modelsOf(model, types, index, rewrites);
     if (!models) return "could not be timed: " + models.error().what;
     auto samples = time_({std::move(*models), kSiteSeconds, true});
     if (!samples) return "could not be timed: " + samples.error().what;

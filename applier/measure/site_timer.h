@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "applier/infer/infer.h"
 #include "applier/measure/turns.h"
 #include "applier/onnx/model.h"
 #include "applier/replace/instantiate.h"
@@ -19,7 +20,9 @@ class SiteTimer {
   SiteTimer(TimeModels time, double minGain) : time_(std::move(time)), minGain_(minGain) {}
 
   /// Why these rewrites, whose layouts meet, do not pay on the engine, or could not be timed; nullopt where they pay.
+  /// `types`: of the graph's values.
   std::optional<std::string> objection(const Model& model,
+                                       const InferredTypes& types,
                                        const MatchIndex& index,
                                        const std::vector<const Rewrite*>& rewrites);
   const std::vector<Measured>& lines() const { return lines_; }

@@ -113,10 +113,7 @@ class Binder {
 Expected<Model> bindExtents(const Model& model, const OpenExtents& extents, const std::string& where) {
   auto file = std::make_shared<ModelFile>(*model.file);
   if (auto ok = Binder(*file->proto.mutable_graph(), extents, where).run(); !ok) return tl::unexpected(ok.error());
-  auto graph = readGraph(file, where);
-  if (!graph) return tl::unexpected(graph.error());
-  if (auto ok = sortGraph(*graph, where); !ok) return tl::unexpected(ok.error());
-  return Model{std::move(*graph), std::move(file)};
+  return readModel(file, where);
 }
 
 }  // namespace pet

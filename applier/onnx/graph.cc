@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -18,13 +19,13 @@ static_assert(std::endian::native == std::endian::little, "Constant holds little
 
 template <class T>
 Constant constantOf(ElementType element, const Tensor<T>& tensor) {
-  auto bytes = std::make_shared<std::string>(tensor.data.size() * sizeof(T), '\0');
-  if (!tensor.data.empty()) std::memcpy(bytes->data(), tensor.data.data(), bytes->size());
+  std::string bytes(tensor.data.size() * sizeof(T), '\0');
+  if (!tensor.data.empty()) std::memcpy(bytes.data(), tensor.data.data(), bytes.size());
   return {element, tensor.extents, std::move(bytes)};
 }
 
 template <class To, class From, class Read = std::identity>
-std::vector<To> converted(const std::string& bytes, Read read = {}) {
+std::vector<To> converted(std::string_view bytes, Read read = {}) {
   if constexpr (std::is_same_v<To, From>) {
     std::vector<To> out(bytes.size() / sizeof(To));
     if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(To));
@@ -171,6 +172,10 @@ std::optional<Extents> ValueType::extents() const {
   return result;
 }
 
+std::string functionKey(const std::string& domain, const std::string& name, const std::string& overload) {
+  return domain + ":" + name + (overload.empty() ? "" : ":" + overload);
+}
+
 std::string describe(const GraphNode& node) {
   bool nameless = node.name.empty() && !node.outputs.empty();
   return fmt::format("node '{}' ({})", nameless ? node.outputs[0] : node.name, node.type);
@@ -183,6 +188,69 @@ std::vector<std::string> readsOf(const GraphNode& node) {
   }
   names.insert(names.end(), node.captured.begin(), node.captured.end());
   return names;
+}
+
+bool sameConstant(const Constant& a, const Constant& b) {
+  return a.element == b.element && a.extents == b.extents && a.bytes == b.bytes;
+}
+
+namespace {
+
+bool sameNode(const GraphNode& a, const GraphNode& b) {
+  return a.type == b.type && a.domain == b.domain && a.inputs == b.inputs && a.outputs == b.outputs &&
+         sameAttributeValues(a.attributes, b.attributes);
+}
+
+bool sameGraph(const Graph& a, const Graph& b) {
+  auto same = [](const Initializer& i, const Initializer& j) {
+    return i.name == j.name && sameConstant(i.value, j.value);
+  };
+  return a.inputs == b.inputs && a.outputs == b.outputs &&
+         std::equal(a.initializers.begin(), a.initializers.end(), b.initializers.begin(), b.initializers.end(), same) &&
+         std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), sameNode);
+}
+
+bool sameAttribute(const GraphAttribute& a, const GraphAttribute& b) {
+  if (a.index() != b.index()) return false;
+  if (const auto* c = std::get_if<Constant>(&a)) return sameConstant(*c, std::get<Constant>(b));
+  if (const auto* g = std::get_if<Subgraph>(&a))
+    return *g == std::get<Subgraph>(b) || sameGraph(**g, *std::get<Subgraph>(b));
+  return std::visit(
+      [&](const auto& x) {
+        using T = std::decay_t<decltype(x)>;
+        if constexpr (std::is_same_v<T, Constant>)
+          return false;
+        else
+          return x == std::get<T>(b);
+      },
+      a);
+}
+
+}  // namespace
+
+bool sameAttributeValues(const std::map<std::string, GraphAttribute, std::less<>>& a,
+                         const std::map<std::string, GraphAttribute, std::less<>>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.first == y.first && sameAttribute(x.second, y.second);
+  });
+}
+
+std::vector<std::string> capturedBy(const Graph& graph) {
+  std::set<std::string> read(graph.outputs.begin(), graph.outputs.end());
+  std::set<std::string, std::less<>> defined(graph.sparse);
+  for (const GraphNode& n : graph.nodes) {
+    auto names = readsOf(n);
+    read.insert(names.begin(), names.end());
+    defined.insert(n.outputs.begin(), n.outputs.end());
+  }
+  for (const Initializer& i : graph.initializers) {
+    if (!i.outer) defined.insert(i.name);
+  }
+  defined.insert(graph.inputs.begin(), graph.inputs.end());
+  std::vector<std::string> captured;
+  std::copy_if(read.begin(), read.end(), std::back_inserter(captured),
+               [&](const std::string& name) { return !name.empty() && !defined.contains(name); });
+  return captured;
 }
 
 }  // namespace pet

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -9,7 +8,14 @@
 #include <variant>
 #include <vector>
 
+#include "applier/onnx/bytes.h"
 #include "ir/tensor.h"
+
+namespace onnx {
+class GraphProto;
+class NodeProto;
+class FunctionProto;
+}  // namespace onnx
 
 namespace pet {
 
@@ -45,12 +51,12 @@ double unitRoundoff(ElementType type);
 /// The nearest number of a type that pet computes with; infinite beyond its range.
 double roundedTo(ElementType type, double x);
 
-/// A constant tensor: row-major, little-endian bytes, shared with the file it was read from. `bytes` is null where the
-/// values are not at hand (strings, sub-byte types).
+/// A constant tensor: row-major, little-endian bytes, which may lie in the file it was read from. `bytes` is null where
+/// the values are not at hand (strings, sub-byte types).
 struct Constant {
   ElementType element = ElementType::kUnknown;
   Extents extents;
-  std::shared_ptr<const std::string> bytes;
+  Bytes bytes;
 
   static Constant of(const Tensor<float>& tensor);
   static Constant of(const Tensor<double>& tensor);
@@ -68,7 +74,12 @@ struct Constant {
   std::optional<std::vector<double>> numbers() const;
 };
 
-/// std::monostate: a kind that pet does not look into (subgraphs, types, sparse tensors).
+struct Graph;
+struct Function;
+/// A subgraph of If, Loop or Scan.
+using Subgraph = std::shared_ptr<const Graph>;
+
+/// std::monostate: a kind that pet does not look into (types, sparse tensors, subgraphs of other operators).
 using GraphAttribute = std::variant<std::monostate,
                                     int64_t,
                                     float,
@@ -76,7 +87,8 @@ using GraphAttribute = std::variant<std::monostate,
                                     std::vector<int64_t>,
                                     std::vector<float>,
                                     std::vector<std::string>,
-                                    Constant>;
+                                    Constant,
+                                    Subgraph>;
 
 /// One node of an ONNX graph. Values are named; an omitted operand is "".
 struct GraphNode {
@@ -85,14 +97,22 @@ struct GraphNode {
   std::vector<std::string> inputs, outputs;
   std::vector<std::string> captured;  ///< outer values that the node's subgraphs read
   bool standard = true;               ///< an operator of ONNX's own domain, not a function that the model defines
-  int original = -1;                  ///< position in the file it was read from; -1: a new node
+  /// Of a call of a function that the model defines. Null where functions call each other too deeply.
+  std::shared_ptr<const Function> callee = nullptr;
+  std::vector<std::shared_ptr<const Function>> hiddenCalls = {};  ///< in what pet does not look into
+  /// In the body of a function: attributes whose values are those of the function's attribute of this name.
+  std::map<std::string, std::string, std::less<>> references = {};
+  std::shared_ptr<const onnx::NodeProto> original = nullptr;  ///< in the file it was read from; null: a new node
+  /// Names, subgraphs and attributes that refer to a function's are no longer those of the original.
+  bool renewed = false;
 };
 
 struct Initializer {
   std::string name;
   Constant value;
   bool overridable = false;  ///< also a graph input: a caller may replace it
-  int original = -1;         ///< position in the file it was read from; -1: a new initializer
+  int original = -1;         ///< position in its graph in the file it was read from; -1: a new initializer
+  bool outer = false;        ///< not of this graph, but of one around it (applier/read/scope.h)
 };
 
 /// What a file declares about a value. No `dims`: unknown rank; no entry in `dims`: unknown extent.
@@ -110,7 +130,7 @@ struct ValueType {
   std::optional<Extents> extents() const;
 };
 
-/// The main graph of a model, without protobuf. Nodes stand in topological order.
+/// The main graph of a model, a subgraph or the body of a function, without protobuf. Nodes stand in topological order.
 struct Graph {
   int64_t opset = 0;  ///< of ONNX's own domain
   std::vector<GraphNode> nodes;
@@ -118,7 +138,30 @@ struct Graph {
   std::vector<std::string> inputs;  ///< without those that are initializers
   std::vector<std::string> outputs;
   std::set<std::string, std::less<>> sparse;  ///< sparse initializers: defined, but not looked into
+  /// What the file declares. Of subgraphs without names of extents: those need not be the same in each execution.
   std::map<std::string, ValueType, std::less<>> types;
+  std::vector<std::string> captured = {};  ///< of a subgraph: values of the graphs around it that it reads
+  std::shared_ptr<const onnx::GraphProto> original = nullptr;  ///< in the file; null: the body of a function, or new
+};
+
+/// The versions of operator sets, by domain.
+using Opsets = std::map<std::string, int64_t, std::less<>>;
+
+/// "domain:name" or "domain:name:overload".
+std::string functionKey(const std::string& domain, const std::string& name, const std::string& overload);
+
+/// A function that the model defines.
+struct Function {
+  std::string name, domain, overload;
+  std::map<std::string, GraphAttribute, std::less<>> defaults;  ///< of attributes that a call may leave out
+  Graph body;                                                   ///< its inputs and outputs are the function's
+  Opsets opsets;                                                ///< that it was written for
+  size_t depth = 1;                                             ///< of the longest chain of calls that begins here
+  bool isGeneric = false;                                       ///< some node's attributes are the call's
+  std::shared_ptr<const onnx::FunctionProto> original;
+  bool rewritten = false;  ///< the body is no longer the original's
+
+  std::string key() const { return functionKey(domain, name, overload); }
 };
 
 /// "node 'conv1' (Conv)", for messages.
@@ -126,5 +169,24 @@ std::string describe(const GraphNode& node);
 
 /// Every name that a node reads: operands that are not omitted, and what its subgraphs capture.
 std::vector<std::string> readsOf(const GraphNode& node);
+
+/// Constants are equal by their bytes, subgraphs by their nodes, values and names.
+bool sameConstant(const Constant& a, const Constant& b);
+bool sameAttributeValues(const std::map<std::string, GraphAttribute, std::less<>>& a,
+                         const std::map<std::string, GraphAttribute, std::less<>>& b);
+
+/// How deep subgraphs, and calls of functions, may be nested.
+inline constexpr size_t kMostNestedGraphs = 24;
+
+/// Every name that the graph reads and does not define, sorted.
+std::vector<std::string> capturedBy(const Graph& graph);
+
+/// Calls visit(name of the attribute, subgraph) for each subgraph of a node.
+template <class Visit>
+void forEachSubgraph(const GraphNode& node, const Visit& visit) {
+  for (const auto& [name, value] : node.attributes) {
+    if (const auto* subgraph = std::get_if<Subgraph>(&value)) visit(name, *subgraph);
+  }
+}
 
 }  // namespace pet

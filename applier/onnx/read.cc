@@ -1,10 +1,12 @@
 // ONNX's messages -> Graph.
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 
 #include "applier/onnx/file.h"
+#include "applier/onnx/tensors.h"
 
 namespace pet {
 namespace {
@@ -14,17 +16,17 @@ using onnx::TensorProto;
 
 /// Little-endian bytes of a repeated field whose elements stand for values of type T.
 template <class T, class Field>
-std::shared_ptr<const std::string> pack(const Field& field) {
-  auto bytes = std::make_shared<std::string>(static_cast<size_t>(field.size()) * sizeof(T), '\0');
+Bytes pack(const Field& field) {
+  std::string bytes(static_cast<size_t>(field.size()) * sizeof(T), '\0');
   for (int i = 0; i < field.size(); ++i) {
     T value = static_cast<T>(field[i]);
-    std::memcpy(bytes->data() + static_cast<size_t>(i) * sizeof(T), &value, sizeof(T));
+    std::memcpy(bytes.data() + static_cast<size_t>(i) * sizeof(T), &value, sizeof(T));
   }
   return bytes;
 }
 
 /// The values of a tensor that does not keep them in raw_data; null for types that pet does not look into.
-std::shared_ptr<const std::string> packTyped(const TensorProto& t) {
+Bytes packTyped(const TensorProto& t) {
   switch (static_cast<ElementType>(t.data_type())) {
     case ElementType::kFloat:
       return pack<float>(t.float_data());
@@ -52,11 +54,13 @@ std::shared_ptr<const std::string> packTyped(const TensorProto& t) {
   }
 }
 
+using Functions = std::map<std::string, std::shared_ptr<const Function>, std::less<>>;
+
 class Reader {
  public:
   Reader(const std::shared_ptr<const ModelFile>& file, const std::string& where) : file_(file), where_(where) {}
 
-  Expected<Graph> read();
+  Expected<Model> read();
 
  private:
   tl::unexpected<Error> error(std::string what, std::string advice = "") const {
@@ -64,35 +68,38 @@ class Reader {
   }
   Expected<Constant> constant(const TensorProto& t, const std::string& owner) const;
   Expected<GraphAttribute> attribute(const AttributeProto& a, const std::string& owner) const;
-  Expected<GraphNode> node(const onnx::NodeProto& n, int position) const;
-  Expected<void> readInitializers(Graph& graph) const;
+  Expected<void> attributes(const onnx::NodeProto& n, size_t depth, int64_t opset, GraphNode& into) const;
+  Expected<GraphNode> node(const onnx::NodeProto& n, size_t depth, int64_t opset) const;
+  Expected<std::vector<GraphNode>> nodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& from,
+                                         size_t depth,
+                                         int64_t opset) const;
+  void hideCalls(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, GraphNode& into) const;
+  void hideGraph(const onnx::GraphProto& g, GraphNode& into, std::set<std::string>& captured) const;
+  Expected<void> readInitializers(const onnx::GraphProto& g, Graph& graph) const;
+  Expected<Graph> graph(const onnx::GraphProto& g, size_t depth, int64_t opset) const;
+  Expected<Subgraph> subgraph(const onnx::GraphProto& g, size_t depth, int64_t opset) const;
+  Expected<void> readBody(Function& function, int64_t opset) const;
 
   const std::shared_ptr<const ModelFile>& file_;
   const std::string& where_;
+  Functions functions_;
 };
 
 Expected<Constant> Reader::constant(const TensorProto& t, const std::string& owner) const {
-  if (t.data_location() == TensorProto::EXTERNAL) {
-    return error(fmt::format("{} keeps its values in an external file, which is not supported yet", owner),
-                 "save the model as one file, e.g. onnx.save(onnx.load(path), path, save_as_external_data=False)");
-  }
   Constant c;
   c.element = static_cast<ElementType>(t.data_type());
   c.extents.assign(t.dims().begin(), t.dims().end());
-  int64_t count = 1;
-  for (int64_t d : c.extents) {
-    if (d < 0 || __builtin_mul_overflow(count, d, &count) || count > (int64_t{1} << 40)) {
-      return error(fmt::format("{} has impossible extents {}", owner, str(c.extents)));
-    }
-  }
+  auto count = countOf(c.extents);
+  if (!count) return error(fmt::format("{} has impossible extents {}", owner, str(c.extents)));
   size_t size = elementSize(c.element);
   if (size == 0) return c;
-  // The aliasing pointer keeps the file alive and copies nothing.
-  c.bytes = t.has_raw_data() ? std::shared_ptr<const std::string>(file_, &t.raw_data()) : packTyped(t);
-  if (c.bytes && c.bytes->size() != static_cast<size_t>(count) * size) {
-    return error(fmt::format("{} holds {} bytes of values, but {} of {} need {}", owner, c.bytes->size(),
-                             str(c.extents), str(c.element), static_cast<size_t>(count) * size));
+  if (t.data_location() == TensorProto::EXTERNAL) {
+    c.bytes = file_->values[referredBy(t)];
+  } else {
+    c.bytes = t.has_raw_data() ? Bytes(t.raw_data(), file_) : packTyped(t);
   }
+  if (c.bytes && c.bytes->size() != static_cast<size_t>(*count) * size)
+    return tl::unexpected(wrongSize(t, owner, c.bytes->size(), where_));
   return c;
 }
 
@@ -146,31 +153,87 @@ void collectCaptures(const onnx::GraphProto& graph, std::set<std::string> define
     use(o.name());
 }
 
-Expected<GraphNode> Reader::node(const onnx::NodeProto& n, int position) const {
+/// Only of these does pet know what a subgraph is for.
+bool hasSubgraphs(const GraphNode& node) {
+  return node.standard && (node.type == "If" || node.type == "Loop" || node.type == "Scan");
+}
+
+void Reader::hideCalls(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, GraphNode& into) const {
+  std::set<std::string> keys;
+  collectCalls(nodes, keys);
+  for (const std::string& key : keys) {
+    if (auto it = functions_.find(key); it != functions_.end()) into.hiddenCalls.push_back(it->second);
+  }
+}
+
+/// A subgraph of an operator that is not known.
+void Reader::hideGraph(const onnx::GraphProto& g, GraphNode& into, std::set<std::string>& captured) const {
+  collectCaptures(g, {}, captured);
+  hideCalls(g.node(), into);
+}
+
+Expected<void> Reader::attributes(const onnx::NodeProto& n, size_t depth, int64_t opset, GraphNode& into) const {
+  const std::string owner = fmt::format("node '{}' ({})", into.name, into.type);
+  std::set<std::string> captured;
+  for (const auto& a : n.attribute()) {
+    if (a.has_ref_attr_name() && !a.ref_attr_name().empty()) {
+      into.references.emplace(a.name(), a.ref_attr_name());
+    } else if (a.type() == AttributeProto::GRAPH && hasSubgraphs(into)) {
+      auto body = subgraph(a.g(), depth + 1, opset);
+      if (!body) return tl::unexpected(body.error());
+      captured.insert((*body)->captured.begin(), (*body)->captured.end());
+      into.attributes.emplace(a.name(), std::move(*body));
+    } else {
+      auto value = attribute(a, owner);
+      if (!value) return tl::unexpected(value.error());
+      into.attributes.emplace(a.name(), std::move(*value));
+      if (a.has_g()) hideGraph(a.g(), into, captured);
+      for (const auto& g : a.graphs())
+        hideGraph(g, into, captured);
+    }
+  }
+  into.captured.assign(captured.begin(), captured.end());
+  return {};
+}
+
+Expected<GraphNode> Reader::node(const onnx::NodeProto& n, size_t depth, int64_t opset) const {
   GraphNode result;
   result.name = n.name();
   result.type = n.op_type();
-  result.domain = n.domain() == "ai.onnx" ? "" : n.domain();
+  result.domain = domainOf(n.domain());
   result.inputs.assign(n.input().begin(), n.input().end());
   result.outputs.assign(n.output().begin(), n.output().end());
-  result.original = position;
-  result.standard = result.domain.empty();
-  for (const auto& f : file_->proto.functions()) {
-    bool called = f.name() == n.op_type() && (f.domain() == "ai.onnx" ? "" : f.domain()) == result.domain;
-    result.standard = result.standard && !called;
+  result.original = std::shared_ptr<const onnx::NodeProto>(file_, &n);
+  auto called = functions_.find(functionKey(result.domain, n.op_type(), n.overload()));
+  result.standard = result.domain.empty() && called == functions_.end();
+  if (called != functions_.end() && called->second->depth <= kMostNestedGraphs) {
+    result.callee = called->second;
+  } else if (called != functions_.end()) {
+    hideCalls(called->second->original->node(), result);
   }
-  std::string owner = fmt::format("node '{}' ({})", result.name, result.type);
-  std::set<std::string> captured;
-  for (const auto& a : n.attribute()) {
-    auto value = attribute(a, owner);
-    if (!value) return tl::unexpected(value.error());
-    result.attributes.emplace(a.name(), std::move(*value));
-    if (a.has_g()) collectCaptures(a.g(), {}, captured);
-    for (const auto& g : a.graphs())
-      collectCaptures(g, {}, captured);
-  }
-  result.captured.assign(captured.begin(), captured.end());
+  if (auto ok = attributes(n, depth, opset, result); !ok) return tl::unexpected(ok.error());
   return result;
+}
+
+Expected<std::vector<GraphNode>> Reader::nodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& from,
+                                               size_t depth,
+                                               int64_t opset) const {
+  std::vector<GraphNode> result;
+  for (const auto& n : from) {
+    auto read = node(n, depth, opset);
+    if (!read) return tl::unexpected(read.error());
+    result.push_back(std::move(*read));
+  }
+  return result;
+}
+
+Expected<Subgraph> Reader::subgraph(const onnx::GraphProto& g, size_t depth, int64_t opset) const {
+  if (depth > kMostNestedGraphs) return error(fmt::format("subgraphs are nested more than {} deep", kMostNestedGraphs));
+  auto read = graph(g, depth, opset);
+  if (!read) return tl::unexpected(read.error());
+  read->captured = capturedBy(*read);
+  if (auto ok = sortGraph(*read, where_); !ok) return tl::unexpected(ok.error());
+  return std::make_shared<const Graph>(std::move(*read));
 }
 
 ValueType valueType(const onnx::ValueInfoProto& info) {
@@ -188,8 +251,7 @@ ValueType valueType(const onnx::ValueInfoProto& info) {
   return type;
 }
 
-Expected<void> Reader::readInitializers(Graph& graph) const {
-  const auto& g = file_->proto.graph();
+Expected<void> Reader::readInitializers(const onnx::GraphProto& g, Graph& graph) const {
   std::set<std::string> inputs;
   for (const auto& i : g.input())
     inputs.insert(i.name());
@@ -204,38 +266,88 @@ Expected<void> Reader::readInitializers(Graph& graph) const {
   return {};
 }
 
-Expected<Graph> Reader::read() {
-  const auto& proto = file_->proto;
-  const auto& g = proto.graph();
+Expected<Graph> Reader::graph(const onnx::GraphProto& g, size_t depth, int64_t opset) const {
   Graph graph;
-  for (const auto& import : proto.opset_import()) {
-    if (import.domain().empty() || import.domain() == "ai.onnx") graph.opset = import.version();
-  }
-  if (auto ok = readInitializers(graph); !ok) return tl::unexpected(ok.error());
+  graph.opset = opset;
+  graph.original = std::shared_ptr<const onnx::GraphProto>(file_, &g);
+  if (auto ok = readInitializers(g, graph); !ok) return tl::unexpected(ok.error());
   std::set<std::string, std::less<>> constants;
   for (const Initializer& i : graph.initializers)
     constants.insert(i.name);
+  auto declare = [&](const onnx::ValueInfoProto& v) {
+    ValueType& type = graph.types[v.name()] = valueType(v);
+    if (depth > 0) type.names.clear();
+  };
   for (const auto& i : g.input()) {
     if (!constants.contains(i.name()) && !graph.sparse.contains(i.name())) graph.inputs.push_back(i.name());
-    graph.types[i.name()] = valueType(i);
+    declare(i);
   }
   for (const auto& v : g.value_info())
-    graph.types[v.name()] = valueType(v);
+    declare(v);
   for (const auto& o : g.output()) {
     graph.outputs.push_back(o.name());
-    graph.types[o.name()] = valueType(o);
+    declare(o);
   }
-  for (int i = 0; i < g.node_size(); ++i) {
-    auto n = node(g.node(i), i);
-    if (!n) return tl::unexpected(n.error());
-    graph.nodes.push_back(std::move(*n));
-  }
+  auto read = nodes(g.node(), depth, opset);
+  if (!read) return tl::unexpected(read.error());
+  graph.nodes = std::move(*read);
   return graph;
+}
+
+bool refersToCall(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const GraphNode& n) {
+    bool refers = !n.references.empty();
+    forEachSubgraph(n, [&](const auto&, const Subgraph& inner) { refers = refers || refersToCall(*inner); });
+    return refers;
+  });
+}
+
+Expected<void> Reader::readBody(Function& function, int64_t opset) const {
+  const onnx::FunctionProto& f = *function.original;
+  Graph& body = function.body;
+  auto own = function.opsets.find("");
+  body.opset = own == function.opsets.end() ? opset : own->second;
+  body.inputs.assign(f.input().begin(), f.input().end());
+  body.outputs.assign(f.output().begin(), f.output().end());
+  for (const auto& a : f.attribute_proto()) {
+    auto value = attribute(a, fmt::format("function '{}'", function.key()));
+    if (!value) return tl::unexpected(value.error());
+    function.defaults.emplace(a.name(), std::move(*value));
+  }
+  auto read = nodes(f.node(), 0, body.opset);
+  if (!read) return tl::unexpected(read.error());
+  body.nodes = std::move(*read);
+  function.isGeneric = refersToCall(body);
+  return sortGraph(body, where_);
+}
+
+Expected<Model> Reader::read() {
+  const auto& proto = file_->proto;
+  Model model;
+  for (const auto& import : proto.opset_import())
+    model.opsets[domainOf(import.domain())] = import.version();
+  int64_t opset = model.opsets.contains("") ? model.opsets.at("") : 0;
+  auto functions = listFunctions(file_, where_);
+  if (!functions) return tl::unexpected(functions.error());
+  for (const auto& f : *functions) {
+    if (auto ok = readBody(*f, opset); !ok) return tl::unexpected(ok.error());
+    functions_.emplace(f->key(), f);
+  }
+  auto main = graph(proto.graph(), 0, opset);
+  if (!main) return tl::unexpected(main.error());
+  if (auto ok = sortGraph(*main, where_); !ok) return tl::unexpected(ok.error());
+  model.graph = std::move(*main);
+  model.file = file_;
+  return model;
 }
 
 }  // namespace
 
-Expected<Graph> readGraph(const std::shared_ptr<const ModelFile>& file, const std::string& where) {
+std::string domainOf(const std::string& written) {
+  return written == "ai.onnx" ? "" : written;
+}
+
+Expected<Model> readModel(const std::shared_ptr<const ModelFile>& file, const std::string& where) {
   return Reader(file, where).read();
 }
 

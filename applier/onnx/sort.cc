@@ -24,6 +24,8 @@ Expected<std::unordered_map<std::string, int>> definitions(const Graph& graph, c
   }
   for (const std::string& name : graph.sparse)
     define(name, kOutside);
+  for (const std::string& name : graph.captured)
+    define(name, kOutside);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     for (const std::string& name : graph.nodes[i].outputs) {
       if (!name.empty() && !define(name, static_cast<int>(i))) {

@@ -10,13 +10,6 @@
 
 namespace pet {
 
-std::string NodeSink::unique(const std::string& base, std::set<std::string, std::less<>>& taken) {
-  std::string name = base;
-  for (int i = 2; !taken.insert(name).second; ++i)
-    name = fmt::format("{}_{}", base, i);
-  return name;
-}
-
 std::string NodeSink::initializer(const std::string& base, const Constant& value) {
   for (const Initializer& i : graph_.initializers) {
     bool same = !i.overridable && i.value.element == value.element && i.value.extents == value.extents &&

@@ -2,11 +2,11 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "applier/onnx/inline.h"
 #include "applier/view/view.h"
 
 // Nodes of a program on their way out: what the rows of onnx_rows.h write with.
@@ -21,16 +21,13 @@ struct NotEmitted {
 class NodeSink {
  public:
   /// `sizes`: where the extents that the model leaves open are found.
-  NodeSink(Graph& graph, ElementType element, OpenSizes sizes = {})
-      : graph_(graph), element_(element), sizes_(std::move(sizes)) {}
+  NodeSink(Graph& graph, ElementType element, TakenNames& taken, OpenSizes sizes = {})
+      : graph_(graph), element_(element), taken_(taken), sizes_(std::move(sizes)) {}
 
   int64_t opset() const { return graph_.opset; }
   ElementType element() const { return element_; }
-  /// `base`, or with a number behind it where that is taken. Values and nodes are named apart.
-  std::string uniqueValue(const std::string& base) { return unique(base, values_); }
-  std::string uniqueNode(const std::string& base) { return unique(base, nodes_); }
-  void reserveValue(const std::string& name) { values_.insert(name); }
-  void reserveNode(const std::string& name) { nodes_.insert(name); }
+  std::string uniqueValue(const std::string& base) { return taken_.value(base); }
+  std::string uniqueNode(const std::string& base) { return taken_.node(base); }
   /// The name of an initializer with this value: a known one, or a new one.
   std::string initializer(const std::string& base, const Constant& value);
   void node(GraphNode node) { graph_.nodes.push_back(std::move(node)); }
@@ -53,11 +50,10 @@ class NodeSink {
 
   Graph& graph_;
   ElementType element_;
+  TakenNames& taken_;
   OpenSizes sizes_;
   std::map<std::string, std::string> shapes_, symbolSizes_, computedSizes_;  ///< values that are there already
   std::map<std::vector<std::string>, std::string> concatenated_;
-  static std::string unique(const std::string& base, std::set<std::string, std::less<>>& taken);
-  std::set<std::string, std::less<>> values_, nodes_;
 };
 
 /// One node of a program on its way out.

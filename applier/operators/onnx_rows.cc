@@ -168,7 +168,8 @@ const OnnxRow* findWriter(std::string_view op) {
 std::optional<std::string> whyNotEmitted(const Program& replacement, int64_t opset, const OpenSizes& sizes) {
   Graph scratch;
   scratch.opset = opset;
-  NodeSink sink(scratch, ElementType::kFloat, sizes);
+  TakenNames taken;
+  NodeSink sink(scratch, ElementType::kFloat, taken, sizes);
   auto constant = constantNodes(replacement);
   for (int i = 0; i < static_cast<int>(replacement.nodes().size()); ++i) {
     const Node& n = replacement.nodes()[static_cast<size_t>(i)];

@@ -36,15 +36,15 @@ void append(std::string& bytes, double x) {
 /// The numbers as a tensor of the element type. Nullopt: they do not fit, or another type.
 std::optional<Constant> stored(ElementType element, const Tensor<double>& x) {
   if (isComputed(element)) return Constant::rounded(element, x);
-  auto bytes = std::make_shared<std::string>();
+  std::string bytes;
   for (double v : x.data) {
     if (std::trunc(v) != v || std::abs(v) > kLargestInteger) return std::nullopt;
     if (element == ElementType::kInt64) {
-      append<int64_t>(*bytes, v);
+      append<int64_t>(bytes, v);
     } else if (element == ElementType::kInt32 && std::abs(v) <= INT32_MAX) {
-      append<int32_t>(*bytes, v);
+      append<int32_t>(bytes, v);
     } else if (element == ElementType::kBool) {
-      append<uint8_t>(*bytes, v != 0);
+      append<uint8_t>(bytes, v != 0);
     } else {
       return std::nullopt;
     }

@@ -14,8 +14,8 @@ namespace {
 
 class Normaliser {
  public:
-  Normaliser(const Graph& graph, const NormaliseOptions& options)
-      : graph_(graph), options_(options), inference_(infer(graph, {.freezeInputs = options.freezeInputs})) {
+  Normaliser(const Graph& graph, const NormaliseOptions& options, Inference inference)
+      : graph_(graph), options_(options), inference_(std::move(inference)) {
     useMultiples();
   }
 
@@ -244,11 +244,15 @@ Expected<WholeProgram> Normaliser::runWhole() {
 }  // namespace
 
 Normalised normalise(const Graph& graph, const NormaliseOptions& options) {
-  return Normaliser(graph, options).run();
+  return normalise(graph, options, infer(graph, {.freezeInputs = options.freezeInputs}));
+}
+
+Normalised normalise(const Graph& graph, const NormaliseOptions& options, Inference inference) {
+  return Normaliser(graph, options, std::move(inference)).run();
 }
 
 Expected<WholeProgram> toProgram(const Graph& graph) {
-  return Normaliser(graph, {.freezeInputs = true}).runWhole();
+  return Normaliser(graph, {.freezeInputs = true}, infer(graph, {.freezeInputs = true})).runWhole();
 }
 
 }  // namespace pet

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "applier/infer/infer.h"
 #include "applier/view/sample_sizes.h"
 #include "applier/view/view.h"
 
@@ -30,6 +31,8 @@ struct Normalised {
 /// biases as broadcast additions, constants folded. Nodes that pet does not know or whose extents are not known pass
 /// through.
 Normalised normalise(const Graph& graph, const NormaliseOptions& options = {});
+/// The same where the types are known: of subgraphs, say (open_graph.h).
+Normalised normalise(const Graph& graph, const NormaliseOptions& options, Inference inference);
 
 /// A whole model as one program: its inputs and outputs are the graph's, its constant inputs have the values in
 /// `constants`.

@@ -1,14 +1,23 @@
 #include "applier/view/evaluate_constants.h"
 
+#include "applier/onnx/mapping.h"
 #include "ir/evaluate.h"
 
 namespace pet {
+namespace {
+
+constexpr size_t kMostKept = size_t{1} << 20;  ///< elements
+
+}  // namespace
 
 template <class T>
 Expected<const Tensor<T>*> ConstantEvaluator::evaluate(Value v, std::map<Value, Tensor<T>>& done) {
   if (auto it = done.find(v); it != done.end()) return &it->second;
   if (auto c = view_.constants.find(v.node); c != view_.constants.end()) {
-    return &done.emplace(v, c->second.template values<T>()).first->second;
+    const Tensor<T>& values = done.emplace(v, c->second.template values<T>()).first->second;
+    kept_ += values.data.size();
+    if (values.data.size() > kMostKept / 16 && c->second.bytes.mapped()) dropPages(*c->second.bytes);
+    return &values;
   }
   std::vector<const Tensor<T>*> operands;
   for (Value o : view_.program.node(v).operands) {
@@ -19,6 +28,7 @@ Expected<const Tensor<T>*> ConstantEvaluator::evaluate(Value v, std::map<Value, 
   auto results = evaluateNode<T>(view_.program, v.node, {}, operands);
   if (!results) return tl::unexpected(results.error());
   for (int o = 0; o < static_cast<int>(results->size()); ++o) {
+    kept_ += (*results)[static_cast<size_t>(o)].data.size();
     done.emplace(Value{v.node, o}, std::move((*results)[static_cast<size_t>(o)]));
   }
   return &done.at(v);
@@ -26,12 +36,16 @@ Expected<const Tensor<T>*> ConstantEvaluator::evaluate(Value v, std::map<Value, 
 
 Expected<Constant> ConstantEvaluator::value(Value v) {
   if (auto c = view_.constants.find(v.node); c != view_.constants.end()) return c->second;
-  if (view_.elements[static_cast<size_t>(v.node)] == ElementType::kDouble) {
-    return evaluate(v, doubles_).map([](const Tensor<double>* t) { return Constant::of(*t); });
+  const ElementType element = view_.elements[static_cast<size_t>(v.node)];
+  auto stored = [element](const auto* t) { return Constant::rounded(element, *t); };
+  auto constant =
+      element == ElementType::kDouble ? evaluate(v, doubles_).map(stored) : evaluate(v, floats_).map(stored);
+  if (kept_ > kMostKept) {
+    floats_.clear();
+    doubles_.clear();
+    kept_ = 0;
   }
-  return evaluate(v, floats_).map([&](const Tensor<float>* t) {
-    return Constant::rounded(view_.elements[static_cast<size_t>(v.node)], *t);
-  });
+  return constant;
 }
 
 }  // namespace pet

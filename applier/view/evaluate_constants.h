@@ -6,8 +6,9 @@
 
 namespace pet {
 
-/// Evaluates what a view computes from constants alone, each value once: in the model's own precision, and where that
-/// is of 16 bits in float, with one rounding of the result.
+/// Evaluates what a view computes from constants alone: in the model's own precision, and where that is of 16 bits in
+/// float, with one rounding of the result. Large values are forgotten once they are used, so that memory does not grow
+/// with the model.
 class ConstantEvaluator {
  public:
   explicit ConstantEvaluator(const View& view) : view_(view) {}
@@ -21,6 +22,7 @@ class ConstantEvaluator {
   const View& view_;
   std::map<Value, Tensor<float>> floats_;
   std::map<Value, Tensor<double>> doubles_;
+  size_t kept_ = 0;  ///< elements of both
 };
 
 }  // namespace pet

@@ -28,7 +28,12 @@ struct FusedBias {
 
 class Emitter {
  public:
-  Emitter(const Graph& graph, const View& before, const View& after);
+  Emitter(const Graph& graph,
+          const View& before,
+          const View& after,
+          const RenewedNodes& renewed,
+          TakenNames& taken,
+          const KeepBytes& keep);
   Expected<Graph> run();
 
  private:
@@ -36,6 +41,10 @@ class Emitter {
   bool intact(int original) const { return partsBefore_[index(original)] == partsAfter_[index(original)]; }
   static size_t index(int i) { return static_cast<size_t>(i); }
 
+  const GraphNode& original(int i) const {
+    auto it = renewed_.find(i);
+    return it == renewed_.end() ? graph_.nodes[index(i)] : it->second;
+  }
   std::optional<Unit> unitOf(const std::string& name) const;
   std::optional<Unit> unitOf(Value v) const;
   std::vector<Unit> needs(Unit u) const;
@@ -54,6 +63,8 @@ class Emitter {
 
   const Graph& graph_;
   const View& after_;
+  const KeepBytes& keep_;
+  const RenewedNodes& renewed_;
   Graph out_;
   NodeSink sink_;
   ConstantEvaluator constants_;
@@ -66,11 +77,18 @@ class Emitter {
   std::map<Value, std::string> given_;  ///< names of new values
 };
 
-Emitter::Emitter(const Graph& graph, const View& before, const View& after)
+Emitter::Emitter(const Graph& graph,
+                 const View& before,
+                 const View& after,
+                 const RenewedNodes& renewed,
+                 TakenNames& taken,
+                 const KeepBytes& keep)
     : graph_(graph),
       after_(after),
+      keep_(keep),
+      renewed_(renewed),
       out_(graph),
-      sink_(out_, ElementType::kFloat, before.openSizes),
+      sink_(out_, ElementType::kFloat, taken, before.openSizes),
       constants_(after),
       constant_(constantNodes(after.program)),
       readers_(readers(after.program)),
@@ -84,18 +102,9 @@ Emitter::Emitter(const Graph& graph, const View& before, const View& after)
     if (p.origin >= 0) ++partsAfter_[index(p.origin)];
   }
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    sink_.reserveNode(graph.nodes[i].name);
-    for (const std::string& name : graph.nodes[i].outputs) {
-      sink_.reserveValue(name);
+    for (const std::string& name : graph.nodes[i].outputs)
       producer_.emplace(name, static_cast<int>(i));
-    }
   }
-  for (const Initializer& i : graph.initializers)
-    sink_.reserveValue(i.name);
-  for (const std::string& name : graph.inputs)
-    sink_.reserveValue(name);
-  for (const auto& [name, type] : graph.types)  // also of values that went in an earlier round
-    sink_.reserveValue(name);
   for (const auto& [value, name] : after.names)
     valueByName_.emplace(name, value);
   for (int i = 0; i < static_cast<int>(program().nodes().size()); ++i) {
@@ -155,7 +164,7 @@ std::vector<Unit> Emitter::needs(Unit u) const {
     if (unit) result.push_back(*unit);
   };
   if (u.kind == Unit::Kind::kOriginal) {
-    for (const std::string& name : readsOf(graph_.nodes[index(u.index)]))
+    for (const std::string& name : readsOf(original(u.index)))
       add(unitOf(name));
     return result;
   }
@@ -220,6 +229,7 @@ std::vector<Unit> Emitter::schedule() const {
 Constant Emitter::evaluated(Value v) {
   auto c = constants_.value(v);
   if (!c) throw NotEmitted{c.error().message()};
+  if (keep_) c->bytes = keep_(std::move(c->bytes));
   return *c;
 }
 
@@ -229,10 +239,10 @@ std::string Emitter::biasName(const FusedBias& fused) {
   int64_t channels = program().nodes()[index(fused.conv)].shapes[0][1].asConstant().value();
   size_t each = elementSize(c.element);
   if (c.bytes->size() == each && channels > 1) {
-    auto repeated = std::make_shared<std::string>();
+    std::string repeated;
     for (int64_t i = 0; i < channels; ++i)
-      *repeated += *c.bytes;
-    c.bytes = std::move(repeated);
+      repeated += *c.bytes;
+    c.bytes = Bytes(std::move(repeated));
   }
   c.extents = {channels};
   return constantName(program().nodes()[index(fused.conv)].names[0] + "/bias", c);
@@ -266,7 +276,7 @@ void Emitter::writeNew(int node) {
 
 void Emitter::write(Unit u) {
   if (u.kind == Unit::Kind::kOriginal) {
-    sink_.node(graph_.nodes[index(u.index)]);
+    sink_.node(original(u.index));
   } else {
     writeNew(u.index);
   }
@@ -302,7 +312,17 @@ Expected<Graph> Emitter::run() {
 }  // namespace
 
 Expected<Graph> emit(const Graph& graph, const View& before, const View& after) {
-  return Emitter(graph, before, after).run();
+  TakenNames taken(graph);
+  return emit(graph, before, after, {}, taken, nullptr);
+}
+
+Expected<Graph> emit(const Graph& graph,
+                     const View& before,
+                     const View& after,
+                     const RenewedNodes& renewed,
+                     TakenNames& taken,
+                     const KeepBytes& keep) {
+  return Emitter(graph, before, after, renewed, taken, keep).run();
 }
 
 Expected<Graph> toGraph(const Program& program,

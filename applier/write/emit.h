@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 
+#include "applier/onnx/inline.h"
+#include "applier/onnx/spill.h"
 #include "applier/view/view.h"
 
 namespace pet {
@@ -16,5 +18,16 @@ Expected<Graph> toGraph(const Program& program,
 /// nodes that nothing needs any more go, and so do initializers that only they read. `graph` and `before` belong
 /// together.
 Expected<Graph> emit(const Graph& graph, const View& before, const View& after);
+
+/// Nodes that pet does not look into, by position, with their subgraphs or functions rewritten.
+using RenewedNodes = std::map<int, GraphNode>;
+/// The same with these in their places. `taken`: by other graphs of the model; new names are added. `keep` says where
+/// values of new constants go; null: they stay in memory.
+Expected<Graph> emit(const Graph& graph,
+                     const View& before,
+                     const View& after,
+                     const RenewedNodes& renewed,
+                     TakenNames& taken,
+                     const KeepBytes& keep);
 
 }  // namespace pet

@@ -121,7 +121,7 @@ BAD_GRAPHS = [
     ("a missing output", model([conv("x", "w", "a")], [kernel()]), "output 'y' is defined by no node"),
     ("a value twice", model([conv("x", "w", "y"), conv("x", "w", "y")], [kernel()]), "value 'y' is defined twice"),
     ("an initializer twice", model([conv("x", "w", "y")], [kernel(), kernel()]), "initializer 'w' is defined twice"),
-    ("external data", external(), "initializer 'w' keeps its values in an external file"),
+    ("external data that are not there", external(), "initializer 'w' has its values in 'weights.bin', which cannot be read: No such file"),
     ("short weights", short_weights(), "initializer 'w' holds 140 bytes of values, but [2, 2, 3, 3] of float need 144"),
     ("huge extents", huge_extents(), "initializer 'w' has impossible extents"),
 ]
@@ -194,8 +194,14 @@ def bad_outputs(folder, good, pack):
     refuse("report over the pack", USAGE, "would be overwritten", arguments=[good, pack, "--json", folder / "." / pack.name], folder=folder)
     refuse("model and report in one", USAGE, "two outputs", arguments=[*arguments, folder / "x", "--json", folder / "x"], folder=folder)
     report = folder / "report.json"
+    subprocess.run([str(BIN / "pet-apply"), *map(str, [*arguments, folder / "out.onnx", "--json", report])], check=True, capture_output=True)
+    model_size, report_size = (folder / "out.onnx").stat().st_size, report.stat().st_size
+    expect("a report that is larger than the model", model_size < report_size, (model_size, report_size))
+    (folder / "out.onnx").unlink()
+    report.unlink()
     refuse("no room for the report", USAGE, "report.json: cannot write: File too large",
-           arguments=[*arguments, folder / "out.onnx", "--json", report], folder=folder, preexec_fn=limit_file_size)
+           arguments=[*arguments, folder / "out.onnx", "--json", report], folder=folder,
+           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (model_size, model_size)))
     refuse("report on a full disk", USAGE, "/dev/full: cannot write: No space", arguments=[*arguments, folder / "out.onnx", "--json", "/dev/full"],
            folder=folder)
     refuse("no room for the model after the report", MODEL, "/dev/full: cannot write the model", arguments=[*arguments, "/dev/full", "--json", report],

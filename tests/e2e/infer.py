@@ -28,10 +28,15 @@ import _part as part
 
 BIN = pathlib.Path(os.environ.get("PET_BIN", "build/bin"))
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", "."))
-LEAST_RESULTS, LEAST_KNOWN, LEAST_ENTRIES = 14_000, 12_900, 5_700  # that are compared; of which everything is known
+LEAST_RESULTS, LEAST_KNOWN, LEAST_ENTRIES = 14_000, 13_100, 5_700  # that are compared; of which everything is known
 # What ONNX's inference knows and pet does not, and why.
 LESS_THAN_ONNX = {
     "test_resize_downsample_sizes_nearest_not_smaller/constants": "engines round a half up, down or to even",
+    **{f"test_{scan}/{form}": "what a body hands on may be broadcast to another extent each time"
+       for scan in ["scan9_sum", "scan9_multi_state", "linear_attention_gated_delta_mqa_expanded"] for form in ["symbols", "both"]},
+    **{f"test_affine_grid_{rank}{corners}_expanded/{form}": "a branch for images of another rank, which is never taken, fits no operands"
+       for rank in ["2d", "3d"] for corners in ["", "_align_corners"] for form in ["as it is", "constants", "symbols", "both"]},
+    **{f"test_scan_sum/{form}": "a Scan of opset 8, over batches" for form in ["as it is", "constants", "symbols", "both"]},
 }
 
 
@@ -168,9 +173,19 @@ def with_symbols(model, inputs, constants=False):
 # --- Comparison ---
 
 def looks_into(model):
-    """pet has rules for all nodes: no subgraphs, no local functions, no other domains, no inputs that are not tensors."""
-    return all(n.domain in ("", "ai.onnx") and n.op_type not in ("If", "Loop", "Scan", "SequenceMap") for n in model.graph.node) \
-        and not model.functions and all(i.type.HasField("tensor_type") for i in model.graph.input)
+    """pet has rules for all nodes: no other domains but the model's functions, no inputs that are not tensors."""
+    functions = {(f.domain, f.name) for f in model.functions}
+    return all(n.domain in ("", "ai.onnx") and n.op_type != "SequenceMap" or (n.domain, n.op_type) in functions for n in model.graph.node) \
+        and all(i.type.HasField("tensor_type") for i in model.graph.input)
+
+
+def declared(graph, path=""):
+    """All values of known type, by name; those of subgraphs behind the paths of their nodes."""
+    for value in list(graph.output) + list(graph.value_info):
+        yield path + value.name, value
+    for n in graph.node:
+        for a in n.attribute:
+            yield from declared(a.g, f"{path}{n.name or n.output[0]}/{a.name}/")
 
 
 class Tally:
@@ -212,10 +227,10 @@ class Tally:
                 other = onnx.shape_inference.infer_shapes(model, data_prop=True)
         except Exception:  # noqa: BLE001: it refuses some of its own tests
             return
-        for o in list(other.graph.output) + list(other.graph.value_info):
-            if not o.type.HasField("tensor_type") or o.name not in said:
+        for name, o in declared(other.graph):
+            if not o.type.HasField("tensor_type") or name not in said:
                 continue
-            ours, theirs = said[o.name], o.type.tensor_type
+            ours, theirs = said[name], o.type.tensor_type
             if theirs.elem_type and not ours["code"]:
                 less.append(f"{where}: element type of {o.name}")
             if not theirs.HasField("shape"):
@@ -332,7 +347,7 @@ def main():
         print("\n".join(f"open: {where}" for where in tally.open))
     print(f"{tally.entries} entries")
     print(f"{tally.results} results, of {tally.whole} everything is known; {len(tally.open)} of the tests' depend on data or on "
-          f"what pet does not look into (subgraphs, functions, other domains: {len(tally.not_looked_into)} of ONNX's facts)")
+          f"what pet does not look into (other domains, sequences as inputs: {len(tally.not_looked_into)} of ONNX's facts)")
     parts = 2 * part.numbers()[1]  # of unequal size
     least = [(tally.results, LEAST_RESULTS), (tally.whole, LEAST_KNOWN), (tally.entries, LEAST_ENTRIES)]
     enough = only or all(found >= (wanted if not part.given() else wanted // parts) for found, wanted in least)

@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 
 SOURCE = pathlib.Path(__file__).parents[2]
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "asan" / "bin"))
@@ -127,6 +127,37 @@ def small_models():
               helper.make_node("Mul", ["x", "f"], ["y"])], ("zero", np.array(0)), ("n", np.array(6)), ("one", np.array(1)))
 
 
+def large_model():
+    """With weights that are not copied when they are read, and that go to a data file."""
+    nodes = [helper.make_node("MatMul", ["x", "v"], ["t"]), helper.make_node("MatMul", ["t", "w"], ["y"])]
+    arrays = [numpy_helper.from_array(np.ones((4, n), np.float32), name) for n, name in [(300, "v"), (300, "w")]]
+    arrays[1].dims[:] = [300, 4]
+    graph = helper.make_graph(nodes, "g", [tensor("x", 1, 4)], [tensor("y", 1, 4)], arrays)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def nested_models():
+    """Subgraphs within subgraphs, captured weights, and functions with attributes that call each other."""
+    image, conv = "float[1, 2, 6, 6]", "Conv<pads = [1, 1, 1, 1]>"
+    header = '<ir_version: 8, opset_import: ["" : 17, "m" : 1]>\n'
+    function = '<domain: "m", opset_import: ["" : 17, "m" : 1]>'
+    inner = f"If (c) <then_branch = t () => ({image} p) {{ p = {conv}(s, w) }}, else_branch = e () => ({image} q) {{ q = Neg(x) }}>"
+    body = f"b (int64 i, bool g, {image} s) => (bool on, {image} o, {image} u) {{ on = Identity(g)  o = {inner}  u = Relu(o) }}"
+    block = f"{function} B (x, w) => (y) {{ a = {conv}(x, w)  y = Relu(a) }}"
+    padded = f"{function} P <pads, alpha: float = 0.5> (x, w) => (y) {{ a = Conv<pads: ints = @pads>(x, w)  b = m.B(a, w)  y = LeakyRelu<alpha: float = @alpha>(b) }}"
+    for text in [
+            f"g ({image} x, bool c, int64 n) => ({image} y, float[k, 1, 2, 6, 6] z) {{ y, z = Loop (n, , x) <body = {body}> }}",
+            f"g ({image} x, float[N, 2, 6, 6] v) => ({image} y, float[N, 2, 6, 6] z) {{ y, z = Scan (x, v) <num_scan_inputs = 1, "
+            f"body = b ({image} s, float[2, 6, 6] e) => ({image} t, float[2, 6, 6] u) {{ t = {conv}(s, w)  u = Neg(e) }}> }}",
+            f"g ({image} x) => ({image} y) {{ a = m.B(x, w)  y = m.B(a, w) }} {block}",
+            f"g ({image} x, float[2, 2, 3, 3] v) => ({image} y) {{ a = m.B(x, w)  y = m.B(a, v) }} {block}",
+            f"g ({image} x) => ({image} y) {{ a = m.P<pads = [1, 1, 1, 1]>(x, w)  y = m.P<pads = [0, 0, 2, 2], alpha = 0.1>(a, w) }} {padded} {block}",
+            f"g ({image} x) => ({image} y) {{ y = m.B(x) }} {function} B (x, w) => (y) {{ y = m.B(x, w) }}"]:
+        model = parser.parse_model(header + text)
+        model.graph.initializer.append(numpy_helper.from_array(np.ones((2, 2, 3, 3), np.float32), "w"))
+        yield model
+
+
 def write_models(folder):
     for cases in ["conv", "matmul", "layout", "function", "pool", "resize"]:
         getattr(apply_operators, f"{cases}_cases")()
@@ -138,8 +169,16 @@ def write_models(folder):
         data = model.SerializeToString()
         if len(data) <= 2048:
             (folder / f"{i:03}-{case[0]}").write_bytes(data)
-    for i, model in enumerate(small_models()):
+    for i, model in enumerate([*small_models(), large_model(), *nested_models()]):
         (folder / f"small-{i}").write_bytes(model.SerializeToString())
+        offset = 0
+        for t in model.graph.initializer:  # in the file that the target makes
+            for key, value in [("location", "w.bin"), ("offset", offset), ("length", len(t.raw_data))]:
+                t.external_data.add(key=key, value=str(value))
+            offset += len(t.raw_data)
+            t.ClearField("raw_data")
+            t.data_location = TensorProto.EXTERNAL
+        (folder / f"external-{i}").write_bytes(model.SerializeToString())
 
 
 def write_vocabularies(folder):

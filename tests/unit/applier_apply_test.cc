@@ -12,7 +12,7 @@ using namespace testing_support;
 using ::testing::HasSubstr;
 
 Graph graphOf(const Applied& a) {
-  auto model = parseModel(a.bytes, "test");
+  auto model = parseModel(bytesOf(a), "test");
   EXPECT_TRUE(model.has_value()) << model.error().message();
   return model ? model->graph : Graph();
 }
@@ -183,11 +183,11 @@ TEST(Apply, ASecondRunChangesNothing) {
   Costs costs = costsOf({{"conv/pair", ratioOf(2, 1.9)}});
   Applied first = applied(model, rules, {}, costs);
   EXPECT_EQ(first.report.fired.size(), 2U);
-  auto again = parseModel(first.bytes, "again");
+  auto again = parseModel(bytesOf(first), "again");
   ASSERT_TRUE(again.has_value());
   Applied second = applied(*again, rules, {}, costs);
   EXPECT_EQ(second.report.fired.size(), 0U);
-  EXPECT_EQ(second.bytes, first.bytes);
+  EXPECT_EQ(bytesOf(second), bytesOf(first));
 }
 
 /// Pairs of branches become one, then pairs of those; the same numbers come out.
@@ -204,9 +204,9 @@ TEST(Apply, ParallelBranchesMergeAgainAndAgain) {
   Graph graph = graphOf(a);
   EXPECT_EQ(types(graph), "Conv Split Relu");
   EXPECT_EQ(results(graph), results(four.graph));
-  auto again = parseModel(a.bytes, "again");
+  auto again = parseModel(bytesOf(a), "again");
   ASSERT_TRUE(again.has_value());
-  EXPECT_EQ(applied(*again, rules, {}, costs).bytes, a.bytes);
+  EXPECT_EQ(bytesOf(applied(*again, rules, {}, costs)), bytesOf(a));
 
   Model three = modelOf(inputs + weights + "a = Conv(x, v)  b = Conv(x, w)  c = Conv(x, u)  return a, b, c");
   Applied b = applied(three, rules, {}, costs);
@@ -313,11 +313,11 @@ TEST(Apply, ASecondRunChangesNothingHoweverManyRulesWouldFollowEachOther) {
     Costs costs = costsOf(byRule);
     Applied first = applied(model, rules, {}, costs);
     EXPECT_EQ(first.report.fired.size(), std::min<size_t>(4, static_cast<size_t>(length)));
-    auto again = parseModel(first.bytes, "again");
+    auto again = parseModel(bytesOf(first), "again");
     ASSERT_TRUE(again.has_value());
     Applied second = applied(*again, rules, {}, costs);
     EXPECT_EQ(second.report.fired.size(), 0U);
-    EXPECT_EQ(second.bytes, first.bytes);
+    EXPECT_EQ(bytesOf(second), bytesOf(first));
   }
 }
 
@@ -375,7 +375,7 @@ TEST(Apply, NothingFiredLeavesTheBytes) {
   Model model = modelOf(kTwoConvs);
   auto before = serialize(model);
   ASSERT_TRUE(before.has_value());
-  EXPECT_EQ(applied(model, rulesOf(dataText("conv.pet")), {}).bytes, *before);
+  EXPECT_EQ(bytesOf(applied(model, rulesOf(dataText("conv.pet")), {})), *before);
 }
 
 TEST(Apply, PolicyPicksRulesAndSites) {
@@ -402,7 +402,7 @@ TEST(Apply, RulesFireAtAnyNumberOfBatchDimensions) {
                                 "]  v: const [5, 2]  w: const [5, 4]  y = MatMul(x, v)  z = MatMul(x, w)  return y, z");
     const Applied result = applied(model, rules, all());
     ASSERT_EQ(result.report.fired.size(), 1U) << shape;
-    const Graph graph = parseModel(result.bytes, "rewritten").value().graph;
+    const Graph graph = parseModel(bytesOf(result), "rewritten").value().graph;
     // Its operators take each row by itself: nothing is reshaped.
     EXPECT_EQ(types(graph), "MatMul Split") << shape;
     EXPECT_EQ(results(graph), results(model.graph)) << shape;
@@ -421,7 +421,7 @@ TEST(Apply, OtherBatchDimensionsAreReshapedWhereARuleNeedsItsOwn) {
       modelOf("x: [2, 3, 5]  v: const [5, 2]  w: const [5, 4]  y = MatMul(x, v)  z = MatMul(x, w)  return y, z");
   const Applied result = applied(model, rulesOf(text), options);
   ASSERT_EQ(result.report.fired.size(), 1U);
-  const Graph graph = parseModel(result.bytes, "rewritten").value().graph;
+  const Graph graph = parseModel(bytesOf(result), "rewritten").value().graph;
   EXPECT_EQ(results(graph), results(model.graph));
   EXPECT_EQ(rewrite::str(result.report.fired[0].shapes), "A=2 B=4 K=5 M=6");
 }

@@ -80,7 +80,7 @@ RC_GTEST_FIXTURE_PROP(BranchesProperty, RewrittenModelsComputeTheSame, ()) {
     options.check = ApplyOptions::Check::kNone;  // it is done here
     auto applied = apply(model, rules, costs, options);
     RC_ASSERT(applied.has_value());
-    auto rewritten = parseModel(applied->bytes, "rewritten");
+    auto rewritten = parseModel(bytesOf(*applied), "rewritten");
     RC_ASSERT(rewritten.has_value());
     RC_ASSERT(results(rewritten->graph) == results(model.graph));
     count(!applied->report.fired.empty());

@@ -25,7 +25,7 @@ Model rewritten(const Model& model, const std::string& file, const std::vector<s
   options.policy.sites = sites;
   auto made = apply(model, rulesOf(textOf(std::string(PET_SOURCE_DIR) + "/tests/data/" + file)), {}, options);
   EXPECT_TRUE(made.has_value()) << made.error().message();
-  return made ? parseModel(made->bytes, "rewritten").value() : Model();
+  return made ? parseModel(bytesOf(*made), "rewritten").value() : Model();
 }
 
 std::vector<std::string> outputs(const Graph& graph, const std::vector<int>& nodes) {

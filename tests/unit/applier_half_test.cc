@@ -34,7 +34,7 @@ TEST_P(AppliedInHalf, NewWeightsAreOfTheModelsType) {
   const Model model = modelIn(GetParam(), kConv);
   const Applied result = applied(model, rulesOf(dataText("conv.pet")), all());
   ASSERT_EQ(result.report.fired.size(), 1U);
-  const Graph graph = parseModel(result.bytes, "rewritten").value().graph;
+  const Graph graph = parseModel(bytesOf(result), "rewritten").value().graph;
   for (const Initializer& i : graph.initializers) {
     EXPECT_TRUE(i.value.element == ElementType::kInt64 || i.value.element == GetParam()) << i.name;
   }

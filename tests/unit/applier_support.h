@@ -83,6 +83,13 @@ inline Model modelOf(std::string_view text, int64_t opset = 17) {
   return model ? *model : Model();
 }
 
+/// A rewritten model as one file.
+inline std::string bytesOf(const Applied& applied) {
+  auto bytes = serialize(applied.model);
+  EXPECT_TRUE(bytes.has_value()) << bytes.error().message();
+  return bytes ? std::move(*bytes) : std::string();
+}
+
 /// The results of a program; inputs of the same name get the same values.
 inline std::vector<Tensor<float>> results(const Program& program, const Constants& constants) {
   std::map<std::string, Tensor<float>> inputs;

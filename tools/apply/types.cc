@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "applier/infer/infer.h"
+#include "applier/round/places.h"
 
 namespace pet::tool {
 namespace {
@@ -53,8 +54,10 @@ TypesJson typeJson(const InferredType& type) {
 std::string typesText(const Graph& graph, bool freezeInputs) {
   const Inference inference = infer(graph, {.freezeInputs = freezeInputs});
   TypesJson values = TypesJson::object(), symbols = TypesJson::object(), problems = TypesJson::array();
-  for (const auto& [name, type] : inference.types)
-    values[name] = typeJson(type);
+  for (const auto& [key, place] : placesOf(graph, inference)) {
+    for (const auto& [name, type] : place.inference.types)
+      values[place.path + name] = typeJson(type);
+  }
   for (const auto& [name, symbol] : inference.symbols)
     symbols[symbol] = name;
   for (const InferenceProblem& p : inference.problems) {

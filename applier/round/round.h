@@ -1,0 +1,83 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "applier/check/execution.h"
+#include "applier/choose/applicable.h"
+#include "applier/measure/site_timer.h"
+#include "applier/onnx/model.h"
+#include "applier/onnx/spill.h"
+#include "applier/read/normalise.h"
+
+namespace pet {
+
+struct ApplyOptions {
+  Policy policy;
+  NormaliseOptions normalise;
+  /// What is checked by execution. A dry run does without. kSites: the whole model as well where a site could not be
+  /// checked by itself.
+  enum class Check { kNone, kSites, kFull };
+  Check check = Check::kFull;
+  uint64_t seed = 0;  ///< of the check's inputs
+  /// Called with what is being done, for people.
+  std::function<void(const std::string& what)> progress = nullptr;
+  /// Seconds since some moment, for the report's times.
+  std::function<double()> clock = nullptr;
+  /// The engine on which what was chosen is timed, at the sites and as a whole, and left out where it loses. Null: the
+  /// costs alone decide.
+  TimeModels time = nullptr;
+  /// Writes the rewritten model to where it will be read from, and reads it again, for the check of the whole model:
+  /// what is checked is what is written. Null: that is memory.
+  std::function<Expected<Model>(const Model& rewritten)> writeAndRead = nullptr;
+  /// Where new weights wait until they are written. Null: in memory.
+  KeepBytes keep = nullptr;
+
+  double now() const { return clock ? clock() : 0; }
+};
+
+/// A rule that was applied.
+struct Fired {
+  std::string site;  ///< the ONNX node; in a subgraph or function behind its path: "if1/then_branch/conv3"
+  std::string rule;
+  rewrite::Symbols shapes;     ///< the pattern's symbols
+  Numerics numerics;           ///< what the rule says about rounding
+  int boxes = 0;               ///< how many of the rule's boxes are not empty here, and so were corrected
+  std::optional<double> gain;  ///< expected, at the typical sizes
+};
+
+/// A rule, or all rules of a pattern, that were not applied.
+struct Refused {
+  std::string site;
+  std::string pattern, rule;  ///< `rule` is empty where none could
+  std::string reason;
+};
+
+/// A node that is outside of the view: it was not looked into.
+struct Untouched {
+  std::string node, type;
+  std::string reason;
+};
+
+/// What one round of rewriting decided and did.
+struct Round {
+  Graph graph;
+  std::vector<Fired> fired;
+  std::vector<Refused> refused;
+  std::vector<Untouched> untouched;
+  SiteChecks checks;
+  double checkSeconds = 0;
+  std::vector<Bindings> sizes;   ///< at which gains were judged
+  std::set<std::string> places;  ///< Place::key of the graphs in which something fired
+};
+
+/// Finds the sites of all patterns in a model's graphs, chooses among the rules, rewrites, cleans up. Subgraphs are
+/// rewritten within, and functions whose calls agree. Nothing fired: the graph is as it was. kCheck: a site's check
+/// failed.
+Expected<Round> rewriteOnce(
+    const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer);
+
+}  // namespace pet
