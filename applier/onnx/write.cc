@@ -47,7 +47,6 @@ void writeAttribute(const std::string& name, const GraphAttribute& value, Attrib
   }
 }
 
-
 void declare(const std::string& name, ElementType element, const Extents& extents, onnx::ValueInfoProto& info) {
   info.set_name(name);
   auto& tensor = *info.mutable_type()->mutable_tensor_type();
@@ -91,7 +90,6 @@ onnx::ModelProto newFile(const Graph& graph) {
   proto.add_opset_import()->set_version(graph.opset);
   return proto;
 }
-
 
 /// Drops the declarations of values that are no longer there.
 void writeDeclarations(const Graph& graph, bool part, const onnx::GraphProto& from, onnx::GraphProto& to) {
