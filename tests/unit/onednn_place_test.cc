@@ -80,6 +80,8 @@ TEST(OneDnnPlaces, AreSaidAndGiveTheReferencesNumbers) {
       ASSERT_TRUE(model) << model.error().message();
       for (const OneDnnNote& note : model->notes()) {
         if (note.node != c.node) continue;
+        // oneDNN has Winograd for AVX-512 only.
+        if (c.how == "wino" && !__builtin_cpu_supports("avx512f")) continue;
         EXPECT_THAT(note.how, HasSubstr(c.how));
         EXPECT_EQ(note.how.empty(), c.how.empty());
       }
