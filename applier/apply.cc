@@ -44,6 +44,7 @@ struct Draft {
   Model model;
   ApplyReport report;
   std::set<std::string> places;  ///< Place::key of the graphs in which something fired
+  std::string failure = {};      ///< of the check of the whole model
 };
 
 void enter(const Round& round, bool first, Draft& draft) {
@@ -60,12 +61,16 @@ void enter(const Round& round, bool first, Draft& draft) {
   report.checkSeconds += round.checkSeconds;
 }
 
+bool anyConditioned(const ApplyReport& report) {
+  return std::any_of(report.fired.begin(), report.fired.end(),
+                     [](const Fired& f) { return f.numerics.kind == Numerics::Kind::kConditioned; });
+}
+
 /// What the whole model may be off, relative to its outputs, besides what rounding in the coarsest type that it
 /// computes with explains.
 double floorOf(const View& view, const ApplyReport& report, const ApplyOptions& options) {
   constexpr double kUnits = 16;
-  bool conditioned = std::any_of(report.fired.begin(), report.fired.end(),
-                                 [](const Fired& f) { return f.numerics.kind == Numerics::Kind::kConditioned; });
+  const bool conditioned = anyConditioned(report);
   double floor = kUnits * unitRoundoff(ElementType::kFloat);  // in which it is executed
   for (ElementType element : view.elements) {
     floor = std::max(floor, kUnits * unitRoundoff(element));
@@ -185,6 +190,7 @@ Expected<Draft> rewriteAll(
     };
     draft = rewriteRounds(inlineCalls(model, isChanged).model, rules, costs, options, timer);
   }
+  if (draft && !draft->report.fired.empty()) draft->model.promises = options.promises;
   if (draft) measureSizes(model.graph, draft->model.graph, options, draft->report);
   return draft;
 }
@@ -223,6 +229,21 @@ Expected<Policy> measuredPolicy(const Model& model,
   return policy;
 }
 
+/// Errors that `conditioned` rules explain are the draft's `failure`.
+Expected<Draft> rewriteAndCheck(
+    const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
+  auto draft = rewriteAll(model, rules, costs, options, timer);
+  if (!draft) return draft;
+  const double start = options.now();
+  auto checked = checkRest(*draft, options);
+  draft->report.checkSeconds += options.now() - start;
+  if (checked) return draft;
+  if (checked.error().kind != ErrorKind::kCheck || !anyConditioned(draft->report))
+    return tl::unexpected(checked.error());
+  draft->failure = checked.error().what;
+  return draft;
+}
+
 Expected<Applied> applyUnguarded(const Model& model, const RuleSet& rules, const Costs& costs, ApplyOptions options) {
   double start = options.now();
   SiteTimer timer(options.time, options.policy.minGain);
@@ -232,14 +253,16 @@ Expected<Applied> applyUnguarded(const Model& model, const RuleSet& rules, const
     if (!policy) return tl::unexpected(policy.error());
     options.policy = std::move(*policy);
   }
-  auto draft = rewriteAll(model, rules, costs, options, timer);
+  auto draft = rewriteAndCheck(model, rules, costs, options, timer);
+  if (draft && !draft->failure.empty()) {
+    options.policy.whyNotConditioned = "with such rules " + draft->failure;
+    draft = rewriteAndCheck(model, rules, costs, options, timer);
+  }
   if (!draft) return tl::unexpected(draft.error());
   ApplyReport& report = draft->report;
   report.measured = timer.lines();
   report.measured.insert(report.measured.end(), whole.begin(), whole.end());
   report.rewriteSeconds = options.now() - start - report.checkSeconds;
-  if (auto checked = checkRest(*draft, options); !checked) return tl::unexpected(checked.error());
-  report.checkSeconds = options.now() - start - report.rewriteSeconds;
   return Applied{std::move(draft->model), std::move(report)};
 }
 

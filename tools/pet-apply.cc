@@ -390,6 +390,8 @@ Expected<void> run(Options o) {
   Status status;
   ApplyOptions options = applyOptions(o);
   if (auto ok = tool::readSizes(o.sizes, model->graph, options.normalise); !ok) return ok;
+  for (const std::string& promise : o.sizes.assume)
+    options.promises.push_back(promise.substr(promise.find_first_not_of(' ')));
   options.progress = [&](const std::string& what) { status.show(what); };
   auto limits = tool::errorLimits(o.maxRelativeError);
   if (!limits) return tl::unexpected(limits.error());

@@ -19,6 +19,7 @@ std::string roundsTooMuch(const Numerics& numerics, ElementType element, const P
   if (numerics.kind == Numerics::Kind::kUnbounded && !policy.unbounded)
     return "the model's data do not bound its intermediate values (--numerics any)";
   if (numerics.kind != Numerics::Kind::kConditioned) return "";
+  if (!policy.whyNotConditioned.empty()) return policy.whyNotConditioned;
   double error = numerics.kappa * unitRoundoff(element);
   if (error <= policy.maxRelativeError.at(element)) return "";
   const bool isFloat = element == ElementType::kFloat;

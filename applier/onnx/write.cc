@@ -292,6 +292,20 @@ void writeFunctions(const Model& model, const onnx::ModelProto& from, ModelFile&
 
 /// Everything but graph and functions, field by field, so that the old graph with its weights is not copied only to be
 /// dropped.
+/// Adds what the metadata do not say yet.
+void writePromises(const std::vector<std::string>& promises, onnx::ModelProto& to) {
+  if (promises.empty()) return;
+  auto& entries = *to.mutable_metadata_props();
+  auto entry = std::find_if(entries.begin(), entries.end(), [](const auto& e) { return e.key() == kPromisesKey; });
+  onnx::StringStringEntryProto& said = entry == entries.end() ? *entries.Add() : *entry;
+  said.set_key(kPromisesKey);
+  for (const std::string& promise : promises) {
+    const std::string all = ", " + said.value() + ",";
+    if (all.find(", " + promise + ",") != std::string::npos) continue;
+    said.set_value(said.value().empty() ? promise : said.value() + ", " + promise);
+  }
+}
+
 void writeFrame(const onnx::ModelProto& from, onnx::ModelProto& to) {
   to.set_ir_version(from.ir_version());
   *to.mutable_opset_import() = from.opset_import();
@@ -318,6 +332,7 @@ ModelFile messagesOf(const Model& model) {
     file.external = model.file->external;
   }
   writeFrame(from, file.proto);
+  writePromises(model.promises, file.proto);
   writeGraph(model.graph, {from.ir_version(), model.part, file.values}, true, *file.proto.mutable_graph());
   writeFunctions(model, from, file);
   return file;

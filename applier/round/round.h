@@ -23,6 +23,8 @@ struct ApplyOptions {
   enum class Check { kNone, kSites, kFull };
   Check check = Check::kFull;
   uint64_t seed = 0;  ///< of the check's inputs
+  /// What `normalise` takes for granted, in words: written into the metadata of a model in which a rule fired.
+  std::vector<std::string> promises = {};
   /// Called with what is being done, for people.
   std::function<void(const std::string& what)> progress = nullptr;
   /// Seconds since some moment, for the report's times.

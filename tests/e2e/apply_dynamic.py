@@ -58,6 +58,8 @@ def promised(shop):
     expect("not promised: why", "N is batch, not 2M" in {r["reason"] for r in report["refused"]}, report["refused"])
     report = shop.apply(model, shop.pack("pair"), "--all", "--assume", "batch % 2 == 0", same=False)
     expect("promised", len(report["fired"]) == 2, report["fired"])
+    said = {e.key: e.value for e in shop.output.metadata_props}
+    expect("promised: metadata", said == {"pet.assume": "batch % 2 == 0"}, said)
     equal("promised", model, shop.folder / "out.onnx", [(2, 3, 8, 10), (6, 3, 8, 10)])
     expect("promised: layouts", shop.types.count("Transpose") == 2, "the layouts between the two did not cancel")
     report = shop.apply(model, shop.pack("pair"), "--all", "--bind", "batch=4", same=False)

@@ -90,6 +90,15 @@ def rounding(shop):
     report, _ = shop.apply(model, "conv/winograd-6-3", 0, "--max-rel-error", "9e-5")
     reasons = [r["reason"] for r in report["refused"] if r["rule"]]
     expect("rounding", not report["fired"] and reasons == ["may be off by 9.3e-05 (--max-rel-error)"], report)
+    # The difference of two equal convolutions is 0, and what one of them rounds otherwise is all that is left of it.
+    weights = floats(8, 64, 3, 3)
+    nodes = [helper.make_node("Conv", ["x", w], [y], name=y, pads=[1] * 4) for w, y in (("v", "a"), ("w", "b"))]
+    model = shop.model("cancelling", [*nodes, helper.make_node("Sub", ["a", "b"], ["y"])], {"x": [1, 64, 12, 12]}, {"y": [1, 8, 12, 12]},
+                       {"v": weights, "w": weights})
+    report, _ = shop.apply(model, "conv/winograd-4-3", 0, "--site", "a")
+    reasons = [r["reason"] for r in report["refused"] if r["rule"]]
+    expect("a model that rounding ruins", not report["fired"] and len(reasons) == 1 and reasons[0].startswith(
+        "with such rules the rewritten model differs: y:0: off by"), report)
 
 
 # ---- attention
