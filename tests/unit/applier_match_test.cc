@@ -260,9 +260,8 @@ TEST(ApplierMatch, QuantizedWeightsAreTheReason) {
   std::erase(model.graph.inputs, "w");
   model.graph.types.erase("w");
   const Tensor<float> scale({}, {0.5F});
-  auto bytes = std::make_shared<const std::string>(12, '\1');
   model.graph.initializers.push_back({"s", Constant::of(scale), false, -1});
-  model.graph.initializers.push_back({"q", {ElementType::kInt8, {3, 4}, bytes}, false, -1});
+  model.graph.initializers.push_back({"q", {ElementType::kInt8, {3, 4}, std::string(12, '\1')}, false, -1});
   GraphNode dequantize;
   dequantize.type = "DequantizeLinear";
   dequantize.inputs = {"q", "s"};
