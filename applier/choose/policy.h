@@ -28,7 +28,7 @@ struct Policy {
   double maxGrowth = 4;                 ///< so many times as large may a site's weights become, and kSmallWeights more
   bool unbounded = false;               ///< rules whose rounding is unbounded, too
   ErrorLimits maxRelativeError = kErrorLimits;  ///< no rules whose kappa times the unit roundoff is more
-  std::string whyNotConditioned;                ///< if given: no rules that are `conditioned`, for this reason
+  std::string whyNotConditioned = {};           ///< if given: no rules that are `conditioned`, for this reason
   bool isMeasured = false;                      ///< what is chosen is timed on an engine, which has the last word
 };
 

@@ -187,7 +187,9 @@ Expected<void> Matcher::checkConstants(const Assignment& a) const {
   for (Value p : program().inputs()) {
     const Value v = a[static_cast<size_t>(p.node)];
     if (v.node >= 0 && program().node(p).scalar("constant") == Expr(1) && !index_.isConstant(v)) {
-      return fail(ErrorKind::kCheck, fmt::format("{} is not a constant of the model", program().name(p)));
+      const char* why =
+          index_.isDequantized(v) ? "is quantized: a DequantizeLinear computes it" : "is not a constant of the model";
+      return fail(ErrorKind::kCheck, fmt::format("{} {}", program().name(p), why));
     }
   }
   return {};

@@ -15,6 +15,14 @@ MatchIndex::MatchIndex(const Graph& graph, const View& view, const ModelSizes& s
       precedence_(graph, view) {
   for (size_t i = 0; i < view.program.nodes().size(); ++i)
     byOp_[view.program.nodes()[i].op].push_back(static_cast<int>(i));
+  for (const GraphNode& n : graph.nodes) {
+    if (n.standard && n.type == "DequantizeLinear") dequantized_.insert(n.outputs.begin(), n.outputs.end());
+  }
+}
+
+bool MatchIndex::isDequantized(Value value) const {
+  auto name = view_.names.find(value);
+  return name != view_.names.end() && dequantized_.contains(name->second);
 }
 
 const std::vector<int>& MatchIndex::nodesOf(const OpRow* op) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ class MatchIndex {
   const std::vector<int>& readersOf(Value value) const;
   const Precedence& precedence() const { return precedence_; }
   bool isConstant(Value value) const { return constant_[static_cast<size_t>(value.node)]; }
+  /// The value comes from integers: it is the result of a DequantizeLinear.
+  bool isDequantized(Value value) const;
 
  private:
   const View& view_;
@@ -28,6 +31,7 @@ class MatchIndex {
   std::map<const OpRow*, std::vector<int>> byOp_;
   std::map<Value, std::vector<int>> readers_;
   std::vector<bool> constant_;
+  std::set<std::string, std::less<>> dequantized_;  ///< ONNX values
   Precedence precedence_;
 };
 

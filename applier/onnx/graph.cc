@@ -181,6 +181,11 @@ std::string describe(const GraphNode& node) {
   return fmt::format("node '{}' ({})", nameless ? node.outputs[0] : node.name, node.type);
 }
 
+bool isQuantized(const GraphNode& node) {
+  return node.type.find("QuantizeLinear") != std::string::npos || node.type == "DequantizeLinear" ||
+         node.type.starts_with("QLinear") || node.type.ends_with("Integer");
+}
+
 std::vector<std::string> readsOf(const GraphNode& node) {
   std::vector<std::string> names;
   for (const std::string& name : node.inputs) {

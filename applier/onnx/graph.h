@@ -167,6 +167,10 @@ struct Function {
 /// "node 'conv1' (Conv)", for messages.
 std::string describe(const GraphNode& node);
 
+/// An operator that goes between floating point and integers that stand for it, or that computes with such integers:
+/// QuantizeLinear, QLinearConv, MatMulInteger.
+bool isQuantized(const GraphNode& node);
+
 /// Every name that a node reads: operands that are not omitted, and what its subgraphs capture.
 std::vector<std::string> readsOf(const GraphNode& node);
 

@@ -98,6 +98,7 @@ void Normaliser::enterFloatConstant(const std::string& name, const Constant& val
 std::string Normaliser::lift(size_t position) {
   const GraphNode& node = graph_.nodes[position];
   const OnnxRow* row = node.standard ? findReader(node.type) : nullptr;
+  if (!row && isQuantized(node)) throw NotLifted{"quantized: rules are for floating point"};
   if (!row) {
     throw NotLifted{node.domain.empty() ? "an operator that is not known"
                                         : fmt::format("an operator of the domain {}", node.domain)};

@@ -255,6 +255,26 @@ TEST(ApplierMatch, SitesOfSeveralOutputsStandInTheOrderOfTheView) {
               ElementsAre(std::pair(y, z), std::pair(y, u), std::pair(z, u), std::pair(u, y), std::pair(u, z)));
 }
 
+TEST(ApplierMatch, QuantizedWeightsAreTheReason) {
+  Model model = modelOf("x: [2, 3]  w: [3, 4]  y = MatMul(x, w)");
+  std::erase(model.graph.inputs, "w");
+  model.graph.types.erase("w");
+  const Tensor<float> scale({}, {0.5F});
+  model.graph.initializers.push_back({"s", Constant::of(scale), false, -1});
+  model.graph.initializers.push_back({"q", {ElementType::kInt8, {3, 4}, std::string(12, '\1')}, false, -1});
+  GraphNode dequantize;
+  dequantize.type = "DequantizeLinear";
+  dequantize.inputs = {"q", "s"};
+  dequantize.outputs = {"w"};
+  model.graph.nodes.insert(model.graph.nodes.begin(), dequantize);
+  const std::string weights = pattern("shape N M K\nx: [N, M]\nw: const [M, K]\ny = MatMul(x, w)");
+  Found found = find(weights, model);
+  EXPECT_TRUE(found.sites.empty());
+  ASSERT_EQ(found.refusals.size(), 1U);
+  EXPECT_EQ(found.refusals[0].reason, "w is quantized: a DequantizeLinear computes it");
+  EXPECT_EQ(normalise(model.graph).opaque[0], "quantized: rules are for floating point");
+}
+
 TEST(ApplierMatch, UnknownRanksAndTypesDoNotMatch) {
   Model model = modelOf("x: [2, 3]  r = Relu(x)  y = Tanh(r)");
   model.graph.types["x"].dims->at(0) = std::nullopt;
