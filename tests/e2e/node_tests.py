@@ -27,7 +27,7 @@ import _part as part
 from pack import BIN, SOURCE, made
 
 # Of a whole run. As many tests ONNX Runtime has to run, in as many a pattern has to match and a rule to fire.
-LEAST_RUN, LEAST_SITES, LEAST_REWRITTEN, LEAST_CANONICAL = 1300, 280, 280, 30
+LEAST_RUN, LEAST_SITES, LEAST_REWRITTEN, LEAST_CANONICAL = 1300, 280, 280, 15
 TOLERANCES = {"float16": 2e-2, "bfloat16": 1e-1}  # relative to the largest value; of other floats 1e-4
 WEIGHED = {"Conv", "ConvTranspose", "MatMul", "Gemm"}
 MOST_RANK = 5
