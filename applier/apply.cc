@@ -96,8 +96,8 @@ Expected<std::vector<CheckLine>> checkPlace(const Place& original,
   const View after = normalise(rewritten.graph, options.normalise, rewritten.inference).view;
   std::vector<CheckLine> lines;
   for (const Bindings& sizes : checkSizes(before.view, before.sizes)) {
-    auto line =
-        checkWhole(before.view, after, sizes, {options.seed, options.progress, floorOf(before.view, report, options)});
+    auto line = checkWhole(before.view, after, original.graph.outputs, sizes,
+                           {options.seed, options.progress, floorOf(before.view, report, options)});
     if (!line) return tl::unexpected(line.error());
     if (!original.path.empty()) line->where = original.path + " as a whole";
     lines.push_back(std::move(*line));

@@ -87,6 +87,28 @@ Whole wholeOf(View view) {
   return whole;
 }
 
+/// Leaves out what the rewritten model does not compute any more: it went to nodes that nothing needs now, such as the
+/// Shape of a value whose extents became a part of a new constant. The name of a result that is lost, "" if none is.
+std::string dropUnneeded(Whole& original,
+                         const std::vector<std::string>& kept,
+                         const std::vector<std::string>& results) {
+  std::vector<std::string> names;
+  std::vector<Value> outputs;
+  for (size_t i = 0; i < original.outputs.size(); ++i) {
+    const std::string& name = original.outputs[i];
+    if (std::binary_search(kept.begin(), kept.end(), name)) {
+      names.push_back(name);
+      outputs.push_back(original.program.outputs()[i]);
+    } else if (std::find(results.begin(), results.end(), name) != results.end()) {
+      return name;
+    }
+  }
+  if (names.size() == original.outputs.size()) return "";
+  original.outputs = std::move(names);
+  original.program = ProgramBuilder(std::move(original.program)).finish(std::move(outputs));
+  return "";
+}
+
 /// The rewritten model's view at the extents of the original's: what the two take in has the same extents.
 Expected<View> boundLike(const View& original, const View& rewritten) {
   std::map<std::string, Value, std::less<>> known;
@@ -215,6 +237,7 @@ Expected<SiteChecks> checkSites(const View& view,
 
 Expected<CheckLine> checkWhole(const View& before,
                                const View& after,
+                               const std::vector<std::string>& results,
                                const Bindings& sizes,
                                const SiteCheckOptions& options) {
   auto first = boundTo(before, sizes);
@@ -222,6 +245,10 @@ Expected<CheckLine> checkWhole(const View& before,
   auto second = boundLike(*first, after);
   if (!second) return tl::unexpected(second.error());
   Whole original = wholeOf(std::move(*first)), rewritten = wholeOf(std::move(*second));
+  if (auto lost = dropUnneeded(original, rewritten.outputs, results); !lost.empty()) {
+    return fail(ErrorKind::kInternal, fmt::format("the rewritten model does not compute {}", lost), "",
+                "please report this");
+  }
   if (original.outputs != rewritten.outputs) {
     return fail(ErrorKind::kInternal, "the rewritten model computes other values than the original", "",
                 "please report this");

@@ -56,10 +56,12 @@ Expected<SiteChecks> checkSites(const View& view,
                                 CheckedRules& checked);
 
 /// Runs the views of both graphs as wholes, cut where pet does not know an operator: the values that go in there and
-/// come out of there are the same in both. `sizes`: of the extents that the original leaves open. kCheck where the
+/// come out of there are the same in both. What nothing needs in the rewritten one is left out, if it is none of
+/// `results`, the graph's own outputs. `sizes`: of the extents that the original leaves open. kCheck where the
 /// rewritten graph's error is above the stated multiple of the original's.
 Expected<CheckLine> checkWhole(const View& before,
                                const View& after,
+                               const std::vector<std::string>& results,
                                const Bindings& sizes,
                                const SiteCheckOptions& options);
 

@@ -289,7 +289,7 @@ Expected<Site> Matcher::site(const Assignment& a, int anchor) const {
     auto bound = symbols(a);
     if (!bound) return tl::unexpected(bound.error());
     site.programs = *bound;
-    if (!form_.batch.empty()) site.batch.emplace(form_.batch, Shape());
+    if (!form_.batch.empty()) site.batch = rewrite::BatchDimensions{form_.batch, {}};
     for (const std::string& dim : form_.dims) {
       site.batch->extents.push_back(bound->at(dim));
       bound->erase(dim);

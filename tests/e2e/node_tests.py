@@ -31,13 +31,6 @@ LEAST_RUN, LEAST_SITES, LEAST_REWRITTEN, LEAST_CANONICAL = 1300, 280, 280, 15
 TOLERANCES = {"float16": 2e-2, "bfloat16": 1e-1}  # relative to the largest value; of other floats 1e-4
 WEIGHED = {"Conv", "ConvTranspose", "MatMul", "Gemm"}
 MOST_RANK = 5
-# Bugs of pet-apply that this test found and that are open: what it says, and why. Where one is mended, the test asks for its removal.
-OTHER_OUTPUTS = "computes other values than the original"  # the check of the whole model compares the names of other values
-OPEN = {
-    "test_attention_causal_boolmask_nan_robustness_expanded": OTHER_OUTPUTS,  # by add-1/law alone
-    "test_attention_local_window_rank1_boolean_mask_expanded": OTHER_OUTPUTS,
-    "test_hardswish": "y[0, 1, 2] is 1.6666666, the original's 1.6666667",  # integers divided by 6 are compared exactly
-}
 
 # --- Laws ---
 
@@ -164,7 +157,6 @@ class Tally:
     sites: int = 0
     rewritten: int = 0
     canonical: int = 0  # rewritten with a canonical rule
-    open: int = 0  # wrong, by a bug in OPEN
     wrong: list = dataclasses.field(default_factory=list)
 
 
@@ -231,9 +223,6 @@ def try_case(case, packs, folder, engine, tally):
     tally.models += 1
     tally.sites += bool(report) and matched(report)
     tally.rewritten += bool(report) and bool(report["fired"])
-    if case.name in OPEN:
-        tally.open += 1
-        wrong = "" if OPEN[case.name] in wrong else wrong or "is mended; take it out of OPEN"
     tally.wrong += [f"{case.name}: {wrong}"] if wrong else []
     weighed = with_weights(case)
     if weighed:
@@ -263,8 +252,7 @@ def main():
     for line in tally.wrong:
         print(f"wrong: {line}", file=sys.stderr)
     print(f"{tally.models} models, {tally.run} run by ONNX Runtime, {tally.sites} with a site, {tally.rewritten} rewritten, "
-          f"{tally.canonical} with weights by a canonical rule, "
-          f"{tally.open} open, wrong {len(tally.wrong)}")
+          f"{tally.canonical} with weights by a canonical rule, wrong {len(tally.wrong)}")
     least = [(tally.run, LEAST_RUN), (tally.sites, LEAST_SITES), (tally.rewritten, LEAST_REWRITTEN), (tally.canonical, LEAST_CANONICAL)]
     parts = 2 * part.numbers()[1] if part.given() else 1  # of unequal size
     return 1 if tally.wrong or not only and any(found < wanted // parts for found, wanted in least) else 0
