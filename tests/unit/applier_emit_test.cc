@@ -200,7 +200,8 @@ TEST(ApplierEmit, EqualConstantsAreWrittenOnce) {
 std::string written(const std::string& program, const OpenSizes& sizes) {
   Graph graph;
   graph.opset = 17;
-  NodeSink sink(graph, ElementType::kFloat, sizes);
+  TakenNames taken;
+  NodeSink sink(graph, ElementType::kFloat, taken, sizes);
   const Program p = parsed(program);
   try {
     for (int i = 0; i < static_cast<int>(p.nodes().size()); ++i) {
