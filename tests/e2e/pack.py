@@ -17,7 +17,7 @@ PATTERNS = SOURCE / "rules" / "patterns"
 PACK = pathlib.Path(os.environ.get("PET_PACK", BIN.parent / "testdata" / "rules.db"))
 
 
-def tool(name, *arguments, timeout=580):
+def tool(name, *arguments, timeout=1180):
     return subprocess.run([str(BIN / name), *map(str, arguments)], capture_output=True, text=True, timeout=timeout)
 
 
