@@ -256,7 +256,9 @@ Expected<Applied> applyUnguarded(const Model& model, const RuleSet& rules, const
   auto draft = rewriteAndCheck(model, rules, costs, options, timer);
   if (draft && !draft->failure.empty()) {
     options.policy.whyNotConditioned = "with such rules " + draft->failure;
+    const double spent = draft->report.checkSeconds;
     draft = rewriteAndCheck(model, rules, costs, options, timer);
+    if (draft) draft->report.checkSeconds += spent;
   }
   if (!draft) return tl::unexpected(draft.error());
   ApplyReport& report = draft->report;

@@ -45,7 +45,8 @@ struct ProbeOptions {
   int64_t denseWork = int64_t{1} << 30;
 };
 
-/// Integer inputs and weights, chosen so that every partial sum is exact; results must be equal, at every position.
+/// Integer inputs and weights, chosen so that every partial sum is exact; results must be equal, at every position, up
+/// to 16 roundings where they are no integers (HardSwish divides by 6).
 /// Dense probes have no zeros, so that a missing or a wrong tap changes the sum; where a maximum is taken, there is one
 /// of negative activations, which shows the values of pads; impulse probes are zero except along the borders of tensors
 /// and boxes. Where a mean is taken, activations are multiples of its divisor. In float, and in a ring (int64, else

@@ -288,8 +288,7 @@ Expected<Site> Matcher::site(const Assignment& a, int anchor) const {
   try {
     auto bound = symbols(a);
     if (!bound) return tl::unexpected(bound.error());
-    site.programs = *bound;
-    if (!form_.batch.empty()) site.batch = rewrite::BatchDimensions{form_.batch, {}};
+    if (!form_.batch.empty()) site.batch = rewrite::BatchDimensions{form_.batch, form_.dims};
     for (const std::string& dim : form_.dims) {
       site.batch->extents.push_back(bound->at(dim));
       bound->erase(dim);

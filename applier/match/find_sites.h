@@ -20,10 +20,9 @@ struct Site {
   int anchor = -1;                            ///< the node that the pattern's first output is of
   ElementType element = ElementType::kFloat;  ///< of its results
   std::vector<int> nodes;                     ///< the nodes that the pattern's operators matched, sorted
-  std::vector<Value> inputs;       ///< what the pattern's inputs stand for, in the order of Program::inputs()
-  std::vector<Value> outputs;      ///< what the pattern's outputs stand for
-  rewrite::Symbols symbols;        ///< the values of the pattern's symbols, in the model's
-  rewrite::Symbols programs = {};  ///< and of those of `program`
+  std::vector<Value> inputs;   ///< what the pattern's inputs stand for, in the order of Program::inputs()
+  std::vector<Value> outputs;  ///< what the pattern's outputs stand for
+  rewrite::Symbols symbols;    ///< the values of the pattern's symbols, in the model's
   std::optional<rewrite::BatchDimensions> batch = {};  ///< with which it matched, if they are others
 };
 
@@ -36,8 +35,7 @@ struct Refusal {
 
 /// All sites of a pattern, by anchor in the view's order. A site is one only if
 /// - operators, attributes and extents, with any number of batch dimensions, agree for some values of the pattern's
-/// symbols that are in its class, whatever
-///   the extents are that the model leaves open (MatchIndex::sizes),
+///   symbols that are in its class, whatever the extents are that the model leaves open (MatchIndex::sizes),
 /// - a variable that occurs twice stands for the same value,
 /// - the pattern's constant inputs are constants of the model, and what depends on its symbols alone (a band mask) is
 ///   a constant of the model with these values,

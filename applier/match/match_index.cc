@@ -39,8 +39,7 @@ std::string siteName(const Graph& graph, const View& view, int anchor) {
   int origin = view.provenance[static_cast<size_t>(anchor)].origin;
   if (origin < 0) return view.program.nodes()[static_cast<size_t>(anchor)].names[0];
   const GraphNode& node = graph.nodes[static_cast<size_t>(origin)];
-  if (!node.name.empty()) return node.name;
-  return node.outputs.empty() ? node.type : node.outputs[0];
+  return node.name.empty() && node.outputs.empty() ? node.type : nameOf(node);
 }
 
 }  // namespace pet

@@ -176,9 +176,12 @@ std::string functionKey(const std::string& domain, const std::string& name, cons
   return domain + ":" + name + (overload.empty() ? "" : ":" + overload);
 }
 
+std::string nameOf(const GraphNode& node) {
+  return node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
+}
+
 std::string describe(const GraphNode& node) {
-  bool nameless = node.name.empty() && !node.outputs.empty();
-  return fmt::format("node '{}' ({})", nameless ? node.outputs[0] : node.name, node.type);
+  return fmt::format("node '{}' ({})", nameOf(node), node.type);
 }
 
 bool isQuantized(const GraphNode& node) {

@@ -112,7 +112,7 @@ struct Initializer {
   Constant value;
   bool overridable = false;  ///< also a graph input: a caller may replace it
   int original = -1;         ///< position in its graph in the file it was read from; -1: a new initializer
-  bool outer = false;        ///< not of this graph, but of one around it (applier/read/scope.h)
+  bool outer = false;        ///< not of this graph, but of one around it (applier/read/open_graph.h)
 };
 
 /// What a file declares about a value. No `dims`: unknown rank; no entry in `dims`: unknown extent.
@@ -164,6 +164,8 @@ struct Function {
   std::string key() const { return functionKey(domain, name, overload); }
 };
 
+/// What people call a node: its name, else its first result.
+std::string nameOf(const GraphNode& node);
 /// "node 'conv1' (Conv)", for messages.
 std::string describe(const GraphNode& node);
 

@@ -290,8 +290,6 @@ void writeFunctions(const Model& model, const onnx::ModelProto& from, ModelFile&
   }
 }
 
-/// Everything but graph and functions, field by field, so that the old graph with its weights is not copied only to be
-/// dropped.
 /// Adds what the metadata do not say yet.
 void writePromises(const std::vector<std::string>& promises, onnx::ModelProto& to) {
   if (promises.empty()) return;
@@ -306,6 +304,8 @@ void writePromises(const std::vector<std::string>& promises, onnx::ModelProto& t
   }
 }
 
+/// Everything but graph and functions, field by field, so that the old graph with its weights is not copied only to be
+/// dropped.
 void writeFrame(const onnx::ModelProto& from, onnx::ModelProto& to) {
   to.set_ir_version(from.ir_version());
   *to.mutable_opset_import() = from.opset_import();

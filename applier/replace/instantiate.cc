@@ -81,6 +81,14 @@ Expected<Program> betweenReshapes(const Program& replacement, const Program& pat
   return std::move(builder).finish(std::move(outputs));
 }
 
+/// The values of the symbols of what matched.
+rewrite::Symbols symbolsOfForm(const Site& site) {
+  rewrite::Symbols symbols = site.symbols;
+  for (size_t i = 0; site.batch && i < site.batch->dims.size(); ++i)
+    symbols.insert_or_assign(site.batch->dims[i], site.batch->extents[i]);
+  return symbols;
+}
+
 /// The replacement where the pattern stands with other batch dimensions: with the same ones where its operators look at
 /// each position of the batch by itself, else between Reshapes.
 Expected<Program> withBatch(const Rule& rule,
@@ -134,7 +142,7 @@ Expected<Rewrite> instantiate(const Site& site,
                               const rewrite::Symbols& symbols,
                               const std::string& siteName) {
   try {
-    auto pattern = rewrite::instantiate(*site.program, site.programs);
+    auto pattern = rewrite::instantiate(*site.program, symbolsOfForm(site));
     if (!pattern) return tl::unexpected(pattern.error());
     auto replacement =
         site.batch ? withBatch(rule, symbols, site, *pattern) : rewrite::instantiate(rule.replacement, symbols);
@@ -156,7 +164,6 @@ Rewrite boundTo(const Rewrite& rewrite, const Bindings& sizes) {
   auto bound = [&](const Program& p) { return rewrite::instantiate(p, numbers).value(); };
   Rewrite result = rewrite;
   result.site.symbols = rewrite::symbolsOf(rewrite::numbersAt(rewrite.site.symbols, sizes));
-  result.site.programs = rewrite::symbolsOf(rewrite::numbersAt(rewrite.site.programs, sizes));
   if (result.site.batch) {
     for (Dim& d : result.site.batch->extents)
       d = Dim(d.evaluate(sizes).value());

@@ -21,10 +21,6 @@ std::map<std::string, Place> placesOf(const Graph& graph, const Inference& infer
   return places;
 }
 
-std::string nameOf(const GraphNode& node) {
-  return node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
-}
-
 Place mainPlace(const Graph& graph, const Inference& whole) {
   return {graph, inferenceWithin(whole.types, whole), "", ""};
 }

@@ -33,7 +33,4 @@ Place mainPlace(const Graph& graph, const Inference& whole);
 /// All of a model's graphs, by their keys.
 std::map<std::string, Place> placesOf(const Graph& graph, const Inference& inference);
 
-/// "conv1"; where a node has no name, its first result.
-std::string nameOf(const GraphNode& node);
-
 }  // namespace pet

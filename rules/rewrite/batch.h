@@ -19,8 +19,9 @@ struct Batched {
 
 /// What stands for a batch: nothing, or several dimensions.
 struct BatchDimensions {
-  std::string symbol;  ///< `batch`
-  Shape extents;
+  std::string symbol;             ///< `batch`
+  std::vector<std::string> dims;  ///< what stands for it
+  Shape extents = {};             ///< and the extents of these
 };
 
 /// The program with `count` dimensions in place of the one in front (count 1: the same program with another symbol);

@@ -351,5 +351,20 @@ TEST(CompareReal, WeightsThatAreGivenAreUsed) {
   EXPECT_FALSE(compareRealWeights(pattern, row, {}, rows).holds());
 }
 
+// x·clip(x + 3, 0, 6) / 6 of an integer need not be one: two formulas differ by roundings, and a wrong one by more.
+TEST(IntegerProbes, FunctionsWithFractionsAreComparedUpToRounding) {
+  const Program pattern = program("x: [64]\ny = HardSwish(x)");
+  auto pieces = [](const std::string& by) {
+    return program("x: [64]\na = Constant() value=3\nb = Constant() value=" + by +
+                   "\ns = Add(x, a)\ng = Clip(s) min=0 max=6\nt = Mul(x, g)\ny = Div(t, b)");
+  };
+  EXPECT_TRUE(compareIntegerProbes(pattern, pieces("6"), {}).holds());
+  EXPECT_EQ(compareIntegerProbes(pattern, pieces("6.0001"), {}).verdict, Verdict::kFails);
+  const Program whole = program("x: [64]\ny = Relu(x)"), off = program(
+                                                             "x: [64]\nb = Constant() value=1.0000001\n"
+                                                             "r = Relu(x)\ny = Mul(r, b)");
+  EXPECT_EQ(compareIntegerProbes(whole, off, {}).verdict, Verdict::kFails);
+}
+
 }  // namespace
 }  // namespace pet::runtime_compare_test
