@@ -50,27 +50,6 @@ bool hasKind(const Attribute& a, AttributeKind kind) {
   return false;
 }
 
-Expected<void> completeAttributes(const OpRow& op, size_t rank, Attributes& attributes) {
-  for (const auto& [name, value] : attributes) {
-    if (std::none_of(op.attributes.begin(), op.attributes.end(),
-                     [&name = name](const auto& s) { return s.name == name; })) {
-      return fail(ErrorKind::kText, fmt::format("{} has no attribute '{}'", op.name, name));
-    }
-  }
-  for (const AttributeSpec& spec : op.attributes) {
-    auto it = attributes.find(spec.name);
-    if (it == attributes.end()) {
-      if (spec.fallback.empty()) {
-        return fail(ErrorKind::kText, fmt::format("{} needs the attribute '{}'", op.name, spec.name));
-      }
-      attributes.emplace(spec.name, parseFallback(spec, rank));
-    } else if (!hasKind(it->second, spec.kind)) {
-      return fail(ErrorKind::kText, fmt::format("{}: attribute '{}' has the wrong form", op.name, spec.name));
-    }
-  }
-  return {};
-}
-
 Attribute substituteAttribute(const Attribute& attribute, const std::map<std::string, Expr>& by) {
   if (const auto* e = std::get_if<Expr>(&attribute)) return e->substitute(by);
   if (const auto* list = std::get_if<std::vector<Expr>>(&attribute)) {
@@ -151,6 +130,27 @@ Expected<void> requireSmall(const std::vector<Shape>& shapes) {
 }
 
 }  // namespace
+
+Expected<void> completeAttributes(const OpRow& op, size_t rank, Attributes& attributes) {
+  for (const auto& [name, value] : attributes) {
+    if (std::none_of(op.attributes.begin(), op.attributes.end(),
+                     [&name = name](const auto& s) { return s.name == name; })) {
+      return fail(ErrorKind::kText, fmt::format("{} has no attribute '{}'", op.name, name));
+    }
+  }
+  for (const AttributeSpec& spec : op.attributes) {
+    auto it = attributes.find(spec.name);
+    if (it == attributes.end()) {
+      if (spec.fallback.empty()) {
+        return fail(ErrorKind::kText, fmt::format("{} needs the attribute '{}'", op.name, spec.name));
+      }
+      attributes.emplace(spec.name, parseFallback(spec, rank));
+    } else if (!hasKind(it->second, spec.kind)) {
+      return fail(ErrorKind::kText, fmt::format("{}: attribute '{}' has the wrong form", op.name, spec.name));
+    }
+  }
+  return {};
+}
 
 bool Node::is(OpName name) const {
   return op->is(name);

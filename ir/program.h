@@ -88,6 +88,10 @@ class Program {
   std::vector<Value> outputs_;
 };
 
+/// Adds the defaults of attributes that are left out; `rank`: of the first operand. kText: one that is not known, is
+/// missing, or has another form.
+Expected<void> completeAttributes(const OpRow& op, size_t rank, Attributes& attributes);
+
 /// Builds a Program node by node; shapes are inferred as nodes are added, and wrong shapes or attributes are errors.
 class ProgramBuilder {
  public:

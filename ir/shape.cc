@@ -134,4 +134,8 @@ std::optional<Extents> asConstants(const Shape& shape) {
   return extents;
 }
 
+bool isEmpty(const Shape& shape) {
+  return std::find(shape.begin(), shape.end(), Dim(0)) != shape.end();
+}
+
 }  // namespace pet

@@ -53,6 +53,8 @@ Shape substitute(const Shape& shape, const std::map<std::string, Expr>& by);
 int64_t elementCount(const Extents& extents);
 /// The extents of a shape without symbols; nullopt if there are some.
 std::optional<Extents> asConstants(const Shape& shape);
+/// An extent is 0. (Symbols that a model leaves open are not.)
+bool isEmpty(const Shape& shape);
 
 /// A set of shapes: all integer values of the symbols that satisfy the constraints.
 struct ShapeClass {

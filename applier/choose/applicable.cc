@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "applier/view/layout_algebra.h"
+#include "ir/layout_algebra.h"
 #include "rules/rewrite/bind.h"
 
 namespace pet {

@@ -5,7 +5,7 @@
 
 #include "applier/clean/simplify.h"
 #include "applier/replace/splice.h"
-#include "applier/view/layout_algebra.h"
+#include "ir/layout_algebra.h"
 #include "ir/ops/op.h"
 
 namespace pet {

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <set>
 
-#include "applier/view/layout_algebra.h"
+#include "ir/layout_algebra.h"
 #include "ir/ops/op.h"
 
 namespace pet {

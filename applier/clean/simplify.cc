@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "applier/clean/hoist.h"
-#include "applier/view/layout_algebra.h"
+#include "ir/layout_algebra.h"
 #include "ir/ops/op.h"
 
 namespace pet {

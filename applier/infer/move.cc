@@ -27,10 +27,6 @@ Shape joinedShape(NodeInference& n, const std::vector<const Shape*>& operands, s
   return y;
 }
 
-bool isEmpty(const Shape& shape) {
-  return std::any_of(shape.begin(), shape.end(), [](const Dim& d) { return d.asConstant() == 0; });
-}
-
 void inferConcat(NodeInference& n) {
   std::vector<const Shape*> operands;
   std::optional<size_t> rank;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "applier/infer/einsum.h"
 #include "applier/infer/rules.h"
 
 namespace pet {
@@ -45,30 +46,6 @@ void inferGemm(NodeInference& n) {
   n.setShape(0, {rows, columns});
 }
 
-/// The sides of an Einsum's equation: a letter for each dimension, '.' for an ellipsis.
-struct Equation {
-  std::vector<std::string> operands;
-  std::optional<std::string> result;
-};
-
-Equation readEquation(const std::string& text) {
-  std::string words;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != ' ') words += text[i];
-    if (text.compare(i, 3, "...") == 0) i += 2;
-  }
-  Equation e;
-  size_t arrow = words.find("->");
-  if (arrow != std::string::npos) e.result = words.substr(arrow + 2);
-  std::string left = words.substr(0, arrow);
-  for (size_t begin = 0; begin <= left.size();) {
-    size_t end = std::min(left.find(',', begin), left.size());
-    e.operands.push_back(left.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return e;
-}
-
 /// What the labels of an equation stand for.
 struct Labels {
   std::map<char, Dim> extents;
@@ -96,31 +73,16 @@ void readLabels(NodeInference& n, const std::string& labels, const Shape& x, Lab
   }
 }
 
-/// Without a result: the dimensions of `...`, then the labels that occur once, by alphabet.
-std::string impliedResult(const Equation& e) {
-  std::map<char, int> count;
-  for (const std::string& labels : e.operands) {
-    for (char c : labels)
-      ++count[c];
-  }
-  std::string result = count.contains('.') ? "." : "";
-  for (auto [c, times] : count) {
-    if (c != '.' && times == 1) result += c;
-  }
-  return result;
-}
-
 void inferEinsum(NodeInference& n) {
-  Equation e = readEquation(n.text("equation", ""));
+  const EinsumEquation e = readEinsum(n.text("equation", ""));
   if (e.operands.size() != n.operandCount())
     NodeInference::invalid(
         fmt::format("the equation has {} operands, the node {}", e.operands.size(), n.operandCount()));
-  std::string result = e.result ? *e.result : impliedResult(e);
   Labels labels;
   for (size_t i = 0; i < e.operands.size(); ++i)
     readLabels(n, e.operands[i], n.shape(i), labels);
   Shape y;
-  for (char c : result) {
+  for (char c : e.result) {
     if (c == '.') {
       y.insert(y.end(), labels.dots.begin(), labels.dots.end());
       continue;

@@ -11,6 +11,7 @@
 #include "ir/ops/op.h"
 #include "rules/rewrite/batch.h"
 #include "rules/rewrite/bind.h"
+#include "rules/rewrite/normal_form.h"
 #include "rules/rewrite/unify.h"
 
 namespace pet {
@@ -37,10 +38,11 @@ struct Form {
 
 std::vector<Form> formsOf(const Pattern& pattern) {
   constexpr size_t kMostBatchDimensions = 3;
-  std::vector<Form> forms{{std::make_shared<const Program>(pattern.program), ""}};
+  auto shared = [](const Program& program) { return std::make_shared<const Program>(rewrite::inNormalForm(program)); };
+  std::vector<Form> forms{{shared(pattern.program), ""}};
   for (size_t count = 0; count <= kMostBatchDimensions; ++count) {
     auto other = count == 1 ? std::nullopt : rewrite::withBatchDimensions(pattern.program, count);
-    if (other) forms.push_back({std::make_shared<const Program>(std::move(other->program)), other->batch, other->dims});
+    if (other) forms.push_back({shared(other->program), other->batch, other->dims});
   }
   return forms;
 }
@@ -332,11 +334,13 @@ std::tuple<std::vector<int>, std::vector<Value>, std::string> unordered(const Si
 }  // namespace
 
 std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::vector<Refusal>& refusals) {
-  const std::vector<int>& anchors = index.nodesOf(pattern.program.node(pattern.program.outputs()[0]).op);
-  if (anchors.empty()) return {};
   std::vector<std::unique_ptr<Matcher>> matchers;
-  for (Form& form : formsOf(pattern))
+  std::set<int> anchors;
+  for (Form& form : formsOf(pattern)) {
+    const std::vector<int>& found = index.nodesOf(form.program->node(form.program->outputs()[0]).op);
+    anchors.insert(found.begin(), found.end());
     matchers.push_back(std::make_unique<Matcher>(index, pattern, std::move(form)));
+  }
   std::vector<Site> sites;
   std::set<std::tuple<std::vector<int>, std::vector<Value>, std::string>> known;
   for (int anchor : anchors) {

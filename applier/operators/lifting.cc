@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "applier/view/layout_algebra.h"
 #include "ir/ops/op.h"
+#include "rules/rewrite/idioms.h"
 
 namespace pet {
 namespace {
@@ -140,22 +140,60 @@ std::string Lifting::freshName() const {
   return builder_.unique(fmt::format("{}:{}", owner, added_++));
 }
 
-Value Lifting::add(std::string_view op, std::vector<Value> operands, Attributes attributes) const {
-  const OpRow* row = findOp(op);
-  if (!row) refuse(fmt::format("no operator {}", op));
-  auto v = builder_.add(*row, std::move(operands), std::move(attributes), {freshName()}, {.origin = position_});
+/// Where the nodes of normal forms go.
+class Lifting::Builder final : public rewrite::NormalFormBuilder {
+ public:
+  explicit Builder(const Lifting& lifting) : lifting_(lifting) {}
+  Value node(const OpRow& op, std::vector<Value> operands, Attributes attributes) override {
+    return lifting_.node(op, std::move(operands), std::move(attributes));
+  }
+  Value scalar(double value, Value like) override { return lifting_.constant(Tensor<double>({}, {value}), like); }
+  const Program& program() const override { return lifting_.builder_.program(); }
+  bool isConstant(Value value) const override { return lifting_.builder_.isConstant(value); }
+  std::optional<Number> number(Value value) const override {
+    auto number = lifting_.builder_.number(value);
+    if (!number) return std::nullopt;
+    return Number{shortest(static_cast<float>(*number)), unitRoundoff(lifting_.element(value))};
+  }
+
+ private:
+  const Lifting& lifting_;
+};
+
+Value Lifting::node(const OpRow& op, std::vector<Value> operands, Attributes attributes) const {
+  auto v = builder_.add(op, std::move(operands), std::move(attributes), {freshName()}, {.origin = position_});
   if (!v) refuse(v.error().message());
   for (const Dim& d : builder_.program().shape(*v)) {
     if (d.asConstant().value_or(0) < 0)
-      refuse(fmt::format("{} would have the extents {}", op, str(builder_.program().shape(*v))));
+      refuse(fmt::format("{} would have the extents {}", op.name, str(builder_.program().shape(*v))));
   }
   return *v;
+}
+
+Value Lifting::add(std::string_view op, std::vector<Value> operands, Attributes attributes) const {
+  const OpRow* row = findOp(op);
+  if (!row) refuse(fmt::format("no operator {}", op));
+  Builder builder(*this);
+  const Value v = rewrite::addNormalForm(builder, *row, std::move(operands), std::move(attributes));
+  return rewrite::recognised(builder, v).value_or(v);
 }
 
 Extents Lifting::extents(Value v) const {
   auto extents = asConstants(shape(v));
   if (!extents) refuse(fmt::format("extents {} that the model leaves open", str(shape(v))));
   return *extents;
+}
+
+bool Lifting::isAtLeast(const Dim& extent, int64_t n) const {
+  if (!extent.isAffine()) return false;
+  int64_t least = extent.affine().constant();
+  for (const auto& [term, coefficient] : extent.affine().terms()) {
+    auto known =
+        term.division || coefficient < 0 ? scope_.inference->least.end() : scope_.inference->least.find(term.name);
+    if (known == scope_.inference->least.end()) return false;
+    least = checkedAdd(least, checkedMul(coefficient, known->second));
+  }
+  return least >= n;
 }
 
 const Shape& Lifting::inferredShape(size_t output) const {
@@ -165,7 +203,8 @@ const Shape& Lifting::inferredShape(size_t output) const {
 }
 
 Value Lifting::reshape(Value x, const Shape& to) const {
-  if (auto layout = regroup(shape(x), to)) return add("Layout", {x}, {{"layout", *layout}});
+  Builder builder(*this);
+  if (auto layout = rewrite::regrouped(builder, x, to)) return *layout;
   const Extents from = extents(x);
   auto extents = asConstants(to);
   if (!extents || elementCount(from) != elementCount(*extents))

@@ -63,13 +63,15 @@ class Lifting {
 
   /// Refuses extents that the model leaves open.
   Extents extents(Value v) const;
+  /// The extent is known to be at least n, in every run.
+  bool isAtLeast(const Dim& extent, int64_t n) const;
   ElementType element(Value v) const { return builder_.element(v); }
   const Shape& shape(Value v) const { return builder_.program().shape(v); }
   size_t rank(Value v) const { return shape(v).size(); }
   /// 0 <= result < rank.
   size_t axis(int64_t axis, size_t rank) const;
 
-  /// Adds a node on behalf of this ONNX node.
+  /// What an operator computes, in normal form, on behalf of this ONNX node.
   Value add(std::string_view op, std::vector<Value> operands, Attributes attributes = {}) const;
   /// A Layout that regroups `x` into `extents`, or a Reshape where there is none.
   Value reshape(Value x, const Shape& shape) const;
@@ -82,9 +84,11 @@ class Lifting {
   [[noreturn]] static void refuse(std::string reason) { throw NotLifted{std::move(reason)}; }
 
  private:
+  class Builder;
   const GraphAttribute* find(std::string_view name) const;
   const Constant* findConstant(size_t i) const;
   std::string freshName() const;
+  Value node(const OpRow& op, std::vector<Value> operands, Attributes attributes) const;
 
   int64_t opset_;
   const GraphNode& node_;

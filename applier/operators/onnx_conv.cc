@@ -99,26 +99,6 @@ std::vector<Value> readMatMul(const Lifting& l, const OnnxRow&) {
   return {l.reshape(y, out)};
 }
 
-Value transposed(const Lifting& l, Value x, bool flag) {
-  if (!flag) return x;
-  return l.add("Transpose", {x}, {{"perm", exprs({1, 0})}});
-}
-
-Value scaled(const Lifting& l, Value x, double by) {
-  return by == 1 ? x : l.add("Mul", {x, l.constant(Tensor<double>({}, {by}), x)});
-}
-
-// alpha·A'·B' + beta·C
-std::vector<Value> readGemm(const Lifting& l, const OnnxRow& row) {
-  Value a = l.operand(0), b = l.operand(1);
-  if (l.rank(a) != 2 || l.rank(b) != 2) Lifting::refuse("operands that are not matrices");
-  Value y = l.add("MatMul",
-                  {transposed(l, a, l.integer(row["transA"]) != 0), transposed(l, b, l.integer(row["transB"]) != 0)});
-  y = scaled(l, y, l.number(row["alpha"]));
-  if (!l.has(2)) return {y};
-  return {l.add("Add", {y, scaled(l, l.operand(2), l.number(row["beta"]))})};
-}
-
 void needsThird(const Emission& e) {
   if (e.operands().size() < 3) e.require(11, "Gemm without a third operand");
 }
@@ -182,7 +162,7 @@ const OnnxRow kOnnxConvRows[] = {
     {.op = "Conv", .read = readConv, .write = writeKernel, .takesBias = true},
     {.op = "ConvTranspose", .read = readConvTranspose, .write = writeKernel, .takesBias = true},
     {.op = "MatMul", .read = readMatMul},
-    {.op = "Gemm", .read = readGemm, .writable = needsThird},
+    {.op = "Gemm", .writable = needsThird},
     {.op = "OffsetReduce", .since = 6, .read = nullptr, .write = writeOffsetReduce},
 };
 

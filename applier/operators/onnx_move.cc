@@ -2,10 +2,11 @@
 // DepthToSpace, Expand, Tile; and Layout, which ONNX has not.
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "applier/operators/onnx_rows.h"
-#include "applier/view/layout_algebra.h"
+#include "ir/layout_algebra.h"
 
 namespace pet {
 namespace {
@@ -78,28 +79,74 @@ void writeConcat(const Emission& e, const OnnxRow& row) {
   }
 }
 
+/// An inferred extent of a part: affine, in the symbols of the whole. Others stand for what is not known of them.
+Expr partOf(const Dim& whole, const Dim& part) {
+  if (!part.isAffine() || !whole.isAffine()) Lifting::refuse("a part of a product of extents");
+  for (const std::string& symbol : part.affine().variables()) {
+    if (!whole.affine().mentions(symbol)) Lifting::refuse("a part of an extent that the model leaves open");
+  }
+  return part.affine();
+}
+
+/// The extents of the parts along the axis, as inferred.
+std::vector<Expr> inferredParts(const Lifting& l, size_t axis, const Dim& whole) {
+  std::vector<Expr> parts;
+  Expr sum = 0;
+  for (size_t i = 0; i < l.node().outputs.size(); ++i) {
+    parts.push_back(partOf(whole, l.inferredShape(i).at(axis)));
+    sum += parts.back();
+  }
+  if (Dim(sum) != whole) Lifting::refuse("parts that are not known to add up to the whole");
+  return parts;
+}
+
+/// Equal parts, where the node does not say; from opset 18 on the last one may be smaller.
+std::vector<Expr> equalParts(const Lifting& l, int64_t total) {
+  auto count = static_cast<int64_t>(l.node().outputs.size());
+  if (l.opset() < 18 && total % count != 0) Lifting::refuse("parts that are not equal");
+  int64_t each = (total + count - 1) / count;
+  std::vector<Expr> parts(static_cast<size_t>(count), each);
+  parts.back() = total - each * (count - 1);
+  if (parts.back().constant() < 0) Lifting::refuse("more parts than extent");
+  return parts;
+}
+
 std::vector<Value> readSplit(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
   size_t axis = l.axis(l.integer(row["axis"]), l.rank(x));
-  auto extent = l.shape(x)[axis].asConstant();
-  if (!extent) Lifting::refuse("an extent that the model leaves open");
-  int64_t total = *extent;
-  auto parts = l.given(row["split"]);
-  auto count = static_cast<int64_t>(l.node().outputs.size());
-  if (!parts) {  // equal parts; from opset 18 on the last one may be smaller
-    if (l.opset() < 18 && total % count != 0) Lifting::refuse("parts that are not equal");
-    int64_t each = (total + count - 1) / count;
-    parts.emplace(static_cast<size_t>(count), each);
-    parts->back() = total - each * (count - 1);
-    if (parts->back() < 0) Lifting::refuse("more parts than extent");
-  }
-  if (static_cast<int64_t>(parts->size()) != count) Lifting::refuse("as many parts as outputs are needed");
-  Value y = l.add("Split", {x}, {{"axis", Expr(static_cast<int64_t>(axis))}, {"split", exprs(*parts)}});
+  const Dim extent = l.shape(x)[axis];
+  auto given = l.given(row["split"]);
+  auto total = extent.asConstant();
+  std::vector<Expr> parts = !total ? inferredParts(l, axis, extent) : given ? exprs(*given) : equalParts(l, *total);
+  if (parts.size() != l.node().outputs.size()) Lifting::refuse("as many parts as outputs are needed");
+  Value y = l.add("Split", {x}, {{"axis", Expr(static_cast<int64_t>(axis))}, {"split", parts}});
   std::vector<Value> outputs;
-  outputs.reserve(static_cast<size_t>(count));
-  for (int i = 0; i < count; ++i)
+  for (int i = 0; i < static_cast<int>(parts.size()); ++i)
     outputs.push_back({y.node, i});
   return outputs;
+}
+
+/// The positions of a Slice along one dimension: from `start` on, before `end`.
+struct SliceRange {
+  Expr start, end;
+};
+
+SliceRange rangeIn(int64_t extent, int64_t start, int64_t end) {
+  auto clamp = [&](int64_t p) { return std::clamp<int64_t>(p < 0 ? p + extent : p, 0, extent); };
+  const int64_t from = clamp(start);
+  return {from, std::max(from, clamp(end))};
+}
+
+/// Of an extent that the model leaves open, where so many positions are known to be taken, and at least one is.
+SliceRange rangeInOpen(const Dim& extent, int64_t start, int64_t end, const Dim& taken) {
+  constexpr int64_t kToTheEnd = std::numeric_limits<int32_t>::max();
+  const Expr count = partOf(extent, taken), &whole = extent.affine();
+  if (count == whole) return {0, whole};
+  if (start >= 0) return {start, start + count};
+  const Expr behind = end >= kToTheEnd ? Expr(0) : Expr(end);
+  const bool fromTheEnd = (end < 0 || end >= kToTheEnd) && count == behind - start;
+  if (!fromTheEnd) Lifting::refuse("a part of an extent that the model leaves open");
+  return {whole + start, whole + behind};
 }
 
 std::vector<Value> readSlice(const Lifting& l, const OnnxRow& row) {
@@ -117,27 +164,35 @@ std::vector<Value> readSlice(const Lifting& l, const OnnxRow& row) {
     int64_t by = steps ? (*steps)[i] : 1;
     if (by < 1) Lifting::refuse("a step below 1");
     auto extent = in[a].asConstant();
-    if (!extent) Lifting::refuse("a part of an extent that the model leaves open");
-    auto clamp = [&](int64_t p) { return std::clamp<int64_t>(p < 0 ? p + *extent : p, 0, *extent); };
-    int64_t from = clamp((*starts)[i]), to = std::max(from, clamp((*ends)[i]));
+    if (!extent && by > 1) Lifting::refuse("steps along an extent that the model leaves open");
+    SliceRange range = extent ? rangeIn(*extent, (*starts)[i], (*ends)[i])
+                              : rangeInOpen(in[a], (*starts)[i], (*ends)[i], l.inferredShape(0).at(a));
     axis.emplace_back(static_cast<int64_t>(a));
-    start.emplace_back(from);
-    end.emplace_back(to);
+    start.push_back(std::move(range.start));
+    end.push_back(std::move(range.end));
     step.emplace_back(by);
   }
   return {l.add("Slice", {x}, {{"axes", axis}, {"starts", start}, {"ends", end}, {"steps", step}})};
 }
 
+/// A position of a Slice as ONNX counts it: below 0 from the end; nullopt: the end.
+std::optional<int64_t> positionIn(const Dim& extent, const Expr& position) {
+  if (auto number = position.asConstant()) return number;
+  auto behind = extent.isAffine() ? (extent.affine() - position).asConstant() : std::nullopt;
+  if (!behind || *behind < 0) throw NotEmitted{"a Slice would depend on the sizes left open"};
+  return *behind == 0 ? std::nullopt : std::optional(-*behind);
+}
+
 void writeSlice(const Emission& e, const OnnxRow&) {
   const Shape& in = e.shape(0);
   std::vector<Emission::Range> ranges(in.size(), {0, std::nullopt, 1});
-  auto axes = e.list("axes"), starts = e.list("starts"), steps = e.list("steps");
-  const std::vector<Expr>& ends = e.node().list("ends");
+  auto axes = e.list("axes"), steps = e.list("steps");
+  const std::vector<Expr>&starts = e.node().list("starts"), &ends = e.node().list("ends");
   for (size_t i = 0; i < axes.size(); ++i) {
     auto along = static_cast<size_t>(axes[i]);
-    auto end = ends[i].asConstant();
-    if (!end && Dim(ends[i]) != in[along]) throw NotEmitted{"the end of a Slice would depend on the sizes left open"};
-    ranges[along] = {starts[i], end, steps.empty() ? 1 : steps[i]};
+    auto start = positionIn(in[along], starts[i]);
+    if (!start) throw NotEmitted{"a Slice of nothing"};
+    ranges[along] = {*start, positionIn(in[along], ends[i]), steps.empty() ? 1 : steps[i]};
   }
   e.slice(e.operand(0), in, ranges, true);
 }
@@ -174,14 +229,15 @@ std::vector<Value> readGather(const Lifting& l, const OnnxRow& row) {
   const Extents shape = l.constantExtents(1);
   Shape out = l.shape(x);
   size_t axis = l.axis(l.integer(row["axis"]), out.size());
-  auto extent = out[axis].asConstant();
-  if (!extent) Lifting::refuse("indices into an extent that the model leaves open");
-  auto indices = l.integers(1);
-  for (int64_t& i : indices)
-    i += i < 0 ? *extent : 0;
-  bool inside = std::all_of(indices.begin(), indices.end(), [&](int64_t i) { return i >= 0 && i < *extent; });
-  if (!inside || indices.empty()) Lifting::refuse("indices that are out of range, or none");
-  Value y = l.add("Gather", {x}, {{"axis", Expr(static_cast<int64_t>(axis))}, {"indices", exprs(indices)}});
+  const Dim extent = out[axis];
+  if (!extent.isAffine()) Lifting::refuse("indices into a product of extents");
+  std::vector<Expr> indices;
+  for (int64_t i : l.integers(1)) {
+    if (!l.isAtLeast(extent, i < 0 ? -i : i + 1)) Lifting::refuse("indices that may be out of range");
+    indices.push_back(i < 0 ? extent.affine() + i : Expr(i));
+  }
+  if (indices.empty()) Lifting::refuse("no indices");
+  Value y = l.add("Gather", {x}, {{"axis", Expr(static_cast<int64_t>(axis))}, {"indices", indices}});
   if (shape.size() == 1) return {y};
   auto place = out.erase(out.begin() + static_cast<std::ptrdiff_t>(axis));
   out.insert(place, shape.begin(), shape.end());
@@ -199,10 +255,6 @@ void repeatsAll(const Lifting& l) {
   if (l.opset() < 6) Lifting::refuse("Tile with a separate axis");
 }
 
-std::vector<Value> readIdentity(const Lifting& l, const OnnxRow&) {
-  return {l.operand(0)};
-}
-
 const OnnxRow kOnnxMoveRows[] = {
     {.op = "Layout", .since = 5, .read = nullptr, .write = writeLayout},
     {.op = "Reshape", .read = readReshape, .write = writeReshape},
@@ -217,7 +269,6 @@ const OnnxRow kOnnxMoveRows[] = {
     {.op = "Gather", .read = readGather},
     {.op = "Expand", .write = writeExpand},
     {.op = "Tile", .readable = repeatsAll},
-    {.op = "Identity", .read = readIdentity},
 };
 
 }  // namespace

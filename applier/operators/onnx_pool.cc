@@ -38,8 +38,6 @@ std::vector<Value> readReduce(const Lifting& l, const OnnxRow& row) {
     a = static_cast<int64_t>(l.axis(a, rank));
   std::sort(axes->begin(), axes->end());
   bool keep = l.integer(row["keepdims"]) != 0;
-  std::vector<int64_t> spatial(all.begin() + std::min<std::ptrdiff_t>(2, std::ssize(all)), all.end());
-  if (row.op == "ReduceMean" && keep && rank > 2 && *axes == spatial) return {l.add("GlobalAveragePool", {x})};
   return {l.add(row.op, {x}, {{"axes", exprs(*axes)}, {"keepdims", Expr(keep ? 1 : 0)}})};
 }
 

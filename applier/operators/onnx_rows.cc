@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/op.h"
+#include "rules/rewrite/idioms.h"
 
 namespace pet {
 namespace {
@@ -81,7 +82,8 @@ OnnxRow completed(OnnxRow row) {
 
 std::vector<OnnxRow> joinFamilies() {
   std::vector<OnnxRow> rows;
-  for (auto family : {onnxConvRows(), onnxMoveRows(), onnxFunctionRows(), onnxPoolRows(), onnxResizeRows()}) {
+  for (auto family :
+       {onnxConvRows(), onnxEinsumRows(), onnxFunctionRows(), onnxMoveRows(), onnxPoolRows(), onnxResizeRows()}) {
     for (const OnnxRow& row : family)
       rows.push_back(completed(row));
   }
@@ -92,6 +94,34 @@ std::vector<OnnxRow> joinFamilies() {
     if (op->onnx.since > 0 && regular) rows.push_back(completed({.op = op->name}));
   }
   return rows;
+}
+
+/// One result, of this name.
+void writePieces(NodeSink& sink,
+                 const rewrite::Pieces& pieces,
+                 const std::vector<std::string>& operands,
+                 const std::string& result) {
+  const Program& program = pieces.program;
+  std::map<Value, std::string> names;
+  const std::vector<Value> inputs = program.inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto* operand = std::get_if<size_t>(&pieces.inputs[i]);
+    names[inputs[i]] =
+        operand ? operands.at(*operand)
+                : sink.initializer(
+                      result + "/" + program.name(inputs[i]),
+                      Constant::rounded(sink.element(), Tensor<double>({}, {std::get<double>(pieces.inputs[i])})));
+  }
+  for (int i = 0; i < static_cast<int>(program.nodes().size()); ++i) {
+    const Node& n = program.nodes()[static_cast<size_t>(i)];
+    if (n.is(ops::kInput)) continue;
+    std::vector<std::string> of;
+    for (Value v : n.operands)
+      of.push_back(names.at(v));
+    const bool isLast = Value{i, 0} == program.outputs()[0];
+    names[{i, 0}] = isLast ? result : sink.uniqueValue(fmt::format("{}/{}", result, n.names[0]));
+    writeNode(sink, program, i, std::move(of), {names[{i, 0}]});
+  }
 }
 
 }  // namespace
@@ -165,6 +195,24 @@ const OnnxRow* findWriter(std::string_view op) {
   return it == table.end() ? nullptr : &*it;
 }
 
+void writeNode(NodeSink& sink,
+               const Program& program,
+               int node,
+               std::vector<std::string> operands,
+               std::vector<std::string> outputs) {
+  const std::string_view op = program.nodes()[static_cast<size_t>(node)].op->name;
+  const OnnxRow* row = findWriter(op);
+  if (row && row->since <= sink.opset()) {
+    row->write(Emission(sink, program, node, std::move(operands), std::move(outputs)), *row);
+  } else if (auto pieces = rewrite::piecesOf(program, node)) {
+    writePieces(sink, *pieces, operands, outputs[0]);
+  } else if (row) {
+    throw NotEmitted{fmt::format("{} needs opset {}, the model has {}", op, row->since, sink.opset())};
+  } else {
+    throw NotEmitted{fmt::format("{} cannot be written as ONNX", op)};
+  }
+}
+
 std::optional<std::string> whyNotEmitted(const Program& replacement, int64_t opset, const OpenSizes& sizes) {
   Graph scratch;
   scratch.opset = opset;
@@ -175,14 +223,11 @@ std::optional<std::string> whyNotEmitted(const Program& replacement, int64_t ops
     const Node& n = replacement.nodes()[static_cast<size_t>(i)];
     // Empty values never reach the model.
     if (constant[static_cast<size_t>(i)] || n.is(ops::kInput) || isEmpty(replacement.shape({i, 0}))) continue;
-    const OnnxRow* row = findWriter(n.op->name);
-    if (!row) return fmt::format("{} cannot be written as ONNX", n.op->name);
-    if (opset < row->since) return fmt::format("{} needs opset {}, the model has {}", n.op->name, row->since, opset);
     std::vector<std::string> operands;
     for (Value v : n.operands)
       operands.push_back(replacement.name(v));
     try {
-      row->write(Emission(sink, replacement, i, std::move(operands), n.names), *row);
+      writeNode(sink, replacement, i, std::move(operands), n.names);
     } catch (const NotEmitted& e) {
       return e.reason;
     }

@@ -43,6 +43,7 @@ struct OnnxRow {
 
 std::span<const OnnxRow> onnxConvRows();
 std::span<const OnnxRow> onnxMoveRows();
+std::span<const OnnxRow> onnxEinsumRows();
 std::span<const OnnxRow> onnxFunctionRows();
 std::span<const OnnxRow> onnxPoolRows();
 std::span<const OnnxRow> onnxResizeRows();
@@ -54,6 +55,14 @@ const OnnxRow* findReader(std::string_view type);
 /// The row by which an operator of ours is written; null if there is none. Inputs and what only constants are made of
 /// need none.
 const OnnxRow* findWriter(std::string_view op);
+
+/// Writes a node of a program; where the opset lacks its operator, in the pieces of an idiom (rules/rewrite/idioms.h).
+/// Throws NotEmitted.
+void writeNode(NodeSink& sink,
+               const Program& program,
+               int node,
+               std::vector<std::string> operands,
+               std::vector<std::string> outputs);
 
 /// Reads the row's attributes that are not in `into` yet; `operand` is the node's first.
 void readAttributes(const Lifting& l, const OnnxRow& row, Value operand, Attributes& into);

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "applier/view/layout_algebra.h"
+#include "ir/layout_algebra.h"
 #include "ir/ops/op.h"
 #include "rules/rewrite/bind.h"
 

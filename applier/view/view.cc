@@ -20,10 +20,6 @@ Shape shapeOf(const Extents& extents) {
   return {extents.begin(), extents.end()};
 }
 
-bool isEmpty(const Shape& shape) {
-  return std::find(shape.begin(), shape.end(), Dim(0)) != shape.end();
-}
-
 Value ViewBuilder::input(std::string name, Shape shape, ElementType element) {
   Value v = program_.input(std::move(name), std::move(shape));
   view_.provenance.emplace_back();
@@ -59,6 +55,18 @@ Expected<Value> ViewBuilder::add(const OpRow& op,
   view_.elements.push_back(element);
   constant_.push_back(constant);
   return v;
+}
+
+std::optional<double> ViewBuilder::number(Value value) const {
+  if (auto it = view_.constants.find(value.node); it != view_.constants.end()) {
+    auto numbers = elementCount(it->second.extents) == 1 ? it->second.numbers() : std::nullopt;
+    return numbers ? std::optional(numbers->front()) : std::nullopt;
+  }
+  const Node& n = program().node(value);
+  if (!n.is(ops::kReciprocal) && !n.is(ops::kNeg)) return std::nullopt;
+  auto of = number(n.operands[0]);
+  if (!of) return std::nullopt;
+  return n.is(ops::kNeg) ? -*of : 1 / *of;
 }
 
 bool ViewBuilder::sameValue(const View& from, Value old, Value now, int origin) const {

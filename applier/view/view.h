@@ -44,8 +44,6 @@ struct View {
 /// The extents of a shape that is known to have no symbols: a constant's.
 Extents concrete(const Shape& shape);
 Shape shapeOf(const Extents& extents);
-/// An extent is 0. (Those that the model leaves open are not.)
-bool isEmpty(const Shape& shape);
 
 /// Builds a View; see ProgramBuilder.
 class ViewBuilder {
@@ -71,6 +69,8 @@ class ViewBuilder {
   const Shape& shape(Value value) const { return program_.shape(value); }
   ElementType element(Value value) const { return view_.elements[static_cast<size_t>(value.node)]; }
   bool isConstant(Value value) const { return constant_[static_cast<size_t>(value.node)]; }
+  /// A constant of one element, or such a one negated or inverted; nullopt: no constant, or another one.
+  std::optional<double> number(Value value) const;
   const Provenance& provenance(Value value) const { return view_.provenance[static_cast<size_t>(value.node)]; }
 
   /// Keeps a name from being given by unique().

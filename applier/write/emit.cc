@@ -260,10 +260,6 @@ void Emitter::writeNew(int node) {
   auto fused = fused_.find(node);
   int main = fused == fused_.end() ? node : fused->second.conv;
   const Node& n = program().nodes()[index(main)];
-  const OnnxRow* row = findWriter(n.op->name);
-  if (!row || graph_.opset < row->since) {
-    throw NotEmitted{fmt::format("{} cannot be written in opset {}", n.op->name, graph_.opset)};
-  }
   sink_.setElement(after_.elements[index(node)]);
   std::vector<std::string> operands, outputs;
   for (Value v : n.operands)
@@ -271,7 +267,7 @@ void Emitter::writeNew(int node) {
   if (fused != fused_.end()) operands.push_back(biasName(fused->second));
   for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
     outputs.push_back(nameOf({node, o}));
-  row->write(Emission(sink_, program(), main, std::move(operands), std::move(outputs)), *row);
+  writeNode(sink_, program(), main, std::move(operands), std::move(outputs));
 }
 
 void Emitter::write(Unit u) {

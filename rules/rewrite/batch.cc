@@ -65,6 +65,7 @@ class BatchChange {
   /// The operator does the same for each position of the first dimension; its attributes at the other rank.
   std::optional<Attributes> attributesOf(const Node& node) const;
   std::optional<Attributes> shiftedAxis(const Node& node) const;
+  std::optional<Attributes> shiftedAxes(const Node& node) const;
   std::optional<Attributes> shiftedPermutation(const Node& node) const;
   bool multipliesEach(const Node& node) const;
   /// Operands that are the same for the whole batch are aligned at the end.
@@ -143,6 +144,17 @@ std::optional<Attributes> BatchChange::shiftedAxis(const Node& node) const {
   return attributes;
 }
 
+std::optional<Attributes> BatchChange::shiftedAxes(const Node& node) const {
+  std::vector<Expr> axes = node.list("axes");
+  for (Expr& axis : axes) {
+    if (axis.asConstant().value_or(0) < 1) return std::nullopt;
+    axis += static_cast<int64_t>(dims_.size()) - 1;
+  }
+  Attributes attributes = node.attributes;
+  attributes.find("axes")->second = std::move(axes);
+  return attributes;
+}
+
 std::optional<Attributes> BatchChange::shiftedPermutation(const Node& node) const {
   const std::vector<Expr>& perm = node.list("perm");
   if (perm.empty() || perm[0] != Expr(0)) return std::nullopt;
@@ -158,6 +170,7 @@ std::optional<Attributes> BatchChange::shiftedPermutation(const Node& node) cons
 
 std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
   static constexpr OpName kPositionwise[] = {ops::kAdd, {"Sub"}, ops::kMul, ops::kDiv, ops::kWhere};
+  static constexpr OpName kReductions[] = {ops::kReduceMax, ops::kReduceMean, ops::kReduceSum};
   static constexpr OpName kAlongAxis[] = {ops::kSoftmax, ops::kLayerNormalization, ops::kConcat, ops::kSplit};
   auto isOneOf = [&](std::span<const OpName> names) {
     return std::any_of(names.begin(), names.end(), [&](OpName name) { return node.is(name); });
@@ -166,6 +179,7 @@ std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
   if (node.op->facts.elementwise) return node.attributes;
   if (isOneOf(kPositionwise) && broadcasts(node)) return node.attributes;
   if (isOneOf(kAlongAxis)) return shiftedAxis(node);
+  if (isOneOf(kReductions)) return shiftedAxes(node);
   if (node.is(ops::kTranspose)) return shiftedPermutation(node);
   if (node.is(ops::kMatMul) && multipliesEach(node)) return node.attributes;
   return std::nullopt;

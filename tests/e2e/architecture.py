@@ -61,7 +61,7 @@ ROOMS = {
     "round": {"onnx", "infer", "view", "read", "match", "replace", "clean", "choose", "check", "write", "measure"},
 }
 # What a room may include besides of what is not the applier's.
-RULES_ROOMS = {"match", "replace", "choose", "check", "measure", "round"}
+RULES_ROOMS = {"operators", "match", "replace", "choose", "check", "measure", "round"}
 RUNTIME_ROOMS = {"check", "measure"}
 for room, others in ROOMS.items():
     assert others <= set(list(ROOMS)[:list(ROOMS).index(room)]), f"applier/{room} includes a room that comes after it"

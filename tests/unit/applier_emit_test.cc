@@ -178,7 +178,8 @@ TEST(ApplierEmit, SaysWhatAnOldOpsetCannotExpress) {
       {"x: [2, 3, 4]  y = Softmax(x) axis=1", "Softmax along an inner axis needs opset 13, the model has 12", 12},
       {"x: [1, 8, 2, 3]  y = DepthToSpace(x) blocksize=2 mode=CRD",
        "DepthToSpace with a mode needs opset 11, the model has 9", 9},
-      {"x: [2, 3]  y = Gelu(x)", "Gelu needs opset 20, the model has 17", 17},
+      {"x: [2, 3]  s: const [3]  y = LayerNormalization(x, s) axis=1",
+       "LayerNormalization needs opset 17, the model has 16", 16},
       {"x: [2]  y = IndexMap(x) [a:2] -> [1 - a]", "IndexMap cannot be written as ONNX", 17},
       {"x: [2]  y = Not(x)", "Not cannot be written as ONNX", 17},
   };

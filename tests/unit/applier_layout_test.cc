@@ -5,7 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "applier/clean/simplify.h"
-#include "applier/view/layout_algebra.h"
+#include "ir/layout_algebra.h"
 #include "tests/unit/applier_support.h"
 #include "tests/unit/random_programs.h"
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "applier/view/layout_algebra.h"
+#include "ir/layout_algebra.h"
 #include "ir/ops/op.h"
 #include "ir/text.h"
 #include "rules/rewrite/batch.h"

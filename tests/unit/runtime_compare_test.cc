@@ -361,7 +361,7 @@ TEST(IntegerProbes, FunctionsWithFractionsAreComparedUpToRounding) {
   EXPECT_TRUE(compareIntegerProbes(pattern, pieces("6"), {}).holds());
   EXPECT_EQ(compareIntegerProbes(pattern, pieces("6.0001"), {}).verdict, Verdict::kFails);
   const Program whole = program("x: [64]\ny = Relu(x)"), off = program(
-                                                             "x: [64]\nb = Constant() value=1.0000001\n"
+                                                             "x: [64]\nb = Constant() value=1.00001\n"
                                                              "r = Relu(x)\ny = Mul(r, b)");
   EXPECT_EQ(compareIntegerProbes(whole, off, {}).verdict, Verdict::kFails);
 }

@@ -12,8 +12,8 @@
 #include "applier/operators/onnx_rows.h"
 #include "applier/read/normalise.h"
 #include "applier/replace/splice.h"
-#include "applier/view/layout_algebra.h"
 #include "applier/write/emit.h"
+#include "ir/layout_algebra.h"
 #include "rules/rewrite/bind.h"
 
 namespace pet::tune {

@@ -1,4 +1,4 @@
-#include "applier/view/layout_algebra.h"
+#include "ir/layout_algebra.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "applier/view/view.h"
 #include "ir/ops/op.h"
 
 namespace pet {

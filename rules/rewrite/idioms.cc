@@ -1,0 +1,214 @@
+#include "rules/rewrite/idioms.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "ir/ops/op.h"
+#include "ir/text.h"
+#include "rules/rewrite/batch.h"
+#include "rules/rewrite/bind.h"
+#include "rules/rewrite/unify.h"
+
+namespace pet::rewrite {
+namespace {
+
+constexpr double kHalf = 0.5, kRootOfHalf = 0.70710678118654752440;
+constexpr double kTanhScale = 0.79788456080286535588;  ///< sqrt(2 / pi)
+constexpr double kCubic = 0.044715, kSixth = 1.0 / 6;
+
+constexpr std::string_view kLayerNorm =
+    "x: [M, K]\ns: const [K]\na: const [K]\n"
+    "y = LayerNormalization(x, s, a) axis=1";
+constexpr std::string_view kGelu = "x: [M, K]\ny = Gelu(x)", kTanhGelu = "x: [M, K]\ny = Gelu(x) approximate=tanh";
+constexpr std::string_view kHardSwish = "x: [M, K]\ny = HardSwish(x)";
+
+std::vector<Idiom> makeIdioms() {
+  const std::vector<Idiom::Number> gelu{{"c", kRootOfHalf}, {"one", 1}, {"half", kHalf}};
+  const std::vector<Idiom::Number> tanhGelu{{"b", kCubic}, {"c", kTanhScale}, {"one", 1}, {"half", kHalf}};
+  return {
+      {"x: [M, K]\ns: const [K]\na: const [K]\nepsilon: const []\n"
+       "m = ReduceMean(x) axes=[1]\nd = Sub(x, m)\nq = Square(d)\nv = ReduceMean(q) axes=[1]\n"
+       "e = Add(v, epsilon)\nr = Sqrt(e)\nn = Div(d, r)\nt = Mul(n, s)\ny = Add(t, a)",
+       kLayerNorm,
+       {},
+       "epsilon"},
+      {"x: [M, K]\ns: const [K]\na: const [K]\nepsilon: const []\n"
+       "m = ReduceMean(x) axes=[1]\nd = Sub(x, m)\nq = Square(d)\nv = ReduceMean(q) axes=[1]\n"
+       "e = Add(v, epsilon)\nr = Sqrt(e)\ni = Reciprocal(r)\ng = Mul(i, s)\nt = Mul(x, g)\n"
+       "u = Mul(m, g)\nw = Sub(a, u)\ny = Add(t, w)",
+       kLayerNorm,
+       {},
+       "epsilon"},
+      {"x: [M, K]\nc: const []\none: const []\nhalf: const []\n"
+       "u = Mul(x, c)\ne = Erf(u)\np = Add(e, one)\nt = Mul(x, p)\ny = Mul(t, half)",
+       kGelu, gelu},
+      {"x: [M, K]\nc: const []\none: const []\nhalf: const []\n"
+       "u = Mul(x, c)\ne = Erf(u)\np = Add(e, one)\nt = Mul(x, half)\ny = Mul(t, p)",
+       kGelu, gelu},
+      {"x: [M, K]\nc: const []\none: const []\nhalf: const []\n"
+       "u = Mul(x, c)\ne = Erf(u)\np = Add(e, one)\nt = Mul(p, half)\ny = Mul(x, t)",
+       kGelu, gelu},
+      {"x: [M, K]\nb: const []\nc: const []\none: const []\nhalf: const []\n"
+       "q = Square(x)\nk = Mul(q, x)\nl = Mul(k, b)\nu = Add(x, l)\nw = Mul(u, c)\nh = Tanh(w)\np = Add(h, one)\n"
+       "t = Mul(x, p)\ny = Mul(t, half)",
+       kTanhGelu, tanhGelu},
+      {"x: [M, K]\nb: const []\nc: const []\none: const []\nhalf: const []\n"
+       "q = Square(x)\nk = Mul(q, x)\nl = Mul(k, b)\nu = Add(x, l)\nw = Mul(u, c)\nh = Tanh(w)\np = Add(h, one)\n"
+       "t = Mul(x, half)\ny = Mul(t, p)",
+       kTanhGelu, tanhGelu},
+      {"x: [M, K]\nb: const []\nc: const []\none: const []\nhalf: const []\n"
+       "q = Square(x)\nk = Mul(q, x)\nl = Mul(k, b)\nu = Add(x, l)\nw = Mul(u, c)\nh = Tanh(w)\np = Add(h, one)\n"
+       "t = Mul(p, half)\ny = Mul(x, t)",
+       kTanhGelu, tanhGelu},
+      {"x: [M, K]\nthree: const []\nsixth: const []\n"
+       "u = Add(x, three)\nc = Clip(u) min=0 max=6\ny = Mul(c, sixth)",
+       "x: [M, K]\ny = HardSigmoid(x) alpha=0.16666667 beta=0.5",
+       {{"three", 3}, {"sixth", kSixth}}},
+      {"x: [M, K]\ng = HardSigmoid(x) alpha=0.16666667 beta=0.5\ny = Mul(x, g)", kHardSwish},
+      {"x: [M, K]\nthree: const []\nsixth: const []\n"
+       "u = Add(x, three)\nc = Clip(u) min=0 max=6\nt = Mul(x, c)\ny = Mul(t, sixth)",
+       kHardSwish,
+       {{"three", 3}, {"sixth", kSixth}}},
+  };
+}
+
+/// An idiom with so many dimensions in front, in normal form.
+struct Form {
+  const Idiom* idiom;
+  Program pieces, whole;
+};
+
+std::vector<Form> makeForms() {
+  constexpr size_t kMostBatchDimensions = 5;
+  std::vector<Form> forms;
+  for (const Idiom& idiom : idioms()) {
+    const Program pieces = parseProgram(idiom.pieces, "an idiom").value();
+    const Program whole = parseProgram(idiom.whole, "an idiom").value();
+    for (size_t count = 0; count <= kMostBatchDimensions; ++count) {
+      forms.push_back({&idiom, inNormalForm(withBatchDimensions(pieces, count).value().program, Idioms::kAsTheyStand),
+                       withBatchDimensions(whole, count).value().program});
+    }
+  }
+  return forms;
+}
+
+const std::vector<Form>& forms() {
+  static const std::vector<Form> kForms = makeForms();
+  return kForms;
+}
+
+/// One way in which a form's pieces stand in a program.
+class Instance {
+ public:
+  Instance(NormalFormBuilder& builder, const Form& form, const Assignment& a)
+      : builder_(builder), form_(form), assignment_(a) {}
+
+  std::optional<Value> whole() const {
+    if (!numbersFit()) return std::nullopt;
+    const Node& node = form_.whole.node(form_.whole.outputs()[0]);
+    std::vector<Value> operands;
+    for (Value v : node.operands)
+      operands.push_back(at(form_.whole.name(v)));
+    Attributes attributes = node.attributes;
+    if (!form_.idiom->attribute.empty()) {
+      auto number = builder_.number(at(form_.idiom->attribute));
+      if (!number) return std::nullopt;
+      attributes.insert_or_assign(std::string(form_.idiom->attribute), number->value);
+    }
+    return builder_.node(*node.op, std::move(operands), std::move(attributes));
+  }
+
+ private:
+  /// What an input of the pieces stands for.
+  Value at(std::string_view input) const { return assignment_[static_cast<size_t>(form_.pieces.find(input)->node)]; }
+  bool numbersFit() const {
+    for (Value p : form_.pieces.inputs()) {
+      bool isWeight = form_.pieces.node(p).scalar("constant") == Expr(1);
+      if (isWeight && !builder_.isConstant(at(form_.pieces.name(p)))) return false;
+    }
+    return std::all_of(form_.idiom->numbers.begin(), form_.idiom->numbers.end(), [&](const Idiom::Number& wanted) {
+      constexpr double kRoundings = 4;
+      auto is = builder_.number(at(wanted.input));
+      return is && std::abs(is->value - wanted.value) <= kRoundings * is->roundoff * wanted.value;
+    });
+  }
+
+  NormalFormBuilder& builder_;
+  const Form& form_;
+  const Assignment& assignment_;
+};
+
+/// The symbols of a form where its operator is this node; nullopt where it is not.
+std::optional<Symbols> symbolsWhere(const Form& form, const Program& program, const Node& node) {
+  const Node& whole = form.whole.node(form.whole.outputs()[0]);
+  if (whole.op != node.op || whole.operands.size() != node.operands.size()) return std::nullopt;
+  for (const auto& [name, value] : whole.attributes) {
+    if (name != form.idiom->attribute && node.attributes.find(name)->second != value) return std::nullopt;
+  }
+  std::vector<DimEquation> equations;
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    const Shape &mine = form.whole.shape(whole.operands[i]), &theirs = program.shape(node.operands[i]);
+    if (mine.size() != theirs.size()) return std::nullopt;
+    for (size_t d = 0; d < mine.size(); ++d)
+      equations.push_back({mine[d], theirs[d]});
+  }
+  auto solved = solve(equations);
+  return solved ? std::optional(std::move(*solved)) : std::nullopt;
+}
+
+std::variant<size_t, double> inputOf(const Form& form, const Node& node, const std::string& name) {
+  if (name == form.idiom->attribute) return node.number(name);
+  for (const Idiom::Number& number : form.idiom->numbers) {
+    if (number.input == name) return number.value;
+  }
+  const auto& operands = form.whole.node(form.whole.outputs()[0]).operands;
+  auto it = std::find(operands.begin(), operands.end(), *form.whole.find(name));
+  return static_cast<size_t>(it - operands.begin());
+}
+
+bool extentsFit(const Unification& unification, const Assignment& a) {
+  auto equations = unification.equations(a);
+  return equations && solve(*equations);
+}
+
+}  // namespace
+
+std::span<const Idiom> idioms() {
+  static const std::vector<Idiom> kIdioms = makeIdioms();
+  return kIdioms;
+}
+
+std::optional<Value> recognised(NormalFormBuilder& builder, Value root) {
+  const Program& program = builder.program();
+  const size_t rank = program.shape(root).size();
+  for (const Form& form : forms()) {
+    const Value last = form.pieces.outputs()[0];
+    if (form.pieces.node(last).op != program.node(root).op || form.pieces.shape(last).size() != rank) continue;
+    const Unification unification(form.pieces, program);
+    std::vector<Assignment> ways;
+    unification.unify(last, root, unification.none(), ways);
+    for (const Assignment& a : ways) {
+      if (!extentsFit(unification, a)) continue;
+      if (auto whole = Instance(builder, form, a).whole()) return whole;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Pieces> piecesOf(const Program& program, int node) {
+  const Node& n = program.nodes()[static_cast<size_t>(node)];
+  for (const Form& form : forms()) {
+    auto symbols = symbolsWhere(form, program, n);
+    auto pieces = symbols ? instantiate(form.pieces, *symbols) : fail(ErrorKind::kUnsupported, "another operator");
+    if (!pieces) continue;
+    Pieces result{std::move(*pieces), {}};
+    for (Value v : form.pieces.inputs())
+      result.inputs.push_back(inputOf(form, n, form.pieces.name(v)));
+    return result;
+  }
+  return std::nullopt;
+}
+
+}  // namespace pet::rewrite

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "rules/rewrite/normal_form.h"
+
+// Operators in the pieces in which exporters write them, because the opset lacks them or the framework's own code has
+// no such operator.
+namespace pet::rewrite {
+
+/// Pieces that are one operator.
+struct Idiom {
+  /// A constant of the pieces: the number that it has to be, but for its rounding.
+  struct Number {
+    std::string_view input;
+    double value;
+  };
+  std::string_view pieces, whole;    ///< programs with the same inputs; `whole` is one operator
+  std::vector<Number> numbers = {};  ///< inputs of the pieces that `whole` has not
+  std::string_view attribute = {};   ///< of `whole`: the number that the input of this name is
+};
+
+/// In the language of rules, for tensors [M, K]; they stand for any number of dimensions in front.
+std::span<const Idiom> idioms();
+
+/// What `root`, which was added last, is the last piece of: the operator by itself, added with root's operands.
+/// Nullopt: no idiom.
+std::optional<Value> recognised(NormalFormBuilder& builder, Value root);
+
+/// An operator in the pieces of its first idiom.
+struct Pieces {
+  Program program;
+  /// What each input is: an operand of the operator, by its place, or a number.
+  std::vector<std::variant<size_t, double>> inputs;
+};
+/// Nullopt: no idiom is known, or none with these attributes and operands.
+std::optional<Pieces> piecesOf(const Program& program, int node);
+
+}  // namespace pet::rewrite

@@ -1,0 +1,272 @@
+#include "rules/rewrite/normal_form.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ir/layout_algebra.h"
+#include "ir/ops/op.h"
+#include "rules/rewrite/idioms.h"
+
+namespace pet::rewrite {
+namespace {
+
+/// An operator that is about to be applied, with all of its attributes.
+struct Application {
+  NormalFormBuilder& builder;
+  const OpRow& op;
+  const std::vector<Value>& operands;
+  Attributes attributes;
+  std::vector<Shape> operandShapes;
+  Shape result;
+
+  OpView view() const { return {attributes, operandShapes, {}}; }
+  Value add(OpName name, std::vector<Value> of, Attributes with = {}) const {
+    return builder.node(*findOp(name.text), std::move(of), std::move(with));
+  }
+};
+
+/// Something of a normal form does not fit, as a shape that is too large.
+struct DoesNotFit {};
+
+using Step = std::optional<Value> (*)(const Application&);
+
+bool allAre(const std::vector<Expr>& list, int64_t number) {
+  return std::all_of(list.begin(), list.end(), [&](const Expr& e) { return e == Expr(number); });
+}
+
+// --- What changes nothing ---
+
+std::optional<Value> operandIf(const Application& a, bool nothingChanges) {
+  return nothingChanges ? std::optional(a.operands[0]) : std::nullopt;
+}
+
+std::optional<Value> identity(const Application& a) {
+  return operandIf(a, true);
+}
+
+/// Of operators that only leave out, repeat or regroup.
+std::optional<Value> ofSameShape(const Application& a) {
+  return operandIf(a, a.result == a.operandShapes[0]);
+}
+
+std::optional<Value> pad(const Application& a) {
+  return operandIf(a, allAre(a.view().list("pads"), 0));
+}
+
+std::optional<Value> concat(const Application& a) {
+  return operandIf(a, a.operands.size() == 1);
+}
+
+std::optional<Value> transpose(const Application& a) {
+  const std::vector<Expr>& perm = a.view().list("perm");
+  bool inOrder = true;
+  for (size_t d = 0; d < perm.size(); ++d)
+    inOrder = inOrder && perm[d] == Expr(static_cast<int64_t>(d));
+  return operandIf(a, inOrder && perm.size() == a.result.size());
+}
+
+// --- Regroupings ---
+
+std::optional<Value> regrouping(const Application& a) {
+  return regrouped(a.builder, a.operands[0], a.result);
+}
+
+std::optional<Value> layout(const Application& a) {
+  const auto& spec = std::get<LayoutSpec>(a.attributes.find("layout")->second);
+  return operandIf(a, a.result == a.operandShapes[0] && movesNothing(spec));
+}
+
+// --- Arithmetic ---
+
+// alpha·A'·B' + beta·C
+std::optional<Value> gemm(const Application& a) {
+  auto transposed = [&](size_t i, std::string_view flag) {
+    Value x = a.operands[i];
+    if (a.view().scalar(flag) == Expr(0)) return x;
+    return a.add(ops::kTranspose, {x}, {{"perm", std::vector<Expr>{Expr(1), Expr(0)}}});
+  };
+  auto scaled = [&](Value x, std::string_view by) {
+    const double factor = a.view().number(by);
+    return factor == 1 ? x : a.add(ops::kMul, {x, a.builder.scalar(factor, x)});
+  };
+  Value y = scaled(a.add(ops::kMatMul, {transposed(0, "transA"), transposed(1, "transB")}), "alpha");
+  return a.operands.size() < 3 ? y : a.add(ops::kAdd, {y, scaled(a.operands[2], "beta")});
+}
+
+/// Of a value and a constant, the operator `by` with `inverse` of the constant.
+std::optional<Value> withInverse(const Application& a, OpName by, OpName inverse) {
+  const Value x = a.operands[0], c = a.operands[1];
+  if (a.builder.isConstant(x) || !a.builder.isConstant(c)) return std::nullopt;
+  return a.add(by, {x, a.add(inverse, {c})});
+}
+
+std::optional<Value> quotient(const Application& a) {
+  return withInverse(a, ops::kMul, ops::kReciprocal);
+}
+
+std::optional<Value> difference(const Application& a) {
+  return withInverse(a, ops::kAdd, ops::kNeg);
+}
+
+std::optional<Value> product(const Application& a) {
+  return a.operands[0] == a.operands[1] ? std::optional(a.add(ops::kSquare, {a.operands[0]})) : std::nullopt;
+}
+
+std::optional<Value> clip(const Application& a) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const double least = a.view().number("min"), most = a.view().number("max");
+  if (most != kNone) return std::nullopt;
+  if (least == 0) return a.add(ops::kRelu, {a.operands[0]});
+  return operandIf(a, least == -kNone);
+}
+
+std::optional<Value> where(const Application& a) {
+  auto isConstant = [&](size_t i) { return a.builder.isConstant(a.operands[i]); };
+  if (!isConstant(0) || !isConstant(1) || isConstant(2)) return std::nullopt;
+  return a.add(ops::kWhere, {a.add(ops::kNot, {a.operands[0]}), a.operands[2], a.operands[1]});
+}
+
+// --- Reductions ---
+
+std::optional<Value> globalPool(const Application& a, OpName pool) {
+  const Shape& x = a.operandShapes[0];
+  const std::vector<Expr>& axes = a.view().list("axes");
+  if (x.size() < 3 || axes.size() != x.size() - 2) return std::nullopt;
+  for (size_t d = 2; d < x.size(); ++d) {
+    if (std::find(axes.begin(), axes.end(), Expr(static_cast<int64_t>(d))) == axes.end()) return std::nullopt;
+  }
+  Value y = a.add(pool, {a.operands[0]});
+  return a.result.size() == x.size() ? y : regrouped(a.builder, y, a.result);
+}
+
+std::optional<Value> mean(const Application& a) {
+  return globalPool(a, ops::kGlobalAveragePool);
+}
+
+std::optional<Value> maximum(const Application& a) {
+  return globalPool(a, ops::kGlobalMaxPool);
+}
+
+struct Entry {
+  OpName op;
+  Step step;
+};
+
+constexpr Entry kSteps[] = {
+    {ops::kClip, clip},
+    {ops::kConcat, concat},
+    {ops::kDiv, quotient},
+    {ops::kExpand, ofSameShape},
+    {ops::kFlatten, regrouping},
+    {ops::kGemm, gemm},
+    {ops::kIdentity, identity},
+    {ops::kLayout, layout},
+    {ops::kMul, product},
+    {ops::kPad, pad},
+    {ops::kReduceMax, maximum},
+    {ops::kReduceMean, mean},
+    {ops::kReshape, regrouping},
+    {ops::kSlice, ofSameShape},
+    {ops::kSqueeze, regrouping},
+    {ops::kSub, difference},
+    {ops::kTile, ofSameShape},
+    {ops::kTranspose, transpose},
+    {ops::kUnsqueeze, regrouping},
+    {ops::kWhere, where},
+};
+
+/// Rebuilds a program.
+class ProgramNormaliser final : public NormalFormBuilder {
+ public:
+  ProgramNormaliser(const Program& program, Idioms idioms) : program_(program), idioms_(idioms) {}
+  Program run();
+
+  Value node(const OpRow& op, std::vector<Value> operands, Attributes attributes) override {
+    auto added = builder_.add(op, std::move(operands), std::move(attributes));
+    if (!added) throw DoesNotFit{};
+    return *added;
+  }
+  Value scalar(double value, Value) override { return node(*findOp("Constant"), {}, {{"value", value}}); }
+  const Program& program() const override { return builder_.peek(); }
+  bool isConstant(Value value) const override { return pet::isConstant(builder_.peek(), value); }
+  std::optional<Number> number(Value value) const override {
+    const Node& n = builder_.peek().node(value);
+    if (!n.is(ops::kConstant) || !n.shapes[0].empty()) return std::nullopt;
+    return Number{n.number("value"), std::numeric_limits<double>::epsilon() / 2};
+  }
+
+ private:
+  const Program& program_;
+  Idioms idioms_;
+  ProgramBuilder builder_;
+};
+
+Program ProgramNormaliser::run() {
+  std::map<Value, Value> moved;
+  for (int i = 0; i < static_cast<int>(program_.nodes().size()); ++i) {
+    const Node& n = program_.nodes()[static_cast<size_t>(i)];
+    std::vector<Value> operands;
+    for (Value v : n.operands)
+      operands.push_back(moved.at(v));
+    if (n.is(ops::kInput)) {
+      moved[{i, 0}] = builder_.input(n.names[0], n.shapes[0], n.scalar("constant") == Expr(1));
+      continue;
+    }
+    Value normal = addNormalForm(*this, *n.op, std::move(operands), n.attributes);
+    if (idioms_ == Idioms::kRecognised) normal = recognised(*this, normal).value_or(normal);
+    for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
+      moved[{i, o}] = {normal.node, normal.output + o};
+  }
+  std::vector<Value> outputs;
+  for (Value v : program_.outputs())
+    outputs.push_back(moved.at(v));
+  return std::move(builder_).finish(std::move(outputs)).withoutDeadNodes();
+}
+
+}  // namespace
+
+std::optional<Value> regrouped(NormalFormBuilder& builder, Value x, const Shape& to) {
+  if (builder.shape(x) == to) return x;
+  auto layout = regroup(builder.shape(x), to);
+  if (!layout) return std::nullopt;
+  return builder.node(*findOp(ops::kLayout.text), {x}, {{"layout", *layout}});
+}
+
+namespace {
+
+/// The first result; nullopt: it is in normal form as it stands, or does not fit.
+std::optional<Value> inOtherForm(NormalFormBuilder& builder,
+                                 const OpRow& op,
+                                 const std::vector<Value>& operands,
+                                 Attributes attributes) {
+  auto entry = std::find_if(std::begin(kSteps), std::end(kSteps), [&](const Entry& e) { return op.is(e.op); });
+  const auto count = static_cast<int>(operands.size());
+  if (entry == std::end(kSteps) || count < std::max(1, op.minOperands) ||
+      (op.maxOperands >= 0 && count > op.maxOperands))
+    return std::nullopt;
+  Application a{builder, op, operands, std::move(attributes), {}, {}};
+  for (Value v : operands)
+    a.operandShapes.push_back(builder.shape(v));
+  if (!completeAttributes(op, a.operandShapes[0].size(), a.attributes)) return std::nullopt;
+  auto shapes = op.infer(a.view());
+  if (!shapes) return std::nullopt;
+  a.result = std::move((*shapes)[0]);
+  return entry->step(a);
+}
+
+}  // namespace
+
+Value addNormalForm(NormalFormBuilder& builder, const OpRow& op, std::vector<Value> operands, Attributes attributes) {
+  auto other = inOtherForm(builder, op, operands, attributes);
+  return other ? *other : builder.node(op, std::move(operands), std::move(attributes));
+}
+
+Program inNormalForm(const Program& program, Idioms idioms) {
+  try {
+    return ProgramNormaliser(program, idioms).run();
+  } catch (const DoesNotFit&) {
+    return program;
+  }
+}
+
+}  // namespace pet::rewrite

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/program.h"
+
+// One form for what can be written in several ways, so that a pattern meets a model however an exporter wrote it.
+// Patterns and the views of models go through the same steps (docs/applier.md, View).
+namespace pet::rewrite {
+
+/// Where the nodes of a normal form go.
+class NormalFormBuilder {
+ public:
+  virtual ~NormalFormBuilder() = default;
+  /// Adds one node as it stands. Throws where it does not fit.
+  virtual Value node(const OpRow& op, std::vector<Value> operands, Attributes attributes) = 0;
+  /// A scalar of the element type that `like` has.
+  virtual Value scalar(double value, Value like) = 0;
+  virtual const Program& program() const = 0;
+  /// Computed from constants alone.
+  virtual bool isConstant(Value value) const = 0;
+  /// A constant of one element, and half a unit in the last place of its type, relative to 1.
+  struct Number {
+    double value, roundoff;
+  };
+  virtual std::optional<Number> number(Value value) const = 0;
+
+  const Shape& shape(Value value) const { return program().shape(value); }
+};
+
+/// The first result of an operator whose operands are in normal form:
+/// - what changes nothing goes: Identity, a Pad of nothing, a Slice, Expand, Tile or Transpose that keeps all, a Concat
+///   of one, a Clip without bounds;
+/// - Flatten, Reshape, Squeeze, Unsqueeze: a Layout, where there is one;
+/// - Gemm: MatMul with Transposes, Mul and Add;
+/// - a quotient or difference with a constant: a product or sum with another one;
+/// - a product with itself: Square; Clip from 0 on: Relu;
+/// - ReduceMean and ReduceMax of all spatial dimensions: GlobalAveragePool, GlobalMaxPool;
+/// - Where that chooses a constant where its condition holds: where the opposite holds not.
+Value addNormalForm(NormalFormBuilder& builder, const OpRow& op, std::vector<Value> operands, Attributes attributes);
+/// `x` with other extents and its elements in the same order; nullopt where no Layout does it.
+std::optional<Value> regrouped(NormalFormBuilder& builder, Value x, const Shape& to);
+
+/// Operators that stand in pieces (idioms.h).
+enum class Idioms { kAsTheyStand, kRecognised };
+/// The same program in normal form, with the same inputs and outputs: what pet-apply matches. As it stands where that
+/// would be too large.
+Program inNormalForm(const Program& program, Idioms idioms = Idioms::kRecognised);
+
+}  // namespace pet::rewrite

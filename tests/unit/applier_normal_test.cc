@@ -1,0 +1,220 @@
+// What exporters write in pieces or in a form of their own: how it is read, that it is written as it came where nothing
+// changes, and that rules meet it.
+
+#include <gtest/gtest.h>
+
+#include "applier/infer/einsum.h"
+#include "applier/operators/onnx_rows.h"
+#include "ir/ops/op.h"
+#include "tests/unit/applier_support.h"
+#include "tests/unit/graph_text.h"
+
+namespace pet::applier_normal_test {
+namespace {
+
+using namespace testing_support;
+
+Graph withOutputs(Graph graph) {
+  graph.outputs = graph.nodes.back().outputs;
+  return graph;
+}
+
+std::string readAs(const std::string& text, int64_t opset) {
+  return operators(normalise(withOutputs(graphOf(text, opset))).view);
+}
+
+// --- Idioms ---
+
+constexpr const char* kTorchLayerNorm =
+    "x:f[2,5,4] s=f{1,2,3,4} b=f{4,3,2,1} two=f(2) e=f(0.00001) m=ReduceMean(x) axes=[-1] d=Sub(x,m) p=Pow(d,two) "
+    "v=ReduceMean(p) axes=[-1] a=Add(v,e) r=Sqrt(a) n=Div(d,r) t=Mul(n,s) y=Add(t,b) ";
+
+TEST(ApplierIdioms, AreReadAsTheOperator) {
+  EXPECT_EQ(readAs(kTorchLayerNorm, 13), "LayerNormalization");
+  EXPECT_EQ(
+      readAs("x:f[1,3,8,8] c=f(1.4142135) o=f(1) h=f(0.5) u=Div(x,c) e=Erf(u) p=Add(e,o) t=Mul(x,p) y=Mul(t,h)", 13),
+      "Gelu");
+  EXPECT_EQ(readAs("x:f[7] c=f(0.70710677) o=f(1) h=f(0.5) u=Mul(x,c) e=Erf(u) p=Add(o,e) t=Mul(h,x) y=Mul(p,t)", 13),
+            "Gelu");
+  EXPECT_EQ(readAs("x:f[N,3,8,8] k=f(3) z=f(0) s=f(6) u=Add(x,k) c=Clip(u,z,s) q=Div(c,s) y=Mul(x,q)", 13),
+            "HardSwish");
+  EXPECT_EQ(readAs("x:f[7] c=f(0.7) o=f(1) h=f(0.5) u=Mul(x,c) e=Erf(u) p=Add(e,o) t=Mul(x,p) y=Mul(t,h)", 13),
+            "Mul Erf Add Mul Mul");
+}
+
+TEST(ApplierIdioms, AreWrittenAsTheyCame) {
+  const Graph graph = withOutputs(graphOf(std::string(kTorchLayerNorm) + "z=Relu(y)", 13));
+  const Normalised read = normalise(graph);
+  ASSERT_EQ(operators(read.view), "LayerNormalization Relu");
+  auto written = emit(graph, read.view, read.view);
+  ASSERT_TRUE(written) << written.error().message();
+  EXPECT_EQ(types(*written), types(graph));
+}
+
+constexpr const char* kRelusMeet = R"(
+pattern relus { shape M N : 1 <= M, 1 <= N
+  x: [M, N]
+  s: const [N]
+  b: const [N]
+  t = LayerNormalization(x, s, b) axis=1
+  y = Relu(t) }
+rule exchanged of relus {
+  class M N : 1 <= M, 1 <= N
+  numerics same-terms
+  replacement {
+    u = Layout(x) m n -> n m
+    v = Layout(u) n m -> m n
+    t = LayerNormalization(v, s, b) axis=1
+    y = Relu(t)
+  }
+})";
+
+// The pieces match; the opset has no such operator, so that pieces are written.
+TEST(ApplierIdioms, MatchAndAreWrittenInPiecesWhereTheOpsetLacksThem) {
+  for (int64_t opset : {13, 17}) {
+    Graph graph = withOutputs(graphOf(std::string(kTorchLayerNorm) + "z=Relu(y)", opset));
+    const Applied result = applied({graph, nullptr}, rulesOf(kRelusMeet), all());
+    ASSERT_EQ(result.report.fired.size(), 1U)
+        << opset << ": " << (result.report.refused.empty() ? "nothing matched" : result.report.refused[0].reason);
+    const std::string after = types(result.model.graph);
+    EXPECT_EQ(after.find("LayerNormalization") != std::string::npos, opset == 17) << after;
+    const auto before = results(graph), now = results(result.model.graph);
+    for (size_t i = 0; i < before[0].data.size(); ++i)
+      EXPECT_NEAR(before[0].data[i], now[0].data[i], 1e-5);
+  }
+}
+
+// --- Parts of what is left open ---
+
+TEST(ApplierOpenParts, AreRead) {
+  const std::pair<const char*, std::string> cases[] = {
+      {"s=i{0} e=i{1} a=i{1} y=Slice(x,s,e,a)", "Slice"},
+      {"s=i{1} e=i{9223372036854775807} a=i{1} y=Slice(x,s,e,a)", "Slice"},
+      {"s=i{-1} e=i{9223372036854775807} a=i{1} y=Slice(x,s,e,a)", "Slice"},
+      {"s=i{0} e=i{-1} a=i{1} y=Slice(x,s,e,a)", "Slice"},
+      {"s=i{0} e=i{9223372036854775807} a=i{1} y=Slice(x,s,e,a)", ""},
+      {"s=i{0} e=i{5} a=i{1} y=Slice(x,s,e,a)", ""},  // of a seq that may be shorter
+      {"s=i{-5} e=i{9223372036854775807} a=i{1} y=Slice(x,s,e,a)", ""},
+      {"i=i(0) y=Gather(x,i) axis=1", "Gather Layout"},
+      {"i=i(-1) y=Gather(x,i) axis=1", "Gather Layout"},
+      {"i=i(1) y=Gather(x,i) axis=1", ""},
+  };
+  for (const auto& [text, wanted] : cases)
+    EXPECT_EQ(readAs("x:f[batch,seq,8] " + std::string(text), 17), wanted) << text;
+}
+
+TEST(ApplierOpenParts, AreWrittenFromTheEnd) {
+  View view = newView(parsed("x: [2, S, 8]  y = Slice(x) axes=[1] starts=[S - 1] ends=[S]"));
+  Graph graph;
+  graph.opset = 17;
+  graph.inputs = {"x"};
+  graph.outputs = {"y"};
+  auto written = emit(graph, view, view);
+  ASSERT_TRUE(written) << written.error().message();
+  ASSERT_EQ(types(*written), "Slice");
+  auto values = [&](size_t operand) {
+    for (const Initializer& i : written->initializers) {
+      if (i.name == written->nodes[0].inputs.at(operand)) return *i.value.integers();
+    }
+    return std::vector<int64_t>();
+  };
+  EXPECT_EQ(values(1), std::vector<int64_t>{-1});
+  EXPECT_GE(values(2).at(0), std::numeric_limits<int32_t>::max());
+}
+
+TEST(ApplierOpenParts, HalvesOfWhatIsPromisedToBeEven) {
+  EXPECT_EQ(readAs("x:f[batch,seq,8] y,z=Split(x) axis=0", 13), "") << "a batch that may be odd";
+}
+
+// --- Einsum ---
+
+/// By its definition: the sum over all labels that the result has not.
+Tensor<float> einsum(const std::vector<std::string>& labels,
+                     const std::string& result,
+                     const std::vector<Tensor<float>>& operands) {
+  std::map<char, int64_t> extents;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    for (size_t d = 0; d < labels[i].size(); ++d)
+      extents[labels[i][d]] = operands[i].extents[d];
+  }
+  Extents out;
+  for (char c : result)
+    out.push_back(extents.at(c));
+  Tensor<float> y(out);
+  std::map<char, int64_t> at;
+  auto offset = [&](const std::string& of) {
+    int64_t position = 0;
+    for (char c : of)
+      position = position * extents.at(c) + at.at(c);
+    return static_cast<size_t>(position);
+  };
+  auto sum = [&](auto&& self, std::map<char, int64_t>::const_iterator label) -> void {
+    if (label == extents.cend()) {
+      float product = 1;
+      for (size_t i = 0; i < labels.size(); ++i)
+        product *= operands[i].data[offset(labels[i])];
+      y.data[offset(result)] += product;
+      return;
+    }
+    for (int64_t v = 0; v < label->second; ++v) {
+      at[label->first] = v;
+      self(self, std::next(label));
+    }
+  };
+  sum(sum, extents.cbegin());
+  return y;
+}
+
+TEST(ApplierEinsum, IsItsProducts) {
+  const std::map<char, int64_t> extents{{'a', 2}, {'b', 3}, {'c', 4}, {'d', 5}, {'e', 2}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"ab,bc->ac", "MatMul"}, {"abc,cd->abd", "MatMul"}, {"abc,abd->acd", ""}, {"abcd,aecd->abe", ""},
+      {"ab,cb->ca", ""},       {"abc,bc->ac", ""},        {"ab,ac->abc", ""},   {"abc,ac->abc", ""},
+      {"abc->ca", ""},         {"ab,b->a", ""},           {"a,a->", ""},        {"bac,dae->bd", ""},
+      {"abcd,acde->abce", ""},
+  };
+  for (const auto& [equation, wanted] : cases) {
+    const EinsumEquation e = readEinsum(equation);
+    std::string text;
+    Graph graph;
+    graph.opset = 13;
+    GraphNode node;
+    node.type = "Einsum";
+    node.outputs = {"y"};
+    node.attributes.emplace("equation", std::string(equation));
+    std::vector<Tensor<float>> operands;
+    for (size_t i = 0; i < e.operands.size(); ++i) {
+      const std::string name(1, static_cast<char>('p' + i));
+      ValueType type{ElementType::kFloat, std::vector<std::optional<int64_t>>()};
+      Extents shape;
+      for (char c : e.operands[i]) {
+        type.dims->emplace_back(extents.at(c));
+        shape.push_back(extents.at(c));
+      }
+      graph.types[name] = type;
+      graph.inputs.push_back(name);
+      node.inputs.push_back(name);
+      operands.push_back(integers(shape, name.size() + 3));  // as results() draws them
+    }
+    graph.nodes.push_back(node);
+    graph.outputs = {"y"};
+    const auto got = results(graph);
+    ASSERT_EQ(got.size(), 1U) << equation;
+    const Tensor<float> should = einsum(e.operands, e.result, operands);
+    EXPECT_EQ(got[0].extents, should.extents) << equation;
+    EXPECT_EQ(got[0].data, should.data) << equation;
+    if (*wanted) {
+      EXPECT_EQ(operators(normalise(graph).view), wanted) << equation;
+    }
+  }
+}
+
+TEST(ApplierEinsum, OtherEquationsPassThrough) {
+  for (const char* text :
+       {"x:f[3,3] y=Einsum(x) equation=\"aa->a\"", "x:f[2,3] y=Einsum(x,x,x) equation=\"ab,ab,ab->a\"",
+        "x:f[2,3] z:f[1,3] y=Einsum(x,z) equation=\"ab,ab->a\""})
+    EXPECT_EQ(readAs(text, 13), "") << text;
+}
+
+}  // namespace
+}  // namespace pet::applier_normal_test

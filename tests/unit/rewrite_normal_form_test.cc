@@ -1,0 +1,265 @@
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "ir/evaluate.h"
+#include "ir/ops/op.h"
+#include "ir/text.h"
+#include "rules/rewrite/batch.h"
+#include "rules/rewrite/idioms.h"
+#include "rules/text.h"
+#include "synth/judge/decide.h"
+#include "tests/unit/text_file.h"
+
+// Normal forms and idioms: by table, proved for every pattern that has another one, and by evaluation.
+namespace pet::rewrite_normal_form_test {
+namespace {
+
+using namespace testing_support;
+using rewrite::Idiom;
+using rewrite::inNormalForm;
+
+Program parsed(const std::string& text) {
+  auto program = parseProgram(text, "test");
+  EXPECT_TRUE(program) << program.error().message() << "\n" << text;
+  return program ? *program : Program();
+}
+
+/// The text with values named by their places.
+std::string textOf(const Program& program) {
+  ProgramBuilder builder;
+  for (const Node& n : program.nodes()) {
+    if (n.is(ops::kInput)) {
+      builder.input(n.names[0], n.shapes[0], n.scalar("constant") == Expr(1));
+    } else {
+      EXPECT_TRUE(builder.add(*n.op, n.operands, n.attributes));
+    }
+  }
+  return print(std::move(builder).finish(program.outputs()));
+}
+
+struct Case {
+  std::string name, program, expected;
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.name;
+}
+
+const Case kCases[] = {
+    {"Gemm", "a: [M, K]\nb: const [N, K]\nc: const [N]\ny = Gemm(a, b, c) transB=1\n",
+     "a: [M, K]\nb: const [N, K]\nc: const [N]\nt = Transpose(b) perm=[1, 0]\nu = MatMul(a, t)\ny = Add(u, c)\n"},
+    {"GemmScaled", "a: [M, K]\nb: [K, N]\nc: [N]\ny = Gemm(a, b, c) alpha=2.0 beta=0.5\n",
+     "a: [M, K]\nb: [K, N]\nc: [N]\nt = MatMul(a, b)\ns = Constant() value=2.0\nu = Mul(t, s)\nr = Constant() "
+     "value=0.5\nv = Mul(c, r)\ny = Add(u, v)\n"},
+    {"Unsqueeze", "x: [M, K]\ny = Unsqueeze(x) axes=[1]\n", "x: [M, K]\ny = Layout(x) a0 a1 -> a0 1 a1\n"},
+    {"RegroupingsOfNothing",
+     "x: [M, K]\nt = Unsqueeze(x) axes=[1]\nu = Squeeze(t) axes=[1]\nv = Identity(x)\ny = Add(u, v)\n",
+     "x: [M, K]\nt = Layout(x) a0 a1 -> a0 1 a1\nu = Layout(t) a0 1 a1 -> a0 a1\ny = Add(u, x)\n"},
+    {"QuotientWithAConstant", "x: [M, K]\nc: const []\ny = Div(x, c)\n",
+     "x: [M, K]\nc: const []\nr = Reciprocal(c)\ny = Mul(x, r)\n"},
+    {"QuotientOfAConstant", "x: [M, K]\nc: const []\ny = Div(c, x)\n", "x: [M, K]\nc: const []\ny = Div(c, x)\n"},
+    {"DifferenceWithAConstant", "x: [M, K]\nc: const [K]\ny = Sub(x, c)\n",
+     "x: [M, K]\nc: const [K]\nr = Neg(c)\ny = Add(x, r)\n"},
+    {"Square", "x: [M, K]\ny = Mul(x, x)\n", "x: [M, K]\ny = Square(x)\n"},
+    {"ClipFromZero", "x: [M, K]\ny = Clip(x) min=0.0\n", "x: [M, K]\ny = Relu(x)\n"},
+    {"ClipOfNothing", "x: [M, K]\nt = Clip(x)\ny = Relu(t)\n", "x: [M, K]\ny = Relu(x)\n"},
+    {"ClipBothWays", "x: [M, K]\ny = Clip(x) min=0.0 max=6.0\n", "x: [M, K]\ny = Clip(x) min=0.0 max=6.0\n"},
+    {"PadOfNothing", "x: [M, K]\nt = Pad(x) pads=[0, 0, 0, 0]\ny = Relu(t)\n", "x: [M, K]\ny = Relu(x)\n"},
+    {"SliceOfAll", "x: [M, K]\nt = Slice(x) axes=[1] starts=[0] ends=[K]\ny = Relu(t)\n", "x: [M, K]\ny = Relu(x)\n"},
+    {"SliceOfAPart", "x: [M, K + 1]\ny = Slice(x) axes=[1] starts=[1] ends=[K + 1]\n",
+     "x: [M, K + 1]\ny = Slice(x) axes=[1] starts=[1] ends=[K + 1]\n"},
+    {"TransposeOfNothing", "x: [M, K]\nt = Transpose(x) perm=[0, 1]\ny = Relu(t)\n", "x: [M, K]\ny = Relu(x)\n"},
+    {"ConcatOfOne", "x: [M, K]\nt = Concat(x) axis=1\ny = Relu(t)\n", "x: [M, K]\ny = Relu(x)\n"},
+    {"ExpandAndTileOfNothing", "x: [2, 3]\nt = Expand(x) shape=[2, 3]\nu = Tile(t) repeats=[1, 1]\ny = Relu(u)\n",
+     "x: [2, 3]\ny = Relu(x)\n"},
+    {"MeanOfTheMap", "x: [N, C, H, W]\ny = ReduceMean(x) axes=[2, 3] keepdims=0\n",
+     "x: [N, C, H, W]\nt = GlobalAveragePool(x)\ny = Layout(t) a0 a1 1 1 -> a0 a1\n"},
+    {"MaximumOfTheMap", "x: [N, C, H, W]\ny = ReduceMax(x) axes=[2, 3]\n", "x: [N, C, H, W]\ny = GlobalMaxPool(x)\n"},
+    {"MeanOfRows", "x: [N, C, H, W]\ny = ReduceMean(x) axes=[3]\n", "x: [N, C, H, W]\ny = ReduceMean(x) axes=[3]\n"},
+    {"WhereTheOtherWayRound",
+     "x: [S, S]\nb = Band() shape=[S, S] lower=1 upper=2\nm = Constant() value=-inf\ny = Where(b, m, x)\n",
+     "x: [S, S]\nb = Band() shape=[S, S] lower=1 upper=2\nm = Constant() value=-inf\nn = Not(b)\ny = Where(n, x, m)\n"},
+};
+
+class NormalForm : public testing::TestWithParam<Case> {};
+
+TEST_P(NormalForm, IsAsInTheTable) {
+  EXPECT_EQ(textOf(inNormalForm(parsed(GetParam().program))), textOf(parsed(GetParam().expected)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, NormalForm, testing::ValuesIn(kCases), [](const auto& each) {
+  return each.param.name;
+});
+
+TEST(NormalFormOfPatterns, IsProved) {
+  std::set<std::string> changed;
+  for (const auto& file : std::filesystem::directory_iterator(std::string(PET_SOURCE_DIR) + "/rules/patterns")) {
+    auto set = parseRules(testing_support::textOf(file.path()), "test");
+    ASSERT_TRUE(set) << set.error().message();
+    const Pattern& pattern = set->patterns.at(0);
+    Rule rule;
+    rule.mutant = rule.replacement = inNormalForm(pattern.program);
+    if (textOf(rule.replacement) == textOf(pattern.program)) continue;
+    changed.insert(pattern.name);
+    rule.name = "normal";
+    rule.pattern = pattern.name;
+    rule.shapes = pattern.shapes;
+    Decision decision = decide(pattern, rule, {});
+    EXPECT_TRUE(std::holds_alternative<Proved>(decision)) << pattern.name << ": " << verdictOf(decision) << "\n"
+                                                          << explain(decision) << print(rule.replacement);
+  }
+  for (const char* name : {"gemm-gemm", "banded-matrix-d2", "banded-matrix-d4"})
+    EXPECT_TRUE(changed.contains(name)) << name;
+}
+
+// --- Idioms ---
+
+/// With numbers for its constants; the number of an attribute is 1e-3.
+Program withNumbers(const Idiom& idiom, const Program& pieces, double factor = 1) {
+  std::map<Value, Value> moved;
+  ProgramBuilder builder;
+  for (int i = 0; i < static_cast<int>(pieces.nodes().size()); ++i) {
+    const Node& n = pieces.nodes()[static_cast<size_t>(i)];
+    std::optional<double> number;
+    for (const auto& [input, value] : idiom.numbers) {
+      if (n.names[0] == input) number = value * factor;
+    }
+    if (n.names[0] == idiom.attribute) number = 1e-3;
+    std::vector<Value> operands;
+    for (Value v : n.operands)
+      operands.push_back(moved.at(v));
+    if (n.is(ops::kInput) && !number) {
+      moved[{i, 0}] = builder.input(n.names[0], n.shapes[0], n.scalar("constant") == Expr(1));
+    } else {
+      moved[{i, 0}] = number ? builder.add("Constant", {}, {{"value", *number}}).value()
+                             : builder.add(*n.op, operands, n.attributes).value();
+    }
+  }
+  return std::move(builder).finish({moved.at(pieces.outputs()[0])});
+}
+
+/// At M = 3 or others in front, and K = 4.
+Program withExtents(const Program& program) {
+  std::map<std::string, Expr> by{{"K", 4}};
+  int64_t next = 2;
+  for (const Dim& d : program.shape(program.outputs()[0])) {
+    if (auto symbol = d.affine().asVariable(); symbol && *symbol != "K") by.emplace(*symbol, next++);
+  }
+  return program.substitute(by).value();
+}
+
+std::vector<double> valuesOf(const Program& program) {
+  std::map<std::string, Tensor<double>> inputs;
+  for (Value v : program.inputs()) {
+    Tensor<double> t(*asConstants(program.shape(v)));
+    for (size_t i = 0; i < t.data.size(); ++i)
+      t.data[i] = std::sin(static_cast<double>(i * i + program.name(v)[0])) * 4;
+    inputs.emplace(program.name(v), std::move(t));
+  }
+  auto results = evaluate<double>(program, {}, inputs);
+  EXPECT_TRUE(results) << results.error().message();
+  return results ? (*results)[0].data : std::vector<double>();
+}
+
+void expectClose(const std::vector<double>& a, const std::vector<double>& b, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i)
+    EXPECT_NEAR(a[i], b[i], 1e-6 * (1 + std::abs(b[i]))) << what << " at " << i;
+}
+
+/// The operators, but for inputs and constants.
+std::vector<std::string> operatorsOf(const Program& program) {
+  std::vector<std::string> names;
+  for (const Node& n : program.nodes()) {
+    if (!n.is(ops::kInput) && !n.is(ops::kConstant)) names.emplace_back(n.op->name);
+  }
+  return names;
+}
+
+TEST(Idioms, AreRecognisedAtAnyRank) {
+  for (const Idiom& idiom : rewrite::idioms()) {
+    const Program all = parsed(std::string(idiom.pieces)), one = parsed(std::string(idiom.whole));
+    for (size_t count = 0; count <= 4; ++count) {
+      auto pieces = rewrite::withBatchDimensions(all, count), whole = rewrite::withBatchDimensions(one, count);
+      ASSERT_TRUE(pieces && whole) << idiom.pieces;
+      const Program normal = inNormalForm(withNumbers(idiom, pieces->program));
+      ASSERT_EQ(operatorsOf(normal), operatorsOf(whole->program)) << print(normal);
+      const Node& is = normal.node(normal.outputs()[0]);
+      const Node& wanted = whole->program.node(whole->program.outputs()[0]);
+      for (const auto& [name, value] : wanted.attributes) {
+        if (name == idiom.attribute) {
+          EXPECT_EQ(is.number(name), 1e-3);
+        } else {
+          EXPECT_EQ(is.attributes.find(name)->second, value) << name;
+        }
+      }
+    }
+  }
+}
+
+TEST(Idioms, ComputeWhatTheOperatorDoes) {
+  for (const Idiom& idiom : rewrite::idioms()) {
+    const Program pieces = withExtents(withNumbers(idiom, parsed(std::string(idiom.pieces))));
+    expectClose(valuesOf(inNormalForm(pieces)), valuesOf(pieces), std::string(idiom.pieces));
+  }
+}
+
+TEST(Idioms, OfOtherNumbersAreNone) {
+  for (const Idiom& idiom : rewrite::idioms()) {
+    if (idiom.numbers.empty()) continue;
+    const Program other = withNumbers(idiom, parsed(std::string(idiom.pieces)), 1.001);
+    EXPECT_GT(operatorsOf(inNormalForm(other)).size(), 1U) << idiom.pieces;
+  }
+}
+
+TEST(Idioms, OfOtherShapesAreNone) {
+  const Program rows = parsed(
+      "x: [4, 4]\ns: const [4, 1]\na: const [4]\ne: const []\nm = ReduceMean(x) axes=[1]\nd = Sub(x, m)\n"
+      "q = Square(d)\nv = ReduceMean(q) axes=[1]\nw = Add(v, e)\nr = Sqrt(w)\nn = Div(d, r)\nt = Mul(n, s)\n"
+      "y = Add(t, a)\n");
+  const std::vector<std::string> names = operatorsOf(inNormalForm(rows));
+  EXPECT_EQ(std::count(names.begin(), names.end(), "LayerNormalization"), 0);
+}
+
+TEST(Idioms, OperatorsFallIntoTheirPieces) {
+  std::set<std::string> seen;
+  for (const Idiom& idiom : rewrite::idioms()) {
+    const Program whole = withExtents(rewrite::withBatchDimensions(parsed(std::string(idiom.whole)), 2)->program);
+    const Value y = whole.outputs()[0];
+    seen.emplace(whole.node(y).op->name);
+    auto pieces = rewrite::piecesOf(whole, y.node);
+    ASSERT_TRUE(pieces) << idiom.whole;
+    const std::vector<Value> inputs = pieces->program.inputs();
+    ASSERT_EQ(inputs.size(), pieces->inputs.size());
+    ProgramBuilder builder;
+    std::map<Value, Value> moved;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const auto* operand = std::get_if<size_t>(&pieces->inputs[i]);
+      const Value of = operand ? whole.node(y).operands[*operand] : Value{};
+      moved[inputs[i]] = operand
+                           ? builder.input(whole.name(of), whole.shape(of), false)
+                           : builder.add("Constant", {}, {{"value", std::get<double>(pieces->inputs[i])}}).value();
+    }
+    for (int i = 0; i < static_cast<int>(pieces->program.nodes().size()); ++i) {
+      const Node& n = pieces->program.nodes()[static_cast<size_t>(i)];
+      if (n.is(ops::kInput)) continue;
+      std::vector<Value> operands;
+      for (Value v : n.operands)
+        operands.push_back(moved.at(v));
+      moved[{i, 0}] = builder.add(*n.op, operands, n.attributes).value();
+    }
+    const Program rebuilt = std::move(builder).finish({moved.at(pieces->program.outputs()[0])});
+    EXPECT_GT(operatorsOf(rebuilt).size(), 1U);
+    expectClose(valuesOf(rebuilt), valuesOf(whole), std::string(idiom.whole));
+  }
+  EXPECT_TRUE(seen.contains("LayerNormalization") && seen.contains("Gelu") && seen.contains("HardSwish"));
+  const Program scaled = parsed("x: [2, 3]\ns: const [3]\ny = LayerNormalization(x, s) axis=1\n");
+  EXPECT_FALSE(rewrite::piecesOf(scaled, scaled.outputs()[0].node)) << "no idiom is without a bias";
+}
+
+}  // namespace
+}  // namespace pet::rewrite_normal_form_test
