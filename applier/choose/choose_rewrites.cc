@@ -14,13 +14,13 @@ constexpr int64_t kMostNewWeights = 4 * kMostWeights;
 
 std::vector<SiteRule> bindAll(const std::vector<Site>& sites,
                               const ModelSizes& sizes,
-                              const RuleSet& rules,
+                              const RulesByPattern& rules,
                               const Costs& costs,
                               const Policy& policy,
                               std::vector<Refusal>& refusals) {
   std::vector<SiteRule> candidates;
   for (const Site& site : sites) {
-    auto at = candidatesAt(site, sizes, rules, costs, policy, refusals);
+    auto at = candidatesAt(site, sizes, rules.at(site.pattern), costs, policy, refusals);
     candidates.insert(candidates.end(), at.begin(), at.end());
   }
   return candidates;
@@ -92,7 +92,7 @@ std::vector<Rewrite> chosenByCost(const Graph& graph,
 std::vector<Rewrite> chooseRewrites(const Graph& graph,
                                     const MatchIndex& index,
                                     const std::vector<Site>& sites,
-                                    const RuleSet& rules,
+                                    const RulesByPattern& rules,
                                     const Costs& costs,
                                     const Policy& policy,
                                     const Objection& objection,

@@ -1,5 +1,7 @@
 #include "applier/match/match_index.h"
 
+#include "ir/ops/op.h"
+
 namespace pet {
 namespace {
 
@@ -23,6 +25,13 @@ MatchIndex::MatchIndex(const Graph& graph, const View& view, const ModelSizes& s
 bool MatchIndex::isDequantized(Value value) const {
   auto name = view_.names.find(value);
   return name != view_.names.end() && dequantized_.contains(name->second);
+}
+
+OperatorNames MatchIndex::operators() const {
+  OperatorNames names;
+  for (const auto& [op, nodes] : byOp_)
+    names.insert(op->name);
+  return names;
 }
 
 const std::vector<int>& MatchIndex::nodesOf(const OpRow* op) const {

@@ -8,6 +8,7 @@
 #include "applier/match/precedence.h"
 #include "applier/view/model_sizes.h"
 #include "applier/view/view.h"
+#include "rules/rule_source.h"
 
 namespace pet {
 
@@ -18,6 +19,8 @@ class MatchIndex {
   MatchIndex(const Graph& graph, const View& view, const ModelSizes& sizes);
   const View& view() const { return view_; }
   const ModelSizes& sizes() const { return sizes_; }
+  /// Of all nodes.
+  OperatorNames operators() const;
   const std::vector<int>& nodesOf(const OpRow* op) const;
   const std::vector<int>& readersOf(Value value) const;
   const Precedence& precedence() const { return precedence_; }
