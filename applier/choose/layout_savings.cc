@@ -1,7 +1,6 @@
 #include "applier/choose/layout_savings.h"
 
 #include <algorithm>
-#include <set>
 
 #include "applier/clean/simplify.h"
 #include "applier/replace/splice.h"
@@ -33,17 +32,30 @@ int64_t movedBytes(const View& view, const Bindings& sizes) {
 }  // namespace
 
 LayoutSavings::LayoutSavings(const MatchIndex& index)
-    : view_(index.view()),
-      sizes_(index.sizes().typical()),
-      readers_(readers(index.view().program)),
-      constant_(constantNodes(index.view().program)) {}
+    : view_(index.view()), sizes_(index.sizes().typical()), uses_(index.uses()) {}
 
 bool LayoutSavings::passes(int node, Value operand) const {
   const Node& n = view_.program.nodes()[static_cast<size_t>(node)];
   if (n.op->facts.elementwise && n.operands.size() == 1) return true;
   return n.is(ops::kAdd) && view_.program.shape(operand) == n.shapes[0] &&
          std::all_of(n.operands.begin(), n.operands.end(),
-                     [&](Value o) { return o == operand || constant_[static_cast<size_t>(o.node)]; });
+                     [&](Value o) { return o == operand || uses_.constant[static_cast<size_t>(o.node)]; });
+}
+
+std::set<int> LayoutSavings::behind(const Site& a) const {
+  std::set<int> found;
+  std::vector<Value> open = a.outputs;
+  while (!open.empty()) {
+    const Value v = open.back();
+    open.pop_back();
+    auto at = uses_.readers.find(v);
+    if (at == uses_.readers.end()) continue;
+    for (int reader : at->second) {
+      if (reader < 0 || holds(a.nodes, reader) || !found.insert(reader).second) continue;
+      if (passes(reader, v)) open.push_back({reader, 0});
+    }
+  }
+  return found;
 }
 
 std::optional<std::vector<int>> LayoutSavings::between(const Site& a, const Site& b) const {
@@ -52,8 +64,8 @@ std::optional<std::vector<int>> LayoutSavings::between(const Site& a, const Site
   // Whether `b` is reached from here; the nodes on the way are kept.
   auto reaches = [&](auto&& self, Value v) -> bool {
     bool any = false;
-    auto at = readers_.find(v);
-    if (at == readers_.end()) return false;
+    auto at = uses_.readers.find(v);
+    if (at == uses_.readers.end()) return false;
     for (int reader : at->second) {
       if (reader < 0 || holds(a.nodes, reader)) continue;
       if (holds(b.nodes, reader)) {
@@ -75,7 +87,7 @@ int64_t LayoutSavings::bytes(const Rewrite& a, const Rewrite& b, const std::vect
   std::set<int> nodes(way.begin(), way.end());
   nodes.insert(a.site.nodes.begin(), a.site.nodes.end());
   nodes.insert(b.site.nodes.begin(), b.site.nodes.end());
-  const ViewPart part(view_, nodes);
+  const ViewPart part(view_, uses_, nodes);
   const Rewrite here = movedTo(part, a), there = movedTo(part, b);
   auto moved = [&](const std::vector<Rewrite>& rewrites) {
     return movedBytes(simplify(splice(part.view(), rewrites)), sizes_);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "applier/replace/instantiate.h"
@@ -12,7 +12,12 @@ namespace pet {
 /// model says so, on the part of the view that the two are in.
 class LayoutSavings {
  public:
+  /// The index outlives it.
   explicit LayoutSavings(const MatchIndex& index);
+
+  /// Every node that may read a result of `a`, behind functions that layouts can pass: of other sites only those that
+  /// hold one of them are worth asking about.
+  std::set<int> behind(const Site& a) const;
 
   /// The nodes between a result of `a` and an operand of `b`, of which each is a function of one value that layouts can
   /// pass; nullopt where no such way leads from one to the other.
@@ -27,8 +32,7 @@ class LayoutSavings {
 
   const View& view_;
   Bindings sizes_;
-  std::map<Value, std::vector<int>> readers_;
-  std::vector<bool> constant_;
+  const Uses& uses_;
 };
 
 }  // namespace pet

@@ -12,8 +12,7 @@ const std::vector<int> kNone;
 MatchIndex::MatchIndex(const Graph& graph, const View& view, const ModelSizes& sizes)
     : view_(view),
       sizes_(sizes),
-      readers_(readers(view.program)),
-      constant_(constantNodes(view.program)),
+      uses_(view.program),
       precedence_(graph, view) {
   for (size_t i = 0; i < view.program.nodes().size(); ++i)
     byOp_[view.program.nodes()[i].op].push_back(static_cast<int>(i));
@@ -40,8 +39,8 @@ const std::vector<int>& MatchIndex::nodesOf(const OpRow* op) const {
 }
 
 const std::vector<int>& MatchIndex::readersOf(Value value) const {
-  auto it = readers_.find(value);
-  return it == readers_.end() ? kNone : it->second;
+  auto it = uses_.readers.find(value);
+  return it == uses_.readers.end() ? kNone : it->second;
 }
 
 std::string siteName(const Graph& graph, const View& view, int anchor) {

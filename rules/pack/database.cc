@@ -44,9 +44,13 @@ Expected<void> checkHeader(const FileKind& kind, std::string_view bytes, size_t 
     return fail(ErrorKind::kPack, fmt::format("not {}: an SQLite file of another application", kind.noun), name);
   }
   if (uint32_t version = bigEndian(bytes, 60, 4); version != static_cast<uint32_t>(kind.version)) {
-    bool isNewer = version > static_cast<uint32_t>(kind.version);
-    return fail(ErrorKind::kPack, fmt::format("written in format {}, this program reads up to {}", version, kind.version),
-                name, isNewer ? "use a newer pet" : std::string(kind.remake));
+    if (version < static_cast<uint32_t>(kind.version)) {
+      return fail(ErrorKind::kPack, fmt::format("written in format {}, which is not read any more", version), name,
+                  std::string(kind.remake));
+    }
+    return fail(ErrorKind::kPack,
+                fmt::format("written in format {}, this program reads up to {}", version, kind.version), name,
+                "use a newer pet");
   }
   size_t pageSize = bigEndian(bytes, 16, 2), pages = bigEndian(bytes, 28, 4);
   if (pageSize == 1) pageSize = 65536;

@@ -32,6 +32,10 @@ def rows(db, table, where="", arguments=()):
     return db.execute(f"SELECT * FROM {table} {where} ORDER BY 1, 2", arguments).fetchall()
 
 
+def rows_of(db, pattern):
+    return rows(db, "rules", "WHERE pattern = CAST(? AS TEXT)", [pattern])
+
+
 def digest_of(table, values):
     return blake([FORMAT, table, len(values), *(value for row in values for value in row)])
 
@@ -50,7 +54,7 @@ def rule_hash(db, name):
 def seal(db):
     """Computes all digests anew."""
     for name, in db.execute("SELECT name FROM patterns").fetchall():
-        db.execute("UPDATE patterns SET rules = ? WHERE name = ?", [digest_of("rules", rows(db, "rules", "WHERE pattern = ?", [name])), name])
+        db.execute("UPDATE patterns SET rules = ? WHERE name = CAST(? AS TEXT)", [digest_of("rules", rows_of(db, name)), name])
     db.execute("UPDATE metadata SET value = ? WHERE key = 'evidence'", [digest_of("evidence", rows(db, "evidence"))])
     db.execute("UPDATE metadata SET value = ? WHERE key = 'content'", [content(db)])
 
