@@ -36,7 +36,8 @@ class Chooser {
       moves_.push_back(movesActivations(c.rewrite.replacement));
     group();
     findOverlaps();
-    findSavings(LayoutSavings(index), costs.layoutSecondsPerByte);
+    LayoutSavings savings(index);
+    findSavings(savings, costs.layoutSecondsPerByte);
   }
 
   /// The best choice without what is banned, by position.
@@ -54,7 +55,7 @@ class Chooser {
   };
   void group();
   void findOverlaps();
-  void findSavings(const LayoutSavings& savings, double secondsPerByte);
+  void findSavings(LayoutSavings& savings, double secondsPerByte);
   const Site& siteOf(size_t candidate) const { return candidates_[candidate].rewrite.site; }
 
   const std::vector<PricedRewrite>& candidates_;
@@ -89,7 +90,7 @@ void Chooser::findOverlaps() {
   }
 }
 
-void Chooser::findSavings(const LayoutSavings& savings, double secondsPerByte) {
+void Chooser::findSavings(LayoutSavings& savings, double secondsPerByte) {
   for (const auto& from : groups_) {
     std::set<size_t> near;
     for (int node : savings.behind(siteOf(from[0]))) {
@@ -98,12 +99,12 @@ void Chooser::findSavings(const LayoutSavings& savings, double secondsPerByte) {
     for (size_t g : near) {
       const auto& to = groups_[g];
       if (overlap(siteOf(from[0]).nodes, siteOf(to[0]).nodes)) continue;
-      auto way = savings.between(siteOf(from[0]), siteOf(to[0]));
-      if (!way) continue;
+      auto meeting = savings.between(siteOf(from[0]), siteOf(to[0]));
+      if (!meeting) continue;
       for (size_t a : from) {
         for (size_t b : to) {
           if (!moves_[a] || !moves_[b]) continue;
-          auto bytes = static_cast<double>(savings.bytes(candidates_[a].rewrite, candidates_[b].rewrite, *way));
+          auto bytes = static_cast<double>(savings.bytes(candidates_[a].rewrite, candidates_[b].rewrite, *meeting));
           double most = (candidates_[a].cost.replacement + candidates_[b].cost.replacement) / 2;
           double seconds = kTrust * std::min(bytes * secondsPerByte, most);
           if (seconds <= 0) continue;
