@@ -156,7 +156,7 @@ void measureSizes(const Graph& before, const Graph& after, const ApplyOptions& o
 }
 
 Expected<Draft> rewriteRounds(
-    const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
+    const Model& model, RuleSource& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
   Draft draft{model, model, {}, {}};
   for (int i = 0; i < (options.policy.all ? 1 : kMaxRounds); ++i) {
     auto round = rewriteOnce(draft.model, rules, costs, options, timer);
@@ -180,7 +180,7 @@ Inlined inlineDiffering(const Model& model, const ApplyOptions& options) {
 /// A function is rewritten where it stands if all its calls agree. Else its calls are inlined, and those in which
 /// nothing fires are put back.
 Expected<Draft> rewriteAll(
-    const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
+    const Model& model, RuleSource& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
   const Inlined inlined = inlineDiffering(model, options);
   auto draft = rewriteRounds(inlined.model, rules, costs, options, timer);
   if (draft && !inlined.calls.empty()) {
@@ -205,7 +205,7 @@ std::vector<std::string> firedRules(const ApplyReport& report) {
 
 /// The policy without the rules that the whole model is faster without.
 Expected<Policy> measuredPolicy(const Model& model,
-                                const RuleSet& rules,
+                                RuleSource& rules,
                                 const Costs& costs,
                                 const ApplyOptions& options,
                                 SiteTimer& timer,
@@ -231,7 +231,7 @@ Expected<Policy> measuredPolicy(const Model& model,
 
 /// Errors that `conditioned` rules explain are the draft's `failure`.
 Expected<Draft> rewriteAndCheck(
-    const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
+    const Model& model, RuleSource& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
   auto draft = rewriteAll(model, rules, costs, options, timer);
   if (!draft) return draft;
   const double start = options.now();
@@ -244,7 +244,7 @@ Expected<Draft> rewriteAndCheck(
   return draft;
 }
 
-Expected<Applied> applyUnguarded(const Model& model, const RuleSet& rules, const Costs& costs, ApplyOptions options) {
+Expected<Applied> applyUnguarded(const Model& model, RuleSource& rules, const Costs& costs, ApplyOptions options) {
   double start = options.now();
   SiteTimer timer(options.time, options.policy.minGain);
   std::vector<Measured> whole;
@@ -270,12 +270,17 @@ Expected<Applied> applyUnguarded(const Model& model, const RuleSet& rules, const
 
 }  // namespace
 
-Expected<Applied> apply(const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options) {
+Expected<Applied> apply(const Model& model, RuleSource& rules, const Costs& costs, const ApplyOptions& options) {
   try {
     return applyUnguarded(model, rules, costs, options);
   } catch (const OverflowError&) {
     return fail(ErrorKind::kModel, "extents whose product is beyond 64 bits");
   }
+}
+
+Expected<Applied> apply(const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options) {
+  WholeSet source(rules);
+  return apply(model, source, costs, options);
 }
 
 }  // namespace pet

@@ -15,14 +15,12 @@
 
 #include "applier/apply.h"
 #include "applier/infer/infer.h"
-#include "rules/gain/gain.h"
 #include "rules/pack/file.h"
-#include "rules/pack/pack.h"
-#include "rules/pack/timings.h"
 #include "tools/apply/engine.h"
 #include "tools/apply/error_limits.h"
 #include "tools/apply/records.h"
 #include "tools/apply/sizes.h"
+#include "tools/apply/tuned_rules.h"
 #include "tools/apply/types.h"
 #include "tools/common/runner.h"
 #include "tools/common/table.h"
@@ -63,15 +61,15 @@ std::filesystem::path shareFolder() {
 }
 
 /// The timings that were asked for, or those that ship for the device; none is no error.
-Expected<Timings> findTimings(const Options& o) {
-  if (!o.timings.empty()) return readTimings(o.timings);
+Expected<OpenTimings> findTimings(const Options& o) {
+  if (!o.timings.empty()) return OpenTimings::open(o.timings);
   std::error_code ignored;
   auto folder = shareFolder();
   for (const char* extension : {".timings.jsonl", ".timings"}) {
     auto path = folder / (o.device + extension);
-    if (!folder.empty() && std::filesystem::exists(path, ignored)) return readTimings(path.string());
+    if (!folder.empty() && std::filesystem::exists(path, ignored)) return OpenTimings::open(path.string());
   }
-  return Timings();
+  return OpenTimings();
 }
 
 // --- What is said ---
@@ -279,13 +277,15 @@ Expected<std::optional<tool::Engine>> startEngine(const Options& o) {
 }
 
 /// A pack's author can write what he likes into it: whatever fired is proved here, before anything is written.
-Expected<void> checkFired(const Options& o, const RuleSet& rules, const ApplyReport& report, Status& status) {
+Expected<void> checkFired(const Options& o, Pack& pack, const ApplyReport& report, Status& status) {
   if (o.trustPack || o.dryRun) return {};
   std::set<std::string> names;
   for (const Fired& f : report.fired)
     names.insert(f.rule);
+  auto rules = pack.proved(names);
+  if (!rules) return tl::unexpected(rules.error());
   auto progress = [&](const std::string& what) { status.show(what); };
-  auto ok = tool::checkRecords(rules, names, {o.checker, o.pack, progress});
+  auto ok = tool::checkRecords(*rules, {o.checker, o.pack, progress});
   status.clear();
   return ok;
 }
@@ -381,10 +381,12 @@ Expected<void> run(Options o) {
   auto model = loadModel(o);
   if (!model) return tl::unexpected(model.error());
   if (auto ok = checkValid(*model, o); !ok) return ok;
-  auto rules = readPack(o.pack);
-  if (!rules) return tl::unexpected(rules.error());
+  auto pack = Pack::open(o.pack);
+  if (!pack) return tl::unexpected(pack.error());
   auto timings = findTimings(o);
   if (!timings) return tl::unexpected(timings.error());
+  auto rules = tool::TunedRules::open(*pack, *timings, o.device, o.threads);
+  if (!rules) return tl::unexpected(rules.error());
   if (auto ok = checkPlaces(o); !ok) return ok;
 
   Status status;
@@ -399,9 +401,8 @@ Expected<void> run(Options o) {
   auto engine = startEngine(o);
   if (!engine) return tl::unexpected(engine.error());
   if (*engine) options.time = [&](const Turns& turns) { return (*engine)->time(turns); };
-  const DeviceCosts device = DeviceCosts::fit(*rules, *timings, o.device, o.threads);
-  const Costs costs{[&](const Rule& rule, const Bindings& shapes) { return device.at(rule, shapes); },
-                    device.layoutSecondsPerByte()};
+  const Costs costs{[&](const Rule& rule, const Bindings& shapes) { return rules->costs().at(rule, shapes); },
+                    rules->costs().layoutSecondsPerByte()};
   std::optional<StagedModel> staged;
   options.keep = keepInFolder(keepFolder(o));
   options.writeAndRead = [&](const Model& rewritten) { return stage(o, rewritten, staged); };
@@ -410,7 +411,7 @@ Expected<void> run(Options o) {
   if (!applied) return tl::unexpected(applied.error());
 
   const ApplyReport& report = applied->report;
-  if (auto ok = checkFired(o, *rules, report, status); !ok) return ok;
+  if (auto ok = checkFired(o, *pack, report, status); !ok) return ok;
   if (auto ok = store(o, *applied, std::move(staged)); !ok) return ok;
   auto said = tool::print(firedText(report) + refusedText(report, o.verbose) + untouchedText(report, o.verbose) +
                           measuredText(report) + checkText(report) + summary(report, o));

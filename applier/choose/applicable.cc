@@ -100,14 +100,15 @@ int occupiedBoxes(const Rule& rule, const Bindings& symbols) {
 
 std::vector<SiteRule> candidatesAt(const Site& site,
                                    const ModelSizes& sizes,
-                                   const RuleSet& rules,
+                                   const std::vector<const Rule*>& rules,
                                    const Costs& costs,
                                    const Policy& policy,
                                    std::vector<Refusal>& refusals) {
   auto implied = [&](const Constraint& c) { return sizes.implies(c); };
   std::vector<SiteRule> result;
-  for (const Rule& rule : rules.rules) {
-    if (rule.pattern != site.pattern->name || !wanted(rule.name, policy)) continue;
+  for (const Rule* each : rules) {
+    const Rule& rule = *each;
+    if (!wanted(rule.name, policy)) continue;
     auto refuse = [&](std::string reason) {
       refusals.push_back({site.anchor, site.pattern->name, rule.name, std::move(reason)});
     };

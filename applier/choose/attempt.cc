@@ -60,15 +60,16 @@ std::vector<Operator> operatorsOf(const Program& program) {
 }
 
 /// At these shapes the rule has nothing to do: it pads by nothing, say.
-bool changesNothing(const View& view, const Rewrite& rewrite) {
-  const ViewPart part(view, {rewrite.site.nodes.begin(), rewrite.site.nodes.end()});
+bool changesNothing(const MatchIndex& index, const Rewrite& rewrite) {
+  const ViewPart part(index.view(), index.uses(), {rewrite.site.nodes.begin(), rewrite.site.nodes.end()});
   return operatorsOf(part.view().program) ==
          operatorsOf(simplify(splice(part.view(), {movedTo(part, rewrite)})).program);
 }
 
 }  // namespace
 
-Expected<Rewrite> rewriteAt(const Graph& graph, const View& view, const SiteRule& c, const Policy& policy) {
+Expected<Rewrite> rewriteAt(const Graph& graph, const MatchIndex& index, const SiteRule& c, const Policy& policy) {
+  const View& view = index.view();
   std::string name = siteName(graph, view, c.site.anchor);
   if (madeBy(name, *c.rule) && !merges(*c.rule, *c.site.pattern)) return fail(ErrorKind::kCheck, "applied here before");
   if (generation(name) >= kMaxGenerations)
@@ -86,7 +87,7 @@ Expected<Rewrite> rewriteAt(const Graph& graph, const View& view, const SiteRule
   auto after = static_cast<double>(weightElements(rewrite->replacement));
   if (4 * (after - policy.maxGrowth * before) > kSmallWeights)
     return fail(ErrorKind::kCheck, fmt::format("weights would grow to {:.1f} times their size", after / before));
-  if (!policy.all && changesNothing(view, *rewrite)) return fail(ErrorKind::kCheck, "nothing would change");
+  if (!policy.all && changesNothing(index, *rewrite)) return fail(ErrorKind::kCheck, "nothing would change");
   return rewrite;
 }
 

@@ -10,6 +10,9 @@ namespace pet {
 inline constexpr int kMaxGenerations = 4;
 
 /// Writes a rule at a site, if it can be written in this model and was not what made the site. kCheck: why not.
-Expected<Rewrite> rewriteAt(const Graph& graph, const View& view, const SiteRule& siteRule, const Policy& policy);
+Expected<Rewrite> rewriteAt(const Graph& graph,
+                            const MatchIndex& index,
+                            const SiteRule& siteRule,
+                            const Policy& policy);
 
 }  // namespace pet

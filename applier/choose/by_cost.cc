@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -34,7 +35,9 @@ class Chooser {
     for (const PricedRewrite& c : candidates)
       moves_.push_back(movesActivations(c.rewrite.replacement));
     group();
-    findSavings(LayoutSavings(index), costs.layoutSecondsPerByte);
+    findOverlaps();
+    LayoutSavings savings(index);
+    findSavings(savings, costs.layoutSecondsPerByte);
   }
 
   /// The best choice without what is banned, by position.
@@ -51,14 +54,18 @@ class Chooser {
     double seconds;
   };
   void group();
-  void findSavings(const LayoutSavings& savings, double secondsPerByte);
+  void findOverlaps();
+  void findSavings(LayoutSavings& savings, double secondsPerByte);
   const Site& siteOf(size_t candidate) const { return candidates_[candidate].rewrite.site; }
 
   const std::vector<PricedRewrite>& candidates_;
   const Policy& policy_;
   std::vector<bool> banned_, moves_;
-  std::vector<std::vector<size_t>> groups_;  ///< candidates for the same nodes
+  std::vector<std::vector<size_t>> groups_;        ///< candidates for the same nodes
+  std::map<int, std::vector<size_t>> groupsAt_;    ///< by node
+  std::set<std::pair<size_t, size_t>> overlaps_;   ///< groups that share a node; the later one first
   std::vector<Saving> savings_;
+  std::map<size_t, std::vector<size_t>> savingsOf_;  ///< by Saving::a
 };
 
 void Chooser::group() {
@@ -73,19 +80,36 @@ void Chooser::group() {
     groups_.push_back(std::move(group));
 }
 
-void Chooser::findSavings(const LayoutSavings& savings, double secondsPerByte) {
+void Chooser::findOverlaps() {
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    for (int node : siteOf(groups_[g][0]).nodes) {
+      for (size_t other : groupsAt_[node])
+        overlaps_.emplace(g, other);
+      groupsAt_[node].push_back(g);
+    }
+  }
+}
+
+void Chooser::findSavings(LayoutSavings& savings, double secondsPerByte) {
   for (const auto& from : groups_) {
-    for (const auto& to : groups_) {
+    std::set<size_t> near;
+    for (int node : savings.behind(siteOf(from[0]))) {
+      if (auto at = groupsAt_.find(node); at != groupsAt_.end()) near.insert(at->second.begin(), at->second.end());
+    }
+    for (size_t g : near) {
+      const auto& to = groups_[g];
       if (overlap(siteOf(from[0]).nodes, siteOf(to[0]).nodes)) continue;
-      auto way = savings.between(siteOf(from[0]), siteOf(to[0]));
-      if (!way) continue;
+      auto meeting = savings.between(siteOf(from[0]), siteOf(to[0]));
+      if (!meeting) continue;
       for (size_t a : from) {
         for (size_t b : to) {
           if (!moves_[a] || !moves_[b]) continue;
-          auto bytes = static_cast<double>(savings.bytes(candidates_[a].rewrite, candidates_[b].rewrite, *way));
+          auto bytes = static_cast<double>(savings.bytes(candidates_[a].rewrite, candidates_[b].rewrite, *meeting));
           double most = (candidates_[a].cost.replacement + candidates_[b].cost.replacement) / 2;
           double seconds = kTrust * std::min(bytes * secondsPerByte, most);
-          if (seconds > 0) savings_.push_back({a, b, seconds});
+          if (seconds <= 0) continue;
+          savingsOf_[a].push_back(savings_.size());
+          savings_.push_back({a, b, seconds});
         }
       }
     }
@@ -110,13 +134,10 @@ std::vector<size_t> Chooser::solve() const {
     auto [vb, ib] = place.at(b);
     problem.together(va, ia, vb, ib, cost);
   };
-  for (size_t i = 0; i < groups_.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (!overlap(siteOf(groups_[i][0]).nodes, siteOf(groups_[j][0]).nodes)) continue;
-      for (size_t a : groups_[i]) {
-        for (size_t b : groups_[j])
-          together(a, b, kNever);
-      }
+  for (const auto& [i, j] : overlaps_) {
+    for (size_t a : groups_[i]) {
+      for (size_t b : groups_[j])
+        together(a, b, kNever);
     }
   }
   for (const Saving& s : savings_)
@@ -131,18 +152,22 @@ std::vector<size_t> Chooser::solve() const {
 }
 
 std::vector<std::vector<size_t>> Chooser::groupsOf(const std::vector<size_t>& chosen) const {
-  std::map<size_t, size_t> leader;
+  std::map<size_t, size_t> leader;  // of one that leads nobody: who leads it; the first of a group leads itself
   for (size_t c : chosen)
     leader[c] = c;
+  auto leaderOf = [&](size_t c) {
+    while (leader[c] != c)
+      c = leader[c] = leader[leader[c]];
+    return c;
+  };
   for (const Saving& s : savings_) {
     if (!leader.contains(s.a) || !leader.contains(s.b)) continue;
-    size_t from = std::max(leader[s.a], leader[s.b]), to = std::min(leader[s.a], leader[s.b]);
-    for (auto& [c, l] : leader)
-      l = l == from ? to : l;
+    const size_t a = leaderOf(s.a), b = leaderOf(s.b);
+    leader[std::max(a, b)] = std::min(a, b);
   }
   std::map<size_t, std::vector<size_t>> byLeader;
   for (size_t c : chosen)
-    byLeader[leader[c]].push_back(c);
+    byLeader[leaderOf(c)].push_back(c);
   std::vector<std::vector<size_t>> groups;
   for (auto& [l, group] : byLeader)
     groups.push_back(std::move(group));
@@ -150,10 +175,14 @@ std::vector<std::vector<size_t>> Chooser::groupsOf(const std::vector<size_t>& ch
 }
 
 std::optional<std::string> Chooser::loss(const std::vector<size_t>& group) const {
-  auto inGroup = [&](size_t c) { return std::find(group.begin(), group.end(), c) != group.end(); };
+  const std::set<size_t> members(group.begin(), group.end());
+  std::set<size_t> within;  // of savings_, in their order
+  for (size_t c : members) {
+    if (auto of = savingsOf_.find(c); of != savingsOf_.end()) within.insert(of->second.begin(), of->second.end());
+  }
   double saved = 0;
-  for (const Saving& s : savings_)
-    saved += inGroup(s.a) && inGroup(s.b) ? s.seconds : 0;
+  for (size_t s : within)
+    saved += members.contains(savings_[s].b) ? savings_[s].seconds : 0;
   CostEstimate sum{.pattern = 0, .replacement = -saved};
   double most = -saved;
   for (size_t c : group) {
@@ -183,11 +212,10 @@ std::map<size_t, std::string> objections(const Chooser& chooser,
   for (const auto& group : groups)
     object(group, chooser.loss(group));
   if (!result.empty()) return result;
-  std::vector<const Rewrite*> kept;
-  for (size_t c : chosen) {
-    kept.push_back(&candidates[c].rewrite);
-    if (auto why = lastWord.veto(kept)) return {{c, *why}};
-  }
+  std::vector<const Rewrite*> all;
+  for (size_t c : chosen)
+    all.push_back(&candidates[c].rewrite);
+  if (auto vetoed = lastWord.veto(all)) return {{chosen[vetoed->first], vetoed->second}};
   for (const auto& group : lastWord.objection ? groups : std::vector<std::vector<size_t>>()) {
     std::vector<const Rewrite*> rewrites;
     for (size_t c : group)
@@ -220,13 +248,14 @@ std::vector<size_t> chooseByCost(const MatchIndex& index,
       reasons[c] = std::move(reason);
     }
   }
+  const std::set<size_t> kept(chosen.begin(), chosen.end());
   for (size_t c = 0; c < candidates.size(); ++c) {
-    if (std::find(chosen.begin(), chosen.end(), c) != chosen.end()) continue;
+    if (kept.contains(c)) continue;
     const Rewrite& r = candidates[c].rewrite;
     auto reason = reasons.find(c);
-    auto own = chooser.loss({c});
-    refusals.push_back({r.site.anchor, r.site.pattern->name, r.rule->name,
-                        reason != reasons.end() ? reason->second : own.value_or("another rule was preferred")});
+    refusals.push_back(
+        {r.site.anchor, r.site.pattern->name, r.rule->name,
+         reason != reasons.end() ? reason->second : chooser.loss({c}).value_or("another rule was preferred")});
   }
   return chosen;
 }

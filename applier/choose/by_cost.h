@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "applier/choose/applicable.h"
@@ -18,8 +19,8 @@ struct PricedRewrite {
 
 /// Who has the last word about what chooseByCost() would choose.
 struct LastWord {
-  /// Why the last of these may not be applied together with the others; nullopt where it may.
-  std::function<std::optional<std::string>(const std::vector<const Rewrite*>&)> veto;
+  /// The first of these that may not be applied together with those before it, and why; nullopt: all may.
+  std::function<std::optional<std::pair<size_t, std::string>>(const std::vector<const Rewrite*>&)> veto;
   /// Why these, whose layouts meet, do not pay after all; nullopt where they do. Null: as the costs say.
   std::function<std::optional<std::string>(const std::vector<const Rewrite*>&)> objection = nullptr;
 };

@@ -36,17 +36,19 @@ std::vector<SiteRule> chooseByTurns(std::vector<SiteRule> candidates,
   auto before = [](const SiteRule& a, const SiteRule& b) { return placeKey(a) < placeKey(b); };
   std::stable_sort(candidates.begin(), candidates.end(), before);
   std::vector<SiteRule> chosen;
+  std::map<int, size_t> taken;  // by node: which of the chosen
   for (SiteRule& c : byTurns(std::move(candidates))) {
     auto refuse = [&](std::string reason) {
       refusals.push_back({c.site.anchor, c.site.pattern->name, c.rule->name, std::move(reason)});
     };
-    if (std::any_of(chosen.begin(), chosen.end(), [&](const SiteRule& o) { return sameBut(o, c); })) continue;
-    if (std::any_of(chosen.begin(), chosen.end(),
-                    [&](const SiteRule& o) { return overlap(o.site.nodes, c.site.nodes); })) {
-      refuse("another rule was preferred");
+    auto other = std::find_if(c.site.nodes.begin(), c.site.nodes.end(), [&](int n) { return taken.contains(n); });
+    if (other != c.site.nodes.end()) {
+      if (!sameBut(chosen[taken.at(*other)], c)) refuse("another rule was preferred");
     } else if (auto ok = usable(c); !ok) {
       refuse(ok.error().what);
     } else {
+      for (int node : c.site.nodes)
+        taken.emplace(node, chosen.size());
       chosen.push_back(std::move(c));
     }
   }

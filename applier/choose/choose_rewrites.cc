@@ -14,28 +14,58 @@ constexpr int64_t kMostNewWeights = 4 * kMostWeights;
 
 std::vector<SiteRule> bindAll(const std::vector<Site>& sites,
                               const ModelSizes& sizes,
-                              const RuleSet& rules,
+                              const RulesByPattern& rules,
                               const Costs& costs,
                               const Policy& policy,
                               std::vector<Refusal>& refusals) {
   std::vector<SiteRule> candidates;
   for (const Site& site : sites) {
-    auto at = candidatesAt(site, sizes, rules, costs, policy, refusals);
+    auto at = candidatesAt(site, sizes, rules.at(site.pattern), costs, policy, refusals);
     candidates.insert(candidates.end(), at.begin(), at.end());
   }
   return candidates;
 }
 
-/// Sites of several outputs may wait for each other; and a model can grow too large.
-std::optional<std::string> veto(const MatchIndex& index, const std::vector<const Rewrite*>& chosen) {
+/// What is chosen, one after the other. Sites of several outputs may wait for each other; and a model can grow too large.
+class Together {
+ public:
+  explicit Together(const MatchIndex& index) : index_(index) {}
+
+  /// Why it cannot be, besides those before; else it is one of them.
+  std::optional<std::string> add(const Rewrite& r) {
+    const int64_t weights = weights_ + newWeights(r.replacement);
+    if (weights > kMostNewWeights) return "the model's weights would grow too much";
+    if (r.site.outputs.size() > 1) {
+      joined_.push_back(r.site.nodes);
+      if (!index_.precedence().allows(joined_)) {
+        joined_.pop_back();
+        return "it and another rule's site need each other's results";
+      }
+    }
+    weights_ = weights;
+    return std::nullopt;
+  }
+
+ private:
+  const MatchIndex& index_;
+  std::vector<std::vector<int>> joined_;
+  int64_t weights_ = 0;
+};
+
+/// The first that cannot be besides those before it, and why.
+std::optional<std::pair<size_t, std::string>> firstVetoed(const MatchIndex& index,
+                                                          const std::vector<const Rewrite*>& chosen) {
   std::vector<std::vector<int>> joined;
   int64_t weights = 0;
   for (const Rewrite* r : chosen) {
     if (r->site.outputs.size() > 1) joined.push_back(r->site.nodes);
     weights += newWeights(r->replacement);
   }
-  if (weights > kMostNewWeights) return "the model's weights would grow too much";
-  if (!index.precedence().allows(joined)) return "it and another rule's site need each other's results";
+  if (weights <= kMostNewWeights && index.precedence().allows(joined)) return std::nullopt;
+  Together together(index);
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    if (auto why = together.add(*chosen[i])) return std::pair(i, *why);
+  }
   return std::nullopt;
 }
 
@@ -45,16 +75,13 @@ std::vector<Rewrite> chosenByTurns(const Graph& graph,
                                    const Policy& policy,
                                    std::vector<Refusal>& refusals) {
   std::map<std::pair<int, std::string>, Rewrite> made;
-  std::vector<const Rewrite*> kept;
+  Together together(index);
   auto usable = [&](const SiteRule& c) -> Expected<void> {
-    auto rewrite = rewriteAt(graph, index.view(), c, policy);
+    auto rewrite = rewriteAt(graph, index, c, policy);
     if (!rewrite) return tl::unexpected(rewrite.error());
     auto [entry, isNew] = made.insert_or_assign({c.site.anchor, c.rule->name}, std::move(*rewrite));
-    kept.push_back(&entry->second);
-    auto why = veto(index, kept);
-    if (!why) return {};
-    kept.pop_back();
-    return fail(ErrorKind::kCheck, *why);
+    if (auto why = together.add(entry->second)) return fail(ErrorKind::kCheck, *why);
+    return {};
   };
   std::vector<Rewrite> rewrites;
   for (const SiteRule& c : chooseByTurns(std::move(candidates), usable, refusals))
@@ -71,14 +98,14 @@ std::vector<Rewrite> chosenByCost(const Graph& graph,
                                   std::vector<Refusal>& refusals) {
   std::vector<PricedRewrite> candidates;
   for (const SiteRule& c : siteRules) {
-    auto rewrite = rewriteAt(graph, index.view(), c, policy);
+    auto rewrite = rewriteAt(graph, index, c, policy);
     if (rewrite) {
       candidates.push_back({*c.cost, std::move(*rewrite)});
     } else {
       refusals.push_back({c.site.anchor, c.site.pattern->name, c.rule->name, rewrite.error().what});
     }
   }
-  LastWord lastWord{[&](const std::vector<const Rewrite*>& chosen) { return veto(index, chosen); }, objection};
+  LastWord lastWord{[&](const std::vector<const Rewrite*>& chosen) { return firstVetoed(index, chosen); }, objection};
   std::vector<Rewrite> rewrites;
   for (size_t c : chooseByCost(index, candidates, costs, policy, lastWord, refusals)) {
     rewrites.push_back(std::move(candidates[c].rewrite));
@@ -92,7 +119,7 @@ std::vector<Rewrite> chosenByCost(const Graph& graph,
 std::vector<Rewrite> chooseRewrites(const Graph& graph,
                                     const MatchIndex& index,
                                     const std::vector<Site>& sites,
-                                    const RuleSet& rules,
+                                    const RulesByPattern& rules,
                                     const Costs& costs,
                                     const Policy& policy,
                                     const Objection& objection,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,12 +14,15 @@ namespace pet {
 /// Why rewrites whose layouts meet do not pay on the engine; nullopt where they do.
 using Objection = std::function<std::optional<std::string>(const std::vector<const Rewrite*>&)>;
 
+/// The rules of the patterns that have a site.
+using RulesByPattern = std::map<const Pattern*, std::vector<const Rule*>>;
+
 /// The rewrites to apply, of all rules at these sites: by turns under `policy.all`, by what they cost else. `objection`
 /// may be null. `graph` and `index` belong together.
 std::vector<Rewrite> chooseRewrites(const Graph& graph,
                                     const MatchIndex& index,
                                     const std::vector<Site>& sites,
-                                    const RuleSet& rules,
+                                    const RulesByPattern& rules,
                                     const Costs& costs,
                                     const Policy& policy,
                                     const Objection& objection,

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
 #include <utility>
 
 namespace pet {
@@ -46,6 +48,8 @@ class Pbqp::Reducer {
       neighbours_[static_cast<size_t>(a)][b] = m;
       neighbours_[static_cast<size_t>(b)][a] = transposed(m);
     }
+    for (int v = 0; v < static_cast<int>(costs_.size()); ++v)
+      open_.emplace(degree(v), v);
   }
 
   Solution run() {
@@ -81,17 +85,17 @@ class Pbqp::Reducer {
 
   /// The one with the fewest neighbours, if these are at most two; else the one with the most. Ties: the first.
   int next() const {
-    int fewest = -1, most = -1;
-    for (size_t v = 0; v < costs_.size(); ++v) {
-      if (taken(v)) continue;
-      auto degree = [&](int u) { return neighbours_[static_cast<size_t>(u)].size(); };
-      int i = static_cast<int>(v);
-      if (fewest < 0 || degree(i) < degree(fewest)) fewest = i;
-      if (most < 0 || degree(i) > degree(most)) most = i;
-    }
-    return neighbours_[static_cast<size_t>(fewest)].size() <= 2 ? fewest : most;
+    if (open_.begin()->first <= 2) return open_.begin()->second;
+    return open_.lower_bound({open_.rbegin()->first, 0})->second;
   }
-  bool taken(size_t v) const { return decide_[v] != nullptr; }
+  size_t degree(int v) const { return neighbours_[static_cast<size_t>(v)].size(); }
+  /// Changes the neighbours of an open variable.
+  template <class Change>
+  void change(int v, const Change& apply) {
+    open_.erase({degree(v), v});
+    apply(neighbours_[static_cast<size_t>(v)]);
+    open_.emplace(degree(v), v);
+  }
 
   /// For each alternative, its own cost and those with the neighbours' alternatives, which are given.
   static std::vector<double> given(std::vector<double> own,
@@ -156,17 +160,20 @@ class Pbqp::Reducer {
   /// The variable's edges, seen from it; they are gone afterwards.
   std::vector<std::pair<int, Matrix>> remove(int v) {
     auto& own = neighbours_[static_cast<size_t>(v)];
+    open_.erase({own.size(), v});
     std::vector<std::pair<int, Matrix>> edges(own.begin(), own.end());
     for (const auto& edge : edges)
-      neighbours_[static_cast<size_t>(edge.first)].erase(v);
+      change(edge.first, [&](auto& neighbours) { neighbours.erase(v); });
     own.clear();
     return edges;
   }
 
   void add(int a, int b, const Matrix& more) {
     auto into = [&](int from, int to, const Matrix& m) {
-      auto [it, isNew] = neighbours_[static_cast<size_t>(from)].try_emplace(to, m);
+      bool isNew = false;
+      change(from, [&](auto& neighbours) { isNew = neighbours.try_emplace(to, m).second; });
       if (isNew) return;
+      auto it = neighbours_[static_cast<size_t>(from)].find(to);
       for (size_t i = 0; i < m.size(); ++i) {
         for (size_t j = 0; j < m[i].size(); ++j)
           it->second[i][j] += m[i][j];
@@ -178,20 +185,39 @@ class Pbqp::Reducer {
 
   std::vector<std::vector<double>> costs_;
   std::vector<std::map<int, Matrix>> neighbours_;  ///< rows: alternatives of the variable itself
+  std::set<std::pair<size_t, int>> open_;          ///< variables that are still in: how many neighbours, which
   std::vector<std::function<int(const std::vector<int>&)>> decide_;
 };
 
 void Pbqp::improve(std::vector<int>& choice) const {
-  double least = cost(choice);
+  std::vector<std::vector<decltype(edges_)::const_iterator>> of(variables_.size());
+  for (auto edge = edges_.begin(); edge != edges_.end(); ++edge) {
+    of[static_cast<size_t>(edge->first.first)].push_back(edge);
+    of[static_cast<size_t>(edge->first.second)].push_back(edge);
+  }
+  // What depends on a variable.
+  auto costOf = [&](size_t v) {
+    double sum = variables_[v][static_cast<size_t>(choice[v])];
+    for (const auto& edge : of[v]) {
+      const auto [a, b] = edge->first;
+      sum += edge->second[static_cast<size_t>(choice[static_cast<size_t>(a)])]
+                         [static_cast<size_t>(choice[static_cast<size_t>(b)])];
+    }
+    return sum;
+  };
+  // By more than rounding, so that this comes to an end.
+  auto isLess = [](double now, double before) {
+    return std::isinf(before) ? now < before : now < before - 1e-12 * std::abs(before);
+  };
   for (bool changed = true; std::exchange(changed, false);) {
     for (size_t v = 0; v < choice.size(); ++v) {
       for (int alternative = 0; alternative < static_cast<int>(variables_[v].size()); ++alternative) {
-        int before = std::exchange(choice[v], alternative);
-        if (double now = cost(choice); now < least) {
-          least = now;
+        const double before = costOf(v);
+        const int old = std::exchange(choice[v], alternative);
+        if (isLess(costOf(v), before)) {
           changed = true;
         } else {
-          choice[v] = before;
+          choice[v] = old;
         }
       }
     }

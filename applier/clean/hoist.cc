@@ -52,7 +52,10 @@ using Arrivals = std::map<Value, Arrival>;
 class Hoister {
  public:
   explicit Hoister(const View& view)
-      : view_(view), readers_(readers(view.program)), constant_(constantNodes(view.program)) {}
+      : view_(view),
+        readers_(readers(view.program)),
+        constant_(constantNodes(view.program)),
+        required_(view.program.outputs().begin(), view.program.outputs().end()) {}
   std::optional<View> run();
 
  private:
@@ -62,9 +65,7 @@ class Hoister {
     return view_.provenance[static_cast<size_t>(i)].origin < 0 && !node(i).is(ops::kInput) &&
            !constant_[static_cast<size_t>(i)];
   }
-  bool required(Value v) const {
-    return std::find(old().outputs().begin(), old().outputs().end(), v) != old().outputs().end();
-  }
+  bool required(Value v) const { return required_.contains(v); }
 
   std::optional<Moving> moving(int i) const;
   bool passes(const Moving& f, int layout, int dimension, std::vector<int>& dimensions) const;
@@ -81,6 +82,7 @@ class Hoister {
   const View& view_;
   std::map<Value, std::vector<int>> readers_;
   std::vector<bool> constant_;
+  std::set<Value> required_;
   std::map<int, Moving> planned_;  ///< by the node that moves
   std::set<int> taken_;            ///< nodes of planned trees
   ViewBuilder builder_;

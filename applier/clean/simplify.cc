@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <optional>
+#include <set>
 
 #include "applier/clean/hoist.h"
 #include "ir/layout_algebra.h"
@@ -33,7 +34,10 @@ std::optional<LayoutSpec> asLayout(const Node& n, const Shape& operand) {
 /// One pass over a view: every node is copied, or replaced by something simpler.
 class Simplifier {
  public:
-  explicit Simplifier(const View& view) : view_(view), readers_(readers(view.program)) {}
+  explicit Simplifier(const View& view)
+      : view_(view),
+        readers_(readers(view.program)),
+        required_(view.program.outputs().begin(), view.program.outputs().end()) {}
   View run();
   bool changed() const { return changed_; }
 
@@ -44,9 +48,7 @@ class Simplifier {
   /// A node that some rewrite made or changed.
   bool isNew(const Provenance& p, Value v) const { return p.origin < 0 && !now().node(v).is(ops::kInput); }
   bool isNew(Value v) const { return isNew(builder_.provenance(v), v); }
-  bool required(Value v) const {
-    return std::find(old().outputs().begin(), old().outputs().end(), v) != old().outputs().end();
-  }
+  bool required(Value v) const { return required_.contains(v); }
   /// An ONNX value or a new one: it can be read from outside the ONNX node that it belongs to.
   bool readable(Value v) const { return isNew(v) || builder_.named(v) || builder_.isConstant(v); }
 
@@ -59,8 +61,10 @@ class Simplifier {
     return readers_.at(before).size() == 1 && old().name(before) == now().name(after);
   }
   std::optional<LayoutSpec> newLayout(Value v) const;
-  std::optional<Value> beforeLayout(const LayoutSpec& layout, Value v) const;
-  std::optional<Value> knownLayout(const LayoutSpec& layout, Value operand) const;
+  /// The Layouts of a value in the new view, so far.
+  const std::vector<int>& layoutsOf(Value v);
+  std::optional<Value> beforeLayout(const LayoutSpec& layout, Value v);
+  std::optional<Value> knownLayout(const LayoutSpec& layout, Value operand);
 
   // The steps. Each gives the value that a node of the old view may be replaced by; `operands` are in the new view.
   using Operands = std::vector<Value>;
@@ -83,7 +87,10 @@ class Simplifier {
 
   const View& view_;
   std::map<Value, std::vector<int>> readers_;
+  std::set<Value> required_;
   ViewBuilder builder_;
+  std::map<Value, std::vector<int>> layouts_;  ///< of the new view's nodes, by operand; of the first `known_`
+  size_t known_ = 0;
   std::map<Value, Value> moved_;
   bool changed_ = false;
 };
@@ -174,14 +181,20 @@ std::optional<LayoutSpec> Simplifier::newLayout(Value v) const {
   return *layout;
 }
 
+const std::vector<int>& Simplifier::layoutsOf(Value v) {
+  for (; known_ < now().nodes().size(); ++known_) {
+    const Node& n = now().nodes()[known_];
+    if (layoutOf(n)) layouts_[n.operands[0]].push_back(static_cast<int>(known_));
+  }
+  return layouts_[v];
+}
+
 /// A value that the layout makes `v` of: its operand, or what the opposite layout made of `v`.
-std::optional<Value> Simplifier::beforeLayout(const LayoutSpec& layout, Value v) const {
+std::optional<Value> Simplifier::beforeLayout(const LayoutSpec& layout, Value v) {
   if (auto own = newLayout(v); own && reduced(*own) == reduced(layout)) return now().node(v).operands[0];
-  for (int i = v.node + 1; i < static_cast<int>(now().nodes().size()); ++i) {
-    const Node& n = now().nodes()[static_cast<size_t>(i)];
-    const LayoutSpec* other = layoutOf(n);
-    if (!other || n.operands[0] != v || !readable({i, 0})) continue;
-    auto both = compose(*other, layout);
+  for (int i : layoutsOf(v)) {
+    if (!readable({i, 0})) continue;
+    auto both = compose(*layoutOf(now().nodes()[static_cast<size_t>(i)]), layout);
     if (both && movesNothing(*both)) return Value{i, 0};
   }
   return std::nullopt;
@@ -214,12 +227,10 @@ std::optional<Value> Simplifier::layoutBehind(int, const Node& n, const Operands
 }
 
 /// What a Layout that is equal to this one makes of the value.
-std::optional<Value> Simplifier::knownLayout(const LayoutSpec& layout, Value operand) const {
-  for (int i = operand.node + 1; i < static_cast<int>(now().nodes().size()); ++i) {
-    const Node& n = now().nodes()[static_cast<size_t>(i)];
-    const LayoutSpec* other = layoutOf(n);
-    if (!other || n.operands[0] != operand || !isNew({i, 0})) continue;
-    if (reduced(*other) == reduced(layout)) return Value{i, 0};
+std::optional<Value> Simplifier::knownLayout(const LayoutSpec& layout, Value operand) {
+  for (int i : layoutsOf(operand)) {
+    if (!isNew({i, 0})) continue;
+    if (reduced(*layoutOf(now().nodes()[static_cast<size_t>(i)])) == reduced(layout)) return Value{i, 0};
   }
   return std::nullopt;
 }

@@ -1,5 +1,7 @@
 #include "applier/match/match_index.h"
 
+#include "ir/ops/op.h"
+
 namespace pet {
 namespace {
 
@@ -10,8 +12,7 @@ const std::vector<int> kNone;
 MatchIndex::MatchIndex(const Graph& graph, const View& view, const ModelSizes& sizes)
     : view_(view),
       sizes_(sizes),
-      readers_(readers(view.program)),
-      constant_(constantNodes(view.program)),
+      uses_(view.program),
       precedence_(graph, view) {
   for (size_t i = 0; i < view.program.nodes().size(); ++i)
     byOp_[view.program.nodes()[i].op].push_back(static_cast<int>(i));
@@ -25,14 +26,21 @@ bool MatchIndex::isDequantized(Value value) const {
   return name != view_.names.end() && dequantized_.contains(name->second);
 }
 
+OperatorNames MatchIndex::operators() const {
+  OperatorNames names;
+  for (const auto& [op, nodes] : byOp_)
+    names.insert(op->name);
+  return names;
+}
+
 const std::vector<int>& MatchIndex::nodesOf(const OpRow* op) const {
   auto it = byOp_.find(op);
   return it == byOp_.end() ? kNone : it->second;
 }
 
 const std::vector<int>& MatchIndex::readersOf(Value value) const {
-  auto it = readers_.find(value);
-  return it == readers_.end() ? kNone : it->second;
+  auto it = uses_.readers.find(value);
+  return it == uses_.readers.end() ? kNone : it->second;
 }
 
 std::string siteName(const Graph& graph, const View& view, int anchor) {

@@ -8,6 +8,7 @@
 #include "applier/match/precedence.h"
 #include "applier/view/model_sizes.h"
 #include "applier/view/view.h"
+#include "rules/rule_source.h"
 
 namespace pet {
 
@@ -18,10 +19,13 @@ class MatchIndex {
   MatchIndex(const Graph& graph, const View& view, const ModelSizes& sizes);
   const View& view() const { return view_; }
   const ModelSizes& sizes() const { return sizes_; }
+  /// Of all nodes.
+  OperatorNames operators() const;
   const std::vector<int>& nodesOf(const OpRow* op) const;
   const std::vector<int>& readersOf(Value value) const;
   const Precedence& precedence() const { return precedence_; }
-  bool isConstant(Value value) const { return constant_[static_cast<size_t>(value.node)]; }
+  bool isConstant(Value value) const { return uses_.constant[static_cast<size_t>(value.node)]; }
+  const Uses& uses() const { return uses_; }
   /// The value comes from integers: it is the result of a DequantizeLinear.
   bool isDequantized(Value value) const;
 
@@ -29,8 +33,7 @@ class MatchIndex {
   const View& view_;
   const ModelSizes& sizes_;
   std::map<const OpRow*, std::vector<int>> byOp_;
-  std::map<Value, std::vector<int>> readers_;
-  std::vector<bool> constant_;
+  Uses uses_;
   std::set<std::string, std::less<>> dequantized_;  ///< ONNX values
   Precedence precedence_;
 };

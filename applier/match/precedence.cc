@@ -110,6 +110,7 @@ std::vector<int> Precedence::order(const std::vector<std::vector<int>>& groups) 
 }
 
 bool Precedence::allows(const std::vector<std::vector<int>>& groups) const {
+  if (groups.empty()) return true;
   return groups.size() == 1 ? !comesBack(groups[0]) : order(groups).size() == later_.size();
 }
 

@@ -144,10 +144,11 @@ std::string Normaliser::enterNode(size_t position) {
 /// The values that must stay: the graph's outputs, what nodes outside the view read, and results that nobody reads.
 std::vector<Value> Normaliser::required(const std::vector<std::string>& opaque) const {
   std::vector<Value> result;
+  std::set<Value> known;
   auto require = [&](const std::string& name) {
     auto it = scope_.values.find(name);
-    if (it == scope_.values.end() || std::find(result.begin(), result.end(), it->second) != result.end()) return;
-    if (!builder_.program().node(it->second).is(ops::kInput)) result.push_back(it->second);
+    if (it == scope_.values.end() || builder_.program().node(it->second).is(ops::kInput)) return;
+    if (known.insert(it->second).second) result.push_back(it->second);
   };
   std::set<std::string> read(graph_.outputs.begin(), graph_.outputs.end());
   for (const std::string& name : graph_.outputs)

@@ -24,13 +24,15 @@ struct Seen {
 };
 
 /// The sites of all patterns, where the policy wants them.
-std::vector<Site> matchAll(const Seen& seen,
-                           const RuleSet& rules,
-                           const Policy& policy,
-                           std::vector<Refusal>& refusals) {
+Expected<std::vector<Site>> matchAll(const Seen& seen,
+                                     RuleSource& rules,
+                                     const Policy& policy,
+                                     std::vector<Refusal>& refusals) {
   std::vector<Site> sites;
-  for (const Pattern& p : rules.patterns) {
-    auto found = match(seen.index, p, refusals);
+  auto patterns = rules.patternsOf(seen.index.operators());
+  if (!patterns) return tl::unexpected(patterns.error());
+  for (const Pattern* p : *patterns) {
+    auto found = match(seen.index, *p, refusals);
     sites.insert(sites.end(), found.begin(), found.end());
   }
   auto unwanted = [&](int anchor) { return !policy.sites.empty() && !matchesAny(seen.siteAt(anchor), policy.sites); };
@@ -42,6 +44,17 @@ std::vector<Site> matchAll(const Seen& seen,
   std::erase_if(sites, [&](const Site& s) { return unwanted(s.anchor); });
   std::erase_if(refusals, [&](const Refusal& r) { return unwanted(r.anchor); });
   return sites;
+}
+
+Expected<RulesByPattern> rulesAt(const std::vector<Site>& sites, RuleSource& rules) {
+  RulesByPattern result;
+  for (const Site& s : sites) {
+    if (result.contains(s.pattern)) continue;
+    auto own = rules.rulesOf(*s.pattern);
+    if (!own) return tl::unexpected(own.error());
+    result.emplace(s.pattern, std::move(*own));
+  }
+  return result;
 }
 
 void enterFired(const Seen& seen, const std::vector<Rewrite>& rewrites, Round& round) {
@@ -56,7 +69,7 @@ void enterFired(const Seen& seen, const std::vector<Rewrite>& rewrites, Round& r
 class RoundRewriter {
  public:
   RoundRewriter(
-      const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer)
+      const Model& model, RuleSource& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer)
       : model_(model),
         rules_(rules),
         costs_(costs),
@@ -74,14 +87,14 @@ class RoundRewriter {
 
  private:
   Expected<std::optional<Graph>> rewrite(const Place& place);
-  std::vector<Rewrite> choose(const Seen& seen);
+  Expected<std::vector<Rewrite>> choose(const Seen& seen);
   Expected<RenewedNodes> rewriteWithin(const Place& place, const std::vector<InnerPlace>& inner);
   Expected<void> rewriteFunction(GraphNode& call, const Place& body);
   Expected<void> check(const Seen& seen, const std::vector<Rewrite>& rewrites);
   void enterUntouched(const Seen& seen, const std::vector<InnerPlace>& inner);
 
   const Model& model_;
-  const RuleSet& rules_;
+  RuleSource& rules_;
   const Costs& costs_;
   const ApplyOptions& options_;
   SiteTimer& timer_;
@@ -105,17 +118,20 @@ void RoundRewriter::enterUntouched(const Seen& seen, const std::vector<InnerPlac
   }
 }
 
-std::vector<Rewrite> RoundRewriter::choose(const Seen& seen) {
+Expected<std::vector<Rewrite>> RoundRewriter::choose(const Seen& seen) {
   std::vector<Refusal> refusals;
   const Graph& graph = seen.place.graph;
   auto sites = matchAll(seen, rules_, options_.policy, refusals);
+  if (!sites) return tl::unexpected(sites.error());
+  auto rules = rulesAt(*sites, rules_);
+  if (!rules) return tl::unexpected(rules.error());
   Objection objection;
   if (options_.time) {
     objection = [&, part = Model{graph, model_.file, true, model_.opsets}](const std::vector<const Rewrite*>& group) {
       return timer_.objection(part, seen.place.inference.types, seen.index, group);
     };
   }
-  auto rewrites = chooseRewrites(graph, seen.index, sites, rules_, costs_, options_.policy, objection, refusals);
+  auto rewrites = chooseRewrites(graph, seen.index, *sites, *rules, costs_, options_.policy, objection, refusals);
   for (const Refusal& r : refusals)
     round_.refused.push_back({seen.siteAt(r.anchor), r.pattern, r.rule, r.reason});
   return rewrites;
@@ -150,7 +166,9 @@ Expected<std::optional<Graph>> RoundRewriter::rewrite(const Place& place) {
   const View& view = normalised.view;
   const MatchIndex index(place.graph, view, normalised.sizes);
   const Seen seen{place, normalised, index};
-  auto rewrites = choose(seen);
+  auto chosen = choose(seen);
+  if (!chosen) return tl::unexpected(chosen.error());
+  const std::vector<Rewrite>& rewrites = *chosen;
   enterFired(seen, rewrites, round_);
   if (round_.sizes.empty() && !symbolsOf(view).empty()) round_.sizes = normalised.sizes.samples();
   auto inner = placesWithin(place, inference_);
@@ -217,7 +235,7 @@ Expected<RenewedNodes> RoundRewriter::rewriteWithin(const Place& place, const st
 }  // namespace
 
 Expected<Round> rewriteOnce(
-    const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
+    const Model& model, RuleSource& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
   return RoundRewriter(model, rules, costs, options, timer).run();
 }
 

@@ -12,6 +12,7 @@
 #include "applier/onnx/model.h"
 #include "applier/onnx/spill.h"
 #include "applier/read/normalise.h"
+#include "rules/rule_source.h"
 
 namespace pet {
 
@@ -78,8 +79,8 @@ struct Round {
 
 /// Finds the sites of all patterns in a model's graphs, chooses among the rules, rewrites, cleans up. Subgraphs are
 /// rewritten within, and functions whose calls agree. Nothing fired: the graph is as it was. kCheck: a site's check
-/// failed.
+/// failed. Of `rules` only patterns are asked for that may have a site, and the rules of those that have one.
 Expected<Round> rewriteOnce(
-    const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer);
+    const Model& model, RuleSource& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer);
 
 }  // namespace pet

@@ -161,10 +161,10 @@ View pruned(const View& view) {
   return std::move(builder).finish(std::move(outputs));
 }
 
-ViewPart::ViewPart(const View& whole, const std::set<int>& nodes) {
+Uses::Uses(const Program& program) : readers(pet::readers(program)), constant(constantNodes(program)) {}
+
+ViewPart::ViewPart(const View& whole, const Uses& uses, const std::set<int>& nodes) {
   const Program& program = whole.program;
-  const std::vector<bool> constant = constantNodes(program);
-  const auto readBy = readers(program);
   ViewBuilder builder;
   auto copy = [&](int n) {
     Value v = builder.copy(whole, n, [&](Value o) { return moved_.at(o); });
@@ -174,7 +174,7 @@ ViewPart::ViewPart(const View& whole, const std::set<int>& nodes) {
   auto bring = [&](auto&& self, Value v) -> void {
     if (moved_.contains(v)) return;
     auto n = static_cast<size_t>(v.node);
-    if (!constant[n]) {
+    if (!uses.constant[n]) {
       moved_[v] = builder.input(program.name(v), program.shape(v), whole.elements[n]);
       return;
     }
@@ -188,9 +188,13 @@ ViewPart::ViewPart(const View& whole, const std::set<int>& nodes) {
       bring(bring, o);
     copy(n);
   }
-  for (const auto& [value, by] : readBy) {
-    bool leaves = std::any_of(by.begin(), by.end(), [&](int reader) { return !nodes.contains(reader); });
-    if (nodes.contains(value.node) && leaves) outputs.push_back(moved_.at(value));
+  for (int n : nodes) {
+    for (int o = 0; o < static_cast<int>(program.nodes()[static_cast<size_t>(n)].names.size()); ++o) {
+      auto by = uses.readers.find({n, o});
+      if (by == uses.readers.end()) continue;
+      auto isOutside = [&](int reader) { return !nodes.contains(reader); };
+      if (std::any_of(by->second.begin(), by->second.end(), isOutside)) outputs.push_back(moved_.at({n, o}));
+    }
   }
   view_ = std::move(builder).finish(std::move(outputs));
 }

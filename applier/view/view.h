@@ -98,11 +98,19 @@ std::set<std::string> symbolsOf(const View& view);
 /// The view without the nodes that no output needs. Inputs that nothing reads go, too.
 View pruned(const View& view);
 
+/// Who reads what in a view, and what is constant there: made once where many ask.
+struct Uses {
+  explicit Uses(const Program& program);
+  std::map<Value, std::vector<int>> readers;  ///< as readers() has them
+  std::vector<bool> constant;                 ///< as constantNodes() has them
+};
+
 /// Some nodes of a view as a view of their own, with the constants that they need. What else they read becomes an
 /// input, what is read elsewhere (or is an output) an output.
 class ViewPart {
  public:
-  ViewPart(const View& whole, const std::set<int>& nodes);
+  /// `uses`: of the whole.
+  ViewPart(const View& whole, const Uses& uses, const std::set<int>& nodes);
   const View& view() const { return view_; }
   /// Where a node, or a value that the nodes make or read, is in the part.
   int node(int of) const { return value({of, 0}).node; }

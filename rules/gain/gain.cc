@@ -70,12 +70,18 @@ bool isSane(const TimingSample& s) {
          isSize(s.closing);
 }
 
-/// Those of a number of threads; without weights from the caches, where there are others.
+/// Without weights from the caches, where there are others.
+template <class T>
+std::vector<T> coldFirst(std::vector<T> samples) {
+  bool cold = std::any_of(samples.begin(), samples.end(), [](const T& s) { return s.weights == "cold"; });
+  if (cold) std::erase_if(samples, [](const T& s) { return s.weights != "cold"; });
+  return samples;
+}
+
+/// Those of a number of threads.
 std::vector<TimingSample> relevant(std::vector<TimingSample> samples, int threads) {
   std::erase_if(samples, [&](const TimingSample& s) { return s.threads != threads || !isSane(s); });
-  bool cold = std::any_of(samples.begin(), samples.end(), [](const TimingSample& s) { return s.weights == "cold"; });
-  if (cold) std::erase_if(samples, [](const TimingSample& s) { return s.weights != "cold"; });
-  return samples;
+  return coldFirst(std::move(samples));
 }
 
 double noiseOf(const TimingSample& s) {
@@ -102,73 +108,87 @@ bool DeviceCosts::isNear(const Predictor& p, const Bindings& shapes, const Figur
 
 // --- Fitting ---
 
-DeviceCosts::Predictor DeviceCosts::predictorOf(const PatternCost& pattern,
-                                                std::shared_ptr<const Rule> rule,
-                                                std::vector<Sample> samples) {
-  Predictor p{std::move(rule), std::move(samples), {}, {}, {}, 0};
-  std::vector<TreeCase> cases;
+DeviceCosts::Predictor DeviceCosts::predictorOf(const Rule& rule, std::vector<Sample> samples) {
+  Predictor p{&rule, std::move(samples)};
   std::vector<double> layouts;
   for (const Sample& s : p.samples) {
-    cases.push_back({valuesOf(pattern.symbols, s.shapes, s.figures, s.workRatio), s.logRatio, s.noise});
     for (const auto& [symbol, value] : s.shapes)
       p.symbols[symbol].add(static_cast<double>(value));
     p.work.add(s.figures.work);
     double bytes = kBytes * (s.figures.input + s.figures.output);
     if (s.layouts > 0 && bytes > 0) layouts.push_back(s.layouts / bytes);
   }
-  p.tree = RatioTree::grow(featuresOf(pattern.symbols), std::move(cases));
   p.layoutsPerByte = median(std::move(layouts));
   return p;
 }
 
-DeviceCosts DeviceCosts::fit(const RuleSet& rules, const Timings& timings, const std::string& device, int threads) {
-  DeviceCosts costs;
-  std::map<std::string, std::map<Bindings, std::vector<double>>> seconds;  // by pattern
-  std::map<std::string, std::map<Bindings, Figures>> figures;
-  std::vector<double> perByte;
-  for (const Rule& rule : rules.rules) {
-    const Pattern* pattern = rules.findPattern(rule.pattern);
-    if (!pattern) continue;
+std::vector<double> DeviceCosts::valuesAt(const Predictor& p, const Bindings& shapes, const Figures& figures) const {
+  return valuesOf(patternOf(p).pattern->shapes.symbols, shapes, figures, workRatioOf(*p.rule, shapes, figures));
+}
+
+const RatioTree& DeviceCosts::treeOf(const Predictor& p) const {
+  if (!p.tree) {
+    std::vector<TreeCase> cases;
+    for (const Sample& s : p.samples)
+      cases.push_back({valuesAt(p, s.shapes, s.figures), s.logRatio, s.noise});
+    p.tree = RatioTree::grow(featuresOf(patternOf(p).pattern->shapes.symbols), std::move(cases));
+  }
+  return *p.tree;
+}
+
+void DeviceCosts::learn(const Pattern& pattern, const std::vector<TimedRule>& rules) {
+  std::map<Bindings, std::vector<double>> seconds;
+  std::map<Bindings, Expected<Figures>> figures;
+  for (const TimedRule& timed : rules) {
     std::map<Bindings, Sample> byShapes;
-    for (const TimingSample& s : relevant(timings.samples(ruleHash(*pattern, rule), device), threads)) {
-      auto known = figures[pattern->name].find(s.shapes);
-      auto f = known != figures[pattern->name].end() ? Expected<Figures>(known->second)
-                                                     : figuresOf(pattern->program, s.shapes);
+    for (const TimingSample& s : relevant(timed.samples, threads_)) {
+      auto known = figures.find(s.shapes);
+      if (known == figures.end()) known = figures.emplace(s.shapes, figuresOf(pattern.program, s.shapes)).first;
+      const Expected<Figures>& f = known->second;
       if (!f) continue;
-      figures[pattern->name].insert_or_assign(s.shapes, *f);
-      seconds[pattern->name][s.shapes].push_back(s.pattern);
-      Sample sample{
-          s.shapes, *f, workRatioOf(rule, s.shapes, *f), std::log(s.ratio()), noiseOf(s), s.opening + s.closing};
-      double moved = kBytes * ((s.opening > 0 ? f->input : 0) + (s.closing > 0 ? f->output : 0));
-      if (moved > 0) perByte.push_back(sample.layouts / moved);
+      seconds[s.shapes].push_back(s.pattern);
+      Sample sample{s.shapes, *f, std::log(s.ratio()), noiseOf(s), s.opening + s.closing};
       // Of several engines or versions, the one that promises least.
       auto [it, added] = byShapes.emplace(s.shapes, sample);
       if (!added && sample.logRatio - sample.noise < it->second.logRatio - it->second.noise) it->second = sample;
     }
     if (byShapes.empty()) continue;
-    PatternCost& shared = costs.patterns_[pattern->name];
-    shared.symbols = pattern->shapes.symbols;
-    shared.program = pattern->program;
     std::vector<Sample> samples;
     for (auto& [shapes, sample] : byShapes)
       samples.push_back(std::move(sample));
-    auto kept = std::make_shared<Rule>();
-    kept->name = rule.name;
-    kept->pattern = rule.pattern;
-    kept->where = rule.where;
-    kept->shapes = rule.shapes;
-    kept->replacement = rule.replacement;
-    costs.predictors_.insert_or_assign(rule.name, predictorOf(shared, std::move(kept), std::move(samples)));
+    predictors_.insert_or_assign(timed.rule->name, predictorOf(*timed.rule, std::move(samples)));
   }
-  for (auto& [name, shared] : costs.patterns_) {
-    std::vector<SecondsFit::Point> points;
-    for (const auto& [shapes, each] : seconds[name]) {
-      shared.seconds[shapes] = median(each);
-      points.push_back({figures[name][shapes], shared.seconds[shapes]});
-    }
-    shared.fit = SecondsFit::of(points);
+  if (seconds.empty()) return;
+  PatternCost& shared = patterns_[pattern.name] = {&pattern};
+  std::vector<SecondsFit::Point> points;
+  for (const auto& [shapes, each] : seconds) {
+    shared.seconds[shapes] = median(each);
+    points.push_back({*figures.at(shapes), shared.seconds[shapes]});
   }
-  if (!perByte.empty()) costs.layoutSecondsPerByte_ = median(std::move(perByte));
+  shared.fit = SecondsFit::of(points);
+}
+
+void DeviceCosts::learnLayouts(const std::vector<LayoutSample>& layouts) {
+  std::vector<LayoutSample> relevant = layouts;
+  std::erase_if(relevant, [&](const LayoutSample& s) {
+    return s.threads != threads_ || s.bytes <= 0 || !std::isfinite(s.seconds) || s.seconds <= 0;
+  });
+  std::vector<double> perByte;
+  for (const LayoutSample& s : coldFirst(std::move(relevant)))
+    perByte.push_back(s.seconds / static_cast<double>(s.bytes));
+  if (!perByte.empty()) layoutSecondsPerByte_ = median(std::move(perByte));
+}
+
+DeviceCosts DeviceCosts::fit(const RuleSet& rules, const Timings& timings, const std::string& device, int threads) {
+  DeviceCosts costs(threads);
+  std::map<std::string_view, std::vector<TimedRule>> byPattern;
+  for (const Rule& rule : rules.rules) {
+    const Pattern* pattern = rules.findPattern(rule.pattern);
+    if (pattern) byPattern[pattern->name].push_back({&rule, timings.samples(ruleHash(*pattern, rule), device)});
+  }
+  for (const auto& [name, timed] : byPattern)
+    costs.learn(*rules.findPattern(name), timed);
+  costs.learnLayouts(timings.layouts(device));
   return costs;
 }
 
@@ -189,11 +209,11 @@ CostEstimate DeviceCosts::costOf(const PatternCost& pattern, const Bindings& sha
 Expected<CostEstimate> DeviceCosts::estimate(const Predictor& p, const Bindings& shapes) const {
   auto far = fail(ErrorKind::kCheck, "not tuned at shapes close to these");
   const PatternCost& pattern = patternOf(p);
-  auto figures = figuresOf(pattern.program, shapes);
-  if (!figures || p.tree.empty() || !isNear(p, shapes, *figures)) return far;
-  auto values = valuesOf(pattern.symbols, shapes, *figures, workRatioOf(*p.rule, shapes, *figures));
+  auto figures = figuresOf(pattern.pattern->program, shapes);
+  if (!figures || !isNear(p, shapes, *figures) || treeOf(p).empty()) return far;
+  auto values = valuesAt(p, shapes, *figures);
   if (values.empty()) return far;
-  TreeGuess guess = p.tree.guess(values);
+  TreeGuess guess = treeOf(p).guess(values);
   CostEstimate cost = costOf(pattern, shapes, *figures);
   cost.replacement = cost.pattern / std::exp(guess.value);
   cost.lower = std::exp(guess.floor);
@@ -235,19 +255,17 @@ std::string ratioWords(double middle, double low, double high, size_t samples) {
 
 std::string DeviceCosts::words(const Rule& rule) const {
   const Predictor* p = find(rule);
-  if (!p || p->tree.empty()) return "not tuned";
+  if (!p || treeOf(*p).empty()) return "not tuned";
   std::string text;
-  for (const RatioTree::Leaf& leaf : p->tree.leaves()) {
+  for (const RatioTree::Leaf& leaf : treeOf(*p).leaves()) {
     const TreeGuess& g = leaf.guess;
     if (g.floor <= 0) continue;
     text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", leaf.when, ratioWords(g.value, g.low, g.high, g.cases));
   }
   // All the others together: where a rule does not pay, how is of less interest.
   std::vector<double> others;
-  const PatternCost& pattern = patternOf(*p);
   for (const Sample& s : p->samples) {
-    if (p->tree.guess(valuesOf(pattern.symbols, s.shapes, s.figures, s.workRatio)).floor <= 0)
-      others.push_back(s.logRatio);
+    if (treeOf(*p).guess(valuesAt(*p, s.shapes, s.figures)).floor <= 0) others.push_back(s.logRatio);
   }
   if (others.empty()) return text;
   std::sort(others.begin(), others.end());
@@ -299,7 +317,7 @@ CrossValidation DeviceCosts::crossValidate(const std::vector<const Predictor*>& 
       for (size_t i = 0; i < p->samples.size(); ++i) {
         if (i % turns != turn) rest.push_back(p->samples[i]);
       }
-      const Predictor others = predictorOf(patternOf(*p), p->rule, std::move(rest));
+      const Predictor others = predictorOf(*p->rule, std::move(rest));
       for (size_t out = turn; out < p->samples.size(); out += turns)
         judge(*p, p->samples[out], estimate(others, p->samples[out].shapes));
     }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,14 +26,27 @@ struct CrossValidation {
   std::string str() const;    ///< one line
 };
 
-/// The costs of a pack's rules on one device.
+/// A rule, and what was timed of it on a device.
+struct TimedRule {
+  const Rule* rule = nullptr;
+  std::vector<TimingSample> samples;
+};
+
+/// The costs of rules on one device, as far as they were learnt.
 class DeviceCosts {
  public:
-  DeviceCosts() = default;
-  /// Fits a predictor to the samples of each rule. Deterministic. Rules are found by their hash: one that changed since
-  /// it was timed counts as not tuned. Samples with other numbers of threads are left out, and where a rule was timed
-  /// with weights from memory, those with weights from the caches.
+  explicit DeviceCosts(int threads = 1) : threads_(threads) {}
+  /// All rules of a set. They are found by their hash: one that changed since it was timed counts as not tuned. The set
+  /// outlives the costs.
   static DeviceCosts fit(const RuleSet& rules, const Timings& timings, const std::string& device, int threads = 1);
+
+  /// Takes the samples of a pattern's rules, once, and of all of them; a predictor is fitted when a rule's cost is first
+  /// asked for at shapes that were not timed. Deterministic. Samples with other numbers of threads are left out, and
+  /// where a rule was timed with weights from memory, those with weights from the caches. Pattern and rules outlive the
+  /// costs.
+  void learn(const Pattern& pattern, const std::vector<TimedRule>& rules);
+  /// Takes what layouts took on the device, whatever rules they are of.
+  void learnLayouts(const std::vector<LayoutSample>& layouts);
 
   /// kCheck, in words for people: "not tuned for this device", "not tuned at shapes close to these".
   Expected<CostEstimate> at(const Rule& rule, const Bindings& patternSymbols) const;
@@ -54,7 +67,6 @@ class DeviceCosts {
   struct Sample {
     Bindings shapes;
     Figures figures;
-    double workRatio = 1;  ///< the replacement's over the pattern's
     double logRatio = 0, noise = 0;
     double layouts = 0;
   };
@@ -66,25 +78,25 @@ class DeviceCosts {
   };
   /// Where a rule was timed.
   struct Predictor {
-    std::shared_ptr<const Rule> rule;  ///< without its proofs
-    std::vector<Sample> samples;       ///< by shapes
-    std::map<std::string, Span, std::less<>> symbols;
-    Span work;
-    RatioTree tree;
+    const Rule* rule = nullptr;
+    std::vector<Sample> samples;  ///< by shapes
+    std::map<std::string, Span, std::less<>> symbols = {};
+    Span work = {};
     double layoutsPerByte = 0;
+    mutable std::optional<RatioTree> tree = {};  ///< once it was asked for
   };
   /// The timings of a pattern, whatever rule it was timed for.
   struct PatternCost {
-    std::vector<std::string> symbols;
-    Program program;
-    std::map<Bindings, double> seconds;  ///< medians
-    SecondsFit fit;
+    const Pattern* pattern = nullptr;
+    std::map<Bindings, double> seconds = {};  ///< medians
+    SecondsFit fit = {};
   };
 
-  static Predictor predictorOf(const PatternCost& pattern,
-                               std::shared_ptr<const Rule> rule,
-                               std::vector<Sample> samples);
+  static Predictor predictorOf(const Rule& rule, std::vector<Sample> samples);
   const PatternCost& patternOf(const Predictor& p) const { return patterns_.find(p.rule->pattern)->second; }
+  /// The tree's features of a rule at some shapes; empty where a symbol is unbound.
+  std::vector<double> valuesAt(const Predictor& p, const Bindings& shapes, const Figures& figures) const;
+  const RatioTree& treeOf(const Predictor& p) const;
   static bool isNear(const Predictor& p, const Bindings& shapes, const Figures& figures);
   Expected<CostEstimate> estimate(const Predictor& p, const Bindings& shapes) const;
   CostEstimate costOf(const PatternCost& pattern, const Bindings& shapes, const Figures& figures) const;
@@ -94,6 +106,7 @@ class DeviceCosts {
   std::map<std::string, Predictor, std::less<>> predictors_;  ///< by the rule's name
   std::map<std::string, PatternCost, std::less<>> patterns_;  ///< by name
   double layoutSecondsPerByte_ = 0.25e-9;
+  int threads_ = 1;
 };
 
 }  // namespace pet

@@ -1,7 +1,12 @@
 #include "rules/pack/database.h"
 
+#include <cctype>
+#include <filesystem>
+
 #include <fmt/format.h>
 #include <sqlite3.h>
+
+#include "rules/pack/file.h"
 
 namespace pet {
 namespace {
@@ -24,36 +29,61 @@ std::string schemaOf(SQLite::Database& database) {
   return text;
 }
 
-/// What the first bytes alone tell.
-Expected<void> checkHeader(const FileKind& kind, std::string_view bytes, const std::string& name) {
+/// What the first bytes of a file of this size tell.
+Expected<void> checkHeader(const FileKind& kind, std::string_view bytes, size_t size, const std::string& name) {
   if (bytes.empty()) return fail(ErrorKind::kPack, "the file is empty", name, std::string(kind.remake));
   if (!looksLikeDatabase(bytes)) {
     return fail(ErrorKind::kPack, fmt::format("not {}", kind.noun), name, "expected an SQLite file");
   }
   auto truncated = [&](size_t wanted) {
-    return fail(ErrorKind::kPack, fmt::format("truncated: {} of {} bytes", bytes.size(), wanted), name,
+    return fail(ErrorKind::kPack, fmt::format("truncated: {} of {} bytes", size, wanted), name,
                 "copy it again, or " + std::string(kind.remake));
   };
   if (bytes.size() < kFileHeader) return truncated(kFileHeader);
   if (bigEndian(bytes, 68, 4) != kind.applicationId) {
     return fail(ErrorKind::kPack, fmt::format("not {}: an SQLite file of another application", kind.noun), name);
   }
-  if (uint32_t version = bigEndian(bytes, 60, 4); version > static_cast<uint32_t>(kind.version)) {
+  if (uint32_t version = bigEndian(bytes, 60, 4); version != static_cast<uint32_t>(kind.version)) {
+    if (version < static_cast<uint32_t>(kind.version)) {
+      return fail(ErrorKind::kPack, fmt::format("written in format {}, which is not read any more", version), name,
+                  std::string(kind.remake));
+    }
     return fail(ErrorKind::kPack,
                 fmt::format("written in format {}, this program reads up to {}", version, kind.version), name,
                 "use a newer pet");
   }
   size_t pageSize = bigEndian(bytes, 16, 2), pages = bigEndian(bytes, 28, 4);
   if (pageSize == 1) pageSize = 65536;
-  if (bytes.size() < pageSize * pages) return truncated(pageSize * pages);
-  if (bytes.size() > pageSize * pages) {
-    return fail(ErrorKind::kPack, fmt::format("{} bytes stand behind the database", bytes.size() - pageSize * pages),
-                name, std::string(kind.remake));
+  if (size < pageSize * pages) return truncated(pageSize * pages);
+  if (size > pageSize * pages) {
+    return fail(ErrorKind::kPack, fmt::format("{} bytes stand behind the database", size - pageSize * pages), name,
+                std::string(kind.remake));
   }
   return {};
 }
 
+/// The schema is compared as text before anything of it is run: no view or trigger of a stranger.
+Expected<void> checkSchema(const FileKind& kind, SQLite::Database& database, const std::string& name) {
+  database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
+  if (schemaOf(database) == kind.schema) return {};
+  return damaged(kind, name, "its tables are not those of " + std::string(kind.noun));
+}
+
+/// Opened as a file that nobody changes: without locks, journals and files beside it.
+std::string uriOf(const std::string& path) {
+  std::string uri = "file:";
+  for (char c : std::filesystem::absolute(path).string()) {
+    const bool isPlain = std::isalnum(static_cast<unsigned char>(c)) || c == '/' || c == '.' || c == '-' || c == '_';
+    uri += isPlain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
+  }
+  return uri + "?immutable=1";
+}
+
 }  // namespace
+
+tl::unexpected<Error> damaged(const FileKind& kind, const std::string& name, std::string_view what) {
+  return fail(ErrorKind::kPack, fmt::format("damaged: {}", what), name, std::string(kind.remake));
+}
 
 bool looksLikeDatabase(std::string_view bytes) {
   return bytes.substr(0, kMagic.size()) == kMagic.substr(0, bytes.size()) && !bytes.empty();
@@ -63,13 +93,13 @@ int versionOf(std::string_view bytes) {
   return static_cast<int>(bigEndian(bytes, 60, 4));
 }
 
-std::unique_ptr<SQLite::Database> createDatabase(const FileKind& kind, int version) {
+std::unique_ptr<SQLite::Database> createDatabase(const FileKind& kind) {
   auto database = std::make_unique<SQLite::Database>(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   // secure_delete: no page keeps what stood there before, so that the bytes are a function of the content.
   database->exec(
       fmt::format("PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8'; PRAGMA auto_vacuum = NONE;"
                   "PRAGMA secure_delete = ON; PRAGMA application_id = {}; PRAGMA user_version = {}; BEGIN",
-                  static_cast<int32_t>(kind.applicationId), version));
+                  static_cast<int32_t>(kind.applicationId), kind.version));
   for (std::string_view rest = kind.schema; !rest.empty();) {
     size_t end = rest.find('\n');
     database->exec(std::string(rest.substr(0, end)));
@@ -90,24 +120,34 @@ std::string databaseBytes(SQLite::Database& database) {
 Expected<std::unique_ptr<SQLite::Database>> openDatabase(const FileKind& kind,
                                                          std::string_view bytes,
                                                          const std::string& name) {
-  if (auto ok = checkHeader(kind, bytes, name); !ok) return tl::unexpected(ok.error());
+  if (auto ok = checkHeader(kind, bytes, bytes.size(), name); !ok) return tl::unexpected(ok.error());
   return guarded(kind, name, [&]() -> Expected<std::unique_ptr<SQLite::Database>> {
-    auto damaged = [&](std::string what) {
-      return fail(ErrorKind::kPack, "damaged: " + std::move(what), name, std::string(kind.remake));
-    };
     auto database = std::make_unique<SQLite::Database>(":memory:", SQLite::OPEN_READWRITE);
     // READONLY: SQLite does not write to the bytes.
     auto* data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
     auto size = static_cast<sqlite3_int64>(bytes.size());
     int rc = sqlite3_deserialize(database->getHandle(), "main", data, size, size, SQLITE_DESERIALIZE_READONLY);
-    if (rc != SQLITE_OK) return damaged(sqlite3_errstr(rc));
-    // The schema is compared as text before anything of it is run: no view or trigger of a stranger.
-    database->exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
-    if (schemaOf(*database) != kind.schema) return damaged("its tables are not those of " + std::string(kind.noun));
-    std::string integrity = database->execAndGet("PRAGMA integrity_check(1)").getString();
-    if (integrity != "ok") return damaged(integrity.substr(0, integrity.find('\n')));
+    if (rc != SQLITE_OK) return damaged(kind, name, sqlite3_errstr(rc));
+    if (auto ok = checkSchema(kind, *database, name); !ok) return tl::unexpected(ok.error());
     return database;
   });
+}
+
+Expected<std::unique_ptr<SQLite::Database>> openDatabaseFile(const FileKind& kind, const std::string& path) {
+  auto start = readStart(path, kFileHeader, ErrorKind::kPack);
+  if (!start) return tl::unexpected(start.error());
+  if (auto ok = checkHeader(kind, start->bytes, start->size, path); !ok) return tl::unexpected(ok.error());
+  return guarded(kind, path, [&]() -> Expected<std::unique_ptr<SQLite::Database>> {
+    auto database = std::make_unique<SQLite::Database>(uriOf(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI);
+    if (auto ok = checkSchema(kind, *database, path); !ok) return tl::unexpected(ok.error());
+    return database;
+  });
+}
+
+Expected<void> checkPages(const FileKind& kind, SQLite::Database& database, const std::string& name) {
+  std::string integrity = database.execAndGet("PRAGMA integrity_check(1)").getString();
+  if (integrity != "ok") return damaged(kind, name, integrity.substr(0, integrity.find('\n')));
+  return {};
 }
 
 }  // namespace pet

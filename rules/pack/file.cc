@@ -68,6 +68,19 @@ Expected<std::string> readFile(const std::string& path, ErrorKind kind) {
   }
 }
 
+Expected<FileStart> readStart(const std::string& path, size_t most, ErrorKind kind) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return fail(kind, "cannot read: " + reason(errno), path);
+  if (S_ISDIR(info.st_mode)) return fail(kind, "cannot read: " + reason(EISDIR), path);
+  if (!S_ISREG(info.st_mode)) return FileStart();
+  Descriptor in(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  FileStart start{std::string(most, '\0'), static_cast<size_t>(info.st_size), true};
+  const ssize_t n = in.valid() ? ::read(in.get(), start.bytes.data(), most) : -1;
+  if (n < 0) return fail(kind, "cannot read: " + reason(errno), path);
+  start.bytes.resize(static_cast<size_t>(n));
+  return start;
+}
+
 Expected<void> checkWritable(const std::string& path, ErrorKind kind) {
   struct stat info {};
   bool exists = ::stat(path.c_str(), &info) == 0;

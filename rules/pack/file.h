@@ -10,6 +10,15 @@ namespace pet {
 /// The bytes of a file. Errors (of the given kind): missing, unreadable, a directory.
 Expected<std::string> readFile(const std::string& path, ErrorKind kind);
 
+/// The first bytes of a file, and how many it has.
+struct FileStart {
+  std::string bytes;
+  size_t size = 0;
+  bool isRegular = false;  ///< else nothing was read
+};
+/// The same errors.
+Expected<FileStart> readStart(const std::string& path, size_t most, ErrorKind kind);
+
 /// Refuses what writeFile() would refuse whatever the bytes: a folder, a file in a folder that does not exist or may
 /// not be written to. For tools that work for minutes before they write. The error is of the kind given, with the
 /// system's reason.

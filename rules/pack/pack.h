@@ -1,10 +1,12 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
-#include "rules/rule.h"
+#include "rules/rule_source.h"
 
 namespace pet {
 
@@ -30,11 +32,38 @@ Expected<std::string> packBytes(const RuleSet& rules, const PackNotes& notes = {
 /// Writes beside and renames; a failure leaves nothing.
 Expected<void> writePack(const RuleSet& rules, const std::string& path, const PackNotes& notes = {});
 
-/// Reads a whole pack; the file is not locked, nor are files made beside it. kPack, with what is wrong, the path and
-/// what to do: missing, not a pack, of a newer format, truncated, damaged (every byte that carries meaning is under a
-/// digest).
+/// A pack that is open. A pattern is parsed when its anchor is asked for, its rules when they are; each part is held
+/// against its digest when it is read. The file is not locked, nor are files made beside it. Errors are kPack, with
+/// what is wrong, the path and what to do: missing, not a pack, of another format, truncated, damaged.
+class Pack final : public RuleSource {
+ public:
+  static Expected<Pack> open(const std::string& path);
+  /// `name` stands in errors for the path. The bytes outlive it.
+  static Expected<Pack> openBytes(std::string_view bytes, const std::string& name);
+  Pack(Pack&&) noexcept;
+  Pack& operator=(Pack&&) noexcept;
+  ~Pack() override;
+
+  Expected<std::vector<const Pattern*>> patternsOf(const OperatorNames& anchors) override;
+  /// Without their proofs.
+  Expected<std::vector<const Rule*>> rulesOf(const Pattern& pattern) override;
+  /// ruleHash() of a rule that rulesOf() gave.
+  const std::string& hashOf(const Rule& rule) const;
+  /// Rules that rulesOf() gave, by name, now with their proofs; and their patterns.
+  Expected<RuleSet> proved(const std::set<std::string>& names);
+
+  /// All rules with their proofs; every byte of the file that carries meaning is checked.
+  Expected<RuleSet> all();
+  Expected<PackNotes> notes();
+
+ private:
+  class State;
+  explicit Pack(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// Reads a whole pack: Pack::all().
 Expected<RuleSet> readPack(const std::string& path);
-/// The same from memory; `name` stands in errors for the path.
 Expected<RuleSet> readPackBytes(std::string_view bytes, const std::string& name);
 /// The content of the pack besides its rules; the same errors.
 Expected<PackNotes> readPackNotes(const std::string& path);

@@ -1,7 +1,6 @@
 #include "rules/pack/timings.h"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -9,17 +8,30 @@
 
 #include "rules/pack/database.h"
 #include "rules/pack/file.h"
-#include "rules/pack/json.h"
-#include "rules/pack/plain_text.h"
+#include "rules/pack/timing_sample.h"
 
 namespace pet {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr FileKind kTimings{
     .noun = "a timings file",
     .applicationId = 0x70657474,  // "pett"
+    .version = 3,
+    .schema =
+        "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
+        "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, threads INTEGER NOT NULL, "
+        "weights TEXT NOT NULL, pattern REAL NOT NULL, replacement REAL NOT NULL, opening REAL NOT NULL, "
+        "closing REAL NOT NULL, moved INTEGER NOT NULL, spread REAL NOT NULL, date TEXT NOT NULL, "
+        "PRIMARY KEY(rule, device, shapes, engine, version, isa, threads, weights)) STRICT, WITHOUT ROWID\n",
+    .remake = "make it again with pet-tune",
+};
+
+// Older formats are read and not written.
+
+/// Without the bytes that layouts move.
+constexpr FileKind kTimings2{
+    .noun = kTimings.noun,
+    .applicationId = kTimings.applicationId,
     .version = 2,
     .schema =
         "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
@@ -27,10 +39,10 @@ constexpr FileKind kTimings{
         "weights TEXT NOT NULL, pattern REAL NOT NULL, replacement REAL NOT NULL, opening REAL NOT NULL, "
         "closing REAL NOT NULL, spread REAL NOT NULL, date TEXT NOT NULL, "
         "PRIMARY KEY(rule, device, shapes, engine, version, isa, threads, weights)) STRICT, WITHOUT ROWID\n",
-    .remake = "make it again with pet-tune",
+    .remake = kTimings.remake,
 };
 
-/// The first format: without layouts, all weights cold. It is read and not written.
+/// Without layouts, all weights cold.
 constexpr FileKind kTimings1{
     .noun = kTimings.noun,
     .applicationId = kTimings.applicationId,
@@ -45,90 +57,17 @@ constexpr FileKind kTimings1{
 
 /// The format that a file says it has, where it is one that can be read.
 const FileKind& kindOf(std::string_view bytes) {
-  return bytes.size() >= kFileHeader && versionOf(bytes) == kTimings1.version ? kTimings1 : kTimings;
-}
-
-/// {"C":64,"H":56}: sorted, no spaces.
-std::string shapesText(const Bindings& shapes) {
-  Json object = Json::object();
-  for (const auto& [symbol, value] : shapes)
-    object[symbol] = value;
-  return object.dump();
-}
-
-Bindings shapesOf(const Json& object) {
-  Bindings shapes;
-  for (const auto& [symbol, value] : object.get_ref<const Json::object_t&>())
-    shapes[symbol] = integer<int64_t>(value);
-  return shapes;
+  const int version = bytes.size() >= kFileHeader ? versionOf(bytes) : kTimings.version;
+  return version == kTimings1.version ? kTimings1 : version == kTimings2.version ? kTimings2 : kTimings;
 }
 
 std::vector<std::string> settingOf(const TimingSample& s) {
   return {s.rule, s.device, shapesText(s.shapes), s.engine, s.version, s.isa, std::to_string(s.threads), s.weights};
 }
 
-Json toJson(const TimingSample& s) {
-  Json shapes = Json::object();
-  for (const auto& [symbol, value] : s.shapes)
-    shapes[symbol] = value;
-  return {{"name", s.name},       {"rule", s.rule},       {"device", s.device},
-          {"shapes", shapes},     {"pattern", s.pattern}, {"replacement", s.replacement},
-          {"opening", s.opening}, {"closing", s.closing}, {"spread", s.spread},
-          {"weights", s.weights}, {"engine", s.engine},   {"version", s.version},
-          {"isa", s.isa},         {"threads", s.threads}, {"date", s.date}};
-}
-
-/// Limits (docs/pack-format.md, Timings).
-constexpr size_t kMostSamples = 100'000;
-constexpr size_t kMostSymbols = 1000;
-constexpr double kLeastSeconds = 1e-12, kMostSeconds = 1e6, kMostSpread = 1e6;
-constexpr int64_t kMostExtent = int64_t{1} << 40;
-
-constexpr const char* kTooMany = "more than 100000 samples";
-
-/// What no measurement gives; nullptr for a sane sample.
-const char* nonsense(const TimingSample& s) {
-  auto within = [](double x, double least, double most) { return x >= least && x <= most; };
-  if (!within(s.pattern, kLeastSeconds, kMostSeconds) || !within(s.replacement, kLeastSeconds, kMostSeconds))
-    return "seconds must be numbers from 1e-12 to 1e6";
-  if (!within(s.opening, 0, kMostSeconds) || !within(s.closing, 0, kMostSeconds))
-    return "seconds of layouts must be numbers from 0 to 1e6";
-  if (!within(s.spread, 0, kMostSpread)) return "spread must be a number from 0 to 1e6";
-  if (s.shapes.size() > kMostSymbols) return "there are more than 1000 symbols in shapes";
-  for (const auto& [symbol, value] : s.shapes) {
-    if (value < 0 || value > kMostExtent) return "shapes must be from 0 to 2^40";
-    if (!isPlainText(symbol)) return "its text is not plain text in UTF-8";
-  }
-  if (s.threads < 1) return "threads must be >= 1";
-  if (s.weights != "cold" && s.weights != "warm") return "weights must be cold or warm";
-  if (s.rule.empty() || s.device.empty()) return "rule and device must be given";
-  for (const std::string* text : {&s.rule, &s.name, &s.device, &s.engine, &s.version, &s.isa, &s.date}) {
-    if (!isPlainText(*text)) return "its text is not plain text in UTF-8";
-  }
-  return nullptr;
-}
-
-TimingSample fromJson(const Json& j) {
-  return {.rule = j.at("rule"),
-          .name = j.at("name"),
-          .device = j.at("device"),
-          .shapes = shapesOf(j.at("shapes")),
-          .engine = j.at("engine"),
-          .version = j.at("version"),
-          .isa = j.at("isa"),
-          .threads = integer<int>(j.at("threads")),
-          .pattern = j.at("pattern"),
-          .replacement = j.at("replacement"),
-          .spread = j.at("spread"),
-          .date = j.at("date"),
-          .opening = j.value("opening", 0.0),  // of an older pet: not there
-          .closing = j.value("closing", 0.0),
-          .weights = j.value("weights", "cold")};
-}
-
 std::string timingsBytes(const Timings& timings) {
-  auto database = createDatabase(kTimings, kTimings.version);
-  SQLite::Statement insert(*database, "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  auto database = createDatabase(kTimings);
+  SQLite::Statement insert(*database, "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const TimingSample& s : timings.all()) {
     int column = 0;
     for (const std::string& text : {s.rule, s.name, s.device, shapesText(s.shapes), s.engine, s.version, s.isa}) {
@@ -136,8 +75,10 @@ std::string timingsBytes(const Timings& timings) {
     }
     insert.bind(++column, s.threads);
     insert.bind(++column, s.weights);
-    for (double number : {s.pattern, s.replacement, s.opening, s.closing, s.spread})
+    for (double number : {s.pattern, s.replacement, s.opening, s.closing})
       insert.bind(++column, number);
+    insert.bind(++column, s.moved);
+    insert.bind(++column, s.spread);
     insert.bind(++column, s.date);
     insert.exec();
     insert.reset();
@@ -166,6 +107,7 @@ TimingSample sampleOf(SQLite::Statement& row, int version) {
   s.opening = number("opening");
   s.closing = number("closing");
   s.weights = text("weights");
+  if (version == kTimings.version) s.moved = row.getColumn("moved").getInt64();
   return s;
 }
 
@@ -174,6 +116,7 @@ Expected<Timings> readDatabase(std::string_view bytes, const std::string& path) 
   auto database = openDatabase(kind, bytes, path);
   if (!database) return tl::unexpected(database.error());
   return guarded(kind, path, [&]() -> Expected<Timings> {
+    if (auto ok = checkPages(kind, **database, path); !ok) return tl::unexpected(ok.error());
     Timings timings;
     SQLite::Statement query(**database, "SELECT * FROM samples");
     while (query.executeStep()) {
@@ -189,7 +132,7 @@ Expected<Timings> readDatabase(std::string_view bytes, const std::string& path) 
         why = "shapes must be a JSON object of integers";
       }
       if (why)
-        return fail(ErrorKind::kPack, "damaged: a sample of " + s.name + ": " + why, path, std::string(kind.remake));
+        return damaged(kind, path, "a sample of " + s.name + ": " + why);
       if (timings.size() >= kMostSamples) return fail(ErrorKind::kPack, kTooMany, path);
       timings.add(std::move(s));
     }
@@ -230,34 +173,12 @@ std::vector<TimingSample> Timings::samples(std::string_view ruleHash, std::strin
   return result;
 }
 
-std::string print(const Timings& timings) {
-  std::string text;
-  for (const TimingSample& s : timings.all())
-    text += toJson(s).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  return text;
-}
-
-Expected<Timings> parseTimings(std::string_view text, const std::string& file) {
-  Timings timings;
-  for (int line = 1; !text.empty(); ++line) {
-    size_t end = std::min(text.find('\n'), text.size());
-    std::string_view row = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (row.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    auto refuse = [&](std::string what) {
-      return fail(ErrorKind::kPack, std::move(what), fmt::format("{}:{}", file, line),
-                  "expected one JSON sample a line");
-    };
-    try {
-      TimingSample s = fromJson(parseJson(row));
-      if (const char* why = nonsense(s)) return refuse(why);
-      if (timings.size() >= kMostSamples) return fail(ErrorKind::kPack, kTooMany, fmt::format("{}:{}", file, line));
-      timings.add(std::move(s));
-    } catch (const std::exception& e) {
-      return refuse(e.what());
-    }
+std::vector<LayoutSample> Timings::layouts(std::string_view device) const {
+  std::vector<LayoutSample> result;
+  for (const auto& [setting, sample] : samples_) {
+    if (sample.device == device) result.push_back(layoutOf(sample));
   }
-  return timings;
+  return result;
 }
 
 Expected<Timings> readTimingsBytes(std::string_view bytes, const std::string& name) {

@@ -27,11 +27,20 @@ struct TimingSample {
   /// Of the replacement, seconds of the layout operators that begin at its activations and end at its outputs, each
   /// chain alone, from input to output; 0: there are none, or they were not timed.
   double opening = 0, closing = 0;
+  int64_t moved = 0;             ///< bytes that these operators move; 0: not known, or none
   std::string weights = "cold";  ///< where they came from: memory ("cold") or the caches ("warm")
 
   /// How many times faster the replacement is.
   double ratio() const { return pattern / replacement; }
   friend bool operator==(const TimingSample&, const TimingSample&) = default;
+};
+
+/// Of a sample, what the layout operators took that begin or end its replacement.
+struct LayoutSample {
+  double seconds = 0;
+  int64_t bytes = 0;
+  int threads = 1;
+  std::string weights;
 };
 
 /// A set of samples. There is one for each rule, device, shapes, engine, version, ISA, number of threads and state of
@@ -49,6 +58,8 @@ class Timings {
   std::vector<TimingSample> all() const;
   /// The samples of a rule on a device.
   std::vector<TimingSample> samples(std::string_view ruleHash, std::string_view device) const;
+  /// Of all samples on a device that know how many bytes were moved.
+  std::vector<LayoutSample> layouts(std::string_view device) const;
 
   friend bool operator==(const Timings&, const Timings&) = default;
 
@@ -65,6 +76,30 @@ Expected<Timings> parseTimings(std::string_view text, const std::string& file);
 Expected<Timings> readTimings(const std::string& path);
 /// The same from memory; `name` stands in errors for the path.
 Expected<Timings> readTimingsBytes(std::string_view bytes, const std::string& name);
+/// A file of timings that is open: of the text form, lines are parsed when their rule is asked for. A line that is not
+/// as print() writes it is parsed at once. Errors as for readTimings(); of a line, kPack with file:line.
+class OpenTimings {
+ public:
+  /// No timings.
+  OpenTimings() = default;
+  static Expected<OpenTimings> open(const std::string& path);
+  static Expected<OpenTimings> openBytes(std::string bytes, const std::string& name);
+
+  Expected<std::vector<TimingSample>> samples(const std::string& ruleHash, const std::string& device) const;
+  Expected<std::vector<LayoutSample>> layouts(const std::string& device) const;
+
+ private:
+  struct Line {
+    size_t begin = 0, size = 0;
+    int number = 0;
+  };
+  Expected<TimingSample> sampleOf(const Line& line) const;
+
+  std::string name_, text_;
+  std::map<std::string, std::vector<Line>> lines_;  ///< by the rule's hash
+  Timings database_;                                ///< of the other form
+};
+
 /// Writes SQLite (docs/pack-format.md), or text where the path ends in ".jsonl". Beside, then renamed.
 Expected<void> writeTimings(const Timings& timings, const std::string& path);
 

@@ -18,7 +18,7 @@ import tempfile
 import onnx
 from onnx import TensorProto, helper
 
-from rules_tool import forge, rule_hash
+from _packs import forge, rule_hash
 
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))

@@ -13,8 +13,8 @@ import sys
 import tempfile
 
 import _part as part
+from _packs import rule_hash, seal
 from pack import made, tool
-from rules_tool import content, rule_hash
 
 failures = []
 
@@ -55,7 +55,7 @@ def evaluated(pack, names):
 # ---- damaged
 
 class Rules:
-    """The rules of a pack as text, read with the second reader of rules_tool.py."""
+    """The rules of a pack as text, read with the second reader of _packs.py."""
 
     def __init__(self, pack, folder):
         self.pack, self.folder = pack, folder
@@ -79,9 +79,7 @@ class Rules:
             db.execute("UPDATE rules SET hash = ? WHERE name = ?", [rule_hash(db, name), name])
         for name, text in proofs.items():
             db.execute("UPDATE rules SET proof = ? WHERE name = ?", [text, name])
-        db.execute("UPDATE metadata SET value = ? WHERE key = 'content'", [content(db)])
-        several = any(not text.startswith("  proof {") for (text,) in db.execute("SELECT proof FROM rules"))
-        db.execute(f"PRAGMA user_version = {2 if several else 1}")
+        seal(db)
         db.commit()
         db.close()
         return path

@@ -1,10 +1,6 @@
 #!/usr/bin/env python3
-"""pet-rules on good packs, on bad files and on forged packs. Exit status 0 or 1.
+"""pet-rules on good packs, on bad files and on forged packs (_packs.py). Exit status 0 or 1."""
 
-It holds a second reader and writer of packs, made from docs/pack-format.md, so that the page stays true.
-"""
-
-import hashlib
 import json
 import os
 import pathlib
@@ -15,10 +11,11 @@ import subprocess
 import sys
 import tempfile
 
+from _packs import anchor_of, content, digest_of, forge, rows, rows_of, rule_hash, seal
+
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
 TOOL = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin")) / "pet-rules"
 DATA = SOURCE / "tests" / "data"
-TABLES = ["evidence", "metadata", "patterns", "rules"]
 failures = []
 
 
@@ -44,51 +41,6 @@ def expect_error(name, code, *words, arguments, leaves=(), **options):
     expect(name, len(lines) == 1 and lines[0].startswith("pet-rules: ") and all(w in lines[0] for w in words), done.stderr)
     for path in leaves:
         expect(name, not path.exists(), f"{path} was written")
-
-
-# ---- docs/pack-format.md, once more
-
-def blake(fields):
-    digest = hashlib.blake2b(digest_size=32)
-    for field in fields:
-        data = field if isinstance(field, bytes) else str(field).encode()
-        digest.update(f"{len(data)}:".encode() + data)
-    return digest.hexdigest()
-
-
-def rows(db, table):
-    return db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
-
-
-def content(db):
-    fields = ["pet pack 1"]
-    for table in TABLES:
-        values = [row for row in rows(db, table) if (table, row[0]) not in [("metadata", "content"), ("metadata", b"content")]]
-        fields += [table, len(values), *(value for row in values for value in row)]
-    return blake(fields)
-
-
-def rule_hash(db, name):
-    pattern, statement = db.execute("SELECT pattern, statement FROM rules WHERE name = ?", [name]).fetchone()
-    text, = db.execute("SELECT text FROM patterns WHERE name = ?", [pattern]).fetchone()
-    return blake(["pet rule 1", text, statement])
-
-
-def forge(pack, forged, old, new, column="statement"):
-    """A pack in which every hash is right and one rule's text is not."""
-    forged.write_bytes(pack.read_bytes())
-    db = sqlite3.connect(forged)
-    found = [name for name, text in db.execute(f"SELECT name, {column} FROM rules") if old in text]
-    assert len(found) == 1, f"{old} is in {found}"
-    db.execute(f"UPDATE rules SET {column} = replace({column}, ?, ?) WHERE name = ?", [old, new, found[0]])
-    statement = db.execute("SELECT statement FROM rules WHERE name = ?", found).fetchone()[0]
-    numerics = statement.split("\n  numerics ")[1].split("\n")[0]
-    db.execute("UPDATE rules SET hash = ?, boxes = ?, numerics = ? WHERE name = ?",
-               [rule_hash(db, found[0]), statement.count("\n  box "), numerics, found[0]])
-    db.execute("UPDATE metadata SET value = ? WHERE key = 'content'", [content(db)])
-    db.commit()
-    db.close()
-    return found[0]
 
 
 # ---- the parts
@@ -135,15 +87,21 @@ def good_pack(folder):
 
     db = sqlite3.connect(pack)
     expect("format: header", db.execute("PRAGMA application_id").fetchone() == (0x70657472,))
-    expect("format: header", db.execute("PRAGMA user_version").fetchone() == (1,))
+    expect("format: header", db.execute("PRAGMA user_version").fetchone() == (3,))
     page = (SOURCE / "docs" / "pack-format.md").read_text()
     for (sql,) in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"):
         expect("format: the page's schema", f"\n    {sql}\n" in page, sql)
     stored, = db.execute("SELECT value FROM metadata WHERE key = 'content'").fetchone()
     expect("format: digest", content(db) == stored)
+    evidence, = db.execute("SELECT value FROM metadata WHERE key = 'evidence'").fetchone()
+    expect("format: digest of the evidence", digest_of("evidence", rows(db, "evidence")) == evidence)
+    for name, anchor, digest, text in rows(db, "patterns"):
+        expect("format: digest of a pattern's rules", digest_of("rules", rows_of(db, name)) == digest, name)
+        expect("format: anchor", anchor_of(text) == anchor, name)
     for name, digest in db.execute("SELECT name, hash FROM rules").fetchall():
         expect("format: hash", rule_hash(db, name) == digest, name)
-    text = "".join(t + "\n" for _, t in rows(db, "patterns")) + "".join(r[7] + r[8] + "\n" for r in rows(db, "rules"))
+    text = "".join(row[3] + "\n" for row in rows(db, "patterns"))
+    text += "".join(r[7] + r[8] + "\n" for r in sorted(rows(db, "rules"), key=lambda r: r[1]))
     expect("format: text", text == exported.read_text())
     db.close()
     return pack
@@ -165,7 +123,8 @@ def bad_files(folder, pack):
     refuse("another file behind it", data + data, f"{len(data)} bytes stand behind the database")
     refuse("text", b"hello, world\n" * 100, "not a pack")
     refuse("rules as text", b"pattern conv {\n", "pet-rules import")
-    refuse("newer", data[:63] + b"\x03" + data[64:], "newer pet")
+    refuse("newer", data[:63] + b"\x04" + data[64:], "newer pet")
+    refuse("older", data[:63] + b"\x02" + data[64:], "format 2", "pet-synth")
     at = data.index(b"ConvTranspose")
     refuse("flipped", data[:at] + b"X" + data[at + 1:], "damaged", "digest")
     for size in range(0, len(data), 4096):
@@ -189,7 +148,7 @@ def bad_files(folder, pack):
     edited.write_bytes(data)
     db = sqlite3.connect(edited)
     db.execute("UPDATE rules SET family = 'other'")
-    db.execute("UPDATE metadata SET value = ? WHERE key = 'content'", [content(db)])
+    seal(db)
     db.commit()
     db.close()
     for table, row, words in [
@@ -203,7 +162,7 @@ def bad_files(folder, pack):
         db.text_factory = bytes
         marks = ", ".join("CAST(? AS TEXT)" for _ in row)
         db.execute(f"INSERT INTO {table} VALUES ({marks})", row)
-        db.execute("UPDATE metadata SET value = ? WHERE key = 'content'", [content(db)])
+        seal(db)
         db.commit()
         db.close()
         for command in ["ls", "export", "verify"]:
@@ -240,11 +199,10 @@ def damaged_rules(folder, pack):
 
 
 def several_outputs(folder):
-    """A rule with two: the version of its pack, its records, and what is said where one of them is damaged."""
+    """A rule with two: its records, and what is said where one of them is damaged."""
     pack, text, again, forged = (folder / f for f in ["two.db", "two.pet", "two-again.db", "two-forged.db"])
     run("import", DATA / "branches.pet", DATA / "square.pet", "-o", pack)
     db = sqlite3.connect(pack)
-    expect("two outputs: version", db.execute("PRAGMA user_version").fetchone() == (2,))
     expect("two outputs: digest", db.execute("SELECT value FROM metadata WHERE key = 'content'").fetchone() == (content(db),))
     statement, proof = db.execute("SELECT statement, proof FROM rules WHERE name = 'convs/merged'").fetchone()
     expect("two outputs: columns", "  proof " not in statement and proof.startswith("  proof y {\n") and "\n  proof z {\n" in proof, proof)
@@ -265,8 +223,6 @@ def several_outputs(folder):
         forge(pack, forged, old, new, "proof")
         done = run("verify", forged)
         expect(f"two outputs: {new}", done.returncode == code and reason in done.stdout + done.stderr, done.stdout + done.stderr)
-    forged.write_bytes(pack.read_bytes()[:63] + b"\x01" + pack.read_bytes()[64:])
-    expect_error("two outputs in version 1", 4, "format 2, not 1", arguments=["verify", forged])
 
 
 def bad_texts(folder):

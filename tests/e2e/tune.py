@@ -193,8 +193,8 @@ def check_layouts(folder):
     body = "one = len(models) == 1\nanswer(times(models, median=[0.25] if one else [2.0, 1.0]))"
     done = tune(pack, timings, "--shapes", grid, "--runner", fake(folder, "layouts", body), "--no-bare", "--keep", models)
     expect("layouts", done.returncode == 0, done.stderr)
-    found = {s["name"]: (s["opening"], s["closing"], s["weights"]) for s in samples(timings)}
-    expect("layouts", found == {"conv/transposed": (0, 0, "cold"), "d2/phases": (0.25, 0.25, "cold")}, f"{found}")
+    found = {s["name"]: (s["opening"], s["closing"], s["moved"] > 0, s["weights"]) for s in samples(timings)}
+    expect("layouts", found == {"conv/transposed": (0, 0, False, "cold"), "d2/phases": (0.25, 0.25, True, "cold")}, f"{found}")
     chains = sorted(tuple(n.op_type for n in onnx.load(p).graph.node) for p in models.glob("*ing-1.onnx"))
     expect("layouts", len(chains) == 2 and all("Transpose" in c and "Conv" not in c for c in chains), f"{chains}")
 
@@ -234,12 +234,12 @@ answer(times(models, median=[5.0 if clear else near, 1.0]))
 
 
 def check_show(folder, pack, grid):
-    """What timings say, in words, without timing; files of the first format are read, and are of the documented schema."""
+    """What timings say, in words, without timing; files of older formats are read, and are of the documented schema."""
     hashes = json.loads(subprocess.run([BIN / "pet-rules", "ls", "--json", pack], capture_output=True, text=True, check=True).stdout)
     rule = next(r["hash"] for r in hashes if r["name"] == "conv/transposed")
     page = (SOURCE / "docs" / "pack-format.md").read_text()
     schemas = re.findall(r"^ +(CREATE TABLE samples.*)$", page, re.M)
-    for version, schema in zip([2, 1], schemas):
+    for version, schema in zip([3, 2, 1], schemas):
         path = folder / f"version-{version}.timings"
         database = sqlite3.connect(path)
         database.execute("PRAGMA application_id = 0x70657474")
@@ -251,7 +251,8 @@ def check_show(folder, pack, grid):
                 row = {"rule": rule, "name": "old name", "device": "ort-cpu", "shapes": json.dumps(shapes, separators=(",", ":")), "engine": "e",
                        "version": "1", "isa": "i", "threads": 1, "pattern": 0.003 if filters < 10 else 0.001, "replacement": 0.0015,
                        "spread": 0.05, "date": "2026-11-21"}
-                row |= {"weights": "cold", "opening": 0, "closing": 0} if version == 2 else {}
+                row |= {"weights": "cold", "opening": 0, "closing": 0} if version >= 2 else {}
+                row |= {"moved": 0} if version >= 3 else {}
                 database.execute(f"INSERT INTO samples({','.join(row)}) VALUES ({','.join('?' * len(row))})", list(row.values()))
         database.commit()
         database.close()
@@ -263,7 +264,7 @@ def check_show(folder, pack, grid):
         done = tune(pack, path, "--shapes", grid, "--runner", fake(folder, "old", GOOD))
         expect("show", done.returncode == 0, done.stderr)
         kept = sqlite3.connect(path)
-        expect("show", kept.execute("PRAGMA user_version").fetchone() == (2,), f"not written in the second format: {done.stdout}")
+        expect("show", kept.execute("PRAGMA user_version").fetchone() == (3,), f"not written in the newest format: {done.stdout}")
         expect("show", kept.execute("SELECT * FROM samples").fetchall()[18:], "old samples are lost")
     done = subprocess.run([BIN / "pet-tune", pack, "--show", path, "--device", "onednn-cpu"], capture_output=True, text=True, timeout=60)
     expect("show", done.returncode == 0 and "no rule is tuned for onednn-cpu" in done.stdout, done.stdout + done.stderr)

@@ -377,6 +377,7 @@ TEST(Gain, LayoutsGoWithBytes) {
   for (int64_t height : {28, 56, 112}) {
     TimingSample s = sampleOf(rules, conv(64, 64, height, 3), 2);
     s.opening = s.closing = 1e-10 * 4 * 64 * static_cast<double>(height * height);
+    s.moved = 2 * 4 * 64 * height * height;
     t.add(s);
   }
   DeviceCosts costs = DeviceCosts::fit(rules, t, "cpu");

@@ -37,6 +37,7 @@ Timings someTimings() {
   t.add(sample("a", 64, 2));
   TimingSample layouts = sample("a", 8, 1.5);
   layouts.opening = 0.0001;
+  layouts.moved = 4096;
   layouts.weights = "warm";
   t.add(layouts);
   return t;
@@ -71,7 +72,7 @@ TEST(Timings, TextIsOneSortedLineEach) {
   std::string text = print(someTimings());
   EXPECT_THAT(text, ::testing::StartsWith(
                         R"({"name":"a","rule":"a-hash","device":"ort-cpu","shapes":{"C":8,"N":1},"pattern":0.0015,)"
-                        R"("replacement":0.001,"opening":0.0001,"closing":0.0,"spread":0.02,"weights":"warm",)"
+                        R"("replacement":0.001,"opening":0.0001,"closing":0.0,"moved":4096,"spread":0.02,"weights":"warm",)"
                         R"("engine":"onnxruntime","version":"1.30.0","isa":"avx512",)"
                         R"("threads":1,"date":"2026-11-21"})"
                         "\n"));
@@ -84,7 +85,7 @@ TEST(Timings, TextIsOneSortedLineEach) {
 
 TEST(Timings, TextOfAnOlderPetHasNoLayoutsAndColdWeights) {
   std::string text = print(someTimings()), line = text.substr(0, text.find('\n') + 1);
-  for (const char* field : {R"("opening":0.0001,)", R"("closing":0.0,)", R"("weights":"warm",)"})
+  for (const char* field : {R"("opening":0.0001,)", R"("closing":0.0,)", R"("moved":4096,)", R"("weights":"warm",)"})
     line.erase(line.find(field), std::strlen(field));
   auto read = parseTimings(line, "t.jsonl");
   ASSERT_TRUE(read.has_value()) << read.error().message();
@@ -117,6 +118,8 @@ TEST(Timings, BadTextPointsAtItsLine) {
                                  with("0.0001", "-0.0001"),
                                  with("0.0001", "\"0\""),
                                  with("\"closing\":0.0", "\"closing\":null"),
+                                 with("\"moved\":4096", "\"moved\":-1"),
+                                 with("\"moved\":4096", "\"moved\":0.5"),
                                  with("warm", "hot"),
                                  with("\"warm\"", "1"),
                                  with("0.0015", "1e308"),
@@ -135,6 +138,61 @@ TEST(Timings, BadTextPointsAtItsLine) {
     EXPECT_EQ(read.error().kind, ErrorKind::kPack);
     EXPECT_EQ(read.error().where, "t.jsonl:3");
   }
+}
+
+// --- Timings that are opened and not read ---
+
+std::string hashed(char digit) {
+  return std::string(64, digit);
+}
+
+/// Samples of two rules, in both forms' order.
+Timings hashedTimings() {
+  Timings t;
+  for (char digit : {'a', 'b'}) {
+    for (int64_t channels : {8, 16}) {
+      TimingSample s = sample(std::string(1, digit), channels, 2);
+      s.rule = hashed(digit);
+      s.closing = 0.001;
+      s.moved = channels * 1024;
+      t.add(s);
+    }
+  }
+  return t;
+}
+
+TEST(OpenTimings, AnswerAsTimingsDo) {
+  const Timings whole = hashedTimings();
+  const std::string text = print(whole);
+  std::string spaced = text;  // not as print() writes it
+  for (size_t at = spaced.find(":"); at != std::string::npos; at = spaced.find(":", at + 2))
+    spaced.insert(at + 1, " ");
+  for (const std::string& form : {text, spaced, text + spaced}) {
+    auto open = OpenTimings::openBytes(form, "t.jsonl");
+    ASSERT_TRUE(open.has_value()) << open.error().message();
+    for (const char* device : {"ort-cpu", "onednn"}) {
+      for (char digit : {'a', 'b', 'c'})
+        EXPECT_EQ(open->samples(hashed(digit), device).value(), whole.samples(hashed(digit), device));
+      const auto layouts = open->layouts(device).value();
+      EXPECT_EQ(layouts.size(), whole.layouts(device).size() * (form.size() > 2 * text.size() ? 2 : 1));
+      for (const LayoutSample& s : layouts) {
+        EXPECT_EQ(s.seconds, 0.001);
+        EXPECT_EQ(s.bytes % 1024, 0);
+        EXPECT_EQ(s.weights, "cold");
+      }
+    }
+  }
+}
+
+TEST(OpenTimings, ABadLineIsRefusedWhenItsRuleIsAskedFor) {
+  std::string text = print(hashedTimings());
+  text.replace(text.rfind("\"pattern\":0.002"), 15, "\"pattern\":-1.00");
+  auto open = OpenTimings::openBytes(text, "t.jsonl");
+  ASSERT_TRUE(open.has_value());
+  EXPECT_TRUE(open->samples(hashed('a'), "ort-cpu").has_value());
+  EXPECT_EQ(open->samples(hashed('b'), "ort-cpu").error().where, "t.jsonl:4");
+  for (const char* bad : {"{}", "{\"name\":\"a\",\"rule\":\"", "hello"})
+    EXPECT_EQ(OpenTimings::openBytes(text + bad, "t.jsonl").error().where, "t.jsonl:5");
 }
 
 TEST(Timings, BothFormsAreReadByContent) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <vector>
 
 #include <fcntl.h>
@@ -140,15 +141,14 @@ std::string objection(const nlohmann::json& verdicts, const std::string& name, c
 
 }  // namespace
 
-Expected<void> checkRecords(const RuleSet& rules, const std::set<std::string>& names, const RecordCheck& check) {
-  if (names.empty()) return {};
+Expected<void> checkRecords(const RuleSet& rules, const RecordCheck& check) {
+  if (rules.rules.empty()) return {};
   auto checker = findChecker(check.checker);
   if (!checker) return tl::unexpected(checker.error());
   ProvedRules proved(*checker);
   RuleSet open;
   std::set<std::string> patterns;
-  for (const std::string& name : names) {
-    const Rule& rule = *rules.findRule(name);
+  for (const Rule& rule : rules.rules) {
     if (proved.contains(*rules.findPattern(rule.pattern), rule)) continue;
     open.rules.push_back(rule);
     patterns.insert(rule.pattern);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <set>
 #include <string>
 
 #include "rules/rule.h"
@@ -15,10 +14,10 @@ struct RecordCheck {
   std::function<void(const std::string&)> progress;
 };
 
-/// Has the records of these rules checked by `pet-rules verify`, in one process, but for those that it found proved
+/// Has the records of a set of rules checked by `pet-rules verify`, in one process, but for those that it found proved
 /// before: that is kept in the user's cache (cacheFolder), by the rule's whole text and by the checker. Neither a pack
 /// nor a file of timings has a part in where or what is kept. kUsage: there is no checker. kCheck: a rule is not proved
 /// by its record, or the checker gave no answer.
-Expected<void> checkRecords(const RuleSet& rules, const std::set<std::string>& names, const RecordCheck& check);
+Expected<void> checkRecords(const RuleSet& rules, const RecordCheck& check);
 
 }  // namespace pet::tool

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/gain/figures.h"
 #include "tools/tune/subgraph.h"
 
 namespace pet::tune {
@@ -45,6 +46,15 @@ size_t runsOf(const TimeAnswer& a) {
   return count;
 }
 
+/// What the layouts at the ends of the replacement move that took any time.
+int64_t movedBytes(const Job& job, const TimingSample& sample) {
+  constexpr double kBytes = 4;  // of an element
+  auto figures = figuresOf(job.pattern->program, job.shapes);
+  if (!figures) return 0;
+  const double elements = (sample.opening > 0 ? figures->input : 0) + (sample.closing > 0 ? figures->output : 0);
+  return static_cast<int64_t>(kBytes * elements);
+}
+
 }  // namespace
 
 TimingSample Tuner::blank(const Job& job) const {
@@ -77,6 +87,7 @@ Expected<Row> Tuner::measure(const Job& job) {
   sample.spread = spread(*answer);
   sample.opening = layouts(models->openings);
   sample.closing = layouts(models->closings);
+  sample.moved = movedBytes(job, sample);
   Row row{.kind = Row::Kind::kTimed, .sample = sample, .runs = runsOf(*answer), .outliers = outliersOf(*answer)};
   if (o_.noBare) return row;
   auto alone = modelsOf(job, false, nextStem());

@@ -1,0 +1,27 @@
+#include "rules/rule_source.h"
+
+#include "ir/ops/op.h"
+
+namespace pet {
+
+std::string_view anchorOf(const Pattern& pattern) {
+  return pattern.program.node(pattern.program.outputs()[0]).op->name;
+}
+
+Expected<std::vector<const Pattern*>> WholeSet::patternsOf(const OperatorNames& anchors) {
+  std::vector<const Pattern*> result;
+  for (const Pattern& p : rules_.patterns) {
+    if (anchors.contains(anchorOf(p))) result.push_back(&p);
+  }
+  return result;
+}
+
+Expected<std::vector<const Rule*>> WholeSet::rulesOf(const Pattern& pattern) {
+  std::vector<const Rule*> result;
+  for (const Rule& r : rules_.rules) {
+    if (r.pattern == pattern.name) result.push_back(&r);
+  }
+  return result;
+}
+
+}  // namespace pet
