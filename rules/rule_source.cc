@@ -1,6 +1,7 @@
 #include "rules/rule_source.h"
 
 #include "ir/ops/op.h"
+#include "rules/rewrite/normal_form.h"
 
 namespace pet {
 
@@ -8,10 +9,14 @@ std::string_view anchorOf(const Pattern& pattern) {
   return pattern.program.node(pattern.program.outputs()[0]).op->name;
 }
 
+bool mayMatch(std::string_view anchor, const OperatorNames& operators) {
+  return operators.contains(anchor) || rewrite::mayEndOtherwise(anchor);
+}
+
 Expected<std::vector<const Pattern*>> WholeSet::patternsOf(const OperatorNames& anchors) {
   std::vector<const Pattern*> result;
   for (const Pattern& p : rules_.patterns) {
-    if (anchors.contains(anchorOf(p))) result.push_back(&p);
+    if (mayMatch(anchorOf(p), anchors)) result.push_back(&p);
   }
   return result;
 }

@@ -154,7 +154,7 @@ Expected<std::vector<const Pattern*>> Pack::State::patternsOf(const OperatorName
   return reading([&]() -> Expected<std::vector<const Pattern*>> {
     std::vector<const Pattern*> result;
     for (auto& [name, entry] : patterns_) {
-      if (!anchors.contains(entry.row[PatternColumn::kAnchor])) continue;
+      if (!mayMatch(entry.row[PatternColumn::kAnchor], anchors)) continue;
       if (auto ok = parsePattern(entry); !ok) return tl::unexpected(ok.error());
       result.push_back(&entry.set.patterns[0]);
     }

@@ -180,6 +180,11 @@ std::span<const Idiom> idioms() {
   return kIdioms;
 }
 
+bool isLastOfIdiom(std::string_view op) {
+  return std::any_of(forms().begin(), forms().end(),
+                     [&](const Form& f) { return f.pieces.node(f.pieces.outputs()[0]).op->name == op; });
+}
+
 std::optional<Value> recognised(NormalFormBuilder& builder, Value root) {
   const Program& program = builder.program();
   const size_t rank = program.shape(root).size();

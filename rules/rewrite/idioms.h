@@ -31,6 +31,9 @@ std::span<const Idiom> idioms();
 /// Nullopt: no idiom.
 std::optional<Value> recognised(NormalFormBuilder& builder, Value root);
 
+/// Idioms end in an operator of this name.
+bool isLastOfIdiom(std::string_view op);
+
 /// An operator in the pieces of its first idiom.
 struct Pieces {
   Program program;

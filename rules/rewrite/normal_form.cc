@@ -261,6 +261,11 @@ Value addNormalForm(NormalFormBuilder& builder, const OpRow& op, std::vector<Val
   return other ? *other : builder.node(op, std::move(operands), std::move(attributes));
 }
 
+bool mayEndOtherwise(std::string_view op) {
+  return std::any_of(std::begin(kSteps), std::end(kSteps), [&](const Entry& e) { return e.op.text == op; }) ||
+         isLastOfIdiom(op);
+}
+
 Program inNormalForm(const Program& program, Idioms idioms) {
   try {
     return ProgramNormaliser(program, idioms).run();

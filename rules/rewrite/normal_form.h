@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "ir/program.h"
@@ -41,6 +42,9 @@ class NormalFormBuilder {
 Value addNormalForm(NormalFormBuilder& builder, const OpRow& op, std::vector<Value> operands, Attributes attributes);
 /// `x` with other extents and its elements in the same order; nullopt where no Layout does it.
 std::optional<Value> regrouped(NormalFormBuilder& builder, Value x, const Shape& to);
+
+/// Whether a program whose last operator has this name may have another one in normal form.
+bool mayEndOtherwise(std::string_view op);
 
 /// Operators that stand in pieces (idioms.h).
 enum class Idioms { kAsTheyStand, kRecognised };
