@@ -27,10 +27,12 @@ struct Seen {
 std::vector<Site> matchAll(const Seen& seen,
                            const RuleSet& rules,
                            const Policy& policy,
+                           const ReportProgress& progress,
                            std::vector<Refusal>& refusals) {
   std::vector<Site> sites;
-  for (const Pattern& p : rules.patterns) {
-    auto found = match(seen.index, p, refusals);
+  for (size_t i = 0; i < rules.patterns.size(); ++i) {
+    if (progress) progress("looking for sites", static_cast<double>(i) / static_cast<double>(rules.patterns.size()));
+    auto found = match(seen.index, rules.patterns[i], refusals);
     sites.insert(sites.end(), found.begin(), found.end());
   }
   auto unwanted = [&](int anchor) { return !policy.sites.empty() && !matchesAny(seen.siteAt(anchor), policy.sites); };
@@ -108,13 +110,14 @@ void RoundRewriter::enterUntouched(const Seen& seen, const std::vector<InnerPlac
 std::vector<Rewrite> RoundRewriter::choose(const Seen& seen) {
   std::vector<Refusal> refusals;
   const Graph& graph = seen.place.graph;
-  auto sites = matchAll(seen, rules_, options_.policy, refusals);
+  auto sites = matchAll(seen, rules_, options_.policy, options_.progress, refusals);
   Objection objection;
   if (options_.time) {
     objection = [&, part = Model{graph, model_.file, true, model_.opsets}](const std::vector<const Rewrite*>& group) {
       return timer_.objection(part, seen.place.inference.types, seen.index, group);
     };
   }
+  if (options_.progress) options_.progress("choosing rules", kUnknownShare);
   auto rewrites = chooseRewrites(graph, seen.index, sites, rules_, costs_, options_.policy, objection, refusals);
   for (const Refusal& r : refusals)
     round_.refused.push_back({seen.siteAt(r.anchor), r.pattern, r.rule, r.reason});
