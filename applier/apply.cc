@@ -97,7 +97,7 @@ Expected<std::vector<CheckLine>> checkPlace(const Place& original,
   std::vector<CheckLine> lines;
   for (const Bindings& sizes : checkSizes(before.view, before.sizes)) {
     auto line = checkWhole(before.view, after, original.graph.outputs, sizes,
-                           {options.seed, options.progress, floorOf(before.view, report, options)});
+                           {options.seed, options.progress, floorOf(before.view, report, options), options.engine});
     if (!line) return tl::unexpected(line.error());
     if (!original.path.empty()) line->where = original.path + " as a whole";
     lines.push_back(std::move(*line));

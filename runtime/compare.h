@@ -50,7 +50,8 @@ struct ProbeOptions {
 /// Dense probes have no zeros, so that a missing or a wrong tap changes the sum; where a maximum is taken, there is one
 /// of negative activations, which shows the values of pads; impulse probes are zero except along the borders of tensors
 /// and boxes. Where a mean is taken, activations are multiples of its divisor. In float, and in a ring (int64, else
-/// F_p) where all operators have one; in the ring alone where sums are too long to be exact in float.
+/// F_p) where all operators have one; in the ring alone where sums are too long to be exact in float. In F_p alone, one
+/// probe of random residues.
 Comparison compareIntegerProbes(const Program& pattern,
                                 const Program& replacement,
                                 const Bindings& symbols,
@@ -100,23 +101,37 @@ Comparison compareScales(const Program& pattern,
 /// A model as a program, with its initializers by name.
 struct ModelProgram {
   const Program& program;
-  const TensorMap& weights;
+  InputSource<float> weights;  ///< of the constant inputs
   /// Rounds the results of a node to the precision in which the model keeps them. Null: float.
   std::function<void(int node, Tensor<float>&)> round = nullptr;
 };
+
+/// Runs a whole program in float, faster than the reference: results in the order of its outputs. Any error means that
+/// it cannot.
+using FloatEngine = std::function<Expected<std::vector<Tensor<float>>>(
+    const Program&, const InputSource<float>& weights, const TensorMap& inputs, const ReportShare& progress)>;
 
 struct ModelOptions {
   uint64_t seed = 0;
   /// The rewritten model's error may be factor · the original's + floor · max|output|.
   double factor = 4;
   double floor = 0x1p-20;
-  /// Called with the nodes done and in all, over the three executions.
-  std::function<void(int done, int total)> progress = nullptr;
+  /// Null: the reference runs both models.
+  FloatEngine engine = nullptr;
+  ReportShare progress = nullptr;
 };
 
-/// The original in double precision is the truth; the rewritten model's error in float, with each result rounded to the
-/// precision in which the model keeps it, may be little larger than the original's. Inputs that are not among the
-/// weights are random in [-1, 1), by name.
+/// Random values in [-1, 1), by name, for the inputs that are no weights; then one of two ways.
+///
+/// In float: `engine` runs both models, where there are no symbols and none is of 16 bits. With P and M what it
+/// computes of the original and of the rewritten one, |M - P| <= floor · max|P|, output by output, decides that they
+/// are alike. Whatever the exact result y is, M's error is then at most P's and floor · max|P|, which is less than the
+/// other way allows. So does |M - P| <= floor · max|P| + (factor - 1) · max|P' - P|, with P' the original's results
+/// where each input and weight is a neighbouring float: what one more rounding of these does, up to 16 floors.
+///
+/// In double, where there is no engine or it does not decide: the original in double precision is the truth; the
+/// rewritten model's error in float, with each result rounded to the precision in which the model keeps it, may be
+/// little larger than the original's. The reference runs all three.
 Comparison compareWholeModel(const ModelProgram& original,
                              const ModelProgram& rewritten,
                              const Bindings& symbols = {},

@@ -34,6 +34,7 @@ struct Plan {
   std::set<std::string> constants;
   int64_t limit = 0;
   bool inFloat = false, inInteger = false, inField = false;
+  bool onlyInField() const { return inField && !inFloat; }
   int dense = 0;
   bool negative = false;  ///< a maximum is taken somewhere
   bool zeros = true;      ///< inputs may be 0: nothing is divided where 1/0 is no value but 0
@@ -64,6 +65,14 @@ double peakOf(
   return std::max(largestSum(pattern, symbols, bounds), largestSum(replacement, symbols, bounds));
 }
 
+/// In the field alone, one probe of random residues says more than many of small integers: that two polynomials of
+/// degree d differ and have one value there has a probability of d / p at most (Schwartz-Zippel), position by position.
+void drawResidues(Plan& plan) {
+  plan.limit = static_cast<int64_t>(Fp::kPrime / 2);
+  plan.dense = 1;
+  plan.zeros = false;
+}
+
 Expected<Plan> makePlan(const Program& pattern,
                         const Program& replacement,
                         const Bindings& symbols,
@@ -83,10 +92,9 @@ Expected<Plan> makePlan(const Program& pattern,
   if (!others) {
     // Fractions on the way (Winograd's kernels): F_p has them, exactly.
     plan.inField = hasKernels<Fp>(pattern) && hasKernels<Fp>(replacement);
-    plan.limit = 3;
-    plan.zeros = !divides(pattern) && !divides(replacement);
-    if (plan.inField) return plan;
-    return tl::unexpected(others.error());
+    if (!plan.inField) return tl::unexpected(others.error());
+    drawResidues(plan);
+    return plan;
   }
   for (const auto& [name, scale] : *others) {
     auto [mine, fresh] = plan.scales.emplace(name, scale);
@@ -106,6 +114,7 @@ Expected<Plan> makePlan(const Program& pattern,
     plan.inField = !plan.inInteger && hasKernels<Fp>(pattern) && hasKernels<Fp>(replacement);
   }
   plan.zeros = plan.inFloat || (!divides(pattern) && !divides(replacement));
+  if (plan.onlyInField()) drawResidues(plan);
   if (plan.inFloat || plan.inInteger || plan.inField) return plan;
   return fail(ErrorKind::kUnsupported, fmt::format("sums up to {:.3g} are not exact in float", peak(1)));
 }
@@ -278,6 +287,7 @@ Comparison compareInDomains(const Program& pattern,
 
 /// "4 probes of integers to 15 in float, the first in int64 as well".
 std::string scopeOf(const Plan& plan, size_t probes) {
+  if (plan.onlyInField()) return "a probe of random residues in F_p";
   std::string_view ring = plan.inInteger ? "int64" : plan.inField ? "F_p" : "";
   std::string scope =
       fmt::format("{} probes of integers to {} in {}", probes, plan.limit, plan.inFloat ? "float" : ring);

@@ -216,7 +216,7 @@ std::vector<double> aimedScales(const Program& pattern,
 }
 
 /// Multiply-adds, an element counting for many: most operators do little else than move them.
-int64_t workOf(const Program& program, const Bindings& symbols) {
+int64_t workOfDraw(const Program& program, const Bindings& symbols) {
   constexpr int64_t kElement = 64;
   int64_t work = multiplyAdds(program, symbols);
   for (const Node& n : program.nodes()) {
@@ -234,7 +234,7 @@ Comparison compareScalesUnguarded(const Program& pattern,
   if (auto bound = requireBound(pattern, symbols); !bound) return notPossible(bound.error());
   if (auto bound = requireBound(replacement, symbols); !bound) return failureOfReplacement(bound.error());
   const Draws source(pattern, replacement, symbols, tensors, options.seed);
-  int64_t work = std::max<int64_t>(1, checkedAdd(workOf(pattern, symbols), workOf(replacement, symbols)));
+  int64_t work = std::max<int64_t>(1, checkedAdd(workOfDraw(pattern, symbols), workOfDraw(replacement, symbols)));
   const int64_t mixed = std::clamp<int64_t>(options.work / work, 1, options.draws);
   std::vector<double> aimed;
   if (options.work / work >= options.draws) aimed = aimedScales(pattern, replacement, symbols, source);

@@ -10,12 +10,15 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "applier/apply.h"
 #include "applier/infer/infer.h"
 #include "rules/pack/file.h"
+#ifdef PET_APPLY_ENGINE
+#include "runtime/onednn/float_engine.h"
+#endif
 #include "tools/apply/engine.h"
 #include "tools/apply/error_limits.h"
 #include "tools/apply/records.h"
@@ -23,6 +26,7 @@
 #include "tools/apply/tuned_rules.h"
 #include "tools/apply/types.h"
 #include "tools/common/runner.h"
+#include "tools/common/status_line.h"
 #include "tools/common/table.h"
 #include "tools/common/tool.h"
 
@@ -38,7 +42,7 @@ struct Options {
   std::string python, runner, cache, checker;
   bool trustPack = false, types = false, keepInvalid = false;
   tool::SizeTexts sizes;
-  bool all = false, dryRun = false, freezeInputs = false, verbose = false, measure = false;
+  bool all = false, dryRun = false, freezeInputs = false, verbose = false, quiet = false, measure = false;
   int threads = 1;
   double minGain = Policy().minGain;
   std::optional<double> maxGrowth;
@@ -73,25 +77,6 @@ Expected<OpenTimings> findTimings(const Options& o) {
 }
 
 // --- What is said ---
-
-/// What is being done, on the last line of a terminal; nothing elsewhere. Goes to standard error.
-class Status {
- public:
-  ~Status() { clear(); }
-  void show(const std::string& what) {
-    if (::isatty(STDERR_FILENO) != 1) return;
-    tool::note(fmt::format("\r\033[K{}", what.substr(0, 100)));
-    shown_ = true;
-  }
-  /// Removes the line, before something else is printed.
-  void clear() {
-    if (shown_) tool::note("\r\033[K");
-    shown_ = false;
-  }
-
- private:
-  bool shown_ = false;
-};
 
 std::string firedText(const ApplyReport& report) {
   if (report.fired.empty()) return "No rule fired.\n";
@@ -277,7 +262,7 @@ Expected<std::optional<tool::Engine>> startEngine(const Options& o) {
 }
 
 /// A pack's author can write what he likes into it: whatever fired is proved here, before anything is written.
-Expected<void> checkFired(const Options& o, Pack& pack, const ApplyReport& report, Status& status) {
+Expected<void> checkFired(const Options& o, Pack& pack, const ApplyReport& report, tool::StatusLine& status) {
   if (o.trustPack || o.dryRun) return {};
   std::set<std::string> names;
   for (const Fired& f : report.fired)
@@ -378,9 +363,12 @@ Expected<void> run(Options o) {
   if (o.pack.empty()) return fail(ErrorKind::kUsage, "PACK is required (see pet-apply --help)");
   if (o.output.empty()) o.output = defaultOutput(o.model);
   if (auto ok = checkNames(o); !ok) return ok;
+  tool::StatusLine status(o.quiet);
+  status.show("reading the model");
   auto model = loadModel(o);
   if (!model) return tl::unexpected(model.error());
   if (auto ok = checkValid(*model, o); !ok) return ok;
+  status.show("reading the rules");
   auto pack = Pack::open(o.pack);
   if (!pack) return tl::unexpected(pack.error());
   auto timings = findTimings(o);
@@ -389,12 +377,14 @@ Expected<void> run(Options o) {
   if (!rules) return tl::unexpected(rules.error());
   if (auto ok = checkPlaces(o); !ok) return ok;
 
-  Status status;
   ApplyOptions options = applyOptions(o);
   if (auto ok = tool::readSizes(o.sizes, model->graph, options.normalise); !ok) return ok;
   for (const std::string& promise : o.sizes.assume)
     options.promises.push_back(promise.substr(promise.find_first_not_of(' ')));
-  options.progress = [&](const std::string& what) { status.show(what); };
+  options.progress = [&](std::string_view what, double share) { status.show(what, share); };
+#ifdef PET_APPLY_ENGINE
+  options.engine = oneDnnFloatEngine(o.threads);
+#endif
   auto limits = tool::errorLimits(o.maxRelativeError);
   if (!limits) return tl::unexpected(limits.error());
   options.policy.maxRelativeError = std::move(*limits);
@@ -405,7 +395,10 @@ Expected<void> run(Options o) {
                     rules->costs().layoutSecondsPerByte()};
   std::optional<StagedModel> staged;
   options.keep = keepInFolder(keepFolder(o));
-  options.writeAndRead = [&](const Model& rewritten) { return stage(o, rewritten, staged); };
+  options.writeAndRead = [&](const Model& rewritten) {
+    status.show("writing the model");
+    return stage(o, rewritten, staged);
+  };
   auto applied = apply(*model, *rules, costs, options);
   status.clear();
   if (!applied) return tl::unexpected(applied.error());
@@ -413,6 +406,7 @@ Expected<void> run(Options o) {
   const ApplyReport& report = applied->report;
   if (auto ok = checkFired(o, *pack, report, status); !ok) return ok;
   if (auto ok = store(o, *applied, std::move(staged)); !ok) return ok;
+  if (o.quiet) return {};
   auto said = tool::print(firedText(report) + refusedText(report, o.verbose) + untouchedText(report, o.verbose) +
                           measuredText(report) + checkText(report) + summary(report, o));
   if (!said && !o.dryRun) said.error().advice = o.output + " was written";
@@ -467,7 +461,9 @@ void declareMeasuring(CLI::App& app, Options& o) {
   app.add_option("--python", o.python, "the Python that has ONNX Runtime, for --measure");
   app.add_option("--runner", o.runner,
                  "the program that measures for --measure, instead of the one that comes with the tool");
-  app.add_option("--threads", o.threads, "the engine's threads, for --measure and for the timings that decide")
+  app.add_option(
+         "--threads", o.threads,
+         "the engine's threads, for --measure, for the check of the whole model and for the timings that decide")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
 }
@@ -499,13 +495,22 @@ void declareChecks(CLI::App& app, Options& o) {
       ->capture_default_str();
   app.add_flag("--keep-invalid", o.keepInvalid, "passes on nodes that ONNX does not allow, as they are");
   app.add_flag("--verbose", o.verbose, "list every refusal");
+  app.add_flag("-q,--quiet", o.quiet, "neither progress nor the report; --json still writes it");
   app.add_flag("--types", o.types,
                "print the element type and the extents of every value, as JSON, and do nothing else");
+}
+
+/// The check makes and drops tensors of some megabytes all the time: memory that went back to the system each time
+/// would be cleared again each time, a fifth of all that the check takes.
+void keepMemory() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 28);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  keepMemory();
   CLI::App app("Rewrites an ONNX model with proved rules, checks the result by execution, and saves it.", "pet-apply");
   app.footer(
       "Without --all, a rule fires only if it is known to pay on the device at shapes close to the model's.\n"

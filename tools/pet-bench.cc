@@ -7,6 +7,7 @@
 
 #include "rules/pack/file.h"
 #include "tools/bench/report.h"
+#include "tools/common/status_line.h"
 #include "tools/common/tool.h"
 
 namespace {

@@ -7,11 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "applier/onnx/mapping.h"
 #include "applier/view/evaluate_constants.h"
+#include "ir/work.h"
 #include "rules/rewrite/bind.h"
 #include "rules/rewrite/solve.h"
 #include "rules/small_shapes.h"
-#include "runtime/compare.h"
 #include "runtime/rounding.h"
 
 namespace pet {
@@ -53,19 +54,30 @@ Expected<TensorMap> constantsOf(const Rewrite& r, ConstantEvaluator& constants) 
 /// A view as a program with its outputs in the order of their names.
 struct Whole {
   Program program;
-  TensorMap weights;
+  std::map<std::string, Constant, std::less<>> constants;
   std::vector<std::string> outputs;
   std::vector<ElementType> elements;  ///< per node
 
   ModelProgram model() const {
-    auto isFloat = [](ElementType element) { return element == ElementType::kFloat; };
-    if (std::all_of(elements.begin(), elements.end(), isFloat)) return {program, weights};
-    return {program, weights, [this](int node, Tensor<float>& tensor) {
+    auto is16Bits = [](ElementType element) { return unitRoundoff(element) > unitRoundoff(ElementType::kFloat); };
+    if (std::none_of(elements.begin(), elements.end(), is16Bits)) return {program, weights()};
+    return {program, weights(), [this](int node, Tensor<float>& tensor) {
               const ElementType element = elements[static_cast<size_t>(node)];
               if (element == ElementType::kFloat) return;
               for (float& x : tensor.data)
                 x = static_cast<float>(roundedTo(element, x));
             }};
+  }
+
+  /// Each is made when it is asked for, and pages of the model's file are not kept for it: all at once may be large.
+  InputSource<float> weights() const {
+    return [this](std::string_view name) -> TensorRef<float> {
+      auto found = constants.find(name);
+      if (found == constants.end()) return nullptr;
+      auto tensor = std::make_shared<const Tensor<float>>(found->second.values<float>());
+      if (found->second.bytes.mapped()) dropPages(*found->second.bytes);
+      return tensor;
+    };
   }
 };
 
@@ -81,7 +93,7 @@ Whole wholeOf(View view) {
     outputs.push_back(v);
   }
   for (const auto& [node, c] : view.constants)
-    whole.weights.emplace(view.program.nodes()[static_cast<size_t>(node)].names[0], c.values<float>());
+    whole.constants.emplace(view.program.nodes()[static_cast<size_t>(node)].names[0], c);
   whole.elements = view.elements;
   whole.program = ProgramBuilder(std::move(view.program)).finish(std::move(outputs));
   return whole;
@@ -228,9 +240,16 @@ Expected<SiteChecks> checkSites(const View& view,
                                 const SiteCheckOptions& options,
                                 CheckedRules& checked) {
   SiteChecker checker(view, options, checked);
+  auto workAt = [](const Rewrite& r) {
+    return workOf(r.pattern, {}).value_or(0) + workOf(r.replacement, {}).value_or(0);
+  };
+  double total = 0, done = 0;
+  for (const Rewrite& r : rewrites)
+    total += workAt(r);
   for (const Rewrite& r : rewrites) {
-    if (options.progress) options.progress(r.label);
+    if (options.progress) options.progress("checking the sites", total > 0 ? done / total : 0);
     if (auto ok = checker.check(r); !ok) return tl::unexpected(ok.error());
+    done += workAt(r);
   }
   return std::move(checker).found();
 }
@@ -256,11 +275,8 @@ Expected<CheckLine> checkWhole(const View& before,
   ModelOptions model;
   model.seed = options.seed;
   model.floor = options.floor;
-  if (options.progress) {
-    model.progress = [&](int done, int total) {
-      options.progress(fmt::format("whole model, {} of {} operators", done, total));
-    };
-  }
+  model.engine = options.engine;
+  if (options.progress) model.progress = [&](double share) { options.progress("checking the whole model", share); };
   Comparison c = compareWholeModel(original.model(), rewritten.model(), {}, model);
   if (c.verdict == Comparison::Verdict::kFails) {
     return fail(ErrorKind::kCheck, fmt::format("the rewritten model differs: {}", c.reason), "whole model",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "applier/replace/instantiate.h"
+#include "runtime/compare.h"
 
 namespace pet {
 
@@ -22,9 +23,11 @@ struct CheckLine {
 
 struct SiteCheckOptions {
   uint64_t seed = 0;
-  std::function<void(const std::string& what)> progress = nullptr;
+  ReportProgress progress = nullptr;
   /// Whole models: so much of an output's largest value it may be off, besides what rounding explains.
   double floor = 0x1p-20;  // 16 units of float
+  /// Whole models: runs them in float, which mostly decides. Null: the reference runs them in double as well.
+  FloatEngine engine = nullptr;
 };
 
 /// A site that nothing could be compared at: only the whole model can speak for it.

@@ -36,7 +36,7 @@ Expected<Contest> contestOf(const std::string& original,
 Expected<std::vector<std::string>> rulesThatLose(const std::string& original,
                                                  const MakeVariant& make,
                                                  const TimeModels& time,
-                                                 const std::function<void(const std::string& what)>& progress,
+                                                 const ReportProgress& progress,
                                                  std::vector<Measured>& lines) {
   std::vector<std::string> leftOut;
   while (true) {
@@ -44,7 +44,7 @@ Expected<std::vector<std::string>> rulesThatLose(const std::string& original,
     if (!contest) return tl::unexpected(contest.error());
     const auto& [models, without] = *contest;
     if (models.size() == 1) return leftOut;
-    if (progress) progress("timing the whole model");
+    if (progress) progress("timing the whole model", kUnknownShare);
     auto samples = time({models, kModelSeconds, false});
     if (!samples) return tl::unexpected(samples.error());
     bool pays = false;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "applier/measure/turns.h"
+#include "runtime/progress.h"
 
 namespace pet {
 
@@ -23,7 +24,7 @@ using MakeVariant = std::function<Expected<Variant>(const std::vector<std::strin
 Expected<std::vector<std::string>> rulesThatLose(const std::string& original,
                                                  const MakeVariant& make,
                                                  const TimeModels& time,
-                                                 const std::function<void(const std::string& what)>& progress,
+                                                 const ReportProgress& progress,
                                                  std::vector<Measured>& lines);
 
 }  // namespace pet

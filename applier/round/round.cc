@@ -27,12 +27,14 @@ struct Seen {
 Expected<std::vector<Site>> matchAll(const Seen& seen,
                                      RuleSource& rules,
                                      const Policy& policy,
+                                     const ReportProgress& progress,
                                      std::vector<Refusal>& refusals) {
   std::vector<Site> sites;
   auto patterns = rules.patternsOf(seen.index.operators());
   if (!patterns) return tl::unexpected(patterns.error());
-  for (const Pattern* p : *patterns) {
-    auto found = match(seen.index, *p, refusals);
+  for (size_t i = 0; i < patterns->size(); ++i) {
+    if (progress) progress("looking for sites", static_cast<double>(i) / static_cast<double>(patterns->size()));
+    auto found = match(seen.index, *(*patterns)[i], refusals);
     sites.insert(sites.end(), found.begin(), found.end());
   }
   auto unwanted = [&](int anchor) { return !policy.sites.empty() && !matchesAny(seen.siteAt(anchor), policy.sites); };
@@ -121,7 +123,7 @@ void RoundRewriter::enterUntouched(const Seen& seen, const std::vector<InnerPlac
 Expected<std::vector<Rewrite>> RoundRewriter::choose(const Seen& seen) {
   std::vector<Refusal> refusals;
   const Graph& graph = seen.place.graph;
-  auto sites = matchAll(seen, rules_, options_.policy, refusals);
+  auto sites = matchAll(seen, rules_, options_.policy, options_.progress, refusals);
   if (!sites) return tl::unexpected(sites.error());
   auto rules = rulesAt(*sites, rules_);
   if (!rules) return tl::unexpected(rules.error());
@@ -131,6 +133,7 @@ Expected<std::vector<Rewrite>> RoundRewriter::choose(const Seen& seen) {
       return timer_.objection(part, seen.place.inference.types, seen.index, group);
     };
   }
+  if (options_.progress) options_.progress("choosing rules", kUnknownShare);
   auto rewrites = chooseRewrites(graph, seen.index, *sites, *rules, costs_, options_.policy, objection, refusals);
   for (const Refusal& r : refusals)
     round_.refused.push_back({seen.siteAt(r.anchor), r.pattern, r.rule, r.reason});

@@ -26,8 +26,7 @@ struct ApplyOptions {
   uint64_t seed = 0;  ///< of the check's inputs
   /// What `normalise` takes for granted, in words: written into the metadata of a model in which a rule fired.
   std::vector<std::string> promises = {};
-  /// Called with what is being done, for people.
-  std::function<void(const std::string& what)> progress = nullptr;
+  ReportProgress progress = nullptr;
   /// Seconds since some moment, for the report's times.
   std::function<double()> clock = nullptr;
   /// The engine on which what was chosen is timed, at the sites and as a whole, and left out where it loses. Null: the
@@ -36,6 +35,8 @@ struct ApplyOptions {
   /// Writes the rewritten model to where it will be read from, and reads it again, for the check of the whole model:
   /// what is checked is what is written. Null: that is memory.
   std::function<Expected<Model>(const Model& rewritten)> writeAndRead = nullptr;
+  /// Runs whole models in float for their check. Null: the reference does, in double as well, and takes far longer.
+  FloatEngine engine = nullptr;
   /// Where new weights wait until they are written. Null: in memory.
   KeepBytes keep = nullptr;
 

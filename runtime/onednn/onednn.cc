@@ -114,6 +114,16 @@ void OneDnnModel::State::bind(std::span<const float* const> inputs, std::span<fl
 Expected<OneDnnModel> OneDnnModel::prepare(const Program& program,
                                            const TensorMap& weights,
                                            const OneDnnOptions& options) {
+  InputSource<float> copies = [&weights](std::string_view name) -> TensorRef<float> {
+    auto found = weights.find(name);
+    return found == weights.end() ? nullptr : std::make_shared<const Tensor<float>>(found->second);
+  };
+  return prepare(program, copies, options);
+}
+
+Expected<OneDnnModel> OneDnnModel::prepare(const Program& program,
+                                           const InputSource<float>& weights,
+                                           const OneDnnOptions& options) {
   onednn::useThreads(options.threads);
   try {
     auto state = std::make_unique<State>(std::make_unique<onednn::Planner>(program, options));
@@ -143,21 +153,26 @@ Expected<OneDnnModel> OneDnnModel::prepare(const Program& program,
   }
 }
 
-Expected<void> OneDnnModel::execute(std::span<const float* const> inputs, std::span<float* const> outputs) {
+Expected<void> OneDnnModel::execute(std::span<const float* const> inputs,
+                                    std::span<float* const> outputs,
+                                    const ReportShare& progress) {
   onednn::useThreads(state_->planner->options().threads);
   try {
     state_->bind(inputs, outputs);
     for (onednn::Step* step : state_->moving)
       step->bind(state_->pointers);
-    for (auto& step : state_->planner->steps)
-      step->run();
+    const auto& steps = state_->planner->steps;
+    for (size_t s = 0; s < steps.size(); ++s) {
+      steps[s]->run();
+      if (progress) progress(static_cast<double>(s + 1) / static_cast<double>(steps.size()));
+    }
     return {};
   } catch (const std::exception& e) {
     return fail(ErrorKind::kModel, fmt::format("oneDNN cannot run the program: {}", e.what()));
   }
 }
 
-Expected<std::vector<Tensor<float>>> OneDnnModel::run(const TensorMap& inputs) {
+Expected<std::vector<Tensor<float>>> OneDnnModel::run(const TensorMap& inputs, const ReportShare& progress) {
   std::vector<const float*> given;
   for (size_t i = 0; i < state_->inputNames.size(); ++i) {
     auto found = inputs.find(state_->inputNames[i]);
@@ -176,7 +191,7 @@ Expected<std::vector<Tensor<float>>> OneDnnModel::run(const TensorMap& inputs) {
     results.emplace_back(e);
   for (auto& result : results)
     taken.push_back(result.data.data());
-  if (auto ok = execute(given, taken); !ok) return tl::unexpected(ok.error());
+  if (auto ok = execute(given, taken, progress); !ok) return tl::unexpected(ok.error());
   return results;
 }
 

@@ -28,9 +28,13 @@ struct OneDnnNote {
 /// follow from program, weights and options; nothing is timed.
 class OneDnnModel {
  public:
-  /// `program`: all symbols bound. `weights`: the values of its constant inputs, by name; they are copied where they
-  /// are needed. Errors: a weight is missing or of other extents, no memory, a node that neither oneDNN nor the
-  /// reference evaluates.
+  /// `program`: all symbols bound. `weights`: the values of its constant inputs, by name; what was made for the asking
+  /// is let go where it is not needed any more. Errors: a weight is missing or of other extents, no memory, a node that
+  /// neither oneDNN nor the reference evaluates.
+  static Expected<OneDnnModel> prepare(const Program& program,
+                                       const InputSource<float>& weights,
+                                       const OneDnnOptions& options);
+  /// The same with weights of the caller's, which are copied.
   static Expected<OneDnnModel> prepare(const Program& program, const TensorMap& weights, const OneDnnOptions& options);
   OneDnnModel(OneDnnModel&&) noexcept;
   OneDnnModel& operator=(OneDnnModel&&) noexcept;
@@ -42,10 +46,12 @@ class OneDnnModel {
   const std::vector<Extents>& outputExtents() const;
 
   /// Inputs by name; results in the order of the program's outputs.
-  Expected<std::vector<Tensor<float>>> run(const TensorMap& inputs);
+  Expected<std::vector<Tensor<float>>> run(const TensorMap& inputs, const ReportShare& progress = nullptr);
   /// The same on row-major tensors of the caller's, each as long as its extents say. Allocates nothing, unless a node
   /// is left to the reference.
-  Expected<void> execute(std::span<const float* const> inputs, std::span<float* const> outputs);
+  Expected<void> execute(std::span<const float* const> inputs,
+                         std::span<float* const> outputs,
+                         const ReportShare& progress = nullptr);
 
   /// One per node of the program, in its order; constants and dead nodes have no note.
   const std::vector<OneDnnNote>& notes() const;

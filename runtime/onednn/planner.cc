@@ -63,8 +63,8 @@ const Tensor<float>* Planner::constant(Value v) const {
 }
 
 /// Weights, and what is computed from them alone.
-Expected<void> Planner::fold(const TensorMap& weights) {
-  auto keep = [&](Value v, std::shared_ptr<const Tensor<float>> tensor) {
+Expected<void> Planner::fold(const InputSource<float>& weights) {
+  auto keep = [&](Value v, TensorRef<float> tensor) {
     constantOf_[v] = static_cast<int>(constants.size());
     constants.push_back(std::move(tensor));
   };
@@ -72,14 +72,14 @@ Expected<void> Planner::fold(const TensorMap& weights) {
     const Node& each = node(n);
     if (each.is(ops::kInput)) {
       if (each.scalar("constant") == Expr(0)) continue;
-      auto found = weights.find(each.names[0]);
-      if (found == weights.end()) return fail(ErrorKind::kModel, "no value for the weight", each.names[0]);
-      if (found->second.extents != extents({n, 0})) {
+      TensorRef<float> weight = weights(each.names[0]);
+      if (!weight) return fail(ErrorKind::kModel, "no value for the weight", each.names[0]);
+      if (weight->extents != extents({n, 0})) {
         return fail(ErrorKind::kModel,
-                    fmt::format("its value has extents {}, not {}", str(found->second.extents), str(extents({n, 0}))),
+                    fmt::format("its value has extents {}, not {}", str(weight->extents), str(extents({n, 0}))),
                     each.names[0]);
       }
-      keep({n, 0}, std::make_shared<const Tensor<float>>(found->second));
+      keep({n, 0}, std::move(weight));
       continue;
     }
     std::vector<const Tensor<float>*> operands;
@@ -90,16 +90,18 @@ Expected<void> Planner::fold(const TensorMap& weights) {
     if (!folded) return tl::unexpected(folded.error());
     for (size_t i = 0; i < folded->size(); ++i)
       keep({n, static_cast<int>(i)}, std::make_shared<const Tensor<float>>(std::move((*folded)[i])));
+    release(n);
+    dropConstants(n);
   }
   return {};
 }
 
-Expected<void> Planner::plan(const TensorMap& weights) {
+Expected<void> Planner::plan(const InputSource<float>& weights) {
   if (auto ok = fold(weights); !ok) return ok;
   findChains();
   int inputs = 0;
   for (int n = 0; n < static_cast<int>(program_.nodes().size()); ++n) {
-    if (constant({n, 0})) continue;
+    if (isConstant({n, 0})) continue;
     if (node(n).is(ops::kInput)) {
       Access access = rowMajor(extents({n, 0}));
       buffers.push_back({Buffer::Kind::kInput, elementCount(access.extents()), inputs++});
@@ -110,6 +112,12 @@ Expected<void> Planner::plan(const TensorMap& weights) {
     if (anchor >= 0 && chains_[anchor].back() != n) continue;  // with the last of its chain
     bool sums = sums_.contains(anchor);
     if (auto ok = sums ? lowerSums(anchor) : anchor >= 0 ? lowerChain(anchor) : lower(n); !ok) return ok;
+    dropConstants(n);
+    if (anchor >= 0) {
+      dropConstants(anchor);
+      for (int member : chains_[anchor])
+        dropConstants(member);
+    }
   }
   placeResults();
   return {};
@@ -126,7 +134,7 @@ void Planner::findChains(bool heavy) {
   for (int a = static_cast<int>(program_.nodes().size()); a-- > 0;) {
     const LowerRow* row = findLowering(node(a).op->name);
     if (!row || !row->channel || row->heavy != heavy || chainOf_[static_cast<size_t>(a)] >= 0) continue;
-    if (constant({a, 0})) continue;
+    if (isConstant({a, 0})) continue;
     std::vector<int> members;
     for (int last = a; readers_[static_cast<size_t>(last)].size() == 1; last = members.back()) {
       int next = readers_[static_cast<size_t>(last)][0];
@@ -148,7 +156,7 @@ void Planner::findChains(bool heavy) {
 void Planner::findSums() {
   auto isAdd = [&](Value v) {
     auto n = static_cast<size_t>(v.node);
-    if (!node(v.node).is(ops::kAdd) || isEmpty(extents(v)) || chainOf_[n] >= 0 || constant(v)) return false;
+    if (!node(v.node).is(ops::kAdd) || isEmpty(extents(v)) || chainOf_[n] >= 0 || isConstant(v)) return false;
     const auto& operands = node(v.node).operands;
     return extents(operands[0]) == extents(v) && extents(operands[1]) == extents(v);
   };
@@ -186,6 +194,15 @@ void Planner::rollBack(const Mark& mark) {
 void Planner::release(int n) {
   for (Value v : node(n).operands)
     --uses_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)];
+}
+
+/// Lets the constants go that the node was the last to read, but for those that steps read where they are.
+void Planner::dropConstants(int n) {
+  for (Value v : node(n).operands) {
+    auto found = constantOf_.find(v);
+    if (found != constantOf_.end() && !isRead(v) && !places_.contains(v))
+      constants[static_cast<size_t>(found->second)].reset();
+  }
 }
 
 Expected<void> Planner::lower(int n) {

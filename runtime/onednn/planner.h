@@ -42,7 +42,7 @@ class Planner {
  public:
   Planner(const Program& program, const OneDnnOptions& options);
 
-  Expected<void> plan(const TensorMap& weights);
+  Expected<void> plan(const InputSource<float>& weights);
 
   // --- For lowerings. ---
 
@@ -55,7 +55,7 @@ class Planner {
   /// The list or number of an attribute.
   Extents list(int n, std::string_view name) const;
   int64_t scalar(int n, std::string_view name) const { return node(n).scalar(name).constant(); }
-  /// The value's numbers where it is a constant; else null.
+  /// The numbers of a value that is still to be read, where it is a constant; else null.
   const Tensor<float>* constant(Value v) const;
 
   const Place& place(Value v);
@@ -95,11 +95,11 @@ class Planner {
   std::vector<Buffer> buffers;
   std::vector<std::unique_ptr<Step>> steps;
   std::vector<OneDnnNote> notes;
-  std::vector<std::shared_ptr<const Tensor<float>>> constants;
+  std::vector<TensorRef<float>> constants;  ///< null once nothing reads it any more
   std::vector<Place> results;  ///< per output of the program: row-major, from offset 0 of a buffer of its own
 
  private:
-  Expected<void> fold(const TensorMap& weights);
+  Expected<void> fold(const InputSource<float>& weights);
   void findChains();
   void findChains(bool heavy);
   void findSums();
@@ -108,6 +108,8 @@ class Planner {
   Expected<void> lowerSums(int last);
   Expected<void> byReference(int n, const std::string& reason);
   void release(int n);
+  void dropConstants(int n);
+  bool isConstant(Value v) const { return constantOf_.contains(v); }
   /// Forgets the steps from `steps` on, and the copies they make.
   struct Mark {
     size_t steps, copies;

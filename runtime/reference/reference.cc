@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/op.h"
+#include "ir/work.h"
 
 namespace pet {
 
@@ -23,6 +24,24 @@ std::vector<int> countReads(const Program& program) {
 
 namespace {
 
+/// Per node: the share of the work that is done after it. An element counts for several multiply-adds.
+std::vector<double> sharesOfWork(const Program& program, const Bindings& symbols) {
+  constexpr double kElement = 8;
+  std::vector<double> shares;
+  double total = 0;
+  for (const Node& n : program.nodes()) {
+    if (!n.is(ops::kInput)) {
+      total += workOf(program, n, symbols).value_or(0);
+      for (const Shape& s : n.shapes)
+        total += kElement * elementsOf(s, symbols).value_or(0);
+    }
+    shares.push_back(total);
+  }
+  for (double& share : shares)
+    share = total > 0 ? share / total : 1;
+  return shares;
+}
+
 template <class T>
 class Execution {
  public:
@@ -38,36 +57,45 @@ class Execution {
         values_(program.nodes().size()) {}
 
   Expected<std::vector<TensorRef<T>>> run(const ExecuteOptions& options) {
-    int total = static_cast<int>(program_.nodes().size());
-    for (int n = 0; n < total; ++n) {
-      if (reads_[static_cast<size_t>(n)] > 0) {
+    std::vector<double> shares = options.progress ? sharesOfWork(program_, symbols_) : std::vector<double>();
+    for (int n = 0; n < static_cast<int>(program_.nodes().size()); ++n) {
+      if (reads_[static_cast<size_t>(n)] > 0 && !node(n).is(ops::kInput)) {
         if (auto done = runNode(n); !done) return tl::unexpected(done.error());
       }
-      if (options.progress) options.progress(n + 1, total);
+      if (options.progress) options.progress(shares[static_cast<size_t>(n)]);
     }
     std::vector<TensorRef<T>> outputs;
-    for (Value v : program_.outputs())
+    for (Value v : program_.outputs()) {
+      if (auto ok = makeReady(v); !ok) return tl::unexpected(ok.error());
       outputs.push_back(value(v));
+    }
     return outputs;
   }
 
  private:
+  const Node& node(int n) const { return program_.nodes()[static_cast<size_t>(n)]; }
   const TensorRef<T>& value(Value v) const {
     return values_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)];
   }
 
+  /// Inputs are read when they are needed.
+  Expected<void> makeReady(Value v) {
+    if (!node(v.node).is(ops::kInput) || !values_[static_cast<size_t>(v.node)].empty()) return {};
+    return readInput(v.node, node(v.node));
+  }
+
   Expected<void> runNode(int n) {
-    const Node& node = program_.nodes()[static_cast<size_t>(n)];
-    if (node.is(ops::kInput)) return readInput(n, node);
     std::vector<const Tensor<T>*> operands;
-    for (Value v : node.operands)
+    for (Value v : node(n).operands) {
+      if (auto ok = makeReady(v); !ok) return ok;
       operands.push_back(value(v).get());
+    }
     auto results = evaluator_(n, operands);
     if (!results) return tl::unexpected(results.error());
     for (Tensor<T>& t : *results) {
       values_[static_cast<size_t>(n)].push_back(std::make_shared<const Tensor<T>>(std::move(t)));
     }
-    for (Value v : node.operands) {
+    for (Value v : node(n).operands) {
       if (--reads_[static_cast<size_t>(v.node)] == 0) values_[static_cast<size_t>(v.node)].clear();
     }
     return {};
@@ -127,17 +155,24 @@ Expected<std::vector<TensorRef<T>>> execute(const Program& program,
 }
 
 template <class T>
+InputSource<T> inputsFrom(InputSource<float> floats) {
+  if constexpr (std::is_same_v<T, float>) {
+    return floats;
+  } else {
+    return [floats = std::move(floats)](std::string_view name) -> TensorRef<T> {
+      TensorRef<float> t = floats(name);
+      return t ? std::make_shared<const Tensor<T>>(t->extents, std::vector<T>(t->data.begin(), t->data.end()))
+               : nullptr;
+    };
+  }
+}
+
+template <class T>
 InputSource<T> inputsFrom(const TensorMap& tensors) {
-  return [&tensors](std::string_view name) -> TensorRef<T> {
+  return inputsFrom<T>(InputSource<float>([&tensors](std::string_view name) -> TensorRef<float> {
     auto found = tensors.find(name);
-    if (found == tensors.end()) return nullptr;
-    const Tensor<float>& t = found->second;
-    if constexpr (std::is_same_v<T, float>) {
-      return borrow(t);
-    } else {
-      return std::make_shared<const Tensor<T>>(t.extents, std::vector<T>(t.data.begin(), t.data.end()));
-    }
-  };
+    return found == tensors.end() ? nullptr : borrow(found->second);
+  }));
 }
 
 #define PET_INSTANTIATE_REFERENCE(T)                                                                                  \
@@ -153,5 +188,7 @@ PET_INSTANTIATE_REFERENCE(Fp)
 
 template InputSource<float> inputsFrom<float>(const TensorMap&);
 template InputSource<double> inputsFrom<double>(const TensorMap&);
+template InputSource<float> inputsFrom<float>(InputSource<float>);
+template InputSource<double> inputsFrom<double>(InputSource<float>);
 
 }  // namespace pet

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/evaluate.h"
+#include "runtime/progress.h"
 
 namespace pet {
 
@@ -22,14 +23,17 @@ TensorRef<T> borrow(const Tensor<T>& tensor) {
 
 using TensorMap = std::map<std::string, Tensor<float>, std::less<>>;
 
-/// The value of an input by name; null where there is none. Asked once per input and execution, when it is first read.
+/// The value of an input by name; null where there is none. Asked once per input and execution, when it is first read:
+/// what is made for the asking lives only while it is needed.
 template <class T>
 using InputSource = std::function<TensorRef<T>(std::string_view name)>;
 
-/// Inputs held in float, converted one by one as they are read: the double copy of a weight lives only while it is
-/// needed. The map must outlive the source.
+/// Inputs held in float, converted one by one as they are read. The map must outlive the source.
 template <class T>
 InputSource<T> inputsFrom(const TensorMap& tensors);
+/// Inputs that come in float, likewise.
+template <class T>
+InputSource<T> inputsFrom(InputSource<float> floats);
 
 /// Computes a node whose operands are known; evaluateNode() by default.
 template <class T>
@@ -39,12 +43,13 @@ using NodeEvaluator = std::function<Expected<std::vector<Tensor<T>>>(int node, c
 std::vector<int> countReads(const Program& program);
 
 struct ExecuteOptions {
-  /// Called after each node with the number of nodes done and in all.
-  std::function<void(int done, int total)> progress = nullptr;
+  /// Called after each node, by its share of the work.
+  ReportShare progress = nullptr;
 };
 
 /// The reference executor: evaluates a program whose symbols are all bound, node by node, with the one evaluation that
-/// ir/ has. Nodes that no output needs are skipped; a value is freed after its last use. Results are in the order of
+/// ir/ has. Nodes that no output needs are skipped; an input is read at its first use, and a value freed after its last
+/// one. Results are in the order of
 /// program.outputs(). Errors: a missing input or one of other extents, what evaluateNode() reports, no memory,
 /// overflow.
 template <class T>

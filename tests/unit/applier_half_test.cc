@@ -83,7 +83,7 @@ TEST(HalfCheck, ResultsAreRoundedToTheModelsPrecision) {
   auto fused = parseProgram("x: [64]\ny = Square(x)\nz = Add(y, x)", "test").value();
   auto wrong = parseProgram("x: [64]\nc = Constant() value=1.004\ny = Mul(x, c)\nq = Mul(y, x)\nz = Add(q, x)", "test");
   ASSERT_TRUE(wrong) << wrong.error().message();
-  const TensorMap none;
+  const InputSource<float> none = [](std::string_view) { return nullptr; };
   auto round = [](int, Tensor<float>& t) {
     for (float& x : t.data)
       x = static_cast<float>(roundedTo(ElementType::kFloat16, x));

@@ -1,12 +1,14 @@
 // The models that the engine is for, small, and forms that rules rewrite them to: all nodes by oneDNN or kernels of
 // ours, and the reference's numbers.
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
 #include "runtime/draw.h"
+#include "runtime/onednn/float_engine.h"
 #include "runtime/onednn/onednn.h"
 
 namespace pet::onednn_models_test {
@@ -165,6 +167,49 @@ TEST(OneDnnModels, AreComputedWithoutTheReference) {
       EXPECT_GT(most, 1e-3);
     }
   }
+}
+
+/// The check of whole models: weights may not change. (A single one may meet a zero.)
+TEST(OneDnnModels, AreToldFromThoseWithOtherWeights) {
+  ModelOptions options;
+  options.engine = oneDnnFloatEngine(1);
+  for (const ModelCase& c : kModels) {
+    SCOPED_TRACE(c.name);
+    auto program = parseProgram(c.text, "test");
+    ASSERT_TRUE(program) << program.error().message();
+    const TensorMap all = drawAll(*program);
+    TensorMap weights = all;
+    for (Value v : program->inputs()) {
+      if (!isConstant(*program, v)) weights.erase(program->name(v));
+    }
+    const ModelProgram model{*program, inputsFrom<float>(weights)};
+    const Comparison same = compareWholeModel(model, model, {}, options);
+    EXPECT_TRUE(same.holds()) << same.reason;
+    EXPECT_EQ(same.scope.rfind("in float", 0), 0U) << same.scope;
+    for (const auto& [name, tensor] : weights) {
+      TensorMap others = weights;
+      auto& data = others.at(name).data;
+      for (size_t i = 0; i < data.size(); i += 2)
+        data[i] *= 1.01F;
+      const Comparison other = compareWholeModel(model, {*program, inputsFrom<float>(others)}, {}, options);
+      EXPECT_EQ(other.verdict, Comparison::Verdict::kFails) << name << ": " << other.scope;
+    }
+  }
+}
+
+/// What no lowering takes is left to the reference, and the rest stays with the engine.
+TEST(OneDnnModels, OperatorsThatItLacksAreNoObstacle) {
+  auto program = parseProgram(
+      "x: [1, 8, 12, 12]\n w: const [8, 8, 3, 3]\n k: [8, 8, 1, 1]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n"
+      "n = Not(t)\n u = Conv(t, k)\n y = Where(n, t, u)",
+      "test");
+  ASSERT_TRUE(program) << program.error().message();
+  TensorMap weights{{"w", drawReal(Draw(3, "w"), {8, 8, 3, 3})}};
+  ModelOptions options;
+  options.engine = oneDnnFloatEngine(1);
+  const ModelProgram model{*program, inputsFrom<float>(weights)};
+  const Comparison same = compareWholeModel(model, model, {}, options);
+  EXPECT_EQ(same.scope.rfind("in float", 0), 0U) << same.scope << same.reason;
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST(OneDnnPlaces, MistakesAreErrors) {
   auto program = parseProgram("x: [2, 3]\n w: const [3, 4]\n y = MatMul(x, w)", "test");
   ASSERT_TRUE(program);
   auto message = [](const auto& expected) { return expected ? "" : expected.error().message(); };
-  EXPECT_THAT(message(OneDnnModel::prepare(*program, {}, {})), HasSubstr("w: no value for the weight"));
+  EXPECT_THAT(message(OneDnnModel::prepare(*program, TensorMap(), {})), HasSubstr("w: no value for the weight"));
   TensorMap tensors;
   tensors.emplace("w", Tensor<float>({4, 3}));
   EXPECT_THAT(message(OneDnnModel::prepare(*program, tensors, {})), HasSubstr("not [3, 4]"));

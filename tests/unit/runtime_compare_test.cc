@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -230,7 +231,7 @@ TEST(CompareProbes, NothingIsDividedByZeroInTheField) {
   Program pattern = program(inputs + "q = Div(x, z)\n p = Mul(q, z)\n y = MatMul(p, w)");
   Comparison c = compareIntegerProbes(program(inputs + "y = MatMul(x, w)"), pattern, {});
   EXPECT_TRUE(c.holds()) << c.reason;
-  EXPECT_THAT(c.scope, HasSubstr("2 probes of integers to 3 in F_p"));
+  EXPECT_THAT(c.scope, HasSubstr("residues in F_p"));
   EXPECT_EQ(compareIntegerProbes(program(inputs + "y = MatMul(z, w)"), pattern, {}).verdict, Verdict::kFails);
 }
 
@@ -255,28 +256,125 @@ TEST(CompareModel, RoundingHoldsAndMistakesFail) {
   TensorMap weights;
   weights.emplace("w", drawReal(Draw(3, "w"), {8, 8, 3, 3}));
   weights.emplace("k", drawReal(Draw(3, "k"), {8, 8, 3, 3}));
-  Comparison good = compareWholeModel({original, weights}, {same, weights});
+  auto compare = [](const Program& first, const TensorMap& own, const Program& second, const TensorMap& others) {
+    return compareWholeModel({first, inputsFrom<float>(own)}, {second, inputsFrom<float>(others)});
+  };
+  Comparison good = compare(original, weights, same, weights);
   EXPECT_EQ(good.verdict, Verdict::kHolds) << good.reason;
-  EXPECT_THAT(good.scope, HasSubstr("y: error"));
-  Comparison bad = compareWholeModel({original, weights}, {wrong, weights});
+  EXPECT_THAT(good.scope, HasSubstr("in double: y: error"));
+  Comparison bad = compare(original, weights, wrong, weights);
   EXPECT_EQ(bad.verdict, Verdict::kFails);
   EXPECT_THAT(bad.reason, HasSubstr("y: off by"));
 
   TensorMap other = weights;
   other.at("w").data[100] += 1e-3f;
-  EXPECT_EQ(compareWholeModel({original, weights}, {original, other}).verdict, Verdict::kFails);
+  EXPECT_EQ(compare(original, weights, original, other).verdict, Verdict::kFails);
   other.at("w").data[100] = std::nanf("");
-  EXPECT_EQ(compareWholeModel({original, weights}, {original, other}).verdict, Verdict::kFails);
-  EXPECT_EQ(compareWholeModel({original, other}, {original, other}).verdict, Verdict::kNotPossible);
+  EXPECT_EQ(compare(original, weights, original, other).verdict, Verdict::kFails);
+  EXPECT_EQ(compare(original, other, original, other).verdict, Verdict::kNotPossible);
+}
+
+/// A product, and an engine for it that counts how often it is asked; `spoil` may change what the second run computes.
+class CompareModelOnAnEngine : public testing::Test {
+ protected:
+  Comparison compare(const TensorMap& others, const Bindings& symbols = {}, bool rounds = false) {
+    const Program& p = symbols.empty() ? numbers_ : open_;
+    auto round = [](int, Tensor<float>&) {};
+    ModelProgram original{p, inputsFrom<float>(weights_)}, rewritten{p, inputsFrom<float>(others)};
+    if (rounds) original.round = round;
+    ModelOptions options;
+    options.engine = [&](const Program& program, const InputSource<float>& weights, const TensorMap& inputs,
+                         const ReportShare& progress) -> Expected<std::vector<Tensor<float>>> {
+      ++runs_;
+      if (refuses_) return fail(ErrorKind::kUnsupported, "no such operator");
+      InputSource<float> all = [&](std::string_view name) {
+        auto drawn = inputs.find(name);
+        return drawn == inputs.end() ? weights(name) : borrow(drawn->second);
+      };
+      auto results = execute<float>(program, {}, all, {progress});
+      if (!results) return tl::unexpected(results.error());
+      std::vector<Tensor<float>> tensors{*(*results)[0]};
+      if (runs_ == 2 && spoil_) spoil_(tensors[0]);
+      return tensors;
+    };
+    options.progress = [&](double share) { shares_.push_back(share); };
+    return compareWholeModel(original, rewritten, symbols, options);
+  }
+
+  const Program numbers_ = program("x: [4, 8]\nw: const [8, 3]\nt = MatMul(x, w)\ny = Relu(t)");
+  const Program open_ = program("x: [N, 8]\nw: const [8, 3]\nt = MatMul(x, w)\ny = Relu(t)");
+  TensorMap weights_{{"w", drawReal(Draw(3, "w"), {8, 3})}};
+  int runs_ = 0;
+  bool refuses_ = false;
+  std::function<void(Tensor<float>&)> spoil_ = nullptr;
+  std::vector<double> shares_;
+};
+
+TEST_F(CompareModelOnAnEngine, ASmallDifferenceDecides) {
+  Comparison same = compare(weights_);
+  EXPECT_TRUE(same.holds());
+  EXPECT_THAT(same.scope, HasSubstr("in float: y: difference 0"));
+  EXPECT_EQ(runs_, 2);
+  EXPECT_TRUE(std::is_sorted(shares_.begin(), shares_.end()));
+  runs_ = 0;
+  spoil_ = [](Tensor<float>& y) { *std::max_element(y.data.begin(), y.data.end()) *= 1 + 0x1p-22F; };
+  Comparison near = compare(weights_);
+  EXPECT_THAT(near.scope, HasSubstr("in float: y: difference"));
+  EXPECT_NEAR(near.worst, 0.25, 0.01);
+}
+
+TEST_F(CompareModelOnAnEngine, WhatRoundingsExplainDecides) {
+  spoil_ = [](Tensor<float>& y) { *std::max_element(y.data.begin(), y.data.end()) *= 1 + 1.125F * 0x1p-20F; };
+  Comparison noise = compare(weights_);
+  EXPECT_THAT(noise.scope, HasSubstr("in float: y: difference"));
+  EXPECT_THAT(noise.scope, HasSubstr("of roundings"));
+  EXPECT_LT(noise.worst, 1);
+  EXPECT_EQ(runs_, 3);
+}
+
+TEST_F(CompareModelOnAnEngine, WhatItDoesNotDecideIsComparedInDouble) {
+  TensorMap other = weights_;
+  other.at("w").data[5] += 1e-4F;
+  Comparison wrong = compare(other);
+  EXPECT_EQ(wrong.verdict, Verdict::kFails);
+  EXPECT_THAT(wrong.reason, HasSubstr("off by"));
+  const std::function<void(Tensor<float>&)> kFaults[] = {
+      [](Tensor<float>& y) { *std::max_element(y.data.begin(), y.data.end()) *= 1 + 0x1p-18F; },
+      [](Tensor<float>& y) { y.data[3] = std::nanf(""); },
+      [](Tensor<float>& y) {
+        y = Tensor<float>({4, 4});
+      },
+  };
+  for (const auto& fault : kFaults) {  // the engine's own
+    runs_ = 0;
+    spoil_ = fault;
+    Comparison right = compare(weights_);
+    EXPECT_TRUE(right.holds()) << right.reason;
+    EXPECT_THAT(right.scope, HasSubstr("in double: y: error"));
+    EXPECT_THAT(right.scope, HasSubstr("not decided in float: y: "));
+  }
+  refuses_ = true;
+  EXPECT_THAT(compare(weights_).scope, HasSubstr("not decided in float: no such operator"));
+  TensorMap none = weights_;
+  none.at("w").data[5] = std::nanf("");
+  weights_ = none;
+  EXPECT_EQ(compare(none).verdict, Verdict::kNotPossible);
+}
+
+TEST_F(CompareModelOnAnEngine, SymbolsAndOtherPrecisionsAreNotForIt) {
+  EXPECT_THAT(compare(weights_, {{"N", 4}}).scope, HasSubstr("in double"));
+  EXPECT_THAT(compare(weights_, {}, true).scope, HasSubstr("in double"));
+  EXPECT_EQ(runs_, 0);
 }
 
 TEST(CompareModel, ReportsProgressOverAllExecutions) {
   Program p = program("x: [1, 2]\n w: const [2, 2]\n y = MatMul(x, w)");
   TensorMap weights;
   weights.emplace("w", drawReal(Draw(3, "w"), {2, 2}));
-  std::vector<int> done;
-  compareWholeModel({p, weights}, {p, weights}, {}, {.progress = [&](int d, int) { done.push_back(d); }});
-  EXPECT_EQ(done, (std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  std::vector<double> done;
+  const ModelProgram model{p, inputsFrom<float>(weights)};
+  compareWholeModel(model, model, {}, {.progress = [&](double share) { done.push_back(share); }});
+  EXPECT_EQ(done, (std::vector<double>{0, 0, 0.5, 0.5, 0.5, 0.75, 0.75, 0.75, 1}));
 }
 
 TEST(CompareReal, AReplacementThatCannotBeEvaluatedFails) {

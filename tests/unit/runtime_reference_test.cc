@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
@@ -78,15 +80,32 @@ TEST(Reference, FreesAfterTheLastUseAndSkipsTheDead) {
   EXPECT_EQ(ran, (std::vector<std::string>{"t", "a", "u", "y"}));
 }
 
-TEST(Reference, ReportsProgress) {
+TEST(Reference, ReadsInputsWhenTheyAreNeeded) {
+  Program p = program(kChain);
   TensorMap given = inputs();
-  std::vector<int> seen;
-  ExecuteOptions options{[&](int done, int total) {
-    seen.push_back(done);
-    EXPECT_EQ(total, 8);
-  }};
+  std::vector<std::string> done;
+  InputSource<double> watched = [&](std::string_view name) {
+    done.emplace_back(name);
+    return inputsFrom<double>(given)(name);
+  };
+  NodeEvaluator<double> evaluator = [&](int node, const std::vector<const Tensor<double>*>& operands) {
+    done.push_back(p.nodes()[static_cast<size_t>(node)].names[0]);
+    return evaluateNode<double>(p, node, kSymbols, operands);
+  };
+  ASSERT_TRUE(executeWith<double>(p, kSymbols, watched, evaluator));
+  EXPECT_EQ(done, (std::vector<std::string>{"x", "w", "t", "a", "u", "k", "y"}));
+}
+
+TEST(Reference, ReportsTheShareOfTheWork) {
+  TensorMap given = inputs();
+  std::vector<double> seen;
+  ExecuteOptions options{[&](double share) { seen.push_back(share); }};
   ASSERT_TRUE(execute<float>(program(kChain), kSymbols, inputsFrom<float>(given), options));
-  EXPECT_EQ(seen, (std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8}));
+  ASSERT_EQ(seen.size(), 8U);
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  EXPECT_EQ(seen[2], 0);    // inputs
+  EXPECT_GT(seen[3], 0.5);  // the large Conv
+  EXPECT_EQ(seen.back(), 1);
 }
 
 TEST(Reference, AnInputMayBeAnOutput) {

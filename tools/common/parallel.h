@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "tools/common/tool.h"
+#include "tools/common/status_line.h"
 
 namespace pet::tool {
 

@@ -116,20 +116,4 @@ Expected<void> distinctFiles(const std::vector<std::string>& outputs, const std:
   return {};
 }
 
-Progress::Progress(std::string what, size_t total)
-    : what_(std::move(what)), total_(total), terminal_(::isatty(STDERR_FILENO) == 1) {}
-
-void Progress::step(std::string_view detail) {
-  ++done_;
-  if (!terminal_) return;
-  note(fmt::format("\r\033[K{} {}/{} {}", what_, done_, total_, detail.substr(0, 50)));
-  shown_ = true;
-}
-
-void Progress::clear() {
-  if (!shown_) return;
-  note("\r\033[K");
-  shown_ = false;
-}
-
 }  // namespace pet::tool

@@ -9,7 +9,7 @@
 
 #include "ir/error.h"
 
-// What every command does alike: exit codes, error lines, progress.
+// What every command does alike: exit codes, error lines.
 namespace pet::tool {
 
 /// 0 ok, 1 internal, 2 usage, 3 bad model, 4 bad pack or rule text, 5 check failed.
@@ -46,23 +46,5 @@ void note(std::string_view text);
 /// Refuses outputs that would replace an input or each other. Empty names stand for files that were not asked for;
 /// devices and pipes may come more than once.
 Expected<void> distinctFiles(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
-
-/// "12/200 conv/pair" on the last line of a terminal; nothing elsewhere. Goes to standard error. Not for several
-/// threads.
-class Progress {
- public:
-  Progress(std::string what, size_t total);
-  ~Progress() { clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  void step(std::string_view detail);
-  /// Removes the line, before something else is printed.
-  void clear();
-
- private:
-  std::string what_;
-  size_t total_, done_ = 0;
-  bool terminal_, shown_ = false;
-};
 
 }  // namespace pet::tool

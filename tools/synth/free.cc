@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
 #include "synth/free/free_search.h"
 #include "synth/scale/identity.h"
+#include "tools/common/status_line.h"
 
 namespace pet::tool {
 namespace {
@@ -213,8 +213,8 @@ Expected<void> free(const FreeOptions& o) {
   if (!vocabulary) return tl::unexpected(vocabulary.error());
   auto begin = std::chrono::steady_clock::now();
   freemode::SearchOptions options{.depth = o.depth, .threads = o.threads, .memory = *memory, .slice = *part};
-  bool shown = !o.quiet && isatty(STDERR_FILENO);
-  if (shown) options.progress = [](const std::string& stage) { note("\r\033[K" + stage); };
+  StatusLine status(o.quiet);
+  options.progress = [&](const std::string& stage) { status.show(stage); };
   if (auto ok = useCheckpoint(o, *vocabulary, options); !ok) return ok;
   Expected<SearchResult> result = SearchResult();
   try {
@@ -225,8 +225,8 @@ Expected<void> free(const FreeOptions& o) {
                     ? "give --memory LIMIT, a smaller --depth, or one part of the graphs with --pass K/N"
                     : "the results so far are in the checkpoint; give --memory LIMIT, or --pass K/N");
   }
+  status.clear();
   if (!result) return tl::unexpected(result.error());
-  if (shown) note("\r\033[K");
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (auto ok = store(*result, o, seconds); !ok) return ok;
   if (!o.quiet) note(summary(*result, seconds));

@@ -14,6 +14,7 @@
 #include "rules/pack/pack.h"
 #include "synth/scale/checkpoint.h"
 #include "synth/synthesize.h"
+#include "tools/common/status_line.h"
 #include "tools/common/tool.h"
 #include "tools/synth/last_words.h"
 #include "tools/synth/patterns.h"
@@ -27,27 +28,6 @@ constexpr int kLargest = 5;                  ///< operators of a pattern of a mo
 constexpr int64_t kLongest = 10'000 * 3600;  ///< seconds of a budget
 
 using Clock = std::chrono::steady_clock;
-
-/// "12.3 %  45 of 366 units", on a terminal.
-class ProgressLine {
- public:
-  ProgressLine(bool quiet, size_t total) : shown_(!quiet && total > 0 && isatty(STDERR_FILENO)), total_(total) {}
-  ~ProgressLine() {
-    if (shown_) note("\r\033[K");
-  }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
-  void operator()(size_t done) {
-    size_t permille = 1000 * done / total_;
-    if (!shown_ || std::exchange(last_, permille) == permille) return;
-    note(fmt::format("\r\033[K{:5.1f} %  {} of {} units", static_cast<double>(permille) / 10, done, total_));
-  }
-
- private:
-  bool shown_;
-  size_t total_, last_ = static_cast<size_t>(-1);
-};
 
 /// "90s", "10m", "2h" as seconds; 0 for none.
 Expected<int64_t> parseBudget(const std::string& text) {
@@ -143,13 +123,13 @@ Expected<std::vector<UnitOutcome>> runUnits(const SearchArguments& a,
   run.resumed = outcomes.size();
   run.units = outcomes.size() + units.size();
 
-  ProgressLine progress(a.quiet, run.units);
+  Progress progress("searching", run.units, a.quiet);
   auto keep = [&](UnitOutcome outcome) -> Expected<void> {
     if (*checkpoint) {
       if (auto ok = (*checkpoint)->add(outcome); !ok) return ok;
     }
     outcomes.push_back(std::move(outcome));
-    progress(outcomes.size());
+    progress.reach(outcomes.size(), "units");
     return {};
   };
   RunOptions options{.threads = a.threads};

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 
+#include "tools/common/status_line.h"
 #include "tools/common/tool.h"
 #include "tools/tune/schedule.h"
 

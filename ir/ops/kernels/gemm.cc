@@ -57,6 +57,7 @@ struct PlainTile {
 };
 
 #ifdef __x86_64__
+// The two give the same bits: every element is summed in the same order.
 template <class T>
 struct Avx2Tile {
   using Element = T;
@@ -64,6 +65,16 @@ struct Avx2Tile {
   static Element pack(T x) { return x; }
   [[gnu::target("avx2,fma")]] static void run(int64_t depth, const T* a, const T* b, T* c, int64_t ldc) {
     vectorTile<T, 32, kRows>(depth, a, b, c, ldc);
+  }
+};
+
+template <class T>
+struct Avx512Tile {
+  using Element = T;
+  static constexpr int kRows = 12, kColumns = 2 * Vector<T, 64>::kLanes;
+  static Element pack(T x) { return x; }
+  [[gnu::target("avx512f,avx2,fma")]] static void run(int64_t depth, const T* a, const T* b, T* c, int64_t ldc) {
+    vectorTile<T, 64, kRows>(depth, a, b, c, ldc);
   }
 };
 #endif
@@ -235,7 +246,11 @@ template <class T>
 void gemm(int64_t m, int64_t n, int64_t depth, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc) {
 #ifdef __x86_64__
   if constexpr (!std::is_same_v<T, int64_t>) {
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && m > 0 && n > 0 && depth > 0) {
+    if (m == 0 || n == 0 || depth == 0) return;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (__builtin_cpu_supports("avx512f")) return blocked<Avx512Tile<T>, T>(m, n, depth, a, b, c, ldc);
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
       using Tile = std::conditional_t<std::is_same_v<T, Fp>, Avx2ResidueTile, Avx2Tile<T>>;
       return blocked<Tile, T>(m, n, depth, a, b, c, ldc);
     }

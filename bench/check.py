@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""How long pet-apply's check by execution takes, in runs of the model itself on ONNX Runtime.
+
+    python bench/check.py [NAME...] [--before DIR] [--all] [--json FILE] [--bin DIR] [--pack FILE]
+
+Each model of tests/models/build.py is rewritten with `--check sites` and with `--check full`, which is the default; the
+difference is the check of the whole model. Beside it the model is timed on ONNX Runtime, one thread like pet-apply, before and
+after: "runs" are seconds by the smaller median. --before: another folder of tools, run in the same turns, for another line.
+"in" says what the whole model was compared in; "MB" is the peak memory. Exit status 1 where a tool failed.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "tests" / "models"), str(ROOT / "runtime" / "ort")]
+import build  # noqa: E402
+import models  # noqa: E402
+import runner  # noqa: E402
+import trial  # noqa: E402
+import zoo  # noqa: E402
+
+NAMES = ["vgg16-dynamo", "csrnet", "resnet18", "vit_b_16-dynamo", "bert-dynamo"]
+HEADER = ["model", "tools", "fired", "one run, s", "check: sites, s", "whole, s", "whole, runs", "check, runs", "in", "all of pet-apply, s", "MB"]
+
+
+def one_run(name, path):
+    """Seconds of the model on ONNX Runtime: the median of five."""
+    session = runner.open_session(str(path), 1)
+    inputs = zoo.MODELS[name].arrays(zoo.MODELS[name].tries[0]) if name in zoo.MODELS else runner.seeded_inputs(session)
+    return statistics.median(runner.time_in_turns([session], inputs, 5, warmup=1, budget_s=60)[0])
+
+
+def whole_in(report):
+    """float, double, or both where some graph or size was not decided."""
+    scopes = [c["scope"] for c in report["checks"] if "whole" in c["where"] and c["possible"]]
+    return " and ".join(sorted({word for s in scopes for word in ("float", "double") if s.startswith(f"in {word}")})) or "-"
+
+
+def examine(path, tools, pack, folder, options):
+    """One line's figures."""
+    runs = {check: trial.apply(tools, path, pack, folder / "out.onnx", "--check", check, *options, limit=3600) for check in ("sites", "full")}
+    for run in runs.values():
+        if run.code:
+            raise models.Failure(f"{path.name}: pet-apply failed ({run.code}): {run.said}")
+    sites, full = (run.report["seconds"]["check"] for run in runs.values())
+    return {"fired": len(runs["full"].rules()), "sites": sites, "whole": full - sites, "check": full, "in": whole_in(runs["full"].report),
+            "seconds": runs["full"].seconds, "megabytes": runs["full"].megabytes}
+
+
+def row(name, tools, f):
+    return [name, tools, str(f["fired"]), f"{f['run']:.3f}", f"{f['sites']:.2f}", f"{f['whole']:.2f}", f"{f['whole'] / f['run']:.1f}",
+            f"{f['check'] / f['run']:.1f}", f["in"], f"{f['seconds']:.1f}", f"{f['megabytes']:.0f}"]
+
+
+def bench(name, pack, folder, options):
+    """(tools, figures) for each folder of tools."""
+    path = build.build(name, folder)
+    tools = {"before": options.before, "now": options.bin} if options.before else {"now": options.bin}
+    more = ["--all"] if options.all else []
+    first = one_run(name, path)
+    figures = {which: examine(path, where.resolve(), pack, folder, more) for which, where in tools.items()}
+    run = min(first, one_run(name, path))
+    return {which: f | {"run": run} for which, f in figures.items()}
+
+
+def main():
+    arguments = argparse.ArgumentParser(description="How long pet-apply's check takes, in runs of the model itself.")
+    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"models of tests/models/build.py (default: {', '.join(NAMES)})")
+    arguments.add_argument("--before", type=pathlib.Path, help="other tools, to compare with")
+    arguments.add_argument("--all", action="store_true", help="rewrite as many sites as possible")
+    arguments.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
+    arguments.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin", help="where the tools are")
+    arguments.add_argument("--pack", type=pathlib.Path, help="the rules (default: what pet-synth --depth 4 writes)")
+    options = arguments.parse_args()
+    unknown = [name for name in options.names if name not in build.EVERY]
+    if unknown:
+        arguments.error(f"no model named {', '.join(unknown)}; there are {', '.join(build.EVERY)}")
+    report = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            pack = (options.pack or models.synthesise(options.bin, pathlib.Path(scratch))).resolve()
+            models.print_row(HEADER)
+            models.print_row(["---"] * len(HEADER))
+            for name in options.names or NAMES:
+                with tempfile.TemporaryDirectory(dir=scratch) as folder:
+                    report[name] = bench(name, pack, pathlib.Path(folder), options)
+                for which, figures in report[name].items():
+                    models.print_row(row(name, which, figures))
+        except (models.Failure, runner.Mistake) as failure:
+            print(f"bench/check.py: {failure}", file=sys.stderr)
+            return 1
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

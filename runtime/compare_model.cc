@@ -1,0 +1,234 @@
+// Whole models, original against rewritten.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "runtime/compare.h"
+#include "runtime/difference.h"
+#include "runtime/draw.h"
+#include "runtime/elements.h"
+
+namespace pet {
+
+using Verdict = Comparison::Verdict;
+
+namespace {
+
+/// Of an output: what is compared with what is allowed.
+struct OutputError {
+  double is = 0, allowed = 0;
+  bool isAllowed() const { return is <= allowed; }
+  double inUnits() const { return is > 0 ? is / allowed : 0; }
+};
+
+template <class T>
+double largestDifference(const Tensor<float>& a, const Tensor<T>& b) {
+  double largest = 0;
+  for (size_t i = 0; i < b.data.size(); ++i) {
+    double difference = std::abs(static_cast<double>(a.data[i]) - static_cast<double>(b.data[i]));
+    if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
+    largest = std::max(largest, difference);
+  }
+  return largest;
+}
+
+template <class T>
+double largestMagnitude(const Tensor<T>& t) {
+  double largest = 0;
+  for (T x : t.data)
+    largest = std::isfinite(x) ? std::max(largest, std::abs(static_cast<double>(x)))
+                               : std::numeric_limits<double>::infinity();
+  return largest;
+}
+
+/// In float, every result rounded to the model's precision.
+Expected<std::vector<TensorRef<float>>> executeRounded(const ModelProgram& model,
+                                                       const Bindings& symbols,
+                                                       const InputSource<float>& inputs,
+                                                       const ExecuteOptions& options) {
+  if (!model.round) return execute<float>(model.program, symbols, inputs, options);
+  NodeEvaluator<float> evaluator = [&](int node, const std::vector<const Tensor<float>*>& operands) {
+    auto results = evaluateNode(model.program, node, symbols, operands);
+    for (size_t i = 0; results && i < results->size(); ++i)
+      model.round(node, (*results)[i]);
+    return results;
+  };
+  return executeWith<float>(model.program, symbols, inputs, evaluator, options);
+}
+
+/// Every number but 0 and what is not finite becomes the next larger or the next smaller one.
+Tensor<float> nudged(Tensor<float> tensor, Draw draw) {
+  uint64_t bits = 0;
+  for (size_t i = 0; i < tensor.data.size(); ++i) {
+    if (i % 32 == 0) bits = draw.below(uint64_t{1} << 32);
+    const float x = tensor.data[i];
+    const bool up = (bits >> (i % 32) & 1U) != 0 && std::abs(x) < std::numeric_limits<float>::max();
+    if (x != 0 && std::isfinite(x)) tensor.data[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(x) + (up ? 1U : ~0U));
+  }
+  return tensor;
+}
+
+/// Two models on the same inputs.
+class ModelComparison {
+ public:
+  ModelComparison(const ModelProgram& original,
+                  const ModelProgram& rewritten,
+                  const Bindings& symbols,
+                  const ModelOptions& options)
+      : original_(original), rewritten_(rewritten), symbols_(symbols), options_(options) {}
+
+  Comparison run() {
+    if (auto ok = drawInputs(); !ok) return notPossible(ok.error());
+    if (!options_.engine || !symbols_.empty() || original_.round || rewritten_.round)
+      return inDouble(options_.progress);
+    constexpr double kQuick = 0.1;  // of the time that both take
+    Comparison quick = guarded([&] { return onEngine(shareWithin(options_.progress, 0, kQuick)); });
+    if (quick.holds()) return quick;
+    Comparison sure = inDouble(shareWithin(options_.progress, kQuick, 1 - kQuick));
+    if (sure.holds()) sure.scope += fmt::format("; not decided in float: {}", quick.reason);
+    return sure;
+  }
+
+ private:
+  /// Values of all inputs that are not constant.
+  Expected<void> drawInputs() {
+    for (Value v : original_.program.inputs()) {
+      if (isConstant(original_.program, v)) continue;
+      const std::string& name = original_.program.name(v);
+      auto extents = evaluate(original_.program.shape(v), symbols_);
+      if (!extents) return fail(ErrorKind::kInternal, "unbound symbol in " + str(original_.program.shape(v)), name);
+      Tensor<float> tensor = drawReal(Draw(options_.seed, name), *extents);
+      if (original_.round) original_.round(v.node, tensor);
+      drawn_.emplace(name, std::move(tensor));
+    }
+    return {};
+  }
+
+  template <class T>
+  InputSource<T> inputsOf(const ModelProgram& model) const {
+    return firstOf(inputsFrom<T>(drawn_), inputsFrom<T>(model.weights));
+  }
+
+  const std::string& nameOf(size_t output) const { return original_.program.name(original_.program.outputs()[output]); }
+
+  using Tensors = std::vector<Tensor<float>>;
+
+  /// The original where inputs and weights are neighbouring floats.
+  Expected<Tensors> runNudged(const ReportShare& progress) const {
+    TensorMap inputs;
+    for (const auto& [name, tensor] : drawn_)
+      inputs.emplace(name, nudged(tensor, Draw(options_.seed, name + "'")));
+    InputSource<float> weights = [&](std::string_view name) -> TensorRef<float> {
+      auto weight = original_.weights(name);
+      if (!weight) return nullptr;
+      return std::make_shared<const Tensor<float>>(nudged(*weight, Draw(options_.seed, std::string(name) + "'")));
+    };
+    return options_.engine(original_.program, weights, inputs, progress);
+  }
+
+  /// kHolds, or kNotPossible with the reason why it does not decide.
+  Comparison onEngine(const ReportShare& progress) const {
+    constexpr double kEach = 0.4;  // of the time
+    auto before = options_.engine(original_.program, original_.weights, drawn_, shareWithin(progress, 0, kEach));
+    if (!before) return notPossible(before.error());
+    auto after = options_.engine(rewritten_.program, rewritten_.weights, drawn_, shareWithin(progress, kEach, kEach));
+    if (!after) return notPossible(after.error());
+    Comparison plain = compareFloats(*before, *after, nullptr);
+    if (plain.holds() || !std::isfinite(plain.worst)) return plain;
+    auto other = runNudged(shareWithin(progress, 2 * kEach, 1 - 2 * kEach));
+    return other ? compareFloats(*before, *after, &*other) : plain;
+  }
+
+  /// `worst` of what does not hold is infinite where no noise explains it.
+  Comparison compareFloats(const Tensors& before, const Tensors& after, const Tensors* other) const {
+    constexpr double kMostNoise = 16;  // of the floor; a model that amplifies more is one for the other way
+    Comparison result;
+    result.scope = "in float: ";
+    for (size_t o = 0; o < before.size(); ++o) {
+      const double scale = largestMagnitude(before[o]), floor = options_.floor * scale;
+      if (auto extents = differentExtents(before[o], after[o])) return undecided(o, *extents);
+      if (!std::isfinite(scale)) return undecided(o, "the original's values are not finite");
+      const double noise = other ? std::min(largestDifference((*other)[o], before[o]), kMostNoise * floor) : 0;
+      const OutputError error{largestDifference(after[o], before[o]), floor + (options_.factor - 1) * noise};
+      result.scope +=
+          fmt::format("{}{}: difference {:.2e}, max|output| {:.2e}", o ? "; " : "", nameOf(o), error.is, scale);
+      if (other) result.scope += fmt::format(", of roundings {:.2e}", noise);
+      result.worst = std::max(result.worst, error.inUnits());
+      if (!error.isAllowed())
+        return undecided(o, fmt::format("off by {:.3g} from the original (at most {:.3g})", error.is, error.allowed),
+                         error.is);
+    }
+    return result;
+  }
+
+  Comparison undecided(size_t output,
+                       const std::string& why,
+                       double worst = std::numeric_limits<double>::infinity()) const {
+    return {Verdict::kNotPossible, fmt::format("{}: {}", nameOf(output), why), "", worst};
+  }
+
+  Comparison inDouble(const ReportShare& progress) const {
+    constexpr double kDouble = 0.5, kFloat = 0.25;  // of the time
+    auto truth =
+        execute<double>(original_.program, symbols_, inputsOf<double>(original_), {shareWithin(progress, 0, kDouble)});
+    if (!truth) return notPossible(truth.error());
+    auto before =
+        executeRounded(original_, symbols_, inputsOf<float>(original_), {shareWithin(progress, kDouble, kFloat)});
+    if (!before) return notPossible(before.error());
+    auto after = executeRounded(rewritten_, symbols_, inputsOf<float>(rewritten_),
+                                {shareWithin(progress, kDouble + kFloat, kFloat)});
+    if (!after) return failureOfReplacement(after.error());
+    if (after->size() != truth->size()) return {Verdict::kFails, "the numbers of outputs differ", "", 0};
+    Comparison result;
+    result.scope = "in double: ";
+    for (size_t o = 0; o < truth->size() && result.holds(); ++o)
+      compareErrors(o, *(*truth)[o], *(*before)[o], *(*after)[o], result);
+    return result;
+  }
+
+  void compareErrors(size_t o,
+                     const Tensor<double>& truth,
+                     const Tensor<float>& before,
+                     const Tensor<float>& after,
+                     Comparison& result) const {
+    if (auto extents = differentExtents(truth, after)) {
+      result = {Verdict::kFails, fmt::format("{}: {}", nameOf(o), *extents), "", 0};
+      return;
+    }
+    const double scale = largestMagnitude(truth);
+    if (!std::isfinite(scale)) {
+      result = {Verdict::kNotPossible, nameOf(o) + ": the original's values are not finite", "", 0};
+      return;
+    }
+    const double was = largestDifference(before, truth);
+    const OutputError error{largestDifference(after, truth), options_.factor * was + options_.floor * scale};
+    result.scope += fmt::format("{}{}: error {:.2e}, the original's {:.2e}, max|output| {:.2e}", o ? "; " : "",
+                                nameOf(o), error.is, was, scale);
+    result.worst = std::max(result.worst, error.inUnits());
+    if (error.isAllowed()) return;
+    result.verdict = Verdict::kFails;
+    result.reason =
+        fmt::format("{}: off by {:.3g} from double precision, the original by {:.3g} (at most {:.3g} allowed)",
+                    nameOf(o), error.is, was, error.allowed);
+  }
+
+  const ModelProgram &original_, &rewritten_;
+  const Bindings& symbols_;
+  const ModelOptions& options_;
+  TensorMap drawn_;
+};
+
+}  // namespace
+
+Comparison compareWholeModel(const ModelProgram& original,
+                             const ModelProgram& rewritten,
+                             const Bindings& symbols,
+                             const ModelOptions& options) {
+  return guarded([&] { return ModelComparison(original, rewritten, symbols, options).run(); });
+}
+
+}  // namespace pet
