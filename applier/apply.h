@@ -28,9 +28,9 @@ struct Applied {
   ApplyReport report;
 };
 
-/// Rewrites a model with the rules of a source (docs/applier.md). No search: every site of every pattern is found, one rule is
-/// chosen for each, and the result is checked by execution. kCheck: a check failed, with the site and the rule; or
-/// nothing could be compared, neither at a site nor of the whole model. The source's errors.
+/// Rewrites a model with the rules of a source (docs/applier.md). No search: every site of every pattern is found, one
+/// rule is chosen for each, and the result is checked by execution. kCheck: a check failed, with the site and the rule;
+/// or nothing could be compared, neither at a site nor of the whole model. The source's errors.
 Expected<Applied> apply(const Model& model, RuleSource& rules, const Costs& costs, const ApplyOptions& options);
 /// The same with a set of rules.
 Expected<Applied> apply(const Model& model, const RuleSet& rules, const Costs& costs, const ApplyOptions& options);

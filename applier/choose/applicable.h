@@ -31,9 +31,9 @@ struct SiteRule {
 /// How many of a rule's boxes hold a position, where its symbols have these values.
 int occupiedBoxes(const Rule& rule, const Bindings& symbols);
 
-/// `rules`, those of a site's pattern, whose class holds there and that the policy wants. Without `all`, only rules that may
-/// pay, at each of the samples of `sizes`: their cost is known, and is less than the pattern's if neighbours spare them
-/// their layouts. The cost is that at the typical sizes.
+/// `rules`, those of a site's pattern, whose class holds there and that the policy wants. Without `all`, only rules
+/// that may pay, at each of the samples of `sizes`: their cost is known, and is less than the pattern's if neighbours
+/// spare them their layouts. The cost is that at the typical sizes.
 std::vector<SiteRule> candidatesAt(const Site& site,
                                    const ModelSizes& sizes,
                                    const std::vector<const Rule*>& rules,

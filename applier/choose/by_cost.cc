@@ -61,9 +61,9 @@ class Chooser {
   const std::vector<PricedRewrite>& candidates_;
   const Policy& policy_;
   std::vector<bool> banned_, moves_;
-  std::vector<std::vector<size_t>> groups_;        ///< candidates for the same nodes
-  std::map<int, std::vector<size_t>> groupsAt_;    ///< by node
-  std::set<std::pair<size_t, size_t>> overlaps_;   ///< groups that share a node; the later one first
+  std::vector<std::vector<size_t>> groups_;       ///< candidates for the same nodes
+  std::map<int, std::vector<size_t>> groupsAt_;   ///< by node
+  std::set<std::pair<size_t, size_t>> overlaps_;  ///< groups that share a node; the later one first
   std::vector<Saving> savings_;
   std::map<size_t, std::vector<size_t>> savingsOf_;  ///< by Saving::a
 };

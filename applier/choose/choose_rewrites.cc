@@ -26,7 +26,8 @@ std::vector<SiteRule> bindAll(const std::vector<Site>& sites,
   return candidates;
 }
 
-/// What is chosen, one after the other. Sites of several outputs may wait for each other; and a model can grow too large.
+/// What is chosen, one after the other. Sites of several outputs may wait for each other; and a model can grow too
+/// large.
 class Together {
  public:
   explicit Together(const MatchIndex& index) : index_(index) {}

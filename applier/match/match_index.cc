@@ -10,10 +10,7 @@ const std::vector<int> kNone;
 }  // namespace
 
 MatchIndex::MatchIndex(const Graph& graph, const View& view, const ModelSizes& sizes)
-    : view_(view),
-      sizes_(sizes),
-      uses_(view.program),
-      precedence_(graph, view) {
+    : view_(view), sizes_(sizes), uses_(view.program), precedence_(graph, view) {
   for (size_t i = 0; i < view.program.nodes().size(); ++i)
     byOp_[view.program.nodes()[i].op].push_back(static_cast<int>(i));
   for (const GraphNode& n : graph.nodes) {

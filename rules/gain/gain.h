@@ -40,10 +40,10 @@ class DeviceCosts {
   /// outlives the costs.
   static DeviceCosts fit(const RuleSet& rules, const Timings& timings, const std::string& device, int threads = 1);
 
-  /// Takes the samples of a pattern's rules, once, and of all of them; a predictor is fitted when a rule's cost is first
-  /// asked for at shapes that were not timed. Deterministic. Samples with other numbers of threads are left out, and
-  /// where a rule was timed with weights from memory, those with weights from the caches. Pattern and rules outlive the
-  /// costs.
+  /// Takes the samples of a pattern's rules, once, and of all of them; a predictor is fitted when a rule's cost is
+  /// first asked for at shapes that were not timed. Deterministic. Samples with other numbers of threads are left out,
+  /// and where a rule was timed with weights from memory, those with weights from the caches. Pattern and rules outlive
+  /// the costs.
   void learn(const Pattern& pattern, const std::vector<TimedRule>& rules);
   /// Takes what layouts took on the device, whatever rules they are of.
   void learnLayouts(const std::vector<LayoutSample>& layouts);

@@ -70,7 +70,7 @@ class Pack::State {
   std::string name_, bytes_;
   std::unique_ptr<SQLite::Database> database_;
   Rows metadata_;
-  std::map<std::string, Entry, std::less<>> patterns_;            ///< by name
+  std::map<std::string, Entry, std::less<>> patterns_;               ///< by name
   std::map<std::string, const Entry*, std::less<>> patternOf_ = {};  ///< of rules that were read, by name
 };
 
@@ -141,8 +141,7 @@ Expected<void> Pack::State::readRules(Entry& entry) {
   for (const Row& row : *rows) {
     auto rule = parseRule(entry, row, statementOf(row));
     if (!rule) return tl::unexpected(rule.error());
-    if (!patternOf_.emplace(rule->name, &entry).second)
-      return wrong(fmt::format("two rules are named {}", rule->name));
+    if (!patternOf_.emplace(rule->name, &entry).second) return wrong(fmt::format("two rules are named {}", rule->name));
     entry.set.rules.push_back(std::move(*rule));
     entry.hashes.push_back(row[RuleColumn::kHash]);
   }
@@ -241,8 +240,8 @@ Expected<RuleSet> Pack::State::all() {
     }
     auto& rules = result.rules;
     std::sort(rules.begin(), rules.end(), [](const Rule& a, const Rule& b) { return a.name < b.name; });
-    auto twice = std::adjacent_find(rules.begin(), rules.end(),
-                                    [](const Rule& a, const Rule& b) { return a.name == b.name; });
+    auto twice =
+        std::adjacent_find(rules.begin(), rules.end(), [](const Rule& a, const Rule& b) { return a.name == b.name; });
     if (twice != rules.end()) return wrong(fmt::format("two rules are named {}", twice->name));
     return result;
   });

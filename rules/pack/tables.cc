@@ -39,10 +39,13 @@ std::string hashOf(std::string_view patternText, std::string_view statement) {
   return Digest().add("pet rule 1").add(patternText).add(statement).hex();
 }
 
-Expected<Rows> readRows(
-    SQLite::Database& database, const std::string& file, const char* table, int keys, const std::optional<std::string>& pattern) {
-  SQLite::Statement query(database, fmt::format("SELECT * FROM {}{} ORDER BY 1, 2", table,
-                                                pattern ? " WHERE pattern = ?" : ""));
+Expected<Rows> readRows(SQLite::Database& database,
+                        const std::string& file,
+                        const char* table,
+                        int keys,
+                        const std::optional<std::string>& pattern) {
+  SQLite::Statement query(database,
+                          fmt::format("SELECT * FROM {}{} ORDER BY 1, 2", table, pattern ? " WHERE pattern = ?" : ""));
   if (pattern) query.bind(1, *pattern);
   Rows rows;
   while (query.executeStep()) {

@@ -44,15 +44,19 @@ struct RuleColumn {
 
 /// The digest of rows of a table: of all, or of the rules of one pattern.
 std::string digestOf(std::string_view table, const Rows& rows);
-/// The digest of a pack: of the metadata without `content`, and of the patterns. The patterns have those of their rules.
+/// The digest of a pack: of the metadata without `content`, and of the patterns. The patterns have those of their
+/// rules.
 std::string contentDigest(const Rows& metadata, const Rows& patterns);
 /// A rule's hash.
 std::string hashOf(std::string_view patternText, std::string_view statement);
 
-/// Reads a table, or the rows of one pattern in `rules`, in the order of their keys, the first `keys` columns. kPack: the
-/// rows do not come in that order (in a damaged tree they may have no end); a value is not plain text. Throws SQLite's
-/// exceptions.
-Expected<Rows> readRows(
-    SQLite::Database& database, const std::string& file, const char* table, int keys, const std::optional<std::string>& pattern = {});
+/// Reads a table, or the rows of one pattern in `rules`, in the order of their keys, the first `keys` columns. kPack:
+/// the rows do not come in that order (in a damaged tree they may have no end); a value is not plain text. Throws
+/// SQLite's exceptions.
+Expected<Rows> readRows(SQLite::Database& database,
+                        const std::string& file,
+                        const char* table,
+                        int keys,
+                        const std::optional<std::string>& pattern = {});
 
 }  // namespace pet

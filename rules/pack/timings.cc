@@ -131,8 +131,7 @@ Expected<Timings> readDatabase(std::string_view bytes, const std::string& path) 
         s.name = query.getColumn("name").getString();
         why = "shapes must be a JSON object of integers";
       }
-      if (why)
-        return damaged(kind, path, "a sample of " + s.name + ": " + why);
+      if (why) return damaged(kind, path, "a sample of " + s.name + ": " + why);
       if (timings.size() >= kMostSamples) return fail(ErrorKind::kPack, kTooMany, path);
       timings.add(std::move(s));
     }

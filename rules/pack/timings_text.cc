@@ -21,9 +21,10 @@ Json toJson(const TimingSample& s) {
     shapes[symbol] = value;
   return {{"name", s.name},       {"rule", s.rule},       {"device", s.device},
           {"shapes", shapes},     {"pattern", s.pattern}, {"replacement", s.replacement},
-          {"opening", s.opening}, {"closing", s.closing}, {"moved", s.moved},     {"spread", s.spread},
-          {"weights", s.weights}, {"engine", s.engine},   {"version", s.version},
-          {"isa", s.isa},         {"threads", s.threads}, {"date", s.date}};
+          {"opening", s.opening}, {"closing", s.closing}, {"moved", s.moved},
+          {"spread", s.spread},   {"weights", s.weights}, {"engine", s.engine},
+          {"version", s.version}, {"isa", s.isa},         {"threads", s.threads},
+          {"date", s.date}};
 }
 
 TimingSample fromJson(const Json& j) {
@@ -48,7 +49,8 @@ TimingSample fromJson(const Json& j) {
 /// One line. kPack, with file:line.
 Expected<TimingSample> parseSample(std::string_view line, const std::string& file, int number) {
   auto refuse = [&](std::string what) {
-    return fail(ErrorKind::kPack, std::move(what), fmt::format("{}:{}", file, number), "expected one JSON sample a line");
+    return fail(ErrorKind::kPack, std::move(what), fmt::format("{}:{}", file, number),
+                "expected one JSON sample a line");
   };
   try {
     TimingSample s = fromJson(parseJson(line));

@@ -71,10 +71,11 @@ def write_timings(folder):
     (folder / "line").write_text(lines[0])
     # docs/pack-format.md says how timings are kept.
     page = (SOURCE / "docs" / "pack-format.md").read_text()
-    schemas = re.findall(r"^ +(CREATE TABLE samples.*)$", page, re.M)  # of this version, then of the first
+    schemas = re.findall(r"^ +(CREATE TABLE samples.*)$", page, re.M)  # of this version, then of older ones
     row = "'ab', 'conv/a', 'cpu', '{\"N\":1}', 'e', '1', 'avx', 1, "
-    for name, version, schema, rest in [("database", 2, schemas[0], "'warm', 0.5, 0.25, 0.1, 0, 0.1, '2026-11-21'"),
-                                        ("database-1", 1, schemas[1], "0.5, 0.25, 0.1, '2026-11-21'")]:
+    for name, version, schema, rest in [("database", 3, schemas[0], "'warm', 0.5, 0.25, 0.1, 0, 64, 0.1, '2026-11-21'"),
+                                        ("database-2", 2, schemas[1], "'warm', 0.5, 0.25, 0.1, 0, 0.1, '2026-11-21'"),
+                                        ("database-1", 1, schemas[2], "0.5, 0.25, 0.1, '2026-11-21'")]:
         db = sqlite3.connect(folder / name)
         db.execute("PRAGMA application_id = 0x70657474")
         db.execute(f"PRAGMA user_version = {version}")

@@ -27,7 +27,8 @@ RuleSet someRules() {
     for (Rule& r : more.rules)
       set.rules.push_back(std::move(r));
     for (Pattern& p : more.patterns) {
-      bool known = std::any_of(set.patterns.begin(), set.patterns.end(), [&](const auto& q) { return q.name == p.name; });
+      bool known =
+          std::any_of(set.patterns.begin(), set.patterns.end(), [&](const auto& q) { return q.name == p.name; });
       if (!known) set.patterns.push_back(std::move(p));
     }
   }

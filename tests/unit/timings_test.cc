@@ -70,12 +70,13 @@ TEST(Timings, ALaterSampleOfTheSameSettingReplacesTheEarlier) {
 
 TEST(Timings, TextIsOneSortedLineEach) {
   std::string text = print(someTimings());
-  EXPECT_THAT(text, ::testing::StartsWith(
-                        R"({"name":"a","rule":"a-hash","device":"ort-cpu","shapes":{"C":8,"N":1},"pattern":0.0015,)"
-                        R"("replacement":0.001,"opening":0.0001,"closing":0.0,"moved":4096,"spread":0.02,"weights":"warm",)"
-                        R"("engine":"onnxruntime","version":"1.30.0","isa":"avx512",)"
-                        R"("threads":1,"date":"2026-11-21"})"
-                        "\n"));
+  EXPECT_THAT(text,
+              ::testing::StartsWith(
+                  R"({"name":"a","rule":"a-hash","device":"ort-cpu","shapes":{"C":8,"N":1},"pattern":0.0015,)"
+                  R"("replacement":0.001,"opening":0.0001,"closing":0.0,"moved":4096,"spread":0.02,"weights":"warm",)"
+                  R"("engine":"onnxruntime","version":"1.30.0","isa":"avx512",)"
+                  R"("threads":1,"date":"2026-11-21"})"
+                  "\n"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
   auto read = parseTimings(text, "t.jsonl");
   ASSERT_TRUE(read.has_value()) << read.error().message();

@@ -4,10 +4,7 @@
 
 namespace pet::tool {
 
-Expected<TunedRules> TunedRules::open(Pack& pack,
-                                      const OpenTimings& timings,
-                                      const std::string& device,
-                                      int threads) {
+Expected<TunedRules> TunedRules::open(Pack& pack, const OpenTimings& timings, const std::string& device, int threads) {
   TunedRules rules(pack, timings, device, threads);
   auto layouts = timings.layouts(device);
   if (!layouts) return tl::unexpected(layouts.error());
