@@ -73,6 +73,7 @@ double floorOf(const View& view, const ApplyReport& report, const ApplyOptions& 
   const bool conditioned = anyConditioned(report);
   double floor = kUnits * unitRoundoff(ElementType::kFloat);  // in which it is executed
   for (ElementType element : view.elements) {
+    if (!isComputed(element)) continue;
     floor = std::max(floor, kUnits * unitRoundoff(element));
     if (conditioned) floor = std::max(floor, options.policy.maxRelativeError.at(element));
   }

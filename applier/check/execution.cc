@@ -38,86 +38,90 @@ std::vector<PositionBox> positions(const Rewrite& r) {
   return boxes;
 }
 
-/// The site's constant operands, by the pattern's names.
-Expected<TensorMap> constantsOf(const Rewrite& r, ConstantEvaluator& constants) {
-  TensorMap tensors;
+/// The site's constant operands, by the pattern's names. T: float, or int64_t where the site is of integers.
+template <class T>
+Expected<std::map<std::string, Tensor<T>, std::less<>>> constantsOf(const Rewrite& r, ConstantEvaluator& constants) {
+  std::map<std::string, Tensor<T>, std::less<>> tensors;
   auto inputs = r.site.pattern->program.inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (r.site.pattern->program.node(inputs[i]).scalar("constant") != Expr(1)) continue;
     auto c = constants.value(r.site.inputs[i]);
     if (!c) return tl::unexpected(c.error());
-    tensors.emplace(r.site.pattern->program.name(inputs[i]), c->values<float>());
+    tensors.emplace(r.site.pattern->program.name(inputs[i]), c->values<T>());
   }
   return tensors;
 }
 
-/// A view as a program with its outputs in the order of their names.
-struct Whole {
-  Program program;
-  std::map<std::string, Constant, std::less<>> constants;
-  std::vector<std::string> outputs;
-  std::vector<ElementType> elements;  ///< per node
+View withOutputs(View view, std::vector<Value> outputs) {
+  view.program = ProgramBuilder(std::move(view.program)).finish(std::move(outputs));
+  return view;
+}
 
-  ModelProgram model() const {
-    auto is16Bits = [](ElementType element) { return unitRoundoff(element) > unitRoundoff(ElementType::kFloat); };
-    if (std::none_of(elements.begin(), elements.end(), is16Bits)) return {program, weights()};
-    return {program, weights(), [this](int node, Tensor<float>& tensor) {
-              const ElementType element = elements[static_cast<size_t>(node)];
-              if (element == ElementType::kFloat) return;
-              for (float& x : tensor.data)
-                x = static_cast<float>(roundedTo(element, x));
-            }};
-  }
-
-  /// Each is made when it is asked for, and pages of the model's file are not kept for it: all at once may be large.
-  InputSource<float> weights() const {
-    return [this](std::string_view name) -> TensorRef<float> {
-      auto found = constants.find(name);
-      if (found == constants.end()) return nullptr;
-      auto tensor = std::make_shared<const Tensor<float>>(found->second.values<float>());
-      if (found->second.bytes.mapped()) dropPages(*found->second.bytes);
-      return tensor;
-    };
-  }
-};
-
-Whole wholeOf(View view) {
-  std::vector<std::pair<std::string, Value>> named;
+std::vector<std::string> outputNames(const View& view) {
+  std::vector<std::string> names;
   for (Value v : view.program.outputs())
-    named.emplace_back(view.names.at(v), v);
-  std::sort(named.begin(), named.end());
-  Whole whole;
-  std::vector<Value> outputs;
-  for (const auto& [name, v] : named) {
-    whole.outputs.push_back(name);
-    outputs.push_back(v);
-  }
+    names.push_back(view.names.at(v));
+  return names;
+}
+
+/// The view with its outputs in the order of their names.
+View inOrder(View view) {
+  std::vector<Value> outputs = view.program.outputs();
+  std::sort(outputs.begin(), outputs.end(), [&](Value a, Value b) { return view.names.at(a) < view.names.at(b); });
+  return withOutputs(std::move(view), std::move(outputs));
+}
+
+/// What gives the outputs that pet computes with, or the others.
+View partThat(const View& view, bool isComputedWith) {
+  std::vector<Value> outputs = view.program.outputs();
+  std::erase_if(outputs,
+                [&](Value v) { return isComputed(view.elements[static_cast<size_t>(v.node)]) != isComputedWith; });
+  return pruned(withOutputs(view, std::move(outputs)));
+}
+
+/// Each is made when it is asked for, and pages of the model's file are not kept for it: all at once may be large.
+InputSource<float> weightsOf(const View& view) {
+  std::map<std::string, Constant, std::less<>> constants;
   for (const auto& [node, c] : view.constants)
-    whole.constants.emplace(view.program.nodes()[static_cast<size_t>(node)].names[0], c);
-  whole.elements = view.elements;
-  whole.program = ProgramBuilder(std::move(view.program)).finish(std::move(outputs));
-  return whole;
+    constants.emplace(view.program.nodes()[static_cast<size_t>(node)].names[0], c);
+  return [constants = std::move(constants)](std::string_view name) -> TensorRef<float> {
+    auto found = constants.find(name);
+    if (found == constants.end()) return nullptr;
+    auto tensor = std::make_shared<const Tensor<float>>(found->second.values<float>());
+    if (found->second.bytes.mapped()) dropPages(*found->second.bytes);
+    return tensor;
+  };
+}
+
+/// The view outlives it.
+ModelProgram modelOf(const View& view) {
+  const std::vector<ElementType>& elements = view.elements;
+  auto is16Bits = [](ElementType element) { return unitRoundoff(element) > unitRoundoff(ElementType::kFloat); };
+  if (std::none_of(elements.begin(), elements.end(), is16Bits)) return {view.program, weightsOf(view)};
+  return {view.program, weightsOf(view), [&elements](int node, Tensor<float>& tensor) {
+            const ElementType element = elements[static_cast<size_t>(node)];
+            if (element == ElementType::kFloat) return;
+            for (float& x : tensor.data)
+              x = static_cast<float>(roundedTo(element, x));
+          }};
 }
 
 /// Leaves out what the rewritten model does not compute any more: it went to nodes that nothing needs now, such as the
 /// Shape of a value whose extents became a part of a new constant. The name of a result that is lost, "" if none is.
-std::string dropUnneeded(Whole& original,
+std::string dropUnneeded(View& original,
                          const std::vector<std::string>& kept,
                          const std::vector<std::string>& results) {
-  std::vector<std::string> names;
   std::vector<Value> outputs;
-  for (size_t i = 0; i < original.outputs.size(); ++i) {
-    const std::string& name = original.outputs[i];
+  for (Value v : original.program.outputs()) {
+    const std::string& name = original.names.at(v);
     if (std::binary_search(kept.begin(), kept.end(), name)) {
-      names.push_back(name);
-      outputs.push_back(original.program.outputs()[i]);
+      outputs.push_back(v);
     } else if (std::find(results.begin(), results.end(), name) != results.end()) {
       return name;
     }
   }
-  if (names.size() == original.outputs.size()) return "";
-  original.outputs = std::move(names);
-  original.program = ProgramBuilder(std::move(original.program)).finish(std::move(outputs));
+  if (outputs.size() != original.program.outputs().size())
+    original = withOutputs(std::move(original), std::move(outputs));
   return "";
 }
 
@@ -164,9 +168,25 @@ class SiteChecker {
       : constants_(view), options_(options), checked_(checked) {}
 
   Expected<void> check(const Rewrite& r) {
-    auto tensors = constantsOf(r, constants_);
-    if (!tensors) return tl::unexpected(tensors.error());
     if (auto ok = checkRule(r); !ok) return ok;
+    return isComputed(r.site.element) ? checkValues(r) : checkMoves(r);
+  }
+
+  SiteChecks found() && { return std::move(found_); }
+
+ private:
+  Expected<void> checkMoves(const Rewrite& r) {
+    auto tensors = constantsOf<int64_t>(r, constants_);
+    if (!tensors) return tl::unexpected(tensors.error());
+    Comparison moves = compareMoves({r.pattern, *tensors}, {r.replacement, *tensors}, options_.seed);
+    if (moves.verdict == Comparison::Verdict::kNotPossible)
+      found_.unchecked.push_back({r.label, r.rule->name, moves.reason});
+    return enter(r, moves);
+  }
+
+  Expected<void> checkValues(const Rewrite& r) {
+    auto tensors = constantsOf<float>(r, constants_);
+    if (!tensors) return tl::unexpected(tensors.error());
     auto [known, fresh] = checked_.probed.try_emplace({r.rule->name, rewrite::str(r.symbols)}, std::nullopt);
     if (fresh) {
       auto possible = probe(r, *tensors);
@@ -183,9 +203,6 @@ class SiteChecker {
     return {};
   }
 
-  SiteChecks found() && { return std::move(found_); }
-
- private:
   /// Once per rule, and at small shapes.
   Expected<void> checkRule(const Rewrite& r) {
     if (!checked_.names.insert(r.rule->name).second) return {};
@@ -233,6 +250,36 @@ class SiteChecker {
   SiteChecks found_;
 };
 
+Comparison compareComputed(const View& before, const View& after, const SiteCheckOptions& options) {
+  if (before.program.outputs().empty() && after.program.outputs().empty()) return {};
+  ModelOptions model;
+  model.seed = options.seed;
+  model.floor = options.floor;
+  model.engine = options.engine;
+  if (options.progress) model.progress = [&](double share) { options.progress("checking the whole model", share); };
+  return compareWholeModel(modelOf(before), modelOf(after), {}, model);
+}
+
+std::map<std::string, Tensor<int64_t>, std::less<>> integersOf(const View& view) {
+  std::map<std::string, Tensor<int64_t>, std::less<>> tensors;
+  for (const auto& [node, c] : view.constants)
+    tensors.emplace(view.program.nodes()[static_cast<size_t>(node)].names[0], c.values<int64_t>());
+  return tensors;
+}
+
+/// Integers and truth values: bit for bit.
+Comparison compareMoved(const View& before, const View& after, const SiteCheckOptions& options) {
+  if (before.program.outputs().empty() && after.program.outputs().empty()) return {};
+  return compareMoves({before.program, integersOf(before)}, {after.program, integersOf(after)}, options.seed);
+}
+
+/// Of two comparisons: the worse verdict.
+Comparison joined(const Comparison& a, const Comparison& b) {
+  const Comparison& worse = b.verdict == Comparison::Verdict::kFails || a.holds() ? b : a;
+  const std::string between = a.scope.empty() || b.scope.empty() ? "" : "; ";
+  return {worse.verdict, worse.reason, a.scope + between + b.scope, std::max(a.worst, b.worst)};
+}
+
 }  // namespace
 
 Expected<SiteChecks> checkSites(const View& view,
@@ -263,21 +310,18 @@ Expected<CheckLine> checkWhole(const View& before,
   if (!first) return tl::unexpected(first.error());
   auto second = boundLike(*first, after);
   if (!second) return tl::unexpected(second.error());
-  Whole original = wholeOf(std::move(*first)), rewritten = wholeOf(std::move(*second));
-  if (auto lost = dropUnneeded(original, rewritten.outputs, results); !lost.empty()) {
+  View original = inOrder(std::move(*first)), rewritten = inOrder(std::move(*second));
+  const std::vector<std::string> kept = outputNames(rewritten);
+  if (auto lost = dropUnneeded(original, kept, results); !lost.empty()) {
     return fail(ErrorKind::kInternal, fmt::format("the rewritten model does not compute {}", lost), "",
                 "please report this");
   }
-  if (original.outputs != rewritten.outputs) {
+  if (outputNames(original) != kept) {
     return fail(ErrorKind::kInternal, "the rewritten model computes other values than the original", "",
                 "please report this");
   }
-  ModelOptions model;
-  model.seed = options.seed;
-  model.floor = options.floor;
-  model.engine = options.engine;
-  if (options.progress) model.progress = [&](double share) { options.progress("checking the whole model", share); };
-  Comparison c = compareWholeModel(original.model(), rewritten.model(), {}, model);
+  const Comparison c = joined(compareComputed(partThat(original, true), partThat(rewritten, true), options),
+                              compareMoved(partThat(original, false), partThat(rewritten, false), options));
   if (c.verdict == Comparison::Verdict::kFails) {
     return fail(ErrorKind::kCheck, fmt::format("the rewritten model differs: {}", c.reason), "whole model",
                 "nothing was written; please report it");

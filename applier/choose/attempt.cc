@@ -82,7 +82,8 @@ Expected<Rewrite> rewriteAt(const Graph& graph, const MatchIndex& index, const S
     if (is != wanted)
       return fail(ErrorKind::kCheck, fmt::format("{} are not known to be the extents {}", str(is), str(wanted)));
   }
-  if (auto why = whyNotEmitted(rewrite->replacement, graph.opset, view.openSizes)) return fail(ErrorKind::kCheck, *why);
+  if (auto why = whyNotEmitted(rewrite->replacement, graph.opset, c.site.element, view.openSizes))
+    return fail(ErrorKind::kCheck, *why);
   auto before = static_cast<double>(weightElements(rewrite->pattern));
   auto after = static_cast<double>(weightElements(rewrite->replacement));
   if (4 * (after - policy.maxGrowth * before) > kSmallWeights)

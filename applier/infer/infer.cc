@@ -9,6 +9,7 @@
 #include "applier/infer/entries.h"
 #include "applier/infer/rules.h"
 #include "applier/onnx/inline.h"
+#include "applier/onnx/quantized.h"
 #include "ir/limits.h"
 
 namespace pet {
@@ -95,6 +96,7 @@ class GraphInference : public BodyInference {
   void enterConstant(const GraphNode& node);
   void keep(const std::string& name, InferredType type);
   void inferNode(NodeInference& n);
+  void inferQuantized(NodeInference& n);
   void inferCall(NodeInference& n);
   bool mayEnter(const Graph& body);
   void take(Inference inner, const std::string& where);
@@ -213,6 +215,7 @@ void GraphInference::inferNode(NodeInference& n) {
   const InferRule* rule = signature ? findInferRule(node.type) : nullptr;
   try {
     if (node.callee) inferCall(n);
+    if (!node.standard && !node.callee) inferQuantized(n);
     if (!rule) return;
     checkNode(n, *signature);
     try {
@@ -229,6 +232,23 @@ void GraphInference::inferNode(NodeInference& n) {
     bodies_.clear();
   } catch (const OverflowError&) {  // extents beyond 64 bits: those are not said
     bodies_.clear();
+  }
+}
+
+/// Of ONNX Runtime's own domain: what an operator of ONNX gives of the same integers. All of them are of one type, but
+/// for QLinearConcat, whose result is of its zero point's.
+void GraphInference::inferQuantized(NodeInference& n) {
+  const GraphNode& node = n.node();
+  const bool isOfOneType = node.domain == "com.microsoft" && node.type.starts_with("QLinear") &&
+                           node.type != "QLinearConv" && node.type != "QLinearMatMul";
+  auto plain = isOfOneType ? unquantized(node) : std::nullopt;
+  if (!plain || n.resultCount() != 1) return;
+  NodeInference like(*plain, graph_.opset, types_, sizes_, *this);
+  try {
+    inferNode(like);
+    n.result(0) = like.result(0);
+    if (node.type == "QLinearConcat") n.result(0).element = n.operand(1).element;
+  } catch (const InvalidNode&) {  // of no operator of ONNX's: it says nothing
   }
 }
 

@@ -70,6 +70,7 @@ bool ClosedValues::broadcasts(Value v) const {
 
 Expected<std::vector<rewrite::DimEquation>> ClosedValues::equations(Value v, const Constant& constant) const {
   const Shape& shape = pattern_.shape(v);
+  if (!isComputed(constant.element)) return fail(ErrorKind::kCheck, "a constant of another type");
   size_t extra = constant.extents.size() - std::min(constant.extents.size(), shape.size());
   const auto first = constant.extents.begin() + static_cast<std::ptrdiff_t>(extra);
   bool inFront = std::all_of(constant.extents.begin(), first, [](int64_t e) { return e == 1; });

@@ -16,6 +16,12 @@ Precedence::Precedence(const Graph& graph, const View& view)
     if (int origin = view.provenance[static_cast<size_t>(i)].origin; origin >= 0)
       parts[static_cast<size_t>(origin)].push_back(i);
   }
+  auto anyReads = [&](const std::vector<int>& some, int node) {
+    return std::any_of(some.begin(), some.end(), [&](int i) {
+      const auto& operands = nodes[static_cast<size_t>(i)].operands;
+      return std::any_of(operands.begin(), operands.end(), [&](Value v) { return v.node == node; });
+    });
+  };
   std::unordered_map<std::string, int> inView, outside;
   for (const auto& [value, name] : view.names)
     inView.emplace(name, value.node);
@@ -33,7 +39,13 @@ Precedence::Precedence(const Graph& graph, const View& view)
     for (const std::string& name : readsOf(graph.nodes[n])) {
       auto here = inView.find(name), there = outside.find(name);
       if (here != inView.end()) {
-        if (!known) later_[static_cast<size_t>(here->second)].push_back(static_cast<int>(nodes.size() + n));
+        const int node = here->second;
+        if (!known) later_[static_cast<size_t>(node)].push_back(static_cast<int>(nodes.size() + n));
+        // Of a node in the view: sizes that only its ONNX node reads.
+        if (known && !isComputed(view.elements[static_cast<size_t>(node)]) && !anyReads(parts[n], node)) {
+          for (int part : parts[n])
+            later_[static_cast<size_t>(node)].push_back(part);
+        }
       } else if (there != outside.end()) {
         // Of a node in the view: an operand that was folded away there, and is read all the same.
         for (int part : known ? parts[n] : std::vector<int>{static_cast<int>(nodes.size() + n)})

@@ -58,15 +58,15 @@ class Wiring {
   std::map<std::string, std::vector<int>, std::less<>> readers_;
 };
 
-bool isReal(ElementType t) {
-  return t == ElementType::kFloat || t == ElementType::kDouble || t == ElementType::kFloat16 ||
-         t == ElementType::kBfloat16;
+bool isDrawn(ElementType t) {
+  return t == ElementType::kUnknown || t == ElementType::kInt8 || t == ElementType::kUint8 || isComputed(t);
 }
 
-/// Whether random values can stand for it; of what is not known they may.
+/// Whether random values can stand for it; of what is not known they may. Integers of 8 bits are quantized numbers,
+/// others may be indices.
 bool canBeDrawn(const std::string& name, const ValueTypes& types) {
   auto it = types.find(name);
-  return it == types.end() || it->second.element == ElementType::kUnknown || isReal(it->second.element);
+  return it == types.end() || isDrawn(it->second.element);
 }
 
 /// The nodes with those that they need beside them.

@@ -57,7 +57,8 @@ Expected<Graph> rewriteSites(const Graph& graph, const std::vector<NamedSite>& s
     if (!symbols) return tl::unexpected(symbols.error());
     auto made = instantiate(*site, *wanted.rule, *symbols, wanted.site);
     if (!made) return tl::unexpected(made.error());
-    if (auto why = whyNotEmitted(made->replacement, graph.opset)) return fail(ErrorKind::kUnsupported, *why);
+    if (auto why = whyNotEmitted(made->replacement, graph.opset, site->element))
+      return fail(ErrorKind::kUnsupported, *why);
     rewrites.push_back(std::move(*made));
   }
   return emit(graph, view, simplify(splice(view, rewrites)));

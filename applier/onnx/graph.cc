@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <iterator>
@@ -38,6 +39,36 @@ std::vector<To> converted(std::string_view bytes, Read read = {}) {
     out[i] = static_cast<To>(read(value));
   }
   return out;
+}
+
+/// Integers or truth values, modulo 2^64.
+std::vector<int64_t> wholeNumbers(ElementType element, std::string_view bytes) {
+  switch (element) {
+    case ElementType::kInt8:
+      return converted<int64_t, int8_t>(bytes);
+    case ElementType::kUint8:
+    case ElementType::kBool:
+      return converted<int64_t, uint8_t>(bytes);
+    case ElementType::kInt16:
+      return converted<int64_t, int16_t>(bytes);
+    case ElementType::kUint16:
+      return converted<int64_t, uint16_t>(bytes);
+    case ElementType::kInt32:
+      return converted<int64_t, int32_t>(bytes);
+    case ElementType::kUint32:
+      return converted<int64_t, uint32_t>(bytes);
+    default:
+      assert(element == ElementType::kInt64 || element == ElementType::kUint64);
+      return converted<int64_t, int64_t>(bytes);
+  }
+}
+
+template <class T>
+Tensor<T> narrowed(const Tensor<int64_t>& tensor) {
+  Tensor<T> narrow(tensor.extents);
+  std::transform(tensor.data.begin(), tensor.data.end(), narrow.data.begin(),
+                 [](int64_t x) { return static_cast<T>(x); });
+  return narrow;
 }
 
 template <class T>
@@ -79,6 +110,15 @@ std::string_view str(ElementType type) {
   return i < std::size(kNames) ? kNames[i] : "an element type without a name here";
 }
 
+bool hasNumber(ElementType type, double number) {
+  constexpr double kLargest = 0x1p31 - 1;
+  if (std::trunc(number) != number || std::abs(number) > kLargest) return false;
+  const bool isSigned = type == ElementType::kInt8 || type == ElementType::kInt16 || type == ElementType::kInt32 ||
+                        type == ElementType::kInt64;
+  const auto bits = type == ElementType::kBool ? 1 : 8 * static_cast<int>(elementSize(type)) - (isSigned ? 1 : 0);
+  return number < std::ldexp(1.0, bits) && number >= (isSigned ? -std::ldexp(1.0, bits) : 0.0);
+}
+
 double unitRoundoff(ElementType type) {
   switch (type) {
     case ElementType::kDouble:
@@ -112,6 +152,10 @@ Constant Constant::of(const Tensor<int64_t>& tensor) {
 
 template <class T>
 Constant Constant::rounded(ElementType element, const Tensor<T>& tensor) {
+  if (!isComputed(element)) {
+    assert(std::all_of(tensor.data.begin(), tensor.data.end(), [&](T x) { return hasNumber(element, x); }));
+    return whole(element, Tensor<int64_t>(tensor.extents, {tensor.data.begin(), tensor.data.end()}));
+  }
   if (element == ElementType::kDouble) return constantOf(element, Tensor<double>(tensor.extents, widened(tensor.data)));
   Tensor<float> narrow(tensor.extents, {tensor.data.begin(), tensor.data.end()});
   if (element == ElementType::kFloat) return constantOf(element, narrow);
@@ -124,38 +168,49 @@ Constant Constant::rounded(ElementType element, const Tensor<T>& tensor) {
 template Constant Constant::rounded(ElementType, const Tensor<float>&);
 template Constant Constant::rounded(ElementType, const Tensor<double>&);
 
+Constant Constant::whole(ElementType element, const Tensor<int64_t>& tensor) {
+  assert(!isComputed(element) && isMoved(element));
+  switch (elementSize(element)) {
+    case 1:
+      return constantOf(element, narrowed<uint8_t>(tensor));
+    case 2:
+      return constantOf(element, narrowed<uint16_t>(tensor));
+    case 4:
+      return constantOf(element, narrowed<uint32_t>(tensor));
+    default:
+      return constantOf(element, tensor);
+  }
+}
+
 template <class T>
 Tensor<T> Constant::values() const {
-  assert(bytes && isComputed(element));
-  switch (element) {
-    case ElementType::kDouble:
-      return {extents, converted<T, double>(*bytes)};
-    case ElementType::kFloat16:
-      return {extents, converted<T, uint16_t>(*bytes, fromHalf)};
-    case ElementType::kBfloat16:
-      return {extents, converted<T, uint16_t>(*bytes, fromBfloat16)};
-    default:
-      return {extents, converted<T, float>(*bytes)};
+  assert(bytes);
+  if constexpr (std::is_same_v<T, int64_t>) {
+    return {extents, wholeNumbers(element, *bytes)};
+  } else {
+    assert(isComputed(element));
+    switch (element) {
+      case ElementType::kDouble:
+        return {extents, converted<T, double>(*bytes)};
+      case ElementType::kFloat16:
+        return {extents, converted<T, uint16_t>(*bytes, fromHalf)};
+      case ElementType::kBfloat16:
+        return {extents, converted<T, uint16_t>(*bytes, fromBfloat16)};
+      default:
+        return {extents, converted<T, float>(*bytes)};
+    }
   }
 }
 template Tensor<float> Constant::values() const;
 template Tensor<double> Constant::values() const;
+template Tensor<int64_t> Constant::values() const;
 
 std::optional<std::vector<int64_t>> Constant::integers() const {
-  if (!bytes) return std::nullopt;
-  switch (element) {
-    case ElementType::kInt64:
-      return converted<int64_t, int64_t>(*bytes);
-    case ElementType::kInt32:
-      return converted<int64_t, int32_t>(*bytes);
-    case ElementType::kUint8:
-    case ElementType::kBool:
-      return converted<int64_t, uint8_t>(*bytes);
-    case ElementType::kInt8:
-      return converted<int64_t, int8_t>(*bytes);
-    default:
-      return std::nullopt;
-  }
+  if (!bytes || isComputed(element) || !isMoved(element)) return std::nullopt;
+  std::vector<int64_t> numbers = wholeNumbers(element, *bytes);
+  const bool fit =
+      element != ElementType::kUint64 || std::all_of(numbers.begin(), numbers.end(), [](int64_t x) { return x >= 0; });
+  return fit ? std::optional(std::move(numbers)) : std::nullopt;
 }
 
 std::optional<std::vector<double>> Constant::numbers() const {
@@ -186,7 +241,7 @@ std::string describe(const GraphNode& node) {
 
 bool isQuantized(const GraphNode& node) {
   return node.type.find("QuantizeLinear") != std::string::npos || node.type == "DequantizeLinear" ||
-         node.type.starts_with("QLinear") || node.type.ends_with("Integer");
+         node.type.starts_with("QLinear") || node.type == "QGemm" || node.type.ends_with("Integer");
 }
 
 std::vector<std::string> readsOf(const GraphNode& node) {

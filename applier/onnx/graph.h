@@ -46,6 +46,12 @@ inline bool isComputed(ElementType type) {
   return type == ElementType::kFloat || type == ElementType::kDouble || type == ElementType::kFloat16 ||
          type == ElementType::kBfloat16;
 }
+/// The types whose values pet moves: those that it computes with, integers and truth values.
+inline bool isMoved(ElementType type) {
+  return elementSize(type) > 0;
+}
+/// Whether a type of integers or truth values has this number. Up to 2^31, which is as far as programs hold numbers.
+bool hasNumber(ElementType type, double number);
 /// The largest relative error of one rounding to a type that pet computes with.
 double unitRoundoff(ElementType type);
 /// The nearest number of a type that pet computes with; infinite beyond its range.
@@ -61,14 +67,18 @@ struct Constant {
   static Constant of(const Tensor<float>& tensor);
   static Constant of(const Tensor<double>& tensor);
   static Constant of(const Tensor<int64_t>& tensor);
-  /// The values rounded to a type that pet computes with. T: float or double.
+  /// The values rounded to a type that pet computes with; or of integers or truth values, which must have them. T:
+  /// float or double.
   template <class T>
   static Constant rounded(ElementType element, const Tensor<T>& tensor);
+  /// Integers or truth values, modulo 2^bits.
+  static Constant whole(ElementType element, const Tensor<int64_t>& tensor);
 
-  /// The values of a tensor of a type that pet computes with, as float or double: exact, but for a double as float.
+  /// The values. T: float or double for a type that pet computes with, exact but for a double as float; int64_t for
+  /// integers and truth values, modulo 2^64.
   template <class T>
   Tensor<T> values() const;
-  /// The values of an integer or bool tensor; nullopt for other element types.
+  /// The values of a tensor of integers or truth values; nullopt for other element types, or beyond int64.
   std::optional<std::vector<int64_t>> integers() const;
   /// The values of a tensor of a type that pet computes with; nullopt for other element types.
   std::optional<std::vector<double>> numbers() const;

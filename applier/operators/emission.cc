@@ -36,10 +36,25 @@ Extents Emission::numbers(const Shape& shape) {
   return *extents;
 }
 
+namespace {
+
+/// ONNX has these operators for all types, in recent opsets, and ONNX Runtime does not.
+bool isMissing(std::string_view type, ElementType element) {
+  const bool isOf8Bits = element == ElementType::kInt8 || element == ElementType::kUint8;
+  const bool isOf16Bits = element == ElementType::kInt16 || element == ElementType::kUint16;
+  if (type == "Pad") return isOf16Bits;
+  if (type == "Where") return isOf16Bits || element == ElementType::kUint64 || element == ElementType::kBool;
+  return (type == "DepthToSpace" || type == "SpaceToDepth") && !isComputed(element) && !isOf8Bits;
+}
+
+}  // namespace
+
 void Emission::add(std::string_view type,
                    std::vector<std::string> inputs,
                    std::vector<std::string> outputs,
                    OnnxAttributes attributes) const {
+  if (isMissing(type, sink_.element()))
+    throw NotEmitted{fmt::format("ONNX Runtime has no {} of {}", type, str(sink_.element()))};
   GraphNode n;
   n.name = sink_.uniqueNode(node().names[0]);
   n.type = type;
@@ -161,6 +176,8 @@ std::string Emission::pad(
     const std::string& x, const std::vector<int64_t>& pads, double value, const std::string& mode, bool isLast) const {
   if (std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; }))
     return isLast ? last("Identity", {x}) : x;
+  const ElementType element = sink_.element();
+  if (!isComputed(element)) require(element == ElementType::kBool ? 13 : 11, fmt::format("Pad of {}", str(element)));
   OnnxForm form = formOf(*this, *findWriter("Pad"), {x}, {{"pads", exprs(pads)}, {"mode", mode}, {"value", value}});
   return isLast ? last("Pad", form.operands, form.attributes) : step("Pad", form.operands, form.attributes);
 }

@@ -25,10 +25,18 @@ std::vector<Expr> exprs(const std::vector<int64_t>& list) {
   return {list.begin(), list.end()};
 }
 
+std::string Lifting::whyNotInView(const std::string& name) const {
+  auto it = scope_.inference->types.find(name);
+  const bool known = it != scope_.inference->types.end() && it->second.kind == InferredType::Kind::kTensor;
+  if (!known || it->second.element == ElementType::kUnknown) return "no tensor of a known type";
+  if (!isMoved(it->second.element)) return fmt::format("of {}", str(it->second.element));
+  return it->second.dims ? "a size that the model computes" : "a tensor of unknown rank";
+}
+
 Value Lifting::operand(size_t i) const {
   if (!has(i)) refuse(fmt::format("operand {} is missing", i));
   auto it = scope_.values.find(node_.inputs[i]);
-  if (it == scope_.values.end()) refuse(fmt::format("'{}' is not a float tensor of known extents", node_.inputs[i]));
+  if (it == scope_.values.end()) refuse(fmt::format("'{}' is {}", node_.inputs[i], whyNotInView(node_.inputs[i])));
   return it->second;
 }
 
@@ -112,7 +120,10 @@ double Lifting::number(const OnnxAttribute& a) const {
   const double fallback = std::get<double>(a.fallback);
   if (!a.isOperand(opset_)) return number(a.name, fallback);
   auto i = static_cast<size_t>(a.operand);
-  return has(i) ? numbers(i).at(0) : fallback;
+  if (!has(i)) return fallback;
+  const Constant* c = findConstant(i);
+  const auto whole = c ? c->integers() : std::nullopt;
+  return whole ? static_cast<double>(whole->at(0)) : numbers(i).at(0);
 }
 
 std::optional<std::vector<int64_t>> Lifting::given(const OnnxAttribute& a) const {

@@ -54,7 +54,7 @@ class Lifting {
 
   // A row's attribute: in the form that the opset gives it, or what stands for it.
   int64_t integer(const OnnxAttribute& a) const;
-  double number(const OnnxAttribute& a) const;
+  double number(const OnnxAttribute& a) const;  ///< integers, too
   std::string text(const OnnxAttribute& a) const { return text(a.name, std::get<std::string_view>(a.fallback)); }
   /// Nullopt where it is left out.
   std::optional<std::vector<int64_t>> given(const OnnxAttribute& a) const;
@@ -87,6 +87,7 @@ class Lifting {
   class Builder;
   const GraphAttribute* find(std::string_view name) const;
   const Constant* findConstant(size_t i) const;
+  std::string whyNotInView(const std::string& name) const;
   std::string freshName() const;
   Value node(const OpRow& op, std::vector<Value> operands, Attributes attributes) const;
 

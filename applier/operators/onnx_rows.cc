@@ -213,11 +213,14 @@ void writeNode(NodeSink& sink,
   }
 }
 
-std::optional<std::string> whyNotEmitted(const Program& replacement, int64_t opset, const OpenSizes& sizes) {
+std::optional<std::string> whyNotEmitted(const Program& replacement,
+                                         int64_t opset,
+                                         ElementType element,
+                                         const OpenSizes& sizes) {
   Graph scratch;
   scratch.opset = opset;
   TakenNames taken;
-  NodeSink sink(scratch, ElementType::kFloat, taken, sizes);
+  NodeSink sink(scratch, element, taken, sizes);
   auto constant = constantNodes(replacement);
   for (int i = 0; i < static_cast<int>(replacement.nodes().size()); ++i) {
     const Node& n = replacement.nodes()[static_cast<size_t>(i)];

@@ -76,6 +76,9 @@ struct OnnxForm {
 OnnxForm formOf(const Emission& e, const OnnxRow& row, std::vector<std::string> operands, const Attributes& values);
 
 /// Why a replacement cannot be written in a model of this opset; nullopt if it can.
-std::optional<std::string> whyNotEmitted(const Program& replacement, int64_t opset, const OpenSizes& sizes = {});
+std::optional<std::string> whyNotEmitted(const Program& replacement,
+                                         int64_t opset,
+                                         ElementType element = ElementType::kFloat,
+                                         const OpenSizes& sizes = {});
 
 }  // namespace pet

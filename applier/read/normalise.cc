@@ -26,13 +26,15 @@ class Normaliser {
   void useMultiples();
   void enterInputs();
   void enterValue(const std::string& name);
-  void enterFloatConstant(const std::string& name, const Constant& value);
+  void enterConstant(const std::string& name, const Constant& value);
   /// The reason why the node stays out; empty if it is in.
   std::string enterNode(size_t position);
   std::string enterConstants(const GraphNode& node, std::vector<Constant> values);
+  bool isReadByValue(const GraphNode& node) const;
   std::string lift(size_t position);
   std::vector<std::string> enterNodes();
   OpenSizes openSizes() const;
+  bool isReadBeside(size_t position, const std::string& name) const;
   std::vector<Value> required(const std::vector<std::string>& opaque) const;
 
   const Graph& graph_;
@@ -64,11 +66,16 @@ void Normaliser::useMultiples() {
     c = c.substitute(by);
 }
 
-/// A value of the model's that is an input of the view, if pet computes with its type and its rank is known.
+/// Known entries: a tensor of sizes, as exporters compute them with Shape, Gather and Concat. No rule is about those.
+bool isOfSizes(const InferredType& type) {
+  return !isComputed(type.element) && type.data.has_value();
+}
+
+/// A value of the model's that is an input of the view, if pet moves values of its type and its rank is known.
 void Normaliser::enterValue(const std::string& name) {
   auto it = inference_.types.find(name);
   if (it == inference_.types.end() || it->second.kind != InferredType::Kind::kTensor || !it->second.dims) return;
-  if (!isComputed(it->second.element) || scope_.values.contains(name)) return;
+  if (!isMoved(it->second.element) || isOfSizes(it->second) || scope_.values.contains(name)) return;
   Value v = builder_.input(name, *it->second.dims, it->second.element);
   builder_.name(v, name);
   scope_.values[name] = v;
@@ -80,16 +87,16 @@ void Normaliser::enterInputs() {
   for (const Initializer& i : graph_.initializers) {
     bool fixed = !i.overridable || options_.freezeInputs;
     if (fixed) scope_.constants[i.name] = i.value;
-    if (!isComputed(i.value.element) || !i.value.bytes) continue;
+    if (!isMoved(i.value.element) || !i.value.bytes) continue;
     if (fixed) {
-      enterFloatConstant(i.name, i.value);
+      enterConstant(i.name, i.value);
     } else {
       enterValue(i.name);
     }
   }
 }
 
-void Normaliser::enterFloatConstant(const std::string& name, const Constant& value) {
+void Normaliser::enterConstant(const std::string& name, const Constant& value) {
   Value v = builder_.constant(name, value);
   builder_.name(v, name);
   scope_.values[name] = v;
@@ -117,10 +124,18 @@ std::string Normaliser::lift(size_t position) {
 
 std::string Normaliser::enterConstants(const GraphNode& node, std::vector<Constant> values) {
   for (size_t i = 0; i < values.size() && i < node.outputs.size(); ++i) {
-    if (isComputed(values[i].element)) enterFloatConstant(node.outputs[i], values[i]);
+    if (isMoved(values[i].element) && values[i].bytes) enterConstant(node.outputs[i], values[i]);
     scope_.constants[node.outputs[i]] = std::move(values[i]);
   }
   return std::string(kFolded);
+}
+
+/// The result is of a type in which models keep what others read by its values: indices, extents, conditions.
+bool Normaliser::isReadByValue(const GraphNode& node) const {
+  auto it = node.outputs.empty() ? inference_.types.end() : inference_.types.find(node.outputs[0]);
+  if (it == inference_.types.end()) return false;
+  const ElementType element = it->second.element;
+  return element == ElementType::kInt64 || element == ElementType::kInt32 || element == ElementType::kBool;
 }
 
 std::string Normaliser::enterNode(size_t position) {
@@ -128,6 +143,8 @@ std::string Normaliser::enterNode(size_t position) {
   try {
     if (auto known = node.standard ? knownConstants(node, scope_) : std::nullopt)
       return enterConstants(node, std::move(*known));
+    auto early = isReadByValue(node) ? computedConstant(node, graph_.opset, scope_) : std::nullopt;
+    if (early) return enterConstants(node, {std::move(*early)});
     try {
       return lift(position);
     } catch (const NotLifted& e) {
@@ -139,6 +156,23 @@ std::string Normaliser::enterNode(size_t position) {
   } catch (const std::exception& e) {  // a constant operand that is empty, a variant of another kind
     return fmt::format("malformed: {}", e.what());
   }
+}
+
+/// The ONNX node in the view reads these integers, and none of the view's nodes that stand for it does: a target shape
+/// that is computed, where the file declares what comes out.
+bool Normaliser::isReadBeside(size_t position, const std::string& name) const {
+  auto it = scope_.values.find(name);
+  if (it == scope_.values.end() || isComputed(builder_.element(it->second)) || builder_.isConstant(it->second))
+    return false;
+  bool any = false;
+  const Program& program = builder_.program();
+  for (int n = it->second.node + 1; n < static_cast<int>(program.nodes().size()); ++n) {
+    if (builder_.provenance({n, 0}).origin != static_cast<int>(position)) continue;
+    any = true;
+    const auto& operands = program.nodes()[static_cast<size_t>(n)].operands;
+    if (std::find(operands.begin(), operands.end(), it->second) != operands.end()) return false;
+  }
+  return any;
 }
 
 /// The values that must stay: the graph's outputs, what nodes outside the view read, and results that nobody reads.
@@ -156,7 +190,9 @@ std::vector<Value> Normaliser::required(const std::vector<std::string>& opaque) 
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     auto names = readsOf(graph_.nodes[i]);
     read.insert(names.begin(), names.end());
-    if (!opaque[i].empty()) std::for_each(names.begin(), names.end(), require);
+    for (const std::string& name : names) {
+      if (!opaque[i].empty() || isReadBeside(i, name)) require(name);
+    }
   }
   for (const GraphNode& n : graph_.nodes) {
     bool dead = std::none_of(n.outputs.begin(), n.outputs.end(), [&](const auto& o) { return read.contains(o); });
@@ -228,6 +264,11 @@ Expected<WholeProgram> Normaliser::runWhole() {
     outputs.push_back(it->second);
   }
   View view = pruned(std::move(builder_).finish(std::move(outputs)));
+  for (size_t i = 0; i < view.elements.size(); ++i) {
+    if (!isComputed(view.elements[i]))
+      return fail(ErrorKind::kUnsupported, fmt::format("pet does not compute with {}", str(view.elements[i])),
+                  view.program.nodes()[i].names[0]);
+  }
   WholeProgram whole{view.program, {}};
   for (Value v : view.program.inputs()) {
     const std::string& name = view.program.name(v);

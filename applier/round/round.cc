@@ -9,6 +9,7 @@
 #include "applier/clean/simplify.h"
 #include "applier/replace/splice.h"
 #include "applier/round/places.h"
+#include "applier/round/quantized.h"
 #include "applier/write/emit.h"
 #include "rules/rewrite/bind.h"
 
@@ -90,6 +91,7 @@ class RoundRewriter {
  private:
   Expected<std::optional<Graph>> rewrite(const Place& place);
   Expected<std::vector<Rewrite>> choose(const Seen& seen);
+  void enterQuantized(const Seen& seen, const std::vector<Site>& sites);
   Expected<RenewedNodes> rewriteWithin(const Place& place, const std::vector<InnerPlace>& inner);
   Expected<void> rewriteFunction(GraphNode& call, const Place& body);
   Expected<void> check(const Seen& seen, const std::vector<Rewrite>& rewrites);
@@ -137,7 +139,22 @@ Expected<std::vector<Rewrite>> RoundRewriter::choose(const Seen& seen) {
   auto rewrites = chooseRewrites(graph, seen.index, *sites, *rules, costs_, options_.policy, objection, refusals);
   for (const Refusal& r : refusals)
     round_.refused.push_back({seen.siteAt(r.anchor), r.pattern, r.rule, r.reason});
+  enterQuantized(seen, *sites);
   return rewrites;
+}
+
+/// Sites that there would be if the model were not quantized, where no other reason is known.
+void RoundRewriter::enterQuantized(const Seen& seen, const std::vector<Site>& sites) {
+  std::set<std::pair<std::string, std::string>> known;
+  for (const Site& s : sites)
+    known.emplace(seen.siteAt(s.anchor), s.pattern->name);
+  for (const Refused& r : round_.refused)
+    known.emplace(r.site, r.pattern);
+  for (const QuantizedSite& q : quantizedSites(seen.place.graph, options_.normalise, rules_.patterns)) {
+    const std::string site = seen.place.path + q.site;
+    const bool wanted = options_.policy.sites.empty() || matchesAny(site, options_.policy.sites);
+    if (wanted && known.emplace(site, q.pattern).second) round_.refused.push_back({site, q.pattern, "", q.reason});
+  }
 }
 
 /// At the least sizes and at odd ones.

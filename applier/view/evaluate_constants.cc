@@ -37,12 +37,15 @@ Expected<const Tensor<T>*> ConstantEvaluator::evaluate(Value v, std::map<Value, 
 Expected<Constant> ConstantEvaluator::value(Value v) {
   if (auto c = view_.constants.find(v.node); c != view_.constants.end()) return c->second;
   const ElementType element = view_.elements[static_cast<size_t>(v.node)];
-  auto stored = [element](const auto* t) { return Constant::rounded(element, *t); };
-  auto constant =
-      element == ElementType::kDouble ? evaluate(v, doubles_).map(stored) : evaluate(v, floats_).map(stored);
+  auto rounded = [element](const auto* t) { return Constant::rounded(element, *t); };
+  auto whole = [element](const auto* t) { return Constant::whole(element, *t); };
+  auto constant = !isComputed(element)            ? evaluate(v, integers_).map(whole)
+                : element == ElementType::kDouble ? evaluate(v, doubles_).map(rounded)
+                                                  : evaluate(v, floats_).map(rounded);
   if (kept_ > kMostKept) {
     floats_.clear();
     doubles_.clear();
+    integers_.clear();
     kept_ = 0;
   }
   return constant;

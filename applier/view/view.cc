@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "applier/view/element_types.h"
 #include "ir/ops/op.h"
 
 namespace pet {
@@ -49,6 +50,7 @@ Expected<Value> ViewBuilder::add(const OpRow& op,
     if (this->element(v) != element) return fail(ErrorKind::kUnsupported, "operands of different element types");
     constant = constant && isConstant(v);
   }
+  if (auto why = whyNotOf(element, op, attributes)) return fail(ErrorKind::kUnsupported, *why);
   auto v = program_.add(op, std::move(operands), std::move(attributes), std::move(names));
   if (!v) return v;
   view_.provenance.push_back(provenance);

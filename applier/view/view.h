@@ -35,7 +35,8 @@ using OpenSizes = std::map<std::string, OpenSize, std::less<>>;
 struct View {
   Program program;
   std::vector<Provenance> provenance;  ///< per node
-  std::vector<ElementType> elements;   ///< per node: one that pet computes with
+  std::vector<ElementType>
+      elements;  ///< per node: what it moves only (element_types.h), where pet does not compute with it
   std::map<int, Constant> constants;   ///< the values of the constant inputs, by node
   std::map<Value, std::string> names;  ///< the ONNX value that a value of the program is
   OpenSizes openSizes;                 ///< of a graph's view: those of its symbols that are extents of graph inputs
@@ -50,7 +51,7 @@ class ViewBuilder {
  public:
   Value input(std::string name, Shape shape, ElementType element);
   Value constant(std::string name, Constant constant);
-  /// `element` counts only where there are no operands to take it from.
+  /// `element` counts only where there are no operands to take it from. kUnsupported: the operator is not for its type.
   Expected<Value> add(const OpRow& op,
                       std::vector<Value> operands,
                       Attributes attributes,

@@ -323,10 +323,11 @@ Expected<Graph> emit(const Graph& graph,
 
 Expected<Graph> toGraph(const Program& program,
                         const std::map<std::string, Constant, std::less<>>& constants,
-                        int64_t opset) {
+                        int64_t opset,
+                        ElementType element) {
   Graph graph;
   graph.opset = opset;
-  ElementType element = constants.empty() ? ElementType::kFloat : constants.begin()->second.element;
+  if (!constants.empty()) element = constants.begin()->second.element;
   auto declare = [&](const std::string& name, const Shape& shape) {
     Extents e = concrete(shape);
     graph.types[name] = {element, std::vector<std::optional<int64_t>>(e.begin(), e.end())};

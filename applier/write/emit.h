@@ -9,10 +9,12 @@
 
 namespace pet {
 
-/// A program without symbols as a graph of its own; `constants` are the values of its constant inputs, by name.
+/// A program without symbols as a graph of its own; `constants` are the values of its constant inputs, by name, and of
+/// the type of its other inputs. `element`: their type where there are none.
 Expected<Graph> toGraph(const Program& program,
                         const std::map<std::string, Constant, std::less<>>& constants,
-                        int64_t opset);
+                        int64_t opset,
+                        ElementType element = ElementType::kFloat);
 
 /// The graph with what changed between the two views. ONNX nodes whose part of the view is as before stay as they are;
 /// nodes that nothing needs any more go, and so do initializers that only they read. `graph` and `before` belong

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "applier/onnx/graph.h"
+#include "applier/read/normalise.h"
+#include "rules/rule.h"
+
+namespace pet {
+
+/// A place where a pattern would match if the model were not quantized.
+struct QuantizedSite {
+  std::string site;  ///< siteName()
+  std::string pattern;
+  std::string reason;
+};
+
+/// All of them, those as well at which the pattern matches as it is. Empty where nothing is quantized.
+std::vector<QuantizedSite> quantizedSites(const Graph& graph,
+                                          const NormaliseOptions& options,
+                                          const std::vector<Pattern>& patterns);
+
+}  // namespace pet
