@@ -36,19 +36,21 @@ std::string reasonAt(const Site& site, const View& view, const Graph& plain, con
 
 }  // namespace
 
-std::vector<QuantizedSite> quantizedSites(const Graph& graph,
-                                          const NormaliseOptions& options,
-                                          const std::vector<Pattern>& patterns) {
+Expected<std::vector<QuantizedSite>> quantizedSites(const Graph& graph,
+                                                    const NormaliseOptions& options,
+                                                    RuleSource& rules) {
   auto plain = asFloat(graph);
-  if (!plain) return {};
+  if (!plain) return std::vector<QuantizedSite>();
   const NodeTypes types = nodeTypes(graph);
   const Normalised normalised = normalise(*plain, options);
   const MatchIndex index(*plain, normalised.view, normalised.sizes);
+  auto patterns = rules.patternsOf(index.operators());
+  if (!patterns) return tl::unexpected(patterns.error());
   std::vector<QuantizedSite> found;
-  for (const Pattern& pattern : patterns) {
+  for (const Pattern* pattern : *patterns) {
     std::vector<Refusal> refusals;
-    for (const Site& site : match(index, pattern, refusals)) {
-      found.push_back({siteName(*plain, normalised.view, site.anchor), pattern.name,
+    for (const Site& site : match(index, *pattern, refusals)) {
+      found.push_back({siteName(*plain, normalised.view, site.anchor), pattern->name,
                        reasonAt(site, normalised.view, *plain, types)});
     }
   }

@@ -5,7 +5,7 @@
 
 #include "applier/onnx/graph.h"
 #include "applier/read/normalise.h"
-#include "rules/rule.h"
+#include "rules/rule_source.h"
 
 namespace pet {
 
@@ -16,9 +16,10 @@ struct QuantizedSite {
   std::string reason;
 };
 
-/// All of them, those as well at which the pattern matches as it is. Empty where nothing is quantized.
-std::vector<QuantizedSite> quantizedSites(const Graph& graph,
-                                          const NormaliseOptions& options,
-                                          const std::vector<Pattern>& patterns);
+/// All of them, those as well at which the pattern matches as it is. Empty where nothing is quantized. The errors of
+/// `rules`.
+Expected<std::vector<QuantizedSite>> quantizedSites(const Graph& graph,
+                                                    const NormaliseOptions& options,
+                                                    RuleSource& rules);
 
 }  // namespace pet

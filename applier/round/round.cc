@@ -91,7 +91,7 @@ class RoundRewriter {
  private:
   Expected<std::optional<Graph>> rewrite(const Place& place);
   Expected<std::vector<Rewrite>> choose(const Seen& seen);
-  void enterQuantized(const Seen& seen, const std::vector<Site>& sites);
+  Expected<void> enterQuantized(const Seen& seen, const std::vector<Site>& sites);
   Expected<RenewedNodes> rewriteWithin(const Place& place, const std::vector<InnerPlace>& inner);
   Expected<void> rewriteFunction(GraphNode& call, const Place& body);
   Expected<void> check(const Seen& seen, const std::vector<Rewrite>& rewrites);
@@ -139,22 +139,25 @@ Expected<std::vector<Rewrite>> RoundRewriter::choose(const Seen& seen) {
   auto rewrites = chooseRewrites(graph, seen.index, *sites, *rules, costs_, options_.policy, objection, refusals);
   for (const Refusal& r : refusals)
     round_.refused.push_back({seen.siteAt(r.anchor), r.pattern, r.rule, r.reason});
-  enterQuantized(seen, *sites);
+  if (auto ok = enterQuantized(seen, *sites); !ok) return tl::unexpected(ok.error());
   return rewrites;
 }
 
 /// Sites that there would be if the model were not quantized, where no other reason is known.
-void RoundRewriter::enterQuantized(const Seen& seen, const std::vector<Site>& sites) {
+Expected<void> RoundRewriter::enterQuantized(const Seen& seen, const std::vector<Site>& sites) {
   std::set<std::pair<std::string, std::string>> known;
   for (const Site& s : sites)
     known.emplace(seen.siteAt(s.anchor), s.pattern->name);
   for (const Refused& r : round_.refused)
     known.emplace(r.site, r.pattern);
-  for (const QuantizedSite& q : quantizedSites(seen.place.graph, options_.normalise, rules_.patterns)) {
+  auto quantized = quantizedSites(seen.place.graph, options_.normalise, rules_);
+  if (!quantized) return tl::unexpected(quantized.error());
+  for (const QuantizedSite& q : *quantized) {
     const std::string site = seen.place.path + q.site;
     const bool wanted = options_.policy.sites.empty() || matchesAny(site, options_.policy.sites);
     if (wanted && known.emplace(site, q.pattern).second) round_.refused.push_back({site, q.pattern, "", q.reason});
   }
+  return {};
 }
 
 /// At the least sizes and at odd ones.
