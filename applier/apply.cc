@@ -169,8 +169,17 @@ Expected<Draft> rewriteRounds(
   return draft;
 }
 
+bool hasCalls(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const GraphNode& n) {
+    bool found = n.callee != nullptr;
+    forEachSubgraph(n, [&](const auto&, const Subgraph& inner) { found = found || hasCalls(*inner); });
+    return found;
+  });
+}
+
 /// The model with all calls replaced by their nodes that are not like the others of their function, or within one.
 Inlined inlineDiffering(const Model& model, const ApplyOptions& options) {
+  if (!hasCalls(model.graph)) return {model, {}};
   const Inference inference = infer(model.graph, {.freezeInputs = options.normalise.freezeInputs});
   return inlineCalls(model, [&](const GraphNode& call) {
     auto use = inference.functions.find(call.callee.get());

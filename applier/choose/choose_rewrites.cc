@@ -30,39 +30,26 @@ std::vector<SiteRule> bindAll(const std::vector<Site>& sites,
 /// large.
 class Together {
  public:
-  explicit Together(const MatchIndex& index) : index_(index) {}
+  explicit Together(const MatchIndex& index) : steps_(index.precedence()) {}
 
   /// Why it cannot be, besides those before; else it is one of them.
   std::optional<std::string> add(const Rewrite& r) {
     const int64_t weights = weights_ + newWeights(r.replacement);
     if (weights > kMostNewWeights) return "the model's weights would grow too much";
-    if (r.site.outputs.size() > 1) {
-      joined_.push_back(r.site.nodes);
-      if (!index_.precedence().allows(joined_)) {
-        joined_.pop_back();
-        return "it and another rule's site need each other's results";
-      }
-    }
+    if (r.site.outputs.size() > 1 && !steps_.add(r.site.nodes))
+      return "it and another rule's site need each other's results";
     weights_ = weights;
     return std::nullopt;
   }
 
  private:
-  const MatchIndex& index_;
-  std::vector<std::vector<int>> joined_;
+  Steps steps_;
   int64_t weights_ = 0;
 };
 
 /// The first that cannot be besides those before it, and why.
 std::optional<std::pair<size_t, std::string>> firstVetoed(const MatchIndex& index,
                                                           const std::vector<const Rewrite*>& chosen) {
-  std::vector<std::vector<int>> joined;
-  int64_t weights = 0;
-  for (const Rewrite* r : chosen) {
-    if (r->site.outputs.size() > 1) joined.push_back(r->site.nodes);
-    weights += newWeights(r->replacement);
-  }
-  if (weights <= kMostNewWeights && index.precedence().allows(joined)) return std::nullopt;
   Together together(index);
   for (size_t i = 0; i < chosen.size(); ++i) {
     if (auto why = together.add(*chosen[i])) return std::pair(i, *why);

@@ -1,6 +1,8 @@
 #include "applier/match/precedence.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <set>
 #include <unordered_map>
 
@@ -119,6 +121,56 @@ std::vector<int> Precedence::order(const std::vector<std::vector<int>>& groups) 
     }
   }
   return done;
+}
+
+/// A path that leaves the group, maybe through other groups, leads back into it. From beyond `last` none does.
+bool Steps::comesBack(const std::vector<int>& group, int last) const {
+  const std::set<int> inside(group.begin(), group.end());
+  std::set<int> seen;
+  std::vector<int> open = group;
+  // A node stands for all of its group.
+  auto enter = [&](int node) {
+    auto of = groupOf_.find(node);
+    for (int n : of == groupOf_.end() ? std::vector<int>{node} : groups_[of->second]) {
+      if (seen.insert(n).second) open.push_back(n);
+    }
+  };
+  while (!open.empty()) {
+    const int now = open.back();
+    open.pop_back();
+    const bool isInside = inside.contains(now);
+    for (int next : precedence_.later_[static_cast<size_t>(now)]) {
+      if (inside.contains(next)) {
+        if (!isInside) return true;
+      } else if (precedence_.rank_[static_cast<size_t>(next)] <= last) {
+        enter(next);
+      }
+    }
+  }
+  return false;
+}
+
+bool Steps::add(const std::vector<int>& group) {
+  int first = std::numeric_limits<int>::max(), last = 0;
+  for (int n : group) {
+    first = std::min(first, precedence_.rank_[static_cast<size_t>(n)]);
+    last = std::max(last, precedence_.rank_[static_cast<size_t>(n)]);
+  }
+  // Every other group lies within one of these or outside of all: a path that has left them does not come back.
+  auto at = reach_.upper_bound(last);
+  const int end = at == reach_.begin() ? last : std::max(last, std::prev(at)->second);
+  if (comesBack(group, end)) return false;
+  for (at = reach_.upper_bound(last); at != reach_.begin() && std::prev(at)->second >= first;) {
+    --at;
+    first = std::min(first, at->first);
+    last = std::max(last, at->second);
+    at = reach_.erase(at);
+  }
+  reach_[first] = last;
+  for (int n : group)
+    groupOf_[n] = groups_.size();
+  groups_.push_back(group);
+  return true;
 }
 
 bool Precedence::allows(const std::vector<std::vector<int>>& groups) const {
