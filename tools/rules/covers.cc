@@ -13,6 +13,7 @@
 #include "rules/pack/pack.h"
 #include "synth/cover/reprove.h"
 #include "tools/common/parallel.h"
+#include "tools/common/tool.h"
 #include "tools/rules/taso.h"
 
 namespace pet::rules {

@@ -13,6 +13,7 @@
 #include "synth/cover/reprove.h"
 #include "synth/judge/narrow.h"
 #include "tools/common/parallel.h"
+#include "tools/common/tool.h"
 
 namespace pet::rules {
 namespace {
