@@ -40,7 +40,7 @@ struct ProbeOptions {
   std::vector<PositionBox> boxes = {};
   /// Sums of |terms| stay below this, so that float is exact; 2^11 for half precision.
   double exactBelow = 0x1p24;
-  /// Up to so many multiply-adds, the first probe is evaluated in int64 or F_p as well.
+  /// Up to so many multiply-adds, the first probe is evaluated in F_p or int64 as well.
   int64_t ringWork = int64_t{1} << 27;
   /// Beyond so many, there is only one dense probe.
   int64_t denseWork = int64_t{1} << 30;
@@ -50,9 +50,9 @@ struct ProbeOptions {
 /// to 16 roundings where they are no integers (HardSwish divides by 6).
 /// Dense probes have no zeros, so that a missing or a wrong tap changes the sum; where a maximum is taken, there is one
 /// of negative activations, which shows the values of pads; impulse probes are zero except along the borders of tensors
-/// and boxes. Where a mean is taken, activations are multiples of its divisor. In float, and in a ring (int64, else
-/// F_p) where all operators have one; in the ring alone where sums are too long to be exact in float. In F_p alone, one
-/// probe of random residues.
+/// and boxes. Where a mean is taken, activations are multiples of its divisor. In float, and in a ring (F_p, else
+/// int64) where all operators have one; in the ring alone where sums are too long to be exact in float. In F_p alone,
+/// one probe of random residues.
 Comparison compareIntegerProbes(const Program& pattern,
                                 const Program& replacement,
                                 const Bindings& symbols,

@@ -227,7 +227,7 @@ def places_first(folder, good, pack):
         os.close(slave)
         shown = os.read(master, 1 << 16).decode()
         os.close(master)
-        expect(f"{name}: first", done.returncode == code and ("conv_" in shown) == shows, (done.returncode, shown))
+        expect(f"{name}: first", done.returncode == code and ("checking" in shown) == shows, (done.returncode, shown))
         expect(f"{name}: first", shows or ("cannot write: No such file" in shown and not out.exists()), shown)
         out.unlink(missing_ok=True)
 

@@ -195,7 +195,7 @@ def terminal(folder):
     os.close(slave)
     shown = os.read(master, 1 << 16).decode()
     os.close(master)
-    expect("progress on a terminal", done.returncode == 0 and re.search(r"\r\x1b\[K *\d+\.\d %  \d+ of \d+ units", shown), shown)
+    expect("progress on a terminal", done.returncode == 0 and re.search(r"\r\x1b\[Ksearching, \d+ %: \d+ of \d+ units", shown), shown)
     expect("progress vanishes", "100.0 %" not in shown.rsplit("\x1b[K", 1)[1] and "pattern" in shown.rsplit("\x1b[K", 1)[1], shown)
 
 

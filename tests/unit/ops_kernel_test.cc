@@ -1,6 +1,7 @@
 // Kernels against values made by hand (or by the formula in the ONNX specification), over every type that fits.
 
 #include <cmath>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -270,6 +271,27 @@ TEST(OpsKernel, IntegersWrap) {
   auto v = evaluate<int64_t>(*program, {}, {{"x", {{1}, {INT64_MIN}}}});
   ASSERT_TRUE(v);
   EXPECT_EQ((*v)[0].data[0], INT64_MIN);
+}
+
+/// Large enough to be read by squares, which do not divide the extents.
+TEST(OpsKernels, LargeTransposes) {
+  const Extents extents{3, 50, 70};
+  auto program = parseProgram(
+      "x: [3, 50, 70]\na = Transpose(x) perm=[0, 2, 1]\nb = Transpose(x) perm=[2, 1, 0]\nreturn a, b", "test");
+  ASSERT_TRUE(program) << program.error().message();
+  Tensor<float> x(extents);
+  std::iota(x.data.begin(), x.data.end(), 0.0F);
+  auto y = evaluate<float>(*program, {}, {{"x", x}});
+  ASSERT_TRUE(y) << y.error().message();
+  for (size_t i = 0; i < 3; ++i) {
+    for (size_t j = 0; j < 50; ++j) {
+      for (size_t k = 0; k < 70; ++k) {
+        const float wanted = x.data[(i * 50 + j) * 70 + k];
+        EXPECT_EQ((*y)[0].data[(i * 70 + k) * 50 + j], wanted);
+        EXPECT_EQ((*y)[1].data[(k * 50 + j) * 3 + i], wanted);
+      }
+    }
+  }
 }
 
 }  // namespace

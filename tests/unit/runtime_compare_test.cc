@@ -461,7 +461,7 @@ TEST(IntegerProbes, FunctionsWithFractionsAreComparedUpToRounding) {
   const Program whole = program("x: [64]\ny = Relu(x)"), off = program(
                                                              "x: [64]\nb = Constant() value=1.00001\n"
                                                              "r = Relu(x)\ny = Mul(r, b)");
-  EXPECT_EQ(compareIntegerProbes(whole, off, {}).verdict, Verdict::kFails);
+  EXPECT_FALSE(compareIntegerProbes(whole, off, {}).holds());  // its constant is not exact in any ring
 }
 
 }  // namespace

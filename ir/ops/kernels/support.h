@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include <fmt/format.h>
@@ -88,12 +89,39 @@ inline std::vector<int64_t> linearOffsets(int64_t extent, int64_t stride) {
 
 namespace detail {
 
+/// Neighbours in a column lie close to each other, and those in a row far apart, as in a transposed matrix.
+inline bool readsAcross(const std::vector<int64_t>& rows, const std::vector<int64_t>& columns) {
+  constexpr size_t kLeast = 32;
+  if (rows.size() < kLeast || columns.size() < kLeast) return false;
+  auto inside = [](const std::vector<int64_t>& table) {
+    return std::find(table.begin(), table.end(), kOutside) == table.end();
+  };
+  return std::abs(columns[1] - columns[0]) > std::abs(rows[1] - rows[0]) && inside(rows) && inside(columns);
+}
+
+/// By squares, so that what was read stays in the caches until all of it is needed.
+template <class T>
+T* gatherAcross(const std::vector<int64_t>& rows, const std::vector<int64_t>& columns, const T* base, T* out) {
+  constexpr size_t kSide = 16;
+  for (size_t r = 0; r < rows.size(); r += kSide) {
+    for (size_t c = 0; c < columns.size(); c += kSide) {
+      for (size_t i = r; i < std::min(r + kSide, rows.size()); ++i) {
+        for (size_t j = c; j < std::min(c + kSide, columns.size()); ++j)
+          out[i * columns.size() + j] = base[rows[i] + columns[j]];
+      }
+    }
+  }
+  return out + rows.size() * columns.size();
+}
+
 template <class T>
 T* gatherFrom(const Offsets& offsets, size_t dim, const T* base, T fill, int64_t inner, T* out) {
   if (dim == offsets.size()) {
     *out = *base;
     return out + 1;
   }
+  if (dim + 2 == offsets.size() && readsAcross(offsets[dim], offsets[dim + 1]))
+    return gatherAcross(offsets[dim], offsets[dim + 1], base, out);
   bool last = dim + 1 == offsets.size();
   for (int64_t offset : offsets[dim]) {
     if (offset == kOutside) {
