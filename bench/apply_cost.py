@@ -23,15 +23,18 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests" / "e2e"), str(ROOT / "tests" / "models"), str(ROOT / "runtime" / "ort")]
+sys.path[:0] = [str(ROOT / "tests" / "models"), str(ROOT / "runtime" / "ort")]
+sys.path.append(str(ROOT / "tests" / "e2e"))  # which has a module models, too
 import _packs  # noqa: E402
 import models  # noqa: E402
+import trial  # noqa: E402
 
 GOAL_SECONDS, GOAL_MEMORY = 1.0, 1.5
 
@@ -105,13 +108,17 @@ def run(tools, model, pack, flags, limit):
     """User and system seconds and peak megabytes of a dry run; infinity where it was stopped."""
     command = [str(tools / "pet-apply"), str(model), str(pack), "--dry-run", *flags]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)))
-    _, status, usage = os.wait4(process.pid, 0)
+    ended, peak = 0, 0.0
+    while not ended:
+        peak = trial.megabytes(process.pid) or peak  # before it is the tool it is a copy of this process
+        time.sleep(0.002)
+        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode in [-signal.SIGXCPU, -signal.SIGKILL]:
-        return math.inf, usage.ru_maxrss / 1024
+        return math.inf, peak
     if process.returncode:
         raise models.Failure(f"{' '.join(command)}: exit code {process.returncode}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return usage.ru_utime + usage.ru_stime, peak
 
 
 def measured(builds, model, options):
