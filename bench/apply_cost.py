@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What pet-apply costs without its check: seconds and peak memory, of one build or of two in turns.
 
-    python bench/apply_cost.py [--bin DIR] [--pack FILE] [--against DIR --against-pack FILE] [--rules 10000] [--rounds 3] [--all]
+    python bench/apply_cost.py [--bin DIR] [--pack FILE] [--rules 10000] [--rounds 3] [--limit SECONDS] [--all]
+                               [--against DIR [--against-pack FILE] [--against-large FILE]]
 
 - start: a model of one node, with the pack: what a start costs.
 - large pack: a model of 300 nodes and 100 MB of weights, with a pack of 10,000 rules, made of the real ones
@@ -14,19 +15,26 @@ machine disturbs them less than seconds by the clock, but a ratio of two builds 
 """
 
 import argparse
+import math
 import os
 import pathlib
+import resource
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests" / "e2e"), str(ROOT / "tests" / "models"), str(ROOT / "runtime" / "ort")]
+sys.path[:0] = [str(ROOT / "tests" / "models"), str(ROOT / "runtime" / "ort")]
+sys.path.append(str(ROOT / "tests" / "e2e"))  # which has a module models, too
 import _packs  # noqa: E402
 import models  # noqa: E402
+import trial  # noqa: E402
 
 GOAL_SECONDS, GOAL_MEMORY = 1.0, 1.5
 
@@ -96,20 +104,37 @@ def cases(folder, large):
         yield f"{nodes} nodes", made(folder / f"{nodes}.onnx", nodes, 8, 8), nodes, False
 
 
-def run(tools, model, pack, options):
-    """User and system seconds and peak megabytes of a dry run."""
-    command = [str(tools / "pet-apply"), str(model), str(pack), "--dry-run", *options]
-    pid = os.posix_spawn(command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
-    _, status, usage = os.wait4(pid, 0)
-    if os.waitstatus_to_exitcode(status):
-        raise models.Failure(f"{' '.join(command)}: exit code {os.waitstatus_to_exitcode(status)}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+def run(tools, model, pack, flags, limit):
+    """User and system seconds and peak megabytes of a dry run; infinity where it was stopped."""
+    command = [str(tools / "pet-apply"), str(model), str(pack), "--dry-run", *flags]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)))
+    ended, peak = 0, 0.0
+    while not ended:
+        peak = trial.megabytes(process.pid) or peak  # before it is the tool it is a copy of this process
+        time.sleep(0.002)
+        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode in [-signal.SIGXCPU, -signal.SIGKILL]:
+        return math.inf, peak
+    if process.returncode:
+        raise models.Failure(f"{' '.join(command)}: exit code {process.returncode}")
+    return usage.ru_utime + usage.ru_stime, peak
 
 
-def measured(builds, model, rounds, options):
+def measured(builds, model, options):
     """The least seconds and megabytes of each build."""
-    taken = [[run(tools, model, pack, options) for tools, pack in builds] for _ in range(rounds)]
-    return [tuple(min(column) for column in zip(*of)) for of in zip(*taken)]
+    flags = ["--all"] if options.all else []
+    taken = {i: [] for i in range(len(builds))}
+    for _ in range(options.rounds):
+        for i, (tools, pack) in enumerate(builds):
+            if not taken[i] or taken[i][-1][0] < math.inf:
+                taken[i].append(run(tools, model, pack, flags, options.limit))
+    return [tuple(min(column) for column in zip(*of)) for of in taken.values()]
+
+
+def said(figures, limit):
+    seconds, megabytes = figures
+    return [f"{seconds:.3f}" if seconds < math.inf else f"> {limit}", f"{megabytes:.0f}"]
 
 
 def parse_arguments():
@@ -121,13 +146,13 @@ def parse_arguments():
     arguments.add_argument("--against-large", type=pathlib.Path, help="a large pack in its format (default: no such row)")
     arguments.add_argument("--rules", type=int, default=10_000, help="of the large pack")
     arguments.add_argument("--rounds", type=int, default=3, help="of each measurement, in turns")
+    arguments.add_argument("--limit", type=int, default=300, help="seconds after which a run is stopped")
     arguments.add_argument("--all", action="store_true", help="with pet-apply --all")
     return arguments.parse_args()
 
 
 def main():
     options = parse_arguments()
-    flags = ["--all"] if options.all else []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         try:
@@ -142,13 +167,13 @@ def main():
                 old_pack = options.against_large if with_large else options.against_pack or pack
                 if options.against and old_pack:
                     builds.append((options.against, old_pack))
-                figures = measured(builds, model, options.rounds, flags)
-                (seconds, peak), before = figures[0], figures[1:] or [None]
+                figures = measured(builds, model, options)
+                seconds, peak = figures[0]
                 size = model.stat().st_size / 1e6
                 if nodes == 5_000:
                     first = seconds / nodes
-                cells = [name, str(nodes), f"{size:.1f}", f"{seconds:.3f}", f"{peak:.0f}"]
-                cells += [f"{before[0][0]:.3f}", f"{before[0][1]:.0f}"] if before[0] else ["-", "-"]
+                cells = [name, str(nodes), f"{size:.1f}", *said(figures[0], options.limit)]
+                cells += said(figures[1], options.limit) if len(figures) > 1 else ["-", "-"]
                 models.print_row([*cells, f"{seconds / nodes / first:.2f}" if first and nodes >= 5_000 else "-"])
                 if with_large:
                     met = seconds < GOAL_SECONDS and peak < GOAL_MEMORY * size

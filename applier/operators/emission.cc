@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,11 +11,25 @@
 
 namespace pet {
 
+namespace {
+
+/// What tells most values apart. The rest of them is not looked at, which may not have been read yet.
+std::string startOf(const Bytes& bytes) {
+  return std::string(bytes->substr(0, 64));
+}
+
+}  // namespace
+
 std::string NodeSink::initializer(const std::string& base, const Constant& value) {
-  for (const Initializer& i : graph_.initializers) {
-    bool same = !i.overridable && i.value.element == value.element && i.value.extents == value.extents &&
-                i.value.bytes && *i.value.bytes == *value.bytes;
-    if (same) return i.name;
+  for (; known_ < graph_.initializers.size(); ++known_) {
+    const Initializer& i = graph_.initializers[known_];
+    if (!i.overridable && i.value.bytes) alike_[{i.value.element, i.value.extents}].others.push_back(known_);
+  }
+  Alike& alike = alike_[{value.element, value.extents}];
+  for (size_t i : std::exchange(alike.others, {}))
+    alike.byStart[startOf(graph_.initializers[i].value.bytes)].push_back(i);
+  for (size_t i : alike.byStart[startOf(value.bytes)]) {
+    if (*graph_.initializers[i].value.bytes == *value.bytes) return graph_.initializers[i].name;
   }
   graph_.initializers.push_back({uniqueValue(base), value, false, -1});
   return graph_.initializers.back().name;

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "applier/onnx/inline.h"
@@ -48,7 +50,15 @@ class NodeSink {
                    const std::string& name,
                    std::map<std::string, GraphAttribute, std::less<>> attributes = {});
 
+  /// Initializers of one type and extents, by position.
+  struct Alike {
+    std::vector<size_t> others;                                         ///< whose values were not looked at yet
+    std::unordered_map<std::string, std::vector<size_t>> byStart = {};  ///< by the first bytes
+  };
+
   Graph& graph_;
+  std::map<std::pair<ElementType, Extents>, Alike> alike_ = {};
+  size_t known_ = 0;  ///< so many initializers are entered there
   ElementType element_;
   TakenNames& taken_;
   OpenSizes sizes_;

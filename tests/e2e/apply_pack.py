@@ -158,6 +158,8 @@ def lies(folder):
     expect("a rule without its pattern", done.returncode == PACK and "has no pattern square" in done.stderr, done.stderr)
     not_sealed = folder.altered(large, ("UPDATE patterns SET anchor = 'Erf' WHERE name = 'conv'", []), sealed=False)
     folder.refused("a digest that is not computed anew", not_sealed, "its content does not have the stored digest")
+    not_sealed = folder.altered(pack, ("UPDATE rules SET proof = proof || ' ' WHERE name = 'conv/pair'", []), sealed=False)
+    folder.refused("a digest of rules that is not computed anew", not_sealed, "the rules of conv do not have the stored digest")
 
 
 def anchor(pack, pattern):
