@@ -16,8 +16,8 @@ using OperatorNames = std::set<std::string_view>;
 class RuleSource {
  public:
   virtual ~RuleSource() = default;
-  /// The patterns whose anchor, the operator of the first output, is one of these, or may be another one in normal form;
-  /// by name.
+  /// The patterns whose anchor, the operator of the first output, is one of these, or may be another one in normal
+  /// form; by name.
   virtual Expected<std::vector<const Pattern*>> patternsOf(const OperatorNames& anchors) = 0;
   /// The rules of one of its patterns, by name. They may be without their proofs.
   virtual Expected<std::vector<const Rule*>> rulesOf(const Pattern& pattern) = 0;

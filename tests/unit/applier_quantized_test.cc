@@ -53,7 +53,10 @@ std::vector<Pattern> patternOf(std::string_view body) {
 
 std::vector<std::string> reasons(const Graph& graph, std::string_view body) {
   std::vector<std::string> found;
-  for (const QuantizedSite& site : quantizedSites(graph, {}, patternOf(body)))
+  const RuleSet set{patternOf(body), {}};
+  WholeSet rules(set);
+  const auto sites = quantizedSites(graph, {}, rules);
+  for (const QuantizedSite& site : *sites)
     found.push_back(site.site + " " + site.reason);
   return found;
 }
