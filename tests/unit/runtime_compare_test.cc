@@ -170,10 +170,23 @@ TEST(CompareLong, OneMissingTermOfManyFails) {
   EXPECT_THAT(twice.reason, HasSubstr("double"));
 }
 
-TEST(CompareProbes, SumsTooLongForFloatAreExactInIntegers) {
-  std::string text = "x: [1, 60]\n w: const [60, 60]\n k: const [60, 1]\n t = MatMul(x, w)\n y = MatMul(t, k)";
-  Comparison c = compareIntegerProbes(program(text), program(text), {}, {.exactBelow = 0x1p11});
+TEST(CompareProbes, SumsTooLongForFloatAreExactInTheField) {
+  std::string text = "x: [1, 60]\n w: const [60, 60]\n k: const [60, 1]\n t = MatMul(x, w)\n ";
+  Program all = program(text + "y = MatMul(t, k)");
+  Comparison c = compareIntegerProbes(all, all, {}, {.exactBelow = 0x1p11});
   EXPECT_EQ(c.verdict, Verdict::kHolds) << c.reason;
+  EXPECT_EQ(c.scope, "a probe of random residues in F_p");
+  Program but = program(
+      text +
+      "s = Slice(t) axes=[1] starts=[0] ends=[59]\n l = Slice(k) axes=[0] starts=[0] ends=[59]\n y = MatMul(s, l)");
+  EXPECT_EQ(compareIntegerProbes(all, but, {}, {.exactBelow = 0x1p11}).verdict, Verdict::kFails);
+}
+
+/// F_p has no order.
+TEST(CompareProbes, LargestValuesOfSumsTooLongForFloatAreExactInIntegers) {
+  std::string text =
+      "x: [1, 60]\n w: const [60, 60]\n k: const [60, 1]\n t = MatMul(x, w)\n r = Relu(t)\n y = MatMul(r, k)";
+  Comparison c = compareIntegerProbes(program(text), program(text), {}, {.exactBelow = 0x1p11});
   EXPECT_THAT(c.scope, HasSubstr("in int64"));
 }
 
