@@ -185,7 +185,7 @@ def damage(folder):
         cases.append(whole[:at + 3] + b"\xff\xff" + whole[at + 5:])
         cases.append(whole[:at] + whole[:4096] + whole[at + 4096:])
     source = random.Random(1)
-    for _ in range(40):
+    for _ in range(24):
         at = source.choice(roots) * 4096 - 4096 + source.randrange(4096) if source.random() < 0.5 else source.randrange(len(whole))
         cases.append(whole[:at] + bytes([whole[at] ^ (1 << source.randrange(8))]) + whole[at + 1:])
     refused = 0
