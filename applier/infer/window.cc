@@ -80,6 +80,11 @@ Dim windowExtent(NodeInference& n, const Dim& extent, const Dim& kernel, const S
   Dim padded = s.add(extent, Dim(checkedAdd(w.padsBefore[i], w.padsAfter[i])));
   Dim room = s.subtract(padded, covered(n, kernel, w.dilations[i]));
   if (auto k = room.asConstant(); k && *k < 0) return n.open();  // engines differ
+  // In one sum, since a product of symbols has room for no other.
+  if (auto k = kernel.asConstant(); k && w.strides[i] == 1) {
+    const int64_t pads = checkedAdd(w.padsBefore[i], w.padsAfter[i]);
+    return s.add(extent, Dim(checkedAdd(pads, -checkedMul(w.dilations[i], *k - 1))));
+  }
   if (ceil && w.strides[i] > 1) return roundedUp(n, extent, room, w, i);
   return s.add(s.floorDivide(room, w.strides[i]), Dim(1));
 }

@@ -100,6 +100,8 @@ constexpr InferCase kCases[] = {
      "float[N, 8, H - floor((H)/2), 5]"},
     {17, "x:f[N,C,8,8] w:f[8,1,3,3] y=Conv(x,w) group=8", "float[N, 8, 6, 6]"},
     {17, "x:f[N,3,8] w:f[F,3,K] y=Conv(x,w)", "float[N, F, -K + 9]"},
+    {17, "x:f[N,S,3] w:f[8,3,1,1] k=i{1,3,-1,1} t=Transpose(x) perm=[2,0,1] r=Reshape(t,k) y=Conv(r,w)",
+     "float[1, 8, (N S), 1]"},
     {17, "x:f[N,4,H,5] w:f[4,6,3,2] y=ConvTranspose(x,w) strides=[2,2] output_padding=[1,0]",
      "float[N, 6, 2H + 2, 10]"},
     {17, "x:f[N,4,H,5] w:f[4,6,3,2] y=ConvTranspose(x,w) output_shape=[9,9]", "float[N, 6, 9, 9]"},
