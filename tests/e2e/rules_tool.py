@@ -192,6 +192,10 @@ def damaged_rules(folder, pack):
         expect(name, "3 rules: 2 proved, 1 refuted, 0 unknown" in done.stdout, done.stdout)
         only = run("verify", "--json", forged, rule)
         expect(name, only.returncode == 5 and json.loads(only.stdout)[0]["verdict"] == "refuted", only.stdout)
+        evaluated = run("evaluate", forged)
+        differs = any(rule in x and not x.startswith("ok ") for x in evaluated.stdout.splitlines())
+        wrong = column == "statement"
+        expect(f"evaluate: {name}", evaluated.returncode == (5 if wrong else 0) and differs == wrong, evaluated.stdout + evaluated.stderr)
         text, target = folder / "forged.pet", folder / "forged-import.db"
         run("export", forged, "-o", text)
         expect_error(f"import of {name}", 5, rule, "only proved rules", arguments=["import", text, "-o", target],
