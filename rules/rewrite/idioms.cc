@@ -24,54 +24,42 @@ constexpr std::string_view kLayerNorm =
 constexpr std::string_view kGelu = "x: [M, K]\ny = Gelu(x)", kTanhGelu = "x: [M, K]\ny = Gelu(x) approximate=tanh";
 constexpr std::string_view kHardSwish = "x: [M, K]\ny = HardSwish(x)";
 
+/// x times p, a gate, times a half: in the order in which exporters multiply.
+void addHalved(const std::string& gate,
+               std::string_view whole,
+               const std::vector<Idiom::Number>& numbers,
+               std::vector<Idiom>& into) {
+  for (std::string_view product :
+       {"t = Mul(x, p)\ny = Mul(t, half)", "t = Mul(x, half)\ny = Mul(t, p)", "t = Mul(p, half)\ny = Mul(x, t)"})
+    into.push_back({gate + std::string(product), whole, numbers});
+}
+
 std::vector<Idiom> makeIdioms() {
-  const std::vector<Idiom::Number> gelu{{"c", kRootOfHalf}, {"one", 1}, {"half", kHalf}};
-  const std::vector<Idiom::Number> tanhGelu{{"b", kCubic}, {"c", kTanhScale}, {"one", 1}, {"half", kHalf}};
-  return {
-      {"x: [M, K]\ns: const [K]\na: const [K]\nepsilon: const []\n"
-       "m = ReduceMean(x) axes=[1]\nd = Sub(x, m)\nq = Square(d)\nv = ReduceMean(q) axes=[1]\n"
-       "e = Add(v, epsilon)\nr = Sqrt(e)\nn = Div(d, r)\nt = Mul(n, s)\ny = Add(t, a)",
+  const std::string deviation =
+      "x: [M, K]\ns: const [K]\na: const [K]\nepsilon: const []\n"
+      "m = ReduceMean(x) axes=[1]\nd = Sub(x, m)\nq = Square(d)\nv = ReduceMean(q) axes=[1]\n"
+      "e = Add(v, epsilon)\nr = Sqrt(e)\n";
+  std::vector<Idiom> idioms{
+      {deviation + "n = Div(d, r)\nt = Mul(n, s)\ny = Add(t, a)", kLayerNorm, {}, "epsilon"},
+      {deviation + "i = Reciprocal(r)\ng = Mul(i, s)\nt = Mul(x, g)\nu = Mul(m, g)\nw = Sub(a, u)\ny = Add(t, w)",
        kLayerNorm,
        {},
        "epsilon"},
-      {"x: [M, K]\ns: const [K]\na: const [K]\nepsilon: const []\n"
-       "m = ReduceMean(x) axes=[1]\nd = Sub(x, m)\nq = Square(d)\nv = ReduceMean(q) axes=[1]\n"
-       "e = Add(v, epsilon)\nr = Sqrt(e)\ni = Reciprocal(r)\ng = Mul(i, s)\nt = Mul(x, g)\n"
-       "u = Mul(m, g)\nw = Sub(a, u)\ny = Add(t, w)",
-       kLayerNorm,
-       {},
-       "epsilon"},
-      {"x: [M, K]\nc: const []\none: const []\nhalf: const []\n"
-       "u = Mul(x, c)\ne = Erf(u)\np = Add(e, one)\nt = Mul(x, p)\ny = Mul(t, half)",
-       kGelu, gelu},
-      {"x: [M, K]\nc: const []\none: const []\nhalf: const []\n"
-       "u = Mul(x, c)\ne = Erf(u)\np = Add(e, one)\nt = Mul(x, half)\ny = Mul(t, p)",
-       kGelu, gelu},
-      {"x: [M, K]\nc: const []\none: const []\nhalf: const []\n"
-       "u = Mul(x, c)\ne = Erf(u)\np = Add(e, one)\nt = Mul(p, half)\ny = Mul(x, t)",
-       kGelu, gelu},
-      {"x: [M, K]\nb: const []\nc: const []\none: const []\nhalf: const []\n"
-       "q = Square(x)\nk = Mul(q, x)\nl = Mul(k, b)\nu = Add(x, l)\nw = Mul(u, c)\nh = Tanh(w)\np = Add(h, one)\n"
-       "t = Mul(x, p)\ny = Mul(t, half)",
-       kTanhGelu, tanhGelu},
-      {"x: [M, K]\nb: const []\nc: const []\none: const []\nhalf: const []\n"
-       "q = Square(x)\nk = Mul(q, x)\nl = Mul(k, b)\nu = Add(x, l)\nw = Mul(u, c)\nh = Tanh(w)\np = Add(h, one)\n"
-       "t = Mul(x, half)\ny = Mul(t, p)",
-       kTanhGelu, tanhGelu},
-      {"x: [M, K]\nb: const []\nc: const []\none: const []\nhalf: const []\n"
-       "q = Square(x)\nk = Mul(q, x)\nl = Mul(k, b)\nu = Add(x, l)\nw = Mul(u, c)\nh = Tanh(w)\np = Add(h, one)\n"
-       "t = Mul(p, half)\ny = Mul(x, t)",
-       kTanhGelu, tanhGelu},
-      {"x: [M, K]\nthree: const []\nsixth: const []\n"
-       "u = Add(x, three)\nc = Clip(u) min=0 max=6\ny = Mul(c, sixth)",
-       "x: [M, K]\ny = HardSigmoid(x) alpha=0.16666667 beta=0.5",
-       {{"three", 3}, {"sixth", kSixth}}},
-      {"x: [M, K]\ng = HardSigmoid(x) alpha=0.16666667 beta=0.5\ny = Mul(x, g)", kHardSwish},
-      {"x: [M, K]\nthree: const []\nsixth: const []\n"
-       "u = Add(x, three)\nc = Clip(u) min=0 max=6\nt = Mul(x, c)\ny = Mul(t, sixth)",
-       kHardSwish,
-       {{"three", 3}, {"sixth", kSixth}}},
   };
+  addHalved("x: [M, K]\nc: const []\none: const []\nhalf: const []\nu = Mul(x, c)\ne = Erf(u)\np = Add(e, one)\n",
+            kGelu, {{"c", kRootOfHalf}, {"one", 1}, {"half", kHalf}}, idioms);
+  addHalved(
+      "x: [M, K]\nb: const []\nc: const []\none: const []\nhalf: const []\n"
+      "q = Square(x)\nk = Mul(q, x)\nl = Mul(k, b)\nu = Add(x, l)\nw = Mul(u, c)\nh = Tanh(w)\np = Add(h, one)\n",
+      kTanhGelu, {{"b", kCubic}, {"c", kTanhScale}, {"one", 1}, {"half", kHalf}}, idioms);
+  const std::string clipped =
+      "x: [M, K]\nthree: const []\nsixth: const []\nu = Add(x, three)\nc = Clip(u) min=0 max=6\n";
+  const std::vector<Idiom::Number> threeAndSixth{{"three", 3}, {"sixth", kSixth}};
+  idioms.push_back(
+      {clipped + "y = Mul(c, sixth)", "x: [M, K]\ny = HardSigmoid(x) alpha=0.16666667 beta=0.5", threeAndSixth});
+  idioms.push_back({"x: [M, K]\ng = HardSigmoid(x) alpha=0.16666667 beta=0.5\ny = Mul(x, g)", kHardSwish});
+  idioms.push_back({clipped + "t = Mul(x, c)\ny = Mul(t, sixth)", kHardSwish, threeAndSixth});
+  return idioms;
 }
 
 /// An idiom with so many dimensions in front, in normal form.

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -19,7 +20,8 @@ struct Idiom {
     std::string_view input;
     double value;
   };
-  std::string_view pieces, whole;    ///< programs with the same inputs; `whole` is one operator
+  std::string pieces;                ///< a program
+  std::string_view whole;            ///< one with the same inputs but the numbers: a single operator
   std::vector<Number> numbers = {};  ///< inputs of the pieces that `whole` has not
   std::string_view attribute = {};   ///< of `whole`: the number that the input of this name is
 };
