@@ -9,11 +9,13 @@ import os
 import pathlib
 import pty
 import re
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
+import time
 
 import numpy as np
 import onnx
@@ -33,8 +35,11 @@ def expect(name, condition, detail=""):
         failures.append(f"{name}: {detail}" if detail else name)
 
 
-def on_terminal(name, *arguments, **environment):
-    """(exit code, standard output, what was written to the terminal)"""
+def on_terminal(name, *arguments, pause_at=None, **environment):
+    """(exit code, standard output, what was written to the terminal)
+
+    pause_at: the command is stopped for a while when it has drawn this, so that on a fast machine, too, what it does takes a while.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
     process = subprocess.Popen([str(BIN / name), *map(str, arguments)], stdout=subprocess.PIPE, stderr=theirs, text=True,
@@ -49,6 +54,11 @@ def on_terminal(name, *arguments, **environment):
         if not part:
             break
         written += part
+        if pause_at and pause_at in written:
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(1.5)
+            process.send_signal(signal.SIGCONT)
+            pause_at = None
     os.close(ours)
     said = process.stdout.read()
     return process.wait(), said, written.decode().replace("\r\n", "\n")
@@ -85,7 +95,7 @@ def apply(folder):
     model(source)
     arguments = [source, pack, "--all", "-o", output]
 
-    code, said, written = on_terminal("pet-apply", *arguments, PET_CACHE=str(folder / "cache"))
+    code, said, written = on_terminal("pet-apply", *arguments, pause_at=b"checking the whole model", PET_CACHE=str(folder / "cache"))
     lines, rest = drawn("pet-apply", written)
     expect("pet-apply", code == 0 and "sites rewritten" in said and rest == "", (code, rest))
     expect("pet-apply says how long it takes", any(LEFT.match(line) for line in lines), lines)
