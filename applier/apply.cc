@@ -94,7 +94,9 @@ Expected<std::vector<CheckLine>> checkPlace(const Place& original,
                                             const ApplyReport& report,
                                             const ApplyOptions& options) {
   const Normalised before = normalise(original.graph, options.normalise, original.inference);
-  const View after = normalise(rewritten.graph, options.normalise, rewritten.inference).view;
+  NormaliseOptions how = options.normalise;
+  how.neverTrue = before.neverTrue;  // what is an input of one view is an input of the other
+  const View after = normalise(rewritten.graph, how, rewritten.inference).view;
   std::vector<CheckLine> lines;
   for (const Bindings& sizes : checkSizes(before.view, before.sizes)) {
     auto line = checkWhole(before.view, after, original.graph.outputs, sizes,

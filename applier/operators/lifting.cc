@@ -189,6 +189,17 @@ Value Lifting::add(std::string_view op, std::vector<Value> operands, Attributes 
   return rewrite::recognised(builder, v).value_or(v);
 }
 
+Tensor<double> Lifting::valueOf(Value constant) const {
+  auto value = builder_.evaluated(constant);
+  if (!value) refuse(value.error().message());
+  return value->values<double>();
+}
+
+std::vector<Value> Lifting::operandsOf(Value v, OpName op) const {
+  const Node& n = builder_.program().node(v);
+  return n.is(op) ? n.operands : std::vector<Value>();
+}
+
 Extents Lifting::extents(Value v) const {
   auto extents = asConstants(shape(v));
   if (!extents) refuse(fmt::format("extents {} that the model leaves open", str(shape(v))));

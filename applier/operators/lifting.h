@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "applier/infer/infer.h"
 #include "applier/view/view.h"
 #include "ir/ops/attribute.h"
+#include "ir/ops/names.h"
 
 // ONNX nodes on their way into a program: what the rows of onnx_rows.h read with.
 namespace pet {
@@ -24,6 +26,7 @@ struct Scope {
   const ViewBuilder* view;
   std::map<std::string, Value, std::less<>> values;        ///< lifted values
   std::map<std::string, Constant, std::less<>> constants;  ///< initializers and what was folded, of any type
+  std::set<std::string, std::less<>> neverTrue = {};       ///< conditions (read/finite.h)
 };
 
 /// One ONNX node on its way into a view.
@@ -43,6 +46,8 @@ class Lifting {
   /// A constant floating-point operand's values.
   std::vector<double> numbers(size_t i) const;
   Extents constantExtents(size_t i) const;
+  /// A condition that holds nowhere.
+  bool isNeverTrue(size_t i) const { return has(i) && scope_.neverTrue.contains(node_.inputs[i]); }
 
   int64_t integer(std::string_view name, int64_t fallback) const;
   /// A float stands for the shortest decimal that rounds to it: 1e-05, not 9.99999975e-06.
@@ -65,6 +70,11 @@ class Lifting {
   Extents extents(Value v) const;
   /// The extent is known to be at least n, in every run.
   bool isAtLeast(const Dim& extent, int64_t n) const;
+  bool isConstant(Value v) const { return builder_.isConstant(v); }
+  /// What a constant value of floating point is, of any size.
+  Tensor<double> valueOf(Value constant) const;
+  /// The operands of what computes a value, if it is this operator; empty if not.
+  std::vector<Value> operandsOf(Value v, OpName op) const;
   ElementType element(Value v) const { return builder_.element(v); }
   const Shape& shape(Value v) const { return builder_.program().shape(v); }
   size_t rank(Value v) const { return shape(v).size(); }

@@ -1,5 +1,6 @@
 // Arithmetic, element-wise functions, normalisations.
 
+#include "applier/operators/hidden_keys.h"
 #include "applier/operators/onnx_rows.h"
 
 namespace pet {
@@ -38,9 +39,10 @@ std::vector<Value> readCast(const Lifting& l, const OnnxRow&) {
   return {x};
 }
 
-// The condition is a constant of bools.
+// The condition is a constant of bools, or never true.
 std::vector<Value> readWhere(const Lifting& l, const OnnxRow&) {
   Value a = l.operand(1), b = l.operand(2);
+  if (l.isNeverTrue(0) && l.shape(b) == l.inferredShape(0)) return {b};
   auto values = l.integers(0);
   Tensor<double> condition(l.constantExtents(0), {values.begin(), values.end()});
   return {l.add("Where", {l.constant(condition, a), a, b})};
@@ -60,8 +62,8 @@ std::vector<Value> readSoftmax(const Lifting& l, const OnnxRow&) {
   Value x = l.operand(0);
   const Shape in = l.shape(x);
   auto axis = static_cast<int64_t>(l.axis(l.integer("axis", l.opset() < 13 ? 1 : -1), in.size()));
-  if (l.opset() >= 13 || axis + 1 == static_cast<int64_t>(in.size()))
-    return {l.add("Softmax", {x}, {{"axis", Expr(axis)}})};
+  const bool last = axis + 1 == static_cast<int64_t>(in.size());
+  if (l.opset() >= 13 || last) return {l.add("Softmax", {last ? withHiddenKeys(l, x) : x}, {{"axis", Expr(axis)}})};
   Value flat =
       l.reshape(x, Shape{Dim::product({in.begin(), in.begin() + axis}), Dim::product({in.begin() + axis, in.end()})});
   return {l.reshape(l.add("Softmax", {flat}, {{"axis", Expr(1)}}), in)};

@@ -82,8 +82,8 @@ OnnxRow completed(OnnxRow row) {
 
 std::vector<OnnxRow> joinFamilies() {
   std::vector<OnnxRow> rows;
-  for (auto family :
-       {onnxConvRows(), onnxEinsumRows(), onnxFunctionRows(), onnxMoveRows(), onnxPoolRows(), onnxResizeRows()}) {
+  for (auto family : {onnxAttentionRows(), onnxConvRows(), onnxEinsumRows(), onnxFunctionRows(), onnxMoveRows(),
+                      onnxPoolRows(), onnxResizeRows()}) {
     for (const OnnxRow& row : family)
       rows.push_back(completed(row));
   }

@@ -43,6 +43,7 @@ struct OnnxRow {
 
 std::span<const OnnxRow> onnxConvRows();
 std::span<const OnnxRow> onnxMoveRows();
+std::span<const OnnxRow> onnxAttentionRows();
 std::span<const OnnxRow> onnxEinsumRows();
 std::span<const OnnxRow> onnxFunctionRows();
 std::span<const OnnxRow> onnxPoolRows();

@@ -6,16 +6,20 @@
 
 #include "applier/infer/infer.h"
 #include "applier/operators/onnx_rows.h"
+#include "applier/read/finite.h"
 #include "applier/read/fold_constants.h"
 #include "ir/ops/op.h"
 
 namespace pet {
 namespace {
 
+using NeverTrue = std::set<std::string, std::less<>>;
+
 class Normaliser {
  public:
-  Normaliser(const Graph& graph, const NormaliseOptions& options, Inference inference)
+  Normaliser(const Graph& graph, const NormaliseOptions& options, Inference inference, NeverTrue neverTrue)
       : graph_(graph), options_(options), inference_(std::move(inference)) {
+    scope_.neverTrue = std::move(neverTrue);
     useMultiples();
   }
 
@@ -140,6 +144,7 @@ bool Normaliser::isReadByValue(const GraphNode& node) const {
 
 std::string Normaliser::enterNode(size_t position) {
   const GraphNode& node = graph_.nodes[position];
+  if (!node.outputs.empty() && scope_.neverTrue.contains(node.outputs[0])) return "";
   try {
     if (auto known = node.standard ? knownConstants(node, scope_) : std::nullopt)
       return enterConstants(node, std::move(*known));
@@ -284,6 +289,10 @@ Expected<WholeProgram> Normaliser::runWhole() {
   return whole;
 }
 
+bool asksForNaN(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const GraphNode& n) { return n.type == "IsNaN"; });
+}
+
 }  // namespace
 
 Normalised normalise(const Graph& graph, const NormaliseOptions& options) {
@@ -291,11 +300,22 @@ Normalised normalise(const Graph& graph, const NormaliseOptions& options) {
 }
 
 Normalised normalise(const Graph& graph, const NormaliseOptions& options, Inference inference) {
-  return Normaliser(graph, options, std::move(inference)).run();
+  if (!asksForNaN(graph) || options.neverTrue)
+    return Normaliser(graph, options, std::move(inference), options.neverTrue.value_or(NeverTrue{})).run();
+  Normalised read = Normaliser(graph, options, inference, {}).run();
+  auto never = neverTrue(graph, read, inference);
+  if (never.empty()) return read;
+  read = Normaliser(graph, options, std::move(inference), never).run();
+  read.neverTrue = std::move(never);
+  return read;
 }
 
 Expected<WholeProgram> toProgram(const Graph& graph) {
-  return Normaliser(graph, {.freezeInputs = true}, infer(graph, {.freezeInputs = true})).runWhole();
+  const NormaliseOptions options{.freezeInputs = true};
+  Inference inference = infer(graph, {.freezeInputs = true});
+  NeverTrue never;
+  if (asksForNaN(graph)) never = neverTrue(graph, Normaliser(graph, options, inference, {}).run(), inference);
+  return Normaliser(graph, options, std::move(inference), std::move(never)).runWhole();
 }
 
 }  // namespace pet

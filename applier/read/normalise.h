@@ -1,6 +1,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,8 @@ struct NormaliseOptions {
   std::vector<Constraint> assumed = {};  ///< what the user promises of them
   /// Symbols that are promised to be multiples: in the view, seq is 16seq_per_16.
   std::map<std::string, int64_t, std::less<>> multiples = {};
+  /// The results of IsNaN that are never true; nullopt: those that are found (finite.h).
+  std::optional<std::set<std::string, std::less<>>> neverTrue = std::nullopt;
 };
 
 inline constexpr std::string_view kFolded = "a constant";
@@ -25,6 +29,7 @@ struct Normalised {
   ModelSizes sizes;  ///< of the view's symbols; without samples where no sizes were found that fit
   /// Per ONNX node: why it passes through untouched; empty where it is in the view, kFolded where it is a constant.
   std::vector<std::string> opaque;
+  std::set<std::string, std::less<>> neverTrue = {};  ///< results of IsNaN by which nothing is chosen
 };
 
 /// The graph as a program (docs/applier.md, View): attribute-or-input forms by opset resolved, auto_pad resolved,

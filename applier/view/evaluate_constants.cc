@@ -13,19 +13,19 @@ constexpr size_t kMostKept = size_t{1} << 20;  ///< elements
 template <class T>
 Expected<const Tensor<T>*> ConstantEvaluator::evaluate(Value v, std::map<Value, Tensor<T>>& done) {
   if (auto it = done.find(v); it != done.end()) return &it->second;
-  if (auto c = view_.constants.find(v.node); c != view_.constants.end()) {
+  if (auto c = inputs_.find(v.node); c != inputs_.end()) {
     const Tensor<T>& values = done.emplace(v, c->second.template values<T>()).first->second;
     kept_ += values.data.size();
     if (values.data.size() > kMostKept / 16 && c->second.bytes.mapped()) dropPages(*c->second.bytes);
     return &values;
   }
   std::vector<const Tensor<T>*> operands;
-  for (Value o : view_.program.node(v).operands) {
+  for (Value o : program_.node(v).operands) {
     auto x = evaluate(o, done);
     if (!x) return x;
     operands.push_back(*x);
   }
-  auto results = evaluateNode<T>(view_.program, v.node, {}, operands);
+  auto results = evaluateNode<T>(program_, v.node, {}, operands);
   if (!results) return tl::unexpected(results.error());
   for (int o = 0; o < static_cast<int>(results->size()); ++o) {
     kept_ += (*results)[static_cast<size_t>(o)].data.size();
@@ -35,8 +35,8 @@ Expected<const Tensor<T>*> ConstantEvaluator::evaluate(Value v, std::map<Value, 
 }
 
 Expected<Constant> ConstantEvaluator::value(Value v) {
-  if (auto c = view_.constants.find(v.node); c != view_.constants.end()) return c->second;
-  const ElementType element = view_.elements[static_cast<size_t>(v.node)];
+  if (auto c = inputs_.find(v.node); c != inputs_.end()) return c->second;
+  const ElementType element = elements_[static_cast<size_t>(v.node)];
   auto rounded = [element](const auto* t) { return Constant::rounded(element, *t); };
   auto whole = [element](const auto* t) { return Constant::whole(element, *t); };
   auto constant = !isComputed(element)            ? evaluate(v, integers_).map(whole)

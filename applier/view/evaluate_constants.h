@@ -11,7 +11,12 @@ namespace pet {
 /// used, so that memory does not grow with the model.
 class ConstantEvaluator {
  public:
-  explicit ConstantEvaluator(const View& view) : view_(view) {}
+  explicit ConstantEvaluator(const View& view) : ConstantEvaluator(view.program, view.constants, view.elements) {}
+  /// Of a view that is being built. `constants` and `elements`: as in View.
+  ConstantEvaluator(const Program& program,
+                    const std::map<int, Constant>& constants,
+                    const std::vector<ElementType>& elements)
+      : program_(program), inputs_(constants), elements_(elements) {}
   /// kUnsupported, kInternal: as from evaluateNode().
   Expected<Constant> value(Value v);
 
@@ -19,7 +24,9 @@ class ConstantEvaluator {
   template <class T>
   Expected<const Tensor<T>*> evaluate(Value v, std::map<Value, Tensor<T>>& done);
 
-  const View& view_;
+  const Program& program_;
+  const std::map<int, Constant>& inputs_;
+  const std::vector<ElementType>& elements_;
   std::map<Value, Tensor<float>> floats_;
   std::map<Value, Tensor<double>> doubles_;
   std::map<Value, Tensor<int64_t>> integers_;

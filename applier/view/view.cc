@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "applier/view/element_types.h"
+#include "applier/view/evaluate_constants.h"
 #include "ir/ops/op.h"
 
 namespace pet {
@@ -69,6 +70,10 @@ std::optional<double> ViewBuilder::number(Value value) const {
   auto of = number(n.operands[0]);
   if (!of) return std::nullopt;
   return n.is(ops::kNeg) ? -*of : 1 / *of;
+}
+
+Expected<Constant> ViewBuilder::evaluated(Value constant) const {
+  return ConstantEvaluator(program(), view_.constants, view_.elements).value(constant);
 }
 
 bool ViewBuilder::sameValue(const View& from, Value old, Value now, int origin) const {

@@ -72,6 +72,8 @@ class ViewBuilder {
   bool isConstant(Value value) const { return constant_[static_cast<size_t>(value.node)]; }
   /// A constant of one element, or such a one negated or inverted; nullopt: no constant, or another one.
   std::optional<double> number(Value value) const;
+  /// What is computed from constants alone. Errors are those of ConstantEvaluator.
+  Expected<Constant> evaluated(Value constant) const;
   const Provenance& provenance(Value value) const { return view_.provenance[static_cast<size_t>(value.node)]; }
 
   /// Keeps a name from being given by unique().

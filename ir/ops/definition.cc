@@ -94,6 +94,12 @@ Expected<Value> leakyReluDefinition(ProgramBuilder& b, const OpView& v, std::spa
   return f.is(f.minus(f.relu(x[0]), f.times(f.relu(f.negative(x[0])), f.number(v.number("alpha")))));
 }
 
+/// x tanh(softplus(x))
+Expected<Value> mishDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
+  Formula f(b);
+  return f.is(f.times(x[0], f("Tanh", {f("Softplus", {x[0]})})));
+}
+
 /// relu(x) - slope relu(-x)
 Expected<Value> preluDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
   Formula f(b);
@@ -104,6 +110,15 @@ Expected<Value> preluDefinition(ProgramBuilder& b, const OpView&, std::span<cons
 Expected<Value> sigmoidDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
   Formula f(b);
   return f.is(f.inverse(f.plus(f("Exp", {f.negative(x[0])}), f.number(1))));
+}
+
+/// x / (1 + exp(-alpha x))
+Expected<Value> swishDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
+  const double alpha = v.number("alpha");
+  if (!std::isfinite(alpha)) return undefined("Swish with an infinity");
+  Formula f(b);
+  Value scaled = alpha == 1 ? x[0] : f.times(x[0], f.number(alpha));
+  return f.is(f.times(x[0], f.inverse(f.plus(f("Exp", {f.negative(scaled)}), f.number(1)))));
 }
 
 Expected<Value> squareDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {

@@ -2,8 +2,8 @@
 
 #include "ir/ops/op.h"
 
-// Functions by simpler ones: OpRow::definition. The operators used are Relu, Exp, Erf, sums, products, and Sqrt and
-// Reciprocal of positive values.
+// Functions by simpler ones: OpRow::definition. The operators used are Relu, Exp, Erf, Softplus, Tanh, sums, products,
+// and Sqrt and Reciprocal of positive values.
 namespace pet {
 
 Expected<Value> clipDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
@@ -11,8 +11,10 @@ Expected<Value> geluDefinition(ProgramBuilder& b, const OpView& v, std::span<con
 Expected<Value> hardSigmoidDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> hardSwishDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> leakyReluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+Expected<Value> mishDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> preluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> sigmoidDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> squareDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+Expected<Value> swishDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 
 }  // namespace pet

@@ -47,26 +47,34 @@ void softmaxRow(const Approximate* x, int64_t count, int64_t stride, double unit
   }
 }
 
+/// y / sqrt(mean of squares + epsilon) over one row; what squares are added up and divided in double precision.
+void unitized(Approximate* y, int64_t count, double epsilon, double unit) {
+  const double n = static_cast<double>(count), stats = gamma(count + 2, kDouble);
+  Approximate squares;
+  for (int64_t i = 0; i < count; ++i) {
+    squares.value += y[i].value * y[i].value;
+    squares.error += (2 * std::abs(y[i].value) + y[i].error) * y[i].error + stats * y[i].value * y[i].value;
+  }
+  squares = sum({squares.value / n, squares.error / n}, {epsilon, 0}, kDouble);
+  Approximate scale = quotient({1, 0}, root(squares, kDouble), kDouble);
+  for (int64_t i = 0; i < count; ++i) {
+    Approximate z = product(y[i], scale, unit);
+    y[i] = isBounded(z) ? rounded(z.value, z.error, unit) : z;  // in double, then once more
+  }
+}
+
 /// (x - mean) / sqrt(variance + epsilon) over one row.
 void standardized(const Approximate* x, int64_t count, double epsilon, double unit, Approximate* y) {
   const double n = static_cast<double>(count), stats = gamma(count + 2, kDouble);
-  Approximate mean, variance;
+  Approximate mean;
   for (int64_t i = 0; i < count; ++i) {
     mean.value += x[i].value;
     mean.error += x[i].error + stats * std::abs(x[i].value);
   }
   mean = {mean.value / n, mean.error / n};
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < count; ++i)
     y[i] = sum(x[i], negated(mean), kDouble);
-    variance.value += y[i].value * y[i].value;
-    variance.error += (2 * std::abs(y[i].value) + y[i].error) * y[i].error + stats * y[i].value * y[i].value;
-  }
-  variance = sum({variance.value / n, variance.error / n}, {epsilon, 0}, kDouble);
-  Approximate scale = quotient({1, 0}, root(variance, kDouble), kDouble);
-  for (int64_t i = 0; i < count; ++i) {
-    Approximate z = product(y[i], scale, unit);
-    y[i] = isBounded(z) ? rounded(z.value, z.error, unit) : z;  // in double, then once more
-  }
+  unitized(y, count, epsilon, unit);
 }
 
 }  // namespace
@@ -131,6 +139,18 @@ std::vector<double> layerNormalization(const NodeExtents& n, std::span<const App
       Approximate bias = in.size() > 2 ? in[2].data[i] : Approximate{};
       errors[first + i] = sum(product(row[i], in[1].data[i], unit), bias, unit).error;
     }
+  }
+  return errors;
+}
+
+std::vector<double> rmsNormalization(const NodeExtents& n, std::span<const Approximates> in, double unit) {
+  std::vector<Approximate> values = in[0].data;
+  std::vector<double> errors(values.size());
+  const int64_t count = countFrom(in[0].extents, static_cast<size_t>(n.concrete.scalar("axis")));
+  for (size_t first = 0; first < errors.size(); first += static_cast<size_t>(count)) {
+    unitized(values.data() + first, count, n.concrete.number("epsilon"), unit);
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i)
+      errors[first + i] = product(values[first + i], in[1].data[i], unit).error;
   }
   return errors;
 }

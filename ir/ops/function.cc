@@ -138,6 +138,13 @@ const OpRow kFunctionRows[] = {
     function<functions::Softplus>({.name = "Softplus", .facts = {.monotone = true, .positive = true}, .onnx = {1}}),
     function<functions::HardSwish>(
         {.name = "HardSwish", .facts = {.zeroPreserving = true}, .onnx = {14}, .definition = hardSwishDefinition}),
+    function<functions::Swish>({.name = "Swish",
+                                .facts = {.zeroPreserving = true},
+                                .onnx = {24},
+                                .attributes = {{"alpha", kNumber, "1"}},
+                                .definition = swishDefinition}),
+    function<functions::Mish>(
+        {.name = "Mish", .facts = {.zeroPreserving = true}, .onnx = {18}, .definition = mishDefinition}),
     function<functions::HardSigmoid>({.name = "HardSigmoid",
                                       .facts = {.nonNegative = true},
                                       .onnx = {6},

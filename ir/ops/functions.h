@@ -227,6 +227,47 @@ struct HardSwish {
   static constexpr Rounding kRounding = {.arithmetic = Arithmetic::kFunction, .elements = error};
 };
 
+struct Swish {
+  static constexpr Over kOver = Over::kFloats;
+  template <class T>
+  static Results<T> run(const ConcreteNode& node, Operands<T> in) {
+    return mapped(*in[0], [alpha = static_cast<T>(node.number("alpha"))](T x) {
+      T e = std::exp(-std::abs(alpha * x));
+      return x * ((alpha * x < 0 ? e : T(1)) / (1 + e));
+    });
+  }
+  /// The slope is that of alpha = 1, whatever alpha; exp(alpha·x) is as wrong as alpha·x is, in units of alpha·x, and
+  /// may underflow.
+  static ElementError error(const NodeExtents& n, double unit) {
+    double alpha = n.concrete.number("alpha");
+    double scale = alpha == 1 ? 0 : 2 * (unit * std::abs(alpha) + error_rules::roundingOf(alpha, unit));
+    return [=](const Approximate* x) {
+      double value = x[0].value / (1 + std::exp(-alpha * x[0].value));
+      double largest = std::abs(value) + kSlope * x[0].error;
+      double argument = std::abs(x[0].value) + x[0].error;
+      return error_rules::smooth(x[0], kSlope, value, unit) + argument * (scale * largest + underflow(unit));
+    };
+  }
+  static constexpr double kSlope = 1.1;
+  static constexpr Rounding kRounding = {.arithmetic = Arithmetic::kFunction, .elements = error};
+};
+
+struct Mish {
+  static constexpr Over kOver = Over::kFloats;
+  template <class T>
+  static Results<T> run(const ConcreteNode&, Operands<T> in) {
+    return mapped(*in[0], [](T x) { return x * std::tanh((x < 0 ? T(0) : x) + std::log1p(std::exp(-std::abs(x)))); });
+  }
+  static ElementError error(const NodeExtents&, double unit) {
+    return [=](const Approximate* x) {
+      double softplus = std::max(x[0].value, 0.0) + std::log1p(std::exp(-std::abs(x[0].value)));
+      return error_rules::smooth(x[0], 1.1, x[0].value * std::tanh(softplus), unit) +
+             (std::abs(x[0].value) + x[0].error) * underflow(unit);
+    };
+  }
+  static constexpr Rounding kRounding = {.arithmetic = Arithmetic::kFunction, .elements = error};
+};
+
 struct HardSigmoid {
   static constexpr Over kOver = Over::kFloats;
   template <class T>

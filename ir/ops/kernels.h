@@ -58,6 +58,7 @@ PET_KERNEL(ReduceMax);
 PET_KERNEL(BatchNormalization);
 PET_KERNEL(InstanceNormalization);
 PET_KERNEL(LayerNormalization);
+PET_KERNEL(RMSNormalization);
 PET_KERNEL(Gemm);
 
 PET_KERNEL(Resize);

@@ -39,6 +39,7 @@ inline constexpr OpName kNeg{"Neg"};
 inline constexpr OpName kNot{"Not"};
 inline constexpr OpName kOffsetReduce{"OffsetReduce"};
 inline constexpr OpName kPad{"Pad"};
+inline constexpr OpName kRMSNormalization{"RMSNormalization"};
 inline constexpr OpName kReciprocal{"Reciprocal"};
 inline constexpr OpName kReduceMax{"ReduceMax"};
 inline constexpr OpName kReduceMean{"ReduceMean"};

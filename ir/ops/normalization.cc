@@ -23,18 +23,25 @@ Expected<std::vector<Shape>> inferPerChannel(const OpView& v) {
   return std::vector<Shape>{x};
 }
 
-Expected<std::vector<Shape>> inferLayerNormalization(const OpView& v) {
+/// LayerNormalization and RMSNormalization: every operand but the first has one value per position from the axis on.
+Expected<std::vector<Shape>> inferFromAxis(const OpView& v, std::string_view op) {
   const Shape& x = v.operands[0];
-  auto axis = axisOf(v.scalar("axis"), x.size(), "LayerNormalization");
+  auto axis = axisOf(v.scalar("axis"), x.size(), op);
   if (!axis) return tl::unexpected(axis.error());
   Shape normalized(x.begin() + static_cast<std::ptrdiff_t>(*axis), x.end());
   for (const Shape& s : v.operands.subspan(1)) {
-    if (s != normalized) {
-      return fail(ErrorKind::kText,
-                  fmt::format("LayerNormalization of {} from axis {} with {}", str(x), *axis, str(s)));
-    }
+    if (s != normalized)
+      return fail(ErrorKind::kText, fmt::format("{} of {} from axis {} with {}", op, str(x), *axis, str(s)));
   }
   return std::vector<Shape>{x};
+}
+
+Expected<std::vector<Shape>> inferLayerNormalization(const OpView& v) {
+  return inferFromAxis(v, "LayerNormalization");
+}
+
+Expected<std::vector<Shape>> inferRmsNormalization(const OpView& v) {
+  return inferFromAxis(v, "RMSNormalization");
 }
 
 /// The dimensions from `first` on hold something to normalise.
@@ -45,8 +52,8 @@ std::vector<Constraint> normalizedFrom(const Shape& x, size_t first) {
   return result;
 }
 
-std::vector<Constraint> layerObligations(const OpView& v) {
-  return normalizedFrom(v.operands[0], *axisOf(v.scalar("axis"), v.operands[0].size(), "LayerNormalization"));
+std::vector<Constraint> fromAxisObligations(const OpView& v) {
+  return normalizedFrom(v.operands[0], *axisOf(v.scalar("axis"), v.operands[0].size(), "a normalisation"));
 }
 
 std::vector<Constraint> instanceObligations(const OpView& v) {
@@ -126,6 +133,15 @@ Expected<Value> lowerLayerNormalization(ProgramBuilder& b, const OpView& v, std:
   y = step("Mul", {y, operands[1]});
   if (operands.size() > 2) y = step("Add", {y, operands[2]});
   return step.result(y);
+}
+
+/// x / sqrt(mean of squares + epsilon) · scale.
+Expected<Value> lowerRmsNormalization(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
+  Steps step(b);
+  size_t rank = v.operands[0].size();
+  const std::vector<Expr> axes = Steps::axesFrom(*axisOf(v.scalar("axis"), rank, "RMSNormalization"), rank);
+  Value scale = step.scaleOf(step.mean(step("Square", {operands[0]}), axes), v.number("epsilon"));
+  return step.result(step("Mul", {step("Mul", {operands[0], scale}), operands[1]}));
 }
 
 // --- Gemm: y[m, n] = alpha · Σ_k a[m, k] · b[k, n] + beta · c[m, n], with a and b transposed if asked ---
@@ -212,11 +228,21 @@ const OpRow kNormalizationRows[] = {
      .maxOperands = 3,
      .attributes = {{"axis", AttributeKind::kScalar, ""}, {"epsilon", AttributeKind::kNumber, "1e-5"}},
      .infer = inferLayerNormalization,
-     .obligations = layerObligations,
+     .obligations = fromAxisObligations,
      .lower = lowerLayerNormalization,
      .kernels = floatKernels<kernels::LayerNormalization>(),
      .rounding = {.arithmetic = Arithmetic::kOpaque, .tensor = error_rules::layerNormalization},
      .onnx = {17, {{A::axis("axis", -1), A::number("epsilon", 1e-5)}}}},
+    {.name = "RMSNormalization",  // operands: x, scale
+     .minOperands = 2,
+     .maxOperands = 2,
+     .attributes = {{"axis", AttributeKind::kScalar, ""}, {"epsilon", AttributeKind::kNumber, "1e-5"}},
+     .infer = inferRmsNormalization,
+     .obligations = fromAxisObligations,
+     .lower = lowerRmsNormalization,
+     .kernels = floatKernels<kernels::RMSNormalization>(),
+     .rounding = {.arithmetic = Arithmetic::kOpaque, .tensor = error_rules::rmsNormalization},
+     .onnx = {23, {{A::axis("axis", -1), A::number("epsilon", 1e-5)}}}},
     {.name = "Gemm",
      .minOperands = 2,
      .maxOperands = 3,

@@ -21,7 +21,10 @@ constexpr double kCubic = 0.044715, kSixth = 1.0 / 6;
 constexpr std::string_view kLayerNorm =
     "x: [M, K]\ns: const [K]\na: const [K]\n"
     "y = LayerNormalization(x, s, a) axis=1";
+constexpr std::string_view kScaledLayerNorm = "x: [M, K]\ns: const [K]\ny = LayerNormalization(x, s) axis=1";
+constexpr std::string_view kRmsNorm = "x: [M, K]\ns: const [K]\ny = RMSNormalization(x, s) axis=1";
 constexpr std::string_view kGelu = "x: [M, K]\ny = Gelu(x)", kTanhGelu = "x: [M, K]\ny = Gelu(x) approximate=tanh";
+constexpr std::string_view kSwish = "x: [M, K]\ny = Swish(x)";
 constexpr std::string_view kHardSwish = "x: [M, K]\ny = HardSwish(x)";
 
 /// x times p, a gate, times a half: in the order in which exporters multiply.
@@ -35,23 +38,36 @@ void addHalved(const std::string& gate,
 }
 
 std::vector<Idiom> makeIdioms() {
+  const std::string inputs = "x: [M, K]\ns: const [K]\nepsilon: const []\n", bias = "a: const [K]\n";
   const std::string deviation =
-      "x: [M, K]\ns: const [K]\na: const [K]\nepsilon: const []\n"
       "m = ReduceMean(x) axes=[1]\nd = Sub(x, m)\nq = Square(d)\nv = ReduceMean(q) axes=[1]\n"
       "e = Add(v, epsilon)\nr = Sqrt(e)\n";
-  std::vector<Idiom> idioms{
-      {deviation + "n = Div(d, r)\nt = Mul(n, s)\ny = Add(t, a)", kLayerNorm, {}, "epsilon"},
-      {deviation + "i = Reciprocal(r)\ng = Mul(i, s)\nt = Mul(x, g)\nu = Mul(m, g)\nw = Sub(a, u)\ny = Add(t, w)",
-       kLayerNorm,
-       {},
-       "epsilon"},
-  };
+  std::vector<Idiom> idioms;
+  for (std::string_view scaled :
+       {"n = Div(d, r)\nt = Mul(n, s)\n", "i = Reciprocal(r)\nn = Mul(d, i)\nt = Mul(n, s)\n"}) {
+    const std::string pieces = deviation + std::string(scaled);
+    idioms.push_back({inputs + pieces, kScaledLayerNorm, {}, "epsilon"});
+    idioms.push_back({inputs + bias + pieces + "y = Add(t, a)", kLayerNorm, {}, "epsilon"});
+  }
+  idioms.push_back({inputs + bias + deviation +
+                        "i = Reciprocal(r)\ng = Mul(i, s)\nt = Mul(x, g)\nu = Mul(m, g)\nw = Sub(a, u)\ny = Add(t, w)",
+                    kLayerNorm,
+                    {},
+                    "epsilon"});
+  const std::string root = "q = Square(x)\nv = ReduceMean(q) axes=[1]\ne = Add(v, epsilon)\nr = Sqrt(e)\n";
+  for (std::string_view scaled : {"n = Div(x, r)\ny = Mul(n, s)", "i = Reciprocal(r)\nn = Mul(x, i)\ny = Mul(n, s)",
+                                  "i = Reciprocal(r)\ng = Mul(i, s)\ny = Mul(x, g)"})
+    idioms.push_back({inputs + root + std::string(scaled), kRmsNorm, {}, "epsilon"});
   addHalved("x: [M, K]\nc: const []\none: const []\nhalf: const []\nu = Mul(x, c)\ne = Erf(u)\np = Add(e, one)\n",
             kGelu, {{"c", kRootOfHalf}, {"one", 1}, {"half", kHalf}}, idioms);
   addHalved(
       "x: [M, K]\nb: const []\nc: const []\none: const []\nhalf: const []\n"
       "q = Square(x)\nk = Mul(q, x)\nl = Mul(k, b)\nu = Add(x, l)\nw = Mul(u, c)\nh = Tanh(w)\np = Add(h, one)\n",
       kTanhGelu, {{"b", kCubic}, {"c", kTanhScale}, {"one", 1}, {"half", kHalf}}, idioms);
+  idioms.push_back({"x: [M, K]\ng = Sigmoid(x)\ny = Mul(x, g)", kSwish});
+  idioms.push_back(
+      {"x: [M, K]\nalpha: const []\nu = Mul(x, alpha)\ng = Sigmoid(u)\ny = Mul(x, g)", kSwish, {}, "alpha"});
+  idioms.push_back({"x: [M, K]\np = Softplus(x)\ng = Tanh(p)\ny = Mul(x, g)", "x: [M, K]\ny = Mish(x)"});
   const std::string clipped =
       "x: [M, K]\nthree: const []\nsixth: const []\nu = Add(x, three)\nc = Clip(u) min=0 max=6\n";
   const std::vector<Idiom::Number> threeAndSixth{{"three", 3}, {"sixth", kSixth}};

@@ -1,6 +1,7 @@
 #include "rules/rewrite/normal_form.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "ir/layout_algebra.h"
@@ -22,6 +23,9 @@ struct Application {
   OpView view() const { return {attributes, operandShapes, {}}; }
   Value add(OpName name, std::vector<Value> of, Attributes with = {}) const {
     return builder.node(*findOp(name.text), std::move(of), std::move(with));
+  }
+  Value addNormal(OpName name, std::vector<Value> of) const {
+    return addNormalForm(builder, *findOp(name.text), std::move(of), {});
   }
 };
 
@@ -78,6 +82,62 @@ std::optional<Value> layout(const Application& a) {
 
 // --- Arithmetic ---
 
+/// A constant of one element, without dimensions.
+std::optional<Value> scalarOf(NormalFormBuilder& builder, Value c, size_t mostDimensions) {
+  if (!builder.isConstant(c) || builder.shape(c).size() > mostDimensions) return std::nullopt;
+  auto number = builder.number(c);
+  if (number && !std::isfinite(number->value)) return std::nullopt;
+  if (builder.shape(c).empty()) return c;
+  return number ? std::optional(builder.scalar(number->value, c)) : std::nullopt;
+}
+
+/// A value that is no constant, times such a constant.
+struct Multiple {
+  Value of;
+  std::optional<Value> by;  ///< nullopt: once
+};
+
+Multiple multipleOf(NormalFormBuilder& builder, Value v) {
+  const Node n = builder.program().node(v);
+  for (size_t i = 0; n.is(ops::kMul) && i < 2; ++i) {
+    if (builder.isConstant(n.operands[i])) continue;
+    if (auto by = scalarOf(builder, n.operands[1 - i], builder.shape(n.operands[i]).size())) return {n.operands[i], by};
+  }
+  return {v, std::nullopt};
+}
+
+/// Of two values that the model computes, as in attention: exporters scale either of them, both or their product.
+bool isOfActivations(NormalFormBuilder& builder, const std::vector<Value>& operands) {
+  return !builder.isConstant(operands[0]) && !builder.isConstant(operands[1]);
+}
+
+/// by·x·y as a matrix product.
+Value scaledProduct(const Application& a, Value x, Value y, Value by) {
+  const Multiple m = multipleOf(a.builder, x);
+  if (m.by) {
+    auto one = a.builder.number(*m.by), other = a.builder.number(by);
+    by = one && other ? a.builder.scalar(one->value * other->value, by) : a.add(ops::kMul, {*m.by, by});
+  }
+  return a.add(ops::kMatMul, {a.add(ops::kMul, {m.of, by}), y});
+}
+
+std::optional<Value> matrixProduct(const Application& a) {
+  if (!isOfActivations(a.builder, a.operands)) return std::nullopt;
+  const Multiple y = multipleOf(a.builder, a.operands[1]);
+  return y.by ? std::optional(scaledProduct(a, a.operands[0], y.of, *y.by)) : std::nullopt;
+}
+
+std::optional<Value> product(const Application& a) {
+  if (a.operands[0] == a.operands[1]) return a.add(ops::kSquare, {a.operands[0]});
+  for (size_t i = 0; i < 2; ++i) {
+    const Node n = a.builder.program().node(a.operands[i]);
+    if (!n.is(ops::kMatMul) || !isOfActivations(a.builder, n.operands)) continue;
+    if (auto by = scalarOf(a.builder, a.operands[1 - i], n.shapes[0].size()))
+      return scaledProduct(a, n.operands[0], n.operands[1], *by);
+  }
+  return std::nullopt;
+}
+
 // alpha·A'·B' + beta·C
 std::optional<Value> gemm(const Application& a) {
   auto transposed = [&](size_t i, std::string_view flag) {
@@ -87,9 +147,9 @@ std::optional<Value> gemm(const Application& a) {
   };
   auto scaled = [&](Value x, std::string_view by) {
     const double factor = a.view().number(by);
-    return factor == 1 ? x : a.add(ops::kMul, {x, a.builder.scalar(factor, x)});
+    return factor == 1 ? x : a.addNormal(ops::kMul, {x, a.builder.scalar(factor, x)});
   };
-  Value y = scaled(a.add(ops::kMatMul, {transposed(0, "transA"), transposed(1, "transB")}), "alpha");
+  Value y = scaled(a.addNormal(ops::kMatMul, {transposed(0, "transA"), transposed(1, "transB")}), "alpha");
   return a.operands.size() < 3 ? y : a.add(ops::kAdd, {y, scaled(a.operands[2], "beta")});
 }
 
@@ -97,19 +157,30 @@ std::optional<Value> gemm(const Application& a) {
 std::optional<Value> withInverse(const Application& a, OpName by, OpName inverse) {
   const Value x = a.operands[0], c = a.operands[1];
   if (a.builder.isConstant(x) || !a.builder.isConstant(c)) return std::nullopt;
-  return a.add(by, {x, a.add(inverse, {c})});
+  return a.addNormal(by, {x, a.add(inverse, {c})});
 }
 
 std::optional<Value> quotient(const Application& a) {
+  auto numerator = a.builder.number(a.operands[0]);
+  if (numerator && numerator->value == 1 && a.result == a.operandShapes[1])
+    return a.add(ops::kReciprocal, {a.operands[1]});
   return withInverse(a, ops::kMul, ops::kReciprocal);
+}
+
+/// A LayerNormalization without a bias, and a bias.
+std::optional<Value> sum(const Application& a) {
+  for (size_t i = 0; i < 2; ++i) {
+    const Value bias = a.operands[1 - i];
+    const Node n = a.builder.program().node(a.operands[i]);
+    if (!n.is(ops::kLayerNormalization) || n.operands.size() != 2 || !a.builder.isConstant(bias)) continue;
+    if (a.builder.shape(bias) == a.builder.shape(n.operands[1]))
+      return a.builder.node(*n.op, {n.operands[0], n.operands[1], bias}, n.attributes);
+  }
+  return std::nullopt;
 }
 
 std::optional<Value> difference(const Application& a) {
   return withInverse(a, ops::kAdd, ops::kNeg);
-}
-
-std::optional<Value> product(const Application& a) {
-  return a.operands[0] == a.operands[1] ? std::optional(a.add(ops::kSquare, {a.operands[0]})) : std::nullopt;
 }
 
 std::optional<Value> clip(const Application& a) {
@@ -153,6 +224,7 @@ struct Entry {
 };
 
 constexpr Entry kSteps[] = {
+    {ops::kAdd, sum},
     {ops::kClip, clip},
     {ops::kConcat, concat},
     {ops::kDiv, quotient},
@@ -161,6 +233,7 @@ constexpr Entry kSteps[] = {
     {ops::kGemm, gemm},
     {ops::kIdentity, identity},
     {ops::kLayout, layout},
+    {ops::kMatMul, matrixProduct},
     {ops::kMul, product},
     {ops::kPad, pad},
     {ops::kReduceMax, maximum},

@@ -139,6 +139,8 @@ std::optional<Activation> activationOf(const Node& node) {
   if (op == "Sqrt") return Activation{Algorithm::eltwise_sqrt};
   if (op == "Square") return Activation{Algorithm::eltwise_square};
   if (op == "Softplus") return Activation{Algorithm::eltwise_soft_relu};
+  if (op == "Swish") return Activation{Algorithm::eltwise_swish, number("alpha"), 0};
+  if (op == "Mish") return Activation{Algorithm::eltwise_mish};
   if (op == "HardSwish") return Activation{Algorithm::eltwise_hardswish};
   if (op == "Neg") return Activation{Algorithm::eltwise_linear, -1, 0};
   if (op == "Reciprocal") return Activation{Algorithm::eltwise_pow, 1, -1};

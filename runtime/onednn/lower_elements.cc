@@ -245,6 +245,8 @@ constexpr LowerRow kElementsRows[] = {
     {"Square", lowerFunction},
     {"Softplus", lowerFunction},
     {"HardSwish", lowerFunction},
+    {"Swish", lowerFunction},
+    {"Mish", lowerFunction},
     {"Neg", lowerFunction},
     {"Reciprocal", lowerFunction},
     {"Gelu", lowerFunction},

@@ -97,6 +97,46 @@ bool lowerLayerNormalization(Planner& p, int n, const Epilogue&) {
   return true;
 }
 
+/// y[i] = x[i] / sqrt(mean of squares + epsilon) · scale[i] over one row; sums in lanes, so that they become vectors.
+void rmsNormalize(const float* x, const std::vector<float>& scale, double epsilon, float* y) {
+  constexpr size_t kLanes = 16;
+  const size_t count = scale.size();
+  double squares[kLanes] = {};
+  for (size_t i = 0; i < count; i += kLanes) {
+    for (size_t lane = 0; lane < std::min(kLanes, count - i); ++lane) {
+      double value = x[i + lane];
+      squares[lane] += value * value;
+    }
+  }
+  double sum = std::accumulate(std::begin(squares), std::end(squares), 0.0);
+  auto by = static_cast<float>(1 / std::sqrt(sum / static_cast<double>(count) + epsilon));
+  for (size_t i = 0; i < count; ++i)
+    y[i] = x[i] * by * scale[i];
+}
+
+bool lowerRmsNormalization(Planner& p, int n, const Epilogue&) {
+  const Node& node = p.node(n);
+  Value x = node.operands[0];
+  Extents extents = p.extents(x);
+  auto axis = static_cast<size_t>(p.scalar(n, "axis"));
+  const Tensor<float>* scale = p.constant(node.operands[1]);
+  if (!scale) throw NotLowered{"a scale that is not constant"};
+  Place from = withInnermost(p, x, axis, extents.size() - axis);
+  Place to = resultLike(p, from);
+  const int64_t columns = scale->size(), rows = elementCount(extents) / columns;
+  p.emit(std::make_unique<KernelStep>(
+      std::vector<int>{from.buffer, to.buffer},
+      [rows, columns, weights = scale->data, epsilon = node.number("epsilon"), x0 = from.access.offset,
+       y0 = to.access.offset, threads = p.options().threads](float* const* q) {
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+        for (int64_t row = 0; row < rows; ++row)
+          rmsNormalize(q[0] + x0 + row * columns, weights, epsilon, q[1] + y0 + row * columns);
+      }));
+  p.define({n, 0}, std::move(to));
+  p.note(n, "a kernel of our own");
+  return true;
+}
+
 /// Rank 3 to 5 in a form that normalisations per channel take.
 std::pair<Place, Form> normalised(Planner& p, Value x) {
   const Place& there = p.place(x);
@@ -200,6 +240,7 @@ bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
 constexpr LowerRow kNormalizationRows[] = {
     {"Softmax", lowerSoftmax},
     {"LayerNormalization", lowerLayerNormalization},
+    {"RMSNormalization", lowerRmsNormalization},
     {"InstanceNormalization", lowerInstanceNormalization, channelDimension},
     {"BatchNormalization", lowerBatchNormalization, channelDimension},
 };

@@ -207,7 +207,7 @@ void demandPerChannel(Step& s) {
   }
 }
 
-void demandLayerNormalization(Step& s) {
+void demandFromAxis(Step& s) {
   if (s.isOpen(0)) s.enter(0, commonLetters(s.rank(0)));
   std::vector<size_t> operands{0};
   for (size_t i = 1; i < s.operands.size(); ++i)
@@ -376,7 +376,8 @@ constexpr Row kRows[] = {
     {"Gemm", demandGemm},
     {"BatchNormalization", demandPerChannel},
     {"InstanceNormalization", demandPerChannel},
-    {"LayerNormalization", demandLayerNormalization},
+    {"LayerNormalization", demandFromAxis},
+    {"RMSNormalization", demandFromAxis},
     {"Concat", demandConcat},
     {"Split", demandSplit},
     {"Layout", demandLayout},

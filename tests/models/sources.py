@@ -207,11 +207,11 @@ def pix2pix():
 # ---- sequences
 
 class Attention(nn.Module):
-    """Self-attention as it is written by hand; `band`: positions further apart do not see each other."""
+    """Self-attention as it is written by hand, or by torch's function; `band`: positions further apart do not see each other."""
 
-    def __init__(self, width, heads, band=None):
+    def __init__(self, width, heads, band=None, fused=False):
         super().__init__()
-        self.heads, self.band = heads, band
+        self.heads, self.band, self.fused = heads, band, fused
         self.q, self.k, self.v, self.out = (nn.Linear(width, width) for _ in range(4))
 
     def split(self, x):
@@ -219,22 +219,45 @@ class Attention(nn.Module):
 
     def forward(self, x):
         q, k, v = self.split(self.q(x)), self.split(self.k(x)), self.split(self.v(x))
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        far = None
         if self.band is not None:
             position = torch.arange(x.shape[1], device=x.device)
             far = (position[:, None] - position[None, :]).abs() > self.band
-            scores = scores.masked_fill(far, float("-inf"))
-        y = torch.softmax(scores, -1) @ v
+        if self.fused:
+            y = F.scaled_dot_product_attention(q, k, v, attn_mask=None if far is None else ~far)
+        else:
+            scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+            y = torch.softmax(scores if far is None else scores.masked_fill(far, float("-inf")), -1) @ v
         return self.out(y.transpose(1, 2).reshape(x.shape))
 
 
-def window_attention():
+def window_attention(fused=False):
     """Longformer's band without its global positions (Beltagy et al. 2020), as a dense product with a mask."""
     layers = []
     for _ in range(2):
         feed = nn.Sequential(nn.LayerNorm(256), nn.Linear(256, 1024), nn.GELU(), nn.Linear(1024, 256))
-        layers += [Residual(nn.LayerNorm(256), Attention(256, 8, band=32)), Residual(feed)]
+        layers += [Residual(nn.LayerNorm(256), Attention(256, 8, band=32, fused=fused)), Residual(feed)]
     return nn.Sequential(*layers)
+
+
+def darknet():
+    """The first two stages of CSPDarknet-53 (Bochkovskiy et al. 2020), at half the width."""
+    def conv(channels, features, kernel=3, stride=1):
+        return nn.Sequential(nn.Conv2d(channels, features, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(features), nn.Mish())
+
+    class Stage(nn.Module):
+        def __init__(self, channels, features, blocks):
+            super().__init__()
+            half = features // 2
+            self.down, self.left, self.right = conv(channels, features, stride=2), conv(features, half, 1), conv(features, half, 1)
+            self.blocks = nn.Sequential(*(Residual(conv(half, half, 1), conv(half, half)) for _ in range(blocks)), conv(half, half, 1))
+            self.join = conv(features, features, 1)
+
+        def forward(self, x):
+            x = self.down(x)
+            return self.join(torch.cat([self.blocks(self.left(x)), self.right(x)], 1))
+
+    return nn.Sequential(conv(3, 16), Stage(16, 32, 1), Stage(32, 64, 2))
 
 
 class Turned(nn.Module):
@@ -369,7 +392,11 @@ MAKERS = {
     "llama": transformer("LlamaModel", "LlamaConfig", TEXT[:1], {"use_cache": False}, hidden_size=512, intermediate_size=1376,
                          num_hidden_layers=2, num_attention_heads=8, num_key_value_heads=2),
     "t5_encoder": transformer("T5EncoderModel", "T5Config", TEXT, num_layers=2),
+    "mistral": transformer("MistralModel", "MistralConfig", TEXT[:1], {"use_cache": False}, hidden_size=512, intermediate_size=1376,
+                           num_hidden_layers=2, num_attention_heads=8, num_key_value_heads=8, head_dim=64, sliding_window=32),
     "window_attention": window_attention,
+    "window_fused": lambda: window_attention(fused=True),
+    "darknet": darknet,
     "whisper_encoder": whisper_encoder,
     "conformer": conformer,
     "wav2vec2": transformer("Wav2Vec2Model", "Wav2Vec2Config", ["input_values"], num_hidden_layers=2),

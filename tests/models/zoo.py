@@ -136,6 +136,8 @@ MODELS = {
     # Super-resolution, GANs, diffusion
     "espcn-dynamo": Model(OWN, DYNAMO, image(128, 1)),
     "espcn-script-dynamic": Model(OWN, SCRIPT, ANY_GREY, SIZES),
+    "darknet-dynamo": Model(f"{OWN}, 2 of 5 stages, half the width", DYNAMO, image(256)),
+    "darknet-script": Model(f"{OWN}, 2 of 5 stages, half the width", SCRIPT, image(256)),
     "srgan-dynamo": Model(f"{OWN}, 4 of 16 blocks", DYNAMO, image(48)),
     "edsr-script": Model(f"{OWN}, 4 of 16 blocks", SCRIPT, image(48)),
     "dcgan-script": Model(OWN, SCRIPT, {"input": Input((1, 100, 1, 1))}),
@@ -160,6 +162,9 @@ MODELS = {
     "t5_encoder-script": Model(f"{HF}, 2 of 6 layers", SCRIPT, tokens((1, 64), 32128) | mask((1, 64))),
     "window_attention-dynamo": Model(f"{OWN}, Longformer's, 2 layers, S 1024, band 32", DYNAMO, {"input": Input((1, 1024, 256))}),
     "window_attention-script": Model(f"{OWN}, Longformer's, 2 layers, S 1024, band 32", SCRIPT, {"input": Input((1, 1024, 256))}),
+    "window_fused-dynamo": Model(f"{OWN}, the same by torch's attention", DYNAMO, {"input": Input((1, 1024, 256))}),
+    "window_fused-script": Model(f"{OWN}, the same by torch's attention", SCRIPT, {"input": Input((1, 1024, 256))}),
+    "mistral-dynamo": Model(f"{HF}, 2 layers of width 512, window 32", DYNAMO, tokens((1, 256), 32000)),
     # Speech, sequences
     "whisper_encoder-dynamo": Model(f"{HF}, tiny, 2 of 4 layers", DYNAMO, {"input_features": Input((1, 80, 3000))}),
     "whisper_encoder-script": Model(f"{HF}, tiny, 2 of 4 layers", SCRIPT, {"input_features": Input((1, 80, 3000))}),

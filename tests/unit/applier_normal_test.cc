@@ -38,6 +38,18 @@ TEST(ApplierIdioms, AreReadAsTheOperator) {
             "Gelu");
   EXPECT_EQ(readAs("x:f[N,3,8,8] k=f(3) z=f(0) s=f(6) u=Add(x,k) c=Clip(u,z,s) q=Div(c,s) y=Mul(x,q)", 13),
             "HardSwish");
+  EXPECT_EQ(readAs("x:f[B,5,4] w=f{1,2,3,4} two=f(2) e=f(0.000001) p=Pow(x,two) v=ReduceMean(p) axes=[-1] a=Add(v,e) "
+                   "s=Sqrt(a) r=Reciprocal(s) n=Mul(x,r) y=Mul(w,n)",
+                   17),
+            "RMSNormalization");
+  EXPECT_EQ(readAs("x:f[B,5,4] w=f{1,2,3,4} two=f(2) e=f(0.000001) o=f(1) c=Cast(x) to=1 p=Pow(c,two) v=ReduceMean(p) "
+                   "axes=[-1] a=Add(v,e) s=Sqrt(a) r=Div(o,s) n=Mul(c,r) y=Mul(w,n)",
+                   13),
+            "RMSNormalization");
+  EXPECT_EQ(readAs("x:f[B,5] g=Sigmoid(x) y=Mul(g,x)", 13), "Swish");
+  EXPECT_EQ(readAs("x:f[B,5] c=f(1.702) u=Mul(x,c) g=Sigmoid(u) y=Mul(x,g)", 13), "Swish");
+  EXPECT_EQ(readAs("x:f[B,5] z:f[B,5] g=Sigmoid(z) y=Mul(g,x)", 13), "Sigmoid Mul");
+  EXPECT_EQ(readAs("x:f[B,5] p=Softplus(x) t=Tanh(p) y=Mul(x,t)", 13), "Mish");
   EXPECT_EQ(readAs("x:f[7] c=f(0.7) o=f(1) h=f(0.5) u=Mul(x,c) e=Erf(u) p=Add(e,o) t=Mul(x,p) y=Mul(t,h)", 13),
             "Mul Erf Add Mul Mul");
 }
@@ -82,6 +94,78 @@ TEST(ApplierIdioms, MatchAndAreWrittenInPiecesWhereTheOpsetLacksThem) {
     for (size_t i = 0; i < before[0].data.size(); ++i)
       EXPECT_NEAR(before[0].data[i], now[0].data[i], 1e-5);
   }
+}
+
+// --- Attention ---
+
+/// Whether the guard of an attention's rows is left out; `before`: up to the scores s.
+bool isGuardLeftOut(const std::string& before, const std::string& after = "y=MatMul(w,v)") {
+  const Graph graph =
+      withOutputs(graphOf(before + " t=Add(s,m) p=Softmax(t) axis=-1 n=IsNaN(p) w=Where(n,z,p) " + after, 17));
+  const Normalised read = normalise(graph);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[i].type == "Where" && graph.nodes[i].outputs[0] == "w") return read.opaque[i].empty();
+  }
+  return false;
+}
+
+TEST(ApplierAttention, RowsThatHaveAKeyAreNotGuarded) {
+  const std::string operands = "q:f[B,2,3,4] k:f[B,2,4,3] v:f[B,2,3,5] z=f(0) ", scores = "s=MatMul(q,k)";
+  EXPECT_TRUE(isGuardLeftOut(operands + "m=f{0,-inf,-inf} " + scores));
+  EXPECT_TRUE(isGuardLeftOut("m:f[3,3] " + operands + scores)) << "the model's inputs are finite";
+  EXPECT_TRUE(isGuardLeftOut("i:i[3,3] " + operands + "e=f{1,2,3} m=Gather(e,i) " + scores));
+  EXPECT_TRUE(isGuardLeftOut(operands + "m=f{0,-1,-inf} o=f{1,2,3,4} h=LayerNormalization(q,o) s=MatMul(h,k)"));
+  EXPECT_FALSE(isGuardLeftOut(operands + "m=f{-inf,-inf,-inf} " + scores));
+  EXPECT_FALSE(isGuardLeftOut(operands + "m=f{0,-inf,inf} " + scores));
+  EXPECT_FALSE(isGuardLeftOut(operands + "m=f{0,-inf,nan} " + scores));
+  EXPECT_FALSE(isGuardLeftOut("b:b[3,3] " + operands + "h=f(-inf) m=Where(b,z,h) " + scores)) << "a row may be hidden";
+  EXPECT_FALSE(isGuardLeftOut("i:i[3,3] " + operands + "e=f{1,2,-inf} m=Gather(e,i) " + scores));
+  EXPECT_FALSE(isGuardLeftOut(operands + "m=f{0,-inf,-inf} h=Sqrt(q) s=MatMul(h,k)")) << "NaN where q is negative";
+  EXPECT_FALSE(isGuardLeftOut(operands + "m=f{0,-inf,-inf} c=f{1,2,inf,4} h=Mul(q,c) s=MatMul(h,k)"));
+  EXPECT_FALSE(isGuardLeftOut(operands + "m=f{0,-inf,-inf} " + scores, "y=Not(n)")) << "the condition is read";
+}
+
+TEST(ApplierAttention, WhatTheGuardLeftOutIsWrittenWhereNothingChanges) {
+  const Graph graph =
+      withOutputs(graphOf("q:f[1,2,3,4] k:f[1,2,4,3] v:f[1,2,3,5] z=f(0) m=f{0,-inf,-inf} s=MatMul(q,k) t=Add(s,m) "
+                          "p=Softmax(t) axis=-1 n=IsNaN(p) w=Where(n,z,p) y=MatMul(w,v)",
+                          17));
+  const Normalised read = normalise(graph);
+  ASSERT_EQ(operators(read.view), "MatMul Add Softmax MatMul");
+  auto written = emit(graph, read.view, read.view);
+  ASSERT_TRUE(written) << written.error().message();
+  EXPECT_EQ(types(*written), types(graph));
+}
+
+/// The mask of a model's attention as it is read.
+std::vector<double> maskRead(const std::string& mask, int64_t opset = 13) {
+  const Normalised read =
+      normalise(withOutputs(graphOf("s:f[2,3] m=" + mask + " t=Add(m,s) y=Softmax(t) axis=-1", opset)));
+  const Node& sum = read.view.program.node(read.view.program.node(read.view.program.outputs()[0]).operands[0]);
+  for (Value v : sum.operands) {
+    if (auto c = read.view.constants.find(v.node); c != read.view.constants.end()) return *c->second.numbers();
+  }
+  return {};
+}
+
+TEST(ApplierAttention, TheLowestNumberHides) {
+  constexpr double kHidden = -std::numeric_limits<double>::infinity();
+  EXPECT_EQ(maskRead("f{0,-3.4028234e38,-1}"), (std::vector<double>{0, kHidden, -1}));
+  EXPECT_EQ(maskRead("f{0,-3.4e38,-1e9}")[1], static_cast<double>(-3.4e38F)) << "another number";
+  EXPECT_TRUE(std::isfinite(maskRead("f{-3.4028234e38,-3.4028234e38,-3.4028234e38}")[0])) << "nothing is seen";
+  EXPECT_TRUE(std::isfinite(maskRead("f{-3.4028234e38,-1e38,-3.4028234e38}")[0])) << "what is seen is hardly more";
+}
+
+TEST(ApplierAttention, IsReadInItsPieces) {
+  const std::string apart = "q:f[2,2,3,4] k:f[2,2,5,4] v:f[2,2,5,6] ", packed = "q:f[2,3,8] k:f[2,5,8] v:f[2,5,12] ";
+  EXPECT_EQ(readAs(apart + "y=Attention(q,k,v)", 23), "Mul Transpose MatMul Softmax MatMul");
+  EXPECT_EQ(readAs(apart + "y=Attention(q,k,v) is_causal=1 scale=1.0", 23), "Mul Transpose MatMul Add Softmax MatMul");
+  EXPECT_EQ(readAs(apart + "m=f{0,0,-inf,0,0} y=Attention(q,k,v,m)", 23), "Mul Transpose MatMul Add Softmax MatMul");
+  EXPECT_EQ(readAs(packed + "y=Attention(q,k,v) q_num_heads=2 kv_num_heads=2", 23),
+            "Layout Transpose Layout Transpose Layout Transpose Mul Transpose MatMul Softmax MatMul Transpose Layout");
+  for (const char* form :
+       {"y=Attention(q,k,v,m)", "y=Attention(q,k,v) softcap=2.0", "y,p=Attention(q,k,v)", "y=Attention(q,k,v,h)"})
+    EXPECT_EQ(readAs("m:f[3,5] " + apart + "h=f{-inf,-inf,-inf,-inf,-inf} " + form, 23), "") << form;
 }
 
 // --- Parts of what is left open ---

@@ -147,6 +147,9 @@ const std::string_view kPrograms[] = {
     "x: [N, S, E]  s: [S, E]  y = LayerNormalization(x, s) axis=1",
     "x: [N, W]  z: [N, W]  a = Gelu(x)  b = Gelu(z) approximate=tanh  c = Mul(a, b)  d = Relu(c)  e = Tanh(d)  f = "
     "Erf(e)  g = Sqrt(f)  h = Softplus(g)  i = HardSwish(h)  y = HardSigmoid(i)",
+    "x: [N, W]  a = Swish(x)  b = Swish(a) alpha=0.5  y = Mish(b)",
+    "x: [N, S, E]  s: [E]  y = RMSNormalization(x, s) axis=2",
+    "x: [N, S, E]  s: [S, E]  y = RMSNormalization(x, s) axis=1 epsilon=0.5",
     // Maxima
     "x: [N, C, H, W]  y = MaxPool(x) kernel_shape=[3, 2] pads=[1, 0, 1, 1] strides=[2, 1]",
     "x: [N, C, W]  a = MaxPool(x) kernel_shape=[3] pads=[1, 1]  y = Relu(a)",

@@ -267,6 +267,7 @@ const Case kComposites[] = {
     {"x: [N, H, W]  s: [H, W]  b: [H, W]  y = LayerNormalization(x, s, b) axis=1 epsilon=0.125",
      {{{"N", 2}, {"H", 2}, {"W", 3}}}},
     {"x: [N, H, W]  s: [W]  y = LayerNormalization(x, s) axis=2", {{{"N", 2}, {"H", 2}, {"W", 3}}}},
+    {"x: [N, H, W]  s: [H, W]  y = RMSNormalization(x, s) axis=1 epsilon=0.125", {{{"N", 2}, {"H", 2}, {"W", 3}}}},
 };
 
 TEST(OpsAccess, CompositesAreWhatTheyAreMadeOf) {

@@ -53,8 +53,20 @@ const Case kCases[] = {
     {"Gemm", "a: [M, K]\nb: const [N, K]\nc: const [N]\ny = Gemm(a, b, c) transB=1\n",
      "a: [M, K]\nb: const [N, K]\nc: const [N]\nt = Transpose(b) perm=[1, 0]\nu = MatMul(a, t)\ny = Add(u, c)\n"},
     {"GemmScaled", "a: [M, K]\nb: [K, N]\nc: [N]\ny = Gemm(a, b, c) alpha=2.0 beta=0.5\n",
-     "a: [M, K]\nb: [K, N]\nc: [N]\nt = MatMul(a, b)\ns = Constant() value=2.0\nu = Mul(t, s)\nr = Constant() "
+     "a: [M, K]\nb: [K, N]\nc: [N]\ns = Constant() value=2.0\nt = Mul(a, s)\nu = MatMul(t, b)\nr = Constant() "
      "value=0.5\nv = Mul(c, r)\ny = Add(u, v)\n"},
+    {"GemmOfWeightsScaled", "a: [M, K]\nb: const [K, N]\ny = Gemm(a, b) alpha=2.0\n",
+     "a: [M, K]\nb: const [K, N]\nt = MatMul(a, b)\ns = Constant() value=2.0\ny = Mul(t, s)\n"},
+    {"ScoresThatAreDivided", "q: [M, K]\nk: [K, N]\nc: const []\nt = MatMul(q, k)\ny = Div(t, c)\n",
+     "q: [M, K]\nk: [K, N]\nc: const []\nr = Reciprocal(c)\nt = Mul(q, r)\ny = MatMul(t, k)\n"},
+    {"QueriesAndKeysThatAreScaled",
+     "q: [M, K]\nk: [K, N]\nc = Constant() value=0.5\nt = Mul(c, q)\nd = Constant() value=0.25\nu = Mul(k, d)\n"
+     "y = MatMul(t, u)\n",
+     "q: [M, K]\nk: [K, N]\nc = Constant() value=0.125\nt = Mul(q, c)\ny = MatMul(t, k)\n"},
+    {"BiasOfANormalisation",
+     "x: [M, K]\ns: const [K]\na: const [K]\nt = LayerNormalization(x, s) axis=1 epsilon=0.5\ny = Add(a, t)\n",
+     "x: [M, K]\ns: const [K]\na: const [K]\ny = LayerNormalization(x, s, a) axis=1 epsilon=0.5\n"},
+    {"Inverse", "x: [M, K]\nc = Constant() value=1.0\ny = Div(c, x)\n", "x: [M, K]\ny = Reciprocal(x)\n"},
     {"Unsqueeze", "x: [M, K]\ny = Unsqueeze(x) axes=[1]\n", "x: [M, K]\ny = Layout(x) a0 a1 -> a0 1 a1\n"},
     {"RegroupingsOfNothing",
      "x: [M, K]\nt = Unsqueeze(x) axes=[1]\nu = Squeeze(t) axes=[1]\nv = Identity(x)\ny = Add(u, v)\n",
@@ -257,8 +269,8 @@ TEST(Idioms, OperatorsFallIntoTheirPieces) {
     expectClose(valuesOf(rebuilt), valuesOf(whole), std::string(idiom.whole));
   }
   EXPECT_TRUE(seen.contains("LayerNormalization") && seen.contains("Gelu") && seen.contains("HardSwish"));
-  const Program scaled = parsed("x: [2, 3]\ns: const [3]\ny = LayerNormalization(x, s) axis=1\n");
-  EXPECT_FALSE(rewrite::piecesOf(scaled, scaled.outputs()[0].node)) << "no idiom is without a bias";
+  const Program wide = parsed("x: [2, 3, 4]\ns: const [3, 4]\ny = LayerNormalization(x, s) axis=1\n");
+  EXPECT_FALSE(rewrite::piecesOf(wide, wide.outputs()[0].node)) << "no idiom is of two dimensions";
 }
 
 }  // namespace

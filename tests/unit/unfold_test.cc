@@ -48,6 +48,9 @@ const char* const kDefined[] = {
     "HardSigmoid(x) alpha=-3 beta=0.25",
     "HardSwish(x)",
     "LeakyRelu(x)",
+    "Mish(x)",
+    "Swish(x)",
+    "Swish(x) alpha=-1.5",
     "LeakyRelu(x) alpha=-2",
     "PRelu(x, s)",
     "Sigmoid(x)",
@@ -74,8 +77,8 @@ TEST(Unfold, DefinitionsAreTheOperators) {
 }
 
 TEST(Unfold, WithoutADefinitionAnOperatorStays) {
-  for (const std::string call : {"Gelu(x) approximate=tanh", "LeakyRelu(x) alpha=inf", "HardSigmoid(x) alpha=-inf",
-                                 "Clip(x) min=inf", "Clip(x) max=-inf", "Softplus(x)"}) {
+  for (const std::string call : {"Gelu(x) approximate=tanh", "LeakyRelu(x) alpha=inf", "Swish(x) alpha=inf",
+                                 "HardSigmoid(x) alpha=-inf", "Clip(x) min=inf", "Clip(x) max=-inf", "Softplus(x)"}) {
     const std::string op = call.substr(0, call.find('('));
     const Program program = parsed("x: [2]\ny = " + call);
     auto ours = lower(program, {op});

@@ -79,6 +79,24 @@ Expected<std::vector<Tensor<T>>> LayerNormalization::run(const ConcreteNode& nod
 }
 
 template <class T>
+Expected<std::vector<Tensor<T>>> RMSNormalization::run(const ConcreteNode& node,
+                                                       std::span<const Tensor<T>* const> in) {
+  const Tensor<T>& x = *in[0];
+  Tensor<T> y(x.extents);
+  int64_t count = countFrom(x.extents, node.scalar("axis"));
+  for (int64_t row = 0; row < x.size(); row += count) {
+    const T* from = x.data.data() + row;
+    double squares = 0;
+    for (int64_t i = 0; i < count; ++i)
+      squares += static_cast<double>(from[i]) * static_cast<double>(from[i]);
+    double scale = 1 / std::sqrt(squares / static_cast<double>(count) + node.number("epsilon"));
+    for (int64_t i = 0; i < count; ++i)
+      y.data[static_cast<size_t>(row + i)] = static_cast<T>(from[i] * scale) * in[1]->data[static_cast<size_t>(i)];
+  }
+  return std::vector{std::move(y)};
+}
+
+template <class T>
 Expected<std::vector<Tensor<T>>> Gemm::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
   auto alpha = fromNumber<T>(node.number("alpha")), beta = fromNumber<T>(node.number("beta"));
   if (!alpha || !beta) return tl::unexpected((alpha ? beta : alpha).error());
@@ -102,6 +120,7 @@ Expected<std::vector<Tensor<T>>> Gemm::run(const ConcreteNode& node, std::span<c
 PET_INSTANTIATE_FLOAT(BatchNormalization);
 PET_INSTANTIATE_FLOAT(InstanceNormalization);
 PET_INSTANTIATE_FLOAT(LayerNormalization);
+PET_INSTANTIATE_FLOAT(RMSNormalization);
 PET_INSTANTIATE_RING(Gemm);
 
 }  // namespace pet::kernels

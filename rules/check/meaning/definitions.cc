@@ -18,8 +18,8 @@ Value Definitions::number(double value) {
 }
 
 bool Definitions::has(std::string_view op) {
-  constexpr std::string_view kAll[] = {"Clip",      "Gelu",  "HardSigmoid", "HardSwish",
-                                       "LeakyRelu", "PRelu", "Sigmoid",     "Square"};
+  constexpr std::string_view kAll[] = {"Clip",      "Gelu",  "HardSigmoid", "HardSwish", "LeakyRelu",
+                                       "Mish",      "PRelu", "Sigmoid",     "Square", "Swish"};
   return std::find(std::begin(kAll), std::end(kAll), op) != std::end(kAll);
 }
 
@@ -42,15 +42,23 @@ Value Definitions::bentAtZero(Value x, Value slope) {
   return make("Sub", {above, make("Mul", {below, slope})});
 }
 
+Value Definitions::sigmoid(Value x) {
+  Value inverted = make("Exp", {make("Neg", {x})});
+  return make("Reciprocal", {make("Add", {inverted, number(1)})});
+}
+
 std::optional<Value> Definitions::write(const Node& node, const std::vector<Value>& x) {
   const std::string_view op = opOf(node);
   if (op == "Square") return make("Mul", {x[0], x[0]});
   if (op == "PRelu") return bentAtZero(x[0], x[1]);
   if (op == "LeakyRelu" && std::isfinite(node.number("alpha"))) return bentAtZero(x[0], number(node.number("alpha")));
-  if (op == "Sigmoid") {
-    Value inverted = make("Exp", {make("Neg", {x[0]})});
-    return make("Reciprocal", {make("Add", {inverted, number(1)})});
+  if (op == "Sigmoid") return sigmoid(x[0]);
+  if (op == "Swish" && node.number("alpha") == 1) return make("Mul", {x[0], sigmoid(x[0])});
+  if (op == "Swish" && std::isfinite(node.number("alpha"))) {
+    Value argument = make("Mul", {x[0], number(node.number("alpha"))});
+    return make("Mul", {x[0], sigmoid(argument)});
   }
+  if (op == "Mish") return make("Mul", {x[0], make("Tanh", {make("Softplus", {x[0]})})});
   if (op == "Clip") {
     const double low = node.number("min"), high = node.number("max");
     const bool someLow = std::isinf(low) && low > 0, someHigh = std::isinf(high) && high < 0;

@@ -87,7 +87,7 @@ void ofReduction(const Call& call, Demands& must) {
       over.insert(first);
   };
   if (op == "Softmax") over.insert(call.integer("axis"));
-  if (op == "LayerNormalization") from(call.integer("axis"));
+  if (op == "LayerNormalization" || op == "RMSNormalization") from(call.integer("axis"));
   if (op == "InstanceNormalization" || op == "GlobalAveragePool" || op == "GlobalMaxPool") from(2);
   if (op == "ReduceMean" || op == "ReduceMax") {
     size_t count = call.list("axes").size();

@@ -87,6 +87,12 @@ class Expansion {
       Value z = make("Mul", {standard(x[0], *axis, node), x[1]});
       return x.size() > 2 ? make("Add", {z, x[2]}) : z;
     }
+    if (op == "RMSNormalization") {
+      auto axis = node.scalar("axis").asConstant();
+      if (!axis) throw Opaque("RMSNormalization along an unknown axis");
+      Value squares = reduce("ReduceMean", make("Square", {x[0]}), from(*axis, node.shapes[0].size()));
+      return make("Mul", {make("Mul", {x[0], deviation(squares, node)}), x[1]});
+    }
     return std::nullopt;
   }
 

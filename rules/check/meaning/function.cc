@@ -18,6 +18,7 @@ const Function kFunctions[] = {
     {"HardSigmoid", {"alpha", "beta"}, false, false, false, false, Needs::kNothing, Sign::kNotNegative},
     {"HardSwish", {}, true, false, false, false},
     {"LeakyRelu", {"alpha"}, true, false, false, false, Needs::kNothing, Sign::kAny, true},
+    {"Mish", {}, true, false, false, false},
     {"Not", {}, false, false, false, false, Needs::kNothing, Sign::kNotNegative},
     {"PRelu", {}, true, false, false, false, Needs::kNothing, Sign::kAny, true},
     {"Reciprocal", {}, false, false, false, false, Needs::kNotZero, Sign::kAny, false, Law::kInverse},
@@ -26,6 +27,7 @@ const Function kFunctions[] = {
     {"Softplus", {}, false, true, false, false, Needs::kNothing, Sign::kPositive},
     {"Sqrt", {}, true, false, false, false, Needs::kNotNegative, Sign::kNotNegative},
     {"Square", {}, true, false, false, false, Needs::kNothing, Sign::kNotNegative},
+    {"Swish", {"alpha"}, true, false, false, false},
     {"Tanh", {}, true, true, false, false, Needs::kNothing, Sign::kAny, false, Law::kOdd},
 };
 

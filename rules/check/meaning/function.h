@@ -55,6 +55,7 @@ class Definitions {
   Value number(double value);
   Value clip(Value x, double low, double high);
   Value bentAtZero(Value x, Value slope);
+  Value sigmoid(Value x);
 };
 
 }  // namespace pet::check
