@@ -13,7 +13,7 @@ using Algorithm = dnnl::algorithm;
 
 /// A constant that broadcasts to `extents` and differs along dimension `channel` alone, as one value per channel.
 std::optional<std::vector<float>> perChannel(const Tensor<float>& c, const Extents& extents, size_t channel) {
-  if (c.extents.size() > extents.size()) return std::nullopt;
+  if (c.extents.size() > extents.size() || channel >= extents.size()) return std::nullopt;
   size_t missing = extents.size() - c.extents.size();
   auto channels = static_cast<size_t>(extents[channel]);
   for (size_t d = 0; d < c.extents.size(); ++d) {

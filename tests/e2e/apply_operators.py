@@ -17,7 +17,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 CASES = []
-LEAST = 242  # forms that are compared
+LEAST = 257  # forms that are compared
 RANDOM = np.random.default_rng(7)
 
 
@@ -150,6 +150,22 @@ def function_cases():
     case("InstanceNormalization", [floats(2, 3, 4, 4), floats(3), floats(3)])
     case("LayerNormalization", [x, floats(4), floats(4)])
     case("LayerNormalization", [x, floats(3, 4)], axis=1, epsilon=1e-2)
+    case("RMSNormalization", [x, floats(4)], opset=23)
+    case("RMSNormalization", [x, floats(3, 4)], opset=23, axis=1, epsilon=1e-2)
+    case("Mish", [x], opset=18)
+    case("Swish", [x], opset=24)
+    case("Swish", [x], opset=24, alpha=1.7)
+
+
+def attention_cases():
+    apart, packed = [floats(2, 3, 5, 4), floats(2, 3, 6, 4), floats(2, 3, 6, 7)], [floats(2, 5, 12), floats(2, 6, 12), floats(2, 6, 21)]
+    seen = np.tril(np.ones((5, 6), bool))
+    for opset in [23, 24]:
+        case("Attention", apart, opset=opset)
+        case("Attention", apart, opset=opset, scale=0.3, is_causal=1)
+        case("Attention", [*apart, seen], opset=opset)
+        case("Attention", [*apart, np.where(seen, floats(5, 6), np.float32(-np.inf))], opset=opset)
+        case("Attention", packed, opset=opset, q_num_heads=3, kv_num_heads=3)
 
 
 def pool_cases():
@@ -198,7 +214,7 @@ def resize_cases():
 
 
 # Operands that ONNX demands to be constant in practice, though they are floats: scales, bounds, fills, statistics.
-CONSTANT = {"Resize": range(1, 3), "Upsample": range(1, 2), "Clip": range(1, 3), "Pad": range(2, 3)}
+CONSTANT = {"Attention": range(3, 4), "Resize": range(1, 3), "Upsample": range(1, 2), "Clip": range(1, 3), "Pad": range(2, 3)}
 
 
 def model_of(op, operands, opset, outputs, attributes, expected=None):
@@ -234,6 +250,7 @@ def main():
     matmul_cases()
     layout_cases()
     function_cases()
+    attention_cases()
     pool_cases()
     resize_cases()
     failures, written = [], 0

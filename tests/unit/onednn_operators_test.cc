@@ -152,6 +152,7 @@ const OneDnnCase kCases[] = {
     {"a result that is read twice",
      "x: [1, 8, 9, 8]\n w: const [8, 8, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n"
      "u = Relu(t)\n y = Sub(u, t)"},
+    {"scalars", "x: []\n c: const []\n t = Sub(x, c)\n u = Mul(t, c)\n y = Add(u, c)"},
     // Functions.
     {"relu", "x: [2, 3, 4]\n y = Relu(x)"},
     {"leaky relu", "x: [2, 3, 4]\n y = LeakyRelu(x) alpha=0.25"},

@@ -18,8 +18,8 @@ Value Definitions::number(double value) {
 }
 
 bool Definitions::has(std::string_view op) {
-  constexpr std::string_view kAll[] = {"Clip",      "Gelu",  "HardSigmoid", "HardSwish", "LeakyRelu",
-                                       "Mish",      "PRelu", "Sigmoid",     "Square", "Swish"};
+  constexpr std::string_view kAll[] = {"Clip", "Gelu",  "HardSigmoid", "HardSwish", "LeakyRelu",
+                                       "Mish", "PRelu", "Sigmoid",     "Square",    "Swish"};
   return std::find(std::begin(kAll), std::end(kAll), op) != std::end(kAll);
 }
 
