@@ -79,8 +79,7 @@ Expected<std::vector<Tensor<T>>> LayerNormalization::run(const ConcreteNode& nod
 }
 
 template <class T>
-Expected<std::vector<Tensor<T>>> RMSNormalization::run(const ConcreteNode& node,
-                                                       std::span<const Tensor<T>* const> in) {
+Expected<std::vector<Tensor<T>>> RMSNormalization::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
   const Tensor<T>& x = *in[0];
   Tensor<T> y(x.extents);
   int64_t count = countFrom(x.extents, node.scalar("axis"));
