@@ -66,7 +66,7 @@ bool anyConditioned(const ApplyReport& report) {
                      [](const Fired& f) { return f.numerics.kind == Numerics::Kind::kConditioned; });
 }
 
-/// What the whole model may be off, relative to its outputs, besides what rounding in the coarsest type that it
+/// The error allowed for the whole model, relative to its outputs, besides what rounding in the coarsest type that it
 /// computes with explains.
 double floorOf(const View& view, const ApplyReport& report, const ApplyOptions& options) {
   constexpr double kUnits = 16;
@@ -161,8 +161,9 @@ void measureSizes(const Graph& before, const Graph& after, const ApplyOptions& o
 Expected<Draft> rewriteRounds(
     const Model& model, RuleSource& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
   Draft draft{model, model, {}, {}};
+  Forms forms;
   for (int i = 0; i < (options.policy.all ? 1 : kMaxRounds); ++i) {
-    auto round = rewriteOnce(draft.model, rules, costs, options, timer);
+    auto round = rewriteOnce(draft.model, rules, forms, costs, options, timer);
     if (!round) return tl::unexpected(round.error());
     enter(*round, i == 0, draft);
     if (round->fired.empty()) break;

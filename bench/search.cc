@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include "rules/pack/file.h"
+#include "rules/rewrite/bind.h"
 #include "rules/text.h"
 
 namespace {
@@ -58,7 +59,7 @@ const Case kCases[] = {
     {"conv 1x1 to MatMul", "conv-1x1", "N=8 C=16 H=224 W=224 F=16", "matmul", "EinNet ms"},
     {"transposed conv 4x4 s2 to MatMul + Col2Im", "convtranspose-s2", "N=1 C=448 H=2 W=2 F=256 R=4 S=4 P=1 Q=1",
      "col2im", "EinNet 50 ms (full: 9.2 s)"},
-    {"transposed conv 4x4 s2, 16 pictures", "convtranspose-s2", "N=16 C=448 H=2 W=2 F=256 R=4 S=4 P=1 Q=1", "col2im",
+    {"transposed conv 4x4 s2, 16 images", "convtranspose-s2", "N=16 C=448 H=2 W=2 F=256 R=4 S=4 P=1 Q=1", "col2im",
      "EinNet 50 ms (full: 9.2 s)"},
     {"G2BMM, dilation 4, to dense", "banded-product-d4", "B=8 M=10000 K=512 W=32", "phases", "EinNet 1-2 ms"},
     {"GBMM, dilation 4, to dense", "banded-matrix-d4", "B=8 M=10000 K=512 W=32", "phases", "EinNet 1-2 ms"},
@@ -111,7 +112,7 @@ std::optional<Found> find(const Pattern& pattern, const Case& c) {
     for (const CandidateOutcome& outcome : search->run(unit).candidates) {
       if (!outcome.rule() || outcome.name.find(c.wanted) == std::string::npos) continue;
       auto rule = parseRules(*outcome.rule(), outcome.name, {.patterns = {pattern}, .rules = {}});
-      if (!rule || !bindRule(rule->rules[0], bindingsOf(c.shape))) continue;
+      if (!rule || !rewrite::bindRule(rule->rules[0], bindingsOf(c.shape))) continue;
       return Found{outcome.name, since(begin), since(own), unit + 1};
     }
   }

@@ -7,6 +7,7 @@
 
 #include "ir/denoter.h"
 #include "ir/limits.h"
+#include "ir/signs.h"
 
 namespace pet {
 
@@ -167,6 +168,9 @@ int Denoter::keep(Sum sum) {
 }
 
 int Denoter::keep(Application application) {
+  // 1/x has the sign of x.
+  if (application.facts.domain == Facts::Domain::kNotZero)
+    application.facts.nonNegative = isNonNegative(result_.sum(application.arguments[0]), result_.applications);
   result_.applications.push_back(std::move(application));
   return static_cast<int>(result_.applications.size()) - 1;
 }

@@ -40,6 +40,16 @@ Piece Denoter::renamed(Piece piece, std::map<std::string, Expr>& where) {
   return piece;
 }
 
+/// The sum that is f of the argument, at each of its positions.
+int Denoter::imageOf(const Application& f, Sum argument) {
+  Sum value{argument.index, argument.range, {}};
+  Application applied{f.key, f.facts, argument.index, argument.range, {}, {}};
+  applied.arguments = {keep(std::move(argument))};
+  int number = keep(std::move(applied));
+  value.pieces = {{{1, 1}, {}, value.range, {factorOf(number, asExprs(value.index))}}};
+  return keep(std::move(value));
+}
+
 /// f(max of some elements) = max of f(element), for a monotone f.
 int Denoter::pushInto(const Application& f, const Factor& maximum) {
   const Application inner = application(maximum.number);
@@ -52,12 +62,7 @@ int Denoter::pushInto(const Application& f, const Factor& maximum) {
     Sum argument{join(f.index, moved.reduction), substitute(element.range, where), {}};
     for (const Piece& p : element.pieces)
       argument.pieces.push_back(renamed(p, where));
-    Sum value{argument.index, argument.range, {}};
-    Application applied{f.key, f.facts, argument.index, argument.range, {}, {}};
-    applied.arguments = {keep(std::move(argument))};
-    int number = keep(std::move(applied));
-    value.pieces = {{{1, 1}, {}, value.range, {factorOf(number, asExprs(value.index))}}};
-    moved.element = keep(std::move(value));
+    moved.element = isItsPositivePart(f, argument) ? keep(std::move(argument)) : imageOf(f, std::move(argument));
     result.alternatives.push_back(std::move(moved));
   }
   return keep(std::move(result));

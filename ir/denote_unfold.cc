@@ -9,6 +9,7 @@
 #include "ir/join.h"
 #include "ir/limits.h"
 #include "ir/names.h"
+#include "ir/signs.h"
 
 namespace pet {
 namespace {
@@ -121,8 +122,20 @@ bool Denoter::takeApart(Application& f, Sum& argument, Applied& result) {
     result.plusOperand = f.facts.positivePart;
     if (f.facts.odd) result.scale = {-1, 1};
   }
+  if (isItsPositivePart(f, argument)) {
+    result.parts.clear();
+    result.plusOperand = !result.plusOperand;  // f(z) = z and f(-z) = 0
+    return true;
+  }
   if (f.facts.domain == Facts::Domain::kNotZero) takeFactorsOut(f, argument, result);
   return false;
+}
+
+/// f takes the positive part of what is not negative.
+bool Denoter::isItsPositivePart(const Application& f, const Sum& argument) {
+  if (!unfold_.contains(f.key) || !f.facts.positivePart || !isNonNegative(argument, result_.applications)) return false;
+  result_.unfolded.insert(f.key);
+  return true;
 }
 
 /// The application of f to the argument, or one with the same terms: parts of different values may be equal.

@@ -86,6 +86,7 @@ class Denoter {
 
   // Laws of functions that are unfolded.
   bool takeApart(Application& f, Sum& argument, Applied& result);
+  bool isItsPositivePart(const Application& f, const Sum& argument);
   bool splitTerms(const Application& f, const Sum& argument, Applied& result);
   void takeFactorsOut(const Application& f, Sum& argument, Applied& result);
   int applicationTo(Application f, Sum argument);
@@ -124,6 +125,7 @@ class Denoter {
   // Maxima.
   Expected<int> largest(Value value);
   int pushInto(const Application& f, const Factor& maximum);
+  int imageOf(const Application& f, Sum argument);
   Application::Alternative renamed(const Application::Alternative& a, std::map<std::string, Expr>& where);
   Piece renamed(Piece piece, std::map<std::string, Expr>& where);
   Expected<void> addAlternatives(Application& a, const Partial& p, Value value, const Index& at);

@@ -1,7 +1,6 @@
 #include "ir/layout_algebra.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -240,8 +239,8 @@ bool movesNothing(const LayoutSpec& layout) {
 
 bool movesNothing(const Node& node) {
   if (const LayoutSpec* layout = layoutOf(node)) return movesNothing(*layout);
-  constexpr std::array<std::string_view, 5> kReshapes{"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
-  return std::find(kReshapes.begin(), kReshapes.end(), node.op->name) != kReshapes.end();
+  return node.is(ops::kFlatten) || node.is(ops::kIdentity) || node.is(ops::kReshape) || node.is(ops::kSqueeze) ||
+         node.is(ops::kUnsqueeze);
 }
 
 }  // namespace pet

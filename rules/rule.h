@@ -124,12 +124,6 @@ struct Rule {
 /// The pattern's program over the rule's symbols.
 Expected<Program> instantiate(const Pattern& pattern, const Rule& rule);
 
-/// Solves `where` for concrete values of the pattern's symbols. Nullopt when the shapes are outside the class (2 M = 5,
-/// a violated constraint); the returned bindings hold the rule's symbols.
-std::optional<Bindings> bindRule(const Rule& rule, const Bindings& patternSymbols);
-/// The same, naming the first condition that fails ("N = 2 M has no solution for N = 5", "2Q <= W does not hold").
-Expected<Bindings> bindRuleOrExplain(const Rule& rule, const Bindings& patternSymbols);
-
 /// A set of rules with the patterns they are of.
 struct RuleSet {
   std::vector<Pattern> patterns;  ///< sorted by name

@@ -122,12 +122,7 @@ std::vector<SiteRule> candidatesAt(const Site& site,
       refuse(std::move(why));
       continue;
     }
-    Expected<rewrite::Symbols> symbols;
-    try {
-      symbols = rewrite::bindRule(rule, site.symbols, implied);
-    } catch (const OverflowError&) {
-      symbols = fail(ErrorKind::kCheck, "extents beyond 64 bits");
-    }
+    auto symbols = rewrite::bindRule(rule, site.symbols, implied);
     if (!symbols) {
       refuse(symbols.error().what);
       continue;

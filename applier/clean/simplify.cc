@@ -1,13 +1,13 @@
 #include "applier/clean/simplify.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <optional>
 #include <set>
 
 #include "applier/clean/hoist.h"
 #include "ir/layout_algebra.h"
+#include "ir/no_op.h"
 #include "ir/ops/op.h"
 
 namespace pet {
@@ -110,14 +110,10 @@ std::optional<Value> Simplifier::add(std::string_view op,
 /// The operand that the node only passes on.
 std::optional<Value> Simplifier::unchanged(int, const Node& n, const Operands& operands) {
   if (operands.size() != 1 || n.shapes.size() != 1 || now().shape(operands[0]) != n.shapes[0]) return std::nullopt;
-  if (auto layout = asLayout(n, now().shape(operands[0])); layout && movesNothing(*layout)) return operands[0];
-  if (n.is(ops::kConcat) || n.is(ops::kIdentity)) return operands[0];
-  if (n.is(ops::kPad) || n.is(ops::kSlice)) {
-    // Of equal extents, and no step: only what shifts would differ.
-    const auto& shifts = n.list(n.is(ops::kPad) ? "pads" : "starts");
-    if (std::all_of(shifts.begin(), shifts.end(), [](const Expr& e) { return e == Expr(0); })) return operands[0];
-  }
-  return std::nullopt;
+  if (isNoOp(*n.op, {n.attributes, n.shapes, n.shapes})) return operands[0];
+  // Dimensions with one position may be exchanged.
+  auto layout = asLayout(n, now().shape(operands[0]));
+  return layout && movesNothing(*layout) ? std::optional(operands[0]) : std::nullopt;
 }
 
 std::optional<Value> Simplifier::layoutOfLayout(int node, const Node& n, const Operands& operands) {
@@ -203,9 +199,9 @@ std::optional<Value> Simplifier::beforeLayout(const LayoutSpec& layout, Value v)
 /// L(a) + L(b) = L(a + b), and L(a) + b = L(a + M(b)) where M, the opposite of L, was applied to b anyway; alike for
 /// other functions of two numbers. What reads the sum may then meet the layout.
 std::optional<Value> Simplifier::layoutBehind(int, const Node& n, const Operands& operands) {
-  static constexpr std::array<std::string_view, 4> kOfTwoNumbers = {"Add", "Div", "Mul", "Sub"};
-  if (std::find(kOfTwoNumbers.begin(), kOfTwoNumbers.end(), n.op->name) == kOfTwoNumbers.end()) return std::nullopt;
-  if (operands.size() != 2 || now().shape(operands[0]) != n.shapes[0] || now().shape(operands[1]) != n.shapes[0])
+  const bool isOfTwoNumbers = n.is(ops::kAdd) || n.is(ops::kDiv) || n.is(ops::kMul) || n.is(ops::kSub);
+  if (!isOfTwoNumbers || operands.size() != 2 || now().shape(operands[0]) != n.shapes[0] ||
+      now().shape(operands[1]) != n.shapes[0])
     return std::nullopt;
   for (size_t side : {0, 1}) {
     Value closed = operands[side], other = operands[1 - side];

@@ -9,9 +9,7 @@
 #include "applier/match/closed_values.h"
 #include "applier/view/evaluate_constants.h"
 #include "ir/ops/op.h"
-#include "rules/rewrite/batch.h"
 #include "rules/rewrite/bind.h"
-#include "rules/rewrite/normal_form.h"
 #include "rules/rewrite/unify.h"
 
 namespace pet {
@@ -29,30 +27,12 @@ struct Trail {
   std::vector<Value> steps;  ///< of the pattern; the last one is the output
 };
 
-/// A pattern as it may stand in a model: at its own rank, or with other batch dimensions.
-struct Form {
-  std::shared_ptr<const Program> program;
-  std::string batch;  ///< the symbol that is the product of `dims`; empty: the pattern itself
-  std::vector<std::string> dims = {};
-};
-
-std::vector<Form> formsOf(const Pattern& pattern) {
-  constexpr size_t kMostBatchDimensions = 3;
-  auto shared = [](const Program& program) { return std::make_shared<const Program>(rewrite::inNormalForm(program)); };
-  std::vector<Form> forms{{shared(pattern.program), ""}};
-  for (size_t count = 0; count <= kMostBatchDimensions; ++count) {
-    auto other = count == 1 ? std::nullopt : rewrite::withBatchDimensions(pattern.program, count);
-    if (other) forms.push_back({shared(other->program), other->batch, other->dims});
-  }
-  return forms;
-}
-
 class Matcher {
  public:
-  Matcher(const MatchIndex& index, const Pattern& pattern, Form form)
+  Matcher(const MatchIndex& index, const Pattern& pattern, const Form& form)
       : index_(index),
         pattern_(pattern),
-        form_(std::move(form)),
+        form_(form),
         closed_(*form_.program),
         unification_(
             *form_.program, index.view().program, closed_.nodes(), [this](Value v) { return index_.isConstant(v); }),
@@ -87,7 +67,7 @@ class Matcher {
 
   const MatchIndex& index_;
   const Pattern& pattern_;
-  Form form_;
+  const Form& form_;
   ClosedValues closed_;
   rewrite::Unification unification_;
   std::vector<Trail> trails_;
@@ -333,13 +313,13 @@ std::tuple<std::vector<int>, std::vector<Value>, std::string> unordered(const Si
 
 }  // namespace
 
-std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::vector<Refusal>& refusals) {
+std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, Forms& forms, std::vector<Refusal>& refusals) {
   std::vector<std::unique_ptr<Matcher>> matchers;
   std::set<int> anchors;
-  for (Form& form : formsOf(pattern)) {
+  for (const Form& form : forms.of(pattern)) {
     const std::vector<int>& found = index.nodesOf(form.program->node(form.program->outputs()[0]).op);
     anchors.insert(found.begin(), found.end());
-    matchers.push_back(std::make_unique<Matcher>(index, pattern, std::move(form)));
+    matchers.push_back(std::make_unique<Matcher>(index, pattern, form));
   }
   std::vector<Site> sites;
   std::set<std::tuple<std::vector<int>, std::vector<Value>, std::string>> known;
@@ -362,6 +342,11 @@ std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::ve
     if (!matched && !reason.empty()) refusals.push_back({anchor, pattern.name, "", reason});
   }
   return sites;
+}
+
+std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::vector<Refusal>& refusals) {
+  Forms forms;
+  return match(index, pattern, forms, refusals);
 }
 
 }  // namespace pet

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "applier/match/forms.h"
 #include "applier/match/match_index.h"
 #include "rules/rewrite/batch.h"
 #include "rules/rewrite/symbols.h"
@@ -46,6 +47,8 @@ struct Refusal {
 /// of very many siblings only those next to the anchor are looked at. What
 /// is alike in the pattern may be found in any order: of sites with the same nodes, outputs and symbols there is the
 /// first, by the places of its outputs in the view. Where only the operators agree, the reason goes to `refusals`.
+/// `forms`: of all patterns that are looked for, in however many graphs; alone for one pattern in one graph.
+std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, Forms& forms, std::vector<Refusal>& refusals);
 std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, std::vector<Refusal>& refusals);
 
 }  // namespace pet

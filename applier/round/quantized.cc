@@ -38,7 +38,8 @@ std::string reasonAt(const Site& site, const View& view, const Graph& plain, con
 
 Expected<std::vector<QuantizedSite>> quantizedSites(const Graph& graph,
                                                     const NormaliseOptions& options,
-                                                    RuleSource& rules) {
+                                                    RuleSource& rules,
+                                                    Forms& forms) {
   auto plain = asFloat(graph);
   if (!plain) return std::vector<QuantizedSite>();
   const NodeTypes types = nodeTypes(graph);
@@ -49,7 +50,7 @@ Expected<std::vector<QuantizedSite>> quantizedSites(const Graph& graph,
   std::vector<QuantizedSite> found;
   for (const Pattern* pattern : *patterns) {
     std::vector<Refusal> refusals;
-    for (const Site& site : match(index, *pattern, refusals)) {
+    for (const Site& site : match(index, *pattern, forms, refusals)) {
       found.push_back({siteName(*plain, normalised.view, site.anchor), pattern->name,
                        reasonAt(site, normalised.view, *plain, types)});
     }

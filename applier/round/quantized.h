@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "applier/match/forms.h"
 #include "applier/onnx/graph.h"
 #include "applier/read/normalise.h"
 #include "rules/rule_source.h"
@@ -20,6 +21,7 @@ struct QuantizedSite {
 /// `rules`.
 Expected<std::vector<QuantizedSite>> quantizedSites(const Graph& graph,
                                                     const NormaliseOptions& options,
-                                                    RuleSource& rules);
+                                                    RuleSource& rules,
+                                                    Forms& forms);
 
 }  // namespace pet

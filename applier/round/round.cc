@@ -27,6 +27,7 @@ struct Seen {
 /// The sites of all patterns, where the policy wants them.
 Expected<std::vector<Site>> matchAll(const Seen& seen,
                                      RuleSource& rules,
+                                     Forms& forms,
                                      const Policy& policy,
                                      const ReportProgress& progress,
                                      std::vector<Refusal>& refusals) {
@@ -35,7 +36,7 @@ Expected<std::vector<Site>> matchAll(const Seen& seen,
   if (!patterns) return tl::unexpected(patterns.error());
   for (size_t i = 0; i < patterns->size(); ++i) {
     if (progress) progress("looking for sites", static_cast<double>(i) / static_cast<double>(patterns->size()));
-    auto found = match(seen.index, *(*patterns)[i], refusals);
+    auto found = match(seen.index, *(*patterns)[i], forms, refusals);
     sites.insert(sites.end(), found.begin(), found.end());
   }
   auto unwanted = [&](int anchor) { return !policy.sites.empty() && !matchesAny(seen.siteAt(anchor), policy.sites); };
@@ -71,10 +72,15 @@ void enterFired(const Seen& seen, const std::vector<Rewrite>& rewrites, Round& r
 
 class RoundRewriter {
  public:
-  RoundRewriter(
-      const Model& model, RuleSource& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer)
+  RoundRewriter(const Model& model,
+                RuleSource& rules,
+                Forms& forms,
+                const Costs& costs,
+                const ApplyOptions& options,
+                SiteTimer& timer)
       : model_(model),
         rules_(rules),
+        forms_(forms),
         costs_(costs),
         options_(options),
         timer_(timer),
@@ -99,6 +105,7 @@ class RoundRewriter {
 
   const Model& model_;
   RuleSource& rules_;
+  Forms& forms_;
   const Costs& costs_;
   const ApplyOptions& options_;
   SiteTimer& timer_;
@@ -125,7 +132,7 @@ void RoundRewriter::enterUntouched(const Seen& seen, const std::vector<InnerPlac
 Expected<std::vector<Rewrite>> RoundRewriter::choose(const Seen& seen) {
   std::vector<Refusal> refusals;
   const Graph& graph = seen.place.graph;
-  auto sites = matchAll(seen, rules_, options_.policy, options_.progress, refusals);
+  auto sites = matchAll(seen, rules_, forms_, options_.policy, options_.progress, refusals);
   if (!sites) return tl::unexpected(sites.error());
   auto rules = rulesAt(*sites, rules_);
   if (!rules) return tl::unexpected(rules.error());
@@ -150,7 +157,7 @@ Expected<void> RoundRewriter::enterQuantized(const Seen& seen, const std::vector
     known.emplace(seen.siteAt(s.anchor), s.pattern->name);
   for (const Refused& r : round_.refused)
     known.emplace(r.site, r.pattern);
-  auto quantized = quantizedSites(seen.place.graph, options_.normalise, rules_);
+  auto quantized = quantizedSites(seen.place.graph, options_.normalise, rules_, forms_);
   if (!quantized) return tl::unexpected(quantized.error());
   for (const QuantizedSite& q : *quantized) {
     const std::string site = seen.place.path + q.site;
@@ -257,9 +264,13 @@ Expected<RenewedNodes> RoundRewriter::rewriteWithin(const Place& place, const st
 
 }  // namespace
 
-Expected<Round> rewriteOnce(
-    const Model& model, RuleSource& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
-  return RoundRewriter(model, rules, costs, options, timer).run();
+Expected<Round> rewriteOnce(const Model& model,
+                            RuleSource& rules,
+                            Forms& forms,
+                            const Costs& costs,
+                            const ApplyOptions& options,
+                            SiteTimer& timer) {
+  return RoundRewriter(model, rules, forms, costs, options, timer).run();
 }
 
 }  // namespace pet

@@ -80,8 +80,13 @@ struct Round {
 
 /// Finds the sites of all patterns in a model's graphs, chooses among the rules, rewrites, cleans up. Subgraphs are
 /// rewritten within, and functions whose calls agree. Nothing fired: the graph is as it was. kCheck: a site's check
-/// failed. Of `rules` only patterns are asked for that may have a site, and the rules of those that have one.
-Expected<Round> rewriteOnce(
-    const Model& model, RuleSource& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer);
+/// failed. Of `rules` only patterns are asked for that may have a site, and the rules of those that have one; `forms`
+/// are those of these patterns, for all rounds.
+Expected<Round> rewriteOnce(const Model& model,
+                            RuleSource& rules,
+                            Forms& forms,
+                            const Costs& costs,
+                            const ApplyOptions& options,
+                            SiteTimer& timer);
 
 }  // namespace pet

@@ -158,7 +158,7 @@ struct Facts {
   // Laws that are used where a proof says that it unfolds the operator (docs/rule-language.md, Unfolding).
   bool odd = false;           ///< f(-x) = -f(x)
   bool exponential = false;   ///< f(x + y) = f(x) f(y)
-  bool positivePart = false;  ///< f(x) = x + f(-x)
+  bool positivePart = false;  ///< f(x) is the larger of x and 0
   /// What must hold of x for f(x) to have a value.
   enum class Domain { kEverything, kNotZero, kNonNegative } domain = Domain::kEverything;
 };

@@ -55,15 +55,6 @@ size_t sizeOf(const Formula& f) {
 
 }  // namespace
 
-bool Signs::isNotNegative(int sum) {
-  if (auto known = notNegative_.find(sum); known != notNegative_.end()) return known->second;
-  const Sum& s = side_.sum(sum);
-  bool result = s.isFinite();
-  for (size_t p = 0; p < s.pieces.size() && result; ++p)
-    result = isNotNegative(s.pieces[p]);
-  return notNegative_.emplace(sum, result).first->second;
-}
-
 const Formula& Signs::isPositive(int sum) {
   if (auto known = positive_.find(sum); known != positive_.end()) return known->second;
   const bool canBe = isNotNegative(sum);
@@ -79,30 +70,6 @@ const Formula& Signs::isPositive(int sum) {
     }
   }
   return positive_.emplace(sum, Formula::any(std::move(cases))).first->second;
-}
-
-bool Signs::isNotNegative(const Factor& f) {
-  if (f.kind == Factor::Kind::kConstant) return check::isPositive(f);
-  if (f.kind == Factor::Kind::kInput) return false;
-  const Application& a = side_.application(f.number);
-  if (a.isMaximum()) return false;
-  // 1/x has the sign of x.
-  return a.sign != Sign::kAny || (a.needs == Needs::kNotZero && isNotNegative(a.arguments[0]));
-}
-
-bool Signs::isNotNegative(const Piece& piece) {
-  if (piece.coefficient.over < 0) return false;
-  std::vector<Factor> unpaired;
-  for (const Factor& f : piece.factors) {
-    if (isNotNegative(f)) continue;
-    auto square = std::find(unpaired.begin(), unpaired.end(), f);
-    if (square == unpaired.end()) {
-      unpaired.push_back(f);
-    } else {
-      unpaired.erase(square);
-    }
-  }
-  return unpaired.empty();
 }
 
 Formula Signs::isPositive(const Factor& f) {

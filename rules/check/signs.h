@@ -11,17 +11,14 @@ class Signs {
  public:
   explicit Signs(const Side& side) : side_(side) {}
 
-  bool isNotNegative(int sum);
+  bool isNotNegative(int sum) const { return check::isNotNegative(side_.meaning, side_.sum(sum)); }
   /// A condition on the sum's index under which it is > 0: no term is negative, and one is positive.
   const Formula& isPositive(int sum);
 
  private:
   const Side& side_;
-  std::map<int, bool> notNegative_;
   std::map<int, Formula> positive_;
 
-  bool isNotNegative(const Factor& f);
-  bool isNotNegative(const Piece& piece);
   Formula isPositive(const Factor& f);
   Formula isPositive(const Piece& piece);
 };

@@ -8,6 +8,7 @@
 
 #include "ir/quantile.h"
 #include "rules/pack/pack.h"
+#include "rules/rewrite/bind.h"
 
 namespace pet {
 namespace {
@@ -48,7 +49,7 @@ std::vector<double> valuesOf(const std::vector<std::string>& symbols,
 /// hold.
 double workRatioOf(const Rule& rule, const Bindings& shapes, const Figures& before) {
   try {
-    auto symbols = bindRule(rule, shapes);
+    auto symbols = rewrite::bindRule(rule, shapes);
     auto after = symbols ? figuresOf(rule.replacement, *symbols) : fail(ErrorKind::kCheck, "outside the class");
     return after && before.work > 0 ? after->work / before.work : 1;
   } catch (const OverflowError&) {

@@ -10,28 +10,43 @@
 namespace pet::rewrite {
 namespace {
 
-bool areNumbers(const Symbols& symbols) {
-  return std::all_of(symbols.begin(), symbols.end(), [](const auto& s) { return s.second.asConstant().has_value(); });
-}
-
 bool areAffine(const Symbols& symbols) {
   return std::all_of(symbols.begin(), symbols.end(), [](const auto& s) { return s.second.isAffine(); });
 }
 
 /// Symbols that `where` does not list keep their name.
 Expected<Symbols> solveWhere(const Rule& rule, const Symbols& pattern) {
+  Symbols kept = pattern;
   std::vector<DimEquation> equations;
   for (const auto& [symbol, value] : rule.where) {
     auto given = pattern.find(symbol);
     if (given == pattern.end()) return fail(ErrorKind::kCheck, "the pattern does not bind " + symbol);
     equations.push_back({Dim(value), given->second, symbol});
+    kept.erase(symbol);
   }
-  for (const auto& [symbol, value] : pattern) {
-    bool listed =
-        std::any_of(rule.where.begin(), rule.where.end(), [&name = symbol](const auto& w) { return w.first == name; });
-    if (!listed) equations.push_back({Dim(Expr::variable(symbol)), value, symbol});
+  return solve(equations, std::move(kept));
+}
+
+Bindings numbersAmong(const Symbols& symbols) {
+  Bindings numbers;
+  for (const auto& [name, value] : symbols) {
+    if (auto number = value.asConstant()) numbers.emplace(name, *number);
   }
-  return solve(equations);
+  return numbers;
+}
+
+Expected<Symbols> insideClass(const Rule& rule, Symbols bound, const Implied& implied) {
+  for (const std::string& symbol : rule.shapes.symbols) {
+    if (!bound.contains(symbol)) return fail(ErrorKind::kCheck, symbol + " is not determined");
+  }
+  const Bindings numbers = numbersAmong(bound);
+  for (const Constraint& c : rule.shapes.constraints) {
+    const auto decided = c.evaluate(numbers);
+    if (decided ? *decided : holds(c, bound, implied)) continue;
+    return fail(ErrorKind::kCheck,
+                fmt::format("{} {}", c.str(), decided ? "does not hold" : "is not known to hold for all sizes"));
+  }
+  return bound;
 }
 
 }  // namespace
@@ -42,21 +57,18 @@ bool holds(const Constraint& constraint, const Symbols& values, const Implied& i
 }
 
 Expected<Symbols> bindRule(const Rule& rule, const Symbols& pattern, const Implied& implied) {
-  if (areNumbers(pattern)) {
-    auto bound = bindRuleOrExplain(rule, numbersAt(pattern, {}));
-    if (!bound) return tl::unexpected(bound.error());
-    return symbolsOf(*bound);
+  try {
+    auto bound = solveWhere(rule, pattern);
+    return bound ? insideClass(rule, std::move(*bound), implied) : bound;
+  } catch (const OverflowError&) {
+    return fail(ErrorKind::kCheck, "extents beyond 64 bits");
   }
-  auto bound = solveWhere(rule, pattern);
-  if (!bound) return bound;
-  for (const std::string& symbol : rule.shapes.symbols) {
-    if (!bound->contains(symbol)) return fail(ErrorKind::kCheck, symbol + " is not determined");
-  }
-  for (const Constraint& c : rule.shapes.constraints) {
-    if (!holds(c, *bound, implied))
-      return fail(ErrorKind::kCheck, fmt::format("{} is not known to hold for all sizes", c.str()));
-  }
-  return bound;
+}
+
+Expected<Bindings> bindRule(const Rule& rule, const Bindings& pattern) {
+  auto bound = bindRule(rule, symbolsOf(pattern), [](const Constraint&) { return false; });
+  if (!bound) return tl::unexpected(bound.error());
+  return numbersAt(*bound, {});
 }
 
 Expected<Program> instantiate(const Program& program, const Symbols& by) {

@@ -38,8 +38,8 @@ Program inOrder(const Program& replacement, const Program& pattern) {
 
 /// Looks at each position of dimensions that its axis does not name by itself.
 bool isPositionwise(const Node& n) {
-  static constexpr std::string_view kBinary[] = {"Add", "Sub", "Mul", "Div", "Neg", "Input", "Concat", "Split"};
-  return n.op->facts.elementwise || std::find(std::begin(kBinary), std::end(kBinary), n.op->name) != std::end(kBinary);
+  const bool isOfTwo = n.is(ops::kAdd) || n.is(ops::kSub) || n.is(ops::kMul) || n.is(ops::kDiv);
+  return n.op->facts.elementwise || isOfTwo || n.is(ops::kInput) || n.is(ops::kConcat) || n.is(ops::kSplit);
 }
 
 /// The dimension that a Concat or Split goes along.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ir/layout_algebra.h"
+#include "ir/no_op.h"
 #include "ir/ops/op.h"
 #include "rules/rewrite/idioms.h"
 
@@ -34,50 +35,10 @@ struct DoesNotFit {};
 
 using Step = std::optional<Value> (*)(const Application&);
 
-bool allAre(const std::vector<Expr>& list, int64_t number) {
-  return std::all_of(list.begin(), list.end(), [&](const Expr& e) { return e == Expr(number); });
-}
-
-// --- What changes nothing ---
-
-std::optional<Value> operandIf(const Application& a, bool nothingChanges) {
-  return nothingChanges ? std::optional(a.operands[0]) : std::nullopt;
-}
-
-std::optional<Value> identity(const Application& a) {
-  return operandIf(a, true);
-}
-
-/// Of operators that only leave out, repeat or regroup.
-std::optional<Value> ofSameShape(const Application& a) {
-  return operandIf(a, a.result == a.operandShapes[0]);
-}
-
-std::optional<Value> pad(const Application& a) {
-  return operandIf(a, allAre(a.view().list("pads"), 0));
-}
-
-std::optional<Value> concat(const Application& a) {
-  return operandIf(a, a.operands.size() == 1);
-}
-
-std::optional<Value> transpose(const Application& a) {
-  const std::vector<Expr>& perm = a.view().list("perm");
-  bool inOrder = true;
-  for (size_t d = 0; d < perm.size(); ++d)
-    inOrder = inOrder && perm[d] == Expr(static_cast<int64_t>(d));
-  return operandIf(a, inOrder && perm.size() == a.result.size());
-}
-
 // --- Regroupings ---
 
 std::optional<Value> regrouping(const Application& a) {
   return regrouped(a.builder, a.operands[0], a.result);
-}
-
-std::optional<Value> layout(const Application& a) {
-  const auto& spec = std::get<LayoutSpec>(a.attributes.find("layout")->second);
-  return operandIf(a, a.result == a.operandShapes[0] && movesNothing(spec));
 }
 
 // --- Arithmetic ---
@@ -186,9 +147,7 @@ std::optional<Value> difference(const Application& a) {
 std::optional<Value> clip(const Application& a) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const double least = a.view().number("min"), most = a.view().number("max");
-  if (most != kNone) return std::nullopt;
-  if (least == 0) return a.add(ops::kRelu, {a.operands[0]});
-  return operandIf(a, least == -kNone);
+  return least == 0 && most == kNone ? std::optional(a.add(ops::kRelu, {a.operands[0]})) : std::nullopt;
 }
 
 std::optional<Value> where(const Application& a) {
@@ -226,24 +185,16 @@ struct Entry {
 constexpr Entry kSteps[] = {
     {ops::kAdd, sum},
     {ops::kClip, clip},
-    {ops::kConcat, concat},
     {ops::kDiv, quotient},
-    {ops::kExpand, ofSameShape},
     {ops::kFlatten, regrouping},
     {ops::kGemm, gemm},
-    {ops::kIdentity, identity},
-    {ops::kLayout, layout},
     {ops::kMatMul, matrixProduct},
     {ops::kMul, product},
-    {ops::kPad, pad},
     {ops::kReduceMax, maximum},
     {ops::kReduceMean, mean},
     {ops::kReshape, regrouping},
-    {ops::kSlice, ofSameShape},
     {ops::kSqueeze, regrouping},
     {ops::kSub, difference},
-    {ops::kTile, ofSameShape},
-    {ops::kTranspose, transpose},
     {ops::kUnsqueeze, regrouping},
     {ops::kWhere, where},
 };
@@ -314,7 +265,7 @@ std::optional<Value> inOtherForm(NormalFormBuilder& builder,
                                  Attributes attributes) {
   auto entry = std::find_if(std::begin(kSteps), std::end(kSteps), [&](const Entry& e) { return op.is(e.op); });
   const auto count = static_cast<int>(operands.size());
-  if (entry == std::end(kSteps) || count < std::max(1, op.minOperands) ||
+  if ((entry == std::end(kSteps) && !mayBeNoOp(op.name)) || count < std::max(1, op.minOperands) ||
       (op.maxOperands >= 0 && count > op.maxOperands))
     return std::nullopt;
   Application a{builder, op, operands, std::move(attributes), {}, {}};
@@ -323,6 +274,8 @@ std::optional<Value> inOtherForm(NormalFormBuilder& builder,
   if (!completeAttributes(op, a.operandShapes[0].size(), a.attributes)) return std::nullopt;
   auto shapes = op.infer(a.view());
   if (!shapes) return std::nullopt;
+  if (isNoOp(op, {a.attributes, a.operandShapes, *shapes})) return operands[0];
+  if (entry == std::end(kSteps)) return std::nullopt;
   a.result = std::move((*shapes)[0]);
   return entry->step(a);
 }
@@ -336,7 +289,7 @@ Value addNormalForm(NormalFormBuilder& builder, const OpRow& op, std::vector<Val
 
 bool mayEndOtherwise(std::string_view op) {
   return std::any_of(std::begin(kSteps), std::end(kSteps), [&](const Entry& e) { return e.op.text == op; }) ||
-         isLastOfIdiom(op);
+         mayBeNoOp(op) || isLastOfIdiom(op);
 }
 
 Program inNormalForm(const Program& program, Idioms idioms) {

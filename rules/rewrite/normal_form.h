@@ -31,8 +31,7 @@ class NormalFormBuilder {
 };
 
 /// The first result of an operator whose operands are in normal form:
-/// - what changes nothing goes: Identity, a Pad of nothing, a Slice, Expand, Tile or Transpose that keeps all, a Concat
-///   of one, a Clip without bounds;
+/// - what changes nothing goes (ir/no_op.h);
 /// - Flatten, Reshape, Squeeze, Unsqueeze: a Layout, where there is one;
 /// - Gemm: MatMul with Transposes, Mul and Add;
 /// - a quotient or difference with a constant: a product or sum with another one;

@@ -32,7 +32,7 @@ std::optional<Dim> without(const Dim& whole, const Dim& factor, bool front) {
 
 class Solver {
  public:
-  explicit Solver(const std::vector<DimEquation>& equations) : all_(equations) {}
+  Solver(const std::vector<DimEquation>& equations, Symbols known) : all_(equations), symbols_(std::move(known)) {}
 
   Expected<Symbols> run() {
     for (const DimEquation& e : all_)
@@ -138,8 +138,8 @@ std::string DimEquation::where() const {
   return of.empty() ? place : fmt::format("{} of {}", place, of);
 }
 
-Expected<Symbols> solve(const std::vector<DimEquation>& equations) {
-  return Solver(equations).run();
+Expected<Symbols> solve(const std::vector<DimEquation>& equations, Symbols known) {
+  return Solver(equations, std::move(known)).run();
 }
 
 }  // namespace pet::rewrite

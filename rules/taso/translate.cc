@@ -144,7 +144,7 @@ class Translator {
     return {};
   }
 
-  /// How many channels of a picture one filter reads, where that is a number: a mean kernel reads one.
+  /// How many channels of a feature map one filter reads, where that is a number: a mean kernel reads one.
   std::optional<int64_t> fixedInner(const GroupEquation& e) const { return extents_.solved(e.inner).asConstant(); }
 
   /// The first combination of group numbers, the least ones first, for which extents exist.
@@ -170,9 +170,9 @@ class Translator {
     return false;
   }
 
-  /// A kernel of `inner` channels a group: there are as many groups as the picture has such channels, a symbol. With as
-  /// many filters as channels, which is TASO's mean kernel (depthwise where inner is 1), or else with the fewest a
-  /// group.
+  /// A kernel of `inner` channels a group: there are as many groups as the feature map has such channels, a symbol.
+  /// With as many filters as channels, which is TASO's mean kernel (depthwise where inner is 1), or else with the
+  /// fewest a group.
   bool settleChannelwise(size_t i, int64_t inner, int& trials) {
     const Extents before = extents_;
     std::vector<int64_t> filters{inner};

@@ -23,9 +23,9 @@ Expected<Window> windowOf(const Operator& op) {
   return w;
 }
 
-/// The picture's extent after a window that is `kernel` wide.
-Dimension slid(const Window& w, const Dimension& picture, const Expr& kernel, int64_t stride) {
-  return w.same ? picture : Dimension{floorDiv(picture.size - kernel, stride) + 1};
+/// A feature map's extent after a window that is `kernel` wide.
+Dimension slid(const Window& w, const Dimension& map, const Expr& kernel, int64_t stride) {
+  return w.same ? map : Dimension{floorDiv(map.size - kernel, stride) + 1};
 }
 
 /// [P, Q, P, Q] with kernel = 2P + 1, or no pads.
@@ -171,7 +171,7 @@ Shapes shapePoolKernel(const ShapeView& v) {
   return {{{{v.extents.fresh("C")}, {1}, {kernel->first}, {kernel->second}}}};
 }
 
-/// The average of a picture of zeros and a one in its middle: 1 / (H W) everywhere, as an exact number.
+/// The average of a feature map of zeros and a one in its middle: 1 / (H W) everywhere, as an exact number.
 Expected<Value> emitPoolKernel(const EmitView& v) {
   auto kernel = poolKernel(v.op);
   if (!kernel) return tl::unexpected(kernel.error());

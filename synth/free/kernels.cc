@@ -60,7 +60,7 @@ void padInto(const TensorView& x, size_t rows, size_t columns, std::vector<Eleme
   }
 }
 
-/// y[n,f,h,w] = Σ x[n, g C + c, h + r - P, w + s - Q] k[f,c,r,s]; a row of the padded picture is a run of positions.
+/// y[n,f,h,w] = Σ x[n, g C + c, h + r - P, w + s - Q] k[f,c,r,s]; a row of the padded image is a run of positions.
 void convolve(const TensorView& x, const TensorView& k, Element* out, Scratch& scratch) {
   const auto &xe = x.type->extents, &ke = k.type->extents;
   auto n = static_cast<size_t>(xe[0]), channels = static_cast<size_t>(xe[1]), h = static_cast<size_t>(xe[2]),
@@ -73,11 +73,11 @@ void convolve(const TensorView& x, const TensorView& k, Element* out, Scratch& s
   for (size_t i = 0; i < n * filters; ++i) {
     size_t image = i / filters, f = i % filters;
     std::fill(scratch.sums.begin(), scratch.sums.end(), 0);
-    const Element* picture = &scratch.padded[(image * channels + f / perGroup * inner) * plane];
+    const Element* padded = &scratch.padded[(image * channels + f / perGroup * inner) * plane];
     const Element* taps = k.data + f * inner * rows * columns;
     for (size_t c = 0; c < inner; ++c) {
       for (size_t r = 0; r < rows; ++r, taps += columns) {
-        const Element* row = picture + c * plane + r * width;
+        const Element* row = padded + c * plane + r * width;
         if (columns == 3) {
           addThreeTaps(scratch.sums.data(), row, taps, count);
         } else {

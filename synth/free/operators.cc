@@ -39,7 +39,7 @@ Result matMul(const TensorType& a, const TensorType& b) {
   return out;
 }
 
-/// Pads "same": a picture, not a weight; a kernel, a weight, of the declared window; channels / the kernel's are
+/// Pads "same": an image, not a weight; a kernel, a weight, of the declared window; channels / the kernel's are
 /// groups.
 Result conv(const Operator& op, const TensorType& x, const TensorType& w) {
   if (x.rank != 4 || w.rank != 4 || x.weight || !w.weight) return std::nullopt;

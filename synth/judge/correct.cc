@@ -280,19 +280,19 @@ std::vector<ShapeClass> outside(const ShapeClass& shapes, const poly::Conjunctio
 }  // namespace
 
 std::vector<Correction> corrections(const poly::Context& context,
-                                    const Program& source,
+                                    const PatternInstance& source,
                                     const Uncorrected& candidate,
                                     const poly::Set& bad) {
   std::vector<Correction> all;
-  if (auto op = analyse(source); op && isOneNode(*op)) {
+  if (source.main && isOneNode(*source.main)) {
     std::vector<WriteBack> places{WriteBack::kAfterLayout};
     if (candidate.main) places.insert(places.begin(), WriteBack::kBeforeLayout);
     for (WriteBack where : places)
-      all.push_back([&, op = *op, where] { return withStrips(context, candidate, op, bad, where); });
+      all.push_back([&, where] { return withStrips(context, candidate, *source.main, bad, where); });
   }
   if (auto condition = bad.symbolCondition()) {
     for (ShapeClass& part : outside(candidate.shapes, *condition)) {
-      if (holdsUsualShape(source, candidate.shapes, part))
+      if (holdsUsualShape(source.program, candidate.shapes, part))
         all.push_back([&, part = std::move(part)] { return Corrected{part, candidate.program, {}}; });
     }
   }

@@ -8,6 +8,7 @@
 #include <tl/expected.hpp>
 
 #include "rules/rule.h"
+#include "synth/judge/instance.h"
 #include "synth/poly/poly.h"
 
 namespace pet {
@@ -39,7 +40,7 @@ using Correction = std::function<tl::expected<Corrected, std::string>()>;
 ///
 /// Nothing here is trusted: the result is proved afterwards. The arguments must outlive the corrections.
 std::vector<Correction> corrections(const poly::Context& context,
-                                    const Program& source,
+                                    const PatternInstance& source,
                                     const Uncorrected& candidate,
                                     const poly::Set& bad);
 

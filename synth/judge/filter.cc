@@ -11,7 +11,6 @@
 #include "ir/ops/op.h"
 #include "ir/work.h"
 #include "rules/small_shapes.h"
-#include "synth/analysis/axes.h"
 #include "synth/analysis/typical_shape.h"
 
 namespace pet {
@@ -88,14 +87,14 @@ std::optional<double> agreement(const Program& a, const Program& b, const Bindin
 }
 
 /// A small shape of the class, at which windows slide a few times.
-std::optional<Bindings> smallShape(const poly::Context& context, const Program& source) {
-  if (auto op = analyse(source)) return compactShape(context, *op, kFilterExtent);
-  return typicalShape(context, source, kSmallExtent);
+std::optional<Bindings> smallShape(const poly::Context& context, const PatternInstance& source) {
+  if (source.main) return compactShape(context, *source.main, kFilterExtent);
+  return typicalShape(context, source.program, kSmallExtent);
 }
 
-std::optional<Bindings> usualShape(const poly::Context& context, const Program& source, int64_t extent) {
-  if (auto op = analyse(source)) return typicalShape(context, *op, extent);
-  return typicalShape(context, source, extent);
+std::optional<Bindings> usualShape(const poly::Context& context, const PatternInstance& source, int64_t extent) {
+  if (source.main) return typicalShape(context, *source.main, extent);
+  return typicalShape(context, source.program, extent);
 }
 
 /// The operators that compute, with the rank of what they read: a layout moves, and engines fuse a channel's bias.
@@ -119,11 +118,13 @@ std::multiset<std::string> computing(const Program& p, bool withWeights) {
 
 }  // namespace
 
-std::optional<Drop> tooExpensive(const poly::Context& context, const Program& source, const Program& candidate) {
+std::optional<Drop> tooExpensive(const poly::Context& context,
+                                 const PatternInstance& source,
+                                 const Program& candidate) {
   for (int64_t extent : kCostExtents) {
     auto shape = usualShape(context, source, extent);
     if (!shape) return Drop{DropReason::kEmptyClass, ""};
-    auto before = workOf(source, *shape), after = workOf(candidate, *shape);
+    auto before = workOf(source.program, *shape), after = workOf(candidate, *shape);
     if (before && after && *after <= kCostFactor * *before) return std::nullopt;
   }
   return Drop{DropReason::kCost, "computes much more at all shapes tried"};
@@ -144,11 +145,11 @@ bool maySave(const ShapeClass& shapes, const Program& source, const Program& can
   return std::any_of(tried.members.begin(), tried.members.end(), pays);
 }
 
-std::optional<Drop> differs(const poly::Context& context, const Program& source, const Program& candidate) {
+std::optional<Drop> differs(const poly::Context& context, const PatternInstance& source, const Program& candidate) {
   auto small = smallShape(context, source);
   if (!small) return Drop{DropReason::kEmptyClass, ""};
-  auto share = agreement<Fp>(source, candidate, *small);
-  if (!share) share = agreement<double>(source, candidate, *small);
+  auto share = agreement<Fp>(source.program, candidate, *small);
+  if (!share) share = agreement<double>(source.program, candidate, *small);
   if (share && *share >= kLeastAgreement) return std::nullopt;
   return Drop{DropReason::kFingerprint, ""};
 }

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "synth/judge/instance.h"
 #include "synth/judge/verdict.h"
 #include "synth/poly/poly.h"
 
@@ -9,7 +10,7 @@
 namespace pet {
 
 /// The candidate's arithmetic is not within a factor of the pattern's at any shape tried, or there is no shape.
-std::optional<Drop> tooExpensive(const poly::Context& context, const Program& source, const Program& candidate);
+std::optional<Drop> tooExpensive(const poly::Context& context, const PatternInstance& source, const Program& candidate);
 
 /// True if the candidate has none of some operator of the pattern, or there is a shape at which it computes less, or
 /// not much more with other kernels.
@@ -17,6 +18,6 @@ bool maySave(const ShapeClass& shapes, const Program& source, const Program& can
 
 /// The two differ on most of a small output for random operands: over F_p (PET, section 5.1, Theorem 2), or as doubles
 /// where a program has functions.
-std::optional<Drop> differs(const poly::Context& context, const Program& source, const Program& candidate);
+std::optional<Drop> differs(const poly::Context& context, const PatternInstance& source, const Program& candidate);
 
 }  // namespace pet

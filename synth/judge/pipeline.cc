@@ -24,29 +24,15 @@ bool sameButForPads(const Program& a, const Program& b) {
          std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(), same);
 }
 
-/// One proposal on its way. A step changes the rule, or says why the way ends there.
+/// One candidate on its way. A step changes the rule, or says why the way ends there.
 class Way {
  public:
-  Way(const Pattern& pattern, const Proposal& proposal, const JudgeOptions& options, StageTimes& seconds)
-      : pattern_(pattern),
-        proposal_(proposal),
-        options_(options),
-        seconds_(seconds),
-        rule_{.name = pattern.name + "/" + proposal.name,
-              .pattern = pattern.name,
-              .family = proposal.family,
-              .depth = depthOf(proposal.program),
-              .where = proposal.where,
-              .shapes = proposal.shapes,
-              .mutant = proposal.program,
-              .boxes = {},
-              .replacement = proposal.program,
-              .numerics = {},
-              .proofs = {}} {}
+  Way(const Pattern& pattern, const Candidate& candidate, const JudgeOptions& options, StageTimes& seconds)
+      : pattern_(pattern), candidate_(candidate), options_(options), seconds_(seconds) {}
 
   tl::expected<Rule, Drop> run() {
-    for (auto step : {&Way::source, &Way::depth, &Way::identity, &Way::cost, &Way::fingerprint, &Way::proveOrCorrect,
-                      &Way::record, &Way::check}) {
+    for (auto step : {&Way::propose, &Way::instantiate, &Way::depth, &Way::identity, &Way::cost, &Way::fingerprint,
+                      &Way::proveOrCorrect, &Way::record, &Way::check}) {
       if (auto drop = (this->*step)()) return tl::unexpected(std::move(*drop));
     }
     return std::move(rule_);
@@ -57,35 +43,49 @@ class Way {
 
   poly::Context context() const { return poly::Context(rule_.shapes, options_.operations); }
 
-  Step source() {
+  /// The generator may have found out itself why there is no program.
+  Step propose() {
+    if (!candidate_.proposal) return candidate_.proposal.error();
+    const Proposal& p = proposal();
+    rule_.name = pattern_.name + "/" + p.name;
+    rule_.pattern = pattern_.name;
+    rule_.family = p.family;
+    rule_.depth = depthOf(p.program);
+    rule_.where = p.where;
+    rule_.shapes = p.shapes;
+    rule_.mutant = rule_.replacement = p.program;
+    return std::nullopt;
+  }
+
+  Step instantiate() {
     if (context().set({}, {}).isEmpty()) return Drop{DropReason::kEmptyClass, ""};
-    auto source = instantiate(pattern_, rule_);
-    if (!source) return Drop{DropReason::kShape, source.error().what};
-    source_ = std::move(*source);
+    auto program = pet::instantiate(pattern_, rule_);
+    if (!program) return Drop{DropReason::kShape, program.error().what};
+    source_.emplace(std::move(*program));
     return std::nullopt;
   }
 
   Step depth() {
-    if (rule_.depth <= std::max(options_.depth, depthOf(source_))) return std::nullopt;
+    if (rule_.depth <= std::max(options_.depth, depthOf(source_->program))) return std::nullopt;
     return Drop{DropReason::kTooDeep, ""};
   }
 
   Step identity() {
-    if (!sameButForPads(source_, rule_.replacement)) return std::nullopt;
+    if (!sameButForPads(source_->program, rule_.replacement)) return std::nullopt;
     return Drop{DropReason::kIdentity, ""};
   }
 
   Step cost() {
     Stopwatch watch(seconds_.filter);
-    if (auto drop = tooExpensive(context(), source_, rule_.replacement)) return drop;
-    if (proposal_.mustSave && !maySave(rule_.shapes, source_, rule_.replacement))
+    if (auto drop = tooExpensive(context(), *source_, rule_.replacement)) return drop;
+    if (proposal().mustSave && !maySave(rule_.shapes, source_->program, rule_.replacement))
       return Drop{DropReason::kCost, "computes more at all shapes"};
     return std::nullopt;
   }
 
   Step fingerprint() {
     Stopwatch watch(seconds_.filter);
-    return differs(context(), source_, rule_.replacement);
+    return differs(context(), *source_, rule_.replacement);
   }
 
   Step proveOrCorrect() {
@@ -93,7 +93,7 @@ class Way {
     std::optional<Equality> equality;
     {
       Stopwatch watch(seconds_.prove);
-      equality = proveEqual(proving, source_, rule_.replacement);
+      equality = proveEqual(proving, source_->program, rule_.replacement);
     }
     if (auto* proved = std::get_if<Proved>(&*equality)) {
       rule_.proofs = std::move(proved->proofs);
@@ -107,8 +107,8 @@ class Way {
   /// The first correction whose complete program is proved equal.
   Step correct(const poly::Context& proving, const poly::Set& bad) {
     Step drop = Drop{DropReason::kNoCorrection, "wrong at borders"};
-    const Uncorrected candidate{rule_.shapes, rule_.replacement, proposal_.main};
-    for (auto correction : corrections(proving, source_, candidate, bad)) {
+    const Uncorrected candidate{rule_.shapes, rule_.replacement, proposal().main};
+    for (auto correction : corrections(proving, *source_, candidate, bad)) {
       auto corrected = correction();
       drop = corrected ? proveCorrected(std::move(*corrected))
                        : Drop{DropReason::kNoCorrection, std::move(corrected.error())};
@@ -120,7 +120,7 @@ class Way {
   Step proveCorrected(Corrected corrected) {
     poly::Context restricted(corrected.shapes, options_.operations);
     if (restricted.set({}, {}).isEmpty()) return Drop{DropReason::kEmptyClass, "after correction"};
-    auto whole = proveEqual(restricted, source_, corrected.replacement);
+    auto whole = proveEqual(restricted, source_->program, corrected.replacement);
     auto* proved = std::get_if<Proved>(&whole);
     if (!proved) {
       auto* unknown = std::get_if<Unknown>(&whole);
@@ -135,7 +135,7 @@ class Way {
 
   Step record() {
     Stopwatch watch(seconds_.prove);
-    rule_ = recorded(source_, std::move(rule_));
+    rule_ = recorded(source_->program, std::move(rule_));
     return std::nullopt;
   }
 
@@ -147,11 +147,13 @@ class Way {
     return Drop{DropReason::kUnchecked, std::move(objection)};
   }
 
+  const Proposal& proposal() const { return *candidate_.proposal; }
+
   const Pattern& pattern_;
-  const Proposal& proposal_;
+  const Candidate& candidate_;
   const JudgeOptions& options_;
   StageTimes& seconds_;
-  Program source_;  ///< the pattern over the rule's symbols
+  std::optional<PatternInstance> source_;
   Rule rule_;
 };
 
@@ -159,9 +161,9 @@ class Way {
 
 Pipeline::Pipeline(Pattern pattern, const JudgeOptions& options) : pattern_(std::move(pattern)), options_(options) {}
 
-Judged Pipeline::judge(const Proposal& proposal) const {
-  Judged judged{Drop{DropReason::kUnknown, ""}, {}};
-  auto rule = orDrop([&] { return Way(pattern_, proposal, options_, judged.seconds).run(); });
+Judged Pipeline::judge(const Candidate& candidate) const {
+  Judged judged{Drop{DropReason::kUnknown, ""}, {.build = candidate.buildSeconds}};
+  auto rule = orDrop([&] { return Way(pattern_, candidate, options_, judged.seconds).run(); });
   if (rule) {
     judged.verdict = std::move(*rule);
   } else {

@@ -11,14 +11,15 @@ struct JudgeOptions {
   bool check = true;                     ///< have the independent checker confirm what is proved
 };
 
-/// The one way from a proposal to a rule, whoever proposes it. Its steps, in their order: depth, identity, cost,
-/// fingerprint, proof; where the proof leaves positions out, correction and a proof of the corrected program; numerics;
-/// the independent checker. A function of pattern, proposal and options; thread-safe.
+/// The one way from a candidate to a rule, whoever proposes it. Its steps, in their order: the proposal, the pattern
+/// over its symbols, depth, identity, cost, fingerprint, proof; where the proof leaves positions out, correction and a
+/// proof of the corrected program; numerics; the independent checker. A function of pattern, candidate and options;
+/// thread-safe.
 class Pipeline {
  public:
   Pipeline(Pattern pattern, const JudgeOptions& options);
 
-  Judged judge(const Proposal& proposal) const;
+  Judged judge(const Candidate& candidate) const;
 
  private:
   Pattern pattern_;

@@ -36,13 +36,13 @@ Products operator*(const Products& a, const Products& b) {
 }
 
 /// |f(x)| <= |x|: what bounds the operand bounds the value.
-bool shrinks(std::string_view function) {
-  return function == "Relu";
+bool shrinks(const Facts& facts) {
+  return facts.positivePart;
 }
 
 /// Not is 0 or 1.
 Products ofFunction(std::string_view name) {
-  return {{name == "Not" ? ProductKind{} : ProductKind{{std::string(name), 1}}, 1}};
+  return {{name == ops::kNot.text ? ProductKind{} : ProductKind{{std::string(name), 1}}, 1}};
 }
 
 /// The largest of the numbers that a factor stands for. Shares of a mean and weights of a resampling are at most 1.
@@ -83,7 +83,7 @@ class NodeProducts {
       bool isWeight = node.scalar("constant") == Expr(1);
       return Products{{{{isWeight ? "weight" : "activation", 1}}, 1}};
     }
-    if (shrinks(node.op->name)) return of(node.operands[0]);
+    if (shrinks(node.op->facts)) return of(node.operands[0]);
     if (node.op->meaning == Meaning::kFunction) return ofFunction(node.op->name);
     bool hidden = node.is(ops::kGemm) && node.number("alpha") == 0;  // a product times zero, and no piece of it
     if (!node.op->access || hidden) return std::nullopt;
@@ -144,8 +144,8 @@ std::vector<bool> comeUnscaled(const Program& program) {
     result[static_cast<size_t>(v.node)] = true;
   for (size_t i = program.nodes().size(); i-- > 0;) {
     const Node& n = program.nodes()[i];
-    std::string_view op = n.op->name;
-    bool adds = n.op->layout || op == "Add" || op == "Sub" || op == "Neg" || op == "Identity";
+    const Arithmetic by = n.op->rounding.arithmetic;
+    bool adds = by == Arithmetic::kMove || by == Arithmetic::kSum;
     if (n.op->meaning == Meaning::kSum && !(adds && result[i])) continue;
     for (Value v : n.operands)
       result[static_cast<size_t>(v.node)] = true;
@@ -189,7 +189,8 @@ class ArgumentCollector {
 
   void addTo(Arguments& all) const {
     for (const Application& a : d_.applications) {
-      if (a.isMaximum()) continue;
+      // Of any operand the value is at most 1, or at most as large.
+      if (a.isMaximum() || a.key == ops::kNot.text || shrinks(a.facts)) continue;
       std::vector<Products> operands;
       for (int sum : a.arguments)
         operands.push_back(of(d_.sum(sum)));
@@ -231,7 +232,7 @@ class ArgumentCollector {
     if (f.kind == Factor::Kind::kInput) return {{{{"input", 1}}, 1}};
     if (f.kind == Factor::Kind::kConstant) return {{{}, numberOf(f) ? 1 : largest(f)}};
     const Application& a = d_.applications[static_cast<size_t>(f.number)];
-    if (shrinks(a.key)) return of(d_.sum(a.arguments[0]));
+    if (shrinks(a.facts)) return of(d_.sum(a.arguments[0]));
     if (!a.isMaximum()) return ofFunction(a.key);
     Products result;
     for (const Application::Alternative& alternative : a.alternatives) {
@@ -268,7 +269,6 @@ bool isWithin(const std::vector<Products>& inner, const std::vector<Products>& o
 
 bool areAmong(const Arguments& pattern, const Arguments& replacement) {
   return std::all_of(replacement.begin(), replacement.end(), [&](const auto& application) {
-    if (application.first == "Not" || shrinks(application.first)) return true;
     auto [first, last] = pattern.equal_range(application.first);
     return std::any_of(first, last, [&](const auto& known) { return isWithin(application.second, known.second); });
   });

@@ -10,8 +10,9 @@
 namespace pet {
 namespace {
 
-bool hasOp(const Program& program, std::string_view op) {
-  return std::any_of(program.nodes().begin(), program.nodes().end(), [&](const Node& n) { return n.op->name == op; });
+template <class Holds>
+bool anyNode(const Program& program, const Holds& holds) {
+  return std::any_of(program.nodes().begin(), program.nodes().end(), holds);
 }
 
 /// Every value is an input, a function's value or the largest of some, moved; or one sum or product of two such values.
@@ -20,12 +21,10 @@ bool hasOp(const Program& program, std::string_view op) {
 class SingleOperations {
  public:
   explicit SingleOperations(const Program& program) {
-    bool mayCancel = std::any_of(program.nodes().begin(), program.nodes().end(),
-                                 [](const Node& n) { return n.op->fills || n.is(ops::kNeg); });
-    bool takesMaxima = std::any_of(program.nodes().begin(), program.nodes().end(),
-                                   [](const Node& n) { return n.op->meaning == Meaning::kMaximum; });
+    bool mayCancel = anyNode(program, [](const Node& n) { return n.op->fills || n.is(ops::kNeg); });
+    bool takesMaxima = anyNode(program, [](const Node& n) { return n.op->meaning == Meaning::kMaximum; });
     // Others need not be monotone where they are rounded, nor commute with factors.
-    bool exactOnly = takesMaxima || hasOp(program, "Mul");
+    bool exactOnly = takesMaxima || anyNode(program, [](const Node& n) { return n.is(ops::kMul); });
     for (const Node& n : program.nodes())
       rounded_.push_back(rounds(n, mayCancel, exactOnly));
   }
@@ -39,18 +38,18 @@ class SingleOperations {
     int most = 0;
     for (Value v : n.operands)
       most = std::max(most, rounded_[static_cast<size_t>(v.node)]);
-    std::string_view op = n.op->name;
-    if (op == "Input") return 0;
+    const Arithmetic by = n.op->rounding.arithmetic;
+    if (n.is(ops::kInput)) return 0;
     if (n.op->meaning == Meaning::kMaximum) return 0;
     if (n.op->meaning == Meaning::kFunction) {
-      bool exact = op == "Relu" || op == "Clip";
-      return op == "Not" || (exactOnly && !exact) ? kOften : 0;
+      bool exact = by == Arithmetic::kSelect || n.is(ops::kClip);
+      return n.is(ops::kNot) || (exactOnly && !exact) ? kOften : 0;
     }
     // A number may stand for a function's value of another one.
     auto value = n.attributes.find("value");
     if (value != n.attributes.end() && n.number("value") != 0) return kOften;
-    if (n.op->layout || op == "Identity" || op == "Neg") return most;
-    bool single = !mayCancel && most == 0 && (op == "Add" || op == "Mul");
+    if (by == Arithmetic::kMove) return most;
+    bool single = !mayCancel && most == 0 && (n.is(ops::kAdd) || n.is(ops::kMul));
     return single ? 1 : kOften;
   }
 };
@@ -64,7 +63,8 @@ Numerics derived(const poly::Context& context, const Program& pattern, const Pro
     return result;
   }
   // Softmax stands for a sum of exponentials, but subtracts the largest first: it does not overflow.
-  bool exposes = hasOp(replacement, "Exp") && !hasOp(pattern, "Exp");
+  auto isExponential = [](const Node& n) { return n.op->facts.exponential; };
+  bool exposes = anyNode(replacement, isExponential) && !anyNode(pattern, isExponential);
   auto growth = growthOf(*to), onTheWay = intermediateGrowth(context, *from, *to);
   if (exposes || !growth || !onTheWay) return result;
   result.kappa = std::max(*growth, *onTheWay);

@@ -50,8 +50,7 @@ class Zeros {
   std::vector<bool> zeros_;     ///< is zero somewhere, whatever the inputs
 
   static bool isProduct(const Node& n) {
-    constexpr std::string_view kProducts[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", "Mul"};
-    return std::find(std::begin(kProducts), std::end(kProducts), n.op->name) != std::end(kProducts);
+    return n.op->rounding.arithmetic == Arithmetic::kProducts && n.operands.size() > 1 && !n.is(ops::kSelect);
   }
 
   bool hasZeros(const Node& n, bool fromZeros, bool fromInfinity) const {

@@ -70,7 +70,6 @@ class Matcher {
   std::string reason_;
   std::map<std::pair<Side, int>, std::vector<PieceDomain>> pieces_;
   std::map<std::pair<Side, int>, poly::Set> zeros_, positive_;
-  std::map<std::pair<Side, int>, bool> nonNegative_;
   std::map<std::pair<int, int>, poly::Set> equalSums_, equalApplications_;
 
   const Denotation& of(Side side) const { return side == Side::kPattern ? pattern_ : replacement_; }
@@ -105,9 +104,7 @@ class Matcher {
                   std::vector<ProofMap>& maps);
 
   // Where partial functions have a value (pairing_defined.cc).
-  bool isNonNegative(Side side, int sum);
-  bool isNonNegative(Side side, const Piece& piece);
-  bool isNonNegative(Side side, const Factor& factor);
+  bool isNonNegative(Side side, int sum) const;
   const poly::Set& positive(Side side, int sum);
   std::optional<poly::Set> positiveFactor(Side side, const Factor& factor, const std::vector<std::string>& variables);
   poly::Set total(Side side, int application);

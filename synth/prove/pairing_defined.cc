@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/signs.h"
 #include "synth/prove/index_names.h"
 #include "synth/prove/pairing.h"
 
@@ -21,38 +22,8 @@ std::vector<Expr> both(std::vector<Expr> a, const std::vector<Expr>& b) {
 
 // --- Signs ---
 
-bool Matcher::isNonNegative(Side side, const Factor& factor) {
-  if (factor.kind == Factor::Kind::kConstant) return factor.positive;
-  if (factor.kind == Factor::Kind::kInput) return false;
-  const Application& a = of(side).applications[static_cast<size_t>(factor.number)];
-  if (a.isMaximum()) return false;
-  if (a.facts.positive || a.facts.nonNegative) return true;
-  return a.facts.domain == Facts::Domain::kNotZero && isNonNegative(side, a.arguments[0]);
-}
-
-/// A product of numbers and values that are never negative, and of squares.
-bool Matcher::isNonNegative(Side side, const Piece& piece) {
-  if (piece.coefficient.numerator < 0) return false;
-  std::vector<const Factor*> others;  // each once, for an odd power
-  for (const Factor& f : piece.factors) {
-    if (isNonNegative(side, f)) continue;
-    auto equal = std::find_if(others.begin(), others.end(), [&](const Factor* o) { return *o == f; });
-    if (equal == others.end()) {
-      others.push_back(&f);
-    } else {
-      others.erase(equal);
-    }
-  }
-  return others.empty();
-}
-
-bool Matcher::isNonNegative(Side side, int number) {
-  auto known = nonNegative_.find({side, number});
-  if (known != nonNegative_.end()) return known->second;
-  const Sum& sum = of(side).sum(number);
-  bool result = sum.isFinite() && std::all_of(sum.pieces.begin(), sum.pieces.end(),
-                                              [&](const Piece& p) { return isNonNegative(side, p); });
-  return nonNegative_.emplace(std::pair(side, number), result).first->second;
+bool Matcher::isNonNegative(Side side, int number) const {
+  return pet::isNonNegative(of(side).sum(number), of(side).applications);
 }
 
 /// Where a factor is surely > 0, over a piece's variables; null: nowhere.

@@ -77,8 +77,7 @@ UnitOutcome Search::run(size_t unit) const {
   const Pipeline pipeline(g.pattern(), options_);
   UnitOutcome outcome{unit, g.pattern().name, g.source(), {}};
   g.propose(units_[unit].unit, [&](Candidate c) {
-    Judged judged = c.proposal ? pipeline.judge(*c.proposal) : Judged{std::move(c.proposal.error()), {}};
-    judged.seconds.build += c.buildSeconds;
+    Judged judged = pipeline.judge(c);
     const bool kept = judged.isRule();
     outcome.candidates.push_back(outcomeOf(std::move(c.name), std::move(judged)));
     return kept;

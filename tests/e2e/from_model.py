@@ -42,7 +42,7 @@ def branches():
 
 
 def residual():
-    """A residual block that halves the picture, its shortcut a pointwise convolution, and a classifier."""
+    """A residual block that halves the image, its shortcut a pointwise convolution, and a classifier."""
     g = graph.Graph("residual", [1, 6, 12, 12])
     x = g.conv("c2", g.relu("r", g.conv("c1", "input", 6, 8, 3, stride=2, pad=1)), 8, 8, 3, pad=1)
     x = g.relu("out", g.node("Add", "sum", [x, g.conv("short", "input", 6, 8, 1, stride=2)]))

@@ -82,14 +82,14 @@ def batches(path):
         net.site("Conv", f"shortcut.{name}", [n, c, h, w], [f, c, 1, 1], strides=[2, 2])
         net.site("MatMul", f"matmul.{name}", [n, h, w], [w, f])
     net.site("Conv", "conv.even", [2, 3, 9, 9], [4, 3, 4, 2], pads=[1, 0, 1, 0])  # a kernel in halves
-    # Quarters of the picture that are longer than what a dilated kernel reads.
+    # Quarters of the feature map that are longer than what a dilated kernel reads.
     net.site("Conv", "dilated.long", [4, 2, 24, 24], [2, 2, 3, 3], dilations=[2, 2], pads=[2, 2, 2, 2])
     return net.save(path)
 
 
 def odd(path):
     """Odd extents, one image or three, no pads, too many or more at one end, kernels that are even or as large as the
-    picture."""
+    image."""
     net = Net()
     for name, n, c, f, h, w, r, s, pads in [("bare", 1, 3, 2, 7, 9, 3, 4, [0, 0, 0, 0]), ("wide", 3, 2, 3, 5, 7, 2, 3, [1, 2, 1, 2]),
                                             ("low", 2, 1, 2, 8, 6, 3, 3, [1, 0, 2, 0]), ("right", 2, 2, 1, 6, 8, 3, 3, [0, 1, 0, 2]),
@@ -105,7 +105,7 @@ def odd(path):
         net.site("Conv", f"pointwise.{name}", [n, c, h, w], [f, c, 1, 1])
         net.site("Conv", f"shortcut.{name}", [n, c, h, w], [f, c, 1, 1], bias=f, strides=[2, 2])
         net.site("MatMul", f"matmul.{name}", [n, h, w], [w, f])
-    # As long as the picture, and only so along one axis.
+    # As long as the feature map, and only so along one axis.
     net.site("Conv", "conv.long", [1, 1, 12, 5], [1, 1, 12, 3], pads=[1, 1, 1, 1])
     net.site("Conv", "conv.broad", [1, 1, 5, 12], [1, 1, 3, 12], pads=[1, 1, 1, 1])
     return net.save(path)

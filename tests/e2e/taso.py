@@ -102,7 +102,7 @@ def good_file(folder):
 
 
 def mean(x=None):
-    """The mean kernel; the average of a picture."""
+    """The mean kernel; the average of a feature map."""
     return op(25, kh=3, kw=3) if x is None else op(7, x, kh=3, kw=3, sh=1, sw=1, pad=0, act=0)
 
 

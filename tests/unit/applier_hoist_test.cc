@@ -420,7 +420,7 @@ TEST(ApplierHoist, SlicesAndPadsAlongTheOutermostAxisMoveAcrossLayouts) {
       1U);
   EXPECT_EQ(left(x + "s = Slice(u) axes=[1] starts=[1] ends=[4]  b = Layout(s) n d w -> (n d) w  "
                      "a = Layout(u) n d w -> (n d) w  return a, b"),
-            2U);  // the frames of a picture are together: no slice of the rows
+            2U);  // the frames of a video are together: no slice of the rows
   EXPECT_EQ(left(x + "s = Slice(u) axes=[1] starts=[1] ends=[4]  b = Layout(s) n d w -> (d n) w"), 1U);
   EXPECT_EQ(left(x + whole +
                  "r = MatMul(a, k)  y = Layout(r) (d n:3) w -> n d w  t = Slice(y) axes=[1] starts=[1] ends=[4]  "

@@ -55,7 +55,8 @@ std::vector<std::string> reasons(const Graph& graph, std::string_view body) {
   std::vector<std::string> found;
   const RuleSet set{patternOf(body), {}};
   WholeSet rules(set);
-  const auto sites = quantizedSites(graph, {}, rules);
+  Forms forms;
+  const auto sites = quantizedSites(graph, {}, rules, forms);
   for (const QuantizedSite& site : *sites)
     found.push_back(site.site + " " + site.reason);
   return found;

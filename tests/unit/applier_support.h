@@ -173,4 +173,16 @@ inline Applied applied(const Model& model, const RuleSet& rules, const ApplyOpti
   return result ? *result : Applied();
 }
 
+/// The graph that is written.
+inline Graph rewrittenGraph(const Applied& a) {
+  auto model = parseModel(bytesOf(a), "test");
+  EXPECT_TRUE(model.has_value()) << model.error().message();
+  return model ? model->graph : Graph();
+}
+
+/// Two convolutions with biases and a Relu between, batch 2.
+inline constexpr const char* kTwoConvs =
+    "x: [2, 3, 6, 8]  v: const [4, 3, 3, 3]  b: const [4, 1, 1]  w: const [2, 4, 3, 3]  c: const [2, 1, 1]  "
+    "p = Conv(x, v) pads=[1, 1, 1, 1]  q = Add(p, b)  r = Relu(q)  s = Conv(r, w) pads=[1, 1, 1, 1]  y = Add(s, c)";
+
 }  // namespace pet::testing_support

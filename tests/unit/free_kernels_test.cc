@@ -130,7 +130,7 @@ TEST(FreeKernels, FunctionsKeepTheirFacts) {
   EXPECT_NE(applied(OperatorKind::kSigmoid, x)[0], 0u);
 }
 
-/// In whatever order of the elements: that of a picture's largest element.
+/// In whatever order of the elements: that of a feature map's largest element.
 TEST(FreeKernels, MonotoneFunctionsAndMaximaCommute) {
   for (OperatorKind f : {OperatorKind::kRelu, OperatorKind::kSigmoid, OperatorKind::kTanh}) {
     std::vector<Element> x = randomValue(64, 7);

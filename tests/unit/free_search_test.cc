@@ -46,7 +46,7 @@ const Known kKnown[] = {
     {"inputs x: [2, 3]\nweights s: []\noperator Mul\noperator Transpose\noperator Relu\ndistinct operands\n",
      3,
      {"Relu(m0) = Relu(Relu(m0))", "m0 = Transpose(Transpose(m0))", "Transpose(Relu(m0)) = Relu(Transpose(m0))"}},
-    // A scalar passes through a product, two convolutions of one picture are one, a kernel may be enlarged.
+    // A scalar passes through a product, two convolutions of one feature map are one, a kernel may be enlarged.
     {"inputs x y: [1, 2, 3, 3]\nweights k l: [2, 2, 3, 3]\nweights m: [2, 2, 1, 1]\nweights s: []\n"
      "operator Conv kernel={[3, 3], [1, 1]}\noperator Mul\noperator Pad to=[3, 3] of=inputs\noperator Concat axis={0, "
      "1}\ndistinct operands\n",
@@ -81,7 +81,7 @@ const char kPools[] =
     "operator Conv kernel=[3, 3]\noperator AveragePool kernel=[3, 3]\noperator Add\noperator Mul\n"
     "operator Concat axis={0, 1}\ndistinct operands\n";
 
-/// No picture of the rule has an extent that is a number: TASO's four channels are among those that it is for.
+/// No feature map of the rule has an extent that is a number: TASO's four channels are among those that it is for.
 bool isOfAnyExtents(const Pattern& pattern) {
   const Program& p = pattern.program;
   const std::vector<Value> inputs = p.inputs();

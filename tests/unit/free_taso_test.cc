@@ -106,7 +106,7 @@ std::optional<bool> follows(Reading& r,
   return answer;
 }
 
-/// Fourteen of their outputs read one value twice, as picture and as kernel: the vocabulary has no such graphs.
+/// Fourteen of their outputs read one value twice, as feature map and as kernel: the vocabulary has no such graphs.
 TEST(FreeTaso, EveryPublishedSubstitutionFollowsFromTheRulesOfDepthThree) {
   const std::string data = std::string(PET_SOURCE_DIR) + "/tests/data/";
   auto v = parseVocabulary(testing_support::textOf(data + "published.vocab"), "published.vocab");

@@ -28,7 +28,7 @@ std::vector<std::pair<std::string, Judged>> judgedOf(const Pattern& p) {
   std::vector<std::pair<std::string, Judged>> all;
   const Pipeline pipeline(p, {.check = false});
   auto judge = [&](const Candidate& c) {
-    all.emplace_back(c.name, c.proposal ? pipeline.judge(*c.proposal) : Judged{c.proposal.error(), {}});
+    all.emplace_back(c.name, pipeline.judge(c));
     return all.back().second.isRule();
   };
   for (const MadeGenerator& generator : {exchangeGenerator(p, 4), skeletonGenerator(p, 4)}) {

@@ -121,6 +121,12 @@ TEST(OpsFacts, HoldOnSamples) {
       if (facts.idempotent) {
         EXPECT_TRUE(same(imageOf(*program, imageOf(*program, x)), imageOf(*program, x)));
       }
+      if (facts.positivePart) {
+        Values positive = x;
+        for (double& v : positive)
+          v = std::max(v, 0.0);
+        EXPECT_TRUE(same(imageOf(*program, x), positive));
+      }
       if (facts.homogeneous) {
         EXPECT_TRUE(same(imageOf(*program, scaled(x, 3)), scaled(imageOf(*program, x), 3)));
       }

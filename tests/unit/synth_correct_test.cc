@@ -34,7 +34,8 @@ tl::expected<Rule, std::string> corrected(const Mutant& m, WriteBack where) {
   if (std::holds_alternative<Proved>(equality)) return tl::unexpected(std::string("proved as it is"));
   if (auto* u = std::get_if<Unknown>(&equality)) return tl::unexpected(u->reason);
   const Uncorrected candidate{m.shapes, m.program, m.main};
-  auto ways = corrections(context, m.source, candidate, std::get<ProvedOutside>(equality).bad);
+  const PatternInstance source(m.source);
+  auto ways = corrections(context, source, candidate, std::get<ProvedOutside>(equality).bad);
   auto c = ways.at(where == WriteBack::kBeforeLayout ? 0 : 1)();
   if (!c) return tl::unexpected(c.error());
   Rule rule;

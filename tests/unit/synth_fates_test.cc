@@ -87,7 +87,7 @@ std::string judgedFirst(const Pattern& p, const std::string& unit, int depth) {
       if ((*generator)->name(u) != unit) continue;
       (*generator)->propose(u, [&](const Candidate& c) {
         if (verdict != "not proposed") return true;
-        const Judged judged = Pipeline(p, {.depth = depth, .check = false}).judge(c.proposal.value());
+        const Judged judged = Pipeline(p, {.depth = depth, .check = false}).judge(c);
         verdict = judged.isRule() ? "kept" : textOf(std::get<Drop>(judged.verdict));
         return true;
       });
@@ -161,8 +161,9 @@ TEST(SynthFilter, OnConcreteShapes) {
     auto m = mutantOf(kShortcut, plan);
     ASSERT_TRUE(m) << plan << ": " << m.error().detail;
     const poly::Context context(m->shapes);
-    auto dropped = tooExpensive(context, m->source, m->program);
-    if (!dropped) dropped = differs(context, m->source, m->program);
+    const PatternInstance source(m->source);
+    auto dropped = tooExpensive(context, source, m->program);
+    if (!dropped) dropped = differs(context, source, m->program);
     EXPECT_EQ(dropped ? dropName(dropped->reason) : "passes", fate) << plan;
   }
 }
@@ -171,7 +172,7 @@ TEST(SynthFilter, AClassWithoutShapesIsEmpty) {
   auto m = mutantOf(kShortcut, "h.in2-chi_w.in2-chi_conv");
   ASSERT_TRUE(m);
   m->shapes.require(Constraint::le(Expr::variable("N"), 0));
-  auto dropped = tooExpensive(poly::Context(m->shapes), m->source, m->program);
+  auto dropped = tooExpensive(poly::Context(m->shapes), PatternInstance(m->source), m->program);
   ASSERT_TRUE(dropped);
   EXPECT_EQ(dropped->reason, DropReason::kEmptyClass);
 }

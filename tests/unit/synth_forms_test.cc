@@ -305,7 +305,7 @@ TEST(Templates, AreUnitsOfASearch) {
   ASSERT_EQ((*generator)->size(), 1U);
   std::vector<Judged> judged;
   (*generator)->propose(0, [&](const Candidate& c) {
-    judged.push_back(Pipeline(p, {}).judge(c.proposal.value()));
+    judged.push_back(Pipeline(p, {}).judge(c));
     return judged.back().isRule();
   });
   ASSERT_EQ(judged.size(), 1U);

@@ -37,6 +37,10 @@ std::string textOf(const Judged& judged) {
   return boxes == 0 ? "kept" : fmt::format("kept with {} boxes", boxes);
 }
 
+Judged judged(const Pattern& p, const Proposal& proposal, const JudgeOptions& options = {}) {
+  return Pipeline(p, options).judge({proposal.name, proposal});
+}
+
 // --- Any proposal, whoever makes it, goes the same way ---
 
 struct Case {
@@ -66,20 +70,27 @@ const Case kCases[] = {
 TEST(SynthPipeline, JudgesWhateverIsProposed) {
   for (const Case& c : kCases) {
     Pattern p = pattern(c.pattern);
-    EXPECT_EQ(textOf(Pipeline(p, {}).judge(proposal(p, c.statements))), c.verdict) << c.statements;
+    EXPECT_EQ(textOf(judged(p, proposal(p, c.statements))), c.verdict) << c.statements;
   }
+}
+
+TEST(SynthPipeline, AGeneratorMayDropItself) {
+  const Candidate none{"guess", tl::unexpected(Drop{DropReason::kNoVote, "why"}), 2};
+  const Judged one = Pipeline(pattern(kRelus), {}).judge(none);
+  EXPECT_EQ(textOf(one), fmt::format("{}: why", dropName(DropReason::kNoVote)));
+  EXPECT_EQ(one.seconds.build, 2);
 }
 
 TEST(SynthPipeline, WhatMustSaveLacksAnOperatorOrComputesLess) {
   Pattern p = pattern(kProduct);
   Proposal moved = proposal(p, "a = Transpose(x) perm=[1, 0]\n b = Transpose(a) perm=[1, 0]\n y = MatMul(b, w)");
-  EXPECT_EQ(textOf(Pipeline(p, {}).judge(moved)), "kept");
+  EXPECT_EQ(textOf(judged(p, moved)), "kept");
   moved.mustSave = true;
-  EXPECT_EQ(textOf(Pipeline(p, {}).judge(moved)), "cost: computes more at all shapes");
+  EXPECT_EQ(textOf(judged(p, moved)), "cost: computes more at all shapes");
   Pattern relus = pattern(kRelus);
   Proposal one = proposal(relus, "y = Relu(x)");
   one.mustSave = true;
-  EXPECT_EQ(textOf(Pipeline(relus, {}).judge(one)), "kept");
+  EXPECT_EQ(textOf(judged(relus, one)), "kept");
 }
 
 /// Not only plans: a proposal that does not say where its layouts begin is corrected behind them.
@@ -93,9 +104,9 @@ TEST(SynthPipeline, CorrectsWhoeverProposes) {
                     .shapes = m->shapes,
                     .program = m->program,
                     .main = m->main};
-  EXPECT_EQ(textOf(Pipeline(p, {}).judge(proposed)), "kept with 2 boxes");
+  EXPECT_EQ(textOf(judged(p, proposed)), "kept with 2 boxes");
   proposed.main = std::nullopt;
-  EXPECT_EQ(textOf(Pipeline(p, {}).judge(proposed)), "kept with 2 boxes");
+  EXPECT_EQ(textOf(judged(p, proposed)), "kept with 2 boxes");
 }
 
 /// Where no strips mend it, the class is made smaller, as long as it holds usual shapes: a pad is usually 1, T is
@@ -106,10 +117,10 @@ TEST(SynthPipeline, RestrictsTheClassToUsualShapes) {
         fmt::format("pattern p {{ shape N W T : 1 <= N, 1 <= W, 1 <= T\n x: [N, W]\n t = Pad(x) pads=[0, {}, 0, 0]\n"
                     " y = Exp(t) }}",
                     pad));
-    Judged judged = Pipeline(p, {}).judge(proposal(p, fmt::format("a = Exp(x)\n y = Pad(a) pads=[0, {}, 0, 0]", pad)));
-    EXPECT_EQ(textOf(judged), verdict) << pad;
-    if (!judged.isRule()) continue;
-    const ShapeClass& shapes = std::get<Rule>(judged.verdict).shapes;
+    const Judged one = judged(p, proposal(p, fmt::format("a = Exp(x)\n y = Pad(a) pads=[0, {}, 0, 0]", pad)));
+    EXPECT_EQ(textOf(one), verdict) << pad;
+    if (!one.isRule()) continue;
+    const ShapeClass& shapes = std::get<Rule>(one.verdict).shapes;
     EXPECT_TRUE(shapes.contains({{"N", 2}, {"W", 3}, {"T", 1}}));
     EXPECT_FALSE(shapes.contains({{"N", 2}, {"W", 3}, {"T", 2}}));
   }
@@ -121,12 +132,11 @@ TEST(SynthPipeline, TheCheckerHasTheLastWord) {
   Pattern p = pattern(kConv);
   auto m = mutantOf(kConv, "convtranspose");
   ASSERT_TRUE(m);
-  Judged judged =
-      Pipeline(p, {.check = false})
-          .judge({.name = "guess", .family = "test", .where = {}, .shapes = m->shapes, .program = m->program});
-  ASSERT_TRUE(judged.isRule()) << textOf(judged);
-  EXPECT_EQ(judged.seconds.check, 0);
-  Rule rule = std::get<Rule>(judged.verdict);
+  const Proposal proposed{.name = "guess", .family = "test", .where = {}, .shapes = m->shapes, .program = m->program};
+  const Judged one = judged(p, proposed, {.check = false});
+  ASSERT_TRUE(one.isRule()) << textOf(one);
+  EXPECT_EQ(one.seconds.check, 0);
+  Rule rule = std::get<Rule>(one.verdict);
   EXPECT_EQ(objectionOfChecker(p, rule), "");
   Rule damaged = rule;
   damaged.proofs.at(0).backward.clear();

@@ -69,7 +69,7 @@ const Case kCases[] = {
     {"conv-s2", "h", transposed(2), "the number of slots is piecewise"},
     {"convtranspose-s2", "h", conv(), "the number of slots is piecewise"},
     {"conv", "h", conv(1, 2), "a weight has no slot"},
-    // a pair of images: within a picture the slots hold what they do in the pattern
+    // a pair of images: within an image the slots hold what they do in the pattern
     {"conv", "w", conv(), "S taps, pad Q, r = q"},
     // space to depth
     {"conv-s2", "h", shifted(2, 1, "P"), "R - floor((R)/2) taps, pad 0, r = fi + 2q"},

@@ -57,7 +57,7 @@ const Case kCases[] = {
      "b' = Conv(x7, a) pads=[P, Q, P, Q]\nb = Relu(b')\n"
      "=>\na = Add(x11, x10)\nb = Conv(x7, a) pads=[P, Q, P, Q]\nc = Relu(b)\n",
      "P = 1, Q = 1"},
-    {"one tensor as picture and kernel", itself({conv(var(7), var(7))}),
+    {"one tensor as feature map and kernel", itself({conv(var(7), var(7))}),
      "x7: [N, C, 2P + 1, 2Q + 1]\na = Conv(x7, x7) pads=[P, Q, P, Q]\n=>\na = Conv(x7, x7) pads=[P, Q, P, Q]\n",
      "P = 1, Q = 1"},
     {"twice the channels, the same filters: two groups",
@@ -188,7 +188,7 @@ TEST(TasoTranslate, WhatHasNoTranslation) {
       {"an unknown activation", itself({conv(var(1), var(2), 7)}), "no activation has the number 7"},
       {"no permutation", itself({op(15, {var(1)}, {{12, 3}}), matmul(result(0), var(2))}),
        "3 encodes no permutation of 2"},
-      {"a picture larger than itself", {{relu(var(1))}, {concat(0, 4, var(1), var(1))}, {{0, 0}}}, "different extents"},
+      {"a value larger than itself", {{relu(var(1))}, {concat(0, 4, var(1), var(1))}, {{0, 0}}}, "different extents"},
       {"merged groups without a count", itself({op(21, {var(10)}), conv(var(7), result(0))}), "without its count"},
       {"nine groups",
        itself({concat(1, 4, var(1), var(1)), concat(1, 4, result(0), result(0)), concat(1, 4, result(1), result(1)),
@@ -288,7 +288,7 @@ TEST(TasoTranslate, AnyNumberOfGroups) {
     Substitution rule;
     const char* text;  ///< or what is wrong
   } kGrouped[] = {
-      {"pictures in one",
+      {"images in one",
        {{conv(var(7), var(10)), conv(var(8), var(10)), concat(0, 4, result(0), result(1))},
         {concat(0, 4, var(7), var(8)), conv(result(0), var(10))},
         {{2, 1}}},

@@ -102,6 +102,9 @@ const char* const kPrograms[] = {
     "x: [N, W]\nt = HardSwish(x)\nu = Gelu(t)\nv = LeakyRelu(u)\nw = HardSigmoid(v)\ny = Sigmoid(w)",
     "x: [N, W]\nn = Neg(x)\nt = Clip(n) min=-1 max=1\ny = ReduceMax(t) axes=[1]",
     "x: [N, W]\nc = Constant() value=0.75\nt = Mul(x, c)\nu = Mul(x, x)\nv = Add(u, u)\nw = Sub(t, v)\ny = Add(w, c)",
+    "x: [N, W]\nr = Relu(x)\nm = ReduceMax(r) axes=[1]\nn = Neg(r)\ns = Square(n)\nt = Add(r, s)\nu = Relu(m)\n"
+    "v = Relu(n)\nw = Relu(t)\na = Add(v, w)\ny = Add(a, u)",
+    "x: [N, W]\ne = Exp(x)\nt = Add(e, e)\nr = Reciprocal(t)\nn = Neg(r)\na = Relu(r)\nb = Relu(n)\ny = Sub(a, b)",
     "x: [N, W]\ns: [W]\ny = LayerNormalization(x, s) axis=1 epsilon=0.5",
 };
 

@@ -66,7 +66,7 @@ std::optional<Job> jobAt(
     const Pattern& pattern, const Rule& rule, const std::string& hash, const Bindings& shapes, const Options& o) {
   try {
     if (!pattern.shapes.contains(shapes)) return std::nullopt;
-    auto symbols = bindRule(rule, shapes);
+    auto symbols = rewrite::bindRule(rule, shapes);
     if (!symbols) return std::nullopt;
     auto before = pattern.program.substitute(exprsOf(shapes));
     auto after = rule.replacement.substitute(exprsOf(*symbols));

@@ -17,7 +17,7 @@ std::vector<size_t> nextJobs(const RuleSet& rules,
                              const Options& o);
 
 /// How open the decision is between a rule and its pattern, in [0, 1]: 1 where nothing is known; near 1 where the ratio
-/// may well lie on either side of the least gain; near 0 where it is far from it, in terms of what it may be off.
+/// may well lie on either side of the least gain; near 0 where it is far from it, in units of its error.
 double uncertainty(const Expected<CostEstimate>& cost, double minGain);
 
 }  // namespace pet::tune

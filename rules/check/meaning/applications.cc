@@ -107,14 +107,8 @@ const Writer::Image& Writer::image(const Node& node,
     result.parts = complement(ones, here.range);
     if (areDisjoint(ones)) result.mask = std::move(ones);
   } else if (ofMaximum) {
-    result.application = maximumOfImages(a, read->factors[0]);
-  } else {
-    if (isUnfolded(f.op)) {
-      if (f.law == Law::kExponential && factorByTerms(f, a, sums[0], result))
-        return images_.emplace(std::pair(key, subject), std::move(result)).first->second;
-      turnUpright(f, sums[0], result);
-      if (f.law == Law::kInverse) factorOut(a, sums[0], result);
-    }
+    result.application = maximumOfImages(f, a, read->factors[0]);
+  } else if (!takeApart(f, a, sums[0], result)) {
     if (f.scales) result.times = withoutContent(sums[0]);
     if (isUnfolded(f.op) && sums.size() == 1) {
       result.application = made(std::move(a), std::move(sums[0]));
@@ -128,7 +122,7 @@ const Writer::Image& Writer::image(const Node& node,
 }
 
 /// f(max of e) = max of f(e): `image` is f at the same positions, of nothing yet.
-int Writer::maximumOfImages(const Application& image, const Factor& of) {
+int Writer::maximumOfImages(const Function& f, const Application& image, const Factor& of) {
   const Application inner = application(of.number);
   Application outer{.key = "max", .index = image.index, .range = image.range, .mustNotBeEmpty = true};
   for (const Application::Alternative& a : inner.alternatives) {
@@ -143,6 +137,11 @@ int Writer::maximumOfImages(const Application& image, const Factor& of) {
     Sum argument{joined(image.index, alternative.reduction), substituted(element.range, by), {}};
     for (const Piece& p : element.pieces)
       argument.pieces.push_back(moved(p, by));
+    if (changesNothing(f, argument)) {
+      alternative.element = keep(std::move(argument));
+      outer.alternatives.push_back(std::move(alternative));
+      continue;
+    }
     Sum value{argument.index, argument.range, {}};
     Application applied = image;
     applied.index = value.index;

@@ -9,7 +9,7 @@ enum class Law {
   kNone,
   kOdd,           ///< f(-x) = -f(x)
   kExponential,   ///< f(x + y) = f(x) f(y)
-  kPositivePart,  ///< f(x) = x + f(-x)
+  kPositivePart,  ///< f(x) = x + f(-x), and f(x) = x for x >= 0
   kInverse,       ///< f(x y) = f(x) f(y), f(-x) = -f(x), and f(x) x = 1 for x > 0
 };
 

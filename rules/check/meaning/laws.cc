@@ -143,6 +143,21 @@ bool Writer::isUnfolded(std::string_view op) const {
   return std::find(unfolded_.begin(), unfolded_.end(), op) != unfolded_.end();
 }
 
+/// Uses the law of a function that is unfolded. True: the image is complete; false: f of what is left is missing.
+bool Writer::takeApart(const Function& f, const Application& like, Sum& argument, Image& result) {
+  if (!isUnfolded(f.op)) return false;
+  if (f.law == Law::kExponential && factorByTerms(f, like, argument, result)) return true;
+  turnUpright(f, argument, result);
+  if (changesNothing(f, argument)) {
+    result.parts.clear();
+    // Of z it is z; of -z it is -z + z, so that neither is left.
+    result.plusArgument = !result.plusArgument;
+    return true;
+  }
+  if (f.law == Law::kInverse) factorOut(like, argument, result);
+  return false;
+}
+
 /// The application that was made of the same function of the same terms, or this one.
 int Writer::made(Application a, Sum argument) {
   const auto terms = spelled(argument);
@@ -218,6 +233,11 @@ void Writer::turnUpright(const Function& f, Sum& argument, Image& result) {
     p.coefficient = p.coefficient * Fraction{-1, 1};
   if (isOdd) result.times = {-1, 1};
   if (f.law == Law::kPositivePart) result.plusArgument = true;
+}
+
+/// max(z, 0) is z for z >= 0.
+bool Writer::changesNothing(const Function& f, const Sum& argument) const {
+  return isUnfolded(f.op) && f.law == Law::kPositivePart && isNotNegative(meaning_, argument);
 }
 
 /// F > 0, if f is 1/F at every position.

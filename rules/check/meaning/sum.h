@@ -100,6 +100,9 @@ struct Meaning {
   std::vector<Use> uses;
 };
 
+/// No value of the sum is < 0, whatever the inputs: by the signs of all that is multiplied.
+bool isNotNegative(const Meaning& meaning, const Sum& sum);
+
 /// "c_1", "r_2", …: one counter for all stems.
 class Names {
  public:

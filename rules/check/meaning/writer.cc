@@ -89,6 +89,10 @@ int Writer::keep(Sum sum) {
 }
 
 int Writer::keep(Application application) {
+  // The inverse of what is not negative is not negative.
+  if (application.needs == Needs::kNotZero &&
+      isNotNegative(meaning_, meaning_.sums[static_cast<size_t>(application.arguments[0])]))
+    application.sign = Sign::kNotNegative;
   meaning_.applications.push_back(std::move(application));
   return static_cast<int>(meaning_.applications.size()) - 1;
 }

@@ -72,7 +72,7 @@ class Writer {
   Products timesImage(const Product& product, const Image& image, const Position& at) const;
 
   const Image& image(const Node& function, const Shape& shape, const std::vector<Value>& arguments, Value subject);
-  int maximumOfImages(const Application& image, const Factor& of);
+  int maximumOfImages(const Function& f, const Application& image, const Factor& of);
 
   /// Partial functions: whether a value depends on one, the visited values, and the visit.
   struct Visit {
@@ -102,9 +102,11 @@ class Writer {
 
   // Laws of functions that are unfolded (laws.cc).
   bool isUnfolded(std::string_view op) const;
+  bool takeApart(const Function& f, const Application& like, Sum& argument, Image& result);
   bool factorByTerms(const Function& f, const Application& like, const Sum& argument, Image& result);
   void factorOut(const Application& like, Sum& argument, Image& result);
   static void turnUpright(const Function& f, Sum& argument, Image& result);
+  bool changesNothing(const Function& f, const Sum& argument) const;
   int made(Application a, Sum argument);
   std::optional<Factor> invertedBy(const Factor& f) const;
   void cancelInverted(Product& product) const;

@@ -258,7 +258,7 @@ class Derivation {
     bool trivial = own.taps == Expr(1) && own.padBegin == Expr(0) && own.stride == 1;
     if (trivial) return;
     if (!offsets(plan_.target)) stop(Why::kNotApplicable, "the target does not slide");
-    if (!own.outer.empty()) stop(Why::kNotApplicable, "several pictures under one sum over offsets");
+    if (!own.outer.empty()) stop(Why::kNotApplicable, "several images under one sum over offsets");
     parts_.tapsOut.push_back({own.tapName, Dim(own.taps)});
     p.weightOut.push_back(layoutAxis(parts_.tapsOut.back()));
   }

@@ -51,7 +51,7 @@ struct Slot {
   std::optional<size_t> axis;  ///< the pattern's axis that the window is of
   bool keepsOwnPads = false;   ///< that axis is not cut
   bool exactInput = false;     ///< the input holds exactly what is read: no pad at the end
-  bool separated = false;      ///< zeros between the pictures
+  bool separated = false;      ///< zeros between the images
   Expr taps = 1, padBegin = 0, padEnd = 0, needed = 1;
   int64_t stride = 1, dilation = 1;
   std::string tapName;

@@ -14,7 +14,7 @@ namespace {
 using Cut = AxisMove::Cut;
 using Place = AxisMove::Place;
 
-constexpr int64_t kFactors[] = {2, 4};     ///< pictures, phases and tiles
+constexpr int64_t kFactors[] = {2, 4};     ///< images, phases and tiles
 constexpr int64_t kMultiples[] = {4, 16};  ///< channels
 constexpr int64_t kSteps[] = {1, 2};       ///< strides and dilations of the target
 constexpr int64_t kBlock = 2;              ///< side of a block that becomes channels

@@ -32,7 +32,7 @@ struct AxisMove {
   Place place = Place::kBatch;
   int slot = 0;                                ///< for kSlot
   bool innermost = false;                      ///< kSlot: as the inner digit; the target's dilation then steps over it
-  bool separator = false;                      ///< kSlot, outer: zeros between the pictures, so that they do not meet
+  bool separator = false;                      ///< kSlot, outer: zeros between the images, so that they do not meet
   bool inChannel = false, outChannel = false;  ///< kChannels: the input's digit, the output's digit
   bool shifted = false;              ///< kInner: the input is padded before the cut instead of inside the operator
   int64_t stride = 1, dilation = 1;  ///< window axes: of the target

@@ -36,11 +36,11 @@ Expr endPad(const MainOperator& op, const Slot& slot, Target target) {
   return fit;
 }
 
-/// Several pictures in one slot: the operator keeps the extent, so that their digits stay apart; a separator holds as
-/// many zeros as a window reaches over its picture's border.
+/// Several images in one slot: the operator keeps the extent, so that their digits stay apart; a separator holds as
+/// many zeros as a window reaches over its image's border.
 void shareSlot(Slot& slot, Target target, AxisParts& p) {
-  if (slot.stride != 1 || target != Target::kConv) stop(Why::kNotApplicable, "pictures share a slot of a Conv only");
-  if (slot.exactInput) stop(Why::kNotApplicable, "the input holds no room for other pictures");
+  if (slot.stride != 1 || target != Target::kConv) stop(Why::kNotApplicable, "images share a slot of a Conv only");
+  if (slot.exactInput) stop(Why::kNotApplicable, "the input holds no room for other images");
   if (slot.separated) {
     if (!p.select && p.in.size() != 1) stop(Why::kNotApplicable, "a separator between the digits of a cut");
     if (slot.padBegin == Expr(0)) stop(Why::kNotApplicable, "nothing to separate");

@@ -13,7 +13,7 @@
 namespace pet {
 
 /// How a window axis is cut for a mutant. x + shift = inFactor · a + fi and v = outFactor · a' + fo; the digits fi and
-/// fo either stay equal (they pass beside the operator, as batch or as another picture) or become channels.
+/// fo either stay equal (they pass beside the operator, as batch or as another image) or become channels.
 struct WindowCut {
   int64_t inFactor = 1, outFactor = 1;
   bool equal = false;  ///< fi = fo

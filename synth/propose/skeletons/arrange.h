@@ -81,7 +81,7 @@ Expected<std::vector<Value>> sumOf(ProgramBuilder& b, const std::vector<Value>& 
 
 // --- output_phases.cc ---
 
-/// The channels of all four phases of a picture, every other row and column, from one value.
+/// The channels of all four phases of an image, every other row and column, from one value.
 std::optional<Behind> depthToSpace(const PatternFacts& facts);
 /// An operator for each phase: each with the taps that its phase needs.
 std::vector<Arrangement> phasesOf(const PatternFacts& facts);
@@ -91,8 +91,8 @@ std::vector<Arrangement> phasesOf(const PatternFacts& facts);
 /// A kernel over a few frames as the sum of kernels over one, of the frames that are there, with the frames in the
 /// batch; or as one kernel over stacked frames.
 std::vector<Arrangement> framesOf(const PatternFacts& facts);
-/// A row as a picture of height 1.
-std::vector<Arrangement> picturesOfRows(const PatternFacts& facts);
+/// A row as an image of height 1.
+std::vector<Arrangement> imagesOfRows(const PatternFacts& facts);
 /// A transposed Conv as a MatMul and Col2Im, each image by itself or all of them together.
 std::vector<Arrangement> columnsOf(const PatternFacts& facts);
 

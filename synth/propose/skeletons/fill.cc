@@ -195,7 +195,7 @@ class Filler {
     if (vote) votes.push_back(std::move(*vote));
   }
 
-  /// True of a bound on the positions along which a window slides: the vote is taken as if the picture had no end.
+  /// True of a bound on the positions along which a window slides: the vote is taken as if the image had no end.
   bool isBorder(const Sum& sum, const Constraint& c, const Factor& hole) const {
     if (c.kind != Constraint::Kind::kNonNegative) return false;
     return std::any_of(sum.index.begin() + slidingFrom(), sum.index.end(), [&](const std::string& v) {
@@ -203,7 +203,7 @@ class Filler {
              std::none_of(hole.at.begin(), hole.at.end(), [&](const Expr& e) { return e.mentions(v); });
     });
   }
-  /// The first digit of a position in a picture's row; none where the outputs are no pictures.
+  /// The first digit of a position in an image's row; none where the outputs are no images.
   std::ptrdiff_t slidingFrom() const {
     const Shape& y = outputShape();
     bool slides = y.size() > 3 || (y.size() == 3 && !skeleton_.holes[0].taps.empty());

@@ -136,15 +136,15 @@ std::vector<Arrangement> framesOf(const PatternFacts& facts) {
   return {std::move(sum), stacked(*depth)};
 }
 
-std::vector<Arrangement> picturesOfRows(const PatternFacts& facts) {
+std::vector<Arrangement> imagesOfRows(const PatternFacts& facts) {
   const Node& n = facts.root();
   if (!facts.single || linearName(n).empty() || n.is(ops::kMatMul) || n.shapes[0].size() != 3) return {};
   const Shape &x = facts.program.shape(n.operands[0]), &y = facts.output();
   std::string name = facts.program.name(n.operands[0]);
   auto make = [name](ProgramBuilder& b) { return layout(b, *b.peek().find(name), "n c w -> n c 1 w"); };
   auto back = [](ProgramBuilder& b, const Values& v) { return only(layout(b, v[0], "n f 1 w -> n f w")); };
-  Operand picture{name, {x[0], x[1], Dim(1), x[2]}, make};
-  return {{"", {std::move(picture)}, {"row", {{y[0], y[1], Dim(1), y[2]}}, back}, "row-as-picture"}};
+  Operand image{name, {x[0], x[1], Dim(1), x[2]}, make};
+  return {{"", {std::move(image)}, {"row", {{y[0], y[1], Dim(1), y[2]}}, back}, "row-as-picture"}};
 }
 
 }  // namespace pet

@@ -11,14 +11,14 @@ using Values = std::vector<Value>;
 constexpr int64_t kBlock = 2;
 constexpr size_t kPhases = kBlock * kBlock;
 
-/// Channels f of each phase (p, q) of a picture y, at (p q f); nullopt where y's extents are no numbers of positions.
+/// Channels f of each phase (p, q) of an image y, at (p q f); nullopt where y's extents are no numbers of positions.
 std::optional<Shape> phaseOf(const Shape& y) {
   if (y.size() != 4 || !y[1].isAffine() || !y[2].isAffine() || !y[3].isAffine()) return std::nullopt;
   return Shape{y[0], y[1], Dim(ceilDiv(y[2].affine(), kBlock)), Dim(ceilDiv(y[3].affine(), kBlock))};
 }
 
 /// Blocks of positions come as channels; what is too much at the end is cut off.
-Expected<Value> toPicture(ProgramBuilder& b, Value phases, const Shape& y) {
+Expected<Value> toImage(ProgramBuilder& b, Value phases, const Shape& y) {
   auto u = b.add("DepthToSpace", {phases}, {{"blocksize", Expr(kBlock)}});
   if (!u || b.shape(*u) == y) return u;
   return b.add("Slice", {*u},
@@ -39,7 +39,7 @@ std::optional<Behind> depthToSpace(const PatternFacts& facts) {
   auto phase = phaseOf(y);
   if (!hasPhases(facts) || facts.single || !phase) return std::nullopt;
   (*phase)[1] = Dim(y[1].affine() * static_cast<int64_t>(kPhases));
-  return Behind{"d2s", {*phase}, [y](ProgramBuilder& b, const Values& v) { return only(toPicture(b, v[0], y)); }};
+  return Behind{"d2s", {*phase}, [y](ProgramBuilder& b, const Values& v) { return only(toImage(b, v[0], y)); }};
 }
 
 std::vector<Arrangement> phasesOf(const PatternFacts& facts) {
@@ -49,7 +49,7 @@ std::vector<Arrangement> phasesOf(const PatternFacts& facts) {
   auto join = [y](ProgramBuilder& b, const Values& v) -> Expected<Values> {
     auto phases = b.add("Concat", v, {{"axis", Expr(1)}});
     if (!phases) return tl::unexpected(phases.error());
-    return only(toPicture(b, *phases, y));
+    return only(toImage(b, *phases, y));
   };
   std::vector<Arrangement> result;
   for (const Operand& o : operandsBefore(facts)) {

@@ -70,7 +70,7 @@ std::optional<PlainConv> convOfRows(const Program& p, Value v) {
   return fits ? conv : std::nullopt;
 }
 
-/// Convs of which all but the first and the last compute each row of a picture from the same row, and what is
+/// Convs of which all but the first and the last compute each row of an image from the same row, and what is
 /// element-wise between them.
 struct ChainOfConvs {
   PlainConv first, last;

@@ -29,8 +29,8 @@ std::optional<PlainConv> plainConv(const Program& p, const Node& n) {
   if (axes == 3) {
     conv.frames = conv.spatial[0];
     conv.spatial.erase(conv.spatial.begin());
-    bool isPicture = conv.frames->in == Expr(1);  // a Conv 2-d does, see synth/propose/skeletons/frames.cc
-    if (!conv.frames->taps.asConstant() || isPicture) return std::nullopt;
+    bool isImage = conv.frames->in == Expr(1);  // a Conv 2-d does, see synth/propose/skeletons/frames.cc
+    if (!conv.frames->taps.asConstant() || isImage) return std::nullopt;
   }
   return conv;
 }

@@ -132,8 +132,8 @@ Value WinogradWriter::tiles() {
   if (!phases_.empty()) x = form_.pad(x, padded);
   AxisGroup frames;
   if (conv_.frames) frames.push_back({"d", conv_.frames->in});
-  const AxisGroup pictures = images_ + phases_ + channels_ + frames;
-  std::vector<AxisGroup> from{images_, channels_}, to{pictures, {}}, cut{pictures, point_};
+  const AxisGroup images = images_ + phases_ + channels_ + frames;
+  std::vector<AxisGroup> from{images_, channels_}, to{images, {}}, cut{images, point_};
   if (conv_.frames) from.push_back(frames);
   for (size_t i = 0; i < axes(); ++i) {
     const ConvAxis& a = conv_.spatial[i];

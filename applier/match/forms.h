@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rules/rule.h"
+
+namespace pet {
+
+/// A pattern as it may stand in a model: in normal form, at its own rank or with other batch dimensions.
+struct Form {
+  std::shared_ptr<const Program> program;
+  std::string batch;  ///< the symbol that is the product of `dims`; empty: the pattern itself
+  std::vector<std::string> dims = {};
+};
+
+/// The forms of patterns, each made when it is first asked for. Patterns stay where they are.
+class Forms {
+ public:
+  const std::vector<Form>& of(const Pattern& pattern);
+
+ private:
+  std::map<const Pattern*, std::vector<Form>> known_;
+};
+
+}  // namespace pet

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "applier/choose/policy.h"
+#include "tools/apply/sizes.h"
+
+namespace CLI {
+class App;
+}
+
+namespace pet::tool {
+
+/// What pet-apply was asked for.
+struct ApplyArguments {
+  std::string model, pack, output, timings, json;
+  std::string device = "ort-cpu", check = "full", numerics = "bounded";
+  std::vector<std::string> only, skip, sites;
+  std::string python, runner, cache, checker;
+  bool trustPack = false, types = false, keepInvalid = false;
+  SizeTexts sizes;
+  bool all = false, dryRun = false, freezeInputs = false, verbose = false, quiet = false, measure = false;
+  int threads = 1;
+  double minGain = Policy().minGain;
+  std::optional<double> maxGrowth;
+  uint64_t seed = 0;
+  std::vector<std::string> maxRelativeError;
+};
+
+/// Declares them.
+void declareArguments(CLI::App& app, ApplyArguments& o);
+
+}  // namespace pet::tool
