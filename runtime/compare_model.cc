@@ -1,6 +1,7 @@
 // Whole models, original against rewritten.
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -25,26 +26,6 @@ struct OutputError {
   double inUnits() const { return is > 0 ? is / allowed : 0; }
 };
 
-template <class T>
-double largestDifference(const Tensor<float>& a, const Tensor<T>& b) {
-  double largest = 0;
-  for (size_t i = 0; i < b.data.size(); ++i) {
-    double difference = std::abs(static_cast<double>(a.data[i]) - static_cast<double>(b.data[i]));
-    if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
-    largest = std::max(largest, difference);
-  }
-  return largest;
-}
-
-template <class T>
-double largestMagnitude(const Tensor<T>& t) {
-  double largest = 0;
-  for (T x : t.data)
-    largest = std::isfinite(x) ? std::max(largest, std::abs(static_cast<double>(x)))
-                               : std::numeric_limits<double>::infinity();
-  return largest;
-}
-
 /// In float, every result rounded to the model's precision.
 Expected<std::vector<TensorRef<float>>> executeRounded(const ModelProgram& model,
                                                        const Bindings& symbols,
@@ -61,15 +42,25 @@ Expected<std::vector<TensorRef<float>>> executeRounded(const ModelProgram& model
 }
 
 /// Every number but 0 and what is not finite becomes the next larger or the next smaller one.
-Tensor<float> nudged(Tensor<float> tensor, Draw draw) {
-  uint64_t bits = 0;
-  for (size_t i = 0; i < tensor.data.size(); ++i) {
-    if (i % 32 == 0) bits = draw.below(uint64_t{1} << 32);
-    const float x = tensor.data[i];
-    const bool up = (bits >> (i % 32) & 1U) != 0 && std::abs(x) < std::numeric_limits<float>::max();
-    if (x != 0 && std::isfinite(x)) tensor.data[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(x) + (up ? 1U : ~0U));
+Tensor<float> nudged(const Tensor<float>& tensor, Draw draw) {
+  constexpr uint32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;
+  constexpr size_t kBlock = 32;
+  Tensor<float> result;
+  result.extents = tensor.extents;
+  result.data.reserve(tensor.data.size());
+  std::array<float, kBlock> block;
+  for (size_t start = 0; start < tensor.data.size(); start += kBlock) {
+    const auto up = static_cast<uint32_t>(draw.below(uint64_t{1} << 32));
+    const size_t count = std::min(kBlock, tensor.data.size() - start);
+    for (uint32_t i = 0; i < count; ++i) {
+      const auto bits = std::bit_cast<uint32_t>(tensor.data[start + i]), magnitude = bits & kMagnitude;
+      const uint32_t isUp = (up >> i & 1U) & static_cast<uint32_t>(magnitude + 1 < kInfinity);
+      const uint32_t step = magnitude != 0 && magnitude < kInfinity ? 2 * isUp - 1 : 0;
+      block[i] = std::bit_cast<float>(bits + step);
+    }
+    result.data.insert(result.data.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(count));
   }
-  return tensor;
+  return result;
 }
 
 /// Two models on the same inputs.
