@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
@@ -41,24 +42,35 @@ Expected<std::vector<TensorRef<float>>> executeRounded(const ModelProgram& model
   return executeWith<float>(model.program, symbols, inputs, evaluator, options);
 }
 
-/// Every number but 0 and what is not finite becomes the next larger or the next smaller one.
+/// One number for each of 32 bits, without a branch: every number but 0 and what is not finite becomes the next larger
+/// or, where the bit is not set, the next smaller one.
+void nudgeBlock(const float* from, uint32_t up, float* to) {
+  constexpr int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;
+  constexpr auto kBits = [] {
+    std::array<uint32_t, 32> bits{};
+    for (uint32_t i = 0; i < 32; ++i)
+      bits[i] = 1U << i;
+    return bits;
+  }();
+  std::array<int32_t, 32> numbers;
+  std::memcpy(numbers.data(), from, sizeof numbers);
+  for (size_t i = 0; i < 32; ++i) {
+    const int32_t magnitude = numbers[i] & kMagnitude;
+    const int32_t step = ((up & kBits[i]) != 0) & (magnitude < kInfinity - 1) ? 1 : -1;
+    numbers[i] += (magnitude > 0) & (magnitude < kInfinity) ? step : 0;
+  }
+  std::memcpy(to, numbers.data(), sizeof numbers);
+}
+
 Tensor<float> nudged(const Tensor<float>& tensor, Draw draw) {
-  constexpr uint32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;
   constexpr size_t kBlock = 32;
-  Tensor<float> result;
-  result.extents = tensor.extents;
-  result.data.reserve(tensor.data.size());
-  std::array<float, kBlock> block;
-  for (size_t start = 0; start < tensor.data.size(); start += kBlock) {
-    const auto up = static_cast<uint32_t>(draw.below(uint64_t{1} << 32));
-    const size_t count = std::min(kBlock, tensor.data.size() - start);
-    for (uint32_t i = 0; i < count; ++i) {
-      const auto bits = std::bit_cast<uint32_t>(tensor.data[start + i]), magnitude = bits & kMagnitude;
-      const uint32_t isUp = (up >> i & 1U) & static_cast<uint32_t>(magnitude + 1 < kInfinity);
-      const uint32_t step = magnitude != 0 && magnitude < kInfinity ? 2 * isUp - 1 : 0;
-      block[i] = std::bit_cast<float>(bits + step);
-    }
-    result.data.insert(result.data.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(count));
+  Tensor<float> result = tensor;
+  for (size_t start = 0; start < result.data.size(); start += kBlock) {
+    std::array<float, kBlock> block{};
+    const size_t count = std::min(kBlock, result.data.size() - start);
+    std::copy_n(tensor.data.begin() + static_cast<std::ptrdiff_t>(start), count, block.begin());
+    nudgeBlock(block.data(), static_cast<uint32_t>(draw.below(uint64_t{1} << 32)), block.data());
+    std::copy_n(block.begin(), count, result.data.begin() + static_cast<std::ptrdiff_t>(start));
   }
   return result;
 }

@@ -136,7 +136,8 @@ void emitWindow(Planner& p,
   auto prepared = [&](const Tensor<float>& weights) {
     return p.prepared(weights, kernelDesc(w, false), how.weights_desc());
   };
-  step->add(DNNL_ARG_WEIGHTS, e.scale.empty() ? prepared(kernel) : prepared(scaled(kernel, w, e.scale)));
+  const bool isPlain = std::all_of(e.scale.begin(), e.scale.end(), [](float factor) { return factor == 1; });
+  step->add(DNNL_ARG_WEIGHTS, isPlain ? prepared(kernel) : prepared(scaled(kernel, w, e.scale)));
   if (!e.shift.empty()) {
     Tensor<float> shift({w.outer}, e.shift);
     memory::desc desc({w.outer}, kF32, memory::format_tag::x);
