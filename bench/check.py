@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """How long pet-apply's check by execution takes, in runs of the model itself on ONNX Runtime.
 
-    python bench/check.py [NAME...] [--before DIR] [--all] [--json FILE] [--bin DIR] [--pack FILE]
+    python bench/check.py [NAME...] [--before DIR] [--all] [--repeat N] [--json FILE] [--bin DIR] [--pack FILE]
 
 Each model of tests/models/build.py is rewritten with `--dry-run`, with `--check sites` and with `--check full`, which is the
 default; the differences are what the checks of the sites and of the whole model take, with writing the model. Beside it the model
-runs on ONNX Runtime, one thread like pet-apply. Times are of the processor, so that others on the machine count for little. --before:
+runs on ONNX Runtime, one thread like pet-apply. Times are of the processor, so that others on the machine count for little, and of
+each the least of several (--repeat), in turns: what the whole model takes is the difference of two that are larger. --before:
 another folder of tools, for another line. "in" says what the whole model was compared in (tools before that do not say: double);
 "MB" is the peak memory. Exit status 1 where a tool failed.
 """
@@ -14,7 +15,6 @@ import argparse
 import json
 import pathlib
 import resource
-import statistics
 import sys
 import tempfile
 import time
@@ -33,7 +33,7 @@ CHECKS = {"none": ["--dry-run"], "sites": ["--check", "sites"], "full": ["--chec
 
 
 def one_run(name, path):
-    """Seconds of the model on ONNX Runtime: the median of five."""
+    """Seconds of the model on ONNX Runtime: the least of five."""
     session = runner.open_session(str(path), 1)
     inputs = zoo.MODELS[name].arrays(zoo.MODELS[name].tries[0]) if name in zoo.MODELS else runner.seeded_inputs(session)
     samples = []
@@ -41,7 +41,7 @@ def one_run(name, path):
         begin = time.process_time()
         session.run(None, inputs)
         samples.append(time.process_time() - begin)
-    return statistics.median(samples[1:])
+    return min(samples[1:])
 
 
 def seconds_of_children():
@@ -55,15 +55,22 @@ def whole_in(report):
     return " and ".join(sorted({word for s in scopes for word in ("float", "double") if s.startswith(f"in {word}")})) or "-"
 
 
-def examine(path, tools, pack, folder, options):
+def seconds_of(check, path, tools, pack, folder, options):
+    """A run of pet-apply, and the processor's seconds that it took."""
+    begin = seconds_of_children()
+    run = trial.apply(tools, path, pack, folder / "out.onnx", "--trust-pack", *CHECKS[check], *options, limit=3600)
+    if run.code:
+        raise models.Failure(f"{path.name}: pet-apply failed ({run.code}): {run.said}")
+    return run, seconds_of_children() - begin
+
+
+def examine(path, tools, pack, folder, options, repeat):
     """One line's figures."""
-    seconds = {}
-    for check, how in CHECKS.items():
-        begin = seconds_of_children()
-        run = trial.apply(tools, path, pack, folder / "out.onnx", "--trust-pack", *how, *options, limit=3600)
-        seconds[check] = seconds_of_children() - begin
-        if run.code:
-            raise models.Failure(f"{path.name}: pet-apply failed ({run.code}): {run.said}")
+    seconds = {check: float("inf") for check in CHECKS}
+    for _ in range(repeat):
+        for check in CHECKS:
+            run, taken = seconds_of(check, path, tools, pack, folder, options)
+            seconds[check] = min(seconds[check], taken)
     return {"fired": len(run.rules()), "sites": seconds["sites"] - seconds["none"], "whole": seconds["full"] - seconds["sites"],
             "in": whole_in(run.report), "seconds": seconds["full"], "megabytes": run.megabytes}
 
@@ -79,7 +86,7 @@ def bench(name, pack, folder, options):
     tools = {"before": options.before, "now": options.bin} if options.before else {"now": options.bin}
     more = ["--all"] if options.all else []
     run = one_run(name, path)
-    return {which: examine(path, where.resolve(), pack, folder, more) | {"run": run} for which, where in tools.items()}
+    return {which: examine(path, where.resolve(), pack, folder, more, options.repeat) | {"run": run} for which, where in tools.items()}
 
 
 def main():
@@ -87,6 +94,7 @@ def main():
     arguments.add_argument("names", nargs="*", metavar="NAME", help=f"models of tests/models/build.py (default: {', '.join(NAMES)})")
     arguments.add_argument("--before", type=pathlib.Path, help="other tools, to compare with")
     arguments.add_argument("--all", action="store_true", help="rewrite as many sites as possible")
+    arguments.add_argument("--repeat", type=int, default=3, help="how often each is run (default: 3)")
     arguments.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
     arguments.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin", help="where the tools are")
     arguments.add_argument("--pack", type=pathlib.Path, help="the rules (default: what pet-synth --depth 4 writes)")

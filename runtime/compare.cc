@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -65,6 +66,31 @@ Comparison compareWith(const Program& pattern,
   return twice;
 }
 
+/// kHolds, or kNotPossible where it does not decide.
+Comparison compareOnEngine(const Program& pattern,
+                           const Program& replacement,
+                           const TensorMap& tensors,
+                           const TensorMap& drawn,
+                           const RealOptions& options) {
+  const auto weights = firstOf(inputsFrom<float>(tensors), inputsFrom<float>(drawn));
+  auto before = options.engine(pattern, weights, drawn, {});
+  if (!before) return notPossible(before.error());
+  auto after = options.engine(replacement, weights, drawn, {});
+  if (!after) return notPossible(after.error());
+  if (before->size() != after->size()) return {Verdict::kNotPossible, "the numbers of outputs differ", "", 0};
+  Comparison result;
+  result.scope = "in float";
+  for (size_t o = 0; o < before->size(); ++o) {
+    const double allowed = options.floor * largestMagnitude((*before)[o]);
+    const bool alike = (*before)[o].extents == (*after)[o].extents && std::isfinite(allowed);
+    const double difference =
+        alike ? largestDifference((*before)[o], (*after)[o]) : std::numeric_limits<double>::infinity();
+    if (!(difference <= allowed)) return {Verdict::kNotPossible, "", "", 0};
+    if (difference > 0) result.worst = std::max(result.worst, difference / allowed);
+  }
+  return result;
+}
+
 Comparison compareRealWeightsUnguarded(const Program& pattern,
                                        const Program& replacement,
                                        const Bindings& symbols,
@@ -74,6 +100,10 @@ Comparison compareRealWeightsUnguarded(const Program& pattern,
   if (!drawn) return notPossible(drawn.error());
   if (auto bound = requireBound(pattern, symbols); !bound) return notPossible(bound.error());
   if (auto bound = requireBound(replacement, symbols); !bound) return failureOfReplacement(bound.error());
+  if (options.engine && symbols.empty()) {
+    Comparison quick = compareOnEngine(pattern, replacement, tensors, *drawn, options);
+    if (quick.holds()) return quick;
+  }
   Comparison result = compareWith(pattern, replacement, symbols, tensors, *drawn, options);
   if (result.verdict != Verdict::kNotPossible) return result;
   Comparison positive = compareWith(pattern, replacement, symbols, tensors, magnitudesOf(*drawn), options);

@@ -26,6 +26,11 @@ struct Comparison {
 /// The verdict that nothing was compared: a program could not be made, or not be evaluated.
 Comparison notPossible(const Error& error);
 
+/// Runs a whole program in float, faster than the reference: results in the order of its outputs. Any error means that
+/// it cannot.
+using FloatEngine = std::function<Expected<std::vector<Tensor<float>>>(
+    const Program&, const InputSource<float>& weights, const TensorMap& inputs, const ReportShare& progress)>;
+
 /// Positions lower, lower + step, … < upper of one dimension.
 struct PositionRange {
   int64_t lower = 0, upper = 0, step = 1;
@@ -44,6 +49,10 @@ struct ProbeOptions {
   int64_t ringWork = int64_t{1} << 27;
   /// Beyond so many, there is only one dense probe.
   int64_t denseWork = int64_t{1} << 30;
+  /// One dense probe, in float alone: kNotPossible where that is not exact.
+  bool quick = false;
+  /// Runs the probes in float: what it finds equal is. Else, or where it is null, the reference decides.
+  FloatEngine engine = nullptr;
 };
 
 /// Integer inputs and weights, chosen so that every partial sum is exact; results must be equal, at every position, up
@@ -64,6 +73,10 @@ struct RealOptions {
   /// The same bound with u = 2^-53, which no missing term can pass.
   bool inDouble = true;
   bool spreadsNan = false;  ///< the rule's: where the pattern makes a NaN inside, the replacement may have more
+  /// Null: the reference runs both. Else |M - P| <= floor · max|P| in float on this engine decides first; where that
+  /// does not hold, the reference does.
+  FloatEngine engine = nullptr;
+  double floor = 0x1p-20;
 };
 
 /// The model's weights (constant inputs, by name) and random activations in [-1, 1), or those in `tensors` as well:
@@ -72,6 +85,9 @@ struct RealOptions {
 ///
 /// An element without a value or a bound in the pattern says nothing. kNotPossible: fewer than one in four of an output
 /// can be compared, with activations of both signs and without.
+///
+/// With an engine the results as wholes are compared first, output by output: no bound is needed where they agree to
+/// some units of float of the largest value.
 Comparison compareRealWeights(const Program& pattern,
                               const Program& replacement,
                               const Bindings& symbols,
@@ -119,11 +135,6 @@ struct ModelProgram {
   /// Rounds the results of a node to the precision in which the model keeps them. Null: float.
   std::function<void(int node, Tensor<float>&)> round = nullptr;
 };
-
-/// Runs a whole program in float, faster than the reference: results in the order of its outputs. Any error means that
-/// it cannot.
-using FloatEngine = std::function<Expected<std::vector<Tensor<float>>>(
-    const Program&, const InputSource<float>& weights, const TensorMap& inputs, const ReportShare& progress)>;
 
 struct ModelOptions {
   uint64_t seed = 0;

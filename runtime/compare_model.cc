@@ -1,8 +1,10 @@
 // Whole models, original against rewritten.
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
@@ -25,26 +27,6 @@ struct OutputError {
   double inUnits() const { return is > 0 ? is / allowed : 0; }
 };
 
-template <class T>
-double largestDifference(const Tensor<float>& a, const Tensor<T>& b) {
-  double largest = 0;
-  for (size_t i = 0; i < b.data.size(); ++i) {
-    double difference = std::abs(static_cast<double>(a.data[i]) - static_cast<double>(b.data[i]));
-    if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
-    largest = std::max(largest, difference);
-  }
-  return largest;
-}
-
-template <class T>
-double largestMagnitude(const Tensor<T>& t) {
-  double largest = 0;
-  for (T x : t.data)
-    largest = std::isfinite(x) ? std::max(largest, std::abs(static_cast<double>(x)))
-                               : std::numeric_limits<double>::infinity();
-  return largest;
-}
-
 /// In float, every result rounded to the model's precision.
 Expected<std::vector<TensorRef<float>>> executeRounded(const ModelProgram& model,
                                                        const Bindings& symbols,
@@ -60,16 +42,37 @@ Expected<std::vector<TensorRef<float>>> executeRounded(const ModelProgram& model
   return executeWith<float>(model.program, symbols, inputs, evaluator, options);
 }
 
-/// Every number but 0 and what is not finite becomes the next larger or the next smaller one.
-Tensor<float> nudged(Tensor<float> tensor, Draw draw) {
-  uint64_t bits = 0;
-  for (size_t i = 0; i < tensor.data.size(); ++i) {
-    if (i % 32 == 0) bits = draw.below(uint64_t{1} << 32);
-    const float x = tensor.data[i];
-    const bool up = (bits >> (i % 32) & 1U) != 0 && std::abs(x) < std::numeric_limits<float>::max();
-    if (x != 0 && std::isfinite(x)) tensor.data[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(x) + (up ? 1U : ~0U));
+/// One number for each of 32 bits, without a branch: every number but 0 and what is not finite becomes the next larger
+/// or, where the bit is not set, the next smaller one.
+void nudgeBlock(const float* from, uint32_t up, float* to) {
+  constexpr int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;
+  constexpr auto kBits = [] {
+    std::array<uint32_t, 32> bits{};
+    for (uint32_t i = 0; i < 32; ++i)
+      bits[i] = 1U << i;
+    return bits;
+  }();
+  std::array<int32_t, 32> numbers;
+  std::memcpy(numbers.data(), from, sizeof numbers);
+  for (size_t i = 0; i < 32; ++i) {
+    const int32_t magnitude = numbers[i] & kMagnitude;
+    const int32_t step = ((up & kBits[i]) != 0) & (magnitude < kInfinity - 1) ? 1 : -1;
+    numbers[i] += (magnitude > 0) & (magnitude < kInfinity) ? step : 0;
   }
-  return tensor;
+  std::memcpy(to, numbers.data(), sizeof numbers);
+}
+
+Tensor<float> nudged(const Tensor<float>& tensor, Draw draw) {
+  constexpr size_t kBlock = 32;
+  Tensor<float> result = tensor;
+  for (size_t start = 0; start < result.data.size(); start += kBlock) {
+    std::array<float, kBlock> block{};
+    const size_t count = std::min(kBlock, result.data.size() - start);
+    std::copy_n(tensor.data.begin() + static_cast<std::ptrdiff_t>(start), count, block.begin());
+    nudgeBlock(block.data(), static_cast<uint32_t>(draw.below(uint64_t{1} << 32)), block.data());
+    std::copy_n(block.begin(), count, result.data.begin() + static_cast<std::ptrdiff_t>(start));
+  }
+  return result;
 }
 
 /// Two models on the same inputs.

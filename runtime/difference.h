@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -10,7 +13,7 @@
 
 #include "runtime/compare.h"
 
-// Shared by the comparisons: where two tensors differ, for people.
+// Shared by the comparisons: where two tensors differ, for people, and by how much.
 namespace pet {
 
 /// "[0, 3, 17, 5]": the position of element `i`.
@@ -28,6 +31,28 @@ template <class T, class U>
 std::optional<std::string> differentExtents(const Tensor<T>& expected, const Tensor<U>& found) {
   if (expected.extents == found.extents) return std::nullopt;
   return fmt::format("extents {}, the original's are {}", str(found.extents), str(expected.extents));
+}
+
+/// Infinite where a difference is no number.
+template <class T>
+double largestDifference(const Tensor<float>& a, const Tensor<T>& b) {
+  double largest = 0;
+  for (size_t i = 0; i < b.data.size(); ++i) {
+    double difference = std::abs(static_cast<double>(a.data[i]) - static_cast<double>(b.data[i]));
+    if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
+    largest = std::max(largest, difference);
+  }
+  return largest;
+}
+
+/// Infinite where a value is not finite.
+template <class T>
+double largestMagnitude(const Tensor<T>& t) {
+  double largest = 0;
+  for (T x : t.data)
+    largest = std::isfinite(x) ? std::max(largest, std::abs(static_cast<double>(x)))
+                               : std::numeric_limits<double>::infinity();
+  return largest;
 }
 
 /// A replacement that cannot be evaluated where its pattern can is wrong, unless an operator has no meaning there.

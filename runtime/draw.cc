@@ -13,16 +13,7 @@ uint64_t hashOf(std::string_view text) {
 
 }  // namespace
 
-Draw::Draw(uint64_t seed, std::string_view name) : engine_(hashOf(name) ^ (seed * 0x9e3779b97f4a7c15u)) {}
-
-int64_t Draw::nonZero(int64_t limit) {
-  auto size = static_cast<int64_t>(below(static_cast<uint64_t>(limit)));
-  return (engine_() >> 63) != 0 ? size + 1 : -size - 1;
-}
-
-float Draw::real() {
-  return static_cast<float>(engine_() >> 40) * 0x1p-23f - 1.0f;
-}
+Draw::Draw(uint64_t seed, std::string_view name) : state_(hashOf(name) ^ (seed * 0xff51afd7ed558ccdu)) {}
 
 Tensor<int64_t> drawNonZero(Draw draw, const Extents& extents, int64_t limit) {
   Tensor<int64_t> tensor(extents);

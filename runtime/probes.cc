@@ -1,9 +1,7 @@
 // Integer probes: two programs, exact inputs, equal results.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -19,19 +17,21 @@ namespace pet {
 namespace {
 
 using Verdict = Comparison::Verdict;
-using Integers = std::map<std::string, Tensor<int64_t>, std::less<>>;
 
-/// The inputs of one evaluation.
+/// The inputs of one evaluation: what the numbers are that are drawn for the activations.
 struct Probe {
+  enum class Kind { kDense, kNegative, kImpulses };
+  Kind kind = Kind::kDense;
   std::string name;
-  Integers inputs;
+  const PositionBox* box = nullptr;  ///< of impulses, along whose borders
 };
 
 /// In which domains, with integers up to which limit, the two programs are exact.
 struct Plan {
   Scales scales;
-  std::map<std::string, Extents> extents;
-  std::set<std::string> constants;
+  std::map<std::string, Extents, std::less<>> extents;
+  std::set<std::string, std::less<>> constants;
+  Extents output;  ///< of the pattern's first one
   int64_t limit = 0;
   bool inFloat = false, inInteger = false, inField = false;
   bool onlyInField() const { return inField && !inFloat; }
@@ -73,6 +73,10 @@ void drawResidues(Plan& plan) {
   plan.zeros = false;
 }
 
+Expected<Plan> notExact(double peak) {
+  return fail(ErrorKind::kUnsupported, fmt::format("sums up to {:.3g} are not exact in float", peak));
+}
+
 Expected<Plan> makePlan(const Program& pattern,
                         const Program& replacement,
                         const Bindings& symbols,
@@ -82,17 +86,19 @@ Expected<Plan> makePlan(const Program& pattern,
   }
   auto scales = wholeScales(pattern, symbols), others = wholeScales(replacement, symbols);
   if (!scales) return tl::unexpected(scales.error());
-  Plan plan{std::move(*scales), {}, {}};
+  Plan plan;
+  plan.scales = std::move(*scales);
+  plan.output = *evaluate(pattern.shape(pattern.outputs()[0]), symbols);
   for (Value v : pattern.inputs()) {
     plan.extents[pattern.name(v)] = *evaluate(pattern.shape(v), symbols);
     if (isConstant(pattern, v)) plan.constants.insert(pattern.name(v));
   }
   int64_t work = checkedAdd(multiplyAdds(pattern, symbols), multiplyAdds(replacement, symbols));
-  plan.dense = work <= options.denseWork ? options.dense : std::min(options.dense, 1);
+  plan.dense = work <= options.denseWork && !options.quick ? options.dense : std::min(options.dense, 1);
   if (!others) {
     // Fractions on the way (Winograd's kernels): F_p has them, exactly.
     plan.inField = hasKernels<Fp>(pattern) && hasKernels<Fp>(replacement);
-    if (!plan.inField) return tl::unexpected(others.error());
+    if (!plan.inField || options.quick) return tl::unexpected(others.error());
     drawResidues(plan);
     return plan;
   }
@@ -108,6 +114,7 @@ Expected<Plan> makePlan(const Program& pattern,
     break;
   }
   plan.negative = selects(pattern) || selects(replacement);
+  if (options.quick) return plan.inFloat ? Expected<Plan>(std::move(plan)) : notExact(peak(1));
   if (work <= options.ringWork || !plan.inFloat) {
     if (plan.limit == 0) plan.limit = 3;
     // What int64 tells F_p tells, too, in a fraction of the time; but it has no order.
@@ -118,37 +125,11 @@ Expected<Plan> makePlan(const Program& pattern,
   plan.zeros = plan.inFloat || (!divides(pattern) && !divides(replacement));
   if (plan.onlyInField()) drawResidues(plan);
   if (plan.inFloat || plan.inInteger || plan.inField) return plan;
-  return fail(ErrorKind::kUnsupported, fmt::format("sums up to {:.3g} are not exact in float", peak(1)));
+  return notExact(peak(1));
 }
 
-// --- Probes
+// --- Inputs
 // -----------------------------------------------------------------------------------------------------------
-
-Tensor<int64_t> drawInput(const Plan& plan, const std::string& name, uint64_t seed) {
-  Tensor<int64_t> tensor = drawNonZero(Draw(seed, name), plan.extents.at(name), plan.limit);
-  int64_t scale = plan.scales.contains(name) ? plan.scales.at(name) : 1;
-  for (int64_t& x : tensor.data)
-    x *= scale;
-  return tensor;
-}
-
-Probe denseProbe(const Plan& plan, std::string name, uint64_t seed) {
-  Probe probe{std::move(name), {}};
-  for (const auto& [input, extents] : plan.extents)
-    probe.inputs.emplace(input, drawInput(plan, input, seed));
-  return probe;
-}
-
-/// Activations below 0: what a maximum takes from outside is seen everywhere.
-Probe negativeProbe(const Plan& plan, uint64_t seed) {
-  Probe probe = denseProbe(plan, "negative", seed);
-  for (auto& [input, tensor] : probe.inputs) {
-    if (plan.constants.contains(input)) continue;
-    for (int64_t& x : tensor.data)
-      x = -std::abs(x);
-  }
-  return probe;
-}
 
 /// Positions beside the borders of a dimension, and of a box's range in the output, scaled to this extent.
 std::set<int64_t> borders(int64_t extent, const PositionRange* range, int64_t outExtent) {
@@ -164,34 +145,74 @@ std::set<int64_t> borders(int64_t extent, const PositionRange* range, int64_t ou
 }
 
 /// Zero but where every coordinate is a mark; there, as drawn.
-void keepMarked(Tensor<int64_t>& tensor, const std::vector<std::set<int64_t>>& marks) {
+template <class T>
+void keepMarked(Tensor<T>& tensor, const std::vector<std::set<int64_t>>& marks) {
   std::vector<int64_t> strides = rowMajorStrides(tensor.extents);
   for (size_t i = 0; i < tensor.data.size(); ++i) {
     for (size_t d = 0; d < marks.size(); ++d) {
       int64_t at = static_cast<int64_t>(i) / strides[d] % tensor.extents[d];
       if (!marks[d].contains(at)) {
-        tensor.data[i] = 0;
+        tensor.data[i] = T();
         break;
       }
     }
   }
 }
 
-/// Impulses along the borders of the activations and, with a box, along its borders. (Where the ranks agree: the
-/// output's dimensions are then taken for the input's.)
-Probe impulseProbe(const Plan& plan, const Extents& output, std::string name, uint64_t seed, const PositionBox* box) {
-  Probe probe = denseProbe(plan, std::move(name), seed);
-  for (auto& [input, tensor] : probe.inputs) {
-    if (plan.constants.contains(input)) continue;
-    bool alike = box && box->size() == tensor.extents.size() && box->size() == output.size();
-    std::vector<std::set<int64_t>> marks;
-    for (size_t d = 0; d < tensor.extents.size(); ++d) {
-      marks.push_back(borders(tensor.extents[d], alike ? &(*box)[d] : nullptr, alike ? output[d] : 0));
+/// Draws the inputs of probes, each when it is asked for.
+class ProbeInputs {
+ public:
+  ProbeInputs(const Plan& plan, const Probe& probe, uint64_t seed) : plan_(plan), probe_(probe), seed_(seed) {}
+
+  template <class T>
+  Tensor<T> draw(std::string_view name) const {
+    const bool isActivation = !plan_.constants.contains(name);
+    const bool negative = isActivation && probe_.kind == Probe::Kind::kNegative;
+    const auto scale = plan_.scales.find(name);
+    const int64_t factor = scale == plan_.scales.end() ? 1 : scale->second;
+    Tensor<T> tensor(plan_.extents.find(name)->second);
+    Draw draw(seed_, name);
+    for (T& to : tensor.data) {
+      const int64_t x = draw.nonZero(plan_.limit) * factor;
+      // Below 0: what a maximum takes from outside is seen everywhere.
+      to = static_cast<T>(negative ? -std::abs(x) : x);
     }
-    keepMarked(tensor, marks);
+    if (isActivation && probe_.kind == Probe::Kind::kImpulses) keepMarked(tensor, marksOf(tensor.extents));
+    return tensor;
   }
-  return probe;
-}
+
+  /// Null: there is none of this name. Must not outlive the probe's inputs.
+  template <class T>
+  InputSource<T> source() const {
+    return [this](std::string_view name) -> TensorRef<T> {
+      return plan_.extents.contains(name) ? std::make_shared<const Tensor<T>>(draw<T>(name)) : nullptr;
+    };
+  }
+
+  TensorMap activations() const {
+    TensorMap tensors;
+    for (const auto& [name, extents] : plan_.extents) {
+      if (!plan_.constants.contains(name)) tensors.emplace(name, draw<float>(name));
+    }
+    return tensors;
+  }
+
+ private:
+  /// Along the borders of the activations and, with a box, along its borders. (Where the ranks agree: the output's
+  /// dimensions are then taken for the input's.)
+  std::vector<std::set<int64_t>> marksOf(const Extents& extents) const {
+    const PositionBox* box = probe_.box;
+    bool alike = box && box->size() == extents.size() && box->size() == plan_.output.size();
+    std::vector<std::set<int64_t>> marks;
+    for (size_t d = 0; d < extents.size(); ++d)
+      marks.push_back(borders(extents[d], alike ? &(*box)[d] : nullptr, alike ? plan_.output[d] : 0));
+    return marks;
+  }
+
+  const Plan& plan_;
+  const Probe& probe_;
+  uint64_t seed_;
+};
 
 // --- Evaluation
 // -------------------------------------------------------------------------------------------------------
@@ -237,25 +258,13 @@ std::optional<std::string> differentValues(const Tensor<T>& expected, const Tens
 }
 
 template <class T>
-Comparison compareProbe(const Program& pattern,
-                        const Program& replacement,
-                        const Bindings& symbols,
-                        const Probe& probe) {
-  InputSource<T> inputs = [&](std::string_view name) -> TensorRef<T> {
-    auto found = probe.inputs.find(name);
-    if (found == probe.inputs.end()) return nullptr;
-    const Tensor<int64_t>& t = found->second;
-    auto converted = std::make_shared<Tensor<T>>(t.extents);
-    std::transform(t.data.begin(), t.data.end(), converted->data.begin(), [](int64_t x) { return static_cast<T>(x); });
-    return converted;
-  };
-  auto expected = execute<T>(pattern, symbols, inputs);
-  if (!expected) return notPossible(expected.error());
-  auto found = execute<T>(replacement, symbols, inputs);
-  if (!found) return failureOfReplacement(found.error());
-  if (expected->size() != found->size()) return {Verdict::kFails, "the numbers of outputs differ", "", 0};
-  for (size_t o = 0; o < expected->size(); ++o) {
-    const Tensor<T>&e = *(*expected)[o], &f = *(*found)[o];
+Comparison compareResults(const Program& pattern,
+                          const Probe& probe,
+                          const std::vector<TensorRef<T>>& expected,
+                          const std::vector<TensorRef<T>>& found) {
+  if (expected.size() != found.size()) return {Verdict::kFails, "the numbers of outputs differ", "", 0};
+  for (size_t o = 0; o < expected.size(); ++o) {
+    const Tensor<T>&e = *expected[o], &f = *found[o];
     auto difference = differentExtents(e, f);
     if (!difference) difference = differentValues(e, f);
     if (difference) {
@@ -270,22 +279,67 @@ Comparison compareProbe(const Program& pattern,
   return {};
 }
 
-/// In float where that is exact; in the ring where it is not, and for the first probe. That an operator has no meaning
-/// in a ring for these attributes (a fill of -inf) decides nothing where float was exact already.
-Comparison compareInDomains(const Program& pattern,
-                            const Program& replacement,
-                            const Bindings& symbols,
-                            const Plan& plan,
-                            const Probe& probe,
-                            bool first) {
-  Comparison result;
-  if (plan.inFloat) result = compareProbe<float>(pattern, replacement, symbols, probe);
-  bool inRing = (plan.inInteger || plan.inField) && (first || !plan.inFloat);
-  if (!result.holds() || !inRing) return result;
-  Comparison ring = plan.inInteger ? compareProbe<int64_t>(pattern, replacement, symbols, probe)
-                                   : compareProbe<Fp>(pattern, replacement, symbols, probe);
-  return plan.inFloat && ring.verdict == Verdict::kNotPossible ? result : ring;
-}
+/// Evaluates probes of two programs.
+class ProbeComparison {
+ public:
+  ProbeComparison(const Program& pattern,
+                  const Program& replacement,
+                  const Bindings& symbols,
+                  const Plan& plan,
+                  const ProbeOptions& options)
+      : pattern_(pattern), replacement_(replacement), symbols_(symbols), plan_(plan), options_(options) {}
+
+  /// In float where that is exact; in the ring where it is not, and for the first probe. That an operator has no
+  /// meaning in a ring for these attributes (a fill of -inf) decides nothing where float was exact already.
+  Comparison compare(const Probe& probe, size_t index) const {
+    const ProbeInputs inputs(plan_, probe, options_.seed + index);
+    Comparison result;
+    if (plan_.inFloat) result = inFloat(probe, inputs);
+    bool inRing = (plan_.inInteger || plan_.inField) && (index == 0 || !plan_.inFloat);
+    if (!result.holds() || !inRing) return result;
+    Comparison ring = plan_.inInteger ? byReference<int64_t>(probe, inputs) : byReference<Fp>(probe, inputs);
+    return plan_.inFloat && ring.verdict == Verdict::kNotPossible ? result : ring;
+  }
+
+ private:
+  /// The reference decides where the engine does not find them equal.
+  Comparison inFloat(const Probe& probe, const ProbeInputs& inputs) const {
+    const bool equal = options_.engine && symbols_.empty() && onEngine(probe, inputs).holds();
+    return equal ? Comparison{} : byReference<float>(probe, inputs);
+  }
+
+  Comparison onEngine(const Probe& probe, const ProbeInputs& inputs) const {
+    const TensorMap activations = inputs.activations();
+    auto run = [&](const Program& program) {
+      return options_.engine(program, inputs.source<float>(), activations, {});
+    };
+    auto expected = run(pattern_);
+    if (!expected) return notPossible(expected.error());
+    auto found = run(replacement_);
+    return found ? compareResults<float>(pattern_, probe, borrowed(*expected), borrowed(*found))
+                 : notPossible(found.error());
+  }
+
+  static std::vector<TensorRef<float>> borrowed(const std::vector<Tensor<float>>& tensors) {
+    std::vector<TensorRef<float>> result;
+    for (const Tensor<float>& t : tensors)
+      result.push_back(borrow(t));
+    return result;
+  }
+
+  template <class T>
+  Comparison byReference(const Probe& probe, const ProbeInputs& inputs) const {
+    auto expected = execute<T>(pattern_, symbols_, inputs.source<T>());
+    if (!expected) return notPossible(expected.error());
+    auto found = execute<T>(replacement_, symbols_, inputs.source<T>());
+    return found ? compareResults(pattern_, probe, *expected, *found) : failureOfReplacement(found.error());
+  }
+
+  const Program &pattern_, &replacement_;
+  const Bindings& symbols_;
+  const Plan& plan_;
+  const ProbeOptions& options_;
+};
 
 /// "4 probes of integers to 15 in float, the first in F_p as well".
 std::string scopeOf(const Plan& plan, size_t probes) {
@@ -296,30 +350,26 @@ std::string scopeOf(const Plan& plan, size_t probes) {
   return plan.inFloat && !ring.empty() ? scope + fmt::format(", the first in {} as well", ring) : scope;
 }
 
-Comparison compareAll(const Program& pattern,
-                      const Program& replacement,
-                      const Bindings& symbols,
-                      const Plan& plan,
-                      const ProbeOptions& options) {
-  Extents output = *evaluate(pattern.shape(pattern.outputs()[0]), symbols);
-  std::vector<std::function<Probe(uint64_t seed)>> probes;
-  probes.reserve(static_cast<size_t>(plan.dense));
-  for (int i = 0; i < plan.dense; ++i) {
-    probes.emplace_back([&, i](uint64_t seed) { return denseProbe(plan, fmt::format("dense {}", i), seed); });
-  }
-  if (plan.negative) probes.emplace_back([&](uint64_t seed) { return negativeProbe(plan, seed); });
+std::vector<Probe> probesOf(const Plan& plan, const ProbeOptions& options) {
+  std::vector<Probe> probes;
+  for (int i = 0; i < plan.dense; ++i)
+    probes.push_back({Probe::Kind::kDense, fmt::format("dense {}", i)});
+  if (options.quick) return probes;
+  if (plan.negative) probes.push_back({Probe::Kind::kNegative, "negative"});
   if (plan.zeros) {
-    probes.emplace_back([&](uint64_t seed) { return impulseProbe(plan, output, "border impulses", seed, nullptr); });
+    probes.push_back({Probe::Kind::kImpulses, "border impulses"});
+    for (size_t b = 0; b < options.boxes.size(); ++b)
+      probes.push_back({Probe::Kind::kImpulses, fmt::format("impulses of box {}", b), &options.boxes[b]});
   }
-  for (size_t b = 0; plan.zeros && b < options.boxes.size(); ++b) {
-    probes.emplace_back([&, b](uint64_t seed) {
-      return impulseProbe(plan, output, fmt::format("impulses of box {}", b), seed, &options.boxes[b]);
-    });
-  }
+  return probes;
+}
+
+Comparison compareAll(const ProbeComparison& comparison, const Plan& plan, const ProbeOptions& options) {
+  const std::vector<Probe> probes = probesOf(plan, options);
   size_t held = 0;
   Comparison last;
   for (size_t i = 0; i < probes.size(); ++i) {
-    Comparison one = compareInDomains(pattern, replacement, symbols, plan, probes[i](options.seed + i), i == 0);
+    Comparison one = comparison.compare(probes[i], i);
     if (one.verdict == Verdict::kFails) return one;
     held += one.holds();
     if (!one.holds()) last = std::move(one);
@@ -336,7 +386,8 @@ Comparison compareIntegerProbes(const Program& pattern,
                                 const ProbeOptions& options) {
   return guarded([&] {
     auto plan = makePlan(pattern, replacement, symbols, options);
-    return plan ? compareAll(pattern, replacement, symbols, *plan, options) : notPossible(plan.error());
+    if (!plan) return notPossible(plan.error());
+    return compareAll({pattern, replacement, symbols, *plan, options}, *plan, options);
   });
 }
 

@@ -7,35 +7,18 @@
 
 #include <fmt/format.h>
 
+#include "applier/check/members.h"
 #include "applier/onnx/mapping.h"
 #include "applier/view/evaluate_constants.h"
 #include "ir/work.h"
 #include "rules/rewrite/bind.h"
 #include "rules/rewrite/solve.h"
-#include "rules/small_shapes.h"
-#include "runtime/rounding.h"
 
 namespace pet {
 namespace {
 
 CheckLine lineOf(const std::string& where, const Comparison& c) {
   return {where, c.scope, c.verdict != Comparison::Verdict::kNotPossible, c.reason, c.worst};
-}
-
-/// A rule's boxes at a site. Boxes speak of digits; where those are not the dimensions there is nothing to aim at.
-std::vector<PositionBox> positions(const Rewrite& r) {
-  std::vector<PositionBox> boxes;
-  const Bindings symbols = rewrite::numbersAt(r.symbols, {});
-  size_t rank = r.pattern.shape(r.pattern.outputs()[0]).size();
-  for (const Box& box : r.rule->boxes) {
-    PositionBox at;
-    for (const BoxRange& range : box.ranges) {
-      auto lower = range.lower.evaluate(symbols), upper = range.upper.evaluate(symbols);
-      if (lower && upper) at.push_back({*lower, *upper, range.step});
-    }
-    if (at.size() == rank) boxes.push_back(std::move(at));
-  }
-  return boxes;
 }
 
 /// The site's constant operands, by the pattern's names. T: float, or int64_t where the site is of integers.
@@ -143,25 +126,6 @@ Expected<View> boundLike(const View& original, const View& rewritten) {
   return boundTo(rewritten, rewrite::numbersAt(*solved, {}));
 }
 
-/// Small shapes of a rule's class at which many draws cost little: the least, and one where many symbols are large.
-std::vector<Bindings> smallMembers(const Rule& rule, const Program& pattern, uint64_t seed) {
-  constexpr int64_t kWork = 4'000;
-  constexpr size_t kCandidates = 6;
-  auto cheap = [&](const Bindings& symbols) {
-    try {
-      int64_t work = checkedAdd(multiplyAdds(pattern, symbols), multiplyAdds(rule.replacement, symbols));
-      for (Value v : pattern.inputs())
-        work = checkedAdd(work, elementCount(evaluate(pattern.shape(v), symbols).value_or(Extents{})));
-      return work <= kWork;
-    } catch (const OverflowError&) {
-      return false;
-    }
-  };
-  std::vector<Bindings> members = smallShapes(rule.shapes, kCandidates, seed, cheap).members;
-  if (members.size() > 2) members.erase(members.begin() + 1, members.end() - 1);
-  return members;
-}
-
 class SiteChecker {
  public:
   SiteChecker(const View& view, const SiteCheckOptions& options, CheckedRules& checked)
@@ -193,14 +157,23 @@ class SiteChecker {
       if (!possible) return tl::unexpected(possible.error());
       known->second = *possible;
     }
-    // In float the bound is wider, and the model as a whole is run.
-    RealOptions options{.seed = options_.seed, .inFloat = false, .spreadsNan = r.rule->numerics.spreadsNan};
-    Comparison real = compareRealWeights(r.pattern, r.replacement, {}, *tensors, options);
+    Comparison real = compareRealWeights(r.pattern, r.replacement, {}, *tensors, realOptions(*r.rule, !known->second));
     if (auto ok = enter(r, real); !ok) return ok;
     if (known->second && real.verdict == Comparison::Verdict::kNotPossible) {
       found_.unchecked.push_back({r.label, r.rule->name, *known->second + "; " + real.reason});
     }
     return {};
+  }
+
+  /// Where integers were exact, float decides first: what it cannot see was compared there. The reference compares in
+  /// double: in float its bound is wider.
+  RealOptions realOptions(const Rule& rule, bool exact) const {
+    constexpr double kUnits = 128;  // thousands of terms in another order
+    const bool conditioned = rule.numerics.kind == Numerics::Kind::kConditioned;
+    RealOptions options{.seed = options_.seed, .inFloat = false, .spreadsNan = rule.numerics.spreadsNan};
+    if (exact) options.engine = options_.engine;
+    options.floor = std::max(kUnits, conditioned ? rule.numerics.kappa : 0) * unitRoundoff(ElementType::kFloat);
+    return options;
   }
 
   /// Once per rule, and at small shapes.
@@ -218,17 +191,45 @@ class SiteChecker {
     return {};
   }
 
-  /// Once per rule and shapes. Why integers could not be compared; nullopt where they were.
-  Expected<std::optional<std::string>> probe(const Rewrite& r, const TensorMap& tensors) {
+  /// Why integers could not be compared; nullopt where they were.
+  using WhyNot = std::optional<std::string>;
+
+  /// Once per rule and shapes. Large shapes stand for themselves in float alone, and else for a member of the class
+  /// that is like them.
+  Expected<WhyNot> probe(const Rewrite& r, const TensorMap& tensors) {
+    const Bindings own = rewrite::numbersAt(r.symbols, {});
+    auto pattern = instantiate(*r.site.pattern, *r.rule);
+    if (!pattern) return tl::unexpected(pattern.error());
+    const Bindings like = memberLike(*r.rule, *pattern, own);
+    if (like == own) return compareAt(r, r.pattern, r.replacement, {}, tensors);
+    Comparison dense = compareIntegerProbes(r.pattern, r.replacement, {},
+                                            {.seed = options_.seed, .quick = true, .engine = options_.engine});
+    if (dense.verdict != Comparison::Verdict::kNotPossible) {
+      if (auto ok = enter(r, dense); !ok) return tl::unexpected(ok.error());
+    }
+    auto [known, fresh] = checked_.alike.try_emplace({r.rule->name, like}, std::nullopt);
+    if (fresh) {
+      auto possible = compareAt(r, *pattern, r.rule->replacement, like, {});
+      if (!possible) return possible;
+      known->second = *possible;
+    }
+    return known->second;
+  }
+
+  /// Integers, and activations of all magnitudes.
+  Expected<WhyNot> compareAt(const Rewrite& r,
+                             const Program& pattern,
+                             const Program& replacement,
+                             const Bindings& shapes,
+                             const TensorMap& tensors) {
     ProbeOptions probes;
     probes.seed = options_.seed;
-    probes.boxes = positions(r);
-    Comparison integers = compareIntegerProbes(r.pattern, r.replacement, {}, probes);
+    probes.boxes = boxesAt(*r.rule, pattern, shapes.empty() ? rewrite::numbersAt(r.symbols, {}) : shapes);
+    Comparison integers = compareIntegerProbes(pattern, replacement, shapes, probes);
     if (auto ok = enter(r, integers); !ok) return tl::unexpected(ok.error());
-    Comparison scales = compareScales(r.pattern, r.replacement, {}, tensors, scaleOptions(*r.rule));
+    Comparison scales = compareScales(pattern, replacement, shapes, tensors, scaleOptions(*r.rule));
     if (auto ok = enter(r, scales); !ok) return tl::unexpected(ok.error());
-    if (integers.holds()) return std::nullopt;
-    return integers.reason;
+    return integers.holds() ? WhyNot() : WhyNot(integers.reason);
   }
 
   ScaleOptions scaleOptions(const Rule& rule) const {

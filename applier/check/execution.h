@@ -26,7 +26,7 @@ struct SiteCheckOptions {
   ReportProgress progress = nullptr;
   /// Whole models: so much of an output's largest value it may be off, besides what rounding explains.
   double floor = 0x1p-20;  // 16 units of float
-  /// Whole models: runs them in float, which mostly decides. Null: the reference runs them in double as well.
+  /// Runs sites and whole models in float, which mostly decides. Null: the reference runs all.
   FloatEngine engine = nullptr;
 };
 
@@ -46,10 +46,14 @@ struct CheckedRules {
   std::set<std::string> names;  ///< at small shapes
   /// By rule and shapes: why integers could not be compared; nullopt where they were.
   std::map<std::pair<std::string, std::string>, std::optional<std::string>> probed;
+  /// The same at smaller members of a rule's class, which stand for the shapes of sites.
+  std::map<std::pair<std::string, Bindings>, std::optional<std::string>> alike;
 };
 
-/// Runs pattern and replacement of every site: integer probes, which must be equal, and activations of all magnitudes,
-/// once per rule and shapes; the model's own weights, within the running bound. Once per rule, activations of all
+/// Runs pattern and replacement of every site. Once per rule and shapes: integer probes, which must be equal, and
+/// activations of all magnitudes, at these shapes where they are small, else at a member of the rule's class that is
+/// like them, and one integer probe at the shapes themselves. For each site: the model's own weights, in float where
+/// integers were compared and where that decides, else within the running bound. Once per rule, activations of all
 /// magnitudes at small shapes of its class. kCheck, with the site and the rule, where one fails. A site where neither
 /// integers nor the model's weights could be compared is unchecked.
 /// The view and the rewrites have no symbols: see boundTo().

@@ -171,7 +171,7 @@ Expected<void> RoundRewriter::enterQuantized(const Seen& seen, const std::vector
 Expected<void> RoundRewriter::check(const Seen& seen, const std::vector<Rewrite>& rewrites) {
   if (options_.check == ApplyOptions::Check::kNone || rewrites.empty()) return {};
   double start = options_.now();
-  SiteCheckOptions checks{.seed = options_.seed, .progress = options_.progress};
+  SiteCheckOptions checks{.seed = options_.seed, .progress = options_.progress, .engine = options_.engine};
   for (const Bindings& sizes : checkSizes(seen.index.view(), seen.index.sizes())) {
     auto view = boundTo(seen.index.view(), sizes);
     if (!view) return tl::unexpected(view.error());

@@ -92,12 +92,12 @@ memory::desc kernelDesc(const Window& w, bool any) {
 /// The kernel with the epilogue's scale in it.
 Tensor<float> scaled(const Tensor<float>& kernel, const Window& w, const std::vector<float>& scale) {
   Tensor<float> result = kernel;
-  if (scale.empty()) return result;
-  int64_t taps = elementCount(w.kernel), in = w.inner / w.group, out = w.outer / w.group;
-  for (int64_t i = 0; i < result.size(); ++i) {
-    int64_t channel = i / (taps * in);
-    if (w.transposed) channel = i / (taps * out * in) * out + i / taps % out;
-    result.data[static_cast<size_t>(i)] *= scale[static_cast<size_t>(channel)];
+  const int64_t taps = elementCount(w.kernel), in = w.inner / w.group, out = w.outer / w.group;
+  const int64_t length = w.transposed ? taps : taps * in;  // of neighbours of one channel
+  for (int64_t run = 0; run * length < result.size(); ++run) {
+    const int64_t channel = w.transposed ? run / (out * in) * out + run % out : run;
+    const float factor = scale[static_cast<size_t>(channel)];
+    std::for_each_n(result.data.data() + run * length, length, [&](float& x) { x *= factor; });
   }
   return result;
 }
@@ -133,7 +133,11 @@ void emitWindow(Planner& p,
   Place y = e.sum() ? p.accumulator(*e.sum(), form, {x.buffer}) : p.create(form);
   auto step = p.primitive(Forward(how), how.scratchpad_desc());
   step->add(DNNL_ARG_SRC, from.desc, p.engine(), x.buffer, x.access.offset);
-  step->add(DNNL_ARG_WEIGHTS, p.prepared(scaled(kernel, w, e.scale), kernelDesc(w, false), how.weights_desc()));
+  auto prepared = [&](const Tensor<float>& weights) {
+    return p.prepared(weights, kernelDesc(w, false), how.weights_desc());
+  };
+  const bool isPlain = std::all_of(e.scale.begin(), e.scale.end(), [](float factor) { return factor == 1; });
+  step->add(DNNL_ARG_WEIGHTS, isPlain ? prepared(kernel) : prepared(scaled(kernel, w, e.scale)));
   if (!e.shift.empty()) {
     Tensor<float> shift({w.outer}, e.shift);
     memory::desc desc({w.outer}, kF32, memory::format_tag::x);

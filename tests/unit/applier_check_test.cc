@@ -114,6 +114,60 @@ TEST(Checks, ASiteThatNothingCanBeComparedAtNeedsTheWholeModel) {
   EXPECT_EQ(applied(modelOf(site + "z = Sqrt(x)  return y, z"), rules, unchecked).report.fired.size(), 1U);
 }
 
+/// The reference in the place of an engine.
+FloatEngine referenceEngine() {
+  return [](const Program& p, const InputSource<float>& weights, const TensorMap& inputs,
+            const ReportShare&) -> Expected<std::vector<Tensor<float>>> {
+    InputSource<float> every = [&](std::string_view name) {
+      auto drawn = inputs.find(name);
+      return drawn == inputs.end() ? weights(name) : borrow(drawn->second);
+    };
+    auto results = execute<float>(p, {}, every);
+    if (!results) return tl::unexpected(results.error());
+    std::vector<Tensor<float>> tensors;
+    for (const auto& t : *results)
+      tensors.push_back(*t);
+    return tensors;
+  };
+}
+
+/// Of the sites only: the error, or "" where the rule was applied.
+std::string errorAtSites(const std::string& model, const std::string& tail, const FloatEngine& engine) {
+  ApplyOptions options = all();
+  options.check = ApplyOptions::Check::kSites;
+  options.engine = engine;
+  auto result = apply(modelOf(model), rulesOf(fused(tail)), {}, options);
+  return result ? "" : result.error().message();
+}
+
+TEST(Checks, LargeSitesAreComparedAtTheirOwnShapes) {
+  // Reads one column beside it where W is large, which no small member of the class shows.
+  const std::string tail =
+      "    c = Pad(u) pads=[0, 0, 0, floor(W / 90000)]\n"
+      "    d = Slice(c) axes=[1] starts=[floor(W / 90000)] ends=[W + floor(W / 90000)]\n    y = Relu(d)";
+  for (const FloatEngine& engine : {FloatEngine(), referenceEngine()}) {
+    auto error = [&](const std::string& width) {
+      return errorAtSites("x: [3, " + width + "]  s: const [" + width + "]  t = Mul(x, s)  y = Relu(t)", tail, engine);
+    };
+    EXPECT_EQ(error("80000"), "");
+    EXPECT_THAT(error("90000"), HasSubstr("probe dense 0"));
+  }
+}
+
+TEST(Checks, TheModelsOwnWeightsAreCompared) {
+  // Weights beyond what a probe holds.
+  const std::string tail = "    q = Clip(s) min=-20 max=20\n    v = Mul(q, x)\n    y = Relu(v)";
+  for (const FloatEngine& engine : {FloatEngine(), referenceEngine()}) {
+    auto error = [&](const std::string& factor) {
+      return errorAtSites("x: [3, 90000]  s: const [90000]  c = Constant() value=" + factor +
+                              "  h = Mul(s, c)  t = Mul(x, h)  y = Relu(t)",
+                          tail, engine);
+    };
+    EXPECT_EQ(error("2"), "");
+    EXPECT_THAT(error("100"), HasSubstr("can be rounding (double)"));
+  }
+}
+
 TEST(Checks, SitesWithFunctionsAreChecked) {
   // Softmax, roots and quotients have bounds: the model as a whole is not asked.
   std::string text = replaced(kRootOfNothing, "s = Sigmoid(x)\n  d = Sub(s, s)\n  y = Sqrt(d)",
