@@ -5,7 +5,7 @@
 namespace pet {
 namespace {
 
-const std::vector<int> kNone;
+const std::vector<int> kNobody;
 
 }  // namespace
 
@@ -32,12 +32,12 @@ OperatorNames MatchIndex::operators() const {
 
 const std::vector<int>& MatchIndex::nodesOf(const OpRow* op) const {
   auto it = byOp_.find(op);
-  return it == byOp_.end() ? kNone : it->second;
+  return it == byOp_.end() ? kNobody : it->second;
 }
 
 const std::vector<int>& MatchIndex::readersOf(Value value) const {
   auto it = uses_.readers.find(value);
-  return it == uses_.readers.end() ? kNone : it->second;
+  return it == uses_.readers.end() ? kNobody : it->second;
 }
 
 std::string siteName(const Graph& graph, const View& view, int anchor) {
