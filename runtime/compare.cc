@@ -73,9 +73,9 @@ Comparison compareOnEngine(const Program& pattern,
                            const TensorMap& drawn,
                            const RealOptions& options) {
   const auto weights = firstOf(inputsFrom<float>(tensors), inputsFrom<float>(drawn));
-  auto before = options.engine(pattern, weights, drawn, {});
+  auto before = runOn(options.engine, pattern, weights, drawn);
   if (!before) return notPossible(before.error());
-  auto after = options.engine(replacement, weights, drawn, {});
+  auto after = runOn(options.engine, replacement, weights, drawn);
   if (!after) return notPossible(after.error());
   if (before->size() != after->size()) return {Verdict::kNotPossible, "the numbers of outputs differ", "", 0};
   Comparison result;

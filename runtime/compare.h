@@ -26,10 +26,11 @@ struct Comparison {
 /// The verdict that nothing was compared: a program could not be made, or not be evaluated.
 Comparison notPossible(const Error& error);
 
-/// Runs a whole program in float, faster than the reference: results in the order of its outputs. Any error means that
-/// it cannot.
-using FloatEngine = std::function<Expected<std::vector<Tensor<float>>>(
-    const Program&, const InputSource<float>& weights, const TensorMap& inputs, const ReportShare& progress)>;
+/// A program that is ready to run in float: results in the order of its outputs.
+using FloatRun =
+    std::function<Expected<std::vector<Tensor<float>>>(const TensorMap& inputs, const ReportShare& progress)>;
+/// Makes whole programs ready, to run faster than by the reference. Any error, then or later, means that it cannot.
+using FloatEngine = std::function<Expected<FloatRun>(const Program&, const InputSource<float>& weights)>;
 
 /// Positions lower, lower + step, … < upper of one dimension.
 struct PositionRange {
@@ -152,7 +153,8 @@ struct ModelOptions {
 /// computes of the original and of the rewritten one, |M - P| <= floor · max|P|, output by output, decides that they
 /// are alike. Whatever the exact result y is, M's error is then at most P's and floor · max|P|, which is less than the
 /// other way allows. So does |M - P| <= floor · max|P| + (factor - 1) · max|P' - P|, with P' the original's results
-/// where each input and weight is a neighbouring float: what one more rounding of these does, up to 16 floors.
+/// where each input is a neighbouring float, or if that does not decide each input and weight: what one more rounding
+/// of these does, up to 16 floors.
 ///
 /// In double, where there is no engine or it does not decide: the original in double precision is the truth; the
 /// rewritten model's error in float, with each result rounded to the precision in which the model keeps it, may be

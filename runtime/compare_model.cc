@@ -120,30 +120,42 @@ class ModelComparison {
 
   using Tensors = std::vector<Tensor<float>>;
 
-  /// The original where inputs and weights are neighbouring floats.
-  Expected<Tensors> runNudged(const ReportShare& progress) const {
+  TensorMap nudgedInputs() const {
     TensorMap inputs;
     for (const auto& [name, tensor] : drawn_)
       inputs.emplace(name, nudged(tensor, Draw(options_.seed, name + "'")));
+    return inputs;
+  }
+
+  /// The original where inputs and weights are neighbouring floats.
+  Expected<Tensors> runNudged(const TensorMap& inputs, const ReportShare& progress) const {
     InputSource<float> weights = [&](std::string_view name) -> TensorRef<float> {
       auto weight = original_.weights(name);
       if (!weight) return nullptr;
       return std::make_shared<const Tensor<float>>(nudged(*weight, Draw(options_.seed, std::string(name) + "'")));
     };
-    return options_.engine(original_.program, weights, inputs, progress);
+    return runOn(options_.engine, original_.program, weights, inputs, progress);
   }
 
-  /// kHolds, or kNotPossible with the reason why it does not decide.
+  /// kHolds, or kNotPossible with the reason why it does not decide. One model is ready at a time, for their weights.
   Comparison onEngine(const ReportShare& progress) const {
-    constexpr double kEach = 0.4;  // of the time
-    auto before = options_.engine(original_.program, original_.weights, drawn_, shareWithin(progress, 0, kEach));
-    if (!before) return notPossible(before.error());
-    auto after = options_.engine(rewritten_.program, rewritten_.weights, drawn_, shareWithin(progress, kEach, kEach));
+    constexpr double kEach = 0.3;  // of the time
+    auto after =
+        runOn(options_.engine, rewritten_.program, rewritten_.weights, drawn_, shareWithin(progress, 0, kEach));
     if (!after) return notPossible(after.error());
-    Comparison plain = compareFloats(*before, *after, nullptr);
-    if (plain.holds() || !std::isfinite(plain.worst)) return plain;
-    auto other = runNudged(shareWithin(progress, 2 * kEach, 1 - 2 * kEach));
-    return other ? compareFloats(*before, *after, &*other) : plain;
+    auto ready = options_.engine(original_.program, original_.weights);
+    if (!ready) return notPossible(ready.error());
+    auto before = (*ready)(drawn_, shareWithin(progress, kEach, kEach));
+    if (!before) return notPossible(before.error());
+    Comparison result = compareFloats(*before, *after, nullptr);
+    if (result.holds() || !std::isfinite(result.worst)) return result;
+    const TensorMap inputs = nudgedInputs();
+    auto other = (*ready)(inputs, shareWithin(progress, 2 * kEach, kEach / 3));
+    ready = FloatRun();
+    if (other) result = compareFloats(*before, *after, &*other);
+    if (result.holds()) return result;
+    other = runNudged(inputs, shareWithin(progress, 2 * kEach + kEach / 3, kEach));
+    return other ? compareFloats(*before, *after, &*other) : result;
   }
 
   /// `worst` of what does not hold is infinite where no noise explains it.

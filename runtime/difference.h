@@ -55,6 +55,15 @@ double largestMagnitude(const Tensor<T>& t) {
   return largest;
 }
 
+/// One run of a program.
+inline Expected<std::vector<Tensor<float>>> runOn(const FloatEngine& engine,
+                                                  const Program& program,
+                                                  const InputSource<float>& weights,
+                                                  const TensorMap& inputs,
+                                                  const ReportShare& progress = nullptr) {
+  return engine(program, weights).and_then([&](const FloatRun& run) { return run(inputs, progress); });
+}
+
 /// A replacement that cannot be evaluated where its pattern can is wrong, unless an operator has no meaning there.
 inline Comparison failureOfReplacement(const Error& error) {
   if (error.kind == ErrorKind::kUnsupported) return notPossible(error);

@@ -311,7 +311,7 @@ class ProbeComparison {
   Comparison onEngine(const Probe& probe, const ProbeInputs& inputs) const {
     const TensorMap activations = inputs.activations();
     auto run = [&](const Program& program) {
-      return options_.engine(program, inputs.source<float>(), activations, {});
+      return runOn(options_.engine, program, inputs.source<float>(), activations);
     };
     auto expected = run(pattern_);
     if (!expected) return notPossible(expected.error());

@@ -1,15 +1,17 @@
 #include "runtime/onednn/float_engine.h"
 
+#include <memory>
+
 #include "runtime/onednn/onednn.h"
 
 namespace pet {
 
 FloatEngine oneDnnFloatEngine(int threads) {
-  return [threads](const Program& program, const InputSource<float>& weights, const TensorMap& inputs,
-                   const ReportShare& progress) -> Expected<std::vector<Tensor<float>>> {
-    auto model = OneDnnModel::prepare(program, weights, {.threads = threads, .winograd = false});
-    if (!model) return tl::unexpected(model.error());
-    return model->run(inputs, progress);
+  return [threads](const Program& program, const InputSource<float>& weights) -> Expected<FloatRun> {
+    auto prepared = OneDnnModel::prepare(program, weights, {.threads = threads, .winograd = false});
+    if (!prepared) return tl::unexpected(prepared.error());
+    auto model = std::make_shared<OneDnnModel>(std::move(*prepared));
+    return [model](const TensorMap& inputs, const ReportShare& progress) { return model->run(inputs, progress); };
   };
 }
 

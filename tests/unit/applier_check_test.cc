@@ -116,18 +116,19 @@ TEST(Checks, ASiteThatNothingCanBeComparedAtNeedsTheWholeModel) {
 
 /// The reference in the place of an engine.
 FloatEngine referenceEngine() {
-  return [](const Program& p, const InputSource<float>& weights, const TensorMap& inputs,
-            const ReportShare&) -> Expected<std::vector<Tensor<float>>> {
-    InputSource<float> every = [&](std::string_view name) {
-      auto drawn = inputs.find(name);
-      return drawn == inputs.end() ? weights(name) : borrow(drawn->second);
+  return [](const Program& p, const InputSource<float>& weights) -> Expected<FloatRun> {
+    return [p, weights](const TensorMap& inputs, const ReportShare&) -> Expected<std::vector<Tensor<float>>> {
+      InputSource<float> every = [&](std::string_view name) {
+        auto drawn = inputs.find(name);
+        return drawn == inputs.end() ? weights(name) : borrow(drawn->second);
+      };
+      auto results = execute<float>(p, {}, every);
+      if (!results) return tl::unexpected(results.error());
+      std::vector<Tensor<float>> tensors;
+      for (const auto& t : *results)
+        tensors.push_back(*t);
+      return tensors;
     };
-    auto results = execute<float>(p, {}, every);
-    if (!results) return tl::unexpected(results.error());
-    std::vector<Tensor<float>> tensors;
-    for (const auto& t : *results)
-      tensors.push_back(*t);
-    return tensors;
   };
 }
 

@@ -23,19 +23,20 @@ Program program(std::string_view text) {
 class OnAnEngine : public testing::Test {
  protected:
   FloatEngine engine() {
-    return [this](const Program& p, const InputSource<float>& weights, const TensorMap& inputs,
-                  const ReportShare&) -> Expected<std::vector<Tensor<float>>> {
-      ++runs_;
+    return [this](const Program& p, const InputSource<float>& weights) -> Expected<FloatRun> {
       if (refuses_) return fail(ErrorKind::kUnsupported, "no such operator");
-      InputSource<float> all = [&](std::string_view name) {
-        auto drawn = inputs.find(name);
-        return drawn == inputs.end() ? weights(name) : borrow(drawn->second);
+      return [this, p, weights](const TensorMap& inputs, const ReportShare&) -> Expected<std::vector<Tensor<float>>> {
+        ++runs_;
+        InputSource<float> every = [&](std::string_view name) {
+          auto drawn = inputs.find(name);
+          return drawn == inputs.end() ? weights(name) : borrow(drawn->second);
+        };
+        auto results = execute<float>(p, {}, every);
+        if (!results) return tl::unexpected(results.error());
+        std::vector<Tensor<float>> tensors{*(*results)[0]};
+        if (runs_ % 2 == 0 && spoil_) spoil_(tensors[0]);
+        return tensors;
       };
-      auto results = execute<float>(p, {}, all);
-      if (!results) return tl::unexpected(results.error());
-      std::vector<Tensor<float>> tensors{*(*results)[0]};
-      if (runs_ % 2 == 0 && spoil_) spoil_(tensors[0]);
-      return tensors;
     };
   }
 
