@@ -20,10 +20,10 @@ struct DimEquation {
   std::string where() const;  ///< "strides of Conv", "extent 2 of x"
 };
 
-/// The values of all symbols on the left sides, with those that are known before: a symbol is found where it is the only open one of an atom whose other
-/// factors are known, until nothing changes; where that leads nowhere, where both sides have as many factors, each from
-/// its counterpart. Then every equation is checked. kCheck: no solution, or not determined, with the equation. Throws
-/// OverflowError.
+/// The values of all symbols on the left sides, with those that are known before: a symbol is found where it is the
+/// only open one of an atom whose other factors are known, until nothing changes; where that leads nowhere, where both
+/// sides have as many factors, each from its counterpart. Then every equation is checked. kCheck: no solution, or not
+/// determined, with the equation. Throws OverflowError.
 Expected<Symbols> solve(const std::vector<DimEquation>& equations, Symbols known = {});
 
 }  // namespace pet::rewrite
