@@ -56,8 +56,9 @@ void nudgeBlock(const float* from, uint32_t up, float* to) {
   std::memcpy(numbers.data(), from, sizeof numbers);
   for (size_t i = 0; i < 32; ++i) {
     const int32_t magnitude = numbers[i] & kMagnitude;
-    const int32_t step = ((up & kBits[i]) != 0) & (magnitude < kInfinity - 1) ? 1 : -1;
-    numbers[i] += (magnitude > 0) & (magnitude < kInfinity) ? step : 0;
+    const bool isUp = ((up & kBits[i]) != 0) & (magnitude < kInfinity - 1);
+    const bool moves = (magnitude > 0) & (magnitude < kInfinity);
+    numbers[i] += moves ? (isUp ? 1 : -1) : 0;
   }
   std::memcpy(to, numbers.data(), sizeof numbers);
 }
