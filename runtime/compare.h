@@ -10,7 +10,7 @@
 // Whether two programs compute the same, by execution (docs/semantics.md, Checks by execution). Four ways, since each
 // finds errors that another misses: integers are exact, whatever the length of the sums; real weights are those of the
 // user's model; values of all magnitudes show a difference behind a threshold; the whole model is what the user runs.
-// A fifth is for programs that only move values.
+// A fifth is for programs that only move values, or sum integers.
 // Both programs have inputs of the same names and extents, all symbols bound.
 namespace pet {
 
@@ -119,15 +119,23 @@ Comparison compareScales(const Program& pattern,
 /// Integers by name: what stands for a tensor's values one to one.
 using WholeTensors = std::map<std::string, Tensor<int64_t>, std::less<>>;
 
-/// A program that only moves values, in whatever type, without symbols; what its inputs hold, as far as that is given.
-struct MovingProgram {
+/// A program without symbols that moves values, in whatever type, and sums integers; what its inputs hold, as far as
+/// that is given.
+struct IntegerProgram {
   const Program& program;
   const WholeTensors& given;
 };
 
-/// Inputs that are not given get numbers of 62 bits, of which no two are equal but by chance; results must be equal. So
-/// each result is shown to be the same position of the same input in both.
-Comparison compareMoves(const MovingProgram& original, const MovingProgram& rewritten, uint64_t seed);
+/// Inputs that are summed, and the largest magnitude that they get.
+using SummedInputs = std::map<std::string, int64_t, std::less<>>;
+
+/// Inputs that are not given get numbers; results must be equal, in 64-bit integers. What is only moved gets numbers of
+/// 62 bits, of which no two are equal but by chance: each result is shown to be the same position of the same input in
+/// both. `summed` ones are of both signs, and none is 0.
+Comparison compareIntegers(const IntegerProgram& original,
+                           const IntegerProgram& rewritten,
+                           const SummedInputs& summed,
+                           uint64_t seed);
 
 /// A model as a program, with its initializers by name.
 struct ModelProgram {

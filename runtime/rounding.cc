@@ -138,6 +138,35 @@ Expected<Scales> wholeScales(const Program& program, const Bindings& symbols) {
   return scales;
 }
 
+Magnitude largestOf(const Program& program,
+                    const Node& node,
+                    const Bindings& symbols,
+                    std::span<const double> operands) {
+  double largest = 0, sum = 0, product = 1;
+  for (double b : operands) {
+    largest = std::max(largest, b);
+    sum += b;
+    product *= b;
+  }
+  const Rounding& row = node.op->rounding;
+  const NodeExtents n = nodeExtents(program, node, symbols);
+  const double products = static_cast<double>(termsOf(row, n)) * product;
+  auto all = [](double bound) { return Magnitude{bound, bound}; };
+  if (row.largest) return all(row.largest(n, operands));
+  switch (row.arithmetic) {
+    case Arithmetic::kSum:
+      return all(sum);
+    case Arithmetic::kProducts:
+      return all(products);
+    case Arithmetic::kMean:
+      return {product, products};
+    case Arithmetic::kFunction:
+      return all(fillOf(row, n) + slopeOf(row, n) * largest);
+    default:
+      return all(std::max(largest, fillOf(row, n)));
+  }
+}
+
 double largestSum(const Program& program, const Bindings& symbols, const std::map<std::string, double>& bounds) {
   std::vector<double> bound;
   double peak = 0;
@@ -147,41 +176,12 @@ double largestSum(const Program& program, const Bindings& symbols, const std::ma
       bound.push_back(given == bounds.end() ? 1 : given->second);
       continue;
     }
-    double largest = 0, sum = 0, product = 1;
     std::vector<double> operands;
-    for (Value v : node.operands) {
-      double b = bound[static_cast<size_t>(v.node)];
-      operands.push_back(b);
-      largest = std::max(largest, b);
-      sum += b;
-      product *= b;
-    }
-    const Rounding& row = node.op->rounding;
-    NodeExtents n = nodeExtents(program, node, symbols);
-    double terms = static_cast<double>(termsOf(row, n));
-    if (row.largest) {
-      bound.push_back(row.largest(n, operands));
-      peak = std::max(peak, bound.back());
-      continue;
-    }
-    switch (row.arithmetic) {
-      case Arithmetic::kSum:
-        bound.push_back(sum);
-        break;
-      case Arithmetic::kProducts:
-        bound.push_back(terms * product);
-        break;
-      case Arithmetic::kMean:
-        peak = std::max(peak, terms * product);
-        bound.push_back(product);
-        break;
-      case Arithmetic::kFunction:
-        bound.push_back(fillOf(row, n) + slopeOf(row, n) * largest);
-        break;
-      default:
-        bound.push_back(std::max(largest, fillOf(row, n)));
-    }
-    peak = std::max(peak, bound.back());
+    for (Value v : node.operands)
+      operands.push_back(bound[static_cast<size_t>(v.node)]);
+    const Magnitude magnitude = largestOf(program, node, symbols, operands);
+    bound.push_back(magnitude.result);
+    peak = std::max({peak, magnitude.result, magnitude.sum});
   }
   return peak;
 }

@@ -40,6 +40,15 @@ using Scales = std::map<std::string, int64_t, std::less<>>;
 /// constant's mean is taken.
 Expected<Scales> wholeScales(const Program& program, const Bindings& symbols);
 
+/// Bounds of a node's results, and of their partial sums of |terms|, for operands of these magnitudes.
+struct Magnitude {
+  double result = 0, sum = 0;
+};
+Magnitude largestOf(const Program& program,
+                    const Node& node,
+                    const Bindings& symbols,
+                    std::span<const double> operands);
+
 /// A bound of every partial sum of |terms| in the program, whatever the inputs with |x| <= bounds[x].
 double largestSum(const Program& program, const Bindings& symbols, const std::map<std::string, double>& bounds);
 

@@ -9,7 +9,9 @@
 
 #include "applier/check/members.h"
 #include "applier/onnx/mapping.h"
+#include "applier/view/element_types.h"
 #include "applier/view/evaluate_constants.h"
+#include "ir/ops/op.h"
 #include "ir/work.h"
 #include "rules/rewrite/bind.h"
 #include "rules/rewrite/solve.h"
@@ -52,6 +54,34 @@ View inOrder(View view) {
   std::vector<Value> outputs = view.program.outputs();
   std::sort(outputs.begin(), outputs.end(), [&](Value a, Value b) { return view.names.at(a) < view.names.at(b); });
   return withOutputs(std::move(view), std::move(outputs));
+}
+
+/// The non-constant inputs of a program that reach an operator that computes, and how large they may be drawn: so that
+/// sums of products are exact in 64 bits.
+template <class ElementOf>
+SummedInputs summedInputs(const Program& program, const ElementOf& elementOf) {
+  const auto& nodes = program.nodes();
+  std::vector<bool> summed(nodes.size());
+  SummedInputs result;
+  for (size_t i = nodes.size(); i-- > 0;) {
+    for (Value v : nodes[i].operands)
+      summed[static_cast<size_t>(v.node)] =
+          summed[static_cast<size_t>(v.node)] || summed[i] || !movesValues(*nodes[i].op);
+    const Value v{static_cast<int>(i), 0};
+    if (!nodes[i].is(ops::kInput) || !summed[i] || isConstant(program, v)) continue;
+    result.emplace(program.name(v), isNarrow(elementOf(v)) ? 255 : int64_t{1} << 24);
+  }
+  return result;
+}
+
+/// The value that an input of a site's pattern stands for.
+Value standsFor(const Rewrite& r, const std::string& input) {
+  const Program& pattern = r.site.pattern->program;
+  const std::vector<Value> inputs = pattern.inputs();
+  size_t i = 0;
+  while (pattern.name(inputs.at(i)) != input)
+    ++i;
+  return r.site.inputs[i];
 }
 
 /// What gives the outputs that pet computes with, or the others.
@@ -129,23 +159,26 @@ Expected<View> boundLike(const View& original, const View& rewritten) {
 class SiteChecker {
  public:
   SiteChecker(const View& view, const SiteCheckOptions& options, CheckedRules& checked)
-      : constants_(view), options_(options), checked_(checked) {}
+      : view_(view), constants_(view), options_(options), checked_(checked) {}
 
   Expected<void> check(const Rewrite& r) {
     if (auto ok = checkRule(r); !ok) return ok;
-    return isComputed(r.site.element) ? checkValues(r) : checkMoves(r);
+    return isComputed(r.site.element) ? checkValues(r) : checkIntegers(r);
   }
 
   SiteChecks found() && { return std::move(found_); }
 
  private:
-  Expected<void> checkMoves(const Rewrite& r) {
+  Expected<void> checkIntegers(const Rewrite& r) {
     auto tensors = constantsOf<int64_t>(r, constants_);
     if (!tensors) return tl::unexpected(tensors.error());
-    Comparison moves = compareMoves({r.pattern, *tensors}, {r.replacement, *tensors}, options_.seed);
-    if (moves.verdict == Comparison::Verdict::kNotPossible)
-      found_.unchecked.push_back({r.label, r.rule->name, moves.reason});
-    return enter(r, moves);
+    const SummedInputs summed = summedInputs(r.pattern, [&](Value input) {
+      return view_.elements[static_cast<size_t>(standsFor(r, r.pattern.name(input)).node)];
+    });
+    Comparison exact = compareIntegers({r.pattern, *tensors}, {r.replacement, *tensors}, summed, options_.seed);
+    if (exact.verdict == Comparison::Verdict::kNotPossible)
+      found_.unchecked.push_back({r.label, r.rule->name, exact.reason});
+    return enter(r, exact);
   }
 
   Expected<void> checkValues(const Rewrite& r) {
@@ -245,6 +278,7 @@ class SiteChecker {
     return {};
   }
 
+  const View& view_;
   ConstantEvaluator constants_;
   const SiteCheckOptions& options_;
   CheckedRules& checked_;
@@ -269,9 +303,12 @@ std::map<std::string, Tensor<int64_t>, std::less<>> integersOf(const View& view)
 }
 
 /// Integers and truth values: bit for bit.
-Comparison compareMoved(const View& before, const View& after, const SiteCheckOptions& options) {
+Comparison compareWhole(const View& before, const View& after, const SiteCheckOptions& options) {
   if (before.program.outputs().empty() && after.program.outputs().empty()) return {};
-  return compareMoves({before.program, integersOf(before)}, {after.program, integersOf(after)}, options.seed);
+  const SummedInputs summed =
+      summedInputs(before.program, [&](Value input) { return before.elements[static_cast<size_t>(input.node)]; });
+  return compareIntegers({before.program, integersOf(before)}, {after.program, integersOf(after)}, summed,
+                         options.seed);
 }
 
 /// Of two comparisons: the worse verdict.
@@ -322,7 +359,7 @@ Expected<CheckLine> checkWhole(const View& before,
                 "please report this");
   }
   const Comparison c = joined(compareComputed(partThat(original, true), partThat(rewritten, true), options),
-                              compareMoved(partThat(original, false), partThat(rewritten, false), options));
+                              compareWhole(partThat(original, false), partThat(rewritten, false), options));
   if (c.verdict == Comparison::Verdict::kFails) {
     return fail(ErrorKind::kCheck, fmt::format("the rewritten model differs: {}", c.reason), "whole model",
                 "nothing was written; please report it");

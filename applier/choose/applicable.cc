@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "applier/view/element_types.h"
 #include "ir/layout_algebra.h"
 #include "rules/rewrite/bind.h"
 
@@ -17,7 +16,7 @@ bool wanted(const std::string& rule, const Policy& policy) {
 
 /// Why a rule's rounding is not wanted; empty where it is.
 std::string roundsTooMuch(const Numerics& numerics, ElementType element, const Policy& policy) {
-  if (!isComputed(element)) return "";  // values only move
+  if (!isComputed(element)) return "";  // integers are exact
   if (numerics.kind == Numerics::Kind::kUnbounded && !policy.unbounded)
     return "the model's data do not bound its intermediate values (--numerics any)";
   if (numerics.kind != Numerics::Kind::kConditioned) return "";
@@ -114,10 +113,6 @@ std::vector<SiteRule> candidatesAt(const Site& site,
     auto refuse = [&](std::string reason) {
       refusals.push_back({site.anchor, site.pattern->name, rule.name, std::move(reason)});
     };
-    if (auto why = whyNotOf(site.element, rule.replacement)) {
-      refuse(std::move(*why));
-      continue;
-    }
     if (auto why = roundsTooMuch(rule.numerics, site.element, policy); !why.empty()) {
       refuse(std::move(why));
       continue;

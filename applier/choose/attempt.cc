@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "applier/choose/whole_sums.h"
 #include "applier/clean/simplify.h"
 #include "applier/operators/onnx_rows.h"
+#include "applier/operators/stored_operands.h"
 #include "applier/replace/splice.h"
 #include "ir/ops/op.h"
 
@@ -59,11 +61,26 @@ std::vector<Operator> operatorsOf(const Program& program) {
   return operators;
 }
 
+/// The site as it would be, by itself.
+View replacedAt(const MatchIndex& index, const Rewrite& rewrite) {
+  const ViewPart part(index.view(), index.uses(), {rewrite.site.nodes.begin(), rewrite.site.nodes.end()});
+  return splice(part.view(), {movedTo(part, rewrite)});
+}
+
+/// The model's element types and opset are not for the replacement.
+std::optional<std::string> whyNotWritten(const Graph& graph, const MatchIndex& index, const Rewrite& rewrite) {
+  const View& view = index.view();
+  if (auto why = whyNotTyped(index, rewrite)) return why;
+  if (isComputed(rewrite.site.element))
+    return whyNotEmitted(rewrite.replacement, graph.opset, rewrite.site.element, view.openSizes);
+  if (auto why = whyNotExact(index, rewrite)) return why;
+  return whyNotEmitted(replacedAt(index, rewrite), graph.opset, view.openSizes);
+}
+
 /// At these shapes the rule has nothing to do: it pads by nothing, say.
 bool changesNothing(const MatchIndex& index, const Rewrite& rewrite) {
   const ViewPart part(index.view(), index.uses(), {rewrite.site.nodes.begin(), rewrite.site.nodes.end()});
-  return operatorsOf(part.view().program) ==
-         operatorsOf(simplify(splice(part.view(), {movedTo(part, rewrite)})).program);
+  return operatorsOf(part.view().program) == operatorsOf(simplify(replacedAt(index, rewrite)).program);
 }
 
 }  // namespace
@@ -82,8 +99,7 @@ Expected<Rewrite> rewriteAt(const Graph& graph, const MatchIndex& index, const S
     if (is != wanted)
       return fail(ErrorKind::kCheck, fmt::format("{} are not known to be the extents {}", str(is), str(wanted)));
   }
-  if (auto why = whyNotEmitted(rewrite->replacement, graph.opset, c.site.element, view.openSizes))
-    return fail(ErrorKind::kCheck, *why);
+  if (auto why = whyNotWritten(graph, index, *rewrite)) return fail(ErrorKind::kCheck, *why);
   auto before = static_cast<double>(weightElements(rewrite->pattern));
   auto after = static_cast<double>(weightElements(rewrite->replacement));
   if (4 * (after - policy.maxGrowth * before) > kSmallWeights)

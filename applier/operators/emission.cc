@@ -70,6 +70,7 @@ void Emission::add(std::string_view type,
                    OnnxAttributes attributes) const {
   if (isMissing(type, sink_.element()))
     throw NotEmitted{fmt::format("ONNX Runtime has no {} of {}", type, str(sink_.element()))};
+  if (type == "Relu" && !isComputed(sink_.element())) require(14, fmt::format("Relu of {}", str(sink_.element())));
   GraphNode n;
   n.name = sink_.uniqueNode(node().names[0]);
   n.type = type;
@@ -193,7 +194,17 @@ std::string Emission::pad(
     return isLast ? last("Identity", {x}) : x;
   const ElementType element = sink_.element();
   if (!isComputed(element)) require(element == ElementType::kBool ? 13 : 11, fmt::format("Pad of {}", str(element)));
-  OnnxForm form = formOf(*this, *findWriter("Pad"), {x}, {{"pads", exprs(pads)}, {"mode", mode}, {"value", value}});
+  const ZeroPoint& zero = sink_.zero();
+  const double stored = value + static_cast<double>(zero.number);
+  if (!isComputed(element) && !hasNumber(element, stored))
+    throw NotEmitted{fmt::format("{} has no {}", str(element), stored)};
+  const OnnxRow& row = *findWriter("Pad");
+  OnnxForm form = formOf(*this, row, {x}, {{"pads", exprs(pads)}, {"mode", mode}, {"value", stored}});
+  if (!zero.name.empty()) {
+    if (value != 0) throw NotEmitted{"a Pad with a number beside a zero point that is computed"};
+    form.operands.resize(static_cast<size_t>(row["value"].operand));
+    form.operands.push_back(zero.name);
+  }
   return isLast ? last("Pad", form.operands, form.attributes) : step("Pad", form.operands, form.attributes);
 }
 

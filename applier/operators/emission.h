@@ -19,6 +19,12 @@ struct NotEmitted {
   std::string reason;
 };
 
+/// What is subtracted from integers: a number, or where the model computes it a value.
+struct ZeroPoint {
+  int64_t number = 0;
+  std::string name = {};
+};
+
 /// Where new nodes and initializers go, with names that are not taken.
 class NodeSink {
  public:
@@ -33,7 +39,12 @@ class NodeSink {
   /// The name of an initializer with this value: a known one, or a new one.
   std::string initializer(const std::string& base, const Constant& value);
   void node(GraphNode node) { graph_.nodes.push_back(std::move(node)); }
-  void setElement(ElementType element) { element_ = element; }
+  /// Of the nodes that follow. `zero`: what stands for 0 in it.
+  void setElement(ElementType element, ZeroPoint zero = {}) {
+    element_ = element;
+    zero_ = std::move(zero);
+  }
+  const ZeroPoint& zero() const { return zero_; }
 
   /// The name of an int64 tensor of one number: the extent when the model runs. Throws NotEmitted where it is not known
   /// from the graph's inputs.
@@ -60,6 +71,7 @@ class NodeSink {
   std::map<std::pair<ElementType, Extents>, Alike> alike_ = {};
   size_t known_ = 0;  ///< so many initializers are entered there
   ElementType element_;
+  ZeroPoint zero_;
   TakenNames& taken_;
   OpenSizes sizes_;
   std::map<std::string, std::string> shapes_, symbolSizes_, computedSizes_;  ///< values that are there already

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "applier/view/element_types.h"
 #include "ir/ops/op.h"
 #include "rules/rewrite/idioms.h"
 
@@ -37,6 +38,9 @@ Value Lifting::operand(size_t i) const {
   if (!has(i)) refuse(fmt::format("operand {} is missing", i));
   auto it = scope_.values.find(node_.inputs[i]);
   if (it == scope_.values.end()) refuse(fmt::format("'{}' is {}", node_.inputs[i], whyNotInView(node_.inputs[i])));
+  const OpRow* op = findOp(node_.type);
+  const bool moves = isQuantized(node_) || (op && movesValues(*op));
+  if (!moves && builder_.zeroPoint(it->second)) refuse("integers with a zero point that it does not take");
   return it->second;
 }
 
@@ -171,13 +175,57 @@ class Lifting::Builder final : public rewrite::NormalFormBuilder {
   const Lifting& lifting_;
 };
 
+/// Of the nodes that compute with integers those are in the view that multiply and sum, or take such sums.
+bool Lifting::takesSums() const {
+  return isQuantized(node_) || std::any_of(node_.inputs.begin(), node_.inputs.end(), [&](const std::string& name) {
+           auto it = scope_.values.find(name);
+           return it != scope_.values.end() && builder_.isSum(it->second);
+         });
+}
+
+/// What the node moves into one tensor the model keeps in one way.
+void Lifting::requireOneStorage(std::span<const Value> operands) const {
+  for (Value v : operands) {
+    if (element(v) != element(operands[0]) || builder_.zeroPoint(v) != builder_.zeroPoint(operands[0]))
+      refuse("operands of different element types");
+  }
+}
+
 Value Lifting::node(const OpRow& op, std::vector<Value> operands, Attributes attributes) const {
+  if (movesValues(op)) requireOneStorage(operands);
+  const bool computes = !movesValues(op) && !operands.empty() && !isComputed(element(operands[0]));
+  if (computes && !takesSums())
+    refuse(fmt::format("{} computes, and {} is no floating point", op.name, str(element(operands[0]))));
   auto v = builder_.add(op, std::move(operands), std::move(attributes), {freshName()}, {.origin = position_});
   if (!v) refuse(v.error().message());
   for (const Dim& d : builder_.program().shape(*v)) {
     if (d.asConstant().value_or(0) < 0)
       refuse(fmt::format("{} would have the extents {}", op.name, str(builder_.program().shape(*v))));
   }
+  return *v;
+}
+
+Value Lifting::centred(size_t i, size_t zeroPoint, size_t dimension) const {
+  const Value stored = operand(i);
+  const auto known = builder_.zeroPoint(stored);
+  if (!has(zeroPoint) && !known) return stored;
+  Value zero = operand(zeroPoint);
+  if (known == zero) return stored;
+  if (known) refuse("integers with another zero point");
+  const Constant* constant = findConstant(zeroPoint);
+  const auto numbers = constant ? constant->integers() : std::nullopt;
+  if (numbers && std::all_of(numbers->begin(), numbers->end(), [](int64_t z) { return z == 0; })) return stored;
+  const auto count = asConstants(shape(zero));
+  if (!count || elementCount(*count) != 1) {
+    const bool differs = !builder_.isConstant(stored) || !builder_.isConstant(zero) || dimension >= rank(stored);
+    if (differs) refuse("zero points that differ");
+    Shape along(rank(stored) - dimension, 1);
+    along[0] = shape(stored)[dimension];
+    if (rank(zero) == 1) zero = reshape(zero, along);
+  }
+  auto v = builder_.centred(stored, zero, freshName());
+  if (!v) refuse(v.error().message());
+  if (shape(*v) != shape(stored)) refuse("zero points of other extents");
   return *v;
 }
 

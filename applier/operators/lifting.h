@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,7 @@ class Lifting {
   size_t operandCount() const { return node_.inputs.size(); }
   /// The operand is there (ONNX leaves optional ones out).
   bool has(size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
+  /// Refuses numbers that the model keeps with a zero point, but where the node moves or sums them.
   Value operand(size_t i) const;
   /// A constant integer operand's values.
   std::vector<int64_t> integers(size_t i) const;
@@ -81,6 +83,12 @@ class Lifting {
   /// 0 <= result < rank.
   size_t axis(int64_t axis, size_t rank) const;
 
+  /// An operand of integers less its zero point, which is another operand; one for each position of a dimension where
+  /// both are constants.
+  Value centred(size_t i, size_t zeroPoint, size_t dimension) const;
+  bool isConstant(size_t i) const { return findConstant(i) != nullptr; }
+  bool isCentred(Value v) const { return builder_.zeroPoint(v).has_value(); }
+
   /// What an operator computes, in normal form, on behalf of this ONNX node.
   Value add(std::string_view op, std::vector<Value> operands, Attributes attributes = {}) const;
   /// A Layout that regroups `x` into `extents`, or a Reshape where there is none.
@@ -99,6 +107,8 @@ class Lifting {
   const Constant* findConstant(size_t i) const;
   std::string whyNotInView(const std::string& name) const;
   std::string freshName() const;
+  bool takesSums() const;
+  void requireOneStorage(std::span<const Value> operands) const;
   Value node(const OpRow& op, std::vector<Value> operands, Attributes attributes) const;
 
   int64_t opset_;

@@ -46,6 +46,13 @@ std::vector<Value> readConv(const Lifting& l, const OnnxRow& row) {
   return {withBias(l, l.add("Conv", {x, w}, readKernel(l, row, x, w)))};
 }
 
+/// Pads are zero points, hence 0.
+std::vector<Value> readConvInteger(const Lifting& l, const OnnxRow& row) {
+  spatialOf(l, l.operand(0), l.operand(1));
+  Value x = l.centred(0, 2, 1), w = l.centred(1, 3, 0);
+  return {l.add("Conv", {x, w}, readKernel(l, row, x, w))};
+}
+
 /// Where auto_pad or output_shape leave one pad more at one side, engines disagree on which.
 void refuseOddPads(std::span<const Shape> operands, Attributes attributes) {
   if (auto ok = resolvePads(operands, attributes); !ok) Lifting::refuse(ok.error().what);
@@ -85,8 +92,7 @@ void writeKernel(const Emission& e, const OnnxRow& row) {
 
 // --- MatMul, Gemm ---
 
-std::vector<Value> readMatMul(const Lifting& l, const OnnxRow&) {
-  Value a = l.operand(0), b = l.operand(1);
+std::vector<Value> product(const Lifting& l, Value a, Value b) {
   const Shape ea = l.shape(a), eb = l.shape(b);
   if (ea.empty() || eb.empty()) Lifting::refuse("a scalar operand");
   if (ea.size() == 1) a = l.reshape(a, Shape{1, ea[0]});
@@ -97,6 +103,15 @@ std::vector<Value> readMatMul(const Lifting& l, const OnnxRow&) {
   if (eb.size() == 1) out.pop_back();
   if (ea.size() == 1) out.erase(out.end() - (eb.size() == 1 ? 1 : 2));
   return {l.reshape(y, out)};
+}
+
+std::vector<Value> readMatMul(const Lifting& l, const OnnxRow&) {
+  return product(l, l.operand(0), l.operand(1));
+}
+
+std::vector<Value> readMatMulInteger(const Lifting& l, const OnnxRow&) {
+  const size_t a = l.rank(l.operand(0)), b = l.rank(l.operand(1));
+  return product(l, l.centred(0, 2, a < 2 ? 0 : a - 2), l.centred(1, 3, b < 1 ? 0 : b - 1));
 }
 
 void needsThird(const Emission& e) {
@@ -161,7 +176,14 @@ void writeOffsetReduce(const Emission& e, const OnnxRow&) {
 const OnnxRow kOnnxConvRows[] = {
     {.op = "Conv", .read = readConv, .write = writeKernel, .takesBias = true},
     {.op = "ConvTranspose", .read = readConvTranspose, .write = writeKernel, .takesBias = true},
+    {.op = "Conv",
+     .type = "ConvInteger",
+     .since = 10,
+     .read = readConvInteger,
+     .write = writeKernel,
+     .ofIntegers = true},
     {.op = "MatMul", .read = readMatMul},
+    {.op = "MatMul", .type = "MatMulInteger", .since = 10, .read = readMatMulInteger, .ofIntegers = true},
     {.op = "Gemm", .writable = needsThird},
     {.op = "OffsetReduce", .since = 6, .read = nullptr, .write = writeOffsetReduce},
 };

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "applier/operators/onnx_rows.h"
+#include "applier/view/element_types.h"
 #include "ir/layout_algebra.h"
 
 namespace pet {
@@ -197,13 +198,22 @@ void writeSlice(const Emission& e, const OnnxRow&) {
   e.slice(e.operand(0), in, ranges, true);
 }
 
+/// Filled with a zero point that the model computes: its integers less that, and 0.
+bool fillsWithZeroPoint(const Lifting& l, const OnnxRow& row) {
+  const OnnxAttribute& value = row["value"];
+  const auto i = static_cast<size_t>(value.operand);
+  return value.isOperand(l.opset()) && l.has(i) && !l.isConstant(i) && isNarrow(l.element(l.operand(0)));
+}
+
 std::vector<Value> readPad(const Lifting& l, const OnnxRow& row) {
-  Value x = l.operand(0);
+  const bool fillsZero = fillsWithZeroPoint(l, row);
+  Value x = fillsZero ? l.centred(0, static_cast<size_t>(row["value"].operand), 0) : l.operand(0);
+  if (!fillsZero && l.isCentred(x)) Lifting::refuse("a fill beside a zero point");
   size_t rank = l.rank(x);
   std::string mode = l.text(row["mode"]);
   auto given = l.given(row["pads"]);
   if (!given) Lifting::refuse("no pads");
-  double value = l.number(row["value"]);
+  double value = fillsZero ? 0 : l.number(row["value"]);
   std::vector<int64_t> axes(rank), pads(2 * rank, 0);
   std::iota(axes.begin(), axes.end(), 0);
   if (l.opset() >= 18 && l.has(3)) axes = l.integers(3);

@@ -74,7 +74,7 @@ Attribute readAttribute(const Lifting& l, const OnnxAttribute& a, Value operand)
 OnnxRow completed(OnnxRow row) {
   const OpRow* op = row.op.empty() ? nullptr : findOp(row.op);
   if (op && op->onnx.since > 0) {
-    row.since = op->onnx.since;
+    row.since = std::max(row.since, op->onnx.since);
     row.attributes = op->onnx.attributes ? *op->onnx.attributes : sameInOnnx(op->attributes);
   }
   return row;
@@ -189,10 +189,19 @@ const OnnxRow* findReader(std::string_view type) {
   return it == table.end() ? nullptr : &*it;
 }
 
-const OnnxRow* findWriter(std::string_view op) {
+namespace {
+
+const OnnxRow* findRow(std::string_view op, bool ofIntegers) {
   auto table = onnxTable();
-  auto it = std::find_if(table.begin(), table.end(), [&](const OnnxRow& r) { return r.write && r.op == op; });
+  auto it = std::find_if(table.begin(), table.end(),
+                         [&](const OnnxRow& r) { return r.write && r.op == op && r.ofIntegers == ofIntegers; });
   return it == table.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+const OnnxRow* findWriter(std::string_view op) {
+  return findRow(op, false);
 }
 
 void writeNode(NodeSink& sink,
@@ -201,7 +210,8 @@ void writeNode(NodeSink& sink,
                std::vector<std::string> operands,
                std::vector<std::string> outputs) {
   const std::string_view op = program.nodes()[static_cast<size_t>(node)].op->name;
-  const OnnxRow* row = findWriter(op);
+  const OnnxRow* row = isComputed(sink.element()) ? nullptr : findRow(op, true);
+  if (!row) row = findWriter(op);
   if (row && row->since <= sink.opset()) {
     row->write(Emission(sink, program, node, std::move(operands), std::move(outputs)), *row);
   } else if (auto pieces = rewrite::piecesOf(program, node)) {

@@ -36,6 +36,8 @@ struct OnnxRow {
   void (*readable)(const Lifting&) = nullptr;
   void (*writable)(const Emission&) = nullptr;
   bool takesBias = false;  ///< ONNX's has an operand more behind ours: one number per channel that is added
+  /// What the operator is written as where it sums products of integers: behind ours, ONNX's has their zero points.
+  bool ofIntegers = false;
 
   /// It has an attribute of this name.
   const OnnxAttribute& operator[](std::string_view attribute) const;
@@ -57,8 +59,8 @@ const OnnxRow* findReader(std::string_view type);
 /// need none.
 const OnnxRow* findWriter(std::string_view op);
 
-/// Writes a node of a program; where the opset lacks its operator, in the pieces of an idiom (rules/rewrite/idioms.h).
-/// Throws NotEmitted.
+/// Writes a node of a program, of the sink's element type; where the opset lacks its operator, in the pieces of an
+/// idiom (rules/rewrite/idioms.h). Throws NotEmitted.
 void writeNode(NodeSink& sink,
                const Program& program,
                int node,
@@ -76,7 +78,7 @@ struct OnnxForm {
 /// Those of the row's attributes that are in `values`, in the form of the model's opset. Throws NotEmitted.
 OnnxForm formOf(const Emission& e, const OnnxRow& row, std::vector<std::string> operands, const Attributes& values);
 
-/// Why a replacement cannot be written in a model of this opset; nullopt if it can.
+/// Why a replacement on tensors of one type cannot be written in a model of this opset; nullopt if it can.
 std::optional<std::string> whyNotEmitted(const Program& replacement,
                                          int64_t opset,
                                          ElementType element = ElementType::kFloat,

@@ -175,7 +175,8 @@ bool Normaliser::isReadBeside(size_t position, const std::string& name) const {
     if (builder_.provenance({n, 0}).origin != static_cast<int>(position)) continue;
     any = true;
     const auto& operands = program.nodes()[static_cast<size_t>(n)].operands;
-    if (std::find(operands.begin(), operands.end(), it->second) != operands.end()) return false;
+    auto reads = [&](Value v) { return v == it->second || builder_.isCentred(v, it->second); };
+    if (std::any_of(operands.begin(), operands.end(), reads)) return false;
   }
   return any;
 }

@@ -28,7 +28,8 @@ std::string reasonAt(const Site& site, const View& view, const Graph& plain, con
     if (origin < 0) continue;
     const GraphNode& node = plain.nodes[static_cast<size_t>(origin)];
     auto type = types.find(node.outputs.at(0));
-    if (type != types.end() && type->second != node.type)
+    const bool rounds = type != types.end() && !type->second.ends_with("Integer");  // those sum exactly
+    if (rounds && type->second != node.type)
       return fmt::format("is quantized: {} computes with integers, and rounds", type->second);
   }
   return "is quantized: a QuantizeLinear and a DequantizeLinear, which round, stand between";

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "applier/onnx/graph.h"
 #include "ir/program.h"
@@ -13,10 +15,43 @@ namespace pet {
 /// given. Integers are real numbers, so what is true of such operators over the reals is true of any type, exactly.
 bool movesValues(const OpRow& op);
 
-/// Why a node of this operator cannot have operands of the type; nullopt if it can. An operator that computes cannot
-/// have integers: those overflow, and their quotients are no quotients.
-std::optional<std::string> whyNotOf(ElementType element, const OpRow& op, const Attributes& attributes);
-/// The same of all operators of a program.
-std::optional<std::string> whyNotOf(ElementType element, const Program& program);
+/// The types of integers that sums are made of: of 8 bits, and those less a zero point, which 16 bits hold.
+bool isNarrow(ElementType element);
+
+/// What a node is given.
+struct OperandType {
+  ElementType element = ElementType::kUnknown;
+  bool isConstant = false;
+};
+
+/// The type that holds a node's results. Any type may be moved. Of integers there are besides:
+/// - sums of products of narrow ones (MatMul, Conv), and sums of those: int32;
+/// - 8-bit integers less a zero point of their type: int16;
+/// - what constants alone compute: int32.
+/// `without`: the type of a node that has no operands. kUnsupported: another operator computes, or the type does not
+/// have a number of the node's.
+Expected<ElementType> resultType(const OpRow& op,
+                                 const Attributes& attributes,
+                                 std::span<const OperandType> operands,
+                                 ElementType without);
+
+/// How a model keeps integers: as they are, or as others of 8 bits, less a zero point.
+struct Storage {
+  ElementType element = ElementType::kUnknown;
+  std::optional<Value> zero = std::nullopt;
+  friend bool operator==(const Storage&, const Storage&) = default;
+};
+/// How it keeps a value that it computes. `elements` and `constant` are of the program's nodes. Nullopt: it moves
+/// integers with different zero points into one tensor.
+std::optional<Storage> storageOf(const Program& program,
+                                 const std::vector<ElementType>& elements,
+                                 const std::vector<bool>& constant,
+                                 Value value);
+
+/// Why a program cannot have inputs of these types, in the order of Program::inputs(), and results of those; nullopt if
+/// it can.
+std::optional<std::string> whyNotOf(const Program& program,
+                                    std::span<const OperandType> inputs,
+                                    std::span<const ElementType> results);
 
 }  // namespace pet

@@ -27,6 +27,7 @@ Value ViewBuilder::input(std::string name, Shape shape, ElementType element) {
   view_.provenance.emplace_back();
   view_.elements.push_back(element);
   constant_.push_back(false);
+  sums_.push_back(false);
   return v;
 }
 
@@ -36,6 +37,7 @@ Value ViewBuilder::constant(std::string name, Constant constant) {
   view_.elements.push_back(constant.element);
   view_.constants.emplace(v.node, std::move(constant));
   constant_.push_back(true);
+  sums_.push_back(false);
   return v;
 }
 
@@ -45,19 +47,44 @@ Expected<Value> ViewBuilder::add(const OpRow& op,
                                  std::vector<std::string> names,
                                  Provenance provenance,
                                  ElementType element) {
-  if (!operands.empty()) element = this->element(operands[0]);
-  bool constant = true;
+  std::vector<OperandType> types;
+  bool constant = true, sums = false;
   for (Value v : operands) {
-    if (this->element(v) != element) return fail(ErrorKind::kUnsupported, "operands of different element types");
+    types.push_back({this->element(v), isConstant(v)});
     constant = constant && isConstant(v);
+    sums = sums || isSum(v);
   }
-  if (auto why = whyNotOf(element, op, attributes)) return fail(ErrorKind::kUnsupported, *why);
+  auto type = resultType(op, attributes, types, element);
+  if (!type) return tl::unexpected(type.error());
   auto v = program_.add(op, std::move(operands), std::move(attributes), std::move(names));
   if (!v) return v;
   view_.provenance.push_back(provenance);
-  view_.elements.push_back(element);
+  view_.elements.push_back(*type);
   constant_.push_back(constant);
+  sums_.push_back(!constant && *type == ElementType::kInt32 && (sums || !movesValues(op)));
   return v;
+}
+
+Expected<Value> ViewBuilder::centred(Value stored, Value zeroPoint, const std::string& name) {
+  if (auto c = view_.constants.find(zeroPoint.node); c != view_.constants.end())
+    zeroPoint =
+        zeroPoints_.try_emplace({c->second.element, c->second.extents, std::string(*c->second.bytes)}, zeroPoint)
+            .first->second;
+  auto known = centred_.find({stored, zeroPoint});
+  if (known != centred_.end()) return known->second;
+  auto v = add(*findOp(ops::kSub.text), {stored, zeroPoint}, {}, {name}, {});
+  if (v) centred_.emplace(std::pair(stored, zeroPoint), *v);
+  return v;
+}
+
+std::optional<Value> ViewBuilder::zeroPoint(Value value) const {
+  const auto storage = storageOf(program(), view_.elements, constant_, value);
+  return storage ? storage->zero : std::nullopt;
+}
+
+bool ViewBuilder::isCentred(Value value, Value of) const {
+  const Node& n = program().node(value);
+  return n.is(ops::kSub) && element(value) == ElementType::kInt16 && (n.operands[0] == of || n.operands[1] == of);
 }
 
 std::optional<double> ViewBuilder::number(Value value) const {
@@ -146,6 +173,11 @@ std::set<std::string> symbolsOf(const View& view) {
   return symbols;
 }
 
+bool isCentring(const View& view, int node) {
+  const auto i = static_cast<size_t>(node);
+  return view.program.nodes()[i].is(ops::kSub) && view.elements[i] == ElementType::kInt16;
+}
+
 View pruned(const View& view) {
   const auto& nodes = view.program.nodes();
   std::vector<bool> live(nodes.size());
@@ -181,7 +213,7 @@ ViewPart::ViewPart(const View& whole, const Uses& uses, const std::set<int>& nod
   auto bring = [&](auto&& self, Value v) -> void {
     if (moved_.contains(v)) return;
     auto n = static_cast<size_t>(v.node);
-    if (!uses.constant[n]) {
+    if (!uses.constant[n] && !isCentring(whole, v.node)) {
       moved_[v] = builder.input(program.name(v), program.shape(v), whole.elements[n]);
       return;
     }

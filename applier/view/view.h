@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "applier/onnx/graph.h"
@@ -35,8 +37,7 @@ using OpenSizes = std::map<std::string, OpenSize, std::less<>>;
 struct View {
   Program program;
   std::vector<Provenance> provenance;  ///< per node
-  std::vector<ElementType>
-      elements;  ///< per node: what it moves only (element_types.h), where pet does not compute with it
+  std::vector<ElementType> elements;   ///< per node: a type that holds its numbers (element_types.h)
   std::map<int, Constant> constants;   ///< the values of the constant inputs, by node
   std::map<Value, std::string> names;  ///< the ONNX value that a value of the program is
   OpenSizes openSizes;                 ///< of a graph's view: those of its symbols that are extents of graph inputs
@@ -51,13 +52,19 @@ class ViewBuilder {
  public:
   Value input(std::string name, Shape shape, ElementType element);
   Value constant(std::string name, Constant constant);
-  /// `element` counts only where there are no operands to take it from. kUnsupported: the operator is not for its type.
+  /// Of the type that resultType() says; `element`: of a node without operands. kUnsupported: the operator is not for
+  /// the types of its operands.
   Expected<Value> add(const OpRow& op,
                       std::vector<Value> operands,
                       Attributes attributes,
                       std::vector<std::string> names,
                       Provenance provenance,
                       ElementType element = ElementType::kFloat);
+  /// 8-bit integers less their zero point, which is one number, or constants where the integers are: the numbers that a
+  /// product of integers takes. They are no part of an ONNX node, and the same of the same operands.
+  Expected<Value> centred(Value stored, Value zeroPoint, const std::string& name);
+  /// `value` is centred(), and `of` its integers or their zero point.
+  bool isCentred(Value value, Value of) const;
   /// Adds a node of another view as it stands, with its ONNX names; `moved` says where its operands are now. It stays
   /// part of its ONNX node as long as its operands are the same ONNX values.
   Value copy(const View& from, int node, const std::function<Value(Value)>& moved);
@@ -69,6 +76,10 @@ class ViewBuilder {
   const Program& program() const { return program_.peek(); }
   const Shape& shape(Value value) const { return program_.shape(value); }
   ElementType element(Value value) const { return view_.elements[static_cast<size_t>(value.node)]; }
+  /// The zero point, where the model keeps the value's numbers with one.
+  std::optional<Value> zeroPoint(Value value) const;
+  /// Integers that the view computes: a sum of products, or what is made of such.
+  bool isSum(Value value) const { return sums_[static_cast<size_t>(value.node)]; }
   bool isConstant(Value value) const { return constant_[static_cast<size_t>(value.node)]; }
   /// A constant of one element, or such a one negated or inverted; nullopt: no constant, or another one.
   std::optional<double> number(Value value) const;
@@ -89,7 +100,9 @@ class ViewBuilder {
 
   ProgramBuilder program_;
   View view_;
-  std::vector<bool> constant_;
+  std::vector<bool> constant_, sums_;
+  std::map<std::pair<Value, Value>, Value> centred_;
+  std::map<std::tuple<ElementType, Extents, std::string>, Value> zeroPoints_;  ///< constants, by what they are
   std::set<std::string> reserved_;
 };
 
@@ -97,6 +110,9 @@ class ViewBuilder {
 Expected<View> boundTo(const View& view, const Bindings& sizes);
 /// The symbols of a view's inputs.
 std::set<std::string> symbolsOf(const View& view);
+
+/// The node is ViewBuilder::centred().
+bool isCentring(const View& view, int node);
 
 /// The view without the nodes that no output needs. Inputs that nothing reads go, too.
 View pruned(const View& view);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "applier/operators/onnx_rows.h"
+#include "applier/operators/stored_operands.h"
 #include "applier/view/evaluate_constants.h"
 #include "ir/ops/op.h"
 
@@ -125,8 +126,8 @@ std::optional<FusedBias> Emitter::fusedBias(int add) const {
     Value y = n.operands[side], bias = n.operands[1 - side];
     const Node& conv = program().node(y);
     const OnnxRow* row = findWriter(conv.op->name);
-    bool fits = row && row->takesBias && isNew(y.node) && readers_.at(y).size() == 1 && constant_[index(bias.node)] &&
-                !after_.names.contains(y);
+    bool fits = row && row->takesBias && isComputed(after_.elements[index(add)]) && isNew(y.node) &&
+                readers_.at(y).size() == 1 && constant_[index(bias.node)] && !after_.names.contains(y);
     if (!fits) continue;
     const Shape& out = n.shapes[0];
     const Extents b = concrete(program().shape(bias));
@@ -257,13 +258,16 @@ std::string Emitter::nameOf(Value v) {
 }
 
 void Emitter::writeNew(int node) {
+  if (isCentring(after_, node)) {  // operators take the integers and their zero point
+    given_[{node, 0}] = nameOf(program().nodes()[index(node)].operands[0]);
+    return;
+  }
   auto fused = fused_.find(node);
   int main = fused == fused_.end() ? node : fused->second.conv;
-  const Node& n = program().nodes()[index(main)];
-  sink_.setElement(after_.elements[index(node)]);
-  std::vector<std::string> operands, outputs;
-  for (Value v : n.operands)
-    operands.push_back(nameOf(v));
+  const Node& n = program().nodes()[index(node)];
+  const ViewOutput from{after_, constant_, [this](Value v) { return nameOf(v); },
+                        [this](Value v) { return evaluated(v); }};
+  std::vector<std::string> operands = operandNames(sink_, from, main), outputs;
   if (fused != fused_.end()) operands.push_back(biasName(fused->second));
   for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
     outputs.push_back(nameOf({node, o}));

@@ -62,7 +62,7 @@ ROOMS = {
 }
 # What a room may include besides of what is not the applier's.
 RULES_ROOMS = {"operators", "match", "replace", "choose", "check", "measure", "round"}
-RUNTIME_ROOMS = {"check", "measure"}
+RUNTIME_ROOMS = {"choose", "check", "measure"}
 for room, others in ROOMS.items():
     assert others <= set(list(ROOMS)[:list(ROOMS).index(room)]), f"applier/{room} includes a room that comes after it"
     OURS[f"applier/{room}"] = {"ir", f"applier/{room}"} | {f"applier/{o}" for o in others} | \

@@ -11,19 +11,21 @@ using Verdict = Comparison::Verdict;
 namespace {
 
 /// Values for the inputs that none is given for.
-Expected<WholeTensors> drawPlaces(const MovingProgram& p, uint64_t seed) {
-  WholeTensors drawn;
+Expected<WholeTensors> drawn(const IntegerProgram& p, const SummedInputs& summed, uint64_t seed) {
+  WholeTensors tensors;
   for (Value v : p.program.inputs()) {
     const std::string& name = p.program.name(v);
     if (p.given.contains(name)) continue;
     auto extents = asConstants(p.program.shape(v));
     if (!extents) return fail(ErrorKind::kInternal, "unbound symbol in " + str(p.program.shape(v)), name);
-    drawn.emplace(name, drawNonZero(Draw(seed, name), *extents, std::numeric_limits<int64_t>::max() / 2));
+    auto magnitude = summed.find(name);
+    const int64_t limit = magnitude == summed.end() ? std::numeric_limits<int64_t>::max() / 2 : magnitude->second;
+    tensors.emplace(name, drawNonZero(Draw(seed, name), *extents, limit));
   }
-  return drawn;
+  return tensors;
 }
 
-Expected<std::vector<TensorRef<int64_t>>> moved(const MovingProgram& p, const WholeTensors& drawn) {
+Expected<std::vector<TensorRef<int64_t>>> results(const IntegerProgram& p, const WholeTensors& drawn) {
   return execute<int64_t>(p.program, {}, [&](std::string_view name) -> TensorRef<int64_t> {
     for (const WholeTensors* tensors : {&p.given, &drawn}) {
       if (auto found = tensors->find(name); found != tensors->end()) return borrow(found->second);
@@ -32,12 +34,15 @@ Expected<std::vector<TensorRef<int64_t>>> moved(const MovingProgram& p, const Wh
   });
 }
 
-Comparison compareMovesUnguarded(const MovingProgram& original, const MovingProgram& rewritten, uint64_t seed) {
-  auto drawn = drawPlaces(original, seed);
-  if (!drawn) return notPossible(drawn.error());
-  auto before = moved(original, *drawn);
+Comparison compareUnguarded(const IntegerProgram& original,
+                            const IntegerProgram& rewritten,
+                            const SummedInputs& summed,
+                            uint64_t seed) {
+  auto inputs = drawn(original, summed, seed);
+  if (!inputs) return notPossible(inputs.error());
+  auto before = results(original, *inputs);
   if (!before) return notPossible(before.error());
-  auto after = moved(rewritten, *drawn);
+  auto after = results(rewritten, *inputs);
   if (!after) return failureOfReplacement(after.error());
   if (before->size() != after->size()) return {Verdict::kFails, "the numbers of outputs differ", "", 0};
   for (size_t o = 0; o < before->size(); ++o) {
@@ -49,13 +54,16 @@ Comparison compareMovesUnguarded(const MovingProgram& original, const MovingProg
       return {Verdict::kFails, fmt::format("{}{} is another value", name, position(was.extents, i)), "", 0};
     }
   }
-  return {Verdict::kHolds, "", "each value's place", 0};
+  return {Verdict::kHolds, "", summed.empty() ? "each value's place" : "integers, exactly", 0};
 }
 
 }  // namespace
 
-Comparison compareMoves(const MovingProgram& original, const MovingProgram& rewritten, uint64_t seed) {
-  return guarded([&] { return compareMovesUnguarded(original, rewritten, seed); });
+Comparison compareIntegers(const IntegerProgram& original,
+                           const IntegerProgram& rewritten,
+                           const SummedInputs& summed,
+                           uint64_t seed) {
+  return guarded([&] { return compareUnguarded(original, rewritten, summed, seed); });
 }
 
 }  // namespace pet
