@@ -32,14 +32,13 @@ std::string numberText(const AccessPiece& piece) {
 
 /// f of a number, where it is one that can be said.
 std::optional<Rational> exactValue(const Node& f, Rational x) {
-  const std::string_view op = f.op->name;
   const bool isZero = x.numerator == 0;
-  if (op == "Not") return Rational{isZero ? 1 : 0, 1};
-  if (op == "Relu") return x.numerator < 0 ? Rational{0, 1} : x;
-  if (op == "Square") return x * x;
-  if (op == "Exp" && isZero) return Rational{1, 1};
-  if (op == "Sigmoid" && isZero) return Rational{1, 2};
-  if (op == "Clip") {
+  if (f.is(ops::kNot)) return Rational{isZero ? 1 : 0, 1};
+  if (f.is(ops::kRelu)) return x.numerator < 0 ? Rational{0, 1} : x;
+  if (f.is(ops::kSquare)) return x * x;
+  if (f.is(ops::kExp) && isZero) return Rational{1, 1};
+  if (f.is(ops::kSigmoid) && isZero) return Rational{1, 2};
+  if (f.is(ops::kClip)) {
     const double number = static_cast<double>(x.numerator) / static_cast<double>(x.denominator);
     if (asRational(number) != x) return std::nullopt;  // the comparison below has to be exact
     if (number < f.number("min")) return asRational(f.number("min"));

@@ -24,7 +24,7 @@ struct CheckLine {
 struct SiteCheckOptions {
   uint64_t seed = 0;
   ReportProgress progress = nullptr;
-  /// Whole models: so much of an output's largest value it may be off, besides what rounding explains.
+  /// Whole models: the error that is allowed besides what rounding explains, relative to an output's largest value.
   double floor = 0x1p-20;  // 16 units of float
   /// Runs sites and whole models in float, which mostly decides. Null: the reference runs all.
   FloatEngine engine = nullptr;

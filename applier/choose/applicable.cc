@@ -24,7 +24,7 @@ std::string roundsTooMuch(const Numerics& numerics, ElementType element, const P
   double error = numerics.kappa * unitRoundoff(element);
   if (error <= policy.maxRelativeError.at(element)) return "";
   const bool isFloat = element == ElementType::kFloat;
-  return fmt::format("may be off by {:.2g}{} (--max-rel-error)", error,
+  return fmt::format("its relative error may reach {:.2g}{} (--max-rel-error)", error,
                      isFloat ? "" : fmt::format(" in {}", str(element)));
 }
 

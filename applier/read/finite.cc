@@ -6,6 +6,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "applier/onnx/mapping.h"
 #include "applier/view/evaluate_constants.h"
 #include "ir/ops/op.h"
 
@@ -21,8 +22,9 @@ bool isOf(const GraphNode& node, std::string_view type) {
   return node.standard && node.type == type;
 }
 
+/// No element has all of these bits.
 template <class Bits>
-bool hasOnly(const std::string_view bytes, Bits exponent) {
+bool noneHas(std::string_view bytes, Bits exponent) {
   for (size_t at = 0; at + sizeof(Bits) <= bytes.size(); at += sizeof(Bits)) {
     Bits bits;
     std::memcpy(&bits, bytes.data() + at, sizeof bits);
@@ -31,21 +33,26 @@ bool hasOnly(const std::string_view bytes, Bits exponent) {
   return true;
 }
 
+bool areFinite(ElementType element, std::string_view bytes) {
+  switch (element) {
+    case ElementType::kDouble:
+      return noneHas<uint64_t>(bytes, 0x7FF0000000000000);
+    case ElementType::kFloat:
+      return noneHas<uint32_t>(bytes, 0x7F800000);
+    case ElementType::kBfloat16:
+      return noneHas<uint16_t>(bytes, 0x7F80);
+    default:
+      return noneHas<uint16_t>(bytes, 0x7C00);
+  }
+}
+
 /// No infinity and no NaN. Where the values are not at hand: false.
 bool allFinite(const Constant& c) {
   if (!isComputed(c.element)) return true;
   if (!c.bytes) return false;
-  const std::string_view bytes = *c.bytes;
-  switch (c.element) {
-    case ElementType::kDouble:
-      return hasOnly<uint64_t>(bytes, 0x7FF0000000000000);
-    case ElementType::kFloat:
-      return hasOnly<uint32_t>(bytes, 0x7F800000);
-    case ElementType::kBfloat16:
-      return hasOnly<uint16_t>(bytes, 0x7F80);
-    default:
-      return hasOnly<uint16_t>(bytes, 0x7C00);
-  }
+  const bool finite = areFinite(c.element, *c.bytes);
+  if (c.bytes.mapped()) dropPages(*c.bytes);
+  return finite;
 }
 
 /// Nothing is NaN or +inf, and not everything in a row is -inf.

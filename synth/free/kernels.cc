@@ -48,7 +48,7 @@ PET_WIDE void addThreeTaps(uint64_t* sums, const Element* x, const Element* k, s
     sums[i] = fold(sums[i]) + k0 * x[i] + k1 * x[i + 1] + k2 * x[i + 2];
 }
 
-/// Pictures with a border of zeros: [N C, H + 2 rows, W + 2 columns].
+/// Images with a border of zeros: [N C, H + 2 rows, W + 2 columns].
 void padInto(const TensorView& x, size_t rows, size_t columns, std::vector<Element>& padded) {
   const auto& e = x.type->extents;
   auto planes = static_cast<size_t>(e[0] * e[1]), h = static_cast<size_t>(e[2]), w = static_cast<size_t>(e[3]);

@@ -34,8 +34,9 @@ Attributes positive(const Node& node) {
   return result;
 }
 
-std::string_view withoutSign(std::string_view op) {
-  return op == "Sub" ? "Add" : op == "Neg" ? "Identity" : op;
+/// The operator that adds where this one subtracts.
+const OpRow& withoutSign(const OpRow& op) {
+  return op.is(ops::kSub) ? *findOp(ops::kAdd.text) : op.is(ops::kNeg) ? *findOp(ops::kIdentity.text) : op;
 }
 
 class MagnitudeWriter {
@@ -90,8 +91,8 @@ class MagnitudeWriter {
     }
     std::vector<Value> magnitudes = mapped(node, result_.magnitude);
     Attributes attributes = positive(node);
-    std::string_view op = withoutSign(node.op->name);
-    if (op == node.op->name && attributes == node.attributes && magnitudes == operands) return {};
+    const OpRow& op = withoutSign(*node.op);
+    if (&op == node.op && attributes == node.attributes && magnitudes == operands) return {};
     auto magnitude = builder_.add(op, magnitudes, std::move(attributes));
     if (!magnitude) return tl::unexpected(magnitude.error());
     keep(result_.magnitude, number, *magnitude);

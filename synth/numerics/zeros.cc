@@ -54,15 +54,15 @@ class Zeros {
   }
 
   bool hasZeros(const Node& n, bool fromZeros, bool fromInfinity) const {
-    std::string_view op = n.op->name;
-    if (op == "Constant") return n.number("value") == 0;
-    if (op == "Eye" || op == "Band" || op == "Not" || op == "ConvTranspose" || op == "Col2Im") return true;
-    if (op == "Table") {
+    static constexpr OpName kWithZeros[] = {ops::kEye, ops::kBand, ops::kNot, ops::kConvTranspose, ops::kCol2Im};
+    if (n.is(ops::kConstant)) return n.number("value") == 0;
+    if (std::any_of(std::begin(kWithZeros), std::end(kWithZeros), [&](OpName op) { return n.is(op); })) return true;
+    if (n.is(ops::kTable)) {
       const auto& values = n.list("values");
       return std::any_of(values.begin(), values.end(), [](const Expr& e) { return e == Expr(0); });
     }
     // A condition selects: its zeros multiply nothing.
-    if (op == "Select") return zeros_[static_cast<size_t>(n.operands[1].node)];
+    if (n.is(ops::kSelect)) return zeros_[static_cast<size_t>(n.operands[1].node)];
     if (n.op->meaning == Meaning::kFunction)
       return n.op->facts.ignoresMinusInfinity && fromInfinity ? true : n.op->facts.zeroPreserving && fromZeros;
     return fromZeros || (n.op->fills && leavesOut(n));

@@ -43,7 +43,7 @@ FAMILIES = [
     ("sub-pixel", ["resize-conv", "resize-conv-5x5", "convtranspose-s2"], False, ["Conv", "Concat", "DepthToSpace"], 1),
     ("columns", ["convtranspose-s2"], False, ["MatMul", "Col2Im"], 2),  # each image, and the batch as one
     ("frames", ["conv3d"], False, ["Conv", "Layout"], 2),
-    ("row-as-picture", ["conv1d", "conv1d-depthwise"], False, ["Conv"], 1),
+    ("row-as-image", ["conv1d", "conv1d-depthwise"], False, ["Conv"], 1),
     ("kernel-in-pieces", ["conv"], False, ["Slice", "Conv", "Add"], 4),
     ("winograd", ["conv", "conv1d"], False, ["Table", "Conv", "MatMul", "Slice"], 4),
     ("phases+winograd", ["conv-d2"], False, ["Table", "Pad", "Conv", "MatMul", "Slice"], 4),

@@ -84,12 +84,12 @@ def winograd(shop):
 
 
 def rounding(shop):
-    """Rules fire where they may be off by as much as is allowed, and the check holds them to it."""
+    """Rules fire where their error is within the limit, and the check holds them to it."""
     model = conv(shop, "rounding", [1, 64, 12, 12], [8, 64, 3, 3], pads=[1] * 4)
     shop.same(model, "conv/winograd-4-3", 1e-4)
     report, _ = shop.apply(model, "conv/winograd-6-3", 0, "--max-rel-error", "9e-5")
     reasons = [r["reason"] for r in report["refused"] if r["rule"]]
-    expect("rounding", not report["fired"] and reasons == ["may be off by 9.3e-05 (--max-rel-error)"], report)
+    expect("rounding", not report["fired"] and reasons == ["its relative error may reach 9.3e-05 (--max-rel-error)"], report)
     # The difference of two equal convolutions is 0, and what one of them rounds otherwise is all that is left of it.
     weights = floats(8, 64, 3, 3)
     nodes = [helper.make_node("Conv", ["x", w], [y], name=y, pads=[1] * 4) for w, y in (("v", "a"), ("w", "b"))]

@@ -36,7 +36,7 @@ def expect(name, condition, detail=""):
 
 def run(*arguments, **options):
     """Standard output as bytes, standard error as text."""
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 120, **options}
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 300, **options}
     done = subprocess.run([str(BIN / "pet-synth"), *map(str, arguments)], **options)
     done.stderr = (done.stderr or b"").decode()
     return done

@@ -252,7 +252,7 @@ TEST(Choose, RulesThatRoundTooMuchDoNotFire) {
         .report;
   };
   const std::string unbounded = "the model's data do not bound its intermediate values (--numerics any)",
-                    ruinous = "may be off by 1.2e+23 (--max-rel-error)";
+                    ruinous = "its relative error may reach 1.2e+23 (--max-rel-error)";
   for (const auto& [numerics, reason] :
        {std::pair{"unbounded, spreads NaN", unbounded}, {"conditioned 2e+30", ruinous}}) {
     ApplyReport report = reportOf(numerics, {});

@@ -157,7 +157,7 @@ TEST(FreeSearch, EachUseOfAConstantHasItsOwnExtents) {
   EXPECT_EQ(claim.judgement.verdict, Verdict::kProved) << claim.judgement.reason;
 }
 
-/// Relu(Conv(Relu(x), I)) = Relu(x) is beyond the prover, and an instance of two rules.
+/// Clip(Conv(Clip(x), I)) = Clip(x) is beyond the prover, and an instance of two rules.
 TEST(FreeSearch, InstancesOfProvedRulesFollow) {
   const std::string shapes = "N C H W : 1 <= N, 1 <= C, 1 <= H, 1 <= W", inputs = "x: [N, C, H, W]\n";
   const std::string kernel = "e = Eye() extent=C\ni = IndexMap(e) [f:C, c:C, r:1, s:1] -> [f, c]\n";
@@ -166,8 +166,10 @@ TEST(FreeSearch, InstancesOfProvedRulesFollow) {
     return judge(set.patterns.at(0), set.rules.at(0));
   };
   const Judgement identity = judgement(kernel + "a = Conv(x, i)\n", "a = Identity(x)\n"),
-                  again = judgement("a = Relu(x)\nb = Relu(a)\n", "a = Relu(x)\n"),
-                  both = judgement(kernel + "a = Relu(x)\nb = Conv(a, i)\nc = Relu(b)\n", "a = Relu(x)\n");
+                  again =
+                      judgement("a = Clip(x) min=-1 max=1\nb = Clip(a) min=-1 max=1\n", "a = Clip(x) min=-1 max=1\n"),
+                  both = judgement(kernel + "a = Clip(x) min=-1 max=1\nb = Conv(a, i)\nc = Clip(b) min=-1 max=1\n",
+                                   "a = Clip(x) min=-1 max=1\n");
   ASSERT_EQ(identity.verdict, Verdict::kProved);
   ASSERT_EQ(again.verdict, Verdict::kProved);
   ASSERT_EQ(both.verdict, Verdict::kUnknown) << "no test of this";

@@ -135,8 +135,8 @@ const Found kFound[] = {
     {"conv3d-s1x2x2", "sum(conv-s2(frames(x)))", "frames"},
     {"conv3d-s1x2x2", "frames(conv-s2(stacked(x)))", "frames"},
     {"conv3d-depthwise", "sum(conv-gC(frames(x)))", "frames"},
-    {"conv1d", "row(conv(x))", "row-as-picture"},
-    {"conv1d-depthwise", "row(conv-gC(x))", "row-as-picture"},
+    {"conv1d", "row(conv(x))", "row-as-image"},
+    {"conv1d-depthwise", "row(conv-gC(x))", "row-as-image"},
     {"conv", "sum(conv(pieces-2(x)))", "kernel-in-pieces"},
     {"conv", "sum(conv(pieces-3(x)))", "kernel-in-pieces"},
     // Products of activations.

@@ -144,7 +144,7 @@ std::vector<Arrangement> imagesOfRows(const PatternFacts& facts) {
   auto make = [name](ProgramBuilder& b) { return layout(b, *b.peek().find(name), "n c w -> n c 1 w"); };
   auto back = [](ProgramBuilder& b, const Values& v) { return only(layout(b, v[0], "n f 1 w -> n f w")); };
   Operand image{name, {x[0], x[1], Dim(1), x[2]}, make};
-  return {{"", {std::move(image)}, {"row", {{y[0], y[1], Dim(1), y[2]}}, back}, "row-as-picture"}};
+  return {{"", {std::move(image)}, {"row", {{y[0], y[1], Dim(1), y[2]}}, back}, "row-as-image"}};
 }
 
 }  // namespace pet
