@@ -19,7 +19,7 @@ import onnx
 from onnx import numpy_helper
 
 from integers import build, compare, law, positive, unoptimised, zoo
-from node_tests import Engine, as_array, node_tests, tool
+from node_tests import Engine, as_array, node_tests, pack_of
 
 SUMS = {"MatMulInteger", "ConvInteger"}
 # Model, type of the weights, a scale for each channel; the least number of sums to be rewritten.
@@ -53,15 +53,6 @@ def laws():
               [("x", ["N", "2D", "H", "W"]), ("w", ["F", "2D", "R", "S"])], [f"y = Conv(x, w) pads=[{', '.join(pads)}]"],
               ["a, b = Split(x) axis=1 split=[D, D]", "c, d = Split(w) axis=1 split=[D, D]",
                f"e = Conv(a, c) pads=[{', '.join(pads)}]", f"f = Conv(b, d) pads=[{', '.join(pads)}]", "y = Add(e, f)"])
-
-
-def pack_of_laws(folder):
-    text, proved, pack = folder / "laws.pet", folder / "proved.pet", folder / "laws.db"
-    text.write_text("".join(laws()))
-    for done in [tool("pet-synth", "prove", text, "-o", proved), tool("pet-rules", "import", proved, "-o", pack)]:
-        if done.returncode:
-            sys.exit(f"the laws: {done.stdout}{done.stderr}")
-    return pack
 
 
 # --- Models ---
@@ -135,7 +126,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         os.environ["PET_SHARE"] = name  # no timings: --all needs none
-        pack = pack_of_laws(folder)
+        pack = pack_of(folder, laws())
         rewritten = try_node_tests(only, pack, folder, wrong)
         try_quantized(only, pack, folder, wrong)
     for line in wrong:

@@ -19,7 +19,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from node_tests import Engine, apply, as_array, node_tests, tool
+from node_tests import Engine, apply, as_array, node_tests, pack_of
 from pack import SOURCE
 
 sys.path.insert(0, str(SOURCE / "tests" / "models"))
@@ -135,15 +135,6 @@ def laws():
     yield law("joined", positive("NACHW"), [("x", list("NACHW"))], ["y = Layout(x) n a c h w -> n (a c) h w"],
               ["b = Layout(x) n a c h w -> c h w n a", "y = Layout(b) c h w n a -> n (a c) h w"])
     yield from others()
-
-
-def pack_of_laws(folder):
-    text, proved, pack = folder / "laws.pet", folder / "proved.pet", folder / "laws.db"
-    text.write_text("".join(laws()))
-    for done in [tool("pet-synth", "prove", text, "-o", proved), tool("pet-rules", "import", proved, "-o", pack)]:
-        if done.returncode:
-            sys.exit(f"the laws: {done.stdout}{done.stderr}")
-    return pack
 
 
 # --- Models ---
@@ -270,7 +261,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         os.environ["PET_SHARE"] = name  # no timings: --all needs none
-        pack = pack_of_laws(folder)
+        pack = pack_of(folder, laws())
         rewritten, sites = try_node_tests(only, pack, folder, wrong), try_quantized(only, pack, folder, wrong)
     for line in wrong:
         print(f"wrong: {line}", file=sys.stderr)

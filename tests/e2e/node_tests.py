@@ -88,11 +88,11 @@ def tool(name, *arguments):
     return subprocess.run([str(BIN / name), *map(str, arguments)], capture_output=True, text=True, timeout=300)
 
 
-def pack_of_laws(folder):
+def pack_of(folder, texts, *files):
+    """A pack of these laws and of what stands in the files, proved."""
     text, proved, pack = folder / "laws.pet", folder / "proved.pet", folder / "laws.db"
-    text.write_text("".join(laws()))
-    given = [text, SOURCE / "tests" / "cover" / "laws.pet"]
-    for done in [tool("pet-synth", "prove", *given, "-o", proved), tool("pet-rules", "import", proved, "-o", pack)]:
+    text.write_text("".join(texts))
+    for done in [tool("pet-synth", "prove", text, *files, "-o", proved), tool("pet-rules", "import", proved, "-o", pack)]:
         if done.returncode:
             sys.exit(f"the laws: {done.stdout}{done.stderr}")
     return pack
@@ -245,7 +245,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         os.environ["PET_SHARE"] = name  # no timings: --all needs none
-        packs = pack_of_laws(folder), made()
+        packs = pack_of(folder, laws(), SOURCE / "tests" / "cover" / "laws.pet"), made()
         for name in part.mine(cases):
             try_case(cases[name], packs, folder, engine, tally)
         engine.close()
