@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -21,6 +22,7 @@
 #include "tools/apply/error_limits.h"
 #include "tools/apply/records.h"
 #include "tools/apply/report.h"
+#include "tools/apply/report_file.h"
 #include "tools/apply/sizes.h"
 #include "tools/apply/tuned_rules.h"
 #include "tools/apply/types.h"
@@ -69,14 +71,15 @@ std::string defaultOutput(const std::string& model) {
 
 /// The model itself may be the output: it is replaced as a whole or not at all.
 Expected<void> checkNames(const ApplyArguments& o) {
-  if (auto ok = tool::distinctFiles({o.output, o.json}, {o.pack, o.timings}); !ok) return ok;
-  return tool::distinctFiles({o.json}, {o.model});
+  if (auto ok = tool::distinctFiles({o.output, o.json, o.report}, {o.pack, o.timings}); !ok) return ok;
+  return tool::distinctFiles({o.json, o.report}, {o.model});
 }
 
 /// What would make a check of minutes be in vain.
 Expected<void> checkPlaces(const ApplyArguments& o) {
-  if (!o.json.empty()) {
-    if (auto ok = checkWritable(o.json); !ok) return ok;
+  for (const std::string& report : {o.json, o.report}) {
+    if (report.empty()) continue;
+    if (auto ok = checkWritable(report); !ok) return ok;
   }
   return o.dryRun ? Expected<void>() : checkWritable(o.output, ErrorKind::kModel);
 }
@@ -154,16 +157,37 @@ Expected<Model> stage(const ApplyArguments& o, const Model& rewritten, std::opti
   return again;
 }
 
-/// The report and the model; a report of a model that could not be written is removed. `staged`: the model, if it was
+/// The reports that are to be written, by file.
+Expected<std::map<std::string, std::string>> reportTexts(const ApplyArguments& o,
+                                                         const Model& original,
+                                                         const Applied& applied,
+                                                         Pack& pack) {
+  std::map<std::string, std::string> texts;
+  if (!o.json.empty()) texts.emplace(o.json, tool::jsonOf(applied.report));
+  if (o.report.empty()) return texts;
+  auto text = tool::reportFileText(o, original, applied, pack);
+  if (!text) return tl::unexpected(text.error());
+  texts.emplace(o.report, std::move(*text));
+  return texts;
+}
+
+/// The reports and the model; reports of a model that could not be written are removed. `staged`: the model, if it was
 /// checked.
-Expected<void> store(const ApplyArguments& o, const Applied& applied, std::optional<StagedModel> staged) {
-  if (!o.json.empty()) {
-    if (auto ok = writeFile(o.json, tool::jsonOf(applied.report)); !ok) return ok;
+Expected<void> store(const ApplyArguments& o,
+                     const std::map<std::string, std::string>& reports,
+                     const Applied& applied,
+                     std::optional<StagedModel> staged) {
+  Expected<void> ok;
+  std::vector<std::string> written;
+  for (const auto& [path, text] : reports) {
+    if (ok) ok = writeFile(path, text);
+    if (ok) written.push_back(path);
   }
-  if (o.dryRun) return {};
-  auto ok = staged ? staged->commit() : writeModel(applied.model, o.output);
+  if (ok && !o.dryRun) ok = staged ? staged->commit() : writeModel(applied.model, o.output);
   std::error_code ignored;
-  if (!ok && !o.json.empty()) std::filesystem::remove(o.json, ignored);
+  for (const std::string& path : written) {
+    if (!ok) std::filesystem::remove(path, ignored);
+  }
   return ok;
 }
 
@@ -234,7 +258,9 @@ Expected<void> run(ApplyArguments o) {
 
   const ApplyReport& report = applied->report;
   if (auto ok = checkFired(o, *pack, report, status); !ok) return ok;
-  if (auto ok = store(o, *applied, std::move(staged)); !ok) return ok;
+  auto reports = reportTexts(o, *model, *applied, *pack);
+  if (!reports) return tl::unexpected(reports.error());
+  if (auto ok = store(o, *reports, *applied, std::move(staged)); !ok) return ok;
   if (o.quiet) return {};
   auto said = tool::print(tool::textOf(report, o));
   if (!said && !o.dryRun) said.error().advice = o.output + " was written";

@@ -19,6 +19,8 @@ packages=(
   # tests and benchmarks
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
   git python3 python3-venv
+  # looks at the page of a report
+  chromium chromium-driver
 )
 
 inputs_hash() { cat tools/setup.sh tools/requirements.txt | sha256sum | cut -d' ' -f1; }

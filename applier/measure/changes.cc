@@ -119,15 +119,7 @@ class GraphComparison {
       if (std::find(list.begin(), list.end(), name) == list.end()) list.emplace_back(name);
     };
     for (int i : change.after) {
-      std::string_view rest = after_.node(i).name;
-      std::vector<std::string_view> rules;  // the last one that was used comes first
-      while (rest.starts_with("pet/")) {
-        size_t end = rest.find('/', 4);
-        end = end == std::string_view::npos ? end : rest.find('/', end + 1);
-        if (end == std::string_view::npos) break;
-        rules.push_back(rest.substr(4, end - 4));
-        rest.remove_prefix(end + 1);
-      }
+      const auto& [rules, rest] = withoutRules(after_.node(i).name);
       std::for_each(rules.rbegin(), rules.rend(), [&](std::string_view rule) { add(change.rules, rule); });
       std::string_view site;  // names may begin with others'
       for (int old : change.before) {
@@ -147,6 +139,19 @@ class GraphComparison {
 };
 
 }  // namespace
+
+NewNodeName withoutRules(std::string_view name) {
+  NewNodeName result{{}, name};
+  std::string_view& rest = result.rest;
+  while (rest.starts_with("pet/")) {
+    size_t end = rest.find('/', 4);
+    end = end == std::string_view::npos ? end : rest.find('/', end + 1);
+    if (end == std::string_view::npos) break;
+    result.rules.push_back(rest.substr(4, end - 4));
+    rest.remove_prefix(end + 1);
+  }
+  return result;
+}
 
 Changes changesOf(const Graph& before, const Graph& after) {
   return GraphComparison(before, after).run();

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "applier/check/members.h"
 #include "applier/choose/choose_rewrites.h"
 #include "applier/clean/simplify.h"
 #include "applier/replace/splice.h"
@@ -61,11 +62,20 @@ Expected<RulesByPattern> rulesAt(const std::vector<Site>& sites, RuleSource& rul
   return result;
 }
 
+bool isEmpty(const PositionBox& box) {
+  return std::any_of(box.begin(), box.end(), [](const PositionRange& r) { return r.lower >= r.upper; });
+}
+
 void enterFired(const Seen& seen, const std::vector<Rewrite>& rewrites, Round& round) {
   for (const Rewrite& r : rewrites) {
     const Bindings typical = rewrite::numbersAt(r.symbols, seen.index.sizes().typical());
+    const Program& pattern = r.site.pattern->program;
+    auto corrected = boxesAt(*r.rule, pattern, typical);
+    std::erase_if(corrected, isEmpty);
+    auto output =
+        evaluate(pattern.shape(pattern.outputs()[0]), rewrite::numbersAt(r.site.symbols, seen.index.sizes().typical()));
     round.fired.push_back({seen.siteAt(r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics,
-                           occupiedBoxes(*r.rule, typical), r.gain});
+                           occupiedBoxes(*r.rule, typical), r.gain, output.value_or(Extents{}), std::move(corrected)});
   }
   if (!rewrites.empty()) round.places.insert(seen.place.key);
 }

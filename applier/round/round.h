@@ -51,6 +51,9 @@ struct Fired {
   Numerics numerics;           ///< what the rule says about rounding
   int boxes = 0;               ///< how many of the rule's boxes are not empty here, and so were corrected
   std::optional<double> gain;  ///< expected, at the typical sizes
+  Extents output = {};         ///< of the pattern's first result, at the typical sizes
+  /// The boxes, as positions of that result; empty where they are not boxes of its dimensions.
+  std::vector<PositionBox> corrected = {};
 };
 
 /// A rule, or all rules of a pattern, that were not applied.

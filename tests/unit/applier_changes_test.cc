@@ -35,6 +35,25 @@ std::vector<std::string> outputs(const Graph& graph, const std::vector<int>& nod
   return names;
 }
 
+TEST(WithoutRules, SplitsNamesOfNewNodes) {
+  using Rules = std::vector<std::string_view>;
+  struct Case {
+    std::string_view name;
+    Rules rules;
+    std::string_view rest;
+  };
+  for (const Case& c : std::vector<Case>{{"conv1", {}, "conv1"},
+                                         {"pet/conv/pair/conv1/y", {"conv/pair"}, "conv1/y"},
+                                         {"pet/a/b/pet/conv/pair/conv1/y", {"a/b", "conv/pair"}, "conv1/y"},
+                                         {"pet/conv/pair", {}, "pet/conv/pair"},
+                                         {"pet/conv", {}, "pet/conv"},
+                                         {"", {}, ""}}) {
+    const NewNodeName parts = withoutRules(c.name);
+    EXPECT_EQ(parts.rules, c.rules) << c.name;
+    EXPECT_EQ(parts.rest, c.rest) << c.name;
+  }
+}
+
 TEST(Changes, EachSiteByItself) {
   Model model = modelOf(kChain);
   ASSERT_EQ(types(model.graph), "Neg Conv Relu Conv");

@@ -69,6 +69,9 @@ void declareChecks(CLI::App& app, ApplyArguments& o) {
   app.add_flag("--freeze-inputs", o.freezeInputs, "initializers that are also graph inputs are constants");
   app.add_option("--json", o.json, "also write the report to this file");
   app.add_option(
+      "--report", o.report,
+      "also write the report to this file: FILE.html is a page with both graphs, sites and boxes; else JSON");
+  app.add_option(
          "--check", o.check,
          "full: every site and the whole model; sites: the whole model only where a site cannot be checked by itself")
       ->check(CLI::IsMember({"full", "sites"}))

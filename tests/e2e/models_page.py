@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""The page of `pet-apply --report FILE.html`, looked at in headless Chromium at two widths. Exit status 0 or 1.
+
+Three models: one whose rule corrects boxes, one with names that are HTML and a site within an If, and GoogLeNet as torch exports
+it. Nothing overlaps, both graphs are drawn whole, a click on a site or a node shows what the rule did there and where it corrects
+the output, and a page is below 2 MB. With --screenshot FILE the first page is kept as an image, for docs.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+
+from pack import BIN, SOURCE, made
+
+sys.path.insert(0, str(SOURCE / "tests" / "models"))
+import build  # noqa: E402
+
+WIDTHS = [1400, 600]
+MOST_BYTES = 2_000_000
+HOSTILE = "</script><script>document.title = 'hostile'</script><b>relu</b>"
+failures = []
+
+
+def expect(name, condition, detail=""):
+    if not condition:
+        failures.append(f"{name}: {detail}" if detail != "" else name)
+
+
+def model(name, nodes, weights, folder, batch=2):
+    graph = helper.make_graph(nodes, name, [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 8, 14, 14])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+                              [numpy_helper.from_array(value, key) for key, value in weights.items()])
+    path = folder / f"{name}.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def weight(*extents):
+    return np.random.default_rng(0).uniform(-1, 1, extents).astype(np.float32)
+
+
+def corrected(folder):
+    """Two sites of a Conv on two images, which are wrong at the seam when they are side by side."""
+    nodes = [helper.make_node("Conv", ["x", "w"], ["a"], "conv1", pads=[1] * 4),
+             helper.make_node("Softmax", ["a"], ["b"], "softmax", axis=3),  # no layout passes it: two changes
+             helper.make_node("Conv", ["b", "w"], ["y"], "conv2", pads=[1] * 4)]
+    return model("corrected", nodes, {"w": weight(8, 8, 3, 3)}, folder)
+
+
+def hostile(folder):
+    """A site within an If, behind a node whose name is HTML."""
+    def branch(name, nodes):
+        return helper.make_graph(nodes, name, [], [helper.make_tensor_value_info(f"{name}_y", TensorProto.FLOAT, None)])
+
+    then = branch("then", [helper.make_node("Conv", ["r", "w"], ["then_y"], "inner", pads=[1] * 4)])
+    other = branch("else", [helper.make_node("Neg", ["r"], ["else_y"], "negated")])
+    nodes = [helper.make_node("Relu", ["x"], ["r"], HOSTILE), helper.make_node("ReduceSum", ["x"], ["s"], "sum", keepdims=0),
+             helper.make_node("Greater", ["s", "zero"], ["c"], "positive"),
+             helper.make_node("If", ["c"], ["y"], "if1", then_branch=then, else_branch=other)]
+    return model("hostile", nodes, {"w": weight(8, 8, 3, 3), "zero": np.array(0, np.float32)}, folder)
+
+
+def page_of(path, pack, *options):
+    page = path.with_suffix(".html")
+    done = subprocess.run([BIN / "pet-apply", path, pack, "-o", path.with_suffix(".out"), "--report", page, *options],
+                          capture_output=True, text=True, timeout=300)
+    expect(f"{path.stem}: exit code", done.returncode == 0, done.stderr)
+    expect(f"{path.stem}: size", page.stat().st_size < MOST_BYTES, page.stat().st_size)
+    return page
+
+
+class Browser:
+    def __init__(self):
+        options = webdriver.ChromeOptions()
+        for option in ["--headless=new", "--no-sandbox", "--disable-gpu", "--force-device-scale-factor=1"]:
+            options.add_argument(option)
+        options.binary_location = "/usr/bin/chromium"
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
+
+    def open(self, page, width):
+        self.driver.set_window_size(width, 1900)
+        self.driver.get(page.as_uri())
+
+    def all(self, selector):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def text(self, selector):
+        return self.driver.find_element(By.CSS_SELECTOR, selector).text
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def complaints(self):
+        return [line["message"] for line in self.driver.get_log("browser") if line["level"] == "SEVERE"]
+
+
+def overlapping(rectangles):
+    """Pairs of (left, top, right, bottom) that have an area in common."""
+    rectangles = sorted(rectangles)
+    found = []
+    for i, a in enumerate(rectangles):
+        for b in rectangles[i + 1:]:
+            if b[0] >= a[2] - 0.5:
+                break
+            if min(a[3], b[3]) - max(a[1], b[1]) > 0.5:
+                found.append((a, b))
+    return found
+
+
+NODES = """return [...document.querySelectorAll(arguments[0] + ' .node rect')].map((rect) => {
+  const box = rect.getBBox();
+  return [box.x, box.y, box.x + box.width, box.y + box.height];
+});"""
+FRAMES = """return [...document.querySelectorAll(arguments[0])].filter((e) => e.getClientRects().length).map((element) => {
+  const frame = element.getBoundingClientRect();
+  return [frame.left, frame.top, frame.right, frame.bottom];
+});"""
+
+
+def check_layout(name, browser):
+    width = browser.run("return window.innerWidth")
+    expect(f"{name}: nothing to scroll sideways", browser.run("return document.documentElement.scrollWidth") <= width)
+    for selector in ["header, main > section", ".pane"]:
+        frames = browser.run(FRAMES, selector)
+        expect(f"{name}: {selector} overlap", not overlapping(frames), overlapping(frames)[:1])
+    for pane in ["#before", "#after"]:
+        rectangles = browser.run(NODES, pane)
+        expect(f"{name}: nodes are drawn {pane}", rectangles)
+        expect(f"{name}: nodes overlap {pane}", not overlapping(rectangles), overlapping(rectangles)[:1])
+
+
+def within(inner, outer):
+    return outer[0] - 1 <= inner[0] and outer[1] - 1 <= inner[1] and inner[2] <= outer[2] + 1 and inner[3] <= outer[3] + 1
+
+
+def check_chosen(name, browser, site, rule):
+    """What was chosen is shown: in words, and both graphs are moved to it."""
+    detail = browser.text("#detail")
+    expect(f"{name}: detail", site in detail and rule in detail, detail)
+    expect(f"{name}: statement", f"rule {rule} of" in browser.text("#detail pre"))
+    for pane in ["#before", "#after"]:
+        chosen, frame = browser.run(FRAMES, f"{pane} .chosen rect"), browser.run(FRAMES, pane)[0]
+        expect(f"{name}: {pane} shows it", chosen and all(within(c, frame) for c in chosen), chosen)
+
+
+def check_boxes(name, browser):
+    fields, boxes = browser.run(FRAMES, ".map .field"), browser.run(FRAMES, ".map .box")
+    expect(f"{name}: boxes", boxes and all(b[2] - b[0] >= 2 and b[3] - b[1] >= 2 and any(within(b, f) for f in fields) for b in boxes), boxes)
+
+
+def check_corrected(page, browser, screenshot):
+    rule = "conv/n.in2-outer1_conv"
+    for width in WIDTHS:
+        name = f"corrected at {width}"
+        browser.open(page, width)
+        check_layout(name, browser)
+        check_chosen(name, browser, "conv1", rule)
+        check_boxes(name, browser)
+        if screenshot and width == WIDTHS[0]:
+            browser.driver.save_screenshot(str(screenshot))
+        rows = browser.all("#sites tbody tr")
+        expect(f"{name}: sites", len(rows) == 2, len(rows))
+        rows[1].click()
+        check_chosen(f"{name}, row", browser, "conv2", rule)
+        rows[0].click()
+        before = browser.run("return document.querySelector('#before g').getAttribute('transform')")
+        browser.all(".pane .zoom button")[1].click()
+        expect(f"{name}: zoom", browser.run("return document.querySelector('#before g').getAttribute('transform')") != before)
+        browser.all(".pane .zoom button")[2].click()
+        node = browser.all("#before .changed")[-1]
+        ActionChains(browser.driver).move_to_element(node).click().perform()
+        check_chosen(f"{name}, node", browser, "conv2", rule)
+
+
+def check_hostile(page, browser):
+    browser.open(page, WIDTHS[0])
+    expect("hostile: title", browser.driver.title == "hostile.onnx", browser.driver.title)
+    expect("hostile: no elements of the model's", not browser.all("b:not(#figures b)"))
+    expect("hostile: graphs", browser.text("#places option:nth-child(2)") == "if1/then_branch/", browser.text("#places"))
+    check_chosen("hostile", browser, "if1/then_branch/inner", "conv/n.in2-outer1_conv")
+    browser.run("const s = document.getElementById('places'); s.value = 0; s.dispatchEvent(new Event('change'))")
+    expect("hostile: main graph", HOSTILE in browser.run("return document.querySelector('#before').textContent"))
+    check_layout("hostile", browser)
+
+
+def check_large(page, browser):
+    for width in WIDTHS:
+        name = f"googlenet at {width}"
+        browser.open(page, width)
+        check_layout(name, browser)
+        expect(f"{name}: sites", len(browser.all("#sites tbody tr")) > 20)
+        expect(f"{name}: count", browser.text(".pane .count").startswith("139 nodes"), browser.text(".pane .count"))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--screenshot", type=pathlib.Path)
+    screenshot = parser.parse_args().screenshot
+    pack = made()
+    browser = Browser()
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            check_corrected(page_of(corrected(folder), pack, "--only", "conv/n.in2-outer1_conv", "--all"), browser, screenshot)
+            check_hostile(page_of(hostile(folder), pack, "--only", "conv/n.in2-outer1_conv", "--all", "--dry-run"), browser)
+            check_large(page_of(build.build("googlenet-dynamo", folder), pack, "--all", "--dry-run"), browser)
+            complaints = browser.complaints()
+            expect("no complaints", not complaints, complaints)
+    finally:
+        browser.driver.quit()
+    print("\n".join(failures) or "the page of three models, at two widths: ok")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
