@@ -57,6 +57,10 @@ void enter(const Round& round, bool first, Draft& draft) {
   if (first) report.refused = round.refused;  // later rounds repeat them
   if (first) report.untouched = round.untouched;
   if (first) report.sizes = round.sizes;
+  if (first) report.matched = round.matched;
+  if (first) report.runSeconds = round.seconds;
+  for (const Fired& f : round.fired)
+    report.savedSeconds += f.savedSeconds;
   ++report.rounds;
   report.checkSeconds += round.checkSeconds;
 }
@@ -172,6 +176,14 @@ Expected<Draft> rewriteRounds(
   return draft;
 }
 
+std::vector<std::string> firedRules(const ApplyReport& report) {
+  std::vector<std::string> names;
+  for (const Fired& f : report.fired) {
+    if (std::find(names.begin(), names.end(), f.rule) == names.end()) names.push_back(f.rule);
+  }
+  return names;
+}
+
 bool hasCalls(const Graph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const GraphNode& n) {
     bool found = n.callee != nullptr;
@@ -203,17 +215,13 @@ Expected<Draft> rewriteAll(
     };
     draft = rewriteRounds(inlineCalls(model, isChanged).model, rules, costs, options, timer);
   }
-  if (draft && !draft->report.fired.empty()) draft->model.promises = options.promises;
+  if (draft) draft->report.metadata = options.metadata;
+  if (draft && !draft->report.fired.empty()) {
+    draft->report.metadata[kRulesKey] = firedRules(draft->report);
+    draft->model.metadata = draft->report.metadata;
+  }
   if (draft) measureSizes(model.graph, draft->model.graph, options, draft->report);
   return draft;
-}
-
-std::vector<std::string> firedRules(const ApplyReport& report) {
-  std::vector<std::string> names;
-  for (const Fired& f : report.fired) {
-    if (std::find(names.begin(), names.end(), f.rule) == names.end()) names.push_back(f.rule);
-  }
-  return names;
 }
 
 /// The policy without the rules that the whole model is faster without.

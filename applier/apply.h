@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct ApplyReport {
   int rounds = 0;
   std::vector<Bindings> sizes;  ///< at which gains were judged, where the model leaves extents open
   double rewriteSeconds = 0, checkSeconds = 0;
+  /// What a run of the original is estimated to take on the device (nullopt: not known), and what is saved of it.
+  std::optional<double> runSeconds;
+  double savedSeconds = 0;
+  Metadata metadata = {};  ///< what a rewritten model says
+  size_t matched = 0;      ///< sites of patterns in the original
 };
 
 struct Applied {

@@ -44,7 +44,7 @@ def attempt(expected, tools, pack, output, options, limit):
     entry = {"code": run.code, "seconds": run.seconds, "megabytes": run.megabytes, "parts": run.report.get("seconds"),
              "rules": collections.Counter(run.rules()), "sites": len(run.sites()), "checks": sum(c["possible"] for c in run.report.get("checks", [])),
              "unchecked": [f"{c['where']}: {c['reason']}" for c in run.report.get("checks", []) if not c["possible"]],
-             "refused": collections.Counter(r["reason"] for r in run.report.get("refused", [])),
+             "refused": collections.Counter(r["reason"] for r in run.report.get("refusals", [])),
              "untouched": collections.Counter(u["operator"] for u in run.report.get("untouched", []))}
     if run.code:
         return entry | {"problem": run.said.splitlines()[-1] if run.said else f"exit code {run.code}"}

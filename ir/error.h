@@ -8,7 +8,7 @@
 namespace pet {
 
 /// Whose fault an error is; tools turn it into an exit code (see docs/command-line.md).
-enum class ErrorKind { kUsage, kModel, kPack, kText, kCheck, kUnsupported, kInternal };
+enum class ErrorKind { kUsage, kModel, kPack, kText, kCheck, kUnsupported, kInternal, kRunner };
 
 /// A user-visible error: what went wrong, where, and what to do about it. One line each, no trailing period.
 struct Error {

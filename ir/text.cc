@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/limits.h"
+#include "ir/suggest.h"
 
 namespace pet {
 
@@ -69,6 +70,19 @@ Expected<std::vector<Value>> TextReader::operands(const ProgramBuilder& builder)
   return result;
 }
 
+namespace {
+
+/// That a text may use.
+std::vector<std::string> operatorNames() {
+  std::vector<std::string> names;
+  for (const OpRow* op : operatorTable()) {
+    if (!op->is(ops::kInput)) names.emplace_back(op->name);
+  }
+  return names;
+}
+
+}  // namespace
+
 // A layout or an index map stands first and without its name, then key=value to the end of the line.
 Expected<Attributes> TextReader::attributes(const OpRow& op, const Token& opToken, const Shape* operand) {
   Attributes result;
@@ -87,7 +101,14 @@ Expected<Attributes> TextReader::attributes(const OpRow& op, const Token& opToke
     for (const auto& s : op.attributes) {
       if (s.name == key) spec = &s;
     }
-    if (!spec) return errorAt(at, fmt::format("{} has no attribute '{}'", op.name, key));
+    if (!spec) {
+      auto error = errorAt(at, fmt::format("{} has no attribute '{}'", op.name, key));
+      std::vector<std::string> known;
+      for (const auto& s : op.attributes)
+        known.emplace_back(s.name);
+      error.value().advice = suggestion(key, known);
+      return error;
+    }
     if (auto ok = expect("="); !ok) return tl::unexpected(ok.error());
     auto value = attribute(spec->kind);
     if (!value) return tl::unexpected(value.error());
@@ -110,7 +131,8 @@ Expected<std::vector<Value>> TextReader::statement(ProgramBuilder& builder) {
   if (!opName) return tl::unexpected(opName.error());
   const OpRow* op = findOp(*opName);
   if (!op || op->is(ops::kInput)) {
-    return fail(ErrorKind::kUnsupported, fmt::format("unknown operator '{}'", *opName), place(opToken));
+    return fail(ErrorKind::kUnsupported, fmt::format("unknown operator '{}'", *opName), place(opToken),
+                suggestion(*opName, operatorNames()));
   }
   auto on = operands(builder);
   if (!on) return tl::unexpected(on.error());

@@ -1,6 +1,12 @@
 #pragma once
 
+#include <string_view>
+
 namespace pet {
+
+// Why a cost is not known.
+inline constexpr std::string_view kNotTuned = "not tuned for this device";
+inline constexpr std::string_view kFarShapes = "not tuned at shapes close to these";
 
 /// What a rule costs at some shapes on a device: seconds of one run, between neighbours.
 struct CostEstimate {

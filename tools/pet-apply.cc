@@ -18,8 +18,12 @@
 #include "runtime/onednn/float_engine.h"
 #endif
 #include "tools/apply/arguments.h"
+#include "tools/apply/command.h"
+#include "tools/apply/device.h"
 #include "tools/apply/engine.h"
 #include "tools/apply/error_limits.h"
+#include "tools/apply/explain.h"
+#include "tools/apply/node_names.h"
 #include "tools/apply/records.h"
 #include "tools/apply/report.h"
 #include "tools/apply/report_file.h"
@@ -34,6 +38,13 @@ namespace {
 
 using namespace pet;
 using tool::ApplyArguments;
+
+/// The name of a file that stands for standard output.
+constexpr const char* kStandardOutput = "-";
+/// The name, if it is one of a file.
+std::string fileOf(const std::string& name) {
+  return name == kStandardOutput ? "" : name;
+}
 
 // --- Costs ---
 
@@ -63,25 +74,46 @@ Expected<OpenTimings> findTimings(const ApplyArguments& o) {
 
 // --- The pipeline ---
 
-/// model.onnx -> model.pet.onnx
-std::string defaultOutput(const std::string& model) {
-  std::filesystem::path path(model);
-  return path.replace_extension(".pet.onnx").string();
-}
-
 /// The model itself may be the output: it is replaced as a whole or not at all.
 Expected<void> checkNames(const ApplyArguments& o) {
-  if (auto ok = tool::distinctFiles({o.output, o.json, o.report}, {o.pack, o.timings}); !ok) return ok;
-  return tool::distinctFiles({o.json, o.report}, {o.model});
+  const std::string json = fileOf(o.json), report = fileOf(o.report);
+  if (auto ok = tool::distinctFiles({o.output, json, report}, {o.pack, o.timings}); !ok) return ok;
+  return tool::distinctFiles({json, report}, {o.model});
 }
 
 /// What would make a check of minutes be in vain.
 Expected<void> checkPlaces(const ApplyArguments& o) {
-  for (const std::string& report : {o.json, o.report}) {
+  for (const std::string& report : {fileOf(o.json), fileOf(o.report)}) {
     if (report.empty()) continue;
     if (auto ok = checkWritable(report); !ok) return ok;
   }
-  return o.dryRun ? Expected<void>() : checkWritable(o.output, ErrorKind::kModel);
+  return o.dryRun ? Expected<void>() : checkWritable(o.output);
+}
+
+/// Rules and nodes that are named, but not there.
+Expected<void> checkChoices(const ApplyArguments& o, const std::vector<tool::NodeName>& nodes, Pack& pack) {
+  std::vector<std::string> names, explained;
+  for (const tool::NodeName& n : nodes)
+    names.push_back(n.name);
+  if (auto ok = tool::checkGlobs("--site", o.sites, names, "the model has no node"); !ok) return ok;
+  if (o.only.empty() && o.skip.empty() && o.explain.empty()) return {};
+  auto rules = pack.ruleNames();
+  if (!rules) return tl::unexpected(rules.error());
+  if (auto ok = tool::checkGlobs("--only", o.only, *rules, "the pack has no rule"); !ok) return ok;
+  if (auto ok = tool::checkGlobs("--skip", o.skip, *rules, "the pack has no rule"); !ok) return ok;
+  names.insert(names.end(), rules->begin(), rules->end());
+  if (!o.explain.empty()) explained.push_back(o.explain);
+  return tool::checkGlobs("--explain", explained, names, "there is no node in the model and no rule in the pack");
+}
+
+/// What a rewritten model says of how it was made.
+Metadata metadataOf(const ApplyArguments& o, const Pack& pack) {
+  Metadata said{{"pet.version", {std::string(tool::kVersion)}}, {"pet.pack", {pack.digest()}}};
+  for (const std::string& option : tool::choicesOf(o))
+    said["pet.options"].push_back(option);
+  for (const std::string& promise : o.sizes.assume)
+    said[kPromisesKey].push_back(promise.substr(promise.find_first_not_of(' ')));
+  return said;
 }
 
 /// The engine that --measure asks; none without it.
@@ -130,7 +162,7 @@ Expected<ApplyOptions> applyOptions(const ApplyArguments& o, const Graph& graph)
   options.check = o.dryRun           ? ApplyOptions::Check::kNone
                 : o.check == "sites" ? ApplyOptions::Check::kSites
                                      : ApplyOptions::Check::kFull;
-  options.seed = o.seed;
+  options.seed = std::stoull(o.seed);
   options.clock = [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   };
@@ -139,8 +171,6 @@ Expected<ApplyOptions> applyOptions(const ApplyArguments& o, const Graph& graph)
 #endif
   options.keep = keepInFolder(keepFolder(o));
   if (auto ok = tool::readSizes(o.sizes, graph, options.normalise); !ok) return tl::unexpected(ok.error());
-  for (const std::string& promise : o.sizes.assume)
-    options.promises.push_back(promise.substr(promise.find_first_not_of(' ')));
   auto limits = tool::errorLimits(o.maxRelativeError);
   if (!limits) return tl::unexpected(limits.error());
   options.policy.maxRelativeError = std::move(*limits);
@@ -163,7 +193,7 @@ Expected<std::map<std::string, std::string>> reportTexts(const ApplyArguments& o
                                                          const Applied& applied,
                                                          Pack& pack) {
   std::map<std::string, std::string> texts;
-  if (!o.json.empty()) texts.emplace(o.json, tool::jsonOf(applied.report));
+  if (!o.json.empty()) texts.emplace(o.json, tool::jsonOf(applied.report, o));
   if (o.report.empty()) return texts;
   auto text = tool::reportFileText(o, original, applied, pack);
   if (!text) return tl::unexpected(text.error());
@@ -180,6 +210,7 @@ Expected<void> store(const ApplyArguments& o,
   Expected<void> ok;
   std::vector<std::string> written;
   for (const auto& [path, text] : reports) {
+    if (path == kStandardOutput) continue;
     if (ok) ok = writeFile(path, text);
     if (ok) written.push_back(path);
   }
@@ -220,10 +251,25 @@ Expected<void> showTypes(const ApplyArguments& o) {
   return tool::print(tool::typesText(model->graph, o.freezeInputs));
 }
 
+/// What was done, on standard output: the report, an explanation or the summary.
+Expected<void> say(const ApplyArguments& o,
+                   const ApplyReport& report,
+                   const std::map<std::string, std::string>& reports,
+                   const std::vector<tool::NodeName>& nodes) {
+  auto printed = reports.find(kStandardOutput);
+  if (o.quiet && printed == reports.end()) return {};
+  auto said = tool::print(printed != reports.end() ? printed->second
+                          : o.explain.empty()      ? tool::textOf(report, o)
+                                                   : tool::explanation(report, nodes, o));
+  if (!said && !o.dryRun) said.error().advice = o.output + " was written";
+  return said;
+}
+
 Expected<void> run(ApplyArguments o) {
   if (o.types) return showTypes(o);
   if (o.pack.empty()) return fail(ErrorKind::kUsage, "PACK is required (see pet-apply --help)");
-  if (o.output.empty()) o.output = defaultOutput(o.model);
+  if (o.output.empty()) o.output = tool::defaultOutput(o.model);
+  if (!o.explain.empty()) o.dryRun = true;
   if (auto ok = checkNames(o); !ok) return ok;
   tool::StatusLine status(o.quiet);
   status.show("reading the model");
@@ -235,12 +281,16 @@ Expected<void> run(ApplyArguments o) {
   if (!pack) return tl::unexpected(pack.error());
   auto timings = findTimings(o);
   if (!timings) return tl::unexpected(timings.error());
+  const auto nodes = tool::nodeNames(model->graph);
+  if (auto ok = checkChoices(o, nodes, *pack); !ok) return ok;
+  if (auto ok = tool::checkDevice(o.device, *timings); !ok) return ok;
   auto rules = tool::TunedRules::open(*pack, *timings, o.device, o.threads);
   if (!rules) return tl::unexpected(rules.error());
   if (auto ok = checkPlaces(o); !ok) return ok;
 
   auto options = applyOptions(o, model->graph);
   if (!options) return tl::unexpected(options.error());
+  options->metadata = metadataOf(o, *pack);
   options->progress = [&](std::string_view what, double share) { status.show(what, share); };
   auto engine = startEngine(o);
   if (!engine) return tl::unexpected(engine.error());
@@ -261,10 +311,7 @@ Expected<void> run(ApplyArguments o) {
   auto reports = reportTexts(o, *model, *applied, *pack);
   if (!reports) return tl::unexpected(reports.error());
   if (auto ok = store(o, *reports, *applied, std::move(staged)); !ok) return ok;
-  if (o.quiet) return {};
-  auto said = tool::print(tool::textOf(report, o));
-  if (!said && !o.dryRun) said.error().advice = o.output + " was written";
-  return said;
+  return say(o, report, *reports, nodes);
 }
 
 /// The check makes and drops tensors of some megabytes all the time: memory that went back to the system each time

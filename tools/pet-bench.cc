@@ -43,9 +43,8 @@ Expected<void> say(const Options& o, const std::string& text) {
   return o.json == "-" ? Expected<void>() : tool::print(text);
 }
 
-tl::unexpected<Error> runnerFailed(const std::string& message, bool& failed) {
-  failed = true;
-  return fail(ErrorKind::kInternal, message, "", "check --runner, --python and --runner-path");
+tl::unexpected<Error> runnerFailed(const std::string& message) {
+  return fail(ErrorKind::kRunner, message, "", "check --runner, --python and --runner-path");
 }
 
 /// One row for each site. What is left of the budget is shared by the sites that are left.
@@ -76,8 +75,7 @@ Expected<void> write(const Report& report, const Options& o) {
   return o.json.empty() ? Expected<void>() : writeFile(o.json, json(report, o));
 }
 
-/// `failed`: the runner did.
-Expected<void> run(const Options& o, bool& failed) {
+Expected<void> run(const Options& o) {
   auto command = tool::runnerCommand(o.runner);
   if (!command) return tl::unexpected(command.error());
   if (auto ok = checkOptions(o); !ok) return ok;
@@ -88,12 +86,12 @@ Expected<void> run(const Options& o, bool& failed) {
 
   RunnerKeeper runner(std::move(*command), o.timeout);
   auto engine = runner.hello();
-  if (!engine) return runnerFailed(engine.error().message, failed);
+  if (!engine) return runnerFailed(engine.error().message);
   Report report{*engine, {}, {}};
   if (auto said = say(o, headline(*engine, o) + "\n"); !said) return said;
   Watch watch(o, runner);
   auto whole = watch.files(o.model, o.rewritten, perSite ? kWholeShare * o.budget : o.budget);
-  if (!whole && whole.error().fatal()) return runnerFailed(whole.error().message, failed);
+  if (!whole && whole.error().fatal()) return runnerFailed(whole.error().message);
   if (!whole) return fail(ErrorKind::kModel, whole.error().message);
   report.whole = std::move(*whole);
   if (auto said = say(o, wholeTable(report.whole)); !said) return said;
@@ -105,7 +103,7 @@ Expected<void> run(const Options& o, bool& failed) {
   }
 
   if (auto written = write(report, o); !written) return written;
-  if (runner.isFailing()) return runnerFailed(runner.lastFailure(), failed);
+  if (runner.isFailing()) return runnerFailed(runner.lastFailure());
   if (report.whole.difference <= kMaxDifference) return {};
   return fail(ErrorKind::kCheck, fmt::format("its outputs differ by {:.1e} of the largest", report.whole.difference),
               o.rewritten, "it does not compute the same function as the model");
@@ -138,7 +136,5 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   app.add_option("--keep", o.keep, "leave the models of the sites in this folder");
-  bool failed = false;
-  int code = tool::run(app, argc, argv, [&] { return run(o, failed); });
-  return failed ? tool::kRunnerFailed : code;
+  return tool::run(app, argc, argv, [&] { return run(o); });
 }

@@ -35,9 +35,8 @@ Expected<Timings> resume(const std::string& path) {
 
 // --- The pipeline ---
 
-tl::unexpected<Error> runnerFailed(const std::string& message, bool& failed) {
-  failed = true;
-  return fail(ErrorKind::kInternal, message, "", "check --python and --runner; samples so far are kept");
+tl::unexpected<Error> runnerFailed(const std::string& message) {
+  return fail(ErrorKind::kRunner, message, "", "check --python and --runner; samples so far are kept");
 }
 
 /// The runner of a device: a script for a Python that has the engine, or a program of ours.
@@ -57,8 +56,7 @@ Expected<void> show(const Options& o) {
   return tool::print(wherePays(*rules, *timings, o));
 }
 
-/// `failed`: the runner did.
-Expected<void> run(const Options& o, bool& failed) {
+Expected<void> run(const Options& o) {
   auto command = runnerOf(o);
   if (!command) return tl::unexpected(command.error());
   if (!o.show.empty()) return show(o);
@@ -74,7 +72,7 @@ Expected<void> run(const Options& o, bool& failed) {
 
   RunnerKeeper runner(std::move(*command), o.timeout);
   auto engine = runner.hello();
-  if (!engine) return runnerFailed(engine.error().message, failed);
+  if (!engine) return runnerFailed(engine.error().message);
   auto said = tool::print(fmt::format("{} {} on {} ({}), {} thread(s); {} points\n", engine->engine, engine->version,
                                       engine->cpu, engine->isa, o.threads, jobs->size()));
   if (!said) return said;
@@ -84,7 +82,7 @@ Expected<void> run(const Options& o, bool& failed) {
 
   said = tool::print("\n" + report(*jobs, *rows) + "\n" + wherePays(*rules, *timings, o) + "\n" + counts(*rows));
   if (!said) return said;
-  if (runner.isFailing()) return runnerFailed(runner.lastFailure(), failed);
+  if (runner.isFailing()) return runnerFailed(runner.lastFailure());
   if (!tuner.foundDifference()) return {};
   return fail(ErrorKind::kCheck, "a replacement computes something different from its pattern", o.pack,
               "see the table");
@@ -135,7 +133,5 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   app.add_option("--keep", o.keep, "leave the subgraphs that were timed in this folder");
-  bool failed = false;
-  int code = tool::run(app, argc, argv, [&] { return run(o, failed); });
-  return failed ? tool::kRunnerFailed : code;
+  return tool::run(app, argc, argv, [&] { return run(o); });
 }

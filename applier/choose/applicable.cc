@@ -1,9 +1,12 @@
 #include "applier/choose/applicable.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "applier/match/promise.h"
 #include "ir/layout_algebra.h"
 #include "rules/rewrite/bind.h"
 
@@ -14,18 +17,27 @@ bool wanted(const std::string& rule, const Policy& policy) {
   return (policy.only.empty() || matchesAny(rule, policy.only)) && !matchesAny(rule, policy.skip);
 }
 
-/// Why a rule's rounding is not wanted; empty where it is.
-std::string roundsTooMuch(const Numerics& numerics, ElementType element, const Policy& policy) {
-  if (!isComputed(element)) return "";  // integers are exact
+/// Rounded up to two digits, so that it is enough.
+std::string enough(double value) {
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
+  return fmt::format("{:.2g}", std::ceil(value / unit) * unit);
+}
+
+/// Why a rule's rounding is not wanted; nullopt where it is.
+std::optional<Reason> roundsTooMuch(const Numerics& numerics, ElementType element, const Policy& policy) {
+  if (!isComputed(element)) return std::nullopt;  // integers are exact
   if (numerics.kind == Numerics::Kind::kUnbounded && !policy.unbounded)
-    return "the model's data do not bound its intermediate values (--numerics any)";
-  if (numerics.kind != Numerics::Kind::kConditioned) return "";
-  if (!policy.whyNotConditioned.empty()) return policy.whyNotConditioned;
+    return Reason{ReasonKind::kUnbounded, "the model's data do not bound its intermediate values (--numerics any)"};
+  if (numerics.kind != Numerics::Kind::kConditioned) return std::nullopt;
+  if (!policy.whyNotConditioned.empty()) return Reason{ReasonKind::kInexact, policy.whyNotConditioned};
   double error = numerics.kappa * unitRoundoff(element);
-  if (error <= policy.maxRelativeError.at(element)) return "";
+  if (error <= policy.maxRelativeError.at(element)) return std::nullopt;
   const bool isFloat = element == ElementType::kFloat;
-  return fmt::format("its relative error may reach {:.2g}{} (--max-rel-error)", error,
-                     isFloat ? "" : fmt::format(" in {}", str(element)));
+  const std::string in = isFloat ? "" : fmt::format(" in {}", str(element));
+  return Reason{ReasonKind::kRoundsTooMuch,
+                fmt::format("its relative error may reach {:.2g}{} (--max-rel-error)", error, in),
+                {},
+                (isFloat ? "" : fmt::format("{}=", str(element))) + enough(error)};
 }
 
 /// Bytes of the activations that a pattern takes and gives.
@@ -42,43 +54,71 @@ double endsOf(const Program& pattern, const Bindings& symbols) {
   return bytes;
 }
 
+using Hope = tl::expected<CostEstimate, Reason>;
+
 /// The cost, if the rule may pay: where neighbours spare it its layouts, it is the less. That can be what they were
 /// timed to take, or, where they are not at the ends alone, moving all operands and results once.
-Expected<CostEstimate> hopefulCostAt(
+Hope hopefulCostAt(
     const Rule& rule, const Site& site, const Bindings& shapes, const Costs& costs, const Policy& policy) {
   auto cost = costs.at(rule, shapes);
-  if (!cost) return cost;
+  if (!cost)
+    return refuse(cost.error().what == kFarShapes ? ReasonKind::kFarSizes : ReasonKind::kNotTuned, cost.error().what);
   CostEstimate best = *cost;
   if (movesActivations(rule.replacement))
     best.layouts = std::max(best.layouts, costs.layoutSecondsPerByte * endsOf(site.pattern->program, shapes));
-  if (best.layouts < best.replacement && best.bestRatio() < policy.minGain)
-    return fail(ErrorKind::kCheck, noGain(*cost));
-  return cost;
+  if (best.layouts < best.replacement && best.bestRatio() < policy.minGain) return tl::unexpected(noGain(*cost));
+  return *cost;
+}
+
+/// The samples at which a rule may pay, as --expect reads them: "batch=8,16"; nullopt: none, or several symbols differ.
+std::optional<std::string> payingSizes(
+    const Rule& rule, const Site& site, const ModelSizes& sizes, const Costs& costs, const Policy& policy) {
+  std::map<std::string, std::vector<int64_t>> values;
+  for (const Bindings& sample : sizes.samples()) {
+    if (!hopefulCostAt(rule, site, rewrite::numbersAt(site.symbols, sample), costs, policy)) continue;
+    for (const auto& [symbol, value] : sample)
+      values[symbol].push_back(value);
+  }
+  if (values.size() != 1 || !sizes.isNamed(values.begin()->first)) return std::nullopt;
+  return fmt::format("{}={}", values.begin()->first, fmt::join(values.begin()->second, ","));
 }
 
 /// The cost at the typical sizes, if the rule may pay at all samples.
-Expected<CostEstimate> hopefulCost(
+Hope hopefulCost(
     const Rule& rule, const Site& site, const ModelSizes& sizes, const Costs& costs, const Policy& policy) {
-  if (!costs.at) return fail(ErrorKind::kCheck, "not tuned for this device");
-  if (site.element != ElementType::kFloat && !policy.isMeasured)
-    return fail(ErrorKind::kCheck, fmt::format("timed in float only, not in {} (--measure)", str(site.element)));
-  Expected<CostEstimate> typical = fail(ErrorKind::kCheck, "no sizes are known");
+  if (!costs.at) return refuse(ReasonKind::kNotTuned, std::string(kNotTuned));
+  Hope typical = refuse(ReasonKind::kNoSizes, "no sizes are known");
   for (const Bindings& sample : sizes.samples()) {
     auto cost = hopefulCostAt(rule, site, rewrite::numbersAt(site.symbols, sample), costs, policy);
     if (!cost && sample.empty()) return cost;
     if (!cost) {
-      return fail(ErrorKind::kCheck,
-                  fmt::format("{}, at {}", cost.error().what, rewrite::str(rewrite::symbolsOf(sample))));
+      Reason reason = cost.error();
+      reason.detail += ", at " + rewrite::str(rewrite::symbolsOf(sample));
+      if (reason.kind == ReasonKind::kNoGain) reason.value = payingSizes(rule, site, sizes, costs, policy);
+      if (reason.value) reason.kind = ReasonKind::kExpectedSizes;
+      return tl::unexpected(std::move(reason));
     }
     if (&sample == &sizes.typical()) typical = std::move(cost);
+  }
+  if (typical && site.element != ElementType::kFloat && !policy.isMeasured) {
+    return tl::unexpected(Reason{ReasonKind::kFloatOnly,
+                                 fmt::format("timed in float only, not in {} (--measure)", str(site.element)),
+                                 typical->ratio()});
   }
   return typical;
 }
 
 }  // namespace
 
-std::string noGain(const CostEstimate& cost) {
-  return fmt::format("{} {:.2f}, no gain", cost.measured ? "measured" : "predicted", cost.ratio());
+std::optional<double> ratioOf(const Rule& rule, const Site& site, const ModelSizes& sizes, const Costs& costs) {
+  if (!costs.at || sizes.samples().empty()) return std::nullopt;
+  auto cost = costs.at(rule, rewrite::numbersAt(site.symbols, sizes.typical()));
+  return cost ? std::optional(cost->ratio()) : std::nullopt;
+}
+
+Reason noGain(const CostEstimate& cost) {
+  return {ReasonKind::kNoGain,
+          fmt::format("{} {:.2f}, no gain", cost.measured ? "measured" : "predicted", cost.ratio()), cost.ratio()};
 }
 
 bool movesActivations(const Program& program) {
@@ -110,21 +150,24 @@ std::vector<SiteRule> candidatesAt(const Site& site,
   for (const Rule* each : rules) {
     const Rule& rule = *each;
     if (!wanted(rule.name, policy)) continue;
-    auto refuse = [&](std::string reason) {
+    auto refused = [&](Reason reason) {
+      if (!reason.ratio && isUnlocked(reason.kind)) reason.ratio = ratioOf(rule, site, sizes, costs);
       refusals.push_back({site.anchor, site.pattern->name, rule.name, std::move(reason)});
     };
-    if (auto why = roundsTooMuch(rule.numerics, site.element, policy); !why.empty()) {
-      refuse(std::move(why));
+    if (auto why = roundsTooMuch(rule.numerics, site.element, policy)) {
+      refused(std::move(*why));
       continue;
     }
     auto symbols = rewrite::bindRule(rule, site.symbols, implied);
     if (!symbols) {
-      refuse(symbols.error().what);
+      auto promise = promiseFor(rule, site.symbols, sizes);
+      const ReasonKind kind = promise ? ReasonKind::kOpenSizes : ReasonKind::kOtherSizes;
+      refused({kind, symbols.error().what, {}, std::move(promise)});
       continue;
     }
     auto cost = hopefulCost(rule, site, sizes, costs, policy);
     if (!cost && !policy.all) {
-      refuse(cost.error().what);
+      refused(cost.error());
       continue;
     }
     int boxes = occupiedBoxes(rule, rewrite::numbersAt(*symbols, sizes.typical()));

@@ -41,8 +41,11 @@ std::vector<SiteRule> candidatesAt(const Site& site,
                                    const Policy& policy,
                                    std::vector<Refusal>& refusals);
 
+/// What the rule gains at the typical sizes, if that is known.
+std::optional<double> ratioOf(const Rule& rule, const Site& site, const ModelSizes& sizes, const Costs& costs);
+
 /// "measured 0.98, no gain".
-std::string noGain(const CostEstimate& cost);
+Reason noGain(const CostEstimate& cost);
 
 /// A Layout of the program moves activations.
 bool movesActivations(const Program& program);

@@ -1,6 +1,7 @@
 #include "applier/choose/attempt.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -67,14 +68,28 @@ View replacedAt(const MatchIndex& index, const Rewrite& rewrite) {
   return splice(part.view(), {movedTo(part, rewrite)});
 }
 
-/// The model's element types and opset are not for the replacement.
-std::optional<std::string> whyNotWritten(const Graph& graph, const MatchIndex& index, const Rewrite& rewrite) {
+/// The newest that pet writes.
+constexpr int64_t kNewestOpset = 24;
+
+std::optional<std::string> whyNotEmittedIn(int64_t opset, const MatchIndex& index, const Rewrite& rewrite) {
   const View& view = index.view();
-  if (auto why = whyNotTyped(index, rewrite)) return why;
   if (isComputed(rewrite.site.element))
-    return whyNotEmitted(rewrite.replacement, graph.opset, rewrite.site.element, view.openSizes);
-  if (auto why = whyNotExact(index, rewrite)) return why;
-  return whyNotEmitted(replacedAt(index, rewrite), graph.opset, view.openSizes);
+    return whyNotEmitted(rewrite.replacement, opset, rewrite.site.element, view.openSizes);
+  return whyNotEmitted(replacedAt(index, rewrite), opset, view.openSizes);
+}
+
+/// The model's element types and opset are not for the replacement.
+std::optional<Reason> whyNotWritten(const Graph& graph, const MatchIndex& index, const Rewrite& rewrite) {
+  if (auto why = whyNotTyped(index, rewrite)) return Reason{ReasonKind::kNotWritten, *why};
+  if (!isComputed(rewrite.site.element)) {
+    if (auto why = whyNotExact(index, rewrite)) return Reason{ReasonKind::kNotWritten, *why};
+  }
+  auto why = whyNotEmittedIn(graph.opset, index, rewrite);
+  if (!why) return std::nullopt;
+  for (int64_t opset = graph.opset + 1; opset <= kNewestOpset; ++opset) {
+    if (!whyNotEmittedIn(opset, index, rewrite)) return Reason{ReasonKind::kOpset, *why, {}, std::to_string(opset)};
+  }
+  return Reason{ReasonKind::kNotWritten, *why};
 }
 
 /// At these shapes the rule has nothing to do: it pads by nothing, say.
@@ -85,27 +100,38 @@ bool changesNothing(const MatchIndex& index, const Rewrite& rewrite) {
 
 }  // namespace
 
-Expected<Rewrite> rewriteAt(const Graph& graph, const MatchIndex& index, const SiteRule& c, const Policy& policy) {
+tl::expected<Rewrite, Reason> rewriteAt(const Graph& graph,
+                                        const MatchIndex& index,
+                                        const SiteRule& c,
+                                        const Policy& policy) {
   const View& view = index.view();
   std::string name = siteName(graph, view, c.site.anchor);
-  if (madeBy(name, *c.rule) && !merges(*c.rule, *c.site.pattern)) return fail(ErrorKind::kCheck, "applied here before");
+  if (madeBy(name, *c.rule) && !merges(*c.rule, *c.site.pattern))
+    return refuse(ReasonKind::kNothingToDo, "applied here before");
   if (generation(name) >= kMaxGenerations)
-    return fail(ErrorKind::kCheck, fmt::format("{} rules made this site, which is the limit", kMaxGenerations));
+    return refuse(ReasonKind::kNothingToDo,
+                  fmt::format("{} rules made this site, which is the limit", kMaxGenerations));
   auto rewrite = instantiate(c.site, *c.rule, c.symbols, name);
-  if (!rewrite) return rewrite;
+  if (!rewrite) return refuse(ReasonKind::kNotWritten, rewrite.error().what);
   for (size_t i = 0; i < c.site.outputs.size(); ++i) {
     const Shape &is = rewrite->replacement.shape(rewrite->replacement.outputs()[i]),
                 &wanted = view.program.shape(c.site.outputs[i]);
     if (is != wanted)
-      return fail(ErrorKind::kCheck, fmt::format("{} are not known to be the extents {}", str(is), str(wanted)));
+      return refuse(ReasonKind::kNotWritten,
+                    fmt::format("{} are not known to be the extents {}", str(is), str(wanted)));
   }
-  if (auto why = whyNotWritten(graph, index, *rewrite)) return fail(ErrorKind::kCheck, *why);
+  if (auto why = whyNotWritten(graph, index, *rewrite)) return tl::unexpected(std::move(*why));
   auto before = static_cast<double>(weightElements(rewrite->pattern));
   auto after = static_cast<double>(weightElements(rewrite->replacement));
-  if (4 * (after - policy.maxGrowth * before) > kSmallWeights)
-    return fail(ErrorKind::kCheck, fmt::format("weights would grow to {:.1f} times their size", after / before));
-  if (!policy.all && changesNothing(index, *rewrite)) return fail(ErrorKind::kCheck, "nothing would change");
-  return rewrite;
+  if (4 * (after - policy.maxGrowth * before) > kSmallWeights) {
+    const double factor = after / before;
+    return tl::unexpected(Reason{ReasonKind::kGrowth,
+                                 fmt::format("weights would grow to {:.1f} times their size", factor),
+                                 {},
+                                 fmt::format("{:.1f}", std::ceil(10 * factor) / 10)});
+  }
+  if (!policy.all && changesNothing(index, *rewrite)) return refuse(ReasonKind::kNothingToDo, "nothing would change");
+  return std::move(*rewrite);
 }
 
 }  // namespace pet

@@ -9,10 +9,10 @@ namespace pet {
 /// rules made them, so this holds over several runs, too: a second one finds nothing to do.
 inline constexpr int kMaxGenerations = 4;
 
-/// Writes a rule at a site, if it can be written in this model and was not what made the site. kCheck: why not.
-Expected<Rewrite> rewriteAt(const Graph& graph,
-                            const MatchIndex& index,
-                            const SiteRule& siteRule,
-                            const Policy& policy);
+/// Writes a rule at a site, if it can be written in this model and was not what made the site; else why not.
+tl::expected<Rewrite, Reason> rewriteAt(const Graph& graph,
+                                        const MatchIndex& index,
+                                        const SiteRule& siteRule,
+                                        const Policy& policy);
 
 }  // namespace pet

@@ -46,7 +46,7 @@ class Chooser {
   /// The chosen candidates in groups whose layouts meet.
   std::vector<std::vector<size_t>> groupsOf(const std::vector<size_t>& chosen) const;
   /// Why a group does not gain enough, even with what its layouts save by meeting.
-  std::optional<std::string> loss(const std::vector<size_t>& group) const;
+  std::optional<Reason> loss(const std::vector<size_t>& group) const;
 
  private:
   struct Saving {
@@ -174,7 +174,7 @@ std::vector<std::vector<size_t>> Chooser::groupsOf(const std::vector<size_t>& ch
   return groups;
 }
 
-std::optional<std::string> Chooser::loss(const std::vector<size_t>& group) const {
+std::optional<Reason> Chooser::loss(const std::vector<size_t>& group) const {
   const std::set<size_t> members(group.begin(), group.end());
   std::set<size_t> within;  // of savings_, in their order
   for (size_t c : members) {
@@ -193,19 +193,20 @@ std::optional<std::string> Chooser::loss(const std::vector<size_t>& group) const
     most += atMost(cost);
   }
   if (sum.ratio() < policy_.minGain) return noGain(sum);
-  if (sum.pattern <= most) return fmt::format("{:.2f}, but within the noise", sum.ratio());
+  if (sum.pattern <= most)
+    return Reason{ReasonKind::kNoGain, fmt::format("{:.2f}, but within the noise", sum.ratio()), sum.ratio()};
   return std::nullopt;
 }
 
 /// What is wrong with a choice: candidates to leave out, with the reason. Of a group that does not pay it is the one
 /// that gains the least by itself: the others may do without it.
-std::map<size_t, std::string> objections(const Chooser& chooser,
-                                         const std::vector<size_t>& chosen,
-                                         const std::vector<PricedRewrite>& candidates,
-                                         const LastWord& lastWord) {
-  std::map<size_t, std::string> result;
+std::map<size_t, Reason> objections(const Chooser& chooser,
+                                    const std::vector<size_t>& chosen,
+                                    const std::vector<PricedRewrite>& candidates,
+                                    const LastWord& lastWord) {
+  std::map<size_t, Reason> result;
   auto groups = chooser.groupsOf(chosen);
-  auto object = [&](const std::vector<size_t>& group, const std::optional<std::string>& reason) {
+  auto object = [&](const std::vector<size_t>& group, const std::optional<Reason>& reason) {
     auto gainsLess = [&](size_t a, size_t b) { return candidates[a].cost.ratio() < candidates[b].cost.ratio(); };
     if (reason) result[*std::min_element(group.begin(), group.end(), gainsLess)] = *reason;
   };
@@ -234,7 +235,7 @@ std::vector<size_t> chooseByCost(const MatchIndex& index,
                                  const LastWord& lastWord,
                                  std::vector<Refusal>& refusals) {
   Chooser chooser(index, candidates, costs, policy);
-  std::map<size_t, std::string> reasons;
+  std::map<size_t, Reason> reasons;
   std::vector<size_t> chosen;
   // Each turn bans something, so there are at most as many as candidates.
   for (bool settled = false; !settled;) {
@@ -253,9 +254,11 @@ std::vector<size_t> chooseByCost(const MatchIndex& index,
     if (kept.contains(c)) continue;
     const Rewrite& r = candidates[c].rewrite;
     auto reason = reasons.find(c);
-    refusals.push_back(
-        {r.site.anchor, r.site.pattern->name, r.rule->name,
-         reason != reasons.end() ? reason->second : chooser.loss({c}).value_or("another rule was preferred")});
+    refusals.push_back({r.site.anchor, r.site.pattern->name, r.rule->name,
+                        reason != reasons.end() ? reason->second
+                                                : chooser.loss({c}).value_or(Reason{ReasonKind::kOtherPreferred,
+                                                                                    "another rule was preferred",
+                                                                                    candidates[c].cost.ratio()})});
   }
   return chosen;
 }

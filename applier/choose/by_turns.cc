@@ -31,21 +31,21 @@ std::vector<SiteRule> byTurns(std::vector<SiteRule> candidates) {
 }  // namespace
 
 std::vector<SiteRule> chooseByTurns(std::vector<SiteRule> candidates,
-                                    const std::function<Expected<void>(const SiteRule&)>& usable,
+                                    const std::function<std::optional<Reason>(const SiteRule&)>& whyNot,
                                     std::vector<Refusal>& refusals) {
   auto before = [](const SiteRule& a, const SiteRule& b) { return placeKey(a) < placeKey(b); };
   std::stable_sort(candidates.begin(), candidates.end(), before);
   std::vector<SiteRule> chosen;
   std::map<int, size_t> taken;  // by node: which of the chosen
   for (SiteRule& c : byTurns(std::move(candidates))) {
-    auto refuse = [&](std::string reason) {
+    auto refused = [&](Reason reason) {
       refusals.push_back({c.site.anchor, c.site.pattern->name, c.rule->name, std::move(reason)});
     };
     auto other = std::find_if(c.site.nodes.begin(), c.site.nodes.end(), [&](int n) { return taken.contains(n); });
     if (other != c.site.nodes.end()) {
-      if (!sameBut(chosen[taken.at(*other)], c)) refuse("another rule was preferred");
-    } else if (auto ok = usable(c); !ok) {
-      refuse(ok.error().what);
+      if (!sameBut(chosen[taken.at(*other)], c)) refused({ReasonKind::kOtherPreferred, "another rule was preferred"});
+    } else if (auto why = whyNot(c)) {
+      refused(std::move(*why));
     } else {
       for (int node : c.site.nodes)
         taken.emplace(node, chosen.size());

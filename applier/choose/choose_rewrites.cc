@@ -33,11 +33,11 @@ class Together {
   explicit Together(const MatchIndex& index) : steps_(index.precedence()) {}
 
   /// Why it cannot be, besides those before; else it is one of them.
-  std::optional<std::string> add(const Rewrite& r) {
+  std::optional<Reason> add(const Rewrite& r) {
     const int64_t weights = weights_ + newWeights(r.replacement);
-    if (weights > kMostNewWeights) return "the model's weights would grow too much";
+    if (weights > kMostNewWeights) return Reason{ReasonKind::kNotWritten, "the model's weights would grow too much"};
     if (r.site.outputs.size() > 1 && !steps_.add(r.site.nodes))
-      return "it and another rule's site need each other's results";
+      return Reason{ReasonKind::kEntangled, "it and another rule's site need each other's results"};
     weights_ = weights;
     return std::nullopt;
   }
@@ -48,8 +48,8 @@ class Together {
 };
 
 /// The first that cannot be besides those before it, and why.
-std::optional<std::pair<size_t, std::string>> firstVetoed(const MatchIndex& index,
-                                                          const std::vector<const Rewrite*>& chosen) {
+std::optional<std::pair<size_t, Reason>> firstVetoed(const MatchIndex& index,
+                                                     const std::vector<const Rewrite*>& chosen) {
   Together together(index);
   for (size_t i = 0; i < chosen.size(); ++i) {
     if (auto why = together.add(*chosen[i])) return std::pair(i, *why);
@@ -64,12 +64,11 @@ std::vector<Rewrite> chosenByTurns(const Graph& graph,
                                    std::vector<Refusal>& refusals) {
   std::map<std::pair<int, std::string>, Rewrite> made;
   Together together(index);
-  auto usable = [&](const SiteRule& c) -> Expected<void> {
+  auto usable = [&](const SiteRule& c) -> std::optional<Reason> {
     auto rewrite = rewriteAt(graph, index, c, policy);
-    if (!rewrite) return tl::unexpected(rewrite.error());
+    if (!rewrite) return rewrite.error();
     auto [entry, isNew] = made.insert_or_assign({c.site.anchor, c.rule->name}, std::move(*rewrite));
-    if (auto why = together.add(entry->second)) return fail(ErrorKind::kCheck, *why);
-    return {};
+    return together.add(entry->second);
   };
   std::vector<Rewrite> rewrites;
   for (const SiteRule& c : chooseByTurns(std::move(candidates), usable, refusals))
@@ -90,14 +89,16 @@ std::vector<Rewrite> chosenByCost(const Graph& graph,
     if (rewrite) {
       candidates.push_back({*c.cost, std::move(*rewrite)});
     } else {
-      refusals.push_back({c.site.anchor, c.site.pattern->name, c.rule->name, rewrite.error().what});
+      Reason reason = rewrite.error();
+      if (isUnlocked(reason.kind)) reason.ratio = c.cost->ratio();
+      refusals.push_back({c.site.anchor, c.site.pattern->name, c.rule->name, std::move(reason)});
     }
   }
   LastWord lastWord{[&](const std::vector<const Rewrite*>& chosen) { return firstVetoed(index, chosen); }, objection};
   std::vector<Rewrite> rewrites;
   for (size_t c : chooseByCost(index, candidates, costs, policy, lastWord, refusals)) {
     rewrites.push_back(std::move(candidates[c].rewrite));
-    rewrites.back().gain = candidates[c].cost.ratio();
+    rewrites.back().cost = candidates[c].cost;
   }
   return rewrites;
 }

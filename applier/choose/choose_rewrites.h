@@ -12,7 +12,7 @@
 namespace pet {
 
 /// Why rewrites whose layouts meet do not pay on the engine; nullopt where they do.
-using Objection = std::function<std::optional<std::string>(const std::vector<const Rewrite*>&)>;
+using Objection = std::function<std::optional<Reason>(const std::vector<const Rewrite*>&)>;
 
 /// The rules of the patterns that have a site.
 using RulesByPattern = std::map<const Pattern*, std::vector<const Rule*>>;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "applier/match/closed_values.h"
+#include "applier/match/promise.h"
 #include "applier/view/evaluate_constants.h"
 #include "ir/ops/op.h"
 #include "rules/rewrite/bind.h"
@@ -20,6 +21,9 @@ constexpr size_t kMostSiblings = 32;
 
 using rewrite::Assignment;
 using rewrite::DimEquation;
+
+template <class T>
+using Fits = tl::expected<T, Reason>;
 
 /// The way from a value that is matched already to an output: each step reads the one before it.
 struct Trail {
@@ -43,7 +47,7 @@ class Matcher {
   /// Every way to map the pattern with its first output at `anchor`.
   std::vector<Assignment> at(int anchor) const;
   /// The site, or why it is none.
-  Expected<Site> site(const Assignment& a, int anchor) const;
+  Fits<Site> site(const Assignment& a, int anchor) const;
 
  private:
   const Program& program() const { return *form_.program; }
@@ -55,15 +59,15 @@ class Matcher {
   std::vector<Trail> trails() const;
   std::vector<Value> follow(const Trail& trail, const Assignment& so) const;
   bool hasAllOutputs(const Assignment& a) const;
-  Expected<void> checkConstants(const Assignment& a) const;
-  Expected<void> checkInterior(const Assignment& a) const;
+  Fits<void> checkConstants(const Assignment& a) const;
+  Fits<void> checkInterior(const Assignment& a) const;
   /// The pattern's operators that something stands for, and that are no leaves.
   std::vector<int> operatorsOf(const Assignment& a) const;
-  Expected<void> enterClosed(const Assignment& a, std::vector<DimEquation>& equations) const;
-  Expected<void> checkClass(const rewrite::Symbols& bound) const;
-  Expected<void> checkClosed(const Assignment& a, const rewrite::Symbols& symbols) const;
+  Fits<void> enterClosed(const Assignment& a, std::vector<DimEquation>& equations) const;
+  Fits<void> checkClass(const rewrite::Symbols& bound) const;
+  Fits<void> checkClosed(const Assignment& a, const rewrite::Symbols& symbols) const;
   /// The values of the form's symbols, and with them the pattern's batch.
-  Expected<rewrite::Symbols> symbols(const Assignment& a) const;
+  Fits<rewrite::Symbols> symbols(const Assignment& a) const;
 
   const MatchIndex& index_;
   const Pattern& pattern_;
@@ -165,13 +169,13 @@ bool Matcher::hasAllOutputs(const Assignment& a) const {
   return true;
 }
 
-Expected<void> Matcher::checkConstants(const Assignment& a) const {
+Fits<void> Matcher::checkConstants(const Assignment& a) const {
   for (Value p : program().inputs()) {
     const Value v = a[static_cast<size_t>(p.node)];
     if (v.node >= 0 && program().node(p).scalar("constant") == Expr(1) && !index_.isConstant(v)) {
-      const char* why =
-          index_.isDequantized(v) ? "is quantized: a DequantizeLinear computes it" : "is not a constant of the model";
-      return fail(ErrorKind::kCheck, fmt::format("{} {}", program().name(p), why));
+      if (index_.isDequantized(v))
+        return refuse(ReasonKind::kQuantized, program().name(p) + " is quantized: a DequantizeLinear computes it");
+      return refuse(ReasonKind::kVariable, program().name(p) + " is not a constant of the model");
     }
   }
   return {};
@@ -186,7 +190,7 @@ std::vector<int> Matcher::operatorsOf(const Assignment& a) const {
   return result;
 }
 
-Expected<void> Matcher::checkInterior(const Assignment& a) const {
+Fits<void> Matcher::checkInterior(const Assignment& a) const {
   const std::vector<int> operators = operatorsOf(a);
   const auto& outputs = program().outputs();
   for (int p : operators) {
@@ -196,7 +200,7 @@ Expected<void> Matcher::checkInterior(const Assignment& a) const {
       for (int reader : index_.readersOf({a[static_cast<size_t>(p)].node, o})) {
         bool inside = std::any_of(operators.begin(), operators.end(),
                                   [&](int n) { return a[static_cast<size_t>(n)].node == reader; });
-        if (!inside) return fail(ErrorKind::kCheck, fmt::format("its {} is used elsewhere", node.op->name));
+        if (!inside) return refuse(ReasonKind::kLiveOut, fmt::format("its {} is used elsewhere", node.op->name));
       }
     }
   }
@@ -204,32 +208,35 @@ Expected<void> Matcher::checkInterior(const Assignment& a) const {
 }
 
 /// The symbols' values are all known and in the pattern's class.
-Expected<void> Matcher::checkClass(const rewrite::Symbols& bound) const {
+Fits<void> Matcher::checkClass(const rewrite::Symbols& bound) const {
   for (const std::string& s : pattern_.shapes.symbols) {
-    if (!bound.contains(s)) return fail(ErrorKind::kCheck, fmt::format("{} is not determined", s));
+    if (!bound.contains(s)) return refuse(ReasonKind::kOtherShape, fmt::format("{} is not determined", s));
   }
   auto implied = [&](const Constraint& c) { return index_.sizes().implies(c); };
   for (const Constraint& c : pattern_.shapes.constraints) {
-    if (!rewrite::holds(c, bound, implied)) return fail(ErrorKind::kCheck, fmt::format("{} does not hold", c.str()));
+    if (rewrite::holds(c, bound, implied)) continue;
+    auto promise = promiseFor(pattern_.shapes, bound, index_.sizes());
+    const ReasonKind kind = promise ? ReasonKind::kOpenSizes : ReasonKind::kOtherSizes;
+    return tl::unexpected(Reason{kind, fmt::format("{} does not hold", c.str()), {}, std::move(promise)});
   }
   return {};
 }
 
-Expected<void> Matcher::enterClosed(const Assignment& a, std::vector<DimEquation>& equations) const {
+Fits<void> Matcher::enterClosed(const Assignment& a, std::vector<DimEquation>& equations) const {
   ConstantEvaluator constants(index_.view());
   for (int p = 0; p < static_cast<int>(a.size()); ++p) {
     const Value v = a[static_cast<size_t>(p)];
     if (v.node < 0 || !unification_.isLeaf(p)) continue;
     auto constant = constants.value(v);
-    if (!constant) return tl::unexpected(constant.error());
+    if (!constant) return refuse(ReasonKind::kOtherValues, constant.error().what);
     auto more = closed_.equations({p, 0}, *constant);
-    if (!more) return tl::unexpected(more.error());
+    if (!more) return refuse(ReasonKind::kOtherValues, more.error().what);
     equations.insert(equations.end(), more->begin(), more->end());
   }
   return {};
 }
 
-Expected<void> Matcher::checkClosed(const Assignment& a, const rewrite::Symbols& symbols) const {
+Fits<void> Matcher::checkClosed(const Assignment& a, const rewrite::Symbols& symbols) const {
   ConstantEvaluator constants(index_.view());
   Bindings numbers;
   for (const auto& [name, value] : symbols) {
@@ -238,18 +245,19 @@ Expected<void> Matcher::checkClosed(const Assignment& a, const rewrite::Symbols&
   for (int p = 0; p < static_cast<int>(a.size()); ++p) {
     const Value v = a[static_cast<size_t>(p)];
     if (v.node < 0 || !unification_.isLeaf(p)) continue;
-    if (auto ok = closed_.check({p, 0}, *constants.value(v), numbers); !ok) return ok;
+    if (auto ok = closed_.check({p, 0}, *constants.value(v), numbers); !ok)
+      return refuse(ReasonKind::kOtherValues, ok.error().what);
   }
   return {};
 }
 
-Expected<rewrite::Symbols> Matcher::symbols(const Assignment& a) const {
+Fits<rewrite::Symbols> Matcher::symbols(const Assignment& a) const {
   auto equations = unification_.equations(a);
-  if (!equations) return tl::unexpected(equations.error());
+  if (!equations) return refuse(ReasonKind::kOtherShape, equations.error().what);
   if (auto ok = enterClosed(a, *equations); !ok) return tl::unexpected(ok.error());
   auto solved = rewrite::solve(*equations);
-  if (!solved) return solved;
-  if (!unification_.mapsFit(a, *solved)) return fail(ErrorKind::kCheck, "an index map of another kind");
+  if (!solved) return refuse(ReasonKind::kOtherShape, solved.error().what);
+  if (!unification_.mapsFit(a, *solved)) return refuse(ReasonKind::kOtherShape, "an index map of another kind");
   if (!form_.batch.empty()) {
     std::vector<Dim> factors;
     for (const std::string& dim : form_.dims)
@@ -258,10 +266,10 @@ Expected<rewrite::Symbols> Matcher::symbols(const Assignment& a) const {
   }
   if (auto ok = checkClass(*solved); !ok) return tl::unexpected(ok.error());
   if (auto ok = checkClosed(a, *solved); !ok) return tl::unexpected(ok.error());
-  return solved;
+  return std::move(*solved);
 }
 
-Expected<Site> Matcher::site(const Assignment& a, int anchor) const {
+Fits<Site> Matcher::site(const Assignment& a, int anchor) const {
   Site site;
   site.pattern = &pattern_;
   site.program = form_.program;
@@ -277,7 +285,7 @@ Expected<Site> Matcher::site(const Assignment& a, int anchor) const {
     }
     site.symbols = std::move(*bound);
   } catch (const OverflowError&) {
-    return fail(ErrorKind::kCheck, "extents beyond 64 bits");
+    return refuse(ReasonKind::kNotWritten, "extents beyond 64 bits");
   }
   if (auto ok = checkConstants(a); !ok) return tl::unexpected(ok.error());
   if (auto ok = checkInterior(a); !ok) return tl::unexpected(ok.error());
@@ -287,12 +295,13 @@ Expected<Site> Matcher::site(const Assignment& a, int anchor) const {
   site.nodes.erase(std::unique(site.nodes.begin(), site.nodes.end()), site.nodes.end());
   for (Value p : program().inputs()) {
     const Value v = a[static_cast<size_t>(p.node)];
-    if (v.node < 0) return fail(ErrorKind::kCheck, fmt::format("the pattern does not use {}", program().name(p)));
+    if (v.node < 0)
+      return refuse(ReasonKind::kOtherShape, fmt::format("the pattern does not use {}", program().name(p)));
     site.inputs.push_back(v);
   }
   for (Value p : program().outputs()) {
     if (program().node(p).is(ops::kInput) || unification_.isLeaf(p.node))
-      return fail(ErrorKind::kCheck, "the pattern passes an input through");
+      return refuse(ReasonKind::kOtherShape, "the pattern passes an input through");
     site.outputs.push_back({a[static_cast<size_t>(p.node)].node, p.output});
   }
   // A site is one step: what it takes is there before, along whatever path.
@@ -300,7 +309,7 @@ Expected<Site> Matcher::site(const Assignment& a, int anchor) const {
     return std::binary_search(site.nodes.begin(), site.nodes.end(), v.node);
   });
   if (feedsItself || (site.outputs.size() > 1 && !index_.precedence().allows({site.nodes})))
-    return fail(ErrorKind::kCheck, "one of its results is needed for another");
+    return refuse(ReasonKind::kEntangled, "one of its results is needed for another");
   return site;
 }
 
@@ -326,7 +335,7 @@ std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, Forms& 
   for (int anchor : anchors) {
     if (index.isConstant({anchor, 0})) continue;
     bool matched = false;
-    std::string reason;  // the first one, but for another rank if there is a form of that rank
+    std::optional<Reason> reason;  // the first one, but for another rank if there is a form of that rank
     for (size_t form = 0; form < matchers.size() && !matched; ++form) {
       for (const Assignment& a : matchers[form]->at(anchor)) {
         auto site = matchers[form]->site(a, anchor);
@@ -334,12 +343,12 @@ std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, Forms& 
           matched = true;
           bool isNew = site->outputs.size() == 1 || known.insert(unordered(*site)).second;
           if (isNew) sites.push_back(std::move(*site));
-        } else if (form == 0 ? reason.empty() : reason == rewrite::kOtherRank) {
-          reason = site.error().what;
+        } else if (form == 0 ? !reason : reason && reason->detail == rewrite::kOtherRank) {
+          reason = site.error();
         }
       }
     }
-    if (!matched && !reason.empty()) refusals.push_back({anchor, pattern.name, "", reason});
+    if (!matched && reason) refusals.push_back({anchor, pattern.name, "", *reason});
   }
   return sites;
 }

@@ -7,6 +7,7 @@
 
 #include "applier/match/forms.h"
 #include "applier/match/match_index.h"
+#include "applier/match/reason.h"
 #include "rules/rewrite/batch.h"
 #include "rules/rewrite/symbols.h"
 #include "rules/rule.h"
@@ -27,11 +28,11 @@ struct Site {
   std::optional<rewrite::BatchDimensions> batch = {};  ///< with which it matched, if they are others
 };
 
-/// Why a pattern or a rule was not used although it nearly fitted. Collected while deciding, printed after.
+/// A rule, or all rules of a pattern, that were not used at a node.
 struct Refusal {
   int anchor = -1;
   std::string pattern, rule;  ///< `rule` is empty where no rule of the pattern could be used
-  std::string reason;
+  Reason reason;
 };
 
 /// All sites of a pattern, by anchor in the view's order. A site is one only if

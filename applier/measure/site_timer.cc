@@ -50,7 +50,8 @@ Expected<Graph> rewriteSites(const Graph& graph, const std::vector<NamedSite>& s
     });
     if (site == found.end()) {
       return fail(ErrorKind::kUnsupported,
-                  "the pattern does not match" + (refusals.empty() ? "" : ": " + refusals[0].reason), wanted.site);
+                  "the pattern does not match" + (refusals.empty() ? "" : ": " + refusals[0].reason.detail),
+                  wanted.site);
     }
     auto implied = [&](const Constraint& c) { return normalised.sizes.implies(c); };
     auto symbols = rewrite::bindRule(*wanted.rule, site->symbols, implied);
@@ -98,19 +99,19 @@ Expected<std::vector<std::string>> modelsOf(const Model& model,
 
 }  // namespace
 
-std::optional<std::string> SiteTimer::objection(const Model& model,
-                                                const InferredTypes& types,
-                                                const MatchIndex& index,
-                                                const std::vector<const Rewrite*>& rewrites) {
+std::optional<Reason> SiteTimer::objection(const Model& model,
+                                           const InferredTypes& types,
+                                           const MatchIndex& index,
+                                           const std::vector<const Rewrite*>& rewrites) {
   const View& view = index.view();
   if (!time_) return std::nullopt;
   std::string setting = settingOf(rewrites);
   if (auto it = known_.find(setting); it != known_.end()) return it->second;
-  auto decide = [&]() -> std::optional<std::string> {
+  auto decide = [&]() -> std::optional<Reason> {
     auto models = modelsOf(model, types, index, rewrites);
-    if (!models) return "could not be timed: " + models.error().what;
+    if (!models) return Reason{ReasonKind::kNotTimed, "could not be timed: " + models.error().what};
     auto samples = time_({std::move(*models), kSiteSeconds, true});
-    if (!samples) return "could not be timed: " + samples.error().what;
+    if (!samples) return Reason{ReasonKind::kNotTimed, "could not be timed: " + samples.error().what};
     std::string what;
     for (const Rewrite* r : rewrites)
       what += fmt::format("{}{} at {}", what.empty() ? "" : ", ", r->rule->name,
@@ -118,7 +119,8 @@ std::optional<std::string> SiteTimer::objection(const Model& model,
     lines_.push_back(compareTurns(what, (*samples)[0], (*samples)[1], minGain_));
     const Measured& m = lines_.back();
     if (m.pays) return std::nullopt;
-    return fmt::format("timed here: {:.2f} ({:.2f} - {:.2f})", m.ratio, m.p10, m.p90);
+    return Reason{ReasonKind::kTimedHere, fmt::format("timed here: {:.2f} ({:.2f} - {:.2f})", m.ratio, m.p10, m.p90),
+                  m.ratio};
   };
   return known_[setting] = decide();
 }

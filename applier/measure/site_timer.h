@@ -21,16 +21,16 @@ class SiteTimer {
 
   /// Why these rewrites, whose layouts meet, do not pay on the engine, or could not be timed; nullopt where they pay.
   /// `types`: of the graph's values.
-  std::optional<std::string> objection(const Model& model,
-                                       const InferredTypes& types,
-                                       const MatchIndex& index,
-                                       const std::vector<const Rewrite*>& rewrites);
+  std::optional<Reason> objection(const Model& model,
+                                  const InferredTypes& types,
+                                  const MatchIndex& index,
+                                  const std::vector<const Rewrite*>& rewrites);
   const std::vector<Measured>& lines() const { return lines_; }
 
  private:
   TimeModels time_;
   double minGain_;
-  std::map<std::string, std::optional<std::string>> known_;
+  std::map<std::string, std::optional<Reason>> known_;
   std::vector<Measured> lines_;
 };
 

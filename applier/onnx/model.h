@@ -13,8 +13,12 @@ namespace pet {
 /// The file a model was read from, as ONNX's own messages; only applier/onnx/ sees into it.
 struct ModelFile;
 
-/// The key in a model's metadata of what its user promised of its extents.
-inline constexpr const char* kPromisesKey = "pet.assume";
+// Keys of what pet writes into a model's metadata.
+inline constexpr const char* kPromisesKey = "pet.assume";  ///< what its user promised of its extents
+inline constexpr const char* kRulesKey = "pet.rules";      ///< the rules that fired
+
+/// Entries of a model's metadata, by key.
+using Metadata = std::map<std::string, std::vector<std::string>>;
 
 /// A model: its main graph as a value to rewrite, and the file that everything else is written back from. Without a
 /// file (null) the graph is all there is. A graph without a file, or that is only a part of the file's, needs `types`
@@ -25,8 +29,7 @@ struct Model {
   bool part = false;  ///< of what the file holds: its inputs and outputs are the graph's, not the file's
   Opsets opsets = {};
   std::set<std::string> inlined = {};  ///< keys of functions that go unless something still calls them
-  /// What is promised of the extents that it leaves open, for the metadata: "seq % 16 == 0".
-  std::vector<std::string> promises = {};
+  Metadata metadata = {};  ///< what is to be said besides what the file says, for each key behind what it says there
 };
 
 /// Reads an ONNX model and checks that its graphs are such: every value defined once and before its use, no cycle,

@@ -22,7 +22,7 @@ constexpr size_t kDigestDigits = 32;
 constexpr std::string_view kDataExtension = ".data";
 
 tl::unexpected<Error> cannotWrite(const std::string& path, int error) {
-  return fail(ErrorKind::kModel, fmt::format("cannot write the model: {}", std::strerror(error)), path,
+  return fail(ErrorKind::kUsage, fmt::format("cannot write the model: {}", std::strerror(error)), path,
               "nothing was written");
 }
 

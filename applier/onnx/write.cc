@@ -291,16 +291,18 @@ void writeFunctions(const Model& model, const onnx::ModelProto& from, ModelFile&
 }
 
 /// Adds what the metadata do not say yet.
-void writePromises(const std::vector<std::string>& promises, onnx::ModelProto& to) {
-  if (promises.empty()) return;
+void writeMetadata(const Metadata& metadata, onnx::ModelProto& to) {
   auto& entries = *to.mutable_metadata_props();
-  auto entry = std::find_if(entries.begin(), entries.end(), [](const auto& e) { return e.key() == kPromisesKey; });
-  onnx::StringStringEntryProto& said = entry == entries.end() ? *entries.Add() : *entry;
-  said.set_key(kPromisesKey);
-  for (const std::string& promise : promises) {
-    const std::string all = ", " + said.value() + ",";
-    if (all.find(", " + promise + ",") != std::string::npos) continue;
-    said.set_value(said.value().empty() ? promise : said.value() + ", " + promise);
+  for (const auto& [key, values] : metadata) {
+    if (values.empty()) continue;
+    auto entry = std::find_if(entries.begin(), entries.end(), [&, &k = key](const auto& e) { return e.key() == k; });
+    onnx::StringStringEntryProto& said = entry == entries.end() ? *entries.Add() : *entry;
+    said.set_key(key);
+    for (const std::string& value : values) {
+      const std::string all = ", " + said.value() + ",";
+      if (all.find(", " + value + ",") != std::string::npos) continue;
+      said.set_value(said.value().empty() ? value : said.value() + ", " + value);
+    }
   }
 }
 
@@ -332,7 +334,7 @@ ModelFile messagesOf(const Model& model) {
     file.external = model.file->external;
   }
   writeFrame(from, file.proto);
-  writePromises(model.promises, file.proto);
+  writeMetadata(model.metadata, file.proto);
   writeGraph(model.graph, {from.ir_version(), model.part, file.values}, true, *file.proto.mutable_graph());
   writeFunctions(model, from, file);
   return file;

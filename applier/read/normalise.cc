@@ -46,6 +46,7 @@ class Normaliser {
   Inference inference_;
   ViewBuilder builder_;
   Scope scope_{&inference_, &builder_, {}, {}};
+  std::set<std::string, std::less<>> parts_;  ///< the symbols of useMultiples()
 };
 
 /// Puts k times a symbol of its own for each symbol that is promised to be a multiple of k.
@@ -55,6 +56,7 @@ void Normaliser::useMultiples() {
   for (const auto& [symbol, k] : options_.multiples) {
     std::string each = fmt::format("{}_per_{}", symbol, k);
     by.emplace(symbol, Expr::variable(each) * k);
+    parts_.insert(each);
     if (auto it = inference_.least.find(symbol); it != inference_.least.end())
       inference_.least[each] = -floorDivide(-it->second, k);
     if (auto it = options_.expected.find(symbol); it != options_.expected.end()) {
@@ -248,6 +250,7 @@ Normalised Normaliser::run() {
   View view = pruned(std::move(builder_).finish(std::move(outputs)));
   view.openSizes = openSizes();
   ModelSizes sizes(std::move(inference_.least), options_.assumed);
+  sizes.setParts(std::move(parts_));
   sizes.setSamples(sampleSizes(view, sizes, options_.expected));
   return {std::move(view), std::move(sizes), std::move(opaque)};
 }

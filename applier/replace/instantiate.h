@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "applier/match/find_sites.h"
+#include "rules/cost.h"
 
 namespace pet {
 
@@ -14,11 +15,11 @@ inline constexpr int64_t kMostWeights = int64_t{1} << 26;
 struct Rewrite {
   Site site;
   const Rule* rule = nullptr;
-  rewrite::Symbols symbols;    ///< the rule's
-  Program pattern;             ///< what stands there
-  Program replacement;         ///< what is to stand there, as it was proved
-  std::string label;           ///< "pet/<rule>/<site>", the stem of the new names
-  std::optional<double> gain;  ///< the ratio that is expected
+  rewrite::Symbols symbols;          ///< the rule's
+  Program pattern;                   ///< what stands there
+  Program replacement;               ///< what is to stand there, as it was proved
+  std::string label;                 ///< "pet/<rule>/<site>", the stem of the new names
+  std::optional<CostEstimate> cost;  ///< what is expected, at the typical sizes
 };
 
 /// Substitutes a rule's symbols. kCheck: an extent that may not be empty is; two results are one value, or one is an

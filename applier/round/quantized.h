@@ -14,7 +14,7 @@ namespace pet {
 struct QuantizedSite {
   std::string site;  ///< siteName()
   std::string pattern;
-  std::string reason;
+  std::string reason;  ///< of the kind kQuantized
 };
 
 /// All of them, those as well at which the pattern matches as it is. Empty where nothing is quantized. The errors of

@@ -7,6 +7,7 @@
 
 #include "applier/check/members.h"
 #include "applier/choose/choose_rewrites.h"
+#include "applier/choose/model_seconds.h"
 #include "applier/clean/simplify.h"
 #include "applier/replace/splice.h"
 #include "applier/round/places.h"
@@ -43,7 +44,10 @@ Expected<std::vector<Site>> matchAll(const Seen& seen,
   auto unwanted = [&](int anchor) { return !policy.sites.empty() && !matchesAny(seen.siteAt(anchor), policy.sites); };
   if (seen.index.sizes().samples().empty()) {
     for (const Site& s : sites)
-      refusals.push_back({s.anchor, s.pattern->name, "", "no sizes were found at which the model runs (--expect)"});
+      refusals.push_back({s.anchor,
+                          s.pattern->name,
+                          "",
+                          {ReasonKind::kNoSizes, "no sizes were found at which the model runs (--expect)"}});
     sites.clear();
   }
   std::erase_if(sites, [&](const Site& s) { return unwanted(s.anchor); });
@@ -74,8 +78,11 @@ void enterFired(const Seen& seen, const std::vector<Rewrite>& rewrites, Round& r
     std::erase_if(corrected, isEmpty);
     auto output =
         evaluate(pattern.shape(pattern.outputs()[0]), rewrite::numbersAt(r.site.symbols, seen.index.sizes().typical()));
+    const auto gain = r.cost ? std::optional(r.cost->ratio()) : std::nullopt;
+    const double saved = r.cost ? r.cost->pattern - r.cost->replacement : 0;
     round.fired.push_back({seen.siteAt(r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics,
-                           occupiedBoxes(*r.rule, typical), r.gain, output.value_or(Extents{}), std::move(corrected)});
+                           occupiedBoxes(*r.rule, typical), gain, saved, output.value_or(Extents{}),
+                           std::move(corrected)});
   }
   if (!rewrites.empty()) round.places.insert(seen.place.key);
 }
@@ -153,6 +160,11 @@ Expected<std::vector<Rewrite>> RoundRewriter::choose(const Seen& seen) {
     };
   }
   if (options_.progress) options_.progress("choosing rules", kUnknownShare);
+  round_.matched += sites->size();
+  if (!options_.policy.all && round_.seconds) {
+    auto seconds = modelSeconds(seen.index, *sites, *rules, costs_);
+    round_.seconds = seconds ? std::optional(*round_.seconds + *seconds) : std::nullopt;
+  }
   auto rewrites = chooseRewrites(graph, seen.index, *sites, *rules, costs_, options_.policy, objection, refusals);
   for (const Refusal& r : refusals)
     round_.refused.push_back({seen.siteAt(r.anchor), r.pattern, r.rule, r.reason});
@@ -172,7 +184,8 @@ Expected<void> RoundRewriter::enterQuantized(const Seen& seen, const std::vector
   for (const QuantizedSite& q : *quantized) {
     const std::string site = seen.place.path + q.site;
     const bool wanted = options_.policy.sites.empty() || matchesAny(site, options_.policy.sites);
-    if (wanted && known.emplace(site, q.pattern).second) round_.refused.push_back({site, q.pattern, "", q.reason});
+    if (wanted && known.emplace(site, q.pattern).second)
+      round_.refused.push_back({site, q.pattern, "", {ReasonKind::kQuantized, q.reason}});
   }
   return {};
 }

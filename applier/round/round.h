@@ -24,8 +24,8 @@ struct ApplyOptions {
   enum class Check { kNone, kSites, kFull };
   Check check = Check::kFull;
   uint64_t seed = 0;  ///< of the check's inputs
-  /// What `normalise` takes for granted, in words: written into the metadata of a model in which a rule fired.
-  std::vector<std::string> promises = {};
+  /// Written into the metadata of a model in which a rule fired, with the names of the rules.
+  Metadata metadata = {};
   ReportProgress progress = nullptr;
   /// Seconds since some moment, for the report's times.
   std::function<double()> clock = nullptr;
@@ -51,6 +51,7 @@ struct Fired {
   Numerics numerics;           ///< what the rule says about rounding
   int boxes = 0;               ///< how many of the rule's boxes are not empty here, and so were corrected
   std::optional<double> gain;  ///< expected, at the typical sizes
+  double savedSeconds = 0;     ///< the same of a run, without what layouts save that meet a neighbour's
   Extents output = {};         ///< of the pattern's first result, at the typical sizes
   /// The boxes, as positions of that result; empty where they are not boxes of its dimensions.
   std::vector<PositionBox> corrected = {};
@@ -60,7 +61,7 @@ struct Fired {
 struct Refused {
   std::string site;
   std::string pattern, rule;  ///< `rule` is empty where none could
-  std::string reason;
+  Reason reason;
 };
 
 /// A node that is outside of the view: it was not looked into.
@@ -79,6 +80,9 @@ struct Round {
   double checkSeconds = 0;
   std::vector<Bindings> sizes;   ///< at which gains were judged
   std::set<std::string> places;  ///< Place::key of the graphs in which something fired
+  size_t matched = 0;            ///< sites of patterns
+  /// What a run takes, as it was (choose/model_seconds.h); nullopt: not known of some graph.
+  std::optional<double> seconds = 0;
 };
 
 /// Finds the sites of all patterns in a model's graphs, chooses among the rules, rewrites, cleans up. Subgraphs are

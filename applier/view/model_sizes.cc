@@ -14,6 +14,19 @@ bool ModelSizes::isAdmissible(const Bindings& sizes) const {
                                      [&](const Constraint& c) { return c.evaluate(sizes) == false; });
 }
 
+ModelSizes ModelSizes::inMultiples(const std::map<std::string, int64_t>& multiples) const {
+  ModelSizes result = *this;
+  std::map<std::string, Expr> by;
+  for (const auto& [symbol, k] : multiples) {
+    by.emplace(symbol, Expr::variable(symbol) * k);
+    if (auto it = result.least_.find(symbol); it != result.least_.end()) it->second = -floorDivide(-it->second, k);
+  }
+  for (Constraint& c : result.assumed_)
+    c = c.substitute(by);
+  result.samples_.clear();
+  return result;
+}
+
 std::optional<int64_t> ModelSizes::lowerBound(const Expr& e) const {
   int64_t bound = e.constant();
   for (const auto& [term, coefficient] : e.terms()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,11 +30,19 @@ class ModelSizes {
   /// The symbols that sizes are given for have at least their least value, and every assumption on them holds.
   bool isAdmissible(const Bindings& sizes) const;
 
+  /// Symbols that stand for a part of one of the model's: seq_per_16.
+  void setParts(std::set<std::string, std::less<>> parts) { parts_ = std::move(parts); }
+  /// A symbol of the model, of which a user can promise something.
+  bool isNamed(std::string_view symbol) const { return least_.contains(symbol) && !parts_.contains(symbol); }
+  /// The same where each of these symbols is that many times what it was. Without samples.
+  ModelSizes inMultiples(const std::map<std::string, int64_t>& multiples) const;
+
  private:
   std::optional<int64_t> lowerBound(const Expr& e) const;
 
   std::map<std::string, int64_t, std::less<>> least_;
   std::vector<Constraint> assumed_;
+  std::set<std::string, std::less<>> parts_;
   std::vector<Bindings> samples_;
 };
 

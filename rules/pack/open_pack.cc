@@ -34,6 +34,8 @@ class Pack::State {
   Expected<RuleSet> proved(const std::set<std::string>& names);
   Expected<RuleSet> all();
   Expected<PackNotes> notes();
+  Expected<std::vector<std::string>> ruleNames();
+  std::string digest() const;
   const std::string& bytes() const { return bytes_; }
 
  private:
@@ -261,6 +263,27 @@ Expected<PackNotes> Pack::State::notes() {
   });
 }
 
+Expected<std::vector<std::string>> Pack::State::ruleNames() {
+  return reading([&]() -> Expected<std::vector<std::string>> {
+    SQLite::Statement row(*database_, "SELECT pattern, name FROM rules ORDER BY pattern, name");
+    std::vector<std::string> names;
+    std::pair<std::string, std::string> last;
+    while (row.executeStep()) {
+      std::pair next(row.getColumn(0).getString(), row.getColumn(1).getString());
+      if (next <= last) return damaged(kPack, name_, "its rules are not in order");
+      names.push_back(next.second);
+      last = std::move(next);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  });
+}
+
+std::string Pack::State::digest() const {
+  auto content = std::find_if(metadata_.begin(), metadata_.end(), [](const Row& row) { return row[0] == kContent; });
+  return (*content)[1];
+}
+
 // --- Pack ---
 
 Pack::Pack(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -307,6 +330,12 @@ Expected<RuleSet> Pack::proved(const std::set<std::string>& names) {
 }
 Expected<RuleSet> Pack::all() {
   return state_->all();
+}
+Expected<std::vector<std::string>> Pack::ruleNames() {
+  return state_->ruleNames();
+}
+std::string Pack::digest() const {
+  return state_->digest();
 }
 Expected<PackNotes> Pack::notes() {
   return state_->notes();

@@ -56,6 +56,11 @@ class Pack final : public RuleSource {
   Expected<RuleSet> all();
   Expected<PackNotes> notes();
 
+  /// Of all rules, sorted; not held against a digest, so for messages alone.
+  Expected<std::vector<std::string>> ruleNames();
+  /// Of its content, in hexadecimal: the same for the same rules and notes.
+  std::string digest() const;
+
  private:
   class State;
   explicit Pack(std::unique_ptr<State> state);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +88,8 @@ class OpenTimings {
 
   Expected<std::vector<TimingSample>> samples(const std::string& ruleHash, const std::string& device) const;
   Expected<std::vector<LayoutSample>> layouts(const std::string& device) const;
+  /// Of which there are samples.
+  Expected<std::set<std::string>> devices() const;
 
  private:
   struct Line {

@@ -196,6 +196,20 @@ Expected<std::vector<TimingSample>> OpenTimings::samples(const std::string& rule
   return timings.samples(ruleHash, device);
 }
 
+Expected<std::set<std::string>> OpenTimings::devices() const {
+  std::set<std::string> devices;
+  for (const TimingSample& s : database_.all())
+    devices.insert(s.device);
+  for (const auto& [rule, lines] : lines_) {
+    for (const Line& line : lines) {
+      auto sample = sampleOf(line);
+      if (!sample) return tl::unexpected(sample.error());
+      devices.insert(sample->device);
+    }
+  }
+  return devices;
+}
+
 Expected<std::vector<LayoutSample>> OpenTimings::layouts(const std::string& device) const {
   std::vector<LayoutSample> result = database_.layouts(device);
   for (const auto& [rule, lines] : lines_) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/suggest.h"
 #include "ir/text.h"
 
 namespace pet::freemode {
@@ -210,7 +211,12 @@ class Reader {
       if (std::find(given.begin(), given.end(), a) == given.end()) return a;
       return in_.errorAt(token, fmt::format("'{}' is given twice", token.text));
     }
-    return in_.errorAt(token, fmt::format("{} has no attribute '{}'", row.name, token.text));
+    auto error = in_.errorAt(token, fmt::format("{} has no attribute '{}'", row.name, token.text));
+    std::vector<std::string> known;
+    for (AttributeOf a : all)
+      known.emplace_back(kAttributes[static_cast<size_t>(a)]);
+    error.value().advice = suggestion(token.text, known);
+    return error;
   }
 
   /// One value, or several in braces; every choice so far is combined with each of them.

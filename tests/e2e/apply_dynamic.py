@@ -55,11 +55,15 @@ def promised(shop):
     model = convs(shop, "batch", 3, 8, 10)
     report = shop.apply(model, shop.pack("pair"), "--all", same=False)
     expect("not promised", not report["fired"], report["fired"])
-    expect("not promised: why", "N is batch, not 2M" in {r["reason"] for r in report["refused"]}, report["refused"])
+    expect("not promised: why", "N is batch, not 2M" in {r["reason"] for r in report["refusals"]}, report["refusals"])
+    group = report["refused"][0]
+    expect("not promised: way out", (group["kind"], group["option"], group["count"]) == ("open-sizes", "--assume 'batch % 2 == 0'", 2), group)
+    expect("not promised: command", report["next"][0].endswith("--all --assume 'batch % 2 == 0'"), report["next"])
     report = shop.apply(model, shop.pack("pair"), "--all", "--assume", "batch % 2 == 0", same=False)
     expect("promised", len(report["fired"]) == 2, report["fired"])
     said = {e.key: e.value for e in shop.output.metadata_props}
-    expect("promised: metadata", said == {"pet.assume": "batch % 2 == 0"}, said)
+    expect("promised: metadata", said.pop("pet.pack") and said.pop("pet.version") and
+           said == {"pet.assume": "batch % 2 == 0", "pet.options": "--all, --assume 'batch % 2 == 0'", "pet.rules": "conv/pair"}, said)
     equal("promised", model, shop.folder / "out.onnx", [(2, 3, 8, 10), (6, 3, 8, 10)])
     expect("promised: layouts", shop.types.count("Transpose") == 2, "the layouts between the two did not cancel")
     report = shop.apply(model, shop.pack("pair"), "--all", "--bind", "batch=4", same=False)
@@ -102,7 +106,7 @@ def gains(shop):
     good = shop.apply(model, pack, "--timings", file, "--expect", "batch=1,8", same=False)
     expect("gains", len(good["fired"]) == 2 and good["sizes"] == [{"batch": 1}, {"batch": 8}], good)
     bad = shop.apply(model, pack, "--timings", file, "--expect", "batch=1,8,32", same=False)
-    expect("no gain at one", not bad["fired"] and any("at batch=32" in r["reason"] for r in bad["refused"]), bad["refused"])
+    expect("no gain at one", not bad["fired"] and any("at batch=32" in r["reason"] for r in bad["refusals"]), bad["refusals"])
 
 
 def refused(shop):

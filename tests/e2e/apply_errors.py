@@ -178,17 +178,17 @@ def bad_packs(folder, good, pack):
 
 def bad_outputs(folder, good, pack):
     arguments = [good, pack, "--all", "-o"]
-    refuse("full disk", MODEL, "/dev/full: cannot write the model: No space left on device", arguments=[*arguments, "/dev/full"], folder=folder)
-    refuse("no such folder", MODEL, "out.onnx: cannot write: No such file", arguments=[*arguments, folder / "none" / "out.onnx"], folder=folder)
-    refuse("a folder as output", MODEL, "Is a directory", arguments=[*arguments, folder], folder=folder)
-    refuse("a file-size limit", MODEL, "cannot write the model: File too large", arguments=[*arguments, folder / "out.onnx"], folder=folder,
+    refuse("full disk", USAGE, "/dev/full: cannot write the model: No space left on device", arguments=[*arguments, "/dev/full"], folder=folder)
+    refuse("no such folder", USAGE, "out.onnx: cannot write: No such file", arguments=[*arguments, folder / "none" / "out.onnx"], folder=folder)
+    refuse("a folder as output", USAGE, "Is a directory", arguments=[*arguments, folder], folder=folder)
+    refuse("a file-size limit", USAGE, "cannot write the model: File too large", arguments=[*arguments, folder / "out.onnx"], folder=folder,
            preexec_fn=limit_file_size)
     (folder / "kept.onnx").write_bytes(b"what was there before")
-    refuse("no room in place of another file", MODEL, "File too large (nothing was written)", arguments=[*arguments, folder / "kept.onnx"],
+    refuse("no room in place of another file", USAGE, "File too large (nothing was written)", arguments=[*arguments, folder / "kept.onnx"],
            folder=folder, preexec_fn=limit_file_size)
-    refuse("no room in place of the model", MODEL, "File too large (nothing was written)", arguments=[*arguments, good],
+    refuse("no room in place of the model", USAGE, "File too large (nothing was written)", arguments=[*arguments, good],
            folder=folder, preexec_fn=limit_file_size)
-    refuse("output in a file", MODEL, "Not a directory", arguments=[*arguments, good / "out.onnx"], folder=folder)
+    refuse("output in a file", USAGE, "Not a directory", arguments=[*arguments, good / "out.onnx"], folder=folder)
     refuse("output over the pack", USAGE, "would be overwritten", arguments=[*arguments, pack], folder=folder)
     refuse("report over the model", USAGE, "would be overwritten", arguments=[good, pack, "--json", good], folder=folder)
     refuse("report over the pack", USAGE, "would be overwritten", arguments=[good, pack, "--json", folder / "." / pack.name], folder=folder)
@@ -204,22 +204,55 @@ def bad_outputs(folder, good, pack):
            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (model_size, model_size)))
     refuse("report on a full disk", USAGE, "/dev/full: cannot write: No space", arguments=[*arguments, folder / "out.onnx", "--json", "/dev/full"],
            folder=folder)
-    refuse("no room for the model after the report", MODEL, "/dev/full: cannot write the model", arguments=[*arguments, "/dev/full", "--json", report],
+    refuse("no room for the model after the report", USAGE, "/dev/full: cannot write the model", arguments=[*arguments, "/dev/full", "--json", report],
            folder=folder)
     refuse("an unknown check", USAGE, "--check", arguments=[good, pack, "--check", "never"], folder=folder)
     for limit in ("", "x", "-1", "nan", "inf", "half=1", "float16=", "float16", "=1", "1e-3x", "int8=1"):
         refuse(f"error limit '{limit}'", USAGE, "--max-rel-error", "float16=0.02", arguments=[good, pack, "--max-rel-error", limit],
                folder=folder)
-    refuse("a seed that is no number", USAGE, "--seed", arguments=[good, pack, "--seed", "x"], folder=folder)
+    for seed in ("x", "-1", "18446744073709551616", "1.5", "", " 1"):
+        refuse(f"seed '{seed}'", USAGE, "--seed", f"'{seed}' is no number from 0 to", arguments=[good, pack, "--seed", seed], folder=folder)
     refuse("no arguments", USAGE, arguments=[], folder=folder)
     refuse("an unknown option", USAGE, arguments=[good, pack, "--fast"], folder=folder)
+
+
+# Arguments that name what is not there, and what is said of them.
+MISTAKES = [
+    (["--only", "conv/transposd"], "--only conv/transposd: the pack has no rule of that name (did you mean 'conv/transposed'?)"),
+    (["--only", "conv/*,frobnicate"], "--only frobnicate: the pack has no rule of that name (one is called 'conv/transposed')"),
+    (["--skip", "Conv/Transposed"], "did you mean 'conv/transposed'?"),
+    (["--site", "conv_z"], "--site conv_z: the model has no node of that name (did you mean 'conv_a'?)"),
+    (["--site", "conv_a", "--site", "pool*"], "--site pool*: "),
+    (["--explain", "conv/transpose"], "--explain conv/transpose: there is no node in the model and no rule in the pack of that name (did you mean"),
+    (["--device", "ort-cup"], "ort-cup: unknown device (did you mean 'ort-cpu'? known: onednn-cpu, ort-cpu)"),
+    (["--device", "cuda"], "cuda: unknown device (known: onednn-cpu, ort-cpu)"),
+    (["--device", ""], "unknown device"),
+    (["-o", ""], "names no file"), (["--json", ""], "names no file"), (["--report", ""], "names no file"), (["--explain", ""], "names no"),
+    (["--quite"], "did you mean '--quiet'?"), (["--min-gian=2"], "did you mean '--min-gain'?"),
+]
+
+
+def mistakes(folder, good, pack):
+    """What is misspelt, or names nothing, is an error that says what could have been meant."""
+    for arguments, words in MISTAKES:
+        refuse(f"mistake {arguments}", USAGE, words, arguments=[good, pack, *arguments], folder=folder)
+    for tool, arguments, words in [("pet-rules", ["shwo", pack], "did you mean 'show'?"), ("pet-rules", ["ls", "--jsno", pack], "did you mean '--json'?"),
+                                   ("pet-synth", ["prvoe", "x"], "")]:
+        done = subprocess.run([str(BIN / tool), *map(str, arguments)], capture_output=True, text=True, timeout=60)
+        expect(f"{tool} {arguments[0]}", done.returncode in (USAGE, PACK) and words in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+    text = folder / "misspelt.pet"
+    for wrong, words in [("relu", "unknown operator 'relu' (did you mean 'Relu'?)"), ("LeakyRelu(x) alpah=1 #", "(did you mean 'alpha'?)")]:
+        text.write_text("pattern p {\n  shape N : 1 <= N\n  x: [N]\n  y = " + wrong + "(x)\n}\n")
+        done = subprocess.run([str(BIN / "pet-rules"), "import", str(text), "-o", str(folder / "none.db")], capture_output=True, text=True)
+        expect(f"misspelt {wrong}", done.returncode == PACK and words in done.stderr, done.stderr)
+    text.unlink()
 
 
 def places_first(folder, good, pack):
     """A place that cannot be written to is found before anything is checked: what is checked shows on a terminal."""
     out = folder / "terminal.onnx"
     for name, places, shows, code in [
-        ("a good place", ["-o", out], True, 0), ("no such folder", ["-o", folder / "none" / "out.onnx"], False, MODEL),
+        ("a good place", ["-o", out], True, 0), ("no such folder", ["-o", folder / "none" / "out.onnx"], False, USAGE),
         ("no such folder for the report", ["-o", out, "--json", folder / "none" / "x.json"], False, USAGE),
     ]:
         master, slave = pty.openpty()
@@ -246,7 +279,7 @@ def streams(folder, good, pack):
         expect("a dry run on a full disk", done.returncode == USAGE and "was written" not in done.stderr, (done.returncode, done.stderr))
         done = subprocess.run(tool, stdout=subprocess.PIPE, stderr=device)
         expect("standard error on a full disk", done.returncode == 0, done.returncode)
-        done = subprocess.run([tool[0], "--only", "conv/*,x", "--only", "y", *tool[1:]], capture_output=True, text=True)
+        done = subprocess.run([tool[0], "--only", "conv/*,*/transposed", "--only", "*posed", *tool[1:]], capture_output=True, text=True)
         expect("--only takes one argument, not the model", done.returncode == 0 and "conv/transposed" in done.stdout, done.stderr)
         done = subprocess.run([*tool[:1], "none.onnx", *tool[2:]], stderr=device)
         expect("an error on a full disk", done.returncode == MODEL, done.returncode)
@@ -305,7 +338,7 @@ def unchecked(folder, _good, _pack):
         arguments = [folder / "root.db", "--all", "--numerics", "any", "--check", check, "-o", folder / "root.out"]
         done = subprocess.run([str(BIN / "pet-apply"), str(folder / "root.onnx"), *map(str, arguments)], capture_output=True, text=True)
         expect("unchecked", done.returncode == 0 and "part of the whole model: pet/root/transposed/root\n" in done.stdout, (done.stdout, done.stderr))
-        expect("unchecked", "Checks: 0" not in done.stdout and (folder / "root.out").exists(), done.stdout)
+        expect("unchecked", "Checked: 0" not in done.stdout and (folder / "root.out").exists(), done.stdout)
         (folder / "root.out").unlink(missing_ok=True)
         refuse("unchecked, nor the whole model", CHECK, "pet/root/transposed/root: the rewritten site cannot be checked", "--skip root/transposed",
                arguments=[folder / "nan.onnx", *arguments], folder=folder)
@@ -321,7 +354,7 @@ def main():
         pack, good = folder / "rules.db", folder / "good.onnx"
         subprocess.run([str(BIN / "pet-rules"), "import", str(SOURCE / "tests" / "data" / "conv.pet"), "-o", str(pack)], check=True)
         good.write_bytes(model([conv("x", "w", "a"), conv("a", "w", "y")], [kernel()]).SerializeToString())
-        for test in [bad_models, invalid_models, cuts, bad_packs, bad_outputs, places_first, streams, in_place, unchecked]:
+        for test in [bad_models, invalid_models, cuts, bad_packs, bad_outputs, mistakes, places_first, streams, in_place, unchecked]:
             test(folder, good, pack)
     print("\n".join(failures) or "bad models, packs, timings and outputs are refused, and nothing is written")
     return 1 if failures else 0

@@ -69,7 +69,7 @@ class Folder:
         report = self.path / "report.json"
         for stale in [self.output, report]:
             stale.unlink(missing_ok=True)
-        done = tool("pet-apply", self.model, pack, "-o", self.output, "--json", report, "--all", *arguments)
+        done = tool("pet-apply", self.model, pack, "-o", self.output, "--json", report, "--verbose", "--all", *arguments)
         found = json.loads(report.read_text()) if report.exists() else None
         return done, found, self.output.read_bytes() if self.output.exists() else None
 
@@ -106,7 +106,7 @@ def large_pack(folder):
     expect("large pack: the output", small_bytes is not None and small_bytes == large_bytes)
     fired = [[(f["site"], f["rule"]) for f in report["fired"]] for report in [small_report, large_report]]
     expect("large pack: what fires", fired[0] == fired[1] and fired[0], fired)
-    expect("large pack: what is refused", small_report["refused"] == large_report["refused"])
+    expect("large pack: what is refused", small_report["refusals"] == large_report["refusals"])
     expect("large pack: seconds", end - between < 10 * (between - begin) + 1, (between - begin, end - between))
     listed = json.loads(tool("pet-rules", "ls", "--json", folder.large).stdout)
     expect("large pack: as a whole", len(listed) == RULES, len(listed))

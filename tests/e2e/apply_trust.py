@@ -189,7 +189,7 @@ def checkers(folder):
     folder.refused("no checker by name", USAGE, str(none), pack=folder.pack, arguments=["--all"], PET_CHECKER=str(none), **empty)
     folder.refused("a folder", USAGE, "there is no checker", pack=folder.pack, arguments=["--all", "--checker", folder.path], **empty)
     folder.applied("no checker, trusted", "--all", "--trust-pack", "--checker", none, pack=folder.pack, **empty)
-    folder.applied("no checker, nothing fires", "--only", "none", "--checker", none, pack=folder.pack, **empty)
+    folder.applied("no checker, nothing fires", "--skip", "*", "--checker", none, pack=folder.pack, **empty)
     table = [
         ("one that dies", "kill -9 $$\n", "died of signal 9"),
         ("one that says nothing", "exit 0\n", "no verdicts"),

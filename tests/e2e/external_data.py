@@ -22,7 +22,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
-MODEL = 3
+USAGE, MODEL = 2, 3
 
 failures = []
 
@@ -186,7 +186,7 @@ def layout(name, folder):
 def again(name, folder, pack):
     """A model in its own place: nothing fires, so nothing changes."""
     before = contents(folder)
-    done = apply(folder / "out.onnx", pack, "--only", "none", "-o", folder / "out.onnx")
+    done = apply(folder / "out.onnx", pack, "--skip", "*", "-o", folder / "out.onnx")
     expect(f"{name}, again", done.returncode == 0 and contents(folder) == before, done.stderr or "other bytes")
 
 
@@ -198,7 +198,7 @@ def shared(folder, pack):
     proto = onnx.load(model, load_external_data=False)
     refer(proto.graph.initializer[1], **entries(proto.graph.initializer[0]))
     model.write_bytes(proto.SerializeToString())
-    done = apply(model, pack, "--only", "none", "-o", folder / "out.onnx")
+    done = apply(model, pack, "--skip", "*", "-o", folder / "out.onnx")
     expect("shared values", done.returncode == 0, done.stderr)
     places = [entries(t) for t in onnx.load(folder / "out.onnx", load_external_data=False).graph.initializer[:2]]
     expect("shared values", places[0] == places[1] and places[0]["location"].startswith("out.onnx."), places)
@@ -222,7 +222,7 @@ def in_place(folder, pack):
     reference = results(model)
     kept = contents(folder)
     seen = set()
-    for arguments in [["--only", "none"], ["--all"], ["--all"], ["--only", "none"]]:
+    for arguments in [["--skip", "*"], ["--all"], ["--all"], ["--only", "none"]]:
         done = apply(model, pack, *arguments, "-o", model)
         expect("in place", done.returncode == 0, done.stderr)
         now = contents(folder)
@@ -346,7 +346,7 @@ def full_disk(folder, pack):
     for limit in [*range(0, most, most // 15), most - 1]:
         for target in [model, folder / "new.onnx"]:
             done = apply(model, pack, "--all", "-o", target, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
-            expect(f"no space after {limit} bytes", done.returncode == MODEL and "cannot write the model: File too large (nothing was written)" in
+            expect(f"no space after {limit} bytes", done.returncode == USAGE and "cannot write the model: File too large (nothing was written)" in
                    done.stderr, (done.returncode, done.stderr))
             expect(f"no space after {limit} bytes", contents(folder) == before, sorted(contents(folder)))
 
@@ -355,7 +355,7 @@ def kills(folder, pack):
     """Killed at any moment, the path holds the old model with its data or the new one, whole."""
     model = put_outside(small_model(), folder, "one file")
     states, seconds = [], []
-    for arguments in [["--only", "none"], ["--all"]]:  # the rule twice is the original again
+    for arguments in [["--skip", "*"], ["--all"]]:  # the rule twice is the original again
         begin = time.monotonic()
         expect("not killed", apply(model, pack, *arguments, "-o", model).returncode == 0)
         seconds.append(time.monotonic() - begin)

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
-INTERNAL, USAGE = 1, 2
+USAGE, RUNNER = 2, 6
 SHAPES = {"N": 1, "C": 8, "F": 4, "H": 9, "W": 9, "R": 3, "S": 3, "P": 1, "Q": 1}
 
 # A runner that says hello, logs each request of times beside itself, and then does what its body says.
@@ -76,7 +76,7 @@ class Shop:
             path.unlink(missing_ok=True)
         done = subprocess.run(
             [str(word) for word in [BIN / "pet-apply", self.model, self.pack, "--timings", self.timings, "--measure", "--cache",
-                                    self.folder / cache, "-o", output, "--json", report,
+                                    self.folder / cache, "-o", output, "--verbose", "--json", report,
                                     *([] if "--python" in more else ["--python", sys.executable]), *more]],
             capture_output=True, text=True, timeout=250)
         return done, json.loads(report.read_text()) if report.exists() else None
@@ -109,7 +109,7 @@ def verdicts(shop):
         expect(f"{name}: cached", len(asked(runner)) == len(requests), "asked again")
     runner = fake(shop.folder, "threads", "times(2.0, 1.0)")
     shop.apply("pays.db", "--runner", runner, "--min-gain", 2.5)
-    expect("min gain", "2.00" in str(shop.apply("pays.db", "--runner", runner, "--min-gain", 2.5)[1]["refused"]))
+    expect("min gain", "2.00" in str(shop.apply("pays.db", "--runner", runner, "--min-gain", 2.5)[1]["refusals"]))
 
 
 def trouble(shop):
@@ -117,10 +117,10 @@ def trouble(shop):
     for name, body in [("dies", "sys.exit(3)"), ("nonsense", "print('nonsense', flush=True)"), ("negative", "times(-1.0, 1.0)"),
                        ("refuses", "print(json.dumps({'error': 'no such operator'}), flush=True)")]:
         done, report = shop.apply(f"{name}.db", "--runner", fake(shop.folder, name, body))
-        reasons = [r["reason"] for r in report["refused"] if r["rule"] == "conv/transposed"] if report else []
+        reasons = [r["reason"] for r in report["refusals"] if r["rule"] == "conv/transposed"] if report else []
         expect(name, done.returncode == 0 and not report["fired"], (done.stderr, report))
         expect(name, any(r.startswith("could not be timed: ") for r in reasons), reasons)
-    for name, code, more in [("no Python", INTERNAL, ["--python", shop.folder / "none"]), ("no runner", INTERNAL, ["--runner", shop.folder / "none.py"]),
+    for name, code, more in [("no Python", RUNNER, ["--python", shop.folder / "none"]), ("no runner", RUNNER, ["--runner", shop.folder / "none.py"]),
                              ("no gain", USAGE, ["--min-gain", "0.5"]), ("no growth", USAGE, ["--max-growth", "x"]), ("no threads", USAGE, ["--threads", 0])]:
         done, report = shop.apply("trouble.db", *more)
         lines = done.stderr.splitlines()

@@ -56,7 +56,7 @@ def apply(model, pack, output, *arguments):
     """pet-apply's report; the model in `output` is equal to `model`."""
     report = output.with_suffix(".json")
     name = f"{model.stem} {' '.join(str(a) for a in arguments if not isinstance(a, pathlib.Path)) or 'default'}"
-    done = tool("pet-apply", model, pack, "-o", output, "--json", report, *arguments, timeout=560)
+    done = tool("pet-apply", model, pack, "-o", output, "--json", report, "--verbose", *arguments, timeout=560)
     if done.returncode:
         sys.exit(f"{name}: exit code {done.returncode}: {done.stderr}")
     try:
@@ -80,7 +80,7 @@ def has_no_integers(model, check):
 def fitting(report):
     """The patterns of which a rule fired, or was refused only because of another."""
     patterns = {f["rule"].split("/")[0] for f in report["fired"]}
-    return patterns | {r["pattern"] for r in report["refused"] if r["reason"] == "another rule was preferred"}
+    return patterns | {r["pattern"] for r in report["refusals"] if r["reason"] == "another rule was preferred"}
 
 
 def settled(model, pack, output, *arguments):

@@ -114,12 +114,12 @@ def odd(path):
 def candidates(model, pack):
     """Every (rule, site) that matches: what a dry run of --all chose there, or refused only because of another choice."""
     report = model.with_suffix(".candidates.json")
-    done = tool("pet-apply", model, pack, "--all", "--dry-run", "--json", report)
+    done = tool("pet-apply", model, pack, "--all", "--dry-run", "--verbose", "--json", report)
     if done.returncode:
         sys.exit(f"{model.name}: exit code {done.returncode}: {done.stderr}")
     report = json.loads(report.read_text())
     found = [(f["rule"], f["site"]) for f in report["fired"]]
-    return sorted(found + [(r["rule"], r["site"]) for r in report["refused"] if r["reason"] == "another rule was preferred"])
+    return sorted(found + [(r["rule"], r["site"]) for r in report["refusals"] if r["reason"] == "another rule was preferred"])
 
 
 @functools.cache
@@ -131,13 +131,13 @@ def applied(model, pack, rule, site, folder):
     """(exit code, None or what is wrong) of one rule at one site; what is written must be equal."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
         output, report = pathlib.Path(name) / "out.onnx", pathlib.Path(name) / "report.json"
-        done = tool("pet-apply", model, pack, "--trust-pack", "--all", "--only", rule, "--site", site, "-o", output, "--json", report, timeout=120)
+        done = tool("pet-apply", model, pack, "--trust-pack", "--all", "--only", rule, "--site", site, "-o", output, "--verbose", "--json", report, timeout=120)
         if done.returncode:
             left = [p.name for p in pathlib.Path(name).iterdir()]
             return done.returncode, f"exit code {done.returncode}, left {left}: {done.stderr}" if left else None
         report = json.loads(report.read_text())
         if [(f["rule"], f["site"]) for f in report["fired"]] != [(rule, site)]:
-            return 0, f"fired {report['fired']}, refused {[r['reason'] for r in report['refused']][:3]}"
+            return 0, f"fired {report['fired']}, refused {[r['reason'] for r in report['refusals']][:3]}"
         try:
             found = reference(model).compare(output)
         except Exception as error:  # of the checker or of the engine: about this rule at this site

@@ -40,13 +40,13 @@ def problem(rule, pack, folder):
         if done.returncode:
             return f"no model: {done.stderr}"
         # Some round more than the default bound allows; whole-model checks need no bound for each site.
-        done = tool("pet-apply", model, pack, "--trust-pack", "--all", "--numerics", "any", "--only", rule, "-o", output, "--json", report,
+        done = tool("pet-apply", model, pack, "--trust-pack", "--all", "--numerics", "any", "--only", rule, "-o", output, "--verbose", "--json", report,
                     timeout=120)
         if done.returncode:
             return f"exit code {done.returncode}: {done.stderr}"
         report = json.loads(report.read_text())
         if rule not in [f["rule"] for f in report["fired"]]:
-            return f"does not fire: {[r['reason'] for r in report['refused']][:3]}"
+            return f"does not fire: {[r['reason'] for r in report['refusals']][:3]}"
         try:
             found = compare.compare(model, output)
         except Exception as error:  # of the checker or of the engine: about this rule

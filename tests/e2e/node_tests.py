@@ -168,7 +168,7 @@ def apply(model, pack, output, options):
     """The report; or what is wrong."""
     report = output.with_suffix(".json")
     output.unlink(missing_ok=True)
-    done = tool("pet-apply", model, pack, "--all", "-o", output, "--json", report, *options)
+    done = tool("pet-apply", model, pack, "--all", "-o", output, "--verbose", "--json", report, *options)
     return json.loads(report.read_text()) if not done.returncode else f"exit code {done.returncode}: {done.stderr.strip()}"
 
 
@@ -213,7 +213,7 @@ def compare(model, inputs, pack, options, folder, engine, tally):
 
 
 def matched(report):
-    return bool(report["fired"]) or any(r["rule"] for r in report["refused"])
+    return bool(report["fired"]) or any(r["rule"] for r in report["refusals"])
 
 
 def try_case(case, packs, folder, engine, tally):

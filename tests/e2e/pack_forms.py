@@ -46,7 +46,7 @@ class Shop:
     def apply(self, model, rule, code=0, *more):
         """The report, and the types of the nodes of the rewritten model."""
         output, report = self.folder / "out.onnx", self.folder / "report.json"
-        done = tool("pet-apply", model, made(), "-o", output, "--json", report, "--all", "--only", rule, *more)
+        done = tool("pet-apply", model, made(), "-o", output, "--json", report, "--verbose", "--all", "--only", rule, *more)
         expect(f"{model.name} {rule}", done.returncode == code, f"exit code {done.returncode}: {done.stdout}{done.stderr}")
         return (json.loads(report.read_text()), [n.op_type for n in onnx.load(output).graph.node]) if done.returncode == 0 else None
 
@@ -56,7 +56,7 @@ class Shop:
         if not applied:
             return [], []
         report, types = applied
-        expect(f"{model.name} {rule}", [f["rule"] for f in report["fired"]] == [rule], report["refused"][:3])
+        expect(f"{model.name} {rule}", [f["rule"] for f in report["fired"]] == [rule], report["refusals"][:3])
         found = compare.compare(model, self.folder / "out.onnx")
         expect(f"{model.name} {rule}", found.relative < bound, f"differs by {found.relative}")
         return report, types
@@ -88,7 +88,7 @@ def rounding(shop):
     model = conv(shop, "rounding", [1, 64, 12, 12], [8, 64, 3, 3], pads=[1] * 4)
     shop.same(model, "conv/winograd-4-3", 1e-4)
     report, _ = shop.apply(model, "conv/winograd-6-3", 0, "--max-rel-error", "9e-5")
-    reasons = [r["reason"] for r in report["refused"] if r["rule"]]
+    reasons = [r["reason"] for r in report["refusals"] if r["rule"]]
     expect("rounding", not report["fired"] and reasons == ["its relative error may reach 9.3e-05 (--max-rel-error)"], report)
     # The difference of two equal convolutions is 0, and what one of them rounds otherwise is all that is left of it.
     weights = floats(8, 64, 3, 3)
@@ -96,7 +96,7 @@ def rounding(shop):
     model = shop.model("cancelling", [*nodes, helper.make_node("Sub", ["a", "b"], ["y"])], {"x": [1, 64, 12, 12]}, {"y": [1, 8, 12, 12]},
                        {"v": weights, "w": weights})
     report, _ = shop.apply(model, "conv/winograd-4-3", 0, "--site", "a")
-    reasons = [r["reason"] for r in report["refused"] if r["rule"]]
+    reasons = [r["reason"] for r in report["refusals"] if r["rule"]]
     expect("a model that rounding ruins", not report["fired"] and len(reasons) == 1 and reasons[0].startswith(
         "with such rules the rewritten model differs: y:0: off by"), report)
 
@@ -151,7 +151,7 @@ def refused(shop):
     onnx.save(damaged, model)
     applied = shop.apply(model, "attention-banded-heads/blocks-16")
     expect("hole", applied and not applied[0]["fired"], applied)
-    expect("hole", applied and any("other values" in r["reason"] for r in applied[0]["refused"]), applied)
+    expect("hole", applied and any("other values" in r["reason"] for r in applied[0]["refusals"]), applied)
 
 
 def main():

@@ -138,7 +138,7 @@ def check(name, rule, path, pack, folder):
     done = tool("pet-apply", path, pack, "--all", "--only", rule, "-o", out)
     if done.returncode != 0:
         return f"exit code {done.returncode}: {done.stdout} {done.stderr}"
-    if "1 sites rewritten" not in done.stdout:
+    if "1 site rewritten" not in done.stdout:
         return f"did not fire once: {done.stdout}"
     operators = [n.op_type for n in onnx.load(out).graph.node]
     if operators != OPERATORS.get(rule, operators):

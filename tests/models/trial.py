@@ -34,7 +34,7 @@ class Run:
 
     def sites(self):
         """(node, pattern) where a pattern matched, whether a rule fired or none."""
-        matched = {(r["site"], r["pattern"]) for r in self.report.get("refused", []) if r["rule"]}
+        matched = {(r["site"], r["pattern"]) for r in self.report.get("refusals", []) if r["rule"]}
         return matched | {(f["site"], f["rule"].split("/")[0]) for f in self.report.get("fired", [])}
 
 
@@ -43,7 +43,7 @@ def apply(tools, model, pack, output, *options, limit=600):
     report = output.with_suffix(".json")
     for stale in (report, output):
         stale.unlink(missing_ok=True)
-    command = [str(word) for word in [tools / "pet-apply", model, pack, "-o", output, "--json", report, *options]]
+    command = [str(word) for word in [tools / "pet-apply", model, pack, "-o", output, "--json", report, "--verbose", *options]]
     begin = time.perf_counter()
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)

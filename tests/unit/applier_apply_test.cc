@@ -113,7 +113,7 @@ rule products/merged of products {
   EXPECT_EQ(a.report.fired.size(), 1U);
   EXPECT_EQ(results(rewrittenGraph(a)), results(model.graph));
   EXPECT_TRUE(std::any_of(a.report.refused.begin(), a.report.refused.end(), [](const Refused& r) {
-    return r.reason == "it and another rule's site need each other's results";
+    return r.reason.detail == "it and another rule's site need each other's results";
   }));
 }
 
@@ -139,7 +139,7 @@ rule twins/one of twins {
   auto reasonOf = [&](const std::string& rule) {
     ApplyReport report = applied(model, rulesOf(rule), all()).report;
     EXPECT_TRUE(report.fired.empty());
-    return report.refused.empty() ? "" : report.refused[0].reason;
+    return report.refused.empty() ? "" : report.refused[0].reason.detail;
   };
   EXPECT_EQ(reasonOf(text), "one value would be two results");
   EXPECT_EQ(reasonOf(replaced(text, "return y, y", "return y, x")), "an operand would be a result");
@@ -204,7 +204,7 @@ rule conv/odd of conv {
 })";
   ApplyReport report = applied(model, rulesOf(strided), all()).report;
   ASSERT_EQ(report.refused.size(), 1U);
-  EXPECT_EQ(report.refused[0].reason, "Softmax along an inner axis needs opset 13, the model has 11");
+  EXPECT_EQ(report.refused[0].reason.detail, "Softmax along an inner axis needs opset 13, the model has 11");
 }
 
 TEST(Apply, FloatsOfAttributesAreTheDecimalsThatWereMeant) {

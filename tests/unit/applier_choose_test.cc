@@ -17,15 +17,15 @@ TEST(Choose, FiresWhatWasMeasuredToPay) {
     return applied(model, rules, {}, costsOf({{"conv/transposed", cost}})).report;
   };
   EXPECT_EQ(report(ratioOf(1.5, 1.3)).fired.size(), 2U);
-  EXPECT_EQ(report(ratioOf(1.04, 1.03)).refused.at(0).reason, "measured 1.04, no gain");
+  EXPECT_EQ(report(ratioOf(1.04, 1.03)).refused.at(0).reason.detail, "measured 1.04, no gain");
   CostEstimate predicted = ratioOf(0.7, 0.6);
   predicted.measured = false;
-  EXPECT_EQ(report(predicted).refused.at(0).reason, "predicted 0.70, no gain");
+  EXPECT_EQ(report(predicted).refused.at(0).reason.detail, "predicted 0.70, no gain");
   ApplyReport noisy = report(ratioOf(1.5, 0.99));
   ASSERT_EQ(noisy.refused.size(), 2U);
-  EXPECT_EQ(noisy.refused[0].reason, "1.50, but within the noise");
-  EXPECT_EQ(applied(model, rules, {}, costsOf({})).report.refused.at(0).reason, "not tuned for this device");
-  EXPECT_EQ(applied(model, rules, {}, {}).report.refused.at(0).reason, "not tuned for this device");
+  EXPECT_EQ(noisy.refused[0].reason.detail, "1.50, but within the noise");
+  EXPECT_EQ(applied(model, rules, {}, costsOf({})).report.refused.at(0).reason.detail, "not tuned for this device");
+  EXPECT_EQ(applied(model, rules, {}, {}).report.refused.at(0).reason.detail, "not tuned for this device");
 }
 
 /// Two dilated convolutions in a row: the layouts cost more than the cores gain, but between the two they cancel.
@@ -79,7 +79,7 @@ TEST(Choose, ARuleThatWouldChangeNothingDoesNotFire) {
     return applied(model, same, {}, costsOf({{"conv/transposed", ratioOf(2, 1.9)}})).report;
   };
   EXPECT_EQ(report("[1, 1, 1, 1]").fired.size(), 1U);
-  EXPECT_EQ(report("[0, 1, 0, 1]").refused.at(0).reason, "nothing would change");
+  EXPECT_EQ(report("[0, 1, 0, 1]").refused.at(0).reason.detail, "nothing would change");
 }
 
 TEST(Choose, WeightsGrowWithinTheBound) {
@@ -101,7 +101,7 @@ TEST(Choose, WeightsGrowWithinTheBound) {
   };
   EXPECT_EQ(fired(200, 1).fired.size(), 0U);
   EXPECT_EQ(fired(200, 1.5).fired.size(), 1U);
-  EXPECT_EQ(fired(200, 1).refused.at(0).reason, "weights would grow to 2.0 times their size");
+  EXPECT_EQ(fired(200, 1).refused.at(0).reason.detail, "weights would grow to 2.0 times their size");
   EXPECT_EQ(fired(160, 1).fired.size(), 1U);  // less than a megabyte
 }
 
@@ -212,7 +212,7 @@ rule scale/table of scale {
   ApplyReport report = applied(modelOf("x: [9000, 9000]  w: const [9000]  y = Mul(x, w)"), rules, all()).report;
   EXPECT_TRUE(report.fired.empty());
   ASSERT_EQ(report.refused.size(), 1U);
-  EXPECT_EQ(report.refused[0].reason, "it would need weights of 81000000 values");
+  EXPECT_EQ(report.refused[0].reason.detail, "it would need weights of 81000000 values");
 }
 
 TEST(Choose, CountsTheBoxesThatHoldAPosition) {
@@ -258,7 +258,7 @@ TEST(Choose, RulesThatRoundTooMuchDoNotFire) {
     ApplyReport report = reportOf(numerics, {});
     EXPECT_TRUE(report.fired.empty());
     ASSERT_FALSE(report.refused.empty());
-    EXPECT_EQ(report.refused[0].reason, reason);
+    EXPECT_EQ(report.refused[0].reason.detail, reason);
   }
   Policy any;
   any.unbounded = true;

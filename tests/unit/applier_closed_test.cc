@@ -49,7 +49,7 @@ Expected<Bindings> matched(const Tensor<float>& mask, const std::string& pattern
   std::vector<Refusal> refusals;
   auto sites = match(index, rules.patterns.at(0), refusals);
   if (sites.size() == 1) return rewrite::numbersAt(sites[0].symbols, {});
-  return fail(ErrorKind::kCheck, refusals.empty() ? "no site" : refusals[0].reason);
+  return fail(ErrorKind::kCheck, refusals.empty() ? "no site" : refusals[0].reason.detail);
 }
 
 TEST(ApplierClosed, ABandIsFoundByItsValues) {

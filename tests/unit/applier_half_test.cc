@@ -50,7 +50,7 @@ TEST_P(AppliedInHalf, TimingsInFloatDoNotDecideUnlessItIsMeasured) {
   const Applied result = applied(model, rules, {}, costs);
   EXPECT_TRUE(result.report.fired.empty());
   ASSERT_EQ(result.report.refused.size(), 1U);
-  EXPECT_THAT(result.report.refused[0].reason,
+  EXPECT_THAT(result.report.refused[0].reason.detail,
               HasSubstr("timed in float only, not in " + std::string(str(GetParam()))));
   ApplyOptions measured;
   measured.policy.isMeasured = true;

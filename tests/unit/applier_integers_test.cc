@@ -138,7 +138,7 @@ TEST_P(OfEachType, WhatMovesValuesIsRewritten) {
     const Applied result = appliedTo(model, rules);
     if (auto why = whyNotEmitted(rules.rules[0].replacement, 17, GetParam())) {
       EXPECT_THAT(result.report.fired, IsEmpty());
-      EXPECT_EQ(result.report.refused.at(0).reason, *why);
+      EXPECT_EQ(result.report.refused.at(0).reason.detail, *why);
       continue;
     }
     ASSERT_EQ(result.report.fired.size(), 1U);
@@ -173,7 +173,7 @@ TEST_P(OfEachType, AReplacementThatComputesIsNotUsed) {
   EXPECT_THAT(result.report.fired, IsEmpty());
   ASSERT_EQ(result.report.refused.size(), 1U);
   const bool isWide = GetParam() == ElementType::kInt32;  // as sums are
-  EXPECT_EQ(result.report.refused[0].reason,
+  EXPECT_EQ(result.report.refused[0].reason.detail,
             isWide ? "sums of integers up to 2147483648 would be beyond int32"
                    : fmt::format("Neg computes, and {} is no floating point", str(GetParam())));
 }
@@ -187,7 +187,7 @@ TEST_P(OfEachType, NewConstantsAreOfTheModelsType) {
                               "axes=[0] starts=[1] ends=[3]  "
                               "d = Transpose(p) perm=[1, 0]  e = Slice(d) axes=[1] starts=[1] ends=[3]  "
                               "t = Concat(e, a) axis=0  y = Transpose(t) perm=[1, 0]"));
-  ASSERT_EQ(result.report.fired.size(), 1U) << (result.report.refused.empty() ? "" : result.report.refused[0].reason);
+  ASSERT_EQ(result.report.fired.size(), 1U) << (result.report.refused.empty() ? "" : result.report.refused[0].reason.detail);
   const Graph graph = parseModel(bytesOf(result), "rewritten").value().graph;
   bool found = false;
   for (const Initializer& i : graph.initializers) {
@@ -251,7 +251,7 @@ TEST(ApplierIntegers, AFillThatTheTypeDoesNotHaveStaysOut) {
                               "p = Pad(x) pads=[1, 0, 0, 2] value=-1  q = Slice(p) axes=[0] starts=[1] ends=[3]  "
                               "r = Slice(q) axes=[1] starts=[0] ends=[3]  y = Pad(r) pads=[1, 0, 0, 2]"));
   ASSERT_EQ(result.report.refused.size(), 1U);
-  EXPECT_EQ(result.report.refused[0].reason, "uint8 has no -1");
+  EXPECT_EQ(result.report.refused[0].reason.detail, "uint8 has no -1");
 }
 
 TEST(ApplierIntegers, PadIsWrittenInOpsetsThatHaveItForTheType) {
@@ -324,7 +324,7 @@ TEST(ApplierIntegers, WhatOnlyAnOnnxNodeReadsIsNotInside) {
   const Applied result = appliedTo(model, rules);
   EXPECT_THAT(result.report.fired, IsEmpty());
   ASSERT_EQ(result.report.refused.size(), 1U);
-  EXPECT_EQ(result.report.refused[0].reason, "its Concat is used elsewhere");
+  EXPECT_EQ(result.report.refused[0].reason.detail, "its Concat is used elsewhere");
 }
 
 // Beyond what double holds exactly.
@@ -337,7 +337,7 @@ TEST(ApplierIntegers, LargeIntegersAreNotRounded) {
       ruleOf(
           "x: [2]  c: const [2]  y = Concat(c, x) axis=0",
           "d = Gather(c) axis=0 indices=[1, 0]  t = Concat(d, x) axis=0  y = Gather(t) axis=0 indices=[1, 0, 2, 3]"));
-  ASSERT_EQ(result.report.fired.size(), 1U) << (result.report.refused.empty() ? "" : result.report.refused[0].reason);
+  ASSERT_EQ(result.report.fired.size(), 1U) << (result.report.refused.empty() ? "" : result.report.refused[0].reason.detail);
   const Graph graph = parseModel(bytesOf(result), "rewritten").value().graph;
   const bool kept = std::any_of(graph.initializers.begin(), graph.initializers.end(), [&](const Initializer& i) {
     return i.value.integers() == std::vector<int64_t>{-large, large};

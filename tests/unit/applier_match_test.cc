@@ -193,7 +193,7 @@ TEST(ApplierMatch, Cases) {
     SCOPED_TRACE(c.pattern + "\n" + c.model);
     Found found = find(c.pattern, modelOf(c.model));
     EXPECT_EQ(found.sites.size(), c.sites);
-    std::string reason = found.refusals.empty() ? "" : found.refusals[0].reason;
+    std::string reason = found.refusals.empty() ? "" : found.refusals[0].reason.detail;
     EXPECT_THAT(reason, HasSubstr(c.refusal));
     EXPECT_EQ(reason.empty(), c.refusal.empty()) << reason;
   }
@@ -218,7 +218,7 @@ TEST(ApplierMatch, ValuesThatSubgraphsReadStay) {
   Found found = find(kChain, model);
   EXPECT_EQ(found.sites.size(), 0U);
   ASSERT_EQ(found.refusals.size(), 1U);
-  EXPECT_EQ(found.refusals[0].reason, "its Relu is used elsewhere");
+  EXPECT_EQ(found.refusals[0].reason.detail, "its Relu is used elsewhere");
 }
 
 /// The path back may run through nodes that pet does not look into.
@@ -237,7 +237,7 @@ TEST(ApplierMatch, ResultsThatAreNeededForOthersByWayOfUnknownNodes) {
   Found found = find(kProducts, model);
   EXPECT_EQ(found.sites.size(), 0U);
   ASSERT_FALSE(found.refusals.empty());
-  EXPECT_EQ(found.refusals[0].reason, "one of its results is needed for another");
+  EXPECT_EQ(found.refusals[0].reason.detail, "one of its results is needed for another");
 }
 
 TEST(ApplierMatch, SitesOfSeveralOutputsStandInTheOrderOfTheView) {
@@ -271,7 +271,7 @@ TEST(ApplierMatch, QuantizedWeightsAreTheReason) {
   Found found = find(weights, model);
   EXPECT_TRUE(found.sites.empty());
   ASSERT_EQ(found.refusals.size(), 1U);
-  EXPECT_EQ(found.refusals[0].reason, "w is quantized: a DequantizeLinear computes it");
+  EXPECT_EQ(found.refusals[0].reason.detail, "w is quantized: a DequantizeLinear computes it");
   EXPECT_EQ(normalise(model.graph).opaque[0], "quantized: rules are for floating point");
 }
 

@@ -99,7 +99,7 @@ TEST(Measure, WhatLosesAtItsSiteGoes) {
   ApplyReport report = measured(engine);
   EXPECT_TRUE(report.fired.empty());
   ASSERT_EQ(report.refused.size(), 2U);
-  EXPECT_EQ(report.refused[0].reason, "timed here: 0.50 (0.50 - 0.50)");
+  EXPECT_EQ(report.refused[0].reason.detail, "timed here: 0.50 (0.50 - 0.50)");
 }
 
 TEST(Measure, WhatLosesInTheWholeModelGoesEvenIfItsSitesGain) {
@@ -171,7 +171,7 @@ TEST(Measure, AnEngineThatFailsIsNoGain) {
   auto result = apply(modelOf(kConvs), convRules(), costsOf({{"conv/transposed", ratioOf(2, 1.9)}}), options);
   ASSERT_TRUE(result.has_value());
   EXPECT_TRUE(result->report.fired.empty());
-  EXPECT_EQ(result->report.refused[0].reason, "could not be timed: it died");
+  EXPECT_EQ(result->report.refused[0].reason.detail, "could not be timed: it died");
 }
 
 }  // namespace

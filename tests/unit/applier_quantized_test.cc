@@ -74,7 +74,7 @@ TEST(ApplierQuantized, APairStandsBetween) {
   const Applied result = applied(Model{graph, nullptr}, rules, all());
   ASSERT_EQ(result.report.refused.size(), 1U);
   EXPECT_EQ(result.report.refused[0].site, "y");
-  EXPECT_EQ(result.report.refused[0].reason, kBetween);
+  EXPECT_EQ(result.report.refused[0].reason.detail, kBetween);
 }
 
 TEST(ApplierQuantized, AnOperatorComputesWithIntegers) {
@@ -98,7 +98,7 @@ TEST(ApplierQuantized, AReasonThatIsKnownIsGivenOnce) {
   const RuleSet rules{patternOf("shape M N K\nx: [M, K]\nw: const [K, N]\ny = MatMul(x, w)"), {}};
   const Applied result = applied(Model{graph, nullptr}, rules, all());
   ASSERT_EQ(result.report.refused.size(), 1U);
-  EXPECT_EQ(result.report.refused[0].reason, "w is quantized: a DequantizeLinear computes it");
+  EXPECT_EQ(result.report.refused[0].reason.detail, "w is quantized: a DequantizeLinear computes it");
 }
 
 // Without it, everything behind the first of them in a model of ONNX Runtime's quantizer is of an unknown type.

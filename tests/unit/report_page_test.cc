@@ -95,7 +95,7 @@ TEST(PageOf, TextOfTheModelIsNoMarkup) {
   Model model = modelOf(kTwoReaders);
   model.graph.nodes[0].name = "</script><script>alert(1)</script><!--";
   ApplyReport report;
-  report.refused.push_back({"</script>", "pattern", "rule", "<b>"});
+  report.refused.push_back({"</script>", "pattern", "rule", {ReasonKind::kNoGain, "<b>"}});
   const std::string page = tool::pageOf({.title = "</title>",
                                          .headline = "",
                                          .before = model.graph,

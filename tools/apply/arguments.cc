@@ -1,15 +1,36 @@
 #include "tools/apply/arguments.h"
 
+#include <charconv>
+
+#include <fmt/format.h>
+
 #include "tools/common/tool.h"
 
 namespace pet::tool {
 namespace {
 
+/// For files: '' names none.
+CLI::Validator isNamed() {
+  return CLI::Validator([](const std::string& text) { return text.empty() ? "it names no file" : std::string(); }, "");
+}
+
+/// A number of 64 bits without a sign.
+CLI::Validator isSeed() {
+  auto wrong = [](const std::string& text) {
+    uint64_t value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool isNumber = error == std::errc() && end == text.data() + text.size();
+    return isNumber ? std::string() : fmt::format("'{}' is no number from 0 to 2^64 - 1", text);
+  };
+  return CLI::Validator(wrong, "UINT");
+}
+
 /// What is rewritten, with which rules.
 void declareChoice(CLI::App& app, ApplyArguments& o) {
   app.add_option("MODEL", o.model, "an ONNX model")->required();
   app.add_option("PACK", o.pack, "a pack of rules, from pet-synth");
-  app.add_option("-o,--output", o.output, "the model to write; by default MODEL with the extension .pet.onnx");
+  app.add_option("-o,--output", o.output, "the model to write; by default MODEL with the extension .pet.onnx")
+      ->check(isNamed());
   app.add_option("--only", o.only, "only these rules (names or globs, separated by commas)")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -67,16 +88,17 @@ void declareChecks(CLI::App& app, ApplyArguments& o) {
   app.add_option("--device", o.device, "the device whose timings decide")->capture_default_str();
   app.add_option("--timings", o.timings, "a file of timings, instead of those that come with the tool");
   app.add_flag("--freeze-inputs", o.freezeInputs, "initializers that are also graph inputs are constants");
-  app.add_option("--json", o.json, "also write the report to this file");
-  app.add_option(
-      "--report", o.report,
-      "also write the report to this file: FILE.html is a page with both graphs, sites and boxes; else JSON");
+  app.add_option("--json", o.json, "also write the report to this file; - is standard output, in place of the summary")
+      ->check(isNamed());
+  app.add_option("--report", o.report,
+                 "also write the report to this file: FILE.html is a page with both graphs, sites and boxes; else JSON")
+      ->check(isNamed());
   app.add_option(
          "--check", o.check,
          "full: every site and the whole model; sites: the whole model only where a site cannot be checked by itself")
       ->check(CLI::IsMember({"full", "sites"}))
       ->capture_default_str();
-  app.add_option("--seed", o.seed, "the seed of the check's random inputs")->capture_default_str();
+  app.add_option("--seed", o.seed, "the seed of the check's random inputs")->check(isSeed())->capture_default_str();
   app.add_option(
          "--max-rel-error", o.maxRelativeError,
          "the error that the check allows for an output, relative to its largest value, if a rule fired that "
@@ -89,8 +111,12 @@ void declareChecks(CLI::App& app, ApplyArguments& o) {
       ->check(CLI::IsMember({"bounded", "any"}))
       ->capture_default_str();
   app.add_flag("--keep-invalid", o.keepInvalid, "passes on nodes that ONNX does not allow, as they are");
-  app.add_flag("--verbose", o.verbose, "list every refusal");
-  app.add_flag("-q,--quiet", o.quiet, "neither progress nor the report; --json still writes it");
+  app.add_option("--explain", o.explain,
+                 "say why rules do or do not fire at this node, or this rule where it fits (names or globs), and what "
+                 "would let them; writes nothing")
+      ->check(isNamed());
+  app.add_flag("--verbose", o.verbose, "list every site, refusal and node, in the report as well");
+  app.add_flag("-q,--quiet", o.quiet, "neither progress nor the summary; --json still writes the report");
   app.add_flag("--types", o.types,
                "print the element type and the extents of every value, as JSON, and do nothing else");
 }
@@ -100,8 +126,9 @@ void declareChecks(CLI::App& app, ApplyArguments& o) {
 void declareArguments(CLI::App& app, ApplyArguments& o) {
   app.footer(
       "Without --all, a rule fires only if it is known to pay on the device at shapes close to the model's.\n"
-      "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 4 bad pack, 5 check failed or a rule not proved "
-      "(nothing written).");
+      "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 4 bad pack, 5 check failed or a rule not proved, "
+      "6 the engine could not be started or died. With 1 to 6 nothing is written.\n"
+      "PET_LOG=FILE logs the steps, with their times; NO_COLOR switches colours off.");
   declareChoice(app, o);
   declareSizes(app, o);
   declareMeasuring(app, o);

@@ -15,7 +15,7 @@ namespace pet::tool {
 
 /// What pet-apply was asked for.
 struct ApplyArguments {
-  std::string model, pack, output, timings, json, report;
+  std::string model, pack, output, timings, json, report, explain;
   std::string device = "ort-cpu", check = "full", numerics = "bounded";
   std::vector<std::string> only, skip, sites;
   std::string python, runner, cache, checker;
@@ -25,7 +25,7 @@ struct ApplyArguments {
   int threads = 1;
   double minGain = Policy().minGain;
   std::optional<double> maxGrowth;
-  uint64_t seed = 0;
+  std::string seed = "0";  ///< a number of 64 bits
   std::vector<std::string> maxRelativeError;
 };
 

@@ -21,7 +21,8 @@ Expected<std::string> usualCache() {
 }
 
 tl::unexpected<Error> runnerFailed(const RunnerError& error) {
-  return fail(ErrorKind::kInternal, error.message, "", "check --python and --runner, or go without --measure");
+  return fail(ErrorKind::kRunner, error.message, "",
+              "--python names a Python that has onnxruntime; or go without --measure");
 }
 
 /// What the cache holds, if it is a list of lists of seconds, one for each model.

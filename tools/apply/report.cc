@@ -6,64 +6,103 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
+#include "tools/apply/command.h"
+#include "tools/apply/next_step.h"
+#include "tools/apply/reasons.h"
+#include "tools/common/display.h"
+#include "tools/common/shell.h"
 #include "tools/common/table.h"
 
 namespace pet::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
+/// Sites, or rules, that a screen holds.
+constexpr size_t kShown = 8;
 
-std::string firedText(const ApplyReport& report) {
-  if (report.fired.empty()) return "No rule fired.\n";
-  std::vector<std::vector<std::string>> rows{{"SITE", "RULE", "GAIN", "SHAPES"}};
+std::string duration(double seconds) {
+  if (seconds >= 99.5) return fmt::format("{:.0f} s", seconds);
+  if (seconds >= 0.0995) return fmt::format("{:.2g} s", seconds);
+  return seconds >= 99.5e-6 ? fmt::format("{:.2g} ms", 1e3 * seconds) : fmt::format("{:.2g} us", 1e6 * seconds);
+}
+
+// --- What was done ---
+
+/// "expected to be 1.19 times as fast: saves 2.1 ms of some 13 ms a run".
+std::string expectation(const ApplyReport& r) {
+  auto whole = std::find_if(r.measured.begin(), r.measured.end(), [](const auto& m) { return m.what == "the model"; });
+  if (whole != r.measured.end()) return fmt::format("timed here to be {:.2f} times as fast", whole->ratio);
+  if (r.savedSeconds <= 0) return "whatever the gain";
+  if (!r.runSeconds || *r.runSeconds <= r.savedSeconds)
+    return fmt::format("expected to save {} a run", duration(r.savedSeconds));
+  return fmt::format("expected to be {:.2f} times as fast: saves {} of some {} a run",
+                     *r.runSeconds / (*r.runSeconds - r.savedSeconds), duration(r.savedSeconds),
+                     duration(*r.runSeconds));
+}
+
+std::string sitesTable(const ApplyReport& report, bool verbose) {
+  std::vector<std::vector<std::string>> rows{{"SITE", "RULE", "GAIN"}};
+  if (verbose) rows[0].emplace_back("SHAPES");
   for (const Fired& f : report.fired) {
-    rows.push_back({f.site, f.rule, f.gain ? fmt::format("{:.2f}", *f.gain) : "-", rewrite::str(f.shapes)});
+    rows.push_back({f.site, f.rule, f.gain ? fmt::format("{:.2f}", *f.gain) : "-"});
+    if (verbose) rows.back().push_back(rewrite::str(f.shapes));
   }
   return table(rows);
 }
 
-/// Refusals by reason, the most frequent first; each with --verbose.
-std::string refusedText(const ApplyReport& report, bool verbose) {
-  if (report.refused.empty()) return "";
+/// Where there are too many sites for a screen.
+std::string rulesTable(const ApplyReport& report) {
+  std::map<std::string, std::vector<const Fired*>> byRule;
+  for (const Fired& f : report.fired)
+    byRule[f.rule].push_back(&f);
   std::vector<std::vector<std::string>> rows;
-  if (verbose) {
-    rows.push_back({"SITE", "RULE", "REFUSED BECAUSE"});
-    for (const Refused& r : report.refused)
-      rows.push_back({r.site, r.rule.empty() ? r.pattern + ", any rule" : r.rule, r.reason});
-    return "\n" + table(rows);
+  for (const auto& [rule, fired] : byRule) {
+    auto less = [](const Fired* a, const Fired* b) { return a->gain.value_or(0) < b->gain.value_or(0); };
+    const auto [least, most] = std::minmax_element(fired.begin(), fired.end(), less);
+    const std::string gain =
+        (*most)->gain ? fmt::format("{:.2f} - {:.2f}", (*least)->gain.value_or(0), *(*most)->gain) : "-";
+    rows.push_back({rule, std::to_string(fired.size()), gain, fired[0]->site});
   }
-  std::map<std::string, std::pair<int, std::set<std::string>>> byReason;
-  for (const Refused& r : report.refused) {
-    auto& [count, rules] = byReason[r.reason];
-    ++count;
-    rules.insert(r.rule.empty() ? r.pattern : r.rule);
-  }
-  std::vector<std::pair<int, std::string>> order;
-  for (const auto& [reason, entry] : byReason)
-    order.emplace_back(-entry.first, reason);
-  std::sort(order.begin(), order.end());
-  rows.push_back({"REFUSED", "RULES", "BECAUSE"});
-  constexpr size_t kShown = 12;
-  for (size_t i = 0; i < std::min(order.size(), kShown); ++i) {
-    const auto& rules = byReason[order[i].second].second;
-    rows.push_back({std::to_string(-order[i].first), rules.size() == 1 ? *rules.begin() : std::to_string(rules.size()),
-                    order[i].second});
-  }
-  std::string more =
-      order.size() > kShown ? fmt::format("and {} more reasons (--verbose)\n", order.size() - kShown) : "";
-  return "\n" + table(rows) + more;
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const auto& a, const auto& b) { return byRule[a[0]].size() > byRule[b[0]].size(); });
+  const size_t all = rows.size();
+  rows.resize(std::min(all, kShown));
+  rows.insert(rows.begin(), {"RULE", "SITES", "GAIN", "FIRST SITE"});
+  return table(rows) + (all > kShown ? fmt::format("and {} more rules (--verbose)\n", all - kShown) : "");
+}
+
+std::string firedText(const ApplyReport& r, const ApplyArguments& o) {
+  std::string text =
+      bold(fmt::format("{}: {} rewritten, {}", o.model, counted(r.fired.size(), "site"), expectation(r))) + "\n\n";
+  return text + (o.verbose || r.fired.size() <= kShown ? sitesTable(r, o.verbose) : rulesTable(r)) + "\n";
+}
+
+std::string nothingText(const ApplyReport& r, const ApplyArguments& o) {
+  const NextStep next = nextStep(r, o);
+  std::string text = bold(fmt::format("{}: nothing rewritten: {}", o.model, next.why)) + "\n";
+  for (size_t i = 0; i < next.commands.size(); ++i)
+    text += (i == 0 ? "Next: " : "      ") + next.commands[i] + "\n";
+  return text;
+}
+
+// --- What was not ---
+
+std::string refusedText(const ApplyReport& report, const ApplyArguments& o) {
+  if (report.refused.empty() || !o.verbose) return "";
+  std::vector<std::vector<std::string>> rows{{"SITE", "RULE", "NOT REWRITTEN BECAUSE", "DETAIL"}};
+  for (const Refused& r : report.refused)
+    rows.push_back({r.site, r.rule.empty() ? r.pattern + ", any rule" : r.rule, sentenceOf(r.reason), r.reason.detail});
+  return table(rows) + "\n";
 }
 
 /// Nodes that were not looked into, by operator, the most frequent first; each, and why, with --verbose.
 std::string untouchedText(const ApplyReport& report, bool verbose) {
   if (report.untouched.empty()) return "";
   if (verbose) {
-    std::vector<std::vector<std::string>> rows{{"UNTOUCHED", "OPERATOR", "BECAUSE"}};
+    std::vector<std::vector<std::string>> rows{{"LEFT AS IT IS", "OPERATOR", "BECAUSE"}};
     for (const Untouched& u : report.untouched)
       rows.push_back({u.node, u.type, u.reason});
-    return "\n" + table(rows);
+    return table(rows) + "\n";
   }
   std::map<std::string, int> byType;
   for (const Untouched& u : report.untouched)
@@ -75,26 +114,28 @@ std::string untouchedText(const ApplyReport& report, bool verbose) {
   std::vector<std::string> parts;
   for (const auto& [count, type] : order)
     parts.push_back(fmt::format("{} x{}", type, -count));
-  constexpr size_t kShown = 6;
-  if (parts.size() > kShown) {
-    parts.resize(kShown);
-    parts.push_back("...");
+  constexpr size_t kTypes = 6;
+  if (parts.size() > kTypes) {
+    parts.resize(kTypes);
+    parts.emplace_back("...");
   }
-  return fmt::format("\nNot looked into, and left as they are: {} of the nodes, {} (--verbose says why)\n",
-                     report.untouched.size(), fmt::join(parts, ", "));
+  return fmt::format("Left as they are: {} of the nodes, {} (--verbose says why)\n", report.untouched.size(),
+                     fmt::join(parts, ", "));
 }
 
 /// What was timed here, with --measure.
-std::string measuredText(const ApplyReport& report) {
-  if (report.measured.empty()) return "";
+std::string measuredText(const ApplyReport& report, bool verbose) {
+  if (report.measured.empty() || !verbose) return "";
   std::vector<std::vector<std::string>> rows{{"TIMED HERE", "RATIO", "P10 - P90", ""}};
   for (const Measured& m : report.measured)
     rows.push_back({m.what, fmt::format("{:.2f}", m.ratio), fmt::format("{:.2f} - {:.2f}", m.p10, m.p90),
                     m.pays ? "pays" : "does not pay"});
-  return "\n" + table(rows);
+  return table(rows) + "\n";
 }
 
-std::string checkText(const ApplyReport& report) {
+// --- What was checked, and written ---
+
+std::string checkText(const ApplyReport& report, const ApplyArguments& o) {
   if (report.checks.empty()) return "";
   size_t done = 0;
   double worst = 0;
@@ -106,72 +147,41 @@ std::string checkText(const ApplyReport& report) {
   }
   for (const UncheckedSite& site : report.unchecked)
     text += fmt::format("Checked only as part of the whole model: {}\n", site.label);
-  return fmt::format("\n{}Checks: {} passed; the largest difference is {:.2f} of the allowed one.\n", text, done,
-                     worst);
+  return fmt::format("{}Checked: {} by execution (the largest difference is {:.2f} of what is allowed){}\n", text,
+                     counted(done, "comparison"), worst, o.trustPack ? "" : "; the proof of every rule that fired");
 }
 
-std::string summary(const ApplyReport& r, const ApplyArguments& o) {
-  std::string text = "\n";
+std::string notes(const ApplyReport& r) {
+  std::string text;
   if (r.overridable > 0) {
     text += fmt::format(
-        "{} initializers are also graph inputs, so a caller may replace them: they count as constants only with "
+        "{} of the weights may be replaced by a caller, so they are not rearranged without "
         "--freeze-inputs\n",
         r.overridable);
   }
-  if (!r.sizes.empty() && !r.fired.empty()) {
-    std::vector<std::string> sizes;
-    for (const Bindings& b : r.sizes)
-      sizes.push_back(shapesText(b));
-    text += fmt::format("The model leaves sizes open: the rules hold for all, gains were judged at {}\n",
-                        fmt::join(sizes, "; "));
-  }
-  return text + fmt::format("{} sites rewritten, {} nodes to {}, constants {:+d} bytes{}\n", r.fired.size(),
-                            r.nodesBefore, r.nodesAfter, r.constantsAfter - r.constantsBefore,
-                            o.dryRun ? " (dry run, nothing written, no record checked)" : "; written to " + o.output);
+  if (r.sizes.empty() || r.fired.empty()) return text;
+  std::vector<std::string> sizes;
+  for (const Bindings& b : r.sizes)
+    sizes.push_back(shapesText(b));
+  return text + fmt::format("It runs at all sizes; gains were judged at {}\n", fmt::join(sizes, "; "));
+}
+
+std::string writtenText(const ApplyReport& r, const ApplyArguments& o) {
+  const std::string time = duration(r.rewriteSeconds + r.checkSeconds);
+  if (o.dryRun) return fmt::format("Dry run of {}: nothing was checked or written\n", time);
+  if (r.fired.empty()) return fmt::format("Written: {}, a copy, in {}\n", o.output, time);
+  const std::string text =
+      fmt::format("Written: {} in {} ({} to {} nodes, weights {:+.1f} MB)\n", o.output, time, r.nodesBefore,
+                  r.nodesAfter, 1e-6 * static_cast<double>(r.constantsAfter - r.constantsBefore));
+  return text + fmt::format("Next: pet-bench {} {}\n", shellWord(o.model), shellWord(o.output));
 }
 
 }  // namespace
 
 std::string textOf(const ApplyReport& report, const ApplyArguments& o) {
-  return firedText(report) + refusedText(report, o.verbose) + untouchedText(report, o.verbose) + measuredText(report) +
-         checkText(report) + summary(report, o);
-}
-
-std::string jsonOf(const ApplyReport& r) {
-  Json fired = Json::array(), refused = Json::array(), checks = Json::array(), measured = Json::array(),
-       untouched = Json::array();
-  for (const Fired& f : r.fired) {
-    Json shapes = Json::object();
-    for (const auto& [symbol, value] : f.shapes)
-      shapes[symbol] = value.asConstant() ? Json(*value.asConstant()) : Json(value.str());
-    fired.push_back({{"site", f.site},
-                     {"rule", f.rule},
-                     {"shapes", shapes},
-                     {"numerics", f.numerics.str()},
-                     {"boxes", f.boxes},
-                     {"gain", f.gain ? Json(*f.gain) : Json()}});
-  }
-  for (const Refused& x : r.refused)
-    refused.push_back({{"site", x.site}, {"pattern", x.pattern}, {"rule", x.rule}, {"reason", x.reason}});
-  for (const Untouched& u : r.untouched)
-    untouched.push_back({{"node", u.node}, {"operator", u.type}, {"reason", u.reason}});
-  for (const CheckLine& c : r.checks) {
-    checks.push_back(
-        {{"where", c.where}, {"scope", c.scope}, {"possible", c.possible}, {"reason", c.reason}, {"worst", c.worst}});
-  }
-  for (const Measured& m : r.measured)
-    measured.push_back({{"what", m.what}, {"ratio", m.ratio}, {"p10", m.p10}, {"p90", m.p90}, {"pays", m.pays}});
-  const Json all = {{"fired", fired},
-                    {"refused", refused},
-                    {"untouched", untouched},
-                    {"checks", checks},
-                    {"measured", measured},
-                    {"sizes", r.sizes},
-                    {"rounds", r.rounds},
-                    {"seconds", {{"rewrite", r.rewriteSeconds}, {"check", r.checkSeconds}}},
-                    {"nodes", {r.nodesBefore, r.nodesAfter}},
-                    {"constant_bytes", {r.constantsBefore, r.constantsAfter}}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return (report.fired.empty() ? nothingText(report, o) : firedText(report, o)) + refusedText(report, o) +
+         measuredText(report, o.verbose) + untouchedText(report, o.verbose) + notes(report) + checkText(report, o) +
+         writtenText(report, o);
 }
 
 }  // namespace pet::tool

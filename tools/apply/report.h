@@ -7,9 +7,9 @@
 
 namespace pet::tool {
 
-/// What was done, for people.
+/// What was done, for people: one screen; with --verbose each site, each refusal and each node.
 std::string textOf(const ApplyReport& report, const ApplyArguments& o);
-/// The same as JSON.
-std::string jsonOf(const ApplyReport& report);
+/// The same as JSON (docs/command-line.md, The report): refusals by reason, with examples; each of them with --verbose.
+std::string jsonOf(const ApplyReport& report, const ApplyArguments& o);
 
 }  // namespace pet::tool

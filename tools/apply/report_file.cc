@@ -38,7 +38,7 @@ Expected<std::string> reportFileText(const ApplyArguments& o,
                                      const Applied& applied,
                                      Pack& pack) {
   const std::string extension = std::filesystem::path(o.report).extension();
-  if (extension != ".html" && extension != ".htm") return jsonOf(applied.report);
+  if (extension != ".html" && extension != ".htm") return jsonOf(applied.report, o);
   auto statements = statementsOf(applied.report, pack);
   if (!statements) return tl::unexpected(statements.error());
   return pageOf(

@@ -8,9 +8,6 @@
 // The processes that run models for us: which command starts the one of a name.
 namespace pet::tool {
 
-/// Of the codes that commands end with: the runner could not be started, died, or gave no answer.
-inline constexpr int kRunnerFailed = 6;
-
 struct RunnerChoice {
   std::string name = "ort";  ///< "ort": ONNX Runtime; "onednn": the library itself
   std::string python;        ///< the interpreter that has ONNX Runtime; else one is looked for

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "tools/common/display.h"
 #include "tools/common/tool.h"
 
 namespace pet::tool {
@@ -39,16 +41,37 @@ std::string statusText(
   if (share >= 0) text += fmt::format(", {:.0f} %", std::floor(100 * std::min(share, 1.0)));
   if (left) text += fmt::format(", {} left", duration(*left));
   if (!detail.empty()) text += fmt::format(": {}", detail);
-  text.resize(std::min(text.size(), columns));
+  text.resize(cutTo(text, columns).size());
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';  // names may hold anything
   }
   return text;
 }
 
-StatusLine::StatusLine(bool quiet) : enabled_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+StatusLine::StatusLine(bool quiet) : enabled_(!quiet && ::isatty(STDERR_FILENO) == 1) {
+  const char* file = std::getenv("PET_LOG");
+  if (!file || !*file) return;
+  if (file == std::string_view("-")) enabled_ = false;  // one or the other
+  log_ = file == std::string_view("-") ? stderr : std::fopen(file, "a");
+}
+
+StatusLine::~StatusLine() {
+  clear();
+  if (!log_) return;
+  log("done");
+  if (log_ != stderr) std::fclose(log_);
+}
+
+void StatusLine::log(std::string_view task) {
+  if (!log_ || logged_ == task) return;
+  logged_ = task;
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  std::fputs(fmt::format("{:8.3f} s  {}\n", seconds, task).c_str(), log_);
+  std::fflush(log_);
+}
 
 void StatusLine::show(std::string_view task, double share, std::string_view detail) {
+  log(task);
   if (!enabled_) return;
   constexpr auto kPause = std::chrono::milliseconds(100);
   const auto now = Clock::now();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,12 +18,13 @@ std::optional<double> secondsLeft(double from, double share, double seconds);
 std::string statusText(
     std::string_view task, double share, std::optional<double> left, std::string_view detail, size_t columns);
 
-/// What is being done, on the last line of a terminal: redrawn in place, some times a second, and removed before
+/// What is being done, on the last line of a terminal (and each task that begins, with the seconds since the start, in
+/// the file that $PET_LOG names; "-": on standard error): redrawn in place, some times a second, and removed before
 /// anything else is said. Nothing where standard error is no terminal, or `quiet`. Not for several threads.
 class StatusLine {
  public:
   explicit StatusLine(bool quiet = false);
-  ~StatusLine() { clear(); }
+  ~StatusLine();
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
@@ -31,8 +33,13 @@ class StatusLine {
   void clear();
 
  private:
+  void log(std::string_view task);
+
   using Clock = std::chrono::steady_clock;
   bool enabled_, shown_ = false;
+  std::FILE* log_ = nullptr;
+  std::string logged_;
+  const Clock::time_point start_ = Clock::now();
   std::string task_;
   double from_ = 0;  ///< the share with which it began
   Clock::time_point begin_, drawn_;

@@ -7,7 +7,8 @@
 
 namespace pet::tool {
 
-/// Rows of as many fields each, the first one the heading, in columns that are as wide as their widest field.
+/// Rows of as many fields each, the first one the heading, in columns that are as wide as their widest field on a
+/// terminal.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
 /// "C=64 H=56".

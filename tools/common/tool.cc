@@ -1,5 +1,6 @@
 #include "tools/common/tool.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -10,6 +11,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "ir/suggest.h"
 
 namespace pet::tool {
 
@@ -25,6 +28,8 @@ ExitCode exitCode(ErrorKind kind) {
       return kBadPack;
     case ErrorKind::kCheck:
       return kCheckFailed;
+    case ErrorKind::kRunner:
+      return kRunnerFailed;
     case ErrorKind::kInternal:
       break;
   }
@@ -64,6 +69,30 @@ bool sameFile(const std::string& a, const std::string& b) {
   return std::filesystem::weakly_canonical(a, none) == std::filesystem::weakly_canonical(b, none);
 }
 
+/// What a word means that stands for an option or subcommand which is not there: "did you mean '--quiet'?"
+std::string meantBy(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> options, commands;
+  std::vector<const CLI::App*> apps{&app};
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    commands.push_back(sub->get_name());
+    if (sub->parsed()) apps.push_back(sub);
+  }
+  for (const CLI::App* each : apps) {
+    for (const CLI::Option* option : each->get_options()) {
+      for (const std::string& name : option->get_lnames())
+        options.push_back("--" + name);
+    }
+  }
+  for (int i = 1; i < argc; ++i) {
+    const std::string word(argv[i], std::strcspn(argv[i], "="));
+    const bool isOption = word.starts_with("--");
+    if (!isOption && (commands.empty() || apps.size() > 1)) continue;
+    const auto& known = isOption ? options : commands;
+    if (std::find(known.begin(), known.end(), word) == known.end()) return suggestion(word, known);
+  }
+  return "";
+}
+
 }  // namespace
 
 int run(CLI::App& app, int argc, char** argv, const std::function<Expected<void>()>& body) {
@@ -77,7 +106,10 @@ int run(CLI::App& app, int argc, char** argv, const std::function<Expected<void>
     if (std::cout.flush()) return kOk;
     return complain(app, "standard output: cannot write", ExitCode::kUsage);
   } catch (const CLI::ParseError& e) {
-    return complain(app, fmt::format("{} (see {} --help)", e.what(), app.get_name()), ExitCode::kUsage);
+    const std::string meant = meantBy(app, argc, argv);
+    return complain(app,
+                    fmt::format("{} ({}see {} --help)", e.what(), meant.empty() ? "" : meant + " ", app.get_name()),
+                    ExitCode::kUsage);
   }
   try {
     auto done = body();

@@ -12,8 +12,8 @@
 // What every command does alike: exit codes, error lines.
 namespace pet::tool {
 
-/// 0 ok, 1 internal, 2 usage, 3 bad model, 4 bad pack or rule text, 5 check failed.
-enum ExitCode { kOk = 0, kInternal = 1, kUsage = 2, kBadModel = 3, kBadPack = 4, kCheckFailed = 5 };
+/// 0 ok, 1 internal, 2 usage, 3 bad model, 4 bad pack or rule text, 5 check failed, 6 the runner of an engine failed.
+enum ExitCode { kOk = 0, kInternal = 1, kUsage = 2, kBadModel = 3, kBadPack = 4, kCheckFailed = 5, kRunnerFailed = 6 };
 ExitCode exitCode(ErrorKind kind);
 
 /// For a reader to whom an operator that is not in the vocabulary is as bad as any other fault of a text.

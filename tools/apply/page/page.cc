@@ -8,6 +8,7 @@
 
 #include "tools/apply/page/drawn_graph.h"
 #include "tools/apply/page/page_files.h"
+#include "tools/apply/reasons.h"
 
 namespace pet::tool {
 namespace {
@@ -134,7 +135,8 @@ std::vector<std::tuple<size_t, T, std::string>> counted(const std::vector<std::p
 Json refusedOf(const ApplyReport& report) {
   std::vector<std::pair<std::string, std::string>> lines;
   for (const Refused& r : report.refused)
-    lines.emplace_back(r.reason, fmt::format("{} at {}", r.rule.empty() ? r.pattern : r.rule, r.site));
+    lines.emplace_back(sentenceOf({r.reason.kind, ""}),
+                       fmt::format("{} at {}: {}", r.rule.empty() ? r.pattern : r.rule, r.site, r.reason.detail));
   Json rows = Json::array();
   for (const auto& [count, reason, example] : counted(lines))
     rows.push_back({{"count", count}, {"reason", reason}, {"example", example}});

@@ -1,0 +1,32 @@
+#include "ir/suggest.h"
+
+#include <gtest/gtest.h>
+
+namespace pet {
+namespace {
+
+TEST(Suggest, TheNearestWord) {
+  struct Case {
+    std::string word;
+    std::vector<std::string> known;
+    std::string meant;
+  };
+  const Case cases[] = {
+      {"Relux", {"Conv", "Relu", "Selu"}, "Relu"},
+      {"matmul", {"MatMul", "Mul"}, "MatMul"},
+      {"--quite", {"--quiet", "--only"}, "--quiet"},  // neighbours that changed places
+      {"ls", {"ls-all", "show"}, ""},
+      {"Frobnicate", {"Conv", "Relu"}, ""},
+      {"a", {"b", "c"}, "b"},  // the first
+      {"", {"b"}, ""},
+      {"conv/transposd", {"conv/pair", "conv/transposed"}, "conv/transposed"},
+      {std::string(300, 'x'), {std::string(300, 'x')}, ""},
+  };
+  for (const Case& c : cases)
+    EXPECT_EQ(nearest(c.word, c.known).value_or(""), c.meant) << c.word;
+  EXPECT_EQ(suggestion("Relux", {"Relu"}), "did you mean 'Relu'?");
+  EXPECT_EQ(suggestion("Relux", {}), "");
+}
+
+}  // namespace
+}  // namespace pet

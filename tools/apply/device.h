@@ -1,0 +1,11 @@
+#pragma once
+
+#include "ir/error.h"
+#include "rules/pack/timings.h"
+
+namespace pet::tool {
+
+/// kUsage: pet has no engine of that name, and neither are there timings of such a device; what there is is said.
+Expected<void> checkDevice(const std::string& device, const OpenTimings& timings);
+
+}  // namespace pet::tool

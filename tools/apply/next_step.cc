@@ -1,0 +1,140 @@
+#include "tools/apply/next_step.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tools/apply/command.h"
+#include "tools/apply/reasons.h"
+#include "tools/common/shell.h"
+
+namespace pet::tool {
+namespace {
+
+/// More names would not be read.
+constexpr size_t kMostNamed = 4;
+
+bool isUntuned(ReasonKind kind) {
+  return kind == ReasonKind::kNotTuned || kind == ReasonKind::kFarSizes;
+}
+
+std::string besideModel(const std::string& model, const char* extension) {
+  return std::filesystem::path(model).replace_extension(extension).string();
+}
+
+/// Times the rules that are not tuned at the model's sizes, and applies them.
+std::vector<std::string> tune(const std::set<std::string>& rules, const ApplyArguments& o) {
+  const std::string file = o.timings.empty() ? besideModel(o.model, ".timings.jsonl") : o.timings;
+  std::string command = "pet-tune";
+  if (!o.pack.empty()) command += " " + shellWord(o.pack);
+  command += fmt::format(" -o {} --shapes-from {} --budget 600", shellWord(file), shellWord(o.model));
+  if (o.device != ApplyArguments().device) command += " --device " + shellWord(o.device);
+  if (o.threads != 1) command += fmt::format(" --threads {}", o.threads);
+  if (!rules.empty() && rules.size() <= kMostNamed)
+    command += " --rules " + shellWord(fmt::format("{}", fmt::join(rules, ",")));
+  ApplyArguments tuned = o;
+  tuned.timings = file;
+  return {command, againWith(tuned, "")};
+}
+
+/// Writes the model in a later opset, with ONNX's own converter, and applies the rules to that.
+std::vector<std::string> convert(const std::string& opset, const ApplyArguments& o) {
+  const std::string file = besideModel(o.model, fmt::format(".opset{}.onnx", opset).c_str());
+  const std::string script = fmt::format(
+      "import sys, onnx, onnx.version_converter as v; onnx.save(v.convert_version(onnx.load(sys.argv[1]), {}), "
+      "sys.argv[2])",
+      opset);
+  ApplyArguments converted = o;
+  converted.model = file;
+  return {fmt::format("python3 -c {} {} {}", shellWord(script), shellWord(o.model), shellWord(file)),
+          againWith(converted, "")};
+}
+
+std::string explain(const std::string& site, const ApplyArguments& o) {
+  return againWith(o, "--explain " + shellWord(site));
+}
+
+/// The nearest refusal of each site.
+std::map<std::string, const Refused*> nearestBySite(const ApplyReport& report, double minGain) {
+  std::map<std::string, const Refused*> nearest;
+  for (const Refused& r : report.refused) {
+    auto [at, isNew] = nearest.emplace(r.site, &r);
+    if (!isNew && isNearer(r, *at->second, minGain)) at->second = &r;
+  }
+  return nearest;
+}
+
+NextStep whereNothingFits(const ApplyReport& report, const ApplyArguments& o) {
+  const std::string mine = besideModel(o.model, ".rules.db");
+  ApplyArguments mined = o;
+  mined.pack = mine;
+  return {fmt::format("no rule fits any of its {}", counted(report.nodesBefore, "node")),
+          {fmt::format("pet-synth --from {} -o {} --budget 10m", shellWord(o.model), shellWord(mine)),
+           againWith(mined, "")}};
+}
+
+NextStep whereAnOptionWouldDo(const RefusalGroup& group, const ApplyReport& report, const ApplyArguments& o) {
+  std::set<std::string> sites;
+  for (const Refused* r : group.members) {
+    if (wouldFire(r->reason, o.minGain)) sites.insert(r->site);
+  }
+  const Refused& best = *group.members[0];
+  return {fmt::format("{} of {} would be {:.2f} times as fast, but {}", best.rule, counted(sites.size(), "site"),
+                      *best.reason.ratio, sentenceOf(best.reason)),
+          commandsFor(best, report, o)};
+}
+
+}  // namespace
+
+std::string counted(size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::vector<std::string> commandsFor(const Refused& refused, const ApplyReport& report, const ApplyArguments& o) {
+  const Reason& reason = refused.reason;
+  if (reason.kind == ReasonKind::kOpset && reason.value) return convert(*reason.value, o);
+  if (isUntuned(reason.kind)) return tune({refused.rule}, o);
+  if (reason.kind == ReasonKind::kVariable && report.overridable > 0) return {againWith(o, "--freeze-inputs")};
+  const std::string option = optionOf(reason);
+  return option.empty() ? std::vector<std::string>() : std::vector{againWith(o, option)};
+}
+
+NextStep nextStep(const ApplyReport& report, const ApplyArguments& o) {
+  if (report.refused.empty() && report.matched == 0) return whereNothingFits(report, o);
+  const auto nearest = nearestBySite(report, o.minGain);
+  if (nearest.empty()) return {"no rule is left to try", {}};
+  const Refused* best = nearest.begin()->second;
+  size_t slow = 0;
+  std::set<std::string> untunedSites, untunedRules;
+  for (const auto& [site, r] : nearest) {
+    if (isNearer(*r, *best, o.minGain)) best = r;
+    slow += r->reason.kind == ReasonKind::kNoGain || r->reason.kind == ReasonKind::kTimedHere;
+    if (isUntuned(r->reason.kind)) untunedSites.insert(site);
+  }
+  for (const Refused& r : report.refused) {
+    if (untunedSites.contains(r.site) && isUntuned(r.reason.kind)) untunedRules.insert(r.rule);
+  }
+  if (wouldFire(best->reason, o.minGain)) return whereAnOptionWouldDo(grouped(report.refused, o.minGain)[0], report, o);
+  if (untunedSites.size() > slow) {
+    return {fmt::format("rules fit at {}, but were not tuned on {} at sizes like these",
+                        counted(untunedSites.size(), "site"), o.device),
+            tune(untunedRules, o)};
+  }
+  if (slow > 0) {
+    return {fmt::format("rules fit at {}, and none is expected to be faster: at best {:.2f} times, at {}",
+                        counted(report.matched > 0 ? nearest.size() : slow, "site"), best->reason.ratio.value_or(0),
+                        best->site),
+            {explain(best->site, o)}};
+  }
+  auto commands = commandsFor(*best, report, o);
+  if (commands.empty()) commands.push_back(explain(best->site, o));
+  return {fmt::format("{} comes nearest, at {}, but {}", best->rule.empty() ? best->pattern : best->rule, best->site,
+                      sentenceOf(best->reason)),
+          std::move(commands)};
+}
+
+}  // namespace pet::tool

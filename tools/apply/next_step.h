@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "applier/apply.h"
+#include "tools/apply/arguments.h"
+
+namespace pet::tool {
+
+/// Why a model was left as it is, in one line, and the commands that are to be tried next.
+struct NextStep {
+  std::string why;
+  std::vector<std::string> commands;
+};
+
+/// For a run in which nothing fired.
+NextStep nextStep(const ApplyReport& report, const ApplyArguments& o);
+
+/// The commands that let a refused rule be tried again; empty: there are none.
+std::vector<std::string> commandsFor(const Refused& refused, const ApplyReport& report, const ApplyArguments& o);
+
+/// "1 site", "2 sites".
+std::string counted(size_t count, std::string_view noun);
+
+}  // namespace pet::tool
