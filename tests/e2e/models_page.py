@@ -198,7 +198,7 @@ def check_large(page, browser):
         name = f"googlenet at {width}"
         browser.open(page, width)
         check_layout(name, browser)
-        expect(f"{name}: sites", len(browser.all("#sites tbody tr")) > 20)
+        expect(f"{name}: sites", len(browser.all("#sites tbody tr")) > 20, browser.text("#headline"))
         expect(f"{name}: count", browser.text(".pane .count").startswith("139 nodes"), browser.text(".pane .count"))
 
 

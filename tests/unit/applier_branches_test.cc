@@ -85,9 +85,10 @@ RC_GTEST_FIXTURE_PROP(BranchesProperty, RewrittenModelsComputeTheSame, ()) {
     RC_ASSERT(results(rewritten->graph) == results(model.graph));
     count(!applied->report.fired.empty());
     RC_CLASSIFY(applied->report.fired.size() > 1, all ? "fired twice" : "fired twice by gain");
-    RC_CLASSIFY(std::any_of(applied->report.refused.begin(), applied->report.refused.end(),
-                            [](const Refused& r) { return r.reason.detail.find("need each other") != std::string::npos; }),
-                "sites that need each other");
+    RC_CLASSIFY(
+        std::any_of(applied->report.refused.begin(), applied->report.refused.end(),
+                    [](const Refused& r) { return r.reason.detail.find("need each other") != std::string::npos; }),
+        "sites that need each other");
   }
 }
 

@@ -187,7 +187,8 @@ TEST_P(OfEachType, NewConstantsAreOfTheModelsType) {
                               "axes=[0] starts=[1] ends=[3]  "
                               "d = Transpose(p) perm=[1, 0]  e = Slice(d) axes=[1] starts=[1] ends=[3]  "
                               "t = Concat(e, a) axis=0  y = Transpose(t) perm=[1, 0]"));
-  ASSERT_EQ(result.report.fired.size(), 1U) << (result.report.refused.empty() ? "" : result.report.refused[0].reason.detail);
+  ASSERT_EQ(result.report.fired.size(), 1U)
+      << (result.report.refused.empty() ? "" : result.report.refused[0].reason.detail);
   const Graph graph = parseModel(bytesOf(result), "rewritten").value().graph;
   bool found = false;
   for (const Initializer& i : graph.initializers) {
@@ -337,7 +338,8 @@ TEST(ApplierIntegers, LargeIntegersAreNotRounded) {
       ruleOf(
           "x: [2]  c: const [2]  y = Concat(c, x) axis=0",
           "d = Gather(c) axis=0 indices=[1, 0]  t = Concat(d, x) axis=0  y = Gather(t) axis=0 indices=[1, 0, 2, 3]"));
-  ASSERT_EQ(result.report.fired.size(), 1U) << (result.report.refused.empty() ? "" : result.report.refused[0].reason.detail);
+  ASSERT_EQ(result.report.fired.size(), 1U)
+      << (result.report.refused.empty() ? "" : result.report.refused[0].reason.detail);
   const Graph graph = parseModel(bytesOf(result), "rewritten").value().graph;
   const bool kept = std::any_of(graph.initializers.begin(), graph.initializers.end(), [&](const Initializer& i) {
     return i.value.integers() == std::vector<int64_t>{-large, large};

@@ -87,7 +87,8 @@ TEST(ApplierIdioms, MatchAndAreWrittenInPiecesWhereTheOpsetLacksThem) {
     Graph graph = withOutputs(graphOf(std::string(kTorchLayerNorm) + "z=Relu(y)", opset));
     const Applied result = applied({graph, nullptr}, rulesOf(kRelusMeet), all());
     ASSERT_EQ(result.report.fired.size(), 1U)
-        << opset << ": " << (result.report.refused.empty() ? "nothing matched" : result.report.refused[0].reason.detail);
+        << opset << ": "
+        << (result.report.refused.empty() ? "nothing matched" : result.report.refused[0].reason.detail);
     const std::string after = types(result.model.graph);
     EXPECT_EQ(after.find("LayerNormalization") != std::string::npos, opset == 17) << after;
     const auto before = results(graph), now = results(result.model.graph);

@@ -72,14 +72,13 @@ std::string rulesTable(const ApplyReport& report) {
 }
 
 std::string firedText(const ApplyReport& r, const ApplyArguments& o) {
-  std::string text =
-      bold(fmt::format("{}: {} rewritten, {}", o.model, counted(r.fired.size(), "site"), expectation(r))) + "\n\n";
+  const std::string text = bold(fmt::format("{}: {}", o.model, headlineOf(r, o))) + "\n\n";
   return text + (o.verbose || r.fired.size() <= kShown ? sitesTable(r, o.verbose) : rulesTable(r)) + "\n";
 }
 
 std::string nothingText(const ApplyReport& r, const ApplyArguments& o) {
   const NextStep next = nextStep(r, o);
-  std::string text = bold(fmt::format("{}: nothing rewritten: {}", o.model, next.why)) + "\n";
+  std::string text = bold(fmt::format("{}: {}", o.model, headlineOf(r, o))) + "\n";
   for (size_t i = 0; i < next.commands.size(); ++i)
     text += (i == 0 ? "Next: " : "      ") + next.commands[i] + "\n";
   return text;
@@ -177,6 +176,11 @@ std::string writtenText(const ApplyReport& r, const ApplyArguments& o) {
 }
 
 }  // namespace
+
+std::string headlineOf(const ApplyReport& report, const ApplyArguments& o) {
+  if (report.fired.empty()) return "nothing rewritten: " + nextStep(report, o).why;
+  return fmt::format("{} rewritten, {}", counted(report.fired.size(), "site"), expectation(report));
+}
 
 std::string textOf(const ApplyReport& report, const ApplyArguments& o) {
   return (report.fired.empty() ? nothingText(report, o) : firedText(report, o)) + refusedText(report, o) +

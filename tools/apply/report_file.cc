@@ -4,8 +4,10 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "rules/text.h"
+#include "tools/apply/next_step.h"
 #include "tools/apply/page/page.h"
 #include "tools/apply/report.h"
 
@@ -31,6 +33,20 @@ std::string proofText(const ApplyArguments& o) {
   return proved + (o.trustPack ? " (--trust-pack: the record was not checked again)" : "; the record was checked");
 }
 
+/// Files, device, what the rewritten model's metadata say, and the commands that would do more.
+std::vector<std::pair<std::string, std::string>> aboutRun(const ApplyArguments& o, const ApplyReport& report) {
+  std::vector<std::pair<std::string, std::string>> lines = {{"Model", o.model}, {"Device", o.device}};
+  if (!o.pack.empty()) lines.emplace_back("Pack", o.pack);
+  if (!o.dryRun) lines.emplace_back("Written", o.output);
+  for (const auto& [key, values] : report.metadata) {
+    if (!values.empty()) lines.emplace_back(key, fmt::format("{}", fmt::join(values, ", ")));
+  }
+  if (!report.fired.empty()) return lines;
+  for (const std::string& command : nextStep(report, o).commands)
+    lines.emplace_back("Next", command);
+  return lines;
+}
+
 }  // namespace
 
 Expected<std::string> reportFileText(const ApplyArguments& o,
@@ -41,16 +57,16 @@ Expected<std::string> reportFileText(const ApplyArguments& o,
   if (extension != ".html" && extension != ".htm") return jsonOf(applied.report, o);
   auto statements = statementsOf(applied.report, pack);
   if (!statements) return tl::unexpected(statements.error());
-  return pageOf(
-      {.title = std::filesystem::path(o.model).filename(),
-       .headline = fmt::format("{} sites {} rewritten.", applied.report.fired.size(), o.dryRun ? "would be" : "are"),
-       .before = original.graph,
-       .after = applied.model.graph,
-       .report = applied.report,
-       .statements = std::move(*statements),
-       .proof = proofText(o),
-       .run = {{"Model", o.model}, {"Pack", o.pack}, {"Device", o.device}},
-       .freezeInputs = o.freezeInputs});
+  return pageOf({.title = std::filesystem::path(o.model).filename(),
+                 .headline = headlineOf(applied.report, o),
+                 .before = original.graph,
+                 .after = applied.model.graph,
+                 .report = applied.report,
+                 .statements = std::move(*statements),
+                 .proof = proofText(o),
+                 .run = aboutRun(o, applied.report),
+                 .freezeInputs = o.freezeInputs,
+                 .minGain = o.minGain});
 }
 
 }  // namespace pet::tool

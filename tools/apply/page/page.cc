@@ -1,7 +1,6 @@
 #include "tools/apply/page/page.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -115,40 +114,28 @@ Json sitesOf(const PageContent& content, const std::vector<ShownPlace>& places) 
   return sites;
 }
 
-/// Lines that say the same, counted, the most frequent first. T: the reason or whatever they have in common.
-template <class T>
-std::vector<std::tuple<size_t, T, std::string>> counted(const std::vector<std::pair<T, std::string>>& lines) {
-  std::map<T, std::pair<size_t, std::string>> groups;
-  for (const auto& [what, example] : lines) {
-    auto& [count, first] = groups.try_emplace(what, 0, example).first->second;
-    ++count;
-  }
-  std::vector<std::tuple<size_t, T, std::string>> result;
-  for (auto& [what, group] : groups)
-    result.emplace_back(group.first, what, group.second);
-  std::stable_sort(result.begin(), result.end(),
-                   [](const auto& a, const auto& b) { return std::get<0>(a) > std::get<0>(b); });
-  result.resize(std::min(result.size(), kMostRows));
-  return result;
-}
-
-Json refusedOf(const ApplyReport& report) {
-  std::vector<std::pair<std::string, std::string>> lines;
-  for (const Refused& r : report.refused)
-    lines.emplace_back(sentenceOf({r.reason.kind, ""}),
-                       fmt::format("{} at {}: {}", r.rule.empty() ? r.pattern : r.rule, r.site, r.reason.detail));
+Json refusedOf(const PageContent& content) {
   Json rows = Json::array();
-  for (const auto& [count, reason, example] : counted(lines))
-    rows.push_back({{"count", count}, {"reason", reason}, {"example", example}});
+  for (const RefusalGroup& group : grouped(content.report.refused, content.minGain)) {
+    const Refused& first = *group.members[0];
+    rows.push_back({{"count", group.members.size()},
+                    {"reason", sentenceOf(group.reason)},
+                    {"option", optionOf(group.reason)},
+                    {"example", fmt::format("{} at {}", first.rule.empty() ? first.pattern : first.rule, first.site)}});
+  }
   return rows;
 }
 
+/// By operator and reason, the most frequent first.
 Json untouchedOf(const ApplyReport& report) {
-  std::vector<std::pair<std::pair<std::string, std::string>, std::string>> lines;
+  std::map<std::pair<std::string, std::string>, size_t> counts;
   for (const Untouched& u : report.untouched)
-    lines.push_back({{u.type, u.reason}, u.node});
+    ++counts[{u.type, u.reason}];
+  std::vector<std::pair<std::pair<std::string, std::string>, size_t>> order(counts.begin(), counts.end());
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  order.resize(std::min(order.size(), kMostRows));
   Json rows = Json::array();
-  for (const auto& [count, what, example] : counted(lines))
+  for (const auto& [what, count] : order)
     rows.push_back({{"count", count}, {"operator", what.first}, {"reason", what.second}});
   return rows;
 }
@@ -201,7 +188,7 @@ std::string pageOf(const PageContent& content) {
                      {"figures", figuresOf(content.report)},
                      {"places", places},
                      {"sites", sitesOf(content, shown)},
-                     {"refused", refusedOf(content.report)},
+                     {"refused", refusedOf(content)},
                      {"untouched", untouchedOf(content.report)},
                      {"checks", checksOf(content.report)},
                      {"run", content.run}};

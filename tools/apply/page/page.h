@@ -20,6 +20,7 @@ struct PageContent {
   std::string proof;                                     ///< what is known of these rules' proofs, for people
   std::vector<std::pair<std::string, std::string>> run;  ///< what else is to be said: version, options, …
   bool freezeInputs = false;
+  double minGain = 1;  ///< for which a rule would have fired
 };
 
 /// A report as one HTML page that needs nothing else: both models drawn with their sites, what each rule did and where

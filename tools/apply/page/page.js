@@ -324,7 +324,7 @@ function show() {
     return make("tr", {class: "link", onclick: () => chooseSite(site)},
       make("td", {}, dot, site.site), ...cells(site.rule, ratio(site.gain), symbolsText(site.shapes)));
   }), "No rule fired.");
-  fill("refused", ["Times", "Because", "For example"], data.refused.map((r) => make("tr", {}, ...cells(r.count, r.reason, r.example))), "Nothing was refused.");
+  fill("refused", ["Times", "Because", "What would do", "For example"], data.refused.map((r) => make("tr", {}, ...cells(r.count, r.reason, r.option, r.example))), "Nothing was refused.");
   fill("untouched", ["Nodes", "Operator", "Because"], data.untouched.map((u) => make("tr", {}, ...cells(u.count, u.operator, u.reason))), "Every node was looked into.");
   fill("checks", ["What", "Compared", "Largest difference, of the allowed one"], data.checks.map((c) => make("tr", {}, ...cells(c.where, c.possible ? c.scope : c.reason, c.possible ? c.worst.toPrecision(2) : "not compared"))), "Nothing was checked: a dry run, or nothing fired.");
   fill("run", [], data.run.map(([name, value]) => make("tr", {}, ...cells(name, value))), "");
