@@ -16,6 +16,7 @@
 #include "tools/common/table.h"
 #include "tools/common/tool.h"
 #include "tools/rules/covers.h"
+#include "tools/rules/gained.h"
 #include "tools/rules/merge.h"
 #include "tools/rules/minimal.h"
 #include "tools/rules/model.h"
@@ -30,7 +31,7 @@ using Json = nlohmann::ordered_json;
 /// The arguments of every subcommand.
 struct Options {
   std::string pack, output, taso;
-  std::vector<std::string> rules, files;
+  std::vector<std::string> rules, files, gained;
   bool json = false, smt2 = false;
   rules::CoverOptions cover;
   rules::MinimalOptions minimal;
@@ -130,9 +131,12 @@ Expected<void> show(const Options& o) {
 }
 
 Expected<void> exportText(const Options& o) {
-  if (auto ok = tool::distinctFiles({o.output}, {o.pack}); !ok) return ok;
+  std::vector<std::string> inputs = o.gained;
+  inputs.push_back(o.pack);
+  if (auto ok = tool::distinctFiles({o.output}, inputs); !ok) return ok;
   if (!o.smt2 && !o.rules.empty()) return fail(ErrorKind::kUsage, "--only is for --smt2", "", "show prints one rule");
   auto set = readPack(o.pack);
+  if (set && !o.gained.empty()) set = rules::gainedRules(*set, o.gained);
   if (!set) return tl::unexpected(set.error());
   if (o.smt2) {
     auto rules = chosenRules(*set, o);
@@ -382,6 +386,8 @@ const Subcommand kSubcommands[] = {
        app.add_option("-o,--output", o.output, "the text file to write, or the folder; without it, standard output");
        app.add_flag("--smt2", o.smt2, "the obligations of every rule, for any solver, one file for each rule");
        app.add_option("--only", o.rules, "with --smt2: a rule's name, or the beginning of its hash");
+       app.add_option("--gained", o.gained, "only the rules that gained somewhere by this file of timings")
+           ->allow_extra_args(false);
      },
      exportText},
     {"import",

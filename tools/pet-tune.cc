@@ -8,6 +8,7 @@
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
 #include "tools/common/runner.h"
+#include "tools/common/share.h"
 #include "tools/common/tool.h"
 #include "tools/tune/report.h"
 #include "tools/tune/rounds.h"
@@ -22,10 +23,11 @@ namespace fs = std::filesystem;
 
 Expected<Grid> readGrid(const Options& o) {
   if (o.shapes.empty() && !o.models.empty()) return Grid();
-  std::string path = o.shapes.empty() ? tool::runnerFile("grid.json") : o.shapes;
-  auto words = readFile(path, ErrorKind::kUsage);
+  auto path = o.shapes.empty() ? tool::shareFile("ort/grid.json") : Expected<std::string>(o.shapes);
+  if (!path) return tl::unexpected(path.error());
+  auto words = readFile(*path, ErrorKind::kUsage);
   if (!words) return tl::unexpected(words.error());
-  return Grid::parse(*words, path);
+  return Grid::parse(*words, *path);
 }
 
 Expected<Timings> resume(const std::string& path) {

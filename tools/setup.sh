@@ -12,7 +12,7 @@ packages=(
   # libraries: polyhedra, solver, packs, tools, engines
   libisl-dev libz3-dev
   libsqlite3-dev libsqlitecpp-dev libxxhash-dev libsodium-dev
-  libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libexpected-dev libtbb-dev
+  libfmt-dev libcli11-dev nlohmann-json3-dev libexpected-dev libtbb-dev
   libprotobuf-dev protobuf-compiler libdnnl-dev
   # pet-synth on several machines
   openmpi-bin libopenmpi-dev

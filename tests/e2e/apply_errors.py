@@ -168,7 +168,8 @@ def bad_packs(folder, good, pack):
     for name, data in [("an empty pack", b""), ("a model", good.read_bytes()), ("half a pack", pack.read_bytes()[:5000])]:
         path.write_bytes(data)
         refuse(name, PACK, str(path), arguments=[good, path], folder=folder)
-    refuse("no pack named", USAGE, "PACK is required", arguments=[good], folder=folder)
+    refuse("no default pack", USAGE, "default.db", "is missing", arguments=[good], folder=folder, env={**os.environ, "PET_SHARE": str(SOURCE / "tests" / "data")})
+    refuse("no share folder", USAGE, "rules and timings is missing", "PET_SHARE", arguments=[good, pack], folder=folder, env={**os.environ, "PET_SHARE": str(folder / "none")})
     refuse("types of nothing", MODEL, "none.onnx", arguments=[folder / "none.onnx", "--types"], folder=folder)
     refuse("no pack", PACK, arguments=[good, folder / "none.db"], folder=folder)
     path.write_text("{broken\n")

@@ -31,7 +31,7 @@ def expect(name, condition, detail=""):
 
 def run(tool, *arguments, code=0, **environment):
     done = subprocess.run([str(BIN / tool), *map(str, arguments)], capture_output=True, text=True, timeout=280,
-                          env={**os.environ, "PET_SHARE": "/nonexistent", **environment})
+                          env={**os.environ, "PET_SHARE": str(SOURCE / "tests" / "data"), **environment})
     expect(f"{tool} {' '.join(map(str, arguments))}", done.returncode == code,
            f"exit code {done.returncode} instead of {code}: {done.stdout} {done.stderr}")
     return done

@@ -74,6 +74,7 @@ def good_pack(folder):
     expect("export --smt2", names == ["conv-pair.smt2", "conv-transposed.smt2", "square-transposed.smt2"], names)
     script = run("export", "--smt2", pack, "--only", "conv/pair").stdout
     expect("export --smt2 --only", script == (scripts / "conv-pair.smt2").read_text() and script.count("(check-sat)") > 50)
+    expect_error("export --gained", 4, "no rule of the pack gained", arguments=["export", pack, "--gained", SOURCE / "packs/ort-cpu.timings.jsonl"])
     expect("export --smt2 of several rules to standard output", run("export", "--smt2", pack).returncode == 2)
 
     again = folder / "again.db"

@@ -34,7 +34,7 @@ def expect(name, condition, detail=""):
 
 def run(tool, *arguments, code=0):
     done = subprocess.run([str(BIN / tool), *map(str, arguments)], capture_output=True, text=True, timeout=280,
-                          env={**os.environ, "PET_SHARE": "/nonexistent"})
+                          env={**os.environ, "PET_SHARE": str(SOURCE / "tests" / "data")})
     expect(f"{tool} {' '.join(map(str, arguments))}", done.returncode == code,
            f"exit code {done.returncode} instead of {code}: {done.stdout} {done.stderr}")
     return done

@@ -28,7 +28,7 @@ CLI::Validator isSeed() {
 /// What is rewritten, with which rules.
 void declareChoice(CLI::App& app, ApplyArguments& o) {
   app.add_option("MODEL", o.model, "an ONNX model")->required();
-  app.add_option("PACK", o.pack, "a pack of rules, from pet-synth");
+  app.add_option("PACK", o.pack, "a pack of rules, from pet-synth; by default the one that comes with the tool");
   app.add_option("-o,--output", o.output, "the model to write; by default MODEL with the extension .pet.onnx")
       ->check(isNamed());
   app.add_option("--only", o.only, "only these rules (names or globs, separated by commas)")

@@ -22,6 +22,7 @@
 #include "rules/text.h"
 #include "tools/apply/cache_folder.h"
 #include "tools/common/scratch.h"
+#include "tools/common/share.h"
 
 namespace pet::tool {
 namespace {
@@ -40,8 +41,7 @@ Expected<Checker> findChecker(const std::string& given) {
   std::error_code ignored;
   const char* named = std::getenv("PET_CHECKER");
   if (checker.path.empty() && named) checker.path = named;
-  if (checker.path.empty())
-    checker.path = (fs::read_symlink("/proc/self/exe", ignored).parent_path() / "pet-rules").string();
+  if (checker.path.empty()) checker.path = (binFolder() / "pet-rules").string();
   struct stat info {};
   if (::stat(checker.path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || ::access(checker.path.c_str(), X_OK) != 0) {
     return fail(ErrorKind::kUsage, "there is no checker of proof records; nothing was written", checker.path,

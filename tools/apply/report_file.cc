@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "rules/text.h"
+#include "tools/apply/default_pack.h"
 #include "tools/apply/next_step.h"
 #include "tools/apply/page/page.h"
 #include "tools/apply/report.h"
@@ -27,16 +28,17 @@ Expected<std::map<std::string, std::string>> statementsOf(const ApplyReport& rep
   return statements;
 }
 
-std::string proofText(const ApplyArguments& o) {
+std::string proofText(const ApplyArguments& o, const Pack& pack) {
   const std::string proved = "proved for every shape of its class";
   if (o.dryRun) return proved + " (dry run: the record was not checked again)";
+  if (isDefaultPack(pack)) return proved + "; the record was checked when the default pack was made";
   return proved + (o.trustPack ? " (--trust-pack: the record was not checked again)" : "; the record was checked");
 }
 
 /// Files, device, what the rewritten model's metadata say, and the commands that would do more.
 std::vector<std::pair<std::string, std::string>> aboutRun(const ApplyArguments& o, const ApplyReport& report) {
   std::vector<std::pair<std::string, std::string>> lines = {{"Model", o.model}, {"Device", o.device}};
-  if (!o.pack.empty()) lines.emplace_back("Pack", o.pack);
+  lines.emplace_back("Pack", o.pack.empty() ? "the default pack" : o.pack);
   if (!o.dryRun) lines.emplace_back("Written", o.output);
   for (const auto& [key, values] : report.metadata) {
     if (!values.empty()) lines.emplace_back(key, fmt::format("{}", fmt::join(values, ", ")));
@@ -63,7 +65,7 @@ Expected<std::string> reportFileText(const ApplyArguments& o,
                  .after = applied.model.graph,
                  .report = applied.report,
                  .statements = std::move(*statements),
-                 .proof = proofText(o),
+                 .proof = proofText(o, pack),
                  .run = aboutRun(o, applied.report),
                  .freezeInputs = o.freezeInputs,
                  .minGain = o.minGain});

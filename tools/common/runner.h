@@ -14,11 +14,7 @@ struct RunnerChoice {
   std::string path;          ///< the script, or the executable; else the one that comes with the tools
 };
 
-/// A file that comes with the scripts of ONNX Runtime's runner: in the share folder, installed beside the folder of the
-/// binary, or in the source tree that it was built in. Just its name where it is in none of them.
-std::string runnerFile(const std::string& name);
-
-/// The program and its arguments. kUsage: there is no runner of that name.
+/// The program and its arguments. kUsage: there is no runner of that name; the share folder is missing.
 Expected<std::vector<std::string>> runnerCommand(const RunnerChoice& choice);
 
 }  // namespace pet::tool

@@ -5,27 +5,18 @@
 
 #include "rules/pack/file.h"
 #include "rules/text.h"
+#include "tools/common/share.h"
 #include "tools/common/tool.h"
 
 namespace pet::tool {
-namespace {
-
-/// The canonical patterns: next to the binary when installed, in the source tree during development.
-std::string defaultPatternFolder() {
-  std::error_code ignored;
-  auto binary = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const auto& folder : {binary / "../share/pet/patterns", binary / "../../rules/patterns"}) {
-    if (std::filesystem::is_directory(folder, ignored)) return folder.lexically_normal().string();
-  }
-  return "rules/patterns";
-}
-
-}  // namespace
-
 Expected<std::vector<Pattern>> readPatterns(std::vector<std::string> files, std::string folder) {
   std::string first = files.empty() ? "" : files.front();
-  if (folder.empty()) folder = defaultPatternFolder();
   if (files.empty()) {
+    if (folder.empty()) {
+      auto canonical = shareFile("patterns");
+      if (!canonical) return tl::unexpected(canonical.error());
+      folder = std::move(*canonical);
+    }
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
       if (entry.path().extension() == ".pet") files.push_back(entry.path().string());

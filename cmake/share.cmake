@@ -1,0 +1,37 @@
+# The share folder: what the tools come with, build/share/pet while we build and share/pet once it is installed, beside the
+# folder of the binaries either way (tools/common/share.h). Then what is installed, by component (docs/install.md).
+
+set(share "${CMAKE_BINARY_DIR}/share/pet")
+file(MAKE_DIRECTORY "${share}")
+file(GLOB timings CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/packs/*.timings.jsonl")
+foreach(file IN LISTS timings)
+  get_filename_component(name "${file}" NAME)
+  file(CREATE_LINK "${file}" "${share}/${name}" SYMBOLIC)
+endforeach()
+file(CREATE_LINK "${PROJECT_SOURCE_DIR}/rules/patterns" "${share}/patterns" SYMBOLIC)
+file(CREATE_LINK "${PROJECT_SOURCE_DIR}/runtime/ort" "${share}/ort" SYMBOLIC)
+
+# The default pack, and its digest as a source file of pet-apply.
+add_executable(make_pack tools/build/make_pack.cc)
+target_link_libraries(make_pack PRIVATE pet_pack)
+set_target_properties(make_pack PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+set(default_text "${PROJECT_SOURCE_DIR}/packs/default.pet")
+set(default_digest "${CMAKE_BINARY_DIR}/generated/default_pack.cc")
+file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/generated")
+add_custom_command(
+  OUTPUT "${share}/default.db" "${default_digest}"
+  COMMAND make_pack "${share}/default.db" "${default_digest}" "${default_text}"
+  DEPENDS make_pack "${default_text}"
+  VERBATIM)
+target_sources(pet_tools_apply PRIVATE "${default_digest}")
+set_source_files_properties("${default_digest}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME tools)
+install(TARGETS pet-apply RUNTIME DESTINATION bin COMPONENT applier)
+install(FILES "${share}/default.db" ${timings} DESTINATION share/pet COMPONENT applier)
+install(FILES runtime/ort/runner.py runtime/ort/grid.json DESTINATION share/pet/ort COMPONENT applier)
+if(PET_ALL)
+  list(REMOVE_ITEM tools pet-apply)
+  install(TARGETS ${tools} RUNTIME DESTINATION bin COMPONENT tools)
+  install(DIRECTORY rules/patterns DESTINATION share/pet COMPONENT tools FILES_MATCHING PATTERN "*.pet")
+endif()

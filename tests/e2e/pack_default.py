@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""The default pack: its text is what the documented command makes of the current pack; every record of it is proved; with it
+models are rewritten as with the whole pack. Exit status 0 or 1.
+"""
+
+import json
+import pathlib
+import sys
+import tempfile
+
+from pack import BIN, SOURCE, made, tool
+
+sys.path.insert(0, str(SOURCE / "tests" / "models"))
+import build  # noqa: E402
+
+TEXT = SOURCE / "packs" / "default.pet"
+DEFAULT = BIN.parent / "share" / "pet" / "default.db"
+MODELS = ["srcnn", "resnet18", "conformer_s", "window_core", "unet_small"]
+failures = []
+
+
+def expect(name, condition, detail=""):
+    if not condition:
+        failures.append(f"{name}: {detail}")
+
+
+def text_is_made(folder):
+    """docs/install.md's command."""
+    timings = sorted(SOURCE.glob("packs/*.timings.jsonl"))
+    text = folder / "default.pet"
+    done = tool("pet-rules", "export", made(), *[word for file in timings for word in ("--gained", file)], "-o", text)
+    expect("export --gained", done.returncode == 0 and text.exists(), done.stderr)
+    expect("packs/default.pet is stale", text.read_bytes() == TEXT.read_bytes(),
+           f"pet-rules export {made()} {' '.join(f'--gained {file.relative_to(SOURCE)}' for file in timings)} -o packs/default.pet")
+
+
+def records_are_proved():
+    """The build makes the pack without a solver, and pet-apply trusts it."""
+    done = tool("pet-rules", "verify", "--json", DEFAULT)
+    verdicts = {rule["name"]: rule["verdict"] for rule in json.loads(done.stdout)}
+    expect("verify", len(verdicts) > 50 and set(verdicts.values()) == {"proved"}, verdicts)
+
+
+def fires_alike(name, folder):
+    model, fired = build.build(name, folder), []
+    for pack in [[], [made()]]:
+        report = folder / "report.json"
+        done = tool("pet-apply", model, *pack, "--dry-run", "-q", "--json", report)
+        expect(f"{name} {pack}", done.returncode == 0, done.stderr)
+        fired.append(json.loads(report.read_text())["fired"])
+    expect(name, fired[0] == fired[1], f"with the default pack {fired[0]}, with the whole {fired[1]}")
+    return len(fired[0])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        text_is_made(pathlib.Path(folder))
+        records_are_proved()
+        sites = [fires_alike(name, pathlib.Path(folder)) for name in MODELS]
+        expect("models", any(sites), f"nothing fires in any of {MODELS}")
+    print("\n".join(failures) or f"{TEXT.stat().st_size} bytes of text; {sum(sites)} sites in {len(MODELS)} models")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,276 @@
+#include "tools/apply/rewrite.h"
+
+#include <chrono>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "applier/infer/infer.h"
+#include "rules/pack/file.h"
+#ifdef PET_APPLY_ENGINE
+#include "runtime/onednn/float_engine.h"
+#endif
+#include "tools/apply/command.h"
+#include "tools/apply/default_pack.h"
+#include "tools/apply/device.h"
+#include "tools/apply/engine.h"
+#include "tools/apply/error_limits.h"
+#include "tools/apply/node_names.h"
+#include "tools/apply/records.h"
+#include "tools/apply/report.h"
+#include "tools/apply/report_file.h"
+#include "tools/apply/sizes.h"
+#include "tools/apply/tuned_rules.h"
+#include "tools/common/runner.h"
+#include "tools/common/share.h"
+#include "tools/common/tool.h"
+
+namespace pet::tool {
+namespace {
+
+/// The name, if it is one of a file.
+std::string fileOf(const std::string& name) {
+  return name == kStandardOutput ? "" : name;
+}
+
+// --- Costs ---
+
+/// The timings that were asked for, or those that ship for the device; none is no error. With --all none are needed.
+Expected<OpenTimings> findTimings(const ApplyArguments& o) {
+  if (!o.timings.empty()) return OpenTimings::open(o.timings);
+  auto folder = shareFolder();
+  if (!folder && o.all) return OpenTimings();
+  if (!folder) return tl::unexpected(folder.error());
+  std::error_code ignored;
+  for (const char* extension : {".timings.jsonl", ".timings"}) {
+    auto path = *folder / (o.device + extension);
+    if (std::filesystem::exists(path, ignored)) return OpenTimings::open(path.string());
+  }
+  return OpenTimings();
+}
+
+/// The pack that was asked for, else the default pack.
+Expected<Pack> openPack(const ApplyArguments& o) {
+  auto path = o.pack.empty() ? shareFile(kDefaultPack) : Expected<std::string>(o.pack);
+  return path ? Pack::open(*path) : tl::unexpected(path.error());
+}
+
+// --- The pipeline ---
+
+/// The model itself may be the output: it is replaced as a whole or not at all.
+Expected<void> checkNames(const ApplyArguments& o) {
+  const std::string json = fileOf(o.json), report = fileOf(o.report);
+  if (auto ok = distinctFiles({o.output, json, report}, {o.pack, o.timings}); !ok) return ok;
+  return distinctFiles({json, report}, {o.model});
+}
+
+/// What would make a check of minutes be in vain.
+Expected<void> checkPlaces(const ApplyArguments& o) {
+  for (const std::string& report : {fileOf(o.json), fileOf(o.report)}) {
+    if (report.empty()) continue;
+    if (auto ok = checkWritable(report); !ok) return ok;
+  }
+  return o.dryRun ? Expected<void>() : checkWritable(o.output);
+}
+
+/// Rules and nodes that are named, but not there.
+Expected<void> checkChoices(const ApplyArguments& o, const std::vector<NodeName>& nodes, Pack& pack) {
+  std::vector<std::string> names, explained;
+  for (const NodeName& n : nodes)
+    names.push_back(n.name);
+  if (auto ok = checkGlobs("--site", o.sites, names, "the model has no node"); !ok) return ok;
+  if (o.only.empty() && o.skip.empty() && o.explain.empty()) return {};
+  auto rules = pack.ruleNames();
+  if (!rules) return tl::unexpected(rules.error());
+  if (auto ok = checkGlobs("--only", o.only, *rules, "the pack has no rule"); !ok) return ok;
+  if (auto ok = checkGlobs("--skip", o.skip, *rules, "the pack has no rule"); !ok) return ok;
+  names.insert(names.end(), rules->begin(), rules->end());
+  if (!o.explain.empty()) explained.push_back(o.explain);
+  return checkGlobs("--explain", explained, names, "there is no node in the model and no rule in the pack");
+}
+
+/// What a rewritten model says of how it was made.
+Metadata metadataOf(const ApplyArguments& o, const Pack& pack) {
+  Metadata said{{"pet.version", {std::string(kVersion)}}, {"pet.pack", {pack.digest()}}};
+  for (const std::string& option : choicesOf(o))
+    said["pet.options"].push_back(option);
+  for (const std::string& promise : o.sizes.assume)
+    said[kPromisesKey].push_back(promise.substr(promise.find_first_not_of(' ')));
+  return said;
+}
+
+/// The engine that --measure asks; none without it.
+Expected<std::optional<Engine>> startEngine(const ApplyArguments& o) {
+  if (!o.measure) return std::nullopt;
+  auto command = runnerCommand({o.device == "onednn-cpu" ? "onednn" : "ort", o.python, o.runner});
+  if (!command) return tl::unexpected(command.error());
+  auto engine = Engine::start({.command = std::move(*command), .cache = o.cache, .threads = o.threads});
+  if (!engine) return tl::unexpected(engine.error());
+  return std::optional(std::move(*engine));
+}
+
+/// A pack's author can write what he likes into it: whatever fired is proved here, before anything is written. The
+/// default pack is part of the tool.
+Expected<void> checkFired(const ApplyArguments& o, Pack& pack, const ApplyReport& report, const ReportProgress& show) {
+  if (o.trustPack || o.dryRun || isDefaultPack(pack)) return {};
+  std::set<std::string> names;
+  for (const Fired& f : report.fired)
+    names.insert(f.rule);
+  auto rules = pack.proved(names);
+  if (!rules) return tl::unexpected(rules.error());
+  return checkRecords(*rules, {o.checker, o.pack, [&](const std::string& what) { show(what, kUnknownShare); }});
+}
+
+/// Where new weights wait: beside the output, where there has to be room for them anyway.
+std::string keepFolder(const ApplyArguments& o) {
+  std::error_code ignored;
+  const std::filesystem::path output(o.output);
+  if (std::filesystem::is_other(output, ignored)) return std::filesystem::temp_directory_path(ignored).string();
+  return output.has_parent_path() ? output.parent_path().string() : ".";
+}
+
+Expected<ApplyOptions> applyOptions(const ApplyArguments& o, const Graph& graph) {
+  ApplyOptions options;
+  options.policy.only = o.only;
+  options.policy.skip = o.skip;
+  options.policy.sites = o.sites;
+  options.policy.all = o.all;
+  options.policy.minGain = o.minGain;
+  options.policy.unbounded = o.numerics == "any";
+  options.policy.isMeasured = o.measure;
+  options.policy.maxGrowth = o.maxGrowth.value_or(o.all ? std::numeric_limits<double>::infinity() : Policy().maxGrowth);
+  options.normalise.freezeInputs = o.freezeInputs;
+  options.check = o.dryRun           ? ApplyOptions::Check::kNone
+                : o.check == "sites" ? ApplyOptions::Check::kSites
+                                     : ApplyOptions::Check::kFull;
+  options.seed = std::stoull(o.seed);
+  options.clock = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+#ifdef PET_APPLY_ENGINE
+  options.engine = oneDnnFloatEngine(o.threads);
+#endif
+  options.keep = keepInFolder(keepFolder(o));
+  if (auto ok = readSizes(o.sizes, graph, options.normalise); !ok) return tl::unexpected(ok.error());
+  auto limits = errorLimits(o.maxRelativeError);
+  if (!limits) return tl::unexpected(limits.error());
+  options.policy.maxRelativeError = std::move(*limits);
+  return options;
+}
+
+/// Writes a model beside its place and reads it again, for the check; it stays there in `staged`.
+Expected<Model> stage(const ApplyArguments& o, const Model& rewritten, std::optional<StagedModel>& staged) {
+  auto written = StagedModel::write(rewritten, o.output);
+  if (!written) return tl::unexpected(written.error());
+  staged = std::move(*written);
+  auto again = staged->read();
+  if (!again) return fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
+  return again;
+}
+
+/// The reports that are to be written, by file.
+Expected<std::map<std::string, std::string>> reportTexts(const ApplyArguments& o,
+                                                         const Model& original,
+                                                         const Applied& applied,
+                                                         Pack& pack) {
+  std::map<std::string, std::string> texts;
+  if (!o.json.empty()) texts.emplace(o.json, jsonOf(applied.report, o));
+  if (o.report.empty()) return texts;
+  auto text = reportFileText(o, original, applied, pack);
+  if (!text) return tl::unexpected(text.error());
+  texts.emplace(o.report, std::move(*text));
+  return texts;
+}
+
+/// The reports and the model; reports of a model that could not be written are removed. `staged`: the model, if it was
+/// checked.
+Expected<void> store(const ApplyArguments& o,
+                     const std::map<std::string, std::string>& reports,
+                     const Applied& applied,
+                     std::optional<StagedModel> staged) {
+  Expected<void> ok;
+  std::vector<std::string> written;
+  for (const auto& [path, text] : reports) {
+    if (path == kStandardOutput) continue;
+    if (ok) ok = writeFile(path, text);
+    if (ok) written.push_back(path);
+  }
+  if (ok && !o.dryRun) ok = staged ? staged->commit() : writeModel(applied.model, o.output);
+  std::error_code ignored;
+  for (const std::string& path : written) {
+    if (!ok) std::filesystem::remove(path, ignored);
+  }
+  return ok;
+}
+
+/// kModel: a node that ONNX does not allow, whatever the inputs.
+Expected<void> checkValid(const Model& model, const ApplyArguments& o) {
+  if (o.keepInvalid) return {};
+  std::vector<std::string> problems;
+  for (const InferenceProblem& p : infer(model.graph, {.freezeInputs = o.freezeInputs}).problems) {
+    if (p.kind == InferenceProblem::Kind::kNode) problems.push_back(p.text);
+  }
+  if (problems.empty()) return {};
+  std::string more = problems.size() > 1 ? fmt::format(" (and {} more)", problems.size() - 1) : "";
+  return fail(ErrorKind::kModel, "not a valid model: " + problems[0] + more, o.model,
+              "--keep-invalid passes such nodes on as they are");
+}
+
+}  // namespace
+
+Expected<Model> loadModel(const ApplyArguments& o) {
+  auto extents = openExtents(o.sizes);
+  if (!extents) return tl::unexpected(extents.error());
+  auto model = load(o.model);
+  if (!model || (extents->byName.empty() && extents->byInput.empty())) return model;
+  return bindExtents(*model, *extents, o.model);
+}
+
+Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) {
+  if (o.output.empty()) o.output = defaultOutput(o.model);
+  if (!o.explain.empty()) o.dryRun = true;
+  PET_TRY(checkNames(o));
+  show("reading the model", kUnknownShare);
+  auto model = loadModel(o);
+  if (!model) return tl::unexpected(model.error());
+  PET_TRY(checkValid(*model, o));
+  show("reading the rules", kUnknownShare);
+  auto pack = openPack(o);
+  if (!pack) return tl::unexpected(pack.error());
+  auto timings = findTimings(o);
+  if (!timings) return tl::unexpected(timings.error());
+  auto nodes = nodeNames(model->graph);
+  PET_TRY(checkChoices(o, nodes, *pack));
+  PET_TRY(checkDevice(o.device, *timings));
+  auto rules = TunedRules::open(*pack, *timings, o.device, o.threads);
+  if (!rules) return tl::unexpected(rules.error());
+  PET_TRY(checkPlaces(o));
+
+  auto options = applyOptions(o, model->graph);
+  if (!options) return tl::unexpected(options.error());
+  options->metadata = metadataOf(o, *pack);
+  options->progress = show;
+  auto engine = startEngine(o);
+  if (!engine) return tl::unexpected(engine.error());
+  if (*engine) options->time = [&](const Turns& turns) { return (*engine)->time(turns); };
+  const Costs costs{[&](const Rule& rule, const Bindings& shapes) { return rules->costs().at(rule, shapes); },
+                    rules->costs().layoutSecondsPerByte()};
+  std::optional<StagedModel> staged;
+  options->writeAndRead = [&](const Model& rewritten) {
+    show("writing the model", kUnknownShare);
+    return stage(o, rewritten, staged);
+  };
+  auto applied = apply(*model, *rules, costs, *options);
+  if (!applied) return tl::unexpected(applied.error());
+  PET_TRY(checkFired(o, *pack, applied->report, show));
+  auto reports = reportTexts(o, *model, *applied, *pack);
+  if (!reports) return tl::unexpected(reports.error());
+  PET_TRY(store(o, *reports, *applied, std::move(staged)));
+  return Rewriting{std::move(applied->report), std::move(*reports), std::move(nodes)};
+}
+
+}  // namespace pet::tool
