@@ -41,7 +41,8 @@ Expected<Rewritten> rewrite(const Model& model, const Job& job) {
     if (!graph) return tl::unexpected(graph.error());
     return Rewritten{{std::move(*graph), model.file}, std::move(made->replacement)};
   }
-  return fail(ErrorKind::kUnsupported, "the pattern does not match: " + (refusals.empty() ? "" : refusals[0].reason));
+  return fail(ErrorKind::kUnsupported,
+              "the pattern does not match: " + (refusals.empty() ? "" : refusals[0].reason.detail));
 }
 
 Expected<std::string> store(const Model& model, const std::filesystem::path& path) {
