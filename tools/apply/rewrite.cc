@@ -74,7 +74,10 @@ Expected<void> checkPlaces(const ApplyArguments& o) {
     if (report.empty()) continue;
     if (auto ok = checkWritable(report); !ok) return ok;
   }
-  return o.dryRun ? Expected<void>() : checkWritable(o.output);
+  if (o.dryRun) return {};
+  auto ok = checkWritable(o.output);
+  if (!ok) ok.error().advice = "nothing was written; -o names another place";
+  return ok;
 }
 
 /// Rules and nodes that are named, but not there.

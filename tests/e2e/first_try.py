@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Twelve first tries with pet-apply: what a newcomer sees (tests/e2e/screens/), and that the command which the screen names next
+works when it is pasted. Exit status 0 or 1.
+
+    python tests/e2e/first_try.py [--write]      # the screens anew
+
+Times, differences and paths stand in the screens as words. Models are tiny, rules are those of tests/data, and so are gains.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
+BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
+SCREENS = pathlib.Path(__file__).parent / "screens"
+NOBODY = 65534
+failures = []
+
+
+def expect(name, condition, detail=""):
+    if not condition:
+        failures.append(f"{name}: {detail}" if detail else name)
+
+
+# ---- what a newcomer has
+
+def values(*shape):
+    return (np.random.default_rng(0).integers(-3, 4, shape) / 4).astype(np.float32)
+
+
+def model(path, batch=2, element=TensorProto.FLOAT, group=1):
+    """Two convolutions with a Relu between them."""
+    weights = {"v": values(6, 3, 3, 3), "w": values(2, 6, 3, 3)}
+    nodes = [helper.make_node("Conv", ["x", "v"], ["a"], name="conv1", pads=[1] * 4), helper.make_node("Relu", ["a"], ["r"], name="relu1"),
+             helper.make_node("Conv", ["r", "w"], ["y"], name="conv2", pads=[1] * 4, group=group)]
+    graph = helper.make_graph(nodes, "first", [helper.make_tensor_value_info("x", element, [batch, 3, 8, 10])],
+                              [helper.make_tensor_value_info("y", element, [batch, 2, 8, 10])],
+                              [numpy_helper.from_array(v.astype(helper.tensor_dtype_to_np_dtype(element)), k) for k, v in weights.items()])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(made, path)
+    return made
+
+
+class Try:
+    """A folder with model.onnx and rules.db, and a share folder with timings of this ratio."""
+
+    def __init__(self, folder, name, rules="conv", ratio=None, **more):
+        self.name, self.folder = name, folder / name
+        self.share = folder / f"{name}-share"
+        self.folder.mkdir()
+        self.share.mkdir()
+        (self.share / "ort").symlink_to(SOURCE / "runtime" / "ort")
+        (self.share / "patterns").symlink_to(SOURCE / "rules" / "patterns")
+        self.model = model(self.folder / "model.onnx", **more)
+        shutil.copy(folder / f"{rules}.db", self.folder / "rules.db")
+        if ratio:
+            (self.share / "ort-cpu.timings.jsonl").write_text(timings(self.folder / "rules.db", ratio))
+
+    def run(self, command, **options):
+        environment = os.environ | {"PET_SHARE": str(self.share), "PATH": f"{BIN}:{os.environ['PATH']}", "PET_CACHE": str(self.share / "cache"),
+                                    "TMPDIR": str(self.share)}
+        environment.pop("NO_COLOR", None)
+        return subprocess.run(["bash", "-c", command], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120, **options)
+
+    def screen(self, command, code, **options):
+        """Compares what is seen with the screen of this name."""
+        done = self.run(command, **options)
+        seen = f"$ {command}\n{done.stdout}{done.stderr}"
+        for pattern, word in [(r"in [\d.]+ (s|ms|us)\b", "in TIME"), (r"run of [\d.]+ (s|ms|us)\b", "run of TIME"),
+                              (r"is [\d.]+ of what", "is SHARE of what"), (r"[^ ']*/runner\.py", "RUNNER"), (re.escape(str(self.folder)), "FOLDER")]:
+            seen = re.sub(pattern, word, seen)
+        expect(self.name, done.returncode == code, f"exit code {done.returncode} instead of {code}: {seen}")
+        file = SCREENS / f"{self.name}.txt"
+        if "--write" in sys.argv:
+            file.write_text(seen)
+        expect(self.name, file.is_file() and file.read_text() == seen, f"the screen is\n{seen}")
+        expect(self.name, len(seen.splitlines()) <= 24, "more than a screen")
+        return done
+
+    def follow(self, done, *words, **options):
+        """Pastes the commands that the screen names next; the last one says these words."""
+        lines = done.stdout.split("Next: ")[-1].splitlines() if "Next: " in done.stdout else []
+        commands = lines[:1] + [line.strip() for line in lines[1:] if line.startswith("      ")]
+        expect(self.name, commands, f"no command is named: {done.stdout}{done.stderr}")
+        for command in commands:
+            self.paste(command, *(words if command == commands[-1] else ()), **options)
+
+    def paste(self, command, *words, **options):
+        done = self.run(command, **options)
+        expect(self.name, done.returncode == 0, f"{command}: exit code {done.returncode}: {done.stdout}{done.stderr}")
+        for word in words:
+            expect(self.name, word in done.stdout, f"{command}: no '{word}' in {done.stdout}")
+
+
+def timings(pack, ratio):
+    """What each rule gains at the shapes of the model, for some sizes of its batch."""
+    listed = subprocess.run([BIN / "pet-rules", "ls", "--json", pack], capture_output=True, text=True, check=True)
+    lines = []
+    for rule in json.loads(listed.stdout):
+        for n in [1, 2, 8, 16, 32]:
+            for c, f in [(3, 6), (6, 2)]:
+                lines.append({"rule": rule["hash"], "name": rule["name"], "device": "ort-cpu", "engine": "onnxruntime", "version": "1", "isa": "avx2",
+                              "shapes": {"N": n, "C": c, "H": 8, "W": 10, "F": f, "R": 3, "S": 3, "P": 1, "Q": 1}, "threads": 1, "date": "2026-11-21",
+                              "pattern": 1e-3 * n * ratio, "replacement": 1e-3 * n, "spread": 0.02})
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+# ---- twelve tries
+
+def faster(folder):
+    t = Try(folder, "a_faster_model", ratio=1.4)
+    t.follow(t.screen("pet-apply model.onnx rules.db", 0), "WHOLE MODEL")
+    said = {e.key: e.value for e in onnx.load(t.folder / "model.pet.onnx").metadata_props}
+    expect(t.name, said.get("pet.rules") == "conv/transposed" and len(said.get("pet.pack", "")) == 64 and "pet.options" not in said, said)
+
+
+def nothing_to_gain(folder):
+    t = Try(folder, "nothing_to_gain", ratio=0.93)
+    t.follow(t.screen("pet-apply model.onnx rules.db", 0), "conv/transposed", "(0.93)")
+
+
+def dynamic_batch(folder):
+    t = Try(folder, "a_dynamic_batch", rules="pair", ratio=1.4, batch="batch")
+    t.follow(t.screen("pet-apply model.onnx rules.db", 0), "2 sites rewritten")
+
+
+def wrong_device(folder):
+    t = Try(folder, "a_wrong_device", ratio=1.4)
+    meant = re.search(r"did you mean '([^']*)'", t.screen("pet-apply model.onnx rules.db --device ort-cup", 2).stderr)
+    t.paste(f"pet-apply model.onnx rules.db --device {meant[1]}", "2 sites rewritten")
+
+
+def no_timings(folder):
+    t = Try(folder, "no_timings")
+    t.follow(t.screen("pet-apply model.onnx rules.db", 0), "model.onnx: ")
+
+
+def other_version(folder):
+    t = Try(folder, "a_pack_of_another_version", ratio=1.4)
+    shutil.copy(t.folder / "rules.db", t.folder / "good.db")
+    with sqlite3.connect(t.folder / "rules.db") as database:
+        database.execute("PRAGMA user_version = 2")
+    database.close()
+    t.screen("pet-apply model.onnx rules.db", 4)
+    t.paste("pet-rules export good.db -o rules.pet && pet-rules import rules.pet -o rules.db && pet-apply model.onnx rules.db", "2 sites rewritten")
+
+
+def invalid_model(folder):
+    t = Try(folder, "an_invalid_model", ratio=1.4, group=4)
+    option = re.search(r"--keep-invalid", t.screen("pet-apply model.onnx rules.db", 3).stderr)
+    t.paste(f"pet-apply model.onnx rules.db {option[0]}", "1 site rewritten")
+
+
+def typo(folder):
+    t = Try(folder, "a_typo", ratio=1.4)
+    meant = re.search(r"did you mean '([^']*)'", t.screen("pet-apply model.onnx rules.db --only conv/transposd", 2).stderr)
+    t.paste(f"pet-apply model.onnx rules.db --only {meant[1]}", "2 sites rewritten")
+
+
+def no_python(folder):
+    t = Try(folder, "no_python", ratio=1.4)
+    done = t.screen("pet-apply model.onnx rules.db --measure --python /nowhere/python3", 6)
+    expect(t.name, "go without --measure" in done.stderr and not (t.folder / "model.pet.onnx").exists(), done.stderr)
+    t.paste("pet-apply model.onnx rules.db", "2 sites rewritten")
+
+
+def half(folder):
+    t = Try(folder, "half_precision", ratio=1.4, element=TensorProto.FLOAT16)
+    t.follow(t.screen("pet-apply model.onnx rules.db", 0), "model.onnx: ")
+
+
+def external(folder):
+    t = Try(folder, "external_data", ratio=1.4)
+    onnx.save(t.model, t.folder / "model.onnx", save_as_external_data=True, location="model.data", size_threshold=0)
+    t.follow(t.screen("pet-apply model.onnx rules.db", 0), "WHOLE MODEL")
+
+
+def read_only(folder):
+    """Of a folder that only others may write to."""
+    t = Try(folder, "a_read_only_folder", ratio=1.4)
+    (t.folder / "model.onnx").chmod(0o644)
+    t.folder.chmod(0o555)
+    t.share.chmod(0o777)
+    away = (lambda: os.setuid(NOBODY)) if os.geteuid() == 0 else None
+    done = t.screen("pet-apply model.onnx rules.db", 2, preexec_fn=away)
+    expect(t.name, "-o" in done.stderr, done.stderr)
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    elsewhere.chmod(0o777)
+    t.paste(f"pet-apply model.onnx rules.db -o {elsewhere}/out.onnx", "2 sites rewritten", preexec_fn=away)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        for rules in ["conv", "pair"]:
+            subprocess.run([BIN / "pet-rules", "import", SOURCE / "tests" / "data" / f"{rules}.pet", "-o", folder / f"{rules}.db"], check=True)
+        for each in [faster, nothing_to_gain, dynamic_batch, wrong_device, no_timings, other_version, invalid_model, typo, no_python, half, external,
+                     read_only]:
+            each(folder)
+    print("\n".join(failures) or "twelve first tries: each screen as expected, and what it names next works")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
