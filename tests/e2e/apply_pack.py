@@ -103,13 +103,22 @@ def large_pack(folder):
     large, large_report, large_bytes = folder.apply(folder.large)
     end = time.perf_counter()
     expect("large pack", folder.count == RULES and small.returncode == large.returncode == OK, small.stderr + large.stderr)
-    expect("large pack: the output", small_bytes is not None and small_bytes == large_bytes)
+    expect("large pack: the output", small_bytes is not None and without_pack(small_bytes) == without_pack(large_bytes))
     fired = [[(f["site"], f["rule"]) for f in report["fired"]] for report in [small_report, large_report]]
     expect("large pack: what fires", fired[0] == fired[1] and fired[0], fired)
     expect("large pack: what is refused", small_report["refusals"] == large_report["refusals"])
     expect("large pack: seconds", end - between < 10 * (between - begin) + 1, (between - begin, end - between))
     listed = json.loads(tool("pet-rules", "ls", "--json", folder.large).stdout)
     expect("large pack: as a whole", len(listed) == RULES, len(listed))
+
+
+def without_pack(data):
+    """A rewritten model, but for the digest of the pack that it names."""
+    model = onnx.load_from_string(data)
+    digests = [entry for entry in model.metadata_props if entry.key == "pet.pack"]
+    assert len(digests) == 1 and len(digests[0].value) == 64, digests
+    model.metadata_props.remove(digests[0])
+    return model
 
 
 def lies(folder):
