@@ -125,7 +125,7 @@ NextStep nextStep(const ApplyReport& report, const ApplyArguments& o) {
             tune(untunedRules, o)};
   }
   if (slow > 0) {
-    return {fmt::format("rules fit at {}, and none is expected to be faster: at best {:.2f} times, at {}",
+    return {fmt::format("rules fit at {}, but none is expected to gain enough: at best {:.2f} times as fast, at {}",
                         counted(report.matched > 0 ? nearest.size() : slow, "site"), best->reason.ratio.value_or(0),
                         best->site),
             {explain(best->site, o)}};
