@@ -5,8 +5,8 @@
 namespace pet {
 
 // Why a cost is not known.
-inline constexpr std::string_view kNotTuned = "not tuned for this device";
-inline constexpr std::string_view kFarShapes = "not tuned at shapes close to these";
+inline constexpr std::string_view kNoTiming = "not tuned for this device";
+inline constexpr std::string_view kNoTimingNear = "not tuned at shapes close to these";
 
 /// What a rule costs at some shapes on a device: seconds of one run, between neighbours.
 struct CostEstimate {

@@ -62,7 +62,8 @@ Hope hopefulCostAt(
     const Rule& rule, const Site& site, const Bindings& shapes, const Costs& costs, const Policy& policy) {
   auto cost = costs.at(rule, shapes);
   if (!cost)
-    return refuse(cost.error().what == kFarShapes ? ReasonKind::kFarSizes : ReasonKind::kNotTuned, cost.error().what);
+    return refuse(cost.error().what == kNoTimingNear ? ReasonKind::kFarSizes : ReasonKind::kNotTuned,
+                  cost.error().what);
   CostEstimate best = *cost;
   if (movesActivations(rule.replacement))
     best.layouts = std::max(best.layouts, costs.layoutSecondsPerByte * endsOf(site.pattern->program, shapes));
@@ -86,7 +87,7 @@ std::optional<std::string> payingSizes(
 /// The cost at the typical sizes, if the rule may pay at all samples.
 Hope hopefulCost(
     const Rule& rule, const Site& site, const ModelSizes& sizes, const Costs& costs, const Policy& policy) {
-  if (!costs.at) return refuse(ReasonKind::kNotTuned, std::string(kNotTuned));
+  if (!costs.at) return refuse(ReasonKind::kNotTuned, std::string(kNoTiming));
   Hope typical = refuse(ReasonKind::kNoSizes, "no sizes are known");
   for (const Bindings& sample : sizes.samples()) {
     auto cost = hopefulCostAt(rule, site, rewrite::numbersAt(site.symbols, sample), costs, policy);

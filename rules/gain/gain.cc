@@ -208,7 +208,7 @@ CostEstimate DeviceCosts::costOf(const PatternCost& pattern, const Bindings& sha
 }
 
 Expected<CostEstimate> DeviceCosts::estimate(const Predictor& p, const Bindings& shapes) const {
-  auto far = fail(ErrorKind::kCheck, std::string(kFarShapes));
+  auto far = fail(ErrorKind::kCheck, std::string(kNoTimingNear));
   const PatternCost& pattern = patternOf(p);
   auto figures = figuresOf(pattern.pattern->program, shapes);
   if (!figures || !isNear(p, shapes, *figures) || treeOf(p).empty()) return far;
@@ -224,13 +224,13 @@ Expected<CostEstimate> DeviceCosts::estimate(const Predictor& p, const Bindings&
 
 Expected<CostEstimate> DeviceCosts::predicted(const Rule& rule, const Bindings& patternSymbols) const {
   const Predictor* p = find(rule);
-  if (!p) return fail(ErrorKind::kCheck, std::string(kNotTuned));
+  if (!p) return fail(ErrorKind::kCheck, std::string(kNoTiming));
   return estimate(*p, patternSymbols);
 }
 
 Expected<CostEstimate> DeviceCosts::at(const Rule& rule, const Bindings& patternSymbols) const {
   const Predictor* p = find(rule);
-  if (!p) return fail(ErrorKind::kCheck, std::string(kNotTuned));
+  if (!p) return fail(ErrorKind::kCheck, std::string(kNoTiming));
   auto sample =
       std::find_if(p->samples.begin(), p->samples.end(), [&](const Sample& s) { return s.shapes == patternSymbols; });
   if (sample == p->samples.end()) return estimate(*p, patternSymbols);

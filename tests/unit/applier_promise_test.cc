@@ -13,8 +13,8 @@ namespace {
 Rule ruleWith(const std::string& where, const std::string& symbols, const std::string& constraints) {
   Rule rule;
   rule.where = {{"N", parseExpr(where).value()}};
-  const RuleSet set =
-      rulesOf("pattern p {\n  shape " + symbols + " : " + constraints + "\n  x: [M, H]\n  y = Relu(x)\n}");
+  const RuleSet set = testing_support::rulesOf("pattern p {\n  shape " + symbols + " : " + constraints +
+                                               "\n  x: [M, H]\n  y = Relu(x)\n}");
   rule.shapes = set.patterns.at(0).shapes;
   return rule;
 }
