@@ -36,7 +36,7 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
   constexpr size_t kLongest = 200;  // a word that somebody typed
   if (word.size() > kLongest) return std::nullopt;
   const std::string wanted = lower(word);
-  size_t best = std::max<size_t>(1, word.size() / 3) + 1;
+  size_t best = std::min(std::max<size_t>(1, word.size() / 3) + 1, word.size());
   std::optional<std::string> found;
   for (const std::string& each : known) {
     if (each.size() + best <= word.size() || word.size() + best <= each.size()) continue;

@@ -17,7 +17,8 @@ TEST(Suggest, TheNearestWord) {
       {"--quite", {"--quiet", "--only"}, "--quiet"},  // neighbours that changed places
       {"ls", {"ls-all", "show"}, ""},
       {"Frobnicate", {"Conv", "Relu"}, ""},
-      {"a", {"b", "c"}, "b"},  // the first
+      {"ab", {"b", "ac"}, "b"},  // the first of equals
+      {"a", {"b"}, ""},
       {"", {"b"}, ""},
       {"conv/transposd", {"conv/pair", "conv/transposed"}, "conv/transposed"},
       {std::string(300, 'x'), {std::string(300, 'x')}, ""},

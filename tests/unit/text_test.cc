@@ -107,7 +107,7 @@ const BadText kBadPrograms[] = {
     {"x: [N]\nx: [W]\ny = Relu(x)", "2:1", "'x' is defined twice"},
     {"x: [(9223372036854775807 3 N)]\ny = Relu(x)", "1:30", "integer overflow in an affine expression"},
     // statements
-    {"x: [N]\ny = Relux(x)", "2:5", "unknown operator 'Relux'"},
+    {"x: [N]\ny = Relux(x)", "2:5", "unknown operator 'Relux' (did you mean 'Relu'?)"},
     {"x: [N]\ny = Input(x)", "2:5", "unknown operator 'Input'"},
     {"x: [N]\ny = Relu(z)", "2:10", "'z' is not defined"},
     {"x: [N]\ny = Relu(y)", "2:10", "'y' is not defined"},
