@@ -13,7 +13,7 @@ namespace pet::tool {
 namespace {
 
 /// That a screen holds.
-constexpr size_t kShown = 15;
+constexpr size_t kMostLines = 15;
 
 bool fits(const std::string& name, const ApplyArguments& o) {
   return matchesGlob(name, o.explain);
@@ -38,7 +38,7 @@ std::string wayOut(const Refused& r, const ApplyReport& report) {
 std::string missesText(const std::vector<const Refused*>& misses, const ApplyReport& report, const ApplyArguments& o) {
   std::vector<std::vector<std::string>> rows{{"SITE", "RULE", "BECAUSE", "WHAT WOULD DO"}};
   if (o.verbose) rows[0].emplace_back("DETAIL");
-  const size_t shown = o.verbose ? misses.size() : std::min(misses.size(), kShown);
+  const size_t shown = o.verbose ? misses.size() : std::min(misses.size(), kMostLines);
   for (size_t i = 0; i < shown; ++i) {
     const Refused& r = *misses[i];
     const std::string out = wayOut(r, report);
@@ -55,12 +55,12 @@ std::string silenceText(const ApplyReport& report, const std::vector<NodeName>& 
   std::string text;
   size_t said = 0;
   for (const Untouched& u : report.untouched) {
-    if (fits(u.node, o) && ++said <= kShown)
+    if (fits(u.node, o) && ++said <= kMostLines)
       text += fmt::format("{} ({}): pet does not look into it: {}\n", u.node, u.type, u.reason);
   }
   if (said > 0) return text;
   for (const NodeName& n : nodes) {
-    if (fits(n.name, o) && ++said <= kShown)
+    if (fits(n.name, o) && ++said <= kMostLines)
       text += fmt::format("{} ({}): no rule looks for its operator, or it is part of a constant or of a larger site\n",
                           n.name, n.type);
   }
