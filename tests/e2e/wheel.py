@@ -99,7 +99,7 @@ def main():
         must(sys.executable, "-m", "venv", folder / "empty")
         python = folder / "empty" / "bin" / "python"
         must(python, "-m", "pip", "install", "--no-deps", "--no-index", wheel)
-        alone = {"PATH": "/nonexistent", "HOME": "/nonexistent"}
+        alone = {"PATH": "/proc/nonexistent", "HOME": "/proc/nonexistent"}
         must(python, "-c", USES, folder / "tool.onnx", cwd=folder, env=alone)
         packages = os.pathsep.join(path for path in sys.path if path.endswith("-packages"))
         must(python, "-c", IN_MEMORY, cwd=folder, env={**alone, "PYTHONPATH": packages})
