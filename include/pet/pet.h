@@ -9,8 +9,9 @@
  * It does what the command pet-apply does, by the same code: it rewrites the model, checks the result by execution, and
  * writes it. A failure writes nothing.
  *
- * Options are those of the command line, by their names without the dashes (docs/command-line.md): {"all", NULL} is --all,
- * {"only", "conv/x"} is --only conv/x. An option that takes several values may come several times. --types, --explain,
+ * Options are those of the command line, by their names without the dashes (docs/command-line.md): {"all", NULL} is
+ * --all, {"only", "conv/x"} is --only conv/x. An option that takes several values may come several times. --types,
+ * --explain,
  * --help and --version are of the command alone, and so are --quiet and --verbose, since the library prints nothing.
  *
  * The rules, the timings and the default pack are in share/pet beside the library's folder, or where the environment
@@ -37,12 +38,12 @@ extern "C" {
 /* How a call ended: the exit codes of pet-apply. */
 typedef enum pet_status {
   PET_OK = 0,
-  PET_INTERNAL = 1,      /* a bug, please report it; or out of memory */
-  PET_USAGE = 2,         /* a wrong option; an output that cannot be written; the share folder or the checker is missing */
-  PET_BAD_MODEL = 3,     /* unreadable, not ONNX, inconsistent; or the rewritten model could not be written */
-  PET_BAD_PACK = 4,      /* pack or timings: unreadable, damaged */
-  PET_CHECK_FAILED = 5,  /* a check failed, or a rule is not proved */
-  PET_RUNNER_FAILED = 6  /* with "measure": the runner of the engine failed */
+  PET_INTERNAL = 1,  /* a bug, please report it; or out of memory */
+  PET_USAGE = 2,     /* a wrong option; an output that cannot be written; the share folder or the checker is missing */
+  PET_BAD_MODEL = 3, /* unreadable, not ONNX, inconsistent; or the rewritten model could not be written */
+  PET_BAD_PACK = 4,  /* pack or timings: unreadable, damaged */
+  PET_CHECK_FAILED = 5, /* a check failed, or a rule is not proved */
+  PET_RUNNER_FAILED = 6 /* with "measure": the runner of the engine failed */
 } pet_status;
 
 typedef struct pet_option {
@@ -53,11 +54,11 @@ typedef struct pet_option {
 /* What a call did, or why it failed. */
 typedef struct pet_result pet_result;
 
-/* Rewrites the model in a file and writes the result: to the file that the option "output" names, else beside the model,
- * model.onnx to model.pet.onnx. `pack`: a pack of rules; NULL or "" for the default pack. `*result` is set in any case, to
- * be freed, but for PET_INTERNAL where there is no memory for it: then it is NULL. */
-PET_API pet_status pet_apply(
-    const char* model, const char* pack, const pet_option* options, size_t option_count, pet_result** result);
+/* Rewrites the model in a file and writes the result: to the file that the option "output" names, else beside the
+ * model, model.onnx to model.pet.onnx. `pack`: a pack of rules; NULL or "" for the default pack. `*result` is set in
+ * any case, to be freed, but for PET_INTERNAL where there is no memory for it: then it is NULL. */
+PET_API pet_status
+pet_apply(const char* model, const char* pack, const pet_option* options, size_t option_count, pet_result** result);
 
 /* The same from memory to memory: `model` holds the bytes of an ONNX file without external data, at most 2 GB, as the
  * result has. The option "output" is refused. */
@@ -74,7 +75,7 @@ PET_API const char* pet_result_message(const pet_result* result);
 PET_API const char* pet_result_report(const pet_result* result);
 /* The file that was written; "" unless by pet_apply() with PET_OK, and with the option "dry-run". */
 PET_API const char* pet_result_output(const pet_result* result);
-/* The rewritten model of pet_apply_bytes(), the original's bytes where no rule fired or with "dry-run"; else NULL. */
+/* The rewritten model of pet_apply_bytes(), with "dry-run" the original's bytes; else NULL. */
 PET_API const void* pet_result_model(const pet_result* result, size_t* size);
 /* NULL is fine. */
 PET_API void pet_result_free(pet_result* result);
