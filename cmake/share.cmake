@@ -28,8 +28,10 @@ set_source_files_properties("${default_digest}" PROPERTIES SKIP_UNITY_BUILD_INCL
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME tools)
 install(TARGETS pet-apply RUNTIME DESTINATION bin COMPONENT applier)
-install(FILES "${share}/default.db" ${timings} DESTINATION share/pet COMPONENT applier)
-install(FILES runtime/ort/runner.py runtime/ort/grid.json DESTINATION share/pet/ort COMPONENT applier)
+foreach(component applier library)
+  install(FILES "${share}/default.db" ${timings} DESTINATION share/pet COMPONENT ${component})
+  install(FILES runtime/ort/runner.py runtime/ort/grid.json DESTINATION share/pet/ort COMPONENT ${component})
+endforeach()
 if(PET_ALL)
   list(REMOVE_ITEM tools pet-apply)
   install(TARGETS ${tools} RUNTIME DESTINATION bin COMPONENT tools)

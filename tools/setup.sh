@@ -18,7 +18,7 @@ packages=(
   openmpi-bin libopenmpi-dev
   # tests and benchmarks
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
-  git python3 python3-venv
+  git python3 python3-dev python3-venv
   # looks at the page of a report
   chromium chromium-driver
 )

@@ -42,6 +42,7 @@ OURS = {
     "runtime": {"ir", "runtime", "runtime/onednn", "runtime/cuda"},
     "runtime/onednn": {"ir", "runtime", "runtime/onednn"},
     "runtime/cuda": {"ir", "runtime", "runtime/cuda"},
+    "include": {"include"},  # what users compile: the standard library and nothing else
 }
 # The applier's rooms in the order of the data: each may include itself and those above it that it names.
 ROOMS = {
@@ -70,7 +71,7 @@ for room, others in ROOMS.items():
 OURS["applier"] = {"ir", "rules", "rules/gain", "runtime", "applier"} | {f"applier/{room}" for room in ROOMS}
 ENTRY = {"applier/apply.h", "applier/apply.cc"}  # all that stands above the rooms
 
-EVERYTHING = {"tools", "bench", "tests"}  # may include any folder of ours; they obey the library rule
+EVERYTHING = {"tools", "library", "python", "examples", "bench", "tests"}  # may include any folder of ours; they obey the library rule
 
 # library -> (what its headers look like, the one folder that may include them)
 LIBRARIES = {
@@ -88,6 +89,7 @@ CHECKER = "rules/check"
 SEEN_BY_CHECKER = {"ir/error.h", "ir/evaluate.h", "ir/expr.h", "ir/limits.h", "ir/ops/op.h", "ir/program.h", "ir/shape.h", "ir/text.h"}
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
+PUBLIC = re.compile(r"pet/\w+\.h$|\w+(\.h)?$")
 SOURCE = re.compile(r".*\.(cc|h|cpp|hpp|cu|cuh|inc)$")
 
 
@@ -109,6 +111,8 @@ def broken_rule(folder, quote, header):
         if re.match(pattern, header):
             return None if folder == home else f"includes <{header}>: {library} is for {home}/ only"
     target = folder_of(header)
+    if folder == "include":
+        return None if PUBLIC.match(header) else f"includes <{header}>: a public header needs the standard library alone"
     if target is None:
         return f'includes "{header}": quotes are for our headers, from the repository root' if quote == '"' else None
     if folder == CHECKER and header.startswith("ir/") and header not in SEEN_BY_CHECKER:
@@ -261,6 +265,12 @@ EXAMPLES = [
     ("synth/prove/a.cc", '  if (n.op->name == "Conv") return;', "compares an operator with a string"),
     ("synth/prove/a.cc", "  if (n.is(ops::kConv)) return;", None),
     ("tests/unit/a_test.cc", '  EXPECT_TRUE(n.op->name == "Conv");', None),
+    ("include/pet/a.h", "#include <string_view>", None),
+    ("include/pet/a.h", "#include <pet/pet.h>", None),
+    ("include/pet/a.h", "#include <fmt/format.h>", "the standard library alone"),
+    ("include/pet/a.h", '#include "ir/error.h"', "the standard library alone"),
+    ("library/a.cc", '#include "tools/apply/rewrite.h"', None),
+    ("library/a.cc", "#include <sqlite3.h>", "SQLite is for"),
     ("scratch/a.cc", "int x;", "no such folder"),
 ]
 

@@ -34,7 +34,7 @@ def expect(name, condition, detail=""):
 def run(*command, **environment):
     """In an environment where nothing is to be found."""
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=280, cwd="/",
-                          env={"PATH": "/nonexistent", "HOME": "/nonexistent", **environment})
+                          env={"PATH": "/proc/nonexistent", "HOME": "/proc/nonexistent", **environment})
 
 
 def refuse(name, command, *words, **environment):
@@ -79,8 +79,8 @@ def incomplete(prefix, model, folder):
     shutil.copy(tool, alone)
     for name, command in [("a copy of the binary", [alone, model]), ("and with a pack", [alone, model, prefix / "share/pet/default.db"])]:
         refuse(name, command, "the folder of pet's rules and timings is missing", "PET_SHARE")
-    refuse("PET_SHARE names nothing", [tool, model], "the folder of pet's rules and timings is missing", "/nonexistent", "unset it",
-           PET_SHARE="/nonexistent")
+    refuse("PET_SHARE names nothing", [tool, model], "the folder of pet's rules and timings is missing", "/proc/nonexistent", "unset it",
+           PET_SHARE="/proc/nonexistent")
     refuse("a share folder without a pack", [tool, model], "default.db", "is missing", PET_SHARE=str(folder))
     done = run(alone, model, "-o", folder / "x.onnx", PET_SHARE=str(prefix / "share" / "pet"))
     expect("PET_SHARE", done.returncode == 0, done.stderr)
