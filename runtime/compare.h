@@ -152,7 +152,8 @@ struct ModelOptions {
   double floor = 0x1p-20;
   /// Null: the reference runs both models.
   FloatEngine engine = nullptr;
-  ReportShare progress = nullptr;
+  /// Told the way in which it compares ("in float", "in double"), and the share of that which is done.
+  ReportProgress progress = nullptr;
 };
 
 /// Random values in [-1, 1), by name, for the inputs that are no weights; then one of two ways.

@@ -87,12 +87,10 @@ class ModelComparison {
 
   Comparison run() {
     if (auto ok = drawInputs(); !ok) return notPossible(ok.error());
-    if (!options_.engine || !symbols_.empty() || original_.round || rewritten_.round)
-      return inDouble(options_.progress);
-    constexpr double kQuick = 0.1;  // of the time that both take
-    Comparison quick = guarded([&] { return onEngine(shareWithin(options_.progress, 0, kQuick)); });
+    if (!options_.engine || !symbols_.empty() || original_.round || rewritten_.round) return inDouble();
+    Comparison quick = guarded([&] { return onEngine(); });
     if (quick.holds()) return quick;
-    Comparison sure = inDouble(shareWithin(options_.progress, kQuick, 1 - kQuick));
+    Comparison sure = inDouble();
     if (sure.holds()) sure.scope += fmt::format("; not decided in float: {}", quick.reason);
     return sure;
   }
@@ -110,6 +108,12 @@ class ModelComparison {
       drawn_.emplace(name, std::move(tensor));
     }
     return {};
+  }
+
+  /// Of one way to compare, which begins anew.
+  ReportShare shareOf(std::string_view way) const {
+    if (!options_.progress) return nullptr;
+    return [this, way](double share) { options_.progress(way, share); };
   }
 
   template <class T>
@@ -139,23 +143,22 @@ class ModelComparison {
   }
 
   /// kHolds, or kNotPossible with the reason why it does not decide. One model is ready at a time, for their weights.
-  Comparison onEngine(const ReportShare& progress) const {
-    constexpr double kEach = 0.3;  // of the time
-    auto after =
-        runOn(options_.engine, rewritten_.program, rewritten_.weights, drawn_, shareWithin(progress, 0, kEach));
+  Comparison onEngine() const {
+    const ReportShare progress = shareOf("in float"), again = shareOf("with other roundings");
+    auto after = runOn(options_.engine, rewritten_.program, rewritten_.weights, drawn_, shareWithin(progress, 0, 0.5));
     if (!after) return notPossible(after.error());
     auto ready = options_.engine(original_.program, original_.weights);
     if (!ready) return notPossible(ready.error());
-    auto before = (*ready)(drawn_, shareWithin(progress, kEach, kEach));
+    auto before = (*ready)(drawn_, shareWithin(progress, 0.5, 0.5));
     if (!before) return notPossible(before.error());
     Comparison result = compareFloats(*before, *after, nullptr);
     if (result.holds() || !std::isfinite(result.worst)) return result;
     const TensorMap inputs = nudgedInputs();
-    auto other = (*ready)(inputs, shareWithin(progress, 2 * kEach, kEach / 3));
+    auto other = (*ready)(inputs, shareWithin(again, 0, 0.5));
     ready = FloatRun();
     if (other) result = compareFloats(*before, *after, &*other);
     if (result.holds()) return result;
-    other = runNudged(inputs, shareWithin(progress, 2 * kEach + kEach / 3, kEach));
+    other = runNudged(inputs, shareWithin(again, 0.5, 0.5));
     return other ? compareFloats(*before, *after, &*other) : result;
   }
 
@@ -187,7 +190,8 @@ class ModelComparison {
     return {Verdict::kNotPossible, fmt::format("{}: {}", nameOf(output), why), "", worst};
   }
 
-  Comparison inDouble(const ReportShare& progress) const {
+  Comparison inDouble() const {
+    const ReportShare progress = shareOf("in double");
     constexpr double kDouble = 0.5, kFloat = 0.25;  // of the time
     auto truth =
         execute<double>(original_.program, symbols_, inputsOf<double>(original_), {shareWithin(progress, 0, kDouble)});

@@ -44,7 +44,7 @@ Expected<void> run(ApplyArguments o) {
 /// The check makes and drops tensors of some megabytes all the time: memory that went back to the system each time
 /// would be cleared again each time, a fifth of all that the check takes.
 void keepMemory() {
-  mallopt(M_MMAP_THRESHOLD, 1 << 28);
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 

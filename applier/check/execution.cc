@@ -291,7 +291,11 @@ Comparison compareComputed(const View& before, const View& after, const SiteChec
   model.seed = options.seed;
   model.floor = options.floor;
   model.engine = options.engine;
-  if (options.progress) model.progress = [&](double share) { options.progress("checking the whole model", share); };
+  if (options.progress) {
+    model.progress = [&](std::string_view way, double share) {
+      options.progress(fmt::format("checking the whole model {}", way), share);
+    };
+  }
   return compareWholeModel(modelOf(before), modelOf(after), {}, model);
 }
 

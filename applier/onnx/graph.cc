@@ -20,17 +20,41 @@ static_assert(std::endian::native == std::endian::little, "Constant holds little
 
 template <class T>
 Constant constantOf(ElementType element, const Tensor<T>& tensor) {
-  std::string bytes(tensor.data.size() * sizeof(T), '\0');
-  if (!tensor.data.empty()) std::memcpy(bytes.data(), tensor.data.data(), bytes.size());
-  return {element, tensor.extents, std::move(bytes)};
+  const auto* begin = reinterpret_cast<const char*>(tensor.data.data());
+  return {element, tensor.extents, std::string(begin, begin + tensor.data.size() * sizeof(T))};
 }
+
+/// Numbers in bytes that lie anywhere: a vector of them is written once, not cleared first.
+template <class T>
+class Unaligned {
+ public:
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const T*;
+  using reference = T;
+
+  explicit Unaligned(const char* at) : at_(at) {}
+  T operator*() const {
+    T value;
+    std::memcpy(&value, at_, sizeof(T));
+    return value;
+  }
+  Unaligned& operator++() {
+    at_ += sizeof(T);
+    return *this;
+  }
+  difference_type operator-(const Unaligned& other) const { return (at_ - other.at_) / difference_type{sizeof(T)}; }
+  bool operator==(const Unaligned&) const = default;
+
+ private:
+  const char* at_;
+};
 
 template <class To, class From, class Read = std::identity>
 std::vector<To> converted(std::string_view bytes, Read read = {}) {
   if constexpr (std::is_same_v<To, From>) {
-    std::vector<To> out(bytes.size() / sizeof(To));
-    if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(To));
-    return out;
+    return {Unaligned<To>(bytes.data()), Unaligned<To>(bytes.data() + bytes.size() / sizeof(To) * sizeof(To))};
   }
   std::vector<To> out(bytes.size() / sizeof(From));
   for (size_t i = 0; i < out.size(); ++i) {
@@ -157,6 +181,9 @@ Constant Constant::rounded(ElementType element, const Tensor<T>& tensor) {
     return whole(element, Tensor<int64_t>(tensor.extents, {tensor.data.begin(), tensor.data.end()}));
   }
   if (element == ElementType::kDouble) return constantOf(element, Tensor<double>(tensor.extents, widened(tensor.data)));
+  if constexpr (std::is_same_v<T, float>) {
+    if (element == ElementType::kFloat) return constantOf(element, tensor);
+  }
   Tensor<float> narrow(tensor.extents, {tensor.data.begin(), tensor.data.end()});
   if (element == ElementType::kFloat) return constantOf(element, narrow);
   assert(element == ElementType::kFloat16 || element == ElementType::kBfloat16);

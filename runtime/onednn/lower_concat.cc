@@ -14,7 +14,7 @@ namespace {
 /// Dense with the order that the first part which is no constant has.
 Access formLike(Planner& p, int n, const Extents& y) {
   for (Value v : p.node(n).operands) {
-    if (p.constant(v)) continue;
+    if (p.isConstant(v)) continue;
     const Access& part = p.place(v).access;
     if (!orderOf(part) && isDense(part) && y[1] % 16 == 0) return channelsBlocked(y, 16);
     return inOrder(y, memoryOrder(part));
@@ -71,7 +71,7 @@ std::optional<Place> correctedInPlace(Planner& p, int n, size_t axis, const std:
   auto largest = std::max_element(operands.begin(), operands.end(), [&](Value a, Value b) {
     return elementCount(p.extents(a)) < elementCount(p.extents(b));
   });
-  if (p.constant(*largest) || elementCount(p.extents(*largest)) == 0) return std::nullopt;
+  if (p.isConstant(*largest) || elementCount(p.extents(*largest)) == 0) return std::nullopt;
   Place part = p.place(*largest);
   auto position = static_cast<size_t>(largest - operands.begin());
   int base = p.root(part.buffer);

@@ -126,18 +126,16 @@ void emitWindow(Planner& p,
                 const Form& from,
                 const Form& to,
                 const Epilogue& e) {
-  const Tensor<float>& kernel = *p.constant(p.node(n).operands[1]);
   Value operand = p.node(n).operands[0];
   Place x = p.windowOperand(operand, w.x, from.access);
   Access form = w.resultForm(to.access);
   Place y = e.sum() ? p.accumulator(*e.sum(), form, {x.buffer}) : p.create(form);
   auto step = p.primitive(Forward(how), how.scratchpad_desc());
   step->add(DNNL_ARG_SRC, from.desc, p.engine(), x.buffer, x.access.offset);
-  auto prepared = [&](const Tensor<float>& weights) {
-    return p.prepared(weights, kernelDesc(w, false), how.weights_desc());
-  };
-  const bool isPlain = std::all_of(e.scale.begin(), e.scale.end(), [](float factor) { return factor == 1; });
-  step->add(DNNL_ARG_WEIGHTS, isPlain ? prepared(kernel) : prepared(scaled(kernel, w, e.scale)));
+  Planner::Change change;
+  if (std::any_of(e.scale.begin(), e.scale.end(), [](float factor) { return factor != 1; }))
+    change = [w, scale = e.scale](const Tensor<float>& kernel) { return scaled(kernel, w, scale); };
+  p.addConstant(*step, DNNL_ARG_WEIGHTS, p.node(n).operands[1], change, kernelDesc(w, false), how.weights_desc());
   if (!e.shift.empty()) {
     Tensor<float> shift({w.outer}, e.shift);
     memory::desc desc({w.outer}, kF32, memory::format_tag::x);
@@ -174,7 +172,7 @@ bool tryChoice(Planner& p, int n, const Window& w, const Choice& choice, const E
 }
 
 bool lowerConv(Planner& p, int n, const Epilogue& e) {
-  if (!p.constant(p.node(n).operands[1])) throw NotLowered{"a kernel that is not constant"};
+  if (!p.isConstant(p.node(n).operands[1])) throw NotLowered{"a kernel that is not constant"};
   Window w = windowOf(p, n, false);
   Extents x = w.x.access.extents();
   using Forward = dnnl::convolution_forward;
@@ -196,7 +194,7 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
 }
 
 bool lowerConvTranspose(Planner& p, int n, const Epilogue& e) {
-  if (!p.constant(p.node(n).operands[1])) throw NotLowered{"a kernel that is not constant"};
+  if (!p.isConstant(p.node(n).operands[1])) throw NotLowered{"a kernel that is not constant"};
   Window w = windowOf(p, n, true);
   Extents x = w.x.access.extents();
   using Forward = dnnl::deconvolution_forward;

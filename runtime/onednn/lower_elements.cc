@@ -155,7 +155,7 @@ Value leading(Planner& p, int n) {
   Extents y = p.extents({n, 0});
   Value best = operands[0];
   for (size_t i = operands.size(); i-- > 0;) {
-    if (p.extents(operands[i]) == y && !p.constant(operands[i])) best = operands[i];
+    if (p.extents(operands[i]) == y && !p.isConstant(operands[i])) best = operands[i];
   }
   return best;
 }

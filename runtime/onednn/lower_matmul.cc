@@ -11,8 +11,9 @@ namespace {
 using dnnl::memory;
 /// y[…, m, n] = Σ_k left[…, m, k] · right[…, k, n]; what is prepared once stands on the right.
 struct Product {
-  Place left, right, result;               ///< result: only the form counts
-  const Tensor<float>* weights = nullptr;  ///< the right operand's numbers, where it is constant
+  Place left, right, result;     ///< result: only the form counts
+  std::optional<Value> weights;  ///< the right operand, where it is constant; `right` says how it is read
+  Planner::Change change;        ///< what is made of its numbers first
 };
 
 Access swapped(const Access& access) {
@@ -96,12 +97,13 @@ Tensor<float> scaled(const Tensor<float>& weights, const Access& access, const s
 
 /// What an epilogue is once the scale is where it can be: in the weights, or in front of everything else, if it is the
 /// same for all. False: it can be in neither.
-bool settleScale(Product& product, Epilogue& e, Tensor<float>& weights) {
+bool settleScale(Product& product, Epilogue& e) {
   bool uniform = std::all_of(e.scale.begin(), e.scale.end(), [&](float s) { return s == e.scale[0]; });
   if (e.scale.empty() || (uniform && e.scale[0] == 1)) return true;
   if (product.weights) {
-    weights = scaled(*product.weights, product.right.access, e.scale);
-    product.weights = &weights;
+    product.change = [access = product.right.access, scale = e.scale](const Tensor<float>& weights) {
+      return scaled(weights, access, scale);
+    };
     return true;
   }
   if (!uniform || e.scale[0] == 0) return false;
@@ -118,8 +120,7 @@ bool isZero(const std::vector<float>& list) {
 /// Emits the product; its result has the form that `product.result` says. `transposed`: what the program calls the
 /// result is the transposed.
 bool emitProduct(Planner& p, int n, Product product, Epilogue e, bool transposed) {
-  Tensor<float> weights;
-  if (!settleScale(product, e, weights)) return false;
+  if (!settleScale(product, e)) return false;
   Access form = transposed ? swapped(product.result.access) : product.result.access;
   while (joinOnce(product)) {
   }
@@ -130,9 +131,12 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, bool transposed
   biasDims.back() = product.result.access.extents().back();
   memory::desc bias(biasDims, kF32, rowMajorStrides(biasDims));
   bool shifts = !e.shift.empty() && !isZero(e.shift);
-  const memory::desc& wanted = product.weights ? any : *right;
-  auto desc = shifts ? dnnl::matmul::desc(*left, wanted, bias, *result) : dnnl::matmul::desc(*left, wanted, *result);
-  dnnl::matmul::primitive_desc how(desc, attributesOf(e, nullptr), p.engine());
+  auto describe = [&](const memory::desc& wanted) {
+    auto desc = shifts ? dnnl::matmul::desc(*left, wanted, bias, *result) : dnnl::matmul::desc(*left, wanted, *result);
+    return dnnl::matmul::primitive_desc(desc, attributesOf(e, nullptr), p.engine());
+  };
+  auto how = describe(product.weights && !p.options().once ? any : *right);
+  if (product.weights && !isOptimised(how.impl_info_str())) how = describe(any);
   if (!isOptimised(how.impl_info_str())) {
     if (e.isEmpty()) throw NotLowered{"no primitive takes it"};
     return false;
@@ -143,7 +147,7 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, bool transposed
   auto step = p.primitive(dnnl::matmul(how), how.scratchpad_desc());
   step->add(DNNL_ARG_SRC, *left, p.engine(), product.left.buffer, product.left.access.offset);
   if (product.weights) {
-    step->add(DNNL_ARG_WEIGHTS, p.prepared(*product.weights, *right, how.weights_desc()));
+    p.addConstant(*step, DNNL_ARG_WEIGHTS, *product.weights, product.change, *right, how.weights_desc());
   } else {
     step->add(DNNL_ARG_WEIGHTS, *right, p.engine(), product.right.buffer, product.right.access.offset);
   }
@@ -159,7 +163,30 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, bool transposed
 /// has rows where y has columns.
 bool weightsLeft(const Planner& p, int n) {
   const Node& node = p.node(n);
-  return p.constant(node.operands[0]) && !p.constant(node.operands[1]);
+  return p.isConstant(node.operands[0]) && !p.isConstant(node.operands[1]);
+}
+
+/// The right operand's place, or how the numbers are read where it is a constant: behind Transposes as they are.
+void placeRight(Planner& p, Value v, size_t rank, Product& product) {
+  if (!p.isConstant(v)) {
+    product.right = taken(p, v, rank);
+    return;
+  }
+  std::vector<std::vector<size_t>> perms;
+  Value root = v;
+  for (; p.node(root.node).is(ops::kTranspose); root = p.node(root.node).operands[0]) {
+    const Extents perm = p.list(root.node, "perm");
+    perms.insert(perms.begin(), {perm.begin(), perm.end()});
+  }
+  Access access = rowMajor(p.extents(root));
+  for (const auto& perm : perms)
+    access = permuted(access, perm);
+  const bool asItIs = perms.empty() || isTakenAsItIs(access);
+  if (!asItIs) access = rowMajor(p.extents(v));
+  Extents extents = access.extents();
+  extents.insert(extents.begin(), rank - extents.size(), 1);
+  product.weights = asItIs ? root : v;
+  product.right = {-1, *reshaped(access, extents)};
 }
 
 bool lowerMatMul(Planner& p, int n, const Epilogue& e) {
@@ -169,13 +196,7 @@ bool lowerMatMul(Planner& p, int n, const Epilogue& e) {
   Extents y = p.extents({n, 0});
   Product product;
   product.left = taken(p, a, y.size());
-  product.weights = p.constant(b);
-  product.right = product.weights ? Place{-1, rowMajor(product.weights->extents)} : taken(p, b, y.size());
-  if (product.weights) {
-    Extents extents = product.weights->extents;
-    extents.insert(extents.begin(), y.size() - extents.size(), 1);
-    product.right.access = *reshaped(product.right.access, extents);
-  }
+  placeRight(p, b, y.size(), product);
   product.result.access = rowMajor(y);
   if (left) {
     product.left.access = swapped(product.left.access);
@@ -210,8 +231,7 @@ bool lowerGemm(Planner& p, int n, const Epilogue& outer) {
   Product product;
   product.left = taken(p, node.operands[0], 2);
   if (p.scalar(n, "transA") != 0) product.left.access = swapped(product.left.access);
-  product.weights = p.constant(node.operands[1]);
-  product.right = product.weights ? Place{-1, rowMajor(product.weights->extents)} : taken(p, node.operands[1], 2);
+  placeRight(p, node.operands[1], 2, product);
   if (p.scalar(n, "transB") != 0) product.right.access = swapped(product.right.access);
   product.result.access = rowMajor(y);
   return emitProduct(p, n, std::move(product), e, false);

@@ -104,7 +104,7 @@ void OneDnnModel::State::bind(std::span<const float* const> inputs, std::span<fl
         base = outputs[index];
         break;
       case Buffer::Kind::kConstant:
-        base = const_cast<float*>(planner->constants[index]->data.data());
+        base = const_cast<float*>(planner->placed[index]->data.data());
         break;
     }
     pointers[b] = base + offset;

@@ -14,6 +14,9 @@ struct OneDnnOptions {
   /// Convolutions that Winograd's algorithm computes use it (oneDNN's "auto" never does). Its sums are other sums:
   /// errors are a few times those of the direct ones.
   bool winograd = true;
+  /// For a run or two: large weights are not kept in the form that primitives want but read at each run, one by one,
+  /// as they are where a primitive takes that. Memory does not grow with them. What they come from outlives the model.
+  bool once = false;
 };
 
 /// How one node is computed.
@@ -29,8 +32,8 @@ struct OneDnnNote {
 class OneDnnModel {
  public:
   /// `program`: all symbols bound. `weights`: the values of its constant inputs, by name; what was made for the asking
-  /// is let go where it is not needed any more. Errors: a weight is missing or of other extents, no memory, a node that
-  /// neither oneDNN nor the reference evaluates.
+  /// is let go where it is not needed any more. Errors: a weight is missing or of other extents (of options.once: when
+  /// it runs), no memory, a node that neither oneDNN nor the reference evaluates.
   static Expected<OneDnnModel> prepare(const Program& program,
                                        const InputSource<float>& weights,
                                        const OneDnnOptions& options);

@@ -57,48 +57,28 @@ Extents Planner::list(int n, std::string_view name) const {
   return result;
 }
 
-const Tensor<float>* Planner::constant(Value v) const {
-  auto found = constantOf_.find(v);
-  return found == constantOf_.end() ? nullptr : constants[static_cast<size_t>(found->second)].get();
-}
-
-/// Weights, and what is computed from them alone.
-Expected<void> Planner::fold(const InputSource<float>& weights) {
-  auto keep = [&](Value v, TensorRef<float> tensor) {
-    constantOf_[v] = static_cast<int>(constants.size());
-    constants.push_back(std::move(tensor));
-  };
+/// What constants are computed from is not read by anything that is lowered.
+void Planner::releaseConstants() {
   for (int n = 0; n < static_cast<int>(program_.nodes().size()); ++n) {
-    const Node& each = node(n);
-    if (each.is(ops::kInput)) {
-      if (each.scalar("constant") == Expr(0)) continue;
-      TensorRef<float> weight = weights(each.names[0]);
-      if (!weight) return fail(ErrorKind::kModel, "no value for the weight", each.names[0]);
-      if (weight->extents != extents({n, 0})) {
-        return fail(ErrorKind::kModel,
-                    fmt::format("its value has extents {}, not {}", str(weight->extents), str(extents({n, 0}))),
-                    each.names[0]);
-      }
-      keep({n, 0}, std::move(weight));
-      continue;
-    }
-    std::vector<const Tensor<float>*> operands;
-    for (Value v : each.operands)
-      operands.push_back(constant(v));
-    if (std::find(operands.begin(), operands.end(), nullptr) != operands.end()) continue;
-    auto folded = evaluateNode<float>(program_, n, {}, operands);
-    if (!folded) return tl::unexpected(folded.error());
-    for (size_t i = 0; i < folded->size(); ++i)
-      keep({n, static_cast<int>(i)}, std::make_shared<const Tensor<float>>(std::move((*folded)[i])));
-    release(n);
-    dropConstants(n);
+    if (isConstant({n, 0})) release(n);
   }
-  return {};
 }
 
 Expected<void> Planner::plan(const InputSource<float>& weights) {
-  if (auto ok = fold(weights); !ok) return ok;
-  findChains();
+  constants_ = std::make_unique<Constants>(program_, weights);
+  releaseConstants();
+  try {
+    findChains();
+    if (auto ok = lowerAll(); !ok) return ok;
+    placeResults();
+  } catch (const NoConstant& e) {
+    return tl::unexpected(e.error);
+  }
+  if (!options_.once) constants_.reset();
+  return {};
+}
+
+Expected<void> Planner::lowerAll() {
   int inputs = 0;
   for (int n = 0; n < static_cast<int>(program_.nodes().size()); ++n) {
     if (isConstant({n, 0})) continue;
@@ -119,7 +99,6 @@ Expected<void> Planner::plan(const InputSource<float>& weights) {
         dropConstants(member);
     }
   }
-  placeResults();
   return {};
 }
 
@@ -196,12 +175,10 @@ void Planner::release(int n) {
     --uses_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)];
 }
 
-/// Lets the constants go that the node was the last to read, but for those that steps read where they are.
+/// Lets the constants go that the node was the last to read.
 void Planner::dropConstants(int n) {
   for (Value v : node(n).operands) {
-    auto found = constantOf_.find(v);
-    if (found != constantOf_.end() && !isRead(v) && !places_.contains(v))
-      constants[static_cast<size_t>(found->second)].reset();
+    if (isConstant(v) && !isRead(v)) constants_->drop(v);
   }
 }
 
@@ -326,9 +303,9 @@ int Planner::root(int buffer) const {
 const Place& Planner::place(Value v) {
   auto found = places_.find(v);
   if (found != places_.end()) return found->second;
-  const Tensor<float>* tensor = constant(v);
-  buffers.push_back({Buffer::Kind::kConstant, tensor->size(), constantOf_.at(v)});
-  define(v, {static_cast<int>(buffers.size()) - 1, rowMajor(tensor->extents)});
+  placed.push_back(constants_->value(v));
+  buffers.push_back({Buffer::Kind::kConstant, placed.back()->size(), static_cast<int>(placed.size()) - 1});
+  define(v, {static_cast<int>(buffers.size()) - 1, rowMajor(placed.back()->extents)});
   return places_.at(v);
 }
 
@@ -432,6 +409,26 @@ dnnl::memory Planner::prepared(const Tensor<float>& tensor,
   dnnl::reorder(source, result).execute(stream_, source, result);
   stream_.wait();
   return result;
+}
+
+void Planner::addConstant(PrimitiveStep& step,
+                          int argument,
+                          Value constant,
+                          const Change& change,
+                          const dnnl::memory::desc& from,
+                          const dnnl::memory::desc& to) {
+  auto make = [this, constant, change, from, to]() -> FixedMemory {
+    TensorRef<float> numbers = constants_->value(constant);
+    if (change) numbers = std::make_shared<const Tensor<float>>(change(*numbers));
+    if (from != to) return {prepared(*numbers, from, to), nullptr};
+    return {dnnl::memory(to, engine_, const_cast<float*>(numbers->data.data())), numbers};
+  };
+  if (!options_.once) return step.add(argument, make());
+  step.addLate(argument, [this, constant, make] {
+    FixedMemory memory = make();
+    constants_->drop(constant);
+    return memory;
+  });
 }
 
 /// Every output of the program into a buffer that the caller gives: what was computed last into a buffer of its own is

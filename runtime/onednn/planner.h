@@ -10,6 +10,7 @@
 #include "ir/program.h"
 #include "ir/tensor.h"
 #include "runtime/onednn/access.h"
+#include "runtime/onednn/constants.h"
 #include "runtime/onednn/form.h"
 #include "runtime/onednn/onednn.h"
 #include "runtime/onednn/step.h"
@@ -26,7 +27,7 @@ struct Buffer {
   enum class Kind { kArena, kInput, kOutput, kConstant };
   Kind kind = Kind::kArena;
   int64_t floats = 0;
-  int index = 0;    ///< of the input, output or constant
+  int index = 0;    ///< of the input, output or placed constant
   int parent = -1;  ///< lies in another buffer, from `offset` on
   int64_t offset = 0;
 };
@@ -55,8 +56,9 @@ class Planner {
   /// The list or number of an attribute.
   Extents list(int n, std::string_view name) const;
   int64_t scalar(int n, std::string_view name) const { return node(n).scalar(name).constant(); }
+  bool isConstant(Value v) const { return constants_->contains(v); }
   /// The numbers of a value that is still to be read, where it is a constant; else null.
-  const Tensor<float>* constant(Value v) const;
+  const Tensor<float>* constant(Value v) const { return isConstant(v) ? constants_->value(v).get() : nullptr; }
 
   const Place& place(Value v);
   /// The value in this form: where it is, or a copy that is made once.
@@ -86,8 +88,17 @@ class Planner {
   void note(int n, std::string how) { notes[static_cast<size_t>(n)].how = std::move(how); }
   /// A primitive step; its scratchpad is part of the planned memory.
   std::unique_ptr<PrimitiveStep> primitive(const dnnl::primitive& p, const dnnl::memory::desc& scratchpad);
-  /// A constant in the form a primitive wants.
+  /// Numbers in the form a primitive wants.
   dnnl::memory prepared(const Tensor<float>& tensor, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+  /// An argument of a primitive that is a constant in the form `to`: of its numbers, or of what `change` makes of them.
+  /// They are not copied where that is the form that they have, and made anew at each run with options().once.
+  using Change = std::function<Tensor<float>(const Tensor<float>&)>;
+  void addConstant(PrimitiveStep& step,
+                   int argument,
+                   Value constant,
+                   const Change& change,
+                   const dnnl::memory::desc& from,
+                   const dnnl::memory::desc& to);
   int root(int buffer) const;
 
   // --- Results. ---
@@ -95,11 +106,12 @@ class Planner {
   std::vector<Buffer> buffers;
   std::vector<std::unique_ptr<Step>> steps;
   std::vector<OneDnnNote> notes;
-  std::vector<TensorRef<float>> constants;  ///< null once nothing reads it any more
-  std::vector<Place> results;  ///< per output of the program: row-major, from offset 0 of a buffer of its own
+  std::vector<TensorRef<float>> placed;  ///< constants that steps read where they are
+  std::vector<Place> results;            ///< per output of the program: row-major, from offset 0 of a buffer of its own
 
  private:
-  Expected<void> fold(const InputSource<float>& weights);
+  Expected<void> lowerAll();
+  void releaseConstants();
   void findChains();
   void findChains(bool heavy);
   void findSums();
@@ -109,7 +121,6 @@ class Planner {
   Expected<void> byReference(int n, const std::string& reason);
   void release(int n);
   void dropConstants(int n);
-  bool isConstant(Value v) const { return constantOf_.contains(v); }
   /// Forgets the steps from `steps` on, and the copies they make.
   struct Mark {
     size_t steps, copies;
@@ -124,7 +135,7 @@ class Planner {
   dnnl::stream stream_;
   std::vector<std::vector<int>> uses_;     ///< per value: reads that are still to be lowered
   std::vector<std::vector<int>> readers_;  ///< per node: all nodes that read it; -1: an output
-  std::map<Value, int> constantOf_;        ///< values that are constants, by position in `constants`
+  std::unique_ptr<Constants> constants_;
   std::map<Value, Place> places_;
   std::map<Value, std::vector<Place>> copies_;   ///< the forms that a value also exists in
   std::vector<Value> copied_;                    ///< the keys of `copies_`, in the order of copying

@@ -23,6 +23,12 @@ class Step {
   std::vector<int> buffers;  ///< all that it reads or writes
 };
 
+/// Memory that a primitive only reads, and what keeps it alive where it is not the memory's own.
+struct FixedMemory {
+  dnnl::memory memory;
+  std::shared_ptr<const void> owner;
+};
+
 /// A primitive with its arguments.
 class PrimitiveStep : public Step {
  public:
@@ -36,9 +42,15 @@ class PrimitiveStep : public Step {
     buffers.push_back(buffer);
   }
   /// An argument that stays where it is: prepared weights.
-  void add(int argument, dnnl::memory memory) {
-    arguments_.push_back({argument, memory.get()});
-    fixed_.push_back(std::move(memory));
+  void add(int argument, FixedMemory fixed) {
+    arguments_.push_back({argument, fixed.memory.get()});
+    fixed_.push_back(std::move(fixed));
+  }
+  void add(int argument, dnnl::memory memory) { add(argument, FixedMemory{std::move(memory), nullptr}); }
+  /// An argument that is made for each run and let go after it.
+  void addLate(int argument, std::function<FixedMemory()> make) {
+    late_.push_back({arguments_.size(), std::move(make)});
+    arguments_.push_back({argument, nullptr});
   }
 
   void bind(const Pointers& pointers) override {
@@ -46,6 +58,11 @@ class PrimitiveStep : public Step {
       m.memory.set_data_handle(pointers[static_cast<size_t>(m.buffer)] + m.offset);
   }
   void run() override {
+    std::vector<FixedMemory> made;
+    for (const Late& late : late_) {
+      made.push_back(late.make());
+      arguments_[late.argument].memory = made.back().memory.get();
+    }
     dnnl::error::wrap_c_api(
         dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data()),
         "a primitive failed");
@@ -57,10 +74,15 @@ class PrimitiveStep : public Step {
     int buffer;
     int64_t offset;
   };
+  struct Late {
+    size_t argument;  ///< its position
+    std::function<FixedMemory()> make;
+  };
   dnnl::primitive primitive_;
   dnnl::stream stream_;
   std::vector<Moving> moving_;
-  std::vector<dnnl::memory> fixed_;
+  std::vector<FixedMemory> fixed_;
+  std::vector<Late> late_;
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 

@@ -26,7 +26,8 @@ from rules_tool import forge
 
 COLUMNS = 60
 CLEAR = "\r\x1b[K"  # to the line's beginning, and nothing behind it
-LEFT = re.compile(r"checking the whole model, \d+ %, \d+ s left$")
+LEFT = re.compile(r"checking the whole model in double, \d+ %, \d+ s left$")
+IN_FLOAT = re.compile(r"checking the whole model in float, (\d+) %")
 failures = []
 
 
@@ -72,14 +73,14 @@ def drawn(name, written):
     return lines, rest
 
 
-def model(path):
-    """Several large convolutions in float16, which are compared in double: it takes seconds. Then the sites of the rules."""
+def model(path, element=TensorProto.FLOAT16):
+    """Several large convolutions, in float16 compared in double: it takes seconds. Then the sites of the rules."""
     n, extent, layers = 64, 160, 6
-    weights = [np.random.default_rng(i).uniform(-0.06, 0.06, [n, n, 3, 3]).astype(np.float16) for i in range(layers)]
+    weights = [np.random.default_rng(i).uniform(-0.06, 0.06, [n, n, 3, 3]).astype(helper.tensor_dtype_to_np_dtype(element)) for i in range(layers)]
     nodes = [helper.make_node("Conv", [f"t{i}" if i else "x", f"w{i}"], [f"t{i + 1}"], pads=[1] * 4) for i in range(layers)]
     nodes += [helper.make_node("Flatten", [f"t{layers}"], ["a"]), helper.make_node("Relu", ["a"], ["r"], name="the\x1b[31m\nrelu"),
               helper.make_node("Add", ["r", "b"], ["y"], name="the-sum")]
-    value = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT16, shape)  # noqa: E731
+    value = lambda name, shape: helper.make_tensor_value_info(name, element, shape)  # noqa: E731
     flat = [1, n * extent * extent]
     graph = helper.make_graph(nodes, "g", [value("x", [1, n, extent, extent]), value("b", flat)], [value("y", flat)],
                               [numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(weights)])
@@ -101,6 +102,12 @@ def apply(folder):
     expect("pet-apply says how long it takes", any(LEFT.match(line) for line in lines), lines)
     for what in ["checking the sites", "checking the whole model", "checking the proof records"]:
         expect(f"pet-apply says {what}", any(line.startswith(what) for line in lines), lines)
+
+    model(folder / "float.onnx", TensorProto.FLOAT)
+    code, said, written = on_terminal("pet-apply", folder / "float.onnx", *arguments[1:], "--trust-pack")
+    lines, rest = drawn("in float", written)
+    shares = [int(found[1]) for found in map(IN_FLOAT.match, lines) if found]
+    expect("pet-apply on its engine says how much is done", code == 0 and max(shares, default=0) >= 10, (code, lines))
 
     forged = folder / "forged.db"
     forge(pack, forged, "y = Relu(t)", "y = Clip(t) min=0 max=100000", "statement")

@@ -117,6 +117,14 @@ def small_models():
              weights, ("i", np.array(0)), ("zero", np.array([0])), ("rest", np.array([-1])))
     then = helper.make_graph([helper.make_node("Neg", ["a"], ["t"])], "then", [], [tensor("t", 1, 2, 6, 6)])
     yield of([conv, helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=then)], weights, ("c", np.array(True)))
+    own = helper.make_graph([helper.make_node("Conv", ["a", "v"], ["t"], pads=[1, 1, 1, 1])], "own", [], [tensor("t", 1, 2, 6, 6)],
+                            [numpy_helper.from_array(weights[1], "v")])
+    yield of([conv, helper.make_node("If", ["c"], ["y"], then_branch=own, else_branch=then)], weights, ("c", np.array(True)))
+    constant = helper.make_node("Constant", [], ["w"], value=numpy_helper.from_array(weights[1]))
+    called = of([helper.make_node("F", ["x"], ["y"], domain="m")])
+    called.functions.append(helper.make_function("m", "F", ["x"], ["a"], [constant, conv], [helper.make_opsetid("", 17)]))
+    called.opset_import.append(helper.make_opsetid("m", 1))
+    yield called
     beside = helper.make_node("Conv", ["x", "w"], ["b"], pads=[1, 1, 1, 1])
     yield of([conv, beside, helper.make_node("Add", ["a", "b"], ["y"])], weights)
     yield of([conv, beside, helper.make_node("Fancy", ["a", "x"], ["f"], domain="mine"), helper.make_node("Conv", ["f", "w"], ["d"]),
@@ -159,6 +167,16 @@ def nested_models():
         yield model
 
 
+def tensors_of(nodes, initializers=()):
+    """Of a graph or a function: those of its nodes and of its subgraphs, too."""
+    yield from initializers
+    for attribute in (a for node in nodes for a in node.attribute):
+        if attribute.type == onnx.AttributeProto.TENSOR:
+            yield attribute.t
+        if attribute.type == onnx.AttributeProto.GRAPH:
+            yield from tensors_of(attribute.g.node, attribute.g.initializer)
+
+
 def write_models(folder):
     for cases in ["conv", "matmul", "layout", "function", "pool", "resize"]:
         getattr(apply_operators, f"{cases}_cases")()
@@ -173,7 +191,8 @@ def write_models(folder):
     for i, model in enumerate([*small_models(), large_model(), *nested_models()]):
         (folder / f"small-{i}").write_bytes(model.SerializeToString())
         offset = 0
-        for t in model.graph.initializer:  # in the file that the target makes
+        tensors = [*tensors_of(model.graph.node, model.graph.initializer), *(t for f in model.functions for t in tensors_of(f.node))]
+        for t in tensors:  # in the file that the target makes
             for key, value in [("location", "w.bin"), ("offset", offset), ("length", len(t.raw_data))]:
                 t.external_data.add(key=key, value=str(value))
             offset += len(t.raw_data)

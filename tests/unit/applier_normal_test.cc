@@ -124,6 +124,14 @@ TEST(ApplierAttention, RowsThatHaveAKeyAreNotGuarded) {
   EXPECT_FALSE(isGuardLeftOut(operands + "m=f{0,-inf,-inf} h=Sqrt(q) s=MatMul(h,k)")) << "NaN where q is negative";
   EXPECT_FALSE(isGuardLeftOut(operands + "m=f{0,-inf,-inf} c=f{1,2,inf,4} h=Mul(q,c) s=MatMul(h,k)"));
   EXPECT_FALSE(isGuardLeftOut(operands + "m=f{0,-inf,-inf} " + scores, "y=Not(n)")) << "the condition is read";
+  std::string many;
+  for (int i = 0; i < 3000; ++i)
+    many += "1,";
+  for (const std::string last : {"1", "inf", "nan"}) {
+    EXPECT_EQ(isGuardLeftOut("i:i[3,3] " + operands + "e=f{" + many + last + "} m=Gather(e,i) " + scores), last == "1");
+    EXPECT_EQ(isGuardLeftOut("i:i[3,3] " + operands + "e=f{" + last + "," + many + "1} m=Gather(e,i) " + scores),
+              last == "1");
+  }
 }
 
 TEST(ApplierAttention, WhatTheGuardLeftOutIsWrittenWhereNothingChanges) {

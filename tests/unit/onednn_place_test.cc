@@ -75,8 +75,8 @@ TEST(OneDnnPlaces, AreSaidAndGiveTheReferencesNumbers) {
     TensorMap tensors = integers(*program);
     auto wanted = execute<float>(*program, {}, inputsFrom<float>(tensors));
     ASSERT_TRUE(wanted);
-    for (int threads : {1, 3}) {
-      auto model = OneDnnModel::prepare(*program, tensors, {.threads = threads, .winograd = true});
+    for (bool once : {false, true}) {
+      auto model = OneDnnModel::prepare(*program, tensors, {.threads = once ? 1 : 3, .winograd = true, .once = once});
       ASSERT_TRUE(model) << model.error().message();
       for (const OneDnnNote& note : model->notes()) {
         if (note.node != c.node) continue;
@@ -104,6 +104,43 @@ TEST(OneDnnPlaces, MemoryIsShared) {
   auto model = OneDnnModel::prepare(*program, integers(*program), {.threads = 1, .winograd = false});
   ASSERT_TRUE(model);
   EXPECT_LE(model->arenaSize(), 2 * 16 * 20 * 20 + 4096);  // two of ten, and a scratchpad
+}
+
+TEST(OneDnnPlaces, ForOneRunLargeWeightsAreReadAtEachRun) {
+  auto program = parseProgram(
+      "x: [2, 70]\n w: const [60, 70]\n v: const [60, 80]\n s: const [80]\n t = Transpose(w) perm=[1, 0]\n"
+      "p = MatMul(x, t)\n q = MatMul(p, v)\n y = Mul(q, s)",
+      "test");
+  ASSERT_TRUE(program) << program.error().message();
+  const TensorMap tensors = integers(*program);
+  auto wanted = execute<float>(*program, {}, inputsFrom<float>(tensors));
+  ASSERT_TRUE(wanted);
+  std::map<std::string, int> asked;
+  const InputSource<float> source = [&](std::string_view name) {
+    ++asked[std::string(name)];
+    return borrow(tensors.find(name)->second);
+  };
+  for (bool once : {false, true}) {
+    asked.clear();
+    auto model = OneDnnModel::prepare(*program, source, {.once = once});
+    ASSERT_TRUE(model) << model.error().message();
+    EXPECT_EQ(asked["w"], once ? 0 : 1);
+    for (int run = 1; run <= 2; ++run) {
+      auto found = model->run(tensors);
+      ASSERT_TRUE(found) << found.error().message();
+      EXPECT_EQ((*found)[0], *(*wanted)[0]);
+      EXPECT_EQ(asked["w"], once ? run : 1);
+      EXPECT_EQ(asked["v"], once ? run : 1);
+      EXPECT_EQ(asked["s"], 1);  // small
+    }
+  }
+  const InputSource<float> none = [](std::string_view) { return nullptr; };
+  auto without = OneDnnModel::prepare(*parseProgram("x: [2, 70]\n w: const [70, 60]\n y = MatMul(x, w)", "test"), none,
+                                      {.once = true});
+  ASSERT_TRUE(without);
+  auto failed = without->run(tensors);
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message(), HasSubstr("w: no value for the weight"));
 }
 
 TEST(OneDnnPlaces, MistakesAreErrors) {

@@ -304,7 +304,7 @@ class CompareModelOnAnEngine : public testing::Test {
         return run(program, weights, inputs, progress);
       };
     };
-    options.progress = [&](double share) { shares_.push_back(share); };
+    options.progress = [&](std::string_view way, double share) { shares_[std::string(way)].push_back(share); };
     return compareWholeModel(original, rewritten, symbols, options);
   }
 
@@ -330,7 +330,7 @@ class CompareModelOnAnEngine : public testing::Test {
   int runs_ = 0, ready_ = 0;
   bool refuses_ = false;
   std::function<void(Tensor<float>&)> spoil_ = nullptr;
-  std::vector<double> shares_;
+  std::map<std::string, std::vector<double>> shares_;  ///< by the way of comparing
 };
 
 TEST_F(CompareModelOnAnEngine, ASmallDifferenceDecides) {
@@ -338,7 +338,10 @@ TEST_F(CompareModelOnAnEngine, ASmallDifferenceDecides) {
   EXPECT_TRUE(same.holds());
   EXPECT_THAT(same.scope, HasSubstr("in float: y: difference 0"));
   EXPECT_EQ(runs_, 2);
-  EXPECT_TRUE(std::is_sorted(shares_.begin(), shares_.end()));
+  EXPECT_EQ(shares_.size(), 1U);
+  const std::vector<double>& shares = shares_["in float"];
+  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+  EXPECT_EQ(shares.back(), 1);
   runs_ = 0;
   spoil_ = [](Tensor<float>& y) { *std::max_element(y.data.begin(), y.data.end()) *= 1 + 0x1p-22F; };
   Comparison near = compare(weights_);
@@ -353,7 +356,8 @@ TEST_F(CompareModelOnAnEngine, WhatRoundingsExplainDecides) {
   EXPECT_THAT(noise.scope, HasSubstr("of roundings"));
   EXPECT_LT(noise.worst, 1);
   EXPECT_EQ(runs_, 3);
-  EXPECT_EQ(ready_, 2);  // the original runs twice
+  EXPECT_EQ(ready_, 2);                                    // the original runs twice
+  EXPECT_EQ(shares_["with other roundings"].back(), 0.5);  // of the inputs, and not of the weights
 }
 
 TEST_F(CompareModelOnAnEngine, RoundingsOfWeightsDecideWhereThoseOfInputsDoNot) {
@@ -407,7 +411,10 @@ TEST(CompareModel, ReportsProgressOverAllExecutions) {
   weights.emplace("w", drawReal(Draw(3, "w"), {2, 2}));
   std::vector<double> done;
   const ModelProgram model{p, inputsFrom<float>(weights)};
-  compareWholeModel(model, model, {}, {.progress = [&](double share) { done.push_back(share); }});
+  compareWholeModel(model, model, {}, {.progress = [&](std::string_view way, double share) {
+                      EXPECT_EQ(way, "in double");
+                      done.push_back(share);
+                    }});
   EXPECT_EQ(done, (std::vector<double>{0, 0, 0.5, 0.5, 0.5, 0.75, 0.75, 0.75, 1}));
 }
 
