@@ -9,6 +9,7 @@
 
 #include "ir/denote.h"
 #include "ir/evaluate.h"
+#include "rules/numbers.h"
 #include "rules/small_shapes.h"
 
 namespace pet {
@@ -331,6 +332,15 @@ Evaluation evaluateSubject(const Subject& subject, const EvaluationOptions& opti
   return result;
 }
 
+/// A small fraction, which counts in every ring, for each of the numbers that stand for others.
+Numbers drawnNumbers(const std::vector<double>& anyNumbers, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Numbers drawn;
+  for (double number : anyNumbers)
+    drawn.emplace(number, static_cast<double>(1 + random() % 64) / 16);
+  return drawn;
+}
+
 }  // namespace
 
 std::string CounterExample::str() const {
@@ -355,8 +365,16 @@ Evaluation evaluateRule(const Pattern& pattern, const Rule& rule, const Evaluati
   Evaluation result;
   try {
     auto source = instantiate(pattern, rule);
-    if (source) return evaluateSubject({pattern, rule, std::move(*source)}, options);
-    result.counterExample = CounterExample{.what = source.error().message()};
+    if (!source) {
+      result.counterExample = CounterExample{.what = source.error().message()};
+      return result;
+    }
+    const Numbers numbers = drawnNumbers(pattern.anyNumbers, options.seed);
+    if (numbers.empty()) return evaluateSubject({pattern, rule, std::move(*source)}, options);
+    Rule drawn = rule;
+    drawn.mutant = withNumbers(rule.mutant, numbers);
+    drawn.replacement = withNumbers(rule.replacement, numbers);
+    return evaluateSubject({pattern, drawn, withNumbers(*source, numbers)}, options);
   } catch (const OverflowError& e) {
     result.counterExample = CounterExample{.what = e.what()};
   }

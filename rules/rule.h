@@ -13,6 +13,9 @@ struct Pattern {
   std::string name;
   ShapeClass shapes;
   Program program;
+  /// Numbers among the attributes, each of which stands for any number > 0: the pattern's rules hold for all of them
+  /// (rules/numbers.h).
+  std::vector<double> anyNumbers = {};
 };
 
 /// Positions lower, lower + step, … < upper of one output digit.

@@ -11,6 +11,7 @@
 #include "ir/join.h"
 #include "ir/limits.h"
 #include "ir/text.h"
+#include "rules/numbers.h"
 #include "rules/text_proof.h"
 
 namespace pet {
@@ -96,6 +97,9 @@ class RuleReader {
     auto shapes = shapeClass();
     if (!shapes) return tl::unexpected(shapes.error());
     p.shapes = std::move(*shapes);
+    std::vector<Token> any;
+    while (atAnyNumber())
+      PET_TRY(anyNumber(any, p.anyNumbers));
     ProgramBuilder builder;
     while (in_.atDeclaration())
       PET_TRY(in_.declaration(builder));
@@ -103,6 +107,9 @@ class RuleReader {
     if (!body) return tl::unexpected(body.error());
     p.program = std::move(*body);
     PET_TRY(in_.expect("}"));
+    for (size_t i = 0; i < any.size(); ++i) {
+      if (auto why = whyNotAny(p.anyNumbers[i], p.program, NumberPlace::kPattern)) return in_.errorAt(any[i], *why);
+    }
     std::vector<std::string> outputs = outputNames(p.program);
     for (auto o = outputs.begin(); o != outputs.end(); ++o) {
       if (std::find(outputs.begin(), o, *o) != o)
@@ -121,6 +128,28 @@ class RuleReader {
       return in_.errorAt(at, fmt::format("symbol '{}' is not declared in 'shape'", *unknown));
     }
     result_.patterns.push_back(std::move(p));
+    return {};
+  }
+
+  /// A value may be called "any", too.
+  bool atAnyNumber() const {
+    TextReader ahead = in_;
+    const bool any = ahead.accept("any");
+    return any && (ahead.peek().kind == Token::Kind::kNumber || ahead.peek().kind == Token::Kind::kInteger);
+  }
+
+  /// "any 1e-05 > 0".
+  Expected<void> anyNumber(std::vector<Token>& at, std::vector<double>& into) {
+    in_.take();
+    at.push_back(in_.peek());
+    auto number = in_.number("a number");
+    if (!number) return tl::unexpected(number.error());
+    if (std::find(into.begin(), into.end(), *number) != into.end())
+      return in_.errorAt(at.back(), fmt::format("{} is given twice", *number));
+    if (into.size() >= kMostEntries) return in_.error("a pattern of very many numbers");
+    into.push_back(*number);
+    PET_TRY(in_.expect(">"));
+    PET_TRY(in_.expect("0"));
     return {};
   }
 
@@ -176,6 +205,11 @@ class RuleReader {
     Rule& r = open->rule;
     if (r.replacement.nodes().empty()) return in_.errorAt(at, fmt::format("rule '{}' has no replacement", r.name));
     if (r.mutant.nodes().empty()) r.mutant = r.replacement;
+    for (double number : open->pattern->anyNumbers) {
+      for (const Program* program : {&r.mutant, &r.replacement}) {
+        if (auto why = whyNotAny(number, *program, NumberPlace::kReplacement)) return in_.errorAt(at, *why);
+      }
+    }
     r.proofs = oneForEach(open->outputs, std::move(r.proofs));
     result_.rules.push_back(std::move(r));
     return {};
@@ -383,7 +417,10 @@ std::string print(const Box& box) {
 }
 
 std::string print(const Pattern& pattern) {
-  return fmt::format("pattern {} {{\n  shape {}\n{}}}\n", pattern.name, print(pattern.shapes),
+  std::string any;
+  for (double number : pattern.anyNumbers)
+    any += fmt::format("  any {} > 0\n", number);
+  return fmt::format("pattern {} {{\n  shape {}\n{}{}}}\n", pattern.name, print(pattern.shapes), any,
                      print(pattern.program, "  "));
 }
 

@@ -276,8 +276,7 @@ Expected<void> evaluateRules(const Options& o) {
 void deriveNumerics(const RuleSet& set, Rule& rule) {
   if (rule.numerics != kNothingClaimed) return;
   try {
-    auto source = instantiate(*set.findPattern(rule.pattern), rule);
-    if (source) rule.numerics = numericsOf(poly::Context(rule.shapes), *source, rule);
+    rule.numerics = numericsOf(poly::Context(rule.shapes), *set.findPattern(rule.pattern), rule);
   } catch (const OverflowError&) {
   }
 }

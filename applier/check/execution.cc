@@ -209,16 +209,26 @@ class SiteChecker {
     return options;
   }
 
+  /// Pattern and replacement over the rule's symbols, with the site's numbers.
+  struct Sides {
+    Program pattern, replacement;
+  };
+  static Expected<Sides> sidesOf(const Rewrite& r) {
+    auto pattern = instantiate(*r.site.pattern, *r.rule);
+    if (!pattern) return tl::unexpected(pattern.error());
+    return Sides{withNumbers(*pattern, r.site.numbers), withNumbers(r.rule->replacement, r.site.numbers)};
+  }
+
   /// Once per rule, and at small shapes.
   Expected<void> checkRule(const Rewrite& r) {
     if (!checked_.names.insert(r.rule->name).second) return {};
-    auto pattern = instantiate(*r.site.pattern, *r.rule);
-    if (!pattern) return tl::unexpected(pattern.error());
-    for (const Bindings& member : smallMembers(*r.rule, *pattern, options_.seed)) {
+    auto sides = sidesOf(r);
+    if (!sides) return tl::unexpected(sides.error());
+    for (const Bindings& member : smallMembers(*r.rule, sides->pattern, options_.seed)) {
       ScaleOptions options = scaleOptions(*r.rule);
       options.work = std::numeric_limits<int64_t>::max();
       options.draws = 12;
-      Comparison c = compareScales(*pattern, r.rule->replacement, member, {}, options);
+      Comparison c = compareScales(sides->pattern, sides->replacement, member, {}, options);
       if (auto ok = enter(r, c); !ok) return ok;
     }
     return {};
@@ -231,9 +241,9 @@ class SiteChecker {
   /// that is like them.
   Expected<WhyNot> probe(const Rewrite& r, const TensorMap& tensors) {
     const Bindings own = rewrite::numbersAt(r.symbols, {});
-    auto pattern = instantiate(*r.site.pattern, *r.rule);
-    if (!pattern) return tl::unexpected(pattern.error());
-    const Bindings like = memberLike(*r.rule, *pattern, own);
+    auto sides = sidesOf(r);
+    if (!sides) return tl::unexpected(sides.error());
+    const Bindings like = memberLike(*r.rule, sides->pattern, own);
     if (like == own) return compareAt(r, r.pattern, r.replacement, {}, tensors);
     Comparison dense = compareIntegerProbes(r.pattern, r.replacement, {},
                                             {.seed = options_.seed, .quick = true, .engine = options_.engine});
@@ -242,7 +252,7 @@ class SiteChecker {
     }
     auto [known, fresh] = checked_.alike.try_emplace({r.rule->name, like}, std::nullopt);
     if (fresh) {
-      auto possible = compareAt(r, *pattern, r.rule->replacement, like, {});
+      auto possible = compareAt(r, sides->pattern, sides->replacement, like, {});
       if (!possible) return possible;
       known->second = *possible;
     }

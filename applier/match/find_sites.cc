@@ -39,7 +39,11 @@ class Matcher {
         form_(form),
         closed_(*form_.program),
         unification_(
-            *form_.program, index.view().program, closed_.nodes(), [this](Value v) { return index_.isConstant(v); }),
+            *form_.program,
+            index.view().program,
+            closed_.nodes(),
+            [this](Value v) { return index_.isConstant(v); },
+            pattern.anyNumbers),
         trails_(trails()) {}
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
@@ -287,6 +291,9 @@ Fits<Site> Matcher::site(const Assignment& a, int anchor) const {
   } catch (const OverflowError&) {
     return refuse(ReasonKind::kNotWritten, "extents beyond 64 bits");
   }
+  auto numbers = unification_.numbers(a);
+  if (!numbers) return refuse(ReasonKind::kOtherShape, numbers.error().what);
+  site.numbers = std::move(*numbers);
   if (auto ok = checkConstants(a); !ok) return tl::unexpected(ok.error());
   if (auto ok = checkInterior(a); !ok) return tl::unexpected(ok.error());
   for (int p : operatorsOf(a))

@@ -8,6 +8,7 @@
 #include "applier/match/forms.h"
 #include "applier/match/match_index.h"
 #include "applier/match/reason.h"
+#include "rules/numbers.h"
 #include "rules/rewrite/batch.h"
 #include "rules/rewrite/symbols.h"
 #include "rules/rule.h"
@@ -25,6 +26,7 @@ struct Site {
   std::vector<Value> inputs;   ///< what the pattern's inputs stand for, in the order of Program::inputs()
   std::vector<Value> outputs;  ///< what the pattern's outputs stand for
   rewrite::Symbols symbols;    ///< the values of the pattern's symbols, in the model's
+  Numbers numbers = {};        ///< what the pattern's numbers are here that stand for others
   std::optional<rewrite::BatchDimensions> batch = {};  ///< with which it matched, if they are others
 };
 
@@ -36,7 +38,8 @@ struct Refusal {
 };
 
 /// All sites of a pattern, by anchor in the view's order. A site is one only if
-/// - operators, attributes and extents, with any number of batch dimensions, agree for some values of the pattern's
+/// - operators, attributes (numbers that stand for any: one number > 0 for each) and extents, with any number of batch
+/// dimensions, agree for some values of the pattern's
 ///   symbols that are in its class, whatever the extents are that the model leaves open (MatchIndex::sizes),
 /// - a variable that occurs twice stands for the same value,
 /// - the pattern's constant inputs are constants of the model, and what depends on its symbols alone (a band mask) is

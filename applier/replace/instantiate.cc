@@ -92,6 +92,7 @@ rewrite::Symbols symbolsOfForm(const Site& site) {
 /// The replacement where the pattern stands with other batch dimensions: with the same ones where its operators look at
 /// each position of the batch by itself, else between Reshapes.
 Expected<Program> withBatch(const Rule& rule,
+                            const Program& replaced,
                             const rewrite::Symbols& symbols,
                             const Site& site,
                             const Program& pattern) {
@@ -99,14 +100,14 @@ Expected<Program> withBatch(const Rule& rule,
   const bool renamed = std::any_of(rule.where.begin(), rule.where.end(), [&](const auto& w) {
     return w.first == batch.symbol || w.second.mentions(batch.symbol);
   });
-  auto direct = renamed ? std::nullopt : rewrite::withBatchDimensions(rule.replacement, batch.extents.size());
+  auto direct = renamed ? std::nullopt : rewrite::withBatchDimensions(replaced, batch.extents.size());
   if (direct && direct->batch == batch.symbol) {
     rewrite::Symbols all = symbols;
     for (size_t i = 0; i < direct->dims.size(); ++i)
       all.insert_or_assign(direct->dims[i], batch.extents[i]);
     return rewrite::instantiate(direct->program, all);
   }
-  auto replacement = rewrite::instantiate(rule.replacement, symbols);
+  auto replacement = rewrite::instantiate(replaced, symbols);
   if (!replacement) return replacement;
   return betweenReshapes(replacement->withoutDeadNodes(), pattern);
 }
@@ -142,10 +143,11 @@ Expected<Rewrite> instantiate(const Site& site,
                               const rewrite::Symbols& symbols,
                               const std::string& siteName) {
   try {
-    auto pattern = rewrite::instantiate(*site.program, symbolsOfForm(site));
+    auto pattern = rewrite::instantiate(withNumbers(*site.program, site.numbers), symbolsOfForm(site));
     if (!pattern) return tl::unexpected(pattern.error());
+    const Program replaced = withNumbers(rule.replacement, site.numbers);
     auto replacement =
-        site.batch ? withBatch(rule, symbols, site, *pattern) : rewrite::instantiate(rule.replacement, symbols);
+        site.batch ? withBatch(rule, replaced, symbols, site, *pattern) : rewrite::instantiate(replaced, symbols);
     if (!replacement) return tl::unexpected(replacement.error());
     Program live = replacement->withoutDeadNodes();
     if (auto ok = checkResults(live); !ok) return tl::unexpected(ok.error());

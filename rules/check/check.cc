@@ -65,8 +65,9 @@ void goThrough(const Pattern& pattern, const Rule& rule, Show show) {
     show(Claims{open("the pattern over the rule's symbols", source.error().message())});
     return;
   }
-  Claims first = classClaims(pattern, rule, *source), shapes = shapeClaims(rule, *source);
-  first.insert(first.end(), shapes.begin(), shapes.end());
+  Claims first = classClaims(pattern, rule, *source);
+  for (const Claims& more : {numberClaims(pattern, rule, *source), shapeClaims(rule, *source)})
+    first.insert(first.end(), more.begin(), more.end());
   if (!show(first)) return;
   Names names;
   std::vector<Side> sides;
@@ -86,7 +87,7 @@ void goThrough(const Pattern& pattern, const Rule& rule, Show show) {
     if (!add("pattern", *source, o) || !add("replacement", rule.replacement, o)) return;
     if (!show(ofOutput(rule.proofs[o], recordClaims(rule, rule.proofs[o], sides[0], sides[1])))) return;
   }
-  if (!show(numericsClaims(rule, *source)) || rule.boxes.empty()) return;
+  if (!show(numericsClaims(pattern, rule, *source)) || rule.boxes.empty()) return;
   if (add("mutant", rule.mutant, 0)) show(boxClaims(rule, sides[1], sides[2]));
 }
 

@@ -32,6 +32,7 @@ struct CheckOptions {
 /// Verifies a rule and its proof record, for all shapes of its class, without isl and without the prover
 /// (docs/architecture.md, Trust):
 ///   1. the class has a member, implies the pattern's class and every obligation of pattern and replacement;
+///      numbers that stand for others are looked at by nothing but their names and signs;
 ///   2. inputs and outputs have the same shapes;
 ///   3. of each output's proof: the lemmas hold, each by earlier ones; monomials that are said to be zero are; the
 ///      record is a bijection between the other monomials of the two programs that keeps coefficient and factors; and

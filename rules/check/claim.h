@@ -46,9 +46,11 @@ struct Side {
 
 // The parts of a check, in this order. Each is of use only where the earlier ones are proved.
 Claims classClaims(const Pattern& pattern, const Rule& rule, const Program& source);
+/// The pattern's numbers that stand for others: what follows knows them by their names and that they are > 0.
+Claims numberClaims(const Pattern& pattern, const Rule& rule, const Program& source);
 Claims shapeClaims(const Rule& rule, const Program& source);
 Claims recordClaims(const Rule& rule, const Proof& proof, const Side& pattern, const Side& replacement);
-Claims numericsClaims(const Rule& rule, const Program& source);
+Claims numericsClaims(const Pattern& pattern, const Rule& rule, const Program& source);
 Claims boxClaims(const Rule& rule, const Side& replacement, const Side& mutant);
 
 /// Positions of the mutant's output that are in no box.

@@ -127,18 +127,31 @@ std::optional<Equation> withoutLastDimension(Equation e, std::vector<Shape> shap
 
 }  // namespace
 
+bool leavesOpen(const Equation& e, const std::vector<double>& anyNumbers) {
+  auto has = [](const Program& program, double number) {
+    return std::any_of(program.nodes().begin(), program.nodes().end(), [&](const Node& n) {
+      return std::any_of(n.attributes.begin(), n.attributes.end(),
+                         [&](const auto& a) { return a.second == Attribute(number); });
+    });
+  };
+  return std::all_of(anyNumbers.begin(), anyNumbers.end(), [&](double number) {
+    const bool isOpen = std::find(e.anyNumbers.begin(), e.anyNumbers.end(), number) != e.anyNumbers.end();
+    return isOpen || (!has(e.left, number) && !has(e.right, number));
+  });
+}
+
 Expected<Equation> equationOf(const Pattern& pattern, const Rule& rule) {
   auto source = instantiate(pattern, rule);
   if (!source) return tl::unexpected(source.error());
   auto left = normalised(*source), right = normalised(inOrder(rule.replacement, *source));
   if (!left) return tl::unexpected(left.error());
   if (!right) return tl::unexpected(right.error());
-  return Equation{rule.name, std::move(*left), std::move(*right), rule.shapes};
+  return Equation{rule.name, std::move(*left), std::move(*right), rule.shapes, pattern.anyNumbers};
 }
 
 Claim claimOf(const Equation& e) {
   Claim c;
-  c.pattern = {e.name, e.shapes, e.left};
+  c.pattern = {e.name, e.shapes, e.left, e.anyNumbers};
   c.rule.name = e.name;
   c.rule.pattern = e.name;
   c.rule.shapes = e.shapes;

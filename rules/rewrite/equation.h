@@ -16,10 +16,15 @@ struct Equation {
   std::string name;  ///< the rule's
   Program left, right;
   ShapeClass shapes;
+  std::vector<double> anyNumbers = {};  ///< in both, those that stand for any number > 0 (rules/numbers.h)
 
   const Program& from(Direction d) const { return d == Direction::kForward ? left : right; }
   const Program& to(Direction d) const { return d == Direction::kForward ? right : left; }
 };
+
+/// The equation has none of the numbers in an attribute, unless for each value: it may be used in a proof of what holds
+/// for all values of these.
+bool leavesOpen(const Equation& e, const std::vector<double>& anyNumbers);
 
 /// Errors are those of shapes: a pattern that cannot be written in the rule's symbols.
 Expected<Equation> equationOf(const Pattern& pattern, const Rule& rule);

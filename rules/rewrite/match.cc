@@ -15,17 +15,14 @@ bool isInput(const Program& p, Value v) {
 
 class Matcher {
  public:
-  Matcher(const Terms& terms,
-          const std::vector<Value>& outputs,
-          const Equation& equation,
-          Direction direction,
-          const Implied& implied)
+  Matcher(
+      const Terms& terms, const Subject& subject, const Equation& equation, Direction direction, const Implied& implied)
       : terms_(terms),
         side_(equation.from(direction)),
         equation_(equation),
         implied_(implied),
-        nodes_(terms.nodesOf(outputs)),
-        unification_(side_, terms.all()) {}
+        nodes_(subject.nodes),
+        unification_(side_, terms.all(), {}, nullptr, equation.anyNumbers) {}
 
   std::vector<Match> run() const {
     for (Value v : side_.outputs()) {
@@ -33,9 +30,13 @@ class Matcher {
     }
     std::vector<Assignment> ways{unification_.none()};
     for (Value p : side_.outputs()) {
+      std::vector<int> nodes;  // that the output may stand for
+      for (int n : nodes_) {
+        if (terms_.all().nodes()[static_cast<size_t>(n)].op == side_.node(p).op) nodes.push_back(n);
+      }
       std::vector<Assignment> next;
       for (const Assignment& a : ways) {
-        for (int n : nodes_)
+        for (int n : nodes)
           unification_.unify(p, {n, p.output}, a, next);
       }
       ways = std::move(next);
@@ -57,11 +58,12 @@ class Matcher {
   const Program& side_;
   const Equation& equation_;
   const Implied& implied_;
-  std::vector<int> nodes_;
+  const std::vector<int>& nodes_;
   Unification unification_;
 };
 
 std::optional<Symbols> Matcher::symbols(const Assignment& a) const {
+  if (!unification_.numbersFit(a)) return std::nullopt;
   auto equations = unification_.equations(a);
   if (!equations) return std::nullopt;
   auto solved = solve(*equations);
@@ -104,7 +106,17 @@ std::optional<Match> Matcher::matchOf(const Assignment& a) const {
   auto solved = symbols(a);
   if (!solved || !isInClass(*solved)) return std::nullopt;
   m.symbols = std::move(*solved);
+  auto numbers = unification_.numbers(a);
+  if (!numbers) return std::nullopt;
+  m.numbers = std::move(*numbers);
   return m;
+}
+
+/// What stands for an attribute of the side.
+std::optional<Attribute> attributeOf(const Attribute& value, const Match& m) {
+  const auto* number = std::get_if<double>(&value);
+  auto other = number ? m.numbers.find(*number) : m.numbers.end();
+  return other == m.numbers.end() ? substitute(value, m.symbols) : std::optional(Attribute(other->second));
 }
 
 /// The side's outputs with inputs and symbols replaced; nullopt where an attribute would be a product, or a shape is
@@ -122,7 +134,7 @@ std::optional<std::vector<Value>> instance(Terms& terms, const Program& side, co
       operands.push_back(meaning.at(v));
     Attributes attributes;
     for (const auto& [name, value] : node.attributes) {
-      auto own = substitute(value, m.symbols);
+      auto own = attributeOf(value, m);
       if (!own) return std::nullopt;
       attributes.emplace(name, std::move(*own));
     }
@@ -139,21 +151,16 @@ std::optional<std::vector<Value>> instance(Terms& terms, const Program& side, co
 
 }  // namespace
 
-std::vector<Match> matches(const Terms& terms,
-                           const std::vector<Value>& outputs,
-                           const Equation& equation,
-                           Direction direction,
-                           const Implied& implied) {
-  return Matcher(terms, outputs, equation, direction, implied).run();
+std::vector<Match> matches(
+    const Terms& terms, const Subject& subject, const Equation& equation, Direction direction, const Implied& implied) {
+  return Matcher(terms, subject, equation, direction, implied).run();
 }
 
-std::vector<Rewrite> rewrites(Terms& terms,
-                              const std::vector<Value>& outputs,
-                              const Equation& equation,
-                              Direction direction,
-                              const Implied& implied) {
+std::vector<Rewrite> rewrites(
+    Terms& terms, const Subject& subject, const Equation& equation, Direction direction, const Implied& implied) {
+  const std::vector<Value>& outputs = subject.outputs;
   std::vector<Rewrite> result;
-  for (Match& m : matches(terms, outputs, equation, direction, implied)) {
+  for (Match& m : matches(terms, subject, equation, direction, implied)) {
     auto values = instance(terms, equation.to(direction), m);
     if (!values) continue;
     std::map<Value, Value> by;

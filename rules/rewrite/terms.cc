@@ -145,12 +145,12 @@ Expected<std::vector<Value>> Terms::replaced(const std::vector<Value>& values, c
     return it == meaning.end() ? v : it->second;
   };
   for (int n : nodesOf(values)) {
-    Node old = all().nodes()[static_cast<size_t>(n)];  // a copy: adding moves the nodes
+    const Node& old = all().nodes()[static_cast<size_t>(n)];
     std::vector<Value> operands;
     for (Value v : old.operands)
       operands.push_back(now(v));
     if (operands == old.operands) continue;
-    auto outputs = add(*old.op, std::move(operands), old.attributes);
+    auto outputs = add(*old.op, std::move(operands), Attributes(old.attributes));
     if (!outputs) return outputs;
     for (size_t o = 0; o < outputs->size(); ++o)
       meaning.emplace(Value{n, static_cast<int>(o)}, (*outputs)[o]);
@@ -162,15 +162,18 @@ Expected<std::vector<Value>> Terms::replaced(const std::vector<Value>& values, c
 }
 
 std::vector<int> Terms::nodesOf(const std::vector<Value>& values) const {
-  std::set<int> nodes;
+  std::vector<int> nodes;  // few, and sorted
   std::vector<Value> open = values;
   while (!open.empty()) {
-    Value v = open.back();
+    const Value v = open.back();
     open.pop_back();
-    if (node(v).is(ops::kInput) || !nodes.insert(v.node).second) continue;
+    if (node(v).is(ops::kInput)) continue;
+    auto at = std::lower_bound(nodes.begin(), nodes.end(), v.node);
+    if (at != nodes.end() && *at == v.node) continue;
+    nodes.insert(at, v.node);
     open.insert(open.end(), node(v).operands.begin(), node(v).operands.end());
   }
-  return {nodes.begin(), nodes.end()};
+  return nodes;
 }
 
 Program Terms::extract(const std::vector<Value>& outputs) const {

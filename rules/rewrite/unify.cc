@@ -1,6 +1,9 @@
 #include "rules/rewrite/unify.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
 
 #include "ir/ops/op.h"
 #include "rules/rewrite/terms.h"
@@ -37,22 +40,6 @@ bool sameGroups(const LayoutSpec& a, const LayoutSpec& b) {
          std::equal(a.right.begin(), a.right.end(), b.right.begin(), b.right.end(), sameGroup);
 }
 
-/// What can be seen before symbols are known.
-bool attributesFit(const Node& p, const Node& v) {
-  for (const auto& [name, left] : p.attributes) {
-    const Attribute& right = v.attributes.find(name)->second;
-    if (left.index() != right.index()) return false;
-    if (const auto* list = std::get_if<std::vector<Expr>>(&left)) {
-      if (list->size() != std::get<std::vector<Expr>>(right).size()) return false;
-    } else if (const auto* layout = std::get_if<LayoutSpec>(&left)) {
-      if (!sameGroups(*layout, std::get<LayoutSpec>(right))) return false;
-    } else if (std::holds_alternative<double>(left) || std::holds_alternative<std::string>(left)) {
-      if (left != right) return false;
-    }
-  }
-  return true;
-}
-
 /// The extents of a map's or layout's axes, in the order of their places; equal attributes have equal extents there.
 std::vector<Dim> extentsOf(const Attribute& a) {
   std::vector<Dim> extents;
@@ -86,36 +73,93 @@ void addEquations(const Node& p, const Node& v, std::vector<DimEquation>& into) 
 
 }  // namespace
 
-void Unification::unify(Value p, Value v, const Assignment& so, std::vector<Assignment>& into) const {
-  const Node &pn = pattern_.node(p), &vn = program_.node(v);
-  const Value known = so[static_cast<size_t>(p.node)];
-  if (pn.is(ops::kInput) || isLeaf(p.node)) {
-    if (known.node >= 0 ? known != v : !pn.is(ops::kInput) && !fits_(v)) return;
-    into.push_back(so);
-    into.back()[static_cast<size_t>(p.node)] = v;
-    return;
-  }
-  if (known.node >= 0) {
-    if (known.node == v.node && p.output == v.output) into.push_back(so);
-    return;
-  }
-  if (pn.op != vn.op || p.output != v.output || pn.operands.size() != vn.operands.size() ||
-      pn.names.size() != vn.names.size() || !attributesFit(pn, vn))
-    return;
-  Assignment start = so;
-  start[static_cast<size_t>(p.node)] = {v.node, 0};
-  std::vector<std::vector<Value>> orders{vn.operands};
-  if (commutes(*pn.op) && vn.operands[0] != vn.operands[1]) orders.push_back({vn.operands[1], vn.operands[0]});
-  for (const auto& operands : orders) {
-    std::vector<Assignment> ways{start};
-    for (size_t i = 0; i < operands.size(); ++i) {
-      std::vector<Assignment> next;
-      for (const Assignment& a : ways)
-        unify(pn.operands[i], operands[i], a, next);
-      ways = std::move(next);
+bool Unification::isAny(double number) const {
+  return std::find(anyNumbers_.begin(), anyNumbers_.end(), number) != anyNumbers_.end();
+}
+
+/// What can be seen before symbols are known.
+bool Unification::attributesFit(const Node& p, const Node& v) const {
+  for (const auto& [name, left] : p.attributes) {
+    const Attribute& right = v.attributes.find(name)->second;
+    if (left.index() != right.index()) return false;
+    if (const auto* list = std::get_if<std::vector<Expr>>(&left)) {
+      if (list->size() != std::get<std::vector<Expr>>(right).size()) return false;
+    } else if (const auto* layout = std::get_if<LayoutSpec>(&left)) {
+      if (!sameGroups(*layout, std::get<LayoutSpec>(right))) return false;
+    } else if (const auto* number = std::get_if<double>(&left); number && isAny(*number)) {
+      const double other = std::get<double>(right);
+      if (!(other > 0) || !std::isfinite(other)) return false;
+    } else if (number || std::holds_alternative<std::string>(left)) {
+      if (left != right) return false;
     }
-    into.insert(into.end(), ways.begin(), ways.end());
   }
+  return true;
+}
+
+void Unification::unify(Value p, Value v, const Assignment& so, std::vector<Assignment>& into) const {
+  Assignment work = so;
+  const Goal goal{p, v};
+  reach(&goal, work, into);
+}
+
+/// Adds each way in which all goals are reached. `so` is as before afterwards.
+void Unification::reach(const Goal* goal, Assignment& so, std::vector<Assignment>& into) const {
+  if (!goal) {
+    into.push_back(so);
+    return;
+  }
+  const Node &pn = pattern_.node(goal->p), &vn = program_.node(goal->v);
+  Value& stands = so[static_cast<size_t>(goal->p.node)];
+  const Value known = stands;
+  if (pn.is(ops::kInput) || isLeaf(goal->p.node)) {
+    if (known.node >= 0 ? known != goal->v : !pn.is(ops::kInput) && !fits_(goal->v)) return;
+    stands = goal->v;
+    reach(goal->next, so, into);
+  } else if (known.node >= 0) {
+    if (known.node == goal->v.node && goal->p.output == goal->v.output) reach(goal->next, so, into);
+  } else if (pn.op == vn.op && goal->p.output == goal->v.output && pn.operands.size() == vn.operands.size() &&
+             pn.names.size() == vn.names.size() && attributesFit(pn, vn)) {
+    stands = {goal->v.node, 0};
+    reachOperands(*goal, so, into);
+  }
+  stands = known;
+}
+
+/// Operands of one operator, then what comes after it.
+void Unification::reachOperands(const Goal& goal, Assignment& so, std::vector<Assignment>& into) const {
+  const Node &pn = pattern_.node(goal.p), &vn = program_.node(goal.v);
+  const size_t count = pn.operands.size();
+  std::vector<Goal> goals(count);
+  for (size_t i = 0; i < count; ++i)
+    goals[i] = {pn.operands[i], vn.operands[i], i + 1 < count ? &goals[i + 1] : goal.next};
+  const Goal* first = goals.empty() ? goal.next : goals.data();
+  reach(first, so, into);
+  if (!commutes(*pn.op) || vn.operands[0] == vn.operands[1]) return;
+  std::swap(goals[0].v, goals[1].v);
+  reach(first, so, into);
+}
+
+bool Unification::numbersFit(const Assignment& a) const {
+  auto fits = [](const Expr& left, const Expr& right) { return !left.isConstant() || left == right; };
+  for (size_t n = 0; n < a.size(); ++n) {
+    const Node& p = pattern_.nodes()[n];
+    if (a[n].node < 0 || isLeaf(static_cast<int>(n))) continue;
+    if (p.is(ops::kInput)) {
+      const Shape &mine = p.shapes[0], &theirs = program_.shape(a[n]);
+      const bool fit = std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end(),
+                                  [](const Dim& l, const Dim& r) { return !l.asConstant() || l == r; });
+      if (!fit) return false;
+      continue;
+    }
+    for (const auto& [name, left] : p.attributes) {
+      const Attribute& right = program_.node(a[n]).attributes.find(name)->second;
+      if (const auto* e = std::get_if<Expr>(&left); e && !fits(*e, std::get<Expr>(right))) return false;
+      const auto* list = std::get_if<std::vector<Expr>>(&left);
+      if (list && !std::equal(list->begin(), list->end(), std::get<std::vector<Expr>>(right).begin(), fits))
+        return false;
+    }
+  }
+  return true;
 }
 
 Expected<std::vector<DimEquation>> Unification::equations(const Assignment& a) const {
@@ -135,6 +179,25 @@ Expected<std::vector<DimEquation>> Unification::equations(const Assignment& a) c
       result.push_back({mine[d], theirs[d], "extent", p.names[0], static_cast<int>(d)});
   });
   if (!sameRanks) return fail(ErrorKind::kCheck, std::string(kOtherRank));
+  return result;
+}
+
+Expected<Numbers> Unification::numbers(const Assignment& a) const {
+  Numbers result;
+  for (size_t n = 0; n < a.size() && !anyNumbers_.empty(); ++n) {
+    const Node& p = pattern_.nodes()[n];
+    if (a[n].node < 0 || p.is(ops::kInput) || isLeaf(static_cast<int>(n))) continue;
+    for (const auto& [name, left] : p.attributes) {
+      const auto* number = std::get_if<double>(&left);
+      if (!number || !isAny(*number)) continue;
+      const double is = program_.node(a[n]).number(name);
+      const auto known = result.emplace(*number, is).first;
+      if (known->second != is) {
+        return fail(ErrorKind::kCheck,
+                    fmt::format("{} of {} is {}, and {} elsewhere", name, p.op->name, is, known->second));
+      }
+    }
+  }
   return result;
 }
 

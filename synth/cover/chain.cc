@@ -45,7 +45,7 @@ struct Front {
 class ChainSearch {
  public:
   ChainSearch(const Equation& goal, const KnownEquations& known, const ChainLimits& limits)
-      : known_(known), limits_(limits), facts_(goal.shapes), terms_(goal.left) {}
+      : known_(known), limits_(limits), facts_(goal.shapes), anyNumbers_(goal.anyNumbers), terms_(goal.left) {}
 
   tl::expected<Chain, NoChain> run(const Equation& goal) {
     auto left = terms_.add(goal.left, terms_.inputs()), right = terms_.add(goal.right, terms_.inputs());
@@ -75,9 +75,11 @@ class ChainSearch {
   void forEach(const State& state, size_t side, Found found) {
     auto implied = [&](const Constraint& c) { return facts_.implies(c); };
     Direction forwards = side == 0 ? Direction::kForward : Direction::kBackward;
-    for (const KnownEquations::Use& use : known_.candidates(terms_, state)) {
+    const rewrite::Subject subject(terms_, state);
+    for (const KnownEquations::Use& use : known_.candidates(terms_, subject)) {
       if (!limits_.backwards && use.direction != forwards) continue;
-      for (Rewrite& r : rewrite::rewrites(terms_, state, known_.all()[use.equation], use.direction, implied)) {
+      if (!rewrite::leavesOpen(known_.all()[use.equation], anyNumbers_)) continue;
+      for (Rewrite& r : rewrite::rewrites(terms_, subject, known_.all()[use.equation], use.direction, implied)) {
         if (found(r, use)) return;
       }
       if (isFull()) return;
@@ -176,6 +178,7 @@ class ChainSearch {
   const KnownEquations& known_;
   const ChainLimits& limits_;
   ClassFacts facts_;
+  std::vector<double> anyNumbers_;  ///< of the goal
   Terms terms_;
   size_t most_ = 0;
   std::array<Front, 2> fronts_;

@@ -79,9 +79,9 @@ void KnownEquations::addRanks(const std::vector<size_t>& ranks) {
 }
 
 std::vector<KnownEquations::Use> KnownEquations::candidates(const rewrite::Terms& terms,
-                                                            const std::vector<Value>& outputs) const {
+                                                            const rewrite::Subject& subject) const {
   std::set<const OpRow*> operators;
-  for (int n : terms.nodesOf(outputs))
+  for (int n : subject.nodes)
     operators.insert(terms.all().nodes()[static_cast<size_t>(n)].op);
   std::vector<Use> result;
   for (const OpRow* op : operators) {

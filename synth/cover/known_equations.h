@@ -35,8 +35,8 @@ class KnownEquations {
     size_t equation;
     rewrite::Direction direction;
   };
-  /// Each equation and direction that may have a place in a program with these nodes, in order.
-  std::vector<Use> candidates(const rewrite::Terms& terms, const std::vector<Value>& outputs) const;
+  /// Each equation and direction that may have a place in the program, in order.
+  std::vector<Use> candidates(const rewrite::Terms& terms, const rewrite::Subject& subject) const;
 
  private:
   std::vector<rewrite::Equation> equations_;

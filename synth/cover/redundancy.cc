@@ -206,7 +206,7 @@ class Reducer {
     if (parts.size() < 2) return std::nullopt;
     Dropped result{e.name, Redundancy::kProduct, {}};
     for (const auto& outputs : parts) {
-      Equation part{e.name, withOutputs(e.left, outputs), withOutputs(e.right, outputs), e.shapes};
+      Equation part{e.name, withOutputs(e.left, outputs), withOutputs(e.right, outputs), e.shapes, e.anyNumbers};
       auto chain = findChain(part, known_, limits_);
       if (!chain) return std::nullopt;
       addNames(*chain, result.by);

@@ -135,7 +135,7 @@ class Way {
 
   Step record() {
     Stopwatch watch(seconds_.prove);
-    rule_ = recorded(source_->program, std::move(rule_));
+    rule_ = recorded(pattern_, std::move(rule_));
     return std::nullopt;
   }
 
@@ -180,9 +180,7 @@ Rule recordedClaim(const Pattern& pattern, Rule rule, std::vector<Proof> proofs)
   rule.mutant = rule.replacement;
   rule.boxes.clear();
   rule.numerics = {Numerics::Kind::kUnbounded, 1, true};  // the safe side, where extents overflow
-  auto source = instantiate(pattern, rule);
-  if (!source) return rule;
-  auto whole = orDrop([&]() -> tl::expected<Rule, Drop> { return recorded(*source, rule); });
+  auto whole = orDrop([&]() -> tl::expected<Rule, Drop> { return recorded(pattern, rule); });
   return whole ? std::move(*whole) : std::move(rule);
 }
 

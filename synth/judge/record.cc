@@ -31,9 +31,9 @@ ShapeClass minimal(const ShapeClass& shapes) {
 
 }  // namespace
 
-Rule recorded(const Program& source, Rule rule) {
+Rule recorded(const Pattern& pattern, Rule rule) {
   rule.shapes = minimal(rule.shapes);
-  rule.numerics = numericsOf(poly::Context(rule.shapes), source, rule);
+  rule.numerics = numericsOf(poly::Context(rule.shapes), pattern, rule);
   return rule;
 }
 

@@ -9,9 +9,9 @@
 
 namespace pet {
 
-/// A proved rule as it enters a pack: its class without constraints that follow from others, and its numerics. `source`
-/// is the pattern's program over the rule's symbols. Throws OverflowError.
-Rule recorded(const Program& source, Rule rule);
+/// A proved rule as it enters a pack: its class without constraints that follow from others, and its numerics. Throws
+/// OverflowError.
+Rule recorded(const Pattern& pattern, Rule rule);
 
 /// The independent checker's objection (rules/check) to a rule as it would be read from a pack; "" if it confirms every
 /// proof and the numerics.

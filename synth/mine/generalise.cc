@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "ir/text.h"
+#include "rules/numbers.h"
 #include "rules/text.h"
 
 namespace pet::mine {
@@ -32,6 +34,18 @@ std::optional<Attribute> solved(const Attribute& a, const Unknowns& unknowns) {
     return result;
   }
   return a;
+}
+
+/// The numbers that no proof looks at: an epsilon, a slope.
+std::vector<double> openNumbers(const Program& program) {
+  std::set<double> open;
+  for (const Node& n : program.nodes()) {
+    for (const auto& [name, value] : n.attributes) {
+      const auto* number = std::get_if<double>(&value);
+      if (number && !whyNotAny(*number, program, NumberPlace::kPattern)) open.insert(*number);
+    }
+  }
+  return {open.begin(), open.end()};
 }
 
 /// The nodes of a program, one after the other, over unknown extents.
@@ -157,6 +171,7 @@ class Draft {
     for (const Constraint& c : found.constraints)
       result.pattern.shapes.require(c);
     result.pattern.program = std::move(*program);
+    result.pattern.anyNumbers = openNumbers(result.pattern.program);
     // The reader adds what the operators demand.
     auto read = parseRules(print(result.pattern), "a mined pattern");
     if (!read) return tl::unexpected(read.error());

@@ -31,7 +31,7 @@ bool specialises(const rewrite::Match& m) {
 KnownPatterns::KnownPatterns(const std::vector<Pattern>& patterns) {
   for (const Pattern& p : patterns) {
     auto side = rewrite::normalised(p.program);
-    if (side) known_.push_back({p.name, *side, *side, p.shapes});
+    if (side) known_.push_back({p.name, *side, *side, p.shapes, p.anyNumbers});
   }
 }
 
@@ -45,8 +45,8 @@ std::optional<std::string> KnownPatterns::nameOf(const Pattern& pattern) const {
   cover::ClassFacts facts(pattern.shapes);
   auto implied = [&](const Constraint& c) { return facts.implies(c); };
   for (const rewrite::Equation& e : known_) {
-    if (operatorsOf(e.left) != operators) continue;
-    for (const rewrite::Match& m : matches(terms, *outputs, e, rewrite::Direction::kForward, implied)) {
+    if (operatorsOf(e.left) != operators || !rewrite::leavesOpen(e, pattern.anyNumbers)) continue;
+    for (const rewrite::Match& m : matches(terms, {terms, *outputs}, e, rewrite::Direction::kForward, implied)) {
       if (fillsAll(m, *outputs) && !specialises(m)) return e.name;
     }
   }

@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "ir/denote.h"
+#include "rules/numbers.h"
 #include "synth/numerics/growth.h"
 #include "synth/numerics/intermediates.h"
 #include "synth/numerics/zeros.h"
 
 namespace pet {
 namespace {
+
+constexpr Numerics kNothingKnown{Numerics::Kind::kUnbounded, 1, true};
 
 template <class Holds>
 bool anyNode(const Program& program, const Holds& holds) {
@@ -54,9 +57,14 @@ class SingleOperations {
   }
 };
 
-Numerics derived(const poly::Context& context, const Program& pattern, const Program& replacement) {
+Numerics derived(const poly::Context& context,
+                 const Program& pattern,
+                 const Program& replacement,
+                 const std::vector<double>& anyNumbers) {
   auto from = lower(pattern.withoutDeadNodes()), to = lower(replacement.withoutDeadNodes());
-  if (!from || !to) return {Numerics::Kind::kUnbounded, 1, true};
+  if (!from || !to) return kNothingKnown;
+  *from = withWeightsFor(anyNumbers, *from);
+  *to = withWeightsFor(anyNumbers, *to);
   Numerics result{Numerics::Kind::kUnbounded, 1, multipliesByZeros(context, *to)};
   if (SingleOperations(*from).hold() && SingleOperations(*to).hold()) {
     result.kind = Numerics::Kind::kBitEqual;
@@ -77,18 +85,23 @@ Numerics derived(const poly::Context& context, const Program& pattern, const Pro
 
 Numerics numericsOf(const poly::Context& context, const Program& pattern, const Program& replacement) {
   try {
-    return derived(context, pattern, replacement);
+    return derived(context, pattern, replacement, {});
   } catch (const OverflowError&) {
-    return {Numerics::Kind::kUnbounded, 1, true};
+    return kNothingKnown;
   }
 }
 
-Numerics numericsOf(const poly::Context& context, const Program& pattern, const Rule& rule) {
+Numerics numericsOf(const poly::Context& context, const Pattern& pattern, const Rule& rule) {
   bool unfolds = std::any_of(rule.proofs.begin(), rule.proofs.end(), [](const Proof& p) {
     return std::any_of(p.unfold.begin(), p.unfold.end(), [](const std::string& op) { return op != kMultiples; });
   });
-  if (unfolds) return {Numerics::Kind::kUnbounded, 1, true};
-  return numericsOf(context, pattern, rule.replacement);
+  if (unfolds) return kNothingKnown;
+  try {
+    auto source = instantiate(pattern, rule);
+    return source ? derived(context, *source, rule.replacement, pattern.anyNumbers) : kNothingKnown;
+  } catch (const OverflowError&) {
+    return kNothingKnown;
+  }
 }
 
 }  // namespace pet

@@ -10,8 +10,9 @@ namespace pet {
 /// is unbounded. The checker derives the same from its own meaning of operators (rules/check/numerics).
 Numerics numericsOf(const poly::Context& context, const Program& pattern, const Program& replacement);
 
-/// The same of a rule with its proofs; `pattern` is over its symbols. Where a proof unfolds operators, the programs'
-/// own terms need not be equal, on which the derivation rests: nothing is claimed. (Multiples are equal terms.)
-Numerics numericsOf(const poly::Context& context, const Program& pattern, const Rule& rule);
+/// The same of a rule with its proofs, for all that the pattern's numbers stand for. Where a proof unfolds operators,
+/// the programs' own terms need not be equal, on which the derivation rests: nothing is claimed. (Multiples are equal
+/// terms.)
+Numerics numericsOf(const poly::Context& context, const Pattern& pattern, const Rule& rule);
 
 }  // namespace pet

@@ -82,7 +82,8 @@ MODELS = {
         [node("Conv", ["x", "w"], ["y"], pads=[2, 2], group=8)],
         {"x": [1, 8, 30]}, ["y"], {"w": weights(8, 1, 5)}, ["conv1d-depthwise/row(conv-gC(x))"]),
     "normalised": (
-        [node("BatchNormalization", ["x", "s", "b", "m", "v"], ["a"]), node("Conv", ["a", "w"], ["y"], pads=[1, 1, 1, 1])],
+        [node("BatchNormalization", ["x", "s", "b", "m", "v"], ["a"], epsilon=1e-3),
+         node("Conv", ["a", "w"], ["y"], pads=[1, 1, 1, 1])],
         {"x": [1, 8, 9, 9]}, ["y"],
         {"s": weights(8), "b": weights(8), "m": weights(8), "v": positive(8), "w": weights(4, 8, 3, 3)},
         ["bn-conv-padded/conv(x)+map"]),
@@ -94,7 +95,7 @@ MODELS = {
         {"x": [4, 8, 5, 5]}, ["y"], {"w": weights(8, 6, 4, 4)},
         ["convtranspose-s2/col2im(matmul(x))", "convtranspose-s2/col2im(matmul(batch(x)))"]),
     "layers": (
-        [node("LayerNormalization", ["x", "s", "a"], ["t"], axis=1), node("MatMul", ["t", "w"], ["u"]),
+        [node("LayerNormalization", ["x", "s", "a"], ["t"], axis=1, epsilon=1e-12), node("MatMul", ["t", "w"], ["u"]),
          node("Add", ["u", "b"], ["y"])],
         {"x": [5, 16]}, ["y"], {"s": weights(16), "a": weights(16), "w": weights(16, 12), "b": weights(12)},
         ["layernorm-matmul/matmul(t')+bias"]),

@@ -68,6 +68,13 @@ pattern flat {
   EXPECT_EQ(behind.sites[0].symbols.at("C"), Dim(4));
 }
 
+TEST(ApplierMatch, ANumberThatStandsForOthersIsTheModels) {
+  constexpr const char* kLeaky = "pattern p {\n shape N\n any 0.01 > 0\n x: [N]\n y = LeakyRelu(x)\n}";
+  Found found = find(kLeaky, modelOf("x: [3]  y = LeakyRelu(x) alpha=0.25"));
+  ASSERT_EQ(found.sites.size(), 1U);
+  EXPECT_EQ(found.sites[0].numbers, (Numbers{{0.01, 0.25}}));
+}
+
 /// Two products that share their left side.
 constexpr const char* kProducts = R"(
 pattern products {
@@ -99,7 +106,21 @@ const std::string kBiased = pattern(
     "shape M K A B\nx: [M, K]\nv: const [K, A]\nb: const [A]\nw: const [K, B]\nc: const [B]\ns = MatMul(x, v)\n"
     "y = Add(s, b)\nt = MatMul(x, w)\nz = Add(t, c)\nreturn y, z");
 
+/// Both operators have one epsilon, which may be any.
+const std::string kNormalised = pattern(
+    "shape N C\nany 1e-05 > 0\nx: [N, C]\ns: const [C]\nt = LayerNormalization(x, s) axis=1\nr = Relu(t)\n"
+    "y = LayerNormalization(r, s) axis=1");
+std::string normalised(const std::string& first, const std::string& second) {
+  return "x: [2, 3]  s: const [3]  t = LayerNormalization(x, s) axis=1 epsilon=" + first +
+         "  r = Relu(t)  y = LayerNormalization(r, s) axis=1 epsilon=" + second;
+}
+
 const Case kCases[] = {
+    {kNormalised, normalised("1e-05", "1e-05"), 1},
+    {kNormalised, normalised("1e-12", "1e-12"), 1},
+    {kNormalised, normalised("0.5", "0.5"), 1},
+    {kNormalised, normalised("1e-05", "0.5"), 0, "epsilon of LayerNormalization is"},
+    {kNormalised, normalised("0", "0"), 0},
     {kConv, "x: [1, 2, 5, 5]  w: const [3, 2, 3, 3]  y = Conv(x, w)", 1},
     {kConv, "x: [1, 2, 5, 5]  w: const [3, 2, 3, 3]  y = Conv(x, w) strides=[2, 1]", 0, "strides of Conv is 2, not 1"},
     {kConv, "x: [1, 2, 5, 5]  w: const [3, 2, 3, 3]  y = Conv(x, w) pads=[1, 0, 0, 0]", 0, "pads of Conv is 0, not P"},

@@ -49,6 +49,20 @@ TEST(CoverMinimal, OneProgramOnBothSides) {
               ElementsAre("p/r: one program on both sides"));
 }
 
+TEST(CoverMinimal, WhatHoldsForAnyNumberDoesNotFollowFromOneValue) {
+  auto leaky = [](const std::string& name, const std::string& alpha, bool any) {
+    const std::string open = any ? fmt::format("\nany {} > 0", alpha) : "", with = " alpha=" + alpha;
+    return ruleText(name, kPlain, kThree, "a = Add(x, y)\nb = LeakyRelu(a)" + with + "\nc = Mul(b, z)\n",
+                    "a = Add(x, y)\nb = LeakyRelu(a)" + with + "\nc = Mul(z, b)\nd = Neg(c)\ne = Neg(d)\n",
+                    kPlain + open);
+  };
+  EXPECT_THAT(dropped(leaky("p", "0.01", false) + leaky("q", "0.01", true)), ElementsAre("p/r: instance q/r"));
+  EXPECT_THAT(dropped(leaky("p", "0.3", false) + leaky("q", "0.01", true)), ElementsAre("p/r: instance q/r"));
+  EXPECT_THAT(dropped(leaky("p", "0.01", true) + leaky("q", "0.3", false)), ElementsAre("q/r: instance p/r"));
+  EXPECT_THAT(dropped(leaky("p", "0.01", true) + leaky("q", "0.3", true)), ElementsAre("q/r: renaming p/r"));
+  EXPECT_THAT(dropped(leaky("p", "0.01", false) + leaky("q", "0.3", false)), IsEmpty());
+}
+
 TEST(CoverMinimal, Renamings) {
   std::string other = ruleText("q", "A B : 1 <= A, 1 <= B", "u: [A, B]\nv: [A, B]\nw: [A, B]\n",
                                "a = Mul(u, v)\nb = Mul(w, u)\nc = Add(b, a)\n", "a = Add(w, v)\nb = Mul(u, a)\n");

@@ -156,6 +156,17 @@ TEST(MineGeneralise, NumbersBecomeSymbols) {
   }
 }
 
+TEST(MineGeneralise, ProofsDoNotDependOnEpsilon) {
+  auto of = [](const std::string& epsilon) {
+    auto found = mine::generalise(
+        program("x: [4, 6]\ns: const [6]\ny = LayerNormalization(x, s) axis=1 epsilon=" + epsilon + "\n"), {});
+    EXPECT_TRUE(found) << found.error().message();
+    return found ? found->pattern.anyNumbers : std::vector<double>();
+  };
+  EXPECT_THAT(of("1e-12"), ElementsAre(1e-12));
+  EXPECT_THAT(of("0.5"), IsEmpty()) << "proofs may calculate with it";
+}
+
 TEST(MineGeneralise, TheModelsNumbersGiveTheModelsProgram) {
   for (const GeneralCase& c : kCases) {
     for (bool pointwise : {true, false}) {
@@ -224,6 +235,19 @@ TEST(MineKnown, InstancesAreKnown) {
   };
   for (const KnownCase& c : cases)
     EXPECT_EQ(known.nameOf(pattern(c.pattern)), c.known ? std::optional<std::string>("p") : std::nullopt) << c.pattern;
+}
+
+TEST(MineKnown, OfAnyEpsilon) {
+  auto normalised = [](const std::string& any, const std::string& epsilon) {
+    return pattern("shape N C\n" + any +
+                   "x: [N, C]\ns: const [C]\ny = LayerNormalization(x, s) axis=1 epsilon=" + epsilon + "\n");
+  };
+  const Pattern open = normalised("any 1e-05 > 0\n", "1e-05"), one = normalised("", "1e-05");
+  const std::string other = "any 1e-12 > 0\n";
+  EXPECT_EQ(mine::KnownPatterns({open}).nameOf(normalised(other, "1e-12")), "p");
+  EXPECT_EQ(mine::KnownPatterns({open}).nameOf(normalised("", "0.5")), "p");
+  EXPECT_EQ(mine::KnownPatterns({one}).nameOf(open), std::nullopt);
+  EXPECT_EQ(mine::KnownPatterns({one}).nameOf(normalised("", "1e-12")), std::nullopt);
 }
 
 std::vector<std::string> lines(const mine::Mine& found) {

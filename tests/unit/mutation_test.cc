@@ -42,7 +42,7 @@ std::optional<Subject> subjectOf(const std::string& path) {
     if (!std::holds_alternative<Proved>(equality)) return std::nullopt;
     rule.proofs = std::get<Proved>(equality).proofs;
   }
-  rule.numerics = numericsOf(context, *source, rule);
+  rule.numerics = numericsOf(context, pattern, rule);
   return Subject{std::filesystem::path(path).filename(), print(pattern), print(rule)};
 }
 

@@ -214,7 +214,7 @@ TEST_P(ProveText, HasItsVerdict) {
   if (expected.verdict == "proved") {
     ASSERT_TRUE(std::holds_alternative<Proved>(verdict)) << describe(verdict);
     rule.proofs = std::get<Proved>(verdict).proofs;
-    Numerics numerics = numericsOf(context, *source, rule);
+    Numerics numerics = numericsOf(context, pattern, rule);
     expectRecord(pattern, rule, std::get<Proved>(verdict).proofs, numerics);
     if (auto said = numericsIn(text); !said.empty()) {
       EXPECT_EQ(numerics.str(), said);

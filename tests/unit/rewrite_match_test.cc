@@ -30,7 +30,7 @@ Texts rewritten(const Source& source, const Equation& e, Direction direction = D
   EXPECT_TRUE(outputs);
   Texts texts;
   auto implied = [&](const Constraint& c) { return facts.implies(c); };
-  for (const rewrite::Rewrite& r : rewrite::rewrites(terms, *outputs, e, direction, implied)) {
+  for (const rewrite::Rewrite& r : rewrite::rewrites(terms, {terms, *outputs}, e, direction, implied)) {
     std::string text = oneLine(terms.extract(r.outputs));
     if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
   }

@@ -47,10 +47,10 @@ std::vector<Rewritten> rewrittenCases() {
     for (const Program* side : {&e.left, &e.right}) {
       rewrite::Terms terms(*side);
       auto outputs = terms.add(*side, terms.inputs());
-      for (const auto& use : known.candidates(terms, *outputs)) {
+      for (const auto& use : known.candidates(terms, {terms, *outputs})) {
         const Equation& law = known.all()[use.equation];
         if (law.name == e.name) continue;
-        for (const rewrite::Rewrite& r : rewrite::rewrites(terms, *outputs, law, use.direction, implied)) {
+        for (const rewrite::Rewrite& r : rewrite::rewrites(terms, {terms, *outputs}, law, use.direction, implied)) {
           if (r.outputs != *outputs)
             result.push_back({{e.name, terms.extract(*outputs), terms.extract(r.outputs), e.shapes}, law.name});
         }

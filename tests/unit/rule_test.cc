@@ -240,9 +240,31 @@ TEST(RuleText, PatternsMayBeKnown) {
   EXPECT_EQ(set->rules.size(), 1U);
 }
 
+TEST(RuleText, NumbersThatStandForOthers) {
+  const std::string text = R"(pattern p {
+  shape N C : 1 <= N, 1 <= C
+  any 1e-05 > 0
+  any 0.01 > 0
+  x: [N, C]
+  s: const [C]
+  t = LayerNormalization(x, s) axis=1
+  y = LeakyRelu(t)
+}
+)";
+  RuleSet set = parsed(text);
+  EXPECT_EQ(set.patterns[0].anyNumbers, (std::vector<double>{1e-5, 0.01}));
+  EXPECT_EQ(print(set.patterns[0]), text);
+  // The word may be a value's name as well.
+  EXPECT_EQ(parsed("pattern p {\n  shape N\n  any: [N]\n  y = Relu(any)\n}\n").patterns[0].program.inputs().size(), 1U);
+  EXPECT_TRUE(
+      parsed("pattern p {\n  shape N\n  any = Constant() value=1 shape=[N]\n}\n").patterns[0].anyNumbers.empty());
+}
+
 struct BadText {
   std::string text, message;
 };
+
+const std::string kEpsilon = "pattern p {\n  shape N C : 1 <= N ";
 
 TEST(RuleText, ErrorsSayWhereAndWhat) {
   const std::string head = kConv + "rule r of conv {\n";  // the clauses start at line 8
@@ -258,6 +280,19 @@ TEST(RuleText, ErrorsSayWhereAndWhat) {
       {"pattern p {\n shape N : N <= K\n x: [N]\n y = Relu(x)\n}", "1:9: symbol 'K' is not declared in 'shape'"},
       {"pattern p {\n shape N C\n x: [N, 2C]\n y = Layout(x) n (c 2) -> n c 2\n}\n" + kConv + kConv,
        "12:9: pattern 'conv' is defined twice"},
+      {kEpsilon + "any 1e-05 > 0 any 1e-05 > 0", "2:40: 1e-05 is given twice"},
+      {kEpsilon + "any 1e-05 > 1", "2:34: expected '0', found '1'"},
+      {kEpsilon + "any 1e-05 < 1", "2:32: expected '>', found '<'"},
+      {kEpsilon + "any 0.5 > 0 x: [N, C] y = Relu(x) }", "2:26: 0.5 is a fraction that proofs may calculate with"},
+      {kEpsilon + "any 0.3 > 0 x: [N, C] y = Relu(x) }", "2:26: 0.3 is no attribute in the pattern"},
+      {kEpsilon + "any 0.3 > 0 x: [N, C] y = Clip(x) min=0.3 }", "2:26: the value 0.3 of Clip may matter"},
+      {kEpsilon + "any 0.3 > 0 x: [N, C] y = Pad(x) pads=[0, 0, 1, 1] value=0.3 }",
+       "2:26: the value 0.3 of Pad may matter"},
+      {kEpsilon + "any 0.3 > 0 x: [N, C] c = Constant() value=0.3\n y = Mul(x, c) }",
+       "2:26: the value 0.3 of Constant may matter"},
+      {kEpsilon + "any 0.3 > 0 x: [N, C] y = LeakyRelu(x) alpha=0.3 }\nrule r of p {\nclass N C\n"
+                  "replacement { y = Clip(x) min=0.3 } }",
+       "3:6: the value 0.3 of Clip may matter"},
       {"rule", "1:5: expected a rule's name"},
       {"rule r conv {", "1:8: expected 'of', found 'conv'"},
       {"rule r of {", "1:11: expected a pattern's name"},

@@ -52,11 +52,47 @@ bool operatesOnPairsAtMost(const Program& program) {
   return true;
 }
 
+/// The program with a weight for each of the numbers that stand for others, in the place of the constants that are one:
+/// weights may be anything.
+Program withWeights(const Program& program, const std::vector<double>& numbers) {
+  ProgramBuilder builder;
+  std::map<double, Value> weights;
+  for (double number : numbers)
+    weights.emplace(number, builder.input(fmt::format("any {}", number), {}, true));
+  std::map<Value, Value> now;
+  for (int n = 0; n < static_cast<int>(program.nodes().size()); ++n) {
+    const Node& node = program.nodes()[static_cast<size_t>(n)];
+    std::vector<Value> operands;
+    for (Value v : node.operands)
+      operands.push_back(now.at(v));
+    auto weight = opOf(node) == "Constant" ? weights.find(node.number("value")) : weights.end();
+    Value first;
+    if (opOf(node) == "Input") {
+      first = builder.input(node.names[0], node.shapes[0], node.scalar("constant") == Expr(1));
+    } else if (weight != weights.end()) {
+      first = *builder.add("Expand", {weight->second}, {{"shape", node.list("shape")}});
+    } else {
+      first = *builder.add(*node.op, std::move(operands), node.attributes, node.names);
+    }
+    for (int o = 0; o < static_cast<int>(node.shapes.size()); ++o)
+      now[{n, o}] = {first.node, first.output + o};
+  }
+  std::vector<Value> outputs;
+  for (Value v : program.outputs())
+    outputs.push_back(now.at(v));
+  return std::move(builder).finish(std::move(outputs));
+}
+
 /// `empty`: what must hold nowhere for it to be so.
-Numerics derived(const Program& pattern, const Program& replacement, std::vector<Formula>& empty) {
+Numerics derived(const Program& pattern,
+                 const Program& replacement,
+                 const std::vector<double>& anyNumbers,
+                 std::vector<Formula>& empty) {
   Numerics result{Kind::kUnbounded, 1, false};
   auto from = expanded(pattern.withoutDeadNodes()), to = expanded(replacement.withoutDeadNodes());
   if (!from || !to) return result;
+  *from = withWeights(*from, anyNumbers);
+  *to = withWeights(*to, anyNumbers);
   if (operatesOnPairsAtMost(*from) && operatesOnPairsAtMost(*to)) {
     result.kind = Kind::kBitEqual;
     return result;
@@ -81,7 +117,7 @@ bool isCovered(const Numerics& said, const Numerics& by) {
 
 }  // namespace
 
-Claims numericsClaims(const Rule& rule, const Program& source) {
+Claims numericsClaims(const Pattern& pattern, const Rule& rule, const Program& source) {
   const Numerics& said = rule.numerics;
   const std::string what = "numerics " + said.str();
   Claims claims;
@@ -94,7 +130,7 @@ Claims numericsClaims(const Rule& rule, const Program& source) {
   try {
     if (said.kind != Kind::kUnbounded) {
       std::vector<Formula> empty;
-      Numerics by = derived(source, rule.replacement, empty);
+      Numerics by = derived(source, rule.replacement, pattern.anyNumbers, empty);
       if (!isCovered(said, by)) return {fails(what, "derived from the programs: " + by.str())};
       if (by.spreadsNan && !said.spreadsNan)
         return {fails(what, "terms that cancel do not where one is NaN: it spreads NaN")};
@@ -106,7 +142,7 @@ Claims numericsClaims(const Rule& rule, const Program& source) {
     if (!said.spreadsNan && said.kind != Kind::kBitEqual) {
       auto to = expanded(rule.replacement.withoutDeadNodes());
       if (!to) return {open(what, to.error().message())};
-      Claims more = claimsOfNoZeros(what, *to);
+      Claims more = claimsOfNoZeros(what, withWeights(*to, pattern.anyNumbers));
       std::move(more.begin(), more.end(), std::back_inserter(claims));
     }
   } catch (const Opaque& e) {
