@@ -87,7 +87,7 @@ inline RuleSet ruleOf(std::string_view pattern, std::string_view replacement, st
 inline Graph rewritten(const Model& model, const RuleSet& rules) {
   const Applied result = applied(model, rules, all());
   EXPECT_FALSE(result.report.fired.empty())
-      << (result.report.refused.empty() ? "no site" : result.report.refused[0].reason);
+      << (result.report.refused.empty() ? "no site" : result.report.refused[0].reason.detail);
   EXPECT_THAT(result.report.unchecked, testing::IsEmpty());
   for (const CheckLine& line : result.report.checks)
     EXPECT_TRUE(line.possible) << line.reason;
@@ -99,7 +99,7 @@ inline Graph rewritten(const Model& model, const RuleSet& rules) {
 inline std::string whyRefused(const Model& model, const RuleSet& rules) {
   const Applied result = applied(model, rules, all());
   EXPECT_THAT(result.report.fired, testing::IsEmpty());
-  return result.report.refused.empty() ? "" : result.report.refused[0].reason;
+  return result.report.refused.empty() ? "" : result.report.refused[0].reason.detail;
 }
 
 inline std::optional<Constant> initializer(const Graph& graph, const std::string& name) {
