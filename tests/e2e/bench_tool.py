@@ -215,7 +215,7 @@ def check_usage(folder, model):
         ("no script", 6, ["missing.py", "No such file"], [model, "--runner-path", folder / "missing.py"]),
         ("report on a model", 2, ["is an input"], [model, *runner, "--json", model]),
         ("report nowhere", 2, ["nowhere"], [model, *runner, "--json", folder / "nowhere" / "report.json"]),
-        ("sites nowhere", 3, ["nowhere"], [model, rewritten(folder, model, "conv"), *runner, "--keep", "/dev/null/nowhere", "--budget", 1]),
+        ("sites nowhere", 2, ["nowhere"], [model, rewritten(folder, model, "conv"), *runner, "--keep", "/dev/null/nowhere", "--budget", 1]),
         ("few runs", 2, ["--runs"], [model, *runner, "--runs", 1]),
         ("no time", 2, ["--budget"], [model, *runner, "--budget", 0]),
         ("three models", 2, [], [model, model, model, *runner]),

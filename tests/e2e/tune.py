@@ -295,7 +295,7 @@ def check_usage(folder, pack, grid):
         ("no such model", 3, ["missing.onnx"], [pack, timings, *fine, "--shapes-from", folder / "missing.onnx"]),
         ("foreign timings", 4, ["foreign.timings"], [pack, foreign, *fine]),
         ("no folder for timings", 2, ["timings.jsonl"], [pack, folder / "nowhere" / "timings.jsonl", *fine]),
-        ("no folder for models", 3, ["nowhere"], [pack, timings, *fine, "--keep", "/dev/null/nowhere"]),
+        ("no folder for models", 2, ["nowhere"], [pack, timings, *fine, "--keep", "/dev/null/nowhere"]),
         ("no python", 6, ["/no/such/python", "cannot start"], [pack, timings, *fine, "--python", "/no/such/python"]),
         ("no script", 6, ["missing.py", "No such file"], [pack, timings, "--shapes", grid, "--runner", folder / "missing.py"]),
         ("timings to show that are none", 4, ["bad.json"], [pack, timings, "--show", bad]),
