@@ -4,15 +4,14 @@ are one line; nothing but the C interface is exported. Exit status 0 or 1.
 """
 
 import json
-import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
-BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
+from pack import BIN, SOURCE
+
 sys.path.insert(0, str(SOURCE / "tests" / "models"))
 import build  # noqa: E402
 

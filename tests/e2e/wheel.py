@@ -12,8 +12,8 @@ import sys
 import tempfile
 import time
 
-SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
-BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
+from pack import BIN, SOURCE
+
 sys.path.insert(0, str(SOURCE / "tests" / "models"))
 import build  # noqa: E402
 
