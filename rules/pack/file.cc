@@ -46,8 +46,8 @@ bool writeAll(int fd, std::string_view bytes) {
   return true;
 }
 
-tl::unexpected<Error> cannotWrite(const std::string& path, int error, ErrorKind kind = ErrorKind::kUsage) {
-  return fail(kind, "cannot write: " + reason(error), path, "nothing was written");
+tl::unexpected<Error> cannotWrite(const std::string& path, int error) {
+  return fail(ErrorKind::kUsage, "cannot write: " + reason(error), path, "nothing was written");
 }
 
 }  // namespace
@@ -81,15 +81,15 @@ Expected<FileStart> readStart(const std::string& path, size_t most, ErrorKind ki
   return start;
 }
 
-Expected<void> checkWritable(const std::string& path, ErrorKind kind) {
+Expected<void> checkWritable(const std::string& path) {
   struct stat info {};
   bool exists = ::stat(path.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) return cannotWrite(path, EISDIR, kind);
+  if (exists && S_ISDIR(info.st_mode)) return cannotWrite(path, EISDIR);
   bool inPlace = exists && !S_ISREG(info.st_mode);
   std::error_code ignored;
   auto folder = (exists ? std::filesystem::canonical(path, ignored) : std::filesystem::path(path)).parent_path();
   const std::string target = inPlace ? path : folder.empty() ? "." : folder.string() + "/";
-  if (::access(target.c_str(), inPlace ? W_OK : W_OK | X_OK) != 0) return cannotWrite(path, errno, kind);
+  if (::access(target.c_str(), inPlace ? W_OK : W_OK | X_OK) != 0) return cannotWrite(path, errno);
   return {};
 }
 

@@ -20,9 +20,8 @@ struct FileStart {
 Expected<FileStart> readStart(const std::string& path, size_t most, ErrorKind kind);
 
 /// Refuses what writeFile() would refuse whatever the bytes: a folder, a file in a folder that does not exist or may
-/// not be written to. For tools that work for minutes before they write. The error is of the kind given, with the
-/// system's reason.
-Expected<void> checkWritable(const std::string& path, ErrorKind kind = ErrorKind::kUsage);
+/// not be written to. For tools that work for minutes before they write. Errors: kUsage, with the system's reason.
+Expected<void> checkWritable(const std::string& path);
 
 /// Writes beside `path`, flushes to the disk and renames: `path` holds the old bytes or all of the new ones, never a
 /// part, and a failure leaves nothing behind. A symbolic link is followed; a device or a pipe is written in place.

@@ -1,13 +1,13 @@
 #include "tools/apply/report_file.h"
 
 #include <filesystem>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "rules/text.h"
 #include "tools/apply/default_pack.h"
+#include "tools/apply/fired_rules.h"
 #include "tools/apply/next_step.h"
 #include "tools/apply/page/page.h"
 #include "tools/apply/report.h"
@@ -17,10 +17,7 @@ namespace {
 
 /// By name, without the proofs.
 Expected<std::map<std::string, std::string>> statementsOf(const ApplyReport& report, Pack& pack) {
-  std::set<std::string> names;
-  for (const Fired& f : report.fired)
-    names.insert(f.rule);
-  auto rules = pack.proved(names);
+  auto rules = rulesThatFired(report, pack);
   if (!rules) return tl::unexpected(rules.error());
   std::map<std::string, std::string> statements;
   for (const Rule& rule : rules->rules)

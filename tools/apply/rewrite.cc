@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -19,6 +18,7 @@
 #include "tools/apply/device.h"
 #include "tools/apply/engine.h"
 #include "tools/apply/error_limits.h"
+#include "tools/apply/fired_rules.h"
 #include "tools/apply/node_names.h"
 #include "tools/apply/records.h"
 #include "tools/apply/report.h"
@@ -120,10 +120,7 @@ Expected<std::optional<Engine>> startEngine(const ApplyArguments& o) {
 /// default pack is part of the tool.
 Expected<void> checkFired(const ApplyArguments& o, Pack& pack, const ApplyReport& report, const ReportProgress& show) {
   if (o.trustPack || o.dryRun || isDefaultPack(pack)) return {};
-  std::set<std::string> names;
-  for (const Fired& f : report.fired)
-    names.insert(f.rule);
-  auto rules = pack.proved(names);
+  auto rules = rulesThatFired(report, pack);
   if (!rules) return tl::unexpected(rules.error());
   return checkRecords(*rules, {o.checker, o.pack, [&](const std::string& what) { show(what, kUnknownShare); }});
 }
