@@ -9,6 +9,13 @@
 
 namespace pet {
 
+/// What was done about the proof records of the rules that fired.
+enum class RecordsChecked {
+  kNot,       ///< a dry run, or a pack that the user trusts
+  kNow,       ///< by the checker, before anything was written
+  kWithTool,  ///< the default pack's were checked when it was made
+};
+
 struct ApplyReport {
   std::vector<Fired> fired;
   std::vector<Refused> refused;
@@ -25,8 +32,9 @@ struct ApplyReport {
   /// What a run of the original is estimated to take on the device (nullopt: not known), and what is saved of it.
   std::optional<double> runSeconds;
   double savedSeconds = 0;
-  Metadata metadata = {};  ///< what a rewritten model says
-  size_t matched = 0;      ///< sites of patterns in the original
+  Metadata metadata = {};                         ///< what a rewritten model says
+  size_t matched = 0;                             ///< sites of patterns in the original
+  RecordsChecked records = RecordsChecked::kNot;  ///< apply() itself has no checker: its caller has
 };
 
 struct Applied {

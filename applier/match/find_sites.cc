@@ -179,6 +179,8 @@ Fits<void> Matcher::checkConstants(const Assignment& a) const {
     if (v.node >= 0 && program().node(p).scalar("constant") == Expr(1) && !index_.isConstant(v)) {
       if (index_.isDequantized(v))
         return refuse(ReasonKind::kQuantized, program().name(p) + " is quantized: a DequantizeLinear computes it");
+      if (index_.isReplaceable(v))
+        return refuse(ReasonKind::kReplaceable, program().name(p) + " is not a constant: a caller may replace it");
       return refuse(ReasonKind::kVariable, program().name(p) + " is not a constant of the model");
     }
   }

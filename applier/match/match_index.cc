@@ -1,5 +1,8 @@
 #include "applier/match/match_index.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "ir/ops/op.h"
 
 namespace pet {
@@ -7,10 +10,32 @@ namespace {
 
 const std::vector<int> kNobody;
 
+std::vector<bool> replaceableNodes(const Graph& graph, const View& view, const std::vector<bool>& constant) {
+  std::set<std::string_view> replaceable;
+  for (const Initializer& i : graph.initializers) {
+    if (i.overridable) replaceable.insert(i.name);
+  }
+  const auto& nodes = view.program.nodes();
+  std::vector<bool> result(nodes.size(), false);
+  if (replaceable.empty()) return result;
+  auto fixed = [&](Value v) { return constant[static_cast<size_t>(v.node)] || result[static_cast<size_t>(v.node)]; };
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (constant[i]) continue;
+    auto name = view.names.find({static_cast<int>(i), 0});
+    result[i] = nodes[i].is(ops::kInput) ? name != view.names.end() && replaceable.contains(name->second)
+                                         : std::all_of(nodes[i].operands.begin(), nodes[i].operands.end(), fixed);
+  }
+  return result;
+}
+
 }  // namespace
 
 MatchIndex::MatchIndex(const Graph& graph, const View& view, const ModelSizes& sizes)
-    : view_(view), sizes_(sizes), uses_(view.program), precedence_(graph, view) {
+    : view_(view),
+      sizes_(sizes),
+      uses_(view.program),
+      replaceable_(replaceableNodes(graph, view, uses_.constant)),
+      precedence_(graph, view) {
   for (size_t i = 0; i < view.program.nodes().size(); ++i)
     byOp_[view.program.nodes()[i].op].push_back(static_cast<int>(i));
   for (const GraphNode& n : graph.nodes) {

@@ -28,6 +28,8 @@ class MatchIndex {
   const Uses& uses() const { return uses_; }
   /// The value comes from integers: it is the result of a DequantizeLinear.
   bool isDequantized(Value value) const;
+  /// It would be a constant, but for initializers that a caller may replace.
+  bool isReplaceable(Value value) const { return replaceable_[static_cast<size_t>(value.node)]; }
 
  private:
   const View& view_;
@@ -35,6 +37,7 @@ class MatchIndex {
   std::map<const OpRow*, std::vector<int>> byOp_;
   Uses uses_;
   std::set<std::string, std::less<>> dequantized_;  ///< ONNX values
+  std::vector<bool> replaceable_;                   ///< per node
   Precedence precedence_;
 };
 

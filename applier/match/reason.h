@@ -25,6 +25,7 @@ enum class ReasonKind {
   kFarSizes,        ///< not tuned at sizes close to these
   kNotTuned,        ///< not on this device
   kNoSizes,         ///< no sizes were found at which the model runs
+  kReplaceable,     ///< an operand is not a constant, because a caller may replace an initializer
   kVariable,        ///< an operand is not a constant of the model
   kLiveOut,         ///< an intermediate result is used elsewhere
   kOtherSizes,      ///< the rule is for other extents

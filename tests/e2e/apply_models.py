@@ -180,10 +180,14 @@ def frozen(shop):
         model = shop.model("frozen", [conv("x", "w", "y")], [tensor("x", 1, 2, 6, 6), tensor("w", 3, 2, 3, 3)],
                            [tensor("y", 1, 3, 6, 6)], {"w": floats(3, 2, 3, 3)}, opset=opset, ir_version=ir_version)
         report = shop.apply(model, shop.pack("conv"), "--all")
-        expect("not frozen", not report["fired"] and report["refusals"][0]["reason"] == "w is not a constant of the model", report)
+        expect("not frozen", not report["fired"] and report["refusals"][0]["reason"] == "w is not a constant: a caller may replace it", report)
         expect("not frozen: hint", "--freeze-inputs" in shop.table, shop.table)
         report = shop.apply(model, shop.pack("conv"), "--all", "--freeze-inputs")
         expect("frozen", len(report["fired"]) == 1 and shop.types == ["ConvTranspose"], report)
+    model = shop.model("frozen-computed", [helper.make_node("Transpose", ["w"], ["v"], perm=[1, 0, 2, 3]), conv("x", "v", "y")],
+                       [tensor("x", 1, 2, 6, 6), tensor("w", 2, 3, 3, 3)], [tensor("y", 1, 3, 6, 6)], {"w": floats(2, 3, 3, 3)})
+    report = shop.apply(model, shop.pack("conv"), "--all")
+    expect("computed from what may be replaced", not report["fired"] and report["refusals"][0]["kind"] == "replaceable", report)
 
 
 def doubles(shop):

@@ -68,6 +68,8 @@ def first_try(prefix, model):
         return
     report = json.loads(model.with_name("report.json").read_text())
     expect("a first try", report["fired"] and seconds < MOST_SECONDS, f"{seconds:.1f} s, {done.stdout}")
+    expect("what is said of proofs", report["proofs"] == "checked-with-default-pack" and "the proofs when the default pack was made"
+           in done.stdout, (report["proofs"], done.stdout))
     found = compare.compare(model, model.with_suffix(".pet.onnx"))
     expect("a first try", found.relative < 1e-4, f"differs by {found.relative}")
     print(f"{seconds:.1f} s, {len(report['fired'])} sites in {model.name}")

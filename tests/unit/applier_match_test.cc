@@ -223,8 +223,19 @@ TEST(ApplierMatch, Cases) {
 TEST(ApplierMatch, InitializersThatACallerMayReplaceAreNoConstants) {
   Model model = modelOf("x: [1, 2, 5, 5]  w: const [3, 2, 3, 3]  y = Conv(x, w)");
   model.graph.initializers.at(0).overridable = true;
-  EXPECT_EQ(find(kConv, model).sites.size(), 0U);
+  Found found = find(kConv, model);
+  EXPECT_EQ(found.sites.size(), 0U);
+  ASSERT_FALSE(found.refusals.empty());
+  EXPECT_EQ(found.refusals[0].reason.kind, ReasonKind::kReplaceable);
   EXPECT_EQ(find(kConv, model, {.freezeInputs = true}).sites.size(), 1U);
+}
+
+TEST(ApplierMatch, WeightsThatTheModelComputesCannotBeFrozen) {
+  Model model = modelOf("x: [1, 2, 5, 5]  w: [3, 2, 3, 3]  s: const [3, 2, 3, 3]  v = Mul(w, s)  y = Conv(x, v)");
+  model.graph.initializers.at(0).overridable = true;
+  Found found = find(kConv, model);
+  ASSERT_FALSE(found.refusals.empty());
+  EXPECT_EQ(found.refusals[0].reason.kind, ReasonKind::kVariable);
 }
 
 TEST(ApplierMatch, ValuesThatSubgraphsReadStay) {

@@ -24,24 +24,23 @@ std::string ruleOf(const Refused& r) {
 }
 
 /// What would let it fire, or what else is known.
-std::string wayOut(const Refused& r, const ApplyReport& report) {
+std::string wayOut(const Refused& r) {
   const Reason& reason = r.reason;
   const std::string gain =
       reason.ratio && isUnlocked(reason.kind) ? fmt::format(", then {:.2f} times as fast", *reason.ratio) : "";
   if (reason.kind == ReasonKind::kOpset && reason.value) return fmt::format("opset {}{}", *reason.value, gain);
-  if (reason.kind == ReasonKind::kVariable) return report.overridable > 0 ? "--freeze-inputs" : "";
   if (reason.kind == ReasonKind::kNotTuned || reason.kind == ReasonKind::kFarSizes) return "pet-tune";
   const std::string option = optionOf(reason);
   return option.empty() ? "" : option + gain;
 }
 
-std::string missesText(const std::vector<const Refused*>& misses, const ApplyReport& report, const ApplyArguments& o) {
+std::string missesText(const std::vector<const Refused*>& misses, const ApplyArguments& o) {
   std::vector<std::vector<std::string>> rows{{"SITE", "RULE", "BECAUSE", "WHAT WOULD DO"}};
   if (o.verbose) rows[0].emplace_back("DETAIL");
   const size_t shown = o.verbose ? misses.size() : std::min(misses.size(), kMostLines);
   for (size_t i = 0; i < shown; ++i) {
     const Refused& r = *misses[i];
-    const std::string out = wayOut(r, report);
+    const std::string out = wayOut(r);
     rows.push_back({r.site, ruleOf(r), sentenceOf(r.reason), out.empty() ? "-" : out});
     if (o.verbose) rows.back().push_back(r.reason.detail);
   }
@@ -83,8 +82,8 @@ std::string explanation(const ApplyReport& report, const std::vector<NodeName>& 
   std::stable_sort(misses.begin(), misses.end(),
                    [&](const Refused* a, const Refused* b) { return isNearer(*a, *b, o.minGain); });
   if (misses.empty()) return text.empty() ? silenceText(report, nodes, o) : text;
-  text += (text.empty() ? "" : "\n") + missesText(misses, report, o);
-  const auto commands = commandsFor(*misses[0], report, o);
+  text += (text.empty() ? "" : "\n") + missesText(misses, o);
+  const auto commands = commandsFor(*misses[0], o);
   for (size_t i = 0; i < commands.size(); ++i)
     text += (i == 0 ? "Next: " : "      ") + commands[i] + "\n";
   return text;

@@ -77,7 +77,7 @@ NextStep whereNothingFits(const ApplyReport& report, const ApplyArguments& o) {
            againWith(mined, "")}};
 }
 
-NextStep whereAnOptionWouldDo(const RefusalGroup& group, const ApplyReport& report, const ApplyArguments& o) {
+NextStep whereAnOptionWouldDo(const RefusalGroup& group, const ApplyArguments& o) {
   std::set<std::string> sites;
   for (const Refused* r : group.members) {
     if (wouldFire(r->reason, o.minGain)) sites.insert(r->site);
@@ -85,7 +85,7 @@ NextStep whereAnOptionWouldDo(const RefusalGroup& group, const ApplyReport& repo
   const Refused& best = *group.members[0];
   return {fmt::format("{} of {} would be {:.2f} times as fast, but {}", best.rule, counted(sites.size(), "site"),
                       *best.reason.ratio, sentenceOf(best.reason)),
-          commandsFor(best, report, o)};
+          commandsFor(best, o)};
 }
 
 }  // namespace
@@ -94,11 +94,10 @@ std::string counted(size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-std::vector<std::string> commandsFor(const Refused& refused, const ApplyReport& report, const ApplyArguments& o) {
+std::vector<std::string> commandsFor(const Refused& refused, const ApplyArguments& o) {
   const Reason& reason = refused.reason;
   if (reason.kind == ReasonKind::kOpset && reason.value) return convert(*reason.value, o);
   if (isUntuned(reason.kind)) return tune({refused.rule}, o);
-  if (reason.kind == ReasonKind::kVariable && report.overridable > 0) return {againWith(o, "--freeze-inputs")};
   const std::string option = optionOf(reason);
   return option.empty() ? std::vector<std::string>() : std::vector{againWith(o, option)};
 }
@@ -118,7 +117,7 @@ NextStep nextStep(const ApplyReport& report, const ApplyArguments& o) {
   for (const Refused& r : report.refused) {
     if (untunedSites.contains(r.site) && isUntuned(r.reason.kind)) untunedRules.insert(r.rule);
   }
-  if (wouldFire(best->reason, o.minGain)) return whereAnOptionWouldDo(grouped(report.refused, o.minGain)[0], report, o);
+  if (wouldFire(best->reason, o.minGain)) return whereAnOptionWouldDo(grouped(report.refused, o.minGain)[0], o);
   if (untunedSites.size() > slow) {
     return {fmt::format("rules fit at {}, but were not tuned on {} at sizes like these",
                         counted(untunedSites.size(), "site"), o.device),
@@ -130,7 +129,7 @@ NextStep nextStep(const ApplyReport& report, const ApplyArguments& o) {
                         best->site),
             {explain(best->site, o)}};
   }
-  auto commands = commandsFor(*best, report, o);
+  auto commands = commandsFor(*best, o);
   if (commands.empty()) commands.push_back(explain(best->site, o));
   return {fmt::format("{} comes nearest, at {}, but {}", best->rule.empty() ? best->pattern : best->rule, best->site,
                       sentenceOf(best->reason)),

@@ -18,7 +18,7 @@ struct NextStep {
 NextStep nextStep(const ApplyReport& report, const ApplyArguments& o);
 
 /// The commands that let a refused rule be tried again; empty: there are none.
-std::vector<std::string> commandsFor(const Refused& refused, const ApplyReport& report, const ApplyArguments& o);
+std::vector<std::string> commandsFor(const Refused& refused, const ApplyArguments& o);
 
 /// "1 site", "2 sites".
 std::string counted(size_t count, std::string_view noun);

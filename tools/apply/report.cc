@@ -134,7 +134,19 @@ std::string measuredText(const ApplyReport& report, bool verbose) {
 
 // --- What was checked, and written ---
 
-std::string checkText(const ApplyReport& report, const ApplyArguments& o) {
+std::string_view proofsText(RecordsChecked records) {
+  switch (records) {
+    case RecordsChecked::kNot:
+      return "";
+    case RecordsChecked::kNow:
+      return "; the proof of every rule that fired";
+    case RecordsChecked::kWithTool:
+      return "; the proofs when the default pack was made";
+  }
+  return "";
+}
+
+std::string checkText(const ApplyReport& report) {
   if (report.checks.empty()) return "";
   size_t done = 0;
   double worst = 0;
@@ -147,7 +159,7 @@ std::string checkText(const ApplyReport& report, const ApplyArguments& o) {
   for (const UncheckedSite& site : report.unchecked)
     text += fmt::format("Checked only as part of the whole model: {}\n", site.label);
   return fmt::format("{}Checked: {} by execution (the largest difference is {:.2f} of what is allowed){}\n", text,
-                     counted(done, "comparison"), worst, o.trustPack ? "" : "; the proof of every rule that fired");
+                     counted(done, "comparison"), worst, proofsText(report.records));
 }
 
 std::string notes(const ApplyReport& r) {
@@ -184,7 +196,7 @@ std::string headlineOf(const ApplyReport& report, const ApplyArguments& o) {
 
 std::string textOf(const ApplyReport& report, const ApplyArguments& o) {
   return (report.fired.empty() ? nothingText(report, o) : firedText(report, o)) + refusedText(report, o) +
-         measuredText(report, o.verbose) + untouchedText(report, o.verbose) + notes(report) + checkText(report, o) +
+         measuredText(report, o.verbose) + untouchedText(report, o.verbose) + notes(report) + checkText(report) +
          writtenText(report, o);
 }
 

@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include "rules/text.h"
-#include "tools/apply/default_pack.h"
 #include "tools/apply/fired_rules.h"
 #include "tools/apply/next_step.h"
 #include "tools/apply/page/page.h"
@@ -25,11 +24,17 @@ Expected<std::map<std::string, std::string>> statementsOf(const ApplyReport& rep
   return statements;
 }
 
-std::string proofText(const ApplyArguments& o, const Pack& pack) {
+std::string proofText(RecordsChecked records, bool dryRun) {
   const std::string proved = "proved for every shape of its class";
-  if (o.dryRun) return proved + " (dry run: the record was not checked again)";
-  if (isDefaultPack(pack)) return proved + "; the record was checked when the default pack was made";
-  return proved + (o.trustPack ? " (--trust-pack: the record was not checked again)" : "; the record was checked");
+  switch (records) {
+    case RecordsChecked::kNot:
+      return fmt::format("{} ({}: the record was not checked again)", proved, dryRun ? "dry run" : "--trust-pack");
+    case RecordsChecked::kNow:
+      return proved + "; the record was checked";
+    case RecordsChecked::kWithTool:
+      return proved + "; the record was checked when the default pack was made";
+  }
+  return proved;
 }
 
 /// Files, device, what the rewritten model's metadata say, and the commands that would do more.
@@ -62,7 +67,7 @@ Expected<std::string> reportFileText(const ApplyArguments& o,
                  .after = applied.model.graph,
                  .report = applied.report,
                  .statements = std::move(*statements),
-                 .proof = proofText(o, pack),
+                 .proof = proofText(applied.report.records, o.dryRun),
                  .run = aboutRun(o, applied.report),
                  .freezeInputs = o.freezeInputs,
                  .minGain = o.minGain});

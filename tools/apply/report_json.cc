@@ -66,6 +66,18 @@ Json groupJson(const RefusalGroup& group, double minGain) {
           {"examples", examples}};
 }
 
+const char* nameOf(RecordsChecked records) {
+  switch (records) {
+    case RecordsChecked::kNot:
+      return "not-checked";
+    case RecordsChecked::kNow:
+      return "checked";
+    case RecordsChecked::kWithTool:
+      return "checked-with-default-pack";
+  }
+  return "";
+}
+
 Json expectedJson(const ApplyReport& r) {
   const bool isKnown = r.runSeconds && *r.runSeconds > r.savedSeconds;
   return {{"seconds", isKnown ? Json(*r.runSeconds) : Json()},
@@ -99,6 +111,7 @@ std::string jsonOf(const ApplyReport& r, const ApplyArguments& o) {
   all["next"] = r.fired.empty() ? nextStep(r, o).commands : std::vector<std::string>();
   all["untouched"] = untouched;
   all["checks"] = checks;
+  all["proofs"] = nameOf(r.records);
   all["measured"] = measured;
   all["sizes"] = r.sizes;
   all["rounds"] = r.rounds;

@@ -118,11 +118,16 @@ Expected<std::optional<Engine>> startEngine(const ApplyArguments& o) {
 
 /// A pack's author can write what he likes into it: whatever fired is proved here, before anything is written. The
 /// default pack is part of the tool.
-Expected<void> checkFired(const ApplyArguments& o, Pack& pack, const ApplyReport& report, const ReportProgress& show) {
-  if (o.trustPack || o.dryRun || isDefaultPack(pack)) return {};
+Expected<RecordsChecked> checkFired(const ApplyArguments& o,
+                                    Pack& pack,
+                                    const ApplyReport& report,
+                                    const ReportProgress& show) {
+  if (isDefaultPack(pack)) return RecordsChecked::kWithTool;
+  if (o.trustPack || o.dryRun) return RecordsChecked::kNot;
   auto rules = rulesThatFired(report, pack);
   if (!rules) return tl::unexpected(rules.error());
-  return checkRecords(*rules, {o.checker, o.pack, [&](const std::string& what) { show(what, kUnknownShare); }});
+  const RecordCheck check{o.checker, o.pack, [&](const std::string& what) { show(what, kUnknownShare); }};
+  return checkRecords(*rules, check).map([] { return RecordsChecked::kNow; });
 }
 
 /// Where new weights wait: beside the output, where there has to be room for them anyway.
@@ -266,7 +271,9 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   };
   auto applied = apply(*model, *rules, costs, *options);
   if (!applied) return tl::unexpected(applied.error());
-  PET_TRY(checkFired(o, *pack, applied->report, show));
+  auto records = checkFired(o, *pack, applied->report, show);
+  if (!records) return tl::unexpected(records.error());
+  applied->report.records = *records;
   auto reports = reportTexts(o, *model, *applied, *pack);
   if (!reports) return tl::unexpected(reports.error());
   PET_TRY(store(o, *reports, *applied, std::move(staged)));
