@@ -1,5 +1,6 @@
 // The checker's own meaning of programs against the prover's denotation, and against evaluation.
 
+#include <algorithm>
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -197,26 +198,33 @@ TEST(Meaning, IsTheProversForEveryOperator) {
     EXPECT_TRUE(seen.contains(row->name)) << row->name << " stands in no program of this test";
 }
 
-TEST(Meaning, IsTheProversForTheRulesOfTheTests) {
-  std::vector<std::filesystem::path> files = testing_support::proveCases();
-  for (const auto& entry : std::filesystem::directory_iterator(PET_SOURCE_DIR "/tests/data")) {
-    if (entry.path().extension() == ".pet") files.push_back(entry.path());
-  }
-  for (const auto& file : files) {
-    auto set = parseRules(testing_support::textOf(file), "");
-    if (!set) continue;
-    for (const Rule& rule : set->rules) {
-      auto source = instantiate(*set->findPattern(rule.pattern), rule);
-      ASSERT_TRUE(source);
-      for (const Program* p : {std::as_const(source).operator->(), &rule.replacement, &rule.mutant}) {
-        EXPECT_EQ(MeaningComparison(*p).run(), "") << file << "\n" << print(*p);
-        if (Unfold unfold = all(*p); !unfold.empty()) {
-          EXPECT_EQ(MeaningComparison(*p, unfold).run(), "") << "unfolded: " << file << "\n" << print(*p);
-        }
+class MeaningInRules : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(MeaningInRules, IsTheProvers) {
+  auto set = parseRules(testing_support::textOf(GetParam()), "");
+  if (!set) return;  // a case of the parser
+  for (const Rule& rule : set->rules) {
+    auto source = instantiate(*set->findPattern(rule.pattern), rule);
+    ASSERT_TRUE(source);
+    for (const Program* p : {std::as_const(source).operator->(), &rule.replacement, &rule.mutant}) {
+      EXPECT_EQ(MeaningComparison(*p).run(), "") << print(*p);
+      if (Unfold unfold = all(*p); !unfold.empty()) {
+        EXPECT_EQ(MeaningComparison(*p, unfold).run(), "") << "unfolded: " << print(*p);
       }
     }
   }
 }
+
+std::vector<std::string> ruleFiles() {
+  std::vector<std::filesystem::path> files = testing_support::proveCases();
+  for (const auto& entry : std::filesystem::directory_iterator(PET_SOURCE_DIR "/tests/data")) {
+    if (entry.path().extension() == ".pet") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return {files.begin(), files.end()};
+}
+
+INSTANTIATE_TEST_SUITE_P(rules, MeaningInRules, ::testing::ValuesIn(ruleFiles()), testing_support::nameOfFile);
 
 RC_GTEST_PROP(MeaningProperty, IsTheProvers, ()) {
   auto vocabulary = testing_support::drawFrom<testing_support::Vocabulary>({testing_support::Vocabulary::kSums,

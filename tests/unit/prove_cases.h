@@ -28,4 +28,11 @@ inline std::filesystem::path proveCase(const std::string& name) {
   return {};
 }
 
+/// Of a test that has a file as its parameter: the file's name without its folder, as gtest allows it.
+inline std::string nameOfFile(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = std::filesystem::path(info.param).stem();
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 }  // namespace pet::testing_support

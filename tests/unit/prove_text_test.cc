@@ -249,13 +249,7 @@ std::vector<std::string> caseFiles() {
   return {files.begin(), files.end()};
 }
 
-std::string nameOf(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name = std::filesystem::path(info.param).stem();
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(prove, ProveText, ::testing::ValuesIn(caseFiles()), nameOf);
+INSTANTIATE_TEST_SUITE_P(prove, ProveText, ::testing::ValuesIn(caseFiles()), testing_support::nameOfFile);
 
 }  // namespace
 }  // namespace pet::prove_text_test
