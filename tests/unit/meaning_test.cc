@@ -1,8 +1,5 @@
 // The checker's own meaning of programs against the prover's denotation, and against evaluation.
 
-#include <algorithm>
-#include <filesystem>
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -215,16 +212,10 @@ TEST_P(MeaningInRules, IsTheProvers) {
   }
 }
 
-std::vector<std::string> ruleFiles() {
-  std::vector<std::filesystem::path> files = testing_support::proveCases();
-  for (const auto& entry : std::filesystem::directory_iterator(PET_SOURCE_DIR "/tests/data")) {
-    if (entry.path().extension() == ".pet") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return {files.begin(), files.end()};
-}
-
-INSTANTIATE_TEST_SUITE_P(rules, MeaningInRules, ::testing::ValuesIn(ruleFiles()), testing_support::nameOfFile);
+INSTANTIATE_TEST_SUITE_P(rules,
+                         MeaningInRules,
+                         ::testing::ValuesIn(testing_support::ruleFiles()),
+                         testing_support::nameOfFile);
 
 RC_GTEST_PROP(MeaningProperty, IsTheProvers, ()) {
   auto vocabulary = testing_support::drawFrom<testing_support::Vocabulary>({testing_support::Vocabulary::kSums,

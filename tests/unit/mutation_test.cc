@@ -46,17 +46,6 @@ std::optional<Subject> subjectOf(const std::string& path) {
   return Subject{std::filesystem::path(path).filename(), print(pattern), print(rule)};
 }
 
-std::vector<std::string> files() {
-  std::vector<std::string> result;
-  for (const auto& entry : std::filesystem::directory_iterator(PET_SOURCE_DIR "/tests/data")) {
-    if (entry.path().extension() == ".pet") result.push_back(entry.path());
-  }
-  std::sort(result.begin(), result.end());
-  for (const auto& file : testing_support::proveCases())
-    result.push_back(file);
-  return result;
-}
-
 struct Tally {
   int caught = 0;     ///< not proved
   int stillTrue = 0;  ///< proved, and equal at small shapes
@@ -116,7 +105,7 @@ std::string row(const std::string& kind, const Tally& t) {
 TEST(Mutation, WhatChangesMeaningIsCaught) {
   std::map<std::string, Tally> tally;
   size_t number = 0;
-  for (const std::string& file : files()) {
+  for (const std::string& file : testing_support::ruleFiles()) {
     bool isData = file.find("/tests/data/") != std::string::npos;
     if (!isData && ++number % 3 != 0) continue;  // a third of the prover's cases, against the time it takes
     auto subject = subjectOf(file);

@@ -28,6 +28,18 @@ inline std::filesystem::path proveCase(const std::string& name) {
   return {};
 }
 
+/// The files of rules in tests/data, by name, then those of tests/prove.
+inline std::vector<std::string> ruleFiles() {
+  std::vector<std::string> result;
+  for (const auto& entry : std::filesystem::directory_iterator(PET_SOURCE_DIR "/tests/data")) {
+    if (entry.path().extension() == ".pet") result.push_back(entry.path());
+  }
+  std::sort(result.begin(), result.end());
+  for (const auto& file : proveCases())
+    result.push_back(file);
+  return result;
+}
+
 /// Of a test that has a file as its parameter: the file's name without its folder, as gtest allows it.
 inline std::string nameOfFile(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = std::filesystem::path(info.param).stem();
