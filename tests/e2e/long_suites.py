@@ -1,0 +1,48 @@
+"""No long unit test falls between release and the sanitizers: the preset release builds the file of each suite that
+tests/CMakeLists.txt calls long, and Makefile.ci knows as many parts of them as there are tests unit.long.N."""
+
+import fnmatch
+import json
+import os
+import re
+import sys
+
+root = os.environ["PET_SOURCE"]
+
+
+def read(path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def found(pattern, text, what):
+    match = re.search(pattern, text, re.MULTILINE)
+    assert match, f"no {what}"
+    return match[1]
+
+
+cmake = read("tests/CMakeLists.txt")
+suites = found(r"^set\(PET_LONG_SUITES\s+([^)]*)\)", cmake, "PET_LONG_SUITES").replace(";", " ").split()
+presets = json.loads(read("CMakePresets.json"))["configurePresets"]
+globs = next(p for p in presets if p["name"] == "release")["cacheVariables"]["PET_UNIT_TESTS"].split(";")
+
+holders = {}  # suite -> files that define it
+for name in sorted(os.listdir(os.path.join(root, "tests/unit"))):
+    if name.endswith(".cc"):
+        for suite in re.findall(r"^(?:TEST|TEST_P|TEST_F|TYPED_TEST|RC_GTEST_PROP)\((\w+),", read(f"tests/unit/{name}"), re.MULTILINE):
+            holders.setdefault(suite, set()).add(name[:-len(".cc")])
+
+wrong = []
+for suite in suites:
+    files = holders.get(suite.split("/")[-1], set())
+    if not files:
+        wrong.append(f"{suite}: no such suite in tests/unit")
+    for file in sorted(files):
+        if not any(fnmatch.fnmatch(file, glob) for glob in globs):
+            wrong.append(f"{suite}: the preset release does not build tests/unit/{file}.cc")
+parts = found(r"^parts := (\d+)$", read("Makefile.ci"), "parts in Makefile.ci")
+tests = found(r"add_unit_shards\(unit\.long (\d+) ", cmake, "unit.long in tests/CMakeLists.txt")
+if parts != tests:
+    wrong.append(f"Makefile.ci runs one of {parts} parts of the long unit tests; there are {tests}")
+print("\n".join(wrong) or f"{len(suites)} long suites, {parts} parts")
+sys.exit(bool(wrong))
