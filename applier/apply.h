@@ -11,7 +11,7 @@ namespace pet {
 
 /// What was done about the proof records of the rules that fired.
 enum class RecordsChecked {
-  kNot,       ///< a dry run, or a pack that the user trusts
+  kNot,       ///< nothing fired, a dry run, or a pack that the user trusts
   kNow,       ///< by the checker, before anything was written
   kWithTool,  ///< the default pack's were checked when it was made
 };

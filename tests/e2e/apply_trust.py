@@ -204,10 +204,24 @@ def checkers(folder):
         folder.refused(name, CHECK, words, pack=folder.pack, arguments=["--all", "--checker", script], **empty)
 
 
+def said(folder):
+    """The report says what was done about proofs, to people and in JSON; nothing fired, nothing was checked."""
+    table = [
+        (["--all"], "checked"),
+        (["--all", "--trust-pack"], "not-checked"),
+        (["--skip", "*"], "not-checked"),
+    ]
+    for arguments, word in table:
+        report = folder.path / "report.json"
+        done = folder.applied(f"said {arguments}", *arguments, "--report", report, pack=folder.pack)
+        expect(f"said {arguments}", json.loads(report.read_text())["proofs"] == word, report.read_text())
+        expect(f"said {arguments}", ("the proof of every rule that fired" in done.stdout) == (word == "checked"), done.stdout)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Folder(pathlib.Path(name))
-        for part in [altered_rules, cache, checkers]:
+        for part in [altered_rules, cache, checkers, said]:
             part(folder)
     for failure in failures:
         print(f"apply_trust: {failure}", file=sys.stderr)

@@ -122,6 +122,7 @@ Expected<RecordsChecked> checkFired(const ApplyArguments& o,
                                     Pack& pack,
                                     const ApplyReport& report,
                                     const ReportProgress& show) {
+  if (report.fired.empty()) return RecordsChecked::kNot;
   if (isDefaultPack(pack)) return RecordsChecked::kWithTool;
   if (o.trustPack || o.dryRun) return RecordsChecked::kNot;
   auto rules = rulesThatFired(report, pack);
