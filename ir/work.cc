@@ -15,6 +15,15 @@ std::optional<double> times(std::optional<double> a, std::optional<double> b) {
   return *a * *b;
 }
 
+/// How many neighbours each element of a Resize is made of.
+double tapsOf(const Node& node, const Shape& in) {
+  const double each = node.text("mode") == "nearest" ? 1 : node.text("mode") == "linear" ? 2 : 4;
+  double taps = 1;
+  for (size_t d = 0; d < in.size(); ++d)
+    taps *= in[d] == node.shapes[0][d] ? 1 : each;
+  return taps;
+}
+
 }  // namespace
 
 std::optional<double> elementsOf(const Shape& shape, const Bindings& symbols) {
@@ -58,6 +67,8 @@ std::optional<double> workOf(const Program& program, const Node& node, const Bin
     }
     case Work::kWholeInput:
       return elementsOf(operand(0), symbols);
+    case Work::kTaps:
+      return times(made, tapsOf(node, operand(0)));
   }
   return std::nullopt;
 }

@@ -63,6 +63,29 @@ ResizeForm resizeForm(const Lifting& l, const OnnxRow& row, size_t rank) {
   return f;
 }
 
+/// Of modes that say the same at these extents the one that patterns have. PyTorch's coordinates are others only where
+/// one position is made; where each position is repeated a whole number of times, rounding its middle is cutting off.
+/// What a mode does not look at is as it is by default.
+void useUsualForm(ResizeForm& f, const Shape& in, const Shape& out) {
+  bool makesSeveral = true, repeats = true;
+  for (size_t d = 0; d < in.size(); ++d) {
+    if (in[d] == out[d]) continue;
+    makesSeveral = makesSeveral && out[d].asConstant().value_or(1) >= 2;
+    const auto times = out[d].isAffine() && in[d].isAffine() && in[d].affine().content() > 0
+                         ? std::optional(out[d].affine().content() / in[d].affine().content())
+                         : std::nullopt;
+    repeats = repeats && times && out[d].affine() == in[d].affine() * *times;
+  }
+  if (f.coordinates == "pytorch_half_pixel" && makesSeveral) f.coordinates = "half_pixel";
+  const bool rounds = f.nearest == "round_prefer_floor" || f.nearest == "round_prefer_ceil";
+  if (f.mode == "nearest" && f.coordinates == "half_pixel" && rounds && repeats) {
+    f.coordinates = "asymmetric";
+    f.nearest = "floor";
+  }
+  if (f.mode != "nearest") f.nearest = "round_prefer_floor";
+  if (f.mode != "cubic") f.cubic = -0.75;
+}
+
 std::vector<Value> readResize(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
   const Shape in = l.shape(x);
@@ -83,10 +106,6 @@ std::vector<Value> readResize(const Lifting& l, const OnnxRow& row) {
       std::tie(scales[2 * d], scales[2 * d + 1]) = *scale;
     }
   }
-  Attributes attributes{{"mode", f.mode},
-                        {"coordinate_transformation_mode", f.coordinates},
-                        {"nearest_mode", f.nearest},
-                        {"cubic_coeff_a", f.cubic}};
   // A scale that leads to a whole extent is the same as that extent: patterns speak of extents.
   bool whole = true;
   for (size_t d = 0; !f.sizes && d < in.size(); ++d) {
@@ -94,6 +113,11 @@ std::vector<Value> readResize(const Lifting& l, const OnnxRow& row) {
     whole = whole && size;
     if (whole) sizes[d] = *size;
   }
+  if (f.sizes || whole) useUsualForm(f, in, sizes);
+  Attributes attributes{{"mode", f.mode},
+                        {"coordinate_transformation_mode", f.coordinates},
+                        {"nearest_mode", f.nearest},
+                        {"cubic_coeff_a", f.cubic}};
   if (f.sizes || whole) {
     std::vector<Expr> list;
     for (const Dim& d : sizes) {

@@ -37,6 +37,7 @@ inline constexpr OpName kInput{"Input"};
 inline constexpr OpName kLayerNormalization{"LayerNormalization"};
 inline constexpr OpName kLayout{"Layout"};
 inline constexpr OpName kMatMul{"MatMul"};
+inline constexpr OpName kMaxPool{"MaxPool"};
 inline constexpr OpName kMul{"Mul"};
 inline constexpr OpName kNeg{"Neg"};
 inline constexpr OpName kNot{"Not"};

@@ -178,6 +178,7 @@ enum class Work {
   kColumns,     ///< each output element: a row of the first operand (MatMul)
   kWindow,      ///< each output element: a kernel_shape
   kWholeInput,  ///< each input element once (a reduction)
+  kTaps,        ///< each output element: the neighbours that it is interpolated from (Resize)
 };
 
 /// What an operator is in ONNX's own domain, as far as it is the same there: its name, the first opset in which it can

@@ -306,6 +306,7 @@ const OpRow kResizeRows[] = {
      .access = accessResize,
      .kernels = ringKernels<kernels::Resize>(),
      .facts = {.zeroPreserving = true, .homogeneous = true},  // not monotone: cubic weights are negative, too
+     .work = Work::kTaps,
      .rounding = {.arithmetic = Arithmetic::kProducts,
                   .terms = resizeTerms,
                   .whole = resizeIsWhole,

@@ -63,6 +63,17 @@ Symbols inputSymbols(const Program& p, bool constant) {
   return result;
 }
 
+/// The symbols of weights, and of windows without weights.
+Symbols kernelSymbols(const Program& p) {
+  Symbols result = inputSymbols(p, true);
+  for (const Node& n : p.nodes()) {
+    if (!n.attributes.contains("kernel_shape")) continue;
+    for (const Expr& e : n.list("kernel_shape"))
+      e.collectVariables(result);
+  }
+  return result;
+}
+
 /// The pads at both ends of a window axis are equal: v runs from x = -pad to x = extent - 1 + pad.
 std::optional<Constraint> evenPads(const Axis& axis) {
   int64_t sv = -axis.relation.coefficient("v"), sr = -axis.relation.coefficient("r");
@@ -93,7 +104,7 @@ std::optional<Bindings> choose(const poly::Context& context,
                                const Symbols& large,
                                int64_t extent) {
   Choice choice(context);
-  Symbols kernel = inputSymbols(source, true);
+  Symbols kernel = kernelSymbols(source);
   for (const Constraint& c : preferred)
     choice.prefer(c);
   const auto& symbols = context.shapes().symbols;

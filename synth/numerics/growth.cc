@@ -72,25 +72,44 @@ class Growth {
   }
 
   std::optional<double> run() {
-    // Rows of its matrix add up to 1, and have negative numbers: what they let through is smaller than what is added.
+    double most = 1;
     for (const Node& n : program_.nodes()) {
-      if (n.is(ops::kResize) && n.text("mode") == "cubic") return std::nullopt;
+      auto growth = ofCubic(n);
+      if (!growth) return std::nullopt;
+      most *= *growth;
     }
     auto kept = magnitudesOf(program_, SignedTables::kKept), split = magnitudesOf(program_, SignedTables::kAsInputs);
     if (!kept || !split) return std::nullopt;
-    double most = 1;
+    double ofValues = 1;
     for (Value v : lookedAt()) {
       if (!split->differs(v)) continue;  // nothing is subtracted
       auto growth = ofValue(v, *kept, *split);
       if (!growth) return std::nullopt;
-      most = std::max(most, *growth);
+      ofValues = std::max(ofValues, *growth);
     }
-    return most;
+    return most * ofValues;
   }
 
  private:
   const Program& program_;
   std::set<int> weights_;  ///< inputs that are constant
+
+  /// Rows of the matrix of a cubic Resize add up to 1 and have negative numbers, so what is left where they add up is
+  /// smaller than what was added. A row at t from its second position has the numbers a t (1 - t)² and a t² (1 - t) at
+  /// its ends, and positive ones between, 1 - a t (1 - t) together: 1 - 2 a t (1 - t) <= 1 - a/2 in absolute values.
+  std::optional<double> ofCubic(const Node& n) const {
+    if (!n.is(ops::kResize) || n.text("mode") != "cubic") return 1;
+    const double a = n.number("cubic_coeff_a");
+    if (!(-1 <= a && a <= 0)) return std::nullopt;
+    const Shape &in = program_.shape(n.operands[0]), &out = n.shapes[0];
+    const auto& scales = n.list("scales");
+    double growth = 1;
+    for (size_t d = 0; d < in.size(); ++d) {
+      const bool isScaled = !scales.empty() && scales[2 * d] != scales[2 * d + 1];
+      if (isScaled || !(in[d] == out[d])) growth *= 1 - a / 2;
+    }
+    return growth;
+  }
 
   std::set<Value> lookedAt() const {
     std::set<Value> result(program_.outputs().begin(), program_.outputs().end());

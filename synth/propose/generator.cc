@@ -6,7 +6,7 @@
 namespace pet {
 namespace {
 
-constexpr std::array<std::string_view, 4> kSources = {"moves", "exchange", "skeleton", "template"};
+constexpr std::array<std::string_view, 5> kSources = {"moves", "axes", "exchange", "skeleton", "template"};
 
 }  // namespace
 

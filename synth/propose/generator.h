@@ -12,11 +12,12 @@ namespace pet {
 /// Which generator a candidate comes from, and so what of it was found and what was given.
 enum class Source {
   kMoves,     ///< program, weights and class are derived from moves along the pattern's axes
+  kAxes,      ///< the pattern's operator one axis at a time; matrices are what the operator makes of the unit matrix
   kExchange,  ///< enumerated: the pattern's own operators in another arrangement
   kSkeleton,  ///< one of a fixed set of arrangements of operators; their weights and attributes are derived
   kTemplate,  ///< a program that we wrote, with sizes as parameters; only that it is equal is found out
 };
-/// "moves", "exchange", "skeleton", "template".
+/// "moves", "axes", "exchange", "skeleton", "template".
 std::string_view sourceName(Source source);
 std::optional<Source> sourceOf(std::string_view name);
 

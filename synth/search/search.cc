@@ -11,6 +11,7 @@
 #include <tbb/task_arena.h>
 
 #include "rules/text.h"
+#include "synth/propose/axes/axes_generator.h"
 #include "synth/propose/exchanges/exchange_generator.h"
 #include "synth/propose/plans/plan_generator.h"
 #include "synth/propose/skeletons/skeleton_generator.h"
@@ -33,8 +34,8 @@ Expected<Search> Search::create(std::vector<Pattern> patterns, const JudgeOption
 Expected<void> Search::addGenerators(const Pattern& pattern) {
   std::string why;
   std::vector<std::unique_ptr<Generator>> made;
-  for (MadeGenerator& generator :
-       std::array{planGenerator(pattern), skeletonGenerator(pattern, options_.depth), templateGenerator(pattern)}) {
+  for (MadeGenerator& generator : std::array{planGenerator(pattern), axesGenerator(pattern),
+                                             skeletonGenerator(pattern, options_.depth), templateGenerator(pattern)}) {
     if (generator) {
       made.push_back(std::move(*generator));
     } else if (!generator.error().empty()) {

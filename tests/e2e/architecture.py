@@ -32,7 +32,7 @@ OURS = {
     "synth/propose/templates": {"ir", "rules", "synth/propose", "synth/propose/templates"},
     "synth/cover": {"ir", "rules", "synth/poly", "synth/judge", "synth/cover"},
     "synth/search":
-        {"ir", "rules", "synth/analysis", "synth/judge", "synth/cover", "synth/propose", "synth/propose/plans",
+        {"ir", "rules", "synth/analysis", "synth/judge", "synth/cover", "synth/propose", "synth/propose/axes", "synth/propose/plans",
          "synth/propose/exchanges", "synth/propose/skeletons", "synth/propose/templates", "synth/search"},
     "synth": {"synth", "synth/search"},
     "synth/free": {"ir", "rules", "rules/taso", "synth/judge", "synth/cover", "synth/free"},

@@ -25,8 +25,6 @@ NEVER = {
     "banded-matrix-d2/phases-2": "IndexMap cannot be written", "banded-matrix-d4/phases-4": "IndexMap cannot be written",
     "banded-product-d2/phases-2": "IndexMap cannot be written", "banded-product-d4/phases-4": "IndexMap cannot be written",
     "banded-product-d4/ReduceSum(IndexMap(Mul(a:b)))": "IndexMap cannot be written",
-    # A Gemm of a model is read as MatMul and Add, that of the pattern is one operator.
-    "gemm-gemm/matmul(x)+bias": "does not fire",
     # Patterns are found from one operator to its neighbours; these two Convs are none.
     "two-convs/split(conv(concat))": "does not fire", "two-convs/split(conv-g2(concat))": "does not fire",
 }

@@ -155,6 +155,22 @@ std::optional<double> ofSigns(const Program& program, const Unsigned& positive, 
   return most;
 }
 
+/// The four numbers of a cubic interpolation add up to 1, and the outer ones are <= 0: their absolute values add up to
+/// at most 1 + |a| / 2 along each axis, reached in the middle between two positions.
+std::optional<double> ofInterpolation(const Program& program, const Node& node) {
+  if (opOf(node) != "Resize" || node.text("mode") != "cubic") return 1;
+  const double coefficient = node.number("cubic_coeff_a");
+  if (coefficient < -1 || coefficient > 0) return std::nullopt;
+  double most = 1;
+  const auto& given = node.list("scales");
+  for (size_t d = 0; d < node.shapes[0].size(); ++d) {
+    bool isKept =
+        program.shape(node.operands[0])[d] == node.shapes[0][d] && (given.empty() || given[2 * d] == given[2 * d + 1]);
+    if (!isKept) most *= 1 + std::abs(coefficient) / 2;
+  }
+  return most;
+}
+
 }  // namespace
 
 std::optional<double> plainNumber(const Factor& f) {
@@ -184,13 +200,15 @@ std::optional<double> amplification(const Program& program) {
   std::set<int> weights;
   std::set<Value> sums(program.outputs().begin(), program.outputs().end());
   int number = 0;
+  double ofRows = 1;
   for (Value v : program.inputs()) {
     if (isConstant(program, v)) weights.insert(number);
     ++number;
   }
   for (const Node& node : program.nodes()) {
-    // Its rows add up to 1 with numbers of both signs.
-    if (opOf(node) == "Resize" && node.text("mode") == "cubic") return std::nullopt;
+    auto rows = ofInterpolation(program, node);
+    if (!rows) return std::nullopt;
+    ofRows *= *rows;
     if (functionOf(opOf(node)) || isMaximum(opOf(node))) sums.insert(node.operands.begin(), node.operands.end());
   }
   Unsigned closed(program, false), open(program, true);
@@ -202,7 +220,7 @@ std::optional<double> amplification(const Program& program) {
     if (!tables || !signs) return std::nullopt;
     most = std::max(most, *signs * *tables);
   }
-  return most;
+  return most * ofRows;
 }
 
 }  // namespace pet::check

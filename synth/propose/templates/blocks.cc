@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include "ir/ops/op.h"
-#include "synth/propose/templates/builder.h"
+#include "synth/propose/program_writer.h"
+#include "synth/propose/templates/template.h"
 
 namespace pet {
 namespace {
@@ -223,7 +224,7 @@ class BlockWriter {
   const BandedProduct& b_;
   const int64_t m_, near_;
   const Expr blocks_;
-  TemplateWriter writer_;
+  ProgramWriter writer_;
   std::vector<AxisGroup> outer_;
   const AxisGroup row_, block_;
 };

@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include "ir/ops/op.h"
-#include "synth/propose/templates/builder.h"
+#include "synth/propose/program_writer.h"
 #include "synth/propose/templates/plain_conv.h"
+#include "synth/propose/templates/template.h"
 
 namespace pet {
 namespace {
@@ -18,7 +19,7 @@ constexpr int64_t kSlabs = 8;
 /// y[n, f, h, columns·b + j] = Σ_r p[n, (j f r), h + r, b]
 class RowsAsChannels {
  public:
-  RowsAsChannels(TemplateWriter& writer, const PlainConv& conv, int64_t columns)
+  RowsAsChannels(ProgramWriter& writer, const PlainConv& conv, int64_t columns)
       : writer_(writer),
         rows_(conv.spatial[0]),
         cols_(conv.spatial[1]),
@@ -56,7 +57,7 @@ class RowsAsChannels {
   }
 
  private:
-  TemplateWriter& writer_;
+  ProgramWriter& writer_;
   const ConvAxis &rows_, &cols_;
   const int64_t columns_;
   const Expr blocks_;
@@ -110,7 +111,7 @@ std::optional<ChainOfConvs> chainOfConvs(const Program& p) {
 }
 
 std::optional<Template> wholeTemplate(const Pattern& pattern, const PlainConv& conv, int64_t columns) {
-  TemplateWriter writer(pattern.program);
+  ProgramWriter writer(pattern.program);
   RowsAsChannels rows(writer, conv, columns);
   Value products = rows.products(writer.find(conv.x), conv.spatial[0].begin, conv.spatial[0].end, "products");
   auto program = std::move(writer).finish(rows.result(products));
@@ -133,7 +134,7 @@ Expected<Program> slabs(const Program& p, const ChainOfConvs& chain, int64_t col
   const ConvAxis& above = chain.first.spatial[0];
   const ConvAxis& below = chain.last.spatial[0];
   const Expr height = *above.out.dividedBy(kSlabs), halo = above.in + above.begin + above.end - above.out;
-  TemplateWriter writer(p);
+  ProgramWriter writer(p);
   RowsAsChannels rows(writer, chain.last, columns);
   std::vector<Value> slabs;
   for (int64_t k = 0; k < kSlabs; ++k) {

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "ir/ops/op.h"
-#include "synth/propose/templates/builder.h"
+#include "synth/propose/program_writer.h"
+#include "synth/propose/templates/template.h"
 
 namespace pet {
 namespace {
@@ -143,7 +144,7 @@ class PhaseWriter {
   const Program& p_;
   const SpreadRows& spread_;
   const Expr fewer_;
-  TemplateWriter form_;
+  ProgramWriter form_;
 };
 
 }  // namespace

@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "synth/propose/templates/builder.h"
+#include "synth/propose/program_writer.h"
 #include "synth/propose/templates/plain_conv.h"
+#include "synth/propose/templates/template.h"
 
 namespace pet {
 namespace {
@@ -64,7 +65,7 @@ class WinogradWriter {
   const PlainConv& conv_;
   const int64_t m_, r_, points_;
   const Winograd& f_;
-  TemplateWriter form_;
+  ProgramWriter form_;
   const AxisGroup images_, channels_, filters_, point_;
   AxisGroup frames_, tiles_, phases_;  ///< frames: of the result
 };

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "synth/propose/templates/template.h"
+#include "rules/rule.h"
 
 namespace pet {
 
@@ -25,13 +25,15 @@ struct DimPad {
 };
 
 /// Writes a program operator by operator. After the first error it does nothing more; finish() returns it.
-class TemplateWriter {
+class ProgramWriter {
  public:
   /// Begins with the pattern's inputs.
-  explicit TemplateWriter(const Program& pattern);
+  explicit ProgramWriter(const Program& pattern);
   /// Begins with a program's nodes.
-  explicit TemplateWriter(ProgramBuilder builder) : builder_(std::move(builder)) {}
+  explicit ProgramWriter(ProgramBuilder builder) : builder_(std::move(builder)) {}
 
+  /// False after an error; then values say nothing.
+  bool ok() const { return status_.has_value(); }
   Value find(std::string_view name) const { return *builder_.peek().find(name); }
   const Shape& shape(Value v) const { return builder_.shape(v); }
 

@@ -1,4 +1,4 @@
-#include "synth/propose/templates/builder.h"
+#include "synth/propose/program_writer.h"
 
 #include <algorithm>
 
@@ -34,12 +34,12 @@ AxisGroup operator+(AxisGroup a, const AxisGroup& b) {
   return a;
 }
 
-TemplateWriter::TemplateWriter(const Program& pattern) {
+ProgramWriter::ProgramWriter(const Program& pattern) {
   for (Value v : pattern.inputs())
     builder_.input(pattern.name(v), pattern.shape(v), isConstant(pattern, v));
 }
 
-Value TemplateWriter::add(std::string_view op, std::vector<Value> operands, Attributes attributes, std::string name) {
+Value ProgramWriter::add(std::string_view op, std::vector<Value> operands, Attributes attributes, std::string name) {
   if (!status_) return {};
   auto value = builder_.add(op, std::move(operands), std::move(attributes), std::move(name));
   if (value) return *value;
@@ -47,10 +47,10 @@ Value TemplateWriter::add(std::string_view op, std::vector<Value> operands, Attr
   return {};
 }
 
-Value TemplateWriter::layout(Value x,
-                             const std::vector<AxisGroup>& from,
-                             const std::vector<AxisGroup>& to,
-                             std::string name) {
+Value ProgramWriter::layout(Value x,
+                            const std::vector<AxisGroup>& from,
+                            const std::vector<AxisGroup>& to,
+                            std::string name) {
   LayoutSpec spec;
   auto number = [&](const LayoutAxis& a) {
     auto it = std::find_if(spec.axes.begin(), spec.axes.end(), [&](const LayoutAxis& b) { return a.name == b.name; });
@@ -74,7 +74,7 @@ Value TemplateWriter::layout(Value x,
   return add("Layout", {x}, {{"layout", std::move(spec)}}, std::move(name));
 }
 
-Value TemplateWriter::pad(Value x, const std::vector<DimPad>& pads, double value) {
+Value ProgramWriter::pad(Value x, const std::vector<DimPad>& pads, double value) {
   if (!status_) return {};
   const size_t rank = shape(x).size();
   std::vector<Expr> list(2 * rank, 0);
@@ -85,14 +85,14 @@ Value TemplateWriter::pad(Value x, const std::vector<DimPad>& pads, double value
   return add("Pad", {x}, {{"pads", std::move(list)}, {"value", value}});
 }
 
-Value TemplateWriter::slice(Value x, size_t dim, const Expr& start, const Expr& end) {
+Value ProgramWriter::slice(Value x, size_t dim, const Expr& start, const Expr& end) {
   return add("Slice", {x},
              {{"axes", std::vector<Expr>{static_cast<int64_t>(dim)}},
               {"starts", std::vector<Expr>{start}},
               {"ends", std::vector<Expr>{end}}});
 }
 
-Value TemplateWriter::crop(Value x, size_t first, const std::vector<Expr>& extents) {
+Value ProgramWriter::crop(Value x, size_t first, const std::vector<Expr>& extents) {
   std::vector<Expr> axes;
   for (size_t i = 0; i < extents.size(); ++i)
     axes.emplace_back(static_cast<int64_t>(first + i));
@@ -100,16 +100,16 @@ Value TemplateWriter::crop(Value x, size_t first, const std::vector<Expr>& exten
              {{"axes", std::move(axes)}, {"starts", std::vector<Expr>(extents.size(), 0)}, {"ends", extents}});
 }
 
-Value TemplateWriter::concat(std::vector<Value> parts, size_t dim) {
+Value ProgramWriter::concat(std::vector<Value> parts, size_t dim) {
   if (parts.size() == 1) return parts[0];
   return add("Concat", std::move(parts), {{"axis", Expr(static_cast<int64_t>(dim))}});
 }
 
-Value TemplateWriter::constant(double value, std::vector<Expr> shape) {
+Value ProgramWriter::constant(double value, std::vector<Expr> shape) {
   return add("Constant", {}, {{"value", value}, {"shape", std::move(shape)}});
 }
 
-Expected<Program> TemplateWriter::finish(Value output) && {
+Expected<Program> ProgramWriter::finish(Value output) && {
   if (!status_) return tl::unexpected(status_.error());
   return std::move(builder_).finish({output}).withoutDeadNodes();
 }

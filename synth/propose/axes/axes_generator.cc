@@ -1,0 +1,257 @@
+#include "synth/propose/axes/axes_generator.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/ops/op.h"
+#include "synth/propose/axes/one_axis.h"
+#include "synth/propose/program_writer.h"
+
+namespace pet {
+namespace {
+
+/// How a part of the operator sees its operand.
+enum class View {
+  kPlain,
+  kMerged,  ///< the dimensions in front of its axes, and those behind them, as few as the operator takes
+  kLast,    ///< the same, its axis behind all others
+};
+
+/// A part of the operator: the work of neighbouring axes.
+struct Part {
+  size_t first, last;
+  bool isMatrix;
+};
+
+/// A way to compute what the operator does.
+struct Way {
+  std::vector<Part> parts;  ///< in the order in which they are done
+  View view = View::kPlain;
+  bool isSingle = false;  ///< for shapes whose first dimension is 1, which views leave out
+
+  std::string name() const {
+    std::string text = isSingle ? "single" : "";
+    for (const Part& p : parts) {
+      const std::string axes = p.first == p.last ? fmt::to_string(p.first) : fmt::format("{}-{}", p.first, p.last);
+      text += fmt::format("{}{}-{}", text.empty() ? "" : "_", p.isMatrix ? "matrix" : "itself", axes);
+    }
+    return text + (view == View::kMerged ? "_merged" : view == View::kLast ? "_last" : "");
+  }
+};
+
+AxisGroup group(const Shape& shape, size_t first, size_t last) {
+  AxisGroup axes;
+  for (size_t d = first; d < last; ++d)
+    axes.push_back({fmt::format("a{}", d), shape[d]});
+  return axes;
+}
+
+std::vector<AxisGroup> singles(const Shape& shape, size_t first, size_t last) {
+  std::vector<AxisGroup> groups;
+  for (size_t d = first; d < last; ++d)
+    groups.push_back(group(shape, d, d + 1));
+  return groups;
+}
+
+class WayWriter {
+ public:
+  WayWriter(const Program& pattern, const AlongAxes& along, const Way& way)
+      : operand_(pattern.node(pattern.outputs()[0]).operands[0]),
+        in_(pattern.shape(operand_)),
+        along_(along),
+        way_(way),
+        form_(pattern),
+        x_(form_.find(pattern.name(operand_))) {}
+
+  std::optional<Program> write() && {
+    for (const Part& part : way_.parts) {
+      if (!(part.isMatrix ? product(part.first) : itself(part)) || !form_.ok()) return std::nullopt;
+    }
+    if (!along_.dropped().empty()) x_ = form_.add(ops::kSqueeze.text, {x_}, {{"axes", along_.dropped()}});
+    auto program = std::move(form_).finish(x_);
+    return program ? std::optional(std::move(*program)) : std::nullopt;
+  }
+
+ private:
+  /// From the right along the last dimension, else from the left, all dimensions behind the axis being one.
+  bool product(size_t axis) {
+    const auto matrix = matrixOf(axis);
+    if (!matrix) return false;
+    const size_t rank = in_.size();
+    if (axis + 1 == rank) {
+      x_ = form_.add(ops::kMatMul.text, {x_, *matrix});
+      return true;
+    }
+    const Value left = form_.add(ops::kTranspose.text, {*matrix}, {{"perm", std::vector<Expr>{1, 0}}});
+    auto behindMerged = [&](const Shape& s) {
+      std::vector<AxisGroup> groups = singles(s, 0, axis + 1);
+      groups.push_back(group(s, axis + 1, rank));
+      return groups;
+    };
+    return seen(behindMerged, axis, axis, axis, [&](Value x) { return form_.add(ops::kMatMul.text, {left, x}); });
+  }
+
+  /// What the operator makes of the unit matrix: a row for each position that it reads.
+  std::optional<Value> matrixOf(size_t axis) {
+    if (!in_[axis].isAffine()) return std::nullopt;
+    Value unit = form_.add(ops::kEye.text, {}, {{"extent", in_[axis].affine()}});
+    const AxisGroup row{{"row", in_[axis]}};
+    size_t at = 1;
+    if (along_.isPool()) {
+      const AxisGroup column{{"column", in_[axis]}};
+      unit = form_.layout(unit, {row, column}, {row, {}, column});
+      at = 2;
+    }
+    if (!form_.ok()) return std::nullopt;
+    auto attributes = along_.attributes(axis, axis, form_.shape(unit), at);
+    if (!attributes) return std::nullopt;
+    const Value matrix = form_.add(along_.op(), {unit}, std::move(*attributes));
+    if (!along_.isPool() || !form_.ok()) return matrix;
+    const AxisGroup column{{"column", form_.shape(matrix)[at]}};
+    return form_.layout(matrix, {row, {}, column}, {row, column});
+  }
+
+  bool itself(const Part& part) {
+    const std::vector<AxisGroup> groups = viewed(in_, part);
+    const auto own = std::find(groups.begin(), groups.end(), group(in_, part.first, part.first + 1));
+    const auto at = static_cast<size_t>(own - groups.begin());
+    bool isSaid = true;
+    return seen([&](const Shape& s) { return viewed(s, part); }, part.first, part.last, at,
+                [&](Value x) {
+                  auto attributes = along_.attributes(part.first, part.last, form_.shape(x), at);
+                  isSaid = attributes.has_value();
+                  return isSaid ? form_.add(along_.op(), {x}, std::move(*attributes)) : x;
+                }) &&
+           isSaid;
+  }
+
+  /// Computes on a view of what there is so far; the result has other extents along the axes first … last, which are
+  /// the view's dimensions from `at` on.
+  template <typename ViewOf, typename Compute>
+  bool seen(const ViewOf& viewOf, size_t first, size_t last, size_t at, const Compute& compute) {
+    Shape shape = form_.shape(x_);
+    const size_t rank = shape.size();
+    const std::vector<AxisGroup> view = viewOf(shape);
+    const bool isPlain = view == singles(shape, 0, rank);
+    if (!isPlain) x_ = form_.layout(x_, singles(shape, 0, rank), view);
+    if (!form_.ok()) return false;
+    x_ = compute(x_);
+    if (!form_.ok()) return false;
+    if (isPlain) return true;
+    for (size_t d = first; d <= last; ++d)
+      shape[d] = form_.shape(x_)[at + d - first];
+    x_ = form_.layout(x_, viewOf(shape), singles(shape, 0, rank));
+    return form_.ok();
+  }
+
+  std::vector<AxisGroup> viewed(const Shape& s, const Part& part) const {
+    if (way_.view == View::kPlain) return singles(s, 0, s.size());
+    const size_t begin = way_.isSingle ? 1 : 0;
+    std::vector<AxisGroup> groups;
+    if (along_.isPool()) {
+      groups = {group(s, 0, 1), group(s, 1, part.first)};
+    } else if (part.first > begin) {
+      groups = {group(s, begin, part.first)};
+    }
+    const std::vector<AxisGroup> own = singles(s, part.first, part.last + 1);
+    const AxisGroup behind = group(s, part.last + 1, s.size());
+    if (way_.view == View::kLast && !behind.empty()) groups.push_back(behind);
+    groups.insert(groups.end(), own.begin(), own.end());
+    if (way_.view == View::kMerged && !behind.empty()) groups.push_back(behind);
+    return groups;
+  }
+
+  const Value operand_;
+  const Shape in_;
+  const AlongAxes& along_;
+  const Way& way_;
+  ProgramWriter form_;
+  Value x_;
+};
+
+/// All ways to cut the axes from number `begin` on into parts of neighbours.
+std::vector<std::vector<Part>> cuts(const AlongAxes& along, size_t begin) {
+  const std::vector<size_t>& axes = along.axes();
+  if (begin == axes.size()) return {{}};
+  std::vector<std::vector<Part>> all;
+  for (size_t end = begin + 1; end <= axes.size(); ++end) {
+    if (axes[end - 1] - axes[begin] != end - 1 - begin) break;
+    for (const std::vector<Part>& rest : cuts(along, end)) {
+      for (bool isMatrix : {false, true}) {
+        if (isMatrix && (end > begin + 1 || !along.isLinear())) continue;
+        all.push_back({{axes[begin], axes[end - 1], isMatrix}});
+        all.back().insert(all.back().end(), rest.begin(), rest.end());
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<Way> waysOf(const AlongAxes& along, bool maySingle) {
+  std::vector<Way> ways;
+  for (std::vector<Part>& parts : cuts(along, 0)) {
+    const bool isItself = std::any_of(parts.begin(), parts.end(), [](const Part& p) { return !p.isMatrix; });
+    for (bool isReversed : {false, true}) {
+      if (isReversed && parts.size() == 1) continue;
+      if (isReversed) std::reverse(parts.begin(), parts.end());
+      ways.push_back({parts});
+      if (isItself) ways.push_back({parts, View::kMerged});
+      if (!isItself || parts.size() > 1) continue;
+      if (maySingle) ways.push_back({parts, View::kMerged, true});
+      if (parts[0].first != parts[0].last) continue;
+      ways.push_back({parts, View::kLast});
+      if (maySingle) ways.push_back({parts, View::kLast, true});
+    }
+  }
+  return ways;
+}
+
+class AxesGenerator : public Generator {
+ public:
+  explicit AxesGenerator(const Pattern& pattern) : pattern_(pattern) {
+    const Program& p = pattern_.program;
+    const Value output = p.outputs()[0];
+    if (p.outputs().size() != 1 || p.nodes().size() != 2 || output.node != 1) return;
+    auto along = AlongAxes::of(p, p.node(output));
+    if (!along) return;
+    const Dim& first = p.nodes()[0].shapes[0][0];
+    const bool isSymbol = first.isAffine() && first.affine().asVariable();
+    ways_ = waysOf(*along, isSymbol && !along->isPool() && along->axes()[0] > 0);
+  }
+
+  const Pattern& pattern() const override { return pattern_; }
+  Source source() const override { return Source::kAxes; }
+  size_t size() const override { return ways_.size(); }
+  std::string name(size_t unit) const override { return ways_[unit].name(); }
+
+  void propose(size_t unit, const Judge& judge) const override {
+    const Way& way = ways_[unit];
+    std::vector<std::pair<std::string, Expr>> where;
+    Program of = pattern_.program;
+    if (way.isSingle) {
+      where.emplace_back(*of.nodes()[0].shapes[0][0].affine().asVariable(), 1);
+      of = of.substitute({where.begin(), where.end()}).value();
+    }
+    const auto along = AlongAxes::of(of, of.node(of.outputs()[0]));
+    if (!along) return;
+    auto program = WayWriter(of, *along, way).write();
+    if (!program) return;
+    const std::string name = way.name();
+    judge({name, Proposal{name, "axes", where, classOf(pattern_, where, *program), *program}});
+  }
+
+ private:
+  const Pattern pattern_;
+  std::vector<Way> ways_;
+};
+
+}  // namespace
+
+MadeGenerator axesGenerator(const Pattern& pattern) {
+  auto generator = std::make_unique<AxesGenerator>(pattern);
+  if (generator->size() == 0) return tl::unexpected(std::string());
+  return generator;
+}
+
+}  // namespace pet

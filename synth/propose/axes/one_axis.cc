@@ -1,0 +1,142 @@
+#include "synth/propose/axes/one_axis.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/ops/op.h"
+
+namespace pet {
+namespace {
+
+bool isReduction(const Node& n) {
+  return n.is(ops::kReduceMean) || n.is(ops::kReduceSum) || n.is(ops::kReduceMax);
+}
+
+bool isGlobal(const Node& n) {
+  return n.is(ops::kGlobalAveragePool) || n.is(ops::kGlobalMaxPool);
+}
+
+bool isWindowed(const Node& n) {
+  return n.is(ops::kAveragePool) || n.is(ops::kMaxPool);
+}
+
+bool isResized(const Node& n, const Shape& in, size_t d) {
+  const auto& scales = n.list("scales");
+  return !(in[d] == n.shapes[0][d]) || (!scales.empty() && !(scales[2 * d] == scales[2 * d + 1]));
+}
+
+bool isPooled(const Node& n, size_t spatial) {
+  const auto& pads = n.list("pads");
+  return n.list("kernel_shape")[spatial] != 1 || n.list("strides")[spatial] != 1 || pads[spatial] != 0 ||
+         pads[spatial + pads.size() / 2] != 0;
+}
+
+/// Numerator and denominator of a Resize along a dimension, where they are the same for all shapes.
+std::optional<std::pair<Expr, Expr>> numbersOfScale(const Node& n, const Shape& in, size_t d) {
+  const auto& scales = n.list("scales");
+  if (!scales.empty()) return std::pair(scales[2 * d], scales[2 * d + 1]);
+  const Expr &from = in[d].affine(), &to = n.shapes[0][d].affine();
+  const int64_t numerator = to.content(), denominator = from.content();
+  if (numerator < 1 || denominator < 1 || to * denominator != from * numerator) return std::nullopt;
+  const int64_t g = std::gcd(numerator, denominator);
+  return std::pair(Expr(numerator / g), Expr(denominator / g));
+}
+
+std::vector<size_t> axesOf(const Node& n, const Shape& in) {
+  std::vector<size_t> axes;
+  for (size_t d = 0; d < in.size(); ++d) {
+    bool acts = false;
+    if (n.is(ops::kResize)) {
+      acts = isResized(n, in, d);
+    } else if (isWindowed(n)) {
+      acts = d >= 2 && isPooled(n, d - 2);
+    } else if (isGlobal(n)) {
+      acts = d >= 2;
+    } else if (n.is(ops::kSoftmax)) {
+      acts = n.scalar("axis") == static_cast<int64_t>(d);
+    } else if (isReduction(n)) {
+      const auto& own = n.list("axes");
+      acts = own.empty() || std::find(own.begin(), own.end(), Expr(static_cast<int64_t>(d))) != own.end();
+    }
+    if (acts) axes.push_back(d);
+  }
+  return axes;
+}
+
+}  // namespace
+
+std::optional<AlongAxes> AlongAxes::of(const Program& program, const Node& node) {
+  if (node.operands.size() != 1) return std::nullopt;
+  // Coordinates by scales, extents by sizes: no operator along one axis says both.
+  if (node.is(ops::kResize) && !node.list("sizes").empty() && !node.list("scales").empty()) return std::nullopt;
+  AlongAxes along(program, node);
+  return along.axes_.empty() ? std::nullopt : std::optional(std::move(along));
+}
+
+AlongAxes::AlongAxes(const Program& program, const Node& node)
+    : node_(node), in_(program.shape(node.operands[0])), op_(node.op->name), axes_(axesOf(node, in_)) {
+  if (isGlobal(node)) op_ = node.is(ops::kGlobalAveragePool) ? ops::kReduceMean.text : ops::kReduceMax.text;
+  if (!isReduction(node) || node.scalar("keepdims") != 0) return;
+  for (size_t d : axes_)
+    dropped_.emplace_back(static_cast<int64_t>(d));
+}
+
+bool AlongAxes::isLinear() const {
+  return node_.is(ops::kResize) || node_.is(ops::kAveragePool) || op_ == ops::kReduceMean.text ||
+         op_ == ops::kReduceSum.text;
+}
+
+bool AlongAxes::isPool() const {
+  return isWindowed(node_);
+}
+
+std::optional<Attributes> AlongAxes::attributes(size_t first, size_t last, const Shape& operand, size_t at) const {
+  if (node_.is(ops::kResize)) return resized(first, last, operand, at);
+  if (isWindowed(node_)) return pooled(first, last, operand, at);
+  if (node_.is(ops::kSoftmax)) return Attributes{{"axis", Expr(static_cast<int64_t>(at))}};
+  std::vector<Expr> axes;
+  for (size_t i = 0; i <= last - first; ++i)
+    axes.emplace_back(static_cast<int64_t>(at + i));
+  return Attributes{{"axes", std::move(axes)}, {"keepdims", Expr(1)}};
+}
+
+std::optional<Attributes> AlongAxes::resized(size_t first, size_t last, const Shape& operand, size_t at) const {
+  Attributes attributes = node_.attributes;
+  std::vector<Expr> scales(2 * operand.size(), 1), sizes;
+  for (size_t d = first; d <= last; ++d) {
+    const auto numbers = numbersOfScale(node_, in_, d);
+    if (!numbers) {
+      scales.clear();
+      break;
+    }
+    std::tie(scales[2 * (at + d - first)], scales[2 * (at + d - first) + 1]) = *numbers;
+  }
+  if (scales.empty()) {
+    for (const Dim& d : operand) {
+      if (!d.isAffine()) return std::nullopt;
+      sizes.push_back(d.affine());
+    }
+    for (size_t d = first; d <= last; ++d)
+      sizes[at + d - first] = node_.shapes[0][d].affine();
+  }
+  attributes["scales"] = std::move(scales);
+  attributes["sizes"] = std::move(sizes);
+  return attributes;
+}
+
+Attributes AlongAxes::pooled(size_t first, size_t last, const Shape& operand, size_t at) const {
+  Attributes attributes = node_.attributes;
+  const size_t spatial = operand.size() - 2;
+  for (const auto& [name, neutral] : {std::pair("kernel_shape", 1), {"strides", 1}, {"dilations", 1}, {"pads", 0}}) {
+    const std::vector<Expr>& all = node_.list(name);
+    std::vector<Expr> own(std::string_view(name) == "pads" ? 2 * spatial : spatial, neutral);
+    for (size_t side = 0; side * spatial < own.size(); ++side) {
+      for (size_t d = first; d <= last; ++d)
+        own[side * spatial + at - 2 + d - first] = all[side * (in_.size() - 2) + d - 2];
+    }
+    attributes[name] = std::move(own);
+  }
+  return attributes;
+}
+
+}  // namespace pet

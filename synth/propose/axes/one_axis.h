@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace pet {
+
+/// An operator on activations that is a composition of operators of which each acts along one axis and leaves the
+/// others alone: Resize, pools, reductions, Softmax (along one). EinNet, section 4.2, splits sums likewise.
+class AlongAxes {
+ public:
+  /// Of a program's operator; nullopt: it is no such one, or acts along no axis.
+  static std::optional<AlongAxes> of(const Program& program, const Node& node);
+
+  std::string_view op() const { return op_; }
+  /// In ascending order.
+  const std::vector<size_t>& axes() const { return axes_; }
+  /// It is a matrix along each of its axes: no maximum, no function.
+  bool isLinear() const;
+  /// It needs two dimensions in front of those along which it acts, and one or more of these.
+  bool isPool() const;
+  /// The attributes with which op() does the work of the axes first … last, all of them its own, and nothing else. The
+  /// operand's dimension `at` is the axis `first`, and so on. All dimensions are kept. nullopt: it cannot be said of an
+  /// operand with product dimensions.
+  std::optional<Attributes> attributes(size_t first, size_t last, const Shape& operand, size_t at) const;
+  /// Dimensions that the operator leaves out of its result at the end.
+  const std::vector<Expr>& dropped() const { return dropped_; }
+
+ private:
+  AlongAxes(const Program& program, const Node& node);
+
+  std::optional<Attributes> resized(size_t first, size_t last, const Shape& operand, size_t at) const;
+  Attributes pooled(size_t first, size_t last, const Shape& operand, size_t at) const;
+
+  const Node& node_;
+  const Shape& in_;
+  std::string_view op_;
+  std::vector<size_t> axes_;
+  std::vector<Expr> dropped_;
+};
+
+}  // namespace pet
