@@ -51,6 +51,10 @@ FAMILIES = [
     ("attention-in-blocks", ["attention-banded", "attention-banded-rows", "attention-banded-heads", "attention-banded-heads-plain",
                              "attention-banded-heads-scaled", "attention-banded-where"], False,
      ["Band", "Pad", "Concat", "Where", "Softmax"], 8),
+    ("axes", ["resize-linear", "resize-linear-corners", "resize-cubic", "resize-cubic-corners", "resize-linear-3d", "averagepool"], False,
+     ["Eye", "MatMul"], 2),  # all axes as products with matrices
+    ("axes", ["resize-nearest-3d", "softmax-channels", "mean-channels", "max-channels", "maxpool"], False, ["Layout"], 2),  # on views
+    ("axes", ["mean-channels", "mean-rows"], False, ["Eye", "ReduceMean", "MatMul"], 1),
     ("product-in-blocks", ["banded-product"], False, ["Band", "Concat", "Mul", "MatMul"], 8),
     ("phases", ["banded-product-d2", "banded-product-d4", "banded-matrix-d2", "banded-matrix-d4"], False, ["Pad", "Layout", "IndexMap"], 1),
 ]

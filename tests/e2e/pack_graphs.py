@@ -108,6 +108,41 @@ MODELS = {
         [node("Transpose", ["k"], ["l"], perm=[0, 2, 1]), node("MatMul", ["q", "l"], ["s"]), node("MatMul", ["s", "v"], ["y"])],
         {"q": [2, 64, 8], "k": [2, 64, 8], "v": [2, 64, 8]}, ["y"], {},
         ["attention-linear-heads/MatMul(q:MatMul(Transpose(k):v))"]),
+    # One axis at a time, as exporters write the operator.
+    "positions": (
+        [node("Resize", ["x", "", "", "to"], ["y"], mode="cubic", coordinate_transformation_mode="pytorch_half_pixel")],
+        {"x": [1, 12, 14, 14]}, ["y"], {"to": np.array([1, 12, 16, 17])},
+        ["resize-cubic/matrix-2_matrix-3", "resize-cubic/itself-2_itself-3", "resize-cubic/itself-3_matrix-2"]),
+    "head": (
+        [node("Resize", ["x", "", "to"], ["y"], mode="linear", coordinate_transformation_mode="pytorch_half_pixel")],
+        {"x": [2, 5, 9, 7]}, ["y"], {"to": np.array([1, 1, 4, 4], np.float32)},
+        ["resize-linear/matrix-2_matrix-3", "resize-linear/matrix-3_matrix-2"]),
+    "corners": (
+        [node("Resize", ["x", "", "", "to"], ["y"], mode="linear", coordinate_transformation_mode="align_corners")],
+        {"x": [1, 5, 9, 7]}, ["y"], {"to": np.array([1, 5, 33, 65])}, ["resize-linear-corners/matrix-3_matrix-2"]),
+    "frames": (
+        [node("Resize", ["x", "", "twice"], ["y"], mode="nearest", coordinate_transformation_mode="half_pixel")],
+        {"x": [1, 4, 3, 6, 5]}, ["y"], {"twice": np.array([1, 1, 2, 2, 2], np.float32)},
+        ["resize-nearest-3d/itself-2_itself-3-4_merged", "resize-nearest-3d/matrix-2_itself-3-4_merged"]),
+    "volume": (
+        [node("Resize", ["x", "", "", "to"], ["y"], mode="linear", coordinate_transformation_mode="half_pixel")],
+        {"x": [1, 4, 3, 6, 5]}, ["y"], {"to": np.array([1, 4, 6, 9, 10])}, ["resize-linear-3d/matrix-4_matrix-3_matrix-2"]),
+    "pyramid": (
+        [node("MaxPool", ["x"], ["y"], kernel_shape=[13, 13], pads=[6, 6, 6, 6], strides=[1, 1])],
+        {"x": [1, 8, 20, 18]}, ["y"], {}, ["maxpool/itself-2_itself-3", "maxpool/itself-3_itself-2_merged"]),
+    "box_filter": (
+        [node("AveragePool", ["x"], ["y"], kernel_shape=[9, 7], pads=[4, 3, 4, 3], count_include_pad=1)],
+        {"x": [2, 3, 20, 18]}, ["y"], {}, ["averagepool/matrix-3_matrix-2", "averagepool/itself-2_itself-3"]),
+    "spatial_attention": (
+        [node("ReduceMean", ["x", "axes"], ["y"], keepdims=1), node("ReduceMax", ["x", "axes"], ["z"], keepdims=1)],
+        {"x": [1, 32, 9, 7]}, ["y", "z"], {"axes": np.array([1])},
+        ["mean-channels/matrix-1", "mean-channels/single_itself-1_merged", "max-channels/single_itself-1_last"]),
+    "tokens": (
+        [node("ReduceMean", ["x", "axes"], ["y"], keepdims=0)],
+        {"x": [1, 49, 32]}, ["y"], {"axes": np.array([1])}, ["mean-rows/matrix-1", "mean-rows/single_itself-1_last"]),
+    "segmentation": (
+        [node("Softmax", ["x"], ["y"], axis=1)],
+        {"x": [2, 21, 9, 7]}, ["y"], {}, ["softmax-channels/itself-1_last"]),
 }
 
 # What a rewritten model consists of: weights are folded, and a bias is one of the operators that compute.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ir/ops/resize.h"
 #include "rules/check/check.h"
 #include "rules/text.h"
 #include "synth/judge/pipeline.h"
@@ -28,6 +29,8 @@ const std::string kTaps =
     "shape\n x: [4]\n w: const [3]\n s = Layout(x) i -> 1 1 i\n k = Layout(w) i -> 1 1 i\n"
     " t = Conv(s, k)\n y = Layout(t) 1 1 i -> i\n";
 const std::string kImage = "shape N C H W F\n x: [N, C, H, W]\n w: const [F, C, 3, 3]\n";
+
+const std::string kCubic = "shape N H W G V\n x: [N, H, W]\n y = Resize(x) ";
 
 const NumericsCase kCases[] = {
     // Nothing is computed otherwise.
@@ -55,6 +58,17 @@ const NumericsCase kCases[] = {
      "same-terms"},
     {"WhatThePatternCancels", kTwo + "s = Add(x, z)\n y = Sub(s, z)", "y = Identity(x)", "same-terms"},
     {"AFactorThroughAFunction", kTwo + "t = Mul(x, z)\n y = Tanh(t)", "t = Mul(z, x)\n y = Tanh(t)", "same-terms"},
+    // The rows of a cubic interpolation add up to 1, their absolute values to more.
+    {"CubicByAxes", kCubic + "sizes=[N, G, V] mode=cubic",
+     "t = Resize(x) sizes=[N, H, V] mode=cubic\n y = Resize(t) sizes=[N, G, V] mode=cubic",
+     "conditioned 1.890625, spreads NaN"},
+    {"CubicByMatrix", "shape N W V\n x: [N, W]\n y = Resize(x) sizes=[N, V] mode=cubic cubic_coeff_a=-0.5",
+     "e = Eye() extent=W\n m = Resize(e) sizes=[W, V] mode=cubic cubic_coeff_a=-0.5\n y = MatMul(x, m)",
+     "conditioned 1.25, spreads NaN"},
+    {"CubicOfAnotherKind", kCubic + "sizes=[N, G, V] mode=cubic cubic_coeff_a=0.5",
+     "t = Resize(x) sizes=[N, H, V] mode=cubic cubic_coeff_a=0.5\n"
+     " y = Resize(t) sizes=[N, G, V] mode=cubic cubic_coeff_a=0.5",
+     "unbounded"},
     // Terms that cancel.
     {"LargeNumbers", kVector + "y = Identity(x)",
      "c = Constant() value=1e30\n t = Mul(c, x)\n s = Sub(t, t)\n y = Add(s, x)", "conditioned 2e+30, spreads NaN"},
@@ -166,6 +180,26 @@ TEST_P(NumericsOf, IsDerivedTwice) {
     if (!checked.proved()) {
       EXPECT_THAT(checked.reason(), HasSubstr("numerics " + claim.str()));
     }
+  }
+}
+
+// 1 - a/2 is what the absolute values of a row add up to in the middle of two positions, and nowhere is it more.
+TEST(NumericsOfCubic, AbsoluteValuesOfARowAddUpToTheBound) {
+  for (const Rational& a : {Rational{-1, 1}, Rational{-3, 4}, Rational{-1, 2}, Rational{0, 1}}) {
+    const double bound = 1 - static_cast<double>(a.numerator) / static_cast<double>(a.denominator) / 2;
+    double most = 0;
+    for (auto [in, out] : {std::pair<int64_t, int64_t>{9, 18}, {9, 36}, {16, 9}, {7, 50}, {11, 22}, {30, 7}}) {
+      for (const char* mode : {"half_pixel", "align_corners", "asymmetric"}) {
+        const ResizeAxis axis{"cubic", "floor", a, resizeLine(mode, in, out, out, in), in};
+        for (int64_t x = 0; x < out; ++x) {
+          double sum = 0;
+          for (const ResizeTap& tap : resizeTaps(axis, x))
+            sum += std::abs(static_cast<double>(tap.weight.numerator) / static_cast<double>(tap.weight.denominator));
+          most = std::max(most, sum);
+        }
+      }
+    }
+    EXPECT_NEAR(most, bound, 1e-12) << a.numerator << "/" << a.denominator;
   }
 }
 

@@ -149,7 +149,10 @@ class WayWriter {
     if (way_.view == View::kPlain) return singles(s, 0, s.size());
     const size_t begin = way_.isSingle ? 1 : 0;
     std::vector<AxisGroup> groups;
-    if (along_.isPool()) {
+    const bool isLine = along_.isOfImages() && part.first + 1 == s.size() && s.size() > 3;
+    if (isLine) {
+      groups = {group(s, 0, 1), group(s, 1, part.first - 1), group(s, part.first - 1, part.first)};
+    } else if (along_.isPool() || along_.isOfImages()) {
       groups = {group(s, 0, 1), group(s, 1, part.first)};
     } else if (part.first > begin) {
       groups = {group(s, begin, part.first)};
@@ -188,18 +191,22 @@ std::vector<std::vector<Part>> cuts(const AlongAxes& along, size_t begin) {
   return all;
 }
 
-std::vector<Way> waysOf(const AlongAxes& along, bool maySingle) {
+/// `isSymbol`: the first dimension is one, which may be 1.
+std::vector<Way> waysOf(const AlongAxes& along, bool isSymbol) {
+  const bool isOfVectors = !along.isPool() && !along.isOfImages();
+  const bool maySingle = isSymbol && isOfVectors && along.axes()[0] > 0;
   std::vector<Way> ways;
   for (std::vector<Part>& parts : cuts(along, 0)) {
     const bool isItself = std::any_of(parts.begin(), parts.end(), [](const Part& p) { return !p.isMatrix; });
     for (bool isReversed : {false, true}) {
       if (isReversed && parts.size() == 1) continue;
       if (isReversed) std::reverse(parts.begin(), parts.end());
-      ways.push_back({parts});
+      const bool isWhole = isItself && parts.size() == 1;  // then it is the pattern
+      if (!isWhole) ways.push_back({parts});
       if (isItself) ways.push_back({parts, View::kMerged});
-      if (!isItself || parts.size() > 1) continue;
+      if (!isWhole) continue;
       if (maySingle) ways.push_back({parts, View::kMerged, true});
-      if (parts[0].first != parts[0].last) continue;
+      if (parts[0].first != parts[0].last || !isOfVectors) continue;
       ways.push_back({parts, View::kLast});
       if (maySingle) ways.push_back({parts, View::kLast, true});
     }
@@ -217,7 +224,7 @@ class AxesGenerator : public Generator {
     if (!along) return;
     const Dim& first = p.nodes()[0].shapes[0][0];
     const bool isSymbol = first.isAffine() && first.affine().asVariable();
-    ways_ = waysOf(*along, isSymbol && !along->isPool() && along->axes()[0] > 0);
+    ways_ = waysOf(*along, isSymbol);
   }
 
   const Pattern& pattern() const override { return pattern_; }

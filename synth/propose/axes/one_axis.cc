@@ -90,6 +90,10 @@ bool AlongAxes::isPool() const {
   return isWindowed(node_);
 }
 
+bool AlongAxes::isOfImages() const {
+  return node_.is(ops::kResize);
+}
+
 std::optional<Attributes> AlongAxes::attributes(size_t first, size_t last, const Shape& operand, size_t at) const {
   if (node_.is(ops::kResize)) return resized(first, last, operand, at);
   if (isWindowed(node_)) return pooled(first, last, operand, at);

@@ -22,6 +22,8 @@ class AlongAxes {
   bool isLinear() const;
   /// It needs two dimensions in front of those along which it acts, and one or more of these.
   bool isPool() const;
+  /// Engines know it of images alone: with two dimensions in front of two others or more.
+  bool isOfImages() const;
   /// The attributes with which op() does the work of the axes first … last, all of them its own, and nothing else. The
   /// operand's dimension `at` is the axis `first`, and so on. All dimensions are kept. nullopt: it cannot be said of an
   /// operand with product dimensions.
