@@ -37,6 +37,7 @@ FAMILIES = [
     ("split-inputs", ["conv-of-concat", "matmul-of-concat"], False, ["Add"], 1),
     ("fused-weights", ["repvgg", "conv-conv", "conv-bn", "bn-conv", "depthwise-separable"], False, ["Conv"], 1),
     ("exchanged", ["conv-1x1-gap", "conv-1x1-pool", "conv-1x1-resize-linear", "relu-maxpool", "attention-linear"], False, [], 1),
+    ("exchanged", ["products-of-rows", "weighted-rows"], False, ["MatMul", "Transpose"], 1),  # sums of products
     ("kernel-between-pixels", ["resize-conv"], False, ["ConvTranspose"], 1),
     ("sub-pixel", ["resize-conv"], False, ["Conv", "DepthToSpace"], 2),  # one Conv, and one for each phase
     ("sub-pixel", ["resize-reflect-conv"], False, ["Pad", "Conv", "DepthToSpace"], 2),  # the mirrored border as the edge repeated

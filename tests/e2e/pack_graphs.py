@@ -140,6 +140,18 @@ MODELS = {
     "tokens": (
         [node("ReduceMean", ["x", "axes"], ["y"], keepdims=0)],
         {"x": [1, 49, 32]}, ["y"], {"axes": np.array([1])}, ["mean-rows/matrix-1", "mean-rows/single_itself-1_last"]),
+    # Products of activations that are summed.
+    "matching": (
+        [node("Unsqueeze", ["x", "one"], ["s"]), node("Unsqueeze", ["z", "zero"], ["t"]), node("Mul", ["s", "t"], ["u"]),
+         node("ReduceSum", ["u", "last"], ["y"], keepdims=0)],
+        {"x": [12, 8], "z": [10, 8]}, ["y"], {"one": np.array([1]), "zero": np.array([0]), "last": np.array([-1])},
+        ["products-of-rows/MatMul(x:Transpose(z))"]),
+    "mixing": (
+        [node("Transpose", ["x"], ["t"], perm=[0, 2, 1]), node("MatMul", ["t", "w"], ["u"]), node("Transpose", ["u"], ["y"], perm=[0, 2, 1])],
+        {"x": [2, 12, 8]}, ["y"], {"w": weights(12, 6)}, ["matmul-of-columns/n.to1_matmul-left"]),
+    "attention_pooling": (
+        [node("Mul", ["x", "a"], ["t"]), node("ReduceSum", ["t", "rows"], ["y"], keepdims=0)],
+        {"x": [2, 12, 8], "a": [2, 12, 1]}, ["y"], {"rows": np.array([1])}, ["weighted-rows/Squeeze(MatMul(Transpose(a):x))"]),
     "segmentation": (
         [node("Softmax", ["x"], ["y"], axis=1)],
         {"x": [2, 21, 9, 7]}, ["y"], {}, ["softmax-channels/itself-1_last"]),

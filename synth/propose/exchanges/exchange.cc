@@ -88,14 +88,35 @@ class Exchanges {
       for (Value v : n.operands)
         f.operands.push_back(isConstant(pattern_, v) ? std::optional(v) : std::nullopt);
       addUse(std::move(f));
-      if (n.is(ops::kMatMul)) {
-        std::vector<Expr> perm;
-        for (size_t d = 0; d < n.shapes[0].size(); ++d)
-          perm.emplace_back(static_cast<int64_t>(d));
-        std::swap(perm[perm.size() - 2], perm[perm.size() - 1]);
-        addUse({findOp("Transpose"), {{"perm", perm}}, {std::nullopt}});
-      }
+      if (n.is(ops::kMatMul)) addTranspose(n.shapes[0].size());
+      if (sumsProducts(n)) addProducts(n);
     }
+  }
+
+  /// Of the last two dimensions.
+  void addTranspose(size_t rank) {
+    if (rank < 2) return;
+    std::vector<Expr> perm;
+    for (size_t d = 0; d < rank; ++d)
+      perm.emplace_back(static_cast<int64_t>(d));
+    std::swap(perm[rank - 2], perm[rank - 1]);
+    addUse({findOp(ops::kTranspose.text), {{"perm", perm}}, {std::nullopt}});
+  }
+
+  /// A ReduceSum of what a Mul of two activations makes.
+  bool sumsProducts(const Node& n) const {
+    if (!n.is(ops::kReduceSum)) return false;
+    const Node& product = pattern_.node(n.operands[0]);
+    return product.is(ops::kMul) && std::none_of(product.operands.begin(), product.operands.end(),
+                                                 [&](Value v) { return isConstant(pattern_, v); });
+  }
+
+  /// A sum of products may be a product of matrices.
+  void addProducts(const Node& sum) {
+    addUse({findOp(ops::kMatMul.text), {}, {std::nullopt, std::nullopt}});
+    for (Value v : pattern_.inputs())
+      addTranspose(pattern_.shape(v).size());
+    if (sum.scalar("keepdims") == 0) addUse({findOp(ops::kSqueeze.text), {{"axes", sum.list("axes")}}, {std::nullopt}});
   }
 
   // --- Values ---

@@ -20,9 +20,9 @@ struct ExchangeOptions {
 
 /// Small graph enumeration over the pattern's own operators (docs/search-space.md, Exchanges): all programs of the
 /// operators that the pattern has, with their attributes, on its inputs; of Transpose of the last two dimensions where
-/// it has a MatMul, and of Concat and Add where it joins or adds. Values that agree at a small shape are one value,
-/// computed by the program that came first, a smallest one; what agrees with the pattern's output is a candidate.
-/// Values are doubles: functions and maxima are themselves.
+/// it has a MatMul; of MatMul, Transpose and Squeeze where it sums products. Values that agree at a small shape are one
+/// value, computed by the program that came first, a smallest one; what agrees with the pattern's output is a
+/// candidate. Values are doubles: functions and maxima are themselves.
 ///
 /// O(values² · operators). In the order of size, then of enumeration.
 std::vector<Exchange> enumerateExchanges(const Pattern& pattern, const ExchangeOptions& options);
