@@ -197,8 +197,10 @@ std::vector<const Axis*> MainOperator::ofKind(Axis::Kind kind) const {
 Expected<MainOperator> analyse(const Program& program) {
   MainOperator m{program, {}, {}, {}, {}};
   auto inputs = program.inputs();
-  if (inputs.size() != 2 || program.outputs().size() != 1) return unsupported("not one activation and one weight");
-  int constantInput = program.node(inputs[0]).scalar("constant") == Expr(1) ? 0 : 1;
+  const auto weights = std::count_if(inputs.begin(), inputs.end(), [&](Value v) { return isConstant(program, v); });
+  if (inputs.size() != 2 || weights != 1 || program.outputs().size() != 1)
+    return unsupported("not one activation and one weight");
+  int constantInput = isConstant(program, inputs[0]) ? 0 : 1;
   m.x = inputs[static_cast<size_t>(1 - constantInput)];
   m.w = inputs[static_cast<size_t>(constantInput)];
   m.y = program.outputs()[0];

@@ -1,128 +1,119 @@
-// Operators that act along axes, one axis at a time: which candidates there are, and what becomes of them.
-
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/text.h"
-#include "rules/rule.h"
-#include "synth/propose/axes/axes_generator.h"
-#include "synth/synthesize.h"
 #include "tests/unit/synth_support.h"
 
 namespace pet::synth_axes_test {
 namespace {
 
-using ::testing::ElementsAreArray;
-using ::testing::HasSubstr;
-using testing_support::pattern;
+using testing_support::convText;
 
-std::string patternOf(const std::string& program) {
-  return "pattern p { " + program + " }";
+std::string text(const Axis& a) {
+  switch (a.kind) {
+    case Axis::Kind::kEqual:
+      return fmt::format("{} equal {}", a.name, a.inExtent.str());
+    case Axis::Kind::kGroup:
+      return fmt::format("{} group {}", a.name, a.inExtent.str());
+    case Axis::Kind::kReduce:
+      return fmt::format("{} sum {}", a.name, a.inExtent.str());
+    case Axis::Kind::kOut:
+      return fmt::format("{} out {}", a.name, a.outExtent.str());
+    case Axis::Kind::kWindow:
+      return fmt::format("{} window {} -> {} by {}: {} = 0", a.name, a.inExtent.str(), a.outExtent.str(), a.taps.str(),
+                         a.relation.str());
+  }
+  return "";
 }
 
-std::vector<std::string> waysOf(const std::string& program) {
-  std::vector<std::string> names;
-  auto generator = axesGenerator(pattern(patternOf(program)));
-  for (size_t unit = 0; generator && unit < (*generator)->size(); ++unit)
-    names.push_back((*generator)->name(unit));
-  return names;
-}
-
-const std::string kImage = "shape N C H W U V\n x: [N, C, H, W]\n";
-const std::string kVideo = "shape N C D H W\n x: [N, C, D, H, W]\n";
-
-struct Ways {
-  std::string program;
-  std::vector<std::string> kept, dropped;
+struct Analysed {
+  std::string pattern;
+  std::string axes;
 };
 
-const Ways kWays[] = {
-    {kImage + "y = Resize(x) mode=linear sizes=[N, C, U, V]",
-     {"itself-2_itself-3", "itself-3_itself-2", "matrix-2_itself-3", "itself-3_matrix-2", "itself-2_matrix-3",
-      "matrix-3_itself-2", "matrix-2_matrix-3", "matrix-3_matrix-2"},
-     // Nothing to merge: the pattern itself, or a way that is there already.
-     {"itself-2-3_merged", "itself-2_itself-3_merged", "itself-3_itself-2_merged", "matrix-2_itself-3_merged",
-      "itself-3_matrix-2_merged", "itself-2_matrix-3_merged", "matrix-3_itself-2_merged"}},
-    // Sizes do not speak of dimensions that are merged; scales do.
-    {kImage + "y = Resize(x) mode=cubic sizes=[N, C, H, V]", {"matrix-3"}, {"itself-3_merged"}},
-    // Images stay images: a column of pixels is no line.
-    {kVideo + "y = Resize(x) mode=cubic sizes=[N, C, D, 2H, W]", {"itself-3_merged", "matrix-3"}, {}},
-    {kVideo + "y = Resize(x) mode=cubic sizes=[N, C, D, H, 2W]", {"itself-4_merged", "matrix-4"}, {}},
-    {kImage + "y = ReduceMean(x) axes=[1]",
-     {"itself-1_merged", "itself-1_last", "single_itself-1_merged", "single_itself-1_last", "matrix-1"},
-     {}},
-    // A maximum is no matrix; nor is a function.
-    {kImage + "y = ReduceMax(x) axes=[1] keepdims=0",
-     {"itself-1_merged", "itself-1_last", "single_itself-1_merged", "single_itself-1_last"},
-     {}},
-    {kImage + "y = Softmax(x) axis=1",
-     {"itself-1_merged", "itself-1_last", "single_itself-1_merged", "single_itself-1_last"},
-     {}},
-    {"shape N C H W P\n x: [N, C, H, W]\n y = MaxPool(x) kernel_shape=[5, 3] pads=[P, 1, P, 1] strides=[2, 1]",
-     {"itself-2_itself-3", "itself-3_itself-2", "itself-2_itself-3_merged", "itself-3_itself-2_merged"},
-     {"itself-2-3_merged"}},
-    // The first dimension is a number.
-    {"shape C W\n x: [1, C, W]\n y = ReduceSum(x) axes=[1]", {"itself-1_last", "matrix-1"}, {"itself-1_merged"}},
+const Analysed kAnalysed[] = {
+    {"conv",
+     "n equal N | c sum C | f out F | h window H -> H + 2P - R + 1 by R: P + x - r - v = 0 | w window W -> 2Q + W - S "
+     "+ 1 by S: Q + x - r - v = 0"},
+    {"conv-s2",
+     "n equal N | c sum C | f out F | h window H -> floor((H + P + PE + R)/2) - R + 1 by R: P + x - r - 2v = 0 | w "
+     "window W -> floor((Q + QE + S + W)/2) - S + 1 by S: Q + x - r - 2v = 0"},
+    {"conv-d2",
+     "n equal N | c sum C | f out F | h window H -> H + 2P - 2R + 2 by R: P + x - 2r - v = 0 | w window W -> 2Q + W - "
+     "2S + 2 by S: Q + x - 2r - v = 0"},
+    {"conv-1x1", "n equal N | h equal H | w equal W | c sum C | f out F"},
+    {"conv-1x1-s2",
+     "n equal N | c sum C | f out F | h window H -> H - floor((H)/2) by 1: x - r - 2v = 0 | w window W -> W - "
+     "floor((W)/2) by 1: x - r - 2v = 0"},
+    {"conv-grouped",
+     "n equal N | g group G | c sum C | f out F | h window H -> H + 2P - R + 1 by R: P + x - r - v = 0 | w window W -> "
+     "2Q + W - S + 1 by S: Q + x - r - v = 0"},
+    {"convtranspose",
+     "n equal N | c sum C | f out F | h window H -> H + R - 2P - 1 by R: r + x - P - v = 0 | w window W -> S + W - 2Q "
+     "- 1 by S: r + x - Q - v = 0"},
+    {"convtranspose-s2",
+     "n equal N | c sum C | f out F | h window H -> 2H + R - 2P - 2 by R: r + 2x - P - v = 0 | w window W -> S + 2W - "
+     "2Q - 2 by S: r + 2x - Q - v = 0"},
+    {"matmul", "b equal B | m equal M | k sum K | n out N"},
+    {convText("Conv(x, w) pads=[P, 0, 0, Q] strides=[2, 1] dilations=[3, 1]"),
+     "n equal N | c sum C | f out F | h window H -> floor((H + P + R)/2) - 2R + 2 by R: P + x - 3r - 2v = 0 | w window "
+     "W -> Q + W - S + 1 by S: x - r - v = 0"},
 };
 
-TEST(AxesGenerator, ProposesEveryWay) {
-  for (const Ways& ways : kWays) {
-    std::vector<std::string> all = ways.kept;
-    all.insert(all.end(), ways.dropped.begin(), ways.dropped.end());
-    EXPECT_THAT(waysOf(ways.program), ::testing::UnorderedElementsAreArray(all)) << ways.program;
+TEST(SynthAxes, AreReadOffTheDenotation) {
+  for (const Analysed& c : kAnalysed) {
+    auto m = analyse(testing_support::pattern(c.pattern).program);
+    ASSERT_TRUE(m) << c.pattern;
+    std::string axes;
+    for (const Axis& a : m->axes)
+      axes += (axes.empty() ? "" : " | ") + text(a);
+    EXPECT_EQ(axes, c.axes) << c.pattern;
+    EXPECT_EQ(m->program.name(m->x), "x");
+    EXPECT_EQ(m->program.name(m->w), "w");
   }
 }
 
-TEST(AxesGenerator, ItsWaysAreProvedAndChecked) {
-  for (const Ways& ways : kWays) {
-    auto done = synthesize({pattern(patternOf(ways.program))}, {});
-    ASSERT_TRUE(done) << done.error().message();
-    std::vector<std::string> kept;
-    for (const Rule& rule : done->rules.rules)
-      kept.push_back(rule.name.substr(2));
-    for (const std::string& way : ways.kept)
-      EXPECT_THAT(kept, ::testing::Contains(way)) << ways.program;
-    for (const std::string& way : ways.dropped)
-      EXPECT_THAT(kept, ::testing::Not(::testing::Contains(way))) << ways.program;
-  }
+TEST(SynthAxes, PlacesAreDigitsOfTheTensors) {
+  auto m = analyse(testing_support::pattern("conv-grouped").program);
+  ASSERT_TRUE(m);
+  auto places = [](const Axis* a) {
+    return fmt::format("{}.{} {}.{} {}.{}", a->in.dim, a->in.atom, a->weight.dim, a->weight.atom, a->out.dim,
+                       a->out.atom);
+  };
+  EXPECT_EQ(places(m->find("g")), "1.0 0.0 1.0");
+  EXPECT_EQ(places(m->find("c")), "1.1 1.0 -1.0");
+  EXPECT_EQ(places(m->find("f")), "-1.0 0.1 1.1");
+  EXPECT_EQ(places(m->find("w")), "3.0 3.0 3.0");
+  EXPECT_EQ(m->find("z"), nullptr);
 }
 
-TEST(AxesGenerator, GroupsAreOfNeighbours) {
-  const auto ways = waysOf(kVideo + "y = Resize(x) mode=linear scales=[1, 1, 1, 1, 2, 1, 1, 1, 2, 1]");
-  EXPECT_THAT(ways, ::testing::Contains("matrix-4_itself-2"));
-  EXPECT_THAT(ways, ::testing::Each(::testing::Not(HasSubstr("2-4"))));
-  EXPECT_THAT(waysOf(kVideo + "y = Resize(x) sizes=[N, C, 2D, 2H, 2W]"),
-              ::testing::Contains("itself-3-4_itself-2_merged"));
-}
+struct Refused {
+  std::string pattern, why;
+};
 
-TEST(AxesGenerator, HasNothingForOthers) {
-  for (const char* program : {
-           "shape N C H W\n x: [N, C, H, W]\n y = Relu(x)",
-           "shape N C H W\n x: [N, C, H, W]\n y = AveragePool(x) kernel_shape=[1, 1]",
-           "shape N C H W\n x: [N, C, H, W]\n t = ReduceMean(x) axes=[1]\n y = Relu(t)",
-           "shape N C H W\n x: [N, C, H, W]\n y = Resize(x) sizes=[N, C, 2H, 2W] scales=[1, 1, 1, 1, 2, 1, 2, 1]",
-           "shape M K N\n x: [M, K]\n w: const [K, N]\n y = MatMul(x, w)",
-       })
-    EXPECT_TRUE(waysOf(program).empty()) << program;
-}
+const Refused kRefused[] = {
+    {convText("Add(x, x)"), "not one product"},
+    {convText("MaxPool(x) kernel_shape=[2, 2]"), "not one product"},
+    {convText("Relu(x)"), "not one product"},
+    {convText("Conv(a, w)", "[F, C, R, S]\n a = Add(x, x)"), "not one product"},
+    {convText("Conv(a, w)", "[F, C, R, S]\n a = ReduceMean(x) axes=[2]"), "not one product"},
+    {"pattern p { shape N\n x: [N, N]\n w: const [N, N]\n a = MatMul(w, w)\n y = Add(a, x) }", "not one product"},
+    {"pattern p { shape N\n x: [N, N]\n w: const [N, N]\n a = MatMul(w, w) }", "not one product"},
+    {"pattern p { shape N C\n x: [N, C]\n y = Add(x, x) }", "not one activation and one weight"},
+    {"pattern p { shape N\n x: [N, N]\n v: [N, N]\n w: const [N, N]\n y = MatMul(x, w) }",
+     "not one activation and one weight"},
+    {"pattern p { shape N\n x: [N, N]\n z: [N, N]\n y = MatMul(x, z) }", "not one activation and one weight"},
+    {"pattern p { shape N\n v: const [N, N]\n w: const [N, N]\n y = MatMul(v, w) }",
+     "not one activation and one weight"},
+    {convText("Conv(a, w)", "[F, C, R, S]\n a = Relu(x)"), "not one product"},
+};
 
-TEST(AxesGenerator, AMatrixIsWhatTheOperatorMakesOfTheUnitMatrix) {
-  const char* rows = "shape N C W K P\n x: [N, C, W]\n y = AveragePool(x) kernel_shape=[K] pads=[P, P] strides=[2]";
-  auto generator = axesGenerator(pattern(patternOf(rows)));
-  ASSERT_TRUE(generator);
-  for (size_t unit = 0; unit < (*generator)->size(); ++unit) {
-    (*generator)->propose(unit, [&](const Candidate& c) {
-      if (c.name != "matrix-2") return false;
-      EXPECT_TRUE(c.proposal);
-      EXPECT_EQ(c.proposal ? print(c.proposal->program) : "",
-                "x: [N, C, W]\n"
-                "t1_0 = Eye() extent=W\n"
-                "t2_0 = Layout(t1_0)  row column -> row 1 column\n"
-                "t3_0 = AveragePool(t2_0) kernel_shape=[K] strides=[2] pads=[P, P]\n"
-                "t4_0 = Layout(t3_0)  row 1 column -> row column\n"
-                "t5_0 = MatMul(x, t4_0)\n");
-      return true;
-    });
+TEST(SynthAxes, OtherProgramsAreErrors) {
+  for (const Refused& c : kRefused) {
+    auto m = analyse(testing_support::pattern(c.pattern).program);
+    ASSERT_FALSE(m) << c.pattern;
+    EXPECT_EQ(m.error().kind, ErrorKind::kUnsupported);
+    EXPECT_THAT(m.error().what, ::testing::HasSubstr(c.why));
   }
 }
 

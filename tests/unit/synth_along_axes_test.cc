@@ -1,0 +1,129 @@
+// Operators that act along axes, one axis at a time: which candidates there are, and what becomes of them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "rules/rule.h"
+#include "synth/propose/axes/axes_generator.h"
+#include "synth/synthesize.h"
+#include "tests/unit/synth_support.h"
+
+namespace pet::synth_along_axes_test {
+namespace {
+
+using ::testing::HasSubstr;
+using testing_support::pattern;
+
+std::string patternOf(const std::string& program) {
+  return "pattern p { " + program + " }";
+}
+
+std::vector<std::string> waysOf(const std::string& program) {
+  std::vector<std::string> names;
+  auto generator = axesGenerator(pattern(patternOf(program)));
+  for (size_t unit = 0; generator && unit < (*generator)->size(); ++unit)
+    names.push_back((*generator)->name(unit));
+  return names;
+}
+
+const std::string kImage = "shape N C H W U V\n x: [N, C, H, W]\n";
+const std::string kVideo = "shape N C D H W\n x: [N, C, D, H, W]\n";
+
+struct Ways {
+  std::string program;
+  std::vector<std::string> kept, dropped;
+};
+
+const Ways kWays[] = {
+    {kImage + "y = Resize(x) mode=linear sizes=[N, C, U, V]",
+     {"itself-2_itself-3", "itself-3_itself-2", "matrix-2_itself-3", "itself-3_matrix-2", "itself-2_matrix-3",
+      "matrix-3_itself-2", "matrix-2_matrix-3", "matrix-3_matrix-2"},
+     // Nothing to merge: the pattern itself, or a way that is there already.
+     {"itself-2-3_merged", "itself-2_itself-3_merged", "itself-3_itself-2_merged", "matrix-2_itself-3_merged",
+      "itself-3_matrix-2_merged", "itself-2_matrix-3_merged", "matrix-3_itself-2_merged"}},
+    // Sizes do not speak of dimensions that are merged; scales do.
+    {kImage + "y = Resize(x) mode=cubic sizes=[N, C, H, V]", {"matrix-3"}, {"itself-3_merged"}},
+    // Images stay images: a column of pixels is no line.
+    {kVideo + "y = Resize(x) mode=cubic sizes=[N, C, D, 2H, W]", {"itself-3_merged", "matrix-3"}, {}},
+    {kVideo + "y = Resize(x) mode=cubic sizes=[N, C, D, H, 2W]", {"itself-4_merged", "matrix-4"}, {}},
+    {kImage + "y = ReduceMean(x) axes=[1]",
+     {"itself-1_merged", "itself-1_last", "single_itself-1_merged", "single_itself-1_last", "matrix-1"},
+     {}},
+    // A maximum is no matrix; nor is a function.
+    {kImage + "y = ReduceMax(x) axes=[1] keepdims=0",
+     {"itself-1_merged", "itself-1_last", "single_itself-1_merged", "single_itself-1_last"},
+     {}},
+    {kImage + "y = Softmax(x) axis=1",
+     {"itself-1_merged", "itself-1_last", "single_itself-1_merged", "single_itself-1_last"},
+     {}},
+    {"shape N C H W P\n x: [N, C, H, W]\n y = MaxPool(x) kernel_shape=[5, 3] pads=[P, 1, P, 1] strides=[2, 1]",
+     {"itself-2_itself-3", "itself-3_itself-2", "itself-2_itself-3_merged", "itself-3_itself-2_merged"},
+     {"itself-2-3_merged"}},
+    // The first dimension is a number.
+    {"shape C W\n x: [1, C, W]\n y = ReduceSum(x) axes=[1]", {"itself-1_last", "matrix-1"}, {"itself-1_merged"}},
+};
+
+TEST(AxesGenerator, ProposesEveryWay) {
+  for (const Ways& ways : kWays) {
+    std::vector<std::string> all = ways.kept;
+    all.insert(all.end(), ways.dropped.begin(), ways.dropped.end());
+    EXPECT_THAT(waysOf(ways.program), ::testing::UnorderedElementsAreArray(all)) << ways.program;
+  }
+}
+
+TEST(AxesGenerator, ItsWaysAreProvedAndChecked) {
+  for (const Ways& ways : kWays) {
+    auto done = synthesize({pattern(patternOf(ways.program))}, {});
+    ASSERT_TRUE(done) << done.error().message();
+    std::vector<std::string> kept;
+    for (const Rule& rule : done->rules.rules)
+      kept.push_back(rule.name.substr(2));
+    for (const std::string& way : ways.kept)
+      EXPECT_THAT(kept, ::testing::Contains(way)) << ways.program;
+    for (const std::string& way : ways.dropped)
+      EXPECT_THAT(kept, ::testing::Not(::testing::Contains(way))) << ways.program;
+  }
+}
+
+TEST(AxesGenerator, GroupsAreOfNeighbours) {
+  const auto ways = waysOf(kVideo + "y = Resize(x) mode=linear scales=[1, 1, 1, 1, 2, 1, 1, 1, 2, 1]");
+  EXPECT_THAT(ways, ::testing::Contains("matrix-4_itself-2"));
+  EXPECT_THAT(ways, ::testing::Each(::testing::Not(HasSubstr("2-4"))));
+  EXPECT_THAT(waysOf(kVideo + "y = Resize(x) sizes=[N, C, 2D, 2H, 2W]"),
+              ::testing::Contains("itself-3-4_itself-2_merged"));
+}
+
+TEST(AxesGenerator, HasNothingForOthers) {
+  for (const char* program : {
+           "shape N C H W\n x: [N, C, H, W]\n y = Relu(x)",
+           "shape N C H W\n x: [N, C, H, W]\n y = AveragePool(x) kernel_shape=[1, 1]",
+           "shape N C H W\n x: [N, C, H, W]\n t = ReduceMean(x) axes=[1]\n y = Relu(t)",
+           "shape N C H W\n x: [N, C, H, W]\n y = Resize(x) sizes=[N, C, 2H, 2W] scales=[1, 1, 1, 1, 2, 1, 2, 1]",
+           "shape M K N\n x: [M, K]\n w: const [K, N]\n y = MatMul(x, w)",
+       })
+    EXPECT_TRUE(waysOf(program).empty()) << program;
+}
+
+TEST(AxesGenerator, AMatrixIsWhatTheOperatorMakesOfTheUnitMatrix) {
+  const char* rows = "shape N C W K P\n x: [N, C, W]\n y = AveragePool(x) kernel_shape=[K] pads=[P, P] strides=[2]";
+  auto generator = axesGenerator(pattern(patternOf(rows)));
+  ASSERT_TRUE(generator);
+  for (size_t unit = 0; unit < (*generator)->size(); ++unit) {
+    (*generator)->propose(unit, [&](const Candidate& c) {
+      if (c.name != "matrix-2") return false;
+      EXPECT_TRUE(c.proposal);
+      EXPECT_EQ(c.proposal ? print(c.proposal->program) : "",
+                "x: [N, C, W]\n"
+                "t1_0 = Eye() extent=W\n"
+                "t2_0 = Layout(t1_0)  row column -> row 1 column\n"
+                "t3_0 = AveragePool(t2_0) kernel_shape=[K] strides=[2] pads=[P, P]\n"
+                "t4_0 = Layout(t3_0)  row 1 column -> row column\n"
+                "t5_0 = MatMul(x, t4_0)\n");
+      return true;
+    });
+  }
+}
+
+}  // namespace
+}  // namespace pet::synth_along_axes_test
