@@ -1,6 +1,7 @@
 #include "ir/work.h"
 
 #include "ir/ops/op.h"
+#include "ir/ops/resize.h"
 
 namespace pet {
 namespace {
@@ -16,11 +17,12 @@ std::optional<double> times(std::optional<double> a, std::optional<double> b) {
 }
 
 /// How many neighbours each element of a Resize is made of.
-double tapsOf(const Node& node, const Shape& in) {
-  const double each = node.text("mode") == "nearest" ? 1 : node.text("mode") == "linear" ? 2 : 4;
+double tapsOf(const OpView& resize) {
+  const std::string& mode = resize.text("mode");
+  const double each = mode == "nearest" ? 1 : mode == "linear" ? 2 : 4;
   double taps = 1;
-  for (size_t d = 0; d < in.size(); ++d)
-    taps *= in[d] == node.shapes[0][d] ? 1 : each;
+  for (size_t d = 0; d < resize.outputs[0].size(); ++d)
+    taps *= keeps(resize, d) ? 1 : each;
   return taps;
 }
 
@@ -68,7 +70,7 @@ std::optional<double> workOf(const Program& program, const Node& node, const Bin
     case Work::kWholeInput:
       return elementsOf(operand(0), symbols);
     case Work::kTaps:
-      return times(made, tapsOf(node, operand(0)));
+      return times(made, tapsOf({node.attributes, {&operand(0), 1}, node.shapes}));
   }
   return std::nullopt;
 }

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "applier/operators/onnx_rows.h"
+#include "ir/ops/resize.h"
 
 namespace pet {
 namespace {
@@ -71,10 +72,10 @@ void useUsualForm(ResizeForm& f, const Shape& in, const Shape& out) {
   for (size_t d = 0; d < in.size(); ++d) {
     if (in[d] == out[d]) continue;
     makesSeveral = makesSeveral && out[d].asConstant().value_or(1) >= 2;
-    const auto times = out[d].isAffine() && in[d].isAffine() && in[d].affine().content() > 0
-                         ? std::optional(out[d].affine().content() / in[d].affine().content())
-                         : std::nullopt;
-    repeats = repeats && times && out[d].affine() == in[d].affine() * *times;
+    repeats = repeats && in[d].isAffine() && out[d].isAffine();
+    if (!repeats) continue;
+    const auto [times, each] = lowestTerms(out[d].affine(), in[d].affine());
+    repeats = times.asConstant() && each == Expr(1);
   }
   if (f.coordinates == "pytorch_half_pixel" && makesSeveral) f.coordinates = "half_pixel";
   const bool rounds = f.nearest == "round_prefer_floor" || f.nearest == "round_prefer_ceil";
@@ -113,12 +114,9 @@ std::vector<Value> readResize(const Lifting& l, const OnnxRow& row) {
     whole = whole && size;
     if (whole) sizes[d] = *size;
   }
-  if (f.sizes || whole) useUsualForm(f, in, sizes);
-  Attributes attributes{{"mode", f.mode},
-                        {"coordinate_transformation_mode", f.coordinates},
-                        {"nearest_mode", f.nearest},
-                        {"cubic_coeff_a", f.cubic}};
+  Attributes attributes;
   if (f.sizes || whole) {
+    useUsualForm(f, in, sizes);
     std::vector<Expr> list;
     for (const Dim& d : sizes) {
       if (!d.isAffine()) Lifting::refuse("an extent that is a product of open ones");
@@ -128,6 +126,10 @@ std::vector<Value> readResize(const Lifting& l, const OnnxRow& row) {
   } else {
     attributes.emplace("scales", exprs(scales));
   }
+  attributes.emplace("mode", f.mode);
+  attributes.emplace("coordinate_transformation_mode", f.coordinates);
+  attributes.emplace("nearest_mode", f.nearest);
+  attributes.emplace("cubic_coeff_a", f.cubic);
   return {l.add("Resize", {x}, attributes)};
 }
 

@@ -80,6 +80,23 @@ std::vector<ResizeTap> resizeTaps(const ResizeAxis& axis, int64_t x) {
   return taps;
 }
 
+std::pair<Expr, Expr> lowestTerms(const Expr& to, const Expr& from) {
+  const int64_t n = to.content(), m = from.content();
+  if (n < 1 || m < 1 || from * n != to * m) return {to, from};
+  return {n / std::gcd(n, m), m / std::gcd(n, m)};
+}
+
+std::pair<Expr, Expr> scaleOf(const OpView& resize, size_t d) {
+  const auto& scales = resize.list("scales");
+  if (!scales.empty()) return lowestTerms(scales[2 * d], scales[2 * d + 1]);
+  return lowestTerms(resize.outputs[0][d].affine(), resize.operands[0][d].affine());
+}
+
+bool keeps(const OpView& resize, size_t d) {
+  const auto& scales = resize.list("scales");
+  return resize.operands[0][d] == resize.outputs[0][d] && (scales.empty() || scales[2 * d] == scales[2 * d + 1]);
+}
+
 namespace {
 
 constexpr std::string_view kModes[] = {"nearest", "linear", "cubic"};
@@ -143,17 +160,6 @@ std::vector<Constraint> resizeObligations(const OpView& v) {
   return result;
 }
 
-/// The scale along dimension d: numerator and denominator, as small as they are for all shapes.
-std::pair<Expr, Expr> scaleOf(const OpView& v, size_t d) {
-  const auto& scales = v.list("scales");
-  Expr numerator = scales.empty() ? v.outputs[0][d].affine() : scales[2 * d];
-  Expr denominator = scales.empty() ? v.operands[0][d].affine() : scales[2 * d + 1];
-  int64_t n = numerator.content(), m = denominator.content();
-  bool number = n >= 1 && m >= 1 && denominator * n == numerator * m;
-  if (!number) return {numerator, denominator};
-  return {n / std::gcd(n, m), m / std::gcd(n, m)};
-}
-
 /// The coordinates' mode along dimension d. That of PyTorch differs from half_pixel where one position is made, which
 /// is not so where all are made at least twice.
 std::string coordinatesOf(const OpView& v, size_t d) {
@@ -162,11 +168,6 @@ std::string coordinatesOf(const OpView& v, size_t d) {
   auto [n, m] = scaleOf(v, d);
   auto numerator = n.asConstant(), denominator = m.asConstant();
   return numerator && denominator && *numerator >= 2 * *denominator ? "half_pixel" : mode;
-}
-
-bool keeps(const OpView& v, size_t d) {
-  const auto& scales = v.list("scales");
-  return v.operands[0][d] == v.outputs[0][d] && (scales.empty() || scales[2 * d] == scales[2 * d + 1]);
 }
 
 /// The line along dimension d, where it is the same for all shapes.

@@ -27,6 +27,13 @@ T nearestOf(const ResizeLine& line, std::string_view nearestMode, const T& x, T 
   return floorDivision(p * 2 + (q - 1), 2 * q);  // round_prefer_floor: ceil(p/q - 1/2)
 }
 
+/// to / from in lowest terms where that is the same for all shapes; else to and from themselves.
+std::pair<Expr, Expr> lowestTerms(const Expr& to, const Expr& from);
+/// The scale of a Resize along dimension d, numerator and denominator, in lowest terms.
+std::pair<Expr, Expr> scaleOf(const OpView& resize, size_t d);
+/// A Resize leaves dimension d as it is.
+bool keeps(const OpView& resize, size_t d);
+
 /// One dimension of a Resize in numbers.
 struct ResizeAxis {
   std::string_view mode;  ///< nearest, linear or cubic

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/ops/resize.h"
 #include "synth/numerics/magnitudes.h"
 #include "synth/numerics/pieces.h"
 #include "synth/numerics/table_growth.h"
@@ -72,22 +73,22 @@ class Growth {
   }
 
   std::optional<double> run() {
-    double most = 1;
+    double ofCubics = 1;
     for (const Node& n : program_.nodes()) {
       auto growth = ofCubic(n);
       if (!growth) return std::nullopt;
-      most *= *growth;
+      ofCubics *= *growth;
     }
     auto kept = magnitudesOf(program_, SignedTables::kKept), split = magnitudesOf(program_, SignedTables::kAsInputs);
     if (!kept || !split) return std::nullopt;
-    double ofValues = 1;
+    double most = 1;
     for (Value v : lookedAt()) {
       if (!split->differs(v)) continue;  // nothing is subtracted
       auto growth = ofValue(v, *kept, *split);
       if (!growth) return std::nullopt;
-      ofValues = std::max(ofValues, *growth);
+      most = std::max(most, *growth);
     }
-    return most * ofValues;
+    return most * ofCubics;
   }
 
  private:
@@ -101,13 +102,10 @@ class Growth {
     if (!n.is(ops::kResize) || n.text("mode") != "cubic") return 1;
     const double a = n.number("cubic_coeff_a");
     if (!(-1 <= a && a <= 0)) return std::nullopt;
-    const Shape &in = program_.shape(n.operands[0]), &out = n.shapes[0];
-    const auto& scales = n.list("scales");
+    const OpView resize{n.attributes, {&program_.shape(n.operands[0]), 1}, n.shapes};
     double growth = 1;
-    for (size_t d = 0; d < in.size(); ++d) {
-      const bool isScaled = !scales.empty() && scales[2 * d] != scales[2 * d + 1];
-      if (isScaled || !(in[d] == out[d])) growth *= 1 - a / 2;
-    }
+    for (size_t d = 0; d < n.shapes[0].size(); ++d)
+      growth *= keeps(resize, d) ? 1 : 1 - a / 2;
     return growth;
   }
 

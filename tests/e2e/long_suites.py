@@ -1,18 +1,21 @@
+#!/usr/bin/env python3
 """No long unit test falls between release and the sanitizers: the preset release builds the file of each suite that
-tests/CMakeLists.txt calls long, and Makefile.ci knows as many parts of them as there are tests unit.long.N."""
+tests/CMakeLists.txt calls long, and Makefile.ci knows as many parts of them as there are tests unit.long.N.
+Exit status 0 or 1.
+"""
 
 import fnmatch
 import json
 import os
+import pathlib
 import re
 import sys
 
-root = os.environ["PET_SOURCE"]
+SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
 
 
 def read(path):
-    with open(os.path.join(root, path), encoding="utf-8") as file:
-        return file.read()
+    return (SOURCE / path).read_text()
 
 
 def found(pattern, text, what):
@@ -27,10 +30,9 @@ presets = json.loads(read("CMakePresets.json"))["configurePresets"]
 globs = next(p for p in presets if p["name"] == "release")["cacheVariables"]["PET_UNIT_TESTS"].split(";")
 
 holders = {}  # suite -> files that define it
-for name in sorted(os.listdir(os.path.join(root, "tests/unit"))):
-    if name.endswith(".cc"):
-        for suite in re.findall(r"^(?:TEST|TEST_P|TEST_F|TYPED_TEST|RC_GTEST_PROP)\((\w+),", read(f"tests/unit/{name}"), re.MULTILINE):
-            holders.setdefault(suite, set()).add(name[:-len(".cc")])
+for file in sorted((SOURCE / "tests" / "unit").glob("*.cc")):
+    for suite in re.findall(r"^(?:TEST|TEST_P|TEST_F|TYPED_TEST|RC_GTEST_PROP)\((\w+),", file.read_text(), re.MULTILINE):
+        holders.setdefault(suite, set()).add(file.stem)
 
 wrong = []
 for suite in suites:

@@ -128,6 +128,14 @@ const Case kCases[] = {
     {"x: [1, 2, 3, 4]  y = Resize(x) scales=[1, 1, 1, 1, 2, 1, 4, 3] mode=linear "
      "coordinate_transformation_mode=half_pixel_symmetric",
      "Resize", 19},
+    // Modes that are read in another form where that says the same, and only there.
+    {"x: [1, 2, 3, 4]  y = Resize(x) sizes=[1, 2, 1, 5] mode=linear coordinate_transformation_mode=pytorch_half_pixel",
+     "Resize"},
+    {"x: [1, 2, 3, 4]  y = Resize(x) sizes=[1, 2, 2, 7] mode=cubic coordinate_transformation_mode=pytorch_half_pixel",
+     "Resize"},
+    {"x: [1, 2, 3, 4]  y = Resize(x) sizes=[1, 2, 9, 8] nearest_mode=round_prefer_ceil", "Resize"},
+    {"x: [1, 2, 3, 4]  y = Resize(x) sizes=[1, 2, 7, 8]", "Resize"},
+    {"x: [1, 2, 3, 4]  y = Resize(x) sizes=[1, 2, 6, 8] nearest_mode=ceil", "Resize"},
     {"c: const [3]  x: [2, 3]  z: [3]  y = Where(c, x, z)", "Cast Where"},
     // Constants are evaluated, each once.
     {"x: [1, 2, 4, 4]  w: const [2, 3, 3, 3]  k = IndexMap(w) [a:3, b:2, r:3, s:3] -> [b, a, 2 - r, 2 - s]  y = "

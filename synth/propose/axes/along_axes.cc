@@ -1,9 +1,8 @@
-#include "synth/propose/axes/one_axis.h"
+#include "synth/propose/axes/along_axes.h"
 
 #include <algorithm>
-#include <numeric>
 
-#include "ir/ops/op.h"
+#include "ir/ops/resize.h"
 
 namespace pet {
 namespace {
@@ -20,9 +19,8 @@ bool isWindowed(const Node& n) {
   return n.is(ops::kAveragePool) || n.is(ops::kMaxPool);
 }
 
-bool isResized(const Node& n, const Shape& in, size_t d) {
-  const auto& scales = n.list("scales");
-  return !(in[d] == n.shapes[0][d]) || (!scales.empty() && !(scales[2 * d] == scales[2 * d + 1]));
+OpView viewOf(const Node& n, const Shape& in) {
+  return {n.attributes, {&in, 1}, n.shapes};
 }
 
 bool isPooled(const Node& n, size_t spatial) {
@@ -31,23 +29,12 @@ bool isPooled(const Node& n, size_t spatial) {
          pads[spatial + pads.size() / 2] != 0;
 }
 
-/// Numerator and denominator of a Resize along a dimension, where they are the same for all shapes.
-std::optional<std::pair<Expr, Expr>> numbersOfScale(const Node& n, const Shape& in, size_t d) {
-  const auto& scales = n.list("scales");
-  if (!scales.empty()) return std::pair(scales[2 * d], scales[2 * d + 1]);
-  const Expr &from = in[d].affine(), &to = n.shapes[0][d].affine();
-  const int64_t numerator = to.content(), denominator = from.content();
-  if (numerator < 1 || denominator < 1 || to * denominator != from * numerator) return std::nullopt;
-  const int64_t g = std::gcd(numerator, denominator);
-  return std::pair(Expr(numerator / g), Expr(denominator / g));
-}
-
 std::vector<size_t> axesOf(const Node& n, const Shape& in) {
   std::vector<size_t> axes;
   for (size_t d = 0; d < in.size(); ++d) {
     bool acts = false;
     if (n.is(ops::kResize)) {
-      acts = isResized(n, in, d);
+      acts = !keeps(viewOf(n, in), d);
     } else if (isWindowed(n)) {
       acts = d >= 2 && isPooled(n, d - 2);
     } else if (isGlobal(n)) {
@@ -108,12 +95,13 @@ std::optional<Attributes> AlongAxes::resized(size_t first, size_t last, const Sh
   Attributes attributes = node_.attributes;
   std::vector<Expr> scales(2 * operand.size(), 1), sizes;
   for (size_t d = first; d <= last; ++d) {
-    const auto numbers = numbersOfScale(node_, in_, d);
-    if (!numbers) {
+    const auto [numerator, denominator] = scaleOf(viewOf(node_, in_), d);
+    if (!numerator.asConstant() || !denominator.asConstant()) {
       scales.clear();
       break;
     }
-    std::tie(scales[2 * (at + d - first)], scales[2 * (at + d - first) + 1]) = *numbers;
+    scales[2 * (at + d - first)] = numerator;
+    scales[2 * (at + d - first) + 1] = denominator;
   }
   if (scales.empty()) {
     for (const Dim& d : operand) {

@@ -12,7 +12,7 @@ namespace pet {
 /// others alone: Resize, pools, reductions, Softmax (along one). EinNet, section 4.2, splits sums likewise.
 class AlongAxes {
  public:
-  /// Of a program's operator; nullopt: it is no such one, or acts along no axis.
+  /// Of an operator of a program, which must outlive it; nullopt: it is no such one, or acts along no axis.
   static std::optional<AlongAxes> of(const Program& program, const Node& node);
 
   std::string_view op() const { return op_; }

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/op.h"
-#include "synth/propose/axes/one_axis.h"
+#include "synth/propose/axes/along_axes.h"
 #include "synth/propose/program_writer.h"
 
 namespace pet {
@@ -198,17 +198,19 @@ std::vector<Way> waysOf(const AlongAxes& along, bool isSymbol) {
   std::vector<Way> ways;
   for (std::vector<Part>& parts : cuts(along, 0)) {
     const bool isItself = std::any_of(parts.begin(), parts.end(), [](const Part& p) { return !p.isMatrix; });
-    for (bool isReversed : {false, true}) {
-      if (isReversed && parts.size() == 1) continue;
-      if (isReversed) std::reverse(parts.begin(), parts.end());
-      const bool isWhole = isItself && parts.size() == 1;  // then it is the pattern
-      if (!isWhole) ways.push_back({parts});
+    if (isItself && parts.size() == 1) {  // as it stands, that is the pattern
+      const bool mayBeLast = isOfVectors && parts[0].first == parts[0].last;
+      for (View view : {View::kMerged, View::kLast}) {
+        if (view == View::kLast && !mayBeLast) continue;
+        ways.push_back({parts, view});
+        if (maySingle) ways.push_back({parts, view, true});
+      }
+      continue;
+    }
+    for (size_t order = 0; order < std::min<size_t>(2, parts.size()); ++order) {
+      ways.push_back({parts});
       if (isItself) ways.push_back({parts, View::kMerged});
-      if (!isWhole) continue;
-      if (maySingle) ways.push_back({parts, View::kMerged, true});
-      if (parts[0].first != parts[0].last || !isOfVectors) continue;
-      ways.push_back({parts, View::kLast});
-      if (maySingle) ways.push_back({parts, View::kLast, true});
+      std::reverse(parts.begin(), parts.end());
     }
   }
   return ways;
@@ -235,14 +237,14 @@ class AxesGenerator : public Generator {
   void propose(size_t unit, const Judge& judge) const override {
     const Way& way = ways_[unit];
     std::vector<std::pair<std::string, Expr>> where;
-    Program of = pattern_.program;
+    Program source = pattern_.program;
     if (way.isSingle) {
-      where.emplace_back(*of.nodes()[0].shapes[0][0].affine().asVariable(), 1);
-      of = of.substitute({where.begin(), where.end()}).value();
+      where.emplace_back(*source.nodes()[0].shapes[0][0].affine().asVariable(), 1);
+      source = source.substitute({where.begin(), where.end()}).value();
     }
-    const auto along = AlongAxes::of(of, of.node(of.outputs()[0]));
+    const auto along = AlongAxes::of(source, source.node(source.outputs()[0]));
     if (!along) return;
-    auto program = WayWriter(of, *along, way).write();
+    auto program = WayWriter(source, *along, way).write();
     if (!program) return;
     const std::string name = way.name();
     judge({name, Proposal{name, "axes", where, classOf(pattern_, where, *program), *program}});
