@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/names.h"
 #include "ir/ops/common.h"
 
 namespace pet {
@@ -30,6 +31,12 @@ class Formula {
   Value times(Value x, Value y) { return (*this)("Mul", {x, y}); }
   Value negative(Value x) { return (*this)("Neg", {x}); }
   Value inverse(Value x) { return (*this)("Reciprocal", {x}); }
+  /// ((1 + e)² - 1) / ((1 + e)² + 1) with e = exp(x). Divided by (1 + e)², with s = e / (1 + e) and c = 1 - s =
+  /// 1 / (1 + e): s (2 - s) / (1 + c c).
+  Value tanhOfSoftplus(Value x) {
+    Value s = (*this)("Sigmoid", {x}), c = (*this)("Sigmoid", {negative(x)});
+    return times(times(s, minus(number(2), s)), inverse(plus(times(c, c), number(1))));
+  }
 
   Expected<Value> is(Value last) const {
     if (failed_) return tl::unexpected(*failed_);
@@ -47,17 +54,25 @@ tl::unexpected<Error> undefined(std::string what) {
 
 }  // namespace
 
-/// low + relu(x - low) - relu(x - high), without what is infinite or 0.
+/// low + relu(x - low) - relu(x - high), without what is infinite or 0; of an upper bound alone high - relu(high - x).
 Expected<Value> clipDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
   const double low = v.number("min"), high = v.number("max");
   if (low == kInfinity || high == -kInfinity) return undefined("Clip to an infinity");
   Formula f(b);
+  if (low == -kInfinity && high == 0) return f.is(f.negative(f.relu(f.negative(x[0]))));
+  if (low == -kInfinity && high != kInfinity)
+    return f.is(f.minus(f.number(high), f.relu(f.minus(f.number(high), x[0]))));
   Value y = x[0];
   if (low == 0) y = f.relu(x[0]);
   if (low != 0 && low != -kInfinity) y = f.plus(f.relu(f.minus(x[0], f.number(low))), f.number(low));
   if (high == 0) y = f.minus(y, f.relu(x[0]));
   if (high != 0 && high != kInfinity) y = f.minus(y, f.relu(f.minus(x[0], f.number(high))));
   return f.is(y);
+}
+
+bool clipHasOneTerm(const OpView& v) {
+  const double low = v.number("min"), high = v.number("max");
+  return (low == 0 && high == kInfinity) || (low == -kInfinity && high == 0);
 }
 
 /// (x + x erf(x / sqrt(2))) / 2
@@ -97,7 +112,15 @@ Expected<Value> leakyReluDefinition(ProgramBuilder& b, const OpView& v, std::spa
 /// x tanh(softplus(x))
 Expected<Value> mishDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
   Formula f(b);
-  return f.is(f.times(x[0], f("Tanh", {f("Softplus", {x[0]})})));
+  return f.is(f.times(x[0], f.tanhOfSoftplus(x[0])));
+}
+
+/// Of a Softplus.
+Expected<Value> tanhDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
+  const Node operand = b.peek().node(x[0]);
+  if (!operand.is(ops::kSoftplus)) return undefined("Tanh of what is no Softplus");
+  Formula f(b);
+  return f.is(f.tanhOfSoftplus(operand.operands[0]));
 }
 
 /// relu(x) - slope relu(-x)

@@ -2,8 +2,8 @@
 
 #include "ir/ops/op.h"
 
-// Functions by simpler ones: OpRow::definition. The operators used are Relu, Exp, Erf, Softplus, Tanh, sums, products,
-// and Sqrt and Reciprocal of positive values.
+// Functions by simpler ones: OpRow::definition. The operators used are Relu, Exp, Erf, Sigmoid, sums, products, and Sqrt
+// and Reciprocal of positive values.
 namespace pet {
 
 Expected<Value> clipDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
@@ -15,6 +15,13 @@ Expected<Value> mishDefinition(ProgramBuilder& b, const OpView& v, std::span<con
 Expected<Value> preluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> sigmoidDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> squareDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+Expected<Value> tanhDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> swishDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+
+// OpRow::neverCancels: of definitions with one term above 0 and one below; of a Clip on one side of 0.
+inline bool alwaysOneTerm(const OpView&) {
+  return true;
+}
+bool clipHasOneTerm(const OpView& v);
 
 }  // namespace pet

@@ -75,6 +75,7 @@ struct Function {
   std::vector<AttributeSpec> attributes = {};
   Expected<std::vector<Shape>> (*infer)(const OpView&) = inferSame;
   Expected<Value> (*definition)(ProgramBuilder&, const OpView&, std::span<const Value>) = nullptr;
+  bool (*neverCancels)(const OpView&) = nullptr;
 };
 
 template <class F>
@@ -86,6 +87,7 @@ OpRow function(Function f) {
           .attributes = std::move(f.attributes),
           .infer = f.infer,
           .definition = f.definition,
+          .neverCancels = f.neverCancels,
           .meaning = Meaning::kFunction,
           .kernels = kernelsOf<F>(),
           .facts = f.facts,
@@ -112,13 +114,17 @@ const OpRow kFunctionRows[] = {
                                     .facts = {.zeroPreserving = true, .homogeneous = true},
                                     .onnx = {6},
                                     .attributes = {{"alpha", kNumber, "0.01"}},
-                                    .definition = leakyReluDefinition}),
+                                    .definition = leakyReluDefinition,
+                                    .neverCancels = alwaysOneTerm}),
     function<functions::Sigmoid>({.name = "Sigmoid",
                                   .facts = {.monotone = true, .ignoresMinusInfinity = true, .positive = true},
                                   .onnx = {6},
                                   .definition = sigmoidDefinition}),
     function<functions::Tanh>(
-        {.name = "Tanh", .facts = {.zeroPreserving = true, .monotone = true, .odd = true}, .onnx = {6}}),
+        {.name = "Tanh",
+         .facts = {.zeroPreserving = true, .monotone = true, .odd = true},
+         .onnx = {6},
+         .definition = tanhDefinition}),
     function<functions::Erf>(
         {.name = "Erf", .facts = {.zeroPreserving = true, .monotone = true, .odd = true}, .onnx = {9}}),
     function<functions::Exp>(
@@ -132,7 +138,10 @@ const OpRow kFunctionRows[] = {
     function<functions::Reciprocal>(
         {.name = "Reciprocal", .facts = {.odd = true, .domain = Facts::Domain::kNotZero}, .onnx = {6}}),
     function<functions::Square>(
-        {.name = "Square", .facts = {.zeroPreserving = true, .nonNegative = true}, .definition = squareDefinition}),
+        {.name = "Square",
+         .facts = {.zeroPreserving = true, .nonNegative = true},
+         .definition = squareDefinition,
+         .neverCancels = alwaysOneTerm}),
     // 1 where the operand is zero, else 0.
     function<functions::Not>({.name = "Not", .facts = {.nonNegative = true}}),
     function<functions::Softplus>({.name = "Softplus", .facts = {.monotone = true, .positive = true}, .onnx = {1}}),
@@ -163,13 +172,15 @@ const OpRow kFunctionRows[] = {
                                           A::number("max", kNoLimit).sparse().operandSince(11, 2)}}},
                                .attributes = {{"min", kNumber, "-inf"}, {"max", kNumber, "inf"}},
                                .infer = inferClip,
-                               .definition = clipDefinition}),
+                               .definition = clipDefinition,
+                               .neverCancels = clipHasOneTerm}),
     {.name = "PRelu",
      .minOperands = 2,
      .maxOperands = 2,
      .attributes = {},
      .infer = inferPRelu,
      .definition = preluDefinition,
+     .neverCancels = alwaysOneTerm,
      .meaning = Meaning::kFunction,
      .kernels = orderedKernels<kernels::PRelu>(),
      .facts = {.zeroPreserving = true, .homogeneous = true},

@@ -209,6 +209,9 @@ struct OpRow {
   /// The same value by functions without a definition of their own, all of which have a value there: what stands for
   /// the operator where a proof unfolds it. kUnsupported: not with these attributes. Null: nothing simpler is known.
   Expected<Value> (*definition)(ProgramBuilder&, const OpView&, std::span<const Value> operands) = nullptr;
+  /// With these attributes the definition has at most one term that is not 0, whatever the operands: nothing in it
+  /// cancels. Null: it may.
+  bool (*neverCancels)(const OpView&) = nullptr;
   Meaning meaning = Meaning::kSum;
   Kernels kernels = {};
   Facts facts = {};

@@ -150,6 +150,15 @@ std::optional<Value> clip(const Application& a) {
   return least == 0 && most == kNone ? std::optional(a.add(ops::kRelu, {a.operands[0]})) : std::nullopt;
 }
 
+/// A slope without the dimensions of extent 1 in front.
+std::optional<Value> prelu(const Application& a) {
+  const Shape& slope = a.operandShapes[1];
+  const auto first = std::find_if(slope.begin(), slope.end(), [](const Dim& d) { return d != Dim(1); });
+  if (first == slope.begin()) return std::nullopt;
+  auto fewer = regrouped(a.builder, a.operands[1], Shape(first, slope.end()));
+  return fewer ? std::optional(a.add(ops::kPRelu, {a.operands[0], *fewer})) : std::nullopt;
+}
+
 std::optional<Value> where(const Application& a) {
   auto isConstant = [&](size_t i) { return a.builder.isConstant(a.operands[i]); };
   if (!isConstant(0) || !isConstant(1) || isConstant(2)) return std::nullopt;
@@ -190,6 +199,7 @@ constexpr Entry kSteps[] = {
     {ops::kGemm, gemm},
     {ops::kMatMul, matrixProduct},
     {ops::kMul, product},
+    {ops::kPRelu, prelu},
     {ops::kReduceMax, maximum},
     {ops::kReduceMean, mean},
     {ops::kReshape, regrouping},

@@ -38,6 +38,7 @@ class NormalFormBuilder {
 /// - a product with itself: Square; Clip from 0 on: Relu;
 /// - a LayerNormalization without a bias and one behind it: with a bias;
 /// - a product of two matrices that are computed, times a number before or behind it: the first one times the number;
+/// - the slope of a PRelu has no dimensions of extent 1 in front;
 /// - ReduceMean and ReduceMax of all spatial dimensions: GlobalAveragePool, GlobalMaxPool;
 /// - Where that chooses a constant where its condition holds: where the opposite holds not.
 Value addNormalForm(NormalFormBuilder& builder, const OpRow& op, std::vector<Value> operands, Attributes attributes);

@@ -11,6 +11,7 @@
 #include "ir/ops/op.h"
 #include "ir/work.h"
 #include "rules/small_shapes.h"
+#include "synth/analysis/in_full.h"
 #include "synth/analysis/typical_shape.h"
 
 namespace pet {
@@ -121,10 +122,11 @@ std::multiset<std::string> computing(const Program& p, bool withWeights) {
 std::optional<Drop> tooExpensive(const poly::Context& context,
                                  const PatternInstance& source,
                                  const Program& candidate) {
+  const Program whole = inFull(source.program);
   for (int64_t extent : kCostExtents) {
     auto shape = usualShape(context, source, extent);
     if (!shape) return Drop{DropReason::kEmptyClass, ""};
-    auto before = workOf(source.program, *shape), after = workOf(candidate, *shape);
+    auto before = workOf(whole, *shape), after = workOf(candidate, *shape);
     if (before && after && *after <= kCostFactor * *before) return std::nullopt;
   }
   return Drop{DropReason::kCost, "computes much more at all shapes tried"};

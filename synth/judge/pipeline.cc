@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "synth/analysis/depth.h"
+#include "synth/analysis/in_full.h"
 #include "synth/judge/correct.h"
 #include "synth/judge/filter.h"
 #include "synth/judge/record.h"
@@ -66,7 +67,7 @@ class Way {
   }
 
   Step depth() {
-    if (rule_.depth <= std::max(options_.depth, depthOf(source_->program))) return std::nullopt;
+    if (rule_.depth <= std::max({options_.depth, depthOf(source_->program), depthOf(inFull(source_->program))})) return std::nullopt;
     return Drop{DropReason::kTooDeep, ""};
   }
 

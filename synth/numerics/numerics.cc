@@ -6,6 +6,7 @@
 #include "rules/numbers.h"
 #include "synth/numerics/growth.h"
 #include "synth/numerics/intermediates.h"
+#include "synth/numerics/relative.h"
 #include "synth/numerics/zeros.h"
 
 namespace pet {
@@ -81,6 +82,38 @@ Numerics derived(const poly::Context& context,
   return result;
 }
 
+/// What the proofs unfold besides multiples, which are equal terms.
+Unfold unfoldedBy(const Rule& rule) {
+  Unfold all;
+  for (const Proof& p : rule.proofs)
+    all.insert(p.unfold.begin(), p.unfold.end());
+  all.erase(std::string(kMultiples));
+  return all;
+}
+
+/// What is unfolded stands for definitions, and no laws take anything apart; in those of this program nothing cancels.
+/// What an operator computes is rounded no more often than the one term of its definition.
+bool unfoldsWithoutCancelling(const Program& program, const Unfold& unfold) {
+  auto neverCancels = [](const std::string& name) { return findOp(name) && findOp(name)->neverCancels; };
+  return std::all_of(unfold.begin(), unfold.end(), neverCancels) && !anyNode(program, [&](const Node& n) {
+           return unfold.contains(n.op->name) && !n.op->neverCancels({n.attributes, {}, n.shapes});
+         });
+}
+
+/// The program with what is unfolded by its definitions; nullopt: terms of these may cancel.
+std::optional<Program> unfolded(const Program& program, const Unfold& unfold) {
+  auto primitive = lower(program);
+  if (!primitive || !unfoldsWithoutCancelling(*primitive, unfold)) return std::nullopt;
+  auto defined = lower(*primitive, unfold);
+  return defined ? std::optional(std::move(*defined)) : std::nullopt;
+}
+
+/// Of a replacement that is nearly exact by itself, whatever the pattern computes. It may read more than the pattern.
+Numerics byItself(const Program& replacement) {
+  auto error = relativeErrorOf(replacement.withoutDeadNodes());
+  return error ? Numerics{Numerics::Kind::kConditioned, *error, true} : kNothingKnown;
+}
+
 }  // namespace
 
 Numerics numericsOf(const poly::Context& context, const Program& pattern, const Program& replacement) {
@@ -92,13 +125,13 @@ Numerics numericsOf(const poly::Context& context, const Program& pattern, const 
 }
 
 Numerics numericsOf(const poly::Context& context, const Pattern& pattern, const Rule& rule) {
-  bool unfolds = std::any_of(rule.proofs.begin(), rule.proofs.end(), [](const Proof& p) {
-    return std::any_of(p.unfold.begin(), p.unfold.end(), [](const std::string& op) { return op != kMultiples; });
-  });
-  if (unfolds) return kNothingKnown;
   try {
     auto source = instantiate(pattern, rule);
-    return source ? derived(context, *source, rule.replacement, pattern.anyNumbers) : kNothingKnown;
+    if (!source) return kNothingKnown;
+    const Unfold unfold = unfoldedBy(rule);
+    if (unfold.empty()) return derived(context, *source, rule.replacement, pattern.anyNumbers);
+    auto from = unfolded(*source, unfold), to = unfolded(rule.replacement, unfold);
+    return from && to ? derived(context, *from, *to, pattern.anyNumbers) : byItself(rule.replacement);
   } catch (const OverflowError&) {
     return kNothingKnown;
   }

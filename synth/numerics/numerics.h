@@ -11,8 +11,10 @@ namespace pet {
 Numerics numericsOf(const poly::Context& context, const Program& pattern, const Program& replacement);
 
 /// The same of a rule with its proofs, for all that the pattern's numbers stand for. Where a proof unfolds operators,
-/// the programs' own terms need not be equal, on which the derivation rests: nothing is claimed. (Multiples are equal
-/// terms.)
+/// the programs' own terms need not be equal, on which the derivation rests. Those of the definitions are, if that is
+/// all that is unfolded; where nothing in them cancels, the operator's rounding is at most theirs, and the derivation
+/// is that of the definitions. Otherwise what is known of the replacement by itself counts (relative.h), or nothing is
+/// claimed. (Multiples are equal terms.)
 Numerics numericsOf(const poly::Context& context, const Pattern& pattern, const Rule& rule);
 
 }  // namespace pet

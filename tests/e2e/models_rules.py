@@ -58,6 +58,8 @@ def main():
         folder = pathlib.Path(name)
         os.environ["PET_SHARE"] = str(folder)  # no timings: --all needs none
         rules = Rules(pack, folder)
+        gone = NEVER.keys() - rules.statements.keys()
+        expect("NEVER", not gone, f"no rules of the pack: {sorted(gone)}")
         rules.statements = {n: rules.statements[n] for n in part.mine(rules.statements)}
         packs = small_packs(rules, folder)
         for rule, what in zip(packs, pool.map(lambda rule: problem(rule, packs[rule], folder), packs)):

@@ -37,7 +37,7 @@ def up_to_date():
 
 def synthesise():
     PACK.parent.mkdir(parents=True, exist_ok=True)
-    done = tool("pet-synth", "--depth", 4, "-o", PACK)
+    done = tool("pet-synth", "--depth", 4, "-j", 2, "-o", PACK)  # pack_repeat.py makes it with one thread
     print(done.stderr, end="")
     return done.returncode
 

@@ -89,8 +89,17 @@ def miscounted(pack):
         yield f"README.md counts {said}, the pack has {dict(found)}"
 
 
+def unlike_found(pack):
+    """docs/found.md says of each of its rules which generator it comes from."""
+    rules = {r["name"]: r["source"] for r in json.loads(tool("pet-rules", "ls", "--json", pack).stdout)}
+    for line in re.findall(r"^\| `\S+` .*\|$", (SOURCE / "docs" / "found.md").read_text(), re.M):
+        first, source = line.split("`")[1], line.split("|")[2].strip()
+        if rules.get(first) != source:
+            yield f"docs/found.md: {first} comes from {source}, the pack says {rules.get(first)}"
+
+
 def main():
-    lines = [*missing(made()), *miscounted(made())]
+    lines = [*missing(made()), *miscounted(made()), *unlike_found(made())]
     print("\n".join(lines) or f"{len(FAMILIES)} lines of the table came out")
     return 1 if lines else 0
 

@@ -50,6 +50,10 @@ void PrintTo(const Case& c, std::ostream* out) {
 }
 
 const Case kCases[] = {
+    {"OneSlope", "x: [N, C, H]\ns: const [1, 1, 1]\ny = PRelu(x, s)\n",
+     "x: [N, C, H]\ns: const [1, 1, 1]\nt = Layout(s)  1 1 1 -> \ny = PRelu(x, t)\n"},
+    {"ASlopeForEachChannel", "x: [N, C, H]\ns: const [1, C, 1]\ny = PRelu(x, s)\n",
+     "x: [N, C, H]\ns: const [1, C, 1]\nt = Layout(s)  1 c 1 -> c 1\ny = PRelu(x, t)\n"},
     {"Gemm", "a: [M, K]\nb: const [N, K]\nc: const [N]\ny = Gemm(a, b, c) transB=1\n",
      "a: [M, K]\nb: const [N, K]\nc: const [N]\nt = Transpose(b) perm=[1, 0]\nu = MatMul(a, t)\ny = Add(u, c)\n"},
     {"GemmScaled", "a: [M, K]\nb: [K, N]\nc: [N]\ny = Gemm(a, b, c) alpha=2.0 beta=0.5\n",

@@ -6,6 +6,8 @@
 #include "rules/text.h"
 #include "synth/judge/filter.h"
 #include "synth/judge/pipeline.h"
+#include "synth/propose/axes/axes_generator.h"
+#include "synth/propose/exchanges/exchange_generator.h"
 #include "synth/propose/plans/plan_generator.h"
 #include "synth/propose/skeletons/skeleton_generator.h"
 #include "synth/propose/templates/template_generator.h"
@@ -82,7 +84,9 @@ TEST(SynthFates, DoNotDependOnThreads) {
 /// What becomes of one unit's first candidate, of whichever generator it is.
 std::string judgedFirst(const Pattern& p, const std::string& unit, int depth) {
   std::string verdict = "not proposed";
-  for (const MadeGenerator& generator : {planGenerator(p), skeletonGenerator(p, 4), templateGenerator(p)}) {
+  const MadeGenerator generators[] = {planGenerator(p), axesGenerator(p), exchangeGenerator(p, 4),
+                                      skeletonGenerator(p, 4), templateGenerator(p)};
+  for (const MadeGenerator& generator : generators) {
     for (size_t u = 0; generator && u < (*generator)->size(); ++u) {
       if ((*generator)->name(u) != unit) continue;
       (*generator)->propose(u, [&](const Candidate& c) {
@@ -96,16 +100,21 @@ std::string judgedFirst(const Pattern& p, const std::string& unit, int depth) {
   return verdict;
 }
 
-/// Moves, skeletons and templates: of each of them depth bounds the operators that compute.
+/// Of what any generator proposes, depth bounds the operators that compute.
 TEST(SynthFates, DepthBoundsWhatEveryGeneratorProposes) {
-  const Pattern conv = pattern("conv");
-  const std::pair<const char*, int> depths[] = {{"exchange_conv", 1},       // a Conv between layouts
-                                                {"rows-as-channels-1", 1},  // and an OffsetReduce, which ends its sum
-                                                {"sum(conv(pieces-2(x)))", 2},  // Convs and a sum
-                                                {"winograd-2-3", 3}};           // a transform, products, a transform
-  for (const auto& [unit, needed] : depths) {
+  struct Needed {
+    const char *pattern, *unit;
+    int depth;
+  };
+  const Needed all[] = {{"conv", "exchange_conv", 1},               // a Conv between layouts
+                        {"conv", "rows-as-channels-1", 1},          // and an OffsetReduce, which ends its sum
+                        {"averagepool", "matrix-2_matrix-3", 2},    // a product along each axis
+                        {"conv", "sum(conv(pieces-2(x)))", 2},      // Convs and a sum
+                        {"conv", "winograd-2-3", 3},                // a transform, products, a transform
+                        {"prelu", "exchanges", 4}};                 // Relu, Clip, Mul, Add
+  for (const auto& [name, unit, needed] : all) {
     for (int depth = 1; depth <= needed; ++depth)
-      EXPECT_EQ(judgedFirst(conv, unit, depth), depth < needed ? "too deep" : "kept") << unit << " " << depth;
+      EXPECT_EQ(judgedFirst(pattern(name), unit, depth), depth < needed ? "too deep" : "kept") << unit << " " << depth;
   }
 }
 
@@ -172,9 +181,12 @@ TEST(SynthFilter, AClassWithoutShapesIsEmpty) {
   auto m = mutantOf(kShortcut, "h.in2-chi_w.in2-chi_conv");
   ASSERT_TRUE(m);
   m->shapes.require(Constraint::le(Expr::variable("N"), 0));
-  auto dropped = tooExpensive(poly::Context(m->shapes), PatternInstance(m->source), m->program);
-  ASSERT_TRUE(dropped);
-  EXPECT_EQ(dropped->reason, DropReason::kEmptyClass);
+  const poly::Context context(m->shapes);
+  const PatternInstance source(m->source);
+  for (const auto& dropped : {tooExpensive(context, source, m->program), differs(context, source, m->program)}) {
+    ASSERT_TRUE(dropped);
+    EXPECT_EQ(dropped->reason, DropReason::kEmptyClass);
+  }
 }
 
 }  // namespace

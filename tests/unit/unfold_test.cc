@@ -40,6 +40,7 @@ const char* const kDefined[] = {
     "Clip(x) min=-1 max=2",
     "Clip(x) min=0.1",
     "Clip(x) max=0.1",
+    "Clip(x) max=0",
     "Clip(x)",
     "Clip(x) min=0",
     "Clip(x) min=-2 max=0",

@@ -19,12 +19,18 @@ Value Definitions::number(double value) {
 
 bool Definitions::has(std::string_view op) {
   constexpr std::string_view kAll[] = {"Clip", "Gelu",  "HardSigmoid", "HardSwish", "LeakyRelu",
-                                       "Mish", "PRelu", "Sigmoid",     "Square",    "Swish"};
+                                       "Mish", "PRelu", "Sigmoid",     "Square",    "Swish", "Tanh"};
   return std::find(std::begin(kAll), std::end(kAll), op) != std::end(kAll);
 }
 
-/// The value between two bounds: what is above the lower one, less what is above the upper one.
+/// The value between two bounds: what is above the lower one, less what is above the upper one. Without a lower one:
+/// the upper one, less what is missing to it.
 Value Definitions::clip(Value x, double low, double high) {
+  if (std::isinf(low) && std::isfinite(high)) {
+    if (high == 0) return make("Neg", {make("Relu", {make("Neg", {x})})});
+    Value bound = number(high);
+    return make("Sub", {bound, make("Relu", {make("Sub", {bound, x})})});
+  }
   Value result = x;
   if (low == 0) {
     result = make("Relu", {x});
@@ -47,6 +53,14 @@ Value Definitions::sigmoid(Value x) {
   return make("Reciprocal", {make("Add", {inverted, number(1)})});
 }
 
+/// tanh(ln(1 + e)) = ((1 + e)² - 1) / ((1 + e)² + 1); with p = e / (1 + e), q = 1 / (1 + e), so that p + q = 1, that is
+/// (1 - q²) / (1 + q²), and 1 - q² = (1 - q) (1 + q) = p (2 - p).
+Value Definitions::tanhOfSoftplus(Value z) {
+  Value p = make("Sigmoid", {z}), q = make("Sigmoid", {make("Neg", {z})});
+  Value above = make("Mul", {p, make("Sub", {number(2), p})});
+  return make("Mul", {above, make("Reciprocal", {make("Add", {make("Mul", {q, q}), number(1)})})});
+}
+
 std::optional<Value> Definitions::write(const Node& node, const std::vector<Value>& x) {
   const std::string_view op = opOf(node);
   if (op == "Square") return make("Mul", {x[0], x[0]});
@@ -58,7 +72,11 @@ std::optional<Value> Definitions::write(const Node& node, const std::vector<Valu
     Value argument = make("Mul", {x[0], number(node.number("alpha"))});
     return make("Mul", {x[0], sigmoid(argument)});
   }
-  if (op == "Mish") return make("Mul", {x[0], make("Tanh", {make("Softplus", {x[0]})})});
+  if (op == "Mish") return make("Mul", {x[0], tanhOfSoftplus(x[0])});
+  if (op == "Tanh") {
+    const Node operand = into_.peek().node(x[0]);
+    if (opOf(operand) == "Softplus") return tanhOfSoftplus(operand.operands[0]);
+  }
   if (op == "Clip") {
     const double low = node.number("min"), high = node.number("max");
     const bool someLow = std::isinf(low) && low > 0, someHigh = std::isinf(high) && high < 0;
@@ -81,6 +99,13 @@ std::optional<Value> Definitions::write(const Node& node, const std::vector<Valu
     return make("Mul", {make("Add", {x[0], make("Mul", {x[0], error})}), number(0.5)});
   }
   return std::nullopt;
+}
+
+bool Definitions::hasOneTermAtATime(const Node& node) {
+  const std::string_view op = opOf(node);
+  if (op != "Clip") return op == "LeakyRelu" || op == "PRelu" || op == "Square";
+  const double low = node.number("min"), high = node.number("max");
+  return (low == 0 && std::isinf(high)) || (high == 0 && std::isinf(low));
 }
 
 bool canBeUnfolded(std::string_view op) {

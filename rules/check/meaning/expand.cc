@@ -16,6 +16,8 @@ class Expansion {
   explicit Expansion(const Program& program, const Unfolded* unfolded = nullptr)
       : program_(program), unfolded_(unfolded) {}
 
+  bool wroteDefinitions = false;
+
   Program run() {
     for (size_t n = 0; n < program_.nodes().size(); ++n)
       copy(program_.nodes()[n], static_cast<int>(n));
@@ -59,7 +61,9 @@ class Expansion {
 
   std::optional<Value> define(const Node& node, const std::vector<Value>& x) {
     bool isUnfolded = std::find(unfolded_->begin(), unfolded_->end(), opOf(node)) != unfolded_->end();
-    return isUnfolded ? Definitions(builder_).write(node, x) : std::nullopt;
+    auto defined = isUnfolded ? Definitions(builder_).write(node, x) : std::nullopt;
+    wroteDefinitions = wroteDefinitions || defined;
+    return defined;
   }
 
   std::optional<Value> compose(const Node& node, const std::vector<Value>& x) {
@@ -128,8 +132,14 @@ class Expansion {
 
 Expected<Program> expanded(const Program& program, const Unfolded& unfolded) {
   try {
-    Program simple = Expansion(program).run();
-    return unfolded.empty() ? simple : Expansion(simple, &unfolded).run();
+    Program result = Expansion(program).run();
+    bool hasDefinitions = !unfolded.empty();
+    while (hasDefinitions) {  // those in definitions, too
+      Expansion once(result, &unfolded);
+      result = once.run();
+      hasDefinitions = once.wroteDefinitions;
+    }
+    return result;
   } catch (const Opaque& e) {
     return fail(ErrorKind::kUnsupported, e.what());
   }

@@ -46,6 +46,8 @@ class Definitions {
  public:
   explicit Definitions(ProgramBuilder& into) : into_(into) {}
   static bool has(std::string_view op);
+  /// Whether at most one term of the operator's definition is not 0, whatever its operands.
+  static bool hasOneTermAtATime(const Node& node);
   std::optional<Value> write(const Node& node, const std::vector<Value>& x);
 
  private:
@@ -56,6 +58,7 @@ class Definitions {
   Value clip(Value x, double low, double high);
   Value bentAtZero(Value x, Value slope);
   Value sigmoid(Value x);
+  Value tanhOfSoftplus(Value z);
 };
 
 }  // namespace pet::check

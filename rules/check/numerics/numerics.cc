@@ -109,6 +109,36 @@ Numerics derived(const Program& pattern,
   return result;
 }
 
+/// What the proofs take apart. (Multiples are equal terms.)
+Unfolded takenApart(const Rule& rule) {
+  Unfolded all;
+  for (const Proof& p : rule.proofs) {
+    for (const std::string& op : p.unfold) {
+      if (op != "multiples" && std::find(all.begin(), all.end(), op) == all.end()) all.push_back(op);
+    }
+  }
+  return all;
+}
+
+/// The program by the definitions of what is taken apart, if these are all that is, and no two of their terms are
+/// there at once. Nullopt: they may cancel.
+std::optional<Program> byDefinitions(const Program& program, const Unfolded& apart) {
+  auto simple = expanded(program);
+  if (!simple || !std::all_of(apart.begin(), apart.end(), Definitions::has)) return std::nullopt;
+  for (const Node& node : simple->nodes()) {
+    const bool isApart = std::find(apart.begin(), apart.end(), opOf(node)) != apart.end();
+    if (isApart && !Definitions::hasOneTermAtATime(node)) return std::nullopt;
+  }
+  auto result = expanded(*simple, apart);
+  return result ? std::optional(std::move(*result)) : std::nullopt;
+}
+
+/// Of a replacement that is nearly exact, whatever the pattern computes, and which may read more than that.
+Numerics byItself(const Program& replacement) {
+  auto error = errorByItself(replacement);
+  return error ? Numerics{Kind::kConditioned, *error, true} : Numerics{Kind::kUnbounded, 1, true};
+}
+
 /// Nothing more is said than what is derived.
 bool isCovered(const Numerics& said, const Numerics& by) {
   if (said.kind != Kind::kConditioned || by.kind != Kind::kConditioned) return said.kind >= by.kind;
@@ -120,17 +150,19 @@ bool isCovered(const Numerics& said, const Numerics& by) {
 Claims numericsClaims(const Pattern& pattern, const Rule& rule, const Program& source) {
   const Numerics& said = rule.numerics;
   const std::string what = "numerics " + said.str();
+  if (said.kind == Kind::kUnbounded && said.spreadsNan) return {{.what = what}};
   Claims claims;
-  // The derivation rests on equal terms of the programs as they are written.
-  const bool unfolds = std::any_of(rule.proofs.begin(), rule.proofs.end(), [](const Proof& p) {
-    return std::any_of(p.unfold.begin(), p.unfold.end(), [](const std::string& op) { return op != "multiples"; });
-  });
-  if (unfolds && (said.kind != Kind::kUnbounded || !said.spreadsNan))
-    return {fails(what, "nothing is derived where operators are unfolded")};
   try {
-    if (said.kind != Kind::kUnbounded) {
+    // The derivation rests on equal terms of the programs as they are written, or by their definitions.
+    std::optional<Program> from = source, to = rule.replacement;
+    if (const Unfolded apart = takenApart(rule); !apart.empty()) {
+      from = byDefinitions(source, apart);
+      to = byDefinitions(rule.replacement, apart);
+    }
+    const bool hasTerms = from && to;
+    if (said.kind != Kind::kUnbounded || !hasTerms) {
       std::vector<Formula> empty;
-      Numerics by = derived(source, rule.replacement, pattern.anyNumbers, empty);
+      Numerics by = hasTerms ? derived(*from, *to, pattern.anyNumbers, empty) : byItself(rule.replacement);
       if (!isCovered(said, by)) return {fails(what, "derived from the programs: " + by.str())};
       if (by.spreadsNan && !said.spreadsNan)
         return {fails(what, "terms that cancel do not where one is NaN: it spreads NaN")};
@@ -140,9 +172,9 @@ Claims numericsClaims(const Pattern& pattern, const Rule& rule, const Program& s
                           .goal = Formula::no()});
     }
     if (!said.spreadsNan && said.kind != Kind::kBitEqual) {
-      auto to = expanded(rule.replacement.withoutDeadNodes());
-      if (!to) return {open(what, to.error().message())};
-      Claims more = claimsOfNoZeros(what, withWeights(*to, pattern.anyNumbers));
+      auto simple = expanded(to->withoutDeadNodes());
+      if (!simple) return {open(what, simple.error().message())};
+      Claims more = claimsOfNoZeros(what, withWeights(*simple, pattern.anyNumbers));
       std::move(more.begin(), more.end(), std::back_inserter(claims));
     }
   } catch (const Opaque& e) {

@@ -30,6 +30,10 @@ struct OnTheWay {
 /// something else. Throws Opaque.
 std::optional<OnTheWay> valuesOnTheWay(const Program& pattern, const Program& replacement);
 
+/// The units of rounding by which each result of a program, as it is written, is off at most, relative to itself and
+/// whatever its inputs. Nullopt: nothing is known.
+std::optional<double> errorByItself(const Program& program);
+
 /// What must hold for no product to have zeros in one factor and an activation in the other.
 Claims claimsOfNoZeros(const std::string& what, const Program& program);
 

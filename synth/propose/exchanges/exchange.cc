@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <random>
 
@@ -16,10 +17,12 @@
 namespace pet {
 namespace {
 
-/// Extents of the small shape: about this, and distinct.
-constexpr int64_t kExtent = 3;
+/// Extents of the small shape: about this, and distinct; of one with hardly any elements about the second.
+constexpr int64_t kExtents[] = {3, 17};
+constexpr int64_t kFewElements = 9;  ///< so few may all have one sign
 /// Values that differ by less than this, relative to the largest of the tensor, are equal.
 constexpr double kResolution = 1e-6;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// One of the pattern's operators, with what it has besides activations.
 struct OperatorUse {
@@ -41,7 +44,13 @@ class Exchanges {
  public:
   Exchanges(const Pattern& pattern, const ExchangeOptions& options) : pattern_(pattern.program), options_(options) {
     poly::Context context(pattern.shapes);
-    if (auto shape = typicalShape(context, pattern_, kExtent)) symbols_ = *shape;
+    for (int64_t extent : kExtents) {
+      auto shape = typicalShape(context, pattern_, extent);
+      if (!shape) return;
+      symbols_ = *shape;
+      auto result = evaluate(pattern_.shape(pattern_.outputs()[0]), symbols_);
+      if (!result || elementCount(*result) >= kFewElements) return;
+    }
   }
 
   std::vector<Exchange> run() {
@@ -84,6 +93,10 @@ class Exchanges {
   void collectUses() {
     for (const Node& n : pattern_.nodes()) {
       if (n.is(ops::kInput) || n.names.size() != 1) continue;
+      if (n.op->neverCancels) {  // in its place: its own values would stand for those of its parts
+        addDefinition(n);
+        continue;
+      }
       OperatorUse f{n.op, n.attributes, {}, 0, n.is(ops::kAdd) || n.is(ops::kMul)};
       for (Value v : n.operands)
         f.operands.push_back(isConstant(pattern_, v) ? std::optional(v) : std::nullopt);
@@ -91,6 +104,27 @@ class Exchanges {
       if (n.is(ops::kMatMul)) addTranspose(n.shapes[0].size());
       if (sumsProducts(n)) addProducts(n);
     }
+  }
+
+  /// The operators of a function's definition: of one that is bent at 0, the part above 0, the part below it, and sums
+  /// and products with the weights.
+  void addDefinition(const Node& n) {
+    ProgramBuilder definition(pattern_);
+    std::vector<Shape> shapes;
+    for (Value v : n.operands)
+      shapes.push_back(pattern_.shape(v));
+    if (!n.op->definition(definition, {n.attributes, shapes, n.shapes}, n.operands)) return;
+    const std::vector<Node>& nodes = definition.peek().nodes();
+    for (size_t i = pattern_.nodes().size(); i < nodes.size(); ++i) {
+      OperatorUse f{nodes[i].op, nodes[i].attributes, {}, 0, nodes[i].is(ops::kMul)};
+      for (Value v : nodes[i].operands) {
+        const bool isOurs = static_cast<size_t>(v.node) < pattern_.nodes().size();
+        f.operands.push_back(isOurs && isConstant(pattern_, v) ? std::optional(v) : std::nullopt);
+      }
+      addUse(std::move(f));
+    }
+    addUse({findOp(ops::kAdd.text), {}, {std::nullopt, std::nullopt}, 0, true});
+    addUse({findOp(ops::kClip.text), {{"min", -kInfinity}, {"max", 0.0}}, {std::nullopt}});
   }
 
   /// Of the last two dimensions.

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "ir/program.h"
+
+namespace pet {
+
+/// The program with functions by their definitions (OpRow::definition), which is what it computes and how deep it is if
+/// nothing computes a function as such. A program with operators that are composed of others stays as it is.
+Program inFull(const Program& program);
+
+}  // namespace pet
