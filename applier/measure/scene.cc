@@ -130,16 +130,25 @@ class Scene {
     size_t dim = image ? 1 : extents.size() - 1;
     if (!neighbours_ || extents.size() < 2 || extents[dim] <= 4) return input(name, extents);
     int64_t channels = std::exchange(extents[dim], std::min(extents[dim], kNeighbourChannels));
-    return add("Relu", {mix(input(name, extents), name + "/producer", channels, image)});
+    const Value x = mix(input(name, extents), name + "/producer", channels, image);
+    return isActivated(pattern_.find(name).value()) ? x : add("Relu", {x});
+  }
+
+  /// A function is taken of it. Models take none of an activation's result, and what is negative may take longer.
+  bool isActivated(Value v) const {
+    return std::any_of(pattern_.nodes().begin(), pattern_.nodes().end(), [&](const Node& n) {
+      return n.op->meaning == Meaning::kFunction && !n.operands.empty() && n.operands[0] == v;
+    });
   }
 
   Value consumer(Value y, Value output, const std::string& number) {
     bool image = isImage(output);
     Extents extents = concrete(builder_.shape(y));
-    Value relu = add("Relu", {y});
-    if (extents.size() < 2) return relu;
+    const bool isActivation = pattern_.node(output).op->meaning == Meaning::kFunction;
+    const Value active = isActivation ? y : add("Relu", {y});
+    if (extents.size() < 2) return active;
     int64_t channels = image ? extents[1] : extents.back();
-    return channels <= 4 ? relu : mix(relu, "consumer" + number, std::min(channels, kNeighbourChannels), image);
+    return channels <= 4 ? active : mix(active, "consumer" + number, std::min(channels, kNeighbourChannels), image);
   }
 
   const Program& pattern_;

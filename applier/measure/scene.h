@@ -13,6 +13,7 @@ inline constexpr const char* kSceneSite = "site";
 ///
 ///     x = Relu(Conv(x', 1x1)),   pattern,   out = Conv(Relu(y), 1x1)     and alike with MatMul,
 ///
+/// without the Relu where the pattern itself takes a function of x, or ends with one,
 /// x' and out with few channels, so that the neighbours cost little. Values of up to 4 channels are a model's input or
 /// output in real life, and are here. kUnsupported: an operator that ONNX has not at this opset.
 Expected<Model> sceneOf(const Program& pattern, bool neighbours, int opset);
