@@ -26,6 +26,7 @@ struct Contents {
   explicit Contents(const Graph& graph) { enter(graph); }
   void enter(const Graph& graph) {
     nodes += graph.nodes.size();
+    newestOpset = std::max(newestOpset, graph.opset);
     for (const Initializer& i : graph.initializers)
       constants += i.value.bytes ? static_cast<int64_t>(i.value.bytes->size()) : 0;
     for (const GraphNode& n : graph.nodes) {
@@ -35,6 +36,7 @@ struct Contents {
   }
   size_t nodes = 0;
   int64_t constants = 0;  ///< bytes of initializers
+  int64_t newestOpset = 0;
   std::set<const Function*> functions;
 };
 
@@ -58,6 +60,7 @@ void enter(const Round& round, bool first, Draft& draft) {
   if (first) report.untouched = round.untouched;
   if (first) report.sizes = round.sizes;
   if (first) report.matched = round.matched;
+  if (first) report.warnings = round.contradictions;
   if (first) report.runSeconds = round.seconds;
   for (const Fired& f : round.fired)
     report.savedSeconds += f.savedSeconds;
@@ -152,12 +155,19 @@ Expected<void> checkRest(Draft& draft, const ApplyOptions& options) {
   return {};
 }
 
-void measureSizes(const Graph& before, const Graph& after, const ApplyOptions& options, ApplyReport& report) {
+void describeModels(const Graph& before, const Graph& after, const ApplyOptions& options, ApplyReport& report) {
   const Contents was(before), is(after);
   report.nodesBefore = was.nodes;
   report.nodesAfter = is.nodes;
   report.constantsBefore = was.constants;
   report.constantsAfter = is.constants;
+  if (was.newestOpset > kNewestOpset) {
+    report.warnings.insert(
+        report.warnings.begin(),
+        fmt::format("opset {} is newer than {}, the newest that pet knows: operators are read as they are "
+                    "in that one",
+                    was.newestOpset, kNewestOpset));
+  }
   for (const Initializer& i : before.initializers)
     report.overridable += i.overridable && !options.normalise.freezeInputs;
 }
@@ -220,7 +230,7 @@ Expected<Draft> rewriteAll(
     draft->report.metadata[kRulesKey] = firedRules(draft->report);
     draft->model.metadata = draft->report.metadata;
   }
-  if (draft) measureSizes(model.graph, draft->model.graph, options, draft->report);
+  if (draft) describeModels(model.graph, draft->model.graph, options, draft->report);
   return draft;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What pet-apply costs without its check: seconds and peak memory, of one build or of two in turns.
 
-    python bench/apply_cost.py [--bin DIR] [--pack FILE] [--rules 10000] [--rounds 3] [--limit SECONDS] [--all]
+    python bench/apply_cost.py [--bin DIR] [--pack FILE] [--rules 10000] [--rounds 3] [--limit SECONDS] [--all] [--json FILE]
                                [--against DIR [--against-pack FILE] [--against-large FILE]]
 
 - start: a model of one node, with the pack: what a start costs.
@@ -10,11 +10,12 @@
 - nodes: 5,000 and 50,000 nodes. Time is to be linear in the nodes: the last column says what a node costs, relative to
   the smaller model.
 
-Every run is a dry run. User and system seconds are the least of several rounds, which the builds take in turns: other work on the
+docs/applier.md has the figures that --json wrote into bench/results/ (speed_table.py). Every run is a dry run. User and system seconds are the least of several rounds, which the builds take in turns: other work on the
 machine disturbs them less than seconds by the clock, but a ratio of two builds says more than either.
 """
 
 import argparse
+import json
 import math
 import os
 import pathlib
@@ -148,11 +149,18 @@ def parse_arguments():
     arguments.add_argument("--rounds", type=int, default=3, help="of each measurement, in turns")
     arguments.add_argument("--limit", type=int, default=300, help="seconds after which a run is stopped")
     arguments.add_argument("--all", action="store_true", help="with pet-apply --all")
+    arguments.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
     return arguments.parse_args()
+
+
+def new_report(options):
+    command = ["bench/apply_cost.py", "--rounds", str(options.rounds), *(["--all"] if options.all else [])]
+    return {**models.provenance("cost", command, models.runner.processor()[1], 1), "cases": {}}
 
 
 def main():
     options = parse_arguments()
+    report = new_report(options)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         try:
@@ -170,6 +178,7 @@ def main():
                 figures = measured(builds, model, options)
                 seconds, peak = figures[0]
                 size = model.stat().st_size / 1e6
+                report["cases"][name] = {"nodes": nodes, "model_mb": size, "seconds": seconds, "peak_mb": peak}
                 if nodes == 5_000:
                     first = seconds / nodes
                 cells = [name, str(nodes), f"{size:.1f}", *said(figures[0], options.limit)]
@@ -180,6 +189,8 @@ def main():
         except models.Failure as failure:
             print(f"bench/apply_cost.py: {failure}", file=sys.stderr)
             return 1
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
     print(f"\nThe goal for the large pack is {'met' if met else 'missed'}.")
     return 0 if met else 1
 

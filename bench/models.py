@@ -202,18 +202,18 @@ def parse_arguments():
     return options
 
 
-def provenance(cpu, threads):
+def provenance(table, command, cpu, threads):
     """What bench/speed_table.py wants to know of a measurement."""
     commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True).stdout.strip()
-    return {"table": "models", "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(), "commit": commit or "unknown",
+    return {"table": table, "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(), "commit": commit or "unknown",
             "machine": f"{cpu}, {os.cpu_count()} CPUs, {threads} thread{'s' if threads > 1 else ''}",
-            "command": shlex.join(["bench/models.py", *sys.argv[1:]])}
+            "command": shlex.join(command)}
 
 
 def main():
     options = parse_arguments()
     isa, cpu = runner.processor()
-    report = {**provenance(cpu, options.threads), "engine": "onnxruntime", "version": runner.onnxruntime.__version__, "isa": isa,
+    report = {**provenance("models", ["bench/models.py", *sys.argv[1:]], cpu, options.threads), "engine": "onnxruntime", "version": runner.onnxruntime.__version__, "isa": isa,
               "cpu": cpu, "threads": options.threads, "models": {}}
     variants = [DEFAULT, *([MEASURE] if options.measure else []), *([ALL] if options.all else [])]
     with tempfile.TemporaryDirectory() as scratch:

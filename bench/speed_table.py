@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""The tables of docs/speed.md, made from the measurements in bench/results/*.json.
+"""The tables of docs/speed.md, docs/zoo.md and docs/applier.md, made from the measurements in bench/results/*.json.
 
     python bench/speed_table.py [--check] [--document FILE] [--results FOLDER]
 
 Rewrites what is between `<!-- speed_table: NAME -->` and `<!-- speed_table end -->`; with --check it only compares, exit status 1
-where they differ. NAME is models, versions or engine. A result says of which table it is ("table"), and its "date", "commit",
-"machine" and "command"; that of a model is the latest, by the files' names. Of table models it is what `bench/models.py --measure --json`
-writes; the others state their figures by model:
+where they differ. A result says of which table it is ("table"), and its "date", "commit", "machine" and "command".
+
+Of the tables models, versions and engine a model's result is the latest, by the files' names. Of table models it is what
+`bench/models.py --measure --json` writes. Of cost and zoo the latest file counts: what `bench/apply_cost.py --json` and
+`bench/zoo.py --json` write; zoo has several tables (zoo_tables.py). The others state their figures by model:
 
     versions: {"ratios": {"1.20.1": 1.62, ...}, "simplified": {"onnxsim": 1.00, "onnxslim": 0.98}}
     engine:   {"ort": seconds, "ours": seconds, "ratio": 2.48, "rewritten": seconds}
@@ -20,8 +22,10 @@ import sys
 import textwrap
 
 from models import GOALS
+import zoo_tables
 
 ROOT = pathlib.Path(__file__).parents[1]
+DOCUMENTS = ["speed.md", "zoo.md", "applier.md"]  # in docs/
 LABELS = {  # in the order of the tables
     "srcnn": "SRCNN 9-1-5, 224 x 224",
     "csrnet": "CSRNet, 384 x 512",
@@ -95,11 +99,27 @@ def engine_row(_, entry):
     return [milliseconds(entry["ort"]), milliseconds(entry["ours"]), f"{entry['ratio']:.2f}", milliseconds(entry["rewritten"])]
 
 
-TABLES = {
+BY_MODEL = {
     "models": (["original ms", "ratio (p10 - p90)", "with `--measure`", "A/A", "rules that fire", "goal"], models_row),
     "versions": ([f"ratio, ONNX Runtime {VERSIONS[0]}", *VERSIONS[1:], "original through onnxsim / onnxslim, 1.31.1"], versions_row),
     "engine": (["ONNX Runtime ms", "ours ms", "ratio", "ours, rewritten for ONNX Runtime"], engine_row),
 }
+
+
+def cost_lines(result):
+    rows = [[case, str(c["nodes"]), f"{c['model_mb']:.1f}", f"{c['seconds']:.3f}", f"{1e6 * c['seconds'] / c['nodes']:.0f}", f"{c['peak_mb']:.0f}"]
+            for case, c in result["cases"].items()]
+    return zoo_tables.table(["case", "nodes", "MB of model", "CPU seconds", "us per node", "peak MB"], rows)
+
+
+OF_LATEST = {  # table: (what its result says it is of, lines)
+    "cost": ("cost", cost_lines),
+    "zoo_totals": ("zoo", zoo_tables.totals),
+    "zoo_refused": ("zoo", zoo_tables.refused),
+    "zoo_by_size": ("zoo", zoo_tables.by_size),
+    "zoo_each": ("zoo", zoo_tables.each),
+}
+FIGURES = {"models": "models", "versions": "models", "engine": "models", "zoo": "models", "cost": "cases"}  # by what a result is of
 
 
 def read_results(folder):
@@ -107,64 +127,74 @@ def read_results(folder):
     results = []
     for path in sorted(folder.glob("*.json")):
         result = json.loads(path.read_text())
-        lacking = {"table", "date", "commit", "machine", "command", "models"} - set(result)
-        strange = set(result.get("models", {})) - set(LABELS)
+        lacking = {"table", "date", "commit", "machine", "command", FIGURES.get(result.get("table"), "models")} - set(result)
+        strange = set(result.get("models", {})) - set(LABELS) if result.get("table") in BY_MODEL else set()
         failed = [model for model, entry in result.get("models", {}).items() if "error" in entry]
-        if lacking or strange or failed or result["table"] not in TABLES:
+        if lacking or strange or failed or result["table"] not in FIGURES:
             raise Mistake(f"{path}: lacks {sorted(lacking)}, has models without a label {sorted(strange)}, or that failed {failed}, "
                           "or is of no table")
         results.append(result)
     return results
 
 
-def table(name, results):
+def origin(result):
+    """Where figures come from."""
+    how = f"`{result['command']}`" if result["command"] else "by hand"
+    note = f". {result['note']}" if "note" in result else ""
+    return textwrap.wrap(f"- {result['commit']}, {result['date']}, {result['machine']}: {how}{note}", 130, subsequent_indent="  ",
+                         break_long_words=False, break_on_hyphens=False)
+
+
+def table_by_model(name, results):
     """Its lines, and below it where the figures come from."""
-    header, row = TABLES[name]
+    header, row = BY_MODEL[name]
     mine = [result for result in results if result["table"] == name]
     latest = {model: result for result in mine for model in result["models"]}
     used = [result for result in mine if result in latest.values()]
-    lines = [" | ".join(["| model", *header, "measured |"]), "|---" * (len(header) + 2) + "|"]
-    for model, label in LABELS.items():
-        if model in latest:
-            cells = row(model, latest[model]["models"][model])
-            lines.append("| " + " | ".join([label, *cells, latest[model]["commit"]]) + " |")
-    lines.append("")
-    for result in used:
-        how = f"`{result['command']}`" if result["command"] else "by hand"
-        note = f". {result['note']}" if "note" in result else ""
-        lines += textwrap.wrap(f"- {result['commit']}, {result['date']}, {result['machine']}: {how}{note}", 130, subsequent_indent="  ",
-                               break_long_words=False, break_on_hyphens=False)
-    return lines
+    rows = [[label, *row(model, latest[model]["models"][model]), latest[model]["commit"]] for model, label in LABELS.items() if model in latest]
+    return [*zoo_tables.table(["model", *header, "measured"], rows), "", *(line for result in used for line in origin(result))]
+
+
+def table(name, results):
+    if name in BY_MODEL:
+        return table_by_model(name, results)
+    of, lines = OF_LATEST[name]
+    mine = [result for result in results if result["table"] == of]
+    if not mine:
+        raise Mistake(f"no result is of {of}")
+    return [*lines(mine[-1]), "", *origin(mine[-1])]
 
 
 def rewritten(document, results):
     def replace(match):
         name = match[1]
-        if name not in TABLES:
-            raise Mistake(f"no table {name}; there are {', '.join(TABLES)}")
+        if name not in BY_MODEL and name not in OF_LATEST:
+            raise Mistake(f"no table {name}; there are {', '.join([*BY_MODEL, *OF_LATEST])}")
         return "\n".join([match[0].splitlines()[0], "", *table(name, results), "", "<!-- speed_table end -->"])
     return re.sub(r"<!-- speed_table: (\w+) -->.*?<!-- speed_table end -->", replace, document, flags=re.S)
 
 
 def main():
-    arguments = argparse.ArgumentParser(description="Makes the tables of docs/speed.md from bench/results/.")
+    arguments = argparse.ArgumentParser(description="Makes the tables of the documents from bench/results/.")
     arguments.add_argument("--check", action="store_true", help="write nothing; exit status 1 where the tables differ")
-    arguments.add_argument("--document", type=pathlib.Path, default=ROOT / "docs" / "speed.md")
+    arguments.add_argument("--document", type=pathlib.Path, action="append", help="by default all that have tables")
     arguments.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results")
     options = arguments.parse_args()
-    document = options.document.read_text()
+    wrong = []
     try:
-        made = rewritten(document, read_results(options.results))
+        results = read_results(options.results)
+        for path in options.document or [ROOT / "docs" / name for name in DOCUMENTS]:
+            document = path.read_text()
+            made = rewritten(document, results)
+            if options.check and made != document:
+                wrong.append(f"the tables of {path} are not those of {options.results}: run bench/speed_table.py")
+            elif not options.check:
+                path.write_text(made)
     except Mistake as mistake:
-        print(f"speed_table.py: {mistake}", file=sys.stderr)
-        return 1
-    if options.check and made != document:
-        print(f"speed_table.py: the tables of {options.document} are not those of {options.results}: run bench/speed_table.py",
-              file=sys.stderr)
-        return 1
-    if not options.check:
-        options.document.write_text(made)
-    return 0
+        wrong.append(str(mistake))
+    for what in wrong:
+        print(f"speed_table.py: {what}", file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """What pet-apply does with models as exporters write them (tests/models/zoo.py).
 
-    python bench/zoo.py [NAME...] [--json FILE] [--bin DIR] [--pack FILE] [--limit SECONDS]
+    python bench/zoo.py [NAME...] [--json FILE [--resume]] [--bin DIR] [--pack FILE] [--limit SECONDS]
 
 Each model is built, rewritten by `pet-apply MODEL PACK` with default options and the timings that ship, and with `--all --check
 sites`, and compared to its original on ONNX Runtime, at each of the extents that the zoo names. The table has: the model's
 nodes; those that pet does not look into, by operator; sites where a pattern matches; rules that fire, by default and with
 --all; the seconds and the peak memory of the two runs, the larger of each; the largest difference of an output, relative to its
-largest value; the exit codes. Then all that went wrong. Exit status 1 where something did: ONNX Runtime runs a model and
-pet-apply refuses it, or the result differs. A model that ONNX Runtime itself cannot run fails as well: it does not belong in
-the zoo.
+largest value; the exit codes. Then the totals (zoo_tables.py), and all that went wrong. Exit status 1 where something did: ONNX
+Runtime runs a model and pet-apply refuses it, or the result differs. A model that ONNX Runtime itself cannot run fails as well:
+it does not belong in the zoo. With --resume what FILE has is kept, and the other models are run. What lies in bench/results/
+becomes docs/zoo.md (speed_table.py).
 """
 
 import argparse
@@ -26,6 +27,7 @@ sys.path[:0] = [str(ROOT / "tests" / "models"), str(ROOT / "runtime" / "ort")]
 import build  # noqa: E402
 import models  # noqa: E402
 import trial  # noqa: E402
+import zoo_tables  # noqa: E402
 import zoo  # noqa: E402
 from compare import runner  # noqa: E402
 
@@ -38,13 +40,21 @@ ERRORS = (runner.Mistake, onnx.checker.ValidationError, onnx.shape_inference.Inf
 
 # ---- one model
 
+def kinds(refused):
+    """{kind: how often}, the most frequent first."""
+    counts = collections.Counter()
+    for group in refused:
+        counts[group["kind"]] += group["count"]
+    return dict(counts.most_common())
+
+
 def attempt(expected, tools, pack, output, options, limit):
     """One entry of a variant: what pet-apply did, and how far its result is off."""
     run = trial.apply(tools, expected.path, pack, output, *options, limit=limit)
     entry = {"code": run.code, "seconds": run.seconds, "megabytes": run.megabytes, "parts": run.report.get("seconds"),
-             "rules": collections.Counter(run.rules()), "sites": len(run.sites()), "checks": sum(c["possible"] for c in run.report.get("checks", [])),
+             "rules": collections.Counter(run.rules()), "sites": len(run.sites()), "matched": run.report.get("matched", 0), "checks": sum(c["possible"] for c in run.report.get("checks", [])),
              "unchecked": [f"{c['where']}: {c['reason']}" for c in run.report.get("checks", []) if not c["possible"]],
-             "refused": collections.Counter(r["reason"] for r in run.report.get("refusals", [])),
+             "refused": kinds(run.report.get("refused", [])),
              "untouched": collections.Counter(u["operator"] for u in run.report.get("untouched", []))}
     if run.code:
         return entry | {"problem": run.said.splitlines()[-1] if run.said else f"exit code {run.code}"}
@@ -101,6 +111,7 @@ def parse_arguments():
     arguments = argparse.ArgumentParser(description="What pet-apply does with models as exporters write them.")
     arguments.add_argument("names", nargs="*", metavar="NAME", help="models of tests/models/zoo.py (default: all)")
     arguments.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
+    arguments.add_argument("--resume", action="store_true", help="keep what that file has, and run the other models")
     arguments.add_argument("--limit", type=float, default=600, help="seconds for each run of pet-apply (default 600)")
     arguments.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin", help="where the tools are")
     arguments.add_argument("--pack", type=pathlib.Path, help="the rules (default: what pet-synth --depth 4 writes)")
@@ -112,9 +123,14 @@ def parse_arguments():
     return options
 
 
+def new_report():
+    return {**models.provenance("zoo", ["bench/zoo.py"], runner.processor()[1], 1), "engine": "onnxruntime",
+            "version": runner.onnxruntime.__version__, "models": {}}
+
+
 def main():
     options = parse_arguments()
-    report = {"engine": "onnxruntime", "version": runner.onnxruntime.__version__, "models": {}}
+    report = json.loads(options.json.read_text()) if options.resume and options.json.is_file() else new_report()
     with tempfile.TemporaryDirectory() as scratch:
         try:
             pack = options.pack or models.synthesise(options.bin, pathlib.Path(scratch))
@@ -123,7 +139,7 @@ def main():
             return 1
         models.print_row(HEADER)
         models.print_row(["---"] * len(HEADER))
-        for name in options.names:
+        for name in [name for name in options.names if name not in report["models"]]:
             about = zoo.MODELS[name]
             with tempfile.TemporaryDirectory(dir=scratch) as folder:
                 try:
@@ -136,6 +152,7 @@ def main():
             if options.json:  # a run of an hour leaves something behind, however it ends
                 options.json.write_text(json.dumps(report, indent=1) + "\n")
     wrong = [f"{name}: {what}" for name, entry in report["models"].items() for what in problems(entry)]
+    print("\n".join(["", *zoo_tables.totals(report), "", *zoo_tables.refused(report), "", *zoo_tables.by_size(report)]))
     print("".join(f"\nwrong: {line}" for line in wrong) or "\nNothing is wrong.")
     return 1 if wrong else 0
 

@@ -55,5 +55,9 @@ int main(int argc, char** argv) {
   CLI::App app("Rewrites an ONNX model with proved rules, checks the result by execution, and saves it.", "pet-apply");
   ApplyArguments o;
   declareArguments(app, o);
-  return tool::run(app, argc, argv, [&] { return run(o); });
+  std::vector<std::string> words = tool::apartExpected(argc, argv);
+  std::vector<char*> pointers;
+  for (std::string& word : words)
+    pointers.push_back(word.data());
+  return tool::run(app, static_cast<int>(pointers.size()), pointers.data(), [&] { return run(o); });
 }

@@ -68,9 +68,6 @@ View replacedAt(const MatchIndex& index, const Rewrite& rewrite) {
   return splice(part.view(), {movedTo(part, rewrite)});
 }
 
-/// The newest that pet writes.
-constexpr int64_t kNewestOpset = 24;
-
 std::optional<std::string> whyNotEmittedIn(int64_t opset, const MatchIndex& index, const Rewrite& rewrite) {
   const View& view = index.view();
   if (isComputed(rewrite.site.element))

@@ -10,7 +10,7 @@ namespace pet {
 namespace {
 
 /// Signatures' kinds of attributes in the order of GraphAttribute's alternatives, from the second on.
-constexpr std::array<std::string_view, 8> kKinds = {"i", "f", "s", "is", "fs", "ss", "t", "g"};
+constexpr std::array<std::string_view, 9> kKinds = {"i", "f", "s", "is", "fs", "ss", "t", "g", "p"};
 
 /// An attribute as a signature has it: `name:kind!`.
 struct AttributeWord {

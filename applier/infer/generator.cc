@@ -32,6 +32,9 @@ void inferConstant(NodeInference& n) {
     if (const auto* c = std::get_if<Constant>(&value); c && name == "value") {
       n.setElement(0, c->element);
       n.setShape(0, Shape(c->extents.begin(), c->extents.end()));
+    } else if (const auto* sparse = std::get_if<SparseConstant>(&value)) {
+      n.setElement(0, sparse->element);
+      n.setShape(0, Shape(sparse->extents.begin(), sparse->extents.end()));
     } else if (name == "value_int" || name == "value_ints") {
       n.setElement(0, ElementType::kInt64);
       const auto* list = std::get_if<std::vector<int64_t>>(&value);

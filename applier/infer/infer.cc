@@ -211,6 +211,8 @@ void GraphInference::enterInitializers() {
 // executed: exporters leave branches that are never taken.
 void GraphInference::inferNode(NodeInference& n) {
   const GraphNode& node = n.node();
+  if (node.standard && graph_.opset < 1)
+    NodeInference::invalid("is an operator of ONNX's own, and the model has no opset");
   const Signature* signature = node.standard ? findSignature(node.type, graph_.opset) : nullptr;
   const InferRule* rule = signature ? findInferRule(node.type) : nullptr;
   try {

@@ -10,12 +10,8 @@ using EntryTable = std::map<std::string_view, const EntryRule*>;
 
 InferTable joinInferRules() {
   InferTable table;
-  for (auto family : {elementwiseRules(), normalizationRules(), reduceRules(), windowRules(), reshapeRules(),
-                      moveRules(), indexRules(), resizeRules(), productRules(), attentionRules(), recurrentRules(),
-                      generatorRules(), detectionRules(), sequenceRules(), controlRules()}) {
-    for (const InferRule& rule : family)
-      table.emplace(rule.type, &rule);
-  }
+  for (const InferRule* rule : inferRules())
+    table.emplace(rule->type, rule);
   return table;
 }
 
@@ -29,6 +25,17 @@ EntryTable joinEntryRules() {
 }
 
 }  // namespace
+
+std::vector<const InferRule*> inferRules() {
+  std::vector<const InferRule*> rules;
+  for (auto family : {elementwiseRules(), normalizationRules(), reduceRules(), windowRules(), reshapeRules(),
+                      moveRules(), indexRules(), resizeRules(), productRules(), attentionRules(), recurrentRules(),
+                      generatorRules(), detectionRules(), sequenceRules(), controlRules()}) {
+    for (const InferRule& rule : family)
+      rules.push_back(&rule);
+  }
+  return rules;
+}
 
 const InferRule* findInferRule(std::string_view type) {
   static const InferTable table = joinInferRules();

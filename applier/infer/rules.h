@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "applier/infer/node_inference.h"
 
@@ -40,6 +41,9 @@ std::span<const InferRule> controlRules();
 
 std::span<const EntryRule> arithmeticEntryRules();
 std::span<const EntryRule> moveEntryRules();
+
+/// All rules of extents, family by family.
+std::vector<const InferRule*> inferRules();
 
 /// Null: no rule.
 const InferRule* findInferRule(std::string_view type);

@@ -47,6 +47,12 @@ void inferSequenceLength(NodeInference& n) {
   n.setShape(0, {});
 }
 
+// The body is not looked into: each result is a sequence of what it gives.
+void inferSequenceMap(NodeInference& n) {
+  for (size_t i = 0; i < n.resultCount(); ++i)
+    n.result(i).kind = SequenceKind::kSequence;
+}
+
 // Equal parts only if that is certain; without operand 1 parts of extent 1, dropped unless keepdims.
 void inferSplitToSequence(NodeInference& n) {
   InferredType type{SequenceKind::kSequence, n.operand(0).element};
@@ -105,6 +111,7 @@ constexpr InferRule kSequenceRules[] = {
     {"SequenceErase", inferSequenceErase},
     {"SequenceInsert", inferSequenceInsert},
     {"SequenceLength", inferSequenceLength},
+    {"SequenceMap", inferSequenceMap},
     {"SplitToSequence", inferSplitToSequence},
 };
 

@@ -13,6 +13,10 @@ constexpr Signature kSignatures[] = {
 
 }  // namespace
 
+std::span<const Signature> signatures() {
+  return kSignatures;
+}
+
 const Signature* findSignature(std::string_view type, int64_t opset) {
   auto first = std::lower_bound(std::begin(kSignatures), std::end(kSignatures), type,
                                 [](const Signature& s, std::string_view t) { return s.type < t; });

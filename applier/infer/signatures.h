@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -28,8 +29,8 @@ struct Signature {
   std::string_view inputs, outputs, attributes;
 };
 
-/// The newest opset of the table.
-inline constexpr int64_t kNewestOpset = 28;
+/// The whole table, by name, then by opset; it goes up to kNewestOpset (applier/onnx/graph.h).
+std::span<const Signature> signatures();
 
 /// Null: no such operator of ONNX's own domain in this opset, or one of before opset 7.
 const Signature* findSignature(std::string_view type, int64_t opset);

@@ -84,12 +84,19 @@ struct Constant {
   std::optional<std::vector<double>> numbers() const;
 };
 
+/// A sparse tensor, of which the values are not looked into.
+struct SparseConstant {
+  ElementType element = ElementType::kUnknown;
+  Extents extents;  ///< of the dense tensor that it stands for
+  friend bool operator==(const SparseConstant&, const SparseConstant&) = default;
+};
+
 struct Graph;
 struct Function;
 /// A subgraph of If, Loop or Scan.
 using Subgraph = std::shared_ptr<const Graph>;
 
-/// std::monostate: a kind that pet does not look into (types, sparse tensors, subgraphs of other operators).
+/// std::monostate: a kind that pet does not look into (types, subgraphs of other operators).
 using GraphAttribute = std::variant<std::monostate,
                                     int64_t,
                                     float,
@@ -98,7 +105,11 @@ using GraphAttribute = std::variant<std::monostate,
                                     std::vector<float>,
                                     std::vector<std::string>,
                                     Constant,
-                                    Subgraph>;
+                                    Subgraph,
+                                    SparseConstant>;
+
+/// The newest opset of ONNX's own domain that pet knows. Operators of a newer one are read as they are in this one.
+inline constexpr int64_t kNewestOpset = 28;
 
 /// One node of an ONNX graph. Values are named; an omitted operand is "".
 struct GraphNode {

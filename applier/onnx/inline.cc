@@ -228,7 +228,10 @@ std::shared_ptr<const Graph> bodyFor(const GraphNode& call) {
 
 std::string whyNotInlined(const GraphNode& call, const Opsets& opsets) {
   const Function& function = *call.callee;
-  auto isOdd = [](const auto& attribute) { return std::holds_alternative<std::monostate>(attribute.second); };
+  auto isOdd = [](const auto& attribute) {
+    return std::holds_alternative<std::monostate>(attribute.second) ||
+           std::holds_alternative<SparseConstant>(attribute.second);
+  };
   if (std::any_of(call.attributes.begin(), call.attributes.end(), isOdd) ||
       std::any_of(function.defaults.begin(), function.defaults.end(), isOdd))
     return "a function with an attribute that is not looked into";

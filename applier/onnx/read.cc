@@ -67,6 +67,7 @@ class Reader {
     return fail(ErrorKind::kModel, std::move(what), where_, std::move(advice));
   }
   Expected<Constant> constant(const TensorProto& t, const std::string& owner) const;
+  Expected<SparseConstant> sparseType(const onnx::SparseTensorProto& s, const std::string& owner) const;
   Expected<GraphAttribute> attribute(const AttributeProto& a, const std::string& owner) const;
   Expected<void> attributes(const onnx::NodeProto& n, size_t depth, int64_t opset, GraphNode& into) const;
   Expected<GraphNode> node(const onnx::NodeProto& n, size_t depth, int64_t opset) const;
@@ -103,6 +104,12 @@ Expected<Constant> Reader::constant(const TensorProto& t, const std::string& own
   return c;
 }
 
+Expected<SparseConstant> Reader::sparseType(const onnx::SparseTensorProto& s, const std::string& owner) const {
+  SparseConstant sparse{static_cast<ElementType>(s.values().data_type()), {s.dims().begin(), s.dims().end()}};
+  if (!countOf(sparse.extents)) return error(fmt::format("{} has impossible extents {}", owner, str(sparse.extents)));
+  return sparse;
+}
+
 Expected<GraphAttribute> Reader::attribute(const AttributeProto& a, const std::string& owner) const {
   switch (a.type()) {
     case AttributeProto::INT:
@@ -121,6 +128,11 @@ Expected<GraphAttribute> Reader::attribute(const AttributeProto& a, const std::s
       auto c = constant(a.t(), fmt::format("attribute '{}' of {}", a.name(), owner));
       if (!c) return tl::unexpected(c.error());
       return GraphAttribute(std::move(*c));
+    }
+    case AttributeProto::SPARSE_TENSOR: {
+      auto sparse = sparseType(a.sparse_tensor(), fmt::format("attribute '{}' of {}", a.name(), owner));
+      if (!sparse) return tl::unexpected(sparse.error());
+      return GraphAttribute(std::move(*sparse));
     }
     default:
       return GraphAttribute(std::monostate{});
@@ -261,8 +273,13 @@ Expected<void> Reader::readInitializers(const onnx::GraphProto& g, Graph& graph)
     if (!value) return tl::unexpected(value.error());
     graph.initializers.push_back({t.name(), std::move(*value), inputs.contains(t.name()), i});
   }
-  for (const auto& s : g.sparse_initializer())
-    graph.sparse.insert(s.values().name());
+  for (const auto& s : g.sparse_initializer()) {
+    const std::string& name = s.values().name();
+    auto type = sparseType(s, fmt::format("sparse initializer '{}'", name));
+    if (!type) return tl::unexpected(type.error());
+    graph.sparse.insert(name);
+    graph.types[name] = {type->element, {{type->extents.begin(), type->extents.end()}}};
+  }
   return {};
 }
 

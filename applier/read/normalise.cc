@@ -146,6 +146,7 @@ bool Normaliser::isReadByValue(const GraphNode& node) const {
 
 std::string Normaliser::enterNode(size_t position) {
   const GraphNode& node = graph_.nodes[position];
+  if (node.standard && graph_.opset < 1) return "the model has no opset";
   if (!node.outputs.empty() && scope_.neverTrue.contains(node.outputs[0])) return "";
   try {
     if (auto known = node.standard ? knownConstants(node, scope_) : std::nullopt)

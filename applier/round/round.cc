@@ -108,6 +108,9 @@ class RoundRewriter {
     auto rewritten = rewrite(mainPlace(model_.graph, inference_));
     if (!rewritten) return tl::unexpected(rewritten.error());
     round_.graph = *rewritten ? std::move(**rewritten) : model_.graph;
+    for (const InferenceProblem& p : inference_.problems) {
+      if (p.kind == InferenceProblem::Kind::kDeclaration) round_.contradictions.push_back(p.text);
+    }
     return std::move(round_);
   }
 

@@ -78,9 +78,10 @@ struct Round {
   std::vector<Untouched> untouched;
   SiteChecks checks;
   double checkSeconds = 0;
-  std::vector<Bindings> sizes;   ///< at which gains were judged
-  std::set<std::string> places;  ///< Place::key of the graphs in which something fired
-  size_t matched = 0;            ///< sites of patterns
+  std::vector<Bindings> sizes;              ///< at which gains were judged
+  std::set<std::string> places;             ///< Place::key of the graphs in which something fired
+  size_t matched = 0;                       ///< sites of patterns
+  std::vector<std::string> contradictions;  ///< what the file declares and cannot be
   /// What a run takes, as it was (choose/model_seconds.h); nullopt: not known of some graph.
   std::optional<double> seconds = 0;
 };

@@ -4,6 +4,36 @@
 #include <utility>
 
 namespace pet {
+namespace {
+
+int64_t ceilDivide(int64_t a, int64_t b) {
+  return -floorDivide(-a, b);
+}
+
+}  // namespace
+
+ModelSizes::ModelSizes(std::map<std::string, int64_t, std::less<>> least, std::vector<Constraint> assumed)
+    : least_(std::move(least)), assumed_(std::move(assumed)), samples_(1) {
+  for (const Constraint& promise : assumed_)
+    narrow(promise);
+}
+
+/// a symbol + c >= 0, or = 0.
+void ModelSizes::narrow(const Constraint& promise) {
+  const auto& terms = promise.expr.terms();
+  if (terms.size() != 1 || terms[0].first.division) return;
+  const auto& [term, a] = terms[0];
+  const int64_t c = promise.expr.constant();
+  const bool isEqual = promise.kind == Constraint::Kind::kZero;
+  if (a > 0 || isEqual) {
+    auto [it, isNew] = least_.emplace(term.name, ceilDivide(a > 0 ? -c : c, std::abs(a)));
+    if (!isNew) it->second = std::max(it->second, ceilDivide(a > 0 ? -c : c, std::abs(a)));
+  }
+  if (a < 0 || isEqual) {
+    auto [it, isNew] = most_.emplace(term.name, floorDivide(a > 0 ? -c : c, std::abs(a)));
+    if (!isNew) it->second = std::min(it->second, floorDivide(a > 0 ? -c : c, std::abs(a)));
+  }
+}
 
 bool ModelSizes::isAdmissible(const Bindings& sizes) const {
   bool largeEnough = std::all_of(sizes.begin(), sizes.end(), [&](const auto& size) {
@@ -19,7 +49,8 @@ ModelSizes ModelSizes::inMultiples(const std::map<std::string, int64_t>& multipl
   std::map<std::string, Expr> by;
   for (const auto& [symbol, k] : multiples) {
     by.emplace(symbol, Expr::variable(symbol) * k);
-    if (auto it = result.least_.find(symbol); it != result.least_.end()) it->second = -floorDivide(-it->second, k);
+    if (auto it = result.least_.find(symbol); it != result.least_.end()) it->second = ceilDivide(it->second, k);
+    if (auto it = result.most_.find(symbol); it != result.most_.end()) it->second = floorDivide(it->second, k);
   }
   for (Constraint& c : result.assumed_)
     c = c.substitute(by);

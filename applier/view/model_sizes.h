@@ -15,8 +15,7 @@ class ModelSizes {
  public:
   ModelSizes() : samples_(1) {}
   /// `least`: of each symbol; of a symbol without one nothing is implied. `assumed`: what the user promises besides.
-  ModelSizes(std::map<std::string, int64_t, std::less<>> least, std::vector<Constraint> assumed)
-      : least_(std::move(least)), assumed_(std::move(assumed)), samples_(1) {}
+  ModelSizes(std::map<std::string, int64_t, std::less<>> least, std::vector<Constraint> assumed);
 
   /// Every choice of sizes satisfies the constraint. Found by bounds of single terms, together with at most one of the
   /// assumptions; false: no, or not found.
@@ -26,7 +25,9 @@ class ModelSizes {
   const std::vector<Bindings>& samples() const { return samples_; }
   const Bindings& typical() const { return samples_[samples_.size() / 2]; }
   void setSamples(std::vector<Bindings> samples) { samples_ = std::move(samples); }
+  /// Of each symbol of which one is known; promises about one symbol count.
   const std::map<std::string, int64_t, std::less<>>& least() const { return least_; }
+  const std::map<std::string, int64_t, std::less<>>& most() const { return most_; }
   /// The symbols that sizes are given for have at least their least value, and every assumption on them holds.
   bool isAdmissible(const Bindings& sizes) const;
 
@@ -38,9 +39,10 @@ class ModelSizes {
   ModelSizes inMultiples(const std::map<std::string, int64_t>& multiples) const;
 
  private:
+  void narrow(const Constraint& promise);
   std::optional<int64_t> lowerBound(const Expr& e) const;
 
-  std::map<std::string, int64_t, std::less<>> least_;
+  std::map<std::string, int64_t, std::less<>> least_, most_;
   std::vector<Constraint> assumed_;
   std::set<std::string, std::less<>> parts_;
   std::vector<Bindings> samples_;

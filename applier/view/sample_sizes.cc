@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
+#include <set>
 
 namespace pet {
 namespace {
@@ -32,37 +35,92 @@ std::set<std::string> batchesOf(const View& view) {
   return first;
 }
 
-int64_t atLeast(const ModelSizes& sizes, const std::string& symbol, int64_t value) {
-  auto it = sizes.least().find(symbol);
-  return it == sizes.least().end() ? value : std::max(value, it->second);
+/// The bound of the symbol, if there is one.
+int64_t boundOf(const std::map<std::string, int64_t, std::less<>>& bounds,
+                const std::string& symbol,
+                int64_t otherwise) {
+  auto it = bounds.find(symbol);
+  return it == bounds.end() ? otherwise : it->second;
+}
+
+/// A small, a typical or a large size of a symbol that nobody expects anything of, within its bounds. `times`: how much
+/// larger than usual.
+int64_t usualSize(const ModelSizes& sizes, const std::string& symbol, bool isBatch, size_t i, int64_t times) {
+  constexpr int64_t kLarge = int64_t{1} << 40;
+  const int64_t usual = isBatch ? kBatches[i] : kOthers[i] * times;
+  const int64_t least = boundOf(sizes.least(), symbol, 1), most = boundOf(sizes.most(), symbol, INT64_MAX);
+  return std::min(std::max(usual, least < kLarge ? least << i : least), most);
+}
+
+/// Each choice of what is expected of these symbols.
+std::vector<Bindings> combinations(const std::set<std::string>& symbols, const ExpectedSizes& expected) {
+  std::vector<Bindings> all(1);
+  for (const std::string& symbol : symbols) {
+    auto wanted = expected.find(symbol);
+    if (wanted == expected.end()) continue;
+    std::vector<Bindings> longer;
+    for (const Bindings& sizes : all) {
+      for (int64_t value : wanted->second) {
+        longer.push_back(sizes);
+        longer.back().emplace(symbol, value);
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+double volumeOf(const Bindings& sizes) {
+  double volume = 1;
+  for (const auto& [symbol, value] : sizes)
+    volume *= static_cast<double>(value);
+  return volume;
+}
+
+/// The sizes as far as they are chosen, the others as usual, or as much more as the model needs.
+std::optional<Bindings> completed(const View& view, const ModelSizes& sizes, const Bindings& chosen, size_t i) {
+  const std::set<std::string> symbols = symbolsOf(view), batches = batchesOf(view);
+  for (int64_t times = 1; times <= 16; times *= 2) {
+    Bindings sample = chosen;
+    for (const std::string& symbol : symbols) {
+      if (!chosen.contains(symbol))
+        sample.emplace(symbol, usualSize(sizes, symbol, batches.contains(symbol), i, times));
+    }
+    if (isPossible(view, sizes, sample)) return sample;
+  }
+  return std::nullopt;
+}
+
+/// The bounds' least sizes and `base` - 1 more; with `apart` odd ones, so that one size is not taken for another.
+Bindings sizesAbove(const ModelSizes& sizes, const std::set<std::string>& symbols, int64_t base, bool apart) {
+  Bindings result;
+  std::set<int64_t> taken;
+  for (const std::string& symbol : symbols) {
+    int64_t value = checkedAdd(boundOf(sizes.least(), symbol, 1) - 1, base);
+    if (apart) value |= 1;
+    while (apart && taken.contains(value))
+      value = checkedAdd(value, 2);
+    taken.insert(value);
+    result.emplace(symbol, std::min(value, boundOf(sizes.most(), symbol, INT64_MAX)));
+  }
+  return result;
 }
 
 }  // namespace
 
 std::vector<Bindings> sampleSizes(const View& view, const ModelSizes& sizes, const ExpectedSizes& expected) {
-  const std::set<std::string> symbols = symbolsOf(view), batches = batchesOf(view);
+  const std::set<std::string> symbols = symbolsOf(view);
   if (symbols.empty()) return {Bindings()};
-  size_t count = 0;
-  for (const auto& [symbol, values] : expected) {
-    if (symbols.contains(symbol)) count = std::max(count, values.size());
-  }
-  if (count == 0) count = kOthers.size();
   std::vector<Bindings> samples;
-  for (size_t i = 0; i < count; ++i) {
-    for (int64_t times = 1; times <= 16; times *= 2) {
-      Bindings sample;
-      for (const std::string& symbol : symbols) {
-        auto wanted = expected.find(symbol);
-        const auto& usual = batches.contains(symbol) ? kBatches : kOthers;
-        int64_t value = usual[std::min(i, usual.size() - 1)] * (batches.contains(symbol) ? 1 : times);
-        if (wanted != expected.end()) value = wanted->second[std::min(i, wanted->second.size() - 1)];
-        sample.emplace(symbol, atLeast(sizes, symbol, value));
-      }
-      if (!isPossible(view, sizes, sample)) continue;
-      if (std::find(samples.begin(), samples.end(), sample) == samples.end()) samples.push_back(std::move(sample));
-      break;
+  for (const Bindings& chosen : combinations(symbols, expected)) {
+    const size_t ways = chosen.size() == symbols.size() ? 1 : kOthers.size();
+    for (size_t i = 0; i < ways; ++i) {
+      auto sample = completed(view, sizes, chosen, i);
+      if (sample && std::find(samples.begin(), samples.end(), *sample) == samples.end()) samples.push_back(*sample);
     }
   }
+  std::stable_sort(samples.begin(), samples.end(),
+                   [](const Bindings& a, const Bindings& b) { return volumeOf(a) < volumeOf(b); });
   return samples;
 }
 
@@ -71,16 +129,9 @@ std::vector<Bindings> checkSizes(const View& view, const ModelSizes& sizes) {
   if (symbols.empty()) return {Bindings()};
   std::vector<Bindings> found;
   for (int64_t base : {1, 2, 3, 5, 7, 8, 13, 16, 17, 32, 33, 64, 65, 128, 129, 224, 225}) {
-    bool odd = base % 2 == 1;
-    if (found.size() == 1 && !odd) continue;
-    Bindings candidate;
-    int64_t apart = 0;  // so that one size is not taken for another
-    for (const std::string& symbol : symbols) {
-      candidate.emplace(symbol, atLeast(sizes, symbol, base + apart));
-      apart += found.size() == 1 ? 2 : 0;
-    }
-    if (!isPossible(view, sizes, candidate)) continue;
-    if (found.empty() || found.back() != candidate) found.push_back(std::move(candidate));
+    Bindings candidate = sizesAbove(sizes, symbols, base, !found.empty());
+    if (!isPossible(view, sizes, candidate) || (!found.empty() && found[0] == candidate)) continue;
+    found.push_back(std::move(candidate));
     if (found.size() == 2) break;
   }
   if (found.empty() && !sizes.samples().empty()) found.push_back(sizes.samples().front());

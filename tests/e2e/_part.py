@@ -30,6 +30,13 @@ def mine(items):
     return [item for i, item in enumerate(sorted(items)) if i % count == index]
 
 
+def one(items):
+    """One of the items, by the commit's hash (PET_TEST_COMMIT) where that is given, else by the part."""
+    items = sorted(items)
+    commit = os.environ.get("PET_TEST_COMMIT")
+    return items[(int(commit, 16) if commit else numbers()[0]) % len(items)]
+
+
 def skip_unless_mine(name, names):
     """Ends the test where `name`, one of the names of long tests, is of another part."""
     index, count = numbers()

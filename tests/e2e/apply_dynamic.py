@@ -41,6 +41,10 @@ def opened(shop):
     expect("open", len(report["fired"]) == 2 and report["fired"][0]["shapes"]["N"] == "batch", report["fired"])
     expect("open: sizes", len(report["sizes"]) == 3 and set(report["sizes"][0]) == {"batch", "height", "width"}, report["sizes"])
     expect("open: checks", all(c["possible"] for c in report["checks"]), report["checks"])
+    whole = [c for c in report["checks"] if c["where"] == "whole model"]
+    expect("open: the whole model at the least sizes and at odd ones", len(whole) == 2, report["checks"])
+    by_site = [c["where"] for c in report["checks"] if c["scope"] == "in float"]
+    expect("open: each site at both", sorted(by_site) == sorted(2 * ["pet/conv/transposed/a", "pet/conv/transposed/y"]), by_site)
     equal("open", model, shop.folder / "out.onnx", [(1, 3, 8, 9), (3, 3, 1, 5), (2, 3, 17, 4)])
     dims = shop.output.graph.input[0].type.tensor_type.shape.dim
     expect("open: names", [d.dim_param for d in dims] == ["batch", "", "height", "width"], dims)
@@ -109,6 +113,23 @@ def gains(shop):
     expect("no gain at one", not bad["fired"] and any("at batch=32" in r["reason"] for r in bad["refusals"]), bad["refusals"])
 
 
+def expected(shop):
+    """What is expected of several sizes is crossed; a range is its ends and the middle. Words without an option go on."""
+    model, pack = convs(shop, "batch", 3, "height", 10), shop.pack("conv")
+    crossed = [{"batch": b, "height": h} for b in [1, 8] for h in [128, 256, 512]]
+    report = shop.apply(model, pack, "--all", "--expect", "batch=1,8", "height=128..512", same=False)
+    key = lambda sizes: sorted(sizes.items())
+    expect("expected", sorted(report["sizes"], key=key) == sorted(crossed, key=key), report["sizes"])
+    same = shop.apply(model, pack, "--all", "--expect=batch=8,1", "--expect", "height=128,256,512", same=False)
+    expect("expected, by two options", same["sizes"] == report["sizes"], same["sizes"])
+    done = run("pet-apply", "--expect", "batch=1,8", "height=8", model, pack, "--all", "--dry-run")
+    expect("expected, before the model", "rewritten" in done.stdout, done.stdout)
+    report = shop.apply(model, pack, "--all", "--assume", "height >= 5000", same=False)
+    expect("above the usual sizes", [s["height"] for s in report["sizes"]] == [5000, 10000, 20000], report["sizes"])
+    report = shop.apply(model, pack, "--all", "--assume", "batch % 2 == 0, batch % 3 == 0", "--expect", "batch=12", same=False)
+    expect("two multiples", {s["batch_per_6"] for s in report["sizes"]} == {2}, report["sizes"])
+
+
 def refused(shop):
     """Mistakes are errors, with what could have been meant."""
     model, pack = convs(shop, "batch", 3, 8, 10), shop.pack("conv")
@@ -116,15 +137,30 @@ def refused(shop):
                             (["--shape", "y=1x3"], "the inputs are x"), (["--shape", "x=1x3"], "4 dimensions, not 2"),
                             (["--shape", "x=1x4x8x10"], "is 3, not 4"), (["--expect", "batch=1..x"], "128..512"),
                             (["--expect", "seq=1"], "it has batch"), (["--assume", "batch ~ 3"], "seq <= 4096"),
-                            (["--assume", "length <= 3"], "called 'length'")]:
+                            (["--assume", "length <= 3"], "called 'length'"), (["--expect", "batch=8..1"], "128..512"),
+                            (["--expect", "batch=1,2", "seq=1"], "it has batch"),
+                            (["--expect", f"batch={','.join(map(str, range(1, 66)))}"], "65 combinations of sizes, more than 64"),
+                            (["--assume", "batch >= 300, batch <= 200"], "no size 'batch' is at least 300, at most 200"),
+                            (["--assume", "batch % 16 == 0, batch <= 8"], "at least 1, at most 8 and a multiple of 16"),
+                            (["--assume", "batch = 3, batch % 2 == 0"], "at least 3, at most 3 and a multiple of 2"),
+                            (["--assume", "batch < batch"], "this holds for no sizes"), (["--assume", "3 <= 2"], "this holds for no sizes"),
+                            (["--assume", "batch % 4611686018427387904 == 0, batch % 3 == 0"], "beyond 64 bits")]:
         done = run("pet-apply", model, pack, *arguments, code=2)
         expect(f"refused {arguments}", text in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+
+
+def contradictory(shop):
+    """Two sizes that are to be less than each other."""
+    model = convs(shop, "batch", 3, "height", "width")
+    done = run("pet-apply", model, shop.pack("conv"), "--assume", "height <= width - 1, width <= height", code=2)
+    expect("contradictory", "this holds for no sizes" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+    run("pet-apply", model, shop.pack("conv"), "--assume", "height <= width, width <= height", "--dry-run")
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(folder)
-        for test in [opened, promised, flattened, gains, refused]:
+        for test in [opened, promised, flattened, gains, expected, refused, contradictory]:
             test(shop)
     print("\n".join(failures) if failures else "models with open sizes: all as expected")
     return 1 if failures else 0

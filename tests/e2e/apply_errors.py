@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """pet-apply on bad input: one clear line, the documented exit code, no file written. Exit status 0 or 1."""
 
+import json
 import os
 import pathlib
 import pty
@@ -61,6 +62,14 @@ def node(type_, *operands, **attributes):
     return model([helper.make_node(type_, list(operands), ["y"], name="bad", **attributes)], constants)
 
 
+def with_opset(made, version, domain=""):
+    """The model with this opset and no other; without any where the version is None."""
+    del made.opset_import[:]
+    if version is not None:
+        made.opset_import.add(domain=domain, version=version)
+    return made
+
+
 # ONNX allows none of these, whatever x is; the words are in the message.
 INVALID = {
     "a group that does not divide": (node("Conv", "x", "w", group=3), "group"),
@@ -74,6 +83,9 @@ INVALID = {
     "an axis that is not there": (node("Softmax", "x", axis=4), "axis"),
     "an attribute that is missing": (node("AveragePool", "x"), "kernel_shape"),
     "another permutation": (node("Transpose", "x", perm=[0, 1, 2, 2]), "perm"),
+    "no opset": (with_opset(node("Relu", "x"), None), "the model has no opset"),
+    "an opset of another domain alone": (with_opset(node("Relu", "x"), 1, "somebody"), "the model has no opset"),
+    "opset 0": (with_opset(node("Relu", "x"), 0), "the model has no opset"),
 }
 
 
@@ -92,6 +104,28 @@ def invalid_models(folder, good, pack):
     expect("an unknown operator", done.returncode == 0 and "1 of the nodes, NewOperator x1" in done.stdout, done.stdout + done.stderr)
     output.unlink(missing_ok=True)
     path.unlink()
+
+
+def warnings(folder, good, pack):
+    """An opset that is newer than pet, and declarations that cannot be, are no errors: the summary and the report say so."""
+    path, output, report = folder / "odd.onnx", folder / "odd.pet.onnx", folder / "odd.json"
+    future = with_opset(model([conv("x", "w", "a"), conv("a", "w", "y")], [kernel()]), 999)
+    declared = model([conv("x", "w", "a"), conv("a", "w", "y")], [kernel()])
+    declared.graph.value_info.append(tensor("a", 1, 2, 6, 7))
+    for name, odd, words in [("a future opset", future, ["opset 999 is newer than "]),
+                             ("a declaration that cannot be", declared, ["node 'conv_a' (Conv): its result 'a' is declared with extent 7"]),
+                             ("nothing odd", onnx.load(good), [])]:
+        onnx.save(odd, path)
+        done = subprocess.run([str(BIN / "pet-apply"), str(path), str(pack), "--all", "-o", str(output), "--json", str(report)],
+                              capture_output=True, text=True, timeout=120)
+        expect(name, done.returncode == 0 and "2 sites rewritten" in done.stdout, done.stdout + done.stderr)
+        said = [line for line in done.stdout.splitlines() if line.startswith("Warning: ")]
+        found = json.loads(report.read_text())["warnings"]
+        expect(name, len(said) == len(found) == len(words), done.stdout)
+        expect(name, all(word in line and word in text for word, line, text in zip(words, said, found)), (said, found))
+        expect(f"{name}: the opset stays", onnx.load(output).opset_import == odd.opset_import)
+    for file in [path, output, report]:
+        file.unlink()
 
 
 def external():
@@ -355,7 +389,7 @@ def main():
         pack, good = folder / "rules.db", folder / "good.onnx"
         subprocess.run([str(BIN / "pet-rules"), "import", str(SOURCE / "tests" / "data" / "conv.pet"), "-o", str(pack)], check=True)
         good.write_bytes(model([conv("x", "w", "a"), conv("a", "w", "y")], [kernel()]).SerializeToString())
-        for test in [bad_models, invalid_models, cuts, bad_packs, bad_outputs, mistakes, places_first, streams, in_place, unchecked]:
+        for test in [bad_models, invalid_models, warnings, cuts, bad_packs, bad_outputs, mistakes, places_first, streams, in_place, unchecked]:
             test(folder, good, pack)
     print("\n".join(failures) or "bad models, packs, timings and outputs are refused, and nothing is written")
     return 1 if failures else 0

@@ -6,14 +6,13 @@ after a kill or on a full disk. Exit status 0 or 1.
 import copy
 import os
 import pathlib
-import random
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
 import onnx
@@ -352,29 +351,30 @@ def full_disk(folder, pack):
 
 
 def kills(folder, pack):
-    """Killed at any moment, the path holds the old model with its data or the new one, whole."""
-    model = put_outside(small_model(), folder, "one file")
-    states, seconds = [], []
-    for arguments in [["--skip", "*"], ["--all"]]:  # the rule twice is the original again
-        begin = time.monotonic()
-        expect("not killed", apply(model, pack, *arguments, "-o", model).returncode == 0)
-        seconds.append(time.monotonic() - begin)
-        states.append(state(model))
-    expect("two states", states[0] != states[1])
-    random.seed(3)
-    killed = 0
-    for _ in range(60):
-        process = subprocess.Popen([str(BIN / "pet-apply"), str(model), str(pack), "--all", "--trust-pack", "-o", str(model)], stdout=subprocess.DEVNULL)
-        time.sleep(random.uniform(0, 1.2 * max(seconds)))
-        process.kill()
-        killed += process.wait() != 0
-        expect("killed", state(model) in states, "neither the old model nor the new one")
-        expect("killed", np.isfinite(results(model)).all())
-        strange = [p.name for p in folder.iterdir() if not re.fullmatch(r"w\.bin|model\.onnx(\.[0-9a-f]{32}\.data)?|\.model\.onnx\.\d+-\d+\.tmp", p.name)]
-        expect("killed", not strange, strange)
-    expect("killed", killed >= 10, f"only {killed} of 60 in time")
-    for path in folder.glob(".*.tmp"):
-        path.unlink()
+    """Killed at any of its changes of files, the path holds the old model with its data or the new one, whole."""
+    hook, base, place = folder / "kill_at.so", folder / "base", folder / "place"
+    compiler = os.environ.get("CC", "cc")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(hook), str(pathlib.Path(__file__).with_name("kill_at.c")), "-ldl"], check=True)
+    model = put_outside(small_model(), base, "one file")
+    expect("with data of our own", apply(model, pack, "--skip", "*", "-o", model).returncode == 0)
+    old, new, seen = state(model), None, []
+    for at in range(1, 200):
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(base, place)
+        path = place / model.name
+        done = apply(path, pack, "--all", "-o", path, env={**os.environ, "LD_PRELOAD": str(hook), "PET_KILL_AT": str(at)})
+        seen.append(state(path))
+        expect(f"killed at {at}", np.isfinite(results(path)).all())
+        strange = [n for n in contents(place) if not re.fullmatch(r"w\.bin|model\.onnx(\.[0-9a-f]{32}\.data)?|\.model\.onnx\.\d+-\d+\.tmp", n)]
+        expect(f"killed at {at}", not strange, strange)
+        if done.returncode == 0:
+            break
+        expect(f"killed at {at}", done.returncode == -signal.SIGKILL, (done.returncode, done.stderr))
+    new = seen[-1]
+    expect("killed at each change", done.returncode == 0 and len(seen) > 8 and new != old, len(seen))
+    expect("killed", all(each in (old, new) for each in seen), "neither the old model nor the new one")
+    expect("killed", seen[0] == old and new in seen[:-1], "never behind the new model's rename, or never before it")
+    print(f"killed at {len(seen) - 1} changes of files")
 
 
 # --- Large models ---

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables of docs/speed.md are what bench/speed_table.py makes of bench/results/. Exit status 0 or 1."""
+"""The tables of docs/speed.md, docs/zoo.md and docs/applier.md are what bench/speed_table.py makes of bench/results/. Exit status 0 or 1."""
 
 import json
 import os
@@ -25,7 +25,14 @@ def run(*arguments):
 
 def main():
     code, said = run("--check")
-    expect("docs/speed.md", code == 0, said)
+    expect("the documents", code == 0, said)
+    for name, old, new in [("zoo.md", "| all | ", "| every | "), ("applier.md", "| large pack | 300 | ", "| large pack | 301 | ")]:
+        with tempfile.TemporaryDirectory() as folder:
+            edited, whole = pathlib.Path(folder, name), (SOURCE / "docs" / name).read_text()
+            edited.write_text(whole.replace(old, new))
+            code, said = run("--check", "--document", edited)
+            expect(f"docs/{name}, edited", old in whole and code == 1 and "are not those of" in said, said)
+            expect(f"docs/{name}, made again", run("--document", edited)[0] == 0 and edited.read_text() == whole, "differs")
     with tempfile.TemporaryDirectory() as folder:
         document, results = pathlib.Path(folder, "speed.md"), pathlib.Path(folder, "results")
         text = (SOURCE / "docs" / "speed.md").read_text()

@@ -5,6 +5,7 @@ For bench/zoo.py and tests/e2e/zoo.py.
 
 import dataclasses
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -38,15 +39,15 @@ class Run:
         return matched | {(f["site"], f["rule"].split("/")[0]) for f in self.report.get("fired", [])}
 
 
-def apply(tools, model, pack, output, *options, limit=600):
-    """Runs pet-apply; after `limit` seconds it is killed (code -9)."""
+def apply(tools, model, pack, output, *options, limit=600, environment=None):
+    """Runs pet-apply; after `limit` seconds it is killed (code -9). `environment`: variables besides this process's."""
     report = output.with_suffix(".json")
     for stale in (report, output):
         stale.unlink(missing_ok=True)
     command = [str(word) for word in [tools / "pet-apply", model, pack, "-o", output, "--json", report, "--verbose", *options]]
     begin = time.perf_counter()
     with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, env={**os.environ, **(environment or {})})
         peak = 0.0
         while process.poll() is None:
             peak = max(peak, megabytes(process.pid))

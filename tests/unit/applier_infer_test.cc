@@ -1,6 +1,8 @@
 // Types and extents: a table by operator, exporters' arithmetic of sizes, nodes that nobody can run, declarations.
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "applier/infer/infer.h"
+#include "applier/infer/rules.h"
 #include "applier/infer/signatures.h"
 #include "applier/infer/sizes.h"
 #include "ir/text.h"
@@ -350,6 +353,34 @@ TEST(ApplierInfer, NodesThatNobodyCanRun) {
     ASSERT_EQ(problems.size(), 1U) << c.graph << fmt::format("{}", fmt::join(problems, " | "));
     EXPECT_THAT(problems[0], HasSubstr(c.problem)) << c.graph;
   }
+}
+
+/// Every operator of ONNX's own domain has a rule, and every rule is of one.
+TEST(ApplierInfer, EveryOperatorHasARule) {
+  std::set<std::string_view> operators, ruled;
+  for (const Signature& s : signatures())
+    operators.insert(s.type);
+  for (const InferRule* rule : inferRules())
+    EXPECT_TRUE(ruled.insert(rule->type).second) << rule->type << " has two";
+  EXPECT_EQ(operators, ruled);
+  EXPECT_GE(operators.size(), 200U);
+}
+
+/// Nobody knows what an operator is of which the model does not say the opset; those of other domains are no concern.
+TEST(ApplierInfer, OperatorsOfNoOpset) {
+  Graph graph = graphOf("x:f[4] y=Relu(x)", 0);
+  EXPECT_THAT(problemsOf(infer(graph)),
+              ::testing::ElementsAre("node 'y' (Relu): is an operator of ONNX's own, and the model has no opset"));
+  graph.nodes[0].standard = false;
+  EXPECT_THAT(problemsOf(infer(graph)), ::testing::IsEmpty());
+}
+
+TEST(ApplierInfer, SparseConstants) {
+  Graph graph = graphOf("y=Constant() value_int=2", 17);
+  graph.nodes[0].attributes = {{"sparse_value", SparseConstant{ElementType::kFloat, {3, 4}}}};
+  Inference inference = infer(graph);
+  EXPECT_EQ(shown(inference.types["y"]), "float[3, 4]");
+  EXPECT_TRUE(inference.problems.empty());
 }
 
 // --- Declarations ---

@@ -76,8 +76,9 @@ TEST(SampleSizes, AreThoseAtWhichTheModelRuns) {
   EXPECT_EQ(samples[0], (Bindings{{"H", 64}, {"W", 64}, {"batch", 1}})) << "a window has to fit";
   EXPECT_EQ(samples[2], (Bindings{{"H", 256}, {"W", 256}, {"batch", 16}}));
   auto expected = sampleSizes(view, sizes, {{"batch", {2, 8}}, {"H", {100}}});
-  ASSERT_EQ(expected.size(), 2U);
-  EXPECT_EQ(expected[1], (Bindings{{"H", 100}, {"W", 64}, {"batch", 8}}));
+  ASSERT_EQ(expected.size(), 4U) << "W is small and typical, which is the same here, or large";
+  EXPECT_EQ(expected[0], (Bindings{{"H", 100}, {"W", 64}, {"batch", 2}}));
+  EXPECT_EQ(expected[3], (Bindings{{"H", 100}, {"W", 256}, {"batch", 8}}));
   EXPECT_TRUE(sampleSizes(view, sizes, {{"H", {8}}}).empty()) << "too small";
   auto checks = checkSizes(view, sizes);
   ASSERT_EQ(checks.size(), 2U);
@@ -87,6 +88,45 @@ TEST(SampleSizes, AreThoseAtWhichTheModelRuns) {
   large.setSamples({{{"batch", 1}, {"H", 6000}, {"W", 60}}});
   EXPECT_EQ(checkSizes(view, large).at(0).at("H"), 5000);
   EXPECT_EQ(sampleSizes(viewOf("x: [2, 3]  y = Relu(x)"), ModelSizes(), {}), std::vector<Bindings>(1));
+}
+
+/// What is expected of each symbol is crossed, the smallest first.
+TEST(SampleSizes, AreAllCombinations) {
+  View view = viewOf("x: [batch, seq, 8]  y = Relu(x)");
+  ModelSizes sizes({{"batch", 1}, {"seq", 1}}, {});
+  EXPECT_EQ(sampleSizes(view, sizes, {{"batch", {1, 8}}, {"seq", {128, 256, 512}}}),
+            (std::vector<Bindings>{{{"batch", 1}, {"seq", 128}},
+                                   {{"batch", 1}, {"seq", 256}},
+                                   {{"batch", 1}, {"seq", 512}},
+                                   {{"batch", 8}, {"seq", 128}},
+                                   {{"batch", 8}, {"seq", 256}},
+                                   {{"batch", 8}, {"seq", 512}}}));
+}
+
+struct PromiseCase {
+  std::string promise;
+  std::vector<Bindings> samples, checks;
+};
+
+/// A promise moves the sizes at which gains count and at which the check runs.
+TEST(SampleSizes, KeepToWhatIsPromised) {
+  View view = viewOf("x: [2, seq, 8]  y = Relu(x)");
+  auto of = [](std::initializer_list<int64_t> sizes) {
+    std::vector<Bindings> all;
+    for (int64_t size : sizes)
+      all.push_back({{"seq", size}});
+    return all;
+  };
+  for (const PromiseCase& c : std::vector<PromiseCase>{{"1 <= seq", of({16, 64, 256}), of({1, 3})},
+                                                       {"300 <= seq", of({300, 600, 1200}), of({300, 301})},
+                                                       {"5000 <= seq", of({5000, 10000, 20000}), of({5000, 5001})},
+                                                       {"seq <= 40", of({16, 40}), of({1, 3})},
+                                                       {"2seq <= 5", of({2}), of({1, 2})},
+                                                       {"seq = 17", of({17}), of({17})}}) {
+    ModelSizes sizes({{"seq", 1}}, {constraint(c.promise)});
+    EXPECT_EQ(sampleSizes(view, sizes, {}), c.samples) << c.promise;
+    EXPECT_EQ(checkSizes(view, sizes), c.checks) << c.promise;
+  }
 }
 
 TEST(BindRule, BindsSymbolsOfAModel) {

@@ -135,4 +135,28 @@ void declareArguments(CLI::App& app, ApplyArguments& o) {
   declareChecks(app, o);
 }
 
+namespace {
+
+/// NAME=8, NAME=1,8 or NAME=128..512.
+bool isExpectation(const std::string& word) {
+  const size_t at = word.find('=');
+  return at != std::string::npos && at > 0 && at + 1 < word.size() && word.front() != '-' &&
+         word.find_first_not_of("0123456789,.", at + 1) == std::string::npos;
+}
+
+}  // namespace
+
+std::vector<std::string> apartExpected(int argc, char** argv) {
+  std::vector<std::string> words;
+  bool follows = false;  // what --expect is about
+  for (int i = 0; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool isFirst = !words.empty() && words.back() == "--expect", isMore = follows && isExpectation(word);
+    if (isMore) words.emplace_back("--expect");
+    words.push_back(word);
+    follows = isFirst || isMore || word.starts_with("--expect=");
+  }
+  return words;
+}
+
 }  // namespace pet::tool

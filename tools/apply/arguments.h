@@ -32,4 +32,7 @@ struct ApplyArguments {
 /// Declares them.
 void declareArguments(CLI::App& app, ApplyArguments& o);
 
+/// The words of a command line, where `--expect batch=1,8 seq=128..512` is one --expect for each of the sizes.
+std::vector<std::string> apartExpected(int argc, char** argv);
+
 }  // namespace pet::tool

@@ -132,6 +132,17 @@ std::string measuredText(const ApplyReport& report, bool verbose) {
   return table(rows) + "\n";
 }
 
+/// What is odd about the file: the first few, all with --verbose.
+std::string warningsText(const ApplyReport& report, bool verbose) {
+  constexpr size_t kWarnings = 3;
+  const size_t shown = verbose ? report.warnings.size() : std::min(report.warnings.size(), kWarnings);
+  std::string text;
+  for (size_t i = 0; i < shown; ++i)
+    text += fmt::format("Warning: {}\n", report.warnings[i]);
+  const size_t more = report.warnings.size() - shown;
+  return more == 0 ? text : text + fmt::format("and {} (--verbose)\n", counted(more, "more warning"));
+}
+
 // --- What was checked, and written ---
 
 std::string_view proofsText(RecordsChecked records) {
@@ -196,8 +207,8 @@ std::string headlineOf(const ApplyReport& report, const ApplyArguments& o) {
 
 std::string textOf(const ApplyReport& report, const ApplyArguments& o) {
   return (report.fired.empty() ? nothingText(report, o) : firedText(report, o)) + refusedText(report, o) +
-         measuredText(report, o.verbose) + untouchedText(report, o.verbose) + notes(report) + checkText(report) +
-         writtenText(report, o);
+         measuredText(report, o.verbose) + untouchedText(report, o.verbose) + warningsText(report, o.verbose) +
+         notes(report) + checkText(report) + writtenText(report, o);
 }
 
 }  // namespace pet::tool

@@ -109,6 +109,7 @@ std::string jsonOf(const ApplyReport& r, const ApplyArguments& o) {
               {"refused", refused}};
   if (o.verbose) all["refusals"] = refusals;
   all["next"] = r.fired.empty() ? nextStep(r, o).commands : std::vector<std::string>();
+  all["warnings"] = r.warnings;
   all["untouched"] = untouched;
   all["checks"] = checks;
   all["proofs"] = nameOf(r.records);

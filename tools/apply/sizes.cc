@@ -1,12 +1,17 @@
 #include "tools/apply/sizes.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <numeric>
 #include <regex>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "applier/infer/infer.h"
+#include "applier/view/model_sizes.h"
 #include "ir/text.h"
 
 namespace pet::tool {
@@ -17,6 +22,9 @@ std::optional<int64_t> number(std::string_view text) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && value >= 1 ? std::optional(value) : std::nullopt;
 }
+
+/// Combinations of expected sizes.
+constexpr size_t kMostExpected = 64;
 
 /// "name" and what stands behind the last =.
 std::optional<std::pair<std::string, std::string>> named(const std::string& text) {
@@ -41,18 +49,24 @@ tl::unexpected<Error> wrongForm(const char* option, const std::string& text, con
   return fail(ErrorKind::kUsage, fmt::format("{} {}: not of the form {}", option, text, example));
 }
 
-/// "1,8" or "128..512".
+/// Of "8" the number, of "128..512" the ends and the middle, which is as many times the one as the other is of it.
+bool enterValues(const std::string& text, std::set<int64_t>& into) {
+  const size_t range = text.find("..");
+  auto first = number(text.substr(0, range));
+  auto last = range == std::string::npos ? first : number(text.substr(range + 2));
+  if (!first || !last || *first > *last) return false;
+  const double middle = std::sqrt(static_cast<double>(*first)) * std::sqrt(static_cast<double>(*last));
+  into.insert({*first, std::clamp(static_cast<int64_t>(std::llround(middle)), *first, *last), *last});
+  return true;
+}
+
+/// "1,8" or "128..512", the least first.
 std::optional<std::vector<int64_t>> values(const std::string& text) {
-  std::vector<int64_t> result;
-  size_t range = text.find("..");
-  std::vector<std::string> parts =
-      range == std::string::npos ? split(text, ',') : std::vector{text.substr(0, range), text.substr(range + 2)};
-  for (const std::string& part : parts) {
-    auto value = number(part);
-    if (!value) return std::nullopt;
-    result.push_back(*value);
+  std::set<int64_t> result;
+  for (const std::string& part : split(text, ',')) {
+    if (!enterValues(part, result)) return std::nullopt;
   }
-  return result;
+  return std::vector(result.begin(), result.end());
 }
 
 class SizeReader {
@@ -69,7 +83,8 @@ class SizeReader {
       auto divisor = number(m[2].str());
       if (!symbol) return tl::unexpected(symbol.error());
       if (!divisor) return wrongForm("--assume", text, "'seq % 16 == 0'");
-      into_.multiples[*symbol] = *divisor;
+      int64_t& multiple = into_.multiples.try_emplace(*symbol, 1).first->second;
+      multiple = checkedMul(multiple / std::gcd(multiple, *divisor), *divisor);
       return {};
     }
     if (!std::regex_match(text, m, kRelation)) return wrongForm("--assume", text, "'seq <= 4096' or 'seq % 16 == 0'");
@@ -91,6 +106,28 @@ class SizeReader {
     auto symbol = symbolOf(parts->first);
     if (!symbol) return tl::unexpected(symbol.error());
     into_.expected[*symbol] = std::move(*list);
+    size_t count = 1;
+    for (const auto& [name, each] : into_.expected)
+      count *= each.size();
+    if (count <= kMostExpected) return {};
+    return fail(ErrorKind::kUsage,
+                fmt::format("--expect {}: {} combinations of sizes, more than {}", text, count, kMostExpected));
+  }
+
+  /// Whether there are sizes of which all promises hold, as far as one symbol or two promises say.
+  Expected<void> checkPromises() const {
+    const ModelSizes sizes(inference_.least, into_.assumed);
+    for (const auto& [symbol, most] : sizes.most()) {
+      if (auto ok = checkRange(symbol, sizes, most); !ok) return ok;
+    }
+    for (const Constraint& a : into_.assumed) {
+      if (a.decided() == false) return contradictory(a, a);
+      for (const Constraint& b : into_.assumed) {
+        const bool isEqual = a.kind == Constraint::Kind::kZero;
+        if (Constraint{a.expr + b.expr}.decided() == false) return contradictory(a, b);
+        if (isEqual && Constraint{b.expr - a.expr}.decided() == false) return contradictory(a, b);
+      }
+    }
     return {};
   }
 
@@ -103,6 +140,31 @@ class SizeReader {
       names.push_back(file);
     return fail(ErrorKind::kUsage, fmt::format("the model leaves no extent open that is called '{}'", name), "",
                 names.empty() ? "--types shows what it leaves open" : fmt::format("it has {}", fmt::join(names, ", ")));
+  }
+
+  /// At least, at most, and a multiple.
+  Expected<void> checkRange(const std::string& symbol, const ModelSizes& sizes, int64_t most) const {
+    auto from = sizes.least().find(symbol);
+    auto by = into_.multiples.find(symbol);
+    const int64_t least = from == sizes.least().end() ? 1 : from->second;
+    const int64_t multiple = by == into_.multiples.end() ? 1 : by->second;
+    if (most >= least && floorDivide(most, multiple) > floorDivide(least - 1, multiple)) return {};
+    const std::string also = multiple > 1 ? fmt::format(" and a multiple of {}", multiple) : "";
+    return fail(ErrorKind::kUsage,
+                fmt::format("--assume: no size '{}' is at least {}, at most {}{}", nameOf(symbol), least, most, also));
+  }
+
+  tl::unexpected<Error> contradictory(const Constraint& a, const Constraint& b) const {
+    const std::string text = a == b ? a.str() : fmt::format("{}, {}", a.str(), b.str());
+    return fail(ErrorKind::kUsage, fmt::format("--assume: this holds for no sizes: {}", text));
+  }
+
+  /// What the file calls a symbol.
+  std::string nameOf(const std::string& symbol) const {
+    for (const auto& [name, its] : inference_.symbols) {
+      if (its == symbol) return name;
+    }
+    return symbol;
   }
 
   Expected<Expr> expression(const std::string& text) const {
@@ -144,7 +206,7 @@ Expected<OpenExtents> openExtents(const SizeTexts& texts) {
   return extents;
 }
 
-Expected<void> readSizes(const SizeTexts& texts, const Graph& graph, NormaliseOptions& into) {
+Expected<void> readSizes(const SizeTexts& texts, const Graph& graph, NormaliseOptions& into) try {
   SizeReader reader(graph, into);
   for (const std::string& text : texts.assume) {
     if (auto ok = reader.assume(text); !ok) return ok;
@@ -152,7 +214,9 @@ Expected<void> readSizes(const SizeTexts& texts, const Graph& graph, NormaliseOp
   for (const std::string& text : texts.expect) {
     if (auto ok = reader.expect(text); !ok) return ok;
   }
-  return {};
+  return reader.checkPromises();
+} catch (const OverflowError&) {
+  return fail(ErrorKind::kUsage, "--assume: a number beyond 64 bits");
 }
 
 }  // namespace pet::tool

@@ -20,7 +20,8 @@ struct SizeTexts {
 Expected<OpenExtents> openExtents(const SizeTexts& texts);
 
 /// What is assumed and expected of the model's extents, by the names that the file gives them, or that --types shows.
-/// kUsage: not of these forms, or another name; what is known is shown.
+/// kUsage: not of these forms, another name, more than 64 combinations of expected sizes, or promises that hold for no
+/// sizes; what is known is shown.
 Expected<void> readSizes(const SizeTexts& texts, const Graph& graph, NormaliseOptions& into);
 
 }  // namespace pet::tool
