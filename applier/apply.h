@@ -31,6 +31,7 @@ struct ApplyReport {
   int rounds = 0;
   std::vector<Bindings> sizes;  ///< at which gains were judged, where the model leaves extents open
   double rewriteSeconds = 0, checkSeconds = 0;
+  double seconds = 0;  ///< of all that was done, with reading and writing; apply() itself does not know
   /// What a run of the original is estimated to take on the device (nullopt: not known), and what is saved of it.
   std::optional<double> runSeconds;
   double savedSeconds = 0;

@@ -52,15 +52,15 @@ Expected<tool::ApplyArguments> argumentsOf(const std::string& model,
     if (!word) return tl::unexpected(word.error());
     words.push_back(std::move(*word));
   }
-  CLI::App app("", "pet");
+  CLI::App app("", "pet-apply");
   tool::ApplyArguments arguments;
   declareArguments(app, arguments);
   app.get_option("MODEL")->required(false);
-  std::reverse(words.begin(), words.end());  // as CLI11 wants them
+  std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 wants them
   try {
-    app.parse(words);
-  } catch (const CLI::Error& e) {
-    return fail(ErrorKind::kUsage, e.what());
+    app.parse(reversed);
+  } catch (const CLI::ParseError& e) {
+    return fail(ErrorKind::kUsage, tool::usageMessage(app, e, words));
   }
   arguments.model = model;
   arguments.pack = pack ? pack : "";
@@ -105,16 +105,18 @@ pet_status call(pet_result** out, Body body) noexcept {
   try {
     auto done = body(**out);
     if (done) return PET_OK;
-    (*out)->message = done.error().message();
+    (*out)->message = tool::oneLine(done.error().message());
     return static_cast<pet_status>(tool::exitCode(done.error().kind));
+  } catch (const std::bad_alloc&) {
+    (*out)->message = tool::kOutOfMemory;
   } catch (const std::exception& e) {
     try {
-      (*out)->message = std::string("internal error: ") + e.what() + " (please report it)";
+      (*out)->message = tool::internalMessage(e);
     } catch (const std::bad_alloc&) {
-      (*out)->message.clear();
+      (*out)->message = tool::kOutOfMemory;
     }
-    return PET_INTERNAL;
   }
+  return PET_INTERNAL;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "rules/pack/file.h"
 #include "tools/bench/report.h"
 #include "tools/common/status_line.h"
+#include "tools/common/ticker.h"
 #include "tools/common/tool.h"
 
 namespace {
@@ -48,26 +49,35 @@ tl::unexpected<Error> runnerFailed(const std::string& message) {
 }
 
 /// One row for each site. What is left of the budget is shared by the sites that are left.
-Expected<std::vector<SiteRow>> timeSites(const Models& models,
-                                         Watch& watch,
-                                         const RunnerKeeper& runner,
-                                         Clock::time_point end) {
+Expected<std::vector<SiteRow>> timeSites(
+    const Models& models, Watch& watch, const RunnerKeeper& runner, Clock::time_point end, tool::StatusLine& status) {
   const Sites sites(models.original, *models.rewritten);
-  tool::Progress progress("timing", sites.changes().size());
+  const auto count = static_cast<double>(sites.changes().size());
   std::vector<SiteRow> rows;
   for (const Change& change : sites.changes()) {
-    progress.step(sites.nameOf(change));
     double left = std::chrono::duration<double>(end - Clock::now()).count();
     if (left <= 0 || runner.hasGivenUp()) {
       rows.push_back({.change = change, .name = sites.nameOf(change), .nodes = sites.nodesOf(change)});
       rows.back().note = left <= 0 ? "not timed: the budget is spent" : "not timed: the runner failed";
       continue;
     }
-    auto row = watch.site(sites, change, left / static_cast<double>(sites.changes().size() - rows.size()));
+    const double done = static_cast<double>(rows.size()), seconds = left / (count - done);
+    const tool::Ticker ticker(
+        seconds, [&](double share) { status.show("timing the sites", (done + share) / count, sites.nameOf(change)); });
+    auto row = watch.site(sites, change, seconds);
     if (!row) return tl::unexpected(row.error());
     rows.push_back(std::move(*row));
   }
   return rows;
+}
+
+RunnerExpected<Figures> timeWhole(const Options& o, Watch& watch, double seconds, tool::StatusLine& status) {
+  auto figures = [&] {
+    const tool::Ticker ticker(seconds, [&](double share) { status.show("timing the whole model", share); });
+    return watch.files(o.model, o.rewritten, seconds);
+  }();
+  status.clear();
+  return figures;
 }
 
 Expected<void> write(const Report& report, const Options& o) {
@@ -90,13 +100,15 @@ Expected<void> run(const Options& o) {
   Report report{*engine, {}, {}};
   if (auto said = say(o, headline(*engine, o) + "\n"); !said) return said;
   Watch watch(o, runner);
-  auto whole = watch.files(o.model, o.rewritten, perSite ? kWholeShare * o.budget : o.budget);
+  tool::StatusLine status;
+  auto whole = timeWhole(o, watch, perSite ? kWholeShare * o.budget : o.budget, status);
   if (!whole && whole.error().fatal()) return runnerFailed(whole.error().message);
   if (!whole) return fail(ErrorKind::kModel, whole.error().message);
   report.whole = std::move(*whole);
   if (auto said = say(o, wholeTable(report.whole)); !said) return said;
   if (perSite) {
-    auto rows = timeSites(*models, watch, runner, end);
+    auto rows = timeSites(*models, watch, runner, end, status);
+    status.clear();
     if (!rows) return tl::unexpected(rows.error());
     report.sites = std::move(*rows);
     if (auto said = say(o, "\n" + siteTable(report.sites)); !said) return said;
@@ -118,8 +130,9 @@ int main(int argc, char** argv) {
       "The A/A control is the original against itself.\n"
       "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 5 the models' outputs differ, 6 the runner failed.");
   Options o;
+  using tool::isNamed;
   app.add_option("MODEL", o.model, "the original, an ONNX model")->required();
-  app.add_option("REWRITTEN", o.rewritten, "its rewritten form, e.g. from pet-apply");
+  app.add_option("REWRITTEN", o.rewritten, "its rewritten form, e.g. from pet-apply")->check(isNamed());
   app.add_option("--runner", o.runner.name, "the engine: ort or onednn")->capture_default_str();
   app.add_flag("--per-site,!--no-per-site", o.perSite, "also time the sites where the models differ (the default)");
   app.add_option("--runs", o.runs, "the largest number of rounds")->capture_default_str()->check(CLI::Range(3, 100000));
@@ -128,13 +141,15 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--threads", o.threads, "the engine's threads")->capture_default_str()->check(CLI::Range(1, 1024));
   app.add_flag("--cold", o.cold, "overwrite the caches before each run");
-  app.add_option("--json", o.json, "write the report to this file; - for standard output, instead of the tables");
-  app.add_option("--python", o.runner.python, "the Python interpreter that has ONNX Runtime");
+  app.add_option("--json", o.json, "write the report to this file; - for standard output, instead of the tables")
+      ->check(isNamed());
+  app.add_option("--python", o.runner.python, "the Python interpreter that has ONNX Runtime")->check(isNamed());
   app.add_option("--runner-path", o.runner.path,
-                 "the script or program that measures, instead of the one that comes with the tool");
+                 "the script or program that measures, instead of the one that comes with the tool")
+      ->check(isNamed());
   app.add_option("--timeout", o.timeout, "seconds to wait for an answer, besides the time it takes")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_option("--keep", o.keep, "leave the models of the sites in this folder");
+  app.add_option("--keep", o.keep, "leave the models of the sites in this folder")->check(isNamed());
   return tool::run(app, argc, argv, [&] { return run(o); });
 }

@@ -26,6 +26,7 @@
 namespace {
 
 using namespace pet;
+using tool::isNamed;
 using Json = nlohmann::ordered_json;
 
 /// The arguments of every subcommand.
@@ -55,7 +56,7 @@ Expected<RuleSet> readRules(const std::string& pack) {
 }
 
 void packArgument(CLI::App& app, Options& o) {
-  app.add_option("PACK", o.pack, "a pack, e.g. rules.db")->required();
+  app.add_option("PACK", o.pack, "a pack, e.g. rules.db")->required()->check(isNamed());
 }
 
 std::string hashOf(const RuleSet& set, const Rule& rule) {
@@ -376,40 +377,47 @@ const Subcommand kSubcommands[] = {
      [](CLI::App& app, Options& o) {
        packArgument(app, o);
        app.add_option("RULE", o.rules, "a rule's name, or the beginning of its hash")->required()->expected(1);
-       app.add_option("-o,--output", o.output, "the model to write")->required();
+       app.add_option("-o,--output", o.output, "the model to write")->required()->check(isNamed());
      },
      modelOfRule},
     {"export", "print a whole pack in the rule language, or the proof obligations of its rules in SMT-LIB 2",
      [](CLI::App& app, Options& o) {
        packArgument(app, o);
-       app.add_option("-o,--output", o.output, "the text file to write, or the folder; without it, standard output");
+       app.add_option("-o,--output", o.output, "the text file to write, or the folder; without it, standard output")
+           ->check(isNamed());
        app.add_flag("--smt2", o.smt2, "the obligations of every rule, for any solver, one file for each rule");
        app.add_option("--only", o.rules, "with --smt2: a rule's name, or the beginning of its hash");
        app.add_option("--gained", o.gained, "only the rules that gained somewhere by this file of timings")
-           ->allow_extra_args(false);
+           ->allow_extra_args(false)
+           ->check(isNamed());
      },
      exportText},
     {"import",
      "make a pack from text files of rules, each proved by its record; or rules as text from TASO's substitutions",
      [](CLI::App& app, Options& o) {
-       app.add_option("FILE", o.files, "text files; a later one may use the patterns of an earlier one");
-       app.add_option("--taso", o.taso, "instead of FILEs: TASO's substitutions, each of which is proved or refuted");
-       app.add_option("-o,--output", o.output, "the pack to write; with --taso, the text of the proved rules");
+       app.add_option("FILE", o.files, "text files; a later one may use the patterns of an earlier one")
+           ->check(isNamed());
+       app.add_option("--taso", o.taso, "instead of FILEs: TASO's substitutions, each of which is proved or refuted")
+           ->check(isNamed());
+       app.add_option("-o,--output", o.output, "the pack to write; with --taso, the text of the proved rules")
+           ->check(isNamed());
        threadsArgument(app, o);
      },
      importRules},
     {"merge", "make one pack of several packs, or of all parts that pet-synth --shard wrote",
      [](CLI::App& app, Options& o) {
-       app.add_option("FILE", o.files, "packs; or the parts 1/N to N/N of one search")->required();
-       app.add_option("-o,--output", o.output, "the pack to write")->required();
+       app.add_option("FILE", o.files, "packs; or the parts 1/N to N/N of one search")->required()->check(isNamed());
+       app.add_option("-o,--output", o.output, "the pack to write")->required()->check(isNamed());
      },
      mergeFiles},
     {"diff", "list the differences between two packs, by name; exit code 5 if there are any",
-     [](CLI::App& app, Options& o) { app.add_option("PACK", o.files, "two packs")->required()->expected(2); },
+     [](CLI::App& app, Options& o) {
+       app.add_option("PACK", o.files, "two packs")->required()->expected(2)->check(isNamed());
+     },
      diffFiles},
     {"verify", "check the proof record of every rule, or of some, with z3; exit code 5 unless all are proved",
      [](CLI::App& app, Options& o) {
-       app.add_option("PACK", o.pack, "a pack; or - for rules as text on standard input")->required();
+       app.add_option("PACK", o.pack, "a pack; or - for rules as text on standard input")->required()->check(isNamed());
        app.add_option("RULE", o.rules, "rules' names, or beginnings of their hashes; without any, all");
        app.add_flag("--json", o.json, "an array of objects instead of lines");
        threadsArgument(app, o);
@@ -426,7 +434,7 @@ const Subcommand kSubcommands[] = {
     {"covers", "derive each of TASO's substitutions from the rules of a pack; exit code 5 unless all true ones follow",
      [](CLI::App& app, Options& o) {
        packArgument(app, o);
-       app.add_option("--taso", o.taso, "TASO's substitutions")->required();
+       app.add_option("--taso", o.taso, "TASO's substitutions")->required()->check(isNamed());
        app.add_option("--steps", o.cover.limits.steps, "the largest number of rewrites in a chain")
            ->check(CLI::Range(0, 20));
        app.add_option("--programs", o.cover.limits.programs,
@@ -440,7 +448,7 @@ const Subcommand kSubcommands[] = {
     {"minimal", "drop the rules of a pack that follow from others, with the reasons",
      [](CLI::App& app, Options& o) {
        packArgument(app, o);
-       app.add_option("-o,--output", o.output, "the pack to write; without it, nothing is written");
+       app.add_option("-o,--output", o.output, "the pack to write; without it, nothing is written")->check(isNamed());
        app.add_option("--steps", o.minimal.limits.steps,
                       "the largest number of rewrites that may replace a rule; 1 if not given")
            ->check(CLI::Range(0, 20));

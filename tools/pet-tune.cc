@@ -41,12 +41,17 @@ tl::unexpected<Error> runnerFailed(const std::string& message) {
   return fail(ErrorKind::kRunner, message, "", "check --python and --runner; samples so far are kept");
 }
 
+/// The pack that was asked for, else the default pack.
+Expected<std::string> packOf(const Options& o) {
+  return o.pack.empty() ? tool::shareFile(tool::kDefaultPack) : Expected<std::string>(o.pack);
+}
+
 /// The runner of a device: a script for a Python that has the engine, or a program of ours.
 Expected<std::vector<std::string>> runnerOf(const Options& o) {
   for (auto [device, runner] : {std::pair{kOrtCpu, "ort"}, {kOnednnCpu, "onednn"}}) {
     if (o.device == device) return tool::runnerCommand({.name = runner, .python = o.python, .path = o.runner});
   }
-  return fail(ErrorKind::kUsage, "unknown device", o.device, fmt::format("known: {}, {}", kOrtCpu, kOnednnCpu));
+  return tool::unknownName("device", o.device, {kOnednnCpu, kOrtCpu});
 }
 
 /// What a file of timings says, without timing anything.
@@ -58,9 +63,12 @@ Expected<void> show(const Options& o) {
   return tool::print(wherePays(*rules, *timings, o));
 }
 
-Expected<void> run(const Options& o) {
+Expected<void> run(Options o) {
   auto command = runnerOf(o);
   if (!command) return tl::unexpected(command.error());
+  auto pack = packOf(o);
+  if (!pack) return tl::unexpected(pack.error());
+  o.pack = std::move(*pack);
   if (!o.show.empty()) return show(o);
   if (o.output.empty()) return fail(ErrorKind::kUsage, "no file to store the timings in", "", "give -o FILE");
   auto rules = readPack(o.pack);
@@ -100,9 +108,13 @@ int main(int argc, char** argv) {
       "the runner\n"
       "failed.");
   Options o;
-  app.add_option("PACK", o.pack, "a pack of rules, from pet-synth")->required();
-  app.add_option("-o,--output", o.output, "the file of timings to create or extend (text if it ends in .jsonl)");
-  app.add_option("--show", o.show, "only print where rules pay, according to this file of timings; nothing is timed");
+  using tool::isNamed;
+  app.add_option("PACK", o.pack, "a pack of rules, from pet-synth; by default the one that comes with the tool")
+      ->check(isNamed());
+  app.add_option("-o,--output", o.output, "the file of timings to create or extend (text if it ends in .jsonl)")
+      ->check(isNamed());
+  app.add_option("--show", o.show, "only print where rules pay, according to this file of timings; nothing is timed")
+      ->check(isNamed());
   app.add_option("--device", o.device, "the engine to time on: ort-cpu or onednn-cpu")->capture_default_str();
   app.add_option("--rules", o.rules, "only these rules (names or globs, separated by commas)")
       ->delimiter(',')
@@ -111,9 +123,11 @@ int main(int argc, char** argv) {
   app.add_option("--min-gain", o.minGain, "the least ratio that counts as a gain: near it, more points are timed")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_option("--shapes", o.shapes, "a grid of shapes, instead of the one that comes with the tool");
+  app.add_option("--shapes", o.shapes, "a grid of shapes, instead of the one that comes with the tool")
+      ->check(isNamed());
   app.add_option("--shapes-from", o.models, "time at the shapes of this model's sites; with --shapes, at both")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(isNamed());
   app.add_option("--runs", o.runs, "the largest number of timed runs of each side")
       ->capture_default_str()
       ->check(CLI::Range(3, 10000));
@@ -128,12 +142,13 @@ int main(int argc, char** argv) {
                            kHopeless[0].ratio, kHopeless[0].points, kHopeless[1].ratio, kHopeless[1].points));
   app.add_flag("--warm", o.warm, "leave the caches as they are between runs");
   app.add_flag("--no-bare", o.noBare, "do not time the rule without neighbours as well");
-  app.add_option("--python", o.python, "the Python interpreter that has the engine");
+  app.add_option("--python", o.python, "the Python interpreter that has the engine")->check(isNamed());
   app.add_option("--runner", o.runner,
-                 "the program that measures (ort-cpu: a Python script), instead of the one that comes with the tool");
+                 "the program that measures (ort-cpu: a Python script), instead of the one that comes with the tool")
+      ->check(isNamed());
   app.add_option("--timeout", o.timeout, "seconds to wait for an answer, besides the time it takes")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_option("--keep", o.keep, "leave the subgraphs that were timed in this folder");
+  app.add_option("--keep", o.keep, "leave the subgraphs that were timed in this folder")->check(isNamed());
   return tool::run(app, argc, argv, [&] { return run(o); });
 }

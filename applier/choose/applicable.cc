@@ -102,19 +102,25 @@ Hope hopefulCost(
     if (&sample == &sizes.typical()) typical = std::move(cost);
   }
   if (typical && site.element != ElementType::kFloat && !policy.isMeasured) {
-    return tl::unexpected(Reason{ReasonKind::kFloatOnly,
-                                 fmt::format("timed in float only, not in {} (--measure)", str(site.element)),
-                                 typical->ratio()});
+    Reason reason{ReasonKind::kFloatOnly, fmt::format("timed in float only, not in {} (--measure)", str(site.element))};
+    enterGain(*typical, reason);
+    return tl::unexpected(std::move(reason));
   }
   return typical;
 }
 
+/// What the rule would gain at the typical sizes, if that is known and an option would let it fire.
+void enterTypicalGain(const Rule& rule, const Site& site, const ModelSizes& sizes, const Costs& costs, Reason& reason) {
+  if (reason.ratio || !isUnlocked(reason.kind) || !costs.at || sizes.samples().empty()) return;
+  auto cost = costs.at(rule, rewrite::numbersAt(site.symbols, sizes.typical()));
+  if (cost) enterGain(*cost, reason);
+}
+
 }  // namespace
 
-std::optional<double> ratioOf(const Rule& rule, const Site& site, const ModelSizes& sizes, const Costs& costs) {
-  if (!costs.at || sizes.samples().empty()) return std::nullopt;
-  auto cost = costs.at(rule, rewrite::numbersAt(site.symbols, sizes.typical()));
-  return cost ? std::optional(cost->ratio()) : std::nullopt;
+void enterGain(const CostEstimate& cost, Reason& reason) {
+  reason.ratio = cost.ratio();
+  reason.saves = cost.pattern - cost.replacement;
 }
 
 Reason noGain(const CostEstimate& cost) {
@@ -152,7 +158,7 @@ std::vector<SiteRule> candidatesAt(const Site& site,
     const Rule& rule = *each;
     if (!wanted(rule.name, policy)) continue;
     auto refused = [&](Reason reason) {
-      if (!reason.ratio && isUnlocked(reason.kind)) reason.ratio = ratioOf(rule, site, sizes, costs);
+      enterTypicalGain(rule, site, sizes, costs, reason);
       refusals.push_back({site.anchor, site.pattern->name, rule.name, std::move(reason)});
     };
     if (auto why = roundsTooMuch(rule.numerics, site.element, policy)) {

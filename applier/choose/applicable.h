@@ -41,8 +41,8 @@ std::vector<SiteRule> candidatesAt(const Site& site,
                                    const Policy& policy,
                                    std::vector<Refusal>& refusals);
 
-/// What the rule gains at the typical sizes, if that is known.
-std::optional<double> ratioOf(const Rule& rule, const Site& site, const ModelSizes& sizes, const Costs& costs);
+/// Says in a reason what the rule would gain.
+void enterGain(const CostEstimate& cost, Reason& reason);
 
 /// "measured 0.98, no gain".
 Reason noGain(const CostEstimate& cost);

@@ -217,11 +217,11 @@ std::map<size_t, Reason> objections(const Chooser& chooser,
   for (size_t c : chosen)
     all.push_back(&candidates[c].rewrite);
   if (auto vetoed = lastWord.veto(all)) return {{chosen[vetoed->first], vetoed->second}};
-  for (const auto& group : lastWord.objection ? groups : std::vector<std::vector<size_t>>()) {
+  for (size_t g = 0; lastWord.objection && g < groups.size(); ++g) {
     std::vector<const Rewrite*> rewrites;
-    for (size_t c : group)
+    for (size_t c : groups[g])
       rewrites.push_back(&candidates[c].rewrite);
-    object(group, lastWord.objection(rewrites));
+    object(groups[g], lastWord.objection(rewrites, static_cast<double>(g) / static_cast<double>(groups.size())));
   }
   return result;
 }

@@ -21,8 +21,9 @@ struct PricedRewrite {
 struct LastWord {
   /// The first of these that may not be applied together with those before it, and why; nullopt: all may.
   std::function<std::optional<std::pair<size_t, Reason>>(const std::vector<const Rewrite*>&)> veto;
-  /// Why these, whose layouts meet, do not pay after all; nullopt where they do. Null: as the costs say.
-  std::function<std::optional<Reason>(const std::vector<const Rewrite*>&)> objection = nullptr;
+  /// Why these, whose layouts meet, do not pay after all; nullopt where they do. Null: as the costs say. The number is
+  /// the share of all such groups that it has been asked about.
+  std::function<std::optional<Reason>(const std::vector<const Rewrite*>&, double)> objection = nullptr;
 };
 
 /// Which candidates to apply: those that do not overlap, whose costs add up to the least, layouts that meet counted

@@ -90,7 +90,7 @@ std::vector<Rewrite> chosenByCost(const Graph& graph,
       candidates.push_back({*c.cost, std::move(*rewrite)});
     } else {
       Reason reason = rewrite.error();
-      if (isUnlocked(reason.kind)) reason.ratio = c.cost->ratio();
+      if (isUnlocked(reason.kind)) enterGain(*c.cost, reason);
       refusals.push_back({c.site.anchor, c.site.pattern->name, c.rule->name, std::move(reason)});
     }
   }

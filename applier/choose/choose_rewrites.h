@@ -11,8 +11,9 @@
 
 namespace pet {
 
-/// Why rewrites whose layouts meet do not pay on the engine; nullopt where they do.
-using Objection = std::function<std::optional<Reason>(const std::vector<const Rewrite*>&)>;
+/// Why rewrites whose layouts meet do not pay on the engine; nullopt where they do. `share`: of those that there are to
+/// be asked about, how many have been.
+using Objection = std::function<std::optional<Reason>(const std::vector<const Rewrite*>&, double share)>;
 
 /// The rules of the patterns that have a site.
 using RulesByPattern = std::map<const Pattern*, std::vector<const Rule*>>;

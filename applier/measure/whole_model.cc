@@ -44,7 +44,7 @@ Expected<std::vector<std::string>> rulesThatLose(const std::string& original,
     if (!contest) return tl::unexpected(contest.error());
     const auto& [models, without] = *contest;
     if (models.size() == 1) return leftOut;
-    if (progress) progress("timing the whole model", kUnknownShare);
+    if (progress) progress(kTimingWhole, 0);
     auto samples = time({models, kModelSeconds, false});
     if (!samples) return tl::unexpected(samples.error());
     bool pays = false;

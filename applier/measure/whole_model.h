@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "applier/measure/turns.h"
-#include "runtime/progress.h"
+#include "ir/progress.h"
 
 namespace pet {
 
@@ -14,6 +14,9 @@ struct Variant {
   std::string bytes;
   std::vector<std::string> rules;  ///< that fired, each once
 };
+/// What `progress` is told; how far it is, who times has to tell.
+inline constexpr std::string_view kTimingWhole = "timing the whole model";
+
 /// The model without these rules.
 using MakeVariant = std::function<Expected<Variant>(const std::vector<std::string>& without)>;
 

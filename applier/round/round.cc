@@ -158,7 +158,9 @@ Expected<std::vector<Rewrite>> RoundRewriter::choose(const Seen& seen) {
   if (!rules) return tl::unexpected(rules.error());
   Objection objection;
   if (options_.time) {
-    objection = [&, part = Model{graph, model_.file, true, model_.opsets}](const std::vector<const Rewrite*>& group) {
+    objection = [&, part = Model{graph, model_.file, true, model_.opsets}](const std::vector<const Rewrite*>& group,
+                                                                           double share) {
+      if (options_.progress) options_.progress("timing the sites", share);
       return timer_.objection(part, seen.place.inference.types, seen.index, group);
     };
   }

@@ -11,8 +11,8 @@
  *
  * Options are those of the command line, by their names without the dashes (docs/command-line.md): {"all", NULL} is
  * --all, {"only", "conv/x"} is --only conv/x. An option that takes several values may come several times. --types,
- * --explain,
- * --help and --version are of the command alone, and so are --quiet and --verbose, since the library prints nothing.
+ * --explain, --help and --version are of the command alone, and so are --quiet and --verbose, since the library prints
+ * nothing.
  *
  * The rules, the timings and the default pack are in share/pet beside the library's folder, or where the environment
  * variable PET_SHARE says (docs/install.md).
@@ -40,7 +40,7 @@ typedef enum pet_status {
   PET_OK = 0,
   PET_INTERNAL = 1,  /* a bug, please report it; or out of memory */
   PET_USAGE = 2,     /* a wrong option; an output that cannot be written; the share folder or the checker is missing */
-  PET_BAD_MODEL = 3, /* unreadable, not ONNX, inconsistent; or the rewritten model could not be written */
+  PET_BAD_MODEL = 3, /* unreadable, not ONNX, inconsistent; or the rewritten model is too large for ONNX */
   PET_BAD_PACK = 4,  /* pack or timings: unreadable, damaged */
   PET_CHECK_FAILED = 5, /* a check failed, or a rule is not proved */
   PET_RUNNER_FAILED = 6 /* with "measure": the runner of the engine failed */

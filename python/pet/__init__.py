@@ -10,6 +10,7 @@ back. A failure gives nothing, and an exception that says in one line what is wr
 
 import json
 import os
+import sys
 from typing import Any, NamedTuple
 
 from pet import _pet
@@ -35,7 +36,7 @@ class UsageError(Error, ValueError):
 
 
 class ModelError(Error, ValueError):
-    """The model is unreadable, not ONNX or inconsistent; or the rewritten one could not be written."""
+    """The model is unreadable, not ONNX or inconsistent; or the rewritten one is too large for ONNX."""
 
     code = 3
 
@@ -86,11 +87,14 @@ def apply(model, pack=None, **options):
     model: the path of an ONNX file, or an onnx.ModelProto of at most 2 GB without external data.
     pack: the path of a pack.
     options: those of pet-apply (docs/command-line.md), with underscores: all=True, min_gain=1.1, only=["conv/*"],
-        output="faster.onnx" (of a path only), trust_pack=True. None and False leave an option out.
+        output="faster.onnx" (of a path only), trust_pack=True. None and False leave an option out. With measure=True the
+        engine is that of this interpreter, unless python="…" names another one.
 
     Returns (model, report): the path of the file that was written (with dry_run=True, none is: the path given), or the
     rewritten onnx.ModelProto; and the report as a dict. Raises pet.Error. Releases the interpreter's lock while it works.
     """
+    if options.get("measure") and not options.get("python") and sys.executable:
+        options["python"] = sys.executable
     words = list(_words(options))
     rules = os.fspath(pack) if pack is not None else ""
     if hasattr(model, "SerializeToString"):

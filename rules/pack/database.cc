@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include "ir/shell.h"
 #include "rules/pack/file.h"
 
 namespace pet {
@@ -31,13 +32,13 @@ std::string schemaOf(SQLite::Database& database) {
 
 /// What the first bytes of a file of this size tell.
 Expected<void> checkHeader(const FileKind& kind, std::string_view bytes, size_t size, const std::string& name) {
-  if (bytes.empty()) return fail(ErrorKind::kPack, "the file is empty", name, std::string(kind.remake));
+  if (bytes.empty()) return fail(ErrorKind::kPack, "the file is empty", name, remake(kind, name));
   if (!looksLikeDatabase(bytes)) {
     return fail(ErrorKind::kPack, fmt::format("not {}", kind.noun), name, "expected an SQLite file");
   }
   auto truncated = [&](size_t wanted) {
     return fail(ErrorKind::kPack, fmt::format("truncated: {} of {} bytes", size, wanted), name,
-                "copy it again, or " + std::string(kind.remake));
+                "copy it again, or " + remake(kind, name));
   };
   if (bytes.size() < kFileHeader) return truncated(kFileHeader);
   if (bigEndian(bytes, 68, 4) != kind.applicationId) {
@@ -46,7 +47,7 @@ Expected<void> checkHeader(const FileKind& kind, std::string_view bytes, size_t 
   if (uint32_t version = bigEndian(bytes, 60, 4); version != static_cast<uint32_t>(kind.version)) {
     if (version < static_cast<uint32_t>(kind.version)) {
       return fail(ErrorKind::kPack, fmt::format("written in format {}, which is not read any more", version), name,
-                  std::string(kind.remake));
+                  remake(kind, name));
     }
     return fail(ErrorKind::kPack,
                 fmt::format("written in format {}, this program reads up to {}", version, kind.version), name,
@@ -57,7 +58,7 @@ Expected<void> checkHeader(const FileKind& kind, std::string_view bytes, size_t 
   if (size < pageSize * pages) return truncated(pageSize * pages);
   if (size > pageSize * pages) {
     return fail(ErrorKind::kPack, fmt::format("{} bytes stand behind the database", size - pageSize * pages), name,
-                std::string(kind.remake));
+                remake(kind, name));
   }
   return {};
 }
@@ -81,8 +82,14 @@ std::string uriOf(const std::string& path) {
 
 }  // namespace
 
+std::string remake(const FileKind& kind, const std::string& name) {
+  const size_t place = kind.remake.find("{}");
+  if (place == std::string_view::npos) return std::string(kind.remake);
+  return std::string(kind.remake.substr(0, place)) + shellWord(name);
+}
+
 tl::unexpected<Error> damaged(const FileKind& kind, const std::string& name, std::string_view what) {
-  return fail(ErrorKind::kPack, fmt::format("damaged: {}", what), name, std::string(kind.remake));
+  return fail(ErrorKind::kPack, fmt::format("damaged: {}", what), name, remake(kind, name));
 }
 
 bool looksLikeDatabase(std::string_view bytes) {

@@ -17,8 +17,11 @@ struct FileKind {
   uint32_t applicationId;   ///< bytes 68 to 71 of the file
   int version;              ///< user_version, bytes 60 to 63
   std::string_view schema;  ///< CREATE statements, one a line, sorted by name, without semicolons
-  std::string_view remake;  ///< advice for a damaged file: "make it again with pet-synth"
+  std::string_view remake;  ///< advice for a damaged file {}: "make it again: pet-synth -o {}"
 };
+
+/// The advice for the file of this name.
+std::string remake(const FileKind& kind, const std::string& name);
 
 /// An empty database with the kind's header and schema, in one open transaction.
 std::unique_ptr<SQLite::Database> createDatabase(const FileKind& kind);

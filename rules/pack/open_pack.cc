@@ -55,11 +55,11 @@ class Pack::State {
     try {
       return guarded(kPack, name_, body);
     } catch (const OverflowError& e) {
-      return fail(ErrorKind::kPack, e.what(), name_, std::string(kPack.remake));
+      return fail(ErrorKind::kPack, e.what(), name_, remake(kPack, name_));
     }
   }
   tl::unexpected<Error> wrong(std::string what) const {
-    return fail(ErrorKind::kPack, std::move(what), name_, std::string(kPack.remake));
+    return fail(ErrorKind::kPack, std::move(what), name_, remake(kPack, name_));
   }
   Expected<void> parsePattern(Entry& entry);
   Expected<Rows> rowsOf(const Entry& entry);

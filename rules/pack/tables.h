@@ -23,7 +23,7 @@ inline constexpr FileKind kPack{
         "CREATE TABLE rules(pattern TEXT NOT NULL, name TEXT NOT NULL, hash TEXT NOT NULL, family TEXT NOT NULL, "
         "depth INTEGER NOT NULL, boxes INTEGER NOT NULL, numerics TEXT NOT NULL, statement TEXT NOT NULL, "
         "proof TEXT NOT NULL, PRIMARY KEY(pattern, name)) STRICT, WITHOUT ROWID\n",
-    .remake = "make it again with pet-synth",
+    .remake = "make it again: pet-synth -o {}",
 };
 
 /// The format's own keys of the metadata: the digest of everything else, and that of the evidence.

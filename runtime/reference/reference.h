@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir/evaluate.h"
-#include "runtime/progress.h"
+#include "ir/progress.h"
 
 namespace pet {
 

@@ -100,7 +100,8 @@ Program withOutputs(const Program& p, const std::vector<size_t>& which) {
 
 class Reducer {
  public:
-  Reducer(const RuleSet& rules, const ChainLimits& limits) : rules_(rules), limits_(limits) {}
+  Reducer(const RuleSet& rules, const ChainLimits& limits, const ReportShare& progress)
+      : rules_(rules), limits_(limits), progress_(progress) {}
 
   MinimalSet run() {
     std::vector<Entry> entries;
@@ -127,6 +128,8 @@ class Reducer {
     std::map<Signature, std::vector<Entry*>> alike;
     bool settled = true;
     for (Entry& entry : entries) {
+      const auto done = static_cast<double>(&entry - entries.data());
+      if (progress_) progress_(done / static_cast<double>(entries.size()));
       auto why = entry.equation ? redundancy(*entry.equation) : std::nullopt;
       if (why) {
         result.dropped.push_back(std::move(*why));
@@ -216,6 +219,7 @@ class Reducer {
 
   const RuleSet& rules_;
   const ChainLimits& limits_;
+  const ReportShare& progress_;
   KnownEquations known_;  ///< the kept ones
 };
 
@@ -238,8 +242,8 @@ std::string_view redundancyName(Redundancy why) {
   }
 }
 
-MinimalSet minimalSet(const RuleSet& rules, const ChainLimits& limits) {
-  return Reducer(rules, limits).run();
+MinimalSet minimalSet(const RuleSet& rules, const ChainLimits& limits, const ReportShare& progress) {
+  return Reducer(rules, limits, progress).run();
 }
 
 }  // namespace pet::cover

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "ir/progress.h"
 #include "synth/cover/chain.h"
 
 namespace pet::cover {
@@ -31,7 +32,10 @@ struct MinimalSet {
 /// The rules without those that follow from others which are kept: small rules come first, of rules of one size those
 /// with more symbols and inputs, then by name. What follows over a part of its class only is kept, and so is what no
 /// chain of limits.steps rewrites leads to; without limits.backwards rules stand for rewrites from pattern to
-/// replacement alone. A function of the arguments.
-MinimalSet minimalSet(const RuleSet& rules, const ChainLimits& limits = {.steps = 1});
+/// replacement alone. A function of the arguments. `progress`: of the rules looked at; of those that are looked at
+/// again, once more. It may be null.
+MinimalSet minimalSet(const RuleSet& rules,
+                      const ChainLimits& limits = {.steps = 1},
+                      const ReportShare& progress = nullptr);
 
 }  // namespace pet::cover

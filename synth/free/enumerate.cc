@@ -9,6 +9,7 @@
 #include <tbb/parallel_sort.h>
 
 #include "synth/free/partners.h"
+#include "synth/free/shared_count.h"
 
 namespace pet::freemode {
 namespace {
@@ -64,8 +65,10 @@ uint64_t fingerprintOf(const ClassTable& t, const Application& a, const TensorTy
 /// Calls use(application, type, worker) for each application that makes a graph of one operator more and that `wanted`
 /// takes, class by class in parallel.
 template <class Wanted, class Use>
-void forEachApplication(const ClassTable& t, Workers& workers, Wanted wanted, Use use) {
+void forEachApplication(
+    const ClassTable& t, Workers& workers, Wanted wanted, Use use, const ReportShare& progress = nullptr) {
   const PartnerIndex index(t);
+  SharedCount done(t.classes.size(), progress);
   tbb::parallel_for(tbb::blocked_range<size_t>(0, t.classes.size(), kGrain), [&](const auto& range) {
     Worker& w = workers.local();
     auto offer = [&](uint32_t step, ClassId a, ClassId b) {
@@ -92,6 +95,7 @@ void forEachApplication(const ClassTable& t, Workers& workers, Wanted wanted, Us
         }
       }
     }
+    done.add(range.size());
   });
 }
 
@@ -113,8 +117,8 @@ class Extension {
  public:
   Extension(ClassTable& table, std::vector<Candidate>& found) : t_(table), found_(found) {}
 
-  LevelCount run(Values values) {
-    evaluate();
+  LevelCount run(Values values, const ReportShare& progress) {
+    evaluate(progress);
     assignClasses();
     addMembers();
     if (values == Values::kKept) computeValues();
@@ -135,14 +139,15 @@ class Extension {
     }
   };
 
-  void evaluate() {
+  void evaluate(const ReportShare& progress) {
     Workers workers;
     tbb::enumerable_thread_specific<std::vector<Typed>> typed;
     auto size = static_cast<uint32_t>(t_.size() + 1);
     auto all = [](uint32_t) { return true; };
-    forEachApplication(t_, workers, all, [&](const Application& a, const TensorType& type, Worker& w) {
+    auto enter = [&](const Application& a, const TensorType& type, Worker& w) {
       typed.local().push_back({type.key(), {fingerprintOf(t_, a, type, w), a, size}});
-    });
+    };
+    forEachApplication(t_, workers, all, enter, progress);
     size_t count = 0;
     for (const auto& part : typed)
       count += part.size();
@@ -325,21 +330,25 @@ std::vector<Candidate> leafCandidates(const ClassTable& t) {
   return all;
 }
 
-LevelCount extend(ClassTable& table, std::vector<Candidate>& found, Values values) {
-  return Extension(table, found).run(values);
+LevelCount extend(ClassTable& table, std::vector<Candidate>& found, Values values, const ReportShare& progress) {
+  return Extension(table, found).run(values, progress);
 }
 
-std::vector<Candidate> lastLevel(const ClassTable& t, const Part& part, LevelCount& count) {
+std::vector<Candidate> lastLevel(const ClassTable& t,
+                                 const Part& part,
+                                 LevelCount& count,
+                                 const ReportShare& progress) {
   Workers workers;
   auto size = static_cast<uint32_t>(t.size() + 1);
   auto canonical = [&](uint32_t inputs) { return t.isCanonical(inputs); };
-  forEachApplication(t, workers, canonical, [&](const Application& a, const TensorType& type, Worker& w) {
+  auto enter = [&](const Application& a, const TensorType& type, Worker& w) {
     ++w.evaluated;
     uint64_t fingerprint = fingerprintOf(t, a, type, w);
     if (!part.holds(fingerprint)) return;
     w.graphs += t.multiplicity(t.inputsOf(a));
     w.found.push_back({fingerprint, a, size});
-  });
+  };
+  forEachApplication(t, workers, canonical, enter, progress);
   count = {};
   for (const Worker& w : workers) {
     count.evaluated += w.evaluated;

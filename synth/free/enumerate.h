@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "ir/progress.h"
 #include "synth/free/classes.h"
 
 namespace pet::freemode {
@@ -35,8 +36,12 @@ std::vector<Candidate> leafCandidates(const ClassTable& table);
 /// Adds the classes of the graphs with one operator more, all of them, with their members; what is computed again (the
 /// class is older, or the node set is) is dropped after it has been handed on. `found` gets every canonical graph.
 /// Without values they are computed again where they are read: for a last level but one that is too large for them.
+/// `progress`: of this level.
 enum class Values { kKept, kDropped };
-LevelCount extend(ClassTable& table, std::vector<Candidate>& found, Values values = Values::kKept);
+LevelCount extend(ClassTable& table,
+                  std::vector<Candidate>& found,
+                  Values values = Values::kKept,
+                  const ReportShare& progress = nullptr);
 
 /// The graphs with one operator more, without their values: those canonical ones whose fingerprint lies in the part of
 /// all fingerprints, 0 <= part < parts.
@@ -44,7 +49,10 @@ struct Part {
   uint32_t index = 0, count = 1;
   bool holds(uint64_t fingerprint) const { return (fingerprint >> 32) * count >> 32 == index; }
 };
-std::vector<Candidate> lastLevel(const ClassTable& table, const Part& part, LevelCount& count);
+std::vector<Candidate> lastLevel(const ClassTable& table,
+                                 const Part& part,
+                                 LevelCount& count,
+                                 const ReportShare& progress = nullptr);
 /// How many there are in all parts, without computing them.
 uint64_t countLastLevel(const ClassTable& table);
 

@@ -59,15 +59,17 @@ class Search {
   }
 
  private:
-  void say(const std::string& what) const {
-    if (options_.progress) options_.progress(what);
+  /// Of a stage that begins now.
+  ReportShare stage(std::string what) const {
+    if (!options_.progress) return nullptr;
+    return [this, what = std::move(what)](double share) { options_.progress(what, share); };
   }
 
   void enumerateInner() {
     Stopwatch watch(result_.seconds.enumerate);
     for (int size = 1; size < options_.depth; ++size) {
-      say(fmt::format("graphs of {} operators", size));
-      result_.levels.push_back(extend(table_, inner_, size <= kMostValued ? Values::kKept : Values::kDropped));
+      result_.levels.push_back(extend(table_, inner_, size <= kMostValued ? Values::kKept : Values::kDropped,
+                                      stage(fmt::format("graphs of {} operators", size))));
     }
     result_.innerClasses = table_.classes.size();
     result_.innerBytes = table_.classes.size() * sizeof(ValueClass) + table_.members.size() * sizeof(Member) +
@@ -86,9 +88,10 @@ class Search {
     std::vector<Candidate> candidates;
     {
       Stopwatch watch(result_.seconds.enumerate);
-      say(fmt::format("graphs of {} operators, part {} of {}", options_.depth, part.index + 1, part.count));
       LevelCount count;
-      candidates = lastLevel(table_, part, count);
+      candidates = lastLevel(
+          table_, part, count,
+          stage(fmt::format("graphs of {} operators, part {} of {}", options_.depth, part.index + 1, part.count)));
       LevelCount& level = passes_.level;
       level.evaluated += count.evaluated;
       level.graphs += count.graphs;
@@ -106,7 +109,6 @@ class Search {
   /// Every candidate with the smallest one of the same fingerprint.
   void compare(const std::vector<Candidate>& sorted) {
     Stopwatch watch(result_.seconds.compare);
-    say("equalities");
     std::vector<std::pair<size_t, size_t>> pairs;
     for (size_t i = 1, first = 0; i < sorted.size(); ++i) {
       if (sorted[i].fingerprint != sorted[first].fingerprint) {
@@ -116,6 +118,8 @@ class Search {
       }
     }
     passes_.raw += pairs.size();
+    const ReportShare progress = stage("equalities");
+    SharedCount done(pairs.size(), progress);
     tbb::enumerable_thread_specific<std::pair<Scratch, Passes>> workers;
     tbb::parallel_for(tbb::blocked_range<size_t>(0, pairs.size(), 256), [&](const auto& range) {
       auto& [scratch, found] = workers.local();
@@ -123,6 +127,7 @@ class Search {
         Found f{sorted[pairs[i].first], sorted[pairs[i].second]};
         found.keep(canonicalKey(equalityOf(table_, f.left, f.right, scratch), table_.steps), f);
       }
+      done.add(range.size());
     });
     for (const auto& [scratch, found] : workers) {
       for (const auto& [key, f] : found.found)

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "ir/progress.h"
 #include "rules/rule.h"
 #include "synth/free/equality.h"
 #include "synth/free/passes.h"
@@ -17,8 +18,7 @@ struct SearchOptions {
   uint64_t seed = 1;
   /// A fingerprint has been seen to be equal at one shape: few more are looked at.
   DecideOptions decide = {.witness = {.shapes = 60}, .shapesBeforeProof = 12};
-  /// Called between stages with a word for people.
-  std::function<void(const std::string&)> progress = {};
+  ReportProgress progress = nullptr;
   /// Called after each pass with what all passes have found; its error ends the search.
   std::function<Expected<void>(const Passes&)> passDone = {};
   std::optional<Passes> resume = {};  ///< of the same search

@@ -10,6 +10,7 @@
 
 #include "synth/free/claim.h"
 #include "synth/free/proved.h"
+#include "synth/free/shared_count.h"
 #include "synth/judge/stopwatch.h"
 
 namespace pet::freemode {
@@ -40,8 +41,7 @@ class Selection {
       std::vector<size_t> left;
       for (size_t i = begin; i < end; ++i)
         left.push_back(i);
-      if (options_.progress)
-        options_.progress(fmt::format("{} equalities of {} operators", left.size(), sizeOf(all_[begin])));
+      progress_ = stage(fmt::format("{} equalities of {} operators", left.size(), sizeOf(all_[begin])));
       while (!left.empty())
         left = round(left);
     }
@@ -58,6 +58,11 @@ class Selection {
   struct Chosen {
     size_t equality, rule;  ///< its number as a rule
   };
+
+  ReportShare stage(std::string what) const {
+    if (!options_.progress) return nullptr;
+    return [this, what = std::move(what)](double share) { options_.progress(what, share); };
+  }
 
   void count(Derived how) {
     auto& n = result_.equalities;
@@ -76,19 +81,21 @@ class Selection {
       choose(left, derived, chosen);
     }
     std::set<size_t> failed;
+    SharedCount proved(chosen.size(), progress_);
     for (size_t begin = 0; begin < chosen.size(); begin += kMostClaims)
-      settle(std::span(chosen).subspan(begin, std::min(kMostClaims, chosen.size() - begin)), failed);
+      settle(std::span(chosen).subspan(begin, std::min(kMostClaims, chosen.size() - begin)), failed, proved);
     return unsettled(derived, failed);
   }
 
   /// Proves some of what was chosen; adds the numbers of those that are no rules.
-  void settle(std::span<const Chosen> chosen, std::set<size_t>& failed) {
+  void settle(std::span<const Chosen> chosen, std::set<size_t>& failed, SharedCount& proved) {
     std::vector<Claim> claims(chosen.size());
     {
       Stopwatch watch(result_.seconds.prove);
       tbb::parallel_for(size_t{0}, chosen.size(), [&](size_t i) {
         size_t e = chosen[i].equality;
         claims[i] = claimOf(all_[e], steps_, nameOf(e), options_.decide);
+        proved.add(1);
       });
     }
     Stopwatch watch(result_.seconds.prune);
@@ -220,6 +227,7 @@ class Selection {
   const std::vector<Step>& steps_;
   const SearchOptions& options_;
   SearchResult& result_;
+  ReportShare progress_;  ///< of the equalities of one size
   Rewriting rewriting_;
   ProvedRules rules_;
   std::map<size_t, Rewriting::Answer> drafts_;  ///< equalities that follow at the vocabulary's extents, and how

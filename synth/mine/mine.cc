@@ -38,10 +38,13 @@ class Miner {
     }
   }
 
-  Mine run() && {
+  Mine run(const ReportShare& progress) && {
     result_.distinct = distinct_.size();
-    for (const auto& [text, distinct] : distinct_)
+    double entered = 0;
+    for (const auto& [text, distinct] : distinct_) {
+      if (progress) progress(entered++ / static_cast<double>(distinct_.size()));
       enter(distinct);
+    }
     for (auto& [name, mined] : patterns_) {
       if (auto known = known_.nameOf(mined.pattern)) mined.known = *known;
       result_.patterns.push_back(std::move(mined));
@@ -112,11 +115,14 @@ class Miner {
 
 }  // namespace
 
-Mine mine(const std::vector<Program>& programs, const std::vector<Pattern>& known, const SubgraphLimits& limits) {
+Mine mine(const std::vector<Program>& programs,
+          const std::vector<Pattern>& known,
+          const SubgraphLimits& limits,
+          const ReportShare& progress) {
   Miner miner(known);
   for (const Program& p : programs)
     miner.add(p, limits);
-  return std::move(miner).run();
+  return std::move(miner).run(progress);
 }
 
 }  // namespace pet::mine

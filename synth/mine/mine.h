@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "ir/progress.h"
 #include "synth/mine/generalise.h"
 #include "synth/mine/subgraphs.h"
 
@@ -24,7 +25,10 @@ struct Mine {
 };
 
 /// The patterns that programs without symbols consist of. A subgraph with kernels of extent 1 gives two: one in which
-/// they stay 1, and one in which they are kernels like others.
-Mine mine(const std::vector<Program>& programs, const std::vector<Pattern>& known, const SubgraphLimits& limits);
+/// they stay 1, and one in which they are kernels like others. `progress` may be null.
+Mine mine(const std::vector<Program>& programs,
+          const std::vector<Pattern>& known,
+          const SubgraphLimits& limits,
+          const ReportShare& progress = nullptr);
 
 }  // namespace pet::mine

@@ -9,6 +9,8 @@ import re
 import sys
 
 SKIPPED = 77
+#: Tests that are long as a whole.
+WHOLE = ["applier_alone", "old_processor"]
 
 
 def given():

@@ -271,10 +271,17 @@ def mistakes(folder, good, pack):
     """What is misspelt, or names nothing, is an error that says what could have been meant."""
     for arguments, words in MISTAKES:
         refuse(f"mistake {arguments}", USAGE, words, arguments=[good, pack, *arguments], folder=folder)
+    refuse("a pack without a name", USAGE, "names no file", arguments=[good, ""], folder=folder)
     for tool, arguments, words in [("pet-rules", ["shwo", pack], "did you mean 'show'?"), ("pet-rules", ["ls", "--jsno", pack], "did you mean '--json'?"),
-                                   ("pet-synth", ["prvoe", "x"], "")]:
+                                   ("pet-synth", ["prvoe", "x"], "prvoe: there is neither a file nor a subcommand of that name (did you mean 'prove'?)"),
+                                   ("pet-synth", ["prvoe", "--json"], "did you mean 'prove'?"), ("pet-synth", [pack, "--quite"], "did you mean '--quiet'?")]:
         done = subprocess.run([str(BIN / tool), *map(str, arguments)], capture_output=True, text=True, timeout=60)
-        expect(f"{tool} {arguments[0]}", done.returncode in (USAGE, PACK) and words in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+        expect(f"{tool} {arguments[0]}", done.returncode == USAGE and words in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+    suggested = [("pet-tune", ["--device", "ort-cup", "-o", folder / "x.jsonl"], "ort-cup: unknown device (did you mean 'ort-cpu'? known: onednn-cpu, ort-cpu)"),
+                 ("pet-bench", [good, "--runner", "otr"], "otr: unknown runner (did you mean 'ort'? known: onednn, ort)")]
+    for tool, arguments, words in suggested if (BIN / "pet-tune").exists() else []:
+        done = subprocess.run([str(BIN / tool), *map(str, arguments)], capture_output=True, text=True, timeout=60)
+        expect(f"{tool} {arguments}", done.returncode == USAGE and words in done.stderr and done.stderr.count("\n") == 1, done.stderr)
     text = folder / "misspelt.pet"
     for wrong, words in [("relu", "unknown operator 'relu' (did you mean 'Relu'?)"), ("LeakyRelu(x) alpah=1 #", "(did you mean 'alpha'?)")]:
         text.write_text("pattern p {\n  shape N : 1 <= N\n  x: [N]\n  y = " + wrong + "(x)\n}\n")
@@ -318,6 +325,21 @@ def streams(folder, good, pack):
         expect("--only takes one argument, not the model", done.returncode == 0 and "conv/transposed" in done.stdout, done.stderr)
         done = subprocess.run([*tool[:1], "none.onnx", *tool[2:]], stderr=device)
         expect("an error on a full disk", done.returncode == MODEL, done.returncode)
+
+
+def to_standard_output(folder, good, pack):
+    """--json -: the report and nothing else, whole and in place of the summary."""
+    out = folder / "out.onnx"
+    for options in [[], ["--quiet"], ["--dry-run"]]:
+        done = subprocess.run([str(BIN / "pet-apply"), str(good), str(pack), "--all", "-o", str(out), "--json", "-", *options],
+                              capture_output=True, text=True, timeout=120)
+        try:
+            fired = len(json.loads(done.stdout)["fired"])
+        except ValueError:
+            fired = None
+        expect(f"--json - {options}", done.returncode == 0 and fired == 2 and not done.stderr, (done.returncode, done.stdout[:200], done.stderr))
+        expect(f"--json - {options}", out.exists() != ("--dry-run" in options) and not (folder / "-").exists())
+        out.unlink(missing_ok=True)
 
 
 def in_place(folder, good, pack):
@@ -389,7 +411,8 @@ def main():
         pack, good = folder / "rules.db", folder / "good.onnx"
         subprocess.run([str(BIN / "pet-rules"), "import", str(SOURCE / "tests" / "data" / "conv.pet"), "-o", str(pack)], check=True)
         good.write_bytes(model([conv("x", "w", "a"), conv("a", "w", "y")], [kernel()]).SerializeToString())
-        for test in [bad_models, invalid_models, warnings, cuts, bad_packs, bad_outputs, mistakes, places_first, streams, in_place, unchecked]:
+        for test in [bad_models, invalid_models, warnings, cuts, bad_packs, bad_outputs, mistakes, places_first, streams, to_standard_output,
+                     in_place, unchecked]:
             test(folder, good, pack)
     print("\n".join(failures) or "bad models, packs, timings and outputs are refused, and nothing is written")
     return 1 if failures else 0

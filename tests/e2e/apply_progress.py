@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""What commands draw on a terminal while they work: one line, redrawn, gone before anything else is said. Exit status 0 or 1.
+"""What commands draw on a terminal while they work: one line, redrawn, gone before anything else is said; how much of it is done,
+and how long it takes. Exit status 0 or 1.
 
-Standard error is a pseudo-terminal of 60 columns. Off a terminal and with --quiet nothing is drawn.
+Standard error is a pseudo-terminal of 60 columns. Off a terminal and with --quiet nothing is drawn, and nothing is coloured. With
+PET_LOG the steps are logged.
 """
 
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -28,6 +31,20 @@ COLUMNS = 60
 CLEAR = "\r\x1b[K"  # to the line's beginning, and nothing behind it
 LEFT = re.compile(r"checking the whole model in double, \d+ %, \d+ s left$")
 IN_FLOAT = re.compile(r"checking the whole model in float, (\d+) %")
+# A runner that takes its time.
+SLOW = """
+import json, sys, time
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["cmd"] == "hello":
+        print(json.dumps({"engine": "fake", "version": "7", "isa": "abacus", "cpu": "beads"}), flush=True)
+        continue
+    time.sleep(1.6 if len(request["models"]) != 2 or request["budget_s"] > 2 else 0.7)
+    n = len(request["models"])
+    seconds = [3.0] + [1.0] * (n - 1)
+    print(json.dumps({"samples": [[s] * 5 for s in seconds], "median": seconds, "p10": seconds, "p90": seconds, "max_abs_diff": [0.0] * n,
+                      "max_abs": 1.0}), flush=True)
+"""
 failures = []
 
 
@@ -36,15 +53,16 @@ def expect(name, condition, detail=""):
         failures.append(f"{name}: {detail}" if detail else name)
 
 
-def on_terminal(name, *arguments, pause_at=None, **environment):
+def on_terminal(name, *arguments, pause_at=None, all_of_it=False, **environment):
     """(exit code, standard output, what was written to the terminal)
 
     pause_at: the command is stopped for a while when it has drawn this, so that on a fast machine, too, what it does takes a while.
+    all_of_it: standard output is the terminal as well.
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
-    process = subprocess.Popen([str(BIN / name), *map(str, arguments)], stdout=subprocess.PIPE, stderr=theirs, text=True,
-                               env=os.environ | environment)
+    process = subprocess.Popen([str(BIN / name), *map(str, arguments)], stdout=theirs if all_of_it else subprocess.PIPE, stderr=theirs, text=True,
+                               env={k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "PET_LOG")} | environment)
     os.close(theirs)
     written = b""
     while True:
@@ -61,7 +79,7 @@ def on_terminal(name, *arguments, pause_at=None, **environment):
             process.send_signal(signal.SIGCONT)
             pause_at = None
     os.close(ours)
-    said = process.stdout.read()
+    said = "" if all_of_it else process.stdout.read()
     return process.wait(), said, written.decode().replace("\r\n", "\n")
 
 
@@ -100,7 +118,7 @@ def apply(folder):
     lines, rest = drawn("pet-apply", written)
     expect("pet-apply", code == 0 and "sites rewritten" in said and rest == "", (code, rest))
     expect("pet-apply says how long it takes", any(LEFT.match(line) for line in lines), lines)
-    for what in ["checking the sites", "checking the whole model", "checking the proof records"]:
+    for what in ["checking the sites", "checking the whole model", "checking the proof records of 2 rules, 0 %"]:
         expect(f"pet-apply says {what}", any(line.startswith(what) for line in lines), lines)
 
     model(folder / "float.onnx", TensorProto.FLOAT)
@@ -133,10 +151,93 @@ def synth(folder):
     expect("pet-synth -q", code == 0 and not written, written)
 
 
+def colours(folder):
+    """Only on a terminal, and not with NO_COLOR."""
+    bold, arguments = "\x1b[1m", [folder / "m.onnx", folder / "rules.db", "--all", "--dry-run", "-o", folder / "out.onnx"]
+    code, _, written = on_terminal("pet-apply", *arguments, all_of_it=True)
+    expect("bold on a terminal", code == 0 and f"{bold}{folder / 'm.onnx'}: " in written, written)
+    code, _, written = on_terminal("pet-apply", *arguments, all_of_it=True, NO_COLOR="1")
+    expect("NO_COLOR", code == 0 and "sites rewritten" in written and bold not in written, written)
+    code, said, _ = on_terminal("pet-apply", *arguments)
+    expect("no colour in a pipe", code == 0 and "sites rewritten" in said and bold not in said, said)
+
+
+def logged(folder):
+    """PET_LOG: a file that grows, or standard error; a place that cannot be written changes nothing."""
+    arguments, log = [folder / "m.onnx", folder / "rules.db", "--all", "--dry-run", "-o", folder / "out.onnx"], folder / "log"
+    line = re.compile(r" +\d+\.\d{3} s  \S.*")
+    for runs in [1, 2]:
+        code, _, _ = on_terminal("pet-apply", *arguments, PET_LOG=str(log))
+        lines = log.read_text().splitlines()
+        steps = [text.split(" s  ")[1] for text in lines]
+        expect("PET_LOG", code == 0 and all(line.fullmatch(text) for text in lines) and steps.count("done") == runs
+               and steps.count("reading the model") == runs and steps.count("looking for sites") == runs, lines)
+    code, _, written = on_terminal("pet-apply", *arguments, PET_LOG="-")
+    expect("PET_LOG=-", code == 0 and CLEAR not in written and all(line.fullmatch(text) for text in written.splitlines())
+           and " s  reading the model\n" in written, written)
+    code, said, written = on_terminal("pet-apply", *arguments, PET_LOG="/nowhere/log")
+    expect("PET_LOG that cannot be written", code == 0 and "sites rewritten" in said and not drawn("PET_LOG", written)[1], (code, written))
+
+
+def estimated(name, tool_name, what, *arguments, **more):
+    """The command draws this task, with what is done of it; where it takes a second, with how long it takes."""
+    code, said, written = on_terminal(tool_name, *arguments, **more)
+    lines, rest = drawn(name, written)
+    wanted = [line for line in lines if re.match(what, line)]
+    expect(name, code == 0 and wanted, (code, said, lines, rest))
+    return wanted
+
+
+def small_model(path):
+    """Two convolutions, of which each is a site of tests/data/conv.pet."""
+    weights = [np.random.default_rng(i).uniform(-1, 1, [4, 4, 3, 3]).astype(np.float32) for i in range(2)]
+    nodes = [helper.make_node("Conv", ["x", "v"], ["t"], name="conv1", pads=[1] * 4), helper.make_node("Conv", ["t", "w"], ["y"], name="conv2", pads=[1] * 4)]
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4, 9, 11])  # noqa: E731
+    graph = helper.make_graph(nodes, "g", [value("x")], [value("y")], [numpy_helper.from_array(w, n) for w, n in zip(weights, "vw")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def with_engines(folder):
+    """pet-tune, pet-apply --measure and pet-bench, with a runner that takes its time."""
+    runner, source, pack, timings, output = (folder / name for name in ["slow.py", "small.onnx", "conv.db", "t.jsonl", "small.out.onnx"])
+    runner.write_text(SLOW)
+    small_model(source)
+    assert tool("pet-rules", "import", SOURCE / "tests" / "data" / "conv.pet", "-o", pack).returncode == 0
+    python = ["--python", sys.executable]
+    grid = folder / "grid.json"
+    grid.write_text(json.dumps({"ties": {}, "patterns": {"conv": {"points": [
+        {"N": 1, "C": 4, "F": 4, "H": h, "W": 11, "R": 3, "S": 3, "P": 1, "Q": 1} for h in [9, 10, 12]]}}}))
+    estimated("pet-tune", "pet-tune", r"timing, \d+ %, \d+ s left: [12] of 3 points", pack, "-o", timings, "--shapes", grid, "--runner", runner, "--no-bare",
+              *python)
+    measure = [source, pack, "--timings", timings, "--measure", "--cache", folder / "cache.db", "--runner", runner, "-o", output, *python]
+    estimated("pet-apply --measure, sites", "pet-apply", r"timing the sites, \d+ %", *measure)
+    (folder / "cache.db").unlink()
+    estimated("pet-apply --measure", "pet-apply", r"timing the whole model, \d+ %, 1\d s left", *measure)
+    bench = [source, output, "--runner-path", runner, "--budget", 8, *python]
+    estimated("pet-bench", "pet-bench", r"timing the whole model, \d+ %, \d s left", *bench)
+    estimated("pet-bench, sites", "pet-bench", r"timing the sites, \d+ %", *bench)
+
+
+def with_provers(folder):
+    """pet-rules minimal, and what pet-synth does besides searching."""
+    default = BIN.parent / "share" / "pet" / "default.db"
+    wanted = estimated("pet-rules minimal", "pet-rules", r"looking for what follows, \d+ %", "minimal", default)
+    expect("pet-rules minimal says how far it is", wanted and not wanted[-1].endswith(" 0 %"), wanted)
+    estimated("pet-synth prove", "pet-synth", r"proving, 100 %: 2 of 2", "prove", folder / "rules.pet")
+    estimated("pet-synth --from", "pet-synth", r"looking for patterns in the models, \d+ %", "--from", folder / "small.onnx", "--from-patterns", folder / "mined")
+    estimated("pet-synth free", "pet-synth", r"graphs of 2 operators, part 1 of 1, \d+ %", "free", "--vocab", SOURCE / "rules" / "vocab" / "taso.vocab",
+              "--depth", 2)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         apply(pathlib.Path(folder))
         synth(pathlib.Path(folder))
+        colours(pathlib.Path(folder))
+        logged(pathlib.Path(folder))
+        with_engines(pathlib.Path(folder))
+        with_provers(pathlib.Path(folder))
     for failure in failures:
         print(f"apply_progress: {failure}", file=sys.stderr)
     return 1 if failures else 0

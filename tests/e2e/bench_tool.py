@@ -223,11 +223,25 @@ def check_usage(folder, model):
         one_line(name, bench(*arguments), code, *words)
 
 
+def check_models(folder, _model):
+    """bench/models.py has what pet-apply expected beside what was measured."""
+    figures = folder / "models.json"
+    done = subprocess.run([sys.executable, SOURCE / "bench" / "models.py", "--models", "srcnn", "--pack", BIN.parent / "share" / "pet" / "default.db",
+                           "--bin", BIN, "--runs", "3", "--minutes", "0.05", "--json", figures], capture_output=True, text=True, timeout=200)
+    if done.returncode:
+        expect("models.py", False, done.stdout + done.stderr)
+        return
+    head, _, row = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines() if line.startswith("|")]
+    part = json.loads(figures.read_text())["models"]["srcnn"]["rewritten"]["default"]
+    expect("models.py", part["expected"] > 1.05 and row[head.index("expected")] == f"{part['expected']:.3f}"
+           and row[head.index("ratio")] == f"{part['ratio']['of_medians']:.3f}", done.stdout)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         model = chain(folder / "chain.onnx")
-        for check in [check_sites, check_joined, check_wholes, check_onednn, check_fakes, check_usage]:
+        for check in [check_sites, check_joined, check_wholes, check_onednn, check_fakes, check_usage, check_models]:
             check(folder, model)
     for failure in failures:
         print(f"bench_tool: {failure}", file=sys.stderr)

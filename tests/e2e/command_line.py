@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""docs/command-line.md against what the tools print with --help: options, defaults, subcommands, exit codes.
+"""docs/command-line.md against what the tools print with --help: options, defaults, subcommands, exit codes. What names a file
+may not be empty.
 
 Exit status 0 or 1; 77 where no tool is built.
 """
@@ -15,6 +16,10 @@ BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
 PAGE = (SOURCE / "docs" / "command-line.md").read_text()
 TOOLS = sorted(p.stem for p in (SOURCE / "tools").glob("pet-*.cc") if p.stem != "pet-synth-mpi")  # which nobody calls
 COMMON = {"-h", "--help", "--version"}  # described once, for all
+
+# Options with a text that names no file.
+NO_FILES = {"--all", "--only", "--skip", "--site", "--bind", "--shape", "--assume", "--expect", "--device", "--check", "--seed", "--max-rel-error",
+            "--numerics", "--rules", "--shard", "--budget", "--memory", "--pass"}
 
 OPTION = re.compile(r"(?<![\w-])--?[a-z][\w-]*")
 
@@ -53,6 +58,17 @@ def codes(text):
     return set(re.findall(r"(?:^|, )(\d) ", " ".join(text.split("Exit codes: ")[1].split()))) if "Exit codes: " in text else set()
 
 
+def empty_names(*command):
+    """Options of a command that take '' for the name of a file."""
+    for line in part(help_of(*command), "Options").splitlines():
+        name = re.match(r"  (?:-\w,)?(--[\w-]+) TEXT", line)
+        if not name or name[1] in NO_FILES or (command[0], name[1]) in [("pet-bench", "--runner"), ("pet-rules", "--only"), ("pet-synth", "--explain")]:
+            continue
+        done = subprocess.run([str(BIN / command[0]), *command[1:], name[1], ""], capture_output=True, text=True, timeout=60)
+        if done.returncode != 2 or "names no file" not in done.stderr:
+            yield f"{' '.join(command)} {name[1]} '': exit code {done.returncode}: {done.stdout}{done.stderr}"
+
+
 def differences(tool):
     section = PAGE.split(f"\n## {tool}\n")
     if len(section) != 2:
@@ -64,6 +80,9 @@ def differences(tool):
     texts = [help_of(tool)]
     subcommands = re.findall(r"^  ([\w-]+)", part(texts[0], "Subcommands"), re.M)
     texts += [help_of(tool, s) for s in subcommands]
+
+    for command in [[tool], *([tool, s] for s in subcommands)]:
+        yield from empty_names(*command)
 
     there = set().union(*map(options, texts))
     table = "\n".join(line.split("|")[1] for line in section.splitlines() if line.startswith("|"))

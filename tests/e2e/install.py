@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The applier, installed, moved, without the source tree, Python and a checker: rewrites a model with the default pack. What
-it says where a part of it is missing; what it trusts; that the build of it alone needs none of the rest. Exit status 0 or 1.
+it says where a part of it is missing, and which component has it; what it trusts; that the build of it alone needs none of the
+rest. The other commands, installed beside it. Exit status 0 or 1.
 """
 
 import json
@@ -43,10 +44,13 @@ def refuse(name, command, *words, **environment):
     expect(name, done.returncode == 2 and len(lines) == 1 and all(word in lines[0] for word in words), (done.returncode, done.stderr))
 
 
+def install_component(prefix, component):
+    subprocess.run(["cmake", "--install", str(BUILD), "--prefix", str(prefix), "--component", component, "--strip"], check=True, capture_output=True)
+
+
 def install(folder):
     """The prefix, moved to another place."""
-    subprocess.run(["cmake", "--install", str(BUILD), "--prefix", str(folder / "first"), "--component", "applier", "--strip"],
-                   check=True, capture_output=True)
+    install_component(folder / "first", "applier")
     prefix = folder / "moved to" / "another place"
     prefix.parent.mkdir()
     (folder / "first").rename(prefix)
@@ -73,6 +77,8 @@ def first_try(prefix, model):
     found = compare.compare(model, model.with_suffix(".pet.onnx"))
     expect("a first try", found.relative < 1e-4, f"differs by {found.relative}")
     print(f"{seconds:.1f} s, {len(report['fired'])} sites in {model.name}")
+    expect("a command of another component", "\nNext: pet-bench " in done.stdout
+           and "pet-bench is not installed here: it comes with pet's component 'tools'" in done.stdout, done.stdout)
 
 
 def incomplete(prefix, model, folder):
@@ -104,6 +110,25 @@ def other_pack(prefix, model, folder):
            PET_SHARE=str(share))
 
 
+def tools(prefix, model, folder):
+    """The other commands: what pet-apply names next works, and pet-synth finds its patterns."""
+    install_component(prefix, "tools")
+    bin_folder = prefix / "bin"
+    python = {"PATH": f"{SOURCE / '.venv' / 'bin'}:/usr/bin:/bin"}
+    done = run(bin_folder / "pet-apply", model, "-o", folder / "out.onnx")
+    command = done.stdout.split("\nNext: ")[-1].strip()
+    expect("the next command", command.startswith(f"'{bin_folder}/pet-bench' "), done.stdout)
+    pasted = run("/bin/sh", "-c", f"{command} --budget 5", **python)
+    expect("the next command", pasted.returncode == 0 and "WHOLE MODEL" in pasted.stdout, (pasted.stdout, pasted.stderr))
+    matmul = prefix / "share" / "pet" / "patterns" / "matmul.pet"
+    done = run(bin_folder / "pet-synth", "--depth", 2, matmul, "-o", folder / "matmul.db")
+    expect("pet-synth", done.returncode == 0 and (folder / "matmul.db").exists(), done.stderr)
+    done = run(bin_folder / "pet-synth", "--depth", 1, "--budget", "1s", "-o", folder / "some.db")
+    expect("pet-synth finds its patterns", done.returncode == 0 and "conv3d" in done.stderr, done.stderr)
+    done = run(bin_folder / "pet-rules", "verify", folder / "matmul.db")
+    expect("pet-rules", done.returncode == 0 and " 0 refuted, 0 unknown" in done.stdout, (done.stdout, done.stderr))
+
+
 def builds_alone(folder):
     """Configured for the applier, nothing of the rest is looked for or compiled."""
     proto = next(SOURCE.glob(".venv/lib/python3*/site-packages/onnx/onnx-ml.proto"))
@@ -122,7 +147,7 @@ def main():
         model = build.build("srcnn", folder)
         prefix = install(folder)
         first_try(prefix, model)
-        for part in [incomplete, other_pack]:
+        for part in [incomplete, other_pack, tools]:
             (folder / part.__name__).mkdir()
             part(prefix, model, folder / part.__name__)
         builds_alone(folder / "build")

@@ -66,6 +66,8 @@ def rewrites(examples, model, folder):
 # (options of rewrite_cpp, exit code, part of the line)
 WRONG = [
     (["no-such"], 2, "--no-such"),
+    (["min-gian=2"], 2, "did you mean '--min-gain'?"),
+    (["only=conv/none"], 2, "--only conv/none: the pack has no rule of that name"),
     (["min-gain=much"], 2, "--min-gain"),
     (["types"], 2, "is an option of the command alone"),
     (["output=x.onnx"], 2, "--output is for models in files"),
@@ -86,6 +88,10 @@ def refuses(examples, model, folder):
         lines = done.stderr.splitlines()
         expect(" ".join(map(str, command[1:])), done.returncode == code and len(lines) == 1 and word in lines[0] and not output.exists(),
                (done.returncode, done.stdout, done.stderr))
+    for option in ["no-such", "min-gian=2", "min-gain=much", "seed=-1", "only=conv/none", "device=ort-cup", "timings=/nonexistent"]:
+        library, tool = run(examples / "rewrite_cpp", model, output, option), run(BIN / "pet-apply", model, f"--{option}")
+        expect(f"{option}: as the command says it", f"pet-apply: {library.stderr}" == tool.stderr and library.returncode == tool.returncode,
+               (library.stderr, tool.stderr))
 
 
 def exports(prefix):

@@ -3,11 +3,14 @@
 
 Three models: one whose rule corrects boxes, one with names that are HTML and a site within an If, and GoogLeNet as torch exports
 it. Nothing overlaps, both graphs are drawn whole, a click on a site or a node shows what the rule did there and where it corrects
-the output, and a page is below 2 MB. With --screenshot FILE the first page is kept as an image, for docs.
+the output, as the report says it, and a page is below 2 MB. What --report FILE.json writes is what the page embeds. GoogLeNet's
+summary fits a screen, and its report is small. With --screenshot FILE the first page is kept as an image, for docs.
 """
 
 import argparse
+import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,6 +29,9 @@ import build  # noqa: E402
 
 WIDTHS = [1400, 600]
 MOST_BYTES = 2_000_000
+MOST_REPORT_BYTES = 20_000
+SCREEN = 24  # lines
+NOT_FOR_DEPLOYERS = re.compile(r"\b(anchor|fate|opaque|mutant)", re.I)
 HOSTILE = "</script><script>document.title = 'hostile'</script><b>relu</b>"
 failures = []
 
@@ -69,13 +75,33 @@ def hostile(folder):
     return model("hostile", nodes, {"w": weight(8, 8, 3, 3), "zero": np.array(0, np.float32)}, folder)
 
 
-def page_of(path, pack, *options):
-    page = path.with_suffix(".html")
-    done = subprocess.run([BIN / "pet-apply", path, pack, "-o", path.with_suffix(".out"), "--report", page, *options],
-                          capture_output=True, text=True, timeout=300)
+def apply(path, pack, *options):
+    """What is said."""
+    done = subprocess.run([BIN / "pet-apply", path, pack, "-o", path.with_suffix(".out"), *options], capture_output=True, text=True, timeout=300)
     expect(f"{path.stem}: exit code", done.returncode == 0, done.stderr)
+    return done.stdout
+
+
+def page_of(path, pack, *options):
+    """The page and the report of a run."""
+    page, report = path.with_suffix(".html"), path.with_suffix(".json")
+    apply(path, pack, "--report", page, "--json", report, *options)
     expect(f"{path.stem}: size", page.stat().st_size < MOST_BYTES, page.stat().st_size)
-    return page
+    check_data(path, page, pack, *options)
+    return page, json.loads(report.read_text())
+
+
+def check_data(path, page, pack, *options):
+    """The same run once more, as data: but for its times it is what the page embeds."""
+    def timeless(text):
+        data = json.loads(text)
+        data["figures"] = [figure for figure in data["figures"] if not figure[0].endswith(" s")]
+        return data
+
+    written = path.with_suffix(".data.json")
+    apply(path, pack, "--report", written, *options)
+    embedded = re.search(r'id="data">(.*?)</script>', page.read_text(), re.S)[1]
+    expect(f"{path.stem}: data", timeless(written.read_text()) == timeless(embedded))
 
 
 class Browser:
@@ -153,26 +179,59 @@ def check_chosen(name, browser, site, rule):
         expect(f"{name}: {pane} shows it", chosen and all(within(c, frame) for c in chosen), chosen)
 
 
+def check_detail(name, browser, fired, proof):
+    """Of the only site that is chosen; `fired`: what the report says of it."""
+    shown = dict(zip([e.text for e in browser.all("#detail dt")], [e.text for e in browser.all("#detail dd")]))
+    wanted = {"Site": fired["site"], "Rule": fired["rule"], "Shapes": " ".join(f"{k}={v}" for k, v in fired["shapes"].items()),
+              "Expected gain": "not known" if fired["gain"] is None else f"{fired['gain']:.2f}", "Proof": f"proved for every shape of its class{proof}",
+              "Numerics": fired["numerics"]}
+    expect(f"{name}: detail", shown == wanted and shown["Shapes"], (shown, wanted))
+    boxes = len(browser.all("#detail div > p.empty"))
+    expect(f"{name}: as many boxes", boxes == fired["boxes"], (boxes, fired["boxes"]))
+    if boxes:
+        check_boxes(name, browser)
+
+
+def check_tables(name, browser, report):
+    """The refusals are those of the report; nothing speaks to the authors of rules but the text of a rule."""
+    shown = [[cell.text for cell in row.find_elements(By.TAG_NAME, "td")][:3] for row in browser.all("#refused tbody tr")]
+    wanted = [[str(r["count"]), r["says"], r["option"]] for r in report["refused"]]
+    expect(f"{name}: refusals", shown == wanted, (shown, wanted))
+    sites = [[cell.text for cell in row.find_elements(By.TAG_NAME, "td")][:2] for row in browser.all("#sites tbody tr")]
+    expect(f"{name}: sites", sites == [[f["site"], f["rule"]] for f in report["fired"]], sites)
+    text = browser.run("const page = document.body.cloneNode(true); page.querySelectorAll('pre, script').forEach((e) => e.remove()); return page.textContent")
+    expect(f"{name}: words", not NOT_FOR_DEPLOYERS.search(text), NOT_FOR_DEPLOYERS.search(text))
+
+
+def click_row(browser, i):
+    row = browser.all("#sites tbody tr")[i]
+    browser.run("arguments[0].scrollIntoView({block: 'center'})", row)
+    row.click()
+
+
 def check_boxes(name, browser):
     fields, boxes = browser.run(FRAMES, ".map .field"), browser.run(FRAMES, ".map .box")
     expect(f"{name}: boxes", boxes and all(b[2] - b[0] >= 2 and b[3] - b[1] >= 2 and any(within(b, f) for f in fields) for b in boxes), boxes)
 
 
-def check_corrected(page, browser, screenshot):
+def check_corrected(page, report, browser, screenshot):
     rule = "conv/n.in2-outer1_conv"
     for width in WIDTHS:
         name = f"corrected at {width}"
         browser.open(page, width)
         check_layout(name, browser)
+        check_tables(name, browser, report)
         check_chosen(name, browser, "conv1", rule)
         check_boxes(name, browser)
+        check_detail(name, browser, report["fired"][0], "; the record was checked")
         if screenshot and width == WIDTHS[0]:
             browser.driver.save_screenshot(str(screenshot))
         rows = browser.all("#sites tbody tr")
         expect(f"{name}: sites", len(rows) == 2, len(rows))
-        rows[1].click()
+        click_row(browser, 1)
         check_chosen(f"{name}, row", browser, "conv2", rule)
-        rows[0].click()
+        check_detail(f"{name}, row", browser, report["fired"][1], "; the record was checked")
+        click_row(browser, 0)
         before = browser.run("return document.querySelector('#before g').getAttribute('transform')")
         browser.all(".pane .zoom button")[1].click()
         expect(f"{name}: zoom", browser.run("return document.querySelector('#before g').getAttribute('transform')") != before)
@@ -182,24 +241,57 @@ def check_corrected(page, browser, screenshot):
         check_chosen(f"{name}, node", browser, "conv2", rule)
 
 
-def check_hostile(page, browser):
-    browser.open(page, WIDTHS[0])
-    expect("hostile: title", browser.driver.title == "hostile.onnx", browser.driver.title)
-    expect("hostile: no elements of the model's", not browser.all("b:not(#figures b)"))
-    expect("hostile: graphs", browser.text("#places option:nth-child(2)") == "if1/then_branch/", browser.text("#places"))
-    check_chosen("hostile", browser, "if1/then_branch/inner", "conv/n.in2-outer1_conv")
-    browser.run("const s = document.getElementById('places'); s.value = 0; s.dispatchEvent(new Event('change'))")
-    expect("hostile: main graph", HOSTILE in browser.run("return document.querySelector('#before').textContent"))
-    check_layout("hostile", browser)
+DRY = " (dry run: the record was not checked again)"
 
 
-def check_large(page, browser):
+def check_hostile(page, report, browser):
+    for width in WIDTHS:
+        name = f"hostile at {width}"
+        browser.open(page, width)
+        expect(f"{name}: title", browser.driver.title == "hostile.onnx", browser.driver.title)
+        expect(f"{name}: no elements of the model's", not browser.all("b:not(#figures b)"))
+        expect(f"{name}: graphs", browser.text("#places option:nth-child(2)") == "if1/then_branch/", browser.text("#places"))
+        check_chosen(name, browser, "if1/then_branch/inner", "conv/n.in2-outer1_conv")
+        check_detail(name, browser, report["fired"][0], DRY)
+        check_boxes(name, browser)
+        check_tables(name, browser, report)
+        browser.run("const s = document.getElementById('places'); s.value = 0; s.dispatchEvent(new Event('change'))")
+        expect(f"{name}: main graph", HOSTILE in browser.run("return document.querySelector('#before').textContent"))
+        check_layout(name, browser)
+        click_row(browser, 0)
+        check_chosen(f"{name}, row", browser, "if1/then_branch/inner", "conv/n.in2-outer1_conv")
+
+
+def check_large(page, report, browser):
+    fired = report["fired"]
+    boxed = next((i for i, f in enumerate(fired) if f["boxes"]), None)
+    expect("googlenet: a rule that corrects boxes", boxed is not None)
     for width in WIDTHS:
         name = f"googlenet at {width}"
         browser.open(page, width)
         check_layout(name, browser)
-        expect(f"{name}: sites", len(browser.all("#sites tbody tr")) > 20, browser.text("#headline"))
+        check_tables(name, browser, report)
+        expect(f"{name}: sites", len(fired) > 20 and report["refused"], browser.text("#headline"))
         expect(f"{name}: count", browser.text(".pane .count").startswith("139 nodes"), browser.text(".pane .count"))
+        for i in {len(fired) // 2, len(fired) - 1, boxed or 0}:
+            click_row(browser, i)
+            check_chosen(f"{name}, row {i}", browser, fired[i]["site"], fired[i]["rule"])
+            if len(browser.all("#detail dl")) == 1:  # layouts of several may have been joined
+                check_detail(f"{name}, row {i}", browser, fired[i], DRY)
+
+
+def check_size(path, pack):
+    """Of what is said by default: refusals are counted by reason, and listed on request."""
+    for options in [[], ["--all"]]:
+        report = path.with_suffix(".default.json")
+        said = apply(path, pack, "--dry-run", "--json", report, *options)
+        expect(f"googlenet {options}: a screen", len(said.splitlines()) <= SCREEN, said)
+        expect(f"googlenet {options}: refusals", "refusals" not in json.loads(report.read_text()))
+        apply(path, pack, "--dry-run", "--verbose", "--json", path.with_suffix(".verbose.json"), *options)
+        listed = json.loads(path.with_suffix(".verbose.json").read_text())
+        expect(f"googlenet {options}: --verbose", len(listed["refusals"]) == sum(r["count"] for r in listed["refused"]) > 100)
+        if not options:
+            expect("googlenet: size", report.stat().st_size < MOST_REPORT_BYTES, report.stat().st_size)
 
 
 def main():
@@ -211,9 +303,11 @@ def main():
     try:
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
-            check_corrected(page_of(corrected(folder), pack, "--only", "conv/n.in2-outer1_conv", "--all"), browser, screenshot)
-            check_hostile(page_of(hostile(folder), pack, "--only", "conv/n.in2-outer1_conv", "--all", "--dry-run"), browser)
-            check_large(page_of(build.build("googlenet-dynamo", folder), pack, "--all", "--dry-run"), browser)
+            check_corrected(*page_of(corrected(folder), pack, "--only", "conv/n.in2-outer1_conv", "--all"), browser, screenshot)
+            check_hostile(*page_of(hostile(folder), pack, "--only", "conv/n.in2-outer1_conv", "--all", "--dry-run"), browser)
+            googlenet = build.build("googlenet-dynamo", folder)
+            check_size(googlenet, pack)
+            check_large(*page_of(googlenet, pack, "--all", "--dry-run"), browser)
             complaints = browser.complaints()
             expect("no complaints", not complaints, complaints)
     finally:

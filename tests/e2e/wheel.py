@@ -1,27 +1,34 @@
 #!/usr/bin/env python3
 """The wheel: built from the installed library, installed into an empty environment, used on files, on models in memory and
-with ONNX Runtime; its exceptions. Exit status 0 or 1; 77 where the build's requirements are missing.
+with ONNX Runtime; its exceptions, which say what pet-apply says. Exit status 0 or 1; 77 where the build's requirements are missing.
 """
 
 import importlib.util
+import json
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 
+import _packs
 from pack import BIN, SOURCE
 
 sys.path.insert(0, str(SOURCE / "tests" / "models"))
 import build  # noqa: E402
 
 USES = '''
-import json, pathlib, sys
+import json, pathlib, sys, time
 import pet
 model = pathlib.Path("model.onnx")
+begin = time.monotonic()
 path, report = pet.apply(model)
+seconds = time.monotonic() - begin
+assert seconds < 10, seconds
+print(f"{seconds:.1f} s in an empty environment")
 assert path == "model.pet.onnx" and report["fired"], (path, report)
 assert pathlib.Path(path).read_bytes() == pathlib.Path(sys.argv[1]).read_bytes(), "other bytes than pet-apply's"
 assert pet.apply(str(model), dry_run=True, measure=None, all=False).model == "model.onnx"
@@ -54,15 +61,62 @@ else:
 '''
 
 
-# Where olive-ai is installed, which brings torch.
-OLIVE = '''
-import pet.olive
-from olive.model import ONNXModelHandler
-from olive.passes.olive_pass import create_pass_from_dict
-rewrite = create_pass_from_dict(pet.olive.PetRewrite, {"min_gain": 1.05}, disable_search=True)
-output = rewrite.run(ONNXModelHandler(model_path="model.onnx"), "olive")
-assert open(output.model_path, "rb").read() == open("model.pet.onnx", "rb").read()
-assert "PetRewrite" in pet.olive.package_config()["passes"]
+# What is raised for each of the calls in a file.
+RAISES = '''
+import json, sys
+import pet
+raised = []
+for kind, arguments, options in json.load(open(sys.argv[1])):
+    try:
+        pet.apply(*arguments, **options)
+    except pet.Error as e:
+        raised.append([type(e).__name__, e.code, str(e)])
+    else:
+        raised.append(["nothing", 0, ""])
+print(json.dumps(raised))
+'''
+# An engine that leaves word which Python runs it.
+ENGINE = '''
+import json, pathlib, sys
+pathlib.Path(__file__).with_name("python.txt").write_text(sys.executable)
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["cmd"] == "hello":
+        print(json.dumps({"engine": "fake", "version": "7", "isa": "abacus", "cpu": "beads"}), flush=True)
+        continue
+    n = len(request["models"])
+    seconds = [3.0] + [1.0] * (n - 1)
+    print(json.dumps({"samples": [[s] * 5 for s in seconds], "median": seconds, "p10": seconds, "p90": seconds, "max_abs_diff": [0.0] * n,
+                      "max_abs": 1.0}), flush=True)
+'''
+MEASURES = '''
+import pathlib, sys
+import pet
+_, report = pet.apply("model.onnx", measure=True, runner="engine.py", cache="measured.db", output="measured.onnx")
+assert report["measured"] and report["fired"], report
+assert pathlib.Path("python.txt").read_text() == sys.executable, "another Python than this one"
+'''
+# With ever more memory: at some point it is too little, and that is an exception like any other.
+NO_MEMORY = '''
+import resource, sys
+import pet
+raised = []
+for megabytes in range(0, 400, 4):
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + (megabytes << 20), most))
+    try:
+        pet.apply("model.onnx", dry_run=True)
+    except pet.InternalError as e:
+        assert str(e) == "out of memory" and e.code == 1, e
+        raised.append(megabytes)
+    except (pet.Error, MemoryError):
+        pass
+    else:
+        break
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+assert raised, "memory never ran out"
 '''
 
 
@@ -84,10 +138,49 @@ def build_wheel(folder):
     return next((folder / "wheels").glob("*.whl"))
 
 
+def missing():
+    """Of what builds a wheel."""
+    return [name for name in ["nanobind", "scikit_build_core"] if not importlib.util.find_spec(name)]
+
+
+def of_another_version(pack, altered):
+    """A pack whose header says another version of the format."""
+    for version in [2, 4]:
+        shutil.copy(pack, altered[version])
+        with sqlite3.connect(altered[version]) as database:
+            database.execute(f"PRAGMA user_version = {version}")
+        database.close()
+
+
+def said_alike(folder, python, environment):
+    """Exceptions have the line that pet-apply says, without its name in front."""
+    (folder / "cases.json").write_text(json.dumps(wrong_calls(folder), default=str))
+    cases = json.loads((folder / "cases.json").read_text())
+    raised = json.loads(must(python, "-c", RAISES, "cases.json", cwd=folder, env=environment))
+    for (kind, arguments, options), (found, code, message) in zip(cases, raised, strict=True):
+        words = [f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}") for name, value in options.items()]
+        done = subprocess.run([BIN / "pet-apply", *arguments, *words], capture_output=True, text=True, timeout=280, cwd=folder, env=environment)
+        if (found, code, f"pet-apply: {message}\n") != (kind, done.returncode, done.stderr):
+            sys.exit(f"{arguments} {options}: {found} {code} {message!r}, but pet-apply says {done.returncode} {done.stderr!r}")
+
+
+def wrong_calls(folder):
+    """(exception, model and pack, options)"""
+    model, old, new, lying = (folder / name for name in ["model.onnx", "old.db", "new.db", "lying.db"])
+    pack = folder / "rules.db"
+    must(BIN / "pet-rules", "import", SOURCE / "tests" / "data" / "conv.pet", "-o", pack)
+    of_another_version(pack, {2: old, 4: new})
+    _packs.forge(pack, lying, "backward 0 -> 0", "backward 0 -> 1", "proof")
+    return [("UsageError", [model], {"min_gain": "much"}), ("UsageError", [model], {"min_gian": "1.1"}), ("UsageError", [model], {"quite": True}),
+            ("UsageError", [model], {"only": "conv/none"}), ("UsageError", [model], {"device": "ort-cup"}),
+            ("UsageError", [model], {"output": "/proc/none/x.onnx"}), ("ModelError", [folder / "none.onnx"], {}), ("PackError", [model, model], {}),
+            ("PackError", [model, old], {}), ("PackError", [model, new], {}), ("CheckError", [model, lying], {"all": True, "checker": BIN / "pet-rules"}),
+            ("RunnerError", [model], {"measure": True, "python": "/nowhere/python3", "runner": folder / "engine.py", "cache": folder / "none.db"})]
+
+
 def main():
-    missing = [name for name in ["nanobind", "scikit_build_core"] if not importlib.util.find_spec(name)]
-    if missing:
-        print(f"{', '.join(missing)}: not installed")
+    if missing():
+        print(f"{', '.join(missing())}: not installed")
         return 77
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -100,12 +193,14 @@ def main():
         python = folder / "empty" / "bin" / "python"
         must(python, "-m", "pip", "install", "--no-deps", "--no-index", wheel)
         alone = {"PATH": "/proc/nonexistent", "HOME": "/proc/nonexistent"}
-        must(python, "-c", USES, folder / "tool.onnx", cwd=folder, env=alone)
+        print(must(python, "-c", USES, folder / "tool.onnx", cwd=folder, env=alone), end="")
+        (folder / "engine.py").write_text(ENGINE)
+        must(python, "-c", MEASURES, cwd=folder, env=alone)
+        must(python, "-c", NO_MEMORY, cwd=folder, env=alone)
+        said_alike(folder, python, alone)
         packages = os.pathsep.join(path for path in sys.path if path.endswith("-packages"))
         must(python, "-c", IN_MEMORY, cwd=folder, env={**alone, "PYTHONPATH": packages})
         print(must(python, SOURCE / "examples" / "run_on_onnxruntime.py", "model.onnx", cwd=folder, env={**alone, "PYTHONPATH": packages}), end="")
-        if importlib.util.find_spec("olive"):
-            must(python, "-c", OLIVE, cwd=folder, env={**alone, "PYTHONPATH": packages})
     return 0
 
 

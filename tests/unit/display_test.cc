@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tools/common/shell.h"
+#include "ir/shell.h"
 #include "tools/common/table.h"
 
 namespace pet {

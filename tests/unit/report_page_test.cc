@@ -1,6 +1,7 @@
 // What the page of a report draws.
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/unit/applier_support.h"
 #include "tools/apply/page/drawn_graph.h"
@@ -109,6 +110,26 @@ TEST(PageOf, TextOfTheModelIsNoMarkup) {
   EXPECT_THAT(page, Not(HasSubstr("</title></")));
   EXPECT_THAT(page, HasSubstr(R"("name":"\u003c/script>\u003cscript>alert(1))"));
   EXPECT_THAT(page, Not(HasSubstr("/* data */")));
+}
+
+TEST(PageOf, EmbedsTheDataThatTheReportIs) {
+  const Model model = modelOf(kTwoReaders);
+  ApplyReport report;
+  report.refused.push_back({"a < b", "pattern", "rule", {ReasonKind::kNoGain, ""}});
+  const tool::PageContent content{.title = "model.onnx",
+                                  .headline = "</script>",
+                                  .before = model.graph,
+                                  .after = model.graph,
+                                  .report = report,
+                                  .statements = {},
+                                  .proof = "",
+                                  .run = {{"Model", "model.onnx"}}};
+  const std::string page = tool::pageOf(content), begin = R"(id="data">)";
+  const size_t from = page.find(begin) + begin.size();
+  const auto embedded = nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
+  EXPECT_EQ(nlohmann::json::parse(tool::pageData(content)), embedded);
+  EXPECT_EQ(embedded.at("headline"), "</script>");
+  EXPECT_EQ(embedded.at("places").at(0).at("before").at("nodes").size(), 7U);
 }
 
 }  // namespace

@@ -9,11 +9,6 @@
 namespace pet::tool {
 namespace {
 
-/// For files: '' names none.
-CLI::Validator isNamed() {
-  return CLI::Validator([](const std::string& text) { return text.empty() ? "it names no file" : std::string(); }, "");
-}
-
 /// A number of 64 bits without a sign.
 CLI::Validator isSeed() {
   auto wrong = [](const std::string& text) {
@@ -28,7 +23,8 @@ CLI::Validator isSeed() {
 /// What is rewritten, with which rules.
 void declareChoice(CLI::App& app, ApplyArguments& o) {
   app.add_option("MODEL", o.model, "an ONNX model")->required();
-  app.add_option("PACK", o.pack, "a pack of rules, from pet-synth; by default the one that comes with the tool");
+  app.add_option("PACK", o.pack, "a pack of rules, from pet-synth; by default the one that comes with the tool")
+      ->check(isNamed());
   app.add_option("-o,--output", o.output, "the model to write; by default MODEL with the extension .pet.onnx")
       ->check(isNamed());
   app.add_option("--only", o.only, "only these rules (names or globs, separated by commas)")
@@ -70,10 +66,12 @@ void declareMeasuring(CLI::App& app, ApplyArguments& o) {
       "--measure", o.measure,
       "also time the chosen rewrites on the installed engine, at the sites and in the whole model, and leave out "
       "those that do not pay: never slower. Results are kept in a cache");
-  app.add_option("--cache", o.cache, "where --measure keeps results (default ~/.cache/pet/measured.db)");
-  app.add_option("--python", o.python, "the Python that has ONNX Runtime, for --measure");
+  app.add_option("--cache", o.cache, "where --measure keeps results (default ~/.cache/pet/measured.db)")
+      ->check(isNamed());
+  app.add_option("--python", o.python, "the Python that has ONNX Runtime, for --measure")->check(isNamed());
   app.add_option("--runner", o.runner,
-                 "the program that measures for --measure, instead of the one that comes with the tool");
+                 "the program that measures for --measure, instead of the one that comes with the tool")
+      ->check(isNamed());
   app.add_option(
          "--threads", o.threads,
          "the engine's threads, for --measure, for the check of the whole model and for the timings that decide")
@@ -83,10 +81,12 @@ void declareMeasuring(CLI::App& app, ApplyArguments& o) {
 
 void declareChecks(CLI::App& app, ApplyArguments& o) {
   app.add_flag("--trust-pack", o.trustPack, "do not check the proof records of the rules that fire");
-  app.add_option("--checker", o.checker, "the pet-rules that checks records, instead of the one beside pet-apply");
+  app.add_option("--checker", o.checker, "the pet-rules that checks records, instead of the one beside pet-apply")
+      ->check(isNamed());
   app.add_flag("--dry-run", o.dryRun, "only report what would fire; nothing is checked or written");
   app.add_option("--device", o.device, "the device whose timings decide")->capture_default_str();
-  app.add_option("--timings", o.timings, "a file of timings, instead of those that come with the tool");
+  app.add_option("--timings", o.timings, "a file of timings, instead of those that come with the tool")
+      ->check(isNamed());
   app.add_flag("--freeze-inputs", o.freezeInputs, "initializers that are also graph inputs are constants");
   app.add_option("--json", o.json, "also write the report to this file; - is standard output, in place of the summary")
       ->check(isNamed());

@@ -5,11 +5,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tools/common/shell.h"
+#include "ir/shell.h"
 
 namespace pet::tool {
 namespace {
 
+/// Options as a shell reads them.
 class Options {
  public:
   void flag(const char* name, bool given) {
@@ -36,6 +37,16 @@ std::string number(double value) {
   return fmt::format("{:g}", value);
 }
 
+/// Which programs and caches are used.
+std::vector<std::string> helpersOf(const ApplyArguments& o) {
+  Options options;
+  options.value("--python", o.python, "");
+  options.value("--runner", o.runner, "");
+  options.value("--cache", o.cache, "");
+  options.value("--checker", o.checker, "");
+  return options.take();
+}
+
 }  // namespace
 
 std::vector<std::string> choicesOf(const ApplyArguments& o) {
@@ -50,6 +61,7 @@ std::vector<std::string> choicesOf(const ApplyArguments& o) {
   options.list("--assume", o.sizes.assume);
   options.each("--expect", o.sizes.expect);
   options.value("--device", o.device, usual.device);
+  options.value("--timings", o.timings, "");
   options.flag("--freeze-inputs", o.freezeInputs);
   options.value("--check", o.check, usual.check);
   options.value("--seed", o.seed, usual.seed);
@@ -60,6 +72,7 @@ std::vector<std::string> choicesOf(const ApplyArguments& o) {
   options.flag("--keep-invalid", o.keepInvalid);
   options.flag("--measure", o.measure);
   options.value("--threads", std::to_string(o.threads), std::to_string(usual.threads));
+  options.flag("--trust-pack", o.trustPack);
   return options.take();
 }
 
@@ -67,12 +80,13 @@ std::string againWith(const ApplyArguments& o, const std::string& option) {
   std::string text = "pet-apply " + shellWord(o.model);
   if (!o.pack.empty()) text += " " + shellWord(o.pack);
   if (!o.output.empty() && o.output != defaultOutput(o.model)) text += " -o " + shellWord(o.output);
-  if (!o.timings.empty()) text += " --timings " + shellWord(o.timings);
   const std::string name = option.substr(0, option.find(' '));
   for (const std::string& each : choicesOf(o)) {
     const bool replaced = each.substr(0, each.find(' ')) == name && name != "--assume";
     if (!replaced) text += " " + each;
   }
+  for (const std::string& each : helpersOf(o))
+    text += " " + each;
   return option.empty() ? text : text + " " + option;
 }
 

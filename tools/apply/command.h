@@ -8,8 +8,8 @@
 // The command that was given, as text.
 namespace pet::tool {
 
-/// The options that say what is rewritten and how, but not with which files, each as a shell reads it: "--all",
-/// "--numerics any". Those that have their defaults are left out.
+/// The options on which depends what is written, each as a shell reads it: "--all", "--numerics any". Those that have
+/// their defaults are left out.
 std::vector<std::string> choicesOf(const ApplyArguments& o);
 
 /// The command once more, with another option, in place of the same one: "pet-apply model.onnx rules.db --measure".

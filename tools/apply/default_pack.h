@@ -6,9 +6,6 @@
 
 namespace pet::tool {
 
-/// The default pack's name in the share folder.
-inline constexpr const char* kDefaultPack = "default.db";
-
 /// Pack::digest() of the default pack that this build made. A pack that has it is the tool's own: its rules are trusted
 /// as the tool itself is (docs/install.md).
 std::string_view defaultPackDigest();

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "ir/suggest.h"
+#include "tools/common/tool.h"
 
 namespace pet::tool {
 namespace {
@@ -21,10 +18,7 @@ Expected<void> checkDevice(const std::string& device, const OpenTimings& timings
   if (!known) return tl::unexpected(known.error());
   known->insert(std::begin(kEngines), std::end(kEngines));
   if (known->contains(device)) return {};
-  const std::vector<std::string> names(known->begin(), known->end());
-  std::string meant = suggestion(device, names);
-  if (!meant.empty()) meant += " ";
-  return fail(ErrorKind::kUsage, "unknown device", device, fmt::format("{}known: {}", meant, fmt::join(names, ", ")));
+  return unknownName("device", device, {known->begin(), known->end()});
 }
 
 }  // namespace pet::tool

@@ -83,10 +83,7 @@ std::string explanation(const ApplyReport& report, const std::vector<NodeName>& 
                    [&](const Refused* a, const Refused* b) { return isNearer(*a, *b, o.minGain); });
   if (misses.empty()) return text.empty() ? silenceText(report, nodes, o) : text;
   text += (text.empty() ? "" : "\n") + missesText(misses, o);
-  const auto commands = commandsFor(*misses[0], o);
-  for (size_t i = 0; i < commands.size(); ++i)
-    text += (i == 0 ? "Next: " : "      ") + commands[i] + "\n";
-  return text;
+  return text + nextText(commandsFor(*misses[0], o));
 }
 
 }  // namespace pet::tool

@@ -8,9 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/shell.h"
 #include "tools/apply/command.h"
 #include "tools/apply/reasons.h"
-#include "tools/common/shell.h"
+#include "tools/common/share.h"
 
 namespace pet::tool {
 namespace {
@@ -33,6 +34,7 @@ std::vector<std::string> tune(const std::set<std::string>& rules, const ApplyArg
   if (!o.pack.empty()) command += " " + shellWord(o.pack);
   command += fmt::format(" -o {} --shapes-from {} --budget 600", shellWord(file), shellWord(o.model));
   if (o.device != ApplyArguments().device) command += " --device " + shellWord(o.device);
+  if (!o.python.empty()) command += " --python " + shellWord(o.python);
   if (o.threads != 1) command += fmt::format(" --threads {}", o.threads);
   if (!rules.empty() && rules.size() <= kMostNamed)
     command += " --rules " + shellWord(fmt::format("{}", fmt::join(rules, ",")));
@@ -78,20 +80,40 @@ NextStep whereNothingFits(const ApplyReport& report, const ApplyArguments& o) {
 }
 
 NextStep whereAnOptionWouldDo(const RefusalGroup& group, const ApplyArguments& o) {
-  std::set<std::string> sites;
+  std::map<std::string, double> saves;  // by site, with its best rule
   for (const Refused* r : group.members) {
-    if (wouldFire(r->reason, o.minGain)) sites.insert(r->site);
+    if (wouldFire(r->reason, o.minGain)) saves[r->site] = std::max(saves[r->site], r->reason.saves);
   }
+  double all = 0;
+  for (const auto& [site, seconds] : saves)
+    all += seconds;
   const Refused& best = *group.members[0];
-  return {fmt::format("{} of {} would be {:.2f} times as fast, but {}", best.rule, counted(sites.size(), "site"),
+  return {fmt::format("{} of {} would be {:.2f} times as fast, but {}", best.rule, counted(saves.size(), "site"),
                       *best.reason.ratio, sentenceOf(best.reason)),
-          commandsFor(best, o)};
+          commandsFor(best, o), all};
 }
 
 }  // namespace
 
 std::string counted(size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string nextText(const std::vector<std::string>& commands) {
+  std::string text;
+  std::set<std::string> missing;
+  for (const std::string& command : commands) {
+    const std::string program = command.substr(0, command.find(' '));
+    const bool isOurs = program.starts_with("pet-");
+    const auto found = isOurs ? commandNamed(program) : program;
+    if (!found) missing.insert(program);
+    text += (text.empty() ? "Next: " : "      ") + (found && isOurs ? shellWord(*found) : program) +
+            command.substr(program.size()) + "\n";
+  }
+  for (const std::string& program : missing) {
+    text += fmt::format("{} is not installed here: it comes with pet's component 'tools' (docs/install.md)\n", program);
+  }
+  return text;
 }
 
 std::vector<std::string> commandsFor(const Refused& refused, const ApplyArguments& o) {

@@ -12,6 +12,7 @@ namespace pet::tool {
 struct NextStep {
   std::string why;
   std::vector<std::string> commands;
+  double saves = 0;  ///< seconds of a run that they are expected to save, at most; 0: not known
 };
 
 /// For a run in which nothing fired.
@@ -19,6 +20,10 @@ NextStep nextStep(const ApplyReport& report, const ApplyArguments& o);
 
 /// The commands that let a refused rule be tried again; empty: there are none.
 std::vector<std::string> commandsFor(const Refused& refused, const ApplyArguments& o);
+
+/// "Next: pet-bench …", a line for each command, as a shell finds it; and where one is from that is not installed.
+/// Empty without commands.
+std::string nextText(const std::vector<std::string>& commands);
 
 /// "1 site", "2 sites".
 std::string counted(size_t count, std::string_view noun);

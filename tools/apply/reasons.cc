@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/common/shell.h"
+#include "ir/shell.h"
 
 namespace pet::tool {
 namespace {

@@ -1,11 +1,13 @@
 #include "tools/apply/records.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <vector>
 
 #include <fcntl.h>
@@ -30,6 +32,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kAdvice = "nothing was written; do not use this pack";
+/// Rules that one process of the checker is asked about, so that it can be said how far the check is.
+constexpr size_t kAtATime = 8;
 
 /// The program that checks, and what tells it from another build of it.
 struct Checker {
@@ -139,38 +143,58 @@ std::string objection(const nlohmann::json& verdicts, const std::string& name, c
   return "the checker says nothing about it";
 }
 
+/// Some rules of a set, with their patterns.
+RuleSet subset(const RuleSet& all, std::span<const Rule* const> rules) {
+  RuleSet some;
+  std::set<std::string> patterns;
+  for (const Rule* rule : rules) {
+    some.rules.push_back(*rule);
+    patterns.insert(rule->pattern);
+  }
+  for (const std::string& name : patterns)
+    some.patterns.push_back(*all.findPattern(name));
+  return some;
+}
+
+/// One question to the checker. What is proved is kept.
+Expected<void> checkSome(const Checker& checker,
+                         const RuleSet& rules,
+                         const std::string& pack,
+                         const ProvedRules& proved) {
+  auto verdicts = ask(checker, rules);
+  if (!verdicts) return tl::unexpected(verdicts.error());
+  try {
+    for (const Rule& rule : rules.rules) {
+      const Pattern& pattern = *rules.findPattern(rule.pattern);
+      std::string why = objection(*verdicts, rule.name, ruleHash(pattern, rule));
+      if (!why.empty()) {
+        return fail(ErrorKind::kCheck, fmt::format("rule {} is not proved by its record: {}", rule.name, why), pack,
+                    kAdvice);
+      }
+      proved.add(pattern, rule);
+    }
+  } catch (const nlohmann::json::exception&) {
+    return fail(ErrorKind::kCheck, "the checker gave malformed verdicts", checker.path, "nothing was written");
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<void> checkRecords(const RuleSet& rules, const RecordCheck& check) {
   if (rules.rules.empty()) return {};
   auto checker = findChecker(check.checker);
   if (!checker) return tl::unexpected(checker.error());
-  ProvedRules proved(*checker);
-  RuleSet open;
-  std::set<std::string> patterns;
+  const ProvedRules proved(*checker);
+  std::vector<const Rule*> open;
   for (const Rule& rule : rules.rules) {
-    if (proved.contains(*rules.findPattern(rule.pattern), rule)) continue;
-    open.rules.push_back(rule);
-    patterns.insert(rule.pattern);
+    if (!proved.contains(*rules.findPattern(rule.pattern), rule)) open.push_back(&rule);
   }
-  for (const std::string& name : patterns)
-    open.patterns.push_back(*rules.findPattern(name));
-  if (open.rules.empty()) return {};
-  check.progress(fmt::format("checking the proof records of {} rules", open.rules.size()));
-  auto verdicts = ask(*checker, open);
-  if (!verdicts) return tl::unexpected(verdicts.error());
-  try {
-    for (const Rule& rule : open.rules) {
-      const Pattern& pattern = *rules.findPattern(rule.pattern);
-      std::string why = objection(*verdicts, rule.name, ruleHash(pattern, rule));
-      if (!why.empty()) {
-        return fail(ErrorKind::kCheck, fmt::format("rule {} is not proved by its record: {}", rule.name, why),
-                    check.pack, kAdvice);
-      }
-      proved.add(pattern, rule);
-    }
-  } catch (const nlohmann::json::exception&) {
-    return fail(ErrorKind::kCheck, "the checker gave malformed verdicts", checker->path, "nothing was written");
+  const std::string what = fmt::format("checking the proof records of {} rules", open.size());
+  for (size_t begin = 0; begin < open.size(); begin += kAtATime) {
+    check.progress(what, static_cast<double>(begin) / static_cast<double>(open.size()));
+    const auto some = std::span(open).subspan(begin, std::min(kAtATime, open.size() - begin));
+    PET_TRY(checkSome(*checker, subset(rules, some), check.pack, proved));
   }
   return {};
 }

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/shell.h"
 #include "tools/apply/command.h"
 #include "tools/apply/next_step.h"
 #include "tools/apply/reasons.h"
 #include "tools/common/display.h"
-#include "tools/common/shell.h"
 #include "tools/common/table.h"
 
 namespace pet::tool {
@@ -76,12 +76,22 @@ std::string firedText(const ApplyReport& r, const ApplyArguments& o) {
   return text + (o.verbose || r.fired.size() <= kShown ? sitesTable(r, o.verbose) : rulesTable(r)) + "\n";
 }
 
+/// What is known of the whole model's gain where nothing fired.
+std::string prospect(const ApplyReport& r, const NextStep& next) {
+  const std::string run = r.runSeconds ? fmt::format("some {} a run", duration(*r.runSeconds)) : "";
+  if (next.saves <= 0) {
+    return run.empty() ? "The whole model: as fast as it was; the timings do not tell how long a run takes\n"
+                       : fmt::format("The whole model: as fast as it was, {}\n", run);
+  }
+  if (!r.runSeconds || *r.runSeconds <= next.saves)
+    return fmt::format("The whole model: expected to save up to {} a run\n", duration(next.saves));
+  return fmt::format("The whole model: expected to be up to {:.2f} times as fast: saves {} of {}\n",
+                     *r.runSeconds / (*r.runSeconds - next.saves), duration(next.saves), run);
+}
+
 std::string nothingText(const ApplyReport& r, const ApplyArguments& o) {
   const NextStep next = nextStep(r, o);
-  std::string text = bold(fmt::format("{}: {}", o.model, headlineOf(r, o))) + "\n";
-  for (size_t i = 0; i < next.commands.size(); ++i)
-    text += (i == 0 ? "Next: " : "      ") + next.commands[i] + "\n";
-  return text;
+  return bold(fmt::format("{}: {}", o.model, headlineOf(r, o))) + "\n" + prospect(r, next) + nextText(next.commands);
 }
 
 // --- What was not ---
@@ -157,19 +167,31 @@ std::string_view proofsText(RecordsChecked records) {
   return "";
 }
 
-std::string checkText(const ApplyReport& report) {
+/// So many lines, or the first of them and how many more there are.
+std::string someOf(std::string_view what, const std::vector<std::string>& lines, bool verbose) {
+  constexpr size_t kFew = 4;
+  const size_t shown = verbose ? lines.size() : std::min(lines.size(), kFew);
+  std::string text;
+  for (size_t i = 0; i < shown; ++i)
+    text += fmt::format("{}: {}\n", what, lines[i]);
+  return shown < lines.size() ? text + fmt::format("  and {} more (--verbose)\n", lines.size() - shown) : text;
+}
+
+std::string checkText(const ApplyReport& report, bool verbose) {
   if (report.checks.empty()) return "";
   size_t done = 0;
   double worst = 0;
-  std::string text;
+  std::vector<std::string> notCompared, inTheWhole;
   for (const CheckLine& c : report.checks) {
     done += c.possible;
     worst = std::max(worst, c.worst);
-    if (!c.possible) text += fmt::format("Not compared: {}: {}\n", c.where, c.reason);
+    if (!c.possible) notCompared.push_back(fmt::format("{}: {}", c.where, c.reason));
   }
   for (const UncheckedSite& site : report.unchecked)
-    text += fmt::format("Checked only as part of the whole model: {}\n", site.label);
-  return fmt::format("{}Checked: {} by execution (the largest difference is {:.2f} of what is allowed){}\n", text,
+    inTheWhole.push_back(site.label);
+  return someOf("Not compared", notCompared, verbose) +
+         someOf("Checked only as part of the whole model", inTheWhole, verbose) +
+         fmt::format("Checked: {} by execution (the largest difference is {:.2f} of what is allowed){}\n",
                      counted(done, "comparison"), worst, proofsText(report.records));
 }
 
@@ -189,13 +211,13 @@ std::string notes(const ApplyReport& r) {
 }
 
 std::string writtenText(const ApplyReport& r, const ApplyArguments& o) {
-  const std::string time = duration(r.rewriteSeconds + r.checkSeconds);
+  const std::string time = duration(r.seconds);
   if (o.dryRun) return fmt::format("Dry run of {}: nothing was checked or written\n", time);
   if (r.fired.empty()) return fmt::format("Written: {}, a copy, in {}\n", o.output, time);
   const std::string text =
       fmt::format("Written: {} in {} ({} to {} nodes, weights {:+.1f} MB)\n", o.output, time, r.nodesBefore,
                   r.nodesAfter, 1e-6 * static_cast<double>(r.constantsAfter - r.constantsBefore));
-  return text + fmt::format("Next: pet-bench {} {}\n", shellWord(o.model), shellWord(o.output));
+  return text + nextText({fmt::format("pet-bench {} {}", shellWord(o.model), shellWord(o.output))});
 }
 
 }  // namespace
@@ -208,7 +230,7 @@ std::string headlineOf(const ApplyReport& report, const ApplyArguments& o) {
 std::string textOf(const ApplyReport& report, const ApplyArguments& o) {
   return (report.fired.empty() ? nothingText(report, o) : firedText(report, o)) + refusedText(report, o) +
          measuredText(report, o.verbose) + untouchedText(report, o.verbose) + warningsText(report, o.verbose) +
-         notes(report) + checkText(report) + writtenText(report, o);
+         notes(report) + checkText(report, o.verbose) + writtenText(report, o);
 }
 
 }  // namespace pet::tool

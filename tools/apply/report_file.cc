@@ -57,20 +57,20 @@ Expected<std::string> reportFileText(const ApplyArguments& o,
                                      const Model& original,
                                      const Applied& applied,
                                      Pack& pack) {
-  const std::string extension = std::filesystem::path(o.report).extension();
-  if (extension != ".html" && extension != ".htm") return jsonOf(applied.report, o);
   auto statements = statementsOf(applied.report, pack);
   if (!statements) return tl::unexpected(statements.error());
-  return pageOf({.title = std::filesystem::path(o.model).filename(),
-                 .headline = headlineOf(applied.report, o),
-                 .before = original.graph,
-                 .after = applied.model.graph,
-                 .report = applied.report,
-                 .statements = std::move(*statements),
-                 .proof = proofText(applied.report.records, o.dryRun),
-                 .run = aboutRun(o, applied.report),
-                 .freezeInputs = o.freezeInputs,
-                 .minGain = o.minGain});
+  const PageContent content{.title = std::filesystem::path(o.model).filename(),
+                            .headline = headlineOf(applied.report, o),
+                            .before = original.graph,
+                            .after = applied.model.graph,
+                            .report = applied.report,
+                            .statements = std::move(*statements),
+                            .proof = proofText(applied.report.records, o.dryRun),
+                            .run = aboutRun(o, applied.report),
+                            .freezeInputs = o.freezeInputs,
+                            .minGain = o.minGain};
+  const std::string extension = std::filesystem::path(o.report).extension();
+  return extension == ".html" || extension == ".htm" ? pageOf(content) : pageData(content);
 }
 
 }  // namespace pet::tool

@@ -8,8 +8,8 @@
 
 namespace pet::tool {
 
-/// The text of the file that --report names: the page where it ends in .html or .htm, else the report as JSON. The
-/// pack's errors, where the text of a rule that fired cannot be read.
+/// The text of the file that --report names: the page where it ends in .html or .htm, else its data as JSON. The pack's
+/// errors, where the text of a rule that fired cannot be read.
 Expected<std::string> reportFileText(const ApplyArguments& o,
                                      const Model& original,
                                      const Applied& applied,

@@ -116,7 +116,7 @@ std::string jsonOf(const ApplyReport& r, const ApplyArguments& o) {
   all["measured"] = measured;
   all["sizes"] = r.sizes;
   all["rounds"] = r.rounds;
-  all["seconds"] = {{"rewrite", r.rewriteSeconds}, {"check", r.checkSeconds}};
+  all["seconds"] = {{"rewrite", r.rewriteSeconds}, {"check", r.checkSeconds}, {"all", r.seconds}};
   all["nodes"] = {r.nodesBefore, r.nodesAfter};
   all["constant_bytes"] = {r.constantsBefore, r.constantsAfter};
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

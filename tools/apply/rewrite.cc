@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "applier/infer/infer.h"
+#include "applier/measure/whole_model.h"
 #include "rules/pack/file.h"
 #ifdef PET_APPLY_ENGINE
 #include "runtime/onednn/float_engine.h"
@@ -27,6 +28,7 @@
 #include "tools/apply/tuned_rules.h"
 #include "tools/common/runner.h"
 #include "tools/common/share.h"
+#include "tools/common/ticker.h"
 #include "tools/common/tool.h"
 
 namespace pet::tool {
@@ -35,6 +37,11 @@ namespace {
 /// The name, if it is one of a file.
 std::string fileOf(const std::string& name) {
   return name == kStandardOutput ? "" : name;
+}
+
+/// Since some moment.
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 // --- Costs ---
@@ -116,6 +123,13 @@ Expected<std::optional<Engine>> startEngine(const ApplyArguments& o) {
   return std::optional(std::move(*engine));
 }
 
+/// The sites are many, and are counted; the whole model takes its time.
+Expected<std::vector<std::vector<double>>> timeTurns(Engine& engine, const Turns& turns, const ReportProgress& show) {
+  std::optional<Ticker> ticker;
+  if (!turns.cold) ticker.emplace(turns.seconds, [&](double share) { show(kTimingWhole, share); });
+  return engine.time(turns);
+}
+
 /// A pack's author can write what he likes into it: whatever fired is proved here, before anything is written. The
 /// default pack is part of the tool.
 Expected<RecordsChecked> checkFired(const ApplyArguments& o,
@@ -127,8 +141,7 @@ Expected<RecordsChecked> checkFired(const ApplyArguments& o,
   if (o.trustPack || o.dryRun) return RecordsChecked::kNot;
   auto rules = rulesThatFired(report, pack);
   if (!rules) return tl::unexpected(rules.error());
-  const RecordCheck check{o.checker, o.pack, [&](const std::string& what) { show(what, kUnknownShare); }};
-  return checkRecords(*rules, check).map([] { return RecordsChecked::kNow; });
+  return checkRecords(*rules, {o.checker, o.pack, show}).map([] { return RecordsChecked::kNow; });
 }
 
 /// Where new weights wait: beside the output, where there has to be room for them anyway.
@@ -154,9 +167,7 @@ Expected<ApplyOptions> applyOptions(const ApplyArguments& o, const Graph& graph)
                 : o.check == "sites" ? ApplyOptions::Check::kSites
                                      : ApplyOptions::Check::kFull;
   options.seed = std::stoull(o.seed);
-  options.clock = [] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  };
+  options.clock = seconds;
 #ifdef PET_APPLY_ENGINE
   options.engine = oneDnnFloatEngine(o.threads);
 #endif
@@ -237,6 +248,7 @@ Expected<Model> loadModel(const ApplyArguments& o) {
 }
 
 Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) {
+  const double start = seconds();
   if (o.output.empty()) o.output = defaultOutput(o.model);
   if (!o.explain.empty()) o.dryRun = true;
   PET_TRY(checkNames(o));
@@ -262,7 +274,7 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   options->progress = show;
   auto engine = startEngine(o);
   if (!engine) return tl::unexpected(engine.error());
-  if (*engine) options->time = [&](const Turns& turns) { return (*engine)->time(turns); };
+  if (*engine) options->time = [&](const Turns& turns) { return timeTurns(**engine, turns, show); };
   const Costs costs{[&](const Rule& rule, const Bindings& shapes) { return rules->costs().at(rule, shapes); },
                     rules->costs().layoutSecondsPerByte()};
   std::optional<StagedModel> staged;
@@ -275,9 +287,11 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   auto records = checkFired(o, *pack, applied->report, show);
   if (!records) return tl::unexpected(records.error());
   applied->report.records = *records;
+  applied->report.seconds = seconds() - start;
   auto reports = reportTexts(o, *model, *applied, *pack);
   if (!reports) return tl::unexpected(reports.error());
   PET_TRY(store(o, *reports, *applied, std::move(staged)));
+  applied->report.seconds = seconds() - start;
   return Rewriting{std::move(applied->report), std::move(*reports), std::move(nodes)};
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "applier/apply.h"
-#include "runtime/progress.h"
+#include "ir/progress.h"
 #include "tools/apply/arguments.h"
 #include "tools/apply/node_names.h"
 

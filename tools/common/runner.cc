@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "tools/common/share.h"
+#include "tools/common/tool.h"
 
 namespace pet::tool {
 namespace {
@@ -27,7 +28,7 @@ Expected<std::vector<std::string>> runnerCommand(const RunnerChoice& choice) {
   }
   if (choice.name == "onednn")
     return std::vector{choice.path.empty() ? (binFolder() / "pet-runner").string() : choice.path};
-  return fail(ErrorKind::kUsage, "unknown runner", choice.name, "known: ort, onednn");
+  return unknownName("runner", choice.name, {"onednn", "ort"});
 }
 
 }  // namespace pet::tool

@@ -1,7 +1,7 @@
 #include "tools/common/share.h"
 
 #include <cstdlib>
-#include <optional>
+#include <sstream>
 
 #include <dlfcn.h>
 #include <link.h>
@@ -29,6 +29,21 @@ fs::path binFolder() {
   if (auto library = libraryFolder()) return (*library / "../bin").lexically_normal();
   std::error_code ignored;
   return fs::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+std::optional<std::string> commandNamed(const std::string& name) {
+  std::error_code ignored;
+  const fs::path own = binFolder() / name;
+  const bool isHere = fs::exists(own, ignored);
+  const char* folders = std::getenv("PATH");
+  std::istringstream path(folders ? folders : "");
+  for (std::string folder; std::getline(path, folder, ':');) {
+    const fs::path found = fs::path(folder) / name;
+    if (!fs::exists(found, ignored)) continue;
+    if (!isHere || fs::equivalent(found, own, ignored)) return name;
+    break;  // another one, of this name
+  }
+  return isHere ? std::optional(own.string()) : std::nullopt;
 }
 
 Expected<fs::path> shareFolder() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "ir/error.h"
@@ -12,9 +13,16 @@ namespace pet::tool {
 /// The folder of the running command; of the library, ../bin beside its own folder.
 std::filesystem::path binFolder();
 
+/// How a shell finds a command of ours: by its name where PATH leads to it, else by the path of the one in binFolder();
+/// nullopt: it is not installed.
+std::optional<std::string> commandNamed(const std::string& name);
+
 /// The share folder: $PET_SHARE where that is set, else ../share/pet beside the folder of the running command or of the
 /// library. kUsage: there is no such folder.
 Expected<std::filesystem::path> shareFolder();
+
+/// The default pack's name in it.
+inline constexpr const char* kDefaultPack = "default.db";
 
 /// The path of a file or folder in it, e.g. "ort/runner.py". kUsage: there is no share folder, or it has no such entry.
 Expected<std::string> shareFile(const std::string& name);

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/progress.h"
+#include "ir/progress.h"
 
 namespace pet::tool {
 

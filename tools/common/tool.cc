@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "ir/suggest.h"
@@ -41,13 +42,29 @@ Error badText(Error error) {
   return error;
 }
 
-namespace {
+CLI::Validator isNamed() {
+  return CLI::Validator([](const std::string& text) { return text.empty() ? "it names no file" : std::string(); }, "");
+}
 
-/// One line, whatever the message holds: file names may hold line ends.
-int complain(const CLI::App& app, std::string message, ExitCode code) {
+tl::unexpected<Error> unknownName(const std::string& what,
+                                  const std::string& name,
+                                  const std::vector<std::string>& known) {
+  std::string meant = suggestion(name, known);
+  if (!meant.empty()) meant += " ";
+  return fail(ErrorKind::kUsage, "unknown " + what, name, fmt::format("{}known: {}", meant, fmt::join(known, ", ")));
+}
+
+std::string oneLine(std::string message) {
   for (char& c : message) {
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   }
+  return message;
+}
+
+namespace {
+
+int complain(const CLI::App& app, std::string message, ExitCode code) {
+  message = oneLine(std::move(message));
   std::fflush(stdout);
   note(fmt::format("{}: {}\n", app.get_name(), message));
   return code;
@@ -70,7 +87,7 @@ bool sameFile(const std::string& a, const std::string& b) {
 }
 
 /// What a word means that stands for an option or subcommand which is not there: "did you mean '--quiet'?"
-std::string meantBy(const CLI::App& app, int argc, char** argv) {
+std::string meantBy(const CLI::App& app, const std::vector<std::string>& words) {
   std::vector<std::string> options, commands;
   std::vector<const CLI::App*> apps{&app};
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -83,17 +100,27 @@ std::string meantBy(const CLI::App& app, int argc, char** argv) {
         options.push_back("--" + name);
     }
   }
-  for (int i = 1; i < argc; ++i) {
-    const std::string word(argv[i], std::strcspn(argv[i], "="));
+  for (const std::string& whole : words) {
+    const std::string word = whole.substr(0, whole.find('='));
     const bool isOption = word.starts_with("--");
     if (!isOption && (commands.empty() || apps.size() > 1)) continue;
     const auto& known = isOption ? options : commands;
-    if (std::find(known.begin(), known.end(), word) == known.end()) return suggestion(word, known);
+    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+    if (std::string meant = suggestion(word, known); !meant.empty()) return meant;
   }
   return "";
 }
 
 }  // namespace
+
+std::string usageMessage(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
+  const std::string meant = meantBy(app, words);
+  return oneLine(fmt::format("{} ({}see {} --help)", error.what(), meant.empty() ? "" : meant + " ", app.get_name()));
+}
+
+std::string internalMessage(const std::exception& error) {
+  return oneLine(fmt::format("internal error: {} (please report it)", error.what()));
+}
 
 int run(CLI::App& app, int argc, char** argv, const std::function<Expected<void>()>& body) {
   reserveStandardStreams();
@@ -106,10 +133,7 @@ int run(CLI::App& app, int argc, char** argv, const std::function<Expected<void>
     if (std::cout.flush()) return kOk;
     return complain(app, "standard output: cannot write", ExitCode::kUsage);
   } catch (const CLI::ParseError& e) {
-    const std::string meant = meantBy(app, argc, argv);
-    return complain(app,
-                    fmt::format("{} ({}see {} --help)", e.what(), meant.empty() ? "" : meant + " ", app.get_name()),
-                    ExitCode::kUsage);
+    return complain(app, usageMessage(app, e, {argv + 1, argv + argc}), ExitCode::kUsage);
   }
   try {
     auto done = body();
@@ -118,9 +142,9 @@ int run(CLI::App& app, int argc, char** argv, const std::function<Expected<void>
       return complain(app, std::string("standard output: ") + std::strerror(errno), ExitCode::kUsage);
     return kOk;
   } catch (const std::bad_alloc&) {
-    return complain(app, "out of memory", ExitCode::kInternal);
+    return complain(app, kOutOfMemory, ExitCode::kInternal);
   } catch (const std::exception& e) {
-    return complain(app, fmt::format("internal error: {} (please report it)", e.what()), ExitCode::kInternal);
+    return complain(app, internalMessage(e), ExitCode::kInternal);
   }
 }
 

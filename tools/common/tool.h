@@ -37,6 +37,24 @@ int guard(Body body) {
   }
 }
 
+/// For options and arguments that name a file or a folder: '' names none.
+CLI::Validator isNamed();
+
+/// The message without line ends and other control characters: names of files may hold any.
+std::string oneLine(std::string message);
+
+/// What is wrong with these words of a command line, in one line, with what a misspelt one stands for.
+std::string usageMessage(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words);
+/// What an error says that was thrown and not expected, in one line.
+std::string internalMessage(const std::exception& error);
+/// The same where there is no memory; so short that a std::string of it needs none.
+inline constexpr const char* kOutOfMemory = "out of memory";
+
+/// kUsage: "unknown device" and its like, with what was meant and what there is.
+tl::unexpected<Error> unknownName(const std::string& what,
+                                  const std::string& name,
+                                  const std::vector<std::string>& known);
+
 /// Writes to standard output, all of it: a full disk is an error, not a short file.
 Expected<void> print(std::string_view text);
 

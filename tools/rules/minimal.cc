@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rules/pack/pack.h"
+#include "tools/common/status_line.h"
 #include "tools/common/tool.h"
 
 namespace pet::rules {
@@ -44,7 +45,10 @@ Expected<void> minimal(const std::string& pack, const std::string& output, const
   if (!set) return tl::unexpected(set.error());
   auto notes = readPackNotes(pack);
   if (!notes) return tl::unexpected(notes.error());
-  cover::MinimalSet reduced = cover::minimalSet(*set, options.limits);
+  tool::StatusLine status;
+  cover::MinimalSet reduced =
+      cover::minimalSet(*set, options.limits, [&](double share) { status.show("looking for what follows", share); });
+  status.clear();
   std::erase_if(notes->evidence, [&](const auto& of) { return !reduced.kept.findRule(of.first); });
   if (!output.empty()) {
     if (auto ok = writePack(reduced.kept, output, *notes); !ok) return ok;

@@ -1,13 +1,28 @@
 #include "tools/synth/command.h"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
+#include "ir/suggest.h"
 #include "tools/common/tool.h"
 #include "tools/synth/free.h"
 #include "tools/synth/prove.h"
 
 namespace pet::tool {
 namespace {
+
+/// A subcommand that is misspelt is taken for a pattern's file.
+Expected<void> checkSpelling(const CLI::App& app, const std::vector<std::string>& patterns) {
+  std::error_code ignored;
+  if (patterns.empty() || std::filesystem::exists(patterns[0], ignored)) return {};
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  const std::string meant = suggestion(patterns[0], names);
+  if (meant.empty()) return {};
+  return fail(ErrorKind::kUsage, "there is neither a file nor a subcommand of that name", patterns[0], meant);
+}
 
 /// The command line: its arguments are in it.
 struct CommandLine {
@@ -49,7 +64,10 @@ int petSynth(int argc, char** argv, const Processes& processes) {
     CommandLine line;
     return run(line.app, argc, argv, [&]() -> Expected<void> {
       const CLI::App* command = line.subcommand();
-      if (!command) return search(line.searchArguments, processes);
+      if (!command) {
+        PET_TRY(checkSpelling(line.app, line.searchArguments.patterns));
+        return search(line.searchArguments, processes);
+      }
       if (line.app.count_all() > command->count_all() + 1)
         return fail(ErrorKind::kUsage, fmt::format("options and patterns before '{}'", command->get_name()), "",
                     "put them after it");

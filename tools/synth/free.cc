@@ -187,19 +187,22 @@ Expected<void> store(const SearchResult& r, const FreeOptions& o, double seconds
 }  // namespace
 
 void declareFree(CLI::App& app, FreeOptions& o) {
-  app.add_option("--vocab", o.vocabulary, "the vocabulary, a text file (docs/free-mode.md)")->required();
+  app.add_option("--vocab", o.vocabulary, "the vocabulary, a text file (docs/free-mode.md)")
+      ->required()
+      ->check(isNamed());
   app.add_option("--depth", o.depth, "the largest number of operators of a graph")
       ->check(CLI::Range(1, static_cast<int>(kMostInner + 1)))
       ->capture_default_str();
   app.add_option("-j,--threads", o.threads, "threads (default: all cores); the result does not depend on it")
       ->check(CLI::Range(1, 1024));
-  app.add_option("-o,--output", o.output, "write the proved rules as a pack to FILE");
-  app.add_option("--report", o.report, "write a JSON report of the run to FILE");
+  app.add_option("-o,--output", o.output, "write the proved rules as a pack to FILE")->check(isNamed());
+  app.add_option("--report", o.report, "write a JSON report of the run to FILE")->check(isNamed());
   app.add_option(
       "--memory", o.memory,
       "memory for the largest graphs, such as 512M or 3G: they are enumerated in as many passes as it takes");
   app.add_option("--pass", o.pass, "K/N: of the largest graphs, only those in the K-th of N ranges of fingerprints");
-  auto* checkpoint = app.add_option("--checkpoint", o.checkpoint, "write the results so far to FILE after each pass");
+  auto* checkpoint = app.add_option("--checkpoint", o.checkpoint, "write the results so far to FILE after each pass")
+                         ->check(isNamed());
   app.add_flag("--resume", o.resume, "begin with the checkpoint's results")->needs(checkpoint);
   app.add_flag("-q,--quiet", o.quiet, "no progress and no summary");
 }
@@ -214,7 +217,7 @@ Expected<void> free(const FreeOptions& o) {
   auto begin = std::chrono::steady_clock::now();
   freemode::SearchOptions options{.depth = o.depth, .threads = o.threads, .memory = *memory, .slice = *part};
   StatusLine status(o.quiet);
-  options.progress = [&](const std::string& stage) { status.show(stage); };
+  options.progress = [&](std::string_view stage, double share) { status.show(stage, share); };
   if (auto ok = useCheckpoint(o, *vocabulary, options); !ok) return ok;
   Expected<SearchResult> result = SearchResult();
   try {

@@ -47,10 +47,13 @@ std::string lineOf(const mine::Mined& m) {
 
 Expected<FromModels> minePatterns(const FromArguments& a,
                                   const std::vector<Pattern>& known,
-                                  const JudgeOptions& options) {
+                                  const JudgeOptions& options,
+                                  const ReportProgress& show) {
+  show("reading the models", kUnknownShare);
   auto programs = readModels(a.models);
   if (!programs) return tl::unexpected(programs.error());
-  mine::Mine found = mine::mine(*programs, known, {.operators = a.size});
+  mine::Mine found = mine::mine(*programs, known, {.operators = a.size},
+                                [&](double share) { show("looking for patterns in the models", share); });
   FromModels result;
   FromCounts& n = result.counts;
   n = {.subgraphs = found.subgraphs,
@@ -59,7 +62,9 @@ Expected<FromModels> minePatterns(const FromArguments& a,
        .withoutPattern = found.failed.size()};
   std::set<std::string> names;
   std::string lines;
+  double done = 0;
   for (mine::Mined& m : found.patterns) {
+    show("looking at the patterns of the models", done++ / static_cast<double>(found.patterns.size()));
     if (!m.known.empty()) {
       ++n.known;
       names.insert(m.known);

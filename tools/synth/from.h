@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/progress.h"
 #include "synth/search/search.h"
 
 // Patterns out of a user's own models.
@@ -36,7 +37,8 @@ struct FromModels {
 /// is known.
 Expected<FromModels> minePatterns(const FromArguments& arguments,
                                   const std::vector<Pattern>& known,
-                                  const JudgeOptions& options);
+                                  const JudgeOptions& options,
+                                  const ReportProgress& show);
 
 /// Each pattern as NAME.pet in a folder, which is made where there is none.
 Expected<void> writePatterns(const std::vector<Pattern>& patterns, const std::string& folder);

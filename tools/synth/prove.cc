@@ -10,6 +10,7 @@
 #include "rules/pack/file.h"
 #include "rules/text.h"
 #include "synth/judge/pipeline.h"
+#include "tools/common/status_line.h"
 
 namespace pet::tool {
 namespace {
@@ -167,8 +168,10 @@ void declareProve(CLI::App& app, ProveOptions& o) {
   app.add_option("FILE", o.files,
                  "text files with patterns and candidates (rules without a proof); a later one may use the patterns of "
                  "an earlier one; - is standard input")
-      ->required();
-  app.add_option("-o,--output", o.output, "write patterns and rules with their records to FILE, if all are proved");
+      ->required()
+      ->check(isNamed());
+  app.add_option("-o,--output", o.output, "write patterns and rules with their records to FILE, if all are proved")
+      ->check(isNamed());
   app.add_flag("--json", o.json, "an array of objects instead of lines");
 }
 
@@ -187,8 +190,11 @@ Expected<void> prove(const ProveOptions& o) {
   for (const Judgement& j : judgements) {
     if (auto ok = show(j); !ok) return ok;
   }
+  Progress progress("proving", input->candidates.size());
   for (const Candidate& c : input->candidates) {
+    progress.step(c.rule.name);
     judgements.push_back(judge(c));
+    progress.clear();
     if (auto ok = show(judgements.back()); !ok) return ok;
   }
   if (o.json) {

@@ -169,10 +169,12 @@ Expected<void> store(const SearchArguments& a, const Synthesis& s, const RunFact
 }  // namespace
 
 void declareSearch(CLI::App& app, SearchArguments& a) {
-  auto* files = app.add_option("PATTERN", a.patterns, "pattern files (default: all canonical patterns)");
-  app.add_option("--patterns", a.patternFolder, "folder of pattern files (*.pet)")->excludes(files);
-  auto* models =
-      app.add_option("--from", a.from.models, "an ONNX model: search the patterns in it")->allow_extra_args(false);
+  auto* files =
+      app.add_option("PATTERN", a.patterns, "pattern files (default: all canonical patterns)")->check(isNamed());
+  app.add_option("--patterns", a.patternFolder, "folder of pattern files (*.pet)")->excludes(files)->check(isNamed());
+  auto* models = app.add_option("--from", a.from.models, "an ONNX model: search the patterns in it")
+                     ->allow_extra_args(false)
+                     ->check(isNamed());
   app.add_option("--from-size", a.from.size, "the largest number of operators of such a pattern")
       ->check(CLI::Range(1, kLargest))
       ->capture_default_str()
@@ -183,23 +185,25 @@ void declareSearch(CLI::App& app, SearchArguments& a) {
       ->needs(models);
   auto* writePatternsTo =
       app.add_option("--from-patterns", a.from.patternsTo, "write such patterns to a folder, and do not search")
-          ->needs(models);
+          ->needs(models)
+          ->check(isNamed());
   app.add_option("--depth", a.depth,
                  "the largest number of operators that compute in a replacement, or as many as the pattern has")
       ->check(CLI::Range(1, kDeepest))
       ->capture_default_str();
   app.add_flag("!--no-check", a.check, "do not have the independent checker confirm each proof; the pack says so");
   app.add_option("-o,--output", a.output, "write the pack to FILE instead of standard output")
-      ->excludes(writePatternsTo);
+      ->excludes(writePatternsTo)
+      ->check(isNamed());
   app.add_option("-j,--threads", a.threads, "threads (default: all cores); the pack does not depend on it")
       ->check(CLI::Range(1, 1024));
-  auto* checkpoint =
-      app.add_option("--checkpoint", a.checkpoint, "append every outcome to FILE as soon as it is known");
+  auto* checkpoint = app.add_option("--checkpoint", a.checkpoint, "append every outcome to FILE as soon as it is known")
+                         ->check(isNamed());
   app.add_flag("--resume", a.resume, "skip the units that the checkpoint has")->needs(checkpoint);
   app.add_option("--shard", a.shardText, "run part I of N only, 1/N to N/N; pet-rules merge makes a pack of all parts")
       ->capture_default_str();
   app.add_option("--budget", a.budgetText, "start no unit after this time: 90s, 10m, 2h; the pack is marked partial");
-  app.add_option("--report", a.report, "write a JSON report of the run to FILE");
+  app.add_option("--report", a.report, "write a JSON report of the run to FILE")->check(isNamed());
   app.add_option("--explain", a.explain, "list the verdict on every candidate of a pattern");
   app.add_flag("-q,--quiet", a.quiet, "no progress and no summary");
 }
@@ -217,7 +221,9 @@ Expected<FromModels> patternsFromModels(const SearchArguments& a) {
     given = std::move(*read);
     known->insert(known->end(), given.begin(), given.end());
   }
-  auto mined = minePatterns(a.from, *known, {.depth = a.depth, .check = a.check});
+  StatusLine status(a.quiet);
+  auto mined = minePatterns(a.from, *known, {.depth = a.depth, .check = a.check},
+                            [&](std::string_view what, double share) { status.show(what, share); });
   if (mined) mined->patterns.insert(mined->patterns.end(), given.begin(), given.end());
   return mined;
 }

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "tools/common/status_line.h"
 #include "tools/common/tool.h"
 #include "tools/tune/schedule.h"
@@ -44,14 +46,7 @@ class Rounds {
          const RunnerKeeper& runner,
          Timings& timings,
          const Options& o)
-      : rules_(rules),
-        jobs_(jobs),
-        tuner_(tuner),
-        runner_(runner),
-        timings_(timings),
-        o_(o),
-        rows_(jobs.size()),
-        progress_("timing", jobs.size()) {}
+      : rules_(rules), jobs_(jobs), tuner_(tuner), runner_(runner), timings_(timings), o_(o), rows_(jobs.size()) {}
 
   Expected<std::vector<Row>> run() {
     std::vector<size_t> open;
@@ -78,8 +73,19 @@ class Rounds {
 
  private:
   void settle(size_t job, Row row) {
-    progress_.step(jobs_[job].rule->name);
+    ++settled_;
     rows_[job] = std::move(row);
+  }
+
+  /// Of the points, or of the budget, where that ends sooner.
+  double share() const {
+    const double points = static_cast<double>(settled_) / static_cast<double>(jobs_.size());
+    if (o_.budget <= 0) return points;
+    return std::max(points, 1 - std::chrono::duration<double>(end_ - Clock::now()).count() / o_.budget);
+  }
+
+  void say(const Job& job) {
+    status_.show("timing", share(), fmt::format("{} of {} points, {}", settled_, jobs_.size(), job.rule->name));
   }
 
   bool isOver() const { return Clock::now() >= end_ || runner_.hasGivenUp(); }
@@ -99,10 +105,11 @@ class Rounds {
   Expected<Row> rowOf(const Job& job) {
     if (!o_.exhaustive && isHopeless(timings_, tuner_.blank(job))) return Row{.kind = Row::Kind::kHopeless};
     if (isOver()) return Row{.kind = Row::Kind::kNotTimed};
+    say(job);
     if (!std::exchange(controlled_, true)) {
       auto control = tuner_.control(job);
       if (!control) return tl::unexpected(control.error());
-      progress_.clear();
+      status_.clear();
       if (auto ok = tool::print("A/A control: " + *control + "\n"); !ok) return tl::unexpected(ok.error());
     }
     auto row = tuner_.measure(job);
@@ -119,7 +126,8 @@ class Rounds {
   Timings& timings_;
   const Options& o_;
   std::vector<Row> rows_;
-  tool::Progress progress_;
+  tool::StatusLine status_;
+  size_t settled_ = 0;
   Clock::time_point end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                               std::chrono::duration<double>(o_.budget > 0 ? o_.budget : 1e9));
   bool controlled_ = false;

@@ -173,9 +173,7 @@ std::string embedded(const Json& json) {
   return text;
 }
 
-}  // namespace
-
-std::string pageOf(const PageContent& content) {
+Json dataOf(const PageContent& content) {
   const InferOptions how{.freezeInputs = content.freezeInputs};
   const Inference inferredBefore = infer(content.before, how), inferredAfter = infer(content.after, how);
   const auto before = placesOf(content.before, inferredBefore), after = placesOf(content.after, inferredAfter);
@@ -183,20 +181,29 @@ std::string pageOf(const PageContent& content) {
   Json places = Json::array();
   for (const ShownPlace& place : shown)
     places.push_back(jsonOf(place, kMostDrawn / shown.size()));
-  const Json data = {{"title", content.title},
-                     {"headline", content.headline},
-                     {"figures", figuresOf(content.report)},
-                     {"places", places},
-                     {"sites", sitesOf(content, shown)},
-                     {"refused", refusedOf(content)},
-                     {"untouched", untouchedOf(content.report)},
-                     {"checks", checksOf(content.report)},
-                     {"run", content.run}};
+  return {{"title", content.title},
+          {"headline", content.headline},
+          {"figures", figuresOf(content.report)},
+          {"places", places},
+          {"sites", sitesOf(content, shown)},
+          {"refused", refusedOf(content)},
+          {"untouched", untouchedOf(content.report)},
+          {"checks", checksOf(content.report)},
+          {"run", content.run}};
+}
+
+}  // namespace
+
+std::string pageOf(const PageContent& content) {
   std::string page(kPageHtml);
   put(page, "/* page.css */", kPageCss);
   put(page, "/* page.js */", kPageJs);
-  put(page, "/* data */", embedded(data));
+  put(page, "/* data */", embedded(dataOf(content)));
   return page;
+}
+
+std::string pageData(const PageContent& content) {
+  return dataOf(content).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace pet::tool

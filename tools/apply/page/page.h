@@ -27,5 +27,7 @@ struct PageContent {
 /// it corrects the output, what was refused, what was checked. The same bytes for the same content; at most 2 MB, for
 /// of large models only the neighbourhood of sites is drawn.
 std::string pageOf(const PageContent& content);
+/// What the page shows, and nothing else, as JSON (docs/command-line.md, The page).
+std::string pageData(const PageContent& content);
 
 }  // namespace pet::tool

@@ -273,7 +273,7 @@ function siteDetail(site) {
   add("Numerics", site.numerics);
   const left = make("div", {}, list);
   if (site.boxes.length) {
-    left.append(make("p", {}, `The mutant is wrong at ${site.boxes.length === 1 ? "one box" : site.boxes.length + " boxes"} of the output, which the rule computes again:`),
+    left.append(make("p", {}, `The rule computes ${site.boxes.length === 1 ? "one box" : site.boxes.length + " boxes"} of the output again, where its fast part is wrong:`),
       boxMap(site), ...site.boxes.map((box) => make("p", {class: "empty"}, `[${box.map(rangeText).join(", ")}]`)));
   }
   return [left, make("pre", {}, site.statement)];

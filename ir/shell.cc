@@ -1,9 +1,9 @@
-#include "tools/common/shell.h"
+#include "ir/shell.h"
 
 #include <algorithm>
 #include <cctype>
 
-namespace pet::tool {
+namespace pet {
 
 std::string shellWord(std::string_view word) {
   constexpr std::string_view kPlain = "-_./=,:+%@";
@@ -17,4 +17,4 @@ std::string shellWord(std::string_view word) {
   return text + "'";
 }
 
-}  // namespace pet::tool
+}  // namespace pet
