@@ -10,6 +10,7 @@
 #include "tools/common/runner.h"
 #include "tools/common/share.h"
 #include "tools/common/tool.h"
+#include "tools/tune/cliffs/cliffs.h"
 #include "tools/tune/report.h"
 #include "tools/tune/rounds.h"
 
@@ -41,14 +42,6 @@ tl::unexpected<Error> runnerFailed(const std::string& message) {
   return fail(ErrorKind::kRunner, message, "", "check --python and --runner; samples so far are kept");
 }
 
-/// The runner of a device: a script for a Python that has the engine, or a program of ours.
-Expected<std::vector<std::string>> runnerOf(const Options& o) {
-  for (auto [device, runner] : {std::pair{kOrtCpu, "ort"}, {kOnednnCpu, "onednn"}}) {
-    if (o.device == device) return tool::runnerCommand({.name = runner, .python = o.python, .path = o.runner});
-  }
-  return fail(ErrorKind::kUsage, "unknown device", o.device, fmt::format("known: {}, {}", kOrtCpu, kOnednnCpu));
-}
-
 /// What a file of timings says, without timing anything.
 Expected<void> show(const Options& o) {
   auto rules = readPack(o.pack);
@@ -59,8 +52,10 @@ Expected<void> show(const Options& o) {
 }
 
 Expected<void> run(const Options& o) {
-  auto command = runnerOf(o);
+  auto command = tool::runnerCommand({o.device, o.python, o.runner});
   if (!command) return tl::unexpected(command.error());
+  if (!o.cliffs.empty()) return findCliffs(o, std::move(*command));
+  if (o.pack.empty()) return fail(ErrorKind::kUsage, "PACK is required", "", "or --cliffs MODEL");
   if (!o.show.empty()) return show(o);
   if (o.output.empty()) return fail(ErrorKind::kUsage, "no file to store the timings in", "", "give -o FILE");
   auto rules = readPack(o.pack);
@@ -90,20 +85,45 @@ Expected<void> run(const Options& o) {
               "see the table");
 }
 
+void declareCliffs(CLI::App& app, Options& o) {
+  auto* cliffs = app.add_option("--cliffs", o.cliffs,
+                                "instead of timing rules, time the operators of these models against the roofline");
+  app.add_option("--write", o.write, "write each of the worst to this folder, as a model for pet-synth --from")
+      ->needs(cliffs);
+  app.add_option("--json", o.json, "write what was found to this file; - for standard output, instead of the tables")
+      ->needs(cliffs);
+  app.add_option("--most", o.most, "how many of the worst are listed")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000))
+      ->needs(cliffs);
+  app.add_option("--size", o.size, "the largest number of operators that are timed as one")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 5))
+      ->needs(cliffs);
+  app.add_option("--min-times", o.minTimes, "the least multiple of the roofline that is listed")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->needs(cliffs);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Times the rules of a pack on an engine, each between neighbours, and stores their gains.", "pet-tune");
+  CLI::App app(
+      "Times the rules of a pack on an engine, each between neighbours, and stores their gains; or, with "
+      "--cliffs, finds what an engine does far slower than the machine can.",
+      "pet-tune");
   app.footer(
       "A run that was interrupted goes on where it stopped: samples that the file has are not taken again.\n"
       "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 4 bad pack or timings, 5 a replacement is wrong, 6 "
       "the runner\n"
       "failed.");
   Options o;
-  app.add_option("PACK", o.pack, "a pack of rules, from pet-synth")->required();
+  app.add_option("PACK", o.pack, "a pack of rules, from pet-synth");
   app.add_option("-o,--output", o.output, "the file of timings to create or extend (text if it ends in .jsonl)");
   app.add_option("--show", o.show, "only print where rules pay, according to this file of timings; nothing is timed");
-  app.add_option("--device", o.device, "the engine to time on: ort-cpu or onednn-cpu")->capture_default_str();
+  app.add_option("--device", o.device, "the engine to time on: ort-cpu, onednn-cpu or openvino-cpu")
+      ->capture_default_str();
   app.add_option("--rules", o.rules, "only these rules (names or globs, separated by commas)")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -129,11 +149,13 @@ int main(int argc, char** argv) {
   app.add_flag("--warm", o.warm, "leave the caches as they are between runs");
   app.add_flag("--no-bare", o.noBare, "do not time the rule without neighbours as well");
   app.add_option("--python", o.python, "the Python interpreter that has the engine");
-  app.add_option("--runner", o.runner,
-                 "the program that measures (ort-cpu: a Python script), instead of the one that comes with the tool");
+  app.add_option(
+      "--runner", o.runner,
+      "the program that measures (a Python script, but for onednn-cpu), instead of the one that comes with the tool");
   app.add_option("--timeout", o.timeout, "seconds to wait for an answer, besides the time it takes")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  declareCliffs(app, o);
   app.add_option("--keep", o.keep, "leave the subgraphs that were timed in this folder");
   return tool::run(app, argc, argv, [&] { return run(o); });
 }
