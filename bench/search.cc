@@ -1,6 +1,7 @@
 // pet-searches: the cases that EinNet (OSDI'23) and PET (OSDI'21) publish, each found by search.
 //
-//     pet-searches [PATTERNS [WORDS]]     PATTERNS: the folder of patterns, default rules/patterns; WORDS: only the cases
+//     pet-searches [PATTERNS [WORDS]]     PATTERNS: the folder of patterns, default rules/patterns; WORDS: only the
+//     cases
 //                                         whose name has them
 //
 // For each case: the pattern's units are run in their order, on one thread, until the first rule of the wanted kind
@@ -10,8 +11,8 @@
 // single operators, and where a line has no time, none is known.)
 //
 // The exit code is 0 if every case is as it stands here: found, or not found for the reason that is given. A case that
-// is found although it is not known to be, is an error, too: then the table is out of date. It is 2 where no case's name
-// has the words, 4 where a pattern cannot be read.
+// is found although it is not known to be, is an error, too: then the table is out of date. It is 2 where no case's
+// name has the words, 4 where a pattern cannot be read.
 
 #include "synth/search/search.h"
 

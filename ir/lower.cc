@@ -53,17 +53,16 @@ Expected<Program> lowerOnce(const Program& program) {
 /// Replaces each operator in `unfold` by its definition, where its attributes have one, and those of that likewise.
 Expected<Program> definedBy(const Program& program, const Unfold& unfold) {
   bool isComplete = true;
-  auto defined =
-         replaced(program,
-                  [&](ProgramBuilder& builder, const Node& n, const OpView& view,
-                      const std::vector<Value>& operands) -> Expected<Value> {
-                    if (n.op->definition && unfold.contains(n.op->name)) {
-                      auto value = n.op->definition(builder, view, operands);
-                      isComplete = isComplete && !value;
-                      if (value || value.error().kind != ErrorKind::kUnsupported) return value;
-                    }
-                    return builder.add(*n.op, operands, n.attributes);
-                  });
+  auto defined = replaced(program,
+                          [&](ProgramBuilder& builder, const Node& n, const OpView& view,
+                              const std::vector<Value>& operands) -> Expected<Value> {
+                            if (n.op->definition && unfold.contains(n.op->name)) {
+                              auto value = n.op->definition(builder, view, operands);
+                              isComplete = isComplete && !value;
+                              if (value || value.error().kind != ErrorKind::kUnsupported) return value;
+                            }
+                            return builder.add(*n.op, operands, n.attributes);
+                          });
   return isComplete || !defined ? defined : definedBy(*defined, unfold);
 }
 

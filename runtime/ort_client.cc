@@ -335,6 +335,7 @@ RunnerExpected<TimeAnswer> Runner::time(const TimeRequest& request, double timeo
                 {"threads", request.threads},
                 {"budget_s", request.budgetSeconds},
                 {"cold", request.cold},
+                {"positive", request.positive},
                 {"seed", request.seed}};
   auto answer = process_->ask(question, timeoutSeconds);
   if (!answer) return tl::unexpected(answer.error());

@@ -133,7 +133,9 @@ int main(int argc, char** argv) {
   using tool::isNamed;
   app.add_option("MODEL", o.model, "the original, an ONNX model")->required();
   app.add_option("REWRITTEN", o.rewritten, "its rewritten form, e.g. from pet-apply")->check(isNamed());
-  app.add_option("--runner", o.runner.name, "the engine: ort or onednn")->capture_default_str();
+  app.add_option("--device,--runner", o.runner.name,
+                 "the engine: ort-cpu, onednn-cpu or openvino-cpu; or ort, onednn, openvino")
+      ->capture_default_str();
   app.add_flag("--per-site,!--no-per-site", o.perSite, "also time the sites where the models differ (the default)");
   app.add_option("--runs", o.runs, "the largest number of rounds")->capture_default_str()->check(CLI::Range(3, 100000));
   app.add_option("--budget", o.budget, "seconds for everything; three rounds are run in any case")
@@ -143,7 +145,7 @@ int main(int argc, char** argv) {
   app.add_flag("--cold", o.cold, "overwrite the caches before each run");
   app.add_option("--json", o.json, "write the report to this file; - for standard output, instead of the tables")
       ->check(isNamed());
-  app.add_option("--python", o.runner.python, "the Python interpreter that has ONNX Runtime")->check(isNamed());
+  app.add_option("--python", o.runner.python, "the Python interpreter that has the engine")->check(isNamed());
   app.add_option("--runner-path", o.runner.path,
                  "the script or program that measures, instead of the one that comes with the tool")
       ->check(isNamed());

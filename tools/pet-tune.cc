@@ -10,6 +10,7 @@
 #include "tools/common/runner.h"
 #include "tools/common/share.h"
 #include "tools/common/tool.h"
+#include "tools/tune/cliffs/cliffs.h"
 #include "tools/tune/report.h"
 #include "tools/tune/rounds.h"
 
@@ -46,14 +47,6 @@ Expected<std::string> packOf(const Options& o) {
   return o.pack.empty() ? tool::shareFile(tool::kDefaultPack) : Expected<std::string>(o.pack);
 }
 
-/// The runner of a device: a script for a Python that has the engine, or a program of ours.
-Expected<std::vector<std::string>> runnerOf(const Options& o) {
-  for (auto [device, runner] : {std::pair{kOrtCpu, "ort"}, {kOnednnCpu, "onednn"}}) {
-    if (o.device == device) return tool::runnerCommand({.name = runner, .python = o.python, .path = o.runner});
-  }
-  return tool::unknownName("device", o.device, {kOnednnCpu, kOrtCpu});
-}
-
 /// What a file of timings says, without timing anything.
 Expected<void> show(const Options& o) {
   auto rules = readPack(o.pack);
@@ -64,8 +57,9 @@ Expected<void> show(const Options& o) {
 }
 
 Expected<void> run(Options o) {
-  auto command = runnerOf(o);
+  auto command = tool::runnerCommand({o.device, o.python, o.runner});
   if (!command) return tl::unexpected(command.error());
+  if (!o.cliffs.empty()) return findCliffs(o, std::move(*command));
   auto pack = packOf(o);
   if (!pack) return tl::unexpected(pack.error());
   o.pack = std::move(*pack);
@@ -98,10 +92,36 @@ Expected<void> run(Options o) {
               "see the table");
 }
 
+void declareCliffs(CLI::App& app, Options& o) {
+  auto* cliffs = app.add_option("--cliffs", o.cliffs,
+                                "instead of timing rules, time the operators of these models against the roofline");
+  app.add_option("--write", o.write, "write each of the worst to this folder, as a model for pet-synth --from")
+      ->check(tool::isNamed())
+      ->needs(cliffs);
+  app.add_option("--json", o.json, "write what was found to this file; - for standard output, instead of the tables")
+      ->check(tool::isNamed())
+      ->needs(cliffs);
+  app.add_option("--most", o.most, "how many of the worst are listed")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000))
+      ->needs(cliffs);
+  app.add_option("--size", o.size, "the largest number of operators that are timed as one")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 5))
+      ->needs(cliffs);
+  app.add_option("--min-times", o.minTimes, "the least multiple of the roofline that is listed")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->needs(cliffs);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Times the rules of a pack on an engine, each between neighbours, and stores their gains.", "pet-tune");
+  CLI::App app(
+      "Times the rules of a pack on an engine, each between neighbours, and stores their gains; or, with "
+      "--cliffs, finds what an engine does far slower than the machine can.",
+      "pet-tune");
   app.footer(
       "A run that was interrupted goes on where it stopped: samples that the file has are not taken again.\n"
       "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad model, 4 bad pack or timings, 5 a replacement is wrong, 6 "
@@ -115,7 +135,8 @@ int main(int argc, char** argv) {
       ->check(isNamed());
   app.add_option("--show", o.show, "only print where rules pay, according to this file of timings; nothing is timed")
       ->check(isNamed());
-  app.add_option("--device", o.device, "the engine to time on: ort-cpu or onednn-cpu")->capture_default_str();
+  app.add_option("--device", o.device, "the engine to time on: ort-cpu, onednn-cpu or openvino-cpu")
+      ->capture_default_str();
   app.add_option("--rules", o.rules, "only these rules (names or globs, separated by commas)")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -143,12 +164,14 @@ int main(int argc, char** argv) {
   app.add_flag("--warm", o.warm, "leave the caches as they are between runs");
   app.add_flag("--no-bare", o.noBare, "do not time the rule without neighbours as well");
   app.add_option("--python", o.python, "the Python interpreter that has the engine")->check(isNamed());
-  app.add_option("--runner", o.runner,
-                 "the program that measures (ort-cpu: a Python script), instead of the one that comes with the tool")
+  app.add_option(
+         "--runner", o.runner,
+         "the program that measures (a Python script, but for onednn-cpu), instead of the one that comes with the tool")
       ->check(isNamed());
   app.add_option("--timeout", o.timeout, "seconds to wait for an answer, besides the time it takes")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  declareCliffs(app, o);
   app.add_option("--keep", o.keep, "leave the subgraphs that were timed in this folder")->check(isNamed());
   return tool::run(app, argc, argv, [&] { return run(o); });
 }

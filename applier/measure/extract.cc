@@ -6,57 +6,12 @@
 #include <fmt/format.h>
 
 #include "applier/infer/infer.h"
+#include "applier/measure/wiring.h"
 
 namespace pet {
 namespace {
 
 using Names = std::set<std::string, std::less<>>;
-
-/// Who computes and who reads each value of a graph, and which values are constants.
-class Wiring {
- public:
-  explicit Wiring(const Graph& graph) : graph_(graph), outputs_(graph.outputs.begin(), graph.outputs.end()) {
-    for (const Initializer& i : graph.initializers)
-      constants_.insert(i.name);
-    constants_.insert(graph.sparse.begin(), graph.sparse.end());
-    for (size_t i = 0; i < graph.nodes.size(); ++i)
-      enter(static_cast<int>(i));
-  }
-
-  const GraphNode& node(int position) const { return graph_.nodes[static_cast<size_t>(position)]; }
-  bool isConstant(const std::string& name) const { return constants_.contains(name); }
-  bool isOutput(const std::string& name) const { return outputs_.contains(name); }
-  /// -1: an input, or an initializer.
-  int producer(const std::string& name) const {
-    auto it = producer_.find(name);
-    return it == producer_.end() ? -1 : it->second;
-  }
-  const std::vector<int>& readers(const std::string& name) const {
-    static const std::vector<int> kNone;
-    auto it = readers_.find(name);
-    return it == readers_.end() ? kNone : it->second;
-  }
-
- private:
-  void enter(int position) {
-    auto names = readsOf(node(position));
-    for (const std::string& name : names)
-      readers_[name].push_back(position);
-    bool constant = names.empty()
-                      ? node(position).type == "Constant"
-                      : std::all_of(names.begin(), names.end(), [&](const auto& n) { return isConstant(n); });
-    constant = constant && !node(position).type.starts_with("Random");
-    for (const std::string& name : node(position).outputs) {
-      producer_[name] = position;
-      if (constant) constants_.insert(name);
-    }
-  }
-
-  const Graph& graph_;
-  Names constants_, outputs_;
-  std::map<std::string, int, std::less<>> producer_;
-  std::map<std::string, std::vector<int>, std::less<>> readers_;
-};
 
 bool isDrawn(ElementType t) {
   return t == ElementType::kUnknown || t == ElementType::kInt8 || t == ElementType::kUint8 || isComputed(t);

@@ -2,8 +2,8 @@
 
 #include "ir/ops/op.h"
 
-// Functions by simpler ones: OpRow::definition. The operators used are Relu, Exp, Erf, Sigmoid, sums, products, and Sqrt
-// and Reciprocal of positive values.
+// Functions by simpler ones: OpRow::definition. The operators used are Relu, Exp, Erf, Sigmoid, sums, products, and
+// Sqrt and Reciprocal of positive values.
 namespace pet {
 
 Expected<Value> clipDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);

@@ -120,11 +120,10 @@ const OpRow kFunctionRows[] = {
                                   .facts = {.monotone = true, .ignoresMinusInfinity = true, .positive = true},
                                   .onnx = {6},
                                   .definition = sigmoidDefinition}),
-    function<functions::Tanh>(
-        {.name = "Tanh",
-         .facts = {.zeroPreserving = true, .monotone = true, .odd = true},
-         .onnx = {6},
-         .definition = tanhDefinition}),
+    function<functions::Tanh>({.name = "Tanh",
+                               .facts = {.zeroPreserving = true, .monotone = true, .odd = true},
+                               .onnx = {6},
+                               .definition = tanhDefinition}),
     function<functions::Erf>(
         {.name = "Erf", .facts = {.zeroPreserving = true, .monotone = true, .odd = true}, .onnx = {9}}),
     function<functions::Exp>(
@@ -137,11 +136,10 @@ const OpRow kFunctionRows[] = {
          .onnx = {6}}),
     function<functions::Reciprocal>(
         {.name = "Reciprocal", .facts = {.odd = true, .domain = Facts::Domain::kNotZero}, .onnx = {6}}),
-    function<functions::Square>(
-        {.name = "Square",
-         .facts = {.zeroPreserving = true, .nonNegative = true},
-         .definition = squareDefinition,
-         .neverCancels = alwaysOneTerm}),
+    function<functions::Square>({.name = "Square",
+                                 .facts = {.zeroPreserving = true, .nonNegative = true},
+                                 .definition = squareDefinition,
+                                 .neverCancels = alwaysOneTerm}),
     // 1 where the operand is zero, else 0.
     function<functions::Not>({.name = "Not", .facts = {.nonNegative = true}}),
     function<functions::Softplus>({.name = "Softplus", .facts = {.monotone = true, .positive = true}, .onnx = {1}}),

@@ -37,7 +37,8 @@ struct TimeRequest {
   std::vector<std::string> models;
   int runs = 20, warmup = 2, threads = 1;
   double budgetSeconds = 10;
-  bool cold = false;  ///< weights come from memory: the caches are overwritten before each run
+  bool cold = false;      ///< weights come from memory: the caches are overwritten before each run
+  bool positive = false;  ///< inputs of floating point are > 0
   int64_t seed = 0;
 };
 

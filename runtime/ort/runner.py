@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Times ONNX models on ONNX Runtime's CPU provider: a child process that answers JSON lines, and a module.
+Runners of other engines that have Python are this one with another Engine (openvino_runner.py).
 
     python runtime/ort/runner.py [--cpu N]
 
@@ -12,7 +13,7 @@ process lives on; it ends at {"cmd": "quit"} or at the end of stdin.
        isa: avx512, avx2, sse2, neon or the machine's name; cpu: the processor's name, "" where unknown.
 
 {"cmd": "time", "models": [path, ...], "runs": 20, "warmup": 2, "budget_s": 10, "threads": 1, "cold": false,
- "optimise": true, "seed": 0, "dims": {}}
+ "optimise": true, "positive": false, "seed": 0, "dims": {}}
     -> {"samples": [[seconds, ...], ...], "median": [...], "p10": [...], "p90": [...],      one entry per model
         "max_abs_diff": [0, ...], "max_abs": x}
        All models get the same inputs and take turns, each round starting one model further on. No new round starts once
@@ -21,10 +22,10 @@ process lives on; it ends at {"cmd": "quit"} or at the end of stdin.
        max_abs_diff: largest |output - first model's output|; max_abs: largest |first model's output|. Models must agree
        in the names and shapes of inputs and outputs, and the first one's outputs must be finite.
 
-{"cmd": "run", "model": path, "seed": 0, "threads": 1, "optimise": true, "dims": {}}
+{"cmd": "run", "model": path, "seed": 0, "threads": 1, "optimise": true, "positive": false, "dims": {}}
     -> {"outputs": [{"name", "type", "shape", "min", "max", "mean", "std", "crc32"}, ...]}
 
-Inputs are a function of (seed, name, type, shape): floats uniform in [-1, 1), integers and booleans 0 or 1, which are
+Inputs are a function of (seed, name, type, shape): floats uniform in [-1, 1), or with "positive" in [1/64, 1), integers and booleans 0 or 1, which are
 indices into any axis but one of extent 1. "dims" gives symbolic dimensions their extents.
 """
 
@@ -50,12 +51,29 @@ class Mistake(Exception):
     """The request's fault: what, where, what to do."""
 
 
+# ---- the engine
+
+class OnnxRuntime:
+    """What a runner needs of an engine. Sessions are as ONNX Runtime's: get_inputs(), get_outputs() and run()."""
+
+    name, version = "onnxruntime", onnxruntime.__version__
+
+    def providers(self):
+        return onnxruntime.get_available_providers()
+
+    def open(self, path, threads, optimise, dims):
+        """A session for one model, with `threads` threads and these extents of its symbolic dimensions."""
+        return open_session(path, threads, optimise)
+
+    def check(self, path, inputs, outputs, dims):
+        """Raises Mistake where these outputs of the model are not its outputs; here they are by definition."""
+
+
 # ---- sessions, inputs, outputs
 
 def open_session(path, threads=1, optimise=True):
     """A session on the CPU provider: `threads` intra-op threads, operators one after another."""
-    if not os.path.isfile(path):
-        raise Mistake(f"{path}: no such file")
+    require_file(path)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -69,12 +87,17 @@ def open_session(path, threads=1, optimise=True):
         raise Mistake(f"{path}: the engine cannot load it: {error}") from error
 
 
-def seeded_inputs(session, seed=0, dims=None):
+def require_file(path):
+    if not os.path.isfile(path):
+        raise Mistake(f"{path}: no such file")
+
+
+def seeded_inputs(session, seed=0, dims=None, positive=False):
     """{name: array} for every input of the session, the same for equal (seed, name, type, shape)."""
-    return {value.name: _seeded_input(value, seed, dims or {}) for value in session.get_inputs()}
+    return {value.name: _seeded_input(value, seed, dims or {}, positive) for value in session.get_inputs()}
 
 
-def _seeded_input(value, seed, dims):
+def _seeded_input(value, seed, dims, positive):
     if value.type not in DTYPES:
         raise Mistake(f"input {value.name}: no random values for its type {value.type}")
     shape = []
@@ -86,7 +109,7 @@ def _seeded_input(value, seed, dims):
     random = np.random.default_rng([seed, zlib.crc32(value.name.encode())])
     dtype = DTYPES[value.type]
     if np.issubdtype(dtype, np.floating):
-        return random.uniform(-1.0, 1.0, shape).astype(dtype)
+        return random.uniform(1 / 64 if positive else -1.0, 1.0, shape).astype(dtype)
     return random.integers(0, 2, shape).astype(dtype)
 
 
@@ -232,20 +255,29 @@ def field(request, name, kind, default=None):
     return value
 
 
-def sessions_and_inputs(request, paths, affinity):
+def sessions_and_inputs(request, paths, affinity, engine):
     threads = max(1, field(request, "threads", int, 1))
     affinity.hold(threads)
-    sessions = [open_session(path, threads, field(request, "optimise", bool, True)) for path in paths]
-    return sessions, seeded_inputs(sessions[0], field(request, "seed", int, 0), field(request, "dims", dict, {}))
+    optimise, dims = field(request, "optimise", bool, True), field(request, "dims", dict, {})
+    sessions = [engine.open(path, threads, optimise, dims) for path in paths]
+    seed, positive = field(request, "seed", int, 0), field(request, "positive", bool, False)
+    return sessions, seeded_inputs(sessions[0], seed, dims, positive)
 
 
-def answer_hello(request, affinity):
+def checked_run(session, inputs, path, request, engine):
+    """The outputs of a model, which are right as far as the engine can be checked."""
+    outputs = run(session, inputs, path)
+    engine.check(path, inputs, outputs, field(request, "dims", dict, {}))
+    return outputs
+
+
+def answer_hello(request, affinity, engine):
     isa, cpu = processor()
-    return {"engine": "onnxruntime", "version": onnxruntime.__version__,
-            "providers": onnxruntime.get_available_providers(), "isa": isa, "cpu": cpu, "threads": 1}
+    return {"engine": engine.name, "version": engine.version, "providers": engine.providers(), "isa": isa, "cpu": cpu,
+            "threads": 1}
 
 
-def answer_time(request, affinity):
+def answer_time(request, affinity, engine):
     paths = field(request, "models", list)
     if not paths or not all(isinstance(path, str) for path in paths):
         raise Mistake('"models" must be one or more paths')
@@ -255,12 +287,13 @@ def answer_time(request, affinity):
     budget_s = field(request, "budget_s", (int, float), 10)
     before_run = CacheFlush() if field(request, "cold", bool, False) else None
 
-    sessions, inputs = sessions_and_inputs(request, paths, affinity)
-    reference = run(sessions[0], inputs, paths[0])
+    sessions, inputs = sessions_and_inputs(request, paths, affinity, engine)
+    reference = checked_run(sessions[0], inputs, paths[0], request, engine)
     scale = max_abs(reference)
     if not np.isfinite(scale):
         raise Mistake(f"{paths[0]}: its outputs are not finite, so nothing can be compared to them")
-    differences = [max_abs_diff(reference, run(session, inputs, path), path) for session, path in zip(sessions, paths)]
+    differences = [0.0] + [max_abs_diff(reference, checked_run(session, inputs, path, request, engine), path)
+                           for session, path in zip(sessions[1:], paths[1:])]
     for difference, path in zip(differences, paths):
         if not np.isfinite(difference):
             raise Mistake(f"{path}: its outputs are not finite where the first model's are")
@@ -271,9 +304,9 @@ def answer_time(request, affinity):
             "max_abs_diff": differences, "max_abs": scale}
 
 
-def answer_run(request, affinity):
+def answer_run(request, affinity, engine):
     path = field(request, "model", str)
-    (session,), inputs = sessions_and_inputs(request, [path], affinity)
+    (session,), inputs = sessions_and_inputs(request, [path], affinity, engine)
     return {"outputs": [summary(name, array) for name, array in run(session, inputs, path).items()]}
 
 
@@ -302,13 +335,13 @@ def parse(line):
     return request
 
 
-def serve(lines, answers, affinity):
+def serve(lines, answers, affinity, engine):
     for line in filter(str.strip, lines):
         try:
             request = parse(line)
             if request["cmd"] == "quit":
                 return
-            answer = json.dumps(ANSWERS[request["cmd"]](request, affinity), allow_nan=False)
+            answer = json.dumps(ANSWERS[request["cmd"]](request, affinity, engine), allow_nan=False)
         except Mistake as mistake:
             answer = json.dumps({"error": str(mistake)})
         except Exception as error:  # ours or the engine's: one bad subgraph must not end a tuning
@@ -316,16 +349,16 @@ def serve(lines, answers, affinity):
         print(answer, file=answers, flush=True)
 
 
-def main():
-    arguments = argparse.ArgumentParser(description="Times ONNX models on ONNX Runtime; speaks JSON lines.")
+def main(engine):
+    arguments = argparse.ArgumentParser(description=f"Times ONNX models on {engine.name}; speaks JSON lines.")
     arguments.add_argument("--cpu", type=int, help="the CPU to stay on")
     affinity = Affinity(arguments.parse_args().cpu)
     affinity.hold()
     # stdout is for answers alone: what the engine prints on descriptor 1 goes to stderr.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    serve(sys.stdin, answers, affinity)
+    serve(sys.stdin, answers, affinity, engine)
 
 
 if __name__ == "__main__":
-    main()
+    main(OnnxRuntime())

@@ -67,7 +67,8 @@ class Way {
   }
 
   Step depth() {
-    if (rule_.depth <= std::max({options_.depth, depthOf(source_->program), depthOf(inFull(source_->program))})) return std::nullopt;
+    if (rule_.depth <= std::max({options_.depth, depthOf(source_->program), depthOf(inFull(source_->program))}))
+      return std::nullopt;
     return Drop{DropReason::kTooDeep, ""};
   }
 

@@ -106,6 +106,18 @@ def bounds(folder, models):
     expect("so many and no more", len(list((folder / "two").iterdir())) == 2 and "more are left out" in done.stderr)
 
 
+def folders(folder, models):
+    """A folder stands for the models in it."""
+    found = []
+    (folder / "models").mkdir()
+    for model in models:
+        (folder / "models" / model.name).write_bytes(model.read_bytes())
+    for n, sources in enumerate([models, [folder / "models"]]):
+        run("pet-synth", *(a for m in sources for a in ("--from", m)), "--from-patterns", folder / f"folders{n}")
+        found.append({p.name for p in (folder / f"folders{n}").iterdir()})
+    expect("a folder", len(found[0]) >= 20 and found[0] == found[1], found)
+
+
 def opened(folder, models):
     """A model whose batch is left open has the patterns of the same model with a number there."""
     model = onnx.load(models[0])
@@ -136,6 +148,8 @@ def errors(folder, models):
     g = graph.Graph("strange", [1, 4])
     onnx.save(g.model(g.node("NonZero", "n", ["input"]), [2, 4]), strange)
     refused("no file", 3, "missing.onnx", arguments=["--from", folder / "missing.onnx", *out])
+    (folder / "empty").mkdir()
+    refused("a folder without models", 3, "empty", "no .onnx file", arguments=["--from", folder / "empty", *out])
     refused("no model", 3, "garbage.onnx", arguments=["--from", garbage, *out])
     refused("a broken model", 3, "cut.onnx", arguments=["--from", cut, *out])
     refused("nothing that is known", 3, "strange.onnx", "none of its operators", arguments=["--from", strange, *out])
@@ -155,6 +169,7 @@ def main():
         repeats(folder, models, pack)
         bounds(folder, models)
         opened(folder, models)
+        folders(folder, models)
     print("\n".join(failures) or "the models' own patterns are found, searched, and their rules apply")
     return 1 if failures else 0
 

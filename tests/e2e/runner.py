@@ -16,6 +16,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
+COMMAND = [sys.executable, SOURCE / "runtime" / "ort" / "runner.py"]
 
 
 def model(path, op, x="x", shape=(1, 4, 8, 8), constant=None, out_shape=None):
@@ -76,6 +77,7 @@ def same_cases(m):
         ("time with threads", time_of([m["relu"]], threads=2), lambda a: consistent(a, 1, 4)),
         ("time without warm-up", time_of([m["relu"]], warmup=0), lambda a: consistent(a, 1, 4)),
         ("time without budget", time_of([m["relu"], m["half"]], runs=1000, budget_s=0), lambda a: counts(a) == [3, 3]),
+        ("time positive", time_of([m["nan"]], positive=True), lambda a: consistent(a, 1, 4) and a["max_abs"] < 1),
         ("time a few, no budget", time_of([m["relu"]], runs=2, budget_s=0), lambda a: counts(a) == [2]),
         ("run", {"cmd": "run", "model": m["half"], "seed": 7},
          lambda a: a["outputs"][0]["name"] == "y" and a["outputs"][0]["shape"] == [1, 4, 8, 8]
@@ -144,12 +146,11 @@ def failures_of(command, table):
 
 
 def main():
-    command = [sys.executable, SOURCE / "runtime" / "ort" / "runner.py"]
     with tempfile.TemporaryDirectory() as folder:
         paths = write_models(pathlib.Path(folder))
-        failures = list(failures_of(command, same_cases(paths) + cases(paths)))
+        failures = list(failures_of(COMMAND, same_cases(paths) + cases(paths)))
         first, second, other = (
-            converse(command, [{"cmd": "run", "model": paths["half"], "seed": seed}])[0] for seed in [7, 7, 8])
+            converse(COMMAND, [{"cmd": "run", "model": paths["half"], "seed": seed}])[0] for seed in [7, 7, 8])
         if first != second or first == other:
             failures.append("run: not a function of the seed")
     for failure in failures:

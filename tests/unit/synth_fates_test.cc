@@ -106,12 +106,12 @@ TEST(SynthFates, DepthBoundsWhatEveryGeneratorProposes) {
     const char *pattern, *unit;
     int depth;
   };
-  const Needed all[] = {{"conv", "exchange_conv", 1},               // a Conv between layouts
-                        {"conv", "rows-as-channels-1", 1},          // and an OffsetReduce, which ends its sum
-                        {"averagepool", "matrix-2_matrix-3", 2},    // a product along each axis
-                        {"conv", "sum(conv(pieces-2(x)))", 2},      // Convs and a sum
-                        {"conv", "winograd-2-3", 3},                // a transform, products, a transform
-                        {"prelu", "exchanges", 4}};                 // Relu, Clip, Mul, Add
+  const Needed all[] = {{"conv", "exchange_conv", 1},             // a Conv between layouts
+                        {"conv", "rows-as-channels-1", 1},        // and an OffsetReduce, which ends its sum
+                        {"averagepool", "matrix-2_matrix-3", 2},  // a product along each axis
+                        {"conv", "sum(conv(pieces-2(x)))", 2},    // Convs and a sum
+                        {"conv", "winograd-2-3", 3},              // a transform, products, a transform
+                        {"prelu", "exchanges", 4}};               // Relu, Clip, Mul, Add
   for (const auto& [name, unit, needed] : all) {
     for (int depth = 1; depth <= needed; ++depth)
       EXPECT_EQ(judgedFirst(pattern(name), unit, depth), depth < needed ? "too deep" : "kept") << unit << " " << depth;

@@ -116,7 +116,7 @@ Metadata metadataOf(const ApplyArguments& o, const Pack& pack) {
 /// The engine that --measure asks; none without it.
 Expected<std::optional<Engine>> startEngine(const ApplyArguments& o) {
   if (!o.measure) return std::nullopt;
-  auto command = runnerCommand({o.device == "onednn-cpu" ? "onednn" : "ort", o.python, o.runner});
+  auto command = runnerCommand({o.device, o.python, o.runner});
   if (!command) return tl::unexpected(command.error());
   auto engine = Engine::start({.command = std::move(*command), .cache = o.cache, .threads = o.threads});
   if (!engine) return tl::unexpected(engine.error());

@@ -105,7 +105,8 @@ Opened open(const Request& request, const std::vector<std::string>& paths, const
   Opened opened;
   for (const std::string& path : paths)
     opened.sessions.push_back(orMistake(Session::open(path, options)));
-  opened.inputs = opened.sessions[0].drawInputs(static_cast<uint64_t>(request.integer("seed", 0)));
+  opened.inputs =
+      opened.sessions[0].drawInputs(static_cast<uint64_t>(request.integer("seed", 0)), request.flag("positive", false));
   for (Session& session : opened.sessions)
     orMistake(session.setInputs(opened.inputs));
   return opened;

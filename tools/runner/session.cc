@@ -1,5 +1,6 @@
 #include "tools/runner/session.h"
 
+#include <cmath>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -11,6 +12,8 @@
 
 namespace pet::runner {
 namespace {
+
+constexpr float kLeastPositive = 1.0F / 64;
 
 /// Only floats of known extents come in.
 Expected<void> checkInputs(const Graph& graph) {
@@ -54,11 +57,14 @@ Expected<Session> Session::open(const std::string& path, const OneDnnOptions& op
   return Session(path, std::move(*model), file->graph.outputs);
 }
 
-NamedTensors Session::drawInputs(uint64_t seed) const {
+NamedTensors Session::drawInputs(uint64_t seed, bool positive) const {
   NamedTensors inputs;
   for (size_t i = 0; i < model_.inputNames().size(); ++i) {
     const std::string& name = model_.inputNames()[i];
-    inputs.emplace(name, drawReal(Draw(seed, name), model_.inputExtents()[i]));
+    auto& tensor = inputs.emplace(name, drawReal(Draw(seed, name), model_.inputExtents()[i])).first->second;
+    if (!positive) continue;
+    for (float& x : tensor.data)
+      x = kLeastPositive + (1 - kLeastPositive) * std::abs(x);
   }
   return inputs;
 }

@@ -19,8 +19,8 @@ class Session {
 
   const std::string& path() const { return path_; }
   const OneDnnModel& model() const { return model_; }
-  /// By name; the same for the same seed.
-  NamedTensors drawInputs(uint64_t seed) const;
+  /// By name; the same for the same seed. Within -1 and 1, or if `positive` all of them > 0.
+  NamedTensors drawInputs(uint64_t seed, bool positive) const;
   /// Takes inputs of the same names and extents as its own, else an error.
   Expected<void> setInputs(const NamedTensors& inputs);
   /// Runs on what setInputs() was given; allocates nothing. The inputs must still be there.

@@ -1,5 +1,6 @@
 #include "tools/synth/from.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -15,9 +16,31 @@
 namespace pet::tool {
 namespace {
 
-Expected<std::vector<Program>> readModels(const std::vector<std::string>& files) {
+/// A folder stands for the models in it.
+Expected<std::vector<std::string>> filesOf(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    const size_t before = files.size();
+    for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+      if (entry.path().extension() == ".onnx") files.push_back(entry.path().string());
+    }
+    if (error) return fail(ErrorKind::kModel, "cannot read the folder: " + error.message(), path);
+    if (files.size() == before) return fail(ErrorKind::kModel, "no .onnx file in this folder", path);
+    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+  }
+  return files;
+}
+
+Expected<std::vector<Program>> readModels(const std::vector<std::string>& paths) {
+  auto files = filesOf(paths);
+  if (!files) return tl::unexpected(files.error());
   std::vector<Program> programs;
-  for (const std::string& file : files) {
+  for (const std::string& file : *files) {
     auto model = load(file);
     if (!model) return tl::unexpected(model.error());
     Normalised read = normalise(model->graph);

@@ -10,9 +10,9 @@
 namespace pet::tool {
 
 struct FromArguments {
-  std::vector<std::string> models;
-  size_t size = 3;    ///< operators of a pattern, at most
-  size_t most = 200;  ///< patterns, at most
+  std::vector<std::string> models;  ///< files, and folders that have some
+  size_t size = 3;                  ///< operators of a pattern, at most
+  size_t most = 200;                ///< patterns, at most
   std::string patternsTo;
 };
 

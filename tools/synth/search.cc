@@ -172,9 +172,10 @@ void declareSearch(CLI::App& app, SearchArguments& a) {
   auto* files =
       app.add_option("PATTERN", a.patterns, "pattern files (default: all canonical patterns)")->check(isNamed());
   app.add_option("--patterns", a.patternFolder, "folder of pattern files (*.pet)")->excludes(files)->check(isNamed());
-  auto* models = app.add_option("--from", a.from.models, "an ONNX model: search the patterns in it")
-                     ->allow_extra_args(false)
-                     ->check(isNamed());
+  auto* models =
+      app.add_option("--from", a.from.models, "an ONNX model, or a folder of them: search the patterns in it")
+          ->allow_extra_args(false)
+          ->check(isNamed());
   app.add_option("--from-size", a.from.size, "the largest number of operators of such a pattern")
       ->check(CLI::Range(1, kLargest))
       ->capture_default_str()

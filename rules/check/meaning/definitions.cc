@@ -18,8 +18,8 @@ Value Definitions::number(double value) {
 }
 
 bool Definitions::has(std::string_view op) {
-  constexpr std::string_view kAll[] = {"Clip", "Gelu",  "HardSigmoid", "HardSwish", "LeakyRelu",
-                                       "Mish", "PRelu", "Sigmoid",     "Square",    "Swish", "Tanh"};
+  constexpr std::string_view kAll[] = {"Clip",  "Gelu",    "HardSigmoid", "HardSwish", "LeakyRelu", "Mish",
+                                       "PRelu", "Sigmoid", "Square",      "Swish",     "Tanh"};
   return std::find(std::begin(kAll), std::end(kAll), op) != std::end(kAll);
 }
 

@@ -41,8 +41,8 @@ std::vector<Template> blockTemplates(const Pattern& pattern);
 std::vector<Template> rowPhaseTemplates(const Pattern& pattern);
 
 /// A function by the definition that its row has (OpRow::definition), where engines compute the pieces faster: Mish,
-/// which needs a logarithm and a hyperbolic tangent by its name and two Sigmoids by its definition. Empty: the pattern is
-/// no such function.
+/// which needs a logarithm and a hyperbolic tangent by its name and two Sigmoids by its definition. Empty: the pattern
+/// is no such function.
 std::vector<Template> definitionTemplates(const Pattern& pattern);
 
 }  // namespace pet
