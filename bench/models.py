@@ -214,7 +214,8 @@ def provenance(table, command, cpu, threads):
 
 def main():
     options = parse_arguments()
-    isa, cpu = runner.processor()
+    processor = runner.processor()
+    isa, cpu = processor["isa"], processor["cpu"]
     report = {**provenance("models", ["bench/models.py", *sys.argv[1:]], cpu, options.threads), "engine": "onnxruntime", "version": runner.onnxruntime.__version__, "isa": isa,
               "cpu": cpu, "threads": options.threads, "models": {}}
     variants = [DEFAULT, *([MEASURE] if options.measure else []), *([ALL] if options.all else [])]

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -314,11 +315,35 @@ std::optional<TimeAnswer> timesOf(const json& answer, size_t models) {
 
 }  // namespace
 
+namespace {
+
+/// A number of 32 bits that is >= 0; 0 where there is none.
+template <class T>
+T numberOf(const json& value) {
+  const bool isNumber = value.is_number_unsigned() && std::in_range<T>(value.get<uint64_t>());
+  return isNumber ? value.get<T>() : 0;
+}
+
+Machine machineOf(const json& hello) {
+  auto at = [](const json& object, const auto& key) { return object.contains(key) ? object[key] : json(); };
+  const json caches = at(hello, "caches");
+  auto cache = [&](size_t i) { return caches.is_array() && i < caches.size() ? numberOf<int64_t>(caches[i]) : 0; };
+  return {.vendor = stringOf(hello, "vendor"),
+          .family = numberOf<int>(at(hello, "family")),
+          .model = numberOf<int>(at(hello, "model")),
+          .cpu = stringOf(hello, "cpu"),
+          .isa = stringOf(hello, "isa"),
+          .l1d = cache(0),
+          .l2 = cache(1),
+          .l3 = cache(2)};
+}
+
+}  // namespace
+
 RunnerExpected<RunnerHello> Runner::hello(double timeoutSeconds) {
   auto answer = process_->ask({{"cmd", "hello"}}, timeoutSeconds);
   if (!answer) return tl::unexpected(answer.error());
-  RunnerHello hello{stringOf(*answer, "engine"), stringOf(*answer, "version"), stringOf(*answer, "isa"),
-                    stringOf(*answer, "cpu")};
+  RunnerHello hello{stringOf(*answer, "engine"), stringOf(*answer, "version"), machineOf(*answer)};
   if (hello.engine.empty() || hello.version.empty()) {
     auto nonsense = process_->error(Kind::kNonsense, "does not say which engine it is, and of what version");
     process_->end();

@@ -27,7 +27,7 @@ Bindings shapesOf(const nlohmann::ordered_json& object) {
 }
 
 LayoutSample layoutOf(const TimingSample& s) {
-  return {s.opening + s.closing, s.moved, s.threads, s.weights};
+  return {s.opening + s.closing, s.moved, s.threads, s.weights, s.isa, s.machine};
 }
 
 const char* nonsense(const TimingSample& s) {
@@ -46,7 +46,7 @@ const char* nonsense(const TimingSample& s) {
   if (s.threads < 1) return "threads must be >= 1";
   if (s.weights != "cold" && s.weights != "warm") return "weights must be cold or warm";
   if (s.rule.empty() || s.device.empty()) return "rule and device must be given";
-  for (const std::string* text : {&s.rule, &s.name, &s.device, &s.engine, &s.version, &s.isa, &s.date}) {
+  for (const std::string* text : {&s.rule, &s.name, &s.device, &s.engine, &s.version, &s.isa, &s.machine, &s.date}) {
     if (!isPlainText(*text)) return "its text is not plain text in UTF-8";
   }
   return nullptr;

@@ -10,6 +10,7 @@ namespace pet {
 
 /// Limits (docs/pack-format.md, Timings).
 inline constexpr size_t kMostSamples = 100'000;
+inline constexpr size_t kMostMachines = 1000;
 inline constexpr const char* kTooMany = "more than 100000 samples";
 
 /// {"C":64,"H":56}: sorted, no spaces.

@@ -8,6 +8,7 @@
 
 #include "rules/pack/database.h"
 #include "rules/pack/file.h"
+#include "rules/pack/machine_text.h"
 #include "rules/pack/timing_sample.h"
 
 namespace pet {
@@ -16,6 +17,24 @@ namespace {
 constexpr FileKind kTimings{
     .noun = "a timings file",
     .applicationId = 0x70657474,  // "pett"
+    .version = 4,
+    .schema =
+        "CREATE TABLE machines(name TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID\n"
+        "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
+        "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, machine TEXT NOT NULL, "
+        "threads INTEGER NOT NULL, weights TEXT NOT NULL, pattern REAL NOT NULL, replacement REAL NOT NULL, "
+        "opening REAL NOT NULL, closing REAL NOT NULL, moved INTEGER NOT NULL, spread REAL NOT NULL, "
+        "date TEXT NOT NULL, PRIMARY KEY(rule, device, shapes, engine, version, isa, machine, threads, weights)) "
+        "STRICT, WITHOUT ROWID\n",
+    .remake = "make it again with pet-tune",
+};
+
+// Older formats are read and not written.
+
+/// Without machines.
+constexpr FileKind kTimings3{
+    .noun = kTimings.noun,
+    .applicationId = kTimings.applicationId,
     .version = 3,
     .schema =
         "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
@@ -23,10 +42,8 @@ constexpr FileKind kTimings{
         "weights TEXT NOT NULL, pattern REAL NOT NULL, replacement REAL NOT NULL, opening REAL NOT NULL, "
         "closing REAL NOT NULL, moved INTEGER NOT NULL, spread REAL NOT NULL, date TEXT NOT NULL, "
         "PRIMARY KEY(rule, device, shapes, engine, version, isa, threads, weights)) STRICT, WITHOUT ROWID\n",
-    .remake = "make it again with pet-tune",
+    .remake = kTimings.remake,
 };
-
-// Older formats are read and not written.
 
 /// Without the bytes that layouts move.
 constexpr FileKind kTimings2{
@@ -58,19 +75,35 @@ constexpr FileKind kTimings1{
 /// The format that a file says it has, where it is one that can be read.
 const FileKind& kindOf(std::string_view bytes) {
   const int version = bytes.size() >= kFileHeader ? versionOf(bytes) : kTimings.version;
-  return version == kTimings1.version ? kTimings1 : version == kTimings2.version ? kTimings2 : kTimings;
+  for (const FileKind* older : {&kTimings1, &kTimings2, &kTimings3}) {
+    if (version == older->version) return *older;
+  }
+  return kTimings;
 }
 
 std::vector<std::string> settingOf(const TimingSample& s) {
-  return {s.rule, s.device, shapesText(s.shapes), s.engine, s.version, s.isa, std::to_string(s.threads), s.weights};
+  return {s.rule, s.device,  shapesText(s.shapes),      s.engine, s.version,
+          s.isa,  s.machine, std::to_string(s.threads), s.weights};
+}
+
+void insertMachines(SQLite::Database& database, const Machines& machines) {
+  SQLite::Statement insert(database, "INSERT INTO machines VALUES (?, ?)");
+  for (const auto& [name, machine] : machines) {
+    insert.bind(1, name);
+    insert.bind(2, print(machine));
+    insert.exec();
+    insert.reset();
+  }
 }
 
 std::string timingsBytes(const Timings& timings) {
   auto database = createDatabase(kTimings);
-  SQLite::Statement insert(*database, "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insertMachines(*database, timings.machines());
+  SQLite::Statement insert(*database, "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const TimingSample& s : timings.all()) {
     int column = 0;
-    for (const std::string& text : {s.rule, s.name, s.device, shapesText(s.shapes), s.engine, s.version, s.isa}) {
+    for (const std::string& text :
+         {s.rule, s.name, s.device, shapesText(s.shapes), s.engine, s.version, s.isa, s.machine}) {
       insert.bind(++column, text);
     }
     insert.bind(++column, s.threads);
@@ -107,8 +140,24 @@ TimingSample sampleOf(SQLite::Statement& row, int version) {
   s.opening = number("opening");
   s.closing = number("closing");
   s.weights = text("weights");
-  if (version == kTimings.version) s.moved = row.getColumn("moved").getInt64();
+  if (version == kTimings2.version) return s;
+  s.moved = row.getColumn("moved").getInt64();
+  if (version == kTimings.version) s.machine = text("machine");
   return s;
+}
+
+/// Adds the machines of a file of this version, if it has any.
+Expected<void> readMachines(SQLite::Database& database, int version, const std::string& path, Timings& timings) {
+  if (version != kTimings.version) return {};
+  SQLite::Statement query(database, "SELECT * FROM machines");
+  while (query.executeStep()) {
+    auto machine = parseMachine(query.getColumn("text").getString(), path);
+    if (!machine) return tl::unexpected(machine.error());
+    if (machine->name() != query.getColumn("name").getString() || timings.machines().size() >= kMostMachines)
+      return damaged(kTimings, path, "its machines are none");
+    timings.add(std::move(*machine));
+  }
+  return {};
 }
 
 Expected<Timings> readDatabase(std::string_view bytes, const std::string& path) {
@@ -118,6 +167,7 @@ Expected<Timings> readDatabase(std::string_view bytes, const std::string& path) 
   return guarded(kind, path, [&]() -> Expected<Timings> {
     if (auto ok = checkPages(kind, **database, path); !ok) return tl::unexpected(ok.error());
     Timings timings;
+    if (auto ok = readMachines(**database, kind.version, path, timings); !ok) return tl::unexpected(ok.error());
     SQLite::Statement query(**database, "SELECT * FROM samples");
     while (query.executeStep()) {
       TimingSample s;
@@ -146,7 +196,19 @@ void Timings::add(TimingSample sample) {
   samples_.insert_or_assign(std::move(setting), std::move(sample));
 }
 
+void Timings::add(Machine machine) {
+  const std::string name = machine.name();
+  if (auto earlier = machines_.find(name); earlier != machines_.end()) {
+    std::vector<EngineRates> newer = std::exchange(machine.rates, earlier->second.rates);
+    for (EngineRates& r : newer)
+      machine.add(std::move(r));
+  }
+  machines_.insert_or_assign(name, std::move(machine));
+}
+
 void Timings::merge(const Timings& other) {
+  for (const auto& [name, machine] : other.machines_)
+    add(machine);
   for (const auto& [setting, sample] : other.samples_)
     samples_.insert_or_assign(setting, sample);
 }

@@ -8,6 +8,7 @@
 
 #include "ir/error.h"
 #include "ir/expr.h"
+#include "ir/machine.h"
 
 namespace pet {
 
@@ -20,6 +21,7 @@ struct TimingSample {
   std::string engine;   ///< e.g. "onnxruntime"
   std::string version;  ///< the engine's
   std::string isa;      ///< e.g. "avx512"
+  std::string machine = "";  ///< a name in the timings' machines; "": not known, of an older pet
   int threads = 1;
   double pattern = 0;      ///< median seconds
   double replacement = 0;  ///< median seconds
@@ -42,15 +44,22 @@ struct LayoutSample {
   int64_t bytes = 0;
   int threads = 1;
   std::string weights;
+  std::string isa = "", machine = "";
 };
 
-/// A set of samples. There is one for each rule, device, shapes, engine, version, ISA, number of threads and state of
-/// the weights.
+/// Machines by name.
+using Machines = std::map<std::string, Machine, std::less<>>;
+
+/// A set of samples, and the machines that they are of. There is one for each rule, device, shapes, engine, version,
+/// ISA, machine, number of threads and state of the weights.
 class Timings {
  public:
   /// Adds a sample, in place of an earlier one of the same setting.
   void add(TimingSample sample);
-  /// Adds all of another set's samples.
+  /// Adds a machine, in place of an earlier one of the same name; what the earlier one knows of rates in other settings
+  /// stays.
+  void add(Machine machine);
+  /// Adds all of another set's samples and machines.
   void merge(const Timings& other);
 
   bool empty() const { return samples_.empty(); }
@@ -61,14 +70,17 @@ class Timings {
   std::vector<TimingSample> samples(std::string_view ruleHash, std::string_view device) const;
   /// Of all samples on a device that know how many bytes were moved.
   std::vector<LayoutSample> layouts(std::string_view device) const;
+  const Machines& machines() const { return machines_; }
 
   friend bool operator==(const Timings&, const Timings&) = default;
 
  private:
   std::map<std::vector<std::string>, TimingSample> samples_;  ///< by setting
+  Machines machines_;
 };
 
-/// Text form: JSON lines, one sample a line, sorted; shipped and compared by people. The same for the same samples.
+/// Text form: JSON lines, machines, then one sample a line, sorted; shipped and compared by people. The same for the
+/// same samples.
 std::string print(const Timings& timings);
 /// Errors: kPack, with file:line.
 Expected<Timings> parseTimings(std::string_view text, const std::string& file);
@@ -90,6 +102,7 @@ class OpenTimings {
   Expected<std::vector<LayoutSample>> layouts(const std::string& device) const;
   /// Of which there are samples.
   Expected<std::set<std::string>> devices() const;
+  const Machines& machines() const { return database_.machines(); }
 
  private:
   struct Line {
@@ -100,7 +113,7 @@ class OpenTimings {
 
   std::string name_, text_;
   std::map<std::string, std::vector<Line>> lines_;  ///< by the rule's hash
-  Timings database_;                                ///< of the other form
+  Timings database_;                                ///< of the other form; of the text form, the machines
 };
 
 /// Writes SQLite (docs/pack-format.md), or text where the path ends in ".jsonl". Beside, then renamed.

@@ -8,6 +8,7 @@
 
 #include "rules/pack/database.h"
 #include "rules/pack/file.h"
+#include "rules/pack/machine_text.h"
 #include "rules/pack/timing_sample.h"
 
 namespace pet {
@@ -23,8 +24,8 @@ Json toJson(const TimingSample& s) {
           {"shapes", shapes},     {"pattern", s.pattern}, {"replacement", s.replacement},
           {"opening", s.opening}, {"closing", s.closing}, {"moved", s.moved},
           {"spread", s.spread},   {"weights", s.weights}, {"engine", s.engine},
-          {"version", s.version}, {"isa", s.isa},         {"threads", s.threads},
-          {"date", s.date}};
+          {"version", s.version}, {"isa", s.isa},         {"machine", s.machine},
+          {"threads", s.threads}, {"date", s.date}};
 }
 
 TimingSample fromJson(const Json& j) {
@@ -35,6 +36,7 @@ TimingSample fromJson(const Json& j) {
           .engine = j.at("engine"),
           .version = j.at("version"),
           .isa = j.at("isa"),
+          .machine = j.value("machine", ""),
           .threads = integer<int>(j.at("threads")),
           .pattern = j.at("pattern"),
           .replacement = j.at("replacement"),
@@ -59,6 +61,24 @@ Expected<TimingSample> parseSample(std::string_view line, const std::string& fil
   } catch (const std::exception& e) {
     return refuse(e.what());
   }
+}
+
+/// A line that describes a machine, as print() writes it, spaces aside.
+bool isMachine(std::string_view line) {
+  constexpr std::string_view kSpaces = " \t";
+  line.remove_prefix(std::min(line.find_first_not_of(kSpaces), line.size()));
+  if (!line.starts_with('{')) return false;
+  line.remove_prefix(std::min(line.find_first_not_of(kSpaces, 1), line.size()));
+  return line.starts_with(R"("machine")");
+}
+
+Expected<void> addMachine(std::string_view line, const std::string& file, int number, Timings& timings) {
+  auto machine = parseMachine(line, fmt::format("{}:{}", file, number));
+  if (!machine) return tl::unexpected(machine.error());
+  timings.add(std::move(*machine));
+  if (timings.machines().size() > kMostMachines)
+    return fail(ErrorKind::kPack, "more than 1000 machines", fmt::format("{}:{}", file, number));
+  return {};
 }
 
 /// Calls enter(line, number) for each line that is not empty, until it fails.
@@ -112,6 +132,16 @@ bool numberOf(std::string_view line, std::string_view key, T& value) {
   return std::from_chars(begin, line.data() + line.size(), value).ec == std::errc();
 }
 
+/// The text behind a key, without escapes; nothing: it is not there.
+std::optional<std::string> textOf(std::string_view line, std::string_view key) {
+  const size_t at = line.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  line.remove_prefix(at + key.size());
+  if (line.starts_with('"')) return "";
+  const std::string_view text = quoted(line);
+  return text.empty() ? std::nullopt : std::optional(std::string(text));
+}
+
 /// The layouts of such a line; nullopt: it has to be parsed.
 std::optional<LayoutSample> layoutOf(std::string_view line) {
   LayoutSample s;
@@ -121,8 +151,12 @@ std::optional<LayoutSample> layoutOf(std::string_view line) {
       !numberOf(line, R"("moved":)", s.bytes) || !numberOf(line, R"("threads":)", s.threads) ||
       (!isCold && line.find(R"("weights":"warm")") == std::string_view::npos))
     return std::nullopt;
+  auto isa = textOf(line, R"("isa":")"), machine = textOf(line, R"("machine":")");
+  if (!isa || !machine) return std::nullopt;
   s.seconds = opening + closing;
   s.weights = isCold ? "cold" : "warm";
+  s.isa = std::move(*isa);
+  s.machine = std::move(*machine);
   return s;
 }
 
@@ -130,6 +164,8 @@ std::optional<LayoutSample> layoutOf(std::string_view line) {
 
 std::string print(const Timings& timings) {
   std::string text;
+  for (const auto& [name, machine] : timings.machines())
+    text += print(machine) + "\n";
   for (const TimingSample& s : timings.all())
     text += toJson(s).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   return text;
@@ -138,6 +174,7 @@ std::string print(const Timings& timings) {
 Expected<Timings> parseTimings(std::string_view text, const std::string& file) {
   Timings timings;
   auto ok = forEachLine(text, file, [&](std::string_view line, int number) -> Expected<void> {
+    if (isMachine(line)) return addMachine(line, file, number, timings);
     auto sample = parseSample(line, file, number);
     if (!sample) return tl::unexpected(sample.error());
     timings.add(std::move(*sample));
@@ -168,6 +205,7 @@ Expected<OpenTimings> OpenTimings::openBytes(std::string bytes, const std::strin
   const char* begin = timings.text_.data();
   auto ok = forEachLine(timings.text_, name, [&](std::string_view line, int number) -> Expected<void> {
     std::string rule(Head(line).rule);
+    if (rule.empty() && isMachine(line)) return addMachine(line, name, number, timings.database_);
     if (rule.empty()) {
       auto sample = parseSample(line, name, number);
       if (!sample) return tl::unexpected(sample.error());
@@ -202,6 +240,11 @@ Expected<std::set<std::string>> OpenTimings::devices() const {
     devices.insert(s.device);
   for (const auto& [rule, lines] : lines_) {
     for (const Line& line : lines) {
+      const std::string_view of = Head(std::string_view(text_).substr(line.begin, line.size)).device;
+      if (!of.empty()) {
+        devices.emplace(of);
+        continue;
+      }
       auto sample = sampleOf(line);
       if (!sample) return tl::unexpected(sample.error());
       devices.insert(sample->device);

@@ -8,6 +8,8 @@
 
 #include <tl/expected.hpp>
 
+#include "ir/machine.h"
+
 namespace pet {
 
 /// What went wrong with a runner, the child process that times models.
@@ -29,7 +31,8 @@ template <class T>
 using RunnerExpected = tl::expected<T, RunnerError>;
 
 struct RunnerHello {
-  std::string engine, version, isa, cpu;
+  std::string engine, version;
+  Machine machine;  ///< without rates; of a runner that only says isa and cpu, nothing else
 };
 
 /// Times `models` (paths) in turns on equal inputs; see runtime/ort/runner.py for the meaning of each field.

@@ -9,8 +9,9 @@ highest it may use). Whatever the engine prints goes to stderr. Every mistake is
 process lives on; it ends at {"cmd": "quit"} or at the end of stdin.
 
 {"cmd": "hello"}
-    -> {"engine": "onnxruntime", "version", "providers", "isa", "cpu", "threads": 1}
-       isa: avx512, avx2, sse2, neon or the machine's name; cpu: the processor's name, "" where unknown.
+    -> {"engine": "onnxruntime", "version", "providers", "isa", "cpu", "vendor", "family", "model", "caches", "threads": 1}
+       isa: avx512, avx2, sse2, neon or the machine's name; cpu: the processor's name, vendor: who made it, "" where
+       unknown; family, model: as the vendor counts, 0 where unknown; caches: bytes of L1d, L2, L3, 0 where unknown.
 
 {"cmd": "time", "models": [path, ...], "runs": 20, "warmup": 2, "budget_s": 10, "threads": 1, "cold": false,
  "optimise": true, "positive": false, "seed": 0, "dims": {}}
@@ -45,6 +46,9 @@ DTYPES = {
     "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(int8)": np.int8, "tensor(uint8)": np.uint8,
     "tensor(bool)": np.bool_,
 }
+
+
+ISAS = [("avx512", {"avx512f", "avx512bw", "avx512dq", "avx512vl"}), ("avx2", {"avx2"}), ("sse2", {"sse2"}), ("neon", {"asimd"})]
 
 
 class Mistake(Exception):
@@ -193,15 +197,25 @@ class CacheFlush:
 
 
 def _last_level_cache():
-    folder, largest = "/sys/devices/system/cpu/cpu0/cache", 32 << 20
+    return max(32 << 20, *caches())
+
+
+def _text_of(path):
     try:
-        for index in os.listdir(folder):
-            with open(f"{folder}/{index}/size") as file:
-                size = file.read().strip()
-                largest = max(largest, int(size.rstrip("KMG")) << {"K": 10, "M": 20, "G": 30}.get(size[-1:], 0))
-    except (OSError, ValueError):
-        pass
-    return largest
+        with open(path) as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def caches(folder="/sys/devices/system/cpu/cpu0/cache"):
+    """Bytes of L1d, L2 and L3, 0 where unknown."""
+    sizes = [0, 0, 0]
+    for index in os.listdir(folder) if os.path.isdir(folder) else []:
+        level, kind, size = (_text_of(f"{folder}/{index}/{name}") for name in ("level", "type", "size"))
+        if level in ("1", "2", "3") and kind != "Instruction" and size.rstrip("KMG").isdigit():
+            sizes[int(level) - 1] = int(size.rstrip("KMG")) << {"K": 10, "M": 20, "G": 30}.get(size[-1], 0)
+    return sizes
 
 
 class Affinity:
@@ -222,24 +236,24 @@ class Affinity:
 
 
 def processor():
-    """(isa, name): the instruction set the engine's float kernels are chosen by, and the processor's name."""
-    flags, name = set(), platform.processor()
+    """What is known of the processor: isa, the instruction set the engine's float kernels are chosen by, cpu, vendor, family, model."""
+    fields = {}
+    for line in _text_of("/proc/cpuinfo").split("\n\n")[0].splitlines():
+        key, _, value = line.partition(":")
+        fields[key.strip()] = value.strip()
+    flags = set(f"{fields.get('flags', '')} {fields.get('Features', '')}".split())
+    isa = next((isa for isa, needed in ISAS if needed <= flags), platform.machine())
+    # Arm's architecture and part take the place of family and model.
+    keys = ("vendor_id", "cpu family", "model") if "vendor_id" in fields else ("CPU implementer", "CPU architecture", "CPU part")
+    vendor, family, model = (fields.get(key, "") for key in keys)
+    return {"isa": isa, "cpu": fields.get("model name", platform.processor()), "vendor": vendor, "family": _number(family), "model": _number(model)}
+
+
+def _number(text):
     try:
-        with open("/proc/cpuinfo") as file:
-            for line in file:
-                key, _, value = line.partition(":")
-                if key.strip() in ("flags", "Features"):
-                    flags = set(value.split())
-                elif key.strip() == "model name":
-                    name = value.strip()
-    except OSError:
-        pass
-    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags:
-        return "avx512", name
-    for flag, isa in [("avx2", "avx2"), ("sse2", "sse2"), ("asimd", "neon")]:
-        if flag in flags:
-            return isa, name
-    return platform.machine(), name
+        return int(text, 0)
+    except ValueError:
+        return 0
 
 
 # ---- requests
@@ -272,9 +286,8 @@ def checked_run(session, inputs, path, request, engine):
 
 
 def answer_hello(request, affinity, engine):
-    isa, cpu = processor()
-    return {"engine": engine.name, "version": engine.version, "providers": engine.providers(), "isa": isa, "cpu": cpu,
-            "threads": 1}
+    return {"engine": engine.name, "version": engine.version, "providers": engine.providers(), **processor(),
+            "caches": caches(), "threads": 1}
 
 
 def answer_time(request, affinity, engine):

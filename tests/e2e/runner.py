@@ -114,7 +114,7 @@ def cases(m):
          error("bad_run.onnx", "cannot run")),
         ("hello", {"cmd": "hello"},
          lambda a: a["engine"] == "onnxruntime" and "CPUExecutionProvider" in a["providers"] and a["version"]
-         and a["isa"] and a["threads"] == 1),
+         and a["isa"] and a["threads"] == 1 and a["vendor"] and a["family"] > 0 and len(a["caches"]) == 3),
     ]
 
 

@@ -67,18 +67,25 @@ def write_packs(folder):
 def write_timings(folder):
     import sqlite3
     lines = (SOURCE / "packs" / "ort-cpu.timings.jsonl").read_text().splitlines(keepends=True)
-    (folder / "text").write_text("".join(lines[:3]))
-    (folder / "line").write_text(lines[0])
+    machines = [line for line in lines if line.startswith('{"machine"')]
+    (folder / "text").write_text("".join(lines[:len(machines) + 3]))
+    (folder / "line").write_text(lines[len(machines)])
+    (folder / "machine").write_text(machines[0])
     # docs/pack-format.md says how timings are kept.
     page = (SOURCE / "docs" / "pack-format.md").read_text()
     schemas = re.findall(r"^ +(CREATE TABLE samples.*)$", page, re.M)  # of this version, then of older ones
-    row = "'ab', 'conv/a', 'cpu', '{\"N\":1}', 'e', '1', 'avx', 1, "
-    for name, version, schema, rest in [("database", 3, schemas[0], "'warm', 0.5, 0.25, 0.1, 0, 64, 0.1, '2026-11-21'"),
-                                        ("database-2", 2, schemas[1], "'warm', 0.5, 0.25, 0.1, 0, 0.1, '2026-11-21'"),
-                                        ("database-1", 1, schemas[2], "0.5, 0.25, 0.1, '2026-11-21'")]:
+    row = "'ab', 'conv/a', 'cpu', '{\"N\":1}', 'e', '1', 'avx', "
+    times = "1, 'warm', 0.5, 0.25, 0.1, 0"
+    for name, version, schema, rest in [("database", 4, schemas[0], f"'', {times}, 64, 0.1, '2026-11-21'"),
+                                        ("database-3", 3, schemas[1], f"{times}, 64, 0.1, '2026-11-21'"),
+                                        ("database-2", 2, schemas[2], f"{times}, 0.1, '2026-11-21'"),
+                                        ("database-1", 1, schemas[3], "1, 0.5, 0.25, 0.1, '2026-11-21'")]:
         db = sqlite3.connect(folder / name)
         db.execute("PRAGMA application_id = 0x70657474")
         db.execute(f"PRAGMA user_version = {version}")
+        if version == 4:
+            db.execute(re.search(r"^ +(CREATE TABLE machines.*)$", page, re.M)[1])
+            db.execute("INSERT INTO machines VALUES (?, ?)", (json.loads(machines[0])["machine"], machines[0].strip()))
         db.execute(schema)
         db.execute(f"INSERT INTO samples VALUES ({row}{rest})")
         db.commit()

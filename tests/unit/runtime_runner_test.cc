@@ -32,12 +32,24 @@ RunnerExpected<TimeAnswer> timeWith(const std::string& answer, double timeoutSec
   return runner->time(kRequest, timeoutSeconds);
 }
 
+TEST(Runner, ItsMachineIsReadAsFarAsItIsOne) {
+  auto machine = [](const std::string& more) {
+    auto runner = Runner::start(script({R"({"engine": "e", "version": "1", "isa": "i", )" + more + "}"}));
+    return runner->hello(20).value().machine;
+  };
+  EXPECT_EQ(machine(R"("vendor": "V", "family": 26, "model": 2, "caches": [49152, 1048576, 33554432])"),
+            (Machine{.vendor = "V", .family = 26, .model = 2, .isa = "i", .l1d = 49152, .l2 = 1 << 20, .l3 = 1 << 25}));
+  EXPECT_EQ(machine(R"("vendor": 3, "family": -1, "model": 2.5, "caches": [true, 7])"), (Machine{.isa = "i", .l2 = 7}));
+  EXPECT_EQ(machine(R"("family": 99999999999, "caches": "large")"), (Machine{.isa = "i"}));
+}
+
 TEST(Runner, AnswersAreRead) {
   auto runner = Runner::start(script({kHello, kTimes, kTimes}));
   ASSERT_TRUE(runner);
   auto hello = runner->hello(20);
   ASSERT_TRUE(hello) << hello.error().message;
-  EXPECT_EQ(hello->engine + hello->version + hello->isa + hello->cpu, "e1ic");
+  EXPECT_EQ(hello->engine + hello->version + hello->machine.isa + hello->machine.cpu, "e1ic");
+  EXPECT_EQ(hello->machine, (Machine{.cpu = "c", .isa = "i"}));
   for (int i = 0; i < 2; ++i) {
     auto times = runner->time(kRequest, 20);
     ASSERT_TRUE(times) << times.error().message;

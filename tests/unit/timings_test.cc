@@ -74,7 +74,7 @@ TEST(Timings, TextIsOneSortedLineEach) {
               ::testing::StartsWith(
                   R"({"name":"a","rule":"a-hash","device":"ort-cpu","shapes":{"C":8,"N":1},"pattern":0.0015,)"
                   R"("replacement":0.001,"opening":0.0001,"closing":0.0,"moved":4096,"spread":0.02,"weights":"warm",)"
-                  R"("engine":"onnxruntime","version":"1.30.0","isa":"avx512",)"
+                  R"("engine":"onnxruntime","version":"1.30.0","isa":"avx512","machine":"",)"
                   R"("threads":1,"date":"2026-11-21"})"
                   "\n"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
@@ -84,9 +84,10 @@ TEST(Timings, TextIsOneSortedLineEach) {
   EXPECT_EQ(print(*read), text);
 }
 
-TEST(Timings, TextOfAnOlderPetHasNoLayoutsAndColdWeights) {
+TEST(Timings, TextOfAnOlderPetHasNoLayoutsColdWeightsAndNoMachine) {
   std::string text = print(someTimings()), line = text.substr(0, text.find('\n') + 1);
-  for (const char* field : {R"("opening":0.0001,)", R"("closing":0.0,)", R"("moved":4096,)", R"("weights":"warm",)"})
+  for (const char* field :
+       {R"("opening":0.0001,)", R"("closing":0.0,)", R"("moved":4096,)", R"("weights":"warm",)", R"("machine":"",)"})
     line.erase(line.find(field), std::strlen(field));
   auto read = parseTimings(line, "t.jsonl");
   ASSERT_TRUE(read.has_value()) << read.error().message();
@@ -211,7 +212,7 @@ TEST(Timings, BothFormsAreReadByContent) {
   }
   std::string path = (folder / "ort-cpu.timings").string(), bytes = *readFile(path, ErrorKind::kPack);
   ASSERT_TRUE(writeFile(path, bytes.substr(0, 5000)).has_value());
-  EXPECT_THAT(readTimings(path).error().message(), HasSubstr("truncated: 5000 of 8192 bytes"));
+  EXPECT_THAT(readTimings(path).error().message(), HasSubstr("truncated: 5000 of 12288 bytes"));
   std::string strange = bytes;
   for (size_t at = strange.find("ort-cpu"); at != std::string::npos; at = strange.find("ort-cpu"))
     strange[at] = '\xff';

@@ -7,7 +7,7 @@
 
 #include "applier/onnx/model.h"
 #include "rules/pack/digest.h"
-#include "tools/apply/cache_folder.h"
+#include "tools/common/cache_folder.h"
 #include "tools/common/scratch.h"
 
 namespace pet::tool {
@@ -55,7 +55,7 @@ Expected<Engine> Engine::start(Options options) {
 
 std::string Engine::keyOf(const Turns& turns) const {
   Digest digest;
-  for (const std::string& field : {hello_.engine, hello_.version, hello_.isa, hello_.cpu})
+  for (const std::string& field : {hello_.engine, hello_.version, hello_.machine.isa, hello_.machine.cpu})
     digest.add(field);
   digest.add(fmt::format("{} threads, {} s, {}", options_.threads, turns.seconds, turns.cold ? "cold" : "warm"));
   for (const std::string& model : turns.models)

@@ -61,8 +61,8 @@ std::vector<std::string> lineOf(const SiteRow& row) {
 }  // namespace
 
 std::string headline(const RunnerHello& e, const Options& o) {
-  return fmt::format("{} {} on {} ({}), {} thread(s), {}\n", e.engine, e.version, e.cpu, e.isa, o.threads,
-                     o.cold ? "caches overwritten before each run" : "caches as they are");
+  return fmt::format("{} {} on {} ({}), {} thread(s), {}\n", e.engine, e.version, e.machine.cpu, e.machine.isa,
+                     o.threads, o.cold ? "caches overwritten before each run" : "caches as they are");
 }
 
 std::string wholeTable(const Figures& f) {
@@ -89,8 +89,8 @@ std::string siteTable(const std::vector<SiteRow>& sites) {
 std::string json(const Report& report, const Options& o) {
   Json json{{"engine", report.engine.engine},
             {"version", report.engine.version},
-            {"isa", report.engine.isa},
-            {"cpu", report.engine.cpu},
+            {"isa", report.engine.machine.isa},
+            {"cpu", report.engine.machine.cpu},
             {"threads", o.threads},
             {"cold", o.cold},
             {"model", o.model}};

@@ -1,15 +1,8 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
 namespace pet::runner {
-
-/// The instruction set that float kernels are chosen by, and the processor's name ("" where unknown).
-struct Processor {
-  std::string isa, name;
-};
-Processor processor();
 
 /// The CPUs that this process may use, and a hold on as many as a measurement has threads.
 class Affinity {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ir/quantile.h"
+#include "runtime/this_machine.h"
 #include "tools/runner/figures.h"
 
 namespace pet::runner {
@@ -113,10 +114,17 @@ Opened open(const Request& request, const std::vector<std::string>& paths, const
 }
 
 Json hello() {
-  Processor here = processor();
-  return {{"engine", "pet-onednn"},  {"version", OneDnnModel::version()},
-          {"providers", {"oneDNN"}}, {"isa", here.isa},
-          {"cpu", here.name},        {"threads", 1}};
+  const Machine here = thisMachine();
+  return {{"engine", "pet-onednn"},
+          {"version", OneDnnModel::version()},
+          {"providers", {"oneDNN"}},
+          {"isa", here.isa},
+          {"cpu", here.cpu},
+          {"vendor", here.vendor},
+          {"family", here.family},
+          {"model", here.model},
+          {"caches", {here.l1d, here.l2, here.l3}},
+          {"threads", 1}};
 }
 
 Json timeModels(const Request& request, const Affinity& affinity) {

@@ -150,7 +150,7 @@ Json jsonOf(const CliffReport& r, const ListedCliff& listed) {
 
 std::string text(const CliffReport& r, const Options& o) {
   const RunnerHello& e = r.survey.engine;
-  return fmt::format("{} {} on {} ({}), {} thread(s)\n", e.engine, e.version, e.cpu, e.isa, o.threads) +
+  return fmt::format("{} {} on {} ({}), {} thread(s)\n", e.engine, e.version, e.machine.cpu, e.machine.isa, o.threads) +
          peaksText(r.survey.peaks) + "\n" + modelTable(r) + "\n" + cliffTable(r) + notesText(r) + filesText(r);
 }
 
@@ -172,8 +172,8 @@ std::string json(const CliffReport& r, const Options& o) {
   }
   Json json{{"engine", e.engine},
             {"version", e.version},
-            {"isa", e.isa},
-            {"cpu", e.cpu},
+            {"isa", e.machine.isa},
+            {"cpu", e.machine.cpu},
             {"device", o.device},
             {"threads", o.threads},
             {"peaks", {{"call", r.survey.peaks.callSeconds}, {"flops", r.survey.peaks.flops}, {"copies", copies}}},
