@@ -6,6 +6,7 @@
 
 #include "applier/onnx/model.h"
 #include "applier/round/round.h"
+#include "ir/machine.h"
 
 namespace pet {
 
@@ -38,6 +39,9 @@ struct ApplyReport {
   Metadata metadata = {};                         ///< what a rewritten model says
   size_t matched = 0;                             ///< sites of patterns in the original
   RecordsChecked records = RecordsChecked::kNot;  ///< apply() itself has no checker: its caller has
+  /// The machine that is rewritten for, and whether some timing is of it: apply() only knows costs, its caller knows.
+  Machine machine = {};
+  bool isMachineTimed = false;
 };
 
 struct Applied {

@@ -155,7 +155,7 @@ def parse_arguments():
 
 def new_report(options):
     command = ["bench/apply_cost.py", "--rounds", str(options.rounds), *(["--all"] if options.all else [])]
-    return {**models.provenance("cost", command, models.runner.processor()[1], 1), "cases": {}}
+    return {**models.provenance("cost", command, models.runner.processor()["cpu"], 1), "cases": {}}
 
 
 def main():

@@ -124,7 +124,7 @@ def parse_arguments():
 
 
 def new_report():
-    return {**models.provenance("zoo", ["bench/zoo.py"], runner.processor()[1], 1), "engine": "onnxruntime",
+    return {**models.provenance("zoo", ["bench/zoo.py"], runner.processor()["cpu"], 1), "engine": "onnxruntime",
             "version": runner.onnxruntime.__version__, "models": {}}
 
 

@@ -17,8 +17,11 @@ struct CostEstimate {
   /// A lower bound of pattern / replacement, with noise and the predictor's error taken off.
   double lower = 1;
   bool measured = false;  ///< at these very shapes; else predicted from others
+  /// By how much more than `lower` the ratio may be wrong because only other CPUs were timed; 1: this one was.
+  double margin = 1;
 
   double ratio() const { return pattern / replacement; }
+  bool isOfOtherCpus() const { return margin > 1; }
   /// The ratio where all layouts cancel: no choice of neighbours makes it larger.
   double bestRatio() const { return pattern / (replacement - layouts); }
 };

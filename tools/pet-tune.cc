@@ -1,15 +1,21 @@
 // pet-tune: times the rules of a pack, each in its context, at a grid of shapes, on an engine.
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "rules/pack/file.h"
+#include "rules/pack/machine_text.h"
 #include "rules/pack/pack.h"
 #include "tools/common/runner.h"
 #include "tools/common/share.h"
 #include "tools/common/tool.h"
+#include "tools/machine/calibration_cache.h"
+#include "tools/machine/named_machine.h"
+#include "tools/tune/calibrate.h"
+#include "tools/tune/derive.h"
 #include "tools/tune/cliffs/cliffs.h"
 #include "tools/tune/report.h"
 #include "tools/tune/rounds.h"
@@ -53,18 +59,70 @@ Expected<void> show(const Options& o) {
   if (!rules) return tl::unexpected(rules.error());
   auto timings = readTimings(o.show);
   if (!timings) return tl::unexpected(timings.error());
-  return tool::print(wherePays(*rules, *timings, o));
+  auto machine = tool::namedMachine(o.machine, timings->machines());
+  if (!machine) return tl::unexpected(machine.error());
+  return tool::print(wherePays(*rules, *timings, *machine, o));
+}
+
+/// --derive-rates: of machines that cannot be asked any more.
+Expected<void> derive(const Options& o) {
+  auto rules = readPack(o.pack);
+  if (!rules) return tl::unexpected(rules.error());
+  auto timings = readTimings(o.output);
+  if (!timings) return tl::unexpected(timings.error());
+  const size_t added = deriveRates(*rules, o, *timings);
+  if (auto ok = writeTimings(*timings, o.output); !ok) return ok;
+  return tool::print(fmt::format("rates of {} machines derived from their samples\n", added));
+}
+
+/// The machine of the engine with its rates: those of the timings or of the user's cache, else a calibration.
+Expected<Machine> ratedMachine(RunnerKeeper& runner,
+                               const RunnerHello& engine,
+                               const Machines& known,
+                               const Options& o) {
+  Machine machine = tool::calibratedMachine(engine.machine);
+  if (auto at = known.find(machine.name()); at != known.end()) {
+    for (const EngineRates& r : at->second.rates)
+      machine.add(r);
+  }
+  const auto isKnown = [&](const EngineRates& r) {
+    return r.device == o.device && r.engine == engine.engine && r.version == engine.version && r.threads == o.threads &&
+           !r.derived;
+  };
+  if (o.noCalibrate || std::any_of(machine.rates.begin(), machine.rates.end(), isKnown)) return machine;
+  auto rates = calibrate(runner, engine, o);
+  if (!rates) return tl::unexpected(rates.error());
+  tool::keepCalibration(engine.machine, *rates);
+  machine.add(std::move(*rates));
+  return machine;
+}
+
+std::string ratesText(const Machine& machine, const Options& o) {
+  const Rates rates = machine.ratesOn(o.device, o.threads);
+  return fmt::format("{}: products at {:.0f} GFLOP/s, Convs at {:.0f} GFLOP/s, memory at {:.1f} GB/s\n", machine.name(),
+                     1e-9 * rates.gemm, 1e-9 * rates.conv, 1e-9 * rates.copy);
+}
+
+/// --calibrate: the machine, as --machine reads it.
+Expected<void> showMachine(std::vector<std::string> command, const Options& o) {
+  RunnerKeeper runner(std::move(command), o.timeout);
+  auto engine = runner.hello();
+  if (!engine) return runnerFailed(engine.error().message);
+  auto machine = ratedMachine(runner, *engine, {}, o);
+  return machine ? tool::print(print(*machine) + "\n") : tl::unexpected(machine.error());
 }
 
 Expected<void> run(Options o) {
   auto command = tool::runnerCommand({o.device, o.python, o.runner});
   if (!command) return tl::unexpected(command.error());
   if (!o.cliffs.empty()) return findCliffs(o, std::move(*command));
+  if (o.calibrate) return showMachine(std::move(*command), o);
   auto pack = packOf(o);
   if (!pack) return tl::unexpected(pack.error());
   o.pack = std::move(*pack);
   if (!o.show.empty()) return show(o);
   if (o.output.empty()) return fail(ErrorKind::kUsage, "no file to store the timings in", "", "give -o FILE");
+  if (o.deriveRates) return derive(o);
   auto rules = readPack(o.pack);
   if (!rules) return tl::unexpected(rules.error());
   auto grid = readGrid(o);
@@ -78,13 +136,20 @@ Expected<void> run(Options o) {
   auto engine = runner.hello();
   if (!engine) return runnerFailed(engine.error().message);
   auto said = tool::print(fmt::format("{} {} on {} ({}), {} thread(s); {} points\n", engine->engine, engine->version,
-                                      engine->cpu, engine->isa, o.threads, jobs->size()));
+                                      engine->machine.cpu, engine->machine.isa, o.threads, jobs->size()));
   if (!said) return said;
+  auto machine = ratedMachine(runner, *engine, timings->machines(), o);
+  if (!machine) return tl::unexpected(machine.error());
+  timings->add(*machine);
+  said = tool::print(ratesText(*machine, o));
+  if (!said) return said;
+  engine->machine = std::move(*machine);
   Tuner tuner(o, *engine, runner, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
   auto rows = timeAll(*rules, *jobs, tuner, runner, *timings, o);
   if (!rows) return tl::unexpected(rows.error());
 
-  said = tool::print("\n" + report(*jobs, *rows) + "\n" + wherePays(*rules, *timings, o) + "\n" + counts(*rows));
+  said = tool::print("\n" + report(*jobs, *rows) + "\n" + wherePays(*rules, *timings, engine->machine, o) + "\n" +
+                     counts(*rows));
   if (!said) return said;
   if (runner.isFailing()) return runnerFailed(runner.lastFailure());
   if (!tuner.foundDifference()) return {};
@@ -135,6 +200,14 @@ int main(int argc, char** argv) {
       ->check(isNamed());
   app.add_option("--show", o.show, "only print where rules pay, according to this file of timings; nothing is timed")
       ->check(isNamed());
+  app.add_option("--machine", o.machine,
+                 "for --show: the machine to predict for, one of the timings, an ISA or a file; by default "
+                 "$PET_MACHINE, else this one")
+      ->check(isNamed());
+  app.add_flag("--calibrate", o.calibrate, "only print this machine and the engine's rates on it, for --machine");
+  app.add_flag("--no-calibrate", o.noCalibrate, "do not measure the engine's rates, where they are not known");
+  app.add_flag("--derive-rates", o.deriveRates,
+               "only add rates, derived from its samples, to each machine of the file that was not calibrated");
   app.add_option("--device", o.device, "the engine to time on: ort-cpu, onednn-cpu or openvino-cpu")
       ->capture_default_str();
   app.add_option("--rules", o.rules, "only these rules (names or globs, separated by commas)")

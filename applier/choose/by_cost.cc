@@ -18,9 +18,16 @@ namespace {
 constexpr double kTrust = 0.6;
 
 /// What a replacement takes, but for noise and the predictor's error. Decisions are made by this, so that a rule that
-/// may lose is not carried along by one that wins.
-double atMost(const CostEstimate& cost) {
-  return cost.pattern / cost.lower;
+/// may lose is not carried along by one that wins. What is timed on the engine needs no margin for other CPUs.
+double atMost(const CostEstimate& cost, const Policy& policy) {
+  return cost.pattern * (policy.isMeasured ? 1 : cost.margin) / cost.lower;
+}
+
+/// "1.44 on other CPUs, where such figures are off by up to 1.50 (--measure)".
+Reason otherCpus(double ratio, double margin) {
+  return {ReasonKind::kOtherCpus,
+          fmt::format("{:.2f} on other CPUs, where such figures are off by up to {:.2f} (--measure)", ratio, margin),
+          ratio};
 }
 
 /// The problem that chooseByCost() solves: a variable for each set of nodes, whose alternatives are to leave it as it
@@ -125,7 +132,7 @@ std::vector<size_t> Chooser::solve() const {
     int variable = static_cast<int>(&group - groups_.data());
     for (size_t c : group) {
       place[c] = {variable, static_cast<int>(costs.size())};
-      costs.push_back(banned_[c] ? kNever : atMost(candidates_[c].cost) - candidates_[c].cost.pattern);
+      costs.push_back(banned_[c] ? kNever : atMost(candidates_[c].cost, policy_) - candidates_[c].cost.pattern);
     }
     problem.variable(std::move(costs));
   }
@@ -184,15 +191,18 @@ std::optional<Reason> Chooser::loss(const std::vector<size_t>& group) const {
   for (size_t s : within)
     saved += members.contains(savings_[s].b) ? savings_[s].seconds : 0;
   CostEstimate sum{.pattern = 0, .replacement = -saved};
-  double most = -saved;
+  double most = -saved, mostHere = -saved;  // with the margin for other CPUs, and without
   for (size_t c : group) {
     const CostEstimate& cost = candidates_[c].cost;
     sum.pattern += cost.pattern;
     sum.replacement += cost.replacement;
     sum.measured = sum.measured || cost.measured;
-    most += atMost(cost);
+    sum.margin = std::max(sum.margin, cost.margin);
+    most += atMost(cost, policy_);
+    mostHere += cost.pattern / cost.lower;
   }
   if (sum.ratio() < policy_.minGain) return noGain(sum);
+  if (sum.pattern <= most && sum.pattern > mostHere) return otherCpus(sum.ratio(), sum.margin);
   if (sum.pattern <= most)
     return Reason{ReasonKind::kNoGain, fmt::format("{:.2f}, but within the noise", sum.ratio()), sum.ratio()};
   return std::nullopt;

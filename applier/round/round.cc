@@ -81,8 +81,8 @@ void enterFired(const Seen& seen, const std::vector<Rewrite>& rewrites, Round& r
     const auto gain = r.cost ? std::optional(r.cost->ratio()) : std::nullopt;
     const double saved = r.cost ? r.cost->pattern - r.cost->replacement : 0;
     round.fired.push_back({seen.siteAt(r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics,
-                           occupiedBoxes(*r.rule, typical), gain, saved, output.value_or(Extents{}),
-                           std::move(corrected)});
+                           occupiedBoxes(*r.rule, typical), gain, r.cost ? r.cost->margin : 1, saved,
+                           output.value_or(Extents{}), std::move(corrected)});
   }
   if (!rewrites.empty()) round.places.insert(seen.place.key);
 }

@@ -51,6 +51,7 @@ struct Fired {
   Numerics numerics;           ///< what the rule says about rounding
   int boxes = 0;               ///< how many of the rule's boxes are not empty here, and so were corrected
   std::optional<double> gain;  ///< expected, at the typical sizes
+  double margin = 1;           ///< above 1: the gain is that of other CPUs, which may differ here by this factor
   double savedSeconds = 0;     ///< the same of a run, without what layouts save that meet a neighbour's
   Extents output = {};         ///< of the pattern's first result, at the typical sizes
   /// The boxes, as positions of that result; empty where they are not boxes of its dimensions.

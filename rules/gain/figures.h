@@ -4,6 +4,8 @@
 
 namespace pet {
 
+inline constexpr double kElementBytes = 4;  ///< timings are of float
+
 /// The figures that predict a program's cost at some shapes, in elements and operations.
 struct Figures {
   double work = 0;     ///< multiply-adds; one for each element that is computed some other way

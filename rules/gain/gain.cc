@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 
 #include "ir/quantile.h"
+#include "rules/gain/roofline.h"
 #include "rules/pack/pack.h"
 #include "rules/rewrite/bind.h"
 
 namespace pet {
 namespace {
 
-constexpr double kBytes = 4;       ///< of an element
 constexpr double kNearSymbol = 2;  ///< a symbol may lie so many times outside of what was timed,
 constexpr double kNearWork = 4;    ///< the work so many times
 
@@ -89,6 +89,27 @@ double noiseOf(const TimingSample& s) {
   return std::log1p(s.spread / 2);
 }
 
+/// Seconds at one machine's rates over seconds at another's, if both are known.
+std::optional<double> slowdown(const Program& program, const Bindings& symbols, const Rates& from, const Rates& to) {
+  auto before = rooflineSeconds(program, symbols, from), after = rooflineSeconds(program, symbols, to);
+  return before && after && *before > 0 && *after > 0 ? std::optional(*after / *before) : std::nullopt;
+}
+
+/// Keeps of one choice of shapes the sample that promises least.
+template <class Sample>
+void takeLeast(std::map<Bindings, Sample>& byShapes, Sample sample) {
+  auto [it, added] = byShapes.emplace(sample.shapes, sample);
+  if (!added && sample.logRatio - sample.noise < it->second.logRatio - it->second.noise) it->second = std::move(sample);
+}
+
+template <class Sample>
+std::vector<Sample> valuesIn(std::map<Bindings, Sample> byShapes) {
+  std::vector<Sample> values;
+  for (auto& [shapes, sample] : byShapes)
+    values.push_back(std::move(sample));
+  return values;
+}
+
 }  // namespace
 
 void DeviceCosts::Span::add(double value) {
@@ -116,7 +137,7 @@ DeviceCosts::Predictor DeviceCosts::predictorOf(const Rule& rule, std::vector<Sa
     for (const auto& [symbol, value] : s.shapes)
       p.symbols[symbol].add(static_cast<double>(value));
     p.work.add(s.figures.work);
-    double bytes = kBytes * (s.figures.input + s.figures.output);
+    double bytes = kElementBytes * (s.figures.input + s.figures.output);
     if (s.layouts > 0 && bytes > 0) layouts.push_back(s.layouts / bytes);
   }
   p.layoutsPerByte = median(std::move(layouts));
@@ -137,51 +158,128 @@ const RatioTree& DeviceCosts::treeOf(const Predictor& p) const {
   return *p.tree;
 }
 
+const std::string& DeviceCosts::enterOrigin(const std::string& machine, const std::string& isa) {
+  const std::string key = machine.empty() ? "isa " + isa : machine;
+  auto [at, isNew] = origins_.try_emplace(key);
+  if (!isNew) return at->first;
+  Origin& origin = at->second;
+  auto known = machines_.find(machine);
+  origin.isHere = machine.empty()          ? isa == setting_.machine.isa
+                : known != machines_.end() ? isSameCpu(known->second, setting_.machine)
+                                           : machine == setting_.machine.name();
+  origin.machine = known != machines_.end() ? known->second : origin.isHere ? setting_.machine : Machine{.isa = isa};
+  return at->first;
+}
+
 void DeviceCosts::learn(const Pattern& pattern, const std::vector<TimedRule>& rules) {
-  std::map<Bindings, std::vector<double>> seconds;
   std::map<Bindings, Expected<Figures>> figures;
   for (const TimedRule& timed : rules) {
-    std::map<Bindings, Sample> byShapes;
-    for (const TimingSample& s : relevant(timed.samples, threads_)) {
+    std::map<std::pair<std::string, Bindings>, Sample> bySetting;
+    for (const TimingSample& s : relevant(timed.samples, setting_.threads)) {
       auto known = figures.find(s.shapes);
       if (known == figures.end()) known = figures.emplace(s.shapes, figuresOf(pattern.program, s.shapes)).first;
       const Expected<Figures>& f = known->second;
       if (!f) continue;
-      seconds[s.shapes].push_back(s.pattern);
-      Sample sample{s.shapes, *f, std::log(s.ratio()), noiseOf(s), s.opening + s.closing};
+      Sample sample{
+          s.shapes, *f, std::log(s.ratio()), noiseOf(s), s.opening + s.closing, enterOrigin(s.machine, s.isa)};
       // Of several engines or versions, the one that promises least.
-      auto [it, added] = byShapes.emplace(s.shapes, sample);
+      auto [it, added] = bySetting.emplace(std::pair(sample.origin, s.shapes), sample);
       if (!added && sample.logRatio - sample.noise < it->second.logRatio - it->second.noise) it->second = sample;
     }
-    if (byShapes.empty()) continue;
-    std::vector<Sample> samples;
-    for (auto& [shapes, sample] : byShapes)
-      samples.push_back(std::move(sample));
-    predictors_.insert_or_assign(timed.rule->name, predictorOf(*timed.rule, std::move(samples)));
+    if (bySetting.empty()) continue;
+    Tuned tuned{timed.rule, {}};
+    std::map<Bindings, Sample> here;
+    for (auto& [setting, sample] : bySetting) {
+      tuned.samples.push_back(sample);
+      if (origins_.at(sample.origin).isHere) takeLeast(here, std::move(sample));
+    }
+    tuned.here = predictorOf(*timed.rule, valuesIn(std::move(here)));
+    tuned_.insert_or_assign(timed.rule->name, std::move(tuned));
   }
-  if (seconds.empty()) return;
+  learnSeconds(pattern, rules);
+}
+
+/// What the pattern took here; at other shapes what it took on other machines, at the rates of this one.
+void DeviceCosts::learnSeconds(const Pattern& pattern, const std::vector<TimedRule>& rules) {
+  std::map<Bindings, std::vector<double>> here, elsewhere;
+  const Rates rates = ratesOf(setting_.machine);
+  for (const TimedRule& timed : rules) {
+    for (const TimingSample& s : relevant(timed.samples, setting_.threads)) {
+      if (!figuresOf(pattern.program, s.shapes)) continue;
+      const Origin& origin = origins_.at(enterOrigin(s.machine, s.isa));
+      if (origin.isHere) here[s.shapes].push_back(s.pattern);
+      if (!origin.isHere)
+        elsewhere[s.shapes].push_back(s.pattern *
+                                      slowdown(pattern.program, s.shapes, ratesOf(origin.machine), rates).value_or(1));
+    }
+  }
+  if (here.size() < kEnough) here.insert(elsewhere.begin(), elsewhere.end());
+  if (here.empty()) return;
   PatternCost& shared = patterns_[pattern.name] = {&pattern};
   std::vector<SecondsFit::Point> points;
-  for (const auto& [shapes, each] : seconds) {
-    shared.seconds[shapes] = median(each);
-    points.push_back({*figures.at(shapes), shared.seconds[shapes]});
+  for (auto& [shapes, each] : here) {
+    shared.seconds[shapes] = median(std::move(each));
+    points.push_back({*figuresOf(pattern.program, shapes), shared.seconds[shapes]});
   }
   shared.fit = SecondsFit::of(points);
 }
 
-void DeviceCosts::learnLayouts(const std::vector<LayoutSample>& layouts) {
-  std::vector<LayoutSample> relevant = layouts;
-  std::erase_if(relevant, [&](const LayoutSample& s) {
-    return s.threads != threads_ || s.bytes <= 0 || !std::isfinite(s.seconds) || s.seconds <= 0;
-  });
-  std::vector<double> perByte;
-  for (const LayoutSample& s : coldFirst(std::move(relevant)))
-    perByte.push_back(s.seconds / static_cast<double>(s.bytes));
-  if (!perByte.empty()) layoutSecondsPerByte_ = median(std::move(perByte));
+DeviceCosts::Sample DeviceCosts::carriedOver(const Rule& rule, Sample sample, const Machine& to) const {
+  const Rates from = ratesOf(origins_.at(sample.origin).machine), there = ratesOf(to);
+  auto pattern = patterns_.find(rule.pattern);
+  auto symbols = rewrite::bindRule(rule, sample.shapes);
+  if (pattern == patterns_.end() || !symbols) return sample;
+  auto before = slowdown(pattern->second.pattern->program, sample.shapes, from, there);
+  auto after = slowdown(rule.replacement, *symbols, from, there);
+  if (before && after) sample.logRatio += std::log(*before / *after);
+  if (from.copy > 0 && there.copy > 0) sample.layouts *= from.copy / there.copy;
+  return sample;
 }
 
-DeviceCosts DeviceCosts::fit(const RuleSet& rules, const Timings& timings, const std::string& device, int threads) {
-  DeviceCosts costs(threads);
+/// The samples of other machines than `without`, as they would be on `to`: of one choice of shapes one, of this CPU if
+/// there is any, else the one that promises least.
+std::vector<DeviceCosts::Sample> DeviceCosts::gatheredFor(const Tuned& tuned,
+                                                          const Machine& to,
+                                                          const std::string& without) const {
+  std::map<Bindings, Sample> same, others;
+  for (const Sample& s : tuned.samples) {
+    if (s.origin == without) continue;
+    const bool isSame = isSameCpu(origins_.at(s.origin).machine, to);
+    takeLeast(isSame ? same : others, isSame ? s : carriedOver(*tuned.rule, s, to));
+  }
+  same.merge(others);
+  return valuesIn(std::move(same));
+}
+
+const DeviceCosts::Predictor& DeviceCosts::allOf(const Tuned& tuned) const {
+  if (!tuned.all) tuned.all = predictorOf(*tuned.rule, gatheredFor(tuned, setting_.machine, ""));
+  return *tuned.all;
+}
+
+/// The predictor that decides at most shapes.
+const DeviceCosts::Predictor& DeviceCosts::usedOf(const Tuned& tuned) const {
+  return isHereOnly(tuned) || tuned.here.samples.size() >= kEnough ? tuned.here : allOf(tuned);
+}
+
+void DeviceCosts::learnLayouts(const std::vector<LayoutSample>& layouts) {
+  std::vector<LayoutSample> known = layouts;
+  std::erase_if(known, [&](const LayoutSample& s) {
+    return s.threads != setting_.threads || s.bytes <= 0 || !std::isfinite(s.seconds) || s.seconds <= 0;
+  });
+  const double copy = ratesOf(setting_.machine).copy;
+  std::vector<double> here, elsewhere;
+  for (const LayoutSample& s : coldFirst(std::move(known))) {
+    const Origin& origin = origins_.at(enterOrigin(s.machine, s.isa));
+    const double from = ratesOf(origin.machine).copy, perByte = s.seconds / static_cast<double>(s.bytes);
+    (origin.isHere ? here : elsewhere).push_back(from > 0 && copy > 0 ? perByte * from / copy : perByte);
+  }
+  if (here.size() < kEnough) here.insert(here.end(), elsewhere.begin(), elsewhere.end());
+  if (!here.empty()) layoutSecondsPerByte_ = median(std::move(here));
+}
+
+DeviceCosts DeviceCosts::fit(const RuleSet& rules, const Timings& timings, Setting setting) {
+  const std::string device = setting.device;
+  DeviceCosts costs(std::move(setting), timings.machines());
   std::map<std::string_view, std::vector<TimedRule>> byPattern;
   for (const Rule& rule : rules.rules) {
     const Pattern* pattern = rules.findPattern(rule.pattern);
@@ -195,9 +293,13 @@ DeviceCosts DeviceCosts::fit(const RuleSet& rules, const Timings& timings, const
 
 // --- Answers ---
 
-const DeviceCosts::Predictor* DeviceCosts::find(const Rule& rule) const {
-  auto it = predictors_.find(rule.name);
-  return it == predictors_.end() ? nullptr : &it->second;
+const DeviceCosts::Tuned* DeviceCosts::find(const Rule& rule) const {
+  auto it = tuned_.find(rule.name);
+  return it == tuned_.end() ? nullptr : &it->second;
+}
+
+bool DeviceCosts::isOfThisCpu() const {
+  return std::any_of(origins_.begin(), origins_.end(), [](const auto& origin) { return origin.second.isHere; });
 }
 
 CostEstimate DeviceCosts::costOf(const PatternCost& pattern, const Bindings& shapes, const Figures& figures) const {
@@ -218,28 +320,47 @@ Expected<CostEstimate> DeviceCosts::estimate(const Predictor& p, const Bindings&
   CostEstimate cost = costOf(pattern, shapes, *figures);
   cost.replacement = cost.pattern / std::exp(guess.value);
   cost.lower = std::exp(guess.floor);
-  cost.layouts = std::min(cost.replacement, p.layoutsPerByte * kBytes * (figures->input + figures->output));
+  cost.layouts = std::min(cost.replacement, p.layoutsPerByte * kElementBytes * (figures->input + figures->output));
+  return cost;
+}
+
+/// kCheck: these shapes were not timed.
+Expected<CostEstimate> DeviceCosts::timedAt(const Predictor& p, const Bindings& shapes) const {
+  auto sample = std::find_if(p.samples.begin(), p.samples.end(), [&](const Sample& s) { return s.shapes == shapes; });
+  if (sample == p.samples.end()) return fail(ErrorKind::kCheck, std::string(kNoTimingNear));
+  CostEstimate cost = costOf(patternOf(p), shapes, sample->figures);
+  cost.replacement = cost.pattern / std::exp(sample->logRatio);
+  cost.lower = std::exp(sample->logRatio - sample->noise);
+  cost.layouts = std::min(cost.replacement, sample->layouts);
+  return cost;
+}
+
+/// What is expected at shapes that were not timed here.
+Expected<CostEstimate> DeviceCosts::foreseen(const Tuned& tuned, const Bindings& shapes, bool isTimedElsewhere) const {
+  if (isHereOnly(tuned)) return estimate(tuned.here, shapes);
+  if (tuned.here.samples.size() >= kEnough) {
+    if (auto cost = estimate(tuned.here, shapes)) return cost;
+  }
+  const Predictor& all = allOf(tuned);
+  auto timed = isTimedElsewhere ? timedAt(all, shapes) : fail(ErrorKind::kCheck, std::string(kNoTimingNear));
+  auto cost = timed ? timed : estimate(all, shapes);
+  if (cost) cost->margin = marginOf(*patternOf(all).pattern);
   return cost;
 }
 
 Expected<CostEstimate> DeviceCosts::predicted(const Rule& rule, const Bindings& patternSymbols) const {
-  const Predictor* p = find(rule);
-  if (!p) return fail(ErrorKind::kCheck, std::string(kNoTiming));
-  return estimate(*p, patternSymbols);
+  const Tuned* tuned = find(rule);
+  if (!tuned) return fail(ErrorKind::kCheck, std::string(kNoTiming));
+  return foreseen(*tuned, patternSymbols, false);
 }
 
 Expected<CostEstimate> DeviceCosts::at(const Rule& rule, const Bindings& patternSymbols) const {
-  const Predictor* p = find(rule);
-  if (!p) return fail(ErrorKind::kCheck, std::string(kNoTiming));
-  auto sample =
-      std::find_if(p->samples.begin(), p->samples.end(), [&](const Sample& s) { return s.shapes == patternSymbols; });
-  if (sample == p->samples.end()) return estimate(*p, patternSymbols);
-  CostEstimate cost = costOf(patternOf(*p), patternSymbols, sample->figures);
-  cost.replacement = cost.pattern / std::exp(sample->logRatio);
-  cost.lower = std::exp(sample->logRatio - sample->noise);
-  cost.layouts = std::min(cost.replacement, sample->layouts);
-  cost.measured = true;
-  return cost;
+  const Tuned* tuned = find(rule);
+  if (!tuned) return fail(ErrorKind::kCheck, std::string(kNoTiming));
+  auto timed = timedAt(tuned->here, patternSymbols);
+  if (!timed) return foreseen(*tuned, patternSymbols, true);
+  timed->measured = true;
+  return timed;
 }
 
 // --- Words ---
@@ -255,93 +376,28 @@ std::string ratioWords(double middle, double low, double high, size_t samples) {
 }  // namespace
 
 std::string DeviceCosts::words(const Rule& rule) const {
-  const Predictor* p = find(rule);
-  if (!p || treeOf(*p).empty()) return "not tuned";
+  const Tuned* tuned = find(rule);
+  if (!tuned || treeOf(usedOf(*tuned)).empty()) return "not tuned";
+  const Predictor& p = usedOf(*tuned);
+  const bool isHere = &p == &tuned->here;
+  const double margin = isHere ? 0 : std::log(marginOf(*patternOf(p).pattern));
   std::string text;
-  for (const RatioTree::Leaf& leaf : treeOf(*p).leaves()) {
+  for (const RatioTree::Leaf& leaf : treeOf(p).leaves()) {
     const TreeGuess& g = leaf.guess;
-    if (g.floor <= 0) continue;
+    if (g.floor <= margin) continue;
     text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", leaf.when, ratioWords(g.value, g.low, g.high, g.cases));
   }
   // All the others together: where a rule does not pay, how is of less interest.
   std::vector<double> others;
-  for (const Sample& s : p->samples) {
-    if (treeOf(*p).guess(valuesAt(*p, s.shapes, s.figures)).floor <= 0) others.push_back(s.logRatio);
+  for (const Sample& s : p.samples) {
+    if (treeOf(p).guess(valuesAt(p, s.shapes, s.figures)).floor <= margin) others.push_back(s.logRatio);
   }
-  if (others.empty()) return text;
+  const std::string whose = isHere ? "" : fmt::format("by other CPUs, margin {:.2f}: ", std::exp(margin));
+  if (others.empty()) return whose + text;
   std::sort(others.begin(), others.end());
   double middle = median(others);
   const char* word = !text.empty() ? "; else " : others.back() <= 0 ? "never: " : "not proven to pay: ";
-  return text + word + ratioWords(middle, others.front(), others.back(), others.size());
-}
-
-// --- Cross-validation ---
-
-std::string CrossValidation::str() const {
-  if (samples == 0) return "nothing was timed";
-  auto percent = [&](size_t n, size_t of) { return 100.0 * static_cast<double>(n) / static_cast<double>(of); };
-  return fmt::format(
-      "{} samples left out in turn: {:.0f} % decided right, {} fired at a loss; {:.0f} % predicted, off by a factor of "
-      "{:.2f}; chosen / best {:.3f} at {} sites",
-      samples, percent(right, samples), lost, percent(predicted, samples), std::exp(logError), chosenOverBest, sites);
-}
-
-CrossValidation DeviceCosts::crossValidate(const std::vector<const Predictor*>& predictors, double minGain) const {
-  struct Site {
-    double promised = 0, chosen = 0;  ///< ratios' logarithms; 0: the pattern stays
-    double best = 0;
-  };
-  CrossValidation result;
-  std::map<std::pair<std::string, Bindings>, Site> sites;
-  double least = std::log(minGain);
-  auto judge = [&](const Predictor& p, const Sample& left, const Expected<CostEstimate>& guess) {
-    double promised = guess ? std::log(guess->ratio()) : 0;
-    bool fires = guess && promised >= least && guess->lower > 1;
-    ++result.samples;
-    result.right += fires == (left.logRatio >= least);
-    result.lost += fires && left.logRatio < 0;
-    if (guess) {
-      ++result.predicted;
-      result.logError += std::abs(promised - left.logRatio);
-    }
-    Site& site = sites[{p.rule->pattern, left.shapes}];
-    site.best = std::max(site.best, left.logRatio);
-    if (fires && promised > site.promised) {
-      site.promised = promised;
-      site.chosen = left.logRatio;
-    }
-  };
-  for (const Predictor* p : predictors) {
-    const size_t turns = turnsToLeaveOut(p->samples.size());
-    for (size_t turn = 0; turn < turns; ++turn) {
-      std::vector<Sample> rest;
-      for (size_t i = 0; i < p->samples.size(); ++i) {
-        if (i % turns != turn) rest.push_back(p->samples[i]);
-      }
-      const Predictor others = predictorOf(*p->rule, std::move(rest));
-      for (size_t out = turn; out < p->samples.size(); out += turns)
-        judge(*p, p->samples[out], estimate(others, p->samples[out].shapes));
-    }
-  }
-  if (result.predicted > 0) result.logError /= static_cast<double>(result.predicted);
-  result.sites = sites.size();
-  double sum = 0;
-  for (const auto& [where, site] : sites)
-    sum += std::exp(site.best - site.chosen);
-  if (!sites.empty()) result.chosenOverBest = sum / static_cast<double>(sites.size());
-  return result;
-}
-
-CrossValidation DeviceCosts::crossValidate(const Rule& rule, double minGain) const {
-  const Predictor* p = find(rule);
-  return p ? crossValidate(std::vector{p}, minGain) : CrossValidation{};
-}
-
-CrossValidation DeviceCosts::crossValidate(double minGain) const {
-  std::vector<const Predictor*> all;
-  for (const auto& [name, p] : predictors_)
-    all.push_back(&p);
-  return crossValidate(all, minGain);
+  return whose + text + word + ratioWords(middle, others.front(), others.back(), others.size());
 }
 
 }  // namespace pet

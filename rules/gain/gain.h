@@ -14,7 +14,15 @@
 // What rules are expected to cost on a device, from the samples that pet-tune took (docs/applier.md, Gains).
 namespace pet {
 
-/// How well the predictors decide about each choice of shapes when it is left out in turn.
+/// What gains are predicted for.
+struct Setting {
+  std::string device;
+  int threads = 1;
+  Machine machine = {};
+};
+
+/// How well the predictors decide about each choice of shapes when it is left out in turn, or with all others of its
+/// machine.
 struct CrossValidation {
   size_t samples = 0;         ///< left out, each in turn
   size_t predicted = 0;       ///< of these, close enough to others for a prediction
@@ -32,13 +40,16 @@ struct TimedRule {
   std::vector<TimingSample> samples;
 };
 
-/// The costs of rules on one device, as far as they were learnt.
+/// The costs of rules on one device of one machine, as far as they were learnt. What was timed on this very kind of CPU
+/// counts alone where there is enough of it; else what was timed on others is carried over, with a margin.
 class DeviceCosts {
  public:
-  explicit DeviceCosts(int threads = 1) : threads_(threads) {}
+  /// `machines`: those that samples refer to. A sample that refers to none is of this CPU if its ISA is.
+  explicit DeviceCosts(Setting setting = {}, Machines machines = {})
+      : setting_(std::move(setting)), machines_(std::move(machines)) {}
   /// All rules of a set. They are found by their hash: one that changed since it was timed counts as not tuned. The set
   /// outlives the costs.
-  static DeviceCosts fit(const RuleSet& rules, const Timings& timings, const std::string& device, int threads = 1);
+  static DeviceCosts fit(const RuleSet& rules, const Timings& timings, Setting setting);
 
   /// Takes the samples of a pattern's rules, once, and of all of them; a predictor is fitted when a rule's cost is
   /// first asked for at shapes that were not timed. Deterministic. Samples with other numbers of threads are left out,
@@ -54,6 +65,12 @@ class DeviceCosts {
   double layoutSecondsPerByte() const { return layoutSecondsPerByte_; }
 
   bool isTuned(const Rule& rule) const { return find(rule) != nullptr; }
+  /// Some sample that was learnt is of this CPU.
+  bool isOfThisCpu() const;
+  /// What gains on a CPU have to exceed that no sample is of: of the pattern's rules, each machine's samples are
+  /// predicted from four and more of the other machines' in turn, and one in eight of such predictions promises more by
+  /// this factor or a larger one. Of fewer than eight, the largest, and no less than a factor of 1.5.
+  double marginOf(const Pattern& pattern) const;
   /// The predictor's estimate, as if the shapes had not been timed; the same errors.
   Expected<CostEstimate> predicted(const Rule& rule, const Bindings& patternSymbols) const;
   /// Where a rule pays: "F <= 4 and R >= 5: 3.1 (1.9 - 8.4, 7 samples); else 0.8 (0.3 - 0.9, 9 samples)", "never: 0.7
@@ -62,13 +79,23 @@ class DeviceCosts {
   /// The quality of decisions at shapes that were not timed; of one rule, or of all that were timed.
   CrossValidation crossValidate(const Rule& rule, double minGain) const;
   CrossValidation crossValidate(double minGain) const;
+  /// The same when all samples of a machine are left out, of the rules that were timed on several.
+  CrossValidation crossValidateMachines(double minGain) const;
 
  private:
+  static constexpr size_t kEnough = 4;  ///< samples that decide without those of other machines
+
   struct Sample {
     Bindings shapes;
     Figures figures;
     double logRatio = 0, noise = 0;
     double layouts = 0;
+    std::string origin;  ///< of origins_
+  };
+  /// Where samples are from.
+  struct Origin {
+    Machine machine;
+    bool isHere = false;
   };
   /// The range of the samples: of a symbol, in how many it occurs.
   struct Span {
@@ -85,13 +112,38 @@ class DeviceCosts {
     double layoutsPerByte = 0;
     mutable std::optional<RatioTree> tree = {};  ///< once it was asked for
   };
+  /// A rule's samples of all machines, and what is learnt from them.
+  struct Tuned {
+    const Rule* rule = nullptr;
+    std::vector<Sample> samples;                ///< by origin and shapes
+    Predictor here = {};                        ///< from those of this CPU
+    mutable std::optional<Predictor> all = {};  ///< from all, carried over; once it was asked for
+  };
   /// The timings of a pattern, whatever rule it was timed for.
   struct PatternCost {
     const Pattern* pattern = nullptr;
     std::map<Bindings, double> seconds = {};  ///< medians
     SecondsFit fit = {};
+    mutable std::optional<double> margin = {};  ///< once it was asked for
+  };
+  /// A sample, and what is predicted of it without its machine's.
+  struct Foreseen {
+    const Tuned* tuned;
+    const Sample* sample;
+    Expected<CostEstimate> guess;
   };
 
+  const std::string& enterOrigin(const std::string& machine, const std::string& isa);
+  Rates ratesOf(const Machine& machine) const { return machine.ratesOn(setting_.device, setting_.threads); }
+  void learnSeconds(const Pattern& pattern, const std::vector<TimedRule>& rules);
+  Sample carriedOver(const Rule& rule, Sample sample, const Machine& to) const;
+  std::vector<Sample> gatheredFor(const Tuned& tuned, const Machine& to, const std::string& without) const;
+  bool isHereOnly(const Tuned& tuned) const { return tuned.here.samples.size() == tuned.samples.size(); }
+  const Predictor& allOf(const Tuned& tuned) const;
+  const Predictor& usedOf(const Tuned& tuned) const;
+  std::vector<Foreseen> withoutMachines(const std::vector<const Tuned*>& rules) const;
+  Expected<CostEstimate> timedAt(const Predictor& p, const Bindings& shapes) const;
+  Expected<CostEstimate> foreseen(const Tuned& tuned, const Bindings& shapes, bool isTimedElsewhere) const;
   static Predictor predictorOf(const Rule& rule, std::vector<Sample> samples);
   const PatternCost& patternOf(const Predictor& p) const { return patterns_.find(p.rule->pattern)->second; }
   /// The tree's features of a rule at some shapes; empty where a symbol is unbound.
@@ -100,13 +152,15 @@ class DeviceCosts {
   static bool isNear(const Predictor& p, const Bindings& shapes, const Figures& figures);
   Expected<CostEstimate> estimate(const Predictor& p, const Bindings& shapes) const;
   CostEstimate costOf(const PatternCost& pattern, const Bindings& shapes, const Figures& figures) const;
-  const Predictor* find(const Rule& rule) const;
-  CrossValidation crossValidate(const std::vector<const Predictor*>& predictors, double minGain) const;
+  const Tuned* find(const Rule& rule) const;
+  CrossValidation crossValidate(const std::vector<const Tuned*>& rules, double minGain) const;
 
-  std::map<std::string, Predictor, std::less<>> predictors_;  ///< by the rule's name
+  Setting setting_;
+  Machines machines_;
+  std::map<std::string, Origin, std::less<>> origins_;
+  std::map<std::string, Tuned, std::less<>> tuned_;           ///< by the rule's name
   std::map<std::string, PatternCost, std::less<>> patterns_;  ///< by name
   double layoutSecondsPerByte_ = 0.25e-9;
-  int threads_ = 1;
 };
 
 }  // namespace pet

@@ -27,11 +27,6 @@ bool isFinite(const TreeCase& c) {
          std::all_of(c.at.begin(), c.at.end(), [](double x) { return std::isfinite(x) && x >= 0; });
 }
 
-/// The part of a ratio's logarithm that decisions depend on: a loss is a loss.
-double telling(double value) {
-  return std::clamp(value, std::log(0.5), std::log(4));
-}
-
 /// A question, and what it is worth.
 struct Split {
   int feature = -1;
@@ -40,6 +35,10 @@ struct Split {
 };
 
 }  // namespace
+
+double telling(double logRatio) {
+  return std::clamp(logRatio, std::log(0.5), std::log(4));
+}
 
 double roundBetween(double low, double high, bool whole) {
   double middle = std::sqrt((low + 1) * (high + 1)) - 1;

@@ -78,6 +78,9 @@ class RatioTree {
   int depth_ = 0;
 };
 
+/// The part of a ratio's logarithm that decisions depend on: a loss is a loss, and a factor of four is enough.
+double telling(double logRatio);
+
 /// A round number in [low, high), as close to their geometric mean as it can be; for whole numbers an integer.
 double roundBetween(double low, double high, bool whole);
 

@@ -21,6 +21,7 @@ sys.path.insert(0, str(SOURCE / "tests" / "models"))
 import build  # noqa: E402
 import compare  # noqa: E402
 
+os.environ["PET_MACHINE"] = "avx2"  # that of the timings below
 failures = []
 
 

@@ -72,7 +72,7 @@ class Try:
 
     def run(self, command, **options):
         environment = os.environ | {"PET_SHARE": str(self.share), "PATH": f"{BIN}:{os.environ['PATH']}", "PET_CACHE": str(self.share / "cache"),
-                                    "TMPDIR": str(self.share)}
+                                    "TMPDIR": str(self.share), "PET_MACHINE": "avx2"}
         environment.pop("NO_COLOR", None)
         return subprocess.run(["bash", "-c", command], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120, **options)
 
@@ -160,6 +160,14 @@ def nothing_to_gain(folder):
     t.follow(t.screen("pet-apply model.onnx rules.db", 0), "conv/transposed", "(0.93)")
 
 
+def other_cpu(folder):
+    """No sample is of the CPU: a small gain is no reason to rewrite, a large one is."""
+    t = Try(folder, "a_cpu_that_no_sample_is_of", ratio=1.4)
+    t.follow(t.screen("pet-apply model.onnx rules.db --machine neon", 0), "model.onnx: ")
+    large = Try(folder, "a_large_gain_on_other_cpus", ratio=3)
+    large.follow(large.screen("pet-apply model.onnx rules.db --machine neon", 0), "WHOLE MODEL")
+
+
 def dynamic_batch(folder):
     t = Try(folder, "a_dynamic_batch", rules="pair", ratio=1.4, batch="batch")
     t.follow(t.screen("pet-apply model.onnx rules.db", 0), "2 sites rewritten")
@@ -240,8 +248,8 @@ def main():
         folder.chmod(0o755)
         for rules in ["conv", "pair"]:
             subprocess.run([BIN / "pet-rules", "import", SOURCE / "tests" / "data" / f"{rules}.pet", "-o", folder / f"{rules}.db"], check=True)
-        for each in [faster, default_pack, nothing_to_gain, dynamic_batch, wrong_device, no_timings, other_version, invalid_model, typo, no_python,
-                     half, external, read_only]:
+        for each in [faster, default_pack, nothing_to_gain, other_cpu, dynamic_batch, wrong_device, no_timings, other_version, invalid_model, typo,
+                     no_python, half, external, read_only]:
             each(folder)
     helped = subprocess.run([BIN / "pet-apply", "--help"], capture_output=True, text=True, check=True).stdout
     expect("--help", not NOT_FOR_DEPLOYERS.search(helped), helped)

@@ -49,7 +49,8 @@ def expect(name, condition, detail=""):
 
 def tune(pack, output, *arguments):
     python = [] if "--python" in arguments else ["--python", sys.executable]
-    command = [BIN / "pet-tune", pack, "-o", output, *python, *arguments]
+    calibration = [] if "--show" in arguments else ["--no-calibrate"]
+    command = [BIN / "pet-tune", pack, "-o", output, *python, *calibration, *arguments]
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=250)
 
 
@@ -238,33 +239,36 @@ def check_show(folder, pack, grid):
     hashes = json.loads(subprocess.run([BIN / "pet-rules", "ls", "--json", pack], capture_output=True, text=True, check=True).stdout)
     rule = next(r["hash"] for r in hashes if r["name"] == "conv/transposed")
     page = (SOURCE / "docs" / "pack-format.md").read_text()
+    machines = re.search(r"^ +(CREATE TABLE machines.*)$", page, re.M)[1]
     schemas = re.findall(r"^ +(CREATE TABLE samples.*)$", page, re.M)
-    for version, schema in zip([3, 2, 1], schemas):
+    for version, schema in zip([4, 3, 2, 1], schemas):
         path = folder / f"version-{version}.timings"
         database = sqlite3.connect(path)
         database.execute("PRAGMA application_id = 0x70657474")
         database.execute(f"PRAGMA user_version = {version}")
-        database.execute(schema)
+        for statement in [machines, schema] if version >= 4 else [schema]:
+            database.execute(statement)
         for filters in [1, 2, 4, 64, 128, 256]:
             for height in [14, 28, 56]:
                 shapes = {"C": 64, "F": filters, "H": height, "N": 1, "P": 1, "Q": 1, "R": 3, "S": 3, "W": height}
                 row = {"rule": rule, "name": "old name", "device": "ort-cpu", "shapes": json.dumps(shapes, separators=(",", ":")), "engine": "e",
-                       "version": "1", "isa": "i", "threads": 1, "pattern": 0.003 if filters < 10 else 0.001, "replacement": 0.0015,
+                       "version": "1", "isa": "avx2", "threads": 1, "pattern": 0.003 if filters < 10 else 0.001, "replacement": 0.0015,
                        "spread": 0.05, "date": "2026-11-21"}
                 row |= {"weights": "cold", "opening": 0, "closing": 0} if version >= 2 else {}
                 row |= {"moved": 0} if version >= 3 else {}
+                row |= {"machine": ""} if version >= 4 else {}
                 database.execute(f"INSERT INTO samples({','.join(row)}) VALUES ({','.join('?' * len(row))})", list(row.values()))
         database.commit()
         database.close()
         before = path.read_bytes()
-        done = subprocess.run([BIN / "pet-tune", pack, "--show", path, "--python", "/none"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([BIN / "pet-tune", pack, "--show", path, "--python", "/none", "--machine", "avx2"], capture_output=True, text=True, timeout=60)
         wanted = "F <= 16: 2.00 (2.00 - 2.00, 9 samples); else 0.67 (0.67 - 0.67, 9 samples)"
         expect("show", done.returncode == 0 and wanted in done.stdout and "18/18" in done.stdout, done.stdout + done.stderr)
         expect("show", path.read_bytes() == before, "the file has changed")
         done = tune(pack, path, "--shapes", grid, "--runner", fake(folder, "old", GOOD))
         expect("show", done.returncode == 0, done.stderr)
         kept = sqlite3.connect(path)
-        expect("show", kept.execute("PRAGMA user_version").fetchone() == (3,), f"not written in the newest format: {done.stdout}")
+        expect("show", kept.execute("PRAGMA user_version").fetchone() == (4,), f"not written in the newest format: {done.stdout}")
         expect("show", kept.execute("SELECT * FROM samples").fetchall()[18:], "old samples are lost")
     done = subprocess.run([BIN / "pet-tune", pack, "--show", path, "--device", "onednn-cpu"], capture_output=True, text=True, timeout=60)
     expect("show", done.returncode == 0 and "no rule is tuned for onednn-cpu" in done.stdout, done.stdout + done.stderr)

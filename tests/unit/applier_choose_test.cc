@@ -28,6 +28,28 @@ TEST(Choose, FiresWhatWasMeasuredToPay) {
   EXPECT_EQ(applied(model, rules, {}, {}).report.refused.at(0).reason.detail, "not tuned for this device");
 }
 
+TEST(Choose, WhatOnlyOtherCpusSayHasToBeatTheMargin) {
+  Model model = modelOf(kTwoConvs);
+  RuleSet rules = rulesOf(dataText("conv.pet"));
+  auto report = [&](double margin, bool isMeasured) {
+    CostEstimate cost = ratioOf(1.5, 1.3);
+    cost.measured = false;
+    cost.margin = margin;
+    ApplyOptions options;
+    options.policy.isMeasured = isMeasured;
+    return applied(model, rules, options, costsOf({{"conv/transposed", cost}})).report;
+  };
+  const ApplyReport sure = report(1.2, false), unsure = report(1.4, false);
+  ASSERT_EQ(sure.fired.size(), 2U);
+  EXPECT_EQ(sure.fired[0].margin, 1.2);
+  EXPECT_TRUE(unsure.fired.empty());
+  ASSERT_EQ(unsure.refused.size(), 2U);
+  EXPECT_EQ(unsure.refused[0].reason.kind, ReasonKind::kOtherCpus);
+  EXPECT_EQ(unsure.refused[0].reason.detail,
+            "1.50 on other CPUs, where such figures are off by up to 1.40 (--measure)");
+  EXPECT_EQ(report(1.4, true).fired.size(), 2U);  // the engine will say
+}
+
 /// Two dilated convolutions in a row: the layouts cost more than the cores gain, but between the two they cancel.
 TEST(Choose, LayoutsThatMeetAreNotPaidFor) {
   const std::string convs =

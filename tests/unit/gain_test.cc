@@ -1,5 +1,6 @@
 #include "rules/gain/gain.h"
 
+#include <array>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -26,6 +27,10 @@ const Rule& transposed(const RuleSet& rules) {
   return *std::find_if(rules.rules.begin(), rules.rules.end(),
                        [](const Rule& r) { return r.name == "conv/transposed"; });
 }
+
+/// The machine of the samples, which say its ISA only.
+const Setting kCpu{"cpu", 1, {.isa = "avx512"}}, kGpu{"gpu", 1, {.isa = "avx512"}},
+    kTwoThreads{"cpu", 2, {.isa = "avx512"}};
 
 Bindings conv(int64_t channels, int64_t filters, int64_t height, int64_t kernel) {
   return {{"N", 1},      {"C", channels}, {"F", filters},    {"H", height},    {"W", height},
@@ -257,7 +262,7 @@ TEST(Gain, WhatWasTimedIsTakenAsItIs) {
   odd.opening = 1e-6;
   odd.closing = 2e-6;
   t.add(odd);
-  auto cost = DeviceCosts::fit(rules, t, "cpu").at(rule, odd.shapes);
+  auto cost = DeviceCosts::fit(rules, t, kCpu).at(rule, odd.shapes);
   ASSERT_TRUE(cost.has_value()) << cost.error().message();
   EXPECT_TRUE(cost->measured);
   EXPECT_NEAR(cost->ratio(), 0.7, 1e-9);
@@ -269,7 +274,7 @@ TEST(Gain, WhatWasTimedIsTakenAsItIs) {
 TEST(Gain, OtherShapesArePredicted) {
   RuleSet rules = convRules();
   const Rule& rule = transposed(rules);
-  DeviceCosts costs = DeviceCosts::fit(rules, fewFilters(rules), "cpu");
+  DeviceCosts costs = DeviceCosts::fit(rules, fewFilters(rules), kCpu);
   auto few = costs.at(rule, conv(64, 3, 80, 3)), many = costs.at(rule, conv(64, 48, 80, 3));
   ASSERT_TRUE(few.has_value() && many.has_value());
   EXPECT_FALSE(few->measured);
@@ -284,7 +289,7 @@ TEST(Gain, OtherShapesArePredicted) {
 TEST(Gain, FarFromWhatWasTimedNothingIsKnown) {
   RuleSet rules = convRules();
   const Rule& rule = transposed(rules);
-  DeviceCosts costs = DeviceCosts::fit(rules, fewFilters(rules), "cpu");
+  DeviceCosts costs = DeviceCosts::fit(rules, fewFilters(rules), kCpu);
   auto reason = [&](const Bindings& b) {
     auto cost = costs.at(rule, b);
     return cost ? "known" : cost.error().what;
@@ -297,9 +302,9 @@ TEST(Gain, FarFromWhatWasTimedNothingIsKnown) {
   Bindings negative = conv(64, 4, 56, 3);
   negative["P"] = -1;
   EXPECT_EQ(reason(negative), "not tuned at shapes close to these");
-  EXPECT_EQ(DeviceCosts::fit(rules, fewFilters(rules), "gpu").at(rule, conv(64, 4, 56, 3)).error().what,
+  EXPECT_EQ(DeviceCosts::fit(rules, fewFilters(rules), kGpu).at(rule, conv(64, 4, 56, 3)).error().what,
             "not tuned for this device");
-  EXPECT_EQ(DeviceCosts::fit(rules, fewFilters(rules), "cpu", 2).at(rule, conv(64, 4, 56, 3)).error().what,
+  EXPECT_EQ(DeviceCosts::fit(rules, fewFilters(rules), kTwoThreads).at(rule, conv(64, 4, 56, 3)).error().what,
             "not tuned for this device");
   EXPECT_EQ(DeviceCosts().at(rule, conv(64, 4, 56, 3)).error().what, "not tuned for this device");
   EXPECT_EQ(DeviceCosts().words(rule), "not tuned");
@@ -309,7 +314,7 @@ TEST(Gain, ARuleThatChangedIsNotTuned) {
   RuleSet rules = convRules(), changed = rules;
   for (Rule& r : changed.rules)
     r.family += "x";
-  DeviceCosts costs = DeviceCosts::fit(changed, fewFilters(rules), "cpu");
+  DeviceCosts costs = DeviceCosts::fit(changed, fewFilters(rules), kCpu);
   EXPECT_EQ(costs.at(transposed(changed), conv(64, 4, 56, 3)).error().what, "not tuned for this device");
 }
 
@@ -339,7 +344,7 @@ rule p/pad of p {
     s.rule = ruleHash(rules.patterns[0], rule);
     t.add(s);
   }
-  DeviceCosts costs = DeviceCosts::fit(rules, t, "cpu");
+  DeviceCosts costs = DeviceCosts::fit(rules, t, kCpu);
   EXPECT_THAT(costs.words(rule), StartsWith("new work / work > "));
   EXPECT_NEAR(costs.at(rule, {{"N", 100}, {"C", 37}, {"F", 50}})->ratio(), 1.5, 1e-9);
   EXPECT_NEAR(costs.at(rule, {{"N", 100}, {"C", 36}, {"F", 50}})->ratio(), 1, 1e-9);
@@ -352,7 +357,7 @@ TEST(Gain, NoiseMakesAGainUnproven) {
     Timings t;
     for (int64_t height : {28, 56, 112})
       t.add(sampleOf(rules, conv(64, 4, height, 3), 1.1, spread));
-    DeviceCosts costs = DeviceCosts::fit(rules, t, "cpu");
+    DeviceCosts costs = DeviceCosts::fit(rules, t, kCpu);
     EXPECT_EQ(costs.at(rule, conv(64, 4, 56, 3)).value().lower > 1, proven);
     EXPECT_EQ(costs.at(rule, conv(64, 4, 60, 3)).value().lower > 1, proven);
     EXPECT_THAT(costs.words(rule), StartsWith(proven ? "always: 1.10" : "not proven to pay: 1.10"));
@@ -365,10 +370,10 @@ TEST(Gain, WeightsFromMemoryCountFirst) {
   warm.weights = "warm";
   Timings t;
   t.add(warm);
-  EXPECT_NEAR(DeviceCosts::fit(rules, t, "cpu").at(transposed(rules), warm.shapes)->ratio(), 3, 1e-9);
+  EXPECT_NEAR(DeviceCosts::fit(rules, t, kCpu).at(transposed(rules), warm.shapes)->ratio(), 3, 1e-9);
   t.add(cold);
   EXPECT_EQ(t.all().size(), 2U);
-  EXPECT_NEAR(DeviceCosts::fit(rules, t, "cpu").at(transposed(rules), warm.shapes)->ratio(), 0.9, 1e-9);
+  EXPECT_NEAR(DeviceCosts::fit(rules, t, kCpu).at(transposed(rules), warm.shapes)->ratio(), 0.9, 1e-9);
 }
 
 TEST(Gain, LayoutsGoWithBytes) {
@@ -380,7 +385,7 @@ TEST(Gain, LayoutsGoWithBytes) {
     s.moved = 2 * 4 * 64 * height * height;
     t.add(s);
   }
-  DeviceCosts costs = DeviceCosts::fit(rules, t, "cpu");
+  DeviceCosts costs = DeviceCosts::fit(rules, t, kCpu);
   EXPECT_NEAR(costs.layoutSecondsPerByte() / 1e-10, 1, 1e-6);
   EXPECT_NEAR(costs.at(transposed(rules), conv(64, 64, 80, 3))->layouts / (2e-10 * 4 * 64 * 6400), 1, 1e-6);
   EXPECT_GT(DeviceCosts().layoutSecondsPerByte(), 0);
@@ -389,7 +394,7 @@ TEST(Gain, LayoutsGoWithBytes) {
 TEST(Gain, CrossValidationTellsAGoodPredictorFromABadOne) {
   RuleSet rules = convRules();
   const Rule& rule = transposed(rules);
-  CrossValidation good = DeviceCosts::fit(rules, fewFilters(rules), "cpu").crossValidate(rule, 1.05);
+  CrossValidation good = DeviceCosts::fit(rules, fewFilters(rules), kCpu).crossValidate(rule, 1.05);
   EXPECT_EQ(good.samples, 18U);
   EXPECT_EQ(good.right, 18U);
   EXPECT_EQ(good.lost, 0U);
@@ -398,12 +403,134 @@ TEST(Gain, CrossValidationTellsAGoodPredictorFromABadOne) {
   Timings wild;
   for (int64_t k = 0; k < 12; ++k)
     wild.add(sampleOf(rules, conv(40 + 5 * k, 64, 56, 3), k % 2 == 0 ? 2.0 : 0.5));
-  CrossValidation bad = DeviceCosts::fit(rules, wild, "cpu").crossValidate(1.05);
+  CrossValidation bad = DeviceCosts::fit(rules, wild, kCpu).crossValidate(1.05);
   EXPECT_LT(bad.right, 9U);
   EXPECT_GT(bad.logError, 0.3);
   EXPECT_GT(bad.chosenOverBest, 1.2);
   EXPECT_THAT(bad.str(), HasSubstr("12 samples left out"));
   EXPECT_EQ(DeviceCosts().crossValidate(1.05).str(), "nothing was timed");
+}
+
+// --- Machines ---
+
+const Machine kA{.vendor = "V", .family = 1, .model = 1, .isa = "avx512"};
+const Machine kB{.vendor = "V", .family = 2, .model = 1, .isa = "avx512"};
+const Machine kC{.vendor = "V", .family = 3, .model = 1, .isa = "avx512"};
+
+/// What one machine was timed at: few filters pay there by one ratio, more by another.
+struct TimedOn {
+  Machine machine;
+  double few = 1, many = 1;
+  size_t heights = 3;
+};
+
+Timings timedOn(const RuleSet& rules, const std::vector<TimedOn>& machines) {
+  Timings t;
+  for (const TimedOn& on : machines) {
+    t.add(on.machine);
+    for (int64_t filters : {1, 2, 4, 16, 32, 64}) {
+      for (size_t i = 0; i < on.heights; ++i) {
+        TimingSample s =
+            sampleOf(rules, conv(64, filters, std::array{28, 56, 112}[i], 3), filters <= 4 ? on.few : on.many);
+        s.machine = on.machine.name();
+        t.add(s);
+      }
+    }
+  }
+  return t;
+}
+
+Expected<CostEstimate> costOn(const Machine& machine, const std::vector<TimedOn>& timed, const Bindings& shapes) {
+  RuleSet rules = convRules();
+  return DeviceCosts::fit(rules, timedOn(rules, timed), {"cpu", 1, machine}).at(transposed(rules), shapes);
+}
+
+TEST(GainMachines, SamplesOfTheSameCpuCountAlone) {
+  const std::vector<TimedOn> timed{{kA, 3, 0.5}, {kB, 0.6, 0.5}};
+  const Bindings exact = conv(64, 2, 56, 3), near = conv(64, 2, 60, 3);
+  for (const auto& [machine, ratio] : {std::pair{kA, 3.0}, {kB, 0.6}}) {
+    for (const Bindings& shapes : {exact, near}) {
+      auto cost = costOn(machine, timed, shapes);
+      ASSERT_TRUE(cost);
+      EXPECT_NEAR(cost->ratio(), ratio, 1e-9);
+      EXPECT_EQ(cost->margin, 1);
+      EXPECT_EQ(cost->measured, shapes == exact);
+    }
+  }
+}
+
+TEST(GainMachines, OnAnotherCpuTheOneThatPromisesLeastCountsWithAMargin) {
+  auto cost = costOn(kC, {{kA, 3, 0.5}, {kB, 2.5, 0.5}}, conv(64, 2, 56, 3));
+  ASSERT_TRUE(cost);
+  EXPECT_NEAR(cost->ratio(), 2.5, 1e-9);
+  EXPECT_FALSE(cost->measured);
+  EXPECT_TRUE(cost->isOfOtherCpus());
+}
+
+TEST(GainMachines, TheMarginIsWhatOneMachineSaysWronglyOfAnother) {
+  RuleSet rules = convRules();
+  auto margin = [&](const std::vector<TimedOn>& timed) {
+    return DeviceCosts::fit(rules, timedOn(rules, timed), {"cpu", 1, kC}).marginOf(rules.patterns[0]);
+  };
+  EXPECT_NEAR(margin({{kA, 3, 0.5}}), 1.5, 1e-9) << "one machine says nothing about others";
+  EXPECT_LT(margin({{kA, 3, 0.5}, {kB, 3, 0.5}}), 1.1) << "they agree";
+  EXPECT_NEAR(margin({{kA, 1.44, 0.5}, {kB, 0.6, 0.5}}), 1.44 / 0.6, 0.05) << "one contradicts the other";
+  EXPECT_NEAR(margin({{kA, 30, 0.5}, {kB, 0.1, 0.5}}), 8, 0.1) << "beyond 4 and below a half all is alike";
+}
+
+TEST(GainMachines, WhatIsContradictedDoesNotFireElsewhere) {
+  const Bindings few = conv(64, 2, 56, 3);
+  auto agreed = costOn(kC, {{kA, 1.44, 0.5}, {kB, 1.4, 0.5}}, few),
+       doubted = costOn(kC, {{kA, 1.44, 0.5}, {kB, 0.6, 0.5}}, few);
+  ASSERT_TRUE(agreed && doubted);
+  EXPECT_GT(agreed->lower, agreed->margin);
+  EXPECT_LT(doubted->lower, doubted->margin);
+}
+
+TEST(GainMachines, FewSamplesOfTheCpuAreJoinedByThoseOfOthers) {
+  RuleSet rules = convRules();
+  Timings t = timedOn(rules, {{kA, 3, 0.5}});
+  TimingSample own = sampleOf(rules, conv(64, 2, 56, 3), 2);
+  t.add(kB);
+  own.machine = kB.name();
+  t.add(own);
+  DeviceCosts costs = DeviceCosts::fit(rules, t, {"cpu", 1, kB});
+  EXPECT_TRUE(costs.isOfThisCpu());
+  EXPECT_EQ(costs.at(transposed(rules), conv(64, 2, 56, 3))->margin, 1);
+  EXPECT_NEAR(costs.at(transposed(rules), conv(64, 2, 56, 3))->ratio(), 2, 1e-9);
+  EXPECT_GT(costs.at(transposed(rules), conv(64, 4, 80, 3))->margin, 1);
+  EXPECT_THAT(costs.words(transposed(rules)), StartsWith("by other CPUs, margin 1.50: F <= "));
+}
+
+TEST(GainMachines, RatesCarryFiguresOver) {
+  RuleSet rules = convRules();
+  auto rated = [](Machine m, double conv, double copy) {
+    m.add({"cpu", "e", "1", 1, {conv, conv, copy}, false});
+    return m;
+  };
+  const Machine slow = rated(kA, 1e11, 1e10), fast = rated(kB, 2e11, 2e10), narrow = rated(kC, 4e11, 1e10);
+  const Timings t = timedOn(rules, {{slow, 3, 0.5}});
+  const Bindings shapes = conv(64, 2, 56, 3);
+  auto on = [&](const Machine& m) { return *DeviceCosts::fit(rules, t, {"cpu", 1, m}).at(transposed(rules), shapes); };
+  EXPECT_NEAR(on(fast).pattern, on(slow).pattern / 2, 1e-12);
+  EXPECT_NEAR(on(fast).ratio(), 3, 1e-9) << "all is twice as fast";
+  EXPECT_LT(on(narrow).pattern, on(slow).pattern);
+  EXPECT_GT(on(narrow).pattern, on(slow).pattern / 4);
+}
+
+TEST(GainMachines, AMachineThatIsLeftOutShowsTheError) {
+  RuleSet rules = convRules();
+  auto validated = [&](const std::vector<TimedOn>& timed) {
+    return DeviceCosts::fit(rules, timedOn(rules, timed), {"cpu", 1, kC}).crossValidateMachines(1.05);
+  };
+  EXPECT_EQ(validated({{kA, 3, 0.5}}).samples, 0U);
+  const CrossValidation agreed = validated({{kA, 3, 0.5}, {kB, 3, 0.5}}),
+                        doubted = validated({{kA, 3, 0.5}, {kB, 0.6, 0.5}});
+  EXPECT_EQ(agreed.samples, 36U);
+  EXPECT_EQ(agreed.right, 36U);
+  EXPECT_LT(agreed.logError, 0.01);
+  EXPECT_GT(doubted.logError, 0.5);
+  EXPECT_EQ(doubted.lost, 0U) << "the margin keeps them from firing";
 }
 
 /// Any samples, sane or not, in any order: no exception, the same answers.
@@ -425,13 +552,14 @@ RC_GTEST_PROP(GainProperty, AnySamplesGiveTheSameAnswers, ()) {
     if (draw(0, 9) == 0) samples.back().spread = testing_support::drawFrom<double>({-1, NAN, 1e300});
     samples.back().threads = draw(0, 4) == 0 ? 2 : 1;
     samples.back().version = std::to_string(n);
+    samples.back().isa = draw(0, 2) == 0 ? "avx2" : "avx512";
   }
   Timings a, b;
   for (const auto& s : samples)
     a.add(s);
   for (size_t i = samples.size(); i-- > 0;)
     b.add(samples[i]);
-  DeviceCosts x = DeviceCosts::fit(rules, a, "cpu"), y = DeviceCosts::fit(rules, b, "cpu");
+  DeviceCosts x = DeviceCosts::fit(rules, a, kCpu), y = DeviceCosts::fit(rules, b, kCpu);
   RC_ASSERT(x.words(rule) == y.words(rule));
   RC_ASSERT(x.crossValidate(1.05).str() == y.crossValidate(1.05).str());
   for (int i = 0; i < 8; ++i) {

@@ -87,6 +87,10 @@ void declareChecks(CLI::App& app, ApplyArguments& o) {
   app.add_option("--device", o.device, "the device whose timings decide")->capture_default_str();
   app.add_option("--timings", o.timings, "a file of timings, instead of those that come with the tool")
       ->check(isNamed());
+  app.add_option("--machine", o.machine,
+                 "the machine to rewrite for: one that the timings are of, an ISA (avx2), or a file from pet-tune "
+                 "--calibrate; by default $PET_MACHINE, else this one")
+      ->check(isNamed());
   app.add_flag("--freeze-inputs", o.freezeInputs, "initializers that are also graph inputs are constants");
   app.add_option("--json", o.json, "also write the report to this file; - is standard output, in place of the summary")
       ->check(isNamed());

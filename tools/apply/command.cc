@@ -62,6 +62,7 @@ std::vector<std::string> choicesOf(const ApplyArguments& o) {
   options.each("--expect", o.sizes.expect);
   options.value("--device", o.device, usual.device);
   options.value("--timings", o.timings, "");
+  options.value("--machine", o.machine, usual.machine);
   options.flag("--freeze-inputs", o.freezeInputs);
   options.value("--check", o.check, usual.check);
   options.value("--seed", o.seed, usual.seed);

@@ -24,6 +24,8 @@ constexpr Row kRows[] = {
     {ReasonKind::kOpenSizes, "open-sizes", "it does not hold for every size that the model leaves open", "--assume {}"},
     {ReasonKind::kExpectedSizes, "expected-sizes", "it is faster at some of the expected sizes only", "--expect {}"},
     {ReasonKind::kFloatOnly, "float-only", "its gain is known in float only, not in the model's type", "--measure"},
+    {ReasonKind::kOtherCpus, "other-cpus",
+     "its gain was timed on other CPUs, and is too small to be sure of on this one", "--measure"},
     {ReasonKind::kOtherPreferred, "other-preferred", "another rule was chosen there"},
     {ReasonKind::kNoGain, "no-gain", "it is not expected to be faster at these sizes"},
     {ReasonKind::kTimedHere, "timed-here", "it is not faster on this machine"},

@@ -22,7 +22,7 @@
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
 #include "rules/text.h"
-#include "tools/apply/cache_folder.h"
+#include "tools/common/cache_folder.h"
 #include "tools/common/scratch.h"
 #include "tools/common/share.h"
 

@@ -29,7 +29,8 @@ Json firedJson(const ApplyReport& report) {
                      {"shapes", shapes},
                      {"numerics", f.numerics.str()},
                      {"boxes", f.boxes},
-                     {"gain", orNull(f.gain)}});
+                     {"gain", orNull(f.gain)},
+                     {"margin", f.margin}});
   }
   return fired;
 }
@@ -105,6 +106,7 @@ std::string jsonOf(const ApplyReport& r, const ApplyArguments& o) {
   Json all = {{"metadata", r.metadata},
               {"fired", firedJson(r)},
               {"expected", expectedJson(r)},
+              {"machine", {{"name", r.machine.name()}, {"says", r.machine.str()}, {"timed", r.isMachineTimed}}},
               {"matched", r.matched},
               {"refused", refused}};
   if (o.verbose) all["refusals"] = refusals;

@@ -30,6 +30,7 @@
 #include "tools/common/share.h"
 #include "tools/common/ticker.h"
 #include "tools/common/tool.h"
+#include "tools/machine/named_machine.h"
 
 namespace pet::tool {
 namespace {
@@ -264,7 +265,9 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   auto nodes = nodeNames(model->graph);
   PET_TRY(checkChoices(o, nodes, *pack));
   PET_TRY(checkDevice(o.device, *timings));
-  auto rules = TunedRules::open(*pack, *timings, o.device, o.threads);
+  auto machine = namedMachine(o.machine, timings->machines());
+  if (!machine) return tl::unexpected(machine.error());
+  auto rules = TunedRules::open(*pack, *timings, {o.device, o.threads, *machine});
   if (!rules) return tl::unexpected(rules.error());
   PET_TRY(checkPlaces(o));
 
@@ -288,6 +291,8 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   if (!records) return tl::unexpected(records.error());
   applied->report.records = *records;
   applied->report.seconds = seconds() - start;
+  applied->report.machine = *machine;
+  applied->report.isMachineTimed = rules->costs().isOfThisCpu();
   auto reports = reportTexts(o, *model, *applied, *pack);
   if (!reports) return tl::unexpected(reports.error());
   PET_TRY(store(o, *reports, *applied, std::move(staged)));

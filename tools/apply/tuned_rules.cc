@@ -4,9 +4,9 @@
 
 namespace pet::tool {
 
-Expected<TunedRules> TunedRules::open(Pack& pack, const OpenTimings& timings, const std::string& device, int threads) {
-  TunedRules rules(pack, timings, device, threads);
-  auto layouts = timings.layouts(device);
+Expected<TunedRules> TunedRules::open(Pack& pack, const OpenTimings& timings, const Setting& setting) {
+  TunedRules rules(pack, timings, setting);
+  auto layouts = timings.layouts(setting.device);
   if (!layouts) return tl::unexpected(layouts.error());
   rules.costs_.learnLayouts(*layouts);
   return rules;

@@ -9,11 +9,11 @@
 
 namespace pet::tool {
 
-/// The rules of a pack, with what they cost on a device: what was timed of a pattern's rules is read with them, so that
-/// nothing is read or fitted of what does not match. Pack and timings outlive it.
+/// The rules of a pack, with what they cost in a setting: what was timed of a pattern's rules is read with them, so
+/// that nothing is read or fitted of what does not match. Pack and timings outlive it.
 class TunedRules final : public RuleSource {
  public:
-  static Expected<TunedRules> open(Pack& pack, const OpenTimings& timings, const std::string& device, int threads);
+  static Expected<TunedRules> open(Pack& pack, const OpenTimings& timings, const Setting& setting);
 
   Expected<std::vector<const Pattern*>> patternsOf(const OperatorNames& anchors) override;
   /// Errors of the timings as well.
@@ -22,8 +22,8 @@ class TunedRules final : public RuleSource {
   const DeviceCosts& costs() const { return costs_; }
 
  private:
-  TunedRules(Pack& pack, const OpenTimings& timings, const std::string& device, int threads)
-      : pack_(pack), timings_(timings), device_(device), costs_(threads) {}
+  TunedRules(Pack& pack, const OpenTimings& timings, const Setting& setting)
+      : pack_(pack), timings_(timings), device_(setting.device), costs_(setting, timings.machines()) {}
 
   Pack& pack_;
   const OpenTimings& timings_;

@@ -9,11 +9,13 @@ namespace pet::tune {
 struct Options {
   std::string pack, output, device = "ort-cpu", shapes, python, runner, keep;
   std::string show;  ///< a file of timings: what it says is printed, nothing is timed
+  std::string machine;  ///< for which it is said
   std::vector<std::string> rules{"*"}, models;
   double minGain = 1.05;  ///< what rules are to reach: near it, points are worth their time
   double budget = 1200, secondsPerPoint = 1, timeout = 60, maxWork = 8e9;
   int runs = 12, threads = 1;
   bool warm = false, noBare = false, exhaustive = false;
+  bool calibrate = false, noCalibrate = false, deriveRates = false;
 
   // Of --cliffs.
   std::vector<std::string> cliffs;  ///< models whose operators are compared with the roofline; no pack is needed

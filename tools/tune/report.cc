@@ -55,8 +55,19 @@ std::string counts(const std::vector<Row>& rows) {
                             median(spreads), outliers, runs);
 }
 
-std::string wherePays(const RuleSet& rules, const Timings& timings, const Options& o) {
-  DeviceCosts costs = DeviceCosts::fit(rules, timings, o.device, o.threads);
+namespace {
+
+/// What is known of a machine by the others.
+std::string machinesLeftOut(const DeviceCosts& costs, double minGain) {
+  const CrossValidation v = costs.crossValidateMachines(minGain);
+  return v.samples == 0 ? "no rule was timed on two machines: how gains carry over is not known\n"
+                        : "each machine by the others, with the margin: " + v.str() + "\n";
+}
+
+}  // namespace
+
+std::string wherePays(const RuleSet& rules, const Timings& timings, const Machine& machine, const Options& o) {
+  DeviceCosts costs = DeviceCosts::fit(rules, timings, {o.device, o.threads, machine});
   std::vector<const Rule*> tuned;
   for (const Rule& rule : rules.rules) {
     if (matchesAny(rule.name, o.rules) && costs.isTuned(rule)) tuned.push_back(&rule);
@@ -69,7 +80,8 @@ std::string wherePays(const RuleSet& rules, const Timings& timings, const Option
                      v.predicted > 0 ? fmt::format("{:.2f}", std::exp(v.logError)) : "-", costs.words(*rule)});
   }
   if (tuned.empty()) return fmt::format("no rule is tuned for {} with {} thread(s)\n", o.device, o.threads);
-  return tool::table(lines) + "\n" + costs.crossValidate(o.minGain).str() + "\n";
+  return tool::table(lines) + "\non " + machine.str() + ": " + costs.crossValidate(o.minGain).str() + "\n" +
+         machinesLeftOut(costs, o.minGain);
 }
 
 }  // namespace pet::tune

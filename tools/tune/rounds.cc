@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 std::optional<TimingSample> earlier(const Timings& timings, const TimingSample& wanted) {
   for (const TimingSample& s : timings.samples(wanted.rule, wanted.device)) {
     bool same = s.shapes == wanted.shapes && s.engine == wanted.engine && s.version == wanted.version &&
-                s.isa == wanted.isa && s.threads == wanted.threads && s.weights == wanted.weights;
+                s.machine == wanted.machine && s.threads == wanted.threads && s.weights == wanted.weights;
     if (same) return s;
   }
   return std::nullopt;
@@ -28,7 +28,7 @@ std::optional<TimingSample> earlier(const Timings& timings, const TimingSample& 
 bool isHopeless(const Timings& timings, const TimingSample& wanted) {
   auto known = timings.samples(wanted.rule, wanted.device);
   std::erase_if(known, [&](const TimingSample& s) {
-    return s.engine != wanted.engine || s.version != wanted.version || s.isa != wanted.isa ||
+    return s.engine != wanted.engine || s.version != wanted.version || s.machine != wanted.machine ||
            s.threads != wanted.threads;
   });
   return std::any_of(std::begin(kHopeless), std::end(kHopeless), [&](const Hopeless& h) {
@@ -58,7 +58,7 @@ class Rounds {
       }
     }
     while (!open.empty()) {
-      std::vector<size_t> now = nextJobs(rules_, jobs_, open, timings_, o_);
+      std::vector<size_t> now = nextJobs(rules_, jobs_, open, timings_, tuner_.machine(), o_);
       for (size_t job : now) {
         auto row = rowOf(jobs_[job]);
         if (!row) return tl::unexpected(row.error());

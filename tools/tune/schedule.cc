@@ -24,12 +24,13 @@ std::vector<size_t> nextJobs(const RuleSet& rules,
                              const std::vector<Job>& jobs,
                              const std::vector<size_t>& open,
                              const Timings& timings,
+                             const Machine& machine,
                              const Options& o) {
   std::vector<size_t> next;
   std::copy_if(open.begin(), open.end(), std::back_inserter(next),
                [&](size_t job) { return jobs[job].turn < kFirstPoints; });
   if (!next.empty()) return next;
-  DeviceCosts costs = DeviceCosts::fit(rules, timings, o.device, o.threads);
+  DeviceCosts costs = DeviceCosts::fit(rules, timings, {o.device, o.threads, machine});
   std::vector<std::pair<double, size_t>> ranked;
   for (size_t job : open)
     ranked.emplace_back(-uncertainty(costs.at(*jobs[job].rule, jobs[job].shapes), o.minGain), job);

@@ -14,6 +14,7 @@ std::vector<size_t> nextJobs(const RuleSet& rules,
                              const std::vector<Job>& jobs,
                              const std::vector<size_t>& open,
                              const Timings& timings,
+                             const Machine& machine,
                              const Options& o);
 
 /// How open the decision is between a rule and its pattern, in [0, 1]: 1 where nothing is known; near 1 where the ratio

@@ -64,7 +64,8 @@ TimingSample Tuner::blank(const Job& job) const {
           .shapes = job.shapes,
           .engine = engine_.engine,
           .version = engine_.version,
-          .isa = engine_.isa,
+          .isa = engine_.machine.isa,
+          .machine = engine_.machine.name(),
           .threads = o_.threads,
           .date = date_,
           .weights = o_.warm ? "warm" : "cold"};

@@ -34,6 +34,7 @@ class Tuner {
   Expected<Row> measure(const Job& job);
   /// The pattern against itself: what a ratio is worth here.
   Expected<std::string> control(const Job& job);
+  const Machine& machine() const { return engine_.machine; }
   bool foundDifference() const { return differs_; }
 
  private:

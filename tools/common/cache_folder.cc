@@ -1,4 +1,4 @@
-#include "tools/apply/cache_folder.h"
+#include "tools/common/cache_folder.h"
 
 #include <cstdlib>
 

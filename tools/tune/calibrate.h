@@ -1,0 +1,14 @@
+#pragma once
+
+#include "ir/error.h"
+#include "runtime/ort/client.h"
+#include "tools/tune/options.h"
+
+namespace pet::tune {
+
+/// The rates of an engine on the machine that it runs on: products of matrices and dense Convs at sizes that fill its
+/// kernels, the best of them, and a function of a value that no cache holds. About two seconds. kRunner: it could not
+/// time them.
+Expected<EngineRates> calibrate(RunnerKeeper& runner, const RunnerHello& engine, const Options& o);
+
+}  // namespace pet::tune
