@@ -14,13 +14,13 @@ namespace pet {
 
 /// What one rule gained at one choice of shapes on one device: pattern and replacement timed in turns, in one process.
 struct TimingSample {
-  std::string rule;     ///< its hash (ruleHash)
-  std::string name;     ///< its name, for people
-  std::string device;   ///< e.g. "ort-cpu"
-  Bindings shapes;      ///< the pattern's symbols
-  std::string engine;   ///< e.g. "onnxruntime"
-  std::string version;  ///< the engine's
-  std::string isa;      ///< e.g. "avx512"
+  std::string rule;          ///< its hash (ruleHash)
+  std::string name;          ///< its name, for people
+  std::string device;        ///< e.g. "ort-cpu"
+  Bindings shapes;           ///< the pattern's symbols
+  std::string engine;        ///< e.g. "onnxruntime"
+  std::string version;       ///< the engine's
+  std::string isa;           ///< e.g. "avx512"
   std::string machine = "";  ///< a name in the timings' machines; "": not known, of an older pet
   int threads = 1;
   double pattern = 0;      ///< median seconds

@@ -61,8 +61,9 @@ def fake(folder, name, body):
 
 
 def samples(path):
-    """The samples of a file of timings in text form; none where there is no file."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    """The samples of a file of timings in text form, without the machines before them; none where there is no file."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [line for line in lines if "rule" in line]
 
 
 def one_line(name, done, code, *words):
