@@ -6,9 +6,8 @@
 
 namespace pet::tune {
 
-/// The rates of an engine on the machine that it runs on: products of matrices and dense Convs at sizes that fill its
-/// kernels, the best of them, and a function of a value that no cache holds. About two seconds. kRunner: it could not
-/// time them.
+/// The rates of an engine on the machine that it runs on, as measurePeaks() finds them: of a product, a Conv, and a copy
+/// of what no cache holds. About two seconds. kRunner: it could not time them.
 Expected<EngineRates> calibrate(RunnerKeeper& runner, const RunnerHello& engine, const Options& o);
 
 }  // namespace pet::tune

@@ -92,10 +92,4 @@ Expected<Subgraphs> modelsOf(const Job& job, bool neighbours, const std::filesys
   return Subgraphs{*first, *second, std::move(*openings), std::move(*closings)};
 }
 
-Expected<void> writeScene(const Program& program, const std::filesystem::path& path) {
-  auto model = sceneOf(program, false, kOpset);
-  if (!model) return tl::unexpected(model.error());
-  return store(*model, path).map([](const std::string&) {});
-}
-
 }  // namespace pet::tune

@@ -19,7 +19,4 @@ struct Subgraphs {
 /// so on. kUnsupported: the job cannot be timed; other errors would befall every job.
 Expected<Subgraphs> modelsOf(const Job& job, bool neighbours, const std::filesystem::path& stem);
 
-/// Writes a program at concrete shapes as a model, without neighbours.
-Expected<void> writeScene(const Program& program, const std::filesystem::path& path);
-
 }  // namespace pet::tune

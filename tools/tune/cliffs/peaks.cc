@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -78,11 +79,13 @@ Expected<Peaks> measurePeaks(RunnerKeeper& runner, int threads, const std::files
     const double bytes = 2 * kBytes * static_cast<double>(floats);
     peaks.copies.emplace_back(bytes, bytes / std::max(*copy - *call, *copy / 10));
   }
-  for (auto [program, flop] : {std::pair{kProduct, kProductFlops}, {kConv, kConvFlops}}) {
+  for (auto [rate, program, flop] :
+       {std::tuple{&Peaks::gemm, kProduct, kProductFlops}, {&Peaks::conv, kConv, kConvFlops}}) {
     auto product = calibration.seconds(program);
     if (!product) return tl::unexpected(product.error());
-    peaks.flops = std::max(peaks.flops, flop / std::max(*product - *call, *product / 10));
+    peaks.*rate = flop / std::max(*product - *call, *product / 10);
   }
+  peaks.flops = std::max(peaks.gemm, peaks.conv);
   return peaks;
 }
 

@@ -11,8 +11,9 @@ namespace pet::tune {
 
 /// What an engine reaches on this machine, measured with the operators that it does best.
 struct Peaks {
-  double callSeconds = 0;  ///< what a model of one operator on one number takes
-  double flops = 0;        ///< of products and sums per second: the better of a MatMul and a Conv
+  double callSeconds = 0;     ///< what a model of one operator on one number takes
+  double gemm = 0, conv = 0;  ///< products and sums per second, of a MatMul and of a Conv
+  double flops = 0;           ///< the better of the two
   /// (bytes that are read and written, bytes per second) of a copy: in cache, then from memory. Ascending.
   std::vector<std::pair<double, double>> copies;
 
