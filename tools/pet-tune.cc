@@ -15,8 +15,8 @@
 #include "tools/machine/calibration_cache.h"
 #include "tools/machine/named_machine.h"
 #include "tools/tune/calibrate.h"
-#include "tools/tune/derive.h"
 #include "tools/tune/cliffs/cliffs.h"
+#include "tools/tune/derive.h"
 #include "tools/tune/report.h"
 #include "tools/tune/rounds.h"
 
@@ -159,7 +159,8 @@ Expected<void> run(Options o) {
 
 void declareCliffs(CLI::App& app, Options& o) {
   auto* cliffs = app.add_option("--cliffs", o.cliffs,
-                                "instead of timing rules, time the operators of these models against the roofline");
+                                "instead of timing rules, time the operators of these models against the roofline")
+                     ->check(tool::isNamed());
   app.add_option("--write", o.write, "write each of the worst to this folder, as a model for pet-synth --from")
       ->check(tool::isNamed())
       ->needs(cliffs);
