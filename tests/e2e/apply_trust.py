@@ -214,7 +214,7 @@ def said(folder):
     ]
     for arguments, word in table:
         report = folder.path / "report.json"
-        done = folder.applied(f"said {arguments}", *arguments, "--report", report, pack=folder.pack)
+        done = folder.applied(f"said {arguments}", *arguments, "--json", report, pack=folder.pack)
         expect(f"said {arguments}", json.loads(report.read_text())["proofs"] == word, report.read_text())
         expect(f"said {arguments}", ("the proof of every rule that fired" in done.stdout) == (word == "checked"), done.stdout)
 

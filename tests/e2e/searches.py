@@ -23,7 +23,7 @@ def expect(name, done, code, *texts):
 
 
 def main():
-    expect("found", searches(PATTERNS, "conv 1x1 to MatMul"), 0, "conv-1x1/matmul")
+    expect("found", searches(PATTERNS, "conv 1x1 to MatMul"), 0, "EinNet ms                    matmul")
     expect("found, missing as known", searches(PATTERNS, "192 and 160"), 0, "none, as known: no move adds filters", "split(conv(concat))")
     expect("no such case", searches(PATTERNS, "conv 2x2"), 2, 'no case has "conv 2x2"')
     with tempfile.TemporaryDirectory() as folder:

@@ -8,7 +8,7 @@ namespace pet::tune {
 /// What pet-tune was asked for.
 struct Options {
   std::string pack, output, device = "ort-cpu", shapes, python, runner, keep;
-  std::string show;  ///< a file of timings: what it says is printed, nothing is timed
+  std::string show;     ///< a file of timings: what it says is printed, nothing is timed
   std::string machine;  ///< for which it is said
   std::vector<std::string> rules{"*"}, models;
   double minGain = 1.05;  ///< what rules are to reach: near it, points are worth their time
