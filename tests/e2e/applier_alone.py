@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The component `applier`, built and installed by itself as docs/install.md says: it rewrites a model, and with the shared libraries
-that are not the system's it takes less than 10 MB. Exit status 0 or 1; 77 in another part of the long tests.
+"""The component `applier`, built and installed by itself as docs/install.md says: it rewrites a model, and what is installed
+takes less than 10 MB, without the shared libraries of Debian that it needs. Exit status 0 or 1; 77 in another part of the long tests.
 """
 
 import json

@@ -277,8 +277,8 @@ def mistakes(folder, good, pack):
                                    ("pet-synth", ["prvoe", "--json"], "did you mean 'prove'?"), ("pet-synth", [pack, "--quite"], "did you mean '--quiet'?")]:
         done = subprocess.run([str(BIN / tool), *map(str, arguments)], capture_output=True, text=True, timeout=60)
         expect(f"{tool} {arguments[0]}", done.returncode == USAGE and words in done.stderr and done.stderr.count("\n") == 1, done.stderr)
-    suggested = [("pet-tune", ["--device", "ort-cup", "-o", folder / "x.jsonl"], "ort-cup: unknown device (did you mean 'ort-cpu'? known: onednn-cpu, ort-cpu)"),
-                 ("pet-bench", [good, "--runner", "otr"], "otr: unknown runner (did you mean 'ort'? known: onednn, ort)")]
+    suggested = [("pet-tune", ["--device", "ort-cup", "-o", folder / "x.jsonl"], "ort-cup: unknown device (did you mean 'ort-cpu'? known: onednn-cpu, openvino-cpu, ort-cpu)"),
+                 ("pet-bench", [good, "--runner", "ort-cp"], "ort-cp: unknown device (did you mean 'ort-cpu'? known: onednn-cpu, openvino-cpu, ort-cpu)")]
     for tool, arguments, words in suggested if (BIN / "pet-tune").exists() else []:
         done = subprocess.run([str(BIN / tool), *map(str, arguments)], capture_output=True, text=True, timeout=60)
         expect(f"{tool} {arguments}", done.returncode == USAGE and words in done.stderr and done.stderr.count("\n") == 1, done.stderr)

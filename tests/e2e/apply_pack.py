@@ -181,7 +181,7 @@ def anchor(pack, pattern):
 def damage(folder):
     """Bytes of the file changed, in the tree above all: the same result, or one line and nothing written."""
     whole = folder.large.read_bytes()
-    _, report, expected = folder.apply(folder.large, "--check", "sites")
+    _, report, expected = folder.apply(folder.large, "--check", "sites", "--trust-pack")
     bad = folder.path / "bad.db"
     db = sqlite3.connect(folder.large)
     roots = [page for page, in db.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 0")]

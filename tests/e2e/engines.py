@@ -100,7 +100,7 @@ class Engine:
                               capture_output=True, text=True, timeout=250, env=environment)
 
     def tune(self, timings, **how):
-        return self.run("pet-tune", self.pack, "-o", timings, "--shapes", self.grid, "--runs", 3, "--seconds", 0.1, "--timeout", 5,
+        return self.run("pet-tune", self.pack, "-o", timings, "--no-calibrate", "--shapes", self.grid, "--runs", 3, "--seconds", 0.1, "--timeout", 5,
                         "--no-bare", **how)
 
 

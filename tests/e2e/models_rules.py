@@ -24,7 +24,6 @@ NEVER = {
     # IndexMap is no operator of ONNX.
     "banded-matrix-d2/phases-2": "IndexMap cannot be written", "banded-matrix-d4/phases-4": "IndexMap cannot be written",
     "banded-product-d2/phases-2": "IndexMap cannot be written", "banded-product-d4/phases-4": "IndexMap cannot be written",
-    "banded-product-d4/ReduceSum(IndexMap(Mul(a:b)))": "IndexMap cannot be written",
     # Patterns are found from one operator to its neighbours; these two Convs are none.
     "two-convs/split(conv(concat))": "does not fire", "two-convs/split(conv-g2(concat))": "does not fire",
 }
