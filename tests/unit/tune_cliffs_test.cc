@@ -78,7 +78,7 @@ TEST(Cliffs, EqualOperatorsAreOneCandidate) {
 }
 
 TEST(Cliffs, RatesLieBetweenThoseMeasured) {
-  const Peaks peaks{1e-6, 100e9, {{1e4, 80e9}, {1e6, 40e9}}};
+  const Peaks peaks{1e-6, 100e9, 90e9, 100e9, {{1e4, 80e9}, {1e6, 40e9}}};
   EXPECT_EQ(peaks.rateAt(1), 80e9);
   EXPECT_NEAR(peaks.rateAt(1e5), 60e9, 1);
   EXPECT_EQ(peaks.rateAt(1e9), 40e9);
@@ -90,7 +90,7 @@ TEST(Cliffs, RatesLieBetweenThoseMeasured) {
 /// second.
 Survey surveyed(const std::vector<double>& seconds) {
   Survey survey;
-  survey.peaks = {0, 1e12, {{1, 1e9}}};
+  survey.peaks = {0, 1e12, 1e12, 1e12, {{1, 1e9}}};
   survey.models.push_back({1e-2, ""});
   for (double s : seconds)
     survey.candidates.push_back({s, ""});
