@@ -102,7 +102,37 @@ onnx::ModelProto newFile(const Graph& graph) {
   return proto;
 }
 
-/// Drops the declarations of values that are no longer there.
+std::set<std::string> resultsOf(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes) {
+  std::set<std::string> names;
+  for (const onnx::NodeProto& n : nodes)
+    names.insert(n.output().begin(), n.output().end());
+  return names;
+}
+
+std::set<std::string> definedIn(const onnx::GraphProto& graph) {
+  std::set<std::string> names = resultsOf(graph.node());
+  for (const auto& i : graph.initializer())
+    names.insert(i.name());
+  for (const auto& i : graph.sparse_initializer())
+    names.insert(i.values().name());
+  for (const auto& i : graph.input())
+    names.insert(i.name());
+  return names;
+}
+
+/// Copies the declarations of values but for those that are no longer there, or that only have a name of the file's. A
+/// declaration of what the file did not define either (a quantizer leaves such behind) says nothing, and is kept.
+template <typename Declarations, typename Name>
+void keepDeclarations(const Declarations& from,
+                      Name nameOf,
+                      const std::set<std::string>& before,
+                      const std::set<std::string>& now,
+                      Declarations& to) {
+  for (const auto& declaration : from) {
+    if (before.contains(nameOf(declaration)) == now.contains(nameOf(declaration))) *to.Add() = declaration;
+  }
+}
+
 void writeDeclarations(const Graph& graph, bool part, const onnx::GraphProto& from, onnx::GraphProto& to) {
   std::set<std::string> defined(graph.sparse.begin(), graph.sparse.end());
   for (const GraphNode& n : graph.nodes)
@@ -115,12 +145,12 @@ void writeDeclarations(const Graph& graph, bool part, const onnx::GraphProto& fr
       if (part) defined.erase(name);  // declared anew
     }
   }
-  for (const auto& v : from.value_info()) {
-    if (defined.contains(v.name())) *to.add_value_info() = v;
-  }
-  for (const auto& a : from.quantization_annotation()) {
-    if (defined.contains(a.tensor_name())) *to.add_quantization_annotation() = a;
-  }
+  const std::set<std::string> before = definedIn(from);
+  keepDeclarations(
+      from.value_info(), [](const auto& v) { return v.name(); }, before, defined, *to.mutable_value_info());
+  keepDeclarations(
+      from.quantization_annotation(), [](const auto& a) { return a.tensor_name(); }, before, defined,
+      *to.mutable_quantization_annotation());
 }
 
 void writeInterface(const Graph& graph, bool part, const onnx::GraphProto& from, onnx::GraphProto& to) {
@@ -252,9 +282,10 @@ void writeFunction(const Function& function, int64_t irVersion, std::vector<Byte
     defined.insert(n.outputs.begin(), n.outputs.end());
     writeNode(n, {irVersion, false, values}, *to.add_node());
   }
-  for (const auto& v : from.value_info()) {
-    if (defined.contains(v.name())) *to.add_value_info() = v;
-  }
+  std::set<std::string> before = resultsOf(from.node());
+  before.insert(from.input().begin(), from.input().end());
+  keepDeclarations(
+      from.value_info(), [](const auto& v) { return v.name(); }, before, defined, *to.mutable_value_info());
   if (from.has_doc_string()) to.set_doc_string(from.doc_string());
   *to.mutable_opset_import() = from.opset_import();
   if (from.has_domain()) to.set_domain(from.domain());

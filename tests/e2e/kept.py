@@ -75,8 +75,8 @@ def everything():
     constants = [numpy_helper.from_array(v, k) for k, v in {"v": floats(2, 2, 3, 3), "w": floats(2, 2, 3, 3), "limit": np.float32(6)}.items()]
     graph = helper.make_graph(list(nodes()), "everything", [said(tensor("x", *IMAGE), "the image")], outputs, [said(c, c.name) for c in constants])
     graph.sparse_initializer.append(sparse("thin", *IMAGE))
-    graph.value_info.append(said(tensor("r", *IMAGE), "what is positive"))
-    graph.quantization_annotation.extend([annotation("x"), annotation("r")])
+    graph.value_info.extend([said(tensor("r", *IMAGE), "what is positive"), said(tensor("gone", *IMAGE), "of a value that is not there")])
+    graph.quantization_annotation.extend([annotation("x"), annotation("r"), annotation("gone")])
     model = helper.make_model(said(graph, "the graph"), opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("somebody", 3)], ir_version=10,
                               producer_name="tests", producer_version="7", domain="com.somebody", model_version=12)
     model.training_info.append(training())
