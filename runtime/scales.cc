@@ -20,10 +20,11 @@ namespace {
 using Verdict = Comparison::Verdict;
 
 /// What the values of one slab are.
-enum class Kind { kScale, kConstants, kWide, kZeros, kSparse, kEqual };
+enum class SlabKind { kScale, kConstants, kWide, kZeros, kSparse, kEqual };
 /// Half of the slabs are of one magnitude each; with ten slabs, one in each of five ranges of fifteen decades.
-constexpr Kind kKinds[] = {Kind::kScale, Kind::kConstants, Kind::kScale, Kind::kWide,  Kind::kScale,
-                           Kind::kZeros, Kind::kScale,     Kind::kEqual, Kind::kScale, Kind::kSparse};
+constexpr SlabKind kKinds[] = {SlabKind::kScale, SlabKind::kConstants, SlabKind::kScale, SlabKind::kWide,
+                               SlabKind::kScale, SlabKind::kZeros,     SlabKind::kScale, SlabKind::kEqual,
+                               SlabKind::kScale, SlabKind::kSparse};
 constexpr size_t kSlabs = std::size(kKinds), kRanges = 5;
 constexpr double kLeast = -45, kMost = 30;  ///< decimal exponents: float's denormals end at 1.4e-45
 
@@ -72,35 +73,35 @@ double drawScale(Draw& draw, double from, double to) {
 /// The values of one slab, one after the other.
 class Slab {
  public:
-  Slab(Kind kind, double scale, const std::vector<float>& numbers, Draw& draw)
-      : kind_(kind == Kind::kConstants && numbers.empty() ? Kind::kScale : kind),
+  Slab(SlabKind kind, double scale, const std::vector<float>& numbers, Draw& draw)
+      : kind_(kind == SlabKind::kConstants && numbers.empty() ? SlabKind::kScale : kind),
         scale_(scale),
         numbers_(numbers),
         draw_(draw),
         equal_(drawAt(draw, scale)) {
-    if (kind_ == Kind::kConstants) next_ = draw.below(numbers.size());
+    if (kind_ == SlabKind::kConstants) next_ = draw.below(numbers.size());
   }
 
   float next() {
     switch (kind_) {
-      case Kind::kScale:
+      case SlabKind::kScale:
         return drawAt(draw_, scale_);
-      case Kind::kConstants:
+      case SlabKind::kConstants:
         return numbers_[next_++ % numbers_.size()];
-      case Kind::kWide:
+      case SlabKind::kWide:
         return drawAt(draw_, drawScale(draw_, kLeast, kMost));
-      case Kind::kZeros:
+      case SlabKind::kZeros:
         return 0;
-      case Kind::kSparse:
+      case SlabKind::kSparse:
         return draw_.below(2) ? 0 : drawAt(draw_, scale_);
-      case Kind::kEqual:
+      case SlabKind::kEqual:
         return equal_;
     }
     return 0;
   }
 
  private:
-  Kind kind_;
+  SlabKind kind_;
   double scale_;
   const std::vector<float>& numbers_;
   Draw& draw_;

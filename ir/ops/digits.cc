@@ -70,7 +70,7 @@ struct Factors {
 };
 
 /// The values of all factors, valid where the guards hold; `carry` is the number that moves between groups.
-struct Case {
+struct CarryCase {
   std::vector<Expr> values;
   std::vector<Constraint> guards;
   std::vector<Expr> product;  ///< digits of the product as far as they are known, innermost first
@@ -105,15 +105,15 @@ Expr numberOf(const Factors& f, const std::vector<size_t>& numbers, const std::v
 }
 
 /// Takes a group's digit x apart: (carry x) = (symbolic numbers carry'), the carry being fixed by case.
-std::vector<Case> splitGroup(
-    const Factors& f, const Group& g, bool first, const std::vector<Case>& cases, const Expr& x) {
+std::vector<CarryCase> splitGroup(
+    const Factors& f, const Group& g, bool first, const std::vector<CarryCase>& cases, const Expr& x) {
   int64_t inner = checkedMul(g.count, g.after);
   int64_t count = first ? f.leadingCount : inner;
   requireFewCases(cases.size(), count);
-  std::vector<Case> result;
-  for (const Case& c : cases) {
+  std::vector<CarryCase> result;
+  for (const CarryCase& c : cases) {
     for (int64_t o = 0; o < count; ++o) {
-      Case n = c;
+      CarryCase n = c;
       Expr low = x, high = 0;
       if (g.symbolic && first) {
         low = modulo(x, inner);
@@ -135,16 +135,16 @@ std::vector<Case> splitGroup(
 }
 
 /// The inverse: (symbolic numbers carry) = (carry' x); x goes to the product's digits, innermost first.
-std::vector<Case> joinGroup(const Factors& f, const Group& g, bool first, const std::vector<Case>& cases) {
+std::vector<CarryCase> joinGroup(const Factors& f, const Group& g, bool first, const std::vector<CarryCase>& cases) {
   int64_t inner = checkedMul(g.count, g.after);
   int64_t count = first ? f.leadingCount : inner;
   requireFewCases(cases.size(), count);
-  std::vector<Case> result;
-  for (const Case& c : cases) {
+  std::vector<CarryCase> result;
+  for (const CarryCase& c : cases) {
     Expr low = numberOf(f, g.numbers, c.values) * g.after + c.carry;
     Expr symbolic = g.symbolic ? c.values[*g.symbolic] : Expr(0), extent = g.symbolic ? f.extent(g) : Expr(0);
     for (int64_t o = 0; o < count; ++o) {
-      Case n = c;
+      CarryCase n = c;
       if (first) {
         if (!n.require(Constraint::eq(numberOf(f, f.leading, c.values), o))) continue;
         n.product.push_back((extent * o + symbolic) * inner + low);
@@ -160,7 +160,7 @@ std::vector<Case> joinGroup(const Factors& f, const Group& g, bool first, const 
 }
 
 /// The digit a·E + e of an atom k·E is affine once a is a number.
-std::vector<DigitCase> axisDigits(const Factors& f, std::span<const Dim> axes, const Case& values) {
+std::vector<DigitCase> axisDigits(const Factors& f, std::span<const Dim> axes, const CarryCase& values) {
   std::vector<DigitCase> cases{{Index(axes.size()), values.guards}};
   for (size_t i = 0; i < f.all.size(); ++i) {
     const Factor& factor = f.all[i];
@@ -184,21 +184,21 @@ std::vector<DigitCase> axisDigits(const Factors& f, std::span<const Dim> axes, c
 }
 
 /// The inverse: the values of all factors.
-std::vector<Case> factorValues(const Factors& f, const Index& axisDigits) {
-  std::vector<Case> cases{{std::vector<Expr>(f.all.size()), {}, {}}};
+std::vector<CarryCase> factorValues(const Factors& f, const Index& axisDigits) {
+  std::vector<CarryCase> cases{{std::vector<Expr>(f.all.size()), {}, {}}};
   for (size_t i = 0; i < f.all.size(); ++i) {
     const Factor& factor = f.all[i];
     const Expr& digit = axisDigits[factor.axis][factor.atom];
     if (factor.part == Factor::Part::kWhole) {
-      for (Case& c : cases)
+      for (CarryCase& c : cases)
         c.values[i] = digit;
       continue;
     }
     requireFewCases(cases.size(), factor.radix());
-    std::vector<Case> next;
-    for (const Case& c : cases) {
+    std::vector<CarryCase> next;
+    for (const CarryCase& c : cases) {
       for (int64_t a = 0; a < factor.radix(); ++a) {
-        Case n = c;
+        CarryCase n = c;
         n.values[i] = a;
         n.values[i + 1] = digit - f.all[i + 1].extent * a;
         if (n.requireDigit(n.values[i + 1], f.all[i + 1].extent)) next.push_back(std::move(n));
@@ -215,11 +215,11 @@ std::vector<Case> factorValues(const Factors& f, const Index& axisDigits) {
 std::vector<DigitCase> splitDigits(std::span<const Dim> axes, const std::vector<Expr>& digits) {
   Factors f(axes);
   if (f.isEmpty()) return {};
-  std::vector<Case> cases{{std::vector<Expr>(f.all.size()), {}, {}}};
+  std::vector<CarryCase> cases{{std::vector<Expr>(f.all.size()), {}, {}}};
   for (size_t g = 0; g < f.groups.size(); ++g)
     cases = splitGroup(f, f.groups[g], g == 0, cases, digits[g]);
   std::vector<DigitCase> result;
-  for (const Case& c : cases) {
+  for (const CarryCase& c : cases) {
     auto further = axisDigits(f, axes, c);
     std::move(further.begin(), further.end(), std::back_inserter(result));
     requireFewCases(result.size(), 1);
@@ -230,12 +230,12 @@ std::vector<DigitCase> splitDigits(std::span<const Dim> axes, const std::vector<
 std::vector<DigitCase> joinDigits(std::span<const Dim> axes, const Index& axisDigits) {
   Factors f(axes);
   if (f.isEmpty()) return {};
-  std::vector<Case> cases = factorValues(f, axisDigits);
+  std::vector<CarryCase> cases = factorValues(f, axisDigits);
   for (size_t g = f.groups.size(); g-- > 0;)
     cases = joinGroup(f, f.groups[g], g == 0, cases);
   std::vector<DigitCase> result;
   result.reserve(cases.size());
-  for (Case& c : cases)
+  for (CarryCase& c : cases)
     result.push_back({{{c.product.rbegin(), c.product.rend()}}, std::move(c.guards)});
   return result;
 }

@@ -34,13 +34,13 @@ std::vector<Constraint> gatherObligations(const OpView& v) {
 }
 
 /// Indices [first, last] that are equally far apart.
-struct Run {
+struct IndexRun {
   size_t first, last;
   int64_t step;
 };
 
-std::vector<Run> runsOf(const std::vector<Expr>& indices) {
-  std::vector<Run> runs;
+std::vector<IndexRun> runsOf(const std::vector<Expr>& indices) {
+  std::vector<IndexRun> runs;
   for (size_t j = 0; j < indices.size(); ++j) {
     auto step = j == 0 ? std::nullopt : (indices[j] - indices[j - 1]).asConstant();
     bool starts = !step || runs.back().last + 1 != j;
@@ -58,7 +58,7 @@ Expected<std::vector<AccessPiece>> accessGather(const OpView& v, int, const Inde
   size_t axis = *gatherAxis(v);
   const auto& indices = v.list("indices");
   std::vector<AccessPiece> pieces;
-  for (const Run& run : runsOf(indices)) {
+  for (const IndexRun& run : runsOf(indices)) {
     auto first = static_cast<int64_t>(run.first), last = static_cast<int64_t>(run.last);
     Index read = at;
     read[axis] = {indices[run.first] + (at[axis][0] - first) * run.step};

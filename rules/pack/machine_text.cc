@@ -10,7 +10,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kMostRates = 1000;
 constexpr double kMostRate = 1e18;
-constexpr int64_t kMostBytes = int64_t{1} << 40;
+constexpr int64_t kMostCacheBytes = int64_t{1} << 40;
 
 Json toJson(const EngineRates& r) {
   return {{"device", r.device},   {"engine", r.engine},   {"version", r.version}, {"threads", r.threads},
@@ -54,7 +54,7 @@ bool isPossible(const EngineRates& r) {
 /// What no machine is; nullptr for a possible one.
 const char* impossible(const Machine& m) {
   for (const int64_t bytes : {m.l1d, m.l2, m.l3}) {
-    if (bytes < 0 || bytes > kMostBytes) return "caches must be from 0 to 2^40 bytes";
+    if (bytes < 0 || bytes > kMostCacheBytes) return "caches must be from 0 to 2^40 bytes";
   }
   if (m.family < 0 || m.model < 0) return "family and model must be >= 0";
   if (!isPlainText(m.vendor) || !isPlainText(m.cpu) || !isPlainText(m.isa))

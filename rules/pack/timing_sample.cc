@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kMostSymbols = 1000;
 constexpr double kLeastSeconds = 1e-12, kMostSeconds = 1e6, kMostSpread = 1e6;
 constexpr int64_t kMostExtent = int64_t{1} << 40;
-constexpr int64_t kMostBytes = int64_t{1} << 60;
+constexpr int64_t kMostBytesMoved = int64_t{1} << 60;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ const char* nonsense(const TimingSample& s) {
     return "seconds must be numbers from 1e-12 to 1e6";
   if (!within(s.opening, 0, kMostSeconds) || !within(s.closing, 0, kMostSeconds))
     return "seconds of layouts must be numbers from 0 to 1e6";
-  if (s.moved < 0 || s.moved > kMostBytes) return "bytes that layouts move must be from 0 to 2^60";
+  if (s.moved < 0 || s.moved > kMostBytesMoved) return "bytes that layouts move must be from 0 to 2^60";
   if (!within(s.spread, 0, kMostSpread)) return "spread must be a number from 0 to 1e6";
   if (s.shapes.size() > kMostSymbols) return "there are more than 1000 symbols in shapes";
   for (const auto& [symbol, value] : s.shapes) {

@@ -8,7 +8,7 @@
 namespace pet::onednn {
 namespace {
 
-int64_t strideOf(const std::vector<int64_t>& table) {
+int64_t stepOf(const std::vector<int64_t>& table) {
   return table.size() > 1 ? table[1] - table[0] : std::numeric_limits<int64_t>::max();
 }
 
@@ -30,7 +30,7 @@ SumKernel::SumKernel(const Access& to, const std::vector<Access>& addends, std::
   std::vector<size_t> order(to.rank());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return strideOf(to.tables[a]) > strideOf(to.tables[b]); });
+                   [&](size_t a, size_t b) { return stepOf(to.tables[a]) > stepOf(to.tables[b]); });
   size_t inner = order.back();
   order.pop_back();
   count_ = static_cast<int64_t>(to.tables[inner].size());

@@ -48,11 +48,11 @@ size_t runsOf(const TimeAnswer& a) {
 
 /// What the layouts at the ends of the replacement move that took any time.
 int64_t movedBytes(const Job& job, const TimingSample& sample) {
-  constexpr double kBytes = 4;  // of an element
+  constexpr double kElementBytes = 4;
   auto figures = figuresOf(job.pattern->program, job.shapes);
   if (!figures) return 0;
   const double elements = (sample.opening > 0 ? figures->input : 0) + (sample.closing > 0 ? figures->output : 0);
-  return static_cast<int64_t>(kBytes * elements);
+  return static_cast<int64_t>(kElementBytes * elements);
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ struct System {
 };
 
 /// The values of all atoms so far.
-struct Values {
+struct DigitValues {
   std::vector<Expr> of;
   Conjunction guards;
 };
@@ -100,17 +100,17 @@ void apart(const System& s, const std::vector<size_t>& numbers, Expr value, std:
   }
 }
 
-using Done = std::function<void(const Values&)>;
+using Done = std::function<void(const DigitValues&)>;
 
 /// Takes whole[i], …; `moved` is the number that stretches before i left over.
 void splitFrom(const System& s,
                size_t i,
                const std::vector<Expr>& whole,
                const Expr& moved,
-               const Values& values,
+               const DigitValues& values,
                const Done& done) {
   if (s.stretches.empty()) {
-    Values v = values;
+    DigitValues v = values;
     apart(s, s.front, whole[0], v.of);
     return done(v);
   }
@@ -119,7 +119,7 @@ void splitFrom(const System& s,
   const Expr& extent = s.symbol(here);
   for (int64_t o = 0; o < (i == 0 ? s.frontCount : here.behind()); ++o) {
     s.begin();
-    Values v = values;
+    DigitValues v = values;
     Expr rest;
     if (i == 0) {
       rest = modulo(whole[0], here.behind());
@@ -141,7 +141,7 @@ void splitFrom(const System& s,
 void joinUpTo(const System& s,
               size_t i,
               const Expr& moved,
-              const Values& values,
+              const DigitValues& values,
               std::vector<Expr> whole,
               const std::function<void(std::vector<Expr>, const Conjunction&)>& done) {
   if (s.stretches.empty()) return done({together(s, s.front, values.of)}, values.guards);
@@ -150,7 +150,7 @@ void joinUpTo(const System& s,
   Expr low = together(s, here.numbers, values.of) * here.moving + moved;
   for (int64_t o = 0; o < (i == 0 ? s.frontCount : here.behind()); ++o) {
     s.begin();
-    Values v = values;
+    DigitValues v = values;
     if (i == 0) {
       if (!narrow(v.guards, Constraint::eq(together(s, s.front, v.of), o))) continue;
       std::vector<Expr> all{(extent * o + v.of[here.symbolic]) * here.behind() + low};
@@ -167,7 +167,7 @@ void joinUpTo(const System& s,
 }
 
 /// An atom k · E has the digit a · E + e: one case for each a. From its halves:
-void collect(const System& s, size_t atom, const Values& values, Place place, std::vector<Place>& into) {
+void collect(const System& s, size_t atom, const DigitValues& values, Place place, std::vector<Place>& into) {
   if (atom == s.atoms.size()) return into.push_back(std::move(place));
   const Atom& here = s.atoms[atom];
   if (here.kind != Atom::Kind::kOuterHalf) {
@@ -185,7 +185,7 @@ void collect(const System& s, size_t atom, const Values& values, Place place, st
 
 /// And to its halves.
 void distribute(
-    const System& s, size_t atom, const std::vector<Expr>& digits, size_t next, Values values, const Done& done) {
+    const System& s, size_t atom, const std::vector<Expr>& digits, size_t next, DigitValues values, const Done& done) {
   if (atom == s.atoms.size()) return done(values);
   if (s.atoms[atom].kind != Atom::Kind::kOuterHalf) {
     values.of[atom] = digits[next];
@@ -194,7 +194,7 @@ void distribute(
   const Expr& extent = s.atoms[atom + 1].extent;
   for (int64_t a = 0; a < s.atoms[atom].extent.constant(); ++a) {
     s.begin();
-    Values v = values;
+    DigitValues v = values;
     v.of[atom] = a;
     v.of[atom + 1] = digits[next] - extent * a;
     if (narrowTo(v.guards, v.of[atom + 1], extent)) distribute(s, atom + 2, digits, next + 1, std::move(v), done);
@@ -207,7 +207,7 @@ std::vector<Place> partsOf(const std::vector<Dim>& parts, const std::vector<Expr
   System s(parts);
   std::vector<Place> places;
   if (s.isEmpty()) return places;
-  splitFrom(s, 0, whole, 0, {std::vector<Expr>(s.atoms.size()), {}}, [&](const Values& v) {
+  splitFrom(s, 0, whole, 0, {std::vector<Expr>(s.atoms.size()), {}}, [&](const DigitValues& v) {
     collect(s, 0, v, {Position(parts.size()), v.guards}, places);
   });
   return places;
@@ -218,7 +218,7 @@ std::vector<Place> wholeOf(const std::vector<Dim>& parts, const Position& at) {
   std::vector<Place> places;
   if (s.isEmpty()) return places;
   size_t last = s.stretches.empty() ? 0 : s.stretches.size() - 1;
-  distribute(s, 0, flat(at), 0, {std::vector<Expr>(s.atoms.size()), {}}, [&](const Values& v) {
+  distribute(s, 0, flat(at), 0, {std::vector<Expr>(s.atoms.size()), {}}, [&](const DigitValues& v) {
     joinUpTo(s, last, 0, v, {}, [&](std::vector<Expr> whole, const Conjunction& guards) {
       places.push_back({{std::move(whole)}, guards});
     });

@@ -19,7 +19,7 @@ constexpr unsigned long kBudget = 2'000'000;
 /// Cases of the bounds that are looked at.
 constexpr size_t kMostChoices = 8;
 
-using Why = tl::unexpected<std::string>;
+using NotFilled = tl::unexpected<std::string>;
 
 Expr named(const char* stem, size_t i) {
   return Expr::variable(fmt::format("{}'{}", stem, i));
@@ -52,20 +52,20 @@ class Filler {
     NameSource names;
     for (size_t o = 0; o < pattern_.program.outputs().size(); ++o) {
       auto p = denote(pattern_.program, pattern_.program.outputs()[o], names);
-      if (!p) return Why(p.error().what);
+      if (!p) return NotFilled(p.error().what);
       auto s = denote(skeleton_.program, skeleton_.program.outputs()[o], names);
-      if (!s) return Why(s.error().what);
-      if (!p->applications.empty() || !s->applications.empty()) return Why("a function");
+      if (!s) return NotFilled(s.error().what);
+      if (!p->applications.empty() || !s->applications.empty()) return NotFilled("a function");
       sums_.emplace_back(std::move(*p), std::move(*s));
     }
     for (size_t h = 0; h < skeleton_.holes.size(); ++h) {
-      if (!hasVoters(h)) return Why("no weight belongs into " + skeleton_.holes[h].name);
+      if (!hasVoters(h)) return NotFilled("no weight belongs into " + skeleton_.holes[h].name);
     }
     dropEmptyPieces();
     std::vector<Case> cases{{}};
     for (size_t h = 0; h < skeleton_.holes.size(); ++h) {
       auto bounds = boundsOf(h);
-      if (!bounds) return Why(bounds.error());
+      if (!bounds) return NotFilled(bounds.error());
       std::vector<Case> product;
       for (const Case& a : cases) {
         for (const Case& b : *bounds) {
@@ -86,7 +86,7 @@ class Filler {
       else
         why = filled.error();
     }
-    if (result.empty()) return Why(why);
+    if (result.empty()) return NotFilled(why);
     return result;
   }
 
@@ -298,7 +298,7 @@ class Filler {
     if (hole.taps.empty()) return cases;
     poly::Context context(pattern_.shapes, kBudget);
     auto votes = votesFor(context, h, nullptr);
-    if (votes.empty()) return Why("no weight belongs into " + hole.name);
+    if (votes.empty()) return NotFilled("no weight belongs into " + hole.name);
     for (size_t t = 0; t < hole.taps.size(); ++t) {
       const HoleTaps& taps = hole.taps[t];
       int digit = tapDigit(h, taps);
@@ -306,7 +306,7 @@ class Filler {
       for (const Vote& v : votes)
         offsets = offsets.unite(v.slots.domain().onto(digit));
       auto least = offsets.minima(0), greatest = offsets.maxima(0);
-      if (least.empty() || greatest.empty()) return Why("a window without bounds");
+      if (least.empty() || greatest.empty()) return NotFilled("a window without bounds");
       std::vector<Case> next;
       for (const Case& c : cases) {
         for (const auto& l : least) {
@@ -335,18 +335,18 @@ class Filler {
     std::map<std::string, WeightSum> weights;
     for (size_t h = 0; h < skeleton_.holes.size(); ++h) {
       auto sum = weightsOf(shapes, h, c.bounds);
-      if (!sum) return Why(sum.error());
+      if (!sum) return NotFilled(sum.error());
       weights.emplace(skeleton_.holes[h].name, std::move(*sum));
     }
     auto bound = skeleton_.program.substitute(c.bounds);
-    if (!bound) return Why(bound.error().what);
+    if (!bound) return NotFilled(bound.error().what);
     auto program = replaceHoles(*bound, weights);
-    if (!program) return Why(program.error().what);
+    if (!program) return NotFilled(program.error().what);
     for (const Constraint& o : obligations(*program)) {
-      if (o.decided() == false) return Why("never " + o.str());
+      if (o.decided() == false) return NotFilled("never " + o.str());
       shapes.require(o);
     }
-    if (poly::Context(shapes).set({}, {}).isEmpty()) return Why("no shape satisfies the obligations");
+    if (poly::Context(shapes).set({}, {}).isEmpty()) return NotFilled("no shape satisfies the obligations");
     return Filled{std::move(shapes), std::move(*program)};
   }
 
@@ -387,7 +387,7 @@ class Filler {
                                                  const std::map<std::string, Expr>& bounds) {
     poly::Context context(shapes, kBudget);
     auto votes = votesFor(context, h, &bounds);
-    if (votes.empty()) return Why("no weight belongs into " + skeleton_.holes[h].name);
+    if (votes.empty()) return NotFilled("no weight belongs into " + skeleton_.holes[h].name);
     WeightSum sum;
     static constexpr const char* kLetters[] = {"f", "c", "r", "s", "q"};
     Shape shape = substitute(shapeOf(h), bounds);
@@ -404,7 +404,7 @@ class Filler {
     }
     for (const Vote& v : votes) {
       auto terms = closedForm(context, axes, v.slots, v.coefficient, digitsOf(v.weights));
-      if (!terms) return Why(terms.error());
+      if (!terms) return NotFilled(terms.error());
       sum.terms.insert(sum.terms.end(), terms->begin(), terms->end());
     }
     return sum;
