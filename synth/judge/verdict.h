@@ -27,8 +27,8 @@ enum class DropReason {
   kNoCorrection,   ///< wrong on a set that no strips cover
   kUnproved,       ///< the corrected program was not proved equal
   kUnchecked,      ///< the independent checker does not confirm the proof
-  kComposition,    ///< follows from two smaller rules
-  kDuplicate,      ///< the same program as another rule
+  kComposition,    ///< follows from two smaller rules over all shapes
+  kDuplicate,      ///< the same program as another rule, over no other shapes
   kInstance,       ///< another rule with other names or over more shapes
 };
 /// A word, as reports have it: "too deep".
@@ -55,6 +55,10 @@ struct Judged {
   StageTimes seconds;
 
   bool isRule() const { return std::holds_alternative<Rule>(verdict); }
+  /// The rule's class.
+  std::optional<ShapeClass> keptClass() const {
+    return isRule() ? std::optional(std::get<Rule>(verdict).shapes) : std::nullopt;
+  }
 };
 
 /// The result of `step`, a tl::expected<T, Drop>, or the Drop that an exception from below stands for: the one place

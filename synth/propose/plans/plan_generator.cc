@@ -1,5 +1,6 @@
 #include "synth/propose/plans/plan_generator.h"
 
+#include "synth/judge/part_of.h"
 #include "synth/judge/stopwatch.h"
 #include "synth/propose/plans/plan.h"
 
@@ -54,10 +55,13 @@ class PlanGenerator : public Generator {
 
   void propose(size_t unit, const Judge& judge) const override {
     const auto& [first, composed] = units_[unit];
-    const bool kept = judge(candidate(first));
+    const Candidate smaller = candidate(first);
+    const auto kept = judge(smaller);
+    // Where the smaller plan holds for a part of its shapes, the composition may hold for the others.
+    const bool follows = kept && isPartOf(smaller.proposal->shapes, *kept);
     for (size_t i : composed) {
-      judge(kept ? Candidate{nameOf(i), tl::unexpected(Drop{DropReason::kComposition, "of " + nameOf(first)})}
-                 : candidate(i));
+      judge(follows ? Candidate{nameOf(i), tl::unexpected(Drop{DropReason::kComposition, "of " + nameOf(first)})}
+                    : candidate(i));
     }
   }
 

@@ -42,7 +42,7 @@ class SkeletonGenerator : public Generator {
     for (const Skeleton& s : *variants) {
       bool kept = false;
       for (Candidate& c : candidates(*space, s))
-        kept |= judge(std::move(c));
+        kept |= judge(std::move(c)).has_value();
       if (kept) return;
     }
   }
@@ -99,9 +99,9 @@ class SkeletonGenerator : public Generator {
 
 }  // namespace
 
-MadeGenerator skeletonGenerator(const Pattern& pattern, int depth) {
+MadeGenerator skeletonGenerator(const Pattern& pattern, int size) {
   try {
-    auto spaces = enumerateSkeletons(pattern, depth);
+    auto spaces = enumerateSkeletons(pattern, size);
     if (!spaces) return tl::unexpected(spaces.error().what);
     return std::make_unique<SkeletonGenerator>(pattern, std::move(*spaces));
   } catch (const OverflowError& e) {
