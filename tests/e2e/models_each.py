@@ -32,7 +32,18 @@ TOLERANCE = 1e-5
 # Of what the models' nodes are; the rules of other patterns are applied in pack_graphs.py and pack_forms.py.
 PATTERNS = ["conv", "conv-1x1", "conv-1x1-s2", "conv-s2", "conv-d2", "conv-grouped", "convtranspose", "convtranspose-s2", "matmul"]
 # Corrections that are doubled: the text does not say which values of the mutant stand there.
-DOUBLED = []
+DOUBLED = [
+    "conv-d2/h.in2-outer0_w.in2-outer1_conv, c9 doubled",
+    "conv-d2/h.out2-outer1-d2_conv, c8 doubled",
+    "conv-d2/h.out2-outer1_conv, c8 doubled",
+    "conv-d2/w.out2-outer0-d2_conv, c7 doubled",
+    "conv-d2/w.out2-outer0-d2_conv, c10 doubled",
+    "conv-d2/w.out2-outer0_conv, c7 doubled",
+    "conv-d2/w.out2-outer0_conv, c10 doubled",
+    "conv/h.out2-outer1_conv, c8 doubled",
+    "conv/w.out2-outer0_conv, c11 doubled",
+    "conv/w.out2-outer0_conv, c14 doubled",
+]
 PACK_SIZE = 10  # rules of a small pack; reading the whole one would take most of the time
 
 # ---- the models
