@@ -57,11 +57,15 @@ class PlanGenerator : public Generator {
     const auto& [first, composed] = units_[unit];
     const Candidate smaller = candidate(first);
     const auto kept = judge(smaller);
-    // Where the smaller plan holds for a part of its shapes, the composition may hold for the others.
-    const bool follows = kept && isPartOf(smaller.proposal->shapes, *kept);
+    const bool whole = kept && isPartOf(smaller.proposal->shapes, *kept);
     for (size_t i : composed) {
-      judge(follows ? Candidate{nameOf(i), tl::unexpected(Drop{DropReason::kComposition, "of " + nameOf(first)})}
-                    : candidate(i));
+      if (whole) {
+        judge({nameOf(i), tl::unexpected(Drop{DropReason::kComposition, "of " + nameOf(first)})});
+        continue;
+      }
+      Candidate composition = candidate(i);
+      if (kept) composition.smaller = SmallerRule{nameOf(first), *kept};
+      judge(std::move(composition));
     }
   }
 
