@@ -81,14 +81,6 @@ TEST(SynthPipeline, AGeneratorMayDropItself) {
   EXPECT_EQ(one.seconds.build, 2);
 }
 
-TEST(SynthPipeline, ACompositionHoldsNowhereThatTheSmallerRuleDoesNot) {
-  Pattern p = pattern(kRelus);
-  Candidate composed{"guess", proposal(p, "y = Relu(x)"), 0, SmallerRule{"smaller", p.shapes}};
-  EXPECT_EQ(textOf(Pipeline(p, {}).judge(composed)), "composition: of smaller");
-  composed.smaller->shapes.require(Constraint::le(2, Expr::variable("N")));
-  EXPECT_EQ(textOf(Pipeline(p, {}).judge(composed)), "kept");
-}
-
 TEST(SynthPipeline, WhatMustSaveLacksAnOperatorOrComputesLess) {
   Pattern p = pattern(kProduct);
   Proposal moved = proposal(p, "a = Transpose(x) perm=[1, 0]\n b = Transpose(a) perm=[1, 0]\n y = MatMul(b, w)");
