@@ -6,7 +6,6 @@
 #include "synth/analysis/in_full.h"
 #include "synth/judge/correct.h"
 #include "synth/judge/filter.h"
-#include "synth/judge/part_of.h"
 #include "synth/judge/record.h"
 #include "synth/judge/stopwatch.h"
 #include "synth/prove/prove.h"
@@ -34,7 +33,7 @@ class Way {
 
   tl::expected<Rule, Drop> run() {
     for (auto step : {&Way::propose, &Way::instantiate, &Way::depth, &Way::identity, &Way::cost, &Way::fingerprint,
-                      &Way::proveOrCorrect, &Way::record, &Way::composition, &Way::check}) {
+                      &Way::proveOrCorrect, &Way::record, &Way::check}) {
       if (auto drop = (this->*step)()) return tl::unexpected(std::move(*drop));
     }
     return std::move(rule_);
@@ -140,13 +139,6 @@ class Way {
     Stopwatch watch(seconds_.prove);
     rule_ = recorded(pattern_, std::move(rule_));
     return std::nullopt;
-  }
-
-  /// The smaller rule and a change of operator are this rule, wherever it holds.
-  Step composition() {
-    const auto& smaller = candidate_.smaller;
-    if (!smaller || !isPartOf(rule_.shapes, smaller->shapes)) return std::nullopt;
-    return Drop{DropReason::kComposition, "of " + smaller->name};
   }
 
   Step check() {

@@ -13,8 +13,8 @@ struct JudgeOptions {
 
 /// The one way from a candidate to a rule, whoever proposes it. Its steps, in their order: the proposal, the pattern
 /// over its symbols, depth, identity, cost, fingerprint, proof; where the proof leaves positions out, correction and a
-/// proof of the corrected program; numerics; whether it follows from a smaller rule; the independent checker. A
-/// function of pattern, candidate and options; thread-safe.
+/// proof of the corrected program; numerics; the independent checker. A function of pattern, candidate and options;
+/// thread-safe.
 class Pipeline {
  public:
   Pipeline(Pattern pattern, const JudgeOptions& options);

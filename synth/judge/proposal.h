@@ -23,18 +23,11 @@ struct Proposal {
   bool mustSave = false;
 };
 
-/// A rule from which a candidate follows at the rule's shapes.
-struct SmallerRule {
-  std::string name;  ///< without the pattern's
-  ShapeClass shapes;
-};
-
 /// What a generator has to say of one candidate: a proposal, or why there is none.
 struct Candidate {
   std::string name;
   tl::expected<Proposal, Drop> proposal;
   double buildSeconds = 0;
-  std::optional<SmallerRule> smaller = std::nullopt;
 };
 
 /// Takes a candidate; the class of the rule that it became, which may be smaller than the proposal's.

@@ -27,7 +27,7 @@ enum class DropReason {
   kNoCorrection,   ///< wrong on a set that no strips cover
   kUnproved,       ///< the corrected program was not proved equal
   kUnchecked,      ///< the independent checker does not confirm the proof
-  kComposition,    ///< follows from two smaller rules over all shapes
+  kComposition,    ///< follows from two smaller rules
   kDuplicate,      ///< the same program as another rule, over no other shapes
   kInstance,       ///< another rule with other names or over more shapes
 };

@@ -48,7 +48,7 @@ struct Plan {
 };
 
 /// For every plan the one that makes the same moves on a Conv, where this one is that followed by a change of the main
-/// operator: at the shapes of the smaller one's rule, this one follows from two rules.
+/// operator: if the smaller is a rule, this one follows from two rules and is not looked at.
 std::vector<std::optional<size_t>> smallerPlans(const std::vector<Plan>& plans);
 
 /// What about a pattern is outside the declared space, so that it has no plans at all.

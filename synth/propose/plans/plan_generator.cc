@@ -1,6 +1,5 @@
 #include "synth/propose/plans/plan_generator.h"
 
-#include "synth/judge/part_of.h"
 #include "synth/judge/stopwatch.h"
 #include "synth/propose/plans/plan.h"
 
@@ -55,17 +54,10 @@ class PlanGenerator : public Generator {
 
   void propose(size_t unit, const Judge& judge) const override {
     const auto& [first, composed] = units_[unit];
-    const Candidate smaller = candidate(first);
-    const auto kept = judge(smaller);
-    const bool whole = kept && isPartOf(smaller.proposal->shapes, *kept);
+    const bool kept = judge(candidate(first)).has_value();
     for (size_t i : composed) {
-      if (whole) {
-        judge({nameOf(i), tl::unexpected(Drop{DropReason::kComposition, "of " + nameOf(first)})});
-        continue;
-      }
-      Candidate composition = candidate(i);
-      if (kept) composition.smaller = SmallerRule{nameOf(first), *kept};
-      judge(std::move(composition));
+      judge(kept ? Candidate{nameOf(i), tl::unexpected(Drop{DropReason::kComposition, "of " + nameOf(first)})}
+                 : candidate(i));
     }
   }
 
