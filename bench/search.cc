@@ -169,8 +169,8 @@ std::string whyMissing(const Pattern& pattern, const Case& c) {
   auto plans = planGenerator(pattern);
   for (size_t unit = 0; plans && unit < (*plans)->size(); ++unit) {
     if ((*plans)->name(unit) != c.mutant) continue;
-    (*plans)->propose(unit, [&](const Candidate& mutant) -> std::optional<ShapeClass> {
-      if (!mutant.proposal || mutant.name != c.mutant) return std::nullopt;
+    (*plans)->propose(unit, [&](const Candidate& mutant) {
+      if (!mutant.proposal || mutant.name != c.mutant) return false;
       Rule rule;
       rule.where = mutant.proposal->where;
       rule.shapes = mutant.proposal->shapes;
@@ -183,7 +183,7 @@ std::string whyMissing(const Pattern& pattern, const Case& c) {
           : share    ? fmt::format("right at {:.0f}% of the positions, which is {} than half", 100 * *share,
                                 *share < 0.5 ? "less" : "not less")
                      : "it is not evaluated";
-      return std::nullopt;
+      return false;
     });
   }
   return why;

@@ -30,7 +30,7 @@ struct Candidate {
   double buildSeconds = 0;
 };
 
-/// Takes a candidate; the class of the rule that it became, which may be smaller than the proposal's.
-using Judge = std::function<std::optional<ShapeClass>(Candidate)>;
+/// Takes a candidate; true if it became a rule.
+using Judge = std::function<bool(Candidate)>;
 
 }  // namespace pet

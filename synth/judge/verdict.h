@@ -55,10 +55,6 @@ struct Judged {
   StageTimes seconds;
 
   bool isRule() const { return std::holds_alternative<Rule>(verdict); }
-  /// The rule's class.
-  std::optional<ShapeClass> keptClass() const {
-    return isRule() ? std::optional(std::get<Rule>(verdict).shapes) : std::nullopt;
-  }
 };
 
 /// The result of `step`, a tl::expected<T, Drop>, or the Drop that an exception from below stands for: the one place

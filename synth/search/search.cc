@@ -87,7 +87,7 @@ UnitOutcome Search::run(size_t unit) const {
   UnitOutcome outcome{unit, g.pattern().name, g.source(), {}};
   g.propose(units_[unit].unit, [&](Candidate c) {
     Judged judged = pipeline.judge(c);
-    auto kept = judged.keptClass();
+    const bool kept = judged.isRule();
     outcome.candidates.push_back(outcomeOf(std::move(c.name), std::move(judged)));
     return kept;
   });

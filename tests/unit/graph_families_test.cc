@@ -30,7 +30,7 @@ std::vector<std::pair<std::string, Judged>> judgedOf(const Pattern& p) {
   const Pipeline pipeline(p, {.check = false});
   auto judge = [&](const Candidate& c) {
     all.emplace_back(c.name, pipeline.judge(c));
-    return all.back().second.keptClass();
+    return all.back().second.isRule();
   };
   for (const MadeGenerator& generator : {exchangeGenerator(p, 4), skeletonGenerator(p, 4)}) {
     EXPECT_TRUE(generator) << p.name;

@@ -306,7 +306,7 @@ TEST(Templates, AreUnitsOfASearch) {
   std::vector<Judged> judged;
   (*generator)->propose(0, [&](const Candidate& c) {
     judged.push_back(Pipeline(p, {}).judge(c));
-    return judged.back().keptClass();
+    return judged.back().isRule();
   });
   ASSERT_EQ(judged.size(), 1U);
   ASSERT_TRUE(judged[0].isRule());

@@ -54,7 +54,7 @@ class PlanGenerator : public Generator {
 
   void propose(size_t unit, const Judge& judge) const override {
     const auto& [first, composed] = units_[unit];
-    const bool kept = judge(candidate(first)).has_value();
+    const bool kept = judge(candidate(first));
     for (size_t i : composed) {
       judge(kept ? Candidate{nameOf(i), tl::unexpected(Drop{DropReason::kComposition, "of " + nameOf(first)})}
                  : candidate(i));

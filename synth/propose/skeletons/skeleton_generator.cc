@@ -42,7 +42,7 @@ class SkeletonGenerator : public Generator {
     for (const Skeleton& s : *variants) {
       bool kept = false;
       for (Candidate& c : candidates(*space, s))
-        kept |= judge(std::move(c)).has_value();
+        kept |= judge(std::move(c));
       if (kept) return;
     }
   }
