@@ -6,12 +6,13 @@
 Rewrites what is between `<!-- speed_table: NAME -->` and `<!-- speed_table end -->`; with --check it only compares, exit status 1
 where they differ. A result says of which table it is ("table"), and its "date", "commit", "machine" and "command".
 
-Of the tables models, versions and engine a model's result is the latest, by the files' names. Of table models it is what
+Of the tables models, versions, engine, unseen and two_threads a model's result is the latest, by the files' names. Of table models it is what
 `bench/models.py --measure --json` writes. Of cost and zoo the latest file counts: what `bench/apply_cost.py --json` and
 `bench/zoo.py --json` write; zoo has several tables (zoo_tables.py). The others state their figures by model:
 
     versions: {"ratios": {"1.20.1": 1.62, ...}, "simplified": {"onnxsim": 1.00, "onnxslim": 0.98}}
     engine:   {"ort": seconds, "ours": seconds, "ratio": 2.48, "rewritten": seconds}
+    unseen, two_threads:  {"ratio": 1.42}; {} where no rule fires
 """
 
 import argparse
@@ -55,6 +56,15 @@ LABELS = {  # in the order of the tables
     "mobilenet": "MobileNet",
     "inception": "Inception block",
     "encoder_layer": "BERT layer",
+    "csrnet_unseen": "CSRNet, 288 x 416",
+    "r3d18_unseen": "R3D-18 of 80 channels, 8 x 96 x 96",
+    "unet_unseen": "U-Net of 48 channels at the top, nearest upsampling, 208",
+    "window_core_unseen": "sliding-window attention, S 1536, band 40: the core, without projections",
+    "conformer_unseen": "Conformer's Conv module, 400 x 192",
+    "nin_unseen": "Network in Network without its last ReLU, 256",
+    "densenet_unseen": "DenseNet-121 with growth 40, 192",
+    "mobilenet_unseen": "MobileNet of 48 channels, 192",
+    "encoder_layer_unseen": "BERT layer, S 200, 8 heads",
 }
 
 
@@ -102,10 +112,16 @@ def engine_row(_, entry):
     return [milliseconds(entry["ort"]), milliseconds(entry["ours"]), f"{entry['ratio']:.2f}", milliseconds(entry["rewritten"])]
 
 
+def ratio_row(_, entry):
+    return [f"{entry['ratio']:.2f}" if entry else "none fires"]
+
+
 BY_MODEL = {
     "models": (["original ms", "ratio (p10 - p90)", "with `--measure`", "A/A", "rules that fire", "goal"], models_row),
     "versions": ([f"ratio, ONNX Runtime {VERSIONS[0]}", *VERSIONS[1:], "original through onnxsim / onnxslim, 1.31.1"], versions_row),
     "engine": (["ONNX Runtime ms", "ours ms", "ratio", "ours, rewritten for ONNX Runtime"], engine_row),
+    "unseen": (["ratio"], ratio_row),
+    "two_threads": (["ratio"], ratio_row),
 }
 
 
@@ -122,7 +138,7 @@ OF_LATEST = {  # table: (what its result says it is of, lines)
     "zoo_by_size": ("zoo", zoo_tables.by_size),
     "zoo_each": ("zoo", zoo_tables.each),
 }
-FIGURES = {"models": "models", "versions": "models", "engine": "models", "zoo": "models", "cost": "cases"}  # by what a result is of
+FIGURES = {"cost": "cases", **dict.fromkeys([*BY_MODEL, "zoo"], "models")}  # by what a result is of
 
 
 def read_results(folder):

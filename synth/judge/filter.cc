@@ -69,9 +69,8 @@ std::optional<std::map<std::string, Tensor<T>>> randomInputs(const Program& prog
   return inputs;
 }
 
-/// Share of output positions at which two programs agree for random operands; nullopt where one cannot be evaluated.
 template <class T>
-std::optional<double> agreement(const Program& a, const Program& b, const Bindings& symbols) {
+std::optional<double> agreementIn(const Program& a, const Program& b, const Bindings& symbols) {
   auto inputs = randomInputs<T>(a, symbols);
   if (!inputs) return std::nullopt;
   auto ya = evaluate<T>(a, symbols, *inputs), yb = evaluate<T>(b, symbols, *inputs);
@@ -147,11 +146,15 @@ bool maySave(const ShapeClass& shapes, const Program& source, const Program& can
   return std::any_of(tried.members.begin(), tried.members.end(), pays);
 }
 
+std::optional<double> agreement(const Program& a, const Program& b, const Bindings& symbols) {
+  auto share = agreementIn<Fp>(a, b, symbols);
+  return share ? share : agreementIn<double>(a, b, symbols);
+}
+
 std::optional<Drop> differs(const poly::Context& context, const PatternInstance& source, const Program& candidate) {
   auto small = smallShape(context, source);
   if (!small) return Drop{DropReason::kEmptyClass, ""};
-  auto share = agreement<Fp>(source.program, candidate, *small);
-  if (!share) share = agreement<double>(source.program, candidate, *small);
+  auto share = agreement(source.program, candidate, *small);
   if (share && *share >= kLeastAgreement) return std::nullopt;
   return Drop{DropReason::kFingerprint, ""};
 }

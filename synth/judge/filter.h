@@ -16,8 +16,11 @@ std::optional<Drop> tooExpensive(const poly::Context& context, const PatternInst
 /// not much more with other kernels.
 bool maySave(const ShapeClass& shapes, const Program& source, const Program& candidate);
 
-/// The two differ on most of a small output for random operands: over F_p (PET, section 5.1, Theorem 2), or as doubles
-/// where a program has functions.
+/// Share of output positions at which two programs with the same inputs agree for random operands: over F_p, or as
+/// doubles where a program has functions. Nullopt where one cannot be evaluated, or their outputs' extents differ.
+std::optional<double> agreement(const Program& a, const Program& b, const Bindings& symbols);
+
+/// The two differ on most of a small output for random operands (PET, section 5.1, Theorem 2).
 std::optional<Drop> differs(const poly::Context& context, const PatternInstance& source, const Program& candidate);
 
 }  // namespace pet

@@ -28,7 +28,7 @@ enum class DropReason {
   kUnproved,       ///< the corrected program was not proved equal
   kUnchecked,      ///< the independent checker does not confirm the proof
   kComposition,    ///< follows from two smaller rules
-  kDuplicate,      ///< the same program as another rule
+  kDuplicate,      ///< the same program as another rule, over no other shapes
   kInstance,       ///< another rule with other names or over more shapes
 };
 /// A word, as reports have it: "too deep".

@@ -6,6 +6,7 @@
 #include "rules/text.h"
 #include "synth/analysis/canonical_text.h"
 #include "synth/cover/redundancy.h"
+#include "synth/judge/part_of.h"
 
 namespace pet {
 namespace {
@@ -18,25 +19,33 @@ Expected<Rule> readRule(const Pattern& pattern, const CandidateOutcome& candidat
   return std::move(parsed->rules[0]);
 }
 
+/// The same program, over no shape that `kept` does not have.
+bool isDuplicate(const Rule& rule, const Rule& kept) {
+  return rule.where == kept.where && isPartOf(rule.shapes, kept.shapes);
+}
+
 /// The rules of one pattern, and what became of its candidates.
 Expected<PatternReport> reducePattern(const Pattern& pattern,
                                       std::vector<CandidateOutcome> candidates,
                                       std::vector<Rule>& rules) {
   PatternReport report{pattern.name, std::move(candidates), {}, ""};
-  std::map<std::string, std::string> seen;  // program -> the candidate that has it
+  std::map<std::string, std::vector<Rule>> seen;  // by program
   for (CandidateOutcome& c : report.candidates) {
     report.seconds += c.seconds;
     if (!c.rule()) continue;
     auto rule = readRule(pattern, c);
     if (!rule) return tl::unexpected(rule.error());
     c.verdict = std::string();
-    auto [first, fresh] = seen.emplace(canonicalText(rule->replacement), c.name);
-    if (fresh) {
-      rules.push_back(std::move(*rule));
+    std::vector<Rule>& same = seen[canonicalText(rule->replacement)];
+    auto first = std::find_if(same.begin(), same.end(), [&](const Rule& kept) { return isDuplicate(*rule, kept); });
+    if (first == same.end()) {
+      same.push_back(std::move(*rule));
     } else {
-      c.verdict = Drop{DropReason::kDuplicate, "of " + first->second};
+      c.verdict = Drop{DropReason::kDuplicate, "of " + first->name.substr(pattern.name.size() + 1)};
     }
   }
+  for (auto& [program, same] : seen)
+    std::move(same.begin(), same.end(), std::back_inserter(rules));
   return report;
 }
 

@@ -25,9 +25,9 @@ struct Synthesis {
   std::map<std::string, Source> sources;  ///< by the name of the rule
 };
 
-/// What depends on more than one unit: of equal programs the first in the order of units is kept, and instances of more
-/// general rules are not. The result is the same for outcomes in any order, wherever they come from. kPack: a rule that
-/// cannot be read.
+/// What depends on more than one unit: of equal programs the first in the order of units is kept, and those over shapes
+/// that it does not have; instances of more general rules are not. The result is the same for outcomes in any order,
+/// wherever they come from. kPack: a rule that cannot be read.
 Expected<Synthesis> reduce(const std::vector<Pattern>& patterns, std::vector<UnitOutcome> outcomes);
 
 }  // namespace pet

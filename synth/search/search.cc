@@ -18,6 +18,13 @@
 #include "synth/propose/templates/template_generator.h"
 
 namespace pet {
+namespace {
+
+/// Operators, layouts included, of the skeletons and exchanges that are enumerated. Not fewer at a smaller depth: what
+/// depth counts are operators that compute, and Pipeline does that.
+constexpr int kLeastSize = 4;
+
+}  // namespace
 
 Expected<Search> Search::create(std::vector<Pattern> patterns, const JudgeOptions& options) {
   Search search;
@@ -34,8 +41,9 @@ Expected<Search> Search::create(std::vector<Pattern> patterns, const JudgeOption
 Expected<void> Search::addGenerators(const Pattern& pattern) {
   std::string why;
   std::vector<std::unique_ptr<Generator>> made;
+  const int size = std::max(kLeastSize, options_.depth);
   for (MadeGenerator& generator : std::array{planGenerator(pattern), axesGenerator(pattern),
-                                             skeletonGenerator(pattern, options_.depth), templateGenerator(pattern)}) {
+                                             skeletonGenerator(pattern, size), templateGenerator(pattern)}) {
     if (generator) {
       made.push_back(std::move(*generator));
     } else if (!generator.error().empty()) {
@@ -43,7 +51,7 @@ Expected<void> Search::addGenerators(const Pattern& pattern) {
     }
   }
   if (made.empty()) return fail(ErrorKind::kUnsupported, why, "pattern " + pattern.name);
-  if (auto exchanges = exchangeGenerator(pattern, options_.depth)) made.push_back(std::move(*exchanges));
+  if (auto exchanges = exchangeGenerator(pattern, size)) made.push_back(std::move(*exchanges));
   std::sort(made.begin(), made.end(), [](const auto& a, const auto& b) { return a->source() < b->source(); });
   for (auto& generator : made) {
     for (size_t unit = 0; unit < generator->size(); ++unit)

@@ -22,6 +22,7 @@ class Search {
   size_t size() const { return units_.size(); }
   /// "conv/n.in2-outer1_conv".
   std::string name(size_t unit) const;
+  Source source(size_t unit) const { return generators_[units_[unit].generator]->source(); }
   /// Thread-safe.
   UnitOutcome run(size_t unit) const;
   /// Why a pattern has no plans; "" if it has some, or none are looked for.

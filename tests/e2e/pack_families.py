@@ -6,7 +6,7 @@ import json
 import re
 import sys
 
-from pack import SOURCE, made, tool
+from pack import PATTERNS, SOURCE, made, tool
 
 # family, patterns, with boxes?, operators that one replacement of it has, at least so many rules
 FAMILIES = [
@@ -81,21 +81,39 @@ def missing(pack):
 
 
 def miscounted(pack):
-    """The README's table of sources counts the rules of the pack."""
+    """What README.md and docs/search-space.md count: rules, those with boxes, patterns, rules of each source."""
     rules = json.loads(tool("pet-rules", "ls", "--json", pack).stdout)
+    readme, space = ((SOURCE / name).read_text() for name in ["README.md", "docs/search-space.md"])
     found = collections.Counter(r["source"] for r in rules)
-    said = {source: int(n) for source, n in re.findall(r"^\| `(\w+)` \| (\d+) \|", (SOURCE / "README.md").read_text(), re.M)}
+    said = {source: int(n) for source, n in re.findall(r"^\| `(\w+)` \| (\d+) \|", readme, re.M)}
     if said != found:
         yield f"README.md counts {said}, the pack has {dict(found)}"
+    boxes, patterns = sum(r["boxes"] > 0 for r in rules), len(list(PATTERNS.glob("*.pet")))
+    for text, line, counts in [(readme, r"^    (\d+) rules, (\d+) with boxes$", (len(rules), boxes)),
+                               (readme, r"^    all( +\d+){5} +(\d+)$", (None, len(rules))),
+                               (readme, r"^`rules/patterns/\*\.pet` holds (\d+) source programs", (patterns,)),
+                               (space, r"over all (\d+) patterns takes [^:]* for (\d+) rules:", (patterns, len(rules)))]:
+        match = re.search(line, text, re.M)
+        if not match or any(count not in (None, int(n)) for n, count in zip(match.groups(), counts)):
+            yield f"{line}: {match and match[0]!r}, counted: {counts}"
+
+
+NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+SOURCE_WORDS = {"moves": "moves", "exchanges": "exchange", "skeletons": "skeleton"}
 
 
 def unlike_found(pack):
-    """docs/found.md says of each of its rules which generator it comes from."""
+    """docs/found.md has ten rules, says of each which generator it comes from, and counts them above the table."""
     rules = {r["name"]: r["source"] for r in json.loads(tool("pet-rules", "ls", "--json", pack).stdout)}
-    for line in re.findall(r"^\| `\S+` .*\|$", (SOURCE / "docs" / "found.md").read_text(), re.M):
-        first, source = line.split("`")[1], line.split("|")[2].strip()
+    text = (SOURCE / "docs" / "found.md").read_text()
+    rows = {line.split("`")[1]: line.split("|")[2].strip() for line in re.findall(r"^\| `\S+` .*\|$", text, re.M)}
+    for first, source in rows.items():
         if rules.get(first) != source:
             yield f"docs/found.md: {first} comes from {source}, the pack says {rules.get(first)}"
+    above = re.findall(r"(\w+) from\s(?:filled\s)?\[(\w+)\]", text.split("\n|")[0])
+    said = {SOURCE_WORDS.get(source): NUMBERS.index(number) for number, source in above}
+    if len(rows) != 10 or said != collections.Counter(rows.values()):
+        yield f"docs/found.md: {len(rows)} rules, and it counts {said}"
 
 
 def main():

@@ -70,7 +70,7 @@ class Rules:
         statements, proofs = dict(statements), dict(proofs)
         path.write_bytes(self.pack.read_bytes())
         db = sqlite3.connect(path)
-        for name in self.statements:
+        for name, in db.execute("SELECT name FROM rules").fetchall():
             if name not in statements and name not in proofs:
                 db.execute("DELETE FROM rules WHERE name = ?", [name])
                 db.execute("DELETE FROM evidence WHERE rule = ?", [name])

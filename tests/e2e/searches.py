@@ -3,12 +3,15 @@
 or 1.
 """
 
+import re
 import subprocess
 import sys
 import tempfile
 
 from pack import BIN, PATTERNS
 
+WANTED = {"conv 1x1 to MatMul": "EinNet ms                    matmul", "transposed conv 4x4 s2 to MatMul + Col2Im": "col2im(matmul(x))"}
+SOON = {"conv 1x1 to MatMul": 10, "transposed conv 4x4 s2 to MatMul + Col2Im": 10}  # in so many units
 failures = []
 
 
@@ -23,8 +26,15 @@ def expect(name, done, code, *texts):
 
 
 def main():
-    expect("found", searches(PATTERNS, "conv 1x1 to MatMul"), 0, "EinNet ms                    matmul")
-    expect("found, missing as known", searches(PATTERNS, "192 and 160"), 0, "none, as known: no move adds filters", "split(conv(concat))")
+    for case, most in SOON.items():
+        done = searches(PATTERNS, case)
+        expect(case, done, 0, WANTED[case])
+        found = re.search(rf"^{re.escape(case)} +[\d.]+ +[\d.]+ +(\d+) ", done.stdout, re.M)
+        if not found or int(found[1]) > most:
+            failures.append(f"{case}: found after {found and found[1]} units, not {most}")
+    expect("zeros for the smaller group", searches(PATTERNS, "192 and 160"), 0, "slices(conv-g2(concat))", "split(conv(concat))")
+    expect("missing as known", searches(PATTERNS, "5x5 on 4 x 4 tiles, corrected"), 0, "none, as known: H is 38, not 4H4")
+    expect("missing as known", searches(PATTERNS, "the same of 40 x 40"), 0, "none, as known: right at 49% of the positions")
     expect("no such case", searches(PATTERNS, "conv 2x2"), 2, 'no case has "conv 2x2"')
     with tempfile.TemporaryDirectory() as folder:
         expect("no such folder", searches(folder, "conv 1x1"), 4, "conv-1x1.pet")

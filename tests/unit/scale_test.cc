@@ -349,31 +349,56 @@ TEST(ScaleRun, AnErrorOfTheSinkEndsIt) {
 
 // --- Reduction ---
 
-UnitOutcome outcomeOf(size_t unit, const std::string& name, const std::string& statement) {
+UnitOutcome outcomeOf(size_t unit,
+                      const std::string& name,
+                      const std::string& statement,
+                      const std::string& shapes = "N : 1 <= N") {
   std::string text = fmt::format(
-      "rule r/{} of r {{\n  family test\n  depth 1\n  class N : 1 <= N\n  numerics same-terms\n  replacement {{\n    "
+      "rule r/{} of r {{\n  family test\n  depth 1\n  class {}\n  numerics same-terms\n  replacement {{\n    "
       "{}\n  }}\n  proof {{\n  }}\n}}\n",
-      name, statement);
+      name, shapes, statement);
   return {unit, "r", Source::kMoves, {{.name = name, .verdict = text, .seconds = {}}}};
 }
 
+const char kRelu[] = "pattern r { shape N : 1 <= N\n x: [N]\n y = Relu(x) }";
+
+/// "name reason detail" of each candidate.
+std::string fates(const Synthesis& reduced) {
+  std::string found;
+  for (const CandidateOutcome& c : reduced.reports.at(0).candidates)
+    found += fmt::format("{} {}\n", c.name,
+                         c.drop() ? fmt::format("{} {}", dropName(c.drop()->reason), c.drop()->detail) : "kept");
+  return found;
+}
+
 TEST(ScaleReduce, OfEqualProgramsTheFirstUnitsIsKept) {
-  Pattern r = pattern("pattern r { shape N : 1 <= N\n x: [N]\n y = Relu(x) }");
+  Pattern r = pattern(kRelu);
   std::vector<UnitOutcome> outcomes{outcomeOf(7, "c", "y = Neg(x)"), outcomeOf(9, "a", "z = Neg(x)"),
                                     outcomeOf(3, "b", "q = Neg(x)"), outcomeOf(1, "d", "y = Sqrt(x)")};
   outcomes.push_back(
       {0, "r", Source::kTemplate, {{.name = "e", .verdict = Drop{DropReason::kUnknown, "x"}, .seconds = {}}}});
   auto reduced = reduce({r}, outcomes);
   ASSERT_TRUE(reduced) << reduced.error().message();
-  std::string found;
-  for (const CandidateOutcome& c : reduced->reports.at(0).candidates)
-    found += fmt::format("{} {}\n", c.name,
-                         c.drop() ? fmt::format("{} {}", dropName(c.drop()->reason), c.drop()->detail) : "kept");
-  EXPECT_EQ(found, "e unknown x\nd kept\nb kept\nc duplicate of b\na duplicate of b\n");
+  EXPECT_EQ(fates(*reduced), "e unknown x\nd kept\nb kept\nc duplicate of b\na duplicate of b\n");
   ASSERT_EQ(reduced->rules.rules.size(), 2U);
   EXPECT_EQ(reduced->rules.rules[0].name, "r/b");
   EXPECT_EQ(reduced->sources, (std::map<std::string, Source>{{"r/b", Source::kMoves}, {"r/d", Source::kMoves}}));
   EXPECT_EQ(reduced->rules.rules[1].name, "r/d");
+}
+
+/// A program over shapes that the first one's class does not have is no duplicate.
+TEST(ScaleReduce, OfEqualProgramsTheWiderClassIsKept) {
+  auto kept = [](const std::vector<UnitOutcome>& outcomes) {
+    auto reduced = reduce({pattern(kRelu)}, outcomes);
+    EXPECT_TRUE(reduced) << (reduced ? "" : reduced.error().message());
+    return reduced ? fates(*reduced) : "";
+  };
+  EXPECT_EQ(kept({outcomeOf(1, "narrow", "y = Neg(x)", "N : 4 <= N"), outcomeOf(2, "wide", "y = Neg(x)"),
+                  outcomeOf(3, "middle", "y = Neg(x)", "N : 2 <= N")}),
+            "narrow instance of r/wide\nwide kept\nmiddle duplicate of wide\n");
+  EXPECT_EQ(kept({outcomeOf(1, "large", "y = Neg(x)", "N : 4 <= N"),
+                  outcomeOf(2, "small", "y = Neg(x)", "N : 1 <= N, N <= 6")}),
+            "large kept\nsmall kept\n");
 }
 
 }  // namespace

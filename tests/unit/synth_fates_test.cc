@@ -1,16 +1,12 @@
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "rules/text.h"
 #include "synth/judge/filter.h"
-#include "synth/judge/pipeline.h"
-#include "synth/propose/axes/axes_generator.h"
-#include "synth/propose/exchanges/exchange_generator.h"
-#include "synth/propose/plans/plan_generator.h"
-#include "synth/propose/skeletons/skeleton_generator.h"
-#include "synth/propose/templates/template_generator.h"
 #include "synth/synthesize.h"
 #include "tests/unit/synth_support.h"
 
@@ -81,40 +77,52 @@ TEST(SynthFates, DoNotDependOnThreads) {
   EXPECT_EQ(fatesOf(one), fatesOf(two));
 }
 
-/// What becomes of one unit's first candidate, of whichever generator it is.
-std::string judgedFirst(const Pattern& p, const std::string& unit, int depth) {
-  std::string verdict = "not proposed";
-  const MadeGenerator generators[] = {planGenerator(p), axesGenerator(p), exchangeGenerator(p, 4),
-                                      skeletonGenerator(p, 4), templateGenerator(p)};
-  for (const MadeGenerator& generator : generators) {
-    for (size_t u = 0; generator && u < (*generator)->size(); ++u) {
-      if ((*generator)->name(u) != unit) continue;
-      (*generator)->propose(u, [&](const Candidate& c) {
-        if (verdict != "not proposed") return true;
-        const Judged judged = Pipeline(p, {.depth = depth, .check = false}).judge(c);
-        verdict = judged.isRule() ? "kept" : textOf(std::get<Drop>(judged.verdict));
-        return true;
-      });
-    }
+/// The unit of a search with this name; a missing one fails the test.
+UnitOutcome unitNamed(const Search& search, const std::string& name) {
+  for (size_t u = 0; u < search.size(); ++u) {
+    if (search.name(u) == name) return search.run(u);
   }
-  return verdict;
+  ADD_FAILURE() << "no unit " << name;
+  return {};
 }
 
-/// Of what any generator proposes, depth bounds the operators that compute.
+struct Needed {
+  const char* unit;
+  int depth;
+  Source source;
+};
+const std::map<std::string, std::vector<Needed>> kNeeded = {
+    {"conv",
+     {{"exchange_conv", 1, Source::kMoves},                      // a Conv between layouts
+      {"rows-as-channels-1", 1, Source::kTemplate},              // and an OffsetReduce, which ends its sum
+      {"sum(conv(pieces-2(x)))", 2, Source::kSkeleton},          // Convs and a sum
+      {"winograd-2-3", 3, Source::kTemplate}}},                  // a transform, products, a transform
+    {"averagepool", {{"matrix-2_matrix-3", 2, Source::kAxes}}},  // a product along each axis
+    // As many as the pattern has, in full: Relu, Clip, Mul, Add.
+    {"prelu", {{"exchanges", 1, Source::kExchange}}},
+};
+
+/// Depth bounds the operators that compute, of what a search proposes by any generator, and nothing else: units are the
+/// same at every depth.
 TEST(SynthFates, DepthBoundsWhatEveryGeneratorProposes) {
-  struct Needed {
-    const char *pattern, *unit;
-    int depth;
-  };
-  const Needed all[] = {{"conv", "exchange_conv", 1},             // a Conv between layouts
-                        {"conv", "rows-as-channels-1", 1},        // and an OffsetReduce, which ends its sum
-                        {"averagepool", "matrix-2_matrix-3", 2},  // a product along each axis
-                        {"conv", "sum(conv(pieces-2(x)))", 2},    // Convs and a sum
-                        {"conv", "winograd-2-3", 3},              // a transform, products, a transform
-                        {"prelu", "exchanges", 4}};               // Relu, Clip, Mul, Add
-  for (const auto& [name, unit, needed] : all) {
-    for (int depth = 1; depth <= needed; ++depth)
-      EXPECT_EQ(judgedFirst(pattern(name), unit, depth), depth < needed ? "too deep" : "kept") << unit << " " << depth;
+  for (const auto& [name, all] : kNeeded) {
+    std::set<size_t> sizes;
+    for (int depth = 1; depth <= 4; ++depth) {
+      auto search = Search::create({pattern(name)}, {.depth = depth, .check = false});
+      ASSERT_TRUE(search) << search.error().message();
+      sizes.insert(search->size());
+      for (const auto& [unit, needed, source] : all) {
+        if (depth > needed) continue;
+        const UnitOutcome outcome = unitNamed(*search, fmt::format("{}/{}", name, unit));
+        EXPECT_EQ(outcome.source, source) << unit;
+        ASSERT_FALSE(outcome.candidates.empty()) << unit;
+        auto kept = std::find_if(outcome.candidates.begin(), outcome.candidates.end(),
+                                 [](const CandidateOutcome& c) { return c.rule(); });
+        const Drop* drop = kept == outcome.candidates.end() ? outcome.candidates[0].drop() : nullptr;
+        EXPECT_EQ(drop ? textOf(*drop) : "kept", depth < needed ? "too deep" : "kept") << unit << " " << depth;
+      }
+    }
+    EXPECT_EQ(sizes.size(), 1U) << name;
   }
 }
 

@@ -55,7 +55,7 @@ class Exchanges {
 
   std::vector<Exchange> run() {
     if (symbols_.empty() || pattern_.outputs().size() != 1 || !start()) return {};
-    int most = std::max(options_.depth, operatorCount());
+    int most = std::max(options_.operators, operatorCount());
     for (int size = 1; size <= most && !full(); ++size) {
       size_t known = items_.size();
       for (const OperatorUse& f : uses_) {

@@ -13,7 +13,7 @@ struct Exchange {
 };
 
 struct ExchangeOptions {
-  int depth = 4;           ///< operators at most, those of the pattern if it has more
+  int operators = 4;       ///< at most, layouts included; as many as the pattern has if that is more
   size_t values = 20'000;  ///< at most
   uint64_t seed = 1;
 };

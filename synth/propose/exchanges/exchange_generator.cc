@@ -9,7 +9,7 @@ namespace {
 
 class ExchangeGenerator : public Generator {
  public:
-  ExchangeGenerator(const Pattern& pattern, int depth) : pattern_(pattern), depth_(depth) {}
+  ExchangeGenerator(const Pattern& pattern, int size) : pattern_(pattern), operators_(size) {}
 
   const Pattern& pattern() const override { return pattern_; }
   Source source() const override { return Source::kExchange; }
@@ -19,7 +19,7 @@ class ExchangeGenerator : public Generator {
   void propose(size_t, const Judge& judge) const override {
     std::vector<Exchange> found;
     try {
-      found = enumerateExchanges(pattern_, {.depth = depth_});
+      found = enumerateExchanges(pattern_, {.operators = operators_});
     } catch (const OverflowError&) {
       return;  // extents of the pattern leave 64 bits
     }
@@ -45,13 +45,13 @@ class ExchangeGenerator : public Generator {
   }
 
   const Pattern pattern_;
-  const int depth_;
+  const int operators_;
 };
 
 }  // namespace
 
-MadeGenerator exchangeGenerator(const Pattern& pattern, int depth) {
-  return std::make_unique<ExchangeGenerator>(pattern, depth);
+MadeGenerator exchangeGenerator(const Pattern& pattern, int size) {
+  return std::make_unique<ExchangeGenerator>(pattern, size);
 }
 
 }  // namespace pet

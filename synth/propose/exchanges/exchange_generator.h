@@ -4,8 +4,8 @@
 
 namespace pet {
 
-/// The pattern's own operators in other arrangements (exchange.h), of at most `depth` operators or as many as the
+/// The pattern's own operators in other arrangements (exchange.h), of at most `size` operators or as many as the
 /// pattern has; one unit.
-MadeGenerator exchangeGenerator(const Pattern& pattern, int depth);
+MadeGenerator exchangeGenerator(const Pattern& pattern, int size);
 
 }  // namespace pet

@@ -17,6 +17,7 @@ struct PatternFacts {
   explicit PatternFacts(const Pattern& pattern);
 
   const Program& program;
+  const ShapeClass& shapes;
   Bindings typical;                ///< a usual shape
   std::vector<Value> activations;  ///< inputs that something reads
   /// Of the pattern's operators; operators in a row multiply their strides.
@@ -74,10 +75,20 @@ std::vector<Operand> operandsBefore(const PatternFacts& facts);
 /// Nothing; the pattern's last operator, where it has no weights; DepthToSpace; a Split into the pattern's outputs.
 std::vector<Behind> endingsOf(const PatternFacts& facts);
 
+/// All inputs joined along the channels, where they are alike.
+std::optional<Operand> joinedInputs(const PatternFacts& facts);
+
 /// The sum of an operator for each input.
 std::vector<Arrangement> sumsOverInputs(const PatternFacts& facts);
 /// The sum of all values, as the only output.
 Expected<std::vector<Value>> sumOf(ProgramBuilder& b, const std::vector<Value>& values);
+
+// --- groups.cc ---
+
+/// Siblings on inputs of their own as one operator in groups, where their outputs have unequal numbers of channels, one
+/// of which is the largest at all shapes: the other groups get filters of zeros, whose results are cut off (PET merges
+/// such convolutions).
+std::vector<Arrangement> unequalGroups(const PatternFacts& facts);
 
 // --- output_phases.cc ---
 

@@ -17,6 +17,23 @@ Operand input(const PatternFacts& facts, Value v) {
   return {name, facts.program.shape(v), make, v};
 }
 
+std::optional<Operand> applied(const PatternFacts& facts, const Node& n, const Operand& to) {
+  Attributes attributes = onOperand(*n.op, n.attributes, to.shape);
+  ProgramBuilder probe;
+  auto shaped = probe.add(*n.op, {probe.input("x", to.shape)}, attributes);
+  if (!shaped) return std::nullopt;
+  auto make = [op = n.op, attributes, inner = to.make](ProgramBuilder& b) -> Expected<Value> {
+    auto x = inner(b);
+    if (!x) return x;
+    return b.add(*op, {*x}, attributes);
+  };
+  std::optional<Value> own;
+  if (to.own == n.operands[0]) own = Value{static_cast<int>(&n - facts.program.nodes().data()), 0};
+  return Operand{fmt::format("{}({})", n.op->name, to.name), probe.shape(*shaped), std::move(make), own};
+}
+
+}  // namespace
+
 std::optional<Operand> joinedInputs(const PatternFacts& facts) {
   std::vector<Shape> shapes;
   std::vector<std::string> names;
@@ -37,23 +54,6 @@ std::optional<Operand> joinedInputs(const PatternFacts& facts) {
   };
   return Operand{"concat", std::move(shape), make};
 }
-
-std::optional<Operand> applied(const PatternFacts& facts, const Node& n, const Operand& to) {
-  Attributes attributes = onOperand(*n.op, n.attributes, to.shape);
-  ProgramBuilder probe;
-  auto shaped = probe.add(*n.op, {probe.input("x", to.shape)}, attributes);
-  if (!shaped) return std::nullopt;
-  auto make = [op = n.op, attributes, inner = to.make](ProgramBuilder& b) -> Expected<Value> {
-    auto x = inner(b);
-    if (!x) return x;
-    return b.add(*op, {*x}, attributes);
-  };
-  std::optional<Value> own;
-  if (to.own == n.operands[0]) own = Value{static_cast<int>(&n - facts.program.nodes().data()), 0};
-  return Operand{fmt::format("{}({})", n.op->name, to.name), probe.shape(*shaped), std::move(make), own};
-}
-
-}  // namespace
 
 std::vector<Operand> operandsBefore(const PatternFacts& facts) {
   std::vector<Operand> result;

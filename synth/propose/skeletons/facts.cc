@@ -28,7 +28,7 @@ void multiply(const Node& n, const char* name, std::set<int64_t>& into) {
 
 }  // namespace
 
-PatternFacts::PatternFacts(const Pattern& pattern) : program(pattern.program) {
+PatternFacts::PatternFacts(const Pattern& pattern) : program(pattern.program), shapes(pattern.shapes) {
   if (auto shape = typicalShape(poly::Context(pattern.shapes), program, kTypicalExtent)) typical = *shape;
   std::set<Value> read(program.outputs().begin(), program.outputs().end());
   for (const Node& n : program.nodes()) {

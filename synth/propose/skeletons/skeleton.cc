@@ -27,7 +27,7 @@ std::string familyOf(const Arrangement& a, const LinearOperator& op) {
 
 class Enumerator {
  public:
-  Enumerator(const PatternFacts& facts, int depth) : facts_(facts), depth_(depth) {}
+  Enumerator(const PatternFacts& facts, int size) : facts_(facts), size_(size) {}
 
   std::vector<SkeletonVariants> run(const std::vector<Arrangement>& arrangements) {
     for (const Arrangement& a : arrangements) {
@@ -75,7 +75,7 @@ class Enumerator {
     SkeletonVariants result;
     for (Bias bias : {Bias::kNone, Bias::kChannel, Bias::kPosition}) {
       auto s = build(a, operators, bias);
-      if (s && operatorsOf(s->program) <= depth_) result.push_back(std::move(*s));
+      if (s && operatorsOf(s->program) <= size_) result.push_back(std::move(*s));
     }
     if (!result.empty()) skeletons_.push_back(std::move(result));
   }
@@ -131,7 +131,7 @@ class Enumerator {
   }
 
   const PatternFacts& facts_;
-  int depth_;
+  int size_;
   int nextSymbol_ = 0;
   std::vector<SkeletonVariants> skeletons_;
 };
@@ -143,7 +143,7 @@ std::vector<Arrangement> arrangementsOf(const PatternFacts& facts) {
     for (const Operand& o : operands)
       result.push_back({"", {o}, behind});
   }
-  for (auto make : {sumsOverInputs, phasesOf, framesOf, imagesOfRows, columnsOf}) {
+  for (auto make : {sumsOverInputs, unequalGroups, phasesOf, framesOf, imagesOfRows, columnsOf}) {
     for (Arrangement& a : make(facts))
       result.push_back(std::move(a));
   }
@@ -152,13 +152,13 @@ std::vector<Arrangement> arrangementsOf(const PatternFacts& facts) {
 
 }  // namespace
 
-Expected<std::vector<SkeletonSpace>> enumerateSkeletons(const Pattern& pattern, int depth) {
+Expected<std::vector<SkeletonSpace>> enumerateSkeletons(const Pattern& pattern, int size) {
   std::vector<SkeletonSpace> spaces;
   auto add = [&](Specialisation special, const auto& arrangements) -> Expected<void> {
     auto part = linearPart(special.pattern);
     if (!part) return tl::unexpected(part.error());
     PatternFacts facts(part->pattern);
-    auto skeletons = Enumerator(facts, depth).run(arrangements(facts));
+    auto skeletons = Enumerator(facts, size).run(arrangements(facts));
     spaces.push_back({std::move(special), std::move(*part), std::move(skeletons)});
     return {};
   };

@@ -48,8 +48,8 @@ struct SkeletonSpace {
 
 /// The declared space for a pattern of several operators (docs/search-space.md, Skeletons): operators with an open
 /// weight (Conv with the pattern's strides, dilations and groups, ConvTranspose, MatMul, a scale per channel, each with
-/// an open bias) between what may stand before and behind them, at most `depth` operators on activations. See arrange.h
+/// an open bias) between what may stand before and behind them, at most `size` operators (operatorsOf()). See arrange.h
 /// for what stands before and behind. kUnsupported: the pattern's functions have no program of their own.
-Expected<std::vector<SkeletonSpace>> enumerateSkeletons(const Pattern& pattern, int depth);
+Expected<std::vector<SkeletonSpace>> enumerateSkeletons(const Pattern& pattern, int size);
 
 }  // namespace pet

@@ -99,9 +99,9 @@ class SkeletonGenerator : public Generator {
 
 }  // namespace
 
-MadeGenerator skeletonGenerator(const Pattern& pattern, int depth) {
+MadeGenerator skeletonGenerator(const Pattern& pattern, int size) {
   try {
-    auto spaces = enumerateSkeletons(pattern, depth);
+    auto spaces = enumerateSkeletons(pattern, size);
     if (!spaces) return tl::unexpected(spaces.error().what);
     return std::make_unique<SkeletonGenerator>(pattern, std::move(*spaces));
   } catch (const OverflowError& e) {
