@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "applier/choose/attempt.h"
+#include "applier/measure/extract.h"
 #include "applier/measure/site_timer.h"
 #include "applier/measure/whole_model.h"
 #include "applier/onnx/inline.h"
@@ -234,6 +235,27 @@ Expected<Draft> rewriteAll(
   return draft;
 }
 
+/// The extents of the model's inputs at the least, the typical and the largest sizes; without any where it leaves none
+/// open, or no sizes were found.
+std::vector<TimedSizes> timedSizes(const Model& model, const ApplyOptions& options) {
+  const ModelSizes sizes = normalise(model.graph, options.normalise).sizes;
+  const Inference inference = infer(model.graph, {.freezeInputs = options.normalise.freezeInputs});
+  std::vector<TimedSizes> result;
+  for (const Bindings& sample : sizes.spread()) {
+    const Bindings own = sizes.inModel(sample);
+    TimedSizes at{timedAtText(own), {}};
+    const ValueTypes types = typesOf(model.graph, inference.types, own);
+    for (const std::string& input : model.graph.inputs) {
+      auto type = types.find(input);
+      auto extents = type == types.end() ? std::nullopt : type->second.extents();
+      if (extents && !sample.empty()) at.extents.byInput.emplace(input, std::move(*extents));
+    }
+    result.push_back(std::move(at));
+  }
+  if (result.empty()) result.emplace_back();
+  return result;
+}
+
 /// The policy without the rules that the whole model is faster without.
 Expected<Policy> measuredPolicy(const Model& model,
                                 RuleSource& rules,
@@ -241,19 +263,15 @@ Expected<Policy> measuredPolicy(const Model& model,
                                 const ApplyOptions& options,
                                 SiteTimer& timer,
                                 std::vector<Measured>& lines) {
-  auto original = serialize(model);
-  if (!original) return tl::unexpected(original.error());
   auto without = [&](const std::vector<std::string>& left) -> Expected<Variant> {
     ApplyOptions variant = options;
     variant.check = ApplyOptions::Check::kNone;
     variant.policy.skip.insert(variant.policy.skip.end(), left.begin(), left.end());
     auto draft = rewriteAll(model, rules, costs, variant, timer);
     if (!draft) return tl::unexpected(draft.error());
-    auto bytes = serialize(draft->model);
-    if (!bytes) return tl::unexpected(bytes.error());
-    return Variant{std::move(*bytes), firedRules(draft->report)};
+    return Variant{std::move(draft->model), firedRules(draft->report)};
   };
-  auto losing = rulesThatLose(*original, without, options.time, options.progress, lines);
+  auto losing = rulesThatLose(model, without, timedSizes(model, options), options.time, options.progress, lines);
   if (!losing) return tl::unexpected(losing.error());
   Policy policy = options.policy;
   policy.skip.insert(policy.skip.end(), losing->begin(), losing->end());
