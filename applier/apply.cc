@@ -74,6 +74,13 @@ bool anyConditioned(const ApplyReport& report) {
                      [](const Fired& f) { return f.numerics.kind == Numerics::Kind::kConditioned; });
 }
 
+/// All rules that fired compute the same terms as the original, or the same values.
+bool roundsAlike(const ApplyReport& report) {
+  return std::none_of(report.fired.begin(), report.fired.end(), [](const Fired& f) {
+    return f.numerics.kind == Numerics::Kind::kConditioned || f.numerics.kind == Numerics::Kind::kUnbounded;
+  });
+}
+
 /// The error allowed for the whole model, relative to its outputs, besides what rounding in the coarsest type that it
 /// computes with explains.
 double floorOf(const View& view, const ApplyReport& report, const ApplyOptions& options) {
@@ -107,8 +114,9 @@ Expected<std::vector<CheckLine>> checkPlace(const Place& original,
   const View after = normalise(rewritten.graph, how, rewritten.inference).view;
   std::vector<CheckLine> lines;
   for (const Bindings& sizes : checkSizes(before.view, before.sizes)) {
-    auto line = checkWhole(before.view, after, original.graph.outputs, sizes,
-                           {options.seed, options.progress, floorOf(before.view, report, options), options.engine});
+    auto line = checkWhole(
+        before.view, after, original.graph.outputs, sizes,
+        {options.seed, options.progress, floorOf(before.view, report, options), options.engine, roundsAlike(report)});
     if (!line) return tl::unexpected(line.error());
     if (!original.path.empty()) line->where = original.path + " as a whole";
     lines.push_back(std::move(*line));

@@ -188,6 +188,24 @@ inline ApplyOptions all() {
   return options;
 }
 
+/// The reference in the place of an engine.
+inline FloatEngine referenceEngine() {
+  return [](const Program& p, const InputSource<float>& weights) -> Expected<FloatRun> {
+    return [p, weights](const TensorMap& inputs, const ReportShare&) -> Expected<std::vector<Tensor<float>>> {
+      InputSource<float> every = [&](std::string_view name) {
+        auto drawn = inputs.find(name);
+        return drawn == inputs.end() ? weights(name) : borrow(drawn->second);
+      };
+      auto results = execute<float>(p, {}, every);
+      if (!results) return tl::unexpected(results.error());
+      std::vector<Tensor<float>> tensors;
+      for (const auto& t : *results)
+        tensors.push_back(*t);
+      return tensors;
+    };
+  };
+}
+
 inline Applied applied(const Model& model, const RuleSet& rules, const ApplyOptions& options, const Costs& costs = {}) {
   auto result = apply(model, rules, costs, options);
   EXPECT_TRUE(result.has_value()) << result.error().message();
