@@ -5,8 +5,10 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "applier/choose/attempt.h"
+#include "applier/infer/signatures.h"
 #include "applier/measure/extract.h"
 #include "applier/measure/site_timer.h"
 #include "applier/measure/whole_model.h"
@@ -31,12 +33,18 @@ struct Contents {
     for (const Initializer& i : graph.initializers)
       constants += i.value.bytes ? static_cast<int64_t>(i.value.bytes->size()) : 0;
     for (const GraphNode& n : graph.nodes) {
+      if (isUnknown(n, graph.opset)) ++unknown[(n.domain.empty() ? "" : n.domain + ".") + n.type];
       forEachSubgraph(n, [&](const auto&, const Subgraph& inner) { enter(*inner); });
       if (n.callee && functions.insert(n.callee.get()).second) enter(n.callee->body);
     }
   }
+  static bool isUnknown(const GraphNode& n, int64_t opset) {
+    if (!n.domain.empty()) return !n.callee;
+    return n.standard && !findSignature(n.type, std::max(opset, kOldestOpset));
+  }
   size_t nodes = 0;
-  int64_t constants = 0;  ///< bytes of initializers
+  std::map<std::string, size_t> unknown;  ///< nodes of operators that are not ONNX's, nor the model's own
+  int64_t constants = 0;                  ///< bytes of initializers
   int64_t newestOpset = 0;
   std::set<const Function*> functions;
 };
@@ -164,6 +172,16 @@ Expected<void> checkRest(Draft& draft, const ApplyOptions& options) {
   return {};
 }
 
+/// "operators that pet does not know are left as they are: NewOperator x2, ...".
+std::string unknownText(const std::map<std::string, size_t>& unknown) {
+  constexpr size_t kNamed = 6;
+  std::vector<std::string> names;
+  for (const auto& [name, count] : unknown)
+    names.push_back(names.size() < kNamed ? fmt::format("{} x{}", name, count) : "...");
+  names.resize(std::min(names.size(), kNamed + 1));
+  return fmt::format("operators that pet does not know are left as they are: {}", fmt::join(names, ", "));
+}
+
 void describeModels(const Graph& before, const Graph& after, const ApplyOptions& options, ApplyReport& report) {
   const Contents was(before), is(after);
   report.nodesBefore = was.nodes;
@@ -177,6 +195,7 @@ void describeModels(const Graph& before, const Graph& after, const ApplyOptions&
                     "in that one",
                     was.newestOpset, kNewestOpset));
   }
+  if (!was.unknown.empty()) report.warnings.push_back(unknownText(was.unknown));
   for (const Initializer& i : before.initializers)
     report.overridable += i.overridable && !options.normalise.freezeInputs;
 }
