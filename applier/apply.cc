@@ -5,8 +5,11 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "applier/choose/attempt.h"
+#include "applier/infer/signatures.h"
+#include "applier/measure/extract.h"
 #include "applier/measure/site_timer.h"
 #include "applier/measure/whole_model.h"
 #include "applier/onnx/inline.h"
@@ -30,12 +33,18 @@ struct Contents {
     for (const Initializer& i : graph.initializers)
       constants += i.value.bytes ? static_cast<int64_t>(i.value.bytes->size()) : 0;
     for (const GraphNode& n : graph.nodes) {
+      if (isUnknown(n, graph.opset)) ++unknown[(n.domain.empty() ? "" : n.domain + ".") + n.type];
       forEachSubgraph(n, [&](const auto&, const Subgraph& inner) { enter(*inner); });
       if (n.callee && functions.insert(n.callee.get()).second) enter(n.callee->body);
     }
   }
+  static bool isUnknown(const GraphNode& n, int64_t opset) {
+    if (!n.domain.empty()) return !n.callee;
+    return n.standard && !findSignature(n.type, std::max(opset, kOldestOpset));
+  }
   size_t nodes = 0;
-  int64_t constants = 0;  ///< bytes of initializers
+  std::map<std::string, size_t> unknown;  ///< nodes of operators that are not ONNX's, nor the model's own
+  int64_t constants = 0;                  ///< bytes of initializers
   int64_t newestOpset = 0;
   std::set<const Function*> functions;
 };
@@ -73,6 +82,13 @@ bool anyConditioned(const ApplyReport& report) {
                      [](const Fired& f) { return f.numerics.kind == Numerics::Kind::kConditioned; });
 }
 
+/// All rules that fired compute the same terms as the original, or the same values.
+bool roundsAlike(const ApplyReport& report) {
+  return std::none_of(report.fired.begin(), report.fired.end(), [](const Fired& f) {
+    return f.numerics.kind == Numerics::Kind::kConditioned || f.numerics.kind == Numerics::Kind::kUnbounded;
+  });
+}
+
 /// The error allowed for the whole model, relative to its outputs, besides what rounding in the coarsest type that it
 /// computes with explains.
 double floorOf(const View& view, const ApplyReport& report, const ApplyOptions& options) {
@@ -106,8 +122,9 @@ Expected<std::vector<CheckLine>> checkPlace(const Place& original,
   const View after = normalise(rewritten.graph, how, rewritten.inference).view;
   std::vector<CheckLine> lines;
   for (const Bindings& sizes : checkSizes(before.view, before.sizes)) {
-    auto line = checkWhole(before.view, after, original.graph.outputs, sizes,
-                           {options.seed, options.progress, floorOf(before.view, report, options), options.engine});
+    auto line = checkWhole(
+        before.view, after, original.graph.outputs, sizes,
+        {options.seed, options.progress, floorOf(before.view, report, options), options.engine, roundsAlike(report)});
     if (!line) return tl::unexpected(line.error());
     if (!original.path.empty()) line->where = original.path + " as a whole";
     lines.push_back(std::move(*line));
@@ -155,6 +172,16 @@ Expected<void> checkRest(Draft& draft, const ApplyOptions& options) {
   return {};
 }
 
+/// "operators that pet does not know are left as they are: NewOperator x2, ...".
+std::string unknownText(const std::map<std::string, size_t>& unknown) {
+  constexpr size_t kNamed = 6;
+  std::vector<std::string> names;
+  for (const auto& [name, count] : unknown)
+    names.push_back(names.size() < kNamed ? fmt::format("{} x{}", name, count) : "...");
+  names.resize(std::min(names.size(), kNamed + 1));
+  return fmt::format("operators that pet does not know are left as they are: {}", fmt::join(names, ", "));
+}
+
 void describeModels(const Graph& before, const Graph& after, const ApplyOptions& options, ApplyReport& report) {
   const Contents was(before), is(after);
   report.nodesBefore = was.nodes;
@@ -168,6 +195,7 @@ void describeModels(const Graph& before, const Graph& after, const ApplyOptions&
                     "in that one",
                     was.newestOpset, kNewestOpset));
   }
+  if (!was.unknown.empty()) report.warnings.push_back(unknownText(was.unknown));
   for (const Initializer& i : before.initializers)
     report.overridable += i.overridable && !options.normalise.freezeInputs;
 }
@@ -234,6 +262,27 @@ Expected<Draft> rewriteAll(
   return draft;
 }
 
+/// The extents of the model's inputs at the least, the typical and the largest sizes; without any where it leaves none
+/// open, or no sizes were found.
+std::vector<TimedSizes> timedSizes(const Model& model, const ApplyOptions& options) {
+  const ModelSizes sizes = normalise(model.graph, options.normalise).sizes;
+  const Inference inference = infer(model.graph, {.freezeInputs = options.normalise.freezeInputs});
+  std::vector<TimedSizes> result;
+  for (const Bindings& sample : sizes.spread()) {
+    const Bindings own = sizes.inModel(sample);
+    TimedSizes at{timedAtText(own), {}};
+    const ValueTypes types = typesOf(model.graph, inference.types, own);
+    for (const std::string& input : model.graph.inputs) {
+      auto type = types.find(input);
+      auto extents = type == types.end() ? std::nullopt : type->second.extents();
+      if (extents && !sample.empty()) at.extents.byInput.emplace(input, std::move(*extents));
+    }
+    result.push_back(std::move(at));
+  }
+  if (result.empty()) result.emplace_back();
+  return result;
+}
+
 /// The policy without the rules that the whole model is faster without.
 Expected<Policy> measuredPolicy(const Model& model,
                                 RuleSource& rules,
@@ -241,19 +290,15 @@ Expected<Policy> measuredPolicy(const Model& model,
                                 const ApplyOptions& options,
                                 SiteTimer& timer,
                                 std::vector<Measured>& lines) {
-  auto original = serialize(model);
-  if (!original) return tl::unexpected(original.error());
   auto without = [&](const std::vector<std::string>& left) -> Expected<Variant> {
     ApplyOptions variant = options;
     variant.check = ApplyOptions::Check::kNone;
     variant.policy.skip.insert(variant.policy.skip.end(), left.begin(), left.end());
     auto draft = rewriteAll(model, rules, costs, variant, timer);
     if (!draft) return tl::unexpected(draft.error());
-    auto bytes = serialize(draft->model);
-    if (!bytes) return tl::unexpected(bytes.error());
-    return Variant{std::move(*bytes), firedRules(draft->report)};
+    return Variant{std::move(draft->model), firedRules(draft->report)};
   };
-  auto losing = rulesThatLose(*original, without, options.time, options.progress, lines);
+  auto losing = rulesThatLose(model, without, timedSizes(model, options), options.time, options.progress, lines);
   if (!losing) return tl::unexpected(losing.error());
   Policy policy = options.policy;
   policy.skip.insert(policy.skip.end(), losing->begin(), losing->end());

@@ -26,7 +26,8 @@ struct ApplyReport {
   std::vector<Measured> measured;        ///< with ApplyOptions::time: sites, then the whole model
   size_t nodesBefore = 0, nodesAfter = 0;
   int64_t constantsBefore = 0, constantsAfter = 0;  ///< bytes of initializers
-  /// What is odd about the file and no error: an opset that is newer than pet, declarations that cannot be.
+  /// What is odd about the file and no error: an opset that is newer than pet, declarations that cannot be, operators
+  /// that pet does not know.
   std::vector<std::string> warnings;
   size_t overridable = 0;  ///< initializers that are no constants because a caller may replace them
   int rounds = 0;

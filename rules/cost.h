@@ -20,6 +20,14 @@ struct CostEstimate {
   /// By how much more than `lower` the ratio may be wrong because only other CPUs were timed; 1: this one was.
   double margin = 1;
 
+  /// The same where the replacement takes some more.
+  CostEstimate with(double seconds) const {
+    CostEstimate result = *this;
+    result.replacement += seconds;
+    result.lower = pattern / (pattern / lower + seconds);
+    return result;
+  }
+
   double ratio() const { return pattern / replacement; }
   bool isOfOtherCpus() const { return margin > 1; }
   /// The ratio where all layouts cancel: no choice of neighbours makes it larger.

@@ -152,13 +152,17 @@ struct ModelOptions {
   double floor = 0x1p-20;
   /// Null: the reference runs both models.
   FloatEngine engine = nullptr;
+  /// The rewritten model's intermediate results need not be rounded to see that they round as the original's do: the
+  /// engine may decide about models of 16 bits, too.
+  bool sameRounding = false;
   /// Told the way in which it compares ("in float", "in double"), and the share of that which is done.
   ReportProgress progress = nullptr;
 };
 
 /// Random values in [-1, 1), by name, for the inputs that are no weights; then one of two ways.
 ///
-/// In float: `engine` runs both models, where there are no symbols and none is of 16 bits. With P and M what it
+/// In float: `engine` runs both models, where there are no symbols, and where they are of 16 bits with `sameRounding`
+/// only. With P and M what it
 /// computes of the original and of the rewritten one, |M - P| <= floor · max|P|, output by output, decides that they
 /// are alike. Whatever the exact result y is, M's error is then at most P's and floor · max|P|, which is less than the
 /// other way allows. So does |M - P| <= floor · max|P| + (factor - 1) · max|P' - P|, with P' the original's results

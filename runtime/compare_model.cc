@@ -87,7 +87,8 @@ class ModelComparison {
 
   Comparison run() {
     if (auto ok = drawInputs(); !ok) return notPossible(ok.error());
-    if (!options_.engine || !symbols_.empty() || original_.round || rewritten_.round) return inDouble();
+    const bool rounds = original_.round || rewritten_.round;
+    if (!options_.engine || !symbols_.empty() || (rounds && !options_.sameRounding)) return inDouble();
     Comparison quick = guarded([&] { return onEngine(); });
     if (quick.holds()) return quick;
     Comparison sure = inDouble();

@@ -184,27 +184,28 @@ class SiteChecker {
   Expected<void> checkValues(const Rewrite& r) {
     auto tensors = constantsOf<float>(r, constants_);
     if (!tensors) return tl::unexpected(tensors.error());
-    auto [known, fresh] = checked_.probed.try_emplace({r.rule->name, rewrite::str(r.symbols)}, std::nullopt);
+    auto [known, fresh] = checked_.probed.try_emplace({r.rule->name, rewrite::str(r.symbols)});
     if (fresh) {
-      auto possible = probe(r, *tensors);
-      if (!possible) return tl::unexpected(possible.error());
-      known->second = *possible;
+      auto probed = probe(r, *tensors);
+      if (!probed) return tl::unexpected(probed.error());
+      known->second = *probed;
     }
-    Comparison real = compareRealWeights(r.pattern, r.replacement, {}, *tensors, realOptions(*r.rule, !known->second));
+    const Probed& probed = known->second;
+    Comparison real =
+        compareRealWeights(r.pattern, r.replacement, {}, *tensors, realOptions(*r.rule, probed.suffices()));
     if (auto ok = enter(r, real); !ok) return ok;
-    if (known->second && real.verdict == Comparison::Verdict::kNotPossible) {
-      found_.unchecked.push_back({r.label, r.rule->name, *known->second + "; " + real.reason});
+    if (probed.whyNot && real.verdict == Comparison::Verdict::kNotPossible) {
+      found_.unchecked.push_back({r.label, r.rule->name, *probed.whyNot + "; " + real.reason});
     }
     return {};
   }
 
-  /// Where integers were exact, float decides first: what it cannot see was compared there. The reference compares in
-  /// double: in float its bound is wider.
-  RealOptions realOptions(const Rule& rule, bool exact) const {
+  /// With `quick` float decides first. The reference compares in double: in float its bound is wider.
+  RealOptions realOptions(const Rule& rule, bool quick) const {
     constexpr double kUnits = 128;  // thousands of terms in another order
     const bool conditioned = rule.numerics.kind == Numerics::Kind::kConditioned;
     RealOptions options{.seed = options_.seed, .inFloat = false, .spreadsNan = rule.numerics.spreadsNan};
-    if (exact) options.engine = options_.engine;
+    if (quick) options.engine = options_.engine;
     options.floor = std::max(kUnits, conditioned ? rule.numerics.kappa : 0) * unitRoundoff(ElementType::kFloat);
     return options;
   }
@@ -234,29 +235,41 @@ class SiteChecker {
     return {};
   }
 
-  /// Why integers could not be compared; nullopt where they were.
-  using WhyNot = std::optional<std::string>;
+  using WhyNot = std::optional<std::string>;  ///< Probed::whyNot
 
   /// Once per rule and shapes. Large shapes stand for themselves in float alone, and else for a member of the class
   /// that is like them.
-  Expected<WhyNot> probe(const Rewrite& r, const TensorMap& tensors) {
+  Expected<Probed> probe(const Rewrite& r, const TensorMap& tensors) {
     const Bindings own = rewrite::numbersAt(r.symbols, {});
     auto sides = sidesOf(r);
     if (!sides) return tl::unexpected(sides.error());
     const Bindings like = memberLike(*r.rule, sides->pattern, own);
-    if (like == own) return compareAt(r, r.pattern, r.replacement, {}, tensors);
+    if (like == own) {
+      auto whyNot = compareAt(r, r.pattern, r.replacement, {}, tensors);
+      return whyNot.map([](const WhyNot& why) { return Probed{why}; });
+    }
     Comparison dense = compareIntegerProbes(r.pattern, r.replacement, {},
                                             {.seed = options_.seed, .quick = true, .engine = options_.engine});
     if (dense.verdict != Comparison::Verdict::kNotPossible) {
       if (auto ok = enter(r, dense); !ok) return tl::unexpected(ok.error());
     }
-    auto [known, fresh] = checked_.alike.try_emplace({r.rule->name, like}, std::nullopt);
+    auto [known, fresh] = checked_.alike.try_emplace({r.rule->name, like});
     if (fresh) {
-      auto possible = compareAt(r, sides->pattern, sides->replacement, like, {});
-      if (!possible) return possible;
-      known->second = *possible;
+      auto probed = compareAlike(r, *sides, like);
+      if (!probed) return probed;
+      known->second = *probed;
     }
     return known->second;
+  }
+
+  /// At a member of the class that stands for larger shapes.
+  Expected<Probed> compareAlike(const Rewrite& r, const Sides& sides, const Bindings& like) {
+    auto whyNot = compareAt(r, sides.pattern, sides.replacement, like, {});
+    if (!whyNot) return tl::unexpected(whyNot.error());
+    if (!*whyNot) return Probed{};
+    Comparison real = compareRealWeights(sides.pattern, sides.replacement, like, {}, realOptions(*r.rule, false));
+    if (auto ok = enter(r, real); !ok) return tl::unexpected(ok.error());
+    return Probed{*whyNot, real.holds()};
   }
 
   /// Integers, and activations of all magnitudes.
@@ -301,6 +314,7 @@ Comparison compareComputed(const View& before, const View& after, const SiteChec
   model.seed = options.seed;
   model.floor = options.floor;
   model.engine = options.engine;
+  model.sameRounding = options.sameRounding;
   if (options.progress) {
     model.progress = [&](std::string_view way, double share) {
       options.progress(fmt::format("checking the whole model {}", way), share);

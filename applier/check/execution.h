@@ -28,6 +28,8 @@ struct SiteCheckOptions {
   double floor = 0x1p-20;  // 16 units of float
   /// Runs sites and whole models in float, which mostly decides. Null: the reference runs all.
   FloatEngine engine = nullptr;
+  /// The rules round no more than the original does, of whatever type: float may decide about 16 bits as well.
+  bool sameRounding = false;
 };
 
 /// A site that nothing could be compared at: only the whole model can speak for it.
@@ -41,19 +43,27 @@ struct SiteChecks {
   std::vector<UncheckedSite> unchecked;
 };
 
+/// What was compared of a rule once for all sites of some shapes.
+struct Probed {
+  std::optional<std::string> whyNot = {};  ///< why integers could not be compared; nullopt where they were
+  /// Within the running bound in double, of random weights: at a member of the class that is smaller than the shapes.
+  bool inDouble = false;
+  /// Float may decide about the model's weights: what it cannot see was compared.
+  bool suffices() const { return !whyNot || inDouble; }
+};
+
 /// What was checked of rules already, in other graphs of a model, say.
 struct CheckedRules {
-  std::set<std::string> names;  ///< at small shapes
-  /// By rule and shapes: why integers could not be compared; nullopt where they were.
-  std::map<std::pair<std::string, std::string>, std::optional<std::string>> probed;
-  /// The same at smaller members of a rule's class, which stand for the shapes of sites.
-  std::map<std::pair<std::string, Bindings>, std::optional<std::string>> alike;
+  std::set<std::string> names;                                   ///< at small shapes
+  std::map<std::pair<std::string, std::string>, Probed> probed;  ///< by rule and shapes
+  std::map<std::pair<std::string, Bindings>, Probed> alike;      ///< by rule and member that stands for shapes
 };
 
 /// Runs pattern and replacement of every site. Once per rule and shapes: integer probes, which must be equal, and
 /// activations of all magnitudes, at these shapes where they are small, else at a member of the rule's class that is
-/// like them, and one integer probe at the shapes themselves. For each site: the model's own weights, in float where
-/// integers were compared and where that decides, else within the running bound. Once per rule, activations of all
+/// like them, and one integer probe at the shapes themselves; where integers cannot be compared, random weights at that
+/// member within the running bound. For each site: the model's own weights, in float where that was done and decides,
+/// else within the running bound. Once per rule, activations of all
 /// magnitudes at small shapes of its class. kCheck, with the site and the rule, where one fails. A site where neither
 /// integers nor the model's weights could be compared is unchecked.
 /// The view and the rewrites have no symbols: see boundTo().

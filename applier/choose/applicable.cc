@@ -54,11 +54,9 @@ double endsOf(const Program& pattern, const Bindings& symbols) {
   return bytes;
 }
 
-using Hope = tl::expected<CostEstimate, Reason>;
-
 /// The cost, if the rule may pay: where neighbours spare it its layouts, it is the less. That can be what they were
 /// timed to take, or, where they are not at the ends alone, moving all operands and results once.
-Hope hopefulCostAt(
+Gain hopefulCostAt(
     const Rule& rule, const Site& site, const Bindings& shapes, const Costs& costs, const Policy& policy) {
   auto cost = costs.at(rule, shapes);
   if (!cost)
@@ -71,42 +69,44 @@ Hope hopefulCostAt(
   return *cost;
 }
 
-/// The samples at which a rule may pay, as --expect reads them: "batch=8,16"; nullopt: none, or several symbols differ.
-std::optional<std::string> payingSizes(
-    const Rule& rule, const Site& site, const ModelSizes& sizes, const Costs& costs, const Policy& policy) {
+/// The samples at which something pays, as --expect reads them, "batch=8,16", and what it gains at the middle one of
+/// these. Nothing where there are none, or several symbols differ.
+void enterPayingSizes(const std::vector<Gain>& gains, const ModelSizes& sizes, Reason& reason) {
   std::map<std::string, std::vector<int64_t>> values;
-  for (const Bindings& sample : sizes.samples()) {
-    if (!hopefulCostAt(rule, site, rewrite::numbersAt(site.symbols, sample), costs, policy)) continue;
-    for (const auto& [symbol, value] : sample)
+  std::vector<size_t> paying;
+  for (size_t s = 0; s < gains.size(); ++s) {
+    if (!gains[s]) continue;
+    paying.push_back(s);
+    for (const auto& [symbol, value] : sizes.inModel(sizes.samples()[s]))
       values[symbol].push_back(value);
   }
-  if (values.size() != 1 || !sizes.isNamed(values.begin()->first)) return std::nullopt;
-  return fmt::format("{}={}", values.begin()->first, fmt::join(values.begin()->second, ","));
+  if (values.size() != 1 || !sizes.isNamed(values.begin()->first)) return;
+  reason.kind = ReasonKind::kExpectedSizes;
+  reason.value = fmt::format("{}={}", values.begin()->first, fmt::join(values.begin()->second, ","));
+  enterGain(*gains[paying[paying.size() / 2]], reason);
 }
 
-/// The cost at the typical sizes, if the rule may pay at all samples.
-Hope hopefulCost(
+using CostsOrReason = tl::expected<std::vector<CostEstimate>, Reason>;
+
+/// The costs at all samples, if the rule may pay at each of them.
+CostsOrReason hopefulCosts(
     const Rule& rule, const Site& site, const ModelSizes& sizes, const Costs& costs, const Policy& policy) {
   if (!costs.at) return refuse(ReasonKind::kNotTuned, std::string(kNoTiming));
-  Hope typical = refuse(ReasonKind::kNoSizes, "no sizes are known");
+  if (sizes.samples().empty()) return refuse(ReasonKind::kNoSizes, "no sizes are known");
+  std::vector<Gain> gains;
+  std::vector<CostEstimate> known;
   for (const Bindings& sample : sizes.samples()) {
-    auto cost = hopefulCostAt(rule, site, rewrite::numbersAt(site.symbols, sample), costs, policy);
-    if (!cost && sample.empty()) return cost;
-    if (!cost) {
-      Reason reason = cost.error();
-      reason.detail += ", at " + rewrite::str(rewrite::symbolsOf(sample));
-      if (reason.kind == ReasonKind::kNoGain) reason.value = payingSizes(rule, site, sizes, costs, policy);
-      if (reason.value) reason.kind = ReasonKind::kExpectedSizes;
-      return tl::unexpected(std::move(reason));
-    }
-    if (&sample == &sizes.typical()) typical = std::move(cost);
+    gains.push_back(hopefulCostAt(rule, site, rewrite::numbersAt(site.symbols, sample), costs, policy));
+    if (gains.back()) known.push_back(*gains.back());
+    if (!gains.back() && gains.back().error().kind == ReasonKind::kNotTuned) break;  // at no other sample either
   }
-  if (typical && site.element != ElementType::kFloat && !policy.isMeasured) {
+  if (auto loss = worstOf(gains, sizes)) return tl::unexpected(std::move(loss->reason));
+  if (site.element != ElementType::kFloat && !policy.isMeasured) {
     Reason reason{ReasonKind::kFloatOnly, fmt::format("timed in float only, not in {} (--measure)", str(site.element))};
-    enterGain(*typical, reason);
+    enterGain(known[sizes.typicalIndex()], reason);
     return tl::unexpected(std::move(reason));
   }
-  return typical;
+  return known;
 }
 
 /// What the rule would gain at the typical sizes, if that is known and an option would let it fire.
@@ -121,6 +121,20 @@ void enterTypicalGain(const Rule& rule, const Site& site, const ModelSizes& size
 void enterGain(const CostEstimate& cost, Reason& reason) {
   reason.ratio = cost.ratio();
   reason.saves = cost.pattern - cost.replacement;
+}
+
+std::optional<Loss> worstOf(const std::vector<Gain>& gains, const ModelSizes& sizes) {
+  auto isWorse = [](const Reason& a, const Reason& b) {
+    return std::pair(a.kind, -a.ratio.value_or(0)) > std::pair(b.kind, -b.ratio.value_or(0));
+  };
+  std::optional<Loss> worst;
+  for (size_t s = 0; s < gains.size(); ++s) {
+    if (!gains[s] && (!worst || isWorse(gains[s].error(), worst->reason))) worst = Loss{gains[s].error(), s};
+  }
+  if (!worst || sizes.samples()[worst->sample].empty()) return worst;
+  worst->reason.detail += ", at " + rewrite::str(rewrite::symbolsOf(sizes.inModel(sizes.samples()[worst->sample])));
+  if (worst->reason.kind == ReasonKind::kNoGain) enterPayingSizes(gains, sizes, worst->reason);
+  return worst;
 }
 
 Reason noGain(const CostEstimate& cost) {
@@ -172,13 +186,13 @@ std::vector<SiteRule> candidatesAt(const Site& site,
       refused({kind, symbols.error().what, {}, std::move(promise)});
       continue;
     }
-    auto cost = hopefulCost(rule, site, sizes, costs, policy);
-    if (!cost && !policy.all) {
-      refused(cost.error());
+    auto known = hopefulCosts(rule, site, sizes, costs, policy);
+    if (!known && !policy.all) {
+      refused(known.error());
       continue;
     }
     int boxes = occupiedBoxes(rule, rewrite::numbersAt(*symbols, sizes.typical()));
-    result.push_back({site, &rule, std::move(*symbols), boxes, cost ? std::optional(*cost) : std::nullopt});
+    result.push_back({site, &rule, std::move(*symbols), boxes, std::move(known).value_or(std::vector<CostEstimate>())});
   }
   return result;
 }

@@ -17,23 +17,39 @@ struct Costs {
   std::function<Expected<CostEstimate>(const Rule&, const Bindings&)> at = nullptr;
   /// What a layout operator takes to write a byte.
   double layoutSecondsPerByte = 0;
+  /// What one step takes of those that compute a size: a Shape, Gather, Mul or Concat of some numbers. Measured on ONNX
+  /// Runtime (bench/size_chains.py).
+  double sizeStepSeconds = 0.25e-6;
 };
 
 /// A rule that may be applied at a site: its class holds there.
 struct SiteRule {
   Site site;
   const Rule* rule = nullptr;
-  rewrite::Symbols symbols;  ///< the rule's
-  int boxes = 0;             ///< how many of the rule's boxes are not empty here, at the typical sizes
-  std::optional<CostEstimate> cost;
+  rewrite::Symbols symbols;         ///< the rule's
+  int boxes = 0;                    ///< how many of the rule's boxes are not empty here, at the typical sizes
+  std::vector<CostEstimate> costs;  ///< at each sample of the model's sizes; none where they are not known, under `all`
 };
+
+/// What rules cost at a sample of the model's sizes, or why they do not pay there.
+using Gain = tl::expected<CostEstimate, Reason>;
+
+/// Why rules do not pay at all samples, and at which sample that is so.
+struct Loss {
+  Reason reason;
+  size_t sample = 0;
+};
+
+/// Of what was found at each sample what is the furthest from firing; nullopt: they pay at all of them. Where they gain
+/// at some, the reason says at which.
+std::optional<Loss> worstOf(const std::vector<Gain>& gains, const ModelSizes& sizes);
 
 /// How many of a rule's boxes hold a position, where its symbols have these values.
 int occupiedBoxes(const Rule& rule, const Bindings& symbols);
 
 /// `rules`, those of a site's pattern, whose class holds there and that the policy wants. Without `all`, only rules
 /// that may pay, at each of the samples of `sizes`: their cost is known, and is less than the pattern's if neighbours
-/// spare them their layouts. The cost is that at the typical sizes.
+/// spare them their layouts.
 std::vector<SiteRule> candidatesAt(const Site& site,
                                    const ModelSizes& sizes,
                                    const std::vector<const Rule*>& rules,

@@ -68,23 +68,26 @@ View replacedAt(const MatchIndex& index, const Rewrite& rewrite) {
   return splice(part.view(), {movedTo(part, rewrite)});
 }
 
-std::optional<std::string> whyNotEmittedIn(int64_t opset, const MatchIndex& index, const Rewrite& rewrite) {
+EmissionTrial tryEmissionIn(int64_t opset, const MatchIndex& index, const Rewrite& rewrite) {
   const View& view = index.view();
   if (isComputed(rewrite.site.element))
-    return whyNotEmitted(rewrite.replacement, opset, rewrite.site.element, view.openSizes);
-  return whyNotEmitted(replacedAt(index, rewrite), opset, view.openSizes);
+    return tryEmission(rewrite.replacement, opset, rewrite.site.element, view.openSizes);
+  return tryEmission(replacedAt(index, rewrite), opset, view.openSizes);
 }
 
-/// The model's element types and opset are not for the replacement.
-std::optional<Reason> whyNotWritten(const Graph& graph, const MatchIndex& index, const Rewrite& rewrite) {
+/// The model's element types and opset are not for the replacement; else how many sizes it has to compute is entered.
+std::optional<Reason> whyNotWritten(const Graph& graph, const MatchIndex& index, Rewrite& rewrite) {
   if (auto why = whyNotTyped(index, rewrite)) return Reason{ReasonKind::kNotWritten, *why};
   if (!isComputed(rewrite.site.element)) {
     if (auto why = whyNotExact(index, rewrite)) return Reason{ReasonKind::kNotWritten, *why};
   }
-  auto why = whyNotEmittedIn(graph.opset, index, rewrite);
+  const EmissionTrial trial = tryEmissionIn(graph.opset, index, rewrite);
+  rewrite.sizeSteps = trial.sizeSteps;
+  const auto& why = trial.whyNot;
   if (!why) return std::nullopt;
   for (int64_t opset = graph.opset + 1; opset <= kNewestOpset; ++opset) {
-    if (!whyNotEmittedIn(opset, index, rewrite)) return Reason{ReasonKind::kOpset, *why, {}, std::to_string(opset)};
+    if (!tryEmissionIn(opset, index, rewrite).whyNot)
+      return Reason{ReasonKind::kOpset, *why, {}, std::to_string(opset)};
   }
   return Reason{ReasonKind::kNotWritten, *why};
 }

@@ -1,6 +1,7 @@
 #include "applier/choose/by_cost.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -38,7 +39,7 @@ class Chooser {
           const std::vector<PricedRewrite>& candidates,
           const Costs& costs,
           const Policy& policy)
-      : candidates_(candidates), policy_(policy), banned_(candidates.size()) {
+      : candidates_(candidates), sizes_(index.sizes()), policy_(policy), banned_(candidates.size()) {
     for (const PricedRewrite& c : candidates)
       moves_.push_back(movesActivations(c.rewrite.replacement));
     group();
@@ -52,20 +53,28 @@ class Chooser {
   void ban(size_t candidate) { banned_[candidate] = true; }
   /// The chosen candidates in groups whose layouts meet.
   std::vector<std::vector<size_t>> groupsOf(const std::vector<size_t>& chosen) const;
-  /// Why a group does not gain enough, even with what its layouts save by meeting.
-  std::optional<Reason> loss(const std::vector<size_t>& group) const;
+  /// Why a group does not gain enough at one of the samples, even with what its layouts save by meeting.
+  std::optional<Loss> loss(const std::vector<size_t>& group) const;
+  /// The one of a group that gains the least by itself, at a sample.
+  size_t weakest(const std::vector<size_t>& group, size_t sample) const;
+  /// At the typical sizes.
+  const CostEstimate& typical(size_t candidate) const { return candidates_[candidate].costs[sizes_.typicalIndex()]; }
 
  private:
   struct Saving {
     size_t a, b;
-    double seconds;
+    std::vector<double> seconds;  ///< at each sample
   };
   void group();
   void findOverlaps();
   void findSavings(LayoutSavings& savings, double secondsPerByte);
+  void enterSaving(size_t a, size_t b, const std::vector<int64_t>& bytes, double secondsPerByte);
+  /// What the group costs at a sample with these of `savings_`, which are within it; or why that does not pay.
+  Gain gainAt(const std::vector<size_t>& group, const std::vector<size_t>& within, size_t sample) const;
   const Site& siteOf(size_t candidate) const { return candidates_[candidate].rewrite.site; }
 
   const std::vector<PricedRewrite>& candidates_;
+  const ModelSizes& sizes_;
   const Policy& policy_;
   std::vector<bool> banned_, moves_;
   std::vector<std::vector<size_t>> groups_;       ///< candidates for the same nodes
@@ -111,16 +120,22 @@ void Chooser::findSavings(LayoutSavings& savings, double secondsPerByte) {
       for (size_t a : from) {
         for (size_t b : to) {
           if (!moves_[a] || !moves_[b]) continue;
-          auto bytes = static_cast<double>(savings.bytes(candidates_[a].rewrite, candidates_[b].rewrite, *meeting));
-          double most = (candidates_[a].cost.replacement + candidates_[b].cost.replacement) / 2;
-          double seconds = kTrust * std::min(bytes * secondsPerByte, most);
-          if (seconds <= 0) continue;
-          savingsOf_[a].push_back(savings_.size());
-          savings_.push_back({a, b, seconds});
+          enterSaving(a, b, savings.bytes(candidates_[a].rewrite, candidates_[b].rewrite, *meeting), secondsPerByte);
         }
       }
     }
   }
+}
+
+void Chooser::enterSaving(size_t a, size_t b, const std::vector<int64_t>& bytes, double secondsPerByte) {
+  Saving saving{a, b, {}};
+  for (size_t s = 0; s < bytes.size(); ++s) {
+    const double most = (candidates_[a].costs[s].replacement + candidates_[b].costs[s].replacement) / 2;
+    saving.seconds.push_back(kTrust * std::min(static_cast<double>(bytes[s]) * secondsPerByte, most));
+  }
+  if (saving.seconds[sizes_.typicalIndex()] <= 0) return;
+  savingsOf_[a].push_back(savings_.size());
+  savings_.push_back(std::move(saving));
 }
 
 std::vector<size_t> Chooser::solve() const {
@@ -132,7 +147,7 @@ std::vector<size_t> Chooser::solve() const {
     int variable = static_cast<int>(&group - groups_.data());
     for (size_t c : group) {
       place[c] = {variable, static_cast<int>(costs.size())};
-      costs.push_back(banned_[c] ? kNever : atMost(candidates_[c].cost, policy_) - candidates_[c].cost.pattern);
+      costs.push_back(banned_[c] ? kNever : atMost(typical(c), policy_) - typical(c).pattern);
     }
     problem.variable(std::move(costs));
   }
@@ -148,7 +163,7 @@ std::vector<size_t> Chooser::solve() const {
     }
   }
   for (const Saving& s : savings_)
-    together(s.a, s.b, -s.seconds);
+    together(s.a, s.b, -s.seconds[sizes_.typicalIndex()]);
   auto solution = problem.solve();
   std::vector<size_t> chosen;
   for (size_t g = 0; g < groups_.size(); ++g) {
@@ -181,19 +196,20 @@ std::vector<std::vector<size_t>> Chooser::groupsOf(const std::vector<size_t>& ch
   return groups;
 }
 
-std::optional<Reason> Chooser::loss(const std::vector<size_t>& group) const {
-  const std::set<size_t> members(group.begin(), group.end());
-  std::set<size_t> within;  // of savings_, in their order
-  for (size_t c : members) {
-    if (auto of = savingsOf_.find(c); of != savingsOf_.end()) within.insert(of->second.begin(), of->second.end());
-  }
+size_t Chooser::weakest(const std::vector<size_t>& group, size_t sample) const {
+  return *std::min_element(group.begin(), group.end(), [&](size_t a, size_t b) {
+    return candidates_[a].costs[sample].ratio() < candidates_[b].costs[sample].ratio();
+  });
+}
+
+Gain Chooser::gainAt(const std::vector<size_t>& group, const std::vector<size_t>& within, size_t sample) const {
   double saved = 0;
   for (size_t s : within)
-    saved += members.contains(savings_[s].b) ? savings_[s].seconds : 0;
+    saved += savings_[s].seconds[sample];
   CostEstimate sum{.pattern = 0, .replacement = -saved};
   double most = -saved, mostHere = -saved;  // with the margin for other CPUs, and without
   for (size_t c : group) {
-    const CostEstimate& cost = candidates_[c].cost;
+    const CostEstimate& cost = candidates_[c].costs[sample];
     sum.pattern += cost.pattern;
     sum.replacement += cost.replacement;
     sum.measured = sum.measured || cost.measured;
@@ -201,27 +217,41 @@ std::optional<Reason> Chooser::loss(const std::vector<size_t>& group) const {
     most += atMost(cost, policy_);
     mostHere += cost.pattern / cost.lower;
   }
-  if (sum.ratio() < policy_.minGain) return noGain(sum);
-  if (sum.pattern <= most && sum.pattern > mostHere) return otherCpus(sum.ratio(), sum.margin);
+  if (sum.ratio() < policy_.minGain) return tl::unexpected(noGain(sum));
+  if (sum.pattern <= most && sum.pattern > mostHere) return tl::unexpected(otherCpus(sum.ratio(), sum.margin));
   if (sum.pattern <= most)
-    return Reason{ReasonKind::kNoGain, fmt::format("{:.2f}, but within the noise", sum.ratio()), sum.ratio()};
-  return std::nullopt;
+    return tl::unexpected(
+        Reason{ReasonKind::kNoGain, fmt::format("{:.2f}, but within the noise", sum.ratio()), sum.ratio()});
+  return sum;
+}
+
+std::optional<Loss> Chooser::loss(const std::vector<size_t>& group) const {
+  const std::set<size_t> members(group.begin(), group.end());
+  std::set<size_t> within;  // of savings_, in their order
+  for (size_t c : members) {
+    auto of = savingsOf_.find(c);
+    if (of == savingsOf_.end()) continue;
+    std::copy_if(of->second.begin(), of->second.end(), std::inserter(within, within.end()),
+                 [&](size_t s) { return members.contains(savings_[s].b); });
+  }
+  std::vector<Gain> gains;
+  for (size_t sample = 0; sample < sizes_.samples().size(); ++sample)
+    gains.push_back(gainAt(group, {within.begin(), within.end()}, sample));
+  return worstOf(gains, sizes_);
 }
 
 /// What is wrong with a choice: candidates to leave out, with the reason. Of a group that does not pay it is the one
-/// that gains the least by itself: the others may do without it.
+/// that gains the least by itself, where the group loses: the others may do without it.
 std::map<size_t, Reason> objections(const Chooser& chooser,
                                     const std::vector<size_t>& chosen,
                                     const std::vector<PricedRewrite>& candidates,
+                                    size_t typical,
                                     const LastWord& lastWord) {
   std::map<size_t, Reason> result;
   auto groups = chooser.groupsOf(chosen);
-  auto object = [&](const std::vector<size_t>& group, const std::optional<Reason>& reason) {
-    auto gainsLess = [&](size_t a, size_t b) { return candidates[a].cost.ratio() < candidates[b].cost.ratio(); };
-    if (reason) result[*std::min_element(group.begin(), group.end(), gainsLess)] = *reason;
-  };
-  for (const auto& group : groups)
-    object(group, chooser.loss(group));
+  for (const auto& group : groups) {
+    if (auto loss = chooser.loss(group)) result[chooser.weakest(group, loss->sample)] = std::move(loss->reason);
+  }
   if (!result.empty()) return result;
   std::vector<const Rewrite*> all;
   for (size_t c : chosen)
@@ -231,7 +261,9 @@ std::map<size_t, Reason> objections(const Chooser& chooser,
     std::vector<const Rewrite*> rewrites;
     for (size_t c : groups[g])
       rewrites.push_back(&candidates[c].rewrite);
-    object(groups[g], lastWord.objection(rewrites, static_cast<double>(g) / static_cast<double>(groups.size())));
+    const double share = static_cast<double>(g) / static_cast<double>(groups.size());
+    if (auto reason = lastWord.objection(rewrites, share))
+      result[chooser.weakest(groups[g], typical)] = std::move(*reason);
   }
   return result;
 }
@@ -252,7 +284,7 @@ std::vector<size_t> chooseByCost(const MatchIndex& index,
     chosen = chooser.solve();
     std::sort(chosen.begin(), chosen.end(),
               [&](size_t a, size_t b) { return placeKey(candidates[a].rewrite) < placeKey(candidates[b].rewrite); });
-    auto banned = objections(chooser, chosen, candidates, lastWord);
+    auto banned = objections(chooser, chosen, candidates, index.sizes().typicalIndex(), lastWord);
     settled = banned.empty();
     for (auto& [c, reason] : banned) {
       chooser.ban(c);
@@ -263,12 +295,13 @@ std::vector<size_t> chooseByCost(const MatchIndex& index,
   for (size_t c = 0; c < candidates.size(); ++c) {
     if (kept.contains(c)) continue;
     const Rewrite& r = candidates[c].rewrite;
-    auto reason = reasons.find(c);
-    refusals.push_back({r.site.anchor, r.site.pattern->name, r.rule->name,
-                        reason != reasons.end() ? reason->second
-                                                : chooser.loss({c}).value_or(Reason{ReasonKind::kOtherPreferred,
-                                                                                    "another rule was preferred",
-                                                                                    candidates[c].cost.ratio()})});
+    Reason why{ReasonKind::kOtherPreferred, "another rule was preferred", chooser.typical(c).ratio()};
+    if (auto reason = reasons.find(c); reason != reasons.end()) {
+      why = reason->second;
+    } else if (auto loss = chooser.loss({c})) {
+      why = std::move(loss->reason);
+    }
+    refusals.push_back({r.site.anchor, r.site.pattern->name, r.rule->name, std::move(why)});
   }
   return chosen;
 }

@@ -11,9 +11,9 @@
 
 namespace pet {
 
-/// A candidate that can be written in the model, and what it costs.
+/// A candidate that can be written in the model, and what it costs at each sample of the model's sizes.
 struct PricedRewrite {
-  CostEstimate cost;
+  std::vector<CostEstimate> costs;
   Rewrite rewrite;
 };
 
@@ -26,10 +26,10 @@ struct LastWord {
   std::function<std::optional<Reason>(const std::vector<const Rewrite*>&, double)> objection = nullptr;
 };
 
-/// Which candidates to apply: those that do not overlap, whose costs add up to the least, layouts that meet counted
-/// once or not at all (docs/applier.md, Choose; see pbqp.h). A group whose layouts meet is applied only if the whole of
-/// it gains `policy.minGain`, beyond noise. What the last word rejects is left out, and chosen is anew. Returns
-/// positions in `candidates`, by (anchor, rule's name, outputs).
+/// Which candidates to apply: those that do not overlap, whose costs at the typical sizes add up to the least, layouts
+/// that meet counted once or not at all (docs/applier.md, Choose; see pbqp.h). A group whose layouts meet is applied
+/// only if the whole of it gains `policy.minGain`, beyond noise, at each of the samples. What the last word rejects is
+/// left out, and chosen is anew. Returns positions in `candidates`, by (anchor, rule's name, outputs).
 std::vector<size_t> chooseByCost(const MatchIndex& index,
                                  const std::vector<PricedRewrite>& candidates,
                                  const Costs& costs,

@@ -76,6 +76,14 @@ std::vector<Rewrite> chosenByTurns(const Graph& graph,
   return rewrites;
 }
 
+/// Where the replacement takes some more at all sizes. Chains that several sites share count at each of them.
+std::vector<CostEstimate> withAll(std::vector<CostEstimate> costs, double seconds) {
+  for (CostEstimate& cost : costs) {
+    if (seconds > 0) cost = cost.with(seconds);
+  }
+  return costs;
+}
+
 std::vector<Rewrite> chosenByCost(const Graph& graph,
                                   const MatchIndex& index,
                                   const std::vector<SiteRule>& siteRules,
@@ -83,14 +91,16 @@ std::vector<Rewrite> chosenByCost(const Graph& graph,
                                   const Policy& policy,
                                   const Objection& objection,
                                   std::vector<Refusal>& refusals) {
+  const size_t typical = index.sizes().typicalIndex();
   std::vector<PricedRewrite> candidates;
   for (const SiteRule& c : siteRules) {
     auto rewrite = rewriteAt(graph, index, c, policy);
     if (rewrite) {
-      candidates.push_back({*c.cost, std::move(*rewrite)});
+      const double sizes = costs.sizeStepSeconds * static_cast<double>(rewrite->sizeSteps);
+      candidates.push_back({withAll(c.costs, sizes), std::move(*rewrite)});
     } else {
       Reason reason = rewrite.error();
-      if (isUnlocked(reason.kind)) enterGain(*c.cost, reason);
+      if (isUnlocked(reason.kind)) enterGain(c.costs[typical], reason);
       refusals.push_back({c.site.anchor, c.site.pattern->name, c.rule->name, std::move(reason)});
     }
   }
@@ -98,7 +108,7 @@ std::vector<Rewrite> chosenByCost(const Graph& graph,
   std::vector<Rewrite> rewrites;
   for (size_t c : chooseByCost(index, candidates, costs, policy, lastWord, refusals)) {
     rewrites.push_back(std::move(candidates[c].rewrite));
-    rewrites.back().cost = candidates[c].cost;
+    rewrites.back().cost = candidates[c].costs[typical];
   }
   return rewrites;
 }

@@ -80,7 +80,7 @@ std::string textOf(const Rewrite& r, const ViewPart& part) {
 }  // namespace
 
 LayoutSavings::LayoutSavings(const MatchIndex& index)
-    : view_(index.view()), sizes_(index.sizes().typical()), uses_(index.uses()) {}
+    : view_(index.view()), samples_(index.sizes().samples()), uses_(index.uses()) {}
 
 bool LayoutSavings::passes(int node, Value operand) const {
   const Node& n = view_.program.nodes()[static_cast<size_t>(node)];
@@ -135,20 +135,27 @@ std::optional<LayoutSavings::Meeting> LayoutSavings::between(const Site& a, cons
   return meeting;
 }
 
-int64_t LayoutSavings::moved(const Meeting& meeting, const std::vector<const Rewrite*>& rewrites) {
+const std::vector<int64_t>& LayoutSavings::moved(const Meeting& meeting, const std::vector<const Rewrite*>& rewrites) {
   std::string key = meeting.text;
   for (const Rewrite* r : rewrites)
     key += textOf(*r, meeting.part);
-  auto [known, isNew] = known_.try_emplace(std::move(key), 0);
+  auto [known, isNew] = known_.try_emplace(std::move(key));
   if (!isNew) return known->second;
   std::vector<Rewrite> here;
   for (const Rewrite* r : rewrites)
     here.push_back(movedTo(meeting.part, *r));
-  return known->second = movedBytes(simplify(splice(meeting.part.view(), here)), sizes_);
+  const View after = simplify(splice(meeting.part.view(), here));
+  for (const Bindings& sample : samples_)
+    known->second.push_back(movedBytes(after, sample));
+  return known->second;
 }
 
-int64_t LayoutSavings::bytes(const Rewrite& a, const Rewrite& b, const Meeting& meeting) {
-  return moved(meeting, {&a}) + moved(meeting, {&b}) - moved(meeting, {&a, &b});
+std::vector<int64_t> LayoutSavings::bytes(const Rewrite& a, const Rewrite& b, const Meeting& meeting) {
+  const auto &onlyA = moved(meeting, {&a}), &onlyB = moved(meeting, {&b}), &both = moved(meeting, {&a, &b});
+  std::vector<int64_t> result;
+  for (size_t s = 0; s < both.size(); ++s)
+    result.push_back(onlyA[s] + onlyB[s] - both[s]);
+  return result;
 }
 
 }  // namespace pet

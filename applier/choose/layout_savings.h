@@ -32,19 +32,19 @@ class LayoutSavings {
   /// Nullopt where no such way leads from `a` to `b`.
   std::optional<Meeting> between(const Site& a, const Site& b) const;
 
-  /// Bytes that layout operators need not write, at the typical sizes, if both rewrites are applied; `meeting` is
-  /// between(a.site, b.site).
-  int64_t bytes(const Rewrite& a, const Rewrite& b, const Meeting& meeting);
+  /// Bytes that layout operators need not write if both rewrites are applied, at each of the model's samples; `meeting`
+  /// is between(a.site, b.site).
+  std::vector<int64_t> bytes(const Rewrite& a, const Rewrite& b, const Meeting& meeting);
 
  private:
   bool passes(int node, Value operand) const;
-  /// The bytes that layouts write if these are applied.
-  int64_t moved(const Meeting& meeting, const std::vector<const Rewrite*>& rewrites);
+  /// The bytes that layouts write if these are applied, at each sample.
+  const std::vector<int64_t>& moved(const Meeting& meeting, const std::vector<const Rewrite*>& rewrites);
 
   const View& view_;
-  Bindings sizes_;
+  const std::vector<Bindings>& samples_;
   const Uses& uses_;
-  std::unordered_map<std::string, int64_t> known_;  ///< moved(), by what is alike
+  std::unordered_map<std::string, std::vector<int64_t>> known_;  ///< moved(), by what is alike
 };
 
 }  // namespace pet

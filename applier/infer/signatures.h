@@ -29,7 +29,9 @@ struct Signature {
   std::string_view inputs, outputs, attributes;
 };
 
-/// The whole table, by name, then by opset; it goes up to kNewestOpset (applier/onnx/graph.h).
+/// Where the table begins; it goes up to kNewestOpset (applier/onnx/graph.h).
+inline constexpr int64_t kOldestOpset = 7;
+/// The whole table, by name, then by opset.
 std::span<const Signature> signatures();
 
 /// Null: no such operator of ONNX's own domain in this opset, or one of before opset 7.

@@ -18,11 +18,16 @@ namespace {
 
 constexpr double kSiteSeconds = 2;
 
+/// The pattern's symbols at these sizes.
+rewrite::Symbols shapesOf(const Rewrite& r, const Bindings& sizes) {
+  return rewrite::symbolsOf(rewrite::numbersAt(r.site.symbols, sizes));
+}
+
 /// What is timed once: the rules with their shapes.
-std::string settingOf(const std::vector<const Rewrite*>& rewrites) {
+std::string settingOf(const std::vector<const Rewrite*>& rewrites, const Bindings& sizes) {
   std::string text;
   for (const Rewrite* r : rewrites) {
-    text += fmt::format("{} {}; ", r->rule->name, rewrite::str(r->site.symbols));
+    text += fmt::format("{} {}; ", r->rule->name, rewrite::str(shapesOf(*r, sizes)));
   }
   return text;
 }
@@ -65,23 +70,22 @@ Expected<Graph> rewriteSites(const Graph& graph, const std::vector<NamedSite>& s
   return emit(graph, view, simplify(splice(view, rewrites)));
 }
 
-/// The part of a model that the rewrites are in, with its neighbours: as it is, and rewritten; at the typical sizes.
+/// The part of a model that the rewrites are in, with its neighbours: as it is, and rewritten; at these sizes.
 Expected<std::vector<std::string>> modelsOf(const Model& model,
                                             const InferredTypes& inferred,
                                             const MatchIndex& index,
-                                            const std::vector<const Rewrite*>& rewrites) {
+                                            const std::vector<const Rewrite*>& rewrites,
+                                            const Bindings& sizes) {
   const Graph& graph = model.graph;
   const View& view = index.view();
-  const Bindings& sizes = index.sizes().typical();
   std::set<int> nodes;
   std::vector<NamedSite> sites;
   for (const Rewrite* r : rewrites) {
     for (int n : r->site.nodes)
       nodes.insert(view.provenance[static_cast<size_t>(n)].origin);
-    sites.push_back({siteName(graph, view, r->site.anchor), r->site.pattern, r->rule,
-                     rewrite::symbolsOf(rewrite::numbersAt(r->site.symbols, sizes))});
+    sites.push_back({siteName(graph, view, r->site.anchor), r->site.pattern, r->rule, shapesOf(*r, sizes)});
   }
-  const ValueTypes types = typesOf(graph, inferred, sizes);
+  const ValueTypes types = typesOf(graph, inferred, index.sizes().inModel(sizes));
   auto before = extract(model, types, partOf(graph, types, withNeighbours(graph, {nodes.begin(), nodes.end()})));
   if (!before) return tl::unexpected(before.error());
   auto after = rewriteSites(before->graph, sites);
@@ -103,26 +107,37 @@ std::optional<Reason> SiteTimer::objection(const Model& model,
                                            const InferredTypes& types,
                                            const MatchIndex& index,
                                            const std::vector<const Rewrite*>& rewrites) {
-  const View& view = index.view();
   if (!time_) return std::nullopt;
-  std::string setting = settingOf(rewrites);
-  if (auto it = known_.find(setting); it != known_.end()) return it->second;
-  auto decide = [&]() -> std::optional<Reason> {
-    auto models = modelsOf(model, types, index, rewrites);
-    if (!models) return Reason{ReasonKind::kNotTimed, "could not be timed: " + models.error().what};
-    auto samples = time_({std::move(*models), kSiteSeconds, true});
-    if (!samples) return Reason{ReasonKind::kNotTimed, "could not be timed: " + samples.error().what};
-    std::string what;
-    for (const Rewrite* r : rewrites)
-      what += fmt::format("{}{} at {}", what.empty() ? "" : ", ", r->rule->name,
-                          siteName(model.graph, view, r->site.anchor));
-    lines_.push_back(compareTurns(what, (*samples)[0], (*samples)[1], minGain_));
-    const Measured& m = lines_.back();
-    if (m.pays) return std::nullopt;
-    return Reason{ReasonKind::kTimedHere, fmt::format("timed here: {:.2f} ({:.2f} - {:.2f})", m.ratio, m.p10, m.p90),
-                  m.ratio};
-  };
-  return known_[setting] = decide();
+  for (const Bindings& sizes : index.sizes().spread()) {
+    auto [known, isNew] = known_.try_emplace(settingOf(rewrites, sizes));
+    if (isNew) known->second = timedAt(model, types, index, rewrites, sizes);
+    if (!known->second) continue;
+    Reason reason = *known->second;
+    reason.detail += timedAtText(index.sizes().inModel(sizes));
+    return reason;
+  }
+  return std::nullopt;
+}
+
+std::optional<Reason> SiteTimer::timedAt(const Model& model,
+                                         const InferredTypes& types,
+                                         const MatchIndex& index,
+                                         const std::vector<const Rewrite*>& rewrites,
+                                         const Bindings& sizes) {
+  auto models = modelsOf(model, types, index, rewrites, sizes);
+  if (!models) return Reason{ReasonKind::kNotTimed, "could not be timed: " + models.error().what};
+  auto samples = time_({std::move(*models), kSiteSeconds, true});
+  if (!samples) return Reason{ReasonKind::kNotTimed, "could not be timed: " + samples.error().what};
+  std::string what;
+  for (const Rewrite* r : rewrites)
+    what += fmt::format("{}{} at {}", what.empty() ? "" : ", ", r->rule->name,
+                        siteName(model.graph, index.view(), r->site.anchor));
+  what += timedAtText(index.sizes().inModel(sizes));
+  lines_.push_back(compareTurns(what, (*samples)[0], (*samples)[1], minGain_));
+  const Measured& m = lines_.back();
+  if (m.pays) return std::nullopt;
+  return Reason{ReasonKind::kTimedHere, fmt::format("timed here: {:.2f} ({:.2f} - {:.2f})", m.ratio, m.p10, m.p90),
+                m.ratio};
 }
 
 }  // namespace pet

@@ -3,8 +3,13 @@
 #include <algorithm>
 
 #include "ir/quantile.h"
+#include "rules/rewrite/symbols.h"
 
 namespace pet {
+
+std::string timedAtText(const Bindings& sizes) {
+  return sizes.empty() ? "" : ", at " + rewrite::str(rewrite::symbolsOf(sizes));
+}
 
 Measured compareTurns(std::string what,
                       const std::vector<double>& original,

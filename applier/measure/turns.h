@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/error.h"
+#include "ir/expr.h"
 
 namespace pet {
 
@@ -25,6 +26,9 @@ struct Measured {
   double p10 = 1, p90 = 1;
   bool pays = false;
 };
+
+/// ", at batch=8": where a model was timed of which these sizes are open; "" where none are.
+std::string timedAtText(const Bindings& sizes);
 
 /// The distribution of original / rewritten within each turn. A rewrite pays if the median is at least `least`, and at
 /// most one turn in five is slower than the original.

@@ -110,9 +110,13 @@ class Binder {
 
 }  // namespace
 
+Expected<void> bindExtents(onnx::GraphProto& graph, const OpenExtents& extents, const std::string& where) {
+  return Binder(graph, extents, where).run();
+}
+
 Expected<Model> bindExtents(const Model& model, const OpenExtents& extents, const std::string& where) {
   auto file = std::make_shared<ModelFile>(*model.file);
-  if (auto ok = Binder(*file->proto.mutable_graph(), extents, where).run(); !ok) return tl::unexpected(ok.error());
+  if (auto ok = bindExtents(*file->proto.mutable_graph(), extents, where); !ok) return tl::unexpected(ok.error());
   return readModel(file, where);
 }
 

@@ -41,6 +41,9 @@ Expected<void> sortGraph(Graph& graph, const std::string& where);
 /// A model's messages as they are to be written. Large new weights are referred to as well.
 ModelFile messagesOf(const Model& model);
 
+/// A graph's declarations with these extents; bindExtents() of a model says more.
+Expected<void> bindExtents(onnx::GraphProto& graph, const OpenExtents& extents, const std::string& where);
+
 /// The locations of external data that a model names; none if it cannot be read.
 std::vector<std::string> dataFilesOf(const std::string& path);
 /// load(), of a model whose data files are not all where it names them: their paths by location.

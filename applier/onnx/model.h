@@ -52,8 +52,9 @@ struct OpenExtents {
 Expected<Model> bindExtents(const Model& model, const OpenExtents& extents, const std::string& where);
 
 /// The model's bytes as one file: nodes and initializers that have an original go out as they came in, and so does all
-/// that the graph does not show. kModel: over ONNX's 2 GB.
-Expected<std::string> serialize(const Model& model);
+/// that the graph does not show. With `extents`, where its inputs and other declarations leave these open. kModel: over
+/// ONNX's 2 GB. kUsage: as for bindExtents().
+Expected<std::string> serialize(const Model& model, const OpenExtents& extents = {});
 
 /// A model that was written beside its place and flushed, but is not there yet. What is not committed is removed.
 ///

@@ -79,9 +79,12 @@ void declareAll(const std::vector<std::string>& names,
     tensor.set_elem_type(static_cast<int>(type->second.element));
     if (!type->second.dims) continue;
     tensor.mutable_shape();
-    for (const auto& d : *type->second.dims) {
+    for (size_t d = 0; d < type->second.dims->size(); ++d) {
       auto& dim = *tensor.mutable_shape()->add_dim();
-      if (d) dim.set_dim_value(*d);
+      const auto& extent = (*type->second.dims)[d];
+      const std::string_view named = type->second.nameOf(d);
+      if (extent) dim.set_dim_value(*extent);
+      if (!extent && !named.empty()) dim.set_dim_param(std::string(named));
     }
   }
 }
@@ -371,8 +374,9 @@ ModelFile messagesOf(const Model& model) {
   return file;
 }
 
-Expected<std::string> serialize(const Model& model) {
+Expected<std::string> serialize(const Model& model, const OpenExtents& extents) {
   ModelFile file = messagesOf(model);
+  if (auto ok = bindExtents(*file.proto.mutable_graph(), extents, "the model"); !ok) return tl::unexpected(ok.error());
   size_t size = file.proto.ByteSizeLong();
   forEachTensor(file.proto, [&](onnx::TensorProto& t, const std::string&) {
     if (t.data_location() == onnx::TensorProto::EXTERNAL) size += file.values[referredBy(t)]->size();

@@ -19,6 +19,12 @@ struct NotEmitted {
   std::string reason;
 };
 
+/// What writing a replacement would come to.
+struct EmissionTrial {
+  std::optional<std::string> whyNot = {};  ///< nullopt: it can be written
+  size_t sizeSteps = 0;                    ///< nodes that compute sizes which the model leaves open
+};
+
 /// What is subtracted from integers: a number, or where the model computes it a value.
 struct ZeroPoint {
   int64_t number = 0;
@@ -51,6 +57,8 @@ class NodeSink {
   std::string size(const Dim& extent);
   /// The same numbers in one tensor.
   std::string concatenated(const std::vector<std::string>& parts);
+  /// How many nodes these two have made.
+  size_t sizeSteps() const { return sizeSteps_; }
 
  private:
   std::string size(const Expr& extent);
@@ -76,6 +84,7 @@ class NodeSink {
   OpenSizes sizes_;
   std::map<std::string, std::string> shapes_, symbolSizes_, computedSizes_;  ///< values that are there already
   std::map<std::vector<std::string>, std::string> concatenated_;
+  size_t sizeSteps_ = 0;
 };
 
 /// One node of a program on its way out.

@@ -223,10 +223,7 @@ void writeNode(NodeSink& sink,
   }
 }
 
-std::optional<std::string> whyNotEmitted(const Program& replacement,
-                                         int64_t opset,
-                                         ElementType element,
-                                         const OpenSizes& sizes) {
+EmissionTrial tryEmission(const Program& replacement, int64_t opset, ElementType element, const OpenSizes& sizes) {
   Graph scratch;
   scratch.opset = opset;
   TakenNames taken;
@@ -242,10 +239,17 @@ std::optional<std::string> whyNotEmitted(const Program& replacement,
     try {
       writeNode(sink, replacement, i, std::move(operands), n.names);
     } catch (const NotEmitted& e) {
-      return e.reason;
+      return {e.reason};
     }
   }
-  return std::nullopt;
+  return {{}, sink.sizeSteps()};
+}
+
+std::optional<std::string> whyNotEmitted(const Program& replacement,
+                                         int64_t opset,
+                                         ElementType element,
+                                         const OpenSizes& sizes) {
+  return tryEmission(replacement, opset, element, sizes).whyNot;
 }
 
 }  // namespace pet

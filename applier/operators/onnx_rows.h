@@ -78,7 +78,9 @@ struct OnnxForm {
 /// Those of the row's attributes that are in `values`, in the form of the model's opset. Throws NotEmitted.
 OnnxForm formOf(const Emission& e, const OnnxRow& row, std::vector<std::string> operands, const Attributes& values);
 
-/// Why a replacement on tensors of one type cannot be written in a model of this opset; nullopt if it can.
+/// Whether a replacement on tensors of one type can be written in a model of this opset.
+EmissionTrial tryEmission(const Program& replacement, int64_t opset, ElementType element, const OpenSizes& sizes);
+/// Why it cannot; nullopt if it can.
 std::optional<std::string> whyNotEmitted(const Program& replacement,
                                          int64_t opset,
                                          ElementType element = ElementType::kFloat,

@@ -10,6 +10,7 @@ std::string NodeSink::step(std::string_view type,
                            std::vector<std::string> inputs,
                            const std::string& name,
                            std::map<std::string, GraphAttribute, std::less<>> attributes) {
+  ++sizeSteps_;
   GraphNode n;
   n.name = uniqueNode(name);
   n.type = type;

@@ -189,7 +189,7 @@ std::vector<std::string> operandNames(NodeSink& sink, const ViewOutput& from, in
   return OperandWriter(sink, from).run(node);
 }
 
-std::optional<std::string> whyNotEmitted(const View& view, int64_t opset, const OpenSizes& sizes) {
+EmissionTrial tryEmission(const View& view, int64_t opset, const OpenSizes& sizes) {
   Graph scratch;
   scratch.opset = opset;
   TakenNames taken;
@@ -210,10 +210,10 @@ std::optional<std::string> whyNotEmitted(const View& view, int64_t opset, const 
     try {
       writeNode(sink, view.program, i, operandNames(sink, from, i), n.names);
     } catch (const NotEmitted& e) {
-      return e.reason;
+      return {e.reason};
     }
   }
-  return std::nullopt;
+  return {{}, sink.sizeSteps()};
 }
 
 }  // namespace pet

@@ -25,7 +25,7 @@ struct ViewOutput {
 /// joined has different zero points.
 std::vector<std::string> operandNames(NodeSink& sink, const ViewOutput& from, int node);
 
-/// Why the view's new nodes cannot be written in a model of this opset; nullopt if they can.
-std::optional<std::string> whyNotEmitted(const View& view, int64_t opset, const OpenSizes& sizes);
+/// Whether the view's new nodes can be written in a model of this opset.
+EmissionTrial tryEmission(const View& view, int64_t opset, const OpenSizes& sizes);
 
 }  // namespace pet

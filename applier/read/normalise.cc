@@ -46,7 +46,7 @@ class Normaliser {
   Inference inference_;
   ViewBuilder builder_;
   Scope scope_{&inference_, &builder_, {}, {}};
-  std::set<std::string, std::less<>> parts_;  ///< the symbols of useMultiples()
+  ModelSizes::Parts parts_;  ///< the symbols of useMultiples()
 };
 
 /// Puts k times a symbol of its own for each symbol that is promised to be a multiple of k.
@@ -56,7 +56,7 @@ void Normaliser::useMultiples() {
   for (const auto& [symbol, k] : options_.multiples) {
     std::string each = fmt::format("{}_per_{}", symbol, k);
     by.emplace(symbol, Expr::variable(each) * k);
-    parts_.insert(each);
+    parts_.emplace(each, ModelSizes::Part{symbol, k});
     if (auto it = inference_.least.find(symbol); it != inference_.least.end())
       inference_.least[each] = -floorDivide(-it->second, k);
     if (auto it = options_.expected.find(symbol); it != options_.expected.end()) {

@@ -20,6 +20,8 @@ struct Rewrite {
   Program replacement;               ///< what is to stand there, as it was proved
   std::string label;                 ///< "pet/<rule>/<site>", the stem of the new names
   std::optional<CostEstimate> cost;  ///< what is expected, at the typical sizes
+  /// Nodes that compute sizes for it when the model runs, which the rule's cost does not know of.
+  size_t sizeSteps = 0;
 };
 
 /// Substitutes a rule's symbols. kCheck: an extent that may not be empty is; two results are one value, or one is an

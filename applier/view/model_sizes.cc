@@ -1,6 +1,7 @@
 #include "applier/view/model_sizes.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace pet {
@@ -33,6 +34,25 @@ void ModelSizes::narrow(const Constraint& promise) {
     auto [it, isNew] = most_.emplace(term.name, floorDivide(a > 0 ? -c : c, std::abs(a)));
     if (!isNew) it->second = std::min(it->second, floorDivide(a > 0 ? -c : c, std::abs(a)));
   }
+}
+
+std::vector<Bindings> ModelSizes::spread() const {
+  std::set<size_t> positions;
+  if (!samples_.empty()) positions = {0, typicalIndex(), samples_.size() - 1};
+  std::vector<Bindings> result;
+  for (size_t i : positions)
+    result.push_back(samples_[i]);
+  return result;
+}
+
+Bindings ModelSizes::inModel(const Bindings& sizes) const {
+  Bindings result;
+  for (const auto& [symbol, value] : sizes) {
+    auto part = parts_.find(symbol);
+    const bool isWhole = part == parts_.end();
+    result.emplace(isWhole ? symbol : part->second.symbol, isWhole ? value : checkedMul(value, part->second.times));
+  }
+  return result;
 }
 
 bool ModelSizes::isAdmissible(const Bindings& sizes) const {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -23,7 +22,10 @@ class ModelSizes {
 
   /// Sizes at which gains count, small ones first; none where none were found. The middle one is the typical.
   const std::vector<Bindings>& samples() const { return samples_; }
-  const Bindings& typical() const { return samples_[samples_.size() / 2]; }
+  const Bindings& typical() const { return samples_[typicalIndex()]; }
+  size_t typicalIndex() const { return samples_.size() / 2; }
+  /// The least of the samples, the typical and the largest one, each once.
+  std::vector<Bindings> spread() const;
   void setSamples(std::vector<Bindings> samples) { samples_ = std::move(samples); }
   /// Of each symbol of which one is known; promises about one symbol count.
   const std::map<std::string, int64_t, std::less<>>& least() const { return least_; }
@@ -31,8 +33,15 @@ class ModelSizes {
   /// The symbols that sizes are given for have at least their least value, and every assumption on them holds.
   bool isAdmissible(const Bindings& sizes) const;
 
-  /// Symbols that stand for a part of one of the model's: seq_per_16.
-  void setParts(std::set<std::string, std::less<>> parts) { parts_ = std::move(parts); }
+  /// What a symbol stands for a part of: seq is 16 times seq_per_16.
+  struct Part {
+    std::string symbol;
+    int64_t times = 1;
+  };
+  using Parts = std::map<std::string, Part, std::less<>>;
+  void setParts(Parts parts) { parts_ = std::move(parts); }
+  /// Sizes of symbols of the view as those of the model's own: seq in the place of seq_per_16.
+  Bindings inModel(const Bindings& sizes) const;
   /// A symbol of the model, of which a user can promise something.
   bool isNamed(std::string_view symbol) const { return least_.contains(symbol) && !parts_.contains(symbol); }
   /// The same where each of these symbols is that many times what it was. Without samples.
@@ -44,7 +53,7 @@ class ModelSizes {
 
   std::map<std::string, int64_t, std::less<>> least_, most_;
   std::vector<Constraint> assumed_;
-  std::set<std::string, std::less<>> parts_;
+  Parts parts_;
   std::vector<Bindings> samples_;
 };
 

@@ -93,24 +93,58 @@ def flattened(shop):
     equal("flat", model, shop.folder / "out.onnx", [(1, 3, 4, 4), (5, 3, 4, 4)])
 
 
+def timed(shop, pack, name, samples):
+    """A file of timings of a rule."""
+    hashes = {r["name"]: r["hash"] for r in apply_models.json.loads(run("pet-rules", "ls", "--json", pack).stdout)}
+    expect(f"timed: {name}", name in hashes, hashes)
+    timing = {"rule": hashes.get(name, ""), "name": name, "device": "ort-cpu", "engine": "onnxruntime", "version": "1", "isa": "avx2",
+              "threads": 1, "spread": 0.02, "date": "2026-11-21"}
+    file = shop.folder / "gains.timings.jsonl"
+    file.write_text("".join(apply_models.json.dumps(timing | sample) + "\n" for sample in samples))
+    return file
+
+
 def gains(shop):
     """Without --all a rule fires where it is known to gain at all sizes that are expected."""
     model, pack = convs(shop, "batch", 3, 8, 10), shop.pack("conv")
-    rules = apply_models.json.loads(run("pet-rules", "ls", "--json", pack).stdout)
-    hashes = {r["name"]: r["hash"] for r in rules}
-    name = "conv/transposed"
-    expect("gains: the rule", name in hashes, hashes)
-    timing = {"rule": hashes.get(name, ""), "name": name, "device": "ort-cpu", "engine": "onnxruntime", "version": "1", "isa": "avx2",
-              "threads": 1, "spread": 0.02, "date": "2026-11-21"}
     shapes = {"H": 8, "W": 10, "R": 3, "S": 3, "P": 1, "Q": 1}
-    file = shop.folder / "gains.timings.jsonl"
-    file.write_text("".join(apply_models.json.dumps(timing | {"pattern": a, "replacement": b, "shapes": shapes | channels | {"N": n}}) + "\n"
-                            for channels in [{"C": 3, "F": 5}, {"C": 5, "F": 2}]
-                            for n, a, b in [(1, 2e-3, 1e-3), (8, 2e-2, 1e-2), (32, 1e-2, 2e-2)]))
+    file = timed(shop, pack, "conv/transposed", [{"pattern": a, "replacement": b, "shapes": shapes | channels | {"N": n}}
+                                                 for channels in [{"C": 3, "F": 5}, {"C": 5, "F": 2}]
+                                                 for n, a, b in [(1, 2e-3, 1e-3), (8, 2e-2, 1e-2), (32, 1e-2, 2e-2)]])
     good = shop.apply(model, pack, "--timings", file, "--expect", "batch=1,8", same=False)
     expect("gains", len(good["fired"]) == 2 and good["sizes"] == [{"batch": 1}, {"batch": 8}], good)
     bad = shop.apply(model, pack, "--timings", file, "--expect", "batch=1,8,32", same=False)
     expect("no gain at one", not bad["fired"] and any("at batch=32" in r["reason"] for r in bad["refusals"]), bad["refusals"])
+
+
+def layouts_gain(shop):
+    """A rule that moves activations, which neighbours might spare it, has to gain at all sizes as well."""
+    model = shop.model("dilated", [helper.make_node("Conv", ["x", "w"], ["y"], name="y", pads=[2] * 4, dilations=[2, 2])],
+                       [tensor("x", "batch", 3, 8, 8)], [tensor("y", "batch", 4, 8, 8)], {"w": floats(4, 3, 3, 3)})
+    pack, shapes = shop.pack("phases"), {"C": 3, "F": 4, "H": 8, "W": 8, "R": 3, "S": 3, "P": 2, "Q": 2}
+    file = timed(shop, pack, "d2/phases", [{"pattern": a, "replacement": b, "opening": 0.45 * b, "closing": 0.45 * b, "moved": 10_000,
+                                            "shapes": shapes | {"N": n}} for n, a, b in [(1, 0.8e-3, 1e-3), (8, 1.5e-2, 1e-2)]])
+    bad = shop.apply(model, pack, "--timings", file, "--expect", "batch=1,8", same=False)
+    reasons = [r["reason"] for r in bad["refusals"] if r["rule"] == "d2/phases"]
+    expect("layouts: loses at one", not bad["fired"] and reasons == ["measured 0.80, no gain, at batch=1"], (bad["fired"], reasons))
+    expect("layouts: way out", bad["next"] and bad["next"][0].endswith("--expect batch=8"), bad["next"])
+    good = shop.apply(model, pack, "--timings", file, "--expect", "batch=8", same=False)
+    expect("layouts: gains at the other", [f["gain"] for f in good["fired"]] == [1.5], good["fired"])
+
+
+def computed_sizes(shop):
+    """Sizes that are computed when the model runs are part of what a rule costs, a quarter of a microsecond each step."""
+    model = shop.model("phases", [helper.make_node("Conv", ["x", "w"], ["y"], name="y", pads=[2] * 4, dilations=[2, 2])],
+                       [tensor("x", "batch", 3, "height", "width")], [tensor("y", "batch", 4, "height", "width")], {"w": floats(4, 3, 3, 3)})
+    pack, shapes = shop.pack("phases"), {"N": 1, "C": 3, "F": 4, "H": 16, "W": 16, "R": 3, "S": 3, "P": 2, "Q": 2}
+    sizes = ["--expect", "batch=1", "height=16", "width=16", "--assume", "height % 2 == 0, width % 2 == 0", "--check", "sites"]
+    for seconds, fires in [(1e-3, True), (1e-6, False)]:
+        file = timed(shop, pack, "d2/phases", [{"pattern": 1.5 * seconds, "replacement": seconds, "shapes": shapes}])
+        report = shop.apply(model, pack, "--timings", file, *sizes, same=False)
+        steps = sum(n.name.startswith("pet/size/") for n in shop.output.graph.node)
+        expect("computed sizes: fires", bool(report["fired"]) == fires == (steps > 3), (seconds, steps, report["refusals"]))
+        gain = 1.5 * seconds / (seconds + 0.25e-6 * steps)
+        expect("computed sizes: the gain", all(abs(f["gain"] - gain) < 1e-9 for f in report["fired"]), (gain, report["fired"]))
 
 
 def expected(shop):
@@ -160,7 +194,7 @@ def contradictory(shop):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(folder)
-        for test in [opened, promised, flattened, gains, expected, refused, contradictory]:
+        for test in [opened, promised, flattened, gains, layouts_gain, computed_sizes, expected, refused, contradictory]:
             test(shop)
     print("\n".join(failures) if failures else "models with open sizes: all as expected")
     return 1 if failures else 0

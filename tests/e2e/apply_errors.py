@@ -107,13 +107,17 @@ def invalid_models(folder, good, pack):
 
 
 def warnings(folder, good, pack):
-    """An opset that is newer than pet, and declarations that cannot be, are no errors: the summary and the report say so."""
+    """A newer opset, declarations that cannot be and unknown operators are no errors: the summary and the report say so."""
     path, output, report = folder / "odd.onnx", folder / "odd.pet.onnx", folder / "odd.json"
     future = with_opset(model([conv("x", "w", "a"), conv("a", "w", "y")], [kernel()]), 999)
     declared = model([conv("x", "w", "a"), conv("a", "w", "y")], [kernel()])
     declared.graph.value_info.append(tensor("a", 1, 2, 6, 7))
+    strange = model([conv("x", "w", "a"), helper.make_node("NewOperator", ["a"], ["b"]), helper.make_node("Own", ["b"], ["c"], domain="somebody"),
+                     conv("x", "w", "y"), helper.make_node("NewOperator", ["c"], ["d"])], [kernel()])
+    strange.opset_import.add(domain="somebody", version=1)
     for name, odd, words in [("a future opset", future, ["opset 999 is newer than "]),
                              ("a declaration that cannot be", declared, ["node 'conv_a' (Conv): its result 'a' is declared with extent 7"]),
+                             ("unknown operators", strange, ["left as they are: NewOperator x2, somebody.Own x1"]),
                              ("nothing odd", onnx.load(good), [])]:
         onnx.save(odd, path)
         done = subprocess.run([str(BIN / "pet-apply"), str(path), str(pack), "--all", "-o", str(output), "--json", str(report)],

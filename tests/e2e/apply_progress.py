@@ -92,7 +92,7 @@ def drawn(name, written):
 
 
 def model(path, element=TensorProto.FLOAT16):
-    """Several large convolutions, in float16 compared in double: it takes seconds. Then the sites of the rules."""
+    """Several large convolutions, in float16 compared in double by apply()'s rules: it takes seconds. Then the sites of the rules."""
     n, extent, layers = 64, 160, 6
     weights = [np.random.default_rng(i).uniform(-0.06, 0.06, [n, n, 3, 3]).astype(helper.tensor_dtype_to_np_dtype(element)) for i in range(layers)]
     nodes = [helper.make_node("Conv", [f"t{i}" if i else "x", f"w{i}"], [f"t{i + 1}"], pads=[1] * 4) for i in range(layers)]
@@ -109,8 +109,11 @@ def apply(folder):
     source, pack, output = folder / "m.onnx", folder / "rules.db", folder / "out.onnx"
     text, proved = folder / "rules.pet", folder / "proved.pet"
     text.write_text(RULES)
-    for done in [tool("pet-synth", "prove", text, "-o", proved), tool("pet-rules", "import", proved, "-o", pack)]:
-        assert done.returncode == 0, done.stdout + done.stderr
+    done = tool("pet-synth", "prove", text, "-o", proved)
+    assert done.returncode == 0, done.stdout + done.stderr
+    proved.write_text(proved.read_text().replace("numerics same-terms", "numerics conditioned 2"))  # which 16 bits are compared in double for
+    done = tool("pet-rules", "import", proved, "-o", pack)
+    assert done.returncode == 0, done.stdout + done.stderr
     model(source)
     arguments = [source, pack, "--all", "-o", output]
 

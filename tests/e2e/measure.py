@@ -57,26 +57,28 @@ class Shop:
     def __init__(self, folder):
         self.folder, self.pack = folder, folder / "rules.db"
         self.model, self.timings = folder / "model.onnx", folder / "ort-cpu.timings.jsonl"
+        self.open = folder / "open.onnx"
         weights = np.random.default_rng(0).normal(size=(4, 8, 3, 3)).astype(np.float32)
-        graph = helper.make_graph(
-            [helper.make_node("Conv", ["x", "w"], ["t"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("Relu", ["t"], ["y"])],
-            "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 9, 9])],
-            [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 9, 9])], [numpy_helper.from_array(weights, "w")])
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), self.model)
+        for path, batch in [(self.model, 1), (self.open, "batch")]:
+            graph = helper.make_graph(
+                [helper.make_node("Conv", ["x", "w"], ["t"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("Relu", ["t"], ["y"])],
+                "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 8, 9, 9])],
+                [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 4, 9, 9])], [numpy_helper.from_array(weights, "w")])
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
         conv = SOURCE / "tests" / "data" / "conv.pet"
         subprocess.run([str(BIN / "pet-rules"), "import", str(conv), "-o", str(self.pack)], check=True)
         listed = subprocess.run([str(BIN / "pet-rules"), "ls", "--json", str(self.pack)], check=True, capture_output=True)
         self.timings.write_text("".join(json.dumps({
-            "name": rule["name"], "rule": rule["hash"], "device": "ort-cpu", "shapes": SHAPES, "pattern": 3e-3,
+            "name": rule["name"], "rule": rule["hash"], "device": "ort-cpu", "shapes": SHAPES | {"N": n}, "pattern": 3e-3,
             "replacement": 1e-3, "spread": 0.01, "engine": "onnxruntime", "version": "1", "isa": "avx512", "threads": 1,
-            "date": "2026-11-21"}) + "\n" for rule in json.loads(listed.stdout)))
+            "date": "2026-11-21"}) + "\n" for rule in json.loads(listed.stdout) for n in [1, 8, 16]))
 
-    def apply(self, cache, *more):
+    def apply(self, cache, *more, model=None):
         output, report = self.folder / "out.onnx", self.folder / "report.json"
         for path in (output, report):
             path.unlink(missing_ok=True)
         done = subprocess.run(
-            [str(word) for word in [BIN / "pet-apply", self.model, self.pack, "--timings", self.timings, "--measure", "--cache",
+            [str(word) for word in [BIN / "pet-apply", model or self.model, self.pack, "--timings", self.timings, "--measure", "--cache",
                                     self.folder / cache, "-o", output, "--verbose", "--json", report,
                                     *([] if "--python" in more else ["--python", sys.executable]), *more]],
             capture_output=True, text=True, timeout=250)
@@ -113,6 +115,29 @@ def verdicts(shop):
     expect("min gain", "2.00" in str(shop.apply("pays.db", "--runner", runner, "--min-gain", 2.5)[1]["refusals"]))
 
 
+# What a model is timed at.
+BATCH = "import onnx; n = onnx.load(request['models'][1]).graph.input[0].type.tensor_type.shape.dim[0].dim_value\n"
+
+
+def open_sizes(shop):
+    """Where the batch is open, the least, the typical and the largest size count, at the site and of the whole model."""
+    said = lambda report: [r["reason"] for r in report["refusals"] if r["rule"] == "conv/transposed"]
+    for name, body, batches, reason in [
+            ("at all sizes", "times(2.0, 1.0)", [1, 8, 16, 1, 8, 16], None),
+            ("not at the least", "times(*((1.0, 2.0) if n == 1 else (2.0, 1.0)))", [1], "timed here: 0.50 (0.50 - 0.50), at batch=1"),
+            ("not at the largest", "times(*((1.0, 2.0) if n == 16 else (2.0, 1.0)))", [1, 8, 16], "timed here: 0.50 (0.50 - 0.50), at batch=16"),
+            ("whole, not at the typical", "times(*((1.0, 2.0) if n == 8 and not request['cold'] else (2.0, 1.0)))", [1, 8, 16, 1, 8, 16], "")]:
+        runner = fake(shop.folder, name.replace(" ", "-"), BATCH + "open(sys.argv[0] + '.sizes', 'a').write(f'{n} ')\n" + body)
+        done, report = shop.apply(f"{name}.db", "--runner", runner, model=shop.open)
+        expect(name, done.returncode == 0 and report and bool(report["fired"]) == (reason is None), (done.stderr, report))
+        sizes = [int(n) for n in pathlib.Path(f"{runner}.sizes").read_text().split()]
+        expect(f"{name}: sizes", sizes == batches, sizes)
+        expect(f"{name}: reason", not reason or said(report) == [reason], said(report))
+    done, report = shop.apply("open.db", model=shop.open)
+    measured = [m["what"] for m in report["measured"]] if report else []
+    expect("open, really", done.returncode == 0 and measured and measured[0].endswith("at conv, at batch=1"), (done.stderr, measured))
+
+
 def trouble(shop):
     """A site that cannot be timed does not pay; an engine that cannot be started is an error."""
     for name, body in [("dies", "sys.exit(3)"), ("nonsense", "print('nonsense', flush=True)"), ("negative", "times(-1.0, 1.0)"),
@@ -138,7 +163,7 @@ def trouble(shop):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Shop(pathlib.Path(folder))
-        for part in (real, verdicts, trouble):
+        for part in (real, verdicts, open_sizes, trouble):
             part(shop)
     print("\n".join(failures) or "--measure has the last word")
     return 1 if failures else 0

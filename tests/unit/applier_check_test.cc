@@ -114,24 +114,6 @@ TEST(Checks, ASiteThatNothingCanBeComparedAtNeedsTheWholeModel) {
   EXPECT_EQ(applied(modelOf(site + "z = Sqrt(x)  return y, z"), rules, unchecked).report.fired.size(), 1U);
 }
 
-/// The reference in the place of an engine.
-FloatEngine referenceEngine() {
-  return [](const Program& p, const InputSource<float>& weights) -> Expected<FloatRun> {
-    return [p, weights](const TensorMap& inputs, const ReportShare&) -> Expected<std::vector<Tensor<float>>> {
-      InputSource<float> every = [&](std::string_view name) {
-        auto drawn = inputs.find(name);
-        return drawn == inputs.end() ? weights(name) : borrow(drawn->second);
-      };
-      auto results = execute<float>(p, {}, every);
-      if (!results) return tl::unexpected(results.error());
-      std::vector<Tensor<float>> tensors;
-      for (const auto& t : *results)
-        tensors.push_back(*t);
-      return tensors;
-    };
-  };
-}
-
 /// Of the sites only: the error, or "" where the rule was applied.
 std::string errorAtSites(const std::string& model, const std::string& tail, const FloatEngine& engine) {
   ApplyOptions options = all();
@@ -167,6 +149,41 @@ TEST(Checks, TheModelsOwnWeightsAreCompared) {
     EXPECT_EQ(error("2"), "");
     EXPECT_THAT(error("100"), HasSubstr("can be rounding (double)"));
   }
+}
+
+/// A Softmax admits no integers: what float cannot see is looked for in double, at a smaller member of the class.
+TEST(Checks, LargeSitesWithoutIntegersAreComparedInFloatAtTheirOwnShapes) {
+  auto applied = [](const std::string& tail, const std::string& width, const FloatEngine& engine) {
+    std::string text = replaced(fused(tail), "t = Mul(x, s)\n", "m = Mul(x, s)\n  t = Softmax(m) axis=1\n");
+    text = replaced(text, "u = Mul(s, x)\n", "m = Mul(s, x)\n    u = Softmax(m) axis=1\n");
+    ApplyOptions options = all();
+    options.check = ApplyOptions::Check::kSites;
+    options.engine = engine;
+    return apply(
+        modelOf("x: [3, " + width + "]  s: const [" + width + "]  m = Mul(x, s)  t = Softmax(m) axis=1  y = Relu(t)"),
+        rulesOf(text), {}, options);
+  };
+  auto inFloat = [](const Applied& a) {
+    return std::count_if(a.report.checks.begin(), a.report.checks.end(),
+                         [](const CheckLine& line) { return line.scope == "in float"; });
+  };
+  auto large = applied("    y = Relu(u)", "80000", referenceEngine());
+  auto small = applied("    y = Relu(u)", "800", referenceEngine());
+  auto none = applied("    y = Relu(u)", "80000", nullptr);
+  ASSERT_TRUE(large && small && none);
+  EXPECT_EQ(inFloat(*large), 1);
+  EXPECT_EQ(inFloat(*small), 0) << "small sites cost little in double";
+  EXPECT_EQ(inFloat(*none), 0);
+  EXPECT_TRUE(large->report.unchecked.empty());
+  const std::string shifted =
+      "    c = Pad(u) pads=[0, 0, 0, floor(W / 70000)]\n"
+      "    d = Slice(c) axes=[1] starts=[floor(W / 70000)] ends=[W + floor(W / 70000)]\n    y = Relu(d)";
+  auto wrong = applied(shifted, "80000", referenceEngine());
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_THAT(wrong.error().message(), HasSubstr("can be rounding (double)"));
+  auto slightly =
+      applied("    c = Constant() value=1.0000001\n    d = Mul(u, c)\n    y = Relu(d)", "80000", referenceEngine());
+  ASSERT_FALSE(slightly.has_value()) << "at the smaller member";
 }
 
 TEST(Checks, SitesWithFunctionsAreChecked) {

@@ -1,5 +1,8 @@
 // Which rules fire on small models: what is measured to pay, the policy, bounds, turns.
 
+#include <algorithm>
+#include <functional>
+
 #include <gtest/gtest.h>
 
 #include "applier/replace/instantiate.h"
@@ -71,6 +74,100 @@ TEST(Choose, LayoutsThatMeetAreNotPaidFor) {
   EXPECT_EQ(fired(chain + "  return p, y", 0.99), 0U);  // the plain value is needed, too
   EXPECT_EQ(fired("r = Exp(p)  y = Conv(r, w) dilations=[2, 2] pads=[2, 2, 2, 2]", 0.99), 2U);
   EXPECT_EQ(fired("r = Softmax(p) axis=1  y = Conv(r, w) dilations=[2, 2] pads=[2, 2, 2, 2]", 0.99), 0U);
+}
+
+/// A dilated convolution on its phases, with an open batch: what it gains at a batch, and whether it fires.
+struct OpenBatch {
+  RuleSet rules = rulesOf(dataText("phases.pet"));
+  ExpectedSizes expected = {};
+
+  ApplyReport report(const std::function<CostEstimate(int64_t)>& at) const {
+    ApplyOptions options;
+    options.normalise.expected = expected;
+    const Model model = withOpen(modelOf("x: [1, 3, 8, 8]  w: const [4, 3, 3, 3]  "
+                                         "y = Conv(x, w) dilations=[2, 2] pads=[2, 2, 2, 2]"),
+                                 {{0, "batch"}});
+    auto cost = [&](const Rule&, const Bindings& shapes) -> Expected<CostEstimate> { return at(shapes.at("N")); };
+    return applied(model, rules, options, {cost, 0}).report;
+  }
+  /// Its layouts take nearly all of its time: neighbours could spare them.
+  static CostEstimate layoutsOf(double ratio, double lower) {
+    CostEstimate cost = ratioOf(ratio, lower);
+    cost.layouts = 0.9 * cost.replacement;
+    return cost;
+  }
+};
+
+TEST(Choose, ARuleHasToGainAtAllSizes) {
+  OpenBatch open;
+  auto slowOfOne = [](int64_t batch) { return OpenBatch::layoutsOf(batch == 1 ? 0.8 : 1.5, batch == 1 ? 0.8 : 1.4); };
+  const ApplyReport slow = open.report(slowOfOne);
+  EXPECT_TRUE(slow.fired.empty());
+  ASSERT_EQ(slow.refused.size(), 1U);
+  const Reason& reason = slow.refused[0].reason;
+  EXPECT_EQ(reason.kind, ReasonKind::kExpectedSizes);
+  EXPECT_EQ(reason.detail, "measured 0.80, no gain, at batch=1");
+  EXPECT_EQ(reason.value, "batch=8,16");
+  EXPECT_EQ(reason.ratio, 1.5);
+  EXPECT_EQ(open.report([](int64_t) { return OpenBatch::layoutsOf(1.5, 1.4); }).fired.size(), 1U);
+  EXPECT_EQ(open.report([](int64_t batch) { return OpenBatch::layoutsOf(1.5, batch == 16 ? 0.9 : 1.4); })
+                .refused.at(0)
+                .reason.detail,
+            "1.50, but within the noise, at batch=16");
+  auto unsureOfOne = [](int64_t batch) {
+    CostEstimate cost = OpenBatch::layoutsOf(1.5, 1.4);
+    cost.margin = batch == 1 ? 1.45 : 1;
+    return cost;
+  };
+  EXPECT_EQ(open.report(unsureOfOne).refused.at(0).reason.kind, ReasonKind::kOtherCpus);
+  open.expected = {{"batch", {8, 16}}};
+  EXPECT_EQ(open.report(slowOfOne).fired.size(), 1U);
+}
+
+/// What layouts save by meeting is less for a small batch.
+TEST(Choose, LayoutsThatMeetCountAtEachSize) {
+  const Model model = withOpen(modelOf("x: [1, 3, 8, 8]  v: const [4, 3, 3, 3]  w: const [3, 4, 3, 3]  "
+                                       "p = Conv(x, v) dilations=[2, 2] pads=[2, 2, 2, 2]  r = Relu(p)  "
+                                       "y = Conv(r, w) dilations=[2, 2] pads=[2, 2, 2, 2]"),
+                               {{0, "batch"}});
+  const double size = 4 * 4 * 8 * 8;  // bytes of p, of one image
+  auto fired = [&](double small, double large) {
+    ApplyOptions options;
+    options.normalise.expected = {{"batch", {1, 8}}};
+    auto cost = [&](const Rule&, const Bindings& shapes) -> Expected<CostEstimate> {
+      const double ratio = shapes.at("N") == 1 ? small : large;
+      return CostEstimate{.pattern = ratio, .replacement = 1, .layouts = 0.2, .lower = ratio, .measured = true};
+    };
+    return applied(model, rulesOf(dataText("phases.pet")), options, {cost, 0.1 / (8 * size)}).report.fired.size();
+  };
+  EXPECT_EQ(fired(1.06, 0.99), 2U);  // of 8: 1.98 against 2 - 0.6 * 0.2
+  EXPECT_EQ(fired(0.99, 0.99), 0U);  // of one: 1.98 against 2 - 0.6 * 0.025
+}
+
+/// Sizes that are computed when the model runs take time, too, as much for a batch of any size.
+TEST(Choose, ComputedSizesCount) {
+  const RuleSet rules = rulesOf(dataText("phases.pet"));
+  const Model model = withOpen(modelOf("x: [1, 3, 8, 8]  w: const [4, 3, 3, 3]  "
+                                       "y = Conv(x, w) dilations=[2, 2] pads=[2, 2, 2, 2]"),
+                               {{0, "batch"}, {2, "height"}, {3, "width"}});
+  ApplyOptions options;
+  options.check = ApplyOptions::Check::kNone;
+  options.normalise.multiples = {{"height", 2}, {"width", 2}};
+  Costs costs = costsOf({{rules.rules[0].name, ratioOf(1.5, 1.45)}});
+  costs.sizeStepSeconds = 1e-6;
+  const Applied a = applied(model, rules, options, costs);
+  ASSERT_EQ(a.report.fired.size(), 1U);
+  const auto steps = std::count_if(a.model.graph.nodes.begin(), a.model.graph.nodes.end(),
+                                   [](const GraphNode& n) { return n.name.starts_with("pet/size/"); });
+  EXPECT_GT(steps, 3);
+  EXPECT_NEAR(a.report.fired[0].gain.value(), 1.5e-3 / (1e-3 + 1e-6 * static_cast<double>(steps)), 1e-9);
+  costs.sizeStepSeconds = 1e-4;
+  EXPECT_TRUE(applied(model, rules, options, costs).report.fired.empty());
+  CostEstimate noisy = ratioOf(1.5, 1.01);
+  costs = costsOf({{rules.rules[0].name, noisy}});
+  EXPECT_EQ(applied(model, rules, options, costs).report.fired.size(), 1U);
+  costs.sizeStepSeconds = 1e-5;  // 1.5 is still a gain, but no longer beyond the noise
+  EXPECT_TRUE(applied(model, rules, options, costs).report.fired.empty());
 }
 
 /// The sum is computed between the layouts, too: one opening and one closing layout for all three.

@@ -43,6 +43,22 @@ TEST_P(AppliedInHalf, NewWeightsAreOfTheModelsType) {
     EXPECT_TRUE(result.report.checks[i].possible) << result.report.checks[i].reason;
 }
 
+/// Float decides about the whole model where no rule rounds more than the original.
+TEST_P(AppliedInHalf, RulesOfTheSameTermsAreDecidedInFloat) {
+  const Model model = modelIn(GetParam(), kConv);
+  auto scope = [&](const std::string& numerics) {
+    ApplyOptions options = all();
+    options.engine = referenceEngine();
+    const RuleSet rules = rulesOf(replaced(dataText("conv.pet"), "numerics same-terms", "numerics " + numerics));
+    const Applied result = applied(model, rules, options);
+    EXPECT_EQ(result.report.fired.size(), 1U);
+    return result.report.checks.back().scope.substr(0, 9);
+  };
+  EXPECT_EQ(scope("same-terms"), "in float:");
+  EXPECT_EQ(scope("bit-equal"), "in float:");
+  EXPECT_EQ(scope("conditioned 2"), "in double");
+}
+
 TEST_P(AppliedInHalf, TimingsInFloatDoNotDecideUnlessItIsMeasured) {
   const Model model = modelIn(GetParam(), kConv);
   const RuleSet rules = rulesOf(dataText("conv.pet"));

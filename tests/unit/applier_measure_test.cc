@@ -55,10 +55,10 @@ struct FakeEngine {
   }
 };
 
-ApplyReport measured(FakeEngine& engine) {
+ApplyReport measured(FakeEngine& engine, const Model& model = modelOf(kConvs)) {
   ApplyOptions options;
   options.time = engine.time();
-  auto result = apply(modelOf(kConvs), convRules(), costsOf({{"conv/transposed", ratioOf(2, 1.9)}}), options);
+  auto result = apply(model, convRules(), costsOf({{"conv/transposed", ratioOf(2, 1.9)}}), options);
   EXPECT_TRUE(result.has_value()) << result.error().message();
   return result ? result->report : ApplyReport();
 }
@@ -110,6 +110,42 @@ TEST(Measure, WhatLosesInTheWholeModelGoesEvenIfItsSitesGain) {
   ApplyReport report = measured(engine);
   EXPECT_TRUE(report.fired.empty());
   EXPECT_FALSE(report.measured.back().pays);
+}
+
+/// The first extent of a model's input.
+int64_t batchOf(const std::string& model) {
+  auto parsed = parseModel(model, "timed");
+  EXPECT_TRUE(parsed.has_value());
+  return parsed->graph.types.at(parsed->graph.inputs.at(0)).dims->at(0).value_or(-1);
+}
+
+/// Where the batch is open: the least, the typical and the largest size, each site by itself and the whole model.
+TEST(Measure, AllSizesCount) {
+  const Model model = withOpen(modelOf(kConvs), {{0, "batch"}});
+  FakeEngine engine{[](const std::string& m) { return 1.0 / (1 + countOf(m, "ConvTranspose")); }};
+  const ApplyReport fast = measured(engine, model);
+  EXPECT_EQ(fast.fired.size(), 2U);
+  std::vector<int64_t> batches;
+  for (const Turns& turns : engine.asked)
+    batches.push_back(batchOf(turns.models.at(1)));
+  EXPECT_THAT(batches, ElementsAre(1, 8, 16, 1, 8, 16, 1, 8, 16));
+  ASSERT_EQ(fast.measured.size(), 9U);
+  EXPECT_THAT(fast.measured[1].what, HasSubstr(", at batch=8"));
+  EXPECT_EQ(fast.measured[8].what, "the model, at batch=16");
+
+  engine.seconds = [](const std::string& m) {
+    const size_t rewritten = countOf(m, "ConvTranspose");
+    return batchOf(m) == 1 ? 1.0 + rewritten : 1.0 / (1 + rewritten);
+  };
+  const ApplyReport slow = measured(engine, model);
+  EXPECT_TRUE(slow.fired.empty());
+  EXPECT_EQ(slow.refused.at(0).reason.detail, "timed here: 0.50 (0.50 - 0.50), at batch=1");
+
+  engine.seconds = [](const std::string& m) {  // two sites lose at the largest size
+    const size_t rewritten = countOf(m, "ConvTranspose");
+    return batchOf(m) == 16 && rewritten == 2 ? 2 : 1.0 / (1 + rewritten);
+  };
+  EXPECT_TRUE(measured(engine, model).fired.empty());
 }
 
 /// Two rules, each cheaper at one of the sites.

@@ -50,7 +50,7 @@ TEST(Promise, IsOfTheModelsOwnSizes) {
   const rewrite::Symbols at{{"N", Dim(Expr::variable("batch_per_3"))}, {"H", Dim(4)}};
   ModelSizes sizes({{"batch", 1}, {"batch_per_3", 1}}, {});
   EXPECT_TRUE(promiseFor(rule, at, sizes));
-  sizes.setParts({"batch_per_3"});
+  sizes.setParts({{"batch_per_3", {"batch", 3}}});
   EXPECT_FALSE(promiseFor(rule, at, sizes)) << "nobody knows that name";
   EXPECT_FALSE(promiseFor(rule, {{"N", Dim(Expr::variable("other"))}, {"H", Dim(4)}}, sizes));
 }

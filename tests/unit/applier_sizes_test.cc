@@ -64,6 +64,25 @@ TEST(ModelSizes, UsesWhatIsPromised) {
   EXPECT_FALSE(sizes.isAdmissible({{"batch", 7}, {"seq", 5}, {"H", 4}}));
 }
 
+TEST(ModelSizes, SpreadsFromTheLeastToTheLargestSample) {
+  auto of = [](std::initializer_list<int64_t> sizes) {
+    std::vector<Bindings> all;
+    for (int64_t size : sizes)
+      all.push_back({{"batch", size}});
+    return all;
+  };
+  ModelSizes sizes = kPositive;
+  for (const auto& [samples, spread] : {std::pair{of({1, 2, 8, 16, 32}), of({1, 8, 32})},
+                                        {of({1, 8}), of({1, 8})},
+                                        {of({4}), of({4})},
+                                        {of({}), of({})}}) {
+    sizes.setSamples(samples);
+    EXPECT_EQ(sizes.spread(), spread);
+  }
+  sizes.setParts({{"seq_per_16", {"seq", 16}}});
+  EXPECT_EQ(sizes.inModel({{"batch", 2}, {"seq_per_16", 3}}), (Bindings{{"batch", 2}, {"seq", 48}}));
+}
+
 View viewOf(const std::string& text) {
   return testing_support::newView(testing_support::parsed(text));
 }

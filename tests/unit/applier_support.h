@@ -83,6 +83,27 @@ inline Model modelOf(std::string_view text, int64_t opset = 17) {
   return model ? *model : Model();
 }
 
+/// The model with extents of its one input and output left open, by dimension.
+inline Model withOpen(const Model& model, const std::map<size_t, std::string>& names) {
+  Graph graph = model.graph;
+  graph.original = nullptr;
+  for (Initializer& i : graph.initializers)
+    i.original = -1;
+  for (const auto* values : {&graph.inputs, &graph.outputs}) {
+    ValueType& type = graph.types.at(values->at(0));
+    type.names.assign(type.dims->size(), "");
+    for (const auto& [dimension, name] : names) {
+      type.dims->at(dimension).reset();
+      type.names.at(dimension) = name;
+    }
+  }
+  auto bytes = serialize({std::move(graph), nullptr});
+  EXPECT_TRUE(bytes.has_value());
+  auto open = parseModel(*bytes, "test");
+  EXPECT_TRUE(open.has_value()) << open.error().message();
+  return open ? *open : Model();
+}
+
 /// A rewritten model as one file.
 inline std::string bytesOf(const Applied& applied) {
   auto bytes = serialize(applied.model);
@@ -165,6 +186,24 @@ inline ApplyOptions all() {
   ApplyOptions options;
   options.policy.all = true;
   return options;
+}
+
+/// The reference in the place of an engine.
+inline FloatEngine referenceEngine() {
+  return [](const Program& p, const InputSource<float>& weights) -> Expected<FloatRun> {
+    return [p, weights](const TensorMap& inputs, const ReportShare&) -> Expected<std::vector<Tensor<float>>> {
+      InputSource<float> every = [&](std::string_view name) {
+        auto drawn = inputs.find(name);
+        return drawn == inputs.end() ? weights(name) : borrow(drawn->second);
+      };
+      auto results = execute<float>(p, {}, every);
+      if (!results) return tl::unexpected(results.error());
+      std::vector<Tensor<float>> tensors;
+      for (const auto& t : *results)
+        tensors.push_back(*t);
+      return tensors;
+    };
+  };
 }
 
 inline Applied applied(const Model& model, const RuleSet& rules, const ApplyOptions& options, const Costs& costs = {}) {
