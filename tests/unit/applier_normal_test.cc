@@ -177,6 +177,111 @@ TEST(ApplierAttention, IsReadInItsPieces) {
     EXPECT_EQ(readAs("m:f[3,5] " + apart + "h=f{-inf,-inf,-inf,-inf,-inf} " + form, 23), "") << form;
 }
 
+// --- What is computed for each channel, behind a Conv ---
+
+constexpr std::string_view kBiased =
+    "x: [1, 2, 6, 6]  w: const [3, 2, 3, 3]  b: const [3, 1, 1]  s: const [3]  c: const [3]  m: const [3]  v: const "
+    "[3]  "
+    "p: const [1, 3, 1, 1]  q: const [1, 3, 1, 1]  t = Conv(x, w) pads=[1, 1, 1, 1]  u = Add(t, b)  ";
+
+Model behindABias(const std::string& rest) {
+  return modelOf(std::string(kBiased) + rest);
+}
+
+TEST(ApplierChannels, ABiasIsPartOfWhatFollows) {
+  const Graph norm = behindABias("y = BatchNormalization(u, s, c, m, v)").graph;
+  EXPECT_EQ(types(norm), "Conv BatchNormalization");
+  EXPECT_EQ(operators(normalise(norm).view), "Conv BatchNormalization");
+  EXPECT_EQ(operators(normalise(behindABias("a = Mul(u, p)  y = Add(a, q)").graph).view), "Conv Mul Add");
+  EXPECT_EQ(operators(normalise(behindABias("a = Mul(u, p)  y = Add(a, u)").graph).view), "Conv Add Mul Add")
+      << "which is read elsewhere, too";
+}
+
+constexpr const char* kConvRule = R"(
+pattern conv { shape N C H W F : 1 <= N, 1 <= C, 3 <= H, 3 <= W, 1 <= F
+  x: [N, C, H, W]
+  w: const [F, C, 3, 3]
+  y = Conv(x, w) pads=[1, 1, 1, 1] }
+rule padded of conv {
+  class N C H W F : 1 <= N, 1 <= C, 3 <= H, 3 <= W, 1 <= F
+  numerics same-terms
+  replacement {
+    p = Pad(x) pads=[0, 0, 1, 1, 0, 0, 1, 1]
+    y = Conv(p, w) pads=[0, 0, 0, 0]
+  }
+})";
+constexpr const char* kScaleRule = R"(
+pattern scale { shape N F H W : 1 <= N, 1 <= F, 1 <= H, 1 <= W
+  x: [N, F, H, W]
+  s: const [F, 1, 1]
+  b: const [F, 1, 1]
+  t = Mul(x, s)
+  y = Add(t, b) }
+rule turned of scale {
+  class N F H W : 1 <= N, 1 <= F, 1 <= H, 1 <= W
+  numerics same-terms
+  replacement {
+    c = Div(b, s)
+    t = Add(x, c)
+    y = Mul(t, s)
+  }
+})";
+constexpr const char* kFoldRule = R"(
+pattern both { shape N C H W F : 1 <= N, 1 <= C, 3 <= H, 3 <= W, 1 <= F
+  x: [N, C, H, W]
+  w: const [F, C, 3, 3]
+  s: const [F, 1, 1]
+  b: const [F, 1, 1]
+  t = Conv(x, w) pads=[1, 1, 1, 1]
+  u = Mul(t, s)
+  y = Add(u, b) }
+rule folded of both {
+  class N C H W F : 1 <= N, 1 <= C, 3 <= H, 3 <= W, 1 <= F
+  numerics same-terms
+  replacement {
+    f = Layout(s)  f 1 1 -> f 1 1 1
+    v = Mul(w, f)
+    t = Conv(x, v) pads=[1, 1, 1, 1]
+    y = Add(t, b)
+  }
+})";
+
+// The Conv without its bias is no value of the model's: where one of the two changes, both are written anew.
+TEST(ApplierChannels, AreWrittenWithoutTheBiasOrAsTheyWere) {
+  const Model model = behindABias("a = Mul(u, p)  r = Add(a, q)  y = Relu(r)");
+  ASSERT_EQ(types(model.graph), "Conv Mul Add Relu");
+  for (const auto& [rules, after] :
+       {std::pair(kConvRule, "Pad Conv Mul Add Relu"), {kScaleRule, "Conv Mul Relu"}, {kFoldRule, "Conv Relu"}}) {
+    const Applied result = applied(model, rulesOf(rules), all());
+    ASSERT_EQ(result.report.fired.size(), 1U) << after;
+    EXPECT_EQ(types(result.model.graph), after);
+    const auto before = results(model.graph), now = results(result.model.graph);
+    for (size_t i = 0; i < before[0].data.size(); ++i)
+      EXPECT_NEAR(before[0].data[i], now[0].data[i], 1e-3) << after;
+  }
+  // Of another Conv nothing changes here.
+  const Model two =
+      behindABias("a = Mul(u, p)  r = Add(a, q)  y = Relu(r)  z = Transpose(x) perm=[1, 0, 2, 3]  return y, z");
+  const Applied other = applied(two, rulesOf(R"(
+pattern turn { shape A B H W : 1 <= A, 1 <= B, 1 <= H, 1 <= W
+  x: [A, B, H, W]
+  y = Transpose(x) perm=[1, 0, 2, 3] }
+rule twice of turn {
+  class A B H W : 1 <= A, 1 <= B, 1 <= H, 1 <= W
+  numerics bit-equal
+  replacement {
+    p = Pad(x) pads=[0, 0, 1, 0, 0, 0, 0, 0]
+    q = Transpose(p) perm=[1, 0, 2, 3]
+    y = Slice(q) axes=[2] starts=[1] ends=[H + 1]
+  }
+})"),
+                                all());
+  ASSERT_EQ(other.report.fired.size(), 1U);
+  const std::string written = types(other.model.graph);
+  EXPECT_NE(written.find("Conv Mul Add Relu"), std::string::npos) << written;
+  EXPECT_NE(written.find("Pad"), std::string::npos) << written;
+}
+
 // --- Parts of what is left open ---
 
 TEST(ApplierOpenParts, AreRead) {
