@@ -217,13 +217,13 @@ pattern scale { shape N F H W : 1 <= N, 1 <= F, 1 <= H, 1 <= W
   b: const [F, 1, 1]
   t = Mul(x, s)
   y = Add(t, b) }
-rule turned of scale {
+rule negated of scale {
   class N F H W : 1 <= N, 1 <= F, 1 <= H, 1 <= W
   numerics same-terms
   replacement {
-    c = Div(b, s)
-    t = Add(x, c)
-    y = Mul(t, s)
+    c = Neg(b)
+    t = Mul(x, s)
+    y = Sub(t, c)
   }
 })";
 constexpr const char* kFoldRule = R"(
@@ -251,7 +251,7 @@ TEST(ApplierChannels, AreWrittenWithoutTheBiasOrAsTheyWere) {
   const Model model = behindABias("a = Mul(u, p)  r = Add(a, q)  y = Relu(r)");
   ASSERT_EQ(types(model.graph), "Conv Mul Add Relu");
   for (const auto& [rules, after] :
-       {std::pair(kConvRule, "Pad Conv Mul Add Relu"), {kScaleRule, "Conv Mul Relu"}, {kFoldRule, "Conv Relu"}}) {
+       {std::pair(kConvRule, "Pad Conv Mul Add Relu"), {kScaleRule, "Conv Mul Sub Relu"}, {kFoldRule, "Conv Relu"}}) {
     const Applied result = applied(model, rulesOf(rules), all());
     ASSERT_EQ(result.report.fired.size(), 1U) << after;
     EXPECT_EQ(types(result.model.graph), after);
