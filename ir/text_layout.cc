@@ -144,7 +144,7 @@ Expected<Attribute> TextReader::layout(const Shape& operand) {
   auto left = layoutSide();
   if (!left) return tl::unexpected(left.error());
   if (auto ok = expect("->"); !ok) return tl::unexpected(ok.error());
-  auto right = layoutSide();
+  auto right = atLineStart() ? Side() : layoutSide();  // no dimensions: the next line is another statement
   if (!right) return tl::unexpected(right.error());
   if (left->size() != operand.size()) {
     return errorAt(

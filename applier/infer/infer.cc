@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include "applier/infer/check_node.h"
+#include "applier/infer/declarations.h"
 #include "applier/infer/entries.h"
 #include "applier/infer/rules.h"
+#include "applier/infer/seen_calls.h"
 #include "applier/onnx/inline.h"
 #include "applier/onnx/quantized.h"
 #include "ir/limits.h"
@@ -45,12 +47,12 @@ size_t nodesWithin(const Graph& graph, std::set<const Function*>& seen) {
 
 /// What the inferences of a graph and of all in it have in common.
 struct Common {
-  Common(const Graph& graph, const InferOptions& given) : options(given) {
+  Common(const Graph& graph, const InferOptions& given, const EqualSymbols& known) : options(given), sizes(known) {
     std::set<const Function*> seen;
     nodesLeft = kMostInferences * nodesWithin(graph, seen);
   }
   const InferOptions& options;
-  Sizes sizes = {};
+  Sizes sizes;
   size_t termsLeft = kMostTermsKept, entriesLeft = kMostEntriesKept, largeEntriesLeft = kMostLargeEntriesKept;
   size_t nodesLeft = 0;
   bool isComplete = true;  ///< nothing was left out because of a limit
@@ -71,12 +73,18 @@ bool sameUse(const FunctionUse& a, const FunctionUse& b) {
 class GraphInference : public BodyInference {
  public:
   /// The main graph.
-  GraphInference(const Graph& graph, Common& common) : graph_(graph), common_(common), sizes_(common.sizes) {
+  GraphInference(const Graph& graph, Common& common)
+      : graph_(graph), common_(common), sizes_(common.sizes), declarations_(graph, sizes_, true) {
     enterNames();
   }
   /// A subgraph, or the body of a function, where `inputs` go in.
   GraphInference(const Graph& graph, const GraphInference& outer, bool isCertain)
-      : graph_(graph), common_(outer.common_), sizes_(common_.sizes), depth_(outer.depth_ + 1), isCertain_(isCertain) {
+      : graph_(graph),
+        common_(outer.common_),
+        sizes_(common_.sizes),
+        declarations_(graph, sizes_, false),
+        depth_(outer.depth_ + 1),
+        isCertain_(isCertain) {
     for (const std::string& name : graph.captured) {
       if (auto it = outer.types_.find(name); it != outer.types_.end()) types_.insert(*it);
       if (auto it = outer.constants_.find(name); it != outer.constants_.end()) constants_.insert(*it);
@@ -91,8 +99,7 @@ class GraphInference : public BodyInference {
  private:
   void enterNames();
   void enterInitializers();
-  InferredType declaredType(const ValueType& declared, int64_t least = 0);
-  void enterNode(const GraphNode& node);
+  void enterNode(const GraphNode& node, bool isExecuted);
   void enterConstant(const GraphNode& node);
   void keep(const std::string& name, InferredType type);
   void inferNode(NodeInference& n);
@@ -102,15 +109,12 @@ class GraphInference : public BodyInference {
   void take(Inference inner, const std::string& where);
   /// What was inferred for a value, with what the file declares where nothing was.
   InferredType merged(const GraphNode& node, const std::string& name, InferredType inferred);
-  void mergeDims(InferredType& type, const ValueType& declared, const std::string& where);
-  void declarationProblem(const std::string& where, std::string what) {
-    problems_.push_back({ProblemKind::kDeclaration, where + std::move(what)});
-  }
   Constants outerConstants() const;
 
   const Graph& graph_;
   Common& common_;
   Sizes& sizes_;
+  Declarations declarations_;
   size_t depth_ = 0;
   bool isCertain_ = true;  ///< whatever the inputs, the graph is executed
   InferredTypes types_;
@@ -144,34 +148,12 @@ void GraphInference::enterNames() {
     enter(type, 0);
 }
 
-/// `least`: of an extent that has neither value nor name.
-InferredType GraphInference::declaredType(const ValueType& declared, int64_t least) {
-  InferredType type;
-  if (declared.element == ElementType::kUnknown && !declared.dims) return type;
-  type.kind = InferredType::Kind::kTensor;
-  type.element = declared.element;
-  if (!declared.dims || declared.dims->size() > kMostDimensions) return type;
-  type.dims.emplace();
-  for (size_t i = 0; i < declared.dims->size(); ++i) {
-    if (const auto& k = (*declared.dims)[i]) {
-      type.dims->emplace_back(*k);
-    } else if (std::string_view name = declared.nameOf(i); !name.empty()) {
-      type.dims->push_back(sizes_.named(name));
-    } else if (sizes_.canMakeMore()) {
-      type.dims->push_back(sizes_.fresh(least));
-    } else {
-      type.dims.reset();
-      return type;
-    }
-  }
-  return type;
-}
-
 void GraphInference::enterInputs() {
   for (const std::string& name : graph_.inputs) {
     auto it = graph_.types.find(name);
-    if (it != graph_.types.end()) keep(name, declaredType(it->second, common_.options.leastExtent));
+    if (it != graph_.types.end()) keep(name, declarations_.typeOf(it->second, common_.options.leastExtent));
   }
+  sizes_.closeInputs();
 }
 
 /// Of what goes in, the declaration counts where nothing is known.
@@ -179,9 +161,9 @@ void GraphInference::enterInput(const std::string& name, InferredType type, cons
   if (constant) constants_[name] = constant;
   if (auto it = graph_.types.find(name); it != graph_.types.end()) {
     if (type.kind == InferredType::Kind::kUnknown) {
-      type = declaredType(it->second);
+      type = declarations_.typeOf(it->second);
     } else if (type.kind == InferredType::Kind::kTensor && !type.dims) {
-      type.dims = declaredType(it->second).dims;
+      type.dims = declarations_.typeOf(it->second).dims;
     }
   }
   keep(name, std::move(type));
@@ -195,7 +177,7 @@ void GraphInference::enterInitializers() {
     auto declared = graph_.types.find(i.name);
     if (i.overridable && !common_.options.freezeInputs) {
       if (declared != graph_.types.end() && declared->second.dims && !declared->second.extents())
-        type.dims = declaredType(declared->second).dims;
+        type.dims = declarations_.typeOf(declared->second).dims;
     } else if (auto entries = type.dims ? entriesOf(i.value) : std::nullopt) {
       type.data = std::move(entries);
     }
@@ -203,7 +185,7 @@ void GraphInference::enterInitializers() {
     keep(i.name, std::move(type));
   }
   for (const std::string& name : graph_.sparse) {
-    if (auto it = graph_.types.find(name); it != graph_.types.end()) keep(name, declaredType(it->second));
+    if (auto it = graph_.types.find(name); it != graph_.types.end()) keep(name, declarations_.typeOf(it->second));
   }
 }
 
@@ -321,48 +303,16 @@ void GraphInference::take(Inference inner, const std::string& where) {
   }
 }
 
-void GraphInference::mergeDims(InferredType& type, const ValueType& declared, const std::string& where) {
-  if (!declared.dims || type.kind != InferredType::Kind::kTensor) return;
-  if (!type.dims) {
-    type.dims = declaredType(declared).dims;
-    return;
-  }
-  if (type.dims->size() != declared.dims->size()) {
-    return declarationProblem(where, fmt::format("is declared with {} dimensions, but has {}: {}",
-                                                 declared.dims->size(), type.dims->size(), str(*type.dims)));
-  }
-  for (size_t i = 0; i < type.dims->size(); ++i) {
-    Dim& d = (*type.dims)[i];
-    auto inferred = d.asConstant();
-    const auto& k = (*declared.dims)[i];
-    if (inferred && k && *inferred != *k)
-      declarationProblem(where,
-                         fmt::format("is declared with extent {} in dimension {}, but has {}", *k, i, *inferred));
-    if (!sizes_.isMade(d)) continue;
-    if (k) d = *k;
-    if (std::string_view name = declared.nameOf(i); !name.empty()) d = sizes_.named(name);
-  }
-}
-
 InferredType GraphInference::merged(const GraphNode& node, const std::string& name, InferredType inferred) {
-  auto it = graph_.types.find(name);
-  if (it == graph_.types.end()) return inferred;
-  const ValueType& declared = it->second;
-  if (inferred.kind == InferredType::Kind::kUnknown) return declaredType(declared);
-  const std::string where = fmt::format("{}: its result '{}' ", describe(node), name);
-  if (inferred.element == ElementType::kUnknown) {
-    inferred.element = declared.element;
-  } else if (inferred.kind == InferredType::Kind::kTensor && declared.element != ElementType::kUnknown &&
-             declared.element != inferred.element) {
-    declarationProblem(where,
-                       fmt::format("is declared as {}, but is of {}", str(declared.element), str(inferred.element)));
-  }
-  mergeDims(inferred, declared, where);
-  return inferred;
+  auto declared = graph_.types.find(name);
+  if (declared == graph_.types.end()) return inferred;
+  return declarations_.merged(declared->second, std::move(inferred), [&](const std::string& what) {
+    problems_.push_back({ProblemKind::kDeclaration, fmt::format("{}: its result '{}' {}", describe(node), name, what)});
+  });
 }
 
-void GraphInference::enterNode(const GraphNode& node) {
-  NodeInference n(node, graph_.opset, types_, sizes_, *this);
+void GraphInference::enterNode(const GraphNode& node, bool isExecuted) {
+  NodeInference n(node, graph_.opset, types_, sizes_, *this, isExecuted);
   bool valid = true;
   try {
     inferNode(n);
@@ -378,6 +328,21 @@ void GraphInference::enterNode(const GraphNode& node) {
   }
 }
 
+/// Per node: an output of the main graph needs it. Engines leave others out.
+std::vector<bool> executedNodes(const Graph& graph) {
+  std::vector<bool> executed(graph.nodes.size());
+  std::set<std::string, std::less<>> needed(graph.outputs.begin(), graph.outputs.end());
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    const GraphNode& node = graph.nodes[i];
+    executed[i] =
+        std::any_of(node.outputs.begin(), node.outputs.end(), [&](const auto& o) { return needed.contains(o); });
+    if (!executed[i]) continue;
+    for (const std::string& name : readsOf(node))
+      needed.insert(name);
+  }
+  return executed;
+}
+
 /// Only what stands in the file: what others compute, normalise() folds.
 void GraphInference::enterConstant(const GraphNode& node) {
   auto value = node.standard && node.type == "Constant" ? node.attributes.find("value") : node.attributes.end();
@@ -387,9 +352,12 @@ void GraphInference::enterConstant(const GraphNode& node) {
 
 Inference GraphInference::run() {
   enterInitializers();
-  for (const GraphNode& node : graph_.nodes) {
+  const bool mayBeEqual = depth_ == 0 && sizes_.leavesOpen();
+  const std::vector<bool> executed = mayBeEqual ? executedNodes(graph_) : std::vector<bool>(graph_.nodes.size());
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const GraphNode& node = graph_.nodes[i];
     enterConstant(node);
-    enterNode(node);
+    enterNode(node, executed[i]);
     for (auto& [body, inference] : bodies_)
       take(std::move(inference), describe(node));
     bodies_.clear();
@@ -402,51 +370,33 @@ Inference GraphInference::run() {
   return result;
 }
 
-/// Of which functions all calls were seen.
-class SeenCalls {
- public:
-  explicit SeenCalls(Inference& inference) : inference_(inference) {}
-
-  void visit(const Graph& graph, bool isSeen) {
-    if (!visited_.emplace(&graph, isSeen).second) return;
-    for (const GraphNode& n : graph.nodes) {
-      for (const auto& function : n.hiddenCalls)
-        distrust(*function);
-      if (n.callee) visitCall(*n.callee, isSeen);
-      forEachSubgraph(n, [&](const auto&, const Subgraph& inner) {
-        visit(*inner, isSeen && inference_.inside.contains(inner.get()));
-      });
-    }
-  }
-
- private:
-  void visitCall(const Function& function, bool isSeen) {
-    auto use = inference_.functions.find(&function);
-    if (!isSeen || use == inference_.functions.end() || !use->second.agree) return distrust(function);
-    visit(*use->second.body, true);
-  }
-
-  /// What is called within is called with what is not known, too.
-  void distrust(const Function& function) {
-    inference_.functions[&function].agree = false;
-    visit(function.body, false);
-  }
-
-  Inference& inference_;
-  std::set<std::pair<const Graph*, bool>> visited_;
-};
-
 }  // namespace
 
+// What is equal makes more equal: extents that are broadcast, say.
 Inference infer(const Graph& graph, const InferOptions& options) {
-  Common common(graph, options);
-  GraphInference main(graph, common);
-  main.enterInputs();
-  Inference result = main.run();
-  result.symbols = common.sizes.names();
-  result.least = common.sizes.leastValues();
-  SeenCalls(result).visit(graph, common.isComplete);
-  return result;
+  constexpr int kMostRounds = 4;
+  EqualSymbols known;
+  for (int round = 1;; ++round) {
+    Common common(graph, options, known);
+    GraphInference main(graph, common);
+    main.enterInputs();
+    Inference result = main.run();
+    if (common.sizes.equal().count() > known.count() && round < kMostRounds) {
+      known = common.sizes.equal();
+      continue;
+    }
+    for (const auto& [name, symbol] : common.sizes.names()) {
+      const Expr is = known.of(symbol);
+      if (is.asVariable() == symbol) {
+        result.symbols.emplace(name, symbol);
+      } else {
+        result.equal.emplace(name, is);
+      }
+    }
+    result.least = common.sizes.leastValues();
+    distrustUnseenCalls(graph, common.isComplete, result);
+    return result;
+  }
 }
 
 }  // namespace pet

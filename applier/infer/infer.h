@@ -72,8 +72,11 @@ struct InferOptions {
 };
 
 struct Inference {
-  InferredTypes types;                                      ///< by the value's name
-  std::map<std::string, std::string, std::less<>> symbols;  ///< the file's names of extents -> symbols in `types`
+  InferredTypes types;  ///< by the value's name
+  /// The file's names of extents -> symbols in `types`.
+  std::map<std::string, std::string, std::less<>> symbols;
+  /// Other names of the file's -> what such an extent is in every run: a symbol in `types`, or a number.
+  std::map<std::string, Expr, std::less<>> equal = {};
   /// The least value of each symbol in `types`; of one that is not here nothing is known.
   std::map<std::string, int64_t, std::less<>> least;
   std::vector<InferenceProblem> problems;
@@ -82,7 +85,8 @@ struct Inference {
 };
 
 /// Element types and extents of all values of a graph, from those of its inputs and initializers. Extents that the file
-/// leaves open are symbols (those of one name are equal); extents that depend on data are symbols of their own. Of a
+/// leaves open are symbols (those of one name are equal, and those that a node demands to be, if outputs need it and
+/// the main graph has it); extents that depend on data are symbols of their own. Of a
 /// value about which the operator's rule says nothing, the file's declaration is taken: nodes of other domains.
 /// Subgraphs and the bodies of functions are inferred from what goes in; of what a Loop carries, the extents that it
 /// keeps. Where the inference is sure and the declaration contradicts, that is a problem and the inference is taken.

@@ -10,8 +10,13 @@
 namespace pet {
 namespace {
 
-/// The extents that are equal in all operands but along `axis`, where they add up.
+/// The extents that are equal in all operands but along `axis`, where they add up. Engines do not look at those of an
+/// empty operand.
 Shape joinedShape(NodeInference& n, const std::vector<const Shape*>& operands, size_t axis) {
+  auto mayBeEmpty = [&](const Shape* x) {
+    return std::any_of(x->begin(), x->end(), [&](const Dim& d) { return n.sizes().least(d).value_or(0) < 1; });
+  };
+  const bool isChecked = std::none_of(operands.begin(), operands.end(), mayBeEmpty);
   Shape y = *operands.front();
   for (size_t o = 1; o < operands.size(); ++o) {
     const Shape& x = *operands[o];
@@ -19,7 +24,7 @@ Shape joinedShape(NodeInference& n, const std::vector<const Shape*>& operands, s
       if (i == axis) {
         y[i] = n.sizes().add(y[i], x[i]);
       } else {
-        n.requireEqual(y[i], x[i], fmt::format("extents of dimension {} differ", i));
+        n.requireEqual(y[i], x[i], fmt::format("extents of dimension {} differ", i), isChecked);
         y[i] = n.sizes().sharper(y[i], x[i]);
       }
     }

@@ -41,9 +41,19 @@ ValueType InferredType::declaration() const {
   return type;
 }
 
-NodeInference::NodeInference(
-    const GraphNode& node, int64_t opset, const InferredTypes& types, Sizes& sizes, BodyInference& bodies)
-    : node_(node), opset_(opset), types_(types), sizes_(sizes), bodies_(bodies), results_(node.outputs.size()) {}
+NodeInference::NodeInference(const GraphNode& node,
+                             int64_t opset,
+                             const InferredTypes& types,
+                             Sizes& sizes,
+                             BodyInference& bodies,
+                             bool isExecuted)
+    : node_(node),
+      opset_(opset),
+      types_(types),
+      sizes_(sizes),
+      bodies_(bodies),
+      isExecuted_(isExecuted),
+      results_(node.outputs.size()) {}
 
 const InferredType& NodeInference::operand(size_t i) const {
   static const InferredType kNothing;
@@ -214,9 +224,10 @@ Shape NodeInference::open(size_t rank) const {
   return dims;
 }
 
-void NodeInference::requireEqual(const Dim& a, const Dim& b, std::string_view what) const {
+void NodeInference::requireEqual(const Dim& a, const Dim& b, std::string_view what, bool isChecked) const {
   auto x = a.asConstant(), y = b.asConstant();
   if (x && y && *x != *y) invalid(fmt::format("{}: {} and {}", what, *x, *y));
+  if (isExecuted_ && isChecked) sizes_.equate(a, b);
 }
 
 }  // namespace pet

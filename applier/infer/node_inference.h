@@ -46,7 +46,13 @@ class BodyInference {
 /// One node on its way to the types of its results.
 class NodeInference {
  public:
-  NodeInference(const GraphNode& node, int64_t opset, const InferredTypes& types, Sizes& sizes, BodyInference& bodies);
+  /// `isExecuted`: whenever the model runs, so that what the node demands of its operands holds.
+  NodeInference(const GraphNode& node,
+                int64_t opset,
+                const InferredTypes& types,
+                Sizes& sizes,
+                BodyInference& bodies,
+                bool isExecuted = false);
 
   const GraphNode& node() const { return node_; }
   int64_t opset() const { return opset_; }
@@ -122,8 +128,9 @@ class NodeInference {
 
   [[noreturn]] static void invalid(std::string what) { throw InvalidNode{std::move(what)}; }
   [[noreturn]] static void nothing() { throw NothingKnown(); }
-  /// Throws InvalidNode if `a` and `b` cannot be equal.
-  void requireEqual(const Dim& a, const Dim& b, std::string_view what) const;
+  /// The node runs only where `a` and `b` are equal. Throws InvalidNode where they are numbers that differ.
+  /// `isChecked`: no engine runs it with others.
+  void requireEqual(const Dim& a, const Dim& b, std::string_view what, bool isChecked = true) const;
 
  private:
   const GraphNode& node_;
@@ -131,6 +138,7 @@ class NodeInference {
   const InferredTypes& types_;
   Sizes& sizes_;
   BodyInference& bodies_;
+  bool isExecuted_;
   std::vector<InferredType> results_;
 };
 

@@ -106,13 +106,17 @@ size_t termsOf(const Shape& shape) {
 }
 
 Dim Sizes::symbol(std::string name, std::optional<int64_t> least) {
-  taken_.insert(name);
-  least_.emplace(name, least);
-  return Expr::variable(std::move(name));
+  if (ofInputs_) equal_.enter(name);
+  const Expr is = known_.of(name);
+  taken_.insert(std::move(name));
+  if (is.isConstant()) return is;
+  auto [known, isNew] = least_.try_emplace(*is.asVariable(), least);
+  if (!isNew) known->second = std::max(known->second, least);
+  return is;
 }
 
 Dim Sizes::named(std::string_view fileName, int64_t least) {
-  if (auto it = names_.find(fileName); it != names_.end()) return Expr::variable(it->second);
+  if (auto it = names_.find(fileName); it != names_.end()) return known_.of(it->second);
   std::string base = identifierOf(fileName), name = base;
   for (int i = 2; taken_.contains(name); ++i)
     name = fmt::format("{}_{}", base, i);
@@ -144,6 +148,13 @@ bool Sizes::isFrom(const Dim& d, size_t moment) const {
     auto it = made_.find(name);
     return it == made_.end() || it->second < moment;
   });
+}
+
+bool Sizes::isOfInputs(const Dim& d) const {
+  std::set<std::string> symbols;
+  for (const Expr& atom : d.atoms())
+    atom.collectVariables(symbols);
+  return std::all_of(symbols.begin(), symbols.end(), [&](const std::string& name) { return equal_.hasEntered(name); });
 }
 
 bool Sizes::canMakeMore() const {
@@ -365,7 +376,10 @@ bool Sizes::isAtLeast(const Dim& a, const Dim& b) {
 
 std::optional<bool> Sizes::isEqual(const Dim& a, const Dim& b) {
   if (a == b) return true;
-  if (isAtLeast(a, add(b, Dim(1))) || isAtLeast(b, add(a, Dim(1)))) return false;
+  try {
+    if (isAtLeast(a, add(b, Dim(1))) || isAtLeast(b, add(a, Dim(1)))) return false;
+  } catch (const OverflowError&) {
+  }
   return std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "applier/infer/equal_symbols.h"
 #include "ir/shape.h"
 
 namespace pet {
@@ -21,6 +22,9 @@ size_t termsOf(const Shape& shape);
 /// would be more than a million symbols.
 class Sizes {
  public:
+  Sizes() = default;
+  /// `known`: what stands for others is given in their place.
+  explicit Sizes(const EqualSymbols& known) : known_(known), equal_(known) {}
   /// The symbol of a name in the file: letters, digits and underscores of it, with a number where two would be equal.
   /// `least` counts the first time. Ask for all names before other symbols are made.
   Dim named(std::string_view fileName, int64_t least = 0);
@@ -60,6 +64,20 @@ class Sizes {
   /// Two extents that are equal or of which one is 1. Nullopt: neither.
   std::optional<Dim> broadcast(const Dim& a, const Dim& b);
 
+  /// No more symbols of the model's inputs are made. Until then they are the same ones each time that it is inferred.
+  void closeInputs() { ofInputs_ = false; }
+  /// Takes in, for the next time, that two extents are equal wherever the model runs: about symbols of its inputs.
+  void equate(const Dim& a, const Dim& b) { equal_.equate(a, b); }
+  /// Takes in, for the next time, that a name of the file's stands for an extent; the first time.
+  void standFor(const Dim& named, const Dim& d) {
+    if (auto symbol = named.affine().asVariable(); symbol && equal_.isFree(*symbol)) equal_.equate(named, d);
+  }
+  const EqualSymbols& equal() const { return equal_; }
+  /// There are symbols of the model's inputs, or names in its declarations.
+  bool leavesOpen() const { return equal_.hasEntered(); }
+  /// All symbols are those.
+  bool isOfInputs(const Dim& d) const;
+
   /// Of two that are equal the one that says more: a constant, or one of the file's symbols.
   Dim sharper(const Dim& a, const Dim& b) const;
 
@@ -71,6 +89,7 @@ class Sizes {
   std::optional<bool> isEqual(const Dim& a, const Dim& b);
 
  private:
+  /// The symbol, or what stands for it.
   Dim symbol(std::string name, std::optional<int64_t> least);
   /// The symbol for an operation that no Dim is.
   Dim opaque(std::string_view operation, const Dim& a, const Dim& b, std::optional<int64_t> least);
@@ -78,6 +97,8 @@ class Sizes {
   Dim bounded(Dim d);
   std::optional<int64_t> least(Expr e) const;
 
+  EqualSymbols known_, equal_;
+  bool ofInputs_ = true;
   int next_ = 1;
   size_t remembered_ = 0;  ///< bytes of what opaque_ is asked by
   std::set<std::string, std::less<>> taken_;

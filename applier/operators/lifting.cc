@@ -165,6 +165,11 @@ class Lifting::Builder final : public rewrite::NormalFormBuilder {
   Value scalar(double value, Value like) override { return lifting_.constant(Tensor<double>({}, {value}), like); }
   const Program& program() const override { return lifting_.builder_.program(); }
   bool isConstant(Value value) const override { return lifting_.builder_.isConstant(value); }
+  bool isReadOnce(Value value) const override {
+    const std::string* name = lifting_.builder_.nameOf(value);
+    auto readers = name ? lifting_.scope_.readers.find(*name) : lifting_.scope_.readers.end();
+    return readers == lifting_.scope_.readers.end() || readers->second == 1;
+  }
   std::optional<Number> number(Value value) const override {
     auto number = lifting_.builder_.number(value);
     if (!number) return std::nullopt;
@@ -223,7 +228,7 @@ Value Lifting::centred(size_t i, size_t zeroPoint, size_t dimension) const {
     along[0] = shape(stored)[dimension];
     if (rank(zero) == 1) zero = reshape(zero, along);
   }
-  auto v = builder_.centred(stored, zero, freshName());
+  auto v = builder_.centred(stored, zero, freshName(), position_);
   if (!v) refuse(v.error().message());
   if (shape(*v) != shape(stored)) refuse("zero points of other extents");
   return *v;

@@ -25,9 +25,10 @@ struct NotLifted {
 struct Scope {
   const Inference* inference;
   const ViewBuilder* view;
-  std::map<std::string, Value, std::less<>> values;        ///< lifted values
-  std::map<std::string, Constant, std::less<>> constants;  ///< initializers and what was folded, of any type
-  std::set<std::string, std::less<>> neverTrue = {};       ///< conditions (read/finite.h)
+  std::map<std::string, Value, std::less<>> values;         ///< lifted values
+  std::map<std::string, Constant, std::less<>> constants;   ///< initializers and what was folded, of any type
+  std::set<std::string, std::less<>> neverTrue = {};        ///< conditions (read/finite.h)
+  std::map<std::string, size_t, std::less<>> readers = {};  ///< how often a value is read, or an output
 };
 
 /// One ONNX node on its way into a view.

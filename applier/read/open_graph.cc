@@ -31,6 +31,7 @@ Inference inferenceWithin(const InferredTypes& types, const Inference& whole) {
   Inference inference;
   inference.types = types;
   inference.symbols = whole.symbols;
+  inference.equal = whole.equal;
   inference.least = whole.least;
   return inference;
 }

@@ -65,15 +65,32 @@ Expected<Value> ViewBuilder::add(const OpRow& op,
   return v;
 }
 
-Expected<Value> ViewBuilder::centred(Value stored, Value zeroPoint, const std::string& name) {
+bool ViewBuilder::onlyMoves(Value value) const {
+  const Node& n = program().node(value);
+  return !isConstant(value) && n.op->layout && !n.op->fills && n.operands.size() == 1 && n.names.size() == 1;
+}
+
+// move(x) - z = move(x - z) where z is one number: rules meet a move beside the product that takes it.
+Expected<Value> ViewBuilder::centred(
+    Value stored, Value zeroPoint, const std::string& name, int origin, int mostMoves) {
   if (auto c = view_.constants.find(zeroPoint.node); c != view_.constants.end())
     zeroPoint =
         zeroPoints_.try_emplace({c->second.element, c->second.extents, std::string(*c->second.bytes)}, zeroPoint)
             .first->second;
-  auto known = centred_.find({stored, zeroPoint});
-  if (known != centred_.end()) return known->second;
-  auto v = add(*findOp(ops::kSub.text), {stored, zeroPoint}, {}, {name}, {});
-  if (v) centred_.emplace(std::pair(stored, zeroPoint), *v);
+  const std::pair key(stored, zeroPoint);
+  if (auto known = centred_.find(key); known != centred_.end()) return known->second;
+  const auto extents = asConstants(shape(zeroPoint));
+  Expected<Value> v = stored;
+  if (mostMoves > 0 && extents && elementCount(*extents) == 1 && onlyMoves(stored)) {
+    const Node move = program().node(stored);
+    v = centred(move.operands[0], zeroPoint, unique(name), origin, mostMoves - 1);
+    if (v) v = add(*move.op, {*v}, move.attributes, {name}, {.origin = origin});
+  } else {
+    v = add(*findOp(ops::kSub.text), {stored, zeroPoint}, {}, {name}, {});
+  }
+  if (!v) return v;
+  centred_.emplace(key, *v);
+  centredOf_.emplace(*v, key);
   return v;
 }
 
@@ -83,8 +100,8 @@ std::optional<Value> ViewBuilder::zeroPoint(Value value) const {
 }
 
 bool ViewBuilder::isCentred(Value value, Value of) const {
-  const Node& n = program().node(value);
-  return n.is(ops::kSub) && element(value) == ElementType::kInt16 && (n.operands[0] == of || n.operands[1] == of);
+  auto it = centredOf_.find(value);
+  return it != centredOf_.end() && (it->second.first == of || it->second.second == of);
 }
 
 std::optional<double> ViewBuilder::number(Value value) const {
@@ -93,20 +110,14 @@ std::optional<double> ViewBuilder::number(Value value) const {
     return numbers ? std::optional(numbers->front()) : std::nullopt;
   }
   const Node& n = program().node(value);
-  if (!n.is(ops::kReciprocal) && !n.is(ops::kNeg)) return std::nullopt;
+  if (!n.is(ops::kReciprocal) && !n.is(ops::kNeg) && !n.is(ops::kLayout)) return std::nullopt;
   auto of = number(n.operands[0]);
-  if (!of) return std::nullopt;
+  if (!of || n.is(ops::kLayout)) return of;
   return n.is(ops::kNeg) ? -*of : 1 / *of;
 }
 
 Expected<Constant> ViewBuilder::evaluated(Value constant) const {
   return ConstantEvaluator(program(), view_.constants, view_.elements).value(constant);
-}
-
-bool ViewBuilder::sameValue(const View& from, Value old, Value now, int origin) const {
-  auto before = from.names.find(old), after = view_.names.find(now);
-  if (before == from.names.end()) return after == view_.names.end() && provenance(now).origin == origin;
-  return after != view_.names.end() && before->second == after->second;
 }
 
 Value ViewBuilder::copy(const View& from, int node, const std::function<Value(Value)>& moved) {
@@ -178,6 +189,14 @@ bool isCentring(const View& view, int node) {
   return view.program.nodes()[i].is(ops::kSub) && view.elements[i] == ElementType::kInt16;
 }
 
+bool isOfCentred(const View& view, int node) {
+  const auto& nodes = view.program.nodes();
+  auto i = static_cast<size_t>(node);
+  while (nodes[i].op->layout && nodes[i].operands.size() == 1)
+    i = static_cast<size_t>(nodes[i].operands[0].node);
+  return isCentring(view, static_cast<int>(i));
+}
+
 View pruned(const View& view) {
   const auto& nodes = view.program.nodes();
   std::vector<bool> live(nodes.size());
@@ -213,7 +232,7 @@ ViewPart::ViewPart(const View& whole, const Uses& uses, const std::set<int>& nod
   auto bring = [&](auto&& self, Value v) -> void {
     if (moved_.contains(v)) return;
     auto n = static_cast<size_t>(v.node);
-    if (!uses.constant[n] && !isCentring(whole, v.node)) {
+    if (!uses.constant[n] && !isOfCentred(whole, v.node)) {
       moved_[v] = builder.input(program.name(v), program.shape(v), whole.elements[n]);
       return;
     }

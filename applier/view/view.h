@@ -50,6 +50,7 @@ Shape shapeOf(const Extents& extents);
 /// Builds a View; see ProgramBuilder.
 class ViewBuilder {
  public:
+  static constexpr int kMostMoves = 16;
   Value input(std::string name, Shape shape, ElementType element);
   Value constant(std::string name, Constant constant);
   /// Of the type that resultType() says; `element`: of a node without operands. kUnsupported: the operator is not for
@@ -61,8 +62,10 @@ class ViewBuilder {
                       Provenance provenance,
                       ElementType element = ElementType::kFloat);
   /// 8-bit integers less their zero point, which is one number, or constants where the integers are: the numbers that a
-  /// product of integers takes. They are no part of an ONNX node, and the same of the same operands.
-  Expected<Value> centred(Value stored, Value zeroPoint, const std::string& name);
+  /// product of integers takes. The difference is no part of an ONNX node; what moves the integers stands behind it,
+  /// `mostMoves` times, on behalf of the ONNX node `origin`. The same of the same operands.
+  Expected<Value> centred(
+      Value stored, Value zeroPoint, const std::string& name, int origin, int mostMoves = kMostMoves);
   /// `value` is centred(), and `of` its integers or their zero point.
   bool isCentred(Value value, Value of) const;
   /// Adds a node of another view as it stands, with its ONNX names; `moved` says where its operands are now. It stays
@@ -72,6 +75,11 @@ class ViewBuilder {
   void name(Value value, std::string onnxName) { view_.names[value] = std::move(onnxName); }
 
   bool named(Value value) const { return view_.names.contains(value); }
+  /// The ONNX value; null: none.
+  const std::string* nameOf(Value value) const {
+    auto it = view_.names.find(value);
+    return it == view_.names.end() ? nullptr : &it->second;
+  }
 
   const Program& program() const { return program_.peek(); }
   const Shape& shape(Value value) const { return program_.shape(value); }
@@ -81,7 +89,8 @@ class ViewBuilder {
   /// Integers that the view computes: a sum of products, or what is made of such.
   bool isSum(Value value) const { return sums_[static_cast<size_t>(value.node)]; }
   bool isConstant(Value value) const { return constant_[static_cast<size_t>(value.node)]; }
-  /// A constant of one element, or such a one negated or inverted; nullopt: no constant, or another one.
+  /// A constant of one element, or such a one negated, inverted or with other dimensions; nullopt: no constant, or
+  /// another one.
   std::optional<double> number(Value value) const;
   /// What is computed from constants alone. Errors are those of ConstantEvaluator.
   Expected<Constant> evaluated(Value constant) const;
@@ -95,13 +104,14 @@ class ViewBuilder {
   View finish(std::vector<Value> outputs) &&;
 
  private:
-  /// `now` is the ONNX value that `old` was, or the same inner value of the ONNX node `origin`.
-  bool sameValue(const View& from, Value old, Value now, int origin) const;
+  /// The value of one operand, all of it, in other places.
+  bool onlyMoves(Value value) const;
 
   ProgramBuilder program_;
   View view_;
   std::vector<bool> constant_, sums_;
-  std::map<std::pair<Value, Value>, Value> centred_;
+  std::map<std::pair<Value, Value>, Value> centred_;                           ///< by integers and zero point
+  std::map<Value, std::pair<Value, Value>> centredOf_;                         ///< the other way round
   std::map<std::tuple<ElementType, Extents, std::string>, Value> zeroPoints_;  ///< constants, by what they are
   std::set<std::string> reserved_;
 };
@@ -113,6 +123,8 @@ std::set<std::string> symbolsOf(const View& view);
 
 /// The node is ViewBuilder::centred().
 bool isCentring(const View& view, int node);
+/// It is that, or moves such integers: how the model keeps them is seen there.
+bool isOfCentred(const View& view, int node);
 
 /// The view without the nodes that no output needs. Inputs that nothing reads go, too.
 View pruned(const View& view);

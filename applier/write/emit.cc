@@ -51,6 +51,7 @@ class Emitter {
   std::vector<Unit> needs(Unit u) const;
   std::optional<FusedBias> fusedBias(int add) const;
   bool isNew(int node) const;
+  void breakUp(const View& before);
 
   void visit(Unit root, std::set<Unit>& seen, std::vector<Unit>& order) const;
   std::vector<Unit> schedule() const;
@@ -102,6 +103,7 @@ Emitter::Emitter(const Graph& graph,
   for (const Provenance& p : after.provenance) {
     if (p.origin >= 0) ++partsAfter_[index(p.origin)];
   }
+  breakUp(before);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     for (const std::string& name : graph.nodes[i].outputs)
       producer_.emplace(name, static_cast<int>(i));
@@ -110,6 +112,31 @@ Emitter::Emitter(const Graph& graph,
     valueByName_.emplace(name, value);
   for (int i = 0; i < static_cast<int>(program().nodes().size()); ++i) {
     if (auto f = fusedBias(i)) fused_.emplace(i, *f);
+  }
+}
+
+/// Where a node of the view reads an inner value of another ONNX node (of a Conv, without its bias), both ONNX nodes
+/// are written as they were, or neither is.
+void Emitter::breakUp(const View& before) {
+  constexpr int kBroken = -1;
+  const std::vector<bool> constant = constantNodes(before.program);
+  std::vector<std::pair<size_t, size_t>> joined;
+  for (size_t i = 0; i < before.provenance.size(); ++i) {
+    const int reader = before.provenance[i].origin;
+    for (Value v : before.program.nodes()[i].operands) {
+      const int made = before.provenance[index(v.node)].origin;
+      if (reader >= 0 && made >= 0 && made != reader && !constant[index(v.node)] && !before.names.contains(v))
+        joined.emplace_back(index(made), index(reader));
+    }
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto& [a, b] : joined) {
+      const bool isIntact = intact(static_cast<int>(a));
+      if (isIntact == intact(static_cast<int>(b))) continue;
+      partsAfter_[isIntact ? a : b] = kBroken;
+      changed = true;
+    }
   }
 }
 

@@ -49,11 +49,14 @@ std::vector<Idiom> makeIdioms() {
     idioms.push_back({inputs + pieces, kScaledLayerNorm, {}, "epsilon"});
     idioms.push_back({inputs + bias + pieces + "y = Add(t, a)", kLayerNorm, {}, "epsilon"});
   }
-  idioms.push_back({inputs + bias + deviation +
-                        "i = Reciprocal(r)\ng = Mul(i, s)\nt = Mul(x, g)\nu = Mul(m, g)\nw = Sub(a, u)\ny = Add(t, w)",
-                    kLayerNorm,
-                    {},
-                    "epsilon"});
+  // As TensorFlow and as Keras 3 write it.
+  for (std::string_view shift : {"u = Mul(m, g)\nw = Sub(a, u)\n", "n = Neg(m)\nu = Mul(n, g)\nw = Add(u, a)\n"}) {
+    idioms.push_back({inputs + bias + deviation + "i = Reciprocal(r)\ng = Mul(i, s)\nt = Mul(x, g)\n" +
+                          std::string(shift) + "y = Add(t, w)",
+                      kLayerNorm,
+                      {},
+                      "epsilon"});
+  }
   const std::string root = "q = Square(x)\nv = ReduceMean(q) axes=[1]\ne = Add(v, epsilon)\nr = Sqrt(e)\n";
   for (std::string_view scaled : {"n = Div(x, r)\ny = Mul(n, s)", "i = Reciprocal(r)\nn = Mul(x, i)\ny = Mul(n, s)",
                                   "i = Reciprocal(r)\ng = Mul(i, s)\ny = Mul(x, g)"})

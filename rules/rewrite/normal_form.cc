@@ -28,6 +28,7 @@ struct Application {
   Value addNormal(OpName name, std::vector<Value> of) const {
     return addNormalForm(builder, *findOp(name.text), std::move(of), {});
   }
+  const Shape& shape(Value v) const { return builder.shape(v); }
 };
 
 /// Something of a normal form does not fit, as a shape that is too large.
@@ -39,6 +40,55 @@ using Step = std::optional<Value> (*)(const Application&);
 
 std::optional<Value> regrouping(const Application& a) {
   return regrouped(a.builder, a.operands[0], a.result);
+}
+
+// --- Constants ---
+
+/// A constant without the dimensions of extent 1 in front; nullopt where it has none.
+std::optional<Value> withoutOnes(NormalFormBuilder& builder, Value c) {
+  const Shape& shape = builder.shape(c);
+  const auto first = std::find_if(shape.begin(), shape.end(), [](const Dim& d) { return d != Dim(1); });
+  return first == shape.begin() ? std::nullopt : regrouped(builder, c, Shape(first, shape.end()));
+}
+
+/// The operator of a value and a constant, where the constant has such dimensions and they do not count.
+std::optional<Value> ofFewerDimensions(const Application& a, OpName op) {
+  for (size_t i = 0; i < 2; ++i) {
+    const Value x = a.operands[i], c = a.operands[1 - i];
+    if (a.builder.isConstant(x) || !a.builder.isConstant(c) || a.shape(x).size() < a.shape(c).size()) continue;
+    if (auto fewer = withoutOnes(a.builder, c)) return a.addNormal(op, {x, *fewer});
+  }
+  return std::nullopt;
+}
+
+/// A value and a constant tensor, which an operator joins: x + c, or x·c.
+struct Joined {
+  Value of, constant;
+};
+
+/// What `v` is, if it is that, and nothing else reads it.
+std::optional<Joined> joinedBy(NormalFormBuilder& builder, Value v, OpName op) {
+  const Node& n = builder.program().node(v);
+  for (size_t i = 0; n.is(op) && i < 2 && builder.isReadOnce(v); ++i) {
+    const Value x = n.operands[i], c = n.operands[1 - i];
+    if (!builder.isConstant(x) && builder.isConstant(c) && !builder.shape(c).empty()) return Joined{x, c};
+  }
+  return std::nullopt;
+}
+
+/// Of `op` of such a value and a constant of the extents that its own has: the value, its constant and the other one.
+struct Chain {
+  Value of, first, second;
+};
+
+std::optional<Chain> chainOf(const Application& a, OpName first) {
+  for (size_t i = 0; i < 2; ++i) {
+    const Value c = a.operands[1 - i];
+    if (!a.builder.isConstant(c)) continue;
+    auto joined = joinedBy(a.builder, a.operands[i], first);
+    if (joined && a.shape(joined->constant) == a.shape(c)) return Chain{joined->of, joined->constant, c};
+  }
+  return std::nullopt;
 }
 
 // --- Arithmetic ---
@@ -90,6 +140,11 @@ std::optional<Value> matrixProduct(const Application& a) {
 
 std::optional<Value> product(const Application& a) {
   if (a.operands[0] == a.operands[1]) return a.add(ops::kSquare, {a.operands[0]});
+  if (auto y = ofFewerDimensions(a, ops::kMul)) return y;
+  if (auto c = chainOf(a, ops::kMul)) return a.add(ops::kMul, {c->of, a.add(ops::kMul, {c->first, c->second})});
+  if (auto c = chainOf(a, ops::kAdd))
+    return a.addNormal(ops::kAdd,
+                       {a.addNormal(ops::kMul, {c->of, c->second}), a.add(ops::kMul, {c->first, c->second})});
   for (size_t i = 0; i < 2; ++i) {
     const Node n = a.builder.program().node(a.operands[i]);
     if (!n.is(ops::kMatMul) || !isOfActivations(a.builder, n.operands)) continue;
@@ -128,8 +183,26 @@ std::optional<Value> quotient(const Application& a) {
   return withInverse(a, ops::kMul, ops::kReciprocal);
 }
 
-/// A LayerNormalization without a bias, and a bias.
+// (x + c - m)·f + b, with one value of c for each channel: the mean is m - c.
+std::optional<Value> batchNormalization(const Application& a) {
+  const auto sum = joinedBy(a.builder, a.operands[0], ops::kAdd);
+  if (!sum || !a.builder.isConstant(a.operands[3])) return std::nullopt;
+  Shape perChannel(a.result.size() - 1, Dim(1));
+  perChannel[0] = a.result[1];
+  const Shape& x = a.shape(sum->of);
+  if (x != a.result || a.shape(sum->constant) != perChannel) return std::nullopt;
+  auto shift = regrouped(a.builder, sum->constant, {a.result[1]});
+  if (!shift) return std::nullopt;
+  std::vector<Value> operands = a.operands;
+  operands[0] = sum->of;
+  operands[3] = a.add(ops::kSub, {operands[3], *shift});
+  return a.builder.node(a.op, std::move(operands), a.attributes);
+}
+
+/// Constants as one; a LayerNormalization without a bias, and a bias.
 std::optional<Value> sum(const Application& a) {
+  if (auto y = ofFewerDimensions(a, ops::kAdd)) return y;
+  if (auto c = chainOf(a, ops::kAdd)) return a.add(ops::kAdd, {c->of, a.add(ops::kAdd, {c->first, c->second})});
   for (size_t i = 0; i < 2; ++i) {
     const Value bias = a.operands[1 - i];
     const Node n = a.builder.program().node(a.operands[i]);
@@ -152,10 +225,7 @@ std::optional<Value> clip(const Application& a) {
 
 /// A slope without the dimensions of extent 1 in front.
 std::optional<Value> prelu(const Application& a) {
-  const Shape& slope = a.operandShapes[1];
-  const auto first = std::find_if(slope.begin(), slope.end(), [](const Dim& d) { return d != Dim(1); });
-  if (first == slope.begin()) return std::nullopt;
-  auto fewer = regrouped(a.builder, a.operands[1], Shape(first, slope.end()));
+  auto fewer = withoutOnes(a.builder, a.operands[1]);
   return fewer ? std::optional(a.add(ops::kPRelu, {a.operands[0], *fewer})) : std::nullopt;
 }
 
@@ -193,6 +263,7 @@ struct Entry {
 
 constexpr Entry kSteps[] = {
     {ops::kAdd, sum},
+    {ops::kBatchNormalization, batchNormalization},
     {ops::kClip, clip},
     {ops::kDiv, quotient},
     {ops::kFlatten, regrouping},
@@ -212,7 +283,14 @@ constexpr Entry kSteps[] = {
 /// Rebuilds a program.
 class ProgramNormaliser final : public NormalFormBuilder {
  public:
-  ProgramNormaliser(const Program& program, Idioms idioms) : program_(program), idioms_(idioms) {}
+  ProgramNormaliser(const Program& program, Idioms idioms) : program_(program), idioms_(idioms) {
+    for (const Node& n : program.nodes()) {
+      for (Value v : n.operands)
+        ++readers_[v];
+    }
+    for (Value v : program.outputs())
+      ++readers_[v];
+  }
   Program run();
 
   Value node(const OpRow& op, std::vector<Value> operands, Attributes attributes) override {
@@ -223,6 +301,10 @@ class ProgramNormaliser final : public NormalFormBuilder {
   Value scalar(double value, Value) override { return node(*findOp("Constant"), {}, {{"value", value}}); }
   const Program& program() const override { return builder_.peek(); }
   bool isConstant(Value value) const override { return pet::isConstant(builder_.peek(), value); }
+  bool isReadOnce(Value value) const override {
+    auto it = moved_.find(value);
+    return it == moved_.end() || it->second == 1;
+  }
   std::optional<Number> number(Value value) const override {
     const Node& n = builder_.peek().node(value);
     if (!n.is(ops::kConstant) || !n.shapes[0].empty()) return std::nullopt;
@@ -233,6 +315,8 @@ class ProgramNormaliser final : public NormalFormBuilder {
   const Program& program_;
   Idioms idioms_;
   ProgramBuilder builder_;
+  std::map<Value, int> readers_;  ///< of the program's values
+  std::map<Value, int> moved_;    ///< and of those that stand for them
 };
 
 Program ProgramNormaliser::run() {
@@ -248,8 +332,11 @@ Program ProgramNormaliser::run() {
     }
     Value normal = addNormalForm(*this, *n.op, std::move(operands), n.attributes);
     if (idioms_ == Idioms::kRecognised) normal = recognised(*this, normal).value_or(normal);
-    for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
-      moved[{i, o}] = {normal.node, normal.output + o};
+    for (int o = 0; o < static_cast<int>(n.names.size()); ++o) {
+      const Value is{normal.node, normal.output + o};
+      moved[{i, o}] = is;
+      moved_[is] += readers_[{i, o}];
+    }
   }
   std::vector<Value> outputs;
   for (Value v : program_.outputs())

@@ -21,6 +21,8 @@ class NormalFormBuilder {
   virtual const Program& program() const = 0;
   /// Computed from constants alone.
   virtual bool isConstant(Value value) const = 0;
+  /// At most one operator reads the value, and it is no output.
+  virtual bool isReadOnce(Value value) const = 0;
   /// A constant of one element, and half a unit in the last place of its type, relative to 1.
   struct Number {
     double value, roundoff;
@@ -38,7 +40,10 @@ class NormalFormBuilder {
 /// - a product with itself: Square; Clip from 0 on: Relu;
 /// - a LayerNormalization without a bias and one behind it: with a bias;
 /// - a product of two matrices that are computed, times a number before or behind it: the first one times the number;
-/// - the slope of a PRelu has no dimensions of extent 1 in front;
+/// - a constant in a sum or product, or the slope of a PRelu, has no dimensions of extent 1 in front;
+/// - (x + a)·c with constants of the same extents, one of them not 1: x·c + a·c; (x + a) + c and (x·a)·c with one
+///   constant; a BatchNormalization of x + a with one value for each channel: of x, with another mean; where nothing
+///   else reads what x is part of;
 /// - ReduceMean and ReduceMax of all spatial dimensions: GlobalAveragePool, GlobalMaxPool;
 /// - Where that chooses a constant where its condition holds: where the opposite holds not.
 Value addNormalForm(NormalFormBuilder& builder, const OpRow& op, std::vector<Value> operands, Attributes attributes);

@@ -137,10 +137,40 @@ def inferred(shop):
     expect("the type of a sparse initializer", values["thin"].get("extents") == IMAGE, values.get("thin"))
 
 
+def versions(shop):
+    """Each version of the format, and the next one. Before version 4 every initializer is an input as well."""
+    for version in range(3, onnx.IR_VERSION + 2):
+        old = version < 4
+        inputs = [tensor("x", 1, 2, 6, 6)] + ([tensor("w", 3, 2, 3, 3)] if old else [])
+        model = shop.model("version", [conv("x", "w", "y")], inputs, [tensor("y", 1, 3, 6, 6)], {"w": floats(3, 2, 3, 3)}, opset=8, ir_version=version)
+        report = shop.apply(model, shop.pack("conv"), "--all", *(["--freeze-inputs"] if old else []), same=False)
+        expect(f"version {version}", len(report["fired"]) == 1 and shop.output.ir_version == version, report)
+        if version <= onnx.IR_VERSION:
+            onnx.checker.check_model(shop.output, full_check=True)
+
+
+def branching(shop):
+    """A Conv in each branch of an If, in front of it one of open extents."""
+    branches = {f"{name}_branch": helper.make_graph([conv("a", "w", name)], name, [], [tensor(name, "n", 2, "h", 6)]) for name in ["then", "else"]}
+    nodes = [conv("x", "v", "a"), helper.make_node("If", ["c"], ["y"], **branches)]
+    return shop.model("branching", nodes, [tensor("x", "n", 2, "h", 6), tensor("c", element=TensorProto.BOOL)], [tensor("y", "n", 2, "h", 6)],
+                      {"v": floats(2, 2, 3, 3), "w": floats(2, 2, 3, 3)})
+
+
+def repeated(shop):
+    """The same model gives the same bytes."""
+    for model in [shop.folder / "everything.onnx", branching(shop)]:
+        written = []
+        for _ in range(2):
+            report = shop.apply(model, shop.pack("conv"), "--all", same=False)
+            written.append((shop.folder / "out.onnx").read_bytes())
+        expect(f"{model.name} twice", len(report["fired"]) > 1 and written[0] == written[1], report["fired"])
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(folder)
-        for test in [kept, equal, inferred]:
+        for test in [kept, equal, inferred, repeated, versions]:
             test(shop)
     print("\n".join(failures) if failures else "what is not rewritten is kept")
     return 1 if failures else 0

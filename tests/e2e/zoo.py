@@ -33,7 +33,8 @@ FIRES = {name: "attention-banded" for name in ["window_attention-dynamo", "windo
 
 # Operators that exporters write in pieces (rules/rewrite/idioms.h), with their weights: each by itself is a pattern here.
 OPERATORS = {"gelu": ("Gelu(x)", ""), "gelu-tanh": ("Gelu(x) approximate=tanh", ""), "swish": ("Swish(x)", ""), "mish": ("Mish(x)", ""),
-             "rmsnorm": ("RMSNormalization(x, s) axis=1", "s: const [K]")}
+             "rmsnorm": ("RMSNormalization(x, s) axis=1", "s: const [K]"),
+             "layernorm": ("LayerNormalization(x, s, a) axis=1", "s: const [K]\n  a: const [K]"), "hardswish": ("HardSwish(x)", "")}
 # Rows in another order before it, and back behind it.
 TURNED = """
 pattern NAME {
@@ -63,6 +64,7 @@ RECOGNISED = {
     "llama-dynamo": {"rmsnorm": 5, "swish": 2}, "llama-dynamo-dynamic": {"rmsnorm": 5, "swish": 2},
     "mistral-dynamo": {"rmsnorm": 5, "swish": 2}, "t5_encoder-script": {"rmsnorm": 5},
     "conformer-dynamo": {"swish": 6}, "conformer-script-dynamic": {"swish": 6}, "efficientnet_b0-dynamo": {"swish": 49},
+    "mobilenet_v3_small-keras": {"hardswish": 19}, "transformer-keras-batch": {"layernorm": 4, "gelu-tanh": 2},
     "stable_diffusion_unet-dynamo": {"swish": 31}, "vae_decoder-script": {"swish": 29},
 }
 assert set(RECOGNISED) <= set(zoo.MODELS)

@@ -89,7 +89,7 @@ def export_dynamo(name, model, path):
 def export_script(name, model, path):
     import torch
     axes = {k: v for k, v in dynamic_axes(model).items() if v}
-    torch.onnx.export(torch_module(name, model), example(model), str(path), dynamo=False, opset_version=17,
+    torch.onnx.export(torch_module(name, model), example(model), str(path), dynamo=False, opset_version=model.opset,
                       input_names=list(model.inputs), output_names=list(model.outputs) or None, dynamic_axes=axes or None)
 
 
@@ -104,7 +104,7 @@ def export_keras(name, model, path):
     module.set_weights([spread(w, random) for w in module.get_weights()])
     signature = [tf.TensorSpec([None if isinstance(e, str) else e for e in i.shape], i.dtype, n) for n, i in model.inputs.items()]
     function = tf.function(lambda *tensors: module(*tensors, training=False), input_signature=signature)
-    tf2onnx.convert.from_function(function, signature, opset=17, output_path=str(path))
+    tf2onnx.convert.from_function(function, signature, opset=model.opset, output_path=str(path))
 
 
 EXPORTERS = {zoo.DYNAMO: export_dynamo, zoo.SCRIPT: export_script, zoo.KERAS: export_keras}

@@ -355,6 +355,21 @@ def keras_application(name, **arguments):
     return make
 
 
+def keras_transformer():
+    """Two blocks of an encoder: attention, LayerNormalization, a Gelu between two products. (tf2onnx has no Erfc, which is in
+    an exact Gelu.)"""
+    import keras
+    layers = keras.layers
+
+    def gelu(x):
+        return keras.activations.gelu(x, approximate=True)
+    x = inputs = keras.Input((24, 64))
+    for _ in range(2):
+        x = layers.LayerNormalization(epsilon=1e-6)(x + layers.MultiHeadAttention(4, 16)(x, x))
+        x = layers.LayerNormalization(epsilon=1e-6)(x + layers.Dense(64)(layers.Dense(256, activation=gelu)(x)))
+    return keras.Model(inputs, x)
+
+
 def keras_lstm():
     import keras
     layers = keras.layers
@@ -406,8 +421,10 @@ MAKERS = {
     "lstm": lambda: Recurrent(nn.LSTM, bidirectional=True),
     "gru": lambda: Recurrent(nn.GRU),
     "mobilenet_v2-keras": keras_application("MobileNetV2"),
+    "mobilenet_v3_small-keras": keras_application("MobileNetV3Small", include_preprocessing=False),
     "resnet50v2-keras": keras_application("ResNet50V2", classifier_activation=None),
     "efficientnetv2b0-keras": keras_application("EfficientNetV2B0", include_preprocessing=False),
     "xception-keras": keras_application("Xception", classifier_activation=None),
     "lstm-keras": keras_lstm,
+    "transformer-keras": keras_transformer,
 }

@@ -39,6 +39,7 @@ class Model:
     inputs: dict  # name -> Input, in the order of the module's arguments
     tries: tuple = ({},)  # extents of the dynamic dimensions; the exporter sees the first
     precision: str = "fp32"
+    opset: int = 17  # that TorchScript's exporter and tf2onnx are asked for
     outputs: tuple = ()  # their names, where the exporter is given any
     data_dependent: bool = False  # extents depend on values: of boxes that are found
 
@@ -115,6 +116,7 @@ MODELS = {
     "swin_t-dynamo": Model(TV, DYNAMO, image()),
     "swin_t-script": Model(TV, SCRIPT, image()),
     "mobilenet_v2-keras": Model(KA, KERAS, {"input": Input((1, 224, 224, 3))}),
+    "mobilenet_v3_small-keras": Model(KA, KERAS, {"input": Input((1, 224, 224, 3))}, opset=13),
     "resnet50v2-keras-batch": Model(KA, KERAS, {"input": Input(("batch", 224, 224, 3))}, BATCHES),
     "efficientnetv2b0-keras": Model(KA, KERAS, {"input": Input((1, 224, 224, 3))}),
     "xception-keras-batch": Model(KA, KERAS, {"input": Input(("batch", 299, 299, 3))}, ({"batch": 1},)),
@@ -177,6 +179,7 @@ MODELS = {
     "lstm-script-dynamic": Model(OWN, SCRIPT, {"input": Input(("batch", "length", 64))}, LENGTHS),
     "lstm-dynamo": Model(OWN, DYNAMO, {"input": Input((1, 50, 64))}),
     "gru-dynamo": Model(OWN, DYNAMO, {"input": Input((1, 50, 64))}),
+    "transformer-keras-batch": Model("keras layers", KERAS, {"input": Input(("batch", 24, 64))}, BATCHES, opset=13),
     "lstm-keras-batch": Model("keras layers", KERAS, {"input": Input(("batch", 50, 64))}, BATCHES),
     # Other precisions
     "resnet18-dynamo-fp16": Model(TV, DYNAMO, image(**HALF), precision="fp16"),

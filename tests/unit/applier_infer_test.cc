@@ -397,6 +397,34 @@ TEST(ApplierInfer, DeclarationsFillInWhatIsNotKnown) {
   EXPECT_TRUE(inference.problems.empty());
 }
 
+/// A name that no input has is that of the extent at which it is declared first.
+TEST(ApplierInfer, NamesOfResultsStandForTheirExtents) {
+  Graph graph = graphOf("x:f[N,?,2] y=Relu(x) z=Mystery(x) u=Relu(z)", 17);
+  graph.types["y"] = valueTypeOf("f[batch,length,2]");
+  graph.types["z"] = valueTypeOf("f[batch,length,K]");
+  Inference inference = infer(graph);
+  EXPECT_EQ(shown(inference.types["y"]), "float[N, length, 2]");
+  EXPECT_EQ(shown(inference.types["u"]), "float[N, length, K]");
+  EXPECT_EQ(inference.equal.at("batch"), Expr::variable("N"));
+  EXPECT_EQ(inference.symbols,
+            (std::map<std::string, std::string, std::less<>>{{"N", "N"}, {"length", "length"}, {"K", "K"}}));
+  EXPECT_TRUE(inference.problems.empty());
+}
+
+/// What callers choose is what they choose: such declarations are left behind where inputs are made open later on.
+TEST(ApplierInfer, DeclarationsOfWhatCallersChooseAreSaidOnce) {
+  for (auto [declared, extent] : {std::pair("f[5,3]", "5"), {"f[M,3]", "M"}}) {
+    Graph graph = graphOf("x:f[N,3] z:f[M,3] y=Relu(x) v=Neg(y) w=Mul(v,z)", 17);
+    graph.types["y"] = graph.types["v"] = valueTypeOf(declared);
+    Inference inference = infer(graph);
+    EXPECT_THAT(problemsOf(inference), ::testing::ElementsAre(fmt::format(
+                                           "node 'y' (Relu): its result 'y' is declared with extent {} in dimension "
+                                           "0, but has N, which callers choose: nothing relies on it",
+                                           extent)));
+    EXPECT_EQ(shown(inference.types["v"]), "float[N, 3]");
+  }
+}
+
 TEST(ApplierInfer, DeclarationsThatCannotBe) {
   for (auto [declared, problem] : {std::pair("f[N,4]", "is declared with extent 4 in dimension 1, but has 3"),
                                    {"f[3]", "is declared with 1 dimensions, but has 2: [N, 3]"},
@@ -422,6 +450,87 @@ TEST(ApplierInfer, LocalFunctionsAndOtherDomainsAreNotONNX) {
   Graph graph = graphOf("x:f[4] y=Relu(x)", 17);
   graph.nodes[0].standard = false;
   EXPECT_EQ(shown(infer(graph).types["y"]), "unknown ?");
+}
+
+// --- Symbols that are equal ---
+
+struct EqualCase {
+  const char* graph;   ///< its last result is its output
+  const char* result;  ///< of the last node
+};
+
+constexpr EqualCase kEqual[] = {
+    {"x:f[N,A] w:f[B,M] y=MatMul(x,w) z=Transpose(x)", "float[A, N]"},  // no output needs the product
+    {"x:f[N,A] w:f[B,M] c=MatMul(x,w) t=Transpose(w) z=Concat(x,t) axis=0", "float[M + N, A]"},
+    {"x:f[N,A] w:f[B,M] t=Transpose(w) c=MatMul(x,w) u=Mul(x,t) y=MatMul(c,u)", "float[N, A]"},
+    {"x:f[N,C,?] w:f[8,3,1] y=Conv(x,w)", "float[N, 8, d1]"},
+    {"x:f[?,?] w:f[5,4] s=Relu(x) z=MatMul(s,w) y=Concat(s,z) axis=1", "float[d1, 9]"},
+    {"x:f[?,3] z:f[?,4] y=Concat(x,z) axis=1", "float[d1, 7]"},
+    {"x:f[N,3] z:f[M,3] y=Add(x,z)", "float[d1, 3]"},  // one of them may be 1
+    {"x:f[N,3] z:f[M,3] a=Add(x,z) y=Concat(x,z) axis=1", "float[N, 6]"},
+    {"x:f[N,A] b:f[A] s:f[K] y=BatchNormalization(x,s,s,s,s)", "float[N, A]"},
+    {"x:f[N,2K] z:f[M,2L] y=Concat(x,z) axis=0", "float[M + N, _2K]"},
+};
+
+TEST(ApplierInfer, WhatANodeDemandsIsEqual) {
+  for (const EqualCase& c : kEqual) {
+    Graph graph = graphOf(c.graph, 17);
+    graph.outputs = {graph.nodes.back().outputs[0]};
+    Inference inference = infer(graph);
+    EXPECT_THAT(problemsOf(inference), ::testing::IsEmpty()) << c.graph;
+    EXPECT_EQ(shown(inference.types[graph.outputs[0]]), c.result) << c.graph;
+  }
+}
+
+TEST(ApplierInfer, WhatIsEqualIsToldByTheFilesNames) {
+  Graph graph = graphOf("x:f[N,A] w:f[B,5] v:f[K,M] y=MatMul(x,w) z=MatMul(y,v)", 17);
+  graph.outputs = {"z"};
+  Inference inference = infer(graph);
+  EXPECT_EQ(inference.equal, (std::map<std::string, Expr, std::less<>>{{"B", Expr::variable("A")}, {"K", Expr(5)}}));
+  EXPECT_FALSE(inference.symbols.contains("B") || inference.symbols.contains("K") || inference.least.contains("B"));
+  EXPECT_EQ(inference.least.at("A"), 1);
+}
+
+/// Nor a branch that may not be taken.
+TEST(ApplierInfer, WhatNeedNotRunDemandsNothing) {
+  Graph branch = graphOf("y=MatMul(x,w)", 17);
+  branch.outputs = {"y"};
+  branch.captured = {"x", "w"};
+  Graph graph = graphOf("c:b[] x:f[N,A] w:f[B,M] r=If(c) s=Relu(x)", 17);
+  graph.nodes[0].attributes = {{"then_branch", std::make_shared<const Graph>(branch)},
+                               {"else_branch", std::make_shared<const Graph>(branch)}};
+  graph.nodes[0].captured = {"x", "w"};
+  graph.outputs = {"r", "s"};
+  EXPECT_TRUE(infer(graph).equal.empty());
+}
+
+TEST(ApplierInfer, WhatCannotBeEqualRunsNowhere) {
+  Graph graph = graphOf("x:f[N,A] w:f[5,M] v:f[4,M] a=MatMul(x,w) b=MatMul(x,v) y=Mul(a,b)", 17);
+  graph.outputs = {"y"};
+  EXPECT_THAT(problemsOf(infer(graph)), ::testing::ElementsAre("node 'b' (MatMul): the inner extents differ: 5 and 4"));
+}
+
+TEST(EqualSymbols, OneStandsForAll) {
+  EqualSymbols equal;
+  auto symbol = [](const char* name) { return Dim(Expr::variable(name)); };
+  for (const char* name : {"a", "b", "c", "d", "e"})
+    equal.enter(name);
+  equal.equate(symbol("d"), symbol("c"));
+  equal.equate(symbol("b"), symbol("d"));
+  EXPECT_EQ(equal.of("d"), Expr::variable("b"));
+  EXPECT_EQ(equal.of("c"), Expr::variable("b"));
+  equal.equate(Dim(Expr::variable("c") * 3 + 1), Dim(13));
+  EXPECT_EQ(equal.of("d"), Expr(4));
+  EXPECT_EQ(equal.count(), 3U);
+  for (const auto& [x, y] : {std::pair(Dim(Expr::variable("a") + 1), symbol("e")),
+                             {symbol("d"), Dim(5)},
+                             {symbol("a"), Dim(0)},
+                             {symbol("a"), symbol("unknown")},
+                             {Dim(Expr::variable("a") * 2), Dim(3)},
+                             {Dim(floorDiv(Expr::variable("a"), 2)), symbol("e")}})
+    equal.equate(x, y);
+  EXPECT_EQ(equal.count(), 3U);
+  EXPECT_EQ(equal.of("a"), Expr::variable("a"));
 }
 
 // --- Work that a file may cause ---

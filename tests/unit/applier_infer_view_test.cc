@@ -7,6 +7,7 @@
 
 #include "applier/read/normalise.h"
 #include "ir/ops/op.h"
+#include "tests/unit/applier_support.h"
 #include "tests/unit/graph_text.h"
 
 namespace pet::applier_infer_view_test {
@@ -83,6 +84,33 @@ TEST(ApplierInferView, ExtentsThatAreLeftOpenAreSymbols) {
   EXPECT_EQ(read.sizes.samples().size(), 3U);
   Normalised even = normalise(graph, {.multiples = {{"N", 2}}});
   EXPECT_THAT(valuesOf(even.view), ElementsAre("input x[2N_per_2, 8]", "y[2N_per_2, 8]"));
+}
+
+constexpr const char* kProductOfInputs = R"(
+pattern product { shape M K N : 1 <= M, 1 <= K, 1 <= N
+  a: [M, K]
+  b: [K, N]
+  t = MatMul(a, b)
+  y = Relu(t) }
+rule turned of product {
+  class M K N : 1 <= M, 1 <= K, 1 <= N
+  numerics same-terms
+  replacement {
+    u = Transpose(a) perm=[1, 0]
+    v = Transpose(b) perm=[1, 0]
+    w = MatMul(v, u)
+    r = Relu(w)
+    y = Transpose(r) perm=[1, 0]
+  }
+})";
+
+// The product itself says that B is A; two names alone would be two extents that no product has.
+TEST(ApplierInferView, ExtentsThatAreDemandedToBeEqualAreOneSymbol) {
+  Graph graph = withOutput(graphOf("x:f[N,A] w:f[B,M] p=MatMul(x,w) y=Relu(p)", 17));
+  const Applied result = applied({graph, nullptr}, rulesOf(kProductOfInputs), all());
+  ASSERT_EQ(result.report.fired.size(), 1U);
+  EXPECT_EQ(result.report.fired[0].shapes.at("K").str(), "A");
+  EXPECT_EQ(types(result.model.graph), "Transpose Transpose MatMul Relu Transpose");
 }
 
 }  // namespace pet::applier_infer_view_test

@@ -177,6 +177,111 @@ TEST(ApplierAttention, IsReadInItsPieces) {
     EXPECT_EQ(readAs("m:f[3,5] " + apart + "h=f{-inf,-inf,-inf,-inf,-inf} " + form, 23), "") << form;
 }
 
+// --- What is computed for each channel, behind a Conv ---
+
+constexpr std::string_view kBiased =
+    "x: [1, 2, 6, 6]  w: const [3, 2, 3, 3]  b: const [3, 1, 1]  s: const [3]  c: const [3]  m: const [3]  v: const "
+    "[3]  "
+    "p: const [1, 3, 1, 1]  q: const [1, 3, 1, 1]  t = Conv(x, w) pads=[1, 1, 1, 1]  u = Add(t, b)  ";
+
+Model behindABias(const std::string& rest) {
+  return modelOf(std::string(kBiased) + rest);
+}
+
+TEST(ApplierChannels, ABiasIsPartOfWhatFollows) {
+  const Graph norm = behindABias("y = BatchNormalization(u, s, c, m, v)").graph;
+  EXPECT_EQ(types(norm), "Conv BatchNormalization");
+  EXPECT_EQ(operators(normalise(norm).view), "Conv BatchNormalization");
+  EXPECT_EQ(operators(normalise(behindABias("a = Mul(u, p)  y = Add(a, q)").graph).view), "Conv Mul Add");
+  EXPECT_EQ(operators(normalise(behindABias("a = Mul(u, p)  y = Add(a, u)").graph).view), "Conv Add Mul Add")
+      << "which is read elsewhere, too";
+}
+
+constexpr const char* kConvRule = R"(
+pattern conv { shape N C H W F : 1 <= N, 1 <= C, 3 <= H, 3 <= W, 1 <= F
+  x: [N, C, H, W]
+  w: const [F, C, 3, 3]
+  y = Conv(x, w) pads=[1, 1, 1, 1] }
+rule padded of conv {
+  class N C H W F : 1 <= N, 1 <= C, 3 <= H, 3 <= W, 1 <= F
+  numerics same-terms
+  replacement {
+    p = Pad(x) pads=[0, 0, 1, 1, 0, 0, 1, 1]
+    y = Conv(p, w) pads=[0, 0, 0, 0]
+  }
+})";
+constexpr const char* kScaleRule = R"(
+pattern scale { shape N F H W : 1 <= N, 1 <= F, 1 <= H, 1 <= W
+  x: [N, F, H, W]
+  s: const [F, 1, 1]
+  b: const [F, 1, 1]
+  t = Mul(x, s)
+  y = Add(t, b) }
+rule negated of scale {
+  class N F H W : 1 <= N, 1 <= F, 1 <= H, 1 <= W
+  numerics same-terms
+  replacement {
+    c = Neg(b)
+    t = Mul(x, s)
+    y = Sub(t, c)
+  }
+})";
+constexpr const char* kFoldRule = R"(
+pattern both { shape N C H W F : 1 <= N, 1 <= C, 3 <= H, 3 <= W, 1 <= F
+  x: [N, C, H, W]
+  w: const [F, C, 3, 3]
+  s: const [F, 1, 1]
+  b: const [F, 1, 1]
+  t = Conv(x, w) pads=[1, 1, 1, 1]
+  u = Mul(t, s)
+  y = Add(u, b) }
+rule folded of both {
+  class N C H W F : 1 <= N, 1 <= C, 3 <= H, 3 <= W, 1 <= F
+  numerics same-terms
+  replacement {
+    f = Layout(s)  f 1 1 -> f 1 1 1
+    v = Mul(w, f)
+    t = Conv(x, v) pads=[1, 1, 1, 1]
+    y = Add(t, b)
+  }
+})";
+
+// The Conv without its bias is no value of the model's: where one of the two changes, both are written anew.
+TEST(ApplierChannels, AreWrittenWithoutTheBiasOrAsTheyWere) {
+  const Model model = behindABias("a = Mul(u, p)  r = Add(a, q)  y = Relu(r)");
+  ASSERT_EQ(types(model.graph), "Conv Mul Add Relu");
+  for (const auto& [rules, after] :
+       {std::pair(kConvRule, "Pad Conv Mul Add Relu"), {kScaleRule, "Conv Mul Sub Relu"}, {kFoldRule, "Conv Relu"}}) {
+    const Applied result = applied(model, rulesOf(rules), all());
+    ASSERT_EQ(result.report.fired.size(), 1U) << after;
+    EXPECT_EQ(types(result.model.graph), after);
+    const auto before = results(model.graph), now = results(result.model.graph);
+    for (size_t i = 0; i < before[0].data.size(); ++i)
+      EXPECT_NEAR(before[0].data[i], now[0].data[i], 1e-3) << after;
+  }
+  // Of another Conv nothing changes here.
+  const Model two =
+      behindABias("a = Mul(u, p)  r = Add(a, q)  y = Relu(r)  z = Transpose(x) perm=[1, 0, 2, 3]  return y, z");
+  const Applied other = applied(two, rulesOf(R"(
+pattern turn { shape A B H W : 1 <= A, 1 <= B, 1 <= H, 1 <= W
+  x: [A, B, H, W]
+  y = Transpose(x) perm=[1, 0, 2, 3] }
+rule twice of turn {
+  class A B H W : 1 <= A, 1 <= B, 1 <= H, 1 <= W
+  numerics bit-equal
+  replacement {
+    p = Pad(x) pads=[0, 0, 1, 0, 0, 0, 0, 0]
+    q = Transpose(p) perm=[1, 0, 2, 3]
+    y = Slice(q) axes=[2] starts=[1] ends=[H + 1]
+  }
+})"),
+                                all());
+  ASSERT_EQ(other.report.fired.size(), 1U);
+  const std::string written = types(other.model.graph);
+  EXPECT_NE(written.find("Conv Mul Add Relu"), std::string::npos) << written;
+  EXPECT_NE(written.find("Pad"), std::string::npos) << written;
+}
+
 // --- Parts of what is left open ---
 
 TEST(ApplierOpenParts, AreRead) {
@@ -221,32 +326,32 @@ TEST(ApplierOpenParts, HalvesOfWhatIsPromisedToBeEven) {
 
 // --- Einsum ---
 
-/// By its definition: the sum over all labels that the result has not.
+/// By its definition: the sum over all labels that the result has not. An extent of 1 stands for all positions.
 Tensor<float> einsum(const std::vector<std::string>& labels,
                      const std::string& result,
                      const std::vector<Tensor<float>>& operands) {
   std::map<char, int64_t> extents;
   for (size_t i = 0; i < labels.size(); ++i) {
     for (size_t d = 0; d < labels[i].size(); ++d)
-      extents[labels[i][d]] = operands[i].extents[d];
+      extents[labels[i][d]] = std::max(extents[labels[i][d]], operands[i].extents[d]);
   }
   Extents out;
   for (char c : result)
     out.push_back(extents.at(c));
   Tensor<float> y(out);
   std::map<char, int64_t> at;
-  auto offset = [&](const std::string& of) {
+  auto offset = [&](const std::string& of, const Extents& in) {
     int64_t position = 0;
-    for (char c : of)
-      position = position * extents.at(c) + at.at(c);
+    for (size_t d = 0; d < of.size(); ++d)
+      position = position * in[d] + at.at(of[d]) % in[d];
     return static_cast<size_t>(position);
   };
   auto sum = [&](auto&& self, std::map<char, int64_t>::const_iterator label) -> void {
     if (label == extents.cend()) {
       float product = 1;
       for (size_t i = 0; i < labels.size(); ++i)
-        product *= operands[i].data[offset(labels[i])];
-      y.data[offset(result)] += product;
+        product *= operands[i].data[offset(labels[i], operands[i].extents)];
+      y.data[offset(result, y.extents)] += product;
       return;
     }
     for (int64_t v = 0; v < label->second; ++v) {
@@ -258,17 +363,64 @@ Tensor<float> einsum(const std::vector<std::string>& labels,
   return y;
 }
 
+struct EinsumCase {
+  const char* equation;
+  const char* operators = "";  ///< in the view; empty: any
+  const char* ones = "";       ///< labels of extent 1 in the second operand
+};
+
+constexpr EinsumCase kEinsums[] = {
+    {"ab,bc->ac", "MatMul"},
+    {"abc,cd->abd", "MatMul"},
+    {"abc,abd->acd"},
+    {"abcd,aecd->abe"},
+    {"ab,cb->ca"},
+    {"abc,bc->ac"},
+    {"ab,ac->abc"},
+    {"abc,ac->abc"},
+    {"abc->ca"},
+    {"ab,b->a"},
+    {"a,a->"},
+    {"bac,dae->bd"},
+    {"abcd,acde->abce"},
+    // An ellipsis, of the two dimensions Y and Z
+    {"...a,ab->...b", "MatMul"},
+    {"...ab,...bc->...ac", "MatMul"},
+    {"a...,...->a..."},
+    {"...a->a..."},
+    {"ab,...bc"},
+    {"...a,...a->...", "", "Z"},
+    // More than two: those with the fewest labels first
+    {"ab,bc,cd->ad", "MatMul MatMul"},
+    {"ab,cd,bc->ad", "MatMul MatMul"},
+    {"ab,ac,a->bc"},
+    {"a,b,c->abc"},
+    {"abc,abd,abe->cde"},
+    {"ab,b,bc,c,cd->a"},
+    {"...a,ab,bc->...c", "MatMul MatMul"},
+    // A diagonal
+    {"aa->a", "Layout Slice"},
+    {"aa->"},
+    {"aba->ba", "Transpose Layout Slice Transpose"},
+    {"aab,bc->ac"},
+    {"aaa->a"},
+    {"ab,aa->b"},
+    // An extent of 1 that stands for others
+    {"ab,ab->a", "", "a"},
+    {"ab,ab->a", "", "b"},
+    {"ab,bc->ac", "", "b"},
+    {"ab,abc->ac", "", "ab"},
+};
+
 TEST(ApplierEinsum, IsItsProducts) {
-  const std::map<char, int64_t> extents{{'a', 2}, {'b', 3}, {'c', 4}, {'d', 5}, {'e', 2}};
-  const std::pair<const char*, const char*> cases[] = {
-      {"ab,bc->ac", "MatMul"}, {"abc,cd->abd", "MatMul"}, {"abc,abd->acd", ""}, {"abcd,aecd->abe", ""},
-      {"ab,cb->ca", ""},       {"abc,bc->ac", ""},        {"ab,ac->abc", ""},   {"abc,ac->abc", ""},
-      {"abc->ca", ""},         {"ab,b->a", ""},           {"a,a->", ""},        {"bac,dae->bd", ""},
-      {"abcd,acde->abce", ""},
+  const std::map<char, int64_t> extents{{'a', 2}, {'b', 3}, {'c', 4}, {'d', 5}, {'e', 2}, {'Y', 3}, {'Z', 2}};
+  auto withDots = [](std::string labels) {
+    const size_t dots = labels.find('.');
+    return dots == std::string::npos ? labels : labels.replace(dots, 1, "YZ");
   };
-  for (const auto& [equation, wanted] : cases) {
+  for (const auto& [equation, wanted, ones] : kEinsums) {
     const EinsumEquation e = readEinsum(equation);
-    std::string text;
+    std::vector<std::string> labels;
     Graph graph;
     graph.opset = 13;
     GraphNode node;
@@ -280,9 +432,11 @@ TEST(ApplierEinsum, IsItsProducts) {
       const std::string name(1, static_cast<char>('p' + i));
       ValueType type{ElementType::kFloat, std::vector<std::optional<int64_t>>()};
       Extents shape;
-      for (char c : e.operands[i]) {
-        type.dims->emplace_back(extents.at(c));
-        shape.push_back(extents.at(c));
+      labels.push_back(withDots(e.operands[i]));
+      for (char c : labels.back()) {
+        const bool isOne = i == 1 && std::string_view(ones).find(c) != std::string_view::npos;
+        shape.push_back(isOne ? 1 : extents.at(c));
+        type.dims->emplace_back(shape.back());
       }
       graph.types[name] = type;
       graph.inputs.push_back(name);
@@ -293,7 +447,7 @@ TEST(ApplierEinsum, IsItsProducts) {
     graph.outputs = {"y"};
     const auto got = results(graph);
     ASSERT_EQ(got.size(), 1U) << equation;
-    const Tensor<float> should = einsum(e.operands, e.result, operands);
+    const Tensor<float> should = einsum(labels, withDots(e.result), operands);
     EXPECT_EQ(got[0].extents, should.extents) << equation;
     EXPECT_EQ(got[0].data, should.data) << equation;
     if (*wanted) {
@@ -302,10 +456,15 @@ TEST(ApplierEinsum, IsItsProducts) {
   }
 }
 
+TEST(ApplierEinsum, OfOpenExtentsToo) {
+  EXPECT_EQ(readAs("x:f[B,S,8] w:f[8,4] v:f[4,2] y=Einsum(x,w,v) equation=\"...d,de,ef->...f\"", 13), "MatMul MatMul");
+}
+
 TEST(ApplierEinsum, OtherEquationsPassThrough) {
-  for (const char* text :
-       {"x:f[3,3] y=Einsum(x) equation=\"aa->a\"", "x:f[2,3] y=Einsum(x,x,x) equation=\"ab,ab,ab->a\"",
-        "x:f[2,3] z:f[1,3] y=Einsum(x,z) equation=\"ab,ab->a\""})
+  for (const char* text : {"x:f[N,N] y=Einsum(x) equation=\"aa->a\"", "x:f[2,3] y=Einsum(x) equation=\"...a->a\"",
+                           "x:f[N,3] z:f[M,3] y=Einsum(x,z) equation=\"ab,ab->a\"",
+                           "x:f[N,3] z:f[4,3] y=Einsum(x,z) equation=\"ab,ab->a\"",
+                           "x:f[2] y=Einsum(x,x,x,x,x,x,x,x,x) equation=\"a,a,a,a,a,a,a,a,a->a\""})
     EXPECT_EQ(readAs(text, 13), "") << text;
 }
 

@@ -105,7 +105,8 @@ TEST(SampleSizes, AreThoseAtWhichTheModelRuns) {
   EXPECT_NE(checks[1].at("H"), checks[1].at("W"));
   ModelSizes large({{"batch", 1}, {"H", 5000}, {"W", 1}}, {});
   large.setSamples({{{"batch", 1}, {"H", 6000}, {"W", 60}}});
-  EXPECT_EQ(checkSizes(view, large).at(0).at("H"), 5000);
+  const int64_t first = checkSizes(view, large).at(0).at("H");
+  EXPECT_TRUE(5000 <= first && first <= 5300) << first << " is far from the least";
   EXPECT_EQ(sampleSizes(viewOf("x: [2, 3]  y = Relu(x)"), ModelSizes(), {}), std::vector<Bindings>(1));
 }
 

@@ -222,6 +222,41 @@ TEST(ApplierSums, APadWithAnotherNumberIsNotAZeroPoint) {
   EXPECT_THAT(normalised.opaque, ElementsAre("", HasSubstr("zero point"), HasSubstr("zero point")));
 }
 
+/// Products of what was moved, with the zero point of what it was moved from.
+Model ofTransposed(std::vector<std::string> outputs) {
+  Integers model;
+  model.input("x", kUint8, {3, 5}).input("z", kUint8, {}).weights("w", kInt8, {3, 4}, {1, -2, 3});
+  model.node("Transpose", {"x"}, "t").node("MatMulInteger", {"t", "w", "z"}, "a");
+  if (std::find(outputs.begin(), outputs.end(), "b") != outputs.end())
+    model.node("MatMulInteger", {"t", "w", "z"}, "b");
+  return model.model(std::move(outputs));
+}
+
+TEST(ApplierSums, MovesStandBesideTheirProducts) {
+  EXPECT_EQ(operators(normalise(ofTransposed({"a", "b"}).graph).view), "Sub Transpose MatMul MatMul");
+  EXPECT_EQ(operators(normalise(ofTransposed({"a", "t"}).graph).view), "Transpose Sub Transpose MatMul");
+  const RuleSet rules = ruleOf("x: [K, M]  w: const [K, N]  t = Transpose(x) perm=[1, 0]  y = MatMul(t, w)",
+                               "v = Transpose(w) perm=[1, 0]  b = MatMul(v, x)  y = Transpose(b) perm=[1, 0]", "M K N");
+  const Graph alone = rewritten(ofTransposed({"a"}), rules), read = rewritten(ofTransposed({"a", "t"}), rules);
+  EXPECT_EQ(types(alone), "MatMulInteger Transpose");
+  EXPECT_EQ(nodeOfType(alone, "MatMulInteger").inputs.at(1), "x");
+  EXPECT_EQ(types(read), "Transpose MatMulInteger Transpose");
+}
+
+/// What two products share belongs to neither: where one changes, both are written anew.
+TEST(ApplierSums, WhatIsSharedBehindAZeroPointIsWrittenOnce) {
+  ApplyOptions options = all();
+  options.policy.sites = {"a"};
+  const RuleSet rules = ruleOf("x: [M, K]  w: const [K, N]  y = MatMul(x, w)",
+                               "t = Transpose(x) perm=[1, 0]  v = Transpose(w) perm=[1, 0]  b = MatMul(v, t)  y = "
+                               "Transpose(b) perm=[1, 0]",
+                               "M K N");
+  const Applied result = applied(ofTransposed({"a", "b"}), rules, options);
+  ASSERT_EQ(result.report.fired.size(), 1U);
+  EXPECT_THAT(types(result.model.graph), testing::AnyOf("MatMulInteger Transpose Transpose MatMulInteger",
+                                                        "Transpose MatMulInteger MatMulInteger Transpose"));
+}
+
 TEST(ApplierSums, SumsGoThroughMovesAndRelu) {
   const Model model = Integers()
                           .openInput("x", kUint8, {1, 3})

@@ -132,14 +132,23 @@ class SizeReader {
   }
 
  private:
-  Expected<std::string> symbolOf(const std::string& name) const {
-    if (auto it = inference_.symbols.find(name); it != inference_.symbols.end()) return it->second;
-    if (inference_.least.contains(name)) return name;
+  /// A symbol, or a number where the model runs with no other.
+  Expected<Expr> extentOf(const std::string& name) const {
+    if (auto it = inference_.symbols.find(name); it != inference_.symbols.end()) return Expr::variable(it->second);
+    if (auto it = inference_.equal.find(name); it != inference_.equal.end()) return it->second;
+    if (inference_.least.contains(name)) return Expr::variable(name);
     std::vector<std::string> names;
     for (const auto& [file, symbol] : inference_.symbols)
       names.push_back(file);
     return fail(ErrorKind::kUsage, fmt::format("the model leaves no extent open that is called '{}'", name), "",
                 names.empty() ? "--types shows what it leaves open" : fmt::format("it has {}", fmt::join(names, ", ")));
+  }
+
+  Expected<std::string> symbolOf(const std::string& name) const {
+    auto extent = extentOf(name);
+    if (!extent) return tl::unexpected(extent.error());
+    if (auto symbol = extent->asVariable()) return *symbol;
+    return fail(ErrorKind::kUsage, fmt::format("the model runs only where '{}' is {}", name, extent->str()));
   }
 
   /// At least, at most, and a multiple.
@@ -172,9 +181,9 @@ class SizeReader {
     if (!e) return fail(ErrorKind::kUsage, fmt::format("--assume: '{}' is not a sum of sizes and numbers", text));
     std::map<std::string, Expr> by;
     for (const std::string& name : e->variables()) {
-      auto symbol = symbolOf(name);
-      if (!symbol) return tl::unexpected(symbol.error());
-      by.emplace(name, Expr::variable(*symbol));
+      auto extent = extentOf(name);
+      if (!extent) return tl::unexpected(extent.error());
+      by.emplace(name, std::move(*extent));
     }
     return e->substitute(by);
   }

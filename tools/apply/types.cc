@@ -53,18 +53,21 @@ TypesJson typeJson(const InferredType& type) {
 
 std::string typesText(const Graph& graph, bool freezeInputs) {
   const Inference inference = infer(graph, {.freezeInputs = freezeInputs});
-  TypesJson values = TypesJson::object(), symbols = TypesJson::object(), problems = TypesJson::array();
+  TypesJson values = TypesJson::object(), symbols = TypesJson::object(), equal = TypesJson::object(),
+            problems = TypesJson::array();
   for (const auto& [key, place] : placesOf(graph, inference)) {
     for (const auto& [name, type] : place.inference.types)
       values[place.path + name] = typeJson(type);
   }
   for (const auto& [name, symbol] : inference.symbols)
     symbols[symbol] = name;
+  for (const auto& [name, is] : inference.equal)
+    equal[name] = extentJson(is);
   for (const InferenceProblem& p : inference.problems) {
     bool node = p.kind == InferenceProblem::Kind::kNode;
     problems.push_back({{"about", node ? "node" : "declaration"}, {"what", p.text}});
   }
-  const TypesJson all = {{"values", values}, {"symbols", symbols}, {"problems", problems}};
+  const TypesJson all = {{"values", values}, {"symbols", symbols}, {"equal", equal}, {"problems", problems}};
   return all.dump(1, ' ', false, TypesJson::error_handler_t::replace) + "\n";
 }
 
