@@ -5,6 +5,7 @@ Runtime finds the result equal at several. Exit status 0 or 1.
 The rules are the hand-written ones of tests/data.
 """
 
+import shlex
 import sys
 import tempfile
 
@@ -111,6 +112,8 @@ def gains(shop):
     expect("gains", len(good["fired"]) == 2 and good["sizes"] == [{"batch": 1}, {"batch": 8}], good)
     bad = shop.apply(model, pack, "--timings", file, "--expect", "batch=1,8,32", same=False)
     expect("no gain at one", not bad["fired"] and any("at batch=32" in r["reason"] for r in bad["refusals"]), bad["refusals"])
+    named = shlex.split(bad["next"][-1])[1:] if bad["next"] else []
+    expect("no gain at one: what would do", "--expect" in named and "2 sites rewritten" in run("pet-apply", *named).stdout, bad["next"])
 
 
 def expected(shop):
