@@ -10,7 +10,7 @@ import sys
 
 SKIPPED = 77
 #: Tests that are long as a whole.
-WHOLE = ["applier_alone", "old_processor"]
+WHOLE = ["applier_alone", "old_processor", "wheel_source"]
 
 
 def given():
