@@ -123,7 +123,7 @@ def check_lists(folder, pack):
     """An option that takes a list takes one argument, not the pack that follows; lists that are given twice add up."""
     timings, runner = folder / "lists.jsonl", fake(folder, "lists", GOOD)
     subprocess.run([sys.executable, SOURCE / "tests/models/build.py", folder, "resnet18"], check=True, capture_output=True)
-    command = [BIN / "pet-tune", "--rules", "none,conv/*", "--rules", "other", "--shapes-from", folder / "srcnn.onnx",
+    command = [BIN / "pet-tune", "--rules", "conv/t*,conv/*", "--rules", "*/transposed", "--shapes-from", folder / "srcnn.onnx",
                "--shapes-from", folder / "resnet18.onnx", pack, "-o", timings, "--python", sys.executable, "--runner", runner, "--no-bare"]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=250)
     expect("lists", done.returncode == 0, done.stderr)
