@@ -270,7 +270,7 @@ def check_colours(name, browser):
 
 def transform(browser):
     """x, y and the scale of the first graph."""
-    return [float(n) for n in re.findall(r"-?[\d.e]+", browser.run("return document.querySelector('#before g').getAttribute('transform')"))]
+    return [float(n) for n in re.findall(r"-?\d[\d.]*(?:e-?\d+)?", browser.run("return document.querySelector('#before g').getAttribute('transform')"))]
 
 
 def check_hands(name, browser):
