@@ -116,6 +116,17 @@ def gains(shop):
     expect("no gain at one: what would do", "--expect" in named and "2 sites rewritten" in run("pet-apply", *named).stdout, bad["next"])
 
 
+def misspelt(shop):
+    """A size that the model does not have is an error that says which was meant."""
+    model, pack = convs(shop, "batch", 3, "height", 10), shop.pack("conv")
+    for options, words in [(["--assume", "btach % 2 == 0"], "called 'btach' (did you mean 'batch'? it has batch, height)"),
+                           (["--expect", "hieght=8"], "called 'hieght' (did you mean 'height'? it has batch, height)"),
+                           (["--bind", "batsh=2"], "of the name batsh (did you mean 'batch'? the names are batch, height)"),
+                           (["--bind", "frames=2"], "of the name frames (the names are batch, height)")]:
+        said = run("pet-apply", model, pack, *options, code=2).stderr
+        expect(f"misspelt {options}", words in said and said.count("\n") == 1, said)
+
+
 def expected(shop):
     """What is expected of several sizes is crossed; a range is its ends and the middle. Words without an option go on."""
     model, pack = convs(shop, "batch", 3, "height", 10), shop.pack("conv")
@@ -163,7 +174,7 @@ def contradictory(shop):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(folder)
-        for test in [opened, promised, flattened, gains, expected, refused, contradictory]:
+        for test in [opened, promised, flattened, gains, expected, misspelt, refused, contradictory]:
             test(shop)
     print("\n".join(failures) if failures else "models with open sizes: all as expected")
     return 1 if failures else 0
