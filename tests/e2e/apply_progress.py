@@ -232,6 +232,7 @@ def with_provers(folder):
     default = BIN.parent / "share" / "pet" / "default.db"
     wanted = estimated("pet-rules minimal", "pet-rules", r"looking for what follows, \d+ %", "minimal", default)
     expect("pet-rules minimal says how far it is", wanted and not wanted[-1].endswith(" 0 %"), wanted)
+    estimated("pet-tune --show", "pet-tune", r"judging the predictions, \d+ %, \d+ s left", "--show", SOURCE / "packs" / "ort-cpu.timings.jsonl")
     code, said, written = on_terminal("pet-rules", "minimal", default, "-q")
     expect("pet-rules minimal -q", code == 0 and said and not written, (code, said[-200:], written))
     estimated("pet-synth prove", "pet-synth", r"proving, 100 %: 2 of 2", "prove", folder / "rules.pet")
