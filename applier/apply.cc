@@ -56,6 +56,7 @@ struct Draft {
   ApplyReport report;
   std::set<std::string> places;  ///< Place::key of the graphs in which something fired
   std::string failure = {};      ///< of the check of the whole model
+  bool isWritten = false;        ///< for that check
 };
 
 void enter(const Round& round, bool first, Draft& draft) {
@@ -69,6 +70,7 @@ void enter(const Round& round, bool first, Draft& draft) {
   if (first) report.untouched = round.untouched;
   if (first) report.sizes = round.sizes;
   if (first) report.matched = round.matched;
+  if (first) report.canBeMined = round.canBeMined;
   if (first) report.warnings = round.contradictions;
   if (first) report.runSeconds = round.seconds;
   for (const Fired& f : round.fired)
@@ -160,6 +162,7 @@ Expected<void> checkRest(Draft& draft, const ApplyOptions& options) {
   if (report.fired.empty() || (options.check != Check::kFull && !needed)) return {};
   auto lines = checkWritten(draft, options);
   if (!lines) return tl::unexpected(lines.error());
+  draft.isWritten = options.writeAndRead != nullptr;
   auto impossible = std::find_if(lines->begin(), lines->end(), [](const CheckLine& line) { return !line.possible; });
   if (needed && (lines->empty() || impossible != lines->end())) {
     const UncheckedSite& site = report.unchecked[0];
@@ -341,7 +344,7 @@ Expected<Applied> applyUnguarded(const Model& model, RuleSource& rules, const Co
   report.measured = timer.lines();
   report.measured.insert(report.measured.end(), whole.begin(), whole.end());
   report.rewriteSeconds = options.now() - start - report.checkSeconds;
-  return Applied{std::move(draft->model), std::move(report)};
+  return Applied{std::move(draft->model), std::move(report), draft->isWritten};
 }
 
 }  // namespace

@@ -33,12 +33,15 @@ struct ApplyReport {
   int rounds = 0;
   std::vector<Bindings> sizes;  ///< at which gains were judged, where the model leaves extents open
   double rewriteSeconds = 0, checkSeconds = 0;
-  double seconds = 0;  ///< of all that was done, with reading and writing; apply() itself does not know
+  std::vector<std::string> written;  ///< the model and its data file; apply() itself writes none
+  double seconds = 0;                ///< of all that was done, with reading and writing; apply() itself does not know
   /// What a run of the original is estimated to take on the device (nullopt: not known), and what is saved of it.
   std::optional<double> runSeconds;
   double savedSeconds = 0;
-  Metadata metadata = {};                         ///< what a rewritten model says
-  size_t matched = 0;                             ///< sites of patterns in the original
+  Metadata metadata = {};  ///< what a rewritten model says
+  size_t matched = 0;      ///< sites of patterns in the original
+  /// The main graph has operators that pet knows, and sizes at which it runs: it has patterns that can be searched.
+  bool canBeMined = false;
   RecordsChecked records = RecordsChecked::kNot;  ///< apply() itself has no checker: its caller has
   /// The machine that is rewritten for, and whether some timing is of it: apply() only knows costs, its caller knows.
   Machine machine = {};
@@ -48,6 +51,7 @@ struct ApplyReport {
 struct Applied {
   Model model;  ///< the original where nothing fired
   ApplyReport report;
+  bool isWritten = false;  ///< the model is what ApplyOptions::writeAndRead wrote last
 };
 
 /// Rewrites a model with the rules of a source (docs/applier.md). No search: every site of every pattern is found, one

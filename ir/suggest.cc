@@ -53,4 +53,9 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& kn
   return meant ? "did you mean '" + *meant + "'?" : "";
 }
 
+std::string suggestionAnd(std::string_view word, const std::vector<std::string>& known, std::string_view more) {
+  const std::string meant = suggestion(word, known);
+  return (meant.empty() ? meant : meant + " ") + std::string(more);
+}
+
 }  // namespace pet

@@ -15,5 +15,7 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 
 /// "did you mean 'Conv'?"; empty where none is close.
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
+/// The same, and what else is to be said: "did you mean 'Conv'? known: Conv, Relu".
+std::string suggestionAnd(std::string_view word, const std::vector<std::string>& known, std::string_view more);
 
 }  // namespace pet

@@ -10,6 +10,7 @@
 
 #include "rules/pack/file.h"
 #include "tools/apply/arguments.h"
+#include "tools/apply/command.h"
 #include "tools/apply/report.h"
 #include "tools/apply/rewrite.h"
 #include "tools/common/scratch.h"
@@ -75,16 +76,26 @@ Expected<void> rewriteFile(tool::ApplyArguments arguments, pet_result& result) {
   return {};
 }
 
+/// The error without the folder's path, which is gone when somebody reads it.
+Error within(const std::string& folder, Error error) {
+  for (std::string* text : {&error.what, &error.where, &error.advice}) {
+    for (size_t at = text->find(folder); at != std::string::npos; at = text->find(folder))
+      text->erase(at, folder.size());
+  }
+  return error;
+}
+
 /// By way of files: a model of a size that matters is larger than what the rewriter keeps in memory.
 Expected<void> rewriteBytes(std::string_view model, tool::ApplyArguments arguments, pet_result& result) {
   if (!arguments.output.empty()) return fail(ErrorKind::kUsage, "--output is for models in files");
   tool::Scratch folder("pet");
   arguments.model = (folder.path() / "model.onnx").string();
-  arguments.output = (folder.path() / "out.onnx").string();
+  arguments.output = tool::defaultOutput(arguments.model);
   if (auto ok = writeFile(arguments.model, model); !ok) return ok;
   const std::string output = arguments.output;
   const bool isDry = arguments.dryRun;
-  if (auto ok = rewriteFile(std::move(arguments), result); !ok) return ok;
+  if (auto ok = rewriteFile(std::move(arguments), result); !ok)
+    return tl::unexpected(within(folder.path().string() + "/", std::move(ok.error())));
   result.output.clear();
   result.hasModel = true;
   if (isDry) {

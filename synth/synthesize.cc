@@ -2,8 +2,8 @@
 
 namespace pet {
 
-Expected<Synthesis> reduceSearch(const Search& search, std::vector<UnitOutcome> outcomes) {
-  auto result = reduce(search.patterns(), std::move(outcomes));
+Expected<Synthesis> reduceSearch(const Search& search, std::vector<UnitOutcome> outcomes, const ReportShare& progress) {
+  auto result = reduce(search.patterns(), std::move(outcomes), progress);
   if (!result) return result;
   for (PatternReport& report : result->reports)
     report.noPlans = search.whyEmpty(report.pattern);

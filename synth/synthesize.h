@@ -13,6 +13,8 @@ Expected<Synthesis> synthesize(const std::vector<Pattern>& patterns,
                                const std::function<void(size_t, size_t)>& progress = {});
 
 /// reduce(), with the reasons why patterns have no candidates.
-Expected<Synthesis> reduceSearch(const Search& search, std::vector<UnitOutcome> outcomes);
+Expected<Synthesis> reduceSearch(const Search& search,
+                                 std::vector<UnitOutcome> outcomes,
+                                 const ReportShare& progress = nullptr);
 
 }  // namespace pet

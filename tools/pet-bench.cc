@@ -39,9 +39,9 @@ Expected<void> checkOptions(const Options& o) {
   return checkWritable(o.json);
 }
 
-/// Nothing while the report goes to standard output.
+/// Nothing while the report goes to standard output, or with --quiet.
 Expected<void> say(const Options& o, const std::string& text) {
-  return o.json == "-" ? Expected<void>() : tool::print(text);
+  return o.quiet || o.json == "-" ? Expected<void>() : tool::print(text);
 }
 
 tl::unexpected<Error> runnerFailed(const std::string& message) {
@@ -100,7 +100,7 @@ Expected<void> run(const Options& o) {
   Report report{*engine, {}, {}};
   if (auto said = say(o, headline(*engine, o) + "\n"); !said) return said;
   Watch watch(o, runner);
-  tool::StatusLine status;
+  tool::StatusLine status(o.quiet);
   auto whole = timeWhole(o, watch, perSite ? kWholeShare * o.budget : o.budget, status);
   if (!whole && whole.error().fatal()) return runnerFailed(whole.error().message);
   if (!whole) return fail(ErrorKind::kModel, whole.error().message);
@@ -145,6 +145,7 @@ int main(int argc, char** argv) {
   app.add_flag("--cold", o.cold, "overwrite the caches before each run");
   app.add_option("--json", o.json, "write the report to this file; - for standard output, instead of the tables")
       ->check(isNamed());
+  app.add_flag("-q,--quiet", o.quiet, "neither progress nor tables; --json still writes the report");
   app.add_option("--python", o.runner.python, "the Python interpreter that has the engine")->check(isNamed());
   app.add_option("--runner-path", o.runner.path,
                  "the script or program that measures, instead of the one that comes with the tool")

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "ir/suggest.h"
 #include "rules/check/check.h"
 #include "rules/exhaustive.h"
 #include "rules/pack/file.h"
@@ -36,6 +37,7 @@ struct Options {
   bool json = false, smt2 = false;
   rules::CoverOptions cover;
   rules::MinimalOptions minimal;
+  bool quiet = false;
   unsigned threads = std::max(1U, std::thread::hardware_concurrency());
 };
 
@@ -45,6 +47,10 @@ struct Subcommand {
   void (*arguments)(CLI::App&, Options&);
   Expected<void> (*run)(const Options&);
 };
+
+tool::Workers workersOf(const Options& o) {
+  return {o.threads, o.quiet};
+}
 
 /// A pack, or the rules on standard input, as text.
 Expected<RuleSet> readRules(const std::string& pack) {
@@ -67,12 +73,15 @@ std::string hashOf(const RuleSet& set, const Rule& rule) {
 Expected<const Rule*> findRule(const RuleSet& set, const std::string& key, const std::string& pack) {
   if (const Rule* rule = set.findRule(key)) return rule;
   std::vector<const Rule*> found;
+  std::vector<std::string> names;
   for (const Rule& r : set.rules) {
+    names.push_back(r.name);
     if (key.size() >= 4 && hashOf(set, r).starts_with(key)) found.push_back(&r);
   }
   if (found.size() == 1) return found.front();
-  return fail(ErrorKind::kUsage, fmt::format("{} rule '{}'", found.empty() ? "no" : "more than one", key), pack,
-              "pet-rules ls shows names and hashes");
+  return fail(
+      ErrorKind::kUsage, fmt::format("{} rule '{}'", found.empty() ? "no" : "more than one", key), pack,
+      suggestionAnd(key, found.empty() ? names : std::vector<std::string>(), "pet-rules ls shows names and hashes"));
 }
 
 /// The rules that were asked for; all, if none was named.
@@ -167,14 +176,14 @@ const char* verdictOf(const CheckReport& report) {
 /// What `judge` says of each rule; the answers are in the order of the rules.
 template <class Judge>
 auto judgeAll(
-    const char* what, const RuleSet& set, const std::vector<const Rule*>& rules, unsigned threads, Judge judge) {
+    const char* what, const RuleSet& set, const std::vector<const Rule*>& rules, const Options& o, Judge judge) {
   return tool::inParallel(
-      what, rules.size(), threads, [&](size_t i) { return judge(*set.findPattern(rules[i]->pattern), *rules[i]); },
+      what, rules.size(), workersOf(o), [&](size_t i) { return judge(*set.findPattern(rules[i]->pattern), *rules[i]); },
       [&](size_t i) { return rules[i]->name; });
 }
 
-std::vector<CheckReport> checkAll(const RuleSet& set, const std::vector<const Rule*>& rules, unsigned threads) {
-  return judgeAll("checking", set, rules, threads, [](const Pattern& p, const Rule& r) { return checkRule(p, r); });
+std::vector<CheckReport> checkAll(const RuleSet& set, const std::vector<const Rule*>& rules, const Options& o) {
+  return judgeAll("checking", set, rules, o, [](const Pattern& p, const Rule& r) { return checkRule(p, r); });
 }
 
 struct Verification {
@@ -211,7 +220,7 @@ Expected<void> verify(const Options& o) {
   if (!set) return tl::unexpected(set.error());
   auto rules = chosenRules(*set, o);
   if (!rules) return tl::unexpected(rules.error());
-  Verification v = describe(*set, *rules, checkAll(*set, *rules, o.threads));
+  Verification v = describe(*set, *rules, checkAll(*set, *rules, o));
   if (auto ok = tool::print(o.json ? v.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : v.text); !ok)
     return ok;
   if (v.proved == rules->size()) return {};
@@ -247,8 +256,8 @@ Expected<void> evaluateRules(const Options& o) {
   if (!set) return tl::unexpected(set.error());
   auto rules = chosenRules(*set, o);
   if (!rules) return tl::unexpected(rules.error());
-  auto evaluations = judgeAll("evaluating", *set, *rules, o.threads,
-                              [](const Pattern& p, const Rule& r) { return evaluateRule(p, r); });
+  auto evaluations =
+      judgeAll("evaluating", *set, *rules, o, [](const Pattern& p, const Rule& r) { return evaluateRule(p, r); });
   Json array = Json::array();
   std::string text;
   size_t equal = 0, shapes = 0;
@@ -294,7 +303,7 @@ Expected<void> importText(const Options& o) {
   std::vector<const Rule*> rules;
   for (const Rule& r : set.rules)
     rules.push_back(&r);
-  auto reports = checkAll(set, rules, o.threads);
+  auto reports = checkAll(set, rules, o);
   for (size_t i = 0; i < rules.size(); ++i) {
     if (reports[i].proved()) continue;
     return fail(ErrorKind::kCheck, fmt::format("{}: {}", verdictOf(reports[i]), reports[i].reason()),
@@ -314,7 +323,7 @@ Expected<void> importTaso(const Options& o) {
   }
   auto bytes = readFile(o.taso, ErrorKind::kText);
   if (!bytes) return tl::unexpected(bytes.error());
-  auto import = rules::importTaso(*bytes, o.taso, o.threads);
+  auto import = rules::importTaso(*bytes, o.taso, workersOf(o));
   if (!import) return tl::unexpected(import.error());
   if (!o.output.empty()) {
     if (auto ok = writeFile(o.output, import->rules); !ok) return ok;
@@ -347,7 +356,7 @@ Expected<void> modelOfRule(const Options& o) {
 }
 
 Expected<void> coverRules(const Options& o) {
-  return rules::covers(o.pack, o.taso, o.cover, o.threads);
+  return rules::covers(o.pack, o.taso, o.cover, workersOf(o));
 }
 
 Expected<void> reduceRules(const Options& o) {
@@ -357,6 +366,7 @@ Expected<void> reduceRules(const Options& o) {
 // --- the tool table ---
 
 void threadsArgument(CLI::App& app, Options& o) {
+  app.add_flag("-q,--quiet", o.quiet, "no progress");
   app.add_option("-j,--threads", o.threads, "threads; the answer does not depend on it")->check(CLI::Range(1, 1024));
 }
 
@@ -454,6 +464,7 @@ const Subcommand kSubcommands[] = {
            ->check(CLI::Range(0, 20));
        app.add_flag("!--one-way", o.minimal.limits.backwards, "use rules from pattern to replacement only");
        app.add_flag("--json", o.minimal.json, "an object instead of lines");
+       app.add_flag("-q,--quiet", o.minimal.quiet, "no progress");
      },
      reduceRules},
 };

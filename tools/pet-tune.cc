@@ -11,12 +11,14 @@
 #include "rules/pack/pack.h"
 #include "tools/common/runner.h"
 #include "tools/common/share.h"
+#include "tools/common/status_line.h"
 #include "tools/common/tool.h"
 #include "tools/machine/calibration_cache.h"
 #include "tools/machine/named_machine.h"
 #include "tools/tune/calibrate.h"
 #include "tools/tune/cliffs/cliffs.h"
 #include "tools/tune/derive.h"
+#include "tools/tune/jobs.h"
 #include "tools/tune/report.h"
 #include "tools/tune/rounds.h"
 
@@ -59,6 +61,7 @@ Expected<void> show(const Options& o) {
   if (!rules) return tl::unexpected(rules.error());
   auto timings = readTimings(o.show);
   if (!timings) return tl::unexpected(timings.error());
+  PET_TRY(checkRules(*rules, o));
   auto machine = tool::namedMachine(o.machine, timings->machines());
   if (!machine) return tl::unexpected(machine.error());
   return tool::print(wherePays(*rules, *timings, *machine, o));
@@ -112,6 +115,65 @@ Expected<void> showMachine(std::vector<std::string> command, const Options& o) {
   return machine ? tool::print(print(*machine) + "\n") : tl::unexpected(machine.error());
 }
 
+/// What is said besides --show's report.
+Expected<void> say(const Options& o, const std::string& text) {
+  return o.quiet ? Expected<void>() : tool::print(text);
+}
+
+/// What is to be timed, and the rules that it is of.
+struct Plan {
+  RuleSet rules;
+  std::vector<Job> jobs;
+  Timings timings;  ///< what is known already
+};
+
+/// A place that cannot be written is found before anything is timed.
+Expected<Plan> planned(const Options& o) {
+  tool::StatusLine status(o.quiet);
+  status.show("reading the rules");
+  PET_TRY(checkWritable(o.output));
+  Plan plan;
+  auto rules = readPack(o.pack);
+  if (!rules) return tl::unexpected(rules.error());
+  plan.rules = std::move(*rules);
+  auto grid = readGrid(o);
+  if (!grid) return tl::unexpected(grid.error());
+  auto timings = resume(o.output);
+  if (!timings) return tl::unexpected(timings.error());
+  plan.timings = std::move(*timings);
+  auto jobs = tune::plan(plan.rules, *grid, o, [&](std::string_view what, double share) { status.show(what, share); });
+  if (!jobs) return tl::unexpected(jobs.error());
+  plan.jobs = std::move(*jobs);
+  return plan;
+}
+
+/// Times what the plan says, and stores it.
+Expected<void> timeRules(std::vector<std::string> command, const Options& o) {
+  auto plan = planned(o);
+  if (!plan) return tl::unexpected(plan.error());
+  auto& [rules, jobs, timings] = *plan;
+  RunnerKeeper runner(std::move(command), o.timeout);
+  auto engine = runner.hello();
+  if (!engine) return runnerFailed(engine.error().message);
+  PET_TRY(say(o, fmt::format("{} {} on {} ({}), {} thread(s); {} points\n", engine->engine, engine->version,
+                             engine->machine.cpu, engine->machine.isa, o.threads, jobs.size())));
+  auto machine = ratedMachine(runner, *engine, timings.machines(), o);
+  if (!machine) return tl::unexpected(machine.error());
+  timings.add(*machine);
+  PET_TRY(say(o, ratesText(*machine, o)));
+  engine->machine = std::move(*machine);
+  Tuner tuner(o, *engine, runner, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
+  auto rows = timeAll(rules, jobs, tuner, runner, timings, o);
+  if (!rows) return tl::unexpected(rows.error());
+
+  PET_TRY(
+      say(o, "\n" + report(jobs, *rows) + "\n" + wherePays(rules, timings, engine->machine, o) + "\n" + counts(*rows)));
+  if (runner.isFailing()) return runnerFailed(runner.lastFailure());
+  if (!tuner.foundDifference()) return {};
+  return fail(ErrorKind::kCheck, "a replacement computes something different from its pattern", o.pack,
+              "see the table");
+}
+
 Expected<void> run(Options o) {
   auto command = tool::runnerCommand({o.device, o.python, o.runner});
   if (!command) return tl::unexpected(command.error());
@@ -122,39 +184,7 @@ Expected<void> run(Options o) {
   o.pack = std::move(*pack);
   if (!o.show.empty()) return show(o);
   if (o.output.empty()) return fail(ErrorKind::kUsage, "no file to store the timings in", "", "give -o FILE");
-  if (o.deriveRates) return derive(o);
-  auto rules = readPack(o.pack);
-  if (!rules) return tl::unexpected(rules.error());
-  auto grid = readGrid(o);
-  if (!grid) return tl::unexpected(grid.error());
-  auto timings = resume(o.output);
-  if (!timings) return tl::unexpected(timings.error());
-  auto jobs = plan(*rules, *grid, o);
-  if (!jobs) return tl::unexpected(jobs.error());
-
-  RunnerKeeper runner(std::move(*command), o.timeout);
-  auto engine = runner.hello();
-  if (!engine) return runnerFailed(engine.error().message);
-  auto said = tool::print(fmt::format("{} {} on {} ({}), {} thread(s); {} points\n", engine->engine, engine->version,
-                                      engine->machine.cpu, engine->machine.isa, o.threads, jobs->size()));
-  if (!said) return said;
-  auto machine = ratedMachine(runner, *engine, timings->machines(), o);
-  if (!machine) return tl::unexpected(machine.error());
-  timings->add(*machine);
-  said = tool::print(ratesText(*machine, o));
-  if (!said) return said;
-  engine->machine = std::move(*machine);
-  Tuner tuner(o, *engine, runner, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
-  auto rows = timeAll(*rules, *jobs, tuner, runner, *timings, o);
-  if (!rows) return tl::unexpected(rows.error());
-
-  said = tool::print("\n" + report(*jobs, *rows) + "\n" + wherePays(*rules, *timings, engine->machine, o) + "\n" +
-                     counts(*rows));
-  if (!said) return said;
-  if (runner.isFailing()) return runnerFailed(runner.lastFailure());
-  if (!tuner.foundDifference()) return {};
-  return fail(ErrorKind::kCheck, "a replacement computes something different from its pattern", o.pack,
-              "see the table");
+  return o.deriveRates ? derive(o) : timeRules(std::move(*command), o);
 }
 
 void declareCliffs(CLI::App& app, Options& o) {
@@ -246,6 +276,7 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   declareCliffs(app, o);
+  app.add_flag("-q,--quiet", o.quiet, "neither progress nor tables; what --show, --calibrate and --json print stays");
   app.add_option("--keep", o.keep, "leave the subgraphs that were timed in this folder")->check(isNamed());
   return tool::run(app, argc, argv, [&] { return run(o); });
 }

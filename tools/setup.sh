@@ -19,6 +19,8 @@ packages=(
   # tests and benchmarks
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
   git python3 python3-dev python3-venv
+  # runs tools on processors without AVX
+  qemu-user
   # looks at the page of a report
   chromium chromium-driver
 )

@@ -17,9 +17,12 @@ std::vector<SiteRule> bindAll(const std::vector<Site>& sites,
                               const RulesByPattern& rules,
                               const Costs& costs,
                               const Policy& policy,
-                              std::vector<Refusal>& refusals) {
+                              std::vector<Refusal>& refusals,
+                              const ReportShare& progress) {
   std::vector<SiteRule> candidates;
+  double done = 0;
   for (const Site& site : sites) {
+    if (progress) progress(done++ / static_cast<double>(sites.size()));
     auto at = candidatesAt(site, sizes, rules.at(site.pattern), costs, policy, refusals);
     candidates.insert(candidates.end(), at.begin(), at.end());
   }
@@ -90,10 +93,13 @@ std::vector<Rewrite> chosenByCost(const Graph& graph,
                                   const Costs& costs,
                                   const Policy& policy,
                                   const Objection& objection,
-                                  std::vector<Refusal>& refusals) {
+                                  std::vector<Refusal>& refusals,
+                                  const ReportShare& progress) {
   const size_t typical = index.sizes().typicalIndex();
   std::vector<PricedRewrite> candidates;
+  double done = 0;
   for (const SiteRule& c : siteRules) {
+    if (progress) progress(done++ / static_cast<double>(siteRules.size()));
     auto rewrite = rewriteAt(graph, index, c, policy);
     if (rewrite) {
       const double sizes = costs.sizeStepSeconds * static_cast<double>(rewrite->sizeSteps);
@@ -122,10 +128,12 @@ std::vector<Rewrite> chooseRewrites(const Graph& graph,
                                     const Costs& costs,
                                     const Policy& policy,
                                     const Objection& objection,
-                                    std::vector<Refusal>& refusals) {
-  auto candidates = bindAll(sites, index.sizes(), rules, costs, policy, refusals);
+                                    std::vector<Refusal>& refusals,
+                                    const ReportShare& progress) {
+  auto candidates = bindAll(sites, index.sizes(), rules, costs, policy, refusals, shareWithin(progress, 0, 0.5));
   return policy.all ? chosenByTurns(graph, index, std::move(candidates), policy, refusals)
-                    : chosenByCost(graph, index, candidates, costs, policy, objection, refusals);
+                    : chosenByCost(graph, index, candidates, costs, policy, objection, refusals,
+                                   shareWithin(progress, 0.5, 0.5));
 }
 
 }  // namespace pet

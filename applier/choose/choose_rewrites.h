@@ -8,6 +8,7 @@
 
 #include "applier/choose/applicable.h"
 #include "applier/replace/instantiate.h"
+#include "ir/progress.h"
 
 namespace pet {
 
@@ -19,7 +20,7 @@ using Objection = std::function<std::optional<Reason>(const std::vector<const Re
 using RulesByPattern = std::map<const Pattern*, std::vector<const Rule*>>;
 
 /// The rewrites to apply, of all rules at these sites: by turns under `policy.all`, by what they cost else. `objection`
-/// may be null. `graph` and `index` belong together.
+/// and `progress` may be null. `graph` and `index` belong together.
 std::vector<Rewrite> chooseRewrites(const Graph& graph,
                                     const MatchIndex& index,
                                     const std::vector<Site>& sites,
@@ -27,6 +28,7 @@ std::vector<Rewrite> chooseRewrites(const Graph& graph,
                                     const Costs& costs,
                                     const Policy& policy,
                                     const Objection& objection,
-                                    std::vector<Refusal>& refusals);
+                                    std::vector<Refusal>& refusals,
+                                    const ReportShare& progress);
 
 }  // namespace pet

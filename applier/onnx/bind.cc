@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "applier/onnx/file.h"
+#include "ir/suggest.h"
 
 namespace pet {
 namespace {
@@ -30,7 +31,7 @@ class Binder {
     for (onnx::ValueInfoProto& v : *graph_.mutable_input())
       bindNames(v, used);
     for (const auto& [name, value] : extents_.byName) {
-      if (!used.contains(name)) return unknown("no input has an extent of the name " + name);
+      if (!used.contains(name)) return unknown(name);
     }
     for (onnx::ValueInfoProto& v : *graph_.mutable_output())
       bindNames(v, used);
@@ -41,16 +42,17 @@ class Binder {
 
  private:
   /// With the names that there are.
-  tl::unexpected<Error> unknown(std::string what) const {
+  tl::unexpected<Error> unknown(const std::string& name) const {
     std::set<std::string> names;
     for (const onnx::ValueInfoProto& v : graph_.input()) {
       for (const Dimension& d : v.type().tensor_type().shape().dim()) {
         if (!d.dim_param().empty()) names.insert(d.dim_param());
       }
     }
-    return fail(ErrorKind::kUsage, std::move(what), where_,
-                names.empty() ? "no input has a named extent; --shape INPUT=1x3x224x224 gives all of one"
-                              : fmt::format("the names are {}", fmt::join(names, ", ")));
+    const std::string all = names.empty() ? "no input has a named extent; --shape INPUT=1x3x224x224 gives all of one"
+                                          : fmt::format("the names are {}", fmt::join(names, ", "));
+    return fail(ErrorKind::kUsage, "no input has an extent of the name " + name, where_,
+                suggestionAnd(name, {names.begin(), names.end()}, all));
   }
 
   Expected<void> bindInput(const std::string& input, const std::vector<int64_t>& shape) {
@@ -74,7 +76,7 @@ class Binder {
     for (const onnx::ValueInfoProto& v : graph_.input())
       names.push_back(v.name());
     return fail(ErrorKind::kUsage, fmt::format("no input is called '{}'", input), where_,
-                fmt::format("the inputs are {}", fmt::join(names, ", ")));
+                suggestionAnd(input, names, fmt::format("the inputs are {}", fmt::join(names, ", "))));
   }
 
   Expected<void> bindDimension(Dimension& dimension, int64_t value, const std::string& input, int d) {

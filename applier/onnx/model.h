@@ -71,6 +71,8 @@ class StagedModel {
 
   /// What a reader will see after the commit.
   Expected<Model> read() const;
+  /// The files that there will be: the model, as the path was given, and its data file, if it has one.
+  std::vector<std::string> files() const;
   /// Replaces what is at the path, once. A data file that the old model had by that path, and that we wrote, is
   /// removed. kModel: it cannot be written; then all is as it was.
   Expected<void> commit();

@@ -125,6 +125,12 @@ Expected<Model> StagedModel::read() const {
   return loadStaged(state_->model.path().string(), instead);
 }
 
+std::vector<std::string> StagedModel::files() const {
+  std::vector<std::string> all{state_->path};
+  if (!state_->dataTarget.empty()) all.push_back(state_->dataTarget.string());
+  return all;
+}
+
 Expected<void> StagedModel::commit() {
   State& s = *state_;
   if (s.inPlace) {

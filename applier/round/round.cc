@@ -164,13 +164,15 @@ Expected<std::vector<Rewrite>> RoundRewriter::choose(const Seen& seen) {
       return timer_.objection(part, seen.place.inference.types, seen.index, group);
     };
   }
-  if (options_.progress) options_.progress("choosing rules", kUnknownShare);
   round_.matched += sites->size();
   if (!options_.policy.all && round_.seconds) {
     auto seconds = modelSeconds(seen.index, *sites, *rules, costs_);
     round_.seconds = seconds ? std::optional(*round_.seconds + *seconds) : std::nullopt;
   }
-  auto rewrites = chooseRewrites(graph, seen.index, *sites, *rules, costs_, options_.policy, objection, refusals);
+  auto rewrites = chooseRewrites(graph, seen.index, *sites, *rules, costs_, options_.policy, objection, refusals,
+                                 [&](double share) {
+                                   if (options_.progress) options_.progress("choosing rules", share);
+                                 });
   for (const Refusal& r : refusals)
     round_.refused.push_back({seen.siteAt(r.anchor), r.pattern, r.rule, r.reason});
   if (auto ok = enterQuantized(seen, *sites); !ok) return tl::unexpected(ok.error());
@@ -222,6 +224,7 @@ Expected<void> RoundRewriter::check(const Seen& seen, const std::vector<Rewrite>
 Expected<std::optional<Graph>> RoundRewriter::rewrite(const Place& place) {
   const Normalised normalised = normalise(place.graph, options_.normalise, place.inference);
   const View& view = normalised.view;
+  if (place.path.empty()) round_.canBeMined = !view.program.outputs().empty() && !normalised.sizes.samples().empty();
   const MatchIndex index(place.graph, view, normalised.sizes);
   const Seen seen{place, normalised, index};
   auto chosen = choose(seen);

@@ -82,6 +82,7 @@ struct Round {
   std::vector<Bindings> sizes;              ///< at which gains were judged
   std::set<std::string> places;             ///< Place::key of the graphs in which something fired
   size_t matched = 0;                       ///< sites of patterns
+  bool canBeMined = false;                  ///< see ApplyReport
   std::vector<std::string> contradictions;  ///< what the file declares and cannot be
   /// What a run takes, as it was (choose/model_seconds.h); nullopt: not known of some graph.
   std::optional<double> seconds = 0;

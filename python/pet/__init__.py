@@ -81,10 +81,39 @@ def _words(options):
                 yield name, os.fspath(each) if isinstance(each, os.PathLike) else str(each)
 
 
+def _subgraphs(graph):
+    """The graph and those within its nodes."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in [attribute.g] * attribute.HasField("g") + list(attribute.graphs):
+                yield from _subgraphs(inner)
+
+
+def _tensors(model):
+    """Those that may have their values in another file."""
+    for inner in _subgraphs(model.graph):
+        yield from inner.initializer
+        for node in inner.node:
+            for attribute in node.attribute:
+                yield from [attribute.t] * attribute.HasField("t") + list(attribute.tensors)
+
+
+def _bytes(model):
+    """The model as one text; a ModelProto does not know in which folder its external data are."""
+    for tensor in _tensors(model):
+        if tensor.data_location == tensor.EXTERNAL:
+            raise ModelError(f"'{tensor.name}' has its values in another file (pass the model's path instead)")
+    try:
+        return model.SerializeToString()
+    except Exception as e:  # which one depends on the version of protobuf
+        raise ModelError(f"the model cannot be written as one text: {' '.join(str(e).split())} (pass its path instead)") from e
+
+
 def apply(model, pack=None, **options):
     """Rewrites a model with a pack of rules, by default the one that comes with pet.
 
-    model: the path of an ONNX file, or an onnx.ModelProto of at most 2 GB without external data.
+    model: the path of an ONNX file, or an onnx.ModelProto of at most 2 GB without external data (else ModelError).
     pack: the path of a pack.
     options: those of pet-apply (docs/command-line.md), with underscores: all=True, min_gain=1.1, only=["conv/*"],
         output="faster.onnx" (of a path only), trust_pack=True. None and False leave an option out. With measure=True the
@@ -98,7 +127,7 @@ def apply(model, pack=None, **options):
     words = list(_words(options))
     rules = os.fspath(pack) if pack is not None else ""
     if hasattr(model, "SerializeToString"):
-        status, message, report, _, content = _pet.apply_to_bytes(model.SerializeToString(), rules, words)
+        status, message, report, _, content = _pet.apply_to_bytes(_bytes(model), rules, words)
         result = type(model).FromString(content) if status == 0 else None
     else:
         path = os.fspath(model)

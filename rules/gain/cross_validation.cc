@@ -66,9 +66,13 @@ class Jury {
 
 }  // namespace
 
-CrossValidation DeviceCosts::crossValidate(const std::vector<const Tuned*>& rules, double minGain) const {
+CrossValidation DeviceCosts::crossValidate(const std::vector<const Tuned*>& rules,
+                                           double minGain,
+                                           const ReportShare& progress) const {
   Jury jury(minGain);
+  double done = 0;
   for (const Tuned* tuned : rules) {
+    if (progress) progress(done++ / static_cast<double>(rules.size()));
     const Predictor& p = usedOf(*tuned);
     const double margin = &p == &tuned->here ? 1 : marginOf(*patternOf(p).pattern);
     const size_t turns = turnsToLeaveOut(p.samples.size());
@@ -90,21 +94,24 @@ CrossValidation DeviceCosts::crossValidate(const std::vector<const Tuned*>& rule
 
 CrossValidation DeviceCosts::crossValidate(const Rule& rule, double minGain) const {
   const Tuned* tuned = find(rule);
-  return tuned ? crossValidate(std::vector{tuned}, minGain) : CrossValidation{};
+  return tuned ? crossValidate(std::vector{tuned}, minGain, nullptr) : CrossValidation{};
 }
 
-CrossValidation DeviceCosts::crossValidate(double minGain) const {
+CrossValidation DeviceCosts::crossValidate(double minGain, const ReportShare& progress) const {
   std::vector<const Tuned*> all;
   for (const auto& [name, tuned] : tuned_)
     all.push_back(&tuned);
-  return crossValidate(all, minGain);
+  return crossValidate(all, minGain, progress);
 }
 
 // --- A whole machine left out ---
 
-std::vector<DeviceCosts::Foreseen> DeviceCosts::withoutMachines(const std::vector<const Tuned*>& rules) const {
+std::vector<DeviceCosts::Foreseen> DeviceCosts::withoutMachines(const std::vector<const Tuned*>& rules,
+                                                                const ReportShare& progress) const {
   std::vector<Foreseen> result;
+  double done = 0;
   for (const Tuned* tuned : rules) {
+    if (progress) progress(done++ / static_cast<double>(rules.size()));
     std::map<std::string_view, std::vector<const Sample*>> byOrigin;
     for (const Sample& s : tuned->samples)
       byOrigin[s.origin].push_back(&s);
@@ -135,7 +142,7 @@ double DeviceCosts::marginOf(const Pattern& pattern) const {
     if (tuned.rule->pattern == pattern.name) rules.push_back(&tuned);
   }
   std::vector<double> beyond;  // what was promised and did not come
-  for (const Foreseen& f : withoutMachines(rules)) {
+  for (const Foreseen& f : withoutMachines(rules, nullptr)) {
     if (f.guess) beyond.push_back(telling(std::log(f.guess->ratio())) - telling(f.sample->logRatio));
   }
   std::sort(beyond.begin(), beyond.end(), std::greater<>());
@@ -146,12 +153,12 @@ double DeviceCosts::marginOf(const Pattern& pattern) const {
   return *margin;
 }
 
-CrossValidation DeviceCosts::crossValidateMachines(double minGain) const {
+CrossValidation DeviceCosts::crossValidateMachines(double minGain, const ReportShare& progress) const {
   std::vector<const Tuned*> all;
   for (const auto& [name, tuned] : tuned_)
     all.push_back(&tuned);
   Jury jury(minGain);
-  for (Foreseen& f : withoutMachines(all)) {
+  for (Foreseen& f : withoutMachines(all, progress)) {
     if (f.guess) f.guess->margin = marginOf(*patterns_.find(f.tuned->rule->pattern)->second.pattern);
     jury.judge(*f.tuned->rule, f.sample->shapes, f.sample->logRatio, f.guess);
   }

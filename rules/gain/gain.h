@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/progress.h"
 #include "rules/cost.h"
 #include "rules/gain/seconds.h"
 #include "rules/gain/tree.h"
@@ -76,11 +77,12 @@ class DeviceCosts {
   /// Where a rule pays: "F <= 4 and R >= 5: 3.1 (1.9 - 8.4, 7 samples); else 0.8 (0.3 - 0.9, 9 samples)", "never: 0.7
   /// (0.4 - 0.9, 6 samples)", "not proven to pay: …", "not tuned".
   std::string words(const Rule& rule) const;
-  /// The quality of decisions at shapes that were not timed; of one rule, or of all that were timed.
+  /// The quality of decisions at shapes that were not timed; of one rule, or of all that were timed. `progress`: of the
+  /// rules; it may be null.
   CrossValidation crossValidate(const Rule& rule, double minGain) const;
-  CrossValidation crossValidate(double minGain) const;
+  CrossValidation crossValidate(double minGain, const ReportShare& progress = nullptr) const;
   /// The same when all samples of a machine are left out, of the rules that were timed on several.
-  CrossValidation crossValidateMachines(double minGain) const;
+  CrossValidation crossValidateMachines(double minGain, const ReportShare& progress = nullptr) const;
 
  private:
   static constexpr size_t kEnough = 4;  ///< samples that decide without those of other machines
@@ -141,7 +143,7 @@ class DeviceCosts {
   bool isHereOnly(const Tuned& tuned) const { return tuned.here.samples.size() == tuned.samples.size(); }
   const Predictor& allOf(const Tuned& tuned) const;
   const Predictor& usedOf(const Tuned& tuned) const;
-  std::vector<Foreseen> withoutMachines(const std::vector<const Tuned*>& rules) const;
+  std::vector<Foreseen> withoutMachines(const std::vector<const Tuned*>& rules, const ReportShare& progress) const;
   Expected<CostEstimate> timedAt(const Predictor& p, const Bindings& shapes) const;
   Expected<CostEstimate> foreseen(const Tuned& tuned, const Bindings& shapes, bool isTimedElsewhere) const;
   static Predictor predictorOf(const Rule& rule, std::vector<Sample> samples);
@@ -153,7 +155,9 @@ class DeviceCosts {
   Expected<CostEstimate> estimate(const Predictor& p, const Bindings& shapes) const;
   CostEstimate costOf(const PatternCost& pattern, const Bindings& shapes, const Figures& figures) const;
   const Tuned* find(const Rule& rule) const;
-  CrossValidation crossValidate(const std::vector<const Tuned*>& rules, double minGain) const;
+  CrossValidation crossValidate(const std::vector<const Tuned*>& rules,
+                                double minGain,
+                                const ReportShare& progress) const;
 
   Setting setting_;
   Machines machines_;

@@ -43,6 +43,14 @@ std::string oneOf(const Names& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// The error, with the word that was probably meant.
+tl::unexpected<Error> meaning(tl::unexpected<Error> error,
+                              std::string_view word,
+                              const std::vector<std::string>& known) {
+  error.value().advice = suggestion(word, known);
+  return error;
+}
+
 /// Why a constant cannot be of this shape; empty if it can.
 std::string shapeFault(Constant c, const Extents& e) {
   bool square = e.size() >= 2 && e[0] == e[1], odd = e.size() == 4 && e[2] % 2 == 1 && e[3] % 2 == 1;
@@ -91,7 +99,9 @@ class Reader {
       v_.foldConstants = true;
       return in_.expect("constants");
     }
-    return in_.error("expected 'inputs', 'weights', 'constant', 'operator', 'distinct operands' or 'fold constants'");
+    return meaning(in_.error("expected 'inputs', 'weights', 'constant', 'operator', 'distinct operands' or 'fold "
+                             "constants'"),
+                   in_.peek().text, {"inputs", "weights", "constant", "operator", "distinct", "fold"});
   }
 
   Expected<std::string> newName() {
@@ -158,8 +168,8 @@ class Reader {
     Token token = in_.take();
     auto at = std::find(std::begin(kConstants) + 1, std::end(kConstants), token.text);
     if (at == std::end(kConstants)) {
-      return in_.errorAt(token,
-                         "expected one of " + oneOf(std::vector(std::begin(kConstants) + 1, std::end(kConstants))));
+      const std::vector<std::string> names(std::begin(kConstants) + 1, std::end(kConstants));
+      return meaning(in_.errorAt(token, "expected one of " + oneOf(names)), token.text, names);
     }
     auto kind = static_cast<Constant>(at - std::begin(kConstants));
     Token shapeToken = in_.peek();
@@ -175,10 +185,11 @@ class Reader {
     Token token = in_.take();
     auto row = std::find_if(kinds().begin(), kinds().end(), [&](const KindRow& r) { return r.name == token.text; });
     if (row == kinds().end()) {
-      std::vector<std::string_view> names;
+      std::vector<std::string> names;
       for (const KindRow& r : kinds())
-        names.push_back(r.name);
-      return in_.errorAt(token, fmt::format("no operator '{}'; expected one of {}", token.text, oneOf(names)));
+        names.emplace_back(r.name);
+      return meaning(in_.errorAt(token, fmt::format("no operator '{}'; expected one of {}", token.text, oneOf(names))),
+                     token.text, names);
     }
     auto kind = static_cast<OperatorKind>(row - kinds().begin());
     for (const OperatorLine& l : v_.operatorLines) {
@@ -211,12 +222,11 @@ class Reader {
       if (std::find(given.begin(), given.end(), a) == given.end()) return a;
       return in_.errorAt(token, fmt::format("'{}' is given twice", token.text));
     }
-    auto error = in_.errorAt(token, fmt::format("{} has no attribute '{}'", row.name, token.text));
     std::vector<std::string> known;
     for (AttributeOf a : all)
       known.emplace_back(kAttributes[static_cast<size_t>(a)]);
-    error.value().advice = suggestion(token.text, known);
-    return error;
+    return meaning(in_.errorAt(token, fmt::format("{} has no attribute '{}'", row.name, token.text)), token.text,
+                   known);
   }
 
   /// One value, or several in braces; every choice so far is combined with each of them.

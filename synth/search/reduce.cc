@@ -51,8 +51,8 @@ Expected<PatternReport> reducePattern(const Pattern& pattern,
 
 /// Drops rules that are others with other names, or instances of more general ones, whatever their pattern: where they
 /// match, the other one does. What follows in more than that is kept, for the applier makes one step at a time.
-void dropInstances(Synthesis& s) {
-  auto minimal = cover::minimalSet(s.rules, {.steps = 1, .backwards = false});
+void dropInstances(Synthesis& s, const ReportShare& progress) {
+  auto minimal = cover::minimalSet(s.rules, {.steps = 1, .backwards = false}, progress);
   std::map<std::string, std::string> why;
   for (const cover::Dropped& d : minimal.dropped) {
     using cover::Redundancy;
@@ -83,7 +83,9 @@ std::map<DropReason, size_t> PatternReport::drops() const {
   return count;
 }
 
-Expected<Synthesis> reduce(const std::vector<Pattern>& patterns, std::vector<UnitOutcome> outcomes) {
+Expected<Synthesis> reduce(const std::vector<Pattern>& patterns,
+                           std::vector<UnitOutcome> outcomes,
+                           const ReportShare& progress) {
   std::map<std::string, std::vector<CandidateOutcome>> byPattern;
   Synthesis result;
   std::sort(outcomes.begin(), outcomes.end(),
@@ -97,13 +99,15 @@ Expected<Synthesis> reduce(const std::vector<Pattern>& patterns, std::vector<Uni
   auto byName = [](const auto& a, const auto& b) { return a.name < b.name; };
   result.rules.patterns = patterns;
   std::sort(result.rules.patterns.begin(), result.rules.patterns.end(), byName);
+  double done = 0;
   for (const Pattern& p : result.rules.patterns) {
+    if (progress) progress(0.5 * done++ / static_cast<double>(result.rules.patterns.size()));
     auto report = reducePattern(p, std::move(byPattern[p.name]), result.rules.rules);
     if (!report) return tl::unexpected(report.error());
     result.reports.push_back(std::move(*report));
   }
   std::sort(result.rules.rules.begin(), result.rules.rules.end(), byName);
-  dropInstances(result);
+  dropInstances(result, shareWithin(progress, 0.5, 0.5));
   std::erase_if(result.sources, [&](const auto& of) { return !result.rules.findRule(of.first); });
   return result;
 }

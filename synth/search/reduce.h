@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/progress.h"
 #include "synth/search/outcome.h"
 
 namespace pet {
@@ -27,7 +28,9 @@ struct Synthesis {
 
 /// What depends on more than one unit: of equal programs the first in the order of units is kept, and those over shapes
 /// that it does not have; instances of more general rules are not. The result is the same for outcomes in any order,
-/// wherever they come from. kPack: a rule that cannot be read.
-Expected<Synthesis> reduce(const std::vector<Pattern>& patterns, std::vector<UnitOutcome> outcomes);
+/// wherever they come from. `progress` may be null. kPack: a rule that cannot be read.
+Expected<Synthesis> reduce(const std::vector<Pattern>& patterns,
+                           std::vector<UnitOutcome> outcomes,
+                           const ReportShare& progress = nullptr);
 
 }  // namespace pet

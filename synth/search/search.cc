@@ -26,13 +26,17 @@ constexpr int kLeastSize = 4;
 
 }  // namespace
 
-Expected<Search> Search::create(std::vector<Pattern> patterns, const JudgeOptions& options) {
+Expected<Search> Search::create(std::vector<Pattern> patterns,
+                                const JudgeOptions& options,
+                                const ReportShare& progress) {
   Search search;
   search.options_ = options;
   search.patterns_ = std::move(patterns);
   std::sort(search.patterns_.begin(), search.patterns_.end(),
             [](const Pattern& a, const Pattern& b) { return a.name < b.name; });
+  double done = 0;
   for (const Pattern& p : search.patterns_) {
+    if (progress) progress(done++ / static_cast<double>(search.patterns_.size()));
     if (auto ok = search.addGenerators(p); !ok) return tl::unexpected(ok.error());
   }
   return search;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/progress.h"
 #include "synth/judge/pipeline.h"
 #include "synth/search/outcome.h"
 
@@ -14,8 +15,11 @@ namespace pet {
 /// the first in this order is kept (reduce()). See docs/architecture.md, At scale.
 class Search {
  public:
-  /// Patterns of different names, in any order. Error, before any search: a pattern that no generator takes.
-  static Expected<Search> create(std::vector<Pattern> patterns, const JudgeOptions& options);
+  /// Patterns of different names, in any order. `progress` may be null. Error, before any search: a pattern that no
+  /// generator takes.
+  static Expected<Search> create(std::vector<Pattern> patterns,
+                                 const JudgeOptions& options,
+                                 const ReportShare& progress = nullptr);
 
   const std::vector<Pattern>& patterns() const { return patterns_; }  ///< sorted by name
   const JudgeOptions& options() const { return options_; }

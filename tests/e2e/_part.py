@@ -10,7 +10,7 @@ import sys
 
 SKIPPED = 77
 #: Tests that are long as a whole; pack_repeat does something shorter in the other parts.
-WHOLE = ["applier_alone", "old_processor", "pack_repeat"]
+WHOLE = ["applier_alone", "old_processor", "pack_repeat", "wheel_source"]
 
 
 def given():

@@ -5,6 +5,7 @@ Runtime finds the result equal at several. Exit status 0 or 1.
 The rules are the hand-written ones of tests/data.
 """
 
+import shlex
 import sys
 import tempfile
 
@@ -115,6 +116,19 @@ def gains(shop):
     expect("gains", len(good["fired"]) == 2 and good["sizes"] == [{"batch": 1}, {"batch": 8}], good)
     bad = shop.apply(model, pack, "--timings", file, "--expect", "batch=1,8,32", same=False)
     expect("no gain at one", not bad["fired"] and any("at batch=32" in r["reason"] for r in bad["refusals"]), bad["refusals"])
+    named = shlex.split(bad["next"][-1])[1:] if bad["next"] else []
+    expect("no gain at one: what would do", "--expect" in named and "2 sites rewritten" in run("pet-apply", *named).stdout, bad["next"])
+
+
+def misspelt(shop):
+    """A size that the model does not have is an error that says which was meant."""
+    model, pack = convs(shop, "batch", 3, "height", 10), shop.pack("conv")
+    for options, words in [(["--assume", "btach % 2 == 0"], "called 'btach' (did you mean 'batch'? it has batch, height)"),
+                           (["--expect", "hieght=8"], "called 'hieght' (did you mean 'height'? it has batch, height)"),
+                           (["--bind", "batsh=2"], "of the name batsh (did you mean 'batch'? the names are batch, height)"),
+                           (["--bind", "frames=2"], "of the name frames (the names are batch, height)")]:
+        said = run("pet-apply", model, pack, *options, code=2).stderr
+        expect(f"misspelt {options}", words in said and said.count("\n") == 1, said)
 
 
 def layouts_gain(shop):
@@ -194,7 +208,7 @@ def contradictory(shop):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(folder)
-        for test in [opened, promised, flattened, gains, layouts_gain, computed_sizes, expected, refused, contradictory]:
+        for test in [opened, promised, flattened, gains, layouts_gain, computed_sizes, expected, misspelt, refused, contradictory]:
             test(shop)
     print("\n".join(failures) if failures else "models with open sizes: all as expected")
     return 1 if failures else 0

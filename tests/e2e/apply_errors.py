@@ -257,16 +257,19 @@ def bad_outputs(folder, good, pack):
 
 # Arguments that name what is not there, and what is said of them.
 MISTAKES = [
-    (["--only", "conv/transposd"], "--only conv/transposd: the pack has no rule of that name (did you mean 'conv/transposed'?)"),
+    (["--only", "conv/transposd"], "--only conv/transposd: the pack has no rule of that name (did you mean 'conv/transposed'? pet-apply "),
+    (["--only", "x*,conv/transposd", "--all"], "--only x*: the pack has no rule of that name (one is called"),
+    (["--skip", "conv/*,conv/transposd", "--all"], " --all --skip 'conv/*,conv/transposed')"),
     (["--only", "conv/*,frobnicate"], "--only frobnicate: the pack has no rule of that name (one is called 'conv/transposed')"),
     (["--skip", "Conv/Transposed"], "did you mean 'conv/transposed'?"),
-    (["--site", "conv_z"], "--site conv_z: the model has no node of that name (did you mean 'conv_a'?)"),
+    (["--site", "conv_z"], "--site conv_z: the model has no node of that name (did you mean 'conv_a'? pet-apply "),
     (["--site", "conv_a", "--site", "pool*"], "--site pool*: "),
     (["--explain", "conv/transpose"], "--explain conv/transpose: there is no node in the model and no rule in the pack of that name (did you mean"),
-    (["--device", "ort-cup"], "ort-cup: unknown device (did you mean 'ort-cpu'? known: onednn-cpu, openvino-cpu, ort-cpu)"),
+    (["--device", "ort-cup"], "ort-cup: unknown device (did you mean 'ort-cpu'? known: onednn-cpu, openvino-cpu, ort-cpu; pet-apply "),
     (["--device", "cuda"], "cuda: unknown device (known: onednn-cpu, openvino-cpu, ort-cpu)"),
     (["--device", ""], "unknown device"),
     (["-o", ""], "names no file"), (["--json", ""], "names no file"), (["--report", ""], "names no file"), (["--explain", ""], "names no"),
+    (["--bind", "btach=2"], "no input has an extent of the name btach"), (["--shape", "xx=1x2x6x6"], "no input is called 'xx' (did you mean 'x'? the inputs are x)"),
     (["--quite"], "did you mean '--quiet'?"), (["--min-gian=2"], "did you mean '--min-gain'?"),
 ]
 
@@ -278,10 +281,16 @@ def mistakes(folder, good, pack):
     refuse("a pack without a name", USAGE, "names no file", arguments=[good, ""], folder=folder)
     for tool, arguments, words in [("pet-rules", ["shwo", pack], "did you mean 'show'?"), ("pet-rules", ["ls", "--jsno", pack], "did you mean '--json'?"),
                                    ("pet-synth", ["prvoe", "x"], "prvoe: there is neither a file nor a subcommand of that name (did you mean 'prove'?)"),
-                                   ("pet-synth", ["prvoe", "--json"], "did you mean 'prove'?"), ("pet-synth", [pack, "--quite"], "did you mean '--quiet'?")]:
+                                   ("pet-synth", ["prvoe", "--json"], "did you mean 'prove'?"), ("pet-synth", [pack, "--quite"], "did you mean '--quiet'?"),
+                                   ("pet-rules", ["show", pack, "conv/transposd"], "no rule 'conv/transposd' (did you mean 'conv/transposed'? pet-rules ls"),
+                                   ("pet-synth", ["--explain", "matmull", SOURCE / "rules" / "patterns" / "matmul.pet", "-o", folder / "none.db"],
+                                    "no pattern 'matmull' (did you mean 'matmul'?)")]:
         done = subprocess.run([str(BIN / tool), *map(str, arguments)], capture_output=True, text=True, timeout=60)
         expect(f"{tool} {arguments[0]}", done.returncode == USAGE and words in done.stderr and done.stderr.count("\n") == 1, done.stderr)
-    suggested = [("pet-tune", ["--device", "ort-cup", "-o", folder / "x.jsonl"], "ort-cup: unknown device (did you mean 'ort-cpu'? known: onednn-cpu, openvino-cpu, ort-cpu)"),
+    suggested = [("pet-tune", [pack, "--rules", "conv/transposed,conv/transposd", "-o", folder / "x.jsonl"],
+                  "--rules conv/transposd: the pack has no rule of that name (did you mean 'conv/transposed'? pet-rules ls shows the names)"),
+                 ("pet-tune", [pack, "--rules", "conv/transposd", "--show", SOURCE / "packs" / "ort-cpu.timings.jsonl"], "did you mean 'conv/transposed'?"),
+                 ("pet-tune", ["--device", "ort-cup", "-o", folder / "x.jsonl"], "ort-cup: unknown device (did you mean 'ort-cpu'? known: onednn-cpu, openvino-cpu, ort-cpu)"),
                  ("pet-bench", [good, "--runner", "ort-cp"], "ort-cp: unknown device (did you mean 'ort-cpu'? known: onednn-cpu, openvino-cpu, ort-cpu)")]
     for tool, arguments, words in suggested if (BIN / "pet-tune").exists() else []:
         done = subprocess.run([str(BIN / tool), *map(str, arguments)], capture_output=True, text=True, timeout=60)

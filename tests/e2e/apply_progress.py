@@ -39,7 +39,8 @@ for line in sys.stdin:
     if request["cmd"] == "hello":
         print(json.dumps({"engine": "fake", "version": "7", "isa": "abacus", "cpu": "beads"}), flush=True)
         continue
-    time.sleep(1.6 if len(request["models"]) != 2 or request["budget_s"] > 2 else 0.7)
+    calibrates = len(request["models"]) == 1
+    time.sleep(0.25 if calibrates else 1.6 if len(request["models"]) != 2 or request["budget_s"] > 2 else 0.7)
     n = len(request["models"])
     seconds = [3.0] + [1.0] * (n - 1)
     print(json.dumps({"samples": [[s] * 5 for s in seconds], "median": seconds, "p10": seconds, "p90": seconds, "max_abs_diff": [0.0] * n,
@@ -121,7 +122,7 @@ def apply(folder):
     lines, rest = drawn("pet-apply", written)
     expect("pet-apply", code == 0 and "sites rewritten" in said and rest == "", (code, rest))
     expect("pet-apply says how long it takes", any(LEFT.match(line) for line in lines), lines)
-    for what in ["checking the sites", "checking the whole model", "checking the proof records of 2 rules, 0 %"]:
+    for what in ["choosing rules, 0 %", "checking the sites", "checking the whole model", "checking the proof records of 2 rules, 0 %"]:
         expect(f"pet-apply says {what}", any(line.startswith(what) for line in lines), lines)
 
     model(folder / "float.onnx", TensorProto.FLOAT)
@@ -149,7 +150,8 @@ def synth(folder):
     arguments = ["--depth", "2", pattern, "-o", folder / "matmul.db"]
     code, said, written = on_terminal("pet-synth", *arguments)
     lines, rest = drawn("pet-synth", written)
-    expect("pet-synth", code == 0 and any(line.startswith("searching, ") for line in lines) and rest.strip(), (code, written))
+    for what in ["looking for candidates, 0 %", "searching, ", "dropping rules that others contain, "]:
+        expect(f"pet-synth says {what}", code == 0 and any(line.startswith(what) for line in lines) and rest.strip(), (code, written))
     code, said, written = on_terminal("pet-synth", *arguments, "-q")
     expect("pet-synth -q", code == 0 and not written, written)
 
@@ -211,8 +213,14 @@ def with_engines(folder):
     grid = folder / "grid.json"
     grid.write_text(json.dumps({"ties": {}, "patterns": {"conv": {"points": [
         {"N": 1, "C": 4, "F": 4, "H": h, "W": 11, "R": 3, "S": 3, "P": 1, "Q": 1} for h in [9, 10, 12]]}}}))
-    estimated("pet-tune", "pet-tune", r"timing, \d+ %, \d+ s left: [12] of 3 points", pack, "-o", timings, "--shapes", grid, "--runner", runner, "--no-bare",
-              *python)
+    tune = [pack, "-o", timings, "--shapes", grid, "--runner", runner, "--no-bare", *python]
+    estimated("pet-tune", "pet-tune", r"timing, \d+ %, \d+ s left: [12] of 3 points", *tune)
+    for name in ["pet-tune", "pet-bench"]:
+        code, said, written = on_terminal(name, *(tune if name == "pet-tune" else [source, source, "--runner-path", runner, "--no-per-site", *python]), "-q")
+        expect(f"{name} -q", code == 0 and not said and not written, (code, said, written))
+    estimated("pet-tune, planning", "pet-tune", r"looking for sites in the models, \d+ %", *tune, "--shapes-from", source)
+    estimated("pet-tune, calibration", "pet-tune", r"calibrating the engine, \d+ %, \d s left", "--calibrate", "--runner", runner, *python,
+              PET_CACHE=str(folder / "calibrated"))
     measure = [source, pack, "--timings", timings, "--measure", "--cache", folder / "cache.db", "--runner", runner, "-o", output, *python]
     estimated("pet-apply --measure, sites", "pet-apply", r"timing the sites, \d+ %", *measure)
     (folder / "cache.db").unlink()
@@ -227,6 +235,9 @@ def with_provers(folder):
     default = BIN.parent / "share" / "pet" / "default.db"
     wanted = estimated("pet-rules minimal", "pet-rules", r"looking for what follows, \d+ %", "minimal", default)
     expect("pet-rules minimal says how far it is", wanted and not wanted[-1].endswith(" 0 %"), wanted)
+    estimated("pet-tune --show", "pet-tune", r"judging the predictions, \d+ %, \d+ s left", "--show", SOURCE / "packs" / "ort-cpu.timings.jsonl")
+    code, said, written = on_terminal("pet-rules", "minimal", default, "-q")
+    expect("pet-rules minimal -q", code == 0 and said and not written, (code, said[-200:], written))
     estimated("pet-synth prove", "pet-synth", r"proving, 100 %: 2 of 2", "prove", folder / "rules.pet")
     estimated("pet-synth --from", "pet-synth", r"looking for patterns in the models, \d+ %", "--from", folder / "small.onnx", "--from-patterns", folder / "mined")
     estimated("pet-synth free", "pet-synth", r"graphs of 2 operators, part 1 of 1, \d+ %", "free", "--vocab", SOURCE / "rules" / "vocab" / "taso.vocab",

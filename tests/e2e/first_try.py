@@ -34,17 +34,25 @@ def expect(name, condition, detail=""):
         failures.append(f"{name}: {detail}" if detail else name)
 
 
+def rows(text):
+    """Of a terminal of 80 columns."""
+    return sum(max(1, -(-len(line) // 80)) for line in text.splitlines())
+
+
 # ---- what a newcomer has
 
 def values(*shape):
     return (np.random.default_rng(0).integers(-3, 4, shape) / 4).astype(np.float32)
 
 
-def model(path, batch=2, element=TensorProto.FLOAT, group=1):
-    """Two convolutions with a Relu between them."""
+def model(path, batch=2, element=TensorProto.FLOAT, group=1, table=False):
+    """Two convolutions with a Relu between them; a table of more than 1 KB may be added."""
     weights = {"v": values(6, 3, 3, 3), "w": values(2, 6, 3, 3)}
     nodes = [helper.make_node("Conv", ["x", "v"], ["a"], name="conv1", pads=[1] * 4), helper.make_node("Relu", ["a"], ["r"], name="relu1"),
-             helper.make_node("Conv", ["r", "w"], ["y"], name="conv2", pads=[1] * 4, group=group)]
+             helper.make_node("Conv", ["r", "w"], ["b" if table else "y"], name="conv2", pads=[1] * 4, group=group)]
+    if table:
+        weights["t"] = values(2, 2, 8, 10)
+        nodes.append(helper.make_node("Add", ["b", "t"], ["y"], name="add1"))
     graph = helper.make_graph(nodes, "first", [helper.make_tensor_value_info("x", element, [batch, 3, 8, 10])],
                               [helper.make_tensor_value_info("y", element, [batch, 2, 8, 10])],
                               [numpy_helper.from_array(v.astype(helper.tensor_dtype_to_np_dtype(element)), k) for k, v in weights.items()])
@@ -81,14 +89,14 @@ class Try:
         done = self.run(command, **options)
         seen = f"$ {command}\n{done.stdout}{done.stderr}"
         for pattern, word in [(r"in [\d.]+ (s|ms|us)\b", "in TIME"), (r"run of [\d.]+ (s|ms|us)\b", "run of TIME"),
-                              (r"is [\d.]+ of what", "is SHARE of what"), (r"[^ ']*/runner\.py", "RUNNER"), (re.escape(str(self.folder)), "FOLDER")]:
+                              (r"is [\d.]+ of what", "is SHARE of what"), (r"[^ ']*/runner\.py", "RUNNER"), (r"\.[0-9a-f]{32}\.data", ".DIGEST.data"), (re.escape(str(self.folder)), "FOLDER")]:
             seen = re.sub(pattern, word, seen)
         expect(self.name, done.returncode == code, f"exit code {done.returncode} instead of {code}: {seen}")
         file = SCREENS / f"{self.name}.txt"
         if "--write" in sys.argv:
             file.write_text(seen)
         expect(self.name, file.is_file() and file.read_text() == seen, f"the screen is\n{seen}")
-        expect(self.name, len(seen.splitlines()) <= 24, "more than a screen")
+        expect(self.name, rows(seen) <= 24, f"more than a screen: {rows(seen)} rows")
         expect(self.name, not NOT_FOR_DEPLOYERS.search(seen), f"words of rule authors: {seen}")
         return done
 
@@ -99,6 +107,13 @@ class Try:
         expect(self.name, commands, f"no command is named: {done.stdout}{done.stderr}")
         for command in commands:
             self.paste(command, *(words if command == commands[-1] else ()), **options)
+
+    def advised(self, done, *words, **options):
+        """Pastes the command that stands in the advice of an error."""
+        found = re.search(r"(pet-apply [^:].*)\)$", done.stderr.strip())
+        expect(self.name, found, f"no command is named: {done.stderr}")
+        if found:
+            self.paste(found[1], *words, **options)
 
     def paste(self, command, *words, **options):
         done = self.run(command, **options)
@@ -158,6 +173,8 @@ def default_pack(folder):
 def nothing_to_gain(folder):
     t = Try(folder, "nothing_to_gain", ratio=0.93)
     t.follow(t.screen("pet-apply model.onnx rules.db", 0), "conv/transposed", "(0.93)")
+    for rule in ["conv/transposed", "'conv/*'"]:
+        t.paste(f"pet-apply model.onnx rules.db --explain {rule}", "conv1  conv/transposed", "conv2  conv/transposed", "(0.93)")
 
 
 def other_cpu(folder):
@@ -175,8 +192,7 @@ def dynamic_batch(folder):
 
 def wrong_device(folder):
     t = Try(folder, "a_wrong_device", ratio=1.4)
-    meant = re.search(r"did you mean '([^']*)'", t.screen("pet-apply model.onnx rules.db --device ort-cup", 2).stderr)
-    t.paste(f"pet-apply model.onnx rules.db --device {meant[1]}", "2 sites rewritten")
+    t.advised(t.screen("pet-apply model.onnx rules.db --device ort-cup", 2), "2 sites rewritten")
 
 
 def no_timings(folder):
@@ -199,21 +215,31 @@ def other_version(folder):
 
 def invalid_model(folder):
     t = Try(folder, "an_invalid_model", ratio=1.4, group=4)
-    option = re.search(r"--keep-invalid", t.screen("pet-apply model.onnx rules.db", 3).stderr)
-    t.paste(f"pet-apply model.onnx rules.db {option[0]}", "1 site rewritten")
+    t.advised(t.screen("pet-apply model.onnx rules.db", 3), "1 site rewritten")
 
 
 def typo(folder):
     t = Try(folder, "a_typo", ratio=1.4)
-    meant = re.search(r"did you mean '([^']*)'", t.screen("pet-apply model.onnx rules.db --only conv/transposd", 2).stderr)
-    t.paste(f"pet-apply model.onnx rules.db --only {meant[1]}", "2 sites rewritten")
+    t.advised(t.screen("pet-apply model.onnx rules.db --only conv/transposd", 2), "2 sites rewritten")
 
 
 def no_python(folder):
     t = Try(folder, "no_python", ratio=1.4)
     done = t.screen("pet-apply model.onnx rules.db --measure --python /nowhere/python3", 6)
-    expect(t.name, "go without --measure" in done.stderr and not (t.folder / "model.pet.onnx").exists(), done.stderr)
-    t.paste("pet-apply model.onnx rules.db", "2 sites rewritten")
+    expect(t.name, not (t.folder / "model.pet.onnx").exists(), done.stderr)
+    t.advised(done, "2 sites rewritten")
+    default_python(t)
+
+
+def default_python(t):
+    """Without --python, where there is none beside the tools nor in the PATH."""
+    alone = t.share / "alone" / "bin"
+    alone.mkdir(parents=True)
+    for program in ["pet-apply", "pet-rules"]:
+        shutil.copy(BIN / program, alone)
+    done = t.run(f"PATH={alone} pet-apply model.onnx rules.db --measure")
+    expect(t.name, done.returncode == 6 and "cannot start it" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+    t.advised(done, "2 sites rewritten")
 
 
 def half(folder):
@@ -222,9 +248,17 @@ def half(folder):
 
 
 def external(folder):
-    t = Try(folder, "external_data", ratio=1.4)
+    t = Try(folder, "external_data", ratio=1.4, table=True)
     onnx.save(t.model, t.folder / "model.onnx", save_as_external_data=True, location="model.data", size_threshold=0)
-    t.follow(t.screen("pet-apply model.onnx rules.db", 0), "WHOLE MODEL")
+    done = t.screen("pet-apply model.onnx rules.db --json report.json", 0)
+    t.follow(done, "WHOLE MODEL")
+    files = re.search(r"Written: (\S+) with (\S+) in", done.stdout).groups()
+    expect(t.name, json.loads((t.folder / "report.json").read_text())["written"] == list(files), files)
+    other = folder / "other-folder"
+    other.mkdir()
+    for file in files:
+        shutil.copy(t.folder / file, other)
+    onnx.checker.check_model(str(other / "model.pet.onnx"))  # which reads its external data
 
 
 def read_only(folder):
@@ -234,12 +268,33 @@ def read_only(folder):
     t.folder.chmod(0o555)
     t.share.chmod(0o777)
     away = (lambda: os.setuid(NOBODY)) if os.geteuid() == 0 else None
-    done = t.screen("pet-apply model.onnx rules.db", 2, preexec_fn=away)
-    expect(t.name, "-o" in done.stderr, done.stderr)
-    elsewhere = folder / "elsewhere"
-    elsewhere.mkdir()
-    elsewhere.chmod(0o777)
-    t.paste(f"pet-apply model.onnx rules.db -o {elsewhere}/out.onnx", "2 sites rewritten", preexec_fn=away)
+    t.advised(t.screen("pet-apply model.onnx rules.db", 2, preexec_fn=away), "2 sites rewritten", preexec_fn=away)
+
+
+def recurrent(folder):
+    """A model of which pet knows no operator: there is nothing to search either."""
+    t = Try(folder, "operators_that_pet_does_not_know")
+    weights = {"w": values(1, 12, 3), "r": values(1, 12, 4)}
+    graph = helper.make_graph([helper.make_node("GRU", ["x", "w", "r"], ["y"], name="gru1", hidden_size=4)], "recurrent",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [5, 2, 3])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [5, 1, 2, 4])],
+                              [numpy_helper.from_array(v, k) for k, v in weights.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), t.folder / "model.onnx")
+    t.follow(t.screen("pet-apply model.onnx rules.db", 0), "LEFT AS IT IS", "gru1", "GRU")
+
+
+def other_shape(folder):
+    """Only rules of other shapes: the model's own patterns are searched, and that search is not named twice."""
+    t = Try(folder, "rules_of_another_shape", rules="pair", ratio=1.4, batch=1)
+    graph = t.model.graph
+    del graph.node[1:], graph.initializer[1:]
+    graph.node[0].output[0] = "y"
+    graph.output[0].type.tensor_type.shape.dim[1].dim_value = 6
+    onnx.save(t.model, t.folder / "model.onnx")
+    done = t.screen("pet-apply model.onnx rules.db", 0)
+    t.follow(done, "model.onnx: ")
+    again = t.run("pet-apply model.onnx model.rules.db")
+    expect(t.name, again.returncode == 0 and "pet-synth" not in again.stdout, again.stdout)
 
 
 def main():
@@ -249,7 +304,7 @@ def main():
         for rules in ["conv", "pair"]:
             subprocess.run([BIN / "pet-rules", "import", SOURCE / "tests" / "data" / f"{rules}.pet", "-o", folder / f"{rules}.db"], check=True)
         for each in [faster, default_pack, nothing_to_gain, other_cpu, dynamic_batch, wrong_device, no_timings, other_version, invalid_model, typo,
-                     no_python, half, external, read_only]:
+                     no_python, half, external, read_only, recurrent, other_shape]:
             each(folder)
     helped = subprocess.run([BIN / "pet-apply", "--help"], capture_output=True, text=True, check=True).stdout
     expect("--help", not NOT_FOR_DEPLOYERS.search(helped), helped)

@@ -90,7 +90,7 @@ def refuses(examples, model, folder):
                (done.returncode, done.stdout, done.stderr))
     for option in ["no-such", "min-gian=2", "min-gain=much", "seed=-1", "only=conv/none", "device=ort-cup", "timings=/nonexistent"]:
         library, tool = run(examples / "rewrite_cpp", model, output, option), run(BIN / "pet-apply", model, f"--{option}")
-        expect(f"{option}: as the command says it", f"pet-apply: {library.stderr}" == tool.stderr and library.returncode == tool.returncode,
+        expect(f"{option}: as the command says it", f"pet-apply: {library.stderr}" == tool.stderr.replace(str(model), "model.onnx") and library.returncode == tool.returncode,
                (library.stderr, tool.stderr))
 
 

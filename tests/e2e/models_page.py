@@ -20,6 +20,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
 from selenium.webdriver.common.by import By
 
 from pack import BIN, SOURCE, made
@@ -30,7 +31,7 @@ import build  # noqa: E402
 WIDTHS = [1400, 600]
 MOST_BYTES = 2_000_000
 MOST_REPORT_BYTES = 20_000
-SCREEN = 24  # lines
+SCREEN, COLUMNS = 24, 80  # of a terminal
 NOT_FOR_DEPLOYERS = re.compile(r"\b(anchor|fate|opaque|mutant)", re.I)
 HOSTILE = "</script><script>document.title = 'hostile'</script><b>relu</b>"
 failures = []
@@ -147,6 +148,14 @@ NODES = """return [...document.querySelectorAll(arguments[0] + ' .node rect')].m
   const box = rect.getBBox();
   return [box.x, box.y, box.x + box.width, box.y + box.height];
 });"""
+#: Texts that are wider than the box of their node.
+SPILLED = """return [...document.querySelectorAll(arguments[0] + ' .node')].flatMap((node) => {
+  const box = node.querySelector('rect').getBBox();
+  return [...node.querySelectorAll('text')].filter((text) => {
+    const its = text.getBBox();
+    return its.width && (its.x < box.x || its.x + its.width > box.x + box.width);
+  }).map((text) => text.textContent);
+});"""
 FRAMES = """return [...document.querySelectorAll(arguments[0])].filter((e) => e.getClientRects().length).map((element) => {
   const frame = element.getBoundingClientRect();
   return [frame.left, frame.top, frame.right, frame.bottom];
@@ -163,6 +172,8 @@ def check_layout(name, browser):
         rectangles = browser.run(NODES, pane)
         expect(f"{name}: nodes are drawn {pane}", rectangles)
         expect(f"{name}: nodes overlap {pane}", not overlapping(rectangles), overlapping(rectangles)[:1])
+        spilled = browser.run(SPILLED, pane)
+        expect(f"{name}: texts within their nodes {pane}", not spilled, spilled[:3])
 
 
 def within(inner, outer):
@@ -226,6 +237,8 @@ def check_corrected(page, report, browser, screenshot):
         check_detail(name, browser, report["fired"][0], "; the record was checked")
         if screenshot and width == WIDTHS[0]:
             browser.driver.save_screenshot(str(screenshot))
+        check_colours(name, browser)
+        check_hands(name, browser)
         rows = browser.all("#sites tbody tr")
         expect(f"{name}: sites", len(rows) == 2, len(rows))
         click_row(browser, 1)
@@ -239,6 +252,41 @@ def check_corrected(page, report, browser, screenshot):
         node = browser.all("#before .changed")[-1]
         ActionChains(browser.driver).move_to_element(node).click().perform()
         check_chosen(f"{name}, node", browser, "conv2", rule)
+
+
+COLOURS = """return [...document.querySelectorAll(arguments[0])].map((e) => getComputedStyle(e)[arguments[1]]);"""
+
+
+def check_colours(name, browser):
+    """A site has one colour in the list and in both graphs, another one than its neighbour; other nodes have none."""
+    dots = browser.run(COLOURS, "#sites .dot", "backgroundColor")
+    expect(f"{name}: colours of sites", len(set(dots)) == len(dots) == 2, dots)
+    for pane in ["#before", "#after"]:
+        changed = browser.run(COLOURS, f"{pane} .changed rect", "stroke")
+        expect(f"{name}: colours {pane}", set(changed) == set(dots), (changed, dots))
+        others = browser.run(COLOURS, f"{pane} .node:not(.changed) rect", "stroke")
+        expect(f"{name}: nodes without a site {pane}", others and not set(others) & set(dots), others)
+
+
+def transform(browser):
+    """x, y and the scale of the first graph."""
+    return [float(n) for n in re.findall(r"-?\d[\d.]*(?:e-?\d+)?", browser.run("return document.querySelector('#before g').getAttribute('transform')"))]
+
+
+def check_hands(name, browser):
+    """The wheel zooms about the pointer, a drag moves, and neither chooses a site."""
+    svg, detail = browser.driver.find_element(By.ID, "before"), browser.text("#detail")
+    browser.run("arguments[0].scrollIntoView({block: 'center'})", svg)
+    x, y, scale = transform(browser)
+    ActionChains(browser.driver).scroll_from_origin(ScrollOrigin.from_element(svg), 0, -200).perform()
+    zoomed = transform(browser)
+    middle = [size / 2 for size in browser.run("return [arguments[0].clientWidth, arguments[0].clientHeight]", svg)]
+    stays = [abs((m - old) / scale - (m - new) / zoomed[2]) for m, old, new in zip(middle, (x, y), zoomed)]
+    expect(f"{name}: wheel", zoomed[2] > 1.2 * scale and max(stays) < 3, ((x, y, scale), zoomed, stays))
+    ActionChains(browser.driver).move_to_element(svg).click_and_hold().move_by_offset(40, -30).release().perform()
+    moved = transform(browser)
+    expect(f"{name}: drag", moved[2] == zoomed[2] and abs(moved[0] - zoomed[0] - 40) < 2 and abs(moved[1] - zoomed[1] + 30) < 2, (zoomed, moved))
+    expect(f"{name}: a drag chooses nothing", browser.text("#detail") == detail)
 
 
 DRY = " (dry run: the record was not checked again)"
@@ -285,7 +333,7 @@ def check_size(path, pack):
     for options in [[], ["--all"]]:
         report = path.with_suffix(".default.json")
         said = apply(path, pack, "--dry-run", "--json", report, *options)
-        expect(f"googlenet {options}: a screen", len(said.splitlines()) <= SCREEN, said)
+        expect(f"googlenet {options}: a screen", sum(max(1, -(-len(line) // COLUMNS)) for line in said.splitlines()) <= SCREEN, said)
         expect(f"googlenet {options}: refusals", "refusals" not in json.loads(report.read_text()))
         apply(path, pack, "--dry-run", "--verbose", "--json", path.with_suffix(".verbose.json"), *options)
         listed = json.loads(path.with_suffix(".verbose.json").read_text())

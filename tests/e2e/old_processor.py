@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""pet-apply on a processor without AVX, emulated by QEMU: the whole check, and the same model as on this one. Exit status 0 or 1; 77
-where there is no qemu-x86_64 (Debian's qemu-user), and in another part of the long tests.
+"""pet-apply and the wheel on processors without AVX, emulated by QEMU: the whole check, and the same model as on this one. Exit status 0
+or 1; 77 where there is no qemu-x86_64 (Debian's qemu-user), and in another part of the long tests.
 """
 
 import json
@@ -16,6 +16,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import _part as part
+from wheel import build_wheel, missing
 
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
@@ -44,6 +45,36 @@ def apply(folder, name, *before):
     return out.read_bytes(), json.loads(report.read_text())
 
 
+WHEEL = """
+import sys, pet
+done = pet.apply("model.onnx", "rules.db", all=True, trust_pack=True, output="wheel.onnx")
+print(len(done.report["fired"]), sum(c["possible"] for c in done.report["checks"]))
+"""
+
+
+def wheel_on(processor, folder, site):
+    """What `import pet; pet.apply(…)` writes; nothing of it is imported that this processor cannot run."""
+    command = ["qemu-x86_64", "-cpu", processor, sys.executable, "-c", WHEEL]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=folder, env={**os.environ, "PYTHONPATH": str(site)})
+    if done.returncode:
+        sys.exit(f"the wheel on {processor}: exit code {done.returncode}: {done.stdout}{done.stderr}")
+    sites, checks = map(int, done.stdout.split())
+    if sites != 2 or checks == 0:
+        sys.exit(f"the wheel on {processor}: {sites} sites, {checks} comparisons")
+    return (folder / "wheel.onnx").read_bytes()
+
+
+def check_wheel(folder, wanted):
+    if missing():
+        print(f"the wheel: {', '.join(missing())}: not installed")
+        return
+    site = folder / "site"
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", site, build_wheel(folder)], check=True)
+    if wheel_on(PROCESSORS[0], folder, site) != wanted:
+        sys.exit(f"the wheel on {PROCESSORS[0]}: another model")
+    print(f"the wheel on {PROCESSORS[0]}: the same model")
+
+
 def main():
     part.skip_unless_mine("old_processor", part.WHOLE)
     if not shutil.which("qemu-x86_64"):
@@ -60,6 +91,7 @@ def main():
             if len(report["fired"]) != 2 or not checks or there != here:
                 sys.exit(f"{processor}: {len(report['fired'])} sites, {len(checks)} comparisons, {'the same' if there == here else 'another'} model")
             print(f"{processor}: {len(checks)} comparisons, the same model")
+        check_wheel(folder, here)
     return 0
 
 

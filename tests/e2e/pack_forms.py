@@ -99,6 +99,8 @@ def rounding(shop):
     reasons = [r["reason"] for r in report["refusals"] if r["rule"]]
     expect("a model that rounding ruins", not report["fired"] and len(reasons) == 1 and reasons[0].startswith(
         "with such rules the rewritten model differs: y:0: off by"), report)
+    written = onnx.load(shop.folder / "out.onnx")
+    expect("a model that rounding ruins is not written", [n.name for n in written.graph.node] == [n.name for n in onnx.load(model).graph.node], written)
 
 
 # ---- attention

@@ -163,6 +163,22 @@ def summary(folder):
     expect("--explain: composition", redundant and all(re.fullmatch(r"  tiny/\S+: of \S+", x) for x in redundant), redundant[:3])
 
 
+def folded(folder):
+    """Of many patterns the summary has those with the most rules, and of those without plans some; with --verbose all."""
+    many, out = folder / "many.pet", folder / "many.db"
+    many.write_text("".join(TINY.replace("pattern tiny", f"pattern tiny{i:02}").replace("x: [B,", "x: [2B," if i > 14 else "x: [B,") for i in range(17))
+                    + "".join(VOLUMES.replace("pattern volumes", f"pattern volumes{i}") for i in range(4)))
+    for options, lines, without in [([], 15, 3), (["--verbose"], 21, 4)]:
+        said = run(many, "--depth", 1, "--no-check", "-o", out, *options).stderr.splitlines()
+        listed = [line for line in said if re.match(r"(tiny|volumes)\d+ +\d", line)]
+        expect("folded", len(listed) == lines and (f"and {21 - lines} more (--verbose)" in said) == (lines < 21), said)
+        kept = [int(line.split()[-1]) for line in listed]
+        expect("folded: the most rules first", lines == 21 or kept == sorted(kept, reverse=True) and kept[0] > 0, said)
+        expect("folded: no plans", sum("no plans" in line for line in said) == without and len(said) <= 24 + len(options) * 12, said)
+    for path in (many, out):
+        path.unlink()
+
+
 VOLUMES = """pattern volumes {
   shape N C D H W F : 1 <= N
   x: [N, C, D, H, W]
@@ -340,7 +356,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "tiny.pet").write_text(TINY)
-        for test in [help_and_version, pack, unchecked, summary, no_plans, terminal, bad_input, odd_patterns, bad_options, bad_outputs, streams]:
+        for test in [help_and_version, pack, unchecked, summary, folded, no_plans, terminal, bad_input, odd_patterns, bad_options, bad_outputs, streams]:
             test(folder)
     print("\n".join(failures) or "pet-synth writes whole packs or nothing, and says why")
     return 1 if failures else 0

@@ -123,7 +123,7 @@ def check_lists(folder, pack):
     """An option that takes a list takes one argument, not the pack that follows; lists that are given twice add up."""
     timings, runner = folder / "lists.jsonl", fake(folder, "lists", GOOD)
     subprocess.run([sys.executable, SOURCE / "tests/models/build.py", folder, "resnet18"], check=True, capture_output=True)
-    command = [BIN / "pet-tune", "--rules", "none,conv/*", "--rules", "other", "--shapes-from", folder / "srcnn.onnx",
+    command = [BIN / "pet-tune", "--rules", "conv/t*,conv/*", "--rules", "*/transposed", "--shapes-from", folder / "srcnn.onnx",
                "--shapes-from", folder / "resnet18.onnx", pack, "-o", timings, "--python", sys.executable, "--runner", runner, "--no-bare"]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=250)
     expect("lists", done.returncode == 0, done.stderr)
@@ -293,12 +293,14 @@ def check_usage(folder, pack, grid):
     for name, code, words, arguments in [
         ("no pack", 4, ["missing.db"], [folder / "missing.db", timings, *fine]),
         ("a grid for a pack", 4, ["grid.json"], [grid, timings, *fine]),
-        ("no such rule", 2, ["no rule of that name"], [pack, timings, *fine, "--rules", "nothing*"]),
+        ("no such rule", 2, ["--rules nothing*: the pack has no rule of that name"], [pack, timings, *fine, "--rules", "nothing*"]),
         ("no such device", 2, ["abacus", "ort-cpu"], [pack, timings, *fine, "--device", "abacus"]),
         ("a bad grid", 2, ["bad.json", "JSON"], [pack, timings, "--shapes", bad]),
         ("no grid", 2, ["missing.json"], [pack, timings, "--shapes", folder / "missing.json"]),
         ("no such model", 3, ["missing.onnx"], [pack, timings, *fine, "--shapes-from", folder / "missing.onnx"]),
         ("foreign timings", 4, ["foreign.timings"], [pack, foreign, *fine]),
+        ("no folder for timings, before the engine is asked", 2, ["timings.jsonl"], [pack, folder / "nowhere" / "timings.jsonl", "--shapes", grid,
+                                                                                      "--runner", folder / "missing.py"]),
         ("no folder for timings", 2, ["timings.jsonl"], [pack, folder / "nowhere" / "timings.jsonl", *fine]),
         ("no folder for models", 2, ["nowhere"], [pack, timings, *fine, "--keep", "/dev/null/nowhere"]),
         ("no python", 6, ["/no/such/python", "cannot start"], [pack, timings, *fine, "--python", "/no/such/python"]),

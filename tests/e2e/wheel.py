@@ -58,6 +58,27 @@ except pet.ModelError as e:
     print(e)
 else:
     raise AssertionError("an empty model is one")
+
+
+class TooLarge:
+    """A message over 2 GB, as protobuf treats it."""
+
+    graph = onnx.GraphProto()
+
+    def SerializeToString(self):
+        raise ValueError("Message onnx.ModelProto exceeds maximum protobuf size\\nof 2GB")
+
+
+outside, inner = onnx.load("model.onnx"), onnx.load("model.onnx")
+outside.graph.initializer[0].data_location = onnx.TensorProto.EXTERNAL
+inner.graph.node.add(op_type="Loop").attribute.add(name="body", type=onnx.AttributeProto.GRAPH).g.CopyFrom(outside.graph)
+for wrong, word in [(outside, "another file"), (inner, "another file"), (TooLarge(), "2GB")]:
+    try:
+        pet.apply(wrong)
+    except pet.ModelError as e:
+        assert word in str(e) and "path instead" in str(e) and "\\n" not in str(e) and "/tmp" not in str(e), e
+    else:
+        raise AssertionError(f"{word}: no ModelError")
 '''
 
 

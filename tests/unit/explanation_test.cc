@@ -58,6 +58,18 @@ TEST(Explanation, WhatIsNotTunedNamesPetTune) {
               ContainsRegex("Next: .*pet-tune rules.db -o model.timings.jsonl --shapes-from model.onnx"));
 }
 
+TEST(Explanation, WhereNoOptionWouldDoTheModelsOwnPatternsAreSearched) {
+  ApplyReport report;
+  report.canBeMined = true;
+  report.refused = {{"conv1", "conv", "conv/far", {ReasonKind::kOtherSizes, ""}}};
+  ApplyArguments o;
+  o.model = "model.onnx";
+  o.explain = "conv1";
+  EXPECT_THAT(explanation(report, {}, o), HasSubstr("pet-synth --from model.onnx -o model.rules.db --budget 10m\n"));
+  report.refused[0].reason.kind = ReasonKind::kNoGain;
+  EXPECT_THAT(explanation(report, {}, o), Not(HasSubstr("Next:")));
+}
+
 TEST(Explanation, OfNodesThatAreNotLookedInto) {
   EXPECT_EQ(explained("loop1"), "loop1 (Loop): pet does not look into it: it has a subgraph\n");
 }

@@ -59,6 +59,21 @@ TEST(FreeVocabulary, FaultsAreNamedWithTheirPlace) {
   }
 }
 
+TEST(FreeVocabulary, MisspeltWordsGetASuggestion) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"inptus x: [2]", "(did you mean 'inputs'?)"},
+      {"constant c = eye [2]", "(did you mean 'Eye'?)"},
+      {"inputs x: [2]\noperator Matmul", "(did you mean 'MatMul'?)"},
+      {"inputs x: [2]\noperator Concat axes=1", "(did you mean 'axis'?)"},
+      {"inputs x: [2]\noperator Frobnicate", "Transpose"},  // none is close
+  };
+  for (const auto& [text, end] : cases) {
+    auto v = parseVocabulary(text, "v");
+    ASSERT_FALSE(v) << text;
+    EXPECT_TRUE(v.error().message().ends_with(end)) << v.error().message();
+  }
+}
+
 TEST(FreeVocabulary, TooManyLeaves) {
   std::string text = "inputs";
   for (int i = 0; i <= 32; ++i)

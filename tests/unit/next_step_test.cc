@@ -99,11 +99,53 @@ TEST(NextStep, SaysWhyAndWhatToTry) {
   }
 }
 
+constexpr const char* kSearch = "pet-synth --from model.onnx -o model.rules.db --budget 10m";
+
+/// Of a model with operators that pet knows.
+ApplyReport minable(std::vector<Refused> all, size_t matched) {
+  ApplyReport report = reportOf(std::move(all), matched);
+  report.canBeMined = true;
+  return report;
+}
+
 TEST(NextStep, WhereNothingFitsTheModelsOwnPatternsAreSearched) {
-  const NextStep next = nextStep(reportOf({}, 0), given());
+  ApplyArguments o = given();
+  o.only = {"conv/*"};
+  const NextStep next = nextStep(minable({}, 0), o);
   EXPECT_EQ(next.why, "no rule fits any of its 3 nodes");
-  EXPECT_THAT(next.commands, ElementsAre("pet-synth --from model.onnx -o model.rules.db --budget 10m",
-                                         "pet-apply model.onnx model.rules.db"));
+  EXPECT_THAT(next.commands, ElementsAre(kSearch, "pet-apply model.onnx model.rules.db"));
+}
+
+TEST(NextStep, TheSearchOfItsOwnPatternsIsNotNamedTwice) {
+  ApplyArguments o = given();
+  o.pack = "model.rules.db";
+  const NextStep nothing = nextStep(minable({}, 0), o);
+  EXPECT_EQ(nothing.why, "no rule fits any of its 3 nodes, and the search of its own patterns found none");
+  EXPECT_THAT(nothing.commands, IsEmpty());
+  const NextStep near = nextStep(minable({refused("conv1", "conv/pair", ReasonKind::kOtherShape)}, 1), o);
+  EXPECT_THAT(near.commands, ElementsAre("pet-apply model.onnx model.rules.db --explain conv1"));
+}
+
+TEST(NextStep, WhereNoOptionWouldDoTheModelsOwnPatternsAreSearched) {
+  for (ReasonKind kind : {ReasonKind::kOtherShape, ReasonKind::kOtherValues, ReasonKind::kQuantized,
+                          ReasonKind::kOtherSizes, ReasonKind::kLiveOut, ReasonKind::kVariable}) {
+    const NextStep next = nextStep(minable({refused("conv1", "conv/pair", kind)}, 1), given());
+    EXPECT_THAT(next.commands, ElementsAre("pet-apply model.onnx rules.db --explain conv1", kSearch,
+                                           "pet-apply model.onnx model.rules.db"));
+  }
+}
+
+TEST(NextStep, OperatorsThatPetDoesNotKnowAreNotSearched) {
+  ApplyReport report = reportOf({}, 0);
+  report.untouched = {{"gru1", "GRU", "pet does not know it"}};
+  ApplyArguments o = given();
+  const NextStep next = nextStep(report, o);
+  EXPECT_EQ(next.why, "pet cannot look into its 3 nodes");
+  EXPECT_THAT(next.commands, ElementsAre("pet-apply model.onnx rules.db --verbose"));
+  o.verbose = true;
+  EXPECT_THAT(nextStep(report, o).commands, IsEmpty()) << "the same command";
+  report.untouched.clear();
+  EXPECT_THAT(nextStep(report, o).commands, ElementsAre("pet-apply model.onnx rules.db --types"));
 }
 
 TEST(NextStep, ALaterOpsetIsWrittenByOnnxItself) {
@@ -164,6 +206,37 @@ TEST(NextStep, ProgramsThatAreNotInstalledAreSaidToBe) {
             "Next: pet-no-such x\n      python3 -c y\n"
             "pet-no-such is not installed here: it comes with pet's component 'tools' (docs/install.md)\n");
   EXPECT_EQ(nextText({}), "");
+}
+
+TEST(Summary, NodesThatAreNotLookedInto) {
+  ApplyReport report = reportOf({}, 0);
+  for (const char* type : {"GRU", "LSTM", "GRU", "NonZero", "Loop", "If", "Scan", "RNN"})
+    report.untouched.push_back({std::string("n") + std::to_string(report.untouched.size()), type, "its reason"});
+  ApplyArguments o = given();
+  EXPECT_THAT(textOf(report, o), HasSubstr("Left as they are: 8 of the nodes, GRU x2, If x1, LSTM x1, Loop x1, "
+                                           "NonZero x1, RNN x1, ... (--verbose says why)\n"));
+  o.verbose = true;
+  const std::string text = textOf(report, o);
+  EXPECT_THAT(text, HasSubstr("LEFT AS IT IS  OPERATOR  BECAUSE\n"));
+  EXPECT_THAT(text, HasSubstr("n3             NonZero   its reason\n"));
+  EXPECT_THAT(text, Not(HasSubstr("Left as they are")));
+}
+
+TEST(Summary, OfManySizesTheFirst) {
+  ApplyReport report;
+  report.fired.emplace_back();
+  for (int64_t batch = 1; batch <= 6; ++batch)
+    report.sizes.push_back({{"batch", batch}});
+  ApplyArguments o = given();
+  EXPECT_THAT(textOf(report, o), HasSubstr("batch=4 and 2 more (--verbose)\n"));
+  o.verbose = true;
+  EXPECT_THAT(textOf(report, o), HasSubstr("batch=6\n"));
+}
+
+TEST(Summary, NamesTheDataFileAsWell) {
+  ApplyReport report;
+  report.written = {"out.onnx", "out.onnx.00.data"};
+  EXPECT_THAT(textOf(report, given()), HasSubstr("Written: out.onnx with out.onnx.00.data, a copy, in "));
 }
 
 TEST(Command, ChoicesAreTheOptionsThatAreNotTheDefaults) {

@@ -26,6 +26,8 @@ TEST(Suggest, TheNearestWord) {
   for (const Case& c : cases)
     EXPECT_EQ(nearest(c.word, c.known).value_or(""), c.meant) << c.word;
   EXPECT_EQ(suggestion("Relux", {"Relu"}), "did you mean 'Relu'?");
+  EXPECT_EQ(suggestionAnd("Relux", {"Relu"}, "known: Relu"), "did you mean 'Relu'? known: Relu");
+  EXPECT_EQ(suggestionAnd("Softmax", {"Relu"}, "known: Relu"), "known: Relu");
   EXPECT_EQ(suggestion("Relux", {}), "");
 }
 

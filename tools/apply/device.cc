@@ -1,18 +1,26 @@
 #include "tools/apply/device.h"
 
+#include "ir/shell.h"
+#include "ir/suggest.h"
+#include "tools/apply/command.h"
 #include "tools/common/runner.h"
 #include "tools/common/tool.h"
 
 namespace pet::tool {
 
-Expected<void> checkDevice(const std::string& device, const OpenTimings& timings) {
+Expected<void> checkDevice(const ApplyArguments& o, const OpenTimings& timings) {
+  const std::string& device = o.device;
   std::set<std::string> known = devices();
   if (known.contains(device)) return {};
   auto timed = timings.devices();
   if (!timed) return tl::unexpected(timed.error());
   known.insert(timed->begin(), timed->end());
   if (known.contains(device)) return {};
-  return unknownName("device", device, {known.begin(), known.end()});
+  const std::vector<std::string> names(known.begin(), known.end());
+  auto unknown = unknownName("device", device, names);
+  if (auto meant = nearest(device, names))
+    unknown.value().advice += "; " + againWith(o, "--device " + shellWord(*meant));
+  return unknown;
 }
 
 }  // namespace pet::tool

@@ -20,9 +20,8 @@ Expected<std::string> usualCache() {
   return fail(ErrorKind::kUsage, "no folder for the cache of measurements", "", "give one with --cache");
 }
 
-tl::unexpected<Error> runnerFailed(const RunnerError& error) {
-  return fail(ErrorKind::kRunner, error.message, "",
-              "--python names a Python that has onnxruntime; or go without --measure");
+tl::unexpected<Error> runnerFailed(const RunnerError& error, const std::string& advice) {
+  return fail(ErrorKind::kRunner, error.message, "", advice);
 }
 
 /// What the cache holds, if it is a list of lists of seconds, one for each model.
@@ -49,7 +48,7 @@ Expected<Engine> Engine::start(Options options) {
   if (!cache) return tl::unexpected(cache.error());
   RunnerKeeper runner(options.command, options.timeout);
   auto hello = runner.hello();
-  if (!hello) return runnerFailed(hello.error());
+  if (!hello) return runnerFailed(hello.error(), options.advice);
   return Engine(std::move(options), std::move(*cache), std::move(*hello), std::move(runner));
 }
 
@@ -78,7 +77,7 @@ Expected<std::vector<std::vector<double>>> Engine::time(const Turns& turns) {
     if (auto ok = writeModel(bytes, request.models.back()); !ok) return tl::unexpected(ok.error());
   }
   auto answer = runner_.time(request);
-  if (!answer) return runnerFailed(answer.error());
+  if (!answer) return runnerFailed(answer.error(), options_.advice);
   if (auto ok = cache_.put(key, nlohmann::json(answer->samples).dump()); !ok) return tl::unexpected(ok.error());
   return std::move(answer->samples);
 }

@@ -17,6 +17,7 @@ class Engine {
   struct Options {
     std::vector<std::string> command;  ///< starts the runner
     std::string cache;                 ///< a file; empty: measured.db in cacheFolder()
+    std::string advice;                ///< for errors of the runner: what else to do
     int threads = 1;
     double timeout = 120;  ///< seconds for an answer, besides what the runs take
   };

@@ -83,7 +83,9 @@ std::string explanation(const ApplyReport& report, const std::vector<NodeName>& 
                    [&](const Refused* a, const Refused* b) { return isNearer(*a, *b, o.minGain); });
   if (misses.empty()) return text.empty() ? silenceText(report, nodes, o) : text;
   text += (text.empty() ? "" : "\n") + missesText(misses, o);
-  return text + nextText(commandsFor(*misses[0], o));
+  auto commands = commandsFor(*misses[0], o);
+  if (commands.empty() && misses[0]->reason.kind > ReasonKind::kNotTuned) commands = searchOf(report, o);
+  return text + nextText(commands);
 }
 
 }  // namespace pet::tool

@@ -70,13 +70,35 @@ std::map<std::string, const Refused*> nearestBySite(const ApplyReport& report, d
   return nearest;
 }
 
+/// The pack of the rules that the model's own patterns give.
+std::string ownRules(const ApplyArguments& o) {
+  return besideModel(o.model, ".rules.db");
+}
+
 NextStep whereNothingFits(const ApplyReport& report, const ApplyArguments& o) {
-  const std::string mine = besideModel(o.model, ".rules.db");
-  ApplyArguments mined = o;
-  mined.pack = mine;
-  return {fmt::format("no rule fits any of its {}", counted(report.nodesBefore, "node")),
-          {fmt::format("pet-synth --from {} -o {} --budget 10m", shellWord(o.model), shellWord(mine)),
-           againWith(mined, "")}};
+  const std::string nodes = counted(report.nodesBefore, "node");
+  if (!report.canBeMined && report.untouched.empty())
+    return {fmt::format("its {} compute constants, or no sizes were found at which it runs", nodes),
+            {againWith(o, "--types")}};
+  if (!report.canBeMined) {
+    NextStep next{fmt::format("pet cannot look into its {}", nodes), {}};
+    if (!o.verbose) next.commands.push_back(againWith(o, "--verbose"));
+    return next;
+  }
+  if (o.pack == ownRules(o))
+    return {fmt::format("no rule fits any of its {}, and the search of its own patterns found none", nodes), {}};
+  return {fmt::format("no rule fits any of its {}", nodes), searchOf(report, o)};
+}
+
+/// Rules fit in part, but no option of the run would make them fire.
+NextStep whereNearestIs(const Refused& best, const ApplyReport& report, const ApplyArguments& o) {
+  NextStep next{fmt::format("{} comes nearest, at {}, but {}", best.rule.empty() ? best.pattern : best.rule, best.site,
+                            sentenceOf(best.reason)),
+                commandsFor(best, o)};
+  if (!next.commands.empty()) return next;
+  next.commands = searchOf(report, o);
+  next.commands.insert(next.commands.begin(), explain(best.site, o));
+  return next;
 }
 
 NextStep whereAnOptionWouldDo(const RefusalGroup& group, const ApplyArguments& o) {
@@ -116,6 +138,16 @@ std::string nextText(const std::vector<std::string>& commands) {
   return text;
 }
 
+std::vector<std::string> searchOf(const ApplyReport& report, const ApplyArguments& o) {
+  ApplyArguments mined = o;
+  mined.pack = ownRules(o);
+  mined.only.clear();  // names of another pack's rules
+  mined.skip.clear();
+  if (!report.canBeMined || o.pack == mined.pack) return {};
+  return {fmt::format("pet-synth --from {} -o {} --budget 10m", shellWord(o.model), shellWord(mined.pack)),
+          againWith(mined, "")};
+}
+
 std::vector<std::string> commandsFor(const Refused& refused, const ApplyArguments& o) {
   const Reason& reason = refused.reason;
   if (reason.kind == ReasonKind::kOpset && reason.value) return convert(*reason.value, o);
@@ -151,11 +183,7 @@ NextStep nextStep(const ApplyReport& report, const ApplyArguments& o) {
                         best->site),
             {explain(best->site, o)}};
   }
-  auto commands = commandsFor(*best, o);
-  if (commands.empty()) commands.push_back(explain(best->site, o));
-  return {fmt::format("{} comes nearest, at {}, but {}", best->rule.empty() ? best->pattern : best->rule, best->site,
-                      sentenceOf(best->reason)),
-          std::move(commands)};
+  return whereNearestIs(*best, report, o);
 }
 
 }  // namespace pet::tool

@@ -18,6 +18,10 @@ struct NextStep {
 /// For a run in which nothing fired.
 NextStep nextStep(const ApplyReport& report, const ApplyArguments& o);
 
+/// The search of the model's own patterns, and the run with what it found. Empty where it was that run, and where there
+/// is nothing to search.
+std::vector<std::string> searchOf(const ApplyReport& report, const ApplyArguments& o);
+
 /// The commands that let a refused rule be tried again; empty: there are none.
 std::vector<std::string> commandsFor(const Refused& refused, const ApplyArguments& o);
 

@@ -4,9 +4,12 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "applier/choose/policy.h"
+#include "ir/shell.h"
 #include "ir/suggest.h"
+#include "tools/apply/command.h"
 
 namespace pet::tool {
 namespace {
@@ -36,6 +39,17 @@ class Names {
   std::set<const Function*> functions_;
 };
 
+/// "did you mean 'conv/pair'? pet-apply model.onnx --only conv/pair"
+std::string insteadOf(const ApplyArguments& o,
+                      const std::string& option,
+                      std::vector<std::string> globs,
+                      const std::string& wrong,
+                      const std::string& meant) {
+  std::replace(globs.begin(), globs.end(), wrong, meant);
+  const std::string words = shellWord(fmt::format("{}", fmt::join(globs, ",")));
+  return fmt::format("did you mean '{}'? {}", meant, againWith(o, option + " " + words));
+}
+
 }  // namespace
 
 std::vector<NodeName> nodeNames(const Graph& graph) {
@@ -44,15 +58,16 @@ std::vector<NodeName> nodeNames(const Graph& graph) {
   return std::move(names.all);
 }
 
-Expected<void> checkGlobs(const char* option,
+Expected<void> checkGlobs(const ApplyArguments& o,
+                          const std::string& option,
                           const std::vector<std::string>& globs,
                           const std::vector<std::string>& names,
                           std::string_view what) {
   for (const std::string& glob : globs) {
     if (std::any_of(names.begin(), names.end(), [&](const std::string& n) { return matchesGlob(n, glob); })) continue;
-    std::string meant = suggestion(glob, names);
-    if (meant.empty() && !names.empty()) meant = fmt::format("one is called '{}'", names[0]);
-    return fail(ErrorKind::kUsage, fmt::format("{} {}: {} of that name", option, glob, what), "", meant);
+    std::string advice = names.empty() ? "" : fmt::format("one is called '{}'", names[0]);
+    if (auto meant = nearest(glob, names)) advice = insteadOf(o, option, globs, glob, *meant);
+    return fail(ErrorKind::kUsage, fmt::format("{} {}: {} of that name", option, glob, what), "", advice);
   }
   return {};
 }

@@ -5,6 +5,7 @@
 
 #include "applier/onnx/graph.h"
 #include "ir/error.h"
+#include "tools/apply/arguments.h"
 
 namespace pet::tool {
 
@@ -17,8 +18,10 @@ struct NodeName {
 /// those of the calls.
 std::vector<NodeName> nodeNames(const Graph& graph);
 
-/// kUsage: one of the globs fits none of the names. `option` is what was given, `what` what the names are of.
-Expected<void> checkGlobs(const char* option,
+/// kUsage, with the whole command where one is meant: one of the globs fits none of the names. `option` is what was
+/// given, `what` what the names are of.
+Expected<void> checkGlobs(const ApplyArguments& o,
+                          const std::string& option,
                           const std::vector<std::string>& globs,
                           const std::vector<std::string>& names,
                           std::string_view what);

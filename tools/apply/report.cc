@@ -19,6 +19,8 @@ namespace {
 
 /// Sites, or rules, that a screen holds.
 constexpr size_t kShown = 8;
+/// Of what is said besides.
+constexpr size_t kFew = 4;
 
 std::string duration(double seconds) {
   if (seconds >= 99.5) return fmt::format("{:.0f} s", seconds);
@@ -169,7 +171,6 @@ std::string_view proofsText(RecordsChecked records) {
 
 /// So many lines, or the first of them and how many more there are.
 std::string someOf(std::string_view what, const std::vector<std::string>& lines, bool verbose) {
-  constexpr size_t kFew = 4;
   const size_t shown = verbose ? lines.size() : std::min(lines.size(), kFew);
   std::string text;
   for (size_t i = 0; i < shown; ++i)
@@ -217,16 +218,20 @@ std::string notes(const ApplyReport& r, const ApplyArguments& o) {
   std::vector<std::string> sizes;
   for (const Bindings& b : r.sizes)
     sizes.push_back(shapesText(b));
-  return text + fmt::format("It runs at all sizes; gains were judged at {}\n", fmt::join(sizes, "; "));
+  const size_t shown = o.verbose ? sizes.size() : std::min(sizes.size(), kFew);
+  const std::string more = shown < sizes.size() ? fmt::format(" and {} more (--verbose)", sizes.size() - shown) : "";
+  sizes.resize(shown);
+  return text + fmt::format("It runs at all sizes; gains were judged at {}{}\n", fmt::join(sizes, "; "), more);
 }
 
 std::string writtenText(const ApplyReport& r, const ApplyArguments& o) {
   const std::string time = duration(r.seconds);
   if (o.dryRun) return fmt::format("Dry run of {}: nothing was checked or written\n", time);
-  if (r.fired.empty()) return fmt::format("Written: {}, a copy, in {}\n", o.output, time);
+  const std::string files = fmt::format("{}", fmt::join(r.written, " with "));
+  if (r.fired.empty()) return fmt::format("Written: {}, a copy, in {}\n", files, time);
   const std::string text =
-      fmt::format("Written: {} in {} ({} to {} nodes, weights {:+.1f} MB)\n", o.output, time, r.nodesBefore,
-                  r.nodesAfter, 1e-6 * static_cast<double>(r.constantsAfter - r.constantsBefore));
+      fmt::format("Written: {} in {} ({} to {} nodes, weights {:+.1f} MB)\n", files, time, r.nodesBefore, r.nodesAfter,
+                  1e-6 * static_cast<double>(r.constantsAfter - r.constantsBefore));
   return text + nextText({fmt::format("pet-bench {} {}", shellWord(o.model), shellWord(o.output))});
 }
 

@@ -117,6 +117,7 @@ std::string jsonOf(const ApplyReport& r, const ApplyArguments& o) {
   all["proofs"] = nameOf(r.records);
   all["measured"] = measured;
   all["sizes"] = r.sizes;
+  all["written"] = r.written;
   all["rounds"] = r.rounds;
   all["seconds"] = {{"rewrite", r.rewriteSeconds}, {"check", r.checkSeconds}, {"all", r.seconds}};
   all["nodes"] = {r.nodesBefore, r.nodesAfter};

@@ -76,6 +76,14 @@ Expected<void> checkNames(const ApplyArguments& o) {
   return distinctFiles({json, report}, {o.model});
 }
 
+/// The same with an output in the folder for temporary files, where anybody may write.
+ApplyArguments elsewhere(ApplyArguments o) {
+  std::error_code ignored;
+  const auto folder = std::filesystem::temp_directory_path(ignored);
+  o.output = (folder / std::filesystem::path(defaultOutput(o.model)).filename()).string();
+  return o;
+}
+
 /// What would make a check of minutes be in vain.
 Expected<void> checkPlaces(const ApplyArguments& o) {
   for (const std::string& report : {fileOf(o.json), fileOf(o.report)}) {
@@ -84,7 +92,7 @@ Expected<void> checkPlaces(const ApplyArguments& o) {
   }
   if (o.dryRun) return {};
   auto ok = checkWritable(o.output);
-  if (!ok) ok.error().advice = "nothing was written; -o names another place";
+  if (!ok) ok.error().advice = "nothing was written; elsewhere: " + againWith(elsewhere(o), "");
   return ok;
 }
 
@@ -93,15 +101,15 @@ Expected<void> checkChoices(const ApplyArguments& o, const std::vector<NodeName>
   std::vector<std::string> names, explained;
   for (const NodeName& n : nodes)
     names.push_back(n.name);
-  if (auto ok = checkGlobs("--site", o.sites, names, "the model has no node"); !ok) return ok;
+  if (auto ok = checkGlobs(o, "--site", o.sites, names, "the model has no node"); !ok) return ok;
   if (o.only.empty() && o.skip.empty() && o.explain.empty()) return {};
   auto rules = pack.ruleNames();
   if (!rules) return tl::unexpected(rules.error());
-  if (auto ok = checkGlobs("--only", o.only, *rules, "the pack has no rule"); !ok) return ok;
-  if (auto ok = checkGlobs("--skip", o.skip, *rules, "the pack has no rule"); !ok) return ok;
+  if (auto ok = checkGlobs(o, "--only", o.only, *rules, "the pack has no rule"); !ok) return ok;
+  if (auto ok = checkGlobs(o, "--skip", o.skip, *rules, "the pack has no rule"); !ok) return ok;
   names.insert(names.end(), rules->begin(), rules->end());
   if (!o.explain.empty()) explained.push_back(o.explain);
-  return checkGlobs("--explain", explained, names, "there is no node in the model and no rule in the pack");
+  return checkGlobs(o, "--explain", explained, names, "there is no node in the model and no rule in the pack");
 }
 
 /// What a rewritten model says of how it was made.
@@ -114,12 +122,23 @@ Metadata metadataOf(const ApplyArguments& o, const Pack& pack) {
   return said;
 }
 
+/// The same without --measure and what it needs.
+ApplyArguments unmeasured(ApplyArguments o) {
+  o.measure = false;
+  o.python = o.runner = o.cache = "";
+  return o;
+}
+
 /// The engine that --measure asks; none without it.
 Expected<std::optional<Engine>> startEngine(const ApplyArguments& o) {
   if (!o.measure) return std::nullopt;
   auto command = runnerCommand({o.device, o.python, o.runner});
   if (!command) return tl::unexpected(command.error());
-  auto engine = Engine::start({.command = std::move(*command), .cache = o.cache, .threads = o.threads});
+  auto engine = Engine::start(
+      {.command = std::move(*command),
+       .cache = o.cache,
+       .advice = "--python names a Python that has the engine; or without --measure: " + againWith(unmeasured(o), ""),
+       .threads = o.threads});
   if (!engine) return tl::unexpected(engine.error());
   return std::optional(std::move(*engine));
 }
@@ -180,11 +199,17 @@ Expected<ApplyOptions> applyOptions(const ApplyArguments& o, const Graph& graph)
   return options;
 }
 
-/// Writes a model beside its place and reads it again, for the check; it stays there in `staged`.
-Expected<Model> stage(const ApplyArguments& o, const Model& rewritten, std::optional<StagedModel>& staged) {
+/// Writes a model beside its place, where it stays in `staged`.
+Expected<void> stage(const ApplyArguments& o, const Model& rewritten, std::optional<StagedModel>& staged) {
   auto written = StagedModel::write(rewritten, o.output);
   if (!written) return tl::unexpected(written.error());
   staged = std::move(*written);
+  return {};
+}
+
+/// The same, and reads it again, for the check.
+Expected<Model> stageAndRead(const ApplyArguments& o, const Model& rewritten, std::optional<StagedModel>& staged) {
+  PET_TRY(stage(o, rewritten, staged));
   auto again = staged->read();
   if (!again) return fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
   return again;
@@ -204,12 +229,8 @@ Expected<std::map<std::string, std::string>> reportTexts(const ApplyArguments& o
   return texts;
 }
 
-/// The reports and the model; reports of a model that could not be written are removed. `staged`: the model, if it was
-/// checked.
-Expected<void> store(const ApplyArguments& o,
-                     const std::map<std::string, std::string>& reports,
-                     const Applied& applied,
-                     std::optional<StagedModel> staged) {
+/// The reports and the model, if there is one; reports of a model that could not be written are removed.
+Expected<void> store(const std::map<std::string, std::string>& reports, std::optional<StagedModel> staged) {
   Expected<void> ok;
   std::vector<std::string> written;
   for (const auto& [path, text] : reports) {
@@ -217,7 +238,7 @@ Expected<void> store(const ApplyArguments& o,
     if (ok) ok = writeFile(path, text);
     if (ok) written.push_back(path);
   }
-  if (ok && !o.dryRun) ok = staged ? staged->commit() : writeModel(applied.model, o.output);
+  if (ok && staged) ok = staged->commit();
   std::error_code ignored;
   for (const std::string& path : written) {
     if (!ok) std::filesystem::remove(path, ignored);
@@ -235,7 +256,7 @@ Expected<void> checkValid(const Model& model, const ApplyArguments& o) {
   if (problems.empty()) return {};
   std::string more = problems.size() > 1 ? fmt::format(" (and {} more)", problems.size() - 1) : "";
   return fail(ErrorKind::kModel, "not a valid model: " + problems[0] + more, o.model,
-              "--keep-invalid passes such nodes on as they are");
+              "to pass such nodes on as they are: " + againWith(o, "--keep-invalid"));
 }
 
 }  // namespace
@@ -264,7 +285,7 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   if (!timings) return tl::unexpected(timings.error());
   auto nodes = nodeNames(model->graph);
   PET_TRY(checkChoices(o, nodes, *pack));
-  PET_TRY(checkDevice(o.device, *timings));
+  PET_TRY(checkDevice(o, *timings));
   auto machine = namedMachine(o.machine, timings->machines());
   if (!machine) return tl::unexpected(machine.error());
   auto rules = TunedRules::open(*pack, *timings, {o.device, o.threads, *machine});
@@ -283,7 +304,7 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   std::optional<StagedModel> staged;
   options->writeAndRead = [&](const Model& rewritten) {
     show("writing the model", kUnknownShare);
-    return stage(o, rewritten, staged);
+    return stageAndRead(o, rewritten, staged);
   };
   auto applied = apply(*model, *rules, costs, *options);
   if (!applied) return tl::unexpected(applied.error());
@@ -293,9 +314,11 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   applied->report.seconds = seconds() - start;
   applied->report.machine = *machine;
   applied->report.isMachineTimed = rules->costs().isOfThisCpu();
+  if (!o.dryRun && !applied->isWritten) PET_TRY(stage(o, applied->model, staged));
+  if (staged) applied->report.written = staged->files();
   auto reports = reportTexts(o, *model, *applied, *pack);
   if (!reports) return tl::unexpected(reports.error());
-  PET_TRY(store(o, *reports, *applied, std::move(staged)));
+  PET_TRY(store(*reports, std::move(staged)));
   applied->report.seconds = seconds() - start;
   return Rewriting{std::move(applied->report), std::move(*reports), std::move(nodes)};
 }

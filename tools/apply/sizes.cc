@@ -12,6 +12,7 @@
 
 #include "applier/infer/infer.h"
 #include "applier/view/model_sizes.h"
+#include "ir/suggest.h"
 #include "ir/text.h"
 
 namespace pet::tool {
@@ -140,8 +141,10 @@ class SizeReader {
     std::vector<std::string> names;
     for (const auto& [file, symbol] : inference_.symbols)
       names.push_back(file);
+    const std::string all =
+        names.empty() ? "--types shows what it leaves open" : fmt::format("it has {}", fmt::join(names, ", "));
     return fail(ErrorKind::kUsage, fmt::format("the model leaves no extent open that is called '{}'", name), "",
-                names.empty() ? "--types shows what it leaves open" : fmt::format("it has {}", fmt::join(names, ", ")));
+                suggestionAnd(name, names, all));
   }
 
   Expected<std::string> symbolOf(const std::string& name) const {

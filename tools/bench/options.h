@@ -12,7 +12,7 @@ struct Options {
   tool::RunnerChoice runner;
   double budget = 120, timeout = 60;
   int runs = 31, threads = 1;
-  bool cold = false, perSite = true;
+  bool cold = false, perSite = true, quiet = false;
 };
 
 }  // namespace pet::bench

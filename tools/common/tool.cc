@@ -49,9 +49,8 @@ CLI::Validator isNamed() {
 tl::unexpected<Error> unknownName(const std::string& what,
                                   const std::string& name,
                                   const std::vector<std::string>& known) {
-  std::string meant = suggestion(name, known);
-  if (!meant.empty()) meant += " ";
-  return fail(ErrorKind::kUsage, "unknown " + what, name, fmt::format("{}known: {}", meant, fmt::join(known, ", ")));
+  const std::string all = fmt::format("known: {}", fmt::join(known, ", "));
+  return fail(ErrorKind::kUsage, "unknown " + what, name, suggestionAnd(name, known, all));
 }
 
 std::string oneLine(std::string message) {

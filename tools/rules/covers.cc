@@ -143,16 +143,19 @@ std::string summary(const std::vector<TasoRule>& rules, const std::vector<Findin
 
 }  // namespace
 
-Expected<void> covers(const std::string& pack, const std::string& taso, const CoverOptions& options, unsigned threads) {
+Expected<void> covers(const std::string& pack,
+                      const std::string& taso,
+                      const CoverOptions& options,
+                      const tool::Workers& workers) {
   auto set = readPack(pack);
   if (!set) return tl::unexpected(set.error());
   auto bytes = readFile(taso, ErrorKind::kText);
   if (!bytes) return tl::unexpected(bytes.error());
-  auto rules = judgeTaso(*bytes, taso, threads);
+  auto rules = judgeTaso(*bytes, taso, workers);
   if (!rules) return tl::unexpected(rules.error());
   cover::KnownEquations known = knownEquations(*set, *rules);
   auto findings = tool::inParallel(
-      "covering", rules->size(), threads,
+      "covering", rules->size(), workers,
       [&](size_t i) { return findingOf((*rules)[i].judgement, known, options.limits); },
       [&](size_t i) { return (*rules)[i].name; });
   std::string text;

@@ -45,7 +45,7 @@ Expected<void> minimal(const std::string& pack, const std::string& output, const
   if (!set) return tl::unexpected(set.error());
   auto notes = readPackNotes(pack);
   if (!notes) return tl::unexpected(notes.error());
-  tool::StatusLine status;
+  tool::StatusLine status(options.quiet);
   cover::MinimalSet reduced =
       cover::minimalSet(*set, options.limits, [&](double share) { status.show("looking for what follows", share); });
   status.clear();

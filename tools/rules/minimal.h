@@ -8,7 +8,7 @@ namespace pet::rules {
 
 struct MinimalOptions {
   cover::ChainLimits limits = {.steps = 1};
-  bool json = false;
+  bool json = false, quiet = false;
 };
 
 /// Prints which rules of a pack follow from others, a line each, and how many by reason. Writes the others where an

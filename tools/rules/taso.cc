@@ -101,19 +101,21 @@ std::string derivationOf(const Judgement& j, const cover::KnownEquations& known)
 
 }  // namespace
 
-Expected<std::vector<TasoRule>> judgeTaso(std::string_view bytes, const std::string& file, unsigned threads) {
+Expected<std::vector<TasoRule>> judgeTaso(std::string_view bytes,
+                                          const std::string& file,
+                                          const tool::Workers& workers) {
   auto substitutions = taso::readSubstitutions(bytes, file);
   if (!substitutions) return tl::unexpected(substitutions.error());
   return tool::inParallel(
-      "proving", substitutions->size(), threads,
+      "proving", substitutions->size(), workers,
       [&](size_t i) {
         return TasoRule{nameOf(i), judged((*substitutions)[i], i)};
       },
       nameOf);
 }
 
-Expected<TasoImport> importTaso(std::string_view bytes, const std::string& file, unsigned threads) {
-  auto all = judgeTaso(bytes, file, threads);
+Expected<TasoImport> importTaso(std::string_view bytes, const std::string& file, const tool::Workers& workers) {
+  auto all = judgeTaso(bytes, file, workers);
   if (!all) return tl::unexpected(all.error());
   const cover::KnownEquations known = equationsOf(*all);
   TasoImport import;

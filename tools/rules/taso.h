@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "synth/judge/narrow.h"
+#include "tools/common/parallel.h"
 
 namespace pet::rules {
 
@@ -16,7 +17,9 @@ struct TasoRule {
 };
 
 /// Translates every substitution and judges it. Errors: a file that cannot be read.
-Expected<std::vector<TasoRule>> judgeTaso(std::string_view bytes, const std::string& file, unsigned threads);
+Expected<std::vector<TasoRule>> judgeTaso(std::string_view bytes,
+                                          const std::string& file,
+                                          const tool::Workers& workers);
 
 /// What became of a file of TASO's substitutions.
 struct TasoImport {
@@ -27,6 +30,6 @@ struct TasoImport {
 };
 
 /// judgeTaso() for people and for pet-rules import.
-Expected<TasoImport> importTaso(std::string_view bytes, const std::string& file, unsigned threads);
+Expected<TasoImport> importTaso(std::string_view bytes, const std::string& file, const tool::Workers& workers);
 
 }  // namespace pet::rules

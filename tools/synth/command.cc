@@ -84,6 +84,7 @@ Expected<void> serveSearch(int argc, char** argv, const Serve& serve) {
     return {};
   }
   if (line.subcommand() || !line.searchArguments.from.patternsTo.empty()) return {};
+  line.searchArguments.quiet = true;  // the terminal is another process's
   auto opened = openSearch(line.searchArguments);
   if (!opened) return tl::unexpected(opened.error());
   return serve(opened->search, {.threads = std::max(1, line.searchArguments.threads)});

@@ -16,6 +16,9 @@
 namespace pet::tool {
 namespace {
 
+/// New patterns that a screen holds.
+constexpr size_t kListed = 15;
+
 /// A folder stands for the models in it.
 Expected<std::vector<std::string>> filesOf(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
@@ -71,6 +74,7 @@ std::string lineOf(const mine::Mined& m) {
 Expected<FromModels> minePatterns(const FromArguments& a,
                                   const std::vector<Pattern>& known,
                                   const JudgeOptions& options,
+                                  bool verbose,
                                   const ReportProgress& show) {
   show("reading the models", kUnknownShare);
   auto programs = readModels(a.models);
@@ -97,7 +101,7 @@ Expected<FromModels> minePatterns(const FromArguments& a,
       ++n.unsearched;
     } else {
       ++n.searched;
-      lines += lineOf(m);
+      if (n.searched <= kListed || verbose) lines += lineOf(m);
       result.patterns.push_back(std::move(m.pattern));
     }
   }
@@ -106,6 +110,8 @@ Expected<FromModels> minePatterns(const FromArguments& a,
       n.subgraphs, a.size, n.distinct, n.patterns, n.known, n.unsearched, n.searched + n.leftOut);
   if (n.known) result.report += fmt::format("known: {}\n", fmt::join(names, ", "));
   if (n.searched) result.report += "new, and how often they occur:\n" + lines;
+  if (n.searched > kListed && !verbose)
+    result.report += fmt::format("  and {} more (--verbose)\n", n.searched - kListed);
   if (n.leftOut) result.report += fmt::format("{} more are left out: --from-most is {}\n", n.leftOut, a.most);
   if (found.wide) result.report += fmt::format("{} subgraphs with too many inputs are left out\n", found.wide);
   for (const std::string& why : found.failed)

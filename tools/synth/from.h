@@ -33,11 +33,12 @@ struct FromModels {
   std::string report;  ///< the same for people, with names
 };
 
-/// The patterns of the models that `known` does not have. Errors: no model, a broken one, one without an operator that
-/// is known.
+/// The patterns of the models that `known` does not have. `verbose`: the report lists all of them. Errors: no model, a
+/// broken one, one without an operator that is known.
 Expected<FromModels> minePatterns(const FromArguments& arguments,
                                   const std::vector<Pattern>& known,
                                   const JudgeOptions& options,
+                                  bool verbose,
                                   const ReportProgress& show);
 
 /// Each pattern as NAME.pet in a folder, which is made where there is none.

@@ -1,5 +1,6 @@
 #include "tools/synth/report.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -132,19 +133,43 @@ struct Sums {
   StageTimes seconds;
 };
 
+/// A line for each pattern; of more than a screen holds, for those with the most rules.
+std::string patternLines(const Synthesis& s, bool verbose) {
+  constexpr size_t kShown = 15;
+  std::vector<const PatternReport*> reports;
+  for (const PatternReport& r : s.reports)
+    reports.push_back(&r);
+  const size_t shown = verbose ? reports.size() : std::min(reports.size(), kShown);
+  if (shown < reports.size()) {
+    std::stable_sort(reports.begin(), reports.end(),
+                     [](const auto* a, const auto* b) { return a->kept() > b->kept(); });
+  }
+  std::string text;
+  for (size_t i = 0; i < shown; ++i)
+    text += summaryLine(reports[i]->pattern, countsOf(*reports[i]));
+  return shown < reports.size() ? text + fmt::format("and {} more (--verbose)\n", reports.size() - shown) : text;
+}
+
+/// Why patterns have no plans.
+std::string emptySpaces(const Synthesis& s, bool verbose) {
+  constexpr size_t kShown = 3;
+  std::string text;
+  size_t count = 0;
+  for (const PatternReport& r : s.reports) {
+    if (!r.noPlans.empty() && (++count <= kShown || verbose))
+      text += fmt::format("{}: no plans: {}\n", r.pattern, r.noPlans);
+  }
+  return count > kShown && !verbose ? text + fmt::format("and {} more without plans (--verbose)\n", count - kShown)
+                                    : text;
+}
+
 }  // namespace
 
-std::string summary(const Synthesis& s, const RunFacts& run) {
+std::string summary(const Synthesis& s, const RunFacts& run, bool verbose) {
   Sums sums(s);
   std::string text = fmt::format("{:<18} {:>7} {:>7} {:>9} {:>7} {:>8} {:>6}\n", "pattern", "space", "voted",
                                  "filtered", "proved", "unknown", "kept");
-  for (const PatternReport& r : s.reports) {
-    text += summaryLine(r.pattern, countsOf(r));
-  }
-  text += summaryLine("all", sums.counts);
-  for (const PatternReport& r : s.reports) {
-    if (!r.noPlans.empty()) text += fmt::format("{}: no plans: {}\n", r.pattern, r.noPlans);
-  }
+  text += patternLines(s, verbose) + summaryLine("all", sums.counts) + emptySpaces(s, verbose);
   size_t boxes = 0;
   for (const Rule& r : s.rules.rules)
     boxes += !r.boxes.empty();

@@ -27,8 +27,8 @@ struct RunFacts {
 };
 
 /// A line per pattern, the sums, patterns without a space, what was dropped, time per stage; what is special about the
-/// run.
-std::string summary(const Synthesis& s, const RunFacts& run);
+/// run. One screen: of many patterns those with the most rules; `verbose`: all, by name.
+std::string summary(const Synthesis& s, const RunFacts& run, bool verbose);
 
 /// Everything (docs/command-line.md).
 nlohmann::ordered_json jsonReport(const Synthesis& s, const RunFacts& run);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "ir/suggest.h"
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
 #include "synth/scale/checkpoint.h"
@@ -51,8 +52,12 @@ Expected<void> check(const SearchArguments& a, const std::vector<Pattern>& patte
     return fail(ErrorKind::kUsage, "a pack is binary and standard output is a terminal", "",
                 "redirect it, or give -o FILE");
   }
-  bool known = std::any_of(patterns.begin(), patterns.end(), [&](const Pattern& p) { return p.name == a.explain; });
-  if (!a.explain.empty() && !known) return fail(ErrorKind::kUsage, "no pattern '" + a.explain + "'", "--explain");
+  std::vector<std::string> names;
+  for (const Pattern& p : patterns)
+    names.push_back(p.name);
+  const bool known = std::find(names.begin(), names.end(), a.explain) != names.end();
+  if (!a.explain.empty() && !known)
+    return fail(ErrorKind::kUsage, "no pattern '" + a.explain + "'", "--explain", suggestion(a.explain, names));
   auto inputs = a.patterns;
   inputs.insert(inputs.end(), a.from.models.begin(), a.from.models.end());
   if (auto ok = distinctFiles({a.output, a.report, a.checkpoint}, inputs); !ok) return ok;
@@ -207,6 +212,7 @@ void declareSearch(CLI::App& app, SearchArguments& a) {
   app.add_option("--report", a.report, "write a JSON report of the run to FILE")->check(isNamed());
   app.add_option("--explain", a.explain, "list the verdict on every candidate of a pattern");
   app.add_flag("-q,--quiet", a.quiet, "no progress and no summary");
+  app.add_flag("--verbose", a.verbose, "in the summary all patterns, not those alone that have the most rules");
 }
 
 namespace {
@@ -223,7 +229,7 @@ Expected<FromModels> patternsFromModels(const SearchArguments& a) {
     known->insert(known->end(), given.begin(), given.end());
   }
   StatusLine status(a.quiet);
-  auto mined = minePatterns(a.from, *known, {.depth = a.depth, .check = a.check},
+  auto mined = minePatterns(a.from, *known, {.depth = a.depth, .check = a.check}, a.verbose,
                             [&](std::string_view what, double share) { status.show(what, share); });
   if (mined) mined->patterns.insert(mined->patterns.end(), given.begin(), given.end());
   return mined;
@@ -251,7 +257,9 @@ Expected<OpenedSearch> openSearch(const SearchArguments& a) {
     opened.from = mined->counts;
     patterns = std::move(mined->patterns);
   }
-  auto search = Search::create(std::move(*patterns), {.depth = a.depth, .check = a.check});
+  StatusLine status(a.quiet);
+  auto search = Search::create(std::move(*patterns), {.depth = a.depth, .check = a.check},
+                               [&](double share) { status.show("looking for candidates", share); });
   if (!search) return tl::unexpected(search.error());
   opened.search = std::move(*search);
   return opened;
@@ -269,12 +277,15 @@ Expected<void> search(const SearchArguments& a, const Processes& processes) {
   if (!a.quiet) note(opened->mined);
   auto outcomes = runUnits(a, search, processes, *run);
   if (!outcomes) return tl::unexpected(outcomes.error());
-  auto result = reduceSearch(search, *outcomes);
+  StatusLine status(a.quiet);
+  auto result =
+      reduceSearch(search, *outcomes, [&](double share) { status.show("dropping rules that others contain", share); });
+  status.clear();
   if (!result) return tl::unexpected(result.error());
   auto bytes = resultBytes(*result, *run, std::move(*outcomes));
   if (!bytes) return tl::unexpected(bytes.error());
   if (auto ok = store(a, *result, *run, *bytes); !ok) return ok;
-  if (!a.quiet) note(summary(*result, *run));
+  if (!a.quiet) note(summary(*result, *run, a.verbose));
   if (run->missing > 0) {
     note(fmt::format("partial: {} of {} units are missing, the budget is spent\n", run->missing, run->units));
   }

@@ -18,7 +18,7 @@ struct SearchArguments {
   std::vector<std::string> patterns;
   std::string patternFolder, output, report, explain, checkpoint, shardText = "1/1", budgetText;
   int depth = 4, threads = 0;
-  bool quiet = false, resume = false, check = true;
+  bool quiet = false, verbose = false, resume = false, check = true;
   FromArguments from;
 };
 

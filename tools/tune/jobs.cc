@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "applier/choose/policy.h"
 #include "applier/match/find_sites.h"
 #include "applier/onnx/model.h"
 #include "applier/read/normalise.h"
+#include "ir/suggest.h"
 #include "rules/pack/pack.h"
 #include "rules/rewrite/bind.h"
 #include "runtime/rounding.h"
@@ -19,14 +22,19 @@ constexpr int64_t kMaxElements = int64_t{1} << 26;  ///< of one value
 using PointsOf = std::map<std::string, std::vector<Bindings>>;  // by pattern
 
 /// Shapes at which patterns occur in models.
-Expected<PointsOf> shapesIn(const std::vector<std::string>& models, const std::vector<Pattern>& patterns) {
+Expected<PointsOf> shapesIn(const std::vector<std::string>& models,
+                            const std::vector<Pattern>& patterns,
+                            const ReportProgress& show) {
   PointsOf found;
+  double done = 0;
+  const auto all = static_cast<double>(models.size() * patterns.size());
   for (const std::string& path : models) {
     auto model = load(path);
     if (!model) return tl::unexpected(model.error());
     Normalised normalised = normalise(model->graph);
     MatchIndex index(model->graph, normalised.view, normalised.sizes);
     for (const Pattern& pattern : patterns) {
+      if (show) show("looking for sites in the models", done++ / all);
       std::vector<Bindings>& points = found[pattern.name];
       std::vector<Refusal> refusals;
       for (const Site& site : match(index, pattern, refusals)) {
@@ -86,15 +94,31 @@ std::map<std::string, Expr> exprsOf(const Bindings& bindings) {
   return result;
 }
 
-Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Options& o) {
+Expected<void> checkRules(const RuleSet& rules, const Options& o) {
+  if (rules.rules.empty()) return fail(ErrorKind::kUsage, "it has no rules", o.pack);
+  std::vector<std::string> names;
+  for (const Rule& rule : rules.rules)
+    names.push_back(rule.name);
+  for (const std::string& glob : o.rules) {
+    const bool fits =
+        std::any_of(names.begin(), names.end(), [&](const auto& name) { return matchesGlob(name, glob); });
+    if (!fits)
+      return fail(ErrorKind::kUsage, fmt::format("--rules {}: the pack has no rule of that name", glob), "",
+                  suggestionAnd(glob, names, "pet-rules ls shows the names"));
+  }
+  return {};
+}
+
+Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Options& o, const ReportProgress& show) {
+  PET_TRY(checkRules(rules, o));
   std::vector<std::vector<Job>> byRule;
-  auto inModels = shapesIn(o.models, rules.patterns);
+  auto inModels = shapesIn(o.models, rules.patterns, show);
   if (!inModels) return tl::unexpected(inModels.error());
   PointsOf pointsOf;
+  double done = 0;
   for (const Rule& rule : rules.rules) {
-    bool wanted =
-        std::any_of(o.rules.begin(), o.rules.end(), [&](const auto& glob) { return matchesGlob(rule.name, glob); });
-    if (!wanted) continue;
+    if (show) show("planning", done++ / static_cast<double>(rules.rules.size()));
+    if (!matchesAny(rule.name, o.rules)) continue;
     const Pattern& pattern = *rules.findPattern(rule.pattern);
     if (!pointsOf.contains(pattern.name)) pointsOf[pattern.name] = pointsFor(pattern, *inModels, grid, o);
     std::string hash = ruleHash(pattern, rule);
@@ -103,7 +127,6 @@ Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Op
       if (auto job = jobAt(pattern, rule, hash, shapes, o)) byRule.back().push_back(std::move(*job));
     }
   }
-  if (byRule.empty()) return fail(ErrorKind::kUsage, "no rule of that name", o.pack, "pet-rules ls shows the names");
   std::vector<Job> jobs;
   for (size_t k = 0; std::any_of(byRule.begin(), byRule.end(), [&](const auto& j) { return k < j.size(); }); ++k) {
     for (auto& of : byRule) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/progress.h"
 #include "rules/rule.h"
 #include "runtime/ort/grid.h"
 #include "tools/tune/options.h"
@@ -20,9 +21,12 @@ struct Job {
   int turn = 0;      ///< its place among the points of its rule: the first ones are the most telling
 };
 
+/// kUsage: a name or glob of --rules that no rule of the pack has.
+Expected<void> checkRules(const RuleSet& rules, const Options& o);
+
 /// What is to be timed: every rule's first point, then every rule's second, …, so that a budget that runs out leaves
-/// something of each. kUsage: no rule of the names asked for.
-Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Options& o);
+/// something of each. `show` may be null. kUsage: see checkRules(); the pack is empty.
+Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Options& o, const ReportProgress& show);
 
 /// Values for symbols, as Program::substitute takes them.
 std::map<std::string, Expr> exprsOf(const Bindings& bindings);

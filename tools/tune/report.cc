@@ -8,6 +8,7 @@
 #include "applier/choose/policy.h"
 #include "ir/quantile.h"
 #include "rules/gain/gain.h"
+#include "tools/common/status_line.h"
 #include "tools/common/table.h"
 
 namespace pet::tune {
@@ -58,8 +59,8 @@ std::string counts(const std::vector<Row>& rows) {
 namespace {
 
 /// What is known of a machine by the others.
-std::string machinesLeftOut(const DeviceCosts& costs, double minGain) {
-  const CrossValidation v = costs.crossValidateMachines(minGain);
+std::string machinesLeftOut(const DeviceCosts& costs, double minGain, const ReportShare& progress) {
+  const CrossValidation v = costs.crossValidateMachines(minGain, progress);
   return v.samples == 0 ? "no rule was timed on two machines: how gains carry over is not known\n"
                         : "each machine by the others, with the margin: " + v.str() + "\n";
 }
@@ -67,6 +68,8 @@ std::string machinesLeftOut(const DeviceCosts& costs, double minGain) {
 }  // namespace
 
 std::string wherePays(const RuleSet& rules, const Timings& timings, const Machine& machine, const Options& o) {
+  tool::StatusLine status(o.quiet);
+  const ReportShare progress = [&](double share) { status.show("judging the predictions", share); };
   DeviceCosts costs = DeviceCosts::fit(rules, timings, {o.device, o.threads, machine});
   std::vector<const Rule*> tuned;
   for (const Rule& rule : rules.rules) {
@@ -74,14 +77,17 @@ std::string wherePays(const RuleSet& rules, const Timings& timings, const Machin
   }
   std::sort(tuned.begin(), tuned.end(), [](const Rule* a, const Rule* b) { return a->name < b->name; });
   std::vector<std::vector<std::string>> lines{{"RULE", "RIGHT", "OFF BY", "PAYS"}};
+  double done = 0;
   for (const Rule* rule : tuned) {
+    progress(done++ / (3 * static_cast<double>(tuned.size())));
     CrossValidation v = costs.crossValidate(*rule, o.minGain);
     lines.push_back({rule->name, fmt::format("{}/{}", v.right, v.samples),
                      v.predicted > 0 ? fmt::format("{:.2f}", std::exp(v.logError)) : "-", costs.words(*rule)});
   }
   if (tuned.empty()) return fmt::format("no rule is tuned for {} with {} thread(s)\n", o.device, o.threads);
-  return tool::table(lines) + "\non " + machine.str() + ": " + costs.crossValidate(o.minGain).str() + "\n" +
-         machinesLeftOut(costs, o.minGain);
+  const std::string all = costs.crossValidate(o.minGain, shareWithin(progress, 1.0 / 3, 1.0 / 3)).str();
+  return tool::table(lines) + "\non " + machine.str() + ": " + all + "\n" +
+         machinesLeftOut(costs, o.minGain, shareWithin(progress, 2.0 / 3, 1.0 / 3));
 }
 
 }  // namespace pet::tune

@@ -110,7 +110,7 @@ class Rounds {
       auto control = tuner_.control(job);
       if (!control) return tl::unexpected(control.error());
       status_.clear();
-      if (auto ok = tool::print("A/A control: " + *control + "\n"); !ok) return tl::unexpected(ok.error());
+      if (!o_.quiet) PET_TRY(tool::print("A/A control: " + *control + "\n"));
     }
     auto row = tuner_.measure(job);
     if (!row || !row->sample) return row;
@@ -126,7 +126,7 @@ class Rounds {
   Timings& timings_;
   const Options& o_;
   std::vector<Row> rows_;
-  tool::StatusLine status_;
+  tool::StatusLine status_{o_.quiet};
   size_t settled_ = 0;
   Clock::time_point end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                               std::chrono::duration<double>(o_.budget > 0 ? o_.budget : 1e9));

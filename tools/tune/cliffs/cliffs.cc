@@ -31,8 +31,8 @@ Expected<void> checkOutputs(const Options& o) {
   return {};
 }
 
-Expected<std::vector<Subject>> readAll(const std::vector<std::string>& paths) {
-  tool::Progress progress("reading", paths.size());
+Expected<std::vector<Subject>> readAll(const std::vector<std::string>& paths, bool quiet) {
+  tool::Progress progress("reading", paths.size(), quiet);
   std::vector<Subject> models;
   for (const std::string& path : paths) {
     progress.step(path);
@@ -90,7 +90,7 @@ Expected<std::vector<ListedCliff>> writeAll(const std::vector<Subject>& models,
 
 Expected<void> print(const CliffReport& report, const Options& o) {
   if (o.json == "-") return tool::print(json(report, o));
-  PET_TRY(tool::print(text(report, o)));
+  if (!o.quiet) PET_TRY(tool::print(text(report, o)));
   return o.json.empty() ? Expected<void>() : writeFile(o.json, json(report, o));
 }
 
@@ -98,7 +98,7 @@ Expected<void> print(const CliffReport& report, const Options& o) {
 
 Expected<void> findCliffs(const Options& o, std::vector<std::string> runner) {
   PET_TRY(checkOutputs(o));
-  auto models = readAll(o.cliffs);
+  auto models = readAll(o.cliffs, o.quiet);
   if (!models) return tl::unexpected(models.error());
   const Candidates candidates = candidatesOf(*models, o.size);
   auto found = survey(*models, candidates, std::move(runner), o);

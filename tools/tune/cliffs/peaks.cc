@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -19,6 +20,8 @@ constexpr double kBytes = 4;  ///< of a float
 
 /// Floats that a copy reads, and writes as many: 64 KB in all, up to 128 MB.
 constexpr int64_t kCopied[] = {1 << 13, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24};
+/// A call, the copies, a product and a Conv.
+constexpr double kMeasurements = 3 + std::size(kCopied);
 constexpr const char* kProduct = "x: [512, 512]\nw: const [512, 512]\ny = MatMul(x, w)";
 constexpr double kProductFlops = 2.0 * 512 * 512 * 512;
 constexpr const char* kConv = "x: [1, 64, 56, 56]\nw: const [64, 64, 3, 3]\ny = Conv(x, w) pads=[1, 1, 1, 1]";
@@ -26,8 +29,8 @@ constexpr double kConvFlops = 2.0 * 64 * 56 * 56 * 64 * 9;
 
 class Calibration {
  public:
-  Calibration(RunnerKeeper& runner, int threads, const std::filesystem::path& folder)
-      : runner_(runner), threads_(threads), path_((folder / "calibration.onnx").string()) {}
+  Calibration(RunnerKeeper& runner, int threads, const std::filesystem::path& folder, const ReportShare& progress)
+      : runner_(runner), threads_(threads), path_((folder / "calibration.onnx").string()), progress_(progress) {}
 
   Expected<double> seconds(const std::string& program) {
     auto parsed = parseProgram(program, "calibration");
@@ -37,6 +40,7 @@ class Calibration {
     auto bytes = serialize(*model);
     if (!bytes) return tl::unexpected(bytes.error());
     PET_TRY(writeModel(*bytes, path_));
+    if (progress_) progress_(done_++ / kMeasurements);
     auto answer = runner_.time({.models = {path_}, .runs = kRuns, .threads = threads_, .budgetSeconds = kSeconds});
     if (!answer) return fail(ErrorKind::kRunner, answer.error().message, "", "the engine cannot be calibrated");
     return undisturbed(*answer);
@@ -46,6 +50,8 @@ class Calibration {
   RunnerKeeper& runner_;
   int threads_;
   std::string path_;
+  const ReportShare& progress_;
+  double done_ = 0;
 };
 
 }  // namespace
@@ -67,8 +73,11 @@ double Peaks::seconds(double flop, double bytes) const {
   return std::max(flop / flops, bytes / rateAt(bytes));
 }
 
-Expected<Peaks> measurePeaks(RunnerKeeper& runner, int threads, const std::filesystem::path& folder) {
-  Calibration calibration(runner, threads, folder);
+Expected<Peaks> measurePeaks(RunnerKeeper& runner,
+                             int threads,
+                             const std::filesystem::path& folder,
+                             const ReportShare& progress) {
+  Calibration calibration(runner, threads, folder, progress);
   Peaks peaks;
   auto call = calibration.seconds("x: [1]\ny = Relu(x)");
   if (!call) return tl::unexpected(call.error());

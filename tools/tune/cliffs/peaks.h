@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/error.h"
+#include "ir/progress.h"
 #include "runtime/ort/client.h"
 
 namespace pet::tune {
@@ -24,8 +25,12 @@ struct Peaks {
   bool isBoundByFlops(double flop, double bytes) const { return flop / flops >= bytes / rateAt(bytes); }
 };
 
-/// Times a copy at six sizes, a MatMul and a Conv, about two seconds. kRunner: the runner failed.
-Expected<Peaks> measurePeaks(RunnerKeeper& runner, int threads, const std::filesystem::path& folder);
+/// Times a copy at six sizes, a MatMul and a Conv, about two seconds. `progress` may be null. kRunner: the runner
+/// failed.
+Expected<Peaks> measurePeaks(RunnerKeeper& runner,
+                             int threads,
+                             const std::filesystem::path& folder,
+                             const ReportShare& progress);
 
 /// The seconds in which a model ran when nothing else did: a low quantile of its runs.
 double undisturbed(const TimeAnswer& answer);

@@ -71,7 +71,7 @@ class Surveyor {
         found_(std::move(survey)) {}
 
   Expected<Survey> run() {
-    auto peaks = measurePeaks(runner_, o_.threads, watch_.folder());
+    auto peaks = calibrated();
     if (!peaks) return tl::unexpected(peaks.error());
     found_.peaks = std::move(*peaks);
     watch_.calibrate(found_.peaks.callSeconds);
@@ -91,11 +91,17 @@ class Surveyor {
   }
 
  private:
+  Expected<Peaks> calibrated() {
+    tool::StatusLine status(o_.quiet);
+    return measurePeaks(runner_, o_.threads, watch_.folder(),
+                        [&](double share) { status.show("calibrating the engine", share); });
+  }
+
   static bool isAsked(const Timing& t) { return t.seconds || !t.refusal.empty(); }
   bool isOver() const { return Clock::now() >= end_ || runner_.hasGivenUp(); }
 
   Expected<void> timeModels() {
-    tool::Progress progress("timing models", models_.size());
+    tool::Progress progress("timing models", models_.size(), o_.quiet);
     for (const Subject& model : models_) {
       progress.step(model.name());
       auto timing = isOver() ? Expected<Timing>() : watch_.time(model.whole(), kWholeSeconds);
@@ -106,7 +112,7 @@ class Surveyor {
   }
 
   Expected<void> timeAll(const std::vector<size_t>& which, const std::string& task) {
-    tool::Progress progress(task, which.size());
+    tool::Progress progress(task, which.size(), o_.quiet);
     for (size_t c : which) {
       if (isOver()) break;
       const Occurrence& first = candidates_.all[c].occurrences[0];
