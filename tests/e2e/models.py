@@ -32,6 +32,7 @@ PAYING = ["srcnn", "fast_style", "dcgan"]
 LONG = ["csrnet", "csrnet_odd", "resnet18_b8", "fast_style"]
 LARGE = ["csrnet", "csrnet_odd", "resnet18_b8"]  # no timings for these, since their checks take long
 FITTING = {  # what these structures are known for
+    "alexnet_small": ["lrn"],
     "nin_small": ["conv-1x1", "conv-1x1-bias-gap"],
     "densenet_small": ["conv-1x1", "conv-1x1-pool"],
     "mobilenet_small": ["conv-1x1", "conv-grouped"],

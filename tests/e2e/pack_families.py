@@ -55,6 +55,11 @@ FAMILIES = [
     ("axes", ["resize-linear", "resize-linear-corners", "resize-cubic", "resize-cubic-corners", "resize-linear-3d", "averagepool"], False,
      ["Eye", "MatMul"], 2),  # all axes as products with matrices
     ("axes", ["resize-nearest-3d", "softmax-channels", "mean-channels", "max-channels", "maxpool"], False, ["Layout"], 2),  # on views
+    ("axes", ["l2-channels"], False, ["ReduceSum", "Sqrt", "Layout"], 2),
+    ("axes", ["l2-channels", "lrn"], False, ["Eye", "MatMul", "Sqrt"], 1),
+    ("definition", ["mish"], False, ["Sigmoid"], 1),
+    ("definition", ["lrn", "l2-rows", "pow-three-quarters", "pow-inverse-root"], False, ["Sqrt"], 1),
+    ("exchanged", ["expand-mul", "expand-mul-pixels", "expand-div", "expand-div-channels"], False, [], 1),  # by broadcasting
     ("axes", ["mean-channels", "mean-rows"], False, ["Eye", "ReduceMean", "MatMul"], 1),
     ("product-in-blocks", ["banded-product"], False, ["Band", "Concat", "Mul", "MatMul"], 8),
     ("phases", ["banded-product-d2", "banded-product-d4", "banded-matrix-d2", "banded-matrix-d4"], False, ["Pad", "Layout", "IndexMap"], 1),

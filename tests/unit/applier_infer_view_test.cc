@@ -67,7 +67,12 @@ TEST(ApplierInferView, TheLargestIntegerStaysExact) {
 }
 
 TEST(ApplierInferView, PowersWithAUsualExponentAreOtherOperators) {
-  for (auto [exponent, op] : {std::pair("2", "Square"), {"0.5", "Sqrt"}, {"-1", "Reciprocal"}, {"3", "Mul"}}) {
+  for (auto [exponent, op] : {std::pair("2", "Square"),
+                              {"0.5", "Sqrt"},
+                              {"-1", "Reciprocal"},
+                              {"3", "Mul"},
+                              {"0.75", "Pow"},
+                              {"-4", "Pow"}}) {
     Graph graph = withOutput(graphOf("x:f[2,8] k=f(" + std::string(exponent) + ") y=Pow(x,k)", 17));
     Normalised read = normalise(graph);
     ASSERT_FALSE(read.view.program.outputs().empty()) << exponent;
