@@ -6,8 +6,8 @@
 #include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
+#include "ir/ops/operator_writer.h"
 #include "ir/ops/power.h"
-#include "ir/ops/steps.h"
 
 namespace pet {
 namespace {
@@ -77,9 +77,9 @@ std::vector<Constraint> lrnObligations(const OpView& v) {
 
 // --- Their meaning, by other operators. ---
 
-class Normalization : public Steps {
+class Normalization : public OperatorWriter {
  public:
-  using Steps::Steps;
+  using OperatorWriter::OperatorWriter;
 
   Value mean(Value x, const std::vector<Expr>& axes) {
     return (*this)("ReduceMean", {x}, {{"axes", axes}, {"keepdims", Expr(1)}});
@@ -144,7 +144,7 @@ Expected<Value> lowerRmsNormalization(ProgramBuilder& b, const OpView& v, std::s
 /// x / (bias + alpha · mean)^beta, the mean over `size` channels of x², zeros beside them; of an even number more of
 /// them lie behind.
 Expected<Value> lowerLrn(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
-  Steps step(b);
+  OperatorWriter step(b);
   const Value x = operands[0];
   const size_t spatial = v.operands[0].size() - 1;  // channels are one
   std::vector<Expr> kernel(spatial, 1), pads(2 * spatial, 0);

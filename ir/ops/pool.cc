@@ -11,7 +11,7 @@
 #include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
-#include "ir/ops/steps.h"
+#include "ir/ops/operator_writer.h"
 
 namespace pet {
 namespace {
@@ -248,7 +248,7 @@ Expected<std::vector<AccessPiece>> accessReduceMean(const OpView& v, int, const 
 
 /// The root of the sum of squares.
 Expected<Value> lowerReduceL2(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
-  Steps step(b);
+  OperatorWriter step(b);
   const Value squares = step("Mul", {operands[0], operands[0]});
   return step.result(step("Sqrt", {step("ReduceSum", {squares}, v.attributes)}));
 }

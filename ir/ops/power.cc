@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/ops/steps.h"
+#include "ir/ops/operator_writer.h"
 
 namespace pet {
 
@@ -17,7 +17,7 @@ bool isQuarterPower(double exponent) {
 Expected<Value> addPower(ProgramBuilder& builder, Value x, double exponent) {
   if (!isQuarterPower(exponent)) return fail(ErrorKind::kUnsupported, fmt::format("the exponent {}", exponent));
   const int quarters = static_cast<int>(4 * std::abs(exponent));
-  Steps step(builder);
+  OperatorWriter step(builder);
   std::vector<Value> factors;
   auto digit = [&](int value, Value power) {
     if ((quarters & value) != 0) factors.push_back(power);

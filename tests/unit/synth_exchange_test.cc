@@ -25,6 +25,7 @@ std::vector<std::string> exchangesOf(const std::string& nameOrText) {
 TEST(Exchanges, SumsOfProductsMayBeProductsOfMatrices) {
   EXPECT_THAT(exchangesOf("products-of-rows"), Contains("MatMul(x:Transpose(z))"));
   EXPECT_THAT(exchangesOf("weighted-rows"), Contains("Squeeze(MatMul(Transpose(a):x))"));
+  EXPECT_THAT(exchangesOf("products-of-rows-batch"), Contains("MatMul(x:Transpose(z))"));
 }
 
 TEST(Exchanges, SumsOfOtherThingsMayNot) {

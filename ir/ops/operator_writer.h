@@ -9,9 +9,9 @@
 namespace pet {
 
 /// Adds operators one after the other; after a failure it adds none.
-class Steps {
+class OperatorWriter {
  public:
-  explicit Steps(ProgramBuilder& builder) : builder_(builder) {}
+  explicit OperatorWriter(ProgramBuilder& builder) : builder_(builder) {}
 
   Value operator()(std::string_view op, std::vector<Value> operands, Attributes attributes = {}) {
     if (!failed_) {
