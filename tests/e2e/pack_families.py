@@ -59,6 +59,9 @@ FAMILIES = [
     ("axes", ["l2-channels", "lrn"], False, ["Eye", "MatMul", "Sqrt"], 1),
     ("definition", ["mish"], False, ["Sigmoid"], 1),
     ("definition", ["lrn", "l2-channels", "pow-three-quarters", "pow-inverse-root"], False, ["Sqrt"], 1),
+    ("exchanged", ["row-products"], False, ["Mul", "ReduceSum"], 1),
+    ("exchanged", ["stack-sum", "stack-sum-3"], False, ["Add"], 1),
+    ("exchanged", ["upsample-expand"], False, ["Resize"], 1),
     ("exchanged", ["expand-mul", "expand-mul-pixels", "expand-div", "expand-div-channels"], False, [], 1),  # by broadcasting
     ("axes", ["mean-channels", "mean-rows"], False, ["Eye", "ReduceMean", "MatMul"], 1),
     ("product-in-blocks", ["banded-product"], False, ["Band", "Concat", "Mul", "MatMul"], 8),

@@ -160,6 +160,17 @@ MODELS = {
     "squeeze_excitation": (
         [node("GlobalAveragePool", ["x"], ["p"]), node("Sigmoid", ["p"], ["g"]), node("Expand", ["g", "s"], ["e"]), node("Mul", ["x", "e"], ["y"])],
         {"x": [1, 16, 9, 7]}, ["y"], {"s": np.array([1, 16, 9, 7])}, ["expand-mul/Mul(x:s)"]),
+    "bifpn": (
+        [node("Unsqueeze", ["x", "last"], ["s"]), node("Unsqueeze", ["z", "last"], ["t"]), node("Unsqueeze", ["v", "last"], ["r"]),
+         node("Concat", ["s", "t", "r"], ["u"], axis=-1), node("ReduceSum", ["u", "last"], ["y"], keepdims=0)],
+        {"x": [1, 8, 9, 7], "z": [1, 8, 9, 7], "v": [1, 8, 9, 7]}, ["y"], {"last": np.array([-1])}, ["stack-sum-3/Add(v:Add(x:z))"]),
+    "upsampling": (
+        [node("Reshape", ["x", "r"], ["s"]), node("Expand", ["s", "e"], ["t"]), node("Reshape", ["t", "o"], ["y"])],
+        {"x": [1, 8, 9, 7]}, ["y"],
+        {"r": np.array([1, 8, 9, 1, 7, 1]), "e": np.array([1, 8, 9, 2, 7, 2]), "o": np.array([1, 8, 18, 14])}, ["upsample-expand/Resize(x)"]),
+    "pairs": (
+        [node("MatMul", ["x", "z"], ["y"])],
+        {"x": [12, 1, 8], "z": [12, 8, 1]}, ["y"], {}, ["row-products/ReduceSum(Mul(x:Transpose(z)))"]),
     # Products of activations that are summed.
     "matching": (
         [node("Unsqueeze", ["x", "one"], ["s"]), node("Unsqueeze", ["z", "zero"], ["t"]), node("Mul", ["s", "t"], ["u"]),
