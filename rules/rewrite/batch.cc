@@ -67,7 +67,6 @@ class BatchChange {
   std::optional<Attributes> shiftedAxis(const Node& node) const;
   std::optional<Attributes> shiftedAxes(const Node& node) const;
   std::optional<Attributes> shiftedPermutation(const Node& node) const;
-  std::optional<Attributes> longerShape(const Node& node) const;
   bool multipliesEach(const Node& node) const;
   /// Operands that are the same for the whole batch are aligned at the end.
   bool broadcasts(const Node& node) const;
@@ -169,20 +168,6 @@ std::optional<Attributes> BatchChange::shiftedPermutation(const Node& node) cons
   return attributes;
 }
 
-/// Of an Expand that keeps the batch.
-std::optional<Attributes> BatchChange::longerShape(const Node& node) const {
-  const std::vector<Expr>& shape = node.list("shape");
-  const bool keeps = isBatched(node.operands[0]) && before(node.operands[0]).size() == shape.size();
-  if (!keeps || shape[0] != Expr::variable(batch_)) return std::nullopt;
-  std::vector<Expr> longer;
-  for (const std::string& dim : dims_)
-    longer.push_back(Expr::variable(dim));
-  longer.insert(longer.end(), shape.begin() + 1, shape.end());
-  Attributes attributes = node.attributes;
-  attributes.find("shape")->second = std::move(longer);
-  return attributes;
-}
-
 std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
   static constexpr OpName kPositionwise[] = {ops::kAdd, {"Sub"}, ops::kMul, ops::kDiv, ops::kPRelu, ops::kWhere};
   static constexpr OpName kReductions[] = {{"ReduceL2"}, ops::kReduceMax, ops::kReduceMean, ops::kReduceSum};
@@ -191,7 +176,6 @@ std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
   auto isOneOf = [&](std::span<const OpName> names) {
     return std::any_of(names.begin(), names.end(), [&](OpName name) { return node.is(name); });
   };
-  if (node.is(ops::kExpand)) return longerShape(node);
   if (mentionsBatch(node.attributes)) return std::nullopt;
   if (node.op->facts.elementwise) return node.attributes;
   if (isOneOf(kPositionwise) && broadcasts(node)) return node.attributes;

@@ -12,7 +12,7 @@ std::optional<Program> inPieces(const Program& program) {
       static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.is(ops::kInput); }));
   if (program.outputs().size() != 1 || inputs + 1 != nodes.size()) return std::nullopt;
   const Node& node = program.node(program.outputs()[0]);
-  if (!node.op->lower) return std::nullopt;
+  if (!node.op->lower || node.operands.size() != 1) return std::nullopt;
   std::vector<Shape> operands;
   for (Value v : node.operands)
     operands.push_back(program.shape(v));

@@ -6,9 +6,9 @@
 
 namespace pet {
 
-/// A program that is one operator which is composed of others (OpRow::lower), by these. They may be composed
-/// themselves. Nullopt: it is no such program, or its parts overflow where the operator does not, as those of Softmax
-/// do.
+/// A program that is one operator of one operand which is composed of others (OpRow::lower), by these. They may be
+/// composed themselves. Nullopt: it is no such program, or its parts overflow where the operator does not, as those of
+/// Softmax do.
 std::optional<Program> inPieces(const Program& program);
 
 }  // namespace pet

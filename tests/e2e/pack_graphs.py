@@ -156,7 +156,7 @@ MODELS = {
         ["l2-channels/matrix-1", "l2-channels/single_itself-1_merged", "expand-div-channels/Div(x:s)"]),
     "embeddings": (
         [node("ReduceL2", ["x", "axis"], ["l"]), node("Expand", ["l", "s"], ["e"]), node("Div", ["x", "e"], ["y"])],
-        {"x": [2, 12, 8]}, ["y"], {"axis": np.array([-1]), "s": np.array([2, 12, 8])}, ["l2-rows/itself-1_merged", "expand-div/Div(x:s)"]),
+        {"x": [12, 8]}, ["y"], {"axis": np.array([-1]), "s": np.array([12, 8])}, ["l2-rows/itself-1_merged", "expand-div/Div(x:s)"]),
     "squeeze_excitation": (
         [node("GlobalAveragePool", ["x"], ["p"]), node("Sigmoid", ["p"], ["g"]), node("Expand", ["g", "s"], ["e"]), node("Mul", ["x", "e"], ["y"])],
         {"x": [1, 16, 9, 7]}, ["y"], {"s": np.array([1, 16, 9, 7])}, ["expand-mul/Mul(x:s)"]),

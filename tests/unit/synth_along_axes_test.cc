@@ -63,8 +63,8 @@ const Ways kWays[] = {
     // One of the operators that the pattern's is composed of.
     {kImage + "y = LRN(x) size=5", {"matrix-2"}, {"itself-2_merged"}},
     {kImage + "y = ReduceL2(x) axes=[1] keepdims=0",
-     {"itself-1_last", "single_itself-1_merged", "single_itself-1_last", "matrix-1"},
-     {"itself-1_merged"}},
+     {"itself-1_merged", "itself-1_last", "single_itself-1_merged", "single_itself-1_last", "matrix-1"},
+     {}},
     // The first dimension is a number.
     {"shape C W\n x: [1, C, W]\n y = ReduceSum(x) axes=[1]", {"itself-1_last", "matrix-1"}, {"itself-1_merged"}},
 };

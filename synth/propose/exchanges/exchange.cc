@@ -182,6 +182,7 @@ class Exchanges {
       if (!scales) continue;
       addUse({findOp(ops::kResize.text),
               {{"mode", std::string("nearest")},
+               {"sizes", std::vector<Expr>{}},
                {"scales", std::move(*scales)},
                {"coordinate_transformation_mode", std::string("asymmetric")},
                {"nearest_mode", std::string("floor")}},
