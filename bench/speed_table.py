@@ -52,6 +52,8 @@ LABELS = {  # in the order of the tables
     "densenet121-script": "DenseNet-121, as TorchScript's exporter writes it",
     "densenet121": "DenseNet-121",
     "dcgan": "DCGAN, batch 16",
+    "alexnet": "AlexNet with LRN, batch 1",
+    "googlenet": "GoogLeNet with LRN, batch 1",
     "mobilenet_v2-dynamo": "MobileNet-V2, as torch.export writes it",
     "mobilenet": "MobileNet",
     "inception": "Inception block",

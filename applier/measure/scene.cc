@@ -131,7 +131,17 @@ class Scene {
     if (!neighbours_ || extents.size() < 2 || extents[dim] <= 4) return input(name, extents);
     int64_t channels = std::exchange(extents[dim], std::min(extents[dim], kNeighbourChannels));
     const Value x = mix(input(name, extents), name + "/producer", channels, image);
-    return isActivated(pattern_.find(name).value()) ? x : add("Relu", {x});
+    const Value own = pattern_.find(name).value();
+    if (isRaised(own)) return add("Add", {add("Relu", {x}), one(name)});
+    return isActivated(own) ? x : add("Relu", {x});
+  }
+
+  Value one(const std::string& name) { return builder_.constant(name + "/one", Constant::of(Tensor<float>({}, {1}))); }
+
+  /// To a power, which may have no value below 0, and at 0.
+  bool isRaised(Value v) const {
+    return std::any_of(pattern_.nodes().begin(), pattern_.nodes().end(),
+                       [&](const Node& n) { return n.is(ops::kPow) && n.operands[0] == v; });
   }
 
   /// A function is taken of it. Models take none of an activation's result, and what is negative may take longer.

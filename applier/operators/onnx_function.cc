@@ -2,6 +2,7 @@
 
 #include "applier/operators/hidden_keys.h"
 #include "applier/operators/onnx_rows.h"
+#include "ir/ops/power.h"
 
 namespace pet {
 namespace {
@@ -18,7 +19,7 @@ std::vector<Value> readSum(const Lifting& l, const OnnxRow&) {
   return {sum};
 }
 
-/// x to the power of one number that is written with other operators.
+/// x to the power of one number: with other operators where exporters write these as well.
 std::vector<Value> readPow(const Lifting& l, const OnnxRow&) {
   Value x = l.operand(0);
   auto exponents = l.numbers(1);
@@ -29,7 +30,8 @@ std::vector<Value> readPow(const Lifting& l, const OnnxRow&) {
   if (n == 3) return {l.add("Mul", {l.add("Square", {x}), x})};
   if (n == 0.5) return {l.add("Sqrt", {x})};
   if (n == -1) return {l.add("Reciprocal", {x})};
-  Lifting::refuse("another exponent than 1, 2, 3, 0.5 and -1");
+  if (!isQuarterPower(n)) Lifting::refuse("an exponent that is no multiple of 1/4 from -4 to 4");
+  return {l.add("Pow", {x}, {{"exponent", n}})};
 }
 
 /// To the type that the value has.
@@ -55,6 +57,10 @@ void writeWhere(const Emission& e, const OnnxRow&) {
 
 void writeSquare(const Emission& e, const OnnxRow&) {
   e.last("Mul", {e.operand(0), e.operand(0)});
+}
+
+void writePow(const Emission& e, const OnnxRow&) {
+  e.last("Pow", {e.operand(0), e.number("exponent", e.node().number("exponent"))});
 }
 
 // Before opset 13 all axes from `axis` on are one.
@@ -99,7 +105,7 @@ const OnnxRow kOnnxFunctionRows[] = {
     {.op = "Div", .readable = broadcastsByShape},
     {.op = "PRelu", .readable = broadcastsByShape},
     {.type = "Cast", .read = readCast, .write = nullptr},
-    {.type = "Pow", .read = readPow, .write = nullptr},
+    {.op = "Pow", .read = readPow, .write = writePow},
     {.type = "Sum", .read = readSum, .write = nullptr},
     {.op = "Where", .read = readWhere, .write = writeWhere},
     {.op = "Square", .since = 7, .read = nullptr, .write = writeSquare},

@@ -44,7 +44,7 @@ std::vector<Value> readReduce(const Lifting& l, const OnnxRow& row) {
 const OnnxRow kOnnxPoolRows[] = {
     {.op = "MaxPool", .read = readPool},     {.op = "AveragePool", .read = readPool},
     {.op = "ReduceSum", .read = readReduce}, {.op = "ReduceMean", .read = readReduce},
-    {.op = "ReduceMax", .read = readReduce},
+    {.op = "ReduceMax", .read = readReduce}, {.op = "ReduceL2", .read = readReduce},
 };
 
 }  // namespace

@@ -50,6 +50,12 @@ ElementError pRelu(const NodeExtents&, double unit) {
   };
 }
 
+ElementError power(const NodeExtents& n, double unit) {
+  return [=, exponent = n.concrete.number("exponent")](const Approximate* x) {
+    return powered(x[0], exponent, unit).error;
+  };
+}
+
 double clipped(const Approximate& x, double low, double high) {
   return x.value + x.error <= low || x.value - x.error >= high ? 0 : x.error;
 }
@@ -57,6 +63,22 @@ double clipped(const Approximate& x, double low, double high) {
 double smooth(const Approximate& x, double slope, double value, double unit) {
   if (!isBounded(x)) return unbounded(0, x).error;
   return slope * x.error + kFunctionRoundings * unit * (std::abs(value) + slope * x.error) + underflow(unit);
+}
+
+/// Above 0, (x + e)^n and (x - e)^n differ from x^n by a factor of at most (x / (x - e))^|n|. A whole n > 0 is as many
+/// factors: |x^n - y^n| <= |x - y| n (|x| + e)^(n - 1).
+Approximate powered(const Approximate& x, double n, double unit) {
+  const double value = std::pow(x.value, n);
+  if (!isBounded(x) || !std::isfinite(value)) return unbounded(value, x);
+  double moved = 0;
+  if (n > 0 && std::trunc(n) == n) {
+    moved = x.error * n * std::pow(std::abs(x.value) + x.error, n - 1);
+  } else if (x.error > 0 || x.value <= 0) {
+    const double least = x.value - x.error;
+    if (least <= 0) return x.value == 0 && x.error == 0 && n > 0 ? Approximate{} : unbounded(value, x);
+    moved = value * std::expm1(std::abs(n) * std::log1p(x.error / least));
+  }
+  return {value, moved + kFunctionRoundings * unit * (std::abs(value) + moved) + underflow(unit)};
 }
 
 double within(double error, double range) {

@@ -15,6 +15,7 @@ ElementError select(const NodeExtents&, double unit);
 ElementError divide(const NodeExtents&, double unit);
 ElementError choose(const NodeExtents&, double unit);  ///< Where
 ElementError pRelu(const NodeExtents&, double unit);
+ElementError power(const NodeExtents&, double unit);  ///< by the attribute `exponent`
 
 // --- Errors of whole tensors ---
 
@@ -23,6 +24,8 @@ std::vector<double> batchNormalization(const NodeExtents&, std::span<const Appro
 std::vector<double> instanceNormalization(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> layerNormalization(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> rmsNormalization(const NodeExtents&, std::span<const Approximates>, double unit);
+std::vector<double> lrn(const NodeExtents&, std::span<const Approximates>, double unit);
+std::vector<double> reduceL2(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> resize(const NodeExtents&, std::span<const Approximates>, double unit);
 
 // --- What rules of functions are made of ---
@@ -35,6 +38,9 @@ inline constexpr double kFunctionRoundings = 16;
 double clipped(const Approximate& x, double low, double high);
 /// Of value = f(x), |f'| <= slope, by a formula with a relative error.
 double smooth(const Approximate& x, double slope, double value, double unit);
+/// x to the power of n by a formula with a relative error; without a bound where x may be negative or 0 and n is not a
+/// number of factors.
+Approximate powered(const Approximate& x, double n, double unit);
 /// The error of a function whose values lie that far apart at most.
 double within(double error, double range);
 /// By how much rounding a number to the precision may change it.

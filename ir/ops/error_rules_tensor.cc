@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ir/ops/error_rules.h"
+#include "ir/ops/kernels.h"
 #include "ir/ops/kernels/support.h"
 #include "ir/ops/resize.h"
 
@@ -153,6 +154,48 @@ std::vector<double> rmsNormalization(const NodeExtents& n, std::span<const Appro
       errors[first + i] = product(values[first + i], in[1].data[i], unit).error;
   }
   return errors;
+}
+
+/// x / (bias + alpha / size · Σ x²)^beta; the divisor in double, and the quotient before it is rounded.
+std::vector<double> lrn(const NodeExtents& n, std::span<const Approximates> in, double unit) {
+  const Approximates& x = in[0];
+  std::vector<double> errors(x.data.size());
+  const int64_t count = countFrom(x.extents, 2), channels = x.extents[1], size = n.concrete.scalar("size");
+  const int64_t below = (size - 1) / 2, above = size - 1 - below;
+  const Approximate factor{n.concrete.number("alpha") / static_cast<double>(size), 0};
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const int64_t c = i / count % channels;
+    Approximate squares;
+    for (int64_t k = std::max<int64_t>(0, c - below); k <= std::min(channels - 1, c + above); ++k) {
+      const Approximate& tap = x.data[static_cast<size_t>(i + (k - c) * count)];
+      squares = sum(squares, product(tap, tap, kDouble), kDouble);
+    }
+    const Approximate base = sum({n.concrete.number("bias"), 0}, product(factor, squares, 2 * kDouble), kDouble);
+    const Approximate divisor = powered(base, n.concrete.number("beta"), kDouble);
+    errors[static_cast<size_t>(i)] = quotient(x.data[static_cast<size_t>(i)], divisor, unit).error;
+  }
+  return errors;
+}
+
+/// The root of a sum of squares.
+std::vector<double> reduceL2(const NodeExtents& n, std::span<const Approximates> in, double unit) {
+  const Approximates& x = in[0];
+  Tensor<double> squares(x.extents), moved(x.extents);
+  for (size_t i = 0; i < x.data.size(); ++i) {
+    const Approximate square = product(x.data[i], x.data[i], unit);
+    squares.data[i] = square.value;
+    moved.data[i] = square.error;
+  }
+  auto summed = [&](const Tensor<double>& values) {
+    const Tensor<double>* operand = &values;
+    return kernels::ReduceSum::run<double>(n.concrete, {&operand, 1}).value()[0].data;
+  };
+  const std::vector<double> sums = summed(squares), errors = summed(moved);
+  const double own = gamma(x.size() / std::max<int64_t>(1, static_cast<int64_t>(sums.size())), unit);
+  std::vector<double> result;
+  for (size_t i = 0; i < sums.size(); ++i)
+    result.push_back(root({sums[i], errors[i] + own * (sums[i] + errors[i])}, unit).error);
+  return result;
 }
 
 /// Along each dimension in turn, what the kernel adds up, with the magnitudes of its weights. Of each of its at most

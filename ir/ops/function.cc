@@ -10,6 +10,7 @@
 #include "ir/ops/families.h"
 #include "ir/ops/functions.h"
 #include "ir/ops/kernels.h"
+#include "ir/ops/power.h"
 
 namespace pet {
 namespace {
@@ -56,6 +57,10 @@ Expected<Value> lowerSoftmax(ProgramBuilder& b, const OpView& v, std::span<const
   auto sum = b.add("ReduceSum", {*e}, {{"axes", std::vector<Expr>{v.scalar("axis")}}, {"keepdims", Expr(1)}});
   if (!sum) return sum;
   return b.add("Div", {*e, *sum});
+}
+
+Expected<Value> lowerPow(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
+  return addPower(b, operands[0], v.number("exponent"));
 }
 
 template <class F>
@@ -184,6 +189,17 @@ const OpRow kFunctionRows[] = {
      .facts = {.zeroPreserving = true, .homogeneous = true},
      .rounding = {.arithmetic = Arithmetic::kProducts, .elements = error_rules::pRelu},
      .onnx = {9}},
+    // Of exponents without a name: 2, 1/2 and -1 are Square, Sqrt and Reciprocal.
+    {.name = "Pow",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {{"exponent", kNumber, ""}},
+     .infer = inferSame,
+     .lower = lowerPow,
+     .kernels = floatKernels<kernels::Pow>(),
+     .facts = {.elementwise = true},
+     .rounding = {.arithmetic = Arithmetic::kOpaque, .elements = error_rules::power},
+     .onnx = {7, std::vector<OnnxAttribute>{}}},
     {.name = "Softmax",
      .minOperands = 1,
      .maxOperands = 1,

@@ -45,6 +45,7 @@ PET_KERNEL(Band);
 PET_KERNEL(Table);
 
 PET_KERNEL(PRelu);
+PET_KERNEL(Pow);
 PET_KERNEL(Softmax);
 
 PET_KERNEL(MaxPool);
@@ -54,11 +55,13 @@ PET_KERNEL(GlobalAveragePool);
 PET_KERNEL(ReduceSum);
 PET_KERNEL(ReduceMean);
 PET_KERNEL(ReduceMax);
+PET_KERNEL(ReduceL2);
 
 PET_KERNEL(BatchNormalization);
 PET_KERNEL(InstanceNormalization);
 PET_KERNEL(LayerNormalization);
 PET_KERNEL(RMSNormalization);
+PET_KERNEL(LRN);
 PET_KERNEL(Gemm);
 
 PET_KERNEL(Resize);

@@ -45,6 +45,7 @@ inline constexpr OpName kNot{"Not"};
 inline constexpr OpName kOffsetReduce{"OffsetReduce"};
 inline constexpr OpName kPRelu{"PRelu"};
 inline constexpr OpName kPad{"Pad"};
+inline constexpr OpName kPow{"Pow"};
 inline constexpr OpName kRMSNormalization{"RMSNormalization"};
 inline constexpr OpName kReciprocal{"Reciprocal"};
 inline constexpr OpName kReduceMax{"ReduceMax"};

@@ -6,6 +6,8 @@
 #include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
+#include "ir/ops/operator_writer.h"
+#include "ir/ops/power.h"
 
 namespace pet {
 namespace {
@@ -60,25 +62,24 @@ std::vector<Constraint> instanceObligations(const OpView& v) {
   return normalizedFrom(v.operands[0], 2);
 }
 
+/// LRN: a window over channels has a tap on one.
+Expected<std::vector<Shape>> inferLrn(const OpView& v) {
+  const Shape& x = v.operands[0];
+  if (x.size() < 2) return fail(ErrorKind::kText, "LRN of " + str(x) + ", which has no channels");
+  return std::vector<Shape>{x};
+}
+
+std::vector<Constraint> lrnObligations(const OpView& v) {
+  std::vector<Constraint> result{Constraint::le(1, v.scalar("size"))};
+  requireSomething(v.operands[0][1], result);
+  return result;
+}
+
 // --- Their meaning, by other operators. ---
 
-/// Adds operators one after the other; after a failure it adds none.
-class Steps {
+class Normalization : public OperatorWriter {
  public:
-  explicit Steps(ProgramBuilder& builder) : builder_(builder) {}
-
-  Value operator()(std::string_view op, std::vector<Value> operands, Attributes attributes = {}) {
-    if (!failed_) {
-      auto added = builder_.add(op, std::move(operands), std::move(attributes));
-      if (added) return *added;
-      failed_ = added.error();
-    }
-    return {0, 0};
-  }
-  Expected<Value> result(Value last) const {
-    if (failed_) return tl::unexpected(*failed_);
-    return last;
-  }
+  using OperatorWriter::OperatorWriter;
 
   Value mean(Value x, const std::vector<Expr>& axes) {
     return (*this)("ReduceMean", {x}, {{"axes", axes}, {"keepdims", Expr(1)}});
@@ -103,14 +104,10 @@ class Steps {
       axes.push_back(Expr(static_cast<int64_t>(a)));
     return axes;
   }
-
- private:
-  ProgramBuilder& builder_;
-  std::optional<Error> failed_;
 };
 
 Expected<Value> lowerBatchNormalization(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
-  Steps step(b);
+  Normalization step(b);
   size_t rank = v.operands[0].size();
   auto channel = [&](size_t operand) { return step.perChannel(operands[operand], rank); };
   Value scale = step("Mul", {channel(1), step.perChannel(step.scaleOf(operands[4], v.number("epsilon")), rank)});
@@ -118,18 +115,18 @@ Expected<Value> lowerBatchNormalization(ProgramBuilder& b, const OpView& v, std:
 }
 
 Expected<Value> lowerInstanceNormalization(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
-  Steps step(b);
+  Normalization step(b);
   size_t rank = v.operands[0].size();
-  Value y = step.standardized(operands[0], Steps::axesFrom(2, rank), v.number("epsilon"));
+  Value y = step.standardized(operands[0], Normalization::axesFrom(2, rank), v.number("epsilon"));
   y = step("Mul", {y, step.perChannel(operands[1], rank)});
   return step.result(step("Add", {y, step.perChannel(operands[2], rank)}));
 }
 
 Expected<Value> lowerLayerNormalization(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
-  Steps step(b);
+  Normalization step(b);
   size_t rank = v.operands[0].size();
   size_t axis = *axisOf(v.scalar("axis"), rank, "LayerNormalization");
-  Value y = step.standardized(operands[0], Steps::axesFrom(axis, rank), v.number("epsilon"));
+  Value y = step.standardized(operands[0], Normalization::axesFrom(axis, rank), v.number("epsilon"));
   y = step("Mul", {y, operands[1]});
   if (operands.size() > 2) y = step("Add", {y, operands[2]});
   return step.result(y);
@@ -137,11 +134,31 @@ Expected<Value> lowerLayerNormalization(ProgramBuilder& b, const OpView& v, std:
 
 /// x / sqrt(mean of squares + epsilon) · scale.
 Expected<Value> lowerRmsNormalization(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
-  Steps step(b);
+  Normalization step(b);
   size_t rank = v.operands[0].size();
-  const std::vector<Expr> axes = Steps::axesFrom(*axisOf(v.scalar("axis"), rank, "RMSNormalization"), rank);
+  const std::vector<Expr> axes = Normalization::axesFrom(*axisOf(v.scalar("axis"), rank, "RMSNormalization"), rank);
   Value scale = step.scaleOf(step.mean(step("Square", {operands[0]}), axes), v.number("epsilon"));
   return step.result(step("Mul", {step("Mul", {operands[0], scale}), operands[1]}));
+}
+
+/// x / (bias + alpha · mean)^beta, the mean over `size` channels of x², zeros beside them; of an even number more of
+/// them lie behind.
+Expected<Value> lowerLrn(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
+  OperatorWriter step(b);
+  const Value x = operands[0];
+  const size_t spatial = v.operands[0].size() - 1;  // channels are one
+  std::vector<Expr> kernel(spatial, 1), pads(2 * spatial, 0);
+  kernel[0] = v.scalar("size");
+  pads[0] = floorDiv(kernel[0] - 1, 2);
+  pads[spatial] = kernel[0] - 1 - pads[0];
+  const std::vector<Expr> behindBatch{Expr(1)};
+  Value mean = step("Unsqueeze", {step("Mul", {x, x})}, {{"axes", behindBatch}});
+  mean = step("AveragePool", {mean}, {{"kernel_shape", kernel}, {"pads", pads}, {"count_include_pad", Expr(1)}});
+  mean = step("Squeeze", {mean}, {{"axes", behindBatch}});
+  auto number = [&](std::string_view name) { return step("Constant", {}, {{"value", v.number(name)}}); };
+  auto sum = step.result(step("Add", {step("Mul", {mean, number("alpha")}), number("bias")}));
+  auto divisor = sum ? addPower(b, *sum, v.number("beta")) : sum;
+  return divisor ? step.result(step("Div", {x, *divisor})) : divisor;
 }
 
 // --- Gemm: y[m, n] = alpha · Σ_k a[m, k] · b[k, n] + beta · c[m, n], with a and b transposed if asked ---
@@ -243,6 +260,19 @@ const OpRow kNormalizationRows[] = {
      .kernels = floatKernels<kernels::RMSNormalization>(),
      .rounding = {.arithmetic = Arithmetic::kOpaque, .tensor = error_rules::rmsNormalization},
      .onnx = {23, {{A::axis("axis", -1), A::number("epsilon", 1e-5)}}}},
+    {.name = "LRN",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {{"size", AttributeKind::kScalar, ""},
+                    {"alpha", AttributeKind::kNumber, "0.0001"},
+                    {"beta", AttributeKind::kNumber, "0.75"},
+                    {"bias", AttributeKind::kNumber, "1"}},
+     .infer = inferLrn,
+     .obligations = lrnObligations,
+     .lower = lowerLrn,
+     .kernels = floatKernels<kernels::LRN>(),
+     .rounding = {.arithmetic = Arithmetic::kOpaque, .tensor = error_rules::lrn},
+     .onnx = {1, {{A::givenInteger("size"), A::number("alpha", 1e-4), A::number("beta", 0.75), A::number("bias", 1)}}}},
     {.name = "Gemm",
      .minOperands = 2,
      .maxOperands = 3,

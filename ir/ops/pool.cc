@@ -11,6 +11,7 @@
 #include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
+#include "ir/ops/operator_writer.h"
 
 namespace pet {
 namespace {
@@ -245,6 +246,13 @@ Expected<std::vector<AccessPiece>> accessReduceMean(const OpView& v, int, const 
   return meanOver(v, reduced, sumOver(v.operands[0], reduced, v.scalar("keepdims") != Expr(0), at, names));
 }
 
+/// The root of the sum of squares.
+Expected<Value> lowerReduceL2(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
+  OperatorWriter step(b);
+  const Value squares = step("Mul", {operands[0], operands[0]});
+  return step.result(step("Sqrt", {step("ReduceSum", {squares}, v.attributes)}));
+}
+
 std::vector<bool> spatialAxes(const Shape& x) {
   std::vector<bool> reduced(x.size(), true);
   reduced[0] = reduced[1] = false;
@@ -387,6 +395,16 @@ const OpRow kPoolRows[] = {
      .work = Work::kWholeInput,
      .rounding = {.arithmetic = Arithmetic::kProducts, .terms = reducedTerms},
      .onnx = {1, reductionSince(13)}},
+    {.name = "ReduceL2",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {{"axes", AttributeKind::kList, "[]"}, {"keepdims", AttributeKind::kScalar, "1"}},
+     .infer = inferReduce,
+     .lower = lowerReduceL2,
+     .kernels = floatKernels<kernels::ReduceL2>(),
+     .work = Work::kWholeInput,
+     .rounding = {.arithmetic = Arithmetic::kOpaque, .tensor = error_rules::reduceL2},
+     .onnx = {1, reductionSince(18)}},
     {.name = "ReduceMean",
      .minOperands = 1,
      .maxOperands = 1,

@@ -170,7 +170,7 @@ std::optional<Attributes> BatchChange::shiftedPermutation(const Node& node) cons
 
 std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
   static constexpr OpName kPositionwise[] = {ops::kAdd, {"Sub"}, ops::kMul, ops::kDiv, ops::kPRelu, ops::kWhere};
-  static constexpr OpName kReductions[] = {ops::kReduceMax, ops::kReduceMean, ops::kReduceSum};
+  static constexpr OpName kReductions[] = {{"ReduceL2"}, ops::kReduceMax, ops::kReduceMean, ops::kReduceSum};
   static constexpr OpName kAlongAxis[] = {ops::kSoftmax, ops::kLayerNormalization, ops::kRMSNormalization, ops::kConcat,
                                           ops::kSplit};
   auto isOneOf = [&](std::span<const OpName> names) {

@@ -67,7 +67,10 @@ Numerics derived(const poly::Context& context,
   *from = withWeightsFor(anyNumbers, *from);
   *to = withWeightsFor(anyNumbers, *to);
   Numerics result{Numerics::Kind::kUnbounded, 1, multipliesByZeros(context, *to)};
-  if (SingleOperations(*from).hold() && SingleOperations(*to).hold()) {
+  // A function that stands for others is computed by itself: Pow is no product of roots.
+  auto isByItself = [](const Node& n) { return n.op->lower && n.op->facts.elementwise; };
+  const bool isComposed = anyNode(pattern, isByItself) || anyNode(replacement, isByItself);
+  if (!isComposed && SingleOperations(*from).hold() && SingleOperations(*to).hold()) {
     result.kind = Numerics::Kind::kBitEqual;
     return result;
   }

@@ -17,7 +17,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 CASES = []
-LEAST = 257  # forms that are compared
+LEAST = 270  # forms that are compared
 RANDOM = np.random.default_rng(7)
 
 
@@ -131,6 +131,8 @@ def function_cases():
         case(op, [x])
     case("Sqrt", [np.abs(x)])
     case("Reciprocal", [np.abs(x) + 1])
+    for exponent in [0.75, -0.5, 4, 2, -1]:
+        case("Pow", [np.abs(x) + 1, np.float32(exponent)])
     case("LeakyRelu", [x], alpha=0.2)
     case("HardSigmoid", [x], alpha=0.3, beta=0.4)
     case("PRelu", [x, y])
@@ -152,6 +154,8 @@ def function_cases():
     case("LayerNormalization", [x, floats(3, 4)], axis=1, epsilon=1e-2)
     case("RMSNormalization", [x, floats(4)], opset=23)
     case("RMSNormalization", [x, floats(3, 4)], opset=23, axis=1, epsilon=1e-2)
+    case("LRN", [floats(2, 6, 4, 4)], size=3, alpha=0.5, beta=0.25, bias=2.0)
+    case("LRN", [floats(2, 6, 4, 4)], size=5)
     case("Mish", [x], opset=18)
     case("Swish", [x], opset=24)
     case("Swish", [x], opset=24, alpha=1.7)
@@ -182,7 +186,7 @@ def pool_cases():
     case("AveragePool", [x], opset=19, kernel_shape=[2, 2], dilations=[2, 3], pads=[1, 1, 1, 1])
     case("GlobalAveragePool", [x])
     case("GlobalMaxPool", [x])
-    for op in ["ReduceSum", "ReduceMean", "ReduceMax"]:
+    for op in ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceL2"]:
         for keep in [0, 1]:
             case(op, [x], opset=11, axes=[1, -1], keepdims=keep)
             case(op, [x], opset=11, keepdims=keep)

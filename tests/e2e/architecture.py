@@ -26,11 +26,11 @@ OURS = {
     "synth/judge": {"ir", "rules", "rules/check", "synth/poly", "synth/analysis", "synth/prove", "synth/numerics", "synth/judge"},
     "synth/propose": {"ir", "rules", "synth/judge", "synth/propose"},
     "synth/propose/plans": {"ir", "rules", "synth/poly", "synth/analysis", "synth/judge", "synth/propose", "synth/propose/plans"},
-    "synth/propose/axes": {"ir", "rules", "synth/judge", "synth/propose", "synth/propose/axes"},
+    "synth/propose/axes": {"ir", "rules", "synth/analysis", "synth/judge", "synth/propose", "synth/propose/axes"},
     "synth/propose/exchanges": {"ir", "rules", "synth/analysis", "synth/judge", "synth/propose", "synth/propose/exchanges"},
     "synth/propose/skeletons":
         {"ir", "rules", "synth/poly", "synth/analysis", "synth/judge", "synth/propose", "synth/propose/skeletons"},
-    "synth/propose/templates": {"ir", "rules", "synth/propose", "synth/propose/templates"},
+    "synth/propose/templates": {"ir", "rules", "synth/analysis", "synth/propose", "synth/propose/templates"},
     "synth/cover": {"ir", "rules", "synth/poly", "synth/judge", "synth/cover"},
     "synth/search":
         {"ir", "rules", "synth/analysis", "synth/judge", "synth/cover", "synth/propose", "synth/propose/plans", "synth/propose/axes",

@@ -37,7 +37,7 @@ FAMILIES = [
     ("split-inputs", ["conv-of-concat", "matmul-of-concat"], False, ["Add"], 1),
     ("fused-weights", ["repvgg", "conv-conv", "conv-bn", "bn-conv", "depthwise-separable"], False, ["Conv"], 1),
     ("exchanged", ["conv-1x1-gap", "conv-1x1-pool", "conv-1x1-resize-linear", "relu-maxpool", "attention-linear"], False, [], 1),
-    ("exchanged", ["products-of-rows", "weighted-rows"], False, ["MatMul", "Transpose"], 1),  # sums of products
+    ("exchanged", ["products-of-rows", "products-of-rows-batch", "weighted-rows"], False, ["MatMul", "Transpose"], 1),  # sums of products
     ("kernel-between-pixels", ["resize-conv"], False, ["ConvTranspose"], 1),
     ("sub-pixel", ["resize-conv"], False, ["Conv", "DepthToSpace"], 2),  # one Conv, and one for each phase
     ("sub-pixel", ["resize-reflect-conv"], False, ["Pad", "Conv", "DepthToSpace"], 2),  # the mirrored border as the edge repeated
@@ -55,6 +55,14 @@ FAMILIES = [
     ("axes", ["resize-linear", "resize-linear-corners", "resize-cubic", "resize-cubic-corners", "resize-linear-3d", "averagepool"], False,
      ["Eye", "MatMul"], 2),  # all axes as products with matrices
     ("axes", ["resize-nearest-3d", "softmax-channels", "mean-channels", "max-channels", "maxpool"], False, ["Layout"], 2),  # on views
+    ("axes", ["l2-channels"], False, ["ReduceSum", "Sqrt", "Layout"], 2),
+    ("axes", ["l2-channels", "lrn"], False, ["Eye", "MatMul", "Sqrt"], 1),
+    ("definition", ["mish"], False, ["Sigmoid"], 1),
+    ("definition", ["lrn", "l2-channels", "pow-three-quarters", "pow-inverse-root"], False, ["Sqrt"], 1),
+    ("exchanged", ["row-products"], False, ["Mul", "ReduceSum"], 1),
+    ("exchanged", ["stack-sum", "stack-sum-3"], False, ["Add"], 1),
+    ("exchanged", ["upsample-expand"], False, ["Resize"], 1),
+    ("exchanged", ["expand-mul", "expand-mul-pixels", "expand-div", "expand-div-channels"], False, [], 1),  # by broadcasting
     ("axes", ["mean-channels", "mean-rows"], False, ["Eye", "ReduceMean", "MatMul"], 1),
     ("product-in-blocks", ["banded-product"], False, ["Band", "Concat", "Mul", "MatMul"], 8),
     ("phases", ["banded-product-d2", "banded-product-d4", "banded-matrix-d2", "banded-matrix-d4"], False, ["Pad", "Layout", "IndexMap"], 1),

@@ -140,6 +140,37 @@ MODELS = {
     "tokens": (
         [node("ReduceMean", ["x", "axes"], ["y"], keepdims=0)],
         {"x": [1, 49, 32]}, ["y"], {"axes": np.array([1])}, ["mean-rows/matrix-1", "mean-rows/single_itself-1_last"]),
+    # Operators in pieces.
+    "alexnet": (
+        [node("LRN", ["x"], ["y"], size=5, alpha=2e-2, beta=0.75, bias=2.0)],
+        {"x": [1, 12, 9, 7]}, ["y"], {}, ["lrn/by-definition", "lrn/matrix-2"]),
+    "powers": (
+        [node("Relu", ["x"], ["p"]), node("Add", ["p", "one"], ["q"]), node("Pow", ["q", "a"], ["r"]), node("Pow", ["r", "b"], ["s"]),
+         node("Pow", ["s", "c"], ["y"])],
+        {"x": [2, 3, 12, 8]}, ["y"], {"one": np.float32(1), "a": np.float32(0.75), "b": np.float32(-0.5), "c": np.float32(4)},
+        ["pow-three-quarters/by-definition", "pow-inverse-root/by-definition", "pow-fourth/by-definition"]),
+    "descriptors": (
+        [node("ReduceL2", ["x", "axis"], ["l"]), node("Clip", ["l", "least"], ["c"]), node("Shape", ["x"], ["s"]),
+         node("Expand", ["c", "s"], ["e"]), node("Div", ["x", "e"], ["y"])],
+        {"x": [1, 32, 9, 7]}, ["y"], {"axis": np.array([1]), "least": np.float32(1e-12)},
+        ["l2-channels/matrix-1", "l2-channels/single_itself-1_merged", "expand-div-channels/Div(x:s)"]),
+    "embeddings": (
+        [node("ReduceL2", ["x", "axis"], ["l"]), node("Expand", ["l", "s"], ["e"]), node("Div", ["x", "e"], ["y"])],
+        {"x": [12, 8]}, ["y"], {"axis": np.array([-1]), "s": np.array([12, 8])}, ["l2-rows/itself-1_merged", "expand-div/Div(x:s)"]),
+    "squeeze_excitation": (
+        [node("GlobalAveragePool", ["x"], ["p"]), node("Sigmoid", ["p"], ["g"]), node("Expand", ["g", "s"], ["e"]), node("Mul", ["x", "e"], ["y"])],
+        {"x": [1, 16, 9, 7]}, ["y"], {"s": np.array([1, 16, 9, 7])}, ["expand-mul/Mul(x:s)"]),
+    "bifpn": (
+        [node("Unsqueeze", ["x", "last"], ["s"]), node("Unsqueeze", ["z", "last"], ["t"]), node("Unsqueeze", ["v", "last"], ["r"]),
+         node("Concat", ["s", "t", "r"], ["u"], axis=-1), node("ReduceSum", ["u", "last"], ["y"], keepdims=0)],
+        {"x": [1, 8, 9, 7], "z": [1, 8, 9, 7], "v": [1, 8, 9, 7]}, ["y"], {"last": np.array([-1])}, ["stack-sum-3/Add(v:Add(x:z))"]),
+    "upsampling": (
+        [node("Reshape", ["x", "r"], ["s"]), node("Expand", ["s", "e"], ["t"]), node("Reshape", ["t", "o"], ["y"])],
+        {"x": [1, 8, 9, 7]}, ["y"],
+        {"r": np.array([1, 8, 9, 1, 7, 1]), "e": np.array([1, 8, 9, 2, 7, 2]), "o": np.array([1, 8, 18, 14])}, ["upsample-expand/Resize(x)"]),
+    "pairs": (
+        [node("MatMul", ["x", "z"], ["y"])],
+        {"x": [12, 1, 8], "z": [12, 8, 1]}, ["y"], {}, ["row-products/ReduceSum(Mul(x:Transpose(z)))"]),
     # Products of activations that are summed.
     "matching": (
         [node("Unsqueeze", ["x", "one"], ["s"]), node("Unsqueeze", ["z", "zero"], ["t"]), node("Mul", ["s", "t"], ["u"]),

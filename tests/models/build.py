@@ -45,6 +45,8 @@ MODELS = {
     "fast_style": images.fast_style,
     "dcgan": images.dcgan,
     "inception": images.inception,
+    "alexnet": images.alexnet,
+    "googlenet": images.googlenet,
     "vgg16": lambda name: images.vgg16(name, full=False),
     "nin": lambda name: images.nin(name, 224),
     "densenet121": lambda name: images.densenet(name, 224, [6, 12, 24, 16], 32),
@@ -80,6 +82,7 @@ UNSEEN = {
 
 # The same structures, quickly built and checked; for tests.
 SMALL = {
+    "alexnet_small": lambda name: images.alexnet(name, 99, divide=8),
     "nin_small": lambda name: images.nin(name, 99, divide=8),
     "densenet_small": lambda name: images.densenet(name, 64, [2, 2], 8),
     "mobilenet_small": lambda name: images.mobilenet(name, 64, 8),

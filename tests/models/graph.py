@@ -84,6 +84,9 @@ class Graph:
             [x, self.small(name + ".weight", extent, 0.8, 1.2), self.small(name + ".bias", extent, -0.1, 0.1)],
             axis=-1, epsilon=1e-5)
 
+    def lrn(self, name, x):
+        return self.node("LRN", name, [x], size=5, alpha=1e-4, beta=0.75, bias=1.0)
+
     def relu(self, name, x):
         return self.node("Relu", name, [x])
 

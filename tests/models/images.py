@@ -82,6 +82,52 @@ def inception(name):
     return g.model(g.node("Concat", "output", branches, axis=1), [1, 256, 28, 28])
 
 
+def alexnet(name, extent=227, divide=1):
+    """AlexNet (Krizhevsky et al. 2012) as Caffe has it, with responses normalised across channels. Its classifier has 58 of its
+    61 million weights: the means of all positions and one matrix are its head here."""
+    g = Graph(name, [1, 3, extent, extent])
+    x, inner = "input", 3
+    for block, (outer, kernel, stride, pad, group) in enumerate(
+            [(96, 11, 4, 0, 1), (256, 5, 1, 2, 2), (384, 3, 1, 1, 1), (384, 3, 1, 1, 2), (256, 3, 1, 1, 2)], 1):
+        outer //= divide
+        x = g.relu(f"relu{block}", g.conv(f"conv{block}", x, inner, outer, kernel, stride, pad, group=group))
+        if block <= 2:
+            x = g.lrn(f"norm{block}", x)
+        if block in (1, 2, 5):
+            x = g.max_pool(f"pool{block}", x, 3, 2)
+        inner = outer
+    return g.model(g.classifier("fc8", x, inner, 1000 // divide), [1, 1000 // divide])
+
+
+# GoogLeNet's modules: 1x1; 3x3 behind a 1x1; 5x5 behind a 1x1; a 1x1 behind a pool. "pool" halves in between.
+GOOGLENET = {"3a": (64, 96, 128, 16, 32, 32), "3b": (128, 128, 192, 32, 96, 64), "pool3": None, "4a": (192, 96, 208, 16, 48, 64),
+             "4b": (160, 112, 224, 24, 64, 64), "4c": (128, 128, 256, 24, 64, 64), "4d": (112, 144, 288, 32, 64, 64),
+             "4e": (256, 160, 320, 32, 128, 128), "pool4": None, "5a": (256, 160, 320, 32, 128, 128), "5b": (384, 192, 384, 48, 128, 128)}
+
+
+def googlenet(name):
+    """GoogLeNet (Szegedy et al. 2015) as Caffe has it, with responses normalised across channels."""
+    g = Graph(name, [1, 3, 224, 224])
+
+    def layer(name, x, inner, outer, kernel, stride=1):
+        return g.relu(name + ".relu", g.conv(name, x, inner, outer, kernel, stride, kernel // 2))
+
+    x = g.lrn("norm1", g.max_pool("pool1", layer("conv1", "input", 3, 64, 7, 2), 3, 2, 1))
+    x = layer("conv2", layer("conv2_reduce", x, 64, 64, 1), 64, 192, 3)
+    x, inner = g.max_pool("pool2", g.lrn("norm2", x), 3, 2, 1), 192
+    for module, widths in GOOGLENET.items():
+        if widths is None:
+            x = g.max_pool(module, x, 3, 2, 1)
+            continue
+        one, before_three, three, before_five, five, pooled = widths
+        branches = [layer(module + ".1x1", x, inner, one, 1),
+                    layer(module + ".3x3", layer(module + ".3x3_reduce", x, inner, before_three, 1), before_three, three, 3),
+                    layer(module + ".5x5", layer(module + ".5x5_reduce", x, inner, before_five, 1), before_five, five, 5),
+                    layer(module + ".pool_proj", g.max_pool(module + ".pool", x, 3, 1, 1), inner, pooled, 1)]
+        x, inner = g.node("Concat", module, branches, axis=1), one + three + five + pooled
+    return g.model(g.classifier("classifier", x, inner, 1000), [1, 1000])
+
+
 def vgg16(name, full):
     """VGG-16 (Simonyan and Zisserman 2015). Its classifier has 123 of its 138 million weights: `full` is all of it; without, the
     means of all positions and one matrix are its head."""

@@ -35,7 +35,7 @@ Graph withOutput(Graph graph) {
 // A LayerNormalization in pieces, between two products: a Pow is read where its exponent is a usual one.
 TEST(ApplierInferView, GoesOnBehindPow) {
   Graph graph = withOutput(graphOf(
-      "x:f[2,5,8] w:f[8,8] two=f(2.5) eps=f(0.00001) a=MatMul(x,w) m=ReduceMean(a) axes=[-1] s=Sub(a,m) p=Pow(s,two) "
+      "x:f[2,5,8] w:f[8,8] two=f(2.6) eps=f(0.00001) a=MatMul(x,w) m=ReduceMean(a) axes=[-1] s=Sub(a,m) p=Pow(s,two) "
       "v=ReduceMean(p) axes=[-1] e=Add(v,eps) q=Sqrt(e) d=Div(s,q) y=MatMul(d,w)",
       17));
   EXPECT_THAT(valuesOf(normalise(graph).view),
@@ -68,7 +68,12 @@ TEST(ApplierInferView, TheLargestIntegerStaysExact) {
 }
 
 TEST(ApplierInferView, PowersWithAUsualExponentAreOtherOperators) {
-  for (auto [exponent, op] : {std::pair("2", "Square"), {"0.5", "Sqrt"}, {"-1", "Reciprocal"}, {"3", "Mul"}}) {
+  for (auto [exponent, op] : {std::pair("2", "Square"),
+                              {"0.5", "Sqrt"},
+                              {"-1", "Reciprocal"},
+                              {"3", "Mul"},
+                              {"0.75", "Pow"},
+                              {"-4", "Pow"}}) {
     Graph graph = withOutput(graphOf("x:f[2,8] k=f(" + std::string(exponent) + ") y=Pow(x,k)", 17));
     Normalised read = normalise(graph);
     ASSERT_FALSE(read.view.program.outputs().empty()) << exponent;

@@ -98,6 +98,12 @@ const Case kCases[] = {
     {"x: [2, 3, 4]  s: const [3, 4]  b: const [3, 4]  y = LayerNormalization(x, s, b) axis=1 epsilon=0.01", since(17)},
     {"x: [2, 3, 4]  s: const [4]  y = RMSNormalization(x, s) axis=2 epsilon=0.01", since(7)},
     {"x: [2, 3, 4]  s: const [3, 4]  y = RMSNormalization(x, s) axis=1", since(23)},
+    {"x: [1, 5, 4, 4]  y = LRN(x) size=3 alpha=0.5 beta=0.25 bias=2", since(6)},
+    {"x: [1, 5, 4, 4]  y = LRN(x) size=5", since(6)},
+    {"x: [2, 3]  y = Pow(x) exponent=0.75", since(7)},
+    {"x: [2, 3]  y = Pow(x) exponent=-0.5", since(7)},
+    {"x: [2, 3, 4]  y = ReduceL2(x) axes=[1]", since(6)},
+    {"x: [2, 3, 4]  y = ReduceL2(x) axes=[0, 2] keepdims=0", since(6)},
     {"x: [1, 2, 3, 4]  y = Resize(x) sizes=[1, 2, 6, 8] coordinate_transformation_mode=asymmetric nearest_mode=floor",
      since(7)},
     {"x: [1, 2, 3, 4]  y = Resize(x) scales=[1, 1, 1, 1, 5, 4, 3, 2] mode=linear "

@@ -148,6 +148,10 @@ const std::string_view kPrograms[] = {
     "x: [N, W]  a = Swish(x)  b = Swish(a) alpha=0.5  y = Mish(b)",
     "x: [N, S, E]  s: [E]  y = RMSNormalization(x, s) axis=2",
     "x: [N, S, E]  s: [S, E]  y = RMSNormalization(x, s) axis=1 epsilon=0.5",
+    "x: [N, C, H, W]  y = LRN(x) size=2P + 1 alpha=0.3",
+    "x: [N, C, W]  a = LRN(x) size=4 beta=1.25  y = LRN(a) size=R beta=0.5 bias=2",
+    "x: [N, W]  a = Pow(x) exponent=4  b = Pow(a) exponent=-3.75  c = Pow(b) exponent=0.25  y = Pow(c) exponent=2.5",
+    "x: [N, C, W]  a = ReduceL2(x) axes=[1]  y = ReduceL2(a) keepdims=0",
     // Maxima
     "x: [N, C, H, W]  y = MaxPool(x) kernel_shape=[3, 2] pads=[1, 0, 1, 1] strides=[2, 1]",
     "x: [N, C, W]  a = MaxPool(x) kernel_shape=[3] pads=[1, 1]  y = Relu(a)",

@@ -268,6 +268,13 @@ const Case kComposites[] = {
      {{{"N", 2}, {"H", 2}, {"W", 3}}}},
     {"x: [N, H, W]  s: [W]  y = LayerNormalization(x, s) axis=2", {{{"N", 2}, {"H", 2}, {"W", 3}}}},
     {"x: [N, H, W]  s: [H, W]  y = RMSNormalization(x, s) axis=1 epsilon=0.125", {{{"N", 2}, {"H", 2}, {"W", 3}}}},
+    {"x: [N, C, H, W]  y = LRN(x) size=2P + 1 alpha=0.5 bias=2",
+     {{{"N", 2}, {"C", 5}, {"H", 2}, {"W", 3}, {"P", 1}}, {{"N", 1}, {"C", 2}, {"H", 1}, {"W", 1}, {"P", 3}}}},
+    {"x: [N, C]  y = LRN(x) size=4 alpha=3 beta=1.5", {{{"N", 2}, {"C", 6}}}},
+    {"x: [N, W]  q = Mul(x, x)\ny = Pow(q) exponent=0.75", {{{"N", 2}, {"W", 3}}}},
+    {"x: [N, W]  q = Mul(x, x)\ny = Pow(q) exponent=-3.5", {{{"N", 2}, {"W", 3}}}},
+    {"x: [N, W]  y = Pow(x) exponent=4", {{{"N", 2}, {"W", 3}}}},
+    {"x: [N, C, W]  y = ReduceL2(x) axes=[1] keepdims=0", {{{"N", 2}, {"C", 3}, {"W", 4}}}},
 };
 
 TEST(OpsAccess, CompositesAreWhatTheyAreMadeOf) {

@@ -33,6 +33,7 @@ const std::string_view kPrograms[] = {
     "x: [8]  y = Swish(x)",
     "x: [8]  y = Swish(x) alpha=-2",
     "x: [8]  y = Mish(x)",
+    "x: [8]  y = Pow(x) exponent=3",
     "x: [8]  y = HardSigmoid(x)",
     "x: [8]  y = HardSigmoid(x) alpha=-1",
     "x: [8]  y = Gelu(x)",

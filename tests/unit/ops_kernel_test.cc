@@ -133,6 +133,14 @@ const Case kCases[] = {
     {"x: [2, 2]  s: [2]  y = RMSNormalization(x, s) axis=1 epsilon=1",
      {{1, 3, 0, 0}, {6, 12}},
      {{2.4494897427831783, 14.696938456699069, 0, 0}}},
+    {"x: [1, 3, 1]  y = LRN(x) size=3 alpha=3 beta=0.5",
+     {{1, 2, 2}},
+     {{0.4082482904638631, 0.6324555320336759, 0.6666666666666666}}},
+    // Of an even number of channels one more lies behind.
+    {"x: [1, 3]  y = LRN(x) size=2 alpha=2 beta=1 bias=3", {{1, 2, 0}}, {{0.125, 0.2857142857142857, 0}}},
+    {"x: [3]  y = Pow(x) exponent=1.5", {{0, 4, 9}}, {{0, 8, 27}}},
+    {"x: [2]  y = Pow(x) exponent=-0.5", {{4, 0.25}}, {{0.5, 2}}},
+    {"x: [2, 2]  y = ReduceL2(x) axes=[1]", {{3, 4, 0, -5}}, {{5, 5}}},
     // Resize
     {"x: [2]  y = Resize(x) scales=[2, 1]", {{1, 2}}, {{1, 1, 2, 2}}},
     {"x: [4]  y = Resize(x) scales=[1, 2] nearest_mode=floor", {{1, 2, 3, 4}}, {{1, 3}}},

@@ -101,6 +101,13 @@ const std::vector<std::string> kPrograms = {
     "x: [2, 3, 40]\n w: const [40, 40]\n g: const [40]\n t = MatMul(x, w)\n y = RMSNormalization(t, g) axis=2",
     "x: [2, 3, 40]\n w: const [40, 40]\n g: const [40]\n t = MatMul(x, w)\n y = LayerNormalization(t, g) axis=2",
     "x: [2, 3, 8, 5]\n g: const [3]\n b: const [3]\n y = InstanceNormalization(x, g, b)",
+    "x: [2, 7, 4]\n y = LRN(x) size=5 alpha=0.7 bias=0.1",
+    "x: [2, 7]\n w: const [7, 7]\n t = MatMul(x, w)\n y = LRN(t) size=2 alpha=0.7 beta=0.3",
+    "x: [2, 30]\n w: const [30, 30]\n t = MatMul(x, w)\n u = Square(t)\n y = Pow(u) exponent=0.75",
+    "x: [2, 30]\n w: const [30, 30]\n t = MatMul(x, w)\n y = Pow(t) exponent=4",
+    "x: [2, 30]\n t = Square(x)\n y = Pow(t) exponent=-1.5",
+    "x: [2, 30]\n y = Pow(x) exponent=0.5",
+    "x: [2, 30, 4]\n w: const [30, 30]\n t = MatMul(w, x)\n y = ReduceL2(t) axes=[1]",
     "x: [2, 3, 8, 5]\n g: const [3]\n b: const [3]\n m: const [3]\n t: const [3]\n v = Square(t)\n"
     "y = BatchNormalization(x, g, b, m, v)",
     "x: [2, 3]\n w: const [3, 4]\n c: [4]\n y = Gemm(x, w, c) alpha=0.3 beta=-1.7",

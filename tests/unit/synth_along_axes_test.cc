@@ -60,6 +60,11 @@ const Ways kWays[] = {
     {"shape N C H W P\n x: [N, C, H, W]\n y = MaxPool(x) kernel_shape=[5, 3] pads=[P, 1, P, 1] strides=[2, 1]",
      {"itself-2_itself-3", "itself-3_itself-2", "itself-2_itself-3_merged", "itself-3_itself-2_merged"},
      {"itself-2-3_merged"}},
+    // One of the operators that the pattern's is composed of.
+    {kImage + "y = LRN(x) size=5", {"matrix-2"}, {"itself-2_merged"}},
+    {kImage + "y = ReduceL2(x) axes=[1] keepdims=0",
+     {"itself-1_merged", "itself-1_last", "single_itself-1_merged", "single_itself-1_last", "matrix-1"},
+     {}},
     // The first dimension is a number.
     {"shape C W\n x: [1, C, W]\n y = ReduceSum(x) axes=[1]", {"itself-1_last", "matrix-1"}, {"itself-1_merged"}},
 };
@@ -101,6 +106,7 @@ TEST(AxesGenerator, HasNothingForOthers) {
            "shape N C H W\n x: [N, C, H, W]\n t = ReduceMean(x) axes=[1]\n y = Relu(t)",
            "shape N C H W\n x: [N, C, H, W]\n y = Resize(x) sizes=[N, C, 2H, 2W] scales=[1, 1, 1, 1, 2, 1, 2, 1]",
            "shape M K N\n x: [M, K]\n w: const [K, N]\n y = MatMul(x, w)",
+           "shape M K\n x: [M, K]\n y = Pow(x) exponent=0.75",
        })
     EXPECT_TRUE(waysOf(program).empty()) << program;
 }

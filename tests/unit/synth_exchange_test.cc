@@ -25,6 +25,26 @@ std::vector<std::string> exchangesOf(const std::string& nameOrText) {
 TEST(Exchanges, SumsOfProductsMayBeProductsOfMatrices) {
   EXPECT_THAT(exchangesOf("products-of-rows"), Contains("MatMul(x:Transpose(z))"));
   EXPECT_THAT(exchangesOf("weighted-rows"), Contains("Squeeze(MatMul(Transpose(a):x))"));
+  EXPECT_THAT(exchangesOf("products-of-rows-batch"), Contains("MatMul(x:Transpose(z))"));
+}
+
+TEST(Exchanges, WhatIsJoinedOrExpandedToBeSummedOrMultiplied) {
+  EXPECT_THAT(exchangesOf("stack-sum"), Contains("Add(x:z)"));
+  EXPECT_THAT(exchangesOf("stack-sum-3"), Contains("Add(v:Add(x:z))"));
+  EXPECT_THAT(exchangesOf("expand-mul"), Contains("Mul(x:s)"));
+  EXPECT_THAT(exchangesOf("row-products"), Contains("ReduceSum(Mul(x:Transpose(z)))"));
+  EXPECT_THAT(exchangesOf("pattern p { shape N K\n x: [N, K]\n z: [N, K]\n t = Concat(x, z) axis=1\n"
+                          " y = ReduceSum(t) axes=[0] }"),
+              Each(Not(HasSubstr("Add("))));
+}
+
+TEST(Exchanges, RepeatedPixelsAreTheNearest) {
+  EXPECT_THAT(exchangesOf("upsample-expand"), Contains("Resize(x)"));
+  // Tiles of the image are no pixels, and an image that grows by no whole number is no Resize of this kind.
+  EXPECT_THAT(exchangesOf("pattern p { shape N C H W\n x: [N, C, H, W]\n s = Reshape(x) shape=[N, C, 1, H, 1, W]\n"
+                          " t = Expand(s) shape=[N, C, 2, H, 2, W]\n y = Reshape(t) shape=[N, C, 2H, 2W] }"),
+              Each(Not(HasSubstr("Resize"))));
+  EXPECT_THAT(exchangesOf("expand-mul"), Each(Not(HasSubstr("Resize"))));
 }
 
 TEST(Exchanges, SumsOfOtherThingsMayNot) {

@@ -33,6 +33,15 @@ Expected<std::vector<Tensor<T>>> PRelu::run(const ConcreteNode&, std::span<const
 }
 
 template <class T>
+Expected<std::vector<Tensor<T>>> Pow::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
+  const Tensor<T>& x = *in[0];
+  Tensor<T> y(x.extents);
+  std::transform(x.data.begin(), x.data.end(), y.data.begin(),
+                 [exponent = static_cast<T>(node.number("exponent"))](T a) { return std::pow(a, exponent); });
+  return std::vector{std::move(y)};
+}
+
+template <class T>
 Expected<std::vector<Tensor<T>>> Softmax::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
   const Tensor<T>& x = *in[0];
   Tensor<T> y(x.extents);
@@ -47,6 +56,7 @@ Expected<std::vector<Tensor<T>>> Softmax::run(const ConcreteNode& node, std::spa
 }
 
 PET_INSTANTIATE_ORDERED(PRelu);
+PET_INSTANTIATE_FLOAT(Pow);
 PET_INSTANTIATE_FLOAT(Softmax);
 
 }  // namespace pet::kernels

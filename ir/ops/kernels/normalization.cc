@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "ir/ops/kernels/broadcast.h"
@@ -96,6 +97,26 @@ Expected<std::vector<Tensor<T>>> RMSNormalization::run(const ConcreteNode& node,
 }
 
 template <class T>
+Expected<std::vector<Tensor<T>>> LRN::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
+  const Tensor<T>& x = *in[0];
+  Tensor<T> y(x.extents);
+  const int64_t channels = x.extents[1], count = countFrom(x.extents, 2), size = node.scalar("size");
+  const int64_t below = (size - 1) / 2, above = size - 1 - below;
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const int64_t c = i / count % channels;
+    double squares = 0;
+    for (int64_t k = std::max<int64_t>(0, c - below); k <= std::min(channels - 1, c + above); ++k) {
+      const auto value = static_cast<double>(x.data[static_cast<size_t>(i + (k - c) * count)]);
+      squares += value * value;
+    }
+    const double sum = node.number("bias") + node.number("alpha") * squares / static_cast<double>(size);
+    const auto at = static_cast<size_t>(i);
+    y.data[at] = static_cast<T>(x.data[at] / std::pow(sum, node.number("beta")));
+  }
+  return std::vector{std::move(y)};
+}
+
+template <class T>
 Expected<std::vector<Tensor<T>>> Gemm::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
   auto alpha = fromNumber<T>(node.number("alpha")), beta = fromNumber<T>(node.number("beta"));
   if (!alpha || !beta) return tl::unexpected((alpha ? beta : alpha).error());
@@ -120,6 +141,7 @@ PET_INSTANTIATE_FLOAT(BatchNormalization);
 PET_INSTANTIATE_FLOAT(InstanceNormalization);
 PET_INSTANTIATE_FLOAT(LayerNormalization);
 PET_INSTANTIATE_FLOAT(RMSNormalization);
+PET_INSTANTIATE_FLOAT(LRN);
 PET_INSTANTIATE_RING(Gemm);
 
 }  // namespace pet::kernels

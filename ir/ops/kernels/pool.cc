@@ -164,6 +164,17 @@ Expected<std::vector<Tensor<T>>> ReduceMax::run(const ConcreteNode& node, std::s
   return maximum(node, *in[0]);
 }
 
+template <class T>
+Expected<std::vector<Tensor<T>>> ReduceL2::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
+  Tensor<T> squares = *in[0];
+  for (T& value : squares.data)
+    value *= value;
+  auto results = sum(node, squares);
+  for (T& value : (*results)[0].data)
+    value = std::sqrt(value);
+  return results;
+}
+
 PET_INSTANTIATE_ORDERED(MaxPool);
 PET_INSTANTIATE_FIELD(AveragePool);
 PET_INSTANTIATE_FIELD(GlobalAveragePool);
@@ -171,5 +182,6 @@ PET_INSTANTIATE_ORDERED(GlobalMaxPool);
 PET_INSTANTIATE_RING(ReduceSum);
 PET_INSTANTIATE_FIELD(ReduceMean);
 PET_INSTANTIATE_ORDERED(ReduceMax);
+PET_INSTANTIATE_FLOAT(ReduceL2);
 
 }  // namespace pet::kernels

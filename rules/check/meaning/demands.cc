@@ -95,6 +95,10 @@ void ofReduction(const Call& call, Demands& must) {
     for (size_t i = 0; i < count; ++i)
       over.insert(call.integer("axes", i));
   }
+  if (op == "LRN") {
+    over.insert(1);
+    must.atMost(1, call.node.scalar("size"));
+  }
   for (int64_t axis : over)
     something(x[static_cast<size_t>(axis)], must);
 }

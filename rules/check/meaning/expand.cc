@@ -1,6 +1,7 @@
 // Operators that are made of others: docs/rule-language.md, the first table of "The denotation".
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -77,6 +78,9 @@ class Expansion {
       Value e = make("Exp", {x[0]});
       return make("Mul", {e, inverse(reduce("ReduceSum", e, {node.scalar("axis")}))});
     }
+    if (op == "ReduceL2") return make("Sqrt", {make("ReduceSum", {square(x[0])}, node.attributes)});
+    if (op == "Pow") return power(x[0], node.number("exponent"));
+    if (op == "LRN") return make("Mul", {x[0], inverse(power(energy(x[0], node), node.number("beta")))});
     if (op == "BatchNormalization") {
       Value scale = make("Mul", {channels(x[1], node), channels(deviation(x[4], node), node)});
       return make("Add", {make("Mul", {make("Sub", {x[0], channels(x[3], node)}), scale}), channels(x[2], node)});
@@ -109,6 +113,41 @@ class Expansion {
     for (int64_t a = first; a < static_cast<int64_t>(end); ++a)
       axes.emplace_back(a);
     return axes;
+  }
+  /// z to the power of q / 4, -16 <= q <= 16: a product of those of z^4, z², z, its root and the root of that which q
+  /// has as binary digits, in this order.
+  Value power(Value z, double exponent) {
+    const double q = std::abs(exponent) * 4;
+    if (q == 0 || q > 16 || q != std::floor(q)) throw Opaque(fmt::format("the exponent {}", exponent));
+    const auto digits = static_cast<unsigned>(q);
+    std::optional<Value> product;
+    auto multiply = [&](Value factor) { product = product ? make("Mul", {*product, factor}) : factor; };
+    if ((digits & 16U) != 0) multiply(square(square(z)));
+    if ((digits & 8U) != 0) multiply(square(z));
+    if ((digits & 4U) != 0) multiply(z);
+    if (digits % 4 != 0) {
+      const Value root = make("Sqrt", {z});
+      if ((digits & 2U) != 0) multiply(root);
+      if ((digits & 1U) != 0) multiply(make("Sqrt", {root}));
+    }
+    return exponent < 0 ? inverse(*product) : *product;
+  }
+  Value square(Value z) { return make("Mul", {z, z}); }
+  /// bias + alpha · the mean of squares over `size` channels around one's own, zeros outside; of an even size one more
+  /// behind than in front.
+  Value energy(Value z, const Node& node) {
+    const Expr size = node.scalar("size"), below = floorDiv(size - 1, 2);
+    const size_t windows = node.shapes[0].size() - 1;
+    std::vector<Expr> kernel(windows, 1), pads(windows + windows, 0);
+    kernel[0] = size;
+    pads[0] = below;
+    pads[windows] = size - 1 - below;
+    Attributes window{{"kernel_shape", kernel}, {"pads", pads}, {"count_include_pad", Expr(1)}};
+    const Attributes front{{"axes", from(1, 2)}};
+    Value mean = make("Squeeze", {make("AveragePool", {make("Unsqueeze", {square(z)}, front)}, window)}, front);
+    Value alpha = make("Constant", {}, {{"value", node.number("alpha")}});
+    Value bias = make("Constant", {}, {{"value", node.number("bias")}});
+    return make("Add", {make("Mul", {mean, alpha}), bias});
   }
   /// 1 / sqrt(variance + epsilon)
   Value deviation(Value variance, const Node& node) {

@@ -93,7 +93,9 @@ Numerics derived(const Program& pattern,
   if (!from || !to) return result;
   *from = withWeights(*from, anyNumbers);
   *to = withWeights(*to, anyNumbers);
-  if (operatesOnPairsAtMost(*from) && operatesOnPairsAtMost(*to)) {
+  // An engine's powers round by themselves, whatever those of the roots that they stand for.
+  const bool hasPowers = reads(pattern, "Pow") || reads(replacement, "Pow");
+  if (!hasPowers && operatesOnPairsAtMost(*from) && operatesOnPairsAtMost(*to)) {
     result.kind = Kind::kBitEqual;
     return result;
   }

@@ -1,10 +1,12 @@
 #include "synth/propose/axes/axes_generator.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "ir/ops/op.h"
+#include "synth/analysis/in_pieces.h"
 #include "synth/propose/axes/along_axes.h"
 #include "synth/propose/program_writer.h"
 
@@ -24,8 +26,9 @@ struct Part {
   bool isMatrix;
 };
 
-/// A way to compute what the operator does.
+/// A way to compute what an operator of a program does.
 struct Way {
+  int node;                 ///< the operator
   std::vector<Part> parts;  ///< in the order in which they are done
   View view = View::kPlain;
   bool isSingle = false;  ///< for shapes whose first dimension is 1, which views leave out
@@ -56,24 +59,43 @@ std::vector<AxisGroup> singles(const Shape& shape, size_t first, size_t last) {
 
 class WayWriter {
  public:
-  WayWriter(const Program& pattern, const AlongAxes& along, const Way& way)
-      : operand_(pattern.node(pattern.outputs()[0]).operands[0]),
-        in_(pattern.shape(operand_)),
+  WayWriter(const Program& program, const AlongAxes& along, const Way& way)
+      : program_(program),
+        in_(program.shape(program.nodes()[static_cast<size_t>(way.node)].operands[0])),
         along_(along),
         way_(way),
-        form_(pattern),
-        x_(form_.find(pattern.name(operand_))) {}
+        form_(program) {}
 
   std::optional<Program> write() && {
-    for (const Part& part : way_.parts) {
-      if (!(part.isMatrix ? product(part.first) : itself(part)) || !form_.ok()) return std::nullopt;
+    std::map<Value, Value> now;
+    for (int i = 0; i < static_cast<int>(program_.nodes().size()); ++i) {
+      const Node& n = program_.nodes()[static_cast<size_t>(i)];
+      std::vector<Value> operands;
+      for (Value v : n.operands)
+        operands.push_back(now.at(v));
+      if (n.is(ops::kInput)) {
+        now[{i, 0}] = form_.find(n.names[0]);
+      } else if (i != way_.node) {
+        now[{i, 0}] = form_.add(n.op->name, std::move(operands), n.attributes);
+      } else {
+        x_ = operands[0];
+        if (!alongAxes()) return std::nullopt;
+        now[{i, 0}] = x_;
+      }
     }
-    if (!along_.dropped().empty()) x_ = form_.add(ops::kSqueeze.text, {x_}, {{"axes", along_.dropped()}});
-    auto program = std::move(form_).finish(x_);
+    auto program = std::move(form_).finish(now.at(program_.outputs()[0]));
     return program ? std::optional(std::move(*program)) : std::nullopt;
   }
 
  private:
+  bool alongAxes() {
+    for (const Part& part : way_.parts) {
+      if (!(part.isMatrix ? product(part.first) : itself(part)) || !form_.ok()) return false;
+    }
+    if (!along_.dropped().empty()) x_ = form_.add(ops::kSqueeze.text, {x_}, {{"axes", along_.dropped()}});
+    return true;
+  }
+
   /// From the right along the last dimension, else from the left, all dimensions behind the axis being one.
   bool product(size_t axis) {
     const auto matrix = matrixOf(axis);
@@ -165,7 +187,7 @@ class WayWriter {
     return groups;
   }
 
-  const Value operand_;
+  const Program& program_;
   const Shape in_;
   const AlongAxes& along_;
   const Way& way_;
@@ -192,7 +214,7 @@ std::vector<std::vector<Part>> cuts(const AlongAxes& along, size_t begin) {
 }
 
 /// `isSymbol`: the first dimension is one, which may be 1.
-std::vector<Way> waysOf(const AlongAxes& along, bool isSymbol) {
+std::vector<Way> waysOf(const AlongAxes& along, int node, bool isSymbol) {
   const bool isOfVectors = !along.isPool() && !along.isOfImages();
   const bool maySingle = isSymbol && isOfVectors && along.axes()[0] > 0;
   std::vector<Way> ways;
@@ -202,14 +224,14 @@ std::vector<Way> waysOf(const AlongAxes& along, bool isSymbol) {
       const bool mayBeLast = isOfVectors && parts[0].first == parts[0].last;
       for (View view : {View::kMerged, View::kLast}) {
         if (view == View::kLast && !mayBeLast) continue;
-        ways.push_back({parts, view});
-        if (maySingle) ways.push_back({parts, view, true});
+        ways.push_back({node, parts, view});
+        if (maySingle) ways.push_back({node, parts, view, true});
       }
       continue;
     }
     for (size_t order = 0; order < std::min<size_t>(2, parts.size()); ++order) {
-      ways.push_back({parts});
-      if (isItself) ways.push_back({parts, View::kMerged});
+      ways.push_back({node, parts});
+      if (isItself) ways.push_back({node, parts, View::kMerged});
       std::reverse(parts.begin(), parts.end());
     }
   }
@@ -218,15 +240,16 @@ std::vector<Way> waysOf(const AlongAxes& along, bool isSymbol) {
 
 class AxesGenerator : public Generator {
  public:
-  explicit AxesGenerator(const Pattern& pattern) : pattern_(pattern) {
-    const Program& p = pattern_.program;
-    const Value output = p.outputs()[0];
-    if (p.outputs().size() != 1 || p.nodes().size() != 2 || output.node != 1) return;
-    auto along = AlongAxes::of(p, p.node(output));
-    if (!along) return;
-    const Dim& first = p.nodes()[0].shapes[0][0];
-    const bool isSymbol = first.isAffine() && first.affine().asVariable();
-    ways_ = waysOf(*along, isSymbol);
+  explicit AxesGenerator(const Pattern& pattern) : pattern_(pattern), program_(pattern.program) {
+    const Value output = program_.outputs()[0];
+    if (program_.outputs().size() != 1 || program_.nodes().size() != 2 || output.node != 1) return;
+    if (!AlongAxes::of(program_, program_.node(output))) {
+      auto pieces = inPieces(program_);
+      if (!pieces) return;
+      program_ = std::move(*pieces);
+    }
+    for (int i = 0; i < static_cast<int>(program_.nodes().size()); ++i)
+      addWays(i);
   }
 
   const Pattern& pattern() const override { return pattern_; }
@@ -237,12 +260,12 @@ class AxesGenerator : public Generator {
   void propose(size_t unit, const Judge& judge) const override {
     const Way& way = ways_[unit];
     std::vector<std::pair<std::string, Expr>> where;
-    Program source = pattern_.program;
+    Program source = program_;
     if (way.isSingle) {
       where.emplace_back(*source.nodes()[0].shapes[0][0].affine().asVariable(), 1);
       source = source.substitute({where.begin(), where.end()}).value();
     }
-    const auto along = AlongAxes::of(source, source.node(source.outputs()[0]));
+    const auto along = AlongAxes::of(source, source.nodes()[static_cast<size_t>(way.node)]);
     if (!along) return;
     auto program = WayWriter(source, *along, way).write();
     if (!program) return;
@@ -251,7 +274,17 @@ class AxesGenerator : public Generator {
   }
 
  private:
+  void addWays(int node) {
+    const Node& n = program_.nodes()[static_cast<size_t>(node)];
+    auto along = AlongAxes::of(program_, n);
+    if (!along) return;
+    const Dim &first = program_.nodes()[0].shapes[0][0], &own = program_.shape(n.operands[0])[0];
+    std::vector<Way> ways = waysOf(*along, node, own == first && first.isAffine() && first.affine().asVariable());
+    ways_.insert(ways_.end(), ways.begin(), ways.end());
+  }
+
   const Pattern pattern_;
+  Program program_;  ///< the pattern's, its operator in pieces where it is composed of others
   std::vector<Way> ways_;
 };
 

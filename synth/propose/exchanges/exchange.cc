@@ -103,6 +103,9 @@ class Exchanges {
       addUse(std::move(f));
       if (n.is(ops::kMatMul)) addTranspose(n.shapes[0].size());
       if (sumsProducts(n)) addProducts(n);
+      if (isProductOfRows(n)) addSumOfProducts(n);
+      if (sumsJoined(n)) addUse({findOp(ops::kAdd.text), {}, {std::nullopt, std::nullopt}, 0, true});
+      if (n.is(ops::kExpand)) addUpsampling();
     }
   }
 
@@ -151,6 +154,55 @@ class Exchanges {
     for (Value v : pattern_.inputs())
       addTranspose(pattern_.shape(v).size());
     if (sum.scalar("keepdims") == 0) addUse({findOp(ops::kSqueeze.text), {{"axes", sum.list("axes")}}, {std::nullopt}});
+  }
+
+  /// A MatMul of two activations, each result of which is one number: a row times a column.
+  bool isProductOfRows(const Node& n) const {
+    if (!n.is(ops::kMatMul) || isConstant(pattern_, n.operands[0]) || isConstant(pattern_, n.operands[1])) return false;
+    const Shape& y = n.shapes[0];
+    return y.size() >= 2 && y[y.size() - 1] == Dim(1) && y[y.size() - 2] == Dim(1);
+  }
+
+  void addSumOfProducts(const Node& product) {
+    const auto last = static_cast<int64_t>(product.shapes[0].size()) - 1;
+    addUse({findOp(ops::kMul.text), {}, {std::nullopt, std::nullopt}, 0, true});
+    addUse({findOp(ops::kReduceSum.text), {{"axes", std::vector<Expr>{last}}, {"keepdims", Expr(1)}}, {std::nullopt}});
+  }
+
+  /// A ReduceSum of what a Concat makes.
+  bool sumsJoined(const Node& n) const {
+    return n.is(ops::kReduceSum) && pattern_.node(n.operands[0]).is(ops::kConcat);
+  }
+
+  /// Repeated values may be the nearest ones of an image of which the result is a multiple.
+  void addUpsampling() {
+    const Shape& result = pattern_.shape(pattern_.outputs()[0]);
+    for (Value v : pattern_.inputs()) {
+      auto scales = scalesTo(pattern_.shape(v), result);
+      if (!scales) continue;
+      addUse({findOp(ops::kResize.text),
+              {{"mode", std::string("nearest")},
+               {"sizes", std::vector<Expr>{}},
+               {"scales", std::move(*scales)},
+               {"coordinate_transformation_mode", std::string("asymmetric")},
+               {"nearest_mode", std::string("floor")}},
+              {std::nullopt}});
+    }
+  }
+
+  /// As Resize has them, of images and channels by 1; nullopt: there are none, or all are 1.
+  static std::optional<std::vector<Expr>> scalesTo(const Shape& from, const Shape& to) {
+    constexpr int64_t kLargest = 8;
+    if (from.size() != to.size() || from.size() < 3 || from == to) return std::nullopt;
+    std::vector<Expr> scales;
+    for (size_t d = 0; d < from.size(); ++d) {
+      int64_t scale = 1;
+      while (scale <= kLargest && !(from[d].isAffine() && to[d] == Dim(from[d].affine() * scale)))
+        ++scale;
+      if (scale > (d < 2 ? 1 : kLargest)) return std::nullopt;
+      scales.insert(scales.end(), {scale, 1});
+    }
+    return scales;
   }
 
   // --- Values ---

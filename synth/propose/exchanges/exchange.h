@@ -20,8 +20,9 @@ struct ExchangeOptions {
 
 /// Small graph enumeration over the pattern's own operators (docs/search-space.md, Exchanges): all programs of the
 /// operators that the pattern has, with their attributes, on its inputs; of Transpose of the last two dimensions where
-/// it has a MatMul; of MatMul, Transpose and Squeeze where it sums products; of those of its definition, Add and a Clip
-/// from above at 0 where it has a function that is bent at 0. Values that agree at a small shape are one
+/// it has a MatMul; of MatMul, Transpose and Squeeze where it sums products; of Mul and ReduceSum where it multiplies
+/// rows by columns; of Add where it sums what is joined; of a Resize where it expands; of those of its definition, Add
+/// and a Clip from above at 0 where it has a function that is bent at 0. Values that agree at a small shape are one
 /// value, computed by the program that came first, a smallest one; what agrees with the pattern's output is a
 /// candidate. Values are doubles: functions and maxima are themselves.
 ///

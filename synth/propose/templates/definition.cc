@@ -1,4 +1,5 @@
 #include "ir/ops/op.h"
+#include "synth/analysis/in_pieces.h"
 #include "synth/propose/program_writer.h"
 #include "synth/propose/templates/template.h"
 
@@ -32,17 +33,22 @@ Expected<Program> withQuotients(const Program& program) {
   return std::move(builder).finish({now.at(program.outputs()[0])}).withoutDeadNodes();
 }
 
-}  // namespace
-
-std::vector<Template> definitionTemplates(const Pattern& pattern) {
-  const Program& p = pattern.program;
-  if (p.outputs().size() != 1 || !p.node(p.outputs()[0]).is(ops::kMish)) return {};
+std::optional<Program> mish(const Program& p) {
   const Node& node = p.node(p.outputs()[0]);
   const Shape operand = p.shape(node.operands[0]);
   ProgramBuilder builder(p);
   auto value = node.op->definition(builder, {node.attributes, {&operand, 1}, node.shapes}, node.operands);
-  if (!value) return {};
+  if (!value) return std::nullopt;
   auto program = withQuotients(std::move(builder).finish({*value}).withoutDeadNodes());
+  return program ? std::optional(std::move(*program)) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Template> definitionTemplates(const Pattern& pattern) {
+  const Program& p = pattern.program;
+  if (p.outputs().size() != 1) return {};
+  auto program = p.node(p.outputs()[0]).is(ops::kMish) ? mish(p) : inPieces(p);
   if (!program) return {};
   return {{"by-definition", "definition", {}, classOf(pattern, {}, *program), *program}};
 }

@@ -40,9 +40,9 @@ std::vector<Template> blockTemplates(const Pattern& pattern);
 /// each the distance is 1. Empty: the pattern has no such rows.
 std::vector<Template> rowPhaseTemplates(const Pattern& pattern);
 
-/// A function by the definition that its row has (OpRow::definition), where engines compute the pieces faster: Mish,
-/// which needs a logarithm and a hyperbolic tangent by its name and two Sigmoids by its definition. Empty: the pattern
-/// is no such function.
+/// An operator by what its row says that it is, where engines compute the pieces faster: Mish, which needs a logarithm
+/// and a hyperbolic tangent by its name and two Sigmoids by its definition (OpRow::definition); Pow and LRN, by roots
+/// and products (inPieces()). Empty: the pattern is no such operator.
 std::vector<Template> definitionTemplates(const Pattern& pattern);
 
 }  // namespace pet

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+
+#include "ir/program.h"
+
+namespace pet {
+
+/// A program that is one operator of one operand which is composed of others (OpRow::lower), by these. They may be
+/// composed themselves. Nullopt: it is no such program, or its parts overflow where the operator does not, as those of
+/// Softmax do.
+std::optional<Program> inPieces(const Program& program);
+
+}  // namespace pet
