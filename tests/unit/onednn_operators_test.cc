@@ -339,7 +339,7 @@ TEST_P(OneDnnOperators, IsTheReference) {
   auto model = OneDnnModel::prepare(*program, tensors, {.threads = 1, .winograd = c.winograd});
   ASSERT_TRUE(model) << model.error().message();
   std::string notes;
-  for (const OneDnnNote& note : model->notes()) {
+  for (const EngineNote& note : model->notes()) {
     notes += note.node + ": " + note.op + ", " + note.how + "\n";
     EXPECT_FALSE(note.reference) << note.how;
   }

@@ -1,0 +1,120 @@
+// TopK, ArgMax, ArgMin, CumSum.
+
+#include <algorithm>
+#include <numeric>
+
+#include "session/kernels/node_call.h"
+
+namespace pet::session {
+namespace {
+
+/// A tensor as [outer, extent, inner], with the axis in the middle.
+struct Middle {
+  int64_t outer, extent, inner;
+  Middle(const Extents& extents, size_t axis) {
+    const auto at = extents.begin() + static_cast<std::ptrdiff_t>(axis);
+    outer = elementCount({extents.begin(), at});
+    extent = *at;
+    inner = elementCount({at + 1, extents.end()});
+  }
+  int64_t rows() const { return outer * inner; }
+  /// Where row r begins; its elements lie `inner` apart.
+  int64_t start(int64_t r) const { return r / inner * extent * inner + r % inner; }
+};
+
+std::vector<Constant> runTopK(const NodeCall& call) {
+  const Constant& x = call.operand(0);
+  const size_t axis = call.axisOf("axis", -1, x.extents.size());
+  const int64_t k = call.opset() < 10 ? call.integer("k", 0) : call.scalar(1);
+  const bool largest = call.integer("largest", 1) != 0;
+  const Middle in(x.extents, axis);
+  if (k < 0 || k > in.extent) throw BadNode{fmt::format("the {} largest of {}", k, in.extent)};
+  Extents to = x.extents;
+  to[axis] = k;
+  const Middle out(to, axis);
+  Made<int64_t> indices = make<int64_t>(ElementType::kInt64, to);
+  return withType(x.element, [&](auto zero) {
+    using T = decltype(zero);
+    Made<T> values = make<T>(x.element, to);
+    const auto from = dataOf<T>(x);
+    std::vector<int64_t> order(static_cast<size_t>(in.extent));
+    for (int64_t r = 0; r < in.rows(); ++r) {
+      const T* row = from.data() + in.start(r);
+      auto before = [&](int64_t a, int64_t b) {
+        const T p = row[a * in.inner], q = row[b * in.inner];
+        return p == q ? a < b : largest ? p > q : p < q;
+      };
+      std::iota(order.begin(), order.end(), 0);
+      std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
+      for (int64_t i = 0; i < k; ++i) {
+        const int64_t at = out.start(r) + i * out.inner;
+        values.data[at] = row[order[static_cast<size_t>(i)] * in.inner];
+        indices.data[at] = order[static_cast<size_t>(i)];
+      }
+    }
+    return std::vector<Constant>{values.constant, indices.constant};
+  });
+}
+
+std::vector<Constant> argBest(const NodeCall& call, bool largest) {
+  const Constant& x = call.operand(0);
+  const size_t axis = call.axisOf("axis", 0, x.extents.size());
+  const bool last = call.integer("select_last_index", 0) != 0;
+  const Middle in(x.extents, axis);
+  if (in.extent == 0) throw BadNode{"the largest of none"};
+  Extents to = x.extents;
+  to[axis] = 1;
+  if (call.integer("keepdims", 1) == 0) to.erase(to.begin() + static_cast<std::ptrdiff_t>(axis));
+  Made<int64_t> y = make<int64_t>(ElementType::kInt64, to);
+  withType(x.element, [&](auto zero) {
+    using T = decltype(zero);
+    const auto from = dataOf<T>(x);
+    for (int64_t r = 0; r < in.rows(); ++r) {
+      const T* row = from.data() + in.start(r);
+      int64_t best = 0;
+      for (int64_t i = 1; i < in.extent; ++i) {
+        const T p = row[i * in.inner], q = row[best * in.inner];
+        if ((largest ? p > q : p < q) || (last && p == q)) best = i;
+      }
+      y.data[r] = best;
+    }
+  });
+  return {y.constant};
+}
+
+std::vector<Constant> runCumSum(const NodeCall& call) {
+  const Constant& x = call.operand(0);
+  const size_t axis = call.axis(call.scalar(1), x.extents.size());
+  const bool exclusive = call.integer("exclusive", 0) != 0, reverse = call.integer("reverse", 0) != 0;
+  const Middle in(x.extents, axis);
+  return {withType(x.element, [&](auto zero) {
+    using T = decltype(zero);
+    Made<T> y = make<T>(x.element, x.extents);
+    const auto from = dataOf<T>(x);
+    for (int64_t r = 0; r < in.rows(); ++r) {
+      T sum = zero;
+      for (int64_t i = 0; i < in.extent; ++i) {
+        const int64_t at = in.start(r) + (reverse ? in.extent - 1 - i : i) * in.inner;
+        const T with = sum + from[static_cast<size_t>(at)];
+        y.data[at] = exclusive ? sum : with;
+        sum = with;
+      }
+    }
+    return y.constant;
+  })};
+}
+
+const KernelRow kOrderKernels[] = {
+    {"TopK", runTopK},
+    {"ArgMax", [](const NodeCall& c) { return argBest(c, true); }, true, -1},
+    {"ArgMin", [](const NodeCall& c) { return argBest(c, false); }, true, -1},
+    {"CumSum", runCumSum},
+};
+
+}  // namespace
+
+std::span<const KernelRow> orderKernels() {
+  return kOrderKernels;
+}
+
+}  // namespace pet::session
