@@ -19,8 +19,9 @@ Expected<Extents> extentsFor(const Port& port, const DrawOptions& options) {
   for (size_t d = 0; d < port.extents.size(); ++d) {
     auto named = options.dims.find(port.names[d]);
     if (!port.extents[d] && (port.names[d].empty() || named == options.dims.end()))
-      return fail(ErrorKind::kUsage, fmt::format("input {}: dimension {} is dynamic, and no extent is given for it", port.text(),
-                                                 port.names[d].empty() ? std::to_string(d) : "'" + port.names[d] + "'"));
+      return fail(ErrorKind::kUsage,
+                  fmt::format("input {}: dimension {} is dynamic, and no extent is given for it", port.text(),
+                              port.names[d].empty() ? std::to_string(d) : "'" + port.names[d] + "'"));
     extents.push_back(port.extents[d] ? *port.extents[d] : named->second);
   }
   return extents;

@@ -26,7 +26,8 @@ Graph graphOfOne(const GraphNode& node, int64_t opset, const std::vector<LiftedO
       continue;
     }
     graph.inputs.push_back(name);
-    graph.types[name] = {operand.element, std::vector<std::optional<int64_t>>(operand.extents.begin(), operand.extents.end())};
+    graph.types[name] = {operand.element,
+                         std::vector<std::optional<int64_t>>(operand.extents.begin(), operand.extents.end())};
   }
   return graph;
 }
@@ -86,14 +87,16 @@ Expected<LiftedNode> LiftedNode::make(const GraphNode& node,
     auto at = value == values.end() ? program.outputs().end()
                                     : std::find(program.outputs().begin(), program.outputs().end(), value->second);
     const bool found = at != program.outputs().end();
-    if (!found && !name.empty()) return fail(ErrorKind::kUnsupported, "not all of its results are known", describe(node));
+    if (!found && !name.empty())
+      return fail(ErrorKind::kUnsupported, "not all of its results are known", describe(node));
     lifted.resultOf_.push_back(found ? static_cast<int>(at - program.outputs().begin()) : -1);
   }
   if (!isOnEngine(lifted.view_)) return lifted;
   auto prepared = engine(program, [&](std::string_view name) -> TensorRef<float> {
     auto value = program.find(name);
     auto c = value ? lifted.view_.constants.find(value->node) : lifted.view_.constants.end();
-    return c == lifted.view_.constants.end() ? nullptr : std::make_shared<const Tensor<float>>(c->second.values<float>());
+    return c == lifted.view_.constants.end() ? nullptr
+                                             : std::make_shared<const Tensor<float>>(c->second.values<float>());
   });
   if (!prepared) return tl::unexpected(prepared.error());
   lifted.program_ = std::move(*prepared);

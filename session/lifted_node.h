@@ -17,8 +17,8 @@ struct LiftedOperand {
   const Constant* fixed = nullptr;
 };
 
-/// A node by itself as a program, by the rows that read ONNX (applier/operators/): floating point of at most 32 bits runs
-/// on the engine, doubles and integers in the reference.
+/// A node by itself as a program, by the rows that read ONNX (applier/operators/): floating point of at most 32 bits
+/// runs on the engine, doubles and integers in the reference.
 class LiftedNode {
  public:
   /// `operands`: one per operand of the node; those that it leaves out are not looked at. The first is not fixed.
@@ -37,8 +37,8 @@ class LiftedNode {
   std::vector<Constant> inOrder(std::vector<Constant> results) const;
 
   View view_;
-  std::vector<size_t> operandOf_;  ///< per input of the program that is not constant
-  std::vector<int> resultOf_;      ///< per output of the node: the program's, or -1
+  std::vector<size_t> operandOf_;             ///< per input of the program that is not constant
+  std::vector<int> resultOf_;                 ///< per output of the node: the program's, or -1
   std::unique_ptr<PreparedProgram> program_;  ///< null: the reference evaluates
 };
 

@@ -25,7 +25,8 @@ Port portOf(const Graph& graph, const std::string& name) {
 }
 
 bool isStatic(const Port& port) {
-  return port.hasRank && std::all_of(port.extents.begin(), port.extents.end(), [](const auto& e) { return e.has_value(); });
+  return port.hasRank &&
+         std::all_of(port.extents.begin(), port.extents.end(), [](const auto& e) { return e.has_value(); });
 }
 
 std::string texts(const std::vector<Port>& ports) {
@@ -103,9 +104,12 @@ Expected<void> ModelSession::checkFeeds(const Feeds& feeds) const {
     if (it == inputs_.end()) return fail(ErrorKind::kUsage, fmt::format("it has no input '{}'", name), name_, wanted);
     if (it->element != value.element)
       return fail(ErrorKind::kUsage,
-                  fmt::format("input '{}' is of {}, not of {}", name, numpyName(it->element), numpyName(value.element)), name_);
-    if (!value.bytes || value.bytes->size() != static_cast<size_t>(elementCount(value.extents)) * elementSize(value.element))
-      return fail(ErrorKind::kUsage, fmt::format("input '{}': not as many bytes as {} has", name, str(value.extents)), name_);
+                  fmt::format("input '{}' is of {}, not of {}", name, numpyName(it->element), numpyName(value.element)),
+                  name_);
+    if (!value.bytes ||
+        value.bytes->size() != static_cast<size_t>(elementCount(value.extents)) * elementSize(value.element))
+      return fail(ErrorKind::kUsage, fmt::format("input '{}': not as many bytes as {} has", name, str(value.extents)),
+                  name_);
   }
   for (const Port& port : inputs_) {
     if (!feeds.contains(port.name))
@@ -118,7 +122,8 @@ Expected<void> ModelSession::checkExtents(const std::map<std::string, Extents>& 
   std::map<std::string, int64_t> known;
   for (const Port& port : inputs_) {
     auto it = extents.find(port.name);
-    if (it == extents.end()) return fail(ErrorKind::kUsage, fmt::format("no extents of the input '{}'", port.name), name_);
+    if (it == extents.end())
+      return fail(ErrorKind::kUsage, fmt::format("no extents of the input '{}'", port.name), name_);
     const Extents& given = it->second;
     auto wrong = [&](const std::string& why) {
       return fail(ErrorKind::kUsage, fmt::format("input '{}' has extents {}: {}", port.name, str(given), why), name_,

@@ -26,18 +26,18 @@ struct Port {
   std::string name;
   ElementType element = ElementType::kUnknown;
   std::vector<std::optional<int64_t>> extents;  ///< nullopt: open
-  std::vector<std::string> names;               ///< of the open ones, "" where the file gives none; as many as `extents`
+  std::vector<std::string> names;  ///< of the open ones, "" where the file gives none; as many as `extents`
   bool hasRank = true;
 
   /// "x: float32[batch, 3, 224, 224]"
   std::string text() const;
 };
 
-/// A model of a file that is ready to run. Extents that the file leaves open are planned for as they come, and the plans
-/// kept (SessionOptions::plans). Several sessions may run at the same time; calls of run() on one take turns.
+/// A model of a file that is ready to run. Extents that the file leaves open are planned for as they come, and the
+/// plans kept (SessionOptions::plans). Several sessions may run at the same time; calls of run() on one take turns.
 ///
-/// Memory: the file is mapped. Each plan holds its weights in the form that the engine wants, which is about the model's
-/// size, and all intermediate values of its programs (arenaBytes()).
+/// Memory: the file is mapped. Each plan holds its weights in the form that the engine wants, which is about the
+/// model's size, and all intermediate values of its programs (arenaBytes()).
 class ModelSession {
  public:
   /// kModel: as load() says; inputs that are no tensors; a node that nothing here computes, with its name. If all

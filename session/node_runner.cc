@@ -68,11 +68,14 @@ std::string NodeRunner::whyNot(const GraphNode& node) {
     return row || findKernel(node.type) ? "" : fmt::format("{}: an operator that is not known", describe(node));
   }
   std::string why;
-  forEachSubgraph(node, [&](const std::string&, const Subgraph& body) { why = why.empty() ? whyNotWithin(*body) : why; });
+  forEachSubgraph(node,
+                  [&](const std::string&, const Subgraph& body) { why = why.empty() ? whyNotWithin(*body) : why; });
   return why;
 }
 
-const LiftedNode& NodeRunner::program(const GraphNode& node, int64_t opset, const std::vector<const Constant*>& operands) {
+const LiftedNode& NodeRunner::program(const GraphNode& node,
+                                      int64_t opset,
+                                      const std::vector<const Constant*>& operands) {
   Error first;
   for (bool numbersToo : {false, true}) {
     const auto lifted = liftedOperands(operands, numbersToo);
@@ -108,7 +111,8 @@ std::vector<Constant> NodeRunner::run(const GraphNode& node, int64_t opset, cons
   for (const std::string& name : node.inputs) {
     operands.push_back(name.empty() ? nullptr : lookup(name));
     if (!name.empty() && !operands.back()) failNode(node, fmt::format("its operand '{}' has no value", name));
-    if (operands.back() && !operands.back()->bytes) failNode(node, fmt::format("the values of '{}' are not at hand", name));
+    if (operands.back() && !operands.back()->bytes)
+      failNode(node, fmt::format("the values of '{}' are not at hand", name));
   }
   try {
     if (isControl(node)) return control(node, operands, lookup);
@@ -120,7 +124,8 @@ std::vector<Constant> NodeRunner::run(const GraphNode& node, int64_t opset, cons
     }
     const KernelRow* row = node.standard ? findKernel(node.type) : nullptr;
     if (row) return runKernel(*row, NodeCall(node, opset, operands));
-    if (!node.standard || !findReader(node.type)) failNode(node, "an operator that is not known", ErrorKind::kUnsupported);
+    if (!node.standard || !findReader(node.type))
+      failNode(node, "an operator that is not known", ErrorKind::kUnsupported);
     return lifted(node, opset, operands);
   } catch (const BadNode& bad) {
     failNode(node, bad.what);

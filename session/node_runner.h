@@ -21,8 +21,8 @@ struct FailedNode {
 using Lookup = std::function<const Constant*(const std::string& name)>;
 
 /// Runs nodes one by one, on tensors as they are: by a kernel (kernels/); else as a program of one node, which is kept
-/// for the next operands of the same types; subgraphs of If, Loop and Scan and calls of functions node by node. Nodes are
-/// known by their addresses, so the graphs outlive it.
+/// for the next operands of the same types; subgraphs of If, Loop and Scan and calls of functions node by node. Nodes
+/// are known by their addresses, so the graphs outlive it.
 class NodeRunner {
  public:
   explicit NodeRunner(ProgramEngine engine) : engine_(std::move(engine)) {}
@@ -41,10 +41,14 @@ class NodeRunner {
  private:
   std::vector<Constant> lifted(const GraphNode& node, int64_t opset, const std::vector<const Constant*>& operands);
   const LiftedNode& program(const GraphNode& node, int64_t opset, const std::vector<const Constant*>& operands);
-  std::vector<Constant> ifNode(const GraphNode& node, const std::vector<const Constant*>& operands, const Lookup& lookup);
+  std::vector<Constant> ifNode(const GraphNode& node,
+                               const std::vector<const Constant*>& operands,
+                               const Lookup& lookup);
   std::vector<Constant> loop(const GraphNode& node, const std::vector<const Constant*>& operands, const Lookup& lookup);
   std::vector<Constant> scan(const GraphNode& node, const std::vector<const Constant*>& operands, const Lookup& lookup);
-  std::vector<Constant> control(const GraphNode& node, const std::vector<const Constant*>& operands, const Lookup& lookup);
+  std::vector<Constant> control(const GraphNode& node,
+                                const std::vector<const Constant*>& operands,
+                                const Lookup& lookup);
 
   struct Kept {
     std::string key;

@@ -68,7 +68,8 @@ class Partitioner {
       bool fits = !nodes[n].is(ops::kInput) && !constant_[n];
       for (int o = 0; fits && o < static_cast<int>(nodes[n].names.size()); ++o)
         fits = hasProgramType({static_cast<int>(n), o});
-      fits = fits && std::all_of(nodes[n].operands.begin(), nodes[n].operands.end(), [&](Value v) { return isReadable(v); });
+      fits = fits &&
+             std::all_of(nodes[n].operands.begin(), nodes[n].operands.end(), [&](Value v) { return isReadable(v); });
       computable_.push_back(fits);
     }
   }
@@ -180,10 +181,10 @@ class Partitioner {
   std::map<std::string, Value, std::less<>> byName_;
   std::vector<Visit> toVisit_;
   std::string missing_;
-  std::set<int> nodes_;              ///< of the graph, that run one by one
-  std::set<int> live_;               ///< of the view, that regions compute
+  std::set<int> nodes_;               ///< of the graph, that run one by one
+  std::set<int> live_;                ///< of the view, that regions compute
   std::vector<std::vector<int>> at_;  ///< per node of the graph, and one before: the nodes of the view behind it
-  std::map<int, int> level_;         ///< per node of the view: its stage
+  std::map<int, int> level_;          ///< per node of the view: its stage
   std::map<std::string, int, std::less<>> madeIn_;  ///< the stage in which a node makes a value
   Partition result_;
 };

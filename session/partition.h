@@ -20,12 +20,12 @@ struct Stage {
 /// there are as few regions as the nodes between them allow. What is left are nodes of the graph.
 struct Partition {
   std::vector<Stage> stages;
-  std::map<std::string, Value, std::less<>> values;  ///< values of the graph that regions make
+  std::map<std::string, Value, std::less<>> values;     ///< values of the graph that regions make
   std::map<std::string, Value, std::less<>> constants;  ///< that the view knows, and nodes or outputs read
 };
 
-/// A region computes floating point of at most 32 bits with known extents, none of them 0. kUnsupported: an output or an
-/// operand that no node makes.
+/// A region computes floating point of at most 32 bits with known extents, none of them 0. kUnsupported: an output or
+/// an operand that no node makes.
 Expected<Partition> partition(const Graph& graph, const Normalised& read);
 
 /// A region as a program of its own, with what it reads and what others read of it, in the order of the program.

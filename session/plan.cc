@@ -83,19 +83,25 @@ Expected<void> Plan::check(const Graph& graph) {
 }
 
 Expected<std::unique_ptr<Plan>> Plan::make(const Graph& graph, const ProgramEngine& engine) {
-  std::unique_ptr<Plan> plan(new Plan(engine));
-  Read read = readGraph(graph);
-  plan->graph_ = std::move(read.graph);
-  plan->read_ = std::move(read.normalised);
-  auto parts = partition(plan->graph_, plan->read_);
-  if (!parts) return tl::unexpected(parts.error());
-  plan->partition_ = std::move(*parts);
-  if (auto ok = checkNodes(plan->graph_, plan->partition_); !ok) return tl::unexpected(ok.error());
-  if (auto ok = plan->fill(); !ok) return tl::unexpected(ok.error());
-  return plan;
+  try {
+    std::unique_ptr<Plan> plan(new Plan(engine));
+    if (auto ok = plan->fill(graph); !ok) return tl::unexpected(ok.error());
+    return plan;
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorKind::kModel, "not enough memory to prepare the model");
+  } catch (const std::exception& e) {
+    return fail(ErrorKind::kInternal, fmt::format("the model cannot be planned: {}", e.what()));
+  }
 }
 
-Expected<void> Plan::fill() {
+Expected<void> Plan::fill(const Graph& graph) {
+  Read read = readGraph(graph);
+  graph_ = std::move(read.graph);
+  read_ = std::move(read.normalised);
+  auto parts = partition(graph_, read_);
+  if (!parts) return tl::unexpected(parts.error());
+  partition_ = std::move(*parts);
+  if (auto ok = checkNodes(graph_, partition_); !ok) return ok;
   addConstants();
   const std::set<Value> wanted = wantedOutside(read_.view, partition_);
   for (const Stage& stage : partition_.stages) {
@@ -143,7 +149,6 @@ Expected<void> Plan::addRegion(const std::set<int>& nodes, const std::set<Value>
   return {};
 }
 
-/// A node whose operands are all constants is the same in every run.
 void Plan::addNode(int node) {
   const GraphNode& n = graph_.nodes[static_cast<size_t>(node)];
   for (const std::string& name : n.outputs)

@@ -45,14 +45,14 @@ class Plan {
     std::string why;  ///< it is in no region
   };
   struct Step {
-    int region = -1;  ///< a RegionStep
-    int node = -1;    ///< or a NodeStep
+    int region = -1;        ///< a RegionStep
+    int node = -1;          ///< or a NodeStep
     std::vector<int> last;  ///< slots that nobody reads behind it
   };
 
   int slot(const std::string& name);
   std::string nameOf(Value v) const;
-  Expected<void> fill();
+  Expected<void> fill(const Graph& graph);
   Expected<void> addRegion(const std::set<int>& nodes, const std::set<Value>& wanted);
   void addConstants();
   void addNode(int node);

@@ -31,7 +31,8 @@ int64_t peakBytes() {
 std::string fileName(const std::string& value, std::set<std::string>& taken) {
   std::string name;
   for (char c : value)
-    name += std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || (c == '.' && !name.empty()) ? c : '_';
+    name +=
+        std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || (c == '.' && !name.empty()) ? c : '_';
   std::string unique = name;
   for (int i = 2; !taken.insert(unique).second; ++i)
     unique = fmt::format("{}_{}", name, i);

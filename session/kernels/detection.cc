@@ -16,8 +16,7 @@ struct Corners {
 };
 
 Corners cornersOf(const float* box, bool centred) {
-  if (centred)
-    return {box[0] - box[2] / 2, box[1] - box[3] / 2, box[0] + box[2] / 2, box[1] + box[3] / 2};
+  if (centred) return {box[0] - box[2] / 2, box[1] - box[3] / 2, box[0] + box[2] / 2, box[1] + box[3] / 2};
   return {std::min(box[1], box[3]), std::min(box[0], box[2]), std::max(box[1], box[3]), std::max(box[0], box[2])};
 }
 
@@ -101,7 +100,8 @@ struct RoiGrid {
 };
 
 /// One region of one map, [height, width].
-void alignRegion(const float* map, int64_t mapHeight, int64_t mapWidth, const float* roi, const RoiGrid& grid, float* y) {
+void alignRegion(
+    const float* map, int64_t mapHeight, int64_t mapWidth, const float* roi, const RoiGrid& grid, float* y) {
   const float left = roi[0] * grid.scale - grid.shift, top = roi[1] * grid.scale - grid.shift;
   float width = roi[2] * grid.scale - grid.shift - left, height = roi[3] * grid.scale - grid.shift - top;
   if (grid.atLeastOne) {
@@ -116,7 +116,8 @@ void alignRegion(const float* map, int64_t mapHeight, int64_t mapWidth, const fl
     for (int64_t w = 0; w < grid.width; ++w) {
       float sum = 0;
       for (int64_t r = 0; r < rows; ++r) {
-        const float at = top + binHeight * (static_cast<float>(h) + (static_cast<float>(r) + 0.5F) / static_cast<float>(rows));
+        const float at =
+            top + binHeight * (static_cast<float>(h) + (static_cast<float>(r) + 0.5F) / static_cast<float>(rows));
         for (int64_t c = 0; c < columns; ++c) {
           const float along = (static_cast<float>(c) + 0.5F) / static_cast<float>(columns);
           sum += sampled(map, mapHeight, mapWidth, at, left + binWidth * (static_cast<float>(w) + along));

@@ -28,8 +28,7 @@ Constant combinedBy(const Constant& a, const Constant& b, ElementType element, F
 }
 
 void requireSameType(const Constant& a, const Constant& b) {
-  if (a.element != b.element)
-    throw BadNode{fmt::format("operands of {} and {}", str(a.element), str(b.element))};
+  if (a.element != b.element) throw BadNode{fmt::format("operands of {} and {}", str(a.element), str(b.element))};
 }
 
 /// One result of the operands' type; of more than two operands, one after another.
@@ -183,7 +182,8 @@ std::vector<Constant> runClip(const NodeCall& call) {
     if (call.opset() >= 11 && call.has(2)) high = dataOf<T>(call.operand(2))[0];
     Made<T> y = make<T>(x.element, x.extents);
     const auto from = dataOf<T>(x);
-    std::transform(from.begin(), from.end(), y.data, [&](T v) { return v != v ? v : std::min(std::max(v, low), high); });
+    std::transform(from.begin(), from.end(), y.data,
+                   [&](T v) { return v != v ? v : std::min(std::max(v, low), high); });
     return y.constant;
   })};
 }

@@ -45,8 +45,7 @@ std::vector<Constant> runGather(const NodeCall& call) {
 
 std::vector<Constant> runCompress(const NodeCall& call) {
   const bool flat = !call.attribute("axis");
-  const Constant x =
-      flat ? withExtents(call.operand(0), {elementCount(call.extents(0))}) : call.operand(0);
+  const Constant x = flat ? withExtents(call.operand(0), {elementCount(call.extents(0))}) : call.operand(0);
   const size_t axis = flat ? 0 : call.axisOf("axis", 0, x.extents.size());
   const auto condition = integersOf(call.operand(1));
   std::vector<int64_t> positions;

@@ -68,7 +68,8 @@ std::vector<Constant> runRange(const NodeCall& call) {
     using T = decltype(zero);
     const T first = dataOf<T>(start)[0], limit = dataOf<T>(call.operand(1))[0], step = dataOf<T>(call.operand(2))[0];
     if (step == 0) throw BadNode{"a step of 0"};
-    const double count = std::ceil((static_cast<double>(limit) - static_cast<double>(first)) / static_cast<double>(step));
+    const double count =
+        std::ceil((static_cast<double>(limit) - static_cast<double>(first)) / static_cast<double>(step));
     Made<T> y = make<T>(start.element, {static_cast<int64_t>(std::max(count, 0.0))});
     for (int64_t i = 0; i < y.constant.extents[0]; ++i)
       y.data[i] = first + static_cast<T>(i) * step;

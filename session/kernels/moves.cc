@@ -1,10 +1,11 @@
 // What moves values, whatever they are: Reshape and its like, Transpose, Concat, Split, Expand, Tile, Where.
 
+#include "session/kernels/moves.h"
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
-#include "session/kernels/moves.h"
 #include "session/kernels/node_call.h"
 
 namespace pet::session {
@@ -243,10 +244,10 @@ std::vector<Constant> runWhere(const NodeCall& call) {
 }
 
 const KernelRow kMoveKernels[] = {
-    {"Identity", runIdentity, false},   {"Dropout", runDropout, false},     {"Reshape", runReshape, false},
-    {"Flatten", runFlatten, false},     {"Squeeze", runSqueeze, false},     {"Unsqueeze", runUnsqueeze, false},
-    {"Transpose", runTranspose, false}, {"Concat", runConcat, false},       {"Split", runSplit, false},
-    {"Expand", runExpand, false},       {"Tile", runTile, false},           {"Where", runWhere, false},
+    {"Identity", runIdentity, false},   {"Dropout", runDropout, false}, {"Reshape", runReshape, false},
+    {"Flatten", runFlatten, false},     {"Squeeze", runSqueeze, false}, {"Unsqueeze", runUnsqueeze, false},
+    {"Transpose", runTranspose, false}, {"Concat", runConcat, false},   {"Split", runSplit, false},
+    {"Expand", runExpand, false},       {"Tile", runTile, false},       {"Where", runWhere, false},
 };
 
 }  // namespace

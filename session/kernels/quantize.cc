@@ -83,8 +83,8 @@ std::vector<Constant> runQuantizeLinear(const NodeCall& call) {
   Tensor<int64_t> y(x.extents);
   for (size_t i = 0; i < numbers.size(); ++i) {
     const auto n = static_cast<int64_t>(i);
-    y.data[i] = static_cast<int64_t>(
-        quantized(static_cast<float>(numbers[i]), static_cast<float>(scale(n)), zero(n), range));
+    y.data[i] =
+        static_cast<int64_t>(quantized(static_cast<float>(numbers[i]), static_cast<float>(scale(n)), zero(n), range));
   }
   return {Constant::whole(element, y)};
 }
@@ -114,8 +114,9 @@ std::vector<Constant> runDynamicQuantizeLinear(const NodeCall& call) {
   const float scale = most == least ? 1.0F : (most - least) / 255.0F;
   const double zero = std::clamp(std::nearbyint(static_cast<double>(-least / scale)), 0.0, 255.0);
   Tensor<int64_t> y(x.extents);
-  std::transform(x.data.begin(), x.data.end(), y.data.begin(),
-                 [&](float v) { return static_cast<int64_t>(quantized(v, scale, zero, {0, 255})); });
+  std::transform(x.data.begin(), x.data.end(), y.data.begin(), [&](float v) {
+    return static_cast<int64_t>(quantized(v, scale, zero, {0, 255}));
+  });
   return {Constant::whole(ElementType::kUint8, y), Constant::of(Tensor<float>({}, {scale})),
           Constant::whole(ElementType::kUint8, Tensor<int64_t>({}, {static_cast<int64_t>(zero)}))};
 }

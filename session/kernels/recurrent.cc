@@ -60,7 +60,8 @@ std::vector<NamedActivation> activationsOf(const NodeCall& call, std::vector<std
   for (size_t i = 0; i < each; ++i) {
     const size_t at = direction * each + i;
     const std::string& name = names.empty() ? usual[i] : names.at(std::min(at, names.size() - 1));
-    auto it = std::find_if(std::begin(kActivations), std::end(kActivations), [&](const auto& a) { return a.name == name; });
+    auto it =
+        std::find_if(std::begin(kActivations), std::end(kActivations), [&](const auto& a) { return a.name == name; });
     if (it == std::end(kActivations)) throw BadNode{fmt::format("activation '{}' is not known", name)};
     result.push_back(*it);
     if (at < alphas.size()) result.back().alpha = alphas[at];
@@ -82,9 +83,9 @@ void activate(const NamedActivation& f, T* x, int64_t count, double clip) {
 template <class T>
 struct Layer {
   int64_t gates, hidden, input;
-  std::vector<T> w, r;        ///< [input, gates * hidden], [hidden, gates * hidden]
-  std::vector<T> wb, rb;      ///< [gates * hidden]
-  const T* peepholes;         ///< [3 * hidden] of an LSTM; or null
+  std::vector<T> w, r;    ///< [input, gates * hidden], [hidden, gates * hidden]
+  std::vector<T> wb, rb;  ///< [gates * hidden]
+  const T* peepholes;     ///< [3 * hidden] of an LSTM; or null
   std::vector<NamedActivation> functions;
   double clip;
   bool linearBeforeReset, inputForget;
@@ -149,7 +150,8 @@ struct Layer {
       state = std::move(again);
     }
     for (int64_t k = 0; k < hidden; ++k)
-      last[static_cast<size_t>(k)] += (linearBeforeReset ? reset[k] : T{1}) * state[static_cast<size_t>(2 * hidden + k)];
+      last[static_cast<size_t>(k)] +=
+          (linearBeforeReset ? reset[k] : T{1}) * state[static_cast<size_t>(2 * hidden + k)];
     activate(functions[1], last.data(), hidden, clip);
     for (int64_t k = 0; k < hidden; ++k)
       h[k] = (1 - z[k]) * last[static_cast<size_t>(k)] + z[k] * h[k];
@@ -201,7 +203,8 @@ Made<T> stateOf(const NodeCall& call, size_t operand, ElementType element, const
 template <class T>
 std::vector<Constant> runLayers(const NodeCall& call, const RecurrentKind& kind) {
   const Constant& x = call.operand(0);
-  if (x.extents.size() != 3 || call.integer("layout", 0) != 0) throw BadNode{"an input of [S, N, I] is needed (layout 0)"};
+  if (x.extents.size() != 3 || call.integer("layout", 0) != 0)
+    throw BadNode{"an input of [S, N, I] is needed (layout 0)"};
   const int64_t steps = x.extents[0], batch = x.extents[1], input = x.extents[2];
   const std::string way = call.text("direction", "forward");
   const int64_t directions = way == "bidirectional" ? 2 : 1, hidden = call.extents(2).back();
@@ -234,9 +237,18 @@ std::vector<Constant> runRecurrent(const NodeCall& call, const RecurrentKind& ki
 }
 
 const KernelRow kRecurrentKernels[] = {
-    {"LSTM", [](const NodeCall& c) { return runRecurrent(c, {4, {"Sigmoid", "Tanh", "Tanh"}}); }},
-    {"GRU", [](const NodeCall& c) { return runRecurrent(c, {3, {"Sigmoid", "Tanh"}}); }},
-    {"RNN", [](const NodeCall& c) { return runRecurrent(c, {1, {"Tanh"}}); }},
+    {"LSTM",
+     [](const NodeCall& c) {
+       return runRecurrent(c, {4, {"Sigmoid", "Tanh", "Tanh"}});
+     }},
+    {"GRU",
+     [](const NodeCall& c) {
+       return runRecurrent(c, {3, {"Sigmoid", "Tanh"}});
+     }},
+    {"RNN",
+     [](const NodeCall& c) {
+       return runRecurrent(c, {1, {"Tanh"}});
+     }},
 };
 
 }  // namespace

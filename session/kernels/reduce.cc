@@ -55,7 +55,8 @@ std::vector<Constant> reducedBy(const NodeCall& call, double first, Step step, F
         sum = static_cast<Sum>(step(sum, static_cast<Sum>(*from++)));
       }
     });
-    const auto each = static_cast<double>(elementCount(x.extents)) / static_cast<double>(std::max<size_t>(sums.size(), 1));
+    const auto each =
+        static_cast<double>(elementCount(x.extents)) / static_cast<double>(std::max<size_t>(sums.size(), 1));
     Made<T> y = make<T>(x.element, axes.result);
     std::transform(sums.begin(), sums.end(), y.data, [&](Sum s) { return static_cast<T>(finish(s, each)); });
     return y.constant;
@@ -88,10 +89,20 @@ const KernelRow kReduceKernels[] = {
     {"ReduceMean",
      [](Call c) { return reducedBy(c, 0, kAdds, [](auto sum, double n) { return static_cast<double>(sum) / n; }); }},
     {"ReduceMax",
-     [](Call c) { return reducedBy(c, -kMostOf, [](auto a, auto x) { return x != x || x > a ? x : a; }, kAsItIs); }},
+     [](Call c) {
+       return reducedBy(
+           c, -kMostOf, [](auto a, auto x) { return x != x || x > a ? x : a; }, kAsItIs);
+     }},
     {"ReduceMin",
-     [](Call c) { return reducedBy(c, kMostOf, [](auto a, auto x) { return x != x || x < a ? x : a; }, kAsItIs); }},
-    {"ReduceProd", [](Call c) { return reducedBy(c, 1, [](auto a, auto x) { return a * x; }, kAsItIs); }},
+     [](Call c) {
+       return reducedBy(
+           c, kMostOf, [](auto a, auto x) { return x != x || x < a ? x : a; }, kAsItIs);
+     }},
+    {"ReduceProd",
+     [](Call c) {
+       return reducedBy(
+           c, 1, [](auto a, auto x) { return a * x; }, kAsItIs);
+     }},
     {"ReduceL1", [](Call c) { return reducedBy(c, 0, kAddsSizes, kAsItIs); }},
     {"ReduceL2",
      [](Call c) {

@@ -45,7 +45,8 @@ std::vector<Constant> scattered(const NodeCall& call, const std::vector<int64_t>
 std::vector<Constant> runScatterNd(const NodeCall& call) {
   const Constant& x = call.operand(0);
   const Extents& shape = call.extents(1);
-  if (shape.empty() || static_cast<size_t>(shape.back()) > x.extents.size()) throw BadNode{"more indices than dimensions"};
+  if (shape.empty() || static_cast<size_t>(shape.back()) > x.extents.size())
+    throw BadNode{"more indices than dimensions"};
   const auto depth = static_cast<size_t>(shape.back());
   const auto indices = integersOf(call.operand(1));
   const auto strides = rowMajorStrides(x.extents);

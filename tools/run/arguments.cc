@@ -53,9 +53,13 @@ void declareArguments(CLI::App& app, Arguments& o) {
   app.add_option("--shape", o.shapes, "all extents of an input that is drawn: x=1x3x224x224")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--seed", o.seed, "of the inputs that are drawn")->check(CLI::NonNegativeNumber)->capture_default_str();
+  app.add_option("--seed", o.seed, "of the inputs that are drawn")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("--threads", o.threads, "of the engine")->check(CLI::Range(1, 1024))->capture_default_str();
-  app.add_option("--runs", o.runs, "run so many times, for the timings")->check(CLI::Range(1, 1000000))->capture_default_str();
+  app.add_option("--runs", o.runs, "run so many times, for the timings")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
   app.add_flag("--winograd,!--no-winograd", o.winograd, "convolutions may use Winograd's algorithm (the default)");
   app.add_option("--json", o.json, "write what was done to this file; - is standard output, in place of the tables")
       ->check(tool::isNamed());

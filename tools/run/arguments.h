@@ -24,8 +24,8 @@ void declareArguments(CLI::App& app, Arguments& arguments);
 /// What is drawn where no file is given. kUsage: not of these forms.
 Expected<session::DrawOptions> drawOptions(const Arguments& arguments);
 
-/// The values of --input by the model's names. kUsage: a name that the model has not or that comes twice, a file without
-/// a name where there is more than one input; the errors of readNpy().
+/// The values of --input by the model's names. kUsage: a name that the model has not or that comes twice, a file
+/// without a name where there is more than one input; the errors of readNpy().
 Expected<session::Feeds> readInputs(const Arguments& arguments, const std::vector<session::Port>& inputs);
 
 }  // namespace pet::run

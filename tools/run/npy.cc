@@ -19,9 +19,10 @@ struct NpyType {
   ElementType element;
 };
 constexpr NpyType kNpyTypes[] = {
-    {"f4", ElementType::kFloat},  {"f8", ElementType::kDouble}, {"f2", ElementType::kFloat16}, {"i8", ElementType::kInt64},
-    {"i4", ElementType::kInt32},  {"i2", ElementType::kInt16},  {"i1", ElementType::kInt8},    {"u8", ElementType::kUint64},
-    {"u4", ElementType::kUint32}, {"u2", ElementType::kUint16}, {"u1", ElementType::kUint8},   {"b1", ElementType::kBool},
+    {"f4", ElementType::kFloat},  {"f8", ElementType::kDouble}, {"f2", ElementType::kFloat16},
+    {"i8", ElementType::kInt64},  {"i4", ElementType::kInt32},  {"i2", ElementType::kInt16},
+    {"i1", ElementType::kInt8},   {"u8", ElementType::kUint64}, {"u4", ElementType::kUint32},
+    {"u2", ElementType::kUint16}, {"u1", ElementType::kUint8},  {"b1", ElementType::kBool},
 };
 
 struct Header {

@@ -56,14 +56,14 @@ std::string tables(const RunReport& report, const Arguments& o) {
                     fmt::format("{:.6g}", s.least), fmt::format("{:.6g}", s.most), fmt::format("{:.6g}", s.mean)});
   }
   std::string text = tool::table(rows);
-  if (!report.drawn.empty())
-    text += fmt::format("drawn with seed {}: {}\n", o.seed, fmt::join(report.drawn, ", "));
+  if (!report.drawn.empty()) text += fmt::format("drawn with seed {}: {}\n", o.seed, fmt::join(report.drawn, ", "));
   text += fmt::format("loaded in {}, ran in {}", milliseconds(report.loadSeconds), milliseconds(report.runSeconds[0]));
   if (report.runSeconds.size() > 1) {
     const std::vector<double> later(report.runSeconds.begin() + 1, report.runSeconds.end());
     text += fmt::format(", then in {} (median of {})", milliseconds(quantile(later, 0.5)), later.size());
   }
-  const auto alone = std::count_if(report.notes.begin(), report.notes.end(), [](const EngineNote& n) { return n.reference; });
+  const auto alone =
+      std::count_if(report.notes.begin(), report.notes.end(), [](const EngineNote& n) { return n.reference; });
   return text + (alone == 0 ? "\n" : fmt::format("; {} nodes one by one\n", alone));
 }
 

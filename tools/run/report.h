@@ -19,8 +19,8 @@ struct RunReport {
   session::Feeds inputs;
   std::vector<std::string> drawn;  ///< inputs that no file gave
   std::vector<OutputLine> outputs;
-  double loadSeconds = 0;           ///< reading, and planning where the model's extents are known
-  std::vector<double> runSeconds;   ///< of each run; the first one plans where the model leaves extents open
+  double loadSeconds = 0;          ///< reading, and planning where the model's extents are known
+  std::vector<double> runSeconds;  ///< of each run; the first one plans where the model leaves extents open
   std::vector<EngineNote> notes;
   int64_t arenaBytes = 0;  ///< of all intermediate values of the programs
   int64_t peakBytes = 0;   ///< of the process, at its peak

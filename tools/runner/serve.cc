@@ -238,7 +238,9 @@ Json notesOf(const Request& request, const Affinity& affinity) {
   for (const EngineNote& note : model.notes()) {
     if (!note.how.empty()) nodes.push_back({{"node", note.node}, {"op", note.op}, {"how", note.how}});
   }
-  return {{"nodes", nodes}, {"reference", fallenBack(model)}, {"arena_floats", model.arenaBytes() / static_cast<int64_t>(sizeof(float))}};
+  return {{"nodes", nodes},
+          {"reference", fallenBack(model)},
+          {"arena_floats", model.arenaBytes() / static_cast<int64_t>(sizeof(float))}};
 }
 
 Json parse(const std::string& line) {
