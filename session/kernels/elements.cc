@@ -221,6 +221,24 @@ std::vector<Constant> runMean(const NodeCall& call) {
   return mappedReal(NodeCall(none, call.opset(), {sum.data()}), [count](double v) { return v / count; });
 }
 
+std::vector<Constant> runSelu(const NodeCall& call) {
+  const double a = call.number("alpha", 1.67326319217681884765625), g = call.number("gamma", 1.05070102214813232421875);
+  return mappedReal(call, [=](double v) { return v > 0 ? g * v : g * a * (std::exp(v) - 1); });
+}
+
+std::vector<Constant> runCelu(const NodeCall& call) {
+  const double a = call.number("alpha", 1);
+  return mappedReal(call, [=](double v) { return std::max(0.0, v) + std::min(0.0, a * (std::exp(v / a) - 1)); });
+}
+
+std::vector<Constant> runShrink(const NodeCall& call) {
+  const double bias = call.number("bias", 0), edge = call.number("lambd", 0.5);
+  return mapped(call, [=](auto v) {
+    const auto x = static_cast<double>(v);
+    return x < -edge ? x + bias : x > edge ? x - bias : 0;
+  });
+}
+
 using Call = const NodeCall&;
 
 // Sums and products of integers are modulo 2^64, which narrows to any type.
@@ -265,6 +283,9 @@ const KernelRow kElementKernels[] = {
     {"Ceil", [](Call c) { return mappedReal(c, [](double v) { return std::ceil(v); }); }},
     {"Floor", [](Call c) { return mappedReal(c, [](double v) { return std::floor(v); }); }},
     {"Round", [](Call c) { return mappedReal(c, [](double v) { return std::nearbyint(v); }); }},
+    {"Selu", runSelu},
+    {"Celu", runCelu},
+    {"Shrink", runShrink},
     {"Reciprocal", [](Call c) { return mappedReal(c, [](double v) { return 1 / v; }); }},
     {"Sqrt", [](Call c) { return mappedReal(c, [](double v) { return std::sqrt(v); }); }},
     {"Exp", [](Call c) { return mappedReal(c, [](double v) { return std::exp(v); }); }},

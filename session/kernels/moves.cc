@@ -223,22 +223,35 @@ std::vector<Constant> runTile(const NodeCall& call) {
   return {withExtents(strided(x, apart, 0, by), to)};
 }
 
+/// Calls f with a zero of an unsigned integer of so many bytes.
+template <class F>
+void withSize(size_t size, F f) {
+  if (size == 1) f(uint8_t{});
+  if (size == 2) f(uint16_t{});
+  if (size == 4) f(uint32_t{});
+  if (size == 8) f(uint64_t{});
+}
+
 std::vector<Constant> runWhere(const NodeCall& call) {
-  const Constant &condition = call.operand(0), &a = call.operand(1), &b = call.operand(2);
+  const Constant& condition = call.operand(0);
+  const Constant a = aligned(call.operand(1)), b = aligned(call.operand(2));
   if (a.element != b.element) throw BadNode{"operands of different types"};
   const Extents to = broadcastExtents(condition.extents, broadcastExtents(a.extents, b.extents));
   const std::array strides{broadcastStrides(condition.extents, to), broadcastStrides(a.extents, to),
                            broadcastStrides(b.extents, to)};
   Made<char> y = makeRaw(a.element, to);
-  const auto size = static_cast<int64_t>(elementSize(a.element));
-  const char *asks = condition.bytes->data(), *yes = a.bytes->data(), *no = b.bytes->data();
-  char* out = y.data;
-  forRows<3>(to, strides, [&](const auto& at, int64_t count, const auto& step) {
-    for (int64_t i = 0; i < count; ++i, out += size) {
-      const bool chosen = asks[at[0] + i * step[0]] != 0;
-      const char* from = chosen ? yes + (at[1] + i * step[1]) * size : no + (at[2] + i * step[2]) * size;
-      std::memcpy(out, from, static_cast<size_t>(size));
-    }
+  withSize(elementSize(a.element), [&](auto zero) {
+    using T = decltype(zero);
+    const char* asks = condition.bytes->data();
+    const T *yes = dataOf<T>(a).data(), *no = dataOf<T>(b).data();
+    T* out = reinterpret_cast<T*>(y.data);
+    forRows<3>(to, strides, [&](const auto& at, int64_t count, const auto& step) {
+      for (int64_t i = 0; i < count; ++i) {
+        const T chosen = yes[at[1] + i * step[1]], other = no[at[2] + i * step[2]];
+        out[i] = asks[at[0] + i * step[0]] != 0 ? chosen : other;
+      }
+      out += count;
+    });
   });
   return {y.constant};
 }

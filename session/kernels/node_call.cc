@@ -20,9 +20,9 @@ const T* attributeAs(const GraphAttribute* a, std::string_view name) {
 
 std::map<std::string_view, const KernelRow*> joinKernels() {
   std::map<std::string_view, const KernelRow*> all;
-  for (auto family :
-       {elementKernels(), castKernels(), moveKernels(), windowMoveKernels(), gatherKernels(), scatterKernels(),
-        makeKernels(), orderKernels(), reduceKernels(), detectionKernels(), recurrentKernels(), quantizeKernels()}) {
+  for (auto family : {elementKernels(), castKernels(), moveKernels(), windowMoveKernels(), gatherKernels(),
+                      scatterKernels(), makeKernels(), orderKernels(), reduceKernels(), detectionKernels(),
+                      recurrentKernels(), quantizeKernels(), normalizationKernels(), sampleKernels()}) {
     for (const KernelRow& row : family)
       all.emplace(row.type, &row);
   }

@@ -77,6 +77,8 @@ std::span<const KernelRow> reduceKernels();
 std::span<const KernelRow> detectionKernels();
 std::span<const KernelRow> recurrentKernels();
 std::span<const KernelRow> quantizeKernels();
+std::span<const KernelRow> normalizationKernels();
+std::span<const KernelRow> sampleKernels();
 
 /// Null: there is none.
 const KernelRow* findKernel(std::string_view type);

@@ -3,35 +3,22 @@
 #include <algorithm>
 #include <numeric>
 
+#include "session/kernels/along_axis.h"
 #include "session/kernels/node_call.h"
 
 namespace pet::session {
 namespace {
-
-/// A tensor as [outer, extent, inner], with the axis in the middle.
-struct Middle {
-  int64_t outer, extent, inner;
-  Middle(const Extents& extents, size_t axis) {
-    const auto at = extents.begin() + static_cast<std::ptrdiff_t>(axis);
-    outer = elementCount({extents.begin(), at});
-    extent = *at;
-    inner = elementCount({at + 1, extents.end()});
-  }
-  int64_t rows() const { return outer * inner; }
-  /// Where row r begins; its elements lie `inner` apart.
-  int64_t start(int64_t r) const { return r / inner * extent * inner + r % inner; }
-};
 
 std::vector<Constant> runTopK(const NodeCall& call) {
   const Constant& x = call.operand(0);
   const size_t axis = call.axisOf("axis", -1, x.extents.size());
   const int64_t k = call.opset() < 10 ? call.integer("k", 0) : call.scalar(1);
   const bool largest = call.integer("largest", 1) != 0;
-  const Middle in(x.extents, axis);
+  const AlongAxis in(x.extents, axis);
   if (k < 0 || k > in.extent) throw BadNode{fmt::format("the {} largest of {}", k, in.extent)};
   Extents to = x.extents;
   to[axis] = k;
-  const Middle out(to, axis);
+  const AlongAxis out(to, axis);
   Made<int64_t> indices = make<int64_t>(ElementType::kInt64, to);
   return withType(x.element, [&](auto zero) {
     using T = decltype(zero);
@@ -60,7 +47,7 @@ std::vector<Constant> argBest(const NodeCall& call, bool largest) {
   const Constant& x = call.operand(0);
   const size_t axis = call.axisOf("axis", 0, x.extents.size());
   const bool last = call.integer("select_last_index", 0) != 0;
-  const Middle in(x.extents, axis);
+  const AlongAxis in(x.extents, axis);
   if (in.extent == 0) throw BadNode{"the largest of none"};
   Extents to = x.extents;
   to[axis] = 1;
@@ -86,7 +73,7 @@ std::vector<Constant> runCumSum(const NodeCall& call) {
   const Constant& x = call.operand(0);
   const size_t axis = call.axis(call.scalar(1), x.extents.size());
   const bool exclusive = call.integer("exclusive", 0) != 0, reverse = call.integer("reverse", 0) != 0;
-  const Middle in(x.extents, axis);
+  const AlongAxis in(x.extents, axis);
   return {withType(x.element, [&](auto zero) {
     using T = decltype(zero);
     Made<T> y = make<T>(x.element, x.extents);

@@ -29,36 +29,53 @@ IntegerRange rangeOf(ElementType element) {
   }
 }
 
-/// A scale or a zero point for each element: of one number, of a vector along the axis, or of blocks along it.
-class PerElement {
+std::vector<float> realOf(const Constant& c) {
+  const auto numbers = doublesOf(c);
+  return {numbers.begin(), numbers.end()};
+}
+
+/// Scales and zero points of x: one of each, or one for each position of an axis, or of each block along it.
+class Scales {
  public:
-  PerElement(const NodeCall& call, const Extents& x, const Constant& parameter) {
-    const Extents& p = parameter.extents;
-    const size_t axis = p.empty() || x.empty() ? 0 : call.axisOf("axis", 1, std::max<size_t>(x.size(), 2));
-    values_ = doublesOf(parameter);
-    if (values_.size() == 1) return;
-    if (axis >= x.size()) throw BadNode{"its axis is beyond the rank"};
-    const auto at = x.begin() + static_cast<std::ptrdiff_t>(axis);
-    inner_ = elementCount({at + 1, x.end()});
+  Scales(const NodeCall& call, const Constant& x) : whole_(elementCount(x.extents)) {
+    const Constant& scale = call.operand(1);
+    for (double s : doublesOf(scale))
+      scales_.push_back(static_cast<float>(s));
+    zeros_.assign(scales_.size(), 0);
+    if (call.has(2)) zeros_ = doublesOf(call.operand(2));
+    if (zeros_.size() != scales_.size()) throw BadNode{"as many zero points as scales are needed"};
+    if (scales_.size() == 1) return;
+    const size_t axis = call.axisOf("axis", 1, x.extents.size());
+    const auto at = x.extents.begin() + static_cast<std::ptrdiff_t>(axis);
     extent_ = *at;
-    const int64_t block = call.integer("block_size", 0);
-    block_ = block > 0 ? block : 1;
-    own_ = block > 0 ? (extent_ + block - 1) / block : extent_;
-    outer_ = block > 0 ? own_ * inner_ : 0;
-    const int64_t needed = block > 0 ? elementCount(x) / std::max<int64_t>(extent_ * inner_, 1) * outer_ : own_;
-    if (std::ssize(values_) != needed) throw BadNode{"as many scales as there are positions along the axis are needed"};
-    each_ = block > 0 ? inner_ : 1;
+    inner_ = elementCount({at + 1, x.extents.end()});
+    block_ = call.integer("block_size", 0);
+    const int64_t blocks = block_ > 0 ? (extent_ + block_ - 1) / block_ : extent_;
+    const int64_t outer = whole_ / std::max<int64_t>(extent_ * inner_, 1);
+    if (std::ssize(scales_) != (block_ > 0 ? outer * blocks * inner_ : blocks))
+      throw BadNode{"as many scales as there are positions along the axis are needed"};
   }
-  double operator()(int64_t i) const {
-    if (values_.size() == 1) return values_[0];
-    const int64_t along = i / inner_ % extent_ / block_;
-    const int64_t before = i / (inner_ * extent_) * outer_;
-    return values_[static_cast<size_t>(before + along * each_ + (each_ > 1 ? i % inner_ : 0))];
+
+  /// visit(begin, end, scale, zero point) for runs of elements that have the same.
+  template <class Visit>
+  void forRuns(Visit visit) const {
+    if (scales_.size() == 1) return visit(int64_t{0}, whole_, scales_[0], zeros_[0]);
+    const int64_t run = block_ > 0 ? 1 : inner_;
+    for (int64_t i = 0; i < whole_; i += run) {
+      const auto n = static_cast<size_t>(block_ > 0 ? blockOf(i) : i / inner_ % extent_);
+      visit(i, i + run, scales_[n], zeros_[n]);
+    }
   }
 
  private:
-  std::vector<double> values_;
-  int64_t inner_ = 1, extent_ = 1, block_ = 1, own_ = 1, outer_ = 0, each_ = 1;
+  int64_t blockOf(int64_t i) const {
+    const int64_t blocks = (extent_ + block_ - 1) / block_;
+    return (i / (inner_ * extent_) * blocks + i / inner_ % extent_ / block_) * inner_ + i % inner_;
+  }
+
+  int64_t whole_, extent_ = 1, inner_ = 1, block_ = 0;
+  std::vector<float> scales_;
+  std::vector<double> zeros_;
 };
 
 ElementType quantizedTo(const NodeCall& call) {
@@ -67,40 +84,54 @@ ElementType quantizedTo(const NodeCall& call) {
   return given == ElementType::kUnknown ? ElementType::kUint8 : given;
 }
 
-/// In float, as engines do: x / scale is rounded to it first.
-double quantized(float x, float scale, double zero, const IntegerRange& range) {
-  return std::clamp(std::nearbyint(static_cast<double>(x / scale)) + zero, range.least, range.most);
+/// Calls f with a zero of the type that integers of at most 32 bits have in memory.
+template <class F>
+void withNarrow(ElementType element, F f) {
+  if (element == ElementType::kInt8) return f(int8_t{});
+  if (element == ElementType::kUint8) return f(uint8_t{});
+  if (element == ElementType::kInt16) return f(int16_t{});
+  if (element == ElementType::kUint16) return f(uint16_t{});
+  if (element == ElementType::kInt32) return f(int32_t{});
+  throw BadNode{fmt::format("{} stands for no numbers", str(element))};
 }
 
+/// In float, as engines do: x / scale is rounded to it first.
 std::vector<Constant> runQuantizeLinear(const NodeCall& call) {
-  const Constant& x = call.operand(0);
+  const Constant& given = call.operand(0);
+  const Constant x = given.element == ElementType::kFloat ? aligned(given)
+                   : isComputed(given.element)            ? Constant::of(given.values<float>())
+                                                          : Constant::of(Tensor<float>(given.extents, realOf(given)));
   const ElementType element = quantizedTo(call);
   const IntegerRange range = rangeOf(element);
-  const PerElement scale(call, x.extents, call.operand(1));
-  const Constant none = Constant::of(Tensor<int64_t>({}, {0}));
-  const PerElement zero(call, x.extents, call.has(2) ? call.operand(2) : none);
-  const auto numbers = doublesOf(x);
-  Tensor<int64_t> y(x.extents);
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const auto n = static_cast<int64_t>(i);
-    y.data[i] =
-        static_cast<int64_t>(quantized(static_cast<float>(numbers[i]), static_cast<float>(scale(n)), zero(n), range));
-  }
-  return {Constant::whole(element, y)};
+  const Scales scales(call, x);
+  const float* from = dataOf<float>(x).data();
+  Made<char> y = makeRaw(element, x.extents);
+  withNarrow(element, [&](auto zero) {
+    using T = decltype(zero);
+    T* to = reinterpret_cast<T*>(y.data);
+    scales.forRuns([&](int64_t begin, int64_t end, float scale, double zeroPoint) {
+      for (int64_t i = begin; i < end; ++i) {
+        const double rounded = std::nearbyint(static_cast<double>(from[i] / scale)) + zeroPoint;
+        to[i] = static_cast<T>(std::clamp(rounded, range.least, range.most));
+      }
+    });
+  });
+  return {y.constant};
 }
 
 std::vector<Constant> runDequantizeLinear(const NodeCall& call) {
-  const Constant &x = call.operand(0), &scales = call.operand(1);
-  const PerElement scale(call, x.extents, scales);
-  const Constant none = Constant::of(Tensor<int64_t>({}, {0}));
-  const PerElement zero(call, x.extents, call.has(2) ? call.operand(2) : none);
-  const auto numbers = integersOf(x);
-  Tensor<float> y(x.extents);
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const auto n = static_cast<int64_t>(i);
-    y.data[i] = static_cast<float>(static_cast<double>(numbers[i]) - zero(n)) * static_cast<float>(scale(n));
-  }
-  return {Constant::rounded(scales.element, y)};
+  const Constant x = aligned(call.operand(0));
+  const Scales scales(call, x);
+  Made<float> y = make<float>(ElementType::kFloat, x.extents);
+  withNarrow(x.element, [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = dataOf<T>(x).data();
+    scales.forRuns([&](int64_t begin, int64_t end, float scale, double zeroPoint) {
+      for (int64_t i = begin; i < end; ++i)
+        y.data[i] = static_cast<float>(static_cast<double>(from[i]) - zeroPoint) * scale;
+    });
+  });
+  return {narrowedTo(call.operand(1).element, y.constant)};
 }
 
 /// y, its scale and its zero point, of 8 bits without a sign; 0 is a number of the range.

@@ -149,7 +149,7 @@ def mistakes(f):
         ([f.relu, "--threads", "0"], 2, ["--threads"]),
         ([f.relu, "-o", f.garbage], 2, ["garbage.onnx"]),
         ([f.relu, "--json", f.relu], 2, ["relu.onnx"]),
-        ([f.open], 2, ["ids", "'count'", "--bind"]),
+        ([f.open], 2, ["table", "'rows'", "--bind"]),
         ([f.open, "--shape", "table=3x4,ids=2x2"], 2, ["ids", "rank"]),
         ([f.far, "-i", f"table={f['table']}", "-i", f"ids={f['ids']}"], 3, ["'pick'", "index 7"]),
     ]

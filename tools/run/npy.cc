@@ -48,7 +48,7 @@ std::optional<ElementType> elementOf(std::string_view text) {
   return it == std::end(kNpyTypes) ? std::nullopt : std::optional(it->element);
 }
 
-std::optional<Extents> extentsOf(std::string_view text) {
+std::optional<Extents> shapeIn(std::string_view text) {
   const size_t end = text.find(')');
   if (text.empty() || text[0] != '(' || end == std::string_view::npos) return std::nullopt;
   Extents extents;
@@ -98,7 +98,7 @@ Expected<Constant> parseNpy(std::string_view bytes, const std::string& name) {
   const std::string_view header = bytes.substr(begin, length);
   const auto element = elementOf(fieldOf(header, "descr"));
   if (!element) return wrong("its type is none that a model takes: numbers of this machine's byte order are");
-  auto extents = extentsOf(fieldOf(header, "shape"));
+  auto extents = shapeIn(fieldOf(header, "shape"));
   if (!extents) return wrong("its header has no shape");
   const std::string_view data = bytes.substr(begin + length);
   double count = static_cast<double>(elementSize(*element));
