@@ -146,7 +146,8 @@ std::vector<Constant> runDynamicQuantizeLinear(const NodeCall& call) {
   const double zero = std::clamp(std::nearbyint(static_cast<double>(-least / scale)), 0.0, 255.0);
   Tensor<int64_t> y(x.extents);
   std::transform(x.data.begin(), x.data.end(), y.data.begin(), [&](float v) {
-    return static_cast<int64_t>(quantized(v, scale, zero, {0, 255}));
+    const double rounded = std::nearbyint(static_cast<double>(v / scale)) + zero;
+    return static_cast<int64_t>(std::clamp(rounded, 0.0, 255.0));
   });
   return {Constant::whole(ElementType::kUint8, y), Constant::of(Tensor<float>({}, {scale})),
           Constant::whole(ElementType::kUint8, Tensor<int64_t>({}, {static_cast<int64_t>(zero)}))};
