@@ -51,9 +51,16 @@ def file_name(value):
 
 # ---- the zoo
 
+class Unoptimised(trial.Expected):
+    """As the graph says: ONNX Runtime 1.31 makes one MaxPool of a Pad of zeros and a MaxPool, which takes -inf for them."""
+
+    def _open(self, path):
+        return runner.open_session(str(path), optimise=False)
+
+
 def different(name, folder):
     """(what is wrong with a model on the engine, the report of its last run)"""
-    expected, report = trial.Expected(name, build.build(name, folder)), {}
+    expected, report = Unoptimised(name, build.build(name, folder)), {}
     for number, (inputs, outputs) in enumerate(zip(expected.inputs, expected.outputs)):
         words = []
         for i, (key, array) in enumerate(inputs.items()):
