@@ -53,25 +53,76 @@ bool isLeftToPrograms(const Inference& inference, const GraphNode& node) {
   return real && node.type != "Constant" && node.type != "Cast" && findReader(node.type);
 }
 
-std::optional<std::vector<Constant>> computedResults(const Inference& inference,
-                                                     const GraphNode& node,
-                                                     int64_t opset,
-                                                     const Constants& constants) {
-  if (!NodeRunner::hasKernel(node) || isLeftToPrograms(inference, node)) return std::nullopt;
-  const bool isConstant = node.type == "Constant";
-  if (!isConstant && elementsOfResults(inference, node) > kMostFolded) return std::nullopt;
-  std::vector<const Constant*> operands;
-  for (const std::string& name : node.inputs) {
-    auto it = constants.find(name);
-    if (!name.empty() && (it == constants.end() || !it->second.bytes)) return std::nullopt;
-    operands.push_back(name.empty() ? nullptr : &it->second);
+/// Computes nodes whose operands are constants.
+class Folder {
+ public:
+  Folder(const Inference& inference, const Graph& graph) : inference_(inference), opset_(graph.opset) {
+    for (const Initializer& i : graph.initializers)
+      constants_.emplace(i.name, i.value);
   }
-  try {
-    return runKernel(*findKernel(node.type), NodeCall(node, opset, operands));
-  } catch (const BadNode&) {
-    return std::nullopt;  // it is said when the node runs
+
+  /// The results that stand in the node's place; nullopt: it stays.
+  std::optional<std::vector<Constant>> fold(const GraphNode& node) {
+    if (!node.standard) return std::nullopt;
+    auto results = knownResults(inference_, node);
+    if (!results && isConstant(node)) {
+      if (isLeftToPrograms(inference_, node)) {
+        for (const std::string& name : node.outputs)
+          left_[name] = node;
+        return std::nullopt;
+      }
+      results = computed(node);
+    }
+    if (results) keep(node, *results);
+    return results;
   }
-}
+
+ private:
+  /// A kernel computes it, from constants or from what programs compute of them.
+  bool isConstant(const GraphNode& node) const {
+    if (!NodeRunner::hasKernel(node)) return false;
+    if (node.type != "Constant" && elementsOfResults(inference_, node) > kMostFolded) return false;
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const std::string& name) {
+      auto it = constants_.find(name);
+      return name.empty() || left_.contains(name) || (it != constants_.end() && it->second.bytes);
+    });
+  }
+
+  void keep(const GraphNode& node, const std::vector<Constant>& results) {
+    for (size_t i = 0; i < node.outputs.size() && i < results.size(); ++i)
+      constants_[node.outputs[i]] = results[i];
+  }
+
+  /// Null: it cannot be computed.
+  const Constant* value(const std::string& name) {
+    if (auto left = left_.find(name); left != left_.end() && !constants_.contains(name)) {
+      const GraphNode node = left->second;
+      auto results = computed(node);
+      if (!results) return nullptr;
+      keep(node, *results);
+    }
+    auto it = constants_.find(name);
+    return it == constants_.end() ? nullptr : &it->second;
+  }
+
+  std::optional<std::vector<Constant>> computed(const GraphNode& node) {
+    std::vector<const Constant*> operands;
+    for (const std::string& name : node.inputs) {
+      operands.push_back(name.empty() ? nullptr : value(name));
+      if (!name.empty() && !operands.back()) return std::nullopt;
+    }
+    try {
+      return runKernel(*findKernel(node.type), NodeCall(node, opset_, operands));
+    } catch (const BadNode&) {
+      return std::nullopt;  // it is said when the node runs
+    }
+  }
+
+  const Inference& inference_;
+  int64_t opset_;
+  Constants constants_;
+  std::map<std::string, GraphNode, std::less<>> left_;  ///< to programs, by what they make; computed where a node asks
+};
 
 void bindType(ValueType& type, const std::map<std::string, int64_t, std::less<>>& numbers) {
   for (size_t d = 0; type.dims && d < type.dims->size(); ++d) {
@@ -101,21 +152,16 @@ Graph bound(const Graph& graph, const std::map<std::string, Extents>& extents) {
 }
 
 Graph folded(Graph graph, const Inference& inference) {
-  Constants constants;
-  for (const Initializer& i : graph.initializers)
-    constants.emplace(i.name, i.value);
+  Folder folder(inference, graph);
   std::vector<GraphNode> left;
   for (GraphNode& node : graph.nodes) {
-    auto results = node.standard ? knownResults(inference, node) : std::nullopt;
-    if (!results && node.standard) results = computedResults(inference, node, graph.opset, constants);
+    auto results = folder.fold(node);
     if (!results) {
       left.push_back(std::move(node));
       continue;
     }
     for (size_t i = 0; i < node.outputs.size() && i < results->size(); ++i) {
-      if (node.outputs[i].empty()) continue;
-      constants[node.outputs[i]] = (*results)[i];
-      graph.initializers.push_back({node.outputs[i], std::move((*results)[i])});
+      if (!node.outputs[i].empty()) graph.initializers.push_back({node.outputs[i], std::move((*results)[i])});
     }
   }
   graph.nodes = std::move(left);

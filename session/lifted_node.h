@@ -13,8 +13,10 @@ namespace pet::session {
 struct LiftedOperand {
   ElementType element = ElementType::kUnknown;
   Extents extents;
-  /// Its values, where the node's meaning depends on them (extents, axes, indices); else null.
+  /// Its values, where they are part of the program: the node's meaning depends on them (extents, axes, indices), or
+  /// they are weights; else null.
   const Constant* fixed = nullptr;
+  bool isWeight = false;  ///< fixed, and the same bytes in every run
 };
 
 /// A node by itself as a program, by the rows that read ONNX (applier/operators/): floating point of at most 32 bits

@@ -29,20 +29,26 @@ std::string keyOf(const GraphNode& node, int64_t opset, const std::vector<Lifted
   std::string key = fmt::format("{} {}", static_cast<const void*>(&node), opset);
   for (const LiftedOperand& o : operands) {
     key += fmt::format(" {}{}", static_cast<int>(o.element), str(o.extents));
-    if (o.fixed) key += std::string("=").append(*o.fixed->bytes);
+    if (o.isWeight) {
+      key += fmt::format("@{}", static_cast<const void*>(o.fixed->bytes->data()));
+    } else if (o.fixed) {
+      key += std::string("=").append(*o.fixed->bytes);
+    }
   }
   return key;
 }
 
-std::vector<LiftedOperand> liftedOperands(const std::vector<const Constant*>& operands, bool numbersToo) {
+std::vector<LiftedOperand> liftedOperands(const std::vector<Found>& operands, bool numbersToo) {
   std::vector<LiftedOperand> lifted;
   for (size_t i = 0; i < operands.size(); ++i) {
-    const Constant* c = operands[i];
+    const Constant* c = operands[i].value;
     if (!c) {
       lifted.emplace_back();
       continue;
     }
-    lifted.push_back({c->element, c->extents, isFixed(i, *c, numbersToo) ? c : nullptr});
+    const bool isWeight = operands[i].same && i > 0;
+    const bool isPart = isWeight || isFixed(i, *c, numbersToo);
+    lifted.push_back({c->element, c->extents, isPart ? c : nullptr, isWeight});
   }
   return lifted;
 }
@@ -73,9 +79,7 @@ std::string NodeRunner::whyNot(const GraphNode& node) {
   return why;
 }
 
-const LiftedNode& NodeRunner::program(const GraphNode& node,
-                                      int64_t opset,
-                                      const std::vector<const Constant*>& operands) {
+const LiftedNode& NodeRunner::program(const GraphNode& node, int64_t opset, const std::vector<Found>& operands) {
   Error first;
   for (bool numbersToo : {false, true}) {
     const auto lifted = liftedOperands(operands, numbersToo);
@@ -98,18 +102,21 @@ const LiftedNode& NodeRunner::program(const GraphNode& node,
   throw FailedNode{first};
 }
 
-std::vector<Constant> NodeRunner::lifted(const GraphNode& node,
-                                         int64_t opset,
-                                         const std::vector<const Constant*>& operands) {
-  auto results = program(node, opset, operands).run(operands);
+std::vector<Constant> NodeRunner::lifted(const GraphNode& node, int64_t opset, const std::vector<Found>& operands) {
+  std::vector<const Constant*> values;
+  for (const Found& f : operands)
+    values.push_back(f.value);
+  auto results = program(node, opset, operands).run(values);
   if (!results) failNode(node, results.error().message());
   return std::move(*results);
 }
 
 std::vector<Constant> NodeRunner::run(const GraphNode& node, int64_t opset, const Lookup& lookup) {
+  std::vector<Found> found;
   std::vector<const Constant*> operands;
   for (const std::string& name : node.inputs) {
-    operands.push_back(name.empty() ? nullptr : lookup(name));
+    found.push_back(name.empty() ? Found() : lookup(name));
+    operands.push_back(found.back().value);
     if (!name.empty() && !operands.back()) failNode(node, fmt::format("its operand '{}' has no value", name));
     if (operands.back() && !operands.back()->bytes)
       failNode(node, fmt::format("the values of '{}' are not at hand", name));
@@ -126,7 +133,7 @@ std::vector<Constant> NodeRunner::run(const GraphNode& node, int64_t opset, cons
     if (row) return runKernel(*row, NodeCall(node, opset, operands));
     if (!node.standard || !findReader(node.type))
       failNode(node, "an operator that is not known", ErrorKind::kUnsupported);
-    return lifted(node, opset, operands);
+    return lifted(node, opset, found);
   } catch (const BadNode& bad) {
     failNode(node, bad.what);
   }
@@ -144,10 +151,10 @@ std::vector<Constant> NodeRunner::run(const Graph& graph, std::vector<Constant> 
     values[i.name] = i.value;
   for (size_t i = 0; i < graph.inputs.size() && i < inputs.size(); ++i)
     values[graph.inputs[i]] = std::move(inputs[i]);
-  const Lookup inner = [&](const std::string& name) -> const Constant* {
+  const Lookup inner = [&](const std::string& name) -> Found {
     auto it = values.find(name);
     if (it == values.end()) return lookup(name);
-    return it->second.bytes ? &it->second : nullptr;
+    return {it->second.bytes ? &it->second : nullptr, false};
   };
   for (const GraphNode& n : graph.nodes) {
     auto results = run(n, graph.opset, inner);
@@ -157,7 +164,7 @@ std::vector<Constant> NodeRunner::run(const Graph& graph, std::vector<Constant> 
   }
   std::vector<Constant> outputs;
   for (const std::string& name : graph.outputs) {
-    const Constant* value = inner(name);
+    const Constant* value = inner(name).value;
     outputs.push_back(value ? *value : Constant());
   }
   return outputs;

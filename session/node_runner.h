@@ -17,8 +17,13 @@ struct FailedNode {
   Error error;
 };
 
-/// Where a node finds its operands and what its subgraphs capture; null: there is no such value.
-using Lookup = std::function<const Constant*(const std::string& name)>;
+/// A value by name; null: there is none. `same`: these very bytes in every run.
+struct Found {
+  const Constant* value = nullptr;
+  bool same = false;
+};
+/// Where a node finds its operands and what its subgraphs capture.
+using Lookup = std::function<Found(const std::string& name)>;
 
 /// Runs nodes one by one, on tensors as they are: by a kernel (kernels/); else as a program of one node, which is kept
 /// for the next operands of the same types; subgraphs of If, Loop and Scan and calls of functions node by node. Nodes
@@ -39,8 +44,8 @@ class NodeRunner {
   std::vector<Constant> run(const Graph& graph, std::vector<Constant> inputs, const Lookup& lookup);
 
  private:
-  std::vector<Constant> lifted(const GraphNode& node, int64_t opset, const std::vector<const Constant*>& operands);
-  const LiftedNode& program(const GraphNode& node, int64_t opset, const std::vector<const Constant*>& operands);
+  std::vector<Constant> lifted(const GraphNode& node, int64_t opset, const std::vector<Found>& operands);
+  const LiftedNode& program(const GraphNode& node, int64_t opset, const std::vector<Found>& operands);
   std::vector<Constant> ifNode(const GraphNode& node,
                                const std::vector<const Constant*>& operands,
                                const Lookup& lookup);

@@ -202,11 +202,11 @@ void Plan::runRegion(const RegionStep& step, std::vector<Constant>& values) {
 }
 
 void Plan::runNode(const NodeStep& step, std::vector<Constant>& values) {
-  auto results = runner_.run(*step.node, graph_.opset, [&](const std::string& name) -> const Constant* {
+  auto results = runner_.run(*step.node, graph_.opset, [&](const std::string& name) -> Found {
     auto it = slots_.find(name);
-    if (it == slots_.end()) return nullptr;
-    const Constant& value = values[static_cast<size_t>(it->second)];
-    return value.bytes ? &value : nullptr;
+    if (it == slots_.end()) return {};
+    const auto i = static_cast<size_t>(it->second);
+    return {values[i].bytes ? &values[i] : nullptr, bool(first_[i].bytes)};
   });
   for (size_t i = 0; i < step.node->outputs.size() && i < results.size(); ++i) {
     if (!step.node->outputs[i].empty())

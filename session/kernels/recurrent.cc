@@ -9,12 +9,26 @@
 namespace pet::session {
 namespace {
 
+// Vectors as wide as the processor has, where the compiler can choose when the program runs.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define PET_WIDE_SUMS __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define PET_WIDE_SUMS
+#endif
+
 /// y[m] += Σ_k x[k] w[k, m].
-template <class T>
-void addProduct(T* y, const T* x, const T* w, int64_t depth, int64_t count) {
+PET_WIDE_SUMS void addProduct(float* y, const float* x, const float* w, int64_t depth, int64_t count) {
   for (int64_t k = 0; k < depth; ++k) {
-    const T factor = x[k];
-    const T* row = w + k * count;
+    const float factor = x[k];
+    const float* row = w + k * count;
+    for (int64_t m = 0; m < count; ++m)
+      y[m] += factor * row[m];
+  }
+}
+PET_WIDE_SUMS void addProduct(double* y, const double* x, const double* w, int64_t depth, int64_t count) {
+  for (int64_t k = 0; k < depth; ++k) {
+    const double factor = x[k];
+    const double* row = w + k * count;
     for (int64_t m = 0; m < count; ++m)
       y[m] += factor * row[m];
   }
