@@ -209,9 +209,22 @@ std::vector<Constant> foldedBits(const NodeCall& call, F f) {
   });
 }
 
+/// Beyond the width, or by less than 0, nothing but the sign is left; to the left nothing at all.
+template <class T>
+T shifted(T x, T by, bool left) {
+  const bool beyond = by < T{0} || by > T{63};
+  if (left) return beyond ? T{0} : static_cast<T>(static_cast<uint64_t>(x) << static_cast<uint64_t>(by));
+  if (beyond) return x < T{0} ? static_cast<T>(-1) : T{0};
+  return static_cast<T>(x >> by);
+}
+
 std::vector<Constant> runShift(const NodeCall& call) {
   const bool left = call.text("direction", "") == "LEFT";
-  return foldedBits(call, [left](uint64_t a, uint64_t b) { return b > 63 ? 0 : left ? a << b : a >> b; });
+  if (isComputed(call.operand(0).element)) throw BadNode{"it is for integers"};
+  return folded(call, [left](auto a, auto b) {
+    if constexpr (std::is_integral_v<decltype(a)>) return shifted(a, b, left);
+    if constexpr (!std::is_integral_v<decltype(a)>) return a;
+  });
 }
 
 std::vector<Constant> runMean(const NodeCall& call) {
@@ -229,6 +242,16 @@ std::vector<Constant> runSelu(const NodeCall& call) {
 std::vector<Constant> runCelu(const NodeCall& call) {
   const double a = call.number("alpha", 1);
   return mappedReal(call, [=](double v) { return std::max(0.0, v) + std::min(0.0, a * (std::exp(v / a) - 1)); });
+}
+
+std::vector<Constant> runElu(const NodeCall& call) {
+  const double a = call.number("alpha", 1);
+  return mappedReal(call, [=](double v) { return v < 0 ? a * (std::exp(v) - 1) : v; });
+}
+
+std::vector<Constant> runThresholdedRelu(const NodeCall& call) {
+  const double a = call.number("alpha", 1);
+  return mappedReal(call, [=](double v) { return v > a ? v : 0; });
 }
 
 std::vector<Constant> runShrink(const NodeCall& call) {
@@ -283,7 +306,10 @@ const KernelRow kElementKernels[] = {
     {"Ceil", [](Call c) { return mappedReal(c, [](double v) { return std::ceil(v); }); }},
     {"Floor", [](Call c) { return mappedReal(c, [](double v) { return std::floor(v); }); }},
     {"Round", [](Call c) { return mappedReal(c, [](double v) { return std::nearbyint(v); }); }},
+    {"Elu", runElu},
     {"Selu", runSelu},
+    {"Softsign", [](Call c) { return mappedReal(c, [](double v) { return v / (1 + std::abs(v)); }); }},
+    {"ThresholdedRelu", runThresholdedRelu},
     {"Celu", runCelu},
     {"Shrink", runShrink},
     {"Reciprocal", [](Call c) { return mappedReal(c, [](double v) { return 1 / v; }); }},

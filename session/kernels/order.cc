@@ -69,7 +69,9 @@ std::vector<Constant> argBest(const NodeCall& call, bool largest) {
   return {y.constant};
 }
 
-std::vector<Constant> runCumSum(const NodeCall& call) {
+/// Sums, or products, of what stands before along an axis.
+template <class F>
+std::vector<Constant> cumulated(const NodeCall& call, int first, F with) {
   const Constant& x = call.operand(0);
   const size_t axis = call.axis(call.scalar(1), x.extents.size());
   const bool exclusive = call.integer("exclusive", 0) != 0, reverse = call.integer("reverse", 0) != 0;
@@ -79,12 +81,12 @@ std::vector<Constant> runCumSum(const NodeCall& call) {
     Made<T> y = make<T>(x.element, x.extents);
     const auto from = dataOf<T>(x);
     for (int64_t r = 0; r < in.rows(); ++r) {
-      T sum = zero;
+      T sum = static_cast<T>(first);
       for (int64_t i = 0; i < in.extent; ++i) {
         const int64_t at = in.start(r) + (reverse ? in.extent - 1 - i : i) * in.inner;
-        const T with = sum + from[static_cast<size_t>(at)];
-        y.data[at] = exclusive ? sum : with;
-        sum = with;
+        const T next = static_cast<T>(with(sum, from[static_cast<size_t>(at)]));
+        y.data[at] = exclusive ? sum : next;
+        sum = next;
       }
     }
     return y.constant;
@@ -95,7 +97,8 @@ const KernelRow kOrderKernels[] = {
     {"TopK", runTopK},
     {"ArgMax", [](const NodeCall& c) { return argBest(c, true); }, true, -1},
     {"ArgMin", [](const NodeCall& c) { return argBest(c, false); }, true, -1},
-    {"CumSum", runCumSum},
+    {"CumSum", [](const NodeCall& c) { return cumulated(c, 0, [](auto a, auto b) { return a + b; }); }},
+    {"CumProd", [](const NodeCall& c) { return cumulated(c, 1, [](auto a, auto b) { return a * b; }); }},
 };
 
 }  // namespace
