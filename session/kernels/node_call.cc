@@ -20,9 +20,10 @@ const T* attributeAs(const GraphAttribute* a, std::string_view name) {
 
 std::map<std::string_view, const KernelRow*> joinKernels() {
   std::map<std::string_view, const KernelRow*> all;
-  for (auto family : {elementKernels(), castKernels(), moveKernels(), windowMoveKernels(), gatherKernels(),
-                      scatterKernels(), makeKernels(), orderKernels(), reduceKernels(), detectionKernels(),
-                      recurrentKernels(), quantizeKernels(), normalizationKernels(), sampleKernels()}) {
+  for (auto family :
+       {elementKernels(), castKernels(), moveKernels(), windowMoveKernels(), gatherKernels(), scatterKernels(),
+        makeKernels(), orderKernels(), reduceKernels(), detectionKernels(), recurrentKernels(), quantizeKernels(),
+        normalizationKernels(), sampleKernels(), attentionKernels()}) {
     for (const KernelRow& row : family)
       all.emplace(row.type, &row);
   }

@@ -79,6 +79,7 @@ std::span<const KernelRow> recurrentKernels();
 std::span<const KernelRow> quantizeKernels();
 std::span<const KernelRow> normalizationKernels();
 std::span<const KernelRow> sampleKernels();
+std::span<const KernelRow> attentionKernels();
 
 /// Null: there is none.
 const KernelRow* findKernel(std::string_view type);

@@ -95,6 +95,22 @@ const KernelCase kCases[] = {
      "f[1,1,1,1]{0.369606} f[1,1,1]{0.369606} f[1,1,1]{0.55677}"},
     {"x:f[1,1,1] w:f[1,3,1] r:f[1,3,1] y,h=GRU(x,w,r) hidden_size=1",
      "x=f[1,1,1]{1} w=f[1,3,1]{1,1,1} r=f[1,3,1]{1,1,1}", "f[1,1,1,1]{0.204824} f[1,1,1]{0.204824}"},
+    // Functions and normalisations
+    {"x:f[2] y=Elu(x)", "x=f[2]{-1,2}", "f[2]{-0.632121,2}"},
+    {"x:i[2] b:i[2] y=BitShift(x,b) direction=\"RIGHT\"", "x=i[2]{-8,4} b=i[2]{1,70}", "i[2]{-4,0}"},
+    {"x:f[1,2] y=LogSoftmax(x)", "x=f[1,2]{0,0}", "f[1,2]{-0.693147,-0.693147}"},
+    {"x:f[1,2,1] y=LRN(x) size=1 alpha=2.0 beta=1.0", "x=f[1,2,1]{1,2}", "f[1,2,1]{0.333333,0.222222}"},
+    {"x:f[1,2,2] s:f[2] b:f[2] y=GroupNormalization(x,s,b) num_groups=1 epsilon=0.0",
+     "x=f[1,2,2]{1,1,3,3} s=f[2]{1,2} b=f[2]{0,5}", "f[1,2,2]{-1,-1,7,7}", 21},
+    {"n:i[] y=HannWindow(n)", "n=i[]{4}", "f[4]{0,0.5,1,0.5}"},
+    {"x:f[1,1,1,2] g:f[1,1,1,2] y=GridSample(x,g) align_corners=1", "x=f[1,1,1,2]{1,3} g=f[1,1,1,2]{0,-1}",
+     "f[1,1,1,1]{2}"},
+    // The first key is hidden; two heads of queries to one of keys, with a key of the past.
+    {"q:f[1,1,1,1] k:f[1,1,2,1] v:f[1,1,2,1] m:b[1,2] y=Attention(q,k,v,m)",
+     "q=f[1,1,1,1]{1} k=f[1,1,2,1]{5,1} v=f[1,1,2,1]{3,7} m=b[1,2]{0,1}", "f[1,1,1,1]{7}", 23},
+    {"q:f[1,2,1,1] k:f[1,1,1,1] v:f[1,1,1,1] p:f[1,1,1,1] r:f[1,1,1,1] y,a,b=Attention(q,k,v,,p,r)",
+     "q=f[1,2,1,1]{0,0} k=f[1,1,1,1]{1} v=f[1,1,1,1]{4} p=f[1,1,1,1]{2} r=f[1,1,1,1]{6}",
+     "f[1,2,1,1]{5,5} f[1,1,2,1]{2,1} f[1,1,2,1]{6,4}", 23},
     // Doubles and 16 bits, by the operator's row and by kernels
     {"x:d[2] y=Sigmoid(x)", "x=d[2]{0,0}", "d[2]{0.5,0.5}"},
     {"x:h[2] y=Add(x,x)", "x=h[2]{1,1024}", "h[2]{2,2048}"},
