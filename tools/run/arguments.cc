@@ -44,6 +44,7 @@ bool isOneOf(const std::string& name, const std::vector<session::Port>& inputs) 
 void declareArguments(CLI::App& app, Arguments& o) {
   app.add_option("MODEL", o.model, "an ONNX model")->required();
   app.add_option("-i,--input", o.inputs, "an input's values, a .npy file: NAME=FILE, or FILE where there is one input")
+      ->check(tool::isNamed())
       ->allow_extra_args(false);
   app.add_option("-o,--output-dir", o.outputFolder, "write each output to NAME.npy in this folder, made where missing")
       ->check(tool::isNamed());
