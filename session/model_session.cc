@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "applier/onnx/inline.h"
+#include "session/expand.h"
 #include "session/fold.h"
 
 namespace pet::session {
@@ -66,7 +67,7 @@ Expected<std::unique_ptr<ModelSession>> ModelSession::of(const Model& model,
                                                          const std::string& name,
                                                          ProgramEngine engine,
                                                          const SessionOptions& options) {
-  Graph graph = inlineCalls(model, [](const GraphNode&) { return true; }).model.graph;
+  Graph graph = expanded(inlineCalls(model, [](const GraphNode&) { return true; }).model.graph);
   std::unique_ptr<ModelSession> session(new ModelSession(std::move(graph), name, std::move(engine), options));
   auto named = [&](Error error) {
     if (error.kind == ErrorKind::kUnsupported) error.kind = ErrorKind::kModel;

@@ -156,6 +156,13 @@ TEST(Session, FoldsWhatIsTheSameInEveryRun) {
   EXPECT_EQ(session::folded(graph, infer(graph, {.freezeInputs = true})).nodes.size(), 2U);
 }
 
+// (x - 1) / 2 by (w - 0): [0.5, 1.5] · [2, 1], in halves above 3.
+TEST(Session, PacksOfIntegersAreProductsOfNumbers) {
+  const Graph graph =
+      sessionGraph("s=f(0.5) u=f(1) o=f(0.5) x:u[1,2] z:u[] w:u[2,1] v:u[] q:u[] y=QLinearMatMul(x,s,z,w,u,v,o,q)");
+  EXPECT_EQ(ran(graph, "x=u[1,2]{2,4} z=u[]{1} w=u[2,1]{2,1} v=u[]{0} q=u[]{3}"), "u[1,1]{8}");
+}
+
 TEST(Session, DrawsInputs) {
   auto session = sessionOf(sessionGraph("x:f[n,2] i:i[n] y=Gather(x,i)"));
   ASSERT_TRUE(session.has_value());
