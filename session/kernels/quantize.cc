@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "session/kernels/node_call.h"
+#include "session/kernels/wide.h"
 
 namespace pet::session {
 namespace {
@@ -84,6 +86,35 @@ ElementType quantizedTo(const NodeCall& call) {
   return given == ElementType::kUnknown ? ElementType::kUint8 : given;
 }
 
+/// In float: exact for integers of 8 bits, and branches are values, so that loops become vectors.
+template <class T>
+[[gnu::always_inline]] inline void quantizeRow(const float* x, T* y, int64_t count, float scale, float zero) {
+  constexpr float kRounder = 12582912.0F;  // 1.5 · 2^23: what is added to it is rounded to an integer
+  const float least = std::numeric_limits<T>::min() - zero, most = std::numeric_limits<T>::max() - zero;
+  for (int64_t i = 0; i < count; ++i) {
+    float v = x[i] / scale;
+    v = v > least ? (v < most ? v : most) : least;
+    y[i] = static_cast<T>(static_cast<int32_t>((v + kRounder) - kRounder + zero));
+  }
+}
+template <class T>
+[[gnu::always_inline]] inline void dequantizeRow(const T* x, float* y, int64_t count, float scale, float zero) {
+  for (int64_t i = 0; i < count; ++i)
+    y[i] = (static_cast<float>(x[i]) - zero) * scale;
+}
+PET_WIDE_LOOPS void quantizeBytes(const float* x, int8_t* y, int64_t count, float scale, float zero) {
+  quantizeRow(x, y, count, scale, zero);
+}
+PET_WIDE_LOOPS void quantizeBytes(const float* x, uint8_t* y, int64_t count, float scale, float zero) {
+  quantizeRow(x, y, count, scale, zero);
+}
+PET_WIDE_LOOPS void dequantizeBytes(const int8_t* x, float* y, int64_t count, float scale, float zero) {
+  dequantizeRow(x, y, count, scale, zero);
+}
+PET_WIDE_LOOPS void dequantizeBytes(const uint8_t* x, float* y, int64_t count, float scale, float zero) {
+  dequantizeRow(x, y, count, scale, zero);
+}
+
 /// Calls f with a zero of the type that integers of at most 32 bits have in memory.
 template <class F>
 void withNarrow(ElementType element, F f) {
@@ -110,6 +141,8 @@ std::vector<Constant> runQuantizeLinear(const NodeCall& call) {
     using T = decltype(zero);
     T* to = reinterpret_cast<T*>(y.data);
     scales.forRuns([&](int64_t begin, int64_t end, float scale, double zeroPoint) {
+      if constexpr (sizeof(T) == 1)
+        return quantizeBytes(from + begin, to + begin, end - begin, scale, static_cast<float>(zeroPoint));
       for (int64_t i = begin; i < end; ++i) {
         const double rounded = std::nearbyint(static_cast<double>(from[i] / scale)) + zeroPoint;
         to[i] = static_cast<T>(std::clamp(rounded, range.least, range.most));
@@ -127,6 +160,8 @@ std::vector<Constant> runDequantizeLinear(const NodeCall& call) {
     using T = decltype(zero);
     const T* from = dataOf<T>(x).data();
     scales.forRuns([&](int64_t begin, int64_t end, float scale, double zeroPoint) {
+      if constexpr (sizeof(T) == 1)
+        return dequantizeBytes(from + begin, y.data + begin, end - begin, scale, static_cast<float>(zeroPoint));
       for (int64_t i = begin; i < end; ++i)
         y.data[i] = static_cast<float>(static_cast<double>(from[i]) - zeroPoint) * scale;
     });

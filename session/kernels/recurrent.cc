@@ -1,48 +1,68 @@
 // LSTM, GRU, RNN: one time step after another, in the operands' precision.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "session/kernels/node_call.h"
+#include "session/kernels/wide.h"
 
 namespace pet::session {
 namespace {
 
-// Vectors as wide as the processor has, where the compiler can choose when the program runs.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define PET_WIDE_SUMS __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define PET_WIDE_SUMS
-#endif
+constexpr int64_t kLanesOfSums = 16;
 
-/// y[m] += Σ_k x[k] w[k, m].
-PET_WIDE_SUMS void addProduct(float* y, const float* x, const float* w, int64_t depth, int64_t count) {
-  for (int64_t k = 0; k < depth; ++k) {
-    const float factor = x[k];
-    const float* row = w + k * count;
-    for (int64_t m = 0; m < count; ++m)
-      y[m] += factor * row[m];
-  }
-}
-PET_WIDE_SUMS void addProduct(double* y, const double* x, const double* w, int64_t depth, int64_t count) {
-  for (int64_t k = 0; k < depth; ++k) {
-    const double factor = x[k];
-    const double* row = w + k * count;
-    for (int64_t m = 0; m < count; ++m)
-      y[m] += factor * row[m];
-  }
-}
-
-/// [rows, columns] as [columns, rows].
 template <class T>
-std::vector<T> turned(const T* w, int64_t rows, int64_t columns) {
-  std::vector<T> result(static_cast<size_t>(rows * columns));
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; ++c)
-      result[static_cast<size_t>(c * rows + r)] = w[r * columns + c];
+[[gnu::always_inline]] inline void addRows(T* y, const T* x, const T* w, int64_t depth, int64_t count) {
+  for (int64_t m = 0; m < count; ++m) {
+    T lanes[kLanesOfSums] = {};
+    const T* row = w + m * depth;
+    int64_t k = 0;
+    for (; k + kLanesOfSums <= depth; k += kLanesOfSums) {
+      for (int64_t i = 0; i < kLanesOfSums; ++i)
+        lanes[i] += row[k + i] * x[k + i];
+    }
+    for (int64_t i = 0; k + i < depth; ++i)
+      lanes[i] += row[k + i] * x[k + i];
+    for (int64_t i = 1; i < kLanesOfSums; ++i)
+      lanes[0] += lanes[i];
+    y[m] += lanes[0];
   }
-  return result;
+}
+
+/// y[m] += Σ_k w[m, k] x[k].
+PET_WIDE_LOOPS void addProduct(float* y, const float* x, const float* w, int64_t depth, int64_t count) {
+  addRows(y, x, w, depth, count);
+}
+PET_WIDE_LOOPS void addProduct(double* y, const double* x, const double* w, int64_t depth, int64_t count) {
+  addRows(y, x, w, depth, count);
+}
+
+/// exp(x) to some 2^-22 of it, between 2^-126 and 2^127: Σ r^n / n! of what is left beside a power of two.
+[[gnu::always_inline]] inline float quickExp(float x) {
+  constexpr float kRounder = 12582912.0F;  // 1.5 · 2^23
+  const float c = x > -87.0F ? (x < 88.0F ? x : 88.0F) : -87.0F;
+  const float n = (c * 1.44269504F + kRounder) - kRounder;
+  const float r = (c - n * 0.693359375F) + n * 2.12194440e-4F;
+  float p = 1.0F / 720;
+  p = p * r + 1.0F / 120;
+  p = p * r + 1.0F / 24;
+  p = p * r + 1.0F / 6;
+  p = p * r + 0.5F;
+  p = p * r + 1;
+  p = p * r + 1;
+  const float y = p * std::bit_cast<float>((static_cast<int32_t>(n) + 127) << 23);
+  return x != x ? x : y;
+}
+
+PET_WIDE_LOOPS void sigmoids(float* x, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    x[i] = 1 / (1 + quickExp(-x[i]));
+}
+PET_WIDE_LOOPS void tangents(float* x, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    x[i] = 1 - 2 / (quickExp(2 * x[i]) + 1);
 }
 
 using Activation = double (*)(double x, double alpha, double beta);
@@ -86,6 +106,10 @@ std::vector<NamedActivation> activationsOf(const NodeCall& call, std::vector<std
 
 template <class T>
 void activate(const NamedActivation& f, T* x, int64_t count, double clip) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (clip <= 0 && f.name == "Sigmoid") return sigmoids(x, count);
+    if (clip <= 0 && f.name == "Tanh") return tangents(x, count);
+  }
   for (int64_t i = 0; i < count; ++i) {
     auto v = static_cast<double>(x[i]);
     if (clip > 0) v = std::clamp(v, -clip, clip);
@@ -97,7 +121,7 @@ void activate(const NamedActivation& f, T* x, int64_t count, double clip) {
 template <class T>
 struct Layer {
   int64_t gates, hidden, input;
-  std::vector<T> w, r;    ///< [input, gates * hidden], [hidden, gates * hidden]
+  const T *w, *r;         ///< [gates * hidden, input], [gates * hidden, hidden]
   std::vector<T> wb, rb;  ///< [gates * hidden]
   const T* peepholes;     ///< [3 * hidden] of an LSTM; or null
   std::vector<NamedActivation> functions;
@@ -106,7 +130,7 @@ struct Layer {
 
   void step(const T* x, T* h, T* c, std::vector<T>& pre) const {
     std::copy(wb.begin(), wb.end(), pre.begin());
-    addProduct(pre.data(), x, w.data(), input, gates * hidden);
+    addProduct(pre.data(), x, w, input, gates * hidden);
     if (gates == 4) stepLstm(h, c, pre);
     if (gates == 3) stepGru(h, pre);
     if (gates == 1) stepRnn(h, pre);
@@ -116,7 +140,7 @@ struct Layer {
   void addState(const T* h, std::vector<T>& pre) const {
     for (size_t i = 0; i < rb.size(); ++i)
       pre[i] += rb[i];
-    addProduct(pre.data(), h, r.data(), hidden, gates * hidden);
+    addProduct(pre.data(), h, r, hidden, gates * hidden);
   }
 
   void stepRnn(T* h, std::vector<T>& pre) const {
@@ -151,7 +175,7 @@ struct Layer {
   // Gates z, r, h.
   void stepGru(T* h, std::vector<T>& pre) const {
     std::vector<T> state(rb.begin(), rb.end()), last(pre.begin() + 2 * hidden, pre.end());
-    addProduct(state.data(), h, r.data(), hidden, gates * hidden);
+    addProduct(state.data(), h, r, hidden, gates * hidden);
     for (int64_t k = 0; k < 2 * hidden; ++k)
       pre[static_cast<size_t>(k)] += state[static_cast<size_t>(k)];
     activate(functions[0], pre.data(), 2 * hidden, clip);
@@ -160,7 +184,7 @@ struct Layer {
       std::vector<T> kept(static_cast<size_t>(hidden)), again(rb.begin(), rb.end());
       for (int64_t k = 0; k < hidden; ++k)
         kept[static_cast<size_t>(k)] = reset[k] * h[k];
-      addProduct(again.data(), kept.data(), r.data(), hidden, gates * hidden);
+      addProduct(again.data(), kept.data(), r, hidden, gates * hidden);
       state = std::move(again);
     }
     for (int64_t k = 0; k < hidden; ++k)
@@ -183,9 +207,9 @@ Layer<T> layerOf(const NodeCall& call, const RecurrentKind& kind, int64_t d) {
   if (w.size() != 3 || r.size() != 3) throw BadNode{"weights of rank 3 are needed"};
   const int64_t hidden = r[2], rows = kind.gates * hidden, input = w[2];
   if (w[1] != rows || r[1] != rows || call.extents(0).back() != input) throw BadNode{"weights of other extents"};
-  Layer<T> layer{kind.gates, hidden, input, {}, {}, {}, {}, nullptr, {}, 0, false, false};
-  layer.w = turned(dataOf<T>(call.operand(1)).data() + d * rows * input, rows, input);
-  layer.r = turned(dataOf<T>(call.operand(2)).data() + d * rows * hidden, rows, hidden);
+  Layer<T> layer{kind.gates, hidden, input, nullptr, nullptr, {}, {}, nullptr, {}, 0, false, false};
+  layer.w = dataOf<T>(call.operand(1)).data() + d * rows * input;
+  layer.r = dataOf<T>(call.operand(2)).data() + d * rows * hidden;
   layer.wb.assign(static_cast<size_t>(rows), 0);
   layer.rb = layer.wb;
   if (call.has(3)) {
