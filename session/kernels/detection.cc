@@ -79,9 +79,14 @@ std::vector<Constant> runNonMaxSuppression(const NodeCall& call) {
 
 // --- RoiAlign ---
 
-/// The value of a map between its pixels, bilinear; 0 outside.
-float sampled(const float* map, int64_t height, int64_t width, float y, float x) {
-  if (y < -1 || y > static_cast<float>(height) || x < -1 || x > static_cast<float>(width)) return 0;
+/// A place between four pixels of a map: Σ by · map[at]. Nothing where it is outside.
+struct Between {
+  std::array<int64_t, 4> at{};
+  std::array<float, 4> by{};
+};
+
+Between between(int64_t height, int64_t width, float y, float x) {
+  if (y < -1 || y > static_cast<float>(height) || x < -1 || x > static_cast<float>(width)) return {};
   y = std::max(y, 0.0F);
   x = std::max(x, 0.0F);
   auto top = static_cast<int64_t>(y), left = static_cast<int64_t>(x);
@@ -89,8 +94,8 @@ float sampled(const float* map, int64_t height, int64_t width, float y, float x)
   if (left >= width - 1) x = static_cast<float>(left = width - 1);
   const int64_t bottom = std::min(top + 1, height - 1), right = std::min(left + 1, width - 1);
   const float dy = y - static_cast<float>(top), dx = x - static_cast<float>(left);
-  return (1 - dy) * ((1 - dx) * map[top * width + left] + dx * map[top * width + right]) +
-         dy * ((1 - dx) * map[bottom * width + left] + dx * map[bottom * width + right]);
+  return {{top * width + left, top * width + right, bottom * width + left, bottom * width + right},
+          {(1 - dy) * (1 - dx), (1 - dy) * dx, dy * (1 - dx), dy * dx}};
 }
 
 struct RoiGrid {
@@ -99,34 +104,46 @@ struct RoiGrid {
   bool atLeastOne;  ///< a region is a pixel at least
 };
 
-/// One region of one map, [height, width].
-void alignRegion(
-    const float* map, int64_t mapHeight, int64_t mapWidth, const float* roi, const RoiGrid& grid, float* y) {
-  const float left = roi[0] * grid.scale - grid.shift, top = roi[1] * grid.scale - grid.shift;
-  float width = roi[2] * grid.scale - grid.shift - left, height = roi[3] * grid.scale - grid.shift - top;
-  if (grid.atLeastOne) {
-    width = std::max(width, 1.0F);
-    height = std::max(height, 1.0F);
-  }
-  const float binHeight = height / static_cast<float>(grid.height), binWidth = width / static_cast<float>(grid.width);
-  const auto rows = grid.ratio > 0 ? grid.ratio : static_cast<int64_t>(std::ceil(binHeight));
-  const auto columns = grid.ratio > 0 ? grid.ratio : static_cast<int64_t>(std::ceil(binWidth));
-  const auto samples = static_cast<float>(std::max<int64_t>(rows * columns, 1));
-  for (int64_t h = 0; h < grid.height; ++h) {
-    for (int64_t w = 0; w < grid.width; ++w) {
-      float sum = 0;
-      for (int64_t r = 0; r < rows; ++r) {
-        const float at =
-            top + binHeight * (static_cast<float>(h) + (static_cast<float>(r) + 0.5F) / static_cast<float>(rows));
-        for (int64_t c = 0; c < columns; ++c) {
-          const float along = (static_cast<float>(c) + 0.5F) / static_cast<float>(columns);
-          sum += sampled(map, mapHeight, mapWidth, at, left + binWidth * (static_cast<float>(w) + along));
-        }
+/// Where the values of one region come from, the same in every channel: `each` places for each bin.
+struct RoiPlaces {
+  std::vector<Between> places;
+  int64_t each = 0;
+
+  RoiPlaces(int64_t mapHeight, int64_t mapWidth, const float* roi, const RoiGrid& grid) {
+    const float left = roi[0] * grid.scale - grid.shift, top = roi[1] * grid.scale - grid.shift;
+    float width = roi[2] * grid.scale - grid.shift - left, height = roi[3] * grid.scale - grid.shift - top;
+    if (grid.atLeastOne) {
+      width = std::max(width, 1.0F);
+      height = std::max(height, 1.0F);
+    }
+    const float binHeight = height / static_cast<float>(grid.height), binWidth = width / static_cast<float>(grid.width);
+    const auto rows = grid.ratio > 0 ? grid.ratio : static_cast<int64_t>(std::ceil(binHeight));
+    const auto columns = grid.ratio > 0 ? grid.ratio : static_cast<int64_t>(std::ceil(binWidth));
+    each = std::max<int64_t>(rows, 0) * std::max<int64_t>(columns, 0);
+    for (int64_t bin = 0; bin < grid.height * grid.width; ++bin) {
+      const float y = top + binHeight * static_cast<float>(bin / grid.width);
+      const float x = left + binWidth * static_cast<float>(bin % grid.width);
+      for (int64_t i = 0; i < each; ++i) {
+        const float down = (static_cast<float>(i / columns) + 0.5F) / static_cast<float>(rows);
+        const float along = (static_cast<float>(i % columns) + 0.5F) / static_cast<float>(columns);
+        places.push_back(between(mapHeight, mapWidth, y + binHeight * down, x + binWidth * along));
       }
-      *y++ = sum / samples;
     }
   }
-}
+
+  /// The mean over each bin of one channel.
+  void align(const float* map, int64_t bins, float* y) const {
+    const Between* place = places.data();
+    for (int64_t bin = 0; bin < bins; ++bin) {
+      float sum = 0;
+      for (int64_t i = 0; i < each; ++i, ++place) {
+        for (size_t c = 0; c < 4; ++c)
+          sum += place->by[c] * map[place->at[c]];
+      }
+      y[bin] = sum / static_cast<float>(std::max<int64_t>(each, 1));
+    }
+  }
+};
 
 std::vector<Constant> runRoiAlign(const NodeCall& call) {
   const Constant &x = call.operand(0), &rois = call.operand(1);
@@ -148,10 +165,9 @@ std::vector<Constant> runRoiAlign(const NodeCall& call) {
   for (int64_t r = 0; r < rois.extents[0]; ++r) {
     const int64_t n = batch.at(static_cast<size_t>(r));
     if (n < 0 || n >= x.extents[0]) throw BadNode{"a region of an image that is not there"};
-    for (int64_t c = 0; c < channels; ++c, out += grid.height * grid.width) {
-      const float* map = dataOf<float>(x).data() + (n * channels + c) * height * width;
-      alignRegion(map, height, width, dataOf<float>(rois).data() + 4 * r, grid, out);
-    }
+    const RoiPlaces places(height, width, dataOf<float>(rois).data() + 4 * r, grid);
+    for (int64_t c = 0; c < channels; ++c, out += grid.height * grid.width)
+      places.align(dataOf<float>(x).data() + (n * channels + c) * height * width, grid.height * grid.width, out);
   }
   return {y.constant};
 }
