@@ -1,13 +1,13 @@
 // The C interface (include/pet/pet.h) over rewriteModel().
 
 #include <array>
-#include <new>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <pet/pet.h>
 
+#include "library/call.h"
 #include "rules/pack/file.h"
 #include "tools/apply/arguments.h"
 #include "tools/apply/command.h"
@@ -24,6 +24,7 @@ struct pet_result {
 namespace {
 
 using namespace pet;
+using library::call;
 
 /// Options that make sense on a command line only.
 constexpr std::array kCommandOnly{"help", "version", "types", "explain", "quiet", "verbose"};
@@ -106,28 +107,6 @@ Expected<void> rewriteBytes(std::string_view model, tool::ApplyArguments argumen
   if (!bytes) return tl::unexpected(bytes.error());
   result.model = std::move(*bytes);
   return {};
-}
-
-/// Runs `body` with a result to fill; nothing that it throws gets out.
-template <class Body>
-pet_status call(pet_result** out, Body body) noexcept {
-  *out = new (std::nothrow) pet_result;
-  if (!*out) return PET_INTERNAL;
-  try {
-    auto done = body(**out);
-    if (done) return PET_OK;
-    (*out)->message = tool::oneLine(done.error().message());
-    return static_cast<pet_status>(tool::exitCode(done.error().kind));
-  } catch (const std::bad_alloc&) {
-    (*out)->message = tool::kOutOfMemory;
-  } catch (const std::exception& e) {
-    try {
-      (*out)->message = tool::internalMessage(e);
-    } catch (const std::bad_alloc&) {
-      (*out)->message = tool::kOutOfMemory;
-    }
-  }
-  return PET_INTERNAL;
 }
 
 }  // namespace

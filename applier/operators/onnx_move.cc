@@ -265,6 +265,11 @@ void repeatsAll(const Lifting& l) {
   if (l.opset() < 6) Lifting::refuse("Tile with a separate axis");
 }
 
+/// Blocks outside, channels inside: the only order that there was.
+void blocksOutside(const Lifting& l) {
+  if (l.text("mode", "DCR") != "DCR") Lifting::refuse("channels outside of blocks");
+}
+
 const OnnxRow kOnnxMoveRows[] = {
     {.op = "Layout", .since = 5, .read = nullptr, .write = writeLayout},
     {.op = "Reshape", .read = readReshape, .write = writeReshape},
@@ -279,6 +284,7 @@ const OnnxRow kOnnxMoveRows[] = {
     {.op = "Gather", .read = readGather},
     {.op = "Expand", .write = writeExpand},
     {.op = "Tile", .readable = repeatsAll},
+    {.op = "SpaceToDepth", .readable = blocksOutside},
 };
 
 }  // namespace

@@ -1,10 +1,11 @@
-"""Rewrites ONNX models with proved rules.
+"""Rewrites ONNX models with proved rules, and runs them.
 
     import pet
     path, report = pet.apply("model.onnx")                  # writes model.pet.onnx
     model, report = pet.apply(onnx.load("model.onnx"))      # an onnx.ModelProto in, another one out
+    outputs = pet.Session(path).run({"input": array})       # {name: numpy array}
 
-It does what the command pet-apply does, by the same code: rewrites the model, checks the result by execution, and gives it
+apply() does what the command pet-apply does, by the same code: rewrites the model, checks the result by execution, and gives it
 back. A failure gives nothing, and an exception that says in one line what is wrong, where, and what to do.
 """
 
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 from pet import _pet
 
 __version__ = _pet.version
-__all__ = ["Applied", "CheckError", "Error", "InternalError", "ModelError", "PackError", "RunnerError", "UsageError", "apply"]
+__all__ = ["Applied", "CheckError", "Error", "InternalError", "ModelError", "PackError", "RunnerError", "Session", "TensorType", "UsageError", "apply"]
 
 
 class Error(Exception):
@@ -136,3 +137,80 @@ def apply(model, pack=None, **options):
     if status != 0:
         raise _ERRORS[status](message)
     return Applied(result, json.loads(report))
+
+
+# ONNX's numbers of element types, as numpy calls them.
+_DTYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16", 11: "float64",
+           12: "uint32", 13: "uint64", 16: "bfloat16"}
+_NUMBERS = {name: number for number, name in _DTYPES.items()}
+
+
+class TensorType(NamedTuple):
+    """What a model declares of an input or an output."""
+
+    name: str
+    dtype: str  #: numpy's name; "bfloat16" is ml_dtypes' (pip install ml_dtypes)
+    shape: tuple  #: None: an extent that the model leaves open
+
+
+class Session:
+    """A model that runs on pet's own engine; needs numpy.
+
+        session = pet.Session("model.onnx", threads=4)
+        outputs = session.run({"input": array})
+
+    model: the path of an ONNX file, or an onnx.ModelProto of at most 2 GB without external data.
+    threads: of the engine.
+    plans: for how many extents of its inputs the session keeps what it prepared, the model's weights included.
+    winograd: convolutions may use Winograd's algorithm, which is faster and whose errors are larger.
+
+    What the engine computes in float32 it computes; every other node runs by itself. Raises pet.ModelError where neither does. Several
+    sessions may run at the same time; calls of run() on one take turns. Both release the interpreter's lock.
+    """
+
+    def __init__(self, model, *, threads=1, plans=4, winograd=True):
+        if hasattr(model, "SerializeToString"):
+            self._session = _pet.open_bytes(model.SerializeToString(), threads, plans, winograd)
+        else:
+            self._session = _pet.open_file(os.fspath(model), threads, plans, winograd)
+        if self._session.status() != 0:
+            raise _ERRORS[self._session.status()](self._session.message())
+        self.inputs = [self._declared(*port) for port in self._session.inputs()]  #: TensorTypes
+        self.outputs = [self._declared(*port) for port in self._session.outputs()]
+
+    @staticmethod
+    def _declared(name, number, extents):
+        return TensorType(name, _DTYPES.get(number, "unknown"), tuple(None if extent < 0 else extent for extent in extents))
+
+    @property
+    def arena_bytes(self):
+        """Bytes of the intermediate values of all plans that are kept; weights come on top."""
+        return self._session.arena_bytes()
+
+    def run(self, feeds):
+        """{name: array} for each output, from {name: array} for each input. Arrays keep their dtype: what the model takes as float32
+        has to be float32. Raises pet.UsageError for an input that is missing, unknown, or of another type or shape."""
+        import numpy
+
+        tensors = []
+        for name, value in feeds.items():
+            array = numpy.asarray(value)
+            if array.dtype.name not in _NUMBERS:
+                raise UsageError(f"input '{name}': there are no models with inputs of {array.dtype}")
+            if not array.dtype.isnative:
+                array = array.astype(array.dtype.newbyteorder("="))
+            tensors.append((name, _NUMBERS[array.dtype.name], list(array.shape), array.tobytes()))
+        status, message, values = self._session.run(tensors)
+        if status != 0:
+            raise _ERRORS[status](message)
+        return {port.name: self._array(numpy, *value) for port, value in zip(self.outputs, values)}
+
+    @staticmethod
+    def _array(numpy, number, extents, content):
+        if _DTYPES[number] == "bfloat16":
+            import ml_dtypes
+
+            dtype = ml_dtypes.bfloat16
+        else:
+            dtype = _DTYPES[number]
+        return numpy.frombuffer(bytearray(content), dtype).reshape(extents)

@@ -1,6 +1,8 @@
 // Pools and reductions.
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 #include "runtime/onednn/lowerings.h"
 
@@ -99,6 +101,58 @@ bool lowerGlobalPool(Planner& p, int n, const Epilogue&) {
   return true;
 }
 
+constexpr int64_t kMaxLanes = 16;
+constexpr float kLeast = -std::numeric_limits<float>::infinity();
+
+/// The larger one, or NaN where one is.
+inline float larger(float a, float b) {
+  return b > a || b != b ? b : a;
+}
+
+/// In lanes, so that they become vectors.
+float largestOf(const float* x, int64_t count) {
+  float lanes[kMaxLanes];
+  std::fill_n(lanes, kMaxLanes, kLeast);
+  for (int64_t v = 0; v < count; v += kMaxLanes) {
+    const int64_t part = std::min(kMaxLanes, count - v);
+    for (int64_t i = 0; i < part; ++i)
+      lanes[i] = larger(lanes[i], x[v + i]);
+  }
+  return std::accumulate(lanes, lanes + kMaxLanes, kLeast, larger);
+}
+
+/// y[kept] = max x[extents], row-major, over the dimensions that are 1 in `kept`.
+void maximum(const float* x, const Extents& extents, const Extents& kept, float* y) {
+  const size_t last = extents.size() - 1;
+  const std::vector<int64_t> strides = rowMajorStrides(kept);
+  const int64_t row = extents[last], rows = elementCount(extents) / row;
+  std::fill_n(y, elementCount(kept), kLeast);
+  for (int64_t r = 0; r < rows; ++r, x += row) {
+    int64_t to = 0;
+    for (int64_t d = static_cast<int64_t>(last) - 1, rest = r; d >= 0; --d) {
+      const auto at = static_cast<size_t>(d);
+      if (kept[at] > 1) to += rest % extents[at] * strides[at];
+      rest /= extents[at];
+    }
+    if (kept[last] == 1) y[to] = larger(y[to], largestOf(x, row));
+    for (int64_t i = 0; kept[last] > 1 && i < row; ++i)
+      y[to + i] = larger(y[to + i], x[i]);
+  }
+}
+
+/// oneDNN 2.6 says of nothing but -inf that the largest is the least finite number.
+bool lowerReduceMax(Planner& p, int n, const Extents& extents, const Extents& kept) {
+  const Form to = rowMajorForm(kept);
+  const Place source = p.as(p.node(n).operands[0], rowMajorForm(extents).access), result = p.create(to.access);
+  const int64_t from = source.access.offset;
+  p.emit(std::make_unique<KernelStep>(std::vector<int>{source.buffer, result.buffer}, [=](float* const* pointers) {
+    maximum(pointers[0] + from, extents, kept, pointers[1]);
+  }));
+  p.define({n, 0}, {result.buffer, *reshaped(result.access, p.extents({n, 0}))});
+  p.note(n, "a kernel of our own");
+  return true;
+}
+
 bool lowerReduce(Planner& p, int n, const Epilogue&) {
   const Node& node = p.node(n);
   Value x = node.operands[0];
@@ -107,14 +161,13 @@ bool lowerReduce(Planner& p, int n, const Epilogue&) {
   for (size_t d = 0; d < kept.size(); ++d) {
     if (axes.empty() || std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end()) kept[d] = 1;
   }
-  algorithm how = node.is(ops::kReduceSum)  ? algorithm::reduction_sum
-                : node.is(ops::kReduceMean) ? algorithm::reduction_mean
-                                            : algorithm::reduction_max;
+  const algorithm how = node.is(ops::kReduceSum) ? algorithm::reduction_sum : algorithm::reduction_mean;
   Form to = rowMajorForm(kept);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (kept == extents)
     return p.define({n, 0}, {p.place(x).buffer, *reshaped(p.place(x).access, p.extents({n, 0}))}), true;
+  if (node.is(ops::kReduceMax)) return lowerReduceMax(p, n, extents, kept);
   Form from = rowMajorForm(extents);
   dnnl::reduction::primitive_desc primitive(dnnl::reduction::desc(how, from.desc, to.desc, 0, 0), attributes,
                                             p.engine());

@@ -209,7 +209,7 @@ const std::vector<Extents>& OneDnnModel::inputExtents() const {
 const std::vector<Extents>& OneDnnModel::outputExtents() const {
   return state_->outputExtents;
 }
-const std::vector<OneDnnNote>& OneDnnModel::notes() const {
+const std::vector<EngineNote>& OneDnnModel::notes() const {
   return state_->planner->notes;
 }
 int64_t OneDnnModel::arenaSize() const {

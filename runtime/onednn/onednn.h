@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/reference/reference.h"
+#include "runtime/prepared.h"
 
 namespace pet {
 
@@ -17,14 +17,6 @@ struct OneDnnOptions {
   /// For a run or two: large weights are not kept in the form that primitives want but read at each run, one by one,
   /// as they are where a primitive takes that. Memory does not grow with them. What they come from outlives the model.
   bool once = false;
-};
-
-/// How one node is computed.
-struct OneDnnNote {
-  std::string node;        ///< the name of its first output
-  std::string op;          ///< the operator
-  std::string how;         ///< the primitive's name, "a view", "a constant", "with NODE" where it is fused, …
-  bool reference = false;  ///< computed by the reference evaluation; `how` says why
 };
 
 /// A program prepared for one processor: primitives chosen, weights in the form these want, memory planned. All choices
@@ -57,7 +49,7 @@ class OneDnnModel {
                          const ReportShare& progress = nullptr);
 
   /// One per node of the program, in its order; constants and dead nodes have no note.
-  const std::vector<OneDnnNote>& notes() const;
+  const std::vector<EngineNote>& notes() const;
   /// Floats that all intermediate values take together.
   int64_t arenaSize() const;
 

@@ -105,7 +105,7 @@ class Planner {
 
   std::vector<Buffer> buffers;
   std::vector<std::unique_ptr<Step>> steps;
-  std::vector<OneDnnNote> notes;
+  std::vector<EngineNote> notes;
   std::vector<TensorRef<float>> placed;  ///< constants that steps read where they are
   std::vector<Place> results;            ///< per output of the program: row-major, from offset 0 of a buffer of its own
 

@@ -70,6 +70,9 @@ for room, others in ROOMS.items():
     OURS[f"applier/{room}"] = {"ir", f"applier/{room}"} | {f"applier/{o}" for o in others} | \
         ({"rules"} if room in RULES_ROOMS else set()) | ({"runtime"} if room in RUNTIME_ROOMS else set())
 OURS["applier"] = {"ir", "rules", "rules/gain", "runtime", "applier"} | {f"applier/{room}" for room in ROOMS}
+# Runs models: the graph's regions as programs on an engine, which its caller hands over, and what is between them node by node.
+OURS["session/kernels"] = {"ir", "applier/onnx", "session/kernels"}
+OURS["session"] = {"ir", "runtime", "applier/onnx", "applier/infer", "applier/view", "applier/operators", "applier/read", "session", "session/kernels"}
 ENTRY = {"applier/apply.h", "applier/apply.cc"}  # all that stands above the rooms
 
 EVERYTHING = {"tools", "library", "python", "examples", "bench", "tests"}  # may include any folder of ours; they obey the library rule

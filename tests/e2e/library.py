@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The library, installed and moved: the examples are compiled against it alone and rewrite a model as pet-apply does; errors
+"""The library, installed and moved: the examples are compiled against it alone, rewrite a model as pet-apply does and run it; errors
 are one line; nothing but the C interface is exported. Exit status 0 or 1.
 """
 
@@ -63,6 +63,29 @@ def rewrites(examples, model, folder):
     expect("a dry run", (folder / "dry.onnx").read_bytes() == model.read_bytes(), "changes the model")
 
 
+def runs(examples, model, folder):
+    """A session, on a model of known and of open extents."""
+    import numpy as np
+    import onnx
+    import onnxruntime
+
+    opened = onnx.load(model)
+    for value in [*opened.graph.input, *opened.graph.output]:
+        for d in (2, 3):
+            value.type.tensor_type.shape.dim[d].dim_param = f"{value.name}{d}"
+    onnx.save(opened, folder / "open.onnx")
+    for path, words, extent in [(model, [], None), (folder / "open.onnx", ["20"], 20)]:
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        (given,) = session.get_inputs()
+        shape = [e if isinstance(e, int) else extent for e in given.shape]
+        (wanted,) = session.run(None, {given.name: np.ones(shape, np.float32)})
+        name, count, total = must(examples / "run_cpp", path, *words).split()
+        near = abs(float(total) - wanted.astype(np.float64).sum()) <= 1e-4 * np.abs(wanted).sum()
+        expect("run_cpp", name == session.get_outputs()[0].name and int(count) == wanted.size and near, (name, count, total, wanted.sum()))
+    done = run(examples / "run_cpp", folder / "none.onnx")
+    expect("run_cpp of no model", done.returncode == 3 and "none.onnx" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
+
+
 # (options of rewrite_cpp, exit code, part of the line)
 WRONG = [
     (["no-such"], 2, "--no-such"),
@@ -111,6 +134,7 @@ def main():
         model = build.build("srcnn", folder)
         rewrites(examples, model, folder)
         refuses(examples, model, folder)
+        runs(examples, model, folder)
     print("\n".join(failures) or "the examples rewrite as pet-apply does")
     return 1 if failures else 0
 

@@ -141,6 +141,43 @@ assert raised, "memory never ran out"
 '''
 
 
+# A session, on a path and on bytes, with what is wrong with its inputs.
+SESSION = '''
+import threading
+import numpy as np, onnx, onnxruntime, pet
+model = onnx.load("model.onnx")
+reference = onnxruntime.InferenceSession("model.onnx", providers=["CPUExecutionProvider"])
+(given,) = reference.get_inputs()
+x = np.random.default_rng(1).uniform(-1, 1, given.shape).astype(np.float32)
+(wanted,) = reference.run(None, {given.name: x})
+sessions = [pet.Session("model.onnx", winograd=False), pet.Session(model, threads=2, plans=1, winograd=False)]
+found = [{}, {}]
+threads = [threading.Thread(target=lambda i=i: found[i].update(sessions[i].run({given.name: x}))) for i in range(2)]
+[t.start() for t in threads], [t.join() for t in threads]
+for session, outputs in zip(sessions, found):
+    assert session.inputs == [pet.TensorType(given.name, "float32", tuple(given.shape))], session.inputs
+    (y,) = outputs.values()
+    assert y.dtype == wanted.dtype and y.shape == wanted.shape and np.abs(y - wanted).max() <= 1e-4 * np.abs(wanted).max()
+    y[...] = 0  # it is the caller's
+    assert session.arena_bytes > 0
+for word, feeds in [("no value for the input", {}), ("no input 'z'", {given.name: x, "z": x}), ("float64", {given.name: x.astype(np.float64)}),
+                    ("extents", {given.name: x[..., 1:]}), ("complex", {given.name: x.astype(np.complex64)})]:
+    try:
+        sessions[0].run(feeds)
+    except pet.UsageError as e:
+        assert word in str(e) and "\\n" not in str(e), e
+    else:
+        raise AssertionError(f"{word}: nothing is raised")
+for kind, word, call in [(pet.ModelError, "none.onnx", lambda: pet.Session("none.onnx")), (pet.UsageError, "threads", lambda: pet.Session(model, threads=0))]:
+    try:
+        call()
+    except kind as e:
+        assert word in str(e), e
+    else:
+        raise AssertionError(f"{word}: nothing is raised")
+'''
+
+
 def must(*command, **options):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=280, **options)
     if done.returncode:
@@ -221,6 +258,7 @@ def main():
         said_alike(folder, python, alone)
         packages = os.pathsep.join(path for path in sys.path if path.endswith("-packages"))
         must(python, "-c", IN_MEMORY, cwd=folder, env={**alone, "PYTHONPATH": packages})
+        must(python, "-c", SESSION, cwd=folder, env={**alone, "PYTHONPATH": packages})
         print(must(python, SOURCE / "examples" / "run_on_onnxruntime.py", "model.onnx", cwd=folder, env={**alone, "PYTHONPATH": packages}), end="")
     return 0
 

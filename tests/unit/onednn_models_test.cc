@@ -152,7 +152,7 @@ TEST(OneDnnModels, AreComputedWithoutTheReference) {
     for (bool winograd : {false, true}) {
       auto model = OneDnnModel::prepare(*program, tensors, {.threads = 2, .winograd = winograd});
       ASSERT_TRUE(model) << model.error().message();
-      for (const OneDnnNote& note : model->notes())
+      for (const EngineNote& note : model->notes())
         EXPECT_FALSE(note.reference) << note.node << ": " << note.op << ": " << note.how;
       auto found = model->run(tensors);
       ASSERT_TRUE(found) << found.error().message();

@@ -224,6 +224,8 @@ const OneDnnCase kCases[] = {
     {"reduce sum", "x: [2, 3, 9, 8]\n y = ReduceSum(x) axes=[1, 3]"},
     {"reduce mean", "x: [2, 3, 9, 8]\n y = ReduceMean(x) axes=[2] keepdims=0", 1e-6},
     {"reduce max", "x: [2, 3, 9, 8]\n y = ReduceMax(x) axes=[]"},
+    {"reduce max along channels", "x: [2, 3, 9, 8]\n y = ReduceMax(x) axes=[1]"},
+    {"reduce max along rows", "x: [2, 3, 9, 40]\n y = ReduceMax(x) axes=[0, 3] keepdims=1"},
     // Normalisations.
     {"softmax", "x: [2, 3, 9]\n y = Softmax(x) axis=2", 1e-6},
     {"softmax, other axis", "x: [2, 3, 9]\n y = Softmax(x) axis=1", 1e-6},
@@ -339,7 +341,7 @@ TEST_P(OneDnnOperators, IsTheReference) {
   auto model = OneDnnModel::prepare(*program, tensors, {.threads = 1, .winograd = c.winograd});
   ASSERT_TRUE(model) << model.error().message();
   std::string notes;
-  for (const OneDnnNote& note : model->notes()) {
+  for (const EngineNote& note : model->notes()) {
     notes += note.node + ": " + note.op + ", " + note.how + "\n";
     EXPECT_FALSE(note.reference) << note.how;
   }

@@ -78,7 +78,7 @@ TEST(OneDnnPlaces, AreSaidAndGiveTheReferencesNumbers) {
     for (bool once : {false, true}) {
       auto model = OneDnnModel::prepare(*program, tensors, {.threads = once ? 1 : 3, .winograd = true, .once = once});
       ASSERT_TRUE(model) << model.error().message();
-      for (const OneDnnNote& note : model->notes()) {
+      for (const EngineNote& note : model->notes()) {
         if (note.node != c.node) continue;
         // oneDNN has Winograd for AVX-512 only.
         if (c.how == "wino" && !__builtin_cpu_supports("avx512f")) continue;

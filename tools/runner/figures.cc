@@ -21,9 +21,9 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 
 double maxAbs(const Session& session) {
   double largest = 0;
-  for (const auto& tensor : session.outputs()) {
-    for (float x : tensor.data)
-      largest = std::isfinite(x) ? std::max(largest, std::abs(double{x})) : kInfinite;
+  for (const Constant& tensor : session.outputs()) {
+    for (double x : numbersOf(tensor))
+      largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : kInfinite;
   }
   return largest;
 }
@@ -39,17 +39,18 @@ Expected<double> maxAbsDiff(const Session& first, const Session& session) {
                                                fmt::join(sorted(first.outputNames()), ", ")));
   }
   double worst = 0;
-  for (size_t i = 0; i < first.outputNames().size(); ++i) {
-    const auto& names = session.outputNames();
-    auto at = std::find(names.begin(), names.end(), first.outputNames()[i]) - names.begin();
-    const Tensor<float>&wanted = first.outputs()[i], &found = session.outputs()[static_cast<size_t>(at)];
-    if (wanted.extents != found.extents) {
-      return fail(ErrorKind::kModel,
-                  fmt::format("{}: output {} is float32{}, the first model's float32{}", session.path(),
-                              first.outputNames()[i], str(found.extents), str(wanted.extents)));
+  const auto wantedNames = first.outputNames(), names = session.outputNames();
+  for (size_t i = 0; i < wantedNames.size(); ++i) {
+    auto at = std::find(names.begin(), names.end(), wantedNames[i]) - names.begin();
+    const Constant &wanted = first.outputs()[i], &found = session.outputs()[static_cast<size_t>(at)];
+    if (wanted.extents != found.extents || wanted.element != found.element) {
+      return fail(ErrorKind::kModel, fmt::format("{}: output {} is {}{}, the first model's {}{}", session.path(),
+                                                 wantedNames[i], session::numpyName(found.element), str(found.extents),
+                                                 session::numpyName(wanted.element), str(wanted.extents)));
     }
-    for (size_t k = 0; k < wanted.data.size(); ++k) {
-      double difference = std::abs(double{found.data[k]} - wanted.data[k]);
+    const std::vector<double> a = numbersOf(wanted), b = numbersOf(found);
+    for (size_t k = 0; k < a.size(); ++k) {
+      const double difference = std::abs(b[k] - a[k]);
       worst = std::isfinite(difference) ? std::max(worst, difference) : kInfinite;
     }
   }

@@ -66,6 +66,18 @@ class Request {
     }
     return result;
   }
+  /// Numbers by name.
+  std::map<std::string, int64_t, std::less<>> integers(const char* name) const {
+    auto it = json_.find(name);
+    std::map<std::string, int64_t, std::less<>> result;
+    if (it == json_.end()) return result;
+    if (!it->is_object()) wrong(name, "object of integers");
+    for (const auto& [key, value] : it->items()) {
+      if (!value.is_number_integer()) wrong(name, "object of integers");
+      result[key] = notNegative(name, value.get<int64_t>());
+    }
+    return result;
+  }
   std::vector<std::string> paths(const char* name) const {
     auto it = json_.find(name);
     std::vector<std::string> result;
@@ -95,8 +107,15 @@ class Request {
 /// The models of a request, with inputs that are drawn for the first one.
 struct Opened {
   std::vector<Session> sessions;
-  NamedTensors inputs;
+  Feeds inputs;
 };
+
+DrawOptions drawOptions(const Request& request) {
+  return {.seed = static_cast<uint64_t>(request.integer("seed", 0)),
+          .positive = request.flag("positive", false),
+          .dims = request.integers("dims"),
+          .shapes = {}};
+}
 
 Opened open(const Request& request, const std::vector<std::string>& paths, const Affinity& affinity) {
   OneDnnOptions options;
@@ -106,8 +125,7 @@ Opened open(const Request& request, const std::vector<std::string>& paths, const
   Opened opened;
   for (const std::string& path : paths)
     opened.sessions.push_back(orMistake(Session::open(path, options)));
-  opened.inputs =
-      opened.sessions[0].drawInputs(static_cast<uint64_t>(request.integer("seed", 0)), request.flag("positive", false));
+  opened.inputs = orMistake(opened.sessions[0].drawInputs(drawOptions(request)));
   for (Session& session : opened.sessions)
     orMistake(session.setInputs(opened.inputs));
   return opened;
@@ -158,33 +176,34 @@ Json timeModels(const Request& request, const Affinity& affinity) {
 }
 
 /// Statistics, null where not finite, and a checksum of the bytes.
-Json summary(const std::string& name, const Tensor<float>& tensor) {
+Json summary(const std::string& name, const Constant& tensor) {
   double least = 0, most = 0, sum = 0, squares = 0;
-  auto count = static_cast<double>(tensor.size());
-  for (size_t i = 0; i < tensor.data.size(); ++i) {
-    double x = tensor.data[i];
+  const std::vector<double> numbers = numbersOf(tensor);
+  const auto count = static_cast<double>(numbers.size());
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const double x = numbers[i];
     least = i == 0 || !(x >= least) ? x : least;
     most = i == 0 || !(x <= most) ? x : most;
     sum += x;
   }
-  double mean = tensor.size() == 0 ? 0 : sum / count;
-  for (float x : tensor.data)
+  const double mean = numbers.empty() ? 0 : sum / count;
+  for (double x : numbers)
     squares += (x - mean) * (x - mean);
   auto finite = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
   return {{"name", name},
-          {"type", "float32"},
+          {"type", session::numpyName(tensor.element)},
           {"shape", tensor.extents},
           {"min", finite(least)},
           {"max", finite(most)},
           {"mean", finite(mean)},
-          {"std", finite(tensor.size() == 0 ? 0 : std::sqrt(squares / count))},
-          {"crc32", crc32(tensor.data.data(), tensor.data.size() * sizeof(float))}};
+          {"std", finite(numbers.empty() ? 0 : std::sqrt(squares / count))},
+          {"crc32", crc32(tensor.bytes->data(), tensor.bytes->size())}};
 }
 
 /// Nodes that oneDNN did not take.
-Json fallenBack(const OneDnnModel& model) {
+Json fallenBack(const session::ModelSession& model) {
   Json list = Json::array();
-  for (const OneDnnNote& note : model.notes()) {
+  for (const EngineNote& note : model.notes()) {
     if (note.reference) list.push_back({{"node", note.node}, {"op", note.op}, {"how", note.how}});
   }
   return list;
@@ -198,13 +217,14 @@ Json runModel(const Request& request, const Affinity& affinity) {
   for (const auto& [name, file] : request.files("inputs")) {
     auto input = opened.inputs.find(name);
     if (input == opened.inputs.end()) throw Mistake{fmt::format("{}: it has no input {}", path, name)};
-    orMistake(readFloats(file, input->second));
+    orMistake(readNumbers(file, input->second));
   }
+  orMistake(session.setInputs(opened.inputs));
   orMistake(session.run());
   Json outputs = Json::array();
   std::string folder = request.text("save", "");
   for (size_t i = 0; i < session.outputs().size(); ++i) {
-    if (!folder.empty()) orMistake(writeFloats(fmt::format("{}/{}", folder, i), session.outputs()[i]));
+    if (!folder.empty()) orMistake(writeNumbers(fmt::format("{}/{}", folder, i), session.outputs()[i]));
     outputs.push_back(summary(session.outputNames()[i], session.outputs()[i]));
   }
   return {{"outputs", outputs}, {"reference", fallenBack(session.model())}};
@@ -213,12 +233,14 @@ Json runModel(const Request& request, const Affinity& affinity) {
 Json notesOf(const Request& request, const Affinity& affinity) {
   std::string path = request.text("model");
   Opened opened = open(request, {path}, affinity);
-  const OneDnnModel& model = opened.sessions[0].model();
+  const session::ModelSession& model = opened.sessions[0].model();
   Json nodes = Json::array();
-  for (const OneDnnNote& note : model.notes()) {
+  for (const EngineNote& note : model.notes()) {
     if (!note.how.empty()) nodes.push_back({{"node", note.node}, {"op", note.op}, {"how", note.how}});
   }
-  return {{"nodes", nodes}, {"reference", fallenBack(model)}, {"arena_floats", model.arenaSize()}};
+  return {{"nodes", nodes},
+          {"reference", fallenBack(model)},
+          {"arena_floats", model.arenaBytes() / static_cast<int64_t>(sizeof(float))}};
 }
 
 Json parse(const std::string& line) {

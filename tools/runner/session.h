@@ -1,46 +1,46 @@
 #pragma once
 
-#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/onednn/onednn.h"
+#include "session/draw_inputs.h"
 
 namespace pet::runner {
 
-/// Values by name.
-using NamedTensors = std::map<std::string, Tensor<float>, std::less<>>;
+using session::DrawOptions;
+using session::Feeds;
 
-/// A model of a file, prepared.
+/// A model of a file, on our engine, with the inputs that it is run on.
 class Session {
  public:
   /// Errors say the path.
   static Expected<Session> open(const std::string& path, const OneDnnOptions& options);
 
-  const std::string& path() const { return path_; }
-  const OneDnnModel& model() const { return model_; }
-  /// By name; the same for the same seed. Within -1 and 1, or if `positive` all of them > 0.
-  NamedTensors drawInputs(uint64_t seed, bool positive) const;
-  /// Takes inputs of the same names and extents as its own, else an error.
-  Expected<void> setInputs(const NamedTensors& inputs);
-  /// Runs on what setInputs() was given; allocates nothing. The inputs must still be there.
+  const std::string& path() const { return model_->name(); }
+  const session::ModelSession& model() const { return *model_; }
+  Expected<Feeds> drawInputs(const DrawOptions& options) const { return session::drawInputs(*model_, options); }
+  /// Takes inputs of the same names, types and extents as its own, else an error.
+  Expected<void> setInputs(const Feeds& inputs);
+  /// Runs on what setInputs() was given.
   Expected<void> run();
   /// What the last run() has computed.
-  const std::vector<std::string>& outputNames() const { return outputNames_; }
-  const std::vector<Tensor<float>>& outputs() const { return outputs_; }
+  std::vector<std::string> outputNames() const;
+  const std::vector<Constant>& outputs() const { return outputs_; }
 
  private:
-  Session(std::string path, OneDnnModel model, std::vector<std::string> outputNames);
-  std::string path_;
-  OneDnnModel model_;
-  std::vector<std::string> outputNames_;
-  std::vector<Tensor<float>> outputs_;
-  std::vector<const float*> inputPointers_;
-  std::vector<float*> outputPointers_;
+  explicit Session(std::unique_ptr<session::ModelSession> model) : model_(std::move(model)) {}
+  std::unique_ptr<session::ModelSession> model_;
+  Feeds inputs_;
+  std::vector<Constant> outputs_;
 };
 
-/// Row-major little-endian floats, exactly as many as the tensor has.
-Expected<void> readFloats(const std::string& path, Tensor<float>& into);
-Expected<void> writeFloats(const std::string& path, const Tensor<float>& tensor);
+/// The numbers of a tensor of any type.
+std::vector<double> numbersOf(const Constant& tensor);
+
+/// Row-major little-endian numbers, exactly as many as the tensor has.
+Expected<void> readNumbers(const std::string& path, Constant& into);
+Expected<void> writeNumbers(const std::string& path, const Constant& tensor);
 
 }  // namespace pet::runner

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Our engine against ONNX Runtime on models as exporters write them (tests/models/zoo.py), both runners in turns.
+
+    python bench/engine.py [NAME...] [--bin DIR] [--rounds 3] [--budget 2] [--threads 1] [--json FILE]
+
+For each model: the medians of both in each round, of at most --budget seconds; the ratio ONNX Runtime / ours is the median of the
+rounds' ratios, above 1 where ours is faster; how many nodes run one by one. Exit status 1 where one of the two refuses a model.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import subprocess
+import statistics
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "models"))
+import build  # noqa: E402
+import zoo  # noqa: E402
+
+
+class Runner:
+    """A process that answers JSON lines."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def ask(self, request):
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline() or '{"error": "it died"}')
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def open_extents(name, path):
+    """Numbers for the extents that the model leaves open, by the names in its file."""
+    import onnx
+
+    declared, dims = zoo.MODELS[name], {}
+    for value in onnx.load(path).graph.input:
+        if value.name in declared.inputs:
+            extents = declared.inputs[value.name].extents(dict(declared.tries[0]))
+            dims |= {d.dim_param: e for d, e in zip(value.type.tensor_type.shape.dim, extents) if d.dim_param}
+    return dims
+
+
+def compare(name, path, runners, options):
+    """One row: seconds and ratio, or what is wrong."""
+    request = {"cmd": "time", "models": [str(path)], "runs": 51, "warmup": 2, "budget_s": options.budget, "threads": options.threads,
+               "dims": open_extents(name, path)}
+    rounds = []
+    for _ in range(options.rounds):
+        answers = {which: runner.ask(request) for which, runner in runners.items()}
+        for which, answer in answers.items():
+            if "error" in answer:
+                return {"model": name, "problem": f"{which}: {answer['error']}"}
+        rounds.append({which: answer["median"][0] for which, answer in answers.items()})
+    notes = runners["ours"].ask({"cmd": "notes", "model": str(path), "dims": request["dims"]})
+    return {"model": name, "ort": statistics.median(r["ort"] for r in rounds), "ours": statistics.median(r["ours"] for r in rounds),
+            "ratio": statistics.median(r["ort"] / r["ours"] for r in rounds), "alone": len(notes.get("reference", []))}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--budget", type=float, default=2)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args()
+    runners = {"ort": Runner(sys.executable, ROOT / "runtime" / "ort" / "runner.py"), "ours": Runner(options.bin / "pet-runner")}
+    rows = []
+    for name in options.names or zoo.MODELS:
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append(compare(name, build.build(name, folder), runners, options))
+        row = rows[-1]
+        print(row.get("problem") and f"{name}: {row['problem']}" or
+              f"{name}: ort {row['ort'] * 1e3:.2f} ms, ours {row['ours'] * 1e3:.2f} ms, ratio {row['ratio']:.2f}, {row['alone']} nodes one by one", flush=True)
+    for runner in runners.values():
+        runner.close()
+    ratios = [row["ratio"] for row in rows if "ratio" in row]
+    if ratios:
+        mean = math.exp(statistics.mean(math.log(r) for r in ratios))
+        print(f"{len(ratios)} of {len(rows)} models: geometric mean {mean:.2f}, {sum(r < 0.95 for r in ratios)} below 0.95")
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    return 1 if len(ratios) < len(rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

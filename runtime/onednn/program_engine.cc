@@ -1,0 +1,30 @@
+#include "runtime/onednn/program_engine.h"
+
+namespace pet {
+namespace {
+
+class OneDnnProgram final : public PreparedProgram {
+ public:
+  explicit OneDnnProgram(OneDnnModel model) : model_(std::move(model)) {}
+  Expected<void> run(std::span<const float* const> inputs, std::span<float* const> outputs) override {
+    return model_.execute(inputs, outputs);
+  }
+  std::vector<EngineNote> notes() const override { return model_.notes(); }
+  int64_t arenaFloats() const override { return model_.arenaSize(); }
+
+ private:
+  OneDnnModel model_;
+};
+
+}  // namespace
+
+ProgramEngine oneDnnProgramEngine(const OneDnnOptions& options) {
+  return [options](const Program& program,
+                   const InputSource<float>& weights) -> Expected<std::unique_ptr<PreparedProgram>> {
+    auto model = OneDnnModel::prepare(program, weights, options);
+    if (!model) return tl::unexpected(model.error());
+    return std::make_unique<OneDnnProgram>(std::move(*model));
+  };
+}
+
+}  // namespace pet

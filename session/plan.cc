@@ -1,0 +1,266 @@
+#include "session/plan.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "applier/view/evaluate_constants.h"
+#include "session/fold.h"
+
+namespace pet::session {
+namespace {
+
+struct Read {
+  Graph graph;
+  Normalised normalised;
+};
+
+/// The graph without what is the same in every run, and the part of it that programs compute.
+Read readGraph(const Graph& graph) {
+  const InferOptions frozen{.freezeInputs = true};
+  Read read{folded(graph, infer(graph, frozen)), {}};
+  read.normalised = normalise(read.graph, {.freezeInputs = true});
+  return read;
+}
+
+/// kUnsupported: the first of the nodes that nothing computes, and how many more there are.
+Expected<void> checkNodes(const Graph& graph, const Partition& partition) {
+  std::string first;
+  size_t more = 0;
+  for (const Stage& stage : partition.stages) {
+    for (int i : stage.nodes) {
+      const std::string why = NodeRunner::whyNot(graph.nodes[static_cast<size_t>(i)]);
+      if (why.empty()) continue;
+      if (first.empty()) {
+        first = why;
+      } else {
+        ++more;
+      }
+    }
+  }
+  if (first.empty()) return {};
+  const std::string others = more == 0 ? "" : fmt::format(", and so are {} more nodes", more);
+  return fail(ErrorKind::kUnsupported, first + others, "", "neither the engine nor the reference computes it");
+}
+
+/// What stages read of each other's regions.
+std::set<Value> wantedOutside(const View& view, const Partition& partition) {
+  std::set<Value> wanted;
+  for (const auto& [name, value] : partition.values)
+    wanted.insert(value);
+  std::map<int, size_t> stageOf;
+  for (size_t s = 0; s < partition.stages.size(); ++s) {
+    for (int n : partition.stages[s].region)
+      stageOf[n] = s;
+  }
+  for (const auto& [n, s] : stageOf) {
+    for (Value v : view.program.nodes()[static_cast<size_t>(n)].operands) {
+      auto made = stageOf.find(v.node);
+      if (made != stageOf.end() && made->second != s) wanted.insert(v);
+    }
+  }
+  return wanted;
+}
+
+}  // namespace
+
+int Plan::slot(const std::string& name) {
+  auto [it, isNew] = slots_.try_emplace(name, static_cast<int>(first_.size()));
+  if (isNew) first_.emplace_back();
+  return it->second;
+}
+
+/// The graph's name of a value; of one that has none, a name that no graph has.
+std::string Plan::nameOf(Value v) const {
+  auto name = read_.view.names.find(v);
+  return name == read_.view.names.end() ? fmt::format("\n{} {}", v.node, v.output) : name->second;
+}
+
+Expected<void> Plan::check(const Graph& graph) {
+  const Read read = readGraph(graph);
+  auto parts = partition(read.graph, read.normalised);
+  return parts ? checkNodes(read.graph, *parts) : tl::unexpected(parts.error());
+}
+
+Expected<std::unique_ptr<Plan>> Plan::make(const Graph& graph, const ProgramEngine& engine) {
+  try {
+    std::unique_ptr<Plan> plan(new Plan(engine));
+    if (auto ok = plan->fill(graph); !ok) return tl::unexpected(ok.error());
+    return plan;
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorKind::kModel, "not enough memory to prepare the model");
+  } catch (const std::exception& e) {
+    return fail(ErrorKind::kInternal, fmt::format("the model cannot be planned: {}", e.what()));
+  }
+}
+
+Expected<void> Plan::fill(const Graph& graph) {
+  Read read = readGraph(graph);
+  graph_ = std::move(read.graph);
+  read_ = std::move(read.normalised);
+  auto parts = partition(graph_, read_);
+  if (!parts) return tl::unexpected(parts.error());
+  partition_ = std::move(*parts);
+  if (auto ok = checkNodes(graph_, partition_); !ok) return ok;
+  addConstants();
+  const std::set<Value> wanted = wantedOutside(read_.view, partition_);
+  for (const Stage& stage : partition_.stages) {
+    if (!stage.region.empty()) {
+      if (auto ok = addRegion(stage.region, wanted); !ok) return ok;
+    }
+    for (int i : stage.nodes)
+      addNode(i);
+  }
+  findLastReads();
+  return {};
+}
+
+void Plan::addConstants() {
+  for (const Initializer& i : graph_.initializers)
+    first_[static_cast<size_t>(slot(i.name))] = i.value;
+  ConstantEvaluator evaluator(read_.view);
+  for (const auto& [name, value] : partition_.constants) {
+    if (auto c = evaluator.value(value)) first_[static_cast<size_t>(slot(name))] = std::move(*c);
+  }
+  for (const std::string& name : graph_.inputs)
+    slot(name);
+}
+
+Expected<void> Plan::addRegion(const std::set<int>& nodes, const std::set<Value>& wanted) {
+  Region region = regionOf(read_.view, nodes, wanted);
+  const Program& program = region.view.program;
+  auto prepared = engine_(program, [&](std::string_view name) -> TensorRef<float> {
+    auto value = program.find(name);
+    auto c = value ? region.view.constants.find(value->node) : region.view.constants.end();
+    return c == region.view.constants.end() ? nullptr
+                                            : std::make_shared<const Tensor<float>>(c->second.values<float>());
+  });
+  if (!prepared) return tl::unexpected(prepared.error());
+  RegionStep step{std::move(*prepared), {}, {}, {}, {}};
+  for (Value v : region.inputs)
+    step.inputs.push_back(slot(nameOf(v)));
+  for (Value v : region.outputs) {
+    step.outputs.push_back(slot(nameOf(v)));
+    step.extents.push_back(concrete(read_.view.program.shape(v)));
+    step.elements.push_back(read_.view.elements[static_cast<size_t>(v.node)]);
+  }
+  steps_.push_back({static_cast<int>(regions_.size()), -1, {}});
+  regions_.push_back(std::move(step));
+  return {};
+}
+
+void Plan::addNode(int node) {
+  const GraphNode& n = graph_.nodes[static_cast<size_t>(node)];
+  for (const std::string& name : n.outputs)
+    slot(name);
+  steps_.push_back({-1, static_cast<int>(nodes_.size()), {}});
+  nodes_.push_back({&n, read_.opaque[static_cast<size_t>(node)]});
+}
+
+void Plan::findLastReads() {
+  std::vector<int> last(first_.size(), -1);
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const int now = static_cast<int>(s);
+    if (steps_[s].region >= 0) {
+      const RegionStep& step = regions_[static_cast<size_t>(steps_[s].region)];
+      for (int i : step.inputs)
+        last[static_cast<size_t>(i)] = now;
+      for (int o : step.outputs)
+        last[static_cast<size_t>(o)] = now;
+      continue;
+    }
+    const GraphNode& node = *nodes_[static_cast<size_t>(steps_[s].node)].node;
+    for (const std::string& name : readsOf(node))
+      last[static_cast<size_t>(slot(name))] = now;
+    for (const std::string& name : node.outputs)
+      last[static_cast<size_t>(slot(name))] = now;
+  }
+  for (const std::string& name : graph_.outputs)
+    last[static_cast<size_t>(slot(name))] = -1;
+  for (size_t i = 0; i < last.size(); ++i) {
+    if (last[i] >= 0) steps_[static_cast<size_t>(last[i])].last.push_back(static_cast<int>(i));
+  }
+}
+
+void Plan::runRegion(const RegionStep& step, std::vector<Constant>& values) {
+  std::vector<Constant> in;
+  std::vector<const float*> from;
+  std::vector<float*> to;
+  for (int i : step.inputs) {
+    in.push_back(widened(values[static_cast<size_t>(i)]));
+    from.push_back(dataOf<float>(in.back()).data());
+  }
+  std::vector<Constant> made;
+  for (const Extents& extents : step.extents) {
+    Made<float> result = session::make<float>(ElementType::kFloat, extents);
+    to.push_back(result.data);
+    made.push_back(std::move(result.constant));
+  }
+  if (auto ok = step.program->run(from, to); !ok) throw FailedNode{ok.error()};
+  for (size_t o = 0; o < made.size(); ++o)
+    values[static_cast<size_t>(step.outputs[o])] = narrowedTo(step.elements[o], made[o]);
+}
+
+void Plan::runNode(const NodeStep& step, std::vector<Constant>& values) {
+  auto results = runner_.run(*step.node, graph_.opset, [&](const std::string& name) -> Found {
+    auto it = slots_.find(name);
+    if (it == slots_.end()) return {};
+    const auto i = static_cast<size_t>(it->second);
+    return {values[i].bytes ? &values[i] : nullptr, bool(first_[i].bytes)};
+  });
+  for (size_t i = 0; i < step.node->outputs.size() && i < results.size(); ++i) {
+    if (!step.node->outputs[i].empty())
+      values[static_cast<size_t>(slots_.at(step.node->outputs[i]))] = std::move(results[i]);
+  }
+}
+
+Expected<std::vector<Constant>> Plan::run(const Feeds& feeds) {
+  std::vector<Constant> values = first_;
+  for (const auto& [name, value] : feeds)
+    values[static_cast<size_t>(slots_.at(name))] = value;
+  try {
+    for (const Step& step : steps_) {
+      if (step.region >= 0) runRegion(regions_[static_cast<size_t>(step.region)], values);
+      if (step.node >= 0) runNode(nodes_[static_cast<size_t>(step.node)], values);
+      for (int i : step.last)
+        values[static_cast<size_t>(i)] = Constant();
+    }
+  } catch (const FailedNode& failed) {
+    return tl::unexpected(failed.error);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorKind::kModel, "not enough memory to run the model");
+  } catch (const std::exception& e) {
+    return fail(ErrorKind::kModel, fmt::format("it cannot be run: {}", e.what()));
+  }
+  std::vector<Constant> outputs;
+  for (const std::string& name : graph_.outputs)
+    outputs.push_back(values[static_cast<size_t>(slots_.at(name))]);
+  return outputs;
+}
+
+std::vector<EngineNote> Plan::notes() const {
+  std::vector<EngineNote> notes;
+  for (const Step& step : steps_) {
+    if (step.region >= 0) {
+      auto more = regions_[static_cast<size_t>(step.region)].program->notes();
+      notes.insert(notes.end(), more.begin(), more.end());
+      continue;
+    }
+    const NodeStep& node = nodes_[static_cast<size_t>(step.node)];
+    notes.push_back({pet::nameOf(*node.node), node.node->type, node.why.empty() ? "by itself" : node.why, true});
+  }
+  return notes;
+}
+
+int64_t Plan::arenaBytes() const {
+  int64_t bytes = 0;
+  for (const RegionStep& step : regions_)
+    bytes += step.program->arenaFloats() * static_cast<int64_t>(sizeof(float));
+  return bytes;
+}
+
+size_t Plan::regions() const {
+  return regions_.size();
+}
+
+}  // namespace pet::session
