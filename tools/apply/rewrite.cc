@@ -172,8 +172,9 @@ std::string keepFolder(const ApplyArguments& o) {
   return output.has_parent_path() ? output.parent_path().string() : ".";
 }
 
-Expected<ApplyOptions> applyOptions(const ApplyArguments& o, const Graph& graph) {
+Expected<ApplyOptions> applyOptions(const ApplyArguments& o, const Graph& graph, const ReportProgress& show) {
   ApplyOptions options;
+  options.progress = show;
   options.policy.only = o.only;
   options.policy.skip = o.skip;
   options.policy.sites = o.sites;
@@ -213,6 +214,13 @@ Expected<Model> stageAndRead(const ApplyArguments& o, const Model& rewritten, st
   auto again = staged->read();
   if (!again) return fail(ErrorKind::kInternal, again.error().message(), "", "please report this");
   return again;
+}
+
+/// The result beside its place, where the check has not left it there; the report names its files.
+Expected<void> stageResult(const ApplyArguments& o, Applied& applied, std::optional<StagedModel>& staged) {
+  if (!o.dryRun && !applied.isWritten) PET_TRY(stage(o, applied.model, staged));
+  if (staged) applied.report.written = staged->files();
+  return {};
 }
 
 /// The reports that are to be written, by file.
@@ -291,11 +299,9 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   auto rules = TunedRules::open(*pack, *timings, {o.device, o.threads, *machine});
   if (!rules) return tl::unexpected(rules.error());
   PET_TRY(checkPlaces(o));
-
-  auto options = applyOptions(o, model->graph);
+  auto options = applyOptions(o, model->graph, show);
   if (!options) return tl::unexpected(options.error());
   options->metadata = metadataOf(o, *pack);
-  options->progress = show;
   auto engine = startEngine(o);
   if (!engine) return tl::unexpected(engine.error());
   if (*engine) options->time = [&](const Turns& turns) { return timeTurns(**engine, turns, show); };
@@ -314,8 +320,7 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   applied->report.seconds = seconds() - start;
   applied->report.machine = *machine;
   applied->report.isMachineTimed = rules->costs().isOfThisCpu();
-  if (!o.dryRun && !applied->isWritten) PET_TRY(stage(o, applied->model, staged));
-  if (staged) applied->report.written = staged->files();
+  PET_TRY(stageResult(o, *applied, staged));
   auto reports = reportTexts(o, *model, *applied, *pack);
   if (!reports) return tl::unexpected(reports.error());
   PET_TRY(store(*reports, std::move(staged)));
