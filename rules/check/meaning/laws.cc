@@ -28,10 +28,6 @@ NameSet namesIn(const Constraint& c) {
   return names;
 }
 
-bool contains(const Conjunction& all, const Constraint& c) {
-  return std::find(all.begin(), all.end(), c) != all.end();
-}
-
 /// The digits that the piece's factors speak of, and its constraints but those that hold wherever the sum is asked for.
 std::vector<std::string> usedDigits(const Sum& sum, const Piece& piece) {
   NameSet names;

@@ -7,10 +7,6 @@
 namespace pet::check {
 namespace {
 
-bool contains(const Conjunction& all, const Constraint& c) {
-  return std::find(all.begin(), all.end(), c) != all.end();
-}
-
 bool speaksOf(const Factor& f, const std::string& name) {
   auto in = [&](const std::vector<Expr>& list) {
     return std::any_of(list.begin(), list.end(), [&](const Expr& e) { return e.mentions(name); });

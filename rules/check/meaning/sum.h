@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -26,6 +27,10 @@ Fraction operator+(const Fraction& a, const Fraction& b);
 std::optional<Fraction> fractionOf(double number);
 
 using Conjunction = std::vector<Constraint>;
+
+inline bool contains(const Conjunction& all, const Constraint& c) {
+  return std::find(all.begin(), all.end(), c) != all.end();
+}
 
 struct Factor {
   enum class Kind { kInput, kApplication, kConstant };
