@@ -121,7 +121,7 @@ void Emitter::breakUp(const View& before) {
   constexpr int kBroken = -1;
   const std::vector<bool> constant = constantNodes(before.program);
   std::vector<std::pair<size_t, size_t>> joined;
-  for (size_t i = 0; i < before.provenance.size(); ++i) {
+  for (size_t i = 0; i < before.program.nodes().size(); ++i) {
     const int reader = before.provenance[i].origin;
     for (Value v : before.program.nodes()[i].operands) {
       const int made = before.provenance[index(v.node)].origin;

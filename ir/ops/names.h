@@ -48,6 +48,7 @@ inline constexpr OpName kPad{"Pad"};
 inline constexpr OpName kPow{"Pow"};
 inline constexpr OpName kRMSNormalization{"RMSNormalization"};
 inline constexpr OpName kReciprocal{"Reciprocal"};
+inline constexpr OpName kReduceL2{"ReduceL2"};
 inline constexpr OpName kReduceMax{"ReduceMax"};
 inline constexpr OpName kReduceMean{"ReduceMean"};
 inline constexpr OpName kReduceSum{"ReduceSum"};

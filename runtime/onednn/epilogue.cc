@@ -144,6 +144,7 @@ std::optional<Activation> activationOf(const Node& node) {
   if (op == "HardSwish") return Activation{Algorithm::eltwise_hardswish};
   if (op == "Neg") return Activation{Algorithm::eltwise_linear, -1, 0};
   if (op == "Reciprocal") return Activation{Algorithm::eltwise_pow, 1, -1};
+  if (op == "Pow") return Activation{Algorithm::eltwise_pow, 1, number("exponent")};
   if (op == "Gelu") {
     return Activation{node.text("approximate") == "tanh" ? Algorithm::eltwise_gelu_tanh : Algorithm::eltwise_gelu_erf};
   }

@@ -249,6 +249,7 @@ constexpr LowerRow kElementsRows[] = {
     {"Mish", lowerFunction},
     {"Neg", lowerFunction},
     {"Reciprocal", lowerFunction},
+    {"Pow", lowerFunction},
     {"Gelu", lowerFunction},
     {"Clip", lowerFunction},
     {"Erf", lowerErf},

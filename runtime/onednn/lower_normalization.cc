@@ -237,12 +237,34 @@ bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
   return true;
 }
 
+/// oneDNN's windows are symmetric, as ONNX's are where they are odd.
+bool lowerLrn(Planner& p, int n, const Epilogue&) {
+  const Node& node = p.node(n);
+  const int64_t size = p.scalar(n, "size");
+  if (size % 2 == 0) throw NotLowered{"an even window"};
+  if (p.extents({n, 0}).size() != 4) throw NotLowered{"no image"};
+  auto number = [&](std::string_view name) { return static_cast<float>(node.number(name)); };
+  auto [from, form] = normalised(p, node.operands[0]);
+  dnnl::lrn_forward::desc desc(kInference, dnnl::algorithm::lrn_across_channels, form.desc, size, number("alpha"),
+                               number("beta"), number("bias"));
+  dnnl::lrn_forward::primitive_desc how(desc, userScratchpad(), p.engine());
+  Place to = p.create(from.access);
+  auto step = p.primitive(dnnl::lrn_forward(how), how.scratchpad_desc());
+  step->add(DNNL_ARG_SRC, form.desc, p.engine(), from.buffer, from.access.offset);
+  step->add(DNNL_ARG_DST, form.desc, p.engine(), to.buffer, to.access.offset);
+  p.emit(std::move(step));
+  p.define({n, 0}, std::move(to));
+  p.note(n, how.impl_info_str());
+  return true;
+}
+
 constexpr LowerRow kNormalizationRows[] = {
     {"Softmax", lowerSoftmax},
     {"LayerNormalization", lowerLayerNormalization},
     {"RMSNormalization", lowerRmsNormalization},
     {"InstanceNormalization", lowerInstanceNormalization, channelDimension},
     {"BatchNormalization", lowerBatchNormalization, channelDimension},
+    {"LRN", lowerLrn},
 };
 
 }  // namespace

@@ -153,6 +153,11 @@ bool lowerReduceMax(Planner& p, int n, const Extents& extents, const Extents& ke
   return true;
 }
 
+algorithm reductionOf(const Node& node) {
+  if (node.is(ops::kReduceSum)) return algorithm::reduction_sum;
+  return node.is(ops::kReduceL2) ? algorithm::reduction_norm_lp_sum : algorithm::reduction_mean;
+}
+
 bool lowerReduce(Planner& p, int n, const Epilogue&) {
   const Node& node = p.node(n);
   Value x = node.operands[0];
@@ -161,16 +166,17 @@ bool lowerReduce(Planner& p, int n, const Epilogue&) {
   for (size_t d = 0; d < kept.size(); ++d) {
     if (axes.empty() || std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end()) kept[d] = 1;
   }
-  const algorithm how = node.is(ops::kReduceSum) ? algorithm::reduction_sum : algorithm::reduction_mean;
+  constexpr float kNorm = 2;  // of ReduceL2; others do not ask
   Form to = rowMajorForm(kept);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (kept == extents && node.is(ops::kReduceL2)) throw NotLowered{"a norm of single elements"};
   if (kept == extents)
     return p.define({n, 0}, {p.place(x).buffer, *reshaped(p.place(x).access, p.extents({n, 0}))}), true;
   if (node.is(ops::kReduceMax)) return lowerReduceMax(p, n, extents, kept);
   Form from = rowMajorForm(extents);
-  dnnl::reduction::primitive_desc primitive(dnnl::reduction::desc(how, from.desc, to.desc, 0, 0), attributes,
-                                            p.engine());
+  dnnl::reduction::primitive_desc primitive(dnnl::reduction::desc(reductionOf(node), from.desc, to.desc, kNorm, 0),
+                                            attributes, p.engine());
   Place source = p.as(x, from.access), result = p.create(to.access);
   auto step = p.primitive(dnnl::reduction(primitive), primitive.scratchpad_desc());
   step->add(DNNL_ARG_SRC, from.desc, p.engine(), source.buffer, source.access.offset);
@@ -189,6 +195,7 @@ constexpr LowerRow kPoolRows[] = {
     {"ReduceSum", lowerReduce},
     {"ReduceMean", lowerReduce},
     {"ReduceMax", lowerReduce},
+    {"ReduceL2", lowerReduce},
 };
 
 }  // namespace
