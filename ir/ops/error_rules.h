@@ -23,6 +23,7 @@ std::vector<double> batchNormalization(const NodeExtents&, std::span<const Appro
 std::vector<double> instanceNormalization(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> layerNormalization(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> rmsNormalization(const NodeExtents&, std::span<const Approximates>, double unit);
+std::vector<double> lrn(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> resize(const NodeExtents&, std::span<const Approximates>, double unit);
 
 // --- What rules of functions are made of ---

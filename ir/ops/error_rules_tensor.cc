@@ -155,6 +155,38 @@ std::vector<double> rmsNormalization(const NodeExtents& n, std::span<const Appro
   return errors;
 }
 
+/// x / (bias + scale · Σ squares)^beta, in double but for the result. The power falls or rises all the way: it is
+/// farthest off at an end of the interval that its base is in.
+std::vector<double> lrn(const NodeExtents& n, std::span<const Approximates> in, double unit) {
+  const Approximates& x = in[0];
+  std::vector<double> errors(x.data.size());
+  const int64_t size = n.concrete.scalar("size"), channels = x.extents[1], count = countFrom(x.extents, 2);
+  const double beta = n.concrete.number("beta"), bias = n.concrete.number("bias");
+  const double scale = n.concrete.number("alpha") / static_cast<double>(size), stats = gamma(size + 4, kDouble);
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const int64_t c = i / count % channels;
+    double squares = 0, error = 0;
+    for (int64_t k = std::max<int64_t>(0, c - (size - 1) / 2); k < std::min(channels, c + size / 2 + 1); ++k) {
+      const Approximate& v = x.data[static_cast<size_t>(i + (k - c) * count)];
+      squares += v.value * v.value;
+      error += (2 * std::abs(v.value) + v.error) * v.error + stats * v.value * v.value;
+    }
+    const double base = bias + scale * squares;
+    const double off = std::abs(scale) * error + kDouble * (std::abs(bias) + std::abs(base));
+    auto at = static_cast<size_t>(i);
+    if (!(base - off > 0)) {
+      errors[at] = kUnknownError;
+      continue;
+    }
+    const double power = std::pow(base, -beta);
+    const double moved =
+        std::max(std::abs(std::pow(base - off, -beta) - power), std::abs(std::pow(base + off, -beta) - power));
+    const Approximate z = product(x.data[at], {power, moved + kFunctionRoundings * kDouble * power}, kDouble);
+    errors[at] = isBounded(z) ? rounded(z.value, z.error, unit).error : z.error;
+  }
+  return errors;
+}
+
 /// Along each dimension in turn, what the kernel adds up, with the magnitudes of its weights. Of each of its at most
 /// four terms the weight is rounded twice, the product and the sums once.
 std::vector<double> resize(const NodeExtents& n, std::span<const Approximates> in, double unit) {

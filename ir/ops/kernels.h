@@ -59,6 +59,7 @@ PET_KERNEL(BatchNormalization);
 PET_KERNEL(InstanceNormalization);
 PET_KERNEL(LayerNormalization);
 PET_KERNEL(RMSNormalization);
+PET_KERNEL(LRN);
 PET_KERNEL(Gemm);
 
 PET_KERNEL(Resize);

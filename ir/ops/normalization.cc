@@ -144,6 +144,42 @@ Expected<Value> lowerRmsNormalization(ProgramBuilder& b, const OpView& v, std::s
   return step.result(step("Mul", {step("Mul", {operands[0], scale}), operands[1]}));
 }
 
+// --- LRN: y[n, c] = x[n, c] / (bias + alpha · the mean of size squares around channel c, zeros outside)^beta ---
+
+Expected<std::vector<Shape>> inferLrn(const OpView& v) {
+  const Shape& x = v.operands[0];
+  if (x.size() < 2 || !x[1].isAffine())
+    return fail(ErrorKind::kText, "LRN of " + str(x) + ", which has no dimension of channels");
+  return std::vector<Shape>{x};
+}
+
+std::vector<Constraint> lrnObligations(const OpView& v) {
+  std::vector<Constraint> result{Constraint::le(1, v.scalar("size"))};
+  requireSomething(v.operands[0][1], result);
+  return result;
+}
+
+/// A power of 3/4 is a root of roots.
+Expected<Value> lowerLrn(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
+  if (v.number("beta") != 0.75) return fail(ErrorKind::kUnsupported, "LRN with a beta that is not 0.75");
+  Steps step(b);
+  const size_t rank = v.operands[0].size();
+  const Expr& size = v.scalar("size");
+  std::vector<Expr> kernel(rank - 1, 1), pads(2 * (rank - 1), 0);
+  kernel[0] = size;
+  pads[0] = floorDiv(size - 1, 2);
+  pads[rank - 1] = size - 1 - pads[0];
+  const Attributes axis{{"axes", std::vector<Expr>{1}}};
+  Value squares = step("Unsqueeze", {step("Square", {operands[0]})}, axis);
+  Value mean = step("AveragePool", {squares},
+                    {{"kernel_shape", std::move(kernel)}, {"pads", std::move(pads)}, {"count_include_pad", Expr(1)}});
+  auto number = [&](const char* name) { return step("Constant", {}, {{"value", v.number(name)}}); };
+  Value scaled = step("Mul", {step("Squeeze", {mean}, axis), number("alpha")});
+  Value root = step("Sqrt", {step("Add", {scaled, number("bias")})});
+  Value power = step("Mul", {root, step("Sqrt", {root})});
+  return step.result(step("Mul", {operands[0], step("Reciprocal", {power})}));
+}
+
 // --- Gemm: y[m, n] = alpha · Σ_k a[m, k] · b[k, n] + beta · c[m, n], with a and b transposed if asked ---
 
 bool isTransposed(const OpView& v, std::string_view name) {
@@ -243,6 +279,19 @@ const OpRow kNormalizationRows[] = {
      .kernels = floatKernels<kernels::RMSNormalization>(),
      .rounding = {.arithmetic = Arithmetic::kOpaque, .tensor = error_rules::rmsNormalization},
      .onnx = {23, {{A::axis("axis", -1), A::number("epsilon", 1e-5)}}}},
+    {.name = "LRN",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {{"size", AttributeKind::kScalar, ""},
+                    {"alpha", AttributeKind::kNumber, "0.0001"},
+                    {"beta", AttributeKind::kNumber, "0.75"},
+                    {"bias", AttributeKind::kNumber, "1"}},
+     .infer = inferLrn,
+     .obligations = lrnObligations,
+     .lower = lowerLrn,
+     .kernels = floatKernels<kernels::LRN>(),
+     .rounding = {.arithmetic = Arithmetic::kOpaque, .tensor = error_rules::lrn},
+     .onnx = {1}},
     {.name = "Gemm",
      .minOperands = 2,
      .maxOperands = 3,

@@ -150,6 +150,8 @@ def function_cases():
     case("InstanceNormalization", [floats(2, 3, 4, 4), floats(3), floats(3)])
     case("LayerNormalization", [x, floats(4), floats(4)])
     case("LayerNormalization", [x, floats(3, 4)], axis=1, epsilon=1e-2)
+    case("LRN", [floats(2, 7, 3, 4)], size=5)
+    case("LRN", [floats(2, 7, 3)], opset=9, size=4, alpha=0.5, beta=0.6, bias=2.0)
     case("RMSNormalization", [x, floats(4)], opset=23)
     case("RMSNormalization", [x, floats(3, 4)], opset=23, axis=1, epsilon=1e-2)
     case("Mish", [x], opset=18)

@@ -192,6 +192,7 @@ const Case kFunctions[] = {
      "epsilon=0.5",
      {{{"N", 1}, {"C", 2}, {"W", 3}}}},
     {"x: [N, C, W]\ns: [C]\nb: [C]\ny = InstanceNormalization(x, s, b) epsilon=0.5", {{{"N", 1}, {"C", 2}, {"W", 3}}}},
+    {"x: [N, C, W]\ny = LRN(x) size=3 alpha=0.5", {{{"N", 1}, {"C", 4}, {"W", 2}}}},
     // constants
     {"x: [N, C, W]\na = AveragePool(x) kernel_shape=[3] pads=[1, 1]\nb = GlobalAveragePool(a)\ny = Add(a, b)",
      {{{"N", 1}, {"C", 2}, {"W", 4}}}},

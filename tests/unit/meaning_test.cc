@@ -147,6 +147,8 @@ const std::string_view kPrograms[] = {
     "Erf(e)  g = Sqrt(f)  h = Softplus(g)  i = HardSwish(h)  y = HardSigmoid(i)",
     "x: [N, W]  a = Swish(x)  b = Swish(a) alpha=0.5  y = Mish(b)",
     "x: [N, S, E]  s: [E]  y = RMSNormalization(x, s) axis=2",
+    "x: [N, C, H, W]  y = LRN(x) size=5",
+    "x: [N, C, W]  y = LRN(x) size=E alpha=0.3 bias=2",
     "x: [N, S, E]  s: [S, E]  y = RMSNormalization(x, s) axis=1 epsilon=0.5",
     // Maxima
     "x: [N, C, H, W]  y = MaxPool(x) kernel_shape=[3, 2] pads=[1, 0, 1, 1] strides=[2, 1]",

@@ -268,6 +268,10 @@ const Case kComposites[] = {
      {{{"N", 2}, {"H", 2}, {"W", 3}}}},
     {"x: [N, H, W]  s: [W]  y = LayerNormalization(x, s) axis=2", {{{"N", 2}, {"H", 2}, {"W", 3}}}},
     {"x: [N, H, W]  s: [H, W]  y = RMSNormalization(x, s) axis=1 epsilon=0.125", {{{"N", 2}, {"H", 2}, {"W", 3}}}},
+    {"x: [N, C, H, W]  y = LRN(x) size=3 alpha=0.7",
+     {{{"N", 2}, {"C", 1}, {"H", 1}, {"W", 2}}, {{"N", 1}, {"C", 5}, {"H", 2}, {"W", 1}}}},
+    {"x: [N, C, W]  y = LRN(x) size=S alpha=0.7 bias=2",
+     {{{"N", 1}, {"C", 6}, {"W", 2}, {"S", 4}}, {{"N", 2}, {"C", 3}, {"W", 1}, {"S", 5}}}},
 };
 
 TEST(OpsAccess, CompositesAreWhatTheyAreMadeOf) {

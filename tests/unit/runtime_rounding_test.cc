@@ -101,6 +101,8 @@ const std::vector<std::string> kPrograms = {
     "x: [2, 3, 40]\n w: const [40, 40]\n g: const [40]\n t = MatMul(x, w)\n y = RMSNormalization(t, g) axis=2",
     "x: [2, 3, 40]\n w: const [40, 40]\n g: const [40]\n t = MatMul(x, w)\n y = LayerNormalization(t, g) axis=2",
     "x: [2, 3, 8, 5]\n g: const [3]\n b: const [3]\n y = InstanceNormalization(x, g, b)",
+    "x: [2, 9, 4, 3]\n y = LRN(x) size=5 alpha=1",
+    "x: [2, 9]\n w: const [9, 9]\n t = MatMul(x, w)\n y = LRN(t) size=4 alpha=0.3 beta=0.6 bias=0.5",
     "x: [2, 3, 8, 5]\n g: const [3]\n b: const [3]\n m: const [3]\n t: const [3]\n v = Square(t)\n"
     "y = BatchNormalization(x, g, b, m, v)",
     "x: [2, 3]\n w: const [3, 4]\n c: [4]\n y = Gemm(x, w, c) alpha=0.3 beta=-1.7",

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "ir/ops/kernels/broadcast.h"
@@ -96,6 +97,28 @@ Expected<std::vector<Tensor<T>>> RMSNormalization::run(const ConcreteNode& node,
 }
 
 template <class T>
+Expected<std::vector<Tensor<T>>> LRN::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
+  const Tensor<T>& x = *in[0];
+  Tensor<T> y(x.extents);
+  const int64_t size = node.scalar("size"), channels = x.extents[1], count = countFrom(x.extents, 2);
+  const double scale = node.number("alpha") / static_cast<double>(size);
+  for (int64_t image = 0; image < x.extents[0]; ++image) {
+    for (int64_t c = 0; c < channels; ++c) {
+      const int64_t first = std::max<int64_t>(0, c - (size - 1) / 2), end = std::min(channels, c + size / 2 + 1);
+      for (int64_t i = 0; i < count; ++i) {
+        auto at = [&](int64_t channel) { return static_cast<size_t>((image * channels + channel) * count + i); };
+        double squares = 0;
+        for (int64_t k = first; k < end; ++k)
+          squares += static_cast<double>(x.data[at(k)]) * static_cast<double>(x.data[at(k)]);
+        const double power = std::pow(node.number("bias") + scale * squares, node.number("beta"));
+        y.data[at(c)] = static_cast<T>(static_cast<double>(x.data[at(c)]) / power);
+      }
+    }
+  }
+  return std::vector{std::move(y)};
+}
+
+template <class T>
 Expected<std::vector<Tensor<T>>> Gemm::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
   auto alpha = fromNumber<T>(node.number("alpha")), beta = fromNumber<T>(node.number("beta"));
   if (!alpha || !beta) return tl::unexpected((alpha ? beta : alpha).error());
@@ -120,6 +143,7 @@ PET_INSTANTIATE_FLOAT(BatchNormalization);
 PET_INSTANTIATE_FLOAT(InstanceNormalization);
 PET_INSTANTIATE_FLOAT(LayerNormalization);
 PET_INSTANTIATE_FLOAT(RMSNormalization);
+PET_INSTANTIATE_FLOAT(LRN);
 PET_INSTANTIATE_RING(Gemm);
 
 }  // namespace pet::kernels

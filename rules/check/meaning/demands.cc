@@ -172,6 +172,10 @@ void ofNode(const Call& call, Demands& must) {
   if (op == "Slice") ofSlice(call, must);
   if (op == "Gather") ofGather(call, must);
   if (op == "Col2Im") ofCol2Im(call, must);
+  if (op == "LRN") {
+    must.atMost(1, call.node.scalar("size"));
+    something(call.operands[0][1], must);
+  }
   if (op == "Split" || op == "Tile") {
     for (const Expr& e : call.list(op == "Split" ? "split" : "repeats"))
       must.atMost(0, e);

@@ -91,6 +91,7 @@ class Expansion {
       Value z = make("Mul", {standard(x[0], *axis, node), x[1]});
       return x.size() > 2 ? make("Add", {z, x[2]}) : z;
     }
+    if (op == "LRN") return acrossChannels(x[0], node);
     if (op == "RMSNormalization") {
       auto axis = node.scalar("axis").asConstant();
       if (!axis) throw Opaque("RMSNormalization along an unknown axis");
@@ -98,6 +99,24 @@ class Expansion {
       return make("Mul", {make("Mul", {x[0], deviation(squares, node)}), x[1]});
     }
     return std::nullopt;
+  }
+
+  /// x / z^(3/4), z = bias + alpha · the mean of the squares in a window along the channels
+  Value acrossChannels(Value x, const Node& node) {
+    if (node.number("beta") != 0.75) throw Opaque("LRN with a beta that is not 0.75");
+    const auto spatial = static_cast<int64_t>(node.shapes[0].size()) - 1;  // of [N, 1, C, …]
+    const Expr size = node.scalar("size"), before = floorDiv(size - 1, 2);
+    std::vector<Expr> kernel(static_cast<size_t>(spatial), 1), pads(static_cast<size_t>(2 * spatial), 0);
+    kernel[0] = size;
+    pads[0] = before;
+    pads[static_cast<size_t>(spatial)] = size - 1 - before;
+    Value mean = make("AveragePool", {make("Unsqueeze", {make("Square", {x})}, {{"axes", from(1, 2)}})},
+                      {{"kernel_shape", kernel}, {"pads", pads}, {"count_include_pad", Expr(1)}});
+    Value alpha = make("Constant", {}, {{"value", node.number("alpha")}});
+    Value bias = make("Constant", {}, {{"value", node.number("bias")}});
+    Value z = make("Add", {make("Mul", {make("Squeeze", {mean}, {{"axes", from(1, 2)}}), alpha}), bias});
+    Value root = make("Sqrt", {z});
+    return make("Mul", {x, inverse(make("Mul", {root, make("Sqrt", {root})}))});
   }
 
   Value inverse(Value x) { return make("Reciprocal", {x}); }

@@ -45,4 +45,8 @@ std::vector<Template> rowPhaseTemplates(const Pattern& pattern);
 /// is no such function.
 std::vector<Template> definitionTemplates(const Pattern& pattern);
 
+/// LRN by what it is composed of: squares, a band matrix across channels as a pointwise Conv or a product, and roots.
+/// Empty: the pattern is no LRN of images with a power of 3/4.
+std::vector<Template> channelWindowTemplates(const Pattern& pattern);
+
 }  // namespace pet
