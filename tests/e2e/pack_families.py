@@ -47,6 +47,7 @@ FAMILIES = [
     ("row-as-image", ["conv1d", "conv1d-depthwise", "conv1d-depthwise-causal"], False, ["Conv"], 1),
     ("flipped-kernel", ["conv1d", "conv3d"], False, ["ConvTranspose"], 1),
     ("exchanged", ["conv-rows-after-columns"], False, ["Conv", "Add"], 1),  # first what shrinks the most
+    ("matrix-of-operator", ["stft-160", "stft-128", "stft-256", "stft-512"], False, ["Eye", "STFT", "Conv"], 1),
     ("channel-window", ["lrn"], False, ["Eye", "AveragePool", "Sqrt", "Div"], 2),
     ("kernel-in-pieces", ["conv"], False, ["Slice", "Conv", "Add"], 4),
     ("winograd", ["conv", "conv1d"], False, ["Table", "Conv", "MatMul", "Slice"], 4),

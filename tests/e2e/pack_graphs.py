@@ -101,6 +101,11 @@ MODELS = {
         {"x": [2, 1, 11, 40]}, ["y"],
         {"v": weights(4, 1, 1, 16), "a": weights(4), "w": weights(8, 1, 11, 1), "b": weights(8)},
         ["conv-rows-after-columns/conv-g2M(own-conv(x))+bias"]),
+    "spectra": (  # torch.stft as its exporter writes it, and the power
+        [node("STFT", ["x", "step", "w"], ["t"], onesided=1), node("Transpose", ["t"], ["u"], perm=[0, 2, 1, 3]),
+         node("Mul", ["u", "u"], ["v"]), node("ReduceSum", ["v", "last"], ["y"], keepdims=0)],
+        {"x": [2, 900, 1]}, ["y"], {"step": np.array(160), "w": np.hanning(40).astype(np.float32), "last": np.array([-1])},
+        ["stft-160/conv"]),
     "response": (
         [node("Relu", ["x"], ["t"]), node("LRN", ["t"], ["u"], size=5, alpha=1e-4, beta=0.75, bias=1.0),
          node("MaxPool", ["u"], ["y"], kernel_shape=[3, 3], strides=[2, 2])],

@@ -116,6 +116,7 @@ const Case kCases[] = {
     {"x: [1, 3, 4, 4]  s: const [3]  b: const [3]  y = InstanceNormalization(x, s, b)", "InstanceNormalization"},
     {"x: [2, 3, 4]  s: const [4]  y = LayerNormalization(x, s) axis=2", "LayerNormalization"},
     {"x: [2, 3, 4]  s: const [4]  y = RMSNormalization(x, s) axis=2", "RMSNormalization", 23},
+    {"x: [2, 30]  w: const [8]  y = STFT(x, w) frame_step=5", "STFT", 17},
     {"x: [1, 6, 3, 4]  y = LRN(x) size=5", "LRN"},
     {"a: [3, 2]  b: [4, 3]  c: [4]  y = Gemm(a, b, c) transA=1 transB=1 alpha=0.5", "Gemm"},
     {"x: [1, 2, 3, 4]  y = Resize(x) scales=[1, 1, 1, 1, 2, 1, 3, 2] coordinate_transformation_mode=asymmetric "

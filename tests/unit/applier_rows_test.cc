@@ -98,6 +98,8 @@ const Case kCases[] = {
     {"x: [2, 3, 4]  s: const [3, 4]  b: const [3, 4]  y = LayerNormalization(x, s, b) axis=1 epsilon=0.01", since(17)},
     {"x: [2, 3, 4]  s: const [4]  y = RMSNormalization(x, s) axis=2 epsilon=0.01", since(7)},
     {"x: [2, 3, 4]  s: const [3, 4]  y = RMSNormalization(x, s) axis=1", since(23)},
+    {"x: [2, 30]  w: const [8]  y = STFT(x, w) frame_step=5", since(17)},
+    {"x: [2, 30]  w: const [9]  y = STFT(x, w) frame_step=4 onesided=0", since(17)},
     {"x: [1, 6, 3, 4]  y = LRN(x) size=5", since(6)},
     {"x: [1, 6, 3]  y = LRN(x) size=3 alpha=0.25 beta=0.5 bias=2", since(6)},
     {"x: [1, 2, 3, 4]  y = Resize(x) sizes=[1, 2, 6, 8] coordinate_transformation_mode=asymmetric nearest_mode=floor",

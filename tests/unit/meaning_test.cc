@@ -148,6 +148,7 @@ const std::string_view kPrograms[] = {
     "x: [N, W]  a = Swish(x)  b = Swish(a) alpha=0.5  y = Mish(b)",
     "x: [N, S, E]  s: [E]  y = RMSNormalization(x, s) axis=2",
     "x: [N, C, H, W]  y = LRN(x) size=5",
+    "x: [N, W + 9]  w: [W]  y = STFT(x, w) frame_step=3",
     "x: [N, C, W]  y = LRN(x) size=E alpha=0.3 bias=2",
     "x: [N, S, E]  s: [S, E]  y = RMSNormalization(x, s) axis=1 epsilon=0.5",
     // Maxima

@@ -101,6 +101,8 @@ const std::vector<std::string> kPrograms = {
     "x: [2, 3, 40]\n w: const [40, 40]\n g: const [40]\n t = MatMul(x, w)\n y = RMSNormalization(t, g) axis=2",
     "x: [2, 3, 40]\n w: const [40, 40]\n g: const [40]\n t = MatMul(x, w)\n y = LayerNormalization(t, g) axis=2",
     "x: [2, 3, 8, 5]\n g: const [3]\n b: const [3]\n y = InstanceNormalization(x, g, b)",
+    "x: [2, 50]\n w: const [16]\n y = STFT(x, w) frame_step=5",
+    "x: [2, 50]\n v: const [50, 50]\n w: const [7]\n t = MatMul(x, v)\n y = STFT(t, w) frame_step=9 onesided=0",
     "x: [2, 9, 4, 3]\n y = LRN(x) size=5 alpha=1",
     "x: [2, 9]\n w: const [9, 9]\n t = MatMul(x, w)\n y = LRN(t) size=4 alpha=0.3 beta=0.6 bias=0.5",
     "x: [2, 3, 8, 5]\n g: const [3]\n b: const [3]\n m: const [3]\n t: const [3]\n v = Square(t)\n"

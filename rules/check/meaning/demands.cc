@@ -172,6 +172,10 @@ void ofNode(const Call& call, Demands& must) {
   if (op == "Slice") ofSlice(call, must);
   if (op == "Gather") ofGather(call, must);
   if (op == "Col2Im") ofCol2Im(call, must);
+  if (op == "STFT") {
+    must.atMost(1, line(call.operands[1][0]));
+    must.atMost(line(call.operands[1][0]), line(call.operands[0][1]));
+  }
   if (op == "LRN") {
     must.atMost(1, call.node.scalar("size"));
     something(call.operands[0][1], must);

@@ -45,6 +45,10 @@ std::vector<Template> rowPhaseTemplates(const Pattern& pattern);
 /// is no such function.
 std::vector<Template> definitionTemplates(const Pattern& pattern);
 
+/// The spectra of a signal's frames by a Conv along the signal; its kernel is what the operator makes of the unit
+/// matrix. Empty: the pattern is no STFT.
+std::vector<Template> spectrumTemplates(const Pattern& pattern);
+
 /// LRN by what it is composed of: squares, a band matrix across channels as a pointwise Conv or a product, and roots.
 /// Empty: the pattern is no LRN of images with a power of 3/4.
 std::vector<Template> channelWindowTemplates(const Pattern& pattern);
