@@ -14,11 +14,12 @@ std::vector<Template> spectrumTemplates(const Pattern& pattern) {
   ProgramWriter form(p);
   const Value x = form.find(p.name(stft.operands[0])), window = form.find(p.name(stft.operands[1]));
   const LayoutAxis tap{"n", p.shape(stft.operands[1])[0]}, frequency{"k", y[2]}, part{"p", y[3]}, image{"b", y[0]},
-      frame{"t", y[1]}, position{"l", signal[1]};
+      frame{"t", y[1]}, only{"c", 1}, position{"l", signal[1]};
 
   const Value unit = form.add(ops::kEye.text, {}, {{"extent", tap.extent.affine()}});
   const Value spectra = form.add(ops::kSTFT.text, {unit, window}, stft.attributes, "spectra");
-  const Value kernel = form.layout(spectra, {{tap}, {}, {frequency}, {part}}, {{frequency, part}, {}, {tap}}, "u");
+  const Value kernel =
+      form.layout(spectra, {{tap}, {only}, {frequency}, {part}}, {{frequency, part}, {only}, {tap}}, "u");
   const Value rows = form.layout(x, {{image}, {position}}, {{image}, {}, {position}});
   const Value z =
       form.add(ops::kConv.text, {rows, kernel}, {{"strides", std::vector<Expr>{stft.scalar("frame_step")}}});
