@@ -1,4 +1,4 @@
-// STFT: in ONNX the signal has a last dimension of extent 1, and step and length are operands.
+// STFT: in ONNX the signal may have a last dimension of extent 1, and step and length are operands.
 
 #include "applier/operators/onnx_rows.h"
 
@@ -26,11 +26,9 @@ std::vector<Value> readStft(const Lifting& l, const OnnxRow&) {
   return {l.add("STFT", {x, w}, {{"frame_step", Expr(step[0])}, {"onesided", Expr(onesided)}})};
 }
 
+/// The signal without a last dimension of extent 1, as PyTorch's exporter writes it and engines read it.
 void writeStft(const Emission& e, const OnnxRow& row) {
-  Shape signal = e.shape(0);
-  signal.emplace_back(1);
-  const std::string x = e.reshape(e.operand(0), e.shape(0), signal);
-  e.last(row.type, {x, e.integer("frame_step", e.scalar("frame_step")), e.operand(1)},
+  e.last(row.type, {e.operand(0), e.integer("frame_step", e.scalar("frame_step")), e.operand(1)},
          {{"onesided", e.scalar("onesided")}});
 }
 

@@ -10,11 +10,12 @@
 namespace pet::check {
 namespace {
 
-/// A constant is no coefficient, an epsilon becomes a constant, and a function is told from others by its key. A Clip's
-/// sign goes by its bounds.
+/// A constant is no coefficient, an epsilon becomes a constant, as do LRN's numbers but for its power, and a function
+/// is told from others by its key. A Clip's sign goes by its bounds.
 bool isNameOnly(const Node& node, std::string_view attribute) {
   const std::string_view op = opOf(node);
-  return op == "Constant" || attribute == "epsilon" || (op != "Clip" && functionOf(op));
+  const bool becomesConstant = attribute == "epsilon" || (op == "LRN" && (attribute == "alpha" || attribute == "bias"));
+  return op == "Constant" || becomesConstant || (op != "Clip" && functionOf(op));
 }
 
 bool isNameOnly(const Program& program, double number) {

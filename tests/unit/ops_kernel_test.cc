@@ -136,8 +136,8 @@ const Case kCases[] = {
     {"x: [1, 4]  y = LRN(x) size=3 alpha=3 beta=1 bias=1", {{1, 2, 3, 4}}, {{1. / 6, 2. / 15, 3. / 30, 4. / 26}}},
     {"x: [1, 3]  y = LRN(x) size=2 alpha=2 beta=2 bias=0", {{1, 2, 3}}, {{1. / 25, 2. / 169, 3. / 81}}},
     {"x: [1, 1, 2]  y = LRN(x) size=1 alpha=1 bias=0", {{16, 1}}, {{0.25, 1}}},
-    // Spectra: of [1 2 3 4] it is 10, -2 + 2i, -2
-    {"x: [1, 4]  w: [4]  y = STFT(x, w) frame_step=1", {{1, 2, 3, 4}, {1, 1, 1, 1}}, {{10, 0, -2, 2, -2, 0}}},
+    // Spectra: of [1 2 3 4] it is 10, -2 + 2i, -2. Over F_p other numbers stand for the cosines.
+    {"x: [1, 4]  w: [4]  y = STFT(x, w) frame_step=1", {{1, 2, 3, 4}, {0.5, 0.5, 0.5, 0.5}}, {{5, 0, -1, 1, -1, 0}}},
     {"x: [1, 4]  w: [2]  y = STFT(x, w) frame_step=2 onesided=0", {{1, 2, 3, 4}, {1, 0.5}}, {{2, 0, 0, 0, 5, 0, 1, 0}}},
     // Resize
     {"x: [2]  y = Resize(x) scales=[2, 1]", {{1, 2}}, {{1, 1, 2, 2}}},
