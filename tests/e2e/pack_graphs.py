@@ -85,7 +85,7 @@ MODELS = {
         [node("Conv", ["x", "w", "b"], ["t"], pads=[3, 3], group=8), node("Slice", ["t", "begin", "end", "axis"], ["y"])],
         {"x": [2, 8, 30]}, ["y"],
         {"w": weights(8, 1, 4), "b": weights(8), "begin": np.array([0]), "end": np.array([30]), "axis": np.array([2])},
-        ["conv1d-depthwise-causal/row(conv-gC(x))"]),
+        ["conv1d-depthwise-causal/row(conv-gC(x)+bias)"]),
     "wave": (  # the last layer of a vocoder
         [node("Conv", ["x", "w", "b"], ["t"], pads=[3, 3]), node("Tanh", ["t"], ["y"])],
         {"x": [1, 8, 40]}, ["y"], {"w": weights(1, 8, 7), "b": weights(1)}, ["conv1d/convtranspose(x)"]),
