@@ -153,7 +153,7 @@ def function_cases():
     case("LRN", [floats(2, 7, 3, 4)], size=5)
     case("STFT", [floats(2, 30, 1), np.array(4), floats(8)], opset=17)
     case("STFT", [floats(2, 30), np.array(5), floats(9), np.array(9)], opset=17, onesided=0)
-    case("LRN", [floats(2, 7, 3)], opset=9, size=4, alpha=0.5, beta=0.6, bias=2.0)
+    case("LRN", [floats(2, 7, 3, 2)], opset=9, size=3, alpha=0.5, beta=0.6, bias=2.0)
     case("RMSNormalization", [x, floats(4)], opset=23)
     case("RMSNormalization", [x, floats(3, 4)], opset=23, axis=1, epsilon=1e-2)
     case("Mish", [x], opset=18)
