@@ -51,6 +51,8 @@ std::optional<double> workOf(const Program& program, const Node& node, const Bin
       return made;
     case Work::kFilters:
       return times(made, over(elementsOf(operand(1), symbols), elementsOf({operand(1)[0]}, symbols)));
+    case Work::kWeights:
+      return times(made, elementsOf(operand(1), symbols));
     case Work::kTransposed:
       return times(elementsOf(operand(0), symbols),
                    over(elementsOf(operand(1), symbols), elementsOf({operand(1)[0]}, symbols)));

@@ -96,6 +96,10 @@ std::string Emission::integers(std::string_view what, const std::vector<int64_t>
   return sink_.initializer(fmt::format("{}/{}", node().names[0], what), Constant::of(Tensor<int64_t>({n}, values)));
 }
 
+std::string Emission::integer(std::string_view what, int64_t value) const {
+  return sink_.initializer(fmt::format("{}/{}", node().names[0], what), Constant::of(Tensor<int64_t>({}, {value})));
+}
+
 std::string Emission::number(std::string_view what, double value) const {
   return sink_.initializer(fmt::format("{}/{}", node().names[0], what),
                            Constant::rounded(sink_.element(), Tensor<double>({}, {value})));

@@ -122,6 +122,7 @@ class Emission {
            OnnxAttributes attributes = {}) const;
   /// The name of an initializer.
   std::string integers(std::string_view what, const std::vector<int64_t>& values) const;
+  std::string integer(std::string_view what, int64_t value) const;  ///< without dimensions
   std::string number(std::string_view what, double value) const;
   /// Always of float, whatever the model computes in.
   std::string numbers(std::string_view what, const std::vector<double>& values) const;

@@ -83,7 +83,7 @@ OnnxRow completed(OnnxRow row) {
 std::vector<OnnxRow> joinFamilies() {
   std::vector<OnnxRow> rows;
   for (auto family : {onnxAttentionRows(), onnxConvRows(), onnxEinsumRows(), onnxFunctionRows(), onnxMoveRows(),
-                      onnxPoolRows(), onnxResizeRows()}) {
+                      onnxPoolRows(), onnxResizeRows(), onnxFourierRows()}) {
     for (const OnnxRow& row : family)
       rows.push_back(completed(row));
   }

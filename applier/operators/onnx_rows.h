@@ -50,6 +50,7 @@ std::span<const OnnxRow> onnxEinsumRows();
 std::span<const OnnxRow> onnxFunctionRows();
 std::span<const OnnxRow> onnxPoolRows();
 std::span<const OnnxRow> onnxResizeRows();
+std::span<const OnnxRow> onnxFourierRows();
 /// One for each operator that is read or written.
 std::span<const OnnxRow> onnxTable();
 

@@ -198,6 +198,26 @@ std::vector<double> reduceL2(const NodeExtents& n, std::span<const Approximates>
   return result;
 }
 
+/// Of a frame's spectrum every number has the same bound: the sum of the products, and of their errors, in magnitude.
+std::vector<double> stft(const NodeExtents& n, std::span<const Approximates> in, double unit) {
+  const Approximates &x = in[0], &w = in[1];
+  const int64_t step = n.concrete.scalar("frame_step"), taps = w.extents[0], length = x.extents[1];
+  const Extents& out = n.concrete.outputs[0];
+  const double own = gamma(taps + 8, unit);
+  std::vector<double> errors;
+  for (int64_t frame = 0; frame < out[0] * out[1]; ++frame) {
+    const Approximate* signal = x.data.data() + frame / out[1] * length + frame % out[1] * step;
+    double error = 0;
+    for (int64_t i = 0; i < taps; ++i) {
+      const Approximate& weight = w.data[static_cast<size_t>(i)];
+      const double size = std::abs(signal[i].value), by = std::abs(weight.value);
+      error += own * size * by + size * weight.error + by * signal[i].error + signal[i].error * weight.error;
+    }
+    errors.insert(errors.end(), static_cast<size_t>(out[2] * out[3]), error * (1 + own) + underflow(unit));
+  }
+  return errors;
+}
+
 /// Along each dimension in turn, what the kernel adds up, with the magnitudes of its weights. Of each of its at most
 /// four terms the weight is rounded twice, the product and the sums once.
 std::vector<double> resize(const NodeExtents& n, std::span<const Approximates> in, double unit) {

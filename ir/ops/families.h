@@ -18,5 +18,6 @@ std::span<const OpRow> functionRows();
 std::span<const OpRow> poolRows();
 std::span<const OpRow> normalizationRows();
 std::span<const OpRow> resizeRows();
+std::span<const OpRow> fourierRows();
 
 }  // namespace pet

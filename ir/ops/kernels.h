@@ -66,6 +66,8 @@ PET_KERNEL(Gemm);
 
 PET_KERNEL(Resize);
 
+PET_KERNEL(STFT);
+
 #undef PET_KERNEL
 
 }  // namespace pet::kernels

@@ -55,6 +55,7 @@ inline constexpr OpName kReduceSum{"ReduceSum"};
 inline constexpr OpName kRelu{"Relu"};
 inline constexpr OpName kReshape{"Reshape"};
 inline constexpr OpName kResize{"Resize"};
+inline constexpr OpName kSTFT{"STFT"};
 inline constexpr OpName kSelect{"Select"};
 inline constexpr OpName kSigmoid{"Sigmoid"};
 inline constexpr OpName kSlice{"Slice"};

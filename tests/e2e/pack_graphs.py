@@ -81,6 +81,31 @@ MODELS = {
     "rows": (
         [node("Conv", ["x", "w"], ["y"], pads=[2, 2], group=8)],
         {"x": [1, 8, 30]}, ["y"], {"w": weights(8, 1, 5)}, ["conv1d-depthwise/row(conv-gC(x))"]),
+    "causal rows": (  # as Mamba and TCNs: padded at both ends, then cropped
+        [node("Conv", ["x", "w", "b"], ["t"], pads=[3, 3], group=8), node("Slice", ["t", "begin", "end", "axis"], ["y"])],
+        {"x": [2, 8, 30]}, ["y"],
+        {"w": weights(8, 1, 4), "b": weights(8), "begin": np.array([0]), "end": np.array([30]), "axis": np.array([2])},
+        ["conv1d-depthwise-causal/row(conv-gC(x)+bias)"]),
+    "wave": (  # the last layer of a vocoder
+        [node("Conv", ["x", "w", "b"], ["t"], pads=[3, 3]), node("Tanh", ["t"], ["y"])],
+        {"x": [1, 8, 40]}, ["y"], {"w": weights(1, 8, 7), "b": weights(1)}, ["conv1d/convtranspose(x)"]),
+    "disparities": (
+        [node("Conv", ["x", "w"], ["y"], pads=[1] * 6)],
+        {"x": [1, 8, 4, 9, 7]}, ["y"], {"w": weights(1, 8, 3, 3, 3)}, ["conv3d/convtranspose(x)"]),
+    "local_attention": (
+        [node("Conv", ["x", "w", "b"], ["y"], pads=[2] * 6, group=8)],
+        {"x": [2, 8, 5, 9, 7]}, ["y"], {"w": weights(8, 1, 5, 5, 5), "b": weights(8)},
+        ["conv3d-depthwise-5/sum(conv-gC(frames(x)))"]),
+    "electrodes": (  # EEGNet's first two layers
+        [node("Conv", ["x", "v", "a"], ["t"], pads=[0, 8, 0, 8]), node("Conv", ["t", "w", "b"], ["u"], group=4), node("Elu", ["u"], ["y"])],
+        {"x": [2, 1, 11, 40]}, ["y"],
+        {"v": weights(4, 1, 1, 16), "a": weights(4), "w": weights(8, 1, 11, 1), "b": weights(8)},
+        ["conv-rows-after-columns/conv-g2M(own-conv(x))+bias"]),
+    "spectra": (  # torch.stft as its exporter writes it, and the power
+        [node("STFT", ["x", "step", "w"], ["t"], onesided=1), node("Transpose", ["t"], ["u"], perm=[0, 2, 1, 3]),
+         node("Mul", ["u", "u"], ["v"]), node("ReduceSum", ["v", "last"], ["y"], keepdims=0)],
+        {"x": [2, 900, 1]}, ["y"], {"step": np.array(160), "w": np.hanning(40).astype(np.float32), "last": np.array([-1])},
+        ["stft-160/conv"]),
     "normalised": (
         [node("BatchNormalization", ["x", "s", "b", "m", "v"], ["a"], epsilon=1e-3),
          node("Conv", ["a", "w"], ["y"], pads=[1, 1, 1, 1])],

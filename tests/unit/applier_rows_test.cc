@@ -104,6 +104,8 @@ const Case kCases[] = {
     {"x: [2, 3]  y = Pow(x) exponent=-0.5", since(7)},
     {"x: [2, 3, 4]  y = ReduceL2(x) axes=[1]", since(6)},
     {"x: [2, 3, 4]  y = ReduceL2(x) axes=[0, 2] keepdims=0", since(6)},
+    {"x: [2, 30]  w: const [8]  y = STFT(x, w) frame_step=5", since(17)},
+    {"x: [2, 30]  w: const [9]  y = STFT(x, w) frame_step=4 onesided=0", since(17)},
     {"x: [1, 2, 3, 4]  y = Resize(x) sizes=[1, 2, 6, 8] coordinate_transformation_mode=asymmetric nearest_mode=floor",
      since(7)},
     {"x: [1, 2, 3, 4]  y = Resize(x) scales=[1, 1, 1, 1, 5, 4, 3, 2] mode=linear "

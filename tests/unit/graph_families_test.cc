@@ -153,6 +153,12 @@ const Found kFound[] = {
     {"conv3d-depthwise", "sum(conv-gC(frames(x)))", "frames"},
     {"conv1d", "row(conv(x))", "row-as-image"},
     {"conv1d-depthwise", "row(conv-gC(x))", "row-as-image"},
+    {"conv1d-depthwise-causal", "row(conv-gC(x)+bias)", "row-as-image"},
+    {"conv3d-depthwise-5", "sum(conv-gC(frames(x)))", "frames"},
+    // Kernels flipped, along one axis and three; one of two Convs first, the other with what is left of it.
+    {"conv1d", "convtranspose(x)", "flipped-kernel"},
+    {"conv3d", "convtranspose(x)", "flipped-kernel"},
+    {"conv-rows-after-columns", "conv-g2M(own-conv(x))+bias", "exchanged"},
     {"conv", "sum(conv(pieces-2(x)))", "kernel-in-pieces"},
     {"conv", "sum(conv(pieces-3(x)))", "kernel-in-pieces"},
     // Products of activations.

@@ -147,6 +147,7 @@ const std::string_view kPrograms[] = {
     "Erf(e)  g = Sqrt(f)  h = Softplus(g)  i = HardSwish(h)  y = HardSigmoid(i)",
     "x: [N, W]  a = Swish(x)  b = Swish(a) alpha=0.5  y = Mish(b)",
     "x: [N, S, E]  s: [E]  y = RMSNormalization(x, s) axis=2",
+    "x: [N, W + 9]  w: [W]  y = STFT(x, w) frame_step=3",
     "x: [N, S, E]  s: [S, E]  y = RMSNormalization(x, s) axis=1 epsilon=0.5",
     "x: [N, C, H, W]  y = LRN(x) size=2P + 1 alpha=0.3",
     "x: [N, C, W]  a = LRN(x) size=4 beta=1.25  y = LRN(a) size=R beta=0.5 bias=2",

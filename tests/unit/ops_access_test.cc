@@ -230,6 +230,10 @@ const Case kCases[] = {
     {"x: [N, W]  y = Resize(x) scales=[1, 1, 4, 3] sizes=[N, V] mode=cubic "
      "coordinate_transformation_mode=pytorch_half_pixel",
      {{{"N", 2}, {"W", 5}, {"V", 6}}}},
+    // STFT
+    {"x: [N, L]  w: [S]  y = STFT(x, w) frame_step=2",
+     {{{"N", 2}, {"L", 9}, {"S", 4}}, {{"N", 1}, {"L", 5}, {"S", 5}}}},
+    {"x: [N, L]  w: [S]  y = STFT(x, w) frame_step=3 onesided=0", {{{"N", 1}, {"L", 8}, {"S", 3}}}},
 };
 
 Program parsed(std::string_view text) {

@@ -141,6 +141,9 @@ const Case kCases[] = {
     {"x: [3]  y = Pow(x) exponent=1.5", {{0, 4, 9}}, {{0, 8, 27}}},
     {"x: [2]  y = Pow(x) exponent=-0.5", {{4, 0.25}}, {{0.5, 2}}},
     {"x: [2, 2]  y = ReduceL2(x) axes=[1]", {{3, 4, 0, -5}}, {{5, 5}}},
+    // Spectra: of [1 2 3 4] it is 10, -2 + 2i, -2. Over F_p other numbers stand for the cosines.
+    {"x: [1, 4]  w: [4]  y = STFT(x, w) frame_step=1", {{1, 2, 3, 4}, {0.5, 0.5, 0.5, 0.5}}, {{5, 0, -1, 1, -1, 0}}},
+    {"x: [1, 4]  w: [2]  y = STFT(x, w) frame_step=2 onesided=0", {{1, 2, 3, 4}, {1, 0.5}}, {{2, 0, 0, 0, 5, 0, 1, 0}}},
     // Resize
     {"x: [2]  y = Resize(x) scales=[2, 1]", {{1, 2}}, {{1, 1, 2, 2}}},
     {"x: [4]  y = Resize(x) scales=[1, 2] nearest_mode=floor", {{1, 2, 3, 4}}, {{1, 3}}},

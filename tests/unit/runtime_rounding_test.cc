@@ -108,6 +108,8 @@ const std::vector<std::string> kPrograms = {
     "x: [2, 30]\n t = Square(x)\n y = Pow(t) exponent=-1.5",
     "x: [2, 30]\n y = Pow(x) exponent=0.5",
     "x: [2, 30, 4]\n w: const [30, 30]\n t = MatMul(w, x)\n y = ReduceL2(t) axes=[1]",
+    "x: [2, 50]\n w: const [16]\n y = STFT(x, w) frame_step=5",
+    "x: [2, 50]\n v: const [50, 50]\n w: const [7]\n t = MatMul(x, v)\n y = STFT(t, w) frame_step=9 onesided=0",
     "x: [2, 3, 8, 5]\n g: const [3]\n b: const [3]\n m: const [3]\n t: const [3]\n v = Square(t)\n"
     "y = BatchNormalization(x, g, b, m, v)",
     "x: [2, 3]\n w: const [3, 4]\n c: [4]\n y = Gemm(x, w, c) alpha=0.3 beta=-1.7",

@@ -176,6 +176,10 @@ void ofNode(const Call& call, Demands& must) {
   if (op == "Slice") ofSlice(call, must);
   if (op == "Gather") ofGather(call, must);
   if (op == "Col2Im") ofCol2Im(call, must);
+  if (op == "STFT") {
+    must.atMost(1, line(call.operands[1][0]));
+    must.atMost(line(call.operands[1][0]), line(call.operands[0][1]));
+  }
   if (op == "Split" || op == "Tile") {
     for (const Expr& e : call.list(op == "Split" ? "split" : "repeats"))
       must.atMost(0, e);

@@ -48,6 +48,7 @@ constexpr Entry kTable[] = {
     {"ReduceSum", reduceSumRelation},
     {"Reshape", reshapeRelation, Kind::kMoves},
     {"Resize", resizeRelation},
+    {"STFT", stftRelation},
     {"Select", mulRelation},
     {"Slice", sliceRelation, Kind::kMoves},
     {"SpaceToDepth", spaceToDepthRelation, Kind::kMoves},

@@ -174,6 +174,18 @@ std::vector<Clause> convRelation(const Call& call, const Position& at, Names& na
   return clauses;
 }
 
+/// y[b, t, k, p] = Σ_n x[b, t·frame_step + n] · window[n] · F[k, n, p], F known by the window's extent
+std::vector<Clause> stftRelation(const Call& call, const Position& at, Names& names) {
+  const Expr& extent = line(call.operands[1][0]);
+  line(call.operands[0][1]);
+  Clause clause;
+  const Expr n = clause.draw("n", extent, names);
+  clause.reads = {{0, {at[0], {at[1][0] * call.integer("frame_step") + n}}}, {1, {{n}}}};
+  clause.constants.push_back(
+      {.kind = Factor::Kind::kConstant, .key = "Fourier", .parameters = {extent}, .at = {at[2][0], n, at[3][0]}});
+  return {std::move(clause)};
+}
+
 /// y[n, (g f), h…] = Σ x[n, (g c), i…] · w[(g c), f, r…] over i·stride + r·dilation - begin = h.
 std::vector<Clause> convTransposeRelation(const Call& call, const Position& at, Names& names) {
   const Shape &x = call.operands[0], &w = call.operands[1];

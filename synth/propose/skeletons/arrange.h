@@ -97,13 +97,15 @@ std::optional<Behind> depthToSpace(const PatternFacts& facts);
 /// An operator for each phase: each with the taps that its phase needs.
 std::vector<Arrangement> phasesOf(const PatternFacts& facts);
 
-// --- frames.cc, columns.cc, kernel_pieces.cc ---
+// --- frames.cc, flipped.cc, columns.cc, kernel_pieces.cc ---
 
 /// A kernel over a few frames as the sum of kernels over one, of the frames that are there, with the frames in the
 /// batch; or as one kernel over stacked frames.
 std::vector<Arrangement> framesOf(const PatternFacts& facts);
 /// A row as an image of height 1.
 std::vector<Arrangement> imagesOfRows(const PatternFacts& facts);
+/// A Conv over one or three dimensions as the transposed one with its kernel flipped; over two, that is a plan.
+std::vector<Arrangement> flippedKernels(const PatternFacts& facts);
 /// A transposed Conv as a MatMul and Col2Im, each image by itself or all of them together.
 std::vector<Arrangement> columnsOf(const PatternFacts& facts);
 
@@ -124,6 +126,8 @@ std::vector<LinearOperator> linearOperators(const PatternFacts& facts,
                                             const Shape& from,
                                             const Shape& to,
                                             int& nextSymbol);
+/// Of a pattern that is one Conv: transposed Convs of stride one between the shapes.
+std::vector<LinearOperator> transposedConvs(const PatternFacts& facts, const Shape& from, const Shape& to);
 /// The name that one of the pattern's operators has as a linear operator; "" if it has none.
 std::string linearName(const Node& node);
 

@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "ir/ops/digits.h"
 #include "ir/ops/op.h"
 #include "synth/analysis/operators.h"
 #include "synth/propose/skeletons/arrange.h"
@@ -32,6 +35,37 @@ std::optional<Operand> applied(const PatternFacts& facts, const Node& n, const O
   return Operand{fmt::format("{}({})", n.op->name, to.name), probe.shape(*shaped), std::move(make), own};
 }
 
+/// Convs one after the other, and biases: where one of them goes first, the other's weights are open.
+bool isChainOfConvs(const PatternFacts& facts) {
+  const Program& p = facts.program;
+  return std::all_of(p.nodes().begin(), p.nodes().end(), [&](const Node& n) {
+    const bool isOnConstant = n.operands.size() == 2 && isConstant(p, n.operands[1]) && !isConstant(p, n.operands[0]);
+    return n.is(ops::kInput) || (isOnConstant && (n.is(ops::kConv) || n.is(ops::kAdd)));
+  });
+}
+
+/// One of the pattern's Convs with its own weights, on an input that it does not stand on: in as many groups as fit.
+std::optional<Operand> convolved(const PatternFacts& facts, const Node& n, const Operand& to) {
+  if (!n.is(ops::kConv) || n.operands[0] == to.own) return std::nullopt;
+  const Value w = n.operands[1];
+  const Dim& perGroup = facts.program.shape(w)[1];
+  const bool fits = to.shape.size() == n.shapes[0].size() && perGroup.isAffine();
+  auto groups = fits ? divideByInner(to.shape[1], perGroup.affine()) : std::nullopt;
+  if (!groups || !groups->isAffine()) return std::nullopt;
+  Attributes attributes = n.attributes;
+  attributes["group"] = groups->affine();
+  const std::string weights = facts.program.name(w);
+  ProgramBuilder probe;
+  const Value x = probe.input("x", to.shape), own = probe.input("w", facts.program.shape(w), true);
+  auto shaped = probe.add(*n.op, {x, own}, attributes);
+  if (!shaped) return std::nullopt;
+  auto make = [op = n.op, attributes, weights, inner = to.make](ProgramBuilder& b) -> Expected<Value> {
+    auto on = inner(b);
+    return on ? b.add(*op, {*on, *b.peek().find(weights)}, attributes) : on;
+  };
+  return Operand{fmt::format("own-conv({})", to.name), probe.shape(*shaped), std::move(make)};
+}
+
 }  // namespace
 
 std::optional<Operand> joinedInputs(const PatternFacts& facts) {
@@ -61,6 +95,11 @@ std::vector<Operand> operandsBefore(const PatternFacts& facts) {
     result.push_back(input(facts, v));
   if (facts.activations.size() > 1) {
     if (auto o = joinedInputs(facts)) result.push_back(std::move(*o));
+  }
+  for (size_t i = 0, inputs = isChainOfConvs(facts) ? facts.activations.size() : 0; i < inputs; ++i) {
+    for (const Node& n : facts.program.nodes()) {
+      if (auto o = convolved(facts, n, result[i])) result.push_back(std::move(*o));
+    }
   }
   // The pattern's own operators, on whatever has the shape of their operand but for the channels.
   for (size_t from = 0, round = 0; round < kMostInARow; ++round) {

@@ -26,6 +26,12 @@ void multiply(const Node& n, const char* name, std::set<int64_t>& into) {
   into = std::move(products);
 }
 
+/// Each group has one channel, and several filters maybe: what follows may have as many groups as filters.
+bool isDepthwise(const Program& p, const Node& n) {
+  return n.is(ops::kConv) && n.scalar("group") != Expr(1) && p.shape(n.operands[1])[1] == Dim(1) &&
+         n.shapes[0][1].isAffine();
+}
+
 }  // namespace
 
 PatternFacts::PatternFacts(const Pattern& pattern) : program(pattern.program), shapes(pattern.shapes) {
@@ -39,6 +45,7 @@ PatternFacts::PatternFacts(const Pattern& pattern) : program(pattern.program), s
     mirrors = mirrors || (n.is(ops::kPad) && n.text("mode") != "constant");
     if (auto group = n.attributes.find("group"); group != n.attributes.end())
       groups.insert(std::get<Expr>(group->second));
+    if (isDepthwise(program, n)) groups.insert(n.shapes[0][1].affine());
   }
   for (Value v : program.inputs()) {
     if (!isConstant(program, v) && read.contains(v)) activations.push_back(v);

@@ -126,6 +126,16 @@ Arrangement stacked(const Depth& d) {
   return {"", {std::move(operand)}, {"frames", {inBatch(d.y, frames, d.y[1])}, back}, "frames"};
 }
 
+/// One input of rows, and a Conv on it: alone, or with what crops its result.
+bool convolvesRows(const PatternFacts& facts) {
+  if (facts.activations.size() != 1 || facts.program.outputs().size() != 1 || facts.output().size() != 3) return false;
+  const Value x = facts.activations[0];
+  const std::vector<Node>& nodes = facts.program.nodes();
+  return facts.program.shape(x).size() == 3 && std::any_of(nodes.begin(), nodes.end(), [&](const Node& n) {
+           return (n.is(ops::kConv) || n.is(ops::kConvTranspose)) && n.operands[0] == x;
+         });
+}
+
 }  // namespace
 
 std::vector<Arrangement> framesOf(const PatternFacts& facts) {
@@ -137,10 +147,9 @@ std::vector<Arrangement> framesOf(const PatternFacts& facts) {
 }
 
 std::vector<Arrangement> imagesOfRows(const PatternFacts& facts) {
-  const Node& n = facts.root();
-  if (!facts.single || linearName(n).empty() || n.is(ops::kMatMul) || n.shapes[0].size() != 3) return {};
-  const Shape &x = facts.program.shape(n.operands[0]), &y = facts.output();
-  std::string name = facts.program.name(n.operands[0]);
+  if (!convolvesRows(facts)) return {};
+  const Shape &x = facts.program.shape(facts.activations[0]), &y = facts.output();
+  std::string name = facts.program.name(facts.activations[0]);
   auto make = [name](ProgramBuilder& b) { return layout(b, *b.peek().find(name), "n c w -> n c 1 w"); };
   auto back = [](ProgramBuilder& b, const Values& v) { return only(layout(b, v[0], "n f 1 w -> n f w")); };
   Operand image{name, {x[0], x[1], Dim(1), x[2]}, make};

@@ -40,6 +40,14 @@ class LinearOperators {
     return std::move(operators_);
   }
 
+  /// Transposed Convs of stride one, with the groups and the dilations of the pattern's own.
+  std::vector<LinearOperator> transposed() {
+    const Node& own = facts_.root();
+    if (isAffine(x_, 2) && isAffine(y_, 2))
+      window(true, own.scalar("group"), 1, *own.list("dilations")[0].asConstant());
+    return std::move(operators_);
+  }
+
  private:
   using Make = std::function<Expected<Value>(ProgramBuilder&, Value operand, Value hole)>;
 
@@ -148,6 +156,11 @@ std::vector<LinearOperator> linearOperators(const PatternFacts& facts,
                                             const Shape& to,
                                             int& nextSymbol) {
   return LinearOperators(facts, from, to, nextSymbol).all();
+}
+
+std::vector<LinearOperator> transposedConvs(const PatternFacts& facts, const Shape& from, const Shape& to) {
+  int nextSymbol = 0;
+  return LinearOperators(facts, from, to, nextSymbol).transposed();
 }
 
 std::string linearName(const Node& n) {

@@ -143,7 +143,7 @@ std::vector<Arrangement> arrangementsOf(const PatternFacts& facts) {
     for (const Operand& o : operands)
       result.push_back({"", {o}, behind});
   }
-  for (auto make : {sumsOverInputs, unequalGroups, phasesOf, framesOf, imagesOfRows, columnsOf}) {
+  for (auto make : {sumsOverInputs, unequalGroups, phasesOf, framesOf, imagesOfRows, flippedKernels, columnsOf}) {
     for (Arrangement& a : make(facts))
       result.push_back(std::move(a));
   }

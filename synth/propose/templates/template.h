@@ -45,4 +45,8 @@ std::vector<Template> rowPhaseTemplates(const Pattern& pattern);
 /// and products (inPieces()). Empty: the pattern is no such operator.
 std::vector<Template> definitionTemplates(const Pattern& pattern);
 
+/// The spectra of a signal's frames by a Conv along the signal; its kernel is what the operator makes of the unit
+/// matrix. Empty: the pattern is no STFT.
+std::vector<Template> spectrumTemplates(const Pattern& pattern);
+
 }  // namespace pet

@@ -31,7 +31,8 @@ class TemplateGenerator : public Generator {
 
 MadeGenerator templateGenerator(const Pattern& pattern) {
   std::vector<Template> templates;
-  for (auto make : {winogradTemplates, kernelRowTemplates, blockTemplates, rowPhaseTemplates, definitionTemplates}) {
+  for (auto make : {winogradTemplates, kernelRowTemplates, blockTemplates, rowPhaseTemplates, definitionTemplates,
+                    spectrumTemplates}) {
     auto more = make(pattern);
     std::move(more.begin(), more.end(), std::back_inserter(templates));
   }

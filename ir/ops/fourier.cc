@@ -1,0 +1,82 @@
+// STFT: the spectra of frames of a signal.
+//
+//   STFT   y[b, t, k, p] = Σ_n x[b, t·frame_step + n] · w[n] · F[k, n, p],   F = cos(2π k n / N), -sin(2π k n / N)
+//
+// N is the window's extent. `onesided`: k up to N/2, of which the others are the mirror image. ONNX's signal has a last
+// dimension of extent 1 besides.
+
+#include "ir/ops/fourier.h"
+
+#include <fmt/format.h>
+
+#include "ir/ops/common.h"
+#include "ir/ops/error_rules.h"
+#include "ir/ops/families.h"
+#include "ir/ops/kernels.h"
+
+namespace pet {
+
+int64_t fourierStandIn(int64_t taps, int64_t k, int64_t n, int64_t part) {
+  uint64_t mixed = 0;
+  for (int64_t i : {taps, k, n, part})
+    mixed = ((mixed + static_cast<uint64_t>(i) + 1) * 0x9e3779b97f4a7c15) >> 1;
+  return static_cast<int64_t>(mixed % 1'000'003);
+}
+
+namespace {
+
+int64_t stepOf(const OpView& v) {
+  return v.scalar("frame_step").asConstant().value_or(0);
+}
+
+Expected<std::vector<Shape>> inferStft(const OpView& v) {
+  const Shape &x = v.operands[0], &w = v.operands[1];
+  if (x.size() != 2 || w.size() != 1 || !x[1].isAffine() || !w[0].isAffine())
+    return fail(ErrorKind::kText, fmt::format("STFT of {} with a window {}", str(x), str(w)));
+  if (stepOf(v) < 1) return fail(ErrorKind::kText, "STFT: frame_step must be a constant >= 1");
+  const Expr &length = x[1].affine(), &taps = w[0].affine();
+  const Expr frequencies = v.scalar("onesided") == Expr(0) ? taps : floorDiv(taps, 2) + 1;
+  return std::vector<Shape>{{x[0], Dim(floorDiv(length - taps, stepOf(v)) + 1), Dim(frequencies), Dim(2)}};
+}
+
+std::vector<Constraint> stftObligations(const OpView& v) {
+  const Expr& taps = v.operands[1][0].affine();
+  return {Constraint::le(1, taps), Constraint::le(taps, v.operands[0][1].affine())};
+}
+
+Rational standIn(std::span<const int64_t> parameters, std::span<const int64_t> at) {
+  return {fourierStandIn(parameters[0], at[0], at[1], at[2]), 1};
+}
+
+Expected<std::vector<AccessPiece>> accessStft(const OpView& v, int, const Index& at, NameSource& names) {
+  AccessPiece piece;
+  const std::vector<Expr> n = freshDigits(v.operands[1][0], "n", names, piece);
+  piece.reads = {{0, {at[0], {at[1][0] * stepOf(v) + n[0]}}}, {1, {n}}};
+  piece.constants = {{.key = "Fourier",
+                      .parameters = {v.operands[1][0].affine()},
+                      .at = {at[2][0], n[0], at[3][0]},
+                      .sumsToOne = {},
+                      .value = standIn}};
+  return std::vector{std::move(piece)};
+}
+
+const OpRow kFourierRows[] = {
+    {.name = "STFT",  // operands: signal, window
+     .minOperands = 2,
+     .maxOperands = 2,
+     .attributes = {{"frame_step", AttributeKind::kScalar, ""}, {"onesided", AttributeKind::kScalar, "1"}},
+     .infer = inferStft,
+     .obligations = stftObligations,
+     .access = accessStft,
+     .kernels = fieldKernels<kernels::STFT>(),
+     .work = Work::kWeights,
+     .rounding = {.arithmetic = Arithmetic::kOpaque, .tensor = error_rules::stft}},
+};
+
+}  // namespace
+
+std::span<const OpRow> fourierRows() {
+  return kFourierRows;
+}
+
+}  // namespace pet
