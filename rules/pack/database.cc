@@ -134,7 +134,7 @@ Expected<std::unique_ptr<SQLite::Database>> openDatabase(const FileKind& kind,
     auto* data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
     auto size = static_cast<sqlite3_int64>(bytes.size());
     int rc = sqlite3_deserialize(database->getHandle(), "main", data, size, size, SQLITE_DESERIALIZE_READONLY);
-    if (rc != SQLITE_OK) return damaged(kind, name, sqlite3_errstr(rc));
+    if (rc != SQLITE_OK) throw SQLite::Exception(sqlite3_errstr(rc), rc);
     if (auto ok = checkSchema(kind, *database, name); !ok) return tl::unexpected(ok.error());
     return database;
   });

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
 
 #include "ir/error.h"
 
@@ -51,12 +53,13 @@ bool looksLikeDatabase(std::string_view bytes);
 /// An error about a damaged file, with the way out.
 tl::unexpected<Error> damaged(const FileKind& kind, const std::string& name, std::string_view what);
 
-/// Runs `body`, turning SQLite's exceptions into an error about a damaged file.
+/// Runs `body`, turning SQLite's exceptions into an error about a damaged file; that memory ran out is std::bad_alloc.
 template <class F>
 auto guarded(const FileKind& kind, const std::string& name, F body) -> decltype(body()) {
   try {
     return body();
   } catch (const SQLite::Exception& e) {
+    if (e.getErrorCode() == SQLITE_NOMEM) throw std::bad_alloc();
     return damaged(kind, name, e.what());
   }
 }

@@ -122,15 +122,15 @@ NO_MEMORY = '''
 import resource, sys
 import pet
 raised = []
-for megabytes in range(0, 400, 4):
+for kilobytes in range(0, 400 << 10, 128):
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
     _, most = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (used + (megabytes << 20), most))
+    resource.setrlimit(resource.RLIMIT_AS, (used + (kilobytes << 10), most))
     try:
         pet.apply("model.onnx", dry_run=True)
     except pet.InternalError as e:
         assert str(e) == "out of memory" and e.code == 1, e
-        raised.append(megabytes)
+        raised.append(kilobytes)
     except (pet.Error, MemoryError):
         pass
     else:
