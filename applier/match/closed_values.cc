@@ -25,6 +25,16 @@ Run firstRun(const std::vector<double>& values, int64_t rows, int64_t columns) {
   return run;
 }
 
+/// A constant's extents with dimensions of extent 1 added in front, or left out there, until it has this rank; or as
+/// they are, where there are none to leave out.
+Extents extentsAs(size_t rank, Extents extents) {
+  while (extents.size() < rank)
+    extents.insert(extents.begin(), 1);
+  while (extents.size() > rank && extents.front() == 1)
+    extents.erase(extents.begin());
+  return extents;
+}
+
 template <class T>
 Expected<void> compare(const Program& program, const Bindings& symbols, const Constant& constant) {
   auto wanted = evaluate<T>(program, symbols, {});
@@ -71,12 +81,9 @@ bool ClosedValues::broadcasts(Value v) const {
 Expected<std::vector<rewrite::DimEquation>> ClosedValues::equations(Value v, const Constant& constant) const {
   const Shape& shape = pattern_.shape(v);
   if (!isComputed(constant.element)) return fail(ErrorKind::kCheck, "a constant of another type");
-  size_t extra = constant.extents.size() - std::min(constant.extents.size(), shape.size());
-  const auto first = constant.extents.begin() + static_cast<std::ptrdiff_t>(extra);
-  bool inFront = std::all_of(constant.extents.begin(), first, [](int64_t e) { return e == 1; });
-  if (!inFront || (extra > 0 && !broadcasts(v)) || constant.extents.size() < shape.size())
+  const Extents extents = extentsAs(shape.size(), constant.extents);
+  if (extents.size() != shape.size() || (constant.extents.size() != shape.size() && !broadcasts(v)))
     return fail(ErrorKind::kCheck, "a constant of another rank");
-  const Extents extents(first, constant.extents.end());
   std::vector<rewrite::DimEquation> result;
   for (size_t d = 0; d < shape.size(); ++d)
     result.push_back({shape[d], extents[d], "extent", "a constant", static_cast<int>(d)});
