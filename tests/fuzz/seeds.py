@@ -5,6 +5,7 @@ All comes from files of the repository: patterns, rules and proofs as text, timi
 tests/e2e/apply_operators.py makes. usage: seeds.py FOLDER
 """
 
+import json
 import os
 import pathlib
 import re

@@ -16,7 +16,7 @@
 namespace pet::testing_support {
 
 /// "f[2,3]{1,2,3,4,5,6}": its type (as in graphOf(), and d: double, h: float16), extents and values.
-inline Constant tensorOf(const std::string& text) {
+inline Constant feedOf(const std::string& text) {
   const std::string dims = within(text.substr(0, text.find('{')), '[', ']');
   Extents extents;
   for (const std::string& d : split(dims, ','))
@@ -30,7 +30,7 @@ inline Constant tensorOf(const std::string& text) {
   return Constant::rounded(elementOf(text[0]), values);
 }
 
-/// As tensorOf() reads it; numbers to six digits.
+/// As feedOf() reads it; numbers to six digits.
 inline std::string textOf(const Constant& c) {
   std::vector<double> numbers;
   if (auto reals = c.numbers()) {
@@ -50,7 +50,7 @@ inline session::Feeds feedsOf(const std::string& text) {
   session::Feeds feeds;
   for (const std::string& word : split(text, ' ')) {
     const size_t at = word.find('=');
-    if (!word.empty()) feeds.emplace(word.substr(0, at), tensorOf(word.substr(at + 1)));
+    if (!word.empty()) feeds.emplace(word.substr(0, at), feedOf(word.substr(at + 1)));
   }
   return feeds;
 }
