@@ -5,25 +5,18 @@
 
 #include "ir/names.h"
 #include "ir/ops/common.h"
+#include "ir/ops/operator_writer.h"
 
 namespace pet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A formula, operator by operator; after a failure it adds none.
-class Formula {
+/// A formula, operator by operator.
+class Formula : public OperatorWriter {
  public:
-  explicit Formula(ProgramBuilder& builder) : builder_(builder) {}
+  using OperatorWriter::OperatorWriter;
 
-  Value operator()(std::string_view op, std::vector<Value> operands, Attributes attributes = {}) {
-    if (!failed_) {
-      auto added = builder_.add(op, std::move(operands), std::move(attributes));
-      if (added) return *added;
-      failed_ = added.error();
-    }
-    return {0, 0};
-  }
   Value number(double value) { return (*this)("Constant", {}, {{"value", value}}); }
   Value relu(Value x) { return (*this)("Relu", {x}); }
   Value plus(Value x, Value y) { return (*this)("Add", {x, y}); }
@@ -37,15 +30,6 @@ class Formula {
     Value s = (*this)("Sigmoid", {x}), c = (*this)("Sigmoid", {negative(x)});
     return times(times(s, minus(number(2), s)), inverse(plus(times(c, c), number(1))));
   }
-
-  Expected<Value> is(Value last) const {
-    if (failed_) return tl::unexpected(*failed_);
-    return last;
-  }
-
- private:
-  ProgramBuilder& builder_;
-  std::optional<Error> failed_;
 };
 
 tl::unexpected<Error> undefined(std::string what) {
@@ -59,15 +43,15 @@ Expected<Value> clipDefinition(ProgramBuilder& b, const OpView& v, std::span<con
   const double low = v.number("min"), high = v.number("max");
   if (low == kInfinity || high == -kInfinity) return undefined("Clip to an infinity");
   Formula f(b);
-  if (low == -kInfinity && high == 0) return f.is(f.negative(f.relu(f.negative(x[0]))));
+  if (low == -kInfinity && high == 0) return f.result(f.negative(f.relu(f.negative(x[0]))));
   if (low == -kInfinity && high != kInfinity)
-    return f.is(f.minus(f.number(high), f.relu(f.minus(f.number(high), x[0]))));
+    return f.result(f.minus(f.number(high), f.relu(f.minus(f.number(high), x[0]))));
   Value y = x[0];
   if (low == 0) y = f.relu(x[0]);
   if (low != 0 && low != -kInfinity) y = f.plus(f.relu(f.minus(x[0], f.number(low))), f.number(low));
   if (high == 0) y = f.minus(y, f.relu(x[0]));
   if (high != 0 && high != kInfinity) y = f.minus(y, f.relu(f.minus(x[0], f.number(high))));
-  return f.is(y);
+  return f.result(y);
 }
 
 bool clipHasOneTerm(const OpView& v) {
@@ -80,7 +64,7 @@ Expected<Value> geluDefinition(ProgramBuilder& b, const OpView& v, std::span<con
   if (v.text("approximate") != "none") return undefined("Gelu that is approximated");
   Formula f(b);
   Value scaled = f.times(x[0], f.inverse(f("Sqrt", {f.number(2)})));
-  return f.is(f.times(f.plus(x[0], f.times(x[0], f("Erf", {scaled}))), f.number(0.5)));
+  return f.result(f.times(f.plus(x[0], f.times(x[0], f("Erf", {scaled}))), f.number(0.5)));
 }
 
 /// relu(alpha x + beta) - relu(alpha x + beta - 1)
@@ -89,7 +73,7 @@ Expected<Value> hardSigmoidDefinition(ProgramBuilder& b, const OpView& v, std::s
   if (!std::isfinite(alpha) || !std::isfinite(beta)) return undefined("HardSigmoid with an infinity");
   Formula f(b);
   Value z = f.plus(f.times(x[0], f.number(alpha)), f.number(beta));
-  return f.is(f.minus(f.relu(z), f.relu(f.minus(z, f.number(1)))));
+  return f.result(f.minus(f.relu(z), f.relu(f.minus(z, f.number(1)))));
 }
 
 /// x (relu(x + 3) - relu(x - 3)) / 6
@@ -99,20 +83,20 @@ Expected<Value> hardSwishDefinition(ProgramBuilder& b, const OpView&, std::span<
   Value gate = f.minus(f.relu(f.plus(x[0], three)), f.relu(f.minus(x[0], three)));
   Value sixth = f("Table", {},
                   {{"shape", std::vector<Expr>{}}, {"values", std::vector<Expr>{Expr(1)}}, {"denominator", Expr(6)}});
-  return f.is(f.times(f.times(x[0], gate), sixth));
+  return f.result(f.times(f.times(x[0], gate), sixth));
 }
 
 /// relu(x) - alpha relu(-x)
 Expected<Value> leakyReluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
   if (!std::isfinite(v.number("alpha"))) return undefined("LeakyRelu with an infinity");
   Formula f(b);
-  return f.is(f.minus(f.relu(x[0]), f.times(f.relu(f.negative(x[0])), f.number(v.number("alpha")))));
+  return f.result(f.minus(f.relu(x[0]), f.times(f.relu(f.negative(x[0])), f.number(v.number("alpha")))));
 }
 
 /// x tanh(softplus(x))
 Expected<Value> mishDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
   Formula f(b);
-  return f.is(f.times(x[0], f.tanhOfSoftplus(x[0])));
+  return f.result(f.times(x[0], f.tanhOfSoftplus(x[0])));
 }
 
 /// Of a Softplus.
@@ -120,19 +104,19 @@ Expected<Value> tanhDefinition(ProgramBuilder& b, const OpView&, std::span<const
   const Node operand = b.peek().node(x[0]);
   if (!operand.is(ops::kSoftplus)) return undefined("Tanh of what is no Softplus");
   Formula f(b);
-  return f.is(f.tanhOfSoftplus(operand.operands[0]));
+  return f.result(f.tanhOfSoftplus(operand.operands[0]));
 }
 
 /// relu(x) - slope relu(-x)
 Expected<Value> preluDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
   Formula f(b);
-  return f.is(f.minus(f.relu(x[0]), f.times(f.relu(f.negative(x[0])), x[1])));
+  return f.result(f.minus(f.relu(x[0]), f.times(f.relu(f.negative(x[0])), x[1])));
 }
 
 /// 1 / (1 + exp(-x))
 Expected<Value> sigmoidDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
   Formula f(b);
-  return f.is(f.inverse(f.plus(f("Exp", {f.negative(x[0])}), f.number(1))));
+  return f.result(f.inverse(f.plus(f("Exp", {f.negative(x[0])}), f.number(1))));
 }
 
 /// x / (1 + exp(-alpha x))
@@ -141,7 +125,7 @@ Expected<Value> swishDefinition(ProgramBuilder& b, const OpView& v, std::span<co
   if (!std::isfinite(alpha)) return undefined("Swish with an infinity");
   Formula f(b);
   Value scaled = alpha == 1 ? x[0] : f.times(x[0], f.number(alpha));
-  return f.is(f.times(x[0], f.inverse(f.plus(f("Exp", {f.negative(scaled)}), f.number(1)))));
+  return f.result(f.times(x[0], f.inverse(f.plus(f("Exp", {f.negative(scaled)}), f.number(1)))));
 }
 
 Expected<Value> squareDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
