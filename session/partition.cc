@@ -195,40 +195,23 @@ Expected<Partition> partition(const Graph& graph, const Normalised& read) {
   return Partitioner(graph, read).run();
 }
 
-Region regionOf(const View& whole, const std::set<int>& nodes, const std::set<Value>& wanted) {
-  const Program& program = whole.program;
-  const std::vector<bool> constant = constantNodes(program);
+Region regionOf(const View& whole,
+                const std::vector<bool>& constant,
+                const std::set<int>& nodes,
+                const std::set<Value>& wanted) {
+  PartBuilder part(whole, [&](int n) { return constant[static_cast<size_t>(n)]; });
   Region region;
-  ViewBuilder builder;
-  std::map<Value, Value> moved;
-  auto copy = [&](int n) {
-    Value v = builder.copy(whole, n, [&](Value o) { return moved.at(o); });
-    for (int o = 0; o < static_cast<int>(program.nodes()[static_cast<size_t>(n)].names.size()); ++o)
-      moved[Value{n, o}] = Value{v.node, o};
-  };
-  auto bring = [&](auto&& self, Value v) -> void {
-    if (moved.contains(v)) return;
-    if (!constant[static_cast<size_t>(v.node)]) {
-      moved[v] = builder.input(program.name(v), program.shape(v), whole.elements[static_cast<size_t>(v.node)]);
-      region.inputs.push_back(v);
-      return;
-    }
-    for (Value o : program.node(v).operands)
-      self(self, o);
-    copy(v.node);
-  };
   std::vector<Value> outputs;
   for (int n : nodes) {
-    for (Value o : program.nodes()[static_cast<size_t>(n)].operands)
-      bring(bring, o);
-    copy(n);
-    for (int o = 0; o < static_cast<int>(program.nodes()[static_cast<size_t>(n)].names.size()); ++o) {
+    part.add(n);
+    for (int o = 0; o < static_cast<int>(whole.program.nodes()[static_cast<size_t>(n)].names.size()); ++o) {
       if (!wanted.contains({n, o})) continue;
       region.outputs.push_back({n, o});
-      outputs.push_back(moved.at({n, o}));
+      outputs.push_back(part.moved().at({n, o}));
     }
   }
-  region.view = std::move(builder).finish(std::move(outputs));
+  region.inputs = part.inputs();
+  region.view = std::move(part).finish(std::move(outputs));
   return region;
 }
 

@@ -33,7 +33,10 @@ struct Region {
   View view;
   std::vector<Value> inputs, outputs;  ///< in the whole view
 };
-/// `wanted`: what is read outside, of the whole view.
-Region regionOf(const View& whole, const std::set<int>& nodes, const std::set<Value>& wanted);
+/// `constant`: constantNodes() of the whole view. `wanted`: what is read outside, of the whole view.
+Region regionOf(const View& whole,
+                const std::vector<bool>& constant,
+                const std::set<int>& nodes,
+                const std::set<Value>& wanted);
 
 }  // namespace pet::session

@@ -104,9 +104,10 @@ Expected<void> Plan::fill(const Graph& graph) {
   if (auto ok = checkNodes(graph_, partition_); !ok) return ok;
   addConstants();
   const std::set<Value> wanted = wantedOutside(read_.view, partition_);
+  const std::vector<bool> constant = constantNodes(read_.view.program);
   for (const Stage& stage : partition_.stages) {
     if (!stage.region.empty()) {
-      if (auto ok = addRegion(stage.region, wanted); !ok) return ok;
+      if (auto ok = addRegion(constant, stage.region, wanted); !ok) return ok;
     }
     for (int i : stage.nodes)
       addNode(i);
@@ -126,8 +127,10 @@ void Plan::addConstants() {
     slot(name);
 }
 
-Expected<void> Plan::addRegion(const std::set<int>& nodes, const std::set<Value>& wanted) {
-  Region region = regionOf(read_.view, nodes, wanted);
+Expected<void> Plan::addRegion(const std::vector<bool>& constant,
+                               const std::set<int>& nodes,
+                               const std::set<Value>& wanted) {
+  Region region = regionOf(read_.view, constant, nodes, wanted);
   const Program& program = region.view.program;
   auto prepared = engine_(program, [&](std::string_view name) -> TensorRef<float> {
     auto value = program.find(name);

@@ -53,7 +53,9 @@ class Plan {
   int slot(const std::string& name);
   std::string nameOf(Value v) const;
   Expected<void> fill(const Graph& graph);
-  Expected<void> addRegion(const std::set<int>& nodes, const std::set<Value>& wanted);
+  Expected<void> addRegion(const std::vector<bool>& constant,
+                           const std::set<int>& nodes,
+                           const std::set<Value>& wanted);
   void addConstants();
   void addNode(int node);
   void findLastReads();

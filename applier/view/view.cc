@@ -221,31 +221,39 @@ View pruned(const View& view) {
 
 Uses::Uses(const Program& program) : readers(pet::readers(program)), constant(constantNodes(program)) {}
 
+void PartBuilder::copy(int node) {
+  const Value first = builder_.copy(whole_, node, [&](Value o) { return moved_.at(o); });
+  const auto results = static_cast<int>(whole_.program.nodes()[static_cast<size_t>(node)].names.size());
+  for (int o = 0; o < results; ++o)
+    moved_[Value{node, o}] = Value{first.node, o};
+}
+
+void PartBuilder::bring(Value v) {
+  if (moved_.contains(v)) return;
+  const Program& program = whole_.program;
+  if (!isBrought_(v.node)) {
+    moved_[v] = builder_.input(program.name(v), program.shape(v), whole_.elements[static_cast<size_t>(v.node)]);
+    inputs_.push_back(v);
+    return;
+  }
+  for (Value o : program.node(v).operands)
+    bring(o);
+  copy(v.node);
+}
+
+void PartBuilder::add(int node) {
+  for (Value o : whole_.program.nodes()[static_cast<size_t>(node)].operands)
+    bring(o);
+  copy(node);
+}
+
 ViewPart::ViewPart(const View& whole, const Uses& uses, const std::set<int>& nodes) {
   const Program& program = whole.program;
-  ViewBuilder builder;
-  auto copy = [&](int n) {
-    Value v = builder.copy(whole, n, [&](Value o) { return moved_.at(o); });
-    for (int o = 0; o < static_cast<int>(program.nodes()[static_cast<size_t>(n)].names.size()); ++o)
-      moved_[Value{n, o}] = Value{v.node, o};
-  };
-  auto bring = [&](auto&& self, Value v) -> void {
-    if (moved_.contains(v)) return;
-    auto n = static_cast<size_t>(v.node);
-    if (!uses.constant[n] && !isOfCentred(whole, v.node)) {
-      moved_[v] = builder.input(program.name(v), program.shape(v), whole.elements[n]);
-      return;
-    }
-    for (Value o : program.nodes()[n].operands)
-      self(self, o);
-    copy(v.node);
-  };
+  PartBuilder part(whole, [&](int n) { return uses.constant[static_cast<size_t>(n)] || isOfCentred(whole, n); });
+  for (int n : nodes)
+    part.add(n);
+  moved_ = part.moved();
   std::vector<Value> outputs;
-  for (int n : nodes) {
-    for (Value o : program.nodes()[static_cast<size_t>(n)].operands)
-      bring(bring, o);
-    copy(n);
-  }
   for (int n : nodes) {
     for (int o = 0; o < static_cast<int>(program.nodes()[static_cast<size_t>(n)].names.size()); ++o) {
       auto by = uses.readers.find({n, o});
@@ -254,7 +262,7 @@ ViewPart::ViewPart(const View& whole, const Uses& uses, const std::set<int>& nod
       if (std::any_of(by->second.begin(), by->second.end(), isOutside)) outputs.push_back(moved_.at({n, o}));
     }
   }
-  view_ = std::move(builder).finish(std::move(outputs));
+  view_ = std::move(part).finish(std::move(outputs));
 }
 
 std::vector<bool> constantNodes(const Program& program) {

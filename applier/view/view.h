@@ -136,6 +136,32 @@ struct Uses {
   std::vector<bool> constant;                 ///< as constantNodes() has them
 };
 
+/// Copies nodes of a view, in topological order, into a view of their own. What they read is copied with them where
+/// `isBrought` says so, with all that it reads, and is an input else.
+class PartBuilder {
+ public:
+  PartBuilder(const View& whole, std::function<bool(int node)> isBrought)
+      : whole_(whole), isBrought_(std::move(isBrought)) {}
+
+  void add(int node);
+  /// Where values of the whole view that were copied, or are inputs, are in the part.
+  const std::map<Value, Value>& moved() const { return moved_; }
+  /// In the whole view, in the order in which they are inputs of the part.
+  const std::vector<Value>& inputs() const { return inputs_; }
+  /// `outputs`: in the part.
+  View finish(std::vector<Value> outputs) && { return std::move(builder_).finish(std::move(outputs)); }
+
+ private:
+  void copy(int node);
+  void bring(Value v);
+
+  const View& whole_;
+  std::function<bool(int)> isBrought_;
+  ViewBuilder builder_;
+  std::map<Value, Value> moved_;
+  std::vector<Value> inputs_;
+};
+
 /// Some nodes of a view as a view of their own, with the constants that they need. What else they read becomes an
 /// input, what is read elsewhere (or is an output) an output.
 class ViewPart {
