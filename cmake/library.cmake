@@ -3,7 +3,7 @@
 
 set(parts pet_ir pet_rules pet_pack pet_gain pet_runtime pet_onnx_schema pet_onnx pet_infer pet_applier pet_session pet_tools pet_tools_apply)
 if(PET_APPLY_ENGINE)
-  list(APPEND parts pet_onednn)
+  list(APPEND parts pet_plan pet_onednn)
 endif()
 set_target_properties(${parts} PROPERTIES
   POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)

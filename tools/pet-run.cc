@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 
 #include "rules/pack/file.h"
-#include "runtime/onednn/program_engine.h"
 #include "tools/common/tool.h"
 #include "tools/run/arguments.h"
 #include "tools/run/npy.h"
@@ -87,10 +86,11 @@ Expected<void> runModel(const Arguments& o) {
   }
   RunReport report;
   double begin = now();
-  OneDnnOptions options;
-  options.threads = o.threads;
-  options.winograd = o.winograd;
-  auto session = session::ModelSession::open(o.model, oneDnnProgramEngine(options));
+  auto engine = engineOf(o);
+  if (!engine) return tl::unexpected(engine.error());
+  report.engine = engine->name;
+  report.version = engine->version;
+  auto session = session::ModelSession::open(o.model, engine->engine);
   if (!session) return tl::unexpected(session.error());
   report.loadSeconds = now() - begin;
   if (auto ok = findInputs(o, **session, report); !ok) return ok;

@@ -25,7 +25,9 @@ packages=(
   chromium chromium-driver
 )
 
-inputs_hash() { cat tools/setup.sh tools/requirements.txt | sha256sum | cut -d' ' -f1; }
+has_cuda() { command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; }
+
+inputs_hash() { { cat tools/setup.sh tools/requirements.txt; if has_cuda; then echo CUDA; fi; } | sha256sum | cut -d' ' -f1; }
 
 missing_packages() {
   local package
@@ -49,7 +51,10 @@ install_packages() {
 # Debian's own interpreter: the same version on every machine, whatever else PATH offers.
 make_venv() {
   [[ -x .venv/bin/python ]] || /usr/bin/python3 -m venv --clear .venv
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check -r tools/requirements.txt
+  local install=(.venv/bin/python -m pip install --quiet --disable-pip-version-check)
+  "${install[@]}" -r tools/requirements.txt
+  # Headers over cuDNN's graph API, where CUDA is. What the package itself needs is for Python.
+  if has_cuda; then "${install[@]}" --no-deps nvidia-cudnn-frontend==1.32.0; fi
 }
 
 stamp=.venv/setup.stamp

@@ -137,9 +137,12 @@ std::vector<int64_t> reshapeTarget(const Shape& from, const Shape& to) {
 std::string Emission::target(const Shape& from, const Shape& to) const {
   std::vector<int64_t> target = reshapeTarget(from, to);
   if (std::count(target.begin(), target.end(), kOpen) <= 1) return integers("shape", target);
-  // All but the last open one are computed; what is known in between is one constant.
-  const size_t last =
+  // All but the last open one are computed; what is known in between is one constant. Beside quotients the last one is
+  // computed as well: who reads the model divides all elements by the others, which are then no factors of them.
+  const bool divides = std::any_of(to.begin(), to.end(), [&](const Dim& extent) { return sink_.isQuotient(extent); });
+  const size_t open =
       to.size() - 1 - static_cast<size_t>(std::find(target.rbegin(), target.rend(), kOpen) - target.rbegin());
+  const size_t last = divides ? to.size() : open;
   std::vector<std::string> parts;
   std::vector<int64_t> known;
   auto flush = [&] {

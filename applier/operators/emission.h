@@ -55,6 +55,8 @@ class NodeSink {
   /// The name of an int64 tensor of one number: the extent when the model runs. Throws NotEmitted where it is not known
   /// from the graph's inputs.
   std::string size(const Dim& extent);
+  /// size() would divide an extent of a graph input: who reads the model knows the result as a quotient.
+  bool isQuotient(const Dim& extent) const;
   /// The same numbers in one tensor.
   std::string concatenated(const std::vector<std::string>& parts);
   /// How many nodes these two have made.

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "applier/operators/emission.h"
@@ -35,6 +37,17 @@ std::string NodeSink::size(const Dim& extent) {
     result = result.empty() ? factor : step("Mul", {result, factor}, "pet/size/product");
   }
   return computedSizes_[text] = result;
+}
+
+bool NodeSink::isQuotient(const Dim& extent) const {
+  auto divides = [&](const std::string& symbol) {
+    auto from = sizes_.find(symbol);
+    return from != sizes_.end() && from->second.divisor != 1;
+  };
+  return std::any_of(extent.atoms().begin(), extent.atoms().end(), [&](const Expr& atom) {
+    const auto symbols = atom.variables();
+    return std::any_of(symbols.begin(), symbols.end(), divides);
+  });
 }
 
 std::string NodeSink::size(const Expr& extent) {

@@ -6,6 +6,9 @@
 #include "ir/tensor.h"
 
 namespace pet::onednn {
+
+using namespace plan;
+
 namespace {
 
 /// oneDNN takes no strides by which two positions are one element (windows that overlap).

@@ -4,9 +4,11 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "runtime/onednn/access.h"
+#include "runtime/plan/access.h"
 
 namespace pet::onednn {
+
+using plan::Access;
 
 inline constexpr auto kF32 = dnnl::memory::data_type::f32;
 

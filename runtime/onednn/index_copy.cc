@@ -4,46 +4,22 @@
 #include <array>
 #include <cassert>
 #include <cstring>
-#include <numeric>
 
 #ifdef __SSE__
 #include <xmmintrin.h>
 #endif
 
 namespace pet::onednn {
+
+using plan::kFill;
+using plan::MapAxis;
+
 namespace {
 
+/// The tensors of a map.
+constexpr size_t kTo = 0, kFrom = 1;
 /// Loops around the innermost ones; a tensor has fewer dimensions, and few of them are in pieces.
 constexpr size_t kMostAxes = 64;
-
-/// How many entries from the first on advance by one step, in a table without fills.
-size_t linearPrefix(const std::vector<int64_t>& table) {
-  if (table.size() < 2 || table[0] == kFill || table[1] == kFill) return 1;
-  size_t n = 2;
-  while (n < table.size() && table[n] != kFill && table[n] - table[n - 1] == table[1] - table[0])
-    ++n;
-  return n;
-}
-
-/// Every block of `length` entries is the first one moved, or all fill.
-bool repeatsOrFills(const std::vector<int64_t>& table, size_t length) {
-  if (table.size() % length != 0) return false;
-  for (size_t i = 0; i < table.size(); i += length) {
-    for (size_t j = 0; j < length; ++j) {
-      bool fill = table[i] == kFill;
-      if (fill ? table[i + j] != kFill : table[i + j] == kFill || table[i + j] - table[i] != table[j] - table[0])
-        return false;
-    }
-  }
-  return true;
-}
-
-std::vector<int64_t> everyNth(const std::vector<int64_t>& table, size_t n) {
-  std::vector<int64_t> result;
-  for (size_t i = 0; i < table.size(); i += n)
-    result.push_back(table[i]);
-  return result;
-}
 
 /// to[j · toColumn + i] = from[i · fromRow + j], for i < rows and j < columns.
 void transposeBlock(const float* from, int64_t fromRow, float* to, int64_t toColumn, int64_t rows, int64_t columns) {
@@ -76,63 +52,25 @@ void transposeBlock(const float* from, int64_t fromRow, float* to, int64_t toCol
 
 }  // namespace
 
-bool IndexCopy::Axis::isLinear() const {
-  return to.size() > 1 && linearPrefix(from) == from.size() && linearPrefix(to) == to.size();
-}
-
-void IndexCopy::factor(std::vector<int64_t> from, std::vector<int64_t> to, std::vector<Axis>& into) {
-  if (to.size() == 1 && from[0] != kFill) return;
-  size_t length = std::min(linearPrefix(from), linearPrefix(to));
-  if (length > 1 && length < to.size() && repeatsOrFills(from, length) && repeatsOrFills(to, length)) {
-    factor(everyNth(from, length), everyNth(to, length), into);
-    from.resize(length);
-    to.resize(length);
-  }
-  into.push_back({std::move(from), std::move(to)});
-}
-
-/// Joins neighbours of which the outer one goes on where the inner one ends, on both sides.
-void IndexCopy::merge() {
-  for (size_t i = outer_.size(); i-- > 1;) {
-    Axis &outer = outer_[i - 1], &inner = outer_[i];
-    if (!outer.isLinear() || !inner.isLinear()) continue;
-    auto goesOn = [](const std::vector<int64_t>& o, const std::vector<int64_t>& in) {
-      return o[1] - o[0] == static_cast<int64_t>(in.size()) * (in[1] - in[0]);
-    };
-    if (!goesOn(outer.from, inner.from) || !goesOn(outer.to, inner.to)) continue;
-    outer.from = merged({&outer.from, &inner.from});
-    outer.to = merged({&outer.to, &inner.to});
-    outer_.erase(outer_.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-}
-
 IndexCopy::IndexCopy(const Access& from, const Access& to)
-    : fill_(from.fill), fromOffset_(from.offset), toOffset_(to.offset) {
-  for (size_t d = 0; d < to.rank(); ++d)
-    factor(from.tables[d], to.tables[d], outer_);
-  std::stable_sort(outer_.begin(), outer_.end(), [](const Axis& a, const Axis& b) {
-    auto step = [](const Axis& x) { return x.extent() > 1 ? x.to[1] - x.to[0] : std::numeric_limits<int64_t>::max(); };
-    return step(a) > step(b);
-  });
-  merge();
+    : fill_(from.fill), fromOffset_(from.offset), toOffset_(to.offset), outer_(plan::mapAxes({&to, &from})) {
   inner_ = chooseInner();
   assert(outer_.size() <= kMostAxes);
 }
 
 IndexCopy::Inner IndexCopy::chooseInner() {
   if (outer_.empty()) return Runs{{{0, 0, 1}}};
-  const Axis& last = outer_.back();
-  auto stride = [](const std::vector<int64_t>& table) { return table[1] - table[0]; };
-  if (!last.isLinear() || stride(last.to) != 1 || stride(last.from) == 1) return takeRuns();
+  const MapAxis& last = outer_.back();
+  if (!last.isLinear() || last.step(kTo) != 1 || last.step(kFrom) == 1) return takeRuns();
   for (size_t i = 0; i + 1 < outer_.size(); ++i) {
-    const Axis& row = outer_[i];
-    if (!row.isLinear() || stride(row.from) != 1) continue;
-    Transposition t{last.extent(), row.extent(), stride(last.from), stride(row.to)};
+    const MapAxis& row = outer_[i];
+    if (!row.isLinear() || row.step(kFrom) != 1) continue;
+    Transposition t{last.extent(), row.extent(), last.step(kFrom), row.step(kTo)};
     outer_.pop_back();
     outer_.erase(outer_.begin() + static_cast<std::ptrdiff_t>(i));
     return t;
   }
-  Strided s{last.extent(), stride(last.from), 1};
+  Strided s{last.extent(), last.step(kFrom), 1};
   outer_.pop_back();
   return s;
 }
@@ -143,14 +81,15 @@ IndexCopy::Runs IndexCopy::takeRuns() {
   Runs runs{{{0, 0, 1}}};
   int64_t covered = 1;
   while (!outer_.empty() && (covered == 1 || covered * outer_.back().extent() <= kElements)) {
-    const Axis axis = std::move(outer_.back());
+    const MapAxis axis = std::move(outer_.back());
     outer_.pop_back();
+    const auto &to = axis.tables[kTo], &from = axis.tables[kFrom];
     covered *= axis.extent();
     std::vector<Run> list;
-    for (size_t i = 0; i < axis.to.size(); ++i) {
+    for (size_t i = 0; i < to.size(); ++i) {
       for (Run run : runs.list) {
-        run.to += axis.to[i];
-        run.from = run.from == kFill || axis.from[i] == kFill ? kFill : run.from + axis.from[i];
+        run.to += to[i];
+        run.from = run.from == kFill || from[i] == kFill ? kFill : run.from + from[i];
         Run* before = list.empty() ? nullptr : &list.back();
         bool goesOn = before && before->to + before->length == run.to &&
                       (run.from == kFill ? before->from == kFill
@@ -220,10 +159,10 @@ void IndexCopy::runOuter(const float* from, float* to, int64_t begin, int64_t en
     int64_t source = 0, target = 0;
     bool fill = false;
     for (size_t d = 0; d < axes; ++d) {
-      int64_t step = outer_[d].from[at[d]];
+      int64_t step = outer_[d].tables[kFrom][at[d]];
       fill |= step == kFill;
       source += fill ? 0 : step;
-      target += outer_[d].to[at[d]];
+      target += outer_[d].tables[kTo][at[d]];
     }
     if (fill) {
       fillInner(to + target);
@@ -239,7 +178,7 @@ void IndexCopy::runOuter(const float* from, float* to, int64_t begin, int64_t en
 
 void IndexCopy::run(const float* from, float* to, [[maybe_unused]] int threads) const {
   int64_t total = 1;
-  for (const Axis& axis : outer_)
+  for (const MapAxis& axis : outer_)
     total *= axis.extent();
   const float* source = from + fromOffset_;
   float* target = to + toOffset_;

@@ -4,9 +4,11 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/onednn/access.h"
+#include "runtime/plan/index_map.h"
 
 namespace pet::onednn {
+
+using plan::Access;
 
 /// to[v] = from[v] for every position v: the one kernel behind every layout operator and every change of format. Ranges
 /// that are contiguous on both sides are found when it is made; it runs at the speed of memory.
@@ -18,12 +20,6 @@ class IndexCopy {
   void run(const float* from, float* to, int threads) const;
 
  private:
-  /// Positions along which source and destination advance by these offsets.
-  struct Axis {
-    std::vector<int64_t> from, to;
-    int64_t extent() const { return static_cast<int64_t>(to.size()); }
-    bool isLinear() const;
-  };
   /// `length` consecutive elements; from = kFill: of the fill.
   struct Run {
     int64_t from, to, length;
@@ -41,8 +37,6 @@ class IndexCopy {
   };
   using Inner = std::variant<Runs, Transposition, Strided>;
 
-  static void factor(std::vector<int64_t> from, std::vector<int64_t> to, std::vector<Axis>& into);
-  void merge();
   Inner chooseInner();
   Runs takeRuns();
   void copyInner(const float* from, float* to) const;
@@ -51,7 +45,7 @@ class IndexCopy {
 
   float fill_;
   int64_t fromOffset_, toOffset_;
-  std::vector<Axis> outer_;  ///< outermost first
+  std::vector<plan::MapAxis> outer_;  ///< outermost first
   Inner inner_;
 };
 

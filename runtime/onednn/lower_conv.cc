@@ -3,74 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/onednn/lower_sum.h"
+#include "runtime/onednn/lower_product.h"
 
 namespace pet::onednn {
 namespace {
 
 using dnnl::algorithm;
 using dnnl::memory;
-/// Zeros that a layout put around the operand are what the operator's own pads are.
-void takePads(Window& w) {
-  Access& x = w.x.access;
-  if (!x.fills() || x.fill != 0 || w.transposed) return;
-  for (size_t d = 2; d < x.rank(); ++d) {
-    auto& table = x.tables[d];
-    int64_t& before = w.before[d - 2];
-    int64_t& after = w.after[d - 2];
-    int64_t reach = (w.kernel[d - 2] - 1) * (w.dilations[d - 2] + 1);
-    while (table.size() > 1 && table.front() == kFill && before < reach) {
-      table.erase(table.begin());
-      ++before;
-    }
-    while (table.size() > 1 && table.back() == kFill && after < reach) {
-      table.pop_back();
-      ++after;
-    }
-  }
-  normalise(x);
-}
-
-void seeAsRow(Window& w) {
-  w.oneRow = true;
-  w.x.access.tables.insert(w.x.access.tables.begin() + 2, {0});
-  w.y.insert(w.y.begin() + 2, 1);
-  for (auto [list, value] :
-       {std::pair{&w.kernel, 1}, {&w.strides, 1}, {&w.dilations, 0}, {&w.before, 0}, {&w.after, 0}})
-    list->insert(list->begin(), value);
-}
-
-Window windowOf(Planner& p, int n, bool transposed) {
-  const Node& node = p.node(n);
-  Extents w = p.extents(node.operands[1]), pads = p.list(n, "pads");
-  size_t spatial = w.size() - 2;
-  Window window{p.place(node.operands[0]),
-                p.extents({n, 0}),
-                {w.begin() + 2, w.end()},
-                p.list(n, "strides"),
-                p.list(n, "dilations"),
-                {},
-                {},
-                p.scalar(n, "group"),
-                0,
-                0,
-                transposed};
-  window.inner = p.extents(node.operands[0])[1];
-  window.outer = window.y[1];
-  for (int64_t& d : window.dilations)
-    --d;
-  window.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(spatial));
-  window.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(spatial), pads.end());
-  if (transposed) {
-    Extents more = p.list(n, "output_padding");
-    for (size_t d = 0; d < spatial; ++d)
-      window.after[d] -= more[d];
-  }
-  takePads(window);
-  if (spatial == 1) seeAsRow(window);
-  return window;
-}
-
 /// The kernel as oneDNN describes it, [g,] out, in, taps…, in the row-major order that ONNX has it in.
 memory::desc kernelDesc(const Window& w, bool any) {
   int64_t in = w.inner / w.group, out = w.outer / w.group;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/onednn/loops.h"
-#include "runtime/onednn/lower_sum.h"
+#include "runtime/onednn/lowerings.h"
+#include "runtime/plan/loops.h"
 
 namespace pet::onednn {
 namespace {
@@ -15,18 +15,11 @@ memory::desc flat(int64_t floats) {
   return {{floats}, kF32, memory::format_tag::x};
 }
 
-/// The value somewhere dense, in the order that it has.
-Place denseOf(Planner& p, Value v) {
-  const Place& there = p.place(v);
-  return isDense(there.access) ? there : p.as(v, compacted(there.access));
-}
-
 }  // namespace
 
 std::string emitFunction(Planner& p, const Activation& function, const Place& x, const Place& y) {
   memory::desc desc = flat(elementCount(x.access.extents()));
-  dnnl::eltwise_forward::desc how(dnnl::prop_kind::forward_inference, function.algorithm, desc, function.alpha,
-                                  function.beta);
+  dnnl::eltwise_forward::desc how(kInference, algorithmOf(function.function), desc, function.alpha, function.beta);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::eltwise_forward::primitive_desc primitive(how, attributes, p.engine());
@@ -41,8 +34,8 @@ namespace {
 
 bool lowerFunction(Planner& p, int n, const Epilogue& e) {
   Value x = p.node(n).operands[0];
-  Place from = denseOf(p, x);
-  Place to = p.isFree(from) ? from : p.create(from.access);
+  Place from = p.dense(x);
+  Place to = p.overOrLike(from);
   p.note(n, emitFunction(p, *activationOf(p.node(n)), from, to));
   p.define(e.result, std::move(to));
   return true;
@@ -107,7 +100,7 @@ KernelStep::Kernel kernelFor(std::string_view op, const Loops& loops, bool recti
 /// Erf, which oneDNN does not have; HardSigmoid as what it is made of.
 bool lowerErf(Planner& p, int n, const Epilogue& e) {
   Value x = p.node(n).operands[0];
-  Place from = denseOf(p, x), to = p.create(from.access);
+  Place from = p.dense(x), to = p.create(from.access);
   p.emit(std::make_unique<KernelStep>(
       std::vector<int>{from.buffer, to.buffer},
       [offset = from.access.offset, count = elementCount(from.access.extents())](float* const* q) {
@@ -120,9 +113,9 @@ bool lowerErf(Planner& p, int n, const Epilogue& e) {
 
 bool lowerHardSigmoid(Planner& p, int n, const Epilogue& e) {
   auto number = [&](std::string_view name) { return static_cast<float>(p.node(n).number(name)); };
-  Place from = denseOf(p, p.node(n).operands[0]), to = p.create(from.access);
-  emitFunction(p, {algorithm::eltwise_linear, number("alpha"), number("beta")}, from, to);
-  p.note(n, emitFunction(p, {algorithm::eltwise_clip, 0, 1}, to, to) + ", twice");
+  Place from = p.dense(p.node(n).operands[0]), to = p.create(from.access);
+  emitFunction(p, {Function::kLinear, number("alpha"), number("beta")}, from, to);
+  p.note(n, emitFunction(p, {Function::kClip, 0, 1}, to, to) + ", twice");
   p.define(e.result, std::move(to));
   return true;
 }
@@ -174,7 +167,7 @@ bool lowerBinary(Planner& p, int n, const Epilogue& e) {
   if (!e.scale.empty() || e.sum()) return false;
   Extents extents = p.extents({n, 0});
   Value lead = leading(p, n);
-  Place form = p.extents(lead) == extents ? denseOf(p, lead) : Place{-1, rowMajor(extents)};
+  Place form = p.extents(lead) == extents ? p.dense(lead) : Place{-1, rowMajor(extents)};
   Place a = broadcastTo(p, node.operands[0], extents), b = broadcastTo(p, node.operands[1], extents);
   if (form.buffer >= 0) (lead == node.operands[0] ? a : b) = form;
   bool inPlace = form.buffer >= 0 && p.isFree(form);
@@ -188,8 +181,7 @@ bool lowerBinary(Planner& p, int n, const Epilogue& e) {
     p.define(e.result, std::move(y));
     return true;
   }
-  const Activation* activation = e.onlyActivation();
-  bool rectify = activation && activation->algorithm == algorithm::eltwise_relu && activation->alpha == 0;
+  const bool rectify = e.post.size() == 1 && isRelu(e, 0);
   if (!e.isEmpty() && !rectify) return false;
   Loops loops({y.access, a.access, b.access});
   p.emit(std::make_unique<KernelStep>(std::vector<int>{y.buffer, a.buffer, b.buffer},

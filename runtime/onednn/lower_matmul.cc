@@ -109,7 +109,7 @@ bool settleScale(Product& product, Epilogue& e) {
   if (!uniform || e.scale[0] == 0) return false;
   for (float& s : e.shift)
     s /= e.scale[0];
-  e.post.insert(e.post.begin(), Activation{dnnl::algorithm::eltwise_linear, e.scale[0], 0});
+  e.post.insert(e.post.begin(), Activation{Function::kLinear, e.scale[0], 0});
   return true;
 }
 
@@ -207,8 +207,8 @@ bool lowerMatMul(Planner& p, int n, const Epilogue& e) {
   return emitProduct(p, n, std::move(product), e, left);
 }
 
-int channelOf(const Planner& p, int n) {
-  auto rank = static_cast<int>(p.extents({n, 0}).size());
+size_t channelOf(const Planner& p, int n) {
+  const size_t rank = p.extents({n, 0}).size();
   return weightsLeft(p, n) ? rank - 2 : rank - 1;
 }
 

@@ -47,10 +47,6 @@ Place withInnermost(Planner& p, Value v, size_t first, size_t count) {
   return p.as(v, innermost(extents, first, count));
 }
 
-Place resultLike(Planner& p, const Place& from) {
-  return p.isFree(from) ? from : p.create(from.access);
-}
-
 bool lowerSoftmax(Planner& p, int n, const Epilogue&) {
   Value x = p.node(n).operands[0];
   Extents extents = p.extents(x);
@@ -59,7 +55,7 @@ bool lowerSoftmax(Planner& p, int n, const Epilogue&) {
   memory::desc rows({elementCount(extents) / extents[axis], extents[axis]}, kF32, memory::format_tag::ab);
   dnnl::softmax_forward::primitive_desc how(dnnl::softmax_forward::desc(kInference, rows, 1), userScratchpad(),
                                             p.engine());
-  Place to = resultLike(p, from);
+  Place to = p.overOrLike(from);
   auto step = p.primitive(dnnl::softmax_forward(how), how.scratchpad_desc());
   step->add(DNNL_ARG_SRC, rows, p.engine(), from.buffer, from.access.offset);
   step->add(DNNL_ARG_DST, rows, p.engine(), to.buffer, to.access.offset);
@@ -84,7 +80,7 @@ bool lowerLayerNormalization(Planner& p, int n, const Epilogue&) {
   dnnl::layer_normalization_forward::desc desc(kInference, rows, static_cast<float>(node.number("epsilon")),
                                                Flags::use_scale | Flags::use_shift);
   dnnl::layer_normalization_forward::primitive_desc how(desc, userScratchpad(), p.engine());
-  Place to = resultLike(p, from);
+  Place to = p.overOrLike(from);
   auto step = p.primitive(dnnl::layer_normalization_forward(how), how.scratchpad_desc());
   memory::desc vector({columns}, kF32, memory::format_tag::x);
   step->add(DNNL_ARG_SRC, rows, p.engine(), from.buffer, from.access.offset);
@@ -122,7 +118,7 @@ bool lowerRmsNormalization(Planner& p, int n, const Epilogue&) {
   const Tensor<float>* scale = p.constant(node.operands[1]);
   if (!scale) throw NotLowered{"a scale that is not constant"};
   Place from = withInnermost(p, x, axis, extents.size() - axis);
-  Place to = resultLike(p, from);
+  Place to = p.overOrLike(from);
   const int64_t columns = scale->size(), rows = elementCount(extents) / columns;
   p.emit(std::make_unique<KernelStep>(
       std::vector<int>{from.buffer, to.buffer},
@@ -149,8 +145,7 @@ std::pair<Place, Form> normalised(Planner& p, Value x) {
 /// With the epilogue's scale and shift after the normalisation's own, and a Relu.
 bool lowerBatchNormalization(Planner& p, int n, const Epilogue& e) {
   const Node& node = p.node(n);
-  const Activation* relu = e.post.size() == 1 ? std::get_if<Activation>(&e.post[0]) : nullptr;
-  bool rectify = relu && relu->algorithm == dnnl::algorithm::eltwise_relu && relu->alpha == 0;
+  const bool rectify = e.post.size() == 1 && isRelu(e, 0);
   if (!e.post.empty() && !rectify) return false;
   const Tensor<float>* numbers[4];
   for (size_t i = 0; i < 4; ++i) {
@@ -173,7 +168,7 @@ bool lowerBatchNormalization(Planner& p, int n, const Epilogue& e) {
                                                flags);
   dnnl::batch_normalization_forward::primitive_desc how(desc, userScratchpad(), p.engine());
   if (!isOptimised(how.impl_info_str()) && !e.isEmpty()) return false;
-  Place to = resultLike(p, from);
+  Place to = p.overOrLike(from);
   auto step = p.primitive(dnnl::batch_normalization_forward(how), how.scratchpad_desc());
   memory::desc vector({channels}, kF32, memory::format_tag::x), pair({2, channels}, kF32, memory::format_tag::nc);
   step->add(DNNL_ARG_SRC, form.desc, p.engine(), from.buffer, from.access.offset);
@@ -204,8 +199,7 @@ bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
   if (!scale || !shift) throw NotLowered{"a scale that is not constant"};
   size_t next = e.sum() ? 1 : 0;
   if (e.sum() && !std::holds_alternative<Value>(e.post[0])) return false;
-  const Activation* last = e.post.size() > next ? std::get_if<Activation>(&e.post[next]) : nullptr;
-  bool rectify = last && last->algorithm == dnnl::algorithm::eltwise_relu && last->alpha == 0;
+  const bool rectify = isRelu(e, next);
   if (e.post.size() > next + (rectify ? 1 : 0)) return false;
   Value x = node.operands[0];
   Extents extents = p.extents(x);
@@ -222,7 +216,7 @@ bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
                       all.scale,  all.shift, static_cast<float>(node.number("epsilon")),      rectify};
   std::optional<Place> added;
   if (e.sum()) added = p.as(*e.sum(), from.access);
-  Place to = resultLike(p, from);
+  Place to = p.overOrLike(from);
   bool apart = !added || p.root(added->buffer) != p.root(to.buffer) || added->access.offset == to.access.offset;
   if (!apart) to = p.create(from.access);
   std::vector<int> buffers{from.buffer, to.buffer};

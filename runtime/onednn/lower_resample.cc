@@ -1,4 +1,4 @@
-// Resize that interpolates. (To the nearest neighbour it is a view, see lower_move.cc.)
+// Resize that interpolates. (To the nearest neighbour it is a view, see plan/views.cc.)
 
 #include "ir/ops/resize.h"
 #include "runtime/onednn/lowerings.h"
@@ -13,9 +13,7 @@ bool isByHalfPixels(const ResizeLine& line, int64_t in, int64_t out) {
          line.offset * theirs.divisor == theirs.offset * line.divisor;
 }
 
-}  // namespace
-
-bool lowerInterpolation(Planner& p, int n) {
+bool lowerInterpolation(Planner& p, int n, const Epilogue&) {
   const Node& node = p.node(n);
   Extents x = p.extents(node.operands[0]), y = p.extents({n, 0}), scales = p.list(n, "scales");
   if (node.text("mode") != "linear" || x.size() < 3 || x.size() > 5 || x[0] != y[0] || x[1] != y[1])
@@ -39,6 +37,14 @@ bool lowerInterpolation(Planner& p, int n) {
   p.define({n, 0}, std::move(result));
   p.note(n, how.impl_info_str());
   return true;
+}
+
+constexpr LowerRow kResampleRows[] = {{"Resize", lowerInterpolation}};
+
+}  // namespace
+
+std::span<const LowerRow> resampleLowerings() {
+  return kResampleRows;
 }
 
 }  // namespace pet::onednn

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "runtime/onednn/arena.h"
 #include "runtime/onednn/lowerings.h"
+#include "runtime/plan/memory.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -34,6 +34,14 @@ class AlignedFloats {
 
 namespace {
 
+/// Of a cache line.
+constexpr int64_t kLineFloats = 16;
+
+/// Steps write to none of the inputs and constants.
+char* bytesOf(const float* floats) {
+  return const_cast<char*>(reinterpret_cast<const char*>(floats));
+}
+
 void useThreads([[maybe_unused]] int threads) {
 #ifdef _OPENMP
   omp_set_num_threads(threads);
@@ -43,72 +51,45 @@ void useThreads([[maybe_unused]] int threads) {
 }  // namespace
 }  // namespace onednn
 
-using onednn::Buffer;
+using onednn::bytesOf;
 
 struct OneDnnModel::State {
-  explicit State(std::unique_ptr<onednn::Planner> p) : planner(std::move(p)) {}
-
-  void planMemory();
-  void bind(std::span<const float* const> inputs, std::span<float* const> outputs);
+  explicit State(std::unique_ptr<onednn::Planner> p);
+  const plan::Pointers& bind(std::span<const float* const> inputs, std::span<float* const> outputs);
 
   std::unique_ptr<onednn::Planner> planner;
-  std::unique_ptr<onednn::AlignedFloats> arena;
-  int64_t arenaFloats = 0;
-  std::vector<onednn::Block> blocks;  ///< per buffer; used for those that have no parent and are in the arena
-  onednn::Pointers pointers;          ///< per buffer
-  std::vector<onednn::Step*> moving;  ///< steps that see the caller's tensors
+  plan::Memory memory;
+  onednn::AlignedFloats arena;
+  std::vector<char*> given, taken, constants;  ///< where inputs, outputs and constants are
   std::vector<std::string> inputNames;
   std::vector<Extents> inputExtents, outputExtents;
 };
 
-void OneDnnModel::State::planMemory() {
-  const auto& buffers = planner->buffers;
-  blocks.resize(buffers.size());
-  for (size_t b = 0; b < buffers.size(); ++b)
-    blocks[b] = {buffers[b].floats, static_cast<int>(planner->steps.size()), -1, 0};
-  for (int s = 0; s < static_cast<int>(planner->steps.size()); ++s) {
-    bool moves = false;
-    for (int b : planner->steps[static_cast<size_t>(s)]->buffers) {
-      auto root = static_cast<size_t>(planner->root(b));
-      blocks[root].first = std::min(blocks[root].first, s);
-      blocks[root].last = std::max(blocks[root].last, s);
-      moves |= buffers[root].kind == Buffer::Kind::kInput || buffers[root].kind == Buffer::Kind::kOutput;
-    }
-    if (moves) moving.push_back(planner->steps[static_cast<size_t>(s)].get());
+OneDnnModel::State::State(std::unique_ptr<onednn::Planner> p)
+    : planner(std::move(p)), memory(*planner, sizeof(float), onednn::kLineFloats), arena(memory.arenaElements()) {
+  for (const auto& constant : planner->placed)
+    constants.push_back(bytesOf(constant->data.data()));
+  const Program& own = planner->program();
+  for (Value v : own.inputs()) {
+    if (own.node(v).scalar("constant") != Expr(0)) continue;
+    inputNames.push_back(own.name(v));
+    inputExtents.push_back(planner->extents(v));
   }
-  for (size_t b = 0; b < buffers.size(); ++b) {
-    if (buffers[b].kind != Buffer::Kind::kArena || buffers[b].parent >= 0) blocks[b].last = -1;
-  }
-  arenaFloats = planBlocks(blocks);
-  arena = std::make_unique<onednn::AlignedFloats>(arenaFloats);
+  for (Value v : own.outputs())
+    outputExtents.push_back(planner->extents(v));
+  const std::vector<const float*> inputs(inputNames.size());
+  const std::vector<float*> outputs(outputExtents.size());
+  const plan::Pointers& pointers = bind(inputs, outputs);
+  for (auto& step : planner->steps)
+    step->bind(pointers);
 }
 
-void OneDnnModel::State::bind(std::span<const float* const> inputs, std::span<float* const> outputs) {
-  const auto& buffers = planner->buffers;
-  for (size_t b = 0; b < buffers.size(); ++b) {
-    int64_t offset = 0;
-    auto root = b;
-    for (; buffers[root].parent >= 0; root = static_cast<size_t>(buffers[root].parent))
-      offset += buffers[root].offset;
-    auto index = static_cast<size_t>(buffers[root].index);
-    // Steps write to none of the inputs and constants.
-    float* base = nullptr;
-    switch (buffers[root].kind) {
-      case Buffer::Kind::kArena:
-        base = arena->get() + blocks[root].offset;
-        break;
-      case Buffer::Kind::kInput:
-        base = const_cast<float*>(inputs[index]);
-        break;
-      case Buffer::Kind::kOutput:
-        base = outputs[index];
-        break;
-      case Buffer::Kind::kConstant:
-        base = const_cast<float*>(planner->placed[index]->data.data());
-        break;
-    }
-    pointers[b] = base + offset;
-  }
+const plan::Pointers& OneDnnModel::State::bind(std::span<const float* const> inputs, std::span<float* const> outputs) {
+  given.resize(inputs.size());
+  taken.resize(outputs.size());
+  std::transform(inputs.begin(), inputs.end(), given.begin(), bytesOf);
+  std::transform(outputs.begin(), outputs.end(), taken.begin(), bytesOf);
+  return memory.bind({bytesOf(arena.get()), given, taken, constants});
 }
 
 Expected<OneDnnModel> OneDnnModel::prepare(const Program& program,
@@ -126,24 +107,9 @@ Expected<OneDnnModel> OneDnnModel::prepare(const Program& program,
                                            const OneDnnOptions& options) {
   onednn::useThreads(options.threads);
   try {
-    auto state = std::make_unique<State>(std::make_unique<onednn::Planner>(program, options));
-    if (auto ok = state->planner->plan(weights); !ok) return tl::unexpected(ok.error());
-    state->planMemory();
-    const Program& own = state->planner->program();
-    for (Value v : own.inputs()) {
-      if (own.node(v).scalar("constant") != Expr(0)) continue;
-      state->inputNames.push_back(own.name(v));
-      state->inputExtents.push_back(state->planner->extents(v));
-    }
-    for (Value v : own.outputs())
-      state->outputExtents.push_back(state->planner->extents(v));
-    state->pointers.resize(state->planner->buffers.size());
-    std::vector<const float*> inputs(state->inputNames.size());
-    std::vector<float*> outputs(state->outputExtents.size());
-    state->bind(inputs, outputs);
-    for (auto& step : state->planner->steps)
-      step->bind(state->pointers);
-    return OneDnnModel(std::move(state));
+    auto planner = std::make_unique<onednn::Planner>(program, options);
+    if (auto ok = planner->plan(weights, options.once); !ok) return tl::unexpected(ok.error());
+    return OneDnnModel(std::make_unique<State>(std::move(planner)));
   } catch (const OverflowError& e) {
     return fail(ErrorKind::kModel, e.what());
   } catch (const std::bad_alloc&) {
@@ -158,9 +124,9 @@ Expected<void> OneDnnModel::execute(std::span<const float* const> inputs,
                                     const ReportShare& progress) {
   onednn::useThreads(state_->planner->options().threads);
   try {
-    state_->bind(inputs, outputs);
-    for (onednn::Step* step : state_->moving)
-      step->bind(state_->pointers);
+    const plan::Pointers& pointers = state_->bind(inputs, outputs);
+    for (plan::Step* step : state_->memory.moving())
+      step->bind(pointers);
     const auto& steps = state_->planner->steps;
     for (size_t s = 0; s < steps.size(); ++s) {
       steps[s]->run();
@@ -213,11 +179,11 @@ const std::vector<EngineNote>& OneDnnModel::notes() const {
   return state_->planner->notes;
 }
 int64_t OneDnnModel::arenaSize() const {
-  return state_->arenaFloats;
+  return state_->memory.arenaElements();
 }
 
 bool OneDnnModel::computes(std::string_view op) {
-  return onednn::findLowering(op) != nullptr;
+  return plan::findShared(op) || onednn::findLowering(op);
 }
 
 std::string OneDnnModel::version() {

@@ -2,26 +2,20 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "runtime/plan/step.h"
+
 namespace pet::onednn {
 
-/// Where each buffer lies; valid once memory is planned and the caller's tensors are known.
-using Pointers = std::vector<float*>;
+using plan::Pointers;
 
-/// One operation, with all choices made.
-class Step {
- public:
-  virtual ~Step() = default;
-  /// Called before run() whenever a buffer of the step has moved.
-  virtual void bind(const Pointers& pointers) = 0;
-  virtual void run() = 0;
-
-  std::vector<int> buffers;  ///< all that it reads or writes
-};
+/// The floats at a buffer's address.
+inline float* floatsAt(const Pointers& pointers, int buffer) {
+  return reinterpret_cast<float*>(pointers[static_cast<size_t>(buffer)]);
+}
 
 /// Memory that a primitive only reads, and what keeps it alive where it is not the memory's own.
 struct FixedMemory {
@@ -30,7 +24,7 @@ struct FixedMemory {
 };
 
 /// A primitive with its arguments.
-class PrimitiveStep : public Step {
+class PrimitiveStep : public plan::Step {
  public:
   PrimitiveStep(dnnl::primitive primitive, dnnl::stream stream)
       : primitive_(std::move(primitive)), stream_(std::move(stream)) {}
@@ -55,7 +49,7 @@ class PrimitiveStep : public Step {
 
   void bind(const Pointers& pointers) override {
     for (Moving& m : moving_)
-      m.memory.set_data_handle(pointers[static_cast<size_t>(m.buffer)] + m.offset);
+      m.memory.set_data_handle(floatsAt(pointers, m.buffer) + m.offset);
   }
   void run() override {
     std::vector<FixedMemory> made;
@@ -87,7 +81,7 @@ class PrimitiveStep : public Step {
 };
 
 /// A kernel of ours: called with the pointers of its buffers, in their order.
-class KernelStep : public Step {
+class KernelStep : public plan::Step {
  public:
   using Kernel = std::function<void(float* const* pointers)>;
   KernelStep(std::vector<int> uses, Kernel kernel) : kernel_(std::move(kernel)) { buffers = std::move(uses); }
@@ -95,7 +89,7 @@ class KernelStep : public Step {
   void bind(const Pointers& pointers) override {
     bound_.clear();
     for (int b : buffers)
-      bound_.push_back(pointers[static_cast<size_t>(b)]);
+      bound_.push_back(floatsAt(pointers, b));
   }
   void run() override { kernel_(bound_.data()); }
 

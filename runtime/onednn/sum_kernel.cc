@@ -6,6 +6,9 @@
 #include <numeric>
 
 namespace pet::onednn {
+
+using plan::kFill;
+
 namespace {
 
 int64_t stepOf(const std::vector<int64_t>& table) {

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/onednn/access.h"
+#include "runtime/plan/access.h"
 
 namespace pet::onednn {
+
+using plan::Access;
 
 /// to[v] = f(bias[v_1] + Σ_k from_k[v]), where a filled position of an addend adds nothing: OffsetReduce, the second
 /// half of a transposed convolution, sums of many values; each result is written once.

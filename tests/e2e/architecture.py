@@ -40,9 +40,10 @@ OURS = {
     "synth/mine": {"ir", "rules", "rules/taso", "synth/cover", "synth/mine"},
     "synth/scale": {"ir", "rules", "rules/pack", "synth/poly", "synth/search", "synth/scale"},
     "synth/mpi": {"synth/search", "synth/scale", "synth/mpi"},
-    "runtime": {"ir", "runtime", "runtime/onednn", "runtime/cuda"},
-    "runtime/onednn": {"ir", "runtime", "runtime/onednn"},
-    "runtime/cuda": {"ir", "runtime", "runtime/cuda"},
+    "runtime": {"ir", "runtime"},
+    "runtime/plan": {"ir", "runtime", "runtime/plan"},
+    "runtime/onednn": {"ir", "runtime", "runtime/plan", "runtime/onednn"},
+    "runtime/cuda": {"ir", "runtime", "runtime/plan", "runtime/cuda"},
     "include": {"include"},  # what users compile: the standard library and nothing else
 }
 # The applier's rooms in the order of the data: each may include itself and those above it that it names.

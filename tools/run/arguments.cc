@@ -6,11 +6,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/cuda/cuda_model.h"
+#include "runtime/cuda/open_gpu.h"
+#include "runtime/onednn/program_engine.h"
 #include "tools/common/tool.h"
 #include "tools/run/npy.h"
 
 namespace pet::run {
 namespace {
+
+constexpr int64_t kMostDevices = 1023;
 
 std::optional<int64_t> extentOf(std::string_view text) {
   int64_t value = 0;
@@ -62,8 +67,39 @@ void declareArguments(CLI::App& app, Arguments& o) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app.add_flag("--winograd,!--no-winograd", o.winograd, "convolutions may use Winograd's algorithm (the default)");
+  app.add_option("--device", o.device, "cpu, or an NVIDIA GPU: cuda, cuda:1")->capture_default_str();
+  app.add_option("--precision", o.precision,
+                 "of a GPU: how products are computed and what lies in memory between operators")
+      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}))
+      ->capture_default_str();
   app.add_option("--json", o.json, "write what was done to this file; - is standard output, in place of the tables")
       ->check(tool::isNamed());
+}
+
+Expected<Engine> engineOf(const Arguments& o) {
+  if (o.device == "cpu") {
+    OneDnnOptions options;
+    options.threads = o.threads;
+    options.winograd = o.winograd;
+    if (o.precision != "fp32") return fail(ErrorKind::kUsage, "--precision: processors compute in fp32 here");
+    return Engine{oneDnnProgramEngine(options), "pet-onednn", OneDnnModel::version()};
+  }
+  constexpr std::string_view kCuda = "cuda";
+  std::string_view rest = o.device;
+  const bool isCuda = rest.substr(0, kCuda.size()) == kCuda;
+  rest.remove_prefix(isCuda ? kCuda.size() : 0);
+  const auto index = rest.empty()   ? std::optional<int64_t>(0)
+                   : rest[0] == ':' ? extentOf(rest.substr(1))
+                                    : std::nullopt;
+  if (!isCuda || !index || *index > kMostDevices)
+    return fail(ErrorKind::kUsage, fmt::format("--device {}: there are cpu, cuda and cuda:1", o.device));
+  static const std::map<std::string, cuda::Precision> kPrecisions{{"fp32", cuda::Precision::kFp32},
+                                                                  {"tf32", cuda::Precision::kTf32},
+                                                                  {"fp16", cuda::Precision::kFp16},
+                                                                  {"bf16", cuda::Precision::kBf16}};
+  auto device = cuda::openGpu({static_cast<int>(*index), kPrecisions.at(o.precision), ""});
+  if (!device) return tl::unexpected(device.error());
+  return Engine{cuda::programEngine(*device), "pet-cuda", (*device)->name()};
 }
 
 Expected<session::DrawOptions> drawOptions(const Arguments& o) {

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/prepared.h"
 #include "session/draw_inputs.h"
 
 namespace pet::run {
@@ -17,9 +18,18 @@ struct Arguments {
   uint64_t seed = 0;
   int threads = 1, runs = 1;
   bool winograd = true;
+  std::string device = "cpu", precision = "fp32";
 };
 
 void declareArguments(CLI::App& app, Arguments& arguments);
+
+/// What computes the programs of the model. kUsage: a device or a precision that there is not, or what is missing for
+/// it.
+struct Engine {
+  ProgramEngine engine;
+  std::string name, version;  ///< "pet-onednn", "2.6.0"; "pet-cuda", the device
+};
+Expected<Engine> engineOf(const Arguments& arguments);
 
 /// What is drawn where no file is given. kUsage: not of these forms.
 Expected<session::DrawOptions> drawOptions(const Arguments& arguments);

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "ir/quantile.h"
-#include "runtime/onednn/onednn.h"
 #include "tools/common/table.h"
 
 namespace pet::run {
@@ -84,8 +83,8 @@ std::string json(const RunReport& report, const Arguments& o) {
     if (note.reference) alone.push_back({{"node", note.node}, {"op", note.op}, {"how", note.how}});
   }
   return Json{{"model", o.model},
-              {"engine", "pet-onednn"},
-              {"version", OneDnnModel::version()},
+              {"engine", report.engine},
+              {"version", report.version},
               {"threads", o.threads},
               {"seed", o.seed},
               {"inputs", inputs},

@@ -16,6 +16,7 @@ struct OutputLine {
 
 /// What a run did.
 struct RunReport {
+  std::string engine, version;
   session::Feeds inputs;
   std::vector<std::string> drawn;  ///< inputs that no file gave
   std::vector<OutputLine> outputs;

@@ -1,0 +1,180 @@
+#include "runtime/cuda/cuda_model.h"
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "runtime/cuda/planner.h"
+#include "runtime/cuda/stored.h"
+#include "runtime/plan/memory.h"
+
+namespace pet::cuda {
+
+/// Memory of a device that is given back.
+class Held {
+ public:
+  Held(Device& device, int64_t bytes) : device_(device) {
+    auto address = device.allocate(std::max<int64_t>(bytes, 1));
+    if (!address) throw std::runtime_error(address.error().message());
+    address_ = *address;
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() { device_.release(address_); }
+  Address get() const { return address_; }
+
+ private:
+  Device& device_;
+  Address address_;
+};
+
+/// Of blocks in the arena, and of each tensor.
+constexpr int64_t kAlignment = 256;
+
+struct CudaModel::State {
+  State(std::unique_ptr<Planner> p, std::shared_ptr<Device> d);
+  Address hold(int64_t elements);
+  void bindAll();
+  void runSteps();
+  void runOnce();
+
+  std::shared_ptr<Device> device;
+  std::unique_ptr<Planner> planner;
+  Memory memory;
+  std::vector<std::unique_ptr<Held>> held;
+  std::vector<Address> inputs, outputs, constants;
+  std::vector<int64_t> inputSizes, outputSizes;  ///< in elements
+  std::unique_ptr<Recording> recording;
+  int64_t runs = 0;
+};
+
+CudaModel::State::State(std::unique_ptr<Planner> p, std::shared_ptr<Device> d)
+    : device(std::move(d)),
+      planner(std::move(p)),
+      memory(*planner, planner->elementBytes(), kAlignment / planner->elementBytes()) {
+  const Program& program = planner->program();
+  for (Value v : program.inputs()) {
+    if (program.node(v).scalar("constant") != Expr(0)) continue;
+    inputSizes.push_back(elementCount(planner->extents(v)));
+    inputs.push_back(hold(inputSizes.back()));
+  }
+  for (Value v : program.outputs()) {
+    outputSizes.push_back(elementCount(planner->extents(v)));
+    outputs.push_back(hold(outputSizes.back()));
+  }
+  for (auto& constant : planner->placed) {
+    constants.push_back(hold(constant->size()));
+    store(*device, constant->data, constants.back());
+    constant.reset();  // it is on the device
+  }
+  bindAll();
+}
+
+Address CudaModel::State::hold(int64_t elements) {
+  held.push_back(std::make_unique<Held>(*device, elements * planner->elementBytes()));
+  return held.back()->get();
+}
+
+void CudaModel::State::bindAll() {
+  const Address arena = hold(memory.arenaElements());
+  const Pointers& pointers = memory.bind({arena, inputs, outputs, constants});
+  for (auto& step : planner->steps)
+    step->bind(pointers);
+}
+
+void CudaModel::State::runOnce() {
+  for (auto& step : planner->steps)
+    step->run();
+}
+
+/// The first time, libraries get ready; the second time is recorded, if nothing comes to the processor in between.
+void CudaModel::State::runSteps() {
+  if (recording) return recording->run();
+  const auto& notes = planner->notes;
+  const bool stays = std::none_of(notes.begin(), notes.end(), [](const EngineNote& n) { return n.reference; });
+  if (runs++ == 1 && stays) recording = device->record([this] { runOnce(); });
+  recording ? recording->run() : runOnce();
+}
+
+Expected<std::unique_ptr<CudaModel>> CudaModel::prepare(const Program& program,
+                                                        const InputSource<float>& weights,
+                                                        std::shared_ptr<Device> device) {
+  try {
+    auto planner = std::make_unique<Planner>(program, *device);
+    if (auto ok = planner->plan(weights, false); !ok) return tl::unexpected(ok.error());
+    if (auto ok = device->finish(); !ok) return tl::unexpected(ok.error());
+    return std::unique_ptr<CudaModel>(new CudaModel(std::make_unique<State>(std::move(planner), std::move(device))));
+  } catch (const OverflowError& e) {
+    return fail(ErrorKind::kModel, e.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorKind::kModel, "not enough memory to prepare the program");
+  } catch (const std::exception& e) {
+    return fail(ErrorKind::kModel, fmt::format("the program cannot be prepared: {}", e.what()));
+  }
+}
+
+Expected<void> CudaModel::execute(std::span<const float* const> inputs, std::span<float* const> outputs) {
+  State& s = *state_;
+  try {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      store(*s.device, {inputs[i], static_cast<size_t>(s.inputSizes[i])}, s.inputs[i]);
+    s.runSteps();
+    for (size_t i = 0; i < outputs.size(); ++i)
+      fetch(*s.device, {outputs[i], static_cast<size_t>(s.outputSizes[i])}, s.outputs[i]);
+    return {};
+  } catch (const std::exception& e) {
+    return fail(ErrorKind::kModel, fmt::format("the program cannot be run on {}: {}", s.device->name(), e.what()));
+  }
+}
+
+Expected<void> CudaModel::again() {
+  try {
+    state_->runSteps();
+    state_->device->wait();
+    return {};
+  } catch (const std::exception& e) {
+    return fail(ErrorKind::kModel,
+                fmt::format("the program cannot be run on {}: {}", state_->device->name(), e.what()));
+  }
+}
+
+const std::vector<EngineNote>& CudaModel::notes() const {
+  return state_->planner->notes;
+}
+
+int64_t CudaModel::arenaElements() const {
+  return state_->memory.arenaElements();
+}
+
+CudaModel::CudaModel(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CudaModel::~CudaModel() = default;
+
+namespace {
+
+class CudaProgram final : public PreparedProgram {
+ public:
+  explicit CudaProgram(std::unique_ptr<CudaModel> model) : model_(std::move(model)) {}
+  Expected<void> run(std::span<const float* const> inputs, std::span<float* const> outputs) override {
+    return model_->execute(inputs, outputs);
+  }
+  std::vector<EngineNote> notes() const override { return model_->notes(); }
+  int64_t arenaFloats() const override { return model_->arenaElements(); }
+
+ private:
+  std::unique_ptr<CudaModel> model_;
+};
+
+}  // namespace
+
+ProgramEngine programEngine(std::shared_ptr<Device> device) {
+  return [device](const Program& program,
+                  const InputSource<float>& weights) -> Expected<std::unique_ptr<PreparedProgram>> {
+    auto model = CudaModel::prepare(program, weights, device);
+    if (!model) return tl::unexpected(model.error());
+    return std::make_unique<CudaProgram>(std::move(*model));
+  };
+}
+
+}  // namespace pet::cuda

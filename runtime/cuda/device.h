@@ -1,0 +1,98 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/error.h"
+#include "runtime/cuda/generate/kernel_source.h"
+#include "runtime/plan/epilogue.h"
+
+namespace pet::cuda {
+
+/// In the memory of a device.
+using Address = char*;
+
+/// How a model's sums of products are computed, and what lies in memory between operators.
+enum class Precision {
+  kFp32,  ///< float, exactly
+  kTf32,  ///< float in memory; factors are rounded to 11 bits
+  kFp16,
+  kBf16,
+};
+Storage storageOf(Precision precision);
+int64_t bytesOf(Storage storage);
+
+/// A tensor as libraries want it described: strides in elements.
+struct TensorForm {
+  Extents extents;
+  std::vector<int64_t> strides;
+};
+
+/// y = activation(conv(x, w) + bias + added). Pointers: y, x, w, then bias and added where they are.
+struct ConvCall {
+  TensorForm x, w, y;
+  Extents strides, dilations, before, after;  ///< of the spatial dimensions; dilations from 1
+  int64_t group = 1;
+  bool transposed = false;  ///< ConvTranspose: w is [in, out / group, taps…]
+  bool bias = false;        ///< of y's channels, dimension 1
+  std::optional<TensorForm> added;
+  std::optional<plan::Activation> activation;
+};
+
+/// y[b, m, n] = activation(Σ_k left[b, m, k] · right[b, k, n] + bias[n]). Pointers: y, left, right, then bias. A batch
+/// stride of 0 is a broadcast; rows or columns of each are neighbours.
+struct ProductCall {
+  TensorForm left, right, y;  ///< of rank 3
+  bool bias = false;
+  std::optional<plan::Activation> activation;
+};
+
+/// What a device does with pointers: a library's plan, or a kernel of ours. Queued; it does not wait for the end.
+class Call {
+ public:
+  virtual ~Call() = default;
+  /// `workspace`: of workspaceBytes().
+  virtual void run(std::span<const Address> pointers, Address workspace) = 0;
+  virtual int64_t workspaceBytes() const { return 0; }
+  /// The plan's name, for notes.
+  virtual std::string name() const = 0;
+};
+
+/// Calls that run again as one.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual void run() = 0;
+};
+
+/// Where a program runs: the few things that the engine asks of a GPU and of its libraries. Refusals are errors that
+/// say why (kUnsupported); what fails while a program runs is thrown as std::runtime_error.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string name() const = 0;
+  virtual Precision precision() const = 0;
+
+  virtual Expected<std::unique_ptr<Call>> conv(const ConvCall& call) = 0;
+  virtual Expected<std::unique_ptr<Call>> product(const ProductCall& call) = 0;
+  /// It can run once finish() has compiled all kernels.
+  virtual std::unique_ptr<Call> kernel(KernelSource source) = 0;
+  virtual Expected<void> finish() = 0;
+
+  /// What `calls` queues, as one thing to queue. Null: the device has no such thing.
+  virtual std::unique_ptr<Recording> record(const std::function<void()>& calls) = 0;
+
+  /// Of at least one byte, on a border of 256 bytes.
+  virtual Expected<Address> allocate(int64_t bytes) = 0;
+  virtual void release(Address address) = 0;
+  virtual void upload(Address to, const void* from, int64_t bytes) = 0;
+  /// Waits for all that is queued.
+  virtual void download(void* to, Address from, int64_t bytes) = 0;
+  virtual void wait() = 0;
+};
+
+}  // namespace pet::cuda

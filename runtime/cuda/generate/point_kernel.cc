@@ -1,0 +1,217 @@
+#include "runtime/cuda/generate/point_kernel.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "runtime/cuda/generate/positions.h"
+
+namespace pet::cuda {
+namespace {
+
+using plan::Access;
+using plan::kFill;
+using plan::MapAxis;
+
+constexpr unsigned kPointThreads = 256;
+constexpr int64_t kTile = 32, kTileRows = 8;
+
+class PointWriter {
+ public:
+  PointWriter(const PointKernel& kernel, Storage storage)
+      : kernel_(kernel),
+        packSize_(storage == Storage::kFloat ? 4 : 8),
+        axes_(plan::mapAxes(tensorsOf(kernel))),
+        positions_(axes_, "a", tables_) {}
+
+  KernelSource write() {
+    const auto across = acrossAxis();
+    std::string body = across ? tiled(*across) : isPacked() ? packed() : plain();
+    std::string code = tables_ + fmt::format("extern \"C\" __global__ void __launch_bounds__({}) NAME({}) {{\n{}}}\n",
+                                             kPointThreads, arguments(), body);
+    KernelSource source = named("point", std::move(code));
+    source.pointers = pointers();
+    source.grid = grid_;
+    source.block = block_;
+    source.barriers = across.has_value();
+    return source;
+  }
+
+ private:
+  static std::vector<const Access*> tensorsOf(const PointKernel& kernel) {
+    std::vector<const Access*> tensors{&kernel.to};
+    for (const auto& operand : kernel.from)
+      tensors.push_back(&operand.access);
+    return tensors;
+  }
+
+  int pointers() const {
+    int most = 0;
+    for (const auto& operand : kernel_.from)
+      most = std::max(most, operand.pointer);
+    return most + 1;
+  }
+
+  std::string arguments() const {
+    const std::string_view restrict = kernel_.inPlace ? "" : " __restrict__";
+    std::string text = fmt::format("T*{} y", restrict);
+    for (int i = 1; i < pointers(); ++i)
+      text += fmt::format(", const T*{} p{}", restrict, i);
+    return text;
+  }
+
+  const Access& access(size_t tensor) const { return tensor == 0 ? kernel_.to : kernel_.from[tensor - 1].access; }
+  /// Where a tensor's element is, behind its pointer.
+  std::string element(size_t tensor) const {
+    const std::string pointer = tensor == 0 ? "y" : fmt::format("p{}", kernel_.from[tensor - 1].pointer);
+    const std::string offset = positions_.count() == 1 && axes_.empty() ? "" : positions_.offset(tensor);
+    return fmt::format("{}[{}ll{}]", pointer, access(tensor).offset, offset);
+  }
+  std::string condition(size_t tensor) const { return axes_.empty() ? "" : positions_.isThere(tensor); }
+
+  /// Of one operand at the current position.
+  std::string loaded(size_t tensor) const {
+    const std::string value = fmt::format("(float){}", element(tensor));
+    if (condition(tensor).empty()) return value;
+    return fmt::format("true{} ? {} : {}", condition(tensor), value, number(access(tensor).fill));
+  }
+
+  std::string declared(size_t tensor, const std::string& value) const {
+    return fmt::format("  const float x{} = {};\n", tensor - 1, value);
+  }
+
+  void gridOf(int64_t threads) { grid_[0] = static_cast<unsigned>((threads + kPointThreads - 1) / kPointThreads); }
+
+  std::string start(int64_t count) {
+    gridOf(count);
+    block_ = {kPointThreads, 1, 1};
+    return fmt::format("  const {0} i = ({0})blockIdx.x * {1} + threadIdx.x;\n  if (i >= {2}u) return;\n",
+                       positions_.countType(), kPointThreads, count);
+  }
+
+  std::string plain() {
+    std::string body = start(positions_.count()) + positions_.indices("i");
+    for (size_t t = 1; t <= kernel_.from.size(); ++t)
+      body += declared(t, loaded(t));
+    return body + fmt::format("  {} = (T)({});\n", element(0), kernel_.value);
+  }
+
+  // --- Packs. ---
+
+  /// Whole packs lie at multiples of a pack, or one element stands for all of a pack.
+  bool isPacked(size_t tensor) const {
+    const MapAxis& last = axes_.back();
+    if (!last.isLinear(tensor)) return false;
+    if (last.step(tensor) == 0) return tensor > 0;
+    auto isMultiple = [&](int64_t entry) { return entry == kFill || entry % packSize_ == 0; };
+    return last.step(tensor) == 1 && isMultiple(access(tensor).offset) &&
+           std::all_of(axes_.begin(), axes_.end() - 1, [&](const MapAxis& a) {
+             return std::all_of(a.tables[tensor].begin(), a.tables[tensor].end(), isMultiple);
+           });
+  }
+  bool isPacked() const {
+    if (axes_.empty() || axes_.back().extent() % packSize_ != 0) return false;
+    for (size_t t = 0; t <= kernel_.from.size(); ++t) {
+      if (!isPacked(t)) return false;
+    }
+    return true;
+  }
+
+  std::string isWide() const {
+    std::string all = "(size_t)y";
+    for (int i = 1; i < pointers(); ++i)
+      all += fmt::format(" | (size_t)p{}", i);
+    return fmt::format("  const bool wide = (({}) & 15) == 0;\n", all);
+  }
+
+  std::string packed() {
+    const std::string first = fmt::format("(i * {}u)", packSize_);
+    std::string body = start(positions_.count() / packSize_) + isWide() + positions_.indices(first);
+    for (size_t t = 1; t <= kernel_.from.size(); ++t) {
+      if (axes_.back().step(t) == 0) {
+        body += fmt::format("  const float b{} = {};\n", t - 1, loaded(t));
+      } else if (condition(t).empty()) {
+        body += fmt::format("  const Pack b{} = loadPack(&{}, wide);\n", t - 1, element(t));
+      } else {
+        body += fmt::format(
+            "  Pack b{0};\n  if (true{1}) b{0} = loadPack(&{2}, wide);\n  else for (int k = 0; k < {3}; ++k) "
+            "b{0}.v[k] = (T)({4});\n",
+            t - 1, condition(t), element(t), packSize_, number(access(t).fill));
+      }
+    }
+    body += fmt::format("  Pack result;\n#pragma unroll\n  for (int k = 0; k < {}; ++k) {{\n", packSize_);
+    for (size_t t = 1; t <= kernel_.from.size(); ++t)
+      body += "  " + declared(t, axes_.back().step(t) == 0 ? fmt::format("b{}", t - 1)
+                                                           : fmt::format("(float)b{}.v[k]", t - 1));
+    return body + fmt::format("    result.v[k] = (T)({});\n  }}\n  storePack(&{}, result, wide);\n", kernel_.value,
+                              element(0));
+  }
+
+  // --- Tiles. ---
+
+  bool isAcross(size_t tensor, size_t axis) const {
+    return axes_[axis].isLinear(tensor) && axes_[axis].step(tensor) == 1 && axes_.back().isLinear(tensor) &&
+           axes_.back().step(tensor) > 1;
+  }
+
+  /// The axis along which an operand has its neighbours, if the result's are along the last one.
+  std::optional<size_t> acrossAxis() const {
+    if (axes_.size() < 2 || !axes_.back().isLinear(0) || axes_.back().step(0) != 1) return std::nullopt;
+    constexpr int64_t kLeast = 8;  // shorter rows would leave most of a tile empty
+    for (size_t t = 1; t <= kernel_.from.size(); ++t) {
+      for (size_t d = 0; d + 1 < axes_.size(); ++d) {
+        if (isAcross(t, d) && axes_[d].extent() >= kLeast && axes_.back().extent() >= kLeast) return d;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::string tiled(size_t across) {
+    const size_t last = axes_.size() - 1;
+    const int64_t rows = axes_[across].extent(), columns = axes_[last].extent();
+    const int64_t tilesDown = (rows + kTile - 1) / kTile, tilesAlong = (columns + kTile - 1) / kTile;
+    grid_[0] = static_cast<unsigned>(positions_.count() / rows / columns * tilesDown * tilesAlong);
+    block_ = {kTile, kTileRows, 1};
+    std::string loads, stores;
+    for (size_t t = 1; t <= kernel_.from.size(); ++t) {
+      if (!isAcross(t, across)) {
+        stores += "  " + declared(t, loaded(t));
+        continue;
+      }
+      shared_ += fmt::format("  __shared__ float tile{}[{}][{}];\n", t - 1, kTile, kTile + 1);
+      loads += fmt::format("      tile{}[row][threadIdx.x] = {};\n", t - 1, loaded(t));
+      stores += "  " + declared(t, fmt::format("tile{}[threadIdx.x][row]", t - 1));
+    }
+    const std::string_view type = positions_.indexType();
+    std::string body = shared_;
+    body += fmt::format(
+        "  const {0} outer = blockIdx.x / {1}u;\n  const {2} down = blockIdx.x % {1}u / {3}u * {4}, along = "
+        "blockIdx.x % {3}u * {4};\n",
+        positions_.countType(), tilesDown * tilesAlong, type, tilesAlong, kTile);
+    body += positions_.indices("outer", {across, last});
+    auto loop = [&](std::string_view downAt, std::string_view alongAt, const std::string& what) {
+      return fmt::format(
+          "  for (int row = threadIdx.y; row < {0}; row += {1}) {{\n    const {2} {3} = down + {4}, {5} = along "
+          "+ {6};\n    if ({3} < {7} && {5} < {8}) {{\n{9}    }}\n  }}\n",
+          kTile, kTileRows, type, positions_.name(across), downAt, positions_.name(last), alongAt, rows, columns, what);
+    };
+    body += loop("threadIdx.x", "row", loads) + "  __syncthreads();\n";
+    return body + loop("row", "threadIdx.x", stores + fmt::format("      {} = (T)({});\n", element(0), kernel_.value));
+  }
+
+  const PointKernel& kernel_;
+  int64_t packSize_;
+  std::string tables_, shared_;
+  std::vector<MapAxis> axes_;
+  Positions positions_;
+  std::array<unsigned, 3> grid_{1, 1, 1}, block_{1, 1, 1};
+};
+
+}  // namespace
+
+KernelSource generate(const PointKernel& kernel, Storage storage) {
+  return PointWriter(kernel, storage).write();
+}
+
+}  // namespace pet::cuda

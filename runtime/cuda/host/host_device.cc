@@ -1,0 +1,155 @@
+#include "runtime/cuda/host/host_device.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "runtime/cuda/host/host_library.h"
+
+namespace pet::cuda {
+namespace {
+
+/// As it is in a compiled file of kernels.
+using Launch = void (*)(const unsigned* grid, const unsigned* block, int order, const Address* pointers);
+
+struct Compiled {
+  Launch launch = nullptr;
+};
+
+class HostDevice;
+
+class KernelCall final : public Call {
+ public:
+  KernelCall(HostDevice& device, const KernelSource& source, std::shared_ptr<Compiled> compiled)
+      : device_(device), name_(source.name), grid_(source.grid), block_(source.block), compiled_(std::move(compiled)) {}
+  void run(std::span<const Address> pointers, Address) override;
+  std::string name() const override { return name_; }
+
+ private:
+  HostDevice& device_;
+  std::string name_;
+  std::array<unsigned, 3> grid_, block_;
+  std::shared_ptr<Compiled> compiled_;
+};
+
+/// Calls the kernel from C++.
+std::string launcher(const KernelSource& source) {
+  std::string arguments = "(T*)a[0]";
+  for (int i = 1; i < source.pointers; ++i)
+    arguments += fmt::format(", (const T*)a[{}]", i);
+  return fmt::format(
+      "extern \"C\" void launch_{0}(const unsigned* grid, const unsigned* block, int order, char* const* a) {{\n"
+      "  cuda_on_cpu::launch{1}(grid, block, order, [&] {{ {0}({2}); }});\n}}\n",
+      source.name, source.barriers ? "Together" : "Apart", arguments);
+}
+
+class HostDevice final : public Device {
+ public:
+  explicit HostDevice(const HostOptions& options) : options_(options) {
+    std::filesystem::create_directories(options.folder);
+  }
+  ~HostDevice() override {
+    for (void* library : libraries_)
+      dlclose(library);
+  }
+  HostDevice(const HostDevice&) = delete;
+  HostDevice& operator=(const HostDevice&) = delete;
+
+  std::string name() const override { return "this processor"; }
+  Precision precision() const override { return options_.precision; }
+
+  Expected<std::unique_ptr<Call>> conv(const ConvCall& call) override {
+    return hostConv(call, storageOf(options_.precision));
+  }
+  Expected<std::unique_ptr<Call>> product(const ProductCall& call) override {
+    return hostProduct(call, storageOf(options_.precision));
+  }
+
+  std::unique_ptr<Call> kernel(KernelSource source) override {
+    auto& compiled = compiled_[source.name];
+    if (!compiled) {
+      compiled = std::make_shared<Compiled>();
+      waiting_.push_back(source);
+    }
+    return std::make_unique<KernelCall>(*this, source, compiled);
+  }
+
+  /// Kernels are compiled when the first of them runs: all that are known then as one file.
+  Expected<void> finish() override { return {}; }
+  Expected<void> compileAll() {
+    std::string code = "#include \"cuda_on_cpu.h\"\n" + prelude(storageOf(options_.precision));
+    for (const KernelSource& source : waiting_)
+      code += source.code + launcher(source);
+    auto library = compile(code);
+    if (!library) return tl::unexpected(library.error());
+    for (const KernelSource& source : waiting_) {
+      void* symbol = dlsym(*library, ("launch_" + source.name).c_str());
+      if (!symbol) return fail(ErrorKind::kInternal, "a compiled kernel is missing", source.name);
+      compiled_.at(source.name)->launch = reinterpret_cast<Launch>(symbol);
+    }
+    waiting_.clear();
+    return {};
+  }
+
+  std::unique_ptr<Recording> record(const std::function<void()>&) override { return nullptr; }
+
+  Expected<Address> allocate(int64_t bytes) override {
+    void* address = nullptr;
+    if (posix_memalign(&address, 256, static_cast<size_t>(bytes)) != 0)
+      return fail(ErrorKind::kModel, fmt::format("no memory for {} bytes", bytes));
+    std::memset(address, 0xff, static_cast<size_t>(bytes));  // a NaN wherever nothing was written
+    return static_cast<Address>(address);
+  }
+  void release(Address address) override { std::free(address); }
+  void upload(Address to, const void* from, int64_t bytes) override {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+  void download(void* to, Address from, int64_t bytes) override { std::memcpy(to, from, static_cast<size_t>(bytes)); }
+  void wait() override {}
+  ThreadOrder order() const { return options_.order; }
+
+ private:
+  Expected<void*> compile(const std::string& code) {
+    const std::string base = fmt::format("{}/{}", options_.folder, named("file", code).name);
+    const std::string library = base + ".so";
+    if (!std::filesystem::exists(library)) {
+      std::ofstream(base + ".cc") << code;
+      const std::string command = fmt::format(
+          "{} -std=c++17 -O1 -w -shared -fPIC -I'{}' {} '{}.cc' -o '{}.part' 2> '{}.log' && mv '{}.part' '{}'",
+          options_.compiler, options_.include, options_.sanitize ? "-g -fsanitize=address" : "", base, base, base, base,
+          library);
+      if (std::system(command.c_str()) != 0)
+        return fail(ErrorKind::kInternal, fmt::format("kernels do not compile: see {}.log", base));
+    }
+    void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle) return fail(ErrorKind::kInternal, fmt::format("compiled kernels cannot be loaded: {}", dlerror()));
+    libraries_.push_back(handle);
+    return handle;
+  }
+
+  HostOptions options_;
+  std::map<std::string, std::shared_ptr<Compiled>> compiled_;
+  std::vector<KernelSource> waiting_;
+  std::vector<void*> libraries_;
+};
+
+void KernelCall::run(std::span<const Address> pointers, Address) {
+  if (!compiled_->launch) {
+    if (auto ok = device_.compileAll(); !ok) throw std::runtime_error(ok.error().message());
+  }
+  compiled_->launch(grid_.data(), block_.data(), static_cast<int>(device_.order()), pointers.data());
+}
+
+}  // namespace
+
+std::shared_ptr<Device> hostDevice(const HostOptions& options) {
+  return std::make_shared<HostDevice>(options);
+}
+
+}  // namespace pet::cuda

@@ -1,0 +1,171 @@
+#include "runtime/cuda/host/host_library.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/cuda/stored.h"
+
+namespace pet::cuda {
+namespace {
+
+/// A tensor in memory, as numbers.
+class Numbers {
+ public:
+  Numbers(Address address, const TensorForm& form, Storage storage)
+      : address_(address), form_(form), storage_(storage) {}
+
+  float at(const Extents& index) const {
+    float value;
+    unpack({place(index), static_cast<size_t>(bytesOf(storage_))}, storage_, {&value, 1});
+    return value;
+  }
+  void put(const Extents& index, double value) const {
+    const auto narrow = static_cast<float>(value);
+    const auto bytes = packed({&narrow, 1}, storage_);
+    std::copy(bytes.begin(), bytes.end(), place(index));
+  }
+
+ private:
+  Address place(const Extents& index) const {
+    int64_t offset = 0;
+    for (size_t d = 0; d < index.size(); ++d)
+      offset += index[d] * form_.strides[d];
+    return address_ + offset * bytesOf(storage_);
+  }
+
+  Address address_;
+  const TensorForm& form_;
+  Storage storage_;
+};
+
+double applied(const plan::Activation& activation, double x) {
+  using plan::Function;
+  const double alpha = activation.alpha, beta = activation.beta;
+  switch (activation.function) {
+    case Function::kRelu:
+      return x < 0 ? alpha * x : x;
+    case Function::kClip:
+      return x < alpha ? alpha : x > beta ? beta : x;
+    case Function::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Function::kTanh:
+      return std::tanh(x);
+    case Function::kGeluErf:
+      return 0.5 * x * (1 + std::erf(x * std::sqrt(0.5)));
+    default:
+      return std::nan("");  // isTaken() is asked before
+  }
+}
+
+bool isTaken(const std::optional<plan::Activation>& activation) {
+  using plan::Function;
+  constexpr Function kTaken[] = {Function::kRelu, Function::kClip, Function::kSigmoid, Function::kTanh,
+                                 Function::kGeluErf};
+  return !activation || std::find(std::begin(kTaken), std::end(kTaken), activation->function) != std::end(kTaken);
+}
+
+/// Calls body(index) for every position.
+template <class F>
+void forEach(const Extents& extents, F body) {
+  Extents index(extents.size());
+  for (int64_t left = elementCount(extents); left > 0; --left) {
+    body(index);
+    for (size_t d = extents.size(); d-- > 0;) {
+      if (++index[d] < extents[d]) break;
+      index[d] = 0;
+    }
+  }
+}
+
+class HostConv final : public Call {
+ public:
+  HostConv(ConvCall call, Storage storage) : call_(std::move(call)), storage_(storage) {}
+  std::string name() const override { return call_.transposed ? "host dgrad" : "host conv"; }
+
+  void run(std::span<const Address> pointers, Address) override {
+    const Numbers y(pointers[0], call_.y, storage_), x(pointers[1], call_.x, storage_),
+        w(pointers[2], call_.w, storage_);
+    const TensorForm channels{{call_.y.extents[1]}, {1}};
+    const Numbers bias(call_.bias ? pointers[3] : nullptr, channels, storage_);
+    const Numbers added(call_.added ? pointers[call_.bias ? 4 : 3] : nullptr, call_.added ? *call_.added : call_.y,
+                        storage_);
+    forEach(call_.y.extents, [&](const Extents& v) {
+      double sum = sumAt(v, x, w);
+      if (call_.bias) sum += bias.at({v[1]});
+      if (call_.added) sum += added.at(v);
+      y.put(v, call_.activation ? applied(*call_.activation, sum) : sum);
+    });
+  }
+
+ private:
+  /// The position of the operand that a tap reads along a dimension; -1: none.
+  int64_t readAt(size_t d, int64_t v, int64_t tap) const {
+    const int64_t shifted = tap * call_.dilations[d] - call_.before[d], stride = call_.strides[d];
+    int64_t at = call_.transposed ? v - shifted : v * stride + shifted;
+    if (call_.transposed && at % stride != 0) return -1;
+    if (call_.transposed) at /= stride;
+    return at < 0 || at >= call_.x.extents[d + 2] ? -1 : at;
+  }
+
+  double sumAt(const Extents& v, const Numbers& x, const Numbers& w) const {
+    const size_t spatial = call_.strides.size();
+    const int64_t out = call_.y.extents[1] / call_.group, in = call_.x.extents[1] / call_.group;
+    const int64_t group = v[1] / out;
+    double sum = 0;
+    forEach({call_.w.extents.begin() + 2, call_.w.extents.end()}, [&](const Extents& tap) {
+      Extents from{v[0], 0}, kernel{0, 0};
+      for (size_t d = 0; d < spatial; ++d) {
+        from.push_back(readAt(d, v[2 + d], tap[d]));
+        if (from.back() < 0) return;
+        kernel.push_back(tap[d]);
+      }
+      for (int64_t c = 0; c < in; ++c) {
+        from[1] = group * in + c;
+        kernel[0] = call_.transposed ? from[1] : v[1];
+        kernel[1] = call_.transposed ? v[1] % out : c;
+        sum += double{x.at(from)} * w.at(kernel);
+      }
+    });
+    return sum;
+  }
+
+  ConvCall call_;
+  Storage storage_;
+};
+
+class HostProduct final : public Call {
+ public:
+  HostProduct(ProductCall call, Storage storage) : call_(std::move(call)), storage_(storage) {}
+  std::string name() const override { return "host product"; }
+
+  void run(std::span<const Address> pointers, Address) override {
+    const Numbers y(pointers[0], call_.y, storage_), left(pointers[1], call_.left, storage_),
+        right(pointers[2], call_.right, storage_);
+    const TensorForm columns{{call_.y.extents[2]}, {1}};
+    const Numbers bias(call_.bias ? pointers[3] : nullptr, columns, storage_);
+    forEach(call_.y.extents, [&](const Extents& v) {
+      double sum = call_.bias ? bias.at({v[2]}) : 0;
+      for (int64_t k = 0; k < call_.left.extents[2]; ++k)
+        sum += double{left.at({v[0], v[1], k})} * right.at({v[0], k, v[2]});
+      y.put(v, call_.activation ? applied(*call_.activation, sum) : sum);
+    });
+  }
+
+ private:
+  ProductCall call_;
+  Storage storage_;
+};
+
+}  // namespace
+
+Expected<std::unique_ptr<Call>> hostConv(const ConvCall& call, Storage storage) {
+  if (!isTaken(call.activation)) return fail(ErrorKind::kUnsupported, "a function that the host's Conv has not");
+  return std::make_unique<HostConv>(call, storage);
+}
+
+Expected<std::unique_ptr<Call>> hostProduct(const ProductCall& call, Storage storage) {
+  if (!isTaken(call.activation)) return fail(ErrorKind::kUnsupported, "a function that the host's product has not");
+  return std::make_unique<HostProduct>(call, storage);
+}
+
+}  // namespace pet::cuda

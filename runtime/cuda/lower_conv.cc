@@ -1,0 +1,161 @@
+// Conv and ConvTranspose, by cuDNN.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/cuda/fused.h"
+#include "runtime/plan/window.h"
+
+namespace pet::cuda {
+namespace {
+
+TensorForm formOf(const Access& access) {
+  return {access.extents(), *stridesOf(access)};
+}
+
+/// Channels innermost, which tensor cores want; as it is where the operand has few channels and lies row-major.
+Access operandForm(const Window& w) {
+  constexpr int64_t kFew = 4;
+  const Extents extents = w.x.access.extents();
+  const bool few = w.inner / w.group < kFew && w.group == 1;
+  return few && sameForm(w.x.access, rowMajor(extents)) ? rowMajor(extents) : channelsLast(extents);
+}
+
+/// The kernel's numbers in this order, with a factor for each channel of the result.
+Tensor<float> kernelOf(const Window& w,
+                       const Tensor<float>& numbers,
+                       const Access& form,
+                       const std::vector<float>& scale) {
+  Tensor<float> kernel = numbers;
+  const int64_t taps = elementCount(w.kernel), out = w.outer / w.group, in = w.inner / w.group;
+  for (int64_t i = 0; !scale.empty() && i < kernel.size(); ++i) {
+    const int64_t channel = w.transposed ? i / taps / out / in * out + i / taps % out : i / (taps * in);
+    kernel.data[static_cast<size_t>(i)] *= scale[static_cast<size_t>(channel)];
+  }
+  Tensor<float> placed(kernel.extents);
+  const Access from = rowMajor(form.extents());
+  std::vector<const std::vector<int64_t>*> rows, places;
+  for (size_t d = 0; d < form.rank(); ++d) {
+    rows.push_back(&from.tables[d]);
+    places.push_back(&form.tables[d]);
+  }
+  const auto read = merged(rows), written = merged(places);
+  for (size_t i = 0; i < read.size(); ++i)
+    placed.data[static_cast<size_t>(written[i])] = kernel.data[static_cast<size_t>(read[i])];
+  return placed;
+}
+
+/// The operand with its pads as zeros in memory.
+void materialise(Planner& p, Window& w) {
+  Access padded = w.x.access;
+  for (size_t d = 0; d < w.kernel.size(); ++d) {
+    const auto extent = static_cast<int64_t>(padded.tables[2 + d].size());
+    std::vector<int64_t> positions;
+    for (int64_t i = -w.before[d]; i < extent + w.after[d]; ++i)
+      positions.push_back(i < 0 || i >= extent ? -1 : i);
+    padded = selected(padded, 2 + d, positions);
+    w.before[d] = w.after[d] = 0;
+  }
+  padded.fill = 0;
+  w.x = p.as({w.x.buffer, padded}, channelsLast(padded.extents()));
+}
+
+class ConvLowering {
+ public:
+  ConvLowering(Planner& p, int n, Window w, const Epilogue& e) : p_(p), n_(n), w_(std::move(w)), e_(e) {}
+
+  bool run() {
+    if (emit()) return true;
+    if (!w_.transposed && w_.before != w_.after) {
+      materialise(p_, w_);
+      if (emit()) return true;
+    }
+    throw NotLowered{why_};
+  }
+
+ private:
+  bool emit() {
+    const Access from = operandForm(w_), to = inOrder(w_.y, memoryOrder(from));
+    const Extents kernelExtents = kernelShape();
+    const Access kernel = inOrder(kernelExtents, memoryOrder(from));
+    ConvCall call{formOf(from), formOf(kernel), formOf(to),    w_.strides, w_.dilations, w_.before,
+                  w_.after,     w_.group,       w_.transposed, false,      {},           {}};
+    for (int64_t& d : call.dilations)
+      ++d;
+    for (const Fused& fused : choicesOf(e_)) {
+      call.bias = fused.bias;
+      call.added = fused.added ? std::optional(formOf(to)) : std::nullopt;
+      call.activation = activationIn(fused, e_);
+      auto made = p_.device().conv(call);
+      if (!made) {
+        why_ = made.error().message();
+        continue;
+      }
+      emitCall(std::move(*made), fused, from, kernel, to);
+      return true;
+    }
+    return false;
+  }
+
+  Extents kernelShape() const {
+    Extents extents{w_.transposed ? w_.inner : w_.outer, (w_.transposed ? w_.outer : w_.inner) / w_.group};
+    extents.insert(extents.end(), w_.kernel.begin(), w_.kernel.end());
+    return extents;
+  }
+
+  void emitCall(
+      std::unique_ptr<Call> call, const Fused& fused, const Access& from, const Access& kernel, const Access& to) {
+    const std::string name = call->name();
+    const Value x = p_.node(n_).operands[0];
+    const Place operand = p_.aligned(p_.windowOperand(x, w_.x, from));
+    Tensor<float> numbers = *p_.constant(p_.node(n_).operands[1]);
+    numbers.extents = kernel.extents();
+    const Place weights = p_.constantPlace(kernelOf(w_, numbers, kernel, e_.scale));
+    std::vector<CallStep::Argument> arguments{{-1, 0}, {operand.buffer, operand.access.offset}, {weights.buffer, 0}};
+    if (fused.bias) {
+      const Place bias = p_.constantPlace(Tensor<float>({w_.outer}, e_.shift));
+      arguments.push_back({bias.buffer, 0});
+    }
+    if (fused.added) {
+      const Place added = p_.aligned(p_.as(*e_.sum(), w_.resultForm(to)));
+      arguments.push_back({added.buffer, added.access.offset});
+    }
+    Place y = p_.create(to);
+    arguments[0] = {y.buffer, 0};
+    p_.emitCall(std::move(call), std::move(arguments));
+    y.access = w_.resultForm(std::move(y.access));
+    emitRest(p_, fused, e_, y, 1);
+    p_.define(e_.result, std::move(y));
+    p_.note(n_, name);
+  }
+
+  Planner& p_;
+  int n_;
+  Window w_;
+  const Epilogue& e_;
+  std::string why_;
+};
+
+bool lowerConv(Planner& p, int n, const Epilogue& e) {
+  if (!p.isConstant(p.node(n).operands[1])) throw NotLowered{"a kernel that is not constant"};
+  return ConvLowering(p, n, windowOf(p, n, false), e).run();
+}
+
+bool lowerConvTranspose(Planner& p, int n, const Epilogue& e) {
+  if (!p.isConstant(p.node(n).operands[1])) throw NotLowered{"a kernel that is not constant"};
+  return ConvLowering(p, n, windowOf(p, n, true), e).run();
+}
+
+constexpr LowerRow kConvRows[] = {
+    {"Conv", lowerConv, channelDimension, true},
+    {"ConvTranspose", lowerConvTranspose, channelDimension, true},
+};
+
+}  // namespace
+
+std::span<const LowerRow> convLowerings() {
+  return kConvRows;
+}
+
+}  // namespace pet::cuda

@@ -1,0 +1,154 @@
+// MatMul and Gemm, by cuBLASLt.
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "runtime/cuda/fused.h"
+
+namespace pet::cuda {
+namespace {
+
+/// Rows or columns are neighbours, and no batch is filled.
+bool isTakenAsItIs(const Access& access) {
+  const auto strides = stridesOf(access);
+  if (!strides) return false;
+  const size_t r = strides->size();
+  return (*strides)[r - 1] == 1 || (*strides)[r - 2] == 1;
+}
+
+Access swapped(const Access& access) {
+  std::vector<size_t> perm(access.rank());
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[access.rank() - 2], perm[access.rank() - 1]);
+  return permuted(access, perm);
+}
+
+/// An operand as [batch, rows, columns]: its batch dimensions are those of the result, broadcast, as one.
+std::optional<TensorForm> asBatch(const Access& access, const Extents& batch) {
+  Extents extents = access.extents();
+  const Extents matrix(extents.end() - 2, extents.end());
+  Extents wanted = batch;
+  wanted.insert(wanted.end(), matrix.begin(), matrix.end());
+  const Access whole = broadcast(access, wanted);
+  std::vector<const std::vector<int64_t>*> tables;
+  for (size_t d = 0; d < batch.size(); ++d)
+    tables.push_back(&whole.tables[d]);
+  Access joined{access.offset, {tables.empty() ? std::vector<int64_t>{0} : merged(tables)}, 0};
+  joined.tables.insert(joined.tables.end(), whole.tables.end() - 2, whole.tables.end());
+  auto strides = stridesOf(joined);
+  if (!strides) return std::nullopt;
+  return TensorForm{joined.extents(), std::move(*strides)};
+}
+
+/// The operand where it is if strides describe its batches, else as a copy, row-major, and with its broadcasts as they
+/// are, or else all of them in memory.
+TensorForm placed(Planner& p, Place& operand, const Extents& batch) {
+  if (auto form = asBatch(operand.access, batch)) return *form;
+  const Extents extents = operand.access.extents();
+  operand = p.as(operand, rowMajor(extents));
+  if (auto form = asBatch(operand.access, batch)) return *form;
+  Extents whole = batch;
+  whole.insert(whole.end(), extents.end() - 2, extents.end());
+  operand = p.as({operand.buffer, broadcast(operand.access, whole)}, rowMajor(whole));
+  return *asBatch(operand.access, batch);
+}
+
+struct Product {
+  Place left, right;
+  Extents y;
+};
+
+/// The operand, in a form that is taken.
+Place taken(Planner& p, Value v) {
+  const Place& there = p.place(v);
+  return p.aligned(isTakenAsItIs(there.access) ? there : p.as(v, rowMajor(there.access.extents())));
+}
+
+/// One matrix for all of a batch: its rows are more rows.
+void joinRows(TensorForm& left, TensorForm& right, TensorForm& y) {
+  const bool goesOn = left.strides[0] == left.extents[1] * left.strides[1];
+  if (left.extents[0] == 1 || right.strides[0] != 0 || !goesOn) return;
+  for (TensorForm* form : {&left, &y}) {
+    form->extents[1] *= form->extents[0];
+    form->extents[0] = 1;
+  }
+  right.extents[0] = 1;
+}
+
+bool emitProduct(Planner& p, int n, Product product, const Epilogue& e) {
+  const Extents batch(product.y.begin(), product.y.end() - 2);
+  const Access to = rowMajor(product.y);
+  TensorForm left = placed(p, product.left, batch), right = placed(p, product.right, batch), y = *asBatch(to, batch);
+  joinRows(left, right, y);
+  const bool scales = std::any_of(e.scale.begin(), e.scale.end(), [](float s) { return s != 1; });
+  std::string why;
+  for (const Fused& fused : scales ? std::vector<Fused>{{}} : choicesOf(e)) {
+    if (fused.added) continue;
+    auto call = p.device().product({left, right, y, fused.bias, activationIn(fused, e)});
+    if (!call) {
+      why = call.error().message();
+      continue;
+    }
+    const std::string name = (*call)->name();
+    std::vector<CallStep::Argument> arguments{{-1, 0},
+                                              {product.left.buffer, product.left.access.offset},
+                                              {product.right.buffer, product.right.access.offset}};
+    if (fused.bias) arguments.push_back({p.constantPlace(Tensor<float>({product.y.back()}, e.shift)).buffer, 0});
+    Place result = p.create(to);
+    arguments[0] = {result.buffer, 0};
+    p.emitCall(std::move(*call), std::move(arguments));
+    if (scales) {
+      Points points(p, result);
+      const std::string x = points.add(result);
+      points.emit(points.after(x, e, product.y.size() - 1));
+    } else {
+      emitRest(p, fused, e, result, product.y.size() - 1);
+    }
+    p.define(e.result, std::move(result));
+    p.note(n, name);
+    return true;
+  }
+  throw NotLowered{why};
+}
+
+bool lowerMatMul(Planner& p, int n, const Epilogue& e) {
+  const Node& node = p.node(n);
+  return emitProduct(p, n, {taken(p, node.operands[0]), taken(p, node.operands[1]), p.extents({n, 0})}, e);
+}
+
+/// y = alpha · a' b' + beta · c.
+bool lowerGemm(Planner& p, int n, const Epilogue& outer) {
+  const Node& node = p.node(n);
+  const Extents y = p.extents({n, 0});
+  Epilogue e = outer;
+  const auto alpha = static_cast<float>(node.number("alpha")), beta = static_cast<float>(node.number("beta"));
+  if (alpha != 1 || node.operands.size() > 2) e.complete(y[1]);
+  if (node.operands.size() > 2) {
+    const Tensor<float>* c = p.constant(node.operands[2]);
+    const bool perColumn = c && (c->size() == 1 || (c->extents.back() == y[1] && c->size() == y[1]));
+    if (!perColumn) throw NotLowered{"Gemm with an addend that is not one number per column"};
+    for (size_t i = 0; i < e.shift.size(); ++i)
+      e.shift[i] += e.scale[i] * beta * c->data[c->size() == 1 ? 0 : i];
+  }
+  for (float& s : e.scale)
+    s *= alpha;
+  Product product{taken(p, node.operands[0]), taken(p, node.operands[1]), y};
+  if (p.scalar(n, "transA") != 0) product.left.access = swapped(product.left.access);
+  if (p.scalar(n, "transB") != 0) product.right.access = swapped(product.right.access);
+  return emitProduct(p, n, std::move(product), e);
+}
+
+constexpr LowerRow kMatmulRows[] = {
+    {"MatMul", lowerMatMul, lastDimension, true},
+    {"Gemm", lowerGemm, lastDimension, true},
+};
+
+}  // namespace
+
+std::span<const LowerRow> matmulLowerings() {
+  return kMatmulRows;
+}
+
+}  // namespace pet::cuda

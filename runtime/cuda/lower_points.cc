@@ -1,0 +1,248 @@
+// What is computed position by position, as one kernel with all that follows it: functions of one number, of two,
+// choices, normalisations with known statistics, LRN, interpolation.
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ir/ops/resize.h"
+#include "runtime/cuda/points.h"
+
+namespace pet::cuda {
+namespace {
+
+/// The operand whose form the result gets: of the result's extents, and no constant if there is another such.
+Access formLike(Planner& p, int n) {
+  const Extents extents = p.extents({n, 0});
+  std::optional<Value> best;
+  for (Value v : p.node(n).operands) {
+    if (p.extents(v) == extents && (!best || (p.isConstant(*best) && !p.isConstant(v)))) best = v;
+  }
+  return best ? compacted(p.place(*best).access) : rowMajor(extents);
+}
+
+/// A new place for what the node makes, or an operand's that nobody else needs and that has this form.
+Place placeFor(Planner& p, int n, const Access& form) {
+  for (Value v : p.node(n).operands) {
+    const Place& there = p.place(v);
+    const bool isAlone = std::count(p.node(n).operands.begin(), p.node(n).operands.end(), v) == 1;
+    if (isAlone && sameForm(there.access, form) && isDense(there.access) && p.isFree(there)) {
+      const bool shared = std::any_of(p.node(n).operands.begin(), p.node(n).operands.end(), [&](Value other) {
+        return other != v && p.root(p.place(other).buffer) == p.root(there.buffer);
+      });
+      if (!shared) return there;
+    }
+  }
+  return p.create(form);
+}
+
+/// Emits f of the operands, and the epilogue.
+template <class F>
+bool emitPoints(Planner& p, int n, const Epilogue& e, size_t channel, F f) {
+  Place to = placeFor(p, n, formLike(p, n));
+  Points points(p, to);
+  std::vector<std::string> operands;
+  for (Value v : p.node(n).operands)
+    operands.push_back(points.add(v));
+  points.emit(points.after(f(operands), e, channel));
+  p.define(e.result, std::move(to));
+  p.note(n, "a kernel of our own");
+  return true;
+}
+
+bool lowerFunction(Planner& p, int n, const Epilogue& e) {
+  return emitPoints(p, n, e, lastDimension(p, n),
+                    [&](const auto& x) { return applied(*activationOf(p.node(n)), x[0]); });
+}
+
+bool lowerErf(Planner& p, int n, const Epilogue& e) {
+  return emitPoints(p, n, e, lastDimension(p, n), [](const auto& x) { return fmt::format("erff({})", x[0]); });
+}
+
+bool lowerHardSigmoid(Planner& p, int n, const Epilogue& e) {
+  auto constant = [&](std::string_view name) { return number(static_cast<float>(p.node(n).number(name))); };
+  return emitPoints(p, n, e, lastDimension(p, n), [&](const auto& x) {
+    return fmt::format("clip({} * {} + {}, 0.0f, 1.0f)", x[0], constant("alpha"), constant("beta"));
+  });
+}
+
+bool lowerBinary(Planner& p, int n, const Epilogue& e) {
+  return emitPoints(p, n, e, lastDimension(p, n), [&](const auto& x) {
+    const std::string_view op = p.node(n).op->name;
+    if (op == "PRelu") return fmt::format("({0} < 0 ? {0} * {1} : {0})", x[0], x[1]);
+    const char sign = op == "Add" ? '+' : op == "Sub" ? '-' : op == "Mul" ? '*' : '/';
+    return fmt::format("({} {} {})", x[0], sign, x[1]);
+  });
+}
+
+bool lowerWhere(Planner& p, int n, const Epilogue& e) {
+  return emitPoints(p, n, e, lastDimension(p, n),
+                    [](const auto& x) { return fmt::format("({} != 0 ? {} : {})", x[0], x[1], x[2]); });
+}
+
+bool lowerBatchNormalization(Planner& p, int n, const Epilogue& e) {
+  const Node& node = p.node(n);
+  const Tensor<float>* numbers[4];
+  for (size_t i = 0; i < 4; ++i) {
+    numbers[i] = p.constant(node.operands[i + 1]);
+    if (!numbers[i]) throw NotLowered{"statistics that are not constant"};
+  }
+  std::vector<float> scale, shift;
+  for (size_t c = 0; c < numbers[0]->data.size(); ++c) {
+    const double by = numbers[0]->data[c] / std::sqrt(double{numbers[3]->data[c]} + node.number("epsilon"));
+    scale.push_back(static_cast<float>(by));
+    shift.push_back(static_cast<float>(numbers[1]->data[c] - numbers[2]->data[c] * by));
+  }
+  const Place from = p.dense(node.operands[0]);
+  Place to = p.overOrLike(from);
+  Points points(p, to);
+  const std::string x = points.add(from), by = points.addAlong(1, scale), more = points.addAlong(1, shift);
+  points.emit(points.after(fmt::format("({} * {} + {})", x, by, more), e, 1));
+  p.define(e.result, std::move(to));
+  p.note(n, "a kernel of our own");
+  return true;
+}
+
+/// y = x / (bias + alpha / size · Σ x²)^beta over a window of channels.
+bool lowerLrn(Planner& p, int n, const Epilogue& e) {
+  const Node& node = p.node(n);
+  const int64_t size = p.scalar(n, "size"), before = (size - 1) / 2;
+  const Place from = p.dense(node.operands[0]);
+  Place to = p.create(from.access);
+  Points points(p, to);
+  std::vector<std::string> squares;
+  const int64_t channels = from.access.extents()[1];
+  for (int64_t j = 0; j < size; ++j) {
+    std::vector<int64_t> positions;
+    for (int64_t c = 0; c < channels; ++c) {
+      const int64_t at = c + j - before;
+      positions.push_back(at < 0 || at >= channels ? -1 : at);
+    }
+    Access shifted = selected(from.access, 1, positions);
+    shifted.fill = 0;
+    squares.push_back(fmt::format("square({})", points.add({from.buffer, std::move(shifted)})));
+  }
+  const double alpha = node.number("alpha") / static_cast<double>(size);
+  const std::string x = points.add(from);
+  points.emit(fmt::format("({} / powf({} + {} * ({}), {}))", x, number(static_cast<float>(node.number("bias"))),
+                          number(static_cast<float>(alpha)), fmt::join(squares, " + "),
+                          number(static_cast<float>(node.number("beta")))));
+  p.define(e.result, std::move(to));
+  p.note(n, "a kernel of our own");
+  return true;
+}
+
+/// Interpolation along axes, each result from a few positions of each: the sum over all combinations, weighed.
+struct Taps {
+  size_t dimension;
+  std::vector<std::vector<int64_t>> positions;  ///< per tap, per result
+  std::vector<std::vector<float>> weights;
+};
+
+std::optional<Taps> tapsOf(Planner& p, int n, size_t d) {
+  const Node& node = p.node(n);
+  const Extents x = p.extents(node.operands[0]), y = p.extents({n, 0}), scales = p.list(n, "scales");
+  const int64_t numerator = scales.empty() ? y[d] : scales[2 * d],
+                denominator = scales.empty() ? x[d] : scales[2 * d + 1];
+  ResizeAxis axis{node.text("mode"),
+                  node.text("nearest_mode"),
+                  {},
+                  resizeLine(node.text("coordinate_transformation_mode"), x[d], y[d], numerator, denominator),
+                  x[d]};
+  if (axis.line.isIdentity() && y[d] == x[d]) return std::nullopt;
+  Taps taps{d, {}, {}};
+  for (int64_t i = 0; i < y[d]; ++i) {
+    const auto reads = resizeTaps(axis, i);
+    if (reads.size() > taps.positions.size()) {
+      taps.positions.resize(reads.size(), std::vector<int64_t>(static_cast<size_t>(y[d]), 0));
+      taps.weights.resize(reads.size(), std::vector<float>(static_cast<size_t>(y[d]), 0));
+    }
+    for (size_t t = 0; t < reads.size(); ++t) {
+      taps.positions[t][static_cast<size_t>(i)] = reads[t].position;
+      taps.weights[t][static_cast<size_t>(i)] = static_cast<float>(static_cast<double>(reads[t].weight.numerator) /
+                                                                   static_cast<double>(reads[t].weight.denominator));
+    }
+  }
+  return taps;
+}
+
+bool lowerInterpolation(Planner& p, int n, const Epilogue& e) {
+  if (p.node(n).text("mode") != "linear") throw NotLowered{"no linear interpolation"};
+  const Extents extents = p.extents({n, 0});
+  const Place from = p.dense(p.node(n).operands[0]);
+  Place to = p.create(inOrder(extents, memoryOrder(from.access)));
+  Points points(p, to);
+  std::vector<Taps> axes;
+  size_t combinations = 1;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (auto taps = tapsOf(p, n, d)) {
+      combinations *= taps->positions.size();
+      axes.push_back(std::move(*taps));
+    }
+  }
+  constexpr size_t kMost = 64;
+  if (combinations > kMost) throw NotLowered{"an interpolation of too many positions"};
+  std::vector<std::vector<std::string>> weights;
+  for (const Taps& taps : axes) {
+    weights.emplace_back();
+    for (const auto& w : taps.weights)
+      weights.back().push_back(points.addAlong(taps.dimension, w));
+  }
+  std::vector<std::string> terms;
+  for (size_t c = 0; c < combinations; ++c) {
+    Access access = from.access;
+    std::string factors;
+    size_t rest = c;
+    for (size_t a = 0; a < axes.size(); ++a) {
+      const size_t tap = rest % axes[a].positions.size();
+      rest /= axes[a].positions.size();
+      access = selected(access, axes[a].dimension, axes[a].positions[tap]);
+      factors += " * " + weights[a][tap];
+    }
+    terms.push_back(points.add({from.buffer, std::move(access)}) + factors);
+  }
+  points.emit(fmt::format("({})", fmt::join(terms, " + ")));
+  p.define(e.result, std::move(to));
+  p.note(n, "a kernel of our own");
+  return true;
+}
+
+constexpr LowerRow kPointRows[] = {
+    {"Add", lowerBinary, lastDimension},
+    {"Sub", lowerBinary, lastDimension},
+    {"Mul", lowerBinary, lastDimension},
+    {"Div", lowerBinary, lastDimension},
+    {"PRelu", lowerBinary, lastDimension},
+    {"Relu", lowerFunction, lastDimension},
+    {"LeakyRelu", lowerFunction, lastDimension},
+    {"Sigmoid", lowerFunction, lastDimension},
+    {"Tanh", lowerFunction, lastDimension},
+    {"Exp", lowerFunction, lastDimension},
+    {"Sqrt", lowerFunction, lastDimension},
+    {"Square", lowerFunction, lastDimension},
+    {"Softplus", lowerFunction, lastDimension},
+    {"HardSwish", lowerFunction, lastDimension},
+    {"Swish", lowerFunction, lastDimension},
+    {"Mish", lowerFunction, lastDimension},
+    {"Neg", lowerFunction, lastDimension},
+    {"Reciprocal", lowerFunction, lastDimension},
+    {"Pow", lowerFunction, lastDimension},
+    {"Gelu", lowerFunction, lastDimension},
+    {"Clip", lowerFunction, lastDimension},
+    {"Erf", lowerErf, lastDimension},
+    {"HardSigmoid", lowerHardSigmoid, lastDimension},
+    {"Where", lowerWhere, lastDimension},
+    {"BatchNormalization", lowerBatchNormalization, channelDimension},
+    {"LRN", lowerLrn},
+    {"Resize", lowerInterpolation},
+};
+
+}  // namespace
+
+std::span<const LowerRow> pointLowerings() {
+  return kPointRows;
+}
+
+}  // namespace pet::cuda

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/device.h"
+
+namespace pet::cuda {
+
+struct GpuOptions {
+  int index = 0;  ///< of several
+  Precision precision = Precision::kFp32;
+  /// Of a device that is not there, as cuDNN's JSON: plans are built and kernels compiled for it, and nothing runs. "":
+  /// of the device at hand.
+  std::string properties;
+};
+
+/// What compiling showed of a kernel.
+struct KernelUse {
+  std::string kernel;
+  int registers = 0;
+  int spilledBytes = 0;
+  int sharedBytes = 0;
+};
+
+/// A GPU through CUDA, cuDNN, cuBLASLt.
+class GpuDevice : public Device {
+ public:
+  /// Of all kernels; of a device that is not there, they are compiled now.
+  virtual Expected<std::vector<KernelUse>> kernels() = 0;
+};
+
+/// Loads libpet_cuda.so, which lies beside this program or library, or where PET_CUDA_LIBRARY says, so that programs
+/// start where CUDA is not installed. kUsage, with what to do: this build has no CUDA; a library, the driver or the
+/// device is missing, or of another version.
+Expected<std::shared_ptr<GpuDevice>> openGpu(const GpuOptions& options);
+
+}  // namespace pet::cuda

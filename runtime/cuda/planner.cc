@@ -1,0 +1,117 @@
+#include "runtime/cuda/planner.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "runtime/cuda/points.h"
+#include "runtime/cuda/stored.h"
+
+namespace pet::cuda {
+namespace {
+
+/// A node that only the reference computes: its operands come to the processor, its results go back.
+class ReferenceStep : public Step {
+ public:
+  ReferenceStep(Planner& planner, int node, std::vector<Planner::ReferenceOperand> operands, std::vector<int> results)
+      : planner_(planner), node_(node), operands_(std::move(operands)), results_(std::move(results)) {
+    for (const auto& o : operands_)
+      buffers.push_back(o.buffer);
+    buffers.insert(buffers.end(), results_.begin(), results_.end());
+  }
+
+  void bind(const Pointers& pointers) override {
+    bound_.clear();
+    for (int b : buffers)
+      bound_.push_back(pointers[static_cast<size_t>(b)]);
+  }
+
+  void run() override {
+    std::vector<Tensor<float>> given;
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      given.emplace_back(operands_[i].extents);
+      fetch(planner_.device(), given.back().data, bound_[i] + operands_[i].offset * planner_.elementBytes());
+    }
+    std::vector<const Tensor<float>*> borrowed;
+    for (const auto& tensor : given)
+      borrowed.push_back(&tensor);
+    auto computed = evaluateNode<float>(planner_.program(), node_, {}, borrowed);
+    if (!computed) throw std::runtime_error(computed.error().message());
+    for (size_t i = 0; i < computed->size(); ++i)
+      store(planner_.device(), (*computed)[i].data, bound_[operands_.size() + i]);
+  }
+
+ private:
+  Planner& planner_;
+  int node_;
+  std::vector<Planner::ReferenceOperand> operands_;
+  std::vector<int> results_;
+  std::vector<Address> bound_;
+};
+
+}  // namespace
+
+const LowerRow* findLowering(std::string_view op) {
+  for (auto rows : {convLowerings(), matmulLowerings(), pointLowerings(), rowLowerings(), windowLowerings()}) {
+    for (const LowerRow& row : rows) {
+      if (row.op == op) return &row;
+    }
+  }
+  return nullptr;
+}
+
+std::optional<Planner::Taking> Planner::taking(int n) const {
+  const LowerRow* row = findLowering(node(n).op->name);
+  if (!row || !row->channel) return std::nullopt;
+  return Taking{row->channel(*this, n), row->heavy};
+}
+
+bool Planner::lowerNode(int n, const Epilogue& epilogue) {
+  const LowerRow* row = findLowering(node(n).op->name);
+  if (!row) throw NotLowered{"neither a library nor a kernel computes it"};
+  return row->lower(*this, n, epilogue);
+}
+
+void Planner::emitCall(std::unique_ptr<Call> call, std::vector<CallStep::Argument> arguments) {
+  const int64_t bytes = call->workspaceBytes();
+  const int workspace = bytes > 0 ? createBuffer((bytes + elementBytes() - 1) / elementBytes()) : -1;
+  emit(std::make_unique<CallStep>(std::move(call), std::move(arguments), workspace, elementBytes()));
+}
+
+Place Planner::aligned(const Place& place) {
+  if (place.access.offset % alignment() == 0) return place;
+  Place made = create(compacted(place.access));
+  copy(place, made);
+  return made;
+}
+
+Place Planner::constantPlace(Tensor<float> numbers) {
+  Access access = rowMajor(numbers.extents);
+  buffers.push_back({Buffer::Kind::kConstant, numbers.size(), static_cast<int>(placed.size())});
+  placed.push_back(std::make_shared<const Tensor<float>>(std::move(numbers)));
+  return {static_cast<int>(buffers.size()) - 1, std::move(access)};
+}
+
+void Planner::emitCopy(const Place& from, const Place& to) {
+  Points points(*this, to);
+  const std::string x = points.add(from);
+  points.emit(x);
+}
+
+void Planner::emitSum(const Place& to, const std::vector<Place>& from, std::vector<float> bias, bool rectify) {
+  constexpr size_t kMostAddends = 128;
+  if (from.size() > kMostAddends) throw NotLowered{"a sum of too many"};
+  Points points(*this, to);
+  std::string sum;
+  for (const Place& addend : from)
+    sum += (sum.empty() ? "" : " + ") + points.add(addend);
+  if (!bias.empty()) sum += " + " + points.addAlong(1, bias);
+  points.emit(rectify ? fmt::format("relu({}, 0.0f)", sum) : sum);
+}
+
+void Planner::emitReference(int n, std::vector<ReferenceOperand> operands, std::vector<int> into) {
+  emit(std::make_unique<ReferenceStep>(*this, n, std::move(operands), std::move(into)));
+}
+
+}  // namespace pet::cuda

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/cuda/call_step.h"
+#include "runtime/cuda/device.h"
+#include "runtime/plan/planner.h"
+
+namespace pet::cuda {
+
+using namespace plan;  // this engine is a part of it
+
+/// Plans on a GPU: cuDNN's and cuBLASLt's plans, and kernels that are generated for the program.
+class Planner : public plan::Planner {
+ public:
+  Planner(const Program& program, Device& device)
+      : plan::Planner(program), device_(device), storage_(storageOf(device.precision())) {}
+
+  Device& device() { return device_; }
+  Storage storage() const { return storage_; }
+  int64_t elementBytes() const { return bytesOf(storage_); }
+
+  void emitCall(std::unique_ptr<Call> call, std::vector<CallStep::Argument> arguments);
+  /// The same numbers where a library reads them: on a border of 16 bytes.
+  Place aligned(const Place& place);
+  /// Numbers that a lowering made, as a buffer of a constant.
+  Place constantPlace(Tensor<float> numbers);
+
+  int64_t alignment() const override { return 16 / elementBytes(); }
+  std::optional<Taking> taking(int n) const override;
+  bool lowerNode(int n, const Epilogue& epilogue) override;
+  void emitCopy(const Place& from, const Place& to) override;
+  void emitSum(const Place& to, const std::vector<Place>& from, std::vector<float> bias, bool rectify) override;
+  void emitReference(int n, std::vector<ReferenceOperand> operands, std::vector<int> into) override;
+
+ private:
+  Device& device_;
+  Storage storage_;
+};
+
+struct LowerRow {
+  std::string_view op;
+  /// As Planner::lowerNode().
+  bool (*lower)(Planner&, int node, const Epilogue&);
+  /// Planner::Taking::channel. Null: takes no epilogue.
+  size_t (*channel)(const Planner&, int node) = nullptr;
+  bool heavy = false;
+};
+const LowerRow* findLowering(std::string_view op);
+
+/// What LowerRow::channel is for most.
+inline size_t channelDimension(const Planner&, int) {
+  return 1;
+}
+inline size_t lastDimension(const Planner& p, int node) {
+  return std::max<size_t>(1, p.extents({node, 0}).size()) - 1;
+}
+
+// The rows, by family.
+std::span<const LowerRow> convLowerings();
+std::span<const LowerRow> matmulLowerings();
+std::span<const LowerRow> pointLowerings();
+std::span<const LowerRow> rowLowerings();
+std::span<const LowerRow> windowLowerings();
+
+}  // namespace pet::cuda

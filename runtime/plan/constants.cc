@@ -1,0 +1,84 @@
+#include "runtime/plan/constants.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace pet::plan {
+namespace {
+
+/// Values of fewer elements are kept once they are made.
+constexpr int64_t kLarge = 1 << 12;
+
+}  // namespace
+
+Constants::Constants(const Program& program, InputSource<float> weights)
+    : program_(program), weights_(std::move(weights)) {
+  for (const Node& node : program.nodes()) {
+    const bool ofConstants =
+        std::all_of(node.operands.begin(), node.operands.end(), [&](Value v) { return contains(v); });
+    isConstant_.push_back(node.is(ops::kInput) ? node.scalar("constant") != Expr(0) : ofConstants);
+  }
+}
+
+TensorRef<float> Constants::value(Value v) {
+  if (auto found = kept_.find(v); found != kept_.end()) return found->second;
+  Values made;
+  for (int node : missingFor(v.node)) {
+    const auto results = evaluated(node, made);
+    for (size_t i = 0; i < results.size(); ++i) {
+      const Value result{node, static_cast<int>(i)};
+      made.emplace(result, results[i]);
+      if (node == v.node || results[i]->size() < kLarge) kept_.insert_or_assign(result, results[i]);
+    }
+  }
+  return kept_.at(v);
+}
+
+void Constants::drop(Value v) {
+  auto found = kept_.find(v);
+  if (found != kept_.end() && found->second->size() >= kLarge) kept_.erase(found);
+}
+
+/// The nodes that have to be evaluated for this one, which is the last of them.
+std::vector<int> Constants::missingFor(int node) const {
+  std::set<int> missing{node};
+  for (auto it = missing.rbegin(); it != missing.rend(); ++it) {
+    for (Value v : program_.nodes()[static_cast<size_t>(*it)].operands) {
+      if (!kept_.contains(v)) missing.insert(v.node);
+    }
+  }
+  return {missing.begin(), missing.end()};
+}
+
+std::vector<TensorRef<float>> Constants::evaluated(int node, const Values& made) const {
+  const Node& each = program_.nodes()[static_cast<size_t>(node)];
+  if (each.is(ops::kInput)) return {weight(node)};
+  std::vector<const Tensor<float>*> operands;
+  for (Value v : each.operands) {
+    auto kept = kept_.find(v);
+    operands.push_back((kept != kept_.end() ? kept->second : made.at(v)).get());
+  }
+  auto computed = evaluateNode<float>(program_, node, {}, operands);
+  if (!computed) throw NoConstant(computed.error());
+  std::vector<TensorRef<float>> results;
+  for (Tensor<float>& tensor : *computed)
+    results.push_back(std::make_shared<const Tensor<float>>(std::move(tensor)));
+  return results;
+}
+
+TensorRef<float> Constants::weight(int node) const {
+  const Value v{node, 0};
+  const std::string& name = program_.name(v);
+  TensorRef<float> weight = weights_(name);
+  if (!weight) throw NoConstant({ErrorKind::kModel, "no value for the weight", name, ""});
+  const Extents extents = evaluate(program_.shape(v), {}).value_or(Extents{});
+  if (weight->extents != extents) {
+    throw NoConstant({ErrorKind::kModel,
+                      fmt::format("its value has extents {}, not {}", str(weight->extents), str(extents)), name, ""});
+  }
+  return weight;
+}
+
+}  // namespace pet::plan

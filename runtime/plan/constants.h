@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <stdexcept>
+#include <vector>
+
+#include "ir/program.h"
+#include "runtime/reference/reference.h"
+
+namespace pet::plan {
+
+/// A constant that cannot be made. It leaves the folder as a value.
+struct NoConstant : std::runtime_error {
+  explicit NoConstant(Error e) : std::runtime_error(e.message()), error(std::move(e)) {}
+  Error error;
+};
+
+/// What a program computes from its weights alone, made when somebody asks for it. The program, without symbols, and
+/// what `weights` refers to outlive it.
+class Constants {
+ public:
+  Constants(const Program& program, InputSource<float> weights);
+
+  bool contains(Value v) const { return isConstant_[static_cast<size_t>(v.node)]; }
+  /// A value that is contained; kept until it is dropped. Throws NoConstant: a weight is missing or of other extents,
+  /// an operator that cannot be evaluated.
+  TensorRef<float> value(Value v);
+  /// Lets a large value go; it is made again where it is asked for again.
+  void drop(Value v);
+
+ private:
+  using Values = std::map<Value, TensorRef<float>>;
+
+  std::vector<int> missingFor(int node) const;
+  std::vector<TensorRef<float>> evaluated(int node, const Values& made) const;
+  TensorRef<float> weight(int node) const;
+
+  const Program& program_;
+  InputSource<float> weights_;
+  std::vector<bool> isConstant_;  ///< per node
+  Values kept_;
+};
+
+}  // namespace pet::plan

@@ -1,0 +1,157 @@
+// What follows an operator and can be done with it: sums and products with constants per channel, normalisations,
+// functions, sums with other values.
+
+#include "runtime/plan/epilogue.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/plan/planner.h"
+
+namespace pet::plan {
+namespace {
+
+/// A constant that broadcasts to `extents` and differs along dimension `channel` alone, as one value per channel.
+std::optional<std::vector<float>> perChannel(const Tensor<float>& c, const Extents& extents, size_t channel) {
+  if (c.extents.size() > extents.size() || channel >= extents.size()) return std::nullopt;
+  size_t missing = extents.size() - c.extents.size();
+  auto channels = static_cast<size_t>(extents[channel]);
+  for (size_t d = 0; d < c.extents.size(); ++d) {
+    if (c.extents[d] != 1 && (d + missing != channel || c.extents[d] != extents[channel])) return std::nullopt;
+  }
+  return c.size() == 1 ? std::vector<float>(channels, c.data[0]) : c.data;
+}
+
+/// Grows an epilogue node by node.
+class Growing {
+ public:
+  Growing(const Planner& planner, Value value, size_t channel)
+      : planner_(planner), channel_(channel), extents_(planner.extents(value)) {
+    epilogue_.result = value;
+  }
+
+  bool take(int member) {
+    const Node& node = planner_.node(member);
+    if (planner_.extents({member, 0}) != extents_) return false;
+    if (!takeFunction(node) && !takeNormalization(node) && !takeArithmetic(node)) return false;
+    epilogue_.result = {member, 0};
+    ++epilogue_.length;
+    return true;
+  }
+  Epilogue finish() && { return std::move(epilogue_); }
+
+ private:
+  bool takeFunction(const Node& node) {
+    auto activation = activationOf(node);
+    if (activation) epilogue_.post.emplace_back(*activation);
+    return activation.has_value();
+  }
+
+  bool takeNormalization(const Node& node) {
+    if (!node.is(ops::kBatchNormalization) || node.operands[0] != epilogue_.result) return false;
+    if (channel_ != 1 || !epilogue_.post.empty()) return false;
+    const Tensor<float>* numbers[4];
+    for (size_t i = 0; i < 4; ++i) {
+      numbers[i] = planner_.constant(node.operands[i + 1]);
+      if (!numbers[i]) return false;
+    }
+    epilogue_.complete(extents_[channel_]);
+    for (size_t c = 0; c < epilogue_.scale.size(); ++c) {
+      double scale = numbers[0]->data[c] / std::sqrt(double{numbers[3]->data[c]} + node.number("epsilon"));
+      epilogue_.scale[c] = static_cast<float>(epilogue_.scale[c] * scale);
+      epilogue_.shift[c] =
+          static_cast<float>((double{epilogue_.shift[c]} - numbers[2]->data[c]) * scale + numbers[1]->data[c]);
+    }
+    return true;
+  }
+
+  bool takeArithmetic(const Node& node) {
+    std::string_view op = node.op->name;
+    if (node.operands.size() != 2 || (op != "Add" && op != "Sub" && op != "Mul" && op != "Div")) return false;
+    bool first = node.operands[0] == epilogue_.result;
+    Value other = node.operands[first ? 1 : 0];
+    if (other == epilogue_.result) return false;
+    const Tensor<float>* constant = planner_.constant(other);
+    if (!constant) {
+      if (op != "Add" || epilogue_.sum() || planner_.extents(other) != extents_) return false;
+      epilogue_.post.emplace_back(other);
+      return true;
+    }
+    auto numbers = perChannel(*constant, extents_, channel_);
+    if (!numbers || !epilogue_.post.empty() || (op == "Div" && !first)) return false;
+    epilogue_.complete(extents_[channel_]);
+    for (size_t c = 0; c < numbers->size(); ++c) {
+      float &scale = epilogue_.scale[c], &shift = epilogue_.shift[c], by = (*numbers)[c];
+      if (op == "Sub" && !first) {
+        scale = -scale;
+        shift = by - shift;
+      } else if (op == "Add" || op == "Sub") {
+        shift += op == "Add" ? by : -by;
+      } else {
+        scale = op == "Mul" ? scale * by : scale / by;
+        shift = op == "Mul" ? shift * by : shift / by;
+      }
+    }
+    return true;
+  }
+
+  const Planner& planner_;
+  size_t channel_;
+  Extents extents_;
+  Epilogue epilogue_;
+};
+
+}  // namespace
+
+const Value* Epilogue::sum() const {
+  for (const auto& p : post) {
+    if (const Value* v = std::get_if<Value>(&p)) return v;
+  }
+  return nullptr;
+}
+
+void Epilogue::complete(int64_t channels) {
+  if (!scale.empty()) return;
+  scale.assign(static_cast<size_t>(channels), 1);
+  shift.assign(static_cast<size_t>(channels), 0);
+}
+
+Epilogue epilogueOf(const Planner& planner, Value value, std::span<const int> members, size_t channel, int limit) {
+  Growing growing(planner, value, channel);
+  for (int m : members.first(std::min(members.size(), static_cast<size_t>(limit)))) {
+    if (!growing.take(m)) break;
+  }
+  return std::move(growing).finish();
+}
+
+bool isRelu(const Epilogue& epilogue, size_t i) {
+  const Activation* a = i < epilogue.post.size() ? std::get_if<Activation>(&epilogue.post[i]) : nullptr;
+  return a && a->isRelu();
+}
+
+std::optional<Activation> activationOf(const Node& node) {
+  std::string_view op = node.op->name;
+  auto number = [&](std::string_view name) { return static_cast<float>(node.number(name)); };
+  if (op == "Relu") return Activation{Function::kRelu};
+  if (op == "LeakyRelu") return Activation{Function::kRelu, number("alpha")};
+  if (op == "Sigmoid") return Activation{Function::kSigmoid};
+  if (op == "Tanh") return Activation{Function::kTanh};
+  if (op == "Exp") return Activation{Function::kExp};
+  if (op == "Sqrt") return Activation{Function::kSqrt};
+  if (op == "Square") return Activation{Function::kSquare};
+  if (op == "Softplus") return Activation{Function::kSoftplus};
+  if (op == "Swish") return Activation{Function::kSwish, number("alpha")};
+  if (op == "Mish") return Activation{Function::kMish};
+  if (op == "HardSwish") return Activation{Function::kHardSwish};
+  if (op == "Neg") return Activation{Function::kLinear, -1};
+  if (op == "Reciprocal") return Activation{Function::kPow, 1, -1};
+  if (op == "Pow") return Activation{Function::kPow, 1, number("exponent")};
+  if (op == "Gelu") return Activation{node.text("approximate") == "tanh" ? Function::kGeluTanh : Function::kGeluErf};
+  if (op == "Clip") {
+    auto finite = [](double x) { return static_cast<float>(std::clamp<double>(x, -3.4028235e38, 3.4028235e38)); };
+    return Activation{Function::kClip, finite(node.number("min")), finite(node.number("max"))};
+  }
+  return std::nullopt;
+}
+
+}  // namespace pet::plan

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace pet::plan {
+
+class Planner;
+
+/// Functions of one number that engines compute with the operator in front of them. `alpha` and `beta` are what the
+/// operator of ONNX calls so, or as said.
+enum class Function {
+  kLinear,  ///< alpha x + beta
+  kRelu,    ///< alpha x below 0
+  kSigmoid,
+  kTanh,
+  kExp,
+  kSqrt,
+  kSquare,
+  kPow,  ///< alpha x^beta
+  kSoftplus,
+  kSwish,  ///< x sigmoid(alpha x)
+  kMish,
+  kHardSwish,
+  kGeluErf,
+  kGeluTanh,
+  kClip,  ///< between alpha and beta
+};
+
+struct Activation {
+  Function function = Function::kLinear;
+  float alpha = 0, beta = 0;
+
+  /// max(x, 0).
+  bool isRelu() const { return function == Function::kRelu && alpha == 0; }
+};
+
+/// The operators that are applied to the result of another operator before it is stored.
+struct Epilogue {
+  /// Per channel, first; empty: 1 and 0.
+  std::vector<float> scale, shift;
+  /// Then, in this order, functions and sums with another value.
+  std::vector<std::variant<Activation, Value>> post;
+  int length = 0;  ///< members of the chain
+  Value result;    ///< the value after all of this
+
+  bool isEmpty() const { return length == 0; }
+  /// The value that is added; null: none.
+  const Value* sum() const;
+  /// The same for one channel more than once: scale and shift are there, for `channels`.
+  void complete(int64_t channels);
+};
+
+/// post[i], if it is a Relu.
+bool isRelu(const Epilogue& epilogue, size_t i);
+
+/// The longest epilogue that the nodes `members` (each reads the one before) make for a value of which dimension
+/// `channel` has the channels, but no longer than `limit`.
+Epilogue epilogueOf(const Planner& planner, Value value, std::span<const int> members, size_t channel, int limit);
+
+/// The node as one of these functions. Nothing: it is none.
+std::optional<Activation> activationOf(const Node& node);
+
+}  // namespace pet::plan

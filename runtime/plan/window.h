@@ -1,0 +1,28 @@
+#pragma once
+
+#include "runtime/plan/planner.h"
+
+namespace pet::plan {
+
+/// A convolution, a transposed one, or a sum over a window's taps, as libraries want it described.
+struct Window {
+  Place x;
+  Extents y, kernel, strides, dilations, before, after;  ///< dilations from 0
+  int64_t group = 1, inner = 0, outer = 0;               ///< channels of all groups
+  bool transposed = false;
+  bool oneRow = false;  ///< one-dimensional, seen as images of one row, for which libraries have more
+
+  /// The form that a result has for the program.
+  Access resultForm(Access form) const {
+    if (oneRow) form.tables.erase(form.tables.begin() + 2);
+    return form;
+  }
+};
+
+/// Of a Conv or a ConvTranspose. Zeros that a layout put around the operand are its own pads.
+Window windowOf(Planner& p, int n, bool transposed);
+
+/// t has a channel per (tap, channel of the result), or per (channel, tap): what each tap adds to the result.
+std::vector<Access> addendsOf(const Window& w, const Access& t, bool tapOuter);
+
+}  // namespace pet::plan

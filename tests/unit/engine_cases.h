@@ -1,0 +1,343 @@
+// Programs that every engine of ours computes: one or a few operators each.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "runtime/draw.h"
+#include "runtime/reference/reference.h"
+
+namespace pet::testing_support {
+
+struct EngineCase {
+  std::string name;
+  std::string text;
+  double tolerance = 0;  ///< of max|y|; 0: integers, equal
+  bool winograd = false;
+};
+
+inline void PrintTo(const EngineCase& c, std::ostream* out) {
+  *out << c.name;
+}
+
+inline const EngineCase kEngineCases[] = {
+    // Convolutions.
+    {"conv", "x: [2, 3, 9, 8]\n w: const [5, 3, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]"},
+    {"conv of many channels", "x: [1, 32, 9, 8]\n w: const [48, 32, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]"},
+    {"conv by winograd", "x: [2, 32, 9, 11]\n w: const [48, 32, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]", 1e-4, true},
+    {"conv, unlike pads", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 2]\n y = Conv(x, w) pads=[2, 0, 1, 1]"},
+    {"conv, strides", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] strides=[2, 3]"},
+    {"conv, dilated", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n y = Conv(x, w) pads=[2, 2, 2, 2] dilations=[2, 2]"},
+    {"conv, groups", "x: [1, 8, 9, 8]\n w: const [12, 2, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] group=4"},
+    {"conv, depthwise", "x: [1, 16, 9, 8]\n w: const [16, 1, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] group=16"},
+    {"conv, pointwise", "x: [2, 20, 9, 8]\n w: const [16, 20, 1, 1]\n y = Conv(x, w)"},
+    {"conv, one channel out", "x: [1, 20, 9, 8]\n w: const [1, 20, 5, 5]\n y = Conv(x, w) pads=[2, 2, 2, 2]"},
+    {"a frame of padding without its dimension",
+     "x: [1, 3, 2, 4]\n t = Pad(x) pads=[0, 0, 1, 0, 0, 0, 0, 0]\n a = Slice(t) axes=[2] starts=[0] ends=[1]\n "
+     "b = Slice(t) axes=[2] starts=[1] ends=[2]\n r = Reshape(a) shape=[1, 3, 4]\n s = Reshape(b) shape=[1, 3, 4]\n "
+     "y = Concat(r, s) axis=1"},
+    {"conv 1-d", "x: [2, 6, 19]\n w: const [5, 6, 3]\n y = Conv(x, w) pads=[1, 1]"},
+    {"conv 1-d, depthwise", "x: [2, 32, 19]\n w: const [32, 1, 15]\n y = Conv(x, w) pads=[7, 7] group=32"},
+    {"conv 1-d, strides and pads",
+     "x: [2, 6, 19]\n w: const [5, 6, 4]\n y = Conv(x, w) pads=[1, 2] strides=[2] dilations=[2]"},
+    {"conv 1-d, residual",
+     "x: [2, 16, 19]\n w: const [16, 16, 3]\n r = Relu(x)\n t = Conv(r, w) pads=[1, 1]\n u = Add(t, r)\n"
+     "y = Relu(u)"},
+    {"conv 1-d, one channel out",
+     "x: [2, 16, 19]\n w: const [1, 16, 3]\n b: const [1]\n t = Conv(x, w) pads=[1, 1]\n u = Add(t, b)\n"
+     "y = Neg(u)"},
+    {"transposed 1-d", "x: [2, 6, 7]\n w: const [6, 3, 4]\n y = ConvTranspose(x, w) strides=[2] pads=[1, 1]"},
+    {"conv 3-d", "x: [1, 3, 5, 6, 7]\n w: const [8, 3, 3, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1, 1, 1]"},
+    {"conv after a pad",
+     "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n"
+     "p = Pad(x) pads=[0, 0, 1, 2, 0, 0, 2, 1]\n y = Conv(p, w)"},
+    {"conv after a pad too wide",
+     "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n"
+     "p = Pad(x) pads=[0, 0, 4, 4, 0, 0, 4, 4]\n y = Conv(p, w) pads=[1, 1, 1, 1]"},
+    {"conv after a pad of ones",
+     "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n"
+     "p = Pad(x) pads=[0, 0, 1, 1, 0, 0, 1, 1] value=1\n y = Conv(p, w)"},
+    {"conv after a reflecting pad",
+     "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n"
+     "p = Pad(x) pads=[0, 0, 1, 1, 0, 0, 1, 1] mode=reflect\n y = Conv(p, w)"},
+    {"transposed",
+     "x: [2, 6, 5, 4]\n w: const [6, 3, 4, 4]\n"
+     "y = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1]"},
+    {"transposed, many channels",
+     "x: [2, 32, 5, 4]\n w: const [32, 16, 4, 4]\n"
+     "y = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1]"},
+    {"transposed, output padding",
+     "x: [2, 6, 5, 4]\n w: const [6, 3, 3, 3]\n"
+     "y = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1] output_padding=[1, 1]"},
+    {"transposed, groups", "x: [2, 6, 5, 4]\n w: const [6, 2, 3, 3]\n y = ConvTranspose(x, w) group=3"},
+    {"transposed from one position",
+     "x: [4, 10, 1, 1]\n w: const [10, 6, 4, 4]\n b: const [6, 1, 1]\n t = ConvTranspose(x, w)\n"
+     "u = Add(t, b)\n y = Relu(u)"},
+    {"transposed, a function behind",
+     "x: [2, 6, 5, 4]\n w: const [6, 3, 4, 4]\n"
+     "t = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1]\n u = Neg(t)\n y = Relu(u)"},
+    {"offset reduce", "t: [2, 18, 5, 6]\n y = OffsetReduce(t) kernel_shape=[3, 3] pads=[1, 1, 1, 1]"},
+    {"offset reduce, strides",
+     "t: [2, 18, 7, 8]\n y = OffsetReduce(t) kernel_shape=[3, 3] strides=[2, 2] pads=[1, 0, 0, 1]"},
+    {"offset reduce behind a conv",
+     "x: [2, 4, 7, 8]\n w: const [27, 4, 1, 1]\n t = Conv(x, w)\n"
+     "y = OffsetReduce(t) kernel_shape=[3, 3] dilations=[2, 2] pads=[2, 2, 2, 2]"},
+    // Products.
+    {"matmul", "x: [7, 5]\n w: const [5, 6]\n y = MatMul(x, w)"},
+    {"matmul, weights left", "x: [5, 7]\n w: const [6, 5]\n y = MatMul(w, x)"},
+    {"matmul, weights left, batch", "x: [3, 5, 7]\n w: const [6, 5]\n y = MatMul(w, x)"},
+    {"matmul of rows of a batch", "x: [3, 4, 5]\n w: const [5, 6]\n y = MatMul(x, w)"},
+    {"matmul, batch", "a: [3, 4, 5]\n b: [3, 5, 6]\n y = MatMul(a, b)"},
+    {"matmul, batch of weights", "a: [3, 4, 5]\n b: const [3, 5, 6]\n y = MatMul(a, b)"},
+    {"matmul, batch of weights left", "a: const [3, 4, 5]\n b: [3, 5, 6]\n y = MatMul(a, b)"},
+    {"matmul, one for all", "a: [3, 4, 5]\n b: [5, 6]\n y = MatMul(a, b)"},
+    {"matmul, one left for all", "a: [4, 5]\n b: [3, 5, 6]\n y = MatMul(a, b)"},
+    {"matmul, batches broadcast", "a: [2, 1, 4, 5]\n b: [3, 5, 6]\n y = MatMul(a, b)"},
+    {"matmul, transposed right", "a: [3, 4, 5]\n b: [3, 6, 5]\n t = Transpose(b) perm=[0, 2, 1]\n y = MatMul(a, t)"},
+    {"matmul, transposed left", "a: [3, 5, 4]\n b: [3, 5, 6]\n t = Transpose(a) perm=[0, 2, 1]\n y = MatMul(t, b)"},
+    {"matmul of heads",
+     "a: [2, 7, 12]\n b: [2, 7, 12]\n"
+     "p = Layout(a) n t (h 3) -> n h t 3\n q = Layout(b) n t (h 3) -> n h 3 t\n"
+     "y = MatMul(p, q)"},
+    {"matmul of windows that overlap",
+     "x: [2, 12, 5]\n k: [6, 8, 7]\n g = Gather(x) axis=1 indices=[0, 1, 2, 3, 4, 5, 6, 7, 2, 3, 4, 5, 6, 7, 8, 9, 4, "
+     "5, 6, 7, 8, 9, "
+     "10, 11]\n t = Layout(g) n (3 8) c -> (n 3) c 8\n y = MatMul(t, k)"},
+    {"matmul of one row for all", "x: [2, 1, 5]\n k: [2, 5, 7]\n e = Expand(x) shape=[2, 4, 5]\n y = MatMul(e, k)"},
+    {"matmul, bias", "x: [3, 4, 5]\n w: const [5, 6]\n b: const [6]\n t = MatMul(x, w)\n y = Add(t, b)"},
+    {"matmul, scaled", "a: [3, 4, 5]\n b: [3, 5, 6]\n c: const [1]\n t = MatMul(a, b)\n y = Mul(t, c)"},
+    {"matmul, scaled and moved",
+     "a: [3, 4, 5]\n b: [3, 5, 6]\n c: const [1]\n d: const [6]\n t = MatMul(a, b)\n"
+     "u = Mul(t, c)\n y = Add(u, d)",
+     1e-6},
+    {"matmul, columns scaled", "a: [3, 4, 5]\n b: [3, 5, 6]\n c: const [6]\n t = MatMul(a, b)\n y = Mul(t, c)"},
+    {"matmul, weights' columns scaled",
+     "a: [3, 4, 5]\n b: const [5, 6]\n c: const [6]\n t = MatMul(a, b)\n y = Mul(t, c)"},
+    {"gemm", "x: [4, 5]\n w: const [6, 5]\n b: const [6]\n y = Gemm(x, w, b) transB=1 alpha=2 beta=3"},
+    {"gemm, transposed", "x: [5, 4]\n w: const [5, 6]\n y = Gemm(x, w) transA=1"},
+    // What follows them.
+    {"bias", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n b: const [1, 6, 1, 1]\n t = Conv(x, w)\n y = Add(t, b)"},
+    {"bias and relu",
+     "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n b: const [6, 1, 1]\n t = Conv(x, w)\n u = Add(b, t)\n"
+     "y = Relu(u)"},
+    {"scale and shift",
+     "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n s: const [6, 1, 1]\n b: const [6, 1, 1]\n"
+     "t = Conv(x, w)\n u = Mul(t, s)\n v = Sub(b, u)\n y = Relu(v)"},
+    {"batch normalisation behind",
+     "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n s: const [6]\n b: const [6]\n m: const [6]\n"
+     "v: const [6]\n z = Square(v)\n t = Conv(x, w)\n y = BatchNormalization(t, s, b, m, z)",
+     1e-5},
+    {"residual",
+     "x: [1, 8, 9, 8]\n w: const [8, 8, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n u = Add(t, x)\n"
+     "y = Relu(u)"},
+    {"residual, then used",
+     "x: [1, 8, 9, 8]\n w: const [8, 8, 3, 3]\n k: const [8, 8, 1, 1]\n r = Conv(x, k)\n"
+     "t = Conv(r, w) pads=[1, 1, 1, 1]\n u = Add(t, r)\n v = Relu(u)\n y = Sub(v, r)"},
+    {"residual of another",
+     "x: [1, 8, 9, 8]\n w: const [8, 8, 3, 3]\n k: const [8, 8, 1, 1]\n r = Conv(x, k)\n"
+     "s = Conv(x, w) pads=[1, 1, 1, 1]\n u = Add(s, r)\n y = Relu(u)"},
+    {"residual behind a function",
+     "x: [1, 8, 9, 8]\n w: const [8, 8, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n"
+     "u = Relu(t)\n y = Add(u, x)"},
+    {"residual, winograd",
+     "x: [1, 32, 9, 8]\n w: const [32, 32, 3, 3]\n k: const [32, 32, 3, 3]\n"
+     "r = Conv(x, k) pads=[1, 1, 1, 1]\n s = Relu(r)\n t = Conv(s, w) pads=[1, 1, 1, 1]\n"
+     "u = Add(t, x)\n y = Relu(u)",
+     1e-4, true},
+    {"a result that is read twice",
+     "x: [1, 8, 9, 8]\n w: const [8, 8, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n"
+     "u = Relu(t)\n y = Sub(u, t)"},
+    {"scalars", "x: []\n c: const []\n t = Sub(x, c)\n u = Mul(t, c)\n y = Add(u, c)"},
+    // Functions.
+    {"relu", "x: [2, 3, 4]\n y = Relu(x)"},
+    {"leaky relu", "x: [2, 3, 4]\n y = LeakyRelu(x) alpha=0.25"},
+    {"clip", "x: [2, 3, 4]\n y = Clip(x) min=-1 max=2"},
+    {"clip, one side", "x: [2, 3, 4]\n y = Clip(x) min=0"},
+    {"neg", "x: [2, 3, 4]\n y = Neg(x)"},
+    {"square", "x: [2, 3, 4]\n y = Square(x)"},
+    {"sigmoid", "x: [2, 3, 40]\n y = Sigmoid(x)", 1e-5},
+    {"tanh", "x: [2, 3, 40]\n y = Tanh(x)", 1e-5},
+    {"exp", "x: [2, 3, 40]\n y = Exp(x)", 1e-5},
+    {"gelu", "x: [2, 3, 40]\n y = Gelu(x)", 1e-5},
+    {"gelu by tanh", "x: [2, 3, 40]\n y = Gelu(x) approximate=tanh", 1e-5},
+    {"softplus", "x: [2, 3, 40]\n y = Softplus(x)", 1e-5},
+    {"swish", "x: [2, 3, 40]\n y = Swish(x)", 1e-5},
+    {"swish of another slope", "x: [2, 3, 40]\n y = Swish(x) alpha=1.5", 1e-5},
+    {"mish", "x: [2, 3, 40]\n y = Mish(x)", 1e-5},
+    {"hard swish", "x: [2, 3, 40]\n y = HardSwish(x)", 1e-5},
+    {"reciprocal", "x: [2, 3, 40]\n y = Reciprocal(x)", 1e-5},
+    {"erf", "x: [2, 3, 40]\n y = Erf(x)", 1e-5},
+    {"power", "x: [2, 3, 40]\n s = Sigmoid(x)\n y = Pow(s) exponent=-0.75", 1e-5},
+    {"power of a negative number", "x: [2, 3, 40]\n y = Pow(x) exponent=3", 1e-5},
+    {"hard sigmoid", "x: [2, 3, 40]\n y = HardSigmoid(x) alpha=0.5 beta=0.25", 1e-6},
+    {"where", "c: [2, 3, 4]\n a: [3, 1]\n b: [2, 3, 4]\n d = Relu(c)\n y = Where(d, a, b)"},
+    {"where of a band",
+     "x: [2, 5, 5]\n c = Band() shape=[5, 5] lower=1 upper=1\n f = Constant() value=-2\n y = Where(c, x, f)"},
+    {"function of a part", "x: [2, 6, 4]\n s = Slice(x) axes=[1] starts=[1] ends=[4]\n y = Relu(s)"},
+    {"function of a filled one", "x: [2, 6, 4]\n s = Pad(x) pads=[0, 1, 0, 0, 2, 0] value=-2\n y = Neg(s)"},
+    {"add", "a: [2, 3, 4]\n b: [2, 3, 4]\n y = Add(a, b)"},
+    {"add and relu", "a: [2, 3, 4]\n b: [2, 3, 4]\n t = Add(a, b)\n y = Relu(t)"},
+    {"add to itself", "a: [2, 3, 4]\n t = Relu(a)\n y = Add(t, t)"},
+    {"add its neighbours",
+     "x: [6, 4]\n r = Relu(x)\n a = Slice(r) axes=[0] starts=[1] ends=[6]\n b = Slice(r) axes=[0] starts=[0] ends=[5]\n"
+     "t = Sub(a, b)\n y = Relu(t)"},
+    {"add its transposed", "a: [4, 4]\n t = Relu(a)\n s = Transpose(t) perm=[1, 0]\n y = Add(t, s)"},
+    {"sub, broadcast", "a: [2, 3, 4]\n b: [3, 1]\n y = Sub(a, b)"},
+    {"sub from a broadcast", "a: [2, 3, 4]\n b: [4]\n y = Sub(b, a)"},
+    {"mul, both broadcast", "a: [2, 1, 4]\n b: [3, 1]\n t = Mul(a, b)\n y = Relu(t)"},
+    {"mul by a constant", "a: [2, 3, 4]\n b: const [3, 4]\n y = Mul(a, b)"},
+    {"div", "a: [2, 3, 4]\n b: [2, 3, 4]\n y = Div(a, b)", 1e-6},
+    {"prelu", "a: [2, 3, 4]\n b: const [3, 1]\n y = PRelu(a, b)"},
+    {"sum of many",
+     "a: [2, 3, 4]\n b: [2, 3, 4]\n c: [2, 3, 4]\n d: [2, 3, 4]\n s = Add(a, b)\n t = Add(c, d)\n y = Add(s, t)"},
+    {"sum of moved ones, filled with zeros",
+     "x: [1, 6, 5, 4]\n p = Pad(x) pads=[0, 0, 1, 1, 0, 0, 1, 1]\n a = Slice(p) axes=[1, 2, 3] starts=[0, 0, 0] "
+     "ends=[2, 5, 4]\n"
+     "b = Slice(p) axes=[1, 2, 3] starts=[2, 1, 2] ends=[4, 6, 6]\n c = Slice(p) axes=[1, 2, 3] starts=[4, 2, 1] "
+     "ends=[6, 7, 5]\n"
+     "s = Add(a, b)\n t = Add(s, c)\n y = Relu(t)"},
+    {"sum of ones filled with a number",
+     "x: [1, 6]\n a = Pad(x) pads=[0, 1, 0, 0] value=2\n b = Pad(x) pads=[0, 0, 0, 1] value=3\n"
+     "s = Add(a, b)\n t = Add(s, a)\n y = Add(t, b)"},
+    {"sum whose inner one is read twice",
+     "a: [2, 3]\n b: [2, 3]\n c: [2, 3]\n s = Add(a, b)\n t = Add(s, c)\n u = Add(t, s)\n"
+     "y = Add(u, c)"},
+    // Pools.
+    {"max pool", "x: [2, 3, 9, 8]\n y = MaxPool(x) kernel_shape=[3, 2] strides=[2, 2] pads=[1, 1, 1, 0]"},
+    {"max pool, dilated", "x: [2, 3, 9, 8]\n y = MaxPool(x) kernel_shape=[2, 2] dilations=[2, 3]"},
+    {"max pool, ceiling", "x: [2, 3, 9, 8]\n y = MaxPool(x) kernel_shape=[3, 3] strides=[2, 2] ceil_mode=1"},
+    {"average pool", "x: [2, 3, 9, 8]\n y = AveragePool(x) kernel_shape=[2, 2] strides=[2, 1] pads=[1, 1, 0, 1]", 1e-6},
+    {"average pool, pads count",
+     "x: [2, 3, 9, 8]\n"
+     "y = AveragePool(x) kernel_shape=[2, 2] pads=[1, 1, 0, 1] count_include_pad=1",
+     1e-6},
+    {"pool of a conv",
+     "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n t = Conv(x, w)\n"
+     "y = MaxPool(t) kernel_shape=[2, 2] strides=[2, 2]"},
+    {"pool 1-d", "x: [2, 3, 9]\n y = MaxPool(x) kernel_shape=[3]"},
+    {"pool 3-d", "x: [2, 3, 5, 6, 4]\n y = MaxPool(x) kernel_shape=[2, 2, 2] strides=[2, 2, 2]"},
+    {"global average", "x: [2, 3, 9, 8]\n y = GlobalAveragePool(x)", 1e-6},
+    {"global max", "x: [2, 3, 9, 8]\n y = GlobalMaxPool(x)"},
+    {"reduce sum", "x: [2, 3, 9, 8]\n y = ReduceSum(x) axes=[1, 3]"},
+    {"reduce mean", "x: [2, 3, 9, 8]\n y = ReduceMean(x) axes=[2] keepdims=0", 1e-6},
+    {"reduce max", "x: [2, 3, 9, 8]\n y = ReduceMax(x) axes=[]"},
+    {"reduce max along channels", "x: [2, 3, 9, 8]\n y = ReduceMax(x) axes=[1]"},
+    {"norm along channels", "x: [2, 20, 9, 7]\n y = ReduceL2(x) axes=[1] keepdims=1", 1e-5},
+    {"norm along rows", "x: [2, 3, 40]\n y = ReduceL2(x) axes=[2] keepdims=0", 1e-5},
+    {"reduce max along rows", "x: [2, 3, 9, 40]\n y = ReduceMax(x) axes=[0, 3] keepdims=1"},
+    // Normalisations.
+    {"softmax", "x: [2, 3, 9]\n y = Softmax(x) axis=2", 1e-6},
+    {"softmax, other axis", "x: [2, 3, 9]\n y = Softmax(x) axis=1", 1e-6},
+    {"local responses", "x: [2, 20, 9, 7]\n y = LRN(x) size=5 alpha=0.5 beta=0.75 bias=2", 1e-5},
+    {"local responses of few channels", "x: [2, 3, 9, 7]\n y = LRN(x) size=7 alpha=2 beta=0.5", 1e-5},
+    {"layer normalisation", "x: [2, 3, 9]\n s: const [9]\n b: const [9]\n y = LayerNormalization(x, s, b) axis=2",
+     1e-5},
+    {"normalisation by the root of squares", "x: [2, 3, 9]\n s: const [9]\n y = RMSNormalization(x, s) axis=2", 1e-5},
+    {"the same of two", "x: [2, 3, 9]\n s: const [3, 9]\n y = RMSNormalization(x, s) axis=1", 1e-5},
+    {"the same behind a transposition",
+     "x: [2, 40, 3]\n s: const [40]\n t = Transpose(x) perm=[0, 2, 1]\n y = RMSNormalization(t, s) axis=2", 1e-5},
+    {"layer normalisation of two", "x: [2, 3, 9]\n s: const [3, 9]\n y = LayerNormalization(x, s) axis=1", 1e-5},
+    {"batch normalisation",
+     "x: [2, 3, 9, 5]\n s: const [3]\n b: const [3]\n m: const [3]\n v: const [3]\n"
+     "z = Square(v)\n t = BatchNormalization(x, s, b, m, z)\n y = Relu(t)",
+     1e-5},
+    {"instance normalisation",
+     "x: [2, 5, 9, 7]\n s: const [5]\n b: const [5]\n t = InstanceNormalization(x, s, b)\n"
+     "y = Relu(t)",
+     1e-5},
+    {"instance normalisation and its operand",
+     "x: [2, 5, 9, 7]\n s: const [5]\n b: const [5]\n r = Relu(x)\n t = InstanceNormalization(r, s, b)\n y = Add(t, r)",
+     1e-5},
+    {"instance normalisation of a conv",
+     "x: [2, 4, 9, 8]\n w: const [20, 4, 3, 3]\n s: const [20]\n b: const [20]\n k: const [20, 4, 3, 3]\n t = Conv(x, "
+     "w)\n"
+     "r = Conv(x, k)\n u = InstanceNormalization(t, s, b)\n v = Add(u, r)\n y = Relu(v)",
+     1e-5},
+    // What moves.
+    {"transpose", "x: [2, 3, 4, 5]\n t = Transpose(x) perm=[3, 1, 0, 2]\n y = Neg(t)"},
+    {"transpose alone", "x: [20, 33, 40]\n y = Transpose(x) perm=[0, 2, 1]"},
+    {"slice with steps", "x: [2, 9, 4]\n y = Slice(x) axes=[1, 2] starts=[1, 0] ends=[8, 3] steps=[3, 2]"},
+    {"split and swap", "x: [2, 9, 4]\n a, b = Split(x) axis=1 split=[4, 5]\n y = Concat(b, a) axis=1"},
+    {"concat", "a: [2, 3, 4]\n b: [2, 5, 4]\n c: const [2, 1, 4]\n y = Concat(a, c, b) axis=1"},
+    {"concat of convs",
+     "x: [1, 4, 9, 8]\n w: const [16, 4, 3, 3]\n k: const [16, 4, 3, 3]\n a = Conv(x, w)\n"
+     "b = Conv(x, k)\n y = Concat(a, b) axis=1"},
+    {"pad", "x: [2, 3, 4]\n y = Pad(x) pads=[0, 1, 2, 1, 0, 3] value=5"},
+    {"pad that crops", "x: [2, 3, 6]\n y = Pad(x) pads=[0, 1, -2, 0, 0, -1]"},
+    {"pad, reflect", "x: [2, 3, 6]\n y = Pad(x) pads=[0, 1, 2, 1, 0, 3] mode=reflect"},
+    {"pad, edge", "x: [2, 3, 6]\n y = Pad(x) pads=[0, 1, 2, 1, 0, 3] mode=edge"},
+    {"pad twice",
+     "x: [2, 3, 6]\n p = Pad(x) pads=[0, 1, 0, 0, 0, 1] value=3\n y = Pad(p) pads=[0, 0, 1, 0, 1, 1] value=4"},
+    {"reshape of a pad", "x: [2, 3, 6]\n p = Pad(x) pads=[0, 1, 0, 0, 0, 1]\n y = Reshape(p) shape=[8, 7]"},
+    {"reshape of a crop", "x: [2, 3, 6]\n p = Slice(x) axes=[2] starts=[1] ends=[5]\n y = Reshape(p) shape=[2, 12]"},
+    {"copies that views and others read",
+     "x: [2, 3, 6]\n r = Relu(x)\n p = Slice(r) axes=[2] starts=[1] ends=[5]\n q = Reshape(p) shape=[2, 2, 6]\n n = "
+     "Neg(q)\n"
+     "s = ReduceSum(p) axes=[1]\n return n, s"},
+    {"a copy that a view still reads",
+     "x: [2, 3, 6]\n r = Relu(x)\n p = Slice(r) axes=[2] starts=[1] ends=[5]\n q = Reshape(p) shape=[2, 2, 6]\n n = "
+     "Neg(p)\n"
+     "s = Neg(q)\n return n, s"},
+    {"flatten", "x: [2, 3, 6]\n p = Transpose(x) perm=[0, 2, 1]\n y = Flatten(p) axis=1"},
+    {"squeeze", "x: [2, 1, 6]\n p = Squeeze(x) axes=[1]\n y = Unsqueeze(p) axes=[0, 3]"},
+    {"layout", "x: [4, 3, 6, 5]\n y = Layout(x) (n 2) c h w -> n c h (2 w)"},
+    {"layout, phases", "x: [2, 3, 6, 8]\n y = Layout(x) n c (h 2) (w 2) -> n (2 c) h (w 2)"},
+    {"depth to space", "x: [2, 12, 3, 4]\n y = DepthToSpace(x) blocksize=2"},
+    {"depth to space, CRD", "x: [2, 12, 3, 4]\n y = DepthToSpace(x) blocksize=2 mode=CRD"},
+    {"space to depth", "x: [2, 3, 4, 6]\n y = SpaceToDepth(x) blocksize=2"},
+    {"expand", "x: [3, 1]\n y = Expand(x) shape=[2, 3, 4]"},
+    {"tile", "x: [3, 2]\n y = Tile(x) repeats=[2, 3]"},
+    {"gather", "x: [3, 5]\n y = Gather(x) axis=1 indices=[4, 0, 0, 2]"},
+    {"nearest",
+     "x: [1, 3, 4, 5]\n y = Resize(x) scales=[1, 1, 1, 1, 2, 1, 2, 1] coordinate_transformation_mode=asymmetric"
+     " nearest_mode=floor"},
+    {"linear", "x: [1, 3, 4, 5]\n y = Resize(x) mode=linear sizes=[1, 3, 8, 7]", 1e-6},
+    {"identity", "x: [3, 5]\n y = Identity(x)"},
+    {"an input for output", "x: [3, 5]\n return x, x"},
+    {"a constant for output", "x: [3, 5]\n w: const [2]\n v = Neg(w)\n y = Relu(x)\n return y, v, y"},
+};
+
+/// What the reference makes of them.
+inline std::vector<Tensor<float>> expected(const Program& program, const TensorMap& inputs) {
+  auto results = execute<float>(program, {}, inputsFrom<float>(inputs));
+  EXPECT_TRUE(results) << results.error().message();
+  std::vector<Tensor<float>> tensors;
+  for (const auto& r : *results)
+    tensors.push_back(*r);
+  return tensors;
+}
+
+/// The program's inputs: small whole numbers, or real ones.
+inline TensorMap draw(const Program& program, bool integers) {
+  TensorMap tensors;
+  for (Value v : program.inputs()) {
+    Extents extents = *evaluate(program.shape(v), {});
+    Draw source(1, program.name(v));
+    if (!integers) {
+      tensors.emplace(program.name(v), drawReal(source, extents));
+      continue;
+    }
+    Tensor<int64_t> whole = drawNonZero(source, extents, 3);
+    tensors.emplace(program.name(v), Tensor<float>(extents, {whole.data.begin(), whole.data.end()}));
+  }
+  return tensors;
+}
+
+/// The largest difference, in units of the largest value.
+inline double distance(const Tensor<float>& found, const Tensor<float>& wanted) {
+  double worst = 0, most = 1e-30;
+  for (size_t i = 0; i < wanted.data.size(); ++i) {
+    double difference = std::abs(double{found.data[i]} - wanted.data[i]);
+    worst = std::max(worst, std::isnan(difference) ? 1e30 : difference);
+    most = std::max(most, std::abs(double{wanted.data[i]}));
+  }
+  return worst / most;
+}
+
+}  // namespace pet::testing_support
