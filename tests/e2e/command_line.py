@@ -18,7 +18,7 @@ TOOLS = sorted(p.stem for p in (SOURCE / "tools").glob("pet-*.cc") if p.stem != 
 COMMON = {"-h", "--help", "--version"}  # described once, for all
 
 # Options with a text that names no file.
-NO_FILES = {"--all", "--only", "--skip", "--site", "--bind", "--shape", "--assume", "--expect", "--device", "--check", "--seed", "--max-rel-error",
+NO_FILES = {"--all", "--only", "--skip", "--site", "--bind", "--shape", "--assume", "--expect", "--device", "--precision", "--check", "--seed", "--max-rel-error",
             "--numerics", "--rules", "--shard", "--budget", "--memory", "--pass"}
 
 OPTION = re.compile(r"(?<![\w-])--?[a-z][\w-]*")
