@@ -22,6 +22,12 @@ struct CpuIndex {
 };
 inline CpuIndex threadIdx, blockIdx, blockDim, gridDim;
 
+#undef __global__
+#undef __device__
+#undef __forceinline__
+#undef __launch_bounds__
+#undef __align__
+#undef __shared__
 #define __global__
 #define __device__
 #define __forceinline__ inline

@@ -44,7 +44,8 @@ std::string launcher(const KernelSource& source) {
   for (int i = 1; i < source.pointers; ++i)
     arguments += fmt::format(", (const T*)a[{}]", i);
   return fmt::format(
-      "extern \"C\" void launch_{0}(const unsigned* grid, const unsigned* block, int order, char* const* a) {{\n"
+      "extern \"C\" __attribute__((visibility(\"default\"))) void launch_{0}(const unsigned* grid, const unsigned* "
+      "block, int order, char* const* a) {{\n"
       "  cuda_on_cpu::launch{1}(grid, block, order, [&] {{ {0}({2}); }});\n}}\n",
       source.name, source.barriers ? "Together" : "Apart", arguments);
 }
@@ -83,7 +84,10 @@ class HostDevice final : public Device {
   /// Kernels are compiled when the first of them runs: all that are known then as one file.
   Expected<void> finish() override { return {}; }
   Expected<void> compileAll() {
-    std::string code = "#include \"cuda_on_cpu.h\"\n" + prelude(storageOf(options_.precision));
+    const Storage storage = storageOf(options_.precision);
+    std::string code = "#include \"cuda_on_cpu.h\"\n" + prelude(storage);
+    // The toolkit's headers define what cuda_on_cpu.h defines in another way.
+    if (storage != Storage::kFloat) code.insert(0, "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n");
     for (const KernelSource& source : waiting_)
       code += source.code + launcher(source);
     auto library = compile(code);
@@ -121,9 +125,10 @@ class HostDevice final : public Device {
     if (!std::filesystem::exists(library)) {
       std::ofstream(base + ".cc") << code;
       const std::string command = fmt::format(
-          "{} -std=c++17 -O1 -w -shared -fPIC -I'{}' {} '{}.cc' -o '{}.part' 2> '{}.log' && mv '{}.part' '{}'",
-          options_.compiler, options_.include, options_.sanitize ? "-g -fsanitize=address" : "", base, base, base, base,
-          library);
+          "{} -std=c++17 -O1 -w -shared -fPIC -fvisibility=hidden -I'{}' {} {} '{}.cc' -o '{}.part' 2> '{}.log' && mv "
+          "'{}.part' '{}'",
+          options_.compiler, options_.include, options_.toolkit.empty() ? "" : fmt::format("-I'{}'", options_.toolkit),
+          options_.sanitize ? "-g -fsanitize=address" : "", base, base, base, base, library);
       if (std::system(command.c_str()) != 0)
         return fail(ErrorKind::kInternal, fmt::format("kernels do not compile: see {}.log", base));
     }

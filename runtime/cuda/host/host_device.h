@@ -15,6 +15,7 @@ struct HostOptions {
   ThreadOrder order = ThreadOrder::kForward;
   std::string compiler = "c++";  ///< of kernels, with the headers of `include`
   std::string include;           ///< where cuda_on_cpu.h is
+  std::string toolkit = "";      ///< where the CUDA toolkit's headers are, for types of 16 bits
   std::string folder;            ///< where compiled kernels are kept
   bool sanitize = false;         ///< kernels stop where they read or write what is not theirs
 };

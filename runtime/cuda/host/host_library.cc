@@ -8,34 +8,37 @@
 namespace pet::cuda {
 namespace {
 
-/// A tensor in memory, as numbers.
+/// A tensor of a device's memory as numbers: read as a whole, and written back by store().
 class Numbers {
  public:
   Numbers(Address address, const TensorForm& form, Storage storage)
-      : address_(address), form_(form), storage_(storage) {}
-
-  float at(const Extents& index) const {
-    float value;
-    unpack({place(index), static_cast<size_t>(bytesOf(storage_))}, storage_, {&value, 1});
-    return value;
-  }
-  void put(const Extents& index, double value) const {
-    const auto narrow = static_cast<float>(value);
-    const auto bytes = packed({&narrow, 1}, storage_);
-    std::copy(bytes.begin(), bytes.end(), place(index));
+      : address_(address), form_(form), storage_(storage), values_(address ? reach(form) : 0) {
+    unpack({address, values_.size() * static_cast<size_t>(bytesOf(storage))}, storage, values_);
   }
 
- private:
-  Address place(const Extents& index) const {
+  float& at(const Extents& index) {
     int64_t offset = 0;
     for (size_t d = 0; d < index.size(); ++d)
       offset += index[d] * form_.strides[d];
-    return address_ + offset * bytesOf(storage_);
+    return values_[static_cast<size_t>(offset)];
+  }
+  void store() {
+    const auto bytes = packed(values_, storage_);
+    std::copy(bytes.begin(), bytes.end(), address_);
+  }
+
+ private:
+  static size_t reach(const TensorForm& form) {
+    int64_t last = 0;
+    for (size_t d = 0; d < form.extents.size(); ++d)
+      last += (form.extents[d] - 1) * form.strides[d];
+    return static_cast<size_t>(last + 1);
   }
 
   Address address_;
   const TensorForm& form_;
   Storage storage_;
+  std::vector<float> values_;
 };
 
 double applied(const plan::Activation& activation, double x) {
@@ -83,18 +86,17 @@ class HostConv final : public Call {
   std::string name() const override { return call_.transposed ? "host dgrad" : "host conv"; }
 
   void run(std::span<const Address> pointers, Address) override {
-    const Numbers y(pointers[0], call_.y, storage_), x(pointers[1], call_.x, storage_),
-        w(pointers[2], call_.w, storage_);
+    Numbers y(pointers[0], call_.y, storage_), x(pointers[1], call_.x, storage_), w(pointers[2], call_.w, storage_);
     const TensorForm channels{{call_.y.extents[1]}, {1}};
-    const Numbers bias(call_.bias ? pointers[3] : nullptr, channels, storage_);
-    const Numbers added(call_.added ? pointers[call_.bias ? 4 : 3] : nullptr, call_.added ? *call_.added : call_.y,
-                        storage_);
+    Numbers bias(call_.bias ? pointers[3] : nullptr, channels, storage_);
+    Numbers added(call_.added ? pointers[call_.bias ? 4 : 3] : nullptr, call_.added ? *call_.added : call_.y, storage_);
     forEach(call_.y.extents, [&](const Extents& v) {
       double sum = sumAt(v, x, w);
       if (call_.bias) sum += bias.at({v[1]});
       if (call_.added) sum += added.at(v);
-      y.put(v, call_.activation ? applied(*call_.activation, sum) : sum);
+      y.at(v) = static_cast<float>(call_.activation ? applied(*call_.activation, sum) : sum);
     });
+    y.store();
   }
 
  private:
@@ -107,17 +109,16 @@ class HostConv final : public Call {
     return at < 0 || at >= call_.x.extents[d + 2] ? -1 : at;
   }
 
-  double sumAt(const Extents& v, const Numbers& x, const Numbers& w) const {
-    const size_t spatial = call_.strides.size();
+  double sumAt(const Extents& v, Numbers& x, Numbers& w) const {
     const int64_t out = call_.y.extents[1] / call_.group, in = call_.x.extents[1] / call_.group;
     const int64_t group = v[1] / out;
+    Extents from = v, kernel = v;
     double sum = 0;
     forEach({call_.w.extents.begin() + 2, call_.w.extents.end()}, [&](const Extents& tap) {
-      Extents from{v[0], 0}, kernel{0, 0};
-      for (size_t d = 0; d < spatial; ++d) {
-        from.push_back(readAt(d, v[2 + d], tap[d]));
-        if (from.back() < 0) return;
-        kernel.push_back(tap[d]);
+      for (size_t d = 0; d < tap.size(); ++d) {
+        from[2 + d] = readAt(d, v[2 + d], tap[d]);
+        if (from[2 + d] < 0) return;
+        kernel[2 + d] = tap[d];
       }
       for (int64_t c = 0; c < in; ++c) {
         from[1] = group * in + c;
@@ -139,16 +140,20 @@ class HostProduct final : public Call {
   std::string name() const override { return "host product"; }
 
   void run(std::span<const Address> pointers, Address) override {
-    const Numbers y(pointers[0], call_.y, storage_), left(pointers[1], call_.left, storage_),
+    Numbers y(pointers[0], call_.y, storage_), left(pointers[1], call_.left, storage_),
         right(pointers[2], call_.right, storage_);
     const TensorForm columns{{call_.y.extents[2]}, {1}};
-    const Numbers bias(call_.bias ? pointers[3] : nullptr, columns, storage_);
+    Numbers bias(call_.bias ? pointers[3] : nullptr, columns, storage_);
     forEach(call_.y.extents, [&](const Extents& v) {
       double sum = call_.bias ? bias.at({v[2]}) : 0;
-      for (int64_t k = 0; k < call_.left.extents[2]; ++k)
-        sum += double{left.at({v[0], v[1], k})} * right.at({v[0], k, v[2]});
-      y.put(v, call_.activation ? applied(*call_.activation, sum) : sum);
+      Extents l{v[0], v[1], 0}, r{v[0], 0, v[2]};
+      for (int64_t k = 0; k < call_.left.extents[2]; ++k) {
+        l[2] = r[1] = k;
+        sum += double{left.at(l)} * right.at(r);
+      }
+      y.at(v) = static_cast<float>(call_.activation ? applied(*call_.activation, sum) : sum);
     });
+    y.store();
   }
 
  private:
