@@ -10,6 +10,7 @@ foreach(file IN LISTS timings)
 endforeach()
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/rules/patterns" "${share}/patterns" SYMBOLIC)
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/runtime/ort" "${share}/ort" SYMBOLIC)
+file(CREATE_LINK "${PROJECT_SOURCE_DIR}/runtime/cuda/devices" "${share}/cuda" SYMBOLIC)
 
 # The default pack, and its digest as a source file of pet-apply.
 add_executable(make_pack tools/build/make_pack.cc)
@@ -36,4 +37,5 @@ if(PET_ALL)
   list(REMOVE_ITEM tools pet-apply)
   install(TARGETS ${tools} RUNTIME DESTINATION bin COMPONENT tools)
   install(DIRECTORY rules/patterns DESTINATION share/pet COMPONENT tools FILES_MATCHING PATTERN "*.pet")
+  install(DIRECTORY runtime/cuda/devices/ DESTINATION share/pet/cuda COMPONENT tools)
 endif()

@@ -10,6 +10,7 @@
 #include "tools/common/tool.h"
 #include "tools/run/arguments.h"
 #include "tools/run/npy.h"
+#include "tools/run/plan_report.h"
 #include "tools/run/report.h"
 
 namespace {
@@ -79,6 +80,28 @@ Expected<void> findInputs(const Arguments& o, const session::ModelSession& sessi
   return {};
 }
 
+/// The text to a file or to standard output, where the tables go if it is for a file.
+Expected<void> tell(const Arguments& o, const std::string& json, const std::string& tables) {
+  if (o.json == "-") return tool::print(json);
+  if (!o.json.empty()) {
+    if (auto ok = writeFile(o.json, json); !ok) return ok;
+  }
+  return tool::print(tables);
+}
+
+Expected<void> planModel(const Arguments& o, const Engine& engine, session::ModelSession& session) {
+  RunReport drawn;
+  if (auto ok = findInputs(o, session, drawn); !ok) return ok;
+  std::map<std::string, Extents> extents;
+  for (const auto& [name, value] : drawn.inputs)
+    extents[name] = value.extents;
+  if (auto ok = session.prepare(extents); !ok) return ok;
+  auto kernels = engine.gpu->kernels();
+  if (!kernels) return tl::unexpected(kernels.error());
+  const PlanReport report{engine.gpu->name(), session.notes(), std::move(*kernels)};
+  return tell(o, json(report, o), tables(report));
+}
+
 Expected<void> runModel(const Arguments& o) {
   if (!o.json.empty() && o.json != "-") {
     if (auto ok = tool::distinctFiles({o.json}, {o.model}); !ok) return ok;
@@ -93,6 +116,7 @@ Expected<void> runModel(const Arguments& o) {
   auto session = session::ModelSession::open(o.model, engine->engine);
   if (!session) return tl::unexpected(session.error());
   report.loadSeconds = now() - begin;
+  if (!o.plan.empty()) return planModel(o, *engine, **session);
   if (auto ok = findInputs(o, **session, report); !ok) return ok;
   std::vector<Constant> outputs;
   for (int run = 0; run < o.runs; ++run) {
@@ -108,11 +132,7 @@ Expected<void> runModel(const Arguments& o) {
   report.arenaBytes = (*session)->arenaBytes();
   report.peakBytes = peakBytes();
   if (auto ok = writeOutputs(o, report); !ok) return ok;
-  if (o.json == "-") return tool::print(json(report, o));
-  if (!o.json.empty()) {
-    if (auto ok = writeFile(o.json, json(report, o)); !ok) return ok;
-  }
-  return tool::print(tables(report, o));
+  return tell(o, json(report, o), tables(report, o));
 }
 
 int runTool(int argc, char** argv) {

@@ -6,9 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "rules/pack/file.h"
 #include "runtime/cuda/cuda_model.h"
-#include "runtime/cuda/open_gpu.h"
 #include "runtime/onednn/program_engine.h"
+#include "tools/common/share.h"
 #include "tools/common/tool.h"
 #include "tools/run/npy.h"
 
@@ -72,11 +73,48 @@ void declareArguments(CLI::App& app, Arguments& o) {
                  "of a GPU: how products are computed and what lies in memory between operators")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}))
       ->capture_default_str();
+  app.add_option(
+         "--plan", o.plan,
+         "run nothing, but say how each node would be computed on a GPU that need not be there: h200, a100, l4, "
+         "rtx5090, b200, or a file of its properties")
+      ->check(tool::isNamed())
+      ->excludes("--device")
+      ->excludes("--output-dir");
   app.add_option("--json", o.json, "write what was done to this file; - is standard output, in place of the tables")
       ->check(tool::isNamed());
 }
 
+namespace {
+
+const std::map<std::string, cuda::Precision> kPrecisions{{"fp32", cuda::Precision::kFp32},
+                                                         {"tf32", cuda::Precision::kTf32},
+                                                         {"fp16", cuda::Precision::kFp16},
+                                                         {"bf16", cuda::Precision::kBf16}};
+
+Expected<Engine> gpuEngine(const cuda::GpuOptions& options) {
+  auto device = cuda::openGpu(options);
+  if (!device) return tl::unexpected(device.error());
+  return Engine{cuda::programEngine(*device), "pet-cuda", (*device)->name(), *device};
+}
+
+/// The properties of a device that pet comes with, or of a file.
+Expected<std::string> propertiesOf(const std::string& device) {
+  if (device.find_first_of("./") != std::string::npos) return readFile(device, ErrorKind::kUsage);
+  auto file = tool::shareFile(fmt::format("cuda/{}.json", device));
+  if (!file)
+    return fail(ErrorKind::kUsage, fmt::format("--plan {}: no such device", device), "",
+                "h200, a100, l4, rtx5090, b200, or a file");
+  return readFile(*file, ErrorKind::kUsage);
+}
+
+}  // namespace
+
 Expected<Engine> engineOf(const Arguments& o) {
+  if (!o.plan.empty()) {
+    auto properties = propertiesOf(o.plan);
+    if (!properties) return tl::unexpected(properties.error());
+    return gpuEngine({0, kPrecisions.at(o.precision), *properties});
+  }
   if (o.device == "cpu") {
     OneDnnOptions options;
     options.threads = o.threads;
@@ -93,13 +131,7 @@ Expected<Engine> engineOf(const Arguments& o) {
                                     : std::nullopt;
   if (!isCuda || !index || *index > kMostDevices)
     return fail(ErrorKind::kUsage, fmt::format("--device {}: there are cpu, cuda and cuda:1", o.device));
-  static const std::map<std::string, cuda::Precision> kPrecisions{{"fp32", cuda::Precision::kFp32},
-                                                                  {"tf32", cuda::Precision::kTf32},
-                                                                  {"fp16", cuda::Precision::kFp16},
-                                                                  {"bf16", cuda::Precision::kBf16}};
-  auto device = cuda::openGpu({static_cast<int>(*index), kPrecisions.at(o.precision), ""});
-  if (!device) return tl::unexpected(device.error());
-  return Engine{cuda::programEngine(*device), "pet-cuda", (*device)->name()};
+  return gpuEngine({static_cast<int>(*index), kPrecisions.at(o.precision), ""});
 }
 
 Expected<session::DrawOptions> drawOptions(const Arguments& o) {

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/cuda/open_gpu.h"
 #include "runtime/prepared.h"
 #include "session/draw_inputs.h"
 
@@ -19,6 +20,7 @@ struct Arguments {
   int threads = 1, runs = 1;
   bool winograd = true;
   std::string device = "cpu", precision = "fp32";
+  std::string plan;  ///< a GPU that need not be there, by its name or a file of its properties
 };
 
 void declareArguments(CLI::App& app, Arguments& arguments);
@@ -27,7 +29,8 @@ void declareArguments(CLI::App& app, Arguments& arguments);
 /// it.
 struct Engine {
   ProgramEngine engine;
-  std::string name, version;  ///< "pet-onednn", "2.6.0"; "pet-cuda", the device
+  std::string name, version;                       ///< "pet-onednn", "2.6.0"; "pet-cuda", the device
+  std::shared_ptr<cuda::GpuDevice> gpu = nullptr;  ///< null: a processor
 };
 Expected<Engine> engineOf(const Arguments& arguments);
 

@@ -1,0 +1,49 @@
+#include "tools/run/plan_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tools/common/table.h"
+
+namespace pet::run {
+
+std::string tables(const PlanReport& report) {
+  std::vector<std::vector<std::string>> rows{{"NODE", "OPERATOR", "HOW"}};
+  for (const EngineNote& note : report.nodes) {
+    if (!note.how.empty()) rows.push_back({note.node, note.op, note.how});  // else a constant
+  }
+  int registers = 0, spilled = 0;
+  for (const cuda::KernelUse& use : report.kernels) {
+    registers = std::max(registers, use.registers);
+    spilled += use.spilledBytes > 0 ? 1 : 0;
+  }
+  const auto left =
+      std::count_if(report.nodes.begin(), report.nodes.end(), [](const EngineNote& n) { return n.reference; });
+  return tool::table(rows) +
+         fmt::format("{}: {} nodes, {} by the reference; {} kernels, at most {} registers, {} with spills\n",
+                     report.device, rows.size() - 1, left, report.kernels.size(), registers, spilled);
+}
+
+std::string json(const PlanReport& report, const Arguments& o) {
+  using Json = nlohmann::ordered_json;
+  Json nodes = Json::array(), kernels = Json::array();
+  for (const EngineNote& note : report.nodes)
+    nodes.push_back({{"node", note.node}, {"op", note.op}, {"how", note.how}, {"reference", note.reference}});
+  for (const cuda::KernelUse& use : report.kernels) {
+    kernels.push_back({{"kernel", use.kernel},
+                       {"registers", use.registers},
+                       {"spilled_bytes", use.spilledBytes},
+                       {"shared_bytes", use.sharedBytes}});
+  }
+  return Json{{"model", o.model},
+              {"device", report.device},
+              {"precision", o.precision},
+              {"nodes", nodes},
+              {"kernels", kernels}}
+             .dump(2, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace pet::run

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "session/model_session.h"
+#include "tools/run/arguments.h"
+
+namespace pet::run {
+
+/// How each node of a model would be computed on a GPU, and what the compiler says of the kernels that would be made.
+struct PlanReport {
+  std::string device;
+  std::vector<EngineNote> nodes;
+  std::vector<cuda::KernelUse> kernels;
+};
+
+std::string tables(const PlanReport& report);
+/// docs/command-line.md, pet-run.
+std::string json(const PlanReport& report, const Arguments& arguments);
+
+}  // namespace pet::run
