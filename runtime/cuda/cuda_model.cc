@@ -102,6 +102,7 @@ Expected<std::unique_ptr<CudaModel>> CudaModel::prepare(const Program& program,
                                                         const InputSource<float>& weights,
                                                         std::shared_ptr<Device> device) {
   try {
+    device->enter();
     auto planner = std::make_unique<Planner>(program, *device);
     if (auto ok = planner->plan(weights, false); !ok) return tl::unexpected(ok.error());
     if (auto ok = device->finish(); !ok) return tl::unexpected(ok.error());
@@ -118,6 +119,7 @@ Expected<std::unique_ptr<CudaModel>> CudaModel::prepare(const Program& program,
 Expected<void> CudaModel::execute(std::span<const float* const> inputs, std::span<float* const> outputs) {
   State& s = *state_;
   try {
+    s.device->enter();
     for (size_t i = 0; i < inputs.size(); ++i)
       store(*s.device, {inputs[i], static_cast<size_t>(s.inputSizes[i])}, s.inputs[i]);
     s.runSteps();
@@ -131,6 +133,7 @@ Expected<void> CudaModel::execute(std::span<const float* const> inputs, std::spa
 
 Expected<void> CudaModel::again() {
   try {
+    state_->device->enter();
     state_->runSteps();
     state_->device->wait();
     return {};

@@ -76,6 +76,8 @@ class Device {
   virtual ~Device() = default;
   virtual std::string name() const = 0;
   virtual Precision precision() const = 0;
+  /// The calls that follow on this thread are for this device.
+  virtual void enter() = 0;
 
   virtual Expected<std::unique_ptr<Call>> conv(const ConvCall& call) = 0;
   virtual Expected<std::unique_ptr<Call>> product(const ProductCall& call) = 0;

@@ -146,11 +146,9 @@ std::optional<Taps> tapsOf(Planner& p, int n, size_t d) {
   const Extents x = p.extents(node.operands[0]), y = p.extents({n, 0}), scales = p.list(n, "scales");
   const int64_t numerator = scales.empty() ? y[d] : scales[2 * d],
                 denominator = scales.empty() ? x[d] : scales[2 * d + 1];
-  ResizeAxis axis{node.text("mode"),
-                  node.text("nearest_mode"),
-                  {},
-                  resizeLine(node.text("coordinate_transformation_mode"), x[d], y[d], numerator, denominator),
-                  x[d]};
+  ResizeAxis axis{node.text("mode"), node.text("nearest_mode"),
+                  *asRational(node.number("cubic_coeff_a")),  // the shape rule has checked it
+                  resizeLine(node.text("coordinate_transformation_mode"), x[d], y[d], numerator, denominator), x[d]};
   if (axis.line.isIdentity() && y[d] == x[d]) return std::nullopt;
   Taps taps{d, {}, {}};
   for (int64_t i = 0; i < y[d]; ++i) {
@@ -169,7 +167,6 @@ std::optional<Taps> tapsOf(Planner& p, int n, size_t d) {
 }
 
 bool lowerInterpolation(Planner& p, int n, const Epilogue& e) {
-  if (p.node(n).text("mode") != "linear") throw NotLowered{"no linear interpolation"};
   const Extents extents = p.extents({n, 0});
   const Place from = p.dense(p.node(n).operands[0]);
   Place to = p.create(inOrder(extents, memoryOrder(from.access)));

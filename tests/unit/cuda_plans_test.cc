@@ -1,13 +1,10 @@
 // Plans and kernels for GPUs that are not there: cuDNN's from the properties of a device, our kernels as NVRTC compiles
 // them. Nothing runs.
 
-#include <fstream>
-#include <sstream>
-
 #include <gmock/gmock.h>
 
 #include "runtime/cuda/open_gpu.h"
-#include "tests/unit/cuda_support.h"
+#include "tests/unit/cuda_rules_support.h"
 
 namespace pet::cuda_plans_test {
 namespace {
@@ -70,6 +67,25 @@ TEST(CudaPlans, AreBuiltForAllThatThePlannerAsksFor) {
       EXPECT_LE(use.registers, 128) << use.kernel;
     }
   }
+}
+
+TEST(CudaPlans, AreBuiltForBothSidesOfAllRules) {
+  auto device = described("h200", Precision::kTf32);
+  ASSERT_TRUE(device);
+  size_t planned = 0;
+  for (const DeviceRun& run : preparedRules(device, 1)) {
+    if (!run.model) continue;
+    for (const EngineNote& note : run.model->notes()) {
+      planned += note.how.rfind("cuDNN", 0) == 0 ? 1 : 0;
+      const bool isLacking = note.op == "STFT" && run.name.rfind("stft", 0) == 0;
+      EXPECT_TRUE(!note.reference || isLacking) << run.name << ": " << note.node << ": " << note.op << ": " << note.how;
+    }
+  }
+  EXPECT_GE(planned, 200U);
+  auto kernels = device->kernels();
+  ASSERT_TRUE(kernels) << kernels.error().message();
+  for (const KernelUse& use : *kernels)
+    EXPECT_EQ(use.spilledBytes, 0) << use.kernel;
 }
 
 TEST(CudaPlans, WhatIsMissingIsNamed) {

@@ -333,9 +333,10 @@ inline TensorMap draw(const Program& program, bool integers) {
 inline double distance(const Tensor<float>& found, const Tensor<float>& wanted) {
   double worst = 0, most = 1e-30;
   for (size_t i = 0; i < wanted.data.size(); ++i) {
-    double difference = std::abs(double{found.data[i]} - wanted.data[i]);
+    const double y = wanted.data[i], difference = std::abs(found.data[i] - y);
+    if (std::isfinite(y)) most = std::max(most, std::abs(y));
+    if (found.data[i] == wanted.data[i] || (std::isnan(found.data[i]) && std::isnan(y))) continue;
     worst = std::max(worst, std::isnan(difference) ? 1e30 : difference);
-    most = std::max(most, std::abs(double{wanted.data[i]}));
   }
   return worst / most;
 }

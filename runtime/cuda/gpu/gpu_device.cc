@@ -104,7 +104,7 @@ class Kernels {
 
 class RealDevice final : public GpuDevice {
  public:
-  explicit RealDevice(const GpuOptions& options) : precision_(options.precision) {
+  explicit RealDevice(const GpuOptions& options) : index_(options.index), precision_(options.precision) {
     check(cudaSetDevice(options.index), fmt::format("device {}", options.index));
     cudaDeviceProp properties{};
     check(cudaGetDeviceProperties(&properties, options.index), "its properties");
@@ -132,6 +132,7 @@ class RealDevice final : public GpuDevice {
 
   std::string name() const override { return name_; }
   Precision precision() const override { return precision_; }
+  void enter() override { check(cudaSetDevice(index_), name_); }
   Expected<std::vector<KernelUse>> kernels() override { return kernels_.uses; }
 
   Expected<std::unique_ptr<Call>> conv(const ConvCall& call) override { return cudnnConv(call, precision_, cudnn_); }
@@ -187,6 +188,7 @@ class RealDevice final : public GpuDevice {
   void wait() override { check(cudaStreamSynchronize(stream_), "the device stopped"); }
 
  private:
+  int index_;
   Precision precision_;
   std::string name_;
   cudaStream_t stream_ = nullptr;
@@ -209,6 +211,7 @@ class DescribedDevice final : public GpuDevice {
 
   std::string name() const override { return name_ + ", not there"; }
   Precision precision() const override { return precision_; }
+  void enter() override {}
   Expected<std::vector<KernelUse>> kernels() override {
     if (kernels_.isWaiting()) {
       if (auto code = kernels_.compile(storageOf(precision_), cudnn_.architecture); !code)

@@ -64,6 +64,7 @@ class HostDevice final : public Device {
 
   std::string name() const override { return "this processor"; }
   Precision precision() const override { return options_.precision; }
+  void enter() override {}
 
   Expected<std::unique_ptr<Call>> conv(const ConvCall& call) override {
     return hostConv(call, storageOf(options_.precision));

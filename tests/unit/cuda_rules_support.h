@@ -1,0 +1,66 @@
+// The default pack's rules as programs for a device: both sides of each, at small shapes of its class.
+#pragma once
+
+#include <fstream>
+#include <sstream>
+
+#include "rules/small_shapes.h"
+#include "rules/text.h"
+#include "tests/unit/cuda_support.h"
+
+namespace pet::testing_support {
+
+inline RuleSet defaultPack() {
+  std::stringstream text;
+  text << std::ifstream(PET_SOURCE_DIR "/packs/default.pet").rdbuf();
+  auto rules = parseRules(text.str(), "default.pet");
+  EXPECT_TRUE(rules) << rules.error().message();
+  return rules ? *rules : RuleSet();
+}
+
+inline std::optional<Program> bound(const Program& program, const Bindings& shape) {
+  std::map<std::string, Expr> numbers;
+  for (const auto& [symbol, value] : shape)
+    numbers.emplace(symbol, Expr(value));
+  auto result = program.substitute(numbers);
+  return result ? std::optional(*result) : std::nullopt;
+}
+
+/// So little that plain loops take no time.
+inline bool isSmall(const Program& program, const Bindings& shape) {
+  constexpr int64_t kMost = 4096;
+  for (const Node& node : program.nodes()) {
+    for (const Shape& s : node.shapes) {
+      auto extents = evaluate(s, shape);
+      if (!extents || elementCount(*extents) > kMost) return false;
+    }
+  }
+  return true;
+}
+
+/// Each rule at so many shapes.
+inline std::vector<DeviceRun> preparedRules(const std::shared_ptr<cuda::Device>& device, size_t shapes) {
+  const RuleSet pack = defaultPack();
+  std::vector<DeviceRun> runs;
+  for (const Rule& rule : pack.rules) {
+    auto pattern = instantiate(*pack.findPattern(rule.pattern), rule);
+    EXPECT_TRUE(pattern) << rule.name;
+    if (!pattern) continue;
+    auto small = [&](const Bindings& shape) { return isSmall(*pattern, shape) && isSmall(rule.replacement, shape); };
+    for (const Bindings& shape : smallShapes(rule.shapes, shapes, 1, small).members) {
+      for (const Program& side : {*pattern, rule.replacement}) {
+        auto program = bound(side, shape);
+        EXPECT_TRUE(program) << rule.name;
+        if (program) runs.push_back({rule.name, *program, drawModel(*program), 0, nullptr});
+      }
+    }
+  }
+  for (DeviceRun& run : runs) {
+    auto model = CudaModel::prepare(run.program, inputsFrom<float>(run.tensors), device);
+    EXPECT_TRUE(model) << run.name << ": " << model.error().message();
+    if (model) run.model = std::move(*model);
+  }
+  return runs;
+}
+
+}  // namespace pet::testing_support
