@@ -80,6 +80,11 @@ def row(name, tools, f):
             f"{f['whole'] / f['run']:.1f}", f["in"], f"{f['seconds']:.1f}", f"{f['megabytes']:.0f}"]
 
 
+def in_runs(figures):
+    """What the whole check takes, in runs of the model."""
+    return (figures["sites"] + figures["whole"]) / figures["run"]
+
+
 def bench(name, pack, folder, options):
     """(tools, figures) for each folder of tools."""
     path = build.build(name, folder)
