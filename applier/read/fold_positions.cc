@@ -8,7 +8,7 @@ namespace {
 
 using Operands = std::vector<Tensor<double>>;
 
-int64_t integer(const GraphNode& node, std::string_view attribute, int64_t otherwise) {
+int64_t integerAttribute(const GraphNode& node, std::string_view attribute, int64_t otherwise) {
   auto it = node.attributes.find(attribute);
   const auto* value = it == node.attributes.end() ? nullptr : std::get_if<int64_t>(&it->second);
   return value ? *value : otherwise;
@@ -40,8 +40,9 @@ std::optional<Tensor<double>> summed(const GraphNode& node, const Operands& oper
   if (std::any_of(y.data.begin(), y.data.end(), [](double v) { return std::trunc(v) != v; })) return std::nullopt;
   const auto axis = positionIn(operands[1].data[0], std::ssize(y.extents));
   if (!axis) return std::nullopt;
-  const bool exclusive = integer(node, "exclusive", 0) != 0, reverse = integer(node, "reverse", 0) != 0;
-  const auto count = static_cast<int64_t>(y.size()), extent = y.extents[static_cast<size_t>(*axis)];
+  const bool exclusive = integerAttribute(node, "exclusive", 0) != 0,
+             reverse = integerAttribute(node, "reverse", 0) != 0;
+  const int64_t count = y.size(), extent = y.extents[static_cast<size_t>(*axis)];
   const int64_t stride = rowMajorStrides(y.extents)[static_cast<size_t>(*axis)];
   for (int64_t first = 0; first < count; ++first) {
     if (first / stride % extent != 0) continue;
@@ -60,17 +61,17 @@ std::optional<Tensor<double>> summed(const GraphNode& node, const Operands& oper
 std::optional<Tensor<double>> gathered(const GraphNode& node, const Operands& operands, const Extents& extents) {
   if (operands.size() != 2 || operands[1].extents.empty()) return std::nullopt;
   const auto &x = operands[0], &at = operands[1];
-  const int64_t batch = integer(node, "batch_dims", 0), depth = at.extents.back();
+  const int64_t batch = integerAttribute(node, "batch_dims", 0), depth = at.extents.back();
   if (batch < 0 || depth < 1 || batch >= std::ssize(at.extents) || batch + depth > std::ssize(x.extents))
     return std::nullopt;
   const std::vector<int64_t> strides = rowMajorStrides(x.extents);
   const int64_t run = strides[static_cast<size_t>(batch + depth - 1)];
   const int64_t batches = elementCount({x.extents.begin(), x.extents.begin() + batch});
-  const auto count = static_cast<int64_t>(at.size()) / depth;
+  const int64_t count = at.size() / depth;
   Tensor<double> y(extents);
   if (y.size() == 0) return y;
-  if (static_cast<int64_t>(y.size()) != count * run || count % batches != 0) return std::nullopt;
-  const int64_t inBatch = count / batches, whole = static_cast<int64_t>(x.size()) / batches;
+  if (y.size() != count * run || count % batches != 0) return std::nullopt;
+  const int64_t inBatch = count / batches, whole = x.size() / batches;
   for (int64_t n = 0; n < count; ++n) {
     int64_t from = n / inBatch * whole;
     for (int64_t d = 0; d < depth; ++d) {
@@ -89,23 +90,22 @@ std::optional<Tensor<double>> triangle(const GraphNode& node, const Operands& op
   if (operands.empty() || operands.size() > 2 || extents.size() < 2) return std::nullopt;
   if (operands.size() == 2 && operands[1].size() != 1) return std::nullopt;
   const int64_t diagonal = operands.size() == 2 ? static_cast<int64_t>(operands[1].data[0]) : 0;
-  const bool upper = integer(node, "upper", 1) != 0;
+  const bool upper = integerAttribute(node, "upper", 1) != 0;
   const int64_t rows = extents[extents.size() - 2], columns = extents.back();
   Tensor<double> y = operands[0];
-  for (size_t i = 0; i < y.size(); ++i) {
-    const auto at = static_cast<int64_t>(i);
-    const int64_t above = at % columns - at / columns % rows;
-    if (upper ? above < diagonal : above > diagonal) y.data[i] = 0;
+  for (int64_t i = 0; i < y.size(); ++i) {
+    const int64_t above = i % columns - i / columns % rows;
+    if (upper ? above < diagonal : above > diagonal) y.data[static_cast<size_t>(i)] = 0;
   }
   return y;
 }
 
-struct Row {
+struct PositionRow {
   std::string_view type;
   std::optional<Tensor<double>> (*of)(const GraphNode&, const Operands&, const Extents&);
 };
 
-constexpr Row kRows[] = {
+constexpr PositionRow kPositionRows[] = {
     {"ConstantOfShape", filled},
     {"CumSum", summed},
     {"GatherND", gathered},
@@ -117,8 +117,9 @@ constexpr Row kRows[] = {
 std::optional<Tensor<double>> computedByPosition(const GraphNode& node,
                                                  const std::vector<Tensor<double>>& operands,
                                                  const Extents& extents) {
-  auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.type == node.type; });
-  return row == std::end(kRows) ? std::nullopt : row->of(node, operands, extents);
+  auto row = std::find_if(std::begin(kPositionRows), std::end(kPositionRows),
+                          [&](const auto& r) { return r.type == node.type; });
+  return row == std::end(kPositionRows) ? std::nullopt : row->of(node, operands, extents);
 }
 
 }  // namespace pet

@@ -138,6 +138,7 @@ def strip(model):
             for attribute in node.attribute:
                 attribute.ClearField("doc_string")
     for name, tensor in tensors(model):
+        tensor.ClearField("data_location")  # of external data, which was read
         if is_weight(name, tensor, uses):
             clear(tensor)
 
