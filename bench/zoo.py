@@ -117,6 +117,7 @@ def row(name, entry):
         str(entry["nodes"]), f"{total}: {counted(entry['untouched'], 3)}" if total else "0", str(runs["default"]["sites"]),
         counted(runs["default"]["rules"]) or "none", f"{sum(runs['all']['rules'].values())}, {len(runs['all']['rules'])}",
         f"{max(run['seconds'] for run in runs.values()):.1f}", f"{max(run['megabytes'] for run in runs.values()):.0f}",
+        f"{check.in_runs(entry['check']):.1f}" if "check" in entry else "-",
         f"{max(differences):.1e}" if differences else "-", "/".join(str(run["code"]) for run in runs.values())]
 
 
