@@ -43,7 +43,7 @@ def open_extents(name, path):
     import onnx
 
     declared, dims = zoo.MODELS[name], {}
-    for value in onnx.load(path).graph.input:
+    for value in onnx.load(path, load_external_data=False).graph.input:
         if value.name in declared.inputs:
             extents = declared.inputs[value.name].extents(dict(declared.tries[0]))
             dims |= {d.dim_param: e for d, e in zip(value.type.tensor_type.shape.dim, extents) if d.dim_param}

@@ -3,14 +3,15 @@
 
     python bench/zoo.py [NAME...] [--json FILE [--resume]] [--bin DIR] [--pack FILE] [--limit SECONDS]
 
-Each model is built, rewritten by `pet-apply MODEL PACK` with default options and the timings that ship, and with `--all --check
-sites`, and compared to its original on ONNX Runtime, at each of the extents that the zoo names. The table has: the model's
-nodes; those that pet does not look into, by operator; sites where a pattern matches; rules that fire, by default and with
---all; the seconds and the peak memory of the two runs, the larger of each; the largest difference of an output, relative to its
-largest value; the exit codes. Then the totals (zoo_tables.py), and all that went wrong. Exit status 1 where something did: ONNX
-Runtime runs a model and pet-apply refuses it, or the result differs. A model that ONNX Runtime itself cannot run fails as well:
-it does not belong in the zoo. With --resume what FILE has is kept, and the other models are run. What lies in bench/results/
-becomes docs/zoo.md (speed_table.py).
+Each model is built, rewritten by `pet-apply MODEL PACK` with default options and the timings that ship, and with `--all
+--check sites`, and compared to its original on ONNX Runtime, at each of the extents that the zoo names. The table has: the
+model's nodes; those that pet does not look into, by operator; sites where a pattern matches; rules that fire, by default and
+with --all; the seconds and the peak memory of the two runs, the larger of each; what the check by default takes, in runs of
+the model itself on ONNX Runtime (check.py), both in the processor's time, in turns and the least of several; the largest
+difference of an output, relative to its largest value; the exit codes. Then the totals (zoo_tables.py), and all that went
+wrong. Exit status 1 where something did: ONNX Runtime runs a model and pet-apply refuses it, or the result differs. A model
+that ONNX Runtime itself cannot run fails as well: it does not belong in the zoo. With --resume what FILE has is kept, and
+the other models are run. What lies in bench/results/ becomes docs/zoo.md (speed_table.py).
 """
 
 import argparse
@@ -25,6 +26,7 @@ import onnx
 ROOT = pathlib.Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "models"), str(ROOT / "runtime" / "ort")]
 import build  # noqa: E402
+import check  # noqa: E402
 import models  # noqa: E402
 import trial  # noqa: E402
 import zoo_tables  # noqa: E402
@@ -32,10 +34,10 @@ import zoo  # noqa: E402
 from compare import runner  # noqa: E402
 
 VARIANTS = {"default": (), "all": ("--all", "--check", "sites")}
-HEADER = ["model", "exporter", "precision", "dynamic", "nodes", "untouched", "sites", "fired", "with --all: sites, rules", "seconds", "MB", "rel. error",
-          "exit"]
+HEADER = ["model", "exporter", "precision", "dynamic", "nodes", "untouched", "sites", "fired", "with --all: sites, rules", "seconds", "MB",
+          "check, runs", "rel. error", "exit"]
 ERRORS = (runner.Mistake, onnx.checker.ValidationError, onnx.shape_inference.InferenceError, onnx.parser.ParseError,
-          OSError)
+          OSError, models.Failure)
 
 
 # ---- one model
@@ -67,16 +69,27 @@ def attempt(expected, tools, pack, output, options, limit):
     return entry
 
 
+def check_cost(name, path, tools, pack, folder):
+    """What check.py measures of the check by default."""
+    repeat = 3
+    before = check.one_run(name, path)
+    figures = check.examine(path, tools, pack, folder, [], repeat)
+    return figures | {"run": min(before, check.one_run(name, path))}
+
+
 def examine(name, folder, tools, pack, options):
     """One entry of the report."""
     about = zoo.MODELS[name]
     entry = {"origin": about.origin, "exporter": about.exporter, "precision": about.precision, "dynamic": about.shapes}
     path = build.build(name, folder)
-    entry |= {"nodes": len(onnx.load(path, load_external_data=False).graph.node), "bytes": path.stat().st_size}
+    entry |= {"nodes": len(onnx.load(path, load_external_data=False).graph.node),
+              "bytes": sum(file.stat().st_size for file in folder.iterdir())}  # with external data
     expected = trial.Expected(name, path)
     entry["runs"] = {variant: attempt(expected, tools, pack, folder / f"{variant}.onnx", more, options.limit)
                      for variant, more in VARIANTS.items()}
     entry["untouched"] = entry["runs"]["all"]["untouched"]
+    if entry["runs"]["default"]["rules"]:
+        entry["check"] = check_cost(name, path, tools, pack, folder)
     return entry
 
 
@@ -104,6 +117,7 @@ def row(name, entry):
         str(entry["nodes"]), f"{total}: {counted(entry['untouched'], 3)}" if total else "0", str(runs["default"]["sites"]),
         counted(runs["default"]["rules"]) or "none", f"{sum(runs['all']['rules'].values())}, {len(runs['all']['rules'])}",
         f"{max(run['seconds'] for run in runs.values()):.1f}", f"{max(run['megabytes'] for run in runs.values()):.0f}",
+        f"{check.in_runs(entry['check']):.1f}" if "check" in entry else "-",
         f"{max(differences):.1e}" if differences else "-", "/".join(str(run["code"]) for run in runs.values())]
 
 

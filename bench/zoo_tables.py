@@ -3,10 +3,12 @@
 import collections
 import statistics
 
+import check
 from trial import TOLERANCES
 
 VARIANTS = {"default": "default", "all": "`--all`"}
-SIZES = [(10, "below 10 MB"), (40, "10 to 40 MB"), (120, "40 to 120 MB"), (float("inf"), "120 MB and more")]
+SIZES = [(10, "below 10 MB"), (40, "10 to 40 MB"), (120, "40 to 120 MB"), (2000, "120 MB to 2 GB"),
+         (float("inf"), "above 2 GB")]
 
 
 def table(header, rows):
@@ -93,6 +95,6 @@ def each(report):
         rows.append([name, entry["origin"], entry["precision"], entry["dynamic"], str(entry["nodes"]), f"{entry['bytes'] / 1e6:.0f}",
                      str(default["matched"]), counted(default["rules"]), str(sum(everything["rules"].values())),
                      f"{default['seconds']:.1f} / {everything['seconds']:.1f}", f"{max(default['megabytes'], everything['megabytes']):.0f}",
-                     f"{max(differences):.0e}" if differences else ""])
+                     f"{check.in_runs(entry['check']):.1f}" if "check" in entry else "", f"{max(differences):.0e}" if differences else ""])
     return table(["model", "from", "type", "open sizes", "nodes", "MB", "sites", "rules that fire by default", "rules with `--all`",
-                  "s, default / `--all`", "peak MB", "largest difference"], rows)
+                  "s, default / `--all`", "peak MB", "check by default, in runs of the model", "largest difference"], rows)

@@ -212,12 +212,12 @@ void addTouching(const ShapeClass& shapes, Collector& into) {
   }
 }
 
-void addRandom(const ShapeClass& shapes, uint64_t seed, Collector& into) {
+void addRandom(const ShapeClass& shapes, uint64_t seed, size_t attempts, Collector& into) {
   Members members(shapes);
   std::mt19937_64 random(seed);
   std::vector<std::string> order = shapes.symbols;
   Offsets offsets(order.size(), 1);  // first of all, every symbol one above its least value
-  for (size_t attempt = 0; attempt < 2000 && !into.isFull(); ++attempt) {
+  for (size_t attempt = 0; attempt < attempts && !into.isFull(); ++attempt) {
     into.add(members.at(order, offsets));
     for (size_t i = order.size(); i-- > 1;)
       std::swap(order[i], order[random() % (i + 1)]);
@@ -231,11 +231,12 @@ void addRandom(const ShapeClass& shapes, uint64_t seed, Collector& into) {
 SmallShapes smallShapes(const ShapeClass& shapes,
                         size_t count,
                         uint64_t seed,
-                        const std::function<bool(const Bindings&)>& accepts) {
+                        const std::function<bool(const Bindings&)>& accepts,
+                        size_t attempts) {
   Collector collector(count, accepts);
   addLeast(shapes, count / 2, 6, collector);
   addTouching(shapes, collector);
-  addRandom(shapes, seed, collector);
+  addRandom(shapes, seed, attempts, collector);
   return std::move(collector.result);
 }
 

@@ -26,9 +26,9 @@ int64_t workAt(const Rule& rule, const Program& pattern, const Bindings& symbols
 
 std::vector<Bindings> smallMembers(const Rule& rule, const Program& pattern, uint64_t seed) {
   constexpr int64_t kWork = 4'000;
-  constexpr size_t kCandidates = 6;
+  constexpr size_t kCandidates = 6, kAttempts = 100;  // a rule for large blocks has no member as small as that
   auto cheap = [&](const Bindings& symbols) { return workAt(rule, pattern, symbols) <= kWork; };
-  std::vector<Bindings> members = smallShapes(rule.shapes, kCandidates, seed, cheap).members;
+  std::vector<Bindings> members = smallShapes(rule.shapes, kCandidates, seed, cheap, kAttempts).members;
   if (members.size() > 2) members.erase(members.begin() + 1, members.end() - 1);
   return members;
 }

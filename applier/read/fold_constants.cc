@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "applier/operators/onnx_rows.h"
+#include "applier/read/fold_positions.h"
 #include "applier/view/evaluate_constants.h"
 #include "ir/ops/kernels/broadcast.h"
 #include "ir/ops/op.h"
@@ -186,6 +187,7 @@ class Computation {
     }
     if (const Binary* f = findRow<Binary>(kBinary, node_.type); f && !operands_.empty()) return folded(*f);
     if (node_.type == "Range" && operands_.size() == 3) return range();
+    if (auto placed = computedByPosition(node_, operands_, extents_)) return placed;
     return moved();
   }
 

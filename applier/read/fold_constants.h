@@ -13,8 +13,8 @@ namespace pet {
 std::optional<std::vector<Constant>> knownConstants(const GraphNode& node, const Scope& scope);
 
 /// The value of a node of one result whose operands are constants, of any type: arithmetic, comparisons and functions
-/// number by number, in the result's precision; moves by the operator's row. Nullopt: another operator, a number beyond
-/// the exact integers of double, or too large a result.
+/// number by number, in the result's precision; moves by the operator's row, or by position (fold_positions.h).
+/// Nullopt: another operator, a number beyond the exact integers of double, or too large a result.
 std::optional<Constant> computedConstant(const GraphNode& node, int64_t opset, const Scope& scope);
 
 }  // namespace pet

@@ -48,7 +48,7 @@ class Extents:
 
 def with_every_value(path):
     """The model, with each value of the main graph as an output; their names."""
-    model = onnx.load(path)
+    model = onnx.load(path, load_external_data=False)  # which lies where it lay: the result is in the same folder
     names = [name for node in model.graph.node for name in node.output if name]
     outputs = {output.name for output in model.graph.output}
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in outputs)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Builds the benchmark models, at their real sizes, with seeded random weights.
 
-    python tests/models/build.py OUTDIR [NAME...]        writes OUTDIR/NAME.onnx; where no name is given, the
-                                                         benchmark's models
+    python tests/models/build.py OUTDIR [NAME...]        writes OUTDIR/NAME.onnx, and NAME.onnx.data where it is above
+                                                         2 GB; where no name is given, the benchmark's models
 
 The same name gives the same bytes on every machine: weights come from the raw 64-bit stream of a PCG64 seeded by the
 names of the model and of the tensor, through exact arithmetic. Their scale is He's (variance 2 / fan-in), so that
@@ -29,11 +29,11 @@ import zoo  # noqa: E402
 EXPORTED = pathlib.Path(__file__).parent / "exported"
 
 
-def exported(name):
-    """An exporter's graph, with its long constants and its weights filled in."""
+def exported(name, keep=weights.inside):
+    """An exporter's graph, with its long constants and its weights filled in; `keep`: see weights.fill()."""
     packed = EXPORTED / f"{name}.json"
     constants = json.loads(packed.read_text()) if packed.is_file() else {}
-    return weights.fill(onnx.parser.parse_model((EXPORTED / f"{name}.onnxtxt").read_text()), name, constants)
+    return weights.fill(onnx.parser.parse_model((EXPORTED / f"{name}.onnxtxt").read_text()), name, constants, keep)
 
 
 MODELS = {
@@ -101,12 +101,16 @@ EVERY = MODELS | HUGE | UNSEEN | SMALL | ZOO
 
 
 def build(name, folder):
-    """Writes FOLDER/NAME.onnx and returns its path."""
-    model = EVERY[name](name)
-    onnx.checker.check_model(model, full_check=True)
+    """Writes FOLDER/NAME.onnx, with external data beside it where zoo.LARGE has it, and returns its path."""
     path = pathlib.Path(folder) / f"{name}.onnx"
     path.parent.mkdir(parents=True, exist_ok=True)
+    if name in zoo.LARGE:
+        with weights.DataFile(path.with_name(f"{name}.onnx.data")) as data:
+            model = exported(name, data.put)
+    else:
+        model = EVERY[name](name)
     path.write_bytes(model.SerializeToString(deterministic=True))
+    onnx.checker.check_model(path, full_check=True)  # of the file, where it is above what protobuf takes
     return path
 
 

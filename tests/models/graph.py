@@ -7,14 +7,18 @@ from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 17
 IR_VERSION = 8  # the one that came with opset 17
+DRAWN = 1 << 20  # values that are drawn at a time: the memory beside the result stays small
 
 
 def uniform(model, tensor, shape, low, high):
     """float32 values in [low, high), fixed by the two names."""
     stream = np.random.PCG64([zlib.crc32(model.encode()), zlib.crc32(tensor.encode())])
-    count = int(np.prod(shape))
-    unit = (stream.random_raw(count) >> np.uint64(40)).astype(np.float64) / 2.0**24
-    return (low + (high - low) * unit).astype(np.float32).reshape(shape)
+    values = np.empty(int(np.prod(shape)), np.float32)
+    for begin in range(0, len(values), DRAWN):
+        part = values[begin:begin + DRAWN]
+        unit = (stream.random_raw(len(part)) >> np.uint64(40)).astype(np.float64) / 2.0**24
+        part[:] = low + (high - low) * unit
+    return values.reshape(shape)
 
 
 def he(model, tensor, shape, fan_in, gain=1.0):

@@ -382,6 +382,7 @@ MAKERS = {
         "alexnet", "vgg16", "vgg11_bn", "resnet18", "resnet50", "squeezenet1_1", "mobilenet_v2", "mobilenet_v3_small",
         "mobilenet_v3_large", "shufflenet_v2_x1_0", "efficientnet_b0", "densenet121", "resnext50_32x4d", "regnet_y_400mf",
         "mnasnet1_0", "convnext_tiny", "swin_t", "r3d_18", "mc3_18", "r2plus1d_18"]},
+    "vgg16_100k": torchvision_model("vgg16", num_classes=100_000),
     "googlenet": torchvision_model("googlenet", init_weights=False),
     "inception_v3": torchvision_model("inception_v3", init_weights=False),
     "vit_b_16": vit_b_16,

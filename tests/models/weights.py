@@ -138,6 +138,7 @@ def strip(model):
             for attribute in node.attribute:
                 attribute.ClearField("doc_string")
     for name, tensor in tensors(model):
+        tensor.ClearField("data_location")  # of external data, which was read
         if is_weight(name, tensor, uses):
             clear(tensor)
 
@@ -202,14 +203,43 @@ def values(model_name, name, tensor, use, uses):
     return uniform(model_name, name, shape, *RANGES.get(what, (-0.1, 0.1)))
 
 
-def fill(model, model_name, packed):
-    """Gives every tensor that has no data those in `packed`, or seeded ones: a function of the two names and of its use."""
+def inside(tensor, array):
+    """The values are in the model."""
+    tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+
+
+class DataFile:
+    """External data: the values of tensors, one after the other, each at a page."""
+
+    PAGE = 4096
+
+    def __init__(self, path):
+        self.name, self.file = path.name, open(path, "wb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+
+    def put(self, tensor, array):
+        """The values are in the file, and the tensor refers to them."""
+        offset = -(-self.file.tell() // self.PAGE) * self.PAGE
+        self.file.seek(offset)
+        self.file.write(memoryview(np.ascontiguousarray(array)).cast("B"))
+        tensor.data_location = TensorProto.EXTERNAL
+        for key, value in {"location": self.name, "offset": offset, "length": array.nbytes}.items():
+            tensor.external_data.add(key=key, value=str(value))
+
+
+def fill(model, model_name, packed, keep=inside):
+    """Gives every tensor that has no data those in `packed`, or seeded ones: a function of the two names and of its use.
+    `keep` takes the seeded ones, one tensor at a time."""
     uses = Uses(model)
     for name, tensor in tensors(model):
         if name in packed and is_empty(tensor):
             tensor.raw_data = zlib.decompress(base64.b64decode(packed[name]))
         elif is_empty(tensor):
             filled = values(model_name, name, tensor, uses.of(name), uses)
-            dtype = helper.tensor_dtype_to_np_dtype(tensor.data_type)
-            tensor.CopyFrom(numpy_helper.from_array(filled.astype(dtype), tensor.name))
+            keep(tensor, filled.astype(helper.tensor_dtype_to_np_dtype(tensor.data_type), copy=False))
     return model

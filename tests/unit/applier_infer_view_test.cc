@@ -1,6 +1,7 @@
 // What an operator that pet does not know makes is an input of the view, if its extents follow.
 
 #include <algorithm>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,6 +66,41 @@ TEST(ApplierInferView, TheLargestIntegerStaysExact) {
   Graph graph = withOutput(
       graphOf("x:f[2,6] e=i(9223372036854775807) b=i{2} a=i{1} z=i{0} u=Unsqueeze(e,z) y=Slice(x,b,u,a)", 17));
   EXPECT_THAT(valuesOf(normalise(graph).view), ElementsAre("input x[2, 6]", "y[2, 4]"));
+}
+
+/// What a graph makes of constants, as numbers; empty where its view computes it, or takes it from outside.
+std::vector<double> foldedTo(const std::string& text) {
+  const Normalised read = normalise(withOutput(graphOf("x:f[1] " + text + " f=Cast(y) to=1 z=Add(x,f)", 17)));
+  for (const auto& [value, name] : read.view.names) {
+    if (name != "f") continue;
+    auto constant = read.view.constants.find(value.node);
+    return constant == read.view.constants.end() ? std::vector<double>{} : constant->second.numbers().value();
+  }
+  return {};
+}
+
+// As exporters compute masks, once the sizes are numbers.
+TEST(ApplierInferView, NumbersThatArePlacedByPositionAreConstants) {
+  auto matrix = [](const std::string& constants) { return "k=i{1,2,3,4} s=i{2,2} " + constants + " m=Reshape(k,s) "; };
+  const std::tuple<std::string, std::vector<double>> cases[] = {
+      {"k=i{1,2,3} a=i(0) y=CumSum(k,a)", {1, 3, 6}},
+      {"k=i{1,2,3} a=i(-1) y=CumSum(k,a) exclusive=1", {0, 1, 3}},
+      {"k=i{1,2,3} a=i(0) y=CumSum(k,a) reverse=1", {6, 5, 3}},
+      {matrix("a=i(0)") + "y=CumSum(m,a)", {1, 2, 4, 6}},
+      {matrix("a=i(1)") + "y=CumSum(m,a)", {1, 3, 3, 7}},
+      {"k=f{0.5,1} a=i(0) y=CumSum(k,a)", {}},
+      {"k=i{5,6,7} j=i{2,-3} a=i{1} i=Unsqueeze(j,a) y=GatherND(k,i)", {7, 5}},
+      {"k=i{5,6,7} j=i{3} a=i{1} i=Unsqueeze(j,a) y=GatherND(k,i)", {}},
+      {matrix("j=i{1} a=i{1}") + "i=Unsqueeze(j,a) y=GatherND(m,i)", {3, 4}},
+      {matrix("j=i{1,0} a=i{1}") + "i=Unsqueeze(j,a) y=GatherND(m,i) batch_dims=1", {2, 3}},
+      {matrix("j=i{0,1} a=i{0}") + "i=Unsqueeze(j,a) y=GatherND(m,i)", {2}},
+      {matrix("") + "y=Trilu(m)", {1, 2, 0, 4}},
+      {matrix("") + "y=Trilu(m) upper=0", {1, 0, 3, 4}},
+      {matrix("d=i(1)") + "y=Trilu(m,d)", {0, 2, 0, 0}},
+      {"s=i{2,1024} y=ConstantOfShape(s) value=i{3}", std::vector<double>(2048, 3)},
+  };
+  for (const auto& [text, expected] : cases)
+    EXPECT_EQ(foldedTo(text), expected) << text;
 }
 
 TEST(ApplierInferView, PowersWithAUsualExponentAreOtherOperators) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ir/evaluate.h"
@@ -291,22 +292,26 @@ TEST(OpsKernel, IntegersWrap) {
   EXPECT_EQ((*v)[0].data[0], INT64_MIN);
 }
 
-/// Large enough to be read by squares, which do not divide the extents.
+/// Large enough to be read by squares, which do not divide the extents; few rows, and few columns, of many.
 TEST(OpsKernels, LargeTransposes) {
-  const Extents extents{3, 50, 70};
-  auto program = parseProgram(
-      "x: [3, 50, 70]\na = Transpose(x) perm=[0, 2, 1]\nb = Transpose(x) perm=[2, 1, 0]\nreturn a, b", "test");
-  ASSERT_TRUE(program) << program.error().message();
-  Tensor<float> x(extents);
-  std::iota(x.data.begin(), x.data.end(), 0.0F);
-  auto y = evaluate<float>(*program, {}, {{"x", x}});
-  ASSERT_TRUE(y) << y.error().message();
-  for (size_t i = 0; i < 3; ++i) {
-    for (size_t j = 0; j < 50; ++j) {
-      for (size_t k = 0; k < 70; ++k) {
-        const float wanted = x.data[(i * 50 + j) * 70 + k];
-        EXPECT_EQ((*y)[0].data[(i * 70 + k) * 50 + j], wanted);
-        EXPECT_EQ((*y)[1].data[(k * 50 + j) * 3 + i], wanted);
+  for (const auto& [rows, columns] : {std::pair<size_t, size_t>{50, 70}, {9, 70}, {70, 9}}) {
+    const Extents extents{3, static_cast<int64_t>(rows), static_cast<int64_t>(columns)};
+    auto program = parseProgram(fmt::format("x: [3, {}, {}]\na = Transpose(x) perm=[0, 2, 1]\n"
+                                            "b = Transpose(x) perm=[2, 1, 0]\nreturn a, b",
+                                            rows, columns),
+                                "test");
+    ASSERT_TRUE(program) << program.error().message();
+    Tensor<float> x(extents);
+    std::iota(x.data.begin(), x.data.end(), 0.0F);
+    auto y = evaluate<float>(*program, {}, {{"x", x}});
+    ASSERT_TRUE(y) << y.error().message();
+    for (size_t i = 0; i < 3; ++i) {
+      for (size_t j = 0; j < rows; ++j) {
+        for (size_t k = 0; k < columns; ++k) {
+          const float wanted = x.data[(i * rows + j) * columns + k];
+          EXPECT_EQ((*y)[0].data[(i * columns + k) * rows + j], wanted);
+          EXPECT_EQ((*y)[1].data[(k * rows + j) * 3 + i], wanted);
+        }
       }
     }
   }

@@ -91,7 +91,7 @@ namespace detail {
 
 /// Neighbours in a column lie close to each other, and those in a row far apart, as in a transposed matrix.
 inline bool readsAcross(const std::vector<int64_t>& rows, const std::vector<int64_t>& columns) {
-  constexpr size_t kLeast = 32;
+  constexpr size_t kLeast = 8;
   if (rows.size() < kLeast || columns.size() < kLeast) return false;
   auto inside = [](const std::vector<int64_t>& table) {
     return std::find(table.begin(), table.end(), kOutside) == table.end();
