@@ -8,7 +8,7 @@
 
 #include "runtime/cuda/cuda_model.h"
 #include "runtime/cuda/open_gpu.h"
-#include "runtime/onednn/program_engine.h"
+#include "runtime/onednn/onednn_engines.h"
 #include "tools/common/tool.h"
 #include "tools/run/npy.h"
 
@@ -82,7 +82,7 @@ Expected<Engine> engineOf(const Arguments& o) {
     options.threads = o.threads;
     options.winograd = o.winograd;
     if (o.precision != "fp32") return fail(ErrorKind::kUsage, "--precision: processors compute in fp32 here");
-    return Engine{oneDnnProgramEngine(options), "pet-onednn", OneDnnModel::version()};
+    return Engine{oneDnnEngines(options), "pet-onednn", OneDnnModel::version()};
   }
   constexpr std::string_view kCuda = "cuda";
   std::string_view rest = o.device;
@@ -99,7 +99,7 @@ Expected<Engine> engineOf(const Arguments& o) {
                                                                   {"bf16", cuda::Precision::kBf16}};
   auto device = cuda::openGpu({static_cast<int>(*index), kPrecisions.at(o.precision), ""});
   if (!device) return tl::unexpected(device.error());
-  return Engine{cuda::programEngine(*device), "pet-cuda", (*device)->name()};
+  return Engine{{cuda::programEngine(*device)}, "pet-cuda", (*device)->name()};
 }
 
 Expected<session::DrawOptions> drawOptions(const Arguments& o) {

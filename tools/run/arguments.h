@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "runtime/prepared.h"
+#include "runtime/engines.h"
 #include "session/draw_inputs.h"
 
 namespace pet::run {
@@ -26,7 +26,7 @@ void declareArguments(CLI::App& app, Arguments& arguments);
 /// What computes the programs of the model. kUsage: a device or a precision that there is not, or what is missing for
 /// it.
 struct Engine {
-  ProgramEngine engine;
+  Engines engines;
   std::string name, version;  ///< "pet-onednn", "2.6.0"; "pet-cuda", the device
 };
 Expected<Engine> engineOf(const Arguments& arguments);
