@@ -30,7 +30,7 @@ memory::desc channelsLastBytes(const Extents& extents) {
   return {extents, Type::u8, tags[extents.size() - 3]};
 }
 
-memory::desc kernelDesc(const ByteConvolution& c, bool any) {
+memory::desc byteWeights(const ByteConvolution& c, bool any) {
   Extents dims{c.y[1] / c.group, c.x[1] / c.group};
   dims.insert(dims.end(), c.kernel.begin(), c.kernel.end());
   if (c.group > 1) dims.insert(dims.begin(), c.group);
@@ -56,7 +56,7 @@ std::vector<float> shiftedBias(const ByteConvolution& c) {
   return bias;
 }
 
-dnnl::primitive_attr attributesOf(const ByteConvolution& c) {
+dnnl::primitive_attr byteAttributes(const ByteConvolution& c) {
   dnnl::primitive_attr attributes;
   const bool same = std::all_of(c.scale.begin(), c.scale.end(), [&](float s) { return s == c.scale[0]; });
   constexpr int kPerChannel = 1 << 1;
@@ -82,12 +82,12 @@ class OneDnnBytes final : public PreparedBytes {
     const memory::desc x = channelsLastBytes(c.x), y = channelsLastBytes(c.y);
     const memory::desc bias({c.y[1]}, Type::f32, memory::format_tag::x);
     const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
-                                               x, kernelDesc(c, true), bias, y, c.strides, dilations, c.before,
+                                               x, byteWeights(c, true), bias, y, c.strides, dilations, c.before,
                                                c.after);
-    const dnnl::convolution_forward::primitive_desc how(desc, attributesOf(c), engine_);
+    const dnnl::convolution_forward::primitive_desc how(desc, byteAttributes(c), engine_);
     how_ = how.impl_info_str();
     weights_ = memory(how.weights_desc(), engine_);
-    memory given(kernelDesc(c, false), engine_, const_cast<int8_t*>(c.weights.data()));  // it is only read
+    memory given(byteWeights(c, false), engine_, const_cast<int8_t*>(c.weights.data()));  // it is only read
     dnnl::reorder(given, weights_).execute(stream_, given, weights_);
     bias_ = isPadded(c) ? c.bias : shiftedBias(c);
     x_ = memory(x, engine_, nullptr);

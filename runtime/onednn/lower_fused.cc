@@ -1,0 +1,104 @@
+// Element-wise operators that read each other's results, as one pass over memory.
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/onednn/element_program.h"
+#include "runtime/onednn/lowerings.h"
+
+namespace pet::onednn {
+namespace {
+
+/// The registers of an ElementProgram.
+class Registers {
+ public:
+  Registers(const Planner& p, const std::vector<int>& members) : p_(p) {
+    for (int n : members) {
+      for (Value v : p.node(n).operands)
+        add(v, members);
+    }
+    int next = static_cast<int>(operands_.size() + numbers_.size());
+    for (int n : members)
+      registers_[{n, 0}] = next++;
+    for (size_t i = 0; i < numbers_.size(); ++i)
+      registers_[numbers_[i]] = static_cast<int>(operands_.size() + i);
+  }
+
+  /// What the members read, but for constants of one element.
+  const std::vector<Value>& operands() const { return operands_; }
+  std::vector<float> numbers() const {
+    std::vector<float> result;
+    for (Value v : numbers_)
+      result.push_back(p_.constant(v)->data[0]);
+    return result;
+  }
+  int at(Value v) const { return registers_.at(v); }
+
+ private:
+  void add(Value v, const std::vector<int>& members) {
+    if (registers_.contains(v) || std::find(members.begin(), members.end(), v.node) != members.end()) return;
+    const bool isNumber = p_.isConstant(v) && elementCount(p_.extents(v)) == 1;
+    registers_[v] = isNumber ? -1 : static_cast<int>(operands_.size());
+    (isNumber ? numbers_ : operands_).push_back(v);
+  }
+
+  const Planner& p_;
+  std::vector<Value> operands_, numbers_;
+  std::map<Value, int> registers_;
+};
+
+}  // namespace
+
+bool Planner::fuses(int n) const {
+  return elementOp(node(n)).has_value();
+}
+
+bool Planner::lowerFused(const std::vector<int>& members) {
+  const Value result{members.back(), 0};
+  const Extents all = extents(result);
+  const Registers registers(*this, members);
+  const auto& operands = registers.operands();
+  const std::vector<float> numbers = registers.numbers();
+  const bool fits = !operands.empty() && operands.size() <= ElementProgram::kMostOperands &&
+                    numbers.size() <= ElementProgram::kMostNumbers && members.size() <= ElementProgram::kMostSteps;
+  auto lead = std::find_if(operands.begin(), operands.end(), [&](Value v) { return extents(v) == all && !isConstant(v); });
+  if (!fits || lead == operands.end()) return false;
+  const Place first = dense(*lead);
+  std::vector<Place> places;
+  for (Value v : operands) {
+    Place there = extents(v) == all ? as(v, first.access) : place(v);
+    if (there.access.fills()) there = as(v, compacted(there.access));
+    there.access = broadcast(there.access, all);
+    places.push_back(std::move(there));
+  }
+  const bool shared = std::any_of(places.begin(), places.end(), [&](const Place& x) {
+    const bool same = x.access.offset == first.access.offset && sameForm(x.access, first.access);
+    return root(x.buffer) == root(first.buffer) && !same;
+  });
+  const Place y = shared ? create(first.access) : overOrLike(first);
+  std::vector<Access> accesses{y.access};
+  std::vector<int> used{y.buffer};
+  for (const Place& x : places) {
+    accesses.push_back(x.access);
+    used.push_back(x.buffer);
+  }
+  Loops loops(accesses);
+  constexpr int64_t kShortestRow = 16;
+  if (loops.steps()[0] != 1 || loops.count() < kShortestRow) return false;
+  std::vector<ElementProgram::Step> computed;
+  for (int n : members) {
+    ElementProgram::Step step{*elementOp(node(n)), {}, registers.at({n, 0})};
+    const auto& reads = node(n).operands;
+    for (size_t i = 0; i < step.from.size(); ++i)
+      step.from[i] = registers.at(reads[std::min(i, reads.size() - 1)]);
+    computed.push_back(step);
+  }
+  emit(std::make_unique<KernelStep>(
+      used, [program = ElementProgram(std::move(loops), numbers, std::move(computed)), threads = options_.threads](
+                   float* const* pointers) { program.run(pointers, threads); }));
+  define(result, y);
+  note(members.back(), members.size() == 1 ? "a kernel of our own" : "a kernel of our own: one pass");
+  return true;
+}
+
+}  // namespace pet::onednn
