@@ -98,7 +98,7 @@ KernelStep::Kernel kernelFor(std::string_view op, const Loops& loops, bool recti
 
 /// oneDNN does not have it.
 bool lowerErf(Planner& p, int n, const Epilogue&) {
-  if (!p.lowerFused({n})) throw NotLowered{"a tensor of few elements"};
+  if (!p.lowerFused({n})) throw NotLowered{"rows of few elements"};
   return true;
 }
 

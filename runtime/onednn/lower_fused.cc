@@ -84,7 +84,8 @@ bool Planner::lowerFused(const std::vector<int>& members) {
   }
   Loops loops(accesses);
   constexpr int64_t kShortestRow = 16;
-  if (loops.steps()[0] != 1 || loops.count() < kShortestRow) return false;
+  const bool inRows = loops.steps()[0] == 1 || loops.count() == 1;
+  if (!inRows || (loops.count() < kShortestRow && loops.rows() > 1)) return false;
   std::vector<ElementProgram::Step> computed;
   for (int n : members) {
     ElementProgram::Step step{*elementOp(node(n)), {}, registers.at({n, 0})};
