@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "runtime/onednn/element_program.h"
 #include "runtime/onednn/lowerings.h"
@@ -47,6 +48,41 @@ class Registers {
   std::map<Value, int> registers_;
 };
 
+/// How the result lies: as the first operand of its extents that is dense, so that it can be written over that; else as
+/// the first one without what lies between.
+std::optional<Access> formOfPass(Planner& p, const std::vector<Value>& operands, const Extents& all) {
+  std::optional<Access> form;
+  for (Value v : operands) {
+    if (p.extents(v) != all || p.isConstant(v)) continue;
+    const Access& access = p.place(v).access;
+    if (isDense(access)) return access;
+    if (!form) form = compacted(access);
+  }
+  return form;
+}
+
+/// The operand where it is, broadcast; in another order, or with fills, a copy.
+Place inPass(Planner& p, Value v, const Extents& all, const Access& form) {
+  Place there = p.place(v);
+  if (there.access.fills()) there = p.as(v, compacted(there.access));
+  if (p.extents(v) == all && !sameForm(compacted(there.access), form)) there = p.as(v, form);
+  there.access = broadcast(there.access, all);
+  return there;
+}
+
+/// Over an operand that lies as the result and that nobody needs any more, unless another one lies in the same buffer
+/// elsewhere; else a new buffer.
+Place overOperand(Planner& p, const std::vector<Place>& places, const Access& form) {
+  for (const Place& x : places) {
+    const bool isAlone = std::all_of(places.begin(), places.end(), [&](const Place& other) {
+      return p.root(other.buffer) != p.root(x.buffer) ||
+             (other.access.offset == x.access.offset && sameForm(other.access, x.access));
+    });
+    if (sameForm(x.access, form) && isAlone && p.isFree(x)) return x;
+  }
+  return p.create(form);
+}
+
 }  // namespace
 
 bool Planner::fuses(int n) const {
@@ -59,23 +95,15 @@ bool Planner::lowerFused(const std::vector<int>& members) {
   const Registers registers(*this, members);
   const auto& operands = registers.operands();
   const std::vector<float> numbers = registers.numbers();
-  const bool fits = !operands.empty() && operands.size() <= ElementProgram::kMostOperands &&
+  const bool fits = operands.size() <= ElementProgram::kMostOperands &&
                     numbers.size() <= ElementProgram::kMostNumbers && members.size() <= ElementProgram::kMostSteps;
-  auto lead = std::find_if(operands.begin(), operands.end(), [&](Value v) { return extents(v) == all && !isConstant(v); });
-  if (!fits || lead == operands.end()) return false;
-  const Place first = dense(*lead);
+  if (!fits) return false;
+  const auto form = formOfPass(*this, operands, all);
+  if (!form) return false;
   std::vector<Place> places;
-  for (Value v : operands) {
-    Place there = extents(v) == all ? as(v, first.access) : place(v);
-    if (there.access.fills()) there = as(v, compacted(there.access));
-    there.access = broadcast(there.access, all);
-    places.push_back(std::move(there));
-  }
-  const bool shared = std::any_of(places.begin(), places.end(), [&](const Place& x) {
-    const bool same = x.access.offset == first.access.offset && sameForm(x.access, first.access);
-    return root(x.buffer) == root(first.buffer) && !same;
-  });
-  const Place y = shared ? create(first.access) : overOrLike(first);
+  for (Value v : operands)
+    places.push_back(inPass(*this, v, all, *form));
+  const Place y = overOperand(*this, places, *form);
   std::vector<Access> accesses{y.access};
   std::vector<int> used{y.buffer};
   for (const Place& x : places) {

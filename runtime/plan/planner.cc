@@ -196,7 +196,7 @@ void Planner::findFused() {
         }
       }
     }
-    if (members.size() < 2) continue;
+    if (members.size() == 1 && node(last).operands.size() == 1) continue;  // a function alone
     std::sort(members.begin(), members.end());
     for (int m : members)
       chainOf_[static_cast<size_t>(m)] = last;

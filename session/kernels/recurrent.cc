@@ -59,6 +59,8 @@ template <class T>
   int64_t i = 0;
   for (; i + 4 <= rows; i += 4)
     addRows<4, 4>(y + i * width, x + i * depth, w, first, count, width, depth);
+  for (; i + 2 <= rows; i += 2)
+    addRows<2, 8>(y + i * width, x + i * depth, w, first, count, width, depth);
   for (; i < rows; ++i)
     addRows<1, 8>(y + i * width, x + i * depth, w, first, count, width, depth);
 }
