@@ -8,7 +8,7 @@
 
 #include "library/call.h"
 #ifdef PET_APPLY_ENGINE
-#include "runtime/onednn/program_engine.h"
+#include "runtime/onednn/onednn_engines.h"
 #endif
 #include "session/model_session.h"
 
@@ -65,14 +65,14 @@ Expected<OpenOptions> readOptions(const pet_option* options, size_t count) {
   return read;
 }
 
-ProgramEngine engineOf([[maybe_unused]] const OpenOptions& options) {
+Engines enginesOf([[maybe_unused]] const OpenOptions& options) {
 #ifdef PET_APPLY_ENGINE
   OneDnnOptions engine;
   engine.threads = static_cast<int>(options.threads);
   engine.winograd = options.winograd != 0;
-  return oneDnnProgramEngine(engine);
+  return oneDnnEngines(engine);
 #else
-  return referenceEngine();
+  return {referenceEngine()};
 #endif
 }
 
@@ -91,7 +91,7 @@ Expected<void> openModel(
   auto read = readOptions(options, count);
   if (!read) return tl::unexpected(read.error());
   if (!model) return tl::unexpected(model.error());
-  auto opened = session::ModelSession::of(*model, name, engineOf(*read), {.plans = static_cast<size_t>(read->plans)});
+  auto opened = session::ModelSession::of(*model, name, enginesOf(*read), {.plans = static_cast<size_t>(read->plans)});
   if (!opened) return tl::unexpected(opened.error());
   session.model = std::move(*opened);
   session.inputs = declaredBy(session.model->inputs());

@@ -52,23 +52,23 @@ std::string Port::text() const {
   return fmt::format("{}: {}[{}]", name, numpyName(element), fmt::join(words, ", "));
 }
 
-ModelSession::ModelSession(Graph graph, std::string name, ProgramEngine engine, const SessionOptions& options)
-    : graph_(std::move(graph)), name_(std::move(name)), engine_(std::move(engine)), options_(options) {}
+ModelSession::ModelSession(Graph graph, std::string name, Engines engines, const SessionOptions& options)
+    : graph_(std::move(graph)), name_(std::move(name)), engines_(std::move(engines)), options_(options) {}
 
 Expected<std::unique_ptr<ModelSession>> ModelSession::open(const std::string& path,
-                                                           ProgramEngine engine,
+                                                           Engines engines,
                                                            const SessionOptions& options) {
   auto model = load(path);
   if (!model) return tl::unexpected(model.error());
-  return of(*model, path, std::move(engine), options);
+  return of(*model, path, std::move(engines), options);
 }
 
 Expected<std::unique_ptr<ModelSession>> ModelSession::of(const Model& model,
                                                          const std::string& name,
-                                                         ProgramEngine engine,
+                                                         Engines engines,
                                                          const SessionOptions& options) {
   Graph graph = expanded(inlineCalls(model, [](const GraphNode&) { return true; }).model.graph);
-  std::unique_ptr<ModelSession> session(new ModelSession(std::move(graph), name, std::move(engine), options));
+  std::unique_ptr<ModelSession> session(new ModelSession(std::move(graph), name, std::move(engines), options));
   auto named = [&](Error error) {
     if (error.kind == ErrorKind::kUnsupported) error.kind = ErrorKind::kModel;
     error.where = error.where.empty() ? name : name + ": " + error.where;
@@ -150,7 +150,7 @@ Expected<Plan*> ModelSession::planFor(const std::map<std::string, Extents>& exte
   }
   while (!kept_.empty() && kept_.size() >= options_.plans)
     kept_.pop_back();
-  auto plan = Plan::make(bound(graph_, extents), engine_);
+  auto plan = Plan::make(bound(graph_, extents), engines_);
   if (!plan) return tl::unexpected(plan.error());
   kept_.push_front({extents, std::move(*plan)});
   return kept_.front().plan.get();

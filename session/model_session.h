@@ -43,12 +43,12 @@ class ModelSession {
   /// kModel: as load() says; inputs that are no tensors; a node that nothing here computes, with its name. If all
   /// inputs' extents are known, the engine's errors, too.
   static Expected<std::unique_ptr<ModelSession>> open(const std::string& path,
-                                                      ProgramEngine engine,
+                                                      Engines engines,
                                                       const SessionOptions& options = {});
   /// Of a model that was read; `name` stands in errors for the path.
   static Expected<std::unique_ptr<ModelSession>> of(const Model& model,
                                                     const std::string& name,
-                                                    ProgramEngine engine,
+                                                    Engines engines,
                                                     const SessionOptions& options = {});
 
   const std::string& name() const { return name_; }
@@ -67,7 +67,7 @@ class ModelSession {
   size_t plans() const;
 
  private:
-  ModelSession(Graph graph, std::string name, ProgramEngine engine, const SessionOptions& options);
+  ModelSession(Graph graph, std::string name, Engines engines, const SessionOptions& options);
   Expected<void> readPorts();
   Expected<void> checkFeeds(const Feeds& feeds) const;
   Expected<void> checkExtents(const std::map<std::string, Extents>& extents) const;
@@ -79,7 +79,7 @@ class ModelSession {
   };
   Graph graph_;
   std::string name_;
-  ProgramEngine engine_;
+  Engines engines_;
   SessionOptions options_;
   std::vector<Port> inputs_, outputs_;
   mutable std::mutex mutex_;  ///< of what follows

@@ -111,6 +111,18 @@ std::vector<Constant> NodeRunner::lifted(const GraphNode& node, int64_t opset, c
   return std::move(*results);
 }
 
+const PreparedOperands& NodeRunner::prepared(const KernelRow& row,
+                                             const GraphNode& node,
+                                             const std::vector<Found>& operands) {
+  static const PreparedOperands kNone;
+  if (!row.prepare) return kNone;
+  auto [it, isNew] = prepared_.try_emplace(&node);
+  for (size_t i = 0; isNew && i < operands.size(); ++i) {
+    if (operands[i].value && operands[i].same) it->second.emplace(i, row.prepare(i, *operands[i].value));
+  }
+  return it->second;
+}
+
 std::vector<Constant> NodeRunner::run(const GraphNode& node, int64_t opset, const Lookup& lookup) {
   std::vector<Found> found;
   std::vector<const Constant*> operands;
@@ -130,7 +142,7 @@ std::vector<Constant> NodeRunner::run(const GraphNode& node, int64_t opset, cons
       return run(bodyOfCall(node), std::move(inputs), lookup);
     }
     const KernelRow* row = node.standard ? findKernel(node.type) : nullptr;
-    if (row) return runKernel(*row, NodeCall(node, opset, operands));
+    if (row) return runKernel(*row, NodeCall(node, opset, operands), prepared(*row, node, found));
     if (!node.standard || !findReader(node.type))
       failNode(node, "an operator that is not known", ErrorKind::kUnsupported);
     return lifted(node, opset, found);

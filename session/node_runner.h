@@ -45,6 +45,7 @@ class NodeRunner {
 
  private:
   std::vector<Constant> lifted(const GraphNode& node, int64_t opset, const std::vector<Found>& operands);
+  const PreparedOperands& prepared(const KernelRow& row, const GraphNode& node, const std::vector<Found>& operands);
   const LiftedNode& program(const GraphNode& node, int64_t opset, const std::vector<Found>& operands);
   std::vector<Constant> ifNode(const GraphNode& node,
                                const std::vector<const Constant*>& operands,
@@ -64,6 +65,7 @@ class NodeRunner {
 
   ProgramEngine engine_;
   std::map<const GraphNode*, std::shared_ptr<const Graph>> bodies_;
+  std::map<const GraphNode*, PreparedOperands> prepared_;
   std::list<Kept> kept_;  ///< the last used first
   std::map<std::string, std::list<Kept>::iterator, std::less<>> byKey_;
 };

@@ -24,12 +24,13 @@ Read readGraph(const Graph& graph) {
 }
 
 /// kUnsupported: the first of the nodes that nothing computes, and how many more there are.
-Expected<void> checkNodes(const Graph& graph, const Partition& partition) {
+Expected<void> checkNodes(const Graph& graph, const Partition& partition, const ByteGroups& bytes) {
   std::string first;
   size_t more = 0;
   for (const Stage& stage : partition.stages) {
     for (int i : stage.nodes) {
-      const std::string why = NodeRunner::whyNot(graph.nodes[static_cast<size_t>(i)]);
+      const GraphNode& node = graph.nodes[static_cast<size_t>(i)];
+      const std::string why = bytes.programOf(node) ? "" : NodeRunner::whyNot(node);
       if (why.empty()) continue;
       if (first.empty()) {
         first = why;
@@ -79,12 +80,12 @@ std::string Plan::nameOf(Value v) const {
 Expected<void> Plan::check(const Graph& graph) {
   const Read read = readGraph(graph);
   auto parts = partition(read.graph, read.normalised);
-  return parts ? checkNodes(read.graph, *parts) : tl::unexpected(parts.error());
+  return parts ? checkNodes(read.graph, *parts, {}) : tl::unexpected(parts.error());
 }
 
-Expected<std::unique_ptr<Plan>> Plan::make(const Graph& graph, const ProgramEngine& engine) {
+Expected<std::unique_ptr<Plan>> Plan::make(const Graph& graph, const Engines& engines) {
   try {
-    std::unique_ptr<Plan> plan(new Plan(engine));
+    std::unique_ptr<Plan> plan(new Plan(engines));
     if (auto ok = plan->fill(graph); !ok) return tl::unexpected(ok.error());
     return plan;
   } catch (const std::bad_alloc&) {
@@ -95,13 +96,15 @@ Expected<std::unique_ptr<Plan>> Plan::make(const Graph& graph, const ProgramEngi
 }
 
 Expected<void> Plan::fill(const Graph& graph) {
-  Read read = readGraph(graph);
+  bytes_ = byteGroups(graph, engines_.bytes);
+  Read read = readGraph(bytes_.graph);
+  bytes_.graph = Graph();
   graph_ = std::move(read.graph);
   read_ = std::move(read.normalised);
   auto parts = partition(graph_, read_);
   if (!parts) return tl::unexpected(parts.error());
   partition_ = std::move(*parts);
-  if (auto ok = checkNodes(graph_, partition_); !ok) return ok;
+  if (auto ok = checkNodes(graph_, partition_, bytes_); !ok) return ok;
   addConstants();
   const std::set<Value> wanted = wantedOutside(read_.view, partition_);
   const std::vector<bool> constant = constantNodes(read_.view.program);
@@ -132,7 +135,7 @@ Expected<void> Plan::addRegion(const std::vector<bool>& constant,
                                const std::set<Value>& wanted) {
   Region region = regionOf(read_.view, constant, nodes, wanted);
   const Program& program = region.view.program;
-  auto prepared = engine_(program, [&](std::string_view name) -> TensorRef<float> {
+  auto prepared = engines_.programs(program, [&](std::string_view name) -> TensorRef<float> {
     auto value = program.find(name);
     auto c = value ? region.view.constants.find(value->node) : region.view.constants.end();
     return c == region.view.constants.end() ? nullptr
@@ -157,7 +160,7 @@ void Plan::addNode(int node) {
   for (const std::string& name : n.outputs)
     slot(name);
   steps_.push_back({-1, static_cast<int>(nodes_.size()), {}});
-  nodes_.push_back({&n, read_.opaque[static_cast<size_t>(node)]});
+  nodes_.push_back({&n, read_.opaque[static_cast<size_t>(node)], bytes_.programOf(n)});
 }
 
 void Plan::findLastReads() {
@@ -204,13 +207,28 @@ void Plan::runRegion(const RegionStep& step, std::vector<Constant>& values) {
     values[static_cast<size_t>(step.outputs[o])] = narrowedTo(step.elements[o], made[o]);
 }
 
-void Plan::runNode(const NodeStep& step, std::vector<Constant>& values) {
-  auto results = runner_.run(*step.node, graph_.opset, [&](const std::string& name) -> Found {
+std::vector<Constant> Plan::runBytes(const NodeStep& step, const std::vector<Constant>& values) const {
+  std::vector<const Constant*> operands;
+  for (const std::string& name : step.node->inputs)
+    operands.push_back(&values[static_cast<size_t>(slots_.at(name))]);
+  try {
+    return step.bytes->run(operands);
+  } catch (const BadNode& bad) {
+    throw FailedNode{{ErrorKind::kModel, bad.what, describe(*step.node), ""}};
+  }
+}
+
+std::vector<Constant> Plan::runAlone(const NodeStep& step, const std::vector<Constant>& values) {
+  return runner_.run(*step.node, graph_.opset, [&](const std::string& name) -> Found {
     auto it = slots_.find(name);
     if (it == slots_.end()) return {};
     const auto i = static_cast<size_t>(it->second);
     return {values[i].bytes ? &values[i] : nullptr, bool(first_[i].bytes)};
   });
+}
+
+void Plan::runNode(const NodeStep& step, std::vector<Constant>& values) {
+  auto results = step.bytes ? runBytes(step, values) : runAlone(step, values);
   for (size_t i = 0; i < step.node->outputs.size() && i < results.size(); ++i) {
     if (!step.node->outputs[i].empty())
       values[static_cast<size_t>(slots_.at(step.node->outputs[i]))] = std::move(results[i]);
@@ -250,6 +268,11 @@ std::vector<EngineNote> Plan::notes() const {
       continue;
     }
     const NodeStep& node = nodes_[static_cast<size_t>(step.node)];
+    if (node.bytes) {
+      auto more = node.bytes->notes();
+      notes.insert(notes.end(), more.begin(), more.end());
+      continue;
+    }
     notes.push_back({pet::nameOf(*node.node), node.node->type, node.why.empty() ? "by itself" : node.why, true});
   }
   return notes;
@@ -259,6 +282,8 @@ int64_t Plan::arenaBytes() const {
   int64_t bytes = 0;
   for (const RegionStep& step : regions_)
     bytes += step.program->arenaFloats() * static_cast<int64_t>(sizeof(float));
+  for (const auto& program : bytes_.programs)
+    bytes += program->arenaBytes();
   return bytes;
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/engines.h"
+#include "session/byte_groups.h"
 #include "session/node_runner.h"
 #include "session/partition.h"
 
@@ -13,13 +15,13 @@ namespace pet::session {
 /// Values by name.
 using Feeds = std::map<std::string, Constant, std::less<>>;
 
-/// A model made ready for inputs of certain extents: regions as programs on the engine, the nodes between them one by
-/// one (partition.h).
+/// A model made ready for inputs of certain extents: regions as programs on the engine, what computes with integers
+/// that stand for numbers as programs of bytes (byte_groups.h), the nodes between them one by one (partition.h).
 class Plan {
  public:
   /// `graph`: its inputs' extents are known. kUnsupported, with its name: a node that nothing here computes. The
   /// engine's errors.
-  static Expected<std::unique_ptr<Plan>> make(const Graph& graph, const ProgramEngine& engine);
+  static Expected<std::unique_ptr<Plan>> make(const Graph& graph, const Engines& engines);
   /// What make() would refuse of a graph whose extents are not known yet.
   static Expected<void> check(const Graph& graph);
 
@@ -33,7 +35,7 @@ class Plan {
   size_t regions() const;
 
  private:
-  explicit Plan(ProgramEngine engine) : engine_(engine), runner_(std::move(engine)) {}
+  explicit Plan(const Engines& engines) : engines_(engines), runner_(engines.programs) {}
   struct RegionStep {
     std::unique_ptr<PreparedProgram> program;
     std::vector<int> inputs, outputs;  ///< slots
@@ -42,7 +44,8 @@ class Plan {
   };
   struct NodeStep {
     const GraphNode* node;
-    std::string why;  ///< it is in no region
+    std::string why;               ///< it is in no region
+    ByteProgram* bytes = nullptr;  ///< that computes it
   };
   struct Step {
     int region = -1;        ///< a RegionStep
@@ -60,9 +63,12 @@ class Plan {
   void addNode(int node);
   void findLastReads();
   void runRegion(const RegionStep& step, std::vector<Constant>& values);
+  std::vector<Constant> runBytes(const NodeStep& step, const std::vector<Constant>& values) const;
+  std::vector<Constant> runAlone(const NodeStep& step, const std::vector<Constant>& values);
   void runNode(const NodeStep& step, std::vector<Constant>& values);
 
-  ProgramEngine engine_;
+  Engines engines_;
+  ByteGroups bytes_;  ///< without its graph
   Graph graph_;
   Normalised read_;
   Partition partition_;

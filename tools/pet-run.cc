@@ -113,7 +113,7 @@ Expected<void> runModel(const Arguments& o) {
   if (!engine) return tl::unexpected(engine.error());
   report.engine = engine->name;
   report.version = engine->version;
-  auto session = session::ModelSession::open(o.model, engine->engine);
+  auto session = session::ModelSession::open(o.model, engine->engines);
   if (!session) return tl::unexpected(session.error());
   report.loadSeconds = now() - begin;
   if (!o.plan.empty()) return planModel(o, *engine, **session);

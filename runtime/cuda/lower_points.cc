@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,48 +39,33 @@ Place placeFor(Planner& p, int n, const Access& form) {
   return p.create(form);
 }
 
-/// Emits f of the operands, and the epilogue.
-template <class F>
-bool emitPoints(Planner& p, int n, const Epilogue& e, size_t channel, F f) {
+/// What the node makes of the elements of its operands, as an expression of theirs; nothing: it is not element-wise.
+std::optional<std::string> elementOf(const Node& node, const std::vector<std::string>& x) {
+  if (auto activation = activationOf(node)) return applied(*activation, x[0]);
+  const std::string_view op = node.op->name;
+  auto constant = [&](std::string_view name) { return number(static_cast<float>(node.number(name))); };
+  if (op == "Add") return fmt::format("({} + {})", x[0], x[1]);
+  if (op == "Sub") return fmt::format("({} - {})", x[0], x[1]);
+  if (op == "Mul") return fmt::format("({} * {})", x[0], x[1]);
+  if (op == "Div") return fmt::format("({} / {})", x[0], x[1]);
+  if (op == "PRelu") return fmt::format("({0} < 0 ? {0} * {1} : {0})", x[0], x[1]);
+  if (op == "Where") return fmt::format("({} != 0 ? {} : {})", x[0], x[1], x[2]);
+  if (op == "Erf") return fmt::format("erff({})", x[0]);
+  if (op == "HardSigmoid")
+    return fmt::format("clip({} * {} + {}, 0.0f, 1.0f)", x[0], constant("alpha"), constant("beta"));
+  return std::nullopt;
+}
+
+bool lowerElements(Planner& p, int n, const Epilogue& e) {
   Place to = placeFor(p, n, formLike(p, n));
   Points points(p, to);
   std::vector<std::string> operands;
   for (Value v : p.node(n).operands)
-    operands.push_back(points.add(v));
-  points.emit(points.after(f(operands), e, channel));
+    operands.push_back(points.keep(points.add(v)));
+  points.emit(points.after(*elementOf(p.node(n), operands), e, lastDimension(p, n)));
   p.define(e.result, std::move(to));
   p.note(n, "a kernel of our own");
   return true;
-}
-
-bool lowerFunction(Planner& p, int n, const Epilogue& e) {
-  return emitPoints(p, n, e, lastDimension(p, n),
-                    [&](const auto& x) { return applied(*activationOf(p.node(n)), x[0]); });
-}
-
-bool lowerErf(Planner& p, int n, const Epilogue& e) {
-  return emitPoints(p, n, e, lastDimension(p, n), [](const auto& x) { return fmt::format("erff({})", x[0]); });
-}
-
-bool lowerHardSigmoid(Planner& p, int n, const Epilogue& e) {
-  auto constant = [&](std::string_view name) { return number(static_cast<float>(p.node(n).number(name))); };
-  return emitPoints(p, n, e, lastDimension(p, n), [&](const auto& x) {
-    return fmt::format("clip({} * {} + {}, 0.0f, 1.0f)", x[0], constant("alpha"), constant("beta"));
-  });
-}
-
-bool lowerBinary(Planner& p, int n, const Epilogue& e) {
-  return emitPoints(p, n, e, lastDimension(p, n), [&](const auto& x) {
-    const std::string_view op = p.node(n).op->name;
-    if (op == "PRelu") return fmt::format("({0} < 0 ? {0} * {1} : {0})", x[0], x[1]);
-    const char sign = op == "Add" ? '+' : op == "Sub" ? '-' : op == "Mul" ? '*' : '/';
-    return fmt::format("({} {} {})", x[0], sign, x[1]);
-  });
-}
-
-bool lowerWhere(Planner& p, int n, const Epilogue& e) {
-  return emitPoints(p, n, e, lastDimension(p, n),
-                    [](const auto& x) { return fmt::format("({} != 0 ? {} : {})", x[0], x[1], x[2]); });
 }
 
 bool lowerBatchNormalization(Planner& p, int n, const Epilogue& e) {
@@ -207,36 +193,78 @@ bool lowerInterpolation(Planner& p, int n, const Epilogue& e) {
 }
 
 constexpr LowerRow kPointRows[] = {
-    {"Add", lowerBinary, lastDimension},
-    {"Sub", lowerBinary, lastDimension},
-    {"Mul", lowerBinary, lastDimension},
-    {"Div", lowerBinary, lastDimension},
-    {"PRelu", lowerBinary, lastDimension},
-    {"Relu", lowerFunction, lastDimension},
-    {"LeakyRelu", lowerFunction, lastDimension},
-    {"Sigmoid", lowerFunction, lastDimension},
-    {"Tanh", lowerFunction, lastDimension},
-    {"Exp", lowerFunction, lastDimension},
-    {"Sqrt", lowerFunction, lastDimension},
-    {"Square", lowerFunction, lastDimension},
-    {"Softplus", lowerFunction, lastDimension},
-    {"HardSwish", lowerFunction, lastDimension},
-    {"Swish", lowerFunction, lastDimension},
-    {"Mish", lowerFunction, lastDimension},
-    {"Neg", lowerFunction, lastDimension},
-    {"Reciprocal", lowerFunction, lastDimension},
-    {"Pow", lowerFunction, lastDimension},
-    {"Gelu", lowerFunction, lastDimension},
-    {"Clip", lowerFunction, lastDimension},
-    {"Erf", lowerErf, lastDimension},
-    {"HardSigmoid", lowerHardSigmoid, lastDimension},
-    {"Where", lowerWhere, lastDimension},
+    {"Add", lowerElements, lastDimension},
+    {"Sub", lowerElements, lastDimension},
+    {"Mul", lowerElements, lastDimension},
+    {"Div", lowerElements, lastDimension},
+    {"PRelu", lowerElements, lastDimension},
+    {"Relu", lowerElements, lastDimension},
+    {"LeakyRelu", lowerElements, lastDimension},
+    {"Sigmoid", lowerElements, lastDimension},
+    {"Tanh", lowerElements, lastDimension},
+    {"Exp", lowerElements, lastDimension},
+    {"Sqrt", lowerElements, lastDimension},
+    {"Square", lowerElements, lastDimension},
+    {"Softplus", lowerElements, lastDimension},
+    {"HardSwish", lowerElements, lastDimension},
+    {"Swish", lowerElements, lastDimension},
+    {"Mish", lowerElements, lastDimension},
+    {"Neg", lowerElements, lastDimension},
+    {"Reciprocal", lowerElements, lastDimension},
+    {"Pow", lowerElements, lastDimension},
+    {"Gelu", lowerElements, lastDimension},
+    {"Clip", lowerElements, lastDimension},
+    {"Erf", lowerElements, lastDimension},
+    {"HardSigmoid", lowerElements, lastDimension},
+    {"Where", lowerElements, lastDimension},
     {"BatchNormalization", lowerBatchNormalization, channelDimension},
     {"LRN", lowerLrn},
     {"Resize", lowerInterpolation},
 };
 
 }  // namespace
+
+bool Planner::fuses(int n) const {
+  const LowerRow* row = findLowering(node(n).op->name);
+  return row && row->lower == lowerElements;
+}
+
+/// One kernel, of which each node is a line.
+bool Planner::lowerFused(const std::vector<int>& members) {
+  constexpr size_t kMostOperands = 16;
+  const Value result{members.back(), 0};
+  std::map<Value, std::string> names;
+  for (int n : members)
+    names[{n, 0}] = "";
+  std::vector<Value> operands;
+  for (int n : members) {
+    for (Value v : node(n).operands) {
+      if (names.try_emplace(v, "").second) operands.push_back(v);
+    }
+  }
+  if (operands.size() > kMostOperands) return false;
+  const Extents all = extents(result);
+  Access form = rowMajor(all);
+  for (Value v : operands) {
+    if (extents(v) != all || isConstant(v)) continue;
+    form = compacted(place(v).access);
+    break;
+  }
+  Place to = create(form);
+  Points points(*this, to);
+  for (Value v : operands)
+    names[v] = points.keep(points.add(v));
+  for (int n : members) {
+    std::vector<std::string> x;
+    for (Value v : node(n).operands)
+      x.push_back(names.at(v));
+    names[{n, 0}] = points.keep(*elementOf(node(n), x));
+  }
+  points.emit(names.at(result));
+  define(result, std::move(to));
+  note(members.back(), "a kernel of our own");
+  return true;
+}
 
 std::span<const LowerRow> pointLowerings() {
   return kPointRows;

@@ -38,6 +38,12 @@ std::string Points::after(std::string x, const Epilogue& epilogue, size_t channe
   return x;
 }
 
+std::string Points::keep(const std::string& value) {
+  std::string name = fmt::format("t{}", kept_++);
+  kernel_.lines += fmt::format("  const float {} = {};\n", name, value);
+  return name;
+}
+
 void Points::emit(std::string value) {
   kernel_.value = std::move(value);
   std::vector<CallStep::Argument> arguments;

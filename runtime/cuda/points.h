@@ -20,6 +20,8 @@ class Points {
   std::string addAlong(size_t dimension, const std::vector<float>& numbers);
   /// `x` after all of the epilogue, of which `channel` is the dimension of scale and shift.
   std::string after(std::string x, const Epilogue& epilogue, size_t channel);
+  /// Keeps the value of an expression; what it is called.
+  std::string keep(const std::string& value);
   void emit(std::string value);
 
  private:
@@ -27,6 +29,7 @@ class Points {
   Place to_;
   PointKernel kernel_;
   std::vector<int> buffers_;  ///< per pointer
+  int kept_ = 0;
 };
 
 /// The function of the expression x.

@@ -117,11 +117,10 @@ bool isZero(const std::vector<float>& list) {
   return std::all_of(list.begin(), list.end(), [](float x) { return x == 0; });
 }
 
-/// Emits the product; its result has the form that `product.result` says. `transposed`: what the program calls the
-/// result is the transposed.
-bool emitProduct(Planner& p, int n, Product product, Epilogue e, bool transposed) {
+/// Emits the product; its result lies as `product.result` says. `form`: the same memory with the dimensions in the order
+/// that the program calls the result by.
+bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& form) {
   if (!settleScale(product, e)) return false;
-  Access form = transposed ? swapped(product.result.access) : product.result.access;
   while (joinOnce(product)) {
   }
   auto left = descOf(product.left.access), right = descOf(product.right.access), result = descOf(product.result.access);
@@ -189,6 +188,26 @@ void placeRight(Planner& p, Value v, size_t rank, Product& product) {
   product.right = {-1, *reshaped(access, extents)};
 }
 
+/// The order of the dimensions in which rows of the left operand follow each other in memory, where the right one is the
+/// same for all: so they are rows of one product, whatever the order is that the program names them in.
+std::vector<size_t> rowOrder(const Product& product) {
+  std::vector<size_t> order(product.left.access.rank());
+  std::iota(order.begin(), order.end(), 0);
+  const auto strides = stridesOf(product.left.access);
+  const auto& right = product.right.access.tables;
+  const bool isShared = std::all_of(right.begin(), right.end() - 2, [](const auto& table) { return table.size() == 1; });
+  if (strides && isShared && strides->back() == 1)
+    std::stable_sort(order.begin(), order.end() - 1, [&](size_t a, size_t b) { return (*strides)[a] > (*strides)[b]; });
+  return order;
+}
+
+std::vector<size_t> inverse(const std::vector<size_t>& perm) {
+  std::vector<size_t> result(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i)
+    result[perm[i]] = i;
+  return result;
+}
+
 bool lowerMatMul(Planner& p, int n, const Epilogue& e) {
   const Node& node = p.node(n);
   bool left = weightsLeft(p, n);
@@ -203,8 +222,14 @@ bool lowerMatMul(Planner& p, int n, const Epilogue& e) {
     product.right.access = swapped(product.right.access);
     std::swap(y[y.size() - 2], y[y.size() - 1]);
     product.result.access = rowMajor(y);
+    const Access form = swapped(product.result.access);
+    return emitProduct(p, n, std::move(product), e, form);
   }
-  return emitProduct(p, n, std::move(product), e, left);
+  const std::vector<size_t> order = rowOrder(product);
+  product.left.access = permuted(product.left.access, order);
+  product.result.access = rowMajor(permuted(rowMajor(y), order).extents());
+  const Access form = permuted(product.result.access, inverse(order));
+  return emitProduct(p, n, std::move(product), e, form);
 }
 
 size_t channelOf(const Planner& p, int n) {
@@ -234,7 +259,8 @@ bool lowerGemm(Planner& p, int n, const Epilogue& outer) {
   placeRight(p, node.operands[1], 2, product);
   if (p.scalar(n, "transB") != 0) product.right.access = swapped(product.right.access);
   product.result.access = rowMajor(y);
-  return emitProduct(p, n, std::move(product), e, false);
+  const Access form = product.result.access;
+  return emitProduct(p, n, std::move(product), e, form);
 }
 
 constexpr LowerRow kMatmulRows[] = {

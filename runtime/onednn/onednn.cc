@@ -6,11 +6,8 @@
 #include <fmt/format.h>
 
 #include "runtime/onednn/lowerings.h"
+#include "runtime/onednn/threads.h"
 #include "runtime/plan/memory.h"
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 namespace pet {
 namespace onednn {
@@ -40,12 +37,6 @@ constexpr int64_t kLineFloats = 16;
 /// Steps write to none of the inputs and constants.
 char* bytesOf(const float* floats) {
   return const_cast<char*>(reinterpret_cast<const char*>(floats));
-}
-
-void useThreads([[maybe_unused]] int threads) {
-#ifdef _OPENMP
-  omp_set_num_threads(threads);
-#endif
 }
 
 }  // namespace

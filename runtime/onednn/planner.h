@@ -38,6 +38,8 @@ class Planner : public plan::Planner {
 
   std::optional<Taking> taking(int n) const override;
   bool lowerNode(int n, const Epilogue& epilogue) override;
+  bool fuses(int n) const override;
+  bool lowerFused(const std::vector<int>& members) override;
   void emitCopy(const Place& from, const Place& to) override;
   void emitSum(const Place& to, const std::vector<Place>& from, std::vector<float> bias, bool rectify) override;
   void emitReference(int n, std::vector<ReferenceOperand> operands, std::vector<int> into) override;

@@ -13,7 +13,7 @@ namespace pet::plan {
 /// each tensor by a fixed step; neighbouring loops that can be one are joined.
 class Loops {
  public:
-  static constexpr size_t kTensors = 4;
+  static constexpr size_t kTensors = 8;
   /// At most kTensors.
   explicit Loops(const std::vector<Access>& tensors);
 

@@ -96,7 +96,8 @@ Expected<void> Planner::lowerAll() {
     bool sums = sums_.contains(anchor);
     if (sums) {
       lowerSums(anchor);
-    } else if (auto ok = anchor >= 0 ? lowerChain(anchor) : lower(n); !ok) {
+    } else if (auto ok = fused_.contains(anchor) ? lowerFusedNodes(anchor) : anchor >= 0 ? lowerChain(anchor) : lower(n);
+               !ok) {
       return ok;
     }
     dropConstants(n);
@@ -113,6 +114,7 @@ void Planner::findChains() {
   findChains(true);
   findSums();
   findChains(false);
+  findFused();
 }
 
 /// Which nodes may be computed with the one before: each is the only reader of the one before.
@@ -120,7 +122,7 @@ void Planner::findChains(bool heavy) {
   for (int a = static_cast<int>(program_.nodes().size()); a-- > 0;) {
     if (isConstant({a, 0}) || chainOf_[static_cast<size_t>(a)] >= 0) continue;
     const auto takes = taking(a);
-    if (!takes || takes->heavy != heavy) continue;
+    if (!takes || takes->heavy != heavy || (!heavy && fuses(a))) continue;
     std::vector<int> members;
     for (int last = a; readers_[static_cast<size_t>(last)].size() == 1; last = members.back()) {
       int next = readers_[static_cast<size_t>(last)][0];
@@ -167,6 +169,39 @@ void Planner::findSums() {
       chainOf_[static_cast<size_t>(m)] = n;
     chains_[n] = std::move(inner);
     sums_[n] = std::move(leaves);
+  }
+}
+
+/// Element-wise nodes of equal extents whose results only others of them read, but for the last one's.
+void Planner::findFused() {
+  auto isFree = [&](int n, const Extents& all) {
+    return fuses(n) && chainOf_[static_cast<size_t>(n)] < 0 && !isConstant({n, 0}) && extents({n, 0}) == all;
+  };
+  constexpr size_t kMost = 24;
+  for (int last = static_cast<int>(program_.nodes().size()); last-- > 0;) {
+    const Extents all = extents({last, 0});
+    if (isEmpty(all) || !isFree(last, all)) continue;
+    std::vector<int> members{last};
+    auto isIn = [&](int n) { return std::find(members.begin(), members.end(), n) != members.end(); };
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (size_t i = 0; i < members.size(); ++i) {
+        for (Value v : node(members[i]).operands) {
+          const auto& readers = readers_[static_cast<size_t>(v.node)];
+          if (members.size() == kMost || isIn(v.node) || !isFree(v.node, all) ||
+              !std::all_of(readers.begin(), readers.end(), isIn))
+            continue;
+          members.push_back(v.node);
+          grows = true;
+        }
+      }
+    }
+    if (members.size() == 1 && node(last).operands.size() == 1) continue;  // a function alone
+    std::sort(members.begin(), members.end());
+    for (int m : members)
+      chainOf_[static_cast<size_t>(m)] = last;
+    chains_[last] = std::move(members);
+    fused_.insert(last);
   }
 }
 
@@ -255,6 +290,33 @@ void Planner::lowerSums(int last) {
     note(n, n == last ? "a kernel of our own: one sum" : "with " + node(last).names[0]);
   }
   lowerSum(*this, {last, 0}, sums_[last]);
+}
+
+/// In one pass; or, where the engine refuses that, one by one.
+Expected<void> Planner::lowerFusedNodes(int last) {
+  const std::vector<int>& members = chains_[last];
+  const Mark before = mark();
+  const auto uses = uses_;
+  for (int m : members)
+    release(m);
+  bool done = false;
+  try {
+    done = lowerFused(members);
+  } catch (const NotLowered&) {
+    // one by one it is said why
+  }
+  if (done) {
+    for (int m : members) {
+      if (m != last) note(m, "with " + node(last).names[0]);
+    }
+    return {};
+  }
+  rollBack(before);
+  uses_ = uses;
+  for (int m : members) {
+    if (auto ok = lower(m); !ok) return ok;
+  }
+  return {};
 }
 
 Expected<void> Planner::byReference(int n, const std::string& reason) {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -109,6 +110,11 @@ class Planner {
   /// Emits the node's steps, with the epilogue, and defines epilogue.result. False: not with this epilogue; throws
   /// NotLowered where not at all.
   virtual bool lowerNode(int n, const Epilogue& epilogue) = 0;
+  /// The node is element-wise, and lowerFused() may take it.
+  virtual bool fuses(int) const { return false; }
+  /// Emits one pass over memory for nodes that fuse, of equal extents, and defines the last one's result; each of the
+  /// others is read by later ones alone. False: not these.
+  virtual bool lowerFused(const std::vector<int>&) { return false; }
   /// to[v] = from[v] for every position v.
   virtual void emitCopy(const Place& from, const Place& to) = 0;
   /// to[v] = f(bias[v_1] + Σ_k from_k[v]), where a filled position of an addend adds nothing and its fill is 0; `bias`
@@ -139,10 +145,12 @@ class Planner {
   void findChains();
   void findChains(bool heavy);
   void findSums();
+  void findFused();
   Expected<void> lower(int n);
   void tryLowering(int n);
   Expected<void> lowerChain(int anchor);
   void lowerSums(int last);
+  Expected<void> lowerFusedNodes(int last);
   Expected<void> byReference(int n, const std::string& reason);
   void release(int n);
   void dropConstants(int n);
@@ -164,6 +172,7 @@ class Planner {
   std::map<int, std::vector<Value>> residents_;  ///< the values in each root buffer, also as copies
   std::vector<int> chainOf_;                     ///< per node: the anchor it is computed with, or -1
   std::map<int, std::vector<Value>> sums_;       ///< per Add that is the last of several: all that it adds
+  std::set<int> fused_;                          ///< the last nodes of those that are computed in one pass
   std::map<int, std::vector<int>> chains_;       ///< per anchor: the nodes that may be computed with it, in order
 };
 

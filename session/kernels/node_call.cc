@@ -95,13 +95,15 @@ const KernelRow* findKernel(std::string_view type) {
   return it == kTable.end() ? nullptr : it->second;
 }
 
-std::vector<Constant> runKernel(const KernelRow& row, const NodeCall& call) {
+std::vector<Constant> runKernel(const KernelRow& row, const NodeCall& call, const PreparedOperands& prepared) {
   if (!row.widens) return row.run(call);
   std::vector<Constant> wide(call.operandCount());
   std::vector<const Constant*> operands(call.operandCount(), nullptr);
   for (size_t i = 0; i < call.operandCount(); ++i) {
     if (!call.has(i)) continue;
-    wide[i] = widened(call.operand(i));
+    auto ready = prepared.find(i);
+    const Constant& given = ready == prepared.end() ? call.operand(i) : ready->second;
+    wide[i] = widened(row.prepare && ready == prepared.end() ? row.prepare(i, given) : given);
     operands[i] = &wide[i];
   }
   auto results = row.run(NodeCall(call.node(), call.opset(), operands));

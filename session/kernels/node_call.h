@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -62,7 +63,12 @@ struct KernelRow {
   bool widens = true;
   /// Of a kernel that widens: the operand whose type the results have; -1: they are what the kernel says.
   int like = 0;
+  /// An operand, by its number, in the form that the kernel reads it in. Null: as it is.
+  Constant (*prepare)(size_t operand, const Constant&) = nullptr;
 };
+
+/// Of a node: what its kernel's `prepare` made of operands that are the same in every run, by their numbers.
+using PreparedOperands = std::map<size_t, Constant>;
 
 // The families.
 std::span<const KernelRow> elementKernels();
@@ -83,7 +89,8 @@ std::span<const KernelRow> attentionKernels();
 
 /// Null: there is none.
 const KernelRow* findKernel(std::string_view type);
-/// Runs a kernel, with operands and results in the types that its row says. Throws BadNode.
-std::vector<Constant> runKernel(const KernelRow& row, const NodeCall& call);
+/// Runs a kernel, with operands and results in the types that its row says. `prepared`: of operands that are not
+/// prepared here. Throws BadNode.
+std::vector<Constant> runKernel(const KernelRow& row, const NodeCall& call, const PreparedOperands& prepared = {});
 
 }  // namespace pet::session

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "session/kernels/bytes.h"
 #include "session/kernels/node_call.h"
-#include "session/kernels/wide.h"
 
 namespace pet::session {
 namespace {
@@ -84,35 +83,6 @@ ElementType quantizedTo(const NodeCall& call) {
   if (call.has(2)) return call.operand(2).element;
   const auto given = static_cast<ElementType>(call.integer("output_dtype", 0));
   return given == ElementType::kUnknown ? ElementType::kUint8 : given;
-}
-
-/// In float: exact for integers of 8 bits, and branches are values, so that loops become vectors.
-template <class T>
-[[gnu::always_inline]] inline void quantizeRow(const float* x, T* y, int64_t count, float scale, float zero) {
-  constexpr float kRounder = 12582912.0F;  // 1.5 · 2^23: what is added to it is rounded to an integer
-  const float least = std::numeric_limits<T>::min() - zero, most = std::numeric_limits<T>::max() - zero;
-  for (int64_t i = 0; i < count; ++i) {
-    float v = x[i] / scale;
-    v = v > least ? (v < most ? v : most) : least;
-    y[i] = static_cast<T>(static_cast<int32_t>((v + kRounder) - kRounder + zero));
-  }
-}
-template <class T>
-[[gnu::always_inline]] inline void dequantizeRow(const T* x, float* y, int64_t count, float scale, float zero) {
-  for (int64_t i = 0; i < count; ++i)
-    y[i] = (static_cast<float>(x[i]) - zero) * scale;
-}
-PET_WIDE_LOOPS void quantizeBytes(const float* x, int8_t* y, int64_t count, float scale, float zero) {
-  quantizeRow(x, y, count, scale, zero);
-}
-PET_WIDE_LOOPS void quantizeBytes(const float* x, uint8_t* y, int64_t count, float scale, float zero) {
-  quantizeRow(x, y, count, scale, zero);
-}
-PET_WIDE_LOOPS void dequantizeBytes(const int8_t* x, float* y, int64_t count, float scale, float zero) {
-  dequantizeRow(x, y, count, scale, zero);
-}
-PET_WIDE_LOOPS void dequantizeBytes(const uint8_t* x, float* y, int64_t count, float scale, float zero) {
-  dequantizeRow(x, y, count, scale, zero);
 }
 
 /// Calls f with a zero of the type that integers of at most 32 bits have in memory.

@@ -1,68 +1,98 @@
-// LSTM, GRU, RNN: one time step after another, in the operands' precision.
+// LSTM, GRU, RNN in the operands' precision: the inputs of all time steps at once, then one step after another.
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
+#include "ir/quick_math.h"
+#include "ir/wide_loops.h"
 #include "session/kernels/node_call.h"
-#include "session/kernels/wide.h"
 
 namespace pet::session {
 namespace {
 
-constexpr int64_t kLanesOfSums = 16;
+constexpr int64_t kLanes = 16;
 
-template <class T>
-[[gnu::always_inline]] inline void addRows(T* y, const T* x, const T* w, int64_t depth, int64_t count) {
-  for (int64_t m = 0; m < count; ++m) {
-    T lanes[kLanesOfSums] = {};
-    const T* row = w + m * depth;
-    int64_t k = 0;
-    for (; k + kLanesOfSums <= depth; k += kLanesOfSums) {
-      for (int64_t i = 0; i < kLanesOfSums; ++i)
-        lanes[i] += row[k + i] * x[k + i];
+/// y[i, m] += Σ_k x[i, k] w[k, m] for few i and kVectors · kLanes neighbouring m, whose sums stay in registers.
+template <int kRows, int kVectors, class T>
+[[gnu::always_inline]] inline void addTile(T* y, const T* x, const T* w, int64_t width, int64_t depth) {
+  using Lanes [[gnu::vector_size(kLanes * sizeof(T))]] = T;
+  Lanes sums[kRows][kVectors];
+  for (int i = 0; i < kRows; ++i) {
+    for (int v = 0; v < kVectors; ++v)
+      std::memcpy(&sums[i][v], y + i * width + v * kLanes, sizeof(Lanes));
+  }
+  for (int64_t k = 0; k < depth; ++k) {
+    for (int v = 0; v < kVectors; ++v) {
+      Lanes by;
+      std::memcpy(&by, w + k * width + v * kLanes, sizeof(Lanes));
+      for (int i = 0; i < kRows; ++i)
+        sums[i][v] += by * x[i * depth + k];
     }
-    for (int64_t i = 0; k + i < depth; ++i)
-      lanes[i] += row[k + i] * x[k + i];
-    for (int64_t i = 1; i < kLanesOfSums; ++i)
-      lanes[0] += lanes[i];
-    y[m] += lanes[0];
+  }
+  for (int i = 0; i < kRows; ++i) {
+    for (int v = 0; v < kVectors; ++v)
+      std::memcpy(y + i * width + v * kLanes, &sums[i][v], sizeof(Lanes));
   }
 }
 
-/// y[m] += Σ_k w[m, k] x[k].
-PET_WIDE_LOOPS void addProduct(float* y, const float* x, const float* w, int64_t depth, int64_t count) {
-  addRows(y, x, w, depth, count);
-}
-PET_WIDE_LOOPS void addProduct(double* y, const double* x, const double* w, int64_t depth, int64_t count) {
-  addRows(y, x, w, depth, count);
+template <int kRows, int kVectors, class T>
+[[gnu::always_inline]] inline void addRows(
+    T* y, const T* x, const T* w, int64_t first, int64_t count, int64_t width, int64_t depth) {
+  int64_t m = first;
+  for (; m + kVectors * kLanes <= first + count; m += kVectors * kLanes)
+    addTile<kRows, kVectors>(y + m, x, w + m, width, depth);
+  for (; m + kLanes <= first + count; m += kLanes)
+    addTile<kRows, 1>(y + m, x, w + m, width, depth);
+  for (; m < first + count; ++m) {
+    for (int64_t i = 0; i < kRows; ++i) {
+      for (int64_t k = 0; k < depth; ++k)
+        y[i * width + m] += x[i * depth + k] * w[k * width + m];
+    }
+  }
 }
 
-/// exp(x) to some 2^-22 of it, between 2^-126 and 2^127: Σ r^n / n! of what is left beside a power of two.
-[[gnu::always_inline]] inline float quickExp(float x) {
-  constexpr float kRounder = 12582912.0F;  // 1.5 · 2^23
-  const float c = x > -87.0F ? (x < 88.0F ? x : 88.0F) : -87.0F;
-  const float n = (c * 1.44269504F + kRounder) - kRounder;
-  const float r = (c - n * 0.693359375F) + n * 2.12194440e-4F;
-  float p = 1.0F / 720;
-  p = p * r + 1.0F / 120;
-  p = p * r + 1.0F / 24;
-  p = p * r + 1.0F / 6;
-  p = p * r + 0.5F;
-  p = p * r + 1;
-  p = p * r + 1;
-  const float y = p * std::bit_cast<float>((static_cast<int32_t>(n) + 127) << 23);
-  return x != x ? x : y;
+/// The same for all of `rows`, and for `count` columns from `first` on.
+template <class T>
+[[gnu::always_inline]] inline void addProductOf(
+    T* y, const T* x, int64_t rows, const T* w, int64_t first, int64_t count, int64_t width, int64_t depth) {
+  int64_t i = 0;
+  for (; i + 4 <= rows; i += 4)
+    addRows<4, 4>(y + i * width, x + i * depth, w, first, count, width, depth);
+  for (; i + 2 <= rows; i += 2)
+    addRows<2, 8>(y + i * width, x + i * depth, w, first, count, width, depth);
+  for (; i < rows; ++i)
+    addRows<1, 8>(y + i * width, x + i * depth, w, first, count, width, depth);
+}
+
+PET_WIDE_LOOPS void addProduct(float* y,
+                               const float* x,
+                               int64_t rows,
+                               const float* w,
+                               int64_t first,
+                               int64_t count,
+                               int64_t width,
+                               int64_t depth) {
+  addProductOf(y, x, rows, w, first, count, width, depth);
+}
+void addProduct(double* y,
+                const double* x,
+                int64_t rows,
+                const double* w,
+                int64_t first,
+                int64_t count,
+                int64_t width,
+                int64_t depth) {
+  addProductOf(y, x, rows, w, first, count, width, depth);
 }
 
 PET_WIDE_LOOPS void sigmoids(float* x, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
-    x[i] = 1 / (1 + quickExp(-x[i]));
+    x[i] = quickSigmoid(x[i]);
 }
 PET_WIDE_LOOPS void tangents(float* x, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
-    x[i] = 1 - 2 / (quickExp(2 * x[i]) + 1);
+    x[i] = quickTanh(x[i]);
 }
 
 using Activation = double (*)(double x, double alpha, double beta);
@@ -121,38 +151,52 @@ void activate(const NamedActivation& f, T* x, int64_t count, double clip) {
 template <class T>
 struct Layer {
   int64_t gates, hidden, input;
-  const T *w, *r;         ///< [gates * hidden, input], [gates * hidden, hidden]
+  const T *w, *r;         ///< [input, gates * hidden], [hidden, gates * hidden]
   std::vector<T> wb, rb;  ///< [gates * hidden]
   const T* peepholes;     ///< [3 * hidden] of an LSTM; or null
   std::vector<NamedActivation> functions;
   double clip;
   bool linearBeforeReset, inputForget;
 
-  void step(const T* x, T* h, T* c, std::vector<T>& pre) const {
-    std::copy(wb.begin(), wb.end(), pre.begin());
-    addProduct(pre.data(), x, w, input, gates * hidden);
-    if (gates == 4) stepLstm(h, c, pre);
-    if (gates == 3) stepGru(h, pre);
-    if (gates == 1) stepRnn(h, pre);
+  int64_t width() const { return gates * hidden; }
+
+  /// What inputs add to the gates, [rows, gates * hidden].
+  std::vector<T> ofInputs(const T* x, int64_t rows) const {
+    std::vector<T> y(static_cast<size_t>(rows * width()));
+    start(wb, rows, y);
+    addProduct(y.data(), x, rows, w, 0, width(), width(), input);
+    return y;
+  }
+  /// What states add to the gates; to those that are computed before the state is reset.
+  void ofStates(const T* h, int64_t rows, std::vector<T>& y) const {
+    const bool resets = gates == 3 && !linearBeforeReset;
+    start(rb, rows, y);
+    addProduct(y.data(), h, rows, r, 0, resets ? 2 * hidden : width(), width(), hidden);
+  }
+  /// One step of one sequence: `in` is what its input adds to the gates, `state` what its state does. Both may be
+  /// overwritten.
+  void step(T* in, T* state, T* h, T* c) const {
+    if (gates == 3) return stepGru(in, state, h);
+    for (int64_t i = 0; i < width(); ++i)
+      in[i] += state[i];
+    if (gates == 4) stepLstm(in, h, c);
+    if (gates == 1) stepRnn(in, h);
   }
 
  private:
-  void addState(const T* h, std::vector<T>& pre) const {
-    for (size_t i = 0; i < rb.size(); ++i)
-      pre[i] += rb[i];
-    addProduct(pre.data(), h, r, hidden, gates * hidden);
+  void start(const std::vector<T>& bias, int64_t rows, std::vector<T>& y) const {
+    for (int64_t i = 0; i < rows; ++i)
+      std::copy(bias.begin(), bias.end(), y.begin() + i * width());
   }
 
-  void stepRnn(T* h, std::vector<T>& pre) const {
-    addState(h, pre);
-    activate(functions[0], pre.data(), hidden, clip);
-    std::copy_n(pre.data(), hidden, h);
+  void stepRnn(T* pre, T* h) const {
+    activate(functions[0], pre, hidden, clip);
+    std::copy_n(pre, hidden, h);
   }
 
   // Gates i, o, f, c.
-  void stepLstm(T* h, T* c, std::vector<T>& pre) const {
-    addState(h, pre);
-    T *i = pre.data(), *o = i + hidden, *f = o + hidden, *g = f + hidden;
+  void stepLstm(T* pre, T* h, T* c) const {
+    T *i = pre, *o = i + hidden, *f = o + hidden, *g = f + hidden;
     for (int64_t k = 0; peepholes && k < hidden; ++k) {
       i[k] += peepholes[k] * c[k];
       f[k] += peepholes[2 * hidden + k] * c[k];
@@ -173,26 +217,22 @@ struct Layer {
   }
 
   // Gates z, r, h.
-  void stepGru(T* h, std::vector<T>& pre) const {
-    std::vector<T> state(rb.begin(), rb.end()), last(pre.begin() + 2 * hidden, pre.end());
-    addProduct(state.data(), h, r, hidden, gates * hidden);
+  void stepGru(T* in, T* state, T* h) const {
+    T *z = in, *reset = z + hidden, *last = reset + hidden, *lastState = state + 2 * hidden;
     for (int64_t k = 0; k < 2 * hidden; ++k)
-      pre[static_cast<size_t>(k)] += state[static_cast<size_t>(k)];
-    activate(functions[0], pre.data(), 2 * hidden, clip);
-    const T *z = pre.data(), *reset = z + hidden;
-    if (!linearBeforeReset) {
-      std::vector<T> kept(static_cast<size_t>(hidden)), again(rb.begin(), rb.end());
+      in[k] += state[k];
+    activate(functions[0], z, 2 * hidden, clip);
+    if (!linearBeforeReset) {  // the state is reset before the product
+      T* kept = state;
       for (int64_t k = 0; k < hidden; ++k)
-        kept[static_cast<size_t>(k)] = reset[k] * h[k];
-      addProduct(again.data(), kept.data(), r, hidden, gates * hidden);
-      state = std::move(again);
+        kept[k] = reset[k] * h[k];
+      addProduct(state, kept, 1, r, 2 * hidden, hidden, width(), hidden);
     }
     for (int64_t k = 0; k < hidden; ++k)
-      last[static_cast<size_t>(k)] +=
-          (linearBeforeReset ? reset[k] : T{1}) * state[static_cast<size_t>(2 * hidden + k)];
-    activate(functions[1], last.data(), hidden, clip);
+      last[k] += (linearBeforeReset ? reset[k] : T{1}) * lastState[k];
+    activate(functions[1], last, hidden, clip);
     for (int64_t k = 0; k < hidden; ++k)
-      h[k] = (1 - z[k]) * last[static_cast<size_t>(k)] + z[k] * h[k];
+      h[k] = (1 - z[k]) * last[k] + z[k] * h[k];
   }
 };
 
@@ -205,8 +245,8 @@ template <class T>
 Layer<T> layerOf(const NodeCall& call, const RecurrentKind& kind, int64_t d) {
   const Extents &w = call.extents(1), &r = call.extents(2);
   if (w.size() != 3 || r.size() != 3) throw BadNode{"weights of rank 3 are needed"};
-  const int64_t hidden = r[2], rows = kind.gates * hidden, input = w[2];
-  if (w[1] != rows || r[1] != rows || call.extents(0).back() != input) throw BadNode{"weights of other extents"};
+  const int64_t hidden = r[1], rows = kind.gates * hidden, input = w[1];
+  if (w[2] != rows || r[2] != rows || call.extents(0).back() != input) throw BadNode{"weights of other extents"};
   Layer<T> layer{kind.gates, hidden, input, nullptr, nullptr, {}, {}, nullptr, {}, 0, false, false};
   layer.w = dataOf<T>(call.operand(1)).data() + d * rows * input;
   layer.r = dataOf<T>(call.operand(2)).data() + d * rows * hidden;
@@ -243,9 +283,9 @@ std::vector<Constant> runLayers(const NodeCall& call, const RecurrentKind& kind)
   const Constant& x = call.operand(0);
   if (x.extents.size() != 3 || call.integer("layout", 0) != 0)
     throw BadNode{"an input of [S, N, I] is needed (layout 0)"};
-  const int64_t steps = x.extents[0], batch = x.extents[1], input = x.extents[2];
+  const int64_t steps = x.extents[0], batch = x.extents[1];
   const std::string way = call.text("direction", "forward");
-  const int64_t directions = way == "bidirectional" ? 2 : 1, hidden = call.extents(2).back();
+  const int64_t directions = way == "bidirectional" ? 2 : 1, hidden = call.extents(2)[1];
   std::vector<int64_t> lengths(static_cast<size_t>(batch), steps);
   if (call.has(4)) lengths = integersOf(call.operand(4));
   if (std::ssize(lengths) != batch) throw BadNode{"as many lengths as sequences are needed"};
@@ -253,16 +293,21 @@ std::vector<Constant> runLayers(const NodeCall& call, const RecurrentKind& kind)
   std::fill_n(y.data, elementCount(y.constant.extents), T{0});
   Made<T> h = stateOf<T>(call, 5, x.element, {directions, batch, hidden});
   Made<T> c = stateOf<T>(call, 6, x.element, {directions, batch, hidden});
-  std::vector<T> pre(static_cast<size_t>(kind.gates * hidden));
   for (int64_t d = 0; d < directions; ++d) {
     const Layer<T> layer = layerOf<T>(call, kind, d);
     const bool back = d == 1 || way == "reverse";
-    for (int64_t b = 0; b < batch; ++b) {
-      const int64_t length = std::clamp<int64_t>(lengths[static_cast<size_t>(b)], 0, steps);
-      T *state = h.data + (d * batch + b) * hidden, *cell = c.data + (d * batch + b) * hidden;
-      for (int64_t s = 0; s < length; ++s) {
+    T *states = h.data + d * batch * hidden, *cells = c.data + d * batch * hidden;
+    std::vector<T> inputs = layer.ofInputs(dataOf<T>(x).data(), steps * batch);
+    std::vector<T> sums(static_cast<size_t>(batch * layer.width()));
+    for (int64_t s = 0; s < steps; ++s) {
+      layer.ofStates(states, batch, sums);
+      for (int64_t b = 0; b < batch; ++b) {
+        const int64_t length = std::clamp<int64_t>(lengths[static_cast<size_t>(b)], 0, steps);
+        if (s >= length) continue;
         const int64_t t = back ? length - 1 - s : s;
-        layer.step(dataOf<T>(x).data() + (t * batch + b) * input, state, cell, pre);
+        T* state = states + b * hidden;
+        layer.step(inputs.data() + (t * batch + b) * layer.width(), sums.data() + b * layer.width(), state,
+                   cells + b * hidden);
         std::copy_n(state, hidden, y.data + ((t * directions + d) * batch + b) * hidden);
       }
     }
@@ -274,19 +319,36 @@ std::vector<Constant> runRecurrent(const NodeCall& call, const RecurrentKind& ki
   return call.operand(0).element == ElementType::kDouble ? runLayers<double>(call, kind) : runLayers<float>(call, kind);
 }
 
+/// Weights are read by columns: [directions, gates * hidden, depth] with the last two exchanged.
+Constant preparedWeights(size_t operand, const Constant& c) {
+  if ((operand != 1 && operand != 2) || c.extents.size() != 3) return c;
+  const int64_t rows = c.extents[1], columns = c.extents[2];
+  const size_t size = elementSize(c.element);
+  Made<char> turned = makeRaw(c.element, {c.extents[0], columns, rows});
+  const char* from = c.bytes->data();
+  for (int64_t at = 0; at < elementCount(c.extents); ++at, from += size) {
+    const int64_t d = at / (rows * columns), to = (d * columns + at % columns) * rows + at / columns % rows;
+    std::memcpy(turned.data + static_cast<size_t>(to) * size, from, size);
+  }
+  return turned.constant;
+}
+
 const KernelRow kRecurrentKernels[] = {
     {"LSTM",
      [](const NodeCall& c) {
        return runRecurrent(c, {4, {"Sigmoid", "Tanh", "Tanh"}});
-     }},
+     },
+     true, 0, preparedWeights},
     {"GRU",
      [](const NodeCall& c) {
        return runRecurrent(c, {3, {"Sigmoid", "Tanh"}});
-     }},
+     },
+     true, 0, preparedWeights},
     {"RNN",
      [](const NodeCall& c) {
        return runRecurrent(c, {1, {"Tanh"}});
-     }},
+     },
+     true, 0, preparedWeights},
 };
 
 }  // namespace

@@ -93,6 +93,11 @@ inline const EngineCase kEngineCases[] = {
     {"matmul, weights left", "x: [5, 7]\n w: const [6, 5]\n y = MatMul(w, x)"},
     {"matmul, weights left, batch", "x: [3, 5, 7]\n w: const [6, 5]\n y = MatMul(w, x)"},
     {"matmul of rows of a batch", "x: [3, 4, 5]\n w: const [5, 6]\n y = MatMul(x, w)"},
+    {"matmul of rows that lie in another order",
+     "x: [3, 4, 5]\n w: const [5, 6]\n t = Transpose(x) perm=[1, 0, 2]\n y = MatMul(t, w)"},
+    {"matmul of rows that lie in another order, residual",
+     "x: [3, 4, 5]\n w: const [5, 6]\n z: [4, 3, 6]\n t = Transpose(x) perm=[1, 0, 2]\n u = MatMul(t, w)\n y = Add(u, "
+     "z)"},
     {"matmul, batch", "a: [3, 4, 5]\n b: [3, 5, 6]\n y = MatMul(a, b)"},
     {"matmul, batch of weights", "a: [3, 4, 5]\n b: const [3, 5, 6]\n y = MatMul(a, b)"},
     {"matmul, batch of weights left", "a: const [3, 4, 5]\n b: [3, 5, 6]\n y = MatMul(a, b)"},
@@ -172,6 +177,21 @@ inline const EngineCase kEngineCases[] = {
     {"mish", "x: [2, 3, 40]\n y = Mish(x)", 1e-5},
     {"hard swish", "x: [2, 3, 40]\n y = HardSwish(x)", 1e-5},
     {"reciprocal", "x: [2, 3, 40]\n y = Reciprocal(x)", 1e-5},
+    {"elements in one pass",
+     "x: [3, 40]\n w: const [40]\n r: [3, 1]\n c: const [1]\n a = Mul(x, w)\n b = Sub(a, r)\n d = Add(b, c)\n e = "
+     "Mul(d, x)\n y = Relu(e)"},
+    {"elements in one pass, over what is read no more",
+     "x: [3, 40]\n r = Neg(x)\n t = Transpose(r) perm=[1, 0]\n u = Layout(t) a b -> (a b)\n v = Reshape(r) "
+     "shape=[120]\n"
+     "a = Sub(u, v)\n y = Mul(a, u)"},
+    {"elements in one pass, chosen", "x: [3, 40]\n z: [3, 40]\n a = Relu(x)\n b = Where(a, z, x)\n y = Sub(b, z)"},
+    {"functions in one pass",
+     "x: [2, 600]\n a = Tanh(x)\n b = Sigmoid(a)\n c = Exp(b)\n d = Sqrt(c)\n e = HardSwish(d)\n f = Swish(e) "
+     "alpha=0.5\n y = HardSigmoid(f)",
+     1e-5},
+    {"gelu in pieces",
+     "x: [2, 600]\n c: const [1]\n a = Mul(x, c)\n e = Erf(a)\n s = Add(e, c)\n t = Mul(x, s)\n y = Mul(t, c)", 1e-5},
+    {"erf of few", "x: [2, 3]\n y = Erf(x)", 1e-5},
     {"erf", "x: [2, 3, 40]\n y = Erf(x)", 1e-5},
     {"power", "x: [2, 3, 40]\n s = Sigmoid(x)\n y = Pow(s) exponent=-0.75", 1e-5},
     {"power of a negative number", "x: [2, 3, 40]\n y = Pow(x) exponent=3", 1e-5},

@@ -24,7 +24,13 @@ const PlaceCase kPlaces[] = {
     {"a residual goes with a conv",
      "x: [1, 8, 9, 8]\n w: const [8, 8, 3, 3]\n r = Relu(x)\n t = Conv(r, w) pads=[1, 1, 1, 1]\n y = Add(r, t)", "y",
      "with t"},
-    {"winograd", "x: [1, 32, 9, 8]\n w: const [32, 32, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]", "y", "wino"},
+    {"winograd", "x: [1, 64, 9, 8]\n w: const [64, 64, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]", "y", "wino"},
+    {"winograd for few channels takes longer to copy",
+     "x: [1, 32, 9, 8]\n w: const [32, 32, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]", "y", "brgconv"},
+    {"elements in one pass", "x: [3, 40]\n w: const [40]\n a = Mul(x, w)\n b = Sub(a, x)\n y = Relu(b)", "y",
+     "one pass"},
+    {"what is read elsewhere is no part of a pass",
+     "x: [3, 40]\n a = Square(x)\n b = Sub(a, x)\n c = Neg(b)\n y = Concat(c, a) axis=0", "a", "jit"},
     {"rows are put together in place",
      "x: [1, 4, 9, 8]\n w: const [8, 4, 3, 3]\n k: const [8, 4, 3, 3]\n a = Conv(x, w)\n b = Conv(x, k)\n c = "
      "Concat(a, b) axis=2\n"

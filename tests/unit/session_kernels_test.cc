@@ -1,6 +1,8 @@
 // Nodes by themselves: values that were computed by hand. A new case is a line.
 
 #include <algorithm>
+#include <random>
+#include <tuple>
 
 #include "tests/unit/session_support.h"
 
@@ -134,6 +136,62 @@ Graph withMoreTypes(const KernelCase& c) {
 TEST_P(SessionKernels, ComputeWhatOnnxSays) {
   const KernelCase& c = kCases[GetParam()];
   EXPECT_EQ(ran(withMoreTypes(c), c.feeds), c.results) << c.graph;
+}
+
+Constant drawnNumbers(ElementType element, const Extents& extents, unsigned seed) {
+  std::mt19937 random(seed);
+  Tensor<double> values(extents);
+  for (double& v : values.data)
+    v = static_cast<double>(random() % 1000) / 1000 - 0.5;
+  return Constant::rounded(element, values);
+}
+
+/// A recurrent layer of 20 hidden numbers, in this type, of sequence `only` or of all five.
+std::vector<double> layer(
+    const std::string& type, int64_t gates, ElementType element, int only, const std::string& attributes) {
+  constexpr int64_t kSteps = 3, kBatch = 5, kInput = 7, kHidden = 20;
+  const bool alone = only >= 0;
+  const std::string n = std::to_string(alone ? 1 : kBatch), rows = std::to_string(gates * kHidden);
+  Graph graph = sessionGraph("x:f[3," + n + ",7] w:f[2," + rows + ",7] r:f[2," + rows + ",20] b:f[2," +
+                             std::to_string(2 * gates * kHidden) + "] l:j[" + n + "] y,h=" + type +
+                             "(x,w,r,b,l) hidden_size=20 direction=\"bidirectional\" " + attributes);
+  for (const char* input : {"x", "w", "r", "b"})
+    graph.types.at(input).element = element;
+  Constant x = drawnNumbers(element, {kSteps, kBatch, kInput}, 1);
+  if (alone) {
+    Tensor<double> part({kSteps, 1, kInput});
+    const auto all = x.values<double>().data;
+    for (int64_t i = 0; i < part.size(); ++i)
+      part.data[static_cast<size_t>(i)] = all[static_cast<size_t>((i / kInput * kBatch + only) * kInput + i % kInput)];
+    x = Constant::rounded(element, part);
+  }
+  const std::vector<int64_t> lengths{3, 1, 2, 3, 0};
+  const Tensor<int64_t> some(alone ? Extents{1} : Extents{kBatch},
+                             alone ? std::vector<int64_t>{lengths[static_cast<size_t>(only)]} : lengths);
+  auto session = sessionOf(graph);
+  auto results = (*session)->run({{"x", x},
+                                  {"w", drawnNumbers(element, {2, gates * kHidden, kInput}, 2)},
+                                  {"r", drawnNumbers(element, {2, gates * kHidden, kHidden}, 3)},
+                                  {"b", drawnNumbers(element, {2, 2 * gates * kHidden}, 4)},
+                                  {"l", Constant::whole(ElementType::kInt32, some)}});
+  return results ? *(*results)[1].numbers() : std::vector<double>();
+}
+
+TEST(SessionRecurrent, TypesAndBatchesAgree) {
+  for (const auto& [type, gates, attributes] :
+       {std::tuple("LSTM", 4, ""), {"GRU", 3, ""}, {"GRU", 3, "linear_before_reset=1"}, {"RNN", 1, ""}}) {
+    const auto all = layer(type, gates, ElementType::kFloat, -1, attributes),
+               exact = layer(type, gates, ElementType::kDouble, -1, attributes);
+    ASSERT_EQ(all.size(), 200U) << type;
+    ASSERT_EQ(exact.size(), 200U) << type;
+    for (size_t i = 0; i < all.size(); ++i)
+      EXPECT_NEAR(all[i], exact[i], 1e-5) << type << i;
+    for (size_t only = 0; only < 5; ++only) {
+      const auto one = layer(type, gates, ElementType::kFloat, static_cast<int>(only), attributes);
+      for (size_t i = 0; i < one.size(); ++i)
+        EXPECT_NEAR(one[i], all[(i / 20 * 5 + only) * 20 + i % 20], 1e-6) << type << only;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SessionKernels, ::testing::Range<size_t>(0, std::size(kCases)));

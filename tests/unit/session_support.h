@@ -62,8 +62,11 @@ inline Graph sessionGraph(const std::string& text, int64_t opset = 17, const std
   return graph;
 }
 
-inline Expected<std::unique_ptr<session::ModelSession>> sessionOf(const Graph& graph, size_t plans = 4) {
-  return session::ModelSession::of({.graph = graph, .file = nullptr}, "test", referenceEngine(), {.plans = plans});
+inline Expected<std::unique_ptr<session::ModelSession>> sessionOf(const Graph& graph,
+                                                                  size_t plans = 4,
+                                                                  const ByteEngine& bytes = nullptr) {
+  return session::ModelSession::of({.graph = graph, .file = nullptr}, "test", {referenceEngine(), bytes},
+                                   {.plans = plans});
 }
 
 /// The outputs, one after another; or the error.

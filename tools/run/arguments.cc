@@ -8,7 +8,7 @@
 
 #include "rules/pack/file.h"
 #include "runtime/cuda/cuda_model.h"
-#include "runtime/onednn/program_engine.h"
+#include "runtime/onednn/onednn_engines.h"
 #include "tools/common/share.h"
 #include "tools/common/tool.h"
 #include "tools/run/npy.h"
@@ -94,7 +94,7 @@ const std::map<std::string, cuda::Precision> kPrecisions{{"fp32", cuda::Precisio
 Expected<Engine> gpuEngine(const cuda::GpuOptions& options) {
   auto device = cuda::openGpu(options);
   if (!device) return tl::unexpected(device.error());
-  return Engine{cuda::programEngine(*device), "pet-cuda", (*device)->name(), *device};
+  return Engine{{cuda::programEngine(*device)}, "pet-cuda", (*device)->name(), *device};
 }
 
 /// The properties of a device that pet comes with, or of a file.
@@ -120,7 +120,7 @@ Expected<Engine> engineOf(const Arguments& o) {
     options.threads = o.threads;
     options.winograd = o.winograd;
     if (o.precision != "fp32") return fail(ErrorKind::kUsage, "--precision: processors compute in fp32 here");
-    return Engine{oneDnnProgramEngine(options), "pet-onednn", OneDnnModel::version()};
+    return Engine{oneDnnEngines(options), "pet-onednn", OneDnnModel::version()};
   }
   constexpr std::string_view kCuda = "cuda";
   std::string_view rest = o.device;

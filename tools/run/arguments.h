@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "runtime/cuda/open_gpu.h"
-#include "runtime/prepared.h"
+#include "runtime/engines.h"
 #include "session/draw_inputs.h"
 
 namespace pet::run {
@@ -28,7 +28,7 @@ void declareArguments(CLI::App& app, Arguments& arguments);
 /// What computes the programs of the model. kUsage: a device or a precision that there is not, or what is missing for
 /// it.
 struct Engine {
-  ProgramEngine engine;
+  Engines engines;
   std::string name, version;                       ///< "pet-onednn", "2.6.0"; "pet-cuda", the device
   std::shared_ptr<cuda::GpuDevice> gpu = nullptr;  ///< null: a processor
 };

@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runtime/onednn/program_engine.h"
+#include "runtime/onednn/onednn_engines.h"
 
 namespace pet::runner {
 
 Expected<Session> Session::open(const std::string& path, const OneDnnOptions& options) {
-  auto model = session::ModelSession::open(path, oneDnnProgramEngine(options));
+  auto model = session::ModelSession::open(path, oneDnnEngines(options));
   if (model) return Session(std::move(*model));
   Error error = model.error();
   error.where.clear();

@@ -94,7 +94,7 @@ class PointWriter {
     std::string body = start(positions_.count()) + positions_.indices("i");
     for (size_t t = 1; t <= kernel_.from.size(); ++t)
       body += declared(t, loaded(t));
-    return body + fmt::format("  {} = (T)({});\n", element(0), kernel_.value);
+    return body + kernel_.lines + fmt::format("  {} = (T)({});\n", element(0), kernel_.value);
   }
 
   // --- Packs. ---
@@ -144,8 +144,9 @@ class PointWriter {
     for (size_t t = 1; t <= kernel_.from.size(); ++t)
       body += "  " + declared(t, axes_.back().step(t) == 0 ? fmt::format("b{}", t - 1)
                                                            : fmt::format("(float)b{}.v[k]", t - 1));
-    return body + fmt::format("    result.v[k] = (T)({});\n  }}\n  storePack(&{}, result, wide);\n", kernel_.value,
-                              element(0));
+    return body + kernel_.lines +
+           fmt::format("    result.v[k] = (T)({});\n  }}\n  storePack(&{}, result, wide);\n", kernel_.value,
+                       element(0));
   }
 
   // --- Tiles. ---
@@ -197,7 +198,8 @@ class PointWriter {
           kTile, kTileRows, type, positions_.name(across), downAt, positions_.name(last), alongAt, rows, columns, what);
     };
     body += loop("threadIdx.x", "row", loads) + "  __syncthreads();\n";
-    return body + loop("row", "threadIdx.x", stores + fmt::format("      {} = (T)({});\n", element(0), kernel_.value));
+    return body + loop("row", "threadIdx.x",
+                       stores + kernel_.lines + fmt::format("      {} = (T)({});\n", element(0), kernel_.value));
   }
 
   const PointKernel& kernel_;

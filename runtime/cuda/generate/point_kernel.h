@@ -16,6 +16,7 @@ struct PointKernel {
   };
   plan::Access to;
   std::vector<Operand> from;
+  std::string lines;  ///< declarations that `value` refers to
   std::string value;  ///< an expression of x0, x1, … (float)
   /// An operand lies where the result does: loads are not held back beyond stores.
   bool inPlace = false;

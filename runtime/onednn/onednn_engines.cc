@@ -1,4 +1,6 @@
-#include "runtime/onednn/program_engine.h"
+#include "runtime/onednn/onednn_engines.h"
+
+#include "runtime/onednn/byte_engine.h"
 
 namespace pet {
 namespace {
@@ -16,15 +18,19 @@ class OneDnnProgram final : public PreparedProgram {
   OneDnnModel model_;
 };
 
-}  // namespace
-
-ProgramEngine oneDnnProgramEngine(const OneDnnOptions& options) {
+ProgramEngine programEngine(const OneDnnOptions& options) {
   return [options](const Program& program,
                    const InputSource<float>& weights) -> Expected<std::unique_ptr<PreparedProgram>> {
     auto model = OneDnnModel::prepare(program, weights, options);
     if (!model) return tl::unexpected(model.error());
     return std::make_unique<OneDnnProgram>(std::move(*model));
   };
+}
+
+}  // namespace
+
+Engines oneDnnEngines(const OneDnnOptions& options) {
+  return {programEngine(options), oneDnnByteEngine(options.threads)};
 }
 
 }  // namespace pet
