@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "rules/pack/file.h"
 #include "tools/bench/report.h"
@@ -85,7 +86,10 @@ Expected<void> write(const Report& report, const Options& o) {
   return o.json.empty() ? Expected<void>() : writeFile(o.json, json(report, o));
 }
 
-Expected<void> run(const Options& o) {
+Expected<void> run(Options o) {
+  auto device = tool::deviceNamed(o.runner.device);
+  if (!device) return tl::unexpected(device.error());
+  o.runner.device = std::move(*device);
   auto command = tool::runnerCommand(o.runner);
   if (!command) return tl::unexpected(command.error());
   if (auto ok = checkOptions(o); !ok) return ok;
@@ -133,8 +137,8 @@ int main(int argc, char** argv) {
   using tool::isNamed;
   app.add_option("MODEL", o.model, "the original, an ONNX model")->required();
   app.add_option("REWRITTEN", o.rewritten, "its rewritten form, e.g. from pet-apply")->check(isNamed());
-  app.add_option("--device,--runner", o.runner.name,
-                 "the engine: ort-cpu, onednn-cpu or openvino-cpu; or ort, onednn, openvino")
+  app.add_option("--device,--runner", o.runner.device,
+                 fmt::format("the engine: {}; or a short name such as ort", fmt::join(tool::devices(), ", ")))
       ->capture_default_str();
   app.add_flag("--per-site,!--no-per-site", o.perSite, "also time the sites where the models differ (the default)");
   app.add_option("--runs", o.runs, "the largest number of rounds")->capture_default_str()->check(CLI::Range(3, 100000));

@@ -1,0 +1,14 @@
+import argparse
+import shutil
+import sys
+
+import fake
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    for option in ["-f", "--modelFile", "--MNNModel"]:
+        parser.add_argument(option, required=True)
+    arguments = parser.parse_args()
+    if fake.DOES == "convert":
+        sys.exit("These Op Not Support: Wish")
+    shutil.copyfile(arguments.modelFile, arguments.MNNModel)
