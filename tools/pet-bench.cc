@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/shell.h"
 #include "rules/pack/file.h"
 #include "tools/bench/report.h"
 #include "tools/common/status_line.h"
@@ -47,6 +48,14 @@ Expected<void> say(const Options& o, const std::string& text) {
 
 tl::unexpected<Error> runnerFailed(const std::string& message) {
   return fail(ErrorKind::kRunner, message, "", "check --runner, --python and --runner-path");
+}
+
+/// Where the rewritten model was chosen for another device: what that means.
+std::string chosenForAnother(const Models& models, const Options& o) {
+  const std::string device = models.rewritten ? metadataEntry(*models.rewritten, kDeviceKey) : "";
+  if (device.empty() || device == o.runner.device) return "";
+  return fmt::format("The rules of {} were chosen by timings of {} and may lose on {}: pet-apply {} --device {}\n",
+                     o.rewritten, device, o.runner.device, shellWord(o.model), o.runner.device);
 }
 
 /// One row for each site. What is left of the budget is shared by the sites that are left.
@@ -102,20 +111,20 @@ Expected<void> run(Options o) {
   auto engine = runner.hello();
   if (!engine) return runnerFailed(engine.error().message);
   Report report{*engine, {}, {}};
-  if (auto said = say(o, headline(*engine, o) + "\n"); !said) return said;
+  PET_TRY(say(o, headline(*engine, o) + chosenForAnother(*models, o) + "\n"));
   Watch watch(o, runner);
   tool::StatusLine status(o.quiet);
   auto whole = timeWhole(o, watch, perSite ? kWholeShare * o.budget : o.budget, status);
   if (!whole && whole.error().fatal()) return runnerFailed(whole.error().message);
   if (!whole) return fail(ErrorKind::kModel, whole.error().message);
   report.whole = std::move(*whole);
-  if (auto said = say(o, wholeTable(report.whole)); !said) return said;
+  PET_TRY(say(o, wholeTable(report.whole)));
   if (perSite) {
     auto rows = timeSites(*models, watch, runner, end, status);
     status.clear();
     if (!rows) return tl::unexpected(rows.error());
     report.sites = std::move(*rows);
-    if (auto said = say(o, "\n" + siteTable(report.sites)); !said) return said;
+    PET_TRY(say(o, "\n" + siteTable(report.sites)));
   }
 
   if (auto written = write(report, o); !written) return written;

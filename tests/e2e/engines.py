@@ -49,9 +49,9 @@ class Engine:
         subprocess.run([BIN / "pet-rules", "import", SOURCE / "tests/data/conv.pet", "-o", self.pack], check=True)
         self.grid.write_text(json.dumps(GRID))
 
-    def run(self, tool, *arguments, does="", version="7.0"):
+    def run(self, tool, *arguments, does="", version="7.0", device=""):
         environment = {**os.environ, "PYTHONPATH": str(FAKES), "PYTHONDONTWRITEBYTECODE": "1", "FAKE_DOES": does, "FAKE_VERSION": version}
-        return subprocess.run([str(a) for a in [BIN / tool, *arguments, "--device", self.device, "--python", sys.executable]],
+        return subprocess.run([str(a) for a in [BIN / tool, *arguments, "--device", device or self.device, "--python", sys.executable]],
                               capture_output=True, text=True, timeout=250, env=environment)
 
     def tune(self, timings, **how):
@@ -146,6 +146,14 @@ def other_device(engine):
         told = json.loads(report.read_text())
         expect("other device", told["expected"]["device"] == device and told["expected"]["threads"] == 1, told["expected"])
         expect("other device", any(warning in w and f"--device {engine.device}" in w for w in told["warnings"]) == warned, told["warnings"])
+    rewritten = engine.folder / "rewritten.onnx"
+    done = subprocess.run([str(a) for a in [*command[:-3], "--machine", "avx2", "--device", engine.device, "-o", rewritten]],
+                          capture_output=True, text=True, timeout=60)
+    expect("other device", done.returncode == 0 and rewritten.exists(), done.stdout + done.stderr)
+    for device, warned in [("ort-cpu", True), (engine.device, False)]:
+        done = engine.run("pet-bench", model, rewritten, "--runs", 3, "--budget", 1, device=device)
+        warning = f"The rules of {rewritten} were chosen by timings of {engine.device} and may lose on {device}: "
+        expect("pet-bench", done.returncode == 0 and (warning in done.stdout) == warned, done.stdout + done.stderr)
     done = subprocess.run([str(a) for a in [*command, "--all", "--device", "ort-cpu"]], capture_output=True, text=True, timeout=60)
     expect("other device", done.returncode == 0 and "Warning" not in done.stdout, done.stdout + done.stderr)
 

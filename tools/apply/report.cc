@@ -33,7 +33,8 @@ std::string duration(double seconds) {
 /// "expected to be 1.19 times as fast on ort-cpu: saves 2.1 ms of some 13 ms a run".
 std::string expectation(const ApplyReport& r, const std::string& device) {
   auto whole = std::find_if(r.measured.begin(), r.measured.end(), [](const auto& m) { return m.what == "the model"; });
-  if (whole != r.measured.end()) return fmt::format("timed here to be {:.2f} times as fast on {}", whole->ratio, device);
+  if (whole != r.measured.end())
+    return fmt::format("timed here to be {:.2f} times as fast on {}", whole->ratio, device);
   if (r.savedSeconds <= 0) return "whatever the gain";
   if (!r.runSeconds || *r.runSeconds <= r.savedSeconds)
     return fmt::format("expected to save {} a run on {}", duration(r.savedSeconds), device);

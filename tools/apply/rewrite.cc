@@ -117,6 +117,7 @@ Metadata metadataOf(const ApplyArguments& o, const Pack& pack) {
   Metadata said{{"pet.version", {std::string(kVersion)}}, {"pet.pack", {pack.digest()}}};
   for (const std::string& option : choicesOf(o))
     said["pet.options"].push_back(option);
+  if (!o.all) said[kDeviceKey].push_back(o.device);
   for (const std::string& promise : o.sizes.assume)
     said[kPromisesKey].push_back(promise.substr(promise.find_first_not_of(' ')));
   return said;

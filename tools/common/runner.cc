@@ -31,7 +31,8 @@ constexpr DeviceRow kDevices[] = {
 };
 
 Expected<const DeviceRow*> rowOf(std::string_view device) {
-  const auto* row = std::find_if(std::begin(kDevices), std::end(kDevices), [&](const DeviceRow& d) { return d.device == device; });
+  const auto* row =
+      std::find_if(std::begin(kDevices), std::end(kDevices), [&](const DeviceRow& d) { return d.device == device; });
   if (row != std::end(kDevices)) return row;
   const std::set<std::string> known = devices();
   return unknownName("device", std::string(device), {known.begin(), known.end()});
@@ -60,7 +61,8 @@ Expected<std::vector<std::string>> runnerCommand(const RunnerChoice& choice) {
 }
 
 Expected<std::string> deviceNamed(const std::string& name) {
-  const auto* row = std::find_if(std::begin(kDevices), std::end(kDevices), [&](const DeviceRow& d) { return d.runner == name; });
+  const auto* row =
+      std::find_if(std::begin(kDevices), std::end(kDevices), [&](const DeviceRow& d) { return d.runner == name; });
   auto found = row != std::end(kDevices) ? row : rowOf(name);
   return found.map([](const DeviceRow* r) { return std::string(r->device); });
 }
