@@ -112,19 +112,18 @@ def whats_wrong(expected, found):
     return None
 
 
-def convert(command, path, product):
-    """Runs a converter of the model at `path` in a process of its own, which may crash or hang; it makes `product`."""
-    name = os.path.basename(command[0] if command[1] != "-m" else command[2])
+def convert(name, command, path, product):
+    """Runs a converter of the model at `path` in a process of its own, which may crash or hang; it makes the file `product`."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", timeout=CONVERTER_SECONDS, preexec_fn=end_with_parent, check=False)
     except subprocess.TimeoutExpired as error:
-        raise runner.Mistake(f"{path}: the converter {name} does not end: {CONVERTER_SECONDS} s") from error
+        raise runner.Mistake(f"{path}: {name} does not end: {CONVERTER_SECONDS} s") from error
     except OSError as error:
-        raise runner.Mistake(f"{path}: the converter {name} does not start: {error.strerror}") from error
+        raise runner.Mistake(f"{path}: {name} does not start: {error.strerror}") from error
     if done.returncode != 0 or not os.path.isfile(product):
         said = (done.stdout.strip().splitlines() or ["nothing"])[-1][-200:]
-        raise runner.Mistake(f"{path}: the converter {name} failed with status {done.returncode}; it said: {said}")
+        raise runner.Mistake(f"{path}: {name} failed with status {done.returncode}; it said: {said}")
 
 
 def end_with_parent():

@@ -22,6 +22,10 @@ with packages.needed("MNN", "onnxruntime"):
     import runner
 
 
+# Not MNN.tools: where that is imported, it installs packages and reports the use to its makers.
+CONVERTER = [sys.executable, "-c", "import sys, _tools; _tools.mnnconvert(sys.argv)"]
+
+
 class Mnn(compared.Engine):
     """Full precision."""
 
@@ -30,8 +34,7 @@ class Mnn(compared.Engine):
     def load(self, path, threads, inputs, outputs):
         with tempfile.TemporaryDirectory(prefix="pet-mnn-") as folder:
             converted = os.path.join(folder, "model.mnn")
-            compared.convert([sys.executable, "-m", "MNN.tools.mnnconvert", "-f", "ONNX", "--modelFile", path, "--MNNModel", converted],
-                             path, converted)
+            compared.convert("MNN's converter", [*CONVERTER, "-f", "ONNX", "--modelFile", path, "--MNNModel", converted], path, converted)
             runtime = MNN.nn.create_runtime_manager(({"backend": "CPU", "numThread": threads, "precision": "high"},))
             module = MNN.nn.load_module_from_file(converted, [value.name for value in inputs], [value.name for value in outputs],
                                                   runtime_manager=runtime)

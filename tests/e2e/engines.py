@@ -25,7 +25,7 @@ GRID = {"ties": {"W": "H", "S": "R", "P": "floor((R - 1)/2)", "Q": "P"},
 # device: its runner, the engine's name, the first package that is missed, what its converter says
 DEVICES = {
     "openvino-cpu": ("openvino_runner.py", "openvino", "openvino", None),
-    "mnn-cpu": ("mnn_runner.py", "mnn", "MNN", "the converter MNN.tools.mnnconvert failed with status 1; it said: These Op Not Support: Wish"),
+    "mnn-cpu": ("mnn_runner.py", "mnn", "MNN", "MNN's converter failed with status 1; it said: These Op Not Support: Wish"),
     "torch-cpu": ("torch_runner.py", "torch", "onnx2torch", "torch cannot load it: Converter is not implemented (Wish)"),
     "inductor-cpu": ("torch_runner.py", "torch-inductor", "onnx2torch", "torch-inductor cannot load it: Converter is not implemented (Wish)"),
 }
@@ -237,7 +237,7 @@ sys.path.insert(0, {str(SOURCE / "runtime" / "ort")!r})
 import compared, runner
 compared.CONVERTER_SECONDS = 2
 try:
-    compared.convert(sys.argv[1:], "model.onnx", "product")
+    compared.convert("it", sys.argv[1:], "model.onnx", "product")
 except runner.Mistake as mistake:
     print(mistake)
 """
@@ -246,7 +246,7 @@ except runner.Mistake as mistake:
         done = subprocess.run([sys.executable, "-c", code, sys.executable, script, does], capture_output=True, text=True, cwd=folder, timeout=60)
         expect("converter", done.returncode == 0 and words in done.stdout and (words or not done.stdout), (does, done.stdout, done.stderr))
     done = subprocess.run([sys.executable, "-c", code, folder / "none", "-x"], capture_output=True, text=True, cwd=folder, timeout=60)
-    expect("converter", "the converter none does not start: No such file" in done.stdout, done.stdout + done.stderr)
+    expect("converter", "it does not start: No such file" in done.stdout, done.stdout + done.stderr)
 
 
 def main():
