@@ -122,7 +122,7 @@ def convert(name, command, path, product):
     except OSError as error:
         raise runner.Mistake(f"{path}: {name} does not start: {error.strerror}") from error
     if done.returncode != 0 or not os.path.isfile(product):
-        said = (done.stdout.strip().splitlines() or ["nothing"])[-1][-200:]
+        said = "; ".join(done.stdout.split("\n")[-4:]).strip("; ")[-200:] or "nothing"
         raise runner.Mistake(f"{path}: {name} failed with status {done.returncode}; it said: {said}")
 
 

@@ -52,6 +52,8 @@ class Session(compared.Session):
 
     def infer(self):
         results = self.module.onForward(self.variables)
+        if len(results) != len(self.outputs):
+            raise RuntimeError("MNN computes nothing: it cannot infer some value's extents")
         return [result_of(variable, dtype) for variable, dtype in zip(results, self.types)]
 
 
@@ -63,7 +65,11 @@ def variable_of(array):
 
 
 def result_of(variable, dtype):
-    return compared.Result(lambda: variable.read().astype(dtype, copy=False))
+    """What has no elements cannot be read."""
+    def read():
+        return variable.read().astype(dtype, copy=False) if 0 not in variable.shape else np.empty(variable.shape, dtype)
+
+    return compared.Result(read)
 
 
 if __name__ == "__main__":

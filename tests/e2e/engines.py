@@ -241,7 +241,7 @@ try:
 except runner.Mistake as mistake:
     print(mistake)
 """
-    for does, words in [("os.kill(os.getpid(), 11)", "failed with status -11; it said: last words"), ("sys.exit(4)", "failed with status 4"),
+    for does, words in [("os.kill(os.getpid(), 11)", "failed with status -11; it said: a; last words"), ("sys.exit(4)", "failed with status 4"),
                         ("pass", "failed with status 0"), ("time.sleep(60)", "does not end: 2 s"), ("open('product', 'w')", "")]:
         done = subprocess.run([sys.executable, "-c", code, sys.executable, script, does], capture_output=True, text=True, cwd=folder, timeout=60)
         expect("converter", done.returncode == 0 and words in done.stdout and (words or not done.stdout), (does, done.stdout, done.stderr))

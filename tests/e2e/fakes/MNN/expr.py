@@ -7,6 +7,10 @@ class Var:
     def __init__(self, data):
         self.data = data
 
+    @property
+    def shape(self):
+        return list(self.data.shape)
+
     def write(self, data):
         assert data.dtype == self.data.dtype and data.shape == self.data.shape
         self.data = data
