@@ -4,7 +4,7 @@
     .engines/mnn/bin/python runtime/ort/mnn_runner.py [--cpu N]        (make -f Makefile.ci engines)
 
 MNN's own converter reads the model. The requests are runner.py's; "optimise" changes nothing. Results are compared with
-ONNX Runtime's (compared.py). Integers and truth values are of 32 bits in MNN.
+ONNX Runtime's (compared.py). All values are of 32 bits in MNN.
 """
 
 import os

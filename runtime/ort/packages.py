@@ -1,6 +1,7 @@
 """How a runner imports its packages; needs none itself."""
 
 import contextlib
+import importlib.util
 import os
 import sys
 
@@ -19,3 +20,11 @@ def needed(*packages):
     finally:
         os.dup2(answers, 1)
         os.close(answers)
+
+
+def folder(package):
+    """Where a package lies that is not imported."""
+    found = importlib.util.find_spec(package)
+    if not found:
+        raise ModuleNotFoundError(name=package)
+    return os.path.dirname(found.origin)

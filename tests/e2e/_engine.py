@@ -20,29 +20,40 @@ GRID = {"ties": {"W": "H", "S": "R", "P": "floor((R - 1)/2)", "Q": "P"},
         "patterns": {"conv": {"points": [{"N": 1, "C": 8, "F": 8, "H": 12, "R": 3}]}}}
 
 
-def several(path):
-    """Two inputs, one of integers, and two outputs of ranks 2 and 3, a product that leaves Transposed."""
-    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 6, 8]),
-              helper.make_tensor_value_info("rows", TensorProto.INT64, [1, 3])]
-    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 5, 6]),
-               helper.make_tensor_value_info("picked", TensorProto.FLOAT, [3, 8])]
-    weights = np.random.default_rng(1).uniform(-1, 1, [8, 5]).astype(np.float32)
-    table = np.random.default_rng(2).uniform(-1, 1, [4, 8]).astype(np.float32)
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["product"]), helper.make_node("Transpose", ["product"], ["y"], perm=[0, 2, 1]),
-             helper.make_node("Reshape", ["rows", "flat"], ["row"]), helper.make_node("Gather", ["table", "row"], ["picked"])]
-    graph = helper.make_graph(nodes, "g", inputs, outputs,
-                              [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(table, "table"),
-                               numpy_helper.from_array(np.array([3], np.int64), "flat")])
+def save(path, nodes, inputs, outputs, **constants):
+    """Inputs and outputs are (name, type, extents)."""
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(*value) for value in inputs],
+                              [helper.make_tensor_value_info(*value) for value in outputs],
+                              [numpy_helper.from_array(array, name) for name, array in constants.items()])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
 
-def cases(m, engine):
-    """What it answers besides; the last one shows that it lives on."""
+def drawn(*shape):
+    return np.random.default_rng(1).uniform(-1, 1, shape).astype(np.float32)
+
+
+def write_models(folder):
+    """Those of every runner; two inputs and two outputs of different ranks, one a product that leaves Transposed; a table that is read
+    by integers."""
+    paths = {**runner.write_models(folder), **{name: str(folder / f"{name}.onnx") for name in ["several", "integers"]}}
+    save(paths["several"], [helper.make_node("MatMul", ["x", "w"], ["product"]), helper.make_node("Transpose", ["product"], ["y"], perm=[0, 2, 1]),
+                            helper.make_node("Add", ["z", "c"], ["sum"]), helper.make_node("Relu", ["sum"], ["s"])],
+         [("x", TensorProto.FLOAT, [1, 6, 8]), ("z", TensorProto.FLOAT, [1, 3, 4, 4])],
+         [("s", TensorProto.FLOAT, [1, 3, 4, 4]), ("y", TensorProto.FLOAT, [1, 5, 6])], w=drawn(8, 5), c=drawn(3, 1, 1))
+    save(paths["integers"], [helper.make_node("Gather", ["table", "rows"], ["y"])], [("rows", TensorProto.INT64, [3])],
+         [("y", TensorProto.FLOAT, [3, 8])], table=drawn(4, 8))
+    return paths
+
+
+def cases(m, engine, refused):
+    """What it answers besides; the last one shows that it lives on. `refused`: what the engine says of models that it does not take."""
     error = runner.error
+    integers = error("integers.onnx", refused["integers"]) if "integers" in refused else lambda a: runner.consistent(a, 1, 4)
     return [
         ("time dynamic", runner.time_of([m["dynamic"]], dims={"N": 2}), lambda a: runner.consistent(a, 1, 4)),
         ("time several", runner.time_of([m["several"]]), lambda a: runner.consistent(a, 1, 4)),
         ("time several, two threads", runner.time_of([m["several"], m["several"]], threads=2), lambda a: runner.consistent(a, 2, 4)),
+        ("time integers", runner.time_of([m["integers"]]), integers),
         ("missing file", runner.time_of([m["relu"], m["missing"]]), error("missing.onnx", "no such file")),
         ("dynamic without dims", {"cmd": "run", "model": m["dynamic"]}, error("'N'", "dims")),
         ("hello", {"cmd": "hello"}, lambda a: a["engine"] == engine and a["version"] and a["isa"] and a["threads"] == 1),
@@ -71,8 +82,9 @@ def tuned(folder, device, engine, python):
         yield f"pet-tune: {done.returncode} {done.stderr} {samples}"
 
 
-def main(environment, script, engines):
-    """Exit status: 0 or 1; 77 where the environment is not there. `engines`: devices by the engine that the script names."""
+def main(environment, script, engines, refused=None):
+    """Exit status: 0 or 1; 77 where the environment is not there. `engines`: devices by the engine that the script names. `refused`:
+    what it says of models that the engine does not take."""
     python = SOURCE / ".engines" / environment / "bin" / "python"
     if not python.is_file():
         print(f"{python} is not there: make -f Makefile.ci engines")
@@ -80,11 +92,10 @@ def main(environment, script, engines):
     failures = []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        paths = {**runner.write_models(folder), "several": str(folder / "several.onnx")}
-        several(paths["several"])
+        paths = write_models(folder)
         for engine, device in engines.items():
             command = [python, SOURCE / "runtime" / "ort" / script, "--engine", engine]
-            found = [*runner.failures_of(command, runner.same_cases(paths) + cases(paths, engine)), *same_results(command, paths),
+            found = [*runner.failures_of(command, runner.same_cases(paths) + cases(paths, engine, refused or {})), *same_results(command, paths),
                      *tuned(folder, device, engine, python)]
             failures += [f"{engine}: {failure}" for failure in found]
     for failure in failures:

@@ -26,6 +26,7 @@ GRID = {"ties": {"W": "H", "S": "R", "P": "floor((R - 1)/2)", "Q": "P"},
 DEVICES = {
     "openvino-cpu": ("openvino_runner.py", "openvino", "openvino", None),
     "mnn-cpu": ("mnn_runner.py", "mnn", "MNN", "MNN's converter failed with status 1; it said: These Op Not Support: Wish"),
+    "ncnn-cpu": ("ncnn_runner.py", "ncnn", "ncnn", "pnnx failed with status 1; it said: These Op Not Support: Wish"),
     "torch-cpu": ("torch_runner.py", "torch", "onnx2torch", "torch cannot load it: Converter is not implemented (Wish)"),
     "inductor-cpu": ("torch_runner.py", "torch-inductor", "onnx2torch", "torch-inductor cannot load it: Converter is not implemented (Wish)"),
 }

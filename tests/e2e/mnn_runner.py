@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""runtime/ort/mnn_runner.py on MNN itself. Exit status 0 or 1; 77 where the engine's environment is not there."""
+"""runtime/ort/mnn_runner.py on the engine itself. Exit status 0 or 1; 77 where the engine's environment is not there."""
 
 import sys
 

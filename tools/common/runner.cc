@@ -24,6 +24,7 @@ constexpr DeviceRow kDevices[] = {
     {"onednn-cpu", "onednn", "", ""},
     {"openvino-cpu", "openvino", "ort/openvino_runner.py", ".engines/openvino"},
     {"mnn-cpu", "mnn", "ort/mnn_runner.py", ".engines/mnn"},
+    {"ncnn-cpu", "ncnn", "ort/ncnn_runner.py", ".engines/ncnn"},
     {"torch-cpu", "torch", "ort/torch_runner.py", ".engines/torch", "torch"},
     {"inductor-cpu", "inductor", "ort/torch_runner.py", ".engines/torch", "torch-inductor"},
     {"ort-cuda", "cuda", "ort/accelerator_runner.py", ".engines/cuda", "onnxruntime-cuda"},
