@@ -175,7 +175,7 @@ def unknown(engine):
         expect("unknown", done.returncode == 2 and "openvnio-cpu: unknown device (did you mean 'openvino-cpu'? known: " in done.stderr
                and all(device in done.stderr for device in [*DEVICES, "ort-cpu", "onednn-cpu"]), (command, done.stderr))
         told = subprocess.run([BIN / command[0], "--help"], capture_output=True, text=True, timeout=60).stdout
-        expect("help", all(device in told for device in DEVICES), (command[0], told))
+        expect("help", all(device in told for device in DEVICES), (command[0], [device for device in DEVICES if device not in told]))
     done = subprocess.run([BIN / "pet-tune", engine.pack, "-o", out, "--device", "ort"], capture_output=True, text=True, timeout=60)
     expect("short", done.returncode == 2 and "ort: unknown device (known: " in done.stderr, done.stderr)
 
