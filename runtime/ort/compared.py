@@ -1,8 +1,8 @@
 """What the runners of other engines than ONNX Runtime share: results are compared with its own before they are timed,
 models are converted in a process apart, sessions have the part of its interface that runner.py uses.
 
-An error names the output that has another type, another shape or other values (LARGEST_ERROR), or says that ONNX Runtime
-cannot check the model.
+An error names the output that has another type, another shape or other values (Engine.largest_error), or says that ONNX
+Runtime cannot check the model.
 """
 
 import collections
@@ -14,7 +14,6 @@ import subprocess
 import numpy as np
 import runner
 
-LARGEST_ERROR = 1e-3  # of the largest value of an output: beyond, it is no rounding
 CONVERTER_SECONDS = 50  # less than pet-tune waits for an answer (--timeout)
 LIBRARY = ctypes.CDLL(None)
 
@@ -23,6 +22,8 @@ Value = collections.namedtuple("Value", "name type shape")
 
 class Engine:
     """An engine as runner.OnnxRuntime is one. A subclass has `name`, `version` and load(), which makes a Session."""
+
+    largest_error = 1e-3  # of the largest value of an output: beyond, it is no rounding
 
     def providers(self):
         return ["CPU"]
@@ -52,7 +53,7 @@ class Engine:
         except runner.Mistake as mistake:
             raise runner.Mistake(f"{mistake}, so {self.name}'s results cannot be checked") from mistake
         for name, reference in expected.items():
-            why = whats_wrong(reference, outputs.get(name))
+            why = whats_wrong(reference, outputs.get(name), self.largest_error)
             if why:
                 raise runner.Mistake(f"{path}: {self.name} {self.version} is wrong: output {name} {why}")
 
@@ -96,7 +97,7 @@ class Result:
         return self.read()
 
 
-def whats_wrong(expected, found):
+def whats_wrong(expected, found, largest_error):
     """What differs between an output of ONNX Runtime and the engine's; None where nothing does."""
     if found is None:
         return "is missing"
@@ -107,7 +108,7 @@ def whats_wrong(expected, found):
     if not np.array_equal(finite, np.isfinite(b)) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
         return "is not finite where ONNX Runtime's is, or the reverse"
     largest, off = np.abs(a[finite]).max(initial=0.0), np.abs(a[finite] - b[finite]).max(initial=0.0)
-    if not off <= LARGEST_ERROR * largest:
+    if not off <= largest_error * largest:
         return f"differs from ONNX Runtime's by {off:.2g} of {largest:.2g}"
     return None
 

@@ -27,9 +27,11 @@ CONVERTER = [sys.executable, "-c", "import sys, _tools; _tools.mnnconvert(sys.ar
 
 
 class Mnn(compared.Engine):
-    """Full precision."""
+    """Floats of 32 bits, everything else as MNN does it by default. It uses Winograd's algorithm with large tiles: of one Conv
+    (128 channels, 28 x 28) the error was 1.2e-3 of the largest value, and 5e-7 with small tiles, which took 1.4 times as long."""
 
     name, version = "mnn", MNN.version()
+    largest_error = 3e-3
 
     def load(self, path, threads, inputs, outputs):
         with tempfile.TemporaryDirectory(prefix="pet-mnn-") as folder:
