@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes the environments of engines that pet can time besides the ones it comes with: .engines/NAME from NAME.txt beside
 # this file, of all of them or of those that are named. Quick when nothing changed: a stamp holds the hash of the pinned
-# packages. What needs a program that is not here ("# needs: PROGRAM") is skipped; a package that is used without those that
-# it asks for is installed so ("# alone: PACKAGE==VERSION").
+# packages. What needs a program that is not here ("# needs: PROGRAM") is skipped; packages that are used without those that
+# they ask for are installed so ("# alone: PACKAGE==VERSION…").
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -28,8 +28,9 @@ for name in "${names[@]}"; do
   fi
   [[ -x $environment/bin/python ]] || /usr/bin/python3 -m venv --clear "$environment"
   "$environment/bin/python" -m pip install --quiet --disable-pip-version-check -r "$pinned"
-  alone=$(sed -n 's/^# alone: //p' "$pinned")
-  [[ -z $alone ]] || "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$alone"
+  read -ra alone < <(sed -n 's/^# alone: //p' "$pinned") || true
+  (( ${#alone[@]} == 0 )) ||
+    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "${alone[@]}"
   echo "$hash" > "$environment/setup.stamp"
   echo "engines: $name is ready"
 done
