@@ -67,9 +67,9 @@ def variable_of(array):
 
 
 def result_of(variable, dtype):
-    """What has no elements cannot be read."""
+    """What MNN reads is its own memory, which the array does not hold: it is copied. What has no elements cannot be read."""
     def read():
-        return variable.read().astype(dtype, copy=False) if 0 not in variable.shape else np.empty(variable.shape, dtype)
+        return np.array(variable.read(), dtype) if 0 not in variable.shape else np.empty(variable.shape, dtype)
 
     return compared.Result(read)
 

@@ -8,7 +8,7 @@ class Module:
 
     def onForward(self, variables):
         feeds = {name: variable.read() for name, variable in zip(self.inputs, variables)}
-        return list(map(expr.Var, fake.run(self.session, feeds)))
+        return list(map(expr.Computed, fake.run(self.session, feeds)))
 
 
 def create_runtime_manager(configs):
