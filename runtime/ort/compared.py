@@ -114,10 +114,12 @@ def whats_wrong(expected, found, largest_error):
 
 
 def convert(name, command, path, product):
-    """Runs a converter of the model at `path` in a process of its own, which may crash or hang; it makes the file `product`."""
+    """Runs a converter of the model at `path` in a process of its own, which may crash or hang; it makes the file `product`, and
+    whatever it leaves where it runs lies beside that."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", timeout=CONVERTER_SECONDS, preexec_fn=end_with_parent, check=False)
+                              errors="replace", timeout=CONVERTER_SECONDS, cwd=os.path.dirname(product), preexec_fn=end_with_parent,
+                              check=False)
     except subprocess.TimeoutExpired as error:
         raise runner.Mistake(f"{path}: {name} does not end: {CONVERTER_SECONDS} s") from error
     except OSError as error:

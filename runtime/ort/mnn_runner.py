@@ -36,7 +36,8 @@ class Mnn(compared.Engine):
     def load(self, path, threads, inputs, outputs):
         with tempfile.TemporaryDirectory(prefix="pet-mnn-") as folder:
             converted = os.path.join(folder, "model.mnn")
-            compared.convert("MNN's converter", [*CONVERTER, "-f", "ONNX", "--modelFile", path, "--MNNModel", converted], path, converted)
+            command = [*CONVERTER, "-f", "ONNX", "--modelFile", os.path.abspath(path), "--MNNModel", converted]
+            compared.convert("MNN's converter", command, path, converted)
             runtime = MNN.nn.create_runtime_manager(({"backend": "CPU", "numThread": threads, "precision": "high"},))
             module = MNN.nn.load_module_from_file(converted, [value.name for value in inputs], [value.name for value in outputs],
                                                   runtime_manager=runtime)

@@ -233,12 +233,12 @@ def converter(folder):
     script = folder / "converter.py"
     script.write_text("import os, sys, time; print('a'); print('last words'); sys.stdout.flush(); exec(sys.argv[1])\n")
     code = f"""
-import sys
+import os, sys
 sys.path.insert(0, {str(SOURCE / "runtime" / "ort")!r})
 import compared, runner
 compared.CONVERTER_SECONDS = 2
 try:
-    compared.convert("it", sys.argv[1:], "model.onnx", "product")
+    compared.convert("it", sys.argv[1:], "model.onnx", os.path.abspath("product"))
 except runner.Mistake as mistake:
     print(mistake)
 """
