@@ -4,7 +4,9 @@
 #include <chrono>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "ir/shell.h"
 #include "rules/pack/file.h"
 #include "tools/bench/report.h"
 #include "tools/common/status_line.h"
@@ -48,6 +50,14 @@ tl::unexpected<Error> runnerFailed(const std::string& message) {
   return fail(ErrorKind::kRunner, message, "", "check --runner, --python and --runner-path");
 }
 
+/// Where the rewritten model was chosen for another device: what that means.
+std::string chosenForAnother(const Models& models, const Options& o) {
+  const std::string device = models.rewritten ? metadataEntry(*models.rewritten, kDeviceKey) : "";
+  if (device.empty() || device == o.runner.device) return "";
+  return fmt::format("The rules of {} were chosen by timings of {} and may lose on {}: pet-apply {} --device {}\n",
+                     o.rewritten, device, o.runner.device, shellWord(o.model), o.runner.device);
+}
+
 /// One row for each site. What is left of the budget is shared by the sites that are left.
 Expected<std::vector<SiteRow>> timeSites(
     const Models& models, Watch& watch, const RunnerKeeper& runner, Clock::time_point end, tool::StatusLine& status) {
@@ -85,7 +95,10 @@ Expected<void> write(const Report& report, const Options& o) {
   return o.json.empty() ? Expected<void>() : writeFile(o.json, json(report, o));
 }
 
-Expected<void> run(const Options& o) {
+Expected<void> run(Options o) {
+  auto device = tool::deviceNamed(o.runner.device);
+  if (!device) return tl::unexpected(device.error());
+  o.runner.device = std::move(*device);
   auto command = tool::runnerCommand(o.runner);
   if (!command) return tl::unexpected(command.error());
   if (auto ok = checkOptions(o); !ok) return ok;
@@ -98,20 +111,20 @@ Expected<void> run(const Options& o) {
   auto engine = runner.hello();
   if (!engine) return runnerFailed(engine.error().message);
   Report report{*engine, {}, {}};
-  if (auto said = say(o, headline(*engine, o) + "\n"); !said) return said;
+  PET_TRY(say(o, headline(*engine, o) + chosenForAnother(*models, o) + "\n"));
   Watch watch(o, runner);
   tool::StatusLine status(o.quiet);
   auto whole = timeWhole(o, watch, perSite ? kWholeShare * o.budget : o.budget, status);
   if (!whole && whole.error().fatal()) return runnerFailed(whole.error().message);
   if (!whole) return fail(ErrorKind::kModel, whole.error().message);
   report.whole = std::move(*whole);
-  if (auto said = say(o, wholeTable(report.whole)); !said) return said;
+  PET_TRY(say(o, wholeTable(report.whole)));
   if (perSite) {
     auto rows = timeSites(*models, watch, runner, end, status);
     status.clear();
     if (!rows) return tl::unexpected(rows.error());
     report.sites = std::move(*rows);
-    if (auto said = say(o, "\n" + siteTable(report.sites)); !said) return said;
+    PET_TRY(say(o, "\n" + siteTable(report.sites)));
   }
 
   if (auto written = write(report, o); !written) return written;
@@ -133,8 +146,8 @@ int main(int argc, char** argv) {
   using tool::isNamed;
   app.add_option("MODEL", o.model, "the original, an ONNX model")->required();
   app.add_option("REWRITTEN", o.rewritten, "its rewritten form, e.g. from pet-apply")->check(isNamed());
-  app.add_option("--device,--runner", o.runner.name,
-                 "the engine: ort-cpu, onednn-cpu or openvino-cpu; or ort, onednn, openvino")
+  app.add_option("--device,--runner", o.runner.device,
+                 fmt::format("the engine: {}; or a short name such as ort", fmt::join(tool::devices(), ", ")))
       ->capture_default_str();
   app.add_flag("--per-site,!--no-per-site", o.perSite, "also time the sites where the models differ (the default)");
   app.add_option("--runs", o.runs, "the largest number of rounds")->capture_default_str()->check(CLI::Range(3, 100000));

@@ -5,6 +5,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "rules/pack/file.h"
 #include "rules/pack/machine_text.h"
@@ -239,7 +240,7 @@ int main(int argc, char** argv) {
   app.add_flag("--no-calibrate", o.noCalibrate, "do not measure the engine's rates, where they are not known");
   app.add_flag("--derive-rates", o.deriveRates,
                "only add rates, derived from its samples, to each machine of the file that was not calibrated");
-  app.add_option("--device", o.device, "the engine to time on: ort-cpu, onednn-cpu or openvino-cpu")
+  app.add_option("--device", o.device, fmt::format("the engine to time on: {}", fmt::join(tool::devices(), ", ")))
       ->capture_default_str();
   app.add_option("--rules", o.rules, "only these rules (names or globs, separated by commas)")
       ->delimiter(',')

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "applier/onnx/graph.h"
@@ -16,6 +17,7 @@ struct ModelFile;
 // Keys of what pet writes into a model's metadata.
 inline constexpr const char* kPromisesKey = "pet.assume";  ///< what its user promised of its extents
 inline constexpr const char* kRulesKey = "pet.rules";      ///< the rules that fired
+inline constexpr const char* kDeviceKey = "pet.device";    ///< the device whose timings chose them
 
 /// Entries of a model's metadata, by key.
 using Metadata = std::map<std::string, std::vector<std::string>>;
@@ -31,6 +33,9 @@ struct Model {
   std::set<std::string> inlined = {};  ///< keys of functions that go unless something still calls them
   Metadata metadata = {};  ///< what is to be said besides what the file says, for each key behind what it says there
 };
+
+/// What the model's file says under a key of its metadata; "": nothing.
+std::string metadataEntry(const Model& model, std::string_view key);
 
 /// Reads an ONNX model and checks that its graphs are such: every value defined once and before its use, no cycle,
 /// tensors as long as their extents say, no function that calls itself. Files are mapped, the model's and those of its

@@ -364,6 +364,13 @@ std::string domainOf(const std::string& written) {
   return written == "ai.onnx" ? "" : written;
 }
 
+std::string metadataEntry(const Model& model, std::string_view key) {
+  if (!model.file) return "";
+  const auto& entries = model.file->proto.metadata_props();
+  auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.key() == key; });
+  return entry == entries.end() ? "" : entry->value();
+}
+
 Expected<Model> readModel(const std::shared_ptr<const ModelFile>& file, const std::string& where) {
   return Reader(file, where).read();
 }

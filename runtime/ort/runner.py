@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times ONNX models on ONNX Runtime's CPU provider: a child process that answers JSON lines, and a module.
-Runners of other engines that have Python are this one with another Engine (openvino_runner.py).
+Runners of other engines that have Python are this one with another engine (openvino_runner.py; compared.py).
 
-    python runtime/ort/runner.py [--cpu N]
+    python runtime/ort/runner.py [--cpu N] [--engine NAME]
 
 One request a line on stdin, one answer a line on stdout, in order; the process pins itself to CPU N (else to the
 highest it may use). Whatever the engine prints goes to stderr. Every mistake is an answer, {"error": "..."}, and the
@@ -65,6 +65,10 @@ class OnnxRuntime:
     def providers(self):
         return onnxruntime.get_available_providers()
 
+    def machine(self):
+        """What it computes on, as "hello" answers it."""
+        return processor()
+
     def open(self, path, threads, optimise, dims):
         """A session for one model, with `threads` threads and these extents of its symbolic dimensions."""
         return open_session(path, threads, optimise)
@@ -75,8 +79,8 @@ class OnnxRuntime:
 
 # ---- sessions, inputs, outputs
 
-def open_session(path, threads=1, optimise=True):
-    """A session on the CPU provider: `threads` intra-op threads, operators one after another."""
+def open_session(path, threads=1, optimise=True, providers=("CPUExecutionProvider",)):
+    """A session on the first of these providers that takes a node: `threads` intra-op threads, operators one after another."""
     require_file(path)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -86,7 +90,7 @@ def open_session(path, threads=1, optimise=True):
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimise else levels.ORT_DISABLE_ALL
     options.log_severity_level = 3
     try:
-        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(path, options, providers=list(providers))
     except Exception as error:  # the engine's exceptions have no common base of their own
         raise Mistake(f"{path}: the engine cannot load it: {error}") from error
 
@@ -104,17 +108,21 @@ def seeded_inputs(session, seed=0, dims=None, positive=False):
 def _seeded_input(value, seed, dims, positive):
     if value.type not in DTYPES:
         raise Mistake(f"input {value.name}: no random values for its type {value.type}")
-    shape = []
-    for extent in value.shape:
-        extent = dims.get(extent, extent)
-        if not isinstance(extent, int):
-            raise Mistake(f"input {value.name}: dimension {extent!r} is dynamic; give its extent in dims")
-        shape.append(extent)
+    shape = extents(value, dims)
     random = np.random.default_rng([seed, zlib.crc32(value.name.encode())])
     dtype = DTYPES[value.type]
     if np.issubdtype(dtype, np.floating):
         return random.uniform(1 / 64 if positive else -1.0, 1.0, shape).astype(dtype)
     return random.integers(0, 2, shape).astype(dtype)
+
+
+def extents(value, dims):
+    """The shape of an input, with these extents of its symbolic dimensions."""
+    shape = [dims.get(extent, extent) for extent in value.shape]
+    for extent in shape:
+        if not isinstance(extent, int):
+            raise Mistake(f"input {value.name}: dimension {extent!r} is dynamic; give its extent in dims")
+    return shape
 
 
 def run(session, inputs, path):
@@ -124,7 +132,7 @@ def run(session, inputs, path):
         raise Mistake(f"{path}: its inputs are {expected}, the first model's {sorted(inputs)}")
     names = [value.name for value in session.get_outputs()]
     try:
-        return dict(zip(names, session.run(names, inputs)))
+        return dict(zip(names, map(np.asarray, session.run(names, inputs))))
     except Exception as error:
         raise Mistake(f"{path}: the engine cannot run it: {error}") from error
 
@@ -236,7 +244,8 @@ class Affinity:
 
 
 def processor():
-    """What is known of the processor: isa, the instruction set the engine's float kernels are chosen by, cpu, vendor, family, model."""
+    """What is known of the processor: isa, the instruction set the engine's float kernels are chosen by, cpu, vendor, family,
+    model, caches."""
     fields = {}
     for line in _text_of("/proc/cpuinfo").split("\n\n")[0].splitlines():
         key, _, value = line.partition(":")
@@ -246,7 +255,8 @@ def processor():
     # Arm's architecture and part take the place of family and model.
     keys = ("vendor_id", "cpu family", "model") if "vendor_id" in fields else ("CPU implementer", "CPU architecture", "CPU part")
     vendor, family, model = (fields.get(key, "") for key in keys)
-    return {"isa": isa, "cpu": fields.get("model name", platform.processor()), "vendor": vendor, "family": _number(family), "model": _number(model)}
+    return {"isa": isa, "cpu": fields.get("model name", platform.processor()), "vendor": vendor, "family": _number(family),
+            "model": _number(model), "caches": caches()}
 
 
 def _number(text):
@@ -286,8 +296,7 @@ def checked_run(session, inputs, path, request, engine):
 
 
 def answer_hello(request, affinity, engine):
-    return {"engine": engine.name, "version": engine.version, "providers": engine.providers(), **processor(),
-            "caches": caches(), "threads": 1}
+    return {"engine": engine.name, "version": engine.version, "providers": engine.providers(), **engine.machine(), "threads": 1}
 
 
 def answer_time(request, affinity, engine):
@@ -362,16 +371,20 @@ def serve(lines, answers, affinity, engine):
         print(answer, file=answers, flush=True)
 
 
-def main(engine):
-    arguments = argparse.ArgumentParser(description=f"Times ONNX models on {engine.name}; speaks JSON lines.")
-    arguments.add_argument("--cpu", type=int, help="the CPU to stay on")
-    affinity = Affinity(arguments.parse_args().cpu)
+def main(*engines):
+    """A runner of one of these engines, by default the first."""
+    by_name = {engine.name: engine for engine in engines}
+    parser = argparse.ArgumentParser(description=f"Times ONNX models on {' or '.join(by_name)}; speaks JSON lines.")
+    parser.add_argument("--cpu", type=int, help="the CPU to stay on")
+    parser.add_argument("--engine", choices=by_name, default=engines[0].name, help="which engine")
+    arguments = parser.parse_args()
+    affinity = Affinity(arguments.cpu)
     affinity.hold()
     # stdout is for answers alone: what the engine prints on descriptor 1 goes to stderr.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    serve(sys.stdin, answers, affinity, engine)
+    serve(sys.stdin, answers, affinity, by_name[arguments.engine]())
 
 
 if __name__ == "__main__":
-    main(OnnxRuntime())
+    main(OnnxRuntime)

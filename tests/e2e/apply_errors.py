@@ -255,6 +255,7 @@ def bad_outputs(folder, good, pack):
     refuse("an unknown option", USAGE, arguments=[good, pack, "--fast"], folder=folder)
 
 
+DEVICES = "inductor-cpu, mnn-cpu, ncnn-cpu, onednn-cpu, openvino-cpu, ort-cpu, ort-cuda, tensorrt, torch-cpu"
 # Arguments that name what is not there, and what is said of them.
 MISTAKES = [
     (["--only", "conv/transposd"], "--only conv/transposd: the pack has no rule of that name (did you mean 'conv/transposed'? pet-apply "),
@@ -265,8 +266,8 @@ MISTAKES = [
     (["--site", "conv_z"], "--site conv_z: the model has no node of that name (did you mean 'conv_a'? pet-apply "),
     (["--site", "conv_a", "--site", "pool*"], "--site pool*: "),
     (["--explain", "conv/transpose"], "--explain conv/transpose: there is no node in the model and no rule in the pack of that name (did you mean"),
-    (["--device", "ort-cup"], "ort-cup: unknown device (did you mean 'ort-cpu'? known: onednn-cpu, openvino-cpu, ort-cpu; pet-apply "),
-    (["--device", "cuda"], "cuda: unknown device (known: onednn-cpu, openvino-cpu, ort-cpu)"),
+    (["--device", "ort-cup"], "ort-cup: unknown device (did you mean 'ort-cpu'? known: " + DEVICES + "; pet-apply "),
+    (["--device", "cuda"], "cuda: unknown device (known: " + DEVICES + ")"),
     (["--device", ""], "unknown device"),
     (["-o", ""], "names no file"), (["--json", ""], "names no file"), (["--report", ""], "names no file"), (["--explain", ""], "names no"),
     (["--bind", "btach=2"], "no input has an extent of the name btach"), (["--shape", "xx=1x2x6x6"], "no input is called 'xx' (did you mean 'x'? the inputs are x)"),
@@ -290,8 +291,8 @@ def mistakes(folder, good, pack):
     suggested = [("pet-tune", [pack, "--rules", "conv/transposed,conv/transposd", "-o", folder / "x.jsonl"],
                   "--rules conv/transposd: the pack has no rule of that name (did you mean 'conv/transposed'? pet-rules ls shows the names)"),
                  ("pet-tune", [pack, "--rules", "conv/transposd", "--show", SOURCE / "packs" / "ort-cpu.timings.jsonl"], "did you mean 'conv/transposed'?"),
-                 ("pet-tune", ["--device", "ort-cup", "-o", folder / "x.jsonl"], "ort-cup: unknown device (did you mean 'ort-cpu'? known: onednn-cpu, openvino-cpu, ort-cpu)"),
-                 ("pet-bench", [good, "--runner", "ort-cp"], "ort-cp: unknown device (did you mean 'ort-cpu'? known: onednn-cpu, openvino-cpu, ort-cpu)")]
+                 ("pet-tune", ["--device", "ort-cup", "-o", folder / "x.jsonl"], "ort-cup: unknown device (did you mean 'ort-cpu'? known: " + DEVICES + ")"),
+                 ("pet-bench", [good, "--runner", "ort-cp"], "ort-cp: unknown device (did you mean 'ort-cpu'? known: " + DEVICES + ")")]
     for tool, arguments, words in suggested if (BIN / "pet-tune").exists() else []:
         done = subprocess.run([str(BIN / tool), *map(str, arguments)], capture_output=True, text=True, timeout=60)
         expect(f"{tool} {arguments}", done.returncode == USAGE and words in done.stderr and done.stderr.count("\n") == 1, done.stderr)

@@ -164,6 +164,19 @@ def check_fakes(folder, pack, grid):
             expect(name, done.stdout.count("not this one") >= 2, done.stdout)
 
 
+def check_deadly(folder):
+    """A pattern that the runner did not survive is not tried again with another rule; those of other patterns are timed."""
+    text, pack, grid, timings = folder / "deadly.pet", folder / "deadly.db", folder / "deadly.json", folder / "deadly.jsonl"
+    row = (SOURCE / "tests/data/row.pet").read_text()
+    text.write_text((SOURCE / "tests/data/conv.pet").read_text() + row[row.index("\nrule "):] + (SOURCE / "tests/data/phases.pet").read_text())
+    subprocess.run([BIN / "pet-rules", "import", text, "-o", pack], check=True)
+    points = [{"N": 1, "C": 4, "F": 4, "H": 8, "R": 3}]
+    grid.write_text(json.dumps({**GRID, "patterns": {"conv": {"points": points}, "conv-d2": {"ties": {"P": "R - 1"}, "points": points}}}))
+    done = tune(pack, timings, "--shapes", grid, "--runner", fake(folder, "deadly", f"if count == 1: sys.exit(1)\n{GOOD}"), "--no-bare")
+    expect("deadly", done.returncode == 0 and done.stdout.count("the runner failed at this pattern before") == 1, done.stdout + done.stderr)
+    expect("deadly", [s["name"] for s in samples(timings)] == ["d2/phases"], samples(timings))
+
+
 def check_hopeless(folder, pack):
     """A rule that loses at its first points is timed at no more, unless asked; the sooner, the more it loses."""
     grid = folder / "long.json"
@@ -325,6 +338,7 @@ def main():
         check_lists(folder, pack)
         check_fakes(folder, pack, grid)
         check_usage(folder, pack, grid)
+        check_deadly(folder)
         check_hopeless(folder, pack)
         check_layouts(folder)
         check_outliers(folder, pack, grid)

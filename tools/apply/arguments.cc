@@ -3,7 +3,9 @@
 #include <charconv>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "tools/common/runner.h"
 #include "tools/common/tool.h"
 
 namespace pet::tool {
@@ -84,7 +86,10 @@ void declareChecks(CLI::App& app, ApplyArguments& o) {
   app.add_option("--checker", o.checker, "the pet-rules that checks records, instead of the one beside pet-apply")
       ->check(isNamed());
   app.add_flag("--dry-run", o.dryRun, "only report what would fire; nothing is checked or written");
-  app.add_option("--device", o.device, "the device whose timings decide")->capture_default_str();
+  app.add_option(
+         "--device", o.device,
+         fmt::format("the device whose timings decide: {}, or one that the timings are of", fmt::join(devices(), ", ")))
+      ->capture_default_str();
   app.add_option("--timings", o.timings, "a file of timings, instead of those that come with the tool")
       ->check(isNamed());
   app.add_option("--machine", o.machine,

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "ir/error.h"
 #include "rules/pack/timings.h"
 #include "tools/apply/arguments.h"
@@ -8,5 +11,8 @@ namespace pet::tool {
 
 /// kUsage: pet has no engine of that name, and neither are there timings of such a device; what there is is said.
 Expected<void> checkDevice(const ApplyArguments& o, const OpenTimings& timings);
+
+/// What is odd about the timings that were named: they are of other devices than the one that is rewritten for.
+Expected<std::vector<std::string>> timingsWarnings(const ApplyArguments& o, const OpenTimings& timings);
 
 }  // namespace pet::tool

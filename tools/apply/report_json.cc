@@ -79,9 +79,11 @@ const char* nameOf(RecordsChecked records) {
   return "";
 }
 
-Json expectedJson(const ApplyReport& r) {
+Json expectedJson(const ApplyReport& r, const ApplyArguments& o) {
   const bool isKnown = r.runSeconds && *r.runSeconds > r.savedSeconds;
-  return {{"seconds", isKnown ? Json(*r.runSeconds) : Json()},
+  return {{"device", o.device},
+          {"threads", o.threads},
+          {"seconds", isKnown ? Json(*r.runSeconds) : Json()},
           {"saved", r.savedSeconds},
           {"ratio", isKnown ? Json(*r.runSeconds / (*r.runSeconds - r.savedSeconds)) : Json()}};
 }
@@ -105,7 +107,7 @@ std::string jsonOf(const ApplyReport& r, const ApplyArguments& o) {
     measured.push_back({{"what", m.what}, {"ratio", m.ratio}, {"p10", m.p10}, {"p90", m.p90}, {"pays", m.pays}});
   Json all = {{"metadata", r.metadata},
               {"fired", firedJson(r)},
-              {"expected", expectedJson(r)},
+              {"expected", expectedJson(r, o)},
               {"machine", {{"name", r.machine.name()}, {"says", r.machine.str()}, {"timed", r.isMachineTimed}}},
               {"matched", r.matched},
               {"refused", refused}};

@@ -117,6 +117,7 @@ Metadata metadataOf(const ApplyArguments& o, const Pack& pack) {
   Metadata said{{"pet.version", {std::string(kVersion)}}, {"pet.pack", {pack.digest()}}};
   for (const std::string& option : choicesOf(o))
     said["pet.options"].push_back(option);
+  if (!o.all) said[kDeviceKey].push_back(o.device);
   for (const std::string& promise : o.sizes.assume)
     said[kPromisesKey].push_back(promise.substr(promise.find_first_not_of(' ')));
   return said;
@@ -294,6 +295,8 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   auto nodes = nodeNames(model->graph);
   PET_TRY(checkChoices(o, nodes, *pack));
   PET_TRY(checkDevice(o, *timings));
+  auto warnings = timingsWarnings(o, *timings);
+  if (!warnings) return tl::unexpected(warnings.error());
   auto machine = namedMachine(o.machine, timings->machines());
   if (!machine) return tl::unexpected(machine.error());
   auto rules = TunedRules::open(*pack, *timings, {o.device, o.threads, *machine});
@@ -317,6 +320,7 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   auto records = checkFired(o, *pack, applied->report, show);
   if (!records) return tl::unexpected(records.error());
   applied->report.records = *records;
+  applied->report.warnings.insert(applied->report.warnings.begin(), warnings->begin(), warnings->end());
   applied->report.seconds = seconds() - start;
   applied->report.machine = *machine;
   applied->report.isMachineTimed = rules->costs().isOfThisCpu();

@@ -16,13 +16,28 @@ struct DeviceRow {
   std::string_view device, runner;
   std::string_view script;       ///< in the share folder; empty: a program of ours beside the tools
   std::string_view environment;  ///< of the source tree: has the Python that has the engine
+  std::string_view engine = "";  ///< which one, of a script that has several
 };
 
 constexpr DeviceRow kDevices[] = {
     {"ort-cpu", "ort", "ort/runner.py", ".venv"},
     {"onednn-cpu", "onednn", "", ""},
     {"openvino-cpu", "openvino", "ort/openvino_runner.py", ".engines/openvino"},
+    {"mnn-cpu", "mnn", "ort/mnn_runner.py", ".engines/mnn"},
+    {"ncnn-cpu", "ncnn", "ort/ncnn_runner.py", ".engines/ncnn"},
+    {"torch-cpu", "torch", "ort/torch_runner.py", ".engines/torch", "torch"},
+    {"inductor-cpu", "inductor", "ort/torch_runner.py", ".engines/torch", "torch-inductor"},
+    {"ort-cuda", "cuda", "ort/accelerator_runner.py", ".engines/cuda", "onnxruntime-cuda"},
+    {"tensorrt", "tensorrt", "ort/accelerator_runner.py", ".engines/cuda", "onnxruntime-tensorrt"},
 };
+
+Expected<const DeviceRow*> rowOf(std::string_view device) {
+  const auto* row =
+      std::find_if(std::begin(kDevices), std::end(kDevices), [&](const DeviceRow& d) { return d.device == device; });
+  if (row != std::end(kDevices)) return row;
+  const std::set<std::string> known = devices();
+  return unknownName("device", std::string(device), {known.begin(), known.end()});
+}
 
 /// The Python that has the engine: the one asked for, else that of the source tree's environment, else the system's.
 std::string pythonOf(const std::string& asked, std::string_view environment) {
@@ -35,18 +50,22 @@ std::string pythonOf(const std::string& asked, std::string_view environment) {
 }  // namespace
 
 Expected<std::vector<std::string>> runnerCommand(const RunnerChoice& choice) {
-  const auto* row = std::find_if(std::begin(kDevices), std::end(kDevices), [&](const DeviceRow& d) {
-    return choice.name == d.device || choice.name == d.runner;
-  });
-  if (row == std::end(kDevices)) {
-    const std::set<std::string> known = devices();
-    return unknownName("device", choice.name, {known.begin(), known.end()});
-  }
-  if (row->script.empty())
-    return std::vector{choice.path.empty() ? (binFolder() / "pet-runner").string() : choice.path};
-  auto script = choice.path.empty() ? shareFile(std::string(row->script)) : Expected<std::string>(choice.path);
+  auto found = rowOf(choice.device);
+  if (!found) return tl::unexpected(found.error());
+  const DeviceRow& row = **found;
+  if (row.script.empty()) return std::vector{choice.path.empty() ? (binFolder() / "pet-runner").string() : choice.path};
+  auto script = choice.path.empty() ? shareFile(std::string(row.script)) : Expected<std::string>(choice.path);
   if (!script) return tl::unexpected(script.error());
-  return std::vector{pythonOf(choice.python, row->environment), std::move(*script)};
+  std::vector command{pythonOf(choice.python, row.environment), std::move(*script)};
+  if (!row.engine.empty()) command.insert(command.end(), {"--engine", std::string(row.engine)});
+  return command;
+}
+
+Expected<std::string> deviceNamed(const std::string& name) {
+  const auto* row =
+      std::find_if(std::begin(kDevices), std::end(kDevices), [&](const DeviceRow& d) { return d.runner == name; });
+  auto found = row != std::end(kDevices) ? row : rowOf(name);
+  return found.map([](const DeviceRow* r) { return std::string(r->device); });
 }
 
 std::set<std::string> devices() {

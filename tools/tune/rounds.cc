@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -105,6 +107,7 @@ class Rounds {
   Expected<Row> rowOf(const Job& job) {
     if (!o_.exhaustive && isHopeless(timings_, tuner_.blank(job))) return Row{.kind = Row::Kind::kHopeless};
     if (isOver()) return Row{.kind = Row::Kind::kNotTimed};
+    if (deadly_.contains({job.pattern, job.shapes})) return Row{.note = "the runner failed at this pattern before"};
     say(job);
     if (!std::exchange(controlled_, true)) {
       auto control = tuner_.control(job);
@@ -113,6 +116,7 @@ class Rounds {
       if (!o_.quiet) PET_TRY(tool::print("A/A control: " + *control + "\n"));
     }
     auto row = tuner_.measure(job);
+    if (runner_.isFailing()) deadly_.emplace(job.pattern, job.shapes);
     if (!row || !row->sample) return row;
     timings_.add(*row->sample);
     if (auto ok = writeTimings(timings_, o_.output); !ok) return tl::unexpected(ok.error());
@@ -128,6 +132,8 @@ class Rounds {
   std::vector<Row> rows_;
   tool::StatusLine status_{o_.quiet};
   size_t settled_ = 0;
+  /// What the runner did not survive: other rules of the same pattern would end the run.
+  std::set<std::pair<const Pattern*, Bindings>> deadly_;
   Clock::time_point end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                               std::chrono::duration<double>(o_.budget > 0 ? o_.budget : 1e9));
   bool controlled_ = false;

@@ -1,0 +1,7 @@
+import fake
+
+from MNN import expr, nn  # noqa: F401
+
+
+def version():
+    return fake.VERSION

@@ -1,0 +1,1 @@
+raise ImportError("the package needs PyTorch; its program does not")
