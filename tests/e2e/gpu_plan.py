@@ -31,17 +31,18 @@ def planned(path, *options):
     return subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=900)
 
 
-def sizes_of(model):
-    """Numbers for the extents that a model of the zoo leaves open."""
-    return [f"{name}={extent}" for name, extent in model.tries[0].items()]
+def shapes_of(model):
+    """The extents of the inputs of a model of the zoo that has open ones."""
+    dims = model.tries[0]
+    return [f"{name}={'x'.join(map(str, array.shape))}" for name, array in model.arrays(dims).items()] if dims else []
 
 
 def check(name, folder):
     model = zoo.MODELS[name]
     path = build.build(name, folder)
-    bound = sizes_of(model)
+    shapes = shapes_of(model)
     for precision in ["fp32", "tf32", "fp16"] if part.given() else ["fp32"]:
-        done = planned(path, "--precision", precision, *(["--bind", ",".join(bound)] if bound else []))
+        done = planned(path, "--precision", precision, *(["--shape", ",".join(shapes)] if shapes else []))
         if done.returncode:
             failures.append(f"{name}, {precision}: {done.stderr.strip()}")
             continue
