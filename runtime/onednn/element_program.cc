@@ -104,13 +104,13 @@ PET_WIDE_LOOPS void runElements(const ElementOp& op, const float* const* x, floa
 
 std::optional<ElementOp> elementOp(const Node& node) {
   static const std::map<std::string_view, Code> kCodes{
-      {"Add", Code::kAdd},         {"Sub", Code::kSub},         {"Mul", Code::kMul},
-      {"Div", Code::kDiv},         {"PRelu", Code::kPRelu},     {"Where", Code::kWhere},
-      {"Neg", Code::kLinear},      {"Relu", Code::kRelu},       {"LeakyRelu", Code::kRelu},
-      {"Sigmoid", Code::kSigmoid}, {"Tanh", Code::kTanh},       {"Erf", Code::kErf},
-      {"Exp", Code::kExp},         {"Sqrt", Code::kSqrt},       {"Reciprocal", Code::kReciprocal},
-      {"Square", Code::kSquare},   {"Clip", Code::kClip},       {"HardSwish", Code::kHardSwish},
-      {"Swish", Code::kSwish},     {"Gelu", Code::kGeluErf},    {"HardSigmoid", Code::kHardSigmoid},
+      {"Add", Code::kAdd},         {"Sub", Code::kSub},      {"Mul", Code::kMul},
+      {"Div", Code::kDiv},         {"PRelu", Code::kPRelu},  {"Where", Code::kWhere},
+      {"Neg", Code::kLinear},      {"Relu", Code::kRelu},    {"LeakyRelu", Code::kRelu},
+      {"Sigmoid", Code::kSigmoid}, {"Tanh", Code::kTanh},    {"Erf", Code::kErf},
+      {"Exp", Code::kExp},         {"Sqrt", Code::kSqrt},    {"Reciprocal", Code::kReciprocal},
+      {"Square", Code::kSquare},   {"Clip", Code::kClip},    {"HardSwish", Code::kHardSwish},
+      {"Swish", Code::kSwish},     {"Gelu", Code::kGeluErf}, {"HardSigmoid", Code::kHardSigmoid},
   };
   auto code = kCodes.find(node.op->name);
   if (code == kCodes.end()) return std::nullopt;

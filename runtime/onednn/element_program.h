@@ -12,8 +12,27 @@ namespace pet::onednn {
 /// A function of one element of each operand, as loops compute it.
 struct ElementOp {
   enum class Code {
-    kAdd, kSub, kMul, kDiv, kPRelu, kWhere,
-    kLinear, kRelu, kSigmoid, kTanh, kErf, kExp, kSqrt, kReciprocal, kSquare, kClip, kHardSwish, kHardSigmoid, kSwish, kGeluErf, kGeluTanh,
+    kAdd,
+    kSub,
+    kMul,
+    kDiv,
+    kPRelu,
+    kWhere,
+    kLinear,
+    kRelu,
+    kSigmoid,
+    kTanh,
+    kErf,
+    kExp,
+    kSqrt,
+    kReciprocal,
+    kSquare,
+    kClip,
+    kHardSwish,
+    kHardSigmoid,
+    kSwish,
+    kGeluErf,
+    kGeluTanh,
   };
   Code code = Code::kLinear;
   float alpha = 1, beta = 0;
@@ -21,7 +40,8 @@ struct ElementOp {
 /// Nothing: the operator is none of these.
 std::optional<ElementOp> elementOp(const Node& node);
 
-/// Element-wise operators one after another, block by block, so that what is between them stays in the first-level cache.
+/// Element-wise operators one after another, block by block, so that what is between them stays in the first-level
+/// cache.
 class ElementProgram {
  public:
   static constexpr size_t kMostOperands = plan::Loops::kTensors - 1;

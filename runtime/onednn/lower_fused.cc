@@ -123,8 +123,8 @@ bool Planner::lowerFused(const std::vector<int>& members) {
     computed.push_back(step);
   }
   emit(std::make_unique<KernelStep>(
-      used, [program = ElementProgram(std::move(loops), numbers, std::move(computed)), threads = options_.threads](
-                   float* const* pointers) { program.run(pointers, threads); }));
+      used, [program = ElementProgram(std::move(loops), numbers, std::move(computed)),
+             threads = options_.threads](float* const* pointers) { program.run(pointers, threads); }));
   define(result, y);
   note(members.back(), members.size() == 1 ? "a kernel of our own" : "a kernel of our own: one pass");
   return true;

@@ -117,8 +117,8 @@ bool isZero(const std::vector<float>& list) {
   return std::all_of(list.begin(), list.end(), [](float x) { return x == 0; });
 }
 
-/// Emits the product; its result lies as `product.result` says. `form`: the same memory with the dimensions in the order
-/// that the program calls the result by.
+/// Emits the product; its result lies as `product.result` says. `form`: the same memory with the dimensions in the
+/// order that the program calls the result by.
 bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& form) {
   if (!settleScale(product, e)) return false;
   while (joinOnce(product)) {
@@ -188,14 +188,15 @@ void placeRight(Planner& p, Value v, size_t rank, Product& product) {
   product.right = {-1, *reshaped(access, extents)};
 }
 
-/// The order of the dimensions in which rows of the left operand follow each other in memory, where the right one is the
-/// same for all: so they are rows of one product, whatever the order is that the program names them in.
+/// The order of the dimensions in which rows of the left operand follow each other in memory, where the right one is
+/// the same for all: so they are rows of one product, whatever the order is that the program names them in.
 std::vector<size_t> rowOrder(const Product& product) {
   std::vector<size_t> order(product.left.access.rank());
   std::iota(order.begin(), order.end(), 0);
   const auto strides = stridesOf(product.left.access);
   const auto& right = product.right.access.tables;
-  const bool isShared = std::all_of(right.begin(), right.end() - 2, [](const auto& table) { return table.size() == 1; });
+  const bool isShared =
+      std::all_of(right.begin(), right.end() - 2, [](const auto& table) { return table.size() == 1; });
   if (strides && isShared && strides->back() == 1)
     std::stable_sort(order.begin(), order.end() - 1, [&](size_t a, size_t b) { return (*strides)[a] > (*strides)[b]; });
   return order;

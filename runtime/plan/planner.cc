@@ -96,7 +96,9 @@ Expected<void> Planner::lowerAll() {
     bool sums = sums_.contains(anchor);
     if (sums) {
       lowerSums(anchor);
-    } else if (auto ok = fused_.contains(anchor) ? lowerFusedNodes(anchor) : anchor >= 0 ? lowerChain(anchor) : lower(n);
+    } else if (auto ok = fused_.contains(anchor) ? lowerFusedNodes(anchor)
+                       : anchor >= 0             ? lowerChain(anchor)
+                                                 : lower(n);
                !ok) {
       return ok;
     }
