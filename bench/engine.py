@@ -5,6 +5,7 @@
 
 For each model: the medians of both in each round, of at most --budget seconds; the ratio ONNX Runtime / ours is the median of the
 rounds' ratios, above 1 where ours is faster; how many nodes run one by one. Exit status 1 where one of the two refuses a model.
+What lies in bench/results/ becomes a table of docs/speed.md (speed_table.py).
 """
 
 import argparse
@@ -19,6 +20,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "models"))
 import build  # noqa: E402
+import models  # noqa: E402
 import zoo  # noqa: E402
 
 
@@ -66,6 +68,13 @@ def compare(name, path, runners, options):
             "ratio": statistics.median(r["ort"] / r["ours"] for r in rounds), "alone": len(notes.get("reference", []))}
 
 
+def report(rows, options):
+    """What speed_table.py reads."""
+    command = ["bench/engine.py", f"--rounds={options.rounds}", f"--budget={options.budget:g}", f"--threads={options.threads}"]
+    figures = {row["model"]: {"error" if key == "problem" else key: value for key, value in row.items() if key != "model"} for row in rows}
+    return {**models.provenance("engine_zoo", command, models.runner.processor()["cpu"], options.threads), "models": figures}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
@@ -83,14 +92,14 @@ def main():
         row = rows[-1]
         print(row.get("problem") and f"{name}: {row['problem']}" or
               f"{name}: ort {row['ort'] * 1e3:.2f} ms, ours {row['ours'] * 1e3:.2f} ms, ratio {row['ratio']:.2f}, {row['alone']} nodes one by one", flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(report(rows, options), indent=1) + "\n")
     for runner in runners.values():
         runner.close()
     ratios = [row["ratio"] for row in rows if "ratio" in row]
     if ratios:
         mean = math.exp(statistics.mean(math.log(r) for r in ratios))
         print(f"{len(ratios)} of {len(rows)} models: geometric mean {mean:.2f}, {sum(r < 0.95 for r in ratios)} below 0.95")
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
     return 1 if len(ratios) < len(rows) else 0
 
 

@@ -7,8 +7,8 @@ Rewrites what is between `<!-- speed_table: NAME -->` and `<!-- speed_table end 
 where they differ. A result says of which table it is ("table"), and its "date", "commit", "machine" and "command".
 
 Of the tables models, versions, engine, unseen and two_threads a model's result is the latest, by the files' names. Of table models it is what
-`bench/models.py --measure --json` writes. Of cost and zoo the latest file counts: what `bench/apply_cost.py --json` and
-`bench/zoo.py --json` write; zoo has several tables (zoo_tables.py). The others state their figures by model:
+`bench/models.py --measure --json` writes. Of cost, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`,
+`bench/zoo.py --json` and `bench/engine.py --json` write; zoo has several tables (zoo_tables.py). The others state their figures by model:
 
     versions: {"ratios": {"1.20.1": 1.62, ...}, "simplified": {"onnxsim": 1.00, "onnxslim": 0.98}}
     engine:   {"ort": seconds, "ours": seconds, "ratio": 2.48, "rewritten": seconds}
@@ -19,6 +19,7 @@ import argparse
 import json
 import pathlib
 import re
+import statistics
 import sys
 import textwrap
 
@@ -133,14 +134,25 @@ def cost_lines(result):
     return zoo_tables.table(["case", "nodes", "MB of model", "CPU seconds", "us per node", "peak MB"], rows)
 
 
+def engine_lines(result):
+    """Our engine on the zoo, and all of it in one line."""
+    models = result["models"]
+    ratios = [entry["ratio"] for entry in models.values()]
+    rows = [[name, milliseconds(entry["ort"]), milliseconds(entry["ours"]), f"{entry['ratio']:.2f}", str(entry["alone"])] for name, entry in models.items()]
+    mean = statistics.geometric_mean(ratios)
+    return [*zoo_tables.table(["model of the zoo", "ONNX Runtime ms", "ours ms", "ratio", "nodes one by one"], rows), "",
+            f"Geometric mean of {len(ratios)}: {mean:.2f}; {sum(ratio < 0.95 for ratio in ratios)} below 0.95."]
+
+
 OF_LATEST = {  # table: (what its result says it is of, lines)
     "cost": ("cost", cost_lines),
+    "engine_zoo": ("engine_zoo", engine_lines),
     "zoo_totals": ("zoo", zoo_tables.totals),
     "zoo_refused": ("zoo", zoo_tables.refused),
     "zoo_by_size": ("zoo", zoo_tables.by_size),
     "zoo_each": ("zoo", zoo_tables.each),
 }
-FIGURES = {"cost": "cases", **dict.fromkeys([*BY_MODEL, "zoo"], "models")}  # by what a result is of
+FIGURES = {"cost": "cases", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo"], "models")}  # by what a result is of
 
 
 def read_results(folder):

@@ -161,8 +161,10 @@ class Grouping {
     std::map<std::string, int, std::less<>> buffers, operands;  // between steps; what comes from outside
     auto operand = [&](const std::string& name) {
       auto [it, isNew] = operands.try_emplace(name, 0);
-      if (isNew) it->second = program->addOperand();
       if (isNew) node.inputs.push_back(name);
+      if (isNew)
+        it->second = program->addOperand(elementCount(*facts_.extents(name)) *
+                                         static_cast<int64_t>(elementSize(facts_.element(name))));
       return it->second;
     };
     auto between = [&](const std::string& name) {

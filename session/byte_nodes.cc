@@ -110,6 +110,8 @@ class Recogniser {
       return node.type == "QuantizeLinear" ? quantize(node) : std::nullopt;
     } catch (const BadNode&) {
       return std::nullopt;  // it is said when the node runs
+    } catch (const FailedNode&) {
+      return std::nullopt;
     }
   }
 
@@ -129,7 +131,9 @@ class Recogniser {
       if (!given || given->element != element || elementCount(given->extents) != 1) return std::nullopt;
       zero = integersOf(*given)[0];
     }
-    return ByteScale{scale->values<float>().data[0], static_cast<int32_t>(zero) + signShift(element)};
+    const float number = scale->values<float>().data[0];
+    if (!(number > 0) || std::isinf(number)) return std::nullopt;
+    return ByteScale{number, static_cast<int32_t>(zero) + signShift(element)};
   }
 
   /// What a DequantizeLinear makes of integers that are no constants.
@@ -288,8 +292,8 @@ class Recogniser {
     const auto scale = scaleOf(node, facts_.element(node.outputs[0]));
     const auto extents = facts_.extents(node.outputs[0]);
     const bool isFloat = facts_.element(node.inputs[0]) == ElementType::kFloat;
-    if (!scale || !extents || elementCount(*extents) == 0 || !isFloat || facts_.constant(node.inputs[0]))
-      return std::nullopt;
+    const bool isValue = isFloat && !facts_.constant(node.inputs[0]) && facts_.extents(node.inputs[0]) == extents;
+    if (!scale || !extents || elementCount(*extents) == 0 || !isValue) return std::nullopt;
     const Result result = resultOf(node, *scale, *extents);
     if (auto made = withOperator(result)) {
       made->inner.insert(made->inner.end(), result.inner.begin(), result.inner.end());
@@ -348,14 +352,21 @@ class Recogniser {
     if (!bias) return std::nullopt;
     const size_t spatial = x->extents.size() - 2;
     const Extents ones(spatial, 1), pads = call.integers("pads").value_or(Extents(2 * spatial, 0));
+    const Extents strides = call.integers("strides").value_or(ones),
+                  dilations = call.integers("dilations").value_or(ones);
+    const int64_t group = call.integer("group", 1);
+    const bool fits = w->extents.size() == spatial + 2 && result.extents.size() == spatial + 2 &&
+                      strides.size() == spatial && dilations.size() == spatial && pads.size() == 2 * spatial &&
+                      group > 0 && w->extents[1] * group == x->extents[1] && w->extents[0] == result.extents[1];
+    if (!fits) return std::nullopt;
     ByteConvolution c{.x = x->extents,
                       .y = result.extents,
                       .kernel = {w->extents.begin() + 2, w->extents.end()},
-                      .strides = call.integers("strides").value_or(ones),
-                      .dilations = call.integers("dilations").value_or(ones),
+                      .strides = strides,
+                      .dilations = dilations,
                       .before = {pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(spatial)},
                       .after = {pads.begin() + static_cast<std::ptrdiff_t>(spatial), pads.end()},
-                      .group = call.integer("group", 1),
+                      .group = group,
                       .weights = w->integers,
                       .bias = std::move(*bias),
                       .scale = {},
@@ -439,12 +450,13 @@ class Recogniser {
     const NodeCall call = attributesOf(node);
     if (!x || x->extents.size() != 4 || call.text("auto_pad", "NOTSET") != "NOTSET") return std::nullopt;
     const Extents ones{1, 1}, pads = call.integers("pads").value_or(Extents{0, 0, 0, 0});
-    const BytePool pool{x->extents,
-                        result.extents,
-                        call.integers("kernel_shape").value_or(ones),
-                        call.integers("strides").value_or(ones),
-                        call.integers("dilations").value_or(ones),
-                        {pads[0], pads[1]}};
+    const Extents kernel = call.integers("kernel_shape").value_or(ones),
+                  strides = call.integers("strides").value_or(ones),
+                  dilations = call.integers("dilations").value_or(ones);
+    const bool fits = result.extents.size() == 4 && kernel.size() == 2 && strides.size() == 2 &&
+                      dilations.size() == 2 && pads.size() == 4;
+    if (!fits) return std::nullopt;
+    const BytePool pool{x->extents, result.extents, kernel, strides, dilations, {pads[0], pads[1]}};
     ByteNode made{{}, {x->bytes}, "", "", "bytes: a pool", {}};
     made.kernel = rescaled([pool](const uint8_t* const* from, uint8_t* to) { pool.run(from[0], to); },
                            elementCount(result.extents), x->scale, result.scale, range);

@@ -10,8 +10,9 @@ int ByteProgram::add(Buffer buffer) {
   return static_cast<int>(buffers_.size()) - 1;
 }
 
-int ByteProgram::addOperand() {
-  return add({Buffer::Kind::kOperand, operands_++, 0});
+int ByteProgram::addOperand(int64_t count) {
+  operands_.push_back(count);
+  return add({Buffer::Kind::kOperand, operands_.size() - 1, count});
 }
 
 int ByteProgram::addResult(ElementType element, Extents extents) {
@@ -61,8 +62,12 @@ void ByteProgram::finish() {
 
 std::vector<Constant> ByteProgram::run(const std::vector<const Constant*>& operands) {
   std::vector<Constant> given, made;
-  for (const Constant* c : operands)
-    given.push_back(aligned(*c));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    given.push_back(aligned(*operands[i]));
+    if (std::ssize(*given.back().bytes) != operands_[i])
+      throw BadNode{fmt::format("operand {} has the extents {}, which the model's types do not say", i,
+                                str(operands[i]->extents))};
+  }
   std::vector<uint8_t*> places;
   for (const Result& result : results_) {
     Made<char> raw = makeRaw(result.element, result.extents);

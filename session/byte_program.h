@@ -17,8 +17,8 @@ using ByteKernel = std::function<void(const uint8_t* const* from, uint8_t* to)>;
 /// have their channels last.
 class ByteProgram {
  public:
-  /// Buffers, by number: the next operand, the next result, and one for `count` bytes between steps.
-  int addOperand();
+  /// Buffers, by number: the next operand, of `count` bytes, the next result, and one for `count` bytes between steps.
+  int addOperand(int64_t count);
   int addResult(ElementType element, Extents extents);
   int addBuffer(int64_t count);
   void addStep(EngineNote note, std::vector<int> from, int to, ByteKernel kernel);
@@ -53,8 +53,8 @@ class ByteProgram {
   std::vector<Buffer> buffers_;
   std::vector<Step> steps_;
   std::vector<Result> results_;
-  size_t operands_ = 0;
-  std::vector<RawBytes> slots_;  ///< where buffers between steps lie, those that are not needed at once in one
+  std::vector<int64_t> operands_;  ///< their bytes
+  std::vector<RawBytes> slots_;    ///< where buffers between steps lie, those that are not needed at once in one
 };
 
 }  // namespace pet::session
