@@ -225,11 +225,16 @@ void Planner::dropConstants(int n) {
   }
 }
 
-void Planner::tryLowering(int n) {
+/// Places of tensors without elements are not looked at.
+void Planner::checkNotEmpty(int n) const {
   for (Value v : node(n).operands) {
     if (isEmpty(extents(v))) throw NotLowered{"an empty operand"};
   }
   if (isEmpty(extents({n, 0}))) throw NotLowered{"an empty result"};
+}
+
+void Planner::tryLowering(int n) {
+  checkNotEmpty(n);
   const SharedLowering* shared = findShared(node(n).op->name);
   if (shared && shared->lower(*this, n)) return;
   Epilogue none;
@@ -262,6 +267,7 @@ Expected<void> Planner::lowerChain(int anchor) {
     release(anchor);
     std::for_each(members.begin(), members.begin() + e.length, [&](int m) { release(m); });
     try {
+      checkNotEmpty(anchor);
       if (lowerNode(anchor, e)) taken = e.length;
     } catch (const NotLowered&) {
       // without an epilogue it is said why

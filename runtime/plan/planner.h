@@ -147,6 +147,7 @@ class Planner {
   void findSums();
   void findFused();
   Expected<void> lower(int n);
+  void checkNotEmpty(int n) const;
   void tryLowering(int n);
   Expected<void> lowerChain(int anchor);
   void lowerSums(int last);

@@ -13,10 +13,11 @@ SOURCE = pathlib.Path(os.environ["PET_SOURCE"])
 CODE = ["ir", "rules", "synth", "applier", "runtime", "tools"]
 PROBE = "Erf"
 PROBE_SOURCES = {"ir/ops/function.cc", "ir/ops/functions.h", "rules/check/meaning/function.cc"}
-# What else may speak of it: Gelu is defined by it and is it in pieces, an engine computes it, and it is one of ONNX's operators,
+# What else may speak of it: Gelu is defined by it and is it in pieces, engines compute it, and it is one of ONNX's operators,
 # all of which have a row about their extents.
 PROBE_ELSEWHERE = {"ir/ops/definition.cc", "rules/check/meaning/definitions.cc", "rules/rewrite/idioms.cc",
-                   "runtime/onednn/lower_elements.cc", "applier/infer/elementwise.cc"}
+                   "runtime/onednn/lower_elements.cc", "runtime/onednn/element_program.cc", "runtime/cuda/lower_points.cc",
+                   "applier/infer/elementwise.cc"}
 
 
 def text(paths):

@@ -160,6 +160,8 @@ def mistakes(f):
         ([f.relu, "--device", "cuda:x"], 2, ["--device cuda:x"]),
         ([f.relu, "--device", "cuda:900"], 2, ["CUDA"]),
         ([f.relu, "--precision", "fp16"], 2, ["--precision", "fp32"]),
+        ([f.relu, "--plan", "h200", "--device", "cuda"], 2, ["--plan runs nothing"]),
+        ([f.relu, "--plan", "none"], 2, ["--plan none", "h200"]),
         ([f.relu, "--precision", "fp8"], 2, ["--precision", "tf32"]),
         ([f.open], 2, ["table", "'rows'", "--bind"]),
         ([f.open, "--shape", "table=3x4,ids=2x2"], 2, ["ids", "rank"]),

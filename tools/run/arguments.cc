@@ -77,9 +77,7 @@ void declareArguments(CLI::App& app, Arguments& o) {
          "--plan", o.plan,
          "run nothing, but say how each node would be computed on a GPU that need not be there: h200, a100, l4, "
          "rtx5090, b200, or a file of its properties")
-      ->check(tool::isNamed())
-      ->excludes("--device")
-      ->excludes("--output-dir");
+      ->check(tool::isNamed());
   app.add_option("--json", o.json, "write what was done to this file; - is standard output, in place of the tables")
       ->check(tool::isNamed());
 }
@@ -111,6 +109,8 @@ Expected<std::string> propertiesOf(const std::string& device) {
 
 Expected<Engine> engineOf(const Arguments& o) {
   if (!o.plan.empty()) {
+    if (o.device != "cpu" || !o.outputFolder.empty())
+      return fail(ErrorKind::kUsage, "--plan runs nothing: it does not go with --device and --output-dir");
     auto properties = propertiesOf(o.plan);
     if (!properties) return tl::unexpected(properties.error());
     return gpuEngine({0, kPrecisions.at(o.precision), *properties});
