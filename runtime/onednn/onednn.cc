@@ -71,8 +71,10 @@ OneDnnModel::State::State(std::unique_ptr<onednn::Planner> p)
   const std::vector<const float*> inputs(inputNames.size());
   const std::vector<float*> outputs(outputExtents.size());
   const plan::Pointers& pointers = bind(inputs, outputs);
-  for (auto& step : planner->steps)
-    step->bind(pointers);
+  const auto& moving = memory.moving();  // they are bound when the caller's tensors are known
+  for (auto& step : planner->steps) {
+    if (std::find(moving.begin(), moving.end(), step.get()) == moving.end()) step->bind(pointers);
+  }
 }
 
 const plan::Pointers& OneDnnModel::State::bind(std::span<const float* const> inputs, std::span<float* const> outputs) {

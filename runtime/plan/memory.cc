@@ -84,7 +84,7 @@ const Pointers& Memory::bind(const Bases& bases) {
         base = bases.constants[index];
         break;
     }
-    pointers_[b] = base + offset * elementBytes_;
+    pointers_[b] = base ? base + offset * elementBytes_ : nullptr;
   }
   return pointers_;
 }

@@ -34,7 +34,7 @@ class Memory {
     char* arena;
     std::span<char*const> inputs, outputs, constants;
   };
-  /// Of every buffer.
+  /// Of every buffer; null where its base is.
   const Pointers& bind(const Bases& bases);
 
  private:
