@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "runtime/cuda/host/host_library.h"
 
@@ -120,16 +122,21 @@ class HostDevice final : public Device {
   ThreadOrder order() const { return options_.order; }
 
  private:
+  /// Kept by all that it is made of; several processes may make it at the same time.
   Expected<void*> compile(const std::string& code) {
-    const std::string base = fmt::format("{}/{}", options_.folder, named("file", code).name);
-    const std::string library = base + ".so";
+    const std::string flags =
+        fmt::format("-std=c++17 -O1 -w -shared -fPIC -fvisibility=hidden -I'{}' {} {}", options_.include,
+                    options_.toolkit.empty() ? "" : fmt::format("-I'{}'", options_.toolkit),
+                    options_.sanitize ? "-g -fsanitize=address" : "");
+    std::stringstream header;
+    header << std::ifstream(options_.include + "/cuda_on_cpu.h").rdbuf();
+    const std::string name = named("file", code + options_.compiler + flags + header.str()).name;
+    const std::string library = fmt::format("{}/{}.so", options_.folder, name);
     if (!std::filesystem::exists(library)) {
+      const std::string base = fmt::format("{}/{}.{}", options_.folder, name, getpid());
       std::ofstream(base + ".cc") << code;
-      const std::string command = fmt::format(
-          "{} -std=c++17 -O1 -w -shared -fPIC -fvisibility=hidden -I'{}' {} {} '{}.cc' -o '{}.part' 2> '{}.log' && mv "
-          "'{}.part' '{}'",
-          options_.compiler, options_.include, options_.toolkit.empty() ? "" : fmt::format("-I'{}'", options_.toolkit),
-          options_.sanitize ? "-g -fsanitize=address" : "", base, base, base, base, library);
+      const std::string command = fmt::format("{0} {1} '{2}.cc' -o '{2}.so' 2> '{2}.log' && mv '{2}.so' '{3}'",
+                                              options_.compiler, flags, base, library);
       if (std::system(command.c_str()) != 0)
         return fail(ErrorKind::kInternal, fmt::format("kernels do not compile: see {}.log", base));
     }
