@@ -1,7 +1,6 @@
 // MatMul and Gemm, by cuBLASLt.
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -16,13 +15,6 @@ bool isTakenAsItIs(const Access& access) {
   if (!strides) return false;
   const size_t r = strides->size();
   return (*strides)[r - 1] == 1 || (*strides)[r - 2] == 1;
-}
-
-Access swapped(const Access& access) {
-  std::vector<size_t> perm(access.rank());
-  std::iota(perm.begin(), perm.end(), 0);
-  std::swap(perm[access.rank() - 2], perm[access.rank() - 1]);
-  return permuted(access, perm);
 }
 
 /// An operand as [batch, rows, columns]: its batch dimensions are those of the result, broadcast, as one.
@@ -122,18 +114,7 @@ bool lowerMatMul(Planner& p, int n, const Epilogue& e) {
 bool lowerGemm(Planner& p, int n, const Epilogue& outer) {
   const Node& node = p.node(n);
   const Extents y = p.extents({n, 0});
-  Epilogue e = outer;
-  const auto alpha = static_cast<float>(node.number("alpha")), beta = static_cast<float>(node.number("beta"));
-  if (alpha != 1 || node.operands.size() > 2) e.complete(y[1]);
-  if (node.operands.size() > 2) {
-    const Tensor<float>* c = p.constant(node.operands[2]);
-    const bool perColumn = c && (c->size() == 1 || (c->extents.back() == y[1] && c->size() == y[1]));
-    if (!perColumn) throw NotLowered{"Gemm with an addend that is not one number per column"};
-    for (size_t i = 0; i < e.shift.size(); ++i)
-      e.shift[i] += e.scale[i] * beta * c->data[c->size() == 1 ? 0 : i];
-  }
-  for (float& s : e.scale)
-    s *= alpha;
+  const Epilogue e = gemmEpilogue(p, n, outer);
   Product product{taken(p, node.operands[0]), taken(p, node.operands[1]), y};
   if (p.scalar(n, "transA") != 0) product.left.access = swapped(product.left.access);
   if (p.scalar(n, "transB") != 0) product.right.access = swapped(product.right.access);

@@ -96,72 +96,53 @@ const Tensor<float>& constantOf(Planner& p, Value v) {
   return *numbers;
 }
 
-bool lowerLayerNormalization(Planner& p, int n, const Epilogue& e) {
-  const Node& node = p.node(n);
-  const Place from = p.dense(node.operands[0]);
+/// Rows over the dimensions from `axis` on, divided by the root of the mean of their squares; `centred`: their mean is
+/// taken off first. Then e0, and e1 where there are two scales, as ONNX has them.
+bool lowerNormalization(
+    Planner& p, int n, const Epilogue& e, size_t axis, bool centred, std::vector<Tensor<float>> scales) {
+  const Place from = p.dense(p.node(n).operands[0]);
   Place to = p.overOrLike(from);
   const Extents extents = from.access.extents();
-  const auto axis = static_cast<size_t>(p.scalar(n, "axis"));
   const int64_t count = elementCount({extents.begin() + static_cast<std::ptrdiff_t>(axis), extents.end()});
-  RowKernel kernel{from.access,
-                   dimensions(axis, extents.size()),
-                   {meanOf("x", count), meanOf("(x - r0) * (x - r0)", count)},
-                   to.access,
-                   "(x - r0) * r1 * e0",
-                   {}};
-  kernel.passes[1].finish =
-      fmt::format("rsqrtf({} + {})", kernel.passes[1].finish, number(static_cast<float>(node.number("epsilon"))));
+  RowKernel kernel{from.access, dimensions(axis, extents.size()), {}, to.access, "", {}};
+  if (centred) kernel.passes.push_back(meanOf("x", count));
+  kernel.passes.push_back(meanOf(centred ? "(x - r0) * (x - r0)" : "x * x", count));
+  std::string& finish = kernel.passes.back().finish;
+  finish = fmt::format("rsqrtf({} + {})", finish, number(static_cast<float>(p.node(n).number("epsilon"))));
+  kernel.result = centred ? "(x - r0) * r1 * e0" : "x * r0 * e0";
+  if (scales.size() > 1) kernel.result += " + e1";
   std::vector<Place> further;
-  addScale(p, kernel, further, constantOf(p, node.operands[1]));
-  if (node.operands.size() > 2) {
-    addScale(p, kernel, further, constantOf(p, node.operands[2]));
-    kernel.result += " + e1";
-  }
+  for (Tensor<float>& numbers : scales)
+    addScale(p, kernel, further, std::move(numbers));
   emitRows(p, kernel, from, to, further);
   p.define(e.result, std::move(to));
   p.note(n, "a kernel of our own");
   return true;
+}
+
+std::vector<Tensor<float>> scalesOf(Planner& p, int n) {
+  std::vector<Tensor<float>> scales;
+  for (size_t i = 1; i < p.node(n).operands.size(); ++i)
+    scales.push_back(constantOf(p, p.node(n).operands[i]));
+  return scales;
+}
+
+bool lowerLayerNormalization(Planner& p, int n, const Epilogue& e) {
+  return lowerNormalization(p, n, e, static_cast<size_t>(p.scalar(n, "axis")), true, scalesOf(p, n));
 }
 
 bool lowerRmsNormalization(Planner& p, int n, const Epilogue& e) {
-  const Node& node = p.node(n);
-  const Place from = p.dense(node.operands[0]);
-  Place to = p.overOrLike(from);
-  const Extents extents = from.access.extents();
-  const auto axis = static_cast<size_t>(p.scalar(n, "axis"));
-  const int64_t count = elementCount({extents.begin() + static_cast<std::ptrdiff_t>(axis), extents.end()});
-  RowKernel kernel{from.access, dimensions(axis, extents.size()), {meanOf("x * x", count)}, to.access, "x * r0 * e0",
-                   {}};
-  kernel.passes[0].finish =
-      fmt::format("rsqrtf({} + {})", kernel.passes[0].finish, number(static_cast<float>(node.number("epsilon"))));
-  std::vector<Place> further;
-  addScale(p, kernel, further, constantOf(p, node.operands[1]));
-  emitRows(p, kernel, from, to, further);
-  p.define(e.result, std::move(to));
-  p.note(n, "a kernel of our own");
-  return true;
+  return lowerNormalization(p, n, e, static_cast<size_t>(p.scalar(n, "axis")), false, scalesOf(p, n));
 }
 
 bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
-  const Node& node = p.node(n);
-  const Place from = p.dense(node.operands[0]);
-  Place to = p.overOrLike(from);
-  const Extents extents = from.access.extents();
-  const int64_t count = elementCount({extents.begin() + 2, extents.end()});
-  RowKernel kernel{
-      from.access, dimensions(2, extents.size()), {meanOf("x", count), meanOf("(x - r0) * (x - r0)", count)},
-      to.access,   "(x - r0) * r1 * e0 + e1",     {}};
-  kernel.passes[1].finish =
-      fmt::format("rsqrtf({} + {})", kernel.passes[1].finish, number(static_cast<float>(node.number("epsilon"))));
-  Extents channels(extents.size(), 1);
-  channels[1] = extents[1];
-  std::vector<Place> further;
-  for (size_t i : {1, 2})
-    addScale(p, kernel, further, Tensor<float>(channels, constantOf(p, node.operands[i]).data));
-  emitRows(p, kernel, from, to, further);
-  p.define(e.result, std::move(to));
-  p.note(n, "a kernel of our own");
-  return true;
+  std::vector<Tensor<float>> scales = scalesOf(p, n);
+  for (Tensor<float>& perChannel : scales) {
+    Extents channels(p.extents({n, 0}).size(), 1);
+    channels[1] = perChannel.size();
+    perChannel.extents = std::move(channels);
+  }
+  return lowerNormalization(p, n, e, 2, true, std::move(scales));
 }
 
 constexpr LowerRow kRowRows[] = {

@@ -16,13 +16,6 @@ struct Product {
   Planner::Change change;        ///< what is made of its numbers first
 };
 
-Access swapped(const Access& access) {
-  std::vector<size_t> perm(access.rank());
-  std::iota(perm.begin(), perm.end(), 0);
-  std::swap(perm[access.rank() - 2], perm[access.rank() - 1]);
-  return permuted(access, perm);
-}
-
 /// Rows or columns are contiguous, and oneDNN can say it.
 bool isTakenAsItIs(const Access& access) {
   auto strides = stridesOf(access);
@@ -242,18 +235,7 @@ size_t channelOf(const Planner& p, int n) {
 bool lowerGemm(Planner& p, int n, const Epilogue& outer) {
   const Node& node = p.node(n);
   Extents y = p.extents({n, 0});
-  Epilogue e = outer;
-  auto alpha = static_cast<float>(node.number("alpha")), beta = static_cast<float>(node.number("beta"));
-  if (alpha != 1 || node.operands.size() > 2) e.complete(y[1]);
-  if (node.operands.size() > 2) {
-    const Tensor<float>* c = p.constant(node.operands[2]);
-    bool perColumn = c && (c->size() == 1 || (c->extents.back() == y[1] && c->size() == y[1]));
-    if (!perColumn) throw NotLowered{"Gemm with an addend that is not one number per column"};
-    for (size_t i = 0; i < e.shift.size(); ++i)
-      e.shift[i] += e.scale[i] * beta * c->data[c->size() == 1 ? 0 : i];
-  }
-  for (float& s : e.scale)
-    s *= alpha;
+  const Epilogue e = gemmEpilogue(p, n, outer);
   Product product;
   product.left = taken(p, node.operands[0], 2);
   if (p.scalar(n, "transA") != 0) product.left.access = swapped(product.left.access);

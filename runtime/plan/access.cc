@@ -187,6 +187,13 @@ Access permuted(const Access& access, const std::vector<size_t>& perm) {
   return result;
 }
 
+Access swapped(const Access& access) {
+  std::vector<size_t> perm(access.rank());
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[access.rank() - 2], perm[access.rank() - 1]);
+  return permuted(access, perm);
+}
+
 Access selected(const Access& access, size_t d, const std::vector<int64_t>& positions) {
   Access result = access;
   std::vector<int64_t> table;

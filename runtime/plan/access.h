@@ -56,6 +56,8 @@ int64_t reach(const Access& access);
 // --- What layout operators do to an access. ---
 
 Access permuted(const Access& access, const std::vector<size_t>& perm);
+/// The last two dimensions exchanged: matrices transposed.
+Access swapped(const Access& access);
 /// Dimension d reads positions[i] of before; -1: the fill.
 Access selected(const Access& access, size_t d, const std::vector<int64_t>& positions);
 /// Several dimensions as one, the first the outermost.

@@ -129,6 +129,24 @@ bool isRelu(const Epilogue& epilogue, size_t i) {
   return a && a->isRelu();
 }
 
+Epilogue gemmEpilogue(const Planner& planner, int gemm, const Epilogue& behind) {
+  const Node& node = planner.node(gemm);
+  const Extents y = planner.extents({gemm, 0});
+  Epilogue e = behind;
+  const auto alpha = static_cast<float>(node.number("alpha")), beta = static_cast<float>(node.number("beta"));
+  if (alpha != 1 || node.operands.size() > 2) e.complete(y[1]);
+  if (node.operands.size() > 2) {
+    const Tensor<float>* c = planner.constant(node.operands[2]);
+    const bool perColumn = c && (c->size() == 1 || (c->extents.back() == y[1] && c->size() == y[1]));
+    if (!perColumn) throw NotLowered{"Gemm with an addend that is not one number per column"};
+    for (size_t i = 0; i < e.shift.size(); ++i)
+      e.shift[i] += e.scale[i] * beta * c->data[c->size() == 1 ? 0 : i];
+  }
+  for (float& s : e.scale)
+    s *= alpha;
+  return e;
+}
+
 std::optional<Activation> activationOf(const Node& node) {
   std::string_view op = node.op->name;
   auto number = [&](std::string_view name) { return static_cast<float>(node.number(name)); };

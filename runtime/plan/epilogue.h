@@ -62,6 +62,10 @@ bool isRelu(const Epilogue& epilogue, size_t i);
 /// `channel` has the channels, but no longer than `limit`.
 Epilogue epilogueOf(const Planner& planner, Value value, std::span<const int> members, size_t channel, int limit);
 
+/// What follows a Gemm with what it does itself behind its product: alpha, and beta c. Throws NotLowered: c is not one
+/// number per column.
+Epilogue gemmEpilogue(const Planner& planner, int gemm, const Epilogue& behind);
+
 /// The node as one of these functions. Nothing: it is none.
 std::optional<Activation> activationOf(const Node& node);
 
