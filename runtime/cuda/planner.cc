@@ -62,9 +62,7 @@ const LowerRow* findLowering(std::string_view op) {
 }
 
 std::optional<Planner::Taking> Planner::taking(int n) const {
-  const LowerRow* row = findLowering(node(n).op->name);
-  if (!row || !row->channel) return std::nullopt;
-  return Taking{row->channel(*this, n), row->heavy};
+  return takingOf(*this, n, findLowering(node(n).op->name));
 }
 
 bool Planner::lowerNode(int n, const Epilogue& epilogue) {

@@ -44,23 +44,8 @@ class Planner : public plan::Planner {
   Storage storage_;
 };
 
-struct LowerRow {
-  std::string_view op;
-  /// As Planner::lowerNode().
-  bool (*lower)(Planner&, int node, const Epilogue&);
-  /// Planner::Taking::channel. Null: takes no epilogue.
-  size_t (*channel)(const Planner&, int node) = nullptr;
-  bool heavy = false;
-};
+using LowerRow = LowerRowOf<Planner>;
 const LowerRow* findLowering(std::string_view op);
-
-/// What LowerRow::channel is for most.
-inline size_t channelDimension(const Planner&, int) {
-  return 1;
-}
-inline size_t lastDimension(const Planner& p, int node) {
-  return std::max<size_t>(1, p.extents({node, 0}).size()) - 1;
-}
 
 // The rows, by family.
 std::span<const LowerRow> convLowerings();

@@ -153,7 +153,7 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& f
 
 /// A constant stands on the right; where it is the left operand, the transposed product is computed, so that its result
 /// has rows where y has columns.
-bool weightsLeft(const Planner& p, int n) {
+bool weightsLeft(const plan::Planner& p, int n) {
   const Node& node = p.node(n);
   return p.isConstant(node.operands[0]) && !p.isConstant(node.operands[1]);
 }
@@ -226,7 +226,7 @@ bool lowerMatMul(Planner& p, int n, const Epilogue& e) {
   return emitProduct(p, n, std::move(product), e, form);
 }
 
-size_t channelOf(const Planner& p, int n) {
+size_t channelOf(const plan::Planner& p, int n) {
   const size_t rank = p.extents({n, 0}).size();
   return weightsLeft(p, n) ? rank - 2 : rank - 1;
 }

@@ -12,24 +12,7 @@ namespace pet::onednn {
 
 inline constexpr auto kInference = dnnl::prop_kind::forward_inference;
 
-struct LowerRow {
-  std::string_view op;
-  /// Emits the node's steps, with the epilogue, and defines epilogue.result. False: not with this epilogue; throws
-  /// NotLowered where not at all.
-  bool (*lower)(Planner&, int node, const Epilogue&);
-  /// Which dimension of the result an epilogue's scale and shift go along. Null: takes no epilogue.
-  size_t (*channel)(const Planner&, int node) = nullptr;
-  /// Takes an epilogue before others may: the operator is heavy.
-  bool heavy = false;
-};
-
-/// What LowerRow::channel is for most: dimension 1, and the last one.
-inline size_t channelDimension(const Planner&, int) {
-  return 1;
-}
-inline size_t lastDimension(const Planner& p, int node) {
-  return std::max<size_t>(1, p.extents({node, 0}).size()) - 1;
-}
+using LowerRow = LowerRowOf<Planner>;
 
 const LowerRow* findLowering(std::string_view op);
 

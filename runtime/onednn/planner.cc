@@ -15,9 +15,7 @@ Planner::Planner(const Program& program, const OneDnnOptions& options)
     : plan::Planner(program), options_(options), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
 
 std::optional<Planner::Taking> Planner::taking(int n) const {
-  const LowerRow* row = findLowering(node(n).op->name);
-  if (!row || !row->channel) return std::nullopt;
-  return Taking{row->channel(*this, n), row->heavy};
+  return takingOf(*this, n, findLowering(node(n).op->name));
 }
 
 bool Planner::lowerNode(int n, const Epilogue& epilogue) {

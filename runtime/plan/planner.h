@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -176,6 +177,32 @@ class Planner {
   std::set<int> fused_;                          ///< the last nodes of those that are computed in one pass
   std::map<int, std::vector<int>> chains_;       ///< per anchor: the nodes that may be computed with it, in order
 };
+
+/// A row of an engine's table of lowerings.
+template <class EnginePlanner>
+struct LowerRowOf {
+  std::string_view op;
+  /// As Planner::lowerNode().
+  bool (*lower)(EnginePlanner&, int node, const Epilogue&);
+  /// Planner::Taking::channel. Null: takes no epilogue.
+  size_t (*channel)(const Planner&, int node) = nullptr;
+  bool heavy = false;  ///< Planner::Taking::heavy
+};
+
+/// What Planner::taking() says of a node with this row; null: it has none.
+template <class Row>
+std::optional<Planner::Taking> takingOf(const Planner& p, int n, const Row* row) {
+  if (!row || !row->channel) return std::nullopt;
+  return Planner::Taking{row->channel(p, n), row->heavy};
+}
+
+/// What LowerRowOf::channel is for most: dimension 1, and the last one.
+inline size_t channelDimension(const Planner&, int) {
+  return 1;
+}
+inline size_t lastDimension(const Planner& p, int node) {
+  return std::max<size_t>(1, p.extents({node, 0}).size()) - 1;
+}
 
 /// Throws NotLowered: the shape has a symbol.
 Extents concreteExtents(const Shape& shape);
