@@ -6,29 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "runtime/cuda/held.h"
 #include "runtime/cuda/planner.h"
 #include "runtime/cuda/stored.h"
 #include "runtime/plan/memory.h"
 
 namespace pet::cuda {
-
-/// Memory of a device that is given back.
-class Held {
- public:
-  Held(Device& device, int64_t bytes) : device_(device) {
-    auto address = device.allocate(std::max<int64_t>(bytes, 1));
-    if (!address) throw std::runtime_error(address.error().message());
-    address_ = *address;
-  }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  ~Held() { device_.release(address_); }
-  Address get() const { return address_; }
-
- private:
-  Device& device_;
-  Address address_;
-};
 
 /// Of blocks in the arena, and of each tensor.
 constexpr int64_t kAlignment = 256;
@@ -107,6 +90,8 @@ Expected<std::unique_ptr<CudaModel>> CudaModel::prepare(const Program& program,
     if (auto ok = planner->plan(weights, false); !ok) return tl::unexpected(ok.error());
     if (auto ok = device->finish(); !ok) return tl::unexpected(ok.error());
     return std::unique_ptr<CudaModel>(new CudaModel(std::make_unique<State>(std::move(planner), std::move(device))));
+  } catch (const Failure& e) {
+    return tl::unexpected(e.error);
   } catch (const OverflowError& e) {
     return fail(ErrorKind::kModel, e.what());
   } catch (const std::bad_alloc&) {

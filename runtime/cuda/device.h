@@ -51,6 +51,17 @@ struct ProductCall {
   std::optional<plan::Activation> activation;
 };
 
+/// y[b, h, i, e] = Σ_j softmax_j(scale · Σ_d q[b, h, i, d] · k[b, h, j, d] + bias[b, h, i, j]) · v[b, h, j, e], without
+/// the scores in memory. Heads of k and v may be one for all of q's, batches and heads of the bias one for all of the
+/// scores'. Elements along the last dimension are neighbours, all else begins on borders of 16 bytes. Pointers: y, q,
+/// k, v, then bias.
+struct AttentionCall {
+  TensorForm q, k, v, y;  ///< of rank 4
+  float scale = 1;
+  std::optional<TensorForm> bias;
+  bool causal = false;  ///< query i sees the keys 0 to i alone
+};
+
 /// What a device does with pointers: a library's plan, or a kernel of ours. Queued; it does not wait for the end.
 class Call {
  public:
@@ -60,6 +71,21 @@ class Call {
   virtual int64_t workspaceBytes() const { return 0; }
   /// The plan's name, for notes.
   virtual std::string name() const = 0;
+  /// What a library makes this call of again, in another process; "": it does not.
+  virtual std::string kept() const { return ""; }
+};
+
+/// An error where a value is returned otherwise. It leaves the folder as a value.
+struct Failure {
+  Error error;
+};
+
+/// How the calls of a device came about.
+struct PlanCounts {
+  int chosen = 0;                ///< plans that a library was asked for
+  int timed = 0;                 ///< plans that were run for that
+  int restored = 0;              ///< plans that were kept
+  int compiled = 0, loaded = 0;  ///< files of kernels of ours: compiled, and kept
 };
 
 /// Calls that run again as one.
@@ -76,14 +102,25 @@ class Device {
   virtual ~Device() = default;
   virtual std::string name() const = 0;
   virtual Precision precision() const = 0;
+  /// All of it that plans and their times depend on: the name, the driver.
+  virtual std::string identity() const = 0;
+  virtual PlanCounts planCounts() const = 0;
   /// The calls that follow on this thread are for this device.
   virtual void enter() = 0;
 
   virtual Expected<std::unique_ptr<Call>> conv(const ConvCall& call) = 0;
   virtual Expected<std::unique_ptr<Call>> product(const ProductCall& call) = 0;
+  virtual Expected<std::unique_ptr<Call>> attention(const AttentionCall& call) = 0;
+  /// Whether attention() makes calls of these extents and strides, as far as that is known without making one.
+  virtual Expected<void> takes(const AttentionCall& call) = 0;
   /// It can run once finish() has compiled all kernels.
   virtual std::unique_ptr<Call> kernel(KernelSource source) = 0;
   virtual Expected<void> finish() = 0;
+
+  /// Calls can be timed.
+  virtual bool times() const = 0;
+  /// Runs the call once, and says how long that took on the device.
+  virtual double seconds(Call& call, std::span<const Address> pointers, Address workspace) = 0;
 
   /// What `calls` queues, as one thing to queue. Null: the device has no such thing.
   virtual std::unique_ptr<Recording> record(const std::function<void()>& calls) = 0;

@@ -10,10 +10,6 @@
 namespace pet::cuda {
 namespace {
 
-TensorForm formOf(const Access& access) {
-  return {access.extents(), *stridesOf(access)};
-}
-
 /// Channels innermost, which tensor cores want; as it is where the operand has few channels and lies row-major.
 Access operandForm(const Window& w) {
   constexpr int64_t kFew = 4;

@@ -79,7 +79,7 @@ bool lowerSoftmax(Planner& p, int n, const Epilogue& e) {
       from.access, {axis}, {{true, "x", "r"}, {false, "expf(x - r0)", "1.0f / r"}}, to.access, "expf(x - r0) * r1", {}};
   emitRows(p, kernel, from, to, {});
   p.define(e.result, std::move(to));
-  p.note(n, "a kernel of our own");
+  p.note(n, "a kernel of our own" + p.whyInPieces(n));
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/cuda/device.h"
+#include "runtime/cuda/plan_store.h"
 
 namespace pet::cuda {
 
@@ -14,6 +15,8 @@ struct GpuOptions {
   /// Of a device that is not there, as cuDNN's JSON: plans are built and kernels compiled for it, and nothing runs. "":
   /// of the device at hand.
   std::string properties;
+  /// Where plans and compiled kernels are kept from one start to the next; null: nowhere.
+  std::shared_ptr<PlanStore> store = nullptr;
 };
 
 /// What compiling showed of a kernel.

@@ -52,6 +52,10 @@ class ReferenceStep : public Step {
 
 }  // namespace
 
+TensorForm formOf(const Access& access) {
+  return {access.extents(), *stridesOf(access)};
+}
+
 const LowerRow* findLowering(std::string_view op) {
   for (auto rows : {convLowerings(), matmulLowerings(), pointLowerings(), rowLowerings(), windowLowerings()}) {
     for (const LowerRow& row : rows) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,16 +34,24 @@ class Planner : public plan::Planner {
   int64_t alignment() const override { return 16 / elementBytes(); }
   std::optional<Taking> taking(int n) const override;
   bool lowerNode(int n, const Epilogue& epilogue) override;
+  std::vector<int> groupOf(int n) override;
+  bool lowerGroup(const std::vector<int>& members) override;
   bool fuses(int n) const override;
   bool lowerFused(const std::vector<int>& members) override;
   void emitCopy(const Place& from, const Place& to) override;
   void emitSum(const Place& to, const std::vector<Place>& from, std::vector<float> bias, bool rectify) override;
   void emitReference(int n, std::vector<ReferenceOperand> operands, std::vector<int> into) override;
+  /// Why the attention that this Softmax belongs to is computed in pieces; "": it belongs to none.
+  std::string whyInPieces(int softmax) const;
 
  private:
   Device& device_;
   Storage storage_;
+  std::map<int, std::string> inPieces_;  ///< per Softmax of an attention that the device does not take
 };
+
+/// Of a place that strides describe.
+TensorForm formOf(const Access& access);
 
 using LowerRow = LowerRowOf<Planner>;
 const LowerRow* findLowering(std::string_view op);

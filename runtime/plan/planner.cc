@@ -96,9 +96,9 @@ Expected<void> Planner::lowerAll() {
     bool sums = sums_.contains(anchor);
     if (sums) {
       lowerSums(anchor);
-    } else if (auto ok = fused_.contains(anchor) ? lowerFusedNodes(anchor)
-                       : anchor >= 0             ? lowerChain(anchor)
-                                                 : lower(n);
+    } else if (auto ok = fused_.contains(anchor) || groups_.contains(anchor) ? lowerTogether(anchor)
+                       : anchor >= 0                                         ? lowerChain(anchor)
+                                                                             : lower(n);
                !ok) {
       return ok;
     }
@@ -113,10 +113,23 @@ Expected<void> Planner::lowerAll() {
 }
 
 void Planner::findChains() {
+  findGroups();
   findChains(true);
   findSums();
   findChains(false);
   findFused();
+}
+
+void Planner::findGroups() {
+  for (int last = static_cast<int>(program_.nodes().size()); last-- > 0;) {
+    if (isConstant({last, 0}) || chainOf_[static_cast<size_t>(last)] >= 0) continue;
+    std::vector<int> members = groupOf(last);
+    if (members.empty()) continue;
+    for (int m : members)
+      chainOf_[static_cast<size_t>(m)] = last;
+    chains_[last] = std::move(members);
+    groups_.insert(last);
+  }
 }
 
 /// Which nodes may be computed with the one before: each is the only reader of the one before.
@@ -300,8 +313,8 @@ void Planner::lowerSums(int last) {
   lowerSum(*this, {last, 0}, sums_[last]);
 }
 
-/// In one pass; or, where the engine refuses that, one by one.
-Expected<void> Planner::lowerFusedNodes(int last) {
+/// In one call or pass; or, where the engine refuses that, one by one.
+Expected<void> Planner::lowerTogether(int last) {
   const std::vector<int>& members = chains_[last];
   const Mark before = mark();
   const auto uses = uses_;
@@ -309,7 +322,7 @@ Expected<void> Planner::lowerFusedNodes(int last) {
     release(m);
   bool done = false;
   try {
-    done = lowerFused(members);
+    done = groups_.contains(last) ? lowerGroup(members) : lowerFused(members);
   } catch (const NotLowered&) {
     // one by one it is said why
   }

@@ -92,6 +92,11 @@ class Planner {
   bool adopt(const Place& part, int whole, const Access& at);
   /// A node that is still to be lowered reads the value itself.
   bool isRead(Value v) const { return uses_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)] > 0; }
+  /// One other node reads the node, and it is no output.
+  bool isReadOnce(int n) const {
+    const auto& readers = readers_[static_cast<size_t>(n)];
+    return readers.size() == 1 && readers[0] >= 0;
+  }
   void note(int n, std::string how) { notes[static_cast<size_t>(n)].how = std::move(how); }
   int root(int buffer) const;
 
@@ -111,6 +116,11 @@ class Planner {
   /// Emits the node's steps, with the epilogue, and defines epilogue.result. False: not with this epilogue; throws
   /// NotLowered where not at all.
   virtual bool lowerNode(int n, const Epilogue& epilogue) = 0;
+  /// The nodes that one call computes, in order, of which `n` is the last and nothing else reads the others; none: it
+  /// is not the last of such. Asked before anything is lowered.
+  virtual std::vector<int> groupOf(int) { return {}; }
+  /// Emits this call and defines the last one's result. False: the nodes are lowered one by one.
+  virtual bool lowerGroup(const std::vector<int>&) { return false; }
   /// The node is element-wise, and lowerFused() may take it.
   virtual bool fuses(int) const { return false; }
   /// Emits one pass over memory for nodes that fuse, of equal extents, and defines the last one's result; each of the
@@ -144,6 +154,7 @@ class Planner {
   Expected<void> lowerAll();
   void releaseConstants();
   void findChains();
+  void findGroups();
   void findChains(bool heavy);
   void findSums();
   void findFused();
@@ -152,7 +163,7 @@ class Planner {
   void tryLowering(int n);
   Expected<void> lowerChain(int anchor);
   void lowerSums(int last);
-  Expected<void> lowerFusedNodes(int last);
+  Expected<void> lowerTogether(int last);
   Expected<void> byReference(int n, const std::string& reason);
   void release(int n);
   void dropConstants(int n);
@@ -174,6 +185,7 @@ class Planner {
   std::map<int, std::vector<Value>> residents_;  ///< the values in each root buffer, also as copies
   std::vector<int> chainOf_;                     ///< per node: the anchor it is computed with, or -1
   std::map<int, std::vector<Value>> sums_;       ///< per Add that is the last of several: all that it adds
+  std::set<int> groups_;                         ///< the last nodes of those that one call computes
   std::set<int> fused_;                          ///< the last nodes of those that are computed in one pass
   std::map<int, std::vector<int>> chains_;       ///< per anchor: the nodes that may be computed with it, in order
 };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/cuda/open_gpu.h"
+#include "tests/unit/cuda_store.h"
 #include "tests/unit/cuda_support.h"
 
 namespace pet::gpu_device_test {
@@ -40,6 +41,35 @@ TEST(Gpu, ComputesInHalfPrecision) {
 
 TEST(Gpu, ComputesInBfloat16) {
   expectAll(Precision::kBf16, 1e-1);
+}
+
+/// The conv, product and attention of one model: timed at the first start, and not at the second.
+TEST(Gpu, PlansAreTimedOnce) {
+  constexpr const char* kText =
+      "q: [2, 4, 33, 64]\n k: [2, 4, 64, 33]\n v: [2, 4, 33, 64]\n x: [2, 64, 12, 12]\n w: const [64, 64, 3, 3]\n"
+      "u: const [64, 64]\n a = MatMul(q, k)\n p = Softmax(a) axis=3\n o = MatMul(p, v)\n y = MatMul(o, u)\n"
+      "z = Conv(x, w) pads=[1, 1, 1, 1]\n return y, z";
+  auto program = parseProgram(kText, "test");
+  ASSERT_TRUE(program) << program.error().message();
+  auto store = std::make_shared<MapStore>();
+  std::string notes;
+  for (int start = 0; start < 2; ++start) {
+    auto device = openGpu({0, Precision::kFp16, "", store});
+    ASSERT_TRUE(device) << device.error().message();
+    DeviceRun run{"start " + std::to_string(start), *program, draw(*program, false), 0, nullptr};
+    auto model = CudaModel::prepare(*program, inputsFrom<float>(run.tensors), *device);
+    ASSERT_TRUE(model) << model.error().message();
+    run.model = std::move(*model);
+    expectReference(run, 3e-2);
+    const PlanCounts counts = (*device)->planCounts();
+    EXPECT_EQ(counts.timed > 0, start == 0);
+    EXPECT_EQ(counts.chosen, start == 0 ? 3 : 0);
+    EXPECT_EQ(counts.restored, start == 0 ? 0 : 3);
+    EXPECT_EQ(counts.compiled, start == 0 ? 1 : 0);
+    EXPECT_THAT(notesOf(*run.model), testing::HasSubstr("cuDNN attention"));
+    if (start == 0) notes = notesOf(*run.model);
+    EXPECT_EQ(notesOf(*run.model), notes);
+  }
 }
 
 TEST(Gpu, OutOfMemoryIsAnError) {

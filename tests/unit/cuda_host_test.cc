@@ -1,11 +1,12 @@
 // The engine for GPUs without a GPU: its plans, memory and kernels of ours on this processor, libraries as plain loops.
 
+#include <algorithm>
 #include <numeric>
+#include <set>
 
 #include <gtest/gtest.h>
 
-#include "runtime/cuda/host/host_device.h"
-#include "tests/unit/cuda_support.h"
+#include "tests/unit/cuda_host_support.h"
 
 namespace pet::cuda_host_test {
 namespace {
@@ -14,20 +15,9 @@ using namespace cuda;
 using namespace testing_support;
 
 std::shared_ptr<Device> deviceOf(Precision precision, ThreadOrder order) {
-  HostOptions options;
+  HostOptions options = hostOptions();
   options.precision = precision;
   options.order = order;
-  options.include = PET_SOURCE_DIR "/runtime/cuda/host";
-#ifdef PET_CUDA_INCLUDE
-  options.toolkit = PET_CUDA_INCLUDE;
-#endif
-#ifdef __clang__
-#if __has_feature(address_sanitizer)
-  options.compiler = "clang++";
-  options.sanitize = true;
-#endif
-#endif
-  options.folder = testing::TempDir() + "pet_kernels";
   return hostDevice(options);
 }
 
@@ -37,6 +27,31 @@ TEST(CudaHost, EveryOperatorAndModelIsTheReference) {
     for (const EngineNote& note : run.model->notes())
       EXPECT_FALSE(note.reference) << run.name << ": " << note.node << ": " << note.how;
   }
+}
+
+/// How the program's last products are computed.
+std::string howOf(const std::string& name, const std::shared_ptr<Device>& device) {
+  const auto* found = std::find_if(std::begin(kEngineCases), std::end(kEngineCases),
+                                   [&](const EngineCase& c) { return c.name == name; });
+  auto program = parseProgram(found->text, "test");
+  EXPECT_TRUE(program) << program.error().message();
+  auto model = CudaModel::prepare(*program, inputsFrom<float>(draw(*program, false)), device);
+  EXPECT_TRUE(model) << model.error().message();
+  return notesOf(**model);
+}
+
+TEST(CudaHost, AttentionIsOneCall) {
+  auto device = deviceOf(Precision::kFp32, ThreadOrder::kForward);
+  const std::set<std::string> inPieces{"attention whose weights are read twice", "attention along queries",
+                                       "attention, weighed keys"};
+  int seen = 0;
+  for (const EngineCase& c : kEngineCases) {
+    if (c.name.rfind("attention", 0) != 0) continue;
+    const std::string how = howOf(c.name, device);
+    EXPECT_EQ(how.find("host attention") == std::string::npos, inPieces.contains(c.name)) << c.name << "\n" << how;
+    ++seen;
+  }
+  EXPECT_EQ(seen, 16);
 }
 
 /// Turns 64 numbers round through shared memory.

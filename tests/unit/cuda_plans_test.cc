@@ -1,10 +1,14 @@
 // Plans and kernels for GPUs that are not there: cuDNN's from the properties of a device, our kernels as NVRTC compiles
 // them. Nothing runs.
 
+#include <set>
+
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 
 #include "runtime/cuda/open_gpu.h"
 #include "tests/unit/cuda_rules_support.h"
+#include "tests/unit/cuda_store.h"
 
 namespace pet::cuda_plans_test {
 namespace {
@@ -86,6 +90,127 @@ TEST(CudaPlans, AreBuiltForBothSidesOfAllRules) {
   ASSERT_TRUE(kernels) << kernels.error().message();
   for (const KernelUse& use : *kernels)
     EXPECT_EQ(use.spilledBytes, 0) << use.kernel;
+}
+
+/// cuDNN's attention is compiled when it is planned, for which a driver must be there, be it one without a device
+/// (tests/e2e/gpu_compiled.py has such a one).
+bool isThereADriver() {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (driver) dlclose(driver);
+  return driver != nullptr;
+}
+
+const std::set<std::string> kAttentionOfCudnn{"attention",
+                                              "attention, operands scaled",
+                                              "attention of one head",
+                                              "attention, heads in the batch, a window",
+                                              "attention, causal",
+                                              "attention, chosen by a mask",
+                                              "attention, masked by a tensor",
+                                              "attention, a bias for each head",
+                                              "attention, several terms",
+                                              "attention of heads that lie side by side",
+                                              "attention, keys of one head",
+                                              "attention, heads of keys shared"};
+
+TEST(CudaPlans, AttentionIsOneCallWhereCudnnCanCompileIt) {
+  for (Precision precision : {Precision::kFp16, Precision::kBf16}) {
+    auto device = described("h200", precision);
+    ASSERT_TRUE(device);
+    size_t seen = 0;
+    for (const EngineCase& c : kEngineCases) {
+      if (!kAttentionOfCudnn.contains(c.name)) continue;
+      SCOPED_TRACE(c.name);
+      auto program = parseProgram(c.text, "test");
+      auto model = CudaModel::prepare(*program, inputsFrom<float>(draw(*program, false)), device);
+      ASSERT_TRUE(model) << model.error().message();
+      EXPECT_THAT(notesOf(**model),
+                  isThereADriver() ? HasSubstr("cuDNN attention") : HasSubstr("attention in pieces: cuDNN"));
+      ++seen;
+    }
+    EXPECT_EQ(seen, kAttentionOfCudnn.size());
+  }
+}
+
+TEST(CudaPlans, AttentionIsInPiecesWhereCudnnHasNone) {
+  for (const char* text : {"q: [2, 3, 5, 8]\n k: [2, 3, 8, 7]\n v: [2, 3, 7, 8]\n a = MatMul(q, k)\n p = Softmax(a) "
+                           "axis=3\n y = MatMul(p, v)",
+                           "q: [2, 3, 5, 7]\n k: [2, 3, 7, 9]\n v: [2, 3, 9, 3]\n a = MatMul(q, k)\n p = Softmax(a) "
+                           "axis=3\n y = MatMul(p, v)"}) {
+    const bool odd = std::string(text).find("[2, 3, 5, 7]") != std::string::npos;
+    auto program = parseProgram(text, "test");
+    auto device = described("h200", odd ? Precision::kFp16 : Precision::kFp32);
+    ASSERT_TRUE(device);
+    auto model = CudaModel::prepare(*program, inputsFrom<float>(draw(*program, false)), device);
+    ASSERT_TRUE(model) << model.error().message();
+    EXPECT_THAT(notesOf(**model), HasSubstr(odd ? "multiple of 8" : "fp16 and bf16 only"));
+    EXPECT_THAT(notesOf(**model), HasSubstr("cuBLASLt"));
+  }
+}
+
+TEST(CudaPlans, AreRestoredFromWhatIsKept) {
+  auto program = parseProgram(
+      "x: [1, 8, 9, 8]\n w: const [16, 8, 3, 3]\n k: const [16, 8, 4, 4]\n b: const [16, 1, 1]\n t = Conv(x, w) "
+      "pads=[1, 1, 1, 1]\n"
+      "u = Add(t, b)\n v = Relu(u)\n y = ConvTranspose(v, k) strides=[2, 2]",
+      "test");
+  ASSERT_TRUE(program) << program.error().message();
+  auto store = std::make_shared<MapStore>();
+  std::vector<std::string> notes;
+  for (int start = 0; start < 3; ++start) {
+    auto device = openGpu({0, Precision::kFp16, propertiesOf(start == 2 ? "a100" : "h200"), store});
+    ASSERT_TRUE(device) << device.error().message();
+    auto model = CudaModel::prepare(*program, inputsFrom<float>(draw(*program, false)), *device);
+    ASSERT_TRUE(model) << model.error().message();
+    ASSERT_TRUE((*device)->kernels());
+    const PlanCounts counts = (*device)->planCounts();
+    EXPECT_EQ(counts.chosen, start == 1 ? 0 : 2);
+    EXPECT_EQ(counts.restored, start == 1 ? 2 : 0);
+    EXPECT_EQ(counts.compiled, start == 1 ? 0 : 1);
+    EXPECT_EQ(counts.loaded, start == 1 ? 1 : 0);
+    notes.push_back(notesOf(**model));
+  }
+  EXPECT_EQ(notes[0], notes[1]);
+  // What is damaged is made again.
+  for (auto& [key, text] : store->texts)
+    text.resize(text.size() / 2);
+  auto device = openGpu({0, Precision::kFp16, propertiesOf("h200"), store});
+  auto model = CudaModel::prepare(*program, inputsFrom<float>(draw(*program, false)), *device);
+  ASSERT_TRUE(model) << model.error().message();
+  ASSERT_TRUE((*device)->kernels());
+  EXPECT_EQ((*device)->planCounts().restored, 0);
+  EXPECT_EQ((*device)->planCounts().loaded, 0);
+}
+
+TEST(CudaPlans, CompiledOnesAreRestored) {
+  if (!isThereADriver()) GTEST_SKIP() << "nothing is compiled without a driver";
+  auto program = parseProgram(
+      "q: [2, 3, 5, 8]\n k: [2, 3, 8, 7]\n v: [2, 3, 7, 8]\n a = MatMul(q, k)\n p = Softmax(a) axis=3\n y = MatMul(p, "
+      "v)",
+      "test");
+  auto store = std::make_shared<MapStore>();
+  for (int start = 0; start < 2; ++start) {
+    auto device = openGpu({0, Precision::kFp16, propertiesOf("h200"), store});
+    ASSERT_TRUE(device) << device.error().message();
+    auto model = CudaModel::prepare(*program, inputsFrom<float>(draw(*program, false)), *device);
+    ASSERT_TRUE(model) << model.error().message();
+    EXPECT_THAT(notesOf(**model), HasSubstr("cuDNN attention"));
+    EXPECT_EQ((*device)->planCounts().chosen, 1 - start);
+    EXPECT_EQ((*device)->planCounts().restored, start);
+  }
+}
+
+TEST(CudaPlans, AModelThatDoesNotFitIsRefused) {
+  std::string properties = propertiesOf("h200");
+  const std::string memory = "\"totalGlobalMem\":";
+  const size_t at = properties.find(memory) + memory.size();
+  properties.replace(at, properties.find(',', at) - at, "1000");
+  auto device = openGpu({0, Precision::kFp32, properties});
+  ASSERT_TRUE(device) << device.error().message();
+  auto program = parseProgram("x: [20, 30]\n y = Neg(x)", "test");
+  auto model = CudaModel::prepare(*program, inputsFrom<float>(TensorMap()), *device);
+  ASSERT_FALSE(model);
+  EXPECT_THAT(model.error().message(), HasSubstr("no memory for 2400 bytes on NVIDIA H200"));
 }
 
 TEST(CudaPlans, WhatIsMissingIsNamed) {

@@ -4,10 +4,14 @@
 #include "runtime/cuda/gpu/cublas_product.h"
 
 #include <algorithm>
+#include <sstream>
 #include <stdexcept>
 
 #include <cublasLt.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runtime/cuda/problem.h"
 
 namespace pet::cuda {
 namespace {
@@ -68,43 +72,31 @@ class Layout {
   cublasLtMatrixLayout_t layout_ = nullptr;
 };
 
-class CublasCall final : public Call {
+/// A product as cuBLASLt has it described, whatever its algorithm.
+class Description {
  public:
-  CublasCall(const ProductCall& call, Precision precision, const CublasTarget& target, cublasLtEpilogue_t epilogue)
-      : target_(target),
-        bias_(call.bias),
-        elementBytes_(static_cast<uint32_t>(bytesOf(storageOf(precision)))),
-        right_(typeOf(precision), call.right, *columnsOf(call.right), call.y.extents[0]),
-        left_(typeOf(precision), call.left, *columnsOf(call.left), call.y.extents[0]),
-        y_(typeOf(precision), call.y, *columnsOf(call.y), call.y.extents[0]) {
+  Description(const ProductCall& call, Precision precision, cublasLtEpilogue_t epilogue)
+      : right(typeOf(precision), call.right, *columnsOf(call.right), call.y.extents[0]),
+        left(typeOf(precision), call.left, *columnsOf(call.left), call.y.extents[0]),
+        y(typeOf(precision), call.y, *columnsOf(call.y), call.y.extents[0]),
+        hasBias(call.bias) {
     check(cublasLtMatmulDescCreate(
               &what_, precision == Precision::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
           "a product");
     set(CUBLASLT_MATMUL_DESC_TRANSA, operationOf(call.right));
     set(CUBLASLT_MATMUL_DESC_TRANSB, operationOf(call.left));
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
-    if (bias_) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, typeOf(precision));
-    if (target_.handle) choose();
+    if (call.bias) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, typeOf(precision));
   }
-  ~CublasCall() override { cublasLtMatmulDescDestroy(what_); }
-  CublasCall(const CublasCall&) = delete;
-  CublasCall& operator=(const CublasCall&) = delete;
+  ~Description() { cublasLtMatmulDescDestroy(what_); }
+  Description(const Description&) = delete;
+  Description& operator=(const Description&) = delete;
 
-  void run(std::span<const Address> pointers, Address workspace) override {
-    if (!target_.handle) throw std::runtime_error("cuBLASLt has no device");
-    if (bias_) {
-      const void* bias = pointers[3];
-      set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
-    }
-    const float one = 1, zero = 0;
-    check(
-        cublasLtMatmul(static_cast<cublasLtHandle_t>(target_.handle), what_, &one, pointers[2], right_.get(),
-                       pointers[1], left_.get(), &zero, pointers[0], y_.get(), pointers[0], y_.get(), &algorithm_.algo,
-                       workspace, algorithm_.workspaceSize, static_cast<cudaStream_t>(target_.stream)),
-        "a product failed");
-  }
-  int64_t workspaceBytes() const override { return static_cast<int64_t>(algorithm_.workspaceSize); }
-  std::string name() const override { return "cuBLASLt"; }
+  cublasLtMatmulDesc_t get() const { return what_; }
+  void setBias(const void* bias) { set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias); }
+
+  const Layout right, left, y;
+  const bool hasBias;
 
  private:
   static cublasOperation_t operationOf(const TensorForm& form) {
@@ -115,43 +107,134 @@ class CublasCall final : public Call {
     check(cublasLtMatmulDescSetAttribute(what_, attribute, &value, sizeof value), "an attribute of a product");
   }
 
-  /// The heuristics' first choice, for operands on any element.
-  void choose() {
+  cublasLtMatmulDesc_t what_ = nullptr;
+};
+
+/// What is kept of an algorithm: the library's own words, of which it says that they can be stored.
+std::string textOf(const cublasLtMatmulAlgo_t& algorithm) {
+  return fmt::format("{:016x}", fmt::join(algorithm.data, " "));
+}
+
+std::optional<cublasLtMatmulAlgo_t> algorithmIn(const std::string& text) {
+  cublasLtMatmulAlgo_t algorithm{};
+  std::istringstream words(text);
+  for (uint64_t& word : algorithm.data)
+    words >> std::hex >> word;
+  return words ? std::optional(algorithm) : std::nullopt;
+}
+
+class CublasCall final : public Call {
+ public:
+  CublasCall(std::shared_ptr<Description> product,
+             const cublasLtMatmulHeuristicResult_t& algorithm,
+             const CublasTarget& target)
+      : product_(std::move(product)), algorithm_(algorithm), target_(target) {}
+
+  void run(std::span<const Address> pointers, Address workspace) override {
+    if (!target_.handle) throw std::runtime_error("cuBLASLt has no device");
+    if (product_->hasBias) product_->setBias(pointers[3]);
+    const float one = 1, zero = 0;
+    check(cublasLtMatmul(static_cast<cublasLtHandle_t>(target_.handle), product_->get(), &one, pointers[2],
+                         product_->right.get(), pointers[1], product_->left.get(), &zero, pointers[0],
+                         product_->y.get(), pointers[0], product_->y.get(), &algorithm_.algo, workspace,
+                         algorithm_.workspaceSize, static_cast<cudaStream_t>(target_.stream)),
+          "a product failed");
+  }
+  int64_t workspaceBytes() const override { return static_cast<int64_t>(algorithm_.workspaceSize); }
+  std::string name() const override { return "cuBLASLt"; }
+  std::string kept() const override { return target_.handle ? textOf(algorithm_.algo) : ""; }
+
+ private:
+  std::shared_ptr<Description> product_;
+  cublasLtMatmulHeuristicResult_t algorithm_;
+  const CublasTarget& target_;
+};
+
+class CublasPlans final : public Plans {
+ public:
+  CublasPlans(const ProductCall& call, Precision precision, const CublasTarget& target, cublasLtEpilogue_t epilogue)
+      : call_(call),
+        precision_(precision),
+        target_(target),
+        product_(std::make_shared<Description>(call, precision, epilogue)) {}
+
+  std::string problem() const override {
+    return fmt::format("cuBLASLt {}, form {}: {}", cublasLtGetVersion(), kForm, problemOf(call_, precision_));
+  }
+  std::vector<int64_t> elements() const override { return elementsOf(call_); }
+
+  /// Without a device, one that only describes the product.
+  Expected<size_t> count() override {
+    found_.resize(1);
+    if (!target_.handle) return size_t{1};
+    try {
+      found_ = algorithms();
+    } catch (const std::runtime_error& e) {
+      return fail(ErrorKind::kUnsupported, e.what());
+    }
+    if (found_.empty()) return fail(ErrorKind::kUnsupported, "cuBLASLt has no algorithm for a product");
+    return found_.size();
+  }
+  Expected<std::unique_ptr<Call>> build(size_t i) override {
+    return std::make_unique<CublasCall>(product_, found_[i], target_);
+  }
+  Expected<std::unique_ptr<Call>> restore(const std::string& kept) override {
+    const auto algorithm = algorithmIn(kept);
+    cublasLtMatmulHeuristicResult_t found{};
+    if (!algorithm || !target_.handle ||
+        cublasLtMatmulAlgoCheck(handle(), product_->get(), product_->right.get(), product_->left.get(),
+                                product_->y.get(), product_->y.get(), &*algorithm, &found) != CUBLAS_STATUS_SUCCESS)
+      return fail(ErrorKind::kUnsupported, "no algorithm of cuBLASLt's for this product");
+    found.algo = *algorithm;
+    return std::make_unique<CublasCall>(product_, found, target_);
+  }
+
+ private:
+  /// Raised when a kept algorithm is no longer one of the product that Description makes.
+  static constexpr int kForm = 1;
+  static constexpr int kMost = 16;
+
+  cublasLtHandle_t handle() const { return static_cast<cublasLtHandle_t>(target_.handle); }
+
+  /// The heuristics' choices, for operands on any element.
+  std::vector<cublasLtMatmulHeuristicResult_t> algorithms() {
     cublasLtMatmulPreference_t wanted = nullptr;
     check(cublasLtMatmulPreferenceCreate(&wanted), "a preference");
-    const uint32_t alignment = elementBytes_;
+    const auto alignment = static_cast<uint32_t>(bytesOf(storageOf(precision_)));
     cublasLtMatmulPreferenceSetAttribute(wanted, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace,
                                          sizeof kWorkspace);
     for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES})
       cublasLtMatmulPreferenceSetAttribute(wanted, attribute, &alignment, sizeof alignment);
-    int found = 0;
+    std::vector<cublasLtMatmulHeuristicResult_t> found(kMost);
+    int count = 0;
     const cublasStatus_t status =
-        cublasLtMatmulAlgoGetHeuristic(static_cast<cublasLtHandle_t>(target_.handle), what_, right_.get(), left_.get(),
-                                       y_.get(), y_.get(), wanted, 1, &algorithm_, &found);
+        cublasLtMatmulAlgoGetHeuristic(handle(), product_->get(), product_->right.get(), product_->left.get(),
+                                       product_->y.get(), product_->y.get(), wanted, kMost, found.data(), &count);
     cublasLtMatmulPreferenceDestroy(wanted);
     check(status, "no algorithm");
-    if (found == 0) throw std::runtime_error("cuBLASLt has no algorithm for a product");
+    found.resize(static_cast<size_t>(count));
+    std::erase_if(found, [](const auto& f) { return f.state != CUBLAS_STATUS_SUCCESS; });
+    return found;
   }
 
+  ProductCall call_;
+  Precision precision_;
   const CublasTarget& target_;
-  bool bias_;
-  uint32_t elementBytes_;
-  Layout right_, left_, y_;
-  cublasLtMatmulDesc_t what_ = nullptr;
-  cublasLtMatmulHeuristicResult_t algorithm_{};
+  std::shared_ptr<Description> product_;
+  std::vector<cublasLtMatmulHeuristicResult_t> found_;
 };
 
 }  // namespace
 
-Expected<std::unique_ptr<Call>> cublasProduct(const ProductCall& call,
-                                              Precision precision,
-                                              const CublasTarget& target) {
+Expected<std::unique_ptr<Plans>> cublasProduct(const ProductCall& call,
+                                               Precision precision,
+                                               const CublasTarget& target) {
   if (!columnsOf(call.left) || !columnsOf(call.right) || !columnsOf(call.y))
     return fail(ErrorKind::kUnsupported, "neither rows nor columns are neighbours");
   const auto epilogue = epilogueOf(call);
   if (!epilogue) return fail(ErrorKind::kUnsupported, "a function that cuBLASLt has not behind a product");
   try {
-    return std::make_unique<CublasCall>(call, precision, target, *epilogue);
+    return std::make_unique<CublasPlans>(call, precision, target, *epilogue);
   } catch (const std::runtime_error& e) {
     return fail(ErrorKind::kUnsupported, e.what());
   }

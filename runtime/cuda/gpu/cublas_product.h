@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "runtime/cuda/device.h"
+#include "runtime/cuda/plan_chooser.h"
 
 namespace pet::cuda {
 
@@ -12,8 +12,10 @@ struct CublasTarget {
   void* stream = nullptr;
 };
 
-/// A product, and what follows it, by cuBLASLt's heuristics. `target` outlives it; without a handle, it describes the
-/// product and cannot run. kUnsupported: what is refused.
-Expected<std::unique_ptr<Call>> cublasProduct(const ProductCall& call, Precision precision, const CublasTarget& target);
+/// The algorithms of a product, and of what follows it, that cuBLASLt's heuristics name. `target` outlives them;
+/// without a handle there is one, which cannot run. kUnsupported: what is refused.
+Expected<std::unique_ptr<Plans>> cublasProduct(const ProductCall& call,
+                                               Precision precision,
+                                               const CublasTarget& target);
 
 }  // namespace pet::cuda

@@ -1,7 +1,12 @@
 #include "runtime/cuda/gpu/cudnn_plan.h"
 
+#include <set>
+#include <stdexcept>
+
 #include <cudnn_frontend.h>
 #include <fmt/format.h>
+
+#include "runtime/cuda/problem.h"
 
 namespace pet::cuda {
 namespace {
@@ -68,123 +73,233 @@ std::optional<fe::graph::Pointwise_attributes> pointwiseOf(const plan::Activatio
   }
 }
 
+/// The graph's plan of this number.
 class CudnnCall final : public Call {
  public:
-  CudnnCall(std::unique_ptr<Graph> graph, const CudnnTarget& target, bool transposed)
-      : graph_(std::move(graph)), target_(target), transposed_(transposed) {}
+  CudnnCall(std::shared_ptr<Graph> graph, int64_t plan, std::string name, const CudnnTarget& target)
+      : graph_(std::move(graph)), plan_(plan), name_(std::move(name)), target_(target) {}
 
   void run(std::span<const Address> pointers, Address workspace) override {
     if (!target_.handle) throw std::runtime_error("cuDNN's plan was built for a device that is not there");
     std::unordered_map<int64_t, void*> pack;
     for (size_t i = 0; i < pointers.size(); ++i)
       pack[static_cast<int64_t>(i) + kY] = pointers[i];
-    auto status = graph_->execute(static_cast<cudnnHandle_t>(target_.handle), pack, workspace);
+    auto status = graph_->execute_plan_at_index(static_cast<cudnnHandle_t>(target_.handle), pack, workspace, plan_);
     if (status.is_bad()) throw std::runtime_error("cuDNN: " + status.get_message());
   }
   int64_t workspaceBytes() const override {
     int64_t bytes = 0;
-    return graph_->get_workspace_size(bytes).is_good() ? bytes : 0;
+    return graph_->get_workspace_size_plan_at_index(plan_, bytes).is_good() ? bytes : 0;
   }
-  std::string name() const override {
-    std::string name;
-    if (graph_->get_plan_name(name).is_bad()) name = "plan";
-    return fmt::format("cuDNN {}{}", transposed_ ? "dgrad " : "", name);
+  std::string name() const override { return "cuDNN " + name_; }
+  /// The name, and the plan in cuDNN's form, in which it has its compiled kernel.
+  std::string kept() const override {
+    std::vector<uint8_t> bytes;
+    const bool isCandidate = graph_->build_plan_at_index(plan_).is_good();
+    if (!isCandidate || graph_->serialize(bytes, false).is_bad()) return "";
+    return name_ + "\n" + json::from_ubjson(bytes).dump();
   }
 
  private:
-  std::unique_ptr<Graph> graph_;
+  std::shared_ptr<Graph> graph_;
+  int64_t plan_;
+  std::string name_;
   const CudnnTarget& target_;
-  bool transposed_;
 };
 
-class Builder {
+/// Describes a call as a graph.
+class Description {
  public:
-  Builder(const ConvCall& call, Precision precision, const CudnnTarget& target)
-      : call_(call), precision_(precision), target_(target), graph_(std::make_unique<Graph>()) {}
+  virtual ~Description() = default;
+  /// "", or why cuDNN has no such graph. The result's tensor comes with its dimensions.
+  virtual std::string describe(Graph& graph, Node& y) const = 0;
+  /// What plans' names begin with.
+  virtual std::string_view prefix() const { return ""; }
+  virtual const TensorForm& y() const = 0;
+  virtual std::string problem(Precision precision) const = 0;
+  virtual std::vector<int64_t> elements() const = 0;
+};
 
-  Expected<std::unique_ptr<Call>> build() {
+class ConvDescription final : public Description {
+ public:
+  explicit ConvDescription(ConvCall call) : call_(std::move(call)) {}
+
+  std::string describe(Graph& graph, Node& y) const override {
+    y = convolution(graph);
+    int64_t next = kFirstFurther;
+    const auto add = fe::graph::Pointwise_attributes().set_mode(fe::PointwiseMode_t::ADD);
+    if (call_.bias) y = graph.pointwise(y, graph.tensor(described(channelForm(call_.y), next++)), add);
+    if (call_.added) y = graph.pointwise(y, graph.tensor(described(*call_.added, next++)), add);
+    if (call_.activation) {
+      auto function = pointwiseOf(*call_.activation);
+      if (!function) return "a function that cuDNN has not behind a convolution";
+      y = graph.pointwise(y, *function);
+    }
+    return "";
+  }
+  std::string_view prefix() const override { return call_.transposed ? "dgrad " : ""; }
+  const TensorForm& y() const override { return call_.y; }
+  std::string problem(Precision precision) const override { return problemOf(call_, precision); }
+  std::vector<int64_t> elements() const override { return elementsOf(call_); }
+
+ private:
+  Node convolution(Graph& graph) const {
+    auto x = graph.tensor(described(call_.x, kX)), w = graph.tensor(described(call_.w, kW));
+    if (!call_.transposed) return graph.conv_fprop(x, w, with(fe::graph::Conv_fprop_attributes()));
+    Node y = graph.conv_dgrad(x, w, with(fe::graph::Conv_dgrad_attributes()));
+    y->set_dim(call_.y.extents).set_stride(call_.y.strides);
+    return y;
+  }
+  template <class Attributes>
+  Attributes with(Attributes attributes) const {
+    return attributes.set_pre_padding(call_.before)
+        .set_post_padding(call_.after)
+        .set_stride(call_.strides)
+        .set_dilation(call_.dilations);
+  }
+
+  ConvCall call_;
+};
+
+class AttentionDescription final : public Description {
+ public:
+  explicit AttentionDescription(AttentionCall call) : call_(std::move(call)) {}
+
+  std::string describe(Graph& graph, Node& y) const override {
+    int64_t next = kX;
+    auto tensor = [&](const TensorForm& form) { return graph.tensor(described(form, next++)); };
+    const Node q = tensor(call_.q), k = tensor(call_.k), v = tensor(call_.v);
+    auto attributes = fe::graph::SDPA_attributes().set_name("attention").set_generate_stats(false);
+    attributes.set_attn_scale(call_.scale);
+    if (call_.bias) attributes.set_bias(tensor(*call_.bias));
+    if (call_.causal)
+      attributes.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT).set_diagonal_band_right_bound(0);
+    y = graph.sdpa(q, k, v, attributes)[0];
+    return "";
+  }
+  std::string_view prefix() const override { return "attention "; }
+  const TensorForm& y() const override { return call_.y; }
+  std::string problem(Precision precision) const override { return problemOf(call_, precision); }
+  std::vector<int64_t> elements() const override { return elementsOf(call_); }
+
+ private:
+  AttentionCall call_;
+};
+
+/// At the device that is not there.
+fe::error_t aim(Graph& graph, const CudnnTarget& target) {
+  if (target.handle) return {};
+  auto properties = std::make_shared<fe::DeviceProperties>();
+  auto ok = properties->deserialize({target.properties.begin(), target.properties.end()});
+  if (ok.is_good()) graph.set_device_properties(properties).set_sm_version(target.architecture);
+  return ok;
+}
+
+class CudnnPlans final : public Plans {
+ public:
+  CudnnPlans(std::unique_ptr<Description> description, Precision precision, const CudnnTarget& target)
+      : description_(std::move(description)), precision_(precision), target_(target) {}
+
+  std::string problem() const override {
+    return fmt::format("cuDNN {}, cudnn-frontend {}, form {}: {}", cudnnVersion(), CUDNN_FRONTEND_VERSION, kForm,
+                       description_->problem(precision_));
+  }
+  std::vector<int64_t> elements() const override { return description_->elements(); }
+
+  Expected<size_t> count() override {
+    if (auto ok = ask(); !ok) return tl::unexpected(ok.error());
+    std::set<std::string> seen;  // several heuristics name the same ones
+    for (int64_t i = 0; i < graph_->get_execution_plan_count(); ++i) {
+      std::string name;
+      if (graph_->get_plan_name_at_index(i, name).is_good() && seen.insert(name).second) plans_.push_back({i, name});
+    }
+    return plans_.size();
+  }
+
+  Expected<std::unique_ptr<Call>> build(size_t i) override {
+    const auto& [plan, name] = plans_[i];
+    if (auto ok = graph_->build_plan_at_index(plan); ok.is_bad()) return refused(ok);
+    return std::make_unique<CudnnCall>(graph_, plan, std::string(description_->prefix()) + name, target_);
+  }
+
+  Expected<std::unique_ptr<Call>> restore(const std::string& kept) override {
+    const size_t name = kept.find('\n');
+    const auto plan = name == std::string::npos ? json() : json::parse(kept.substr(name + 1), nullptr, false);
+    if (!plan.is_object()) return fail(ErrorKind::kUnsupported, "no plan of cuDNN's");
+    auto graph = std::make_shared<Graph>();
+    try {
+      auto ok = aim(*graph, target_);
+      if (ok.is_good())
+        ok = handle() ? graph->deserialize(handle(), plan, false, false) : graph->deserialize(json::to_ubjson(plan));
+      if (ok.is_bad()) return refused(ok);
+    } catch (const std::exception& e) {
+      return fail(ErrorKind::kUnsupported, e.what());
+    }
+    return std::make_unique<CudnnCall>(std::move(graph), 0, kept.substr(0, name), target_);
+  }
+
+  /// Up to the heuristics' answer.
+  Expected<void> ask() {
+    graph_ = std::make_shared<Graph>();
     graph_->set_io_data_type(typeOf(precision_))
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(fe::DataType_t::FLOAT);
-    if (auto ok = aim(); ok.is_bad()) return refused(ok);
-    if (!describe()) return fail(ErrorKind::kUnsupported, "a function that cuDNN has not behind a convolution");
-    auto ok = graph_->validate();
-    if (ok.is_good()) ok = operationGraph();
-    if (ok.is_good()) ok = graph_->create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK});
-    if (precision_ == Precision::kFp32) graph_->deselect_numeric_notes({fe::NumericalNote_t::TENSOR_CORE});
-    if (ok.is_good()) ok = supported();
-    if (ok.is_good()) ok = plans();
+    auto ok = aim(*graph_, target_);
     if (ok.is_bad()) return refused(ok);
-    return std::make_unique<CudnnCall>(std::move(graph_), target_, call_.transposed);
+    if (const std::string why = describe(); !why.empty()) return fail(ErrorKind::kUnsupported, why);
+    ok = graph_->validate();
+    if (ok.is_good()) ok = handle() ? graph_->build_operation_graph(handle()) : graph_->build_operation_graph();
+    std::vector<fe::HeurMode_t> modes{fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK};
+    if (handle()) modes.insert(modes.begin() + 1, fe::HeurMode_t::B);  // more to time
+    if (ok.is_good()) ok = graph_->create_execution_plans(modes);
+    if (precision_ == Precision::kFp32) graph_->deselect_numeric_notes({fe::NumericalNote_t::TENSOR_CORE});
+    if (ok.is_good()) ok = handle() ? graph_->check_support(handle()) : graph_->check_support();
+    if (ok.is_bad()) return refused(ok);
+    return {};
   }
 
  private:
-  using Status = fe::error_t;
+  /// Raised when a kept plan is no longer what describe() would make of its problem.
+  static constexpr int kForm = 1;
+
   cudnnHandle_t handle() const { return static_cast<cudnnHandle_t>(target_.handle); }
-  Status operationGraph() {
-    return handle() ? graph_->build_operation_graph(handle()) : graph_->build_operation_graph();
-  }
-  Status supported() { return handle() ? graph_->check_support(handle()) : graph_->check_support(); }
-  Status plans() { return handle() ? graph_->build_plans(handle()) : graph_->build_plans(); }
 
-  static tl::unexpected<Error> refused(Status status) {
-    return fail(ErrorKind::kUnsupported, fmt::format("cuDNN: {}", status.get_message()));
+  static tl::unexpected<Error> refused(fe::error_t status) {
+    const std::string message = status.get_message();
+    return fail(ErrorKind::kUnsupported, fmt::format("cuDNN: {}", message.substr(0, message.find('\n'))));
   }
 
-  /// At the device that is not there.
-  Status aim() {
-    if (handle()) return {};
-    auto properties = std::make_shared<fe::DeviceProperties>();
-    auto ok = properties->deserialize({target_.properties.begin(), target_.properties.end()});
-    if (ok.is_good()) graph_->set_device_properties(properties).set_sm_version(target_.architecture);
-    return ok;
-  }
-
-  bool describe() {
-    Node x = graph_->tensor(described(call_.x, kX)), w = graph_->tensor(described(call_.w, kW)), y;
-    if (call_.transposed) {
-      y = graph_->conv_dgrad(x, w,
-                             fe::graph::Conv_dgrad_attributes()
-                                 .set_pre_padding(call_.before)
-                                 .set_post_padding(call_.after)
-                                 .set_stride(call_.strides)
-                                 .set_dilation(call_.dilations));
-      y->set_dim(call_.y.extents).set_stride(call_.y.strides);
-    } else {
-      y = graph_->conv_fprop(x, w,
-                             fe::graph::Conv_fprop_attributes()
-                                 .set_pre_padding(call_.before)
-                                 .set_post_padding(call_.after)
-                                 .set_stride(call_.strides)
-                                 .set_dilation(call_.dilations));
-    }
-    int64_t next = kFirstFurther;
-    const auto add = fe::graph::Pointwise_attributes().set_mode(fe::PointwiseMode_t::ADD);
-    if (call_.bias) y = graph_->pointwise(y, graph_->tensor(described(channelForm(call_.y), next++)), add);
-    if (call_.added) y = graph_->pointwise(y, graph_->tensor(described(*call_.added, next++)), add);
-    if (call_.activation) {
-      auto function = pointwiseOf(*call_.activation);
-      if (!function) return false;
-      y = graph_->pointwise(y, *function);
-    }
+  std::string describe() {
+    Node y;
+    std::string why = description_->describe(*graph_, y);
+    if (!why.empty()) return why;
     y->set_output(true)
         .set_uid(kY)
-        .set_dim(call_.y.extents)
-        .set_stride(call_.y.strides)
+        .set_dim(description_->y().extents)
+        .set_stride(description_->y().strides)
         .set_data_type(typeOf(precision_));
-    return true;
+    return "";
   }
 
-  const ConvCall& call_;
+  std::unique_ptr<Description> description_;
   Precision precision_;
   const CudnnTarget& target_;
-  std::unique_ptr<Graph> graph_;
+  std::shared_ptr<Graph> graph_;
+  std::vector<std::pair<int64_t, std::string>> plans_;  ///< each name once
 };
 
 }  // namespace
 
-Expected<std::unique_ptr<Call>> cudnnConv(const ConvCall& call, Precision precision, const CudnnTarget& target) {
-  return Builder(call, precision, target).build();
+std::unique_ptr<Plans> cudnnConv(const ConvCall& call, Precision precision, const CudnnTarget& target) {
+  return std::make_unique<CudnnPlans>(std::make_unique<ConvDescription>(call), precision, target);
+}
+
+Expected<std::unique_ptr<Plans>> cudnnAttention(const AttentionCall& call,
+                                                Precision precision,
+                                                const CudnnTarget& target) {
+  if (precision != Precision::kFp16 && precision != Precision::kBf16)
+    return fail(ErrorKind::kUnsupported, "cuDNN has attention in fp16 and bf16 only");
+  return std::make_unique<CudnnPlans>(std::make_unique<AttentionDescription>(call), precision, target);
 }
 
 std::string cudnnVersion() {

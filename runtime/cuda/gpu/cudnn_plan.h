@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/cuda/device.h"
+#include "runtime/cuda/plan_chooser.h"
 
 namespace pet::cuda {
 
@@ -14,9 +14,15 @@ struct CudnnTarget {
   int architecture = 0;    ///< 90: sm_90
 };
 
-/// A convolution, or a transposed one as the gradient of one, as cuDNN's plan. With kFp32 no tensor cores compute it.
-/// `target` outlives it. kUnsupported: what cuDNN says.
-Expected<std::unique_ptr<Call>> cudnnConv(const ConvCall& call, Precision precision, const CudnnTarget& target);
+/// A convolution, or a transposed one as the gradient of one, as cuDNN's plans. With kFp32 no tensor cores compute it.
+/// `target` outlives it. Calls are refused with what cuDNN says.
+std::unique_ptr<Plans> cudnnConv(const ConvCall& call, Precision precision, const CudnnTarget& target);
+
+/// Attention, in fp16 and bf16. Its engines are compiled when a plan is built, for which a driver must be there, be it
+/// one without a device: else cuDNN has none.
+Expected<std::unique_ptr<Plans>> cudnnAttention(const AttentionCall& call,
+                                                Precision precision,
+                                                const CudnnTarget& target);
 
 /// "9.19.0"
 std::string cudnnVersion();

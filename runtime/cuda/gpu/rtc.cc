@@ -1,9 +1,12 @@
 #include "runtime/cuda/gpu/rtc.h"
 
+#include <charconv>
+#include <optional>
 #include <regex>
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nvrtc.h>
 
 namespace pet::cuda {
@@ -64,17 +67,67 @@ std::vector<KernelUse> usesOf(const std::string& log) {
   return uses;
 }
 
+/// A line for each kernel, an empty one, the code's bytes: their number, and they as hexadecimal digits.
+std::string textOf(const Cubin& cubin) {
+  std::string text;
+  for (const KernelUse& use : cubin.kernels)
+    text += fmt::format("{} {} {} {}\n", use.kernel, use.registers, use.spilledBytes, use.sharedBytes);
+  text += fmt::format("\n{}\n", cubin.code.size());
+  for (char c : cubin.code)
+    text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
+/// Nothing: it is no such text.
+std::optional<Cubin> cubinIn(const std::string& text) {
+  Cubin cubin;
+  std::istringstream lines(text);
+  std::string line;
+  while (std::getline(lines, line) && !line.empty()) {
+    std::istringstream words(line);
+    KernelUse use;
+    if (!(words >> use.kernel >> use.registers >> use.spilledBytes >> use.sharedBytes)) return std::nullopt;
+    cubin.kernels.push_back(std::move(use));
+  }
+  size_t bytes = 0;
+  if (!(lines >> bytes >> line) || line.size() != 2 * bytes) return std::nullopt;
+  for (size_t i = 0; i < line.size(); i += 2) {
+    unsigned byte = 0;
+    const auto [end, error] = std::from_chars(&line[i], &line[i] + 2, byte, 16);
+    if (error != std::errc() || end != &line[i] + 2) return std::nullopt;
+    cubin.code.push_back(static_cast<char>(byte));
+  }
+  cubin.wasKept = true;
+  return cubin;
+}
+
 }  // namespace
 
-Expected<Cubin> compileKernels(const std::vector<KernelSource>& sources, Storage storage, int architecture) {
+Expected<Cubin> compileKernels(const std::vector<KernelSource>& sources,
+                               Storage storage,
+                               int architecture,
+                               PlanStore* store) {
   std::string code = prelude(storage);
   for (const KernelSource& source : sources)
     code += source.code;
+  const std::vector<std::string> options{fmt::format("-arch=sm_{}", architecture), "-std=c++17", "-default-device",
+                                         "--ptxas-options=-v", "-I" PET_CUDA_INCLUDE};
+  int major = 0, minor = 0;
+  nvrtcVersion(&major, &minor);
+  const std::string key = fmt::format("NVRTC {}.{} {}\n{}", major, minor, fmt::join(options, " "), code);
+  if (store) {
+    auto text = store->find(key);
+    if (!text) return tl::unexpected(text.error());
+    if (auto cubin = *text ? cubinIn(**text) : std::nullopt) return std::move(*cubin);
+  }
   Compilation compilation(code);
-  const bool done = compilation.run({fmt::format("-arch=sm_{}", architecture), "-std=c++17", "-default-device",
-                                     "--ptxas-options=-v", "-I" PET_CUDA_INCLUDE});
-  if (!done) return fail(ErrorKind::kInternal, fmt::format("NVRTC: {}: {}", compilation.error(), compilation.log()));
-  return Cubin{compilation.code(), usesOf(compilation.log())};
+  if (!compilation.run(options))
+    return fail(ErrorKind::kInternal, fmt::format("NVRTC: {}: {}", compilation.error(), compilation.log()));
+  Cubin cubin{compilation.code(), usesOf(compilation.log())};
+  if (store) {
+    if (auto ok = store->put(key, textOf(cubin)); !ok) return tl::unexpected(ok.error());
+  }
+  return cubin;
 }
 
 }  // namespace pet::cuda

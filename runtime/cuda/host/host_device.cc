@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "runtime/cuda/host/host_library.h"
+#include "runtime/cuda/plan_chooser.h"
+#include "runtime/cuda/problem.h"
 
 namespace pet::cuda {
 namespace {
@@ -40,6 +42,46 @@ class KernelCall final : public Call {
   std::shared_ptr<Compiled> compiled_;
 };
 
+/// One of the host's plans for a call: all compute the same.
+class NumberedCall final : public Call {
+ public:
+  NumberedCall(std::unique_ptr<Call> call, size_t number) : call_(std::move(call)), number_(number) {}
+  void run(std::span<const Address> pointers, Address workspace) override { call_->run(pointers, workspace); }
+  std::string name() const override { return fmt::format("{} {}", call_->name(), number_); }
+  std::string kept() const override { return fmt::format("{}", number_); }
+
+ private:
+  std::unique_ptr<Call> call_;
+  size_t number_;
+};
+
+class HostPlans final : public Plans {
+ public:
+  using Make = std::function<Expected<std::unique_ptr<Call>>()>;
+  HostPlans(std::string problem, std::vector<int64_t> elements, size_t count, Make make)
+      : problem_(std::move(problem)), elements_(std::move(elements)), count_(count), make_(std::move(make)) {}
+  std::string problem() const override { return "host " + problem_; }
+  std::vector<int64_t> elements() const override { return elements_; }
+  Expected<size_t> count() override { return count_; }
+  Expected<std::unique_ptr<Call>> build(size_t i) override {
+    auto call = make_();
+    if (!call) return tl::unexpected(call.error());
+    return std::make_unique<NumberedCall>(std::move(*call), i);
+  }
+  Expected<std::unique_ptr<Call>> restore(const std::string& kept) override {
+    for (size_t i = 0; i < count_; ++i) {
+      if (fmt::format("{}", i) == kept) return build(i);
+    }
+    return fail(ErrorKind::kUnsupported, "no plan of this number");
+  }
+
+ private:
+  std::string problem_;
+  std::vector<int64_t> elements_;
+  size_t count_;
+  Make make_;
+};
+
 /// Calls the kernel from C++.
 std::string launcher(const KernelSource& source) {
   std::string arguments = "(T*)a[0]";
@@ -54,7 +96,7 @@ std::string launcher(const KernelSource& source) {
 
 class HostDevice final : public Device {
  public:
-  explicit HostDevice(const HostOptions& options) : options_(options) {
+  explicit HostDevice(const HostOptions& options) : options_(options), chooser_(*this, options.store) {
     std::filesystem::create_directories(options.folder);
   }
   ~HostDevice() override {
@@ -64,16 +106,21 @@ class HostDevice final : public Device {
   HostDevice(const HostDevice&) = delete;
   HostDevice& operator=(const HostDevice&) = delete;
 
-  std::string name() const override { return "this processor"; }
+  std::string name() const override { return options_.name; }
+  std::string identity() const override { return options_.name; }
+  PlanCounts planCounts() const override { return chooser_.counts(); }
   Precision precision() const override { return options_.precision; }
   void enter() override {}
 
-  Expected<std::unique_ptr<Call>> conv(const ConvCall& call) override {
-    return hostConv(call, storageOf(options_.precision));
-  }
+  Expected<std::unique_ptr<Call>> conv(const ConvCall& call) override { return planned("conv", call, hostConv); }
   Expected<std::unique_ptr<Call>> product(const ProductCall& call) override {
-    return hostProduct(call, storageOf(options_.precision));
+    return planned("product", call, hostProduct);
   }
+  Expected<std::unique_ptr<Call>> attention(const AttentionCall& call) override {
+    if (auto ok = isTaken("attention after all"); !ok) return tl::unexpected(ok.error());
+    return planned("attention", call, hostAttention);
+  }
+  Expected<void> takes(const AttentionCall&) override { return isTaken("attention"); }
 
   std::unique_ptr<Call> kernel(KernelSource source) override {
     auto& compiled = compiled_[source.name];
@@ -104,16 +151,25 @@ class HostDevice final : public Device {
     return {};
   }
 
+  bool times() const override { return options_.seconds != nullptr; }
+  double seconds(Call& call, std::span<const Address> pointers, Address workspace) override {
+    call.run(pointers, workspace);
+    return options_.seconds(call.name());
+  }
   std::unique_ptr<Recording> record(const std::function<void()>&) override { return nullptr; }
 
   Expected<Address> allocate(int64_t bytes) override {
     void* address = nullptr;
-    if (posix_memalign(&address, 256, static_cast<size_t>(bytes)) != 0)
-      return fail(ErrorKind::kModel, fmt::format("no memory for {} bytes", bytes));
+    if (bytes > options_.bytes - used_ || posix_memalign(&address, 256, static_cast<size_t>(bytes)) != 0)
+      return fail(ErrorKind::kModel, fmt::format("no memory for {} bytes", bytes), name());
     std::memset(address, 0xff, static_cast<size_t>(bytes));  // a NaN wherever nothing was written
+    used_ += sizes_[address] = bytes;
     return static_cast<Address>(address);
   }
-  void release(Address address) override { std::free(address); }
+  void release(Address address) override {
+    used_ -= sizes_.extract(address).mapped();
+    std::free(address);
+  }
   void upload(Address to, const void* from, int64_t bytes) override {
     std::memcpy(to, from, static_cast<size_t>(bytes));
   }
@@ -122,6 +178,20 @@ class HostDevice final : public Device {
   ThreadOrder order() const { return options_.order; }
 
  private:
+  Expected<void> isTaken(const std::string& kind) const {
+    if (!options_.refused.contains(kind)) return {};
+    return fail(ErrorKind::kUnsupported, "the host's library has no " + kind);
+  }
+  template <class CallKind>
+  Expected<std::unique_ptr<Call>> planned(const std::string& kind,
+                                          const CallKind& call,
+                                          Expected<std::unique_ptr<Call>> (*make)(const CallKind&, Storage)) {
+    if (auto ok = isTaken(kind); !ok) return tl::unexpected(ok.error());
+    HostPlans plans(problemOf(call, precision()), elementsOf(call), static_cast<size_t>(options_.plans),
+                    [&] { return make(call, storageOf(precision())); });
+    return chooser_.choose(plans);
+  }
+
   /// Kept by all that it is made of; several processes may make it at the same time.
   Expected<void*> compile(const std::string& code) {
     const std::string flags =
@@ -147,6 +217,9 @@ class HostDevice final : public Device {
   }
 
   HostOptions options_;
+  PlanChooser chooser_;
+  std::map<void*, int64_t> sizes_;  ///< of memory, in bytes
+  int64_t used_ = 0;
   std::map<std::string, std::shared_ptr<Compiled>> compiled_;
   std::vector<KernelSource> waiting_;
   std::vector<void*> libraries_;

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <functional>
+#include <limits>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "runtime/cuda/device.h"
+#include "runtime/cuda/plan_store.h"
 
 namespace pet::cuda {
 
@@ -18,6 +22,17 @@ struct HostOptions {
   std::string toolkit = "";      ///< where the CUDA toolkit's headers are, for types of 16 bits
   std::string folder;            ///< where compiled kernels are kept
   bool sanitize = false;         ///< kernels stop where they read or write what is not theirs
+
+  std::string name = "this processor";
+  std::shared_ptr<PlanStore> store = nullptr;  ///< where plans are kept
+  /// How many plans a library has for a call; they differ by name alone, "host conv 0".
+  int plans = 1;
+  /// How long a plan of this name takes. Null: nothing is timed.
+  std::function<double(const std::string& plan)> seconds = nullptr;
+  /// "conv", "product", "attention": what the library has not; "attention after all": what it says that it has, and
+  /// then has not.
+  std::set<std::string> refused = {};
+  int64_t bytes = std::numeric_limits<int64_t>::max();  ///< of memory
 };
 
 /// A GPU without a GPU, for tests: kernels of ours are compiled for this processor and run thread by thread; what

@@ -161,6 +161,67 @@ class HostProduct final : public Call {
   Storage storage_;
 };
 
+/// What AttentionCall says of its tensors.
+bool isInRows(const TensorForm& form, int64_t border) {
+  bool is = form.strides[3] == 1;
+  for (size_t d = 0; d < 3; ++d)
+    is = is && (form.extents[d] == 1 || (form.strides[d] > 0 && form.strides[d] % border == 0));
+  return is;
+}
+
+class HostAttention final : public Call {
+ public:
+  HostAttention(AttentionCall call, Storage storage) : call_(std::move(call)), storage_(storage) {}
+  std::string name() const override { return "host attention"; }
+
+  void run(std::span<const Address> pointers, Address) override {
+    Numbers y(pointers[0], call_.y, storage_), q(pointers[1], call_.q, storage_), k(pointers[2], call_.k, storage_),
+        v(pointers[3], call_.v, storage_);
+    Numbers bias(call_.bias ? pointers[4] : nullptr, call_.bias ? *call_.bias : call_.y, storage_);
+    const Extents& extents = call_.y.extents;
+    forEach({extents[0], extents[1], extents[2]}, [&](const Extents& row) {
+      const std::vector<double> weights = weightsOf(row, q, k, bias);
+      for (int64_t e = 0; e < extents[3]; ++e) {
+        double sum = 0;
+        for (size_t j = 0; j < weights.size(); ++j)
+          sum += weights[j] * v.at({row[0], headOf(call_.v, row), static_cast<int64_t>(j), e});
+        y.at({row[0], row[1], row[2], e}) = static_cast<float>(sum);
+      }
+    });
+    y.store();
+  }
+
+ private:
+  /// Which head is for this one of q's.
+  int64_t headOf(const TensorForm& form, const Extents& row) const {
+    return row[1] / (call_.q.extents[1] / form.extents[1]);
+  }
+
+  /// The row of the Softmax for a query, given as batch, head, position.
+  std::vector<double> weightsOf(const Extents& row, Numbers& q, Numbers& k, Numbers& bias) const {
+    std::vector<double> weights;
+    const int64_t keys = call_.k.extents[2], seen = call_.causal ? std::min(keys, row[2] + 1) : keys;
+    for (int64_t j = 0; j < seen; ++j) {
+      double score = 0;
+      for (int64_t d = 0; d < call_.q.extents[3]; ++d)
+        score += double{q.at({row[0], row[1], row[2], d})} * k.at({row[0], headOf(call_.k, row), j, d});
+      score *= call_.scale;
+      if (call_.bias) score += bias.at({call_.bias->extents[0] == 1 ? 0 : row[0], headOf(*call_.bias, row), row[2], j});
+      weights.push_back(score);
+    }
+    const double largest = *std::max_element(weights.begin(), weights.end());
+    double sum = 0;
+    for (double& w : weights)
+      sum += w = std::exp(w - largest);
+    for (double& w : weights)
+      w /= sum;
+    return weights;
+  }
+
+  AttentionCall call_;
+  Storage storage_;
+};
+
 }  // namespace
 
 Expected<std::unique_ptr<Call>> hostConv(const ConvCall& call, Storage storage) {
@@ -171,6 +232,13 @@ Expected<std::unique_ptr<Call>> hostConv(const ConvCall& call, Storage storage) 
 Expected<std::unique_ptr<Call>> hostProduct(const ProductCall& call, Storage storage) {
   if (!isTaken(call.activation)) return fail(ErrorKind::kUnsupported, "a function that the host's product has not");
   return std::make_unique<HostProduct>(call, storage);
+}
+
+Expected<std::unique_ptr<Call>> hostAttention(const AttentionCall& call, Storage storage) {
+  for (const TensorForm& form : {call.q, call.k, call.v, call.y, call.bias.value_or(call.y)}) {
+    if (!isInRows(form, 16 / bytesOf(storage))) return fail(ErrorKind::kUnsupported, "rows that begin on no border");
+  }
+  return std::make_unique<HostAttention>(call, storage);
 }
 
 }  // namespace pet::cuda

@@ -9,5 +9,6 @@ namespace pet::cuda {
 /// What libraries compute on a GPU, by plain loops, sums in double. Factors of less than float are what memory holds.
 Expected<std::unique_ptr<Call>> hostConv(const ConvCall& call, Storage storage);
 Expected<std::unique_ptr<Call>> hostProduct(const ProductCall& call, Storage storage);
+Expected<std::unique_ptr<Call>> hostAttention(const AttentionCall& call, Storage storage);
 
 }  // namespace pet::cuda

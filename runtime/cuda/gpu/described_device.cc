@@ -1,0 +1,71 @@
+// A device that is only described: the same plans and kernels, but nothing runs.
+
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/cuda/gpu/library_device.h"
+
+namespace pet::cuda {
+namespace {
+
+/// Memory is only counted.
+class DescribedDevice final : public LibraryDevice {
+ public:
+  explicit DescribedDevice(const GpuOptions& options)
+      : LibraryDevice(options), identity_("described: " + options.properties) {
+    const auto json = nlohmann::json::parse(options.properties, nullptr, false);
+    auto isNumber = [&](const char* key) { return json.contains(key) && json[key].is_number_unsigned(); };
+    if (!json.is_object() || !isNumber("deviceVer") || !isNumber("totalGlobalMem") || !json.contains("deviceName") ||
+        !json["deviceName"].is_string())
+      throw std::runtime_error("the properties are no JSON of a device");
+    name_ = json["deviceName"].get<std::string>();
+    free_ = json["totalGlobalMem"].get<int64_t>();
+    cudnn_ = {nullptr, options.properties, json["deviceVer"].get<int>() / 10};
+  }
+
+  std::string name() const override { return name_ + ", not there"; }
+  std::string identity() const override { return identity_; }
+  void enter() override {}
+  Expected<std::vector<KernelUse>> kernels() override {
+    if (kernels_.isWaiting()) {
+      if (auto code = compile(); !code) return tl::unexpected(code.error());
+      kernels_.done();
+    }
+    return kernels_.uses;
+  }
+
+  Expected<void> finish() override { return {}; }
+  bool times() const override { return false; }
+  double seconds(Call&, std::span<const Address>, Address) override { throw std::runtime_error(kNotThere); }
+  std::unique_ptr<Recording> record(const std::function<void()>&) override { return nullptr; }
+
+  Expected<Address> allocate(int64_t bytes) override {
+    if (bytes > free_) return fail(ErrorKind::kModel, fmt::format("no memory for {} bytes on {}", bytes, name_));
+    const auto address = reinterpret_cast<Address>(next_);
+    next_ += (static_cast<uint64_t>(bytes) + 255) / 256 * 256;
+    free_ -= sizes_[address] = bytes;
+    return address;
+  }
+  void release(Address address) override { free_ += sizes_.extract(address).mapped(); }
+  void upload(Address, const void*, int64_t) override {}
+  void download(void*, Address, int64_t) override { throw std::runtime_error(kNotThere); }
+  void wait() override {}
+
+ private:
+  static constexpr const char* kNotThere = "the device is not there";
+
+  std::string name_, identity_;
+  int64_t free_ = 0;  ///< bytes
+  std::map<Address, int64_t> sizes_;
+  uint64_t next_ = 256;
+};
+
+}  // namespace
+
+std::shared_ptr<GpuDevice> describedDevice(const GpuOptions& options) {
+  return std::make_shared<DescribedDevice>(options);
+}
+
+}  // namespace pet::cuda

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cuda_runtime.h>
+
+#include "runtime/cuda/gpu/cublas_product.h"
+#include "runtime/cuda/gpu/cudnn_plan.h"
+#include "runtime/cuda/open_gpu.h"
+#include "runtime/cuda/plan_chooser.h"
+
+namespace pet::cuda {
+
+/// Throws std::runtime_error: what CUDA says.
+void check(cudaError_t status, std::string_view what);
+
+/// Where a kernel is once it is compiled and loaded.
+struct Loaded {
+  cudaKernel_t kernel = nullptr;
+};
+
+/// Kernels of ours on their way to a device.
+class Kernels {
+ public:
+  std::shared_ptr<Loaded> add(const KernelSource& source);
+  Expected<std::vector<char>> compile(Storage storage, int architecture, PlanStore* store);
+  bool isWaiting() const { return !waiting_.empty(); }
+  void load(cudaLibrary_t library);
+  void done() { waiting_.clear(); }
+
+  std::vector<KernelUse> uses;
+  int compiled = 0, loaded = 0;  ///< as in PlanCounts
+
+ private:
+  std::map<std::string, std::shared_ptr<Loaded>> loaded_;
+  std::vector<KernelSource> waiting_;
+};
+
+/// What the device at hand and one that is only described have: the libraries, and what is kept of them.
+class LibraryDevice : public GpuDevice {
+ public:
+  explicit LibraryDevice(const GpuOptions& options)
+      : precision_(options.precision), store_(options.store), chooser_(*this, options.store) {}
+
+  Precision precision() const override { return precision_; }
+  PlanCounts planCounts() const override;
+  Expected<std::unique_ptr<Call>> conv(const ConvCall& call) override;
+  Expected<std::unique_ptr<Call>> product(const ProductCall& call) override;
+  Expected<std::unique_ptr<Call>> attention(const AttentionCall& call) override;
+  Expected<void> takes(const AttentionCall& call) override;
+  std::unique_ptr<Call> kernel(KernelSource source) override;
+
+ protected:
+  /// The kernels that wait.
+  Expected<std::vector<char>> compile() {
+    return kernels_.compile(storageOf(precision_), cudnn_.architecture, store_.get());
+  }
+
+  cudaStream_t stream_ = nullptr;  ///< null: there is no device
+  CudnnTarget cudnn_;
+  CublasTarget cublas_;
+  Kernels kernels_;
+
+ private:
+  Precision precision_;
+  std::shared_ptr<PlanStore> store_;
+  PlanChooser chooser_;
+};
+
+/// Both throw std::runtime_error: what is wrong.
+std::shared_ptr<GpuDevice> realDevice(const GpuOptions& options);
+std::shared_ptr<GpuDevice> describedDevice(const GpuOptions& options);
+
+}  // namespace pet::cuda

@@ -1,0 +1,139 @@
+// The device at hand.
+
+#include <stdexcept>
+
+#include <cublasLt.h>
+#include <cudnn.h>
+#include <fmt/format.h>
+
+#include "runtime/cuda/gpu/library_device.h"
+
+namespace pet::cuda {
+namespace {
+
+class GraphRecording final : public Recording {
+ public:
+  GraphRecording(cudaGraph_t graph, cudaStream_t stream) : stream_(stream) {
+    const cudaError_t status = cudaGraphInstantiate(&graph_, graph, 0);
+    cudaGraphDestroy(graph);
+    check(status, "a recording");
+  }
+  ~GraphRecording() override { cudaGraphExecDestroy(graph_); }
+  GraphRecording(const GraphRecording&) = delete;
+  GraphRecording& operator=(const GraphRecording&) = delete;
+  void run() override { check(cudaGraphLaunch(graph_, stream_), "a recording"); }
+
+ private:
+  cudaGraphExec_t graph_ = nullptr;
+  cudaStream_t stream_;
+};
+
+class RealDevice final : public LibraryDevice {
+ public:
+  explicit RealDevice(const GpuOptions& options) : LibraryDevice(options), index_(options.index) {
+    check(cudaSetDevice(options.index), fmt::format("device {}", options.index));
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, options.index), "its properties");
+    name_ = properties.name;
+    int driver = 0;
+    check(cudaDriverGetVersion(&driver), "the driver");
+    identity_ = fmt::format("{}, sm_{}{}, {} processors, {} MiB, driver for CUDA {}", name_, properties.major,
+                            properties.minor, properties.multiProcessorCount, properties.totalGlobalMem >> 20, driver);
+    cudnn_.architecture = properties.major * 10 + properties.minor;
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
+    cudnnHandle_t cudnn = nullptr;
+    if (cudnnCreate(&cudnn) != CUDNN_STATUS_SUCCESS || cudnnSetStream(cudnn, stream_) != CUDNN_STATUS_SUCCESS)
+      throw std::runtime_error("cuDNN does not start on this device");
+    cudnn_.handle = cudnn;
+    cublasLtHandle_t cublas = nullptr;
+    if (cublasLtCreate(&cublas) != CUBLAS_STATUS_SUCCESS)
+      throw std::runtime_error("cuBLASLt does not start on this device");
+    cublas_ = {cublas, stream_};
+    check(cudaEventCreate(&begin_), "an event");
+    check(cudaEventCreate(&end_), "an event");
+  }
+  ~RealDevice() override {
+    cudaEventDestroy(begin_);
+    cudaEventDestroy(end_);
+    for (cudaLibrary_t library : libraries_)
+      cudaLibraryUnload(library);
+    cublasLtDestroy(static_cast<cublasLtHandle_t>(cublas_.handle));
+    cudnnDestroy(static_cast<cudnnHandle_t>(cudnn_.handle));
+    cudaStreamDestroy(stream_);
+  }
+  RealDevice(const RealDevice&) = delete;
+  RealDevice& operator=(const RealDevice&) = delete;
+
+  std::string name() const override { return name_; }
+  std::string identity() const override { return identity_; }
+  void enter() override { check(cudaSetDevice(index_), name_); }
+  Expected<std::vector<KernelUse>> kernels() override { return kernels_.uses; }
+  bool times() const override { return true; }
+  double seconds(Call& call, std::span<const Address> pointers, Address workspace) override {
+    check(cudaEventRecord(begin_, stream_), "an event");
+    call.run(pointers, workspace);
+    check(cudaEventRecord(end_, stream_), "an event");
+    check(cudaEventSynchronize(end_), "the device stopped");
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, begin_, end_), "an event");
+    return milliseconds * 1e-3;
+  }
+
+  std::unique_ptr<Recording> record(const std::function<void()>& calls) override {
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "a recording");
+    calls();
+    check(cudaStreamEndCapture(stream_, &graph), "a recording");
+    return std::make_unique<GraphRecording>(graph, stream_);
+  }
+
+  Expected<void> finish() override {
+    if (!kernels_.isWaiting()) return {};
+    auto code = compile();
+    if (!code) return tl::unexpected(code.error());
+    cudaLibrary_t library = nullptr;
+    check(cudaLibraryLoadData(&library, code->data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+          "kernels cannot be loaded");
+    libraries_.push_back(library);
+    kernels_.load(library);
+    kernels_.done();
+    return {};
+  }
+
+  Expected<Address> allocate(int64_t bytes) override {
+    void* address = nullptr;
+    const cudaError_t status = cudaMalloc(&address, static_cast<size_t>(bytes));
+    if (status != cudaSuccess) {
+      cudaGetLastError();  // so that it does not stand for later calls
+      return fail(ErrorKind::kModel,
+                  fmt::format("no memory for {} bytes on {}: {}", bytes, name_, cudaGetErrorString(status)));
+    }
+    return static_cast<Address>(address);
+  }
+  void release(Address address) override { cudaFree(address); }
+  void upload(Address to, const void* from, int64_t bytes) override {
+    check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, stream_),
+          "a copy to the device");
+    wait();
+  }
+  void download(void* to, Address from, int64_t bytes) override {
+    check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, stream_),
+          "a copy from the device");
+    wait();
+  }
+  void wait() override { check(cudaStreamSynchronize(stream_), "the device stopped"); }
+
+ private:
+  int index_;
+  std::string name_, identity_;
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+  std::vector<cudaLibrary_t> libraries_;
+};
+
+}  // namespace
+
+std::shared_ptr<GpuDevice> realDevice(const GpuOptions& options) {
+  return std::make_shared<RealDevice>(options);
+}
+
+}  // namespace pet::cuda

@@ -1,0 +1,127 @@
+#include "runtime/cuda/plan_chooser.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "runtime/cuda/held.h"
+#include "runtime/cuda/stored.h"
+
+namespace pet::cuda {
+namespace {
+
+constexpr int64_t kBlock = 1 << 18;  ///< numbers that operands are made of, again and again
+constexpr int kRuns = 5;             ///< of a plan, after one that is not counted
+
+/// Operands of a call, to time it on.
+class Trial {
+ public:
+  /// Throws Failure: there is no memory.
+  Trial(Device& device, const std::vector<int64_t>& elements) : device_(device) {
+    const int64_t elementBytes = bytesOf(storageOf(device.precision()));
+    std::vector<float> numbers(kBlock);
+    for (size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = static_cast<float>(static_cast<int>(i * 7919 % 251) - 125) / 125;
+    for (int64_t count : elements) {
+      held_.push_back(std::make_unique<Held>(device, count * elementBytes));
+      pointers_.push_back(held_.back()->get());
+      for (int64_t begin = 0; begin < count; begin += kBlock) {
+        const std::span<const float> block(numbers.data(), static_cast<size_t>(std::min(kBlock, count - begin)));
+        store(device, block, pointers_.back() + begin * elementBytes);
+      }
+    }
+  }
+
+  /// Of one run. Throws Failure: there is no memory for the workspace.
+  double seconds(Call& call) {
+    const Held workspace(device_, call.workspaceBytes());
+    double best = device_.seconds(call, pointers_, workspace.get());
+    for (int run = 0; run < kRuns; ++run) {
+      const double once = device_.seconds(call, pointers_, workspace.get());
+      best = run == 0 ? once : std::min(best, once);
+    }
+    return best;
+  }
+
+ private:
+  Device& device_;
+  std::vector<std::unique_ptr<Held>> held_;
+  std::vector<Address> pointers_;
+};
+
+/// The name, the seconds, then the plan as the library writes it.
+std::string textOf(const Call& call, std::optional<double> seconds, const std::string& kept) {
+  return fmt::format("{}\n{}\n{}", call.name(), seconds ? fmt::format("{}", *seconds) : "not timed", kept);
+}
+
+std::optional<std::string> planIn(const std::string& text) {
+  const size_t name = text.find('\n'), seconds = name == std::string::npos ? name : text.find('\n', name + 1);
+  return seconds == std::string::npos ? std::nullopt : std::optional(text.substr(seconds + 1));
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<Call>> PlanChooser::choose(Plans& plans) {
+  const std::string key = device_.identity() + "\n" + plans.problem();
+  const auto text = find(key);
+  if (const auto plan = text ? planIn(*text) : std::nullopt) {
+    if (auto call = plans.restore(*plan)) {
+      ++counts_.restored;
+      return std::move(*call);
+    }
+  }
+  const auto count = plans.count();
+  if (!count) return tl::unexpected(count.error());
+  auto chosen = fastest(plans, *count);
+  if (!chosen) return tl::unexpected(chosen.error());
+  ++counts_.chosen;
+  const std::string kept = chosen->keeps ? chosen->call->kept() : "";
+  if (!kept.empty()) put(key, textOf(*chosen->call, chosen->seconds, kept));
+  return std::move(chosen->call);
+}
+
+Expected<PlanChooser::Choice> PlanChooser::fastest(Plans& plans, size_t count) {
+  Choice best;
+  Error why{ErrorKind::kUnsupported, "no plan", "", ""};
+  std::unique_ptr<Trial> trial;
+  for (size_t i = 0; i < count; ++i) {
+    auto call = plans.build(i);
+    if (!call) {
+      why = call.error();
+      continue;
+    }
+    if (!device_.times() || count == 1) return Choice{std::move(*call), std::nullopt, true};
+    try {
+      if (!trial) trial = std::make_unique<Trial>(device_, plans.elements());
+      const double seconds = trial->seconds(**call);
+      ++counts_.timed;
+      if (!best.seconds || seconds < *best.seconds) best = {std::move(*call), seconds, true};
+    } catch (const Failure& e) {  // no memory to time it; another time there may be
+      why = e.error;
+      if (!best.call) best = {std::move(*call), std::nullopt, false};
+    } catch (const std::runtime_error& e) {
+      why.what = e.what();  // a plan that does not run
+    }
+  }
+  if (!best.call) return tl::unexpected(why);
+  return best;
+}
+
+std::optional<std::string> PlanChooser::find(const std::string& key) {
+  const auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  if (!store_) return std::nullopt;
+  auto found = store_->find(key);
+  if (!found) throw Failure{found.error()};
+  if (*found) known_[key] = **found;
+  return *found;
+}
+
+void PlanChooser::put(const std::string& key, const std::string& text) {
+  known_[key] = text;
+  if (!store_) return;
+  if (auto ok = store_->put(key, text); !ok) throw Failure{ok.error()};
+}
+
+}  // namespace pet::cuda

@@ -1,0 +1,207 @@
+// Which of a library's plans is taken, what is kept of it, and what happens where a library, memory or the place for
+// plans refuses: on this processor, with times that tests make up.
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/cuda_host_support.h"
+#include "tests/unit/cuda_store.h"
+
+namespace pet::cuda_chooser_test {
+namespace {
+
+using namespace cuda;
+using namespace testing_support;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kConv = "x: [1, 3, 6, 5]\n w: const [4, 3, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]";
+constexpr const char* kTwoConvs =
+    "x: [1, 3, 6, 5]\n w: const [3, 3, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n y = Conv(t, w) pads=[1, 1, 1, 1]";
+constexpr const char* kAttention =
+    "q: [2, 3, 5, 8]\n k: [2, 3, 8, 7]\n v: [2, 3, 7, 8]\n a = MatMul(q, k)\n p = Softmax(a) axis=3\n y = MatMul(p, v)";
+
+/// Three plans for each call, of which this one is the fastest; `timings` counts what is timed.
+HostOptions threePlans(int fastest, int* timings) {
+  HostOptions options = hostOptions();
+  options.plans = 3;
+  options.seconds = [=](const std::string& name) {
+    ++*timings;
+    return name.back() == '0' + fastest ? 1e-3 : 2e-3;
+  };
+  return options;
+}
+
+struct Prepared {
+  std::string notes;
+  PlanCounts counts;
+};
+
+/// Prepares the program on a new device, and compares it with the reference.
+Prepared prepare(const char* text, const HostOptions& options) {
+  auto device = hostDevice(options);
+  auto program = parseProgram(text, "test");
+  EXPECT_TRUE(program) << program.error().message();
+  DeviceRun run{"test", *program, draw(*program, false), 1e-5, nullptr};
+  auto model = CudaModel::prepare(*program, inputsFrom<float>(run.tensors), device);
+  EXPECT_TRUE(model) << model.error().message();
+  if (!model) return {};
+  run.model = std::move(*model);
+  expectReference(run, 0);
+  return {notesOf(*run.model), device->planCounts()};
+}
+
+std::string errorOf(const char* text, const HostOptions& options) {
+  auto program = parseProgram(text, "test");
+  const TensorMap tensors = draw(*program, false);
+  auto model = CudaModel::prepare(*program, inputsFrom<float>(tensors), hostDevice(options));
+  return model ? "" : model.error().message();
+}
+
+TEST(CudaChooser, TheFastestPlanIsTaken) {
+  for (int fastest = 0; fastest < 3; ++fastest) {
+    int timings = 0;
+    const Prepared done = prepare(kConv, threePlans(fastest, &timings));
+    EXPECT_THAT(done.notes, HasSubstr("host conv " + std::to_string(fastest)));
+    EXPECT_EQ(done.counts.chosen, 1);
+    EXPECT_EQ(done.counts.timed, 3);
+  }
+}
+
+TEST(CudaChooser, TheFirstPlanIsTakenWhereNothingIsTimed) {
+  HostOptions options = hostOptions();
+  options.plans = 3;
+  const Prepared done = prepare(kConv, options);
+  EXPECT_THAT(done.notes, HasSubstr("host conv 0"));
+  EXPECT_EQ(done.counts.timed, 0);
+}
+
+TEST(CudaChooser, EqualCallsAreTimedOnce) {
+  int timings = 0;
+  const Prepared done = prepare(kTwoConvs, threePlans(1, &timings));
+  EXPECT_EQ(done.counts.chosen, 1);
+  EXPECT_EQ(done.counts.restored, 1);
+  EXPECT_THAT(done.notes, Not(HasSubstr("host conv 0")));
+}
+
+TEST(CudaChooser, WhatIsKeptIsNotTimedAgain) {
+  int timings = 0;
+  HostOptions options = threePlans(2, &timings);
+  options.store = std::make_shared<MapStore>();
+  prepare(kConv, options);
+  EXPECT_GT(std::exchange(timings, 0), 0);
+  const Prepared again = prepare(kConv, options);
+  EXPECT_EQ(timings, 0);
+  EXPECT_EQ(again.counts.chosen, 0);
+  EXPECT_EQ(again.counts.restored, 1);
+  EXPECT_THAT(again.notes, HasSubstr("host conv 2"));
+}
+
+TEST(CudaChooser, WhatIsKeptIsOfOneDevice) {
+  int timings = 0;
+  auto store = std::make_shared<MapStore>();
+  HostOptions here = threePlans(2, &timings), other = threePlans(1, &timings);
+  here.store = other.store = store;
+  other.name = "another processor";
+  prepare(kConv, here);
+  const auto kept = store->texts;
+  EXPECT_THAT(prepare(kConv, other).notes, HasSubstr("host conv 1"));
+  EXPECT_EQ(store->texts.size(), 2 * kept.size());
+  for (const auto& [key, text] : kept)
+    EXPECT_EQ(store->texts.at(key), text);
+}
+
+TEST(CudaChooser, WhatIsKeptIsOfOneProblem) {
+  int timings = 0;
+  HostOptions options = threePlans(2, &timings);
+  auto store = std::make_shared<MapStore>();
+  options.store = store;
+  for (const char* text :
+       {kConv, "x: [1, 3, 6, 5]\n w: const [4, 3, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] dilations=[2, 2]",
+        "x: [1, 3, 6, 5]\n w: const [4, 3, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n y = Relu(t)",
+        "x: [1, 3, 6, 5]\n w: const [4, 3, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n y = LeakyRelu(t) alpha=0.5",
+        kAttention}) {
+    EXPECT_EQ(prepare(text, options).counts.restored, 0) << text;
+    EXPECT_EQ(prepare(text, options).counts.chosen, 0) << text;
+  }
+  EXPECT_EQ(store->texts.size(), 5U);
+}
+
+TEST(CudaChooser, WhatIsKeptAndDamagedIsChosenAgain) {
+  int timings = 0;
+  HostOptions options = threePlans(2, &timings);
+  auto store = std::make_shared<MapStore>();
+  options.store = store;
+  prepare(kConv, options);
+  const auto whole = store->texts;
+  for (const std::string& damaged :
+       {std::string(), std::string("host conv 2"), std::string("host conv 2\n0.001\n"), std::string("x\n1\n9")}) {
+    for (auto& [key, text] : store->texts)
+      text = damaged;
+    EXPECT_EQ(prepare(kConv, options).counts.chosen, 1) << damaged;
+    EXPECT_EQ(store->texts, whole) << damaged;
+  }
+}
+
+TEST(CudaChooser, APlanThatDoesNotRunIsPassedOver) {
+  HostOptions options = hostOptions();
+  options.plans = 3;
+  options.seconds = [](const std::string& name) {
+    if (name != "host conv 1") throw std::runtime_error("the device stopped");
+    return 1.0;
+  };
+  EXPECT_THAT(prepare(kConv, options).notes, HasSubstr("host conv 1"));
+  EXPECT_THAT(prepare(kAttention, options).notes, HasSubstr("reference: the device stopped"));
+}
+
+TEST(CudaChooser, APlaceThatRefusesIsAnError) {
+  HostOptions options = hostOptions();
+  auto store = std::make_shared<MapStore>();
+  options.store = store;
+  store->refuses = true;
+  EXPECT_THAT(errorOf(kConv, options), HasSubstr("the store refuses"));
+}
+
+TEST(CudaChooser, WithoutMemoryForTimingTheFirstPlanIsTakenAndNotKept) {
+  int timings = 0;
+  HostOptions options = threePlans(2, &timings);
+  auto store = std::make_shared<MapStore>();
+  options.store = store;
+  options.bytes = 4000;  // of a and y, but not of two factors and a result
+  EXPECT_THAT(prepare("a: [20, 20]\n y = MatMul(a, a)", options).notes, HasSubstr("host product 0"));
+  EXPECT_EQ(timings, 0);
+  EXPECT_TRUE(store->texts.empty());
+  options.bytes = 6000;
+  EXPECT_THAT(prepare("a: [20, 20]\n y = MatMul(a, a)", options).notes, HasSubstr("host product 2"));
+  EXPECT_EQ(store->texts.size(), 1U);
+}
+
+TEST(CudaChooser, NoMemoryIsAnError) {
+  HostOptions options = hostOptions();
+  options.bytes = 1000;
+  auto device = hostDevice(options);
+  auto program = parseProgram(kConv, "test");
+  const TensorMap tensors = draw(*program, false);
+  auto model = CudaModel::prepare(*program, inputsFrom<float>(tensors), device);
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().kind, ErrorKind::kModel);
+  EXPECT_THAT(model.error().message(), HasSubstr("no memory for"));
+  auto small = device->allocate(1000);  // all of it was given back
+  ASSERT_TRUE(small) << small.error().message();
+  device->release(*small);
+}
+
+TEST(CudaChooser, WhatALibraryRefusesIsComputedOtherwise) {
+  HostOptions options = hostOptions();
+  options.refused = {"attention"};
+  const Prepared pieces = prepare(kAttention, options);
+  EXPECT_THAT(pieces.notes, HasSubstr("host product"));
+  EXPECT_THAT(pieces.notes, HasSubstr("attention in pieces: the host's library has no attention"));
+  options.refused = {"attention after all"};
+  EXPECT_THAT(prepare(kAttention, options).notes, HasSubstr("host product"));
+  options.refused = {"attention", "product", "conv"};
+  EXPECT_THAT(prepare(kAttention, options).notes, HasSubstr("reference: the host's library has no product"));
+  EXPECT_THAT(prepare(kConv, options).notes, HasSubstr("reference: the host's library has no conv"));
+}
+
+}  // namespace
+}  // namespace pet::cuda_chooser_test
