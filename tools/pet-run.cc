@@ -98,7 +98,7 @@ Expected<void> planModel(const Arguments& o, const Engine& engine, session::Mode
   if (auto ok = session.prepare(extents); !ok) return ok;
   auto kernels = engine.gpu->kernels();
   if (!kernels) return tl::unexpected(kernels.error());
-  const PlanReport report{engine.gpu->name(), session.notes(), std::move(*kernels)};
+  const PlanReport report{engine.gpu->name(), session.notes(), std::move(*kernels), engine.gpu->planCounts()};
   return tell(o, json(report, o), tables(report));
 }
 
@@ -129,6 +129,7 @@ Expected<void> runModel(const Arguments& o) {
   for (size_t i = 0; i < outputs.size(); ++i)
     report.outputs.push_back({(*session)->outputs()[i], std::move(outputs[i]), ""});
   report.notes = (*session)->notes();
+  if (engine->gpu) report.plans = engine->gpu->planCounts();
   report.arenaBytes = (*session)->arenaBytes();
   report.peakBytes = peakBytes();
   if (auto ok = writeOutputs(o, report); !ok) return ok;

@@ -1,5 +1,5 @@
-// Kills the process at its Nth change of a file, a write in its midst, for external_data.py: LD_PRELOAD=kill_at.so
-// PET_KILL_AT=N.
+// Kills the process at its Nth change of a file, a write in its midst: LD_PRELOAD=kill_at.so PET_KILL_AT=N. For
+// external_data.py; with -DDATABASES, what SQLite calls counts as well, for gpu_plans_kept.py.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -58,3 +58,23 @@ int remove(const char* path) {
   if (isLast()) end();
   return NEXT(remove)(path);
 }
+
+#ifdef DATABASES
+ssize_t pwrite64(int fd, const void* bytes, size_t size, off64_t offset) {
+  if (isLast()) {
+    NEXT(pwrite64)(fd, bytes, size / 2, offset);
+    end();
+  }
+  return NEXT(pwrite64)(fd, bytes, size, offset);
+}
+
+int fdatasync(int fd) {
+  if (isLast()) end();
+  return NEXT(fdatasync)(fd);
+}
+
+int ftruncate64(int fd, off64_t size) {
+  if (isLast()) end();
+  return NEXT(ftruncate64)(fd, size);
+}
+#endif

@@ -9,9 +9,11 @@
 #include "rules/pack/file.h"
 #include "runtime/cuda/cuda_model.h"
 #include "runtime/onednn/onednn_engines.h"
+#include "tools/common/cache_folder.h"
 #include "tools/common/share.h"
 #include "tools/common/tool.h"
 #include "tools/run/npy.h"
+#include "tools/run/plan_cache.h"
 
 namespace pet::run {
 namespace {
@@ -78,6 +80,10 @@ void declareArguments(CLI::App& app, Arguments& o) {
          "run nothing, but say how each node would be computed on a GPU that need not be there: h200, a100, l4, "
          "rtx5090, b200, or a file of its properties")
       ->check(tool::isNamed());
+  app.add_option(
+         "--cache", o.cache,
+         "where a GPU's plans and compiled kernels are kept (default ~/.cache/pet/plans.db; with --plan: nowhere)")
+      ->check(tool::isNamed());
   app.add_option("--json", o.json, "write what was done to this file; - is standard output, in place of the tables")
       ->check(tool::isNamed());
 }
@@ -89,7 +95,17 @@ const std::map<std::string, cuda::Precision> kPrecisions{{"fp32", cuda::Precisio
                                                          {"fp16", cuda::Precision::kFp16},
                                                          {"bf16", cuda::Precision::kBf16}};
 
-Expected<Engine> gpuEngine(const cuda::GpuOptions& options) {
+/// Where plans are kept; null: nowhere.
+Expected<std::shared_ptr<cuda::PlanStore>> storeOf(const Arguments& o) {
+  const auto folder = tool::cacheFolder();
+  if (o.cache.empty() && (!o.plan.empty() || !folder)) return nullptr;
+  return openPlanCache(o.cache.empty() ? (*folder / "plans.db").string() : o.cache);
+}
+
+Expected<Engine> gpuEngine(const Arguments& o, cuda::GpuOptions options) {
+  auto store = storeOf(o);
+  if (!store) return tl::unexpected(store.error());
+  options.store = std::move(*store);
   auto device = cuda::openGpu(options);
   if (!device) return tl::unexpected(device.error());
   return Engine{{cuda::programEngine(*device)}, "pet-cuda", (*device)->name(), *device};
@@ -113,13 +129,14 @@ Expected<Engine> engineOf(const Arguments& o) {
       return fail(ErrorKind::kUsage, "--plan runs nothing: it does not go with --device and --output-dir");
     auto properties = propertiesOf(o.plan);
     if (!properties) return tl::unexpected(properties.error());
-    return gpuEngine({0, kPrecisions.at(o.precision), *properties});
+    return gpuEngine(o, {0, kPrecisions.at(o.precision), *properties});
   }
   if (o.device == "cpu") {
     OneDnnOptions options;
     options.threads = o.threads;
     options.winograd = o.winograd;
     if (o.precision != "fp32") return fail(ErrorKind::kUsage, "--precision: processors compute in fp32 here");
+    if (!o.cache.empty()) return fail(ErrorKind::kUsage, "--cache: what is kept is for GPUs");
     return Engine{oneDnnEngines(options), "pet-onednn", OneDnnModel::version()};
   }
   constexpr std::string_view kCuda = "cuda";
@@ -131,7 +148,7 @@ Expected<Engine> engineOf(const Arguments& o) {
                                     : std::nullopt;
   if (!isCuda || !index || *index > kMostDevices)
     return fail(ErrorKind::kUsage, fmt::format("--device {}: there are cpu, cuda and cuda:1", o.device));
-  return gpuEngine({static_cast<int>(*index), kPrecisions.at(o.precision), ""});
+  return gpuEngine(o, {static_cast<int>(*index), kPrecisions.at(o.precision), ""});
 }
 
 Expected<session::DrawOptions> drawOptions(const Arguments& o) {

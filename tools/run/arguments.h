@@ -20,7 +20,8 @@ struct Arguments {
   int threads = 1, runs = 1;
   bool winograd = true;
   std::string device = "cpu", precision = "fp32";
-  std::string plan;  ///< a GPU that need not be there, by its name or a file of its properties
+  std::string plan;   ///< a GPU that need not be there, by its name or a file of its properties
+  std::string cache;  ///< where plans are kept; "": the usual place, or for `plan` none
 };
 
 void declareArguments(CLI::App& app, Arguments& arguments);

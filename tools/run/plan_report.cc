@@ -3,11 +3,18 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "tools/common/table.h"
 
 namespace pet::run {
+
+nlohmann::ordered_json jsonOf(const cuda::PlanCounts& counts) {
+  return {{"chosen", counts.chosen},
+          {"timed", counts.timed},
+          {"restored", counts.restored},
+          {"compiled", counts.compiled},
+          {"loaded", counts.loaded}};
+}
 
 std::string tables(const PlanReport& report) {
   std::vector<std::vector<std::string>> rows{{"NODE", "OPERATOR", "HOW"}};
@@ -37,11 +44,8 @@ std::string json(const PlanReport& report, const Arguments& o) {
                        {"spilled_bytes", use.spilledBytes},
                        {"shared_bytes", use.sharedBytes}});
   }
-  return Json{{"model", o.model},
-              {"device", report.device},
-              {"precision", o.precision},
-              {"nodes", nodes},
-              {"kernels", kernels}}
+  return Json{{"model", o.model}, {"device", report.device}, {"precision", o.precision},
+              {"nodes", nodes},   {"kernels", kernels},      {"plans", jsonOf(report.plans)}}
              .dump(2, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }

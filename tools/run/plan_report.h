@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "session/model_session.h"
 #include "tools/run/arguments.h"
 
@@ -12,8 +14,10 @@ struct PlanReport {
   std::string device;
   std::vector<EngineNote> nodes;
   std::vector<cuda::KernelUse> kernels;
+  cuda::PlanCounts plans;
 };
 
+nlohmann::ordered_json jsonOf(const cuda::PlanCounts& counts);
 std::string tables(const PlanReport& report);
 /// docs/command-line.md, pet-run.
 std::string json(const PlanReport& report, const Arguments& arguments);

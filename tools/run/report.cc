@@ -9,6 +9,7 @@
 
 #include "ir/quantile.h"
 #include "tools/common/table.h"
+#include "tools/run/plan_report.h"
 
 namespace pet::run {
 namespace {
@@ -82,20 +83,20 @@ std::string json(const RunReport& report, const Arguments& o) {
   for (const EngineNote& note : report.notes) {
     if (note.reference) alone.push_back({{"node", note.node}, {"op", note.op}, {"how", note.how}});
   }
-  return Json{{"model", o.model},
-              {"engine", report.engine},
-              {"version", report.version},
-              {"threads", o.threads},
-              {"seed", o.seed},
-              {"inputs", inputs},
-              {"outputs", outputs},
-              {"load_seconds", report.loadSeconds},
-              {"run_seconds", report.runSeconds},
-              {"reference", alone},
-              {"arena_bytes", report.arenaBytes},
-              {"peak_bytes", report.peakBytes}}
-             .dump(2, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  Json all{{"model", o.model},
+           {"engine", report.engine},
+           {"version", report.version},
+           {"threads", o.threads},
+           {"seed", o.seed},
+           {"inputs", inputs},
+           {"outputs", outputs},
+           {"load_seconds", report.loadSeconds},
+           {"run_seconds", report.runSeconds},
+           {"reference", alone},
+           {"arena_bytes", report.arenaBytes},
+           {"peak_bytes", report.peakBytes}};
+  if (report.plans) all["plans"] = jsonOf(*report.plans);
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace pet::run

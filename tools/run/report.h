@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,9 @@ struct RunReport {
   double loadSeconds = 0;          ///< reading, and planning where the model's extents are known
   std::vector<double> runSeconds;  ///< of each run; the first one plans where the model leaves extents open
   std::vector<EngineNote> notes;
-  int64_t arenaBytes = 0;  ///< of all intermediate values of the programs
-  int64_t peakBytes = 0;   ///< of the process, at its peak
+  std::optional<cuda::PlanCounts> plans;  ///< of a GPU
+  int64_t arenaBytes = 0;                 ///< of all intermediate values of the programs
+  int64_t peakBytes = 0;                  ///< of the process, at its peak
 };
 
 std::string tables(const RunReport& report, const Arguments& arguments);
