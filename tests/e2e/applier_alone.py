@@ -41,7 +41,8 @@ def must(*command):
 def built(folder):
     """The folder of the build."""
     proto = next(SOURCE.glob(".venv/lib/python3*/site-packages/onnx/onnx-ml.proto"))
-    must("cmake", "-G", "Ninja", "-S", SOURCE, "-B", folder, "-DPET_COMPONENTS=applier", f"-DPET_ONNX_PROTO={proto}", "-DCMAKE_UNITY_BUILD=ON")
+    must("cmake", "-G", "Ninja", "-S", SOURCE, "-B", folder, "-DPET_COMPONENTS=applier", f"-DPET_ONNX_PROTO={proto}", "-DCMAKE_UNITY_BUILD=ON",
+         "-DCMAKE_UNITY_BUILD_BATCH_SIZE=24")
     must("cmake", "--build", folder, "--parallel", 2)
     flags = (folder / "build.ninja").read_text()
     expect("how it is built", " -O2 " in flags and " -O0" not in flags)

@@ -94,7 +94,7 @@ def drawn(name, written):
 
 def model(path, element=TensorProto.FLOAT16):
     """Several large convolutions, in float16 compared in double by apply()'s rules: it takes seconds. Then the sites of the rules."""
-    n, extent, layers = 64, 160, 6
+    n, extent, layers = 64, 96, 6
     weights = [np.random.default_rng(i).uniform(-0.06, 0.06, [n, n, 3, 3]).astype(helper.tensor_dtype_to_np_dtype(element)) for i in range(layers)]
     nodes = [helper.make_node("Conv", [f"t{i}" if i else "x", f"w{i}"], [f"t{i + 1}"], pads=[1] * 4) for i in range(layers)]
     nodes += [helper.make_node("Flatten", [f"t{layers}"], ["a"]), helper.make_node("Relu", ["a"], ["r"], name="the\x1b[31m\nrelu"),

@@ -161,7 +161,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for part in [matrices, checkpoint, taso, bad_input, no_memory]:
+        for part in [*([] if os.environ.get("PET_SANITIZED") else [matrices]), checkpoint, taso, bad_input, no_memory]:
             part(folder)
     print("\n".join(failures) or "pet-synth free is as documented")
     return 1 if failures else 0

@@ -23,14 +23,20 @@ FEW, MANY, MOST = 5_000, 20_000, 2.0
 RULES = 10_000
 
 
+def tried(holds):
+    """Whether it holds, or does at the second time: the machine may have been busy with something else."""
+    return holds() or holds()
+
+
 def linear(pack, folder):
-    seconds = {}
-    for nodes in [FEW, MANY]:
-        model = apply_cost.made(folder / f"{nodes}.onnx", nodes, 8, 8)
-        seconds[nodes] = min(apply_cost.run(BIN, model, pack, [], 120)[0] for _ in range(2))
-    each = {nodes: 1e6 * taken / nodes for nodes, taken in seconds.items()}
-    print(", ".join(f"{nodes} nodes: {taken:.2f} s, {each[nodes]:.0f} us each" for nodes, taken in seconds.items()))
-    return each[MANY] < MOST * each[FEW]
+    models = {nodes: apply_cost.made(folder / f"{nodes}.onnx", nodes, 8, 8) for nodes in [FEW, MANY]}
+
+    def holds():
+        each = {nodes: 1e6 * apply_cost.run(BIN, model, pack, [], 120)[0] / nodes for nodes, model in models.items()}
+        print(", ".join(f"{nodes} nodes: {microseconds:.0f} us each" for nodes, microseconds in each.items()))
+        return each[MANY] < MOST * each[FEW]
+
+    return tried(holds)
 
 
 def large_pack(pack, folder):
@@ -38,10 +44,13 @@ def large_pack(pack, folder):
     rules = _packs.enlarge(pack, large, RULES)
     model = apply_cost.made(folder / "large.onnx", 300, 144, 448)
     size = model.stat().st_size / 1e6
-    runs = [apply_cost.run(BIN, model, large, [], 120) for _ in range(2)]
-    seconds, peak = min(s for s, _ in runs), min(p for _, p in runs)
-    print(f"{rules} rules, {size:.0f} MB of model: {seconds:.2f} s, {peak:.0f} MB")
-    return rules >= RULES and size > 100 and seconds < apply_cost.GOAL_SECONDS and 0 < peak < apply_cost.GOAL_MEMORY * size
+
+    def holds():
+        seconds, peak = apply_cost.run(BIN, model, large, [], 120)
+        print(f"{rules} rules, {size:.0f} MB of model: {seconds:.2f} s, {peak:.0f} MB")
+        return seconds < apply_cost.GOAL_SECONDS and 0 < peak < apply_cost.GOAL_MEMORY * size
+
+    return rules >= RULES and size > 100 and tried(holds)
 
 
 def main():

@@ -360,13 +360,15 @@ def bad(shop):
     onnx.save(model, path)
     run("pet-apply", path, shop.pack, "--all", "-o", shop.folder / "chain.out.onnx")
     expect("chain", onnx.load(shop.folder / "chain.out.onnx") == model)
-    many = [f'<domain: "mine", opset_import: ["" : 17, "mine" : 1]> F{i} (x) => (y) {{ a = mine.F{i + 1}(x)  b = mine.F{i + 1}(a)  y = Relu(b) }}' for i in range(20)]
-    many.append('<domain: "mine", opset_import: ["" : 17]> F20 (x) => (y) { y = Neg(x) }')
+    doublings = 10 if os.environ.get("PET_SANITIZED") else 20  # of calls
+    many = [f'<domain: "mine", opset_import: ["" : 17, "mine" : 1]> F{i} (x) => (y) {{ a = mine.F{i + 1}(x)  b = mine.F{i + 1}(a)  y = Relu(b) }}'
+            for i in range(doublings)]
+    many.append(f'<domain: "mine", opset_import: ["" : 17]> F{doublings} (x) => (y) {{ y = Neg(x) }}')
     laughs = model_of(f"g ({IMAGE} x, float[7] z) => ({IMAGE} y, float[7] u) {{ y = mine.F0(x)  u = mine.F0(z) }}" + "\n".join(many), [])
     path = shop.folder / "laughs.onnx"
     onnx.save(laughs, path)
     run("pet-apply", path, shop.pack, "--all", "-o", shop.folder / "laughs.out.onnx")
-    expect("a million calls", onnx.load(shop.folder / "laughs.out.onnx") == laughs)
+    expect("calls that double", onnx.load(shop.folder / "laughs.out.onnx") == laughs)
     model = model_of(f"""g ({IMAGE} x, bool c) => ({IMAGE} y) {{
       y = If (c) <then_branch = t () => ({IMAGE} p) {{ p = Neg(nothing) }}, else_branch = e () => ({IMAGE} n) {{ n = Neg(x) }}>
     }}""", [])

@@ -193,7 +193,8 @@ def bad_files(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         good_file(pathlib.Path(name))
-        classes(pathlib.Path(name))
+        if not os.environ.get("PET_SANITIZED"):
+            classes(pathlib.Path(name))
         bad_files(pathlib.Path(name))
     for failure in failures:
         print(f"taso: {failure}", file=sys.stderr)

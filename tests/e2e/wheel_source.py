@@ -28,8 +28,8 @@ assert path == "model.pet.onnx" and report["fired"] and report["proofs"] == "che
 def wheel_from_source(folder):
     """Without optimisation, which takes half of the time; that it is optimised by default is what applier_alone looks at."""
     environment = {name: value for name, value in os.environ.items() if name != "CMAKE_PREFIX_PATH"}
-    settings = [f"build-dir={folder / 'build'}", "cmake.define.CMAKE_UNITY_BUILD=ON", "cmake.build-type=None",
-                "cmake.define.CMAKE_DISABLE_FIND_PACKAGE_pet=ON"]
+    settings = [f"build-dir={folder / 'build'}", "cmake.define.CMAKE_UNITY_BUILD=ON", "cmake.define.CMAKE_UNITY_BUILD_BATCH_SIZE=24",
+                "cmake.build-type=None", "cmake.define.CMAKE_DISABLE_FIND_PACKAGE_pet=ON"]
     command = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--no-index", "-w", folder / "wheels"]
     for setting in settings:
         command += ["--config-settings", setting]

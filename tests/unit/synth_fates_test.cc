@@ -3,6 +3,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "rules/text.h"
@@ -69,14 +70,6 @@ TEST(SynthFates, OneOfEach) {
   }
 }
 
-TEST(SynthFates, DoNotDependOnThreads) {
-  Synthesis one = synthesised(kPointwise, {.check = false}, {.threads = 1}),
-            two = synthesised(kPointwise, {.check = false}, {.threads = 2});
-  EXPECT_GT(one.rules.rules.size(), 10U);
-  EXPECT_EQ(textOf(one.rules), textOf(two.rules));
-  EXPECT_EQ(fatesOf(one), fatesOf(two));
-}
-
 /// The unit of a search with this name; a missing one fails the test.
 UnitOutcome unitNamed(const Search& search, const std::string& name) {
   for (size_t u = 0; u < search.size(); ++u) {
@@ -84,6 +77,26 @@ UnitOutcome unitNamed(const Search& search, const std::string& name) {
   }
   ADD_FAILURE() << "no unit " << name;
   return {};
+}
+
+// A Conv that is a ConvTranspose has pads below the kernel's extent; the ConvTranspose of two images at once has any.
+TEST(SynthFates, ACompositionOverMoreShapesIsARule) {
+  auto search = Search::create({pattern("convtranspose")}, {});
+  ASSERT_TRUE(search) << search.error().message();
+  const UnitOutcome outcome = unitNamed(*search, "convtranspose/n.in2-inner0_conv");
+  std::set<std::string> kept;
+  for (const CandidateOutcome& c : outcome.candidates) {
+    if (c.rule()) kept.insert(c.name);
+  }
+  EXPECT_THAT(kept, testing::ElementsAre("n.in2-inner0_conv", "n.in2-inner0_convtranspose"));
+}
+
+TEST(SynthFates, DoNotDependOnThreads) {
+  Synthesis one = synthesised(kPointwise, {.check = false}, {.threads = 1}),
+            two = synthesised(kPointwise, {.check = false}, {.threads = 2});
+  EXPECT_GT(one.rules.rules.size(), 10U);
+  EXPECT_EQ(textOf(one.rules), textOf(two.rules));
+  EXPECT_EQ(fatesOf(one), fatesOf(two));
 }
 
 struct Needed {

@@ -2,6 +2,8 @@
 
 #include "ir/text.h"
 #include "synth/analysis/canonical_text.h"
+#include "synth/judge/part_of.h"
+#include "synth/prove/prove.h"
 #include "tests/unit/synth_support.h"
 
 namespace pet::synth_select_test {
@@ -77,6 +79,29 @@ TEST(SynthSelect, ThePlanThatAnotherFollowsFrom) {
     }
     EXPECT_EQ(found, 1U) << c.pattern << "/" << c.plan;
   }
+}
+
+/// What a composition is dropped for: its program computes what the smaller one's does, wherever both have a value.
+TEST(SynthSelect, ACompositionComputesWhatTheSmallerPlanDoes) {
+  size_t proved = 0;
+  for (const std::string& name : {"conv-1x1", "conv1d", "matmul"}) {
+    const Pattern pattern = testing_support::pattern(name);
+    auto op = analyse(pattern.program);
+    ASSERT_TRUE(op) << name;
+    VoteTable votes;
+    const auto plans = enumeratePlans(*op);
+    const auto smaller = smallerPlans(plans);
+    for (size_t i = 0; i < plans.size(); ++i) {
+      if (!smaller[i]) continue;
+      auto larger = buildMutant(pattern, *op, plans[i], votes),
+           less = buildMutant(pattern, *op, plans[*smaller[i]], votes);
+      if (!larger || !less || !isPartOf(larger->shapes, less->shapes)) continue;
+      const Equality equality = proveEqual(poly::Context(larger->shapes), less->program, larger->program);
+      EXPECT_FALSE(std::holds_alternative<ProvedOutside>(equality)) << name << "/" << planName(*op, plans[i]);
+      proved += std::holds_alternative<Proved>(equality);
+    }
+  }
+  EXPECT_GT(proved, 100U);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "synth/propose/plans/plan_generator.h"
 
+#include "synth/judge/part_of.h"
 #include "synth/judge/stopwatch.h"
 #include "synth/propose/plans/plan.h"
 
@@ -54,10 +55,13 @@ class PlanGenerator : public Generator {
 
   void propose(size_t unit, const Judge& judge) const override {
     const auto& [first, composed] = units_[unit];
-    const bool kept = judge(candidate(first));
+    const Candidate smaller = candidate(first);
+    const bool kept = judge(smaller);
     for (size_t i : composed) {
-      judge(kept ? Candidate{nameOf(i), tl::unexpected(Drop{DropReason::kComposition, "of " + nameOf(first)})}
-                 : candidate(i));
+      Candidate larger = candidate(i);
+      if (kept && larger.proposal && isPartOf(larger.proposal->shapes, smaller.proposal->shapes))
+        larger.proposal = tl::unexpected(Drop{DropReason::kComposition, "of " + nameOf(first)});
+      judge(std::move(larger));
     }
   }
 
