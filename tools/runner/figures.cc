@@ -66,9 +66,9 @@ Expected<std::vector<std::vector<double>>> timeInTurns(std::vector<Session>& ses
     if (!least && secondsSince(start) > options.budgetSeconds) continue;
     for (size_t turn = 0; turn < sessions.size(); ++turn) {
       size_t index = (static_cast<size_t>(k) + turn) % sessions.size();
-      if (options.flush) (*options.flush)();
+      if (options.flush) options.flush();
       auto begin = std::chrono::steady_clock::now();
-      auto ran = sessions[index].run();
+      auto ran = sessions[index].again();
       double seconds = secondsSince(begin);
       if (!ran) return tl::unexpected(ran.error());
       if (!warming) samples[index].push_back(seconds);
