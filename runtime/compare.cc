@@ -75,7 +75,8 @@ Comparison compareOnEngine(const Program& pattern,
   const auto weights = firstOf(inputsFrom<float>(tensors), inputsFrom<float>(drawn));
   auto before = runOn(options.engine, pattern, weights, drawn);
   if (!before) return notPossible(before.error());
-  auto after = runOn(options.engine, replacement, weights, drawn);
+  auto after = options.prepared ? runOn(options.engine, *options.prepared, firstOf(options.made, weights), drawn)
+                                : runOn(options.engine, replacement, weights, drawn);
   if (!after) return notPossible(after.error());
   if (before->size() != after->size()) return {Verdict::kNotPossible, "the numbers of outputs differ", "", 0};
   Comparison result;

@@ -78,6 +78,10 @@ struct RealOptions {
   /// does not hold, the reference does.
   FloatEngine engine = nullptr;
   double floor = 0x1p-20;
+  /// The replacement as the engine runs it, with weights that it makes as further constant inputs, and those by name.
+  /// Null: as it is.
+  const Program* prepared = nullptr;
+  InputSource<float> made = nullptr;
 };
 
 /// The model's weights (constant inputs, by name) and random activations in [-1, 1), or those in `tensors` as well:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <new>
@@ -33,26 +34,41 @@ std::optional<std::string> differentExtents(const Tensor<T>& expected, const Ten
   return fmt::format("extents {}, the original's are {}", str(found.extents), str(expected.extents));
 }
 
+/// The largest of magnitude(i), i < count; infinite where one is no number. In lanes, of which none waits for another.
+template <class F>
+double largestOf(size_t count, F magnitude) {
+  constexpr size_t kLanes = 16;
+  std::array<double, kLanes> largest{};
+  bool isNumber = true;
+  auto enter = [&](size_t i, size_t lane) {
+    const double m = magnitude(i);
+    isNumber &= m == m;
+    largest[lane] = m > largest[lane] ? m : largest[lane];
+  };
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      enter(i + lane, lane);
+  }
+  for (; i < count; ++i)
+    enter(i, 0);
+  return isNumber ? *std::max_element(largest.begin(), largest.end()) : std::numeric_limits<double>::infinity();
+}
+
 /// Infinite where a difference is no number.
 template <class T>
 double largestDifference(const Tensor<float>& a, const Tensor<T>& b) {
-  double largest = 0;
-  for (size_t i = 0; i < b.data.size(); ++i) {
-    double difference = std::abs(static_cast<double>(a.data[i]) - static_cast<double>(b.data[i]));
-    if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
-    largest = std::max(largest, difference);
-  }
-  return largest;
+  const float* left = a.data.data();
+  const T* right = b.data.data();
+  return largestOf(b.data.size(),
+                   [=](size_t i) { return std::abs(static_cast<double>(left[i]) - static_cast<double>(right[i])); });
 }
 
 /// Infinite where a value is not finite.
 template <class T>
 double largestMagnitude(const Tensor<T>& t) {
-  double largest = 0;
-  for (T x : t.data)
-    largest = std::isfinite(x) ? std::max(largest, std::abs(static_cast<double>(x)))
-                               : std::numeric_limits<double>::infinity();
-  return largest;
+  const T* values = t.data.data();
+  return largestOf(t.data.size(), [=](size_t i) { return std::abs(static_cast<double>(values[i])); });
 }
 
 /// One run of a program.

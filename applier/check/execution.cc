@@ -156,10 +156,62 @@ Expected<View> boundLike(const View& original, const View& rewritten) {
   return boundTo(rewritten, rewrite::numbersAt(*solved, {}));
 }
 
+/// A replacement in which weights that it makes of the model's are constant inputs.
+struct Prepared {
+  Program program;
+  std::map<std::string, TensorRef<float>, std::less<>> made;
+
+  InputSource<float> source() const {
+    return [this](std::string_view name) -> TensorRef<float> {
+      auto found = made.find(name);
+      return found == made.end() ? nullptr : found->second;
+    };
+  }
+};
+
+/// The values that a program computes of its constant inputs, as far as others than they read them.
+std::vector<Value> weightsMade(const Program& program) {
+  const std::vector<bool> constant = constantNodes(program);
+  std::vector<Value> made;
+  for (const auto& [value, by] : readers(program)) {
+    const bool isRead =
+        std::any_of(by.begin(), by.end(), [&](int r) { return r < 0 || !constant[static_cast<size_t>(r)]; });
+    if (isRead && constant[static_cast<size_t>(value.node)] && !program.node(value).is(ops::kInput))
+      made.push_back(value);
+  }
+  return made;
+}
+
+/// The program with these values as constant inputs.
+Expected<Program> withInputs(const Program& program, const std::vector<Value>& values) {
+  ProgramBuilder builder;
+  std::map<Value, Value> moved;
+  for (Value v : program.inputs())
+    moved[v] = builder.input(program.name(v), program.shape(v), isConstant(program, v));
+  for (Value v : values)
+    moved[v] = builder.input(program.name(v), program.shape(v), true);
+  for (int i = 0; i < static_cast<int>(program.nodes().size()); ++i) {
+    const Node& n = program.nodes()[static_cast<size_t>(i)];
+    auto isKnown = [&](Value v) { return moved.contains(v); };
+    if (isKnown({i, 0}) || !std::all_of(n.operands.begin(), n.operands.end(), isKnown)) continue;
+    std::vector<Value> operands;
+    for (Value v : n.operands)
+      operands.push_back(moved.at(v));
+    auto added = builder.add(*n.op, std::move(operands), n.attributes, n.names);
+    if (!added) return tl::unexpected(added.error());
+    for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
+      moved[Value{i, o}] = Value{added->node, o};
+  }
+  std::vector<Value> outputs;
+  for (Value v : program.outputs())
+    outputs.push_back(moved.at(v));
+  return std::move(builder).finish(std::move(outputs)).withoutDeadNodes();
+}
+
 class SiteChecker {
  public:
-  SiteChecker(const View& view, const SiteCheckOptions& options, CheckedRules& checked)
-      : view_(view), constants_(view), options_(options), checked_(checked) {}
+  SiteChecker(const View& view, const SiteCheckOptions& options, CheckedRules& checked, NewWeights& weights)
+      : view_(view), constants_(view), options_(options), checked_(checked), weights_(weights) {}
 
   Expected<void> check(const Rewrite& r) {
     if (auto ok = checkRule(r); !ok) return ok;
@@ -191,13 +243,38 @@ class SiteChecker {
       known->second = *probed;
     }
     const Probed& probed = known->second;
-    Comparison real =
-        compareRealWeights(r.pattern, r.replacement, {}, *tensors, realOptions(*r.rule, probed.suffices()));
+    RealOptions options = realOptions(*r.rule, probed.suffices());
+    const auto prepared = options.engine ? prepare(r) : std::nullopt;
+    if (prepared) {
+      options.prepared = &prepared->program;
+      options.made = prepared->source();
+    }
+    Comparison real = compareRealWeights(r.pattern, r.replacement, {}, *tensors, options);
     if (auto ok = enter(r, real); !ok) return ok;
     if (probed.whyNot && real.verdict == Comparison::Verdict::kNotPossible) {
       found_.unchecked.push_back({r.label, r.rule->name, *probed.whyNot + "; " + real.reason});
     }
     return {};
+  }
+
+  /// With the weights made that are written if the site holds. Nullopt: not all of them are in float.
+  std::optional<Prepared> prepare(const Rewrite& r) {
+    std::map<Value, Value> stands;
+    for (Value v : r.replacement.inputs())
+      stands.emplace(v, standsFor(r, r.replacement.name(v)));
+    Prepared result;
+    const std::vector<Value> made = weightsMade(r.replacement);
+    for (Value v : made) {
+      auto derivation = derivationOf(view_, r.replacement, stands, v);
+      auto value = derivation ? derivation->evaluated() : fail(ErrorKind::kUnsupported, "not in float");
+      if (!value) return std::nullopt;
+      weights_.enter(*derivation, Constant::of(*value));
+      result.made.emplace(r.replacement.name(v), std::make_shared<const Tensor<float>>(std::move(*value)));
+    }
+    auto program = withInputs(r.replacement, made);
+    if (!program) return std::nullopt;
+    result.program = std::move(*program);
+    return result;
   }
 
   /// With `quick` float decides first. The reference compares in double: in float its bound is wider.
@@ -305,6 +382,7 @@ class SiteChecker {
   ConstantEvaluator constants_;
   const SiteCheckOptions& options_;
   CheckedRules& checked_;
+  NewWeights& weights_;
   SiteChecks found_;
 };
 
@@ -351,8 +429,9 @@ Comparison joined(const Comparison& a, const Comparison& b) {
 Expected<SiteChecks> checkSites(const View& view,
                                 const std::vector<Rewrite>& rewrites,
                                 const SiteCheckOptions& options,
-                                CheckedRules& checked) {
-  SiteChecker checker(view, options, checked);
+                                CheckedRules& checked,
+                                NewWeights& weights) {
+  SiteChecker checker(view, options, checked, weights);
   auto workAt = [](const Rewrite& r) {
     return workOf(r.pattern, {}).value_or(0) + workOf(r.replacement, {}).value_or(0);
   };

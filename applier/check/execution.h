@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "applier/replace/instantiate.h"
+#include "applier/view/new_weights.h"
 #include "runtime/compare.h"
 
 namespace pet {
@@ -66,11 +67,13 @@ struct CheckedRules {
 /// else within the running bound. Once per rule, activations of all
 /// magnitudes at small shapes of its class. kCheck, with the site and the rule, where one fails. A site where neither
 /// integers nor the model's weights could be compared is unchecked.
-/// The view and the rewrites have no symbols: see boundTo().
+/// The view and the rewrites have no symbols: see boundTo(). What replacements make of the model's weights in float is
+/// entered into `weights`.
 Expected<SiteChecks> checkSites(const View& view,
                                 const std::vector<Rewrite>& rewrites,
                                 const SiteCheckOptions& options,
-                                CheckedRules& checked);
+                                CheckedRules& checked,
+                                NewWeights& weights);
 
 /// Runs the views of both graphs as wholes, cut where pet does not know an operator: the values that go in there and
 /// come out of there are the same in both. What nothing needs in the rewritten one is left out, if it is none of

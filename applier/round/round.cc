@@ -102,7 +102,8 @@ class RoundRewriter {
         options_(options),
         timer_(timer),
         inference_(infer(model.graph, {.freezeInputs = options.normalise.freezeInputs})),
-        taken_(model.graph) {}
+        taken_(model.graph),
+        weights_(options.keep) {}
 
   Expected<Round> run() {
     auto rewritten = rewrite(mainPlace(model_.graph, inference_));
@@ -132,6 +133,7 @@ class RoundRewriter {
   Inference inference_;
   TakenNames taken_;
   CheckedRules checked_;
+  NewWeights weights_;
   std::map<const Function*, std::shared_ptr<const Function>> functions_;  ///< as they are after this round
   Round round_;
 };
@@ -210,7 +212,7 @@ Expected<void> RoundRewriter::check(const Seen& seen, const std::vector<Rewrite>
       bound.push_back(boundTo(r, sizes));
       bound.back().label = seen.place.path + bound.back().label;
     }
-    auto found = checkSites(*view, bound, checks, checked_);
+    auto found = checkSites(*view, bound, checks, checked_, weights_);
     if (!found) return tl::unexpected(found.error());
     auto& [lines, unchecked] = round_.checks;
     lines.insert(lines.end(), found->lines.begin(), found->lines.end());
@@ -240,10 +242,10 @@ Expected<std::optional<Graph>> RoundRewriter::rewrite(const Place& place) {
   if (rewrites.empty() && renewed->empty()) return std::nullopt;
   const View replaced = rewrites.empty() ? view : splice(view, rewrites);
   const View after = rewrites.empty() ? view : simplify(replaced);
-  auto emitted = emit(place.graph, view, after, *renewed, taken_, options_.keep);
+  auto emitted = emit(place.graph, view, after, *renewed, taken_, weights_);
   // Layouts that were joined may need a size that is not at hand; each by itself did not.
   if (!emitted && emitted.error().kind == ErrorKind::kUnsupported)
-    emitted = emit(place.graph, view, replaced, *renewed, taken_, options_.keep);
+    emitted = emit(place.graph, view, replaced, *renewed, taken_, weights_);
   if (!emitted) return tl::unexpected(emitted.error());
   return std::optional(std::move(*emitted));
 }

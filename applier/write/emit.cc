@@ -34,7 +34,7 @@ class Emitter {
           const View& after,
           const RenewedNodes& renewed,
           TakenNames& taken,
-          const KeepBytes& keep);
+          const NewWeights& weights);
   Expected<Graph> run();
 
  private:
@@ -65,7 +65,7 @@ class Emitter {
 
   const Graph& graph_;
   const View& after_;
-  const KeepBytes& keep_;
+  const NewWeights& weights_;
   const RenewedNodes& renewed_;
   Graph out_;
   NodeSink sink_;
@@ -84,10 +84,10 @@ Emitter::Emitter(const Graph& graph,
                  const View& after,
                  const RenewedNodes& renewed,
                  TakenNames& taken,
-                 const KeepBytes& keep)
+                 const NewWeights& weights)
     : graph_(graph),
       after_(after),
-      keep_(keep),
+      weights_(weights),
       renewed_(renewed),
       out_(graph),
       sink_(out_, ElementType::kFloat, taken, before.openSizes),
@@ -255,10 +255,10 @@ std::vector<Unit> Emitter::schedule() const {
 }
 
 Constant Emitter::evaluated(Value v) {
+  if (const Constant* known = weights_.find(after_, v)) return *known;
   auto c = constants_.value(v);
   if (!c) throw NotEmitted{c.error().message()};
-  if (keep_) c->bytes = keep_(std::move(c->bytes));
-  return *c;
+  return weights_.kept(std::move(*c));
 }
 
 /// The bias as one value per channel of the result.
@@ -340,7 +340,7 @@ Expected<Graph> Emitter::run() {
 
 Expected<Graph> emit(const Graph& graph, const View& before, const View& after) {
   TakenNames taken(graph);
-  return emit(graph, before, after, {}, taken, nullptr);
+  return emit(graph, before, after, {}, taken, NewWeights());
 }
 
 Expected<Graph> emit(const Graph& graph,
@@ -348,8 +348,8 @@ Expected<Graph> emit(const Graph& graph,
                      const View& after,
                      const RenewedNodes& renewed,
                      TakenNames& taken,
-                     const KeepBytes& keep) {
-  return Emitter(graph, before, after, renewed, taken, keep).run();
+                     const NewWeights& weights) {
+  return Emitter(graph, before, after, renewed, taken, weights).run();
 }
 
 Expected<Graph> toGraph(const Program& program,

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "applier/onnx/inline.h"
-#include "applier/onnx/spill.h"
+#include "applier/view/new_weights.h"
 #include "applier/view/view.h"
 
 namespace pet {
@@ -23,13 +23,13 @@ Expected<Graph> emit(const Graph& graph, const View& before, const View& after);
 
 /// Nodes that pet does not look into, by position, with their subgraphs or functions rewritten.
 using RenewedNodes = std::map<int, GraphNode>;
-/// The same with these in their places. `taken`: by other graphs of the model; new names are added. `keep` says where
-/// values of new constants go; null: they stay in memory.
+/// The same with these in their places. `taken`: by other graphs of the model; new names are added. `weights`: what is
+/// known of new constants, and where they wait.
 Expected<Graph> emit(const Graph& graph,
                      const View& before,
                      const View& after,
                      const RenewedNodes& renewed,
                      TakenNames& taken,
-                     const KeepBytes& keep);
+                     const NewWeights& weights);
 
 }  // namespace pet

@@ -85,6 +85,12 @@ IndexCopy::Runs IndexCopy::takeRuns() {
     outer_.pop_back();
     const auto &to = axis.tables[kTo], &from = axis.tables[kFrom];
     covered *= axis.extent();
+    Run& first = runs.list.front();
+    if (runs.list.size() == 1 && axis.isLinear() && axis.step(kTo) == first.length &&
+        axis.step(kFrom) == first.length) {  // one long run
+      first.length = covered;
+      continue;
+    }
     std::vector<Run> list;
     for (size_t i = 0; i < to.size(); ++i) {
       for (Run run : runs.list) {

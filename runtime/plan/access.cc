@@ -6,13 +6,6 @@
 namespace pet::plan {
 namespace {
 
-std::vector<int64_t> multiples(int64_t extent, int64_t stride) {
-  std::vector<int64_t> table(static_cast<size_t>(extent));
-  for (int64_t i = 0; i < extent; ++i)
-    table[static_cast<size_t>(i)] = i * stride;
-  return table;
-}
-
 bool isFill(int64_t entry) {
   return entry == kFill;
 }
@@ -202,6 +195,13 @@ Access selected(const Access& access, size_t d, const std::vector<int64_t>& posi
   result.tables[d] = std::move(table);
   normaliseTable(result.tables[d], result.offset);
   return result;
+}
+
+std::vector<int64_t> multiples(int64_t extent, int64_t stride) {
+  std::vector<int64_t> table(static_cast<size_t>(extent));
+  for (int64_t i = 0; i < extent; ++i)
+    table[static_cast<size_t>(i)] = i * stride;
+  return table;
 }
 
 std::vector<int64_t> merged(const std::vector<const std::vector<int64_t>*>& tables) {

@@ -60,6 +60,8 @@ Access permuted(const Access& access, const std::vector<size_t>& perm);
 Access swapped(const Access& access);
 /// Dimension d reads positions[i] of before; -1: the fill.
 Access selected(const Access& access, size_t d, const std::vector<int64_t>& positions);
+/// The table of a dimension whose positions have one distance.
+std::vector<int64_t> multiples(int64_t extent, int64_t stride);
 /// Several dimensions as one, the first the outermost.
 std::vector<int64_t> merged(const std::vector<const std::vector<int64_t>*>& tables);
 /// Splits one table into tables of these extents; nullopt where it is not a sum of such tables. Adds to `offset`.

@@ -70,8 +70,9 @@ void join(std::vector<MapAxis>& axes) {
   for (size_t i = axes.size(); i-- > 1;) {
     MapAxis &outer = axes[i - 1], &inner = axes[i];
     if (!goesOn(outer, inner)) continue;
+    const int64_t extent = outer.extent() * inner.extent();
     for (size_t t = 0; t < outer.tables.size(); ++t)
-      outer.tables[t] = merged({&outer.tables[t], &inner.tables[t]});
+      outer.tables[t] = multiples(extent, inner.step(t));
     axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }

@@ -1,7 +1,6 @@
 #include "runtime/plan/loops.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace pet::plan {
 namespace {
@@ -26,10 +25,13 @@ bool repeats(const std::vector<int64_t>& table, size_t length) {
   return true;
 }
 
-void factor(std::vector<std::vector<int64_t>> tables, std::vector<std::vector<std::vector<int64_t>>>& into) {
-  size_t extent = tables[0].size();
+}  // namespace
+
+/// An axis in as many loops as its tables are made of: blocks that repeat, cut where they begin.
+void Loops::factor(std::vector<std::vector<int64_t>> tables, std::vector<Axis>& into) {
+  const size_t extent = tables[0].size();
   if (extent == 1) return;
-  size_t length = linearPrefix(tables);
+  const size_t length = linearPrefix(tables);
   bool all = std::all_of(tables.begin(), tables.end(), [&](const auto& t) { return repeats(t, length); });
   if (length < extent && length > 1 && all) {
     std::vector<std::vector<int64_t>> outer;
@@ -41,45 +43,44 @@ void factor(std::vector<std::vector<int64_t>> tables, std::vector<std::vector<st
     }
     factor(std::move(outer), into);
   }
-  into.push_back(std::move(tables));
+  Axis axis{static_cast<int64_t>(tables[0].size()), {}, {}};
+  for (const auto& table : tables)
+    axis.steps.push_back(table[1] - table[0]);
+  if (length < tables[0].size()) axis.tables = std::move(tables);
+  into.push_back(std::move(axis));
 }
 
-bool goesOn(const std::vector<std::vector<int64_t>>& outer, const std::vector<std::vector<int64_t>>& inner) {
-  if (linearPrefix(outer) < outer[0].size() || linearPrefix(inner) < inner[0].size()) return false;
-  for (size_t t = 0; t < outer.size(); ++t) {
-    if (outer[t][1] - outer[t][0] != static_cast<int64_t>(inner[t].size()) * (inner[t][1] - inner[t][0])) return false;
+bool Loops::goesOn(const Axis& outer, const Axis& inner) {
+  if (!outer.isLinear() || !inner.isLinear()) return false;
+  for (size_t t = 0; t < outer.steps.size(); ++t) {
+    if (outer.steps[t] != inner.extent * inner.steps[t]) return false;
   }
   return true;
 }
-
-}  // namespace
 
 Loops::Loops(const std::vector<Access>& tensors) {
   for (const Access& a : tensors)
     offsets_.push_back(a.offset);
   for (size_t d = 0; d < tensors[0].rank(); ++d) {
-    Axis axis;
+    std::vector<std::vector<int64_t>> tables;
     for (const Access& a : tensors)
-      axis.push_back(a.tables[d]);
-    factor(std::move(axis), axes_);
+      tables.push_back(a.tables[d]);
+    factor(std::move(tables), axes_);
   }
-  std::stable_sort(axes_.begin(), axes_.end(),
-                   [](const Axis& a, const Axis& b) { return a[0][1] - a[0][0] > b[0][1] - b[0][0]; });
+  std::stable_sort(axes_.begin(), axes_.end(), [](const Axis& a, const Axis& b) { return a.steps[0] > b.steps[0]; });
   for (size_t i = axes_.size(); i-- > 1;) {
     if (!goesOn(axes_[i - 1], axes_[i])) continue;
-    for (size_t t = 0; t < tensors.size(); ++t)
-      axes_[i - 1][t] = merged({&axes_[i - 1][t], &axes_[i][t]});
-    axes_.erase(axes_.begin() + static_cast<std::ptrdiff_t>(i));
+    axes_[i].extent *= axes_[i - 1].extent;
+    axes_.erase(axes_.begin() + static_cast<std::ptrdiff_t>(i) - 1);
   }
   steps_.assign(tensors.size(), 0);
-  if (!axes_.empty() && linearPrefix(axes_.back()) == axes_.back()[0].size()) {
-    for (size_t t = 0; t < tensors.size(); ++t)
-      steps_[t] = axes_.back()[t][1] - axes_.back()[t][0];
-    count_ = static_cast<int64_t>(axes_.back()[0].size());
+  if (!axes_.empty() && axes_.back().isLinear()) {
+    steps_ = std::move(axes_.back().steps);
+    count_ = axes_.back().extent;
     axes_.pop_back();
   }
   for (const Axis& axis : axes_)
-    rows_ *= static_cast<int64_t>(axis[0].size());
+    rows_ *= axis.extent;
 }
 
 }  // namespace pet::plan

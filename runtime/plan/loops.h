@@ -31,19 +31,29 @@ class Loops {
       std::copy(offsets_.begin(), offsets_.end(), offsets.begin());
       int64_t rest = row;
       for (size_t a = axes_.size(); a-- > 0;) {
-        auto extent = static_cast<int64_t>(axes_[a][0].size());
-        auto at = static_cast<size_t>(rest % extent);
-        rest /= extent;
+        const Axis& axis = axes_[a];
+        const int64_t at = rest % axis.extent;
+        rest /= axis.extent;
         for (size_t t = 0; t < offsets_.size(); ++t)
-          offsets[t] += axes_[a][t][at];
+          offsets[t] += axis.isLinear() ? at * axis.steps[t] : axis.tables[t][static_cast<size_t>(at)];
       }
       body(offsets.data());
     }
   }
 
  private:
-  using Axis = std::vector<std::vector<int64_t>>;  ///< one table per tensor
-  std::vector<Axis> axes_;                         ///< outermost first
+  /// One loop: by what each tensor's offset advances. Where that is the same at all positions, there are no tables,
+  /// which would be as long as a tensor.
+  struct Axis {
+    int64_t extent = 1;
+    std::vector<std::vector<int64_t>> tables;  ///< one per tensor; none: it is linear
+    std::vector<int64_t> steps;                ///< from the first position to the second, one per tensor
+    bool isLinear() const { return tables.empty(); }
+  };
+  static void factor(std::vector<std::vector<int64_t>> tables, std::vector<Axis>& into);
+  static bool goesOn(const Axis& outer, const Axis& inner);
+
+  std::vector<Axis> axes_;  ///< outermost first
   std::vector<int64_t> offsets_, steps_;
   int64_t count_ = 1, rows_ = 1;
 };

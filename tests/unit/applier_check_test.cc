@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "applier/view/evaluate_constants.h"
+#include "applier/view/new_weights.h"
 #include "tests/unit/applier_support.h"
 
 namespace pet::applier_check_test {
@@ -184,6 +186,49 @@ TEST(Checks, LargeSitesWithoutIntegersAreComparedInFloatAtTheirOwnShapes) {
   auto slightly =
       applied("    c = Constant() value=1.0000001\n    d = Mul(u, c)\n    y = Relu(d)", "80000", referenceEngine());
   ASSERT_FALSE(slightly.has_value()) << "at the smaller member";
+}
+
+TEST(Checks, WeightsThatARuleMakesAreMadeOnce) {
+  const RuleSet rules =
+      rulesOf(fused("    e = Exp(s)\n    v = Mul(e, u)\n    r = Reciprocal(e)\n"
+                    "    q = Mul(v, r)\n    y = Relu(q)"));
+  const Model model = modelOf("x: [3, 90000]  s: const [90000]  t = Mul(x, s)  y = Relu(t)");
+  std::vector<std::string> made;  // constants that the engine gets for the replacement
+  ApplyOptions options = all();
+  options.check = ApplyOptions::Check::kSites;
+  options.engine = [&](const Program& p, const InputSource<float>& weights) -> Expected<FloatRun> {
+    for (Value v : p.inputs()) {
+      if (isConstant(p, v) && p.name(v) != "s") made.push_back(p.name(v));
+    }
+    return referenceEngine()(p, weights);
+  };
+  const Applied checked = applied(model, rules, options);
+  EXPECT_EQ(checked.report.fired.size(), 1U);
+  EXPECT_EQ(made, (std::vector<std::string>{"e", "r"}));
+  options.check = ApplyOptions::Check::kNone;
+  EXPECT_EQ(bytesOf(checked), bytesOf(applied(model, rules, options))) << "what was checked is what is written";
+}
+
+TEST(Checks, WeightsAreKnownByWhatTheyAreMadeOf) {
+  const View view =
+      newView(parsed("x: [2, 3]  a: const [3]  b: const [3]  n = Neg(a)  m = Neg(b)  t = Mul(x, n)  y = Mul(t, m)"));
+  const Program part = parsed("x: [2, 3]  w: const [3]  e = Exp(w)  y = Mul(x, e)");
+  auto madeOf = [&](const std::string& operand) {
+    return derivationOf(view, part, {{*part.find("w"), *view.program.find(operand)}}, *part.find("e"));
+  };
+  const auto ofN = madeOf("n"), ofM = madeOf("m");
+  ASSERT_TRUE(ofN && ofM);
+  EXPECT_NE(ofN->key(), ofM->key()) << "of other constants";
+  EXPECT_EQ(ofN->key(), madeOf("n")->key());
+  EXPECT_FALSE(madeOf("x")) << "no constant";
+  NewWeights weights;
+  const auto n = derivationOf(view, *view.program.find("n"));
+  ASSERT_TRUE(n);
+  weights.enter(*n, Constant::of(*n->evaluated()));
+  const Constant* known = weights.find(view, *view.program.find("n"));
+  ASSERT_NE(known, nullptr);
+  EXPECT_EQ(known->bytes, ConstantEvaluator(view).value(*view.program.find("n"))->bytes);
+  EXPECT_EQ(weights.find(view, *view.program.find("m")), nullptr);
 }
 
 TEST(Checks, SitesWithFunctionsAreChecked) {
