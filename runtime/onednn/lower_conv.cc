@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/onednn/lower_product.h"
+#include "runtime/onednn/lower_winograd.h"
 
 namespace pet::onednn {
 namespace {
@@ -86,21 +87,6 @@ void emitWindow(Planner& p,
   p.note(n, how.impl_info_str());
 }
 
-/// Whether Winograd's algorithm pays, where oneDNN has it: for full blocks of channels. It saves some 0.4 of the
-/// arithmetic, of ic · oc · 18 operations a position; against that stand copies of operand and result, unless the
-/// operand already comes in the blocks of channels that it takes.
-bool isForWinograd(const Window& w) {
-  auto all = [](const Extents& list, int64_t value) {
-    return std::all_of(list.begin(), list.end(), [&](int64_t x) { return x == value; });
-  };
-  const bool has = w.kernel.size() == 2 && all(w.kernel, 3) && all(w.strides, 1) && all(w.dilations, 0) &&
-                   w.group == 1 && w.inner % 16 == 0 && w.outer % 16 == 0 && w.inner >= 32 && w.outer >= 32;
-  if (!has) return false;
-  constexpr int64_t kWorthCopies = 28;
-  return w.inner * w.outer > kWorthCopies * (w.inner + w.outer) ||
-         sameForm(w.x.access, channelsBlocked(w.x.access.extents(), 16));
-}
-
 template <class Forward>
 bool tryChoice(Planner& p, int n, const Window& w, const Choice& choice, const Epilogue& e, std::string_view wanted) {
   std::optional<typename Forward::primitive_desc> how;
@@ -121,9 +107,7 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
   Window w = windowOf(p, n, false);
   Extents x = w.x.access.extents();
   using Forward = dnnl::convolution_forward;
-  if (p.options().winograd && isForWinograd(w) &&
-      tryChoice<Forward>(p, n, w, {algorithm::convolution_winograd, anyForm(x), anyForm(w.y)}, e, "wino"))
-    return true;
+  if (p.options().winograd && lowerAsWinograd(p, n, w, e)) return true;
   // Few channels out would fill few lanes of a register.
   bool few = w.outer <= 4 && elementCount(w.kernel) > 1;
   if (few && lowerAsProduct(p, n, w, e)) return true;

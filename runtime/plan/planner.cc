@@ -366,6 +366,11 @@ Expected<void> Planner::byReference(int n, const std::string& reason) {
   return {};
 }
 
+std::optional<int> Planner::onlyReader(int n) const {
+  const auto& readers = readers_[static_cast<size_t>(n)];
+  return readers.size() == 1 && readers[0] >= 0 ? std::optional(readers[0]) : std::nullopt;
+}
+
 // --- Places. ---
 
 int Planner::root(int buffer) const {

@@ -92,11 +92,10 @@ class Planner {
   bool adopt(const Place& part, int whole, const Access& at);
   /// A node that is still to be lowered reads the value itself.
   bool isRead(Value v) const { return uses_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)] > 0; }
+  /// The node that reads this node's results; nothing: more than one does, or none.
+  std::optional<int> onlyReader(int n) const;
   /// One other node reads the node, and it is no output.
-  bool isReadOnce(int n) const {
-    const auto& readers = readers_[static_cast<size_t>(n)];
-    return readers.size() == 1 && readers[0] >= 0;
-  }
+  bool isReadOnce(int n) const { return onlyReader(n).has_value(); }
   void note(int n, std::string how) { notes[static_cast<size_t>(n)].how = std::move(how); }
   int root(int buffer) const;
 

@@ -86,6 +86,11 @@ const KernelCase kCases[] = {
     {"b:f[1,3,4] s:f[1,1,3] k:i[1] o:f[1] t:f[1] y=NonMaxSuppression(b,s,k,o,t)",
      "b=f[1,3,4]{0,0,1,1,0,0,1,1.1,5,5,6,6} s=f[1,1,3]{0.8,0.9,0.7} k=i[1]{3} o=f[1]{0.5} t=f[1]{0}",
      "i[2,3]{0,0,1,0,0,2}"},
+    {"b:f[1,4,4] s:f[1,2,4] k:i[1] o:f[1] y=NonMaxSuppression(b,s,k,o) center_point_box=1",
+     "b=f[1,4,4]{0,0,2,2,0,1,2,2,9,9,0,0,9,9,0,0} s=f[1,2,4]{4,3,2,1,1,2,3,4} k=i[1]{3} o=f[1]{0.33}",
+     "i[6,3]{0,0,0,0,0,2,0,0,3,0,1,3,0,1,2,0,1,1}"},
+    {"x:f[1,2,2,2] r:f[2,4] b:i[2] y=RoiAlign(x,r,b) sampling_ratio=1 output_width=2",
+     "x=f[1,2,2,2]{1,2,3,4,5,6,7,8} r=f[2,4]{0,0,2,2,-9,-9,-7,-7} b=i[2]{0,0}", "f[2,2,1,2]{2,3,6,7,0,0,0,0}"},
     {"x:f[1,1,2,2] r:f[1,4] b:i[1] y=RoiAlign(x,r,b) sampling_ratio=1",
      "x=f[1,1,2,2]{1,2,3,4} r=f[1,4]{0,0,2,2} b=i[1]{0}", "f[1,1,1,1]{2.5}"},
     // One step of each recurrent layer of one unit, from h = 0, with weights of 1: sigmoid(1) = 0.731059, tanh(1) =
