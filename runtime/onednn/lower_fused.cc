@@ -48,17 +48,28 @@ class Registers {
   std::map<Value, int> registers_;
 };
 
-/// How the result lies: as the first operand of its extents that is dense, so that it can be written over that; else as
-/// the first one without what lies between.
+/// How the result lies: as an operand of its extents does, so that the fewest others are copied; where that is the
+/// same, as none that the caller gave, whose form no operator asked for.
 std::optional<Access> formOfPass(Planner& p, const std::vector<Value>& operands, const Extents& all) {
-  std::optional<Access> form;
+  std::vector<Value> whole;
   for (Value v : operands) {
-    if (p.extents(v) != all || p.isConstant(v)) continue;
-    const Access& access = p.place(v).access;
-    if (isDense(access)) return access;
-    if (!form) form = compacted(access);
+    if (p.extents(v) == all && !p.isConstant(v)) whole.push_back(v);
   }
-  return form;
+  std::optional<Access> best;
+  std::pair<int64_t, bool> least;
+  for (Value v : whole) {
+    const Place& there = p.place(v);
+    const Access form = isDense(there.access) ? there.access : compacted(there.access);
+    const auto copies = std::count_if(whole.begin(), whole.end(), [&](Value other) {
+      return !sameForm(compacted(p.place(other).access), form) && !p.exists(other, form);
+    });
+    const bool isGiven = p.buffers[static_cast<size_t>(p.root(there.buffer))].kind == Buffer::Kind::kInput;
+    if (!best || std::pair(copies, isGiven) < least) {
+      best = form;
+      least = {copies, isGiven};
+    }
+  }
+  return best;
 }
 
 /// The operand where it is, broadcast; in another order, or with fills, a copy.

@@ -17,7 +17,7 @@ using dnnl::memory;
 /// transformations take, for each channel of operand and result, what kTransform products of a direct convolution take;
 /// the kernel, four times as large, is read once more.
 bool pays(const Winograd& w) {
-  constexpr int64_t kTransform = 400, kKernel = 1200;
+  constexpr int64_t kTransform = 400, kKernel = 700;
   const int64_t pairs = w.inner * w.outer * w.taps;
   const int64_t direct = 9 * pairs * w.layers * w.images * w.rows * w.columns;
   const int64_t transformed = w.inner * w.planes + w.outer * w.layers;
@@ -77,12 +77,14 @@ bool takeEpilogue(Winograd& w, const Epilogue& e) {
   return next == e.post.end();
 }
 
-/// So many tiles that what is between the transformations stays in the second-level cache, and that the kernel is read
-/// for enough of them at once. An odd number, so that products of one tile are not all in one set of the first-level
-/// cache.
+/// So many tiles that what is between the transformations stays in the second-level cache, or that reading the kernel,
+/// once for each block, takes no longer than writing and reading that. An odd number, so that products of one tile are
+/// not all in one set of the first-level cache.
 int64_t blockOf(const Winograd& w) {
   constexpr int64_t kCached = 1 << 18, kFewest = 48;
-  const int64_t most = std::max(kCached / (Winograd::kProducts * (w.inner * w.taps + w.outer)), kFewest);
+  const int64_t channels = w.inner * w.taps + w.outer;
+  const int64_t most =
+      std::max({kCached / (Winograd::kProducts * channels), w.inner * w.taps * w.outer / channels, kFewest});
   const int64_t blocks = (w.tiles() + most - 1) / most;
   return (w.tiles() + blocks - 1) / blocks | 1;
 }

@@ -402,6 +402,12 @@ Place Planner::as(Value v, const Access& form) {
   return made;
 }
 
+bool Planner::exists(Value v, const Access& form) {
+  const auto& copies = copies_[v];
+  return sameForm(place(v).access, form) ||
+         std::any_of(copies.begin(), copies.end(), [&](const Place& copy) { return sameForm(copy.access, form); });
+}
+
 Place Planner::as(const Place& there, const Access& form) {
   if (sameForm(there.access, form)) return there;
   Place made = create(form);

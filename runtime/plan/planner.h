@@ -66,7 +66,9 @@ class Planner {
   const Place& place(Value v);
   /// The value in this form: where it is, or a copy that is made once.
   Place as(Value v, const Access& form);
-  /// The same for a tensor that is no value of the program; a copy is made each time.
+  /// The value lies in this form, or has been copied to it.
+  bool exists(Value v, const Access& form);
+  /// As as(), for a tensor that is no value of the program; a copy is made each time.
   Place as(const Place& there, const Access& form);
   /// The same for an operand that a lowering sees elsewhere, without its pads.
   Place windowOperand(Value v, const Place& seen, const Access& form) {
