@@ -29,6 +29,7 @@ TEST_P(OneDnnOperators, IsTheReference) {
     notes += note.node + ": " + note.op + ", " + note.how + "\n";
     EXPECT_FALSE(note.reference) << note.how;
   }
+  EXPECT_EQ(notes.find("winograd") != std::string::npos, c.winograd) << notes;
   auto wanted = expected(*program, tensors);
   for (int run = 0; run < 2; ++run) {  // nothing of the first run may be left in the second
     auto found = model->run(tensors);

@@ -24,7 +24,7 @@ const PlaceCase kPlaces[] = {
     {"a residual goes with a conv",
      "x: [1, 8, 9, 8]\n w: const [8, 8, 3, 3]\n r = Relu(x)\n t = Conv(r, w) pads=[1, 1, 1, 1]\n y = Add(r, t)", "y",
      "with t"},
-    {"winograd", "x: [1, 64, 9, 8]\n w: const [64, 64, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]", "y", "wino"},
+    {"winograd", "x: [1, 64, 16, 16]\n w: const [64, 64, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]", "y", "wino"},
     {"winograd, dilated",
      "x: [1, 64, 16, 16]\n w: const [64, 64, 3, 3]\n y = Conv(x, w) pads=[2, 2, 2, 2] dilations=[2, 2]", "y", "wino"},
     {"winograd, 3-d", "x: [1, 64, 4, 8, 8]\n w: const [64, 64, 3, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1, 1, 1]", "y",
@@ -32,8 +32,8 @@ const PlaceCase kPlaces[] = {
     {"winograd for a few positions takes longer",
      "x: [1, 64, 2, 3]\n w: const [64, 64, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]", "y", "conv"},
     {"a concat that is normalised",
-     "x: [1, 4, 9, 8]\n w: const [8, 4, 3, 3]\n k: const [4, 4, 3, 3]\n s: const [12]\n b: const [12]\n m: const [12]\n"
-     "v: const [12]\n z = Square(v)\n a = Conv(x, w)\n c = Conv(x, k)\n d = Concat(a, c) axis=1\n"
+     "x: [1, 4, 9, 8]\n w: const [8, 4, 3, 3]\n k: const [8, 4, 3, 3]\n s: const [16]\n b: const [16]\n m: const [16]\n"
+     "v: const [16]\n z = Square(v)\n a = Conv(x, w)\n c = Conv(x, k)\n d = Concat(a, c) axis=1\n"
      "n = BatchNormalization(d, s, b, m, z)\n y = Relu(n)",
      "y", "with d"},
     {"elements in one pass", "x: [3, 40]\n w: const [40]\n a = Mul(x, w)\n b = Sub(a, x)\n y = Relu(b)", "y",
