@@ -13,15 +13,16 @@ namespace {
 
 using dnnl::memory;
 
-/// Whether it saves more than it costs. It leaves 36 of 144 products of two channels for each tile, and its
-/// transformations take, for each channel of operand and result, what kTransform products of a direct convolution take;
-/// the kernel, four times as large, is read once more.
+/// Whether it saves more than it costs, in products of two channels. It leaves 36 of 144 for each tile; against that
+/// stand its transformations, for each channel of operand and result, and its kernel, which is four times as large and
+/// is read from the last-level cache, or from memory where that is too small for it.
 bool pays(const Winograd& w) {
-  constexpr int64_t kTransform = 400, kKernel = 700;
+  constexpr int64_t kTransform = 400, kKernel = 700, kFromMemory = 1800, kCachedPairs = 1 << 17;
   const int64_t pairs = w.inner * w.outer * w.taps;
   const int64_t direct = 9 * pairs * w.layers * w.images * w.rows * w.columns;
   const int64_t transformed = w.inner * w.planes + w.outer * w.layers;
-  return direct > (36 * pairs * w.layers + kTransform * transformed) * w.tiles() + kKernel * pairs;
+  return direct > (36 * pairs * w.layers + kTransform * transformed) * w.tiles() +
+                      (pairs > kCachedPairs ? kFromMemory : kKernel) * pairs;
 }
 
 /// Nothing: another convolution, or channels that do not fill registers.
