@@ -115,9 +115,9 @@ std::array<std::array<double, kTaps>, kPatch> kernelMatrix() {
 Tensor<float> Winograd::kernel(const std::vector<float>& numbers, int64_t tap, const std::vector<float>& scale) const {
   const auto matrix = kernelMatrix();
   Tensor<float> result({kProducts, inner, outer});
-  for (int64_t fc = 0; fc < outer * inner; ++fc) {
-    const float* g = numbers.data() + (fc * taps + tap) * kTaps * kTaps;
-    const int64_t f = fc / inner, c = fc % inner;
+  for (int64_t cf = 0; cf < inner * outer; ++cf) {  // in the order of the result
+    const int64_t c = cf / outer, f = cf % outer;
+    const float* g = numbers.data() + ((f * inner + c) * taps + tap) * kTaps * kTaps;
     const double by = scale.empty() ? 1 : scale[static_cast<size_t>(f)];
     for (size_t i = 0; i < kPatch; ++i) {
       double row[kTaps] = {};
@@ -130,7 +130,7 @@ Tensor<float> Winograd::kernel(const std::vector<float>& numbers, int64_t tap, c
         for (size_t s = 0; s < kTaps; ++s)
           sum += row[s] * matrix[j][s];
         const auto k = static_cast<int64_t>(i * kPatch + j);
-        result.data[static_cast<size_t>((k * inner + c) * outer + f)] = static_cast<float>(sum * by);
+        result.data[static_cast<size_t>(k * inner * outer + cf)] = static_cast<float>(sum * by);
       }
     }
   }
