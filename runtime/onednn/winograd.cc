@@ -8,13 +8,11 @@
 namespace pet::onednn {
 namespace {
 
-constexpr int64_t kPatch = Winograd::kPatch, kTile = Winograd::kTile, kProducts = Winograd::kProducts,
-                  kLanes = Winograd::kLanes;
+constexpr int64_t kPatch = Winograd::kPatch, kTile = Winograd::kTile, kLanes = Winograd::kLanes;
 constexpr int64_t kTaps = 3;
 
-// Polynomials are evaluated at 0, a, -a, b, -b and infinity. Between 0 and these the errors are smaller than at 1
-// and 2.
-constexpr float a = 0.625F, b = 1.5F, aa = a * a, bb = b * b;
+// Polynomials are evaluated at 0, A, -A, B, -B and infinity. Rounding errors are less than half of those with 1 and 2.
+constexpr float kA = 0.625F, kB = 1.5F, kAA = kA * kA, kBB = kB * kB;
 
 /// Channels side by side: a register, or as many as the processor needs.
 using Lanes [[gnu::vector_size(kLanes * sizeof(float))]] = float;
@@ -22,23 +20,23 @@ using Unaligned [[gnu::vector_size(kLanes * sizeof(float)), gnu::aligned(alignof
 
 /// v = B^T d: the coefficients of Π (z - p) over all points but one, at d.
 [[gnu::always_inline]] inline void forward(const Lanes (&d)[kPatch], Lanes (&v)[kPatch]) {
-  const Lanes evenA = d[4] - bb * d[2], oddA = a * (d[3] - bb * d[1]);
-  const Lanes evenB = d[4] - aa * d[2], oddB = b * (d[3] - aa * d[1]);
-  v[0] = d[4] - (aa + bb) * d[2] + aa * bb * d[0];
+  const Lanes evenA = d[4] - kBB * d[2], oddA = kA * (d[3] - kBB * d[1]);
+  const Lanes evenB = d[4] - kAA * d[2], oddB = kB * (d[3] - kAA * d[1]);
+  v[0] = d[4] - (kAA + kBB) * d[2] + kAA * kBB * d[0];
   v[1] = evenA + oddA;
   v[2] = evenA - oddA;
   v[3] = evenB + oddB;
   v[4] = evenB - oddB;
-  v[5] = d[5] - (aa + bb) * d[3] + aa * bb * d[1];
+  v[5] = d[5] - (kAA + kBB) * d[3] + kAA * kBB * d[1];
 }
 
 /// y = A^T m: y[i] = Σ_p p^i m[p].
 [[gnu::always_inline]] inline void backward(const Lanes (&m)[kPatch], Lanes (&y)[kTile]) {
   const Lanes evenA = m[1] + m[2], oddA = m[1] - m[2], evenB = m[3] + m[4], oddB = m[3] - m[4];
   y[0] = m[0] + evenA + evenB;
-  y[1] = a * oddA + b * oddB;
-  y[2] = aa * evenA + bb * evenB;
-  y[3] = a * aa * oddA + b * bb * oddB + m[5];
+  y[1] = kA * oddA + kB * oddB;
+  y[2] = kAA * evenA + kBB * evenB;
+  y[3] = kA * kAA * oddA + kB * kBB * oddB + m[5];
 }
 
 /// One tile: `at` has the channels of each position of its patch, `v` those of its first product, `step` from one
@@ -98,7 +96,7 @@ PET_WIDE_LOOPS void putTileTogether(const float* m, int64_t step, const Winograd
 
 /// G, a row per point: the point's powers by Π (p - q) over the other points q that are finite.
 std::array<std::array<double, kTaps>, kPatch> kernelMatrix() {
-  const std::array<double, kPatch - 1> points{0, a, -a, b, -b};
+  const std::array<double, kPatch - 1> points{0, kA, -kA, kB, -kB};
   std::array<std::array<double, kTaps>, kPatch> matrix{};
   for (size_t i = 0; i < points.size(); ++i) {
     double by = 1;
