@@ -15,8 +15,9 @@ using dnnl::memory;
 
 /// Whether it saves more than it costs, in products of two channels. It leaves 36 of 144 for each tile; against that
 /// stand its transformations, for each channel of operand and result, and its kernel, which is four times as large and
-/// is read from the last-level cache, or from memory where that is too small for it.
-bool pays(const Winograd& w) {
+/// is read from the last-level cache, or from memory where that is too small for it. Measured on one core of an EPYC
+/// (Zen 5) whose last-level cache others use, too.
+bool pays(const WinogradConvolution& w) {
   constexpr int64_t kTransform = 400, kKernel = 700, kFromMemory = 1800, kCachedPairs = 1 << 17;
   const int64_t pairs = w.inner * w.outer * w.taps;
   const int64_t direct = 9 * pairs * w.layers * w.images * w.rows * w.columns;
@@ -26,7 +27,7 @@ bool pays(const Winograd& w) {
 }
 
 /// Nothing: another convolution, or channels that do not fill registers.
-std::optional<Winograd> winogradOf(const Window& w) {
+std::optional<WinogradConvolution> winogradOf(const Window& w) {
   auto all = [](const Extents& list, int64_t value) {
     return std::all_of(list.begin(), list.end(), [&](int64_t x) { return x == value; });
   };
@@ -36,10 +37,10 @@ std::optional<Winograd> winogradOf(const Window& w) {
   const bool hasPlanes = isFlat || (w.dilations[0] == 0 && w.before[0] < w.kernel[0] && w.after[0] < w.kernel[0]);
   const bool fits = hasPlanes && all({w.kernel.end() - 2, w.kernel.end()}, 3) && all(w.strides, 1) &&
                     w.dilations[spatial - 2] == w.dilations[spatial - 1] && w.group == 1 &&
-                    w.inner % Winograd::kLanes == 0 && w.outer % Winograd::kLanes == 0;
+                    w.inner % WinogradConvolution::kLanes == 0 && w.outer % WinogradConvolution::kLanes == 0;
   if (!fits) return std::nullopt;
   const Extents x = w.x.access.extents();
-  Winograd result;
+  WinogradConvolution result;
   result.images = x[0];
   if (!isFlat) {
     result.planes = x[2];
@@ -61,7 +62,7 @@ std::optional<Winograd> winogradOf(const Window& w) {
 
 /// Takes a sum, then a Relu or a Clip. Returns the functions that are left for passes of their own; nothing: there is
 /// another sum behind one.
-std::optional<std::vector<Activation>> takeEpilogue(Winograd& w, const Epilogue& e) {
+std::optional<std::vector<Activation>> takeEpilogue(WinogradConvolution& w, const Epilogue& e) {
   w.bias = e.shift.empty() ? std::vector<float>(static_cast<size_t>(w.outer)) : e.shift;
   w.least = -std::numeric_limits<float>::infinity();
   w.most = std::numeric_limits<float>::infinity();
@@ -87,25 +88,25 @@ std::optional<std::vector<Activation>> takeEpilogue(Winograd& w, const Epilogue&
 /// So many tiles that what is between the transformations stays in the second-level cache, or that reading the kernel,
 /// once for each block, takes no longer than writing and reading that. An odd number, so that products of one tile are
 /// not all in one set of the first-level cache.
-int64_t blockOf(const Winograd& w) {
+int64_t blockOf(const WinogradConvolution& w) {
   constexpr int64_t kCached = 1 << 18, kFewest = 48;
   const int64_t channels = w.inner * w.taps + w.outer;
   const int64_t most =
-      std::max({kCached / (Winograd::kProducts * channels), w.inner * w.taps * w.outer / channels, kFewest});
+      std::max({kCached / (WinogradConvolution::kProducts * channels), w.inner * w.taps * w.outer / channels, kFewest});
   const int64_t blocks = (w.tiles() + most - 1) / most;
   return (w.tiles() + blocks - 1) / blocks | 1;
 }
 
 /// m = v · kernel, or m += v · kernel, of 36 matrices.
 struct Products {
-  memory::desc v, m, plain;  ///< plain: the kernel as Winograd::kernel() makes it
+  memory::desc v, m, plain;  ///< plain: the kernel as WinogradConvolution::kernel() makes it
   dnnl::matmul::primitive_desc sets, adds;
 
-  Products(const Planner& p, const Winograd& w)
-      : v(rowMajorForm({Winograd::kProducts, w.block, w.inner}).desc),
-        m(rowMajorForm({Winograd::kProducts, w.block, w.outer}).desc),
-        plain(rowMajorForm({Winograd::kProducts, w.inner, w.outer}).desc),
-        sets(describe(p, anyForm({Winograd::kProducts, w.inner, w.outer}), dnnl::post_ops())),
+  Products(const Planner& p, const WinogradConvolution& w)
+      : v(rowMajorForm({WinogradConvolution::kProducts, w.block, w.inner}).desc),
+        m(rowMajorForm({WinogradConvolution::kProducts, w.block, w.outer}).desc),
+        plain(rowMajorForm({WinogradConvolution::kProducts, w.inner, w.outer}).desc),
+        sets(describe(p, anyForm({WinogradConvolution::kProducts, w.inner, w.outer}), dnnl::post_ops())),
         adds(describe(p, sets.weights_desc(), sum())) {}
 
  private:
@@ -125,7 +126,8 @@ struct Products {
 /// Block by block: planes apart, products, layers together.
 class WinogradStep final : public plan::Step {
  public:
-  WinogradStep(Planner& p, Winograd winograd, const Products& products, std::vector<memory> kernels, Place x, Place y)
+  WinogradStep(
+      Planner& p, WinogradConvolution winograd, const Products& products, std::vector<memory> kernels, Place x, Place y)
       : winograd_(std::move(winograd)),
         kernels_(std::move(kernels)),
         sets_(products.sets),
@@ -141,7 +143,7 @@ class WinogradStep final : public plan::Step {
     v_.resize(kernels_.size());
     for (memory& v : v_)
       v = memory(products.v, p.engine(), DNNL_MEMORY_NONE);
-    const int64_t rows = Winograd::kProducts * winograd_.block;
+    const int64_t rows = WinogradConvolution::kProducts * winograd_.block;
     planeElements_ = rows * winograd_.inner;
     buffers = {from_.buffer, to_.buffer, p.createBuffer(planeElements_ * winograd_.taps),
                p.createBuffer(rows * winograd_.outer),
@@ -158,7 +160,7 @@ class WinogradStep final : public plan::Step {
   }
 
   void run() override {
-    const Winograd& w = winograd_;
+    const WinogradConvolution& w = winograd_;
     for (int64_t first = 0; first < w.tiles(); first += w.block) {
       int64_t apart = 0;  // planes; each of the last `taps` of them is in its slot
       for (int64_t layer = 0; layer < w.layers; ++layer) {
@@ -185,7 +187,7 @@ class WinogradStep final : public plan::Step {
         "a product failed");
   }
 
-  Winograd winograd_;
+  WinogradConvolution winograd_;
   std::vector<memory> kernels_;  ///< by tap
   dnnl::matmul sets_, adds_;
   dnnl::stream stream_;

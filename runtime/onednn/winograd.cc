@@ -8,7 +8,8 @@
 namespace pet::onednn {
 namespace {
 
-constexpr int64_t kPatch = Winograd::kPatch, kTile = Winograd::kTile, kLanes = Winograd::kLanes;
+constexpr int64_t kPatch = WinogradConvolution::kPatch, kTile = WinogradConvolution::kTile,
+                  kLanes = WinogradConvolution::kLanes;
 constexpr int64_t kTaps = 3;
 
 // Polynomials are evaluated at 0, A, -A, B, -B and infinity. Rounding errors are less than half of those with 1 and 2.
@@ -67,7 +68,7 @@ struct Target {
   int64_t rowStep, columnStep, rows, columns;
 };
 
-PET_WIDE_LOOPS void putTileTogether(const float* m, int64_t step, const Winograd& w, const Target& to) {
+PET_WIDE_LOOPS void putTileTogether(const float* m, int64_t step, const WinogradConvolution& w, const Target& to) {
   const Lanes least = Lanes{} + w.least, most = Lanes{} + w.most;
   for (int64_t f = 0; f < w.outer; f += kLanes) {
     Lanes half[kTile][kPatch];
@@ -110,7 +111,9 @@ std::array<std::array<double, kTaps>, kPatch> kernelMatrix() {
 
 }  // namespace
 
-Tensor<float> Winograd::kernel(const std::vector<float>& numbers, int64_t tap, const std::vector<float>& scale) const {
+Tensor<float> WinogradConvolution::kernel(const std::vector<float>& numbers,
+                                          int64_t tap,
+                                          const std::vector<float>& scale) const {
   const auto matrix = kernelMatrix();
   Tensor<float> result({kProducts, inner, outer});
   for (int64_t cf = 0; cf < inner * outer; ++cf) {  // in the order of the result
@@ -135,12 +138,13 @@ Tensor<float> Winograd::kernel(const std::vector<float>& numbers, int64_t tap, c
   return result;
 }
 
-Winograd::Origin Winograd::origin(int64_t tile) const {
+WinogradConvolution::Origin WinogradConvolution::origin(int64_t tile) const {
   const int64_t along = tilesAlong(columns), down = tilesAlong(rows);
   return {tile / along / down, start(tile / along % down), start(tile % along)};
 }
 
-void Winograd::takeApart(const float* x, int64_t first, int64_t plane, float* v, [[maybe_unused]] int threads) const {
+void WinogradConvolution::takeApart(
+    const float* x, int64_t first, int64_t plane, float* v, [[maybe_unused]] int threads) const {
   const std::vector<float> zeros(static_cast<size_t>(inner));
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int64_t t = 0; t < std::min(block, tiles() - first); ++t) {
@@ -156,7 +160,8 @@ void Winograd::takeApart(const float* x, int64_t first, int64_t plane, float* v,
   }
 }
 
-void Winograd::putTogether(const float* m, int64_t first, int64_t layer, float* y, [[maybe_unused]] int threads) const {
+void WinogradConvolution::putTogether(
+    const float* m, int64_t first, int64_t layer, float* y, [[maybe_unused]] int threads) const {
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int64_t t = 0; t < std::min(block, tiles() - first); ++t) {
     const Origin to = origin(first + t);

@@ -14,7 +14,7 @@ namespace pet::onednn {
 ///
 /// Operand and result have their channels innermost; both counts of channels are multiples of 16. A kernel of three
 /// dimensions has `taps` along the first one: products with as many planes of the operand are summed.
-struct Winograd {
+struct WinogradConvolution {
   static constexpr int64_t kTile = 4, kPatch = 6, kProducts = kPatch * kPatch, kLanes = 16;
 
   int64_t images = 1, planes = 1, height = 0, width = 0, inner = 0;  ///< of the operand
