@@ -217,10 +217,11 @@ Expected<Draft> rewriteRounds(
   return draft;
 }
 
-std::vector<std::string> firedRules(const ApplyReport& report) {
+std::vector<std::string> firedRules(const ApplyReport& report, bool onlyGuessed = false) {
   std::vector<std::string> names;
   for (const Fired& f : report.fired) {
-    if (std::find(names.begin(), names.end(), f.rule) == names.end()) names.push_back(f.rule);
+    const bool isWanted = f.guessed || !onlyGuessed;
+    if (isWanted && std::find(names.begin(), names.end(), f.rule) == names.end()) names.push_back(f.rule);
   }
   return names;
 }
@@ -259,6 +260,8 @@ Expected<Draft> rewriteAll(
   if (draft) draft->report.metadata = options.metadata;
   if (draft && !draft->report.fired.empty()) {
     draft->report.metadata[kRulesKey] = firedRules(draft->report);
+    if (auto guessed = firedRules(draft->report, true); !guessed.empty())
+      draft->report.metadata[kGuessedKey] = std::move(guessed);
     draft->model.metadata = draft->report.metadata;
   }
   if (draft) describeModels(model.graph, draft->model.graph, options, draft->report);

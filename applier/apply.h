@@ -46,6 +46,7 @@ struct ApplyReport {
   /// The machine that is rewritten for, and whether some timing is of it: apply() only knows costs, its caller knows.
   Machine machine = {};
   bool isMachineTimed = false;
+  bool isDeviceTuned = true;  ///< false: nothing at all was timed on the device; as above
 };
 
 struct Applied {

@@ -4,6 +4,10 @@
 pet_library(pet_cuda FOLDERS runtime/cuda runtime/cuda/generate PUBLIC pet_plan PRIVATE "${CMAKE_DL_LIBS}")
 pet_library(pet_cuda_host FOLDERS runtime/cuda/host PUBLIC pet_cuda)
 
+# libpet_cuda.so is a part of the program that loads it: static libraries in it are the same code. So is what stands for it
+# in tests.
+set_target_properties(pet_cuda pet_cuda_host pet_plan pet_runtime pet_ir PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
 set(PET_CUDA AUTO CACHE STRING "libpet_cuda.so: AUTO (where CUDA, cuDNN and cudnn-frontend are found), ON or OFF")
 set_property(CACHE PET_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(PET_HAS_CUDA OFF)
@@ -39,8 +43,5 @@ if(PET_HAS_CUDA)
   target_compile_definitions(pet_cuda_gpu PRIVATE PET_CUDA_INCLUDE="${CUDAToolkit_INCLUDE_DIRS}")
   # The graph API's headers take half a minute to compile with optimisation, and nothing in them runs long.
   set_source_files_properties(runtime/cuda/gpu/cudnn_plan.cc PROPERTIES COMPILE_OPTIONS "-O0")
-  # It is a part of the program that loads it: static libraries in it are the same code.
-  set_target_properties(pet_cuda PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  set_target_properties(pet_plan pet_runtime pet_ir PROPERTIES POSITION_INDEPENDENT_CODE ON)
   install(TARGETS pet_cuda_gpu LIBRARY DESTINATION lib COMPONENT tools)
 endif()

@@ -343,7 +343,8 @@ Machine machineOf(const json& hello) {
 RunnerExpected<RunnerHello> Runner::hello(double timeoutSeconds) {
   auto answer = process_->ask({{"cmd", "hello"}}, timeoutSeconds);
   if (!answer) return tl::unexpected(answer.error());
-  RunnerHello hello{stringOf(*answer, "engine"), stringOf(*answer, "version"), machineOf(*answer)};
+  RunnerHello hello{stringOf(*answer, "engine"), stringOf(*answer, "version"), machineOf(*answer),
+                    stringOf(*answer, "device")};
   if (hello.engine.empty() || hello.version.empty()) {
     auto nonsense = process_->error(Kind::kNonsense, "does not say which engine it is, and of what version");
     process_->end();

@@ -37,6 +37,13 @@ std::string texts(const std::vector<Port>& ports) {
   return fmt::format("{}", fmt::join(words, "; "));
 }
 
+std::map<std::string, Extents> extentsOf(const Feeds& feeds) {
+  std::map<std::string, Extents> extents;
+  for (const auto& [name, value] : feeds)
+    extents[name] = value.extents;
+  return extents;
+}
+
 }  // namespace
 
 std::string_view numpyName(ElementType element) {
@@ -69,12 +76,7 @@ Expected<std::unique_ptr<ModelSession>> ModelSession::of(const Model& model,
                                                          const SessionOptions& options) {
   Graph graph = expanded(inlineCalls(model, [](const GraphNode&) { return true; }).model.graph);
   std::unique_ptr<ModelSession> session(new ModelSession(std::move(graph), name, std::move(engines), options));
-  auto named = [&](Error error) {
-    if (error.kind == ErrorKind::kUnsupported) error.kind = ErrorKind::kModel;
-    error.where = error.where.empty() ? name : name + ": " + error.where;
-    return tl::unexpected(std::move(error));
-  };
-  if (auto ok = session->readPorts(); !ok) return named(ok.error());
+  if (auto ok = session->readPorts(); !ok) return tl::unexpected(session->named(ok.error()));
   std::map<std::string, Extents> extents;
   for (const Port& port : session->inputs_) {
     for (const auto& e : port.extents)
@@ -83,7 +85,7 @@ Expected<std::unique_ptr<ModelSession>> ModelSession::of(const Model& model,
   }
   const bool known = std::all_of(session->inputs_.begin(), session->inputs_.end(), isStatic);
   auto ok = known ? session->prepare(extents) : Plan::check(session->graph_);
-  if (!ok) return named(ok.error());
+  if (!ok) return tl::unexpected(session->named(ok.error()));
   return session;
 }
 
@@ -163,20 +165,28 @@ Expected<void> ModelSession::prepare(const std::map<std::string, Extents>& exten
   return plan ? Expected<void>() : tl::unexpected(plan.error());
 }
 
+/// An error of a plan, as one of the model's.
+Error ModelSession::named(Error error) const {
+  if (error.kind == ErrorKind::kUnsupported) error.kind = ErrorKind::kModel;
+  error.where = error.where.empty() ? name_ : name_ + ": " + error.where;
+  return error;
+}
+
 Expected<std::vector<Constant>> ModelSession::run(const Feeds& feeds) {
   if (auto ok = checkFeeds(feeds); !ok) return tl::unexpected(ok.error());
-  std::map<std::string, Extents> extents;
-  for (const auto& [name, value] : feeds)
-    extents[name] = value.extents;
+  const std::map<std::string, Extents> extents = extentsOf(feeds);
   if (auto ok = checkExtents(extents); !ok) return tl::unexpected(ok.error());
   const std::lock_guard lock(mutex_);
   auto plan = planFor(extents);
   auto results = plan ? (*plan)->run(feeds) : Expected<std::vector<Constant>>(tl::unexpected(plan.error()));
-  if (results) return results;
-  Error error = results.error();
-  if (error.kind == ErrorKind::kUnsupported) error.kind = ErrorKind::kModel;
-  error.where = error.where.empty() ? name_ : name_ + ": " + error.where;
-  return tl::unexpected(std::move(error));
+  return results ? results : tl::unexpected(named(results.error()));
+}
+
+Expected<void> ModelSession::again(const Feeds& feeds) {
+  const std::lock_guard lock(mutex_);
+  auto plan = planFor(extentsOf(feeds));
+  auto done = plan ? (*plan)->again(feeds) : Expected<void>(tl::unexpected(plan.error()));
+  return done ? done : tl::unexpected(named(done.error()));
 }
 
 std::vector<EngineNote> ModelSession::notes() const {

@@ -58,6 +58,9 @@ class ModelSession {
   /// In the order of outputs(). kUsage: an input that is missing or that the model has not, of another type, or of
   /// extents that it does not take. kModel: the model cannot be run on these.
   Expected<std::vector<Constant>> run(const Feeds& feeds);
+  /// For timing: the last run() once more, with the same feeds, which may leave the outputs on the engine's device
+  /// (Plan::again()).
+  Expected<void> again(const Feeds& feeds);
   /// Prepares for inputs of these extents, as run() would. Errors as there.
   Expected<void> prepare(const std::map<std::string, Extents>& extents);
 
@@ -72,6 +75,7 @@ class ModelSession {
   Expected<void> checkFeeds(const Feeds& feeds) const;
   Expected<void> checkExtents(const std::map<std::string, Extents>& extents) const;
   Expected<Plan*> planFor(const std::map<std::string, Extents>& extents);
+  Error named(Error error) const;
 
   struct Kept {
     std::map<std::string, Extents> extents;

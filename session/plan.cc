@@ -259,6 +259,16 @@ Expected<std::vector<Constant>> Plan::run(const Feeds& feeds) {
   return outputs;
 }
 
+Expected<void> Plan::again(const Feeds& feeds) {
+  if (steps_.size() == 1 && steps_[0].region >= 0) {
+    auto done = regions_[static_cast<size_t>(steps_[0].region)].program->again();
+    if (!done) return tl::unexpected(done.error());
+    if (*done) return {};
+  }
+  auto outputs = run(feeds);
+  return outputs ? Expected<void>() : tl::unexpected(outputs.error());
+}
+
 std::vector<EngineNote> Plan::notes() const {
   std::vector<EngineNote> notes;
   for (const Step& step : steps_) {

@@ -9,6 +9,7 @@
 #include "ir/shell.h"
 #include "rules/pack/file.h"
 #include "tools/bench/report.h"
+#include "tools/common/cuda_device.h"
 #include "tools/common/status_line.h"
 #include "tools/common/ticker.h"
 #include "tools/common/tool.h"
@@ -110,6 +111,7 @@ Expected<void> run(Options o) {
   RunnerKeeper runner(std::move(*command), o.timeout);
   auto engine = runner.hello();
   if (!engine) return runnerFailed(engine.error().message);
+  if (!engine->device.empty()) o.runner.device = engine->device;
   Report report{*engine, {}, {}};
   PET_TRY(say(o, headline(*engine, o) + chosenForAnother(*models, o) + "\n"));
   Watch watch(o, runner);
@@ -129,7 +131,7 @@ Expected<void> run(Options o) {
 
   if (auto written = write(report, o); !written) return written;
   if (runner.isFailing()) return runnerFailed(runner.lastFailure());
-  if (report.whole.difference <= kMaxDifference) return {};
+  if (report.whole.difference <= tool::largestRounding(o.runner.device)) return {};
   return fail(ErrorKind::kCheck, fmt::format("its outputs differ by {:.1e} of the largest", report.whole.difference),
               o.rewritten, "it does not compute the same function as the model");
 }
@@ -147,7 +149,8 @@ int main(int argc, char** argv) {
   app.add_option("MODEL", o.model, "the original, an ONNX model")->required();
   app.add_option("REWRITTEN", o.rewritten, "its rewritten form, e.g. from pet-apply")->check(isNamed());
   app.add_option("--device,--runner", o.runner.device,
-                 fmt::format("the engine: {}; or a short name such as ort", fmt::join(tool::devices(), ", ")))
+                 fmt::format("the engine: {}; {}; or a short name such as ort", fmt::join(tool::devices(), ", "),
+                             tool::kGpuWords))
       ->capture_default_str();
   app.add_flag("--per-site,!--no-per-site", o.perSite, "also time the sites where the models differ (the default)");
   app.add_option("--runs", o.runs, "the largest number of rounds")->capture_default_str()->check(CLI::Range(3, 100000));

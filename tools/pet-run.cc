@@ -89,7 +89,7 @@ Expected<void> tell(const Arguments& o, const std::string& json, const std::stri
   return tool::print(tables);
 }
 
-Expected<void> planModel(const Arguments& o, const Engine& engine, session::ModelSession& session) {
+Expected<void> planModel(const Arguments& o, const tool::OwnEngine& engine, session::ModelSession& session) {
   RunReport drawn;
   if (auto ok = findInputs(o, session, drawn); !ok) return ok;
   std::map<std::string, Extents> extents;
@@ -98,7 +98,8 @@ Expected<void> planModel(const Arguments& o, const Engine& engine, session::Mode
   if (auto ok = session.prepare(extents); !ok) return ok;
   auto kernels = engine.gpu->kernels();
   if (!kernels) return tl::unexpected(kernels.error());
-  const PlanReport report{engine.gpu->name(), session.notes(), std::move(*kernels), engine.gpu->planCounts()};
+  const PlanReport report{engine.gpu->name(), engine.precision, session.notes(), std::move(*kernels),
+                          engine.gpu->planCounts()};
   return tell(o, json(report, o), tables(report));
 }
 
@@ -116,7 +117,7 @@ Expected<void> runModel(const Arguments& o) {
   auto session = session::ModelSession::open(o.model, engine->engines);
   if (!session) return tl::unexpected(session.error());
   report.loadSeconds = now() - begin;
-  if (!o.plan.empty()) return planModel(o, *engine, **session);
+  if (!o.engine.plan.empty()) return planModel(o, *engine, **session);
   if (auto ok = findInputs(o, **session, report); !ok) return ok;
   std::vector<Constant> outputs;
   for (int run = 0; run < o.runs; ++run) {

@@ -13,15 +13,22 @@ namespace {
 using namespace pet;
 
 int answerLines(int argc, char** argv) {
-  CLI::App app("Runs and times ONNX models on oneDNN: one request per line on stdin, one answer per line on stdout.",
-               "pet-runner");
+  CLI::App app(
+      "Runs and times ONNX models on our own engine: one request per line on stdin, one answer per line on stdout.",
+      "pet-runner");
   app.footer("The requests are described in docs/command-line.md.\nExit codes: 0 ok, 1 internal error, 2 usage.");
+  tool::EngineChoice choice;
+  declareEngine(app, choice);
   int cpu = -1;
   app.add_option("--cpu", cpu, "the CPU to pin measurements to; by default the highest that the process may use")
       ->check(CLI::NonNegativeNumber);
   return tool::run(app, argc, argv, [&]() -> Expected<void> {
     runner::Affinity affinity(cpu);
     affinity.hold();
+    auto engine = openEngine(choice, OneDnnOptions());
+    if (!engine) return tl::unexpected(engine.error());
+    const auto target = engine->gpu ? runner::gpuTarget(std::move(*engine), choice.device, affinity)
+                                    : runner::processorTarget(affinity);
     // stdout is for answers alone: what the engine prints on descriptor 1 goes to stderr.
     std::FILE* answers = fdopen(dup(STDOUT_FILENO), "w");
     if (!answers || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return fail(ErrorKind::kInternal, "no stdout to answer on");
@@ -31,7 +38,7 @@ int answerLines(int argc, char** argv) {
           std::fprintf(answers, "%s\n", line.c_str());
           std::fflush(answers);
         },
-        affinity);
+        *target);
     std::fclose(answers);
     return {};
   });

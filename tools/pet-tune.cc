@@ -10,6 +10,7 @@
 #include "rules/pack/file.h"
 #include "rules/pack/machine_text.h"
 #include "rules/pack/pack.h"
+#include "tools/common/cuda_device.h"
 #include "tools/common/runner.h"
 #include "tools/common/share.h"
 #include "tools/common/status_line.h"
@@ -63,7 +64,7 @@ Expected<void> show(const Options& o) {
   auto timings = readTimings(o.show);
   if (!timings) return tl::unexpected(timings.error());
   PET_TRY(checkRules(*rules, o));
-  auto machine = tool::namedMachine(o.machine, timings->machines());
+  auto machine = tool::namedMachine(o.machine, o.device, timings->machines());
   if (!machine) return tl::unexpected(machine.error());
   return tool::print(wherePays(*rules, *timings, *machine, o));
 }
@@ -107,11 +108,19 @@ std::string ratesText(const Machine& machine, const Options& o) {
                      1e-9 * rates.gemm, 1e-9 * rates.conv, 1e-9 * rates.copy);
 }
 
-/// --calibrate: the machine, as --machine reads it.
-Expected<void> showMachine(std::vector<std::string> command, const Options& o) {
-  RunnerKeeper runner(std::move(command), o.timeout);
+/// The engine, and in the options the kind of GPU that it runs on, where they left that open.
+Expected<RunnerHello> greeted(RunnerKeeper& runner, Options& o) {
   auto engine = runner.hello();
   if (!engine) return runnerFailed(engine.error().message);
+  if (!engine->device.empty()) o.device = engine->device;
+  return std::move(*engine);
+}
+
+/// --calibrate: the machine, as --machine reads it.
+Expected<void> showMachine(std::vector<std::string> command, Options o) {
+  RunnerKeeper runner(std::move(command), o.timeout);
+  auto engine = greeted(runner, o);
+  if (!engine) return tl::unexpected(engine.error());
   auto machine = ratedMachine(runner, *engine, {}, o);
   return machine ? tool::print(print(*machine) + "\n") : tl::unexpected(machine.error());
 }
@@ -149,13 +158,13 @@ Expected<Plan> planned(const Options& o) {
 }
 
 /// Times what the plan says, and stores it.
-Expected<void> timeRules(std::vector<std::string> command, const Options& o) {
+Expected<void> timeRules(std::vector<std::string> command, Options o) {
   auto plan = planned(o);
   if (!plan) return tl::unexpected(plan.error());
   auto& [rules, jobs, timings] = *plan;
   RunnerKeeper runner(std::move(command), o.timeout);
-  auto engine = runner.hello();
-  if (!engine) return runnerFailed(engine.error().message);
+  auto engine = greeted(runner, o);
+  if (!engine) return tl::unexpected(engine.error());
   PET_TRY(say(o, fmt::format("{} {} on {} ({}), {} thread(s); {} points\n", engine->engine, engine->version,
                              engine->machine.cpu, engine->machine.isa, o.threads, jobs.size())));
   auto machine = ratedMachine(runner, *engine, timings.machines(), o);
@@ -176,6 +185,9 @@ Expected<void> timeRules(std::vector<std::string> command, const Options& o) {
 }
 
 Expected<void> run(Options o) {
+  auto device = tool::settledDevice(o.device);
+  if (!device) return tl::unexpected(device.error());
+  o.device = std::move(*device);
   auto command = tool::runnerCommand({o.device, o.python, o.runner});
   if (!command) return tl::unexpected(command.error());
   if (!o.cliffs.empty()) return findCliffs(o, std::move(*command));
@@ -240,7 +252,8 @@ int main(int argc, char** argv) {
   app.add_flag("--no-calibrate", o.noCalibrate, "do not measure the engine's rates, where they are not known");
   app.add_flag("--derive-rates", o.deriveRates,
                "only add rates, derived from its samples, to each machine of the file that was not calibrated");
-  app.add_option("--device", o.device, fmt::format("the engine to time on: {}", fmt::join(tool::devices(), ", ")))
+  app.add_option("--device", o.device,
+                 fmt::format("the engine to time on: {}; {}", fmt::join(tool::devices(), ", "), tool::kGpuWords))
       ->capture_default_str();
   app.add_option("--rules", o.rules, "only these rules (names or globs, separated by commas)")
       ->delimiter(',')
@@ -269,9 +282,9 @@ int main(int argc, char** argv) {
   app.add_flag("--warm", o.warm, "leave the caches as they are between runs");
   app.add_flag("--no-bare", o.noBare, "do not time the rule without neighbours as well");
   app.add_option("--python", o.python, "the Python interpreter that has the engine")->check(isNamed());
-  app.add_option(
-         "--runner", o.runner,
-         "the program that measures (a Python script, but for onednn-cpu), instead of the one that comes with the tool")
+  app.add_option("--runner", o.runner,
+                 "the program that measures (a Python script, but for our own engine), instead of the one that comes "
+                 "with the tool")
       ->check(isNamed());
   app.add_option("--timeout", o.timeout, "seconds to wait for an answer, besides the time it takes")
       ->capture_default_str()

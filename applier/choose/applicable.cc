@@ -138,8 +138,8 @@ std::optional<Loss> worstOf(const std::vector<Gain>& gains, const ModelSizes& si
 }
 
 Reason noGain(const CostEstimate& cost) {
-  return {ReasonKind::kNoGain,
-          fmt::format("{} {:.2f}, no gain", cost.measured ? "measured" : "predicted", cost.ratio()), cost.ratio()};
+  const char* how = cost.guessed ? "guessed" : cost.measured ? "measured" : "predicted";
+  return {ReasonKind::kNoGain, fmt::format("{} {:.2f}, no gain", how, cost.ratio()), cost.ratio()};
 }
 
 bool movesActivations(const Program& program) {

@@ -213,6 +213,7 @@ Gain Chooser::gainAt(const std::vector<size_t>& group, const std::vector<size_t>
     sum.pattern += cost.pattern;
     sum.replacement += cost.replacement;
     sum.measured = sum.measured || cost.measured;
+    sum.guessed = sum.guessed || cost.guessed;
     sum.margin = std::max(sum.margin, cost.margin);
     most += atMost(cost, policy_);
     mostHere += cost.pattern / cost.lower;
@@ -221,7 +222,9 @@ Gain Chooser::gainAt(const std::vector<size_t>& group, const std::vector<size_t>
   if (sum.pattern <= most && sum.pattern > mostHere) return tl::unexpected(otherCpus(sum.ratio(), sum.margin));
   if (sum.pattern <= most)
     return tl::unexpected(
-        Reason{ReasonKind::kNoGain, fmt::format("{:.2f}, but within the noise", sum.ratio()), sum.ratio()});
+        Reason{ReasonKind::kNoGain,
+               fmt::format("{:.2f}, but within the {}", sum.ratio(), sum.guessed ? "doubt of a guess" : "noise"),
+               sum.ratio()});
   return sum;
 }
 

@@ -18,6 +18,7 @@ struct ModelFile;
 inline constexpr const char* kPromisesKey = "pet.assume";  ///< what its user promised of its extents
 inline constexpr const char* kRulesKey = "pet.rules";      ///< the rules that fired
 inline constexpr const char* kDeviceKey = "pet.device";    ///< the device whose timings chose them
+inline constexpr const char* kGuessedKey = "pet.guessed";  ///< of these, those that were chosen by a guess
 
 /// Entries of a model's metadata, by key.
 using Metadata = std::map<std::string, std::vector<std::string>>;

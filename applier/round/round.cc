@@ -82,7 +82,7 @@ void enterFired(const Seen& seen, const std::vector<Rewrite>& rewrites, Round& r
     const double saved = r.cost ? r.cost->pattern - r.cost->replacement : 0;
     round.fired.push_back({seen.siteAt(r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics,
                            occupiedBoxes(*r.rule, typical), gain, r.cost ? r.cost->margin : 1, saved,
-                           output.value_or(Extents{}), std::move(corrected)});
+                           output.value_or(Extents{}), std::move(corrected), r.cost && r.cost->guessed});
   }
   if (!rewrites.empty()) round.places.insert(seen.place.key);
 }

@@ -56,6 +56,7 @@ struct Fired {
   Extents output = {};         ///< of the pattern's first result, at the typical sizes
   /// The boxes, as positions of that result; empty where they are not boxes of its dimensions.
   std::vector<PositionBox> corrected = {};
+  bool guessed = false;  ///< the gain is a guess: nothing like it was timed
 };
 
 /// A rule, or all rules of a pattern, that were not applied.

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "ir/work.h"
-#include "rules/gain/figures.h"
+#include "rules/gain/steps.h"
+#include "rules/rewrite/bind.h"
 
 namespace pet {
 namespace {
@@ -42,6 +43,36 @@ Expected<double> rooflineSeconds(const Program& program, const Bindings& symbols
     seconds += cost / (rates.*bound);
   }
   return seconds;
+}
+
+Expected<double> leastSeconds(const Program& program, const Bindings& symbols, const Ceiling& ceiling) {
+  auto steps = deviceSteps(program, symbols);
+  if (!steps) return tl::unexpected(steps.error());
+  const Rates& rates = ceiling.rates;
+  double seconds = 0;
+  for (const DeviceStep& step : *steps) {
+    if (rates.copy <= 0 || (step.gemm > 0 && rates.gemm <= 0) || (step.conv > 0 && rates.conv <= 0))
+      return fail(ErrorKind::kCheck, "the rates are not known");
+    const double computing =
+        (step.gemm > 0 ? kFlops * step.gemm / rates.gemm : 0) + (step.conv > 0 ? kFlops * step.conv / rates.conv : 0);
+    seconds += std::max(computing, ceiling.elementBytes * step.elements / rates.copy) + ceiling.stepSeconds;
+  }
+  return seconds;
+}
+
+Expected<CostEstimate> guessedCost(const Pattern& pattern,
+                                   const Rule& rule,
+                                   const Bindings& shapes,
+                                   const Ceiling& ceiling) {
+  auto symbols = rewrite::bindRule(rule, shapes);
+  if (!symbols) return fail(ErrorKind::kCheck, symbols.error().what);
+  auto before = leastSeconds(pattern.program, shapes, ceiling),
+       after = leastSeconds(rule.replacement, *symbols, ceiling);
+  if (!before) return tl::unexpected(before.error());
+  if (!after) return tl::unexpected(after.error());
+  if (!(*before > 0 && *after > 0)) return fail(ErrorKind::kCheck, "one side computes nothing");
+  return CostEstimate{
+      .pattern = *before, .replacement = *after, .lower = *before / *after / kGuessMargin, .guessed = true};
 }
 
 }  // namespace pet

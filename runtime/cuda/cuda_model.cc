@@ -147,6 +147,9 @@ class CudaProgram final : public PreparedProgram {
   Expected<void> run(std::span<const float* const> inputs, std::span<float* const> outputs) override {
     return model_->execute(inputs, outputs);
   }
+  Expected<bool> again() override {
+    return model_->again().map([] { return true; });
+  }
   std::vector<EngineNote> notes() const override { return model_->notes(); }
   int64_t arenaFloats() const override { return model_->arenaElements(); }
 

@@ -27,9 +27,19 @@ struct KernelUse {
   int sharedBytes = 0;
 };
 
+/// What a GPU is, for those who keep what was measured on it.
+struct GpuFacts {
+  std::string software;      ///< "cuDNN 9.19.0, driver 580.65.06"
+  int major = 0, minor = 0;  ///< its compute capability
+  int64_t cacheBytes = 0;    ///< of the cache that all its processors share
+};
+
 /// A GPU through CUDA, cuDNN, cuBLASLt.
 class GpuDevice : public Device {
  public:
+  virtual GpuFacts facts() const = 0;
+  /// Overwrites the caches, so that what is read next comes from memory; returns when that is done.
+  virtual void flushCaches() = 0;
   /// Of all kernels; of a device that is not there, they are compiled now.
   virtual Expected<std::vector<KernelUse>> kernels() = 0;
 };

@@ -8,9 +8,10 @@ the provider does not take run on the next one: CUDA's, then the CPU's. The requ
 CPU's, "cold" overwrites the CPU's caches only. Results are compared with the CPU provider's (compared.py).
 """
 
-import subprocess
+import os
 import sys
 
+os.environ["NVIDIA_TF32_OVERRIDE"] = "0"  # float is float, as on our own engine; CUDA's libraries read it
 sys.dont_write_bytecode = True  # an installation's folders stay as they are
 
 import packages  # noqa: E402
@@ -34,12 +35,7 @@ class Cuda(compared.Engine):
         return onnxruntime.get_available_providers()
 
     def machine(self):
-        """The GPU, by its compute capability."""
-        query = ["nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv,noheader"]
-        name, capability = subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines()[0].split(", ")
-        major, minor = capability.split(".")
-        return {"isa": f"sm_{major}{minor}", "cpu": name, "vendor": "NVIDIA", "family": int(major), "model": int(minor),
-                "caches": [0, 0, 0]}
+        return compared.gpu()
 
     def load(self, path, threads, inputs, outputs):
         session = runner.open_session(path, threads, providers=self.chosen)

@@ -32,7 +32,8 @@ using RunnerExpected = tl::expected<T, RunnerError>;
 
 struct RunnerHello {
   std::string engine, version;
-  Machine machine;  ///< without rates; of a runner that only says isa and cpu, nothing else
+  Machine machine;          ///< without rates; of a runner that only says isa and cpu, nothing else
+  std::string device = "";  ///< of ours, which know better than who asked for "cuda": "cuda:h200"; "": not said
 };
 
 /// Times `models` (paths) in turns on equal inputs; see runtime/ort/runner.py for the meaning of each field.

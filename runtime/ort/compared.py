@@ -97,6 +97,14 @@ class Result:
         return self.read()
 
 
+def gpu():
+    """The first GPU as a machine, by its compute capability."""
+    query = ["nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv,noheader"]
+    name, capability = subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines()[0].split(", ")
+    major, minor = capability.split(".")
+    return {"isa": f"sm_{major}{minor}", "cpu": name, "vendor": "NVIDIA", "family": int(major), "model": int(minor), "caches": [0, 0, 0]}
+
+
 def whats_wrong(expected, found, largest_error):
     """What differs between an output of ONNX Runtime and the engine's; None where nothing does."""
     if found is None:

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Times ONNX models on PyTorch's CPU device, eagerly or compiled: runner.py with another engine, in an environment that has both.
+"""Times ONNX models on PyTorch, on the CPU eagerly or compiled, or on an NVIDIA GPU: runner.py with another engine, in an environment
+that has both.
 
-    .engines/torch/bin/python runtime/ort/torch_runner.py [--cpu N] [--engine torch|torch-inductor]   (make -f Makefile.ci engines)
+    .engines/torch/bin/python runtime/ort/torch_runner.py [--cpu N] [--engine torch|torch-inductor|torch-cuda]   (make -f Makefile.ci engines)
 
 onnx2torch makes a module of the model, operator by operator. The requests are runner.py's; "optimise" changes nothing.
 Results are compared with ONNX Runtime's (compared.py).
 """
 
+import os
 import shutil
 import sys
 
+os.environ["NVIDIA_TF32_OVERRIDE"] = "0"  # float is float, as on our own engine
 sys.dont_write_bytecode = True  # an installation's folders stay as they are
 
 import packages  # noqa: E402
@@ -47,6 +50,25 @@ class Inductor(Torch):
         return torch.compile(super().module(path), dynamic=False)
 
 
+class Cuda(Torch):
+    """Eager on a GPU, in float throughout."""
+
+    name = "torch-cuda"
+
+    def __init__(self):
+        if not torch.cuda.is_available():
+            sys.exit("torch_runner.py: torch finds no GPU (use the device torch-cpu)")
+
+    def machine(self):
+        return compared.gpu()
+
+    def module(self, path):
+        return super().module(path).cuda()
+
+    def load(self, path, threads, inputs, outputs):
+        return CudaSession(inputs, outputs, self.module(path))
+
+
 class Session(compared.Session):
     def __init__(self, inputs, outputs, module):
         super().__init__(inputs, outputs)
@@ -63,5 +85,20 @@ class Session(compared.Session):
             return [result.contiguous().numpy() for result in results]
 
 
+class CudaSession(Session):
+    """Inputs lie on the GPU before a run is timed, and outputs stay there; a run ends when the GPU has ended."""
+
+    def bind(self, feeds):
+        super().bind(feeds)
+        self.tensors = [tensor.cuda() for tensor in self.tensors]
+
+    def infer(self):
+        with torch.inference_mode():
+            results = self.module(*self.tensors)
+            torch.cuda.synchronize()
+            results = [results] if isinstance(results, torch.Tensor) else results
+            return [compared.Result(lambda result=result: result.contiguous().cpu().numpy()) for result in results]
+
+
 if __name__ == "__main__":
-    runner.main(Torch, Inductor)
+    runner.main(Torch, Inductor, Cuda)

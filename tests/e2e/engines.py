@@ -221,11 +221,20 @@ def accelerators(folder):
                               timeout=60)
         expect(device, done.returncode == 6 and f"this onnxruntime has no {provider}" in done.stderr and "or use the device ort-cpu" in done.stderr,
                done.stderr)
+    fakes = {**os.environ, "PYTHONPATH": str(FAKES), "PYTHONDONTWRITEBYTECODE": "1", "PATH": f"{folder}:{os.environ['PATH']}"}
+    torch = [sys.executable, SOURCE / "runtime" / "ort" / "torch_runner.py", "--engine", "torch-cuda"]
+    done = subprocess.run(torch, capture_output=True, text=True, timeout=60, env=fakes)
+    expect("torch-cuda", done.returncode == 1 and "torch finds no GPU (use the device torch-cpu)" in done.stderr, done.stderr)
     query = folder / "nvidia-smi"
     query.write_text("#!/bin/sh\necho 'NVIDIA H100 80GB HBM3, 9.0'\n")
     query.chmod(0o755)
     done = subprocess.run([sys.executable, "-c", ON_THE_CPU, SOURCE / "runtime" / "ort", small_model(folder)], capture_output=True, text=True,
                           timeout=60, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+    requests = [{"cmd": "hello"}, runner.time_of([str(folder / "model.onnx")])]
+    hello, times = (json.loads(line) for line in subprocess.run(torch, input="".join(json.dumps(r) + "\n" for r in requests), capture_output=True, text=True,
+                                                                timeout=60, env={**fakes, "FAKE_GPU": "1"}, check=True).stdout.splitlines())
+    expect("torch-cuda", (hello["engine"], hello["isa"], hello["cpu"]) == ("torch-cuda", "sm_90", "NVIDIA H100 80GB HBM3") and runner.consistent(times, 1, 4),
+           (hello, times))
     for words in ["3 {'isa': 'sm_90', 'cpu': 'NVIDIA H100 80GB HBM3', 'vendor': 'NVIDIA', 'family': 9, 'model': 0", "falls back to CPUExecutionProvider"]:
         expect("accelerators", words in done.stdout, done.stdout + done.stderr)
 

@@ -157,7 +157,7 @@ def mistakes(f):
         ([f.relu, "-o", f.garbage], 2, ["garbage.onnx"]),
         ([f.relu, "--json", f.relu], 2, ["relu.onnx"]),
         ([f.relu, "--device", "gpu"], 2, ["--device gpu", "cuda:1"]),
-        ([f.relu, "--device", "cuda:x"], 2, ["--device cuda:x"]),
+        ([f.relu, "--device", "cuda:X"], 2, ["cuda:X: no device"]),
         ([f.relu, "--device", "cuda:900"], 2, ["CUDA"]),
         ([f.relu, "--precision", "fp16"], 2, ["--precision", "fp32"]),
         ([f.relu, "--plan", "h200", "--device", "cuda"], 2, ["--plan runs nothing"]),

@@ -1,10 +1,11 @@
-// On the GPU at hand: every operator and model of the engines' tests, in every precision.
+// On the GPU at hand: every operator and model of the engines' tests, in every precision; every rule of the default
+// pack.
 
 #include <gmock/gmock.h>
 
 #include "runtime/cuda/open_gpu.h"
+#include "tests/unit/cuda_rules_support.h"
 #include "tests/unit/cuda_store.h"
-#include "tests/unit/cuda_support.h"
 
 namespace pet::gpu_device_test {
 namespace {
@@ -70,6 +71,13 @@ TEST(Gpu, PlansAreTimedOnce) {
     if (start == 0) notes = notesOf(*run.model);
     EXPECT_EQ(notesOf(*run.model), notes);
   }
+}
+
+TEST(Gpu, BothSidesOfAllRulesAreTheReference) {
+  auto device = openGpu({});
+  ASSERT_TRUE(device) << device.error().message();
+  for (const DeviceRun& run : preparedRules(*device, 3))
+    expectReference(run, 1e-4);
 }
 
 TEST(Gpu, OutOfMemoryIsAnError) {

@@ -1,12 +1,22 @@
 #!/usr/bin/env python3
-"""What only a GPU can show, in this order: every operator and model of the engines' tests in every precision, once more under
-compute-sanitizer where it is installed; the zoo (tests/models/zoo.py) against ONNX Runtime on the processor, original and
-rewritten, and its times. Writes build/gpu.json. Exit status 0 or 1; 77 where there is no GPU.
+"""What only a GPU can show: first what is right, then how fast. Each step is named, and where one fails the others go on. Writes
+build/gpu/gpu.json after every step, a page of it (page.py), and timings for pet-apply. Exit status 0 or 1; 77 where there is no GPU.
 
     make -f Makefile.ci test-gpu
-    tests/gpu/run.py [NAME...]     these models of the zoo
+    tests/gpu/run.py [--only STEP,...] [--models NAME,...] [--precisions fp32,tf32,fp16] [--seconds 1200] [--out build/gpu]
+
+| step | |
+|---|---|
+| operators | pet-gpu-tests: every operator, model and rule of the engines' tests, at small shapes, in every precision |
+| sanitizer | the same in float under compute-sanitizer's tools |
+| right | models of tests/models, original and rewritten, in every precision, against ONNX Runtime on the processor |
+| rates | what each engine achieves: products, Convs, copies; which engines are here |
+| tuning | pet-tune: the default pack's rules at real shapes, results compared, and how fast their layouts are beside a copy |
+| models | PET's and EinNet's operators and networks, and what GPUs are slow at: original and rewritten by those timings, on every engine |
+| operators-of-models | of each Conv and product the share of the peak, of each layout the share of a copy's rate, where it loses a thousandth of its model's time |
 """
 
+import argparse
 import json
 import os
 import pathlib
@@ -15,93 +25,375 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
-sys.path[:0] = [str(SOURCE / "tests" / "models"), str(SOURCE / "tests" / "e2e")]
+sys.path[:0] = [str(SOURCE / folder) for folder in ["tests/models", "bench", "tests/gpu"]]
 import build  # noqa: E402
+import compare  # noqa: E402
+import models as bench  # noqa: E402
+import page  # noqa: E402
 import trial  # noqa: E402
 import zoo  # noqa: E402
 from compare import runner  # noqa: E402
 
 # Of the largest value. The zoo's own tolerances are for float; the others follow from the units of what memory and factors hold.
-TOLERANCES = {"fp32": 0.0, "tf32": 2e-2, "fp16": 3e-2}
+TOLERANCES = {"fp32": 1e-4, "tf32": 2e-2, "fp16": 3e-2, "bf16": 1e-1}
+OTHERS = ["ort-cuda", "torch-cuda", "tensorrt"]  # engines beside ours
+SANITIZERS = ["memcheck", "racecheck", "synccheck", "initcheck"]
+PRODUCTS = {"Conv", "ConvTranspose", "MatMul", "Gemm"}
+LAYOUTS = {"Transpose", "Pad", "Slice", "Concat", "Split", "Gather", "DepthToSpace", "SpaceToDepth", "Expand", "Tile", "Resize"}
 RUNS = 30
+PAYS = 1.05
+
+
+class Missing(Exception):
+    """Something that this machine does not have: said, and no failure."""
+
+
+class Failure(Exception):
+    """What a step found wrong, or could not do. What it found until then is in `found`."""
+
+    def __init__(self, why, **found):
+        super().__init__(why)
+        self.found = found
 
 
 def say(text):
     print(text, flush=True)
 
 
-def tests():
-    """(what ran, what failed)"""
-    binary = BIN / "pet-gpu-tests"
-    results = {"tests": subprocess.run([binary, "--gtest_brief=1"]).returncode}
-    sanitizer = shutil.which("compute-sanitizer") or shutil.which("/usr/local/cuda/bin/compute-sanitizer")
-    if sanitizer:
-        words = [sanitizer, "--error-exitcode", "9", binary, "--gtest_brief=1", "--gtest_filter=Gpu.ComputesInFloat"]
-        results["compute-sanitizer"] = subprocess.run(words).returncode
-    else:
-        say("compute-sanitizer is not installed: left out")
-    return results
+def call(tool, *arguments, accept=(0,), seconds=3600, **more):
+    """Runs a tool of ours. A Failure where it ends with another status, is not there or does not end."""
+    words = [str(word) for word in [BIN / tool, *arguments]]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, **more)
+    except OSError as error:
+        raise Failure(f"{tool}: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise Failure(f"{tool}: no end after {seconds:.0f} s") from error
+    if done.returncode not in accept:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise Failure(said[-1] if said else f"{tool} ended with status {done.returncode}")
+    return done
 
 
-def on_gpu(model, inputs, folder, precision):
-    """(pet-run's report, its outputs); an error's text in place of the report."""
-    words = [BIN / "pet-run", model, "--device", "cuda", "--precision", precision, "--runs", RUNS, "-o", folder, "--json", folder / "report.json"]
+class Run:
+    """What was asked for, and what is known so far."""
+
+    def __init__(self, options, hello):
+        self.options = options
+        self.device = hello["device"]
+        self.devices = {p: self.device if p == "fp32" else f"{self.device}:{p}" for p in options.precisions}
+        self.missing = {}  # engine: why it is not here
+        self.rates = {}  # device: gemm, conv, copy
+        self.results = {**bench.provenance("gpu", ["tests/gpu/run.py", *sys.argv[1:]], hello["cpu"], 1), "device": self.device,
+                        "gpu": hello["cpu"], "versions": {"pet-cuda": hello["version"]}, "steps": {}}
+
+    def timings(self, device):
+        return self.options.out / f"{device}.timings.jsonl"
+
+    def write(self):
+        (self.options.out / "gpu.json").write_text(json.dumps(self.results, indent=1) + "\n")
+        (self.options.out / "gpu.md").write_text(page.text(self.results))
+
+
+# ---- what is right
+
+def gtest(*before, filter="*"):
+    """(how many tests ran, the failed ones' names, the exit status)"""
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "tests.json"
+        words = [*before, BIN / "pet-gpu-tests", "--gtest_brief=1", f"--gtest_filter={filter}", f"--gtest_output=json:{report}"]
+        try:
+            status = subprocess.run([str(word) for word in words], timeout=3600).returncode
+        except OSError as error:
+            raise Failure(f"{words[0]}: {error.strerror}") from error
+        suites = json.loads(report.read_text())["testsuites"] if report.is_file() else []
+    tests = [(f"{suite['name']}.{test['name']}", "failures" in test) for suite in suites for test in suite["testsuite"]]
+    return len(tests), [name for name, failed in tests if failed], status
+
+
+def operators(run):
+    count, failed, status = gtest()
+    if status or not count:
+        raise Failure(f"{len(failed)} of {count} tests: {', '.join(failed)}" if failed else f"pet-gpu-tests ended with status {status} after {count} tests",
+                      tests=count, failed=failed)
+    return {"tests": count, "failed": []}
+
+
+def complaints(log):
+    """What a tool of compute-sanitizer says is wrong: the first line of each of its first reports."""
+    lines = [line.removeprefix("=========").strip() for line in log.splitlines() if line.startswith("========= ")]
+    return [line for line in lines if line and not line.startswith(("COMPUTE-SANITIZER", "ERROR SUMMARY", "RACECHECK SUMMARY", "Saved", "at ", "by ", "Host", "in "))]
+
+
+def sanitizer(run):
+    tool = shutil.which("compute-sanitizer") or shutil.which("/usr/local/cuda/bin/compute-sanitizer")
+    if not tool:
+        raise Missing("compute-sanitizer is not installed")
+    found = {}
+    for kind in SANITIZERS:
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder) / "log"
+            _, failed, status = gtest(tool, "--tool", kind, "--error-exitcode", "9", "--log-file", log, filter="Gpu.ComputesInFloat")
+            reports = complaints(log.read_text() if log.is_file() else "")
+        found[kind] = {"status": status, "reports": len(reports), "first": reports[:5], "failed": failed}
+        say(f"  {kind}: status {status}, {len(reports)} reports" + (f", first: {reports[0]}" if reports else ""))
+    reporting = [kind for kind, one in found.items() if one["reports"]]
+    failing = [kind for kind, one in found.items() if one["status"] and not one["reports"]]
+    why = [f"{', '.join(reporting)}: errors"] * bool(reporting) + [f"{', '.join(failing)}: the tests fail, without a report"] * bool(failing)
+    if why:
+        raise Failure("; ".join(why), tools=found)
+    return {"tools": found}
+
+
+def on_gpu(model, inputs, folder, device):
+    """(pet-run's report, its outputs)"""
+    words = [model, "--device", device, "--runs", RUNS, "-o", folder, "--json", folder / "report.json"]
     for i, (key, array) in enumerate(inputs.items()):
         np.save(folder / f"{i}.npy", array)
         words += ["-i", f"{key}={folder / f'{i}.npy'}"]
-    done = subprocess.run([str(w) for w in words], capture_output=True, text=True)
-    if done.returncode:
-        return done.stderr.strip(), {}
+    call("pet-run", *words)
     report = json.loads((folder / "report.json").read_text())
     return report, {o["name"]: np.load(o["file"]) for o in report["outputs"]}
 
 
-def off_by(wanted, found, name):
-    return runner.max_abs_diff(wanted, found, name) / (runner.max_abs(wanted) or 1)
+def expected(name, path):
+    """(inputs, outputs on ONNX Runtime, how far they may be off)"""
+    if name in zoo.MODELS:
+        known = trial.Expected(name, path)
+        return known.inputs[0], known.outputs[0], known.tolerance
+    reference = compare.Reference(path)
+    return reference.inputs, reference.outputs, TOLERANCES["fp32"]
 
 
-def of_model(name, folder):
+def right_of(run, name, folder):
     """A line for each precision, of the original and of what pet-apply makes of it."""
-    expected = trial.Expected(name, build.build(name, folder))
+    path = build.build(name, folder)
+    inputs, outputs, tolerance = expected(name, path)
     rewritten = folder / "rewritten.onnx"
-    done = subprocess.run([BIN / "pet-apply", expected.path, "-o", rewritten, "-q"], capture_output=True, text=True)
-    models = {"original": expected.path} | ({"rewritten": rewritten} if done.returncode == 0 and rewritten.exists() else {})
-    lines = []
-    for precision, least in TOLERANCES.items():
-        for form, path in models.items():
-            (folder / form).mkdir(exist_ok=True)
-            report, outputs = on_gpu(path, expected.inputs[0], folder / form, precision)
+    call("pet-apply", path, "-o", rewritten, "-q")
+    for precision, device in run.devices.items():
+        for form, model in {"original": path, "rewritten": rewritten}.items():
             line = {"model": name, "form": form, "precision": precision}
-            if isinstance(report, str):
-                lines.append(line | {"error": report})
-                continue
-            off = off_by(expected.outputs[0], outputs, name)
-            seconds = statistics.median(report["run_seconds"][2:])
-            lines.append(line | {"off": off, "wrong": not off <= max(least, expected.tolerance), "seconds": seconds,
-                                 "reference": [n["op"] for n in report["reference"]], "device": report["version"]})
-    return lines
+            (folder / form).mkdir(exist_ok=True)
+            try:
+                report, found = on_gpu(model, inputs, folder / form, device)
+                off = runner.max_abs_diff(outputs, found, name) / (runner.max_abs(outputs) or 1)
+                line |= {"off": off, "wrong": not off <= max(TOLERANCES[precision], tolerance),
+                         "seconds": statistics.median(report["run_seconds"][2:]), "reference": sorted({n["op"] for n in report["reference"]})}
+            except (Failure, runner.Mistake) as failure:
+                line["error"] = str(failure)
+            yield line
+
+
+def right(run):
+    lines = []
+    for name in run.options.models or [*zoo.MODELS, *build.PAPERS]:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                for line in right_of(run, name, pathlib.Path(folder)):
+                    lines.append(line)
+            except (Failure, runner.Mistake, OSError) as failure:
+                lines.append({"model": name, "error": str(failure)})
+        say(f"  {name}: " + "; ".join(line.get("error") or f"{line['form']} {line['precision']} off by {line['off']:.1e}" for line in lines if line["model"] == name))
+    bad = [line for line in lines if line.get("wrong") or "error" in line]
+    if bad:
+        raise Failure(f"{len(bad)} of {len(lines)} runs are wrong or refused, the first of {bad[0]['model']}", lines=lines)
+    return {"lines": lines}
+
+
+# ---- how fast
+
+def calibrated(device):
+    machine = json.loads(call("pet-tune", "--calibrate", "--device", device).stdout)
+    return next(rates for rates in machine["rates"] if rates["device"] == device)
+
+
+def is_here(run, device):
+    """Whether an engine can be asked; the first time it is calibrated."""
+    if device not in run.rates and device not in run.missing:
+        try:
+            run.rates[device] = calibrated(device)
+            run.results["versions"][device] = f"{run.rates[device]['engine']} {run.rates[device]['version']}"
+            say(f"  {device}: " + ", ".join(f"{what} {1e-12 * run.rates[device][what]:.3g}e12" for what in ["gemm", "conv", "copy"]))
+        except (Failure, StopIteration) as failure:
+            run.missing[device] = str(failure)
+            say(f"  {device}: missing: {failure}")
+    return device in run.rates
+
+
+def rates(run):
+    for device in [*run.devices.values(), *OTHERS]:
+        is_here(run, device)
+    ours = [device for device in run.devices.values() if device in run.missing]
+    if ours:
+        raise Failure(f"{ours[0]}: {run.missing[ours[0]]}", rates=run.rates, missing=run.missing)
+    return {"rates": run.rates, "missing": run.missing}
+
+
+def layout_shares(samples, copy):
+    """Of the chains of layouts that begin or end replacements: the share of a copy's rate, the slowest first."""
+    shares = [(2 * s["moved"] / (s["opening"] + s["closing"]) / copy, s["name"], s["shapes"]) for s in samples
+              if s["moved"] and s["opening"] + s["closing"] > 0] if copy else []
+    return [{"share": share, "rule": rule, "shapes": shapes} for share, rule, shapes in sorted(shares, key=lambda each: each[0])]
+
+
+def tuned(run, device):
+    """What pet-tune found on a device, and what it says is wrong."""
+    file = run.timings(device)
+    words = ["-o", file, "--device", device, "--budget", run.options.seconds, "-q"]
+    done = call("pet-tune", *words, *run.options.tune, accept=(0, 5), seconds=run.options.seconds + 600)
+    lines = [json.loads(line) for line in file.read_text().splitlines()] if file.is_file() else []
+    samples = [line for line in lines if line.get("device") == device and "rule" in line]
+    best = {}
+    for s in samples:
+        best[s["name"]] = max(best.get(s["name"], 0), s["pattern"] / s["replacement"])
+    return {"samples": len(samples), "rules": len(best), "pay": {name: ratio for name, ratio in sorted(best.items(), key=lambda each: -each[1]) if ratio >= PAYS},
+            "layouts": layout_shares(samples, run.rates.get(device, {}).get("copy")), "wrong": done.stderr.strip() if done.returncode else ""}
+
+
+def tuning(run):
+    found = {}
+    for device in run.devices.values():
+        try:
+            found[device] = tuned(run, device)
+            say(f"  {device}: {found[device]['samples']} samples of {found[device]['rules']} rules, {len(found[device]['pay'])} pay")
+        except (Failure, ValueError) as failure:
+            found[device] = {"wrong": str(failure)}
+    bad = [device for device, one in found.items() if one["wrong"]]
+    if bad:
+        raise Failure(f"{bad[0]}: {found[bad[0]]['wrong']}", devices=found)
+    return {"devices": found}
+
+
+def rewritten_for(run, name, path, folder, device):
+    """(the rewritten model, or None where no rule fires by this run's timings; the rules)"""
+    timings = run.timings(device)
+    if not timings.is_file():
+        return None, []
+    model, report = folder / f"{device}.onnx", folder / f"{device}.json"
+    call("pet-apply", path, "-o", model, "--device", device, "--timings", timings, "--json", report, "-q")
+    rules = [fired["rule"] for fired in json.loads(report.read_text())["fired"]]
+    return (model if rules else None), sorted(set(rules))
+
+
+def timed_on(device, models):
+    """pet-bench's figures of a model, and of its rewritten form where there is one."""
+    report = json.loads(call("pet-bench", *models, "--device", device, "--no-per-site", "--runs", RUNS, "--budget", 20, "--timeout", 300, "--json", "-",
+                             accept=(0, 5)).stdout)
+    whole = report["whole"]
+    line = {"seconds": whole["original"]["median"], "control": whole["control"]["of_medians"]}
+    if len(models) > 1:
+        line |= {"rewritten": whole["rewritten"]["median"], "ratio": whole["ratio"]["of_medians"], "off": whole["relative_error"]}
+    return line
+
+
+def networks(run):
+    lines, engines = [], [*run.devices.values(), *(other for other in OTHERS if is_here(run, other))]
+    for name in run.options.models or build.PAPERS:
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            path, made = build.build(name, folder), {}
+            for device in engines:
+                own = device if device in run.devices.values() else run.device
+                line = {"model": name, "device": device}
+                try:
+                    if own not in made:
+                        made[own] = rewritten_for(run, name, path, folder, own)
+                    model, line["rules"] = made[own]
+                    line |= timed_on(device, [path, model] if model else [path])
+                except (Failure, ValueError, KeyError) as failure:
+                    line["error"] = str(failure)
+                lines.append(line)
+                say(f"  {name} on {device}: " + (line.get("error") or f"{1e3 * line['seconds']:.3f} ms, ratio {line.get('ratio', 1):.2f}"))
+    bad = [line for line in lines if "error" in line]
+    others = {other: run.missing[other] for other in OTHERS if other in run.missing}
+    if bad:
+        raise Failure(f"{len(bad)} of {len(lines)} runs failed, the first of {bad[0]['model']} on {bad[0]['device']}: {bad[0]['error']}", lines=lines,
+                      missing=others)
+    return {"lines": lines, "missing": others}
+
+
+def operators_of_models(run):
+    names = run.options.models or build.PAPERS
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        paths = [build.build(name, folder) for name in names]
+        for device in run.devices.values():
+            report = folder / f"{device}.json"
+            call("pet-tune", "--cliffs", *paths, "--device", device, "--size", 1, "--min-times", 0.01, "--most", 10000, "--budget", run.options.seconds,
+                 "--json", report, "-q", seconds=run.options.seconds + 600)
+            lines = [{"operator": cliff["operators"][0], "inputs": cliff["inputs"], "seconds": cliff["seconds"], "bound": cliff["bound"],
+                      "share": 1 / cliff["times"]} for cliff in json.loads(report.read_text())["cliffs"]]
+            kinds = {"products": PRODUCTS, "layouts": LAYOUTS}
+            found[device] = {kind: sorted((line for line in lines if line["operator"].split("(")[0] in members), key=lambda line: line["share"])
+                             for kind, members in kinds.items()}
+            say(f"  {device}: {len(found[device]['products'])} products and Convs, {len(found[device]['layouts'])} layouts")
+    return {"devices": found}
+
+
+STEPS = {"operators": operators, "sanitizer": sanitizer, "right": right, "rates": rates, "tuning": tuning, "models": networks,
+         "operators-of-models": operators_of_models}
+
+
+def take(run, name):
+    """One step: what it found, or why it did not; never an exception."""
+    say(f"{name} ...")
+    begin = time.monotonic()
+    try:
+        found = {"state": "done", **STEPS[name](run)}
+    except Missing as missing:
+        found = {"state": "missing", "why": str(missing)}
+    except Failure as failure:
+        found = {"state": "failed", "why": str(failure), **failure.found}
+    except Exception as error:  # ours or a library's: the other steps go on
+        found = {"state": "failed", "why": f"{type(error).__name__}: {error}"}
+    run.results["steps"][name] = found | {"took": time.monotonic() - begin}
+    say(f"{name}: {found['state']}" + (f": {found['why']}" if "why" in found else ""))
+    run.write()
+
+
+def parse():
+    parser = argparse.ArgumentParser(description="Checks and measures pet on the GPU at hand.")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=list(STEPS), help=f"steps: {', '.join(STEPS)}")
+    parser.add_argument("--models", type=lambda text: text.split(","), help="instead of all, names of tests/models/build.py")
+    parser.add_argument("--precisions", type=lambda text: text.split(","), default=["fp32", "tf32", "fp16"])
+    parser.add_argument("--device", default="cuda", help="of several GPUs: cuda:1, cuda:h200")
+    parser.add_argument("--seconds", type=int, default=1200, help="to tune the rules for, in each precision")
+    parser.add_argument("--tune", type=lambda text: text.split(), default=[], help="options of pet-tune")
+    parser.add_argument("--out", type=pathlib.Path, default=SOURCE / "build" / "gpu")
+    options = parser.parse_args()
+    for what, given, known in [("step", options.only, STEPS), ("model", options.models or [], build.EVERY), ("precision", options.precisions, TOLERANCES)]:
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            parser.error(f"no {what} {', '.join(unknown)}; there are {', '.join(known)}")
+    return options
 
 
 def main():
-    probe = subprocess.run([BIN / "pet-run", SOURCE / "README.md", "--device", "cuda"], capture_output=True, text=True)
-    if "CUDA:" in probe.stderr:
-        say(f"no GPU: {probe.stderr.strip()}")
+    options = parse()
+    try:
+        hello = json.loads(call("pet-runner", "--device", options.device, input='{"cmd": "hello"}\n').stdout)
+    except Failure as failure:
+        say(f"no GPU: {failure}")
         return 77
-    results = {"commit": os.environ.get("PET_TEST_COMMIT", ""), "checks": tests(), "models": []}
-    for name in sys.argv[1:] or zoo.MODELS:
-        with tempfile.TemporaryDirectory() as folder:
-            for line in of_model(name, pathlib.Path(folder)):
-                results["models"].append(line)
-                say(json.dumps(line))
-    (SOURCE / "build" / "gpu.json").write_text(json.dumps(results, indent=1) + "\n")
-    bad = [m for m in results["models"] if m.get("wrong") or "error" in m]
-    say(f"{len(results['models'])} runs, {len(bad)} wrong or refused; build/gpu.json")
-    return 1 if bad or any(results["checks"].values()) else 0
+    options.out.mkdir(parents=True, exist_ok=True)
+    run = Run(options, hello)
+    say(f"{run.device}: {hello['cpu']}, {hello['version']}")
+    for name in STEPS:
+        if name in options.only:
+            take(run, name)
+    run.write()
+    states = {name: step["state"] for name, step in run.results["steps"].items()}
+    say(f"{', '.join(f'{name} {state}' for name, state in states.items())}; {options.out / 'gpu.md'}")
+    return 1 if "failed" in states.values() else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -22,6 +22,7 @@ import onnx.parser
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import images  # noqa: E402
+import papers  # noqa: E402
 import sequences  # noqa: E402
 import weights  # noqa: E402
 import zoo  # noqa: E402
@@ -92,12 +93,42 @@ SMALL = {
     "window_attention_early": lambda name: sequences.window_attention(name, 200, 2, 20, scaled_before=True),
     "encoder_layer_small": lambda name: sequences.encoder_layer(name, 32, 2),
     "conformer_small": lambda name: sequences.conformer(name, 100, 32),
+    "conv_small": lambda name: papers.conv(name, [1, 8, 16, 16], 8, 3, 1),
 }
+
+# The operators of PET's and EinNet's tables.
+OPERATORS = {
+    "pet_conv": lambda name: papers.conv(name, [1, 48, 38, 38], 64, 5, 2),
+    "pet_dilated_conv": lambda name: papers.conv(name, [1, 512, 14, 14], 256, 3, 2, 2),
+    "pet_group_conv": papers.convolutions_of_one,
+    "pet_batch_matmul": papers.products_of_one,
+    "einnet_conv3x3": lambda name: papers.conv(name, [1, 512, 7, 7], 512, 3, 1),
+    "einnet_conv_transpose": papers.upsampling,
+    "einnet_conv5x5": lambda name: papers.conv(name, [16, 32, 224, 224], 1, 5, 2),
+}
+
+# EinNet's networks (Inception-v3 is PET's), and what GPUs are slow at; each at batch 1 and 16.
+BATCHES = (1, 16)
+NETWORKS = {
+    "resnet18": lambda name: exported("resnet18-script-batch"),
+    "csrnet": lambda name: images.csrnet(name, 384, 512),
+    "dcgan": images.dcgan,
+    "fsrcnn": papers.fsrcnn,
+    "gcn": papers.gcn,
+    "inception_v3": lambda name: exported("inception_v3-script"),
+    "longformer": lambda name: sequences.window_core(name, 2048, 8, 32),
+    "r3d18": lambda name: images.r3d18(name, 112, 64),
+    "video_vae": papers.video_vae_block,
+    "replknet": papers.large_kernel_block,
+    "vocoder": papers.vocoder,
+}
+PAPERS = OPERATORS | {f"{network}_n{batch}": lambda name, make=make, batch=batch: papers.with_batch(make(name), batch)
+                      for network, make in NETWORKS.items() for batch in BATCHES}
 
 # As exporters write them.
 ZOO = {name: exported for name in zoo.MODELS}
 
-EVERY = MODELS | HUGE | UNSEEN | SMALL | ZOO
+EVERY = MODELS | HUGE | UNSEEN | SMALL | PAPERS | ZOO
 
 
 def build(name, folder):

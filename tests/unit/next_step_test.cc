@@ -99,6 +99,12 @@ TEST(NextStep, SaysWhyAndWhatToTry) {
   }
 }
 
+TEST(NextStep, ADeviceThatNothingWasTimedOnIsUntuned) {
+  ApplyReport report = reportOf({refused("conv1", "conv/pair", ReasonKind::kNotTuned)});
+  report.isDeviceTuned = false;
+  EXPECT_EQ(nextStep(report, given()).why, "rules fit at 1 site, but ort-cpu is untuned: nothing was timed on it");
+}
+
 constexpr const char* kSearch = "pet-synth --from model.onnx -o model.rules.db --budget 10m";
 
 /// Of a model with operators that pet knows.

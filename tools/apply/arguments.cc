@@ -88,8 +88,13 @@ void declareChecks(CLI::App& app, ApplyArguments& o) {
   app.add_flag("--dry-run", o.dryRun, "only report what would fire; nothing is checked or written");
   app.add_option(
          "--device", o.device,
-         fmt::format("the device whose timings decide: {}, or one that the timings are of", fmt::join(devices(), ", ")))
+         fmt::format(
+             "the device whose timings decide: {}, or one that the timings are of; cuda:h200:tf32 with a precision",
+             fmt::join(devices(), ", ")))
       ->capture_default_str();
+  app.add_flag("--guess", o.guess,
+               "where nothing was timed on the device, a GPU, go by what is published of it: gains are guesses, and "
+               "marked so");
   app.add_option("--timings", o.timings, "a file of timings, instead of those that come with the tool")
       ->check(isNamed());
   app.add_option("--machine", o.machine,

@@ -21,7 +21,8 @@ struct ApplyArguments {
   std::string python, runner, cache, checker;
   bool trustPack = false, types = false, keepInvalid = false;
   SizeTexts sizes;
-  bool all = false, dryRun = false, freezeInputs = false, verbose = false, quiet = false, measure = false;
+  bool all = false, dryRun = false, freezeInputs = false, verbose = false, quiet = false, measure = false,
+       guess = false;
   int threads = 1;
   double minGain = Policy().minGain;
   std::optional<double> maxGrowth;

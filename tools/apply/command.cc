@@ -61,6 +61,7 @@ std::vector<std::string> choicesOf(const ApplyArguments& o) {
   options.list("--assume", o.sizes.assume);
   options.each("--expect", o.sizes.expect);
   options.value("--device", o.device, usual.device);
+  options.flag("--guess", o.guess);
   options.value("--timings", o.timings, "");
   options.value("--machine", o.machine, usual.machine);
   options.flag("--freeze-inputs", o.freezeInputs);

@@ -6,15 +6,47 @@
 #include "ir/shell.h"
 #include "ir/suggest.h"
 #include "tools/apply/command.h"
+#include "tools/common/cuda_device.h"
 #include "tools/common/runner.h"
 #include "tools/common/tool.h"
+#include "tools/machine/described_gpu.h"
 
 namespace pet::tool {
+
+namespace {
+
+/// What a step takes on a GPU whatever it does: a kernel's start in a recorded graph and its end (docs/speed.md, GPUs).
+constexpr double kStepSeconds = 2e-6;
+
+double elementBytes(const std::string& precision) {
+  return precision == "fp16" || precision == "bf16" ? 2 : 4;
+}
+
+}  // namespace
+
+Expected<std::optional<Ceiling>> ceilingOf(const ApplyArguments& o) {
+  if (!o.guess) return std::nullopt;
+  const auto gpu = cudaDevice(o.device);
+  const auto known = describedGpus();
+  if (!gpu || !*gpu || !known.contains((*gpu)->gpu))
+    return fail(ErrorKind::kUsage, fmt::format("--guess: nothing is published of {}", o.device), "",
+                fmt::format("--device cuda:NAME with one of {}", fmt::join(known, ", ")));
+  auto published = describedGpu((*gpu)->gpu);
+  if (!published) return tl::unexpected(published.error());
+  const double flops = published->flops.at((*gpu)->precision);
+  return Ceiling{{flops, flops, published->bytes}, kStepSeconds, elementBytes((*gpu)->precision)};
+}
+
+bool canGuess(const ApplyArguments& o) {
+  const auto gpu = cudaDevice(o.device);
+  return !o.guess && gpu && *gpu && describedGpus().contains((*gpu)->gpu);
+}
 
 Expected<void> checkDevice(const ApplyArguments& o, const OpenTimings& timings) {
   const std::string& device = o.device;
   std::set<std::string> known = devices();
-  if (known.contains(device)) return {};
+  const auto gpu = cudaDevice(device);
+  if (known.contains(device) || (gpu && *gpu && known.contains(CudaDevice{(*gpu)->gpu}.str()))) return {};
   auto timed = timings.devices();
   if (!timed) return tl::unexpected(timed.error());
   known.insert(timed->begin(), timed->end());

@@ -1,13 +1,21 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ir/error.h"
+#include "rules/gain/roofline.h"
 #include "rules/pack/timings.h"
 #include "tools/apply/arguments.h"
 
 namespace pet::tool {
+
+/// What --guess goes by; nullopt without it. kUsage: nothing is published of the device.
+Expected<std::optional<Ceiling>> ceilingOf(const ApplyArguments& o);
+
+/// --guess would say something that nothing says yet.
+bool canGuess(const ApplyArguments& o);
 
 /// kUsage: pet has no engine of that name, and neither are there timings of such a device; what there is is said.
 Expected<void> checkDevice(const ApplyArguments& o, const OpenTimings& timings);

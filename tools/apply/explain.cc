@@ -72,7 +72,8 @@ std::string explanation(const ApplyReport& report, const std::vector<NodeName>& 
   std::string text;
   for (const Fired& f : report.fired) {
     if (!fits(f.site, o) && !fits(f.rule, o)) continue;
-    const std::string gain = f.gain ? fmt::format(", expected to be {:.2f} times as fast", *f.gain) : "";
+    const std::string gain =
+        f.gain ? fmt::format(", {} to be {:.2f} times as fast", f.guessed ? "guessed" : "expected", *f.gain) : "";
     text += fmt::format("{}: would be rewritten by {}{}\n", f.site, f.rule, gain);
   }
   std::vector<const Refused*> misses;

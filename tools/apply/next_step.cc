@@ -10,6 +10,7 @@
 
 #include "ir/shell.h"
 #include "tools/apply/command.h"
+#include "tools/apply/device.h"
 #include "tools/apply/reasons.h"
 #include "tools/common/share.h"
 
@@ -173,9 +174,11 @@ NextStep nextStep(const ApplyReport& report, const ApplyArguments& o) {
   }
   if (wouldFire(best->reason, o.minGain)) return whereAnOptionWouldDo(grouped(report.refused, o.minGain)[0], o);
   if (untunedSites.size() > slow) {
-    return {fmt::format("rules fit at {}, but were not tuned on {} at sizes like these",
-                        counted(untunedSites.size(), "site"), o.device),
-            tune(untunedRules, o)};
+    const std::string fits = fmt::format("rules fit at {}, but", counted(untunedSites.size(), "site"));
+    NextStep next{fmt::format("{} were not tuned on {} at sizes like these", fits, o.device), tune(untunedRules, o)};
+    if (!report.isDeviceTuned) next.why = fmt::format("{} {} is untuned: nothing was timed on it", fits, o.device);
+    if (canGuess(o)) next.commands.push_back(againWith(o, "--guess"));
+    return next;
   }
   if (slow > 0) {
     return {fmt::format("rules fit at {}, but none is expected to gain enough: at best {:.2f} times as fast, at {}",

@@ -30,24 +30,34 @@ std::string duration(double seconds) {
 
 // --- What was done ---
 
+size_t guesses(const ApplyReport& r) {
+  return static_cast<size_t>(std::count_if(r.fired.begin(), r.fired.end(), [](const Fired& f) { return f.guessed; }));
+}
+
 /// "expected to be 1.19 times as fast on ort-cpu: saves 2.1 ms of some 13 ms a run".
+/// With a guess among the gains: "guessed to be …".
 std::string expectation(const ApplyReport& r, const std::string& device) {
   auto whole = std::find_if(r.measured.begin(), r.measured.end(), [](const auto& m) { return m.what == "the model"; });
   if (whole != r.measured.end())
     return fmt::format("timed here to be {:.2f} times as fast on {}", whole->ratio, device);
   if (r.savedSeconds <= 0) return "whatever the gain";
+  const char* how = guesses(r) > 0 ? "guessed" : "expected";
   if (!r.runSeconds || *r.runSeconds <= r.savedSeconds)
-    return fmt::format("expected to save {} a run on {}", duration(r.savedSeconds), device);
-  return fmt::format("expected to be {:.2f} times as fast on {}: saves {} of some {} a run",
+    return fmt::format("{} to save {} a run on {}", how, duration(r.savedSeconds), device);
+  return fmt::format("{} to be {:.2f} times as fast on {}: saves {} of some {} a run", how,
                      *r.runSeconds / (*r.runSeconds - r.savedSeconds), device, duration(r.savedSeconds),
                      duration(*r.runSeconds));
+}
+
+std::string gainText(const Fired& f) {
+  return f.gain ? fmt::format("{:.2f}{}", *f.gain, f.guessed ? ", a guess" : "") : "-";
 }
 
 std::string sitesTable(const ApplyReport& report, bool verbose) {
   std::vector<std::vector<std::string>> rows{{"SITE", "RULE", "GAIN"}};
   if (verbose) rows[0].emplace_back("SHAPES");
   for (const Fired& f : report.fired) {
-    rows.push_back({f.site, f.rule, f.gain ? fmt::format("{:.2f}", *f.gain) : "-"});
+    rows.push_back({f.site, f.rule, gainText(f)});
     if (verbose) rows.back().push_back(rewrite::str(f.shapes));
   }
   return table(rows);
@@ -207,8 +217,17 @@ std::string otherCpusText(const ApplyReport& r, const ApplyArguments& o) {
       counted(static_cast<size_t>(count), "site"), r.machine.str());
 }
 
+/// Where gains are guesses: of what, and what would make them certain.
+std::string guessesText(const ApplyReport& r, const ApplyArguments& o) {
+  if (guesses(r) == 0 || o.measure) return "";
+  return fmt::format(
+      "Gains at {} are guesses, by the peak that is published of {}: {} there; pet-tune --device {} times rules on "
+      "such a GPU, --measure these\n",
+      counted(guesses(r), "site"), r.machine.cpu, r.isDeviceTuned ? "they were not timed" : "it is untuned", o.device);
+}
+
 std::string notes(const ApplyReport& r, const ApplyArguments& o) {
-  std::string text = otherCpusText(r, o);
+  std::string text = otherCpusText(r, o) + guessesText(r, o);
   if (r.overridable > 0) {
     text += fmt::format(
         "{} of the weights may be replaced by a caller, so they are not rearranged without "

@@ -40,7 +40,9 @@ std::string proofText(RecordsChecked records, bool dryRun) {
 /// Files, device, what the rewritten model's metadata say, and the commands that would do more.
 std::vector<std::pair<std::string, std::string>> aboutRun(const ApplyArguments& o, const ApplyReport& report) {
   std::vector<std::pair<std::string, std::string>> lines = {{"Model", o.model}, {"Device", o.device}};
-  lines.emplace_back("Machine", report.machine.str() + (report.isMachineTimed ? "" : "; no timing is of this CPU"));
+  lines.emplace_back("Machine", report.machine.str() + (report.isMachineTimed  ? ""
+                                                        : report.isDeviceTuned ? "; no timing is of this CPU"
+                                                                               : "; the device is untuned"));
   lines.emplace_back("Pack", o.pack.empty() ? "the default pack" : o.pack);
   if (!o.dryRun) lines.emplace_back("Written", o.output);
   for (const auto& [key, values] : report.metadata) {

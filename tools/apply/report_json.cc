@@ -30,7 +30,8 @@ Json firedJson(const ApplyReport& report) {
                      {"numerics", f.numerics.str()},
                      {"boxes", f.boxes},
                      {"gain", orNull(f.gain)},
-                     {"margin", f.margin}});
+                     {"margin", f.margin},
+                     {"guessed", f.guessed}});
   }
   return fired;
 }
@@ -109,6 +110,7 @@ std::string jsonOf(const ApplyReport& r, const ApplyArguments& o) {
               {"fired", firedJson(r)},
               {"expected", expectedJson(r, o)},
               {"machine", {{"name", r.machine.name()}, {"says", r.machine.str()}, {"timed", r.isMachineTimed}}},
+              {"tuned", r.isDeviceTuned},
               {"matched", r.matched},
               {"refused", refused}};
   if (o.verbose) all["refusals"] = refusals;

@@ -26,6 +26,7 @@
 #include "tools/apply/report_file.h"
 #include "tools/apply/sizes.h"
 #include "tools/apply/tuned_rules.h"
+#include "tools/common/cuda_device.h"
 #include "tools/common/runner.h"
 #include "tools/common/share.h"
 #include "tools/common/ticker.h"
@@ -282,6 +283,9 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   const double start = seconds();
   if (o.output.empty()) o.output = defaultOutput(o.model);
   if (!o.explain.empty()) o.dryRun = true;
+  auto device = settledDevice(o.device);
+  if (!device) return tl::unexpected(device.error());
+  o.device = std::move(*device);
   PET_TRY(checkNames(o));
   show("reading the model", kUnknownShare);
   auto model = loadModel(o);
@@ -297,9 +301,13 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   PET_TRY(checkDevice(o, *timings));
   auto warnings = timingsWarnings(o, *timings);
   if (!warnings) return tl::unexpected(warnings.error());
-  auto machine = namedMachine(o.machine, timings->machines());
+  auto machine = namedMachine(o.machine, o.device, timings->machines());
   if (!machine) return tl::unexpected(machine.error());
-  auto rules = TunedRules::open(*pack, *timings, {o.device, o.threads, *machine});
+  auto ceiling = ceilingOf(o);
+  if (!ceiling) return tl::unexpected(ceiling.error());
+  auto tuned = timings->devices();
+  if (!tuned) return tl::unexpected(tuned.error());
+  auto rules = TunedRules::open(*pack, *timings, {o.device, o.threads, *machine}, *ceiling);
   if (!rules) return tl::unexpected(rules.error());
   PET_TRY(checkPlaces(o));
   auto options = applyOptions(o, model->graph, show);
@@ -308,8 +316,8 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   auto engine = startEngine(o);
   if (!engine) return tl::unexpected(engine.error());
   if (*engine) options->time = [&](const Turns& turns) { return timeTurns(**engine, turns, show); };
-  const Costs costs{[&](const Rule& rule, const Bindings& shapes) { return rules->costs().at(rule, shapes); },
-                    rules->costs().layoutSecondsPerByte()};
+  const Costs costs{[&](const Rule& rule, const Bindings& shapes) { return rules->costAt(rule, shapes); },
+                    rules->layoutSecondsPerByte()};
   std::optional<StagedModel> staged;
   options->writeAndRead = [&](const Model& rewritten) {
     show("writing the model", kUnknownShare);
@@ -323,7 +331,8 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   applied->report.warnings.insert(applied->report.warnings.begin(), warnings->begin(), warnings->end());
   applied->report.seconds = seconds() - start;
   applied->report.machine = *machine;
-  applied->report.isMachineTimed = rules->costs().isOfThisCpu();
+  applied->report.isMachineTimed = rules->isOfThisCpu();
+  applied->report.isDeviceTuned = tuned->contains(o.device);
   PET_TRY(stageResult(o, *applied, staged));
   auto reports = reportTexts(o, *model, *applied, *pack);
   if (!reports) return tl::unexpected(reports.error());

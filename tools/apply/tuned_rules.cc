@@ -4,11 +4,15 @@
 
 namespace pet::tool {
 
-Expected<TunedRules> TunedRules::open(Pack& pack, const OpenTimings& timings, const Setting& setting) {
-  TunedRules rules(pack, timings, setting);
+Expected<TunedRules> TunedRules::open(Pack& pack,
+                                      const OpenTimings& timings,
+                                      const Setting& setting,
+                                      const std::optional<Ceiling>& ceiling) {
+  TunedRules rules(pack, timings, setting, ceiling);
   auto layouts = timings.layouts(setting.device);
   if (!layouts) return tl::unexpected(layouts.error());
   rules.costs_.learnLayouts(*layouts);
+  rules.knowsLayouts_ = !layouts->empty();
   return rules;
 }
 
@@ -27,7 +31,20 @@ Expected<std::vector<const Rule*>> TunedRules::rulesOf(const Pattern& pattern) {
     timed.push_back({rule, std::move(*samples)});
   }
   costs_.learn(pattern, timed);
+  patterns_.emplace(pattern.name, &pattern);
   return known_.emplace(&pattern, std::move(*rules)).first->second;
+}
+
+Expected<CostEstimate> TunedRules::costAt(const Rule& rule, const Bindings& patternSymbols) const {
+  auto cost = costs_.at(rule, patternSymbols);
+  auto pattern = patterns_.find(rule.pattern);
+  if (cost || !ceiling_ || pattern == patterns_.end()) return cost;
+  return guessedCost(*pattern->second, rule, patternSymbols, *ceiling_);
+}
+
+double TunedRules::layoutSecondsPerByte() const {
+  constexpr double kReadAndWritten = 2;
+  return ceiling_ && !knowsLayouts_ ? kReadAndWritten / ceiling_->rates.copy : costs_.layoutSecondsPerByte();
 }
 
 }  // namespace pet::tool

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "rules/gain/gain.h"
+#include "rules/gain/roofline.h"
 #include "rules/pack/pack.h"
 #include "rules/pack/timings.h"
 
@@ -13,23 +15,37 @@ namespace pet::tool {
 /// that nothing is read or fitted of what does not match. Pack and timings outlive it.
 class TunedRules final : public RuleSource {
  public:
-  static Expected<TunedRules> open(Pack& pack, const OpenTimings& timings, const Setting& setting);
+  /// `ceiling`: what is guessed by where nothing was timed.
+  static Expected<TunedRules> open(Pack& pack,
+                                   const OpenTimings& timings,
+                                   const Setting& setting,
+                                   const std::optional<Ceiling>& ceiling);
 
   Expected<std::vector<const Pattern*>> patternsOf(const OperatorNames& anchors) override;
   /// Errors of the timings as well.
   Expected<std::vector<const Rule*>> rulesOf(const Pattern& pattern) override;
-  /// Of the rules that rulesOf() gave.
-  const DeviceCosts& costs() const { return costs_; }
+  /// Of a rule that rulesOf() gave: as DeviceCosts::at(), or a guess.
+  Expected<CostEstimate> costAt(const Rule& rule, const Bindings& patternSymbols) const;
+  double layoutSecondsPerByte() const;
+  /// Some timing is of the setting's CPU, or GPU.
+  bool isOfThisCpu() const { return costs_.isOfThisCpu(); }
 
  private:
-  TunedRules(Pack& pack, const OpenTimings& timings, const Setting& setting)
-      : pack_(pack), timings_(timings), device_(setting.device), costs_(setting, timings.machines()) {}
+  TunedRules(Pack& pack, const OpenTimings& timings, const Setting& setting, const std::optional<Ceiling>& ceiling)
+      : pack_(pack),
+        timings_(timings),
+        device_(setting.device),
+        ceiling_(ceiling),
+        costs_(setting, timings.machines()) {}
 
   Pack& pack_;
   const OpenTimings& timings_;
   std::string device_;
+  std::optional<Ceiling> ceiling_;
+  bool knowsLayouts_ = false;  ///< some were timed
   DeviceCosts costs_;
   std::map<const Pattern*, std::vector<const Rule*>> known_;
+  std::map<std::string, const Pattern*, std::less<>> patterns_;  ///< of known_, by name
 };
 
 }  // namespace pet::tool

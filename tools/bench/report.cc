@@ -89,6 +89,7 @@ std::string siteTable(const std::vector<SiteRow>& sites) {
 std::string json(const Report& report, const Options& o) {
   Json json{{"engine", report.engine.engine},
             {"version", report.engine.version},
+            {"device", o.runner.device},
             {"isa", report.engine.machine.isa},
             {"cpu", report.engine.machine.cpu},
             {"threads", o.threads},

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "tools/common/cuda_device.h"
+
 namespace pet::bench {
 namespace {
 
@@ -52,7 +54,7 @@ Expected<std::optional<Figures>> Watch::cut(const Sites& sites, SiteRow& row, bo
     add(row.note, figures.error().message);
     return std::nullopt;
   }
-  if (figures->difference > kMaxDifference)
+  if (figures->difference > tool::largestRounding(o_.runner.device))
     add(row.note, fmt::format("outputs differ by {:.1e} of the largest", figures->difference));
   return *figures;
 }

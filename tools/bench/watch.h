@@ -25,9 +25,6 @@ struct SiteRow {
   const std::optional<Figures>& figures() const { return context ? context : bare; }
 };
 
-/// Beyond, it is no rounding.
-inline constexpr double kMaxDifference = 1e-3;
-
 /// Times models on a runner.
 class Watch {
  public:

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "tools/common/cuda_device.h"
 #include "tools/common/share.h"
 #include "tools/common/tool.h"
 
@@ -27,7 +28,8 @@ constexpr DeviceRow kDevices[] = {
     {"ncnn-cpu", "ncnn", "ort/ncnn_runner.py", ".engines/ncnn"},
     {"torch-cpu", "torch", "ort/torch_runner.py", ".engines/torch", "torch"},
     {"inductor-cpu", "inductor", "ort/torch_runner.py", ".engines/torch", "torch-inductor"},
-    {"ort-cuda", "cuda", "ort/accelerator_runner.py", ".engines/cuda", "onnxruntime-cuda"},
+    {"torch-cuda", "torch-cuda", "ort/torch_runner.py", ".engines/torch", "torch-cuda"},
+    {"ort-cuda", "ort-cuda", "ort/accelerator_runner.py", ".engines/cuda", "onnxruntime-cuda"},
     {"tensorrt", "tensorrt", "ort/accelerator_runner.py", ".engines/cuda", "onnxruntime-tensorrt"},
 };
 
@@ -47,13 +49,21 @@ std::string pythonOf(const std::string& asked, std::string_view environment) {
   return fs::exists(python, ignored) ? python.lexically_normal().string() : "python3";
 }
 
+/// The program of ours that runs models.
+std::string ownRunner(const std::string& asked) {
+  return asked.empty() ? (binFolder() / "pet-runner").string() : asked;
+}
+
 }  // namespace
 
 Expected<std::vector<std::string>> runnerCommand(const RunnerChoice& choice) {
+  auto gpu = cudaDevice(choice.device);
+  if (!gpu) return tl::unexpected(gpu.error());
+  if (*gpu) return std::vector{ownRunner(choice.path), std::string("--device"), (*gpu)->str()};
   auto found = rowOf(choice.device);
   if (!found) return tl::unexpected(found.error());
   const DeviceRow& row = **found;
-  if (row.script.empty()) return std::vector{choice.path.empty() ? (binFolder() / "pet-runner").string() : choice.path};
+  if (row.script.empty()) return std::vector{ownRunner(choice.path)};
   auto script = choice.path.empty() ? shareFile(std::string(row.script)) : Expected<std::string>(choice.path);
   if (!script) return tl::unexpected(script.error());
   std::vector command{pythonOf(choice.python, row.environment), std::move(*script)};
@@ -62,6 +72,9 @@ Expected<std::vector<std::string>> runnerCommand(const RunnerChoice& choice) {
 }
 
 Expected<std::string> deviceNamed(const std::string& name) {
+  auto gpu = cudaDevice(name);
+  if (!gpu) return tl::unexpected(gpu.error());
+  if (*gpu) return (*gpu)->str();
   const auto* row =
       std::find_if(std::begin(kDevices), std::end(kDevices), [&](const DeviceRow& d) { return d.runner == name; });
   auto found = row != std::end(kDevices) ? row : rowOf(name);
@@ -72,6 +85,8 @@ std::set<std::string> devices() {
   std::set<std::string> names;
   for (const DeviceRow& d : kDevices)
     names.emplace(d.device);
+  for (const std::string& gpu : describedGpus())
+    names.insert(CudaDevice{gpu}.str());
   return names;
 }
 

@@ -15,13 +15,14 @@ struct RunnerChoice {
   std::string path;    ///< the script, or the executable; else the one that comes with the tools
 };
 
-/// The program and its arguments. kUsage: there is no such device; the share folder is missing.
+/// The program and its arguments. kUsage: there is no such device; the share folder is missing. Any GPU's name will do:
+/// whether it is there says the runner.
 Expected<std::vector<std::string>> runnerCommand(const RunnerChoice& choice);
 
 /// The device of this name, or of a runner's short one: "ort". kUsage: there is none.
 Expected<std::string> deviceNamed(const std::string& name);
 
-/// The devices that pet can run models on.
+/// The devices that pet can run models on; of GPUs those that it comes with properties of, in the usual precision.
 std::set<std::string> devices();
 
 }  // namespace pet::tool

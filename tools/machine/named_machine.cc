@@ -12,7 +12,9 @@
 #include "rules/pack/file.h"
 #include "rules/pack/machine_text.h"
 #include "runtime/this_machine.h"
+#include "tools/common/cuda_device.h"
 #include "tools/machine/calibration_cache.h"
+#include "tools/machine/described_gpu.h"
 
 namespace pet::tool {
 namespace {
@@ -50,9 +52,21 @@ Expected<Machine> find(const std::string& name, const Machines& known) {
               fmt::format("{}known: a file with a machine, {}", meant, fmt::join(names, ", ")));
 }
 
+/// A kind of GPU: a machine of the timings, else what is published of it, else the name alone.
+Machine gpuNamed(const std::string& name, const Machines& known) {
+  for (const auto& [key, machine] : known) {
+    if (isGpuNamed(machine.cpu, name)) return machine;
+  }
+  const auto described = describedGpu(name);
+  return described ? described->machine : Machine{.vendor = "NVIDIA", .cpu = name};
+}
+
 }  // namespace
 
-Expected<Machine> namedMachine(const std::string& asked, const Machines& known) {
+Expected<Machine> namedMachine(const std::string& asked, const std::string& device, const Machines& known) {
+  const auto gpu = cudaDevice(device);
+  if (!gpu) return tl::unexpected(gpu.error());
+  if (asked.empty() && *gpu && (*gpu)->isNamed()) return gpuNamed((*gpu)->gpu, known);
   const char* usual = std::getenv("PET_MACHINE");
   const std::string name = asked.empty() && usual ? usual : asked;
   auto machine = name.empty() ? Expected<Machine>(calibratedMachine(thisMachine())) : find(name, known);

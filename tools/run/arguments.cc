@@ -6,19 +6,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "rules/pack/file.h"
-#include "runtime/cuda/cuda_model.h"
-#include "runtime/onednn/onednn_engines.h"
-#include "tools/common/cache_folder.h"
-#include "tools/common/share.h"
 #include "tools/common/tool.h"
 #include "tools/run/npy.h"
-#include "tools/run/plan_cache.h"
 
 namespace pet::run {
 namespace {
-
-constexpr int64_t kMostDevices = 1023;
 
 std::optional<int64_t> extentOf(std::string_view text) {
   int64_t value = 0;
@@ -70,85 +62,27 @@ void declareArguments(CLI::App& app, Arguments& o) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app.add_flag("--winograd,!--no-winograd", o.winograd, "convolutions may use Winograd's algorithm (the default)");
-  app.add_option("--device", o.device, "cpu, or an NVIDIA GPU: cuda, cuda:1")->capture_default_str();
-  app.add_option("--precision", o.precision,
-                 "of a GPU: how products are computed and what lies in memory between operators")
-      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}))
-      ->capture_default_str();
+  declareEngine(app, o.engine);
   app.add_option(
-         "--plan", o.plan,
+         "--plan", o.engine.plan,
          "run nothing, but say how each node would be computed on a GPU that need not be there: h200, a100, l4, "
          "rtx5090, b200, or a file of its properties")
       ->check(tool::isNamed());
   app.add_option(
-         "--cache", o.cache,
+         "--cache", o.engine.cache,
          "where a GPU's plans and compiled kernels are kept (default ~/.cache/pet/plans.db; with --plan: nowhere)")
       ->check(tool::isNamed());
   app.add_option("--json", o.json, "write what was done to this file; - is standard output, in place of the tables")
       ->check(tool::isNamed());
 }
 
-namespace {
-
-const std::map<std::string, cuda::Precision> kPrecisions{{"fp32", cuda::Precision::kFp32},
-                                                         {"tf32", cuda::Precision::kTf32},
-                                                         {"fp16", cuda::Precision::kFp16},
-                                                         {"bf16", cuda::Precision::kBf16}};
-
-/// Where plans are kept; null: nowhere.
-Expected<std::shared_ptr<cuda::PlanStore>> storeOf(const Arguments& o) {
-  const auto folder = tool::cacheFolder();
-  if (o.cache.empty() && (!o.plan.empty() || !folder)) return nullptr;
-  return openPlanCache(o.cache.empty() ? (*folder / "plans.db").string() : o.cache);
-}
-
-Expected<Engine> gpuEngine(const Arguments& o, cuda::GpuOptions options) {
-  auto store = storeOf(o);
-  if (!store) return tl::unexpected(store.error());
-  options.store = std::move(*store);
-  auto device = cuda::openGpu(options);
-  if (!device) return tl::unexpected(device.error());
-  return Engine{{cuda::programEngine(*device)}, "pet-cuda", (*device)->name(), *device};
-}
-
-/// The properties of a device that pet comes with, or of a file.
-Expected<std::string> propertiesOf(const std::string& device) {
-  if (device.find_first_of("./") != std::string::npos) return readFile(device, ErrorKind::kUsage);
-  auto file = tool::shareFile(fmt::format("cuda/{}.json", device));
-  if (!file)
-    return fail(ErrorKind::kUsage, fmt::format("--plan {}: no such device", device), "",
-                "h200, a100, l4, rtx5090, b200, or a file");
-  return readFile(*file, ErrorKind::kUsage);
-}
-
-}  // namespace
-
-Expected<Engine> engineOf(const Arguments& o) {
-  if (!o.plan.empty()) {
-    if (o.device != "cpu" || !o.outputFolder.empty())
-      return fail(ErrorKind::kUsage, "--plan runs nothing: it does not go with --device and --output-dir");
-    auto properties = propertiesOf(o.plan);
-    if (!properties) return tl::unexpected(properties.error());
-    return gpuEngine(o, {0, kPrecisions.at(o.precision), *properties});
-  }
-  if (o.device == "cpu") {
-    OneDnnOptions options;
-    options.threads = o.threads;
-    options.winograd = o.winograd;
-    if (o.precision != "fp32") return fail(ErrorKind::kUsage, "--precision: processors compute in fp32 here");
-    if (!o.cache.empty()) return fail(ErrorKind::kUsage, "--cache: what is kept is for GPUs");
-    return Engine{oneDnnEngines(options), "pet-onednn", OneDnnModel::version()};
-  }
-  constexpr std::string_view kCuda = "cuda";
-  std::string_view rest = o.device;
-  const bool isCuda = rest.substr(0, kCuda.size()) == kCuda;
-  rest.remove_prefix(isCuda ? kCuda.size() : 0);
-  const auto index = rest.empty()   ? std::optional<int64_t>(0)
-                   : rest[0] == ':' ? extentOf(rest.substr(1))
-                                    : std::nullopt;
-  if (!isCuda || !index || *index > kMostDevices)
-    return fail(ErrorKind::kUsage, fmt::format("--device {}: there are cpu, cuda and cuda:1", o.device));
-  return gpuEngine(o, {static_cast<int>(*index), kPrecisions.at(o.precision), ""});
+Expected<tool::OwnEngine> engineOf(const Arguments& o) {
+  if (!o.engine.plan.empty() && (o.engine.device != "cpu" || !o.outputFolder.empty()))
+    return fail(ErrorKind::kUsage, "--plan runs nothing: it does not go with --device and --output-dir");
+  OneDnnOptions processor;
+  processor.threads = o.threads;
+  processor.winograd = o.winograd;
+  return tool::openEngine(o.engine, processor);
 }
 
 Expected<session::DrawOptions> drawOptions(const Arguments& o) {

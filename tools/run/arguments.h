@@ -3,11 +3,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
-#include "runtime/cuda/open_gpu.h"
-#include "runtime/engines.h"
 #include "session/draw_inputs.h"
+#include "tools/engine/own_engine.h"
 
 namespace pet::run {
 
@@ -19,21 +16,13 @@ struct Arguments {
   uint64_t seed = 0;
   int threads = 1, runs = 1;
   bool winograd = true;
-  std::string device = "cpu", precision = "fp32";
-  std::string plan;   ///< a GPU that need not be there, by its name or a file of its properties
-  std::string cache;  ///< where plans are kept; "": the usual place, or for `plan` none
+  tool::EngineChoice engine;
 };
 
 void declareArguments(CLI::App& app, Arguments& arguments);
 
-/// What computes the programs of the model. kUsage: a device or a precision that there is not, or what is missing for
-/// it.
-struct Engine {
-  Engines engines;
-  std::string name, version;                       ///< "pet-onednn", "2.6.0"; "pet-cuda", the device
-  std::shared_ptr<cuda::GpuDevice> gpu = nullptr;  ///< null: a processor
-};
-Expected<Engine> engineOf(const Arguments& arguments);
+/// What computes the programs of the model. Errors of openEngine(); kUsage: what does not go together.
+Expected<tool::OwnEngine> engineOf(const Arguments& arguments);
 
 /// What is drawn where no file is given. kUsage: not of these forms.
 Expected<session::DrawOptions> drawOptions(const Arguments& arguments);

@@ -1,6 +1,7 @@
 #include "tools/run/plan_report.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,30 @@ nlohmann::ordered_json jsonOf(const cuda::PlanCounts& counts) {
           {"loaded", counts.loaded}};
 }
 
+namespace {
+
+/// That a screen holds: those that need the most.
+constexpr size_t kMostKernels = 8;
+
+std::string kernelTable(std::vector<cuda::KernelUse> kernels) {
+  if (kernels.empty()) return "";
+  std::sort(kernels.begin(), kernels.end(), [](const cuda::KernelUse& a, const cuda::KernelUse& b) {
+    return std::tie(b.spilledBytes, b.registers, b.sharedBytes, a.kernel) <
+           std::tie(a.spilledBytes, a.registers, a.sharedBytes, b.kernel);
+  });
+  std::vector<std::vector<std::string>> rows{{"KERNEL", "REGISTERS", "SPILLED BYTES", "SHARED BYTES"}};
+  for (size_t i = 0; i < std::min(kernels.size(), kMostKernels); ++i) {
+    const cuda::KernelUse& use = kernels[i];
+    rows.push_back(
+        {use.kernel, std::to_string(use.registers), std::to_string(use.spilledBytes), std::to_string(use.sharedBytes)});
+  }
+  const std::string more =
+      kernels.size() > kMostKernels ? fmt::format("and {} more (--json)\n", kernels.size() - kMostKernels) : "";
+  return tool::table(rows) + more + "\n";
+}
+
+}  // namespace
+
 std::string tables(const PlanReport& report) {
   std::vector<std::vector<std::string>> rows{{"NODE", "OPERATOR", "HOW"}};
   for (const EngineNote& note : report.nodes) {
@@ -28,7 +53,7 @@ std::string tables(const PlanReport& report) {
   }
   const auto left =
       std::count_if(report.nodes.begin(), report.nodes.end(), [](const EngineNote& n) { return n.reference; });
-  return tool::table(rows) +
+  return tool::table(rows) + "\n" + kernelTable(report.kernels) +
          fmt::format("{}: {} nodes, {} by the reference; {} kernels, at most {} registers, {} with spills\n",
                      report.device, rows.size() - 1, left, report.kernels.size(), registers, spilled);
 }
@@ -44,7 +69,7 @@ std::string json(const PlanReport& report, const Arguments& o) {
                        {"spilled_bytes", use.spilledBytes},
                        {"shared_bytes", use.sharedBytes}});
   }
-  return Json{{"model", o.model}, {"device", report.device}, {"precision", o.precision},
+  return Json{{"model", o.model}, {"device", report.device}, {"precision", report.precision},
               {"nodes", nodes},   {"kernels", kernels},      {"plans", jsonOf(report.plans)}}
              .dump(2, ' ', false, Json::error_handler_t::replace) +
          "\n";

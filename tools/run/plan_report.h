@@ -11,7 +11,7 @@ namespace pet::run {
 
 /// How each node of a model would be computed on a GPU, and what the compiler says of the kernels that would be made.
 struct PlanReport {
-  std::string device;
+  std::string device, precision;
   std::vector<EngineNote> nodes;
   std::vector<cuda::KernelUse> kernels;
   cuda::PlanCounts plans;

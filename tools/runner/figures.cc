@@ -73,9 +73,9 @@ Expected<std::vector<std::vector<double>>> timeInTurns(std::vector<Session>& ses
     if (!least && secondsSince(start) > options.budgetSeconds) continue;
     for (size_t turn = 0; turn < sessions.size(); ++turn) {
       size_t index = (static_cast<size_t>(k) + turn) % sessions.size();
-      if (options.flush) (*options.flush)();
+      if (options.flush) options.flush();
       const double begin = secondsNow(options.processorTime);
-      auto ran = sessions[index].run();
+      auto ran = sessions[index].again();
       const double seconds = secondsNow(options.processorTime) - begin;
       if (!ran) return tl::unexpected(ran.error());
       if (!warming) samples[index].push_back(seconds);

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
-#include "tools/runner/machine.h"
 #include "tools/runner/session.h"
 
 namespace pet::runner {
@@ -17,10 +17,11 @@ Expected<double> maxAbsDiff(const Session& first, const Session& session);
 struct TimingOptions {
   int64_t runs = 20, warmup = 2;
   double budgetSeconds = 10;
-  CacheFlush* flush = nullptr;  ///< before each run, if given
-  bool processorTime = false;   ///< of the calling thread, which other processes do not lengthen
+  std::function<void()> flush = nullptr;  ///< before each run, if given
+  bool processorTime = false;             ///< of the calling thread, which other processes do not lengthen
 };
-/// Seconds of each run, one list per session. Round k starts at session k, so that each gets every place in turn.
+/// Of sessions that have run. Seconds of each run, one list per session. Round k starts at session k, so that each gets
+/// every place in turn.
 Expected<std::vector<std::vector<double>>> timeInTurns(std::vector<Session>& sessions, const TimingOptions& options);
 
 /// The checksum of zlib and PNG.

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "ir/quantile.h"
-#include "runtime/this_machine.h"
 #include "tools/runner/figures.h"
 
 namespace pet::runner {
@@ -117,35 +116,37 @@ DrawOptions drawOptions(const Request& request) {
           .shapes = {}};
 }
 
-Opened open(const Request& request, const std::vector<std::string>& paths, const Affinity& affinity) {
-  OneDnnOptions options;
-  options.threads = static_cast<int>(std::clamp<int64_t>(request.integer("threads", 1), 1, 1024));
-  options.winograd = request.flag("winograd", true);
-  affinity.hold(options.threads);
+Opened open(const Request& request, const std::vector<std::string>& paths, const Target& target) {
+  OneDnnOptions processor;
+  processor.threads = static_cast<int>(std::clamp<int64_t>(request.integer("threads", 1), 1, 1024));
+  processor.winograd = request.flag("winograd", true);
+  const Engines engines = target.engines(processor);
   Opened opened;
   for (const std::string& path : paths)
-    opened.sessions.push_back(orMistake(Session::open(path, options)));
+    opened.sessions.push_back(orMistake(Session::open(path, engines)));
   opened.inputs = orMistake(opened.sessions[0].drawInputs(drawOptions(request)));
   for (Session& session : opened.sessions)
     orMistake(session.setInputs(opened.inputs));
   return opened;
 }
 
-Json hello() {
-  const Machine here = thisMachine();
-  return {{"engine", "pet-onednn"},
-          {"version", OneDnnModel::version()},
-          {"providers", {"oneDNN"}},
-          {"isa", here.isa},
-          {"cpu", here.cpu},
-          {"vendor", here.vendor},
-          {"family", here.family},
-          {"model", here.model},
-          {"caches", {here.l1d, here.l2, here.l3}},
+Json hello(const Target& target) {
+  const Identity here = target.identity();
+  const Machine& machine = here.machine;
+  return {{"engine", here.engine},
+          {"version", here.version},
+          {"device", here.device},
+          {"providers", {here.provider}},
+          {"isa", machine.isa},
+          {"cpu", machine.cpu},
+          {"vendor", machine.vendor},
+          {"family", machine.family},
+          {"model", machine.model},
+          {"caches", {machine.l1d, machine.l2, machine.l3}},
           {"threads", 1}};
 }
 
-Json timeModels(const Request& request, const Affinity& affinity) {
+Json timeModels(const Request& request, const Target& target) {
   std::vector<std::string> paths = request.paths("models");
   TimingOptions options{request.integer("runs", 20), request.integer("warmup", 2), request.number("budget_s", 10)};
   if (options.runs < 1) throw Mistake{"\"runs\" must be at least 1"};
@@ -153,7 +154,7 @@ Json timeModels(const Request& request, const Affinity& affinity) {
   options.processorTime = request.flag("processor_time", false);
   if (options.processorTime && request.integer("threads", 1) > 1) throw Mistake{"\"processor_time\" is for one thread"};
   request.flag("optimise", true);
-  Opened opened = open(request, paths, affinity);
+  Opened opened = open(request, paths, target);
   std::vector<double> differences;
   for (Session& session : opened.sessions) {
     orMistake(session.run());
@@ -164,8 +165,7 @@ Json timeModels(const Request& request, const Affinity& affinity) {
       throw Mistake{session.path() + ": its outputs are not finite where the first model's are"};
   }
   double scale = maxAbs(opened.sessions[0]);
-  std::optional<CacheFlush> flush;
-  if (cold) options.flush = &flush.emplace();
+  if (cold) options.flush = target.cacheFlush();
   auto samples = orMistake(timeInTurns(opened.sessions, options));
   Json answer{{"samples", samples}};
   for (auto [name, fraction] : {std::pair{"median", 0.5}, {"p10", 0.1}, {"p90", 0.9}}) {
@@ -202,7 +202,7 @@ Json summary(const std::string& name, const Constant& tensor) {
           {"crc32", crc32(tensor.bytes->data(), tensor.bytes->size())}};
 }
 
-/// Nodes that oneDNN did not take.
+/// Nodes that the engine did not take.
 Json fallenBack(const session::ModelSession& model) {
   Json list = Json::array();
   for (const EngineNote& note : model.notes()) {
@@ -211,10 +211,10 @@ Json fallenBack(const session::ModelSession& model) {
   return list;
 }
 
-Json runModel(const Request& request, const Affinity& affinity) {
+Json runModel(const Request& request, const Target& target) {
   std::string path = request.text("model");
   request.flag("optimise", true);
-  Opened opened = open(request, {path}, affinity);
+  Opened opened = open(request, {path}, target);
   Session& session = opened.sessions[0];
   for (const auto& [name, file] : request.files("inputs")) {
     auto input = opened.inputs.find(name);
@@ -232,9 +232,9 @@ Json runModel(const Request& request, const Affinity& affinity) {
   return {{"outputs", outputs}, {"reference", fallenBack(session.model())}};
 }
 
-Json notesOf(const Request& request, const Affinity& affinity) {
+Json notesOf(const Request& request, const Target& target) {
   std::string path = request.text("model");
-  Opened opened = open(request, {path}, affinity);
+  Opened opened = open(request, {path}, target);
   const session::ModelSession& model = opened.sessions[0].model();
   Json nodes = Json::array();
   for (const EngineNote& note : model.notes()) {
@@ -253,28 +253,26 @@ Json parse(const std::string& line) {
   return json;
 }
 
-Json answerTo(const Json& json, const Affinity& affinity) {
+Json answerTo(const Json& json, const Target& target) {
   Request request(json);
   std::string cmd = json["cmd"].get<std::string>();
-  if (cmd == "hello") return hello();
-  if (cmd == "time") return timeModels(request, affinity);
-  if (cmd == "run") return runModel(request, affinity);
-  if (cmd == "notes") return notesOf(request, affinity);
+  if (cmd == "hello") return hello(target);
+  if (cmd == "time") return timeModels(request, target);
+  if (cmd == "run") return runModel(request, target);
+  if (cmd == "notes") return notesOf(request, target);
   throw Mistake{fmt::format("unknown cmd '{}'; there are hello, time, run, notes, quit", cmd)};
 }
 
 }  // namespace
 
-void serve(std::istream& requests,
-           const std::function<void(const std::string& line)>& answer,
-           const Affinity& affinity) {
+void serve(std::istream& requests, const std::function<void(const std::string& line)>& answer, const Target& target) {
   for (std::string line; std::getline(requests, line);) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     Json reply;
     try {
       Json json = parse(line);
       if (json["cmd"] == "quit") return;
-      reply = answerTo(json, affinity);
+      reply = answerTo(json, target);
     } catch (const Mistake& mistake) {
       reply = {{"error", mistake.what}};
     } catch (const std::exception& e) {  // ours or the engine's: one bad model must not end a tuning

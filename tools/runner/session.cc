@@ -5,12 +5,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runtime/onednn/onednn_engines.h"
-
 namespace pet::runner {
 
-Expected<Session> Session::open(const std::string& path, const OneDnnOptions& options) {
-  auto model = session::ModelSession::open(path, oneDnnEngines(options));
+Expected<Session> Session::open(const std::string& path, const Engines& engines) {
+  auto model = session::ModelSession::open(path, engines);
   if (model) return Session(std::move(*model));
   Error error = model.error();
   error.where.clear();
@@ -39,12 +37,20 @@ Expected<void> Session::setInputs(const Feeds& inputs) {
   return {};
 }
 
+tl::unexpected<Error> Session::cannotRun(const Error& error) const {
+  return fail(ErrorKind::kModel, fmt::format("{}: the engine cannot run it: {}", path(), error.message()));
+}
+
 Expected<void> Session::run() {
   auto ran = model_->run(inputs_);
-  if (!ran)
-    return fail(ErrorKind::kModel, fmt::format("{}: the engine cannot run it: {}", path(), ran.error().message()));
+  if (!ran) return cannotRun(ran.error());
   outputs_ = std::move(*ran);
   return {};
+}
+
+Expected<void> Session::again() {
+  auto ran = model_->again(inputs_);
+  return ran ? ran : cannotRun(ran.error());
 }
 
 std::vector<std::string> Session::outputNames() const {

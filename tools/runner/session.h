@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/onednn/onednn.h"
+#include "runtime/engines.h"
 #include "session/draw_inputs.h"
 
 namespace pet::runner {
@@ -16,7 +16,7 @@ using session::Feeds;
 class Session {
  public:
   /// Errors say the path.
-  static Expected<Session> open(const std::string& path, const OneDnnOptions& options);
+  static Expected<Session> open(const std::string& path, const Engines& engines);
 
   const std::string& path() const { return model_->name(); }
   const session::ModelSession& model() const { return *model_; }
@@ -25,11 +25,14 @@ class Session {
   Expected<void> setInputs(const Feeds& inputs);
   /// Runs on what setInputs() was given.
   Expected<void> run();
+  /// The same once more, for timing: what run() computed stays (ModelSession::again()).
+  Expected<void> again();
   /// What the last run() has computed.
   std::vector<std::string> outputNames() const;
   const std::vector<Constant>& outputs() const { return outputs_; }
 
  private:
+  tl::unexpected<Error> cannotRun(const Error& error) const;
   explicit Session(std::unique_ptr<session::ModelSession> model) : model_(std::move(model)) {}
   std::unique_ptr<session::ModelSession> model_;
   Feeds inputs_;

@@ -9,7 +9,7 @@ namespace pet::tune {
 Expected<EngineRates> calibrate(RunnerKeeper& runner, const RunnerHello& engine, const Options& o) {
   tool::Scratch folder("pet-calibrate");
   tool::StatusLine status(o.quiet);
-  auto peaks = measurePeaks(runner, o.threads, folder.path(),
+  auto peaks = measurePeaks(runner, o.device, o.threads, folder.path(),
                             [&](double share) { status.show("calibrating the engine", share); });
   if (!peaks) {
     Error error = peaks.error();

@@ -6,15 +6,15 @@
 #include <fmt/format.h>
 
 #include "rules/gain/figures.h"
+#include "tools/common/cuda_device.h"
 #include "tools/tune/subgraph.h"
 
 namespace pet::tune {
 namespace {
 
-constexpr double kMaxDifference = 1e-3;  ///< relative to max|output|: beyond, it is no rounding
-constexpr int kLayoutRuns = 7;           ///< timed runs of a chain of layouts, in
-constexpr double kLayoutShare = 0.2;     ///< so much of a point's seconds
-constexpr double kFarOut = 3;            ///< an outlier is so many spreads from the median
+constexpr int kLayoutRuns = 7;        ///< timed runs of a chain of layouts, in
+constexpr double kLayoutShare = 0.2;  ///< so much of a point's seconds
+constexpr double kFarOut = 3;         ///< an outlier is so many spreads from the median
 
 Expected<Row> unbuilt(const Error& error) {
   if (error.kind != ErrorKind::kUnsupported) return tl::unexpected(error);
@@ -75,7 +75,7 @@ Expected<Row> Tuner::measure(const Job& job) {
   auto models = modelsOf(job, true, nextStem());
   if (!models) return unbuilt(models.error());
   auto answer = time({models->pattern, models->replacement}, !o_.warm);
-  if (!answer || answer->maxAbsDiff[1] > kMaxDifference * answer->maxAbs) {
+  if (!answer || answer->maxAbsDiff[1] > tool::largestRounding(o_.device) * answer->maxAbs) {
     discard(models->openings);
     discard(models->closings);
     if (!answer) return Row{.note = answer.error().message};

@@ -15,19 +15,24 @@ class DescribedDevice final : public LibraryDevice {
  public:
   explicit DescribedDevice(const GpuOptions& options)
       : LibraryDevice(options), identity_("described: " + options.properties) {
-    const auto json = nlohmann::json::parse(options.properties, nullptr, false);
+    auto json = nlohmann::json::parse(options.properties, nullptr, false);
     auto isNumber = [&](const char* key) { return json.contains(key) && json[key].is_number_unsigned(); };
     if (!json.is_object() || !isNumber("deviceVer") || !isNumber("totalGlobalMem") || !json.contains("deviceName") ||
         !json["deviceName"].is_string())
       throw std::runtime_error("the properties are no JSON of a device");
     name_ = json["deviceName"].get<std::string>();
     free_ = json["totalGlobalMem"].get<int64_t>();
-    cudnn_ = {nullptr, options.properties, json["deviceVer"].get<int>() / 10};
+    json.erase("peak");  // ours; the rest is cuDNN's
+    cudnn_ = {nullptr, json.dump(), json["deviceVer"].get<int>() / 10};
   }
 
   std::string name() const override { return name_ + ", not there"; }
   std::string identity() const override { return identity_; }
+  GpuFacts facts() const override {
+    return {fmt::format("cuDNN {}", cudnnVersion()), cudnn_.architecture / 10, cudnn_.architecture % 10, 0};
+  }
   void enter() override {}
+  void flushCaches() override {}
   Expected<std::vector<KernelUse>> kernels() override {
     if (kernels_.isWaiting()) {
       if (auto code = compile(); !code) return tl::unexpected(code.error());

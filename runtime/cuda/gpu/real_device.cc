@@ -1,5 +1,6 @@
 // The device at hand.
 
+#include <fstream>
 #include <stdexcept>
 
 #include <cublasLt.h>
@@ -28,6 +29,13 @@ class GraphRecording final : public Recording {
   cudaStream_t stream_;
 };
 
+/// The version of the driver that is loaded, or of the CUDA that it is for where it does not say.
+std::string driverVersion(int cuda) {
+  std::string version;
+  if (std::getline(std::ifstream("/sys/module/nvidia/version"), version) && !version.empty()) return version;
+  return fmt::format("for CUDA {}.{}", cuda / 1000, cuda % 1000 / 10);
+}
+
 class RealDevice final : public LibraryDevice {
  public:
   explicit RealDevice(const GpuOptions& options) : LibraryDevice(options), index_(options.index) {
@@ -39,6 +47,8 @@ class RealDevice final : public LibraryDevice {
     check(cudaDriverGetVersion(&driver), "the driver");
     identity_ = fmt::format("{}, sm_{}{}, {} processors, {} MiB, driver for CUDA {}", name_, properties.major,
                             properties.minor, properties.multiProcessorCount, properties.totalGlobalMem >> 20, driver);
+    facts_ = {fmt::format("cuDNN {}, driver {}", cudnnVersion(), driverVersion(driver)), properties.major,
+              properties.minor, properties.l2CacheSize};
     cudnn_.architecture = properties.major * 10 + properties.minor;
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
     cudnnHandle_t cudnn = nullptr;
@@ -53,6 +63,7 @@ class RealDevice final : public LibraryDevice {
     check(cudaEventCreate(&end_), "an event");
   }
   ~RealDevice() override {
+    cudaFree(overwritten_);
     cudaEventDestroy(begin_);
     cudaEventDestroy(end_);
     for (cudaLibrary_t library : libraries_)
@@ -66,7 +77,15 @@ class RealDevice final : public LibraryDevice {
 
   std::string name() const override { return name_; }
   std::string identity() const override { return identity_; }
+  GpuFacts facts() const override { return facts_; }
   void enter() override { check(cudaSetDevice(index_), name_); }
+  void flushCaches() override {
+    const size_t bytes = 2 * static_cast<size_t>(facts_.cacheBytes);
+    enter();
+    if (!overwritten_) check(cudaMalloc(&overwritten_, bytes), "memory to overwrite the caches with");
+    check(cudaMemsetAsync(overwritten_, 0, bytes, stream_), "overwriting the caches");
+    wait();
+  }
   Expected<std::vector<KernelUse>> kernels() override { return kernels_.uses; }
   bool times() const override { return true; }
   double seconds(Call& call, std::span<const Address> pointers, Address workspace) override {
@@ -126,6 +145,8 @@ class RealDevice final : public LibraryDevice {
  private:
   int index_;
   std::string name_, identity_;
+  GpuFacts facts_;
+  void* overwritten_ = nullptr;  ///< by flushCaches(), twice the caches
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
   std::vector<cudaLibrary_t> libraries_;
 };

@@ -174,7 +174,7 @@ std::string json(const CliffReport& r, const Options& o) {
             {"version", e.version},
             {"isa", e.machine.isa},
             {"cpu", e.machine.cpu},
-            {"device", o.device},
+            {"device", e.device.empty() ? o.device : e.device},
             {"threads", o.threads},
             {"peaks", {{"call", r.survey.peaks.callSeconds}, {"flops", r.survey.peaks.flops}, {"copies", copies}}},
             {"models", models},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,9 +26,10 @@ struct Peaks {
   bool isBoundByFlops(double flop, double bytes) const { return flop / flops >= bytes / rateAt(bytes); }
 };
 
-/// Times a copy at six sizes, a MatMul and a Conv, about two seconds. `progress` may be null. kRunner: the runner
-/// failed.
+/// Times a copy at six sizes, a MatMul and a Conv, about two seconds; on a GPU larger ones. `progress` may be null.
+/// kRunner: the runner failed.
 Expected<Peaks> measurePeaks(RunnerKeeper& runner,
+                             const std::string& device,
                              int threads,
                              const std::filesystem::path& folder,
                              const ReportShare& progress);

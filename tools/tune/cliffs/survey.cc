@@ -93,7 +93,7 @@ class Surveyor {
  private:
   Expected<Peaks> calibrated() {
     tool::StatusLine status(o_.quiet);
-    return measurePeaks(runner_, o_.threads, watch_.folder(),
+    return measurePeaks(runner_, o_.device, o_.threads, watch_.folder(),
                         [&](double share) { status.show("calibrating the engine", share); });
   }
 

@@ -1,4 +1,5 @@
 import contextlib
+import os
 
 import fake
 
@@ -15,6 +16,11 @@ class Tensor:
     def numpy(self):
         return self.data
 
+    def cuda(self):
+        return self
+
+    cpu = cuda
+
 
 def from_numpy(data):
     return Tensor(data)
@@ -26,6 +32,18 @@ def set_num_threads(threads):
 
 def compile(module, dynamic):
     return module
+
+
+class cuda:
+    """A GPU where the environment says so, which is the processor."""
+
+    @staticmethod
+    def is_available():
+        return "FAKE_GPU" in os.environ
+
+    @staticmethod
+    def synchronize():
+        pass
 
 
 inference_mode = contextlib.nullcontext

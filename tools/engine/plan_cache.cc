@@ -1,11 +1,11 @@
-#include "tools/run/plan_cache.h"
+#include "tools/engine/plan_cache.h"
 
 #include <utility>
 
 #include "rules/pack/cache.h"
 #include "rules/pack/digest.h"
 
-namespace pet::run {
+namespace pet::tool {
 namespace {
 
 class PlanCache final : public cuda::PlanStore {
@@ -30,4 +30,4 @@ Expected<std::shared_ptr<cuda::PlanStore>> openPlanCache(const std::string& path
   return std::make_shared<PlanCache>(std::move(*cache));
 }
 
-}  // namespace pet::run
+}  // namespace pet::tool
