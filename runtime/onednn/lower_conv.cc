@@ -5,6 +5,7 @@
 
 #include "runtime/onednn/lower_product.h"
 #include "runtime/onednn/lower_winograd.h"
+#include "runtime/plan/correction.h"
 
 namespace pet::onednn {
 namespace {
@@ -45,6 +46,7 @@ Tensor<float> scaled(const Tensor<float>& kernel, const Window& w, const std::ve
 struct Choice {
   algorithm how;
   memory::desc x, y;
+  std::optional<Place> into = {};  ///< where the result goes, in the form y; nothing: to a place of its own
 };
 
 template <class Forward>
@@ -58,6 +60,7 @@ typename Forward::primitive_desc describe(Planner& p, const Window& w, const Cho
   return typename Forward::primitive_desc(desc, attributes, p.engine());
 }
 
+/// `into`: where the result goes; nothing: to a place of its own.
 template <class Forward>
 void emitWindow(Planner& p,
                 int n,
@@ -65,11 +68,12 @@ void emitWindow(Planner& p,
                 const typename Forward::primitive_desc& how,
                 const Form& from,
                 const Form& to,
+                const std::optional<Place>& into,
                 const Epilogue& e) {
   Value operand = p.node(n).operands[0];
   Place x = p.windowOperand(operand, w.x, from.access);
   Access form = w.resultForm(to.access);
-  Place y = e.sum() ? p.accumulator(*e.sum(), form, {x.buffer}) : p.create(form);
+  Place y = into ? *into : e.sum() ? p.accumulator(*e.sum(), form, {x.buffer}) : p.create(form);
   auto step = p.primitive(Forward(how), how.scratchpad_desc());
   step->add(DNNL_ARG_SRC, from.desc, p.engine(), x.buffer, x.access.offset);
   Planner::Change change;
@@ -98,7 +102,7 @@ bool tryChoice(Planner& p, int n, const Window& w, const Choice& choice, const E
   if (!isOptimised(how->impl_info_str()) || !std::strstr(how->impl_info_str(), wanted.data())) return false;
   auto from = formOf(how->src_desc()), to = formOf(how->dst_desc());
   if (!from || !to) return false;
-  emitWindow<Forward>(p, n, w, *how, *from, *to, e);
+  emitWindow<Forward>(p, n, w, *how, *from, *to, choice.into, e);
   return true;
 }
 
@@ -115,6 +119,12 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
   if (w.outer % 16 == 0 && w.inner % 16 == 0 && sameForm(w.x.access, channelsBlocked(x, 16))) {
     auto desc = [](const Extents& extents) { return *descOf(channelsBlocked(extents, 16)); };
     if (tryChoice<Forward>(p, n, w, {algorithm::convolution_direct, desc(x), desc(w.y)}, e, "jit")) return true;
+  }
+  if (auto corrected = e.sum() ? std::nullopt : correctionPlace(p, e.result)) {
+    const auto y = descOf(w.callForm(corrected->access));
+    if (y && tryChoice<Forward>(
+                 p, n, w, {algorithm::convolution_direct, channelsLastForm(x).desc, *y, std::move(corrected)}, e, ""))
+      return true;
   }
   Choice direct{algorithm::convolution_direct, channelsLastForm(x).desc, channelsLastForm(w.y).desc};
   if (tryChoice<Forward>(p, n, w, direct, e, "")) return true;

@@ -6,6 +6,7 @@
 
 #include "runtime/onednn/element_program.h"
 #include "runtime/onednn/lowerings.h"
+#include "runtime/plan/correction.h"
 
 namespace pet::onednn {
 namespace {
@@ -94,6 +95,20 @@ Place overOperand(Planner& p, const std::vector<Place>& places, const Access& fo
   return p.create(form);
 }
 
+Loops loopsOver(const Place& y, const std::vector<Place>& places) {
+  std::vector<Access> accesses{y.access};
+  for (const Place& x : places)
+    accesses.push_back(x.access);
+  return Loops(accesses);
+}
+
+/// The result's elements are neighbours, in rows that are worth a pass.
+bool isInRows(const Loops& loops) {
+  constexpr int64_t kShortestRow = 16;
+  const bool inRows = loops.steps()[0] == 1 || loops.count() == 1;
+  return inRows && (loops.count() >= kShortestRow || loops.rows() == 1);
+}
+
 }  // namespace
 
 bool Planner::fuses(int n) const {
@@ -114,17 +129,13 @@ bool Planner::lowerFused(const std::vector<int>& members) {
   std::vector<Place> places;
   for (Value v : operands)
     places.push_back(inPass(*this, v, all, *form));
-  const Place y = overOperand(*this, places, *form);
-  std::vector<Access> accesses{y.access};
+  const auto corrected = correctionPlace(*this, result);
+  const Place y = corrected && isInRows(loopsOver(*corrected, places)) ? *corrected : overOperand(*this, places, *form);
+  Loops loops = loopsOver(y, places);
+  if (!isInRows(loops)) return false;
   std::vector<int> used{y.buffer};
-  for (const Place& x : places) {
-    accesses.push_back(x.access);
+  for (const Place& x : places)
     used.push_back(x.buffer);
-  }
-  Loops loops(accesses);
-  constexpr int64_t kShortestRow = 16;
-  const bool inRows = loops.steps()[0] == 1 || loops.count() == 1;
-  if (!inRows || (loops.count() < kShortestRow && loops.rows() > 1)) return false;
   std::vector<ElementProgram::Step> computed;
   for (int n : members) {
     ElementProgram::Step step{*elementOp(node(n)), {}, registers.at({n, 0})};

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/cuda/open_gpu.h"
+#include "tests/unit/correction_cases.h"
 #include "tests/unit/cuda_rules_support.h"
 #include "tests/unit/cuda_store.h"
 
@@ -69,6 +70,22 @@ TEST(CudaPlans, AreBuiltForAllThatThePlannerAsksFor) {
     for (const KernelUse& use : *kernels) {
       EXPECT_EQ(use.spilledBytes, 0) << use.kernel;
       EXPECT_LE(use.registers, 128) << use.kernel;
+    }
+  }
+}
+
+/// The libraries take the strides of what is corrected.
+TEST(CudaPlans, CorrectionsAreComputedInPlace) {
+  for (Precision precision : {Precision::kTf32, Precision::kFp16}) {
+    auto device = described("h200", precision);
+    ASSERT_TRUE(device);
+    for (const CorrectionCase& c : kCorrectionCases) {
+      SCOPED_TRACE(c.name);
+      auto program = parseProgram(c.text, "test");
+      ASSERT_TRUE(program) << program.error().message();
+      auto model = CudaModel::prepare(*program, inputsFrom<float>(draw(*program, false)), device);
+      ASSERT_TRUE(model) << model.error().message();
+      EXPECT_THAT(notesOf(**model), HasSubstr("\nc: Concat, " + c.cuda));
     }
   }
 }

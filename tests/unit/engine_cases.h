@@ -145,6 +145,9 @@ inline const EngineCase kEngineCases[] = {
      "a: [3, 4, 5]\n b: const [5, 6]\n c: const [6]\n t = MatMul(a, b)\n y = Mul(t, c)"},
     {"gemm", "x: [4, 5]\n w: const [6, 5]\n b: const [6]\n y = Gemm(x, w, b) transB=1 alpha=2 beta=3"},
     {"gemm, transposed", "x: [5, 4]\n w: const [5, 6]\n y = Gemm(x, w) transA=1"},
+    {"matmul of rows that overlap",
+     "x: [2, 9]\n k: [5, 3]\n g = Gather(x) axis=1 indices=[0, 1, 2, 3, 4, 2, 3, 4, 5, 6, 4, 5, 6, 7, 8]\n"
+     "t = Layout(g) n (3 5) -> n 3 5\n y = MatMul(t, k)"},
     // What follows them.
     {"bias", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n b: const [1, 6, 1, 1]\n t = Conv(x, w)\n y = Add(t, b)"},
     {"bias and relu",

@@ -6,6 +6,7 @@
 #include "ir/text.h"
 #include "runtime/draw.h"
 #include "runtime/onednn/onednn.h"
+#include "tests/unit/correction_cases.h"
 
 namespace pet::onednn_place_test {
 namespace {
@@ -83,8 +84,16 @@ TensorMap integers(const Program& program) {
   return tensors;
 }
 
+/// Those of this engine, and corrections.
+std::vector<PlaceCase> places() {
+  std::vector<PlaceCase> cases(std::begin(kPlaces), std::end(kPlaces));
+  for (const testing_support::CorrectionCase& c : testing_support::kCorrectionCases)
+    cases.push_back({c.name, c.text, "c", c.onednn});
+  return cases;
+}
+
 TEST(OneDnnPlaces, AreSaidAndGiveTheReferencesNumbers) {
-  for (const PlaceCase& c : kPlaces) {
+  for (const PlaceCase& c : places()) {
     SCOPED_TRACE(c.name);
     auto program = parseProgram(c.text, "test");
     ASSERT_TRUE(program) << program.error().message();
