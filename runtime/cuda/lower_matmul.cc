@@ -1,10 +1,11 @@
-// MatMul and Gemm, by cuBLASLt.
+// MatMul, Gemm and STFT, by cuBLASLt.
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "runtime/cuda/fused.h"
+#include "runtime/plan/spectrum.h"
 
 namespace pet::cuda {
 namespace {
@@ -53,7 +54,7 @@ TensorForm placed(Planner& p, Place& operand, const Extents& batch) {
 
 struct Product {
   Place left, right;
-  Extents y;
+  Extents y;  ///< of as many elements as the node's result
 };
 
 /// The operand, in a form that is taken.
@@ -76,6 +77,7 @@ void joinRows(TensorForm& left, TensorForm& right, TensorForm& y) {
 /// Where the result corrects another, if the elements of its rows are neighbours there.
 std::optional<Place> correctedPlace(Planner& p, Value result, const Extents& y) {
   constexpr int64_t kBorderBytes = 256;  // cuBLASLt relies on it
+  if (p.extents(result) != y) return std::nullopt;
   auto place = p.stridedPlace(result, kBorderBytes / p.elementBytes());
   const auto form = place ? asBatch(place->access, {y.begin(), y.end() - 2}) : std::nullopt;
   return form && form->strides[2] == 1 ? place : std::nullopt;
@@ -112,7 +114,7 @@ bool emitProduct(Planner& p, int n, Product product, const Epilogue& e) {
     } else {
       emitRest(p, fused, e, result, product.y.size() - 1);
     }
-    p.define(e.result, std::move(result));
+    p.define(e.result, {result.buffer, *reshaped(result.access, p.extents(e.result))});
     p.note(n, name);
     return true;
   }
@@ -135,9 +137,21 @@ bool lowerGemm(Planner& p, int n, const Epilogue& outer) {
   return emitProduct(p, n, std::move(product), e);
 }
 
+/// Frames are copied: they overlap.
+bool lowerStft(Planner& p, int n, const Epilogue& e) {
+  const Tensor<float>* window = p.constant(p.node(n).operands[1]);
+  if (!window) throw NotLowered{"a window that is not constant"};
+  const Extents y = p.extents({n, 0});
+  Place frames = framesOf(p, n);
+  if (!isTakenAsItIs(frames.access)) frames = p.as(frames, rowMajor(frames.access.extents()));
+  const Place spectrum = p.constantPlace(spectrumOf(*window, y[2]));
+  return emitProduct(p, n, {p.aligned(frames), spectrum, {y[0], y[1], y[2] * y[3]}}, e);
+}
+
 constexpr LowerRow kMatmulRows[] = {
     {"MatMul", lowerMatMul, lastDimension, true},
     {"Gemm", lowerGemm, lastDimension, true},
+    {"STFT", lowerStft},
 };
 
 }  // namespace
