@@ -23,6 +23,17 @@ std::optional<Place> aroundPart(const Planner& p, const Place& part, size_t axis
   return whole;
 }
 
+/// The whole where this part is a slice of a value at the place where it belongs: that value's place.
+std::optional<Place> sliced(Planner& p, int concat, Value part, const Parts& parts, size_t position) {
+  const Node& node = p.node(part.node);
+  if (!node.is(ops::kSlice) || !p.hasPlace(node.operands[0])) return std::nullopt;
+  const Value source = node.operands[0];
+  const Place whole = p.place(source);
+  if (whole.access.fills() || p.extents(source) != p.extents({concat, 0})) return std::nullopt;
+  const Place belongs{whole.buffer, selected(whole.access, parts.axis, parts.ranges[position])};
+  return liesAt(p.place(part), belongs) ? std::optional(whole) : std::nullopt;
+}
+
 /// The whole around the largest part, where that has a place, which is a piece of a buffer of the arena's.
 std::optional<Place> aroundLargest(Planner& p, int concat, const Parts& parts) {
   const auto& operands = p.node(concat).operands;
@@ -36,6 +47,7 @@ std::optional<Place> aroundLargest(Planner& p, int concat, const Parts& parts) {
   // A part with a buffer to itself gains nothing here.
   if (reach(part.access) == buffer.elements) return std::nullopt;
   const auto position = static_cast<size_t>(largest - operands.begin());
+  if (auto whole = sliced(p, concat, *largest, parts, position)) return whole;
   return aroundPart(p, part, parts.axis, parts.ranges[position].front(), p.extents({concat, 0})[parts.axis]);
 }
 
@@ -49,12 +61,18 @@ void forEachElement(const Access& access, const Body& body) {
   });
 }
 
-/// Nothing that is still to be read lies where these accesses of the buffer write.
+/// These accesses of the buffer write each element once, and nothing that is still to be read lies there.
 bool mayWrite(Planner& p, int buffer, const std::vector<Access>& writes) {
   if (writes.empty()) return true;
   std::vector<bool> written(static_cast<size_t>(p.buffers[static_cast<size_t>(buffer)].elements));
-  for (const Access& at : writes)
-    forEachElement(at, [&](int64_t offset) { written[static_cast<size_t>(offset)] = true; });
+  bool twice = false;
+  for (const Access& at : writes) {
+    forEachElement(at, [&](int64_t offset) {
+      twice |= written[static_cast<size_t>(offset)];
+      written[static_cast<size_t>(offset)] = true;
+    });
+  }
+  if (twice) return false;
   const std::vector<Place> read = p.stillRead(buffer);
   return std::none_of(read.begin(), read.end(), [&](const Place& other) {
     if (other.access.fills() || other.buffer != buffer) return true;

@@ -73,6 +73,16 @@ inline const CorrectionCase kCorrectionCases[] = {
      "a = Slice(u) axes=[3] starts=[1] ends=[8]\n s = Slice(u) axes=[3] starts=[7] ends=[8]\n f = Square(s)\n"
      "c = Concat(f, a) axis=3\n y = Neg(c)",
      "corrected in place, 1 copies", "corrected in place, 1 copies"},
+    {"rows that are one in memory",
+     "x: [1, 8]\n z: [4, 1]\n u = Square(x)\n e = Expand(u) shape=[4, 8]\n a = Slice(e) axes=[1] starts=[1] ends=[8]\n"
+     "f = Neg(z)\n c = Concat(f, a) axis=1\n y = Neg(c)",
+     "copies", "copies"},
+    {"halves that lie apart",
+     "x: [2, 4, 9]\n w: const [8, 4, 3]\n k: const [8, 4, 1]\n u = Conv(x, w) pads=[1, 1]\n"
+     "v = Layout(u) n f w -> f (n w)\n a = Slice(v) axes=[1] starts=[0] ends=[8]\n"
+     "b = Slice(v) axes=[1] starts=[10] ends=[18]\n s = Slice(x) axes=[0, 2] starts=[0, 7] ends=[1, 9]\n"
+     "g = Conv(s, k)\n f = Layout(g) 1 f w -> f w\n c = Concat(a, f, b) axis=1\n y = Neg(c)",
+     "corrected in place, 1 copies", "corrected in place, 1 copies"},
     {"the correction is read by another, too",
      "x: [1, 4, 9, 8]\n w: const [8, 4, 3, 3]\n k: const [8, 4, 3, 1]\n u = Conv(x, w) pads=[1, 1, 1, 1]\n"
      "a = Slice(u) axes=[3] starts=[1] ends=[8]\n s = Slice(x) axes=[3] starts=[0] ends=[1]\n"
