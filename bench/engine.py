@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Our engine against ONNX Runtime on models as exporters write them (tests/models/zoo.py), both runners in turns.
 
-    python bench/engine.py [NAME...] [--bin DIR] [--rounds 3] [--budget 2] [--threads 1] [--json FILE]
+    python bench/engine.py [NAME...] [--bin DIR] [--rounds 3] [--budget 2] [--threads 1] [--processor-time] [--json FILE]
 
 For each model: the medians of both in each round, of at most --budget seconds; the ratio ONNX Runtime / ours is the median of the
 rounds' ratios, above 1 where ours is faster; how many nodes run one by one. Exit status 1 where one of the two refuses a model.
+With --processor-time, for a machine that does other things, seconds are those of the one thread on its processor.
 What lies in bench/results/ becomes a table of docs/speed.md (speed_table.py).
 """
 
@@ -55,7 +56,7 @@ def open_extents(name, path):
 def compare(name, path, runners, options):
     """One row: seconds and ratio, or what is wrong."""
     request = {"cmd": "time", "models": [str(path)], "runs": 51, "warmup": 2, "budget_s": options.budget, "threads": options.threads,
-               "dims": open_extents(name, path)}
+               "processor_time": options.processor_time, "dims": open_extents(name, path)}
     rounds = []
     for _ in range(options.rounds):
         answers = {which: runner.ask(request) for which, runner in runners.items()}
@@ -70,7 +71,7 @@ def compare(name, path, runners, options):
 
 def report(rows, options):
     """What speed_table.py reads."""
-    command = ["bench/engine.py", f"--rounds={options.rounds}", f"--budget={options.budget:g}", f"--threads={options.threads}"]
+    command = ["bench/engine.py", f"--rounds={options.rounds}", f"--budget={options.budget:g}", f"--threads={options.threads}", *(["--processor-time"] if options.processor_time else [])]
     figures = {row["model"]: {"error" if key == "problem" else key: value for key, value in row.items() if key != "model"} for row in rows}
     return {**models.provenance("engine_zoo", command, models.runner.processor()["cpu"], options.threads), "models": figures}
 
@@ -82,6 +83,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--budget", type=float, default=2)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--processor-time", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
     runners = {"ort": Runner(sys.executable, ROOT / "runtime" / "ort" / "runner.py"), "ours": Runner(options.bin / "pet-runner")}

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/cuda/fused.h"
+#include "runtime/plan/correction.h"
 #include "runtime/plan/window.h"
 
 namespace pet::cuda {
@@ -57,38 +58,59 @@ void materialise(Planner& p, Window& w) {
   w.x = p.as({w.x.buffer, padded}, channelsLast(padded.extents()));
 }
 
+/// The form of what lies in this order of dimensions, of which one of extent 1 gets the stride that it would have were
+/// it longer; nothing: it lies in another order.
+std::optional<TensorForm> formIn(const std::vector<size_t>& order, const Access& access) {
+  TensorForm form = formOf(access);
+  int64_t least = 1;
+  for (auto d = order.rbegin(); d != order.rend(); ++d) {
+    if (form.extents[*d] == 1) form.strides[*d] = least;
+    if (form.strides[*d] < least) return std::nullopt;
+    least = form.strides[*d] * form.extents[*d];
+  }
+  return form;
+}
+
 class ConvLowering {
  public:
   ConvLowering(Planner& p, int n, Window w, const Epilogue& e) : p_(p), n_(n), w_(std::move(w)), e_(e) {}
 
   bool run() {
-    if (emit()) return true;
+    if (emitSomewhere()) return true;
     if (!w_.transposed && w_.before != w_.after) {
       materialise(p_, w_);
-      if (emit()) return true;
+      if (emitSomewhere()) return true;
     }
     throw NotLowered{why_};
   }
 
  private:
-  bool emit() {
-    const Access from = operandForm(w_), to = inOrder(w_.y, memoryOrder(from));
-    const Extents kernelExtents = kernelShape();
-    const Access kernel = inOrder(kernelExtents, memoryOrder(from));
-    ConvCall call{formOf(from), formOf(kernel), formOf(to),    w_.strides, w_.dilations, w_.before,
+  bool emitSomewhere() {
+    const auto corrected = p_.stridedPlace(e_.result, p_.alignment());
+    return (corrected && emit(corrected)) || emit(std::nullopt);
+  }
+
+  /// `into`: where the result goes; nothing: to a place of its own.
+  bool emit(const std::optional<Place>& into) {
+    const Access from = operandForm(w_);
+    const std::vector<size_t> order = memoryOrder(from);
+    const Access kernel = inOrder(kernelShape(), order), dense = inOrder(w_.y, order);
+    const auto to = into ? formIn(order, w_.callForm(into->access)) : formOf(dense);
+    if (!to) return false;
+    ConvCall call{formOf(from), formOf(kernel), *to,           w_.strides, w_.dilations, w_.before,
                   w_.after,     w_.group,       w_.transposed, false,      {},           {}};
     for (int64_t& d : call.dilations)
       ++d;
     for (const Fused& fused : choicesOf(e_)) {
       call.bias = fused.bias;
-      call.added = fused.added ? std::optional(formOf(to)) : std::nullopt;
+      call.added = fused.added ? std::optional(formOf(dense)) : std::nullopt;
       call.activation = activationIn(fused, e_);
       auto made = p_.device().conv(call);
       if (!made) {
         why_ = made.error().message();
         continue;
       }
-      emitCall(std::move(*made), fused, from, kernel, to);
+      emitCall(std::move(*made), fused, from, kernel, dense, into);
       return true;
     }
     return false;
@@ -100,8 +122,12 @@ class ConvLowering {
     return extents;
   }
 
-  void emitCall(
-      std::unique_ptr<Call> call, const Fused& fused, const Access& from, const Access& kernel, const Access& to) {
+  void emitCall(std::unique_ptr<Call> call,
+                const Fused& fused,
+                const Access& from,
+                const Access& kernel,
+                const Access& dense,
+                const std::optional<Place>& into) {
     const std::string name = call->name();
     const Value x = p_.node(n_).operands[0];
     const Place operand = p_.aligned(p_.windowOperand(x, w_.x, from));
@@ -114,13 +140,12 @@ class ConvLowering {
       arguments.push_back({bias.buffer, 0});
     }
     if (fused.added) {
-      const Place added = p_.aligned(p_.as(*e_.sum(), w_.resultForm(to)));
+      const Place added = p_.aligned(p_.as(*e_.sum(), w_.resultForm(dense)));
       arguments.push_back({added.buffer, added.access.offset});
     }
-    Place y = p_.create(to);
-    arguments[0] = {y.buffer, 0};
+    Place y = into ? *into : p_.create(w_.resultForm(dense));
+    arguments[0] = {y.buffer, y.access.offset};
     p_.emitCall(std::move(call), std::move(arguments));
-    y.access = w_.resultForm(std::move(y.access));
     emitRest(p_, fused, e_, y, 1);
     p_.define(e_.result, std::move(y));
     p_.note(n_, name);

@@ -1,20 +1,25 @@
-// MatMul and Gemm, by cuBLASLt.
+// MatMul, Gemm and STFT, by cuBLASLt.
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "runtime/cuda/fused.h"
+#include "runtime/plan/spectrum.h"
 
 namespace pet::cuda {
 namespace {
 
-/// Rows or columns are neighbours, and no batch is filled.
+/// The elements of rows or of columns are neighbours, of which no two overlap, and no batch is filled.
 bool isTakenAsItIs(const Access& access) {
   const auto strides = stridesOf(access);
   if (!strides) return false;
-  const size_t r = strides->size();
-  return (*strides)[r - 1] == 1 || (*strides)[r - 2] == 1;
+  const Extents extents = access.extents();
+  const size_t row = extents.size() - 2, column = row + 1;
+  auto liesAlong = [&](size_t inner, size_t outer) {
+    return (*strides)[inner] == 1 && (extents[outer] == 1 || (*strides)[outer] >= extents[inner]);
+  };
+  return liesAlong(column, row) || liesAlong(row, column);
 }
 
 /// An operand as [batch, rows, columns]: its batch dimensions are those of the result, broadcast, as one.
@@ -49,7 +54,7 @@ TensorForm placed(Planner& p, Place& operand, const Extents& batch) {
 
 struct Product {
   Place left, right;
-  Extents y;
+  Extents y;  ///< of as many elements as the node's result
 };
 
 /// The operand, in a form that is taken.
@@ -60,8 +65,8 @@ Place taken(Planner& p, Value v) {
 
 /// One matrix for all of a batch: its rows are more rows.
 void joinRows(TensorForm& left, TensorForm& right, TensorForm& y) {
-  const bool goesOn = left.strides[0] == left.extents[1] * left.strides[1];
-  if (left.extents[0] == 1 || right.strides[0] != 0 || !goesOn) return;
+  auto goesOn = [](const TensorForm& form) { return form.strides[0] == form.extents[1] * form.strides[1]; };
+  if (left.extents[0] == 1 || right.strides[0] != 0 || !goesOn(left) || !goesOn(y)) return;
   for (TensorForm* form : {&left, &y}) {
     form->extents[1] *= form->extents[0];
     form->extents[0] = 1;
@@ -69,10 +74,21 @@ void joinRows(TensorForm& left, TensorForm& right, TensorForm& y) {
   right.extents[0] = 1;
 }
 
+/// Where the result corrects another, if the elements of its rows are neighbours there.
+std::optional<Place> correctedPlace(Planner& p, Value result, const Extents& y) {
+  constexpr int64_t kBorderBytes = 256;  // cuBLASLt relies on it
+  if (p.extents(result) != y) return std::nullopt;
+  auto place = p.stridedPlace(result, kBorderBytes / p.elementBytes());
+  const auto form = place ? asBatch(place->access, {y.begin(), y.end() - 2}) : std::nullopt;
+  return form && form->strides[2] == 1 ? place : std::nullopt;
+}
+
 bool emitProduct(Planner& p, int n, Product product, const Epilogue& e) {
   const Extents batch(product.y.begin(), product.y.end() - 2);
-  const Access to = rowMajor(product.y);
-  TensorForm left = placed(p, product.left, batch), right = placed(p, product.right, batch), y = *asBatch(to, batch);
+  TensorForm left = placed(p, product.left, batch), right = placed(p, product.right, batch);
+  const auto corrected = correctedPlace(p, e.result, product.y);
+  const Access to = corrected ? corrected->access : rowMajor(product.y);
+  TensorForm y = *asBatch(to, batch);
   joinRows(left, right, y);
   const bool scales = std::any_of(e.scale.begin(), e.scale.end(), [](float s) { return s != 1; });
   std::string why;
@@ -88,8 +104,8 @@ bool emitProduct(Planner& p, int n, Product product, const Epilogue& e) {
                                               {product.left.buffer, product.left.access.offset},
                                               {product.right.buffer, product.right.access.offset}};
     if (fused.bias) arguments.push_back({p.constantPlace(Tensor<float>({product.y.back()}, e.shift)).buffer, 0});
-    Place result = p.create(to);
-    arguments[0] = {result.buffer, 0};
+    Place result = corrected ? *corrected : p.create(to);
+    arguments[0] = {result.buffer, result.access.offset};
     p.emitCall(std::move(*call), std::move(arguments));
     if (scales) {
       Points points(p, result);
@@ -98,7 +114,7 @@ bool emitProduct(Planner& p, int n, Product product, const Epilogue& e) {
     } else {
       emitRest(p, fused, e, result, product.y.size() - 1);
     }
-    p.define(e.result, std::move(result));
+    p.define(e.result, {result.buffer, *reshaped(result.access, p.extents(e.result))});
     p.note(n, name);
     return true;
   }
@@ -121,9 +137,21 @@ bool lowerGemm(Planner& p, int n, const Epilogue& outer) {
   return emitProduct(p, n, std::move(product), e);
 }
 
+/// Frames are copied: they overlap.
+bool lowerStft(Planner& p, int n, const Epilogue& e) {
+  const Tensor<float>* window = p.constant(p.node(n).operands[1]);
+  if (!window) throw NotLowered{"a window that is not constant"};
+  const Extents y = p.extents({n, 0});
+  Place frames = framesOf(p, n);
+  if (!isTakenAsItIs(frames.access)) frames = p.as(frames, rowMajor(frames.access.extents()));
+  const Place spectrum = p.constantPlace(spectrumOf(*window, y[2]));
+  return emitProduct(p, n, {p.aligned(frames), spectrum, {y[0], y[1], y[2] * y[3]}}, e);
+}
+
 constexpr LowerRow kMatmulRows[] = {
     {"MatMul", lowerMatMul, lastDimension, true},
     {"Gemm", lowerGemm, lastDimension, true},
+    {"STFT", lowerStft},
 };
 
 }  // namespace

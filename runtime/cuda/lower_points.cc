@@ -10,6 +10,7 @@
 
 #include "ir/ops/resize.h"
 #include "runtime/cuda/points.h"
+#include "runtime/plan/correction.h"
 
 namespace pet::cuda {
 namespace {
@@ -24,8 +25,10 @@ Access formLike(Planner& p, int n) {
   return best ? compacted(p.place(*best).access) : rowMajor(extents);
 }
 
-/// A new place for what the node makes, or an operand's that nobody else needs and that has this form.
-Place placeFor(Planner& p, int n, const Access& form) {
+/// Where the result corrects another, or an operand's place that nobody else needs and that has this form, or a new
+/// one.
+Place placeFor(Planner& p, int n, Value result, const Access& form) {
+  if (auto corrected = correctionPlace(p, result)) return *corrected;
   for (Value v : p.node(n).operands) {
     const Place& there = p.place(v);
     const bool isAlone = std::count(p.node(n).operands.begin(), p.node(n).operands.end(), v) == 1;
@@ -57,7 +60,7 @@ std::optional<std::string> elementOf(const Node& node, const std::vector<std::st
 }
 
 bool lowerElements(Planner& p, int n, const Epilogue& e) {
-  Place to = placeFor(p, n, formLike(p, n));
+  Place to = placeFor(p, n, e.result, formLike(p, n));
   Points points(p, to);
   std::vector<std::string> operands;
   for (Value v : p.node(n).operands)
@@ -250,7 +253,7 @@ bool Planner::lowerFused(const std::vector<int>& members) {
     form = compacted(place(v).access);
     break;
   }
-  Place to = create(form);
+  Place to = placeOfResult(*this, result, form);
   Points points(*this, to);
   for (Value v : operands)
     names[v] = points.keep(points.add(v));

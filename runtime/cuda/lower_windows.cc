@@ -12,7 +12,8 @@ bool lowerPool(Planner& p, int n, const Epilogue& e) {
   if (!stridesOf(from.access)) from = p.as(node.operands[0], compacted(from.access));
   const Extents pads = p.list(n, "pads");
   const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
-  Place to = p.create(inOrder(p.extents({n, 0}), memoryOrder(from.access)));
+  const auto corrected = p.stridedPlace(e.result, 1);
+  Place to = corrected ? *corrected : p.create(inOrder(p.extents({n, 0}), memoryOrder(from.access)));
   WindowKernel kernel{from.access,
                       to.access,
                       p.list(n, "kernel_shape"),

@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/points.h"
 #include "runtime/cuda/stored.h"
+#include "runtime/plan/correction.h"
 
 namespace pet::cuda {
 namespace {
@@ -86,6 +87,12 @@ Place Planner::aligned(const Place& place) {
   Place made = create(compacted(place.access));
   copy(place, made);
   return made;
+}
+
+std::optional<Place> Planner::stridedPlace(Value result, int64_t border) {
+  auto place = correctionPlace(*this, result);
+  if (!place || place->access.offset % border != 0 || !stridesOf(place->access)) return std::nullopt;
+  return place;
 }
 
 Place Planner::constantPlace(Tensor<float> numbers) {

@@ -28,6 +28,8 @@ class Planner : public plan::Planner {
   void emitCall(std::unique_ptr<Call> call, std::vector<CallStep::Argument> arguments);
   /// The same numbers where a library reads them: on a border of 16 bytes.
   Place aligned(const Place& place);
+  /// correctionPlace(), where strides describe it and it begins at a multiple of `border`.
+  std::optional<Place> stridedPlace(Value result, int64_t border);
   /// Numbers that a lowering made, as a buffer of a constant.
   Place constantPlace(Tensor<float> numbers);
 

@@ -21,13 +21,15 @@ constexpr size_t kTo = 0, kFrom = 1;
 /// Loops around the innermost ones; a tensor has fewer dimensions, and few of them are in pieces.
 constexpr size_t kMostAxes = 64;
 
-/// to[j · toColumn + i] = from[i · fromRow + j], for i < rows and j < columns.
+/// to[j · toColumn + i] = from[i · fromRow + j], for i < rows and j < columns. Lines of the destination are written one
+/// after another: where columns are a power of two apart, few of them fit the first-level cache at once.
 void transposeBlock(const float* from, int64_t fromRow, float* to, int64_t toColumn, int64_t rows, int64_t columns) {
-  int64_t i = 0;
+  int64_t wholeRows = 0, wholeColumns = 0;  // in squares of 4 x 4
 #ifdef __SSE__
-  for (; i + 4 <= rows; i += 4) {
-    int64_t j = 0;
-    for (; j + 4 <= columns; j += 4) {
+  wholeRows = rows / 4 * 4;
+  wholeColumns = columns / 4 * 4;
+  for (int64_t j = 0; j < wholeColumns; j += 4) {
+    for (int64_t i = 0; i < wholeRows; i += 4) {
       const float* f = from + i * fromRow + j;
       float* t = to + j * toColumn + i;
       __m128 a = _mm_loadu_ps(f), b = _mm_loadu_ps(f + fromRow), c = _mm_loadu_ps(f + 2 * fromRow),
@@ -38,14 +40,10 @@ void transposeBlock(const float* from, int64_t fromRow, float* to, int64_t toCol
       _mm_storeu_ps(t + 2 * toColumn, c);
       _mm_storeu_ps(t + 3 * toColumn, d);
     }
-    for (; j < columns; ++j) {
-      for (int64_t k = i; k < i + 4; ++k)
-        to[j * toColumn + k] = from[k * fromRow + j];
-    }
   }
 #endif
-  for (; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j)
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = i < wholeRows ? wholeColumns : 0; j < columns; ++j)
       to[j * toColumn + i] = from[i * fromRow + j];
   }
 }

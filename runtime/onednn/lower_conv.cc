@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "runtime/onednn/lower_product.h"
+#include "runtime/onednn/lower_winograd.h"
+#include "runtime/plan/correction.h"
 
 namespace pet::onednn {
 namespace {
@@ -44,6 +46,7 @@ Tensor<float> scaled(const Tensor<float>& kernel, const Window& w, const std::ve
 struct Choice {
   algorithm how;
   memory::desc x, y;
+  std::optional<Place> into = {};  ///< where the result goes, in the form y; nothing: to a place of its own
 };
 
 template <class Forward>
@@ -57,6 +60,7 @@ typename Forward::primitive_desc describe(Planner& p, const Window& w, const Cho
   return typename Forward::primitive_desc(desc, attributes, p.engine());
 }
 
+/// `into`: where the result goes; nothing: to a place of its own.
 template <class Forward>
 void emitWindow(Planner& p,
                 int n,
@@ -64,11 +68,12 @@ void emitWindow(Planner& p,
                 const typename Forward::primitive_desc& how,
                 const Form& from,
                 const Form& to,
+                const std::optional<Place>& into,
                 const Epilogue& e) {
   Value operand = p.node(n).operands[0];
   Place x = p.windowOperand(operand, w.x, from.access);
   Access form = w.resultForm(to.access);
-  Place y = e.sum() ? p.accumulator(*e.sum(), form, {x.buffer}) : p.create(form);
+  Place y = into ? *into : e.sum() ? p.accumulator(*e.sum(), form, {x.buffer}) : p.create(form);
   auto step = p.primitive(Forward(how), how.scratchpad_desc());
   step->add(DNNL_ARG_SRC, from.desc, p.engine(), x.buffer, x.access.offset);
   Planner::Change change;
@@ -86,21 +91,6 @@ void emitWindow(Planner& p,
   p.note(n, how.impl_info_str());
 }
 
-/// Whether Winograd's algorithm pays, where oneDNN has it: for full blocks of channels. It saves some 0.4 of the
-/// arithmetic, of ic · oc · 18 operations a position; against that stand copies of operand and result, unless the
-/// operand already comes in the blocks of channels that it takes.
-bool isForWinograd(const Window& w) {
-  auto all = [](const Extents& list, int64_t value) {
-    return std::all_of(list.begin(), list.end(), [&](int64_t x) { return x == value; });
-  };
-  const bool has = w.kernel.size() == 2 && all(w.kernel, 3) && all(w.strides, 1) && all(w.dilations, 0) &&
-                   w.group == 1 && w.inner % 16 == 0 && w.outer % 16 == 0 && w.inner >= 32 && w.outer >= 32;
-  if (!has) return false;
-  constexpr int64_t kWorthCopies = 28;
-  return w.inner * w.outer > kWorthCopies * (w.inner + w.outer) ||
-         sameForm(w.x.access, channelsBlocked(w.x.access.extents(), 16));
-}
-
 template <class Forward>
 bool tryChoice(Planner& p, int n, const Window& w, const Choice& choice, const Epilogue& e, std::string_view wanted) {
   std::optional<typename Forward::primitive_desc> how;
@@ -112,7 +102,7 @@ bool tryChoice(Planner& p, int n, const Window& w, const Choice& choice, const E
   if (!isOptimised(how->impl_info_str()) || !std::strstr(how->impl_info_str(), wanted.data())) return false;
   auto from = formOf(how->src_desc()), to = formOf(how->dst_desc());
   if (!from || !to) return false;
-  emitWindow<Forward>(p, n, w, *how, *from, *to, e);
+  emitWindow<Forward>(p, n, w, *how, *from, *to, choice.into, e);
   return true;
 }
 
@@ -121,9 +111,7 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
   Window w = windowOf(p, n, false);
   Extents x = w.x.access.extents();
   using Forward = dnnl::convolution_forward;
-  if (p.options().winograd && isForWinograd(w) &&
-      tryChoice<Forward>(p, n, w, {algorithm::convolution_winograd, anyForm(x), anyForm(w.y)}, e, "wino"))
-    return true;
+  if (p.options().winograd && lowerAsWinograd(p, n, w, e)) return true;
   // Few channels out would fill few lanes of a register.
   bool few = w.outer <= 4 && elementCount(w.kernel) > 1;
   if (few && lowerAsProduct(p, n, w, e)) return true;
@@ -131,6 +119,12 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
   if (w.outer % 16 == 0 && w.inner % 16 == 0 && sameForm(w.x.access, channelsBlocked(x, 16))) {
     auto desc = [](const Extents& extents) { return *descOf(channelsBlocked(extents, 16)); };
     if (tryChoice<Forward>(p, n, w, {algorithm::convolution_direct, desc(x), desc(w.y)}, e, "jit")) return true;
+  }
+  if (auto corrected = e.sum() ? std::nullopt : correctionPlace(p, e.result)) {
+    const auto y = descOf(w.callForm(corrected->access));
+    if (y && tryChoice<Forward>(
+                 p, n, w, {algorithm::convolution_direct, channelsLastForm(x).desc, *y, std::move(corrected)}, e, ""))
+      return true;
   }
   Choice direct{algorithm::convolution_direct, channelsLastForm(x).desc, channelsLastForm(w.y).desc};
   if (tryChoice<Forward>(p, n, w, direct, e, "")) return true;

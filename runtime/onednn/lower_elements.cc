@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/onednn/lowerings.h"
+#include "runtime/plan/correction.h"
 #include "runtime/plan/loops.h"
 
 namespace pet::onednn {
@@ -166,7 +167,7 @@ bool lowerBinary(Planner& p, int n, const Epilogue& e) {
   // Where the other operand lies in the same memory in another order or place, results would be read as operands.
   bool same = other.access.offset == form.access.offset && sameForm(other.access, form.access);
   if (inPlace && p.root(other.buffer) == p.root(form.buffer) && !same) inPlace = false;
-  Place y = inPlace ? form : p.create(form.access);
+  Place y = inPlace ? form : placeOfResult(p, e.result, form.access);
   bool alike = isDense(y.access) && sameForm(a.access, y.access) && sameForm(b.access, y.access);
   if (alike && binaryOf(node.op->name) != algorithm::undef && emitBinary(p, n, e, a, b, y)) {
     p.define(e.result, std::move(y));
@@ -187,7 +188,7 @@ bool lowerWhere(Planner& p, int n, const Epilogue& e) {
   Extents extents = p.extents({n, 0});
   Value lead = leading(p, n);
   Access form = p.extents(lead) == extents ? compacted(p.place(lead).access) : rowMajor(extents);
-  Place y = p.create(form);
+  Place y = placeOfResult(p, e.result, form);
   std::vector<Access> accesses{y.access};
   std::vector<int> buffers{y.buffer};
   for (Value v : p.node(n).operands) {

@@ -6,6 +6,7 @@
 
 #include "runtime/onednn/element_program.h"
 #include "runtime/onednn/lowerings.h"
+#include "runtime/plan/correction.h"
 
 namespace pet::onednn {
 namespace {
@@ -48,17 +49,28 @@ class Registers {
   std::map<Value, int> registers_;
 };
 
-/// How the result lies: as the first operand of its extents that is dense, so that it can be written over that; else as
-/// the first one without what lies between.
+/// How the result lies: as an operand of its extents does, so that the fewest others are copied; where that is the
+/// same, as none that the caller gave, whose form no operator asked for.
 std::optional<Access> formOfPass(Planner& p, const std::vector<Value>& operands, const Extents& all) {
-  std::optional<Access> form;
+  std::vector<Value> whole;
   for (Value v : operands) {
-    if (p.extents(v) != all || p.isConstant(v)) continue;
-    const Access& access = p.place(v).access;
-    if (isDense(access)) return access;
-    if (!form) form = compacted(access);
+    if (p.extents(v) == all && !p.isConstant(v)) whole.push_back(v);
   }
-  return form;
+  std::optional<Access> best;
+  std::pair<int64_t, bool> least;
+  for (Value v : whole) {
+    const Place& there = p.place(v);
+    const Access form = isDense(there.access) ? there.access : compacted(there.access);
+    const auto copies = std::count_if(whole.begin(), whole.end(), [&](Value other) {
+      return !sameForm(compacted(p.place(other).access), form) && !p.exists(other, form);
+    });
+    const bool isGiven = p.buffers[static_cast<size_t>(p.root(there.buffer))].kind == Buffer::Kind::kInput;
+    if (!best || std::pair(copies, isGiven) < least) {
+      best = form;
+      least = {copies, isGiven};
+    }
+  }
+  return best;
 }
 
 /// The operand where it is, broadcast; in another order, or with fills, a copy.
@@ -83,6 +95,20 @@ Place overOperand(Planner& p, const std::vector<Place>& places, const Access& fo
   return p.create(form);
 }
 
+Loops loopsOver(const Place& y, const std::vector<Place>& places) {
+  std::vector<Access> accesses{y.access};
+  for (const Place& x : places)
+    accesses.push_back(x.access);
+  return Loops(accesses);
+}
+
+/// The result's elements are neighbours, in rows that are worth a pass.
+bool isInRows(const Loops& loops) {
+  constexpr int64_t kShortestRow = 16;
+  const bool inRows = loops.steps()[0] == 1 || loops.count() == 1;
+  return inRows && (loops.count() >= kShortestRow || loops.rows() == 1);
+}
+
 }  // namespace
 
 bool Planner::fuses(int n) const {
@@ -103,17 +129,13 @@ bool Planner::lowerFused(const std::vector<int>& members) {
   std::vector<Place> places;
   for (Value v : operands)
     places.push_back(inPass(*this, v, all, *form));
-  const Place y = overOperand(*this, places, *form);
-  std::vector<Access> accesses{y.access};
+  const auto corrected = correctionPlace(*this, result);
+  const Place y = corrected && isInRows(loopsOver(*corrected, places)) ? *corrected : overOperand(*this, places, *form);
+  Loops loops = loopsOver(y, places);
+  if (!isInRows(loops)) return false;
   std::vector<int> used{y.buffer};
-  for (const Place& x : places) {
-    accesses.push_back(x.access);
+  for (const Place& x : places)
     used.push_back(x.buffer);
-  }
-  Loops loops(accesses);
-  constexpr int64_t kShortestRow = 16;
-  const bool inRows = loops.steps()[0] == 1 || loops.count() == 1;
-  if (!inRows || (loops.count() < kShortestRow && loops.rows() > 1)) return false;
   std::vector<ElementProgram::Step> computed;
   for (int n : members) {
     ElementProgram::Step step{*elementOp(node(n)), {}, registers.at({n, 0})};

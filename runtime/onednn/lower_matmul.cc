@@ -1,9 +1,10 @@
-// MatMul and Gemm: y = a b, batched, either operand transposed by its strides.
+// MatMul and Gemm: y = a b, batched, either operand transposed by its strides; STFT as a product of frames.
 
 #include <algorithm>
 #include <numeric>
 
 #include "runtime/onednn/lowerings.h"
+#include "runtime/plan/spectrum.h"
 
 namespace pet::onednn {
 namespace {
@@ -246,9 +247,26 @@ bool lowerGemm(Planner& p, int n, const Epilogue& outer) {
   return emitProduct(p, n, std::move(product), e, form);
 }
 
+/// Frames are copied where they overlap.
+bool lowerStft(Planner& p, int n, const Epilogue& e) {
+  const Value window = p.node(n).operands[1];
+  if (!p.isConstant(window)) throw NotLowered{"a window that is not constant"};
+  const Extents y = p.extents({n, 0});
+  Product product;
+  product.left = framesOf(p, n);
+  const Extents frames = product.left.access.extents();
+  if (!isTakenAsItIs(product.left.access)) product.left = p.as(product.left, rowMajor(frames));
+  product.right = {-1, rowMajor({1, frames[2], y[2] * y[3]})};
+  product.result.access = rowMajor({y[0], y[1], y[2] * y[3]});
+  product.weights = window;
+  product.change = [frequencies = y[2]](const Tensor<float>& w) { return spectrumOf(w, frequencies); };
+  return emitProduct(p, n, std::move(product), e, rowMajor(y));
+}
+
 constexpr LowerRow kMatmulRows[] = {
     {"MatMul", lowerMatMul, channelOf, true},
     {"Gemm", lowerGemm, lastDimension, true},
+    {"STFT", lowerStft},
 };
 
 }  // namespace

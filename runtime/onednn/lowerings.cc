@@ -4,7 +4,7 @@ namespace pet::onednn {
 
 const LowerRow* findLowering(std::string_view op) {
   for (auto rows : {convLowerings(), matmulLowerings(), elementLowerings(), poolLowerings(), normalizationLowerings(),
-                    resampleLowerings()}) {
+                    resampleLowerings(), concatLowerings()}) {
     for (const LowerRow& row : rows) {
       if (row.op == op) return &row;
     }

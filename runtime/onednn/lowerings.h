@@ -23,6 +23,7 @@ std::span<const LowerRow> elementLowerings();
 std::span<const LowerRow> poolLowerings();
 std::span<const LowerRow> normalizationLowerings();
 std::span<const LowerRow> resampleLowerings();
+std::span<const LowerRow> concatLowerings();
 
 /// The function as oneDNN names it.
 dnnl::algorithm algorithmOf(Function function);

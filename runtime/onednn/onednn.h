@@ -11,8 +11,8 @@ namespace pet {
 
 struct OneDnnOptions {
   int threads = 1;
-  /// Convolutions that Winograd's algorithm computes use it (oneDNN's "auto" never does). Its sums are other sums:
-  /// errors are a few times those of the direct ones.
+  /// Convolutions of 3 x 3 taps use Winograd's algorithm where that is faster. Its sums are other sums: errors are a
+  /// few times those of the direct ones.
   bool winograd = true;
   /// For a run or two: large weights are not kept in the form that primitives want but read at each run, one by one,
   /// as they are where a primitive takes that. Memory does not grow with them. What they come from outlives the model.

@@ -15,6 +15,9 @@ Planner::Planner(const Program& program, const OneDnnOptions& options)
     : plan::Planner(program), options_(options), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
 
 std::optional<Planner::Taking> Planner::taking(int n) const {
+  // Of what follows a Concat, only a normalisation is better done as it copies.
+  const auto reader = onlyReader(n);
+  if (node(n).is(ops::kConcat) && !(reader && node(*reader).is(ops::kBatchNormalization))) return std::nullopt;
   return takingOf(*this, n, findLowering(node(n).op->name));
 }
 

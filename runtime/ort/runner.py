@@ -14,12 +14,13 @@ process lives on; it ends at {"cmd": "quit"} or at the end of stdin.
        unknown; family, model: as the vendor counts, 0 where unknown; caches: bytes of L1d, L2, L3, 0 where unknown.
 
 {"cmd": "time", "models": [path, ...], "runs": 20, "warmup": 2, "budget_s": 10, "threads": 1, "cold": false,
- "optimise": true, "positive": false, "seed": 0, "dims": {}}
+ "processor_time": false, "optimise": true, "positive": false, "seed": 0, "dims": {}}
     -> {"samples": [[seconds, ...], ...], "median": [...], "p10": [...], "p90": [...],      one entry per model
         "max_abs_diff": [0, ...], "max_abs": x}
        All models get the same inputs and take turns, each round starting one model further on. No new round starts once
        budget_s seconds (warm-up included, loading not) are spent, yet at least one warm-up round, unless "warmup" is 0,
        and three rounds are run. "cold": before each run, a buffer larger than the last-level cache is written.
+       "processor_time": seconds of the one thread on its processor, which other processes do not lengthen.
        max_abs_diff: largest |output - first model's output|; max_abs: largest |first model's output|. Models must agree
        in the names and shapes of inputs and outputs, and the first one's outputs must be finite.
 
@@ -167,8 +168,8 @@ def _largest(array):
 
 # ---- timing
 
-def time_in_turns(sessions, inputs, runs, warmup, budget_s, before_run=None):
-    """Seconds of each run, one list per session. Round k starts at session k, so that each gets every place in turn."""
+def time_in_turns(sessions, inputs, runs, warmup, budget_s, before_run=None, clock=time.perf_counter):
+    """Seconds of each run by this clock, one list per session. Round k starts at session k, so that each gets every place in turn."""
     calls = [([value.name for value in session.get_outputs()], session) for session in sessions]
     samples = [[] for _ in sessions]
     start = time.perf_counter()
@@ -182,10 +183,10 @@ def time_in_turns(sessions, inputs, runs, warmup, budget_s, before_run=None):
             names, session = calls[index]
             if before_run:
                 before_run()
-            begin = time.perf_counter()
+            begin = clock()
             session.run(names, inputs)
             if not warming:
-                samples[index].append(time.perf_counter() - begin)
+                samples[index].append(clock() - begin)
     return samples
 
 
@@ -308,6 +309,9 @@ def answer_time(request, affinity, engine):
         raise Mistake('"runs" must be at least 1')
     budget_s = field(request, "budget_s", (int, float), 10)
     before_run = CacheFlush() if field(request, "cold", bool, False) else None
+    processor_time = field(request, "processor_time", bool, False)
+    if processor_time and field(request, "threads", int, 1) > 1:
+        raise Mistake('"processor_time" is for one thread')
 
     sessions, inputs = sessions_and_inputs(request, paths, affinity, engine)
     reference = checked_run(sessions[0], inputs, paths[0], request, engine)
@@ -320,7 +324,7 @@ def answer_time(request, affinity, engine):
         if not np.isfinite(difference):
             raise Mistake(f"{path}: its outputs are not finite where the first model's are")
 
-    samples = time_in_turns(sessions, inputs, runs, warmup, budget_s, before_run)
+    samples = time_in_turns(sessions, inputs, runs, warmup, budget_s, before_run, time.thread_time if processor_time else time.perf_counter)
     median, p10, p90 = zip(*map(quantiles, samples))
     return {"samples": samples, "median": median, "p10": p10, "p90": p90,
             "max_abs_diff": differences, "max_abs": scale}

@@ -84,7 +84,7 @@ Expected<void> Planner::plan(const InputSource<float>& weights, bool late) {
 Expected<void> Planner::lowerAll() {
   int inputs = 0;
   for (int n = 0; n < static_cast<int>(program_.nodes().size()); ++n) {
-    if (isConstant({n, 0})) continue;
+    if (isConstant({n, 0}) || hasPlace({n, 0})) continue;
     if (node(n).is(ops::kInput)) {
       Access access = rowMajor(extents({n, 0}));
       buffers.push_back({Buffer::Kind::kInput, elementCount(access.extents()), inputs++});
@@ -108,6 +108,19 @@ Expected<void> Planner::lowerAll() {
       for (int member : chains_[anchor])
         dropConstants(member);
     }
+    if (auto ok = lowerSlicesOf(n); !ok) return ok;
+  }
+  return {};
+}
+
+/// Views that come first, so that it is known early which parts of a value are read, and which may be overwritten.
+Expected<void> Planner::lowerSlicesOf(int n) {
+  for (int reader : readers_[static_cast<size_t>(n)]) {
+    const bool waits = reader >= 0 && node(reader).is(ops::kSlice) && chainOf_[static_cast<size_t>(reader)] < 0 &&
+                       !hasPlace({reader, 0});
+    if (!waits) continue;
+    if (auto ok = lower(reader); !ok) return ok;
+    if (auto ok = lowerSlicesOf(reader); !ok) return ok;
   }
   return {};
 }
@@ -366,6 +379,11 @@ Expected<void> Planner::byReference(int n, const std::string& reason) {
   return {};
 }
 
+std::optional<int> Planner::onlyReader(int n) const {
+  const auto& readers = readers_[static_cast<size_t>(n)];
+  return readers.size() == 1 && readers[0] >= 0 ? std::optional(readers[0]) : std::nullopt;
+}
+
 // --- Places. ---
 
 int Planner::root(int buffer) const {
@@ -395,6 +413,12 @@ Place Planner::as(Value v, const Access& form) {
   residents_[made.buffer].push_back(v);
   copied_.push_back(v);
   return made;
+}
+
+bool Planner::exists(Value v, const Access& form) {
+  const auto& copies = copies_[v];
+  return sameForm(place(v).access, form) ||
+         std::any_of(copies.begin(), copies.end(), [&](const Place& copy) { return sameForm(copy.access, form); });
 }
 
 Place Planner::as(const Place& there, const Access& form) {
@@ -439,6 +463,22 @@ std::vector<Place> Planner::stillRead(int buffer) {
     if (isRead(r)) places.push_back(place(r));
   }
   return places;
+}
+
+bool Planner::readsFrom(int n, int buffer) const {
+  const int anchor = chainOf_[static_cast<size_t>(n)];
+  std::vector<int> computed{n};
+  if (anchor >= 0) {
+    computed = chains_.at(anchor);
+    computed.push_back(anchor);
+  }
+  const auto residents = residents_.find(buffer);
+  return residents != residents_.end() && std::any_of(computed.begin(), computed.end(), [&](int c) {
+           const auto& operands = node(c).operands;
+           return std::any_of(operands.begin(), operands.end(), [&](Value v) {
+             return std::find(residents->second.begin(), residents->second.end(), v) != residents->second.end();
+           });
+         });
 }
 
 bool Planner::adopt(const Place& part, int whole, const Access& at) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,6 +24,12 @@ struct Place {
   int buffer = -1;
   Access access;
 };
+
+/// Each element lies at the same position.
+inline bool liesAt(const Place& there, const Place& wanted) {
+  return there.buffer == wanted.buffer && there.access.offset == wanted.access.offset &&
+         sameForm(there.access, wanted.access);
+}
 
 struct Buffer {
   enum class Kind { kArena, kInput, kOutput, kConstant };
@@ -64,9 +71,13 @@ class Planner {
   const Tensor<float>* constant(Value v) const { return isConstant(v) ? constants_->value(v).get() : nullptr; }
 
   const Place& place(Value v);
+  /// The value has been lowered, or is a constant that was placed.
+  bool hasPlace(Value v) const { return places_.contains(v); }
   /// The value in this form: where it is, or a copy that is made once.
   Place as(Value v, const Access& form);
-  /// The same for a tensor that is no value of the program; a copy is made each time.
+  /// The value lies in this form, or has been copied to it.
+  bool exists(Value v, const Access& form);
+  /// As as(), for a tensor that is no value of the program; a copy is made each time.
   Place as(const Place& there, const Access& form);
   /// The same for an operand that a lowering sees elsewhere, without its pads.
   Place windowOperand(Value v, const Place& seen, const Access& form) {
@@ -92,11 +103,12 @@ class Planner {
   bool adopt(const Place& part, int whole, const Access& at);
   /// A node that is still to be lowered reads the value itself.
   bool isRead(Value v) const { return uses_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)] > 0; }
+  /// The node that reads this node's results; nothing: more than one does, or none.
+  std::optional<int> onlyReader(int n) const;
   /// One other node reads the node, and it is no output.
-  bool isReadOnce(int n) const {
-    const auto& readers = readers_[static_cast<size_t>(n)];
-    return readers.size() == 1 && readers[0] >= 0;
-  }
+  bool isReadOnce(int n) const { return onlyReader(n).has_value(); }
+  /// An operand of the node, or of a node that may be computed with it, lies in this root buffer, also as a copy.
+  bool readsFrom(int n, int buffer) const;
   void note(int n, std::string how) { notes[static_cast<size_t>(n)].how = std::move(how); }
   int root(int buffer) const;
 
@@ -159,6 +171,7 @@ class Planner {
   void findSums();
   void findFused();
   Expected<void> lower(int n);
+  Expected<void> lowerSlicesOf(int n);
   void checkNotEmpty(int n) const;
   void tryLowering(int n);
   Expected<void> lowerChain(int anchor);

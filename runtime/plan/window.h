@@ -17,6 +17,11 @@ struct Window {
     if (oneRow) form.tables.erase(form.tables.begin() + 2);
     return form;
   }
+  /// The form that a library's result has where it has this one for the program.
+  Access callForm(Access form) const {
+    if (oneRow) form.tables.insert(form.tables.begin() + 2, {0});
+    return form;
+  }
 };
 
 /// Of a Conv or a ConvTranspose. Zeros that a layout put around the operand are its own pads.

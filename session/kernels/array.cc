@@ -48,6 +48,12 @@ std::vector<int64_t> integersOf(const Constant& c) {
   return std::move(*values);
 }
 
+Integers::Integers(const Constant& c) {
+  const bool isRead = c.element == ElementType::kInt64 && reinterpret_cast<uintptr_t>(c.bytes->data()) % 8 == 0;
+  if (!isRead) converted_ = integersOf(c);
+  all_ = isRead ? dataOf<int64_t>(c) : std::span<const int64_t>(converted_);
+}
+
 std::vector<double> doublesOf(const Constant& c) {
   if (auto values = c.numbers()) return std::move(*values);
   const auto integers = integersOf(c);

@@ -59,6 +59,20 @@ Constant withExtents(const Constant& c, Extents extents);
 
 /// Integers or truth values as int64. Throws BadNode for other types.
 std::vector<int64_t> integersOf(const Constant& c);
+/// The same to read: where they are, if they are int64, which the constant keeps.
+class Integers {
+ public:
+  /// Throws BadNode for other types.
+  explicit Integers(const Constant& c);
+  Integers(const Integers&) = delete;
+  Integers& operator=(const Integers&) = delete;
+  int64_t operator[](size_t i) const { return all_[i]; }
+  size_t size() const { return all_.size(); }
+
+ private:
+  std::vector<int64_t> converted_;
+  std::span<const int64_t> all_;
+};
 /// Numbers of any type as double.
 std::vector<double> doublesOf(const Constant& c);
 

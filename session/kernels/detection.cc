@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "ir/wide_loops.h"
 #include "session/kernels/node_call.h"
 
 namespace pet::session {
@@ -20,13 +22,46 @@ Corners cornersOf(const float* box, bool centred) {
   return {std::min(box[1], box[3]), std::min(box[0], box[2]), std::max(box[1], box[3]), std::max(box[0], box[2])};
 }
 
-/// The intersection by the union; 0 of boxes without an area.
-float overlap(const Corners& a, const Corners& b) {
-  const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
-  const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
-  if (width <= 0 || height <= 0 || a.area() <= 0 || b.area() <= 0) return 0;
-  const float shared = width * height, all = a.area() + b.area() - shared;
-  return all <= 0 ? 0 : shared / all;
+/// Boxes side by side, as loops over them want it.
+class Chosen {
+ public:
+  void add(const Corners& box) {
+    left_.push_back(box.left);
+    top_.push_back(box.top);
+    right_.push_back(box.right);
+    bottom_.push_back(box.bottom);
+    area_.push_back(box.area());
+  }
+
+  /// One of them and the box have more in common than `most`: the intersection by the union, 0 of boxes without an
+  /// area.
+  bool cover(const Corners& box, float most) const {
+    constexpr size_t kBlock = 256;
+    for (size_t i = 0; i < left_.size(); i += kBlock) {
+      if (coverWithin(*this, box, most, i, std::min(i + kBlock, left_.size()))) return true;
+    }
+    return false;
+  }
+
+ private:
+  static bool coverWithin(const Chosen& c, const Corners& box, float most, size_t begin, size_t end);
+
+  std::vector<float> left_, top_, right_, bottom_, area_;
+};
+
+PET_WIDE_LOOPS bool Chosen::coverWithin(const Chosen& c, const Corners& box, float most, size_t begin, size_t end) {
+  const float *left = c.left_.data(), *top = c.top_.data(), *right = c.right_.data(), *bottom = c.bottom_.data();
+  const float *area = c.area_.data(), own = box.area();
+  int found = 0;
+  for (size_t i = begin; i < end; ++i) {
+    const float width = (right[i] < box.right ? right[i] : box.right) - (left[i] > box.left ? left[i] : box.left);
+    const float height = (bottom[i] < box.bottom ? bottom[i] : box.bottom) - (top[i] > box.top ? top[i] : box.top);
+    const float shared = width * height, all = own + area[i] - shared;
+    const bool has = (width > 0) & (height > 0) & (own > 0) & (area[i] > 0) & (all > 0);
+    const float overlap = shared / all;
+    found |= (has ? overlap : 0.0F) > most;
+  }
+  return found != 0;
 }
 
 struct Suppression {
@@ -44,14 +79,13 @@ std::vector<int64_t> kept(const float* boxes, const float* scores, int64_t count
   }
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return scores[a] > scores[b]; });
   std::vector<int64_t> stay;
-  std::vector<Corners> chosen;
+  Chosen chosen;
   for (int64_t i : order) {
     if (std::ssize(stay) >= by.most) break;
     const Corners box = cornersOf(boxes + 4 * i, by.centred);
-    auto covers = [&](const Corners& other) { return overlap(box, other) > by.overlap; };
-    if (std::any_of(chosen.begin(), chosen.end(), covers)) continue;
+    if (chosen.cover(box, by.overlap)) continue;
     stay.push_back(i);
-    chosen.push_back(box);
+    chosen.add(box);
   }
   return stay;
 }
@@ -130,20 +164,32 @@ struct RoiPlaces {
       }
     }
   }
+};
 
-  /// The mean over each bin of one channel.
-  void align(const float* map, int64_t bins, float* y) const {
-    const Between* place = places.data();
-    for (int64_t bin = 0; bin < bins; ++bin) {
-      float sum = 0;
-      for (int64_t i = 0; i < each; ++i, ++place) {
-        for (size_t c = 0; c < 4; ++c)
-          sum += place->by[c] * map[place->at[c]];
-      }
-      y[bin] = sum / static_cast<float>(std::max<int64_t>(each, 1));
+/// sums[c] = Σ over places of one bin, of maps [position, channel].
+PET_WIDE_LOOPS void sumBin(const Between* places, int64_t count, const float* maps, int64_t channels, float* sums) {
+  std::fill_n(sums, channels, 0.0F);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto& [at, by] = places[i];
+    const float *p = maps + at[0] * channels, *q = maps + at[1] * channels;
+    const float *r = maps + at[2] * channels, *s = maps + at[3] * channels;
+    for (int64_t c = 0; c < channels; ++c)
+      sums[c] = sums[c] + by[0] * p[c] + by[1] * q[c] + by[2] * r[c] + by[3] * s[c];
+  }
+}
+
+/// [positions, channels] of [channels, positions], in blocks that stay in the first-level cache.
+std::vector<float> channelsLast(const float* maps, int64_t channels, int64_t positions) {
+  constexpr int64_t kBlock = 16;
+  std::vector<float> turned(static_cast<size_t>(channels * positions));
+  for (int64_t first = 0; first < positions; first += kBlock) {
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t v = first; v < std::min(first + kBlock, positions); ++v)
+        turned[static_cast<size_t>(v * channels + c)] = maps[c * positions + v];
     }
   }
-};
+  return turned;
+}
 
 std::vector<Constant> runRoiAlign(const NodeCall& call) {
   const Constant &x = call.operand(0), &rois = call.operand(1);
@@ -161,13 +207,23 @@ std::vector<Constant> runRoiAlign(const NodeCall& call) {
   const auto batch = integersOf(call.operand(2));
   const int64_t channels = x.extents[1], height = x.extents[2], width = x.extents[3];
   Made<float> y = make<float>(x.element, {rois.extents[0], channels, grid.height, grid.width});
+  const int64_t bins = grid.height * grid.width;
+  std::map<int64_t, std::vector<float>> images;
+  std::vector<float> sums(static_cast<size_t>(channels));
   float* out = y.data;
-  for (int64_t r = 0; r < rois.extents[0]; ++r) {
+  for (int64_t r = 0; r < rois.extents[0]; ++r, out += channels * bins) {
     const int64_t n = batch.at(static_cast<size_t>(r));
     if (n < 0 || n >= x.extents[0]) throw BadNode{"a region of an image that is not there"};
     const RoiPlaces places(height, width, dataOf<float>(rois).data() + 4 * r, grid);
-    for (int64_t c = 0; c < channels; ++c, out += grid.height * grid.width)
-      places.align(dataOf<float>(x).data() + (n * channels + c) * height * width, grid.height * grid.width, out);
+    auto [image, isNew] = images.try_emplace(n);
+    if (isNew) {
+      image->second = channelsLast(dataOf<float>(x).data() + n * channels * height * width, channels, height * width);
+    }
+    for (int64_t bin = 0; bin < bins; ++bin) {
+      sumBin(places.places.data() + bin * places.each, places.each, image->second.data(), channels, sums.data());
+      for (int64_t c = 0; c < channels; ++c)
+        out[c * bins + bin] = sums[static_cast<size_t>(c)] / static_cast<float>(std::max<int64_t>(places.each, 1));
+    }
   }
   return {y.constant};
 }

@@ -62,7 +62,7 @@ std::vector<Constant> runGatherNd(const NodeCall& call) {
   if (shape.empty() || shape.size() <= batch) throw BadNode{"indices of a too small rank"};
   const auto depth = static_cast<size_t>(shape.back());
   if (batch + depth > x.extents.size()) throw BadNode{"more indices than dimensions"};
-  const auto indices = integersOf(call.operand(1));
+  const Integers indices(call.operand(1));
   const auto strides = rowMajorStrides(x.extents);
   const auto inner = x.extents.begin() + static_cast<std::ptrdiff_t>(batch + depth);
   Extents to(shape.begin(), shape.end() - 1);
@@ -88,7 +88,7 @@ std::vector<Constant> runGatherElements(const NodeCall& call) {
   const Extents& to = call.extents(1);
   const size_t axis = call.axisOf("axis", 0, x.extents.size());
   if (to.size() != x.extents.size()) throw BadNode{"indices of another rank"};
-  const auto indices = integersOf(call.operand(1));
+  const Integers indices(call.operand(1));
   auto strides = rowMajorStrides(x.extents);
   const int64_t along = strides[axis];
   strides[axis] = 0;

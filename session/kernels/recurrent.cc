@@ -12,10 +12,13 @@ namespace pet::session {
 namespace {
 
 constexpr int64_t kLanes = 16;
+/// Columns of weights that lie together, [depth, kPanel] after [depth, kPanel]; the last panel may be narrower.
+constexpr int64_t kPanel = 8 * kLanes;
 
-/// y[i, m] += Σ_k x[i, k] w[k, m] for few i and kVectors · kLanes neighbouring m, whose sums stay in registers.
+/// y[i, m] += Σ_k x[i, k] w[k, m] for few i and kVectors · kLanes neighbouring m, whose sums stay in registers. The
+/// rows of w are `step` apart.
 template <int kRows, int kVectors, class T>
-[[gnu::always_inline]] inline void addTile(T* y, const T* x, const T* w, int64_t width, int64_t depth) {
+[[gnu::always_inline]] inline void addTile(T* y, const T* x, const T* w, int64_t step, int64_t width, int64_t depth) {
   using Lanes [[gnu::vector_size(kLanes * sizeof(T))]] = T;
   Lanes sums[kRows][kVectors];
   for (int i = 0; i < kRows; ++i) {
@@ -25,7 +28,7 @@ template <int kRows, int kVectors, class T>
   for (int64_t k = 0; k < depth; ++k) {
     for (int v = 0; v < kVectors; ++v) {
       Lanes by;
-      std::memcpy(&by, w + k * width + v * kLanes, sizeof(Lanes));
+      std::memcpy(&by, w + k * step + v * kLanes, sizeof(Lanes));
       for (int i = 0; i < kRows; ++i)
         sums[i][v] += by * x[i * depth + k];
     }
@@ -36,33 +39,40 @@ template <int kRows, int kVectors, class T>
   }
 }
 
+/// The same for `count` columns.
 template <int kRows, int kVectors, class T>
 [[gnu::always_inline]] inline void addRows(
-    T* y, const T* x, const T* w, int64_t first, int64_t count, int64_t width, int64_t depth) {
-  int64_t m = first;
-  for (; m + kVectors * kLanes <= first + count; m += kVectors * kLanes)
-    addTile<kRows, kVectors>(y + m, x, w + m, width, depth);
-  for (; m + kLanes <= first + count; m += kLanes)
-    addTile<kRows, 1>(y + m, x, w + m, width, depth);
-  for (; m < first + count; ++m) {
+    T* y, const T* x, const T* w, int64_t step, int64_t count, int64_t width, int64_t depth) {
+  int64_t m = 0;
+  for (; m + kVectors * kLanes <= count; m += kVectors * kLanes)
+    addTile<kRows, kVectors>(y + m, x, w + m, step, width, depth);
+  for (; m + kLanes <= count; m += kLanes)
+    addTile<kRows, 1>(y + m, x, w + m, step, width, depth);
+  for (; m < count; ++m) {
     for (int64_t i = 0; i < kRows; ++i) {
       for (int64_t k = 0; k < depth; ++k)
-        y[i * width + m] += x[i * depth + k] * w[k * width + m];
+        y[i * width + m] += x[i * depth + k] * w[k * step + m];
     }
   }
 }
 
-/// The same for all of `rows`, and for `count` columns from `first` on.
+/// The same for all of `rows`, and for `count` columns from `first` on of weights in panels.
 template <class T>
 [[gnu::always_inline]] inline void addProductOf(
     T* y, const T* x, int64_t rows, const T* w, int64_t first, int64_t count, int64_t width, int64_t depth) {
-  int64_t i = 0;
-  for (; i + 4 <= rows; i += 4)
-    addRows<4, 4>(y + i * width, x + i * depth, w, first, count, width, depth);
-  for (; i + 2 <= rows; i += 2)
-    addRows<2, 8>(y + i * width, x + i * depth, w, first, count, width, depth);
-  for (; i < rows; ++i)
-    addRows<1, 8>(y + i * width, x + i * depth, w, first, count, width, depth);
+  for (int64_t m = first; m < first + count;) {
+    const int64_t panel = m / kPanel * kPanel, step = std::min(kPanel, width - panel);
+    const int64_t columns = std::min(panel + step, first + count) - m;
+    const T* from = w + panel * depth + m - panel;
+    int64_t i = 0;
+    for (; i + 4 <= rows; i += 4)
+      addRows<4, 4>(y + i * width + m, x + i * depth, from, step, columns, width, depth);
+    for (; i + 2 <= rows; i += 2)
+      addRows<2, 8>(y + i * width + m, x + i * depth, from, step, columns, width, depth);
+    for (; i < rows; ++i)
+      addRows<1, 8>(y + i * width + m, x + i * depth, from, step, columns, width, depth);
+    m += columns;
+  }
 }
 
 PET_WIDE_LOOPS void addProduct(float* y,
@@ -151,7 +161,7 @@ void activate(const NamedActivation& f, T* x, int64_t count, double clip) {
 template <class T>
 struct Layer {
   int64_t gates, hidden, input;
-  const T *w, *r;         ///< [input, gates * hidden], [hidden, gates * hidden]
+  const T *w, *r;         ///< [input, gates * hidden], [hidden, gates * hidden], in panels
   std::vector<T> wb, rb;  ///< [gates * hidden]
   const T* peepholes;     ///< [3 * hidden] of an LSTM; or null
   std::vector<NamedActivation> functions;
@@ -319,7 +329,7 @@ std::vector<Constant> runRecurrent(const NodeCall& call, const RecurrentKind& ki
   return call.operand(0).element == ElementType::kDouble ? runLayers<double>(call, kind) : runLayers<float>(call, kind);
 }
 
-/// Weights are read by columns: [directions, gates * hidden, depth] with the last two exchanged.
+/// Weights are read by columns: [directions, gates * hidden, depth] with the last two exchanged, and in panels.
 Constant preparedWeights(size_t operand, const Constant& c) {
   if ((operand != 1 && operand != 2) || c.extents.size() != 3) return c;
   const int64_t rows = c.extents[1], columns = c.extents[2];
@@ -327,7 +337,9 @@ Constant preparedWeights(size_t operand, const Constant& c) {
   Made<char> turned = makeRaw(c.element, {c.extents[0], columns, rows});
   const char* from = c.bytes->data();
   for (int64_t at = 0; at < elementCount(c.extents); ++at, from += size) {
-    const int64_t d = at / (rows * columns), to = (d * columns + at % columns) * rows + at / columns % rows;
+    const int64_t d = at / (rows * columns), m = at / columns % rows, k = at % columns;
+    const int64_t panel = m / kPanel * kPanel, step = std::min(kPanel, rows - panel);
+    const int64_t to = d * rows * columns + panel * columns + k * step + m - panel;
     std::memcpy(turned.data + static_cast<size_t>(to) * size, from, size);
   }
   return turned.constant;

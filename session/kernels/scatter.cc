@@ -8,14 +8,14 @@
 namespace pet::session {
 namespace {
 
-/// What is done where an update meets the value: by the attribute `reduction`.
-template <class T>
-T reduced(const std::string& how, T old, T update) {
-  if (how == "none") return update;
-  if (how == "add") return old + update;
-  if (how == "mul") return old * update;
-  if (how == "max") return std::max(old, update);
-  if (how == "min") return std::min(old, update);
+/// Calls f with what is done where an update meets the value: by the attribute `reduction`.
+template <class F>
+void withReduction(const std::string& how, F f) {
+  if (how == "none") return f([](auto, auto update) { return update; });
+  if (how == "add") return f([](auto old, auto update) { return old + update; });
+  if (how == "mul") return f([](auto old, auto update) { return old * update; });
+  if (how == "max") return f([](auto old, auto update) { return std::max(old, update); });
+  if (how == "min") return f([](auto old, auto update) { return std::min(old, update); });
   throw BadNode{fmt::format("reduction '{}' is not known", how)};
 }
 
@@ -25,19 +25,23 @@ int64_t scatterPosition(int64_t index, int64_t extent) {
   return p;
 }
 
-/// A copy of x in which update u[i] was put at offsets[i], one element after another.
-std::vector<Constant> scattered(const NodeCall& call, const std::vector<int64_t>& offsets) {
+/// A copy of x, with `count` updates; each(put) calls put(offset, update) for all of them, in their order: the update
+/// of this number meets the value at this offset.
+template <class Each>
+std::vector<Constant> scattered(const NodeCall& call, size_t count, Each each) {
   const Constant &x = call.operand(0), &updates = call.operand(2);
   if (updates.element != x.element) throw BadNode{"updates of another type"};
-  const std::string how = call.text("reduction", "none");
   return {withType(x.element, [&](auto zero) {
     using T = decltype(zero);
     Made<T> y = make<T>(x.element, x.extents);
     std::memcpy(y.data, x.bytes->data(), x.bytes->size());
     const auto from = dataOf<T>(updates);
-    if (from.size() != offsets.size()) throw BadNode{"as many updates as indices are needed"};
-    for (size_t i = 0; i < offsets.size(); ++i)
-      y.data[offsets[i]] = reduced<T>(how, y.data[offsets[i]], from[i]);
+    if (from.size() != count) throw BadNode{"as many updates as indices are needed"};
+    withReduction(call.text("reduction", "none"), [&](auto reduce) {
+      each([&](int64_t offset, size_t update) {
+        y.data[offset] = static_cast<T>(reduce(y.data[offset], from[update]));
+      });
+    });
     return y.constant;
   })};
 }
@@ -48,18 +52,19 @@ std::vector<Constant> runScatterNd(const NodeCall& call) {
   if (shape.empty() || static_cast<size_t>(shape.back()) > x.extents.size())
     throw BadNode{"more indices than dimensions"};
   const auto depth = static_cast<size_t>(shape.back());
-  const auto indices = integersOf(call.operand(1));
+  const Integers indices(call.operand(1));
   const auto strides = rowMajorStrides(x.extents);
   const int64_t run = elementCount({x.extents.begin() + static_cast<std::ptrdiff_t>(depth), x.extents.end()});
-  std::vector<int64_t> offsets;
-  for (int64_t n = 0; n < elementCount({shape.begin(), shape.end() - 1}); ++n) {
-    int64_t offset = 0;
-    for (size_t d = 0; d < depth; ++d)
-      offset += strides[d] * scatterPosition(indices[static_cast<size_t>(n) * depth + d], x.extents[d]);
-    for (int64_t i = 0; i < run; ++i)
-      offsets.push_back(offset + i);
-  }
-  return scattered(call, offsets);
+  const int64_t count = elementCount({shape.begin(), shape.end() - 1});
+  return scattered(call, static_cast<size_t>(count * run), [&](auto put) {
+    for (int64_t n = 0; n < count; ++n) {
+      int64_t offset = 0;
+      for (size_t d = 0; d < depth; ++d)
+        offset += strides[d] * scatterPosition(indices[static_cast<size_t>(n) * depth + d], x.extents[d]);
+      for (int64_t i = 0; i < run; ++i)
+        put(offset + i, static_cast<size_t>(n * run + i));
+    }
+  });
 }
 
 std::vector<Constant> runScatterElements(const NodeCall& call) {
@@ -67,16 +72,17 @@ std::vector<Constant> runScatterElements(const NodeCall& call) {
   const Extents& over = call.extents(1);
   const size_t axis = call.axisOf("axis", 0, x.extents.size());
   if (over.size() != x.extents.size()) throw BadNode{"indices of another rank"};
-  const auto indices = integersOf(call.operand(1));
+  const Integers indices(call.operand(1));
   auto strides = rowMajorStrides(x.extents);
-  const int64_t along = strides[axis];
+  const int64_t along = strides[axis], extent = x.extents[axis];
   strides[axis] = 0;
-  std::vector<int64_t> offsets;
-  forRows<1>(over, {strides}, [&](const auto& at, int64_t count, const auto& step) {
-    for (int64_t i = 0; i < count; ++i)
-      offsets.push_back(at[0] + i * step[0] + along * scatterPosition(indices[offsets.size()], x.extents[axis]));
+  return scattered(call, indices.size(), [&](auto put) {
+    size_t next = 0;
+    forRows<1>(over, {strides}, [&](const auto& at, int64_t count, const auto& step) {
+      for (int64_t i = 0; i < count; ++i, ++next)
+        put(at[0] + i * step[0] + along * scatterPosition(indices[next], extent), next);
+    });
   });
-  return scattered(call, offsets);
 }
 
 const KernelRow kScatterKernels[] = {

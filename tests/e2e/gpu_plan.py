@@ -22,7 +22,7 @@ import build  # noqa: E402
 import zoo  # noqa: E402
 
 # What no lowering takes, and the session's nodes between programs, which the processor computes.
-BY_REFERENCE = {"Not", "Select", "STFT"}
+BY_REFERENCE = {"Not", "Select"}
 failures = []
 
 

@@ -74,6 +74,8 @@ def same_cases(m):
          and 0 < a["max_abs_diff"][2] <= 2**-20 and a["max_abs"] < 0.5),
         ("time different models", time_of([m["half"], m["relu"]]), lambda a: 0.4 < a["max_abs_diff"][1] <= 0.5),
         ("time cold", time_of([m["relu"], m["relu"]], cold=True), lambda a: consistent(a, 2, 4)),
+        ("time on the processor", time_of([m["relu"], m["half"]], processor_time=True), lambda a: consistent(a, 2, 4)),
+        ("time of two on the processor", time_of([m["relu"]], processor_time=True, threads=2), error('"processor_time"')),
         ("time with threads", time_of([m["relu"]], threads=2), lambda a: consistent(a, 1, 4)),
         ("time without warm-up", time_of([m["relu"]], warmup=0), lambda a: consistent(a, 1, 4)),
         ("time without budget", time_of([m["relu"], m["half"]], runs=1000, budget_s=0), lambda a: counts(a) == [3, 3]),

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/correction_cases.h"
 #include "tests/unit/cuda_host_support.h"
 
 namespace pet::cuda_host_test {
@@ -52,6 +53,25 @@ TEST(CudaHost, AttentionIsOneCall) {
     ++seen;
   }
   EXPECT_EQ(seen, 16);
+}
+
+/// All are prepared before the first one runs, so that their kernels are compiled as one file.
+TEST(CudaHost, CorrectionsAreComputedInPlace) {
+  auto device = deviceOf(Precision::kFp32, ThreadOrder::kForward);
+  std::vector<DeviceRun> runs;
+  for (const CorrectionCase& c : kCorrectionCases) {
+    SCOPED_TRACE(c.name);
+    auto program = parseProgram(c.text, "test");
+    ASSERT_TRUE(program) << program.error().message();
+    TensorMap tensors = draw(*program, true);
+    auto model = CudaModel::prepare(*program, inputsFrom<float>(tensors), device);
+    ASSERT_TRUE(model) << model.error().message();
+    const std::string notes = notesOf(**model);
+    EXPECT_NE(notes.find("\nc: Concat, " + c.cuda), std::string::npos) << notes;
+    runs.push_back({c.name, *program, std::move(tensors), 0, std::move(*model)});
+  }
+  for (const DeviceRun& run : runs)
+    expectReference(run, 0);
 }
 
 /// Turns 64 numbers round through shared memory.

@@ -30,7 +30,26 @@ inline const EngineCase kEngineCases[] = {
     // Convolutions.
     {"conv", "x: [2, 3, 9, 8]\n w: const [5, 3, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]"},
     {"conv of many channels", "x: [1, 32, 9, 8]\n w: const [48, 32, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]"},
-    {"conv by winograd", "x: [2, 32, 9, 11]\n w: const [48, 32, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]", 1e-4, true},
+    {"conv by winograd", "x: [2, 32, 13, 15]\n w: const [48, 32, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]", 1e-4, true},
+    {"conv by winograd, unlike pads", "x: [1, 64, 16, 21]\n w: const [48, 64, 3, 3]\n y = Conv(x, w) pads=[0, 1, 2, 0]",
+     1e-4, true},
+    {"conv by winograd, of many blocks", "x: [3, 64, 30, 30]\n w: const [64, 64, 3, 3]\n y = Conv(x, w)", 1e-4, true},
+    {"conv by winograd, dilated",
+     "x: [1, 64, 15, 17]\n w: const [64, 64, 3, 3]\n y = Conv(x, w) pads=[2, 2, 2, 2] dilations=[2, 2]", 1e-4, true},
+    {"conv by winograd, scale, sum and relu",
+     "x: [1, 64, 16, 16]\n w: const [64, 64, 3, 3]\n k: const [64, 64, 1, 1]\n s: const [64, 1, 1]\n b: const [64, 1, "
+     "1]\n"
+     "r = Conv(x, k)\n t = Conv(x, w) pads=[1, 1, 1, 1]\n u = Mul(t, s)\n v = Add(u, b)\n a = Add(v, r)\n y = Relu(a)",
+     1e-4, true},
+    {"conv by winograd, clipped",
+     "x: [1, 64, 16, 16]\n w: const [64, 64, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n y = Clip(t) min=-1 max=2", 1e-4,
+     true},
+    {"conv by winograd, a function after it",
+     "x: [1, 64, 16, 16]\n w: const [64, 64, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n y = Sigmoid(t)", 1e-4, true},
+    {"conv 3-d by winograd",
+     "x: [2, 32, 5, 9, 8]\n w: const [48, 32, 3, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1, 1, 1]", 1e-4, true},
+    {"conv 3-d by winograd, an even number of taps, unlike pads",
+     "x: [1, 64, 3, 9, 8]\n w: const [64, 64, 2, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 0, 1, 1]", 1e-4, true},
     {"conv, unlike pads", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 2]\n y = Conv(x, w) pads=[2, 0, 1, 1]"},
     {"conv, strides", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] strides=[2, 3]"},
     {"conv, dilated", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n y = Conv(x, w) pads=[2, 2, 2, 2] dilations=[2, 2]"},
@@ -126,6 +145,19 @@ inline const EngineCase kEngineCases[] = {
      "a: [3, 4, 5]\n b: const [5, 6]\n c: const [6]\n t = MatMul(a, b)\n y = Mul(t, c)"},
     {"gemm", "x: [4, 5]\n w: const [6, 5]\n b: const [6]\n y = Gemm(x, w, b) transB=1 alpha=2 beta=3"},
     {"gemm, transposed", "x: [5, 4]\n w: const [5, 6]\n y = Gemm(x, w) transA=1"},
+    {"stft", "x: [2, 31]\n w: const [8]\n y = STFT(x, w) frame_step=3", 1e-5},
+    {"stft, all frequencies of an odd window", "x: [3, 29]\n w: const [7]\n y = STFT(x, w) frame_step=2 onesided=0",
+     1e-5},
+    {"stft of frames apart", "x: [1, 41]\n w: const [5]\n y = STFT(x, w) frame_step=9", 1e-5},
+    {"stft of one frame", "x: [2, 11]\n w: const [11]\n y = STFT(x, w) frame_step=4", 1e-5},
+    {"stft without a window", "x: [2, 23]\n w = Constant() value=1 shape=[6]\n y = STFT(x, w) frame_step=5", 1e-5},
+    {"stft of a padded signal",
+     "x: [2, 23]\n w: const [9]\n p = Pad(x) pads=[0, 4, 0, 4] mode=reflect\n y = STFT(p, w) frame_step=2", 1e-5},
+    {"stft, then a power",
+     "x: [2, 23]\n w: const [9]\n t = STFT(x, w) frame_step=2\n s = Square(t)\n y = ReduceSum(s) axes=[3]", 1e-5},
+    {"matmul of rows that overlap",
+     "x: [2, 9]\n k: [5, 3]\n g = Gather(x) axis=1 indices=[0, 1, 2, 3, 4, 2, 3, 4, 5, 6, 4, 5, 6, 7, 8]\n"
+     "t = Layout(g) n (3 5) -> n 3 5\n y = MatMul(t, k)"},
     // What follows them.
     {"bias", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n b: const [1, 6, 1, 1]\n t = Conv(x, w)\n y = Add(t, b)"},
     {"bias and relu",
@@ -151,7 +183,7 @@ inline const EngineCase kEngineCases[] = {
      "x: [1, 8, 9, 8]\n w: const [8, 8, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n"
      "u = Relu(t)\n y = Add(u, x)"},
     {"residual, winograd",
-     "x: [1, 32, 9, 8]\n w: const [32, 32, 3, 3]\n k: const [32, 32, 3, 3]\n"
+     "x: [1, 64, 16, 16]\n w: const [64, 64, 3, 3]\n k: const [64, 64, 3, 3]\n"
      "r = Conv(x, k) pads=[1, 1, 1, 1]\n s = Relu(r)\n t = Conv(s, w) pads=[1, 1, 1, 1]\n"
      "u = Add(t, x)\n y = Relu(u)",
      1e-4, true},

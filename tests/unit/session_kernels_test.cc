@@ -86,6 +86,11 @@ const KernelCase kCases[] = {
     {"b:f[1,3,4] s:f[1,1,3] k:i[1] o:f[1] t:f[1] y=NonMaxSuppression(b,s,k,o,t)",
      "b=f[1,3,4]{0,0,1,1,0,0,1,1.1,5,5,6,6} s=f[1,1,3]{0.8,0.9,0.7} k=i[1]{3} o=f[1]{0.5} t=f[1]{0}",
      "i[2,3]{0,0,1,0,0,2}"},
+    {"b:f[1,4,4] s:f[1,2,4] k:i[1] o:f[1] y=NonMaxSuppression(b,s,k,o) center_point_box=1",
+     "b=f[1,4,4]{0,0,2,2,0,1,2,2,9,9,0,0,9,9,0,0} s=f[1,2,4]{4,3,2,1,1,2,3,4} k=i[1]{3} o=f[1]{0.33}",
+     "i[6,3]{0,0,0,0,0,2,0,0,3,0,1,3,0,1,2,0,1,1}"},
+    {"x:f[1,2,2,2] r:f[2,4] b:i[2] y=RoiAlign(x,r,b) sampling_ratio=1 output_width=2",
+     "x=f[1,2,2,2]{1,2,3,4,5,6,7,8} r=f[2,4]{0,0,2,2,-9,-9,-7,-7} b=i[2]{0,0}", "f[2,2,1,2]{2,3,6,7,0,0,0,0}"},
     {"x:f[1,1,2,2] r:f[1,4] b:i[1] y=RoiAlign(x,r,b) sampling_ratio=1",
      "x=f[1,1,2,2]{1,2,3,4} r=f[1,4]{0,0,2,2} b=i[1]{0}", "f[1,1,1,1]{2.5}"},
     // One step of each recurrent layer of one unit, from h = 0, with weights of 1: sigmoid(1) = 0.731059, tanh(1) =
@@ -146,15 +151,15 @@ Constant drawnNumbers(ElementType element, const Extents& extents, unsigned seed
   return Constant::rounded(element, values);
 }
 
-/// A recurrent layer of 20 hidden numbers, in this type, of sequence `only` or of all five.
+/// A recurrent layer of 50 hidden numbers, in this type, of sequence `only` or of all five.
 std::vector<double> layer(
     const std::string& type, int64_t gates, ElementType element, int only, const std::string& attributes) {
-  constexpr int64_t kSteps = 3, kBatch = 5, kInput = 7, kHidden = 20;
+  constexpr int64_t kSteps = 3, kBatch = 5, kInput = 7, kHidden = 50;
   const bool alone = only >= 0;
   const std::string n = std::to_string(alone ? 1 : kBatch), rows = std::to_string(gates * kHidden);
-  Graph graph = sessionGraph("x:f[3," + n + ",7] w:f[2," + rows + ",7] r:f[2," + rows + ",20] b:f[2," +
+  Graph graph = sessionGraph("x:f[3," + n + ",7] w:f[2," + rows + ",7] r:f[2," + rows + ",50] b:f[2," +
                              std::to_string(2 * gates * kHidden) + "] l:j[" + n + "] y,h=" + type +
-                             "(x,w,r,b,l) hidden_size=20 direction=\"bidirectional\" " + attributes);
+                             "(x,w,r,b,l) hidden_size=50 direction=\"bidirectional\" " + attributes);
   for (const char* input : {"x", "w", "r", "b"})
     graph.types.at(input).element = element;
   Constant x = drawnNumbers(element, {kSteps, kBatch, kInput}, 1);
@@ -182,16 +187,44 @@ TEST(SessionRecurrent, TypesAndBatchesAgree) {
        {std::tuple("LSTM", 4, ""), {"GRU", 3, ""}, {"GRU", 3, "linear_before_reset=1"}, {"RNN", 1, ""}}) {
     const auto all = layer(type, gates, ElementType::kFloat, -1, attributes),
                exact = layer(type, gates, ElementType::kDouble, -1, attributes);
-    ASSERT_EQ(all.size(), 200U) << type;
-    ASSERT_EQ(exact.size(), 200U) << type;
+    ASSERT_EQ(all.size(), 500U) << type;
+    ASSERT_EQ(exact.size(), 500U) << type;
     for (size_t i = 0; i < all.size(); ++i)
       EXPECT_NEAR(all[i], exact[i], 1e-5) << type << i;
     for (size_t only = 0; only < 5; ++only) {
       const auto one = layer(type, gates, ElementType::kFloat, static_cast<int>(only), attributes);
       for (size_t i = 0; i < one.size(); ++i)
-        EXPECT_NEAR(one[i], all[(i / 20 * 5 + only) * 20 + i % 20], 1e-6) << type << only;
+        EXPECT_NEAR(one[i], all[(i / 50 * 5 + only) * 50 + i % 50], 1e-6) << type << only;
     }
   }
+}
+
+/// h' = tanh(W x + R h), of more columns than lie together.
+TEST(SessionRecurrent, IsTheSumOverTheWeights) {
+  constexpr int64_t kSteps = 2, kInput = 7, kHidden = 300;
+  const Graph graph = sessionGraph("x:f[2,1,7] w:f[1,300,7] r:f[1,300,300] y,h=RNN(x,w,r) hidden_size=300");
+  const Constant x = drawnNumbers(ElementType::kFloat, {kSteps, 1, kInput}, 1);
+  const Constant w = drawnNumbers(ElementType::kFloat, {1, kHidden, kInput}, 2);
+  const Constant r = drawnNumbers(ElementType::kFloat, {1, kHidden, kHidden}, 3);
+  auto session = sessionOf(graph);
+  auto results = (*session)->run({{"x", x}, {"w", w}, {"r", r}});
+  ASSERT_TRUE(results) << results.error().message();
+  const std::vector<double> xs = *x.numbers(), ws = *w.numbers(), rs = *r.numbers(), found = *(*results)[1].numbers();
+  std::vector<double> h(kHidden, 0);
+  for (size_t s = 0; s < kSteps; ++s) {
+    std::vector<double> next;
+    for (size_t m = 0; m < kHidden; ++m) {
+      double sum = 0;
+      for (size_t k = 0; k < kInput; ++k)
+        sum += ws[m * kInput + k] * xs[s * kInput + k];
+      for (size_t k = 0; k < kHidden; ++k)
+        sum += rs[m * kHidden + k] * h[k];
+      next.push_back(std::tanh(sum));
+    }
+    h = next;
+  }
+  for (size_t m = 0; m < kHidden; ++m)
+    EXPECT_NEAR(found[m], h[m], 1e-5) << m;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SessionKernels, ::testing::Range<size_t>(0, std::size(kCases)));

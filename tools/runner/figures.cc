@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <limits>
 
 #include <fmt/format.h>
@@ -15,6 +16,12 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double secondsNow(bool processorTime) {
+  timespec now{};
+  clock_gettime(processorTime ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 }  // namespace
@@ -67,9 +74,9 @@ Expected<std::vector<std::vector<double>>> timeInTurns(std::vector<Session>& ses
     for (size_t turn = 0; turn < sessions.size(); ++turn) {
       size_t index = (static_cast<size_t>(k) + turn) % sessions.size();
       if (options.flush) options.flush();
-      auto begin = std::chrono::steady_clock::now();
+      const double begin = secondsNow(options.processorTime);
       auto ran = sessions[index].again();
-      double seconds = secondsSince(begin);
+      const double seconds = secondsNow(options.processorTime) - begin;
       if (!ran) return tl::unexpected(ran.error());
       if (!warming) samples[index].push_back(seconds);
     }

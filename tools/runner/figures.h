@@ -18,6 +18,7 @@ struct TimingOptions {
   int64_t runs = 20, warmup = 2;
   double budgetSeconds = 10;
   std::function<void()> flush = nullptr;  ///< before each run, if given
+  bool processorTime = false;             ///< of the calling thread, which other processes do not lengthen
 };
 /// Of sessions that have run. Seconds of each run, one list per session. Round k starts at session k, so that each gets
 /// every place in turn.

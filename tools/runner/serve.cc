@@ -151,6 +151,8 @@ Json timeModels(const Request& request, const Target& target) {
   TimingOptions options{request.integer("runs", 20), request.integer("warmup", 2), request.number("budget_s", 10)};
   if (options.runs < 1) throw Mistake{"\"runs\" must be at least 1"};
   bool cold = request.flag("cold", false);
+  options.processorTime = request.flag("processor_time", false);
+  if (options.processorTime && request.integer("threads", 1) > 1) throw Mistake{"\"processor_time\" is for one thread"};
   request.flag("optimise", true);
   Opened opened = open(request, paths, target);
   std::vector<double> differences;
