@@ -4,11 +4,13 @@
 #include <set>
 
 #include "synth/judge/verdict.h"
+#include "synth/prove/prove.h"
 
 namespace pet {
 namespace {
 
 constexpr unsigned long kOperations = 1'000'000;  ///< of isl; a class of the canonical patterns takes a hundredth
+constexpr unsigned long kProof = 8'000'000;       ///< of isl; blocks as channels take the most
 
 }  // namespace
 
@@ -21,6 +23,15 @@ bool isPartOf(const ShapeClass& part, const ShapeClass& whole) {
                        [&](const Constraint& c) { return context.implies(c); });
   });
   return implied && *implied;
+}
+
+bool computesAlike(const Proposal& part, const Proposal& whole) {
+  if (part.where != whole.where || !isPartOf(part.shapes, whole.shapes)) return false;
+  const auto equal = orDrop([&]() -> tl::expected<bool, Drop> {
+    const poly::Context context(part.shapes, kProof);
+    return std::holds_alternative<Proved>(proveEqual(context, whole.program, part.program));
+  });
+  return equal && *equal;
 }
 
 }  // namespace pet

@@ -92,9 +92,9 @@ def drawn(name, written):
     return lines, rest
 
 
-def model(path, element=TensorProto.FLOAT16):
+def model(path, element, extent):
     """Several large convolutions, in float16 compared in double by apply()'s rules: it takes seconds. Then the sites of the rules."""
-    n, extent, layers = 64, 96, 6
+    n, layers = 64, 6
     weights = [np.random.default_rng(i).uniform(-0.06, 0.06, [n, n, 3, 3]).astype(helper.tensor_dtype_to_np_dtype(element)) for i in range(layers)]
     nodes = [helper.make_node("Conv", [f"t{i}" if i else "x", f"w{i}"], [f"t{i + 1}"], pads=[1] * 4) for i in range(layers)]
     nodes += [helper.make_node("Flatten", [f"t{layers}"], ["a"]), helper.make_node("Relu", ["a"], ["r"], name="the\x1b[31m\nrelu"),
@@ -115,7 +115,7 @@ def apply(folder):
     proved.write_text(proved.read_text().replace("numerics same-terms", "numerics conditioned 2"))  # which 16 bits are compared in double for
     done = tool("pet-rules", "import", proved, "-o", pack)
     assert done.returncode == 0, done.stdout + done.stderr
-    model(source)
+    model(source, TensorProto.FLOAT16, 96)
     arguments = [source, pack, "--all", "-o", output]
 
     code, said, written = on_terminal("pet-apply", *arguments, pause_at=b"checking the whole model", PET_CACHE=str(folder / "cache"))
@@ -125,7 +125,7 @@ def apply(folder):
     for what in ["choosing rules, 0 %", "checking the sites", "checking the whole model", "checking the proof records of 2 rules, 0 %"]:
         expect(f"pet-apply says {what}", any(line.startswith(what) for line in lines), lines)
 
-    model(folder / "float.onnx", TensorProto.FLOAT)
+    model(folder / "float.onnx", TensorProto.FLOAT, 192)
     code, said, written = on_terminal("pet-apply", folder / "float.onnx", *arguments[1:], "--trust-pack")
     lines, rest = drawn("in float", written)
     shares = [int(found[1]) for found in map(IN_FLOAT.match, lines) if found]

@@ -55,7 +55,7 @@ const std::pair<std::string, std::string> kFates[] = {
     {"h.whole_w.whole_conv", "cost: computes much more at all shapes tried"},  // a dense matrix for a shortcut
     {"h.in4-batch-s2_w.in4-batch-s2_conv", "fingerprint"},
     {"h.in2-batch-s2_conv", "no correction: the mismatch covers whole dimensions"},
-    {"h.halo2-s2_convtranspose", "composition: of h.halo2-s2_conv"},
+    {"exchange_conv+offset", "composition: of exchange_conv"},
     {"h.in2-chi-d2_w.in2-chi-d2_matmul",
      "duplicate: of h.in2-chi_w.in2-chi_matmul"},  // with one tap a dilation changes nothing
     {"h.in2-chi_w.in2-chi_matmul", "kept"},

@@ -1,9 +1,10 @@
+#include <tuple>
+
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
 #include "synth/analysis/canonical_text.h"
 #include "synth/judge/part_of.h"
-#include "synth/prove/prove.h"
 #include "tests/unit/synth_support.h"
 
 namespace pet::synth_select_test {
@@ -81,27 +82,24 @@ TEST(SynthSelect, ThePlanThatAnotherFollowsFrom) {
   }
 }
 
-/// What a composition is dropped for: its program computes what the smaller one's does, wherever both have a value.
+/// What a composition is dropped for: its program computes what the smaller one's does, at all of its shapes.
 TEST(SynthSelect, ACompositionComputesWhatTheSmallerPlanDoes) {
-  size_t proved = 0;
-  for (const std::string& name : {"conv-1x1", "conv1d", "matmul"}) {
-    const Pattern pattern = testing_support::pattern(name);
-    auto op = analyse(pattern.program);
-    ASSERT_TRUE(op) << name;
-    VoteTable votes;
-    const auto plans = enumeratePlans(*op);
-    const auto smaller = smallerPlans(plans);
-    for (size_t i = 0; i < plans.size(); ++i) {
-      if (!smaller[i]) continue;
-      auto larger = buildMutant(pattern, *op, plans[i], votes),
-           less = buildMutant(pattern, *op, plans[*smaller[i]], votes);
-      if (!larger || !less || !isPartOf(larger->shapes, less->shapes)) continue;
-      const Equality equality = proveEqual(poly::Context(larger->shapes), less->program, larger->program);
-      EXPECT_FALSE(std::holds_alternative<ProvedOutside>(equality)) << name << "/" << planName(*op, plans[i]);
-      proved += std::holds_alternative<Proved>(equality);
-    }
-  }
-  EXPECT_GT(proved, 100U);
+  const std::tuple<std::string, std::string, std::string, bool> kCases[] = {
+      {"conv", "exchange_convtranspose", "exchange_conv", true},
+      {"matmul", "k.pad4_convtranspose", "k.pad4_conv", true},
+      {"convtranspose", "n.in2-inner0_convtranspose", "n.in2-inner0_conv", false},  // over more shapes
+      {"conv1d", "w.in2-chios_convtranspose", "w.in2-chios_conv", false},           // not proved
+  };
+  auto proposalOf = [](const std::string& pattern, const std::string& plan) {
+    auto mutant = testing_support::mutantOf(pattern, plan);
+    EXPECT_TRUE(mutant) << pattern << "/" << plan;
+    Proposal p;
+    if (mutant) p.where = mutant->where, p.shapes = mutant->shapes, p.program = mutant->program;
+    return p;
+  };
+  for (const auto& [pattern, larger, smaller, alike] : kCases)
+    EXPECT_EQ(computesAlike(proposalOf(pattern, larger), proposalOf(pattern, smaller)), alike)
+        << pattern << "/" << larger;
 }
 
 }  // namespace

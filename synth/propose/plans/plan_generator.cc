@@ -59,7 +59,7 @@ class PlanGenerator : public Generator {
     const bool kept = judge(smaller);
     for (size_t i : composed) {
       Candidate larger = candidate(i);
-      if (kept && larger.proposal && isPartOf(larger.proposal->shapes, smaller.proposal->shapes))
+      if (kept && larger.proposal && computesAlike(*larger.proposal, *smaller.proposal))
         larger.proposal = tl::unexpected(Drop{DropReason::kComposition, "of " + nameOf(first)});
       judge(std::move(larger));
     }
