@@ -282,6 +282,18 @@ Program ProgramBuilder::finish(std::vector<Value> outputs) && {
   return std::move(program_);
 }
 
+Expected<void> copyNode(ProgramBuilder& builder, const Program& program, int node, std::map<Value, Value>& moved) {
+  const Node& n = program.nodes()[static_cast<size_t>(node)];
+  std::vector<Value> operands;
+  for (Value v : n.operands)
+    operands.push_back(moved.at(v));
+  auto added = builder.add(*n.op, std::move(operands), n.attributes, n.names);
+  if (!added) return tl::unexpected(added.error());
+  for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
+    moved[{node, o}] = {added->node, o};
+  return {};
+}
+
 bool isConstant(const Program& program, Value value) {
   // Each node once: z = Mul(z, z) reads z twice.
   std::set<int> seen{value.node};
@@ -295,6 +307,16 @@ bool isConstant(const Program& program, Value value) {
     }
   }
   return true;
+}
+
+std::vector<bool> constantNodes(const Program& program) {
+  std::vector<bool> constant;
+  for (const Node& n : program.nodes()) {
+    constant.push_back(n.is(ops::kInput) ? n.scalar("constant") == Expr(1)
+                                         : std::all_of(n.operands.begin(), n.operands.end(),
+                                                       [&](Value v) { return constant[static_cast<size_t>(v.node)]; }));
+  }
+  return constant;
 }
 
 }  // namespace pet

@@ -119,7 +119,13 @@ class ProgramBuilder {
   Program program_;
 };
 
+/// Adds a node of a program once more, of what stands for its operands in `moved`, and enters what stands for its
+/// results. Errors are those of ProgramBuilder::add().
+Expected<void> copyNode(ProgramBuilder& builder, const Program& program, int node, std::map<Value, Value>& moved);
+
 /// True if the value is computed from constant inputs alone.
 bool isConstant(const Program& program, Value value);
+/// The same of every node.
+std::vector<bool> constantNodes(const Program& program);
 
 }  // namespace pet

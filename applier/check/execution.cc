@@ -194,13 +194,7 @@ Expected<Program> withInputs(const Program& program, const std::vector<Value>& v
     const Node& n = program.nodes()[static_cast<size_t>(i)];
     auto isKnown = [&](Value v) { return moved.contains(v); };
     if (isKnown({i, 0}) || !std::all_of(n.operands.begin(), n.operands.end(), isKnown)) continue;
-    std::vector<Value> operands;
-    for (Value v : n.operands)
-      operands.push_back(moved.at(v));
-    auto added = builder.add(*n.op, std::move(operands), n.attributes, n.names);
-    if (!added) return tl::unexpected(added.error());
-    for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
-      moved[Value{i, o}] = Value{added->node, o};
+    if (auto ok = copyNode(builder, program, i, moved); !ok) return tl::unexpected(ok.error());
   }
   std::vector<Value> outputs;
   for (Value v : program.outputs())

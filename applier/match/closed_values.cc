@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <set>
 
 #include "ir/evaluate.h"
@@ -58,13 +59,8 @@ Program ClosedValues::programOf(Value v) const {
   std::map<Value, Value> moved;
   for (int i = 0; i <= v.node; ++i) {
     if (!closed_[static_cast<size_t>(i)]) continue;
-    const Node& n = pattern_.nodes()[static_cast<size_t>(i)];
-    std::vector<Value> operands;
-    for (Value o : n.operands)
-      operands.push_back(moved.at(o));
-    auto copy = builder.add(*n.op, std::move(operands), n.attributes, n.names);
-    for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
-      moved[{i, o}] = {copy->node, o};
+    [[maybe_unused]] const auto copied = copyNode(builder, pattern_, i, moved);
+    assert(copied && "it is of a program with these shapes");
   }
   return std::move(builder).finish({moved.at(v)}).withoutDeadNodes();
 }

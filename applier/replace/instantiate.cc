@@ -61,15 +61,8 @@ Expected<Program> betweenReshapes(const Program& replacement, const Program& pat
     moved[v] = *own;
   }
   for (int i = 0; i < static_cast<int>(replacement.nodes().size()); ++i) {
-    const Node& n = replacement.nodes()[static_cast<size_t>(i)];
-    if (n.is(ops::kInput)) continue;
-    std::vector<Value> operands;
-    for (Value v : n.operands)
-      operands.push_back(moved.at(v));
-    auto added = builder.add(*n.op, std::move(operands), n.attributes, n.names);
-    if (!added) return tl::unexpected(added.error());
-    for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
-      moved[{i, o}] = {added->node, o};
+    if (replacement.nodes()[static_cast<size_t>(i)].is(ops::kInput)) continue;
+    if (auto ok = copyNode(builder, replacement, i, moved); !ok) return tl::unexpected(ok.error());
   }
   std::vector<Value> outputs;
   for (size_t i = 0; i < replacement.outputs().size(); ++i) {

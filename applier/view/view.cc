@@ -265,16 +265,6 @@ ViewPart::ViewPart(const View& whole, const Uses& uses, const std::set<int>& nod
   view_ = std::move(part).finish(std::move(outputs));
 }
 
-std::vector<bool> constantNodes(const Program& program) {
-  std::vector<bool> constant;
-  for (const Node& n : program.nodes()) {
-    constant.push_back(n.is(ops::kInput) ? n.scalar("constant") == Expr(1)
-                                         : std::all_of(n.operands.begin(), n.operands.end(),
-                                                       [&](Value v) { return constant[static_cast<size_t>(v.node)]; }));
-  }
-  return constant;
-}
-
 std::map<Value, std::vector<int>> readers(const Program& program) {
   std::map<Value, std::vector<int>> result;
   for (size_t i = 0; i < program.nodes().size(); ++i) {

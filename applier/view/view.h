@@ -178,8 +178,6 @@ class ViewPart {
   std::map<Value, Value> moved_;
 };
 
-/// Per node: computed from constant inputs alone.
-std::vector<bool> constantNodes(const Program& program);
 /// Per value: the nodes that read it (once per operand), and -1 for each time that it is an output.
 std::map<Value, std::vector<int>> readers(const Program& program);
 

@@ -33,7 +33,11 @@ struct Unknown {};
 class Grouping {
  public:
   Grouping(const Program& program, const Bindings& symbols)
-      : program_(program), symbols_(symbols), stepOf_(program.nodes().size(), kNone), readers_(program.nodes().size()) {
+      : program_(program),
+        symbols_(symbols),
+        stepOf_(program.nodes().size(), kNone),
+        readers_(program.nodes().size()),
+        isConstant_(constantNodes(program)) {
     for (size_t i = 0; i < program.nodes().size(); ++i) {
       for (Value v : program.nodes()[i].operands)
         readers_[static_cast<size_t>(v.node)].insert(static_cast<int>(i));
@@ -44,12 +48,7 @@ class Grouping {
 
   std::vector<DeviceStep> steps() {
     for (int n = 0; n < static_cast<int>(program_.nodes().size()); ++n) {
-      const bool isGiven = node(n).is(ops::kInput);
-      const auto& operands = node(n).operands;
-      isConstant_.push_back(isGiven ? node(n).scalar("constant") == Expr(1)
-                                    : std::all_of(operands.begin(), operands.end(),
-                                                  [&](Value v) { return isConstant_[static_cast<size_t>(v.node)]; }));
-      if (!isGiven && !isConstant_.back()) place(n);
+      if (!node(n).is(ops::kInput) && !isConstant_[static_cast<size_t>(n)]) place(n);
     }
     for (DeviceStep& step : steps_)
       step.elements = elementsAround(step);
@@ -132,9 +131,9 @@ class Grouping {
   const Bindings& symbols_;
   std::vector<int> stepOf_;
   std::vector<std::set<int>> readers_;
-  std::vector<DeviceStep> steps_;
   std::vector<bool> isConstant_;  ///< per node
-  std::vector<bool> isAlone_;     ///< per step: it begins with an operator that nothing is computed before
+  std::vector<DeviceStep> steps_;
+  std::vector<bool> isAlone_;  ///< per step: it begins with an operator that nothing is computed before
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "rules/rewrite/equation.h"
 
 #include <algorithm>
+#include <cassert>
 #include <set>
 
 #include <fmt/format.h>
@@ -23,12 +24,8 @@ Program inOrder(const Program& replacement, const Program& pattern) {
   const auto& nodes = replacement.nodes();
   for (size_t n = 0; n < nodes.size(); ++n) {
     if (nodes[n].is(ops::kInput)) continue;
-    std::vector<Value> operands;
-    for (Value v : nodes[n].operands)
-      operands.push_back(meaning.at(v));
-    Value added = *builder.add(*nodes[n].op, std::move(operands), nodes[n].attributes, nodes[n].names);
-    for (size_t o = 0; o < nodes[n].names.size(); ++o)
-      meaning[{static_cast<int>(n), static_cast<int>(o)}] = {added.node, static_cast<int>(o)};
+    [[maybe_unused]] const auto copied = copyNode(builder, replacement, static_cast<int>(n), meaning);
+    assert(copied && "it is of a program with these shapes");
   }
   std::vector<Value> outputs;
   for (Value v : replacement.outputs())

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/error.h"
@@ -23,6 +24,8 @@ enum class Precision {
   kFp16,
   kBf16,
 };
+/// "fp32", "tf32", …
+std::string_view nameOf(Precision precision);
 Storage storageOf(Precision precision);
 int64_t bytesOf(Storage storage);
 
@@ -84,6 +87,7 @@ struct Failure {
 struct PlanCounts {
   int chosen = 0;                ///< plans that a library was asked for
   int timed = 0;                 ///< plans that were run for that
+  double seconds = 0;            ///< that asking and running took
   int restored = 0;              ///< plans that were kept
   int compiled = 0, loaded = 0;  ///< files of kernels of ours: compiled, and kept
 };
@@ -117,8 +121,8 @@ class Device {
   virtual std::unique_ptr<Call> kernel(KernelSource source) = 0;
   virtual Expected<void> finish() = 0;
 
-  /// Calls can be timed.
-  virtual bool times() const = 0;
+  /// For how long the plans of a call are timed; 0: not at all.
+  virtual double searchSeconds() const = 0;
   /// Runs the call once, and says how long that took on the device.
   virtual double seconds(Call& call, std::span<const Address> pointers, Address workspace) = 0;
 

@@ -67,6 +67,8 @@ Access withoutRepeatedHeads(const Access& access) {
 
 /// Why libraries are not asked; "": they are.
 std::string whyNotAsked(const plan::Planner& p, const Attention& a) {
+  // cuDNN scales what it hides, which is then not below all others.
+  if (!(a.scale > 0)) return "a scale that is not positive";
   for (Value v : {a.q, a.k, a.v, a.y}) {
     const Extents extents = p.extents(v);
     if (extents.size() > 4) return "more than four dimensions";

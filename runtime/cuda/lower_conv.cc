@@ -11,12 +11,13 @@
 namespace pet::cuda {
 namespace {
 
-/// Channels innermost, which tensor cores want; as it is where the operand has few channels and lies row-major.
-Access operandForm(const Window& w) {
+/// The order of dimensions in memory. Channels innermost, which tensor cores want; as it is where the operand has few
+/// channels and lies row-major.
+std::vector<size_t> orderFor(const Window& w) {
   constexpr int64_t kFew = 4;
-  const Extents extents = w.x.access.extents();
+  const Access form = rowMajor(w.x.access.extents());
   const bool few = w.inner / w.group < kFew && w.group == 1;
-  return few && sameForm(w.x.access, rowMajor(extents)) ? rowMajor(extents) : channelsLast(extents);
+  return few && sameForm(w.x.access, form) ? rowMajorOrder(form.rank()) : channelsLastOrder(form.rank());
 }
 
 /// The kernel's numbers in this order, with a factor for each channel of the result.
@@ -59,7 +60,7 @@ void materialise(Planner& p, Window& w) {
 }
 
 /// The form of what lies in this order of dimensions, of which one of extent 1 gets the stride that it would have were
-/// it longer; nothing: it lies in another order.
+/// it longer: cuDNN reads the order from the strides, also of such. Nothing: it lies in another order.
 std::optional<TensorForm> formIn(const std::vector<size_t>& order, const Access& access) {
   TensorForm form = formOf(access);
   int64_t least = 1;
@@ -92,18 +93,28 @@ class ConvLowering {
 
   /// `into`: where the result goes; nothing: to a place of its own.
   bool emit(const std::optional<Place>& into) {
-    const Access from = operandForm(w_);
-    const std::vector<size_t> order = memoryOrder(from);
-    const Access kernel = inOrder(kernelShape(), order), dense = inOrder(w_.y, order);
-    const auto to = into ? formIn(order, w_.callForm(into->access)) : formOf(dense);
+    const std::vector<size_t> order = orderFor(w_);
+    const Access from = inOrder(w_.x.access.extents(), order), kernel = inOrder(kernelShape(), order),
+                 dense = inOrder(w_.y, order);
+    const auto to = formIn(order, into ? w_.callForm(into->access) : dense);
     if (!to) return false;
-    ConvCall call{formOf(from), formOf(kernel), *to,           w_.strides, w_.dilations, w_.before,
-                  w_.after,     w_.group,       w_.transposed, false,      {},           {}};
+    ConvCall call{*formIn(order, from),
+                  *formIn(order, kernel),
+                  *to,
+                  w_.strides,
+                  w_.dilations,
+                  w_.before,
+                  w_.after,
+                  w_.group,
+                  w_.transposed,
+                  false,
+                  {},
+                  {}};
     for (int64_t& d : call.dilations)
       ++d;
     for (const Fused& fused : choicesOf(e_)) {
       call.bias = fused.bias;
-      call.added = fused.added ? std::optional(formOf(dense)) : std::nullopt;
+      call.added = fused.added ? formIn(order, dense) : std::nullopt;
       call.activation = activationIn(fused, e_);
       auto made = p_.device().conv(call);
       if (!made) {

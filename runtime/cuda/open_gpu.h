@@ -9,14 +9,18 @@
 
 namespace pet::cuda {
 
+inline constexpr double kSearchSeconds = 1;
+
 struct GpuOptions {
   int index = 0;  ///< of several
   Precision precision = Precision::kFp32;
   /// Of a device that is not there, as cuDNN's JSON: plans are built and kernels compiled for it, and nothing runs. "":
   /// of the device at hand.
-  std::string properties;
+  std::string properties = "";
   /// Where plans and compiled kernels are kept from one start to the next; null: nowhere.
   std::shared_ptr<PlanStore> store = nullptr;
+  /// For so long plans of a call are timed, the library's favourites first, and the fastest is taken. 0: the first.
+  double searchSeconds = kSearchSeconds;
 };
 
 /// What compiling showed of a kernel.

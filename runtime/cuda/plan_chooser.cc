@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kBlock = 1 << 18;  ///< numbers that operands are made of, again and again
 constexpr int kRuns = 5;             ///< of a plan, after one that is not counted
+constexpr double kHopeless = 1.5;    ///< times the best plan's time: another run will not change that
 
 /// Operands of a call, to time it on.
 class Trial {
@@ -33,14 +34,14 @@ class Trial {
     }
   }
 
-  /// Of one run. Throws Failure: there is no memory for the workspace.
-  double seconds(Call& call) {
+  /// Of one run; runs no more where `toBeat` shows that it is pointless. Throws Failure: there is no memory for the
+  /// workspace.
+  double seconds(Call& call, std::optional<double> toBeat) {
     const Held workspace(device_, call.workspaceBytes());
+    device_.seconds(call, pointers_, workspace.get());  // libraries load what they need
     double best = device_.seconds(call, pointers_, workspace.get());
-    for (int run = 0; run < kRuns; ++run) {
-      const double once = device_.seconds(call, pointers_, workspace.get());
-      best = run == 0 ? once : std::min(best, once);
-    }
+    for (int run = 1; run < kRuns && !(toBeat && best > kHopeless * *toBeat); ++run)
+      best = std::min(best, device_.seconds(call, pointers_, workspace.get()));
     return best;
   }
 
@@ -49,6 +50,10 @@ class Trial {
   std::vector<std::unique_ptr<Held>> held_;
   std::vector<Address> pointers_;
 };
+
+double secondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
 
 /// The name, the seconds, then the plan as the library writes it.
 std::string textOf(const Call& call, std::optional<double> seconds, const std::string& kept) {
@@ -71,30 +76,33 @@ Expected<std::unique_ptr<Call>> PlanChooser::choose(Plans& plans) {
       return std::move(*call);
     }
   }
+  const Clock::time_point begin = Clock::now();
   const auto count = plans.count();
   if (!count) return tl::unexpected(count.error());
-  auto chosen = fastest(plans, *count);
+  auto chosen = fastest(plans, *count, begin);
   if (!chosen) return tl::unexpected(chosen.error());
   ++counts_.chosen;
+  counts_.seconds += secondsSince(begin);
   const std::string kept = chosen->keeps ? chosen->call->kept() : "";
   if (!kept.empty()) put(key, textOf(*chosen->call, chosen->seconds, kept));
   return std::move(chosen->call);
 }
 
-Expected<PlanChooser::Choice> PlanChooser::fastest(Plans& plans, size_t count) {
+Expected<PlanChooser::Choice> PlanChooser::fastest(Plans& plans, size_t count, Clock::time_point begin) {
+  const double limit = device_.searchSeconds();
   Choice best;
   Error why{ErrorKind::kUnsupported, "no plan", "", ""};
   std::unique_ptr<Trial> trial;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count && !(best.call && secondsSince(begin) > limit); ++i) {
     auto call = plans.build(i);
     if (!call) {
       why = call.error();
       continue;
     }
-    if (!device_.times() || count == 1) return Choice{std::move(*call), std::nullopt, true};
+    if (limit == 0 || count == 1) return Choice{std::move(*call), std::nullopt, true};
     try {
       if (!trial) trial = std::make_unique<Trial>(device_, plans.elements());
-      const double seconds = trial->seconds(**call);
+      const double seconds = trial->seconds(**call, best.seconds);
       ++counts_.timed;
       if (!best.seconds || seconds < *best.seconds) best = {std::move(*call), seconds, true};
     } catch (const Failure& e) {  // no memory to time it; another time there may be

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,8 +29,8 @@ class Plans {
   virtual Expected<std::unique_ptr<Call>> restore(const std::string& kept) = 0;
 };
 
-/// Takes the fastest of a library's plans, timed on the device once; what was found is kept by device and problem. On a
-/// device that times nothing it takes the first.
+/// Takes the fastest of a library's plans, timed on the device once, for Device::searchSeconds(); what was found is
+/// kept by device and problem. On a device that times nothing it takes the first.
 class PlanChooser {
  public:
   /// `store` may be null: then plans are kept as long as this is there. `device` outlives it.
@@ -41,6 +42,8 @@ class PlanChooser {
   const PlanCounts& counts() const { return counts_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   std::optional<std::string> find(const std::string& key);
   void put(const std::string& key, const std::string& text);
   struct Choice {
@@ -48,7 +51,7 @@ class PlanChooser {
     std::optional<double> seconds;  ///< if it was timed
     bool keeps = true;              ///< it need not be chosen again
   };
-  Expected<Choice> fastest(Plans& plans, size_t count);
+  Expected<Choice> fastest(Plans& plans, size_t count, Clock::time_point begin);
 
   Device& device_;
   std::shared_ptr<PlanStore> store_;

@@ -6,20 +6,6 @@
 namespace pet::cuda {
 namespace {
 
-std::string_view nameOf(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kTf32:
-      return "tf32";
-    case Precision::kFp16:
-      return "fp16";
-    case Precision::kBf16:
-      return "bf16";
-  }
-  return "";
-}
-
 std::string_view nameOf(plan::Function function) {
   using plan::Function;
   switch (function) {

@@ -6,6 +6,20 @@
 
 namespace pet::cuda {
 
+std::string_view nameOf(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return "fp32";
+    case Precision::kTf32:
+      return "tf32";
+    case Precision::kFp16:
+      return "fp16";
+    case Precision::kBf16:
+      return "bf16";
+  }
+  return "";
+}
+
 Storage storageOf(Precision precision) {
   switch (precision) {
     case Precision::kFp16:

@@ -66,18 +66,24 @@ Access inOrder(const Extents& extents, const std::vector<size_t>& order) {
   return strided(extents, strides);
 }
 
-Access rowMajor(const Extents& extents) {
-  std::vector<size_t> order(extents.size());
+std::vector<size_t> rowMajorOrder(size_t rank) {
+  std::vector<size_t> order(rank);
   std::iota(order.begin(), order.end(), 0);
-  return inOrder(extents, order);
+  return order;
+}
+
+std::vector<size_t> channelsLastOrder(size_t rank) {
+  std::vector<size_t> order = rowMajorOrder(rank);
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return order;
+}
+
+Access rowMajor(const Extents& extents) {
+  return inOrder(extents, rowMajorOrder(extents.size()));
 }
 
 Access channelsLast(const Extents& extents) {
-  std::vector<size_t> order{0};
-  for (size_t d = 2; d < extents.size(); ++d)
-    order.push_back(d);
-  order.push_back(1);
-  return inOrder(extents, order);
+  return inOrder(extents, channelsLastOrder(extents.size()));
 }
 
 Access channelsBlocked(const Extents& extents, int64_t block) {

@@ -30,6 +30,8 @@ struct Access {
 Access rowMajor(const Extents& extents);
 /// Dense; `order` lists the dimensions, the one with the longest stride first.
 Access inOrder(const Extents& extents, const std::vector<size_t>& order);
+std::vector<size_t> rowMajorOrder(size_t rank);
+std::vector<size_t> channelsLastOrder(size_t rank);
 /// Dense, dimension 1 innermost: nhwc and its like of any rank >= 2.
 Access channelsLast(const Extents& extents);
 /// Dense; dimension 1 is cut into blocks of `block`, which divides it, and the inner part lies innermost: nChw16c.

@@ -55,7 +55,7 @@ class Finder {
       found_.scale *= factor;
       done = true;
     } else if (node.is(ops::kMul) || node.is(ops::kDiv)) {
-      done = passScale(node, v, factor);
+      done = passScale(v, factor);
     } else if (node.is(ops::kAdd)) {
       done = passTerm(node, v, factor, 0) || passTerm(node, v, factor, 1);
     } else if (node.is(ops::kWhere)) {
@@ -65,15 +65,9 @@ class Finder {
     return done;
   }
 
-  bool passScale(const Node& node, Value v, double factor) {
-    const bool divides = node.is(ops::kDiv);
-    for (size_t i = 0; i < (divides ? 1U : 2U); ++i) {
-      const auto by = numberOf(p_, node.operands[1 - i]);
-      if (by && keepsExtents(node.operands[i], v) &&
-          findProduct(node.operands[i], divides ? factor / *by : factor * *by))
-        return true;
-    }
-    return false;
+  bool passScale(Value v, double factor) {
+    const auto scaled = scaledBy(v);
+    return scaled && findProduct(scaled->operand, scaled->times(factor));
   }
 
   bool passTerm(const Node& node, Value v, double factor, size_t scores) {
@@ -93,22 +87,33 @@ class Finder {
 
   bool keepsExtents(Value operand, Value result) const { return p_.extents(operand) == p_.extents(result); }
 
-  /// q or k without a factor that is one number.
+  /// q or k without factors that are one number each.
   void takeScale(Value& v) {
-    for (bool more = true; more && isInner(v);) {
-      more = false;
-      const Node& node = p_.node(v.node);
-      const bool divides = node.is(ops::kDiv);
-      if (!divides && !node.is(ops::kMul)) return;
-      for (size_t i = 0; i < (divides ? 1U : 2U) && !more; ++i) {
-        const auto by = numberOf(p_, node.operands[1 - i]);
-        if (!by || !keepsExtents(node.operands[i], v)) continue;
-        found_.scale = divides ? found_.scale / *by : found_.scale * *by;
-        found_.members.push_back(v.node);
-        v = node.operands[i];
-        more = true;
-      }
+    while (isInner(v)) {
+      const auto scaled = scaledBy(v);
+      if (!scaled) return;
+      found_.scale = scaled->times(found_.scale);
+      found_.members.push_back(v.node);
+      v = scaled->operand;
     }
+  }
+
+  /// A value of an operand's extents that is that operand by one number.
+  struct Scaled {
+    Value operand;
+    double by;
+    bool divides;
+    double times(double x) const { return divides ? x / by : x * by; }
+  };
+  std::optional<Scaled> scaledBy(Value v) const {
+    const Node& node = p_.node(v.node);
+    const bool divides = node.is(ops::kDiv);
+    if (!divides && !node.is(ops::kMul)) return std::nullopt;
+    for (size_t i = 0; i < (divides ? 1U : 2U); ++i) {
+      const auto by = numberOf(p_, node.operands[1 - i]);
+      if (by && keepsExtents(node.operands[i], v)) return Scaled{node.operands[i], *by, divides};
+    }
+    return std::nullopt;
   }
 
   const Planner& p_;

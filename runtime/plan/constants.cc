@@ -14,13 +14,7 @@ constexpr int64_t kLarge = 1 << 12;
 }  // namespace
 
 Constants::Constants(const Program& program, InputSource<float> weights)
-    : program_(program), weights_(std::move(weights)) {
-  for (const Node& node : program.nodes()) {
-    const bool ofConstants =
-        std::all_of(node.operands.begin(), node.operands.end(), [&](Value v) { return contains(v); });
-    isConstant_.push_back(node.is(ops::kInput) ? node.scalar("constant") != Expr(0) : ofConstants);
-  }
-}
+    : program_(program), weights_(std::move(weights)), isConstant_(constantNodes(program)) {}
 
 TensorRef<float> Constants::value(Value v) {
   if (auto found = kept_.find(v); found != kept_.end()) return found->second;

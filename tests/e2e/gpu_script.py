@@ -15,9 +15,11 @@ BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
 FAKE = BIN / "libpet_fake_gpu.so"
 TESTS = """#!{python}
 import json, os, sys
+if "--gtest_list_tests" in sys.argv:
+    sys.exit(print("Gpu.\\n  ComputesInFloat  # of all operators"))
 report = next((word.split("json:")[1] for word in sys.argv if word.startswith("--gtest_output=")), None)
 wrong = os.environ.get("FAKE_TESTS") == "wrong"
-json.dump({{"testsuites": [{{"name": "Gpu", "testsuite": [{{"name": "ComputesInFloat", **({{"failures": [{{}}]}} if wrong else {{}})}}]}}]}}, open(report, "w"))
+json.dump({{"testsuites": [{{"name": "Gpu", "testsuite": [{{"name": "ComputesInFloat", **({{"failures": [{{"failure": "0.5 vs 1e-05"}}]}} if wrong else {{}})}}]}}]}}, open(report, "w"))
 sys.exit(1 if wrong else 0)
 """
 SANITIZER = """#!/bin/sh
@@ -99,7 +101,7 @@ def some_fail(machine):
     status, said, results, page = machine.run("--only", "operators,sanitizer,right,models", FAKE_TESTS="wrong", FAKE_SANITIZER="racecheck", FAKE_GPU_DOES="wrong")
     steps = results["steps"]
     expect("failing steps", status == 1 and [step["state"] for step in steps.values()] == ["failed"] * 4, (status, said))
-    expect("tests that fail", steps["operators"]["failed"] == ["Gpu.ComputesInFloat"] and "operators: failed: 1 of 1 tests: Gpu.ComputesInFloat" in said, said)
+    expect("tests that fail", steps["operators"]["failed"] == {"Gpu.ComputesInFloat": ["0.5 vs 1e-05"]} and "operators: failed: 1 of 1 tests: Gpu.ComputesInFloat" in said, said)
     expect("sanitizer", steps["sanitizer"]["tools"]["racecheck"]["first"] == ["Invalid __global__ read of size 4 bytes"]
            and "racecheck: errors; memcheck, synccheck, initcheck: the tests fail, without a report" in said, steps["sanitizer"])
     expect("wrong outputs", all(line["wrong"] for line in steps["right"]["lines"]) and "2 of 2 runs are wrong" in said, steps["right"])

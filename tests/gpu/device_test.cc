@@ -14,7 +14,7 @@ using namespace cuda;
 using namespace testing_support;
 
 void expectAll(Precision precision, double tolerance) {
-  auto device = openGpu({0, precision, ""});
+  auto device = openGpu({.precision = precision, .searchSeconds = 0});
   ASSERT_TRUE(device) << device.error().message();
   int onReference = 0;
   for (const DeviceRun& run : prepared(*device)) {
@@ -55,7 +55,7 @@ TEST(Gpu, PlansAreTimedOnce) {
   auto store = std::make_shared<MapStore>();
   std::string notes;
   for (int start = 0; start < 2; ++start) {
-    auto device = openGpu({0, Precision::kFp16, "", store});
+    auto device = openGpu({.precision = Precision::kFp16, .store = store});
     ASSERT_TRUE(device) << device.error().message();
     DeviceRun run{"start " + std::to_string(start), *program, draw(*program, false), 0, nullptr};
     auto model = CudaModel::prepare(*program, inputsFrom<float>(run.tensors), *device);
@@ -73,12 +73,18 @@ TEST(Gpu, PlansAreTimedOnce) {
   }
 }
 
-TEST(Gpu, BothSidesOfAllRulesAreTheReference) {
-  auto device = openGpu({});
+constexpr size_t kRuleParts = 12;
+
+class GpuRules : public testing::TestWithParam<size_t> {};
+
+TEST_P(GpuRules, BothSidesAreTheReference) {
+  auto device = openGpu({.searchSeconds = 0});
   ASSERT_TRUE(device) << device.error().message();
-  for (const DeviceRun& run : preparedRules(*device, 3))
+  for (const DeviceRun& run : preparedRules(*device, 3, {GetParam(), kRuleParts}))
     expectReference(run, 1e-4);
 }
+
+INSTANTIATE_TEST_SUITE_P(Parts, GpuRules, testing::Range(size_t{0}, kRuleParts));
 
 TEST(Gpu, OutOfMemoryIsAnError) {
   auto device = openGpu({});

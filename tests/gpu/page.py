@@ -46,7 +46,7 @@ def sanitizer(step):
 
 
 def operators(step):
-    return [f"{step.get('tests', 0)} tests, failed: {', '.join(step.get('failed', [])) or 'none'}."]
+    return [f"{step.get('tests', 0)} tests, failed: {', '.join(step.get('failed', {})) or 'none'}."]
 
 
 def tuning(step):

@@ -3,7 +3,7 @@
 build/gpu/gpu.json after every step, a page of it (page.py), and timings for pet-apply. Exit status 0 or 1; 77 where there is no GPU.
 
     make -f Makefile.ci test-gpu
-    tests/gpu/run.py [--only STEP,...] [--models NAME,...] [--precisions fp32,tf32,fp16] [--seconds 1200] [--out build/gpu]
+    tests/gpu/run.py [--only STEP,...] [--models NAME,...] [--precisions fp32,tf32,fp16] [--jobs 8] [--seconds 1200] [--out build/gpu]
 
 | step | |
 |---|---|
@@ -17,6 +17,7 @@ build/gpu/gpu.json after every step, a page of it (page.py), and timings for pet
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -103,26 +104,44 @@ class Run:
 
 # ---- what is right
 
-def gtest(*before, filter="*"):
-    """(how many tests ran, the failed ones' names, the exit status)"""
+def gtest(*before, filter="*", seconds=3600):
+    """(how many tests ran, {a failed one's name: what it says}, the exit status)"""
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "tests.json"
         words = [*before, BIN / "pet-gpu-tests", "--gtest_brief=1", f"--gtest_filter={filter}", f"--gtest_output=json:{report}"]
         try:
-            status = subprocess.run([str(word) for word in words], timeout=3600).returncode
+            done = subprocess.run([str(word) for word in words], timeout=seconds, capture_output=True, text=True)
         except OSError as error:
             raise Failure(f"{words[0]}: {error.strerror}") from error
+        except subprocess.TimeoutExpired as error:
+            raise Failure(f"{filter}: no end after {seconds:.0f} s") from error
         suites = json.loads(report.read_text())["testsuites"] if report.is_file() else []
-    tests = [(f"{suite['name']}.{test['name']}", "failures" in test) for suite in suites for test in suite["testsuite"]]
-    return len(tests), [name for name, failed in tests if failed], status
+    tests = [(f"{suite['name']}.{test['name']}", [f["failure"] for f in test.get("failures", [])]) for suite in suites for test in suite["testsuite"]]
+    failed = {name: said[:20] for name, said in tests if said}
+    if done.returncode and not tests:
+        failed[filter] = [(done.stdout + done.stderr)[-4000:]]
+    return len(tests), failed, done.returncode
+
+
+def tests_there_are():
+    names, suite = [], ""
+    for line in call("pet-gpu-tests", "--gtest_list_tests").stdout.splitlines():
+        line = line.split("#")[0].rstrip()
+        if line.startswith(" "):
+            names.append(suite + line.strip())
+        elif line.endswith("."):
+            suite = line
+    return names
 
 
 def operators(run):
-    count, failed, status = gtest()
-    if status or not count:
-        raise Failure(f"{len(failed)} of {count} tests: {', '.join(failed)}" if failed else f"pet-gpu-tests ended with status {status} after {count} tests",
-                      tests=count, failed=failed)
-    return {"tests": count, "failed": []}
+    """Each test in a process of its own, so that all are tried whatever becomes of one."""
+    with concurrent.futures.ThreadPoolExecutor(run.options.jobs) as pool:
+        done = list(pool.map(lambda name: gtest(filter=name), tests_there_are()))
+    count, failed = sum(ran for ran, _, _ in done), {name: said for _, names, _ in done for name, said in names.items()}
+    if failed or not count:
+        raise Failure(f"{len(failed)} of {count} tests: {', '.join(failed)}", tests=count, failed=failed)
+    return {"tests": count, "failed": {}}
 
 
 def complaints(log):
@@ -131,18 +150,24 @@ def complaints(log):
     return [line for line in lines if line and not line.startswith(("COMPUTE-SANITIZER", "ERROR SUMMARY", "RACECHECK SUMMARY", "Saved", "at ", "by ", "Host", "in "))]
 
 
+def sanitized(tool, kind):
+    with tempfile.TemporaryDirectory() as folder:
+        log = pathlib.Path(folder) / "log"
+        try:
+            _, failed, status = gtest(tool, "--tool", kind, "--error-exitcode", "9", "--log-file", log, filter="Gpu.ComputesInFloat")
+        except Failure as failure:
+            failed, status = {"Gpu.ComputesInFloat": [str(failure)]}, -1
+        reports = complaints(log.read_text() if log.is_file() else "")
+    say(f"  {kind}: status {status}, {len(reports)} reports" + (f", first: {reports[0]}" if reports else ""))
+    return {"status": status, "reports": len(reports), "first": reports[:5], "failed": failed}
+
+
 def sanitizer(run):
     tool = shutil.which("compute-sanitizer") or shutil.which("/usr/local/cuda/bin/compute-sanitizer")
     if not tool:
         raise Missing("compute-sanitizer is not installed")
-    found = {}
-    for kind in SANITIZERS:
-        with tempfile.TemporaryDirectory() as folder:
-            log = pathlib.Path(folder) / "log"
-            _, failed, status = gtest(tool, "--tool", kind, "--error-exitcode", "9", "--log-file", log, filter="Gpu.ComputesInFloat")
-            reports = complaints(log.read_text() if log.is_file() else "")
-        found[kind] = {"status": status, "reports": len(reports), "first": reports[:5], "failed": failed}
-        say(f"  {kind}: status {status}, {len(reports)} reports" + (f", first: {reports[0]}" if reports else ""))
+    with concurrent.futures.ThreadPoolExecutor(run.options.jobs) as pool:
+        found = dict(zip(SANITIZERS, pool.map(lambda kind: sanitized(tool, kind), SANITIZERS)))
     reporting = [kind for kind, one in found.items() if one["reports"]]
     failing = [kind for kind, one in found.items() if one["status"] and not one["reports"]]
     why = [f"{', '.join(reporting)}: errors"] * bool(reporting) + [f"{', '.join(failing)}: the tests fail, without a report"] * bool(failing)
@@ -152,8 +177,8 @@ def sanitizer(run):
 
 
 def on_gpu(model, inputs, folder, device):
-    """(pet-run's report, its outputs)"""
-    words = [model, "--device", device, "--runs", RUNS, "-o", folder, "--json", folder / "report.json"]
+    """(pet-run's report, its outputs). Plans that are timed beside other work are not kept for those who measure."""
+    words = [model, "--device", device, "--runs", RUNS, "-o", folder, "--json", folder / "report.json", "--search", 0.2, "--cache", folder.parent / "plans.db"]
     for i, (key, array) in enumerate(inputs.items()):
         np.save(folder / f"{i}.npy", array)
         words += ["-i", f"{key}={folder / f'{i}.npy'}"]
@@ -185,22 +210,28 @@ def right_of(run, name, folder):
                 report, found = on_gpu(model, inputs, folder / form, device)
                 off = runner.max_abs_diff(outputs, found, name) / (runner.max_abs(outputs) or 1)
                 line |= {"off": off, "wrong": not off <= max(TOLERANCES[precision], tolerance),
-                         "seconds": statistics.median(report["run_seconds"][2:]), "reference": sorted({n["op"] for n in report["reference"]})}
+                         "seconds": statistics.median(report["run_seconds"][2:]), "load_seconds": report["load_seconds"], "plans": report["plans"], "reference": sorted({n["op"] for n in report["reference"]})}
             except (Failure, runner.Mistake) as failure:
                 line["error"] = str(failure)
             yield line
 
 
-def right(run):
+def all_right_of(run, name):
     lines = []
-    for name in run.options.models or [*zoo.MODELS, *build.PAPERS]:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                for line in right_of(run, name, pathlib.Path(folder)):
-                    lines.append(line)
-            except (Failure, runner.Mistake, OSError) as failure:
-                lines.append({"model": name, "error": str(failure)})
-        say(f"  {name}: " + "; ".join(line.get("error") or f"{line['form']} {line['precision']} off by {line['off']:.1e}" for line in lines if line["model"] == name))
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for line in right_of(run, name, pathlib.Path(folder)):
+                lines.append(line)
+        except Exception as failure:  # of a model, of ours or a library's: the other models go on
+            lines.append({"model": name, "error": f"{type(failure).__name__}: {failure}"})
+    say(f"  {name}: " + "; ".join(line.get("error") or f"{line['form']} {line['precision']} off by {line['off']:.1e}" for line in lines))
+    return lines
+
+
+def right(run):
+    with concurrent.futures.ThreadPoolExecutor(run.options.jobs) as pool:
+        models = run.options.models or [*zoo.MODELS, *build.PAPERS]
+        lines = [line for of_model in pool.map(lambda name: all_right_of(run, name), models) for line in of_model]
     bad = [line for line in lines if line.get("wrong") or "error" in line]
     if bad:
         raise Failure(f"{len(bad)} of {len(lines)} runs are wrong or refused, the first of {bad[0]['model']}", lines=lines)
@@ -282,9 +313,9 @@ def rewritten_for(run, name, path, folder, device):
     return (model if rules else None), sorted(set(rules))
 
 
-def timed_on(device, models):
+def timed_on(run, device, models):
     """pet-bench's figures of a model, and of its rewritten form where there is one."""
-    report = json.loads(call("pet-bench", *models, "--device", device, "--no-per-site", "--runs", RUNS, "--budget", 20, "--timeout", 300, "--json", "-",
+    report = json.loads(call("pet-bench", *models, "--device", device, "--no-per-site", "--runs", RUNS, "--budget", run.options.model_seconds, "--timeout", 300, "--json", "-",
                              accept=(0, 5)).stdout)
     whole = report["whole"]
     line = {"seconds": whole["original"]["median"], "control": whole["control"]["of_medians"]}
@@ -306,7 +337,7 @@ def networks(run):
                     if own not in made:
                         made[own] = rewritten_for(run, name, path, folder, own)
                     model, line["rules"] = made[own]
-                    line |= timed_on(device, [path, model] if model else [path])
+                    line |= timed_on(run, device, [path, model] if model else [path])
                 except (Failure, ValueError, KeyError) as failure:
                     line["error"] = str(failure)
                 lines.append(line)
@@ -365,7 +396,9 @@ def parse():
     parser.add_argument("--models", type=lambda text: text.split(","), help="instead of all, names of tests/models/build.py")
     parser.add_argument("--precisions", type=lambda text: text.split(","), default=["fp32", "tf32", "fp16"])
     parser.add_argument("--device", default="cuda", help="of several GPUs: cuda:1, cuda:h200")
+    parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1), help="so many at once, of what is right and not timed")
     parser.add_argument("--seconds", type=int, default=1200, help="to tune the rules for, in each precision")
+    parser.add_argument("--model-seconds", type=float, default=20, help="to time a model for, on each engine")
     parser.add_argument("--tune", type=lambda text: text.split(), default=[], help="options of pet-tune")
     parser.add_argument("--out", type=pathlib.Path, default=SOURCE / "build" / "gpu")
     options = parser.parse_args()

@@ -38,11 +38,19 @@ inline bool isSmall(const Program& program, const Bindings& shape) {
   return true;
 }
 
-/// Each rule at so many shapes.
-inline std::vector<DeviceRun> preparedRules(const std::shared_ptr<cuda::Device>& device, size_t shapes) {
+/// The rules number index, index + parts, ... of a pack.
+struct PackPart {
+  size_t index = 0, parts = 1;
+};
+
+/// Each rule of a part at so many shapes.
+inline std::vector<DeviceRun> preparedRules(const std::shared_ptr<cuda::Device>& device,
+                                            size_t shapes,
+                                            const PackPart& part = {}) {
   const RuleSet pack = defaultPack();
   std::vector<DeviceRun> runs;
-  for (const Rule& rule : pack.rules) {
+  for (size_t i = part.index; i < pack.rules.size(); i += part.parts) {
+    const Rule& rule = pack.rules[i];
     auto pattern = instantiate(*pack.findPattern(rule.pattern), rule);
     EXPECT_TRUE(pattern) << rule.name;
     if (!pattern) continue;

@@ -322,9 +322,12 @@ inline const EngineCase kEngineCases[] = {
      "v)",
      1e-5},
     {"attention, operands scaled",
-     "q: [2, 3, 5, 8]\n k: [2, 3, 8, 7]\n v: [2, 3, 7, 8]\n c: const [1]\n d: const []\n e = Mul(q, c)\n f = Mul(d, "
-     "k)\n g "
-     "= Div(f, d)\n a = MatMul(e, g)\n p = Softmax(a) axis=3\n y = MatMul(p, v)",
+     "q: [2, 3, 5, 8]\n k: [2, 3, 8, 7]\n v: [2, 3, 7, 8]\n c: const [1]\n d: const []\n b = Mul(q, c)\n e = "
+     "Mul(b, c)\n f = Mul(d, k)\n g = Div(f, d)\n a = MatMul(e, g)\n p = Softmax(a) axis=3\n y = MatMul(p, v)",
+     1e-5},
+    {"attention, scaled by a negative number",
+     "q: [2, 3, 5, 8]\n k: [2, 3, 8, 7]\n v: [2, 3, 7, 8]\n c = Constant() value=-0.75\n e = Mul(q, c)\n a = MatMul(e, "
+     "k)\n p = Softmax(a) axis=3\n y = MatMul(p, v)",
      1e-5},
     {"attention of one head",
      "q: [5, 8]\n k: [8, 7]\n v: [7, 8]\n a = MatMul(q, k)\n p = Softmax(a) axis=1\n y = MatMul(p, v)", 1e-5},

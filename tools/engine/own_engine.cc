@@ -1,7 +1,8 @@
 #include "tools/engine/own_engine.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
-#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,11 +24,9 @@ constexpr int kMostGpus = 1024;
 using Opened = Expected<std::shared_ptr<cuda::GpuDevice>>;
 
 cuda::Precision precisionOf(const std::string& name) {
-  static const std::map<std::string, cuda::Precision> kByName{{"fp32", cuda::Precision::kFp32},
-                                                              {"tf32", cuda::Precision::kTf32},
-                                                              {"fp16", cuda::Precision::kFp16},
-                                                              {"bf16", cuda::Precision::kBf16}};
-  return kByName.at(name);
+  using cuda::Precision;
+  constexpr std::array kAll{Precision::kFp32, Precision::kTf32, Precision::kFp16, Precision::kBf16};
+  return *std::find_if(kAll.begin(), kAll.end(), [&](Precision p) { return cuda::nameOf(p) == name; });
 }
 
 /// The first of this machine's GPUs that has this name.
@@ -85,6 +84,10 @@ void declareEngine(CLI::App& app, EngineChoice& choice) {
   app.add_option("--precision", choice.precision,
                  "of a GPU: how products are computed and what lies in memory between operators; by default fp32")
       ->check(CLI::IsMember(std::vector<std::string>(kPrecisions.begin(), kPrecisions.end())));
+  app.add_option("--search", choice.searchSeconds,
+                 "seconds for which the plans of one convolution or product are timed on a GPU; 0: its library's first")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
 }
 
 Expected<OwnEngine> openEngine(const EngineChoice& choice, const OneDnnOptions& processor) {
@@ -108,6 +111,7 @@ Expected<OwnEngine> openEngine(const EngineChoice& choice, const OneDnnOptions& 
   cuda::GpuOptions options;
   options.precision = precisionOf(precision);
   options.store = std::move(*store);
+  options.searchSeconds = choice.searchSeconds;
   auto gpu = !choice.plan.empty() ? gpuThatNeedNotBe(choice.plan, options)
            : (*device)->isNamed() ? gpuNamed((*device)->gpu, options)
                                   : gpuAt((*device)->gpu, options);

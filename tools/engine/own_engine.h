@@ -17,7 +17,8 @@ struct EngineChoice {
   std::string device = "cpu";  ///< or a CudaDevice: "cuda", "cuda:1", "cuda:h200:tf32"
   std::string precision;       ///< of a GPU; "": what the device says
   std::string plan;            ///< a GPU that need not be there, by its name or a file of its properties; "": it is
-  std::string cache;           ///< where a GPU's plans are kept; "": the usual place, or with `plan` nowhere
+  double searchSeconds = cuda::kSearchSeconds;  ///< on a GPU, for the plans of a call
+  std::string cache;  ///< where a GPU's plans are kept; "": the usual place, or with `plan` nowhere
 };
 
 /// --device and --precision.

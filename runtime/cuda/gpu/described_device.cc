@@ -42,7 +42,7 @@ class DescribedDevice final : public LibraryDevice {
   }
 
   Expected<void> finish() override { return {}; }
-  bool times() const override { return false; }
+  double searchSeconds() const override { return 0; }
   double seconds(Call&, std::span<const Address>, Address) override { throw std::runtime_error(kNotThere); }
   std::unique_ptr<Recording> record(const std::function<void()>&) override { return nullptr; }
 

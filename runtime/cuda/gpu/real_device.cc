@@ -38,7 +38,8 @@ std::string driverVersion(int cuda) {
 
 class RealDevice final : public LibraryDevice {
  public:
-  explicit RealDevice(const GpuOptions& options) : LibraryDevice(options), index_(options.index) {
+  explicit RealDevice(const GpuOptions& options)
+      : LibraryDevice(options), index_(options.index), searchSeconds_(options.searchSeconds) {
     check(cudaSetDevice(options.index), fmt::format("device {}", options.index));
     cudaDeviceProp properties{};
     check(cudaGetDeviceProperties(&properties, options.index), "its properties");
@@ -87,7 +88,7 @@ class RealDevice final : public LibraryDevice {
     wait();
   }
   Expected<std::vector<KernelUse>> kernels() override { return kernels_.uses; }
-  bool times() const override { return true; }
+  double searchSeconds() const override { return searchSeconds_; }
   double seconds(Call& call, std::span<const Address> pointers, Address workspace) override {
     check(cudaEventRecord(begin_, stream_), "an event");
     call.run(pointers, workspace);
@@ -144,6 +145,7 @@ class RealDevice final : public LibraryDevice {
 
  private:
   int index_;
+  double searchSeconds_;
   std::string name_, identity_;
   GpuFacts facts_;
   void* overwritten_ = nullptr;  ///< by flushCaches(), twice the caches

@@ -151,7 +151,7 @@ class HostDevice final : public Device {
     return {};
   }
 
-  bool times() const override { return options_.seconds != nullptr; }
+  double searchSeconds() const override { return options_.seconds ? options_.searchSeconds : 0; }
   double seconds(Call& call, std::span<const Address> pointers, Address workspace) override {
     call.run(pointers, workspace);
     return options_.seconds(call.name());

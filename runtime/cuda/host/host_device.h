@@ -29,6 +29,7 @@ struct HostOptions {
   int plans = 1;
   /// How long a plan of this name takes. Null: nothing is timed.
   std::function<double(const std::string& plan)> seconds = nullptr;
+  double searchSeconds = std::numeric_limits<double>::infinity();  ///< for the plans of a call, by this machine's clock
   /// "conv", "product", "attention": what the library has not; "attention after all": what it says that it has, and
   /// then has not.
   std::set<std::string> refused = {};

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "runtime/cuda/stored.h"
+#include "runtime/plan/access.h"
 
 namespace pet::cuda {
 namespace {
@@ -40,6 +42,24 @@ class Numbers {
   Storage storage_;
   std::vector<float> values_;
 };
+
+/// Libraries read the order of dimensions from the strides, also of such of extent 1.
+bool isInOrder(const TensorForm& form, const std::vector<size_t>& order) {
+  int64_t least = 1;
+  for (auto d = order.rbegin(); d != order.rend(); ++d) {
+    if (form.strides[*d] < least) return false;
+    least = form.strides[*d] * form.extents[*d];
+  }
+  return true;
+}
+
+bool isInOneOrder(const std::vector<const TensorForm*>& forms) {
+  const size_t rank = forms[0]->extents.size();
+  const std::vector<std::vector<size_t>> orders{plan::rowMajorOrder(rank), plan::channelsLastOrder(rank)};
+  return std::any_of(orders.begin(), orders.end(), [&](const auto& order) {
+    return std::all_of(forms.begin(), forms.end(), [&](const TensorForm* f) { return isInOrder(*f, order); });
+  });
+}
 
 double applied(const plan::Activation& activation, double x) {
   using plan::Function;
@@ -226,6 +246,9 @@ class HostAttention final : public Call {
 
 Expected<std::unique_ptr<Call>> hostConv(const ConvCall& call, Storage storage) {
   if (!isTaken(call.activation)) return fail(ErrorKind::kUnsupported, "a function that the host's Conv has not");
+  std::vector<const TensorForm*> forms{&call.x, &call.w, &call.y};
+  if (call.added) forms.push_back(&*call.added);
+  if (!isInOneOrder(forms)) throw std::logic_error("a convolution whose order of dimensions cuDNN would misread");
   return std::make_unique<HostConv>(call, storage);
 }
 
