@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "applier/choose/layout_savings.h"
-#include "applier/choose/pbqp.h"
+#include "ir/pbqp.h"
 #include "applier/choose/same_place.h"
 
 namespace pet {

@@ -76,6 +76,8 @@ class Call {
   virtual std::string name() const = 0;
   /// What a library makes this call of again, in another process; "": it does not.
   virtual std::string kept() const { return ""; }
+
+  std::optional<double> timed;  ///< seconds of one run, where a device timed them
 };
 
 /// An error where a value is returned otherwise. It leaves the folder as a value.
@@ -120,6 +122,8 @@ class Device {
   /// It can run once finish() has compiled all kernels.
   virtual std::unique_ptr<Call> kernel(KernelSource source) = 0;
   virtual Expected<void> finish() = 0;
+  /// What kernel() was asked for since the last finish() is not needed.
+  virtual void forget() = 0;
 
   /// For how long the plans of a call are timed; 0: not at all.
   virtual double searchSeconds() const = 0;

@@ -11,13 +11,15 @@
 namespace pet::cuda {
 namespace {
 
-/// The order of dimensions in memory. Channels innermost, which tensor cores want; as it is where the operand has few
-/// channels and lies row-major.
-std::vector<size_t> orderFor(const Window& w) {
+/// Channels innermost, which tensor cores want; as it is where the operand has few channels and lies row-major.
+Order usualOrder(const Window& w) {
   constexpr int64_t kFew = 4;
-  const Access form = rowMajor(w.x.access.extents());
   const bool few = w.inner / w.group < kFew && w.group == 1;
-  return few && sameForm(w.x.access, form) ? rowMajorOrder(form.rank()) : channelsLastOrder(form.rank());
+  return few && sameForm(w.x.access, rowMajor(w.x.access.extents())) ? Order::kRowMajor : Order::kChannelsLast;
+}
+
+std::vector<size_t> dimensionsIn(Order order, size_t rank) {
+  return order == Order::kRowMajor ? rowMajorOrder(rank) : channelsLastOrder(rank);
 }
 
 /// The kernel's numbers in this order, with a factor for each channel of the result.
@@ -45,7 +47,7 @@ Tensor<float> kernelOf(const Window& w,
 }
 
 /// The operand with its pads as zeros in memory.
-void materialise(Planner& p, Window& w) {
+void materialise(Planner& p, Window& w, Order order) {
   Access padded = w.x.access;
   for (size_t d = 0; d < w.kernel.size(); ++d) {
     const auto extent = static_cast<int64_t>(padded.tables[2 + d].size());
@@ -56,7 +58,7 @@ void materialise(Planner& p, Window& w) {
     w.before[d] = w.after[d] = 0;
   }
   padded.fill = 0;
-  w.x = p.as({w.x.buffer, padded}, channelsLast(padded.extents()));
+  w.x = p.as({w.x.buffer, padded}, inOrder(padded.extents(), dimensionsIn(order, padded.rank())));
 }
 
 /// The form of what lies in this order of dimensions, of which one of extent 1 gets the stride that it would have were
@@ -74,33 +76,43 @@ std::optional<TensorForm> formIn(const std::vector<size_t>& order, const Access&
 
 class ConvLowering {
  public:
-  ConvLowering(Planner& p, int n, Window w, const Epilogue& e) : p_(p), n_(n), w_(std::move(w)), e_(e) {}
+  ConvLowering(Planner& p, int n, Window w, const Epilogue& e) : p_(p), n_(n), w_(std::move(w)), e_(e) {
+    const auto given = p.orders.find(n);
+    isGiven_ = given != p.orders.end();
+    order_ = isGiven_ ? given->second : usualOrder(w_);
+  }
 
   bool run() {
     if (emitSomewhere()) return true;
     if (!w_.transposed && w_.before != w_.after) {
-      materialise(p_, w_);
+      materialise(p_, w_, order_);
       if (emitSomewhere()) return true;
     }
     throw NotLowered{why_};
   }
 
  private:
-  bool emitSomewhere() {
-    const auto corrected = p_.stridedPlace(e_.result, p_.alignment());
-    return (corrected && emit(corrected)) || emit(std::nullopt);
+  /// How the tensors of a call lie, in one order.
+  struct Forms {
+    Access from, kernel, dense;
+    std::vector<size_t> dimensions;
+  };
+  Forms formsIn(Order order) const {
+    std::vector<size_t> dimensions = dimensionsIn(order, w_.y.size());
+    return {inOrder(w_.x.access.extents(), dimensions), inOrder(kernelShape(), dimensions), inOrder(w_.y, dimensions),
+            dimensions};
   }
 
-  /// `into`: where the result goes; nothing: to a place of its own.
-  bool emit(const std::optional<Place>& into) {
-    const std::vector<size_t> order = orderFor(w_);
-    const Access from = inOrder(w_.x.access.extents(), order), kernel = inOrder(kernelShape(), order),
-                 dense = inOrder(w_.y, order);
-    const auto to = formIn(order, into ? w_.callForm(into->access) : dense);
-    if (!to) return false;
-    ConvCall call{*formIn(order, from),
-                  *formIn(order, kernel),
-                  *to,
+  /// A library's call, and what of the epilogue it computes.
+  struct Made {
+    std::unique_ptr<Call> call;
+    Fused fused;
+  };
+  /// `to`: how the result lies. Nothing: there is no such call.
+  std::optional<Made> make(const Forms& forms, const TensorForm& to) {
+    ConvCall call{*formIn(forms.dimensions, forms.from),
+                  *formIn(forms.dimensions, forms.kernel),
+                  to,
                   w_.strides,
                   w_.dilations,
                   w_.before,
@@ -114,17 +126,42 @@ class ConvLowering {
       ++d;
     for (const Fused& fused : choicesOf(e_)) {
       call.bias = fused.bias;
-      call.added = fused.added ? formIn(order, dense) : std::nullopt;
+      call.added = fused.added ? formIn(forms.dimensions, forms.dense) : std::nullopt;
       call.activation = activationIn(fused, e_);
       auto made = p_.device().conv(call);
-      if (!made) {
-        why_ = made.error().message();
-        continue;
-      }
-      emitCall(std::move(*made), fused, from, kernel, dense, into);
-      return true;
+      if (made) return Made{std::move(*made), fused};
+      why_ = made.error().message();
     }
-    return false;
+    return std::nullopt;
+  }
+
+  bool emitSomewhere() {
+    const auto corrected = p_.stridedPlace(e_.result, p_.alignment());
+    return (corrected && emit(corrected)) || emit(std::nullopt);
+  }
+
+  /// `into`: where the result goes; nothing: to a place of its own.
+  bool emit(const std::optional<Place>& into) {
+    const Forms forms = formsIn(order_);
+    const auto to = formIn(forms.dimensions, into ? w_.callForm(into->access) : forms.dense);
+    if (!to) return false;
+    auto made = make(forms, *to);
+    if (!made) return false;
+    if (!isGiven_ && made->call->timed) noteCosts(*made->call->timed);
+    emitCall(std::move(*made), forms, into);
+    return true;
+  }
+
+  /// What the convolution costs in its order, and in the other one.
+  void noteCosts(double seconds) {
+    const Order other = order_ == Order::kRowMajor ? Order::kChannelsLast : Order::kRowMajor;
+    const Forms forms = formsIn(other);
+    if (sameForm(forms.from, formsIn(order_).from)) return;
+    const auto made = make(forms, *formIn(forms.dimensions, forms.dense));
+    if (!made || !made->call->timed) return;
+    const double there = *made->call->timed;
+    p_.orderCosts[n_] =
+        order_ == Order::kRowMajor ? OrderCost{seconds, there, order_} : OrderCost{there, seconds, order_};
   }
 
   Extents kernelShape() const {
@@ -133,13 +170,10 @@ class ConvLowering {
     return extents;
   }
 
-  void emitCall(std::unique_ptr<Call> call,
-                const Fused& fused,
-                const Access& from,
-                const Access& kernel,
-                const Access& dense,
-                const std::optional<Place>& into) {
-    const std::string name = call->name();
+  void emitCall(Made made, const Forms& forms, const std::optional<Place>& into) {
+    const auto& [from, kernel, dense, dimensions] = forms;
+    const Fused& fused = made.fused;
+    const std::string name = made.call->name();
     const Value x = p_.node(n_).operands[0];
     const Place operand = p_.aligned(p_.windowOperand(x, w_.x, from));
     Tensor<float> numbers = *p_.constant(p_.node(n_).operands[1]);
@@ -156,7 +190,7 @@ class ConvLowering {
     }
     Place y = into ? *into : p_.create(w_.resultForm(dense));
     arguments[0] = {y.buffer, y.access.offset};
-    p_.emitCall(std::move(call), std::move(arguments));
+    p_.emitCall(std::move(made.call), std::move(arguments));
     emitRest(p_, fused, e_, y, 1);
     p_.define(e_.result, std::move(y));
     p_.note(n_, name);
@@ -166,6 +200,8 @@ class ConvLowering {
   int n_;
   Window w_;
   const Epilogue& e_;
+  Order order_;
+  bool isGiven_;  ///< the order is what it shall be
   std::string why_;
 };
 

@@ -1,6 +1,7 @@
 #include "runtime/cuda/plan_chooser.h"
 
 #include <algorithm>
+#include <charconv>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -60,9 +61,18 @@ std::string textOf(const Call& call, std::optional<double> seconds, const std::s
   return fmt::format("{}\n{}\n{}", call.name(), seconds ? fmt::format("{}", *seconds) : "not timed", kept);
 }
 
-std::optional<std::string> planIn(const std::string& text) {
+struct KeptPlan {
+  std::optional<double> seconds;
+  std::string kept;
+};
+
+std::optional<KeptPlan> planIn(const std::string& text) {
   const size_t name = text.find('\n'), seconds = name == std::string::npos ? name : text.find('\n', name + 1);
-  return seconds == std::string::npos ? std::nullopt : std::optional(text.substr(seconds + 1));
+  if (seconds == std::string::npos) return std::nullopt;
+  KeptPlan plan{std::nullopt, text.substr(seconds + 1)};
+  double number = 0;
+  if (std::from_chars(&text[name + 1], &text[seconds], number).ec == std::errc()) plan.seconds = number;
+  return plan;
 }
 
 }  // namespace
@@ -71,8 +81,9 @@ Expected<std::unique_ptr<Call>> PlanChooser::choose(Plans& plans) {
   const std::string key = device_.identity() + "\n" + plans.problem();
   const auto text = find(key);
   if (const auto plan = text ? planIn(*text) : std::nullopt) {
-    if (auto call = plans.restore(*plan)) {
+    if (auto call = plans.restore(plan->kept)) {
       ++counts_.restored;
+      (*call)->timed = plan->seconds;
       return std::move(*call);
     }
   }
@@ -85,6 +96,7 @@ Expected<std::unique_ptr<Call>> PlanChooser::choose(Plans& plans) {
   counts_.seconds += secondsSince(begin);
   const std::string kept = chosen->keeps ? chosen->call->kept() : "";
   if (!kept.empty()) put(key, textOf(*chosen->call, chosen->seconds, kept));
+  chosen->call->timed = chosen->seconds;
   return std::move(chosen->call);
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/cuda/call_step.h"
 #include "runtime/cuda/device.h"
+#include "runtime/cuda/layouts.h"
 #include "runtime/plan/planner.h"
 
 namespace pet::cuda {
@@ -18,10 +19,11 @@ using namespace plan;  // this engine is a part of it
 /// Plans on a GPU: cuDNN's and cuBLASLt's plans, and kernels that are generated for the program.
 class Planner : public plan::Planner {
  public:
-  Planner(const Program& program, Device& device)
-      : plan::Planner(program), device_(device), storage_(storageOf(device.precision())) {}
+  /// `given`: orders of convolutions; one that is not named has the order that is usual for it.
+  Planner(const Program& program, Device& device, Orders given = {})
+      : plan::Planner(program), orders(std::move(given)), device_(device), storage_(storageOf(device.precision())) {}
 
-  Device& device() { return device_; }
+  Device& device() const { return device_; }
   Storage storage() const { return storage_; }
   int64_t elementBytes() const { return bytesOf(storage_); }
 
@@ -45,6 +47,9 @@ class Planner : public plan::Planner {
   void emitReference(int n, std::vector<ReferenceOperand> operands, std::vector<int> into) override;
   /// Why the attention that this Softmax belongs to is computed in pieces; "": it belongs to none.
   std::string whyInPieces(int softmax) const;
+
+  const Orders orders;
+  std::map<int, OrderCost> orderCosts;  ///< of convolutions that were timed in both orders
 
  private:
   Device& device_;

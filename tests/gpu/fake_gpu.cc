@@ -53,6 +53,7 @@ class FakeGpu final : public GpuDevice {
   Expected<std::unique_ptr<Call>> product(const ProductCall& call) override { return host_->product(call); }
   Expected<std::unique_ptr<Call>> attention(const AttentionCall& call) override { return host_->attention(call); }
   Expected<void> takes(const AttentionCall& call) override { return host_->takes(call); }
+  void forget() override { host_->forget(); }
   double searchSeconds() const override { return host_->searchSeconds(); }
   double seconds(Call& call, std::span<const Address> pointers, Address workspace) override {
     return host_->seconds(call, pointers, workspace);

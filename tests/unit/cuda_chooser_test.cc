@@ -62,8 +62,8 @@ TEST(CudaChooser, TheFastestPlanIsTaken) {
     int timings = 0;
     const Prepared done = prepare(kConv, threePlans(fastest, &timings));
     EXPECT_THAT(done.notes, HasSubstr("host conv " + std::to_string(fastest)));
-    EXPECT_EQ(done.counts.chosen, 1);
-    EXPECT_EQ(done.counts.timed, 3);
+    EXPECT_EQ(done.counts.chosen, 2);  // in both orders of dimensions
+    EXPECT_EQ(done.counts.timed, 6);
   }
 }
 
@@ -78,8 +78,8 @@ TEST(CudaChooser, TheFirstPlanIsTakenWhereNothingIsTimed) {
 TEST(CudaChooser, EqualCallsAreTimedOnce) {
   int timings = 0;
   const Prepared done = prepare(kTwoConvs, threePlans(1, &timings));
-  EXPECT_EQ(done.counts.chosen, 1);
-  EXPECT_EQ(done.counts.restored, 1);
+  EXPECT_EQ(done.counts.chosen, 2);
+  EXPECT_EQ(done.counts.restored, 2);
   EXPECT_THAT(done.notes, Not(HasSubstr("host conv 0")));
 }
 
@@ -92,7 +92,7 @@ TEST(CudaChooser, WhatIsKeptIsNotTimedAgain) {
   const Prepared again = prepare(kConv, options);
   EXPECT_EQ(timings, 0);
   EXPECT_EQ(again.counts.chosen, 0);
-  EXPECT_EQ(again.counts.restored, 1);
+  EXPECT_EQ(again.counts.restored, 2);
   EXPECT_THAT(again.notes, HasSubstr("host conv 2"));
 }
 
@@ -123,7 +123,7 @@ TEST(CudaChooser, WhatIsKeptIsOfOneProblem) {
     EXPECT_EQ(prepare(text, options).counts.restored, 0) << text;
     EXPECT_EQ(prepare(text, options).counts.chosen, 0) << text;
   }
-  EXPECT_EQ(store->texts.size(), 5U);
+  EXPECT_EQ(store->texts.size(), 4U * 2 + 1);
 }
 
 TEST(CudaChooser, WhatIsKeptAndDamagedIsChosenAgain) {
@@ -137,9 +137,49 @@ TEST(CudaChooser, WhatIsKeptAndDamagedIsChosenAgain) {
        {std::string(), std::string("host conv 2"), std::string("host conv 2\n0.001\n"), std::string("x\n1\n9")}) {
     for (auto& [key, text] : store->texts)
       text = damaged;
-    EXPECT_EQ(prepare(kConv, options).counts.chosen, 1) << damaged;
+    EXPECT_EQ(prepare(kConv, options).counts.chosen, 2) << damaged;
     EXPECT_EQ(store->texts, whole) << damaged;
   }
+}
+
+/// Where plans take so long, by the order of dimensions.
+HostOptions ordersTaking(double rowMajor, double channelsLast) {
+  HostOptions options = hostOptions();
+  options.plans = 2;
+  options.seconds = [=](const std::string& name) {
+    return name.find("nhwc") == std::string::npos ? rowMajor : channelsLast;
+  };
+  return options;
+}
+
+/// Convs of 8 channels, a Relu and a pool between them.
+std::string convs(int count) {
+  std::string text = "x: [1, 8, 6, 5]\n w: const [8, 8, 3, 3]\n y0 = MaxPool(x) kernel_shape=[3, 3] pads=[1, 1, 1, 1]\n";
+  for (int i = 1; i <= count; ++i)
+    text += fmt::format(" t{0} = Conv(y{1}, w) pads=[1, 1, 1, 1]\n y{0} = Relu(t{0})\n", i, i - 1);
+  return text + fmt::format(" return y{}", count);
+}
+
+TEST(CudaChooser, ConvolutionsLieInTheOrderInWhichTheyAreTheFastest) {
+  const std::string text = convs(2);
+  EXPECT_THAT(prepare(text.c_str(), ordersTaking(1e-3, 1e-4)).notes, Not(HasSubstr("host conv 0")));
+  EXPECT_THAT(prepare(text.c_str(), ordersTaking(1e-4, 1e-3)).notes, Not(HasSubstr("nhwc")));
+}
+
+/// Copies at both ends are worth it where enough lies between them.
+TEST(CudaChooser, CopiesCountWhereTheOrderIsChosen) {
+  const HostOptions options = ordersTaking(1.1e-5, 1e-5);
+  EXPECT_THAT(prepare(convs(1).c_str(), options).notes, Not(HasSubstr("nhwc")));
+  EXPECT_THAT(prepare(convs(12).c_str(), options).notes, Not(HasSubstr("host conv 0")));
+}
+
+TEST(CudaChooser, TheSearchOfACallEnds) {
+  HostOptions options = ordersTaking(1e-4, 1e-3);
+  options.plans = 50;
+  options.searchSeconds = 1e-9;
+  const Prepared done = prepare(kConv, options);
+  EXPECT_EQ(done.counts.chosen, 2);
+  EXPECT_EQ(done.counts.timed, 2);
 }
 
 TEST(CudaChooser, APlanThatDoesNotRunIsPassedOver) {

@@ -64,6 +64,12 @@ void Kernels::load(cudaLibrary_t library) {
     check(cudaLibraryGetKernel(&loaded_.at(source.name)->kernel, library, source.name.c_str()), source.name);
 }
 
+void Kernels::forget() {
+  for (const KernelSource& source : waiting_)
+    loaded_.erase(source.name);
+  waiting_.clear();
+}
+
 PlanCounts LibraryDevice::planCounts() const {
   PlanCounts counts = chooser_.counts();
   counts.compiled = kernels_.compiled;

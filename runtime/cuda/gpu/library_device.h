@@ -31,6 +31,7 @@ class Kernels {
   bool isWaiting() const { return !waiting_.empty(); }
   void load(cudaLibrary_t library);
   void done() { waiting_.clear(); }
+  void forget();
 
   std::vector<KernelUse> uses;
   int compiled = 0, loaded = 0;  ///< as in PlanCounts
@@ -53,6 +54,7 @@ class LibraryDevice : public GpuDevice {
   Expected<std::unique_ptr<Call>> attention(const AttentionCall& call) override;
   Expected<void> takes(const AttentionCall& call) override;
   std::unique_ptr<Call> kernel(KernelSource source) override;
+  void forget() override { kernels_.forget(); }
 
  protected:
   /// The kernels that wait.

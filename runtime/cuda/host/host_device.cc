@@ -133,6 +133,11 @@ class HostDevice final : public Device {
 
   /// Kernels are compiled when the first of them runs: all that are known then as one file.
   Expected<void> finish() override { return {}; }
+  void forget() override {
+    for (const KernelSource& source : waiting_)
+      compiled_.erase(source.name);
+    waiting_.clear();
+  }
   Expected<void> compileAll() {
     const Storage storage = storageOf(options_.precision);
     std::string code = "#include \"cuda_on_cpu.h\"\n" + prelude(storage);

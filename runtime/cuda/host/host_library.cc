@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include "runtime/cuda/stored.h"
 #include "runtime/plan/access.h"
 
@@ -103,7 +105,11 @@ void forEach(const Extents& extents, F body) {
 class HostConv final : public Call {
  public:
   HostConv(ConvCall call, Storage storage) : call_(std::move(call)), storage_(storage) {}
-  std::string name() const override { return call_.transposed ? "host dgrad" : "host conv"; }
+  /// Channels-last ones are said to be so, so that tests can time them otherwise.
+  std::string name() const override {
+    const bool isLast = isInOrder(call_.x, plan::channelsLastOrder(call_.x.extents.size()));
+    return fmt::format("host {}{}", call_.transposed ? "dgrad" : "conv", isLast ? " nhwc" : "");
+  }
 
   void run(std::span<const Address> pointers, Address) override {
     Numbers y(pointers[0], call_.y, storage_), x(pointers[1], call_.x, storage_), w(pointers[2], call_.w, storage_);

@@ -18,6 +18,8 @@ class Pbqp {
  public:
   /// At least one alternative with a finite cost. Returns the variable's number: 0, 1, …
   int variable(std::vector<double> costs);
+  /// Adds a cost to an alternative.
+  void alone(int variable, int alternative, double cost);
   /// Adds a cost to a pair of alternatives of two different variables.
   void together(int a, int alternativeOfA, int b, int alternativeOfB, double cost);
 

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "applier/choose/pbqp.h"
+#include "ir/pbqp.h"
 
-namespace pet::applier_pbqp_test {
+namespace pet::pbqp_test {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -118,4 +118,4 @@ RC_GTEST_PROP(PbqpProperty, AnyGraphHasASolutionThatIsSaidToBeExactOnlyWhereItIs
 }
 
 }  // namespace
-}  // namespace pet::applier_pbqp_test
+}  // namespace pet::pbqp_test

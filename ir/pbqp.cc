@@ -1,4 +1,4 @@
-#include "applier/choose/pbqp.h"
+#include "ir/pbqp.h"
 
 #include <algorithm>
 #include <cassert>
@@ -14,6 +14,10 @@ int Pbqp::variable(std::vector<double> costs) {
   assert(!costs.empty());
   variables_.push_back(std::move(costs));
   return static_cast<int>(variables_.size()) - 1;
+}
+
+void Pbqp::alone(int variable, int alternative, double cost) {
+  variables_[static_cast<size_t>(variable)][static_cast<size_t>(alternative)] += cost;
 }
 
 void Pbqp::together(int a, int alternativeOfA, int b, int alternativeOfB, double cost) {
