@@ -1,8 +1,62 @@
 #include "ir/half.h"
 
 #include <cmath>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace pet {
+namespace {
+
+#if defined(__x86_64__)
+
+bool hasInstructions() {
+  static const bool has = __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+  return has;
+}
+
+/// Eight at a time; how many that were.
+__attribute__((target("avx,f16c"))) size_t toHalfByEights(std::span<const float> numbers, uint16_t* bits) {
+  size_t i = 0;
+  for (; i + 8 <= numbers.size(); i += 8) {
+    const __m128i eight = _mm256_cvtps_ph(_mm256_loadu_ps(&numbers[i]), _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(bits + i), eight);
+  }
+  return i;
+}
+
+__attribute__((target("avx,f16c"))) size_t fromHalfByEights(std::span<const uint16_t> bits, float* numbers) {
+  size_t i = 0;
+  for (; i + 8 <= bits.size(); i += 8)
+    _mm256_storeu_ps(numbers + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(&bits[i]))));
+  return i;
+}
+
+#else
+
+bool hasInstructions() {
+  return false;
+}
+size_t toHalfByEights(std::span<const float>, uint16_t*) {
+  return 0;
+}
+size_t fromHalfByEights(std::span<const uint16_t>, float*) {
+  return 0;
+}
+
+#endif
+
+}  // namespace
+
+void allToHalf(std::span<const float> numbers, uint16_t* bits) {
+  for (size_t i = hasInstructions() ? toHalfByEights(numbers, bits) : 0; i < numbers.size(); ++i)
+    bits[i] = toHalf(numbers[i]);
+}
+
+void allFromHalf(std::span<const uint16_t> bits, float* numbers) {
+  for (size_t i = hasInstructions() ? fromHalfByEights(bits, numbers) : 0; i < bits.size(); ++i)
+    numbers[i] = fromHalf(bits[i]);
+}
 
 uint16_t toHalf(float x) {
   const auto bits = std::bit_cast<uint32_t>(x);

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <span>
 
 // The two floating-point types of 16 bits, as float: IEEE 754 binary16 and bfloat16. Conversions round to the nearest
 // number, of two the even one; what is beyond the range becomes infinite.
@@ -12,6 +13,9 @@ inline constexpr double kBfloat16Unit = 0x1p-8;  ///< unit roundoff of bfloat16
 
 uint16_t toHalf(float x);
 float fromHalf(uint16_t bits);
+/// Many at once, by the processor's own instructions where it has them; which NaN a NaN becomes is open.
+void allToHalf(std::span<const float> numbers, uint16_t* bits);
+void allFromHalf(std::span<const uint16_t> bits, float* numbers);
 
 inline uint16_t toBfloat16(float x) {
   auto bits = std::bit_cast<uint32_t>(x);

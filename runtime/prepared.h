@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,9 +26,9 @@ class PreparedProgram {
   /// Row-major tensors of the caller's: the program's inputs that are not constant, and its outputs, in its order. One
   /// call at a time.
   virtual Expected<void> run(std::span<const float* const> inputs, std::span<float* const> outputs) = 0;
-  /// For timing: the same as the last run(), where its inputs lie on the device already and results stay there; returns
-  /// when it is done. False, and nothing was done: there is no such place.
-  virtual Expected<bool> again() { return false; }
+  /// For timing: the same as the last run(), where its inputs lie on the device already and results stay there. The
+  /// seconds by the device's clock, once it is done. Nothing, and nothing was done: there is no such place.
+  virtual Expected<std::optional<double>> again() { return std::nullopt; }
   virtual std::vector<EngineNote> notes() const = 0;
   /// Floats that all intermediate values take together.
   virtual int64_t arenaFloats() const = 0;

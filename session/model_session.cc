@@ -182,10 +182,10 @@ Expected<std::vector<Constant>> ModelSession::run(const Feeds& feeds) {
   return results ? results : tl::unexpected(named(results.error()));
 }
 
-Expected<void> ModelSession::again(const Feeds& feeds) {
+Expected<std::optional<double>> ModelSession::again(const Feeds& feeds) {
   const std::lock_guard lock(mutex_);
   auto plan = planFor(extentsOf(feeds));
-  auto done = plan ? (*plan)->again(feeds) : Expected<void>(tl::unexpected(plan.error()));
+  auto done = plan ? (*plan)->again(feeds) : Expected<std::optional<double>>(tl::unexpected(plan.error()));
   return done ? done : tl::unexpected(named(done.error()));
 }
 

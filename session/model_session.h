@@ -60,7 +60,7 @@ class ModelSession {
   Expected<std::vector<Constant>> run(const Feeds& feeds);
   /// For timing: the last run() once more, with the same feeds, which may leave the outputs on the engine's device
   /// (Plan::again()).
-  Expected<void> again(const Feeds& feeds);
+  Expected<std::optional<double>> again(const Feeds& feeds);
   /// Prepares for inputs of these extents, as run() would. Errors as there.
   Expected<void> prepare(const std::map<std::string, Extents>& extents);
 

@@ -259,14 +259,12 @@ Expected<std::vector<Constant>> Plan::run(const Feeds& feeds) {
   return outputs;
 }
 
-Expected<void> Plan::again(const Feeds& feeds) {
+Expected<std::optional<double>> Plan::again(const Feeds& feeds) {
   if (steps_.size() == 1 && steps_[0].region >= 0) {
     auto done = regions_[static_cast<size_t>(steps_[0].region)].program->again();
-    if (!done) return tl::unexpected(done.error());
-    if (*done) return {};
+    if (!done || *done) return done;
   }
-  auto outputs = run(feeds);
-  return outputs ? Expected<void>() : tl::unexpected(outputs.error());
+  return run(feeds).map([](const auto&) { return std::optional<double>(); });
 }
 
 std::vector<EngineNote> Plan::notes() const {

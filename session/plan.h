@@ -28,8 +28,8 @@ class Plan {
   /// In the order of the graph's outputs. `feeds`: one for each input, of its type. One call at a time.
   Expected<std::vector<Constant>> run(const Feeds& feeds);
   /// For timing: the last run() once more, with the same feeds. A model that is one program on a device neither brings
-  /// its inputs nor fetches its outputs.
-  Expected<void> again(const Feeds& feeds);
+  /// its inputs nor fetches its outputs; then the seconds by the device's clock.
+  Expected<std::optional<double>> again(const Feeds& feeds);
 
   /// How each node of a program is computed; and the nodes that run one by one, as the reference does.
   std::vector<EngineNote> notes() const;

@@ -135,12 +135,10 @@ Expected<void> CudaModel::execute(std::span<const float* const> inputs, std::spa
   }
 }
 
-Expected<void> CudaModel::again() {
+Expected<double> CudaModel::again() {
   try {
     state_->device->enter();
-    state_->runSteps();
-    state_->device->wait();
-    return {};
+    return state_->device->secondsOf([&] { state_->runSteps(); });
   } catch (const std::exception& e) {
     return fail(ErrorKind::kModel,
                 fmt::format("the program cannot be run on {}: {}", state_->device->name(), e.what()));
@@ -166,8 +164,8 @@ class CudaProgram final : public PreparedProgram {
   Expected<void> run(std::span<const float* const> inputs, std::span<float* const> outputs) override {
     return model_->execute(inputs, outputs);
   }
-  Expected<bool> again() override {
-    return model_->again().map([] { return true; });
+  Expected<std::optional<double>> again() override {
+    return model_->again().map([](double seconds) { return std::optional(seconds); });
   }
   std::vector<EngineNote> notes() const override { return model_->notes(); }
   int64_t arenaFloats() const override { return model_->arenaElements(); }

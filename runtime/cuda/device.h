@@ -47,7 +47,7 @@ struct ConvCall {
 };
 
 /// y[b, m, n] = activation(Σ_k left[b, m, k] · right[b, k, n] + bias[n]). Pointers: y, left, right, then bias. A batch
-/// stride of 0 is a broadcast; rows or columns of each are neighbours.
+/// stride of 0 is a broadcast; rows or columns of each are neighbours; all begin on borders of 16 bytes.
 struct ProductCall {
   TensorForm left, right, y;  ///< of rank 3
   bool bias = false;
@@ -127,7 +127,9 @@ class Device {
 
   /// For how long the plans of a call are timed; 0: not at all.
   virtual double searchSeconds() const = 0;
-  /// Runs the call once, and says how long that took on the device.
+  /// What `calls` queues, and how long that took by the device's clock.
+  virtual double secondsOf(const std::function<void()>& calls) = 0;
+  /// The same of one call.
   virtual double seconds(Call& call, std::span<const Address> pointers, Address workspace) = 0;
 
   /// What `calls` queues, as one thing to queue. Null: the device has no such thing.

@@ -76,9 +76,8 @@ void joinRows(TensorForm& left, TensorForm& right, TensorForm& y) {
 
 /// Where the result corrects another, if the elements of its rows are neighbours there.
 std::optional<Place> correctedPlace(Planner& p, Value result, const Extents& y) {
-  constexpr int64_t kBorderBytes = 256;  // cuBLASLt relies on it
   if (p.extents(result) != y) return std::nullopt;
-  auto place = p.stridedPlace(result, kBorderBytes / p.elementBytes());
+  auto place = p.stridedPlace(result, p.alignment());
   const auto form = place ? asBatch(place->access, {y.begin(), y.end() - 2}) : std::nullopt;
   return form && form->strides[2] == 1 ? place : std::nullopt;
 }

@@ -1,6 +1,6 @@
 #include "runtime/cuda/stored.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "ir/half.h"
 
@@ -37,42 +37,38 @@ int64_t bytesOf(Storage storage) {
   return storage == Storage::kFloat ? 4 : 2;
 }
 
-std::vector<char> packed(std::span<const float> numbers, Storage storage) {
-  std::vector<char> bytes(numbers.size() * static_cast<size_t>(bytesOf(storage)));
-  if (storage == Storage::kFloat) {
-    if (!bytes.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
-    return bytes;
-  }
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const uint16_t bits = storage == Storage::kHalf ? toHalf(numbers[i]) : toBfloat16(numbers[i]);
-    std::memcpy(&bytes[2 * i], &bits, 2);
-  }
-  return bytes;
+std::vector<uint16_t> packed(std::span<const float> numbers, Storage storage) {
+  std::vector<uint16_t> bits(numbers.size());
+  if (storage == Storage::kHalf)
+    allToHalf(numbers, bits.data());
+  else
+    std::transform(numbers.begin(), numbers.end(), bits.begin(), toBfloat16);
+  return bits;
 }
 
-void unpack(std::span<const char> bytes, Storage storage, std::span<float> numbers) {
-  if (storage == Storage::kFloat) {
-    if (!bytes.empty()) std::memcpy(numbers.data(), bytes.data(), bytes.size());
-    return;
-  }
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    uint16_t bits;
-    std::memcpy(&bits, &bytes[2 * i], 2);
-    numbers[i] = storage == Storage::kHalf ? fromHalf(bits) : fromBfloat16(bits);
-  }
+void unpack(std::span<const uint16_t> bits, Storage storage, std::span<float> numbers) {
+  if (storage == Storage::kHalf)
+    allFromHalf(bits, numbers.data());
+  else
+    std::transform(bits.begin(), bits.end(), numbers.begin(), fromBfloat16);
 }
 
 void store(Device& device, std::span<const float> numbers, Address to) {
-  const auto bytes = packed(numbers, storageOf(device.precision()));
-  if (!bytes.empty()) device.upload(to, bytes.data(), static_cast<int64_t>(bytes.size()));
+  const Storage storage = storageOf(device.precision());
+  const auto bytes = static_cast<int64_t>(numbers.size()) * bytesOf(storage);
+  if (numbers.empty()) return;
+  if (storage == Storage::kFloat) return device.upload(to, numbers.data(), bytes);
+  device.upload(to, packed(numbers, storage).data(), bytes);
 }
 
 void fetch(Device& device, std::span<float> numbers, Address from) {
   const Storage storage = storageOf(device.precision());
-  std::vector<char> bytes(numbers.size() * static_cast<size_t>(bytesOf(storage)));
-  if (bytes.empty()) return;
-  device.download(bytes.data(), from, static_cast<int64_t>(bytes.size()));
-  unpack(bytes, storage, numbers);
+  const auto bytes = static_cast<int64_t>(numbers.size()) * bytesOf(storage);
+  if (numbers.empty()) return;
+  if (storage == Storage::kFloat) return device.download(numbers.data(), from, bytes);
+  std::vector<uint16_t> bits(numbers.size());
+  device.download(bits.data(), from, bytes);
+  unpack(bits, storage, numbers);
 }
 
 }  // namespace pet::cuda

@@ -11,8 +11,8 @@ namespace pet::cuda {
 void store(Device& device, std::span<const float> numbers, Address to);
 void fetch(Device& device, std::span<float> numbers, Address from);
 
-/// The numbers as they lie in memory.
-std::vector<char> packed(std::span<const float> numbers, Storage storage);
-void unpack(std::span<const char> bytes, Storage storage, std::span<float> numbers);
+/// The numbers as they lie in memory, of 16 bits each.
+std::vector<uint16_t> packed(std::span<const float> numbers, Storage storage);
+void unpack(std::span<const uint16_t> bits, Storage storage, std::span<float> numbers);
 
 }  // namespace pet::cuda

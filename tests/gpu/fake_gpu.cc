@@ -55,6 +55,7 @@ class FakeGpu final : public GpuDevice {
   Expected<void> takes(const AttentionCall& call) override { return host_->takes(call); }
   void forget() override { host_->forget(); }
   double searchSeconds() const override { return host_->searchSeconds(); }
+  double secondsOf(const std::function<void()>& calls) override { return host_->secondsOf(calls); }
   double seconds(Call& call, std::span<const Address> pointers, Address workspace) override {
     return host_->seconds(call, pointers, workspace);
   }

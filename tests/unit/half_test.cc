@@ -1,6 +1,10 @@
 #include "ir/half.h"
 
+#include <bit>
 #include <cmath>
+#include <numeric>
+#include <span>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -49,6 +53,30 @@ TEST_P(HalfTest, RoundsToNearestEven) {
     EXPECT_EQ(type.to(-middle), even | 0x8000U) << bits;
     EXPECT_EQ(type.to(std::nextafter(middle, low)), bits);
     EXPECT_EQ(type.to(std::nextafter(middle, high)), bits + 1);
+  }
+}
+
+/// All numbers of 16 bits, and those beside the middles between them.
+TEST(Half, ManyAtOnceAreAsOneByOne) {
+  std::vector<uint16_t> bits(0x10000);
+  std::iota(bits.begin(), bits.end(), uint16_t{0});
+  std::vector<float> all(bits.size()), numbers;
+  allFromHalf(bits, all.data());
+  for (size_t i = 0; i < bits.size(); ++i) {
+    const float one = fromHalf(bits[i]);
+    EXPECT_TRUE(std::isnan(one) ? std::isnan(all[i]) : std::bit_cast<uint32_t>(one) == std::bit_cast<uint32_t>(all[i]))
+        << i;
+    if (std::isnan(one)) continue;
+    const float middle = std::isinf(one) ? one : one + (fromHalf(static_cast<uint16_t>(i ^ 1U)) - one) / 2;
+    for (float x : {one, middle, std::nextafter(middle, -INFINITY), std::nextafter(middle, INFINITY)})
+      numbers.push_back(x);
+  }
+  for (size_t count : {numbers.size(), size_t{0}, size_t{1}, size_t{7}, size_t{8}, size_t{17}}) {
+    std::vector<uint16_t> found(count + 1, 0x1234);
+    allToHalf(std::span(numbers).first(count), found.data());
+    for (size_t i = 0; i < count; ++i)
+      EXPECT_EQ(found[i], toHalf(numbers[i])) << numbers[i];
+    EXPECT_EQ(found[count], 0x1234);
   }
 }
 

@@ -76,8 +76,9 @@ Expected<std::vector<std::vector<double>>> timeInTurns(std::vector<Session>& ses
       if (options.flush) options.flush();
       const double begin = secondsNow(options.processorTime);
       auto ran = sessions[index].again();
-      const double seconds = secondsNow(options.processorTime) - begin;
+      double seconds = secondsNow(options.processorTime) - begin;
       if (!ran) return tl::unexpected(ran.error());
+      if (*ran && !options.processorTime) seconds = **ran;
       if (!warming) samples[index].push_back(seconds);
     }
   }

@@ -48,9 +48,10 @@ Expected<void> Session::run() {
   return {};
 }
 
-Expected<void> Session::again() {
+Expected<std::optional<double>> Session::again() {
   auto ran = model_->again(inputs_);
-  return ran ? ran : cannotRun(ran.error());
+  if (!ran) return cannotRun(ran.error());
+  return ran;
 }
 
 std::vector<std::string> Session::outputNames() const {

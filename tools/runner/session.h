@@ -25,8 +25,8 @@ class Session {
   Expected<void> setInputs(const Feeds& inputs);
   /// Runs on what setInputs() was given.
   Expected<void> run();
-  /// The same once more, for timing: what run() computed stays (ModelSession::again()).
-  Expected<void> again();
+  /// The same once more, for timing: what run() computed stays. Seconds as in ModelSession::again().
+  Expected<std::optional<double>> again();
   /// What the last run() has computed.
   std::vector<std::string> outputNames() const;
   const std::vector<Constant>& outputs() const { return outputs_; }

@@ -17,6 +17,7 @@ namespace pet::cuda {
 namespace {
 
 constexpr uint64_t kWorkspace = 32 << 20;
+constexpr uint32_t kBorder = 16;  ///< bytes, of ProductCall's pointers
 
 void check(cublasStatus_t status, std::string_view what) {
   if (status != CUBLAS_STATUS_SUCCESS)
@@ -191,20 +192,20 @@ class CublasPlans final : public Plans {
 
  private:
   /// Raised when a kept algorithm is no longer one of the product that Description makes.
-  static constexpr int kForm = 1;
+  static constexpr int kForm = 2;
   static constexpr int kMost = 16;
 
   cublasLtHandle_t handle() const { return static_cast<cublasLtHandle_t>(target_.handle); }
 
-  /// The heuristics' choices, for operands on any element.
+  /// The heuristics' choices, for operands and a result as ProductCall has them.
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms() {
     cublasLtMatmulPreference_t wanted = nullptr;
     check(cublasLtMatmulPreferenceCreate(&wanted), "a preference");
-    const auto alignment = static_cast<uint32_t>(bytesOf(storageOf(precision_)));
     cublasLtMatmulPreferenceSetAttribute(wanted, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace,
                                          sizeof kWorkspace);
-    for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES})
-      cublasLtMatmulPreferenceSetAttribute(wanted, attribute, &alignment, sizeof alignment);
+    for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+      cublasLtMatmulPreferenceSetAttribute(wanted, attribute, &kBorder, sizeof kBorder);
     std::vector<cublasLtMatmulHeuristicResult_t> found(kMost);
     int count = 0;
     const cublasStatus_t status =

@@ -43,6 +43,7 @@ class DescribedDevice final : public LibraryDevice {
 
   Expected<void> finish() override { return {}; }
   double searchSeconds() const override { return 0; }
+  double secondsOf(const std::function<void()>&) override { return 0; }
   double seconds(Call&, std::span<const Address>, Address) override { throw std::runtime_error(kNotThere); }
   std::unique_ptr<Recording> record(const std::function<void()>&) override { return nullptr; }
 

@@ -90,8 +90,11 @@ class RealDevice final : public LibraryDevice {
   Expected<std::vector<KernelUse>> kernels() override { return kernels_.uses; }
   double searchSeconds() const override { return searchSeconds_; }
   double seconds(Call& call, std::span<const Address> pointers, Address workspace) override {
+    return secondsOf([&] { call.run(pointers, workspace); });
+  }
+  double secondsOf(const std::function<void()>& calls) override {
     check(cudaEventRecord(begin_, stream_), "an event");
-    call.run(pointers, workspace);
+    calls();
     check(cudaEventRecord(end_, stream_), "an event");
     check(cudaEventSynchronize(end_), "the device stopped");
     float milliseconds = 0;

@@ -1,5 +1,6 @@
 #include "runtime/cuda/host/host_device.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -160,6 +161,11 @@ class HostDevice final : public Device {
   double seconds(Call& call, std::span<const Address> pointers, Address workspace) override {
     call.run(pointers, workspace);
     return options_.seconds(call.name());
+  }
+  double secondsOf(const std::function<void()>& calls) override {
+    const auto begin = std::chrono::steady_clock::now();
+    calls();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   std::unique_ptr<Recording> record(const std::function<void()>&) override { return nullptr; }
 

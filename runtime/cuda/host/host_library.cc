@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -17,7 +18,11 @@ class Numbers {
  public:
   Numbers(Address address, const TensorForm& form, Storage storage)
       : address_(address), form_(form), storage_(storage), values_(address ? reach(form) : 0) {
-    unpack({address, values_.size() * static_cast<size_t>(bytesOf(storage))}, storage, values_);
+    if (values_.empty()) return;
+    if (storage == Storage::kFloat)
+      std::memcpy(values_.data(), address, values_.size() * sizeof(float));
+    else
+      unpack({reinterpret_cast<const uint16_t*>(address), values_.size()}, storage, values_);
   }
 
   float& at(const Extents& index) {
@@ -27,8 +32,12 @@ class Numbers {
     return values_[static_cast<size_t>(offset)];
   }
   void store() {
-    const auto bytes = packed(values_, storage_);
-    std::copy(bytes.begin(), bytes.end(), address_);
+    if (storage_ == Storage::kFloat) {
+      std::memcpy(address_, values_.data(), values_.size() * sizeof(float));
+      return;
+    }
+    const auto bits = packed(values_, storage_);
+    std::memcpy(address_, bits.data(), bits.size() * sizeof(uint16_t));
   }
 
  private:
