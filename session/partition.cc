@@ -27,6 +27,7 @@ class Partitioner {
       given_.insert(i.name);
     for (const auto& [value, name] : view_.names)
       byName_.emplace(name, value);
+    nameIdentities();
     findComputable();
   }
 
@@ -49,6 +50,15 @@ class Partitioner {
     bool isValue;
     int number;
   };
+
+  /// What an Identity gives is the value that it takes.
+  void nameIdentities() {
+    for (const GraphNode& node : graph_.nodes) {
+      if (node.type != "Identity" || !node.standard || node.inputs.size() != 1) continue;
+      if (auto taken = byName_.find(node.inputs[0]); taken != byName_.end())
+        byName_.emplace(node.outputs.at(0), taken->second);
+    }
+  }
 
   bool hasProgramType(Value v) const {
     const Shape& shape = program_.shape(v);

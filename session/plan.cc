@@ -106,6 +106,8 @@ Expected<void> Plan::fill(const Graph& graph) {
   partition_ = std::move(*parts);
   if (auto ok = checkNodes(graph_, partition_, bytes_); !ok) return ok;
   addConstants();
+  for (const auto& [name, value] : partition_.values)
+    slots_.emplace(name, slot(nameOf(value)));  // a value may have several names
   const std::set<Value> wanted = wantedOutside(read_.view, partition_);
   const std::vector<bool> constant = constantNodes(read_.view.program);
   for (const Stage& stage : partition_.stages) {

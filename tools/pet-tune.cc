@@ -171,6 +171,10 @@ Expected<void> timeRules(std::vector<std::string> command, Options o) {
   if (!machine) return tl::unexpected(machine.error());
   timings.add(*machine);
   PET_TRY(say(o, ratesText(*machine, o)));
+  const auto inexact = std::count_if(rules.rules.begin(), rules.rules.end(),
+                                     [&](const Rule& rule) { return tune::roundsTooMuch(rule, o); });
+  if (inexact > 0)
+    PET_TRY(say(o, fmt::format("{} rules are left out: they may round too much on {}\n", inexact, o.device)));
   engine->machine = std::move(*machine);
   Tuner tuner(o, *engine, runner, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
   auto rows = timeAll(rules, jobs, tuner, runner, timings, o);

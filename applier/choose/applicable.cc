@@ -30,7 +30,8 @@ std::optional<Reason> roundsTooMuch(const Numerics& numerics, ElementType elemen
     return Reason{ReasonKind::kUnbounded, "the model's data do not bound its intermediate values (--numerics any)"};
   if (numerics.kind != Numerics::Kind::kConditioned) return std::nullopt;
   if (!policy.whyNotConditioned.empty()) return Reason{ReasonKind::kInexact, policy.whyNotConditioned};
-  double error = numerics.kappa * unitRoundoff(element);
+  if (unitRoundoff(policy.computedIn) > unitRoundoff(element)) element = policy.computedIn;
+  const double error = relativeError(numerics, element);
   if (error <= policy.maxRelativeError.at(element)) return std::nullopt;
   const bool isFloat = element == ElementType::kFloat;
   const std::string in = isFloat ? "" : fmt::format(" in {}", str(element));

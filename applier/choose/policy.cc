@@ -4,6 +4,15 @@
 
 namespace pet {
 
+ElementType computedAt(std::string_view precision) {
+  if (precision == "bf16") return ElementType::kBfloat16;
+  return precision == "tf32" || precision == "fp16" ? ElementType::kFloat16 : ElementType::kFloat;
+}
+
+double relativeError(const Numerics& numerics, ElementType type) {
+  return numerics.kind == Numerics::Kind::kConditioned ? numerics.kappa * unitRoundoff(type) : 0;
+}
+
 bool matchesGlob(std::string_view text, std::string_view pattern) {
   if (pattern.empty()) return text.empty();
   if (pattern[0] == '*') {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "applier/onnx/graph.h"
+#include "rules/rule.h"
 
 namespace pet {
 
@@ -27,10 +28,16 @@ struct Policy {
   double minGain = 1.05;                ///< the least ratio that counts as a gain
   double maxGrowth = 4;                 ///< so many times as large may a site's weights become, and kSmallWeights more
   bool unbounded = false;               ///< rules whose rounding is unbounded, too
-  ErrorLimits maxRelativeError = kErrorLimits;  ///< no rules whose kappa times the unit roundoff is more
-  std::string whyNotConditioned = {};           ///< if given: no rules that are `conditioned`, for this reason
-  bool isMeasured = false;                      ///< what is chosen is timed on an engine, which has the last word
+  ErrorLimits maxRelativeError = kErrorLimits;   ///< no rules whose kappa times the unit roundoff is more
+  ElementType computedIn = ElementType::kFloat;  ///< what the engine rounds floats to: computedAt()
+  std::string whyNotConditioned = {};            ///< if given: no rules that are `conditioned`, for this reason
+  bool isMeasured = false;                       ///< what is chosen is timed on an engine, which has the last word
 };
+
+/// The type whose roundings those of floats are at an engine's precision: "tf32" has the digits of fp16.
+ElementType computedAt(std::string_view precision);
+/// The relative error that a rule may add where values of this type are computed; 0 for most.
+double relativeError(const Numerics& numerics, ElementType type);
 
 /// The text is described by the pattern, in which * stands for any text and ? for any character.
 bool matchesGlob(std::string_view text, std::string_view pattern);

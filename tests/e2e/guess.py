@@ -62,6 +62,23 @@ def model(path, extents):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
 
+def what_rounds_too_much(folder):
+    """A rule whose terms cancel is one where the device's precision bears it: Winograd's F(4, 3) in float, F(2, 3) where factors have 11 bits."""
+    path, report = folder / "conv.onnx", folder / "conv.json"
+    weight = np.random.default_rng(0).uniform(-0.1, 0.1, [32, 32, 3, 3]).astype(np.float32)
+    graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"], name="conv", pads=[1] * 4)], "g",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 32, 24, 24])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 32, 24, 24])], [numpy_helper.from_array(weight, "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    for device, rule, fires in [("cuda:h100", "conv/winograd-4-3", True), ("cuda:h100:tf32", "conv/winograd-4-3", False), ("cuda:h100:tf32", "conv/winograd-2-3", True),
+                                ("cuda:h100:fp16", "conv/winograd-4-3", False), ("cuda:h100:bf16", "conv/winograd-2-3", False)]:
+        done = run("pet-apply", path, "-o", folder / "out.onnx", "--device", device, "--all", "--only", rule, "--verbose", "--json", report)
+        told = json.loads(report.read_text())
+        reasons = [refused["reason"] for refused in told.get("refusals", [])]
+        expect(f"{rule} on {device}", bool(told["fired"]) == fires and (fires or any("its relative error may reach" in str(r) for r in told["refusals"])),
+               (done.stdout, done.stderr, reasons))
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -107,7 +124,8 @@ def main():
         told = json.loads(report.read_text())
         expect("timed", done.returncode == 0 and not told["fired"] and told["tuned"] and "guessed" not in done.stdout and "a guess" not in done.stdout, done.stdout + done.stderr)
 
-        for arguments, words in [(["--guess"], "--guess: nothing is published of ort-cpu (--device cuda:NAME with one of a100, b200, h200, l4, rtx5090)"),
+        what_rounds_too_much(folder)
+        for arguments, words in [(["--guess"], "--guess: nothing is published of ort-cpu (--device cuda:NAME with one of a100, b200, h100, h200, l4, rtx5090)"),
                                  (["--device", "cuda:h2000"], "cuda:h2000: unknown device (did you mean 'cuda:h200'?"),
                                  (["--device", "cuda:h200:fp8"], "fp8: unknown precision (known: fp32, tf32, fp16, bf16)"),
                                  (["--device", "cuda::"], "no device")]:

@@ -39,6 +39,9 @@ TEST(SessionPartition, RegionsAreAsLargeAsTheNodesBetweenThemAllow) {
   const StageCase kCases[] = {
       {"x:f[2,3] a=Relu(x) b=Tanh(a) y=Mul(a,b)", "Relu Tanh Mul"},
       {"t:f[9,4] i:i[2] w:f[4,4] r=Gather(t,i) a=Relu(r) y=MatMul(a,w)", ":Gather | Relu MatMul"},
+      // Another name of a value is no step.
+      {"x:f[2] a=Relu(x) b=Identity(a) c=Tanh(a) z=Identity(b) y=Add(z,c)", "Relu Tanh Add"},
+      {"x:f[2] a=Relu(x) y=Identity(a)", "Relu"},
       // What does not wait for the node is computed with what comes before it.
       {"x:f[2,2] i:i[2] a=Relu(x) g=Gather(a,i) b=Tanh(a) c=Add(g,b) y=Sigmoid(c)", "Relu Tanh :Gather | Add Sigmoid"},
       {"i:i[2] j=Neg(i) k=Abs(j) y=Cast(k) to=1", ":Neg :Abs :Cast"},
@@ -66,6 +69,11 @@ TEST(Session, RunsWholeGraphs) {
        "x=f[1]{2}",
        "f[1]{2} i[2]{4,5} f[1]{2} f[1]{2}",
        {"x", "k", "y", "z"}},
+      // A value with several names, all of them read
+      {"x:f[2] a=Relu(x) b=Identity(a) n=NonZero(b) z=Identity(b)",
+       "x=f[2]{-1,2}",
+       "f[2]{0,2} f[2]{0,2} i[1,1]{1} f[2]{0,2}",
+       {"a", "b", "n", "z"}},
       // Sizes, as exporters compute them
       {"x:f[a,b] i=i{0} m=i{-1} s=Shape(x) g=Gather(s,i) c=Concat(g,m) axis=0 r=Reshape(x,c) y=Relu(r)",
        "x=f[2,2]{1,-1,2,-2}", "f[2,2]{1,0,2,0}"},

@@ -184,6 +184,8 @@ Expected<ApplyOptions> applyOptions(const ApplyArguments& o, const Graph& graph,
   options.policy.minGain = o.minGain;
   options.policy.unbounded = o.numerics == "any";
   options.policy.isMeasured = o.measure;
+  if (const auto gpu = tool::cudaDevice(o.device); gpu && *gpu)
+    options.policy.computedIn = computedAt((*gpu)->precision);
   options.policy.maxGrowth = o.maxGrowth.value_or(o.all ? std::numeric_limits<double>::infinity() : Policy().maxGrowth);
   options.normalise.freezeInputs = o.freezeInputs;
   options.check = o.dryRun           ? ApplyOptions::Check::kNone

@@ -13,6 +13,7 @@
 #include "rules/pack/pack.h"
 #include "rules/rewrite/bind.h"
 #include "runtime/rounding.h"
+#include "tools/common/cuda_device.h"
 
 namespace pet::tune {
 namespace {
@@ -109,6 +110,13 @@ Expected<void> checkRules(const RuleSet& rules, const Options& o) {
   return {};
 }
 
+bool roundsTooMuch(const Rule& rule, const Options& o) {
+  const auto gpu = tool::cudaDevice(o.device);
+  if (!gpu || !*gpu) return false;
+  const ElementType type = computedAt((*gpu)->precision);
+  return relativeError(rule.numerics, type) > kErrorLimits.at(type);
+}
+
 Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Options& o, const ReportProgress& show) {
   PET_TRY(checkRules(rules, o));
   std::vector<std::vector<Job>> byRule;
@@ -118,7 +126,7 @@ Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Op
   double done = 0;
   for (const Rule& rule : rules.rules) {
     if (show) show("planning", done++ / static_cast<double>(rules.rules.size()));
-    if (!matchesAny(rule.name, o.rules)) continue;
+    if (!matchesAny(rule.name, o.rules) || roundsTooMuch(rule, o)) continue;
     const Pattern& pattern = *rules.findPattern(rule.pattern);
     if (!pointsOf.contains(pattern.name)) pointsOf[pattern.name] = pointsFor(pattern, *inModels, grid, o);
     std::string hash = ruleHash(pattern, rule);

@@ -24,8 +24,12 @@ struct Job {
 /// kUsage: a name or glob of --rules that no rule of the pack has.
 Expected<void> checkRules(const RuleSet& rules, const Options& o);
 
-/// What is to be timed: every rule's first point, then every rule's second, …, so that a budget that runs out leaves
-/// something of each. `show` may be null. kUsage: see checkRules(); the pack is empty.
+/// Rules that are no rules at the device's precision, since they may round more than pet-apply admits.
+bool roundsTooMuch(const Rule& rule, const Options& o);
+
+/// What is to be timed, but for rules that round too much: every rule's first point, then every rule's second, …, so
+/// that a budget that runs out leaves something of each. `show` may be null. kUsage: see checkRules(); the pack is
+/// empty.
 Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Options& o, const ReportProgress& show);
 
 /// Values for symbols, as Program::substitute takes them.
