@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "applier/choose/layout_savings.h"
-#include "ir/pbqp.h"
 #include "applier/choose/same_place.h"
+#include "ir/pbqp.h"
 
 namespace pet {
 namespace {

@@ -25,8 +25,8 @@ class CudaModel {
 
   /// Row-major tensors of the caller's: the program's inputs that are not constant, and its outputs, in its order.
   Expected<void> execute(std::span<const float* const> inputs, std::span<float* const> outputs);
-  /// Once more on the inputs of the last execute(), without a copy in or out; the seconds by the device's clock, once it
-  /// is done.
+  /// Once more on the inputs of the last execute(), without a copy in or out; the seconds by the device's clock, once
+  /// it is done.
   Expected<double> again();
 
   const std::vector<EngineNote>& notes() const;

@@ -154,7 +154,8 @@ HostOptions ordersTaking(double rowMajor, double channelsLast) {
 
 /// Convs of 8 channels, a Relu and a pool between them.
 std::string convs(int count) {
-  std::string text = "x: [1, 8, 6, 5]\n w: const [8, 8, 3, 3]\n y0 = MaxPool(x) kernel_shape=[3, 3] pads=[1, 1, 1, 1]\n";
+  std::string text =
+      "x: [1, 8, 6, 5]\n w: const [8, 8, 3, 3]\n y0 = MaxPool(x) kernel_shape=[3, 3] pads=[1, 1, 1, 1]\n";
   for (int i = 1; i <= count; ++i)
     text += fmt::format(" t{0} = Conv(y{1}, w) pads=[1, 1, 1, 1]\n y{0} = Relu(t{0})\n", i, i - 1);
   return text + fmt::format(" return y{}", count);

@@ -1,10 +1,10 @@
+#include "ir/pbqp.h"
+
 #include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include "ir/pbqp.h"
 
 namespace pet::pbqp_test {
 namespace {

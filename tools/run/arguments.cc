@@ -65,7 +65,7 @@ void declareArguments(CLI::App& app, Arguments& o) {
   declareEngine(app, o.engine);
   app.add_option(
          "--plan", o.engine.plan,
-         "run nothing, but say how each node would be computed on a GPU that need not be there: h200, a100, l4, "
+         "run nothing, but say how each node would be computed on a GPU that need not be there: h100, h200, a100, l4, "
          "rtx5090, b200, or a file of its properties")
       ->check(tool::isNamed());
   app.add_option(
