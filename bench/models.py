@@ -204,10 +204,16 @@ def parse_arguments():
     return options
 
 
+def commit():
+    """Of these sources: as git says, or, where they are a copy (tests/gpu/bundle.py), as a file of it says."""
+    said = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True).stdout.strip()
+    file = ROOT / "commit"
+    return said or (file.read_text().strip() if file.is_file() else "unknown")
+
+
 def provenance(table, command, cpu, threads):
     """What bench/speed_table.py wants to know of a measurement."""
-    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True).stdout.strip()
-    return {"table": table, "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(), "commit": commit or "unknown",
+    return {"table": table, "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(), "commit": commit(),
             "machine": f"{cpu}, {os.cpu_count()} CPUs, {threads} thread{'s' if threads > 1 else ''}",
             "command": shlex.join(command)}
 

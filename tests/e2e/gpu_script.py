@@ -116,6 +116,27 @@ def some_fail(machine):
     expect("no memory", status == 1 and "no memory on NVIDIA H200" in steps["right"]["lines"][0]["error"], (status, steps))
 
 
+def elsewhere(machine):
+    """A bundle runs without the sources and the build."""
+    bundle = machine.folder / "bundle"
+    make = [sys.executable, SOURCE / "tests" / "gpu" / "bundle.py", bundle]
+    made = subprocess.run(make, capture_output=True, text=True, timeout=120, env={**os.environ, "PET_BIN": str(BIN)})
+    expect("bundle", made.returncode == 0, made.stderr)
+    again = subprocess.run(make, capture_output=True, text=True, timeout=120, env={**os.environ, "PET_BIN": str(BIN)})
+    expect("no second bundle", again.returncode == 2 and "is there already" in again.stderr, again.stderr)
+    python = machine.folder / "python"
+    python.mkdir()
+    (python / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (python / "python3").chmod(0o755)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PET_")}
+    environment |= {"PATH": f"{python}:{os.environ['PATH']}", "PET_CUDA_LIBRARY": str(FAKE), "PET_CACHE": str(machine.folder / "cache")}
+    done = subprocess.run([bundle / "run", "--only", "right", "--models", "conv_small", "--precisions", "fp32", "--out", machine.folder / "there"],
+                          capture_output=True, text=True, timeout=120, env=environment)
+    page = machine.folder / "there" / "gpu.md"
+    expect("bundle runs", done.returncode == 0 and "right: done" in done.stdout and page.is_file() and "Commit unknown" not in page.read_text(),
+           done.stdout + done.stderr)
+
+
 def what_it_refuses(machine):
     status, said, _, _ = machine.run("--only", "dance")
     expect("mistake", status == 2 and "no step dance; there are operators" in said, (status, said))
@@ -132,6 +153,7 @@ def main():
         what_it_refuses(machine)
         everything(machine)
         some_fail(machine)
+        elsewhere(machine)
     for failure in failures:
         print(f"gpu_script: {failure}", file=sys.stderr)
     return 1 if failures else 0

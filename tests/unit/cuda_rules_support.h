@@ -1,6 +1,7 @@
 // The default pack's rules as programs for a device: both sides of each, at small shapes of its class.
 #pragma once
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -10,9 +11,11 @@
 
 namespace pet::testing_support {
 
+/// Of these sources, or where PET_SOURCE says.
 inline RuleSet defaultPack() {
+  const char* source = std::getenv("PET_SOURCE");
   std::stringstream text;
-  text << std::ifstream(PET_SOURCE_DIR "/packs/default.pet").rdbuf();
+  text << std::ifstream(std::string(source ? source : PET_SOURCE_DIR) + "/packs/default.pet").rdbuf();
   auto rules = parseRules(text.str(), "default.pet");
   EXPECT_TRUE(rules) << rules.error().message();
   return rules ? *rules : RuleSet();

@@ -1,6 +1,7 @@
 #include "runtime/cuda/gpu/rtc.h"
 
 #include <charconv>
+#include <cstdlib>
 #include <optional>
 #include <regex>
 #include <sstream>
@@ -48,6 +49,12 @@ class Compilation {
   nvrtcProgram program_{};
   nvrtcResult status_;
 };
+
+/// Where CUDA's headers are: as CUDA_HOME says, else where they were when this was built.
+std::string headers() {
+  const char* home = std::getenv("CUDA_HOME");
+  return home && *home ? std::string(home) + "/include" : PET_CUDA_INCLUDE;
+}
 
 /// ptxas names a kernel, and says in the next lines what it needs.
 std::vector<KernelUse> usesOf(const std::string& log) {
@@ -111,7 +118,7 @@ Expected<Cubin> compileKernels(const std::vector<KernelSource>& sources,
   for (const KernelSource& source : sources)
     code += source.code;
   const std::vector<std::string> options{fmt::format("-arch=sm_{}", architecture), "-std=c++17", "-default-device",
-                                         "--ptxas-options=-v", "-I" PET_CUDA_INCLUDE};
+                                         "--ptxas-options=-v", "-I" + headers()};
   int major = 0, minor = 0;
   nvrtcVersion(&major, &minor);
   const std::string key = fmt::format("NVRTC {}.{} {}\n{}", major, minor, fmt::join(options, " "), code);
