@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "applier/view/evaluate_constants.h"
+#include "ir/work.h"
 #include "session/fold.h"
 
 namespace pet::session {
@@ -44,11 +45,9 @@ Expected<void> checkNodes(const Graph& graph, const Partition& partition, const 
   return fail(ErrorKind::kUnsupported, first + others, "", "neither the engine nor the reference computes it");
 }
 
-/// What stages read of each other's regions.
-std::set<Value> wantedOutside(const View& view, const Partition& partition) {
-  std::set<Value> wanted;
-  for (const auto& [name, value] : partition.values)
-    wanted.insert(value);
+/// What regions read of each other.
+std::set<Value> readByOthers(const View& view, const Partition& partition) {
+  std::set<Value> read;
   std::map<int, size_t> stageOf;
   for (size_t s = 0; s < partition.stages.size(); ++s) {
     for (int n : partition.stages[s].region)
@@ -57,10 +56,21 @@ std::set<Value> wantedOutside(const View& view, const Partition& partition) {
   for (const auto& [n, s] : stageOf) {
     for (Value v : view.program.nodes()[static_cast<size_t>(n)].operands) {
       auto made = stageOf.find(v.node);
-      if (made != stageOf.end() && made->second != s) wanted.insert(v);
+      if (made != stageOf.end() && made->second != s) read.insert(v);
     }
   }
-  return wanted;
+  return read;
+}
+
+/// So little that an engine is not worth asking.
+bool isLittle(const Program& program) {
+  constexpr double kLittle = 4096;  // elements, and multiply-adds
+  double elements = 0;
+  for (const Node& node : program.nodes()) {
+    for (const Shape& shape : node.shapes)
+      elements += elementsOf(shape, {}).value_or(kLittle);
+  }
+  return elements < kLittle && workOf(program, {}).value_or(kLittle) < kLittle;
 }
 
 }  // namespace
@@ -108,11 +118,11 @@ Expected<void> Plan::fill(const Graph& graph) {
   addConstants();
   for (const auto& [name, value] : partition_.values)
     slots_.emplace(name, slot(nameOf(value)));  // a value may have several names
-  const std::set<Value> wanted = wantedOutside(read_.view, partition_);
+  const std::set<Value> byRegions = readByOthers(read_.view, partition_);
   const std::vector<bool> constant = constantNodes(read_.view.program);
   for (const Stage& stage : partition_.stages) {
     if (!stage.region.empty()) {
-      if (auto ok = addRegion(constant, stage.region, wanted); !ok) return ok;
+      if (auto ok = addRegion(constant, stage.region, byRegions); !ok) return ok;
     }
     for (int i : stage.nodes)
       addNode(i);
@@ -134,10 +144,14 @@ void Plan::addConstants() {
 
 Expected<void> Plan::addRegion(const std::vector<bool>& constant,
                                const std::set<int>& nodes,
-                               const std::set<Value>& wanted) {
+                               const std::set<Value>& byRegions) {
+  std::set<Value> wanted = byRegions;
+  for (const auto& [name, value] : partition_.values)
+    wanted.insert(value);
   Region region = regionOf(read_.view, constant, nodes, wanted);
   const Program& program = region.view.program;
-  auto prepared = engines_.programs(program, [&](std::string_view name) -> TensorRef<float> {
+  const ProgramEngine& engine = isBetweenNodes(region, byRegions) ? reference_ : engines_.programs;
+  auto prepared = engine(program, [&](std::string_view name) -> TensorRef<float> {
     auto value = program.find(name);
     auto c = value ? region.view.constants.find(value->node) : region.view.constants.end();
     return c == region.view.constants.end() ? nullptr
@@ -155,6 +169,18 @@ Expected<void> Plan::addRegion(const std::vector<bool>& constant,
   steps_.push_back({static_cast<int>(regions_.size()), -1, {}});
   regions_.push_back(std::move(step));
   return {};
+}
+
+/// A little that is computed of what nodes made, for nodes: an engine would be sent it and asked for it, and may round
+/// more than the nodes do (the angles of a position, whose sines are taken).
+bool Plan::isBetweenNodes(const Region& region, const std::set<Value>& byRegions) const {
+  auto leaves = [&](Value v) {
+    const auto name = read_.view.names.find(v);
+    const auto& outputs = graph_.outputs;
+    return byRegions.contains(v) ||
+           (name != read_.view.names.end() && std::find(outputs.begin(), outputs.end(), name->second) != outputs.end());
+  };
+  return std::none_of(region.outputs.begin(), region.outputs.end(), leaves) && isLittle(region.view.program);
 }
 
 void Plan::addNode(int node) {

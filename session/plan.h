@@ -61,7 +61,8 @@ class Plan {
   Expected<void> fill(const Graph& graph);
   Expected<void> addRegion(const std::vector<bool>& constant,
                            const std::set<int>& nodes,
-                           const std::set<Value>& wanted);
+                           const std::set<Value>& byRegions);
+  bool isBetweenNodes(const Region& region, const std::set<Value>& byRegions) const;
   void addConstants();
   void addNode(int node);
   void findLastReads();
@@ -71,6 +72,7 @@ class Plan {
   void runNode(const NodeStep& step, std::vector<Constant>& values);
 
   Engines engines_;
+  ProgramEngine reference_ = referenceEngine();
   ByteGroups bytes_;  ///< without its graph
   Graph graph_;
   Normalised read_;

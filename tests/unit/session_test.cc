@@ -89,6 +89,31 @@ TEST(Session, RunsWholeGraphs) {
   }
 }
 
+/// The operators of each program that an engine is asked for.
+std::vector<std::string> askedFor(const std::string& text) {
+  std::vector<std::string> programs;
+  const ProgramEngine engine = [&](const Program& program, const InputSource<float>& weights) {
+    std::string operators;
+    for (const Node& node : program.nodes())
+      operators += node.is(ops::kInput) ? "" : std::string(node.op->name) + " ";
+    programs.push_back(operators);
+    return referenceEngine()(program, weights);
+  };
+  auto session = session::ModelSession::of({.graph = sessionGraph(text), .file = nullptr}, "test", {engine, nullptr},
+                                           {.plans = 1});
+  EXPECT_TRUE(session) << session.error().message();
+  EXPECT_EQ(session ? ran(**session, "t=i[2]{1,2} x=f[2]{1,-1}").substr(0, 4) : "", "f[2]");
+  return programs;
+}
+
+TEST(Session, ALittleBetweenNodesIsNotTheEngines) {
+  // Angles and their sines; what comes behind is an output.
+  EXPECT_EQ(askedFor("t:i[2] x:f[2] c=Cast(t) to=1 m=Mul(c,c) s=Sin(m) y=Relu(s)"), std::vector<std::string>{"Relu "});
+  // Read by the next program, too
+  EXPECT_EQ(askedFor("t:i[2] x:f[2] c=Cast(t) to=1 m=Mul(c,c) s=Sin(m) y=Add(s,m)"),
+            (std::vector<std::string>{"Mul ", "Add "}));
+}
+
 Graph subgraph(const std::string& text, const std::vector<std::string>& outputs) {
   Graph graph = sessionGraph(text, 17, outputs);
   return graph;
