@@ -111,7 +111,7 @@ TEST(Session, ALittleBetweenNodesIsNotTheEngines) {
   EXPECT_EQ(askedFor("t:i[2] x:f[2] c=Cast(t) to=1 m=Mul(c,c) s=Sin(m) y=Relu(s)"), std::vector<std::string>{"Relu "});
   // Read by the next program, too
   EXPECT_EQ(askedFor("t:i[2] x:f[2] c=Cast(t) to=1 m=Mul(c,c) s=Sin(m) y=Add(s,m)"),
-            (std::vector<std::string>{"Mul ", "Add "}));
+            (std::vector<std::string>{"Square ", "Add "}));
 }
 
 Graph subgraph(const std::string& text, const std::vector<std::string>& outputs) {
