@@ -10,8 +10,9 @@ namespace {
 
 #if defined(__x86_64__)
 
+/// Processors with AVX2 have F16C; not every compiler can ask for the latter.
 bool hasInstructions() {
-  static const bool has = __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+  static const bool has = __builtin_cpu_supports("avx2");
   return has;
 }
 
