@@ -53,6 +53,10 @@ std::optional<double> workOf(const Program& program, const Node& node, const Bin
       return times(made, over(elementsOf(operand(1), symbols), elementsOf({operand(1)[0]}, symbols)));
     case Work::kWeights:
       return times(made, elementsOf(operand(1), symbols));
+    case Work::kSignal: {
+      const auto axis = static_cast<size_t>(node.scalar("axis").asConstant().value());
+      return times(made, elementsOf({operand(0)[axis], operand(0).back()}, symbols));
+    }
     case Work::kTransposed:
       return times(elementsOf(operand(0), symbols),
                    over(elementsOf(operand(1), symbols), elementsOf({operand(1)[0]}, symbols)));

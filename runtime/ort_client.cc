@@ -361,6 +361,7 @@ RunnerExpected<TimeAnswer> Runner::time(const TimeRequest& request, double timeo
                 {"threads", request.threads},
                 {"budget_s", request.budgetSeconds},
                 {"cold", request.cold},
+                {"processor_time", request.processorTime},
                 {"positive", request.positive},
                 {"seed", request.seed}};
   auto answer = process_->ask(question, timeoutSeconds);

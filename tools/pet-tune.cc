@@ -284,6 +284,8 @@ int main(int argc, char** argv) {
                fmt::format("go on timing rules that stayed below {} at their first {} points, or {} at {}",
                            kHopeless[0].ratio, kHopeless[0].points, kHopeless[1].ratio, kHopeless[1].points));
   app.add_flag("--warm", o.warm, "leave the caches as they are between runs");
+  app.add_flag("--processor-time", o.processorTime,
+               "time the engine's one thread on its processor: what other processes take does not count");
   app.add_flag("--no-bare", o.noBare, "do not time the rule without neighbours as well");
   app.add_option("--python", o.python, "the Python interpreter that has the engine")->check(isNamed());
   app.add_option("--runner", o.runner,

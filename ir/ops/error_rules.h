@@ -26,6 +26,7 @@ std::vector<double> layerNormalization(const NodeExtents&, std::span<const Appro
 std::vector<double> rmsNormalization(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> lrn(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> reduceL2(const NodeExtents&, std::span<const Approximates>, double unit);
+std::vector<double> dft(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> stft(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> resize(const NodeExtents&, std::span<const Approximates>, double unit);
 

@@ -218,6 +218,33 @@ std::vector<double> stft(const NodeExtents& n, std::span<const Approximates> in,
   return errors;
 }
 
+/// Of a signal's spectrum every number has the same bound, as in STFT; no factor is larger than 1, or backwards 1/N.
+std::vector<double> dft(const NodeExtents& n, std::span<const Approximates> in, double unit) {
+  const Approximates& x = in[0];
+  const Extents& out = n.concrete.outputs[0];
+  const auto axis = static_cast<size_t>(n.concrete.scalar("axis"));
+  const int64_t taps = x.extents[axis], parts = x.extents.back(), frequencies = out[axis];
+  int64_t before = 1, between = 1;
+  for (size_t d = 0; d + 1 < x.extents.size(); ++d)
+    (d < axis ? before : between) *= d == axis ? 1 : x.extents[d];
+  const double own = gamma(taps * parts + 8, unit);
+  const double scale = n.concrete.scalar("inverse") != 0 ? 1 / static_cast<double>(taps) : 1;
+  std::vector<double> errors(static_cast<size_t>(before * frequencies * between * 2));
+  for (int64_t signal = 0; signal < before * between; ++signal) {
+    const int64_t outer = signal / between, inner = signal % between;
+    double error = 0;
+    for (int64_t i = 0; i < taps * parts; ++i) {
+      const Approximate& value =
+          x.data[static_cast<size_t>(((outer * taps + i / parts) * between + inner) * parts + i % parts)];
+      error += scale * (own * std::abs(value.value) + value.error);
+    }
+    for (int64_t i = 0; i < frequencies * 2; ++i)
+      errors[static_cast<size_t>(((outer * frequencies + i / 2) * between + inner) * 2 + i % 2)] =
+          error * (1 + own) + underflow(unit);
+  }
+  return errors;
+}
+
 /// Along each dimension in turn, what the kernel adds up, with the magnitudes of its weights. Of each of its at most
 /// four terms the weight is rounded twice, the product and the sums once.
 std::vector<double> resize(const NodeExtents& n, std::span<const Approximates> in, double unit) {

@@ -8,4 +8,7 @@ namespace pet {
 /// numbers but what they depend on.
 int64_t fourierStandIn(int64_t taps, int64_t k, int64_t n, int64_t part);
 
+/// The same of DFT's D[k, n, from, to].
+int64_t complexStandIn(int64_t taps, bool isInverse, int64_t k, int64_t n, int64_t from, int64_t to);
+
 }  // namespace pet

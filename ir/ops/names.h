@@ -22,6 +22,7 @@ inline constexpr OpName kConcat{"Concat"};
 inline constexpr OpName kConstant{"Constant"};
 inline constexpr OpName kConvTranspose{"ConvTranspose"};
 inline constexpr OpName kConv{"Conv"};
+inline constexpr OpName kDFT{"DFT"};
 inline constexpr OpName kDepthToSpace{"DepthToSpace"};
 inline constexpr OpName kDiv{"Div"};
 inline constexpr OpName kExp{"Exp"};

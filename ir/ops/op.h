@@ -175,6 +175,7 @@ enum class Work {
   kElement,     ///< one for each element that it makes
   kFilters,     ///< each output element: the weights of one of the filters (Conv)
   kWeights,     ///< each output element: all weights (a frame's window)
+  kSignal,      ///< each output element: a whole signal, the first operand along `axis` (DFT)
   kTransposed,  ///< each input element: the weights of one of the input channels (ConvTranspose)
   kColumns,     ///< each output element: a row of the first operand (MatMul)
   kWindow,      ///< each output element: a kernel_shape

@@ -171,8 +171,8 @@ std::optional<Attributes> BatchChange::shiftedPermutation(const Node& node) cons
 std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
   static constexpr OpName kPositionwise[] = {ops::kAdd, {"Sub"}, ops::kMul, ops::kDiv, ops::kPRelu, ops::kWhere};
   static constexpr OpName kReductions[] = {{"ReduceL2"}, ops::kReduceMax, ops::kReduceMean, ops::kReduceSum};
-  static constexpr OpName kAlongAxis[] = {ops::kSoftmax, ops::kLayerNormalization, ops::kRMSNormalization, ops::kConcat,
-                                          ops::kSplit};
+  static constexpr OpName kAlongAxis[] = {
+      ops::kSoftmax, ops::kLayerNormalization, ops::kRMSNormalization, ops::kConcat, ops::kSplit, ops::kDFT};
   auto isOneOf = [&](std::span<const OpName> names) {
     return std::any_of(names.begin(), names.end(), [&](OpName name) { return node.is(name); });
   };

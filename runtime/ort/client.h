@@ -41,8 +41,9 @@ struct TimeRequest {
   std::vector<std::string> models;
   int runs = 20, warmup = 2, threads = 1;
   double budgetSeconds = 10;
-  bool cold = false;      ///< weights come from memory: the caches are overwritten before each run
-  bool positive = false;  ///< inputs of floating point are > 0
+  bool cold = false;           ///< weights come from memory: the caches are overwritten before each run
+  bool processorTime = false;  ///< of the one thread: what other processes take does not count
+  bool positive = false;       ///< inputs of floating point are > 0
   int64_t seed = 0;
 };
 

@@ -152,6 +152,12 @@ def function_cases():
     case("InstanceNormalization", [floats(2, 3, 4, 4), floats(3), floats(3)])
     case("LayerNormalization", [x, floats(4), floats(4)])
     case("LayerNormalization", [x, floats(3, 4)], axis=1, epsilon=1e-2)
+    case("DFT", [floats(2, 30, 1)], opset=17, onesided=1)
+    case("DFT", [floats(2, 5, 7, 2)], opset=17, axis=2)
+    case("DFT", [floats(2, 5, 7, 2), np.array(4)], opset=17, axis=-2, inverse=1)  # cut
+    case("DFT", [floats(2, 5, 7, 1), np.array(8)], opset=17, axis=1, onesided=1)  # filled up
+    case("DFT", [floats(2, 5, 7, 2)], opset=20)
+    case("DFT", [floats(2, 5, 7, 2), np.array(9), np.array(-3)], opset=20, inverse=1)
     case("STFT", [floats(2, 30, 1), np.array(4), floats(8)], opset=17, onesided=1)  # without it onnx infers both sides
     case("STFT", [floats(2, 30), np.array(5), floats(9), np.array(9)], opset=17, onesided=0)
     case("RMSNormalization", [x, floats(4)], opset=23)

@@ -37,6 +37,8 @@ FITTING = {  # what these structures are known for
     "densenet_small": ["conv-1x1", "conv-1x1-pool"],
     "mobilenet_small": ["conv-1x1", "conv-grouped"],
     "unet_small": ["conv-of-concat", "resize-conv"],
+    "lama_small": ["dft-inverse", "dft-real", "dft-rows", "dft-rows-inverse"],
+    "nafnet_small": ["mean-channels", "conv-1x1"],
     "r3d18_small": ["conv3d", "conv3d-s1x2x2", "conv3d-s2"],
     "window_attention_small": ["attention-banded-heads", "matmul"],
     "window_attention_early": ["attention-banded-heads-plain", "matmul"],
@@ -45,7 +47,7 @@ FITTING = {  # what these structures are known for
 }
 # What Softmax and LRN give is no integer: sites of these patterns are compared within the running bounds only. A matrix across
 # channels has none where channels differ by 1e30.
-NO_INTEGERS = {"window_attention_small": "attention", "window_attention_early": "attention", "alexnet_small": "lrn"}
+NO_INTEGERS = {"window_attention_small": "attention", "window_attention_early": "attention", "alexnet_small": "lrn", "lama_small": "dft"}
 failures = []
 
 

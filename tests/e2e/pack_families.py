@@ -57,6 +57,8 @@ FAMILIES = [
      ["Band", "Pad", "Concat", "Where", "Softmax"], 8),
     ("axes", ["resize-linear", "resize-linear-corners", "resize-cubic", "resize-cubic-corners", "resize-linear-3d", "averagepool"], False,
      ["Eye", "MatMul"], 2),  # all axes as products with matrices
+    ("axes", ["dft", "dft-inverse", "dft-real", "dft-real-whole"], False, ["Eye", "DFT", "MatMul"], 1),
+    ("axes", ["dft-rows", "dft-rows-inverse", "dft-real-rows", "dft-images", "dft-images-inverse"], False, ["Eye", "DFT", "MatMul"], 2),
     ("axes", ["resize-nearest-3d", "softmax-channels", "mean-channels", "max-channels", "maxpool"], False, ["Layout"], 2),  # on views
     ("axes", ["l2-channels"], False, ["ReduceSum", "Sqrt", "Layout"], 2),
     ("axes", ["l2-channels", "lrn"], False, ["Eye", "MatMul", "Sqrt"], 1),

@@ -106,6 +106,11 @@ MODELS = {
          node("Mul", ["u", "u"], ["v"]), node("ReduceSum", ["v", "last"], ["y"], keepdims=0)],
         {"x": [2, 900, 1]}, ["y"], {"step": np.array(160), "w": np.hanning(40).astype(np.float32), "last": np.array([-1])},
         ["stft-160/conv"]),
+    "waves": (  # torch.fft.rfft2 of images, and the complex numbers back along their rows
+        [node("Unsqueeze", ["x", "last"], ["s"]), node("DFT", ["s"], ["t"], axis=3, onesided=1), node("DFT", ["t"], ["u"], axis=2),
+         node("Mul", ["u", "u"], ["v"]), node("DFT", ["v"], ["w"], axis=2, inverse=1), node("DFT", ["w", "whole"], ["y"], axis=3, inverse=1)],
+        {"x": [2, 3, 9, 10]}, ["y"], {"last": np.array([-1]), "whole": np.array(10)},
+        ["dft-real/matrix-1", "dft-rows/matrix-1_last", "dft-rows-inverse/matrix-1_last", "dft-inverse/matrix-1"]),
     "normalised": (
         [node("BatchNormalization", ["x", "s", "b", "m", "v"], ["a"], epsilon=1e-3),
          node("Conv", ["a", "w"], ["y"], pads=[1, 1, 1, 1])],

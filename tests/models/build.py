@@ -54,6 +54,8 @@ MODELS = {
     "mobilenet": lambda name: images.mobilenet(name, 224, 32),
     "unet": lambda name: images.unet(name, 224, 32),
     "r3d18": lambda name: images.r3d18(name, 112, 64),
+    "lama": lambda name: images.lama(name, 32, 512, 2),  # 2 of 9 blocks, where images of 256 x 256 run through them
+    "nafnet": lambda name: images.nafnet(name, 128, 32, 3),
     "window_core": lambda name: sequences.window_core(name, 2048, 8, 32),
     "window_attention": lambda name: sequences.window_attention(name, 2048, 8, 32),
     "encoder_layer": lambda name: sequences.encoder_layer(name, 128, 12),
@@ -88,6 +90,8 @@ SMALL = {
     "densenet_small": lambda name: images.densenet(name, 64, [2, 2], 8),
     "mobilenet_small": lambda name: images.mobilenet(name, 64, 8),
     "unet_small": lambda name: images.unet(name, 48, 4),
+    "lama_small": lambda name: images.lama(name, 12, 16, 1),
+    "nafnet_small": lambda name: images.nafnet(name, 16, 4, 1),
     "r3d18_small": lambda name: images.r3d18(name, 28, 8),
     "window_attention_small": lambda name: sequences.window_attention(name, 192, 2, 32),
     "window_attention_early": lambda name: sequences.window_attention(name, 200, 2, 20, scaled_before=True),

@@ -127,6 +127,9 @@ class Graph:
     def reshape(self, name, x, shape):
         return self.node("Reshape", name, [x, self.constant(name + ".shape", np.array(shape, np.int64))])
 
+    def integers(self, name, values):
+        return self.constant(name, np.array(values, np.int64))
+
     def halves(self, name, x, extent, axis):
         """The first and the second `extent` positions."""
         names = [name + "_a", name + "_b"]

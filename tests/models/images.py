@@ -1,6 +1,8 @@
 """Networks on images and videos, named and arranged as published. See build.py."""
 
-from graph import Graph
+import numpy as np
+
+from graph import Graph, uniform
 
 
 def srcnn(name):
@@ -242,3 +244,87 @@ def r3d18(name, extent, width):
             x = g.relu(prefix + ".relu2", g.node("Add", prefix + ".add", [y, x]))
             inner = outer
     return g.model(g.classifier("fc", x, inner, 400), [1, 400])
+
+
+def lama(name, extent, channels, blocks):
+    """The residual blocks of LaMa (Suvorov et al. 2022): a quarter of the channels local, the others with a Fourier unit, whose transforms
+    are written as PyTorch's exporter writes rfftn and irfftn."""
+    local, far = channels // 4, channels - channels // 4
+    g = Graph(name, [1, local, extent, extent])
+    root = float(extent)  # of the positions: the transforms are orthonormal
+
+    def convolved(prefix, x, inner, outer, kernel):
+        return g.conv(prefix, x, inner, outer, kernel, pad=kernel // 2, gain=0.7)
+
+    def fourier_unit(prefix, x, inner):
+        x = g.node("Unsqueeze", prefix + ".real", [x, g.integers(prefix + ".last", [-1])])
+        x = g.node("DFT", prefix + ".columns", [x], axis=3, onesided=1)
+        x = g.node("Div", prefix + ".scaled", [g.node("DFT", prefix + ".rows", [x], axis=2), g.scalar(prefix + ".root", root)])
+        x = g.node("Transpose", prefix + ".parts", [x], perm=[0, 1, 4, 2, 3])
+        x = g.reshape(prefix + ".joined", x, [1, 2 * inner, extent, extent // 2 + 1])
+        x = g.relu(prefix + ".relu", convolved(prefix + ".conv", x, 2 * inner, 2 * inner, 1))
+        x = g.reshape(prefix + ".split", x, [1, inner, 2, extent, extent // 2 + 1])
+        x = g.node("Transpose", prefix + ".numbers", [x], perm=[0, 1, 3, 4, 2])
+        x = g.node("DFT", prefix + ".rows_back", [x], axis=2, inverse=1)
+        x = g.node("DFT", prefix + ".columns_back", [x, g.constant(prefix + ".length", np.array(extent, np.int64))], axis=3, inverse=1)
+        x = g.node("Mul", prefix + ".scaled_back", [x, g.scalar(prefix + ".root_back", root)])
+        return g.node("Gather", prefix + ".real_part", [x, g.constant(prefix + ".first", np.array(0, np.int64))], axis=-1)
+
+    def spectral(prefix, x):
+        x = g.relu(prefix + ".relu", convolved(prefix + ".conv1", x, far, far // 2, 1))
+        x = g.node("Add", prefix + ".add", [x, fourier_unit(prefix + ".fu", x, far // 2)])
+        return convolved(prefix + ".conv2", x, far // 2, far, 1)
+
+    def layer(prefix, near, wide):
+        both = g.node("Add", prefix + ".local", [convolved(prefix + ".l2l", near, local, local, 3),
+                                                 convolved(prefix + ".g2l", wide, far, local, 3)])
+        other = g.node("Add", prefix + ".global", [convolved(prefix + ".l2g", near, local, far, 3), spectral(prefix + ".g2g", wide)])
+        return g.relu(prefix + ".act_l", both), g.relu(prefix + ".act_g", other)
+
+    near, wide = "input", g.input("global", [1, far, extent, extent])
+    for block in range(blocks):
+        parts = layer(f"{block}.conv2", *layer(f"{block}.conv1", near, wide))
+        near, wide = (g.node("Add", f"{block}.residual{i}", [x, y]) for i, (x, y) in enumerate(zip((near, wide), parts)))
+    return g.model(g.node("Concat", "concat", [near, wide], axis=1), [1, channels, extent, extent])
+
+
+def nafnet(name, extent, width, levels):
+    """NAFNet (Chen et al. 2022) with one block for each level, its normalisations over channels in the pieces of its LayerNorm2d."""
+    g = Graph(name, [1, 3, extent, extent])
+
+    def per_channel(prefix, channels, low, high):
+        return g.constant(prefix, uniform(name, prefix, [1, channels, 1, 1], low, high))
+
+    def normalised(prefix, x, channels):
+        apart = g.node("Sub", prefix + ".sub", [x, g.node("ReduceMean", prefix + ".mean", [x], axes=[1])])
+        square = g.node("Pow", prefix + ".pow", [apart, g.scalar(prefix + ".two", 2.0)])
+        variance = g.node("ReduceMean", prefix + ".var", [square], axes=[1])
+        deviation = g.node("Sqrt", prefix + ".sqrt", [g.node("Add", prefix + ".eps", [variance, g.scalar(prefix + ".epsilon", 1e-6)])])
+        x = g.node("Mul", prefix + ".mul", [g.node("Div", prefix + ".div", [apart, deviation]), per_channel(prefix + ".weight", channels, 0.8, 1.2)])
+        return g.node("Add", prefix + ".add", [x, per_channel(prefix + ".bias", channels, -0.1, 0.1)])
+
+    def gated(prefix, x, channels):
+        return g.node("Mul", prefix + ".gate", g.halves(prefix, x, channels, axis=1))
+
+    def added(prefix, x, y, channels):
+        return g.node("Add", prefix, [x, g.node("Mul", prefix + ".scaled", [y, per_channel(prefix + ".scale", channels, 0.5, 1.0)])])
+
+    def block(prefix, x, c):
+        y = g.conv(prefix + ".conv1", normalised(prefix + ".norm1", x, c), c, 2 * c, 1, gain=0.7)
+        y = gated(prefix + ".sg", g.conv(prefix + ".conv2", y, 2 * c, 2 * c, 3, pad=1, group=2 * c), c)
+        y = g.node("Mul", prefix + ".sca.mul", [y, g.conv(prefix + ".sca", g.node("GlobalAveragePool", prefix + ".pool", [y]), c, c, 1)])
+        x = added(prefix + ".beta", x, g.conv(prefix + ".conv3", y, c, c, 1, gain=0.5), c)
+        y = g.conv(prefix + ".conv4", normalised(prefix + ".norm2", x, c), c, 2 * c, 1, gain=0.7)
+        return added(prefix + ".gamma", x, g.conv(prefix + ".conv5", gated(prefix + ".sg2", y, c), c, c, 1, gain=0.5), c)
+
+    x, skips = g.conv("intro", "input", 3, width, 3, pad=1), []
+    for level in range(levels):
+        channels = width << level
+        skips.append(block(f"encoder{level}", x, channels))
+        x = g.conv(f"down{level}", skips[-1], channels, 2 * channels, 2, stride=2)
+    x = block("middle", x, width << levels)
+    for level in reversed(range(levels)):
+        x = g.conv(f"up{level}", x, width << level + 1, width << level + 2, 1, bias=False)
+        x = g.node("DepthToSpace", f"up{level}.shuffle", [x], blocksize=2, mode="CRD")
+        x = block(f"decoder{level}", g.node("Add", f"skip{level}", [x, skips[level]]), width << level)
+    return g.model(g.node("Add", "residual", [g.conv("ending", x, width, 3, 3, pad=1), "input"]), [1, 3, extent, extent])

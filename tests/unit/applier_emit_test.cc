@@ -119,6 +119,7 @@ const Case kCases[] = {
     {"x: [1, 5, 4, 4]  y = LRN(x) size=3 alpha=0.5", "LRN"},
     {"x: [2, 3]  y = Pow(x) exponent=4", "Pow"},
     {"x: [2, 3, 4]  y = ReduceL2(x) axes=[1]", "ReduceL2"},
+    {"x: [2, 5, 3, 2]  y = DFT(x) axis=2 inverse=1", "DFT", 17},
     {"x: [2, 30]  w: const [8]  y = STFT(x, w) frame_step=5", "STFT", 17},
     {"a: [3, 2]  b: [4, 3]  c: [4]  y = Gemm(a, b, c) transA=1 transB=1 alpha=0.5", "Gemm"},
     {"x: [1, 2, 3, 4]  y = Resize(x) scales=[1, 1, 1, 1, 2, 1, 3, 2] coordinate_transformation_mode=asymmetric "

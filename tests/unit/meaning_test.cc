@@ -148,6 +148,8 @@ const std::string_view kPrograms[] = {
     "x: [N, W]  a = Swish(x)  b = Swish(a) alpha=0.5  y = Mish(b)",
     "x: [N, S, E]  s: [E]  y = RMSNormalization(x, s) axis=2",
     "x: [N, W + 9]  w: [W]  y = STFT(x, w) frame_step=3",
+    "x: [N, H, W, 2]  a = DFT(x) axis=1  b = DFT(a) axis=2 inverse=1  y = DFT(b) axis=0",
+    "x: [N, W, 1]  y = DFT(x) axis=1 onesided=1",
     "x: [N, S, E]  s: [S, E]  y = RMSNormalization(x, s) axis=1 epsilon=0.5",
     "x: [N, C, H, W]  y = LRN(x) size=2P + 1 alpha=0.3",
     "x: [N, C, W]  a = LRN(x) size=4 beta=1.25  y = LRN(a) size=R beta=0.5 bias=2",

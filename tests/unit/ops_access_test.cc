@@ -230,6 +230,11 @@ const Case kCases[] = {
     {"x: [N, W]  y = Resize(x) scales=[1, 1, 4, 3] sizes=[N, V] mode=cubic "
      "coordinate_transformation_mode=pytorch_half_pixel",
      {{{"N", 2}, {"W", 5}, {"V", 6}}}},
+    // DFT
+    {"x: [N, W, 2]  y = DFT(x) axis=1", {{{"N", 2}, {"W", 5}}, {{"N", 1}, {"W", 1}}}},
+    {"x: [N, H, W, 2]  y = DFT(x) axis=1 inverse=1", {{{"N", 2}, {"H", 4}, {"W", 3}}}},
+    {"x: [N, H, W, 1]  y = DFT(x) axis=1 onesided=1", {{{"N", 1}, {"H", 6}, {"W", 2}}, {{"N", 1}, {"H", 5}, {"W", 2}}}},
+    {"x: [N, W, 1]  y = DFT(x) axis=0", {{{"N", 3}, {"W", 2}}}},
     // STFT
     {"x: [N, L]  w: [S]  y = STFT(x, w) frame_step=2",
      {{{"N", 2}, {"L", 9}, {"S", 4}}, {{"N", 1}, {"L", 5}, {"S", 5}}}},

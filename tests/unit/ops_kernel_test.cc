@@ -142,7 +142,13 @@ const Case kCases[] = {
     {"x: [3]  y = Pow(x) exponent=1.5", {{0, 4, 9}}, {{0, 8, 27}}},
     {"x: [2]  y = Pow(x) exponent=-0.5", {{4, 0.25}}, {{0.5, 2}}},
     {"x: [2, 2]  y = ReduceL2(x) axes=[1]", {{3, 4, 0, -5}}, {{5, 5}}},
-    // Spectra: of [1 2 3 4] it is 10, -2 + 2i, -2. Over F_p other numbers stand for the cosines.
+    // Spectra: of [1 2 3 4] it is 10, -2 + 2i, -2, -2 - 2i. Over F_p other numbers stand for the cosines.
+    {"x: [1, 4, 1]  y = DFT(x) axis=1", {{0.5, 1, 1.5, 2}}, {{5, 0, -1, 1, -1, 0, -1, -1}}},
+    {"x: [4, 2, 1]  y = DFT(x) axis=0 onesided=1",
+     {{0.5, 0, 1, 0, 1.5, 0, 2, 0.5}},
+     {{5, 0, 0.5, 0, -1, 1, 0, 0.5, -1, 0, -0.5, 0}}},
+    {"x: [1, 4, 2]  y = DFT(x) axis=1 inverse=1", {{5, 0, -1, 1, -1, 0, -1, -1}}, {{0.5, 0, 1, 0, 1.5, 0, 2, 0}}},
+    {"x: [1, 4, 2]  y = DFT(x) axis=1", {{0, 0.5, 0, 0, 0, 0, 0, 0}}, {{0, 0.5, 0, 0.5, 0, 0.5, 0, 0.5}}},
     {"x: [1, 4]  w: [4]  y = STFT(x, w) frame_step=1", {{1, 2, 3, 4}, {0.5, 0.5, 0.5, 0.5}}, {{5, 0, -1, 1, -1, 0}}},
     {"x: [1, 4]  w: [2]  y = STFT(x, w) frame_step=2 onesided=0", {{1, 2, 3, 4}, {1, 0.5}}, {{2, 0, 0, 0, 5, 0, 1, 0}}},
     // Resize

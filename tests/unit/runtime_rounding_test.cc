@@ -109,6 +109,9 @@ const std::vector<std::string> kPrograms = {
     "x: [2, 30]\n y = Pow(x) exponent=0.5",
     "x: [2, 30, 4]\n w: const [30, 30]\n t = MatMul(w, x)\n y = ReduceL2(t) axes=[1]",
     "x: [2, 50]\n w: const [16]\n y = STFT(x, w) frame_step=5",
+    "x: [2, 50, 1]\n y = DFT(x) axis=1 onesided=1",
+    "x: [2, 30, 3, 2]\n a = DFT(x) axis=1\n y = DFT(a) axis=2 inverse=1",
+    "x: [2, 30]\n w: const [30, 30]\n t = MatMul(x, w)\n u = Unsqueeze(t) axes=[2]\n y = DFT(u) axis=1",
     "x: [2, 50]\n v: const [50, 50]\n w: const [7]\n t = MatMul(x, v)\n y = STFT(t, w) frame_step=9 onesided=0",
     "x: [2, 3, 8, 5]\n g: const [3]\n b: const [3]\n m: const [3]\n t: const [3]\n v = Square(t)\n"
     "y = BatchNormalization(x, g, b, m, v)",

@@ -64,13 +64,19 @@ TEST(Runner, TheRequestIsOneLineOfJson) {
   auto runner =
       Runner::start({"sh", "-c", R"sh(read -r line; printf '{"error": "%s"}\n' "$(echo "$line" | tr -d '"')")sh"});
   ASSERT_TRUE(runner);
-  auto answer = runner->time(
-      {.models = {"x y.onnx"}, .runs = 7, .warmup = 1, .threads = 3, .budgetSeconds = 2.5, .cold = true}, 20);
+  auto answer = runner->time({.models = {"x y.onnx"},
+                              .runs = 7,
+                              .warmup = 1,
+                              .threads = 3,
+                              .budgetSeconds = 2.5,
+                              .cold = true,
+                              .processorTime = true},
+                             20);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().kind, Kind::kRefused);
-  EXPECT_THAT(answer.error().message,
-              AllOf(HasSubstr("cmd:time"), HasSubstr("models:[x y.onnx]"), HasSubstr("runs:7"), HasSubstr("warmup:1"),
-                    HasSubstr("threads:3"), HasSubstr("budget_s:2.5"), HasSubstr("cold:true")));
+  EXPECT_THAT(answer.error().message, AllOf(HasSubstr("cmd:time"), HasSubstr("models:[x y.onnx]"), HasSubstr("runs:7"),
+                                            HasSubstr("warmup:1"), HasSubstr("threads:3"), HasSubstr("budget_s:2.5"),
+                                            HasSubstr("cold:true"), HasSubstr("processor_time:true")));
 }
 
 TEST(Runner, ARefusalLeavesItAlive) {

@@ -65,6 +65,9 @@ const Ways kWays[] = {
     {kImage + "y = ReduceL2(x) axes=[1] keepdims=0",
      {"itself-1_merged", "itself-1_last", "single_itself-1_merged", "single_itself-1_last", "matrix-1"},
      {}},
+    // Its matrix is of numbers and their parts; from the right and from the left, where that is not the same.
+    {"shape N W\n x: [N, W, 2]\n y = DFT(x) axis=1 inverse=1", {"matrix-1"}, {}},
+    {"shape N H W\n x: [N, H, W, 1]\n y = DFT(x) axis=1 onesided=1", {"matrix-1", "matrix-1_last"}, {}},
     // The first dimension is a number.
     {"shape C W\n x: [1, C, W]\n y = ReduceSum(x) axes=[1]", {"itself-1_last", "matrix-1"}, {"itself-1_merged"}},
 };

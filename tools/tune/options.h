@@ -15,7 +15,7 @@ struct Options {
   double budget = 1200, secondsPerPoint = 1, timeout = 60, maxWork = 8e9;
   int runs = 12, threads = 1;
   bool quiet = false;  ///< neither progress nor tables
-  bool warm = false, noBare = false, exhaustive = false;
+  bool warm = false, processorTime = false, noBare = false, exhaustive = false;
   bool calibrate = false, noCalibrate = false, deriveRates = false;
 
   // Of --cliffs.

@@ -124,8 +124,12 @@ double Tuner::layouts(const std::vector<std::string>& chains) {
 }
 
 RunnerExpected<TimeAnswer> Tuner::time(const std::vector<std::string>& models, bool cold) {
-  auto answer = runner_.time(
-      {.models = models, .runs = o_.runs, .threads = o_.threads, .budgetSeconds = o_.secondsPerPoint, .cold = cold});
+  auto answer = runner_.time({.models = models,
+                              .runs = o_.runs,
+                              .threads = o_.threads,
+                              .budgetSeconds = o_.secondsPerPoint,
+                              .cold = cold,
+                              .processorTime = o_.processorTime});
   discard(models);
   return answer;
 }

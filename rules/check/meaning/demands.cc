@@ -176,6 +176,7 @@ void ofNode(const Call& call, Demands& must) {
   if (op == "Slice") ofSlice(call, must);
   if (op == "Gather") ofGather(call, must);
   if (op == "Col2Im") ofCol2Im(call, must);
+  if (op == "DFT") must.atMost(1, line(call.operands[0][static_cast<size_t>(call.integer("axis"))]));
   if (op == "STFT") {
     must.atMost(1, line(call.operands[1][0]));
     must.atMost(line(call.operands[1][0]), line(call.operands[0][1]));

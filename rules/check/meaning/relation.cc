@@ -26,6 +26,7 @@ constexpr Entry kTable[] = {
     {"Constant", constantRelation},
     {"Conv", convRelation},
     {"ConvTranspose", convTransposeRelation},
+    {"DFT", dftRelation},
     {"DepthToSpace", depthToSpaceRelation, Kind::kMoves},
     {"Expand", expandRelation, Kind::kMoves},
     {"Eye", eyeRelation},

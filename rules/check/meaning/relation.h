@@ -80,6 +80,7 @@ std::vector<Clause> convRelation(const Call&, const Position&, Names&);
 std::vector<Clause> convTransposeRelation(const Call&, const Position&, Names&);
 std::vector<Clause> offsetReduceRelation(const Call&, const Position&, Names&);
 std::vector<Clause> col2ImRelation(const Call&, const Position&, Names&);
+std::vector<Clause> dftRelation(const Call&, const Position&, Names&);
 std::vector<Clause> stftRelation(const Call&, const Position&, Names&);
 std::vector<Clause> matMulRelation(const Call&, const Position&, Names&);
 std::vector<Clause> gemmRelation(const Call&, const Position&, Names&);

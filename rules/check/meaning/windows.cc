@@ -137,6 +137,23 @@ Dim perGroup(const Dim& channels, const Expr& groups) {
 
 }  // namespace
 
+/// y[…, k, …, p] = Σ_{n, q} x[…, n, …, q] · D[k, n, q, p], D known by the axis's extent and the direction
+std::vector<Clause> dftRelation(const Call& call, const Position& at, Names& names) {
+  const Shape& x = call.operands[0];
+  const auto axis = static_cast<size_t>(call.integer("axis"));
+  Clause clause;
+  const Expr n = clause.draw("n", line(x[axis]), names), q = clause.draw("q", line(x.back()), names);
+  Position source = at;
+  source[axis] = {n};
+  source.back() = {q};
+  clause.reads = {{0, std::move(source)}};
+  clause.constants.push_back({.kind = Factor::Kind::kConstant,
+                              .key = "Complex",
+                              .parameters = {line(x[axis]), call.node.scalar("inverse")},
+                              .at = {at[axis][0], n, q, at.back()[0]}});
+  return {std::move(clause)};
+}
+
 /// y[n, (g f), h…] = Σ_{c, r…} x[n, (g c), h·stride + r·dilation - begin …] · w[(g f), c, r…]
 std::vector<Clause> convRelation(const Call& call, const Position& at, Names& names) {
   const Shape &x = call.operands[0], &w = call.operands[1];

@@ -39,7 +39,7 @@ std::vector<size_t> axesOf(const Node& n, const Shape& in) {
       acts = d >= 2 && isPooled(n, d - 2);
     } else if (isGlobal(n)) {
       acts = d >= 2;
-    } else if (n.is(ops::kSoftmax)) {
+    } else if (n.is(ops::kSoftmax) || n.is(ops::kDFT)) {
       acts = n.scalar("axis") == static_cast<int64_t>(d);
     } else if (isReduction(n)) {
       const auto& own = n.list("axes");
@@ -69,7 +69,7 @@ AlongAxes::AlongAxes(const Program& program, const Node& node)
 }
 
 bool AlongAxes::isLinear() const {
-  return node_.is(ops::kResize) || node_.is(ops::kAveragePool) || op_ == ops::kReduceMean.text ||
+  return node_.is(ops::kResize) || node_.is(ops::kAveragePool) || node_.is(ops::kDFT) || op_ == ops::kReduceMean.text ||
          op_ == ops::kReduceSum.text;
 }
 
@@ -81,10 +81,18 @@ bool AlongAxes::isOfImages() const {
   return node_.is(ops::kResize);
 }
 
+bool AlongAxes::isOfParts() const {
+  return node_.is(ops::kDFT);
+}
+
 std::optional<Attributes> AlongAxes::attributes(size_t first, size_t last, const Shape& operand, size_t at) const {
   if (node_.is(ops::kResize)) return resized(first, last, operand, at);
   if (isWindowed(node_)) return pooled(first, last, operand, at);
-  if (node_.is(ops::kSoftmax)) return Attributes{{"axis", Expr(static_cast<int64_t>(at))}};
+  if (node_.is(ops::kSoftmax) || node_.is(ops::kDFT)) {
+    Attributes attributes = node_.attributes;
+    attributes.insert_or_assign("axis", Expr(static_cast<int64_t>(at)));
+    return attributes;
+  }
   std::vector<Expr> axes;
   for (size_t i = 0; i <= last - first; ++i)
     axes.emplace_back(static_cast<int64_t>(at + i));

@@ -9,7 +9,7 @@
 namespace pet {
 
 /// An operator on activations that is a composition of operators of which each acts along one axis and leaves the
-/// others alone: Resize, pools, reductions, Softmax (along one). EinNet, section 4.2, splits sums likewise.
+/// others alone: Resize, pools, reductions, Softmax and DFT (along one). EinNet, section 4.2, splits sums likewise.
 class AlongAxes {
  public:
   /// Of an operator of a program, which must outlive it; nullopt: it is no such one, or acts along no axis.
@@ -24,6 +24,9 @@ class AlongAxes {
   bool isPool() const;
   /// Engines know it of images alone: with two dimensions in front of two others or more.
   bool isOfImages() const;
+  /// Its last dimension holds the parts of one number (complex numbers), which it mixes as well: its matrix is of
+  /// positions along its one axis, and parts.
+  bool isOfParts() const;
   /// The attributes with which op() does the work of the axes first … last, all of them its own, and nothing else. The
   /// operand's dimension `at` is the axis `first`, and so on. All dimensions are kept. nullopt: it cannot be said of an
   /// operand with product dimensions.

@@ -100,6 +100,7 @@ class WayWriter {
   bool product(size_t axis) {
     const auto matrix = matrixOf(axis);
     if (!matrix) return false;
+    if (along_.isOfParts()) return productOfParts(axis, *matrix);
     const size_t rank = in_.size();
     if (axis + 1 == rank) {
       x_ = form_.add(ops::kMatMul.text, {x_, *matrix});
@@ -114,9 +115,38 @@ class WayWriter {
     return seen(behindMerged, axis, axis, axis, [&](Value x) { return form_.add(ops::kMatMul.text, {left, x}); });
   }
 
+  /// The same with the axis and the parts of its numbers as one dimension: from the right where it is behind all
+  /// others.
+  bool productOfParts(size_t axis, Value matrix) {
+    const size_t last = in_.size() - 1;
+    const bool isLast = way_.view == View::kLast || axis + 1 == last;
+    auto viewed = [&](const Shape& s) {
+      const AxisGroup own{{fmt::format("a{}", axis), s[axis]}, {fmt::format("a{}", last), s[last]}};
+      std::vector<AxisGroup> groups = singles(s, 0, axis);
+      const std::vector<AxisGroup> behind =
+          isLast ? singles(s, axis + 1, last) : std::vector<AxisGroup>{group(s, axis + 1, last)};
+      if (!isLast) groups.push_back(own);
+      groups.insert(groups.end(), behind.begin(), behind.end());
+      if (isLast) groups.push_back(own);
+      return groups;
+    };
+    x_ = form_.layout(x_, singles(in_, 0, last + 1), viewed(in_));
+    if (isLast) {
+      x_ = form_.add(ops::kMatMul.text, {x_, matrix});
+    } else {
+      x_ = form_.add(ops::kMatMul.text,
+                     {form_.add(ops::kTranspose.text, {matrix}, {{"perm", std::vector<Expr>{1, 0}}}), x_});
+    }
+    if (!form_.ok()) return false;
+    const Shape& result = program_.nodes()[static_cast<size_t>(way_.node)].shapes[0];
+    x_ = form_.layout(x_, viewed(result), singles(result, 0, last + 1));
+    return form_.ok();
+  }
+
   /// What the operator makes of the unit matrix: a row for each position that it reads.
   std::optional<Value> matrixOf(size_t axis) {
     if (!in_[axis].isAffine()) return std::nullopt;
+    if (along_.isOfParts()) return matrixOfParts(axis);
     Value unit = form_.add(ops::kEye.text, {}, {{"extent", in_[axis].affine()}});
     const AxisGroup row{{"row", in_[axis]}};
     size_t at = 1;
@@ -132,6 +162,21 @@ class WayWriter {
     if (!along_.isPool() || !form_.ok()) return matrix;
     const AxisGroup column{{"column", form_.shape(matrix)[at]}};
     return form_.layout(matrix, {row, {}, column}, {row, column});
+  }
+
+  /// A row for each part of each number that it reads.
+  std::optional<Value> matrixOfParts(size_t axis) {
+    const Dim &length = in_[axis], &parts = in_.back(), rows = Dim::product({length, parts});
+    if (!rows.isAffine()) return std::nullopt;
+    const AxisGroup row{{"row", rows}};
+    const Value unit = form_.add(ops::kEye.text, {}, {{"extent", rows.affine()}});
+    const Value signals =
+        form_.layout(unit, {row, {{"n", length}, {"part", parts}}}, {row, {{"n", length}}, {{"part", parts}}});
+    if (!form_.ok()) return std::nullopt;
+    const Value spectra = form_.add(along_.op(), {signals}, *along_.attributes(axis, axis, form_.shape(signals), 1));
+    if (!form_.ok()) return std::nullopt;
+    const LayoutAxis frequency{"k", form_.shape(spectra)[1]}, part{"part", form_.shape(spectra)[2]};
+    return form_.layout(spectra, {row, {frequency}, {part}}, {row, {frequency, part}});
   }
 
   bool itself(const Part& part) {
@@ -213,6 +258,14 @@ std::vector<std::vector<Part>> cuts(const AlongAxes& along, size_t begin) {
   return all;
 }
 
+/// Of an operator that mixes the parts of numbers, of so many dimensions.
+std::vector<Way> waysOfParts(const AlongAxes& along, int node, size_t rank) {
+  const size_t axis = along.axes()[0];
+  std::vector<Way> ways{{node, {{axis, axis, true}}}};
+  if (axis + 2 < rank) ways.push_back({node, {{axis, axis, true}}, View::kLast});
+  return ways;
+}
+
 /// `isSymbol`: the first dimension is one, which may be 1.
 std::vector<Way> waysOf(const AlongAxes& along, int node, bool isSymbol) {
   const bool isOfVectors = !along.isPool() && !along.isOfImages();
@@ -279,7 +332,9 @@ class AxesGenerator : public Generator {
     auto along = AlongAxes::of(program_, n);
     if (!along) return;
     const Dim &first = program_.nodes()[0].shapes[0][0], &own = program_.shape(n.operands[0])[0];
-    std::vector<Way> ways = waysOf(*along, node, own == first && first.isAffine() && first.affine().asVariable());
+    const bool isSymbol = own == first && first.isAffine() && first.affine().asVariable();
+    std::vector<Way> ways = along->isOfParts() ? waysOfParts(*along, node, program_.shape(n.operands[0]).size())
+                                               : waysOf(*along, node, isSymbol);
     ways_.insert(ways_.end(), ways.begin(), ways.end());
   }
 
