@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "synth/judge/difference.h"
+#include "synth/judge/undivided.h"
 #include "synth/judge/verdict.h"
 #include "synth/prove/prove.h"
 
@@ -11,6 +13,14 @@ namespace {
 
 constexpr unsigned long kOperations = 1'000'000;  ///< of isl; a class of the canonical patterns takes a hundredth
 constexpr unsigned long kProof = 8'000'000;       ///< of isl; blocks as channels take the most
+
+bool isProved(const ShapeClass& shapes, const Difference& programs) {
+  const auto equal = orDrop([&]() -> tl::expected<bool, Drop> {
+    const poly::Context context(shapes, kProof);
+    return std::holds_alternative<Proved>(proveEqual(context, programs.a, programs.b));
+  });
+  return equal && *equal;
+}
 
 }  // namespace
 
@@ -27,11 +37,9 @@ bool isPartOf(const ShapeClass& part, const ShapeClass& whole) {
 
 bool computesAlike(const Proposal& part, const Proposal& whole) {
   if (part.where != whole.where || !isPartOf(part.shapes, whole.shapes)) return false;
-  const auto equal = orDrop([&]() -> tl::expected<bool, Drop> {
-    const poly::Context context(part.shapes, kProof);
-    return std::holds_alternative<Proved>(proveEqual(context, whole.program, part.program));
-  });
-  return equal && *equal;
+  const Difference rest = difference(whole.program, part.program).value_or(Difference{whole.program, part.program});
+  const auto simpler = undivided(part.shapes, rest);
+  return simpler ? isProved(simpler->shapes, simpler->programs) : isProved(part.shapes, rest);
 }
 
 }  // namespace pet

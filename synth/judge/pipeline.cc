@@ -164,7 +164,7 @@ class Way {
 Pipeline::Pipeline(Pattern pattern, const JudgeOptions& options) : pattern_(std::move(pattern)), options_(options) {}
 
 Judged Pipeline::judge(const Candidate& candidate) const {
-  Judged judged{Drop{DropReason::kUnknown, ""}, {.build = candidate.buildSeconds}};
+  Judged judged{Drop{DropReason::kUnknown, ""}, candidate.seconds};
   auto rule = orDrop([&] { return Way(pattern_, candidate, options_, judged.seconds).run(); });
   if (rule) {
     judged.verdict = std::move(*rule);

@@ -27,7 +27,7 @@ struct Proposal {
 struct Candidate {
   std::string name;
   tl::expected<Proposal, Drop> proposal;
-  double buildSeconds = 0;
+  StageTimes seconds{};  ///< before it is judged
 };
 
 /// Takes a candidate; true if it became a rule.

@@ -4,7 +4,9 @@
 
 #include "ir/text.h"
 #include "synth/analysis/canonical_text.h"
+#include "synth/judge/difference.h"
 #include "synth/judge/part_of.h"
+#include "synth/judge/undivided.h"
 #include "tests/unit/synth_support.h"
 
 namespace pet::synth_select_test {
@@ -43,6 +45,75 @@ const Pair kPairs[] = {
 TEST(SynthSelect, CanonicalTextIsBlindToNames) {
   for (const Pair& c : kPairs)
     EXPECT_EQ(canonicalText(program(c.a)) == canonicalText(program(c.b)), c.same) << c.a << "\n" << c.b;
+}
+
+// --- What two programs differ in ---
+
+struct Differing {
+  std::string a, b;
+  std::string restOfA, restOfB;  ///< "" where nothing is left out
+};
+
+const Differing kDiffering[] = {
+    {"y = Relu(x)", "y = Neg(x)", "", ""},
+    {"a = Relu(x)\n y = Conv(a, w)", "a = Neg(x)\n y = Conv(a, v)", "", ""},  // the weights are others, too
+    {"a = Relu(x)\n y = Conv(a, w)", "a = Neg(x)\n y = Conv(a, w) pads=[1, 1, 1, 1]", "", ""},
+    {"a = Relu(x)\n y = Neg(a)", "b = Relu(x)\n y = Exp(b)", "a: [N, C, H, W]\ny = Neg(a)\n",
+     "a: [N, C, H, W]\ny = Exp(a)\n"},
+    {"a = Neg(x)\n y = Relu(a)", "a = Exp(x)\n y = Relu(a)", "x: [N, C, H, W]\na = Neg(x)\n",
+     "x: [N, C, H, W]\na = Exp(x)\n"},
+    {"a = Neg(x)\n y = Mul(a, a)", "a = Exp(x)\n y = Mul(a, a)", "x: [N, C, H, W]\na = Neg(x)\n",
+     "x: [N, C, H, W]\na = Exp(x)\n"},
+    {"y = Conv(x, w)",
+     "u = IndexMap(w) [c:C, f:F, r:3, s:3] -> [f, c, 2 - r, 2 - s]\n y = ConvTranspose(x, u) pads=[2, 2, 2, 2]", "",
+     ""},  // the weight itself is no map
+};
+
+TEST(SynthSelect, ProgramsWithoutWhatBothHave) {
+  for (const Differing& c : kDiffering) {
+    auto rest = difference(program(c.a), program(c.b));
+    EXPECT_EQ(rest ? print(rest->a) : "", c.restOfA) << c.a << "\n" << c.b;
+    EXPECT_EQ(rest ? print(rest->b) : "", c.restOfB) << c.a << "\n" << c.b;
+  }
+}
+
+/// IndexMaps are told to read the same elements only where they do: an axis from its end, in another dimension, of
+/// extent 1.
+TEST(SynthSelect, MapsOfTheSameElements) {
+  const std::string map = "[f:F, c:C, r:3, s:2] -> [f, c, r, 2s]";
+  const std::pair<std::string, bool> kOthers[] = {
+      {"[c:C, f:F, r:3, s:2] -> [f, c, 2 - r, 2 - 2s]", true},
+      {"[(f:F r:3 s:2), c:C, i:1] -> [f, c, r, 2s]", true},
+      {"[c:C, f:F, r:3, s:2] -> [f, c, 2 - r, 1 - s]", false},
+      {"[c:C, f:F, r:3, s:2] -> [f, c, r, 2s + 1]", false},
+      {"[c:C, f:F, r:2, s:2] -> [f, c, r, 2s]", false},
+      {"[c:C, f:F, r:3, s:2] -> [f, c, r, 2s] where r <= 1", false},
+  };
+  for (const auto& [other, same] : kOthers) {
+    auto rest = difference(program("y = IndexMap(w) " + map), program("y = IndexMap(w) " + other));
+    EXPECT_EQ(rest.has_value(), same) << other;
+    const Shape elements{Expr::variable("F"), Expr::variable("C"), 3, 2};
+    EXPECT_EQ(rest ? rest->a.shape(rest->a.inputs()[0]) : elements, elements) << other;
+  }
+}
+
+TEST(SynthSelect, DivisionsOfSymbolsAreSymbols) {
+  const std::string statements =
+      "x: [D1, 2floor((H + P)/2)]\n u = IndexMap(x) [i:D1, j:floor((H + P)/2)] -> [i, 2j + floor(j/2)]\n y = "
+      "Slice(u) axes=[1] "
+      "starts=[0] ends=[floor(P/2)]";
+  auto p = parseProgram(statements, "test");
+  ASSERT_TRUE(p) << p.error().message();
+  const ShapeClass shapes{{"D1", "H", "P"}, {Constraint::le(1, floorDiv(Expr::variable("P"), 2))}};
+  auto simpler = undivided(shapes, {*p, *p});
+  ASSERT_TRUE(simpler);
+  EXPECT_EQ(simpler->shapes.symbols, (std::vector<std::string>{"D1", "H", "P", "D2", "D3"}));
+  EXPECT_EQ(simpler->shapes.constraints[0].str(), "1 <= D2");
+  // A division of an index is none of symbols, and a name that the class has is not taken.
+  EXPECT_EQ(print(simpler->programs.a),
+            "x: [D1, 2D3]\nu = IndexMap(x)  [i:D1, j:D3] -> [i, 2j + floor((j)/2)]\ny = Slice(u) axes=[1] starts=[0] "
+            "ends=[D2]\n");
+  EXPECT_FALSE(undivided({{"N", "C", "H", "W", "F"}, {}}, {program("y = Conv(x, w)"), program("y = Relu(x)")}));
 }
 
 // --- Compositions ---

@@ -59,7 +59,7 @@ class PlanGenerator : public Generator {
     const bool kept = judge(smaller);
     for (size_t i : composed) {
       Candidate larger = candidate(i);
-      if (kept && larger.proposal && computesAlike(*larger.proposal, *smaller.proposal))
+      if (kept && larger.proposal && isComposition(larger, smaller))
         larger.proposal = tl::unexpected(Drop{DropReason::kComposition, "of " + nameOf(first)});
       judge(std::move(larger));
     }
@@ -67,6 +67,11 @@ class PlanGenerator : public Generator {
 
  private:
   std::string nameOf(size_t plan) const { return planName(op_, plans_[plan]); }
+
+  static bool isComposition(Candidate& larger, const Candidate& smaller) {
+    Stopwatch watch(larger.seconds.prove);
+    return computesAlike(*larger.proposal, *smaller.proposal);
+  }
 
   Candidate candidate(size_t plan) const {
     double seconds = 0;
@@ -81,7 +86,7 @@ class PlanGenerator : public Generator {
                       .program = std::move(mutant->program),
                       .main = mutant->main};
     });
-    return {nameOf(plan), std::move(proposal), seconds};
+    return {nameOf(plan), std::move(proposal), {.build = seconds}};
   }
 
   const Pattern pattern_;

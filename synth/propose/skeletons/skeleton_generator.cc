@@ -62,13 +62,13 @@ class SkeletonGenerator : public Generator {
       if (!cases) return tl::unexpected(Drop{DropReason::kNoVote, cases.error()});
       return std::move(*cases);
     });
-    if (!filled) return {{skeleton.name, tl::unexpected(std::move(filled.error())), seconds}};
+    if (!filled) return {{skeleton.name, tl::unexpected(std::move(filled.error())), {.build = seconds}}};
     std::vector<Candidate> result;
     for (size_t i = 0; i < filled->size(); ++i) {
       std::string name = filled->size() > 1 ? fmt::format("{}/{}", skeleton.name, i + 1) : skeleton.name;
       result.push_back({name, proposal(space, skeleton, name, (*filled)[i])});
     }
-    if (!result.empty()) result.front().buildSeconds = seconds;
+    if (!result.empty()) result.front().seconds.build = seconds;
     return result;
   }
 
