@@ -39,7 +39,7 @@ bool computesAlike(const Proposal& part, const Proposal& whole) {
   if (part.where != whole.where || !isPartOf(part.shapes, whole.shapes)) return false;
   const Difference rest = difference(whole.program, part.program).value_or(Difference{whole.program, part.program});
   const auto simpler = undivided(part.shapes, rest);
-  return simpler ? isProved(simpler->shapes, simpler->programs) : isProved(part.shapes, rest);
+  return (simpler && isProved(simpler->shapes, simpler->programs)) || isProved(part.shapes, rest);
 }
 
 }  // namespace pet

@@ -11,7 +11,7 @@ bool isPartOf(const ShapeClass& part, const ShapeClass& whole);
 
 /// True if `part` is proved to compute what `whole` does at every shape of its class, which is part of the other's:
 /// then it is right wherever `whole` is, and wrong where that is wrong. Looked at is only what the two differ in
-/// (difference.h), whatever the divisions of symbols are (undivided.h). False where this is not found out.
+/// (difference.h), first whatever the divisions of symbols are (undivided.h). False where this is not found out.
 bool computesAlike(const Proposal& part, const Proposal& whole);
 
 }  // namespace pet
