@@ -238,8 +238,8 @@ void blocked(int64_t m, int64_t n, int64_t depth, MatrixView<T> a, MatrixView<T>
 template <class T>
 void portableGemm(int64_t m, int64_t n, int64_t depth, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc) {
   if (m == 0 || n == 0 || depth == 0) return;
-  using Tile = std::conditional_t<std::is_floating_point_v<T>, PlainTile<T>, ExactTile<T>>;
-  blocked<Tile, T>(m, n, depth, a, b, c, ldc);
+  using Chosen = std::conditional_t<std::is_floating_point_v<T>, PlainTile<T>, ExactTile<T>>;
+  blocked<Chosen, T>(m, n, depth, a, b, c, ldc);
 }
 
 template <class T>
@@ -251,8 +251,8 @@ void gemm(int64_t m, int64_t n, int64_t depth, MatrixView<T> a, MatrixView<T> b,
       if (__builtin_cpu_supports("avx512f")) return blocked<Avx512Tile<T>, T>(m, n, depth, a, b, c, ldc);
     }
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-      using Tile = std::conditional_t<std::is_same_v<T, Fp>, Avx2ResidueTile, Avx2Tile<T>>;
-      return blocked<Tile, T>(m, n, depth, a, b, c, ldc);
+      using Chosen = std::conditional_t<std::is_same_v<T, Fp>, Avx2ResidueTile, Avx2Tile<T>>;
+      return blocked<Chosen, T>(m, n, depth, a, b, c, ldc);
     }
   }
 #endif
