@@ -75,7 +75,7 @@ TEST(SynthPipeline, JudgesWhateverIsProposed) {
 }
 
 TEST(SynthPipeline, AGeneratorMayDropItself) {
-  const Candidate none{"guess", tl::unexpected(Drop{DropReason::kNoVote, "why"}), 2};
+  const Candidate none{"guess", tl::unexpected(Drop{DropReason::kNoVote, "why"}), {2}};
   const Judged one = Pipeline(pattern(kRelus), {}).judge(none);
   EXPECT_EQ(textOf(one), fmt::format("{}: why", dropName(DropReason::kNoVote)));
   EXPECT_EQ(one.seconds.build, 2);

@@ -15,6 +15,8 @@ using plan::kFill;
 using plan::MapAxis;
 
 constexpr unsigned kPointThreads = 256;
+/// On a processor at least, so that a thread has registers enough for its packs.
+constexpr unsigned kPointBlocks = 4;
 constexpr int64_t kTile = 32, kTileRows = 8;
 
 class PointWriter {
@@ -28,8 +30,9 @@ class PointWriter {
   KernelSource write() {
     const auto across = acrossAxis();
     std::string body = across ? tiled(*across) : isPacked() ? packed() : plain();
-    std::string code = tables_ + fmt::format("extern \"C\" __global__ void __launch_bounds__({}) NAME({}) {{\n{}}}\n",
-                                             kPointThreads, arguments(), body);
+    std::string code =
+        tables_ + fmt::format("extern \"C\" __global__ void __launch_bounds__({}, {}) NAME({}) {{\n{}}}\n",
+                              kPointThreads, kPointBlocks, arguments(), body);
     KernelSource source = named("point", std::move(code));
     source.pointers = pointers();
     source.grid = grid_;
