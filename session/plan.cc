@@ -45,9 +45,12 @@ Expected<void> checkNodes(const Graph& graph, const Partition& partition, const 
   return fail(ErrorKind::kUnsupported, first + others, "", "neither the engine nor the reference computes it");
 }
 
-/// What regions read of each other.
-std::set<Value> readByOthers(const View& view, const Partition& partition) {
-  std::set<Value> read;
+/// What leaves regions, but for nodes that run one by one: outputs of the graph, and what regions read of each other.
+std::set<Value> leavingValues(const Graph& graph, const View& view, const Partition& partition) {
+  std::set<Value> leaving;
+  for (const std::string& name : graph.outputs) {
+    if (auto made = partition.values.find(name); made != partition.values.end()) leaving.insert(made->second);
+  }
   std::map<int, size_t> stageOf;
   for (size_t s = 0; s < partition.stages.size(); ++s) {
     for (int n : partition.stages[s].region)
@@ -56,10 +59,10 @@ std::set<Value> readByOthers(const View& view, const Partition& partition) {
   for (const auto& [n, s] : stageOf) {
     for (Value v : view.program.nodes()[static_cast<size_t>(n)].operands) {
       auto made = stageOf.find(v.node);
-      if (made != stageOf.end() && made->second != s) read.insert(v);
+      if (made != stageOf.end() && made->second != s) leaving.insert(v);
     }
   }
-  return read;
+  return leaving;
 }
 
 /// So little that an engine is not worth asking.
@@ -71,6 +74,13 @@ bool isLittle(const Program& program) {
       elements += elementsOf(shape, {}).value_or(kLittle);
   }
   return elements < kLittle && workOf(program, {}).value_or(kLittle) < kLittle;
+}
+
+/// A little that is computed of what nodes made, for nodes: an engine would be sent it and asked for it, and may round
+/// more than the nodes do (the angles of a position, whose sines are taken).
+bool isBetweenNodes(const Region& region, const std::set<Value>& leaving) {
+  return isLittle(region.view.program) &&
+         std::none_of(region.outputs.begin(), region.outputs.end(), [&](Value v) { return leaving.contains(v); });
 }
 
 }  // namespace
@@ -118,11 +128,16 @@ Expected<void> Plan::fill(const Graph& graph) {
   addConstants();
   for (const auto& [name, value] : partition_.values)
     slots_.emplace(name, slot(nameOf(value)));  // a value may have several names
-  const std::set<Value> byRegions = readByOthers(read_.view, partition_);
+  const std::set<Value> leaving = leavingValues(graph_, read_.view, partition_);
+  std::set<Value> wanted = leaving;
+  for (const auto& [name, value] : partition_.values)
+    wanted.insert(value);
   const std::vector<bool> constant = constantNodes(read_.view.program);
   for (const Stage& stage : partition_.stages) {
     if (!stage.region.empty()) {
-      if (auto ok = addRegion(constant, stage.region, byRegions); !ok) return ok;
+      const Region region = regionOf(read_.view, constant, stage.region, wanted);
+      const ProgramEngine& engine = isBetweenNodes(region, leaving) ? reference_ : engines_.programs;
+      if (auto ok = addRegion(region, engine); !ok) return ok;
     }
     for (int i : stage.nodes)
       addNode(i);
@@ -142,15 +157,8 @@ void Plan::addConstants() {
     slot(name);
 }
 
-Expected<void> Plan::addRegion(const std::vector<bool>& constant,
-                               const std::set<int>& nodes,
-                               const std::set<Value>& byRegions) {
-  std::set<Value> wanted = byRegions;
-  for (const auto& [name, value] : partition_.values)
-    wanted.insert(value);
-  Region region = regionOf(read_.view, constant, nodes, wanted);
+Expected<void> Plan::addRegion(const Region& region, const ProgramEngine& engine) {
   const Program& program = region.view.program;
-  const ProgramEngine& engine = isBetweenNodes(region, byRegions) ? reference_ : engines_.programs;
   auto prepared = engine(program, [&](std::string_view name) -> TensorRef<float> {
     auto value = program.find(name);
     auto c = value ? region.view.constants.find(value->node) : region.view.constants.end();
@@ -169,18 +177,6 @@ Expected<void> Plan::addRegion(const std::vector<bool>& constant,
   steps_.push_back({static_cast<int>(regions_.size()), -1, {}});
   regions_.push_back(std::move(step));
   return {};
-}
-
-/// A little that is computed of what nodes made, for nodes: an engine would be sent it and asked for it, and may round
-/// more than the nodes do (the angles of a position, whose sines are taken).
-bool Plan::isBetweenNodes(const Region& region, const std::set<Value>& byRegions) const {
-  auto leaves = [&](Value v) {
-    const auto name = read_.view.names.find(v);
-    const auto& outputs = graph_.outputs;
-    return byRegions.contains(v) ||
-           (name != read_.view.names.end() && std::find(outputs.begin(), outputs.end(), name->second) != outputs.end());
-  };
-  return std::none_of(region.outputs.begin(), region.outputs.end(), leaves) && isLittle(region.view.program);
 }
 
 void Plan::addNode(int node) {

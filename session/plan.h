@@ -59,10 +59,7 @@ class Plan {
   int slot(const std::string& name);
   std::string nameOf(Value v) const;
   Expected<void> fill(const Graph& graph);
-  Expected<void> addRegion(const std::vector<bool>& constant,
-                           const std::set<int>& nodes,
-                           const std::set<Value>& byRegions);
-  bool isBetweenNodes(const Region& region, const std::set<Value>& byRegions) const;
+  Expected<void> addRegion(const Region& region, const ProgramEngine& engine);
   void addConstants();
   void addNode(int node);
   void findLastReads();

@@ -120,8 +120,7 @@ std::optional<std::vector<int64_t>> stridesOf(const Access& access) {
 std::optional<std::vector<size_t>> orderOf(const Access& access) {
   auto strides = stridesOf(access);
   if (!strides) return std::nullopt;
-  std::vector<size_t> order(access.rank());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<size_t> order = rowMajorOrder(access.rank());
   auto extent = [&](size_t d) { return access.tables[d].size(); };
   // Dimensions of extent 1 stand wherever they are; the others by stride.
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return (*strides)[a] > (*strides)[b]; });
@@ -155,8 +154,7 @@ bool isDense(const Access& access) {
 }
 
 std::vector<size_t> memoryOrder(const Access& access) {
-  std::vector<size_t> order(access.rank());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<size_t> order = rowMajorOrder(access.rank());
   auto step = [&](size_t d) {
     const auto& table = access.tables[d];
     auto first = std::find_if(table.begin(), table.end(), [](int64_t x) { return !isFill(x); });

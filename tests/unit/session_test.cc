@@ -109,6 +109,9 @@ std::vector<std::string> askedFor(const std::string& text) {
 TEST(Session, ALittleBetweenNodesIsNotTheEngines) {
   // Angles and their sines; what comes behind is an output.
   EXPECT_EQ(askedFor("t:i[2] x:f[2] c=Cast(t) to=1 m=Mul(c,c) s=Sin(m) y=Relu(s)"), std::vector<std::string>{"Relu "});
+  // An output by another name
+  EXPECT_EQ(askedFor("t:i[2] x:f[2] c=Cast(t) to=1 m=Mul(c,c) s=Sin(m) r=Relu(s) y=Identity(r)"),
+            std::vector<std::string>{"Relu "});
   // Read by the next program, too
   EXPECT_EQ(askedFor("t:i[2] x:f[2] c=Cast(t) to=1 m=Mul(c,c) s=Sin(m) y=Add(s,m)"),
             (std::vector<std::string>{"Square ", "Add "}));
