@@ -19,6 +19,8 @@ struct Solver::State {
   std::map<std::string, z3::expr> variables;
   /// The quotient of each division in use: floor(e / k) = q with 0 <= e - k·q < k.
   std::map<Expr, z3::expr> quotients;
+  /// Of every constraint so far: questions have most of theirs in common, and say many of them several times.
+  std::map<Constraint, z3::expr> constraints;
 
   explicit State(unsigned limit) : solver(context, z3::solver::simple()), steps(limit) {
     z3::params params(context);
@@ -57,15 +59,20 @@ struct Solver::State {
     return z3::sum(sum);
   }
 
+  z3::expr translate(const Constraint& c) {
+    auto it = constraints.find(c);
+    if (it != constraints.end()) return it->second;
+    z3::expr e = translate(c.expr);
+    return constraints.emplace(c, c.kind == Constraint::Kind::kZero ? e == 0 : e >= 0).first->second;
+  }
+
   z3::expr translate(const Formula& f) {
     switch (f.kind) {
       case Formula::Kind::kTrue:
       case Formula::Kind::kFalse:
         return context.bool_val(f.kind == Formula::Kind::kTrue);
-      case Formula::Kind::kConstraint: {
-        z3::expr e = translate(f.constraint.expr);
-        return f.constraint.kind == Constraint::Kind::kZero ? e == 0 : e >= 0;
-      }
+      case Formula::Kind::kConstraint:
+        return translate(f.constraint);
       case Formula::Kind::kNot:
         return !translate(f.parts.front());
       case Formula::Kind::kAnd:
@@ -78,20 +85,29 @@ struct Solver::State {
     return f.kind == Formula::Kind::kAnd ? z3::mk_and(parts) : z3::mk_or(parts);
   }
 
-  /// One question; the witness is there for sat. `bound` > 0 keeps all values within [-bound, bound].
+  /// One question; for sat, the witness has values of what the formulas speak of. `bound` > 0 keeps them within
+  /// [-bound, bound].
   std::pair<z3::check_result, std::optional<Bindings>> ask(const z3::expr& question,
-                                                           const std::set<std::string>& names,
+                                                           const std::vector<const Formula*>& formulas,
                                                            int64_t bound) {
     solver.push();
     solver.add(question);
-    for (const std::string& n : names) {
-      if (bound) solver.add(variable(n) <= number(bound) && variable(n) >= number(-bound));
+    if (bound) {
+      for (const std::string& n : namesOf(formulas))
+        solver.add(variable(n) <= number(bound) && variable(n) >= number(-bound));
     }
     z3::check_result result = solver.check();
     countSteps();
-    std::optional<Bindings> witness = result == z3::sat ? model(names) : std::nullopt;
+    std::optional<Bindings> witness = result == z3::sat ? model(namesOf(formulas)) : std::nullopt;
     solver.pop();
     return {result, std::move(witness)};
+  }
+
+  static std::set<std::string> namesOf(const std::vector<const Formula*>& formulas) {
+    std::set<std::string> names;
+    for (const Formula* f : formulas)
+      f->collectVariables(names);
+    return names;
   }
 
   void countSteps() {
@@ -139,21 +155,18 @@ Answer Solver::implies(const Formula& given, const Formula& goal) {
         Verdict::kUnknown, {}, fmt::format("the solver gave up within {} steps for all", kMostOfAll * state_->steps)};
   }
   ++queries_;
-  std::set<std::string> names;
-  base_.collectVariables(names);
-  given.collectVariables(names);
-  goal.collectVariables(names);
   try {
     // Translated before the push: the quotients' definitions stay.
     z3::expr question = state_->translate(given) && !state_->translate(open);
-    auto [result, witness] = state_->ask(question, names, 0);
+    const std::vector<const Formula*> all{&base_, &given, &goal};
+    auto [result, witness] = state_->ask(question, all, 0);
     if (result == z3::unsat) return {Verdict::kProved, {}, ""};
     if (result == z3::unknown) {
       return {Verdict::kUnknown, {}, fmt::format("the solver gave up within {} steps", state_->steps)};
     }
     // A witness that a person can follow is worth more questions.
     for (int64_t bound : {4, 12, 40}) {
-      auto smaller = state_->ask(question, names, bound);
+      auto smaller = state_->ask(question, all, bound);
       if (smaller.first != z3::sat) continue;
       witness = std::move(smaller.second);
       break;

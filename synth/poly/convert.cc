@@ -6,7 +6,7 @@
 namespace pet::poly {
 namespace {
 
-/// Where each name stands in a local space.
+/// Where each name stands in a space.
 using Positions = std::map<std::string, std::pair<isl_dim_type, unsigned>, std::less<>>;
 
 Owner<isl_aff> toAff(const Expr& e, isl_local_space* space, const Positions& positions) {
@@ -29,6 +29,69 @@ Owner<isl_aff> toAff(const Expr& e, isl_local_space* space, const Positions& pos
   return sum;
 }
 
+Positions positionsIn(isl_space* space, const std::vector<std::string>& variables) {
+  Positions positions;
+  auto symbols = static_cast<unsigned>(isl_space_dim(space, isl_dim_param));
+  for (unsigned i = 0; i < symbols; ++i)
+    positions[isl_space_get_dim_name(space, isl_dim_param, i)] = {isl_dim_param, i};
+  for (unsigned i = 0; i < variables.size(); ++i)
+    positions[variables[i]] = {isl_dim_set, i};
+  return positions;
+}
+
+bool isAffine(const Expr& e) {
+  return std::none_of(e.terms().begin(), e.terms().end(), [](const auto& t) { return t.first.division != nullptr; });
+}
+
+/// A matrix of affine expressions, one a row: the constant, then the coefficients of the symbols and of the variables.
+Owner<isl_mat> toMatrix(isl_space* space, const std::vector<const Expr*>& rows, const Positions& positions) {
+  isl_ctx* ctx = isl_space_get_ctx(space);
+  const int symbols = isl_space_dim(space, isl_dim_param);
+  const int height = static_cast<int>(rows.size()), width = 1 + symbols + isl_space_dim(space, isl_dim_set);
+  auto matrix = own(isl_mat_alloc(ctx, static_cast<unsigned>(height), static_cast<unsigned>(width)));
+  auto set = [&](int row, int column, int64_t value) {
+    matrix = own(isl_mat_set_element_val(matrix.release(), row, column, isl_val_int_from_si(ctx, value)));
+  };
+  for (int row = 0; row < height; ++row) {
+    const Expr& e = *rows[static_cast<size_t>(row)];
+    for (int column = 0; column < width; ++column)
+      matrix = own(isl_mat_set_element_si(matrix.release(), row, column, 0));
+    set(row, 0, e.constant());
+    for (const auto& [term, c] : e.terms()) {
+      auto [type, position] = positions.at(term.name);
+      set(row, 1 + (type == isl_dim_param ? 0 : symbols) + static_cast<int>(position), c);
+    }
+  }
+  return matrix;
+}
+
+/// The part of a basic set where the constraints hold. Without divisions all are added at once: isl simplifies the set
+/// each time that one is.
+Owner<isl_basic_set> withConstraints(Owner<isl_basic_set> set,
+                                     const std::vector<std::string>& variables,
+                                     const Conjunction& constraints) {
+  auto space = own(isl_basic_set_get_space(set.get()));
+  const Positions positions = positionsIn(space.get(), variables);
+  if (std::all_of(constraints.begin(), constraints.end(), [](const Constraint& c) { return isAffine(c.expr); })) {
+    std::vector<const Expr*> zero, nonNegative;
+    for (const Constraint& c : constraints)
+      (c.kind == Constraint::Kind::kZero ? zero : nonNegative).push_back(&c.expr);
+    auto equalities = toMatrix(space.get(), zero, positions);
+    auto inequalities = toMatrix(space.get(), nonNegative, positions);
+    auto all = own(isl_basic_set_from_constraint_matrices(space.release(), equalities.release(), inequalities.release(),
+                                                          isl_dim_cst, isl_dim_param, isl_dim_set, isl_dim_div));
+    return own(isl_basic_set_intersect(set.release(), all.release()));
+  }
+  auto local = own(isl_local_space_from_space(space.release()));
+  for (const Constraint& c : constraints) {
+    auto aff = toAff(c.expr, local.get(), positions);
+    bool equality = c.kind == Constraint::Kind::kZero;
+    auto added = own(equality ? isl_equality_from_aff(aff.release()) : isl_inequality_from_aff(aff.release()));
+    set = own(isl_basic_set_add_constraint(set.release(), added.release()));
+  }
+  return set;
+}
+
 Constraint fromConstraint(isl_constraint* constraint, const std::vector<std::string>& names) {
   auto aff = own(isl_constraint_get_aff(constraint));
   bool equality = truth(isl_constraint_is_equality(constraint));
@@ -37,31 +100,20 @@ Constraint fromConstraint(isl_constraint* constraint, const std::vector<std::str
 
 }  // namespace
 
-Owner<isl_set> toSet(isl_ctx* ctx,
-                     const ShapeClass& shapes,
+Owner<isl_basic_set> toClass(isl_ctx* ctx, const ShapeClass& shapes) {
+  auto symbols = static_cast<unsigned>(shapes.symbols.size());
+  auto space = own(isl_space_set_alloc(ctx, symbols, 0));
+  for (unsigned i = 0; i < symbols; ++i)
+    space = own(isl_space_set_dim_name(space.release(), isl_dim_param, i, shapes.symbols[i].c_str()));
+  return withConstraints(own(isl_basic_set_universe(space.release())), {}, shapes.constraints);
+}
+
+Owner<isl_set> toSet(isl_basic_set* classOfShapes,
                      const std::vector<std::string>& variables,
                      const Conjunction& constraints) {
-  auto symbols = static_cast<unsigned>(shapes.symbols.size());
-  auto space = own(isl_space_set_alloc(ctx, symbols, static_cast<unsigned>(variables.size())));
-  Positions positions;
-  for (unsigned i = 0; i < symbols; ++i) {
-    space = own(isl_space_set_dim_name(space.release(), isl_dim_param, i, shapes.symbols[i].c_str()));
-    positions[shapes.symbols[i]] = {isl_dim_param, i};
-  }
-  for (unsigned i = 0; i < variables.size(); ++i)
-    positions[variables[i]] = {isl_dim_set, i};
-  auto local = own(isl_local_space_from_space(isl_space_copy(space.get())));
-  // A basic set: isl_set_add_constraint would normalise the whole set again for each constraint.
-  auto result = own(isl_basic_set_universe(space.release()));
-  for (const Conjunction* list : {&shapes.constraints, &constraints}) {
-    for (const Constraint& c : *list) {
-      auto aff = toAff(c.expr, local.get(), positions);
-      bool equality = c.kind == Constraint::Kind::kZero;
-      auto added = own(equality ? isl_equality_from_aff(aff.release()) : isl_inequality_from_aff(aff.release()));
-      result = own(isl_basic_set_add_constraint(result.release(), added.release()));
-    }
-  }
-  return own(isl_set_from_basic_set(result.release()));
+  auto wider = own(
+      isl_basic_set_add_dims(isl_basic_set_copy(classOfShapes), isl_dim_set, static_cast<unsigned>(variables.size())));
+  return own(isl_set_from_basic_set(withConstraints(std::move(wider), variables, constraints).release()));
 }
 
 Expr fromAff(isl_aff* aff, const std::vector<std::string>& names) {

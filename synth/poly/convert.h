@@ -8,9 +8,11 @@
 // Between our expressions and isl's objects. Private to this folder. All throw BudgetExceeded and OverflowError.
 namespace pet::poly {
 
-/// { [variables] : constraints, class } with the class's symbols as parameters.
-Owner<isl_set> toSet(isl_ctx* ctx,
-                     const ShapeClass& shapes,
+/// { [] : class } with the class's symbols as parameters.
+Owner<isl_basic_set> toClass(isl_ctx* ctx, const ShapeClass& shapes);
+
+/// { [variables] : constraints, class }, the class as toClass() gives it.
+Owner<isl_set> toSet(isl_basic_set* classOfShapes,
                      const std::vector<std::string>& variables,
                      const Conjunction& constraints);
 

@@ -10,6 +10,7 @@
 #include <isl/ctx.h>
 #include <isl/local_space.h>
 #include <isl/map.h>
+#include <isl/mat.h>
 #include <isl/point.h>
 #include <isl/set.h>
 #include <isl/space.h>
@@ -28,6 +29,7 @@ struct Free {
   void operator()(isl_ctx* p) const { isl_ctx_free(p); }
   void operator()(isl_local_space* p) const { isl_local_space_free(p); }
   void operator()(isl_map* p) const { isl_map_free(p); }
+  void operator()(isl_mat* p) const { isl_mat_free(p); }
   void operator()(isl_multi_aff* p) const { isl_multi_aff_free(p); }
   void operator()(isl_point* p) const { isl_point_free(p); }
   void operator()(isl_pw_aff* p) const { isl_pw_aff_free(p); }

@@ -12,6 +12,7 @@ namespace pet::poly {
 struct Scope {
   ShapeClass shapes;
   Owner<isl_ctx> ctx;
+  Owner<isl_basic_set> classOfShapes;  ///< null until the first set; toClass() takes operations of the budget, too
 };
 
 namespace {
@@ -35,7 +36,7 @@ std::string toString(char* text) {
 // --- Context ---
 
 Context::Context(const ShapeClass& shapes, unsigned long budget)
-    : scope_(std::make_shared<const Scope>(Scope{shapes, Owner<isl_ctx>(isl_ctx_alloc())})) {
+    : scope_(std::make_shared<Scope>(Scope{shapes, Owner<isl_ctx>(isl_ctx_alloc()), nullptr})) {
   if (!scope_->ctx) throw std::bad_alloc();
   errno = 0;
   isl_options_set_on_error(scope_->ctx.get(), ISL_ON_ERROR_CONTINUE);
@@ -52,7 +53,8 @@ const ShapeClass& Context::shapes() const {
 }
 
 Set Context::set(const std::vector<std::string>& variables, const Conjunction& constraints) const {
-  return Set(scope_, toSet(scope_->ctx.get(), scope_->shapes, variables, constraints).release());
+  if (!scope_->classOfShapes) scope_->classOfShapes = toClass(scope_->ctx.get(), scope_->shapes);
+  return Set(scope_, toSet(scope_->classOfShapes.get(), variables, constraints).release());
 }
 
 Map Context::map(const std::vector<std::string>& from,
@@ -159,7 +161,7 @@ Set Set::onto(int position) const {
 
 std::optional<Conjunction> Set::symbolCondition() const {
   auto condition = own(isl_set_params(copy(set_)));
-  auto known = own(isl_set_params(toSet(scope_->ctx.get(), scope_->shapes, {}, {}).release()));
+  auto known = own(isl_set_params(toSet(scope_->classOfShapes.get(), {}, {}).release()));
   condition = own(isl_set_gist(condition.release(), known.release()));
   auto pieces = basicSets(own(isl_set_coalesce(condition.release())));
   if (pieces.size() != 1) return std::nullopt;

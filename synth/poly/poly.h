@@ -141,7 +141,7 @@ class Context {
   const ShapeClass& shapes() const;
 
  private:
-  std::shared_ptr<const Scope> scope_;  ///< shared with its sets and maps, which may outlive the Context
+  std::shared_ptr<Scope> scope_;  ///< shared with its sets and maps, which may outlive the Context
 };
 
 /// "isl-0.25-GMP".
