@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "synth/scale/identity.h"
 #include "synth/search/search.h"
 #include "tools/synth/from.h"
+
+namespace CLI {
+class App;
+}
 
 // The search as a command: patterns -> units -> outcomes -> rules -> pack, or a part of one.
 namespace pet::tool {
