@@ -1,6 +1,7 @@
 #include "rules/small_shapes.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <set>
@@ -37,94 +38,145 @@ struct Interval {
   static int64_t plus(int64_t a, int64_t b) { return isInfinite(a) ? a : isInfinite(b) ? b : clamp(a + b); }
 };
 
-using Intervals = std::map<std::string, Interval, std::less<>>;
+/// A class's constraints over the positions of its symbols: what the search for members asks many thousand times.
+class Ranges {
+ public:
+  using Intervals = std::vector<Interval>;
 
-Interval rangeOf(const Expr& e, const Intervals& of) {
-  Interval sum{clamp(e.constant()), clamp(e.constant())};
-  for (const auto& [term, c] : e.terms()) {
-    Interval t;
-    if (term.division) {
-      t = rangeOf(term.division->numerator, of);
-      int64_t d = term.division->divisor;
-      t = {isInfinite(t.low) ? t.low : floorDivide(t.low, d), isInfinite(t.high) ? t.high : floorDivide(t.high, d)};
-    } else if (auto it = of.find(term.name); it != of.end()) {
-      t = it->second;
-    }
-    sum = sum + t * c;
+  explicit Ranges(const ShapeClass& shapes) : names_(shapes.symbols) {
+    for (const Constraint& c : shapes.constraints)
+      constraints_.push_back({sumOf(c.expr), c.kind == Constraint::Kind::kZero});
   }
-  return sum;
-}
 
-/// Raises the symbol's lower bound, or lowers its upper one, to what `expr >= 0` leaves: expr = c·symbol + rest.
-void tighten(const Expr& expr, const std::string& symbol, int64_t c, Intervals& of) {
-  Interval rest = rangeOf(expr - Expr::variable(symbol) * c, of);
-  if (isInfinite(rest.high)) return;
-  Interval& range = of[symbol];
-  if (c > 0) range.low = std::max(range.low, -floorDivide(rest.high, c));
-  if (c < 0) range.high = std::min(range.high, floorDivide(rest.high, -c));
-}
+  /// Of all values. Symbols come first, in the class's order.
+  Intervals any() const { return Intervals(names_.size()); }
 
-/// Narrows all ranges by all constraints; false if there is no member left.
-bool propagate(const std::vector<Constraint>& constraints, Intervals& of, int rounds) {
-  for (int round = 0; round < rounds; ++round) {
-    Intervals before = of;
-    for (const Constraint& c : constraints) {
-      bool zero = c.kind == Constraint::Kind::kZero;
-      Interval range = rangeOf(c.expr, of);
-      if (range.high < 0 || (zero && range.low > 0)) return false;
-      for (const auto& [term, coefficient] : c.expr.terms()) {
-        if (term.division) continue;
-        tighten(c.expr, term.name, coefficient, of);
-        if (zero) tighten(-c.expr, term.name, -coefficient, of);
-        if (of[term.name].isEmpty()) return false;
+  /// Narrows all ranges by all constraints; false if there is no member left.
+  bool narrow(Intervals& of, int rounds) const {
+    bool narrowed = true;
+    for (int round = 0; round < rounds && narrowed; ++round) {
+      narrowed = false;
+      for (const auto& [sum, zero] : constraints_) {
+        Interval range = rangeOf(sum, kNone, 1, of);
+        if (range.high < 0 || (zero && range.low > 0)) return false;
+        for (size_t i = 0; i < sum.terms.size(); ++i) {
+          if (sum.terms[i].numerator) continue;
+          narrowed |= tighten(sum, i, 1, of);
+          if (zero) narrowed |= tighten(sum, i, -1, of);
+          if (of[sum.terms[i].symbol].isEmpty()) return false;
+        }
       }
     }
-    auto same = [](const auto& a, const auto& b) {
-      return a.second.low == b.second.low && a.second.high == b.second.high;
-    };
-    if (std::equal(of.begin(), of.end(), before.begin(), same)) break;
+    return true;
   }
-  return true;
-}
+
+ private:
+  static constexpr size_t kNone = SIZE_MAX;
+
+  struct Sum;
+  /// coefficient · symbol, or coefficient · floor(numerator / divisor).
+  struct Term {
+    size_t symbol = 0;
+    std::shared_ptr<const Sum> numerator;
+    int64_t divisor = 1, coefficient = 1;
+  };
+  struct Sum {
+    int64_t constant = 0;
+    std::vector<Term> terms;
+  };
+
+  size_t positionOf(const std::string& name) {
+    auto it = std::find(names_.begin(), names_.end(), name);
+    if (it == names_.end()) it = names_.insert(it, name);
+    return static_cast<size_t>(it - names_.begin());
+  }
+
+  Sum sumOf(const Expr& e) {
+    Sum sum{e.constant(), {}};
+    for (const auto& [term, c] : e.terms()) {
+      if (term.division) {
+        auto numerator = std::make_shared<const Sum>(sumOf(term.division->numerator));
+        sum.terms.push_back({0, std::move(numerator), term.division->divisor, c});
+      } else {
+        sum.terms.push_back({positionOf(term.name), nullptr, 1, c});
+      }
+    }
+    return sum;
+  }
+
+  /// Of sign · (sum without one term).
+  static Interval rangeOf(const Sum& sum, size_t without, int64_t sign, const Intervals& of) {
+    Interval range{clamp(sign * sum.constant), clamp(sign * sum.constant)};
+    for (size_t i = 0; i < sum.terms.size(); ++i) {
+      if (i == without) continue;
+      const Term& term = sum.terms[i];
+      Interval t = term.numerator ? rangeOf(*term.numerator, kNone, 1, of) : of[term.symbol];
+      if (term.numerator) t = {quotient(t.low, term.divisor), quotient(t.high, term.divisor)};
+      range = range + t * (sign * term.coefficient);
+    }
+    return range;
+  }
+  static int64_t quotient(int64_t a, int64_t b) { return isInfinite(a) ? a : floorDivide(a, b); }
+
+  /// Raises the lower bound of a term's symbol, or lowers its upper one, to what sign · sum >= 0 leaves; says whether
+  /// that changed it.
+  static bool tighten(const Sum& sum, size_t term, int64_t sign, Intervals& of) {
+    Interval rest = rangeOf(sum, term, sign, of);
+    if (isInfinite(rest.high)) return false;
+    Interval& range = of[sum.terms[term].symbol];
+    const Interval before = range;
+    const int64_t c = sign * sum.terms[term].coefficient;
+    if (c > 0) range.low = std::max(range.low, -floorDivide(rest.high, c));
+    if (c < 0) range.high = std::min(range.high, floorDivide(rest.high, -c));
+    return range.low != before.low || range.high != before.high;
+  }
+
+  struct Row {
+    Sum sum;
+    bool zero;
+  };
+  std::vector<std::string> names_;
+  std::vector<Row> constraints_;
+};
 
 using Offsets = std::vector<int>;
 
 /// The members of one class, by offsets.
 class Members {
  public:
-  explicit Members(const ShapeClass& shapes) : shapes_(shapes) {
-    for (const std::string& s : shapes.symbols)
-      start_[s] = {0, kInfinity};
+  explicit Members(const ShapeClass& shapes) : shapes_(shapes), ranges_(shapes), start_(ranges_.any()) {
+    for (size_t i = 0; i < shapes.symbols.size(); ++i)
+      start_[i] = {0, kInfinity};
     for (const Constraint& c : shapes.constraints) {  // a lower bound of its own may be negative
-      if (c.expr.terms().size() == 1 && c.expr.terms()[0].second > 0 && !c.expr.hasDivision()) {
-        start_[c.expr.terms()[0].first.name].low = -kInfinity;
-      }
+      if (c.expr.terms().size() != 1 || c.expr.terms()[0].second <= 0 || c.expr.hasDivision()) continue;
+      auto symbol = std::find(shapes.symbols.begin(), shapes.symbols.end(), c.expr.terms()[0].first.name);
+      if (symbol != shapes.symbols.end()) start_[static_cast<size_t>(symbol - shapes.symbols.begin())].low = -kInfinity;
     }
-    possible_ = propagate(shapes.constraints, start_, 20);
+    possible_ = ranges_.narrow(start_, 20);
   }
 
   /// Gives every symbol, in this order, its least possible value plus its offset.
-  std::optional<Bindings> at(const std::vector<std::string>& order, const Offsets& offsets) const {
+  std::optional<Bindings> at(const std::vector<size_t>& order, const Offsets& offsets) const {
     if (!possible_) return std::nullopt;
-    Intervals ranges = start_;
+    Ranges::Intervals ranges = start_;
     Bindings member;
     for (size_t i = 0; i < order.size(); ++i) {
       auto value = assign(order[i], offsets[i], ranges);
       if (!value) return std::nullopt;
-      member[order[i]] = *value;
+      member[shapes_.symbols[order[i]]] = *value;
     }
     return shapes_.contains(member) ? std::optional(member) : std::nullopt;
   }
 
  private:
   /// The value after `skip` possible ones, from the least; narrows the ranges by it.
-  std::optional<int64_t> assign(const std::string& symbol, int skip, Intervals& ranges) const {
+  std::optional<int64_t> assign(size_t symbol, int skip, Ranges::Intervals& ranges) const {
     constexpr int64_t kTries = 24;
     Interval range = ranges[symbol];
     for (int64_t v = range.low; v <= std::min(range.high, range.low + kTries); ++v) {
-      Intervals next = ranges;
+      Ranges::Intervals next = ranges;
       next[symbol] = {v, v};
-      if (!propagate(shapes_.constraints, next, 2) || skip-- > 0) continue;
+      if (!ranges_.narrow(next, 2) || skip-- > 0) continue;
       ranges = std::move(next);
       return v;
     }
@@ -132,9 +184,17 @@ class Members {
   }
 
   const ShapeClass& shapes_;
-  Intervals start_;
+  Ranges ranges_;
+  Ranges::Intervals start_;
   bool possible_ = true;
 };
+
+/// The positions of the class's symbols.
+std::vector<size_t> orderOf(const ShapeClass& shapes) {
+  std::vector<size_t> order(shapes.symbols.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  return order;
+}
 
 /// All offsets of n symbols with this sum, in lexicographical order.
 std::vector<Offsets> offsetsOfSum(size_t n, int sum) {
@@ -180,7 +240,7 @@ class Collector {
 /// Level by level of the offsets' sum; of a level with more than is wanted, an even selection.
 void addLeast(const ShapeClass& shapes, size_t wanted, int levels, Collector& into) {
   Members members(shapes);
-  std::vector<std::string> order = shapes.symbols, reversed(order.rbegin(), order.rend());
+  const std::vector<size_t> order = orderOf(shapes), reversed(order.rbegin(), order.rend());
   size_t end = into.result.members.size() + wanted;
   for (int sum = 0; sum < levels && into.result.members.size() < end; ++sum) {
     std::vector<Offsets> level = offsetsOfSum(order.size(), sum);
@@ -215,7 +275,7 @@ void addTouching(const ShapeClass& shapes, Collector& into) {
 void addRandom(const ShapeClass& shapes, uint64_t seed, size_t attempts, Collector& into) {
   Members members(shapes);
   std::mt19937_64 random(seed);
-  std::vector<std::string> order = shapes.symbols;
+  std::vector<size_t> order = orderOf(shapes);
   Offsets offsets(order.size(), 1);  // first of all, every symbol one above its least value
   for (size_t attempt = 0; attempt < attempts && !into.isFull(); ++attempt) {
     into.add(members.at(order, offsets));

@@ -31,6 +31,15 @@ class Numbers {
       offset += index[d] * form_.strides[d];
     return values_[static_cast<size_t>(offset)];
   }
+  /// The sum of the products of so many elements along dimension d, from the position on, and of the other's along e.
+  double dot(const Extents& index, size_t d, Numbers& other, const Extents& otherIndex, size_t e, int64_t count) {
+    const float *a = &at(index), *b = &other.at(otherIndex);
+    const int64_t next = form_.strides[d], otherNext = other.form_.strides[e];
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i)
+      sum += double{a[i * next]} * b[i * otherNext];
+    return sum;
+  }
   void store() {
     if (storage_ == Storage::kFloat) {
       std::memcpy(address_, values_.data(), values_.size() * sizeof(float));
@@ -148,6 +157,9 @@ class HostConv final : public Call {
     const int64_t out = call_.y.extents[1] / call_.group, in = call_.x.extents[1] / call_.group;
     const int64_t group = v[1] / out;
     Extents from = v, kernel = v;
+    from[1] = group * in;
+    kernel[0] = call_.transposed ? from[1] : v[1];
+    kernel[1] = call_.transposed ? v[1] % out : 0;
     double sum = 0;
     forEach({call_.w.extents.begin() + 2, call_.w.extents.end()}, [&](const Extents& tap) {
       for (size_t d = 0; d < tap.size(); ++d) {
@@ -155,12 +167,7 @@ class HostConv final : public Call {
         if (from[2 + d] < 0) return;
         kernel[2 + d] = tap[d];
       }
-      for (int64_t c = 0; c < in; ++c) {
-        from[1] = group * in + c;
-        kernel[0] = call_.transposed ? from[1] : v[1];
-        kernel[1] = call_.transposed ? v[1] % out : c;
-        sum += double{x.at(from)} * w.at(kernel);
-      }
+      sum += x.dot(from, 1, w, kernel, call_.transposed ? 0 : 1, in);
     });
     return sum;
   }
@@ -181,11 +188,7 @@ class HostProduct final : public Call {
     Numbers bias(call_.bias ? pointers[3] : nullptr, columns, storage_);
     forEach(call_.y.extents, [&](const Extents& v) {
       double sum = call_.bias ? bias.at({v[2]}) : 0;
-      Extents l{v[0], v[1], 0}, r{v[0], 0, v[2]};
-      for (int64_t k = 0; k < call_.left.extents[2]; ++k) {
-        l[2] = r[1] = k;
-        sum += double{left.at(l)} * right.at(r);
-      }
+      sum += left.dot({v[0], v[1], 0}, 2, right, {v[0], 0, v[2]}, 1, call_.left.extents[2]);
       y.at(v) = static_cast<float>(call_.activation ? applied(*call_.activation, sum) : sum);
     });
     y.store();
