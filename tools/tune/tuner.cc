@@ -116,7 +116,8 @@ double Tuner::layouts(const std::vector<std::string>& chains) {
     auto answer = runner_.time({.models = {chain},
                                 .runs = std::min(kLayoutRuns, o_.runs),
                                 .threads = o_.threads,
-                                .budgetSeconds = kLayoutShare * o_.secondsPerPoint});
+                                .budgetSeconds = kLayoutShare * o_.secondsPerPoint,
+                                .processorTime = o_.processorTime});
     if (answer) seconds += answer->median[0];
   }
   discard(chains);
