@@ -24,6 +24,7 @@ import sys
 import textwrap
 
 from models import GOALS
+import zoo
 import zoo_tables
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -72,6 +73,7 @@ LABELS = {  # in the order of the tables
     "mobilenet_unseen": "MobileNet of 48 channels, 192",
     "encoder_layer_unseen": "BERT layer, S 200, 8 heads",
 }
+LABELS |= {name: name for name in zoo.MODELS if name not in LABELS}  # docs/zoo.md says what they are
 
 
 class Mistake(Exception):
