@@ -57,6 +57,7 @@ LABELS = {  # in the order of the tables
     "lama": "LaMa's residual blocks (Fourier units), 2 of 9, images of 256 x 256",
     "nafnet": "NAFNet of 32 channels, one block a level, 128 x 128",
     "vocoder_n1": "HiFi-GAN V1's generator, 32 frames",
+    "gcn_n1": "Global Convolutional Network (EinNet's GCN), batch 1",
     "alexnet": "AlexNet with LRN, batch 1",
     "googlenet": "GoogLeNet with LRN, batch 1",
     "mobilenet_v2-dynamo": "MobileNet-V2, as torch.export writes it",
