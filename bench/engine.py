@@ -13,7 +13,6 @@ import argparse
 import json
 import math
 import pathlib
-import subprocess
 import statistics
 import sys
 import tempfile
@@ -23,22 +22,6 @@ sys.path.insert(0, str(ROOT / "tests" / "models"))
 import build  # noqa: E402
 import models  # noqa: E402
 import zoo  # noqa: E402
-
-
-class Runner:
-    """A process that answers JSON lines."""
-
-    def __init__(self, *command):
-        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-
-    def ask(self, request):
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline() or '{"error": "it died"}')
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def open_extents(name, path):
@@ -86,7 +69,7 @@ def main():
     parser.add_argument("--processor-time", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    runners = {"ort": Runner(sys.executable, ROOT / "runtime" / "ort" / "runner.py"), "ours": Runner(options.bin / "pet-runner")}
+    runners = {which: models.Runner(*models.DEVICES[device](options.bin)) for which, device in {"ort": "ort-cpu", "ours": "onednn-cpu"}.items()}
     rows = []
     for name in options.names or zoo.MODELS:
         with tempfile.TemporaryDirectory() as folder:

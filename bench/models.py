@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Whole models, original against rewritten: ONNX Runtime CPU, one thread, one process, in turns.
+"""Whole models, original against rewritten, on an engine, by default ONNX Runtime: one thread, one process, in turns.
 
-    python bench/models.py [--models a,b] [--measure] [--all] [--by-rule] [--threads N] [--minutes M] [--json FILE] ...
+    python bench/models.py [--models a,b] [--device D] [--measure] [--all] [--by-rule] [--threads N] [--processor-time] [--minutes M]
+                           [--json FILE] ...
 
-Each model is built by tests/models/build.py (those that torchvision has as its exporters write them) and rewritten by `pet-apply MODEL PACK` with default options (and by `--measure`, by
+Each model is built by tests/models/build.py (those that torchvision has as its exporters write them) and rewritten by `pet-apply MODEL PACK --device D` with otherwise default options (and by `--measure`, by
 `--all`, and without each of the rules that fired, where asked for), compared to its original, and timed next to it. A
 second session of the original is timed along: the A/A column says how far from 1 a ratio is without any cause. Ratios
 are original / rewritten, so above 1 is faster; "expected" is what `pet-apply` said of it, from timings of its parts;
-"paired" is the distribution of the ratios within each round; "goal" is the least that the project wants. Exit status 1
-where a model could not be rewritten or differs by more than 1e-4 relative.
+"paired" is the distribution of the ratios within each round; "goal" is the least that the project wants. Models are compared on
+ONNX Runtime, and the engine's results with its own. Exit status 1 where a model could not be rewritten or differs by more than 1e-4
+relative. With --processor-time, for a machine that does other things, seconds are those of the one thread on its processor.
 """
 
 import argparse
@@ -54,6 +56,30 @@ class Variant:
     name: str  # the folder it is made in, and the table's "by"
     options: tuple  # of pet-apply
 
+
+class Runner:
+    """A process that answers JSON lines (runtime/ort/runner.py)."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def ask(self, request):
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline() or '{"error": "it died"}')
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+DEVICES = {  # device: what times on it, given the folder of the tools
+    "ort-cpu": lambda tools: [sys.executable, ROOT / "runtime" / "ort" / "runner.py"],
+    "openvino-cpu": lambda tools: [ROOT / ".engines" / "openvino" / "bin" / "python", ROOT / "runtime" / "ort" / "openvino_runner.py"],
+    "onednn-cpu": lambda tools: [tools / "pet-runner"],
+}
+
+TABLES = {"ort-cpu": "models", "openvino-cpu": "models_openvino", "onednn-cpu": "models_onednn"}  # of docs/speed.md
 
 DEFAULT = Variant("default", ())
 MEASURE = Variant("measure", ("--measure",))
@@ -101,8 +127,8 @@ def rewrite(original, pack, variant, options):
     source = folder / original.name
     shutil.copyfile(original, source)
     timings = ["--timings", options.timings.resolve()] if options.timings else []
-    seconds = call([options.bin / "pet-apply", source.name, pack, "--check", "sites", "--json", "report.json", "--threads",
-                    options.threads, "--cache", original.parent / "measured.db", *timings, *variant.options], cwd=folder)
+    seconds = call([options.bin / "pet-apply", source.name, pack, "--device", options.device, "--check", "sites", "--json", "report.json",
+                    "--threads", options.threads, "--cache", original.parent / "measured.db", *timings, *variant.options], cwd=folder)
     result = folder / f"{original.stem}.pet.onnx"
     if not result.is_file():
         raise Failure(f"pet-apply said nothing and wrote no {result.name}")
@@ -117,15 +143,20 @@ def without_each(made):
 
 # ---- one model
 
+def started(options):
+    """The engine's runner."""
+    return Runner(*DEVICES[options.device](options.bin), *(["--cpu", options.cpu] if options.cpu is not None else []))
+
+
 def measure(paths, options, budget):
     """Samples per path, taken in turns on the same inputs, on one CPU."""
-    affinity = runner.Affinity(options.cpu)
-    affinity.hold(options.threads)
-    sessions = [runner.open_session(str(path), options.threads) for path in paths]
-    inputs = runner.seeded_inputs(sessions[0])
-    samples = runner.time_in_turns(sessions, inputs, options.runs, warmup=2, budget_s=budget)
-    affinity.release()  # the next model's pet-apply may use every CPU
-    return samples
+    engine = started(options)
+    answer = engine.ask({"cmd": "time", "models": [str(path) for path in paths], "runs": options.runs, "warmup": 2, "budget_s": budget,
+                         "threads": options.threads, "processor_time": options.processor_time})
+    engine.close()  # the next model's pet-apply may use every CPU
+    if "error" in answer:
+        raise Failure(f"{options.device}: {answer['error']}")
+    return answer["samples"]
 
 
 def figures(samples):
@@ -180,11 +211,13 @@ def print_row(cells):
 
 
 def parse_arguments():
-    arguments = argparse.ArgumentParser(description="Times original against rewritten models on ONNX Runtime.")
+    arguments = argparse.ArgumentParser(description="Times original against rewritten models on an engine.")
     arguments.add_argument("--models", default=",".join(MODELS), help="names, with commas (default: all but those for tests)")
     arguments.add_argument("--runs", type=int, default=31, help="rounds a model (default 31)")
     arguments.add_argument("--minutes", type=float, default=14, help="for all timed runs, at least 3 rounds each (default 14)")
     arguments.add_argument("--threads", type=int, default=1, help="of the engine (default 1)")
+    arguments.add_argument("--device", choices=DEVICES, default="ort-cpu", help="the engine (default ort-cpu)")
+    arguments.add_argument("--processor-time", action="store_true", help="time the engine's one thread on its processor")
     arguments.add_argument("--measure", action="store_true", help="time what `pet-apply --measure` writes as well")
     arguments.add_argument("--all", action="store_true", help="time what `pet-apply --all` writes as well")
     arguments.add_argument("--by-rule", action="store_true", help="time the model without each rule that fired as well")
@@ -200,6 +233,8 @@ def parse_arguments():
         arguments.error(f"no model named {', '.join(unknown)}; there are {', '.join(build.EVERY)}")
     if options.runs < 1 or options.threads < 1:
         arguments.error("--runs and --threads must be at least 1")
+    if options.processor_time and options.threads > 1:
+        arguments.error("--processor-time is for one thread")
     options.bin = options.bin.resolve()
     return options
 
@@ -220,10 +255,15 @@ def provenance(table, command, cpu, threads):
 
 def main():
     options = parse_arguments()
-    processor = runner.processor()
-    isa, cpu = processor["isa"], processor["cpu"]
-    report = {**provenance("models", ["bench/models.py", *sys.argv[1:]], cpu, options.threads), "engine": "onnxruntime", "version": runner.onnxruntime.__version__, "isa": isa,
-              "cpu": cpu, "threads": options.threads, "models": {}}
+    engine = started(options)
+    hello = engine.ask({"cmd": "hello"})
+    engine.close()
+    if "error" in hello:
+        print(f"bench/models.py: {options.device}: {hello['error']}", file=sys.stderr)
+        return 1
+    isa, cpu = hello["isa"], hello["cpu"]
+    report = {**provenance(TABLES[options.device], ["bench/models.py", *sys.argv[1:]], cpu, options.threads), "engine": hello["engine"],
+              "version": hello["version"], "isa": isa, "cpu": cpu, "threads": options.threads, "models": {}}
     variants = [DEFAULT, *([MEASURE] if options.measure else []), *([ALL] if options.all else [])]
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch).resolve()
@@ -232,7 +272,7 @@ def main():
         except Failure as failure:
             print(f"bench/models.py: {failure}", file=sys.stderr)
             return 1
-        print(f"ONNX Runtime {report['version']}, {options.threads} thread(s), {isa}, {cpu}\n")
+        print(f"{report['engine']} {report['version']}, {options.threads} thread(s), {isa}, {cpu}\n")
         print_row(HEADER)
         print_row(["---"] * len(HEADER))
         for name in options.models:

@@ -6,8 +6,8 @@
 Rewrites what is between `<!-- speed_table: NAME -->` and `<!-- speed_table end -->`; with --check it only compares, exit status 1
 where they differ. A result says of which table it is ("table"), and its "date", "commit", "machine" and "command".
 
-Of the tables models, versions, engine, unseen and two_threads a model's result is the latest, by the files' names. Of table models it is what
-`bench/models.py --measure --json` writes. Of cost, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`,
+Of the tables models, models_openvino, models_onednn, versions, engine, unseen and two_threads a model's result is the latest, by the files'
+names. Of the first three it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime. Of cost, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`,
 `bench/zoo.py --json` and `bench/engine.py --json` write; zoo has several tables (zoo_tables.py). The others state their figures by model:
 
     versions: {"ratios": {"1.20.1": 1.62, ...}, "simplified": {"onnxsim": 1.00, "onnxslim": 0.98}}
@@ -24,6 +24,7 @@ import sys
 import textwrap
 
 from models import GOALS
+import zoo
 import zoo_tables
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -56,6 +57,7 @@ LABELS = {  # in the order of the tables
     "lama": "LaMa's residual blocks (Fourier units), 2 of 9, images of 256 x 256",
     "nafnet": "NAFNet of 32 channels, one block a level, 128 x 128",
     "vocoder_n1": "HiFi-GAN V1's generator, 32 frames",
+    "gcn_n1": "Global Convolutional Network (EinNet's GCN), batch 1",
     "alexnet": "AlexNet with LRN, batch 1",
     "googlenet": "GoogLeNet with LRN, batch 1",
     "mobilenet_v2-dynamo": "MobileNet-V2, as torch.export writes it",
@@ -72,6 +74,7 @@ LABELS = {  # in the order of the tables
     "mobilenet_unseen": "MobileNet of 48 channels, 192",
     "encoder_layer_unseen": "BERT layer, S 200, 8 heads",
 }
+LABELS |= {name: name for name in zoo.MODELS if name not in LABELS}  # docs/zoo.md says what they are
 
 
 class Mistake(Exception):
@@ -106,6 +109,11 @@ def models_row(name, entry):
             f"{GOALS[name]:g}" if name in GOALS else ""]
 
 
+def device_row(_, entry):
+    made = entry["rewritten"]["default"]
+    return [milliseconds(entry["original"]["median"]), ratio(made), f"{entry['control']['of_medians']:.2f}", f"{made['relative_error']:.0e}", rules(made["rules"])]
+
+
 VERSIONS = ["1.20.1", "1.23.2", "1.31.1"]
 
 
@@ -124,6 +132,8 @@ def ratio_row(_, entry):
 
 BY_MODEL = {
     "models": (["original ms", "ratio (p10 - p90)", "with `--measure`", "A/A", "rules that fire", "goal"], models_row),
+    **dict.fromkeys(["models_openvino", "models_onednn"],
+                    (["original ms", "ratio (p10 - p90)", "A/A", "largest difference", "rules that fire"], device_row)),
     "versions": ([f"ratio, ONNX Runtime {VERSIONS[0]}", *VERSIONS[1:], "original through onnxsim / onnxslim, 1.31.1"], versions_row),
     "engine": (["ONNX Runtime ms", "ours ms", "ratio", "ours, rewritten for ONNX Runtime"], engine_row),
     "unseen": (["ratio"], ratio_row),

@@ -21,6 +21,7 @@
 #include "tools/rules/merge.h"
 #include "tools/rules/minimal.h"
 #include "tools/rules/model.h"
+#include "tools/rules/pays.h"
 #include "tools/rules/smt.h"
 #include "tools/rules/taso.h"
 
@@ -137,7 +138,9 @@ Expected<void> show(const Options& o) {
   std::string text = fmt::format("# {}\n", ruleHash(pattern, **rule));
   for (const auto& [key, value] : notes->evidence[(*rule)->name])
     text += fmt::format("# {}: {}\n", key, value);
-  return tool::print(text + "\n" + print(pattern) + "\n" + print(**rule));
+  auto pays = rules::wherePays(*set, **rule);
+  if (!pays) return tl::unexpected(pays.error());
+  return tool::print(text + *pays + "\n" + print(pattern) + "\n" + print(**rule));
 }
 
 Expected<void> exportText(const Options& o) {
@@ -377,7 +380,7 @@ const Subcommand kSubcommands[] = {
        app.add_flag("--json", o.json, "an array of objects instead of a table");
      },
      list},
-    {"show", "print one rule with its pattern and its proof, in the rule language",
+    {"show", "print one rule with its pattern, its proof and where it pays, in the rule language",
      [](CLI::App& app, Options& o) {
        packArgument(app, o);
        app.add_option("RULE", o.rules, "a rule's name, or the beginning of its hash")->required()->expected(1);

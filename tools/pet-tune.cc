@@ -180,8 +180,10 @@ Expected<void> timeRules(std::vector<std::string> command, Options o) {
   auto rows = timeAll(rules, jobs, tuner, runner, timings, o);
   if (!rows) return tl::unexpected(rows.error());
 
-  PET_TRY(
-      say(o, "\n" + report(jobs, *rows) + "\n" + wherePays(rules, timings, engine->machine, o) + "\n" + counts(*rows)));
+  if (!o.quiet) {  // judging the predictions takes its time
+    PET_TRY(tool::print("\n" + report(jobs, *rows) + "\n" + wherePays(rules, timings, engine->machine, o) + "\n" +
+                        counts(*rows)));
+  }
   if (runner.isFailing()) return runnerFailed(runner.lastFailure());
   if (!tuner.foundDifference()) return {};
   return fail(ErrorKind::kCheck, "a replacement computes something different from its pattern", o.pack,

@@ -10,6 +10,7 @@ import ctypes
 import os
 import signal
 import subprocess
+import time
 
 import numpy as np
 import runner
@@ -24,6 +25,7 @@ class Engine:
     """An engine as runner.OnnxRuntime is one. A subclass has `name`, `version` and load(), which makes a Session."""
 
     largest_error = 1e-3  # of the largest value of an output: beyond, it is no rounding
+    processor_clock = staticmethod(time.process_time)  # engines may compute in a thread of their own while the caller waits
 
     def providers(self):
         return ["CPU"]

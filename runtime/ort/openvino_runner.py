@@ -21,7 +21,7 @@ with packages.needed("openvino", "onnxruntime"):
 class OpenVino(compared.Engine):
     """Full precision, one stream, the shortest time of one request."""
 
-    name, version = "openvino", openvino.__version__
+    name, version = "openvino", openvino.__version__.partition("-")[0]  # of the release, without its build
 
     def __init__(self):
         self.core = openvino.Core()

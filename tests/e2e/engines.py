@@ -109,6 +109,15 @@ def versions(engine):
            samples(timings))
 
 
+def processor_time(engine):
+    """What an engine computes in a thread of its own counts. Of its version the release is kept."""
+    timings = engine.folder / "thread.jsonl"
+    done = engine.run("pet-tune", engine.pack, "-o", timings, "--no-calibrate", "--shapes", engine.grid, "--runs", 3, "--seconds", 0.1, "--no-bare",
+                      "--processor-time", does="thread", version="7.0-22982-releases/7")
+    kept = [(s["version"], s["pattern"] > 0.015, s["replacement"] > 0.015) for s in samples(timings)]
+    expect("processor time", done.returncode == 0 and kept == [("7.0", True, True)], (done.stdout, done.stderr, samples(timings)))
+
+
 def missing(engine):
     """A Python without the engine: what is missing, and how to get it."""
     done = subprocess.run([BIN / "pet-tune", engine.pack, "-o", engine.folder / "none.jsonl", "--shapes", engine.grid, "--device",
@@ -270,6 +279,7 @@ def main():
             missing(engine)
             wrong(engine, WRONG if engine is first else ["shape", "convert", "crash"])
         versions(first)
+        processor_time(first)
         tools(first)
         other_device(first)
         unknown(first)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The default pack: its text is what the documented command makes of the current pack; every record of it is proved; with it
-models are rewritten as with the whole pack. Exit status 0 or 1.
+models are rewritten as with the whole pack, on each engine that timings ship for. Exit status 0 or 1.
 """
 
 import json
@@ -16,6 +16,7 @@ import build  # noqa: E402
 TEXT = SOURCE / "packs" / "default.pet"
 DEFAULT = BIN.parent / "share" / "pet" / "default.db"
 MODELS = ["srcnn", "resnet18", "conformer_s", "window_core", "unet_small"]
+ELSEWHERE = ["openvino-cpu", "onednn-cpu"]  # engines whose timings ship besides ONNX Runtime's
 failures = []
 
 
@@ -41,15 +42,22 @@ def records_are_proved():
     expect("verify", len(verdicts) > 50 and set(verdicts.values()) == {"proved"}, verdicts)
 
 
-def fires_alike(name, folder):
+def fires_alike(name, folder, device="ort-cpu"):
     model, fired = build.build(name, folder), []
     for pack in [[], [made()]]:
         report = folder / "report.json"
-        done = tool("pet-apply", model, *pack, "--dry-run", "-q", "--json", report)
-        expect(f"{name} {pack}", done.returncode == 0, done.stderr)
+        done = tool("pet-apply", model, *pack, "--device", device, "--dry-run", "-q", "--json", report)
+        expect(f"{name} {pack} {device}", done.returncode == 0, done.stderr)
         fired.append(json.loads(report.read_text())["fired"])
-    expect(name, fired[0] == fired[1], f"with the default pack {fired[0]}, with the whole {fired[1]}")
+    expect(f"{name} {device}", fired[0] == fired[1], f"with the default pack {fired[0]}, with the whole {fired[1]}")
     return len(fired[0])
+
+
+def ships_for(device, folder):
+    """Timings of the device are found by its name, and banded attention pays on every engine."""
+    named = {json.loads(line).get("device", device) for line in (SOURCE / "packs" / f"{device}.timings.jsonl").read_text().splitlines()}
+    expect(device, named == {device}, f"the file has timings of {named}")
+    expect(device, fires_alike("window_core", folder, device), "nothing fires in window_core")
 
 
 def main():
@@ -58,6 +66,8 @@ def main():
         records_are_proved()
         sites = [fires_alike(name, pathlib.Path(folder)) for name in MODELS]
         expect("models", any(sites), f"nothing fires in any of {MODELS}")
+        for device in ELSEWHERE:
+            ships_for(device, pathlib.Path(folder))
     print("\n".join(failures) or f"{TEXT.stat().st_size} bytes of text; {sum(sites)} sites in {len(MODELS)} models")
     return 1 if failures else 0
 

@@ -45,6 +45,30 @@ def expect_error(name, code, *words, arguments, leaves=(), **options):
 
 # ---- the parts
 
+def check_where_it_pays(folder, pack, rule):
+    """What the share folder's timings say of a rule, by device and machine, as comments."""
+    share = folder / "share"
+    share.mkdir()
+    name = "beads-1-1-abacus"
+    machine = {"machine": name, "vendor": "", "family": 1, "model": 1, "cpu": "beads", "isa": "abacus", "l1d": 0, "l2": 0, "l3": 0, "rates": []}
+    times = {"pattern": 0.2, "opening": 0, "closing": 0, "moved": 0, "spread": 0.01, "weights": "cold", "engine": "e", "version": "1",
+             "isa": "abacus", "machine": name, "date": "2026-11-26"}
+    shape = {"N": 2, "C": 8, "F": 8, "H": 7, "W": 7, "P": 1, "Q": 1, "R": 3, "S": 3}
+    for device, replacement, threads in [("ort-cpu", 0.1, 1), ("openvino-cpu", 0.4, 1), ("openvino-cpu", 0.1, 2)]:
+        sample = {"name": rule["name"], "rule": rule["hash"], "device": device, "shapes": shape, "replacement": replacement, "threads": threads}
+        with (share / f"{device}.timings.jsonl").open("a") as file:
+            file.write("".join(json.dumps(line) + "\n" for line in ([machine] if threads == 1 else []) + [sample | times]))
+    shown = run("show", pack, rule["name"], env={**os.environ, "PET_SHARE": str(share)})
+    lines = [line for line in shown.stdout.splitlines() if line.startswith("# pays on ")]
+    expect("show: where it pays", lines == ["# pays on openvino-cpu, beads-1-1-abacus: never: 0.50 (1 sample)",
+                                            "# pays on openvino-cpu, beads-1-1-abacus, 2 threads: always: 2.00 (1 sample)",
+                                            "# pays on ort-cpu, beads-1-1-abacus: always: 2.00 (1 sample)"], shown.stdout + shown.stderr)
+    (share / "ort-cpu.timings.jsonl").write_text("no timings\n")
+    expect_error("show: damaged timings", 4, "ort-cpu.timings.jsonl", arguments=["show", pack, rule["name"]], env={**os.environ, "PET_SHARE": str(share)})
+    shown = run("show", pack, rule["name"], env={**os.environ, "PET_SHARE": str(folder / "nowhere")})
+    expect("show: no share folder", shown.returncode == 0 and "pays on" not in shown.stdout, shown.stderr)
+
+
 def good_pack(folder):
     """import, ls, show, export, verify; the pack is what the format's page says."""
     pair_only = folder / "pair-only.pet"
@@ -64,6 +88,7 @@ def good_pack(folder):
     shown = run("show", pack, "conv/pair").stdout
     expect("show", all(part in shown for part in ["pattern conv {", "mutant {", "box [", "replacement {", "proof {"]), shown)
     expect("show by hash", run("show", pack, listed[0]["hash"][:10]).stdout == shown)
+    check_where_it_pays(folder, pack, listed[0])
 
     exported = folder / "rules.pet"
     expect("export", run("export", pack, "-o", exported).returncode == 0)

@@ -9,8 +9,8 @@ namespace pet::tune {
 Expected<EngineRates> calibrate(RunnerKeeper& runner, const RunnerHello& engine, const Options& o) {
   tool::Scratch folder("pet-calibrate");
   tool::StatusLine status(o.quiet);
-  auto peaks = measurePeaks(runner, o.device, o.threads, folder.path(),
-                            [&](double share) { status.show("calibrating the engine", share); });
+  auto peaks =
+      measurePeaks(runner, o, folder.path(), [&](double share) { status.show("calibrating the engine", share); });
   if (!peaks) {
     Error error = peaks.error();
     error.advice = "go without: --no-calibrate";

@@ -21,6 +21,13 @@ Expected<Row> unbuilt(const Error& error) {
   return Row{.note = error.message()};
 }
 
+/// Six digits of a measurement: a clock gives no more, and files of timings are shorter.
+double sixDigits(double value) {
+  if (!(value > 0) || !std::isfinite(value)) return value;
+  const double unit = std::pow(10.0, 5 - std::floor(std::log10(value)));
+  return std::round(value * unit) / unit;
+}
+
 double spread(const TimeAnswer& a) {
   double widest = 0;
   for (size_t i = 0; i < a.median.size(); ++i)
@@ -83,11 +90,11 @@ Expected<Row> Tuner::measure(const Job& job) {
     return Row{.note = fmt::format("outputs differ by {:.2g} of {:.2g}", answer->maxAbsDiff[1], answer->maxAbs)};
   }
   TimingSample sample = blank(job);
-  sample.pattern = answer->median[0];
-  sample.replacement = answer->median[1];
-  sample.spread = spread(*answer);
-  sample.opening = layouts(models->openings);
-  sample.closing = layouts(models->closings);
+  sample.pattern = sixDigits(answer->median[0]);
+  sample.replacement = sixDigits(answer->median[1]);
+  sample.spread = sixDigits(spread(*answer));
+  sample.opening = sixDigits(layouts(models->openings));
+  sample.closing = sixDigits(layouts(models->closings));
   sample.moved = movedBytes(job, sample);
   Row row{.kind = Row::Kind::kTimed, .sample = sample, .runs = runsOf(*answer), .outliers = outliersOf(*answer)};
   if (o_.noBare) return row;
@@ -116,7 +123,8 @@ double Tuner::layouts(const std::vector<std::string>& chains) {
     auto answer = runner_.time({.models = {chain},
                                 .runs = std::min(kLayoutRuns, o_.runs),
                                 .threads = o_.threads,
-                                .budgetSeconds = kLayoutShare * o_.secondsPerPoint});
+                                .budgetSeconds = kLayoutShare * o_.secondsPerPoint,
+                                .processorTime = o_.processorTime});
     if (answer) seconds += answer->median[0];
   }
   discard(chains);

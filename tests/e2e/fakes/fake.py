@@ -2,6 +2,7 @@
 (FAKE_DOES). Each has as much of an engine's interface as its runner uses; tests/e2e/engines.py puts them in the engine's place."""
 
 import os
+import threading
 import time
 
 import numpy as np
@@ -23,7 +24,17 @@ def run(session, feeds):
         os._exit(3)
     if DOES == "hang":
         time.sleep(60)
+    if DOES == "thread":
+        worker = threading.Thread(target=busy)
+        worker.start()
+        worker.join()
     return [changed(output) for output in session.run(None, feeds)]
+
+
+def busy():
+    """Takes 20 ms of the processor."""
+    while time.thread_time() < 0.02:
+        pass
 
 
 def changed(data):

@@ -46,13 +46,12 @@ Probes onGpus() {
 
 class Calibration {
  public:
-  Calibration(
-      RunnerKeeper& runner, int threads, const std::filesystem::path& folder, const ReportShare& progress, double count)
-      : runner_(runner),
-        threads_(threads),
-        path_((folder / "calibration.onnx").string()),
-        progress_(progress),
-        count_(count) {}
+  Calibration(RunnerKeeper& runner,
+              const Options& o,
+              const std::filesystem::path& folder,
+              const ReportShare& progress,
+              double count)
+      : runner_(runner), o_(o), path_((folder / "calibration.onnx").string()), progress_(progress), count_(count) {}
 
   Expected<double> seconds(const std::string& program) {
     auto parsed = parseProgram(program, "calibration");
@@ -63,14 +62,18 @@ class Calibration {
     if (!bytes) return tl::unexpected(bytes.error());
     PET_TRY(writeModel(*bytes, path_));
     if (progress_) progress_(done_++ / count_);
-    auto answer = runner_.time({.models = {path_}, .runs = kRuns, .threads = threads_, .budgetSeconds = kSeconds});
+    auto answer = runner_.time({.models = {path_},
+                                .runs = kRuns,
+                                .threads = o_.threads,
+                                .budgetSeconds = kSeconds,
+                                .processorTime = o_.processorTime});
     if (!answer) return fail(ErrorKind::kRunner, answer.error().message, "", "the engine cannot be calibrated");
     return undisturbed(*answer);
   }
 
  private:
   RunnerKeeper& runner_;
-  int threads_;
+  const Options& o_;
   std::string path_;
   const ReportShare& progress_;
   double done_ = 0, count_;
@@ -96,13 +99,12 @@ double Peaks::seconds(double flop, double bytes) const {
 }
 
 Expected<Peaks> measurePeaks(RunnerKeeper& runner,
-                             const std::string& device,
-                             int threads,
+                             const Options& o,
                              const std::filesystem::path& folder,
                              const ReportShare& progress) {
-  const auto gpu = tool::cudaDevice(device);
+  const auto gpu = tool::cudaDevice(o.device);
   const Probes probes = gpu && *gpu ? onGpus() : onProcessors();
-  Calibration calibration(runner, threads, folder, progress, 1 + probes.count());
+  Calibration calibration(runner, o, folder, progress, 1 + probes.count());
   Peaks peaks;
   auto call = calibration.seconds("x: [1]\ny = Relu(x)");
   if (!call) return tl::unexpected(call.error());

@@ -8,6 +8,7 @@
 #include "ir/error.h"
 #include "ir/progress.h"
 #include "runtime/ort/client.h"
+#include "tools/tune/options.h"
 
 namespace pet::tune {
 
@@ -26,11 +27,10 @@ struct Peaks {
   bool isBoundByFlops(double flop, double bytes) const { return flop / flops >= bytes / rateAt(bytes); }
 };
 
-/// Times a copy at six sizes, a MatMul and a Conv, about two seconds; on a GPU larger ones. `progress` may be null.
-/// kRunner: the runner failed.
+/// Times a copy at six sizes, a MatMul and a Conv, about two seconds; on a GPU larger ones. Of the options, the device,
+/// the threads and the clock count. `progress` may be null. kRunner: the runner failed.
 Expected<Peaks> measurePeaks(RunnerKeeper& runner,
-                             const std::string& device,
-                             int threads,
+                             const Options& o,
                              const std::filesystem::path& folder,
                              const ReportShare& progress);
 

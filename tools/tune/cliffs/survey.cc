@@ -41,7 +41,11 @@ class Stopwatch {
  private:
   /// With inputs of both signs, and if that is refused (the results may not be finite), with positive ones.
   RunnerExpected<TimeAnswer> ask(const std::string& path, double seconds) {
-    TimeRequest request{.models = {path}, .runs = o_.runs, .threads = o_.threads, .budgetSeconds = seconds};
+    TimeRequest request{.models = {path},
+                        .runs = o_.runs,
+                        .threads = o_.threads,
+                        .budgetSeconds = seconds,
+                        .processorTime = o_.processorTime};
     auto answer = runner_.time(request);
     if (answer || answer.error().fatal()) return answer;
     request.positive = true;
@@ -93,7 +97,7 @@ class Surveyor {
  private:
   Expected<Peaks> calibrated() {
     tool::StatusLine status(o_.quiet);
-    return measurePeaks(runner_, o_.device, o_.threads, watch_.folder(),
+    return measurePeaks(runner_, o_, watch_.folder(),
                         [&](double share) { status.show("calibrating the engine", share); });
   }
 

@@ -1,0 +1,93 @@
+#include "tools/rules/pays.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "rules/gain/gain.h"
+#include "rules/pack/pack.h"
+#include "rules/pack/timings.h"
+#include "tools/common/share.h"
+
+namespace pet::rules {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The files of timings in the share folder, by name.
+std::vector<fs::path> shippedTimings() {
+  std::vector<fs::path> files;
+  auto folder = tool::shareFolder();
+  if (!folder) return files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(*folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".timings.jsonl") || name.ends_with(".timings")) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// The pattern's rules with what was timed of them: those that compete are judged together.
+Expected<std::vector<TimedRule>> timedRules(const RuleSet& set,
+                                            const Pattern& pattern,
+                                            const OpenTimings& timings,
+                                            const std::string& device) {
+  std::vector<TimedRule> timed;
+  for (const Rule& rule : set.rules) {
+    if (rule.pattern != pattern.name) continue;
+    auto samples = timings.samples(ruleHash(pattern, rule), device);
+    if (!samples) return tl::unexpected(samples.error());
+    timed.push_back({&rule, std::move(*samples)});
+  }
+  return timed;
+}
+
+/// The lines of one device.
+std::string linesOf(const Pattern& pattern,
+                    const Rule& rule,
+                    const std::vector<TimedRule>& timed,
+                    const Machines& machines,
+                    const std::string& device) {
+  std::set<std::pair<std::string, int>> settings;  // machine, threads
+  for (const TimedRule& t : timed) {
+    if (t.rule != &rule) continue;
+    for (const TimingSample& s : t.samples)
+      settings.emplace(s.machine, s.threads);
+  }
+  std::string text;
+  for (const auto& [name, threads] : settings) {
+    auto machine = machines.find(name);
+    if (machine == machines.end()) continue;
+    DeviceCosts costs({device, threads, machine->second}, machines);
+    costs.learn(pattern, timed);
+    text += fmt::format("# pays on {}, {}{}: {}\n", device, name,
+                        threads == 1 ? "" : fmt::format(", {} threads", threads), costs.words(rule));
+  }
+  return text;
+}
+
+}  // namespace
+
+Expected<std::string> wherePays(const RuleSet& set, const Rule& rule) {
+  const Pattern& pattern = *set.findPattern(rule.pattern);
+  std::string text;
+  for (const fs::path& file : shippedTimings()) {
+    auto timings = OpenTimings::open(file.string());
+    if (!timings) return tl::unexpected(timings.error());
+    auto devices = timings->devices();
+    if (!devices) return tl::unexpected(devices.error());
+    for (const std::string& device : *devices) {
+      auto timed = timedRules(set, pattern, *timings, device);
+      if (!timed) return tl::unexpected(timed.error());
+      text += linesOf(pattern, rule, *timed, timings->machines(), device);
+    }
+  }
+  return text;
+}
+
+}  // namespace pet::rules
