@@ -47,16 +47,21 @@ namespace pet {
   return x / (1 + quickExpOfNumber(-alpha * x));
 }
 
-/// tanh(x) to some 2^-21 of it: by exp(2x), near 0 by a polynomial.
+/// tanh(x) to some 2^-22 of it: x P(x^2) / Q(x^2), and 1 from where that is nearest.
 [[gnu::always_inline]] inline float quickTanh(float x) {
-  const float u = x * x;
-  float p = -0.00604537798F;
-  p = p * u + 0.0209615F;
-  p = p * u - 0.0538433061F;
-  p = p * u + 0.133327192F;
-  p = p * u - 0.333333284F;
-  const float far = 1 - 2 / (quickExp(2 * x) + 1);
-  return u < 0.4F ? x + x * u * p : far;
+  const float c = quickBound(x, 9), u = c * c;
+  float p = 1.33546836e-08F;
+  p = p * u + 2.06091008e-05F;
+  p = p * u + 0.00349558936F;
+  p = p * u + 0.133810267F;
+  p = p * u + 1;
+  float q = 7.77656794e-07F;
+  q = q * u + 0.000328563678F;
+  q = q * u + 0.0258769859F;
+  q = q * u + 0.46714342F;
+  q = q * u + 1;
+  const float y = quickBound(c * p / q, 1);
+  return x != x ? x : y;
 }
 
 /// erf(x) to some 2^-21 of it: x P(x^2) / Q(x^2), and 1 from where that is nearest.

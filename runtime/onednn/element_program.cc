@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -148,6 +149,11 @@ std::optional<ElementOp> elementOp(const plan::Activation& function) {
   const auto code = kCodes.find(function.function);
   if (code == kCodes.end()) return std::nullopt;
   return ElementOp{code->second, function.alpha, function.beta};
+}
+
+bool isTranscendental(const ElementOp& op) {
+  const Code codes[] = {Code::kSigmoid, Code::kTanh, Code::kExp, Code::kSwish, Code::kGeluErf, Code::kGeluTanh};
+  return std::find(std::begin(codes), std::end(codes), op.code) != std::end(codes);
 }
 
 void applyElements(const ElementOp& op, const float* x, float* y, int64_t count) {

@@ -42,6 +42,9 @@ struct ElementOp {
 std::optional<ElementOp> elementOp(const Node& node);
 std::optional<ElementOp> elementOp(const plan::Activation& function);
 
+/// A function of exponentials: kernels of ours compute them faster than oneDNN 2.6.
+bool isTranscendental(const ElementOp& op);
+
 /// y[i] = f(x[i]) for a function of one element; may be one place.
 void applyElements(const ElementOp& op, const float* x, float* y, int64_t count);
 

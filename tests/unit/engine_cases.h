@@ -53,6 +53,10 @@ inline const EngineCase kEngineCases[] = {
     {"conv, unlike pads", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 2]\n y = Conv(x, w) pads=[2, 0, 1, 1]"},
     {"conv, strides", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] strides=[2, 3]"},
     {"conv, dilated", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n y = Conv(x, w) pads=[2, 2, 2, 2] dilations=[2, 2]"},
+    {"conv of strides, a kernel that no cache holds",
+     "x: [2, 512, 5, 4]\n w: const [513, 512, 3, 3]\n s: const [513, 1, 1]\n b: const [513, 1, 1]\n r: [2, 513, 3, "
+     "2]\n t "
+     "= Conv(x, w) pads=[1, 0, 1, 1] strides=[2, 2]\n u = Mul(t, s)\n v = Add(u, b)\n a = Add(v, r)\n y = Relu(a)"},
     {"conv, groups", "x: [1, 8, 9, 8]\n w: const [12, 2, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] group=4"},
     {"conv of single positions, squeezed and excited",
      "x: [2, 48, 7, 5]\n w: const [16, 48, 1, 1]\n k: const [48, 16, 1, 1]\n g = GlobalAveragePool(x)\n a = Conv(g, "
@@ -63,7 +67,9 @@ inline const EngineCase kEngineCases[] = {
     {"conv, depthwise, odd sizes",
      "x: [2, 37, 11, 29]\n w: const [37, 1, 5, 5]\n y = Conv(x, w) pads=[2, 2, 2, 2] group=37"},
     {"conv, depthwise, strides and unlike pads",
-     "x: [2, 144, 10, 19]\n w: const [144, 1, 5, 4]\n y = Conv(x, w) pads=[2, 0, 1, 3] strides=[2, 3] group=144"},
+     "x: [2, 144, 10, 19]\n w: const [144, 1, 5, 4]\n t = Conv(x, w) pads=[2, 0, 1, 3] strides=[2, 3] group=144\n y = "
+     "Swish(t)",
+     1e-5},
     {"conv, depthwise, taps that never meet the map",
      "x: [1, 40, 3, 5]\n w: const [40, 1, 4, 3]\n y = Conv(x, w) pads=[6, 7, 6, 7] dilations=[4, 3] group=40"},
     {"conv, depthwise, scale, addend and bounds",
@@ -76,10 +82,12 @@ inline const EngineCase kEngineCases[] = {
      1e-5},
     {"conv, depthwise, a function after it, strides",
      "x: [2, 56, 13, 17]\n w: const [56, 1, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1] strides=[2, 2] group=56\n y = "
-     "HardSwish(t)",
+     "Sigmoid(t)",
      1e-5},
     {"conv, depthwise, 5 x 5, strides",
-     "x: [1, 32, 30, 30]\n w: const [32, 1, 5, 5]\n y = Conv(x, w) pads=[2, 2, 2, 2] strides=[2, 2] group=32"},
+     "x: [1, 32, 30, 30]\n w: const [32, 1, 5, 5]\n t = Conv(x, w) pads=[2, 2, 2, 2] strides=[2, 2] group=32\n y = "
+     "Tanh(t)",
+     1e-5},
     {"conv, depthwise, residual",
      "x: [1, 48, 9, 8]\n w: const [48, 1, 3, 3]\n r = Relu(x)\n t = Conv(r, w) pads=[1, 1, 1, 1] group=48\n u = Add(t, "
      "r)\n y = Relu(u)"},
