@@ -128,7 +128,9 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
                  p, n, w, {algorithm::convolution_direct, channelsLastForm(x).desc, *y, std::move(corrected)}, e, ""))
       return true;
   }
-  if (lowerAsDepthwise(p, n, w, e) || lowerAsProductOfWindows(p, n, w, e)) return true;
+  for (auto* lowerAs : {lowerAsDepthwise, lowerAsProductOfWindows, lowerAsRows}) {
+    if (lowerAs(p, n, w, e)) return true;
+  }
   Choice direct{algorithm::convolution_direct, channelsLastForm(x).desc, channelsLastForm(w.y).desc};
   if (tryChoice<Forward>(p, n, w, direct, e, "")) return true;
   if (e.isEmpty()) throw NotLowered{"no primitive takes it"};

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/onednn/lowerings.h"
+#include "runtime/onednn/element_program.h"
+#include "runtime/onednn/lower_product.h"
 #include "runtime/plan/spectrum.h"
 
 namespace pet::onednn {
@@ -111,25 +112,65 @@ bool isZero(const std::vector<float>& list) {
   return std::all_of(list.begin(), list.end(), [](float x) { return x == 0; });
 }
 
+/// A function at the end of an epilogue that a kernel of ours computes faster, if it finds the result in the
+/// second-level cache: that of a small product, or of one in bands of rows, for each of which the weights are read
+/// again.
+struct Bands {
+  std::optional<Activation> function;  ///< taken off the epilogue; nothing: oneDNN does all
+  int64_t count = 1;
+};
+Bands takeFunction(const Planner& p, const Product& product, Epilogue& e) {
+  constexpr int64_t kBand = 1 << 17, kSmall = 1 << 18;
+  const auto* last = e.post.empty() ? nullptr : std::get_if<Activation>(&e.post.back());
+  const auto op = last ? elementOp(*last) : std::nullopt;
+  if (!op || !isTranscendental(*op) || !product.weights || p.options().once) return {};
+  const int64_t elements = elementCount(product.result.access.extents());
+  const bool inBands = product.result.access.rank() == 2 && elementCount(product.right.access.extents()) <= kBand;
+  if (elements > kSmall && !inBands) return {};
+  const int64_t count = inBands ? std::min(product.result.access.extents()[0], (elements + kBand - 1) / kBand) : 1;
+  const Bands bands{*last, count};
+  e.post.pop_back();
+  return bands;
+}
+
+/// The weights in the form that a primitive wants.
+memory weightsOf(Planner& p, const Product& product, const memory::desc& from, const memory::desc& to) {
+  const Tensor<float>& numbers = *p.constant(*product.weights);
+  return p.prepared(product.change ? product.change(numbers) : numbers, from, to);
+}
+
+/// Some rows of a matrix, or the last ones of several.
+Access rowsOf(const Access& access, int64_t first, int64_t end) {
+  std::vector<int64_t> rows(static_cast<size_t>(end - first));
+  std::iota(rows.begin(), rows.end(), first);
+  return selected(access, access.rank() - 2, rows);
+}
+
 /// Emits the product; its result lies as `product.result` says. `form`: the same memory with the dimensions in the
 /// order that the program calls the result by.
 bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& form) {
   if (!settleScale(product, e)) return false;
   while (joinOnce(product)) {
   }
-  auto left = descOf(product.left.access), right = descOf(product.right.access), result = descOf(product.result.access);
-  if (!left || !right || !result) throw NotLowered{"strides that oneDNN does not take"};
-  memory::desc any(product.right.access.extents(), kF32, memory::format_tag::any);
+  const Bands bands = takeFunction(p, product, e);
+  auto right = descOf(product.right.access);
+  if (!descOf(product.left.access) || !right || !descOf(product.result.access))
+    throw NotLowered{"strides that oneDNN does not take"};
   Extents biasDims(product.result.access.rank(), 1);
   biasDims.back() = product.result.access.extents().back();
   memory::desc bias(biasDims, kF32, rowMajorStrides(biasDims));
   bool shifts = !e.shift.empty() && !isZero(e.shift);
-  auto describe = [&](const memory::desc& wanted) {
-    auto desc = shifts ? dnnl::matmul::desc(*left, wanted, bias, *result) : dnnl::matmul::desc(*left, wanted, *result);
+  auto describe = [&](const Access& left, const Access& result, const memory::desc& weights) {
+    auto desc = shifts ? dnnl::matmul::desc(*descOf(left), weights, bias, *descOf(result))
+                       : dnnl::matmul::desc(*descOf(left), weights, *descOf(result));
     return dnnl::matmul::primitive_desc(desc, attributesOf(e, nullptr), p.engine());
   };
-  auto how = describe(product.weights && !p.options().once ? any : *right);
-  if (product.weights && !isOptimised(how.impl_info_str())) how = describe(any);
+  const int64_t rows = product.result.access.extents()[product.result.access.rank() - 2];
+  const int64_t inBand = (rows + bands.count - 1) / bands.count;
+  const Access left = rowsOf(product.left.access, 0, inBand), result = rowsOf(product.result.access, 0, inBand);
+  memory::desc any(product.right.access.extents(), kF32, memory::format_tag::any);
+  auto how = describe(left, result, product.weights && !p.options().once ? any : *right);
+  if (product.weights && !isOptimised(how.impl_info_str())) how = describe(left, result, any);
   if (!isOptimised(how.impl_info_str())) {
     if (e.isEmpty()) throw NotLowered{"no primitive takes it"};
     return false;
@@ -137,18 +178,31 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& f
   std::vector<int> busy{product.left.buffer};
   if (!product.weights) busy.push_back(product.right.buffer);
   Place y = e.sum() ? p.accumulator(*e.sum(), form, busy) : p.create(form);
-  auto step = p.primitive(dnnl::matmul(how), how.scratchpad_desc());
-  step->add(DNNL_ARG_SRC, *left, p.engine(), product.left.buffer, product.left.access.offset);
-  if (product.weights) {
-    p.addConstant(*step, DNNL_ARG_WEIGHTS, *product.weights, product.change, *right, how.weights_desc());
-  } else {
-    step->add(DNNL_ARG_WEIGHTS, *right, p.engine(), product.right.buffer, product.right.access.offset);
+  const auto weights = bands.function ? std::optional(weightsOf(p, product, *right, how.weights_desc())) : std::nullopt;
+  for (int64_t first = 0; first < rows; first += inBand) {
+    const int64_t end = std::min(rows, first + inBand);
+    const Access from = rowsOf(product.left.access, first, end), to = rowsOf(product.result.access, first, end);
+    const auto band = end - first == inBand ? how : describe(from, to, how.weights_desc());
+    if (!isOptimised(band.impl_info_str())) return false;
+    auto step = p.primitive(dnnl::matmul(band), band.scratchpad_desc());
+    step->add(DNNL_ARG_SRC, *descOf(from), p.engine(), product.left.buffer, from.offset);
+    if (weights) {
+      step->add(DNNL_ARG_WEIGHTS, *weights);
+    } else if (product.weights) {
+      p.addConstant(*step, DNNL_ARG_WEIGHTS, *product.weights, product.change, *right, how.weights_desc());
+    } else {
+      step->add(DNNL_ARG_WEIGHTS, *right, p.engine(), product.right.buffer, product.right.access.offset);
+    }
+    if (shifts) step->add(DNNL_ARG_BIAS, p.prepared(Tensor<float>({biasDims.back()}, e.shift), bias, bias));
+    step->add(DNNL_ARG_DST, *descOf(to), p.engine(), y.buffer, y.access.offset + to.offset);
+    p.emit(std::move(step));
+    if (!bands.function) continue;
+    Place results{y.buffer, rowMajor({elementCount(to.extents())})};
+    results.access.offset = y.access.offset + to.offset;
+    emitFunction(p, *bands.function, results, results);
   }
-  if (shifts) step->add(DNNL_ARG_BIAS, p.prepared(Tensor<float>({biasDims.back()}, e.shift), bias, bias));
-  step->add(DNNL_ARG_DST, *result, p.engine(), y.buffer, y.access.offset);
-  p.emit(std::move(step));
   p.define(e.result, std::move(y));
-  p.note(n, how.impl_info_str());
+  p.note(n, std::string(how.impl_info_str()) + (bands.function ? ", and a kernel of our own" : ""));
   return true;
 }
 
@@ -262,6 +316,30 @@ bool lowerStft(Planner& p, int n, const Epilogue& e) {
   product.change = [frequencies = y[2]](const Tensor<float>& w) { return spectrumOf(w, frequencies); };
   return emitProduct(p, n, std::move(product), e, rowMajor(y));
 }
+
+}  // namespace
+
+bool lowerAsRows(Planner& p, int n, const Window& w, const Epilogue& e) {
+  auto all = [](const Extents& list, int64_t value) {
+    return std::all_of(list.begin(), list.end(), [&](int64_t x) { return x == value; });
+  };
+  const bool isPointwise = all(w.kernel, 1) && all(w.strides, 1) && all(w.before, 0) && all(w.after, 0) && w.group == 1;
+  if (!isPointwise) return false;
+  const int64_t positions = elementCount(w.y) / w.outer;
+  Product product;
+  product.weights = p.node(n).operands[1];
+  product.right = {-1, strided({w.inner, w.outer}, {1, w.inner})};
+  product.result.access = rowMajor({positions, w.outer});
+  Epilogue rest = e;
+  if (!takeFunction(p, product, rest).function) return false;
+  product.left = p.windowOperand(p.node(n).operands[0], w.x, channelsLast(w.x.access.extents()));
+  const int64_t offset = product.left.access.offset;
+  product.left.access = rowMajor({positions, w.inner});
+  product.left.access.offset = offset;
+  return emitProduct(p, n, std::move(product), e, w.resultForm(channelsLast(w.y)));
+}
+
+namespace {
 
 constexpr LowerRow kMatmulRows[] = {
     {"MatMul", lowerMatMul, channelOf, true},

@@ -12,4 +12,8 @@ bool lowerAsProduct(Planner& p, int n, const Window& w, const Epilogue& e);
 /// is read once, and not for each row of the result. False: it does not, or not with this epilogue.
 bool lowerAsProductOfWindows(Planner& p, int n, const Window& w, const Epilogue& e);
 
+/// A Conv of one tap as a product of rows, with a kernel of ours for the function behind it. False: it is none, or none
+/// for which that pays.
+bool lowerAsRows(Planner& p, int n, const Window& w, const Epilogue& e);
+
 }  // namespace pet::onednn

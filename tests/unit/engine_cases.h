@@ -94,6 +94,16 @@ inline const EngineCase kEngineCases[] = {
     {"conv, depthwise, two results a channel",
      "x: [1, 16, 9, 8]\n w: const [32, 1, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] group=16"},
     {"conv, pointwise", "x: [2, 20, 9, 8]\n w: const [16, 20, 1, 1]\n y = Conv(x, w)"},
+    {"conv, pointwise, a function after it",
+     "x: [2, 20, 9, 7]\n w: const [24, 20, 1, 1]\n s: const [24, 1, 1]\n b: const [24, 1, 1]\n t = Conv(x, w)\n u = "
+     "Mul(t, "
+     "s)\n v = Add(u, b)\n y = Swish(v)",
+     1e-5},
+    {"conv, pointwise, a sum and a function after it, in bands",
+     "x: [1, 16, 61, 47]\n w: const [112, 16, 1, 1]\n k: const [112, 16, 1, 1]\n r = Conv(x, k)\n t = Conv(x, w)\n u = "
+     "Add(t, "
+     "r)\n y = Sigmoid(u)",
+     1e-5},
     {"conv, one channel out", "x: [1, 20, 9, 8]\n w: const [1, 20, 5, 5]\n y = Conv(x, w) pads=[2, 2, 2, 2]"},
     {"a frame of padding without its dimension",
      "x: [1, 3, 2, 4]\n t = Pad(x) pads=[0, 0, 1, 0, 0, 0, 0, 0]\n a = Slice(t) axes=[2] starts=[0] ends=[1]\n "
@@ -173,6 +183,10 @@ inline const EngineCase kEngineCases[] = {
      "10, 11]\n t = Layout(g) n (3 8) c -> (n 3) c 8\n y = MatMul(t, k)"},
     {"matmul of one row for all", "x: [2, 1, 5]\n k: [2, 5, 7]\n e = Expand(x) shape=[2, 4, 5]\n y = MatMul(e, k)"},
     {"matmul, bias", "x: [3, 4, 5]\n w: const [5, 6]\n b: const [6]\n t = MatMul(x, w)\n y = Add(t, b)"},
+    {"matmul, a function after it, in bands",
+     "x: [3, 701, 16]\n w: const [16, 144]\n b: const [144]\n t = MatMul(x, w)\n u = Add(t, b)\n y = Gelu(u)", 1e-5},
+    {"matmul, weights left, a function after it", "x: [5, 70]\n w: const [6, 5]\n t = MatMul(w, x)\n y = Tanh(t)",
+     1e-5},
     {"matmul, scaled", "a: [3, 4, 5]\n b: [3, 5, 6]\n c: const [1]\n t = MatMul(a, b)\n y = Mul(t, c)"},
     {"matmul, scaled and moved",
      "a: [3, 4, 5]\n b: [3, 5, 6]\n c: const [1]\n d: const [6]\n t = MatMul(a, b)\n"
