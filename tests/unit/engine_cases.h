@@ -455,6 +455,29 @@ inline const EngineCase kEngineCases[] = {
      "q: [3, 5, 8]\n k: [3, 8, 7]\n v: [2, 3, 7, 8]\n c: const [7]\n a = MatMul(q, k)\n s = Mul(a, c)\n p = Softmax(s) "
      "axis=2\n y = MatMul(p, v)",
      1e-5},
+    {"attention of many queries and keys",
+     "q: [2, 301, 9]\n k: [2, 451, 9]\n v: [2, 451, 5]\n c = Constant() value=0.25\n t = Transpose(k) perm=[0, 2, 1]\n "
+     "a = "
+     "MatMul(q, t)\n s = Mul(a, c)\n p = Softmax(s) axis=2\n y = MatMul(p, v)",
+     1e-5},
+    {"attention of many queries and keys, heads side by side, masked by a tensor",
+     "x: [2, 300, 16]\n z: [2, 450, 16]\n m: [2, 1, 1, 450]\n g: const [16, 16]\n i = MatMul(x, g)\n j = MatMul(z, "
+     "g)\n q = "
+     "Layout(i) n t (h 8) -> n h t 8\n k = Layout(j) n t (h 8) -> n h 8 t\n v = Layout(z) n t (h 8) -> n h t 8\n a = "
+     "MatMul(q, "
+     "k)\n s = Add(a, m)\n p = Softmax(s) axis=3\n o = MatMul(p, v)\n u = Transpose(o) perm=[0, 2, 1, 3]\n w = "
+     "Reshape(u) "
+     "shape=[2, 300, 16]\n y = MatMul(w, g)",
+     1e-5},
+    {"attention of many queries and keys, a window, keys of one head",
+     "q: [3, 400, 8]\n k: [1, 8, 400]\n v: [400, 8]\n b = Band() shape=[400, 400] lower=30 upper=0\n h = Constant() "
+     "value=-inf\n a = MatMul(q, k)\n s = Where(b, a, h)\n p = Softmax(s) axis=2\n y = MatMul(p, v)",
+     1e-5},
+    {"attention of many queries and keys, a bias for each head",
+     "q: [2, 3, 300, 8]\n k: [2, 3, 8, 450]\n v: [2, 3, 450, 8]\n m: [3, 300, 450]\n a = MatMul(q, k)\n s = Add(a, "
+     "m)\n p = "
+     "Softmax(s) axis=3\n y = MatMul(p, v)",
+     1e-5},
     // What moves.
     {"transpose", "x: [2, 3, 4, 5]\n t = Transpose(x) perm=[3, 1, 0, 2]\n y = Neg(t)"},
     {"transpose alone", "x: [20, 33, 40]\n y = Transpose(x) perm=[0, 2, 1]"},
