@@ -1,6 +1,7 @@
 #include "runtime/onednn/depthwise.h"
 
 #include <algorithm>
+#include <array>
 
 #include "ir/wide_loops.h"
 #include "runtime/onednn/lanes.h"
@@ -219,7 +220,7 @@ void DepthwiseConvolution::runTile(const Tile& tile, const float* x, float* y, f
   const int64_t kept = down_.reach(1), row = along_.reach(tile.columns) * kLanes, groupStep = kept * row;
   float* const results = scratch + tile.groups * groupStep;
   const bool isDirect = behind_.functions.empty();
-  std::vector<const float*> rows(static_cast<size_t>(down_.taps));
+  std::array<const float*, kMostTaps> rows;
   int64_t taken = 0;  // rows of the operand
   for (int64_t h = 0; h < down_.positions; ++h) {
     const int64_t from = h * down_.stride - down_.before;

@@ -11,11 +11,13 @@ namespace pet::onednn {
 ///
 ///     y[n, h, w, c] = f(bias[c] + Σ_rs kernel[r, s, c] x[n, h·stride + r·dilation - before, w·stride + …, c])
 ///
-/// There are at least kLanes channels, which come in groups of kLanes; where the last one is not whole, it has some of
-/// the one before, too. Tile by tile: some columns of the result and some groups, row after row, with the rows of the
-/// operand that they read in a buffer that fits the first-level cache, between their pads.
+/// There are at most kMostTaps taps down and at least kLanes channels, which come in groups of kLanes; where the last
+/// one is not whole, it has some of the one before, too. Tile by tile: some columns of the result and some groups, row
+/// after row, with the rows of the operand that they read in a buffer that fits the first-level cache, between their
+/// pads.
 class DepthwiseConvolution {
  public:
+  static constexpr int64_t kMostTaps = 64;
   /// Of one direction.
   struct Axis {
     int64_t extent = 0;     ///< of the operand

@@ -4,7 +4,7 @@
 #include "runtime/onednn/lower_attention.h"
 
 #include <algorithm>
-#include <iterator>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -169,8 +169,8 @@ class AttentionStep final : public plan::Step {
     for (size_t b = 0; b < y_.offsets.size(); ++b) {
       keys_.set_data_handle(at_[kK] + k_.offsets[b]);
       values_.set_data_handle(at_[kV] + v_.offsets[b]);
-      packKeys_.execute(stream_, keys_, packedKeys_);
-      packValues_.execute(stream_, values_, packedValues_);
+      execute(packKeys_, {{DNNL_ARG_FROM, keys_.get()}, {DNNL_ARG_TO, packedKeys_.get()}});
+      execute(packValues_, {{DNNL_ARG_FROM, values_.get()}, {DNNL_ARG_TO, packedValues_.get()}});
       for (int64_t first = 0; first < shape_.queries; first += block_)
         runBlock(first + block_ <= shape_.queries ? whole_ : rest_, b, first);
     }
@@ -223,22 +223,29 @@ class AttentionStep final : public plan::Step {
     }
   };
 
+  /// Without the map of arguments that would be made for each call.
+  void execute(const dnnl::primitive& primitive, std::initializer_list<dnnl_exec_arg_t> arguments) const {
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(primitive.get(), stream_.get(), static_cast<int>(arguments.size()), arguments.begin()),
+        "a product failed");
+  }
+
   void runBlock(BlockProducts& products, size_t b, int64_t first) {
     products.q.set_data_handle(at_[kQ] + q_.offsets[b] + first * q_.row);
     float* y = at_[kY] + y_.offsets[b] + first * y_.row;
     products.y.set_data_handle(y);
-    products.byKeys.execute(stream_, {{DNNL_ARG_SRC, products.q},
-                                      {DNNL_ARG_WEIGHTS, packedKeys_},
-                                      {DNNL_ARG_DST, products.s},
-                                      {DNNL_ARG_SCRATCHPAD, products.scratchpad}});
+    execute(products.byKeys, {{DNNL_ARG_SRC, products.q.get()},
+                              {DNNL_ARG_WEIGHTS, packedKeys_.get()},
+                              {DNNL_ARG_DST, products.s.get()},
+                              {DNNL_ARG_SCRATCHPAD, products.scratchpad.get()}});
     float *scores = at_[kScores], *sums = at_[kRowSums];
 #pragma omp parallel for num_threads(threads_) if (threads_ > 1) schedule(static)
     for (int64_t i = 0; i < products.queries; ++i)
       sums[i] = exponentials(scores + i * shape_.keys, termOf(b, first + i), scale_, shape_.keys);
-    products.byValues.execute(stream_, {{DNNL_ARG_SRC, products.s},
-                                        {DNNL_ARG_WEIGHTS, packedValues_},
-                                        {DNNL_ARG_DST, products.y},
-                                        {DNNL_ARG_SCRATCHPAD, products.scratchpad}});
+    execute(products.byValues, {{DNNL_ARG_SRC, products.s.get()},
+                                {DNNL_ARG_WEIGHTS, packedValues_.get()},
+                                {DNNL_ARG_DST, products.y.get()},
+                                {DNNL_ARG_SCRATCHPAD, products.scratchpad.get()}});
     for (int64_t i = 0; i < products.queries; ++i) {
       float* row = y + i * y_.row;
       const float by = 1 / sums[i];

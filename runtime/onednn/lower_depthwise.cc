@@ -50,7 +50,8 @@ bool pays(const Window& w, const DepthwiseConvolution::Behind& behind) {
 }  // namespace
 
 bool lowerAsDepthwise(Planner& p, int n, const Window& w, const Epilogue& e) {
-  const bool fits = w.kernel.size() == 2 && w.group == w.inner && w.outer == w.inner && w.inner >= kLanes;
+  const bool fits = w.kernel.size() == 2 && w.group == w.inner && w.outer == w.inner && w.inner >= kLanes &&
+                    w.kernel[0] <= DepthwiseConvolution::kMostTaps;
   if (!fits) return false;
   auto behind = behindOf(e);
   if (!behind || !pays(w, *behind)) return false;
