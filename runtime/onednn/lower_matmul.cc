@@ -146,6 +146,67 @@ Access rowsOf(const Access& access, int64_t first, int64_t end) {
   return selected(access, access.rank() - 2, rows);
 }
 
+/// The primitives of a product, for all rows or for bands of them.
+class RowProducts {
+ public:
+  RowProducts(Planner& p, const Product& product, const Epilogue& e)
+      : p_(p), product_(product), e_(e), shifts_(!e.shift.empty() && !isZero(e.shift)) {
+    auto right = descOf(product.right.access);
+    if (!descOf(product.left.access) || !right || !descOf(product.result.access))
+      throw NotLowered{"strides that oneDNN does not take"};
+    right_ = *right;
+    Extents dims(product.result.access.rank(), 1);
+    dims.back() = product.result.access.extents().back();
+    bias_ = memory::desc(dims, kF32, rowMajorStrides(dims));
+  }
+
+  int64_t rows() const { return product_.result.access.extents()[product_.result.access.rank() - 2]; }
+  const memory::desc& right() const { return right_; }
+  dnnl::matmul::primitive_desc describe(int64_t first, int64_t end, const memory::desc& weights) const {
+    const auto left = *descOf(rowsOf(product_.left.access, first, end)),
+               result = *descOf(rowsOf(product_.result.access, first, end));
+    auto desc = shifts_ ? dnnl::matmul::desc(left, weights, bias_, result) : dnnl::matmul::desc(left, weights, result);
+    return dnnl::matmul::primitive_desc(desc, attributesOf(e_, nullptr), p_.engine());
+  }
+  /// The first `count` rows, in the form that is best for weights.
+  dnnl::matmul::primitive_desc describeFirst(int64_t count) const {
+    memory::desc any = anyForm(product_.right.access.extents());
+    auto how = describe(0, count, product_.weights && !p_.options().once ? any : right_);
+    if (product_.weights && !isOptimised(how.impl_info_str())) how = describe(0, count, any);
+    return how;
+  }
+  /// `weights`: they are prepared, and others need them, too. Returns where the rows of the result are.
+  Place emit(const dnnl::matmul::primitive_desc& how,
+             int64_t first,
+             int64_t end,
+             const std::optional<memory>& weights,
+             const Place& y) const {
+    const Access from = rowsOf(product_.left.access, first, end), to = rowsOf(product_.result.access, first, end);
+    auto step = p_.primitive(dnnl::matmul(how), how.scratchpad_desc());
+    step->add(DNNL_ARG_SRC, *descOf(from), p_.engine(), product_.left.buffer, from.offset);
+    if (weights) {
+      step->add(DNNL_ARG_WEIGHTS, *weights);
+    } else if (product_.weights) {
+      p_.addConstant(*step, DNNL_ARG_WEIGHTS, *product_.weights, product_.change, right_, how.weights_desc());
+    } else {
+      step->add(DNNL_ARG_WEIGHTS, right_, p_.engine(), product_.right.buffer, product_.right.access.offset);
+    }
+    if (shifts_) step->add(DNNL_ARG_BIAS, p_.prepared(Tensor<float>({bias_.dims().back()}, e_.shift), bias_, bias_));
+    step->add(DNNL_ARG_DST, *descOf(to), p_.engine(), y.buffer, y.access.offset + to.offset);
+    p_.emit(std::move(step));
+    Place results{y.buffer, rowMajor({elementCount(to.extents())})};
+    results.access.offset = y.access.offset + to.offset;
+    return results;
+  }
+
+ private:
+  Planner& p_;
+  const Product& product_;
+  const Epilogue& e_;
+  bool shifts_;
+  memory::desc right_, bias_;
+};
+
 /// Emits the product; its result lies as `product.result` says. `form`: the same memory with the dimensions in the
 /// order that the program calls the result by.
 bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& form) {
@@ -153,24 +214,9 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& f
   while (joinOnce(product)) {
   }
   const Bands bands = takeFunction(p, product, e);
-  auto right = descOf(product.right.access);
-  if (!descOf(product.left.access) || !right || !descOf(product.result.access))
-    throw NotLowered{"strides that oneDNN does not take"};
-  Extents biasDims(product.result.access.rank(), 1);
-  biasDims.back() = product.result.access.extents().back();
-  memory::desc bias(biasDims, kF32, rowMajorStrides(biasDims));
-  bool shifts = !e.shift.empty() && !isZero(e.shift);
-  auto describe = [&](const Access& left, const Access& result, const memory::desc& weights) {
-    auto desc = shifts ? dnnl::matmul::desc(*descOf(left), weights, bias, *descOf(result))
-                       : dnnl::matmul::desc(*descOf(left), weights, *descOf(result));
-    return dnnl::matmul::primitive_desc(desc, attributesOf(e, nullptr), p.engine());
-  };
-  const int64_t rows = product.result.access.extents()[product.result.access.rank() - 2];
-  const int64_t inBand = (rows + bands.count - 1) / bands.count;
-  const Access left = rowsOf(product.left.access, 0, inBand), result = rowsOf(product.result.access, 0, inBand);
-  memory::desc any(product.right.access.extents(), kF32, memory::format_tag::any);
-  auto how = describe(left, result, product.weights && !p.options().once ? any : *right);
-  if (product.weights && !isOptimised(how.impl_info_str())) how = describe(left, result, any);
+  const RowProducts products(p, product, e);
+  const int64_t rows = products.rows(), inBand = (rows + bands.count - 1) / bands.count;
+  const auto how = products.describeFirst(inBand);
   if (!isOptimised(how.impl_info_str())) {
     if (e.isEmpty()) throw NotLowered{"no primitive takes it"};
     return false;
@@ -178,28 +224,14 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& f
   std::vector<int> busy{product.left.buffer};
   if (!product.weights) busy.push_back(product.right.buffer);
   Place y = e.sum() ? p.accumulator(*e.sum(), form, busy) : p.create(form);
-  const auto weights = bands.function ? std::optional(weightsOf(p, product, *right, how.weights_desc())) : std::nullopt;
+  std::optional<memory> weights;
+  if (bands.function) weights = weightsOf(p, product, products.right(), how.weights_desc());
   for (int64_t first = 0; first < rows; first += inBand) {
     const int64_t end = std::min(rows, first + inBand);
-    const Access from = rowsOf(product.left.access, first, end), to = rowsOf(product.result.access, first, end);
-    const auto band = end - first == inBand ? how : describe(from, to, how.weights_desc());
+    const auto band = end - first == inBand ? how : products.describe(first, end, how.weights_desc());
     if (!isOptimised(band.impl_info_str())) return false;
-    auto step = p.primitive(dnnl::matmul(band), band.scratchpad_desc());
-    step->add(DNNL_ARG_SRC, *descOf(from), p.engine(), product.left.buffer, from.offset);
-    if (weights) {
-      step->add(DNNL_ARG_WEIGHTS, *weights);
-    } else if (product.weights) {
-      p.addConstant(*step, DNNL_ARG_WEIGHTS, *product.weights, product.change, *right, how.weights_desc());
-    } else {
-      step->add(DNNL_ARG_WEIGHTS, *right, p.engine(), product.right.buffer, product.right.access.offset);
-    }
-    if (shifts) step->add(DNNL_ARG_BIAS, p.prepared(Tensor<float>({biasDims.back()}, e.shift), bias, bias));
-    step->add(DNNL_ARG_DST, *descOf(to), p.engine(), y.buffer, y.access.offset + to.offset);
-    p.emit(std::move(step));
-    if (!bands.function) continue;
-    Place results{y.buffer, rowMajor({elementCount(to.extents())})};
-    results.access.offset = y.access.offset + to.offset;
-    emitFunction(p, *bands.function, results, results);
+    const Place results = products.emit(band, first, end, weights, y);
+    if (bands.function) emitFunction(p, *bands.function, results, results);
   }
   p.define(e.result, std::move(y));
   p.note(n, std::string(how.impl_info_str()) + (bands.function ? ", and a kernel of our own" : ""));
