@@ -53,10 +53,6 @@ inline const EngineCase kEngineCases[] = {
     {"conv, unlike pads", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 2]\n y = Conv(x, w) pads=[2, 0, 1, 1]"},
     {"conv, strides", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] strides=[2, 3]"},
     {"conv, dilated", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n y = Conv(x, w) pads=[2, 2, 2, 2] dilations=[2, 2]"},
-    {"conv of strides, a kernel that no cache holds",
-     "x: [2, 512, 5, 4]\n w: const [513, 512, 3, 3]\n s: const [513, 1, 1]\n b: const [513, 1, 1]\n r: [2, 513, 3, "
-     "2]\n t "
-     "= Conv(x, w) pads=[1, 0, 1, 1] strides=[2, 2]\n u = Mul(t, s)\n v = Add(u, b)\n a = Add(v, r)\n y = Relu(a)"},
     {"conv, groups", "x: [1, 8, 9, 8]\n w: const [12, 2, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] group=4"},
     {"conv of single positions, squeezed and excited",
      "x: [2, 48, 7, 5]\n w: const [16, 48, 1, 1]\n k: const [48, 16, 1, 1]\n g = GlobalAveragePool(x)\n a = Conv(g, "
@@ -98,11 +94,6 @@ inline const EngineCase kEngineCases[] = {
      "x: [2, 20, 9, 7]\n w: const [24, 20, 1, 1]\n s: const [24, 1, 1]\n b: const [24, 1, 1]\n t = Conv(x, w)\n u = "
      "Mul(t, "
      "s)\n v = Add(u, b)\n y = Swish(v)",
-     1e-5},
-    {"conv, pointwise, a sum and a function after it, in bands",
-     "x: [1, 16, 61, 47]\n w: const [112, 16, 1, 1]\n k: const [112, 16, 1, 1]\n r = Conv(x, k)\n t = Conv(x, w)\n u = "
-     "Add(t, "
-     "r)\n y = Sigmoid(u)",
      1e-5},
     {"conv, one channel out", "x: [1, 20, 9, 8]\n w: const [1, 20, 5, 5]\n y = Conv(x, w) pads=[2, 2, 2, 2]"},
     {"a frame of padding without its dimension",
@@ -183,8 +174,6 @@ inline const EngineCase kEngineCases[] = {
      "10, 11]\n t = Layout(g) n (3 8) c -> (n 3) c 8\n y = MatMul(t, k)"},
     {"matmul of one row for all", "x: [2, 1, 5]\n k: [2, 5, 7]\n e = Expand(x) shape=[2, 4, 5]\n y = MatMul(e, k)"},
     {"matmul, bias", "x: [3, 4, 5]\n w: const [5, 6]\n b: const [6]\n t = MatMul(x, w)\n y = Add(t, b)"},
-    {"matmul, a function after it, in bands",
-     "x: [3, 701, 16]\n w: const [16, 144]\n b: const [144]\n t = MatMul(x, w)\n u = Add(t, b)\n y = Gelu(u)", 1e-5},
     {"matmul, weights left, a function after it", "x: [5, 70]\n w: const [6, 5]\n t = MatMul(w, x)\n y = Tanh(t)",
      1e-5},
     {"matmul, scaled", "a: [3, 4, 5]\n b: [3, 5, 6]\n c: const [1]\n t = MatMul(a, b)\n y = Mul(t, c)"},
@@ -454,29 +443,6 @@ inline const EngineCase kEngineCases[] = {
     {"attention, weighed keys",
      "q: [3, 5, 8]\n k: [3, 8, 7]\n v: [2, 3, 7, 8]\n c: const [7]\n a = MatMul(q, k)\n s = Mul(a, c)\n p = Softmax(s) "
      "axis=2\n y = MatMul(p, v)",
-     1e-5},
-    {"attention of many queries and keys",
-     "q: [2, 301, 9]\n k: [2, 451, 9]\n v: [2, 451, 5]\n c = Constant() value=0.25\n t = Transpose(k) perm=[0, 2, 1]\n "
-     "a = "
-     "MatMul(q, t)\n s = Mul(a, c)\n p = Softmax(s) axis=2\n y = MatMul(p, v)",
-     1e-5},
-    {"attention of many queries and keys, heads side by side, masked by a tensor",
-     "x: [2, 300, 16]\n z: [2, 450, 16]\n m: [2, 1, 1, 450]\n g: const [16, 16]\n i = MatMul(x, g)\n j = MatMul(z, "
-     "g)\n q = "
-     "Layout(i) n t (h 8) -> n h t 8\n k = Layout(j) n t (h 8) -> n h 8 t\n v = Layout(z) n t (h 8) -> n h t 8\n a = "
-     "MatMul(q, "
-     "k)\n s = Add(a, m)\n p = Softmax(s) axis=3\n o = MatMul(p, v)\n u = Transpose(o) perm=[0, 2, 1, 3]\n w = "
-     "Reshape(u) "
-     "shape=[2, 300, 16]\n y = MatMul(w, g)",
-     1e-5},
-    {"attention of many queries and keys, a window, keys of one head",
-     "q: [3, 400, 8]\n k: [1, 8, 400]\n v: [400, 8]\n b = Band() shape=[400, 400] lower=30 upper=0\n h = Constant() "
-     "value=-inf\n a = MatMul(q, k)\n s = Where(b, a, h)\n p = Softmax(s) axis=2\n y = MatMul(p, v)",
-     1e-5},
-    {"attention of many queries and keys, a bias for each head",
-     "q: [2, 3, 300, 8]\n k: [2, 3, 8, 450]\n v: [2, 3, 450, 8]\n m: [3, 300, 450]\n a = MatMul(q, k)\n s = Add(a, "
-     "m)\n p = "
-     "Softmax(s) axis=3\n y = MatMul(p, v)",
      1e-5},
     // What moves.
     {"transpose", "x: [2, 3, 4, 5]\n t = Transpose(x) perm=[3, 1, 0, 2]\n y = Neg(t)"},
