@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -7,11 +8,20 @@
 // polynomials are fitted to the least relative error.
 namespace pet {
 
-/// exp(x) to some 2^-22 of it, between 2^-126 and 2^127: Σ r^n / n! of what is left beside a power of two.
-[[gnu::always_inline]] inline float quickExp(float x) {
-  constexpr float kRounder = 12582912.0F;  // 1.5 · 2^23
-  const float c = x > -87.0F ? (x < 88.0F ? x : 88.0F) : -87.0F;
-  const float n = (c * 1.44269504F + kRounder) - kRounder;
+/// x within -most and most, by whole numbers: conditions on floats one after another become branches, and these masks.
+[[gnu::always_inline]] inline float quickBound(float x, float most) {
+  constexpr uint32_t kMagnitude = 0x7fffffff;
+  const auto bits = std::bit_cast<uint32_t>(x);
+  return std::bit_cast<float>(std::min(bits & kMagnitude, std::bit_cast<uint32_t>(most)) | (bits & ~kMagnitude));
+}
+
+/// exp(x) to some 2^-22 of it, between 2^-126 and exp(88), where x is a number: Σ r^n / n! of what is left beside a
+/// power of two.
+[[gnu::always_inline]] inline float quickExpOfNumber(float x) {
+  constexpr float kRounder = 12582912.0F;  // 1.5 · 2^23: what is added to it is a whole number in its last bits
+  const float c = quickBound(x, 88);
+  const float shifted = c * 1.44269504F + kRounder;
+  const float n = shifted - kRounder;
   const float r = (c - n * 0.693359375F) + n * 2.12194440e-4F;
   float p = 1.0F / 720;
   p = p * r + 1.0F / 120;
@@ -20,7 +30,11 @@ namespace pet {
   p = p * r + 0.5F;
   p = p * r + 1;
   p = p * r + 1;
-  const float y = p * std::bit_cast<float>((static_cast<int32_t>(n) + 127) << 23);
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(p) + (std::bit_cast<uint32_t>(shifted) << 23));
+}
+
+[[gnu::always_inline]] inline float quickExp(float x) {
+  const float y = quickExpOfNumber(x);
   return x != x ? x : y;
 }
 
@@ -28,21 +42,31 @@ namespace pet {
   return 1 / (1 + quickExp(-x));
 }
 
-/// tanh(x) to some 2^-21 of it: by exp(2x), near 0 by a polynomial.
+/// x sigmoid(alpha x).
+[[gnu::always_inline]] inline float quickSwish(float x, float alpha) {
+  return x / (1 + quickExpOfNumber(-alpha * x));
+}
+
+/// tanh(x) to some 2^-22 of it: x P(x^2) / Q(x^2), and 1 from where that is nearest.
 [[gnu::always_inline]] inline float quickTanh(float x) {
-  const float u = x * x;
-  float p = -0.00604537798F;
-  p = p * u + 0.0209615F;
-  p = p * u - 0.0538433061F;
-  p = p * u + 0.133327192F;
-  p = p * u - 0.333333284F;
-  const float far = 1 - 2 / (quickExp(2 * x) + 1);
-  return u < 0.4F ? x + x * u * p : far;
+  const float c = quickBound(x, 9), u = c * c;
+  float p = 1.33546836e-08F;
+  p = p * u + 2.06091008e-05F;
+  p = p * u + 0.00349558936F;
+  p = p * u + 0.133810267F;
+  p = p * u + 1;
+  float q = 7.77656794e-07F;
+  q = q * u + 0.000328563678F;
+  q = q * u + 0.0258769859F;
+  q = q * u + 0.46714342F;
+  q = q * u + 1;
+  const float y = quickBound(c * p / q, 1);
+  return x != x ? x : y;
 }
 
 /// erf(x) to some 2^-21 of it: x P(x^2) / Q(x^2), and 1 from where that is nearest.
 [[gnu::always_inline]] inline float quickErf(float x) {
-  const float c = x > -3.95F ? (x < 3.95F ? x : 3.95F) : -3.95F, u = c * c;
+  const float c = quickBound(x, 3.95F), u = c * c;
   float p = 2.02590987e-06F;
   p = p * u + 0.000284680837F;
   p = p * u + 0.00380797112F;
@@ -55,9 +79,8 @@ namespace pet {
   q = q * u + 0.114557907F;
   q = q * u + 0.503086096F;
   q = q * u + 1;
-  const float y = c * p / q;
-  const float inside = y < 1 ? (y > -1 ? y : -1) : 1;
-  return x != x ? x : inside;
+  const float y = quickBound(c * p / q, 1);
+  return x != x ? x : y;
 }
 
 }  // namespace pet

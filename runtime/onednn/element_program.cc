@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -91,7 +92,7 @@ PET_WIDE_LOOPS void runElements(const ElementOp& op, const float* const* x, floa
       });
     case Code::kSwish:
       for (int64_t i = 0; i < count; ++i)
-        y[i] = a[i] * quickSigmoid(alpha * a[i]);
+        y[i] = quickSwish(a[i], alpha);
       return;
     case Code::kGeluErf:
       return eachBy<geluErf>(a, y, count);
@@ -129,50 +130,145 @@ std::optional<ElementOp> elementOp(const Node& node) {
   return op;
 }
 
+std::optional<ElementOp> elementOp(const plan::Activation& function) {
+  using plan::Function;
+  static const std::map<Function, Code> kCodes{
+      {Function::kLinear, Code::kLinear},
+      {Function::kRelu, Code::kRelu},
+      {Function::kSigmoid, Code::kSigmoid},
+      {Function::kTanh, Code::kTanh},
+      {Function::kExp, Code::kExp},
+      {Function::kSqrt, Code::kSqrt},
+      {Function::kSquare, Code::kSquare},
+      {Function::kSwish, Code::kSwish},
+      {Function::kHardSwish, Code::kHardSwish},
+      {Function::kGeluErf, Code::kGeluErf},
+      {Function::kGeluTanh, Code::kGeluTanh},
+      {Function::kClip, Code::kClip},
+  };
+  const auto code = kCodes.find(function.function);
+  if (code == kCodes.end()) return std::nullopt;
+  return ElementOp{code->second, function.alpha, function.beta};
+}
+
+bool isTranscendental(const ElementOp& op) {
+  const Code codes[] = {Code::kSigmoid, Code::kTanh, Code::kExp, Code::kSwish, Code::kGeluErf, Code::kGeluTanh};
+  return std::find(std::begin(codes), std::end(codes), op.code) != std::end(codes);
+}
+
+void applyElements(const ElementOp& op, const float* x, float* y, int64_t count) {
+  const float* const operands[3] = {x, x, x};
+  runElements(op, operands, y, count);
+}
+
 ElementProgram::ElementProgram(plan::Loops loops, std::vector<float> numbers, std::vector<Step> steps)
-    : loops_(std::move(loops)),
-      steps_(std::move(steps)),
-      operands_(loops_.steps().size() - 1),
-      registers_(operands_ + numbers.size() + steps_.size()) {
+    : loops_(std::move(loops)), steps_(std::move(steps)), operands_(loops_.steps().size() - 1), block_(kBlock) {
+  if (loops_.count() <= kBlock / 2) loops_.joinRows();
+  if (loops_.period() > 0) block_ = kBlock / loops_.period() * loops_.period();
+  blocksOfRow_ = (loops_.count() + block_ - 1) / block_;
   for (float number : numbers)
     numbers_.insert(numbers_.end(), kBlock, number);
 }
 
-void ElementProgram::runRows(float* const* pointers, int64_t begin, int64_t end) const {
-  std::array<float, kBlock*(kMostOperands + kMostSteps)> blocks;
+ElementProgram::Lying ElementProgram::lying(size_t tensor) const {
+  const int64_t step = loops_.steps()[tensor], period = loops_.period();
+  if (period == 0) return step == 0 ? Lying::kRepeated : step == 1 ? Lying::kSideBySide : Lying::kApart;
+  const int64_t next = loops_.periodSteps()[tensor];
+  return next == 0 ? Lying::kRepeated : step == 1 && next == period ? Lying::kSideBySide : Lying::kApart;
+}
+
+int64_t ElementProgram::at(size_t tensor, int64_t first) const {
+  return loops_.period() == 0 ? first * loops_.steps()[tensor] : first / loops_.period() * loops_.periodSteps()[tensor];
+}
+
+namespace {
+
+/// y[i] = x[i · step].
+void gather(const float* x, int64_t step, float* y, int64_t count) {
+  if (step == 1) {
+    std::copy_n(x, count, y);
+  } else if (step == 0) {
+    std::fill_n(y, count, *x);
+  } else {
+    for (int64_t i = 0; i < count; ++i)
+      y[i] = x[i * step];
+  }
+}
+
+}  // namespace
+
+/// What repeats, as a block.
+void ElementProgram::startRow(const std::array<const float*, kMostOperands>& row, Blocks& blocks) const {
+  const int64_t count = std::min(block_, loops_.count()), period = loops_.period() == 0 ? count : loops_.period();
+  for (size_t i = 0; i < operands_; ++i) {
+    if (lying(i + 1) != Lying::kRepeated) continue;
+    for (int64_t v = 0; v < count; v += period)
+      gather(row[i], loops_.steps()[i + 1], blocks.data() + static_cast<int64_t>(i) * kBlock + v, period);
+  }
+}
+
+/// Some elements of an operand side by side.
+const float* ElementProgram::operandOf(size_t i, const float* row, int64_t first, int64_t count, Blocks& blocks) const {
+  float* block = blocks.data() + static_cast<int64_t>(i) * kBlock;
+  const Lying how = lying(i + 1);
+  if (how == Lying::kRepeated) return block;
+  if (how == Lying::kSideBySide) return row + first;
+  const int64_t period = loops_.period() == 0 ? count : loops_.period();
+  for (int64_t v = 0; v < count; v += period)
+    gather(row + at(i + 1, first + v), loops_.steps()[i + 1], block + v, period);
+  return block;
+}
+
+/// The result from a block to where it lies apart.
+void ElementProgram::store(const float* block, float* row, int64_t first, int64_t count) const {
+  const int64_t period = loops_.period() == 0 ? count : loops_.period(), step = loops_.steps()[0];
+  for (int64_t v = 0; v < count; v += period) {
+    float* y = row + at(0, first + v);
+    for (int64_t i = 0; i < period; ++i)
+      y[i * step] = block[v + i];
+  }
+}
+
+/// The blocks [begin, end) of all rows.
+void ElementProgram::runBlocks(float* const* pointers, int64_t begin, int64_t end) const {
+  Blocks blocks;
   std::array<const float*, kMostOperands + kMostNumbers + kMostSteps> registers{};
-  const size_t numbers = numbers_.size() / kBlock;
-  for (size_t i = 0; i < numbers; ++i)
+  for (size_t i = 0; i * kBlock < numbers_.size(); ++i)
     registers[operands_ + i] = numbers_.data() + i * kBlock;
-  const auto& step = loops_.steps();
-  loops_.run(begin, end, [&](const int64_t* at) {
-    for (int64_t first = 0; first < loops_.count(); first += kBlock) {
-      const int64_t count = std::min(kBlock, loops_.count() - first);
-      for (size_t i = 0; i < operands_; ++i) {
-        const float* x = pointers[i + 1] + at[i + 1] + first * step[i + 1];
-        float* block = blocks.data() + i * kBlock;
-        registers[i] = step[i + 1] == 1 ? x : block;
-        if (step[i + 1] == 0) std::fill_n(block, count, *x);
-        for (int64_t v = 0; step[i + 1] > 1 && v < count; ++v)
-          block[v] = x[v * step[i + 1]];
-      }
-      for (size_t s = 0; s < steps_.size(); ++s) {
-        const bool isLast = s + 1 == steps_.size();
-        float* y = isLast ? pointers[0] + at[0] + first : blocks.data() + (operands_ + s) * kBlock;
-        const float* from[3];
-        for (size_t i = 0; i < 3; ++i)
-          from[i] = registers[static_cast<size_t>(steps_[s].from[i])];
-        runElements(steps_[s].op, from, y, count);
-        registers[static_cast<size_t>(steps_[s].to)] = y;
-      }
+  std::array<const float*, kMostOperands> operands{};
+  float* result = nullptr;
+  const bool isDirect = lying(0) == Lying::kSideBySide;
+  for (int64_t b = begin; b < end; ++b) {
+    const int64_t row = b / blocksOfRow_, first = b % blocksOfRow_ * block_;
+    const int64_t count = std::min(block_, loops_.count() - first);
+    if (b == begin || first == 0) {
+      loops_.run(row, row + 1, [&](const int64_t* offsets) {
+        result = pointers[0] + offsets[0];
+        for (size_t i = 0; i < operands_; ++i)
+          operands[i] = pointers[i + 1] + offsets[i + 1];
+      });
+      startRow(operands, blocks);
     }
-  });
+    for (size_t i = 0; i < operands_; ++i)
+      registers[i] = operandOf(i, operands[i], first, count, blocks);
+    for (size_t s = 0; s < steps_.size(); ++s) {
+      const bool isLast = s + 1 == steps_.size();
+      float* y = isLast && isDirect ? result + first : blocks.data() + (operands_ + s) * kBlock;
+      const float* from[3];
+      for (size_t i = 0; i < 3; ++i)
+        from[i] = registers[static_cast<size_t>(steps_[s].from[i])];
+      runElements(steps_[s].op, from, y, count);
+      registers[static_cast<size_t>(steps_[s].to)] = y;
+      if (isLast && !isDirect) store(y, result, first, count);
+    }
+  }
 }
 
 void ElementProgram::run(float* const* pointers, [[maybe_unused]] int threads) const {
+  const int64_t blocks = loops_.rows() * blocksOfRow_;
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int t = 0; t < threads; ++t)
-    runRows(pointers, loops_.rows() * t / threads, loops_.rows() * (t + 1) / threads);
+    runBlocks(pointers, blocks * t / threads, blocks * (t + 1) / threads);
 }
 
 }  // namespace pet::onednn

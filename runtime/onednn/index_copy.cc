@@ -9,6 +9,8 @@
 #include <xmmintrin.h>
 #endif
 
+#include "ir/wide_loops.h"
+
 namespace pet::onednn {
 
 using plan::kFill;
@@ -45,6 +47,67 @@ void transposeBlock(const float* from, int64_t fromRow, float* to, int64_t toCol
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = i < wholeRows ? wholeColumns : 0; j < columns; ++j)
       to[j * toColumn + i] = from[i * fromRow + j];
+  }
+}
+
+/// Of kRows rows, where lines of the destination lie side by side: kRows streams become one.
+template <int64_t kRows>
+[[gnu::always_inline]] inline void join(const float* from, int64_t fromRow, float* to, int64_t columns) {
+  for (int64_t j = 0; j < columns; ++j) {
+    for (int64_t i = 0; i < kRows; ++i)
+      to[j * kRows + i] = from[i * fromRow + j];
+  }
+}
+/// Of kColumns columns, where rows of the source lie side by side: one stream becomes kColumns.
+template <int64_t kColumns>
+[[gnu::always_inline]] inline void part(const float* from, float* to, int64_t toColumn, int64_t rows) {
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < kColumns; ++j)
+      to[j * toColumn + i] = from[i * kColumns + j];
+  }
+}
+
+/// Matrices of two to four rows or columns that lie side by side. False: this is none.
+PET_WIDE_LOOPS bool transposeFew(
+    const float* from, int64_t fromRow, float* to, int64_t toColumn, int64_t rows, int64_t columns) {
+  if (toColumn == rows) {
+    if (rows == 2) return join<2>(from, fromRow, to, columns), true;
+    if (rows == 3) return join<3>(from, fromRow, to, columns), true;
+    if (rows == 4) return join<4>(from, fromRow, to, columns), true;
+  }
+  if (fromRow == columns) {
+    if (columns == 2) return part<2>(from, to, toColumn, rows), true;
+    if (columns == 3) return part<3>(from, to, toColumn, rows), true;
+    if (columns == 4) return part<4>(from, to, toColumn, rows), true;
+  }
+  return false;
+}
+
+/// The blocks in which a matrix is transposed: of `rows` rows and `columns` columns, those of `strip` rows together,
+/// line after line of the destination.
+struct Blocks {
+  int64_t strip, rows, columns;
+};
+
+/// Across, so that the rows of a block are read once. Where lines are a multiple of 4 KB apart, few of them fit the
+/// caches at once: some lines, as long as the source stays in the second-level cache.
+Blocks blocksFor(int64_t toColumn, int64_t columns) {
+  constexpr int64_t kLine = 16, kStrip = 1 << 16;
+  if (toColumn % 1024 != 0) return {kLine, kLine, kLine};
+  return {std::max(kLine, kStrip / columns / kLine * kLine), kLine, kLine / 2};
+}
+
+void transpose(const float* from, int64_t fromRow, float* to, int64_t toColumn, int64_t rows, int64_t columns) {
+  if (transposeFew(from, fromRow, to, toColumn, rows, columns)) return;
+  const Blocks blocks = blocksFor(toColumn, columns);
+  for (int64_t start = 0; start < rows; start += blocks.strip) {
+    const int64_t end = std::min(rows, start + blocks.strip);
+    for (int64_t j = 0; j < columns; j += blocks.columns) {
+      for (int64_t i = start; i < end; i += blocks.rows) {
+        transposeBlock(from + i * fromRow + j, fromRow, to + j * toColumn + i, toColumn, std::min(blocks.rows, end - i),
+                       std::min(blocks.columns, columns - j));
+      }
+    }
   }
 }
 
@@ -122,13 +185,7 @@ void IndexCopy::copyInner(const float* from, float* to) const {
       }
     }
   } else if (const auto* t = std::get_if<Transposition>(&inner_)) {
-    constexpr int64_t kBlock = 16;  // a cache line of the destination
-    for (int64_t i = 0; i < t->rows; i += kBlock) {
-      for (int64_t j = 0; j < t->columns; j += kBlock) {
-        transposeBlock(from + i * t->fromRow + j, t->fromRow, to + j * t->toColumn + i, t->toColumn,
-                       std::min(kBlock, t->rows - i), std::min(kBlock, t->columns - j));
-      }
-    }
+    transpose(from, t->fromRow, to, t->toColumn, t->rows, t->columns);
   } else {
     const auto& s = std::get<Strided>(inner_);
     for (int64_t i = 0; i < s.count; ++i)

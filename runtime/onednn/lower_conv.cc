@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/onednn/lower_depthwise.h"
 #include "runtime/onednn/lower_product.h"
 #include "runtime/onednn/lower_winograd.h"
 #include "runtime/plan/correction.h"
@@ -115,8 +116,9 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
   // Few channels out would fill few lanes of a register.
   bool few = w.outer <= 4 && elementCount(w.kernel) > 1;
   if (few && lowerAsProduct(p, n, w, e)) return true;
-  // Where the operand comes in blocks, as Winograd's algorithm leaves it, the result is in blocks, too.
-  if (w.outer % 16 == 0 && w.inner % 16 == 0 && sameForm(w.x.access, channelsBlocked(x, 16))) {
+  // Where the operand comes in blocks, the result is in blocks, too. (Those of single positions have channels last.)
+  const bool inBlocks = w.inner % 16 == 0 && sameForm(w.x.access, channelsBlocked(x, 16));
+  if (w.outer % 16 == 0 && inBlocks && !sameForm(w.x.access, channelsLast(x))) {
     auto desc = [](const Extents& extents) { return *descOf(channelsBlocked(extents, 16)); };
     if (tryChoice<Forward>(p, n, w, {algorithm::convolution_direct, desc(x), desc(w.y)}, e, "jit")) return true;
   }
@@ -125,6 +127,9 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
     if (y && tryChoice<Forward>(
                  p, n, w, {algorithm::convolution_direct, channelsLastForm(x).desc, *y, std::move(corrected)}, e, ""))
       return true;
+  }
+  for (auto* lowerAs : {lowerAsDepthwise, lowerAsProductOfWindows, lowerAsRows}) {
+    if (lowerAs(p, n, w, e)) return true;
   }
   Choice direct{algorithm::convolution_direct, channelsLastForm(x).desc, channelsLastForm(w.y).desc};
   if (tryChoice<Forward>(p, n, w, direct, e, "")) return true;

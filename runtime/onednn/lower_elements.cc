@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/onednn/element_program.h"
 #include "runtime/onednn/lowerings.h"
 #include "runtime/plan/correction.h"
 #include "runtime/plan/loops.h"
@@ -18,6 +19,19 @@ memory::desc flat(int64_t floats) {
 }  // namespace
 
 std::string emitFunction(Planner& p, const Activation& function, const Place& x, const Place& y) {
+  const auto op = elementOp(function);
+  if (op && isTranscendental(*op)) {
+    const int64_t count = elementCount(x.access.extents()), from = x.access.offset, to = y.access.offset;
+    p.emit(std::make_unique<KernelStep>(std::vector<int>{x.buffer, y.buffer},
+                                        [=, threads = p.options().threads](float* const* q) {
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+                                          for (int t = 0; t < threads; ++t) {
+                                            const int64_t first = count * t / threads, end = count * (t + 1) / threads;
+                                            applyElements(*op, q[0] + from + first, q[1] + to + first, end - first);
+                                          }
+                                        }));
+    return "a kernel of our own";
+  }
   memory::desc desc = flat(elementCount(x.access.extents()));
   dnnl::eltwise_forward::desc how(kInference, algorithmOf(function.function), desc, function.alpha, function.beta);
   dnnl::primitive_attr attributes;

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/onednn/lowerings.h"
+#include "runtime/onednn/element_program.h"
+#include "runtime/onednn/lower_product.h"
 #include "runtime/plan/spectrum.h"
 
 namespace pet::onednn {
@@ -111,25 +112,111 @@ bool isZero(const std::vector<float>& list) {
   return std::all_of(list.begin(), list.end(), [](float x) { return x == 0; });
 }
 
+/// A function at the end of an epilogue that a kernel of ours computes faster, if it finds the result in the
+/// second-level cache: that of a small product, or of one in bands of rows, for each of which the weights are read
+/// again.
+struct Bands {
+  std::optional<Activation> function;  ///< taken off the epilogue; nothing: oneDNN does all
+  int64_t count = 1;
+};
+Bands takeFunction(const Planner& p, const Product& product, Epilogue& e) {
+  constexpr int64_t kBand = 1 << 17, kSmall = 1 << 18;
+  const auto* last = e.post.empty() ? nullptr : std::get_if<Activation>(&e.post.back());
+  const auto op = last ? elementOp(*last) : std::nullopt;
+  if (!op || !isTranscendental(*op) || !product.weights || p.options().once) return {};
+  const int64_t elements = elementCount(product.result.access.extents());
+  const bool inBands = product.result.access.rank() == 2 && elementCount(product.right.access.extents()) <= kBand;
+  if (elements > kSmall && !inBands) return {};
+  const int64_t count = inBands ? std::min(product.result.access.extents()[0], (elements + kBand - 1) / kBand) : 1;
+  const Bands bands{*last, count};
+  e.post.pop_back();
+  return bands;
+}
+
+/// The weights in the form that a primitive wants.
+memory weightsOf(Planner& p, const Product& product, const memory::desc& from, const memory::desc& to) {
+  const Tensor<float>& numbers = *p.constant(*product.weights);
+  return p.prepared(product.change ? product.change(numbers) : numbers, from, to);
+}
+
+/// Some rows of a matrix, or the last ones of several.
+Access rowsOf(const Access& access, int64_t first, int64_t end) {
+  std::vector<int64_t> rows(static_cast<size_t>(end - first));
+  std::iota(rows.begin(), rows.end(), first);
+  return selected(access, access.rank() - 2, rows);
+}
+
+/// The primitives of a product, for all rows or for bands of them.
+class RowProducts {
+ public:
+  RowProducts(Planner& p, const Product& product, const Epilogue& e)
+      : p_(p), product_(product), e_(e), shifts_(!e.shift.empty() && !isZero(e.shift)) {
+    auto right = descOf(product.right.access);
+    if (!descOf(product.left.access) || !right || !descOf(product.result.access))
+      throw NotLowered{"strides that oneDNN does not take"};
+    right_ = *right;
+    Extents dims(product.result.access.rank(), 1);
+    dims.back() = product.result.access.extents().back();
+    bias_ = memory::desc(dims, kF32, rowMajorStrides(dims));
+  }
+
+  int64_t rows() const { return product_.result.access.extents()[product_.result.access.rank() - 2]; }
+  const memory::desc& right() const { return right_; }
+  dnnl::matmul::primitive_desc describe(int64_t first, int64_t end, const memory::desc& weights) const {
+    const auto left = *descOf(rowsOf(product_.left.access, first, end)),
+               result = *descOf(rowsOf(product_.result.access, first, end));
+    auto desc = shifts_ ? dnnl::matmul::desc(left, weights, bias_, result) : dnnl::matmul::desc(left, weights, result);
+    return dnnl::matmul::primitive_desc(desc, attributesOf(e_, nullptr), p_.engine());
+  }
+  /// The first `count` rows, in the form that is best for weights.
+  dnnl::matmul::primitive_desc describeFirst(int64_t count) const {
+    memory::desc any = anyForm(product_.right.access.extents());
+    auto how = describe(0, count, product_.weights && !p_.options().once ? any : right_);
+    if (product_.weights && !isOptimised(how.impl_info_str())) how = describe(0, count, any);
+    return how;
+  }
+  /// `weights`: they are prepared, and others need them, too. Returns where the rows of the result are.
+  Place emit(const dnnl::matmul::primitive_desc& how,
+             int64_t first,
+             int64_t end,
+             const std::optional<memory>& weights,
+             const Place& y) const {
+    const Access from = rowsOf(product_.left.access, first, end), to = rowsOf(product_.result.access, first, end);
+    auto step = p_.primitive(dnnl::matmul(how), how.scratchpad_desc());
+    step->add(DNNL_ARG_SRC, *descOf(from), p_.engine(), product_.left.buffer, from.offset);
+    if (weights) {
+      step->add(DNNL_ARG_WEIGHTS, *weights);
+    } else if (product_.weights) {
+      p_.addConstant(*step, DNNL_ARG_WEIGHTS, *product_.weights, product_.change, right_, how.weights_desc());
+    } else {
+      step->add(DNNL_ARG_WEIGHTS, right_, p_.engine(), product_.right.buffer, product_.right.access.offset);
+    }
+    if (shifts_) step->add(DNNL_ARG_BIAS, p_.prepared(Tensor<float>({bias_.dims().back()}, e_.shift), bias_, bias_));
+    step->add(DNNL_ARG_DST, *descOf(to), p_.engine(), y.buffer, y.access.offset + to.offset);
+    p_.emit(std::move(step));
+    Place results{y.buffer, rowMajor({elementCount(to.extents())})};
+    results.access.offset = y.access.offset + to.offset;
+    return results;
+  }
+
+ private:
+  Planner& p_;
+  const Product& product_;
+  const Epilogue& e_;
+  bool shifts_;
+  memory::desc right_, bias_;
+};
+
 /// Emits the product; its result lies as `product.result` says. `form`: the same memory with the dimensions in the
 /// order that the program calls the result by.
 bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& form) {
   if (!settleScale(product, e)) return false;
   while (joinOnce(product)) {
   }
-  auto left = descOf(product.left.access), right = descOf(product.right.access), result = descOf(product.result.access);
-  if (!left || !right || !result) throw NotLowered{"strides that oneDNN does not take"};
-  memory::desc any(product.right.access.extents(), kF32, memory::format_tag::any);
-  Extents biasDims(product.result.access.rank(), 1);
-  biasDims.back() = product.result.access.extents().back();
-  memory::desc bias(biasDims, kF32, rowMajorStrides(biasDims));
-  bool shifts = !e.shift.empty() && !isZero(e.shift);
-  auto describe = [&](const memory::desc& wanted) {
-    auto desc = shifts ? dnnl::matmul::desc(*left, wanted, bias, *result) : dnnl::matmul::desc(*left, wanted, *result);
-    return dnnl::matmul::primitive_desc(desc, attributesOf(e, nullptr), p.engine());
-  };
-  auto how = describe(product.weights && !p.options().once ? any : *right);
-  if (product.weights && !isOptimised(how.impl_info_str())) how = describe(any);
+  const Bands bands = takeFunction(p, product, e);
+  const RowProducts products(p, product, e);
+  const int64_t rows = products.rows(), inBand = (rows + bands.count - 1) / bands.count;
+  const auto how = products.describeFirst(inBand);
   if (!isOptimised(how.impl_info_str())) {
     if (e.isEmpty()) throw NotLowered{"no primitive takes it"};
     return false;
@@ -137,18 +224,17 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& f
   std::vector<int> busy{product.left.buffer};
   if (!product.weights) busy.push_back(product.right.buffer);
   Place y = e.sum() ? p.accumulator(*e.sum(), form, busy) : p.create(form);
-  auto step = p.primitive(dnnl::matmul(how), how.scratchpad_desc());
-  step->add(DNNL_ARG_SRC, *left, p.engine(), product.left.buffer, product.left.access.offset);
-  if (product.weights) {
-    p.addConstant(*step, DNNL_ARG_WEIGHTS, *product.weights, product.change, *right, how.weights_desc());
-  } else {
-    step->add(DNNL_ARG_WEIGHTS, *right, p.engine(), product.right.buffer, product.right.access.offset);
+  std::optional<memory> weights;
+  if (bands.function) weights = weightsOf(p, product, products.right(), how.weights_desc());
+  for (int64_t first = 0; first < rows; first += inBand) {
+    const int64_t end = std::min(rows, first + inBand);
+    const auto band = end - first == inBand ? how : products.describe(first, end, how.weights_desc());
+    if (!isOptimised(band.impl_info_str())) return false;
+    const Place results = products.emit(band, first, end, weights, y);
+    if (bands.function) emitFunction(p, *bands.function, results, results);
   }
-  if (shifts) step->add(DNNL_ARG_BIAS, p.prepared(Tensor<float>({biasDims.back()}, e.shift), bias, bias));
-  step->add(DNNL_ARG_DST, *result, p.engine(), y.buffer, y.access.offset);
-  p.emit(std::move(step));
   p.define(e.result, std::move(y));
-  p.note(n, how.impl_info_str());
+  p.note(n, std::string(how.impl_info_str()) + (bands.function ? ", and a kernel of our own" : ""));
   return true;
 }
 
@@ -262,6 +348,30 @@ bool lowerStft(Planner& p, int n, const Epilogue& e) {
   product.change = [frequencies = y[2]](const Tensor<float>& w) { return spectrumOf(w, frequencies); };
   return emitProduct(p, n, std::move(product), e, rowMajor(y));
 }
+
+}  // namespace
+
+bool lowerAsRows(Planner& p, int n, const Window& w, const Epilogue& e) {
+  auto all = [](const Extents& list, int64_t value) {
+    return std::all_of(list.begin(), list.end(), [&](int64_t x) { return x == value; });
+  };
+  const bool isPointwise = all(w.kernel, 1) && all(w.strides, 1) && all(w.before, 0) && all(w.after, 0) && w.group == 1;
+  if (!isPointwise) return false;
+  const int64_t positions = elementCount(w.y) / w.outer;
+  Product product;
+  product.weights = p.node(n).operands[1];
+  product.right = {-1, strided({w.inner, w.outer}, {1, w.inner})};
+  product.result.access = rowMajor({positions, w.outer});
+  Epilogue rest = e;
+  if (!takeFunction(p, product, rest).function) return false;
+  product.left = p.windowOperand(p.node(n).operands[0], w.x, channelsLast(w.x.access.extents()));
+  const int64_t offset = product.left.access.offset;
+  product.left.access = rowMajor({positions, w.inner});
+  product.left.access.offset = offset;
+  return emitProduct(p, n, std::move(product), e, w.resultForm(channelsLast(w.y)));
+}
+
+namespace {
 
 constexpr LowerRow kMatmulRows[] = {
     {"MatMul", lowerMatMul, channelOf, true},

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "runtime/onednn/lanes.h"
 #include "runtime/onednn/winograd.h"
 
 namespace pet::onednn {
@@ -36,8 +37,8 @@ std::optional<WinogradConvolution> winogradOf(const Window& w) {
   const bool isFlat = spatial == 2;
   const bool hasPlanes = isFlat || (w.dilations[0] == 0 && w.before[0] < w.kernel[0] && w.after[0] < w.kernel[0]);
   const bool fits = hasPlanes && all({w.kernel.end() - 2, w.kernel.end()}, 3) && all(w.strides, 1) &&
-                    w.dilations[spatial - 2] == w.dilations[spatial - 1] && w.group == 1 &&
-                    w.inner % WinogradConvolution::kLanes == 0 && w.outer % WinogradConvolution::kLanes == 0;
+                    w.dilations[spatial - 2] == w.dilations[spatial - 1] && w.group == 1 && w.inner % kLanes == 0 &&
+                    w.outer % kLanes == 0;
   if (!fits) return std::nullopt;
   const Extents x = w.x.access.extents();
   WinogradConvolution result;

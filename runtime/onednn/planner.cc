@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "runtime/onednn/index_copy.h"
+#include "runtime/onednn/lower_attention.h"
 #include "runtime/onednn/lowerings.h"
 #include "runtime/onednn/sum_kernel.h"
 
@@ -28,6 +29,19 @@ bool Planner::lowerNode(int n, const Epilogue& epilogue) {
     return row->lower(*this, n, epilogue);
   } catch (const dnnl::error& e) {
     throw NotLowered{fmt::format("oneDNN: {}", e.what())};
+  }
+}
+
+std::vector<int> Planner::groupOf(int n) {
+  const auto attention = attentionAt(*this, n);
+  return attention && isLargeAttention(*this, *attention) ? attention->members : std::vector<int>();
+}
+
+bool Planner::lowerGroup(const std::vector<int>& members) {
+  try {
+    return lowerAttention(*this, *attentionAt(*this, members.back()));
+  } catch (const dnnl::error&) {
+    return false;
   }
 }
 

@@ -38,6 +38,8 @@ class Planner : public plan::Planner {
 
   std::optional<Taking> taking(int n) const override;
   bool lowerNode(int n, const Epilogue& epilogue) override;
+  std::vector<int> groupOf(int n) override;
+  bool lowerGroup(const std::vector<int>& members) override;
   bool fuses(int n) const override;
   bool lowerFused(const std::vector<int>& members) override;
   void emitCopy(const Place& from, const Place& to) override;

@@ -4,20 +4,16 @@
 #include <array>
 
 #include "ir/wide_loops.h"
+#include "runtime/onednn/lanes.h"
 
 namespace pet::onednn {
 namespace {
 
-constexpr int64_t kPatch = WinogradConvolution::kPatch, kTile = WinogradConvolution::kTile,
-                  kLanes = WinogradConvolution::kLanes;
+constexpr int64_t kPatch = WinogradConvolution::kPatch, kTile = WinogradConvolution::kTile;
 constexpr int64_t kTaps = 3;
 
 // Polynomials are evaluated at 0, A, -A, B, -B and infinity. Rounding errors are less than half of those with 1 and 2.
 constexpr float kA = 0.625F, kB = 1.5F, kAA = kA * kA, kBB = kB * kB;
-
-/// Channels side by side: a register, or as many as the processor needs.
-using Lanes [[gnu::vector_size(kLanes * sizeof(float))]] = float;
-using Unaligned [[gnu::vector_size(kLanes * sizeof(float)), gnu::aligned(alignof(float)), gnu::may_alias]] = float;
 
 /// v = B^T d: the coefficients of Π (z - p) over all points but one, at d.
 [[gnu::always_inline]] inline void forward(const Lanes (&d)[kPatch], Lanes (&v)[kPatch]) {
@@ -48,7 +44,7 @@ PET_WIDE_LOOPS void takeTileApart(const float* const* at, int64_t channels, floa
     for (int64_t j = 0; j < kPatch; ++j) {
       Lanes d[kPatch], column[kPatch];
       for (int64_t i = 0; i < kPatch; ++i)
-        d[i] = *reinterpret_cast<const Unaligned*>(at[i * kPatch + j] + c);
+        d[i] = lanesAt(at[i * kPatch + j] + c);
       forward(d, column);
       for (int64_t i = 0; i < kPatch; ++i)
         half[i][j] = column[i];
@@ -57,7 +53,7 @@ PET_WIDE_LOOPS void takeTileApart(const float* const* at, int64_t channels, floa
       Lanes row[kPatch];
       forward(half[i], row);
       for (int64_t j = 0; j < kPatch; ++j)
-        *reinterpret_cast<Unaligned*>(v + (i * kPatch + j) * step + c) = row[j];
+        lanesAt(v + (i * kPatch + j) * step + c) = row[j];
     }
   }
 }
@@ -75,21 +71,21 @@ PET_WIDE_LOOPS void putTileTogether(const float* m, int64_t step, const Winograd
     for (int64_t j = 0; j < kPatch; ++j) {
       Lanes products[kPatch], column[kTile];
       for (int64_t i = 0; i < kPatch; ++i)
-        products[i] = *reinterpret_cast<const Unaligned*>(m + (i * kPatch + j) * step + f);
+        products[i] = lanesAt(m + (i * kPatch + j) * step + f);
       backward(products, column);
       for (int64_t i = 0; i < kTile; ++i)
         half[i][j] = column[i];
     }
-    const Lanes bias = *reinterpret_cast<const Unaligned*>(w.bias.data() + f);
+    const Lanes bias = lanesAt(w.bias.data() + f);
     for (int64_t i = 0; i < to.rows; ++i) {
       Lanes row[kTile];
       backward(half[i], row);
       for (int64_t j = 0; j < to.columns; ++j) {
-        auto* y = reinterpret_cast<Unaligned*>(to.y + i * to.rowStep + j * to.columnStep + f);
+        UnalignedLanes& y = lanesAt(to.y + i * to.rowStep + j * to.columnStep + f);
         Lanes sum = row[j] + bias;
-        if (w.adds) sum += *y;
+        if (w.adds) sum += y;
         sum = sum < least ? least : sum;
-        *y = sum > most ? most : sum;
+        y = sum > most ? most : sum;
       }
     }
   }

@@ -12,10 +12,10 @@ namespace pet::onednn {
 ///
 ///     y(t) = A^T ((Σ_c (G g_fc G^T) ⊙ (B^T x_c(t) B)) A    for each tile t of 4 x 4 positions
 ///
-/// Operand and result have their channels innermost; both counts of channels are multiples of 16. A kernel of three
+/// Operand and result have their channels innermost; both counts of channels are multiples of kLanes. A kernel of three
 /// dimensions has `taps` along the first one: products with as many planes of the operand are summed.
 struct WinogradConvolution {
-  static constexpr int64_t kTile = 4, kPatch = 6, kProducts = kPatch * kPatch, kLanes = 16;
+  static constexpr int64_t kTile = 4, kPatch = 6, kProducts = kPatch * kPatch;
 
   int64_t images = 1, planes = 1, height = 0, width = 0, inner = 0;  ///< of the operand
   int64_t layers = 1, rows = 0, columns = 0, outer = 0;              ///< of the result

@@ -83,4 +83,13 @@ Loops::Loops(const std::vector<Access>& tensors) {
     rows_ *= axis.extent;
 }
 
+void Loops::joinRows() {
+  if (axes_.empty() || !axes_.back().isLinear()) return;
+  period_ = count_;
+  periodSteps_ = std::move(axes_.back().steps);
+  count_ *= axes_.back().extent;
+  rows_ /= axes_.back().extent;
+  axes_.pop_back();
+}
+
 }  // namespace pet::plan

@@ -20,6 +20,12 @@ class Loops {
   /// Of the innermost loop.
   int64_t count() const { return count_; }
   const std::vector<int64_t>& steps() const { return steps_; }
+  /// Makes one loop of the innermost one and the one around it, where that is linear, too: each tensor then advances by
+  /// steps() within so many elements, a period, and from one period to the next by its number of periodSteps().
+  void joinRows();
+  /// 0: the loops were not joined.
+  int64_t period() const { return period_; }
+  const std::vector<int64_t>& periodSteps() const { return periodSteps_; }
   /// How often the innermost loop runs.
   int64_t rows() const { return rows_; }
 
@@ -54,8 +60,8 @@ class Loops {
   static bool goesOn(const Axis& outer, const Axis& inner);
 
   std::vector<Axis> axes_;  ///< outermost first
-  std::vector<int64_t> offsets_, steps_;
-  int64_t count_ = 1, rows_ = 1;
+  std::vector<int64_t> offsets_, steps_, periodSteps_;
+  int64_t count_ = 1, rows_ = 1, period_ = 0;
 };
 
 }  // namespace pet::plan

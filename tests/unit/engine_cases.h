@@ -54,8 +54,47 @@ inline const EngineCase kEngineCases[] = {
     {"conv, strides", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] strides=[2, 3]"},
     {"conv, dilated", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n y = Conv(x, w) pads=[2, 2, 2, 2] dilations=[2, 2]"},
     {"conv, groups", "x: [1, 8, 9, 8]\n w: const [12, 2, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] group=4"},
+    {"conv of single positions, squeezed and excited",
+     "x: [2, 48, 7, 5]\n w: const [16, 48, 1, 1]\n k: const [48, 16, 1, 1]\n g = GlobalAveragePool(x)\n a = Conv(g, "
+     "w)\n r "
+     "= Relu(a)\n b = Conv(r, k)\n s = Sigmoid(b)\n y = Mul(x, s)",
+     1e-5},
     {"conv, depthwise", "x: [1, 16, 9, 8]\n w: const [16, 1, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] group=16"},
+    {"conv, depthwise, odd sizes",
+     "x: [2, 37, 11, 29]\n w: const [37, 1, 5, 5]\n y = Conv(x, w) pads=[2, 2, 2, 2] group=37"},
+    {"conv, depthwise, strides and unlike pads",
+     "x: [2, 144, 10, 19]\n w: const [144, 1, 5, 4]\n t = Conv(x, w) pads=[2, 0, 1, 3] strides=[2, 3] group=144\n y = "
+     "Swish(t)",
+     1e-5},
+    {"conv, depthwise, taps that never meet the map",
+     "x: [1, 40, 3, 5]\n w: const [40, 1, 4, 3]\n y = Conv(x, w) pads=[6, 7, 6, 7] dilations=[4, 3] group=40"},
+    {"conv, depthwise, scale, addend and bounds",
+     "x: [1, 48, 9, 8]\n w: const [48, 1, 5, 5]\n s: const [48, 1, 1]\n b: const [48, 1, 1]\n t = Conv(x, w) pads=[2, "
+     "2, "
+     "2, 2] group=48\n u = Mul(t, s)\n v = Add(u, b)\n y = Clip(v) min=-9 max=6"},
+    {"conv, depthwise, functions after it",
+     "x: [1, 48, 9, 8]\n w: const [48, 1, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1] group=48\n u = Relu(t)\n y = "
+     "Swish(u)",
+     1e-5},
+    {"conv, depthwise, a function after it, strides",
+     "x: [2, 56, 13, 17]\n w: const [56, 1, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1] strides=[2, 2] group=56\n y = "
+     "Sigmoid(t)",
+     1e-5},
+    {"conv, depthwise, 5 x 5, strides",
+     "x: [1, 32, 30, 30]\n w: const [32, 1, 5, 5]\n t = Conv(x, w) pads=[2, 2, 2, 2] strides=[2, 2] group=32\n y = "
+     "Tanh(t)",
+     1e-5},
+    {"conv, depthwise, residual",
+     "x: [1, 48, 9, 8]\n w: const [48, 1, 3, 3]\n r = Relu(x)\n t = Conv(r, w) pads=[1, 1, 1, 1] group=48\n u = Add(t, "
+     "r)\n y = Relu(u)"},
+    {"conv, depthwise, two results a channel",
+     "x: [1, 16, 9, 8]\n w: const [32, 1, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] group=16"},
     {"conv, pointwise", "x: [2, 20, 9, 8]\n w: const [16, 20, 1, 1]\n y = Conv(x, w)"},
+    {"conv, pointwise, a function after it",
+     "x: [2, 20, 9, 7]\n w: const [24, 20, 1, 1]\n s: const [24, 1, 1]\n b: const [24, 1, 1]\n t = Conv(x, w)\n u = "
+     "Mul(t, "
+     "s)\n v = Add(u, b)\n y = Swish(v)",
+     1e-5},
     {"conv, one channel out", "x: [1, 20, 9, 8]\n w: const [1, 20, 5, 5]\n y = Conv(x, w) pads=[2, 2, 2, 2]"},
     {"a frame of padding without its dimension",
      "x: [1, 3, 2, 4]\n t = Pad(x) pads=[0, 0, 1, 0, 0, 0, 0, 0]\n a = Slice(t) axes=[2] starts=[0] ends=[1]\n "
@@ -135,6 +174,8 @@ inline const EngineCase kEngineCases[] = {
      "10, 11]\n t = Layout(g) n (3 8) c -> (n 3) c 8\n y = MatMul(t, k)"},
     {"matmul of one row for all", "x: [2, 1, 5]\n k: [2, 5, 7]\n e = Expand(x) shape=[2, 4, 5]\n y = MatMul(e, k)"},
     {"matmul, bias", "x: [3, 4, 5]\n w: const [5, 6]\n b: const [6]\n t = MatMul(x, w)\n y = Add(t, b)"},
+    {"matmul, weights left, a function after it", "x: [5, 70]\n w: const [6, 5]\n t = MatMul(w, x)\n y = Tanh(t)",
+     1e-5},
     {"matmul, scaled", "a: [3, 4, 5]\n b: [3, 5, 6]\n c: const [1]\n t = MatMul(a, b)\n y = Mul(t, c)"},
     {"matmul, scaled and moved",
      "a: [3, 4, 5]\n b: [3, 5, 6]\n c: const [1]\n d: const [6]\n t = MatMul(a, b)\n"
@@ -221,6 +262,15 @@ inline const EngineCase kEngineCases[] = {
      "x: [2, 600]\n a = Tanh(x)\n b = Sigmoid(a)\n c = Exp(b)\n d = Sqrt(c)\n e = HardSwish(d)\n f = Swish(e) "
      "alpha=0.5\n y = HardSigmoid(f)",
      1e-5},
+    {"elements in short rows that lie apart or repeat",
+     "x: [3, 5, 64]\n s: [3, 1, 20]\n r: [5, 1]\n a = Slice(x) axes=[2] starts=[0] ends=[20]\n b = Slice(x) axes=[2] "
+     "starts=[44] ends=[64]\n c = Mul(a, b)\n d = Add(c, s)\n y = Sub(d, r)"},
+    {"elements of channels that lie innermost, scaled for each",
+     "x: [2, 24, 9, 8]\n w: const [24, 24, 1, 1]\n s: [2, 24, 1, 1]\n t = Conv(x, w)\n y = Mul(s, t)"},
+    {"transpose of few rows and columns",
+     "x: [2, 3, 70]\n z: [2, 41, 4]\n a = Transpose(x) perm=[0, 2, 1]\n b = Transpose(z) perm=[0, 2, 1]\n y = Neg(a)\n "
+     "v = Neg(b)\n return y, v"},
+    {"transpose to lines a power of two apart", "x: [1024, 37]\n t = Transpose(x) perm=[1, 0]\n y = Neg(t)"},
     {"gelu in pieces",
      "x: [2, 600]\n c: const [1]\n a = Mul(x, c)\n e = Erf(a)\n s = Add(e, c)\n t = Mul(x, s)\n y = Mul(t, c)", 1e-5},
     {"erf of few", "x: [2, 3]\n y = Erf(x)", 1e-5},

@@ -1,0 +1,263 @@
+#include "runtime/onednn/depthwise.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ir/wide_loops.h"
+#include "runtime/onednn/lanes.h"
+
+namespace pet::onednn {
+namespace {
+
+/// A row of results of some groups of channels, and what it is computed from.
+struct RowSums {
+  const float* const* rows;  ///< the operand's, by tap: [positions, lanes] of the first group
+  int64_t firstRow, endRow;  ///< the taps that are inside
+  int64_t taps, tapsDown, stride, dilation;
+  int64_t groups, groupStep;   ///< groupStep: from one to the next, in rows
+  const float *kernel, *bias;  ///< of the first group
+  float least, most;
+  float* y;
+  int64_t positions, yStep;        ///< yStep: from one position to the next
+  int64_t yGroupStep, yGroupsEnd;  ///< from one group to the next; no further than so far
+};
+
+/// An address as one number: what lies near it is then reached by constants, and not by registers that hold parts of
+/// sums.
+[[gnu::always_inline]] inline const float* settled(const float* address) {
+#ifdef __GNUC__
+  asm("" : "+r"(address));
+#endif
+  return address;
+}
+
+/// Σ over the taps of one row, for neighbouring positions; each tap by itself.
+template <int64_t kPositions>
+[[gnu::always_inline]] inline void addTaps(const RowSums& s,
+                                           const float* x,
+                                           const float* kernel,
+                                           Lanes (&sums)[kPositions]) {
+  for (int64_t t = 0; t < s.taps; ++t, x += s.dilation * kLanes, kernel += kLanes) {
+    const Lanes by = lanesAt(kernel);
+    const float* at = x;
+    for (int64_t i = 0; i < kPositions; ++i, at += s.stride * kLanes)
+      sums[i] += by * lanesAt(at);
+  }
+}
+
+/// The same, where each element is read once for all taps.
+template <int64_t kPositions, int64_t kTaps, int64_t kStride>
+[[gnu::always_inline]] inline void addRow(const float* x, const float* kernel, Lanes (&sums)[kPositions]) {
+  Lanes by[kTaps];
+  for (int64_t t = 0; t < kTaps; ++t)
+    by[t] = lanesAt(kernel + t * kLanes);
+#pragma GCC unroll 32
+  for (int64_t v = 0; v < (kPositions - 1) * kStride + kTaps; ++v) {
+    const Lanes in = lanesAt(x + v * kLanes);
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < kTaps; ++t) {
+      if (v >= t && (v - t) % kStride == 0 && (v - t) / kStride < kPositions) sums[(v - t) / kStride] += by[t] * in;
+    }
+  }
+}
+
+/// kTaps = 0: any.
+template <int64_t kPositions, int64_t kTaps, int64_t kStride>
+[[gnu::always_inline]] inline void sumBlock(const RowSums& s, int64_t group, int64_t first) {
+  Lanes sums[kPositions];
+  for (int64_t i = 0; i < kPositions; ++i)
+    sums[i] = lanesAt(s.bias + group * kLanes);
+  const int64_t at = group * s.groupStep + first * s.stride * kLanes;
+  for (int64_t r = s.firstRow; r < s.endRow; ++r) {
+    const float* x = settled(s.rows[r] + at);
+    const float* kernel = settled(s.kernel + (group * s.tapsDown + r) * s.taps * kLanes);
+    if constexpr (kTaps == 0) {
+      addTaps<kPositions>(s, x, kernel, sums);
+    } else {
+      addRow<kPositions, kTaps, kStride>(x, kernel, sums);
+    }
+  }
+  const Lanes least = Lanes{} + s.least, most = Lanes{} + s.most;
+  float* y = s.y + std::min(group * s.yGroupStep, s.yGroupsEnd) + first * s.yStep;
+  for (int64_t i = 0; i < kPositions; ++i, y += s.yStep) {
+    const Lanes low = sums[i] < least ? least : sums[i];
+    lanesAt(y) = low > most ? most : low;
+  }
+}
+
+/// So many positions together; the last ones again, where they are fewer.
+template <int64_t kPositions, int64_t kTaps, int64_t kStride>
+[[gnu::always_inline]] inline void sumBlocks(const RowSums& s) {
+  for (int64_t g = 0; g < s.groups; ++g) {
+    for (int64_t p = 0; p < s.positions; p += kPositions)
+      sumBlock<kPositions, kTaps, kStride>(s, g, std::min(p, s.positions - kPositions));
+  }
+}
+
+/// As many together as are in registers and leave few to be computed again.
+template <int64_t kTaps, int64_t kStride>
+[[gnu::always_inline]] inline void sumPositions(const RowSums& s) {
+  if (s.positions < 4) {
+    sumBlocks<1, kTaps, kStride>(s);
+  } else if (s.positions < 7) {
+    sumBlocks<4, kTaps, kStride>(s);
+  } else if (s.positions % 7 == 0 || s.positions < 8) {
+    sumBlocks<7, kTaps, kStride>(s);
+  } else {
+    sumBlocks<8, kTaps, kStride>(s);
+  }
+}
+
+PET_WIDE_LOOPS void sumRow(const RowSums& row) {
+  const RowSums s = row;  // which no result can lie over
+  if (s.dilation == 1 && s.taps == 3 && s.stride == 1) return sumPositions<3, 1>(s);
+  if (s.dilation == 1 && s.taps == 3 && s.stride == 2) return sumPositions<3, 2>(s);
+  if (s.dilation == 1 && s.taps == 5 && s.stride == 1) return sumPositions<5, 1>(s);
+  if (s.dilation == 1 && s.taps == 5 && s.stride == 2) return sumPositions<5, 2>(s);
+  sumPositions<0, 0>(s);
+}
+
+/// Vectors of lanes, in two dimensions; steps from one to the next.
+struct LaneCopy {
+  int64_t positions, fromStep, toStep;
+  int64_t groups, fromGroupStep, toGroupStep;
+};
+
+/// Position by position, so that what lies side by side is read, or written, side by side.
+PET_WIDE_LOOPS void copyLanes(const LaneCopy& copy, const float* from, float* to) {
+  const LaneCopy c = copy;
+  for (int64_t i = 0; i < c.positions; ++i) {
+    for (int64_t g = 0; g < c.groups; ++g)
+      lanesAt(to + i * c.toStep + g * c.toGroupStep) = lanesAt(from + i * c.fromStep + g * c.fromGroupStep);
+  }
+}
+
+int64_t piecesOf(int64_t whole, int64_t most) {
+  return (whole + most - 1) / most;
+}
+
+}  // namespace
+
+DepthwiseConvolution::DepthwiseConvolution(int64_t images,
+                                           const Axis& down,
+                                           const Axis& along,
+                                           const std::vector<float>& kernel,
+                                           const std::vector<float>& scale,
+                                           const std::vector<float>& bias,
+                                           Behind behind)
+    : images_(images),
+      channels_(static_cast<int64_t>(bias.size())),
+      groups_(piecesOf(channels_, kLanes)),
+      down_(down),
+      along_(along),
+      behind_(std::move(behind)) {
+  const int64_t taps = down.taps * along.taps;
+  for (int64_t g = 0; g < groups_; ++g) {
+    for (int64_t k = 0; k < taps; ++k) {
+      for (int64_t c = firstChannel(g); c < firstChannel(g) + kLanes; ++c)
+        kernel_.push_back(kernel[static_cast<size_t>(c * taps + k)] *
+                          (scale.empty() ? 1 : scale[static_cast<size_t>(c)]));
+    }
+    const auto first = bias.begin() + firstChannel(g);
+    bias_.insert(bias_.end(), first, first + kLanes);
+  }
+  constexpr int64_t kCached = 6144, kColumns = 16;
+  tileColumns_ = piecesOf(along.positions, piecesOf(along.positions, kColumns));
+  tileGroups_ = std::clamp(kCached / (kLanes * down.reach(1) * along.reach(tileColumns_)), int64_t{1}, groups_);
+}
+
+int64_t DepthwiseConvolution::scratch() const {
+  return tileGroups_ * kLanes * (down_.reach(1) * along_.reach(tileColumns_) + tileColumns_);
+}
+
+int64_t DepthwiseConvolution::firstChannel(int64_t group) const {
+  return std::min(group * kLanes, channels_ - kLanes);
+}
+
+int64_t DepthwiseConvolution::tiles() const {
+  return piecesOf(along_.positions, tileColumns_) * piecesOf(groups_, tileGroups_);
+}
+
+DepthwiseConvolution::Tile DepthwiseConvolution::tile(int64_t number) const {
+  const int64_t across = piecesOf(groups_, tileGroups_);
+  const int64_t column = number / across * tileColumns_, group = number % across * tileGroups_;
+  return {column, std::min(tileColumns_, along_.positions - column), group, std::min(tileGroups_, groups_ - group)};
+}
+
+/// Calls body(first group of the tile, groups, first channel) for those whose channels lie side by side, and for the
+/// last one, if it has some of the one before.
+template <class Body>
+void DepthwiseConvolution::forWholeGroups(const Tile& tile, const Body& body) const {
+  const int64_t whole = std::min(tile.groups, channels_ / kLanes - tile.group);
+  if (whole > 0) body(0, whole, tile.group * kLanes);
+  if (whole < tile.groups) body(whole, 1, channels_ - kLanes);
+}
+
+/// The part of an operand's row that the tile reads; 0 in the pads.
+void DepthwiseConvolution::takeRow(const Tile& tile, const float* x, float* to, int64_t groupStep) const {
+  const int64_t first = tile.column * along_.stride - along_.before, count = along_.reach(tile.columns);
+  const int64_t begin = std::clamp(-first, int64_t{0}, count);
+  const int64_t end = std::clamp(along_.extent - first, begin, count);
+  for (int64_t g = 0; g < tile.groups; ++g) {
+    std::fill(to + g * groupStep, to + g * groupStep + begin * kLanes, 0.0F);
+    std::fill(to + g * groupStep + end * kLanes, to + g * groupStep + count * kLanes, 0.0F);
+  }
+  const float* from = x + (first + begin) * channels_;
+  forWholeGroups(tile, [&](int64_t group, int64_t groups, int64_t channel) {
+    copyLanes({end - begin, channels_, kLanes, groups, kLanes, groupStep}, from + channel,
+              to + group * groupStep + begin * kLanes);
+  });
+}
+
+void DepthwiseConvolution::putRow(const Tile& tile, const float* from, float* y) const {
+  const int64_t plane = tile.columns * kLanes;
+  forWholeGroups(tile, [&](int64_t group, int64_t groups, int64_t channel) {
+    copyLanes({tile.columns, kLanes, channels_, groups, plane, kLanes}, from + group * plane, y + channel);
+  });
+}
+
+void DepthwiseConvolution::runTile(const Tile& tile, const float* x, float* y, float* scratch) const {
+  const int64_t kept = down_.reach(1), row = along_.reach(tile.columns) * kLanes, groupStep = kept * row;
+  float* const results = scratch + tile.groups * groupStep;
+  const bool isDirect = behind_.functions.empty();
+  std::array<const float*, kMostTaps> rows;
+  int64_t taken = 0;  // rows of the operand
+  for (int64_t h = 0; h < down_.positions; ++h) {
+    const int64_t from = h * down_.stride - down_.before;
+    for (taken = std::max(taken, from); taken < std::min(from + kept, down_.extent); ++taken)
+      takeRow(tile, x + taken * along_.extent * channels_, scratch + taken % kept * row, groupStep);
+    int64_t firstRow = down_.taps, endRow = 0;
+    for (int64_t r = 0; r < down_.taps; ++r) {
+      const int64_t at = from + r * down_.dilation;
+      if (at < 0 || at >= down_.extent) continue;
+      rows[static_cast<size_t>(r)] = scratch + at % kept * row;
+      firstRow = std::min(firstRow, r);
+      endRow = r + 1;
+    }
+    float* target = y + (h * along_.positions + tile.column) * channels_;
+    const int64_t first = firstChannel(tile.group), plane = tile.columns * kLanes;
+    sumRow({rows.data(), firstRow, endRow, along_.taps, down_.taps, along_.stride, along_.dilation, tile.groups,
+            groupStep, kernel_.data() + tile.group * down_.taps * along_.taps * kLanes,
+            bias_.data() + tile.group * kLanes, behind_.least, behind_.most, isDirect ? target + first : results,
+            tile.columns, isDirect ? channels_ : kLanes, isDirect ? kLanes : plane,
+            isDirect ? firstChannel(tile.group + tile.groups - 1) - first : (tile.groups - 1) * plane});
+    if (isDirect) continue;
+    for (const ElementOp& function : behind_.functions)
+      applyElements(function, results, results, tile.groups * tile.columns * kLanes);
+    putRow(tile, results, target);
+  }
+}
+
+void DepthwiseConvolution::run(const float* x, float* y, float* scratch, [[maybe_unused]] int threads) const {
+  const int64_t all = images_ * tiles();
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+  for (int t = 0; t < threads; ++t) {
+    for (int64_t i = all * t / threads; i < all * (t + 1) / threads; ++i) {
+      const int64_t image = i / tiles();
+      runTile(tile(i % tiles()), x + image * down_.extent * along_.extent * channels_,
+              y + image * down_.positions * along_.positions * channels_, scratch + t * this->scratch());
+    }
+  }
+}
+
+}  // namespace pet::onednn

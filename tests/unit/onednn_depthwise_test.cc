@@ -1,0 +1,96 @@
+// The kernel for convolutions of each channel by itself, at sizes that do and do not fill its tiles, its groups of
+// channels and its blocks of positions, wherever it is used.
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "runtime/draw.h"
+#include "runtime/onednn/depthwise.h"
+
+namespace pet::onednn_depthwise_test {
+namespace {
+
+using onednn::DepthwiseConvolution;
+using Axis = DepthwiseConvolution::Axis;
+
+struct Case {
+  std::string name;
+  int64_t images, channels;
+  Axis down, along;  ///< extent, positions, taps, stride, dilation, before
+};
+
+const Case kCases[] = {
+    {"a_group", 1, 16, {9, 9, 3, 1, 1, 1}, {8, 8, 3, 1, 1, 1}},
+    {"groups_and_a_part", 2, 37, {5, 5, 3, 1, 1, 1}, {7, 7, 3, 1, 1, 1}},
+    {"tiles_of_columns", 1, 17, {4, 4, 3, 1, 1, 1}, {50, 50, 3, 1, 1, 1}},
+    {"tiles_of_groups", 1, 600, {6, 6, 5, 1, 1, 2}, {14, 14, 5, 1, 1, 2}},
+    {"strides", 2, 40, {11, 6, 3, 2, 1, 1}, {13, 7, 3, 2, 1, 1}},
+    {"strides_of_5", 1, 32, {14, 7, 5, 2, 1, 2}, {29, 15, 5, 2, 1, 2}},
+    {"5_x_5", 1, 24, {9, 9, 5, 1, 1, 2}, {11, 11, 5, 1, 1, 2}},
+    {"unlike_taps_and_strides", 1, 21, {10, 4, 4, 3, 1, 2}, {19, 8, 2, 2, 1, 0}},
+    {"dilated", 1, 33, {9, 9, 3, 1, 2, 2}, {12, 12, 3, 1, 4, 4}},
+    {"few_columns", 1, 48, {7, 7, 3, 1, 1, 1}, {3, 3, 3, 1, 1, 1}},
+    {"six_columns", 1, 48, {7, 7, 3, 1, 1, 1}, {6, 6, 3, 1, 1, 1}},
+    {"one_row_of_many_taps", 2, 20, {1, 1, 1, 1, 1, 0}, {40, 40, 31, 1, 1, 15}},
+    {"pads_wider_than_the_map", 1, 16, {2, 9, 2, 1, 3, 5}, {3, 11, 3, 1, 2, 6}},
+    {"rows_that_are_left_out", 1, 16, {20, 4, 1, 6, 1, 0}, {20, 4, 1, 6, 1, -1}},
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.name;
+}
+
+class OneDnnDepthwise : public testing::TestWithParam<Case> {};
+
+/// Whole numbers, so that sums are equal in any order.
+std::vector<float> draw(std::string_view name, int64_t count) {
+  const Tensor<int64_t> drawn = drawNonZero(Draw(1, name), {count}, 4);
+  return {drawn.data.begin(), drawn.data.end()};
+}
+
+TEST_P(OneDnnDepthwise, IsTheSumOverTaps) {
+  const auto& [name, images, channels, down, along] = GetParam();
+  const auto x = draw("x", images * down.extent * along.extent * channels);
+  const auto kernel = draw("kernel", channels * down.taps * along.taps), scale = draw("scale", channels),
+             bias = draw("bias", channels);
+  const float least = -50, most = 60;
+  const onednn::ElementOp twice{onednn::ElementOp::Code::kLinear, 2, 1};
+  for (const bool function : {false, true}) {
+    DepthwiseConvolution::Behind behind{least, most, {}};
+    if (function) behind.functions = {twice};
+    const DepthwiseConvolution convolution(images, down, along, kernel, scale, bias, behind);
+    for (const int threads : {1, 2}) {
+      std::vector<float> y(static_cast<size_t>(images * down.positions * along.positions * channels), -7777);
+      std::vector<float> scratch(static_cast<size_t>(threads * convolution.scratch()),
+                                 std::numeric_limits<float>::quiet_NaN());
+      convolution.run(x.data(), y.data(), scratch.data(), threads);
+      for (size_t i = 0; i < y.size(); ++i) {
+        auto rest = static_cast<int64_t>(i);
+        const int64_t c = rest % channels, w = (rest /= channels) % along.positions;
+        const int64_t h = (rest /= along.positions) % down.positions, n = rest / down.positions;
+        float sum = 0;
+        for (int64_t r = 0; r < down.taps; ++r) {
+          for (int64_t s = 0; s < along.taps; ++s) {
+            const int64_t v = h * down.stride + r * down.dilation - down.before;
+            const int64_t u = w * along.stride + s * along.dilation - along.before;
+            if (v < 0 || v >= down.extent || u < 0 || u >= along.extent) continue;
+            sum += kernel[static_cast<size_t>((c * down.taps + r) * along.taps + s)] *
+                   x[static_cast<size_t>(((n * down.extent + v) * along.extent + u) * channels + c)];
+          }
+        }
+        sum = std::clamp(sum * scale[static_cast<size_t>(c)] + bias[static_cast<size_t>(c)], least, most);
+        ASSERT_EQ(y[i], function ? 2 * sum + 1 : sum) << n << ", " << h << ", " << w << ", " << c;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OneDnnDepthwise, testing::ValuesIn(kCases), [](const auto& test) {
+  return test.param.name;
+});
+
+}  // namespace
+}  // namespace pet::onednn_depthwise_test
