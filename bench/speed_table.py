@@ -7,8 +7,9 @@ Rewrites what is between `<!-- speed_table: NAME -->` and `<!-- speed_table end 
 where they differ. A result says of which table it is ("table"), and its "date", "commit", "machine" and "command".
 
 Of the tables models, models_openvino, models_onednn, versions, engine, unseen and two_threads a model's result is the latest, by the files'
-names. Of the first three it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime. Of cost, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`,
-`bench/zoo.py --json` and `bench/engine.py --json` write; zoo has several tables (zoo_tables.py). The others state their figures by model:
+names. Of the first three it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime. Of cost, cliffs, zoo
+and engine_zoo the latest file counts: what `bench/apply_cost.py --json`, `bench/models.py --cliffs --measure --json`, `bench/zoo.py --json`
+and `bench/engine.py --json` write; zoo has several tables (zoo_tables.py). The others state their figures by model:
 
     versions: {"ratios": {"1.20.1": 1.62, ...}, "simplified": {"onnxsim": 1.00, "onnxslim": 0.98}}
     engine:   {"ort": seconds, "ours": seconds, "ratio": 2.48, "rewritten": seconds}
@@ -157,15 +158,29 @@ def engine_lines(result):
             f"Geometric mean of {len(ratios)}: {mean:.2f}; {sum(ratio < 0.95 for ratio in ratios)} below 0.95."]
 
 
+def cliffs_lines(result):
+    """Original against rewritten, of exports in which the engine is slow at something, and how many of them gain."""
+    rows, ratios, measured = [], [], []
+    for name, entry in result["models"].items():
+        original, by_default, with_measure, control, fired, _ = models_row(name, entry)
+        rows.append([name, zoo.MODELS[name].origin, original, by_default, with_measure, control, fired])
+        ratios.append(entry["rewritten"]["default"]["ratio"]["of_medians"])
+        measured.append(entry["rewritten"]["measure"]["ratio"]["of_medians"])
+    return [*zoo_tables.table(["model of the zoo", "from", "original ms", "ratio (p10 - p90)", "with `--measure`", "A/A", "rules that fire"], rows), "",
+            f"Of {len(ratios)}, {sum(ratio >= 1.1 for ratio in ratios)} are at least 1.1 times as fast, {sum(ratio >= 1.5 for ratio in ratios)} at least 1.5; "
+            f"the least is {min(ratios):.2f}, with `--measure` {min(measured):.2f}."]
+
+
 OF_LATEST = {  # table: (what its result says it is of, lines)
     "cost": ("cost", cost_lines),
+    "cliffs": ("cliffs", cliffs_lines),
     "engine_zoo": ("engine_zoo", engine_lines),
     "zoo_totals": ("zoo", zoo_tables.totals),
     "zoo_refused": ("zoo", zoo_tables.refused),
     "zoo_by_size": ("zoo", zoo_tables.by_size),
     "zoo_each": ("zoo", zoo_tables.each),
 }
-FIGURES = {"cost": "cases", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo"], "models")}  # by what a result is of
+FIGURES = {"cost": "cases", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo", "cliffs"], "models")}  # by what a result is of
 
 
 def read_results(folder):
