@@ -11,7 +11,7 @@ second session of the original is timed along: the A/A column says how far from 
 are original / rewritten, so above 1 is faster; "expected" is what `pet-apply` said of it, from timings of its parts;
 "paired" is the distribution of the ratios within each round; "goal" is the least that the project wants. Models are compared on
 ONNX Runtime, and the engine's results with its own. Exit status 1 where a model could not be rewritten or differs by more than 1e-4
-relative. With --processor-time, for a machine that does other things, seconds are those of the one thread on its processor.
+relative (of models of the zoo: by what trial.py says). With --processor-time, for a machine that does other things, seconds are those of the one thread on its processor.
 """
 
 import argparse
@@ -36,6 +36,7 @@ sys.path[:0] = [str(ROOT / "tests" / "models"), str(ROOT / "runtime" / "ort")]
 import build  # noqa: E402
 import compare  # noqa: E402
 import runner  # noqa: E402
+import trial  # noqa: E402
 import zoo  # noqa: E402
 
 TOLERANCE = 1e-4
@@ -163,6 +164,11 @@ def open_extents(name, path):
             extents = declared.inputs[value.name].extents(dict(declared.tries[0]))
             dims |= {d.dim_param: e for d, e in zip(value.type.tensor_type.shape.dim, extents) if d.dim_param}
     return dims
+
+
+def tolerance(name):
+    """How far an output may be off, relative to the largest value."""
+    return trial.tolerance(zoo.MODELS[name]) if name in zoo.MODELS else TOLERANCE
 
 
 def measure(paths, dims, options, budget):
@@ -306,7 +312,7 @@ def main():
     if options.json:
         options.json.write_text(json.dumps(report, indent=1) + "\n")
     wrong = [name for name, entry in report["models"].items() if "error" in entry
-             or any(not part["relative_error"] <= TOLERANCE for part in entry["rewritten"].values())]
+             or any(not part["relative_error"] <= tolerance(name) for part in entry["rewritten"].values())]
     if wrong:
         print(f"bench/models.py: failed or different: {', '.join(wrong)}", file=sys.stderr)
     return 1 if wrong else 0
