@@ -50,8 +50,8 @@ void PrintTo(const Case& c, std::ostream* out) {
 }
 
 const Case kCases[] = {
-    {"APoolWithoutPads", "x: [N, C, H]\ny = AveragePool(x) kernel_shape=[K]\n",
-     "x: [N, C, H]\ny = AveragePool(x) kernel_shape=[K] count_include_pad=1\n"},
+    {"APoolWithoutPads", "x: [N, C, H]\ny = AveragePool(x) kernel_shape=[3]\n",
+     "x: [N, C, H]\ny = AveragePool(x) kernel_shape=[3] count_include_pad=1\n"},
     {"APoolWithPads", "x: [N, C, H]\ny = AveragePool(x) kernel_shape=[3] pads=[0, 1]\n",
      "x: [N, C, H]\ny = AveragePool(x) kernel_shape=[3] pads=[0, 1]\n"},
     {"APoolWithSamePads", "x: [N, C, 8]\ny = AveragePool(x) kernel_shape=[3] auto_pad=SAME_UPPER\n",
