@@ -70,7 +70,7 @@ RECOGNISED = {
     "conformer-dynamo": {"swish": 6}, "conformer-script-dynamic": {"swish": 6}, "efficientnet_b0-dynamo": {"swish": 49},
     "mobilenet_v3_small-keras": {"hardswish": 19}, "transformer-keras-batch": {"layernorm": 4, "gelu-tanh": 2},
     "stable_diffusion_unet-dynamo": {"swish": 31}, "vae_decoder-script": {"swish": 29},
-    "x3d_s-dynamo": {"swish": 9}, "bifpn-dynamo": {"swish": 24}, "video_vae-dynamo": {"swish": 6}, "longformer-script": {"gelu": 2},
+    "bifpn-dynamo": {"swish": 24}, "longformer-script": {"gelu": 2},
 }
 assert set(RECOGNISED) <= set(zoo.MODELS)
 
