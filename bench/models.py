@@ -5,13 +5,14 @@
                            [--json FILE] ...
     python bench/models.py --cliffs --measure ...        of tests/models/zoo.py the exports in which ONNX Runtime is slow at something
 
-Each model is built by tests/models/build.py (those that torchvision has as its exporters write them) and rewritten by `pet-apply MODEL PACK --device D` with otherwise default options (and by `--measure`, by
-`--all`, and without each of the rules that fired, where asked for), compared to its original, and timed next to it. A
-second session of the original is timed along: the A/A column says how far from 1 a ratio is without any cause. Ratios
-are original / rewritten, so above 1 is faster; "expected" is what `pet-apply` said of it, from timings of its parts;
-"paired" is the distribution of the ratios within each round; "goal" is the least that the project wants. Models are compared on
-ONNX Runtime, and the engine's results with its own. Exit status 1 where a model could not be rewritten or differs by more than 1e-4
-relative (of models of the zoo: by what trial.py says). With --processor-time, for a machine that does other things, seconds are those of the one thread on its processor.
+Each model is built by tests/models/build.py (those that torchvision has as its exporters write them) and rewritten by `pet-apply
+MODEL PACK --device D` with otherwise default options (and by `--measure`, by `--all`, and without each of the rules that fired,
+where asked for), compared to its original, and timed next to it. A second session of the original is timed along: the A/A column
+says how far from 1 a ratio is without any cause. Ratios are original / rewritten, so above 1 is faster; "expected" is what
+`pet-apply` said of it, from timings of its parts; "paired" is the distribution of the ratios within each round; "goal" is the least
+that the project wants. Models are compared on ONNX Runtime, and the engine's results with its own. Exit status 1 where a model
+could not be rewritten or differs by more than 1e-4 relative (of models of the zoo: by what trial.py says). With --processor-time,
+for a machine that does other things, seconds are those of the one thread on its processor.
 """
 
 import argparse
@@ -260,6 +261,8 @@ def parse_arguments():
         arguments.error("--runs and --threads must be at least 1")
     if options.processor_time and options.threads > 1:
         arguments.error("--processor-time is for one thread")
+    if options.cliffs and options.device != "ort-cpu":
+        arguments.error("--cliffs is about ort-cpu")
     options.bin = options.bin.resolve()
     return options
 
@@ -287,7 +290,8 @@ def main():
         print(f"bench/models.py: {options.device}: {hello['error']}", file=sys.stderr)
         return 1
     isa, cpu = hello["isa"], hello["cpu"]
-    report = {**provenance("cliffs" if options.cliffs else TABLES[options.device], ["bench/models.py", *sys.argv[1:]], cpu, options.threads), "engine": hello["engine"],
+    table = "cliffs" if options.cliffs else TABLES[options.device]
+    report = {**provenance(table, ["bench/models.py", *sys.argv[1:]], cpu, options.threads), "engine": hello["engine"],
               "version": hello["version"], "isa": isa, "cpu": cpu, "threads": options.threads, "models": {}}
     variants = [DEFAULT, *([MEASURE] if options.measure else []), *([ALL] if options.all else [])]
     with tempfile.TemporaryDirectory() as scratch:
