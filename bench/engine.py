@@ -24,22 +24,10 @@ import models  # noqa: E402
 import zoo  # noqa: E402
 
 
-def open_extents(name, path):
-    """Numbers for the extents that the model leaves open, by the names in its file."""
-    import onnx
-
-    declared, dims = zoo.MODELS[name], {}
-    for value in onnx.load(path, load_external_data=False).graph.input:
-        if value.name in declared.inputs:
-            extents = declared.inputs[value.name].extents(dict(declared.tries[0]))
-            dims |= {d.dim_param: e for d, e in zip(value.type.tensor_type.shape.dim, extents) if d.dim_param}
-    return dims
-
-
 def compare(name, path, runners, options):
     """One row: seconds and ratio, or what is wrong."""
     request = {"cmd": "time", "models": [str(path)], "runs": 51, "warmup": 2, "budget_s": options.budget, "threads": options.threads,
-               "processor_time": options.processor_time, "dims": open_extents(name, path)}
+               "processor_time": options.processor_time, "dims": models.open_extents(name, path)}
     rounds = []
     for _ in range(options.rounds):
         answers = {which: runner.ask(request) for which, runner in runners.items()}

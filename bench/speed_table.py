@@ -7,8 +7,9 @@ Rewrites what is between `<!-- speed_table: NAME -->` and `<!-- speed_table end 
 where they differ. A result says of which table it is ("table"), and its "date", "commit", "machine" and "command".
 
 Of the tables models, models_openvino, models_onednn, versions, engine, unseen and two_threads a model's result is the latest, by the files'
-names. Of the first three it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime. Of cost, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`,
-`bench/zoo.py --json` and `bench/engine.py --json` write; zoo has several tables (zoo_tables.py). The others state their figures by model:
+names. Of the first three it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime. Of cost, cliffs, zoo
+and engine_zoo the latest file counts: what `bench/apply_cost.py --json`, `bench/models.py --cliffs --measure --json`, `bench/zoo.py --json`
+and `bench/engine.py --json` write; zoo has several tables (zoo_tables.py). The others state their figures by model:
 
     versions: {"ratios": {"1.20.1": 1.62, ...}, "simplified": {"onnxsim": 1.00, "onnxslim": 0.98}}
     engine:   {"ort": seconds, "ours": seconds, "ratio": 2.48, "rewritten": seconds}
@@ -157,15 +158,35 @@ def engine_lines(result):
             f"Geometric mean of {len(ratios)}: {mean:.2f}; {sum(ratio < 0.95 for ratio in ratios)} below 0.95."]
 
 
+def gain(part):
+    """Of a model in which no rule fires 1: its file is the original's."""
+    return part["ratio"]["of_medians"] if part["rules"] else 1.0
+
+
+def cliffs_lines(result):
+    """Original against rewritten, of exports in which the engine is slow at something, and how many of them gain."""
+    rows, gains, measured = [], [], []
+    for name, entry in result["models"].items():
+        default, measure = entry["rewritten"]["default"], entry["rewritten"]["measure"]
+        rows.append([name, zoo.MODELS[name].origin, milliseconds(entry["original"]["median"]), ratio(default),
+                     f"{gain(measure):.2f}" if measure["rules"] else "", f"{entry['control']['of_medians']:.2f}", rules(default["rules"])])
+        gains.append(gain(default))
+        measured.append(gain(measure))
+    return [*zoo_tables.table(["model of the zoo", "from", "original ms", "ratio (p10 - p90)", "with `--measure`", "A/A", "rules that fire"], rows), "",
+            f"Of {len(gains)}, {sum(g >= 1.1 for g in gains)} are at least 1.1 times as fast, {sum(g >= 1.5 for g in gains)} at least 1.5; "
+            f"the least is {min(gains):.2f}, with `--measure` {min(measured):.2f}. Where no rule fires, the file is the original's."]
+
+
 OF_LATEST = {  # table: (what its result says it is of, lines)
     "cost": ("cost", cost_lines),
+    "cliffs": ("cliffs", cliffs_lines),
     "engine_zoo": ("engine_zoo", engine_lines),
     "zoo_totals": ("zoo", zoo_tables.totals),
     "zoo_refused": ("zoo", zoo_tables.refused),
     "zoo_by_size": ("zoo", zoo_tables.by_size),
     "zoo_each": ("zoo", zoo_tables.each),
 }
-FIGURES = {"cost": "cases", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo"], "models")}  # by what a result is of
+FIGURES = {"cost": "cases", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo", "cliffs"], "models")}  # by what a result is of
 
 
 def read_results(folder):

@@ -256,6 +256,20 @@ std::optional<Value> maximum(const Application& a) {
   return globalPool(a, ops::kGlobalMaxPool);
 }
 
+/// Where there are no pads, whether they count says nothing: patterns with pads of any size, which count them, hold as
+/// well.
+std::optional<Value> averagePool(const Application& a) {
+  const OpView view = a.view();
+  const std::vector<Expr>& pads = view.list("pads");
+  if (view.scalar("count_include_pad") != Expr(0) || view.scalar("ceil_mode") != Expr(0) ||
+      view.text("auto_pad") != "NOTSET" ||
+      std::any_of(pads.begin(), pads.end(), [](const Expr& p) { return p != Expr(0); }))
+    return std::nullopt;
+  Attributes attributes = a.attributes;
+  attributes.insert_or_assign("count_include_pad", Expr(1));
+  return a.builder.node(a.op, a.operands, std::move(attributes));
+}
+
 struct Entry {
   OpName op;
   Step step;
@@ -263,6 +277,7 @@ struct Entry {
 
 constexpr Entry kSteps[] = {
     {ops::kAdd, sum},
+    {ops::kAveragePool, averagePool},
     {ops::kBatchNormalization, batchNormalization},
     {ops::kClip, clip},
     {ops::kDiv, quotient},

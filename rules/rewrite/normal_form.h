@@ -45,6 +45,7 @@ class NormalFormBuilder {
 ///   constant; a BatchNormalization of x + a with one value for each channel: of x, with another mean; where nothing
 ///   else reads what x is part of;
 /// - ReduceMean and ReduceMax of all spatial dimensions: GlobalAveragePool, GlobalMaxPool;
+/// - an AveragePool without pads counts them;
 /// - Where that chooses a constant where its condition holds: where the opposite holds not.
 Value addNormalForm(NormalFormBuilder& builder, const OpRow& op, std::vector<Value> operands, Attributes attributes);
 /// `x` with other extents and its elements in the same order; nullopt where no Layout does it.

@@ -22,8 +22,8 @@ std::map<std::string_view, const KernelRow*> joinKernels() {
   std::map<std::string_view, const KernelRow*> all;
   for (auto family :
        {elementKernels(), castKernels(), moveKernels(), windowMoveKernels(), gatherKernels(), scatterKernels(),
-        makeKernels(), orderKernels(), reduceKernels(), detectionKernels(), recurrentKernels(), quantizeKernels(),
-        normalizationKernels(), sampleKernels(), attentionKernels()}) {
+        makeKernels(), orderKernels(), poolKernels(), reduceKernels(), detectionKernels(), recurrentKernels(),
+        quantizeKernels(), normalizationKernels(), sampleKernels(), attentionKernels()}) {
     for (const KernelRow& row : family)
       all.emplace(row.type, &row);
   }

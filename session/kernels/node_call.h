@@ -79,6 +79,7 @@ std::span<const KernelRow> gatherKernels();
 std::span<const KernelRow> scatterKernels();
 std::span<const KernelRow> makeKernels();
 std::span<const KernelRow> orderKernels();
+std::span<const KernelRow> poolKernels();
 std::span<const KernelRow> reduceKernels();
 std::span<const KernelRow> detectionKernels();
 std::span<const KernelRow> recurrentKernels();

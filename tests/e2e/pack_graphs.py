@@ -78,6 +78,15 @@ MODELS = {
         [node("Conv", ["x", "w", "b"], ["y"], pads=[1, 3, 3] * 2, strides=[1, 2, 2])],
         {"x": [1, 3, 4, 12, 11]}, ["y"], {"w": weights(4, 3, 3, 7, 7), "b": weights(4)},
         ["conv3d-s1x2x2/sum(conv-s2(frames(x)))", "conv3d-s1x2x2/frames(conv-s2(stacked(x)))"]),
+    "stem of many frames": (  # SlowFast's
+        [node("Conv", ["x", "w", "b"], ["y"], pads=[2, 3, 3] * 2, strides=[1, 2, 2])],
+        {"x": [1, 3, 6, 12, 11]}, ["y"], {"w": weights(4, 3, 5, 7, 7), "b": weights(4)},
+        ["conv3d-s1x2x2-5/sum(conv-s2(frames(x)))", "conv3d-s1x2x2-5/frames(conv-s2(stacked(x)))"]),
+    "causal frames": (  # of a video's autoencoder: the first frame is repeated in front, and pixels around
+        [node("Pad", ["x", "around"], ["t"], mode="edge"), node("Conv", ["t", "w", "b"], ["y"])],
+        {"x": [1, 4, 5, 8, 8]}, ["y"],
+        {"around": np.array([0, 0, 2, 1, 1, 0, 0, 0, 1, 1]), "w": weights(6, 4, 3, 3, 3), "b": weights(6)},
+        ["conv3d-valid/sum(conv(frames(x)))", "conv3d-valid/frames(conv(stacked(x)))"]),
     "rows": (
         [node("Conv", ["x", "w"], ["y"], pads=[2, 2], group=8)],
         {"x": [1, 8, 30]}, ["y"], {"w": weights(8, 1, 5)}, ["conv1d-depthwise/row(conv-gC(x))"]),

@@ -2,10 +2,10 @@
 """pet-apply on models as exporters write them (tests/models/zoo.py). Exit status 0 or 1.
 
 With PET_TEST_PART=K/N the K-th part of those that do not take long and one of the others, which changes with the commit; else
-the whole zoo. pet-apply refuses none of them, with default options and under --all; ONNX Runtime finds what it writes equal at
-each of the extents that the zoo tries; and with default options a second application gives the same bytes. Sliding windows are
-found, also behind masks that are computed from sizes, once these are numbers; and operators in pieces are recognised, as each
-exporter writes them.
+the whole zoo; `zoo.py NAME...` tries these. pet-apply refuses none of them, with default options and under --all; ONNX Runtime
+finds what it writes equal at each of the extents that the zoo tries; and with default options a second application gives the same
+bytes. Sliding windows are found, also behind masks that are computed from sizes, once these are numbers; and operators in pieces
+are recognised, as each exporter writes them.
 """
 
 import collections
@@ -70,14 +70,16 @@ RECOGNISED = {
     "conformer-dynamo": {"swish": 6}, "conformer-script-dynamic": {"swish": 6}, "efficientnet_b0-dynamo": {"swish": 49},
     "mobilenet_v3_small-keras": {"hardswish": 19}, "transformer-keras-batch": {"layernorm": 4, "gelu-tanh": 2},
     "stable_diffusion_unet-dynamo": {"swish": 31}, "vae_decoder-script": {"swish": 29},
+    "bifpn-dynamo": {"swish": 24}, "longformer-script": {"gelu": 2},
 }
 assert set(RECOGNISED) <= set(zoo.MODELS)
 
 
 def chosen():
     """The models, and of them those that --all is tried on as well."""
-    if not part.given():
-        return list(zoo.MODELS), set(zoo.MODELS)
+    if sys.argv[1:] or not part.given():
+        names = sys.argv[1:] or list(zoo.MODELS)
+        return names, set(names)
     fast = part.mine(name for name in zoo.MODELS if name not in zoo.SLOW)
     return [*fast, part.one(zoo.SLOW)], set(fast)
 

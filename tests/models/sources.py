@@ -1,6 +1,7 @@
 """The architectures of the zoo (zoo.py) for export.py: each function in MAKERS makes a module (or a Keras model).
 
-Published architectures, in the arrangement of the paper or of the library that is named.
+Published architectures, in the arrangement of the paper or of the library that is named. Those of sources_images.py, sources_video.py
+and sources_signals.py are where engines are slow at something.
 """
 
 import math
@@ -8,6 +9,10 @@ import math
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+import sources_images as images
+import sources_signals as signals
+import sources_video as video
 
 
 # ---- torchvision
@@ -91,6 +96,11 @@ def whisper_encoder():
     from transformers.models.whisper.modeling_whisper import WhisperEncoder
     config = WhisperConfig(d_model=384, encoder_layers=2, encoder_attention_heads=6, encoder_ffn_dim=1536)
     return First(WhisperEncoder(config), ["input_features"])
+
+
+def segformer_probabilities():
+    """Of the 19 classes of Cityscapes."""
+    return images.Probabilities(transformer("SegformerForSemanticSegmentation", "SegformerConfig", ["pixel_values"], num_labels=19)())
 
 
 def detr():
@@ -392,6 +402,27 @@ MAKERS = {
     "deeplabv3_resnet50": backboned("deeplabv3_resnet50"),
     "lraspp_mobilenet": backboned("lraspp_mobilenet_v3_large"),
     "fcn_resnet50": backboned("fcn_resnet50"),
+    "deeplabv3_probabilities": lambda: images.Probabilities(backboned("deeplabv3_mobilenet_v3_large")()),
+    "segformer_probabilities": segformer_probabilities,
+    "enet": images.Enet,
+    "mobilefacenet": images.mobilefacenet,
+    "cbam_resnet18": lambda: images.resnet18_with(images.BlockAttention),
+    "se_resnet18": lambda: images.resnet18_with(images.SqueezeExcitation),
+    "alexnet_lrn": images.alexnet_lrn,
+    "bifpn": images.BiFpn,
+    "infogan": images.infogan,
+    "x3d_s": lambda: video.x3d([1, 2, 4, 2]),
+    "slowfast": video.SlowFast,
+    "uniformer_s": video.uniformer,
+    "video_vae": video.video_vae_block,
+    "hifigan": signals.HifiGan,
+    "log_mel": signals.LogMel,
+    "eegnet": signals.eegnet,
+    "st_gcn": signals.StGcn,
+    "dinov2": transformer("Dinov2Model", "Dinov2Config", ["pixel_values"], hidden_size=384, num_hidden_layers=2, num_attention_heads=6, image_size=518,
+                          patch_size=14),
+    "longformer": transformer("LongformerModel", "LongformerConfig", TEXT, hidden_size=512, num_hidden_layers=2, num_attention_heads=8,
+                              intermediate_size=2048, vocab_size=1000, attention_window=[128, 128], max_position_embeddings=1026),
     "detr": detr,
     "segformer": transformer("SegformerForSemanticSegmentation", "SegformerConfig", ["pixel_values"]),
     "espcn": Espcn,

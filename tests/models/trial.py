@@ -25,6 +25,12 @@ import zoo
 TOLERANCES = {"fp32": 1e-4, "fp16": 2e-2, "int8": 5e-2}  # of an output, relative to its largest value
 
 
+def tolerance(model):
+    """How far an output of this model of the zoo may be off."""
+    return TOLERANCES[model.precision] + model.engine_error
+
+
+
 @dataclasses.dataclass
 class Run:
     """One run of pet-apply."""
@@ -114,7 +120,7 @@ class Expected:
 
     @property
     def tolerance(self):
-        return TOLERANCES[self.model.precision]
+        return tolerance(self.model)
 
     def difference(self, path):
         """The largest of any output, relative to that output's largest value. Raises runner.Mistake, ValidationError."""

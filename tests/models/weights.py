@@ -1,9 +1,9 @@
 """An exporter's graph without its weights, and with seeded ones.
 
 `strip()` leaves out the data of what training decides: large float tensors, and large integers that stand for such. What has a
-meaning stays: integers, masks, small tensors, tables that nothing multiplies. Of these, `pack()` takes the longer ones out of
-the text. `fill()` puts them back, and seeds the weights by their use: kernels and matrices by He, scales around 1, variances
-positive, biases small. So activations keep a sane range.
+meaning stays: integers, masks, small tensors, what is mostly zeros, tables that nothing multiplies. Of these, `pack()` takes the
+longer ones out of the text. `fill()` puts them back, and seeds the weights by their use: kernels and matrices by He, scales around
+1, variances positive, biases small. So activations keep a sane range.
 """
 
 import base64
@@ -108,7 +108,8 @@ def is_weight(name, tensor, uses):
         return use is not None and use.node.op_type in ("Conv", "ConvTranspose", "Gemm", "MatMul")
     if tensor.data_type not in FLOATS or use is None or use.node.op_type in ("DequantizeLinear", "QuantizeLinear"):
         return False
-    if len(np.unique(numpy_helper.to_array(tensor))) <= FEW:
+    array = numpy_helper.to_array(tensor)
+    if len(np.unique(array)) <= FEW or 2 * np.count_nonzero(array) < array.size:
         return False
     known = kind(use) is not None
     if not known:

@@ -42,6 +42,7 @@ class Model:
     opset: int = 17  # that TorchScript's exporter and tf2onnx are asked for
     outputs: tuple = ()  # their names, where the exporter is given any
     data_dependent: bool = False  # extents depend on values: of boxes that are found
+    engine_error: float = 0.0  # of ONNX Runtime's own results, relative to the largest value, where that is more than usual
 
     @property
     def shapes(self):
@@ -121,10 +122,17 @@ MODELS = {
     "resnet50v2-keras-batch": Model(KA, KERAS, {"input": Input(("batch", 224, 224, 3))}, BATCHES),
     "efficientnetv2b0-keras": Model(KA, KERAS, {"input": Input((1, 224, 224, 3))}),
     "xception-keras-batch": Model(KA, KERAS, {"input": Input(("batch", 299, 299, 3))}, ({"batch": 1},)),
+    "alexnet_lrn-dynamo": Model(f"{OWN}, as published, with LRN", DYNAMO, image(227)),
+    "mobilefacenet-dynamo": Model(OWN, DYNAMO, image(112)),
+    "cbam_resnet18-dynamo": Model(OWN, DYNAMO, image()),
+    "se_resnet18-dynamo": Model(OWN, DYNAMO, image()),
+    "dinov2-dynamo": Model(f"{HF}, small, 2 of 12 layers, position embeddings of 518 x 518", DYNAMO, image(280)),
     # Detection
     "ssdlite320-script": Model(TV, SCRIPT, {"input": Input((3, 320, 320), low=0.0)}, data_dependent=True),
     "fasterrcnn_320-script": Model(TV, SCRIPT, {"input": Input((3, 320, 320), low=0.0)}, data_dependent=True),
     "detr-dynamo": Model(f"{HF}, 2 + 2 layers, ResNet-18", DYNAMO, image(256)),
+    "bifpn-dynamo": Model(f"{OWN}, EfficientDet-D0's", DYNAMO, {
+        "p3": Input((1, 40, 64, 64)), "p4": Input((1, 112, 32, 32)), "p5": Input((1, 320, 16, 16))}),
     # Segmentation
     "deeplabv3_mobilenet-dynamo": Model(TV, DYNAMO, image(256)),
     "deeplabv3_resnet50-script-dynamic": Model(TV, SCRIPT, ANY_IMAGE, SIZES),
@@ -132,10 +140,16 @@ MODELS = {
     "fcn_resnet50-script": Model(TV, SCRIPT, image(256)),
     "fcn_resnet50-dynamo-dynamic": Model(TV, DYNAMO, ANY_IMAGE, SIZES),
     "segformer-dynamo": Model(f"{HF}, b0", DYNAMO, image(256)),
+    "deeplabv3_probabilities-dynamo": Model(f"{TV}, MobileNet-V3, a Softmax at full size", DYNAMO, image(512)),
+    "segformer_probabilities-dynamo": Model(f"{HF}, b0, 19 classes, a Softmax at full size", DYNAMO, image(512)),
+    "enet-dynamo": Model(OWN, DYNAMO, {"input": Input((1, 3, 256, 512))}),
     # Video
     "r3d_18-dynamo": Model(TV, DYNAMO, clip()),
     "mc3_18-script": Model(TV, SCRIPT, clip()),
     "r2plus1d_18-dynamo": Model(TV, DYNAMO, clip()),
+    "x3d_s-dynamo": Model(f"{OWN}, 9 of 26 blocks", DYNAMO, clip(13, 160)),
+    "slowfast-dynamo": Model(f"{OWN}, 4 of 16 blocks", DYNAMO, {"slow": Input((1, 3, 8, 112, 112)), "fast": Input((1, 3, 32, 112, 112))}),
+    "uniformer_s-dynamo": Model(f"{OWN}, 4 of 18 blocks", DYNAMO, clip(16, 112)),
     # Super-resolution, GANs, diffusion
     "espcn-dynamo": Model(OWN, DYNAMO, image(128, 1)),
     "espcn-script-dynamic": Model(OWN, SCRIPT, ANY_GREY, SIZES),
@@ -145,11 +159,13 @@ MODELS = {
     "edsr-script": Model(f"{OWN}, 4 of 16 blocks", SCRIPT, image(48)),
     "dcgan-script": Model(OWN, SCRIPT, {"input": Input((1, 100, 1, 1))}),
     "dcgan_discriminator-dynamo-batch": Model(OWN, DYNAMO, image(64, batch="batch"), BATCHES),
+    "infogan-script": Model(OWN, SCRIPT, {"input": Input((1, 74, 1, 1))}),
     "pix2pix-script": Model(OWN, SCRIPT, image(256)),
     "stable_diffusion_unet-dynamo": Model(
         f"{DI}, a quarter of the width, one layer a block", DYNAMO,
         {"sample": Input((1, 4, 32, 32)), "timestep": Input((1,), np.int64, 0, 1000), "encoder_hidden_states": Input((1, 77, 192))}),
     "vae_decoder-script": Model(f"{DI}, a quarter of the width", SCRIPT, {"sample": Input((1, 4, 16, 16))}),
+    "video_vae-dynamo": Model(f"{OWN}, a block of HunyuanVideo's decoder, 64 of 512 channels", DYNAMO, {"input": Input((1, 64, 5, 32, 32))}),
     # Text
     "bert-dynamo": Model(f"{HF}, 2 of 12 layers", DYNAMO, tokens((1, 128), 30522) | mask((1, 128))),
     "bert-script-dynamic": Model(f"{HF}, 2 of 12 layers", SCRIPT, tokens(("batch", "length"), 30522) | mask(("batch", "length")), LENGTHS),
@@ -167,6 +183,7 @@ MODELS = {
     "window_attention-script": Model(f"{OWN}, Longformer's, 2 layers, S 1024, band 32", SCRIPT, {"input": Input((1, 1024, 256))}),
     "window_fused-dynamo": Model(f"{OWN}, the same by torch's attention", DYNAMO, {"input": Input((1, 1024, 256))}),
     "window_fused-script": Model(f"{OWN}, the same by torch's attention", SCRIPT, {"input": Input((1, 1024, 256))}),
+    "longformer-script": Model(f"{HF}, 2 of 12 layers of width 512, S 1024, window 128", SCRIPT, tokens((1, 1024), 1000) | mask((1, 1024))),
     "mistral-dynamo": Model(f"{HF}, 2 layers of width 512, window 32", DYNAMO, tokens((1, 256), 32000)),
     # Speech, sequences
     "whisper_encoder-dynamo": Model(f"{HF}, tiny, 2 of 4 layers", DYNAMO, {"input_features": Input((1, 80, 3000))}),
@@ -182,6 +199,11 @@ MODELS = {
     "gru-dynamo": Model(OWN, DYNAMO, {"input": Input((1, 50, 64))}),
     "transformer-keras-batch": Model("keras layers", KERAS, {"input": Input(("batch", 24, 64))}, BATCHES, opset=13),
     "lstm-keras-batch": Model("keras layers", KERAS, {"input": Input(("batch", 50, 64))}, BATCHES),
+    "hifigan-dynamo": Model(f"{OWN}, V1, 32 frames", DYNAMO, {"input": Input((1, 80, 32))}),
+    "log_mel-dynamo": Model(f"{OWN}, Whisper's front end, 10 of 30 seconds", DYNAMO, {"audio": Input((1, 160000))},
+                            engine_error=1e-3),  # its STFT of 400 samples, before a logarithm
+    "eegnet-dynamo": Model(f"{OWN}, 64 electrodes, 128 samples", DYNAMO, {"input": Input((1, 1, 64, 128))}),
+    "st_gcn-dynamo": Model(f"{OWN}, 4 of 10 layers", DYNAMO, {"input": Input((1, 3, 100, 25, 2))}),
     # Other precisions
     "resnet18-dynamo-fp16": Model(TV, DYNAMO, image(**HALF), precision="fp16"),
     "mobilenet_v2-script-fp16": Model(
@@ -200,6 +222,7 @@ SLOW = LARGE | {
     "regnet_y_400mf-script", "convnext_tiny-dynamo", "convnext_tiny-script", "vit_b_16-dynamo", "vit_b_16-script-batch",
     "resnet50v2-keras-batch", "efficientnetv2b0-keras", "xception-keras-batch", "detr-dynamo", "deeplabv3_mobilenet-dynamo",
     "deeplabv3_resnet50-script-dynamic", "lraspp_mobilenet-dynamo", "fcn_resnet50-script", "fcn_resnet50-dynamo-dynamic", "r3d_18-dynamo",
-    "mc3_18-script", "r2plus1d_18-dynamo", "srgan-dynamo", "pix2pix-script", "stable_diffusion_unet-dynamo",
+    "mc3_18-script", "r2plus1d_18-dynamo", "srgan-dynamo", "pix2pix-script", "stable_diffusion_unet-dynamo", "alexnet_lrn-dynamo",
+    "cbam_resnet18-dynamo", "deeplabv3_probabilities-dynamo", "slowfast-dynamo", "uniformer_s-dynamo", "hifigan-dynamo",
 }
 assert SLOW <= set(MODELS)

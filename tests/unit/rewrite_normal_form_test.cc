@@ -50,6 +50,14 @@ void PrintTo(const Case& c, std::ostream* out) {
 }
 
 const Case kCases[] = {
+    {"APoolWithoutPads", "x: [N, C, H]\ny = AveragePool(x) kernel_shape=[3]\n",
+     "x: [N, C, H]\ny = AveragePool(x) kernel_shape=[3] count_include_pad=1\n"},
+    {"APoolWithPads", "x: [N, C, H]\ny = AveragePool(x) kernel_shape=[3] pads=[0, 1]\n",
+     "x: [N, C, H]\ny = AveragePool(x) kernel_shape=[3] pads=[0, 1]\n"},
+    {"APoolWithSamePads", "x: [N, C, 8]\ny = AveragePool(x) kernel_shape=[3] auto_pad=SAME_UPPER\n",
+     "x: [N, C, 8]\ny = AveragePool(x) kernel_shape=[3] pads=[1, 1]\n"},
+    {"APoolBeyondItsOperand", "x: [N, C, H]\ny = AveragePool(x) kernel_shape=[3] ceil_mode=1\n",
+     "x: [N, C, H]\ny = AveragePool(x) kernel_shape=[3] ceil_mode=1\n"},
     {"OneSlope", "x: [N, C, H]\ns: const [1, 1, 1]\ny = PRelu(x, s)\n",
      "x: [N, C, H]\ns: const [1, 1, 1]\nt = Layout(s)  1 1 1 -> \ny = PRelu(x, t)\n"},
     {"ASlopeForEachChannel", "x: [N, C]\ns: const [1, C]\ny = PRelu(x, s)\n",
