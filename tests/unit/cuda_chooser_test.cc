@@ -1,6 +1,7 @@
 // Which of a library's plans is taken, what is kept of it, and what happens where a library, memory or the place for
 // plans refuses: on this processor, with times that tests make up.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "tests/unit/cuda_host_support.h"
