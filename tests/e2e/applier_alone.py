@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The component `applier`, built and installed by itself as docs/install.md says: it rewrites a model, and what is installed
-takes less than 12 MB, without the shared libraries of Debian that it needs. Exit status 0 or 1; 77 in another part of the long tests.
+takes less than 13 MB, without the shared libraries of Debian that it needs. Exit status 0 or 1; 77 in another part of the long tests.
 """
 
 import json
@@ -19,7 +19,7 @@ sys.path.insert(0, str(SOURCE / "tests" / "models"))
 import build  # noqa: E402
 import compare  # noqa: E402
 
-MOST_BYTES = 12e6
+MOST_BYTES = 13e6
 MOST_SECONDS = 10
 #: What every system has that runs C++ programs.
 SYSTEM = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s|libpthread|libdl|librt|ld-linux[\w-]*)\.so")
