@@ -6,7 +6,7 @@
 namespace pet {
 namespace {
 
-constexpr size_t kMostBatchDimensions = 3;
+constexpr size_t kMostBatchDimensions = 4;  // of the tensors of video: N, C, D, H before W
 
 std::vector<Form> formsOf(const Pattern& pattern) {
   auto shared = [](const Program& program) { return std::make_shared<const Program>(rewrite::inNormalForm(program)); };

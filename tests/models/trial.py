@@ -30,7 +30,6 @@ def tolerance(model):
     return TOLERANCES[model.precision] + model.engine_error
 
 
-
 @dataclasses.dataclass
 class Run:
     """One run of pet-apply."""

@@ -75,6 +75,16 @@ TEST(ApplierMatch, ANumberThatStandsForOthersIsTheModels) {
   EXPECT_EQ(found.sites[0].numbers, (Numbers{{0.01, 0.25}}));
 }
 
+TEST(ApplierMatch, ARowStandsForThoseOfTensorsOfAnyRankUpToVideo) {
+  const char* tensors[] = {"[5]", "[4, 5]", "[3, 4, 5]", "[2, 3, 4, 5]", "[1, 2, 3, 4, 5]"};
+  for (const std::string tensor : tensors) {
+    Found found =
+        find("pattern p {\n shape M K\n x: [M, K]\n y = Mish(x)\n}", modelOf("x: " + tensor + "  y = Mish(x)"));
+    ASSERT_EQ(found.sites.size(), 1U) << tensor;
+    EXPECT_EQ(found.sites[0].symbols.at("K"), Dim(5)) << tensor;
+  }
+}
+
 /// Two products that share their left side.
 constexpr const char* kProducts = R"(
 pattern products {
