@@ -15,6 +15,14 @@ namespace pet {
   return std::bit_cast<float>(std::min(bits & kMagnitude, std::bit_cast<uint32_t>(most)) | (bits & ~kMagnitude));
 }
 
+/// The polynomial of these coefficients at x, the highest first.
+template <class... Lower>
+[[gnu::always_inline]] inline float quickPolynomial(float x, float highest, Lower... lower) {
+  float p = highest;
+  ((p = p * x + lower), ...);
+  return p;
+}
+
 /// exp(x) to some 2^-22 of it, between 2^-126 and exp(88), where x is a number: Σ r^n / n! of what is left beside a
 /// power of two.
 [[gnu::always_inline]] inline float quickExpOfNumber(float x) {
@@ -23,13 +31,7 @@ namespace pet {
   const float shifted = c * 1.44269504F + kRounder;
   const float n = shifted - kRounder;
   const float r = (c - n * 0.693359375F) + n * 2.12194440e-4F;
-  float p = 1.0F / 720;
-  p = p * r + 1.0F / 120;
-  p = p * r + 1.0F / 24;
-  p = p * r + 1.0F / 6;
-  p = p * r + 0.5F;
-  p = p * r + 1;
-  p = p * r + 1;
+  const float p = quickPolynomial(r, 1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F);
   return std::bit_cast<float>(std::bit_cast<uint32_t>(p) + (std::bit_cast<uint32_t>(shifted) << 23));
 }
 
@@ -50,16 +52,8 @@ namespace pet {
 /// tanh(x) to some 2^-22 of it: x P(x^2) / Q(x^2), and 1 from where that is nearest.
 [[gnu::always_inline]] inline float quickTanh(float x) {
   const float c = quickBound(x, 9), u = c * c;
-  float p = 1.33546836e-08F;
-  p = p * u + 2.06091008e-05F;
-  p = p * u + 0.00349558936F;
-  p = p * u + 0.133810267F;
-  p = p * u + 1;
-  float q = 7.77656794e-07F;
-  q = q * u + 0.000328563678F;
-  q = q * u + 0.0258769859F;
-  q = q * u + 0.46714342F;
-  q = q * u + 1;
+  const float p = quickPolynomial(u, 1.33546836e-08F, 2.06091008e-05F, 0.00349558936F, 0.133810267F, 1.0F);
+  const float q = quickPolynomial(u, 7.77656794e-07F, 0.000328563678F, 0.0258769859F, 0.46714342F, 1.0F);
   const float y = quickBound(c * p / q, 1);
   return x != x ? x : y;
 }
@@ -67,18 +61,9 @@ namespace pet {
 /// erf(x) to some 2^-21 of it: x P(x^2) / Q(x^2), and 1 from where that is nearest.
 [[gnu::always_inline]] inline float quickErf(float x) {
   const float c = quickBound(x, 3.95F), u = c * c;
-  float p = 2.02590987e-06F;
-  p = p * u + 0.000284680837F;
-  p = p * u + 0.00380797112F;
-  p = p * u + 0.05287488F;
-  p = p * u + 0.191546221F;
-  p = p * u + 1.12837914F;
-  float q = 3.783145e-05F;
-  q = q * u + 0.00117067407F;
-  q = q * u + 0.0150547216F;
-  q = q * u + 0.114557907F;
-  q = q * u + 0.503086096F;
-  q = q * u + 1;
+  const float p =
+      quickPolynomial(u, 2.02590987e-06F, 0.000284680837F, 0.00380797112F, 0.05287488F, 0.191546221F, 1.12837914F);
+  const float q = quickPolynomial(u, 3.783145e-05F, 0.00117067407F, 0.0150547216F, 0.114557907F, 0.503086096F, 1.0F);
   const float y = quickBound(c * p / q, 1);
   return x != x ? x : y;
 }

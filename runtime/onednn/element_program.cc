@@ -105,28 +105,32 @@ PET_WIDE_LOOPS void runElements(const ElementOp& op, const float* const* x, floa
 
 std::optional<ElementOp> elementOp(const Node& node) {
   static const std::map<std::string_view, Code> kCodes{
-      {"Add", Code::kAdd},         {"Sub", Code::kSub},      {"Mul", Code::kMul},
-      {"Div", Code::kDiv},         {"PRelu", Code::kPRelu},  {"Where", Code::kWhere},
-      {"Neg", Code::kLinear},      {"Relu", Code::kRelu},    {"LeakyRelu", Code::kRelu},
-      {"Sigmoid", Code::kSigmoid}, {"Tanh", Code::kTanh},    {"Erf", Code::kErf},
-      {"Exp", Code::kExp},         {"Sqrt", Code::kSqrt},    {"Reciprocal", Code::kReciprocal},
-      {"Square", Code::kSquare},   {"Clip", Code::kClip},    {"HardSwish", Code::kHardSwish},
-      {"Swish", Code::kSwish},     {"Gelu", Code::kGeluErf}, {"HardSigmoid", Code::kHardSigmoid},
+      {"Add", Code::kAdd},
+      {"Sub", Code::kSub},
+      {"Mul", Code::kMul},
+      {"Div", Code::kDiv},
+      {"PRelu", Code::kPRelu},
+      {"Where", Code::kWhere},
+      {"Erf", Code::kErf},
+      {"Reciprocal", Code::kReciprocal},
+      {"HardSigmoid", Code::kHardSigmoid},
+      {"Clip", Code::kClip},
   };
-  auto code = kCodes.find(node.op->name);
-  if (code == kCodes.end()) return std::nullopt;
+  const auto code = kCodes.find(node.op->name);
+  if (code == kCodes.end()) {
+    const auto function = plan::activationOf(node);
+    return function ? elementOp(*function) : std::nullopt;
+  }
   ElementOp op{code->second};
   auto number = [&](std::string_view name) { return static_cast<float>(node.number(name)); };
-  const std::string_view name = code->first;
-  if (name == "Neg") op.alpha = -1;
-  if (name == "Relu") op.alpha = 0;
-  if (name == "LeakyRelu" || name == "Swish" || name == "HardSigmoid") op.alpha = number("alpha");
-  if (name == "HardSigmoid") op.beta = number("beta");
-  if (name == "Clip") {
+  if (op.code == Code::kHardSigmoid) {
+    op.alpha = number("alpha");
+    op.beta = number("beta");
+  }
+  if (op.code == Code::kClip) {  // an Activation's bounds are finite
     op.alpha = number("min");
     op.beta = number("max");
   }
-  if (name == "Gelu" && node.text("approximate") == "tanh") op.code = Code::kGeluTanh;
   return op;
 }
 

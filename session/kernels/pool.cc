@@ -62,28 +62,18 @@ bool advance(Extents& position, ExtentOf extentOf) {
   return false;
 }
 
-/// Offsets into an image: row-major, or with its first dimension innermost.
-std::vector<int64_t> stridesOf(const std::vector<WindowAlong>& windows, bool rowMajor) {
-  std::vector<int64_t> strides(windows.size());
-  int64_t next = 1;
-  for (size_t i = 0; i < windows.size(); ++i) {
-    const size_t d = rowMajor ? windows.size() - 1 - i : i;
-    strides[d] = next;
-    next *= windows[d].in;
-  }
-  return strides;
-}
-
 std::vector<Constant> runMaxPool(const NodeCall& call) {
   const Constant& x = call.operand(0);
   const std::vector<WindowAlong> windows = windowsOf(call);
-  const std::vector<int64_t> strides = stridesOf(windows, true);
-  const std::vector<int64_t> counted = stridesOf(windows, call.integer("storage_order", 0) == 0);
-  Extents to{x.extents[0], x.extents[1]};
-  int64_t image = 1;
-  for (const WindowAlong& w : windows) {
+  Extents to{x.extents[0], x.extents[1]}, plane(x.extents.begin() + 2, x.extents.end());
+  for (const WindowAlong& w : windows)
     to.push_back(w.out);
-    image *= w.in;
+  const int64_t image = elementCount(plane);
+  const std::vector<int64_t> strides = rowMajorStrides(plane);
+  std::vector<int64_t> counted = strides;
+  if (call.integer("storage_order", 0) != 0) {  // the first dimension innermost
+    counted = rowMajorStrides({plane.rbegin(), plane.rend()});
+    std::reverse(counted.begin(), counted.end());
   }
   Made<int64_t> indices = make<int64_t>(ElementType::kInt64, to);
   return withType(x.element, [&](auto zero) {
