@@ -4,6 +4,7 @@
     python bench/models.py [--models a,b] [--device D] [--measure] [--all] [--by-rule] [--threads N] [--processor-time] [--minutes M]
                            [--json FILE] ...
     python bench/models.py --cliffs --measure ...        of tests/models/zoo.py the exports in which ONNX Runtime is slow at something
+    python bench/models.py --families --measure ...      tests/models/families.py: operators at which ONNX Runtime is slow, by themselves
 
 Each model is built by tests/models/build.py (those that torchvision has as its exporters write them) and rewritten by `pet-apply
 MODEL PACK --device D` with otherwise default options (and by `--measure`, by `--all`, and without each of the rules that fired,
@@ -36,6 +37,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "models"), str(ROOT / "runtime" / "ort")]
 import build  # noqa: E402
 import compare  # noqa: E402
+import families  # noqa: E402
 import runner  # noqa: E402
 import trial  # noqa: E402
 import zoo  # noqa: E402
@@ -85,10 +87,11 @@ class Runner:
 DEVICES = {  # device: what times on it, given the folder of the tools
     "ort-cpu": lambda tools: [sys.executable, ROOT / "runtime" / "ort" / "runner.py"],
     "openvino-cpu": lambda tools: [ROOT / ".engines" / "openvino" / "bin" / "python", ROOT / "runtime" / "ort" / "openvino_runner.py"],
+    "mnn-cpu": lambda tools: [ROOT / ".engines" / "mnn" / "bin" / "python", ROOT / "runtime" / "ort" / "mnn_runner.py"],
     "onednn-cpu": lambda tools: [tools / "pet-runner"],
 }
 
-TABLES = {"ort-cpu": "models", "openvino-cpu": "models_openvino", "onednn-cpu": "models_onednn"}  # of docs/speed.md
+TABLES = {"ort-cpu": "models", "openvino-cpu": "models_openvino", "mnn-cpu": "models_mnn", "onednn-cpu": "models_onednn"}  # of docs/speed.md
 
 DEFAULT = Variant("default", ())
 MEASURE = Variant("measure", ("--measure",))
@@ -167,16 +170,29 @@ def open_extents(name, path):
     return dims
 
 
+def is_positive(name):
+    """It has no value where its inputs are not."""
+    return name in families.FAMILIES and families.FAMILIES[name].positive
+
+
+def why_none(report):
+    """Where no rule fired: what is in the way of the most promising one."""
+    if not report["matched"]:
+        known = sorted({f"{u['operator']}: {u['reason']}" for u in report["untouched"]})
+        return "; ".join(["no pattern fits", *known])
+    return "; ".join(group["says"] for group in report["refused"])
+
+
 def tolerance(name):
     """How far an output may be off, relative to the largest value."""
     return trial.tolerance(zoo.MODELS[name]) if name in zoo.MODELS else TOLERANCE
 
 
-def measure(paths, dims, options, budget):
+def measure(paths, dims, positive, options, budget):
     """Samples per path, taken in turns on the same inputs, on one CPU."""
     engine = started(options)
-    answer = engine.ask({"cmd": "time", "models": [str(path) for path in paths], "runs": options.runs, "warmup": 2, "budget_s": budget,
-                         "threads": options.threads, "processor_time": options.processor_time, "dims": dims})
+    answer = engine.ask({"cmd": "time", "models": [str(path) for path in paths], "runs": options.runs, "repeat": options.repeat, "warmup": 2, "budget_s": budget,
+                         "threads": options.threads, "processor_time": options.processor_time, "positive": positive, "dims": dims})
     engine.close()  # the next model's pet-apply may use every CPU
     if "error" in answer:
         raise Failure(f"{options.device}: {answer['error']}")
@@ -197,15 +213,15 @@ def ratio(original, other):
 def bench(name, folder, pack, variants, options, budget):
     """One entry of the JSON report; at most about `budget` seconds for the timed runs."""
     original = build.build(name, folder)
-    dims = open_extents(name, original)
+    dims, positive = open_extents(name, original), is_positive(name)
     made = [rewrite(original, pack, variant, options) for variant in variants]
     if options.by_rule:
         made += [rewrite(original, pack, variant, options) for variant in without_each(made[0])]
-    errors = [compare.compare(original, m.path, dims=dims).relative for m in made]
-    first, control, *others = measure([original, original, *(m.path for m in made)], dims, options, budget)
+    errors = [compare.compare(original, m.path, dims=dims, positive=positive).relative for m in made]
+    first, control, *others = measure([original, original, *(m.path for m in made)], dims, positive, options, budget)
     rewritten = {
         m.variant.name: {**figures(samples), "ratio": ratio(first, samples), "relative_error": error,
-                         "apply_seconds": m.seconds, "rules": m.rules(), "measured": m.report["measured"],
+                         "apply_seconds": m.seconds, "rules": m.rules(), "measured": m.report["measured"], **({} if m.rules() else {"why_none": why_none(m.report)}),
                          "expected": m.report["expected"]["ratio"]}
         for m, samples, error in zip(made, others, errors)}
     return {"original": figures(first), "control": ratio(first, control), "rewritten": rewritten}
@@ -237,9 +253,11 @@ def print_row(cells):
 
 def parse_arguments():
     arguments = argparse.ArgumentParser(description="Times original against rewritten models on an engine.")
-    arguments.add_argument("--models", default=",".join(MODELS), help="names, with commas (default: all but those for tests)")
+    arguments.add_argument("--models", help="names, with commas (default: all but those for tests, or all families)")
     arguments.add_argument("--cliffs", action="store_true", help="instead, those in which the engine is slow at something")
+    arguments.add_argument("--families", action="store_true", help="instead, operators at which the engine is slow, by themselves")
     arguments.add_argument("--runs", type=int, default=31, help="rounds a model (default 31)")
+    arguments.add_argument("--repeat", type=int, default=1, help="runs in a row at each turn, of which the median counts (default 1)")
     arguments.add_argument("--minutes", type=float, default=14, help="for all timed runs, at least 3 rounds each (default 14)")
     arguments.add_argument("--threads", type=int, default=1, help="of the engine (default 1)")
     arguments.add_argument("--device", choices=DEVICES, default="ort-cpu", help="the engine (default ort-cpu)")
@@ -253,16 +271,18 @@ def parse_arguments():
     arguments.add_argument("--timings", type=pathlib.Path, help="for pet-apply, instead of those that ship")
     arguments.add_argument("--cpu", type=int, help="the CPU to stay on (default: the highest)")
     options = arguments.parse_args()
-    options.models = CLIFFS if options.cliffs else options.models.split(",")
+    options.models = CLIFFS if options.cliffs else options.models.split(",") if options.models else list(families.FAMILIES if options.families else MODELS)
     unknown = [name for name in options.models if name not in build.EVERY]
     if unknown:
         arguments.error(f"no model named {', '.join(unknown)}; there are {', '.join(build.EVERY)}")
-    if options.runs < 1 or options.threads < 1:
-        arguments.error("--runs and --threads must be at least 1")
+    if options.runs < 1 or options.repeat < 1 or options.threads < 1:
+        arguments.error("--runs, --repeat and --threads must be at least 1")
+    if options.repeat > 1 and options.device == "onednn-cpu":
+        arguments.error("pet-runner has no --repeat")
     if options.processor_time and options.threads > 1:
         arguments.error("--processor-time is for one thread")
-    if options.cliffs and options.device != "ort-cpu":
-        arguments.error("--cliffs is about ort-cpu")
+    if (options.cliffs or options.families) and options.device != "ort-cpu":
+        arguments.error("--cliffs and --families are about ort-cpu")
     options.bin = options.bin.resolve()
     return options
 
@@ -290,7 +310,7 @@ def main():
         print(f"bench/models.py: {options.device}: {hello['error']}", file=sys.stderr)
         return 1
     isa, cpu = hello["isa"], hello["cpu"]
-    table = "cliffs" if options.cliffs else TABLES[options.device]
+    table = "cliffs" if options.cliffs else "families" if options.families else TABLES[options.device]
     report = {**provenance(table, ["bench/models.py", *sys.argv[1:]], cpu, options.threads), "engine": hello["engine"],
               "version": hello["version"], "isa": isa, "cpu": cpu, "threads": options.threads, "models": {}}
     variants = [DEFAULT, *([MEASURE] if options.measure else []), *([ALL] if options.all else [])]

@@ -6,10 +6,11 @@
 Rewrites what is between `<!-- speed_table: NAME -->` and `<!-- speed_table end -->`; with --check it only compares, exit status 1
 where they differ. A result says of which table it is ("table"), and its "date", "commit", "machine" and "command".
 
-Of the tables models, models_openvino, models_onednn, versions, engine, unseen and two_threads a model's result is the latest, by the files'
-names. Of the first three it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime. Of cost, cliffs, zoo
-and engine_zoo the latest file counts: what `bench/apply_cost.py --json`, `bench/models.py --cliffs --measure --json`, `bench/zoo.py --json`
-and `bench/engine.py --json` write; zoo has several tables (zoo_tables.py). The others state their figures by model:
+Of the tables models, models_openvino, models_mnn, models_onednn, versions, engine, unseen and two_threads a model's result is the latest,
+by the files' names. Of the first four it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime. Of cost,
+cliffs, families, predictor, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`, `bench/models.py --cliffs --measure
+--json`, `bench/models.py --families --json`, `bench/predictor.py --json`, `bench/zoo.py --json` and `bench/engine.py --json` write; zoo has
+several tables (zoo_tables.py). The others state their figures by model:
 
     versions: {"ratios": {"1.20.1": 1.62, ...}, "simplified": {"onnxsim": 1.00, "onnxslim": 0.98}}
     engine:   {"ort": seconds, "ours": seconds, "ratio": 2.48, "rewritten": seconds}
@@ -25,6 +26,7 @@ import sys
 import textwrap
 
 from models import GOALS
+import families
 import zoo
 import zoo_tables
 
@@ -133,7 +135,7 @@ def ratio_row(_, entry):
 
 BY_MODEL = {
     "models": (["original ms", "ratio (p10 - p90)", "with `--measure`", "A/A", "rules that fire", "goal"], models_row),
-    **dict.fromkeys(["models_openvino", "models_onednn"],
+    **dict.fromkeys(["models_openvino", "models_mnn", "models_onednn"],
                     (["original ms", "ratio (p10 - p90)", "A/A", "largest difference", "rules that fire"], device_row)),
     "versions": ([f"ratio, ONNX Runtime {VERSIONS[0]}", *VERSIONS[1:], "original through onnxsim / onnxslim, 1.31.1"], versions_row),
     "engine": (["ONNX Runtime ms", "ours ms", "ratio", "ours, rewritten for ONNX Runtime"], engine_row),
@@ -177,16 +179,48 @@ def cliffs_lines(result):
             f"the least is {min(gains):.2f}, with `--measure` {min(measured):.2f}. Where no rule fires, the file is the original's."]
 
 
+REACHED = 0.8  # of what an equal graph gains
+
+
+def families_lines(result):
+    """Operators by themselves: what is known to be gained, what is gained, by which rule, or why none fires."""
+    rows, reached = [], 0
+    for name, entry in result["models"].items():
+        family, default = families.FAMILIES[name], entry["rewritten"]["default"]
+        extents = " and ".join(" x ".join(map(str, shape)) for shape in family.inputs)
+        enough = bool(default["rules"]) and gain(default) >= REACHED * family.gain
+        reached += enough
+        how = rules(default["rules"]) if default["rules"] else family.note or default["why_none"]
+        rows.append([family.what, extents, milliseconds(entry["original"]["median"]), f"{family.gain:g}", ratio(default), "yes" if enough else "no", how])
+    return [*zoo_tables.table(["operator", "of", "original ms", "an equal graph", "ours (p10 - p90)", f">= {REACHED:g} of it", "rules that fire, or why none does"], rows), "",
+            f"Of {len(rows)}, {reached} gain at least {REACHED:g} of what the equal graph does; in {sum(bool(e['rewritten']['default']['rules']) for e in result['models'].values())} "
+            "a rule fires."]
+
+
+def predictor_lines(result):
+    """What predictions are worth, with samples, models and machines left out."""
+    def share(part, whole):
+        return f"{100 * part / max(1, whole):.0f} %"
+
+    rows = [[device, f"each {what}", str(v["samples"]), share(v["right"], v["samples"]), str(v["lost"]), share(v["predicted"], v["samples"]),
+             f"{v['p10']:.2f} - {v['median']:.2f} - {v['p90']:.2f}", share(v["below"], v["predicted"])]
+            for device, worth in result["devices"].items() for what, v in worth["left_out"].items() if v["samples"]]
+    return zoo_tables.table(["timings of", "left out", "decisions", "right", "fire at a loss", "predicted", "predicted / timed: p10 - p50 - p90",
+                             "timed below the bound"], rows)
+
+
 OF_LATEST = {  # table: (what its result says it is of, lines)
     "cost": ("cost", cost_lines),
     "cliffs": ("cliffs", cliffs_lines),
     "engine_zoo": ("engine_zoo", engine_lines),
+    "families": ("families", families_lines),
+    "predictor": ("predictor", predictor_lines),
     "zoo_totals": ("zoo", zoo_tables.totals),
     "zoo_refused": ("zoo", zoo_tables.refused),
     "zoo_by_size": ("zoo", zoo_tables.by_size),
     "zoo_each": ("zoo", zoo_tables.each),
 }
-FIGURES = {"cost": "cases", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo", "cliffs"], "models")}  # by what a result is of
+FIGURES = {"cost": "cases", "predictor": "devices", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo", "cliffs", "families"], "models")}  # by what a result is of
 
 
 def read_results(folder):
@@ -196,7 +230,7 @@ def read_results(folder):
         result = json.loads(path.read_text())
         lacking = {"table", "date", "commit", "machine", "command", FIGURES.get(result.get("table"), "models")} - set(result)
         strange = set(result.get("models", {})) - set(LABELS) if result.get("table") in BY_MODEL else set()
-        failed = [model for model, entry in result.get("models", {}).items() if "error" in entry]
+        failed = [model for model, entry in result["models"].items() if "error" in entry] if FIGURES.get(result.get("table")) == "models" else []
         if lacking or strange or failed or result["table"] not in FIGURES:
             raise Mistake(f"{path}: lacks {sorted(lacking)}, has models without a label {sorted(strange)}, or that failed {failed}, "
                           "or is of no table")

@@ -53,7 +53,7 @@ def refused(report):
     for entry in good(report).values():
         for variant, run in entry["runs"].items():
             counts[variant].update(run["refused"])
-    kinds = sorted(set().union(*counts.values()), key=lambda kind: -counts["default"][kind])
+    kinds = sorted(set().union(*counts.values()), key=lambda kind: (-counts["default"][kind], kind))
     return table(["reason", *VARIANTS.values()], [[f"`{kind}`", *(str(counts[variant][kind]) for variant in VARIANTS)] for kind in kinds])
 
 

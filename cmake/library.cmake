@@ -5,6 +5,11 @@ set(parts pet_ir pet_rules pet_pack pet_gain pet_runtime pet_onnx_schema pet_onn
 if(PET_APPLY_ENGINE)
   list(APPEND parts pet_plan pet_onednn)
 endif()
+foreach(part IN LISTS parts)
+  if(TARGET ${part}_loops)
+    list(APPEND parts ${part}_loops)
+  endif()
+endforeach()
 set_target_properties(${parts} PROPERTIES
   POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 

@@ -12,7 +12,7 @@ file(CREATE_LINK "${PROJECT_SOURCE_DIR}/rules/patterns" "${share}/patterns" SYMB
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/runtime/ort" "${share}/ort" SYMBOLIC)
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/runtime/cuda/devices" "${share}/cuda" SYMBOLIC)
 
-# The default pack, and its digest as a source file of pet-apply.
+# The default pack, and its digest as a source file: a library of its own, so that nothing else waits for the pack to be compiled.
 add_executable(make_pack tools/build/make_pack.cc)
 target_link_libraries(make_pack PRIVATE pet_pack)
 set_target_properties(make_pack PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
@@ -24,8 +24,10 @@ add_custom_command(
   COMMAND make_pack "${share}/default.db" "${default_digest}" "${default_text}"
   DEPENDS make_pack "${default_text}"
   VERBATIM)
-target_sources(pet_tools_apply PRIVATE "${default_digest}")
-set_source_files_properties("${default_digest}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+add_library(pet_default_pack STATIC "${default_digest}")
+target_link_libraries(pet_default_pack PRIVATE pet_options)
+set_target_properties(pet_default_pack PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+target_link_libraries(pet_tools_apply INTERFACE pet_default_pack)
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME tools)
 install(TARGETS pet-apply RUNTIME DESTINATION bin COMPONENT applier)

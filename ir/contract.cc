@@ -1,7 +1,6 @@
 #include "ir/contract.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 namespace pet {
@@ -10,93 +9,124 @@ namespace {
 constexpr int64_t kMostEntries = 1 << 21;  // before the sum
 constexpr size_t kMostPoints = 64;         // of a value whose entries form no box
 
-/// Entries at digits; digit d is in [0, extents[d]).
+/// Numerators over one denominator at digits, row-major; digit d is in [0, extents[d]).
 struct Table {
   std::vector<Expr> digits;
   Extents extents;
-  std::vector<Rational> entries;
+  int64_t denominator = 1;
+  std::vector<int64_t> numerators;
+
+  /// In lowest terms, as a whole.
+  void reduce() {
+    int64_t common = denominator;
+    for (int64_t n : numerators)
+      common = std::gcd(common, n);
+    denominator /= common;
+    for (int64_t& n : numerators)
+      n /= common;
+  }
 };
 
 bool isTable(const Factor& f) {
   return f.kind == Factor::Kind::kConstant && f.key.rfind("Table", 0) == 0;
 }
 
-/// Of a constant's parameters: denominator, rank, extents, values.
+/// Of a constant's parameters: denominator, rank, extents, numerators.
 Table tableOf(const Factor& f) {
-  Table t{f.at, {}, {}};
+  Table t{f.at, {}, f.parameters[0].constant(), {}};
   auto rank = static_cast<size_t>(f.parameters[1].constant());
-  for (size_t d = 0; d < rank; ++d)
-    t.extents.push_back(f.parameters[2 + d].constant());
-  for (size_t i = 2 + rank; i < f.parameters.size(); ++i)
-    t.entries.push_back(Rational{f.parameters[i].constant(), 1} * Rational{1, f.parameters[0].constant()});
+  for (size_t i = 2; i < f.parameters.size(); ++i)
+    (i < 2 + rank ? t.extents : t.numerators).push_back(f.parameters[i].constant());
+  t.reduce();
   return t;
 }
 
 Factor factorOf(const Table& t) {
   Factor f{Factor::Kind::kConstant, 0, "Table", {}, t.digits};
-  int64_t denominator = 1;
-  for (const Rational& r : t.entries)
-    denominator = checkedMul(denominator / std::gcd(denominator, r.denominator), r.denominator);
-  f.parameters = {denominator, static_cast<int64_t>(t.extents.size())};
+  f.parameters = {t.denominator, static_cast<int64_t>(t.extents.size())};
   f.parameters.insert(f.parameters.end(), t.extents.begin(), t.extents.end());
-  for (const Rational& r : t.entries)
-    f.parameters.emplace_back(checkedMul(r.numerator, denominator / r.denominator));
+  f.parameters.insert(f.parameters.end(), t.numerators.begin(), t.numerators.end());
   for (size_t i = 2; i < f.parameters.size(); ++i)
     f.key += " " + f.parameters[i].str();
-  f.key += " / " + std::to_string(denominator);
+  f.key += " / " + std::to_string(t.denominator);
   return f;
 }
 
-/// Calls `visit` with every position of a box, last digit fastest.
-void forEachPosition(const Extents& extents, const std::function<void(const Extents&)>& visit) {
-  Extents at(extents.size());
-  for (int64_t left = elementCount(extents); left > 0; --left) {
-    visit(at);
-    for (size_t d = extents.size(); d-- > 0;) {
-      if (++at[d] < extents[d]) break;
-      at[d] = 0;
+/// Goes through the positions of a box, the last digit fastest, and knows where each stands in arrays over some of the
+/// digits.
+class Walk {
+ public:
+  explicit Walk(Extents extents) : extents_(std::move(extents)), at_(extents_.size()) {}
+
+  /// An array over the digits of these numbers, row-major; its number.
+  size_t follow(const std::vector<size_t>& digits) {
+    Extents strides(extents_.size());
+    int64_t stride = 1;
+    for (size_t d = digits.size(); d-- > 0; stride *= extents_[digits[d]])
+      strides[digits[d]] += stride;
+    strides_.push_back(std::move(strides));
+    offsets_.push_back(0);
+    return offsets_.size() - 1;
+  }
+  const Extents& at() const { return at_; }
+  size_t offset(size_t array) const { return static_cast<size_t>(offsets_[array]); }
+  void next() {
+    for (size_t d = at_.size(); d-- > 0;) {
+      const bool wraps = ++at_[d] == extents_[d];
+      const int64_t by = wraps ? 1 - extents_[d] : 1;
+      for (size_t a = 0; a < offsets_.size(); ++a)
+        offsets_[a] += by * strides_[a][d];
+      if (!wraps) return;
+      at_[d] = 0;
     }
   }
-}
 
-/// The product of tables, and the sum over one of its digits if there is one that equals `over`.
-std::optional<Table> product(const std::vector<Table>& tables, const std::optional<Expr>& over) {
-  Table all;
+ private:
+  Extents extents_, at_;
+  std::vector<Extents> strides_;  // per array, along each digit
+  Extents offsets_;
+};
+
+/// The sum, over the digit that equals `over`, of the product of tables that have it.
+std::optional<Table> summed(const std::vector<Table>& tables, const Expr& over) {
+  std::vector<Expr> digits;
+  Extents extents;
   std::vector<std::vector<size_t>> places;
   for (const Table& t : tables) {
     places.emplace_back();
     for (size_t d = 0; d < t.digits.size(); ++d) {
-      auto it = std::find(all.digits.begin(), all.digits.end(), t.digits[d]);
-      places.back().push_back(static_cast<size_t>(it - all.digits.begin()));
-      if (it != all.digits.end()) continue;
-      all.digits.push_back(t.digits[d]);
-      all.extents.push_back(t.extents[d]);
+      auto it = std::find(digits.begin(), digits.end(), t.digits[d]);
+      places.back().push_back(static_cast<size_t>(it - digits.begin()));
+      if (it != digits.end()) continue;
+      digits.push_back(t.digits[d]);
+      extents.push_back(t.extents[d]);
     }
   }
-  if (elementCount(all.extents) > kMostEntries) return std::nullopt;
+  const int64_t size = elementCount(extents);
+  if (size > kMostEntries) return std::nullopt;
   Table result;
-  for (size_t d = 0; d < all.digits.size(); ++d) {
-    if (over && all.digits[d] == *over) continue;
-    result.digits.push_back(all.digits[d]);
-    result.extents.push_back(all.extents[d]);
+  std::vector<size_t> kept;
+  for (size_t d = 0; d < digits.size(); ++d) {
+    if (digits[d] == over) continue;
+    kept.push_back(d);
+    result.digits.push_back(digits[d]);
+    result.extents.push_back(extents[d]);
   }
-  result.entries.assign(static_cast<size_t>(elementCount(result.extents)), Rational{0, 1});
-  forEachPosition(all.extents, [&](const Extents& at) {
-    Rational entry;
-    for (size_t t = 0; t < tables.size(); ++t) {
-      int64_t offset = 0;
-      for (size_t d = 0; d < places[t].size(); ++d)
-        offset = offset * tables[t].extents[d] + at[places[t][d]];
-      entry = entry * tables[t].entries[static_cast<size_t>(offset)];
-      if (entry.numerator == 0) return;
-    }
-    int64_t offset = 0;
-    for (size_t d = 0; d < at.size(); ++d) {
-      if (!over || all.digits[d] != *over) offset = offset * all.extents[d] + at[d];
-    }
-    Rational& sum = result.entries[static_cast<size_t>(offset)];
-    sum = sum + entry;
-  });
+  for (const Table& t : tables)
+    result.denominator = checkedMul(result.denominator, t.denominator);
+  result.numerators.assign(static_cast<size_t>(elementCount(result.extents)), 0);
+  Walk walk(extents);
+  for (const std::vector<size_t>& of : places)
+    walk.follow(of);
+  const size_t ofResult = walk.follow(kept);
+  for (int64_t left = size; left > 0; --left, walk.next()) {
+    int64_t entry = 1;
+    for (size_t t = 0; t < tables.size() && entry != 0; ++t)
+      entry = checkedMul(entry, tables[t].numerators[walk.offset(t)]);
+    int64_t& sum = result.numerators[walk.offset(ofResult)];
+    sum = checkedAdd(sum, entry);
+  }
+  result.reduce();
   return result;
 }
 
@@ -142,7 +172,7 @@ void sumOut(Partial& p, std::vector<Table>& tables) {
       (reads ? with : without).push_back(t);
     }
     if (!std::all_of(with.begin(), with.end(), [&](const Table& t) { return coversRange(p, t, r); })) continue;
-    auto sum = product(with, Expr::variable(r));
+    auto sum = summed(with, Expr::variable(r));
     if (!sum) continue;
     without.push_back(std::move(*sum));
     tables = std::move(without);
@@ -228,17 +258,18 @@ struct Place {
 
 /// Nullopt: too many conditions.
 std::optional<std::vector<Place>> placesOf(const Table& t) {
-  std::vector<std::pair<Rational, std::vector<Extents>>> byValue;
-  size_t position = 0;
-  forEachPosition(t.extents, [&](const Extents& at) {
-    const Rational& value = t.entries[position++];
-    if (value.numerator == 0) return;
-    auto it = std::find_if(byValue.begin(), byValue.end(), [&](const auto& v) { return v.first == value; });
-    if (it == byValue.end()) it = byValue.insert(it, {value, {}});
-    it->second.push_back(at);
-  });
+  std::vector<std::pair<int64_t, std::vector<Extents>>> byNumerator;
+  Walk walk(t.extents);
+  for (size_t i = 0; i < t.numerators.size(); ++i, walk.next()) {
+    const int64_t numerator = t.numerators[i];
+    if (numerator == 0) continue;
+    auto it = std::find_if(byNumerator.begin(), byNumerator.end(), [&](const auto& v) { return v.first == numerator; });
+    if (it == byNumerator.end()) it = byNumerator.insert(it, {numerator, {}});
+    it->second.push_back(walk.at());
+  }
   std::vector<Place> result;
-  for (const auto& [value, points] : byValue) {
+  for (const auto& [numerator, points] : byNumerator) {
+    const Rational value = Rational{numerator, 1} * Rational{1, t.denominator};
     auto box = boxOf(points, t);
     if (!box.empty() || t.digits.empty()) {
       result.push_back({value, std::move(box)});

@@ -1,6 +1,7 @@
 #include "ir/layout_algebra.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -207,6 +208,29 @@ std::optional<Outermost> outermost(const LayoutSpec& layout, size_t dimension) {
   return std::nullopt;
 }
 
+LayoutSpec transposition(const Shape& operand, const std::vector<Expr>& perm) {
+  LayoutSpec spec;
+  for (const Dim& d : operand) {
+    spec.left.push_back({static_cast<int>(spec.axes.size())});
+    spec.axes.push_back({"a" + std::to_string(spec.axes.size()), d});
+  }
+  for (const Expr& p : perm)
+    spec.right.push_back({static_cast<int>(*p.asConstant())});
+  return spec;
+}
+
+std::optional<LayoutSpec> depthToSpace(const Node& node, const Shape& operand) {
+  if (!node.is(ops::kDepthToSpace)) return std::nullopt;
+  const int64_t size = node.scalar("blocksize").constant();
+  const auto channels = quotient(operand[1], Dim(size * size));
+  if (!channels) return std::nullopt;
+  const std::vector<int> depth = node.text("mode") == "DCR" ? std::vector{1, 2, 3} : std::vector{3, 1, 2};
+  return LayoutSpec{
+      {{"n", operand[0]}, {"p", size}, {"q", size}, {"c", *channels}, {"h", operand[2]}, {"w", operand[3]}},
+      {{0}, depth, {4}, {5}},
+      {{0}, {3}, {4, 1}, {5, 2}}};
+}
+
 std::optional<std::vector<int64_t>> asTranspose(const LayoutSpec& layout) {
   LayoutSpec spec = withoutUnits(reduced(layout));
   if (spec.left.size() != spec.right.size()) return std::nullopt;
@@ -230,6 +254,57 @@ std::pair<std::vector<int>, std::vector<int>> movingAxes(const LayoutSpec& layou
     return axes;
   };
   return {side(layout.left), side(layout.right)};
+}
+
+namespace {
+
+/// The dimension of the result is this one of the operand.
+bool isReadAsItLies(const std::vector<LayoutAxis>& axes, const std::vector<Expr>& source, const Dim& operand) {
+  std::vector<Dim> extents;
+  bool inOrder = axes.size() == source.size();
+  for (size_t i = 0; inOrder && i < axes.size(); ++i) {
+    inOrder = source[i] == Expr::variable(axes[i].name);
+    extents.push_back(axes[i].extent);
+  }
+  return inOrder && Dim::product(extents) == operand;
+}
+
+}  // namespace
+
+std::optional<Positions> positionsOf(const IndexMapSpec& map, const Shape& operand) {
+  if (!map.guards.empty()) return std::nullopt;
+  Positions positions;
+  size_t next = 0;
+  for (size_t d = 0; d < operand.size(); ++d) {
+    if (next < map.dims.size() && isReadAsItLies(map.dims[next], map.source[d], operand[d])) {
+      positions.emplace_back();
+      ++next;
+      continue;
+    }
+    const auto extent = operand[d].asConstant();
+    if (!extent) return std::nullopt;
+    std::set<std::string> open = map.source[d][0].variables();
+    std::vector<Expr> reads{map.source[d][0]};
+    Extents extents;
+    for (; !open.empty() && next < map.dims.size(); ++next) {
+      const LayoutAxis& axis = map.dims[next][0];
+      const auto count = axis.extent.asConstant();
+      if (map.dims[next].size() != 1 || !count || open.erase(axis.name) == 0) return std::nullopt;
+      std::vector<Expr> each;
+      for (const Expr& e : reads) {
+        for (int64_t i = 0; i < *count; ++i)
+          each.push_back(e.substitute({{axis.name, i}}));
+      }
+      reads = std::move(each);
+      extents.push_back(*count);
+    }
+    if (!open.empty()) return std::nullopt;
+    Tensor<int64_t> at(extents);
+    for (size_t i = 0; i < reads.size(); ++i)
+      at.data[i] = reads[i].constant() < 0 || reads[i].constant() >= *extent ? -1 : reads[i].constant();
+    positions.emplace_back(std::move(at));
+  }
+  return next == map.dims.size() ? std::optional(std::move(positions)) : std::nullopt;
 }
 
 bool movesNothing(const LayoutSpec& layout) {

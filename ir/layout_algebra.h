@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "ir/program.h"
+#include "ir/tensor.h"
 
 namespace pet {
 
@@ -41,11 +42,24 @@ struct Outermost {
 /// A Pad or Slice of the result along it is one of the operand along that dimension, by multiples of `inner`.
 std::optional<Outermost> outermost(const LayoutSpec& layout, size_t dimension);
 
+/// The Layout that a Transpose with this `perm` is.
+LayoutSpec transposition(const Shape& operand, const std::vector<Expr>& perm);
+
+/// The Layout that a DepthToSpace is, n (p q c) h w -> n c (h p) (w q) or with c in front of p and q; nullopt for other
+/// operators.
+std::optional<LayoutSpec> depthToSpace(const Node& node, const Shape& operand);
+
 /// The permutation of dimensions that the Layout is, if it is one: result dimension d is operand dimension perm[d].
 std::optional<std::vector<int64_t>> asTranspose(const LayoutSpec& layout);
 
 /// The axes that move, outermost first, without those of extent 1: operand and result order.
 std::pair<std::vector<int>, std::vector<int>> movingAxes(const LayoutSpec& layout);
+
+/// Where an IndexMap reads each dimension of its operand, by the dimensions of the result that stand in its place; -1:
+/// outside. Nullopt of a dimension that is read as it lies; of the whole where dimensions are not all in order, guards
+/// say more, or a dimension that is read in another way has an extent that is no number.
+using Positions = std::vector<std::optional<Tensor<int64_t>>>;
+std::optional<Positions> positionsOf(const IndexMapSpec& map, const Shape& operand);
 
 /// The product of a group's extents.
 Dim groupExtent(const LayoutSpec& layout, const std::vector<int>& group);

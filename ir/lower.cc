@@ -50,13 +50,25 @@ Expected<Program> lowerOnce(const Program& program) {
                   });
 }
 
+/// A definition looks at the node: that of a Tanh at the Softplus that it is of.
+bool isLookedAt(const Program& program, const Node& node, const Unfold& unfold) {
+  constexpr OpName kTanh{"Tanh"};
+  return node.is(ops::kSoftplus) && unfold.contains(kTanh.text) &&
+         std::any_of(program.nodes().begin(), program.nodes().end(), [&](const Node& reader) {
+           return reader.is(kTanh) && &program.node(reader.operands[0]) == &node;
+         });
+}
+
 /// Replaces each operator in `unfold` by its definition, where its attributes have one, and those of that likewise.
 Expected<Program> definedBy(const Program& program, const Unfold& unfold) {
   bool isComplete = true;
   auto defined = replaced(program,
                           [&](ProgramBuilder& builder, const Node& n, const OpView& view,
                               const std::vector<Value>& operands) -> Expected<Value> {
-                            if (n.op->definition && unfold.contains(n.op->name)) {
+                            const bool isUnfolded = n.op->definition && unfold.contains(n.op->name);
+                            const bool comesLater = isUnfolded && isLookedAt(program, n, unfold);
+                            if (comesLater) isComplete = false;
+                            if (isUnfolded && !comesLater) {
                               auto value = n.op->definition(builder, view, operands);
                               isComplete = isComplete && !value;
                               if (value || value.error().kind != ErrorKind::kUnsupported) return value;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ir/layout_algebra.h"
+#include "ir/ops/resize.h"
 
 namespace pet {
 namespace {
@@ -38,6 +39,13 @@ bool keepsPlaces(const OpView& v) {
   return keepsShape(v) && movesNothing(std::get<LayoutSpec>(v.attributes.find("layout")->second));
 }
 
+bool keepsPixels(const OpView& v) {
+  for (size_t d = 0; d < v.outputs[0].size(); ++d) {
+    if (!keeps(v, d)) return false;
+  }
+  return true;
+}
+
 bool hasNoBounds(const OpView& v) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   return v.number("min") == -kNone && v.number("max") == kNone;
@@ -49,11 +57,11 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-    {ops::kClip, hasNoBounds},     {ops::kConcat, joinsOne},    {ops::kExpand, keepsShape},
-    {ops::kFlatten, keepsShape},   {ops::kIdentity, always},    {ops::kLayout, keepsPlaces},
-    {ops::kPad, padsNothing},      {ops::kReshape, keepsShape}, {ops::kSlice, keepsShape},
-    {ops::kSqueeze, keepsShape},   {ops::kTile, keepsShape},    {ops::kTranspose, keepsOrder},
-    {ops::kUnsqueeze, keepsShape},
+    {ops::kClip, hasNoBounds},     {ops::kConcat, joinsOne},      {ops::kExpand, keepsShape},
+    {ops::kFlatten, keepsShape},   {ops::kIdentity, always},      {ops::kLayout, keepsPlaces},
+    {ops::kPad, padsNothing},      {ops::kReshape, keepsShape},   {ops::kResize, keepsPixels},
+    {ops::kSlice, keepsShape},     {ops::kSqueeze, keepsShape},   {ops::kTile, keepsShape},
+    {ops::kTranspose, keepsOrder}, {ops::kUnsqueeze, keepsShape},
 };
 
 const Case* caseOf(std::string_view op) {

@@ -34,7 +34,8 @@ std::string attributeText(const Attribute& a) {
   if (const auto* e = std::get_if<Expr>(&a)) return e->str();
   if (const auto* list = std::get_if<std::vector<Expr>>(&a)) return listText(*list);
   if (const auto* number = std::get_if<double>(&a)) return fmt::format("{}", *number);
-  return std::get<std::string>(a);
+  const auto& text = std::get<std::string>(a);
+  return isName(text) ? text : fmt::format("\"{}\"", text);
 }
 
 bool isDefault(const OpRow& op, const AttributeSpec& spec, const Attribute& value, size_t rank) {

@@ -193,26 +193,35 @@ Expected<Program> Program::substitute(const std::map<std::string, Expr>& by) con
 }
 
 Program Program::withoutDeadNodes() const {
-  std::vector<bool> live(nodes_.size());
-  for (Value v : outputs_)
-    live[static_cast<size_t>(v.node)] = true;
+  std::vector<bool> inputs(nodes_.size());
+  for (Value v : this->inputs())
+    inputs[static_cast<size_t>(v.node)] = true;
+  return restricted(std::move(inputs), outputs_);
+}
+
+Program Program::computing(const std::vector<Value>& values) const {
+  return restricted(std::vector<bool>(nodes_.size()), values);
+}
+
+Program Program::restricted(std::vector<bool> kept, const std::vector<Value>& outputs) const {
+  for (Value v : outputs)
+    kept[static_cast<size_t>(v.node)] = true;
   for (size_t i = nodes_.size(); i-- > 0;) {
-    if (nodes_[i].is(ops::kInput)) live[i] = true;
-    if (!live[i]) continue;
+    if (!kept[i]) continue;
     for (Value v : nodes_[i].operands)
-      live[static_cast<size_t>(v.node)] = true;
+      kept[static_cast<size_t>(v.node)] = true;
   }
   Program result;
   std::vector<int> renumbered(nodes_.size(), -1);
   auto moved = [&](Value v) { return Value{renumbered[static_cast<size_t>(v.node)], v.output}; };
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (!live[i]) continue;
+    if (!kept[i]) continue;
     renumbered[i] = static_cast<int>(result.nodes_.size());
     result.nodes_.push_back(nodes_[i]);
     for (Value& v : result.nodes_.back().operands)
       v = moved(v);
   }
-  for (Value v : outputs_)
+  for (Value v : outputs)
     result.outputs_.push_back(moved(v));
   return result;
 }

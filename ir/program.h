@@ -29,7 +29,8 @@ struct LayoutSpec {
 };
 
 /// The map of an IndexMap operator: out[axes…] = in[source…] where the source position exists and all guards hold, else
-/// 0. It is the form that derived weight programs take (docs/search-space.md, The symbolic vote).
+/// 0. It is the form that derived weight programs take (docs/search-space.md, The symbolic vote), and Gathers by tables
+/// that count in normal form.
 struct IndexMapSpec {
   std::vector<std::vector<LayoutAxis>> dims;  ///< output dimensions as groups of named, affine axes
   std::vector<std::vector<Expr>> source;  ///< per input dimension, one expression per atom, in axis names and symbols
@@ -81,9 +82,14 @@ class Program {
   Expected<Program> substitute(const std::map<std::string, Expr>& by) const;
   /// The same program with the nodes that no output needs left out. Inputs stay.
   Program withoutDeadNodes() const;
+  /// What these values are computed from, and no other inputs; they are its outputs.
+  Program computing(const std::vector<Value>& values) const;
 
  private:
   friend class ProgramBuilder;
+  /// The program of these outputs, of the nodes that are `kept` or needed.
+  Program restricted(std::vector<bool> kept, const std::vector<Value>& outputs) const;
+
   std::vector<Node> nodes_;
   std::vector<Value> outputs_;
 };

@@ -6,11 +6,6 @@
 // How sums are put together and brought into their normal form. Private to the denotation.
 namespace pet {
 
-inline Rational operator+(Rational a, Rational b) {
-  int64_t n = checkedAdd(checkedMul(a.numerator, b.denominator), checkedMul(b.numerator, a.denominator));
-  return Rational{n, 1} * Rational{1, checkedMul(a.denominator, b.denominator)};
-}
-
 /// A product that is being multiplied out.
 struct Partial {
   /// A constant factor that adds up to 1 over some reduction indices, as long as only these constraints and itself

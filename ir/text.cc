@@ -33,9 +33,9 @@ Expected<Attribute> TextReader::attribute(AttributeKind kind) {
       return *n;
     }
     default: {
-      auto n = name("a word");
-      if (!n) return tl::unexpected(n.error());
-      return *n;
+      auto text = at("\"") ? quoted() : name("a word");
+      if (!text) return tl::unexpected(text.error());
+      return *text;
     }
   }
 }

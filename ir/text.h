@@ -45,6 +45,8 @@ class TextReader {
   Expected<double> number(std::string_view what);
   /// Everything up to the next white space or brace, e.g. a rule's name "conv/n2-w".
   std::string word();
+  /// What is between double quotes, on one line.
+  Expected<std::string> quoted();
   /// True if the current token starts a new source line.
   bool atLineStart() const { return token_.line != lastLine_; }
 
@@ -94,6 +96,8 @@ class TextReader {
   Token token_;
 };
 
+/// The text is one name, and needs no quotes.
+bool isName(std::string_view text);
 Expected<Expr> parseExpr(std::string_view text);
 /// A program over the given inputs, e.g. in tests: declarations `x: [N, C]`, `w: const [F, C]`, then statements.
 Expected<Program> parseProgram(std::string_view text, std::string_view file);

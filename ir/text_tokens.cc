@@ -24,6 +24,10 @@ bool isDigit(char c) {
 
 }  // namespace
 
+bool isName(std::string_view text) {
+  return !text.empty() && isNameStart(text[0]) && std::all_of(text.begin(), text.end(), isNamePart);
+}
+
 TextReader::TextReader(std::string_view text, std::string_view file) : text_(text), file_(file) {
   advance();
 }
@@ -153,6 +157,17 @@ std::string TextReader::word() {
   position_ = end;
   line_ = token_.line;
   column_ = token_.column + static_cast<int>(end - begin);
+  advance();
+  return std::string(text_.substr(begin, end - begin));
+}
+
+Expected<std::string> TextReader::quoted() {
+  const auto begin = static_cast<size_t>(token_.text.data() - text_.data()) + 1;
+  const size_t end = text_.find_first_of("\"\n", begin);
+  if (end == std::string_view::npos || text_[end] != '"') return error("expected '\"' at the end of the line");
+  lastLine_ = line_ = token_.line;
+  position_ = end + 1;
+  column_ = token_.column + static_cast<int>(position_ - begin) + 1;
   advance();
   return std::string(text_.substr(begin, end - begin));
 }

@@ -12,11 +12,6 @@
 namespace pet {
 namespace {
 
-Rational plus(Rational a, Rational b) {
-  int64_t n = checkedAdd(checkedMul(a.numerator, b.denominator), checkedMul(b.numerator, a.denominator));
-  return Rational{n, 1} * Rational{1, checkedMul(a.denominator, b.denominator)};
-}
-
 Rational negated(Rational a) {
   return {-a.numerator, a.denominator};
 }
@@ -55,8 +50,8 @@ std::vector<Rational> productWithout(const std::vector<Rational>& points, int wi
     if (j == without) continue;
     std::vector<Rational> next(product.size() + 1, Rational{0, 1});
     for (size_t k = 0; k < product.size(); ++k) {
-      next[k + 1] = plus(next[k + 1], product[k]);
-      next[k] = plus(next[k], product[k] * negated(points[static_cast<size_t>(j)]));
+      next[k + 1] = next[k + 1] + product[k];
+      next[k] = next[k] + product[k] * negated(points[static_cast<size_t>(j)]);
     }
     product = std::move(next);
   }
@@ -87,7 +82,7 @@ Expected<Winograd> winograd(int m, int r, std::vector<Rational> points) {
     Rational divisor{1, 1};
     for (int j = 0; j + 1 < n; ++j) {
       if (j == i) continue;
-      divisor = divisor * plus(points[static_cast<size_t>(i)], negated(points[static_cast<size_t>(j)]));
+      divisor = divisor * (points[static_cast<size_t>(i)] + negated(points[static_cast<size_t>(j)]));
     }
     if (divisor.numerator == 0) return fail(ErrorKind::kUsage, fmt::format("F({}, {}): a point twice", m, r));
     for (int k = 0; k < r; ++k)

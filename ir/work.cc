@@ -1,5 +1,6 @@
 #include "ir/work.h"
 
+#include "ir/ops/einsum.h"
 #include "ir/ops/op.h"
 #include "ir/ops/resize.h"
 
@@ -14,6 +15,14 @@ std::optional<double> over(std::optional<double> a, std::optional<double> b) {
 std::optional<double> times(std::optional<double> a, std::optional<double> b) {
   if (!a || !b) return std::nullopt;
   return *a * *b;
+}
+
+/// Of a label, in the first operand that has it.
+const Dim& extentOf(char label, const EinsumEquation& e, const Program& program, const Node& node) {
+  size_t operand = 0;
+  while (e.operands[operand].find(label) == std::string::npos)
+    ++operand;
+  return program.shape(node.operands[operand])[e.operands[operand].find(label)];
 }
 
 /// How many neighbours each element of a Resize is made of.
@@ -63,6 +72,13 @@ std::optional<double> workOf(const Program& program, const Node& node, const Bin
     case Work::kColumns: {
       bool transposed = node.is(ops::kGemm) && node.scalar("transA").asConstant() != 0;
       return times(made, elementsOf({transposed ? operand(0).front() : operand(0).back()}, symbols));
+    }
+    case Work::kLabels: {
+      const EinsumEquation e = readEinsum(node.text("equation"));
+      Shape labels;
+      for (char label : labelsOf(e))
+        labels.push_back(extentOf(label, e, program, node));
+      return elementsOf(labels, symbols);
     }
     case Work::kWindow: {
       double window = 1;

@@ -17,6 +17,7 @@ struct CostEstimate {
   /// A lower bound of pattern / replacement, with noise and the predictor's error taken off.
   double lower = 1;
   bool measured = false;  ///< at these very shapes; else predicted from others
+  double doublings = 0;   ///< how far these are (doublingsBetween)
   bool guessed = false;   ///< by the device's peak alone: nothing like it was timed
   /// By how much more than `lower` the ratio may be wrong because only other CPUs were timed; 1: this one was.
   double margin = 1;

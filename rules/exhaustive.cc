@@ -309,11 +309,20 @@ void evaluateShapes(const Subject& subject,
   }
 }
 
+/// Those that cost least are tried; where the least members of the class are large, larger ones, until there are a few.
+SmallShapes cheapShapes(const Subject& subject, const EvaluationOptions& options) {
+  constexpr int64_t kTimesMore = 8, kMost = 512;
+  for (int64_t times = 1;; times *= kTimesMore) {
+    auto cheap = [&](const Bindings& symbols) { return workOf(subject.source, symbols) <= options.shapeWork * times; };
+    SmallShapes shapes = smallShapes(subject.rule.shapes, options.shapes, options.seed, cheap);
+    if (shapes.members.size() >= std::min(kFewShapes, options.shapes) || times == kMost) return shapes;
+  }
+}
+
 Evaluation evaluateSubject(const Subject& subject, const EvaluationOptions& options) {
   Evaluation result;
   const Rule& rule = subject.rule;
-  auto cheap = [&](const Bindings& symbols) { return workOf(subject.source, symbols) <= options.shapeWork; };
-  SmallShapes shapes = smallShapes(rule.shapes, options.shapes, options.seed, cheap);
+  const SmallShapes shapes = cheapShapes(subject, options);
   result.constraints = rule.shapes.constraints.size();
   result.touched = shapes.touched;
   auto all = [&](auto has) { return has(subject.source) && has(rule.replacement) && has(rule.mutant); };

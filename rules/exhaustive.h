@@ -40,7 +40,7 @@ struct Evaluation {
 
 struct EvaluationOptions {
   size_t shapes = 500;           ///< at most, per rule
-  int64_t shapeWork = 30'000;    ///< multiplications of one shape, about; larger ones are left out
+  int64_t shapeWork = 30'000;    ///< multiplications of one shape, about; larger ones where there are hardly any
   int64_t ruleWork = 3'000'000;  ///< of one rule; later shapes are left out, except the first 20
   uint64_t seed = 1;
 };

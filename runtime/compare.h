@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/reference/reference.h"
+#include "runtime/weights.h"
 
 // Whether two programs compute the same, by execution (docs/semantics.md, Checks by execution). Four ways, since each
 // finds errors that another misses: integers are exact, whatever the length of the sums; real weights are those of the
@@ -30,7 +31,7 @@ Comparison notPossible(const Error& error);
 using FloatRun =
     std::function<Expected<std::vector<Tensor<float>>>(const TensorMap& inputs, const ReportShare& progress)>;
 /// Makes whole programs ready, to run faster than by the reference. Any error, then or later, means that it cannot.
-using FloatEngine = std::function<Expected<FloatRun>(const Program&, const InputSource<float>& weights)>;
+using FloatEngine = std::function<Expected<FloatRun>(const Program&, const Weights& weights)>;
 
 /// Positions lower, lower + step, … < upper of one dimension.
 struct PositionRange {
@@ -144,7 +145,7 @@ Comparison compareIntegers(const IntegerProgram& original,
 /// A model as a program, with its initializers by name.
 struct ModelProgram {
   const Program& program;
-  InputSource<float> weights;  ///< of the constant inputs
+  Weights weights;
   /// Rounds the results of a node to the precision in which the model keeps them. Null: float.
   std::function<void(int node, Tensor<float>&)> round = nullptr;
 };

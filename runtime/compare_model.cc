@@ -119,7 +119,7 @@ class ModelComparison {
 
   template <class T>
   InputSource<T> inputsOf(const ModelProgram& model) const {
-    return firstOf(inputsFrom<T>(drawn_), inputsFrom<T>(model.weights));
+    return firstOf(inputsFrom<T>(drawn_), inputsFrom<T>(model.weights.tensors));
   }
 
   const std::string& nameOf(size_t output) const { return original_.program.name(original_.program.outputs()[output]); }
@@ -136,7 +136,7 @@ class ModelComparison {
   /// The original where inputs and weights are neighbouring floats.
   Expected<Tensors> runNudged(const TensorMap& inputs, const ReportShare& progress) const {
     InputSource<float> weights = [&](std::string_view name) -> TensorRef<float> {
-      auto weight = original_.weights(name);
+      auto weight = original_.weights.tensors(name);
       if (!weight) return nullptr;
       return std::make_shared<const Tensor<float>>(nudged(*weight, Draw(options_.seed, std::string(name) + "'")));
     };

@@ -74,7 +74,7 @@ double largestMagnitude(const Tensor<T>& t) {
 /// One run of a program.
 inline Expected<std::vector<Tensor<float>>> runOn(const FloatEngine& engine,
                                                   const Program& program,
-                                                  const InputSource<float>& weights,
+                                                  const Weights& weights,
                                                   const TensorMap& inputs,
                                                   const ReportShare& progress = nullptr) {
   return engine(program, weights).and_then([&](const FloatRun& run) { return run(inputs, progress); });

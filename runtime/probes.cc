@@ -310,9 +310,13 @@ class ProbeComparison {
 
   Comparison onEngine(const Probe& probe, const ProbeInputs& inputs) const {
     const TensorMap activations = inputs.activations();
-    auto run = [&](const Program& program) {
-      return runOn(options_.engine, program, inputs.source<float>(), activations);
+    std::map<std::string, TensorRef<float>, std::less<>> weights;  // of both programs
+    const InputSource<float> drawn = [&](std::string_view name) {
+      auto it = weights.find(name);
+      if (it == weights.end()) it = weights.emplace(name, inputs.source<float>()(name)).first;
+      return it->second;
     };
+    auto run = [&](const Program& program) { return runOn(options_.engine, program, drawn, activations); };
     auto expected = run(pattern_);
     if (!expected) return notPossible(expected.error());
     auto found = run(replacement_);

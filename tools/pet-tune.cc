@@ -57,8 +57,18 @@ Expected<std::string> packOf(const Options& o) {
   return o.pack.empty() ? tool::shareFile(tool::kDefaultPack) : Expected<std::string>(o.pack);
 }
 
+/// The sites of the models that --shapes-from names.
+Expected<std::vector<PointsOf>> sitesOf(const RuleSet& rules, const Options& o) {
+  tool::StatusLine status(o.quiet);
+  return sitesIn(o.models, rules.patterns, [&](std::string_view what, double share) { status.show(what, share); });
+}
+
 /// What a file of timings says, without timing anything.
 Expected<void> show(const Options& o) {
+  if (!o.json.empty() && o.json != "-") {
+    PET_TRY(tool::distinctFiles({o.json}, {o.show}));
+    PET_TRY(checkWritable(o.json));
+  }
   auto rules = readPack(o.pack);
   if (!rules) return tl::unexpected(rules.error());
   auto timings = readTimings(o.show);
@@ -66,7 +76,12 @@ Expected<void> show(const Options& o) {
   PET_TRY(checkRules(*rules, o));
   auto machine = tool::namedMachine(o.machine, o.device, timings->machines());
   if (!machine) return tl::unexpected(machine.error());
-  return tool::print(wherePays(*rules, *timings, *machine, o));
+  auto models = sitesOf(*rules, o);
+  if (!models) return tl::unexpected(models.error());
+  const Worth worth = worthOf(*rules, *timings, *machine, *models, o);
+  if (o.json == "-") return tool::print(json(worth));
+  PET_TRY(tool::print(wherePays(*rules, *timings, *machine, o) + "\n" + text(worth)));
+  return o.json.empty() ? Expected<void>() : writeFile(o.json, json(worth));
 }
 
 /// --derive-rates: of machines that cannot be asked any more.
@@ -182,7 +197,7 @@ Expected<void> timeRules(std::vector<std::string> command, Options o) {
 
   if (!o.quiet) {  // judging the predictions takes its time
     PET_TRY(tool::print("\n" + report(jobs, *rows) + "\n" + wherePays(rules, timings, engine->machine, o) + "\n" +
-                        counts(*rows)));
+                        text(worthOf(rules, timings, engine->machine, {}, o)) + "\n" + counts(*rows)));
   }
   if (runner.isFailing()) return runnerFailed(runner.lastFailure());
   if (!tuner.foundDifference()) return {};
@@ -191,6 +206,8 @@ Expected<void> timeRules(std::vector<std::string> command, Options o) {
 }
 
 Expected<void> run(Options o) {
+  if (!o.json.empty() && o.cliffs.empty() && o.show.empty())
+    return fail(ErrorKind::kUsage, "--json is for --cliffs and --show");
   auto device = tool::settledDevice(o.device);
   if (!device) return tl::unexpected(device.error());
   o.device = std::move(*device);
@@ -211,9 +228,6 @@ void declareCliffs(CLI::App& app, Options& o) {
                                 "instead of timing rules, time the operators of these models against the roofline")
                      ->check(tool::isNamed());
   app.add_option("--write", o.write, "write each of the worst to this folder, as a model for pet-synth --from")
-      ->check(tool::isNamed())
-      ->needs(cliffs);
-  app.add_option("--json", o.json, "write what was found to this file; - for standard output, instead of the tables")
       ->check(tool::isNamed())
       ->needs(cliffs);
   app.add_option("--most", o.most, "how many of the worst are listed")
@@ -270,7 +284,9 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--shapes", o.shapes, "a grid of shapes, instead of the one that comes with the tool")
       ->check(isNamed());
-  app.add_option("--shapes-from", o.models, "time at the shapes of this model's sites; with --shapes, at both")
+  app.add_option("--shapes-from", o.models,
+                 "time at the shapes of this model's sites; with --shapes, at both; with --show, say what predictions "
+                 "for this model are worth")
       ->allow_extra_args(false)
       ->check(isNamed());
   app.add_option("--runs", o.runs, "the largest number of timed runs of each side")
@@ -297,6 +313,10 @@ int main(int argc, char** argv) {
   app.add_option("--timeout", o.timeout, "seconds to wait for an answer, besides the time it takes")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  app.add_option("--json", o.json,
+                 "of --cliffs what was found, of --show what predictions are worth: write it to this file; - for "
+                 "standard output, instead of the tables")
+      ->check(isNamed());
   declareCliffs(app, o);
   app.add_flag("-q,--quiet", o.quiet, "neither progress nor tables; what --show, --calibrate and --json print stays");
   app.add_option("--keep", o.keep, "leave the subgraphs that were timed in this folder")->check(isNamed());

@@ -23,16 +23,16 @@ CheckLine lineOf(const std::string& where, const Comparison& c) {
   return {where, c.scope, c.verdict != Comparison::Verdict::kNotPossible, c.reason, c.worst};
 }
 
-/// The site's constant operands, by the pattern's names. T: float, or int64_t where the site is of integers.
+/// The site's constant operands, by the names of what matched. T: float, or int64_t where the site is of integers.
 template <class T>
 Expected<std::map<std::string, Tensor<T>, std::less<>>> constantsOf(const Rewrite& r, ConstantEvaluator& constants) {
   std::map<std::string, Tensor<T>, std::less<>> tensors;
-  auto inputs = r.site.pattern->program.inputs();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (r.site.pattern->program.node(inputs[i]).scalar("constant") != Expr(1)) continue;
-    auto c = constants.value(r.site.inputs[i]);
+  const Program& program = *r.site.program;
+  for (Value input : program.inputs()) {
+    if (!isConstant(program, input)) continue;
+    auto c = constants.value(r.site.operand(program.name(input)));
     if (!c) return tl::unexpected(c.error());
-    tensors.emplace(r.site.pattern->program.name(inputs[i]), c->values<T>());
+    tensors.emplace(program.name(input), c->values<T>());
   }
   return tensors;
 }
@@ -74,36 +74,46 @@ SummedInputs summedInputs(const Program& program, const ElementOf& elementOf) {
   return result;
 }
 
-/// The value that an input of a site's pattern stands for.
-Value standsFor(const Rewrite& r, const std::string& input) {
-  const Program& pattern = r.site.pattern->program;
-  const std::vector<Value> inputs = pattern.inputs();
-  size_t i = 0;
-  while (pattern.name(inputs.at(i)) != input)
-    ++i;
-  return r.site.inputs[i];
-}
-
-/// What gives the outputs that pet computes with, or the others.
-View partThat(const View& view, bool isComputedWith) {
+/// What gives the outputs that pet computes with.
+View computedPart(View view) {
   std::vector<Value> outputs = view.program.outputs();
-  std::erase_if(outputs,
-                [&](Value v) { return isComputed(view.elements[static_cast<size_t>(v.node)]) != isComputedWith; });
-  return pruned(withOutputs(view, std::move(outputs)));
+  std::erase_if(outputs, [&](Value v) { return !isComputed(view.elements[static_cast<size_t>(v.node)]); });
+  return pruned(withOutputs(std::move(view), std::move(outputs)));
 }
 
-/// Each is made when it is asked for, and pages of the model's file are not kept for it: all at once may be large.
-InputSource<float> weightsOf(const View& view) {
-  std::map<std::string, Constant, std::less<>> constants;
+/// What gives the other outputs. Nothing: there are none.
+std::optional<View> integerPart(const View& view) {
+  std::vector<Value> outputs = view.program.outputs();
+  std::erase_if(outputs, [&](Value v) { return isComputed(view.elements[static_cast<size_t>(v.node)]); });
+  return outputs.empty() ? std::nullopt : std::optional(pruned(withOutputs(view, std::move(outputs))));
+}
+
+/// Lets go of the pages of a model's file when nothing reads these bytes any more.
+std::shared_ptr<const void> whileRead(const Bytes& bytes) {
+  return {bytes->data(), [bytes](const void*) {
+            if (bytes.mapped()) dropPages(*bytes);
+          }};
+}
+
+/// Each is made or mapped when it is asked for, and pages of the model's file are not kept for it: all at once may be
+/// large.
+Weights weightsOf(const View& view) {
+  using Constants = std::map<std::string, Constant, std::less<>>;
+  auto constants = std::make_shared<Constants>();
   for (const auto& [node, c] : view.constants)
-    constants.emplace(view.program.nodes()[static_cast<size_t>(node)].names[0], c);
-  return [constants = std::move(constants)](std::string_view name) -> TensorRef<float> {
-    auto found = constants.find(name);
-    if (found == constants.end()) return nullptr;
-    auto tensor = std::make_shared<const Tensor<float>>(found->second.values<float>());
-    if (found->second.bytes.mapped()) dropPages(*found->second.bytes);
-    return tensor;
+    constants->emplace(view.program.nodes()[static_cast<size_t>(node)].names[0], c);
+  auto tensors = [constants](std::string_view name) -> TensorRef<float> {
+    auto found = constants->find(name);
+    if (found == constants->end()) return nullptr;
+    const auto reading = whileRead(found->second.bytes);
+    return std::make_shared<const Tensor<float>>(found->second.values<float>());
   };
+  auto stored = [constants](std::string_view name) -> std::optional<StoredFloats> {
+    auto found = constants->find(name);
+    if (found == constants->end() || found->second.element != ElementType::kFloat) return std::nullopt;
+    return StoredFloats{found->second.extents, found->second.bytes->data(), whileRead(found->second.bytes)};
+  };
+  return {std::move(tensors), std::move(stored)};
 }
 
 /// The view outlives it.
@@ -219,7 +229,7 @@ class SiteChecker {
     auto tensors = constantsOf<int64_t>(r, constants_);
     if (!tensors) return tl::unexpected(tensors.error());
     const SummedInputs summed = summedInputs(r.pattern, [&](Value input) {
-      return view_.elements[static_cast<size_t>(standsFor(r, r.pattern.name(input)).node)];
+      return view_.elements[static_cast<size_t>(r.site.operand(r.pattern.name(input)).node)];
     });
     Comparison exact = compareIntegers({r.pattern, *tensors}, {r.replacement, *tensors}, summed, options_.seed);
     if (exact.verdict == Comparison::Verdict::kNotPossible)
@@ -255,7 +265,7 @@ class SiteChecker {
   std::optional<Prepared> prepare(const Rewrite& r) {
     std::map<Value, Value> stands;
     for (Value v : r.replacement.inputs())
-      stands.emplace(v, standsFor(r, r.replacement.name(v)));
+      stands.emplace(v, r.site.operand(r.replacement.name(v)));
     Prepared result;
     const std::vector<Value> made = weightsMade(r.replacement);
     for (Value v : made) {
@@ -315,6 +325,8 @@ class SiteChecker {
     auto sides = sidesOf(r);
     if (!sides) return tl::unexpected(sides.error());
     const Bindings like = memberLike(*r.rule, sides->pattern, own);
+    // Where a constant has to be an expression of weights, other weights are none of the site's.
+    if (!r.site.factored.empty()) return compareAlike(r, *sides, like);
     if (like == own) {
       auto whyNot = compareAt(r, r.pattern, r.replacement, {}, tensors);
       return whyNot.map([](const WhyNot& why) { return Probed{why}; });
@@ -402,12 +414,15 @@ std::map<std::string, Tensor<int64_t>, std::less<>> integersOf(const View& view)
   return tensors;
 }
 
-/// Integers and truth values: bit for bit.
-Comparison compareWhole(const View& before, const View& after, const SiteCheckOptions& options) {
-  if (before.program.outputs().empty() && after.program.outputs().empty()) return {};
+/// Integers and truth values: bit for bit. `before` and `after` have outputs of the same names.
+Comparison compareWhole(const std::optional<View>& before,
+                        const std::optional<View>& after,
+                        const SiteCheckOptions& options) {
+  if (!before && !after) return {};
+  if (!before || !after) return {Comparison::Verdict::kFails, "the types of outputs differ", "", 0};
   const SummedInputs summed =
-      summedInputs(before.program, [&](Value input) { return before.elements[static_cast<size_t>(input.node)]; });
-  return compareIntegers({before.program, integersOf(before)}, {after.program, integersOf(after)}, summed,
+      summedInputs(before->program, [&](Value input) { return before->elements[static_cast<size_t>(input.node)]; });
+  return compareIntegers({before->program, integersOf(*before)}, {after->program, integersOf(*after)}, summed,
                          options.seed);
 }
 
@@ -459,8 +474,10 @@ Expected<CheckLine> checkWhole(const View& before,
     return fail(ErrorKind::kInternal, "the rewritten model computes other values than the original", "",
                 "please report this");
   }
-  const Comparison c = joined(compareComputed(partThat(original, true), partThat(rewritten, true), options),
-                              compareWhole(partThat(original, false), partThat(rewritten, false), options));
+  const auto integers = integerPart(original), integersAfter = integerPart(rewritten);
+  const View computed = computedPart(std::move(original)), computedAfter = computedPart(std::move(rewritten));
+  const Comparison c =
+      joined(compareComputed(computed, computedAfter, options), compareWhole(integers, integersAfter, options));
   if (c.verdict == Comparison::Verdict::kFails) {
     return fail(ErrorKind::kCheck, fmt::format("the rewritten model differs: {}", c.reason), "whole model",
                 "nothing was written; please report it");

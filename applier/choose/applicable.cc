@@ -59,7 +59,7 @@ double endsOf(const Program& pattern, const Bindings& symbols) {
 /// timed to take, or, where they are not at the ends alone, moving all operands and results once.
 Gain hopefulCostAt(
     const Rule& rule, const Site& site, const Bindings& shapes, const Costs& costs, const Policy& policy) {
-  auto cost = costs.at(rule, shapes);
+  auto cost = costs.of(rule, site, shapes);
   if (!cost)
     return refuse(cost.error().what == kNoTimingNear ? ReasonKind::kFarSizes : ReasonKind::kNotTuned,
                   cost.error().what);
@@ -113,7 +113,7 @@ CostsOrReason hopefulCosts(
 /// What the rule would gain at the typical sizes, if that is known and an option would let it fire.
 void enterTypicalGain(const Rule& rule, const Site& site, const ModelSizes& sizes, const Costs& costs, Reason& reason) {
   if (reason.ratio || !isUnlocked(reason.kind) || !costs.at || sizes.samples().empty()) return;
-  auto cost = costs.at(rule, rewrite::numbersAt(site.symbols, sizes.typical()));
+  auto cost = costs.of(rule, site, rewrite::numbersAt(site.symbols, sizes.typical()));
   if (cost) enterGain(*cost, reason);
 }
 

@@ -92,8 +92,10 @@ std::optional<Reason> whyNotWritten(const Graph& graph, const MatchIndex& index,
   return Reason{ReasonKind::kNotWritten, *why};
 }
 
-/// At these shapes the rule has nothing to do: it pads by nothing, say.
+/// At these shapes the rule has nothing to do: it pads by nothing, say. Where an operator is read away, its reading is
+/// something else.
 bool changesNothing(const MatchIndex& index, const Rewrite& rewrite) {
+  if (rewrite.site.isReadAway) return false;
   const ViewPart part(index.view(), index.uses(), {rewrite.site.nodes.begin(), rewrite.site.nodes.end()});
   return operatorsOf(part.view().program) == operatorsOf(simplify(replacedAt(index, rewrite)).program);
 }

@@ -81,13 +81,8 @@ class Magnitudes {
 /// What each of the replacement's inputs stands for.
 std::vector<Value> operandsOf(const Rewrite& r) {
   std::vector<Value> operands;
-  const Program& pattern = r.site.pattern->program;
-  const std::vector<Value> inputs = pattern.inputs();
-  for (Value v : r.replacement.inputs()) {
-    auto stands =
-        std::find_if(inputs.begin(), inputs.end(), [&](Value p) { return pattern.name(p) == r.replacement.name(v); });
-    operands.push_back(r.site.inputs.at(static_cast<size_t>(stands - inputs.begin())));
-  }
+  for (Value v : r.replacement.inputs())
+    operands.push_back(r.site.operand(r.replacement.name(v)));
   return operands;
 }
 

@@ -25,19 +25,10 @@ struct Added {
   int dimension = -1;
 };
 
-/// The Layout that an operator is, of those that may stand in front of a function: n (p q c) h w -> n c (h p) (w q) for
-/// a DepthToSpace.
+/// The Layout that an operator is, of those that may stand in front of a function.
 std::optional<LayoutSpec> layoutPassed(const Node& n, const Shape& operand) {
-  if (const LayoutSpec* layout = layoutOf(n)) return *layout;
-  if (!n.is(ops::kDepthToSpace)) return std::nullopt;
-  int64_t size = n.scalar("blocksize").constant();
-  const Shape& x = operand;
-  auto channels = quotient(x[1], Dim(size * size));
-  if (!channels) return std::nullopt;
-  std::vector<int> depth = n.text("mode") == "DCR" ? std::vector{1, 2, 3} : std::vector{3, 1, 2};
-  return LayoutSpec{{{"n", x[0]}, {"p", size}, {"q", size}, {"c", *channels}, {"h", x[2]}, {"w", x[3]}},
-                    {{0}, depth, {4}, {5}},
-                    {{0}, {3}, {4, 1}, {5, 2}}};
+  const LayoutSpec* layout = layoutOf(n);
+  return layout ? std::optional(*layout) : depthToSpace(n, operand);
 }
 
 /// How the constant comes to a value: along which dimension it varies there, and the layout operators, with their

@@ -16,16 +16,7 @@ namespace {
 /// The Layout that an operator is, for operators that only regroup dimensions.
 std::optional<LayoutSpec> asLayout(const Node& n, const Shape& operand) {
   if (const LayoutSpec* layout = layoutOf(n)) return *layout;
-  if (n.is(ops::kTranspose)) {
-    LayoutSpec spec;
-    for (const Dim& d : operand) {
-      spec.left.push_back({static_cast<int>(spec.axes.size())});
-      spec.axes.push_back({"a" + std::to_string(spec.axes.size()), d});
-    }
-    for (const Expr& p : n.list("perm"))
-      spec.right.push_back({static_cast<int>(*p.asConstant())});
-    return spec;
-  }
+  if (n.is(ops::kTranspose)) return transposition(operand, n.list("perm"));
   bool regroups = n.is(ops::kReshape) || n.is(ops::kFlatten) || n.is(ops::kSqueeze) || n.is(ops::kUnsqueeze);
   if (regroups) return regroup(operand, n.shapes[0]);
   return std::nullopt;
@@ -83,7 +74,11 @@ class Simplifier {
   static const Step kSteps[];
 
   /// Nullopt: its extents cannot be written, or are not known to fit.
-  std::optional<Value> add(std::string_view op, std::vector<Value> operands, Attributes attributes, int like);
+  std::optional<Value> add(std::string_view op, std::vector<Value> operands, Attributes attributes, int like) {
+    return add(op, std::move(operands), std::move(attributes), like, from(like));
+  }
+  std::optional<Value> add(
+      std::string_view op, std::vector<Value> operands, Attributes attributes, int like, Provenance provenance);
 
   const View& view_;
   std::map<Value, std::vector<int>> readers_;
@@ -95,11 +90,8 @@ class Simplifier {
   bool changed_ = false;
 };
 
-std::optional<Value> Simplifier::add(std::string_view op,
-                                     std::vector<Value> operands,
-                                     Attributes attributes,
-                                     int like) {
-  Provenance provenance = from(like);
+std::optional<Value> Simplifier::add(
+    std::string_view op, std::vector<Value> operands, Attributes attributes, int like, Provenance provenance) {
   provenance.origin = -1;
   auto v = builder_.add(*findOp(op), std::move(operands), std::move(attributes),
                         {old().nodes()[static_cast<size_t>(like)].names[0]}, provenance,
@@ -121,6 +113,8 @@ std::optional<Value> Simplifier::layoutOfLayout(int node, const Node& n, const O
   auto second = asLayout(n, now().shape(operands[0]));
   if (!second) return std::nullopt;
   const Node& producer = now().node(operands[0]);
+  const Provenance before = builder_.provenance(operands[0]), behind = from(node);
+  if (before.isStep && behind.isStep && before.site == behind.site) return std::nullopt;
   if (producer.operands.size() != 1 || !readable(producer.operands[0])) return std::nullopt;
   auto first = asLayout(producer, now().shape(producer.operands[0]));
   if (!first) return std::nullopt;
@@ -130,7 +124,7 @@ std::optional<Value> Simplifier::layoutOfLayout(int node, const Node& n, const O
   auto both = compose(*first, *second);
   if (!both) return std::nullopt;
   Value x = producer.operands[0];
-  return add("Layout", {x}, {{"layout", *both}}, node);
+  return add("Layout", {x}, {{"layout", *both}}, node, before.isStep ? before : behind);
 }
 
 std::optional<Value> Simplifier::smallerConcat(int node, const Node& n, const Operands& operands) {

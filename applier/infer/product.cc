@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "applier/infer/einsum.h"
 #include "applier/infer/rules.h"
+#include "ir/ops/einsum.h"
 
 namespace pet {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <set>
 
 #include "ir/evaluate.h"
@@ -54,17 +53,6 @@ ClosedValues::ClosedValues(const Program& pattern) : pattern_(pattern) {
   }
 }
 
-Program ClosedValues::programOf(Value v) const {
-  ProgramBuilder builder;
-  std::map<Value, Value> moved;
-  for (int i = 0; i <= v.node; ++i) {
-    if (!closed_[static_cast<size_t>(i)]) continue;
-    [[maybe_unused]] const auto copied = copyNode(builder, pattern_, i, moved);
-    assert(copied && "it is of a program with these shapes");
-  }
-  return std::move(builder).finish({moved.at(v)}).withoutDeadNodes();
-}
-
 bool ClosedValues::broadcasts(Value v) const {
   static constexpr std::array kElementwise{std::string_view("Add"), std::string_view("Sub"), std::string_view("Mul"),
                                            std::string_view("Div"), std::string_view("Where")};
@@ -87,7 +75,7 @@ Expected<std::vector<rewrite::DimEquation>> ClosedValues::equations(Value v, con
   auto values = constant.numbers();
   if (!values) return fail(ErrorKind::kCheck, "a constant of another type");
   Run run = firstRun(*values, extents[extents.size() - 2], extents.back());
-  const Program program = programOf(v);
+  const Program program = pattern_.computing({v});
   for (const Node& n : program.nodes()) {
     if (!n.is(ops::kBand)) continue;
     result.push_back({n.scalar("upper"), run.inRow - 1, "upper", "Band"});
@@ -97,7 +85,7 @@ Expected<std::vector<rewrite::DimEquation>> ClosedValues::equations(Value v, con
 }
 
 Expected<void> ClosedValues::check(Value v, const Constant& constant, const Bindings& symbols) const {
-  Program program = programOf(v);
+  Program program = pattern_.computing({v});
   return constant.element == ElementType::kDouble ? compare<double>(program, symbols, constant)
                                                   : compare<float>(program, symbols, constant);
 }

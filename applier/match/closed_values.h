@@ -26,8 +26,6 @@ class ClosedValues {
   Expected<void> check(Value v, const Constant& constant, const Bindings& symbols) const;
 
  private:
-  /// The program without inputs that computes it.
-  Program programOf(Value v) const;
   bool broadcasts(Value v) const;
 
   const Program& pattern_;

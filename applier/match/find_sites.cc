@@ -38,10 +38,11 @@ class Matcher {
         pattern_(pattern),
         form_(form),
         closed_(*form_.program),
+        factors_(*form_.program, closed_),
         unification_(
             *form_.program,
-            index.view().program,
-            closed_.nodes(),
+            form.isWritten ? index.written() : index.view().program,
+            leaves(),
             [this](Value v) { return index_.isConstant(v); },
             pattern.anyNumbers),
         trails_(trails()) {}
@@ -55,7 +56,9 @@ class Matcher {
 
  private:
   const Program& program() const { return *form_.program; }
-  const Program& view() const { return index_.view().program; }
+  /// The pattern's values for which any constant may stand.
+  std::vector<bool> leaves() const;
+  const Program& view() const { return form_.isWritten ? index_.written() : index_.view().program; }
   std::optional<Trail> trailTo(Value v, const std::set<int>& reached) const;
   void reach(int node, std::set<int>& reached) const;
   /// To the outputs that are not inside of earlier ones, in the order in which they are found; an empty one at the end
@@ -68,8 +71,11 @@ class Matcher {
   /// The pattern's operators that something stands for, and that are no leaves.
   std::vector<int> operatorsOf(const Assignment& a) const;
   Fits<void> enterClosed(const Assignment& a, std::vector<DimEquation>& equations) const;
+  Fits<void> enterExpressions(const Assignment& a, std::vector<DimEquation>& equations) const;
   Fits<void> checkClass(const rewrite::Symbols& bound) const;
   Fits<void> checkClosed(const Assignment& a, const rewrite::Symbols& symbols) const;
+  Fits<std::vector<FactoredConstant>> factored(const Assignment& a, const rewrite::Symbols& symbols) const;
+  Value ofPattern(const Site& site, const std::string& input) const;
   /// The values of the form's symbols, and with them the pattern's batch.
   Fits<rewrite::Symbols> symbols(const Assignment& a) const;
 
@@ -77,9 +83,17 @@ class Matcher {
   const Pattern& pattern_;
   const Form& form_;
   ClosedValues closed_;
+  WeightFactors factors_;
   rewrite::Unification unification_;
   std::vector<Trail> trails_;
 };
+
+std::vector<bool> Matcher::leaves() const {
+  std::vector<bool> leaves = closed_.nodes();
+  for (size_t i = 0; i < leaves.size(); ++i)
+    leaves[i] = leaves[i] || factors_.nodes()[i];
+  return leaves;
+}
 
 std::optional<Trail> Matcher::trailTo(Value v, const std::set<int>& reached) const {
   if (reached.contains(v.node)) return Trail{v, {}};
@@ -232,7 +246,7 @@ Fits<void> Matcher::enterClosed(const Assignment& a, std::vector<DimEquation>& e
   ConstantEvaluator constants(index_.view());
   for (int p = 0; p < static_cast<int>(a.size()); ++p) {
     const Value v = a[static_cast<size_t>(p)];
-    if (v.node < 0 || !unification_.isLeaf(p)) continue;
+    if (v.node < 0 || !closed_.contains({p, 0})) continue;
     auto constant = constants.value(v);
     if (!constant) return refuse(ReasonKind::kOtherValues, constant.error().what);
     auto more = closed_.equations({p, 0}, *constant);
@@ -242,25 +256,61 @@ Fits<void> Matcher::enterClosed(const Assignment& a, std::vector<DimEquation>& e
   return {};
 }
 
-Fits<void> Matcher::checkClosed(const Assignment& a, const rewrite::Symbols& symbols) const {
-  ConstantEvaluator constants(index_.view());
+/// The extents of expressions of weights.
+Fits<void> Matcher::enterExpressions(const Assignment& a, std::vector<DimEquation>& equations) const {
+  for (int p = 0; p < static_cast<int>(a.size()); ++p) {
+    const Value v = a[static_cast<size_t>(p)];
+    if (v.node < 0 || !factors_.contains({p, 0})) continue;
+    const Shape &mine = program().shape({p, 0}), &theirs = view().shape(v);
+    if (mine.size() != theirs.size()) return refuse(ReasonKind::kOtherShape, std::string(rewrite::kOtherRank));
+    for (size_t d = 0; d < mine.size(); ++d)
+      equations.push_back({mine[d], theirs[d], "extent", program().name({p, 0}), static_cast<int>(d)});
+  }
+  return {};
+}
+
+/// Those of the symbols that are numbers.
+Bindings numbersAmong(const rewrite::Symbols& symbols) {
   Bindings numbers;
   for (const auto& [name, value] : symbols) {
     if (auto number = value.asConstant()) numbers.emplace(name, *number);
   }
+  return numbers;
+}
+
+Fits<void> Matcher::checkClosed(const Assignment& a, const rewrite::Symbols& symbols) const {
+  ConstantEvaluator constants(index_.view());
+  const Bindings numbers = numbersAmong(symbols);
   for (int p = 0; p < static_cast<int>(a.size()); ++p) {
     const Value v = a[static_cast<size_t>(p)];
-    if (v.node < 0 || !unification_.isLeaf(p)) continue;
+    if (v.node < 0 || !closed_.contains({p, 0})) continue;
     if (auto ok = closed_.check({p, 0}, *constants.value(v), numbers); !ok)
       return refuse(ReasonKind::kOtherValues, ok.error().what);
   }
   return {};
 }
 
+Fits<std::vector<FactoredConstant>> Matcher::factored(const Assignment& a, const rewrite::Symbols& symbols) const {
+  ConstantEvaluator constants(index_.view());
+  const Bindings numbers = numbersAmong(symbols);
+  std::vector<FactoredConstant> result;
+  for (int p = 0; p < static_cast<int>(a.size()); ++p) {
+    const Value v = a[static_cast<size_t>(p)];
+    if (v.node < 0 || !factors_.contains({p, 0})) continue;
+    auto constant = constants.value(v);
+    if (!constant) return refuse(ReasonKind::kOtherValues, constant.error().what);
+    auto factored = factors_.factored({p, 0}, *constant, numbers);
+    if (!factored) return refuse(ReasonKind::kOtherValues, factored.error().what);
+    result.push_back(std::move(*factored));
+  }
+  return result;
+}
+
 Fits<rewrite::Symbols> Matcher::symbols(const Assignment& a) const {
   auto equations = unification_.equations(a);
   if (!equations) return refuse(ReasonKind::kOtherShape, equations.error().what);
   if (auto ok = enterClosed(a, *equations); !ok) return tl::unexpected(ok.error());
+  if (auto ok = enterExpressions(a, *equations); !ok) return tl::unexpected(ok.error());
   auto solved = rewrite::solve(*equations);
   if (!solved) return refuse(ReasonKind::kOtherShape, solved.error().what);
   if (!unification_.mapsFit(a, *solved)) return refuse(ReasonKind::kOtherShape, "an index map of another kind");
@@ -275,15 +325,28 @@ Fits<rewrite::Symbols> Matcher::symbols(const Assignment& a) const {
   return std::move(*solved);
 }
 
+/// What an input of the site's program is in the pattern: an input, or an expression of weights.
+Value Matcher::ofPattern(const Site& site, const std::string& input) const {
+  for (const FactoredConstant& f : site.factored) {
+    if (f.weights.name(f.weights.inputs()[0]) == input) return f.expression;
+  }
+  return program().find(input).value();
+}
+
 Fits<Site> Matcher::site(const Assignment& a, int anchor) const {
   Site site;
   site.pattern = &pattern_;
   site.program = form_.program;
+  site.isReadAway = form_.isWritten;
   site.anchor = anchor;
   site.element = index_.view().elements[static_cast<size_t>(anchor)];
   try {
     auto bound = symbols(a);
     if (!bound) return tl::unexpected(bound.error());
+    auto factored = this->factored(a, *bound);
+    if (!factored) return tl::unexpected(factored.error());
+    if (!factored->empty()) site.program = std::make_shared<const Program>(factors_.withConstants(*factored));
+    site.factored = std::move(*factored);
     if (!form_.batch.empty()) site.batch = rewrite::BatchDimensions{form_.batch, form_.dims};
     for (const std::string& dim : form_.dims) {
       site.batch->extents.push_back(bound->at(dim));
@@ -298,21 +361,26 @@ Fits<Site> Matcher::site(const Assignment& a, int anchor) const {
   site.numbers = std::move(*numbers);
   if (auto ok = checkConstants(a); !ok) return tl::unexpected(ok.error());
   if (auto ok = checkInterior(a); !ok) return tl::unexpected(ok.error());
-  for (int p : operatorsOf(a))
-    site.nodes.push_back(a[static_cast<size_t>(p)].node);
+  for (int p : operatorsOf(a)) {
+    const int node = a[static_cast<size_t>(p)].node;
+    const std::vector<int> nodes = form_.isWritten ? index_.readAway(node).nodes : std::vector{node};
+    site.nodes.insert(site.nodes.end(), nodes.begin(), nodes.end());
+  }
   std::sort(site.nodes.begin(), site.nodes.end());
   site.nodes.erase(std::unique(site.nodes.begin(), site.nodes.end()), site.nodes.end());
-  for (Value p : program().inputs()) {
-    const Value v = a[static_cast<size_t>(p.node)];
-    if (v.node < 0)
-      return refuse(ReasonKind::kOtherShape, fmt::format("the pattern does not use {}", program().name(p)));
+  for (Value input : site.program->inputs()) {
+    const std::string& name = site.program->name(input);
+    const Value v = a[static_cast<size_t>(ofPattern(site, name).node)];
+    if (v.node < 0) return refuse(ReasonKind::kOtherShape, fmt::format("the pattern does not use {}", name));
     site.inputs.push_back(v);
   }
   for (Value p : program().outputs()) {
     if (program().node(p).is(ops::kInput) || unification_.isLeaf(p.node))
       return refuse(ReasonKind::kOtherShape, "the pattern passes an input through");
-    site.outputs.push_back({a[static_cast<size_t>(p.node)].node, p.output});
+    const int node = a[static_cast<size_t>(p.node)].node;
+    site.outputs.push_back(form_.isWritten ? index_.readAway(node).result : Value{node, p.output});
   }
+  site.isLast = std::all_of(site.outputs.begin(), site.outputs.end(), [&](Value v) { return index_.isLast(v); });
   // A site is one step: what it takes is there before, along whatever path.
   bool feedsItself = std::any_of(site.inputs.begin(), site.inputs.end(), [&](Value v) {
     return std::binary_search(site.nodes.begin(), site.nodes.end(), v.node);
@@ -331,22 +399,30 @@ std::tuple<std::vector<int>, std::vector<Value>, std::string> unordered(const Si
 
 }  // namespace
 
+Value Site::operand(std::string_view input) const {
+  const std::vector<Value> own = program->inputs();
+  auto named = [&](Value v) { return program->name(v) == input; };
+  return inputs.at(static_cast<size_t>(std::find_if(own.begin(), own.end(), named) - own.begin()));
+}
+
 std::vector<Site> match(const MatchIndex& index, const Pattern& pattern, Forms& forms, std::vector<Refusal>& refusals) {
   std::vector<std::unique_ptr<Matcher>> matchers;
-  std::set<int> anchors;
+  std::set<int> anchors;  // among MatchIndex::written(), too
   for (const Form& form : forms.of(pattern)) {
-    const std::vector<int>& found = index.nodesOf(form.program->node(form.program->outputs()[0]).op);
+    const OpRow* op = form.program->node(form.program->outputs()[0]).op;
+    const std::vector<int>& found = form.isWritten ? index.writtenNodesOf(op) : index.nodesOf(op);
     anchors.insert(found.begin(), found.end());
     matchers.push_back(std::make_unique<Matcher>(index, pattern, form));
   }
   std::vector<Site> sites;
   std::set<std::tuple<std::vector<int>, std::vector<Value>, std::string>> known;
-  for (int anchor : anchors) {
+  for (int node : anchors) {
+    const int anchor = index.inView(node);
     if (index.isConstant({anchor, 0})) continue;
     bool matched = false;
     std::optional<Reason> reason;  // the first one, but for another rank if there is a form of that rank
     for (size_t form = 0; form < matchers.size() && !matched; ++form) {
-      for (const Assignment& a : matchers[form]->at(anchor)) {
+      for (const Assignment& a : matchers[form]->at(node)) {
         auto site = matchers[form]->site(a, anchor);
         if (site) {
           matched = true;

@@ -8,6 +8,7 @@
 #include "applier/match/forms.h"
 #include "applier/match/match_index.h"
 #include "applier/match/reason.h"
+#include "applier/match/weight_factors.h"
 #include "rules/numbers.h"
 #include "rules/rewrite/batch.h"
 #include "rules/rewrite/symbols.h"
@@ -18,16 +19,23 @@ namespace pet {
 /// One place in a view where a pattern matches.
 struct Site {
   const Pattern* pattern = nullptr;
-  /// What matched: the pattern's program, or the same with other batch dimensions (rules/rewrite/batch.h).
+  /// What matched: the pattern's program, or the same with other batch dimensions (rules/rewrite/batch.h). Where the
+  /// pattern has an expression of weights, the constant is an input.
   std::shared_ptr<const Program> program;
+  bool isReadAway = false;                    ///< its nodes stand for one operator of the model, which is what matched
   int anchor = -1;                            ///< the node that the pattern's first output is of
   ElementType element = ElementType::kFloat;  ///< of its results
   std::vector<int> nodes;                     ///< the nodes that the pattern's operators matched, sorted
-  std::vector<Value> inputs;   ///< what the pattern's inputs stand for, in the order of Program::inputs()
+  std::vector<Value> inputs;   ///< what the inputs of `program` stand for, in the order of Program::inputs()
   std::vector<Value> outputs;  ///< what the pattern's outputs stand for
   rewrite::Symbols symbols;    ///< the values of the pattern's symbols, in the model's
   Numbers numbers = {};        ///< what the pattern's numbers are here that stand for others
   std::optional<rewrite::BatchDimensions> batch = {};  ///< with which it matched, if they are others
+  bool isLast = false;                                 ///< all that it makes is so (MatchIndex::isLast)
+  std::vector<FactoredConstant> factored = {};         ///< the weights that the model has in constants with others
+
+  /// What an input of `program` stands for.
+  Value operand(std::string_view input) const;
 };
 
 /// A rule, or all rules of a pattern, that were not used at a node.
@@ -42,8 +50,10 @@ struct Refusal {
 /// dimensions, agree for some values of the pattern's
 ///   symbols that are in its class, whatever the extents are that the model leaves open (MatchIndex::sizes),
 /// - a variable that occurs twice stands for the same value,
-/// - the pattern's constant inputs are constants of the model, and what depends on its symbols alone (a band mask) is
-///   a constant of the model with these values,
+/// - a pattern that is an operator that views read away stands where the model has it,
+/// - the pattern's constant inputs are constants of the model, what depends on its symbols alone (a band mask) is
+///   a constant of the model with these values, and an expression of weights one that gives weights of which it is that
+///   constant,
 /// - no interior value is read from outside the site or has to stay,
 /// - outputs of different operators of the pattern are of different nodes, and
 /// - no path leads from a result of the site to what it takes.

@@ -9,10 +9,12 @@
 
 namespace pet {
 
-/// A pattern as it may stand in a model: in normal form, at its own rank or with other batch dimensions.
+/// A pattern as it may stand in a model: in normal form, at its own rank or with other batch dimensions. One that is a
+/// single operator that views read away (rules/rewrite/normal_form.h) as it is written.
 struct Form {
   std::shared_ptr<const Program> program;
-  std::string batch;  ///< the symbol that is the product of `dims`; empty: the pattern itself
+  bool isWritten = false;  ///< not in normal form: it stands among MatchIndex::written()
+  std::string batch;       ///< the symbol that is the product of `dims`; empty: the pattern itself
   std::vector<std::string> dims = {};
 };
 

@@ -19,25 +19,43 @@ class MatchIndex {
   MatchIndex(const Graph& graph, const View& view, const ModelSizes& sizes);
   const View& view() const { return view_; }
   const ModelSizes& sizes() const { return sizes_; }
-  /// Of all nodes.
+  /// Of all nodes, and those that are read away.
   OperatorNames operators() const;
   const std::vector<int>& nodesOf(const OpRow* op) const;
   const std::vector<int>& readersOf(Value value) const;
   const Precedence& precedence() const { return precedence_; }
   bool isConstant(Value value) const { return uses_.constant[static_cast<size_t>(value.node)]; }
+  /// Graph outputs are all that is made of the value, or its node's other ones, by functions of it alone and
+  /// (Log)Softmax.
+  bool isLast(Value value) const { return last_[static_cast<size_t>(value.node)]; }
   const Uses& uses() const { return uses_; }
+  /// The view with nodes behind its own: each operator that is read away, as the model has it.
+  const Program& written() const { return written_; }
+  /// Of the nodes behind the view's in written(), those of this operator.
+  const std::vector<int>& writtenNodesOf(const OpRow* op) const;
+  /// The node of the view with the result of one of written().
+  int inView(int node) const;
+  /// What one of the nodes behind the view's is in the view.
+  const ReadAway& readAway(int node) const { return *readAway_.at(node); }
   /// The value comes from integers: it is the result of a DequantizeLinear.
   bool isDequantized(Value value) const;
   /// It would be a constant, but for initializers that a caller may replace.
   bool isReplaceable(Value value) const { return replaceable_[static_cast<size_t>(value.node)]; }
 
  private:
+  void enterReadAway();
+  /// Nothing outside reads more of it than the result.
+  bool isWhole(const ReadAway& read) const;
+
   const View& view_;
   const ModelSizes& sizes_;
   std::map<const OpRow*, std::vector<int>> byOp_;
   Uses uses_;
   std::set<std::string, std::less<>> dequantized_;  ///< ONNX values
-  std::vector<bool> replaceable_;                   ///< per node
+  Program written_;
+  std::map<int, const ReadAway*> readAway_;  ///< by node of written_
+  std::map<const OpRow*, std::vector<int>> writtenByOp_;
+  std::vector<bool> replaceable_, last_;  ///< per node
   Precedence precedence_;
 };
 

@@ -25,7 +25,7 @@ struct NotBuilt {
 
 class Scene {
  public:
-  Scene(const Program& pattern, bool neighbours, int opset)
+  Scene(const Program& pattern, Neighbours neighbours, int opset)
       : pattern_(pattern), neighbours_(neighbours), opset_(opset) {}
 
   Expected<Model> build() {
@@ -39,7 +39,7 @@ class Scene {
         std::string number = outs.empty() ? "" : fmt::format("/{}", outs.size());
         Value y = moved.at(output);
         builder_.name(y, kSceneSite + number);
-        outs.push_back(neighbours_ ? consumer(y, output, number) : y);
+        outs.push_back(neighbours_ == Neighbours::kBoth ? consumer(y, output, number) : y);
         std::string name = (outs.back() == y ? kSceneSite : "out") + number;
         builder_.name(outs.back(), name);
         outputs.push_back({name, concrete(builder_.shape(outs.back()))});
@@ -75,7 +75,9 @@ class Scene {
       if (!added) throw NotBuilt{added.error()};
       v = *added;
     } else if (isConstant(pattern_, {index, 0})) {
-      v = weight(node.names[0], concrete(node.shapes[0]), isVariance({index, 0}));
+      const Extents extents = concrete(node.shapes[0]);
+      v = isFactor({index, 0}) ? factor(node.names[0], extents)
+                               : weight(node.names[0], extents, isPositive({index, 0}));
     } else {
       v = producer(node.names[0], concrete(node.shapes[0]), isImage({index, 0}));
     }
@@ -93,6 +95,14 @@ class Scene {
     return builder_.constant(name, Constant::of(t));
   }
 
+  /// Powers of two, whose products and quotients are exact: from the product of weights the weights are found again.
+  Value factor(const std::string& name, const Extents& extents) {
+    Tensor<float> t = drawReal(Draw(0, name), extents);
+    for (float& x : t.data)
+      x = std::copysign(std::exp2(-std::round(2 * std::abs(x))), x);
+    return builder_.constant(name, Constant::of(t));
+  }
+
   Value input(const std::string& name, const Extents& extents) {
     inputs_.push_back({name, extents});
     Value v = builder_.input(name, shapeOf(extents), ElementType::kFloat);
@@ -100,9 +110,19 @@ class Scene {
     return v;
   }
 
-  bool isVariance(Value v) const {
-    return std::any_of(pattern_.nodes().begin(), pattern_.nodes().end(),
-                       [&](const Node& n) { return n.is(ops::kBatchNormalization) && n.operands[4] == v; });
+  bool isPositive(Value v) const {
+    return std::any_of(pattern_.nodes().begin(), pattern_.nodes().end(), [&](const Node& n) {
+      return (n.is(ops::kBatchNormalization) && n.operands[4] == v) || (n.is(ops::kExponential) && n.operands[1] == v);
+    });
+  }
+
+  bool isFactor(Value v) const {
+    for (int i = 0; i < static_cast<int>(pattern_.nodes().size()); ++i) {
+      const Node& n = pattern_.nodes()[static_cast<size_t>(i)];
+      const bool reads = std::find(n.operands.begin(), n.operands.end(), v) != n.operands.end();
+      if (reads && n.is(ops::kMul) && isConstant(pattern_, {i, 0})) return true;
+    }
+    return false;
   }
 
   /// An image has its channels in dimension 1, a matrix its features in the last one.
@@ -128,7 +148,7 @@ class Scene {
 
   Value producer(const std::string& name, Extents extents, bool image) {
     size_t dim = image ? 1 : extents.size() - 1;
-    if (!neighbours_ || extents.size() < 2 || extents[dim] <= 4) return input(name, extents);
+    if (neighbours_ == Neighbours::kNone || extents.size() < 2 || extents[dim] <= 4) return input(name, extents);
     int64_t channels = std::exchange(extents[dim], std::min(extents[dim], kNeighbourChannels));
     const Value x = mix(input(name, extents), name + "/producer", channels, image);
     const Value own = pattern_.find(name).value();
@@ -162,7 +182,7 @@ class Scene {
   }
 
   const Program& pattern_;
-  bool neighbours_;
+  Neighbours neighbours_;
   int opset_;
   ViewBuilder builder_;
   std::vector<FrameValue> inputs_;
@@ -170,7 +190,7 @@ class Scene {
 
 }  // namespace
 
-Expected<Model> sceneOf(const Program& pattern, bool neighbours, int opset) {
+Expected<Model> sceneOf(const Program& pattern, Neighbours neighbours, int opset) {
   return Scene(pattern, neighbours, opset).build();
 }
 

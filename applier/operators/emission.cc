@@ -92,8 +92,11 @@ std::string Emission::step(std::string_view type, std::vector<std::string> input
 }
 
 std::string Emission::integers(std::string_view what, const std::vector<int64_t>& values) const {
-  auto n = static_cast<int64_t>(values.size());
-  return sink_.initializer(fmt::format("{}/{}", node().names[0], what), Constant::of(Tensor<int64_t>({n}, values)));
+  return integers(what, Tensor<int64_t>({static_cast<int64_t>(values.size())}, values));
+}
+
+std::string Emission::integers(std::string_view what, const Tensor<int64_t>& values) const {
+  return sink_.initializer(fmt::format("{}/{}", node().names[0], what), Constant::of(values));
 }
 
 std::string Emission::integer(std::string_view what, int64_t value) const {

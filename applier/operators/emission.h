@@ -124,6 +124,7 @@ class Emission {
            OnnxAttributes attributes = {}) const;
   /// The name of an initializer.
   std::string integers(std::string_view what, const std::vector<int64_t>& values) const;
+  std::string integers(std::string_view what, const Tensor<int64_t>& values) const;
   std::string integer(std::string_view what, int64_t value) const;  ///< without dimensions
   std::string number(std::string_view what, double value) const;
   /// Always of float, whatever the model computes in.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "applier/view/element_types.h"
+#include "ir/layout_algebra.h"
 #include "ir/ops/op.h"
 #include "rules/rewrite/idioms.h"
 
@@ -238,8 +240,19 @@ Value Lifting::add(std::string_view op, std::vector<Value> operands, Attributes 
   const OpRow* row = findOp(op);
   if (!row) refuse(fmt::format("no operator {}", op));
   Builder builder(*this);
+  const bool isReadAway = rewrite::isReadAway(op);
+  ReadAway read{row, {}, {}, {}, {}};
+  if (isReadAway) read.operands = operands, read.attributes = attributes;
+  const auto first = static_cast<int>(builder_.program().nodes().size());
   const Value v = rewrite::addNormalForm(builder, *row, std::move(operands), std::move(attributes));
-  return rewrite::recognised(builder, v).value_or(v);
+  const Value result = rewrite::recognised(builder, v).value_or(v);
+  if (isReadAway) {
+    read.nodes.resize(builder_.program().nodes().size() - static_cast<size_t>(first));
+    std::iota(read.nodes.begin(), read.nodes.end(), first);
+    read.result = result;
+    builder_.replaces(std::move(read));
+  }
+  return result;
 }
 
 Tensor<double> Lifting::valueOf(Value constant) const {
@@ -278,6 +291,8 @@ const Shape& Lifting::inferredShape(size_t output) const {
 }
 
 Value Lifting::reshape(Value x, const Shape& to) const {
+  const Node& n = builder_.program().node(x);
+  if (n.is(ops::kLayout) && movesNothing(n) && shape(n.operands[0]) == to) return n.operands[0];
   Builder builder(*this);
   if (auto layout = rewrite::regrouped(builder, x, to)) return *layout;
   const Extents from = extents(x);

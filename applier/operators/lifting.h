@@ -92,7 +92,8 @@ class Lifting {
 
   /// What an operator computes, in normal form, on behalf of this ONNX node.
   Value add(std::string_view op, std::vector<Value> operands, Attributes attributes = {}) const;
-  /// A Layout that regroups `x` into `extents`, or a Reshape where there is none.
+  /// A Layout that regroups `x` into `extents`, or a Reshape where there is none; where `x` was regrouped from them,
+  /// what it was.
   Value reshape(Value x, const Shape& shape) const;
   Value reshape(Value x, const Extents& extents) const { return reshape(x, shapeOf(extents)); }
   /// The extents of a result as they were inferred; refuses where they are not known.

@@ -27,9 +27,15 @@ std::vector<Value> readStft(const Lifting& l, const OnnxRow&) {
   return {l.add("STFT", {x, w}, {{"frame_step", Expr(step[0])}, {"onesided", Expr(onesided)}})};
 }
 
-/// The signal without a last dimension of extent 1, as PyTorch's exporter writes it and engines read it.
+/// The signal with a last dimension of extent 1, as ONNX has it, and the window's length once more: OpenVINO takes no
+/// other.
 void writeStft(const Emission& e, const OnnxRow& row) {
-  e.last(row.type, {e.operand(0), e.integer("frame_step", e.scalar("frame_step")), e.operand(1)},
+  Shape real = e.shape(0);
+  real.emplace_back(1);
+  const std::string signal = e.reshape(e.operand(0), e.shape(0), real);
+  e.last(row.type,
+         {signal, e.integer("frame_step", e.scalar("frame_step")), e.operand(1),
+          e.integer("frame_length", e.extents(1)[0])},
          {{"onesided", e.scalar("onesided")}});
 }
 

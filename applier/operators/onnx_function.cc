@@ -1,5 +1,8 @@
 // Arithmetic, element-wise functions, normalisations.
 
+#include <algorithm>
+#include <cmath>
+
 #include "applier/operators/hidden_keys.h"
 #include "applier/operators/onnx_rows.h"
 #include "ir/ops/power.h"
@@ -19,17 +22,26 @@ std::vector<Value> readSum(const Lifting& l, const OnnxRow&) {
   return {sum};
 }
 
-/// x to the power of one number: with other operators where exporters write these as well.
+/// A constant to the power of what is computed.
+std::vector<Value> readExponential(const Lifting& l) {
+  const Value base = l.operand(0), x = l.operand(1);
+  const std::vector<double> bases = l.numbers(0);
+  if (!std::all_of(bases.begin(), bases.end(), [](double b) { return b > 0 && std::isfinite(b); }))
+    Lifting::refuse("a base that is not positive");
+  if (l.rank(base) > l.rank(x) || l.inferredShape(0) != l.shape(x)) Lifting::refuse("a base of more extents");
+  return {l.add("Exponential", {x, base})};
+}
+
+/// x to the power of one number, which may be there once for every position.
 std::vector<Value> readPow(const Lifting& l, const OnnxRow&) {
   Value x = l.operand(0);
+  if (l.isConstant(x) && !l.isConstant(l.operand(1))) return readExponential(l);
   auto exponents = l.numbers(1);
-  if (exponents.size() != 1 || l.constantExtents(1).size() > l.rank(x)) Lifting::refuse("no single exponent");
+  const bool isOne = !exponents.empty() && std::equal(exponents.begin() + 1, exponents.end(), exponents.begin());
+  const bool staysAlike =
+      exponents.size() == 1 ? l.constantExtents(1).size() <= l.rank(x) : l.inferredShape(0) == l.shape(x);
+  if (!isOne || !staysAlike) Lifting::refuse("no single exponent");
   const double n = exponents[0];
-  if (n == 1) return {l.add("Identity", {x})};
-  if (n == 2) return {l.add("Square", {x})};
-  if (n == 3) return {l.add("Mul", {l.add("Square", {x}), x})};
-  if (n == 0.5) return {l.add("Sqrt", {x})};
-  if (n == -1) return {l.add("Reciprocal", {x})};
   if (!isQuarterPower(n)) Lifting::refuse("an exponent that is no multiple of 1/4 from -4 to 4");
   return {l.add("Pow", {x}, {{"exponent", n}})};
 }
@@ -63,20 +75,40 @@ void writePow(const Emission& e, const OnnxRow&) {
   e.last("Pow", {e.operand(0), e.number("exponent", e.node().number("exponent"))});
 }
 
+void writeExponential(const Emission& e, const OnnxRow&) {
+  e.last("Pow", {e.operand(1), e.operand(0)});
+}
+
 // Before opset 13 all axes from `axis` on are one.
-std::vector<Value> readSoftmax(const Lifting& l, const OnnxRow&) {
+std::vector<Value> readSoftmax(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0);
   const Shape in = l.shape(x);
   auto axis = static_cast<int64_t>(l.axis(l.integer("axis", l.opset() < 13 ? 1 : -1), in.size()));
   const bool last = axis + 1 == static_cast<int64_t>(in.size());
-  if (l.opset() >= 13 || last) return {l.add("Softmax", {last ? withHiddenKeys(l, x) : x}, {{"axis", Expr(axis)}})};
+  if (l.opset() >= 13 || last)
+    return {l.add(row.op, {last && row.op == ops::kSoftmax.text ? withHiddenKeys(l, x) : x}, {{"axis", Expr(axis)}})};
   Value flat =
       l.reshape(x, Shape{Dim::product({in.begin(), in.begin() + axis}), Dim::product({in.begin() + axis, in.end()})});
-  return {l.reshape(l.add("Softmax", {flat}, {{"axis", Expr(1)}}), in)};
+  return {l.reshape(l.add(row.op, {flat}, {{"axis", Expr(1)}}), in)};
+}
+
+std::vector<Value> readCumSum(const Lifting& l, const OnnxRow&) {
+  const Value x = l.operand(0);
+  const std::vector<int64_t> axes = l.integers(1);
+  if (axes.size() != 1) Lifting::refuse("an axis of other extents");
+  const auto axis = static_cast<int64_t>(l.axis(axes[0], l.rank(x)));
+  const int64_t isExclusive = l.integer("exclusive", 0) == 0 ? 0 : 1, isReverse = l.integer("reverse", 0) == 0 ? 0 : 1;
+  return {l.add("CumSum", {x}, {{"axis", Expr(axis)}, {"exclusive", Expr(isExclusive)}, {"reverse", Expr(isReverse)}})};
+}
+
+void writeCumSum(const Emission& e, const OnnxRow& row) {
+  e.last(row.type, {e.operand(0), e.integer("axis", e.scalar("axis"))},
+         {{"exclusive", e.scalar("exclusive")}, {"reverse", e.scalar("reverse")}});
 }
 
 void alongTheLast(const Emission& e) {
-  if (e.scalar("axis") + 1 != static_cast<int64_t>(e.shape(0).size())) e.require(13, "Softmax along an inner axis");
+  if (e.scalar("axis") + 1 != static_cast<int64_t>(e.shape(0).size()))
+    e.require(13, std::string(e.node().op->name) + " along an inner axis");
 }
 
 void atInference(const Lifting& l) {
@@ -106,10 +138,13 @@ const OnnxRow kOnnxFunctionRows[] = {
     {.op = "PRelu", .readable = broadcastsByShape},
     {.type = "Cast", .read = readCast, .write = nullptr},
     {.op = "Pow", .read = readPow, .write = writePow},
+    {.op = "Exponential", .type = "Pow", .read = nullptr, .write = writeExponential},
     {.type = "Sum", .read = readSum, .write = nullptr},
     {.op = "Where", .read = readWhere, .write = writeWhere},
     {.op = "Square", .since = 7, .read = nullptr, .write = writeSquare},
+    {.op = "CumSum", .since = 11, .read = readCumSum, .write = writeCumSum},
     {.op = "Softmax", .read = readSoftmax, .writable = alongTheLast},
+    {.op = "LogSoftmax", .read = readSoftmax, .writable = alongTheLast},
     {.op = "BatchNormalization", .readable = atInference},
     {.op = "LayerNormalization", .readable = withoutStatistics},
     {.type = "Dropout", .read = readDropout, .write = nullptr},

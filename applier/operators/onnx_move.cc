@@ -1,13 +1,15 @@
-// Operators that move values: Reshape and its like, Transpose, Concat, Split, Slice, Pad, Gather, SpaceToDepth,
-// DepthToSpace, Expand, Tile; and Layout, which ONNX has not.
+// Operators that move values: Reshape and its like, Transpose, Concat, Split, Slice, Pad, Gather, GatherElements,
+// ScatterND, SpaceToDepth, DepthToSpace, Expand, Tile; and Layout and IndexMap, which ONNX has not.
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 
 #include "applier/operators/onnx_rows.h"
 #include "applier/view/element_types.h"
 #include "ir/layout_algebra.h"
+#include "rules/rewrite/counting.h"
 
 namespace pet {
 namespace {
@@ -233,25 +235,125 @@ void writePad(const Emission& e, const OnnxRow&) {
   e.pad(e.operand(0), e.list("pads"), e.node().number("value"), e.node().text("mode"), true);
 }
 
-/// Constant indices of any shape, which takes the axis's place; below 0 they count from the end.
-std::vector<Value> readGather(const Lifting& l, const OnnxRow& row) {
-  Value x = l.operand(0);
-  const Extents shape = l.constantExtents(1);
-  Shape out = l.shape(x);
-  size_t axis = l.axis(l.integer(row["axis"]), out.size());
-  const Dim extent = out[axis];
-  if (!extent.isAffine()) Lifting::refuse("indices into a product of extents");
+// --- By tables ---
+
+/// A constant table of indices, row-major; those below 0 count from the end.
+struct IndexTable {
   std::vector<Expr> indices;
-  for (int64_t i : l.integers(1)) {
+  Extents extents;
+};
+
+/// Each index is known to be one of the extent's.
+IndexTable tableInto(const Lifting& l, const Dim& extent, const std::vector<int64_t>& given, Extents extents) {
+  if (!extent.isAffine()) Lifting::refuse("indices into a product of extents");
+  IndexTable table{{}, std::move(extents)};
+  for (int64_t i : given) {
     if (!l.isAtLeast(extent, i < 0 ? -i : i + 1)) Lifting::refuse("indices that may be out of range");
-    indices.push_back(i < 0 ? extent.affine() + i : Expr(i));
+    table.indices.push_back(i < 0 ? extent.affine() + i : Expr(i));
   }
-  if (indices.empty()) Lifting::refuse("no indices");
-  Value y = l.add("Gather", {x}, {{"axis", Expr(static_cast<int64_t>(axis))}, {"indices", indices}});
-  if (shape.size() == 1) return {y};
-  auto place = out.erase(out.begin() + static_cast<std::ptrdiff_t>(axis));
-  out.insert(place, shape.begin(), shape.end());
-  return {l.reshape(y, out)};
+  if (table.indices.empty()) Lifting::refuse("no indices");
+  return table;
+}
+
+/// What the table says along the axis, its dimensions in the axis's place. A table that counts along more than one
+/// dimension is a map; one that counts along one is so in normal form.
+Value gathered(const Lifting& l, Value x, size_t axis, IndexTable table) {
+  Shape out = l.shape(x);
+  const auto place = out.erase(out.begin() + static_cast<std::ptrdiff_t>(axis));
+  out.insert(place, table.extents.begin(), table.extents.end());
+  const auto counts = l.isConstant(x) ? std::nullopt : rewrite::counting(table.indices, table.extents);
+  const bool isMap = counts && counts->extents.size() > 1;
+  Attributes attributes;
+  if (isMap) {
+    attributes.emplace("map", rewrite::gatherMap(l.shape(x), axis, *counts));
+  } else {
+    attributes.emplace("axis", Expr(static_cast<int64_t>(axis)));
+    attributes.emplace("indices", std::move(table.indices));  // there may be millions
+  }
+  const Value y = l.add(isMap ? "IndexMap" : "Gather", {x}, std::move(attributes));
+  return l.shape(y) == out ? y : l.reshape(y, out);
+}
+
+/// Constant indices of any shape, which takes the axis's place.
+std::vector<Value> readGather(const Lifting& l, const OnnxRow& row) {
+  const Value x = l.operand(0);
+  const size_t axis = l.axis(l.integer(row["axis"]), l.rank(x));
+  return {gathered(l, x, axis, tableInto(l, l.shape(x)[axis], l.integers(1), l.constantExtents(1)))};
+}
+
+/// Indices that are the same wherever they stand along the other axes, of which the first positions are read: a Gather.
+std::vector<Value> readGatherElements(const Lifting& l, const OnnxRow&) {
+  Value x = l.operand(0);
+  const Extents extents = l.constantExtents(1);
+  const Shape in = l.shape(x);
+  if (extents.size() != in.size()) Lifting::refuse("indices of another rank");
+  const size_t axis = l.axis(l.integer("axis", 0), in.size());
+  const std::vector<int64_t> all = l.integers(1);
+  const int64_t count = extents[axis];
+  const int64_t inner = std::accumulate(extents.begin() + static_cast<std::ptrdiff_t>(axis) + 1, extents.end(),
+                                        int64_t{1}, std::multiplies<>());
+  std::vector<int64_t> indices;
+  for (size_t place = 0; place < all.size(); ++place) {
+    const auto i = static_cast<size_t>(static_cast<int64_t>(place) / inner % count);
+    if (i == indices.size()) indices.push_back(all[place]);
+    if (indices[i] != all[place]) Lifting::refuse("indices that differ along other axes");
+  }
+  std::vector<Expr> axes, ends;
+  for (size_t d = 0; d < in.size(); ++d) {
+    if (d == axis || in[d] == Dim(extents[d])) continue;
+    if (!l.isAtLeast(in[d], extents[d])) Lifting::refuse("indices beyond extents that the model leaves open");
+    axes.emplace_back(static_cast<int64_t>(d));
+    ends.emplace_back(extents[d]);
+  }
+  if (!axes.empty()) {
+    const std::vector<Expr> zeros(axes.size(), 0), ones(axes.size(), 1);
+    x = l.add("Slice", {x}, {{"axes", axes}, {"starts", zeros}, {"ends", ends}, {"steps", ones}});
+  }
+  return {gathered(l, x, axis, tableInto(l, in[axis], indices, {count}))};
+}
+
+/// Rows that follow each other.
+std::vector<Value> readScatterNd(const Lifting& l, const OnnxRow&) {
+  if (l.text("reduction", "none") != "none") Lifting::refuse("updates that are added");
+  const Value x = l.operand(0), rows = l.operand(2);
+  const Extents extents = l.constantExtents(1);
+  if (extents.size() != 2 || extents[1] != 1 || l.rank(x) == 0) Lifting::refuse("indices of more than a row");
+  const IndexTable table = tableInto(l, l.shape(x)[0], l.integers(1), {extents[0]});
+  for (size_t i = 0; i < table.indices.size(); ++i) {
+    if (table.indices[i] != table.indices[0] + static_cast<int64_t>(i))
+      Lifting::refuse("rows that do not follow each other");
+  }
+  if (l.rank(rows) != l.rank(x) || l.shape(rows)[0] != Dim(extents[0])) Lifting::refuse("updates of other extents");
+  return {l.add("ScatterND", {x, rows}, {{"start", table.indices[0]}})};
+}
+
+void writeScatterNd(const Emission& e, const OnnxRow&) {
+  const auto start = e.node().scalar("start").asConstant(), count = e.shape(1)[0].asConstant();
+  if (!start || !count) throw NotEmitted{"a ScatterND would depend on the sizes left open"};
+  Tensor<int64_t> table({*count, 1});
+  std::iota(table.data.begin(), table.data.end(), *start);
+  e.last("ScatterND", {e.operand(0), e.integers("indices", table), e.operand(1)});
+}
+
+/// A Gather for each dimension that is read in another order.
+void writeIndexMap(const Emission& e, const OnnxRow&) {
+  const auto& map = std::get<IndexMapSpec>(e.node().attributes.find("map")->second);
+  const auto positions = positionsOf(map, e.shape(0));
+  if (!positions) throw NotEmitted{"a map that is no Gather of each dimension"};
+  auto open = std::count_if(positions->begin(), positions->end(), [](const auto& table) { return table.has_value(); });
+  if (open == 0) e.last("Identity", e.operands());
+  std::string x = e.operand(0);
+  size_t axis = 0;
+  for (const auto& table : *positions) {
+    if (table && std::find(table->data.begin(), table->data.end(), -1) != table->data.end())
+      throw NotEmitted{"a map that reads outside of its operand"};
+    if (table) {
+      std::vector<std::string> inputs{x, e.integers("indices", *table)};
+      const Emission::OnnxAttributes attributes{{"axis", static_cast<int64_t>(axis)}};
+      x = --open == 0 ? e.last("Gather", inputs, attributes) : e.step("Gather", inputs, attributes);
+    }
+    axis += table ? table->extents.size() : 1;
+  }
 }
 
 // --- Copies ---
@@ -282,6 +384,9 @@ const OnnxRow kOnnxMoveRows[] = {
     {.op = "Slice", .read = readSlice, .write = writeSlice},
     {.op = "Pad", .read = readPad, .write = writePad},
     {.op = "Gather", .read = readGather},
+    {.type = "GatherElements", .read = readGatherElements, .write = nullptr},
+    {.op = "ScatterND", .read = readScatterNd, .write = writeScatterNd},
+    {.op = "IndexMap", .since = 1, .read = nullptr, .write = writeIndexMap},
     {.op = "Expand", .write = writeExpand},
     {.op = "Tile", .readable = repeatsAll},
     {.op = "SpaceToDepth", .readable = blocksOutside},

@@ -41,7 +41,7 @@ class Normaliser {
   std::vector<std::string> enterNodes();
   OpenSizes openSizes() const;
   bool isReadBeside(size_t position, const std::string& name) const;
-  std::vector<Value> required(const std::vector<std::string>& opaque) const;
+  std::vector<Value> required(const std::vector<std::string>& opaque);
 
   const Graph& graph_;
   NormaliseOptions options_;
@@ -172,6 +172,8 @@ std::string Normaliser::enterNode(size_t position) {
     }
   } catch (const OverflowError&) {
     return "extents beyond 64 bits";
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& e) {  // a constant operand that is empty, a variant of another kind
     return fmt::format("malformed: {}", e.what());
   }
@@ -196,13 +198,16 @@ bool Normaliser::isReadBeside(size_t position, const std::string& name) const {
 }
 
 /// The values that must stay: the graph's outputs, what nodes outside the view read, and results that nobody reads.
-std::vector<Value> Normaliser::required(const std::vector<std::string>& opaque) const {
+std::vector<Value> Normaliser::required(const std::vector<std::string>& opaque) {
   std::vector<Value> result;
   std::set<Value> known;
   auto require = [&](const std::string& name) {
     auto it = scope_.values.find(name);
     if (it == scope_.values.end() || builder_.program().node(it->second).is(ops::kInput)) return;
-    if (known.insert(it->second).second) result.push_back(it->second);
+    if (!known.insert(it->second).second) return;
+    result.push_back(it->second);
+    // An inner value of one ONNX node may be the result of another: of an Unsqueeze behind the Gather of a scalar.
+    if (!builder_.named(it->second)) builder_.name(it->second, name);
   };
   std::set<std::string> read(graph_.outputs.begin(), graph_.outputs.end());
   for (const std::string& name : graph_.outputs)

@@ -54,8 +54,9 @@ Expected<Program> betweenReshapes(const Program& replacement, const Program& pat
   std::map<Value, Value> moved;
   for (Value v : replacement.inputs()) {
     const std::string& name = replacement.name(v);
-    const Value stands = pattern.find(name).value_or(v);
-    Value input = builder.input(name, pattern.shape(stands), isConstant(replacement, v));
+    const auto stands = pattern.find(name);  // nowhere: a weight that the model has in a constant with others
+    Value input =
+        builder.input(name, stands ? pattern.shape(*stands) : replacement.shape(v), isConstant(replacement, v));
     auto own = regrouped(builder, input, replacement.shape(v), name + "_rows");
     if (!own) return tl::unexpected(own.error());
     moved[v] = *own;
@@ -105,6 +106,39 @@ Expected<Program> withBatch(const Rule& rule,
   return betweenReshapes(replacement->withoutDeadNodes(), pattern);
 }
 
+/// The replacement with the model's constants as inputs, where these are expressions of its weights.
+Expected<Program> ofConstants(const Program& replacement, const std::vector<FactoredConstant>& factored) {
+  ProgramBuilder builder;
+  std::map<std::string, Value> weights;
+  for (const FactoredConstant& f : factored) {
+    std::map<Value, Value> moved;
+    for (Value v : f.weights.inputs())
+      moved[v] = builder.input(f.weights.name(v), f.weights.shape(v), true);
+    for (int i = 0; i < static_cast<int>(f.weights.nodes().size()); ++i) {
+      if (f.weights.nodes()[static_cast<size_t>(i)].is(ops::kInput)) continue;
+      if (auto ok = copyNode(builder, f.weights, i, moved); !ok) return tl::unexpected(ok.error());
+    }
+    for (Value v : f.weights.outputs())
+      weights.emplace(f.weights.name(v), moved.at(v));
+  }
+  std::map<Value, Value> moved;
+  for (int i = 0; i < static_cast<int>(replacement.nodes().size()); ++i) {
+    const Value v{i, 0};
+    const Node& n = replacement.node(v);
+    if (!n.is(ops::kInput)) {
+      if (auto ok = copyNode(builder, replacement, i, moved); !ok) return tl::unexpected(ok.error());
+    } else if (auto made = weights.find(n.names[0]); made != weights.end()) {
+      moved[v] = made->second;
+    } else {
+      moved[v] = builder.input(n.names[0], n.shapes[0], isConstant(replacement, v));
+    }
+  }
+  std::vector<Value> outputs;
+  for (Value v : replacement.outputs())
+    outputs.push_back(moved.at(v));
+  return std::move(builder).finish(std::move(outputs));
+}
+
 int64_t elements(const Shape& shape) {
   int64_t count = 1;
   for (const Dim& d : shape)
@@ -139,8 +173,10 @@ Expected<Rewrite> instantiate(const Site& site,
     auto pattern = rewrite::instantiate(withNumbers(*site.program, site.numbers), symbolsOfForm(site));
     if (!pattern) return tl::unexpected(pattern.error());
     const Program replaced = withNumbers(rule.replacement, site.numbers);
-    auto replacement =
+    auto ofWeights =
         site.batch ? withBatch(rule, replaced, symbols, site, *pattern) : rewrite::instantiate(replaced, symbols);
+    if (!ofWeights) return tl::unexpected(ofWeights.error());
+    auto replacement = ofConstants(*ofWeights, site.factored);
     if (!replacement) return tl::unexpected(replacement.error());
     Program live = replacement->withoutDeadNodes();
     if (auto ok = checkResults(live); !ok) return tl::unexpected(ok.error());

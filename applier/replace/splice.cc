@@ -35,19 +35,21 @@ void Splicer::enterNode(int node) {
   }
 }
 
+/// Regroupings alone: a rule has several of them where they are quicker than one.
+bool isOfLayouts(const Program& p) {
+  return std::all_of(p.nodes().begin(), p.nodes().end(),
+                     [](const Node& n) { return n.is(ops::kInput) || n.is(ops::kLayout); });
+}
+
 void Splicer::enterSite(int site) {
   const Rewrite& r = rewrites_[static_cast<size_t>(site)];
   ElementType element = view_.elements[static_cast<size_t>(r.site.anchor)];
   std::map<Value, Value> local;  // replacement -> new view
-  const auto& patternInputs = r.site.pattern->program.inputs();
-  for (Value v : r.replacement.inputs()) {
-    for (size_t i = 0; i < patternInputs.size(); ++i) {
-      if (r.site.pattern->program.name(patternInputs[i]) == r.replacement.name(v)) local[v] = at(r.site.inputs[i]);
-    }
-    assert(local.contains(v) && "a replacement has its pattern's inputs");
-  }
+  for (Value v : r.replacement.inputs())
+    local[v] = at(r.site.operand(r.replacement.name(v)));
   Provenance provenance;
   provenance.site = site;
+  provenance.isStep = isOfLayouts(r.replacement);
   const auto& nodes = r.replacement.nodes();
   for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
     const Node& n = nodes[static_cast<size_t>(i)];

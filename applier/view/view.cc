@@ -197,7 +197,24 @@ bool isOfCentred(const View& view, int node) {
   return isCentring(view, static_cast<int>(i));
 }
 
-View pruned(const View& view) {
+namespace {
+
+/// In a view in which nodes are elsewhere, or gone (-1); nullopt: nobody needs the result.
+std::optional<ReadAway> movedTo(const std::vector<int>& moved, ReadAway read) {
+  auto move = [&](int& node) { node = moved[static_cast<size_t>(node)]; };
+  for (int& n : read.nodes)
+    move(n);
+  std::erase(read.nodes, -1);
+  for (Value& v : read.operands)
+    move(v.node);
+  move(read.result.node);
+  if (!std::binary_search(read.nodes.begin(), read.nodes.end(), read.result.node)) return std::nullopt;
+  return read;
+}
+
+}  // namespace
+
+View pruned(View view) {
   const auto& nodes = view.program.nodes();
   std::vector<bool> live(nodes.size());
   for (Value v : view.program.outputs())
@@ -207,11 +224,15 @@ View pruned(const View& view) {
     for (Value v : nodes[i].operands)
       live[static_cast<size_t>(v.node)] = true;
   }
+  if (std::find(live.begin(), live.end(), false) == live.end()) return view;
   ViewBuilder builder;
   std::vector<int> moved(nodes.size(), -1);
   auto at = [&](Value v) { return Value{moved[static_cast<size_t>(v.node)], v.output}; };
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (live[i]) moved[i] = builder.copy(view, static_cast<int>(i), at).node;
+  }
+  for (const ReadAway& read : view.readAway) {
+    if (auto still = movedTo(moved, read)) builder.replaces(std::move(*still));
   }
   std::vector<Value> outputs;
   for (Value v : view.program.outputs())

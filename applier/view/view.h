@@ -20,6 +20,8 @@ struct Provenance {
   int origin = -1;
   /// The site that made it, by its position in the list of rewritten sites; -1: none.
   int site = -1;
+  /// A step of a rule that says that several Layouts are quicker than one: it is not joined with the site's others.
+  bool isStep = false;
 };
 
 /// Where an extent that a model leaves open is found when it runs: dimension of a graph input, divided by a number.
@@ -31,6 +33,15 @@ struct OpenSize {
 /// By symbol.
 using OpenSizes = std::map<std::string, OpenSize, std::less<>>;
 
+/// An ONNX node of an operator that views read away (rules/rewrite/normal_form.h), as the model has it.
+struct ReadAway {
+  const OpRow* op = nullptr;
+  std::vector<Value> operands;
+  Attributes attributes;
+  std::vector<int> nodes;  ///< of the view, in its place; sorted
+  Value result;            ///< of one of them
+};
+
 /// The part of a graph that pet understands, as one program. Its symbols are the extents that the model leaves open,
 /// none of which is 0. What pet does not understand shows as inputs (the values that come from there) and as outputs
 /// (the values that go there): those must stay, whatever is rewritten.
@@ -40,6 +51,7 @@ struct View {
   std::vector<ElementType> elements;   ///< per node: a type that holds its numbers (element_types.h)
   std::map<int, Constant> constants;   ///< the values of the constant inputs, by node
   std::map<Value, std::string> names;  ///< the ONNX value that a value of the program is
+  std::vector<ReadAway> readAway;      ///< of a graph's view
   OpenSizes openSizes;                 ///< of a graph's view: those of its symbols that are extents of graph inputs
 };
 
@@ -73,6 +85,9 @@ class ViewBuilder {
   Value copy(const View& from, int node, const std::function<Value(Value)>& moved);
   /// Says that `value` is this ONNX value.
   void name(Value value, std::string onnxName) { view_.names[value] = std::move(onnxName); }
+
+  /// Says what the view has in the place of an operator.
+  void replaces(ReadAway readAway) { view_.readAway.push_back(std::move(readAway)); }
 
   bool named(Value value) const { return view_.names.contains(value); }
   /// The ONNX value; null: none.
@@ -127,7 +142,7 @@ bool isCentring(const View& view, int node);
 bool isOfCentred(const View& view, int node);
 
 /// The view without the nodes that no output needs. Inputs that nothing reads go, too.
-View pruned(const View& view);
+View pruned(View view);
 
 /// Who reads what in a view, and what is constant there: made once where many ask.
 struct Uses {

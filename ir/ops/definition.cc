@@ -24,11 +24,13 @@ class Formula : public OperatorWriter {
   Value times(Value x, Value y) { return (*this)("Mul", {x, y}); }
   Value negative(Value x) { return (*this)("Neg", {x}); }
   Value inverse(Value x) { return (*this)("Reciprocal", {x}); }
-  /// ((1 + e)² - 1) / ((1 + e)² + 1) with e = exp(x). Divided by (1 + e)², with s = e / (1 + e) and c = 1 - s =
-  /// 1 / (1 + e): s (2 - s) / (1 + c c).
+  Value exp(Value x) { return (*this)("Exp", {x}); }
+  /// ((1 + e)² - 1) / ((1 + e)² + 1) with e = exp(x). Divided by (1 + e)², with s = e / (1 + e) and 1 - s = 1 / (1 +
+  /// e), the first is p = 1 - (1 - s)² = s (2 - s), the second 1 + (1 - s)² = 2 - p.
   Value tanhOfSoftplus(Value x) {
-    Value s = (*this)("Sigmoid", {x}), c = (*this)("Sigmoid", {negative(x)});
-    return times(times(s, minus(number(2), s)), inverse(plus(times(c, c), number(1))));
+    Value s = (*this)("Sigmoid", {x}), two = number(2);
+    Value p = times(s, minus(two, s));
+    return times(p, inverse(minus(two, p)));
   }
 };
 
@@ -37,6 +39,12 @@ tl::unexpected<Error> undefined(std::string what) {
 }
 
 }  // namespace
+
+/// relu(x) + relu(-x)
+Expected<Value> absDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
+  Formula f(b);
+  return f.result(f.plus(f.relu(x[0]), f.relu(f.negative(x[0]))));
+}
 
 /// low + relu(x - low) - relu(x - high), without what is infinite or 0; of an upper bound alone high - relu(high - x).
 Expected<Value> clipDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
@@ -113,10 +121,20 @@ Expected<Value> preluDefinition(ProgramBuilder& b, const OpView&, std::span<cons
   return f.result(f.minus(f.relu(x[0]), f.times(f.relu(f.negative(x[0])), x[1])));
 }
 
-/// 1 / (1 + exp(-x))
+/// 1 / (1 + exp(-x)); of a difference, x = a - b, exp(a) / (exp(a) + exp(b))
 Expected<Value> sigmoidDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
+  const Node operand = b.peek().node(x[0]);
   Formula f(b);
-  return f.result(f.inverse(f.plus(f("Exp", {f.negative(x[0])}), f.number(1))));
+  if (!operand.is(ops::kSub)) return f.result(f.inverse(f.plus(f.exp(f.negative(x[0])), f.number(1))));
+  Value e = f.exp(operand.operands[0]);
+  return f.result(f.times(e, f.inverse(f.plus(e, f.exp(operand.operands[1])))));
+}
+
+/// relu(x) + log(1 + exp(-|x|)): log(1 + exp(x)) = x + log(1 + exp(-x))
+Expected<Value> softplusDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
+  Formula f(b);
+  Value rest = f("Log", {f.plus(f.exp(f.negative(f("Abs", {x[0]}))), f.number(1))});
+  return f.result(f.plus(f.relu(x[0]), rest));
 }
 
 /// x / (1 + exp(-alpha x))
@@ -125,7 +143,7 @@ Expected<Value> swishDefinition(ProgramBuilder& b, const OpView& v, std::span<co
   if (!std::isfinite(alpha)) return undefined("Swish with an infinity");
   Formula f(b);
   Value scaled = alpha == 1 ? x[0] : f.times(x[0], f.number(alpha));
-  return f.result(f.times(x[0], f.inverse(f.plus(f("Exp", {f.negative(scaled)}), f.number(1)))));
+  return f.result(f.times(x[0], f.inverse(f.plus(f.exp(f.negative(scaled)), f.number(1)))));
 }
 
 Expected<Value> squareDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {

@@ -6,6 +6,7 @@
 // Sqrt and Reciprocal of positive values.
 namespace pet {
 
+Expected<Value> absDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> clipDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> geluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> hardSigmoidDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
@@ -14,6 +15,7 @@ Expected<Value> leakyReluDefinition(ProgramBuilder& b, const OpView& v, std::spa
 Expected<Value> mishDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> preluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> sigmoidDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+Expected<Value> softplusDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> squareDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> tanhDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> swishDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);

@@ -56,6 +56,21 @@ ElementError power(const NodeExtents& n, double unit) {
   };
 }
 
+/// Of b^x = exp(x log b): a factor exp(±e), e being what x log b is off by.
+ElementError exponential(const NodeExtents&, double unit) {
+  return [=](const Approximate* x) {
+    const Approximate& base = x[1];
+    const double value = std::pow(base.value, x[0].value);
+    if (base.value + base.error <= 0) return kUndefined;
+    if (!isBounded(x[0]) || !isBounded(base) || base.value <= base.error || !std::isfinite(value))
+      return unbounded(0, x[0], base).error;
+    const double log = std::log(base.value), moved = -std::log1p(-base.error / base.value);
+    const double argument = std::abs(x[0].value) * moved + x[0].error * (std::abs(log) + moved);
+    const double error = value * std::expm1(argument);
+    return error + kFunctionRoundings * unit * (value + error) + underflow(unit);
+  };
+}
+
 double clipped(const Approximate& x, double low, double high) {
   return x.value + x.error <= low || x.value - x.error >= high ? 0 : x.error;
 }

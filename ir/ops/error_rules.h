@@ -15,11 +15,13 @@ ElementError select(const NodeExtents&, double unit);
 ElementError divide(const NodeExtents&, double unit);
 ElementError choose(const NodeExtents&, double unit);  ///< Where
 ElementError pRelu(const NodeExtents&, double unit);
-ElementError power(const NodeExtents&, double unit);  ///< by the attribute `exponent`
+ElementError power(const NodeExtents&, double unit);        ///< by the attribute `exponent`
+ElementError exponential(const NodeExtents&, double unit);  ///< of the base x[1]
 
 // --- Errors of whole tensors ---
 
 std::vector<double> softmax(const NodeExtents&, std::span<const Approximates>, double unit);
+std::vector<double> logSoftmax(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> batchNormalization(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> instanceNormalization(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> layerNormalization(const NodeExtents&, std::span<const Approximates>, double unit);

@@ -20,15 +20,27 @@ double gamma(int64_t n, double unit) {
   return nu < 1 ? nu / (1 - nu) : kUnknownError;
 }
 
+/// Of a row: its largest value, and its largest error; kUndefined where a value is not defined, and the value is then
+/// not that of the whole row.
+struct Largest {
+  double value = -std::numeric_limits<double>::infinity(), error = 0;
+};
+
+Largest largestOf(const Approximate* x, int64_t count, int64_t stride) {
+  Largest largest;
+  for (int64_t i = 0; i < count && !std::isnan(largest.error); ++i) {
+    const Approximate& a = x[i * stride];
+    largest.value = std::max(largest.value, a.value);
+    largest.error = std::isnan(a.error) ? kUndefined : std::max(a.error, largest.error);
+  }
+  return largest;
+}
+
 /// exp(d_i) / Σ exp(d_j), d = x - max x: errors of x multiply numerator and sum by exp(±error), the rounding of d_i by
 /// exp(±u·|d_i|); the sum is at least 1.
 void softmaxRow(const Approximate* x, int64_t count, int64_t stride, double unit, double* errors) {
-  double top = -std::numeric_limits<double>::infinity(), worst = 0, total = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    top = std::max(top, x[i * stride].value);
-    worst = std::isnan(x[i * stride].error) ? kUndefined : std::max(x[i * stride].error, worst);
-    if (std::isnan(worst)) break;
-  }
+  const auto [top, worst] = largestOf(x, count, stride);
+  double total = 0;
   if (!std::isfinite(top) || !std::isfinite(worst)) {
     for (int64_t i = 0; i < count; ++i)
       errors[i * stride] = std::isnan(worst) ? kUndefined : kUnknownError;
@@ -45,6 +57,28 @@ void softmaxRow(const Approximate* x, int64_t count, int64_t stride, double unit
     double moved = shift < 1e-3 ? y * shift * (1 + shift) : y * std::expm1(std::min(shift, 700.0));
     if (shift > 1 || y == 0) moved = std::exp(std::min(0.0, d + shift)) * (1 + sums);
     errors[i * stride] = moved + underflow(unit);
+  }
+}
+
+/// d_i - log Σ exp(d_j), d = x - max x. Each exp(d_j) is off by u·(|d_j| + 16) of itself, and the sum's logarithm by
+/// what the sum is off by of itself.
+void logSoftmaxRow(const Approximate* x, int64_t count, int64_t stride, double unit, double* errors) {
+  const auto [top, worst] = largestOf(x, count, stride);
+  double total = 0, rounded = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double d = x[i * stride].value - top, e = std::exp(d);
+    total += e;
+    if (e > 0) rounded += e * unit * std::abs(d);
+  }
+  const double relative = rounded / total + gamma(count + 20, unit);
+  const bool isKnown = std::isfinite(top) && std::isfinite(worst) && relative < 0.5;
+  for (int64_t i = 0; i < count; ++i) {
+    const Approximate& a = x[i * stride];
+    const double y = a.value - top - std::log(total);
+    const double roundings = std::abs(a.value - top) + kFunctionRoundings * std::log(total) + std::abs(y);
+    double& error = errors[i * stride];
+    error = std::isnan(worst) ? kUndefined : kUnknownError;
+    if (isKnown) error = std::isinf(y) ? 0 : a.error + worst - std::log1p(-relative) + unit * roundings;
   }
 }
 
@@ -78,19 +112,28 @@ void standardized(const Approximate* x, int64_t count, double epsilon, double un
   unitized(y, count, epsilon, unit);
 }
 
-}  // namespace
-
-std::vector<double> softmax(const NodeExtents& n, std::span<const Approximates> in, double unit) {
-  const Approximates& x = in[0];
+/// By `row(x, count, stride, unit, errors)` for each row along the node's axis.
+template <class Row>
+std::vector<double> alongAxis(const NodeExtents& n, const Approximates& x, double unit, Row row) {
   std::vector<double> errors(x.data.size());
   auto axis = static_cast<size_t>(n.concrete.scalar("axis"));
   int64_t count = x.extents[axis], stride = rowMajorStrides(x.extents)[axis];
   if (errors.empty()) return errors;
   for (int64_t outer = 0; outer < x.size(); outer += count * stride) {
     for (int64_t i = outer; i < outer + stride; ++i)
-      softmaxRow(x.data.data() + i, count, stride, unit, errors.data() + i);
+      row(x.data.data() + i, count, stride, unit, errors.data() + i);
   }
   return errors;
+}
+
+}  // namespace
+
+std::vector<double> softmax(const NodeExtents& n, std::span<const Approximates> in, double unit) {
+  return alongAxis(n, in[0], unit, softmaxRow);
+}
+
+std::vector<double> logSoftmax(const NodeExtents& n, std::span<const Approximates> in, double unit) {
+  return alongAxis(n, in[0], unit, logSoftmaxRow);
 }
 
 /// (x - mean) · (scale / sqrt(variance + epsilon)) + bias; the factor in double, then rounded.

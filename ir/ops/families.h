@@ -8,6 +8,7 @@ namespace pet {
 std::span<const OpRow> inputRows();
 std::span<const OpRow> convRows();
 std::span<const OpRow> matmulRows();
+std::span<const OpRow> einsumRows();
 std::span<const OpRow> layoutRows();
 std::span<const OpRow> moveRows();
 std::span<const OpRow> reshapeRows();
@@ -19,5 +20,6 @@ std::span<const OpRow> poolRows();
 std::span<const OpRow> normalizationRows();
 std::span<const OpRow> resizeRows();
 std::span<const OpRow> fourierRows();
+std::span<const OpRow> cumulativeRows();
 
 }  // namespace pet

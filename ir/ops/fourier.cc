@@ -75,7 +75,7 @@ Expected<std::vector<Shape>> inferDft(const OpView& v) {
   const Shape& x = v.operands[0];
   const int64_t axis = signalAxis(v);
   const bool isComplex = !x.empty() && x.back() == Dim(2), isReal = !x.empty() && x.back() == Dim(1);
-  if (axis < 0 || axis + 1 >= static_cast<int64_t>(x.size()) || !(isReal || isComplex))
+  if (axis < 0 || axis >= static_cast<int64_t>(x.size()) - 1 || !(isReal || isComplex))
     return fail(ErrorKind::kText, fmt::format("DFT of {} along axis {}", str(x), axis));
   const Dim& length = x[static_cast<size_t>(axis)];
   if (!length.isAffine()) return fail(ErrorKind::kText, fmt::format("DFT along a dimension {}", length.str()));

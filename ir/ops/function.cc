@@ -10,6 +10,7 @@
 #include "ir/ops/families.h"
 #include "ir/ops/functions.h"
 #include "ir/ops/kernels.h"
+#include "ir/ops/operator_writer.h"
 #include "ir/ops/power.h"
 
 namespace pet {
@@ -28,15 +29,23 @@ Expected<std::vector<Shape>> inferClip(const OpView& v) {
   return inferSame(v);
 }
 
-/// The slope broadcasts to the operand's shape.
-Expected<std::vector<Shape>> inferPRelu(const OpView& v) {
-  auto out = broadcastShapes(v.operands, "PRelu");
+/// The second operand broadcasts to the first one's shape.
+Expected<std::vector<Shape>> inferFirst(const OpView& v, std::string_view op, std::string_view second) {
+  auto out = broadcastShapes(v.operands, op);
   if (!out) return tl::unexpected(out.error());
   if (*out != v.operands[0]) {
     return fail(ErrorKind::kText,
-                fmt::format("PRelu of {} with a slope of {}", str(v.operands[0]), str(v.operands[1])));
+                fmt::format("{} of {} with a {} of {}", op, str(v.operands[0]), second, str(v.operands[1])));
   }
   return inferSame(v);
+}
+
+Expected<std::vector<Shape>> inferPRelu(const OpView& v) {
+  return inferFirst(v, "PRelu", "slope");
+}
+
+Expected<std::vector<Shape>> inferExponential(const OpView& v) {
+  return inferFirst(v, "Exponential", "base");
 }
 
 Expected<std::vector<Shape>> inferSoftmax(const OpView& v) {
@@ -59,8 +68,22 @@ Expected<Value> lowerSoftmax(ProgramBuilder& b, const OpView& v, std::span<const
   return b.add("Div", {*e, *sum});
 }
 
+/// x - log Σ exp(x)
+Expected<Value> lowerLogSoftmax(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
+  OperatorWriter step(b);
+  const Value e = step("Exp", {operands[0]});
+  const Value sum = step("ReduceSum", {e}, {{"axes", std::vector<Expr>{v.scalar("axis")}}, {"keepdims", Expr(1)}});
+  return step.result(step("Sub", {operands[0], step("Log", {sum})}));
+}
+
 Expected<Value> lowerPow(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
   return addPower(b, operands[0], v.number("exponent"));
+}
+
+/// base^x = exp(x log base), for a base > 0.
+Expected<Value> lowerExponential(ProgramBuilder& b, const OpView&, std::span<const Value> operands) {
+  OperatorWriter step(b);
+  return step.result(step("Exp", {step("Mul", {operands[0], step("Log", {operands[1]})})}));
 }
 
 template <class F>
@@ -135,6 +158,12 @@ const OpRow kFunctionRows[] = {
         {.name = "Exp",
          .facts = {.monotone = true, .ignoresMinusInfinity = true, .positive = true, .exponential = true},
          .onnx = {6}}),
+    function<functions::Log>({.name = "Log", .facts = {.domain = Facts::Domain::kPositive}, .onnx = {6}}),
+    function<functions::Abs>({.name = "Abs",
+                              .facts = {.zeroPreserving = true, .homogeneous = true, .nonNegative = true},
+                              .onnx = {6},
+                              .definition = absDefinition,
+                              .neverCancels = alwaysOneTerm}),
     function<functions::Sqrt>(
         {.name = "Sqrt",
          .facts = {.zeroPreserving = true, .nonNegative = true, .domain = Facts::Domain::kNonNegative},
@@ -147,7 +176,10 @@ const OpRow kFunctionRows[] = {
                                  .neverCancels = alwaysOneTerm}),
     // 1 where the operand is zero, else 0.
     function<functions::Not>({.name = "Not", .facts = {.nonNegative = true}}),
-    function<functions::Softplus>({.name = "Softplus", .facts = {.monotone = true, .positive = true}, .onnx = {1}}),
+    function<functions::Softplus>({.name = "Softplus",
+                                   .facts = {.monotone = true, .positive = true},
+                                   .onnx = {1},
+                                   .definition = softplusDefinition}),
     function<functions::HardSwish>(
         {.name = "HardSwish", .facts = {.zeroPreserving = true}, .onnx = {14}, .definition = hardSwishDefinition}),
     function<functions::Swish>({.name = "Swish",
@@ -200,6 +232,16 @@ const OpRow kFunctionRows[] = {
      .facts = {.elementwise = true},
      .rounding = {.arithmetic = Arithmetic::kOpaque, .elements = error_rules::power},
      .onnx = {7, std::vector<OnnxAttribute>{}}},
+    // ONNX's Pow of a base: x, base. It has a value where the base is positive.
+    {.name = "Exponential",
+     .minOperands = 2,
+     .maxOperands = 2,
+     .attributes = {},
+     .infer = inferExponential,
+     .lower = lowerExponential,
+     .kernels = floatKernels<kernels::Exponential>(),
+     .rounding = {.arithmetic = Arithmetic::kOpaque, .elements = error_rules::exponential},
+     .onnx = {7}},
     {.name = "Softmax",
      .minOperands = 1,
      .maxOperands = 1,
@@ -209,6 +251,16 @@ const OpRow kFunctionRows[] = {
      .lower = lowerSoftmax,
      .kernels = floatKernels<kernels::Softmax>(),
      .rounding = {.arithmetic = Arithmetic::kOpaque, .tensor = error_rules::softmax},
+     .onnx = {1, {{A::axis("axis", -1)}}}},
+    {.name = "LogSoftmax",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {{"axis", AttributeKind::kScalar, ""}},
+     .infer = inferSoftmax,
+     .obligations = softmaxObligations,
+     .lower = lowerLogSoftmax,
+     .kernels = floatKernels<kernels::LogSoftmax>(),
+     .rounding = {.arithmetic = Arithmetic::kOpaque, .tensor = error_rules::logSoftmax},
      .onnx = {1, {{A::axis("axis", -1)}}}},
 };
 

@@ -142,6 +142,35 @@ struct Exp {
   static constexpr Rounding kRounding = {.arithmetic = Arithmetic::kFunction, .elements = error};
 };
 
+struct Log {
+  static constexpr Over kOver = Over::kFloats;
+  template <class T>
+  static Results<T> run(const ConcreteNode&, Operands<T> in) {
+    return mapped(*in[0], [](T x) { return std::log(x); });
+  }
+  /// log(x) - log(x - d) = -log(1 - d / x)
+  static ElementError error(const NodeExtents&, double unit) {
+    return [=](const Approximate* x) {
+      if (!isBounded(x[0]) || x[0].value <= x[0].error) return unbounded(0, x[0]).error;
+      double moved = -std::log1p(-x[0].error / x[0].value);
+      return moved + error_rules::kFunctionRoundings * unit * (std::abs(std::log(x[0].value)) + moved);
+    };
+  }
+  static constexpr Rounding kRounding = {.arithmetic = Arithmetic::kFunction, .elements = error};
+};
+
+struct Abs {
+  static constexpr Over kOver = Over::kOrdered;
+  template <class T>
+  static Results<T> run(const ConcreteNode&, Operands<T> in) {
+    return mapped(*in[0], [](T x) { return x < 0 ? -x : x; });
+  }
+  static ElementError error(const NodeExtents&, double) {
+    return [](const Approximate* x) { return x[0].error; };
+  }
+  static constexpr Rounding kRounding = {.arithmetic = Arithmetic::kSelect, .elements = error};
+};
+
 struct Sqrt {
   static constexpr Over kOver = Over::kFloats;
   template <class T>

@@ -1,4 +1,9 @@
-// Gather with indices that are part of the program: out[…, j, …] = in[…, indices[j], …] along one axis.
+// Operators by tables of indices that are part of the program:
+//
+//   Gather      y[…, j, …] = x[…, indices[j], …] along one axis
+//   ScatterND   y[v, …] = u[v - start, …] where start <= v < start + n, of n rows u; x[v, …] elsewhere
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -68,6 +73,34 @@ Expected<std::vector<AccessPiece>> accessGather(const OpView& v, int, const Inde
   return pieces;
 }
 
+Expected<std::vector<Shape>> inferScatterNd(const OpView& v) {
+  const Shape &x = v.operands[0], &rows = v.operands[1];
+  const bool fits = !x.empty() && x.size() == rows.size() && std::equal(x.begin() + 1, x.end(), rows.begin() + 1);
+  if (!fits) return fail(ErrorKind::kText, fmt::format("ScatterND of rows {} into {}", str(rows), str(x)));
+  if (!x[0].isAffine() || !rows[0].isAffine())
+    return fail(ErrorKind::kUnsupported, fmt::format("ScatterND into the product dimension {}", x[0].str()));
+  return std::vector<Shape>{x};
+}
+
+/// Behind the last row that is replaced.
+Expr scatterEnd(const OpView& v) {
+  return v.scalar("start") + v.operands[1][0].affine();
+}
+
+std::vector<Constraint> scatterNdObligations(const OpView& v) {
+  return {Constraint::le(0, v.scalar("start")), Constraint::le(scatterEnd(v), v.operands[0][0].affine())};
+}
+
+Expected<std::vector<AccessPiece>> accessScatterNd(const OpView& v, int, const Index& at, NameSource&) {
+  const Expr &start = v.scalar("start"), &row = at[0][0];
+  Index replaced = at;
+  replaced[0] = {row - start};
+  return std::vector<AccessPiece>{
+      {.domain = {Constraint::lt(row, start)}, .reads = {{0, at}}},
+      {.domain = {Constraint::le(start, row), Constraint::lt(row, scatterEnd(v))}, .reads = {{1, std::move(replaced)}}},
+      {.domain = {Constraint::le(scatterEnd(v), row)}, .reads = {{0, at}}}};
+}
+
 using A = OnnxAttribute;
 
 const OpRow kGatherRows[] = {
@@ -82,6 +115,17 @@ const OpRow kGatherRows[] = {
      .layout = true,
      .rounding = {.arithmetic = Arithmetic::kMove},
      .onnx = {1, {{A::axis("axis", 0), A::givenList("indices").operandSince(1, 1)}}}},
+    {.name = "ScatterND",
+     .minOperands = 2,
+     .maxOperands = 2,
+     .attributes = {{"start", AttributeKind::kScalar, ""}},
+     .infer = inferScatterNd,
+     .obligations = scatterNdObligations,
+     .access = accessScatterNd,
+     .kernels = ringKernels<kernels::ScatterND>(),
+     .layout = true,
+     .rounding = {.arithmetic = Arithmetic::kMove},
+     .onnx = {11}},
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace pet::kernels {
 PET_KERNEL(Conv);
 PET_KERNEL(ConvTranspose);
 PET_KERNEL(MatMul);
+PET_KERNEL(Einsum);
 PET_KERNEL(OffsetReduce);
 PET_KERNEL(Layout);
 PET_KERNEL(IndexMap);
@@ -23,6 +24,7 @@ PET_KERNEL(Concat);
 PET_KERNEL(Split);
 PET_KERNEL(Transpose);
 PET_KERNEL(Gather);
+PET_KERNEL(ScatterND);
 PET_KERNEL(Col2Im);
 
 PET_KERNEL(Reshape);
@@ -46,7 +48,9 @@ PET_KERNEL(Table);
 
 PET_KERNEL(PRelu);
 PET_KERNEL(Pow);
+PET_KERNEL(Exponential);
 PET_KERNEL(Softmax);
+PET_KERNEL(LogSoftmax);
 
 PET_KERNEL(MaxPool);
 PET_KERNEL(AveragePool);
@@ -65,6 +69,8 @@ PET_KERNEL(LRN);
 PET_KERNEL(Gemm);
 
 PET_KERNEL(Resize);
+
+PET_KERNEL(CumSum);
 
 PET_KERNEL(DFT);
 PET_KERNEL(STFT);

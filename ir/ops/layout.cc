@@ -1,4 +1,5 @@
-// Layout (regrouping of dimensions, as in einops) and IndexMap (a gather by an affine map, for weight programs).
+// Layout (regrouping of dimensions, as in einops) and IndexMap (a gather by an affine map, in weight programs and by
+// tables).
 
 #include <fmt/format.h>
 

@@ -12,6 +12,7 @@ struct OpName {
 
 namespace ops {
 
+inline constexpr OpName kAbs{"Abs"};
 inline constexpr OpName kAdd{"Add"};
 inline constexpr OpName kAveragePool{"AveragePool"};
 inline constexpr OpName kBand{"Band"};
@@ -22,13 +23,17 @@ inline constexpr OpName kConcat{"Concat"};
 inline constexpr OpName kConstant{"Constant"};
 inline constexpr OpName kConvTranspose{"ConvTranspose"};
 inline constexpr OpName kConv{"Conv"};
+inline constexpr OpName kCumSum{"CumSum"};
 inline constexpr OpName kDFT{"DFT"};
 inline constexpr OpName kDepthToSpace{"DepthToSpace"};
 inline constexpr OpName kDiv{"Div"};
+inline constexpr OpName kEinsum{"Einsum"};
 inline constexpr OpName kExp{"Exp"};
 inline constexpr OpName kExpand{"Expand"};
+inline constexpr OpName kExponential{"Exponential"};
 inline constexpr OpName kEye{"Eye"};
 inline constexpr OpName kFlatten{"Flatten"};
+inline constexpr OpName kGather{"Gather"};
 inline constexpr OpName kGemm{"Gemm"};
 inline constexpr OpName kGlobalAveragePool{"GlobalAveragePool"};
 inline constexpr OpName kGlobalMaxPool{"GlobalMaxPool"};
@@ -37,6 +42,8 @@ inline constexpr OpName kIndexMap{"IndexMap"};
 inline constexpr OpName kInput{"Input"};
 inline constexpr OpName kLayerNormalization{"LayerNormalization"};
 inline constexpr OpName kLayout{"Layout"};
+inline constexpr OpName kLog{"Log"};
+inline constexpr OpName kLogSoftmax{"LogSoftmax"};
 inline constexpr OpName kMatMul{"MatMul"};
 inline constexpr OpName kMaxPool{"MaxPool"};
 inline constexpr OpName kMish{"Mish"};
@@ -63,6 +70,7 @@ inline constexpr OpName kSlice{"Slice"};
 inline constexpr OpName kSoftmax{"Softmax"};
 inline constexpr OpName kSoftplus{"Softplus"};
 inline constexpr OpName kSplit{"Split"};
+inline constexpr OpName kSqrt{"Sqrt"};
 inline constexpr OpName kSquare{"Square"};
 inline constexpr OpName kSqueeze{"Squeeze"};
 inline constexpr OpName kSub{"Sub"};

@@ -23,6 +23,10 @@ struct Rational {
     int64_t g = std::gcd(n, d);
     return g == 0 ? Rational{0, 1} : Rational{n / g, d / g};
   }
+  friend Rational operator+(Rational a, Rational b) {
+    int64_t n = checkedAdd(checkedMul(a.numerator, b.denominator), checkedMul(b.numerator, a.denominator));
+    return Rational{n, 1} * Rational{1, checkedMul(a.denominator, b.denominator)};
+  }
   friend bool operator==(const Rational&, const Rational&) = default;
 };
 
@@ -160,7 +164,7 @@ struct Facts {
   bool exponential = false;   ///< f(x + y) = f(x) f(y)
   bool positivePart = false;  ///< f(x) is the larger of x and 0
   /// What must hold of x for f(x) to have a value.
-  enum class Domain { kEverything, kNotZero, kNonNegative } domain = Domain::kEverything;
+  enum class Domain { kEverything, kNotZero, kNonNegative, kPositive } domain = Domain::kEverything;
 };
 
 /// What the pieces of a row's access relation mean, or what stands in for them.
@@ -175,9 +179,10 @@ enum class Work {
   kElement,     ///< one for each element that it makes
   kFilters,     ///< each output element: the weights of one of the filters (Conv)
   kWeights,     ///< each output element: all weights (a frame's window)
-  kSignal,      ///< each output element: a whole signal, the first operand along `axis` (DFT)
+  kSignal,      ///< each output element: a whole signal, the first operand along `axis` (DFT, CumSum)
   kTransposed,  ///< each input element: the weights of one of the input channels (ConvTranspose)
   kColumns,     ///< each output element: a row of the first operand (MatMul)
+  kLabels,      ///< each choice of a position for every label of the equation (Einsum)
   kWindow,      ///< each output element: a kernel_shape
   kWholeInput,  ///< each input element once (a reduction)
   kTaps,        ///< each output element: the neighbours that it is interpolated from (Resize)

@@ -40,11 +40,6 @@ Rational cubicWeight(Rational a, int64_t s, int64_t q) {
   return Rational{s <= q ? near : far, 1} * Rational{1, checkedMul(d, q3)};
 }
 
-Rational plus(Rational a, Rational b) {
-  int64_t n = checkedAdd(checkedMul(a.numerator, b.denominator), checkedMul(b.numerator, a.denominator));
-  return Rational{n, 1} * Rational{1, checkedMul(a.denominator, b.denominator)};
-}
-
 int64_t floorOf(const int64_t& a, int64_t divisor) {
   return floorDivide(a, divisor);
 }
@@ -59,7 +54,7 @@ std::vector<ResizeTap> resizeTaps(const ResizeAxis& axis, int64_t x) {
     if (known == taps.end()) {
       taps.push_back({position, weight});
     } else {
-      known->weight = plus(known->weight, weight);
+      known->weight = known->weight + weight;
     }
   };
   if (axis.mode == "nearest") {

@@ -8,9 +8,9 @@ namespace {
 
 std::vector<const OpRow*> joinFamilies() {
   std::vector<const OpRow*> rows;
-  for (auto family :
-       {inputRows(), convRows(), matmulRows(), layoutRows(), moveRows(), reshapeRows(), gatherRows(), col2imRows(),
-        arithmeticRows(), functionRows(), poolRows(), normalizationRows(), resizeRows(), fourierRows()}) {
+  for (auto family : {inputRows(), convRows(), matmulRows(), einsumRows(), layoutRows(), moveRows(), reshapeRows(),
+                      gatherRows(), col2imRows(), arithmeticRows(), functionRows(), poolRows(), normalizationRows(),
+                      resizeRows(), fourierRows(), cumulativeRows()}) {
     for (const OpRow& row : family)
       rows.push_back(&row);
   }

@@ -207,6 +207,8 @@ CheckReport checkRule(const Pattern& pattern, const Rule& rule, const CheckOptio
   CheckReport report;
   try {
     check::Checker(rule, options, report).run(pattern);
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& e) {  // an overflow in the affine arithmetic, or the solver's own
     report.steps.push_back({"the check", Verdict::kUnknown, e.what()});
   }

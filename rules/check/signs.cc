@@ -78,7 +78,7 @@ Formula Signs::isPositive(const Factor& f) {
   const Application& a = side_.application(f.number);
   if (a.isMaximum()) return Formula::no();
   if (a.sign == Sign::kPositive) return {};
-  if (a.needs == Needs::kNothing) return Formula::no();
+  if (a.needs != Needs::kNotZero && a.needs != Needs::kNotNegative) return Formula::no();
   // The root and the inverse of what is positive are.
   const int argument = a.arguments[0];
   return isPositive(argument).substitute(valuesOf(side_.sum(argument).index, f.at));

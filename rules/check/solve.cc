@@ -1,5 +1,7 @@
 #include "rules/check/solve.h"
 
+#include <new>
+
 #include <fmt/format.h>
 #include <z3++.h>
 
@@ -9,10 +11,32 @@ namespace {
 /// All questions of one rule together: so many times what one may take.
 constexpr uint64_t kMostOfAll = 10;
 
+/// No verdict may depend on memory: std::bad_alloc if that is what z3 says.
+void throwIfOutOfMemory(std::string_view message) {
+  for (std::string_view word : {"memory", "memout"}) {
+    if (message.find(word) != std::string_view::npos) throw std::bad_alloc();
+  }
+}
+
 }  // namespace
 
 struct Solver::State {
-  z3::context context;
+  /// z3's context, which z3::context does not test.
+  class Context {
+   public:
+    Context() : made_(Z3_mk_context_rc(z3::config())), context_(made_ ? made_ : throw std::bad_alloc()) {}
+    ~Context() { Z3_del_context(made_); }
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+    z3::context& get() { return context_(); }
+
+   private:
+    Z3_context made_;
+    z3::scoped_context context_;
+  };
+
+  Context made;
+  z3::context& context = made.get();
   z3::solver solver;
   unsigned steps;
   uint64_t used = 0;  ///< steps of all questions so far
@@ -130,11 +154,13 @@ struct Solver::State {
   }
 };
 
-Solver::Solver(const std::vector<Constraint>& base, unsigned steps)
+Solver::Solver(const std::vector<Constraint>& base, unsigned steps) try
     : state_(std::make_unique<State>(steps)), base_(Formula::all(base)) {
   for (const Constraint& c : base)
     known_.insert(canonical(c));
   state_->solver.add(state_->translate(base_));
+} catch (const z3::exception& e) {
+  throwIfOutOfMemory(e.msg());
 }
 
 Solver::~Solver() = default;
@@ -162,6 +188,7 @@ Answer Solver::implies(const Formula& given, const Formula& goal) {
     auto [result, witness] = state_->ask(question, all, 0);
     if (result == z3::unsat) return {Verdict::kProved, {}, ""};
     if (result == z3::unknown) {
+      throwIfOutOfMemory(state_->solver.reason_unknown());
       return {Verdict::kUnknown, {}, fmt::format("the solver gave up within {} steps", state_->steps)};
     }
     // A witness that a person can follow is worth more questions.
@@ -176,6 +203,7 @@ Answer Solver::implies(const Formula& given, const Formula& goal) {
     if (!confirmed) return {Verdict::kUnknown, {}, "the solver's counter-example does not evaluate to one"};
     return {Verdict::kRefuted, std::move(*witness), ""};
   } catch (const z3::exception& e) {
+    throwIfOutOfMemory(e.msg());
     return {Verdict::kUnknown, {}, fmt::format("solver: {}", e.msg())};
   } catch (const OverflowError& e) {
     return {Verdict::kUnknown, {}, e.what()};

@@ -18,13 +18,13 @@ struct Answer {
 /// effort is bounded in solver steps, not in seconds.
 class Solver {
  public:
-  /// `base` is part of every question's givens: the shape class.
+  /// `base` is part of every question's givens: the shape class. std::bad_alloc where there is no memory.
   Solver(const std::vector<Constraint>& base, unsigned steps);
   ~Solver();
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
 
-  /// Does base ∧ given imply goal, for all integers?
+  /// Does base ∧ given imply goal, for all integers? std::bad_alloc where there is no memory.
   Answer implies(const Formula& given, const Formula& goal);
   size_t queries() const { return queries_; }  ///< how many needed z3
 

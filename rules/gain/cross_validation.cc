@@ -1,22 +1,27 @@
-// What the predictors are worth: samples, and whole machines, are left out in turn.
+// What the predictors are worth: samples, whole models and whole machines are left out in turn.
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <tuple>
 
 #include <fmt/format.h>
 
+#include "ir/quantile.h"
 #include "rules/gain/gain.h"
 
 namespace pet {
 
 std::string CrossValidation::str() const {
   if (samples == 0) return "nothing was timed";
-  auto percent = [&](size_t n, size_t of) { return 100.0 * static_cast<double>(n) / static_cast<double>(of); };
+  auto percent = [](size_t n, size_t of) {
+    return 100.0 * static_cast<double>(n) / static_cast<double>(std::max<size_t>(1, of));
+  };
   return fmt::format(
       "{} samples left out in turn: {:.0f} % decided right, {} fired at a loss; {:.0f} % predicted, off by a factor of "
-      "{:.2f}; chosen / best {:.3f} at {} sites",
-      samples, percent(right, samples), lost, percent(predicted, samples), std::exp(logError), chosenOverBest, sites);
+      "{:.2f} (predicted / timed {:.2f} - {:.2f}), {:.0f} % of them below the bound; chosen / best {:.3f} at {} sites",
+      samples, percent(right, samples), lost, percent(predicted, samples), std::exp(logError), low, high,
+      percent(below, predicted), chosenOverBest, sites);
 }
 
 namespace {
@@ -26,17 +31,20 @@ class Jury {
  public:
   explicit Jury(double minGain) : least_(std::log(minGain)) {}
 
-  void judge(const Rule& rule, const Bindings& shapes, double logRatio, const Expected<CostEstimate>& guess) {
+  /// `turn`: in which it was left out; rules compete at a site of the same turn.
+  void judge(
+      const Rule& rule, const Bindings& shapes, double logRatio, const Expected<CostEstimate>& guess, size_t turn = 0) {
     const double promised = guess ? std::log(guess->ratio()) : 0;
     const bool fires = guess && promised >= least_ && guess->lower > guess->margin;
     ++result_.samples;
     result_.right += fires == (logRatio >= least_);
     result_.lost += fires && logRatio < 0;
     if (guess) {
-      ++result_.predicted;
-      result_.logError += std::abs(promised - logRatio);
+      errors_.push_back(promised - logRatio);
+      result_.logError += std::abs(errors_.back());
+      result_.below += std::log(guess->lower / guess->margin) > logRatio;
     }
-    Site& site = sites_[{rule.pattern, shapes}];
+    Site& site = sites_[{turn, rule.pattern, shapes}];
     site.best = std::max(site.best, logRatio);
     if (fires && promised > site.promised) {
       site.promised = promised;
@@ -45,7 +53,13 @@ class Jury {
   }
 
   CrossValidation verdict() {
-    if (result_.predicted > 0) result_.logError /= static_cast<double>(result_.predicted);
+    result_.predicted = errors_.size();
+    if (!errors_.empty()) {
+      result_.logError /= static_cast<double>(errors_.size());
+      result_.low = std::exp(quantile(errors_, 0.1));
+      result_.middle = std::exp(quantile(errors_, 0.5));
+      result_.high = std::exp(quantile(errors_, 0.9));
+    }
     result_.sites = sites_.size();
     double sum = 0;
     for (const auto& [where, site] : sites_)
@@ -61,10 +75,29 @@ class Jury {
   };
   double least_;
   CrossValidation result_;
-  std::map<std::pair<std::string, Bindings>, Site> sites_;
+  std::vector<double> errors_;  ///< of predictions, logarithms
+  std::map<std::tuple<size_t, std::string, Bindings>, Site> sites_;
 };
 
 }  // namespace
+
+std::vector<DeviceCosts::Foreseen> DeviceCosts::without(const Tuned& tuned,
+                                                        const std::function<bool(size_t sample)>& isOut) const {
+  const Predictor& p = usedOf(tuned);
+  std::vector<Sample> rest;
+  for (size_t i = 0; i < p.samples.size(); ++i) {
+    if (!isOut(i)) rest.push_back(p.samples[i]);
+  }
+  std::vector<Foreseen> result;
+  if (rest.size() == p.samples.size()) return result;
+  const Predictor others = predictorOf(*p.rule, std::move(rest));
+  for (size_t i = 0; i < p.samples.size(); ++i) {
+    if (!isOut(i)) continue;
+    result.push_back({&tuned, &p.samples[i], estimate(others, p.samples[i].shapes)});
+    if (auto& guess = result.back().guess; guess && &p != &tuned.here) guess->margin = marginOf(*patternOf(p).pattern);
+  }
+  return result;
+}
 
 CrossValidation DeviceCosts::crossValidate(const std::vector<const Tuned*>& rules,
                                            double minGain,
@@ -73,20 +106,10 @@ CrossValidation DeviceCosts::crossValidate(const std::vector<const Tuned*>& rule
   double done = 0;
   for (const Tuned* tuned : rules) {
     if (progress) progress(done++ / static_cast<double>(rules.size()));
-    const Predictor& p = usedOf(*tuned);
-    const double margin = &p == &tuned->here ? 1 : marginOf(*patternOf(p).pattern);
-    const size_t turns = turnsToLeaveOut(p.samples.size());
+    const size_t turns = turnsToLeaveOut(usedOf(*tuned).samples.size());
     for (size_t turn = 0; turn < turns; ++turn) {
-      std::vector<Sample> rest;
-      for (size_t i = 0; i < p.samples.size(); ++i) {
-        if (i % turns != turn) rest.push_back(p.samples[i]);
-      }
-      const Predictor others = predictorOf(*p.rule, std::move(rest));
-      for (size_t out = turn; out < p.samples.size(); out += turns) {
-        auto guess = estimate(others, p.samples[out].shapes);
-        if (guess) guess->margin = margin;
-        jury.judge(*p.rule, p.samples[out].shapes, p.samples[out].logRatio, guess);
-      }
+      for (const Foreseen& f : without(*tuned, [&](size_t sample) { return sample % turns == turn; }))
+        jury.judge(*tuned->rule, f.sample->shapes, f.sample->logRatio, f.guess);
     }
   }
   return jury.verdict();
@@ -102,6 +125,27 @@ CrossValidation DeviceCosts::crossValidate(double minGain, const ReportShare& pr
   for (const auto& [name, tuned] : tuned_)
     all.push_back(&tuned);
   return crossValidate(all, minGain, progress);
+}
+
+// --- A whole model left out ---
+
+CrossValidation DeviceCosts::crossValidateModels(const std::vector<ShapesOfModel>& models,
+                                                 double minGain,
+                                                 const ReportShare& progress) const {
+  Jury jury(minGain);
+  double done = 0;
+  for (const auto& [name, tuned] : tuned_) {
+    if (progress) progress(done++ / static_cast<double>(tuned_.size()));
+    const std::vector<Sample>& samples = usedOf(tuned).samples;
+    for (size_t model = 0; model < models.size(); ++model) {
+      auto shapes = models[model].find(tuned.rule->pattern);
+      if (shapes == models[model].end()) continue;
+      auto isOut = [&](size_t sample) { return shapes->second.contains(samples[sample].shapes); };
+      for (const Foreseen& f : without(tuned, isOut))
+        jury.judge(*tuned.rule, f.sample->shapes, f.sample->logRatio, f.guess, model);
+    }
+  }
+  return jury.verdict();
 }
 
 // --- A whole machine left out ---

@@ -7,15 +7,13 @@
 #include <fmt/format.h>
 
 #include "ir/quantile.h"
+#include "rules/gain/neighbours.h"
 #include "rules/gain/roofline.h"
 #include "rules/pack/pack.h"
 #include "rules/rewrite/bind.h"
 
 namespace pet {
 namespace {
-
-constexpr double kNearSymbol = 2;  ///< a symbol may lie so many times outside of what was timed,
-constexpr double kNearWork = 4;    ///< the work so many times
 
 /// As featuresOf() and valuesOf() have them, behind the symbols.
 constexpr std::array kFigures{"work", "input", "weights", "output", "output / input", "new work / work"};
@@ -57,11 +55,6 @@ double workRatioOf(const Rule& rule, const Bindings& shapes, const Figures& befo
   }
 }
 
-/// value lies in [least, greatest], or beyond by a factor; one is added, for pads may be 0.
-bool isWithin(double value, double least, double greatest, double factor) {
-  return (least + 1) <= factor * (value + 1) && value + 1 <= factor * (greatest + 1);
-}
-
 /// Whether decisions may rest on a sample: numbers that a clock can give.
 bool isSane(const TimingSample& s) {
   constexpr double kLeast = 1e-15;
@@ -79,9 +72,11 @@ std::vector<T> coldFirst(std::vector<T> samples) {
   return samples;
 }
 
-/// Those of a number of threads.
-std::vector<TimingSample> relevant(std::vector<TimingSample> samples, int threads) {
-  std::erase_if(samples, [&](const TimingSample& s) { return s.threads != threads || !isSane(s); });
+/// Those of a number of threads and of a place.
+std::vector<TimingSample> relevant(std::vector<TimingSample> samples, const Setting& setting) {
+  std::erase_if(samples, [&](const TimingSample& s) {
+    return s.threads != setting.threads || s.place != setting.place || !isSane(s);
+  });
   return coldFirst(std::move(samples));
 }
 
@@ -112,31 +107,12 @@ std::vector<Sample> valuesIn(std::map<Bindings, Sample> byShapes) {
 
 }  // namespace
 
-void DeviceCosts::Span::add(double value) {
-  least = samples == 0 ? value : std::min(least, value);
-  greatest = samples == 0 ? value : std::max(greatest, value);
-  ++samples;
-}
-
-bool DeviceCosts::isNear(const Predictor& p, const Bindings& shapes, const Figures& figures) {
-  for (const auto& [symbol, value] : shapes) {
-    auto span = p.symbols.find(symbol);
-    bool everywhere = span != p.symbols.end() && span->second.samples == p.samples.size();
-    if (!everywhere || value < 0) return false;
-    if (!isWithin(static_cast<double>(value), span->second.least, span->second.greatest, kNearSymbol)) return false;
-  }
-  return !p.samples.empty() && isWithin(figures.work, p.work.least, p.work.greatest, kNearWork);
-}
-
 // --- Fitting ---
 
 DeviceCosts::Predictor DeviceCosts::predictorOf(const Rule& rule, std::vector<Sample> samples) {
   Predictor p{&rule, std::move(samples)};
   std::vector<double> layouts;
   for (const Sample& s : p.samples) {
-    for (const auto& [symbol, value] : s.shapes)
-      p.symbols[symbol].add(static_cast<double>(value));
-    p.work.add(s.figures.work);
     double bytes = kElementBytes * (s.figures.input + s.figures.output);
     if (s.layouts > 0 && bytes > 0) layouts.push_back(s.layouts / bytes);
   }
@@ -158,6 +134,33 @@ const RatioTree& DeviceCosts::treeOf(const Predictor& p) const {
   return *p.tree;
 }
 
+/// The logarithm of the ratio by the roofline at this machine's rates; 0 where these are not known.
+double DeviceCosts::rooflineOf(const Predictor& p, const Bindings& shapes) const {
+  auto symbols = rewrite::bindRule(*p.rule, shapes);
+  if (!symbols) return 0;
+  const Rates rates = ratesOf(setting_.machine);
+  auto before = rooflineSeconds(patternOf(p).pattern->program, shapes, rates),
+       after = rooflineSeconds(p.rule->replacement, *symbols, rates);
+  return before && after && *before > 0 && *after > 0 ? std::log(*before / *after) : 0;
+}
+
+/// The samples that are not too far from shapes.
+std::vector<Neighbour> DeviceCosts::neighboursOf(const Predictor& p, const Bindings& shapes) const {
+  if (!p.rooflines) {
+    p.rooflines.emplace();
+    for (const Sample& s : p.samples)
+      p.rooflines->push_back(rooflineOf(p, s.shapes));
+  }
+  const double here = rooflineOf(p, shapes);
+  std::vector<Neighbour> neighbours;
+  for (size_t i = 0; i < p.samples.size(); ++i) {
+    const Sample& s = p.samples[i];
+    const double doublings = doublingsBetween(s.shapes, shapes);
+    if (doublings <= kFarthest) neighbours.push_back({doublings, s.logRatio, s.noise, (*p.rooflines)[i] - here});
+  }
+  return neighbours;
+}
+
 const std::string& DeviceCosts::enterOrigin(const std::string& machine, const std::string& isa) {
   const std::string key = machine.empty() ? "isa " + isa : machine;
   auto [at, isNew] = origins_.try_emplace(key);
@@ -172,10 +175,10 @@ const std::string& DeviceCosts::enterOrigin(const std::string& machine, const st
 }
 
 void DeviceCosts::learn(const Pattern& pattern, const std::vector<TimedRule>& rules) {
-  std::map<Bindings, Expected<Figures>> figures;
+  FiguresByShapes figures;
   for (const TimedRule& timed : rules) {
     std::map<std::pair<std::string, Bindings>, Sample> bySetting;
-    for (const TimingSample& s : relevant(timed.samples, setting_.threads)) {
+    for (const TimingSample& s : relevant(timed.samples, setting_)) {
       auto known = figures.find(s.shapes);
       if (known == figures.end()) known = figures.emplace(s.shapes, figuresOf(pattern.program, s.shapes)).first;
       const Expected<Figures>& f = known->second;
@@ -196,16 +199,18 @@ void DeviceCosts::learn(const Pattern& pattern, const std::vector<TimedRule>& ru
     tuned.here = predictorOf(*timed.rule, valuesIn(std::move(here)));
     tuned_.insert_or_assign(timed.rule->name, std::move(tuned));
   }
-  learnSeconds(pattern, rules);
+  learnSeconds(pattern, rules, figures);
 }
 
 /// What the pattern took here; at other shapes what it took on other machines, at the rates of this one.
-void DeviceCosts::learnSeconds(const Pattern& pattern, const std::vector<TimedRule>& rules) {
+void DeviceCosts::learnSeconds(const Pattern& pattern,
+                               const std::vector<TimedRule>& rules,
+                               const FiguresByShapes& figures) {
   std::map<Bindings, std::vector<double>> here, elsewhere;
   const Rates rates = ratesOf(setting_.machine);
   for (const TimedRule& timed : rules) {
-    for (const TimingSample& s : relevant(timed.samples, setting_.threads)) {
-      if (!figuresOf(pattern.program, s.shapes)) continue;
+    for (const TimingSample& s : relevant(timed.samples, setting_)) {
+      if (!figures.at(s.shapes)) continue;
       const Origin& origin = origins_.at(enterOrigin(s.machine, s.isa));
       if (origin.isHere) here[s.shapes].push_back(s.pattern);
       if (!origin.isHere)
@@ -219,7 +224,7 @@ void DeviceCosts::learnSeconds(const Pattern& pattern, const std::vector<TimedRu
   std::vector<SecondsFit::Point> points;
   for (auto& [shapes, each] : here) {
     shared.seconds[shapes] = median(std::move(each));
-    points.push_back({*figuresOf(pattern.program, shapes), shared.seconds[shapes]});
+    points.push_back({*figures.at(shapes), shared.seconds[shapes]});
   }
   shared.fit = SecondsFit::of(points);
 }
@@ -313,13 +318,16 @@ Expected<CostEstimate> DeviceCosts::estimate(const Predictor& p, const Bindings&
   auto far = fail(ErrorKind::kCheck, std::string(kNoTimingNear));
   const PatternCost& pattern = patternOf(p);
   auto figures = figuresOf(pattern.pattern->program, shapes);
-  if (!figures || !isNear(p, shapes, *figures) || treeOf(p).empty()) return far;
+  if (!figures) return far;
+  const std::vector<Neighbour> neighbours = neighboursOf(p, shapes);
+  if (neighbours.empty() || treeOf(p).empty()) return far;
   auto values = valuesAt(p, shapes, *figures);
   if (values.empty()) return far;
-  TreeGuess guess = treeOf(p).guess(values);
+  const NearGuess guess = corrected(treeOf(p).guess(values), neighbours);
   CostEstimate cost = costOf(pattern, shapes, *figures);
   cost.replacement = cost.pattern / std::exp(guess.value);
   cost.lower = std::exp(guess.floor);
+  cost.doublings = nearest(neighbours);
   cost.layouts = std::min(cost.replacement, p.layoutsPerByte * kElementBytes * (figures->input + figures->output));
   return cost;
 }

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "ir/progress.h"
 #include "rules/cost.h"
+#include "rules/gain/neighbours.h"
 #include "rules/gain/seconds.h"
 #include "rules/gain/tree.h"
 #include "rules/pack/timings.h"
@@ -20,19 +23,22 @@ struct Setting {
   std::string device;
   int threads = 1;
   Machine machine = {};
+  std::string place = "between";  ///< of the samples that count (TimingSample::place)
 };
 
 /// How well the predictors decide about each choice of shapes when it is left out in turn, or with all others of its
-/// machine.
+/// model or machine.
 struct CrossValidation {
-  size_t samples = 0;         ///< left out, each in turn
-  size_t predicted = 0;       ///< of these, close enough to others for a prediction
-  size_t right = 0;           ///< decisions, per sample: fires where the ratio is at least the minimum, and only there
-  size_t lost = 0;            ///< decisions to fire where the ratio is below 1
-  double logError = 0;        ///< mean |log(predicted ratio / ratio)| of those predicted
-  size_t sites = 0;           ///< choices of shapes of a pattern, where its rules compete
-  double chosenOverBest = 1;  ///< mean seconds of the choice there / of the best of pattern and rules
-  std::string str() const;    ///< one line
+  size_t samples = 0;    ///< left out, each in turn
+  size_t predicted = 0;  ///< of these, close enough to others for a prediction
+  size_t right = 0;      ///< decisions, per sample: fires where the ratio is at least the minimum, and only there
+  size_t lost = 0;       ///< decisions to fire where the ratio is below 1
+  size_t below = 0;      ///< ratios below the bound that was claimed of them
+  double logError = 0;   ///< mean |log(predicted ratio / ratio)| of those predicted
+  double low = 1, middle = 1, high = 1;  ///< 10th, 50th and 90th percentile of predicted ratio / ratio
+  size_t sites = 0;                      ///< choices of shapes of a pattern, where its rules compete
+  double chosenOverBest = 1;             ///< mean seconds of the choice there / of the best of pattern and rules
+  std::string str() const;               ///< one line
 };
 
 /// A rule, and what was timed of it on a device.
@@ -40,6 +46,9 @@ struct TimedRule {
   const Rule* rule = nullptr;
   std::vector<TimingSample> samples;
 };
+
+/// The shapes of patterns' sites in a model, by the pattern's name.
+using ShapesOfModel = std::map<std::string, std::set<Bindings>, std::less<>>;
 
 /// The costs of rules on one device of one machine, as far as they were learnt. What was timed on this very kind of CPU
 /// counts alone where there is enough of it; else what was timed on others is carried over, with a margin.
@@ -53,9 +62,9 @@ class DeviceCosts {
   static DeviceCosts fit(const RuleSet& rules, const Timings& timings, Setting setting);
 
   /// Takes the samples of a pattern's rules, once, and of all of them; a predictor is fitted when a rule's cost is
-  /// first asked for at shapes that were not timed. Deterministic. Samples with other numbers of threads are left out,
-  /// and where a rule was timed with weights from memory, those with weights from the caches. Pattern and rules outlive
-  /// the costs.
+  /// first asked for at shapes that were not timed. Deterministic. Samples with other numbers of threads or of another
+  /// place are left out, and where a rule was timed with weights from memory, those with weights from the caches.
+  /// Pattern and rules outlive the costs.
   void learn(const Pattern& pattern, const std::vector<TimedRule>& rules);
   /// Takes what layouts took on the device, whatever rules they are of.
   void learnLayouts(const std::vector<LayoutSample>& layouts);
@@ -81,6 +90,10 @@ class DeviceCosts {
   /// rules; it may be null.
   CrossValidation crossValidate(const Rule& rule, double minGain) const;
   CrossValidation crossValidate(double minGain, const ReportShare& progress = nullptr) const;
+  /// The same when all samples at a model's shapes are left out, of each model in turn: a model that nobody timed.
+  CrossValidation crossValidateModels(const std::vector<ShapesOfModel>& models,
+                                      double minGain,
+                                      const ReportShare& progress = nullptr) const;
   /// The same when all samples of a machine are left out, of the rules that were timed on several.
   CrossValidation crossValidateMachines(double minGain, const ReportShare& progress = nullptr) const;
 
@@ -99,20 +112,13 @@ class DeviceCosts {
     Machine machine;
     bool isHere = false;
   };
-  /// The range of the samples: of a symbol, in how many it occurs.
-  struct Span {
-    size_t samples = 0;
-    double least = 0, greatest = 0;
-    void add(double value);
-  };
   /// Where a rule was timed.
   struct Predictor {
     const Rule* rule = nullptr;
     std::vector<Sample> samples;  ///< by shapes
-    std::map<std::string, Span, std::less<>> symbols = {};
-    Span work = {};
     double layoutsPerByte = 0;
-    mutable std::optional<RatioTree> tree = {};  ///< once it was asked for
+    mutable std::optional<RatioTree> tree = {};                 ///< once it was asked for
+    mutable std::optional<std::vector<double>> rooflines = {};  ///< of the samples, once they were asked for
   };
   /// A rule's samples of all machines, and what is learnt from them.
   struct Tuned {
@@ -128,7 +134,7 @@ class DeviceCosts {
     SecondsFit fit = {};
     mutable std::optional<double> margin = {};  ///< once it was asked for
   };
-  /// A sample, and what is predicted of it without its machine's.
+  /// A sample, and what is predicted of it without some.
   struct Foreseen {
     const Tuned* tuned;
     const Sample* sample;
@@ -137,12 +143,16 @@ class DeviceCosts {
 
   const std::string& enterOrigin(const std::string& machine, const std::string& isa);
   Rates ratesOf(const Machine& machine) const { return machine.ratesOn(setting_.device, setting_.threads); }
-  void learnSeconds(const Pattern& pattern, const std::vector<TimedRule>& rules);
+  /// The pattern's, at all shapes of its samples.
+  using FiguresByShapes = std::map<Bindings, Expected<Figures>>;
+  void learnSeconds(const Pattern& pattern, const std::vector<TimedRule>& rules, const FiguresByShapes& figures);
   Sample carriedOver(const Rule& rule, Sample sample, const Machine& to) const;
   std::vector<Sample> gatheredFor(const Tuned& tuned, const Machine& to, const std::string& without) const;
   bool isHereOnly(const Tuned& tuned) const { return tuned.here.samples.size() == tuned.samples.size(); }
   const Predictor& allOf(const Tuned& tuned) const;
   const Predictor& usedOf(const Tuned& tuned) const;
+  /// What is predicted of a rule's samples that are out from those that are not; `isOut` of a place in usedOf().
+  std::vector<Foreseen> without(const Tuned& tuned, const std::function<bool(size_t sample)>& isOut) const;
   std::vector<Foreseen> withoutMachines(const std::vector<const Tuned*>& rules, const ReportShare& progress) const;
   Expected<CostEstimate> timedAt(const Predictor& p, const Bindings& shapes) const;
   Expected<CostEstimate> foreseen(const Tuned& tuned, const Bindings& shapes, bool isTimedElsewhere) const;
@@ -151,7 +161,8 @@ class DeviceCosts {
   /// The tree's features of a rule at some shapes; empty where a symbol is unbound.
   std::vector<double> valuesAt(const Predictor& p, const Bindings& shapes, const Figures& figures) const;
   const RatioTree& treeOf(const Predictor& p) const;
-  static bool isNear(const Predictor& p, const Bindings& shapes, const Figures& figures);
+  double rooflineOf(const Predictor& p, const Bindings& shapes) const;
+  std::vector<Neighbour> neighboursOf(const Predictor& p, const Bindings& shapes) const;
   Expected<CostEstimate> estimate(const Predictor& p, const Bindings& shapes) const;
   CostEstimate costOf(const PatternCost& pattern, const Bindings& shapes, const Figures& figures) const;
   const Tuned* find(const Rule& rule) const;

@@ -13,7 +13,8 @@ constexpr double kFlops = 2;  ///< of a multiply-add
 
 /// What bounds an operator: the FLOP/s of a product (where they are not known, of a Conv), those of a Conv, or memory.
 double Rates::*boundOf(const Node& node, const Rates& rates) {
-  if (node.is(ops::kMatMul) || node.is(ops::kGemm)) return rates.gemm > 0 ? &Rates::gemm : &Rates::conv;
+  if (node.is(ops::kMatMul) || node.is(ops::kGemm) || node.is(ops::kEinsum))
+    return rates.gemm > 0 ? &Rates::gemm : &Rates::conv;
   if (node.is(ops::kConv) || node.is(ops::kConvTranspose)) return &Rates::conv;
   return &Rates::copy;
 }

@@ -158,14 +158,12 @@ struct RatioTree::Grower {
     Split split = depth < maxDepth && range.size() >= 2 * kLeastLeaf ? bestSplit(range) : Split{};
     if (split.feature < 0 || split.gain <= 0) return index;
     auto feature = static_cast<size_t>(split.feature);
-    double threshold = roundBetween(split.below, split.above, features[feature].whole);
     Range below, above;
     for (size_t c : range)
-      (cases[c].at[feature] <= threshold ? below : above).push_back(c);
+      (cases[c].at[feature] <= split.below ? below : above).push_back(c);
     int left = add(below, depth + 1), right = add(above, depth + 1);
     Node& node = nodes[static_cast<size_t>(index)];
     node.feature = split.feature;
-    node.threshold = threshold;
     node.last = split.below;
     node.next = split.above;
     node.below = left;
@@ -229,6 +227,8 @@ RatioTree RatioTree::grow(const std::vector<Feature>& features, std::vector<Tree
       all.size() > 1 ? errors[static_cast<size_t>(tree.depth_)] / static_cast<double>(all.size()) : kErrorOfOne;
   tree.nodes_ = grower.grow(all, tree.depth_);
   for (Node& node : tree.nodes_) {
+    if (node.feature >= 0)
+      node.threshold = roundBetween(node.last, node.next, features[static_cast<size_t>(node.feature)].whole);
     TreeGuess& g = node.guess;
     double n = static_cast<double>(g.cases);
     g.floor = std::min(g.floor - tree.error_ / n, g.value - g.noise / std::sqrt(n));

@@ -88,6 +88,8 @@ Expected<Machine> parseMachine(std::string_view text, const std::string& file) {
     if (const char* why = impossible(machine)) return refuse(why);
     if (json.at("machine") != machine.name()) return refuse("the machine's name is " + machine.name());
     return machine;
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& e) {
     return refuse(e.what());
   }

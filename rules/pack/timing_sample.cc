@@ -9,6 +9,7 @@ constexpr size_t kMostSymbols = 1000;
 constexpr double kLeastSeconds = 1e-12, kMostSeconds = 1e6, kMostSpread = 1e6;
 constexpr int64_t kMostExtent = int64_t{1} << 40;
 constexpr int64_t kMostBytesMoved = int64_t{1} << 60;
+constexpr const char* kNotPlain = "its text is not plain text in UTF-8";
 
 }  // namespace
 
@@ -41,13 +42,20 @@ const char* nonsense(const TimingSample& s) {
   if (s.shapes.size() > kMostSymbols) return "there are more than 1000 symbols in shapes";
   for (const auto& [symbol, value] : s.shapes) {
     if (value < 0 || value > kMostExtent) return "shapes must be from 0 to 2^40";
-    if (!isPlainText(symbol)) return "its text is not plain text in UTF-8";
+    if (!isPlainText(symbol)) return kNotPlain;
   }
+  if (s.rule.empty()) return "rule must be given";
+  if (!isPlainText(s.rule) || !isPlainText(s.name)) return kNotPlain;
+  return nonsenseOfSetting(s);
+}
+
+const char* nonsenseOfSetting(const TimingSample& s) {
   if (s.threads < 1) return "threads must be >= 1";
   if (s.weights != "cold" && s.weights != "warm") return "weights must be cold or warm";
-  if (s.rule.empty() || s.device.empty()) return "rule and device must be given";
-  for (const std::string* text : {&s.rule, &s.name, &s.device, &s.engine, &s.version, &s.isa, &s.machine, &s.date}) {
-    if (!isPlainText(*text)) return "its text is not plain text in UTF-8";
+  if (s.place != "between" && s.place != "last") return "place must be between or last";
+  if (s.device.empty()) return "device must be given";
+  for (const std::string* text : {&s.device, &s.engine, &s.version, &s.isa, &s.machine, &s.date}) {
+    if (!isPlainText(*text)) return kNotPlain;
   }
   return nullptr;
 }

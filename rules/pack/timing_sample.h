@@ -22,5 +22,7 @@ LayoutSample layoutOf(const TimingSample& sample);
 
 /// What no measurement gives; nullptr for a sane sample.
 const char* nonsense(const TimingSample& sample);
+/// The same of the fields that say where and how a sample was taken.
+const char* nonsenseOfSetting(const TimingSample& sample);
 
 }  // namespace pet

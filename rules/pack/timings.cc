@@ -17,6 +17,26 @@ namespace {
 constexpr FileKind kTimings{
     .noun = "a timings file",
     .applicationId = 0x70657474,  // "pett"
+    .version = 5,
+    .schema =
+        "CREATE TABLE machines(name TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID\n"
+        "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
+        "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, machine TEXT NOT NULL, "
+        "threads INTEGER NOT NULL, weights TEXT NOT NULL, place TEXT NOT NULL, pattern REAL NOT NULL, replacement REAL "
+        "NOT NULL, "
+        "opening REAL NOT NULL, closing REAL NOT NULL, moved INTEGER NOT NULL, spread REAL NOT NULL, "
+        "date TEXT NOT NULL, PRIMARY KEY(rule, device, shapes, engine, version, isa, machine, threads, weights, "
+        "place)) "
+        "STRICT, WITHOUT ROWID\n",
+    .remake = "make it again with pet-tune",
+};
+
+// Older formats are read and not written.
+
+/// All samples between neighbours.
+constexpr FileKind kTimings4{
+    .noun = kTimings.noun,
+    .applicationId = kTimings.applicationId,
     .version = 4,
     .schema =
         "CREATE TABLE machines(name TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID\n"
@@ -26,10 +46,8 @@ constexpr FileKind kTimings{
         "opening REAL NOT NULL, closing REAL NOT NULL, moved INTEGER NOT NULL, spread REAL NOT NULL, "
         "date TEXT NOT NULL, PRIMARY KEY(rule, device, shapes, engine, version, isa, machine, threads, weights)) "
         "STRICT, WITHOUT ROWID\n",
-    .remake = "make it again with pet-tune",
+    .remake = kTimings.remake,
 };
-
-// Older formats are read and not written.
 
 /// Without machines.
 constexpr FileKind kTimings3{
@@ -75,15 +93,15 @@ constexpr FileKind kTimings1{
 /// The format that a file says it has, where it is one that can be read.
 const FileKind& kindOf(std::string_view bytes) {
   const int version = bytes.size() >= kFileHeader ? versionOf(bytes) : kTimings.version;
-  for (const FileKind* older : {&kTimings1, &kTimings2, &kTimings3}) {
+  for (const FileKind* older : {&kTimings1, &kTimings2, &kTimings3, &kTimings4}) {
     if (version == older->version) return *older;
   }
   return kTimings;
 }
 
 std::vector<std::string> settingOf(const TimingSample& s) {
-  return {s.rule, s.device,  shapesText(s.shapes),      s.engine, s.version,
-          s.isa,  s.machine, std::to_string(s.threads), s.weights};
+  return {s.rule, s.device,  shapesText(s.shapes),      s.engine,  s.version,
+          s.isa,  s.machine, std::to_string(s.threads), s.weights, s.place};
 }
 
 void insertMachines(SQLite::Database& database, const Machines& machines) {
@@ -99,7 +117,8 @@ void insertMachines(SQLite::Database& database, const Machines& machines) {
 std::string timingsBytes(const Timings& timings) {
   auto database = createDatabase(kTimings);
   insertMachines(*database, timings.machines());
-  SQLite::Statement insert(*database, "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  SQLite::Statement insert(*database,
+                           "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const TimingSample& s : timings.all()) {
     int column = 0;
     for (const std::string& text :
@@ -108,6 +127,7 @@ std::string timingsBytes(const Timings& timings) {
     }
     insert.bind(++column, s.threads);
     insert.bind(++column, s.weights);
+    insert.bind(++column, s.place);
     for (double number : {s.pattern, s.replacement, s.opening, s.closing})
       insert.bind(++column, number);
     insert.bind(++column, s.moved);
@@ -142,13 +162,15 @@ TimingSample sampleOf(SQLite::Statement& row, int version) {
   s.weights = text("weights");
   if (version == kTimings2.version) return s;
   s.moved = row.getColumn("moved").getInt64();
-  if (version == kTimings.version) s.machine = text("machine");
+  if (version == kTimings3.version) return s;
+  s.machine = text("machine");
+  if (version == kTimings.version) s.place = text("place");
   return s;
 }
 
 /// Adds the machines of a file of this version, if it has any.
 Expected<void> readMachines(SQLite::Database& database, int version, const std::string& path, Timings& timings) {
-  if (version != kTimings.version) return {};
+  if (version < kTimings4.version) return {};
   SQLite::Statement query(database, "SELECT * FROM machines");
   while (query.executeStep()) {
     auto machine = parseMachine(query.getColumn("text").getString(), path);
@@ -176,6 +198,8 @@ Expected<Timings> readDatabase(std::string_view bytes, const std::string& path) 
         s = sampleOf(query, kind.version);
         why = nonsense(s);
       } catch (const SQLite::Exception&) {
+        throw;
+      } catch (const std::bad_alloc&) {
         throw;
       } catch (const std::exception&) {
         s.name = query.getColumn("name").getString();
@@ -237,7 +261,7 @@ std::vector<TimingSample> Timings::samples(std::string_view ruleHash, std::strin
 std::vector<LayoutSample> Timings::layouts(std::string_view device) const {
   std::vector<LayoutSample> result;
   for (const auto& [setting, sample] : samples_) {
-    if (sample.device == device) result.push_back(layoutOf(sample));
+    if (sample.device == device && sample.moved > 0) result.push_back(layoutOf(sample));
   }
   return result;
 }

@@ -32,6 +32,9 @@ struct TimingSample {
   double opening = 0, closing = 0;
   int64_t moved = 0;             ///< bytes that these operators move; 0: not known, or none
   std::string weights = "cold";  ///< where they came from: memory ("cold") or the caches ("warm")
+  /// What was behind the pattern: another operator ("between" neighbours), or none, its results being the model's
+  /// ("last").
+  std::string place = "between";
 
   /// How many times faster the replacement is.
   double ratio() const { return pattern / replacement; }
@@ -51,7 +54,7 @@ struct LayoutSample {
 using Machines = std::map<std::string, Machine, std::less<>>;
 
 /// A set of samples, and the machines that they are of. There is one for each rule, device, shapes, engine, version,
-/// ISA, machine, number of threads and state of the weights.
+/// ISA, machine, number of threads, state of the weights and place.
 class Timings {
  public:
   /// Adds a sample, in place of an earlier one of the same setting.
@@ -79,8 +82,8 @@ class Timings {
   Machines machines_;
 };
 
-/// Text form: JSON lines, machines, then one sample a line, sorted; shipped and compared by people. The same for the
-/// same samples.
+/// Text form: JSON lines, machines, what many samples have in common (their settings), then one sample a line, sorted;
+/// shipped and compared by people. The same for the same samples.
 std::string print(const Timings& timings);
 /// Errors: kPack, with file:line.
 Expected<Timings> parseTimings(std::string_view text, const std::string& file);
@@ -95,6 +98,8 @@ class OpenTimings {
  public:
   /// No timings.
   OpenTimings() = default;
+  OpenTimings(OpenTimings&&) = default;
+  OpenTimings& operator=(OpenTimings&&) = default;
   static Expected<OpenTimings> open(const std::string& path);
   static Expected<OpenTimings> openBytes(std::string bytes, const std::string& name);
 
@@ -108,12 +113,17 @@ class OpenTimings {
   struct Line {
     size_t begin = 0, size = 0;
     int number = 0;
+    const TimingSample* setting = nullptr;  ///< of settings_; null: the line is not as print() writes it
   };
+  Expected<void> enter(std::string_view line, int number);
+  std::vector<Line>& linesOf(std::string_view rule);
+  std::string_view textOf(const Line& line) const;
   Expected<TimingSample> sampleOf(const Line& line) const;
 
   std::string name_, text_;
-  std::map<std::string, std::vector<Line>> lines_;  ///< by the rule's hash
-  Timings database_;                                ///< of the other form; of the text form, the machines
+  std::map<std::string, TimingSample, std::less<>> settings_;    ///< samples that have nothing else, by name
+  std::map<std::string, std::vector<Line>, std::less<>> lines_;  ///< by the rule's hash
+  Timings database_;                                             ///< of the other form; of the text form, the machines
 };
 
 /// Writes SQLite (docs/pack-format.md), or text where the path ends in ".jsonl". Beside, then renamed.

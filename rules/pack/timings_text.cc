@@ -1,12 +1,15 @@
 // The text form of timings.
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <optional>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "rules/pack/database.h"
+#include "rules/pack/digest.h"
 #include "rules/pack/file.h"
 #include "rules/pack/machine_text.h"
 #include "rules/pack/timing_sample.h"
@@ -16,60 +19,134 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// --- Samples ---
+
+constexpr const char* kSetting = "setting";
+
+/// What samples have in common that were taken together, as a line says it.
+Json settingToJson(const TimingSample& s) {
+  Json object = {{"device", s.device},   {"engine", s.engine},   {"version", s.version}, {"isa", s.isa},
+                 {"machine", s.machine}, {"threads", s.threads}, {"weights", s.weights}, {"date", s.date}};
+  if (s.place != "between") object["place"] = s.place;
+  return object;
+}
+
+/// The keys of a setting.
+bool isOfSetting(std::string_view key) {
+  constexpr std::array kKeys{"device", "engine", "version", "isa", "machine", "threads", "weights", "date", "place"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+std::string dumped(const Json& object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Follows from what it says: texts of different files have one name for one setting, and lines of both can be joined.
+std::string nameOf(const std::string& setting) {
+  constexpr size_t kDigits = 16;
+  return Digest().add("pet setting").add(setting).hex().substr(0, kDigits);
+}
+
+std::string settingLine(const std::string& setting) {
+  return fmt::format(R"({{"setting":"{}",{})", nameOf(setting), std::string_view(setting).substr(1));
+}
+
 Json toJson(const TimingSample& s) {
   Json shapes = Json::object();
   for (const auto& [symbol, value] : s.shapes)
     shapes[symbol] = value;
-  return {{"name", s.name},       {"rule", s.rule},       {"device", s.device},
-          {"shapes", shapes},     {"pattern", s.pattern}, {"replacement", s.replacement},
-          {"opening", s.opening}, {"closing", s.closing}, {"moved", s.moved},
-          {"spread", s.spread},   {"weights", s.weights}, {"engine", s.engine},
-          {"version", s.version}, {"isa", s.isa},         {"machine", s.machine},
-          {"threads", s.threads}, {"date", s.date}};
+  Json object = {{"name", s.name},   {"rule", s.rule},       {kSetting, nameOf(dumped(settingToJson(s)))},
+                 {"shapes", shapes}, {"pattern", s.pattern}, {"replacement", s.replacement}};
+  if (s.opening != 0) object["opening"] = s.opening;
+  if (s.closing != 0) object["closing"] = s.closing;
+  if (s.moved != 0) object["moved"] = s.moved;
+  object["spread"] = s.spread;
+  return object;
 }
 
-TimingSample fromJson(const Json& j) {
-  return {.rule = j.at("rule"),
-          .name = j.at("name"),
-          .device = j.at("device"),
-          .shapes = shapesOf(j.at("shapes")),
-          .engine = j.at("engine"),
-          .version = j.at("version"),
-          .isa = j.at("isa"),
-          .machine = j.value("machine", ""),
-          .threads = integer<int>(j.at("threads")),
-          .pattern = j.at("pattern"),
-          .replacement = j.at("replacement"),
-          .spread = j.at("spread"),
-          .date = j.at("date"),
-          .opening = j.value("opening", 0.0),  // of an older pet: not there
-          .closing = j.value("closing", 0.0),
-          .moved = j.contains("moved") ? integer<int64_t>(j["moved"]) : 0,
-          .weights = j.value("weights", "cold")};
+/// A sample with nothing but a setting.
+TimingSample readSetting(const Json& j) {
+  TimingSample s;
+  s.device = j.at("device");
+  s.engine = j.at("engine");
+  s.version = j.at("version");
+  s.isa = j.at("isa");
+  s.machine = j.value("machine", "");
+  s.threads = integer<int>(j.at("threads"));
+  s.weights = j.value("weights", "cold");
+  s.place = j.value("place", "between");
+  s.date = j.at("date");
+  return s;
 }
 
-/// One line. kPack, with file:line.
-Expected<TimingSample> parseSample(std::string_view line, const std::string& file, int number) {
-  auto refuse = [&](std::string what) {
-    return fail(ErrorKind::kPack, std::move(what), fmt::format("{}:{}", file, number),
-                "expected one JSON sample a line");
-  };
+/// Settings by name.
+using Settings = std::map<std::string, TimingSample, std::less<>>;
+
+/// The setting that a sample names, or has itself, as an older pet wrote it.
+TimingSample settingFor(const Json& j, const Settings& settings) {
+  if (!j.contains(kSetting)) return readSetting(j);
+  for (const auto& [key, value] : j.items()) {
+    if (isOfSetting(key)) throw std::invalid_argument("it has a setting, and " + key + " besides");
+  }
+  auto known = settings.find(j.at(kSetting).get_ref<const std::string&>());
+  if (known == settings.end()) throw std::invalid_argument("no line before it says what its setting is");
+  return known->second;
+}
+
+TimingSample fromJson(const Json& j, const Settings& settings) {
+  TimingSample s = settingFor(j, settings);
+  s.rule = j.at("rule");
+  s.name = j.at("name");
+  s.shapes = shapesOf(j.at("shapes"));
+  s.pattern = j.at("pattern");
+  s.replacement = j.at("replacement");
+  s.spread = j.at("spread");
+  s.opening = j.value("opening", 0.0);
+  s.closing = j.value("closing", 0.0);
+  s.moved = j.contains("moved") ? integer<int64_t>(j["moved"]) : 0;
+  return s;
+}
+
+// --- Lines ---
+
+/// What read() gives or throws; kPack, with file:line.
+template <class Read>
+auto readLine(const std::string& file, int number, const Read& read) -> Expected<decltype(read())> {
   try {
-    TimingSample s = fromJson(parseJson(line));
-    if (const char* why = nonsense(s)) return refuse(why);
-    return s;
+    return read();
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& e) {
-    return refuse(e.what());
+    return fail(ErrorKind::kPack, e.what(), fmt::format("{}:{}", file, number), "expected one JSON object a line");
   }
 }
 
-/// A line that describes a machine, as print() writes it, spaces aside.
-bool isMachine(std::string_view line) {
+Expected<TimingSample> parseSample(std::string_view line,
+                                   const Settings& settings,
+                                   const std::string& file,
+                                   int number) {
+  return readLine(file, number, [&] {
+    TimingSample s = fromJson(parseJson(line), settings);
+    if (const char* why = nonsense(s)) throw std::invalid_argument(why);
+    return s;
+  });
+}
+
+/// Whether this is a line's first key, in quotes, spaces aside.
+bool beginsWith(std::string_view line, std::string_view key) {
   constexpr std::string_view kSpaces = " \t";
   line.remove_prefix(std::min(line.find_first_not_of(kSpaces), line.size()));
   if (!line.starts_with('{')) return false;
   line.remove_prefix(std::min(line.find_first_not_of(kSpaces, 1), line.size()));
-  return line.starts_with(R"("machine")");
+  return line.starts_with(key);
+}
+
+bool isMachine(std::string_view line) {
+  return beginsWith(line, R"("machine")");
+}
+
+bool isSetting(std::string_view line) {
+  return beginsWith(line, R"("setting")");
 }
 
 Expected<void> addMachine(std::string_view line, const std::string& file, int number, Timings& timings) {
@@ -81,22 +158,40 @@ Expected<void> addMachine(std::string_view line, const std::string& file, int nu
   return {};
 }
 
+/// A name stands for one setting.
+Expected<void> addSetting(std::string_view line, const std::string& file, int number, Settings& settings) {
+  if (settings.size() == kMostSamples)
+    return fail(ErrorKind::kPack, "more than 100000 settings", fmt::format("{}:{}", file, number));
+  auto added = readLine(file, number, [&] {
+    const Json j = parseJson(line);
+    const TimingSample setting = readSetting(j);
+    if (const char* why = nonsenseOfSetting(setting)) throw std::invalid_argument(why);
+    const auto [known, isNew] = settings.emplace(j.at(kSetting).get<std::string>(), setting);
+    if (known->second != setting) throw std::invalid_argument("a line before it says something else of this setting");
+    return isNew;
+  });
+  return added.map([](bool) {});
+}
+
 /// Calls enter(line, number) for each line that is not empty, until it fails.
 template <class Enter>
-Expected<void> forEachLine(std::string_view text, const std::string& file, const Enter& enter) {
-  size_t count = 0;
+Expected<void> forEachLine(std::string_view text, const Enter& enter) {
   for (int number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     if (auto ok = enter(line, number); !ok) return ok;
-    if (++count > kMostSamples) return fail(ErrorKind::kPack, kTooMany, fmt::format("{}:{}", file, number));
   }
   return {};
 }
 
-// --- Lines as print() writes them ---
+Expected<void> countSample(size_t& count, const std::string& file, int number) {
+  if (++count > kMostSamples) return fail(ErrorKind::kPack, kTooMany, fmt::format("{}:{}", file, number));
+  return {};
+}
+
+// --- Samples as print() writes them ---
 
 /// What stands behind `text`, if the line goes on with it.
 bool skip(std::string_view& line, std::string_view text) {
@@ -117,65 +212,57 @@ struct Head {
   explicit Head(std::string_view line) {
     if (!skip(line, R"({"name":")") || quoted(line).empty() || !skip(line, R"(,"rule":")")) return;
     const std::string_view hash = quoted(line);
-    if (!skip(line, R"(,"device":")")) return;
-    device = quoted(line);
-    rule = device.empty() ? std::string_view() : hash;
+    if (!skip(line, R"(,"setting":")")) return;
+    setting = quoted(line);
+    rule = setting.empty() ? std::string_view() : hash;
   }
-  std::string_view rule, device;
+  std::string_view rule, setting;
 };
 
+/// Reads the number behind a key, in quotes, of such a line, if the key is there. False: it has to be parsed.
 template <class T>
-bool numberOf(std::string_view line, std::string_view key, T& value) {
+bool readNumber(std::string_view line, std::string_view key, T& value) {
   const size_t at = line.find(key);
-  if (at == std::string_view::npos) return false;
-  const char* begin = line.data() + at + key.size();
-  return std::from_chars(begin, line.data() + line.size(), value).ec == std::errc();
-}
-
-/// The text behind a key, without escapes; nothing: it is not there.
-std::optional<std::string> textOf(std::string_view line, std::string_view key) {
-  const size_t at = line.find(key);
-  if (at == std::string_view::npos) return std::nullopt;
+  if (at == std::string_view::npos) return true;
   line.remove_prefix(at + key.size());
-  if (line.starts_with('"')) return "";
-  const std::string_view text = quoted(line);
-  return text.empty() ? std::nullopt : std::optional(std::string(text));
+  return skip(line, ":") && std::from_chars(line.data(), line.data() + line.size(), value).ec == std::errc();
 }
 
-/// The layouts of such a line; nullopt: it has to be parsed.
-std::optional<LayoutSample> layoutOf(std::string_view line) {
-  LayoutSample s;
+/// What such a line says of its layouts; nullopt: it has to be parsed.
+std::optional<LayoutSample> layoutOf(std::string_view line, const TimingSample& setting) {
   double opening = 0, closing = 0;
-  bool isCold = line.find(R"("weights":"cold")") != std::string_view::npos;
-  if (!numberOf(line, R"("opening":)", opening) || !numberOf(line, R"("closing":)", closing) ||
-      !numberOf(line, R"("moved":)", s.bytes) || !numberOf(line, R"("threads":)", s.threads) ||
-      (!isCold && line.find(R"("weights":"warm")") == std::string_view::npos))
+  int64_t moved = 0;
+  if (!readNumber(line, R"("opening")", opening) || !readNumber(line, R"("closing")", closing) ||
+      !readNumber(line, R"("moved")", moved))
     return std::nullopt;
-  auto isa = textOf(line, R"("isa":")"), machine = textOf(line, R"("machine":")");
-  if (!isa || !machine) return std::nullopt;
-  s.seconds = opening + closing;
-  s.weights = isCold ? "cold" : "warm";
-  s.isa = std::move(*isa);
-  s.machine = std::move(*machine);
-  return s;
+  return LayoutSample{opening + closing, moved, setting.threads, setting.weights, setting.isa, setting.machine};
 }
 
 }  // namespace
 
 std::string print(const Timings& timings) {
-  std::string text;
+  std::string text, lines;
+  std::set<std::string> settings;
   for (const auto& [name, machine] : timings.machines())
     text += print(machine) + "\n";
-  for (const TimingSample& s : timings.all())
-    text += toJson(s).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  return text;
+  for (const TimingSample& s : timings.all()) {
+    settings.insert(dumped(settingToJson(s)));
+    lines += dumped(toJson(s)) + "\n";
+  }
+  for (const std::string& setting : settings)
+    text += settingLine(setting) + "\n";
+  return text + lines;
 }
 
 Expected<Timings> parseTimings(std::string_view text, const std::string& file) {
   Timings timings;
-  auto ok = forEachLine(text, file, [&](std::string_view line, int number) -> Expected<void> {
+  Settings settings;
+  size_t samples = 0;
+  auto ok = forEachLine(text, [&](std::string_view line, int number) -> Expected<void> {
     if (isMachine(line)) return addMachine(line, file, number, timings);
-    auto sample = parseSample(line, file, number);
+    if (isSetting(line)) return addSetting(line, file, number, settings);
+    if (auto few = countSample(samples, file, number); !few) return few;
+    auto sample = parseSample(line, settings, file, number);
     if (!sample) return tl::unexpected(sample.error());
     timings.add(std::move(*sample));
     return {};
@@ -202,24 +289,44 @@ Expected<OpenTimings> OpenTimings::openBytes(std::string bytes, const std::strin
     return timings;
   }
   timings.text_ = std::move(bytes);
-  const char* begin = timings.text_.data();
-  auto ok = forEachLine(timings.text_, name, [&](std::string_view line, int number) -> Expected<void> {
-    std::string rule(Head(line).rule);
-    if (rule.empty() && isMachine(line)) return addMachine(line, name, number, timings.database_);
-    if (rule.empty()) {
-      auto sample = parseSample(line, name, number);
-      if (!sample) return tl::unexpected(sample.error());
-      rule = sample->rule;
-    }
-    timings.lines_[std::move(rule)].push_back({static_cast<size_t>(line.data() - begin), line.size(), number});
-    return {};
+  size_t samples = 0;
+  auto ok = forEachLine(timings.text_, [&](std::string_view line, int number) -> Expected<void> {
+    if (isMachine(line)) return addMachine(line, name, number, timings.database_);
+    if (isSetting(line)) return addSetting(line, name, number, timings.settings_);
+    if (auto few = countSample(samples, name, number); !few) return few;
+    return timings.enter(line, number);
   });
   if (!ok) return tl::unexpected(ok.error());
   return timings;
 }
 
+/// A line whose setting is not known is parsed to say so.
+Expected<void> OpenTimings::enter(std::string_view text, int number) {
+  Line line{static_cast<size_t>(text.data() - text_.data()), text.size(), number};
+  const Head head(text);
+  auto setting = head.rule.empty() ? settings_.end() : settings_.find(head.setting);
+  if (setting != settings_.end()) {
+    line.setting = &setting->second;
+    linesOf(head.rule).push_back(line);
+    return {};
+  }
+  auto sample = parseSample(text, settings_, name_, number);
+  if (!sample) return tl::unexpected(sample.error());
+  linesOf(sample->rule).push_back(line);
+  return {};
+}
+
+std::vector<OpenTimings::Line>& OpenTimings::linesOf(std::string_view rule) {
+  auto lines = lines_.find(rule);
+  return (lines != lines_.end() ? lines : lines_.emplace(rule, std::vector<Line>()).first)->second;
+}
+
+std::string_view OpenTimings::textOf(const Line& line) const {
+  return std::string_view(text_).substr(line.begin, line.size);
+}
+
 Expected<TimingSample> OpenTimings::sampleOf(const Line& line) const {
-  return parseSample(std::string_view(text_).substr(line.begin, line.size), name_, line.number);
+  return parseSample(textOf(line), settings_, name_, line.number);
 }
 
 Expected<std::vector<TimingSample>> OpenTimings::samples(const std::string& ruleHash, const std::string& device) const {
@@ -236,13 +343,13 @@ Expected<std::vector<TimingSample>> OpenTimings::samples(const std::string& rule
 
 Expected<std::set<std::string>> OpenTimings::devices() const {
   std::set<std::string> devices;
+  std::set<const TimingSample*> settings;
   for (const TimingSample& s : database_.all())
     devices.insert(s.device);
   for (const auto& [rule, lines] : lines_) {
     for (const Line& line : lines) {
-      const std::string_view of = Head(std::string_view(text_).substr(line.begin, line.size)).device;
-      if (!of.empty()) {
-        devices.emplace(of);
+      if (line.setting) {
+        settings.insert(line.setting);
         continue;
       }
       auto sample = sampleOf(line);
@@ -250,23 +357,26 @@ Expected<std::set<std::string>> OpenTimings::devices() const {
       devices.insert(sample->device);
     }
   }
+  for (const TimingSample* setting : settings)
+    devices.insert(setting->device);
   return devices;
 }
 
 Expected<std::vector<LayoutSample>> OpenTimings::layouts(const std::string& device) const {
   std::vector<LayoutSample> result = database_.layouts(device);
+  auto enter = [&](LayoutSample layout) {
+    if (layout.bytes > 0) result.push_back(std::move(layout));
+  };
   for (const auto& [rule, lines] : lines_) {
     for (const Line& line : lines) {
-      const std::string_view text = std::string_view(text_).substr(line.begin, line.size);
-      const std::string_view of = Head(text).device;
-      if (!of.empty() && of != device) continue;
-      if (auto layout = of.empty() ? std::nullopt : layoutOf(text)) {
-        result.push_back(std::move(*layout));
+      if (line.setting && line.setting->device != device) continue;
+      if (auto layout = line.setting ? layoutOf(textOf(line), *line.setting) : std::nullopt) {
+        enter(std::move(*layout));
         continue;
       }
       auto sample = sampleOf(line);
       if (!sample) return tl::unexpected(sample.error());
-      if (sample->device == device) result.push_back(layoutOf(*sample));
+      if (sample->device == device) enter(layoutOf(*sample));
     }
   }
   return result;

@@ -67,6 +67,7 @@ class BatchChange {
   std::optional<Attributes> shiftedAxis(const Node& node) const;
   std::optional<Attributes> shiftedAxes(const Node& node) const;
   std::optional<Attributes> shiftedPermutation(const Node& node) const;
+  std::optional<Attributes> shiftedMap(const Node& node) const;
   bool multipliesEach(const Node& node) const;
   /// Operands that are the same for the whole batch are aligned at the end.
   bool broadcasts(const Node& node) const;
@@ -168,19 +169,42 @@ std::optional<Attributes> BatchChange::shiftedPermutation(const Node& node) cons
   return attributes;
 }
 
+std::optional<Attributes> BatchChange::shiftedMap(const Node& node) const {
+  IndexMapSpec map = std::get<IndexMapSpec>(node.attributes.find("map")->second);
+  if (!isBatched(node.operands[0]) || map.dims.empty() || map.dims[0].size() != 1) return std::nullopt;
+  const LayoutAxis front = map.dims[0][0];
+  const Expr read = Expr::variable(front.name);
+  if (front.extent != Dim(Expr::variable(batch_)) || map.source[0] != std::vector{read}) return std::nullopt;
+  map.dims.erase(map.dims.begin());
+  map.source.erase(map.source.begin());
+  const std::set<std::string> others = variablesOf(map);
+  if (others.contains(batch_) || others.contains(front.name)) return std::nullopt;
+  for (size_t d = dims_.size(); d-- > 0;) {
+    const LayoutAxis axis{fmt::format("{}{}", front.name, d + 1), Expr::variable(dims_[d])};
+    map.dims.insert(map.dims.begin(), {axis});
+    map.source.insert(map.source.begin(), {Expr::variable(axis.name)});
+  }
+  Attributes attributes = node.attributes;
+  attributes.find("map")->second = std::move(map);
+  return attributes;
+}
+
 std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
-  static constexpr OpName kPositionwise[] = {ops::kAdd, {"Sub"}, ops::kMul, ops::kDiv, ops::kPRelu, ops::kWhere};
+  static constexpr OpName kPositionwise[] = {ops::kAdd,   {"Sub"},     ops::kMul,        ops::kDiv,
+                                             ops::kPRelu, ops::kWhere, ops::kExponential};
   static constexpr OpName kReductions[] = {{"ReduceL2"}, ops::kReduceMax, ops::kReduceMean, ops::kReduceSum};
-  static constexpr OpName kAlongAxis[] = {
-      ops::kSoftmax, ops::kLayerNormalization, ops::kRMSNormalization, ops::kConcat, ops::kSplit, ops::kDFT};
+  static constexpr OpName kAlongAxis[] = {ops::kSoftmax,          ops::kLogSoftmax, ops::kLayerNormalization,
+                                          ops::kRMSNormalization, ops::kConcat,     ops::kSplit,
+                                          ops::kCumSum,           ops::kDFT};
   auto isOneOf = [&](std::span<const OpName> names) {
     return std::any_of(names.begin(), names.end(), [&](OpName name) { return node.is(name); });
   };
+  if (node.is(ops::kIndexMap)) return shiftedMap(node);
   if (mentionsBatch(node.attributes)) return std::nullopt;
   if (node.op->facts.elementwise) return node.attributes;
   if (isOneOf(kPositionwise) && broadcasts(node)) return node.attributes;
   if (isOneOf(kAlongAxis)) return shiftedAxis(node);
-  if (isOneOf(kReductions)) return shiftedAxes(node);
+  if (isOneOf(kReductions) || node.is(ops::kSlice)) return shiftedAxes(node);
   if (node.is(ops::kTranspose)) return shiftedPermutation(node);
   if (node.is(ops::kMatMul) && multipliesEach(node)) return node.attributes;
   return std::nullopt;

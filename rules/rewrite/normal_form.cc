@@ -7,6 +7,8 @@
 #include "ir/layout_algebra.h"
 #include "ir/no_op.h"
 #include "ir/ops/op.h"
+#include "rules/rewrite/counting.h"
+#include "rules/rewrite/einsum.h"
 #include "rules/rewrite/idioms.h"
 
 namespace pet::rewrite {
@@ -40,6 +42,22 @@ using Step = std::optional<Value> (*)(const Application&);
 
 std::optional<Value> regrouping(const Application& a) {
   return regrouped(a.builder, a.operands[0], a.result);
+}
+
+std::optional<Value> layout(const Application& a) {
+  const LayoutSpec* spec = std::get_if<LayoutSpec>(&a.attributes.at("layout"));
+  return spec && movesNothing(*spec) ? regrouping(a) : std::nullopt;
+}
+
+// --- Tables ---
+
+std::optional<Value> gather(const Application& a) {
+  if (a.builder.isConstant(a.operands[0])) return std::nullopt;
+  const std::vector<Expr>& indices = a.view().list("indices");
+  const auto table = counting(indices, {static_cast<int64_t>(indices.size())});
+  if (!table) return std::nullopt;
+  const auto axis = static_cast<size_t>(a.view().scalar("axis").constant());
+  return a.add(ops::kIndexMap, {a.operands[0]}, {{"map", gatherMap(a.operandShapes[0], axis, *table)}});
 }
 
 // --- Constants ---
@@ -87,6 +105,26 @@ std::optional<Chain> chainOf(const Application& a, OpName first) {
     if (!a.builder.isConstant(c)) continue;
     auto joined = joinedBy(a.builder, a.operands[i], first);
     if (joined && a.shape(joined->constant) == a.shape(c)) return Chain{joined->of, joined->constant, c};
+  }
+  return std::nullopt;
+}
+
+// --- Broadcasting ---
+
+/// The operator without the dimensions of extent 1 that a Layout puts in front of one operand, where the other operand
+/// has as many dimensions: they broadcast alike.
+std::optional<Value> ofNarrower(const Application& a) {
+  for (size_t i = 0; i < 2; ++i) {
+    const Node n = a.builder.program().node(a.operands[i]);
+    if (!n.is(ops::kLayout) || a.operandShapes[1 - i].size() < a.operandShapes[i].size()) continue;
+    Shape wider = a.builder.shape(n.operands[0]);
+    if (wider.size() >= a.operandShapes[i].size()) continue;
+    wider.insert(wider.begin(), a.operandShapes[i].size() - wider.size(), Dim(1));
+    if (wider != a.operandShapes[i] || !movesNothing(n)) continue;
+    if (a.operandShapes[0] == a.operandShapes[1] && !a.builder.isReadOnce(a.operands[i])) continue;
+    std::vector<Value> operands = a.operands;
+    operands[i] = n.operands[0];
+    return addNormalForm(a.builder, a.op, std::move(operands), a.attributes);
   }
   return std::nullopt;
 }
@@ -141,6 +179,7 @@ std::optional<Value> matrixProduct(const Application& a) {
 std::optional<Value> product(const Application& a) {
   if (a.operands[0] == a.operands[1]) return a.add(ops::kSquare, {a.operands[0]});
   if (auto y = ofFewerDimensions(a, ops::kMul)) return y;
+  if (auto y = ofNarrower(a)) return y;
   if (auto c = chainOf(a, ops::kMul)) return a.add(ops::kMul, {c->of, a.add(ops::kMul, {c->first, c->second})});
   if (auto c = chainOf(a, ops::kAdd))
     return a.addNormal(ops::kAdd,
@@ -180,6 +219,7 @@ std::optional<Value> quotient(const Application& a) {
   auto numerator = a.builder.number(a.operands[0]);
   if (numerator && numerator->value == 1 && a.result == a.operandShapes[1])
     return a.add(ops::kReciprocal, {a.operands[1]});
+  if (auto y = ofNarrower(a)) return y;
   return withInverse(a, ops::kMul, ops::kReciprocal);
 }
 
@@ -202,6 +242,7 @@ std::optional<Value> batchNormalization(const Application& a) {
 /// Constants as one; a LayerNormalization without a bias, and a bias.
 std::optional<Value> sum(const Application& a) {
   if (auto y = ofFewerDimensions(a, ops::kAdd)) return y;
+  if (auto y = ofNarrower(a)) return y;
   if (auto c = chainOf(a, ops::kAdd)) return a.add(ops::kAdd, {c->of, a.add(ops::kAdd, {c->first, c->second})});
   for (size_t i = 0; i < 2; ++i) {
     const Value bias = a.operands[1 - i];
@@ -213,7 +254,28 @@ std::optional<Value> sum(const Application& a) {
   return std::nullopt;
 }
 
+/// With other operators where exporters write these as well.
+std::optional<Value> power(const Application& a) {
+  const Value x = a.operands[0];
+  const double exponent = a.view().number("exponent");
+  if (exponent == 1) return x;
+  if (exponent == 2) return a.add(ops::kSquare, {x});
+  if (exponent == 3) return a.addNormal(ops::kMul, {a.add(ops::kSquare, {x}), x});
+  if (exponent == 0.5) return a.add(ops::kSqrt, {x});
+  if (exponent == -1) return a.add(ops::kReciprocal, {x});
+  return std::nullopt;
+}
+
+std::optional<Value> exponential(const Application& a) {
+  return a.add(ops::kExp, {a.addNormal(ops::kMul, {a.operands[0], a.add(ops::kLog, {a.operands[1]})})});
+}
+
+std::optional<Value> einsum(const Application& a) {
+  return einsumInProducts(a.builder, a.view().text("equation"), a.operands);
+}
+
 std::optional<Value> difference(const Application& a) {
+  if (auto y = ofNarrower(a)) return y;
   return withInverse(a, ops::kAdd, ops::kNeg);
 }
 
@@ -235,7 +297,63 @@ std::optional<Value> where(const Application& a) {
   return a.add(ops::kWhere, {a.add(ops::kNot, {a.operands[0]}), a.operands[2], a.operands[1]});
 }
 
+// --- Windows ---
+
+/// Over three axes, where the kernel covers the operand along the first of them, without pads: over the other two, that
+/// axis in the channels.
+std::optional<Value> overFewerAxes(const Application& a) {
+  constexpr size_t kAxes = 3;
+  const Shape &x = a.operandShapes[0], &w = a.operandShapes[1];
+  const std::vector<Expr>& pads = a.view().list("pads");
+  if (x.size() != kAxes + 2 || x[2] != w[2] || pads[0] != Expr(0) || pads[kAxes] != Expr(0) ||
+      a.view().list("dilations")[0] != Expr(1) || a.result[2] != Dim(1))
+    return std::nullopt;
+  auto merged = [&](size_t operand) {
+    const Shape& from = a.operandShapes[operand];
+    return regrouped(a.builder, a.operands[operand], {from[0], Dim::product({from[1], from[2]}), from[3], from[4]});
+  };
+  auto image = merged(0), kernel = merged(1);
+  if (!image || !kernel) return std::nullopt;
+  Attributes attributes = a.attributes;
+  for (auto& [name, value] : attributes) {
+    auto* list = std::get_if<std::vector<Expr>>(&value);
+    if (!list || list->empty()) continue;
+    if (name == "pads") list->erase(list->begin() + kAxes);
+    list->erase(list->begin());
+  }
+  const Value y = addNormalForm(a.builder, a.op, {*image, *kernel}, std::move(attributes));
+  return regrouped(a.builder, y, a.result);
+}
+
+/// With a stride of 1 along the axes along which the kernel covers the padded operand.
+std::optional<Value> convolution(const Application& a) {
+  const OpView view = a.view();
+  const std::vector<Expr>&strides = view.list("strides"), &pads = view.list("pads"),
+        &dilations = view.list("dilations");
+  if (view.text("auto_pad") != "NOTSET") return std::nullopt;
+  if (auto y = overFewerAxes(a)) return y;
+  std::vector<Expr> needed = strides;
+  for (size_t d = 0; d < strides.size(); ++d) {
+    const Dim &extent = a.operandShapes[0][d + 2], &kernel = a.operandShapes[1][d + 2];
+    if (!extent.isAffine() || !kernel.isAffine()) continue;
+    const Expr reach = (kernel.affine() - 1) * *dilations[d].asConstant() + 1;
+    if (extent.affine() + pads[d] + pads[d + strides.size()] == reach) needed[d] = Expr(1);
+  }
+  if (needed == strides) return std::nullopt;
+  Attributes attributes = a.attributes;
+  attributes.insert_or_assign("strides", std::move(needed));
+  return a.builder.node(a.op, a.operands, std::move(attributes));
+}
+
 // --- Reductions ---
+
+/// Keeping the dimensions, and a Layout that drops them.
+std::optional<Value> reduction(const Application& a) {
+  if (a.view().scalar("keepdims") != Expr(0)) return std::nullopt;
+  Attributes attributes = a.attributes;
+  attributes.insert_or_assign("keepdims", Expr(1));
+  return regrouped(a.builder, a.builder.node(a.op, a.operands, std::move(attributes)), a.result);
+}
 
 std::optional<Value> globalPool(const Application& a, OpName pool) {
   const Shape& x = a.operandShapes[0];
@@ -249,11 +367,13 @@ std::optional<Value> globalPool(const Application& a, OpName pool) {
 }
 
 std::optional<Value> mean(const Application& a) {
-  return globalPool(a, ops::kGlobalAveragePool);
+  auto pool = globalPool(a, ops::kGlobalAveragePool);
+  return pool ? pool : reduction(a);
 }
 
 std::optional<Value> maximum(const Application& a) {
-  return globalPool(a, ops::kGlobalMaxPool);
+  auto pool = globalPool(a, ops::kGlobalMaxPool);
+  return pool ? pool : reduction(a);
 }
 
 /// Where there are no pads, whether they count says nothing: patterns with pads of any size, which count them, hold as
@@ -280,14 +400,22 @@ constexpr Entry kSteps[] = {
     {ops::kAveragePool, averagePool},
     {ops::kBatchNormalization, batchNormalization},
     {ops::kClip, clip},
+    {ops::kConv, convolution},
     {ops::kDiv, quotient},
+    {ops::kEinsum, einsum},
+    {ops::kExponential, exponential},
     {ops::kFlatten, regrouping},
+    {ops::kGather, gather},
     {ops::kGemm, gemm},
+    {ops::kLayout, layout},
     {ops::kMatMul, matrixProduct},
     {ops::kMul, product},
     {ops::kPRelu, prelu},
+    {ops::kPow, power},
+    {ops::kReduceL2, reduction},
     {ops::kReduceMax, maximum},
     {ops::kReduceMean, mean},
+    {ops::kReduceSum, reduction},
     {ops::kReshape, regrouping},
     {ops::kSqueeze, regrouping},
     {ops::kSub, difference},
@@ -399,7 +527,13 @@ Value addNormalForm(NormalFormBuilder& builder, const OpRow& op, std::vector<Val
   return other ? *other : builder.node(op, std::move(operands), std::move(attributes));
 }
 
+bool isReadAway(std::string_view op) {
+  constexpr OpName kReadAway[] = {ops::kEinsum, ops::kExponential, ops::kPow};
+  return std::any_of(std::begin(kReadAway), std::end(kReadAway), [&](OpName name) { return op == name.text; });
+}
+
 bool mayEndOtherwise(std::string_view op) {
+  if (isReadAway(op)) return false;  // where such a pattern matches, the model has it
   return std::any_of(std::begin(kSteps), std::end(kSteps), [&](const Entry& e) { return e.op.text == op; }) ||
          mayBeNoOp(op) || isLastOfIdiom(op);
 }

@@ -34,24 +34,40 @@ class NormalFormBuilder {
 
 /// The first result of an operator whose operands are in normal form:
 /// - what changes nothing goes (ir/no_op.h);
-/// - Flatten, Reshape, Squeeze, Unsqueeze: a Layout, where there is one;
+/// - Flatten, Reshape, Squeeze, Unsqueeze, a Layout that moves nothing: the Layout of their extents, where there
+///   is one;
 /// - Gemm: MatMul with Transposes, Mul and Add;
 /// - a quotient or difference with a constant: a product or sum with another one;
-/// - a product with itself: Square; Clip from 0 on: Relu;
+/// - a Gather by a table that counts up (counting.h): the IndexMap that it is, by which other Gathers are told from it;
+/// - Einsum: products, sums and Transposes (einsum.h);
+/// - an Exponential: Exp of a product with the base's Log;
+/// - a product with itself, and Pow by 2: Square; Pow by 1/2, -1, 3 and 1: Sqrt, Reciprocal, a product, the value;
+/// - Clip from 0 on: Relu;
 /// - a LayerNormalization without a bias and one behind it: with a bias;
 /// - a product of two matrices that are computed, times a number before or behind it: the first one times the number;
+/// - an operand of a sum, difference, product or quotient has no dimensions of extent 1 in front that a Layout put
+///   there, where the other operand has as many dimensions (and other extents, if the first one is read again);
 /// - a constant in a sum or product, or the slope of a PRelu, has no dimensions of extent 1 in front;
 /// - (x + a)·c with constants of the same extents, one of them not 1: x·c + a·c; (x + a) + c and (x·a)·c with one
 ///   constant; a BatchNormalization of x + a with one value for each channel: of x, with another mean; where nothing
 ///   else reads what x is part of;
 /// - ReduceMean and ReduceMax of all spatial dimensions: GlobalAveragePool, GlobalMaxPool;
+/// - other reductions keep their dimensions, and a Layout drops them;
+/// - a Conv over three axes whose kernel covers the operand along the first, without pads: over the other two;
+/// - a Conv has stride 1 along an axis along which its kernel covers the padded operand;
 /// - an AveragePool without pads counts them;
 /// - Where that chooses a constant where its condition holds: where the opposite holds not.
 Value addNormalForm(NormalFormBuilder& builder, const OpRow& op, std::vector<Value> operands, Attributes attributes);
 /// `x` with other extents and its elements in the same order; nullopt where no Layout does it.
 std::optional<Value> regrouped(NormalFormBuilder& builder, Value x, const Shape& to);
 
-/// Whether a program whose last operator has this name may have another one in normal form.
+/// Operators whose normal form is other operators that engines compute in another time: Einsum, Pow, Exponential. A
+/// pattern that has such an operator is about models that have it, not about its normal form (docs/applier.md,
+/// Readings).
+bool isReadAway(std::string_view op);
+
+/// Whether a program whose last operator has this name may match where that one does not stand: in normal form it has
+/// another one.
 bool mayEndOtherwise(std::string_view op);
 
 /// Operators that stand in pieces (idioms.h).

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/layout_algebra.h"
 #include "ir/ops/op.h"
 #include "rules/rewrite/terms.h"
 
@@ -40,19 +41,44 @@ bool sameGroups(const LayoutSpec& a, const LayoutSpec& b) {
          std::equal(a.right.begin(), a.right.end(), b.right.begin(), b.right.end(), sameGroup);
 }
 
-/// The extents of a map's or layout's axes, in the order of their places; equal attributes have equal extents there.
-std::vector<Dim> extentsOf(const Attribute& a) {
+/// The extents of a layout's operand and result.
+std::vector<Dim> shapesOf(const LayoutSpec& layout) {
   std::vector<Dim> extents;
+  for (const auto* side : {&layout.left, &layout.right}) {
+    for (const auto& group : *side)
+      extents.push_back(groupExtent(layout, group));
+  }
+  return extents;
+}
+
+/// Layouts that move nothing are the same where their shapes are, whatever the axes: where an extent is 1, an axis may
+/// be missing.
+bool areReshapes(const Attribute& a, const Attribute& b) {
+  const auto *one = std::get_if<LayoutSpec>(&a), *other = std::get_if<LayoutSpec>(&b);
+  return one && other && movesNothing(*one) && movesNothing(*other);
+}
+
+/// The extents of a map's or layout's axes, in the order of their places, and what a map reads at the first position of
+/// each: equal attributes have equal ones.
+std::vector<Dim> sizesOf(const Attribute& a) {
+  std::vector<Dim> sizes;
   if (const auto* map = std::get_if<IndexMapSpec>(&a)) {
+    std::map<std::string, Expr> first;
     for (const auto& dim : map->dims) {
-      for (const LayoutAxis& axis : dim)
-        extents.push_back(axis.extent);
+      for (const LayoutAxis& axis : dim) {
+        sizes.push_back(axis.extent);
+        first.emplace(axis.name, 0);
+      }
+    }
+    for (const auto& digits : map->source) {
+      for (const Expr& digit : digits)
+        sizes.emplace_back(digit.substitute(first));
     }
   } else if (const auto* layout = std::get_if<LayoutSpec>(&a)) {
     for (int axis : axesInOrder(*layout))
-      extents.push_back(layout->axes[static_cast<size_t>(axis)].extent);
+      sizes.push_back(layout->axes[static_cast<size_t>(axis)].extent);
   }
-  return extents;
+  return sizes;
 }
 
 void addEquations(const Node& p, const Node& v, std::vector<DimEquation>& into) {
@@ -64,7 +90,9 @@ void addEquations(const Node& p, const Node& v, std::vector<DimEquation>& into) 
       for (size_t i = 0; i < list->size(); ++i)
         into.push_back({(*list)[i], std::get<std::vector<Expr>>(right)[i], name, p.op->name});
     } else {
-      std::vector<Dim> mine = extentsOf(left), theirs = extentsOf(right);
+      const bool byShape = areReshapes(left, right);
+      std::vector<Dim> mine = byShape ? shapesOf(std::get<LayoutSpec>(left)) : sizesOf(left);
+      std::vector<Dim> theirs = byShape ? shapesOf(std::get<LayoutSpec>(right)) : sizesOf(right);
       for (size_t i = 0; i < std::min(mine.size(), theirs.size()); ++i)
         into.push_back({std::move(mine[i]), std::move(theirs[i]), name, p.op->name});
     }
@@ -85,7 +113,9 @@ bool Unification::attributesFit(const Node& p, const Node& v) const {
     if (const auto* list = std::get_if<std::vector<Expr>>(&left)) {
       if (list->size() != std::get<std::vector<Expr>>(right).size()) return false;
     } else if (const auto* layout = std::get_if<LayoutSpec>(&left)) {
-      if (!sameGroups(*layout, std::get<LayoutSpec>(right))) return false;
+      const auto& other = std::get<LayoutSpec>(right);
+      const bool sameRanks = layout->left.size() == other.left.size() && layout->right.size() == other.right.size();
+      if (!sameRanks || (!areReshapes(left, right) && !sameGroups(*layout, other))) return false;
     } else if (const auto* number = std::get_if<double>(&left); number && isAny(*number)) {
       const double other = std::get<double>(right);
       if (!(other > 0) || !std::isfinite(other)) return false;
@@ -209,7 +239,10 @@ bool Unification::mapsFit(const Assignment& a, const Symbols& symbols) const {
       if (!std::holds_alternative<LayoutSpec>(left) && !std::holds_alternative<IndexMapSpec>(left)) continue;
       auto value = substitute(left, symbols);
       const Attribute& right = program_.node(a[n]).attributes.find(name)->second;
-      if (!value || canonicalText(*value) != canonicalText(right)) return false;
+      if (!value) return false;
+      if (areReshapes(*value, right) ? shapesOf(std::get<LayoutSpec>(*value)) != shapesOf(std::get<LayoutSpec>(right))
+                                     : canonicalText(*value) != canonicalText(right))
+        return false;
     }
   }
   return true;

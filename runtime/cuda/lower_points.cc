@@ -206,6 +206,8 @@ constexpr LowerRow kPointRows[] = {
     {"Sigmoid", lowerElements, lastDimension},
     {"Tanh", lowerElements, lastDimension},
     {"Exp", lowerElements, lastDimension},
+    {"Log", lowerElements, lastDimension},
+    {"Abs", lowerElements, lastDimension},
     {"Sqrt", lowerElements, lastDimension},
     {"Square", lowerElements, lastDimension},
     {"Softplus", lowerElements, lastDimension},

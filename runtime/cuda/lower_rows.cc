@@ -71,12 +71,18 @@ bool lowerGlobalPool(Planner& p, int n, const Epilogue& e) {
   return true;
 }
 
+/// exp(x - max) / Σ exp(x - max); of LogSoftmax its logarithm.
 bool lowerSoftmax(Planner& p, int n, const Epilogue& e) {
+  const bool isLog = p.node(n).is(ops::kLogSoftmax);
   const Place from = p.dense(p.node(n).operands[0]);
   Place to = p.overOrLike(from);
   const auto axis = static_cast<size_t>(p.scalar(n, "axis"));
-  const RowKernel kernel{
-      from.access, {axis}, {{true, "x", "r"}, {false, "expf(x - r0)", "1.0f / r"}}, to.access, "expf(x - r0) * r1", {}};
+  const RowKernel kernel{from.access,
+                         {axis},
+                         {{true, "x", "r"}, {false, "expf(x - r0)", isLog ? "logf(r)" : "1.0f / r"}},
+                         to.access,
+                         isLog ? "x - r0 - r1" : "expf(x - r0) * r1",
+                         {}};
   emitRows(p, kernel, from, to, {});
   p.define(e.result, std::move(to));
   p.note(n, "a kernel of our own" + p.whyInPieces(n));
@@ -153,6 +159,7 @@ constexpr LowerRow kRowRows[] = {
     {"GlobalMaxPool", lowerGlobalPool},
     {"GlobalAveragePool", lowerGlobalPool},
     {"Softmax", lowerSoftmax},
+    {"LogSoftmax", lowerSoftmax},
     {"LayerNormalization", lowerLayerNormalization},
     {"RMSNormalization", lowerRmsNormalization},
     {"InstanceNormalization", lowerInstanceNormalization},

@@ -65,6 +65,8 @@ std::string applied(const Activation& activation, const std::string& x) {
       return fmt::format("tanhf({})", x);
     case Function::kExp:
       return fmt::format("expf({})", x);
+    case Function::kLog:
+      return fmt::format("logf({})", x);
     case Function::kSqrt:
       return fmt::format("sqrtf({})", x);
     case Function::kSquare:

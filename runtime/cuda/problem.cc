@@ -19,6 +19,8 @@ std::string_view nameOf(plan::Function function) {
       return "tanh";
     case Function::kExp:
       return "exp";
+    case Function::kLog:
+      return "log";
     case Function::kSqrt:
       return "sqrt";
     case Function::kSquare:

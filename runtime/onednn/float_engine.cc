@@ -8,7 +8,7 @@
 namespace pet {
 
 FloatEngine oneDnnFloatEngine(int threads) {
-  return [threads](const Program& program, const InputSource<float>& weights) -> Expected<FloatRun> {
+  return [threads](const Program& program, const Weights& weights) -> Expected<FloatRun> {
     for (Value input : program.inputs()) {  // the planner takes numbers only
       if (!asConstants(program.shape(input)))
         return fail(ErrorKind::kUnsupported, "it leaves extents open", program.name(input));

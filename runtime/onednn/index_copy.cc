@@ -136,12 +136,16 @@ IndexCopy::Inner IndexCopy::chooseInner() {
   return s;
 }
 
-/// Runs along the innermost axes, of as many of them as fit the first-level cache.
+/// Runs along the innermost axes, of as many of them as fit the first-level cache, with the list of runs.
 IndexCopy::Runs IndexCopy::takeRuns() {
-  constexpr int64_t kElements = 8192;
+  constexpr int64_t kElements = 8192, kRuns = 1024;
   Runs runs{{{0, 0, 1}}};
   int64_t covered = 1;
-  while (!outer_.empty() && (covered == 1 || covered * outer_.back().extent() <= kElements)) {
+  auto fits = [&](int64_t extent) {
+    const auto count = static_cast<int64_t>(runs.list.size());
+    return covered * extent <= kElements && (count == 1 || count * extent <= kRuns);
+  };
+  while (!outer_.empty() && (covered == 1 || fits(outer_.back().extent()))) {
     const MapAxis axis = std::move(outer_.back());
     outer_.pop_back();
     const auto &to = axis.tables[kTo], &from = axis.tables[kFrom];

@@ -107,6 +107,13 @@ bool tryChoice(Planner& p, int n, const Window& w, const Choice& choice, const E
   return true;
 }
 
+/// For a run or two it counts how long a primitive takes to make. Where channels are last, oneDNN 2.6 makes a kernel
+/// for each length that a piece of a row may have, 2 to 80 ms in all; in blocks of channels it makes one.
+bool isQuickerMadeInBlocks(const Planner& p, const Window& w) {
+  constexpr int64_t kLongRow = 512;
+  return p.options().once && w.inner % 16 == 0 && w.group == 1 && w.y.back() >= kLongRow && elementCount(w.kernel) > 1;
+}
+
 bool lowerConv(Planner& p, int n, const Epilogue& e) {
   if (!p.isConstant(p.node(n).operands[1])) throw NotLowered{"a kernel that is not constant"};
   Window w = windowOf(p, n, false);
@@ -118,7 +125,7 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
   if (few && lowerAsProduct(p, n, w, e)) return true;
   // Where the operand comes in blocks, the result is in blocks, too. (Those of single positions have channels last.)
   const bool inBlocks = w.inner % 16 == 0 && sameForm(w.x.access, channelsBlocked(x, 16));
-  if (w.outer % 16 == 0 && inBlocks && !sameForm(w.x.access, channelsLast(x))) {
+  if (w.outer % 16 == 0 && ((inBlocks && !sameForm(w.x.access, channelsLast(x))) || isQuickerMadeInBlocks(p, w))) {
     auto desc = [](const Extents& extents) { return *descOf(channelsBlocked(extents, 16)); };
     if (tryChoice<Forward>(p, n, w, {algorithm::convolution_direct, desc(x), desc(w.y)}, e, "jit")) return true;
   }

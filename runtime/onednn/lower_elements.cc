@@ -239,6 +239,8 @@ constexpr LowerRow kElementsRows[] = {
     {"Sigmoid", lowerFunction},
     {"Tanh", lowerFunction},
     {"Exp", lowerFunction},
+    {"Log", lowerFunction},
+    {"Abs", lowerFunction},
     {"Sqrt", lowerFunction},
     {"Square", lowerFunction},
     {"Softplus", lowerFunction},

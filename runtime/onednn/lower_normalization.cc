@@ -47,16 +47,17 @@ Place withInnermost(Planner& p, Value v, size_t first, size_t count) {
   return p.as(v, innermost(extents, first, count));
 }
 
+/// `Primitive`: dnnl::softmax_forward or logsoftmax_forward.
+template <class Primitive>
 bool lowerSoftmax(Planner& p, int n, const Epilogue&) {
   Value x = p.node(n).operands[0];
   Extents extents = p.extents(x);
   auto axis = static_cast<size_t>(p.scalar(n, "axis"));
   Place from = withInnermost(p, x, axis, 1);
   memory::desc rows({elementCount(extents) / extents[axis], extents[axis]}, kF32, memory::format_tag::ab);
-  dnnl::softmax_forward::primitive_desc how(dnnl::softmax_forward::desc(kInference, rows, 1), userScratchpad(),
-                                            p.engine());
+  typename Primitive::primitive_desc how(typename Primitive::desc(kInference, rows, 1), userScratchpad(), p.engine());
   Place to = p.overOrLike(from);
-  auto step = p.primitive(dnnl::softmax_forward(how), how.scratchpad_desc());
+  auto step = p.primitive(Primitive(how), how.scratchpad_desc());
   step->add(DNNL_ARG_SRC, rows, p.engine(), from.buffer, from.access.offset);
   step->add(DNNL_ARG_DST, rows, p.engine(), to.buffer, to.access.offset);
   p.emit(std::move(step));
@@ -253,7 +254,8 @@ bool lowerLrn(Planner& p, int n, const Epilogue&) {
 }
 
 constexpr LowerRow kNormalizationRows[] = {
-    {"Softmax", lowerSoftmax},
+    {"Softmax", lowerSoftmax<dnnl::softmax_forward>},
+    {"LogSoftmax", lowerSoftmax<dnnl::logsoftmax_forward>},
     {"LayerNormalization", lowerLayerNormalization},
     {"RMSNormalization", lowerRmsNormalization},
     {"InstanceNormalization", lowerInstanceNormalization, channelDimension},

@@ -4,7 +4,9 @@
 #include "runtime/onednn/lower_product.h"
 
 #include <algorithm>
+#include <array>
 
+#include "runtime/onednn/index_copy.h"
 #include "runtime/onednn/sum_kernel.h"
 
 namespace pet::onednn {
@@ -13,17 +15,39 @@ namespace {
 using dnnl::memory;
 constexpr auto kMostTaps = static_cast<int64_t>(SumKernel::kMostAddends);
 
-/// The kernel as a matrix: a row per channel in, a column per (tap, channel out).
-Tensor<float> matrixOf(const Window& w, const Tensor<float>& kernel, const std::vector<float>& scale) {
-  int64_t taps = elementCount(w.kernel), in = w.inner, out = w.outer;
-  Tensor<float> matrix({in, taps * out});
-  for (int64_t c = 0; c < in; ++c) {
-    for (int64_t f = 0; f < out; ++f) {
-      for (int64_t k = 0; k < taps; ++k) {
-        int64_t at = w.transposed ? (c * out + f) * taps + k : (f * in + c) * taps + k;
-        float by = scale.empty() ? 1 : scale[static_cast<size_t>(f)];
-        matrix.data[static_cast<size_t>((c * taps + k) * out + f)] = kernel.data[static_cast<size_t>(at)] * by;
-      }
+/// A kernel's axes: channels in and out, and taps as one.
+struct KernelAxis {
+  int64_t extent, step;
+};
+struct KernelAxes {
+  KernelAxis in, out, taps;
+};
+
+KernelAxes axesOf(const Tensor<float>& kernel, bool transposed) {
+  const int64_t first = kernel.extents[0], second = kernel.extents[1], taps = kernel.size() / first / second;
+  const KernelAxis outer{first, second * taps}, inner{second, taps};
+  return {transposed ? outer : inner, transposed ? inner : outer, {taps, 1}};
+}
+
+/// A kernel in another order of its axes, as a matrix of so many rows; order[out], its channels out, by the epilogue's
+/// scale.
+Tensor<float> matrixOf(const Tensor<float>& kernel,
+                       const std::array<KernelAxis, 3>& order,
+                       int64_t rows,
+                       size_t out,
+                       const std::vector<float>& scale) {
+  Tensor<float> matrix({rows, kernel.size() / rows});
+  const Extents extents{order[0].extent, order[1].extent, order[2].extent};
+  const Access from = strided(extents, {order[0].step, order[1].step, order[2].step});
+  IndexCopy(from, rowMajor(extents)).run(kernel.data.data(), matrix.data.data(), 1);
+  if (scale.empty()) return matrix;
+  int64_t inner = 1;  // elements of a channel that lie beside each other
+  for (size_t d = out + 1; d < extents.size(); ++d)
+    inner *= extents[d];
+  for (float* of = matrix.data.data(); of != matrix.data.data() + matrix.size();) {
+    for (const float by : scale) {
+      for (int64_t i = 0; i < inner; ++i)
+        *of++ *= by;
     }
   }
   return matrix;
@@ -40,33 +64,27 @@ struct Columns {
 
 Columns columnsOf(const Window& w, const Tensor<float>& kernel, const std::vector<float>& scale) {
   Extents x = w.x.access.extents(), t = x;
-  int64_t rows = elementCount(x) / x[1];
-  Tensor<float> matrix = matrixOf(w, kernel, scale);
-  int64_t columns = t[1] = matrix.extents[1];
+  const KernelAxes k = axesOf(kernel, w.transposed);
+  const int64_t rows = elementCount(x) / x[1], columns = t[1] = k.taps.extent * k.out.extent;
   constexpr auto ab = memory::format_tag::ab, ba = memory::format_tag::ba;
   if (w.outer >= 16) {
     return {channelsLast(t),
             channelsLast(w.y),
             {{rows, x[1]}, kF32, ab},
-            {matrix.extents, kF32, ab},
+            {{x[1], columns}, kF32, ab},
             {{rows, columns}, kF32, ab},
-            std::move(matrix),
+            matrixOf(kernel, {k.in, k.taps, k.out}, x[1], 2, scale),
             false};
   }
   std::vector<size_t> order{1, 0};
   for (size_t d = 2; d < t.size(); ++d)
     order.push_back(d);
-  Tensor<float> turned({columns, x[1]});
-  for (int64_t c = 0; c < x[1]; ++c) {
-    for (int64_t k = 0; k < columns; ++k)
-      turned.data[static_cast<size_t>(k * x[1] + c)] = matrix.data[static_cast<size_t>(c * columns + k)];
-  }
   return {inOrder(t, order),
           rowMajor(w.y),
-          {turned.extents, kF32, ab},
+          {{columns, x[1]}, kF32, ab},
           {{x[1], rows}, kF32, ba},
           {{columns, rows}, kF32, ab},
-          std::move(turned),
+          matrixOf(kernel, {k.taps, k.out, k.in}, columns, 1, scale),
           true};
 }
 
@@ -105,21 +123,6 @@ bool lowerAsProduct(Planner& p, int n, const Window& w, const Epilogue& e) {
 }
 
 namespace {
-
-/// [taps · channels in, channels out] of a kernel [channels out, channels in, taps…], by the epilogue's scale.
-Tensor<float> windowMatrix(const Tensor<float>& kernel, const std::vector<float>& scale) {
-  const int64_t out = kernel.extents[0], in = kernel.extents[1], taps = kernel.size() / out / in;
-  Tensor<float> matrix({taps * in, out});
-  const float* from = kernel.data.data();
-  for (int64_t f = 0; f < out; ++f) {
-    const float by = scale.empty() ? 1 : scale[static_cast<size_t>(f)];
-    for (int64_t c = 0; c < in; ++c) {
-      for (int64_t k = 0; k < taps; ++k)
-        matrix.data[static_cast<size_t>((k * in + c) * out + f)] = *from++ * by;
-    }
-  }
-  return matrix;
-}
 
 /// The operand, channels last, with zeros for its pads.
 Place withPads(Planner& p, int n, const Window& w) {
@@ -173,8 +176,11 @@ bool lowerAsProductOfWindows(Planner& p, int n, const Window& w, const Epilogue&
   step->add(DNNL_ARG_SRC, left, p.engine(), x.buffer, x.access.offset);
   p.addConstant(
       *step, DNNL_ARG_WEIGHTS, p.node(n).operands[1],
-      [scale = e.scale](const Tensor<float>& kernel) { return windowMatrix(kernel, scale); }, right,
-      how.weights_desc());
+      [scale = e.scale](const Tensor<float>& kernel) {
+        const KernelAxes k = axesOf(kernel, false);
+        return matrixOf(kernel, {k.taps, k.in, k.out}, k.taps.extent * k.in.extent, 2, scale);
+      },
+      right, how.weights_desc());
   if (!e.shift.empty()) step->add(DNNL_ARG_BIAS, p.prepared(Tensor<float>({1, w.outer}, e.shift), bias, bias));
   step->add(DNNL_ARG_DST, result, p.engine(), y.buffer, y.access.offset);
   p.emit(std::move(step));

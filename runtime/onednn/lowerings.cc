@@ -25,6 +25,8 @@ dnnl::algorithm algorithmOf(Function function) {
       return Algorithm::eltwise_tanh;
     case Function::kExp:
       return Algorithm::eltwise_exp;
+    case Function::kLog:
+      return Algorithm::eltwise_log;
     case Function::kSqrt:
       return Algorithm::eltwise_sqrt;
     case Function::kSquare:

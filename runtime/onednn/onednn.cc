@@ -5,29 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "runtime/onednn/aligned_floats.h"
 #include "runtime/onednn/lowerings.h"
 #include "runtime/onednn/threads.h"
 #include "runtime/plan/memory.h"
 
 namespace pet {
 namespace onednn {
-
-/// Floats on a cache line's border.
-class AlignedFloats {
- public:
-  explicit AlignedFloats(int64_t count)
-      : data_(static_cast<float*>(::operator new(static_cast<size_t>(count + 16) * sizeof(float), kLine))) {
-    std::fill_n(data_, count, 0.0F);
-  }
-  AlignedFloats(const AlignedFloats&) = delete;
-  AlignedFloats& operator=(const AlignedFloats&) = delete;
-  ~AlignedFloats() { ::operator delete(data_, kLine); }
-  float* get() { return data_; }
-
- private:
-  static constexpr std::align_val_t kLine{64};
-  float* data_;
-};
 
 namespace {
 
@@ -96,7 +80,7 @@ Expected<OneDnnModel> OneDnnModel::prepare(const Program& program,
 }
 
 Expected<OneDnnModel> OneDnnModel::prepare(const Program& program,
-                                           const InputSource<float>& weights,
+                                           const Weights& weights,
                                            const OneDnnOptions& options) {
   onednn::useThreads(options.threads);
   try {

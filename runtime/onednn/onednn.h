@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/prepared.h"
+#include "runtime/weights.h"
 
 namespace pet {
 
@@ -26,9 +27,7 @@ class OneDnnModel {
   /// `program`: all symbols bound. `weights`: the values of its constant inputs, by name; what was made for the asking
   /// is let go where it is not needed any more. Errors: a weight is missing or of other extents (of options.once: when
   /// it runs), no memory, a node that neither oneDNN nor the reference evaluates.
-  static Expected<OneDnnModel> prepare(const Program& program,
-                                       const InputSource<float>& weights,
-                                       const OneDnnOptions& options);
+  static Expected<OneDnnModel> prepare(const Program& program, const Weights& weights, const OneDnnOptions& options);
   /// The same with weights of the caller's, which are copied.
   static Expected<OneDnnModel> prepare(const Program& program, const TensorMap& weights, const OneDnnOptions& options);
   OneDnnModel(OneDnnModel&&) noexcept;

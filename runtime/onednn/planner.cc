@@ -96,11 +96,9 @@ std::unique_ptr<PrimitiveStep> Planner::primitive(const dnnl::primitive& p, cons
   return step;
 }
 
-dnnl::memory Planner::prepared(const Tensor<float>& tensor,
-                               const dnnl::memory::desc& from,
-                               const dnnl::memory::desc& to) {
+dnnl::memory Planner::prepared(const void* numbers, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
   dnnl::memory result(to, engine_);
-  dnnl::memory source(from, engine_, const_cast<float*>(tensor.data.data()));
+  dnnl::memory source(from, engine_, const_cast<void*>(numbers));
   dnnl::reorder(source, result).execute(stream_, source, result);
   stream_.wait();
   return result;
@@ -113,10 +111,13 @@ void Planner::addConstant(PrimitiveStep& step,
                           const dnnl::memory::desc& from,
                           const dnnl::memory::desc& to) {
   auto make = [this, constant, change, from, to]() -> FixedMemory {
-    TensorRef<float> numbers = constants().value(constant);
-    if (change) numbers = std::make_shared<const Tensor<float>>(change(*numbers));
-    if (from != to) return {prepared(*numbers, from, to), nullptr};
-    return {dnnl::memory(to, engine_, const_cast<float*>(numbers->data.data())), numbers};
+    StoredFloats numbers = change ? StoredFloats() : constants().stored(constant);
+    if (change) {
+      auto changed = std::make_shared<const Tensor<float>>(change(*constants().value(constant)));
+      numbers = {changed->extents, changed->data.data(), changed};
+    }
+    if (from != to) return {prepared(numbers.data, from, to), nullptr};
+    return {dnnl::memory(to, engine_, const_cast<void*>(numbers.data)), numbers.owner};
   };
   if (!options_.once) return step.add(argument, make());
   step.addLate(argument, [this, constant, make] {

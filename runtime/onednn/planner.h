@@ -25,7 +25,10 @@ class Planner : public plan::Planner {
   /// A primitive step; its scratchpad is part of the planned memory.
   std::unique_ptr<PrimitiveStep> primitive(const dnnl::primitive& p, const dnnl::memory::desc& scratchpad);
   /// Numbers in the form a primitive wants.
-  dnnl::memory prepared(const Tensor<float>& tensor, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+  dnnl::memory prepared(const Tensor<float>& tensor, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+    return prepared(tensor.data.data(), from, to);
+  }
+  dnnl::memory prepared(const void* numbers, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
   /// An argument of a primitive that is a constant in the form `to`: of its numbers, or of what `change` makes of them.
   /// They are not copied where that is the form that they have, and made anew at each run with options().once.
   using Change = std::function<Tensor<float>(const Tensor<float>&)>;

@@ -13,13 +13,13 @@ process lives on; it ends at {"cmd": "quit"} or at the end of stdin.
        isa: avx512, avx2, sse2, neon or the machine's name; cpu: the processor's name, vendor: who made it, "" where
        unknown; family, model: as the vendor counts, 0 where unknown; caches: bytes of L1d, L2, L3, 0 where unknown.
 
-{"cmd": "time", "models": [path, ...], "runs": 20, "warmup": 2, "budget_s": 10, "threads": 1, "cold": false,
+{"cmd": "time", "models": [path, ...], "runs": 20, "repeat": 1, "warmup": 2, "budget_s": 10, "threads": 1, "cold": false,
  "processor_time": false, "optimise": true, "positive": false, "seed": 0, "dims": {}}
     -> {"samples": [[seconds, ...], ...], "median": [...], "p10": [...], "p90": [...],      one entry per model
         "max_abs_diff": [0, ...], "max_abs": x}
        All models get the same inputs and take turns, each round starting one model further on. No new round starts once
        budget_s seconds (warm-up included, loading not) are spent, yet at least one warm-up round, unless "warmup" is 0,
-       and three rounds are run. "cold": before each run, a buffer larger than the last-level cache is written.
+       and three rounds are run. "repeat": so often a model runs at its turn; the sample is the median. "cold": before each run, a buffer larger than the last-level cache is written.
        "processor_time": seconds of the one thread on its processor, which other processes do not lengthen.
        max_abs_diff: largest |output - first model's output|; max_abs: largest |first model's output|. Models must agree
        in the names and shapes of inputs and outputs, and the first one's outputs must be finite.
@@ -169,9 +169,9 @@ def _largest(array):
 
 # ---- timing
 
-def time_in_turns(sessions, inputs, runs, warmup, budget_s, before_run=None, clock=time.perf_counter):
-    """Seconds of each run by this clock, or by the device's where a session has them (`elapsed`), one list per session. Round k starts at
-    session k, so that each gets every place in turn."""
+def time_in_turns(sessions, inputs, runs, warmup, budget_s, before_run=None, clock=time.perf_counter, repeat=1):
+    """Seconds of each turn by this clock, or by the device's where a session has them (`elapsed`), one list per session: the median of
+    `repeat` runs. Round k starts at session k, so that each gets every place in turn."""
     calls = [([value.name for value in session.get_outputs()], session) for session in sessions]
     samples = [[] for _ in sessions]
     start = time.perf_counter()
@@ -183,14 +183,20 @@ def time_in_turns(sessions, inputs, runs, warmup, budget_s, before_run=None, clo
         for turn in range(len(calls)):
             index = (k + turn) % len(calls)
             names, session = calls[index]
-            if before_run:
-                before_run()
-            begin = clock()
-            session.run(names, inputs)
-            took = clock() - begin
+            took = [seconds(session, names, inputs, before_run, clock) for _ in range(repeat)]
             if not warming:
-                samples[index].append(getattr(session, "elapsed", took))
+                samples[index].append(float(np.median(took)))
     return samples
+
+
+def seconds(session, names, inputs, before_run, clock):
+    """Of one run."""
+    if before_run:
+        before_run()
+    begin = clock()
+    session.run(names, inputs)
+    took = clock() - begin
+    return getattr(session, "elapsed", took)
 
 
 def quantiles(samples):
@@ -307,9 +313,9 @@ def answer_time(request, affinity, engine):
     paths = field(request, "models", list)
     if not paths or not all(isinstance(path, str) for path in paths):
         raise Mistake('"models" must be one or more paths')
-    runs, warmup = field(request, "runs", int, 20), field(request, "warmup", int, 2)
-    if runs < 1:
-        raise Mistake('"runs" must be at least 1')
+    runs, repeat, warmup = field(request, "runs", int, 20), field(request, "repeat", int, 1), field(request, "warmup", int, 2)
+    if runs < 1 or repeat < 1:
+        raise Mistake('"runs" and "repeat" must be at least 1')
     budget_s = field(request, "budget_s", (int, float), 10)
     before_run = CacheFlush() if field(request, "cold", bool, False) else None
     processor_time = field(request, "processor_time", bool, False)
@@ -327,7 +333,7 @@ def answer_time(request, affinity, engine):
         if not np.isfinite(difference):
             raise Mistake(f"{path}: its outputs are not finite where the first model's are")
 
-    samples = time_in_turns(sessions, inputs, runs, warmup, budget_s, before_run, engine.processor_clock if processor_time else time.perf_counter)
+    samples = time_in_turns(sessions, inputs, runs, warmup, budget_s, before_run, engine.processor_clock if processor_time else time.perf_counter, repeat)
     median, p10, p90 = zip(*map(quantiles, samples))
     return {"samples": samples, "median": median, "p10": p10, "p90": p90,
             "max_abs_diff": differences, "max_abs": scale}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@ constexpr int64_t kLarge = 1 << 12;
 
 }  // namespace
 
-Constants::Constants(const Program& program, InputSource<float> weights)
+Constants::Constants(const Program& program, Weights weights)
     : program_(program), weights_(std::move(weights)), isConstant_(constantNodes(program)) {}
 
 TensorRef<float> Constants::value(Value v) {
@@ -28,6 +29,17 @@ TensorRef<float> Constants::value(Value v) {
     }
   }
   return kept_.at(v);
+}
+
+StoredFloats Constants::stored(Value v) {
+  if (weights_.stored && !kept_.contains(v) && program_.node(v).is(ops::kInput)) {
+    if (auto weight = weights_.stored(program_.name(v))) {
+      checkExtents(v.node, weight->extents);
+      return std::move(*weight);
+    }
+  }
+  const TensorRef<float> tensor = value(v);
+  return {tensor->extents, tensor->data.data(), tensor};
 }
 
 void Constants::drop(Value v) {
@@ -63,16 +75,19 @@ std::vector<TensorRef<float>> Constants::evaluated(int node, const Values& made)
 }
 
 TensorRef<float> Constants::weight(int node) const {
-  const Value v{node, 0};
-  const std::string& name = program_.name(v);
-  TensorRef<float> weight = weights_(name);
+  const std::string& name = program_.name({node, 0});
+  TensorRef<float> weight = weights_.tensors(name);
   if (!weight) throw NoConstant({ErrorKind::kModel, "no value for the weight", name, ""});
-  const Extents extents = evaluate(program_.shape(v), {}).value_or(Extents{});
-  if (weight->extents != extents) {
-    throw NoConstant({ErrorKind::kModel,
-                      fmt::format("its value has extents {}, not {}", str(weight->extents), str(extents)), name, ""});
-  }
+  checkExtents(node, weight->extents);
   return weight;
+}
+
+void Constants::checkExtents(int node, const Extents& extents) const {
+  const Value v{node, 0};
+  const Extents wanted = evaluate(program_.shape(v), {}).value_or(Extents{});
+  if (extents == wanted) return;
+  throw NoConstant({ErrorKind::kModel, fmt::format("its value has extents {}, not {}", str(extents), str(wanted)),
+                    program_.name(v), ""});
 }
 
 }  // namespace pet::plan

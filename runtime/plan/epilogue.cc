@@ -155,6 +155,8 @@ std::optional<Activation> activationOf(const Node& node) {
   if (op == "Sigmoid") return Activation{Function::kSigmoid};
   if (op == "Tanh") return Activation{Function::kTanh};
   if (op == "Exp") return Activation{Function::kExp};
+  if (op == "Log") return Activation{Function::kLog};
+  if (op == "Abs") return Activation{Function::kRelu, -1};
   if (op == "Sqrt") return Activation{Function::kSqrt};
   if (op == "Square") return Activation{Function::kSquare};
   if (op == "Softplus") return Activation{Function::kSoftplus};

@@ -19,6 +19,7 @@ enum class Function {
   kSigmoid,
   kTanh,
   kExp,
+  kLog,
   kSqrt,
   kSquare,
   kPow,  ///< alpha x^beta

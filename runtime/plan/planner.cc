@@ -67,7 +67,7 @@ void Planner::releaseConstants() {
   }
 }
 
-Expected<void> Planner::plan(const InputSource<float>& weights, bool late) {
+Expected<void> Planner::plan(const Weights& weights, bool late) {
   constants_ = std::make_unique<Constants>(program_, weights);
   releaseConstants();
   try {

@@ -56,7 +56,7 @@ class Planner {
   Planner& operator=(const Planner&) = delete;
 
   /// `late`: large constants are not all asked for now, but some by steps as they run: `weights` is kept.
-  Expected<void> plan(const InputSource<float>& weights, bool late);
+  Expected<void> plan(const Weights& weights, bool late);
 
   // --- For lowerings. ---
 

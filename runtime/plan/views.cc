@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/layout_algebra.h"
 #include "ir/ops/resize.h"
 #include "runtime/plan/planner.h"
 
@@ -126,14 +127,50 @@ bool lowerGather(Planner& p, int n) {
   return true;
 }
 
-/// Cut, exchanged, joined.
-void regroup(Planner& p, int n, const Extents& cut, const std::vector<size_t>& perm) {
-  Place there = reshapedPlace(p, p.node(n).operands[0], cut);
-  there.access = permuted(there.access, perm);
+/// The operand, or a copy of it, in which rows are overwritten.
+bool lowerScatterNd(Planner& p, int n) {
+  const Value x = p.node(n).operands[0], rows = p.node(n).operands[1];
+  const Place there = p.place(rows);
+  const Access form = inOrder(p.extents(x), memoryOrder(p.place(x).access));
+  Place whole = p.accumulator(x, form, {there.buffer});
+  p.copy(there, {whole.buffer, selected(whole.access, 0, range(p.scalar(n, "start"), p.extents(rows)[0]))});
+  p.define({n, 0}, std::move(whole));
+  p.note(n, "rows copied");
+  return true;
+}
+
+/// What lies there in the extents of the result, its order kept.
+void viewInResultExtents(Planner& p, int n, const Place& there) {
   if (auto joined = reshaped(there.access, p.extents({n, 0}))) return view(p, n, {there.buffer, std::move(*joined)});
   // A position that two digits fill in different ways: copied in the new order.
   Place made = p.as(there, rowMajor(there.access.extents()));
   view(p, n, {made.buffer, *reshaped(made.access, p.extents({n, 0}))});
+}
+
+/// Cut, exchanged, joined.
+void regroup(Planner& p, int n, const Extents& cut, const std::vector<size_t>& perm) {
+  Place there = reshapedPlace(p, p.node(n).operands[0], cut);
+  there.access = permuted(there.access, perm);
+  viewInResultExtents(p, n, there);
+}
+
+bool lowerIndexMap(Planner& p, int n) {
+  const Value x = p.node(n).operands[0];
+  const auto& map = std::get<IndexMapSpec>(p.node(n).attributes.find("map")->second);
+  const Extents extents = p.extents(x);
+  const auto positions = positionsOf(map, Shape(extents.begin(), extents.end()));
+  if (!positions) throw NotLowered{"a map that changes the order of dimensions"};
+  Place there = p.place(x);
+  for (size_t d = 0; d < positions->size(); ++d) {
+    if (!(*positions)[d]) continue;
+    const std::vector<int64_t>& at = (*positions)[d]->data;
+    const bool fills = std::find(at.begin(), at.end(), -1) != at.end();
+    if (fills && there.access.fills() && there.access.fill != 0) throw NotLowered{"two values that fill"};
+    if (fills) there.access.fill = 0;
+    there.access = selected(there.access, d, at);
+  }
+  viewInResultExtents(p, n, there);
+  return true;
 }
 
 bool lowerDepthToSpace(Planner& p, int n) {
@@ -220,6 +257,8 @@ constexpr SharedLowering kViewRows[] = {
     {"Expand", lowerExpand},
     {"Tile", lowerTile},
     {"Gather", lowerGather},
+    {"IndexMap", lowerIndexMap},
+    {"ScatterND", lowerScatterNd},
     {"DepthToSpace", lowerDepthToSpace},
     {"SpaceToDepth", lowerSpaceToDepth},
     {"Layout", lowerLayout},

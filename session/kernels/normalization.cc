@@ -1,5 +1,5 @@
-// Normalisations and their like that no program has: LogSoftmax, Hardmax, LRN, GroupNormalization, LpNormalization,
-// MeanVarianceNormalization, RotaryEmbedding. Sums are in double.
+// Normalisations and their like where they are in no program: LogSoftmax, Hardmax, LRN, GroupNormalization,
+// LpNormalization, MeanVarianceNormalization, RotaryEmbedding. Sums are in double.
 
 #include <algorithm>
 #include <cmath>

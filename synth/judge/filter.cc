@@ -137,6 +137,8 @@ bool maySave(const ShapeClass& shapes, const Program& source, const Program& can
     return !std::includes(after.begin(), after.end(), before.begin(), before.end());
   };
   if (lacks(false)) return true;
+  // What only moves may be moved by other operators.
+  if (computing(source, false).empty() && computing(candidate, false).empty()) return true;
   double factor = lacks(true) ? kNotMuchMore : 1;
   auto pays = [&](const Bindings& at) {
     auto before = workOf(source, at), after = workOf(candidate, at);

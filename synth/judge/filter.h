@@ -12,8 +12,8 @@ namespace pet {
 /// The candidate's arithmetic is not within a factor of the pattern's at any shape tried, or there is no shape.
 std::optional<Drop> tooExpensive(const poly::Context& context, const PatternInstance& source, const Program& candidate);
 
-/// True if the candidate has none of some operator of the pattern, or there is a shape at which it computes less, or
-/// not much more with other kernels.
+/// True if the candidate has none of some operator of the pattern, if both only move values, or if there is a shape at
+/// which it computes less, or not much more with other kernels.
 bool maySave(const ShapeClass& shapes, const Program& source, const Program& candidate);
 
 /// Share of output positions at which two programs with the same inputs agree for random operands: over F_p, or as

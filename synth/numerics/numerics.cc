@@ -75,7 +75,7 @@ Numerics derived(const poly::Context& context,
     return result;
   }
   // Softmax stands for a sum of exponentials, but subtracts the largest first: it does not overflow.
-  auto isExponential = [](const Node& n) { return n.op->facts.exponential; };
+  auto isExponential = [](const Node& n) { return n.op->facts.exponential || n.is(ops::kExponential); };
   bool exposes = anyNode(replacement, isExponential) && !anyNode(pattern, isExponential);
   auto growth = growthOf(*to), onTheWay = intermediateGrowth(context, *from, *to);
   if (exposes || !growth || !onTheWay) return result;

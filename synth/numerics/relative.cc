@@ -10,60 +10,131 @@
 namespace pet {
 namespace {
 
-constexpr double kOfFunctions = 16;  ///< of a smooth function's value: what the checks by execution allow it
+constexpr double kOfFunctions = 16;  ///< of a function's value: what the checks by execution allow it
 constexpr double kProducts = 1.01;   ///< products of errors, of which k u <= 0.01
+// The largest |z f'(z)|: what f(z) is off by, where z is off by so much of itself.
+constexpr double kOfSigmoid = 0.23;  ///< anywhere
+constexpr double kOfExp = 0.37;      ///< below 0: 1/e
 
-/// A value: a factor in [low, high], times an input where it has one; off by `error` u of itself.
+/// A value in [low, high], times the largest input or 1 where it has one; off by `error` u of itself, and `absolute` u
+/// besides.
 struct Bounded {
   double low, high, error;
   bool hasInput;
+  double absolute = 0;
+  double atZero = 0;  ///< the value where all inputs are 0
+
+  bool isExact() const { return error == 0 && absolute == 0; }
+  double largest() const { return std::max(std::abs(low), std::abs(high)); }
 };
 using Bound = std::optional<Bounded>;
 
 Bound sum(const Bounded& a, const Bounded& b) {
-  if (a.hasInput || b.hasInput || a.low < 0 || b.low < 0) return std::nullopt;
-  return Bounded{a.low + b.low, a.high + b.high, std::max(a.error, b.error) + 1, false};
+  if (a.low < 0 || b.low < 0) return std::nullopt;
+  return Bounded{a.low + b.low,           a.high + b.high,    std::max(a.error, b.error) + 1, a.hasInput || b.hasInput,
+                 a.absolute + b.absolute, a.atZero + b.atZero};
 }
 
-/// Of positive values, of which the first one is larger.
+/// Of positive values, of which the first one is larger; or of values that are not rounded.
 Bound difference(const Bounded& a, const Bounded& b) {
-  if (a.hasInput || b.hasInput || b.low < 0 || a.low <= b.high) return std::nullopt;
-  const double least = a.low - b.high;
-  return Bounded{least, a.high - b.low, (a.error * a.high + b.error * b.high) / least + 1, false};
+  const double low = a.low - b.high, high = a.high - b.low, atZero = a.atZero - b.atZero;
+  const bool hasInput = a.hasInput || b.hasInput;
+  if (a.isExact() && b.isExact()) return Bounded{low, high, 1, hasInput, 0, atZero};
+  if (hasInput || b.low < 0 || low <= 0) return std::nullopt;
+  const double error = (a.error * a.high + b.error * b.high) / low + 1;
+  return Bounded{low, high, error, false, a.absolute + b.absolute, atZero};
 }
 
 Bound product(const Bounded& a, const Bounded& b) {
-  if (a.hasInput && b.hasInput) return std::nullopt;
+  const bool hasInput = a.hasInput || b.hasInput, isExact = a.absolute == 0 && b.absolute == 0;
+  if ((a.hasInput && b.hasInput) || (hasInput && !isExact)) return std::nullopt;
   const auto [low, high] = std::minmax({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});
-  return Bounded{low, high, a.error + b.error + 1, a.hasInput || b.hasInput};
+  const double absolute = a.largest() * b.absolute + b.largest() * a.absolute;
+  return Bounded{low, high, a.error + b.error + 1, hasInput, absolute, a.atZero * b.atZero};
 }
 
 Bound quotient(const Bounded& a, const Bounded& b) {
   if (b.hasInput || b.low <= 0) return std::nullopt;
-  return product(a, {1 / b.high, 1 / b.low, b.error, false});
+  return product(a, {1 / b.high, 1 / b.low, b.error + b.absolute / b.low, false, 0, 1 / b.atZero});
 }
 
-/// Of an input as it is, or negated.
-Bound sigmoid(const Bounded& a) {
-  const bool isInput = a.hasInput && a.error == 0 && std::abs(a.low) == 1 && a.low == a.high;
-  return isInput ? Bound({0, 1, kOfFunctions, false}) : std::nullopt;
+Bound sigmoid(const Bounded& z) {
+  return Bounded{0, 1, kOfFunctions + z.absolute, false, kOfSigmoid * z.error, 1 / (1 + std::exp(-z.atZero))};
+}
+
+Bound exponential(const Bounded& z) {
+  if (z.high > 0) return std::nullopt;
+  const double low = z.hasInput ? 0 : std::exp(z.low), high = z.hasInput ? 1 : std::exp(z.high);
+  return Bounded{low, high, kOfFunctions + z.absolute, false, kOfExp * z.error, std::exp(z.atZero)};
+}
+
+Bound logarithm(const Bounded& z) {
+  if (z.hasInput || z.low <= 0) return std::nullopt;
+  const double absolute = z.error + z.absolute / z.low;
+  return Bounded{std::log(z.low), std::log(z.high), kOfFunctions, false, absolute, std::log(z.atZero)};
+}
+
+Bounded positivePart(Bounded x) {
+  for (double* of : {&x.low, &x.high, &x.atZero})
+    *of = std::max(*of, 0.0);
+  return x;
+}
+
+Bounded magnitude(Bounded x) {
+  const double largest = x.largest();
+  x.low = std::max({0.0, x.low, -x.high});
+  x.high = largest;
+  x.atZero = std::abs(x.atZero);
+  return x;
+}
+
+Bounded negated(Bounded x) {
+  return {-x.high, -x.low, x.error, x.hasInput, x.absolute, -x.atZero};
+}
+
+/// Of values side by side, which are the same at inputs of 0.
+Bound joined(const std::vector<Bounded>& x) {
+  Bounded all = x[0];
+  for (const Bounded& b : x) {
+    if (b.hasInput != all.hasInput || b.atZero != all.atZero) return std::nullopt;
+    all.low = std::min(all.low, b.low);
+    all.high = std::max(all.high, b.high);
+    all.error = std::max(all.error, b.error);
+    all.absolute = std::max(all.absolute, b.absolute);
+  }
+  return all;
 }
 
 Bound constant(double value) {
-  return std::isfinite(value) ? Bound({value, value, 1, false}) : std::nullopt;
+  return std::isfinite(value) ? Bound({value, value, 1, false, 0, value}) : std::nullopt;
 }
 
 Bound boundOf(const Node& n, const std::vector<Bounded>& x) {
-  if (n.is(ops::kInput)) return Bounded{1, 1, 0, true};
+  if (n.is(ops::kInput)) return Bounded{-1, 1, 0, true};
   if (n.is(ops::kConstant)) return constant(n.number("value"));
-  if (n.is(ops::kNeg)) return Bounded{-x[0].high, -x[0].low, x[0].error, x[0].hasInput};
+  if (n.is(ops::kSlice) || n.is(ops::kGather)) return x[0];
+  if (n.is(ops::kConcat)) return joined(x);
+  if (n.is(ops::kNeg)) return negated(x[0]);
+  if (n.is(ops::kRelu)) return positivePart(x[0]);
+  if (n.is(ops::kAbs)) return magnitude(x[0]);
   if (n.is(ops::kSigmoid)) return sigmoid(x[0]);
+  if (n.is(ops::kExp)) return exponential(x[0]);
+  if (n.is(ops::kLog)) return logarithm(x[0]);
   if (n.is(ops::kAdd)) return sum(x[0], x[1]);
   if (n.is(ops::kSub)) return difference(x[0], x[1]);
   if (n.is(ops::kMul)) return product(x[0], x[1]);
   if (n.is(ops::kDiv)) return quotient(x[0], x[1]);
-  if (n.is(ops::kReciprocal)) return quotient({1, 1, 0, false}, x[0]);
+  if (n.is(ops::kReciprocal)) return quotient({1, 1, 0, false, 0, 1}, x[0]);
   return std::nullopt;
+}
+
+/// v (d - v) is at most d²/4, whatever v.
+std::optional<double> mostOfParabola(const Program& program, const Node& n) {
+  if (!n.is(ops::kMul)) return std::nullopt;
+  const Node& left = program.node(n.operands[1]);
+  if (!left.is(ops::kSub) || left.operands[1] != n.operands[0]) return std::nullopt;
+  const Node& d = program.node(left.operands[0]);
+  return d.is(ops::kConstant) ? std::optional(d.number("value") * d.number("value") / 4) : std::nullopt;
 }
 
 }  // namespace
@@ -74,13 +145,19 @@ std::optional<double> relativeErrorOf(const Program& program) {
     std::vector<Bounded> operands;
     for (Value v : n.operands)
       operands.push_back(values[static_cast<size_t>(v.node)]);
-    const Bound bound = boundOf(n, operands);
+    Bound bound = boundOf(n, operands);
     if (!bound) return std::nullopt;
+    if (auto most = mostOfParabola(program, n)) bound->high = std::min(bound->high, *most);
     values.push_back(*bound);
   }
+  const auto inputs = program.inputs();
+  const bool hasWeights = std::any_of(inputs.begin(), inputs.end(), [&](Value v) { return isConstant(program, v); });
   double most = 1;
-  for (Value v : program.outputs())
-    most = std::max(most, values[static_cast<size_t>(v.node)].error);
+  for (Value v : program.outputs()) {
+    const Bounded& y = values[static_cast<size_t>(v.node)];
+    if (y.absolute > 0 && (hasWeights || y.atZero == 0)) return std::nullopt;
+    most = std::max(most, y.error + (y.absolute > 0 ? y.absolute / std::abs(y.atZero) : 0));
+  }
   return most * kProducts;
 }
 

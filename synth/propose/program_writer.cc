@@ -109,9 +109,9 @@ Value ProgramWriter::constant(double value, std::vector<Expr> shape) {
   return add("Constant", {}, {{"value", value}, {"shape", std::move(shape)}});
 }
 
-Expected<Program> ProgramWriter::finish(Value output) && {
+Expected<Program> ProgramWriter::finish(std::vector<Value> outputs) && {
   if (!status_) return tl::unexpected(status_.error());
-  return std::move(builder_).finish({output}).withoutDeadNodes();
+  return std::move(builder_).finish(std::move(outputs)).withoutDeadNodes();
 }
 
 }  // namespace pet

@@ -47,7 +47,8 @@ class ProgramWriter {
   Value concat(std::vector<Value> parts, size_t dim);
   Value constant(double value, std::vector<Expr> shape = {});
 
-  Expected<Program> finish(Value output) &&;
+  Expected<Program> finish(Value output) && { return std::move(*this).finish(std::vector{output}); }
+  Expected<Program> finish(std::vector<Value> outputs) &&;
 
  private:
   ProgramBuilder builder_;

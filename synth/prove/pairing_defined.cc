@@ -35,7 +35,8 @@ std::optional<Set> Matcher::positiveFactor(Side side, const Factor& factor, cons
   if (a.isMaximum()) return std::nullopt;
   if (a.facts.positive) return everywhere;
   // The root and the inverse of what is > 0.
-  if (a.facts.domain == Facts::Domain::kEverything) return std::nullopt;
+  const bool isRoot = a.facts.domain == Facts::Domain::kNonNegative;
+  if (!isRoot && a.facts.domain != Facts::Domain::kNotZero) return std::nullopt;
   return context_.pullBack(positive(side, a.arguments[0]), variables, factor.at);
 }
 

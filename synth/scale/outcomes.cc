@@ -121,6 +121,8 @@ std::string print(const UnitOutcome& outcome) {
 Expected<UnitOutcome> parseOutcome(std::string_view text, const std::string& name) {
   try {
     return toOutcome(Json::parse(text));
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& e) {
     return fail(ErrorKind::kPack, fmt::format("not an outcome: {}", e.what()), name);
   }
@@ -169,6 +171,8 @@ Expected<Outcomes> readOutcomes(std::string_view bytes, const std::string& name)
         readHead(j, o);
       else
         readLine(j, o, seen);
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& e) {
       return damaged(name, number, e.what());
     }

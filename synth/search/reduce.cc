@@ -49,6 +49,12 @@ Expected<PatternReport> reducePattern(const Pattern& pattern,
   return report;
 }
 
+/// Layouts alone: in normal form one program, whatever the order in which they move.
+bool onlyMoves(const Program& p) {
+  return std::all_of(p.nodes().begin(), p.nodes().end(),
+                     [](const Node& n) { return n.is(ops::kInput) || n.op->layout; });
+}
+
 /// Drops rules that are others with other names, or instances of more general ones, whatever their pattern: where they
 /// match, the other one does. What follows in more than that is kept, for the applier makes one step at a time.
 void dropInstances(Synthesis& s, const ReportShare& progress) {
@@ -58,6 +64,9 @@ void dropInstances(Synthesis& s, const ReportShare& progress) {
     using cover::Redundancy;
     if (d.why != Redundancy::kSameProgram && d.why != Redundancy::kRenaming && d.why != Redundancy::kInstance) continue;
     why[d.rule] = d.by.empty() ? "both sides are one program" : "of " + d.by.front();
+  }
+  for (const Rule& r : s.rules.rules) {
+    if (onlyMoves(r.replacement)) why.erase(r.name);
   }
   std::erase_if(s.rules.rules, [&](const Rule& r) { return why.contains(r.name); });
   for (PatternReport& report : s.reports) {

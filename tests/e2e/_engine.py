@@ -16,6 +16,9 @@ import runner  # tests/e2e/runner.py: what every runner must answer
 
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
+sys.path.insert(0, str(SOURCE / "tests" / "models"))
+from timed import samples  # noqa: E402
+
 GRID = {"ties": {"W": "H", "S": "R", "P": "floor((R - 1)/2)", "Q": "P"},
         "patterns": {"conv": {"points": [{"N": 1, "C": 8, "F": 8, "H": 12, "R": 3}]}}}
 
@@ -81,11 +84,10 @@ def tuned(folder, device, engine, python):
     subprocess.run([BIN / "pet-rules", "import", SOURCE / "tests/data/conv.pet", "-o", pack], check=True)
     done = subprocess.run([BIN / "pet-tune", pack, "-o", timings, "--device", device, "--shapes", grid, "--python", python,
                            "--runs", "3", "--seconds", "0.1"], capture_output=True, text=True, timeout=250)
-    lines = [json.loads(line) for line in timings.read_text().splitlines()] if timings.exists() else []
-    samples = [line for line in lines if "rule" in line]
-    if done.returncode or [(s["device"], s["engine"], s["threads"]) for s in samples] != [(device, engine, 1)] \
-            or not samples[0]["version"][0].isdigit():
-        yield f"pet-tune: {done.returncode} {done.stderr} {samples}"
+    found = samples(timings)
+    if done.returncode or [(s["device"], s["engine"], s["threads"]) for s in found] != [(device, engine, 1)] \
+            or not found[0]["version"][0].isdigit():
+        yield f"pet-tune: {done.returncode} {done.stderr} {found}"
 
 
 def main(environment, script, engines, refused=None):

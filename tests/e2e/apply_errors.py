@@ -255,7 +255,7 @@ def bad_outputs(folder, good, pack):
     refuse("an unknown option", USAGE, arguments=[good, pack, "--fast"], folder=folder)
 
 
-DEVICES = "cuda:a100, cuda:b200, cuda:h100, cuda:h200, cuda:l4, cuda:rtx5090, inductor-cpu, mnn-cpu, ncnn-cpu, onednn-cpu, openvino-cpu, ort-cpu, ort-cuda, tensorrt, torch-cpu, torch-cuda"
+DEVICES = "cuda:a100, cuda:b200, cuda:h100, cuda:h200, cuda:l4, cuda:rtx5090, inductor-cpu, litert-cpu, mnn-cpu, ncnn-cpu, onednn-cpu, openvino-cpu, ort-cpu, ort-cuda, tensorrt, torch-cpu, torch-cuda"
 # Arguments that name what is not there, and what is said of them.
 MISTAKES = [
     (["--only", "conv/transposd"], "--only conv/transposd: the pack has no rule of that name (did you mean 'conv/transposed'? pet-apply "),

@@ -127,12 +127,14 @@ def function_cases():
     case("Div", [x, np.abs(y) + 1])
     case("Sum", [x, y, x])
     case("Where", [np.array([[True, False, True, True]]), x, y])
-    for op in ["Neg", "Relu", "Sigmoid", "Tanh", "Erf", "Exp", "Softplus", "HardSwish", "LeakyRelu", "HardSigmoid"]:
+    for op in ["Neg", "Relu", "Sigmoid", "Tanh", "Erf", "Exp", "Abs", "Softplus", "HardSwish", "LeakyRelu", "HardSigmoid"]:
         case(op, [x])
     case("Sqrt", [np.abs(x)])
     case("Reciprocal", [np.abs(x) + 1])
+    case("Log", [np.abs(x) + 1])
     for exponent in [0.75, -0.5, 4, 2, -1]:
         case("Pow", [np.abs(x) + 1, np.float32(exponent)])
+    case("Pow", [np.abs(y) + 0.5, x])
     case("LeakyRelu", [x], alpha=0.2)
     case("HardSigmoid", [x], alpha=0.3, beta=0.4)
     case("PRelu", [x, y])
@@ -147,11 +149,15 @@ def function_cases():
     for axis in [0, 1, -1]:
         case("Softmax", [x], axis=axis)
         case("Softmax", [x], opset=11, axis=axis)
+        case("LogSoftmax", [x], axis=axis)
+        case("LogSoftmax", [x], opset=11, axis=axis)
     case("BatchNormalization", [floats(2, 3, 4, 4), floats(3), floats(3), floats(3), np.abs(floats(3)) + 0.5], epsilon=1e-3)
     case("BatchNormalization", [floats(2, 3, 4, 4), floats(3), floats(3), floats(3), np.abs(floats(3)) + 0.5], opset=9)
     case("InstanceNormalization", [floats(2, 3, 4, 4), floats(3), floats(3)])
     case("LayerNormalization", [x, floats(4), floats(4)])
     case("LayerNormalization", [x, floats(3, 4)], axis=1, epsilon=1e-2)
+    case("CumSum", [floats(2, 30), np.array(1)])
+    case("CumSum", [floats(2, 3, 5), np.array(-2)], exclusive=1, reverse=1)
     case("DFT", [floats(2, 30, 1)], opset=17, onesided=1)
     case("DFT", [floats(2, 5, 7, 2)], opset=17, axis=2)
     case("DFT", [floats(2, 5, 7, 2), np.array(4)], opset=17, axis=-2, inverse=1)  # cut

@@ -20,6 +20,7 @@ import onnx  # noqa: E402
 import _part as part  # noqa: E402
 import graph  # noqa: E402
 import runner  # noqa: E402  tests/e2e/runner.py: what every runner must answer
+from timed import samples  # noqa: E402
 
 FAKES = SOURCE / "tests" / "e2e" / "fakes"
 GRID = {"ties": {"W": "H", "S": "R", "P": "floor((R - 1)/2)", "Q": "P"},
@@ -29,6 +30,7 @@ DEVICES = {
     "openvino-cpu": ("openvino_runner.py", "openvino", "openvino", None),
     "mnn-cpu": ("mnn_runner.py", "mnn", "MNN", "MNN's converter failed with status 1; it said: These Op Not Support: Wish"),
     "ncnn-cpu": ("ncnn_runner.py", "ncnn", "ncnn", "pnnx failed with status 1; it said: These Op Not Support: Wish"),
+    "litert-cpu": ("litert_runner.py", "litert", "ai_edge_litert", "onnx2tf failed with status 1; it said: These Op Not Support: Wish"),
     "torch-cpu": ("torch_runner.py", "torch", "onnx2torch", "torch cannot load it: Converter is not implemented (Wish)"),
     "inductor-cpu": ("torch_runner.py", "torch-inductor", "onnx2torch", "torch-inductor cannot load it: Converter is not implemented (Wish)"),
 }
@@ -60,12 +62,6 @@ class Engine:
     def tune(self, timings, **how):
         return self.run("pet-tune", self.pack, "-o", timings, "--no-calibrate", "--shapes", self.grid, "--runs", 3, "--seconds", 0.1, "--timeout", 5,
                         "--no-bare", **how)
-
-
-def samples(path):
-    """The samples of a file of timings, without the machines before them."""
-    lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    return [line for line in lines if "rule" in line]
 
 
 def protocol(engine):

@@ -18,6 +18,7 @@ sys.path += [str(SOURCE / "tests" / "e2e"), str(SOURCE / "tests" / "models")]
 import onnx  # noqa: E402
 import graph  # noqa: E402
 import runner  # noqa: E402  tests/e2e/runner.py: what every runner must answer
+import timed  # noqa: E402
 
 FAKE = BIN / "libpet_fake_gpu.so"
 HAS_GPU = pathlib.Path("/dev/nvidia0").exists()
@@ -110,9 +111,6 @@ class Tuned:
         return run("pet-tune", self.pack, "-o", timings, "--device", device, "--shapes", self.grid, "--runs", 3, "--seconds", 0.1, "--no-bare",
                    "--no-calibrate", **more)
 
-    def lines(self):
-        return [json.loads(line) for line in self.timings.read_text().splitlines()]
-
 
 def tuning(t):
     """Samples say the device with its precision, cuDNN, the driver, and the GPU."""
@@ -120,11 +118,11 @@ def tuning(t):
         done = t.tune(device, t.timings)
         known = "0 timed, 1 known" if device == "cuda:0" else "1 timed, 0 known"
         expect(f"tune {device}", done.returncode == 0 and "cuDNN 9.0.0, driver 0.0" in done.stdout and known in done.stdout, done.stdout + done.stderr)
-    samples = [line for line in t.lines() if "rule" in line]
+    samples = timed.samples(t.timings)
     expect("samples", [(s["device"], s["engine"], s["version"], s["isa"], s["machine"]) for s in samples] ==
            [(f"cuda:h200{suffix}", "pet-cuda", f"cuDNN 9.0.0, driver 0.0, {precision}", "sm_90", "NVIDIA-9-sm.90")
             for suffix, precision in [("", "fp32"), (":tf32", "tf32")]], samples)
-    machines = [line for line in t.lines() if "rates" in line]
+    machines = timed.machines(t.timings)
     expect("machines", [(m["machine"], m["cpu"]) for m in machines] == [("NVIDIA-9-sm.90", "NVIDIA H200")], machines)
     done = t.tune("cuda:l4", t.folder / "none.jsonl")
     expect("another GPU", done.returncode == 6 and "cuda:l4: there is none of this name, but NVIDIA H200" in done.stderr
@@ -141,8 +139,8 @@ def applying(t):
     model, rewritten = t.folder / "model.onnx", t.folder / "rewritten.onnx"
     onnx.save(g.model(g.relu("r", g.conv("c", "input", 2, 2, 3, pad=1)), [1, 2, 6, 6]), model)
     faster = t.folder / "faster.jsonl"
-    faster.write_text("".join(json.dumps({**line, "pattern": 3e-3, "replacement": 1e-3, "spread": 0.01} if "rule" in line else line) + "\n"
-                              for line in t.lines() if line.get("device") != "cuda:h200:tf32"))
+    samples = [{**s, "pattern": 3e-3, "replacement": 1e-3, "spread": 0.01} for s in timed.samples(t.timings) if s["device"] != "cuda:h200:tf32"]
+    faster.write_text("".join(json.dumps(line) + "\n" for line in timed.machines(t.timings) + samples))
     for device, fires in [("cuda:h200", True), ("cuda:h200:fp32", True), ("cuda:h200:tf32", False), ("ort-cpu", False)]:
         done = run("pet-apply", model, t.pack, "-o", rewritten, "--timings", faster, "--trust-pack", "--device", device, "--json", "-")
         report = json.loads(done.stdout) if done.returncode == 0 else {}

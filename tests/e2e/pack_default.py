@@ -12,11 +12,12 @@ from pack import BIN, SOURCE, made, tool
 
 sys.path.insert(0, str(SOURCE / "tests" / "models"))
 import build  # noqa: E402
+import timed  # noqa: E402
 
 TEXT = SOURCE / "packs" / "default.pet"
 DEFAULT = BIN.parent / "share" / "pet" / "default.db"
 MODELS = ["srcnn", "resnet18", "conformer_s", "window_core", "unet_small"]
-ELSEWHERE = ["openvino-cpu", "onednn-cpu"]  # engines whose timings ship besides ONNX Runtime's
+ELSEWHERE = ["openvino-cpu", "mnn-cpu", "onednn-cpu"]  # engines whose timings ship besides ONNX Runtime's
 failures = []
 
 
@@ -55,7 +56,7 @@ def fires_alike(name, folder, device="ort-cpu"):
 
 def ships_for(device, folder):
     """Timings of the device are found by its name, and banded attention pays on every engine."""
-    named = {json.loads(line).get("device", device) for line in (SOURCE / "packs" / f"{device}.timings.jsonl").read_text().splitlines()}
+    named = {sample["device"] for sample in timed.samples(SOURCE / "packs" / f"{device}.timings.jsonl")}
     expect(device, named == {device}, f"the file has timings of {named}")
     expect(device, fires_alike("window_core", folder, device), "nothing fires in window_core")
 

@@ -37,6 +37,7 @@ FAMILIES = [
     ("split-inputs", ["conv-of-concat", "matmul-of-concat"], False, ["Add"], 1),
     ("fused-weights", ["repvgg", "conv-conv", "conv-bn", "bn-conv", "depthwise-separable"], False, ["Conv"], 1),
     ("exchanged", ["conv-1x1-gap", "conv-1x1-pool", "conv-1x1-resize-linear", "relu-maxpool", "attention-linear"], False, [], 1),
+    ("exchanged", ["pyramid-conv-1x1"], False, ["Conv", "Resize", "Add"], 1),  # each map by itself
     ("exchanged", ["products-of-rows", "products-of-rows-batch", "weighted-rows"], False, ["MatMul", "Transpose"], 1),  # sums of products
     ("kernel-between-pixels", ["resize-conv"], False, ["ConvTranspose"], 1),
     ("sub-pixel", ["resize-conv"], False, ["Conv", "DepthToSpace"], 2),  # one Conv, and one for each phase
@@ -57,12 +58,21 @@ FAMILIES = [
      ["Band", "Pad", "Concat", "Where", "Softmax"], 8),
     ("axes", ["resize-linear", "resize-linear-corners", "resize-cubic", "resize-cubic-corners", "resize-linear-3d", "averagepool"], False,
      ["Eye", "MatMul"], 2),  # all axes as products with matrices
+    ("axes", ["upscaling-depthwise-s2", "upscaling-depthwise-s4", "upscaling-depthwise-s8", "upscaling-s2", "upscaling-s8", "upscaling-s16",
+              "upscaling-s32"], False, ["Eye", "ConvTranspose", "MatMul"], 6),  # rows, columns or both
+    ("axes", ["cumsum"], False, ["Eye", "CumSum", "MatMul"], 1),
+    ("exchanged", ["matmul-diagonal"], False, ["Mul"], 1),
+    ("exchanged", ["pair-features"], False, ["MatMul", "Add"], 1),
+    ("expanded-square", ["distances-of-rows"], False, ["MatMul", "Mul", "Add"], 1),
     ("axes", ["dft", "dft-inverse", "dft-real", "dft-real-whole"], False, ["Eye", "DFT", "MatMul"], 1),
     ("axes", ["dft-rows", "dft-rows-inverse", "dft-real-rows", "dft-images", "dft-images-inverse"], False, ["Eye", "DFT", "MatMul"], 2),
-    ("axes", ["resize-nearest-3d", "softmax-channels", "mean-channels", "max-channels", "maxpool"], False, ["Layout"], 2),  # on views
+    ("axes", ["resize-nearest-3d", "softmax-channels", "log-softmax-channels", "mean-channels", "max-channels", "maxpool"], False, ["Layout"], 2),  # on views
     ("axes", ["l2-channels"], False, ["ReduceSum", "Sqrt", "Layout"], 2),
     ("axes", ["l2-channels", "lrn"], False, ["Eye", "MatMul", "Sqrt"], 1),
     ("definition", ["mish"], False, ["Sigmoid"], 1),
+    ("definition", ["softplus", "pow-of-base"], False, ["Exp", "Log"], 1),
+    ("softmax-of-two", ["softmax-channels"], False, ["Sigmoid"], 2),
+    ("column-by-column", ["absolute-distances-of-rows"], False, ["Abs", "Add"], 3),
     ("definition", ["lrn", "l2-channels", "pow-three-quarters", "pow-inverse-root"], False, ["Sqrt"], 1),
     ("exchanged", ["row-products"], False, ["Mul", "ReduceSum"], 1),
     ("exchanged", ["stack-sum", "stack-sum-3"], False, ["Add"], 1),

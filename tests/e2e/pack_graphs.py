@@ -129,6 +129,13 @@ MODELS = {
     "joined": (
         [node("Concat", ["x", "z"], ["a"], axis=1), node("Conv", ["a", "w"], ["y"], pads=[1, 1, 1, 1])],
         {"x": [1, 4, 9, 9], "z": [1, 6, 9, 9]}, ["y"], {"w": weights(8, 10, 3, 3)}, ["conv-of-concat/sum(conv(a:b))"]),
+    # As transformers writes SegFormer's decoder: the finest map is resized to its own size.
+    "pyramid": (
+        [*(node("Resize", [x, "", "", f"sizes_{x}"], [f"r{x}"], mode="linear") for x in "zvus"),
+         node("Concat", ["rz", "rv", "ru", "rs"], ["t"], axis=1), node("Conv", ["t", "w"], ["y"])],
+        {"z": [2, 4, 3, 2], "v": [2, 3, 6, 4], "u": [2, 5, 12, 9], "s": [2, 4, 12, 16]}, ["y"],
+        {"w": weights(6, 16, 1, 1), **{f"sizes_{x}": np.array([2, channels, 12, 16]) for x, channels in zip("zvus", [4, 3, 5, 4])}},
+        ["pyramid-conv-1x1/sum-Resize(pointwise(x:z:v:u))"]),
     "columns": (
         [node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], pads=[1, 1, 1, 1])],
         {"x": [4, 8, 5, 5]}, ["y"], {"w": weights(8, 6, 4, 4)},

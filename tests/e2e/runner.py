@@ -108,6 +108,8 @@ def same_cases(m):
 def cases(m):
     """What ONNX Runtime's runner answers besides; the last one shows that it lives on."""
     return [
+        ("time several in a row", time_of([m["relu"], m["half"]], repeat=3), lambda a: consistent(a, 2, 4)),
+        ("none in a row", time_of([m["relu"]], repeat=0), error('"repeat"')),
         ("time unoptimised", time_of([m["relu"]], optimise=False), lambda a: consistent(a, 1, 4)),
         ("time dynamic", time_of([m["dynamic"]], dims={"N": 2}), lambda a: consistent(a, 1, 4)),
         ("missing file", time_of([m["relu"], m["missing"]]), error("missing.onnx", "no such file")),

@@ -258,7 +258,7 @@ def memory(f):
         least, most = (least, middle) if synth("--version", **limited(middle)).returncode == 0 else (middle, most)
     out = 0
     checkpoint, pack = f / "memory", f / "memory.db"
-    for more in (500, 1000, 2000, 4000):
+    for more in range(500, 12000, 500):
         done = synth(*f.patterns, "-j1", "-q", "-o", pack, "--checkpoint", checkpoint, "--resume", **limited(most + more))
         if done.returncode == 0:
             break

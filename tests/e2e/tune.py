@@ -11,10 +11,14 @@ import sys
 import tempfile
 import textwrap
 
+import numpy as np
 import onnx
 
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
+sys.path.insert(0, str(SOURCE / "tests" / "models"))
+from timed import samples  # noqa: E402
+
 RUNNER = SOURCE / "runtime" / "ort" / "runner.py"
 GRID = {"ties": {"W": "H", "S": "R", "P": "floor((R - 1)/2)", "Q": "P"},
         "patterns": {"conv": {"points": [{"N": 1, "C": 8, "F": 1, "H": 12, "R": 3}, {"N": 2, "C": 8, "F": 8, "H": 7, "R": 3}]}}}
@@ -58,12 +62,6 @@ def fake(folder, name, body):
     path = folder / f"{name.replace(' ', '-')}.py"
     path.write_text(FAKE + textwrap.indent(body, "    ") + "\n")
     return path
-
-
-def samples(path):
-    """The samples of a file of timings in text form, without the machines before them; none where there is no file."""
-    lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    return [line for line in lines if "rule" in line]
 
 
 def one_line(name, done, code, *words):
@@ -117,6 +115,8 @@ def check_shapes_from(folder, pack):
     expect("shapes from", done.returncode == 0, done.stderr)
     found = sorted((s["shapes"]["R"], s["shapes"]["F"]) for s in samples(timings))
     expect("shapes from", (5, 1) in found and (9, 64) in found, f"{found}")
+    last = {s["shapes"]["R"]: s.get("place") for s in samples(timings)}
+    expect("shapes from: the last Conv has nothing behind it", last[5] == "last" and last[9] is None, f"{last}")
 
 
 def check_lists(folder, pack):
@@ -255,7 +255,7 @@ def check_show(folder, pack, grid):
     page = (SOURCE / "docs" / "pack-format.md").read_text()
     machines = re.search(r"^ +(CREATE TABLE machines.*)$", page, re.M)[1]
     schemas = re.findall(r"^ +(CREATE TABLE samples.*)$", page, re.M)
-    for version, schema in zip([4, 3, 2, 1], schemas):
+    for version, schema in zip([5, 4, 3, 2, 1], schemas):
         path = folder / f"version-{version}.timings"
         database = sqlite3.connect(path)
         database.execute("PRAGMA application_id = 0x70657474")
@@ -271,6 +271,7 @@ def check_show(folder, pack, grid):
                 row |= {"weights": "cold", "opening": 0, "closing": 0} if version >= 2 else {}
                 row |= {"moved": 0} if version >= 3 else {}
                 row |= {"machine": ""} if version >= 4 else {}
+                row |= {"place": "between"} if version >= 5 else {}
                 database.execute(f"INSERT INTO samples({','.join(row)}) VALUES ({','.join('?' * len(row))})", list(row.values()))
         database.commit()
         database.close()
@@ -282,10 +283,30 @@ def check_show(folder, pack, grid):
         done = tune(pack, path, "--shapes", grid, "--runner", fake(folder, "old", GOOD))
         expect("show", done.returncode == 0, done.stderr)
         kept = sqlite3.connect(path)
-        expect("show", kept.execute("PRAGMA user_version").fetchone() == (4,), f"not written in the newest format: {done.stdout}")
+        expect("show", kept.execute("PRAGMA user_version").fetchone() == (5,), f"not written in the newest format: {done.stdout}")
         expect("show", kept.execute("SELECT * FROM samples").fetchall()[18:], "old samples are lost")
+    check_worth(folder, pack, path)
     done = subprocess.run([BIN / "pet-tune", pack, "--show", path, "--device", "onednn-cpu"], capture_output=True, text=True, timeout=60)
     expect("show", done.returncode == 0 and "no rule is tuned for onednn-cpu" in done.stdout, done.stdout + done.stderr)
+
+
+def check_worth(folder, pack, timings):
+    """What predictions are worth, with the samples of a model left out: here of one Conv."""
+    worth = folder / "worth.json"
+    graph = onnx.parser.parse_graph("g (float[1, 64, 28, 28] x, float[64, 64, 3, 3] w) => (float[1, 64, 28, 28] y) { y = Conv<pads = [1, 1, 1, 1]>(x, w) }")
+    weights = onnx.numpy_helper.from_array(np.ones((64, 64, 3, 3), np.float32), "w")
+    del graph.input[1]
+    graph.initializer.append(weights)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), folder / "one.onnx")
+    command = [BIN / "pet-tune", pack, "--show", timings, "--machine", "avx2", "--shapes-from", folder / "one.onnx"]
+    done = subprocess.run([*command, "--json", worth], capture_output=True, text=True, timeout=60)
+    expect("worth", done.returncode == 0 and "each model by the others: 1 samples left out in turn: 100 % decided right" in done.stdout, done.stdout + done.stderr)
+    said = json.loads(worth.read_text())
+    expect("worth", said["models"] == 1 and said["left_out"]["model"]["samples"] == 1 and said["left_out"]["sample"]["samples"] >= 18, said)
+    expect("worth", 0.3 < said["left_out"]["model"]["median"] < 3, said)
+    only = subprocess.run([*command, "--json", "-"], capture_output=True, text=True, timeout=60)
+    expect("worth", json.loads(only.stdout) == said, only.stdout)
+    one_line("JSON of what", tune(pack, folder / "none.jsonl", "--json", worth), 2, "--json is for --cliffs and --show")
 
 
 def check_devices(folder, pack, grid):

@@ -246,7 +246,7 @@ def main():
         wheel = build_wheel(folder)
         print(f"{wheel.name}: {wheel.stat().st_size} bytes in {time.monotonic() - begin:.0f} s")
         build.build("srcnn", folder).rename(folder / "model.onnx")
-        must(BIN / "pet-apply", folder / "model.onnx", "-q", "-o", folder / "tool.onnx")
+        must(BIN / "pet-apply", folder / "model.onnx", "-q", "-o", folder / "tool.onnx", env={})
         must(sys.executable, "-m", "venv", folder / "empty")
         python = folder / "empty" / "bin" / "python"
         must(python, "-m", "pip", "install", "--no-deps", "--no-index", wheel)

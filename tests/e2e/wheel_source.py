@@ -50,7 +50,8 @@ def main():
         wheel = wheel_from_source(folder)
         print(f"{wheel.name}: {wheel.stat().st_size} bytes in {time.monotonic() - begin:.0f} s")
         build.build("srcnn", folder).rename(folder / "model.onnx")
-        must(BIN / "pet-apply", folder / "model.onnx", "-q", "-o", folder / "tool.onnx")
+        # Both without what a home folder may keep of the machine (pet-tune --calibrate), by which rules are chosen.
+        must(BIN / "pet-apply", folder / "model.onnx", "-q", "-o", folder / "tool.onnx", env={})
         must(sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", folder / "site", wheel)
         must(sys.executable, "-S", "-c", USES, cwd=folder, env={"PATH": "/proc/nonexistent", "PYTHONPATH": str(folder / "site")})
         if (folder / "model.pet.onnx").read_bytes() != (folder / "tool.onnx").read_bytes():

@@ -19,9 +19,10 @@ from onnx import TensorProto, helper, numpy_helper, parser
 
 SOURCE = pathlib.Path(__file__).parents[2]
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "asan" / "bin"))
-sys.path.insert(0, str(SOURCE / "tests" / "e2e"))
+sys.path[:0] = [str(SOURCE / "tests" / "e2e"), str(SOURCE / "tests" / "models")]
 import apply_operators  # noqa: E402
 import taso  # noqa: E402
+import timed  # noqa: E402
 
 TARGETS = ["program", "rules", "pack", "timings", "outcomes", "model", "vocabulary", "taso"]
 
@@ -69,22 +70,28 @@ def write_timings(folder):
     import sqlite3
     lines = (SOURCE / "packs" / "ort-cpu.timings.jsonl").read_text().splitlines(keepends=True)
     machines = [line for line in lines if line.startswith('{"machine"')]
-    (folder / "text").write_text("".join(lines[:len(machines) + 3]))
-    (folder / "line").write_text(lines[len(machines)])
+    settings = [line for line in lines if line.startswith('{"setting"')]
+    samples = lines[len(machines) + len(settings):]
+    (folder / "text").write_text("".join(machines + settings + samples[:3]))
+    (folder / "setting").write_text("".join(line for line in settings if json.loads(line)["setting"] in samples[0]) + samples[0])
+    older = timed.samples(SOURCE / "packs" / "ort-cpu.timings.jsonl")[0]
+    (folder / "line").write_text(json.dumps(older, separators=(",", ":")) + "\n")
     (folder / "machine").write_text(machines[0])
     # docs/pack-format.md says how timings are kept.
     page = (SOURCE / "docs" / "pack-format.md").read_text()
     schemas = re.findall(r"^ +(CREATE TABLE samples.*)$", page, re.M)  # of this version, then of older ones
     row = "'ab', 'conv/a', 'cpu', '{\"N\":1}', 'e', '1', 'avx', "
-    times = "1, 'warm', 0.5, 0.25, 0.1, 0"
-    for name, version, schema, rest in [("database", 4, schemas[0], f"'', {times}, 64, 0.1, '2026-11-21'"),
-                                        ("database-3", 3, schemas[1], f"{times}, 64, 0.1, '2026-11-21'"),
-                                        ("database-2", 2, schemas[2], f"{times}, 0.1, '2026-11-21'"),
-                                        ("database-1", 1, schemas[3], "1, 0.5, 0.25, 0.1, '2026-11-21'")]:
+    weights = "1, 'warm'"
+    times = "0.5, 0.25, 0.1, 0"
+    for name, version, schema, rest in [("database", 5, schemas[0], f"'', {weights}, 'last', {times}, 64, 0.1, '2026-11-21'"),
+                                        ("database-4", 4, schemas[1], f"'', {weights}, {times}, 64, 0.1, '2026-11-21'"),
+                                        ("database-3", 3, schemas[2], f"{weights}, {times}, 64, 0.1, '2026-11-21'"),
+                                        ("database-2", 2, schemas[3], f"{weights}, {times}, 0.1, '2026-11-21'"),
+                                        ("database-1", 1, schemas[4], "1, 0.5, 0.25, 0.1, '2026-11-21'")]:
         db = sqlite3.connect(folder / name)
         db.execute("PRAGMA application_id = 0x70657474")
         db.execute(f"PRAGMA user_version = {version}")
-        if version == 4:
+        if version >= 4:
             db.execute(re.search(r"^ +(CREATE TABLE machines.*)$", page, re.M)[1])
             db.execute("INSERT INTO machines VALUES (?, ?)", (json.loads(machines[0])["machine"], machines[0].strip()))
         db.execute(schema)

@@ -37,6 +37,7 @@ import build  # noqa: E402
 import compare  # noqa: E402
 import models as bench  # noqa: E402
 import page  # noqa: E402
+import timed  # noqa: E402
 import trial  # noqa: E402
 import zoo  # noqa: E402
 from compare import runner  # noqa: E402
@@ -279,8 +280,7 @@ def tuned(run, device):
     file = run.timings(device)
     words = ["-o", file, "--device", device, "--budget", run.options.seconds, "-q"]
     done = call("pet-tune", *words, *run.options.tune, accept=(0, 5), seconds=run.options.seconds + 600)
-    lines = [json.loads(line) for line in file.read_text().splitlines()] if file.is_file() else []
-    samples = [line for line in lines if line.get("device") == device and "rule" in line]
+    samples = [s for s in timed.samples(file) if s["device"] == device]
     best = {}
     for s in samples:
         best[s["name"]] = max(best.get(s["name"], 0), s["pattern"] / s["replacement"])

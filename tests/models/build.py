@@ -8,7 +8,7 @@ The same name gives the same bytes on every machine: weights come from the raw 6
 names of the model and of the tensor, through exact arithmetic. Their scale is He's (variance 2 / fan-in), so that
 activations keep a sane range through any depth.
 
-`resnet18` and the models of zoo.py are the graphs that exporters write (see export.py), weights filled in.
+`resnet18`, the models of zoo.py and those of families.py are the graphs that exporters write (see export.py), weights filled in.
 The others are written here, opset 17, named and arranged as published, without value_info, as older exporters do; as
 those do, too, a BatchNormalization behind a Conv is folded into it.
 """
@@ -21,6 +21,7 @@ import onnx
 import onnx.parser
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import families  # noqa: E402
 import images  # noqa: E402
 import papers  # noqa: E402
 import sequences  # noqa: E402
@@ -28,13 +29,14 @@ import weights  # noqa: E402
 import zoo  # noqa: E402
 
 EXPORTED = pathlib.Path(__file__).parent / "exported"
+FAMILIES = EXPORTED / "families"
 
 
-def exported(name, keep=weights.inside):
+def exported(name, keep=weights.inside, folder=EXPORTED):
     """An exporter's graph, with its long constants and its weights filled in; `keep`: see weights.fill()."""
-    packed = EXPORTED / f"{name}.json"
+    packed = folder / f"{name}.json"
     constants = json.loads(packed.read_text()) if packed.is_file() else {}
-    return weights.fill(onnx.parser.parse_model((EXPORTED / f"{name}.onnxtxt").read_text()), name, constants, keep)
+    return weights.fill(onnx.parser.parse_model((folder / f"{name}.onnxtxt").read_text()), name, constants, keep)
 
 
 MODELS = {
@@ -132,7 +134,10 @@ PAPERS = OPERATORS | {f"{network}_n{batch}": lambda name, make=make, batch=batch
 # As exporters write them.
 ZOO = {name: exported for name in zoo.MODELS}
 
-EVERY = MODELS | HUGE | UNSEEN | SMALL | PAPERS | ZOO
+# Operators by themselves, as exporters write them.
+OPERATORS_EXPORTED = {name: lambda name: exported(name, folder=FAMILIES) for name in families.MODELS}
+
+EVERY = MODELS | HUGE | UNSEEN | SMALL | PAPERS | ZOO | OPERATORS_EXPORTED
 
 
 def build(name, folder):

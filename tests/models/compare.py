@@ -32,10 +32,10 @@ class Comparison:
 class Reference:
     """What the model in a file computes of random inputs, to compare several others with. Raises runner.Mistake."""
 
-    def __init__(self, path, seed=0, optimise=True, dims=None):
+    def __init__(self, path, seed=0, optimise=True, dims=None, positive=False):
         self.optimise = optimise
         session = runner.open_session(str(path), optimise=optimise)
-        self.inputs = runner.seeded_inputs(session, seed, dims)
+        self.inputs = runner.seeded_inputs(session, seed, dims, positive)
         self.outputs = runner.run(session, self.inputs, str(path))
         self.scale = runner.max_abs(self.outputs)
         if self.scale == float("inf"):
@@ -48,9 +48,9 @@ class Reference:
         return Comparison(runner.max_abs_diff(self.outputs, runner.run(session, self.inputs, str(path)), str(path)), self.scale)
 
 
-def compare(a, b, seed=0, optimise=True, dims=None):
+def compare(a, b, seed=0, optimise=True, dims=None, positive=False):
     """Compares the models in files A and B. Raises runner.Mistake, or onnx.checker.ValidationError for B."""
-    return Reference(a, seed, optimise, dims).compare(b)
+    return Reference(a, seed, optimise, dims, positive).compare(b)
 
 
 def dimension(text):

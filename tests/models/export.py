@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Regenerates exported/: the zoo's models (zoo.py) as exporters write them, weights left out.
+"""Regenerates exported/: the zoo's models (zoo.py), and operators (families.py), as exporters write them, weights left out.
 
-    python tests/models/export.py [--out OUTDIR] [NAME...]        without a name: all; needs requirements-export.txt
+    python tests/models/export.py [--out OUTDIR] [NAME...]        without a name: the zoo; needs requirements-export.txt
+    python tests/models/export.py --families [NAME...]            the operators
 
 Only the graph is kept, in ONNX's text form, and beside it, as JSON, its long constants (masks, indices; zlib in base64):
 `build.py` fills seeded weights in, so neither torch nor a trained checkpoint is needed to build, test or time. What the exporter
@@ -27,6 +28,8 @@ import onnx.printer
 
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
+import build  # noqa: E402
+import families  # noqa: E402
 import weights  # noqa: E402
 import zoo  # noqa: E402
 
@@ -59,8 +62,10 @@ def randomise(module):
 def torch_module(name, model):
     import torch
     import sources
+    import sources_operators
     torch.manual_seed(0)
-    module = sources.MAKERS[name.split("-")[0].removesuffix("_b8")]().eval()
+    maker = sources_operators.MAKERS[name] if name in families.MODELS else sources.MAKERS[name.split("-")[0].removesuffix("_b8")]
+    module = maker().eval()
     randomise(module)
     return module.half() if model.precision == "fp16" and model.exporter == zoo.DYNAMO else module
 
@@ -172,8 +177,7 @@ def drop_empty(message):
                 drop_empty(each)
 
 
-def export(name, out):
-    model = zoo.MODELS[name]
+def export(name, model, out):
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = pathlib.Path(scratch) / "model.onnx"
@@ -183,7 +187,7 @@ def export(name, out):
         if model.precision == "int8":
             to_int8(name, model, path)
         graph = onnx.load(path)
-    weights.strip(graph)
+    weights.strip(graph, keep=name in families.MEANT)
     packed = weights.pack(graph)
     text = to_text(graph)
     (out / f"{name}.onnxtxt").write_text(text)
@@ -197,15 +201,18 @@ def export(name, out):
 def main():
     arguments = argparse.ArgumentParser(description="Regenerates the zoo's graphs.")
     arguments.add_argument("names", nargs="*", metavar="NAME")
-    arguments.add_argument("--out", type=pathlib.Path, default=HERE / "exported")
+    arguments.add_argument("--families", action="store_true", help="the operators, not the zoo")
+    arguments.add_argument("--out", type=pathlib.Path, help="by default exported/, or of the operators exported/families/")
     options = arguments.parse_args()
-    names, failed = options.names or list(zoo.MODELS), []
+    models = families.MODELS if options.families else zoo.MODELS
+    options.out = options.out or (build.FAMILIES if options.families else build.EXPORTED)
+    names, failed = options.names or list(models), []
     for name in names:
         try:
-            if len(names) > 1 and zoo.MODELS[name].exporter == zoo.KERAS:  # it lives badly beside torch
+            if len(names) > 1 and models[name].exporter == zoo.KERAS:  # it lives badly beside torch
                 subprocess.run([sys.executable, __file__, "--out", options.out, name], check=True)
             else:
-                export(name, options.out)
+                export(name, models[name], options.out)
         except Exception as error:  # an exporter's own; the others are tried all the same
             traceback.print_exc()
             failed.append(f"{name}: {type(error).__name__}: {str(error)[:300]}")

@@ -122,8 +122,8 @@ def clear(tensor):
         tensor.ClearField(field)
 
 
-def strip(model):
-    """Leaves out the weights' data and the exporter's notes (source lines of the machine it ran on); shapes stay."""
+def strip(model, keep=False):
+    """Leaves out the exporter's notes (source lines of the machine it ran on) and, unless `keep`, the weights' data; shapes stay."""
     del model.metadata_props[:]
     model.ClearField("doc_string")
     uses = Uses(model)
@@ -140,7 +140,7 @@ def strip(model):
                 attribute.ClearField("doc_string")
     for name, tensor in tensors(model):
         tensor.ClearField("data_location")  # of external data, which was read
-        if is_weight(name, tensor, uses):
+        if not keep and is_weight(name, tensor, uses):
             clear(tensor)
 
 

@@ -183,6 +183,64 @@ TEST(Apply, OtherBatchDimensionsAreReshapedWhereARuleNeedsItsOwn) {
   EXPECT_EQ(rewrite::str(result.report.fired[0].shapes), "A=2 B=4 K=5 M=6");
 }
 
+// --- Operators that views read away ---
+
+constexpr const char* kPower = "x: [2, 3]  r = Relu(x)  y = Pow(r) exponent=2";
+constexpr const char* kOverlapping = R"(
+pattern relu-square {
+  shape M K
+  x: [M, K]
+  r = Relu(x)
+  y = Square(r)
+}
+
+rule relu-square/product of relu-square {
+  class M K : 1 <= M, 1 <= K
+  numerics same-terms
+  replacement {
+    r = Relu(x)
+    y = Mul(r, x)
+  }
+})";
+
+TEST(Apply, AReadingIsWrittenWhereItIsKnownToPay) {
+  const Model model = modelOf(kPower);
+  const RuleSet rules = rulesOf(dataText("readings.pet"));
+  const std::string rule = "pow-square/by-definition", before = serialize(model).value();
+  EXPECT_EQ(bytesOf(applied(model, rules, {})), before) << "not known";
+  EXPECT_EQ(bytesOf(applied(model, rules, {}, costsOf({{rule, ratioOf(0.9, 0.8)}}))), before) << "known to lose";
+  const Applied once = applied(model, rules, {}, costsOf({{rule, ratioOf(2, 1.5)}}));
+  EXPECT_EQ(types(rewrittenGraph(once)), "Relu Mul");
+  EXPECT_EQ(results(rewrittenGraph(once)), results(model.graph));
+  const Model written = parseModel(bytesOf(once), "test").value();
+  EXPECT_EQ(bytesOf(applied(written, rules, {}, costsOf({{rule, ratioOf(2, 1.5)}}))), bytesOf(once)) << "twice";
+}
+
+/// The check is of what the model computes: it would be wrong of a reading that is not what the operator is.
+TEST(Apply, AReadingIsCheckedWithTheOperator) {
+  const std::string wrong = replaced(dataText("readings.pet"), "Mul(x, x)", "Add(x, x)");
+  auto refused = apply(modelOf(kPower), rulesOf(wrong), {}, all());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kCheck) << refused.error().message();
+}
+
+TEST(Apply, OfAReadingAndARuleAboutItsPartsTheCheaperIsChosen) {
+  const Model model = modelOf(kPower);
+  RuleSet rules = rulesOf(dataText("readings.pet"));
+  const RuleSet others = rulesOf(kOverlapping);
+  rules.patterns.insert(rules.patterns.end(), others.patterns.begin(), others.patterns.end());
+  rules.rules.insert(rules.rules.end(), others.rules.begin(), others.rules.end());
+  for (const auto& [reading, other, wanted] :
+       {std::tuple(3.0, 1.2, "pow-square/by-definition"), std::tuple(1.2, 3.0, "relu-square/product")}) {
+    const Applied chosen = applied(model, rules, {},
+                                   costsOf({{"pow-square/by-definition", ratioOf(reading, reading)},
+                                            {"relu-square/product", ratioOf(other, other)}}));
+    ASSERT_FALSE(chosen.report.fired.empty());
+    EXPECT_EQ(chosen.report.fired[0].rule, wanted);
+    EXPECT_EQ(results(rewrittenGraph(chosen)), results(model.graph));
+  }
+}
+
 TEST(Apply, AnOldOpsetRefusesWhatItCannotExpress) {
   Model model = modelOf("x: [1, 2, 6, 6]  w: const [2, 2, 3, 3]  y = Conv(x, w) pads=[1, 1, 1, 1]", 11);
   std::string strided = R"(

@@ -196,7 +196,7 @@ TEST(Checks, WeightsThatARuleMakesAreMadeOnce) {
   std::vector<std::string> made;  // constants that the engine gets for the replacement
   ApplyOptions options = all();
   options.check = ApplyOptions::Check::kSites;
-  options.engine = [&](const Program& p, const InputSource<float>& weights) -> Expected<FloatRun> {
+  options.engine = [&](const Program& p, const Weights& weights) -> Expected<FloatRun> {
     for (Value v : p.inputs()) {
       if (isConstant(p, v) && p.name(v) != "s") made.push_back(p.name(v));
     }

@@ -170,6 +170,22 @@ TEST(Choose, ComputedSizesCount) {
   EXPECT_TRUE(applied(model, rules, options, costs).report.fired.empty());
 }
 
+/// What a rule costs where a model ends counts there, and there alone.
+TEST(Choose, WhereTheModelEndsRulesCostWhatTheyDoThere) {
+  const RuleSet rules = rulesOf(dataText("phases.pet"));
+  const std::string conv = ") dilations=[2, 2] pads=[2, 2, 2, 2]  ";
+  const Model model = modelOf("x: [1, 3, 8, 8]  w: const [3, 3, 3, 3]  t = Conv(x, w" + conv + "u = MaxPool(t) " +
+                              "kernel_shape=[3, 3] pads=[1, 1, 1, 1]  y = Conv(u, w" + conv);
+  ApplyOptions options;
+  options.check = ApplyOptions::Check::kNone;
+  Costs costs = costsOf({{rules.rules[0].name, ratioOf(0.8, 0.75)}});
+  EXPECT_TRUE(applied(model, rules, options, costs).report.fired.empty());
+  costs.atLast = costsOf({{rules.rules[0].name, ratioOf(7, 6)}}).at;
+  const Applied a = applied(model, rules, options, costs);
+  ASSERT_EQ(a.report.fired.size(), 1U);
+  EXPECT_NEAR(a.report.fired[0].gain.value(), 7, 1e-9);
+}
+
 /// The sum is computed between the layouts, too: one opening and one closing layout for all three.
 TEST(Choose, LayoutsMeetAcrossResiduals) {
   const std::string conv = ") dilations=[2, 2] pads=[2, 2, 2, 2]  ";

@@ -90,6 +90,8 @@ const Passage kPassages[] = {
     {"a = Expand(u) shape=[3, 2, 4, 4, 6]", Functions::kAll, "exp-of-a-broadcast", "Exp"},
     {"a = Tile(u) repeats=[1, 1, 2, 3]", Functions::kAll, "exp-of-tiles", "Exp"},
     {"a = Gather(u) axis=1 indices=[3, 0, 0]", Functions::kAll, "exp-of-gathered-rows", "Exp"},
+    {"w = Conv(z, k)  s = Slice(w) axes=[0] starts=[0] ends=[1]  a = ScatterND(u, s) start=1", Functions::kAll,
+     "exp-of-replaced-rows", "Exp"},
     {"a, b = Split(u) axis=1 split=[1, 3]"},  // its other results would have to follow
 };
 

@@ -110,6 +110,7 @@ constexpr Move kMoves[] = {
     {"PadOfOnes", "x: [2, 3]  y = Pad(x) pads=[1, 0, 0, 2] value=1", "t = Pad(x) pads=[1, 0, 0, 2] value=1"},
     {"PadEdge", "x: [2, 3]  y = Pad(x) pads=[1, 0, 0, 2] mode=edge", "t = Pad(x) pads=[1, 0, 0, 2] mode=edge"},
     {"Gather", "x: [4, 3]  y = Gather(x) axis=0 indices=[3, 0]", "t = Gather(x) axis=0 indices=[3, 0]"},
+    {"ScatterND", "x: [4, 3]  u: [2, 3]  y = ScatterND(x, u) start=1", "t = ScatterND(x, u) start=1"},
     {"Expand", "x: [1, 3]  y = Expand(x) shape=[4, 3]", "t = Expand(x) shape=[4, 3]"},
     {"Tile", "x: [2, 3]  y = Tile(x) repeats=[2, 1]", "t = Tile(x) repeats=[2, 1]"},
     {"DepthToSpace", "x: [1, 8, 2, 3]  y = DepthToSpace(x) blocksize=2", "t = DepthToSpace(x) blocksize=2"},

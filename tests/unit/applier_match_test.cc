@@ -47,6 +47,21 @@ TEST(ApplierMatch, BindsTheSymbolsOfASite) {
   EXPECT_TRUE(found.refusals.empty());
 }
 
+TEST(ApplierMatch, TheLastSitesAreThoseBehindWhichOnlyFunctionsAre) {
+  const std::string first = "x: [1, 3, 8, 8]  w: const [3, 3, 3, 3]  v: const [3, 3, 3, 3]  c: const [3, 1, 1]  ";
+  auto isLast = [&](const std::string& more) {
+    std::vector<bool> last;
+    for (const Site& s : find(kConv, modelOf(first + more)).sites)
+      last.push_back(s.isLast);
+    return last;
+  };
+  using Last = std::vector<bool>;
+  EXPECT_EQ(isLast("y = Conv(x, w)"), Last({true}));
+  EXPECT_EQ(isLast("t = Conv(x, w)  u = Add(t, c)  y = Softmax(u) axis=1"), Last({true}));
+  EXPECT_EQ(isLast("t = Conv(x, w)  u = Relu(t)  y = Conv(u, v)"), Last({false, true}));
+  EXPECT_EQ(isLast("t = Conv(x, w)  u = Exp(t)  y = Mul(t, u)"), Last({false}));
+}
+
 TEST(ApplierMatch, ALayoutIsOneOfTheSameGroupsAndBindsItsExtents) {
   constexpr const char* kFlat = R"(
 pattern flat {
@@ -329,6 +344,78 @@ TEST(ApplierMatch, UnknownRanksAndTypesDoNotMatch) {
   EXPECT_EQ(find(kChain, model).sites.size(), 1U);
   model.graph.types["x"] = {ElementType::kDouble, std::vector<std::optional<int64_t>>{2, 3}};
   EXPECT_EQ(find(kChain, model).sites.size(), 1U);
+}
+
+// --- Operators that views read away ---
+
+struct ReadAwayCase {
+  const char* pattern;
+  const char* model;
+  size_t sites;
+};
+
+constexpr const char* kSquareByPow = "shape M K\nx: [M, K]\ny = Pow(x) exponent=2";
+constexpr const char* kGraphProduct =
+    "shape N K C V W\nx: [N, K, C, V]\na: [K, V, W]\ny = Einsum(x, a) equation=\"nkcv,kvw->ncw\"";
+constexpr const char* kProduct = "shape M N K\nx: [M, K]\nw: [K, N]\ny = Einsum(x, w) equation=\"mk,kn->mn\"";
+
+const ReadAwayCase kReadAwayCases[] = {
+    {kSquareByPow, "x: [2, 3]  y = Pow(x) exponent=2", 1},
+    {kSquareByPow, "x: [2, 3, 4]  y = Pow(x) exponent=2  z = Pow(y) exponent=2", 2},
+    {kSquareByPow, "x: [2, 3]  y = Square(x)", 0},
+    {kSquareByPow, "x: [2, 3]  y = Mul(x, x)", 0},
+    {kSquareByPow, "x: [2, 3]  y = Pow(x) exponent=3", 0},  // its first part is a square
+    {kSquareByPow, "x: [2, 3]  y = Pow(x) exponent=0.5", 0},
+    {"shape M K\nx: [M, K]\ny = Square(x)", "x: [2, 3]  y = Pow(x) exponent=2", 1},
+    {"shape M K\nx: [M, K]\ns = Pow(x) exponent=2\ny = ReduceSum(s) axes=[1]",  // with others: in normal form
+     "x: [2, 3]  s = Mul(x, x)  y = ReduceSum(s) axes=[1]", 1},
+    {kGraphProduct, "x: [2, 3, 4, 5]  a: [3, 5, 6]  y = Einsum(x, a) equation=\"abcd,bde->ace\"", 1},
+    {kGraphProduct, "x: [1, 3, 4, 5]  a: [3, 5, 6]  y = Einsum(x, a) equation=\"abcd,bde->ace\"", 1},
+    {kGraphProduct, "x: [2, 1, 4, 1]  a: [1, 1, 6]  y = Einsum(x, a) equation=\"abcd,bde->ace\"", 1},
+    {kGraphProduct, "x: [2, 3, 4, 5]  a: const [3, 5, 6]  y = Einsum(x, a) equation=\"abcd,bde->ace\"", 1},
+    {kGraphProduct, "x: [2, 3, 4, 5]  a: [3, 5, 6]  y = Einsum(x, a) equation=\"abcd,bde->aec\"", 0},
+    {kGraphProduct,
+     "x: [2, 3, 4, 5]  a: [3, 5, 6]  t = Transpose(x) perm=[0, 2, 1, 3]  u = Layout(t)  n c k v -> n c (k v)  "
+     "b = Layout(a)  k v w -> (k v) w  y = MatMul(u, b)",
+     0},
+    {kProduct, "x: [2, 3]  w: [3, 4]  y = Einsum(x, w) equation=\"ab,bc->ac\"", 1},
+    {kProduct, "x: [2, 3]  w: [3, 4]  y = Einsum(w, x) equation=\"ab,ca->cb\"", 1},  // operands exchanged
+    {kProduct, "x: [2, 3]  w: [3, 4]  y = Einsum(w, x) equation=\"ab,ca->bc\"", 0},
+    {kProduct, "x: [2, 3]  w: [3, 4]  y = MatMul(x, w)", 0},
+    {kProduct, "x: [2, 3]  w: [3, 4]  v: [4, 5]  y = Einsum(x, w, v) equation=\"ab,bc,cd->ad\"", 0},
+    {"shape M N K\nx: [M, K]\nw: [K, N]\ny = MatMul(x, w)",
+     "x: [2, 3]  w: [3, 4]  y = Einsum(x, w) equation=\"ab,bc->ac\"", 1},
+};
+
+TEST(ApplierMatch, APatternOfWhatIsReadAwayStandsWhereTheModelHasIt) {
+  for (const auto& [pattern_, model, sites] : kReadAwayCases) {
+    const std::string text = std::string(pattern_) + "\n" + model;
+    Found found = find(pattern(pattern_), modelOf(model));
+    EXPECT_EQ(found.sites.size(), sites) << text;
+    if (sites == 0 && std::string_view(model).find("exponent=2") == std::string_view::npos) {
+      EXPECT_TRUE(found.refusals.empty()) << text << found.refusals.at(0).reason.detail;
+    }
+  }
+}
+
+/// What a site is checked with is what the model computes there; all that the view has in its place is replaced.
+TEST(ApplierMatch, ASiteOfWhatIsReadAwayIsAllOfIt) {
+  Found found =
+      find(pattern(kGraphProduct),
+           modelOf("x: [2, 3, 4, 5]  a: [3, 5, 6]  r = Relu(x)  y = Einsum(r, a) equation=\"nkcv,kvw->ncw\""));
+  ASSERT_EQ(found.sites.size(), 1U);
+  const Site& site = found.sites[0];
+  EXPECT_TRUE(site.isReadAway);
+  EXPECT_EQ(site.program->node(site.program->outputs()[0]).op->name, "Einsum");
+  EXPECT_EQ(site.nodes.size(), 4U);  // Transpose, two Layouts, MatMul
+  EXPECT_EQ(site.anchor, site.outputs.at(0).node);
+}
+
+/// A scale goes to the first operand of a product, which is then no part of the Einsum alone.
+TEST(ApplierMatch, WhatIsReadAwayTogetherWithItsNeighbourIsNoSite) {
+  const char* scaled =
+      "x: [2, 3]  w: [3, 4]  p = Einsum(x, w) equation=\"ab,bc->ac\"  c = Constant() value=0.5  y = Mul(p, c)";
+  EXPECT_TRUE(find(pattern(kProduct), modelOf(scaled)).sites.empty());
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "applier/infer/einsum.h"
 #include "applier/operators/onnx_rows.h"
+#include "ir/ops/einsum.h"
 #include "ir/ops/op.h"
 #include "tests/unit/applier_support.h"
 #include "tests/unit/graph_text.h"
@@ -46,6 +46,12 @@ TEST(ApplierIdioms, AreReadAsTheOperator) {
                    "axes=[-1] a=Add(v,e) s=Sqrt(a) r=Div(o,s) n=Mul(c,r) y=Mul(w,n)",
                    13),
             "RMSNormalization");
+  // Of a value with a dimension of extent 1 in front, as of a batch of one that a MatMul makes rows of.
+  EXPECT_EQ(
+      readAs("i:f[4,8] to=i{1,4,8} h=f(0.5) k=f(3) b=f(0.044715) c=f(0.7978846) o=f(1) x=Reshape(i,to) a=Mul(x,h) "
+             "q=Pow(x,k) l=Mul(q,b) u=Add(x,l) w=Mul(u,c) t=Tanh(w) p=Add(t,o) y=Mul(a,p)",
+             18),
+      "Layout Gelu");
   EXPECT_EQ(readAs("x:f[B,5] g=Sigmoid(x) y=Mul(g,x)", 13), "Swish");
   EXPECT_EQ(readAs("x:f[B,5] c=f(1.702) u=Mul(x,c) g=Sigmoid(u) y=Mul(x,g)", 13), "Swish");
   EXPECT_EQ(readAs("x:f[B,5] z:f[B,5] g=Sigmoid(z) y=Mul(g,x)", 13), "Sigmoid Mul");
@@ -299,6 +305,48 @@ TEST(ApplierOpenParts, AreRead) {
   };
   for (const auto& [text, wanted] : cases)
     EXPECT_EQ(readAs("x:f[batch,seq,8] " + std::string(text), 17), wanted) << text;
+}
+
+// --- Tables ---
+
+TEST(ApplierTables, ThatCountAreMaps) {
+  const std::pair<const char*, std::string> cases[] = {
+      {"i=i{1,2,3} y=Gather(x,i) axis=1", "IndexMap"},
+      {"i=i{-3,-2} y=Gather(x,i) axis=1", "IndexMap"},
+      {"i=i{0,2,4} y=Gather(x,i) axis=1", "IndexMap"},
+      {"i=i{2,1,0} y=Gather(x,i) axis=1", "Gather"},
+      {"i=i{0,1,3} y=Gather(x,i) axis=1", "Gather"},
+      {"i=i{1} y=Gather(x,i) axis=1", "Gather"},
+      {"i=i{0,1,2,1,2,3} s=i{2,3} j=Reshape(i,s) y=Gather(x,j) axis=1", "IndexMap"},
+      {"i=i{0,1,2,3,4,5} s=i{2,3} j=Reshape(i,s) y=Gather(x,j) axis=1", "IndexMap Layout"},
+      {"i=i{2,3} s=i{2,6,2} j=Expand(i,s) y=GatherElements(x,j) axis=2", "IndexMap"},
+      {"i=i{2,3} s=i{1,4,2} j=Expand(i,s) y=GatherElements(x,j) axis=2", "Slice IndexMap"},
+      {"i=i{0,1,2,3} s=i{4,1} j=Reshape(i,s) t=i{2,4,8} k=Expand(j,t) y=GatherElements(x,k) axis=2", ""},
+  };
+  for (const auto& [text, wanted] : cases)
+    EXPECT_EQ(readAs("x:f[2,6,8] " + std::string(text), 17), wanted) << text;
+}
+
+TEST(ApplierTables, RowsThatFollowEachOtherAreReplaced) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"u:f[2,8] i=i{1,2}", "ScatterND"}, {"u:f[2,8] i=i{-2,-1}", "ScatterND"},
+      {"u:f[2,8] i=i{2,1}", ""},          {"u:f[2,8] i=i{1,3}", ""},
+      {"u:f[2,8] i=i{5,6}", ""},
+  };
+  for (const auto& [text, wanted] : cases)
+    EXPECT_EQ(readAs("x:f[6,8] " + std::string(text) + " a=i{1} j=Unsqueeze(i,a) y=ScatterND(x,j,u)", 17), wanted)
+        << text;
+  EXPECT_EQ(readAs("x:f[6,8] u:f[2,8] i=i{1,2} a=i{1} j=Unsqueeze(i,a) y=ScatterND(x,j,u) reduction=\"add\"", 17), "");
+}
+
+/// The Unsqueeze makes what the Gather takes before it drops the axis.
+TEST(ApplierOpenParts, AnInnerValueThatAnotherNodeMakesHasItsName) {
+  const Graph graph = graphOf("x:f[4,6] i=i(1) g=Gather(x,i) axis=0 u=Unsqueeze(g) axes=[0] n=NonZero(u)", 11);
+  const View view = normalise(withOutputs(graph)).view;
+  ASSERT_EQ(view.program.outputs().size(), 1U);
+  const Value inner = view.program.outputs()[0];
+  ASSERT_TRUE(view.names.contains(inner));
+  EXPECT_EQ(view.names.at(inner), "u");
 }
 
 TEST(ApplierOpenParts, AreWrittenFromTheEnd) {

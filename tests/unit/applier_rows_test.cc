@@ -44,6 +44,8 @@ const Case kCases[] = {
     {"x: [2, 3]  y = Pad(x) pads=[1, 0, 0, 2]", since(6)},
     {"x: [2, 3]  y = Pad(x) pads=[1, 0, 0, 2] mode=reflect", since(6)},
     {"x: [2, 4]  y = Gather(x) axis=1 indices=[3, 0, 0]", since(6)},
+    {"x: [4, 3]  u: [2, 3]  y = ScatterND(x, u) start=1", since(11)},
+    {"x: [2, 9]  y = IndexMap(x) [i0:2, i1:4] -> [i0, 2i1 + 1]", since(6)},
     {"x: [1, 2, 4, 6]  y = SpaceToDepth(x) blocksize=2", since(6)},
     {"x: [1, 8, 2, 3]  y = DepthToSpace(x) blocksize=2", since(6)},
     {"x: [1, 8, 2, 3]  y = DepthToSpace(x) blocksize=2 mode=CRD", since(11)},
@@ -62,6 +64,8 @@ const Case kCases[] = {
     {"x: [2, 3]  y = Tanh(x)", since(6)},
     {"x: [2, 3]  y = Erf(x)", since(9)},
     {"x: [2, 3]  y = Exp(x)", since(6)},
+    {"x: [2, 3]  y = Log(x)", since(6)},
+    {"x: [2, 3]  y = Abs(x)", since(6)},
     {"x: [2, 3]  y = Sqrt(x)", since(6)},
     {"x: [2, 3]  y = Reciprocal(x)", since(6)},
     {"x: [2, 3]  y = Softplus(x)", since(6)},
@@ -78,6 +82,8 @@ const Case kCases[] = {
     {"x: [2, 3]  y = Clip(x)", since(6)},
     {"x: [2, 3, 4]  y = Softmax(x) axis=2", since(6)},
     {"x: [2, 3, 4]  y = Softmax(x) axis=1", since(13)},
+    {"x: [2, 3, 4]  y = LogSoftmax(x) axis=2", since(6)},
+    {"x: [2, 3, 4]  y = LogSoftmax(x) axis=1", since(13)},
     {"x: [1, 2, 7, 7]  y = MaxPool(x) kernel_shape=[3, 2] strides=[2, 2] pads=[1, 0, 1, 1]", since(6)},
     {"x: [1, 2, 7, 7]  y = MaxPool(x) kernel_shape=[3, 2] dilations=[2, 1] ceil_mode=1", since(10)},
     {"x: [1, 2, 6, 6]  y = AveragePool(x) kernel_shape=[3, 2] strides=[2, 1]", since(6)},
@@ -104,6 +110,8 @@ const Case kCases[] = {
     {"x: [2, 3]  y = Pow(x) exponent=-0.5", since(7)},
     {"x: [2, 3, 4]  y = ReduceL2(x) axes=[1]", since(6)},
     {"x: [2, 3, 4]  y = ReduceL2(x) axes=[0, 2] keepdims=0", since(6)},
+    {"x: [2, 30]  y = CumSum(x) axis=1", since(11)},
+    {"x: [2, 30]  y = CumSum(x) axis=0 exclusive=1 reverse=1", since(11)},
     {"x: [2, 30, 1]  y = DFT(x) axis=1 onesided=1", since(17)},
     {"x: [2, 5, 3, 2]  y = DFT(x) axis=2", since(17)},
     {"x: [2, 5, 3, 2]  y = DFT(x) axis=0 inverse=1", since(17)},
@@ -121,6 +129,8 @@ const Case kCases[] = {
 
 /// Operators that are not read as they were written.
 const std::map<std::string_view, std::string_view> kReadAsOthers{
+    {"Einsum", "products and sums of other operators"},
+    {"Exponential", "Exp of a product with the base's Log"},
     {"Flatten", "a Layout, or a Reshape where none does it"},
     {"Gemm", "a MatMul with what is around it"},
     {"Identity", "a value is its operand's"},
@@ -135,13 +145,9 @@ const std::map<std::string_view, std::string_view> kReadAsOthers{
 
 /// Operators that have no row.
 const std::map<std::string_view, std::string_view> kWithoutRow{
-    {"Band", "of constants alone, which are evaluated"},
-    {"Constant", "of constants alone, which are evaluated"},
-    {"Eye", "of constants alone, which are evaluated"},
-    {"IndexMap", "of constants alone, which are evaluated"},
-    {"Input", "the graph declares it"},
-    {"Not", "of constants alone, which are evaluated"},
-    {"Select", "of constants alone, which are evaluated"},
+    {"Band", "of constants alone, which are evaluated"},  {"Constant", "of constants alone, which are evaluated"},
+    {"Eye", "of constants alone, which are evaluated"},   {"Input", "the graph declares it"},
+    {"Not", "of constants alone, which are evaluated"},   {"Select", "of constants alone, which are evaluated"},
     {"Table", "of constants alone, which are evaluated"},
 };
 

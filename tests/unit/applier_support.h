@@ -190,11 +190,11 @@ inline ApplyOptions all() {
 
 /// The reference in the place of an engine.
 inline FloatEngine referenceEngine() {
-  return [](const Program& p, const InputSource<float>& weights) -> Expected<FloatRun> {
+  return [](const Program& p, const Weights& weights) -> Expected<FloatRun> {
     return [p, weights](const TensorMap& inputs, const ReportShare&) -> Expected<std::vector<Tensor<float>>> {
       InputSource<float> every = [&](std::string_view name) {
         auto drawn = inputs.find(name);
-        return drawn == inputs.end() ? weights(name) : borrow(drawn->second);
+        return drawn == inputs.end() ? weights.tensors(name) : borrow(drawn->second);
       };
       auto results = execute<float>(p, {}, every);
       if (!results) return tl::unexpected(results.error());

@@ -79,6 +79,8 @@ class DefinednessEvaluator {
         return std::abs(x) > (inside_ ? kSurely : kNoise);
       case Facts::Domain::kNonNegative:
         return x >= (inside_ ? -kNoise : -kSurely);
+      case Facts::Domain::kPositive:
+        return x > (inside_ ? kSurely : kNoise);
       default:
         return true;
     }

@@ -242,6 +242,8 @@ inline const EngineCase kEngineCases[] = {
     {"sigmoid", "x: [2, 3, 40]\n y = Sigmoid(x)", 1e-5},
     {"tanh", "x: [2, 3, 40]\n y = Tanh(x)", 1e-5},
     {"exp", "x: [2, 3, 40]\n y = Exp(x)", 1e-5},
+    {"log", "x: [2, 3, 40]\n t = Exp(x)\n y = Log(t)", 1e-5},
+    {"abs", "x: [2, 3, 4]\n y = Abs(x)"},
     {"gelu", "x: [2, 3, 40]\n y = Gelu(x)", 1e-5},
     {"gelu by tanh", "x: [2, 3, 40]\n y = Gelu(x) approximate=tanh", 1e-5},
     {"softplus", "x: [2, 3, 40]\n y = Softplus(x)", 1e-5},
@@ -336,6 +338,8 @@ inline const EngineCase kEngineCases[] = {
     // Normalisations.
     {"softmax", "x: [2, 3, 9]\n y = Softmax(x) axis=2", 1e-6},
     {"softmax, other axis", "x: [2, 3, 9]\n y = Softmax(x) axis=1", 1e-6},
+    {"log of softmax", "x: [2, 3, 9]\n y = LogSoftmax(x) axis=2", 1e-5},
+    {"log of softmax, other axis", "x: [2, 3, 9]\n y = LogSoftmax(x) axis=1", 1e-5},
     {"local responses", "x: [2, 20, 9, 7]\n y = LRN(x) size=5 alpha=0.5 beta=0.75 bias=2", 1e-5},
     {"local responses of few channels", "x: [2, 3, 9, 7]\n y = LRN(x) size=7 alpha=2 beta=0.5", 1e-5},
     {"layer normalisation", "x: [2, 3, 9]\n s: const [9]\n b: const [9]\n y = LayerNormalization(x, s, b) axis=2",
@@ -479,6 +483,12 @@ inline const EngineCase kEngineCases[] = {
     {"expand", "x: [3, 1]\n y = Expand(x) shape=[2, 3, 4]"},
     {"tile", "x: [3, 2]\n y = Tile(x) repeats=[2, 3]"},
     {"gather", "x: [3, 5]\n y = Gather(x) axis=1 indices=[4, 0, 0, 2]"},
+    {"rows replaced", "x: [5, 3]\n u: [2, 3]\n a = Relu(x)\n y = ScatterND(a, u) start=2"},
+    {"rows replaced, of a value that is still read",
+     "x: [3, 5]\n u: [3, 2]\n a = Transpose(x) perm=[1, 0]\n b = Transpose(u) perm=[1, 0]\n s = ScatterND(a, b) "
+     "start=1\n y = Add(s, a)"},
+    {"index map", "x: [3, 9, 2]\n y = IndexMap(x) [a:3, i:2, j:4, c:2] -> [a, i + 2j + 1, c]"},
+    {"index map that fills", "x: [3, 5]\n y = IndexMap(x) [a:3, j:8] -> [a, j - 2]"},
     {"nearest",
      "x: [1, 3, 4, 5]\n y = Resize(x) scales=[1, 1, 1, 1, 2, 1, 2, 1] coordinate_transformation_mode=asymmetric"
      " nearest_mode=floor"},

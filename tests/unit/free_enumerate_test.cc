@@ -54,6 +54,8 @@ class Reference {
   void add(Graph g) { graphs_.push_back(std::move(g)); }
 
   void extend(int a, int b) {
+    if (graphs_[static_cast<size_t>(a)].nodes.size() >= most_) return;
+    if (b >= 0 && graphs_[static_cast<size_t>(b)].nodes.size() >= most_) return;
     for (uint32_t s = 0; s < steps_.size(); ++s) {
       const Step& step = steps_[s];
       if ((b >= 0) != (step.operands == 2)) continue;
@@ -67,10 +69,7 @@ class Reference {
       if (v_.distinctOperands && b >= 0 && keyOf(x) == keyOf(y)) continue;
       g.nodes = x.nodes;
       if (b >= 0) g.nodes.insert(y.nodes.begin(), y.nodes.end());
-      if (g.nodes.size() >= most_) {
-        done_.erase({s, a, b});
-        continue;
-      }
+      if (g.nodes.size() >= most_) continue;
       const TensorType* types[] = {&x.type, &y.type};
       auto type = resultType(step, {types, b >= 0 ? 2u : 1u}, joins_);
       if (!type) continue;

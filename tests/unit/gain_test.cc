@@ -252,6 +252,44 @@ TEST(GainSeconds, APowerLawIsFoundAndOnePointIsEnough) {
   EXPECT_EQ(SecondsFit().at({1, 1, 1, 1}), 0);
 }
 
+// --- Neighbours ---
+
+TEST(GainNeighbours, DistancesAreCountedInDoublings) {
+  EXPECT_DOUBLE_EQ(doublingsBetween({{"C", 7}, {"P", 0}}, {{"C", 7}, {"P", 0}}), 0);
+  EXPECT_DOUBLE_EQ(doublingsBetween({{"C", 7}, {"P", 0}}, {{"C", 31}, {"P", 1}}), 3);
+  EXPECT_DOUBLE_EQ(doublingsBetween({{"C", 31}, {"P", 1}}, {{"C", 7}, {"P", 0}}), 3);
+  for (const Bindings& other : {Bindings{{"C", 7}}, {{"C", 7}, {"Q", 0}}, {{"C", -1}, {"P", 0}}})
+    EXPECT_TRUE(std::isinf(doublingsBetween({{"C", 7}, {"P", 0}}, other)));
+}
+
+constexpr TreeGuess kTree{.value = 0.6, .floor = 0.4};
+
+TEST(GainNeighbours, ASampleCountsAsMuchAsTheTreeOneDoublingAway) {
+  const NearGuess one = corrected(kTree, {{.doublings = 1, .value = 0, .noise = 0.2}});
+  EXPECT_DOUBLE_EQ(one.value, 0.3);
+  EXPECT_DOUBLE_EQ(one.floor, 0.1);
+  const NearGuess two = corrected(kTree, {{.doublings = 2, .value = 0, .noise = 0}});
+  EXPECT_DOUBLE_EQ(two.value, 0.6 / 1.25);
+  EXPECT_DOUBLE_EQ(corrected(kTree, {}).floor, 0.4);
+}
+
+TEST(GainNeighbours, DoubtGrowsWithTheDistance) {
+  auto floor = [](double doublings) {
+    return corrected({.value = 0.6, .floor = 0.6}, {{.doublings = doublings, .value = 0.6}}).floor;
+  };
+  EXPECT_DOUBLE_EQ(floor(0), 0.6);
+  EXPECT_DOUBLE_EQ(floor(2), 0.6);
+  EXPECT_DOUBLE_EQ(floor(4), 0.5);
+  EXPECT_DOUBLE_EQ(floor(6), 0.4);
+}
+
+TEST(GainNeighbours, WhatTheRooflineLetsFallFallsAndWhatItLetsRiseDoesNot) {
+  auto with = [](double fall) { return corrected(kTree, {{.doublings = 1, .value = 0.6, .fall = fall}}); };
+  EXPECT_DOUBLE_EQ(with(0.4).value, 0.4);
+  EXPECT_DOUBLE_EQ(with(0.4).floor, 0.3);
+  EXPECT_DOUBLE_EQ(with(-0.4).value, 0.6);
+}
+
 // --- Costs ---
 
 TEST(Gain, WhatWasTimedIsTakenAsItIs) {
@@ -278,9 +316,9 @@ TEST(Gain, OtherShapesArePredicted) {
   auto few = costs.at(rule, conv(64, 3, 80, 3)), many = costs.at(rule, conv(64, 48, 80, 3));
   ASSERT_TRUE(few.has_value() && many.has_value());
   EXPECT_FALSE(few->measured);
-  EXPECT_NEAR(few->ratio(), 3, 1e-9);
+  EXPECT_NEAR(few->ratio(), 3, 0.25);
   EXPECT_GT(few->lower, 2.5);
-  EXPECT_NEAR(many->ratio(), 0.5, 1e-9);
+  EXPECT_NEAR(many->ratio(), 0.5, 0.02);
   double expected = 64.0 * 3 * 80 * 80 * 9 * 1e-11;
   EXPECT_NEAR(few->pattern / expected, 1, 0.1);
   EXPECT_EQ(costs.words(rule), "F <= 8: 3.00 (3.00 - 3.00, 9 samples); else 0.50 (0.50 - 0.50, 9 samples)");
@@ -294,9 +332,10 @@ TEST(Gain, FarFromWhatWasTimedNothingIsKnown) {
     auto cost = costs.at(rule, b);
     return cost ? "known" : cost.error().what;
   };
-  EXPECT_EQ(reason(conv(64, 4, 200, 3)), "known");
-  EXPECT_EQ(reason(conv(64, 4, 300, 3)), "not tuned at shapes close to these");
-  EXPECT_EQ(reason(conv(16, 4, 56, 3)), "not tuned at shapes close to these");
+  EXPECT_EQ(reason(conv(64, 4, 800, 3)), "known");
+  EXPECT_EQ(reason(conv(64, 4, 1000, 3)), "not tuned at shapes close to these");
+  EXPECT_EQ(reason(conv(16, 4, 56, 3)), "known");
+  EXPECT_EQ(reason(conv(4, 4, 300, 3)), "not tuned at shapes close to these");
   EXPECT_EQ(reason({{"N", 1}}), "not tuned at shapes close to these");
   EXPECT_EQ(reason({}), "not tuned at shapes close to these");
   Bindings negative = conv(64, 4, 56, 3);
@@ -310,6 +349,32 @@ TEST(Gain, FarFromWhatWasTimedNothingIsKnown) {
   EXPECT_EQ(DeviceCosts().words(rule), "not tuned");
 }
 
+TEST(Gain, FewSamplesOfOneKindPromiseLittleFarFromThem) {
+  RuleSet rules = convRules();
+  Timings t;
+  for (int64_t height : {48, 56, 64})
+    t.add(sampleOf(rules, conv(64, 1, height, 3), 1.3));
+  DeviceCosts costs = DeviceCosts::fit(rules, t, kCpu);
+  auto lower = [&](int64_t filters, int64_t height) {
+    return costs.at(transposed(rules), conv(64, filters, height, 3)).value().lower;
+  };
+  EXPECT_GT(lower(1, 60), 1.25);
+  EXPECT_GT(lower(3, 60), 1.25) << "one doubling";
+  EXPECT_LT(lower(15, 60), lower(3, 60));
+  EXPECT_LT(lower(15, 180), lower(15, 60));
+  EXPECT_LT(lower(15, 180), 1.1);
+}
+
+TEST(Gain, ASampleNextToTheShapesCountsMoreThanOthersOfItsKind) {
+  RuleSet rules = convRules();
+  Timings t = fewFilters(rules);
+  const Bindings odd = conv(64, 2, 70, 3);
+  const double before = DeviceCosts::fit(rules, t, kCpu).at(transposed(rules), odd)->lower;
+  t.add(sampleOf(rules, conv(64, 2, 72, 3), 0.6));
+  EXPECT_GT(before, 2.5);
+  EXPECT_LT(DeviceCosts::fit(rules, t, kCpu).at(transposed(rules), odd)->lower, 1.6);
+}
+
 TEST(Gain, ARuleThatChangedIsNotTuned) {
   RuleSet rules = convRules(), changed = rules;
   for (Rule& r : changed.rules)
@@ -318,8 +383,9 @@ TEST(Gain, ARuleThatChangedIsNotTuned) {
   EXPECT_EQ(costs.at(transposed(changed), conv(64, 4, 56, 3)).error().what, "not tuned for this device");
 }
 
-TEST(Gain, WhatARuleComputesMoreTellsWhereItPays) {
-  RuleSet rules = parseRules(R"(
+/// A rule that pads C to a multiple of four.
+RuleSet padRules() {
+  return parseRules(R"(
 pattern p {
   shape N C F
   x: [N, C]
@@ -335,19 +401,42 @@ rule p/pad of p {
     y = MatMul(t, v)
   }
 })",
-                             "p.pet")
-                      .value();
-  const Rule& rule = rules.rules[0];
+                    "p.pet")
+      .value();
+}
+
+Timings paddedChannels(const RuleSet& rules, const std::vector<int64_t>& channels, double multiple, double other) {
   Timings t;
-  for (int64_t channels : {32, 33, 40, 41, 48, 49, 56, 57, 64, 65}) {
-    TimingSample s = sampleOf(convRules(), {{"N", 100}, {"C", channels}, {"F", 50}}, channels % 4 == 0 ? 1.0 : 1.5);
-    s.rule = ruleHash(rules.patterns[0], rule);
+  for (int64_t c : channels) {
+    TimingSample s = sampleOf(convRules(), {{"N", 100}, {"C", c}, {"F", 50}}, c % 4 == 0 ? multiple : other);
+    s.rule = ruleHash(rules.patterns[0], rules.rules[0]);
     t.add(s);
   }
-  DeviceCosts costs = DeviceCosts::fit(rules, t, kCpu);
+  return t;
+}
+
+TEST(Gain, WhatARuleComputesMoreTellsWhereItPays) {
+  RuleSet rules = padRules();
+  const Rule& rule = rules.rules[0];
+  DeviceCosts costs =
+      DeviceCosts::fit(rules, paddedChannels(rules, {32, 33, 40, 41, 48, 49, 56, 57, 64, 65}, 1.0, 1.5), kCpu);
   EXPECT_THAT(costs.words(rule), StartsWith("new work / work > "));
-  EXPECT_NEAR(costs.at(rule, {{"N", 100}, {"C", 37}, {"F", 50}})->ratio(), 1.5, 1e-9);
-  EXPECT_NEAR(costs.at(rule, {{"N", 100}, {"C", 36}, {"F", 50}})->ratio(), 1, 1e-9);
+  EXPECT_GT(costs.predicted(rule, {{"N", 100}, {"C", 37}, {"F", 50}})->ratio(),
+            costs.predicted(rule, {{"N", 100}, {"C", 36}, {"F", 50}})->ratio());
+}
+
+TEST(Gain, WhatTheRooflineOfBothSidesLosesIsLost) {
+  RuleSet rules = padRules();
+  Setting rated = kCpu;
+  rated.machine.add({"cpu", "e", "1", 1, {1e11, 1e11, 1e12}, false});
+  const Timings t = paddedChannels(rules, {32, 36, 40, 44}, 1.5, 1.5);
+  const Bindings few{{"N", 100}, {"C", 9}, {"F", 50}};  // padded to 12
+  auto cost = [&](const Setting& setting) {
+    return DeviceCosts::fit(rules, t, setting).at(rules.rules[0], few).value();
+  };
+  EXPECT_NEAR(cost(kCpu).ratio(), 1.5, 1e-9) << "the rates are not known";
+  EXPECT_LT(cost(rated).ratio(), 1.45);
+  EXPECT_LT(cost(rated).lower, cost(kCpu).lower);
 }
 
 TEST(Gain, NoiseMakesAGainUnproven) {
@@ -376,6 +465,19 @@ TEST(Gain, WeightsFromMemoryCountFirst) {
   EXPECT_NEAR(DeviceCosts::fit(rules, t, kCpu).at(transposed(rules), warm.shapes)->ratio(), 0.9, 1e-9);
 }
 
+TEST(Gain, WhereAModelEndsItsOwnSamplesCount) {
+  RuleSet rules = convRules();
+  TimingSample between = sampleOf(rules, conv(64, 4, 56, 3), 0.8), last = sampleOf(rules, conv(64, 4, 56, 3), 7);
+  last.place = "last";
+  Timings t;
+  t.add(between);
+  t.add(last);
+  Setting end = kCpu;
+  end.place = "last";
+  EXPECT_NEAR(DeviceCosts::fit(rules, t, kCpu).at(transposed(rules), last.shapes)->ratio(), 0.8, 1e-9);
+  EXPECT_NEAR(DeviceCosts::fit(rules, t, end).at(transposed(rules), last.shapes)->ratio(), 7, 1e-9);
+}
+
 TEST(Gain, LayoutsGoWithBytes) {
   RuleSet rules = convRules();
   Timings t;
@@ -398,7 +500,7 @@ TEST(Gain, CrossValidationTellsAGoodPredictorFromABadOne) {
   EXPECT_EQ(good.samples, 18U);
   EXPECT_EQ(good.right, 18U);
   EXPECT_EQ(good.lost, 0U);
-  EXPECT_LT(good.logError, 0.01);
+  EXPECT_LT(good.logError, 0.15);
   EXPECT_NEAR(good.chosenOverBest, 1, 1e-9);
   Timings wild;
   for (int64_t k = 0; k < 12; ++k)
@@ -409,6 +511,24 @@ TEST(Gain, CrossValidationTellsAGoodPredictorFromABadOne) {
   EXPECT_GT(bad.chosenOverBest, 1.2);
   EXPECT_THAT(bad.str(), HasSubstr("12 samples left out"));
   EXPECT_EQ(DeviceCosts().crossValidate(1.05).str(), "nothing was timed");
+}
+
+TEST(Gain, AModelThatIsLeftOutIsJudgedByTheOthers) {
+  RuleSet rules = convRules();
+  Timings t = fewFilters(rules);
+  const Bindings odd = conv(64, 2, 60, 3), even = conv(64, 2, 64, 3);
+  for (const Bindings& shapes : {odd, even})
+    t.add(sampleOf(rules, shapes, 0.6));
+  DeviceCosts costs = DeviceCosts::fit(rules, t, kCpu);
+  const CrossValidation known = costs.crossValidateModels({{{"conv", {conv(64, 32, 56, 3)}}}}, 1.05),
+                        own = costs.crossValidateModels({{{"conv", {odd, even}}}, {{"conv-d2", {odd}}}}, 1.05);
+  EXPECT_EQ(known.samples, 1U);
+  EXPECT_EQ(known.right, 1U);
+  EXPECT_EQ(own.samples, 2U);
+  EXPECT_EQ(own.lost, 2U) << "nothing else of the model is known, though its two samples are alike";
+  EXPECT_EQ(own.below, 2U);
+  EXPECT_GT(own.middle, 3);
+  EXPECT_EQ(costs.crossValidateModels({}, 1.05).str(), "nothing was timed");
 }
 
 // --- Machines ---
@@ -452,7 +572,7 @@ TEST(GainMachines, SamplesOfTheSameCpuCountAlone) {
     for (const Bindings& shapes : {exact, near}) {
       auto cost = costOn(machine, timed, shapes);
       ASSERT_TRUE(cost);
-      EXPECT_NEAR(cost->ratio(), ratio, 1e-9);
+      EXPECT_NEAR(cost->ratio(), ratio, shapes == exact ? 1e-9 : 0.15);
       EXPECT_EQ(cost->margin, 1);
       EXPECT_EQ(cost->measured, shapes == exact);
     }

@@ -160,9 +160,10 @@ TEST(TimingsMachines, StandBeforeTheSamplesAndInBothForms) {
   sample.isa = "avx512";
   sample.machine = m.name();
   sample.pattern = sample.replacement = 1;
+  sample.moved = 4096;
   t.add(sample);
   const std::string text = print(t);
-  EXPECT_THAT(text, StartsWith(print(m) + "\n{\"name\":\"n\""));
+  EXPECT_THAT(text, StartsWith(print(m) + "\n{\"setting\":\""));
   EXPECT_EQ(parseTimings(text, "t").value(), t);
   const fs::path path = fs::temp_directory_path() / ("pet-machine-test-" + std::to_string(::getpid()) + ".timings");
   ASSERT_TRUE(writeTimings(t, path.string()));

@@ -87,11 +87,7 @@ void judge(const Subject& subject, const Damage& damage, std::map<std::string, T
     return;
   }
   ++t.stillTrue;
-  Evaluation evaluation = evaluateRule(set->patterns[0], set->rules[0]);
-  if (evaluation.shapes == 0) {  // the smallest member is large
-    evaluation =
-        evaluateRule(set->patterns[0], set->rules[0], {.shapes = 5, .shapeWork = 1'000'000, .ruleWork = 10'000'000});
-  }
+  const Evaluation evaluation = evaluateRule(set->patterns[0], set->rules[0]);
   EXPECT_TRUE(evaluation.holds()) << subject.file << ", " << damage.kind << ":\n"
                                   << damage.line << "\n"
                                   << evaluation.str();
@@ -102,6 +98,9 @@ std::string row(const std::string& kind, const Tally& t) {
                      t.caught, t.stillTrue, t.sameRule, t.noRule);
 }
 
+/// A record that is longer takes as many seconds as all others together, to be damaged in the same ways.
+constexpr size_t kLongestRule = 12'000;
+
 TEST(Mutation, WhatChangesMeaningIsCaught) {
   std::map<std::string, Tally> tally;
   size_t number = 0;
@@ -109,7 +108,7 @@ TEST(Mutation, WhatChangesMeaningIsCaught) {
     bool isData = file.find("/tests/data/") != std::string::npos;
     if (!isData && ++number % 3 != 0) continue;  // a third of the prover's cases, against the time it takes
     auto subject = subjectOf(file);
-    if (!subject) continue;
+    if (!subject || subject->rule.size() > kLongestRule) continue;
     for (const Damage& d : chosen(Damages(subject->rule).all(), isData ? 12 : 1))
       judge(*subject, d, tally);
   }

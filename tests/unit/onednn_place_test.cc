@@ -1,10 +1,15 @@
 // Where values are put: what is a view, what is in place, what is copied; threads; notes; mistakes.
 
+#include <algorithm>
+#include <optional>
+#include <set>
+
 #include <gmock/gmock.h>
 
 #include "ir/ops/op.h"
 #include "ir/text.h"
 #include "runtime/draw.h"
+#include "runtime/onednn/aligned_floats.h"
 #include "runtime/onednn/onednn.h"
 #include "tests/unit/correction_cases.h"
 
@@ -165,6 +170,52 @@ TEST(OneDnnPlaces, ForOneRunLargeWeightsAreReadAtEachRun) {
   auto failed = without->run(tensors);
   ASSERT_FALSE(failed);
   EXPECT_THAT(failed.error().message(), HasSubstr("w: no value for the weight"));
+}
+
+TEST(OneDnnPlaces, ForOneRunWeightsAreReadWhereTheyAreStored) {
+  // As they are, as another primitive wants them, and one that is not stored; from an address that no float has.
+  auto program = parseProgram(
+      "x: [2, 64]\n v: const [64, 80]\n w: const [48, 16, 1, 3]\n u: const [48, 64]\n p = MatMul(x, v)\n"
+      "q = Reshape(p) shape=[2, 16, 1, 5]\n y = Conv(q, w) pads=[0, 1, 0, 1]\n z = MatMul(u, v)\n return y, z",
+      "test");
+  ASSERT_TRUE(program) << program.error().message();
+  const TensorMap tensors = integers(*program);
+  auto wanted = execute<float>(*program, {}, inputsFrom<float>(tensors));
+  ASSERT_TRUE(wanted);
+  std::set<std::string> asked;
+  const InputSource<float> source = [&](std::string_view name) {
+    asked.emplace(name);
+    return borrow(tensors.find(name)->second);
+  };
+  std::map<std::string, std::string> bytes;
+  for (const auto& [name, tensor] : tensors)
+    bytes[name] = "-" + std::string(reinterpret_cast<const char*>(tensor.data.data()), 4 * tensor.data.size());
+  Extents extents{64, 80};
+  auto stored = [&](std::string_view name) -> std::optional<StoredFloats> {
+    if (name == "u") return std::nullopt;
+    const Extents own = name == "v" ? extents : tensors.find(name)->second.extents;
+    return StoredFloats{own, bytes.at(std::string(name)).data() + 1, nullptr};
+  };
+  auto model = OneDnnModel::prepare(*program, Weights(source, stored), {.winograd = false, .once = true});
+  ASSERT_TRUE(model) << model.error().message();
+  auto found = model->run(tensors);
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ((*found)[0], *(*wanted)[0]);
+  EXPECT_EQ((*found)[1], *(*wanted)[1]);
+  EXPECT_FALSE(asked.contains("w"));
+  extents = {80, 64};
+  auto failed = model->run(tensors);
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message(), HasSubstr("v: its value has extents [80, 64], not [64, 80]"));
+}
+
+TEST(OneDnnPlaces, LargeMemoryIsZeroAndAligned) {
+  for (int64_t count : {1, 1 << 19, (1 << 20) + 5}) {
+    onednn::AlignedFloats floats(count);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(floats.get()) % 64, 0U) << count;
+    EXPECT_EQ(std::count(floats.get(), floats.get() + count, 0.0F), count);
+    std::fill_n(floats.get(), count, 1.0F);
+  }
 }
 
 TEST(OneDnnPlaces, MistakesAreErrors) {

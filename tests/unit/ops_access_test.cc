@@ -73,6 +73,11 @@ const Case kCases[] = {
     {"a: [B, 1, M, K]  b: [1, H, K, N]  y = MatMul(a, b)", {{{"B", 2}, {"H", 3}, {"M", 2}, {"K", 2}, {"N", 3}}}},
     {"a: [(B H), M, K]  b: [K, N]  y = MatMul(a, b)", {{{"B", 2}, {"H", 3}, {"M", 2}, {"K", 2}, {"N", 3}}}},
     {"a: [1, M, K]  b: [B, K, N]  y = MatMul(a, b)", {{{"B", 3}, {"M", 2}, {"K", 2}, {"N", 3}}}},
+    {"a: [M, K]  b: [M, K]  y = Einsum(a, b) equation=\"ij,ij->j\"", {{{"M", 3}, {"K", 4}}}},
+    {"a: [N, K, C, V]  b: [K, V, W]  c: [N]  y = Einsum(a, b, c) equation=\"nkcv,kvw,n->wcn\"",
+     {{{"N", 2}, {"K", 2}, {"C", 3}, {"V", 3}, {"W", 2}}}},
+    {"a: [M, M, (C R)]  y = Einsum(a) equation=\"iik->i\"", {{{"M", 3}, {"C", 2}, {"R", 3}}}},
+    {"a: [M]  y = Einsum(a) equation=\"i->\"", {{{"M", 3}}}},
     {"a: [B, M, (C R)]  b: [(C R), N]  y = MatMul(a, b)", {{{"B", 2}, {"M", 2}, {"C", 2}, {"R", 3}, {"N", 3}}}},
     {"t: [N, (F R S), H, W]  y = OffsetReduce(t) kernel_shape=[R, S] pads=[P, 1, 0, 1]",
      {{{"N", 2}, {"F", 2}, {"R", 2}, {"S", 3}, {"H", 4}, {"W", 3}, {"P", 1}}}},
@@ -121,6 +126,8 @@ const Case kCases[] = {
     {"x: [N, (A B), W]  y = Transpose(x) perm=[2, 0, 1]", {{{"N", 2}, {"A", 2}, {"B", 3}, {"W", 2}}}},
     {"x: [N, W, 2]  y = Gather(x) axis=1 indices=[0, 2, 4, 4, 3, W - 1, 0]\nz = Gather(x) axis=0 indices=[N - 1]",
      {{{"N", 2}, {"W", 5}}, {{"N", 1}, {"W", 7}}}},
+    {"x: [N, W]  u: [M, W]  y = ScatterND(x, u) start=S",
+     {{{"N", 5}, {"M", 2}, {"W", 3}, {"S", 1}}, {{"N", 2}, {"M", 2}, {"W", 1}, {"S", 0}}}},
     {"x: [N, (A B)]  y = Gather(x) axis=0 indices=[3, 2, 1, 0]", {{{"N", 4}, {"A", 2}, {"B", 3}}}},
     // Reshape and the like
     {"x: [N, C, H, W]  y = Reshape(x) shape=[0, -1]", {{{"N", 2}, {"C", 3}, {"H", 2}, {"W", 2}}}},
@@ -230,6 +237,11 @@ const Case kCases[] = {
     {"x: [N, W]  y = Resize(x) scales=[1, 1, 4, 3] sizes=[N, V] mode=cubic "
      "coordinate_transformation_mode=pytorch_half_pixel",
      {{{"N", 2}, {"W", 5}, {"V", 6}}}},
+    // CumSum
+    {"x: [N, W]  y = CumSum(x) axis=1", {{{"N", 2}, {"W", 5}}, {{"N", 1}, {"W", 1}}}},
+    {"x: [N, H, W]  y = CumSum(x) axis=1 exclusive=1", {{{"N", 2}, {"H", 4}, {"W", 3}}}},
+    {"x: [N, W]  y = CumSum(x) axis=0 reverse=1", {{{"N", 4}, {"W", 2}}}},
+    {"x: [N, W]  y = CumSum(x) axis=1 exclusive=1 reverse=1", {{{"N", 2}, {"W", 5}}}},
     // DFT
     {"x: [N, W, 2]  y = DFT(x) axis=1", {{{"N", 2}, {"W", 5}}, {{"N", 1}, {"W", 1}}}},
     {"x: [N, H, W, 2]  y = DFT(x) axis=1 inverse=1", {{{"N", 2}, {"H", 4}, {"W", 3}}}},
@@ -266,6 +278,8 @@ const Case kComposites[] = {
     {"c: [N, W]  x: [W]  z: [N, 1]  y = Where(c, x, z)", {{{"N", 4}, {"W", 5}}}},
     {"x: [N, W, H]  y = Softmax(x) axis=1\nz = Softmax(x) axis=2", {{{"N", 2}, {"W", 3}, {"H", 2}}}},
     {"x: [N, (A B)]  y = Softmax(x) axis=1", {{{"N", 2}, {"A", 3}, {"B", 2}}}},
+    {"x: [N, W]  z: [W]  b = Exp(z)\ny = Exponential(x, b)", {{{"N", 2}, {"W", 3}}}},
+    {"x: [N, W, H]  y = LogSoftmax(x) axis=1", {{{"N", 2}, {"W", 3}, {"H", 2}}}},
     {"x: [N, C]  s: [C]  b: [C]  m: [C]  v: [C]  q = Mul(v, v)\ny = BatchNormalization(x, s, b, m, q)",
      {{{"N", 2}, {"C", 3}}}},
     {"x: [N, C, H, W]  s: [C]  b: [C]  m: [C]  v: [C]  q = Mul(v, v)\ny = BatchNormalization(x, s, b, m, q) "

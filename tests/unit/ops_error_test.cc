@@ -29,6 +29,8 @@ const Case kInference[] = {
     {"x: [A]  y = Slice(x) axes=[1] starts=[0] ends=[1]", "axis 1 of a tensor of rank 1"},
     {"x: [A, B]  z: [A, C]  y = Concat(x, z) axis=0", "Concat of [A, B] and [A, C] along axis 0"},
     {"x: [A, B]  y, z = Split(x) axis=0 split=[B, B]", "Split of [A, B] along axis 0 into parts that add to 2B"},
+    {"x: [N, 4, 2]  y = DFT(x) axis=2", "DFT of [N, 4, 2] along axis 2"},
+    {"x: [N, 4, 2]  y = DFT(x) axis=9223372036854775807", "DFT of [N, 4, 2] along axis 9223372036854775807"},
     {"x: [A, B]  y = Transpose(x) perm=[1, 1]", "not a permutation"},
     {"x: [N, W]  y = Reshape(x) shape=[W, N]", "Reshape of [N, W] to [W, N]"},
     {"x: [N, W]  y = Reshape(x) shape=[N, 2W]", "Reshape of [N, W] to [N, 2W]"},
@@ -50,6 +52,8 @@ const Case kInference[] = {
     {"y = Table() shape=[1] values=[N]", "Table needs numbers"},
     {"y = Table() shape=[1] values=[1] denominator=0", "a denominator >= 1"},
     {"x: [N, C]  y = Gather(x) axis=2 indices=[0]", "axis 2 of a tensor of rank 2"},
+    {"x: [N, C]  u: [M, D]  y = ScatterND(x, u) start=0", "ScatterND of rows [M, D] into [N, C]"},
+    {"x: [(A B), C]  u: [M, C]  y = ScatterND(x, u) start=0", "ScatterND into the product dimension (A B)"},
     {"x: [N, (A B)]  y = Gather(x) axis=1 indices=[0]", "Gather from the product dimension (A B)"},
     {"x: [N, C]  y = Col2Im(x) image_shape=[3] block_shape=[2]", "Col2Im needs a tensor of rank 3, got [N, C]"},
     {"x: [N, C, 3]  y = Col2Im(x) image_shape=[3, 3] block_shape=[2]", "attributes of different lengths"},
@@ -60,6 +64,7 @@ const Case kInference[] = {
     {"x: [N, C, W]  w: [F, C, S]  y = Conv(x, w) auto_pad=VALID pads=[1, 1]", "pads next to auto_pad"},
     {"x: [N, C, W]  w: [C, F, S]  y = ConvTranspose(x, w) output_shape=[W, W]", "output_shape needs 1 extents, got 2"},
     {"a: [N, C]  b: [N]  y = Add(a, b)", "[N, C] and [N]: C and N do not broadcast"},
+    {"a: [N, C]  s: [2, N, C]  y = Exponential(a, s)", "Exponential of [N, C] with a base of [2, N, C]"},
     {"a: [N, C]  s: [2, N, C]  y = PRelu(a, s)", "PRelu of [N, C] with a slope of [2, N, C]"},
     {"a: [N, C]  y = Softmax(a) axis=2", "axis 2 of a tensor of rank 2"},
     {"a: [N]  y = Clip(a) min=1 max=0", "Clip to [1, 0]"},
@@ -118,6 +123,7 @@ const EvaluationCase kEvaluation[] = {
     {"x: [N]  y, z = Split(x) axis=0 split=[A, N - A]", {{"N", 2}, {"A", 3}}, {2}, "z: [N - A] is negative: [-1]"},
     {"x: [1, G, 1]  w: [G, 1, 1]  y = Conv(x, w) group=G", {{"G", 0}}, {1, 0, 1}, "y: a convolution in 0 groups"},
     {"x: [N]  y = IndexMap(x) [i:N] -> [i + K]", {{"N", 2}}, {2}, "y: no value for the shape symbol K"},
+    {"x: [N]  u: [2]  y = ScatterND(x, u) start=1", {{"N", 2}}, {2}, "y: ScatterND into [2] from 1 on"},
     {"x: [N]  y = Gather(x) axis=0 indices=[0, 2]", {{"N", 2}}, {2}, "y: Gather of [2] along axis 0 at 2"},
     {"x: [N]  y = Resize(x) sizes=[4]", {{"N", 0}}, {0}, "y: Resize of the empty [0] to [4]"},
 };
@@ -128,6 +134,7 @@ TEST(OpsError, EvaluationNamesTheValue) {
     ASSERT_TRUE(program) << c.program << "\n" << program.error().message();
     std::map<std::string, Tensor<double>> inputs{{"x", Tensor<double>(c.x)}};
     if (program->find("w")) inputs["w"] = Tensor<double>({0, 1, 1});
+    if (program->find("u")) inputs["u"] = Tensor<double>({2});
     auto y = evaluate<double>(*program, c.symbols, inputs);
     std::string message = y ? "" : y.error().message();
     EXPECT_EQ(message.substr(0, c.message.size()), c.message) << c.program;

@@ -25,6 +25,12 @@ const Case kCases[] = {
     // MatMul and Gemm
     {"a: [2, 3]  b: [3, 2]  y = MatMul(a, b)", {{1, 2, 3, 4, 5, 6}, {1, 0, 0, 1, 2, 2}}, {{7, 8, 16, 17}}},
     {"a: [2, 1, 1, 2]  b: [2, 2, 1]  y = MatMul(a, b)", {{1, 2, 3, 4}, {1, 1, 1, -1}}, {{3, -1, 7, -1}}},
+    {"a: [2, 2]  b: [2, 3]  y = Einsum(a, b) equation=\"ki,kj->ji\"",
+     {{1, 2, 3, 4}, {1, 0, 2, 1, 1, 0}},
+     {{4, 6, 3, 4, 2, 4}}},
+    {"a: [2, 2]  b: [2]  y = Einsum(a, b) equation=\"ii,i->\"", {{1, 2, 3, 4}, {1, 2}}, {{9}}},
+    {"a: [2]  b: [1]  c: [2]  y = Einsum(a, b, c) equation=\"i,j,k->kji\"", {{1, 2}, {3}, {1, -1}}, {{3, 6, -3, -6}}},
+    {"a: [0, 2]  y = Einsum(a) equation=\"ki->i\"", {{}}, {{0, 0}}},
     {"a: [2, 2]  b: [2, 2]  c: [2]  y = Gemm(a, b, c) transA=1 alpha=2 beta=-1",
      {{1, 2, 3, 4}, {1, 0, 0, 1}, {10, 20}},
      {{-8, -14, -6, -12}}},
@@ -50,6 +56,7 @@ const Case kCases[] = {
     {"x: [3]  y = Pad(x) pads=[2, 1] mode=edge", {{1, 2, 3}}, {{1, 1, 1, 2, 3, 3}}},
     {"x: [2, 4]  y = Slice(x) axes=[1] starts=[1] ends=[4] steps=[2]", {{1, 2, 3, 4, 5, 6, 7, 8}}, {{2, 4, 6, 8}}},
     {"x: [2, 3]  y = Gather(x) axis=1 indices=[2, 0, 2, 1]", {{1, 2, 3, 4, 5, 6}}, {{3, 1, 3, 2, 6, 4, 6, 5}}},
+    {"x: [3, 2]  u: [1, 2]  y = ScatterND(x, u) start=1", {{1, 2, 3, 4, 5, 6}, {7, 8}}, {{1, 2, 7, 8, 5, 6}}},
     {"x: [2, 3]  y = Gather(x) axis=0 indices=[1]", {{1, 2, 3, 4, 5, 6}}, {{4, 5, 6}}},
     {"x: [2, 1]  z: [2, 2]  y = Concat(x, z) axis=1", {{1, 2}, {3, 4, 5, 6}}, {{1, 3, 4, 2, 5, 6}}},
     {"x: [2, 3]  y, z = Split(x) axis=1 split=[1, 2]", {{1, 2, 3, 4, 5, 6}}, {{1, 4}, {2, 3, 5, 6}}},
@@ -85,6 +92,9 @@ const Case kCases[] = {
     {"x: [2]  y = Tanh(x)", {{0, 0.5}}, {{0, 0.46211715726000973}}},
     {"x: [2]  y = Erf(x)", {{0, 0.5}}, {{0, 0.5204998778130465}}},
     {"x: [2]  y = Exp(x)", {{0, 1}}, {{1, 2.718281828459045}}},
+    {"x: [2, 2]  b: [2]  y = Exponential(x, b)", {{3, 0, -1, 0.5}, {2, 9}}, {{8, 1, 0.5, 3}}},
+    {"x: [3]  y = Log(x)", {{1, 2, 0}}, {{0, 0.6931471805599453, -kInf}}},
+    {"x: [3]  y = Abs(x)", {{0, -3, 2}}, {{0, 3, 2}}},
     {"x: [2]  y = Sqrt(x)", {{0, 4}}, {{0, 2}}},
     {"x: [3]  y = Reciprocal(x)", {{1, -1, 1}}, {{1, -1, 1}}},
     {"x: [2]  y = Reciprocal(x)", {{4, -0.5}}, {{0.25, -2}}},
@@ -102,6 +112,8 @@ const Case kCases[] = {
     {"x: [2]  y = Clip(x) max=2", {{-5, 5}}, {{-5, 2}}},
     {"x: [2, 2]  y = Softmax(x) axis=1", {{0, 0, 1000, -kInf}}, {{0.5, 0.5, 1, 0}}},
     {"x: [2, 2]  y = Softmax(x) axis=0", {{1, 5, 1, 5}}, {{0.5, 0.5, 0.5, 0.5}}},
+    {"x: [2, 2]  y = LogSoftmax(x) axis=1", {{0, 0, 1000, 0}}, {{-0.6931471805599453, -0.6931471805599453, 0, -1000}}},
+    {"x: [2, 2]  y = LogSoftmax(x) axis=0", {{1, 5, 1, -kInf}}, {{-0.6931471805599453, 0, -0.6931471805599453, -kInf}}},
     // Pools and reductions
     {"x: [1, 1, 4]  y = MaxPool(x) kernel_shape=[2] strides=[2] pads=[1, 0]", {{-1, -2, -3, -4}}, {{-1, -2}}},
     {"x: [1, 1, 4]  y = MaxPool(x) kernel_shape=[2] strides=[3] ceil_mode=1", {{1, 2, 3, 4}}, {{2, 4}}},
@@ -142,6 +154,10 @@ const Case kCases[] = {
     {"x: [3]  y = Pow(x) exponent=1.5", {{0, 4, 9}}, {{0, 8, 27}}},
     {"x: [2]  y = Pow(x) exponent=-0.5", {{4, 0.25}}, {{0.5, 2}}},
     {"x: [2, 2]  y = ReduceL2(x) axes=[1]", {{3, 4, 0, -5}}, {{5, 5}}},
+    {"x: [2, 3]  y = CumSum(x) axis=1", {{1, 2, 3, 4, 5, 6}}, {{1, 3, 6, 4, 9, 15}}},
+    {"x: [2, 3]  y = CumSum(x) axis=0 reverse=1", {{1, 2, 3, 4, 5, 6}}, {{5, 7, 9, 4, 5, 6}}},
+    {"x: [2, 3]  y = CumSum(x) axis=1 exclusive=1", {{1, 2, 3, 4, 5, 6}}, {{0, 1, 3, 0, 4, 9}}},
+    {"x: [2, 3]  y = CumSum(x) axis=1 exclusive=1 reverse=1", {{1, 2, 3, 4, 5, 6}}, {{5, 3, 0, 11, 6, 0}}},
     // Spectra: of [1 2 3 4] it is 10, -2 + 2i, -2, -2 - 2i. Over F_p other numbers stand for the cosines.
     {"x: [1, 4, 1]  y = DFT(x) axis=1", {{0.5, 1, 1.5, 2}}, {{5, 0, -1, 1, -1, 0, -1, -1}}},
     {"x: [4, 2, 1]  y = DFT(x) axis=0 onesided=1",
@@ -233,6 +249,37 @@ TEST(OpsKernel, EqualsValuesMadeByHand) {
   }
 }
 
+/// With a third operand of 1 there are no matrices to multiply: each product is added by itself.
+TEST(OpsKernel, AnEinsumOfTwoIsTheSameAsOneOfThree) {
+  struct Equation {
+    const char *a, *b, *equation;
+  };
+  for (const auto& [a, b, equation] :
+       {Equation{"[3, 4]", "[4, 5]", "ik,kj->ij"}, Equation{"[4, 3]", "[5, 4]", "ki,jk->ji"},
+        Equation{"[2, 3, 4]", "[2, 5, 4]", "bxd,byd->bxy"}, Equation{"[2, 3, 4, 5]", "[3, 5, 6]", "nkcv,kvw->ncw"},
+        Equation{"[2, 3, 4]", "[2, 3, 4]", "bij,bij->bij"}, Equation{"[2, 3, 4]", "[2, 3, 4]", "bij,bij->"},
+        Equation{"[3, 4]", "[4]", "ij,j->ji"}, Equation{"[3, 3, 2]", "[3, 4]", "iik,ij->kj"},
+        Equation{"[2, 3]", "[4, 5]", "ab,cd->cb"}, Equation{"[2, 1]", "[1, 1]", "ik,kj->ij"},
+        Equation{"[2, 0]", "[0, 3]", "ik,kj->ij"}}) {
+    const std::string operands(equation, std::string_view(equation).find('-')), result(equation + operands.size());
+    auto two = parseProgram(fmt::format("a: {}  b: {}  y = Einsum(a, b) equation=\"{}\"", a, b, equation), "two");
+    auto three = parseProgram(
+        fmt::format("a: {}  b: {}  c: [1]  y = Einsum(a, b, c) equation=\"{},z{}\"", a, b, operands, result), "three");
+    ASSERT_TRUE(two && three) << equation;
+    std::map<std::string, Tensor<int64_t>> inputs{{"c", Tensor<int64_t>({1})}};
+    inputs["c"].data = {1};
+    int64_t next = -20;
+    for (Value v : two->inputs()) {
+      Tensor<int64_t> tensor(*evaluate(two->shape(v), {}));
+      for (int64_t& x : tensor.data)
+        x = next++ * 7 % 11;
+      inputs[two->name(v)] = tensor;
+    }
+    EXPECT_EQ((*evaluate<int64_t>(*two, {}, inputs))[0].data, (*evaluate<int64_t>(*three, {}, inputs))[0].data)
+        << equation;
+  }
+}
+
 TEST(OpsKernel, EveryRowOccurs) {
   std::set<std::string_view> seen{"Input", "Conv", "ConvTranspose"};  // in ops_conv_test.cc
   seen.insert({"Identity", "Flatten", "Squeeze", "Unsqueeze"});       // the kernels of others; in ops_access_test.cc
@@ -268,6 +315,7 @@ TEST(OpsKernel, EmptyTensors) {
            "x: [3]  y = Slice(x) axes=[0] starts=[3] ends=[3]",
            "x: [0, 2, 3]  y = ReduceSum(x) axes=[0]",
            "x: [0, 2, 3]  y = Softmax(x) axis=1",
+           "x: [0, 2, 3]  y = LogSoftmax(x) axis=1",
            "x: [0, 2, 3]  y = MaxPool(x) kernel_shape=[2]",
            "x: [0, 2]  s: [2]  y = LayerNormalization(x, s) axis=1",
            "x: [0, 2]  s: [2]  y = RMSNormalization(x, s) axis=1",
@@ -319,6 +367,50 @@ TEST(OpsKernels, LargeTransposes) {
           EXPECT_EQ((*y)[1].data[(k * rows + j) * 3 + i], wanted);
         }
       }
+    }
+  }
+}
+
+/// The same with dimensions behind them, as the taps of a kernel.
+TEST(OpsKernels, LargeTransposesOfBlocks) {
+  const size_t rows = 21, columns = 37;
+  auto program = parseProgram(fmt::format("x: [{}, {}, 3, 4]\nt = Transpose(x) perm=[1, 0, 2, 3]\n"
+                                          "a = Layout(x) c f h (w s:2) -> (s f) c h w\nreturn t, a",
+                                          rows, columns),
+                              "test");
+  ASSERT_TRUE(program) << program.error().message();
+  Tensor<float> x({static_cast<int64_t>(rows), static_cast<int64_t>(columns), 3, 4});
+  std::iota(x.data.begin(), x.data.end(), 0.0F);
+  auto y = evaluate<float>(*program, {}, {{"x", x}});
+  ASSERT_TRUE(y) << y.error().message();
+  for (size_t c = 0; c < rows; ++c) {
+    for (size_t f = 0; f < columns; ++f) {
+      for (size_t h = 0; h < 3; ++h) {
+        for (size_t w = 0; w < 4; ++w) {
+          const float wanted = x.data[((c * columns + f) * 3 + h) * 4 + w];
+          EXPECT_EQ((*y)[0].data[((f * rows + c) * 3 + h) * 4 + w], wanted);
+          EXPECT_EQ((*y)[1].data[(((w % 2 * columns + f) * rows + c) * 3 + h) * 2 + w / 2], wanted);
+        }
+      }
+    }
+  }
+}
+
+/// Short rows are joined to one table, long ones are not; in both there may be positions outside.
+TEST(OpsKernels, LargePads) {
+  for (const size_t columns : {5U, 60U}) {
+    auto program =
+        parseProgram(fmt::format("x: [9, 30, {}]\ny = Pad(x) pads=[0, 2, 1, 1, 0, 3] value=-1", columns), "test");
+    ASSERT_TRUE(program) << program.error().message();
+    Tensor<float> x({9, 30, static_cast<int64_t>(columns)});
+    std::iota(x.data.begin(), x.data.end(), 0.0F);
+    auto y = evaluate<float>(*program, {}, {{"x", x}});
+    ASSERT_TRUE(y) << y.error().message();
+    ASSERT_EQ((*y)[0].extents, (Extents{10, 32, static_cast<int64_t>(columns) + 4}));
+    for (size_t at = 0; at < (*y)[0].data.size(); ++at) {
+      const size_t i = at / (columns + 4) / 32, j = at / (columns + 4) % 32, k = at % (columns + 4);
+      const bool isInside = i < 9 && j >= 2 && k >= 1 && k <= columns;
+      EXPECT_EQ((*y)[0].data[at], isInside ? x.data[(i * 30 + j - 2) * columns + k - 1] : -1.0F) << at;
     }
   }
 }

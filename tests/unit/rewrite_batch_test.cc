@@ -44,10 +44,16 @@ const Case kCases[] = {
      "q: [B1, B2, S, D]\nk: [B1, B2, T, D]\nl = Transpose(k) perm=[0, 1, 3, 2]\ny = MatMul(q, l)\n"},
     {"Parts", "x: [M, K + L]\ny, z = Split(x) axis=1 split=[K, L]\nu = Concat(z, y) axis=1\nreturn u\n",
      "x: [M1, M2, K + L]\ny, z = Split(x) axis=2 split=[K, L]\nu = Concat(z, y) axis=2\nreturn u\n"},
+    {"PartsByPosition", "x: [M, K + 1]\ny = Slice(x) axes=[1] starts=[1] ends=[K + 1]\n",
+     "x: [M1, M2, K + 1]\ny = Slice(x) axes=[2] starts=[1] ends=[K + 1]\n"},
+    {"Maps", "x: [M, K + 1]\ny = IndexMap(x) [m:M, k:K] -> [m, k + 1]\n",
+     "x: [M1, M2, K + 1]\ny = IndexMap(x) [m1:M1, m2:M2, k:K] -> [m1, m2, k + 1]\n"},
     {"TakenNames", "x: [M, M1]\ny = Relu(x)\n", "x: [M2, M3, M1]\ny = Relu(x)\n"},
     {"TwoInputs", "x: [M, K]\nz: [M, K]\ny = Mul(x, z)\n", "x: [M1, M2, K]\nz: [M1, M2, K]\ny = Mul(x, z)\n"},
     {"WeightOfTheBatch", "x: [M, K]\ns: const [M, 1]\ny = Mul(x, s)\n", ""},
     {"ExtentTwice", "x: [M, M]\ny = Relu(x)\n", ""},
+    {"MapAcross", "x: [M + 1, K]\nt = IndexMap(x) [m:M, k:K] -> [m + 1, k]\ny = Relu(t)\n", ""},
+    {"MapOfTheBatch", "x: [M, K]\ny = IndexMap(x) [m:M, k:K] -> [m, k + m]\n", ""},
     {"SoftmaxAcross", "x: [M, K]\ny = Softmax(x) axis=0\n", ""},
     {"TransposeAcross", "x: [M, K]\nt = Relu(x)\ny = Transpose(t) perm=[1, 0]\n", ""},
     {"MatrixOfTheBatch", "x: [M, K]\nw: const [N, K]\nt = Transpose(x) perm=[1, 0]\ny = MatMul(w, t)\n", ""},
@@ -79,6 +85,25 @@ Value reshaped(ProgramBuilder& builder, Value v, const Shape& to, const std::str
   return *builder.add("Layout", {v}, {{"layout", *layout}}, name);
 }
 
+/// A node's attributes, with the batch of a map made of these dimensions.
+Attributes attributesOf(const Node& n, const Batched& batched) {
+  Attributes attributes = n.attributes;
+  auto map = attributes.find("map");
+  if (map == attributes.end()) return attributes;
+  auto& spec = std::get<IndexMapSpec>(map->second);
+  const LayoutAxis front = spec.dims.at(0).at(0);
+  if (front.extent != Dim(Expr::variable(batched.batch))) return attributes;
+  spec.dims[0] = {{front.name, 1}};
+  if (batched.dims.empty()) return attributes;
+  spec.dims[0].clear();
+  spec.source[0].clear();
+  for (const std::string& d : batched.dims) {
+    spec.dims[0].push_back({fmt::format("{}{}", front.name, spec.dims[0].size()), Expr::variable(d)});
+    spec.source[0].push_back(Expr::variable(spec.dims[0].back().name));
+  }
+  return attributes;
+}
+
 /// The program as it is, with its batch made of these dimensions, between Reshapes.
 Program betweenReshapes(const Program& program, const Batched& batched) {
   std::vector<Dim> dims;
@@ -104,7 +129,7 @@ Program betweenReshapes(const Program& program, const Batched& batched) {
     std::vector<std::string> names;
     for (const std::string& name : n.names)
       names.push_back(name + "_inner");
-    moved.push_back(builder.add(*n.op, operands, n.attributes, names).value());
+    moved.push_back(builder.add(*n.op, operands, attributesOf(n, batched), names).value());
   }
   std::vector<Value> outputs;
   for (size_t i = 0; i < program.outputs().size(); ++i) {

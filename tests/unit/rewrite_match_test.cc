@@ -99,6 +99,15 @@ TEST(RewriteMatch, AttributesAreSolvedOrCompared) {
       << "4 is not 2P + 1";
 }
 
+TEST(RewriteMatch, WhereAMapBeginsIsSolvedFor) {
+  Equation part = equation("M S L : 1 <= L, 0 <= S, S + L <= M", "x: [M]\n", "a = IndexMap(x) [l:L] -> [S + l]\n",
+                           "a = Slice(x) axes=[0] starts=[S] ends=[S + L]\n");
+  EXPECT_THAT(rewritten({"N A : 1 <= N, 0 <= A", "x: [N + A + 3]\n", "a = IndexMap(x) [i:N] -> [i + A + 2]\n"}, part),
+              ElementsAre("a = Slice(x) axes=[0] starts=[A + 2] ends=[A + N + 2]"));
+  EXPECT_THAT(rewritten({"N : 1 <= N", "x: [2N]\n", "a = IndexMap(x) [i:N] -> [2i]\n"}, part), IsEmpty())
+      << "every other position";
+}
+
 TEST(RewriteMatch, ASymbolMayBeAProduct) {
   Equation e =
       equation("M L N : 1 <= M, 1 <= L, 1 <= N", "x: [M, N]\ny: [L, N]\n", "a = Concat(x, y) axis=0\nb = Relu(a)\n",

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/evaluate.h"
+#include "ir/layout_algebra.h"
 #include "ir/ops/op.h"
 #include "ir/text.h"
 #include "rules/rewrite/batch.h"
@@ -58,6 +59,10 @@ const Case kCases[] = {
      "x: [N, C, 8]\ny = AveragePool(x) kernel_shape=[3] pads=[1, 1]\n"},
     {"APoolBeyondItsOperand", "x: [N, C, H]\ny = AveragePool(x) kernel_shape=[3] ceil_mode=1\n",
      "x: [N, C, H]\ny = AveragePool(x) kernel_shape=[3] ceil_mode=1\n"},
+    {"ATableThatCounts", "x: [N, C + 4]\ny = Gather(x) axis=1 indices=[1, 2, 3]\n",
+     "x: [N, C + 4]\ny = IndexMap(x) [i0:N, i1:3] -> [i0, i1 + 1]\n"},
+    {"ATableOfWeights", "x: const [N, C + 4]\ny = Gather(x) axis=1 indices=[1, 2, 3]\n",
+     "x: const [N, C + 4]\ny = Gather(x) axis=1 indices=[1, 2, 3]\n"},
     {"OneSlope", "x: [N, C, H]\ns: const [1, 1, 1]\ny = PRelu(x, s)\n",
      "x: [N, C, H]\ns: const [1, 1, 1]\nt = Layout(s)  1 1 1 -> \ny = PRelu(x, t)\n"},
     {"ASlopeForEachChannel", "x: [N, C]\ns: const [1, C]\ny = PRelu(x, s)\n",
@@ -120,10 +125,57 @@ const Case kCases[] = {
     {"ConcatOfOne", "x: [M, K]\nt = Concat(x) axis=1\ny = Relu(t)\n", "x: [M, K]\ny = Relu(x)\n"},
     {"ExpandAndTileOfNothing", "x: [2, 3]\nt = Expand(x) shape=[2, 3]\nu = Tile(t) repeats=[1, 1]\ny = Relu(u)\n",
      "x: [2, 3]\ny = Relu(x)\n"},
+    {"ResizeToTheSameSize", "x: [N, C, H, W]\nt = Resize(x) mode=linear sizes=[N, C, H, W]\ny = Relu(t)\n",
+     "x: [N, C, H, W]\ny = Relu(x)\n"},
     {"MeanOfTheMap", "x: [N, C, H, W]\ny = ReduceMean(x) axes=[2, 3] keepdims=0\n",
      "x: [N, C, H, W]\nt = GlobalAveragePool(x)\ny = Layout(t) a0 a1 1 1 -> a0 a1\n"},
     {"MaximumOfTheMap", "x: [N, C, H, W]\ny = ReduceMax(x) axes=[2, 3]\n", "x: [N, C, H, W]\ny = GlobalMaxPool(x)\n"},
+    {"MeanOfRowsThatAreDropped", "x: [N, C, H, W]\ny = ReduceMean(x) axes=[1] keepdims=0\n",
+     "x: [N, C, H, W]\nt = ReduceMean(x) axes=[1]\ny = Layout(t) a0 1 a1 a2 -> a0 a1 a2\n"},
+    {"SumOfRowsThatAreDropped", "x: [N, C]\ny = ReduceSum(x) axes=[1] keepdims=0\n",
+     "x: [N, C]\nt = ReduceSum(x) axes=[1]\ny = Layout(t) a0 1 -> a0\n"},
+    {"AnOperandThatIsMadeWider", "x: [M, 1, K]\nz: [N, K]\nt = Unsqueeze(z) axes=[0]\ny = Sub(x, t)\n",
+     "x: [M, 1, K]\nz: [N, K]\ny = Sub(x, z)\n"},
+    {"AnOperandThatIsTheWidest", "x: [K]\nz: [N, K]\nt = Unsqueeze(z) axes=[0]\ny = Mul(x, t)\n",
+     "x: [K]\nz: [N, K]\nt = Layout(z) a0 a1 -> 1 a0 a1\ny = Mul(x, t)\n"},
+    {"AnOperandWithOnesWithin", "x: [N, M, K]\nz: [N, K]\nt = Unsqueeze(z) axes=[1]\ny = Add(x, t)\n",
+     "x: [N, M, K]\nz: [N, K]\nt = Layout(z) a0 a1 -> a0 1 a1\ny = Add(x, t)\n"},
+    {"AKernelThatCoversTheMap", "x: [N, C, H, 7]\nw: const [F, C, H, 7]\ny = Conv(x, w) strides=[16, 2]\n",
+     "x: [N, C, H, 7]\nw: const [F, C, H, 7]\ny = Conv(x, w)\n"},
+    {"AKernelThatCoversThePaddedMap", "x: [N, C, H]\nw: const [F, C, H + 1]\ny = Conv(x, w) strides=[2] pads=[1, 0]\n",
+     "x: [N, C, H]\nw: const [F, C, H + 1]\ny = Conv(x, w) pads=[1, 0]\n"},
+    {"AKernelThatCoversAllFrames",
+     "x: [N, C, D, H, W]\nw: const [F, C, D, 3, 3]\ny = Conv(x, w) strides=[2, 1, 2] pads=[0, 1, 1, 0, 1, 0]\n",
+     "x: [N, C, D, H, W]\nw: const [F, C, D, 3, 3]\nt = Layout(x) a0 a1 a2 a3 a4 -> a0 (a1 a2) a3 a4\n"
+     "v = Layout(w) a0 a1 a2 a3 a4 -> a0 (a1 a2) a3 a4\nu = Conv(t, v) strides=[1, 2] pads=[1, 1, 1, 0]\n"
+     "y = Layout(u) a0 a1 a2 a3 -> a0 a1 1 a2 a3\n"},
+    {"AKernelThatCoversAlmostTheMap", "x: [N, C, H + 1]\nw: const [F, C, H]\ny = Conv(x, w) strides=[2]\n",
+     "x: [N, C, H + 1]\nw: const [F, C, H]\ny = Conv(x, w) strides=[2]\n"},
     {"MeanOfRows", "x: [N, C, H, W]\ny = ReduceMean(x) axes=[3]\n", "x: [N, C, H, W]\ny = ReduceMean(x) axes=[3]\n"},
+    {"PowerOfABase", "x: [M, K]\nb: const [1, K]\ny = Exponential(x, b)\n",
+     "x: [M, K]\nb: const [1, K]\nl = Log(b)\nt = Layout(l)  1 a0 -> a0\nm = Mul(x, t)\ny = Exp(m)\n"},
+    {"PowerOfOne", "x: [M, K]\nt = Pow(x) exponent=1\ny = Relu(t)\n", "x: [M, K]\ny = Relu(x)\n"},
+    {"PowerOfTwo", "x: [M, K]\ny = Pow(x) exponent=2\n", "x: [M, K]\ny = Square(x)\n"},
+    {"PowerOfThree", "x: [M, K]\ny = Pow(x) exponent=3\n", "x: [M, K]\nt = Square(x)\ny = Mul(t, x)\n"},
+    {"PowerOfAHalf", "x: [M, K]\ny = Pow(x) exponent=0.5\n", "x: [M, K]\ny = Sqrt(x)\n"},
+    {"PowerOfMinusOne", "x: [M, K]\ny = Pow(x) exponent=-1\n", "x: [M, K]\ny = Reciprocal(x)\n"},
+    {"AnotherPower", "x: [M, K]\ny = Pow(x) exponent=-0.5\n", "x: [M, K]\ny = Pow(x) exponent=-0.5\n"},
+    {"EinsumOfRows", "x: [M, K]\nz: [M, K]\ny = Einsum(x, z) equation=\"mk,mk->m\"\n",
+     "x: [M, K]\nz: [M, K]\na = Layout(x)  a0 a1 -> a0 1 a1\nb = Layout(z)  a0 a1 -> a0 a1 1\nc = MatMul(a, b)\n"
+     "y = Layout(c)  a0 1 1 -> a0\n"},
+    {"EinsumWithoutASum", "x: [M]\nz: [K]\ny = Einsum(x, z) equation=\"m,k->km\"\n",
+     "x: [M]\nz: [K]\nb = Layout(z)  a0 -> a0 1\ny = Mul(x, b)\n"},
+    {"EinsumOfOne", "x: [M, K, 3]\ny = Einsum(x) equation=\"mkc->km\"\n",
+     "x: [M, K, 3]\ns = ReduceSum(x) axes=[2]\nt = Layout(s)  a0 a1 1 -> a0 a1\ny = Transpose(t) perm=[1, 0]\n"},
+    {"EinsumOfThree", "x: [M, K]\nz: [K, N]\nw: [N, L]\ny = Einsum(x, z, w) equation=\"mk,kn,nl->ml\"\n",
+     "x: [M, K]\nz: [K, N]\nw: [N, L]\nt = MatMul(x, z)\ny = MatMul(t, w)\n"},
+    {"EinsumOfHeads", "q: [B, S, H, D]\nk: [B, T, H, D]\ny = Einsum(q, k) equation=\"bshd,bthd->bhst\"\n",
+     "q: [B, S, H, D]\nk: [B, T, H, D]\na = Transpose(q) perm=[0, 2, 1, 3]\nb = Transpose(k) perm=[0, 2, 3, 1]\n"
+     "y = MatMul(a, b)\n"},
+    {"EinsumWithADiagonal", "x: [M, 3, 3]\nz: [3]\ny = Einsum(x, z) equation=\"mkk,k->m\"\n",
+     "x: [M, 3, 3]\nz: [3]\na = Layout(x)  a0 a1 a2 -> a0 (a1 a2)\nb = Slice(a) axes=[1] starts=[0] ends=[9] "
+     "steps=[4]\n"
+     "c = Layout(z)  a0 -> a0 1\nd = MatMul(b, c)\ny = Layout(d)  a0 1 -> a0\n"},
     {"WhereTheOtherWayRound",
      "x: [S, S]\nb = Band() shape=[S, S] lower=1 upper=2\nm = Constant() value=-inf\ny = Where(b, m, x)\n",
      "x: [S, S]\nb = Band() shape=[S, S] lower=1 upper=2\nm = Constant() value=-inf\nn = Not(b)\ny = Where(n, x, m)\n"},
@@ -138,6 +190,16 @@ TEST_P(NormalForm, IsAsInTheTable) {
 INSTANTIATE_TEST_SUITE_P(Programs, NormalForm, testing::ValuesIn(kCases), [](const auto& each) {
   return each.param.name;
 });
+
+TEST(NormalFormOfLayouts, WhereNothingMovesIsThatOfAReshape) {
+  const Program layout = inNormalForm(parsed("x: [1, (H A)]\ny = Layout(x) 1 (h a) -> 1 h a\n"));
+  const Program reshape = inNormalForm(parsed("x: [1, (H A)]\ny = Reshape(x) shape=[1, H, A]\n"));
+  const LayoutSpec *one = layoutOf(layout.node(layout.outputs()[0])),
+                   *other = layoutOf(reshape.node(reshape.outputs()[0]));
+  ASSERT_TRUE(one && other);
+  EXPECT_EQ(one->left, other->left);
+  EXPECT_EQ(one->right, other->right);
+}
 
 /// The programs of the table as patterns, for all extents. (Of outputs that are -inf the prover says nothing; patterns
 /// with a Band are below.)

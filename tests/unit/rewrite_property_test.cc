@@ -64,18 +64,19 @@ TEST(RewriteProperty, WhatOneProvedCaseMakesOfAnotherIsProved) {
   std::vector<Rewritten> all = rewrittenCases();
   EXPECT_GT(all.size(), 500U);
   size_t unknown = 0;
-  // To take a second or two. Of all of them 17 are unknown, most of which put in a partial function that the law's
-  // other side has no more; the others are proved.
+  // To take a second or two. Of all of them 25 are unknown: 22 put in a partial function that the law's other side has
+  // no more; the others are -inf in a product, twice, and a sum of very many products.
   constexpr size_t kStride = 7;
   for (size_t i = 0; i < all.size(); i += kStride) {
     rewrite::Claim claim = rewrite::claimOf(all[i].step);
     Decision d = decide(claim.pattern, claim.rule);
-    unknown += std::holds_alternative<Unknown>(d);
+    const Unknown* u = std::get_if<Unknown>(&d);
+    unknown += u && u->reason.find("may have no value where the pattern has one") == std::string::npos;
     EXPECT_TRUE(std::holds_alternative<Proved>(d) || std::holds_alternative<Unknown>(d))
         << all[i].step.name << " by " << all[i].by << "\n"
         << print(claim.pattern) << print(claim.rule) << explain(d);
   }
-  EXPECT_LE(unknown, 5U);
+  EXPECT_LE(unknown, 3U);
 }
 
 }  // namespace

@@ -297,11 +297,11 @@ class CompareModelOnAnEngine : public testing::Test {
     ModelProgram original{p, inputsFrom<float>(weights_)}, rewritten{p, inputsFrom<float>(others)};
     if (rounds) original.round = round;
     ModelOptions options;
-    options.engine = [this](const Program& program, const InputSource<float>& weights) -> Expected<FloatRun> {
+    options.engine = [this](const Program& program, const Weights& weights) -> Expected<FloatRun> {
       ++ready_;
       if (refuses_) return fail(ErrorKind::kUnsupported, "no such operator");
       return [&, weights](const TensorMap& inputs, const ReportShare& progress) {
-        return run(program, weights, inputs, progress);
+        return run(program, weights.tensors, inputs, progress);
       };
     };
     options.progress = [&](std::string_view way, double share) { shares_[std::string(way)].push_back(share); };

@@ -23,13 +23,13 @@ Program program(std::string_view text) {
 class OnAnEngine : public testing::Test {
  protected:
   FloatEngine engine() {
-    return [this](const Program& p, const InputSource<float>& weights) -> Expected<FloatRun> {
+    return [this](const Program& p, const Weights& weights) -> Expected<FloatRun> {
       if (refuses_) return fail(ErrorKind::kUnsupported, "no such operator");
       return [this, p, weights](const TensorMap& inputs, const ReportShare&) -> Expected<std::vector<Tensor<float>>> {
         ++runs_;
         InputSource<float> every = [&](std::string_view name) {
           auto drawn = inputs.find(name);
-          return drawn == inputs.end() ? weights(name) : borrow(drawn->second);
+          return drawn == inputs.end() ? weights.tensors(name) : borrow(drawn->second);
         };
         auto results = execute<float>(p, {}, every);
         if (!results) return tl::unexpected(results.error());

@@ -35,6 +35,13 @@ struct Ways {
   std::vector<std::string> kept, dropped;
 };
 
+const std::string kUpscaled =
+    "shape N C H W R S : 2 <= R, 2 <= S\n x: [N, C, H, W]\n u: const [R, 1]\n v: const [1, S]\n k = Mul(u, v)\n";
+const std::string kByTwo = "y = ConvTranspose(x, w) strides=[2, 2]";
+const std::vector<std::string> kBothAxes{"itself-2_itself-3", "itself-3_itself-2", "matrix-2_itself-3",
+                                         "itself-3_matrix-2", "itself-2_matrix-3", "matrix-3_itself-2",
+                                         "matrix-2_matrix-3", "matrix-3_matrix-2"};
+
 const Ways kWays[] = {
     {kImage + "y = Resize(x) mode=linear sizes=[N, C, U, V]",
      {"itself-2_itself-3", "itself-3_itself-2", "matrix-2_itself-3", "itself-3_matrix-2", "itself-2_matrix-3",
@@ -54,6 +61,9 @@ const Ways kWays[] = {
     {kImage + "y = ReduceMax(x) axes=[1] keepdims=0",
      {"itself-1_merged", "itself-1_last", "single_itself-1_merged", "single_itself-1_last"},
      {}},
+    {kImage + "y = LogSoftmax(x) axis=1",
+     {"itself-1_merged", "itself-1_last", "single_itself-1_merged", "single_itself-1_last"},
+     {}},
     {kImage + "y = Softmax(x) axis=1",
      {"itself-1_merged", "itself-1_last", "single_itself-1_merged", "single_itself-1_last"},
      {}},
@@ -68,6 +78,14 @@ const Ways kWays[] = {
     // Its matrix is of numbers and their parts; from the right and from the left, where that is not the same.
     {"shape N W\n x: [N, W, 2]\n y = DFT(x) axis=1 inverse=1", {"matrix-1"}, {}},
     {"shape N H W\n x: [N, H, W, 1]\n y = DFT(x) axis=1 onesided=1", {"matrix-1", "matrix-1_last"}, {}},
+    // A triangle of ones.
+    {"shape N W\n x: [N, W]\n y = CumSum(x) axis=1",
+     {"matrix-1", "single_itself-1_merged"},
+     {"itself-1_merged", "itself-1_last", "single_itself-1_last"}},
+    // A ConvTranspose whose kernel is a product of one for each axis, for each channel by itself, as weights of groups
+    // and as weights for all pairs of channels.
+    {kUpscaled + "i = Constant() value=1 shape=[C, 1, 1, 1]\n w = Mul(i, k)\n" + kByTwo + " group=C", kBothAxes, {}},
+    {kUpscaled + "e = Eye() extent=C\n i = Unsqueeze(e) axes=[2, 3]\n w = Mul(i, k)\n" + kByTwo, kBothAxes, {}},
     // The first dimension is a number.
     {"shape C W\n x: [1, C, W]\n y = ReduceSum(x) axes=[1]", {"itself-1_last", "matrix-1"}, {"itself-1_merged"}},
 };
@@ -107,6 +125,7 @@ TEST(AxesGenerator, HasNothingForOthers) {
            "shape N C H W\n x: [N, C, H, W]\n y = Relu(x)",
            "shape N C H W\n x: [N, C, H, W]\n y = AveragePool(x) kernel_shape=[1, 1]",
            "shape N C H W\n x: [N, C, H, W]\n t = ReduceMean(x) axes=[1]\n y = Relu(t)",
+           "shape N C H W R S\n x: [N, C, H, W]\n w: const [C, 1, R, S]\n y = ConvTranspose(x, w) group=C",
            "shape N C H W\n x: [N, C, H, W]\n y = Resize(x) sizes=[N, C, 2H, 2W] scales=[1, 1, 1, 1, 2, 1, 2, 1]",
            "shape M K N\n x: [M, K]\n w: const [K, N]\n y = MatMul(x, w)",
            "shape M K\n x: [M, K]\n y = Pow(x) exponent=0.75",

@@ -26,6 +26,7 @@ TEST(Exchanges, SumsOfProductsMayBeProductsOfMatrices) {
   EXPECT_THAT(exchangesOf("products-of-rows"), Contains("MatMul(x:Transpose(z))"));
   EXPECT_THAT(exchangesOf("weighted-rows"), Contains("Squeeze(MatMul(Transpose(a):x))"));
   EXPECT_THAT(exchangesOf("products-of-rows-batch"), Contains("MatMul(x:Transpose(z))"));
+  EXPECT_THAT(exchangesOf("weighted-maps"), Contains("Layout(MatMul(Layout(a):Layout(x)))"));
 }
 
 TEST(Exchanges, WhatIsJoinedOrExpandedToBeSummedOrMultiplied) {
@@ -33,9 +34,16 @@ TEST(Exchanges, WhatIsJoinedOrExpandedToBeSummedOrMultiplied) {
   EXPECT_THAT(exchangesOf("stack-sum-3"), Contains("Add(v:Add(x:z))"));
   EXPECT_THAT(exchangesOf("expand-mul"), Contains("Mul(x:s)"));
   EXPECT_THAT(exchangesOf("row-products"), Contains("ReduceSum(Mul(x:Transpose(z)))"));
+  EXPECT_THAT(exchangesOf("matrices-times-columns"), Contains("ReduceSum(Mul(x:Transpose(z)))"));
   EXPECT_THAT(exchangesOf("pattern p { shape N K\n x: [N, K]\n z: [N, K]\n t = Concat(x, z) axis=1\n"
                           " y = ReduceSum(t) axes=[0] }"),
               Each(Not(HasSubstr("Add("))));
+}
+
+TEST(Exchanges, WhatIsThereTwiceIsJoined) {
+  EXPECT_THAT(exchangesOf("expand-twice"), Contains("Concat(x:x)"));
+  EXPECT_THAT(exchangesOf("pattern p { shape M\n x: [M, 1]\n y = Expand(x) shape=[M, 3] }"),
+              Each(Not(HasSubstr("Concat"))));
 }
 
 TEST(Exchanges, RepeatedPixelsAreTheNearest) {

@@ -68,24 +68,76 @@ TEST(Timings, ALaterSampleOfTheSameSettingReplacesTheEarlier) {
   EXPECT_THAT(ratios, ::testing::UnorderedElementsAre(1.5, 3, 4, 5));
 }
 
-TEST(Timings, TextIsOneSortedLineEach) {
-  std::string text = print(someTimings());
-  EXPECT_THAT(text,
-              ::testing::StartsWith(
-                  R"({"name":"a","rule":"a-hash","device":"ort-cpu","shapes":{"C":8,"N":1},"pattern":0.0015,)"
-                  R"("replacement":0.001,"opening":0.0001,"closing":0.0,"moved":4096,"spread":0.02,"weights":"warm",)"
-                  R"("engine":"onnxruntime","version":"1.30.0","isa":"avx512","machine":"",)"
-                  R"("threads":1,"date":"2026-11-21"})"
-                  "\n"));
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+/// As an older pet wrote it: a sample says its setting itself.
+const std::string kWholeSample =
+    R"({"name":"a","rule":"a-hash","device":"ort-cpu","shapes":{"C":8,"N":1},"pattern":0.0015,)"
+    R"("replacement":0.001,"opening":0.0001,"closing":0.0,"moved":4096,"spread":0.02,"weights":"warm",)"
+    R"("engine":"onnxruntime","version":"1.30.0","isa":"avx512","machine":"","threads":1,"date":"2026-11-21"})"
+    "\n";
+
+/// The name that a setting has in its line.
+std::string nameIn(const std::string& line) {
+  return line.substr(std::strlen(R"({"setting":")"), 16);
+}
+
+TEST(Timings, TextSaysEachSettingOnceThenOneSortedSampleALine) {
+  const std::string text = print(someTimings());
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1)
+    lines.push_back(text.substr(begin, text.find('\n', begin) - begin));
+  ASSERT_EQ(lines.size(), 5U);  // two settings, three samples
+  const std::string cold = nameIn(lines[0]), warm = nameIn(lines[1]);
+  const std::string setting = R"({"setting":")" + warm +
+                              R"(","device":"ort-cpu","engine":"onnxruntime","version":"1.30.0","isa":"avx512",)"
+                              R"("machine":"","threads":1,"weights":"warm","date":"2026-11-21"})";
+  EXPECT_EQ(lines[1], setting);
+  EXPECT_EQ(lines[2], R"({"name":"a","rule":"a-hash","setting":")" + warm +
+                          R"(","shapes":{"C":8,"N":1},"pattern":0.0015,"replacement":0.001,"opening":0.0001,)"
+                          R"("moved":4096,"spread":0.02})");
+  EXPECT_EQ(lines[3], R"({"name":"a","rule":"a-hash","setting":")" + cold +
+                          R"(","shapes":{"C":64,"N":1},"pattern":0.002,"replacement":0.001,"spread":0.02})");
   auto read = parseTimings(text, "t.jsonl");
   ASSERT_TRUE(read.has_value()) << read.error().message();
   EXPECT_EQ(*read, someTimings());
   EXPECT_EQ(print(*read), text);
 }
 
+TEST(Timings, LinesOfTwoTextsAreOneText) {
+  Timings one = someTimings(), other;
+  TimingSample threads = sample("a", 64, 4);
+  threads.threads = 2;
+  other.add(threads);
+  other.add(sample("c", 64, 2));  // of a setting of the first
+  auto joined = parseTimings(print(one) + print(other), "t.jsonl");
+  ASSERT_TRUE(joined.has_value()) << joined.error().message();
+  one.merge(other);
+  EXPECT_EQ(*joined, one);
+}
+
+TEST(Timings, ASettingIsSaidBeforeItsSamplesAndOnce) {
+  const std::string text = print(someTimings()), setting = text.substr(0, text.find('\n') + 1);
+  std::string other = setting, hot = setting, own = text;
+  other.replace(other.find("ort-cpu"), 7, "mnn-cpu");
+  hot.replace(hot.find("cold"), 4, "hot");
+  own.insert(own.find(R"("shapes")"), R"("threads":1,)");
+  const std::string samples = text.substr(text.find(R"({"name")"));
+  for (const auto& [bad, where, why] : {std::tuple(samples, "t:1", "no line before it says what its setting is"),
+                                        std::tuple(setting + other, "t:2", "says something else of this setting"),
+                                        std::tuple(hot, "t:1", "weights must be cold or warm"),
+                                        std::tuple(own, "t:3", "it has a setting, and threads besides"),
+                                        std::tuple(std::string(R"({"setting":"a"})"), "t:1", "device"),
+                                        std::tuple(std::string(R"({"setting":1,)") + setting.substr(30), "t:1", "")}) {
+    auto read = parseTimings(bad, "t");
+    ASSERT_FALSE(read.has_value()) << bad;
+    EXPECT_EQ(read.error().where, where);
+    EXPECT_THAT(read.error().message(), HasSubstr(why));
+  }
+  EXPECT_TRUE(parseTimings(setting + setting, "t").has_value());
+}
+
 TEST(Timings, TextOfAnOlderPetHasNoLayoutsColdWeightsAndNoMachine) {
-  std::string text = print(someTimings()), line = text.substr(0, text.find('\n') + 1);
+  std::string line = kWholeSample;
+  EXPECT_EQ(parseTimings(line, "t.jsonl").value().all().at(0), someTimings().all().at(0));
   for (const char* field :
        {R"("opening":0.0001,)", R"("closing":0.0,)", R"("moved":4096,)", R"("weights":"warm",)", R"("machine":"",)"})
     line.erase(line.find(field), std::strlen(field));
@@ -94,9 +146,21 @@ TEST(Timings, TextOfAnOlderPetHasNoLayoutsColdWeightsAndNoMachine) {
   EXPECT_EQ(read->all().at(0), sample("a", 8, 1.5));
 }
 
+TEST(Timings, ASampleWhereAModelEndsIsAnotherOne) {
+  Timings t = someTimings();
+  TimingSample last = sample("a", 64, 4);
+  last.place = "last";
+  t.add(last);
+  EXPECT_EQ(t.samples("a-hash", "ort-cpu").size(), 3U);
+  const std::string text = print(t);
+  EXPECT_THAT(text, ::testing::HasSubstr(R"("date":"2026-11-21","place":"last"})"));
+  auto read = parseTimings(text, "t.jsonl");
+  ASSERT_TRUE(read.has_value()) << read.error().message();
+  EXPECT_EQ(*read, t);
+}
+
 TEST(Timings, BadTextPointsAtItsLine) {
-  std::string good = print(someTimings());
-  good.resize(good.find('\n') + 1);
+  const std::string& good = kWholeSample;
   auto with = [&](const std::string& from, const std::string& to) {
     std::string line = good;
     line.replace(line.find(from), from.size(), to);
@@ -124,6 +188,7 @@ TEST(Timings, BadTextPointsAtItsLine) {
                                  with("\"moved\":4096", "\"moved\":0.5"),
                                  with("warm", "hot"),
                                  with("\"warm\"", "1"),
+                                 with("\"threads\":1", "\"threads\":1,\"place\":\"first\""),
                                  with("0.0015", "1e308"),
                                  with("0.0015", "1e-300"),
                                  with("0.0015", "NaN"),
@@ -140,6 +205,19 @@ TEST(Timings, BadTextPointsAtItsLine) {
     EXPECT_EQ(read.error().kind, ErrorKind::kPack);
     EXPECT_EQ(read.error().where, "t.jsonl:3");
   }
+}
+
+TEST(Timings, ThoseThatShipAreAsTheyAreWritten) {
+  size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(std::string(PET_SOURCE_DIR) + "/packs")) {
+    const std::string path = entry.path().string();
+    if (!path.ends_with(".timings.jsonl")) continue;
+    ++files;
+    auto timings = readTimings(path);
+    ASSERT_TRUE(timings.has_value()) << timings.error().message();
+    EXPECT_TRUE(print(*timings) == *readFile(path, ErrorKind::kPack)) << path;
+  }
+  EXPECT_GE(files, 4U);
 }
 
 // --- Timings that are opened and not read ---
@@ -192,9 +270,10 @@ TEST(OpenTimings, ABadLineIsRefusedWhenItsRuleIsAskedFor) {
   auto open = OpenTimings::openBytes(text, "t.jsonl");
   ASSERT_TRUE(open.has_value());
   EXPECT_TRUE(open->samples(hashed('a'), "ort-cpu").has_value());
-  EXPECT_EQ(open->samples(hashed('b'), "ort-cpu").error().where, "t.jsonl:4");
-  for (const char* bad : {"{}", "{\"name\":\"a\",\"rule\":\"", "hello"})
-    EXPECT_EQ(OpenTimings::openBytes(text + bad, "t.jsonl").error().where, "t.jsonl:5");
+  EXPECT_EQ(open->samples(hashed('b'), "ort-cpu").error().where, "t.jsonl:5");
+  for (const char* bad : {"{}", "{\"name\":\"a\",\"rule\":\"", "hello", "{\"setting\":\"a\"}",
+                          "{\"name\":\"a\",\"rule\":\"b\",\"setting\":\"c\"}"})
+    EXPECT_EQ(OpenTimings::openBytes(text + bad, "t.jsonl").error().where, "t.jsonl:6");
 }
 
 TEST(Timings, BothFormsAreReadByContent) {

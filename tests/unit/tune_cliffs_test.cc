@@ -17,6 +17,7 @@ using namespace tune;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
+using tune::Candidate;
 
 Subject subjectOf(std::string_view text) {
   tool::Scratch folder("pet-unit");

@@ -37,6 +37,7 @@ bool has(const Program& program, std::string_view op) {
 }
 
 const char* const kDefined[] = {
+    "Abs(x)",
     "Clip(x) min=-1 max=2",
     "Clip(x) min=0.1",
     "Clip(x) max=0.1",
@@ -50,11 +51,14 @@ const char* const kDefined[] = {
     "HardSwish(x)",
     "LeakyRelu(x)",
     "Mish(x)",
+    "Tanh(p)",
     "Swish(x)",
     "Swish(x) alpha=-1.5",
     "LeakyRelu(x) alpha=-2",
     "PRelu(x, s)",
     "Sigmoid(x)",
+    "Sigmoid(d)",
+    "Softplus(x)",
     "Square(x)",
 };
 
@@ -62,7 +66,7 @@ TEST(Unfold, DefinitionsAreTheOperators) {
   const Tensor<double> x({13}, {-7, -3.5, -3, -2.25, -1, -0.25, 0, 0.1, 0.5, 1, 2.75, 3, 8}), s({1}, {0.375});
   for (const std::string call : kDefined) {
     const std::string op = call.substr(0, call.find('('));
-    const Program program = parsed("x: [13]\ns: [1]\ny = " + call);
+    const Program program = parsed("x: [13]\ns: [1]\nd = Sub(x, s)\np = Softplus(x)\ny = " + call);
     auto ours = lower(program, {op});
     auto checkers = check::expanded(program, {op});
     ASSERT_TRUE(ours && checkers) << call;
@@ -79,7 +83,7 @@ TEST(Unfold, DefinitionsAreTheOperators) {
 
 TEST(Unfold, WithoutADefinitionAnOperatorStays) {
   for (const std::string call : {"Gelu(x) approximate=tanh", "LeakyRelu(x) alpha=inf", "Swish(x) alpha=inf",
-                                 "HardSigmoid(x) alpha=-inf", "Clip(x) min=inf", "Clip(x) max=-inf", "Softplus(x)"}) {
+                                 "HardSigmoid(x) alpha=-inf", "Clip(x) min=inf", "Clip(x) max=-inf", "Tanh(x)"}) {
     const std::string op = call.substr(0, call.find('('));
     const Program program = parsed("x: [2]\ny = " + call);
     auto ours = lower(program, {op});
@@ -163,7 +167,7 @@ TEST(Unfold, ARecordSaysWhat) {
   EXPECT_EQ(verdictOf(kRule, "unfold Square\n", "unfold Gelu, Square\n"), "proved");
   EXPECT_NE(verdictOf(kRule, "unfold Square\n", ""), "proved");
   EXPECT_NE(verdictOf(kRule, "unfold Square\n", "unfold Gelu\n"), "proved");
-  for (const char* op : {"Conv", "Softplus", "Square'", "Frobnicate"})
+  for (const char* op : {"Conv", "Sqrt", "Square'", "Frobnicate"})
     EXPECT_EQ(verdictOf(kRule, "unfold Square\n", "unfold " + std::string(op) + "\n"),
               "unfold " + std::string(op) + ": no operator with a definition or a law");
   EXPECT_THAT(verdictOf(kRule, "unfold Square\n", "unfold Square, Gelu\n"), HasSubstr("in order, each once"));

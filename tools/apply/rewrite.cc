@@ -318,8 +318,9 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   auto engine = startEngine(o);
   if (!engine) return tl::unexpected(engine.error());
   if (*engine) options->time = [&](const Turns& turns) { return timeTurns(**engine, turns, show); };
-  const Costs costs{[&](const Rule& rule, const Bindings& shapes) { return rules->costAt(rule, shapes); },
-                    rules->layoutSecondsPerByte()};
+  Costs costs{[&](const Rule& rule, const Bindings& shapes) { return rules->costAt(rule, shapes); },
+              rules->layoutSecondsPerByte()};
+  costs.atLast = [&](const Rule& rule, const Bindings& shapes) { return rules->costAtLast(rule, shapes); };
   std::optional<StagedModel> staged;
   options->writeAndRead = [&](const Model& rewritten) {
     show("writing the model", kUnknownShare);

@@ -31,6 +31,7 @@ Expected<std::vector<const Rule*>> TunedRules::rulesOf(const Pattern& pattern) {
     timed.push_back({rule, std::move(*samples)});
   }
   costs_.learn(pattern, timed);
+  costsAtLast_.learn(pattern, timed);
   patterns_.emplace(pattern.name, &pattern);
   return known_.emplace(&pattern, std::move(*rules)).first->second;
 }
@@ -40,6 +41,12 @@ Expected<CostEstimate> TunedRules::costAt(const Rule& rule, const Bindings& patt
   auto pattern = patterns_.find(rule.pattern);
   if (cost || !ceiling_ || pattern == patterns_.end()) return cost;
   return guessedCost(*pattern->second, rule, patternSymbols, *ceiling_);
+}
+
+Expected<CostEstimate> TunedRules::costAtLast(const Rule& rule, const Bindings& patternSymbols) const {
+  auto last = costsAtLast_.at(rule, patternSymbols), between = costAt(rule, patternSymbols);
+  const bool isCloser = last && between && !between->guessed && between->doublings < last->doublings;
+  return last && !(isCloser && last->doublings > kNear) ? last : between;
 }
 
 double TunedRules::layoutSecondsPerByte() const {

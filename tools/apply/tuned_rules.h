@@ -26,6 +26,9 @@ class TunedRules final : public RuleSource {
   Expected<std::vector<const Rule*>> rulesOf(const Pattern& pattern) override;
   /// Of a rule that rulesOf() gave: as DeviceCosts::at(), or a guess.
   Expected<CostEstimate> costAt(const Rule& rule, const Bindings& patternSymbols) const;
+  /// The same where the rule's results are the model's, if it was timed there close to these shapes, or closer than
+  /// between neighbours; else as between these.
+  Expected<CostEstimate> costAtLast(const Rule& rule, const Bindings& patternSymbols) const;
   double layoutSecondsPerByte() const;
   /// Some timing is of the setting's CPU, or GPU.
   bool isOfThisCpu() const { return costs_.isOfThisCpu(); }
@@ -36,14 +39,15 @@ class TunedRules final : public RuleSource {
         timings_(timings),
         device_(setting.device),
         ceiling_(ceiling),
-        costs_(setting, timings.machines()) {}
+        costs_(setting, timings.machines()),
+        costsAtLast_({setting.device, setting.threads, setting.machine, "last"}, timings.machines()) {}
 
   Pack& pack_;
   const OpenTimings& timings_;
   std::string device_;
   std::optional<Ceiling> ceiling_;
   bool knowsLayouts_ = false;  ///< some were timed
-  DeviceCosts costs_;
+  DeviceCosts costs_, costsAtLast_;
   std::map<const Pattern*, std::vector<const Rule*>> known_;
   std::map<std::string, const Pattern*, std::less<>> patterns_;  ///< of known_, by name
 };

@@ -26,6 +26,7 @@ constexpr DeviceRow kDevices[] = {
     {"openvino-cpu", "openvino", "ort/openvino_runner.py", ".engines/openvino"},
     {"mnn-cpu", "mnn", "ort/mnn_runner.py", ".engines/mnn"},
     {"ncnn-cpu", "ncnn", "ort/ncnn_runner.py", ".engines/ncnn"},
+    {"litert-cpu", "litert", "ort/litert_runner.py", ".engines/litert"},
     {"torch-cpu", "torch", "ort/torch_runner.py", ".engines/torch", "torch"},
     {"inductor-cpu", "inductor", "ort/torch_runner.py", ".engines/torch", "torch-inductor"},
     {"torch-cuda", "torch-cuda", "ort/torch_runner.py", ".engines/torch", "torch-cuda"},

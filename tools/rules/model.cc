@@ -1,11 +1,16 @@
 #include "tools/rules/model.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "applier/measure/scene.h"
+#include "rules/rewrite/normal_form.h"
 #include "rules/small_shapes.h"
 #include "runtime/rounding.h"
 
@@ -30,8 +35,32 @@ bool isEmpty(const Box& box, const Bindings& symbols) {
   });
 }
 
-/// Least is best: boxes without positions, symbols that are 0 or 1, the sum of all.
-std::tuple<size_t, size_t, int64_t> order(const Rule& rule, const Bindings& symbols) {
+/// The operators of a program's normal form, with the ranks of what they compute: what a model is matched by.
+std::vector<std::pair<std::string_view, size_t>> formOf(const Program& program) {
+  const Program normal = rewrite::inNormalForm(program);
+  std::vector<std::pair<std::string_view, size_t>> form;
+  for (const Node& n : normal.nodes())
+    form.emplace_back(n.op->name, n.shapes[0].size());
+  return form;
+}
+
+/// How many operators of the pattern's normal form are others at this shape: a Resize to its own size is none, a Conv
+/// over three axes whose kernel covers the first is one over two.
+size_t otherOperators(const Program& pattern, const Bindings& symbols) {
+  auto program = pattern.substitute(exprsOf(symbols));
+  if (!program) return 0;
+  const auto symbolic = formOf(pattern), here = formOf(*program);
+  const size_t common = std::min(symbolic.size(), here.size());
+  size_t others = std::max(symbolic.size(), here.size()) - common;
+  for (size_t i = 0; i < common; ++i)
+    others += symbolic[i] != here[i];
+  return others;
+}
+
+using Order = std::tuple<size_t, size_t, size_t, int64_t>;
+
+/// Least is best: boxes without positions, operators that become others, symbols that are 0 or 1, the sum of all.
+Order order(const Program& pattern, const Rule& rule, const Bindings& symbols) {
   auto empty = static_cast<size_t>(
       std::count_if(rule.boxes.begin(), rule.boxes.end(), [&](const Box& b) { return isEmpty(b, symbols); }));
   size_t trivial = 0;
@@ -40,7 +69,7 @@ std::tuple<size_t, size_t, int64_t> order(const Rule& rule, const Bindings& symb
     trivial += value <= 1 ? 1 : 0;
     sum += value;
   }
-  return {empty, trivial, sum};
+  return {empty, otherOperators(pattern, symbols), trivial, sum};
 }
 
 }  // namespace
@@ -51,11 +80,12 @@ Expected<void> writeModelOf(const Pattern& pattern, const Rule& rule, const std:
   auto isCheap = [&](const Bindings& symbols) { return multiplyAdds(*source, symbols) <= kMostWork; };
   auto shapes = smallShapes(rule.shapes, kShapes, 0, isCheap).members;
   if (shapes.empty()) return fail(ErrorKind::kUnsupported, "its class has no small shape", rule.name);
-  auto best = std::min_element(shapes.begin(), shapes.end(),
-                               [&](const Bindings& a, const Bindings& b) { return order(rule, a) < order(rule, b); });
-  auto program = source->substitute(exprsOf(*best));
+  std::map<Order, const Bindings*> ordered;
+  for (const Bindings& s : shapes)
+    ordered.emplace(order(*source, rule, s), &s);  // the first of equal ones
+  auto program = source->substitute(exprsOf(*ordered.begin()->second));
   if (!program) return tl::unexpected(program.error());
-  auto model = sceneOf(*program, false, kOpset);
+  auto model = sceneOf(*program, Neighbours::kNone, kOpset);
   if (!model) return tl::unexpected(model.error());
   auto bytes = serialize(*model);
   return bytes ? writeModel(*bytes, path) : tl::unexpected(bytes.error());

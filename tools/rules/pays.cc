@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,20 +54,21 @@ std::string linesOf(const Pattern& pattern,
                     const std::vector<TimedRule>& timed,
                     const Machines& machines,
                     const std::string& device) {
-  std::set<std::pair<std::string, int>> settings;  // machine, threads
+  std::set<std::tuple<std::string, int, std::string>> settings;  // machine, threads, place
   for (const TimedRule& t : timed) {
     if (t.rule != &rule) continue;
     for (const TimingSample& s : t.samples)
-      settings.emplace(s.machine, s.threads);
+      settings.emplace(s.machine, s.threads, s.place);
   }
   std::string text;
-  for (const auto& [name, threads] : settings) {
+  for (const auto& [name, threads, place] : settings) {
     auto machine = machines.find(name);
     if (machine == machines.end()) continue;
-    DeviceCosts costs({device, threads, machine->second}, machines);
+    DeviceCosts costs({device, threads, machine->second, place}, machines);
     costs.learn(pattern, timed);
-    text += fmt::format("# pays on {}, {}{}: {}\n", device, name,
-                        threads == 1 ? "" : fmt::format(", {} threads", threads), costs.words(rule));
+    text += fmt::format("# pays on {}, {}{}{}: {}\n", device, name,
+                        threads == 1 ? "" : fmt::format(", {} threads", threads),
+                        place == "last" ? ", where a model ends" : "", costs.words(rule));
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include "ir/suggest.h"
 #include "tools/common/tool.h"
 #include "tools/synth/free.h"
+#include "tools/synth/last_words.h"
 #include "tools/synth/prove.h"
 
 namespace pet::tool {
@@ -61,6 +62,7 @@ struct CommandLine {
 
 int petSynth(int argc, char** argv, const Processes& processes) {
   return guard([&] {
+    const LastWords words;
     CommandLine line;
     return run(line.app, argc, argv, [&]() -> Expected<void> {
       const CLI::App* command = line.subcommand();

@@ -1,9 +1,9 @@
 #include "tools/synth/last_words.h"
 
-#include <algorithm>
-#include <array>
+#include <atomic>
 #include <csignal>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "tools/common/tool.h"
@@ -11,25 +11,25 @@
 namespace pet::tool {
 namespace {
 
-// A signal handler reaches nothing else.
-std::array<char, 1024> message;
-size_t length = 0;
-
-void say(int) {
-  [[maybe_unused]] ssize_t ignored = ::write(STDERR_FILENO, message.data(), length);
-  ::_exit(ExitCode::kInternal);
-}
+std::atomic<const LastWords*> newest;  // a signal handler reaches nothing else
 
 }  // namespace
 
-LastWords::LastWords(const std::string& line) {
-  length = std::min(line.size(), message.size());
-  std::copy_n(line.begin(), length, message.begin());
-  before_ = std::signal(SIGABRT, say);
-}
+LastWords::LastWords(const std::string& advice)
+    : line_(
+          fmt::format("pet-synth: stopped, most likely out of memory{}\n", advice.empty() ? "" : " (" + advice + ")")),
+      before_(newest.exchange(this)),
+      handlerBefore_(std::signal(SIGABRT, speak)) {}
 
 LastWords::~LastWords() {
-  std::signal(SIGABRT, before_);
+  std::signal(SIGABRT, handlerBefore_);
+  newest = before_;
+}
+
+void LastWords::speak(int) {
+  const std::string& line = newest.load()->line_;
+  [[maybe_unused]] ssize_t ignored = ::write(STDERR_FILENO, line.data(), line.size());
+  ::_exit(ExitCode::kInternal);
 }
 
 }  // namespace pet::tool

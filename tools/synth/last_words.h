@@ -6,16 +6,21 @@ namespace pet::tool {
 
 /// What is said if the process aborts while this lives, after what the library that aborts has said itself: GMP without
 /// memory and oneTBB without threads leave no other way. Then the process ends with the exit code of an internal error.
-/// One at a time.
+/// The newest one speaks; they end in the opposite order.
 class LastWords {
  public:
-  explicit LastWords(const std::string& line);
+  /// `advice`: added in parentheses, if there is any.
+  explicit LastWords(const std::string& advice = "");
   ~LastWords();
   LastWords(const LastWords&) = delete;
   LastWords& operator=(const LastWords&) = delete;
 
  private:
-  void (*before_)(int);
+  static void speak(int signal);
+
+  std::string line_;
+  const LastWords* before_;
+  void (*handlerBefore_)(int);
 };
 
 }  // namespace pet::tool

@@ -109,11 +109,6 @@ std::vector<size_t> unitsToDo(const Shard& shard, size_t units, const std::vecto
   return left;
 }
 
-std::string lastWords(const RunFacts& run) {
-  std::string advice = run.checkpoint.empty() ? "" : " (--resume goes on with " + run.checkpoint + ")";
-  return fmt::format("pet-synth: stopped, most likely out of memory{}\n", advice);
-}
-
 /// The outcomes of the units of the shard: those of the checkpoint, then all that there is time for.
 Expected<std::vector<UnitOutcome>> runUnits(const SearchArguments& a,
                                             const Search& search,
@@ -140,7 +135,7 @@ Expected<std::vector<UnitOutcome>> runUnits(const SearchArguments& a,
   RunOptions options{.threads = a.threads};
   if (run.budget > 0)
     options.stop = [&] { return std::chrono::duration<double>(Clock::now() - begin).count() >= run.budget; };
-  LastWords words(lastWords(run));
+  const LastWords words(run.checkpoint.empty() ? "" : "--resume goes on with " + run.checkpoint);
   Expected<void> ran;
   try {
     ran = processes.run(search, units, options, keep);

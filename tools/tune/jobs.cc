@@ -20,42 +20,22 @@ namespace {
 
 constexpr int64_t kMaxElements = int64_t{1} << 26;  ///< of one value
 
-using PointsOf = std::map<std::string, std::vector<Bindings>>;  // by pattern
-
-/// Shapes at which patterns occur in models.
-Expected<PointsOf> shapesIn(const std::vector<std::string>& models,
-                            const std::vector<Pattern>& patterns,
-                            const ReportProgress& show) {
-  PointsOf found;
-  double done = 0;
-  const auto all = static_cast<double>(models.size() * patterns.size());
-  for (const std::string& path : models) {
-    auto model = load(path);
-    if (!model) return tl::unexpected(model.error());
-    Normalised normalised = normalise(model->graph);
-    MatchIndex index(model->graph, normalised.view, normalised.sizes);
-    for (const Pattern& pattern : patterns) {
-      if (show) show("looking for sites in the models", done++ / all);
-      std::vector<Bindings>& points = found[pattern.name];
-      std::vector<Refusal> refusals;
-      for (const Site& site : match(index, pattern, refusals)) {
-        for (const Bindings& sizes : normalised.sizes.samples()) {
-          Bindings point = rewrite::numbersAt(site.symbols, sizes);
-          if (std::find(points.begin(), points.end(), point) == points.end()) points.push_back(std::move(point));
-        }
-      }
-    }
-  }
-  return found;
-}
-
 /// Those of the models that were named, then the grid's.
-std::vector<Bindings> pointsFor(const Pattern& pattern, PointsOf& inModels, const Grid& grid, const Options& o) {
-  std::vector<Bindings> points = std::move(inModels[pattern.name]);
-  if (o.shapes.empty() && !o.models.empty()) return points;
-  for (Bindings& b : grid.points(pattern.name, pattern.shapes.symbols)) {
-    if (std::find(points.begin(), points.end(), b) == points.end()) points.push_back(std::move(b));
+std::vector<Point> pointsFor(const Pattern& pattern,
+                             const std::vector<PointsOf>& inModels,
+                             const Grid& grid,
+                             const Options& o) {
+  std::vector<Point> points;
+  auto add = [&](Point point) {
+    if (std::find(points.begin(), points.end(), point) == points.end()) points.push_back(std::move(point));
+  };
+  for (const PointsOf& model : inModels) {
+    for (const Point& point : model.at(pattern.name))
+      add(point);
   }
+  if (o.shapes.empty() && !o.models.empty()) return points;
+  for (Bindings& b : grid.points(pattern.name, pattern.shapes.symbols))
+    add({std::move(b)});
   return points;
 }
 
@@ -72,7 +52,8 @@ bool isModest(const Program& program, double maxWork) {
 
 /// The rule at these shapes, if they are in its class and modest.
 std::optional<Job> jobAt(
-    const Pattern& pattern, const Rule& rule, const std::string& hash, const Bindings& shapes, const Options& o) {
+    const Pattern& pattern, const Rule& rule, const std::string& hash, const Point& point, const Options& o) {
+  const Bindings& shapes = point.shapes;
   try {
     if (!pattern.shapes.contains(shapes)) return std::nullopt;
     auto symbols = rewrite::bindRule(rule, shapes);
@@ -80,13 +61,40 @@ std::optional<Job> jobAt(
     auto before = pattern.program.substitute(exprsOf(shapes));
     auto after = rule.replacement.substitute(exprsOf(*symbols));
     if (!before || !after || !isModest(*before, o.maxWork) || !isModest(*after, 4 * o.maxWork)) return std::nullopt;
-    return Job{&pattern, &rule, hash, shapes, *symbols};
+    return Job{&pattern, &rule, hash, shapes, *symbols, point.isLast};
   } catch (const OverflowError&) {
     return std::nullopt;
   }
 }
 
 }  // namespace
+
+Expected<std::vector<PointsOf>> sitesIn(const std::vector<std::string>& models,
+                                        const std::vector<Pattern>& patterns,
+                                        const ReportProgress& show) {
+  std::vector<PointsOf> found;
+  double done = 0;
+  const auto all = static_cast<double>(models.size() * patterns.size());
+  for (const std::string& path : models) {
+    auto model = load(path);
+    if (!model) return tl::unexpected(model.error());
+    Normalised normalised = normalise(model->graph);
+    MatchIndex index(model->graph, normalised.view, normalised.sizes);
+    PointsOf& sites = found.emplace_back();
+    for (const Pattern& pattern : patterns) {
+      if (show) show("looking for sites in the models", done++ / all);
+      std::vector<Point>& points = sites[pattern.name];
+      std::vector<Refusal> refusals;
+      for (const Site& site : match(index, pattern, refusals)) {
+        for (const Bindings& sizes : normalised.sizes.samples()) {
+          Point point{rewrite::numbersAt(site.symbols, sizes), site.isLast};
+          if (std::find(points.begin(), points.end(), point) == points.end()) points.push_back(std::move(point));
+        }
+      }
+    }
+  }
+  return found;
+}
 
 std::map<std::string, Expr> exprsOf(const Bindings& bindings) {
   std::map<std::string, Expr> result;
@@ -120,7 +128,7 @@ bool roundsTooMuch(const Rule& rule, const Options& o) {
 Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Options& o, const ReportProgress& show) {
   PET_TRY(checkRules(rules, o));
   std::vector<std::vector<Job>> byRule;
-  auto inModels = shapesIn(o.models, rules.patterns, show);
+  auto inModels = sitesIn(o.models, rules.patterns, show);
   if (!inModels) return tl::unexpected(inModels.error());
   PointsOf pointsOf;
   double done = 0;
@@ -131,8 +139,8 @@ Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Op
     if (!pointsOf.contains(pattern.name)) pointsOf[pattern.name] = pointsFor(pattern, *inModels, grid, o);
     std::string hash = ruleHash(pattern, rule);
     byRule.emplace_back();
-    for (const Bindings& shapes : pointsOf[pattern.name]) {
-      if (auto job = jobAt(pattern, rule, hash, shapes, o)) byRule.back().push_back(std::move(*job));
+    for (const Point& point : pointsOf[pattern.name]) {
+      if (auto job = jobAt(pattern, rule, hash, point, o)) byRule.back().push_back(std::move(*job));
     }
   }
   std::vector<Job> jobs;

@@ -16,10 +16,24 @@ struct Job {
   const Pattern* pattern;
   const Rule* rule;
   std::string hash;
-  Bindings shapes;   ///< the pattern's symbols
-  Bindings symbols;  ///< the rule's
-  int turn = 0;      ///< its place among the points of its rule: the first ones are the most telling
+  Bindings shapes;      ///< the pattern's symbols
+  Bindings symbols;     ///< the rule's
+  bool isLast = false;  ///< nothing is behind it (MatchIndex::isLast)
+  int turn = 0;         ///< its place among the points of its rule: the first ones are the most telling
 };
+
+/// Shapes, and whether a pattern is the last one of a model there.
+struct Point {
+  Bindings shapes;
+  bool isLast = false;
+  friend bool operator==(const Point&, const Point&) = default;
+};
+using PointsOf = std::map<std::string, std::vector<Point>>;  ///< by pattern
+
+/// Where patterns have sites in models: of each model, of all patterns. `show` may be null. Errors: load()'s.
+Expected<std::vector<PointsOf>> sitesIn(const std::vector<std::string>& models,
+                                        const std::vector<Pattern>& patterns,
+                                        const ReportProgress& show);
 
 /// kUsage: a name or glob of --rules that no rule of the pack has.
 Expected<void> checkRules(const RuleSet& rules, const Options& o);

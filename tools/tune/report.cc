@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "applier/choose/policy.h"
 #include "ir/quantile.h"
@@ -30,7 +31,8 @@ std::string report(const std::vector<Job>& jobs, const std::vector<Row>& rows) {
                      field([](const auto& s) { return (s.opening + s.closing) / s.replacement; }),
                      field([](const auto& s) { return s.spread; }),
                      r.sample ? fmt::format("{:.2f} ms", 1e3 * r.sample->pattern) : "-",
-                     tool::shapesText(jobs[i].shapes), r.kind == Row::Kind::kKnown ? "known" : r.note});
+                     tool::shapesText(jobs[i].shapes) + (jobs[i].isLast ? ", last" : ""),
+                     r.kind == Row::Kind::kKnown ? "known" : r.note});
   }
   return tool::table(lines);
 }
@@ -56,38 +58,75 @@ std::string counts(const std::vector<Row>& rows) {
                             median(spreads), outliers, runs);
 }
 
-namespace {
-
-/// What is known of a machine by the others.
-std::string machinesLeftOut(const DeviceCosts& costs, double minGain, const ReportShare& progress) {
-  const CrossValidation v = costs.crossValidateMachines(minGain, progress);
-  return v.samples == 0 ? "no rule was timed on two machines: how gains carry over is not known\n"
-                        : "each machine by the others, with the margin: " + v.str() + "\n";
-}
-
-}  // namespace
-
 std::string wherePays(const RuleSet& rules, const Timings& timings, const Machine& machine, const Options& o) {
-  tool::StatusLine status(o.quiet);
-  const ReportShare progress = [&](double share) { status.show("judging the predictions", share); };
-  DeviceCosts costs = DeviceCosts::fit(rules, timings, {o.device, o.threads, machine});
-  std::vector<const Rule*> tuned;
+  const Setting between{o.device, o.threads, machine}, last{o.device, o.threads, machine, "last"};
+  const DeviceCosts costs = DeviceCosts::fit(rules, timings, between), atLast = DeviceCosts::fit(rules, timings, last);
+  std::vector<std::pair<const Rule*, const DeviceCosts*>> tuned;
   for (const Rule& rule : rules.rules) {
-    if (matchesAny(rule.name, o.rules) && costs.isTuned(rule)) tuned.push_back(&rule);
+    for (const DeviceCosts* each : {&costs, &atLast}) {
+      if (matchesAny(rule.name, o.rules) && each->isTuned(rule)) tuned.emplace_back(&rule, each);
+    }
   }
-  std::sort(tuned.begin(), tuned.end(), [](const Rule* a, const Rule* b) { return a->name < b->name; });
+  std::stable_sort(tuned.begin(), tuned.end(),
+                   [](const auto& a, const auto& b) { return a.first->name < b.first->name; });
+  tool::StatusLine status(o.quiet);
   std::vector<std::vector<std::string>> lines{{"RULE", "RIGHT", "OFF BY", "PAYS"}};
   double done = 0;
-  for (const Rule* rule : tuned) {
-    progress(done++ / (3 * static_cast<double>(tuned.size())));
-    CrossValidation v = costs.crossValidate(*rule, o.minGain);
+  for (const auto& [rule, own] : tuned) {
+    status.show("judging the rules", done++ / static_cast<double>(tuned.size()));
+    CrossValidation v = own->crossValidate(*rule, o.minGain);
     lines.push_back({rule->name, fmt::format("{}/{}", v.right, v.samples),
-                     v.predicted > 0 ? fmt::format("{:.2f}", std::exp(v.logError)) : "-", costs.words(*rule)});
+                     v.predicted > 0 ? fmt::format("{:.2f}", std::exp(v.logError)) : "-",
+                     (own == &atLast ? "where a model ends: " : "") + own->words(*rule)});
   }
-  if (tuned.empty()) return fmt::format("no rule is tuned for {} with {} thread(s)\n", o.device, o.threads);
-  const std::string all = costs.crossValidate(o.minGain, shareWithin(progress, 1.0 / 3, 1.0 / 3)).str();
-  return tool::table(lines) + "\non " + machine.str() + ": " + all + "\n" +
-         machinesLeftOut(costs, o.minGain, shareWithin(progress, 2.0 / 3, 1.0 / 3));
+  return tuned.empty() ? fmt::format("no rule is tuned for {} with {} thread(s)\n", o.device, o.threads)
+                       : tool::table(lines);
+}
+
+Worth worthOf(const RuleSet& rules,
+              const Timings& timings,
+              const Machine& machine,
+              const std::vector<PointsOf>& models,
+              const Options& o) {
+  tool::StatusLine status(o.quiet);
+  const ReportShare progress = [&](double share) { status.show("judging the predictions", share); };
+  const DeviceCosts costs = DeviceCosts::fit(rules, timings, {o.device, o.threads, machine});
+  std::vector<ShapesOfModel> shapes;
+  for (const PointsOf& model : models) {
+    ShapesOfModel& of = shapes.emplace_back();
+    for (const auto& [pattern, points] : model) {
+      for (const Point& point : points)
+        of[pattern].insert(point.shapes);
+    }
+  }
+  constexpr double kThird = 1.0 / 3;
+  return {.machine = machine.str(),
+          .models = models.size(),
+          .bySample = costs.crossValidate(o.minGain, shareWithin(progress, 0, kThird)),
+          .byModel = costs.crossValidateModels(shapes, o.minGain, shareWithin(progress, kThird, kThird)),
+          .byMachine = costs.crossValidateMachines(o.minGain, shareWithin(progress, 2 * kThird, kThird))};
+}
+
+std::string text(const Worth& worth) {
+  std::string text = fmt::format("on {}: {}\n", worth.machine, worth.bySample.str());
+  if (worth.byModel.samples > 0) text += "each model by the others: " + worth.byModel.str() + "\n";
+  return text + (worth.byMachine.samples == 0
+                     ? "no rule was timed on two machines: how gains carry over is not known\n"
+                     : "each machine by the others, with the margin: " + worth.byMachine.str() + "\n");
+}
+
+std::string json(const Worth& worth) {
+  using Ordered = nlohmann::ordered_json;
+  auto of = [](const CrossValidation& v) {
+    return Ordered{{"samples", v.samples}, {"predicted", v.predicted}, {"right", v.right},
+                   {"lost", v.lost},       {"below", v.below},         {"off_by", std::exp(v.logError)},
+                   {"p10", v.low},         {"median", v.middle},       {"p90", v.high}};
+  };
+  const Ordered all{
+      {"machine", worth.machine},
+      {"models", worth.models},
+      {"left_out", {{"sample", of(worth.bySample)}, {"model", of(worth.byModel)}, {"machine", of(worth.byMachine)}}}};
+  return all.dump(2) + "\n";
 }
 
 }  // namespace pet::tune

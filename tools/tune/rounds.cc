@@ -21,7 +21,8 @@ using Clock = std::chrono::steady_clock;
 std::optional<TimingSample> earlier(const Timings& timings, const TimingSample& wanted) {
   for (const TimingSample& s : timings.samples(wanted.rule, wanted.device)) {
     bool same = s.shapes == wanted.shapes && s.engine == wanted.engine && s.version == wanted.version &&
-                s.machine == wanted.machine && s.threads == wanted.threads && s.weights == wanted.weights;
+                s.machine == wanted.machine && s.threads == wanted.threads && s.weights == wanted.weights &&
+                s.place == wanted.place;
     if (same) return s;
   }
   return std::nullopt;
@@ -31,7 +32,7 @@ bool isHopeless(const Timings& timings, const TimingSample& wanted) {
   auto known = timings.samples(wanted.rule, wanted.device);
   std::erase_if(known, [&](const TimingSample& s) {
     return s.engine != wanted.engine || s.version != wanted.version || s.machine != wanted.machine ||
-           s.threads != wanted.threads;
+           s.threads != wanted.threads || s.place != wanted.place;
   });
   return std::any_of(std::begin(kHopeless), std::end(kHopeless), [&](const Hopeless& h) {
     return known.size() >= static_cast<size_t>(h.points) &&

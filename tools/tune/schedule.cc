@@ -30,10 +30,13 @@ std::vector<size_t> nextJobs(const RuleSet& rules,
   std::copy_if(open.begin(), open.end(), std::back_inserter(next),
                [&](size_t job) { return jobs[job].turn < kFirstPoints; });
   if (!next.empty()) return next;
-  DeviceCosts costs = DeviceCosts::fit(rules, timings, {o.device, o.threads, machine});
+  const DeviceCosts costs = DeviceCosts::fit(rules, timings, {o.device, o.threads, machine}),
+                    atLast = DeviceCosts::fit(rules, timings, {o.device, o.threads, machine, "last"});
   std::vector<std::pair<double, size_t>> ranked;
-  for (size_t job : open)
-    ranked.emplace_back(-uncertainty(costs.at(*jobs[job].rule, jobs[job].shapes), o.minGain), job);
+  for (size_t job : open) {
+    const DeviceCosts& own = jobs[job].isLast ? atLast : costs;
+    ranked.emplace_back(-uncertainty(own.at(*jobs[job].rule, jobs[job].shapes), o.minGain), job);
+  }
   std::sort(ranked.begin(), ranked.end());  // of as uncertain ones, the first
   std::set<const Rule*> seen;
   for (const auto& [minus, job] : ranked) {

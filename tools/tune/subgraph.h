@@ -15,8 +15,8 @@ struct Subgraphs {
   std::vector<std::string> openings, closings;
 };
 
-/// Writes STEM.pattern.onnx and STEM.replacement.onnx, each with or without its neighbours, and STEM.opening-1.onnx and
-/// so on. kUnsupported: the job cannot be timed; other errors would befall every job.
+/// Writes STEM.pattern.onnx and STEM.replacement.onnx, each with or without the job's neighbours, and
+/// STEM.opening-1.onnx and so on. kUnsupported: the job cannot be timed; other errors would befall every job.
 Expected<Subgraphs> modelsOf(const Job& job, bool neighbours, const std::filesystem::path& stem);
 
 }  // namespace pet::tune

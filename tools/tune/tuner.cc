@@ -75,7 +75,8 @@ TimingSample Tuner::blank(const Job& job) const {
           .machine = engine_.machine.name(),
           .threads = o_.threads,
           .date = date_,
-          .weights = o_.warm ? "warm" : "cold"};
+          .weights = o_.warm ? "warm" : "cold",
+          .place = job.isLast ? "last" : "between"};
 }
 
 Expected<Row> Tuner::measure(const Job& job) {

@@ -150,7 +150,20 @@ Expected<std::vector<Tensor<T>>> Gather::run(const ConcreteNode& node, std::span
   return gathered(node, offsets, x);
 }
 
+template <class T>
+Expected<std::vector<Tensor<T>>> ScatterND::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
+  Tensor<T> y = *in[0];
+  const Tensor<T>& rows = *in[1];
+  const int64_t start = node.scalar("start");
+  if (start < 0 || start + rows.extents[0] > y.extents[0])
+    return fail(ErrorKind::kModel, fmt::format("ScatterND into {} from {} on", str(y.extents), start));
+  if (rows.size() > 0)
+    std::copy(rows.data.begin(), rows.data.end(), y.data.begin() + start * (rows.size() / rows.extents[0]));
+  return std::vector{std::move(y)};
+}
+
 PET_INSTANTIATE_RING(Transpose);
 PET_INSTANTIATE_RING(Gather);
+PET_INSTANTIATE_RING(ScatterND);
 
 }  // namespace pet::kernels

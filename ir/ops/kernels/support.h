@@ -99,35 +99,68 @@ inline bool readsAcross(const std::vector<int64_t>& rows, const std::vector<int6
   return std::abs(columns[1] - columns[0]) > std::abs(rows[1] - rows[0]) && inside(rows) && inside(columns);
 }
 
-/// By squares, so that what was read stays in the caches until all of it is needed.
+/// With the innermost dimensions as one, as long as its table is short: a loop in place of a call for each row.
+inline Offsets withInnermostJoined(Offsets offsets) {
+  constexpr size_t kMost = 1024;
+  while (offsets.size() > 1 && offsets.back().size() * offsets[offsets.size() - 2].size() <= kMost) {
+    std::vector<int64_t> inner = std::move(offsets.back()), joined;
+    offsets.pop_back();
+    joined.reserve(inner.size() * offsets.back().size());
+    for (int64_t row : offsets.back()) {
+      for (int64_t column : inner)
+        joined.push_back(row == kOutside || column == kOutside ? kOutside : row + column);
+    }
+    offsets.back() = std::move(joined);
+  }
+  return offsets;
+}
+
 template <class T>
-T* gatherAcross(const std::vector<int64_t>& rows, const std::vector<int64_t>& columns, const T* base, T* out) {
+T* gatherFrom(const Offsets& offsets, size_t dim, const T* base, T fill, int64_t inner, T* out);
+
+/// Dimension `dim` and the next by squares, so that what was read stays in the caches until all of it is needed.
+template <class T>
+T* gatherAcross(const Offsets& offsets, size_t dim, const T* base, T fill, int64_t inner, T* out) {
   constexpr size_t kSide = 16;
+  const auto &rows = offsets[dim], &columns = offsets[dim + 1];
+  const auto below = static_cast<size_t>(inner) / columns.size();
+  const bool single = dim + 2 == offsets.size();
+  const int64_t innermost = single ? 1 : static_cast<int64_t>(below / offsets[dim + 2].size());
   for (size_t r = 0; r < rows.size(); r += kSide) {
     for (size_t c = 0; c < columns.size(); c += kSide) {
       for (size_t i = r; i < std::min(r + kSide, rows.size()); ++i) {
-        for (size_t j = c; j < std::min(c + kSide, columns.size()); ++j)
-          out[i * columns.size() + j] = base[rows[i] + columns[j]];
+        for (size_t j = c; j < std::min(c + kSide, columns.size()); ++j) {
+          const T* from = base + rows[i] + columns[j];
+          T* to = out + (i * columns.size() + j) * below;
+          if (single) {
+            *to = *from;
+          } else {
+            gatherFrom(offsets, dim + 2, from, fill, innermost, to);
+          }
+        }
       }
     }
   }
-  return out + rows.size() * columns.size();
+  return out + rows.size() * columns.size() * below;
 }
 
+/// inner: the elements below one position of dimension `dim`.
 template <class T>
 T* gatherFrom(const Offsets& offsets, size_t dim, const T* base, T fill, int64_t inner, T* out) {
   if (dim == offsets.size()) {
     *out = *base;
     return out + 1;
   }
-  if (dim + 2 == offsets.size() && readsAcross(offsets[dim], offsets[dim + 1]))
-    return gatherAcross(offsets[dim], offsets[dim + 1], base, out);
-  bool last = dim + 1 == offsets.size();
+  if (dim + 2 <= offsets.size() && readsAcross(offsets[dim], offsets[dim + 1]))
+    return gatherAcross(offsets, dim, base, fill, inner, out);
+  if (dim + 1 == offsets.size()) {
+    for (int64_t offset : offsets[dim])
+      *out++ = offset == kOutside ? fill : base[offset];
+    return out;
+  }
   for (int64_t offset : offsets[dim]) {
     if (offset == kOutside) {
       out = std::fill_n(out, inner, fill);
-    } else if (last) {
-      *out++ = base[offset];
     } else {
       int64_t below = inner / static_cast<int64_t>(offsets[dim + 1].size());
       out = gatherFrom(offsets, dim + 1, base + offset, fill, below, out);
@@ -141,12 +174,14 @@ T* gatherFrom(const Offsets& offsets, size_t dim, const T* base, T fill, int64_t
 /// out[v] = in[Σ_d offsets[d][v_d]], or `fill` where any of them is outside; row-major into out, returns its end.
 template <class T>
 T* gather(const Offsets& offsets, const T* in, T fill, T* out) {
-  int64_t inner = 1;
-  for (size_t d = 0; d < offsets.size(); ++d) {
-    if (offsets[d].empty()) return out;
-    if (d > 0) inner *= static_cast<int64_t>(offsets[d].size());
+  for (const auto& table : offsets) {
+    if (table.empty()) return out;
   }
-  return detail::gatherFrom(offsets, 0, in, fill, inner, out);
+  const Offsets tables = detail::withInnermostJoined(offsets);
+  int64_t inner = 1;
+  for (size_t d = 1; d < tables.size(); ++d)
+    inner *= static_cast<int64_t>(tables[d].size());
+  return detail::gatherFrom(tables, 0, in, fill, inner, out);
 }
 
 }  // namespace pet::kernels

@@ -18,8 +18,8 @@ Value Definitions::number(double value) {
 }
 
 bool Definitions::has(std::string_view op) {
-  constexpr std::string_view kAll[] = {"Clip",  "Gelu",    "HardSigmoid", "HardSwish", "LeakyRelu", "Mish",
-                                       "PRelu", "Sigmoid", "Square",      "Swish",     "Tanh"};
+  constexpr std::string_view kAll[] = {"Abs",   "Clip",    "Gelu",     "HardSigmoid", "HardSwish", "LeakyRelu", "Mish",
+                                       "PRelu", "Sigmoid", "Softplus", "Square",      "Swish",     "Tanh"};
   return std::find(std::begin(kAll), std::end(kAll), op) != std::end(kAll);
 }
 
@@ -48,17 +48,29 @@ Value Definitions::bentAtZero(Value x, Value slope) {
   return make("Sub", {above, make("Mul", {below, slope})});
 }
 
+/// 1 / (1 + e^-(a - b)) = e^a / (e^a + e^b)
+Value Definitions::shareOf(Value a, Value b) {
+  Value mine = make("Exp", {a}), other = make("Exp", {b});
+  return make("Mul", {mine, make("Reciprocal", {make("Add", {mine, other})})});
+}
+
 Value Definitions::sigmoid(Value x) {
   Value inverted = make("Exp", {make("Neg", {x})});
   return make("Reciprocal", {make("Add", {inverted, number(1)})});
 }
 
 /// tanh(ln(1 + e)) = ((1 + e)² - 1) / ((1 + e)² + 1); with p = e / (1 + e), q = 1 / (1 + e), so that p + q = 1, that is
-/// (1 - q²) / (1 + q²), and 1 - q² = (1 - q) (1 + q) = p (2 - p).
+/// (1 - q²) / (1 + q²), where 1 - q² = (1 - q) (1 + q) = p (2 - p) and 1 + q² = 2 - (1 - q²).
 Value Definitions::tanhOfSoftplus(Value z) {
-  Value p = make("Sigmoid", {z}), q = make("Sigmoid", {make("Neg", {z})});
-  Value above = make("Mul", {p, make("Sub", {number(2), p})});
-  return make("Mul", {above, make("Reciprocal", {make("Add", {make("Mul", {q, q}), number(1)})})});
+  Value p = make("Sigmoid", {z}), two = number(2);
+  Value above = make("Mul", {p, make("Sub", {two, p})});
+  return make("Mul", {above, make("Reciprocal", {make("Sub", {two, above})})});
+}
+
+/// ln(1 + e^z), which is z + ln(1 + e^-z) where z > 0.
+Value Definitions::softplus(Value z) {
+  Value below = make("Exp", {make("Neg", {make("Abs", {z})})});
+  return make("Add", {make("Relu", {z}), make("Log", {make("Add", {below, number(1)})})});
 }
 
 std::optional<Value> Definitions::write(const Node& node, const std::vector<Value>& x) {
@@ -66,7 +78,12 @@ std::optional<Value> Definitions::write(const Node& node, const std::vector<Valu
   if (op == "Square") return make("Mul", {x[0], x[0]});
   if (op == "PRelu") return bentAtZero(x[0], x[1]);
   if (op == "LeakyRelu" && std::isfinite(node.number("alpha"))) return bentAtZero(x[0], number(node.number("alpha")));
-  if (op == "Sigmoid") return sigmoid(x[0]);
+  if (op == "Abs") return make("Add", {make("Relu", {x[0]}), make("Relu", {make("Neg", {x[0]})})});
+  if (op == "Softplus") return softplus(x[0]);
+  if (op == "Sigmoid") {
+    const Node operand = into_.peek().node(x[0]);
+    return opOf(operand) == "Sub" ? shareOf(operand.operands[0], operand.operands[1]) : sigmoid(x[0]);
+  }
   if (op == "Swish" && node.number("alpha") == 1) return make("Mul", {x[0], sigmoid(x[0])});
   if (op == "Swish" && std::isfinite(node.number("alpha"))) {
     Value argument = make("Mul", {x[0], number(node.number("alpha"))});
@@ -103,7 +120,7 @@ std::optional<Value> Definitions::write(const Node& node, const std::vector<Valu
 
 bool Definitions::hasOneTermAtATime(const Node& node) {
   const std::string_view op = opOf(node);
-  if (op != "Clip") return op == "LeakyRelu" || op == "PRelu" || op == "Square";
+  if (op != "Clip") return op == "Abs" || op == "LeakyRelu" || op == "PRelu" || op == "Square";
   const double low = node.number("min"), high = node.number("max");
   return (low == 0 && std::isinf(high)) || (high == 0 && std::isinf(low));
 }

@@ -86,7 +86,7 @@ void ofReduction(const Call& call, Demands& must) {
     for (; first < static_cast<int64_t>(x.size()); ++first)
       over.insert(first);
   };
-  if (op == "Softmax") over.insert(call.integer("axis"));
+  if (op == "Softmax" || op == "LogSoftmax") over.insert(call.integer("axis"));
   if (op == "LayerNormalization" || op == "RMSNormalization") from(call.integer("axis"));
   if (op == "InstanceNormalization" || op == "GlobalAveragePool" || op == "GlobalMaxPool") from(2);
   if (op == "ReduceMean" || op == "ReduceMax") {
@@ -159,6 +159,12 @@ void ofGather(const Call& call, Demands& must) {
   }
 }
 
+void ofScatterRows(const Call& call, Demands& must) {
+  const Expr& start = call.node.scalar("start");
+  must.atMost(0, start);
+  must.atMost(start + line(call.operands[1][0]), line(call.operands[0][0]));
+}
+
 void ofCol2Im(const Call& call, Demands& must) {
   for (const Expr& pad : call.list("pads"))
     must.atMost(0, pad);
@@ -175,6 +181,7 @@ void ofNode(const Call& call, Demands& must) {
   if (op == "Pad") ofPad(call, must);
   if (op == "Slice") ofSlice(call, must);
   if (op == "Gather") ofGather(call, must);
+  if (op == "ScatterND") ofScatterRows(call, must);
   if (op == "Col2Im") ofCol2Im(call, must);
   if (op == "DFT") must.atMost(1, line(call.operands[0][static_cast<size_t>(call.integer("axis"))]));
   if (op == "STFT") {

@@ -61,10 +61,24 @@ class Expansion {
   }
 
   std::optional<Value> define(const Node& node, const std::vector<Value>& x) {
-    bool isUnfolded = std::find(unfolded_->begin(), unfolded_->end(), opOf(node)) != unfolded_->end();
-    auto defined = isUnfolded ? Definitions(builder_).write(node, x) : std::nullopt;
+    if (!isUnfolded(opOf(node))) return std::nullopt;
+    if (opOf(node) == "Softplus" && isUnfolded("Tanh") && isOfTanh(node)) {
+      wroteDefinitions = true;  // the Tanh's, which is of the Softplus; then this one
+      return std::nullopt;
+    }
+    auto defined = Definitions(builder_).write(node, x);
     wroteDefinitions = wroteDefinitions || defined;
     return defined;
+  }
+
+  bool isUnfolded(std::string_view op) const {
+    return std::find(unfolded_->begin(), unfolded_->end(), op) != unfolded_->end();
+  }
+
+  bool isOfTanh(const Node& node) const {
+    return std::any_of(program_.nodes().begin(), program_.nodes().end(), [&](const Node& reader) {
+      return opOf(reader) == "Tanh" && &program_.node(reader.operands[0]) == &node;
+    });
   }
 
   std::optional<Value> compose(const Node& node, const std::vector<Value>& x) {
@@ -78,8 +92,11 @@ class Expansion {
       Value e = make("Exp", {x[0]});
       return make("Mul", {e, inverse(reduce("ReduceSum", e, {node.scalar("axis")}))});
     }
+    if (op == "LogSoftmax")
+      return make("Sub", {x[0], make("Log", {reduce("ReduceSum", make("Exp", {x[0]}), {node.scalar("axis")})})});
     if (op == "ReduceL2") return make("Sqrt", {make("ReduceSum", {square(x[0])}, node.attributes)});
     if (op == "Pow") return power(x[0], node.number("exponent"));
+    if (op == "Exponential") return make("Exp", {make("Mul", {x[0], make("Log", {x[1]})})});
     if (op == "LRN") return make("Mul", {x[0], inverse(power(energy(x[0], node), node.number("beta")))});
     if (op == "BatchNormalization") {
       Value scale = make("Mul", {channels(x[1], node), channels(deviation(x[4], node), node)});

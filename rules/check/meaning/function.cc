@@ -8,9 +8,10 @@
 namespace pet::check {
 namespace {
 
-// What holds for all values of the attributes. Reciprocal has no value at 0, Sqrt none below; Not(x) is 1 at 0 and 0
-// elsewhere.
+// What holds for all values of the attributes. Reciprocal has no value at 0, Sqrt none below, Log neither; Not(x) is 1
+// at 0 and 0 elsewhere.
 const Function kFunctions[] = {
+    {"Abs", {}, true, false, false, false, Needs::kNothing, Sign::kNotNegative, true},
     {"Clip", {"min", "max"}, false, true, true, false},
     {"Erf", {}, true, true, false, false, Needs::kNothing, Sign::kAny, false, Law::kOdd},
     {"Exp", {}, false, true, false, true, Needs::kNothing, Sign::kPositive, false, Law::kExponential},
@@ -18,6 +19,7 @@ const Function kFunctions[] = {
     {"HardSigmoid", {"alpha", "beta"}, false, false, false, false, Needs::kNothing, Sign::kNotNegative},
     {"HardSwish", {}, true, false, false, false},
     {"LeakyRelu", {"alpha"}, true, false, false, false, Needs::kNothing, Sign::kAny, true},
+    {"Log", {}, false, false, false, false, Needs::kPositive},
     {"Mish", {}, true, false, false, false},
     {"Not", {}, false, false, false, false, Needs::kNothing, Sign::kNotNegative},
     {"PRelu", {}, true, false, false, false, Needs::kNothing, Sign::kAny, true},

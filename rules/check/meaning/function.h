@@ -57,7 +57,9 @@ class Definitions {
   Value number(double value);
   Value clip(Value x, double low, double high);
   Value bentAtZero(Value x, Value slope);
+  Value shareOf(Value a, Value b);
   Value sigmoid(Value x);
+  Value softplus(Value z);
   Value tanhOfSoftplus(Value z);
 };
 

@@ -1,4 +1,4 @@
-// Relations of the operators that move ranges: Pad, Slice, Split, Concat, Gather, Resize.
+// Relations of the operators that move ranges: Pad, Slice, Split, Concat, Gather, ScatterND, Resize.
 
 #include <algorithm>
 #include <cmath>
@@ -191,6 +191,17 @@ std::vector<Clause> concatRelation(const Call& call, const Position& at, Names&)
     clauses.push_back(std::move(clause));
   }
   return clauses;
+}
+
+/// Rows of the second operand in the place of as many of the first.
+std::vector<Clause> scatterRowsRelation(const Call& call, const Position& at, Names&) {
+  const Expr &row = at[0][0], &start = call.node.scalar("start");
+  const Expr behind = start + line(call.operands[1][0]);
+  Clause before{.domain = {Constraint::le(row + 1, start)}, .reads = {{0, at}}};
+  Clause after{.domain = {Constraint::le(behind, row)}, .reads = {{0, at}}};
+  Clause within{.domain = {Constraint::le(start, row), Constraint::le(row + 1, behind)}, .reads = {{1, at}}};
+  within.reads[0].at[0] = {row - start};
+  return {before, within, after};
 }
 
 /// One clause for each stretch of indices with one distance.

@@ -63,7 +63,7 @@ struct Sum {
 };
 
 /// What must hold of a function's argument for the function to have a value.
-enum class Needs { kNothing, kNotZero, kNotNegative };
+enum class Needs { kNothing, kNotZero, kNotNegative, kPositive };
 /// The signs of a function's values, where they exist.
 enum class Sign { kAny, kNotNegative, kPositive };
 

@@ -19,7 +19,8 @@ using Point = std::vector<int64_t>;
 struct Table {
   std::vector<Expr> digits;
   Point extents;
-  std::vector<Fraction> entries;  ///< row-major
+  int64_t under = 1;          ///< of all entries
+  std::vector<int64_t> over;  ///< row-major
 
   int64_t size() const {
     int64_t n = 1;
@@ -33,11 +34,22 @@ struct Table {
       p[d] = entry % extents[d];
     return p;
   }
-  size_t entryAt(const Point& p) const {
-    int64_t n = 0;
-    for (size_t d = 0; d < p.size(); ++d)
-      n = n * extents[d] + p[d];
-    return static_cast<size_t>(n);
+  /// How many entries further each of these digits leads; 0: it is none of this table's.
+  Point stepsIn(const std::vector<Expr>& all) const {
+    Point steps(all.size());
+    int64_t step = 1;
+    for (size_t d = digits.size(); d-- > 0; step *= extents[d])
+      steps[static_cast<size_t>(std::find(all.begin(), all.end(), digits[d]) - all.begin())] += step;
+    return steps;
+  }
+  /// Divides by what all entries have in common with the denominator.
+  void reduce() {
+    int64_t common = under;
+    for (size_t i = 0; i < over.size() && common != 1; ++i)
+      common = std::gcd(common, over[i]);
+    under /= common;
+    for (int64_t& n : over)
+      n /= common;
   }
 };
 
@@ -47,32 +59,22 @@ bool isTable(const Factor& f) {
 
 /// Parameters: denominator, rank, extents, numerators.
 Table read(const Factor& f) {
-  Table t{f.at, {}, {}};
+  Table t{.digits = f.at, .extents = {}, .under = f.parameters[0].constant(), .over = {}};
   size_t rank = f.at.size();
-  for (size_t i = 2; i < f.parameters.size(); ++i) {
-    int64_t n = f.parameters[i].constant();
-    if (i < 2 + rank) {
-      t.extents.push_back(n);
-    } else {
-      t.entries.push_back(reduced(n, f.parameters[0].constant()));
-    }
-  }
+  for (size_t i = 2; i < f.parameters.size(); ++i)
+    (i < 2 + rank ? t.extents : t.over).push_back(f.parameters[i].constant());
+  t.reduce();
   return t;
 }
 
 Factor write(const Table& t) {
-  int64_t under = 1;
-  for (const Fraction& e : t.entries)
-    under = checkedMul(under / std::gcd(under, e.under), e.under);
   Factor f{.kind = Factor::Kind::kConstant, .key = "Table", .at = t.digits};
-  f.parameters = {under, static_cast<int64_t>(t.extents.size())};
-  for (int64_t e : t.extents)
-    f.parameters.emplace_back(e);
-  for (const Fraction& e : t.entries)
-    f.parameters.emplace_back(checkedMul(e.over, under / e.under));
+  f.parameters = {t.under, static_cast<int64_t>(t.extents.size())};
+  f.parameters.insert(f.parameters.end(), t.extents.begin(), t.extents.end());
+  f.parameters.insert(f.parameters.end(), t.over.begin(), t.over.end());
   for (size_t i = 2; i < f.parameters.size(); ++i)
     f.key += " " + f.parameters[i].str();
-  f.key += fmt::format(" / {}", under);
+  f.key += fmt::format(" / {}", t.under);
   return f;
 }
 
@@ -80,41 +82,46 @@ Factor write(const Table& t) {
 std::optional<Table> summed(const std::vector<Table>& tables, const Expr& r) {
   Table all;  // without entries: the product's digits
   for (const Table& t : tables) {
+    all.under = checkedMul(all.under, t.under);
     for (size_t d = 0; d < t.digits.size(); ++d) {
       if (std::find(all.digits.begin(), all.digits.end(), t.digits[d]) != all.digits.end()) continue;
       all.digits.push_back(t.digits[d]);
       all.extents.push_back(t.extents[d]);
     }
   }
-  if (all.size() > kMostEntries) return std::nullopt;
-  auto place = [&](const Expr& digit) {
-    return static_cast<size_t>(std::find(all.digits.begin(), all.digits.end(), digit) - all.digits.begin());
-  };
-  std::vector<std::vector<size_t>> places;  // per table, of its digits
-  for (const Table& t : tables) {
-    places.emplace_back();
-    for (const Expr& digit : t.digits)
-      places.back().push_back(place(digit));
-  }
+  const int64_t size = all.size();
+  if (size > kMostEntries) return std::nullopt;
   Table result = all;
-  auto gone = static_cast<std::ptrdiff_t>(place(r));
+  const auto gone = std::find(all.digits.begin(), all.digits.end(), r) - all.digits.begin();
   result.digits.erase(result.digits.begin() + gone);
   result.extents.erase(result.extents.begin() + gone);
-  result.entries.assign(static_cast<size_t>(result.size()), Fraction{0, 1});
-  for (int64_t i = 0; i < all.size(); ++i) {
-    Point at = all.pointAt(i);
-    Fraction entry;
-    for (size_t t = 0; t < tables.size() && entry.over != 0; ++t) {
-      Point p;
-      for (size_t d : places[t])
-        p.push_back(at[d]);
-      entry = entry * tables[t].entries[tables[t].entryAt(p)];
+  result.over.assign(static_cast<size_t>(result.size()), 0);
+  std::vector<Point> steps;  // per table
+  for (const Table& t : tables)
+    steps.push_back(t.stepsIn(all.digits));
+  const Point stepsOfResult = result.stepsIn(all.digits);
+  Point at(all.digits.size()), entryOf(tables.size());
+  int64_t entryOfResult = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    int64_t product = 1;
+    for (size_t t = 0; t < tables.size() && product != 0; ++t)
+      product = checkedMul(product, tables[t].over[static_cast<size_t>(entryOf[t])]);
+    if (product != 0) {
+      int64_t& sum = result.over[static_cast<size_t>(entryOfResult)];
+      sum = checkedAdd(sum, product);
     }
-    if (entry.over == 0) continue;
-    at.erase(at.begin() + gone);
-    Fraction& sum = result.entries[result.entryAt(at)];
-    sum = sum + entry;
+    // To the next point, the last digit first.
+    for (size_t d = at.size(); d-- > 0;) {
+      const bool wraps = ++at[d] == all.extents[d];
+      const int64_t by = wraps ? 1 - all.extents[d] : 1;
+      for (size_t t = 0; t < tables.size(); ++t)
+        entryOf[t] += by * steps[t][d];
+      entryOfResult += by * stepsOfResult[d];
+      if (!wraps) break;
+      at[d] = 0;
+    }
   }
+  result.reduce();
   return result;
 }
 
@@ -218,15 +225,16 @@ std::optional<Conjunction> box(const Table& t, const std::vector<Point>& points)
 
 /// Where which value stands. Nullopt: too many conditions.
 std::optional<std::vector<std::pair<Fraction, Conjunction>>> conditions(const Table& t) {
-  std::vector<std::pair<Fraction, std::vector<Point>>> byValue;
-  for (size_t i = 0; i < t.entries.size(); ++i) {
-    if (t.entries[i].over == 0) continue;
-    auto it = std::find_if(byValue.begin(), byValue.end(), [&](const auto& v) { return v.first == t.entries[i]; });
-    if (it == byValue.end()) it = byValue.insert(it, {t.entries[i], {}});
+  std::vector<std::pair<int64_t, std::vector<Point>>> byNumerator;
+  for (size_t i = 0; i < t.over.size(); ++i) {
+    if (t.over[i] == 0) continue;
+    auto it = std::find_if(byNumerator.begin(), byNumerator.end(), [&](const auto& v) { return v.first == t.over[i]; });
+    if (it == byNumerator.end()) it = byNumerator.insert(it, {t.over[i], {}});
     it->second.push_back(t.pointAt(static_cast<int64_t>(i)));
   }
   std::vector<std::pair<Fraction, Conjunction>> result;
-  for (const auto& [value, points] : byValue) {
+  for (const auto& [numerator, points] : byNumerator) {
+    const Fraction value = reduced(numerator, t.under);
     if (auto all = box(t, points)) {
       result.emplace_back(value, std::move(*all));
       continue;

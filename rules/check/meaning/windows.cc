@@ -1,5 +1,8 @@
 // Relations of the operators whose result is a sum, or the largest, over windows or whole dimensions.
 
+#include <map>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "rules/check/meaning/relation.h"
@@ -136,6 +139,20 @@ Dim perGroup(const Dim& channels, const Expr& groups) {
 }
 
 }  // namespace
+
+/// y[…, v, …] = Σ_k x[…, k, …], of the positions up to v, or from v on
+std::vector<Clause> cumSumRelation(const Call& call, const Position& at, Names& names) {
+  const Shape& x = call.operands[0];
+  const auto axis = static_cast<size_t>(call.integer("axis"));
+  Clause clause;
+  const Expr k = clause.draw("k", line(x[axis]), names), v = at[axis][0];
+  const Expr ahead = call.integer("reverse") != 0 ? k - v : v - k;
+  clause.domain.push_back(Constraint::le(call.integer("exclusive") != 0 ? 1 : 0, ahead));
+  Position source = at;
+  source[axis] = {k};
+  clause.reads = {{0, std::move(source)}};
+  return {std::move(clause)};
+}
 
 /// y[…, k, …, p] = Σ_{n, q} x[…, n, …, q] · D[k, n, q, p], D known by the axis's extent and the direction
 std::vector<Clause> dftRelation(const Call& call, const Position& at, Names& names) {
@@ -321,6 +338,29 @@ std::vector<Clause> matMulRelation(const Call& call, const Position& at, Names& 
   right.insert(right.end(), {k, at.back()});
   clause.reads = {{0, left}, {1, right}};
   return {clause};
+}
+
+/// y[result] = Σ Π operand[labels]: an index for each label that the result has not, where an operand has it first.
+std::vector<Clause> einsumRelation(const Call& call, const Position& at, Names& names) {
+  const std::string& equation = call.node.text("equation");
+  const size_t arrow = equation.find("->");
+  std::map<char, std::vector<Expr>> digits;
+  for (size_t d = 0; d < at.size(); ++d)
+    digits.emplace(equation[arrow + 2 + d], at[d]);
+  Clause clause;
+  size_t operand = 0;
+  Position read;
+  for (size_t i = 0; i <= arrow; ++i) {
+    const char label = equation[i];
+    if (label == ',' || i == arrow) {
+      clause.reads.push_back({operand++, std::exchange(read, {})});
+      continue;
+    }
+    const Dim& extent = call.operands[operand][read.size()];
+    if (!digits.contains(label)) digits.emplace(label, clause.drawAll("k", extent, names));
+    read.push_back(digits.at(label));
+  }
+  return {std::move(clause)};
 }
 
 /// y = alpha · A B + beta · c

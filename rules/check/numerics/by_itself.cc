@@ -7,19 +7,24 @@
 namespace pet::check {
 namespace {
 
-/// |fl(v) - v| <= units · u · |v|. The value is a number in [from, to], or that number times an activation or weight.
+/// |fl(v) - v| <= u · (units · |v| + fixed). The value is a number in [from, to], or that number times the larger of 1
+/// and the largest activation or weight.
 struct Estimate {
   double from = 0, to = 0;
   double units = 0;
   bool timesInput = false;
+  double fixed = 0;
+  double start = 0;  ///< the value for inputs that are all 0
 
   bool isNumber() const { return !timesInput; }
   bool isPositive() const { return isNumber() && from > 0; }
-  bool isNotNegative() const { return isNumber() && from >= 0; }
+  bool isGiven() const { return units == 0 && fixed == 0; }
+  double size() const { return std::fmax(std::fabs(from), std::fabs(to)); }
 };
 
 Estimate scaled(const Estimate& a, const Estimate& b) {
   if (a.timesInput && b.timesInput) throw Opaque("a product of inputs");
+  if ((a.timesInput || b.timesInput) && a.fixed + b.fixed > 0) throw Opaque("an input times what has a fixed error");
   Estimate result{INFINITY, -INFINITY, a.units + b.units + 1, a.timesInput || b.timesInput};
   for (double x : {a.from, a.to}) {
     for (double y : {b.from, b.to}) {
@@ -27,40 +32,61 @@ Estimate scaled(const Estimate& a, const Estimate& b) {
       result.to = std::fmax(result.to, x * y);
     }
   }
+  result.fixed = a.fixed * b.size() + b.fixed * a.size();
+  result.start = a.start * b.start;
   return result;
 }
 
 class Estimates {
  public:
   explicit Estimates(const Program& program) : program_(program) {
-    for (size_t n = 0; n < program.nodes().size(); ++n)
+    for (size_t n = 0; n < program.nodes().size(); ++n) {
+      hasWeights_ =
+          hasWeights_ || (opOf(program.nodes()[n]) == "Input" && program.nodes()[n].scalar("constant") == Expr(1));
       known_.push_back(of(program.nodes()[n]));
+    }
   }
 
+  /// A fixed error counts in units of what the value may be: of its start, which no weights change.
   double most() const {
     double units = 1;
-    for (Value v : program_.outputs())
-      units = std::fmax(units, at(v).units);
+    for (Value v : program_.outputs()) {
+      const Estimate& y = at(v);
+      if (y.fixed > 0 && (hasWeights_ || y.start == 0)) throw Opaque("an error that no value bounds");
+      units = std::fmax(units, y.fixed > 0 ? y.units + y.fixed / std::fabs(y.start) : y.units);
+    }
     return units;
   }
 
  private:
+  /// A function is computed to so many units of its value.
+  static constexpr double kOfFunction = 16;
+
   const Program& program_;
   std::vector<Estimate> known_;
+  bool hasWeights_ = false;
 
   const Estimate& at(Value v) const { return known_[static_cast<size_t>(v.node)]; }
 
   Estimate of(const Node& node) const {
     const std::string_view op = opOf(node);
-    if (op == "Input") return {1, 1, 0, true};
+    if (op == "Input") return {-1, 1, 0, true};
     if (op == "Constant") return number(node.number("value"));
+    if (op == "Concat") return sideBySide(node.operands);
     const Estimate& a = at(node.operands.at(0));
-    if (op == "Neg") return {-a.to, -a.from, a.units, a.timesInput};
+    if (op == "Slice" || op == "Gather") return a;
+    if (op == "Neg") return {-a.to, -a.from, a.units, a.timesInput, a.fixed, -a.start};
+    if (op == "Relu")
+      return {std::fmax(a.from, 0), std::fmax(a.to, 0), a.units, a.timesInput, a.fixed, std::fmax(a.start, 0)};
+    if (op == "Abs")
+      return {std::fmax(std::fmax(a.from, -a.to), 0), a.size(), a.units, a.timesInput, a.fixed, std::fabs(a.start)};
     if (op == "Sigmoid") return logistic(a);
-    if (op == "Reciprocal") return scaled({1, 1, 0, false}, inverted(a));
+    if (op == "Exp") return decaying(a);
+    if (op == "Log") return logarithm(a);
+    if (op == "Reciprocal") return scaled({1, 1, 0, false, 0, 1}, inverted(a));
     if (node.operands.size() != 2) throw Opaque(std::string(op));
     const Estimate& b = at(node.operands[1]);
-    if (op == "Mul") return scaled(a, b);
+    if (op == "Mul") return withinParabola(node, scaled(a, b));
     if (op == "Div") return scaled(a, inverted(b));
     if (op == "Add") return added(a, b);
     if (op == "Sub") return subtracted(a, b);
@@ -69,31 +95,73 @@ class Estimates {
 
   static Estimate number(double value) {
     if (!std::isfinite(value)) throw Opaque("an infinite number");
-    return {value, value, 1, false};
+    return {value, value, 1, false, 0, value};
   }
 
-  /// Computed to 16 units, of an input that is not rounded.
-  static Estimate logistic(const Estimate& a) {
-    const bool isGiven = a.timesInput && a.units == 0 && a.from == a.to && std::fabs(a.from) == 1;
-    if (!isGiven) throw Opaque("a Sigmoid of what is computed");
-    return {0, 1, 16, false};
+  Estimate sideBySide(const std::vector<Value>& parts) const {
+    Estimate all = at(parts.at(0));
+    for (Value v : parts) {
+      const Estimate& part = at(v);
+      if (part.timesInput != all.timesInput || part.start != all.start) throw Opaque("parts that are of two kinds");
+      all = {std::fmin(all.from, part.from),   std::fmax(all.to, part.to),
+             std::fmax(all.units, part.units), all.timesInput,
+             std::fmax(all.fixed, part.fixed), all.start};
+    }
+    return all;
+  }
+
+  /// |z s'(z)| is below 0.23 and s' = s (1 - s) at most s, s being the function.
+  static Estimate logistic(const Estimate& z) {
+    return {0, 1, kOfFunction + z.fixed, false, 0.23 * z.units, 1 / (1 + std::exp(-z.start))};
+  }
+
+  /// e^z for z <= 0: |z| e^z is at most 1/e.
+  static Estimate decaying(const Estimate& z) {
+    if (z.to > 0) throw Opaque("Exp of what may be large");
+    const bool isNumber = z.isNumber();
+    return {isNumber ? std::exp(z.from) : 0,
+            isNumber ? std::exp(z.to) : 1,
+            kOfFunction + z.fixed,
+            false,
+            0.37 * z.units,
+            std::exp(z.start)};
+  }
+
+  /// ln(z (1 + d)) - ln(z) is d.
+  static Estimate logarithm(const Estimate& z) {
+    if (!z.isPositive()) throw Opaque("Log of what may be 0");
+    return {std::log(z.from), std::log(z.to), kOfFunction, false, z.units + z.fixed / z.from, std::log(z.start)};
   }
 
   static Estimate inverted(const Estimate& a) {
     if (!a.isPositive()) throw Opaque("a quotient by what may be 0");
-    return {1 / a.to, 1 / a.from, a.units, false};
+    return {1 / a.to, 1 / a.from, a.units + a.fixed / a.from, false, 0, 1 / a.start};
+  }
+
+  /// v (c - v) = c²/4 - (v - c/2)²
+  Estimate withinParabola(const Node& node, Estimate y) const {
+    const Node& factor = program_.node(node.operands[1]);
+    if (opOf(factor) != "Sub" || factor.operands[1] != node.operands[0]) return y;
+    const Node& c = program_.node(factor.operands[0]);
+    if (opOf(c) == "Constant") y.to = std::fmin(y.to, c.number("value") * c.number("value") / 4);
+    return y;
   }
 
   static Estimate added(const Estimate& a, const Estimate& b) {
-    if (!a.isNotNegative() || !b.isNotNegative()) throw Opaque("a sum of both signs");
-    return {a.from + b.from, a.to + b.to, std::fmax(a.units, b.units) + 1, false};
+    if (a.from < 0 || b.from < 0) throw Opaque("a sum of both signs");
+    return {a.from + b.from,   a.to + b.to,      std::fmax(a.units, b.units) + 1, a.timesInput || b.timesInput,
+            a.fixed + b.fixed, a.start + b.start};
   }
 
-  /// The errors of both are at most those of their largest values; the result is at least what lies between them.
+  /// The errors of both are at most those of their largest values; the result is at least what lies between them. What
+  /// is given has no errors.
   static Estimate subtracted(const Estimate& a, const Estimate& b) {
-    if (!a.isPositive() || !b.isNotNegative() || !(a.from > b.to)) throw Opaque("a difference that may cancel");
     const double between = a.from - b.to;
-    return {between, a.to - b.from, 1 + (a.units * a.to + b.units * b.to) / between, false};
+    Estimate result{between, a.to - b.from, 1, a.timesInput || b.timesInput, a.fixed + b.fixed, a.start - b.start};
+    if (a.isGiven() && b.isGiven()) return result;
+    if (result.timesInput || b.from < 0 || !(between > 0)) throw Opaque("a difference that may cancel");
+    result.units += (a.units * a.to + b.units * b.to) / between;
+    return result;
   }
 };
 

@@ -39,7 +39,8 @@ bool operatesOnPairsAtMost(const Program& program) {
     } else if (functionOf(op)) {
       // A function that is rounded need not be monotone: the largest of its values may not be that of the largest. Nor
       // need it commute with factors.
-      if (op == "Not" || ((hasMaxima || hasFactors) && op != "Relu" && op != "Clip")) return false;
+      const bool isExact = op == "Relu" || op == "Clip" || op == "Abs";
+      if (op == "Not" || ((hasMaxima || hasFactors) && !isExact)) return false;
       isPair.push_back(false);
     } else if (onlyMoves(op) || op == "Identity" || op == "Neg") {
       isPair.push_back(ofPairs);
@@ -100,7 +101,8 @@ Numerics derived(const Program& pattern,
     return result;
   }
   // A Softmax is computed with its largest operand subtracted; exponentials by themselves overflow.
-  if (reads(replacement, "Exp") && !reads(pattern, "Exp")) return result;
+  auto overflows = [](const Program& p) { return reads(p, "Exp") || reads(p, "Exponential"); };
+  if (overflows(replacement) && !overflows(pattern)) return result;
   auto cancels = amplification(*to);
   auto onTheWay = valuesOnTheWay(*from, *to);
   if (!cancels || !onTheWay) return result;

@@ -30,8 +30,8 @@ struct OnTheWay {
 /// something else. Throws Opaque.
 std::optional<OnTheWay> valuesOnTheWay(const Program& pattern, const Program& replacement);
 
-/// The units of rounding by which each result of a program, as it is written, is off at most, relative to itself and
-/// whatever its inputs. Nullopt: nothing is known.
+/// The units of rounding by which each result of a program, as it is written, is off at most, relative to the larger of
+/// itself and what it is for inputs of 0, and whatever its inputs. Nullopt: nothing is known.
 std::optional<double> errorByItself(const Program& program);
 
 /// What must hold for no product to have zeros in one factor and an activation in the other.

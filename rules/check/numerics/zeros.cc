@@ -50,7 +50,8 @@ class Reader {
     for (size_t n = 0; n < program_.nodes().size(); ++n) {
       const Node& node = program_.nodes()[n];
       std::string_view op = opOf(node);
-      bool multiplies = op == "Conv" || op == "ConvTranspose" || op == "Gemm" || op == "MatMul" || op == "Mul";
+      bool multiplies =
+          op == "Conv" || op == "ConvTranspose" || op == "Einsum" || op == "Gemm" || op == "MatMul" || op == "Mul";
       if (!multiplies) continue;
       if (op == "Gemm" && (node.number("alpha") == 0 || node.number("beta") == 0))
         result.emplace_back(static_cast<int>(n), Zeros{.certain = true});

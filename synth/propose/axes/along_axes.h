@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -9,7 +10,9 @@
 namespace pet {
 
 /// An operator on activations that is a composition of operators of which each acts along one axis and leaves the
-/// others alone: Resize, pools, reductions, Softmax and DFT (along one). EinNet, section 4.2, splits sums likewise.
+/// others alone: Resize, pools, reductions, Softmax, LogSoftmax, DFT and CumSum (along one), and a ConvTranspose whose
+/// weights are a product of a kernel for each axis and of what concerns channels. EinNet, section 4.2, splits sums
+/// likewise.
 class AlongAxes {
  public:
   /// Of an operator of a program, which must outlive it; nullopt: it is no such one, or acts along no axis.
@@ -24,6 +27,11 @@ class AlongAxes {
   bool isPool() const;
   /// Engines know it of images alone: with two dimensions in front of two others or more.
   bool isOfImages() const;
+  /// It has weights: of the program, a kernel for each axis, of which only the axis has an extent, and factors for
+  /// channels.
+  bool isFilter() const { return !kernels_.empty(); }
+  Value kernel(size_t axis) const { return kernels_.at(axis); }
+  const std::vector<Value>& ofChannels() const { return ofChannels_; }
   /// Its last dimension holds the parts of one number (complex numbers), which it mixes as well: its matrix is of
   /// positions along its one axis, and parts.
   bool isOfParts() const;
@@ -37,14 +45,17 @@ class AlongAxes {
  private:
   AlongAxes(const Program& program, const Node& node);
 
+  bool separateKernels(const Program& program);
   std::optional<Attributes> resized(size_t first, size_t last, const Shape& operand, size_t at) const;
-  Attributes pooled(size_t first, size_t last, const Shape& operand, size_t at) const;
+  Attributes windowed(size_t first, size_t last, const Shape& operand, size_t at) const;
 
   const Node& node_;
   const Shape& in_;
   std::string_view op_;
   std::vector<size_t> axes_;
   std::vector<Expr> dropped_;
+  std::map<size_t, Value> kernels_;
+  std::vector<Value> ofChannels_;
 };
 
 }  // namespace pet

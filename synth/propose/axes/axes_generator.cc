@@ -67,23 +67,22 @@ class WayWriter {
         form_(program) {}
 
   std::optional<Program> write() && {
-    std::map<Value, Value> now;
     for (int i = 0; i < static_cast<int>(program_.nodes().size()); ++i) {
       const Node& n = program_.nodes()[static_cast<size_t>(i)];
       std::vector<Value> operands;
       for (Value v : n.operands)
-        operands.push_back(now.at(v));
+        operands.push_back(now_.at(v));
       if (n.is(ops::kInput)) {
-        now[{i, 0}] = form_.find(n.names[0]);
+        now_[{i, 0}] = form_.find(n.names[0]);
       } else if (i != way_.node) {
-        now[{i, 0}] = form_.add(n.op->name, std::move(operands), n.attributes);
+        now_[{i, 0}] = form_.add(n.op->name, std::move(operands), n.attributes);
       } else {
         x_ = operands[0];
         if (!alongAxes()) return std::nullopt;
-        now[{i, 0}] = x_;
+        now_[{i, 0}] = x_;
       }
     }
-    auto program = std::move(form_).finish(now.at(program_.outputs()[0]));
+    auto program = std::move(form_).finish(now_.at(program_.outputs()[0]));
     return program ? std::optional(std::move(*program)) : std::nullopt;
   }
 
@@ -149,8 +148,9 @@ class WayWriter {
     if (along_.isOfParts()) return matrixOfParts(axis);
     Value unit = form_.add(ops::kEye.text, {}, {{"extent", in_[axis].affine()}});
     const AxisGroup row{{"row", in_[axis]}};
+    const bool hasChannels = along_.isPool() || along_.isFilter();
     size_t at = 1;
-    if (along_.isPool()) {
+    if (hasChannels) {
       const AxisGroup column{{"column", in_[axis]}};
       unit = form_.layout(unit, {row, column}, {row, {}, column});
       at = 2;
@@ -158,10 +158,38 @@ class WayWriter {
     if (!form_.ok()) return std::nullopt;
     auto attributes = along_.attributes(axis, axis, form_.shape(unit), at);
     if (!attributes) return std::nullopt;
-    const Value matrix = form_.add(along_.op(), {unit}, std::move(*attributes));
-    if (!along_.isPool() || !form_.ok()) return matrix;
+    std::vector<Value> operands{unit};
+    if (along_.isFilter()) {
+      operands.push_back(kernelOfOneChannel(axis));
+      attributes->insert_or_assign("group", Expr(1));
+    }
+    const Value matrix = form_.add(along_.op(), std::move(operands), std::move(*attributes));
+    if (!hasChannels || !form_.ok()) return matrix;
     const AxisGroup column{{"column", form_.shape(matrix)[at]}};
     return form_.layout(matrix, {row, {}, column}, {row, column});
+  }
+
+  /// [1, 1, taps]
+  Value kernelOfOneChannel(size_t axis) {
+    const Value kernel = now_.at(along_.kernel(axis));
+    std::vector<Expr> ones;
+    const Shape& shape = form_.shape(kernel);
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d] == Dim(1)) ones.emplace_back(static_cast<int64_t>(d));
+    }
+    const Value taps = ones.empty() ? kernel : form_.add(ops::kSqueeze.text, {kernel}, {{"axes", std::move(ones)}});
+    return form_.add("Unsqueeze", {taps}, {{"axes", std::vector<Expr>{0, 1}}});
+  }
+
+  /// The operator's other operands for its work along some axes: weights without the kernels of the other axes.
+  std::vector<Value> weightsFor(const Part& part) {
+    if (!along_.isFilter()) return {};
+    Value weights = now_.at(along_.kernel(part.first));
+    for (size_t d = part.first + 1; d <= part.last; ++d)
+      weights = form_.add(ops::kMul.text, {weights, now_.at(along_.kernel(d))});
+    for (Value factor : along_.ofChannels())
+      weights = form_.add(ops::kMul.text, {now_.at(factor), weights});
+    return {weights};
   }
 
   /// A row for each part of each number that it reads.
@@ -188,7 +216,10 @@ class WayWriter {
                 [&](Value x) {
                   auto attributes = along_.attributes(part.first, part.last, form_.shape(x), at);
                   isSaid = attributes.has_value();
-                  return isSaid ? form_.add(along_.op(), {x}, std::move(*attributes)) : x;
+                  if (!isSaid) return x;
+                  std::vector<Value> operands = weightsFor(part);
+                  operands.insert(operands.begin(), x);
+                  return form_.add(along_.op(), std::move(operands), std::move(*attributes));
                 }) &&
            isSaid;
   }
@@ -237,6 +268,7 @@ class WayWriter {
   const AlongAxes& along_;
   const Way& way_;
   ProgramWriter form_;
+  std::map<Value, Value> now_;  ///< the program's values in the form
   Value x_;
 };
 
@@ -268,13 +300,14 @@ std::vector<Way> waysOfParts(const AlongAxes& along, int node, size_t rank) {
 
 /// `isSymbol`: the first dimension is one, which may be 1.
 std::vector<Way> waysOf(const AlongAxes& along, int node, bool isSymbol) {
-  const bool isOfVectors = !along.isPool() && !along.isOfImages();
+  const bool isOfVectors = !along.isPool() && !along.isOfImages() && !along.isFilter();
   const bool maySingle = isSymbol && isOfVectors && along.axes()[0] > 0;
   std::vector<Way> ways;
   for (std::vector<Part>& parts : cuts(along, 0)) {
     const bool isItself = std::any_of(parts.begin(), parts.end(), [](const Part& p) { return !p.isMatrix; });
     if (isItself && parts.size() == 1) {  // as it stands, that is the pattern
       const bool mayBeLast = isOfVectors && parts[0].first == parts[0].last;
+      if (along.isFilter()) continue;
       for (View view : {View::kMerged, View::kLast}) {
         if (view == View::kLast && !mayBeLast) continue;
         ways.push_back({node, parts, view});
@@ -284,18 +317,28 @@ std::vector<Way> waysOf(const AlongAxes& along, int node, bool isSymbol) {
     }
     for (size_t order = 0; order < std::min<size_t>(2, parts.size()); ++order) {
       ways.push_back({node, parts});
-      if (isItself) ways.push_back({node, parts, View::kMerged});
+      if (isItself && !along.isFilter()) ways.push_back({node, parts, View::kMerged});
       std::reverse(parts.begin(), parts.end());
     }
   }
   return ways;
 }
 
+/// The last operator is the only one that does not compute constants.
+bool isOneOperator(const Program& program) {
+  const std::vector<bool> constant = constantNodes(program);
+  const auto last = static_cast<size_t>(program.outputs()[0].node);
+  for (size_t i = 0; i < constant.size(); ++i) {
+    if (!constant[i] && !program.nodes()[i].is(ops::kInput) && i != last) return false;
+  }
+  return !constant[last] && !program.nodes()[last].is(ops::kInput);
+}
+
 class AxesGenerator : public Generator {
  public:
   explicit AxesGenerator(const Pattern& pattern) : pattern_(pattern), program_(pattern.program) {
     const Value output = program_.outputs()[0];
-    if (program_.outputs().size() != 1 || program_.nodes().size() != 2 || output.node != 1) return;
+    if (program_.outputs().size() != 1 || !isOneOperator(program_)) return;
     if (!AlongAxes::of(program_, program_.node(output))) {
       auto pieces = inPieces(program_);
       if (!pieces) return;

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "ir/evaluate.h"
+#include "ir/layout_algebra.h"
 #include "ir/ops/op.h"
 #include "synth/analysis/operators.h"
 #include "synth/analysis/typical_shape.h"
@@ -102,10 +103,14 @@ class Exchanges {
         f.operands.push_back(isConstant(pattern_, v) ? std::optional(v) : std::nullopt);
       addUse(std::move(f));
       if (n.is(ops::kMatMul)) addTranspose(n.shapes[0].size());
+      if (n.is(ops::kMatMul)) addPartsOfMatrix(n);
       if (sumsProducts(n)) addProducts(n);
-      if (isProductOfRows(n)) addSumOfProducts(n);
+      if (isOfOneColumn(n)) addSumOfProducts(n);
       if (sumsJoined(n)) addUse({findOp(ops::kAdd.text), {}, {std::nullopt, std::nullopt}, 0, true});
-      if (n.is(ops::kExpand)) addUpsampling();
+      if (n.is(ops::kExpand)) {
+        addUpsampling();
+        addRepetition(n);
+      }
     }
   }
 
@@ -140,6 +145,19 @@ class Exchanges {
     addUse({findOp(ops::kTranspose.text), {{"perm", perm}}, {std::nullopt}});
   }
 
+  /// A product with a matrix that is a product of weights may be one with a weight, element by element; with a matrix
+  /// of weights that are joined, a sum of products with these.
+  void addPartsOfMatrix(const Node& product) {
+    const Value value = product.operands[1];
+    const Node& matrix = pattern_.node(value);
+    if (!isConstant(pattern_, value) || !(matrix.is(ops::kMul) || matrix.is(ops::kConcat))) return;
+    const OpRow* op = matrix.is(ops::kMul) ? findOp(ops::kMul.text) : product.op;
+    for (Value weight : matrix.operands) {
+      if (pattern_.node(weight).is(ops::kInput)) addUse({op, {}, {std::nullopt, weight}});
+    }
+    if (matrix.is(ops::kConcat)) addUse({findOp(ops::kAdd.text), {}, {std::nullopt, std::nullopt}, 0, true});
+  }
+
   /// A ReduceSum of what a Mul of two activations makes.
   bool sumsProducts(const Node& n) const {
     if (!n.is(ops::kReduceSum)) return false;
@@ -154,13 +172,42 @@ class Exchanges {
     for (Value v : pattern_.inputs())
       addTranspose(pattern_.shape(v).size());
     if (sum.scalar("keepdims") == 0) addUse({findOp(ops::kSqueeze.text), {{"axes", sum.list("axes")}}, {std::nullopt}});
+    const std::vector<Value>& factors = pattern_.node(sum.operands[0]).operands;
+    for (size_t i : {0, 1})
+      addMatrices(sum, pattern_.shape(factors[i]), pattern_.shape(factors[1 - i]));
   }
 
-  /// A MatMul of two activations, each result of which is one number: a row times a column.
-  bool isProductOfRows(const Node& n) const {
+  /// Where one factor has one value for all positions of several dimensions behind the axis that is summed: the other
+  /// one as a matrix of these positions, that one as a row, and the row of the product as the sum has it.
+  void addMatrices(const Node& sum, const Shape& values, const Shape& weights) {
+    const std::vector<Expr>& axes = sum.list("axes");
+    const auto axis = static_cast<size_t>(axes.size() == 1 ? axes[0].constant() : 0);
+    if (axis == 0 || values.size() != weights.size() || values.size() < axis + 3) return;
+    Shape behind(values.begin() + static_cast<std::ptrdiff_t>(axis) + 1, values.end());
+    Shape whole(values.begin(), values.end() - static_cast<std::ptrdiff_t>(behind.size()));
+    whole.resize(values.size(), Dim(1));
+    if (weights != whole) return;
+    const Shape front(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(axis));
+    const Dim positions = Dim::product(behind);
+    auto matrix = [&](const Dim& rows, const Dim& columns) {
+      Shape shape = front;
+      shape.insert(shape.end(), {rows, columns});
+      return shape;
+    };
+    addRegrouping(values, matrix(values[axis], positions));
+    addRegrouping(weights, matrix(1, values[axis]));
+    addRegrouping(matrix(1, positions), sum.shapes[0]);
+  }
+
+  void addRegrouping(const Shape& from, const Shape& to) {
+    auto layout = from == to ? std::nullopt : regroup(from, to);
+    if (layout) addUse({findOp(ops::kLayout.text), {{"layout", std::move(*layout)}}, {std::nullopt}});
+  }
+
+  /// A MatMul of two activations, of which the second is one column: rows times a column.
+  bool isOfOneColumn(const Node& n) const {
     if (!n.is(ops::kMatMul) || isConstant(pattern_, n.operands[0]) || isConstant(pattern_, n.operands[1])) return false;
-    const Shape& y = n.shapes[0];
-    return y.size() >= 2 && y[y.size() - 1] == Dim(1) && y[y.size() - 2] == Dim(1);
+    return n.shapes[0].size() >= 2 && n.shapes[0].back() == Dim(1);
   }
 
   void addSumOfProducts(const Node& product) {
@@ -187,6 +234,15 @@ class Exchanges {
                {"coordinate_transformation_mode", std::string("asymmetric")},
                {"nearest_mode", std::string("floor")}},
               {std::nullopt}});
+    }
+  }
+
+  /// Values that are there twice may be joined.
+  void addRepetition(const Node& n) {
+    const Shape& from = pattern_.shape(n.operands[0]);
+    for (size_t d = 0; d < from.size() && from.size() == n.shapes[0].size(); ++d) {
+      if (from[d] == Dim(1) && n.shapes[0][d] == Dim(2))
+        addUse({findOp(ops::kConcat.text), {{"axis", Expr(static_cast<int64_t>(d))}}, {std::nullopt, std::nullopt}});
     }
   }
 

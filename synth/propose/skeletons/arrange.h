@@ -78,7 +78,8 @@ std::vector<Behind> endingsOf(const PatternFacts& facts);
 /// All inputs joined along the channels, where they are alike.
 std::optional<Operand> joinedInputs(const PatternFacts& facts);
 
-/// The sum of an operator for each input.
+/// The sum of an operator for each input; and of what the pattern's own operators without weights, of which each input
+/// has others, then make of it.
 std::vector<Arrangement> sumsOverInputs(const PatternFacts& facts);
 /// The sum of all values, as the only output.
 Expected<std::vector<Value>> sumOf(ProgramBuilder& b, const std::vector<Value>& values);

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include "ir/ops/op.h"
+#include "synth/analysis/operators.h"
 #include "synth/propose/skeletons/arrange.h"
 
 namespace pet {
@@ -41,6 +44,46 @@ std::optional<Behind> last(const PatternFacts& facts) {
   return Behind{std::string(n.op->name), {inside}, make};
 }
 
+/// The pattern's operators without weights that one after the other compute with this input alone.
+std::vector<const Node*> ownOperators(const PatternFacts& facts, Value input) {
+  std::vector<const Node*> chain;
+  const auto& nodes = facts.program.nodes();
+  for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
+    const Node& n = nodes[static_cast<size_t>(i)];
+    if (!isWeightless(facts.program, n) || n.operands[0] != input) continue;
+    chain.push_back(&n);
+    input = {i, 0};
+  }
+  return chain;
+}
+
+/// Each value through its input's own operators, then the sum. Nullopt: no input has any, or values are no images.
+std::optional<Behind> sumBehindOwn(const PatternFacts& facts) {
+  Behind result{"sum", {}, {}};
+  std::vector<std::vector<const Node*>> chains;
+  for (Value v : facts.activations) {
+    Shape wanted = facts.program.shape(v);
+    if (!isImage(wanted) || !isImage(facts.output())) return std::nullopt;
+    wanted[1] = facts.output()[1];
+    result.wanted.push_back(std::move(wanted));
+    chains.push_back(ownOperators(facts, v));
+    for (const Node* n : chains.back())
+      if (result.name.find(n->op->name) == std::string::npos) result.name += fmt::format("-{}", n->op->name);
+  }
+  if (result.name == "sum") return std::nullopt;
+  result.make = [chains](ProgramBuilder& b, Values values) -> Expected<Values> {
+    for (size_t i = 0; i < values.size(); ++i) {
+      for (const Node* n : chains[i]) {
+        auto y = b.add(*n->op, {values[i]}, onOperand(*n->op, n->attributes, b.shape(values[i])));
+        if (!y) return tl::unexpected(y.error());
+        values[i] = *y;
+      }
+    }
+    return sumOf(b, values);
+  };
+  return result;
+}
+
 }  // namespace
 
 std::vector<Behind> endingsOf(const PatternFacts& facts) {
@@ -69,7 +112,11 @@ std::vector<Arrangement> sumsOverInputs(const PatternFacts& facts) {
   if (n < 2 || facts.program.outputs().size() > 1) return {};
   auto operands = operandsBefore(facts);
   operands.resize(n);  // the inputs come first
-  return {{"", std::move(operands), {"sum", std::vector<Shape>(n, facts.output()), sumOf}, "split-inputs"}};
+  std::vector<Arrangement> result;
+  if (auto sum = sumBehindOwn(facts)) result.push_back({"", operands, std::move(*sum), "exchanged"});
+  Behind sum{"sum", std::vector<Shape>(n, facts.output()), sumOf};
+  result.push_back({"", std::move(operands), std::move(sum), "split-inputs"});
+  return result;
 }
 
 }  // namespace pet

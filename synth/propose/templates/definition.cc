@@ -1,4 +1,10 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "ir/ops/einsum.h"
 #include "ir/ops/op.h"
+#include "rules/rewrite/normal_form.h"
 #include "synth/analysis/in_pieces.h"
 #include "synth/propose/program_writer.h"
 #include "synth/propose/templates/template.h"
@@ -33,7 +39,8 @@ Expected<Program> withQuotients(const Program& program) {
   return std::move(builder).finish({now.at(program.outputs()[0])}).withoutDeadNodes();
 }
 
-std::optional<Program> mish(const Program& p) {
+/// The operator by its row's definition.
+std::optional<Program> defined(const Program& p) {
   const Node& node = p.node(p.outputs()[0]);
   const Shape operand = p.shape(node.operands[0]);
   ProgramBuilder builder(p);
@@ -43,14 +50,41 @@ std::optional<Program> mish(const Program& p) {
   return program ? std::optional(std::move(*program)) : std::nullopt;
 }
 
+/// Of an Einsum of two operands, in products and sums of other operators, the other ways: with the operands exchanged,
+/// so that their matrices are multiplied the other way round; and where both have all labels, so that each product is
+/// of one row and one column, element by element before what is summed is summed.
+std::vector<std::pair<std::string, Program>> otherWays(const Program& p) {
+  const Node& node = p.node(p.outputs()[0]);
+  if (!node.is(ops::kEinsum) || node.operands.size() != 2) return {};
+  const EinsumEquation e = readEinsum(node.text("equation"));
+  const std::string &x = e.operands[0], &y = e.operands[1];
+  auto made = [&](const std::string& first, std::vector<Value> operands, const std::string& then) {
+    ProgramBuilder builder(p);
+    auto value = builder.add(*node.op, std::move(operands), {{"equation", first}});
+    if (value && !then.empty()) value = builder.add(*node.op, {*value}, {{"equation", then}});
+    return rewrite::inNormalForm(std::move(builder).finish({value.value()}).withoutDeadNodes());
+  };
+  std::vector<std::pair<std::string, Program>> ways{
+      {"by-definition-exchanged", made(y + "," + x + "->" + e.result, {node.operands[1], node.operands[0]}, "")}};
+  if (std::is_permutation(x.begin(), x.end(), y.begin(), y.end()))
+    ways.emplace_back("by-definition-summed", made(x + "," + y + "->" + x, node.operands, x + "->" + e.result));
+  return ways;
+}
+
 }  // namespace
 
 std::vector<Template> definitionTemplates(const Pattern& pattern) {
   const Program& p = pattern.program;
   if (p.outputs().size() != 1) return {};
-  auto program = p.node(p.outputs()[0]).is(ops::kMish) ? mish(p) : inPieces(p);
+  const Node& last = p.node(p.outputs()[0]);
+  const bool isOfFewFunctions = last.is(ops::kMish) || last.is(ops::kSoftplus);
+  const bool isRead = last.is(ops::kEinsum) || last.is(ops::kExponential);
+  auto program = isOfFewFunctions ? defined(p) : isRead ? std::optional(rewrite::inNormalForm(p)) : inPieces(p);
   if (!program) return {};
-  return {{"by-definition", "definition", {}, classOf(pattern, {}, *program), *program}};
+  std::vector<Template> templates{{"by-definition", "definition", {}, classOf(pattern, {}, *program), *program}};
+  for (auto& [name, other] : otherWays(p))
+    templates.push_back({name, "definition", {}, classOf(pattern, {}, other), other});
+  return templates;
 }
 
 }  // namespace pet

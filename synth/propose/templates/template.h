@@ -41,9 +41,43 @@ std::vector<Template> blockTemplates(const Pattern& pattern);
 std::vector<Template> rowPhaseTemplates(const Pattern& pattern);
 
 /// An operator by what its row says that it is, where engines compute the pieces faster: Mish, which needs a logarithm
-/// and a hyperbolic tangent by its name and two Sigmoids by its definition (OpRow::definition); Pow and LRN, by roots
-/// and products (inPieces()). Empty: the pattern is no such operator.
+/// and a hyperbolic tangent by its name and a Sigmoid by its definition (OpRow::definition), and Softplus; Pow and LRN,
+/// by roots and products (inPieces()); Einsum, Exponential and Div by a constant, by their normal form
+/// (rules/rewrite/normal_form.h). Empty: the pattern ends in no such operator.
 std::vector<Template> definitionTemplates(const Pattern& pattern);
+
+/// A regrouping that moves axes as two, each of which exchanges two groups of neighbours: a Transpose of four
+/// dimensions at most. Empty: the pattern is no regrouping, or is one such exchange.
+std::vector<Template> transposeTemplates(const Pattern& pattern);
+
+/// A transposed Conv along one axis with its phases as channels of a Conv, one for each position of a step, where the
+/// kernel is a number of steps. Empty: the pattern is no such Conv.
+std::vector<Template> longStrideTemplates(const Pattern& pattern);
+
+/// Slices that take every other position, or one of several, as parts of a Split of the dimension's inner digit, which
+/// reads its operand once. Empty: the pattern has none that divide the dimension.
+std::vector<Template> stepTemplates(const Pattern& pattern);
+
+/// What a program that only moves values copies, box by box: Slices of its inputs, joined. Each is copied as a whole
+/// where the program goes through tables or other orders of dimensions. Empty: the result is not made of boxes, or
+/// there is nothing to cut.
+std::vector<Template> sliceTemplates(const Pattern& pattern);
+
+/// Squared distances of rows by the squares of their lengths and their products: Σ (x - z)² = Σ x² + Σ z² - 2 Σ x z. Of
+/// rows that are close to each other the terms cancel. Empty: the pattern is no sum of squares of such differences.
+std::vector<Template> distanceTemplates(const Pattern& pattern);
+
+/// Distances of rows that are sums of the magnitudes of 2, 3 or 4 differences, column by column. Empty: the pattern is
+/// no such sum.
+std::vector<Template> columnTemplates(const Pattern& pattern);
+
+/// Softmax along an axis of two positions, each of which is the Sigmoid of its difference from the other one. Empty:
+/// the pattern is no Softmax, or its axis has another extent.
+std::vector<Template> pairTemplates(const Pattern& pattern);
+
+/// CumSum along the last axis in blocks of 16, 32 or 64: a product with a triangle in each, and what is in front of it.
+/// Empty: the pattern is no such CumSum.
+std::vector<Template> runningSumTemplates(const Pattern& pattern);
 
 /// The spectra of a signal's frames by a Conv along the signal; its kernel is what the operator makes of the unit
 /// matrix. Empty: the pattern is no STFT.

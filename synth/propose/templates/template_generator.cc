@@ -32,7 +32,8 @@ class TemplateGenerator : public Generator {
 MadeGenerator templateGenerator(const Pattern& pattern) {
   std::vector<Template> templates;
   for (auto make : {winogradTemplates, kernelRowTemplates, blockTemplates, rowPhaseTemplates, definitionTemplates,
-                    spectrumTemplates}) {
+                    spectrumTemplates, transposeTemplates, sliceTemplates, stepTemplates, longStrideTemplates,
+                    distanceTemplates, columnTemplates, runningSumTemplates, pairTemplates}) {
     auto more = make(pattern);
     std::move(more.begin(), more.end(), std::back_inserter(templates));
   }

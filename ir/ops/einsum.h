@@ -11,6 +11,11 @@ struct EinsumEquation {
   std::string result;  ///< where the text has none: the dimensions of '.', then the labels that occur once, by alphabet
 };
 
+/// As ONNX has it: with spaces, an ellipsis, and perhaps without a result.
 EinsumEquation readEinsum(const std::string& text);
+/// As text, of letters that come in the order of the alphabet: one for all equations that differ in their letters.
+std::string inOrder(const EinsumEquation& equation);
+/// The labels of an equation of letters, each once, as they come in its operands.
+std::string labelsOf(const EinsumEquation& equation);
 
 }  // namespace pet

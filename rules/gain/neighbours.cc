@@ -1,0 +1,47 @@
+#include "rules/gain/neighbours.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace pet {
+namespace {
+
+constexpr double kFade = 4;         ///< a sample counts so many times less with each doubling
+constexpr double kFallShare = 0.5;  ///< of what the roofline lets a ratio fall, so much came, as logarithms
+constexpr double kDoubt = 0.05;     ///< of each doubling beyond kNear
+
+}  // namespace
+
+double doublingsBetween(const Bindings& a, const Bindings& b) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  if (a.size() != b.size()) return kNever;
+  double sum = 0;
+  for (auto x = a.begin(), y = b.begin(); x != a.end(); ++x, ++y) {
+    if (x->first != y->first || x->second < 0 || y->second < 0) return kNever;
+    sum += std::abs(std::log2((static_cast<double>(x->second) + 1) / (static_cast<double>(y->second) + 1)));
+  }
+  return sum;
+}
+
+double nearest(const std::vector<Neighbour>& neighbours) {
+  auto isNearer = [](const Neighbour& a, const Neighbour& b) { return a.doublings < b.doublings; };
+  return std::min_element(neighbours.begin(), neighbours.end(), isNearer)->doublings;
+}
+
+NearGuess corrected(const TreeGuess& tree, const std::vector<Neighbour>& neighbours) {
+  if (neighbours.empty()) return {tree.value, tree.floor};
+  double weights = 0, value = tree.value, floor = tree.floor, fall = 0;
+  for (const Neighbour& n : neighbours) {
+    const double weight = std::pow(kFade, 1 - n.doublings);
+    weights += weight;
+    value += weight * n.value;
+    floor += weight * (n.value - n.noise);
+    fall += weight * std::max(0.0, n.fall);
+  }
+  const double fallen = weights > 0 ? kFallShare * fall / weights : 0;
+  return {.value = value / (1 + weights) - fallen,
+          .floor = floor / (1 + weights) - fallen - kDoubt * std::max(0.0, nearest(neighbours) - kNear)};
+}
+
+}  // namespace pet

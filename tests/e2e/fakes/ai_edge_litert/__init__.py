@@ -1,0 +1,3 @@
+import fake
+
+__version__ = fake.VERSION

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""pet-apply --all on operators at which engines are slow (tests/models/families.py). Exit status 0 or 1.
+
+With PET_TEST_PART=K/N the K-th part of them, else all; `families.py NAME...` tries these. None is refused, and ONNX Runtime finds what is
+written equal, up to rounding. In FIRES are forms that exporters write of what a pattern says otherwise: the pattern matches.
+"""
+
+import pathlib
+import sys
+import tempfile
+
+import onnx
+
+import _part as part
+from pack import BIN, SOURCE, made
+
+sys.path.insert(0, str(SOURCE / "tests" / "models"))
+import build  # noqa: E402
+import compare  # noqa: E402
+import families  # noqa: E402
+import trial  # noqa: E402
+
+TOLERANCE = 1e-4  # of an output, relative to its largest value
+FIRES = {"matmul_diagonal": "matmul-diagonal", "upscaling_dense": "upscaling-s8", "upscaling_depthwise": "upscaling-depthwise-s8",
+         "upscaling_depthwise_x2": "upscaling-depthwise-s2", "cumsum": "cumsum", "cumsum_long": "cumsum",
+         "pow_tensor": "pow-square", "softmax_two": "softmax-channels", "log_softmax_channels": "log-softmax-channels",
+         "softplus": "softplus", "pow_of_base": "pow-of-base", "distances_of_boxes": "absolute-distances-of-rows",
+         "mean_channels": "mean-channels", "max_channels": "max-channels", "patches": "conv", "patches_3d": "conv", "products_of_rows": "products-of-rows",
+         "repeat_last": "expand-twice-batch", "skinning": "matrices-times-columns", "pixel_unshuffle": "pixel-unshuffle", "unpatchify": "patches-to-pixels",
+         "pixel_shuffle": "depth-to-space", "gather_rows": "gather-rows", "gather_elements": "gather-columns", "scatter_inside": "inside-replaced",
+         "unfold": "unfold-3", "rotary_pairs": "every-other", "weighted_maps": "weighted-maps"}
+APART = {"pixel_unshuffle": 2, "unpatchify": 2, "pixel_shuffle": 2}  # the Transposes that are written: not joined to one
+
+
+def check(name, pack, folder):
+    """What is wrong with one; None if nothing is."""
+    model, output = build.build(name, folder), folder / "all.onnx"
+    run = trial.apply(BIN, model, pack, output, "--all", "--check", "sites", environment={"PET_SHARE": str(folder)})  # --all needs no timings
+    if run.code:
+        return f"exit code {run.code}: {run.said}"
+    wanted = FIRES.get(name)
+    if wanted and not any(rule.startswith(f"{wanted}/") for rule in run.rules()):
+        return f"no rule of {wanted} fires: {', '.join(run.rules())}"
+    transposes = sum(node.op_type == "Transpose" for node in onnx.load(output).graph.node)
+    if name in APART and transposes != APART[name]:
+        return f"{transposes} Transposes are written, not {APART[name]}"
+    try:
+        relative = compare.compare(model, output, positive=families.FAMILIES[name].positive).relative
+    except (compare.runner.Mistake, onnx.checker.ValidationError) as error:
+        return str(error)
+    print(f"{name}: {len(run.rules())} sites, {relative:.1e}")
+    return None if relative <= TOLERANCE else f"differs by {relative:.1e} of an output's largest value"
+
+
+def main():
+    pack, failed = made(), 0
+    for name in sys.argv[1:] or part.mine(families.FAMILIES):
+        with tempfile.TemporaryDirectory() as folder:
+            wrong = check(name, pack, pathlib.Path(folder))
+        if wrong:
+            failed += 1
+            print(f"families: {name}: {wrong}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

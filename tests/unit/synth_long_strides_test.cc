@@ -1,0 +1,48 @@
+// Transposed Convs along one axis with their phases as channels.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/ops/op.h"
+#include "synth/propose/templates/template.h"
+#include "tests/unit/synth_support.h"
+
+namespace pet::synth_long_strides_test {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using testing_support::pattern;
+
+std::vector<Template> templatesOf(const std::string& attributes) {
+  return longStrideTemplates(
+      pattern("pattern p { shape N C L F R\n x: [N, C, L]\n w: const [C, F, R]\n y = "
+              "ConvTranspose(x, w) " +
+              attributes + " }"));
+}
+
+TEST(LongStrides, AreAConvOfOneOutputPerPhase) {
+  const auto templates = templatesOf("strides=[3]");
+  ASSERT_THAT(templates, SizeIs(1));
+  const Template& t = templates[0];
+  ASSERT_THAT(t.where, SizeIs(1));
+  EXPECT_EQ(t.where[0].first, "R");
+  EXPECT_EQ(t.where[0].second, Expr::variable("R2") * 3);
+  const Node& back = t.program.node(t.program.outputs()[0]);
+  ASSERT_TRUE(back.is(ops::kLayout));
+  const Node& conv = t.program.node(back.operands[0]);
+  ASSERT_TRUE(conv.is(ops::kConv));
+  EXPECT_EQ(conv.shapes[0][1], Dim(Expr::variable("F") * 3));
+}
+
+TEST(LongStrides, OthersAreNone) {
+  EXPECT_THAT(templatesOf("strides=[1]"), IsEmpty());
+  EXPECT_THAT(templatesOf("strides=[3] pads=[1, 1]"), IsEmpty());
+  EXPECT_THAT(templatesOf("strides=[3] dilations=[2]"), IsEmpty());
+  EXPECT_THAT(templatesOf("strides=[3] output_padding=[1]"), IsEmpty());
+  EXPECT_THAT(longStrideTemplates(pattern("convtranspose-s2")), IsEmpty()) << "along two axes";
+  EXPECT_THAT(longStrideTemplates(pattern("conv1d-s2")), IsEmpty());
+}
+
+}  // namespace
+}  // namespace pet::synth_long_strides_test

@@ -1,0 +1,74 @@
+// Programs that only move values, as Slices of what they read.
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "synth/propose/templates/template.h"
+#include "tests/unit/synth_support.h"
+
+namespace pet::synth_slices_test {
+namespace {
+
+using ::testing::IsEmpty;
+using testing_support::pattern;
+
+/// The operators, without inputs; "" where there is no template.
+std::string operatorsOf(const std::string& nameOrText, std::vector<Template> (*make)(const Pattern&) = sliceTemplates) {
+  std::string names;
+  for (const Template& t : make(pattern(nameOrText))) {
+    for (const Node& n : t.program.nodes()) {
+      if (!n.is(ops::kInput)) names += (names.empty() ? "" : " ") + std::string(n.op->name);
+    }
+  }
+  return names;
+}
+
+TEST(Slices, AreWhatTablesThatCountRead) {
+  EXPECT_EQ(operatorsOf("gather-columns"), "Slice");
+  EXPECT_EQ(operatorsOf("gather-rows"), "Slice");
+}
+
+TEST(Slices, AreJoinedWhereTheResultIsCut) {
+  EXPECT_EQ(operatorsOf("inside-replaced"), "Slice Slice Slice Concat Slice Concat");
+  std::string nine;
+  for (int i = 0; i < 9; ++i)
+    nine += "Slice Layout ";
+  EXPECT_EQ(operatorsOf("unfold-3"), nine + "Concat Layout");
+}
+
+TEST(Slices, AreNoneOfOtherPrograms) {
+  EXPECT_EQ(operatorsOf("pattern p { shape A B\n x: [A, B]\n y = Relu(x) }"), "");
+  EXPECT_EQ(operatorsOf("pattern p { shape A B\n x: [A, B]\n y = Transpose(x) perm=[1, 0] }"), "") << "nothing is cut";
+  EXPECT_EQ(operatorsOf("pattern p { shape A B\n x: [A]\n y = IndexMap(x) [a:A, b:B] -> [a] }"), "") << "repeated";
+  EXPECT_EQ(operatorsOf("pattern p { shape A\n x: [A, A]\n y = IndexMap(x) [a:A] -> [a, a] }"), "") << "a diagonal";
+  EXPECT_EQ(operatorsOf("pattern p { shape A\n x: [A]\n y = IndexMap(x) [a:A] -> [A - 1 - a] }"), "") << "backwards";
+  EXPECT_EQ(operatorsOf("pattern p { shape A B\n x: [A + B - 1]\n y = IndexMap(x) [a:A, b:B] -> [a + b] }"), "")
+      << "windows of any number";
+  EXPECT_EQ(operatorsOf("pattern p { shape A\n x: [A]\n y = IndexMap(x) [a:{A + 1}] -> [a] }"), "") << "and a zero";
+  EXPECT_EQ(operatorsOf("pattern p { shape A\n x: const [A + 1]\n y = IndexMap(x) [a:A] -> [a] }"), "") << "of weights";
+}
+
+TEST(Steps, ArePartsOfTheInnerDigit) {
+  auto parts = [](const std::string& text) { return operatorsOf(text, stepTemplates); };
+  EXPECT_EQ(parts("every-other"), "Layout Split Squeeze Squeeze");
+  const std::string third = "pattern p { shape A B\n x: [A, 3B]\n y = Slice(x) axes=[1] ";
+  EXPECT_EQ(parts(third + "starts=[2] ends=[3B] steps=[3] }"), "Layout Split Squeeze");
+  EXPECT_EQ(parts(third + "starts=[3] ends=[3B] steps=[3] }"), "") << "one less";
+  EXPECT_EQ(parts(third + "starts=[0] ends=[3B] steps=[2] }"), "") << "no divisor";
+  EXPECT_EQ(parts(third + "starts=[0] ends=[3B - 3] steps=[3] }"), "") << "not to the end";
+  EXPECT_EQ(parts(third + "starts=[0] ends=[3B] steps=[1] }"), "") << "all";
+}
+
+TEST(Slices, HaveSteps) {
+  const auto templates = sliceTemplates(pattern("pattern p { shape A\n x: [2A]\n y = IndexMap(x) [a:A] -> [2a + 1] }"));
+  ASSERT_EQ(templates.size(), 1U);
+  const Node& slice = templates[0].program.node(templates[0].program.outputs()[0]);
+  EXPECT_EQ(slice.list("starts"), std::vector<Expr>{1});
+  EXPECT_EQ(slice.list("steps"), std::vector<Expr>{2});
+}
+
+}  // namespace
+}  // namespace pet::synth_slices_test
