@@ -4,6 +4,7 @@
 
 #include <pet/pet.h>
 
+#include "tools/common/memory_reserve.h"
 #include "tools/common/tool.h"
 
 namespace pet::library {
@@ -14,6 +15,7 @@ pet_status call(Result** out, Body body) noexcept {
   *out = new (std::nothrow) Result;
   if (!*out) return PET_INTERNAL;
   try {
+    const tool::MemoryReserve reserve;
     auto done = body(**out);
     if (done) return PET_OK;
     (*out)->message = tool::oneLine(done.error().message());

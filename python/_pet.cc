@@ -1,18 +1,16 @@
 // The module pet._pet: the C interface as functions. pet/__init__.py makes an interface for people of it.
+//
+// Arguments are objects that the functions convert themselves, and a session is a capsule: nanobind converts to C++'s
+// types, and makes instances of classes, where nothing may be thrown, so that memory that runs out there would end the
+// process.
 
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/unique_ptr.h>
-#include <nanobind/stl/vector.h>
 #include <pet/apply.h>
 #include <pet/session.h>
 
@@ -20,50 +18,70 @@ namespace nb = nanobind;
 
 namespace {
 
-using Options = std::vector<std::pair<std::string, std::string>>;
+std::string textOf(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (!bytes) nb::raise_python_error();
+  return {bytes, static_cast<size_t>(size)};
+}
 
-pet::RewriteOptions optionsOf(const std::string& pack, const Options& options) {
+nb::str strOf(const std::string& text) {
+  return nb::str(text.data(), text.size());
+}
+
+std::string_view viewOf(const nb::bytes& bytes) {
+  return {bytes.c_str(), bytes.size()};
+}
+
+// --- Rewriting ---
+
+/// [(name, value)]
+pet::RewriteOptions optionsOf(const nb::str& pack, const nb::list& options) {
   pet::RewriteOptions result;
-  result.pack(pack);
-  for (const auto& [name, value] : options)
-    result.set(name, value);
+  result.pack(textOf(pack));
+  for (nb::handle option : options) {
+    const auto pair = nb::cast<nb::tuple>(option);
+    result.set(textOf(pair[0]), textOf(pair[1]));
+  }
   return result;
 }
 
 /// (status, message, report, output, model): of a path, `model` is empty; of bytes, `output`.
 nb::tuple tupleOf(const pet::RewriteResult& done) {
   const std::string_view model = done.model();
-  return nb::make_tuple(static_cast<int>(done.status()), done.message(), done.report(), done.output(),
-                        nb::bytes(model.data(), model.size()));
+  return nb::make_tuple(static_cast<int>(done.status()), strOf(done.message()), strOf(done.report()),
+                        strOf(done.output()), nb::bytes(model.data(), model.size()));
 }
 
-nb::tuple applyToFile(const std::string& model, const std::string& pack, const Options& options) {
+nb::tuple applyToFile(const nb::str& model, const nb::str& pack, const nb::list& options) {
+  const std::string path = textOf(model);
   const auto all = optionsOf(pack, options);
-  nb::gil_scoped_release others;
-  const auto done = pet::apply(model, all);
-  nb::gil_scoped_acquire again;
-  return tupleOf(done);
+  return tupleOf([&] {
+    nb::gil_scoped_release others;
+    return pet::apply(path, all);
+  }());
 }
 
-nb::tuple applyToBytes(const nb::bytes& model, const std::string& pack, const Options& options) {
+nb::tuple applyToBytes(const nb::bytes& model, const nb::str& pack, const nb::list& options) {
   const auto all = optionsOf(pack, options);
-  const std::string_view bytes(model.c_str(), model.size());
-  nb::gil_scoped_release others;
-  const auto done = pet::applyToBytes(bytes, all);
-  nb::gil_scoped_acquire again;
-  return tupleOf(done);
+  return tupleOf([&] {
+    nb::gil_scoped_release others;
+    return pet::applyToBytes(viewOf(model), all);
+  }());
 }
 
 // --- Sessions ---
 
-/// (name, ONNX's number of its type, extents), and of a value its bytes.
-using Port = std::tuple<std::string, int, std::vector<int64_t>>;
+constexpr const char* kSession = "pet.Session";
 
-std::vector<Port> portsOf(const std::vector<pet::TensorView>& tensors) {
-  std::vector<Port> ports;
-  for (const pet::TensorView& t : tensors)
-    ports.emplace_back(t.name, t.type, t.extents);
-  return ports;
+nb::capsule capsuleOf(std::unique_ptr<pet::Session> session) {
+  nb::capsule capsule(session.get(), kSession, [](void* s) noexcept { delete static_cast<pet::Session*>(s); });
+  session.release();
+  return capsule;
+}
+
+pet::Session& in(const nb::capsule& session) {
+  return *static_cast<pet::Session*>(session.data(kSession));
 }
 
 pet::SessionSettings settingsOf(int threads, int plans, bool winograd) {
@@ -74,46 +92,65 @@ pet::SessionSettings settingsOf(int threads, int plans, bool winograd) {
   return settings;
 }
 
-/// A session, or why there is none.
-class Opened {
- public:
-  explicit Opened(pet::Session session) : session_(std::move(session)) {}
-  int status() const { return static_cast<int>(session_.status()); }
-  std::string message() const { return session_.message(); }
-  std::vector<Port> inputs() const { return portsOf(session_.inputs()); }
-  std::vector<Port> outputs() const { return portsOf(session_.outputs()); }
-  int64_t arenaBytes() const { return session_.arenaBytes(); }
-
-  /// (status, message, [(type, extents, bytes)]). The caller keeps the inputs' bytes.
-  nb::tuple run(const std::vector<std::tuple<std::string, int, std::vector<int64_t>, nb::bytes>>& inputs) {
-    std::vector<pet::TensorView> tensors;
-    for (const auto& [name, type, extents, bytes] : inputs)
-      tensors.push_back({name, type, extents, bytes.c_str(), bytes.size()});
-    auto values = [&] {
-      nb::gil_scoped_release others;
-      return session_.run(tensors);
-    }();
-    nb::list outputs;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const pet::TensorView t = values[i];
-      outputs.append(nb::make_tuple(t.type, t.extents, nb::bytes(t.data, t.bytes)));
-    }
-    return nb::make_tuple(static_cast<int>(values.status()), values.message(), outputs);
-  }
-
- private:
-  pet::Session session_;
-};
-
-std::unique_ptr<Opened> openFile(const std::string& model, int threads, int plans, bool winograd) {
-  nb::gil_scoped_release others;
-  return std::make_unique<Opened>(pet::Session(model, settingsOf(threads, plans, winograd)));
+nb::capsule openFile(const nb::str& model, int threads, int plans, bool winograd) {
+  const std::string path = textOf(model);
+  return capsuleOf([&] {
+    nb::gil_scoped_release others;
+    return std::make_unique<pet::Session>(path, settingsOf(threads, plans, winograd));
+  }());
 }
 
-std::unique_ptr<Opened> openBytes(const nb::bytes& model, int threads, int plans, bool winograd) {
-  const std::string_view bytes(model.c_str(), model.size());
-  nb::gil_scoped_release others;
-  return std::make_unique<Opened>(pet::Session::ofBytes(bytes, settingsOf(threads, plans, winograd)));
+nb::capsule openBytes(const nb::bytes& model, int threads, int plans, bool winograd) {
+  return capsuleOf([&] {
+    nb::gil_scoped_release others;
+    return std::make_unique<pet::Session>(pet::Session::ofBytes(viewOf(model), settingsOf(threads, plans, winograd)));
+  }());
+}
+
+/// (status, message): of a session that is not ready, why.
+nb::tuple stateOf(const nb::capsule& session) {
+  return nb::make_tuple(static_cast<int>(in(session).status()), strOf(in(session).message()));
+}
+
+nb::list listOf(const std::vector<int64_t>& extents) {
+  nb::list list;
+  for (int64_t extent : extents)
+    list.append(extent);
+  return list;
+}
+
+/// [(name, ONNX's number of its type, extents)]
+nb::list portsOf(const std::vector<pet::TensorView>& tensors) {
+  nb::list ports;
+  for (const pet::TensorView& t : tensors)
+    ports.append(nb::make_tuple(strOf(t.name), t.type, listOf(t.extents)));
+  return ports;
+}
+
+/// (name, number of its type, extents, bytes), which somebody keeps.
+pet::TensorView tensorOf(const nb::tuple& input) {
+  const auto bytes = nb::cast<nb::bytes>(input[3]);
+  pet::TensorView tensor{textOf(input[0]), nb::cast<int>(input[1]), {}, bytes.c_str(), bytes.size()};
+  for (nb::handle extent : nb::cast<nb::list>(input[2]))
+    tensor.extents.push_back(nb::cast<int64_t>(extent));
+  return tensor;
+}
+
+/// (status, message, [(type, extents, bytes)])
+nb::tuple run(const nb::capsule& session, const nb::list& inputs) {
+  std::vector<pet::TensorView> tensors;
+  for (nb::handle input : inputs)
+    tensors.push_back(tensorOf(nb::cast<nb::tuple>(input)));
+  const auto values = [&] {
+    nb::gil_scoped_release others;
+    return in(session).run(tensors);
+  }();
+  nb::list outputs;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const pet::TensorView t = values[i];
+    outputs.append(nb::make_tuple(t.type, listOf(t.extents), nb::bytes(t.data, t.bytes)));
+  }
+  return nb::make_tuple(static_cast<int>(values.status()), strOf(values.message()), outputs);
 }
 
 }  // namespace
@@ -122,13 +159,11 @@ NB_MODULE(_pet, module) {
   module.attr("version") = pet_version();
   module.def("apply_to_file", applyToFile);
   module.def("apply_to_bytes", applyToBytes);
-  nb::class_<Opened>(module, "Session")
-      .def("status", &Opened::status)
-      .def("message", &Opened::message)
-      .def("inputs", &Opened::inputs)
-      .def("outputs", &Opened::outputs)
-      .def("arena_bytes", &Opened::arenaBytes)
-      .def("run", &Opened::run);
   module.def("open_file", openFile);
   module.def("open_bytes", openBytes);
+  module.def("state", stateOf);
+  module.def("inputs", [](const nb::capsule& session) { return portsOf(in(session).inputs()); });
+  module.def("outputs", [](const nb::capsule& session) { return portsOf(in(session).outputs()); });
+  module.def("arena_bytes", [](const nb::capsule& session) { return in(session).arenaBytes(); });
+  module.def("run", run);
 }

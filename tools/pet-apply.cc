@@ -48,10 +48,7 @@ void keepMemory() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  keepMemory();
+int runTool(int argc, char** argv) {
   CLI::App app("Rewrites an ONNX model with proved rules, checks the result by execution, and saves it.", "pet-apply");
   ApplyArguments o;
   declareArguments(app, o);
@@ -60,4 +57,11 @@ int main(int argc, char** argv) {
   for (std::string& word : words)
     pointers.push_back(word.data());
   return tool::run(app, static_cast<int>(pointers.size()), pointers.data(), [&] { return run(o); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  keepMemory();
+  return tool::guard("pet-apply", [&] { return runTool(argc, argv); });
 }

@@ -136,9 +136,7 @@ Expected<void> run(Options o) {
               o.rewritten, "it does not compute the same function as the model");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int runTool(int argc, char** argv) {
   CLI::App app("Times a model and its rewritten form on an engine, in turns, in one process.", "pet-bench");
   app.footer(
       "Ratios are original / rewritten: above 1, the rewritten model is faster.\n"
@@ -171,4 +169,10 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--keep", o.keep, "leave the models of the sites in this folder")->check(isNamed());
   return tool::run(app, argc, argv, [&] { return run(o); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tool::guard("pet-bench", [&] { return runTool(argc, argv); });
 }

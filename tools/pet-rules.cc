@@ -13,6 +13,7 @@
 #include "rules/pack/pack.h"
 #include "rules/text.h"
 #include "synth/numerics/numerics.h"
+#include "tools/common/last_words.h"
 #include "tools/common/parallel.h"
 #include "tools/common/table.h"
 #include "tools/common/tool.h"
@@ -495,5 +496,8 @@ int runTool(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tool::guard([&] { return runTool(argc, argv); });
+  return tool::guard("pet-rules", [&] {
+    const tool::LastWords words("pet-rules");
+    return runTool(argc, argv);
+  });
 }

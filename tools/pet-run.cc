@@ -150,5 +150,5 @@ int runTool(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tool::guard([&] { return runTool(argc, argv); });
+  return tool::guard("pet-run", [&] { return runTool(argc, argv); });
 }

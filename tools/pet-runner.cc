@@ -47,5 +47,5 @@ int answerLines(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tool::guard([&] { return answerLines(argc, argv); });
+  return tool::guard("pet-runner", [&] { return answerLines(argc, argv); });
 }

@@ -2,9 +2,12 @@
 // becomes this program where mpirun has started it.
 
 #include "synth/mpi/ranks.h"
+#include "tools/common/tool.h"
 #include "tools/synth/command.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+int runRank(int argc, char** argv) {
   pet::Ranks ranks(argc, argv);
   if (!ranks.first()) {
     auto served = pet::tool::serveSearch(
@@ -21,4 +24,10 @@ int main(int argc, char** argv) {
   int code = pet::tool::petSynth(argc, argv, processes);
   ranks.finish();
   return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return pet::tool::guard("pet-synth", [&] { return runRank(argc, argv); });
 }

@@ -244,9 +244,7 @@ void declareCliffs(CLI::App& app, Options& o) {
       ->needs(cliffs);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int runTool(int argc, char** argv) {
   CLI::App app(
       "Times the rules of a pack on an engine, each between neighbours, and stores their gains; or, with "
       "--cliffs, finds what an engine does far slower than the machine can.",
@@ -321,4 +319,10 @@ int main(int argc, char** argv) {
   app.add_flag("-q,--quiet", o.quiet, "neither progress nor tables; what --show, --calibrate and --json print stays");
   app.add_option("--keep", o.keep, "leave the subgraphs that were timed in this folder")->check(isNamed());
   return tool::run(app, argc, argv, [&] { return run(o); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tool::guard("pet-tune", [&] { return runTool(argc, argv); });
 }

@@ -173,10 +173,11 @@ class Session:
             self._session = _pet.open_bytes(model.SerializeToString(), threads, plans, winograd)
         else:
             self._session = _pet.open_file(os.fspath(model), threads, plans, winograd)
-        if self._session.status() != 0:
-            raise _ERRORS[self._session.status()](self._session.message())
-        self.inputs = [self._declared(*port) for port in self._session.inputs()]  #: TensorTypes
-        self.outputs = [self._declared(*port) for port in self._session.outputs()]
+        status, message = _pet.state(self._session)
+        if status != 0:
+            raise _ERRORS[status](message)
+        self.inputs = [self._declared(*port) for port in _pet.inputs(self._session)]  #: TensorTypes
+        self.outputs = [self._declared(*port) for port in _pet.outputs(self._session)]
 
     @staticmethod
     def _declared(name, number, extents):
@@ -185,7 +186,7 @@ class Session:
     @property
     def arena_bytes(self):
         """Bytes of the intermediate values of all plans that are kept; weights come on top."""
-        return self._session.arena_bytes()
+        return _pet.arena_bytes(self._session)
 
     def run(self, feeds):
         """{name: array} for each output, from {name: array} for each input. Arrays keep their dtype: what the model takes as float32
@@ -200,7 +201,7 @@ class Session:
             if not array.dtype.isnative:
                 array = array.astype(array.dtype.newbyteorder("="))
             tensors.append((name, _NUMBERS[array.dtype.name], list(array.shape), array.tobytes()))
-        status, message, values = self._session.run(tensors)
+        status, message, values = _pet.run(self._session, tensors)
         if status != 0:
             raise _ERRORS[status](message)
         return {port.name: self._array(numpy, *value) for port, value in zip(self.outputs, values)}

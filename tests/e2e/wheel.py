@@ -117,27 +117,34 @@ _, report = pet.apply("model.onnx", measure=True, runner="engine.py", cache="mea
 assert report["measured"] and report["fired"], report
 assert pathlib.Path("python.txt").read_text() == sys.executable, "another Python than this one"
 '''
-# With ever more memory: at some point it is too little, and that is an exception like any other.
+# With ever more memory: as long as it is too little, that is an exception like any other.
 NO_MEMORY = '''
-import resource, sys
+import ctypes
 import pet
-raised = []
-for kilobytes in range(0, 400 << 10, 128):
-    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (used + (kilobytes << 10), most))
+limit = ctypes.CDLL(None).petLimitMemory
+limit.argtypes, limit.restype = [ctypes.c_int64, ctypes.c_int64], None
+pet.apply("model.onnx", dry_run=True)
+raised = 0
+def without(memory, call):
+    global raised
+    limit(memory, -1)
     try:
-        pet.apply("model.onnx", dry_run=True)
+        call()
     except pet.InternalError as e:
+        limit(-1, -1)
         assert str(e) == "out of memory" and e.code == 1, e
-        raised.append(kilobytes)
+        raised += 1
     except (pet.Error, MemoryError):
-        pass
-    else:
-        break
+        raised += 1
     finally:
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-assert raised, "memory never ran out"
+        limit(-1, -1)
+limits = [*range(0, 8192, 32), *range(8192, 8 << 20, 100003)]
+for memory in limits:
+    without(memory, lambda: pet.apply("model.onnx", dry_run=True))
+    if memory % 7 == 0:
+        without(memory, lambda: pet.Session("model.onnx"))
+assert raised > 200, raised
+pet.apply("model.onnx", dry_run=True)
 '''
 
 
@@ -254,7 +261,7 @@ def main():
         print(must(python, "-c", USES, folder / "tool.onnx", cwd=folder, env=alone), end="")
         (folder / "engine.py").write_text(ENGINE)
         must(python, "-c", MEASURES, cwd=folder, env=alone)
-        must(python, "-c", NO_MEMORY, cwd=folder, env=alone)
+        must(python, "-c", NO_MEMORY, cwd=folder, env={**alone, "LD_PRELOAD": BIN / "libpet_memory.so"})
         said_alike(folder, python, alone)
         packages = os.pathsep.join(path for path in sys.path if path.endswith("-packages"))
         must(python, "-c", IN_MEMORY, cwd=folder, env={**alone, "PYTHONPATH": packages})

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "ir/suggest.h"
+#include "tools/common/memory_reserve.h"
 
 namespace pet::tool {
 
@@ -121,9 +122,10 @@ std::string internalMessage(const std::exception& error) {
   return oneLine(fmt::format("internal error: {} (please report it)", error.what()));
 }
 
-int run(CLI::App& app, int argc, char** argv, const std::function<Expected<void>()>& body) {
-  reserveStandardStreams();
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of write(), not the end in its midst
+namespace {
+
+/// Whatever ends it, other than an exception that nobody expects.
+int parseAndDo(CLI::App& app, int argc, char** argv, const std::function<Expected<void>()>& body) {
   app.set_version_flag("--version", fmt::format("{} {}", app.get_name(), kVersion));
   try {
     app.parse(argc, argv);
@@ -134,17 +136,39 @@ int run(CLI::App& app, int argc, char** argv, const std::function<Expected<void>
   } catch (const CLI::ParseError& e) {
     return complain(app, usageMessage(app, e, {argv + 1, argv + argc}), ExitCode::kUsage);
   }
+  auto done = body();
+  if (!done) return complain(app, done.error().message(), exitCode(done.error().kind));
+  if (std::fflush(stdout) != 0)
+    return complain(app, std::string("standard output: ") + std::strerror(errno), ExitCode::kUsage);
+  return kOk;
+}
+
+}  // namespace
+
+int run(CLI::App& app, int argc, char** argv, const std::function<Expected<void>()>& body) {
+  reserveStandardStreams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of write(), not the end in its midst
   try {
-    auto done = body();
-    if (!done) return complain(app, done.error().message(), exitCode(done.error().kind));
-    if (std::fflush(stdout) != 0)
-      return complain(app, std::string("standard output: ") + std::strerror(errno), ExitCode::kUsage);
-    return kOk;
+    return parseAndDo(app, argc, argv, body);
   } catch (const std::bad_alloc&) {
-    return complain(app, kOutOfMemory, ExitCode::kInternal);
+    throw;
   } catch (const std::exception& e) {
     return complain(app, internalMessage(e), ExitCode::kInternal);
   }
+}
+
+int guard(const char* tool, const std::function<int()>& body) {
+  const char* what = "internal error: cannot start";
+  try {
+    const MemoryReserve reserve;
+    return body();
+  } catch (const std::bad_alloc&) {
+    what = kOutOfMemory;
+  } catch (...) {
+  }
+  std::fflush(stdout);
+  std::fprintf(stderr, "%s: %s\n", tool, what);
+  return kInternal;
 }
 
 Expected<void> print(std::string_view text) {

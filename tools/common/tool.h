@@ -23,19 +23,13 @@ Error badText(Error error);
 inline constexpr std::string_view kVersion = "0.1";
 
 /// Runs a command: its arguments are parsed, `body` does the work, and every way it can fail ends in one line on
-/// standard error, "pet-rules: where: what (advice)", and in the exit code. --help and --version go to standard output.
+/// standard error, "pet-rules: where: what (advice)", and in the exit code; only std::bad_alloc is left to guard().
+/// --help and --version go to standard output.
 int run(CLI::App& app, int argc, char** argv, const std::function<Expected<void>()>& body);
 
-/// The body of a main(): what is thrown outside run(), while the arguments are declared, is an internal error, too.
-template <class Body>
-int guard(Body body) {
-  try {
-    return body();
-  } catch (...) {
-    std::fputs("internal error: cannot start\n", stderr);
-    return kInternal;
-  }
-}
+/// The body of a main(): memory that runs out is said in one line, wherever that is, and so is what is thrown outside
+/// run(), while the arguments are declared. `tool`: its name.
+int guard(const char* tool, const std::function<int()>& body);
 
 /// For options and arguments that name a file or a folder: '' names none.
 CLI::Validator isNamed();

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "ir/suggest.h"
+#include "tools/common/last_words.h"
 #include "tools/common/tool.h"
 #include "tools/synth/free.h"
-#include "tools/synth/last_words.h"
 #include "tools/synth/prove.h"
 
 namespace pet::tool {
@@ -61,20 +61,18 @@ struct CommandLine {
 }  // namespace
 
 int petSynth(int argc, char** argv, const Processes& processes) {
-  return guard([&] {
-    const LastWords words;
-    CommandLine line;
-    return run(line.app, argc, argv, [&]() -> Expected<void> {
-      const CLI::App* command = line.subcommand();
-      if (!command) {
-        PET_TRY(checkSpelling(line.app, line.searchArguments.patterns));
-        return search(line.searchArguments, processes);
-      }
-      if (line.app.count_all() > command->count_all() + 1)
-        return fail(ErrorKind::kUsage, fmt::format("options and patterns before '{}'", command->get_name()), "",
-                    "put them after it");
-      return command == line.proveCommand ? prove(line.proveOptions) : free(line.freeOptions);
-    });
+  const LastWords words("pet-synth");
+  CommandLine line;
+  return run(line.app, argc, argv, [&]() -> Expected<void> {
+    const CLI::App* command = line.subcommand();
+    if (!command) {
+      PET_TRY(checkSpelling(line.app, line.searchArguments.patterns));
+      return search(line.searchArguments, processes);
+    }
+    if (line.app.count_all() > command->count_all() + 1)
+      return fail(ErrorKind::kUsage, fmt::format("options and patterns before '{}'", command->get_name()), "",
+                  "put them after it");
+    return command == line.proveCommand ? prove(line.proveOptions) : free(line.freeOptions);
   });
 }
 

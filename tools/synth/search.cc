@@ -15,9 +15,9 @@
 #include "rules/pack/pack.h"
 #include "synth/scale/checkpoint.h"
 #include "synth/synthesize.h"
+#include "tools/common/last_words.h"
 #include "tools/common/status_line.h"
 #include "tools/common/tool.h"
-#include "tools/synth/last_words.h"
 #include "tools/synth/patterns.h"
 #include "tools/synth/report.h"
 
@@ -135,7 +135,7 @@ Expected<std::vector<UnitOutcome>> runUnits(const SearchArguments& a,
   RunOptions options{.threads = a.threads};
   if (run.budget > 0)
     options.stop = [&] { return std::chrono::duration<double>(Clock::now() - begin).count() >= run.budget; };
-  const LastWords words(run.checkpoint.empty() ? "" : "--resume goes on with " + run.checkpoint);
+  const LastWords words("pet-synth", run.checkpoint.empty() ? "" : "--resume goes on with " + run.checkpoint);
   Expected<void> ran;
   try {
     ran = processes.run(search, units, options, keep);

@@ -1,4 +1,4 @@
-#include "tools/synth/last_words.h"
+#include "tools/common/last_words.h"
 
 #include <atomic>
 #include <csignal>
@@ -15,9 +15,8 @@ std::atomic<const LastWords*> newest;  // a signal handler reaches nothing else
 
 }  // namespace
 
-LastWords::LastWords(const std::string& advice)
-    : line_(
-          fmt::format("pet-synth: stopped, most likely out of memory{}\n", advice.empty() ? "" : " (" + advice + ")")),
+LastWords::LastWords(const std::string& tool, const std::string& advice)
+    : line_(fmt::format("{}: stopped, most likely out of memory{}\n", tool, advice.empty() ? "" : " (" + advice + ")")),
       before_(newest.exchange(this)),
       handlerBefore_(std::signal(SIGABRT, speak)) {}
 
