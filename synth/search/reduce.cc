@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/ops/op.h"
 #include "rules/text.h"
 #include "synth/analysis/canonical_text.h"
 #include "synth/cover/redundancy.h"
