@@ -8,7 +8,9 @@
 
 #include "runtime/cuda/held.h"
 #include "runtime/cuda/planner.h"
+#include "runtime/cuda/staged.h"
 #include "runtime/cuda/stored.h"
+#include "runtime/cuda/streams.h"
 #include "runtime/plan/memory.h"
 
 namespace pet::cuda {
@@ -20,15 +22,19 @@ struct CudaModel::State {
   State(std::unique_ptr<Planner> p, std::shared_ptr<Device> d);
   Address hold(int64_t elements);
   void bindAll();
+  /// Errors: there is no memory.
+  Expected<void> stage();
   void runSteps();
-  void runOnce();
+  std::unique_ptr<Recording> record();
 
   std::shared_ptr<Device> device;
   std::unique_ptr<Planner> planner;
+  Streams streams;
   Memory memory;
   std::vector<std::unique_ptr<Held>> held;
   std::vector<Address> inputs, outputs, constants;
-  std::vector<int64_t> inputSizes, outputSizes;  ///< in elements
+  std::vector<int64_t> inputSizes, outputSizes;      ///< in elements
+  std::vector<std::unique_ptr<Staged>> sent, taken;  ///< of inputs and outputs, once they are there
   std::unique_ptr<Recording> recording;
   int64_t runs = 0;
 };
@@ -36,7 +42,8 @@ struct CudaModel::State {
 CudaModel::State::State(std::unique_ptr<Planner> p, std::shared_ptr<Device> d)
     : device(std::move(d)),
       planner(std::move(p)),
-      memory(*planner, planner->elementBytes(), kAlignment / planner->elementBytes()) {
+      streams(sideBySide(*planner)),
+      memory(*planner, planner->elementBytes(), kAlignment / planner->elementBytes(), streams.during) {
   const Program& program = planner->program();
   for (Value v : program.inputs()) {
     if (program.node(v).scalar("constant") != Expr(0)) continue;
@@ -67,9 +74,34 @@ void CudaModel::State::bindAll() {
     step->bind(pointers);
 }
 
-void CudaModel::State::runOnce() {
-  for (auto& step : planner->steps)
-    step->run();
+Expected<void> CudaModel::State::stage() {
+  auto make = [&](const std::vector<int64_t>& sizes, std::vector<std::unique_ptr<Staged>>& all) -> Expected<void> {
+    while (all.size() < sizes.size()) {
+      auto staged = Staged::make(*device, sizes[all.size()]);
+      if (!staged) return tl::unexpected(staged.error());
+      all.push_back(std::move(*staged));
+    }
+    return {};
+  };
+  if (auto ok = make(inputSizes, sent); !ok) return ok;
+  return make(outputSizes, taken);
+}
+
+/// On several streams, or on one where that is timed and faster: less waits for other streams then.
+std::unique_ptr<Recording> CudaModel::State::record() {
+  auto on = [this](const Streams& these) { return [this, &these] { runOn(*device, *planner, these); }; };
+  auto beside = device->record(on(streams));
+  if (!beside || !streams.fork() || device->searchSeconds() == 0) return beside;
+  auto alone = device->record(on(inTurn(*planner)));
+  constexpr int kRuns = 5;
+  std::optional<double> best[2];
+  for (int run = 0; run < kRuns; ++run) {
+    for (size_t i = 0; i < 2; ++i) {
+      const double seconds = device->secondsOf([&] { (i == 0 ? beside : alone)->run(); });
+      if (!best[i] || seconds < *best[i]) best[i] = seconds;
+    }
+  }
+  return *best[1] < *best[0] ? std::move(alone) : std::move(beside);
 }
 
 /// The first time, libraries get ready; the second time is recorded, if nothing comes to the processor in between.
@@ -77,8 +109,8 @@ void CudaModel::State::runSteps() {
   if (recording) return recording->run();
   const auto& notes = planner->notes;
   const bool stays = std::none_of(notes.begin(), notes.end(), [](const EngineNote& n) { return n.reference; });
-  if (runs++ == 1 && stays) recording = device->record([this] { runOnce(); });
-  recording ? recording->run() : runOnce();
+  if (runs++ == 1 && stays) recording = record();
+  recording ? recording->run() : runOn(*device, *planner, streams);
 }
 
 namespace {
@@ -124,11 +156,15 @@ Expected<void> CudaModel::execute(std::span<const float* const> inputs, std::spa
   State& s = *state_;
   try {
     s.device->enter();
+    if (auto ok = s.stage(); !ok) return ok;
     for (size_t i = 0; i < inputs.size(); ++i)
-      store(*s.device, {inputs[i], static_cast<size_t>(s.inputSizes[i])}, s.inputs[i]);
+      s.sent[i]->send(inputs[i], s.inputs[i]);
     s.runSteps();
     for (size_t i = 0; i < outputs.size(); ++i)
-      fetch(*s.device, {outputs[i], static_cast<size_t>(s.outputSizes[i])}, s.outputs[i]);
+      s.taken[i]->ask(s.outputs[i]);
+    s.device->wait();
+    for (size_t i = 0; i < outputs.size(); ++i)
+      s.taken[i]->take(outputs[i]);
     return {};
   } catch (const std::exception& e) {
     return fail(ErrorKind::kModel, fmt::format("the program cannot be run on {}: {}", s.device->name(), e.what()));

@@ -125,6 +125,17 @@ class Device {
   /// What kernel() was asked for since the last finish() is not needed.
   virtual void forget() = 0;
 
+  /// Queues of work: what is in one waits for nothing of another's but for what it awaits. 1: there is but one.
+  virtual int streams() const = 0;
+  /// How many threads run at once: calls with fewer results leave a part of the device idle.
+  virtual int64_t threads() const = 0;
+  /// Calls that follow go to this stream; until it is called, and where all else is queued: stream 0.
+  virtual void use(int stream) = 0;
+  /// Names what the stream in use has until now, a number from 0 on, for await(); a name may be given again.
+  virtual void mark(int name) = 0;
+  /// What follows in the stream in use waits for what was named so last.
+  virtual void await(int name) = 0;
+
   /// For how long the plans of a call are timed; 0: not at all.
   virtual double searchSeconds() const = 0;
   /// What `calls` queues, and how long that took by the device's clock.
@@ -142,6 +153,13 @@ class Device {
   /// Waits for all that is queued.
   virtual void download(void* to, Address from, int64_t bytes) = 0;
   virtual void wait() = 0;
+
+  /// Of this process, and such that the device copies it by itself.
+  virtual Expected<Address> allocatePinned(int64_t bytes) = 0;
+  virtual void releasePinned(Address address) = 0;
+  /// Queued: `pinned` is still read or written until wait().
+  virtual void queueUpload(Address to, Address pinned, int64_t bytes) = 0;
+  virtual void queueDownload(Address pinned, Address from, int64_t bytes) = 0;
 };
 
 }  // namespace pet::cuda

@@ -29,15 +29,18 @@ std::optional<Activation> activationIn(const Fused& fused, const Epilogue& epilo
   return std::get<Activation>(epilogue.post[fused.added ? 1 : 0]);
 }
 
+bool leavesRest(const Fused& fused, const Epilogue& epilogue) {
+  return (!fused.bias && !epilogue.shift.empty()) || epilogue.post.size() > taken(fused);
+}
+
 void emitRest(Planner& p, const Fused& fused, const Epilogue& epilogue, const Place& y, size_t channel) {
+  if (!leavesRest(fused, epilogue)) return;
   Epilogue rest = epilogue;
   rest.scale.clear();
   rest.post.erase(rest.post.begin(), rest.post.begin() + static_cast<std::ptrdiff_t>(taken(fused)));
-  const bool shifts = !fused.bias && !rest.shift.empty();
-  if (!shifts && rest.post.empty()) return;
   Points points(p, y);
   std::string x = points.add(y);
-  if (shifts) x = "(" + x + " + " + points.addAlong(channel, rest.shift) + ")";
+  if (!fused.bias && !rest.shift.empty()) x = "(" + x + " + " + points.addAlong(channel, rest.shift) + ")";
   points.emit(points.after(x, rest, channel));
 }
 

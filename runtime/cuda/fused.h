@@ -15,6 +15,8 @@ struct Fused {
 std::vector<Fused> choicesOf(const Epilogue& epilogue);
 /// The function that is computed with this choice.
 std::optional<Activation> activationIn(const Fused& fused, const Epilogue& epilogue);
+/// Something is left of it.
+bool leavesRest(const Fused& fused, const Epilogue& epilogue);
 /// What is left of it, computed in place by a kernel of our own.
 void emitRest(Planner& p, const Fused& fused, const Epilogue& epilogue, const Place& y, size_t channel);
 

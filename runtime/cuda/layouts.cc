@@ -14,10 +14,6 @@ namespace {
 /// Of the two alternatives of a variable.
 constexpr int kRowMajorChoice = 0, kChannelsLastChoice = 1;
 
-/// What a copy takes within a recording, estimated: to begin, and for each byte that is read and written (an H100 moves
-/// 3e12 bytes per second where they are many).
-constexpr double kBeginSeconds = 3e-6, kByteSeconds = 1 / 2e12;
-
 /// Both orders are the same memory.
 bool isOneOrder(const Extents& extents) {
   return extents.size() < 3 || extents[1] == 1 ||
@@ -62,7 +58,7 @@ class Problem {
   void addCopy(Value v, int reader) {
     if (constant_[static_cast<size_t>(v.node)] || isOneOrder(p_.extents(v))) return;
     const int64_t bytes = elementCount(p_.extents(v)) * p_.elementBytes();
-    const double cost = kBeginSeconds + static_cast<double>(2 * bytes) * kByteSeconds;
+    const double cost = copySeconds(bytes);
     const auto from = variables_.find(v.node), to = variables_.find(reader);
     const bool fromAny = from != variables_.end(), toAny = to != variables_.end();
     if (fromAny && toAny && from->second != to->second) {
@@ -80,6 +76,12 @@ class Problem {
 };
 
 }  // namespace
+
+/// To begin, and for each byte that is read and written (an H100 moves 3e12 bytes per second where they are many).
+double copySeconds(int64_t bytes) {
+  constexpr double kBeginSeconds = 3e-6, kByteSeconds = 1 / 2e12;
+  return kBeginSeconds + static_cast<double>(2 * bytes) * kByteSeconds;
+}
 
 Orders fastestOrders(const Planner& planner) {
   if (planner.orderCosts.empty()) return {};

@@ -19,6 +19,9 @@ struct OrderCost {
   Order planned = Order::kRowMajor;  ///< the one that it has
 };
 
+/// What a copy of so many bytes takes within a recording, estimated.
+double copySeconds(int64_t bytes);
+
 /// After plan(): the orders with which the program's convolutions, and the copies between them, take the least time: a
 /// PBQP over convolutions that were timed in both orders, and over what computes in any order as fast (element-wise
 /// operators, pooling). Empty: the plan has these orders.

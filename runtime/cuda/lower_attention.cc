@@ -5,18 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "runtime/cuda/borders.h"
 #include "runtime/cuda/points.h"
 #include "runtime/plan/attention.h"
 
 namespace pet::cuda {
 namespace {
-
-/// Row-major, of which each row begins on a border.
-Access inRows(const Extents& extents, int64_t border) {
-  Extents padded = extents;
-  padded.back() = (padded.back() + border - 1) / border * border;
-  return strided(extents, rowMajorStrides(padded));
-}
 
 /// As a library reads it: rows of neighbours on borders, and no position twice.
 bool isInRows(const Access& access, int64_t border) {
@@ -164,7 +158,7 @@ class AttentionLowering {
     std::vector<CallStep::Argument> arguments{{y.buffer}};
     for (const Place& operand : operands)
       arguments.push_back({operand.buffer, operand.access.offset});
-    p_.emitCall(std::move(*made), std::move(arguments));
+    p_.emitCall(std::move(*made), y, std::move(arguments));
     p_.define(a_.y, {y.buffer, *reshaped(y.access, p_.extents(a_.y))});
     p_.note(a_.members.back(), name);
     return true;
@@ -185,20 +179,11 @@ class AttentionLowering {
     return made;
   }
 
-  Place constantRows(const Tensor<float>& numbers, const Extents& extents) {
-    Access form = inRows(extents, p_.alignment());
-    const int64_t columns = extents[3], apart = form.tables[2].size() > 1 ? form.tables[2][1] : columns;
-    Tensor<float> padded({elementCount(extents) / columns, apart});
-    for (int64_t i = 0; i < numbers.size(); ++i)
-      padded.data[static_cast<size_t>(i / columns * apart + i % columns)] = numbers.data[static_cast<size_t>(i)];
-    return {p_.constantPlace(std::move(padded)).buffer, std::move(form)};
-  }
-
   /// The sum of what is added to the scores.
   Place terms() {
     using Kind = Attention::Term::Kind;
     const Extents extents = four(extentsOfTerms(p_, a_));
-    if (mask_) return constantRows(*mask_, extents);
+    if (mask_) return constantRows(p_, *mask_, extents);
     const Attention::Term& first = a_.terms[0];
     if (a_.terms.size() == 1 && first.factor == 1 && first.kind == Kind::kNumbers)
       return rows(whole(p_.place(first.value), extents));

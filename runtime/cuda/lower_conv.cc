@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/cuda/depthwise.h"
 #include "runtime/cuda/fused.h"
 #include "runtime/plan/correction.h"
 #include "runtime/plan/window.h"
@@ -108,7 +109,8 @@ class ConvLowering {
     std::unique_ptr<Call> call;
     Fused fused;
   };
-  /// `to`: how the result lies. Nothing: there is no such call.
+  /// What computes most of the epilogue; where kernels of ours compete with a library, which has other functions, what
+  /// is the fastest with what is left of it. `to`: how the result lies. Nothing: there is no such call.
   std::optional<Made> make(const Forms& forms, const TensorForm& to) {
     ConvCall call{*formIn(forms.dimensions, forms.from),
                   *formIn(forms.dimensions, forms.kernel),
@@ -124,29 +126,41 @@ class ConvLowering {
                   {}};
     for (int64_t& d : call.dilations)
       ++d;
+    std::optional<Made> best;
+    double least = 0;
     for (const Fused& fused : choicesOf(e_)) {
       call.bias = fused.bias;
       call.added = fused.added ? formIn(forms.dimensions, forms.dense) : std::nullopt;
       call.activation = activationIn(fused, e_);
       auto made = p_.device().conv(call);
-      if (made) return Made{std::move(*made), fused};
-      why_ = made.error().message();
+      if (!made) {
+        why_ = made.error().message();
+        continue;
+      }
+      const auto timed = (*made)->timed;
+      if (!timed || !isDepthwise(call)) return best ? std::move(best) : Made{std::move(*made), fused};
+      const int64_t bytes = elementCount(to.extents) * p_.elementBytes();
+      const double seconds = *timed + (leavesRest(fused, e_) ? copySeconds(bytes) : 0);
+      if (best && seconds >= least) continue;
+      best = Made{std::move(*made), fused};
+      least = seconds;
     }
-    return std::nullopt;
+    return best;
   }
 
   bool emitSomewhere() {
     const auto corrected = p_.stridedPlace(e_.result, p_.alignment());
-    return (corrected && emit(corrected)) || emit(std::nullopt);
+    return (corrected && emit(std::nullopt, corrected)) || (corrected && emit(corrected)) || emit(std::nullopt);
   }
 
-  /// `into`: where the result goes; nothing: to a place of its own.
-  bool emit(const std::optional<Place>& into) {
+  /// `into`: where the result goes; nothing: to a place of its own. `beside`: only if it is better computed so than
+  /// there.
+  bool emit(const std::optional<Place>& into, const std::optional<Place>& beside = std::nullopt) {
     const Forms forms = formsIn(order_);
     const auto to = formIn(forms.dimensions, into ? w_.callForm(into->access) : forms.dense);
     if (!to) return false;
     auto made = make(forms, *to);
-    if (!made) return false;
+    if (!made || (beside && !p_.isBetterBeside(*beside, *made->call))) return false;
     if (!isGiven_ && made->call->timed) noteCosts(*made->call->timed);
     emitCall(std::move(*made), forms, into);
     return true;
@@ -190,7 +204,7 @@ class ConvLowering {
     }
     Place y = into ? *into : p_.create(w_.resultForm(dense));
     arguments[0] = {y.buffer, y.access.offset};
-    p_.emitCall(std::move(made.call), std::move(arguments));
+    p_.emitCall(std::move(made.call), y, std::move(arguments));
     emitRest(p_, fused, e_, y, 1);
     p_.define(e_.result, std::move(y));
     p_.note(n_, name);

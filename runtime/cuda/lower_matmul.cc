@@ -1,9 +1,13 @@
 // MatMul, Gemm and STFT, by cuBLASLt.
 
 #include <algorithm>
+#include <functional>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include "runtime/cuda/borders.h"
 #include "runtime/cuda/fused.h"
 #include "runtime/plan/spectrum.h"
 
@@ -39,17 +43,16 @@ std::optional<TensorForm> asBatch(const Access& access, const Extents& batch) {
   return TensorForm{joined.extents(), std::move(*strides)};
 }
 
-/// The operand where it is if strides describe its batches, else as a copy, row-major, and with its broadcasts as they
+/// The operand where it is if strides describe its batches, else as a copy, in rows, and with its broadcasts as they
 /// are, or else all of them in memory.
-TensorForm placed(Planner& p, Place& operand, const Extents& batch) {
-  if (auto form = asBatch(operand.access, batch)) return *form;
+void place(Planner& p, Place& operand, const Extents& batch) {
+  if (asBatch(operand.access, batch)) return;
   const Extents extents = operand.access.extents();
-  operand = p.as(operand, rowMajor(extents));
-  if (auto form = asBatch(operand.access, batch)) return *form;
+  operand = p.as(operand, inRows(extents, p.alignment()));
+  if (asBatch(operand.access, batch)) return;
   Extents whole = batch;
   whole.insert(whole.end(), extents.end() - 2, extents.end());
-  operand = p.as({operand.buffer, broadcast(operand.access, whole)}, rowMajor(whole));
-  return *asBatch(operand.access, batch);
+  operand = p.as({operand.buffer, broadcast(operand.access, whole)}, inRows(whole, p.alignment()));
 }
 
 struct Product {
@@ -57,10 +60,20 @@ struct Product {
   Extents y;  ///< of as many elements as the node's result
 };
 
-/// The operand, in a form that is taken.
+/// The operand, in a form that is taken. What is copied or constant lies in rows on borders: then a library has all of
+/// its algorithms.
 Place taken(Planner& p, Value v) {
+  if (p.isConstant(v) && p.extents(v).back() % p.alignment() != 0) return p.rowsOf(v);
   const Place& there = p.place(v);
-  return p.aligned(isTakenAsItIs(there.access) ? there : p.as(v, rowMajor(there.access.extents())));
+  return p.aligned(isTakenAsItIs(there.access) ? there : p.as(v, inRows(there.access.extents(), p.alignment())));
+}
+
+/// How a result of its own lies: in rows on borders where what reads it is a product or keeps the form for one.
+Access ownForm(const Planner& p, Value result, const Extents& y) {
+  static const std::set<std::string_view> kReaders{"Softmax", "MatMul"};
+  const auto reader = p.onlyReader(result.node);
+  const bool isRead = reader && kReaders.contains(p.node(*reader).op->name) && p.extents(result) == y;
+  return isRead ? inRows(y, p.alignment()) : rowMajor(y);
 }
 
 /// One matrix for all of a batch: its rows are more rows.
@@ -82,42 +95,80 @@ std::optional<Place> correctedPlace(Planner& p, Value result, const Extents& y) 
   return form && form->strides[2] == 1 ? place : std::nullopt;
 }
 
-bool emitProduct(Planner& p, int n, Product product, const Epilogue& e) {
-  const Extents batch(product.y.begin(), product.y.end() - 2);
-  TensorForm left = placed(p, product.left, batch), right = placed(p, product.right, batch);
-  const auto corrected = correctedPlace(p, e.result, product.y);
-  const Access to = corrected ? corrected->access : rowMajor(product.y);
-  TensorForm y = *asBatch(to, batch);
+/// A library's call, and what of the epilogue it computes.
+struct Made {
+  std::unique_ptr<Call> call;
+  Fused fused;
+};
+
+/// Throws NotLowered: there is no such call.
+Made madeProduct(Planner& p, TensorForm left, TensorForm right, TensorForm y, const Epilogue& e, bool scales) {
   joinRows(left, right, y);
-  const bool scales = std::any_of(e.scale.begin(), e.scale.end(), [](float s) { return s != 1; });
   std::string why;
   for (const Fused& fused : scales ? std::vector<Fused>{{}} : choicesOf(e)) {
     if (fused.added) continue;
     auto call = p.device().product({left, right, y, fused.bias, activationIn(fused, e)});
-    if (!call) {
-      why = call.error().message();
-      continue;
-    }
-    const std::string name = (*call)->name();
-    std::vector<CallStep::Argument> arguments{{-1, 0},
-                                              {product.left.buffer, product.left.access.offset},
-                                              {product.right.buffer, product.right.access.offset}};
-    if (fused.bias) arguments.push_back({p.constantPlace(Tensor<float>({product.y.back()}, e.shift)).buffer, 0});
-    Place result = corrected ? *corrected : p.create(to);
-    arguments[0] = {result.buffer, result.access.offset};
-    p.emitCall(std::move(*call), std::move(arguments));
-    if (scales) {
-      Points points(p, result);
-      const std::string x = points.add(result);
-      points.emit(points.after(x, e, product.y.size() - 1));
-    } else {
-      emitRest(p, fused, e, result, product.y.size() - 1);
-    }
-    p.define(e.result, {result.buffer, *reshaped(result.access, p.extents(e.result))});
-    p.note(n, name);
-    return true;
+    if (call) return {std::move(*call), fused};
+    why = call.error().message();
   }
   throw NotLowered{why};
+}
+
+using MakeProduct = std::function<Made(const Product&)>;
+
+/// Copies operands to rows on borders if that was timed and is faster than `made`, with the copies.
+void copyToBorders(Planner& p, Product& product, const Extents& batch, Made& made, const MakeProduct& make) {
+  Product copied = product;
+  double seconds = 0;
+  for (Place Product::*operand : {&Product::left, &Product::right}) {
+    Place& there = copied.*operand;
+    if (isOnBorders(there.access, p.alignment())) continue;
+    there.access = inRows(there.access.extents(), p.alignment());
+    seconds += copySeconds(elementCount(there.access.extents()) * p.elementBytes());
+  }
+  auto isTaken = [&](const Place& operand) { return asBatch(operand.access, batch).has_value(); };
+  const auto timed = made.call->timed;
+  if (seconds == 0 || !timed || seconds >= *timed || !isTaken(copied.left) || !isTaken(copied.right)) return;
+  Made faster = make(copied);
+  if (!faster.call->timed || *faster.call->timed + seconds >= *timed) return;
+  made = std::move(faster);
+  for (Place Product::*operand : {&Product::left, &Product::right})
+    product.*operand = p.as(product.*operand, (copied.*operand).access);
+}
+
+bool emitProduct(Planner& p, int n, Product product, const Epilogue& e) {
+  const Extents batch(product.y.begin(), product.y.end() - 2);
+  const bool scales = std::any_of(e.scale.begin(), e.scale.end(), [](float s) { return s != 1; });
+  place(p, product.left, batch);
+  place(p, product.right, batch);
+  auto make = [&](const Product& of, const Access& to) {
+    return madeProduct(p, *asBatch(of.left.access, batch), *asBatch(of.right.access, batch), *asBatch(to, batch), e,
+                       scales);
+  };
+  const Access own = ownForm(p, e.result, product.y);
+  Made made = make(product, own);
+  copyToBorders(p, product, batch, made, [&](const Product& of) { return make(of, own); });
+  auto corrected = correctedPlace(p, e.result, product.y);
+  if (corrected && p.isBetterBeside(*corrected, *made.call)) corrected.reset();
+  if (corrected) made = make(product, corrected->access);
+  const Fused fused = made.fused;
+  const std::string name = made.call->name();
+  std::vector<CallStep::Argument> arguments{
+      {-1, 0}, {product.left.buffer, product.left.access.offset}, {product.right.buffer, product.right.access.offset}};
+  if (fused.bias) arguments.push_back({p.constantPlace(Tensor<float>({product.y.back()}, e.shift)).buffer, 0});
+  const Place result = corrected ? *corrected : p.create(own);
+  arguments[0] = {result.buffer, result.access.offset};
+  p.emitCall(std::move(made.call), result, std::move(arguments));
+  if (scales) {
+    Points points(p, result);
+    const std::string x = points.add(result);
+    points.emit(points.after(x, e, product.y.size() - 1));
+  } else {
+    emitRest(p, fused, e, result, product.y.size() - 1);
+  }
+  p.define(e.result, {result.buffer, *reshaped(result.access, p.extents(e.result))});
+  p.note(n, name);
+  return true;
 }
 
 bool lowerMatMul(Planner& p, int n, const Epilogue& e) {
@@ -143,7 +194,8 @@ bool lowerStft(Planner& p, int n, const Epilogue& e) {
   const Extents y = p.extents({n, 0});
   Place frames = framesOf(p, n);
   if (!isTakenAsItIs(frames.access)) frames = p.as(frames, rowMajor(frames.access.extents()));
-  const Place spectrum = p.constantPlace(spectrumOf(*window, y[2]));
+  const Tensor<float> numbers = spectrumOf(*window, y[2]);
+  const Place spectrum = constantRows(p, numbers, numbers.extents);
   return emitProduct(p, n, {p.aligned(frames), spectrum, {y[0], y[1], y[2] * y[3]}}, e);
 }
 

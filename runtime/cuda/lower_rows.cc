@@ -6,8 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "runtime/cuda/borders.h"
 #include "runtime/cuda/generate/row_kernel.h"
-#include "runtime/cuda/planner.h"
+#include "runtime/cuda/points.h"
 
 namespace pet::cuda {
 namespace {
@@ -18,15 +19,44 @@ std::vector<size_t> dimensions(size_t first, size_t last) {
   return list;
 }
 
-void emitRows(
-    Planner& p, const RowKernel& kernel, const Place& from, const Place& to, const std::vector<Place>& further) {
-  std::vector<CallStep::Argument> arguments{{to.buffer}, {from.buffer}};
-  for (const Place& f : further)
-    arguments.push_back({f.buffer});
-  p.emitCall(p.device().kernel(generate(kernel)), std::move(arguments));
+/// A RowKernel from one place to another, which grows operand by operand.
+class Rows final : public Operands {
+ public:
+  Rows(Planner& planner, const Place& from, Place to, std::vector<size_t> reduced, std::vector<RowKernel::Pass> passes)
+      : Operands(planner, std::move(to)),
+        kernel_{from.access, std::move(reduced), std::move(passes), to_.access, "", {}},
+        arguments_{{to_.buffer}, {from.buffer}} {}
+
+  using Operands::add;
+  std::string add(const Place& operand) override {
+    kernel_.from.push_back(broadcast(operand.access, kernel_.to.extents()));
+    arguments_.push_back({operand.buffer});
+    return fmt::format("e{}", kernel_.from.size() - 1);
+  }
+  void emit(std::string result) {
+    kernel_.result = std::move(result);
+    planner_.emitCall(planner_.device().kernel(generate(kernel_)), to_, std::move(arguments_));
+  }
+
+ private:
+  RowKernel kernel_;
+  std::vector<CallStep::Argument> arguments_;
+};
+
+/// Over the operand, if nobody needs that any more and what is added lies there only where it is added.
+Place placeOver(Planner& p, const Place& from, const Epilogue& e) {
+  const bool clashes = std::any_of(e.post.begin(), e.post.end(), [&](const auto& post) {
+    const auto* added = std::get_if<Value>(&post);
+    return added && p.root(p.place(*added).buffer) == p.root(from.buffer) && !liesAt(p.place(*added), from);
+  });
+  return clashes ? p.create(from.access) : p.overOrLike(from);
 }
 
-const RowKernel::Pass kSum{false, "x", "r"};
+/// Where it is, if rows only lie apart; else dense.
+Place rowsAsTheyAre(Planner& p, Value v) {
+  const Place& there = p.place(v);
+  return liesInRows(there.access) ? there : p.dense(v);
+}
 
 RowKernel::Pass meanOf(std::string term, int64_t count) {
   return {false, std::move(term), fmt::format("r * {}", number(static_cast<float>(1.0 / static_cast<double>(count))))};
@@ -44,14 +74,11 @@ bool lowerReduce(Planner& p, int n, const Epilogue& e) {
   for (size_t d : reduced)
     kept[d] = 1;
   const int64_t count = elementCount(extents) / elementCount(kept);
-  const Place from = p.place(x);
-  RowKernel kernel{from.access, reduced, {kSum}, {}, "r0", {}};
-  if (node.is(ops::kReduceMax)) kernel.passes[0].isMax = true;
-  if (node.is(ops::kReduceMean)) kernel.passes[0] = meanOf("x", count);
-  if (node.is(ops::kReduceL2)) kernel.passes[0] = {false, "x * x", "sqrtf(r)"};
+  RowKernel::Pass pass{node.is(ops::kReduceMax), "x", "r"};
+  if (node.is(ops::kReduceMean)) pass = meanOf("x", count);
+  if (node.is(ops::kReduceL2)) pass = {false, "x * x", "sqrtf(r)"};
   const Place to = p.create(rowMajor(kept));
-  kernel.to = to.access;
-  emitRows(p, kernel, from, to, {});
+  Rows(p, p.place(x), to, reduced, {pass}).emit("r0");
   p.define(e.result, {to.buffer, *reshaped(to.access, p.extents({n, 0}))});
   p.note(n, "a kernel of our own");
   return true;
@@ -65,7 +92,7 @@ bool lowerGlobalPool(Planner& p, int n, const Epilogue& e) {
   const int64_t count = elementCount({extents.begin() + 2, extents.end()});
   const bool isMax = node.is(ops::kGlobalMaxPool);
   const RowKernel::Pass pass = isMax ? RowKernel::Pass{true, "x", "r"} : meanOf("x", count);
-  emitRows(p, {from.access, dimensions(2, extents.size()), {pass}, to.access, "r0", {}}, from, to, {});
+  Rows(p, from, to, dimensions(2, extents.size()), {pass}).emit("r0");
   p.define(e.result, std::move(to));
   p.note(n, "a kernel of our own");
   return true;
@@ -74,26 +101,14 @@ bool lowerGlobalPool(Planner& p, int n, const Epilogue& e) {
 /// exp(x - max) / Σ exp(x - max); of LogSoftmax its logarithm.
 bool lowerSoftmax(Planner& p, int n, const Epilogue& e) {
   const bool isLog = p.node(n).is(ops::kLogSoftmax);
-  const Place from = p.dense(p.node(n).operands[0]);
-  Place to = p.overOrLike(from);
+  const Place from = rowsAsTheyAre(p, p.node(n).operands[0]);
+  Place to = placeOver(p, from, e);
   const auto axis = static_cast<size_t>(p.scalar(n, "axis"));
-  const RowKernel kernel{from.access,
-                         {axis},
-                         {{true, "x", "r"}, {false, "expf(x - r0)", isLog ? "logf(r)" : "1.0f / r"}},
-                         to.access,
-                         isLog ? "x - r0 - r1" : "expf(x - r0) * r1",
-                         {}};
-  emitRows(p, kernel, from, to, {});
+  Rows rows(p, from, to, {axis}, {{true, "x", "r"}, {false, "expf(x - r0)", isLog ? "logf(r)" : "1.0f / r"}});
+  rows.emit(rows.after(isLog ? "(x - r0 - r1)" : "(expf(x - r0) * r1)", e, lastDimension(p, n)));
   p.define(e.result, std::move(to));
   p.note(n, "a kernel of our own" + p.whyInPieces(n));
   return true;
-}
-
-/// A constant of the extents of a row, as a further operand.
-void addScale(Planner& p, RowKernel& kernel, std::vector<Place>& further, Tensor<float> numbers) {
-  Place there = p.constantPlace(std::move(numbers));
-  kernel.from.push_back(broadcast(there.access, kernel.to.extents()));
-  further.push_back(std::move(there));
 }
 
 const Tensor<float>& constantOf(Planner& p, Value v) {
@@ -103,24 +118,30 @@ const Tensor<float>& constantOf(Planner& p, Value v) {
 }
 
 /// Rows over the dimensions from `axis` on, divided by the root of the mean of their squares; `centred`: their mean is
-/// taken off first. Then e0, and e1 where there are two scales, as ONNX has them.
-bool lowerNormalization(
-    Planner& p, int n, const Epilogue& e, size_t axis, bool centred, std::vector<Tensor<float>> scales) {
+/// taken off first. Then scaled, and shifted where there are two scales, as ONNX has them; then the epilogue.
+bool lowerNormalization(Planner& p,
+                        int n,
+                        const Epilogue& e,
+                        size_t axis,
+                        bool centred,
+                        std::vector<Tensor<float>> scales,
+                        size_t channel) {
   const Place from = p.dense(p.node(n).operands[0]);
-  Place to = p.overOrLike(from);
+  Place to = placeOver(p, from, e);
   const Extents extents = from.access.extents();
   const int64_t count = elementCount({extents.begin() + static_cast<std::ptrdiff_t>(axis), extents.end()});
-  RowKernel kernel{from.access, dimensions(axis, extents.size()), {}, to.access, "", {}};
-  if (centred) kernel.passes.push_back(meanOf("x", count));
-  kernel.passes.push_back(meanOf(centred ? "(x - r0) * (x - r0)" : "x * x", count));
-  std::string& finish = kernel.passes.back().finish;
+  std::vector<RowKernel::Pass> passes;
+  if (centred) passes.push_back(meanOf("x", count));
+  passes.push_back(meanOf(centred ? "(x - r0) * (x - r0)" : "x * x", count));
+  std::string& finish = passes.back().finish;
   finish = fmt::format("rsqrtf({} + {})", finish, number(static_cast<float>(p.node(n).number("epsilon"))));
-  kernel.result = centred ? "(x - r0) * r1 * e0" : "x * r0 * e0";
-  if (scales.size() > 1) kernel.result += " + e1";
-  std::vector<Place> further;
+  Rows rows(p, from, to, dimensions(axis, extents.size()), std::move(passes));
+  std::vector<std::string> by;
   for (Tensor<float>& numbers : scales)
-    addScale(p, kernel, further, std::move(numbers));
-  emitRows(p, kernel, from, to, further);
+    by.push_back(rows.add(p.constantPlace(std::move(numbers))));
+  std::string result = fmt::format("{} * {}", centred ? "(x - r0) * r1" : "x * r0", by[0]);
+  if (by.size() > 1) result += " + " + by[1];
+  rows.emit(rows.after("(" + result + ")", e, channel));
   p.define(e.result, std::move(to));
   p.note(n, "a kernel of our own");
   return true;
@@ -134,11 +155,13 @@ std::vector<Tensor<float>> scalesOf(Planner& p, int n) {
 }
 
 bool lowerLayerNormalization(Planner& p, int n, const Epilogue& e) {
-  return lowerNormalization(p, n, e, static_cast<size_t>(p.scalar(n, "axis")), true, scalesOf(p, n));
+  return lowerNormalization(p, n, e, static_cast<size_t>(p.scalar(n, "axis")), true, scalesOf(p, n),
+                            lastDimension(p, n));
 }
 
 bool lowerRmsNormalization(Planner& p, int n, const Epilogue& e) {
-  return lowerNormalization(p, n, e, static_cast<size_t>(p.scalar(n, "axis")), false, scalesOf(p, n));
+  return lowerNormalization(p, n, e, static_cast<size_t>(p.scalar(n, "axis")), false, scalesOf(p, n),
+                            lastDimension(p, n));
 }
 
 bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
@@ -148,7 +171,7 @@ bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
     channels[1] = perChannel.size();
     perChannel.extents = std::move(channels);
   }
-  return lowerNormalization(p, n, e, 2, true, std::move(scales));
+  return lowerNormalization(p, n, e, 2, true, std::move(scales), 1);
 }
 
 constexpr LowerRow kRowRows[] = {
@@ -158,11 +181,11 @@ constexpr LowerRow kRowRows[] = {
     {"ReduceL2", lowerReduce},
     {"GlobalMaxPool", lowerGlobalPool},
     {"GlobalAveragePool", lowerGlobalPool},
-    {"Softmax", lowerSoftmax},
-    {"LogSoftmax", lowerSoftmax},
-    {"LayerNormalization", lowerLayerNormalization},
-    {"RMSNormalization", lowerRmsNormalization},
-    {"InstanceNormalization", lowerInstanceNormalization},
+    {"Softmax", lowerSoftmax, lastDimension},
+    {"LogSoftmax", lowerSoftmax, lastDimension},
+    {"LayerNormalization", lowerLayerNormalization, lastDimension},
+    {"RMSNormalization", lowerRmsNormalization, lastDimension},
+    {"InstanceNormalization", lowerInstanceNormalization, channelDimension},
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ bool lowerPool(Planner& p, int n, const Epilogue& e) {
                       node.is(ops::kMaxPool),
                       false};
   kernel.countsPads = node.is(ops::kAveragePool) && p.scalar(n, "count_include_pad") != 0;
-  p.emitCall(p.device().kernel(generate(kernel)), {{to.buffer}, {from.buffer}});
+  p.emitCall(p.device().kernel(generate(kernel)), to, {{to.buffer}, {from.buffer}});
   p.define(e.result, std::move(to));
   p.note(n, "a kernel of our own");
   return true;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/cuda/borders.h"
 #include "runtime/cuda/points.h"
 #include "runtime/cuda/stored.h"
 #include "runtime/plan/correction.h"
@@ -76,10 +77,10 @@ bool Planner::lowerNode(int n, const Epilogue& epilogue) {
   return row->lower(*this, n, epilogue);
 }
 
-void Planner::emitCall(std::unique_ptr<Call> call, std::vector<CallStep::Argument> arguments) {
+void Planner::emitCall(std::unique_ptr<Call> call, const Place& to, std::vector<CallStep::Argument> arguments) {
   const int64_t bytes = call->workspaceBytes();
   const int workspace = bytes > 0 ? createBuffer((bytes + elementBytes() - 1) / elementBytes()) : -1;
-  emit(std::make_unique<CallStep>(std::move(call), std::move(arguments), workspace, elementBytes()));
+  emit(std::make_unique<CallStep>(std::move(call), to.access, std::move(arguments), workspace, elementBytes()));
 }
 
 Place Planner::aligned(const Place& place) {
@@ -92,6 +93,24 @@ Place Planner::aligned(const Place& place) {
 std::optional<Place> Planner::stridedPlace(Value result, int64_t border) {
   auto place = correctionPlace(*this, result);
   if (!place || place->access.offset % border != 0 || !stridesOf(place->access)) return std::nullopt;
+  return place;
+}
+
+bool Planner::isBetterBeside(const Place& corrected, const Call& correction) const {
+  const int64_t count = elementCount(corrected.access.extents());
+  if (device_.streams() == 1 || count >= device_.threads() || !correction.timed) return false;
+  const double copy = copySeconds(count * elementBytes());
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    const auto* call = dynamic_cast<const CallStep*>(step->get());
+    if (!call || root(call->arguments()[0].buffer) != root(corrected.buffer)) continue;
+    return call->call().timed && std::min(*correction.timed, *call->call().timed) > copy;
+  }
+  return false;
+}
+
+const Place& Planner::rowsOf(Value v) {
+  auto& place = rows_[v];
+  if (place.buffer < 0) place = constantRows(*this, *constant(v), extents(v));
   return place;
 }
 

@@ -27,11 +27,17 @@ class Planner : public plan::Planner {
   Storage storage() const { return storage_; }
   int64_t elementBytes() const { return bytesOf(storage_); }
 
-  void emitCall(std::unique_ptr<Call> call, std::vector<CallStep::Argument> arguments);
+  /// `to`: what the call writes, its first argument's buffer.
+  void emitCall(std::unique_ptr<Call> call, const Place& to, std::vector<CallStep::Argument> arguments);
   /// The same numbers where a library reads them: on a border of 16 bytes.
   Place aligned(const Place& place);
   /// correctionPlace(), where strides describe it and it begins at a multiple of `border`.
   std::optional<Place> stridedPlace(Value result, int64_t border);
+  /// What corrects a result is better computed beside it, in a place of its own, and copied there afterwards: it leaves
+  /// a part of the device idle, and both it and the result were timed and take longer than the copy.
+  bool isBetterBeside(const Place& corrected, const Call& correction) const;
+  /// A constant in rows that begin on borders, of which it is given but one.
+  const Place& rowsOf(Value constant);
   /// Numbers that a lowering made, as a buffer of a constant.
   Place constantPlace(Tensor<float> numbers);
 
@@ -54,6 +60,7 @@ class Planner : public plan::Planner {
  private:
   Device& device_;
   Storage storage_;
+  std::map<Value, Place> rows_;          ///< constants in rows
   std::map<int, std::string> inPieces_;  ///< per Softmax of an attention that the device does not take
 };
 

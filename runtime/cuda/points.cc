@@ -6,7 +6,7 @@
 
 namespace pet::cuda {
 
-Points::Points(Planner& planner, Place to) : planner_(planner), to_(std::move(to)), buffers_{to_.buffer} {
+Points::Points(Planner& planner, Place to) : Operands(planner, std::move(to)), buffers_{to_.buffer} {
   kernel_.to = to_.access;
 }
 
@@ -19,14 +19,14 @@ std::string Points::add(const Place& operand) {
   return fmt::format("x{}", kernel_.from.size() - 1);
 }
 
-std::string Points::addAlong(size_t dimension, const std::vector<float>& numbers) {
+std::string Operands::addAlong(size_t dimension, const std::vector<float>& numbers) {
   if (std::all_of(numbers.begin(), numbers.end(), [&](float x) { return x == numbers[0]; })) return number(numbers[0]);
-  Extents extents(kernel_.to.rank(), 1);
+  Extents extents(to_.access.rank(), 1);
   extents[dimension] = static_cast<int64_t>(numbers.size());
   return add(planner_.constantPlace(Tensor<float>(extents, numbers)));
 }
 
-std::string Points::after(std::string x, const Epilogue& epilogue, size_t channel) {
+std::string Operands::after(std::string x, const Epilogue& epilogue, size_t channel) {
   if (!epilogue.scale.empty()) {
     const std::string scale = addAlong(channel, epilogue.scale), shift = addAlong(channel, epilogue.shift);
     x = fmt::format("(({}) * {} + {})", x, scale, shift);
@@ -49,7 +49,7 @@ void Points::emit(std::string value) {
   std::vector<CallStep::Argument> arguments;
   for (int b : buffers_)
     arguments.push_back({b});
-  planner_.emitCall(planner_.device().kernel(generate(kernel_, planner_.storage())), std::move(arguments));
+  planner_.emitCall(planner_.device().kernel(generate(kernel_, planner_.storage())), to_, std::move(arguments));
 }
 
 std::string applied(const Activation& activation, const std::string& x) {

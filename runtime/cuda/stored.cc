@@ -1,6 +1,7 @@
 #include "runtime/cuda/stored.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "ir/half.h"
 
@@ -37,17 +38,21 @@ int64_t bytesOf(Storage storage) {
   return storage == Storage::kFloat ? 4 : 2;
 }
 
-std::vector<uint16_t> packed(std::span<const float> numbers, Storage storage) {
-  std::vector<uint16_t> bits(numbers.size());
-  if (storage == Storage::kHalf)
-    allToHalf(numbers, bits.data());
+void pack(std::span<const float> numbers, Storage storage, char* bytes) {
+  auto* const bits = reinterpret_cast<uint16_t*>(bytes);
+  if (storage == Storage::kFloat)
+    std::copy(numbers.begin(), numbers.end(), reinterpret_cast<float*>(bytes));
+  else if (storage == Storage::kHalf)
+    allToHalf(numbers, bits);
   else
-    std::transform(numbers.begin(), numbers.end(), bits.begin(), toBfloat16);
-  return bits;
+    std::transform(numbers.begin(), numbers.end(), bits, toBfloat16);
 }
 
-void unpack(std::span<const uint16_t> bits, Storage storage, std::span<float> numbers) {
-  if (storage == Storage::kHalf)
+void unpack(const char* bytes, Storage storage, std::span<float> numbers) {
+  const std::span bits(reinterpret_cast<const uint16_t*>(bytes), numbers.size());
+  if (storage == Storage::kFloat)
+    std::copy_n(reinterpret_cast<const float*>(bytes), numbers.size(), numbers.begin());
+  else if (storage == Storage::kHalf)
     allFromHalf(bits, numbers.data());
   else
     std::transform(bits.begin(), bits.end(), numbers.begin(), fromBfloat16);
@@ -58,7 +63,9 @@ void store(Device& device, std::span<const float> numbers, Address to) {
   const auto bytes = static_cast<int64_t>(numbers.size()) * bytesOf(storage);
   if (numbers.empty()) return;
   if (storage == Storage::kFloat) return device.upload(to, numbers.data(), bytes);
-  device.upload(to, packed(numbers, storage).data(), bytes);
+  std::vector<char> packed(static_cast<size_t>(bytes));
+  pack(numbers, storage, packed.data());
+  device.upload(to, packed.data(), bytes);
 }
 
 void fetch(Device& device, std::span<float> numbers, Address from) {
@@ -66,9 +73,9 @@ void fetch(Device& device, std::span<float> numbers, Address from) {
   const auto bytes = static_cast<int64_t>(numbers.size()) * bytesOf(storage);
   if (numbers.empty()) return;
   if (storage == Storage::kFloat) return device.download(numbers.data(), from, bytes);
-  std::vector<uint16_t> bits(numbers.size());
-  device.download(bits.data(), from, bytes);
-  unpack(bits, storage, numbers);
+  std::vector<char> packed(static_cast<size_t>(bytes));
+  device.download(packed.data(), from, bytes);
+  unpack(packed.data(), storage, numbers);
 }
 
 }  // namespace pet::cuda

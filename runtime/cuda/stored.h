@@ -1,7 +1,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "runtime/cuda/device.h"
 
@@ -11,8 +10,8 @@ namespace pet::cuda {
 void store(Device& device, std::span<const float> numbers, Address to);
 void fetch(Device& device, std::span<float> numbers, Address from);
 
-/// The numbers as they lie in memory, of 16 bits each.
-std::vector<uint16_t> packed(std::span<const float> numbers, Storage storage);
-void unpack(std::span<const uint16_t> bits, Storage storage, std::span<float> numbers);
+/// To and from the numbers as they lie in a device's memory.
+void pack(std::span<const float> numbers, Storage storage, char* bytes);
+void unpack(const char* bytes, Storage storage, std::span<float> numbers);
 
 }  // namespace pet::cuda

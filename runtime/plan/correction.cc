@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/plan/loops.h"
+#include "runtime/plan/covered.h"
 
 namespace pet::plan {
 namespace {
@@ -51,34 +51,16 @@ std::optional<Place> aroundLargest(Planner& p, int concat, const Parts& parts) {
   return aroundPart(p, part, parts.axis, parts.ranges[position].front(), p.extents({concat, 0})[parts.axis]);
 }
 
-/// Calls body(offset) for every element.
-template <class Body>
-void forEachElement(const Access& access, const Body& body) {
-  Loops loops({access});
-  loops.run(0, loops.rows(), [&](const int64_t* at) {
-    for (int64_t i = 0; i < loops.count(); ++i)
-      body(at[0] + i * loops.steps()[0]);
-  });
-}
-
 /// These accesses of the buffer write each element once, and nothing that is still to be read lies there.
 bool mayWrite(Planner& p, int buffer, const std::vector<Access>& writes) {
   if (writes.empty()) return true;
-  std::vector<bool> written(static_cast<size_t>(p.buffers[static_cast<size_t>(buffer)].elements));
-  bool twice = false;
+  Covered written(p.buffers[static_cast<size_t>(buffer)].elements);
   for (const Access& at : writes) {
-    forEachElement(at, [&](int64_t offset) {
-      twice |= written[static_cast<size_t>(offset)];
-      written[static_cast<size_t>(offset)] = true;
-    });
+    if (!written.add(at)) return false;
   }
-  if (twice) return false;
   const std::vector<Place> read = p.stillRead(buffer);
   return std::none_of(read.begin(), read.end(), [&](const Place& other) {
-    if (other.access.fills() || other.buffer != buffer) return true;
-    bool clash = false;
-    forEachElement(other.access, [&](int64_t offset) { clash |= written[static_cast<size_t>(offset)]; });
-    return clash;
+    return other.access.fills() || other.buffer != buffer || written.meets(other.access);
   });
 }
 

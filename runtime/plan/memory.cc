@@ -30,26 +30,27 @@ int64_t planBlocks(std::vector<Block>& blocks, int64_t alignment) {
   return total;
 }
 
-Memory::Memory(const Planner& planner, int64_t elementBytes, int64_t alignment)
+Memory::Memory(const Planner& planner, int64_t elementBytes, int64_t alignment, const std::vector<During>& during)
     : planner_(planner),
       elementBytes_(elementBytes),
       blocks_(planner.buffers.size()),
       pointers_(planner.buffers.size()) {
-  planArena(alignment);
+  planArena(alignment, during);
 }
 
-void Memory::planArena(int64_t alignment) {
+void Memory::planArena(int64_t alignment, const std::vector<During>& during) {
   const auto& buffers = planner_.buffers;
   const int steps = static_cast<int>(planner_.steps.size());
   for (size_t b = 0; b < buffers.size(); ++b)
     blocks_[b] = {buffers[b].elements, steps, -1, 0};
   for (int s = 0; s < steps; ++s) {
     Step* step = planner_.steps[static_cast<size_t>(s)].get();
+    const During time = during.empty() ? During{s, s} : during[static_cast<size_t>(s)];
     bool moves = false;
     for (int b : step->buffers) {
       const auto root = static_cast<size_t>(planner_.root(b));
-      blocks_[root].first = std::min(blocks_[root].first, s);
-      blocks_[root].last = std::max(blocks_[root].last, s);
+      blocks_[root].first = std::min(blocks_[root].first, time.first);
+      blocks_[root].last = std::max(blocks_[root].last, time.last);
       moves |= buffers[root].kind == Buffer::Kind::kInput || buffers[root].kind == Buffer::Kind::kOutput;
     }
     if (moves) moving_.push_back(step);

@@ -19,11 +19,16 @@ struct Block {
 /// at the lowest place that is free. Returns the number of elements in all; offsets are multiples of `alignment`.
 int64_t planBlocks(std::vector<Block>& blocks, int64_t alignment);
 
+/// The steps, both included, that may run while a step does.
+struct During {
+  int first = 0, last = 0;
+};
+
 /// Where the buffers of a plan lie: those of intermediate values in one arena, used again as values die.
 class Memory {
  public:
-  /// `alignment`: of blocks in the arena, in elements.
-  Memory(const Planner& planner, int64_t elementBytes, int64_t alignment);
+  /// `alignment`: of blocks in the arena, in elements. `during`: per step; none: each runs by itself.
+  Memory(const Planner& planner, int64_t elementBytes, int64_t alignment, const std::vector<During>& during = {});
 
   int64_t arenaElements() const { return arenaElements_; }
   /// The steps that see the caller's tensors, which move.
@@ -38,7 +43,7 @@ class Memory {
   const Pointers& bind(const Bases& bases);
 
  private:
-  void planArena(int64_t alignment);
+  void planArena(int64_t alignment, const std::vector<During>& during);
 
   const Planner& planner_;
   int64_t elementBytes_;

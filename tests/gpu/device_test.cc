@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/cuda/open_gpu.h"
+#include "tests/unit/cuda_depthwise_cases.h"
 #include "tests/unit/cuda_rules_support.h"
 #include "tests/unit/cuda_store.h"
 
@@ -30,6 +31,33 @@ void expectAll(Precision precision, double tolerance) {
 
 TEST(Gpu, ComputesInFloat) {
   expectAll(Precision::kFp32, 1e-5);
+}
+
+TEST(Gpu, KernelsOfEachChannelAreTheLibrarys) {
+  auto device = openGpu({.searchSeconds = 0});
+  ASSERT_TRUE(device) << device.error().message();
+  int compared = 0;
+  expectKernelsAreTheLibrarys(**device, 1e-6, compared);
+  EXPECT_GT(compared, 0);
+}
+
+/// A net of branches that are too small to fill a device, on several streams and on one, whichever is recorded.
+TEST(Gpu, BranchesRunSideBySide) {
+  constexpr const char* kText =
+      "x: [1, 32, 14, 14]\n w: const [32, 32, 3, 3]\n k: const [32, 32, 1, 1]\n a = Conv(x, w) pads=[1, 1, 1, 1]\n"
+      "b = Conv(a, w) pads=[1, 1, 1, 1]\n c = Conv(x, k)\n d = Conv(x, w) pads=[1, 1, 1, 1]\n e = Conv(d, k)\n"
+      "f = Mul(b, c)\n y = Sub(f, e)";
+  for (double seconds : {0.0, kSearchSeconds}) {
+    auto device = openGpu({.searchSeconds = seconds});
+    ASSERT_TRUE(device) << device.error().message();
+    auto program = parseProgram(kText, "test");
+    DeviceRun run{"branches", *program, draw(*program, false), 1e-4, nullptr};
+    auto model = CudaModel::prepare(*program, inputsFrom<float>(run.tensors), *device);
+    ASSERT_TRUE(model) << model.error().message();
+    run.model = std::move(*model);
+    for (int again = 0; again < 5; ++again)
+      expectReference(run, 0);
+  }
 }
 
 TEST(Gpu, ComputesWithTensorCores) {

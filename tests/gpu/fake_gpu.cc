@@ -38,7 +38,8 @@ class FakeGpu final : public GpuDevice {
                           .toolkit = PET_CUDA_INCLUDE,
                           .folder = PET_KERNEL_FOLDER,
                           .name = name,
-                          .store = options.store})) {}
+                          .store = options.store,
+                          .streams = 4})) {}
 
   std::string name() const override { return host_->name(); }
   GpuFacts facts() const override { return {"cuDNN 9.0.0, driver 0.0", 9, 0, 1 << 20}; }
@@ -49,6 +50,11 @@ class FakeGpu final : public GpuDevice {
   std::string identity() const override { return host_->identity(); }
   PlanCounts planCounts() const override { return host_->planCounts(); }
   void enter() override { host_->enter(); }
+  int streams() const override { return host_->streams(); }
+  int64_t threads() const override { return host_->threads(); }
+  void use(int stream) override { host_->use(stream); }
+  void mark(int name) override { host_->mark(name); }
+  void await(int name) override { host_->await(name); }
   Expected<std::unique_ptr<Call>> conv(const ConvCall& call) override { return host_->conv(call); }
   Expected<std::unique_ptr<Call>> product(const ProductCall& call) override { return host_->product(call); }
   Expected<std::unique_ptr<Call>> attention(const AttentionCall& call) override { return host_->attention(call); }
@@ -73,6 +79,10 @@ class FakeGpu final : public GpuDevice {
     if (does_ == "wrong") std::memset(to, 0x3f, static_cast<size_t>(bytes));
   }
   void wait() override { host_->wait(); }
+  Expected<Address> allocatePinned(int64_t bytes) override { return host_->allocatePinned(bytes); }
+  void releasePinned(Address address) override { host_->releasePinned(address); }
+  void queueUpload(Address to, Address pinned, int64_t bytes) override { host_->queueUpload(to, pinned, bytes); }
+  void queueDownload(Address pinned, Address from, int64_t bytes) override { download(pinned, from, bytes); }
 
  private:
   std::string does_;

@@ -175,6 +175,43 @@ TEST(CudaChooser, CopiesCountWhereTheOrderIsChosen) {
   EXPECT_THAT(prepare(convs(12).c_str(), options).notes, Not(HasSubstr("host conv 0")));
 }
 
+/// The forms of what libraries were asked for, as problems have them.
+std::string problemsOf(const char* text) {
+  HostOptions options = hostOptions();
+  auto store = std::make_shared<MapStore>();
+  options.store = store;
+  options.refused = {"attention"};
+  prepare(text, options);
+  std::string problems;
+  for (const auto& [key, plan] : store->texts)
+    problems += key + "\n";
+  return problems;
+}
+
+TEST(CudaChooser, RowsThatALibraryReadsBeginOnBordersWhereThatCostsNothing) {
+  EXPECT_THAT(problemsOf("x: [5, 7]\n w: const [7, 9]\n y = MatMul(x, w)"),
+              HasSubstr("left=1x5x7:35,7,1 right=1x7x9:84,12,1 y=1x5x9:45,9,1"));
+  const std::string pieces = problemsOf(kAttention);
+  EXPECT_THAT(pieces, HasSubstr("right=6x8x7:56,7,1 y=6x5x7:40,8,1"));
+  EXPECT_THAT(pieces, HasSubstr("left=6x5x7:40,8,1 right=6x7x8:56,8,1"));
+}
+
+/// The times of a product whose rows begin anywhere, and on borders.
+std::string productTaking(double anywhere, double onBorders) {
+  HostOptions options = hostOptions();
+  options.plans = 2;
+  options.seconds = [=](const std::string& name) {
+    return name.find("off borders") == std::string::npos ? onBorders : anywhere;
+  };
+  return prepare("x: [5, 7]\n w: const [7, 8]\n y = MatMul(x, w)", options).notes;
+}
+
+TEST(CudaChooser, RowsAreCopiedToBordersWhereThatIsFaster) {
+  EXPECT_THAT(productTaking(1e-4, 1e-5), Not(HasSubstr("off borders")));
+  EXPECT_THAT(productTaking(2e-6, 1e-6), HasSubstr("off borders"));  // a copy takes longer
+  EXPECT_THAT(productTaking(1e-5, 9e-6), HasSubstr("off borders"));
+}
+
 TEST(CudaChooser, TheSearchOfACallEnds) {
   HostOptions options = ordersTaking(1e-4, 1e-3);
   options.plans = 50;

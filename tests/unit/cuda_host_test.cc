@@ -19,6 +19,7 @@ std::shared_ptr<Device> deviceOf(Precision precision, ThreadOrder order) {
   HostOptions options = hostOptions();
   options.precision = precision;
   options.order = order;
+  options.streams = 4;
   return hostDevice(options);
 }
 
@@ -53,6 +54,14 @@ TEST(CudaHost, AttentionIsOneCall) {
     ++seen;
   }
   EXPECT_EQ(seen, 17);
+}
+
+TEST(CudaHost, WhatFollowsRowsIsComputedWithThem) {
+  auto device = deviceOf(Precision::kFp32, ThreadOrder::kForward);
+  for (const char* name : {"softmax, scale, shift and a function", "softmax, added to what it reads",
+                           "softmax, added to what it reads, transposed", "layer normalisation and a function",
+                           "instance normalisation", "instance normalisation and its operand"})
+    EXPECT_NE(howOf(name, device).find("with t\n"), std::string::npos) << name;
 }
 
 /// All are prepared before the first one runs, so that their kernels are compiled as one file.

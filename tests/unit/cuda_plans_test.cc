@@ -6,8 +6,10 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
+#include "runtime/cuda/depthwise.h"
 #include "runtime/cuda/open_gpu.h"
 #include "tests/unit/correction_cases.h"
+#include "tests/unit/cuda_depthwise_cases.h"
 #include "tests/unit/cuda_rules_support.h"
 #include "tests/unit/cuda_store.h"
 
@@ -74,6 +76,41 @@ TEST(CudaPlans, AreBuiltForAllThatThePlannerAsksFor) {
       EXPECT_EQ(use.spilledBytes, 0) << use.kernel;
       EXPECT_LE(use.registers, 128) << use.kernel;
     }
+  }
+}
+
+/// As models have them: MobileNet, DeepLab, ConvNeXt, RepLKNet, Conformer, UniFormer.
+const DepthwiseCase kDepthwise[] = {
+    {"3 x 3", {1, 576, 14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 1, true, true, true},
+    {"dilated", {1, 960, 33, 33}, {3, 3}, {1, 1}, {4, 4}, {4, 4}, {4, 4}, 1, true},
+    {"7 x 7", {8, 192, 28, 28}, {7, 7}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, 1, true},
+    {"31 x 31", {1, 128, 56, 56}, {31, 31}, {1, 1}, {1, 1}, {15, 15}, {15, 15}, 1, true, false, true},
+    {"a row", {1, 512, 1, 200}, {1, 31}, {1, 1}, {1, 1}, {0, 15}, {0, 15}, 1, true},
+    {"three dimensions", {1, 64, 8, 14, 14}, {5, 5, 5}, {1, 1, 1}, {1, 1, 1}, {2, 2, 2}, {2, 2, 2}},
+};
+
+TEST(CudaPlans, KernelsOfEachChannelFitIntoRegistersAndSharedMemory) {
+  auto device = described("h200", Precision::kFp32);
+  ASSERT_TRUE(device);
+  std::map<std::string, std::string> names;
+  for (const DepthwiseCase& c : kDepthwise) {
+    for (bool channelsLast : {false, true}) {
+      const auto sources = depthwiseKernels(callOf(c, channelsLast));
+      // Channels last, the taps of 31 x 31 for channels enough to read together take all of shared memory.
+      EXPECT_EQ(sources.empty(), channelsLast && c.taps[0] == 31) << c.name;
+      for (const KernelSource& source : sources) {
+        device->kernel(source);
+        names[source.name] = c.name;
+      }
+    }
+  }
+  auto kernels = device->kernels();
+  ASSERT_TRUE(kernels) << kernels.error().message();
+  EXPECT_EQ(kernels->size(), names.size());
+  for (const KernelUse& use : *kernels) {
+    EXPECT_EQ(use.spilledBytes, 0) << names[use.kernel];
+    EXPECT_LE(use.registers, 64) << names[use.kernel];
+    EXPECT_LE(use.sharedBytes, 48 << 10) << names[use.kernel];
   }
 }
 

@@ -338,6 +338,12 @@ inline const EngineCase kEngineCases[] = {
     // Normalisations.
     {"softmax", "x: [2, 3, 9]\n y = Softmax(x) axis=2", 1e-6},
     {"softmax, other axis", "x: [2, 3, 9]\n y = Softmax(x) axis=1", 1e-6},
+    {"softmax, scale, shift and a function",
+     "x: [2, 3, 9]\n s: const [9]\n b: const [9]\n t = Softmax(x) axis=1\n u = Mul(t, s)\n v = Add(u, b)\n y = Relu(v)",
+     1e-5},
+    {"softmax, added to what it reads", "x: [2, 3, 9]\n z = Square(x)\n t = Softmax(z) axis=2\n y = Add(t, z)", 1e-5},
+    {"softmax, added to what it reads, transposed",
+     "x: [2, 9, 9]\n z = Square(x)\n t = Softmax(z) axis=2\n u = Transpose(z) perm=[0, 2, 1]\n y = Add(t, u)", 1e-5},
     {"log of softmax", "x: [2, 3, 9]\n y = LogSoftmax(x) axis=2", 1e-5},
     {"log of softmax, other axis", "x: [2, 3, 9]\n y = LogSoftmax(x) axis=1", 1e-5},
     {"local responses", "x: [2, 20, 9, 7]\n y = LRN(x) size=5 alpha=0.5 beta=0.75 bias=2", 1e-5},
@@ -349,6 +355,9 @@ inline const EngineCase kEngineCases[] = {
     {"the same behind a transposition",
      "x: [2, 40, 3]\n s: const [40]\n t = Transpose(x) perm=[0, 2, 1]\n y = RMSNormalization(t, s) axis=2", 1e-5},
     {"layer normalisation of two", "x: [2, 3, 9]\n s: const [3, 9]\n y = LayerNormalization(x, s) axis=1", 1e-5},
+    {"layer normalisation and a function",
+     "x: [2, 3, 9]\n s: const [9]\n b: const [9]\n z = Neg(x)\n t = LayerNormalization(z, s, b) axis=2\n y = Gelu(t)",
+     1e-5},
     {"batch normalisation",
      "x: [2, 3, 9, 5]\n s: const [3]\n b: const [3]\n m: const [3]\n v: const [3]\n"
      "z = Square(v)\n t = BatchNormalization(x, s, b, m, z)\n y = Relu(t)",

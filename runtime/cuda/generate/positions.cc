@@ -33,9 +33,6 @@ std::optional<Range> rangeOf(const Table& table) {
   return range;
 }
 
-/// Indices and offsets below this are computed in 32 bits; what is behind an offset is added in 64.
-constexpr int64_t kMostNarrow = int64_t{1} << 30;
-
 int64_t farthest(const std::vector<plan::MapAxis>& axes, size_t tensor) {
   int64_t sum = 0;
   for (const plan::MapAxis& axis : axes) {

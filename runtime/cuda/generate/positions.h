@@ -8,6 +8,9 @@
 
 namespace pet::cuda {
 
+/// Indices and offsets below this are computed in 32 bits; what is behind an offset is added in 64.
+constexpr int64_t kMostNarrow = int64_t{1} << 30;
+
 /// Where tensors lie at a position of several loops, as expressions of the loops' indices.
 class Positions {
  public:

@@ -17,11 +17,13 @@ class DescribedDevice final : public LibraryDevice {
       : LibraryDevice(options), identity_("described: " + options.properties) {
     auto json = nlohmann::json::parse(options.properties, nullptr, false);
     auto isNumber = [&](const char* key) { return json.contains(key) && json[key].is_number_unsigned(); };
-    if (!json.is_object() || !isNumber("deviceVer") || !isNumber("totalGlobalMem") || !json.contains("deviceName") ||
+    if (!json.is_object() || !isNumber("deviceVer") || !isNumber("totalGlobalMem") ||
+        !isNumber("multiProcessorCount") || !isNumber("maxThreadsPerSM") || !json.contains("deviceName") ||
         !json["deviceName"].is_string())
       throw std::runtime_error("the properties are no JSON of a device");
     name_ = json["deviceName"].get<std::string>();
     free_ = json["totalGlobalMem"].get<int64_t>();
+    threads_ = json["multiProcessorCount"].get<int64_t>() * json["maxThreadsPerSM"].get<int64_t>();
     json.erase("peak");  // ours; the rest is cuDNN's
     cudnn_ = {nullptr, json.dump(), json["deviceVer"].get<int>() / 10};
   }
@@ -32,6 +34,9 @@ class DescribedDevice final : public LibraryDevice {
     return {fmt::format("cuDNN {}", cudnnVersion()), cudnn_.architecture / 10, cudnn_.architecture % 10, 0};
   }
   void enter() override {}
+  void use(int) override {}
+  void mark(int) override {}
+  void await(int) override {}
   void flushCaches() override {}
   Expected<std::vector<KernelUse>> kernels() override {
     if (kernels_.isWaiting()) {
@@ -41,6 +46,7 @@ class DescribedDevice final : public LibraryDevice {
     return kernels_.uses;
   }
 
+  Expected<std::unique_ptr<Call>> kernelAlone(const KernelSource& source) override { return kernel(source); }
   Expected<void> finish() override { return {}; }
   double searchSeconds() const override { return 0; }
   double secondsOf(const std::function<void()>&) override { return 0; }
@@ -58,6 +64,10 @@ class DescribedDevice final : public LibraryDevice {
   void upload(Address, const void*, int64_t) override {}
   void download(void*, Address, int64_t) override { throw std::runtime_error(kNotThere); }
   void wait() override {}
+  Expected<Address> allocatePinned(int64_t) override { return fail(ErrorKind::kModel, kNotThere); }
+  void releasePinned(Address) override {}
+  void queueUpload(Address, Address, int64_t) override {}
+  void queueDownload(Address, Address, int64_t) override {}
 
  private:
   static constexpr const char* kNotThere = "the device is not there";

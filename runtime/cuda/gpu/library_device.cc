@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/cuda/depthwise.h"
 #include "runtime/cuda/gpu/rtc.h"
 
 namespace pet::cuda {
@@ -11,7 +12,7 @@ namespace {
 
 class KernelCall final : public Call {
  public:
-  KernelCall(const KernelSource& source, std::shared_ptr<Loaded> loaded, cudaStream_t stream)
+  KernelCall(const KernelSource& source, std::shared_ptr<Loaded> loaded, const cudaStream_t& stream)
       : name_(source.name),
         grid_(source.grid[0], source.grid[1], source.grid[2]),
         block_(source.block[0], source.block[1], source.block[2]),
@@ -33,7 +34,7 @@ class KernelCall final : public Call {
   std::string name_;
   dim3 grid_, block_;
   std::shared_ptr<Loaded> loaded_;
-  cudaStream_t stream_;
+  const cudaStream_t& stream_;  ///< the device's that is in use
 };
 
 }  // namespace
@@ -78,7 +79,8 @@ PlanCounts LibraryDevice::planCounts() const {
 }
 
 Expected<std::unique_ptr<Call>> LibraryDevice::conv(const ConvCall& call) {
-  return chooser_.choose(*cudnnConv(call, precision_, cudnn_));
+  return chooser_.choose(*withKernels(cudnnConv(call, precision_, cudnn_), call,
+                                      [this](const KernelSource& source) { return kernelAlone(source); }));
 }
 
 Expected<std::unique_ptr<Call>> LibraryDevice::product(const ProductCall& call) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <cuda_runtime.h>
@@ -31,6 +32,9 @@ class Kernels {
   bool isWaiting() const { return !waiting_.empty(); }
   void load(cudaLibrary_t library);
   void done() { waiting_.clear(); }
+  /// Those that wait, which then do not, until they are put back.
+  std::vector<KernelSource> setAside() { return std::exchange(waiting_, {}); }
+  void putBack(std::vector<KernelSource> sources) { waiting_ = std::move(sources); }
   void forget();
 
   std::vector<KernelUse> uses;
@@ -55,6 +59,10 @@ class LibraryDevice : public GpuDevice {
   Expected<void> takes(const AttentionCall& call) override;
   std::unique_ptr<Call> kernel(KernelSource source) override;
   void forget() override { kernels_.forget(); }
+  /// A kernel that is timed: alone in its file, so that this is the same where it was timed before.
+  virtual Expected<std::unique_ptr<Call>> kernelAlone(const KernelSource& source) = 0;
+  int streams() const override { return kStreams; }
+  int64_t threads() const override { return threads_; }
 
  protected:
   /// The kernels that wait.
@@ -62,7 +70,10 @@ class LibraryDevice : public GpuDevice {
     return kernels_.compile(storageOf(precision_), cudnn_.architecture, store_.get());
   }
 
-  cudaStream_t stream_ = nullptr;  ///< null: there is no device
+  static constexpr int kStreams = 4;
+
+  int64_t threads_ = 0;            ///< that run at once
+  cudaStream_t stream_ = nullptr;  ///< the one in use; null: there is no device
   CudnnTarget cudnn_;
   CublasTarget cublas_;
   Kernels kernels_;

@@ -1,5 +1,6 @@
 // The device at hand.
 
+#include <array>
 #include <fstream>
 #include <stdexcept>
 
@@ -51,15 +52,12 @@ class RealDevice final : public LibraryDevice {
     facts_ = {fmt::format("cuDNN {}, driver {}", cudnnVersion(), driverVersion(driver)), properties.major,
               properties.minor, properties.l2CacheSize};
     cudnn_.architecture = properties.major * 10 + properties.minor;
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
-    cudnnHandle_t cudnn = nullptr;
-    if (cudnnCreate(&cudnn) != CUDNN_STATUS_SUCCESS || cudnnSetStream(cudnn, stream_) != CUDNN_STATUS_SUCCESS)
-      throw std::runtime_error("cuDNN does not start on this device");
-    cudnn_.handle = cudnn;
+    threads_ = int64_t{properties.multiProcessorCount} * properties.maxThreadsPerMultiProcessor;
     cublasLtHandle_t cublas = nullptr;
     if (cublasLtCreate(&cublas) != CUBLAS_STATUS_SUCCESS)
       throw std::runtime_error("cuBLASLt does not start on this device");
-    cublas_ = {cublas, stream_};
+    cublas_.handle = cublas;
+    use(0);
     check(cudaEventCreate(&begin_), "an event");
     check(cudaEventCreate(&end_), "an event");
   }
@@ -70,8 +68,13 @@ class RealDevice final : public LibraryDevice {
     for (cudaLibrary_t library : libraries_)
       cudaLibraryUnload(library);
     cublasLtDestroy(static_cast<cublasLtHandle_t>(cublas_.handle));
-    cudnnDestroy(static_cast<cudnnHandle_t>(cudnn_.handle));
-    cudaStreamDestroy(stream_);
+    for (const Queue& queue : queues_) {
+      if (queue.cudnn) cudnnDestroy(queue.cudnn);
+      if (queue.stream) cudaStreamDestroy(queue.stream);
+    }
+    for (cudaEvent_t event : marks_) {
+      if (event) cudaEventDestroy(event);
+    }
   }
   RealDevice(const RealDevice&) = delete;
   RealDevice& operator=(const RealDevice&) = delete;
@@ -79,7 +82,26 @@ class RealDevice final : public LibraryDevice {
   std::string name() const override { return name_; }
   std::string identity() const override { return identity_; }
   GpuFacts facts() const override { return facts_; }
-  void enter() override { check(cudaSetDevice(index_), name_); }
+  void enter() override {
+    check(cudaSetDevice(index_), name_);
+    use(0);
+  }
+  void use(int stream) override {
+    Queue& queue = queues_[static_cast<size_t>(stream)];
+    if (!queue.stream) open(queue);
+    stream_ = queue.stream;
+    cublas_.stream = queue.stream;
+    cudnn_.handle = queue.cudnn;
+  }
+  void mark(int name) override {
+    const auto place = static_cast<size_t>(name);
+    if (marks_.size() <= place) marks_.resize(place + 1);
+    if (!marks_[place]) check(cudaEventCreateWithFlags(&marks_[place], cudaEventDisableTiming), "an event");
+    check(cudaEventRecord(marks_[place], stream_), "an event");
+  }
+  void await(int name) override {
+    check(cudaStreamWaitEvent(stream_, marks_[static_cast<size_t>(name)], 0), "an event");
+  }
   void flushCaches() override {
     const size_t bytes = 2 * static_cast<size_t>(facts_.cacheBytes);
     enter();
@@ -110,6 +132,14 @@ class RealDevice final : public LibraryDevice {
     return std::make_unique<GraphRecording>(graph, stream_);
   }
 
+  Expected<std::unique_ptr<Call>> kernelAlone(const KernelSource& source) override {
+    auto others = kernels_.setAside();
+    auto call = kernel(source);
+    const auto ok = finish();
+    kernels_.putBack(std::move(others));
+    if (!ok) return tl::unexpected(ok.error());
+    return call;
+  }
   Expected<void> finish() override {
     if (!kernels_.isWaiting()) return {};
     auto code = compile();
@@ -126,11 +156,7 @@ class RealDevice final : public LibraryDevice {
   Expected<Address> allocate(int64_t bytes) override {
     void* address = nullptr;
     const cudaError_t status = cudaMalloc(&address, static_cast<size_t>(bytes));
-    if (status != cudaSuccess) {
-      cudaGetLastError();  // so that it does not stand for later calls
-      return fail(ErrorKind::kModel,
-                  fmt::format("no memory for {} bytes on {}: {}", bytes, name_, cudaGetErrorString(status)));
-    }
+    if (status != cudaSuccess) return noMemory(bytes, status);
     return static_cast<Address>(address);
   }
   void release(Address address) override { cudaFree(address); }
@@ -145,13 +171,47 @@ class RealDevice final : public LibraryDevice {
     wait();
   }
   void wait() override { check(cudaStreamSynchronize(stream_), "the device stopped"); }
+  Expected<Address> allocatePinned(int64_t bytes) override {
+    void* address = nullptr;
+    const cudaError_t status = cudaMallocHost(&address, static_cast<size_t>(bytes));
+    if (status != cudaSuccess) return noMemory(bytes, status);
+    return static_cast<Address>(address);
+  }
+  void releasePinned(Address address) override { cudaFreeHost(address); }
+  void queueUpload(Address to, Address pinned, int64_t bytes) override {
+    check(cudaMemcpyAsync(to, pinned, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, stream_),
+          "a copy to the device");
+  }
+  void queueDownload(Address pinned, Address from, int64_t bytes) override {
+    check(cudaMemcpyAsync(pinned, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, stream_),
+          "a copy from the device");
+  }
 
  private:
+  tl::unexpected<Error> noMemory(int64_t bytes, cudaError_t status) const {
+    cudaGetLastError();  // so that it does not stand for later calls
+    return fail(ErrorKind::kModel,
+                fmt::format("no memory for {} bytes on {}: {}", bytes, name_, cudaGetErrorString(status)));
+  }
+  /// A stream with a cuDNN of its own, whose workspaces no other stream has.
+  struct Queue {
+    cudaStream_t stream = nullptr;
+    cudnnHandle_t cudnn = nullptr;
+  };
+  static void open(Queue& queue) {
+    check(cudaStreamCreateWithFlags(&queue.stream, cudaStreamNonBlocking), "a stream");
+    if (cudnnCreate(&queue.cudnn) != CUDNN_STATUS_SUCCESS ||
+        cudnnSetStream(queue.cudnn, queue.stream) != CUDNN_STATUS_SUCCESS)
+      throw std::runtime_error("cuDNN does not start on this device");
+  }
+
   int index_;
   double searchSeconds_;
   std::string name_, identity_;
   GpuFacts facts_;
-  void* overwritten_ = nullptr;  ///< by flushCaches(), twice the caches
+  void* overwritten_ = nullptr;         ///< by flushCaches(), twice the caches
+  std::array<Queue, kStreams> queues_;  ///< opened when they are used
+  std::vector<cudaEvent_t> marks_;      ///< by name
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
   std::vector<cudaLibrary_t> libraries_;
 };

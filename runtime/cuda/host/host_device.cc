@@ -13,7 +13,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "runtime/cuda/depthwise.h"
 #include "runtime/cuda/host/host_library.h"
+#include "runtime/cuda/host/queues.h"
 #include "runtime/cuda/plan_chooser.h"
 #include "runtime/cuda/problem.h"
 
@@ -46,28 +48,57 @@ class KernelCall final : public Call {
 /// One of the host's plans for a call: all compute the same.
 class NumberedCall final : public Call {
  public:
-  NumberedCall(std::unique_ptr<Call> call, size_t number) : call_(std::move(call)), number_(number) {}
-  void run(std::span<const Address> pointers, Address workspace) override { call_->run(pointers, workspace); }
+  NumberedCall(std::shared_ptr<Call> call, size_t number, Queues& queues)
+      : call_(std::move(call)), number_(number), queues_(queues) {}
+  void run(std::span<const Address> pointers, Address workspace) override {
+    queues_.add([call = call_, these = std::vector(pointers.begin(), pointers.end()), workspace] {
+      call->run(these, workspace);
+    });
+  }
   std::string name() const override { return fmt::format("{} {}", call_->name(), number_); }
   std::string kept() const override { return fmt::format("{}", number_); }
 
  private:
-  std::unique_ptr<Call> call_;
+  std::shared_ptr<Call> call_;
   size_t number_;
+  Queues& queues_;
+};
+
+class HostRecording final : public Recording {
+ public:
+  HostRecording(std::vector<Queues::Entry> entries, Queues& queues) : entries_(std::move(entries)), queues_(queues) {}
+  void run() override {
+    for (const Queues::Entry& entry : entries_)
+      queues_.add(entry);
+  }
+
+ private:
+  std::vector<Queues::Entry> entries_;
+  Queues& queues_;
 };
 
 class HostPlans final : public Plans {
  public:
   using Make = std::function<Expected<std::unique_ptr<Call>>()>;
-  HostPlans(std::string problem, std::vector<int64_t> elements, size_t count, Make make)
-      : problem_(std::move(problem)), elements_(std::move(elements)), count_(count), make_(std::move(make)) {}
+  /// `taken`: or why the library has no such call.
+  HostPlans(
+      std::string problem, std::vector<int64_t> elements, Expected<void> taken, size_t count, Make make, Queues& queues)
+      : problem_(std::move(problem)),
+        elements_(std::move(elements)),
+        taken_(std::move(taken)),
+        count_(count),
+        make_(std::move(make)),
+        queues_(queues) {}
   std::string problem() const override { return "host " + problem_; }
   std::vector<int64_t> elements() const override { return elements_; }
-  Expected<size_t> count() override { return count_; }
+  Expected<size_t> count() override {
+    if (!taken_) return tl::unexpected(taken_.error());
+    return count_;
+  }
   Expected<std::unique_ptr<Call>> build(size_t i) override {
     auto call = make_();
     if (!call) return tl::unexpected(call.error());
-    return std::make_unique<NumberedCall>(std::move(*call), i);
+    return std::make_unique<NumberedCall>(std::move(*call), i, queues_);
   }
   Expected<std::unique_ptr<Call>> restore(const std::string& kept) override {
     for (size_t i = 0; i < count_; ++i) {
@@ -79,8 +110,10 @@ class HostPlans final : public Plans {
  private:
   std::string problem_;
   std::vector<int64_t> elements_;
+  Expected<void> taken_;
   size_t count_;
   Make make_;
+  Queues& queues_;
 };
 
 /// Calls the kernel from C++.
@@ -97,7 +130,8 @@ std::string launcher(const KernelSource& source) {
 
 class HostDevice final : public Device {
  public:
-  explicit HostDevice(const HostOptions& options) : options_(options), chooser_(*this, options.store) {
+  explicit HostDevice(const HostOptions& options)
+      : options_(options), chooser_(*this, options.store), queues_(options.streams, options.order) {
     std::filesystem::create_directories(options.folder);
   }
   ~HostDevice() override {
@@ -111,15 +145,23 @@ class HostDevice final : public Device {
   std::string identity() const override { return options_.name; }
   PlanCounts planCounts() const override { return chooser_.counts(); }
   Precision precision() const override { return options_.precision; }
-  void enter() override {}
+  void enter() override { queues_.use(0); }
+  int streams() const override { return options_.streams; }
+  int64_t threads() const override { return options_.threads; }
+  void use(int stream) override { queues_.use(stream); }
+  void mark(int name) override { queues_.mark(name); }
+  void await(int name) override { queues_.await(name); }
 
-  Expected<std::unique_ptr<Call>> conv(const ConvCall& call) override { return planned("conv", call, hostConv); }
+  Expected<std::unique_ptr<Call>> conv(const ConvCall& call) override {
+    return chooser_.choose(*withKernels(plans("conv", call, hostConv), call,
+                                        [this](const KernelSource& source) { return kernel(source); }));
+  }
   Expected<std::unique_ptr<Call>> product(const ProductCall& call) override {
-    return planned("product", call, hostProduct);
+    return chooser_.choose(*plans("product", call, hostProduct));
   }
   Expected<std::unique_ptr<Call>> attention(const AttentionCall& call) override {
     if (auto ok = isTaken("attention after all"); !ok) return tl::unexpected(ok.error());
-    return planned("attention", call, hostAttention);
+    return chooser_.choose(*plans("attention", call, hostAttention));
   }
   Expected<void> takes(const AttentionCall&) override { return isTaken("attention"); }
 
@@ -160,47 +202,73 @@ class HostDevice final : public Device {
   double searchSeconds() const override { return options_.seconds ? options_.searchSeconds : 0; }
   double seconds(Call& call, std::span<const Address> pointers, Address workspace) override {
     call.run(pointers, workspace);
+    queues_.run();
     return options_.seconds(call.name());
   }
   double secondsOf(const std::function<void()>& calls) override {
     const auto begin = std::chrono::steady_clock::now();
     calls();
+    queues_.run();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
-  std::unique_ptr<Recording> record(const std::function<void()>&) override { return nullptr; }
+  std::unique_ptr<Recording> record(const std::function<void()>& calls) override {
+    return std::make_unique<HostRecording>(queues_.recorded(calls), queues_);
+  }
 
   Expected<Address> allocate(int64_t bytes) override {
-    void* address = nullptr;
-    if (bytes > options_.bytes - used_ || posix_memalign(&address, 256, static_cast<size_t>(bytes)) != 0)
-      return fail(ErrorKind::kModel, fmt::format("no memory for {} bytes", bytes), name());
-    std::memset(address, 0xff, static_cast<size_t>(bytes));  // a NaN wherever nothing was written
-    used_ += sizes_[address] = bytes;
-    return static_cast<Address>(address);
+    if (bytes > options_.bytes - used_) return noMemory(bytes);
+    auto address = ofThisProcess(bytes);
+    if (address) used_ += sizes_[*address] = bytes;
+    return address;
   }
   void release(Address address) override {
+    queues_.run();
     used_ -= sizes_.extract(address).mapped();
     std::free(address);
   }
   void upload(Address to, const void* from, int64_t bytes) override {
+    queues_.run();
     std::memcpy(to, from, static_cast<size_t>(bytes));
   }
-  void download(void* to, Address from, int64_t bytes) override { std::memcpy(to, from, static_cast<size_t>(bytes)); }
-  void wait() override {}
+  void download(void* to, Address from, int64_t bytes) override {
+    queues_.run();
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+  void wait() override { queues_.run(); }
+  Expected<Address> allocatePinned(int64_t bytes) override { return ofThisProcess(bytes); }
+  void releasePinned(Address address) override {
+    queues_.run();
+    std::free(address);
+  }
+  void queueUpload(Address to, Address pinned, int64_t bytes) override { queueCopy(to, pinned, bytes); }
+  void queueDownload(Address pinned, Address from, int64_t bytes) override { queueCopy(pinned, from, bytes); }
   ThreadOrder order() const { return options_.order; }
+  Queues& queues() { return queues_; }
 
  private:
+  tl::unexpected<Error> noMemory(int64_t bytes) const {
+    return fail(ErrorKind::kModel, fmt::format("no memory for {} bytes", bytes), name());
+  }
+  Expected<Address> ofThisProcess(int64_t bytes) const {
+    void* address = nullptr;
+    if (posix_memalign(&address, 256, static_cast<size_t>(bytes)) != 0) return noMemory(bytes);
+    std::memset(address, 0xff, static_cast<size_t>(bytes));  // a NaN wherever nothing was written
+    return static_cast<Address>(address);
+  }
+  void queueCopy(Address to, Address from, int64_t bytes) {
+    queues_.add([=] { std::memcpy(to, from, static_cast<size_t>(bytes)); });
+  }
   Expected<void> isTaken(const std::string& kind) const {
     if (!options_.refused.contains(kind)) return {};
     return fail(ErrorKind::kUnsupported, "the host's library has no " + kind);
   }
   template <class CallKind>
-  Expected<std::unique_ptr<Call>> planned(const std::string& kind,
-                                          const CallKind& call,
-                                          Expected<std::unique_ptr<Call>> (*make)(const CallKind&, Storage)) {
-    if (auto ok = isTaken(kind); !ok) return tl::unexpected(ok.error());
-    HostPlans plans(problemOf(call, precision()), elementsOf(call), static_cast<size_t>(options_.plans),
-                    [&] { return make(call, storageOf(precision())); });
-    return chooser_.choose(plans);
+  std::unique_ptr<Plans> plans(const std::string& kind,
+                               const CallKind& call,
+                               Expected<std::unique_ptr<Call>> (*make)(const CallKind&, Storage)) {
+    return std::make_unique<HostPlans>(
+        problemOf(call, precision()), elementsOf(call), isTaken(kind), static_cast<size_t>(options_.plans),
+        [=, this] { return make(call, storageOf(precision())); }, queues_);
   }
 
   /// Kept by all that it is made of; several processes may make it at the same time.
@@ -234,13 +302,17 @@ class HostDevice final : public Device {
   std::map<std::string, std::shared_ptr<Compiled>> compiled_;
   std::vector<KernelSource> waiting_;
   std::vector<void*> libraries_;
+  Queues queues_;
 };
 
 void KernelCall::run(std::span<const Address> pointers, Address) {
   if (!compiled_->launch) {
     if (auto ok = device_.compileAll(); !ok) throw std::runtime_error(ok.error().message());
   }
-  compiled_->launch(grid_.data(), block_.data(), static_cast<int>(device_.order()), pointers.data());
+  device_.queues().add([launch = compiled_->launch, grid = grid_, block = block_, order = device_.order(),
+                        these = std::vector(pointers.begin(), pointers.end())] {
+    launch(grid.data(), block.data(), static_cast<int>(order), these.data());
+  });
 }
 
 }  // namespace

@@ -11,7 +11,8 @@
 
 namespace pet::cuda {
 
-/// In which order the threads of a block run between barriers: a kernel whose results depend on it has a race.
+/// In which order the threads of a block run between barriers, and streams as far as they need not wait: a kernel, or a
+/// plan, whose results depend on it has a race.
 enum class ThreadOrder { kForward, kBackward, kShuffled };
 
 struct HostOptions {
@@ -25,6 +26,9 @@ struct HostOptions {
 
   std::string name = "this processor";
   std::shared_ptr<PlanStore> store = nullptr;  ///< where plans are kept
+  int streams = 1;
+  /// That run at once, as far as the planner knows: more than what tests compute.
+  int64_t threads = 1 << 20;
   /// How many plans a library has for a call; they differ by name alone, "host conv 0".
   int plans = 1;
   /// How long a plan of this name takes. Null: nothing is timed.

@@ -1,0 +1,146 @@
+// Convolutions of each channel by itself, as calls.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/depthwise.h"
+#include "runtime/cuda/held.h"
+#include "runtime/cuda/problem.h"
+#include "runtime/cuda/stored.h"
+#include "runtime/plan/access.h"
+#include "tests/unit/engine_cases.h"
+
+namespace pet::testing_support {
+
+struct DepthwiseCase {
+  std::string name;
+  Extents x, taps, strides, dilations, before, after;
+  int64_t perChannel = 1;
+  bool bias = false, added = false, relu = false;
+};
+
+/// Dense; dimensions of extent 1 have the strides that they would have were they longer.
+inline cuda::TensorForm formOf(const Extents& extents, bool channelsLast) {
+  const size_t rank = extents.size();
+  const auto order = channelsLast ? plan::channelsLastOrder(rank) : plan::rowMajorOrder(rank);
+  cuda::TensorForm form{extents, std::vector<int64_t>(rank)};
+  int64_t stride = 1;
+  for (auto d = order.rbegin(); d != order.rend(); ++d) {
+    form.strides[*d] = stride;
+    stride *= extents[*d];
+  }
+  return form;
+}
+
+inline cuda::ConvCall callOf(const DepthwiseCase& c, bool channelsLast) {
+  const int64_t channels = c.x[1];
+  Extents y{c.x[0], channels * c.perChannel}, w{channels * c.perChannel, 1};
+  for (size_t d = 0; d < c.taps.size(); ++d) {
+    const int64_t reach = (c.taps[d] - 1) * c.dilations[d] + 1;
+    y.push_back((c.x[d + 2] + c.before[d] + c.after[d] - reach) / c.strides[d] + 1);
+    w.push_back(c.taps[d]);
+  }
+  cuda::ConvCall call{formOf(c.x, channelsLast),
+                      formOf(w, channelsLast),
+                      formOf(y, channelsLast),
+                      c.strides,
+                      c.dilations,
+                      c.before,
+                      c.after,
+                      channels,
+                      false,
+                      c.bias,
+                      {},
+                      {}};
+  if (c.added) call.added = call.y;
+  if (c.relu) call.activation = plan::Activation{plan::Function::kRelu, 0, 0};
+  return call;
+}
+
+inline const DepthwiseCase kDepthwiseCases[] = {
+    {"3 x 3", {2, 5, 9, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, true, true, true},
+    {"of many channels, strides, unlike pads", {1, 37, 11, 9}, {4, 3}, {2, 3}, {1, 1}, {2, 0}, {1, 2}, 1, true},
+    {"dilated, two results a channel", {1, 9, 13, 12}, {3, 5}, {1, 1}, {3, 2}, {3, 4}, {3, 4}, 2, false, true},
+    {"taps that never meet the map", {1, 6, 3, 5}, {4, 3}, {1, 1}, {4, 3}, {6, 6}, {7, 7}},
+    {"large", {1, 3, 21, 34}, {31, 31}, {1, 1}, {1, 1}, {15, 15}, {15, 15}, 1, false, false, true},
+    {"larger", {1, 2, 40, 3}, {35, 3}, {1, 1}, {1, 1}, {17, 1}, {17, 1}},
+    {"a row", {2, 11, 1, 170}, {1, 7}, {1, 1}, {1, 1}, {0, 3}, {0, 3}, 1, true},
+    {"a row, strides", {1, 5, 1, 61}, {1, 40}, {1, 2}, {1, 1}, {0, 39}, {0, 0}},
+    {"three dimensions", {1, 5, 4, 6, 7}, {3, 3, 3}, {1, 2, 1}, {1, 1, 2}, {1, 1, 2}, {1, 1, 2}, 1, true, false, true},
+};
+
+inline std::vector<float> numbers(int64_t count, int seed) {
+  std::vector<float> list(static_cast<size_t>(count));
+  for (size_t i = 0; i < list.size(); ++i)
+    list[i] = static_cast<float>(static_cast<int>((i + static_cast<size_t>(seed)) * 7919 % 17) - 8);
+  return list;
+}
+
+/// A library's plan for a call, and kernels of ours.
+struct DepthwisePlans {
+  std::string name;
+  cuda::ConvCall call;
+  std::unique_ptr<cuda::Call> plain;
+  std::vector<std::unique_ptr<cuda::Call>> own;
+};
+
+/// Small integers as a call's operands.
+class CallOperands {
+ public:
+  CallOperands(cuda::Device& device, const cuda::ConvCall& call) : device_(device) {
+    const auto elements = cuda::elementsOf(call);
+    const int64_t bytes = cuda::bytesOf(cuda::storageOf(device.precision()));
+    for (size_t i = 0; i < elements.size(); ++i) {
+      held_.push_back(std::make_unique<cuda::Held>(device, elements[i] * bytes));
+      pointers_.push_back(held_.back()->get());
+      if (i > 0) cuda::store(device, numbers(elements[i], static_cast<int>(i)), pointers_.back());
+    }
+    count_ = elements[0];
+  }
+  Tensor<float> run(cuda::Call& call) {
+    const cuda::Held workspace(device_, call.workspaceBytes());
+    Tensor<float> y({count_});
+    cuda::store(device_, std::vector<float>(y.data.size(), NAN), pointers_[0]);
+    call.run(pointers_, workspace.get());
+    cuda::fetch(device_, y.data, pointers_[0]);
+    return y;
+  }
+
+ private:
+  cuda::Device& device_;
+  std::vector<std::unique_ptr<cuda::Held>> held_;
+  std::vector<cuda::Address> pointers_;
+  int64_t count_ = 0;
+};
+
+/// All are prepared before the first one runs, so that their kernels are compiled as one file. `tolerance`: of max|y|;
+/// `compared` counts the calls that the library has.
+inline void expectKernelsAreTheLibrarys(cuda::Device& device, double tolerance, int& compared) {
+  std::vector<DepthwisePlans> prepared;
+  for (const DepthwiseCase& c : kDepthwiseCases) {
+    for (bool channelsLast : {false, true}) {
+      const cuda::ConvCall call = callOf(c, channelsLast);
+      auto plain = device.conv(call);
+      ASSERT_TRUE(plain) << c.name << ": " << plain.error().message();
+      DepthwisePlans each{c.name + (channelsLast ? " nhwc" : ""), call, std::move(*plain), {}};
+      if (each.plain->name().find("of our own") != std::string::npos) continue;
+      ++compared;
+      for (const cuda::KernelSource& source : cuda::depthwiseKernels(call))
+        each.own.push_back(device.kernel(source));
+      EXPECT_FALSE(each.own.empty()) << each.name;
+      prepared.push_back(std::move(each));
+    }
+  }
+  ASSERT_TRUE(device.finish());
+  for (const DepthwisePlans& each : prepared) {
+    CallOperands operands(device, each.call);
+    const Tensor<float> wanted = operands.run(*each.plain);
+    for (size_t i = 0; i < each.own.size(); ++i)
+      EXPECT_LE(distance(operands.run(*each.own[i]), wanted), tolerance) << each.name << ", tiles " << i;
+  }
+}
+
+}  // namespace pet::testing_support
