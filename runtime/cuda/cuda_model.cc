@@ -24,6 +24,8 @@ struct CudaModel::State {
   void bindAll();
   /// Errors: there is no memory.
   Expected<void> stage();
+  /// Before each run.
+  void getReady();
   void runSteps();
   std::unique_ptr<Recording> record();
 
@@ -105,11 +107,13 @@ std::unique_ptr<Recording> CudaModel::State::record() {
 }
 
 /// The first time, libraries get ready; the second time is recorded, if nothing comes to the processor in between.
-void CudaModel::State::runSteps() {
-  if (recording) return recording->run();
+void CudaModel::State::getReady() {
   const auto& notes = planner->notes;
   const bool stays = std::none_of(notes.begin(), notes.end(), [](const EngineNote& n) { return n.reference; });
   if (runs++ == 1 && stays) recording = record();
+}
+
+void CudaModel::State::runSteps() {
   recording ? recording->run() : runOn(*device, *planner, streams);
 }
 
@@ -157,6 +161,7 @@ Expected<void> CudaModel::execute(std::span<const float* const> inputs, std::spa
   try {
     s.device->enter();
     if (auto ok = s.stage(); !ok) return ok;
+    s.getReady();
     for (size_t i = 0; i < inputs.size(); ++i)
       s.sent[i]->send(inputs[i], s.inputs[i]);
     s.runSteps();
@@ -174,6 +179,7 @@ Expected<void> CudaModel::execute(std::span<const float* const> inputs, std::spa
 Expected<double> CudaModel::again() {
   try {
     state_->device->enter();
+    state_->getReady();
     return state_->device->secondsOf([&] { state_->runSteps(); });
   } catch (const std::exception& e) {
     return fail(ErrorKind::kModel,

@@ -102,8 +102,7 @@ class Forking {
 
   void endStream(size_t k) {
     const int tail = tails_[k];
-    const bool isKnown = tails_[0] >= 0 && done_[static_cast<size_t>(tails_[0])][k] >= tail;
-    if (isKnown) return;
+    if (tail < 0 || done_[static_cast<size_t>(tails_[0])][k] >= tail) return;  // stream 0 has the first step of all
     result_.turns[static_cast<size_t>(tail)].isAwaited = true;
     result_.atEnd.push_back(tail);
   }
