@@ -84,8 +84,8 @@ bool lowerBatchNormalization(Planner& p, int n, const Epilogue& e) {
     scale.push_back(static_cast<float>(by));
     shift.push_back(static_cast<float>(numbers[1]->data[c] - numbers[2]->data[c] * by));
   }
-  const Place from = p.dense(node.operands[0]);
-  Place to = p.overOrLike(from);
+  const Place from = p.place(node.operands[0]);
+  Place to = p.overOrDense(from);
   Points points(p, to);
   const std::string x = points.add(from), by = points.addAlong(1, scale), more = points.addAlong(1, shift);
   points.emit(points.after(fmt::format("({} * {} + {})", x, by, more), e, 1));

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "runtime/cuda/borders.h"
 #include "runtime/cuda/generate/row_kernel.h"
 #include "runtime/cuda/points.h"
 
@@ -43,19 +42,14 @@ class Rows final : public Operands {
   std::vector<CallStep::Argument> arguments_;
 };
 
-/// Over the operand, if nobody needs that any more and what is added lies there only where it is added.
+/// Over the operand, if nobody needs that any more and what is added lies there only where it is added; else like it,
+/// or dense.
 Place placeOver(Planner& p, const Place& from, const Epilogue& e) {
   const bool clashes = std::any_of(e.post.begin(), e.post.end(), [&](const auto& post) {
     const auto* added = std::get_if<Value>(&post);
     return added && p.root(p.place(*added).buffer) == p.root(from.buffer) && !liesAt(p.place(*added), from);
   });
-  return clashes ? p.create(from.access) : p.overOrLike(from);
-}
-
-/// Where it is, if rows only lie apart; else dense.
-Place rowsAsTheyAre(Planner& p, Value v) {
-  const Place& there = p.place(v);
-  return liesInRows(there.access) ? there : p.dense(v);
+  return clashes ? p.create(compacted(from.access)) : p.overOrDense(from);
 }
 
 RowKernel::Pass meanOf(std::string term, int64_t count) {
@@ -101,7 +95,7 @@ bool lowerGlobalPool(Planner& p, int n, const Epilogue& e) {
 /// exp(x - max) / Σ exp(x - max); of LogSoftmax its logarithm.
 bool lowerSoftmax(Planner& p, int n, const Epilogue& e) {
   const bool isLog = p.node(n).is(ops::kLogSoftmax);
-  const Place from = rowsAsTheyAre(p, p.node(n).operands[0]);
+  const Place from = p.place(p.node(n).operands[0]);
   Place to = placeOver(p, from, e);
   const auto axis = static_cast<size_t>(p.scalar(n, "axis"));
   Rows rows(p, from, to, {axis}, {{true, "x", "r"}, {false, "expf(x - r0)", isLog ? "logf(r)" : "1.0f / r"}});
@@ -126,7 +120,7 @@ bool lowerNormalization(Planner& p,
                         bool centred,
                         std::vector<Tensor<float>> scales,
                         size_t channel) {
-  const Place from = p.dense(p.node(n).operands[0]);
+  const Place from = p.place(p.node(n).operands[0]);
   Place to = placeOver(p, from, e);
   const Extents extents = from.access.extents();
   const int64_t count = elementCount({extents.begin() + static_cast<std::ptrdiff_t>(axis), extents.end()});

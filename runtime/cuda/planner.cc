@@ -108,6 +108,11 @@ bool Planner::isBetterBeside(const Place& corrected, const Call& correction) con
   return false;
 }
 
+Place Planner::overOrDense(const Place& operand) {
+  const bool mayBeOver = isDense(operand.access) || liesInRows(operand.access);
+  return mayBeOver && isFree(operand) ? operand : create(compacted(operand.access));
+}
+
 const Place& Planner::rowsOf(Value v) {
   auto& place = rows_[v];
   if (place.buffer < 0) place = constantRows(*this, *constant(v), extents(v));

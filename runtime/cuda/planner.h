@@ -36,6 +36,9 @@ class Planner : public plan::Planner {
   /// What corrects a result is better computed beside it, in a place of its own, and copied there afterwards: it leaves
   /// a part of the device idle, and both it and the result were timed and take longer than the copy.
   bool isBetterBeside(const Place& corrected, const Call& correction) const;
+  /// Where a result may be written of which each element, or row, comes from the same one there, wherever that lies:
+  /// over it, if nobody needs it any more and it is dense or in rows, or in a new buffer, dense.
+  Place overOrDense(const Place& operand);
   /// A constant in rows that begin on borders, of which it is given but one.
   const Place& rowsOf(Value constant);
   /// Numbers that a lowering made, as a buffer of a constant.

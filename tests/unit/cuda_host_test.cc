@@ -31,15 +31,19 @@ TEST(CudaHost, EveryOperatorAndModelIsTheReference) {
   }
 }
 
-/// How the program's last products are computed.
-std::string howOf(const std::string& name, const std::shared_ptr<Device>& device) {
+std::unique_ptr<CudaModel> modelOf(const std::string& name, const std::shared_ptr<Device>& device) {
   const auto* found = std::find_if(std::begin(kEngineCases), std::end(kEngineCases),
                                    [&](const EngineCase& c) { return c.name == name; });
   auto program = parseProgram(found->text, "test");
   EXPECT_TRUE(program) << program.error().message();
   auto model = CudaModel::prepare(*program, inputsFrom<float>(draw(*program, false)), device);
   EXPECT_TRUE(model) << model.error().message();
-  return notesOf(**model);
+  return std::move(*model);
+}
+
+/// How the program's last products are computed.
+std::string howOf(const std::string& name, const std::shared_ptr<Device>& device) {
+  return notesOf(*modelOf(name, device));
 }
 
 TEST(CudaHost, AttentionIsOneCall) {
@@ -62,6 +66,13 @@ TEST(CudaHost, WhatFollowsRowsIsComputedWithThem) {
                            "softmax, added to what it reads, transposed", "layer normalisation and a function",
                            "instance normalisation", "instance normalisation and its operand"})
     EXPECT_NE(howOf(name, device).find("with t\n"), std::string::npos) << name;
+}
+
+/// Nothing is kept between the inputs and the outputs.
+TEST(CudaHost, WhatLiesApartIsReadWhereItIs) {
+  auto device = deviceOf(Precision::kFp32, ThreadOrder::kForward);
+  for (const char* name : {"softmax of a slice", "batch normalisation of a slice"})
+    EXPECT_EQ(modelOf(name, device)->arenaElements(), 0) << name;
 }
 
 /// All are prepared before the first one runs, so that their kernels are compiled as one file.

@@ -17,6 +17,7 @@ TEST(CudaRules, BothSidesAreTheReference) {
   cuda::HostOptions options;
   options.include = PET_SOURCE_DIR "/runtime/cuda/host";
   options.folder = testing::TempDir() + "pet_kernels";
+  options.streams = 4;
   const auto device = cuda::hostDevice(options);
   const std::vector<DeviceRun> runs = preparedRules(device, kShapes);
   for (const DeviceRun& run : runs)

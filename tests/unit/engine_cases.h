@@ -344,6 +344,15 @@ inline const EngineCase kEngineCases[] = {
     {"softmax, added to what it reads", "x: [2, 3, 9]\n z = Square(x)\n t = Softmax(z) axis=2\n y = Add(t, z)", 1e-5},
     {"softmax, added to what it reads, transposed",
      "x: [2, 9, 9]\n z = Square(x)\n t = Softmax(z) axis=2\n u = Transpose(z) perm=[0, 2, 1]\n y = Add(t, u)", 1e-5},
+    {"softmax of a slice", "x: [2, 3, 12]\n t = Slice(x) axes=[2] starts=[2] ends=[11]\n y = Softmax(t) axis=2", 1e-6},
+    {"layer normalisation of heads",
+     "x: [2, 3, 20]\n s: const [5]\n b: const [5]\n t = Layout(x) b l (h c:5) -> b h l c\n"
+     "u = Slice(t) axes=[1] starts=[1] ends=[3]\n y = LayerNormalization(u, s, b) axis=3",
+     1e-5},
+    {"batch normalisation of a slice",
+     "x: [2, 9, 9, 5]\n s: const [3]\n b: const [3]\n m: const [3]\n v: const [3]\n z = Square(v)\n"
+     "t = Slice(x) axes=[1] starts=[2] ends=[9] steps=[3]\n y = BatchNormalization(t, s, b, m, z)",
+     1e-5},
     {"log of softmax", "x: [2, 3, 9]\n y = LogSoftmax(x) axis=2", 1e-5},
     {"log of softmax, other axis", "x: [2, 3, 9]\n y = LogSoftmax(x) axis=1", 1e-5},
     {"local responses", "x: [2, 20, 9, 7]\n y = LRN(x) size=5 alpha=0.5 beta=0.75 bias=2", 1e-5},
