@@ -16,6 +16,10 @@ constexpr int64_t kSharedBytes = 48 << 10;  ///< that every device has for a blo
 /// Channels that are neighbours in memory and are read together: 32 bytes at least, of any type.
 constexpr int64_t kLeastChannels = 8;
 
+bool isDepthwise(const ConvCall& call) {
+  return !call.transposed && call.group > 1 && call.group == call.x.extents[1] && call.x.extents.size() <= 5;
+}
+
 /// All but the tiles.
 DepthwiseKernel described(const ConvCall& call) {
   DepthwiseKernel kernel;
@@ -83,10 +87,13 @@ bool tile(DepthwiseKernel& kernel, const Shape& shape) {
 /// A kernel of ours as one of several plans.
 class OwnPlan final : public Call {
  public:
-  OwnPlan(std::unique_ptr<Call> call, std::string name) : call_(std::move(call)), name_(std::move(name)) {}
+  OwnPlan(std::unique_ptr<Call> call, std::string name, bool alone) : call_(std::move(call)), name_(std::move(name)) {
+    isAlone = alone;
+  }
   void run(std::span<const Address> pointers, Address workspace) override { call_->run(pointers, workspace); }
   std::string name() const override { return name_; }
-  std::string kept() const override { return call_->name(); }
+  std::string kept() const override { return keptOf(call_->name(), isAlone); }
+  static std::string keptOf(const std::string& kernel, bool alone) { return kernel + (alone ? " alone" : ""); }
 
  private:
   std::unique_ptr<Call> call_;
@@ -107,35 +114,36 @@ class PlansWithKernels final : public Plans {
   }
   Expected<std::unique_ptr<Call>> build(size_t i) override {
     const size_t before = std::min<size_t>(ofLibrary_, 1);
-    if (i < before) return library_->build(i);
-    return i < before + kernels_.size() ? own(i - before) : library_->build(i - kernels_.size());
+    if (i >= before && i < before + kernels_.size()) return own(i - before, !hasLibrary_);
+    auto call = library_->build(i < before ? i : i - kernels_.size());
+    hasLibrary_ = hasLibrary_ || call.has_value();
+    return call;
   }
   /// The names of kernels follow from their code.
   Expected<std::unique_ptr<Call>> restore(const std::string& kept) override {
     for (size_t i = 0; i < kernels_.size(); ++i) {
-      if (kernels_[i].name == kept) return own(i);
+      for (bool alone : {false, true}) {
+        if (OwnPlan::keptOf(kernels_[i].name, alone) == kept) return own(i, alone);
+      }
     }
     return library_->restore(kept);
   }
 
  private:
-  Expected<std::unique_ptr<Call>> own(size_t i) const {
+  Expected<std::unique_ptr<Call>> own(size_t i, bool alone) const {
     auto call = make_(kernels_[i]);
     if (!call) return tl::unexpected(call.error());
-    return std::make_unique<OwnPlan>(std::move(*call), fmt::format("a kernel of our own, tiles {}", i));
+    return std::make_unique<OwnPlan>(std::move(*call), fmt::format("a kernel of our own, tiles {}", i), alone);
   }
 
   std::unique_ptr<Plans> library_;
   std::vector<KernelSource> kernels_;
   MakeKernel make_;
   size_t ofLibrary_ = 0;
+  bool hasLibrary_ = false;  ///< one of its plans was built
 };
 
 }  // namespace
-
-bool isDepthwise(const ConvCall& call) {
-  return !call.transposed && call.group > 1 && call.group == call.x.extents[1] && call.x.extents.size() <= 5;
-}
 
 std::vector<KernelSource> depthwiseKernels(const ConvCall& call) {
   // A run along a row has an odd number, so that a warp's threads read different banks of shared memory.

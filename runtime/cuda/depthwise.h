@@ -9,9 +9,6 @@
 
 namespace pet::cuda {
 
-/// A convolution of each channel by itself, which kernels of ours may compute.
-bool isDepthwise(const ConvCall& call);
-
 /// Kernels of ours for a convolution of each channel by itself, which differ in their tiles: the first fits most. None:
 /// it is no such convolution, or so many taps do not fit into shared memory.
 std::vector<KernelSource> depthwiseKernels(const ConvCall& call);

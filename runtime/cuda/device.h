@@ -78,6 +78,7 @@ class Call {
   virtual std::string kept() const { return ""; }
 
   std::optional<double> timed;  ///< seconds of one run, where a device timed them
+  bool isAlone = false;         ///< kernels of ours compute this, and no library does
 };
 
 /// An error where a value is returned otherwise. It leaves the folder as a value.

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "runtime/cuda/depthwise.h"
 #include "runtime/cuda/fused.h"
 #include "runtime/plan/correction.h"
 #include "runtime/plan/window.h"
@@ -109,8 +108,8 @@ class ConvLowering {
     std::unique_ptr<Call> call;
     Fused fused;
   };
-  /// What computes most of the epilogue; where kernels of ours compete with a library, which has other functions, what
-  /// is the fastest with what is left of it. `to`: how the result lies. Nothing: there is no such call.
+  /// What computes most of the epilogue, or, where only kernels of ours compute so much, what is the fastest with what
+  /// is left of it. `to`: how the result lies. Nothing: there is no such call.
   std::optional<Made> make(const Forms& forms, const TensorForm& to) {
     ConvCall call{*formIn(forms.dimensions, forms.from),
                   *formIn(forms.dimensions, forms.kernel),
@@ -138,12 +137,15 @@ class ConvLowering {
         continue;
       }
       const auto timed = (*made)->timed;
-      if (!timed || !isDepthwise(call)) return best ? std::move(best) : Made{std::move(*made), fused};
+      const bool isAlone = (*made)->isAlone;
+      if (!timed) return Made{std::move(*made), fused};
       const int64_t bytes = elementCount(to.extents) * p_.elementBytes();
       const double seconds = *timed + (leavesRest(fused, e_) ? copySeconds(bytes) : 0);
-      if (best && seconds >= least) continue;
-      best = Made{std::move(*made), fused};
-      least = seconds;
+      if (!best || seconds < least) {
+        best = Made{std::move(*made), fused};
+        least = seconds;
+      }
+      if (!isAlone) break;
     }
     return best;
   }
