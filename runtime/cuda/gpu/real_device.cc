@@ -125,6 +125,9 @@ class RealDevice final : public LibraryDevice {
   }
 
   std::unique_ptr<Recording> record(const std::function<void()>& calls) override {
+    for (Queue& queue : queues_) {
+      if (!queue.stream) open(queue);  // cuDNN asks for memory as it starts, which a recording does not allow
+    }
     cudaGraph_t graph = nullptr;
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "a recording");
     calls();
