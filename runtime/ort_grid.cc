@@ -64,6 +64,17 @@ struct Grid::Reader {
     return points;
   }
 
+  Expected<std::set<int>> opsetsOf(const Json& list, const std::string& pattern) const {
+    if (!list.is_array()) return error(fmt::format("\"opsets\" of {} must be a list", pattern));
+    std::set<int> opsets;
+    for (const Json& each : list) {
+      if (!each.is_number_unsigned() || each == 0)
+        return error(fmt::format("\"opsets\" of {} must be numbers", pattern));
+      opsets.insert(each.get<int>());
+    }
+    return opsets;
+  }
+
   /// Ties of the pattern go before the common ones of the same symbol.
   Expected<PatternGrid> patternOf(const Json& object,
                                   const std::string& pattern,
@@ -80,6 +91,9 @@ struct Grid::Reader {
     auto points = pointsOf(object.value("points", Json::array()), pattern);
     if (!points) return tl::unexpected(points.error());
     grid.points = std::move(*points);
+    auto opsets = opsetsOf(object.value("opsets", Json::array()), pattern);
+    if (!opsets) return tl::unexpected(opsets.error());
+    grid.opsets = std::move(*opsets);
     if (object.contains("ties")) {
       auto own = valuesOf(object["ties"], "ties");
       if (!own) return tl::unexpected(own.error());
@@ -166,6 +180,11 @@ std::vector<Bindings> Grid::points(std::string_view pattern, const std::vector<s
     if (seen.insert(point).second) result.push_back(std::move(point));
   }
   return result;
+}
+
+std::set<int> Grid::opsets(std::string_view pattern) const {
+  auto known = patterns_.find(pattern);
+  return known == patterns_.end() ? std::set<int>() : known->second.opsets;
 }
 
 }  // namespace pet

@@ -72,12 +72,22 @@ std::vector<T> coldFirst(std::vector<T> samples) {
   return samples;
 }
 
-/// Those of a number of threads and of a place.
-std::vector<TimingSample> relevant(std::vector<TimingSample> samples, const Setting& setting) {
-  std::erase_if(samples, [&](const TimingSample& s) {
-    return s.threads != setting.threads || s.place != setting.place || !isSane(s);
-  });
-  return coldFirst(std::move(samples));
+/// Those of a number of threads, of a place, and of the opset that tells of the setting's: one for all rules, since
+/// they are compared, and for all machines and places, since an engine has the same kernels there.
+std::vector<TimedRule> relevant(std::vector<TimedRule> rules, const Setting& setting) {
+  std::set<int> opsets;
+  for (const TimedRule& timed : rules) {
+    for (const TimingSample& s : timed.samples)
+      opsets.insert(s.opset);
+  }
+  for (TimedRule& timed : rules) {
+    std::erase_if(timed.samples, [&](const TimingSample& s) {
+      return s.threads != setting.threads || s.place != setting.place ||
+             s.opset != nearestOpset(opsets, setting.opset) || !isSane(s);
+    });
+    timed.samples = coldFirst(std::move(timed.samples));
+  }
+  return rules;
 }
 
 double noiseOf(const TimingSample& s) {
@@ -174,11 +184,12 @@ const std::string& DeviceCosts::enterOrigin(const std::string& machine, const st
   return at->first;
 }
 
-void DeviceCosts::learn(const Pattern& pattern, const std::vector<TimedRule>& rules) {
+void DeviceCosts::learn(const Pattern& pattern, const std::vector<TimedRule>& all) {
+  const std::vector<TimedRule> rules = relevant(all, setting_);
   FiguresByShapes figures;
   for (const TimedRule& timed : rules) {
     std::map<std::pair<std::string, Bindings>, Sample> bySetting;
-    for (const TimingSample& s : relevant(timed.samples, setting_)) {
+    for (const TimingSample& s : timed.samples) {
       auto known = figures.find(s.shapes);
       if (known == figures.end()) known = figures.emplace(s.shapes, figuresOf(pattern.program, s.shapes)).first;
       const Expected<Figures>& f = known->second;
@@ -209,7 +220,7 @@ void DeviceCosts::learnSeconds(const Pattern& pattern,
   std::map<Bindings, std::vector<double>> here, elsewhere;
   const Rates rates = ratesOf(setting_.machine);
   for (const TimedRule& timed : rules) {
-    for (const TimingSample& s : relevant(timed.samples, setting_)) {
+    for (const TimingSample& s : timed.samples) {
       if (!figures.at(s.shapes)) continue;
       const Origin& origin = origins_.at(enterOrigin(s.machine, s.isa));
       if (origin.isHere) here[s.shapes].push_back(s.pattern);

@@ -24,6 +24,7 @@ struct Setting {
   int threads = 1;
   Machine machine = {};
   std::string place = "between";  ///< of the samples that count (TimingSample::place)
+  int64_t opset = kUsualOpset;    ///< the model's; nearestOpset() of a pattern's samples counts
 };
 
 /// How well the predictors decide about each choice of shapes when it is left out in turn, or with all others of its
@@ -62,10 +63,10 @@ class DeviceCosts {
   static DeviceCosts fit(const RuleSet& rules, const Timings& timings, Setting setting);
 
   /// Takes the samples of a pattern's rules, once, and of all of them; a predictor is fitted when a rule's cost is
-  /// first asked for at shapes that were not timed. Deterministic. Samples with other numbers of threads or of another
-  /// place are left out, and where a rule was timed with weights from memory, those with weights from the caches.
-  /// Pattern and rules outlive the costs.
-  void learn(const Pattern& pattern, const std::vector<TimedRule>& rules);
+  /// first asked for at shapes that were not timed. Deterministic. Samples with other numbers of threads, of another
+  /// place or opset are left out, and where a rule was timed with weights from memory, those with weights from the
+  /// caches. Pattern and rules outlive the costs.
+  void learn(const Pattern& pattern, const std::vector<TimedRule>& all);
   /// Takes what layouts took on the device, whatever rules they are of.
   void learnLayouts(const std::vector<LayoutSample>& layouts);
 

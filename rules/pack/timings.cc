@@ -17,6 +17,27 @@ namespace {
 constexpr FileKind kTimings{
     .noun = "a timings file",
     .applicationId = 0x70657474,  // "pett"
+    .version = 6,
+    .schema =
+        "CREATE TABLE machines(name TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID\n"
+        "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
+        "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, machine TEXT NOT NULL, "
+        "threads INTEGER NOT NULL, weights TEXT NOT NULL, place TEXT NOT NULL, opset INTEGER NOT NULL, pattern REAL "
+        "NOT NULL, replacement REAL "
+        "NOT NULL, "
+        "opening REAL NOT NULL, closing REAL NOT NULL, moved INTEGER NOT NULL, spread REAL NOT NULL, "
+        "date TEXT NOT NULL, PRIMARY KEY(rule, device, shapes, engine, version, isa, machine, threads, weights, "
+        "place, opset)) "
+        "STRICT, WITHOUT ROWID\n",
+    .remake = "make it again with pet-tune",
+};
+
+// Older formats are read and not written.
+
+/// All samples in one opset.
+constexpr FileKind kTimings5{
+    .noun = kTimings.noun,
+    .applicationId = kTimings.applicationId,
     .version = 5,
     .schema =
         "CREATE TABLE machines(name TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID\n"
@@ -28,10 +49,8 @@ constexpr FileKind kTimings{
         "date TEXT NOT NULL, PRIMARY KEY(rule, device, shapes, engine, version, isa, machine, threads, weights, "
         "place)) "
         "STRICT, WITHOUT ROWID\n",
-    .remake = "make it again with pet-tune",
+    .remake = kTimings.remake,
 };
-
-// Older formats are read and not written.
 
 /// All samples between neighbours.
 constexpr FileKind kTimings4{
@@ -93,15 +112,15 @@ constexpr FileKind kTimings1{
 /// The format that a file says it has, where it is one that can be read.
 const FileKind& kindOf(std::string_view bytes) {
   const int version = bytes.size() >= kFileHeader ? versionOf(bytes) : kTimings.version;
-  for (const FileKind* older : {&kTimings1, &kTimings2, &kTimings3, &kTimings4}) {
+  for (const FileKind* older : {&kTimings1, &kTimings2, &kTimings3, &kTimings4, &kTimings5}) {
     if (version == older->version) return *older;
   }
   return kTimings;
 }
 
 std::vector<std::string> settingOf(const TimingSample& s) {
-  return {s.rule, s.device,  shapesText(s.shapes),      s.engine,  s.version,
-          s.isa,  s.machine, std::to_string(s.threads), s.weights, s.place};
+  return {s.rule,    s.device, shapesText(s.shapes),   s.engine, s.version, s.isa, s.machine, std::to_string(s.threads),
+          s.weights, s.place,  std::to_string(s.opset)};
 }
 
 void insertMachines(SQLite::Database& database, const Machines& machines) {
@@ -118,7 +137,7 @@ std::string timingsBytes(const Timings& timings) {
   auto database = createDatabase(kTimings);
   insertMachines(*database, timings.machines());
   SQLite::Statement insert(*database,
-                           "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                           "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const TimingSample& s : timings.all()) {
     int column = 0;
     for (const std::string& text :
@@ -128,6 +147,7 @@ std::string timingsBytes(const Timings& timings) {
     insert.bind(++column, s.threads);
     insert.bind(++column, s.weights);
     insert.bind(++column, s.place);
+    insert.bind(++column, s.opset);
     for (double number : {s.pattern, s.replacement, s.opening, s.closing})
       insert.bind(++column, number);
     insert.bind(++column, s.moved);
@@ -143,7 +163,10 @@ std::string timingsBytes(const Timings& timings) {
 TimingSample sampleOf(SQLite::Statement& row, int version) {
   auto text = [&](const char* name) { return row.getColumn(name).getString(); };
   auto number = [&](const char* name) { return row.getColumn(name).getDouble(); };
-  int64_t threads = row.getColumn("threads").getInt64();
+  auto count = [&](const char* name) {
+    const int64_t value = row.getColumn(name).getInt64();
+    return std::in_range<int>(value) ? static_cast<int>(value) : 0;
+  };
   TimingSample s{.rule = text("rule"),
                  .name = text("name"),
                  .device = text("device"),
@@ -151,7 +174,7 @@ TimingSample sampleOf(SQLite::Statement& row, int version) {
                  .engine = text("engine"),
                  .version = text("version"),
                  .isa = text("isa"),
-                 .threads = std::in_range<int>(threads) ? static_cast<int>(threads) : 0,
+                 .threads = count("threads"),
                  .pattern = number("pattern"),
                  .replacement = number("replacement"),
                  .spread = number("spread"),
@@ -164,7 +187,9 @@ TimingSample sampleOf(SQLite::Statement& row, int version) {
   s.moved = row.getColumn("moved").getInt64();
   if (version == kTimings3.version) return s;
   s.machine = text("machine");
-  if (version == kTimings.version) s.place = text("place");
+  if (version == kTimings4.version) return s;
+  s.place = text("place");
+  if (version != kTimings5.version) s.opset = count("opset");
   return s;
 }
 
@@ -214,6 +239,11 @@ Expected<Timings> readDatabase(std::string_view bytes, const std::string& path) 
 }
 
 }  // namespace
+
+int nearestOpset(const std::set<int>& timed, int64_t opset) {
+  auto later = std::find_if(timed.begin(), timed.end(), [&](int each) { return each > opset; });
+  return later == timed.begin() ? *later : *std::prev(later);
+}
 
 void Timings::add(TimingSample sample) {
   auto setting = settingOf(sample);

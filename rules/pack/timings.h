@@ -12,6 +12,9 @@
 
 namespace pet {
 
+/// In which models rules are timed, where nothing else is said.
+inline constexpr int kUsualOpset = 17;
+
 /// What one rule gained at one choice of shapes on one device: pattern and replacement timed in turns, in one process.
 struct TimingSample {
   std::string rule;          ///< its hash (ruleHash)
@@ -35,6 +38,7 @@ struct TimingSample {
   /// What was behind the pattern: another operator ("between" neighbours), or none, its results being the model's
   /// ("last").
   std::string place = "between";
+  int opset = kUsualOpset;  ///< of the models that were timed: engines have other kernels for some operators of another
 
   /// How many times faster the replacement is.
   double ratio() const { return pattern / replacement; }
@@ -50,11 +54,15 @@ struct LayoutSample {
   std::string isa = "", machine = "";
 };
 
+/// Of the opsets at which something was timed, the one that tells of a model: the nearest at most the model's; where
+/// all are later, the first. `timed` is not empty.
+int nearestOpset(const std::set<int>& timed, int64_t opset);
+
 /// Machines by name.
 using Machines = std::map<std::string, Machine, std::less<>>;
 
 /// A set of samples, and the machines that they are of. There is one for each rule, device, shapes, engine, version,
-/// ISA, machine, number of threads, state of the weights and place.
+/// ISA, machine, number of threads, state of the weights, place and opset.
 class Timings {
  public:
   /// Adds a sample, in place of an earlier one of the same setting.

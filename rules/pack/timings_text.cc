@@ -28,12 +28,14 @@ Json settingToJson(const TimingSample& s) {
   Json object = {{"device", s.device},   {"engine", s.engine},   {"version", s.version}, {"isa", s.isa},
                  {"machine", s.machine}, {"threads", s.threads}, {"weights", s.weights}, {"date", s.date}};
   if (s.place != "between") object["place"] = s.place;
+  if (s.opset != kUsualOpset) object["opset"] = s.opset;
   return object;
 }
 
 /// The keys of a setting.
 bool isOfSetting(std::string_view key) {
-  constexpr std::array kKeys{"device", "engine", "version", "isa", "machine", "threads", "weights", "date", "place"};
+  constexpr std::array kKeys{"device",  "engine",  "version", "isa",   "machine",
+                             "threads", "weights", "date",    "place", "opset"};
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 
@@ -75,6 +77,7 @@ TimingSample readSetting(const Json& j) {
   s.threads = integer<int>(j.at("threads"));
   s.weights = j.value("weights", "cold");
   s.place = j.value("place", "between");
+  s.opset = j.contains("opset") ? integer<int>(j["opset"]) : kUsualOpset;
   s.date = j.at("date");
   return s;
 }

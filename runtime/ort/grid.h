@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,10 @@ class Grid {
   /// this one is like; else the product of the values that the file has for each symbol. No point stands twice.
   std::vector<Bindings> points(std::string_view pattern, const std::vector<std::string>& symbols) const;
 
+  /// The opsets in which a pattern is timed: those from which on an engine runs it, or what replaces it, in another
+  /// way. Empty: nothing is said of it.
+  std::set<int> opsets(std::string_view pattern) const;
+
  private:
   /// Values of a symbol that are tried in turn, in terms of symbols that stand before it.
   struct Values {
@@ -32,6 +37,7 @@ class Grid {
     std::vector<Bindings> points;
     std::string like = {};  ///< a pattern whose points come after these,
     size_t first = 0;       ///< so many of them; 0: all
+    std::set<int> opsets;
   };
   struct Reader;
 

@@ -119,6 +119,26 @@ def check_shapes_from(folder, pack):
     expect("shapes from: the last Conv has nothing behind it", last[5] == "last" and last[9] is None, f"{last}")
 
 
+def check_opsets(folder, pack):
+    """Each point of the grid in each of its opsets; a model's site in the nearest of them that is not later."""
+    grid, timings, models = folder / "opsets.json", folder / "opsets.jsonl", folder / "opset-models"
+    conv = {"opsets": [13, 19], "points": [{"N": 1, "C": 8, "F": 1, "H": 12, "R": 3}]}
+    grid.write_text(json.dumps({**GRID, "patterns": {"conv": conv}}))
+    fine = ["--shapes", grid, "--runner", fake(folder, "opsets", GOOD), "--no-bare"]
+    done = tune(pack, timings, *fine, "--keep", models)
+    expect("opsets", done.returncode == 0 and "from opset 19 on: " in done.stdout, done.stdout + done.stderr)
+    expect("opsets", sorted(s.get("opset", 17) for s in samples(timings)) == [13, 19], samples(timings))
+    imported = {onnx.load(path).opset_import[0].version for path in models.glob("*.onnx")}
+    expect("opsets", imported == {13, 19}, imported)
+    done = tune(pack, timings, *fine)
+    expect("opsets", "0 timed, 2 known" in done.stdout, done.stdout)
+    graph = onnx.parser.parse_graph("g (float[1, 8, 9, 9] x) => (float[1, 1, 9, 9] y) { y = Conv<pads = [1, 1, 1, 1]>(x, w) }")
+    graph.initializer.append(onnx.numpy_helper.from_array(np.ones((1, 8, 3, 3), np.float32), "w"))
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8), folder / "18.onnx")
+    done = tune(pack, timings, *fine, "--shapes-from", folder / "18.onnx")
+    expect("opsets", [s.get("opset", 17) for s in samples(timings) if s["shapes"]["H"] == 9] == [13], samples(timings))
+
+
 def check_lists(folder, pack):
     """An option that takes a list takes one argument, not the pack that follows; lists that are given twice add up."""
     timings, runner = folder / "lists.jsonl", fake(folder, "lists", GOOD)
@@ -255,7 +275,7 @@ def check_show(folder, pack, grid):
     page = (SOURCE / "docs" / "pack-format.md").read_text()
     machines = re.search(r"^ +(CREATE TABLE machines.*)$", page, re.M)[1]
     schemas = re.findall(r"^ +(CREATE TABLE samples.*)$", page, re.M)
-    for version, schema in zip([5, 4, 3, 2, 1], schemas):
+    for version, schema in zip([6, 5, 4, 3, 2, 1], schemas):
         path = folder / f"version-{version}.timings"
         database = sqlite3.connect(path)
         database.execute("PRAGMA application_id = 0x70657474")
@@ -272,6 +292,7 @@ def check_show(folder, pack, grid):
                 row |= {"moved": 0} if version >= 3 else {}
                 row |= {"machine": ""} if version >= 4 else {}
                 row |= {"place": "between"} if version >= 5 else {}
+                row |= {"opset": 17} if version >= 6 else {}
                 database.execute(f"INSERT INTO samples({','.join(row)}) VALUES ({','.join('?' * len(row))})", list(row.values()))
         database.commit()
         database.close()
@@ -283,7 +304,7 @@ def check_show(folder, pack, grid):
         done = tune(pack, path, "--shapes", grid, "--runner", fake(folder, "old", GOOD))
         expect("show", done.returncode == 0, done.stderr)
         kept = sqlite3.connect(path)
-        expect("show", kept.execute("PRAGMA user_version").fetchone() == (5,), f"not written in the newest format: {done.stdout}")
+        expect("show", kept.execute("PRAGMA user_version").fetchone() == (6,), f"not written in the newest format: {done.stdout}")
         expect("show", kept.execute("SELECT * FROM samples").fetchall()[18:], "old samples are lost")
     check_worth(folder, pack, path)
     done = subprocess.run([BIN / "pet-tune", pack, "--show", path, "--device", "onednn-cpu"], capture_output=True, text=True, timeout=60)
@@ -356,6 +377,7 @@ def main():
         grid.write_text(json.dumps(GRID))
         check_real(folder, pack, grid)
         check_shapes_from(folder, pack)
+        check_opsets(folder, pack)
         check_lists(folder, pack)
         check_fakes(folder, pack, grid)
         check_usage(folder, pack, grid)

@@ -478,6 +478,53 @@ TEST(Gain, WhereAModelEndsItsOwnSamplesCount) {
   EXPECT_NEAR(DeviceCosts::fit(rules, t, end).at(transposed(rules), last.shapes)->ratio(), 7, 1e-9);
 }
 
+TEST(Gain, OfAllOpsetsTheNearestOneThatIsNotLaterCounts) {
+  RuleSet rules = convRules();
+  const Rule& rule = transposed(rules);
+  Timings t;
+  for (auto [opset, height, ratio] : {std::tuple{17, 56, 0.8}, {17, 28, 0.8}, {19, 56, 7.0}}) {
+    TimingSample s = sampleOf(rules, conv(64, 4, height, 3), ratio);
+    s.opset = opset;
+    s.pattern = 0.001 * opset;
+    s.replacement = s.pattern / ratio;
+    t.add(s);
+  }
+  auto costs = [&](int64_t opset) {
+    Setting setting = kCpu;
+    setting.opset = opset;
+    return DeviceCosts::fit(rules, t, setting);
+  };
+  for (auto [opset, counts, ratio] :
+       {std::tuple{13, 17, 0.8}, {17, 17, 0.8}, {18, 17, 0.8}, {19, 19, 7.0}, {23, 19, 7.0}}) {
+    const CostEstimate cost = costs(opset).at(rule, conv(64, 4, 56, 3)).value();
+    EXPECT_NEAR(cost.ratio(), ratio, 1e-9) << opset;
+    EXPECT_NEAR(cost.pattern, 0.001 * counts, 1e-9) << opset;
+  }
+  EXPECT_TRUE(costs(17).at(rule, conv(64, 4, 28, 3))->measured);
+  EXPECT_FALSE(costs(19).at(rule, conv(64, 4, 28, 3))->measured);
+}
+
+TEST(Gain, SamplesOfAnOpsetTellOfItOnAllMachinesAndEverywhere) {
+  RuleSet rules = convRules();
+  TimingSample here = sampleOf(rules, conv(64, 4, 56, 3), 2), elsewhere = here;
+  elsewhere.isa = "neon";
+  elsewhere.machine = "other";
+  elsewhere.opset = 19;
+  Timings t;
+  t.add(here);
+  t.add(elsewhere);
+  Setting setting = kCpu;
+  setting.opset = 19;
+  EXPECT_FALSE(DeviceCosts::fit(rules, t, setting).at(transposed(rules), here.shapes)->measured);
+  setting.opset = 17;
+  EXPECT_TRUE(DeviceCosts::fit(rules, t, setting).at(transposed(rules), here.shapes)->measured);
+  here.place = setting.place = "last";
+  t.add(here);
+  EXPECT_TRUE(DeviceCosts::fit(rules, t, setting).at(transposed(rules), here.shapes)->measured);
+  setting.opset = 19;
+  EXPECT_FALSE(DeviceCosts::fit(rules, t, setting).at(transposed(rules), here.shapes));
+}
+
 TEST(Gain, LayoutsGoWithBytes) {
   RuleSet rules = convRules();
   Timings t;

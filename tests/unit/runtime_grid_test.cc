@@ -53,6 +53,13 @@ TEST(Grid, APatternThatIsLikeAnotherHasThePointsOfThatOneWithItsOwnTies) {
   EXPECT_EQ(g.points("c", {"R", "P"}).size(), 3u);
 }
 
+TEST(Grid, OpsetsAreAPatternsOwn) {
+  Grid g = grid(R"({"patterns": {"a": {"opsets": [19, 17], "points": []}, "b": {"like": "a"}}})");
+  EXPECT_THAT(g.opsets("a"), ElementsAre(17, 19));
+  EXPECT_THAT(g.opsets("b"), ElementsAre());
+  EXPECT_THAT(g.opsets("c"), ElementsAre());
+}
+
 TEST(Grid, OtherPatternsGetAllCombinations) {
   Grid g = grid(R"({"otherwise": {"N": [1, 8], "C": [4], "F": ["C", 2]}})");
   EXPECT_THAT(g.points("x", {"N", "C", "F"}),
@@ -80,6 +87,8 @@ TEST(Grid, MistakesAreErrors) {
   EXPECT_THAT(error(R"({"patterns": {"a": {"like": "a"}}})"), HasSubstr("a is like a"));
   EXPECT_THAT(error(R"({"patterns": {"a": {"points": [], "first": -1}}})"), HasSubstr("\"first\" of a"));
   EXPECT_THAT(error(R"({"patterns": {"a": {"points": {}}}})"), HasSubstr("\"points\" of a"));
+  EXPECT_THAT(error(R"({"patterns": {"a": {"opsets": 17, "points": []}}})"), HasSubstr("\"opsets\" of a"));
+  EXPECT_THAT(error(R"({"patterns": {"a": {"opsets": ["17"], "points": []}}})"), HasSubstr("\"opsets\" of a"));
   EXPECT_THAT(error(R"({"patterns": {"a": {"points": [1]}}})"), HasSubstr("a point of a"));
   EXPECT_THAT(error(R"({"patterns": {"a": {"points": [{"C": "x"}]}}})"), HasSubstr("\"C\""));
 }

@@ -159,6 +159,25 @@ TEST(Timings, ASampleWhereAModelEndsIsAnotherOne) {
   EXPECT_EQ(*read, t);
 }
 
+TEST(Timings, ASampleOfAnotherOpsetIsAnotherOne) {
+  Timings t = someTimings();
+  TimingSample later = sample("a", 64, 4);
+  later.opset = 19;
+  t.add(later);
+  EXPECT_EQ(t.samples("a-hash", "ort-cpu").size(), 3U);
+  const std::string text = print(t);
+  EXPECT_THAT(text, ::testing::HasSubstr(R"("date":"2026-11-21","opset":19})"));
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr(R"("opset":17)")));
+  auto read = parseTimings(text, "t.jsonl");
+  ASSERT_TRUE(read.has_value()) << read.error().message();
+  EXPECT_EQ(*read, t);
+}
+
+TEST(Timings, TheNearestOpsetIsNotLaterThanTheModelsIfThereIsOne) {
+  for (auto [model, nearest] : {std::pair{13, 17}, {17, 17}, {18, 17}, {19, 19}, {20, 19}, {23, 22}})
+    EXPECT_EQ(nearestOpset({17, 19, 22}, model), nearest) << model;
+}
+
 TEST(Timings, BadTextPointsAtItsLine) {
   const std::string& good = kWholeSample;
   auto with = [&](const std::string& from, const std::string& to) {
@@ -189,6 +208,8 @@ TEST(Timings, BadTextPointsAtItsLine) {
                                  with("warm", "hot"),
                                  with("\"warm\"", "1"),
                                  with("\"threads\":1", "\"threads\":1,\"place\":\"first\""),
+                                 with("\"threads\":1", "\"threads\":1,\"opset\":0"),
+                                 with("\"threads\":1", "\"threads\":1,\"opset\":17.5"),
                                  with("0.0015", "1e308"),
                                  with("0.0015", "1e-300"),
                                  with("0.0015", "NaN"),

@@ -309,7 +309,8 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   if (!ceiling) return tl::unexpected(ceiling.error());
   auto tuned = timings->devices();
   if (!tuned) return tl::unexpected(tuned.error());
-  auto rules = TunedRules::open(*pack, *timings, {o.device, o.threads, *machine}, *ceiling);
+  auto rules =
+      TunedRules::open(*pack, *timings, {o.device, o.threads, *machine, "between", model->graph.opset}, *ceiling);
   if (!rules) return tl::unexpected(rules.error());
   PET_TRY(checkPlaces(o));
   auto options = applyOptions(o, model->graph, show);

@@ -40,7 +40,7 @@ class TunedRules final : public RuleSource {
         device_(setting.device),
         ceiling_(ceiling),
         costs_(setting, timings.machines()),
-        costsAtLast_({setting.device, setting.threads, setting.machine, "last"}, timings.machines()) {}
+        costsAtLast_({setting.device, setting.threads, setting.machine, "last", setting.opset}, timings.machines()) {}
 
   Pack& pack_;
   const OpenTimings& timings_;

@@ -54,21 +54,22 @@ std::string linesOf(const Pattern& pattern,
                     const std::vector<TimedRule>& timed,
                     const Machines& machines,
                     const std::string& device) {
-  std::set<std::tuple<std::string, int, std::string>> settings;  // machine, threads, place
+  std::set<std::tuple<std::string, int, std::string, int>> settings;  // machine, threads, place, opset
   for (const TimedRule& t : timed) {
     if (t.rule != &rule) continue;
     for (const TimingSample& s : t.samples)
-      settings.emplace(s.machine, s.threads, s.place);
+      settings.emplace(s.machine, s.threads, s.place, s.opset);
   }
   std::string text;
-  for (const auto& [name, threads, place] : settings) {
+  for (const auto& [name, threads, place, opset] : settings) {
     auto machine = machines.find(name);
     if (machine == machines.end()) continue;
-    DeviceCosts costs({device, threads, machine->second, place}, machines);
+    DeviceCosts costs({device, threads, machine->second, place, opset}, machines);
     costs.learn(pattern, timed);
-    text += fmt::format("# pays on {}, {}{}{}: {}\n", device, name,
+    text += fmt::format("# pays on {}, {}{}{}{}: {}\n", device, name,
                         threads == 1 ? "" : fmt::format(", {} threads", threads),
-                        place == "last" ? ", where a model ends" : "", costs.words(rule));
+                        place == "last" ? ", where a model ends" : "",
+                        opset == kUsualOpset ? "" : fmt::format(", from opset {} on", opset), costs.words(rule));
   }
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ namespace {
 
 constexpr int64_t kMaxElements = int64_t{1} << 26;  ///< of one value
 
-/// Those of the models that were named, then the grid's.
+/// Those of the models that were named, then the grid's, at the opsets of the grid.
 std::vector<Point> pointsFor(const Pattern& pattern,
                              const std::vector<PointsOf>& inModels,
                              const Grid& grid,
@@ -29,13 +30,17 @@ std::vector<Point> pointsFor(const Pattern& pattern,
   auto add = [&](Point point) {
     if (std::find(points.begin(), points.end(), point) == points.end()) points.push_back(std::move(point));
   };
+  std::set<int> opsets = grid.opsets(pattern.name);
+  if (opsets.empty()) opsets = {kUsualOpset};
   for (const PointsOf& model : inModels) {
-    for (const Point& point : model.at(pattern.name))
-      add(point);
+    for (const Point& p : model.at(pattern.name))
+      add({p.shapes, p.isLast, nearestOpset(opsets, p.opset)});
   }
   if (o.shapes.empty() && !o.models.empty()) return points;
-  for (Bindings& b : grid.points(pattern.name, pattern.shapes.symbols))
-    add({std::move(b)});
+  for (const Bindings& b : grid.points(pattern.name, pattern.shapes.symbols)) {
+    for (int opset : opsets)
+      add({b, false, opset});
+  }
   return points;
 }
 
@@ -61,7 +66,7 @@ std::optional<Job> jobAt(
     auto before = pattern.program.substitute(exprsOf(shapes));
     auto after = rule.replacement.substitute(exprsOf(*symbols));
     if (!before || !after || !isModest(*before, o.maxWork) || !isModest(*after, 4 * o.maxWork)) return std::nullopt;
-    return Job{&pattern, &rule, hash, shapes, *symbols, point.isLast};
+    return Job{&pattern, &rule, hash, shapes, *symbols, point.isLast, point.opset};
   } catch (const OverflowError&) {
     return std::nullopt;
   }
@@ -87,7 +92,7 @@ Expected<std::vector<PointsOf>> sitesIn(const std::vector<std::string>& models,
       std::vector<Refusal> refusals;
       for (const Site& site : match(index, pattern, refusals)) {
         for (const Bindings& sizes : normalised.sizes.samples()) {
-          Point point{rewrite::numbersAt(site.symbols, sizes), site.isLast};
+          Point point{rewrite::numbersAt(site.symbols, sizes), site.isLast, static_cast<int>(model->graph.opset)};
           if (std::find(points.begin(), points.end(), point) == points.end()) points.push_back(std::move(point));
         }
       }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/progress.h"
+#include "rules/pack/timings.h"
 #include "rules/rule.h"
 #include "runtime/ort/grid.h"
 #include "tools/tune/options.h"
@@ -19,13 +20,20 @@ struct Job {
   Bindings shapes;      ///< the pattern's symbols
   Bindings symbols;     ///< the rule's
   bool isLast = false;  ///< nothing is behind it (MatchIndex::isLast)
-  int turn = 0;         ///< its place among the points of its rule: the first ones are the most telling
+  int opset = kUsualOpset;
+  int turn = 0;  ///< its place among the points of its rule: the first ones are the most telling
 };
 
-/// Shapes, and whether a pattern is the last one of a model there.
+/// As TimingSample::place.
+inline const char* placeOf(const Job& job) {
+  return job.isLast ? "last" : "between";
+}
+
+/// Shapes, whether a pattern is the last one of a model there, and the model's opset.
 struct Point {
   Bindings shapes;
   bool isLast = false;
+  int opset = kUsualOpset;
   friend bool operator==(const Point&, const Point&) = default;
 };
 using PointsOf = std::map<std::string, std::vector<Point>>;  ///< by pattern

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -9,6 +11,7 @@
 #include "applier/choose/policy.h"
 #include "ir/quantile.h"
 #include "rules/gain/gain.h"
+#include "rules/pack/pack.h"
 #include "tools/common/status_line.h"
 #include "tools/common/table.h"
 
@@ -31,7 +34,8 @@ std::string report(const std::vector<Job>& jobs, const std::vector<Row>& rows) {
                      field([](const auto& s) { return (s.opening + s.closing) / s.replacement; }),
                      field([](const auto& s) { return s.spread; }),
                      r.sample ? fmt::format("{:.2f} ms", 1e3 * r.sample->pattern) : "-",
-                     tool::shapesText(jobs[i].shapes) + (jobs[i].isLast ? ", last" : ""),
+                     tool::shapesText(jobs[i].shapes) + (jobs[i].isLast ? ", last" : "") +
+                         (jobs[i].opset == kUsualOpset ? "" : fmt::format(", opset {}", jobs[i].opset)),
                      r.kind == Row::Kind::kKnown ? "known" : r.note});
   }
   return tool::table(lines);
@@ -59,25 +63,36 @@ std::string counts(const std::vector<Row>& rows) {
 }
 
 std::string wherePays(const RuleSet& rules, const Timings& timings, const Machine& machine, const Options& o) {
-  const Setting between{o.device, o.threads, machine}, last{o.device, o.threads, machine, "last"};
-  const DeviceCosts costs = DeviceCosts::fit(rules, timings, between), atLast = DeviceCosts::fit(rules, timings, last);
-  std::vector<std::pair<const Rule*, const DeviceCosts*>> tuned;
+  std::map<std::pair<std::string, int>, DeviceCosts> costs;  // by place and opset
+  for (const TimingSample& s : timings.all())
+    costs.try_emplace({s.place, s.opset});
+  for (auto& [where, of] : costs)
+    of = DeviceCosts::fit(rules, timings, {o.device, o.threads, machine, where.first, where.second});
+  std::vector<std::tuple<const Rule*, std::string, const DeviceCosts*>> tuned;
   for (const Rule& rule : rules.rules) {
-    for (const DeviceCosts* each : {&costs, &atLast}) {
-      if (matchesAny(rule.name, o.rules) && each->isTuned(rule)) tuned.emplace_back(&rule, each);
+    if (!matchesAny(rule.name, o.rules)) continue;
+    const auto samples = timings.samples(ruleHash(*rules.findPattern(rule.pattern), rule), o.device);
+    for (const auto& [where, of] : costs) {
+      const auto& [place, opset] = where;
+      const bool isTimed = std::any_of(samples.begin(), samples.end(), [&](const TimingSample& s) {
+        return s.threads == o.threads && s.place == place && s.opset == opset;
+      });
+      if (!isTimed || !of.isTuned(rule)) continue;
+      const std::string words = (place == "last" ? std::string("where a model ends: ") : "") +
+                                (opset == kUsualOpset ? "" : fmt::format("from opset {} on: ", opset));
+      tuned.emplace_back(&rule, words, &of);
     }
   }
   std::stable_sort(tuned.begin(), tuned.end(),
-                   [](const auto& a, const auto& b) { return a.first->name < b.first->name; });
+                   [](const auto& a, const auto& b) { return std::get<0>(a)->name < std::get<0>(b)->name; });
   tool::StatusLine status(o.quiet);
   std::vector<std::vector<std::string>> lines{{"RULE", "RIGHT", "OFF BY", "PAYS"}};
   double done = 0;
-  for (const auto& [rule, own] : tuned) {
+  for (const auto& [rule, where, own] : tuned) {
     status.show("judging the rules", done++ / static_cast<double>(tuned.size()));
     CrossValidation v = own->crossValidate(*rule, o.minGain);
     lines.push_back({rule->name, fmt::format("{}/{}", v.right, v.samples),
-                     v.predicted > 0 ? fmt::format("{:.2f}", std::exp(v.logError)) : "-",
-                     (own == &atLast ? "where a model ends: " : "") + own->words(*rule)});
+                     v.predicted > 0 ? fmt::format("{:.2f}", std::exp(v.logError)) : "-", where + own->words(*rule)});
   }
   return tuned.empty() ? fmt::format("no rule is tuned for {} with {} thread(s)\n", o.device, o.threads)
                        : tool::table(lines);

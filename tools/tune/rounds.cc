@@ -22,7 +22,7 @@ std::optional<TimingSample> earlier(const Timings& timings, const TimingSample& 
   for (const TimingSample& s : timings.samples(wanted.rule, wanted.device)) {
     bool same = s.shapes == wanted.shapes && s.engine == wanted.engine && s.version == wanted.version &&
                 s.machine == wanted.machine && s.threads == wanted.threads && s.weights == wanted.weights &&
-                s.place == wanted.place;
+                s.place == wanted.place && s.opset == wanted.opset;
     if (same) return s;
   }
   return std::nullopt;
@@ -32,7 +32,7 @@ bool isHopeless(const Timings& timings, const TimingSample& wanted) {
   auto known = timings.samples(wanted.rule, wanted.device);
   std::erase_if(known, [&](const TimingSample& s) {
     return s.engine != wanted.engine || s.version != wanted.version || s.machine != wanted.machine ||
-           s.threads != wanted.threads || s.place != wanted.place;
+           s.threads != wanted.threads || s.place != wanted.place || s.opset != wanted.opset;
   });
   return std::any_of(std::begin(kHopeless), std::end(kHopeless), [&](const Hopeless& h) {
     return known.size() >= static_cast<size_t>(h.points) &&

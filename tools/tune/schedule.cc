@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 namespace pet::tune {
@@ -30,12 +31,15 @@ std::vector<size_t> nextJobs(const RuleSet& rules,
   std::copy_if(open.begin(), open.end(), std::back_inserter(next),
                [&](size_t job) { return jobs[job].turn < kFirstPoints; });
   if (!next.empty()) return next;
-  const DeviceCosts costs = DeviceCosts::fit(rules, timings, {o.device, o.threads, machine}),
-                    atLast = DeviceCosts::fit(rules, timings, {o.device, o.threads, machine, "last"});
+  std::map<std::pair<std::string, int>, DeviceCosts> costs;  // by place and opset
   std::vector<std::pair<double, size_t>> ranked;
   for (size_t job : open) {
-    const DeviceCosts& own = jobs[job].isLast ? atLast : costs;
-    ranked.emplace_back(-uncertainty(own.at(*jobs[job].rule, jobs[job].shapes), o.minGain), job);
+    const Job& j = jobs[job];
+    const Setting setting{o.device, o.threads, machine, placeOf(j), j.opset};
+    auto own = costs.find({setting.place, j.opset});
+    if (own == costs.end())
+      own = costs.emplace(std::pair(setting.place, j.opset), DeviceCosts::fit(rules, timings, setting)).first;
+    ranked.emplace_back(-uncertainty(own->second.at(*j.rule, j.shapes), o.minGain), job);
   }
   std::sort(ranked.begin(), ranked.end());  // of as uncertain ones, the first
   std::set<const Rule*> seen;

@@ -19,8 +19,6 @@
 namespace pet::tune {
 namespace {
 
-constexpr int kSceneOpset = 17;
-
 struct Rewritten {
   Model model;
   Program replacement;
@@ -55,6 +53,7 @@ Expected<std::string> store(const Model& model, const std::filesystem::path& pat
 /// The models of those chains that cost something.
 Expected<std::vector<std::string>> storeChains(const Program& replacement,
                                                const std::vector<std::vector<int>>& chains,
+                                               int opset,
                                                const std::string& stem) {
   std::vector<std::string> paths;
   for (const auto& nodes : chains) {
@@ -62,7 +61,7 @@ Expected<std::vector<std::string>> storeChains(const Program& replacement,
                             [&](int node) { return movesNothing(replacement.nodes()[static_cast<size_t>(node)]); });
     if (free) continue;
     Program chain = layoutChain(replacement, nodes);
-    auto model = sceneOf(chain, Neighbours::kNone, kSceneOpset);
+    auto model = sceneOf(chain, Neighbours::kNone, opset);
     if (!model) return tl::unexpected(model.error());
     auto path = store(*model, fmt::format("{}-{}.onnx", stem, paths.size() + 1));
     if (!path) return tl::unexpected(path.error());
@@ -77,15 +76,15 @@ Expected<Subgraphs> modelsOf(const Job& job, bool neighbours, const std::filesys
   auto pattern = job.pattern->program.substitute(exprsOf(job.shapes));
   if (!pattern) return tl::unexpected(pattern.error());
   const Neighbours beside = !neighbours ? Neighbours::kNone : job.isLast ? Neighbours::kInFront : Neighbours::kBoth;
-  auto before = sceneOf(*pattern, beside, kSceneOpset);
+  auto before = sceneOf(*pattern, beside, job.opset);
   if (!before) return tl::unexpected(before.error());
   auto after = rewrite(*before, job);
   if (!after) return tl::unexpected(after.error());
   LayoutEnds ends = layoutEnds(after->replacement);
   auto first = store(*before, stem.string() + ".pattern.onnx"),
        second = store(after->model, stem.string() + ".replacement.onnx");
-  auto openings = storeChains(after->replacement, ends.openings, stem.string() + ".opening"),
-       closings = storeChains(after->replacement, ends.closings, stem.string() + ".closing");
+  auto openings = storeChains(after->replacement, ends.openings, job.opset, stem.string() + ".opening"),
+       closings = storeChains(after->replacement, ends.closings, job.opset, stem.string() + ".closing");
   if (!first) return tl::unexpected(first.error());
   if (!second) return tl::unexpected(second.error());
   if (!openings) return tl::unexpected(openings.error());

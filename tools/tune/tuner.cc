@@ -76,7 +76,8 @@ TimingSample Tuner::blank(const Job& job) const {
           .threads = o_.threads,
           .date = date_,
           .weights = o_.warm ? "warm" : "cold",
-          .place = job.isLast ? "last" : "between"};
+          .place = placeOf(job),
+          .opset = job.opset};
 }
 
 Expected<Row> Tuner::measure(const Job& job) {
