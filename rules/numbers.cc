@@ -30,10 +30,9 @@ Program rebuilt(const Program& program, ProgramBuilder builder, Write write) {
   return std::move(builder).finish(std::move(outputs));
 }
 
-/// The operator is a function that is told from others by its attributes, or is made of constants.
-bool isKnownByName(const Node& n, NumberPlace place) {
-  if (n.is(ops::kConstant)) return place == NumberPlace::kReplacement;
-  return n.op->lower || (n.op->meaning == Meaning::kFunction && !n.is(ops::kClip));
+/// The operator is a constant, a function that is told from others by its attributes, or is made of constants.
+bool isKnownByName(const Node& n) {
+  return n.is(ops::kConstant) || n.op->lower || (n.op->meaning == Meaning::kFunction && !n.is(ops::kClip));
 }
 
 }  // namespace
@@ -58,7 +57,7 @@ std::optional<std::string> whyNotAny(double number, const Program& program, Numb
   for (const Node& n : program.nodes()) {
     const bool has = std::any_of(n.attributes.begin(), n.attributes.end(),
                                  [&](const auto& a) { return a.second == Attribute(number); });
-    if (has && !isKnownByName(n, place)) return fmt::format("the value {} of {} may matter", number, n.op->name);
+    if (has && !isKnownByName(n)) return fmt::format("the value {} of {} may matter", number, n.op->name);
     occurs = occurs || has;
   }
   if (!occurs && place == NumberPlace::kPattern) return fmt::format("{} is no attribute in the pattern", number);

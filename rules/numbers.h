@@ -21,8 +21,8 @@ Program withNumbers(const Program& program, const Numbers& values);
 /// Where an attribute may stand that is such a number.
 enum class NumberPlace { kPattern, kReplacement };
 /// Why the number may not stand for others in a program; nullopt: nothing but its name and its sign counts there. It
-/// is > 0 and no small fraction, which would be a coefficient, and an epsilon or an attribute of a function that is
-/// known by its name; in a replacement also a constant. In a pattern it occurs.
+/// is > 0 and no small fraction, which would be a coefficient, and an epsilon, a constant, or an attribute of a
+/// function that is known by its name. In a pattern it occurs.
 std::optional<std::string> whyNotAny(double number, const Program& program, NumberPlace place);
 
 /// The program with a weight in the place of each constant that is one of the numbers: what holds for all weights holds

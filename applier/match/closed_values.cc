@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 #include "ir/evaluate.h"
@@ -54,8 +55,9 @@ ClosedValues::ClosedValues(const Program& pattern) : pattern_(pattern) {
 }
 
 bool ClosedValues::broadcasts(Value v) const {
-  static constexpr std::array kElementwise{std::string_view("Add"), std::string_view("Sub"), std::string_view("Mul"),
-                                           std::string_view("Div"), std::string_view("Where")};
+  static constexpr std::array kElementwise{std::string_view("Add"),   std::string_view("Sub"),
+                                           std::string_view("Mul"),   std::string_view("Div"),
+                                           std::string_view("PRelu"), std::string_view("Where")};
   return std::all_of(pattern_.nodes().begin(), pattern_.nodes().end(), [&](const Node& n) {
     bool reads = std::find(n.operands.begin(), n.operands.end(), v) != n.operands.end();
     return !reads || std::find(kElementwise.begin(), kElementwise.end(), n.op->name) != kElementwise.end();
@@ -84,8 +86,25 @@ Expected<std::vector<rewrite::DimEquation>> ClosedValues::equations(Value v, con
   return result;
 }
 
-Expected<void> ClosedValues::check(Value v, const Constant& constant, const Bindings& symbols) const {
-  Program program = pattern_.computing({v});
+std::optional<Numbers::value_type> ClosedValues::number(Value v,
+                                                        const Constant& constant,
+                                                        const std::vector<double>& anyNumbers) const {
+  const Node& n = pattern_.node(v);
+  if (!n.is(ops::kConstant)) return std::nullopt;
+  const double number = n.number("value");
+  const auto values = constant.numbers();
+  if (std::find(anyNumbers.begin(), anyNumbers.end(), number) == anyNumbers.end() || !values || values->empty())
+    return std::nullopt;
+  const double is = values->front();
+  const bool isOne = std::all_of(values->begin(), values->end(), [&](double other) { return other == is; });
+  return isOne && is > 0 && std::isfinite(is) ? std::optional(Numbers::value_type(number, is)) : std::nullopt;
+}
+
+Expected<void> ClosedValues::check(Value v,
+                                   const Constant& constant,
+                                   const Bindings& symbols,
+                                   const Numbers& numbers) const {
+  Program program = withNumbers(pattern_.computing({v}), numbers);
   return constant.element == ElementType::kDouble ? compare<double>(program, symbols, constant)
                                                   : compare<float>(program, symbols, constant);
 }

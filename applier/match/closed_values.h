@@ -1,10 +1,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "applier/onnx/graph.h"
 #include "ir/program.h"
+#include "rules/numbers.h"
 #include "rules/rewrite/solve.h"
 
 namespace pet {
@@ -22,8 +24,13 @@ class ClosedValues {
   /// What the extents and values of a model's constant say of the pattern's symbols. Of a Band, which is whole in its
   /// last two dimensions: how far the first value of a row, and of a column, goes on. kCheck: another rank.
   Expected<std::vector<rewrite::DimEquation>> equations(Value v, const Constant& constant) const;
-  /// kCheck: the constant has other values. Throws OverflowError.
-  Expected<void> check(Value v, const Constant& constant, const Bindings& symbols) const;
+  /// The number that a constant is all over, which one of the pattern's that stands for any number > 0 is there;
+  /// nullopt: the pattern's value is no such number, or the constant is none.
+  std::optional<Numbers::value_type> number(Value v,
+                                            const Constant& constant,
+                                            const std::vector<double>& anyNumbers) const;
+  /// With `numbers` in the place of the pattern's. kCheck: the constant has other values. Throws OverflowError.
+  Expected<void> check(Value v, const Constant& constant, const Bindings& symbols, const Numbers& numbers) const;
 
  private:
   bool broadcasts(Value v) const;

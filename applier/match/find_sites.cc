@@ -73,11 +73,12 @@ class Matcher {
   Fits<void> enterClosed(const Assignment& a, std::vector<DimEquation>& equations) const;
   Fits<void> enterExpressions(const Assignment& a, std::vector<DimEquation>& equations) const;
   Fits<void> checkClass(const rewrite::Symbols& bound) const;
-  Fits<void> checkClosed(const Assignment& a, const rewrite::Symbols& symbols) const;
+  Fits<Numbers> numbers(const Assignment& a) const;
+  Fits<void> checkClosed(const Assignment& a, const rewrite::Symbols& symbols, const Numbers& numbers) const;
   Fits<std::vector<FactoredConstant>> factored(const Assignment& a, const rewrite::Symbols& symbols) const;
   Value ofPattern(const Site& site, const std::string& input) const;
   /// The values of the form's symbols, and with them the pattern's batch.
-  Fits<rewrite::Symbols> symbols(const Assignment& a) const;
+  Fits<rewrite::Symbols> symbols(const Assignment& a, const Numbers& numbers) const;
 
   const MatchIndex& index_;
   const Pattern& pattern_;
@@ -278,13 +279,30 @@ Bindings numbersAmong(const rewrite::Symbols& symbols) {
   return numbers;
 }
 
-Fits<void> Matcher::checkClosed(const Assignment& a, const rewrite::Symbols& symbols) const {
+/// What the numbers that stand for others are: in attributes of the model's operators, or constants of it.
+Fits<Numbers> Matcher::numbers(const Assignment& a) const {
+  auto numbers = unification_.numbers(a);
+  if (!numbers) return refuse(ReasonKind::kOtherShape, numbers.error().what);
   ConstantEvaluator constants(index_.view());
-  const Bindings numbers = numbersAmong(symbols);
+  for (int p = 0; p < static_cast<int>(a.size()) && !pattern_.anyNumbers.empty(); ++p) {
+    const Value v = a[static_cast<size_t>(p)];
+    if (v.node < 0 || !closed_.contains({p, 0})) continue;
+    auto constant = constants.value(v);
+    if (!constant) return refuse(ReasonKind::kOtherValues, constant.error().what);
+    auto number = closed_.number({p, 0}, *constant, pattern_.anyNumbers);
+    if (number && numbers->insert(*number).first->second != number->second)
+      return refuse(ReasonKind::kOtherValues, "constants that are one number in the pattern differ");
+  }
+  return std::move(*numbers);
+}
+
+Fits<void> Matcher::checkClosed(const Assignment& a, const rewrite::Symbols& symbols, const Numbers& numbers) const {
+  ConstantEvaluator constants(index_.view());
+  const Bindings extents = numbersAmong(symbols);
   for (int p = 0; p < static_cast<int>(a.size()); ++p) {
     const Value v = a[static_cast<size_t>(p)];
     if (v.node < 0 || !closed_.contains({p, 0})) continue;
-    if (auto ok = closed_.check({p, 0}, *constants.value(v), numbers); !ok)
+    if (auto ok = closed_.check({p, 0}, *constants.value(v), extents, numbers); !ok)
       return refuse(ReasonKind::kOtherValues, ok.error().what);
   }
   return {};
@@ -306,7 +324,7 @@ Fits<std::vector<FactoredConstant>> Matcher::factored(const Assignment& a, const
   return result;
 }
 
-Fits<rewrite::Symbols> Matcher::symbols(const Assignment& a) const {
+Fits<rewrite::Symbols> Matcher::symbols(const Assignment& a, const Numbers& numbers) const {
   auto equations = unification_.equations(a);
   if (!equations) return refuse(ReasonKind::kOtherShape, equations.error().what);
   if (auto ok = enterClosed(a, *equations); !ok) return tl::unexpected(ok.error());
@@ -321,7 +339,7 @@ Fits<rewrite::Symbols> Matcher::symbols(const Assignment& a) const {
     solved->insert_or_assign(form_.batch, factors.empty() ? Dim(1) : Dim::product(factors));
   }
   if (auto ok = checkClass(*solved); !ok) return tl::unexpected(ok.error());
-  if (auto ok = checkClosed(a, *solved); !ok) return tl::unexpected(ok.error());
+  if (auto ok = checkClosed(a, *solved, numbers); !ok) return tl::unexpected(ok.error());
   return std::move(*solved);
 }
 
@@ -340,8 +358,10 @@ Fits<Site> Matcher::site(const Assignment& a, int anchor) const {
   site.isReadAway = form_.isWritten;
   site.anchor = anchor;
   site.element = index_.view().elements[static_cast<size_t>(anchor)];
+  auto numbers = this->numbers(a);
+  if (!numbers) return tl::unexpected(numbers.error());
   try {
-    auto bound = symbols(a);
+    auto bound = symbols(a, *numbers);
     if (!bound) return tl::unexpected(bound.error());
     auto factored = this->factored(a, *bound);
     if (!factored) return tl::unexpected(factored.error());
@@ -356,8 +376,6 @@ Fits<Site> Matcher::site(const Assignment& a, int anchor) const {
   } catch (const OverflowError&) {
     return refuse(ReasonKind::kNotWritten, "extents beyond 64 bits");
   }
-  auto numbers = unification_.numbers(a);
-  if (!numbers) return refuse(ReasonKind::kOtherShape, numbers.error().what);
   site.numbers = std::move(*numbers);
   if (auto ok = checkConstants(a); !ok) return tl::unexpected(ok.error());
   if (auto ok = checkInterior(a); !ok) return tl::unexpected(ok.error());

@@ -376,18 +376,38 @@ std::optional<Value> maximum(const Application& a) {
   return pool ? pool : reduction(a);
 }
 
+/// The pads of a node, if it does nothing but put zeros around spatial dimensions, on each side fewer than a pool's
+/// kernel has taps.
+std::optional<std::vector<Expr>> zerosAround(const Node& pad, const OpView& pool) {
+  if (!pad.is(ops::kPad) || pad.text("mode") != "constant" || pad.number("value") != 0) return std::nullopt;
+  const std::vector<Expr>&all = pad.list("pads"), &kernel = pool.list("kernel_shape");
+  const size_t rank = all.size() / 2, spatial = kernel.size();
+  std::vector<Expr> pads(2 * spatial, 0);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const size_t d = i % rank, side = i / rank;
+    if (d < 2 && all[i] != Expr(0)) return std::nullopt;
+    if (d < 2) continue;
+    const auto zeros = all[i].asConstant(), taps = kernel[d - 2].asConstant();
+    if (!zeros || !taps || *zeros < 0 || *zeros >= *taps) return std::nullopt;
+    pads[side * spatial + d - 2] = all[i];
+  }
+  return pads;
+}
+
 /// Where there are no pads, whether they count says nothing: patterns with pads of any size, which count them, hold as
-/// well.
+/// well. Zeros around the operand are such pads.
 std::optional<Value> averagePool(const Application& a) {
   const OpView view = a.view();
   const std::vector<Expr>& pads = view.list("pads");
-  if (view.scalar("count_include_pad") != Expr(0) || view.scalar("ceil_mode") != Expr(0) ||
-      view.text("auto_pad") != "NOTSET" ||
-      std::any_of(pads.begin(), pads.end(), [](const Expr& p) { return p != Expr(0); }))
-    return std::nullopt;
+  const bool isPadded = std::any_of(pads.begin(), pads.end(), [](const Expr& p) { return p != Expr(0); });
+  if (isPadded || view.scalar("ceil_mode") != Expr(0) || view.text("auto_pad") != "NOTSET") return std::nullopt;
+  const Node operand = a.builder.program().node(a.operands[0]);
+  auto zeros = zerosAround(operand, view);
+  if (!zeros && view.scalar("count_include_pad") == Expr(1)) return std::nullopt;
   Attributes attributes = a.attributes;
   attributes.insert_or_assign("count_include_pad", Expr(1));
-  return a.builder.node(a.op, a.operands, std::move(attributes));
+  if (zeros) attributes.insert_or_assign("pads", std::move(*zeros));
+  return a.builder.node(a.op, {zeros ? operand.operands[0] : a.operands[0]}, std::move(attributes));
 }
 
 struct Entry {

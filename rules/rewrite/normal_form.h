@@ -55,7 +55,7 @@ class NormalFormBuilder {
 /// - other reductions keep their dimensions, and a Layout drops them;
 /// - a Conv over three axes whose kernel covers the operand along the first, without pads: over the other two;
 /// - a Conv has stride 1 along an axis along which its kernel covers the padded operand;
-/// - an AveragePool without pads counts them;
+/// - an AveragePool without pads counts them; zeros that a Pad puts around its operand are pads;
 /// - Where that chooses a constant where its condition holds: where the opposite holds not.
 Value addNormalForm(NormalFormBuilder& builder, const OpRow& op, std::vector<Value> operands, Attributes attributes);
 /// `x` with other extents and its elements in the same order; nullopt where no Layout does it.

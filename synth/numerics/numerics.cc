@@ -134,7 +134,8 @@ Numerics numericsOf(const poly::Context& context, const Pattern& pattern, const 
     const Unfold unfold = unfoldedBy(rule);
     if (unfold.empty()) return derived(context, *source, rule.replacement, pattern.anyNumbers);
     auto from = unfolded(*source, unfold), to = unfolded(rule.replacement, unfold);
-    return from && to ? derived(context, *from, *to, pattern.anyNumbers) : byItself(rule.replacement);
+    if (from && to) return derived(context, *from, *to, pattern.anyNumbers);
+    return pattern.anyNumbers.empty() ? byItself(rule.replacement) : kNothingKnown;  // its ranges are of one value
   } catch (const OverflowError&) {
     return kNothingKnown;
   }

@@ -60,6 +60,7 @@ FAMILIES = [
      ["Eye", "MatMul"], 2),  # all axes as products with matrices
     ("axes", ["upscaling-depthwise-s2", "upscaling-depthwise-s4", "upscaling-depthwise-s8", "upscaling-s2", "upscaling-s8", "upscaling-s16",
               "upscaling-s32"], False, ["Eye", "ConvTranspose", "MatMul"], 6),  # rows, columns or both
+    ("axes", ["mean-of-neighbours"], False, ["Eye", "AveragePool", "MatMul"], 1),
     ("axes", ["cumsum"], False, ["Eye", "CumSum", "MatMul"], 1),
     ("exchanged", ["matmul-diagonal"], False, ["Mul"], 1),
     ("exchanged", ["pair-features"], False, ["MatMul", "Add"], 1),
@@ -70,6 +71,7 @@ FAMILIES = [
     ("axes", ["l2-channels"], False, ["ReduceSum", "Sqrt", "Layout"], 2),
     ("axes", ["l2-channels", "lrn"], False, ["Eye", "MatMul", "Sqrt"], 1),
     ("definition", ["mish"], False, ["Sigmoid"], 1),
+    ("definition", ["prelu-number"], False, ["LeakyRelu"], 1),
     ("definition", ["softplus", "pow-of-base"], False, ["Exp", "Log"], 1),
     ("softmax-of-two", ["softmax-channels"], False, ["Sigmoid"], 2),
     ("column-by-column", ["absolute-distances-of-rows"], False, ["Abs", "Add"], 3),

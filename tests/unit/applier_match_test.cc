@@ -90,6 +90,26 @@ TEST(ApplierMatch, ANumberThatStandsForOthersIsTheModels) {
   EXPECT_EQ(found.sites[0].numbers, (Numbers{{0.01, 0.25}}));
 }
 
+TEST(ApplierMatch, AConstantOfOneNumberIsTheModels) {
+  constexpr const char* kSlope =
+      "pattern p {\n shape N\n any 0.01 > 0\n x: [N]\n s = Constant() value=0.01\n y = PRelu(x, s)\n}";
+  for (const char* slope : {"Constant() value=0.3", "Constant() value=0.3 shape=[1]"}) {
+    Found found = find(kSlope, modelOf("x: [3]  s = " + std::string(slope) + "  y = PRelu(x, s)"));
+    ASSERT_EQ(found.sites.size(), 1U) << slope;
+    EXPECT_FLOAT_EQ(found.sites[0].numbers.at(0.01), 0.3);
+  }
+  for (const char* slope : {"Constant() value=-0.3", "Constant() value=0", "Table() shape=[3] values=[1, 2, 3]"})
+    EXPECT_TRUE(find(kSlope, modelOf("x: [3]  s = " + std::string(slope) + "  y = PRelu(x, s)")).sites.empty())
+        << slope;
+  constexpr const char* kTwice =
+      "pattern p {\n shape N\n any 0.01 > 0\n x: [N]\n s = Constant() value=0.01\n"
+      " t = PRelu(x, s)\n y = LeakyRelu(t) alpha=0.01\n}";
+  for (auto [alpha, sites] : {std::pair{"0.25", 1U}, {"0.5", 0U}}) {
+    const std::string model = "x: [3]  s = Constant() value=0.25  t = PRelu(x, s)  y = LeakyRelu(t) alpha=";
+    EXPECT_EQ(find(kTwice, modelOf(model + alpha)).sites.size(), sites) << alpha;
+  }
+}
+
 TEST(ApplierMatch, ARowStandsForThoseOfTensorsOfAnyRankUpToVideo) {
   const char* tensors[] = {"[5]", "[4, 5]", "[3, 4, 5]", "[2, 3, 4, 5]", "[1, 2, 3, 4, 5]"};
   for (const std::string tensor : tensors) {

@@ -86,6 +86,27 @@ TEST(Numbers, EvaluationSeesAnotherNumber) {
   EXPECT_FALSE(evaluateRule(set.patterns[0], set.rules[0]).holds());
 }
 
+/// A replacement that is nearly exact by itself is so by the ranges of its values, which a number that stands for
+/// others may leave.
+TEST(Numbers, NothingThatGoesByRangesIsSaidOfOthers) {
+  const std::string body =
+      "r = Relu(x)\n a = Abs(x)\n n = Neg(a)\n e = Exp(n)\n one = Constant() value=1\n s = Add(e, one)\n l = Log(s)\n"
+      " z = Add(r, l)\n c = Constant() value=0.3\n y = Add(z, c)\n";
+  auto text = [&](const std::string& any) {
+    return "pattern p {\n shape N\n" + any +
+           " x: [N]\n c = Constant() value=0.3\n t = Softplus(x)\n y = Add(t, c)\n}\n" +
+           "rule p/r of p {\n class N : 1 <= N\n replacement {\n " + body + " }\n}";
+  };
+  RuleSet of = parsed(text("")), any = parsed(text(" any 0.3 > 0\n"));
+  JudgedClaim one = judgeClaim(of.patterns[0], of.rules[0]), all = judgeClaim(any.patterns[0], any.rules[0]);
+  ASSERT_TRUE(one.rule && all.rule);
+  EXPECT_EQ(one.rule->numerics.kind, Numerics::Kind::kConditioned);
+  EXPECT_EQ(all.rule->numerics.kind, Numerics::Kind::kUnbounded);
+  EXPECT_TRUE(checkRule(any.patterns[0], *all.rule).proved());
+  all.rule->numerics = one.rule->numerics;
+  EXPECT_FALSE(checkRule(any.patterns[0], *all.rule).proved());
+}
+
 /// What the reader would not let through.
 TEST(Numbers, TheCheckerRefusesThoseWhoseValueMatters) {
   struct Case {

@@ -288,8 +288,6 @@ TEST(RuleText, ErrorsSayWhereAndWhat) {
       {kEpsilon + "any 0.3 > 0 x: [N, C] y = Clip(x) min=0.3 }", "2:26: the value 0.3 of Clip may matter"},
       {kEpsilon + "any 0.3 > 0 x: [N, C] y = Pad(x) pads=[0, 0, 1, 1] value=0.3 }",
        "2:26: the value 0.3 of Pad may matter"},
-      {kEpsilon + "any 0.3 > 0 x: [N, C] c = Constant() value=0.3\n y = Mul(x, c) }",
-       "2:26: the value 0.3 of Constant may matter"},
       {kEpsilon + "any 0.3 > 0 x: [N, C] y = LeakyRelu(x) alpha=0.3 }\nrule r of p {\nclass N C\n"
                   "replacement { y = Clip(x) min=0.3 } }",
        "3:6: the value 0.3 of Clip may matter"},

@@ -137,9 +137,10 @@ std::optional<Program> byDefinitions(const Program& program, const Unfolded& apa
   return result ? std::optional(std::move(*result)) : std::nullopt;
 }
 
-/// Of a replacement that is nearly exact, whatever the pattern computes, and which may read more than that.
-Numerics byItself(const Program& replacement) {
-  auto error = errorByItself(replacement);
+/// Of a replacement that is nearly exact, whatever the pattern computes, and which may read more than that. Nothing
+/// where a number stands for others, since that goes by ranges of values.
+Numerics byItself(const Pattern& pattern, const Program& replacement) {
+  auto error = pattern.anyNumbers.empty() ? errorByItself(replacement) : std::nullopt;
   return error ? Numerics{Kind::kConditioned, *error, true} : Numerics{Kind::kUnbounded, 1, true};
 }
 
@@ -166,7 +167,7 @@ Claims numericsClaims(const Pattern& pattern, const Rule& rule, const Program& s
     const bool hasTerms = from && to;
     if (said.kind != Kind::kUnbounded || !hasTerms) {
       std::vector<Formula> empty;
-      Numerics by = hasTerms ? derived(*from, *to, pattern.anyNumbers, empty) : byItself(rule.replacement);
+      Numerics by = hasTerms ? derived(*from, *to, pattern.anyNumbers, empty) : byItself(pattern, rule.replacement);
       if (!isCovered(said, by)) return {fails(what, "derived from the programs: " + by.str())};
       if (by.spreadsNan && !said.spreadsNan)
         return {fails(what, "terms that cancel do not where one is NaN: it spreads NaN")};

@@ -50,6 +50,15 @@ std::optional<Program> defined(const Program& p) {
   return program ? std::optional(std::move(*program)) : std::nullopt;
 }
 
+/// A PRelu by a number: a LeakyRelu, which has it as an attribute.
+std::optional<Program> leaky(const Program& p) {
+  const Node& last = p.node(p.outputs()[0]);
+  if (!last.is(ops::kPRelu) || !p.node(last.operands[1]).is(ops::kConstant)) return std::nullopt;
+  ProgramBuilder builder(p);
+  auto y = builder.add("LeakyRelu", {last.operands[0]}, {{"alpha", p.node(last.operands[1]).number("value")}});
+  return y ? std::optional(std::move(builder).finish({*y}).withoutDeadNodes()) : std::nullopt;
+}
+
 /// Of an Einsum of two operands, in products and sums of other operators, the other ways: with the operands exchanged,
 /// so that their matrices are multiplied the other way round; and where both have all labels, so that each product is
 /// of one row and one column, element by element before what is summed is summed.
@@ -79,7 +88,10 @@ std::vector<Template> definitionTemplates(const Pattern& pattern) {
   const Node& last = p.node(p.outputs()[0]);
   const bool isOfFewFunctions = last.is(ops::kMish) || last.is(ops::kSoftplus);
   const bool isRead = last.is(ops::kEinsum) || last.is(ops::kExponential);
-  auto program = isOfFewFunctions ? defined(p) : isRead ? std::optional(rewrite::inNormalForm(p)) : inPieces(p);
+  auto program = isOfFewFunctions     ? defined(p)
+               : isRead               ? std::optional(rewrite::inNormalForm(p))
+               : last.is(ops::kPRelu) ? leaky(p)
+                                      : inPieces(p);
   if (!program) return {};
   std::vector<Template> templates{{"by-definition", "definition", {}, classOf(pattern, {}, *program), *program}};
   for (auto& [name, other] : otherWays(p))
