@@ -92,9 +92,9 @@ std::optional<Numbers::value_type> ClosedValues::number(Value v,
   const Node& n = pattern_.node(v);
   if (!n.is(ops::kConstant)) return std::nullopt;
   const double number = n.number("value");
+  if (std::find(anyNumbers.begin(), anyNumbers.end(), number) == anyNumbers.end()) return std::nullopt;
   const auto values = constant.numbers();
-  if (std::find(anyNumbers.begin(), anyNumbers.end(), number) == anyNumbers.end() || !values || values->empty())
-    return std::nullopt;
+  if (!values || values->empty()) return std::nullopt;
   const double is = values->front();
   const bool isOne = std::all_of(values->begin(), values->end(), [&](double other) { return other == is; });
   return isOne && is > 0 && std::isfinite(is) ? std::optional(Numbers::value_type(number, is)) : std::nullopt;
