@@ -65,11 +65,12 @@ struct Grid::Reader {
   }
 
   Expected<std::set<int>> opsetsOf(const Json& list, const std::string& pattern) const {
+    constexpr int kNewest = 1000;
     if (!list.is_array()) return error(fmt::format("\"opsets\" of {} must be a list", pattern));
     std::set<int> opsets;
     for (const Json& each : list) {
-      if (!each.is_number_unsigned() || each == 0)
-        return error(fmt::format("\"opsets\" of {} must be numbers", pattern));
+      if (!each.is_number_unsigned() || each < 1 || each > kNewest)
+        return error(fmt::format("\"opsets\" of {} must be numbers from 1 to {}", pattern, kNewest));
       opsets.insert(each.get<int>());
     }
     return opsets;

@@ -89,6 +89,8 @@ TEST(Grid, MistakesAreErrors) {
   EXPECT_THAT(error(R"({"patterns": {"a": {"points": {}}}})"), HasSubstr("\"points\" of a"));
   EXPECT_THAT(error(R"({"patterns": {"a": {"opsets": 17, "points": []}}})"), HasSubstr("\"opsets\" of a"));
   EXPECT_THAT(error(R"({"patterns": {"a": {"opsets": ["17"], "points": []}}})"), HasSubstr("\"opsets\" of a"));
+  EXPECT_THAT(error(R"({"patterns": {"a": {"opsets": [0], "points": []}}})"), HasSubstr("\"opsets\" of a"));
+  EXPECT_THAT(error(R"({"patterns": {"a": {"opsets": [4294967313], "points": []}}})"), HasSubstr("\"opsets\" of a"));
   EXPECT_THAT(error(R"({"patterns": {"a": {"points": [1]}}})"), HasSubstr("a point of a"));
   EXPECT_THAT(error(R"({"patterns": {"a": {"points": [{"C": "x"}]}}})"), HasSubstr("\"C\""));
 }
