@@ -20,8 +20,8 @@
  * Threads: calls may run at the same time, unless they write the same file. A result may be read by several threads.
  * Strings are UTF-8, belong to the result, and stay valid until it is freed.
  *
- * Memory: where it runs out, a call fails with PET_INTERNAL, "out of memory". While a call runs, pet keeps some back: its
- * std::new_handler stands in front of the program's, and gives that back first.
+ * Memory: where it runs out, a call fails with PET_INTERNAL, "out of memory". While a call runs, pet keeps some back:
+ * its std::new_handler stands in front of the program's, and gives that back first.
  */
 #ifndef PET_PET_H
 #define PET_PET_H
