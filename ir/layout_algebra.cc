@@ -269,6 +269,33 @@ bool isReadAsItLies(const std::vector<LayoutAxis>& axes, const std::vector<Expr>
   return inOrder && Dim::product(extents) == operand;
 }
 
+/// What the expression of these variables is at each position of the extents, row-major.
+std::vector<int64_t> valuesOf(const Expr& e, const std::vector<std::string>& axes, const Extents& extents) {
+  if (!e.hasDivision()) {
+    std::vector<int64_t> values{e.constant()};
+    for (size_t a = 0; a < axes.size(); ++a) {
+      const int64_t step = e.coefficient(axes[a]);
+      std::vector<int64_t> next;
+      next.reserve(values.size() * static_cast<size_t>(extents[a]));
+      for (const int64_t value : values) {
+        for (int64_t i = 0; i < extents[a]; ++i)
+          next.push_back(checkedAdd(value, checkedMul(step, i)));
+      }
+      values = std::move(next);
+    }
+    return values;
+  }
+  Bindings at;
+  std::vector<int64_t> values(static_cast<size_t>(elementCount(extents)));
+  for (size_t i = 0; i < values.size(); ++i) {
+    auto rest = static_cast<int64_t>(i);
+    for (size_t a = axes.size(); a-- > 0; rest /= extents[a])
+      at.insert_or_assign(axes[a], rest % extents[a]);
+    values[i] = e.evaluate(at).value();
+  }
+  return values;
+}
+
 }  // namespace
 
 std::optional<Positions> positionsOf(const IndexMapSpec& map, const Shape& operand) {
@@ -283,25 +310,21 @@ std::optional<Positions> positionsOf(const IndexMapSpec& map, const Shape& opera
     }
     const auto extent = operand[d].asConstant();
     if (!extent) return std::nullopt;
-    std::set<std::string> open = map.source[d][0].variables();
-    std::vector<Expr> reads{map.source[d][0]};
+    const Expr& read = map.source[d][0];
+    std::set<std::string> open = read.variables();
+    std::vector<std::string> axes;
     Extents extents;
     for (; !open.empty() && next < map.dims.size(); ++next) {
       const LayoutAxis& axis = map.dims[next][0];
       const auto count = axis.extent.asConstant();
       if (map.dims[next].size() != 1 || !count || open.erase(axis.name) == 0) return std::nullopt;
-      std::vector<Expr> each;
-      for (const Expr& e : reads) {
-        for (int64_t i = 0; i < *count; ++i)
-          each.push_back(e.substitute({{axis.name, i}}));
-      }
-      reads = std::move(each);
+      axes.push_back(axis.name);
       extents.push_back(*count);
     }
     if (!open.empty()) return std::nullopt;
-    Tensor<int64_t> at(extents);
-    for (size_t i = 0; i < reads.size(); ++i)
-      at.data[i] = reads[i].constant() < 0 || reads[i].constant() >= *extent ? -1 : reads[i].constant();
+    Tensor<int64_t> at(extents, valuesOf(read, axes, extents));
+    for (int64_t& position : at.data)
+      position = position < 0 || position >= *extent ? -1 : position;
     positions.emplace_back(std::move(at));
   }
   return next == map.dims.size() ? std::optional(std::move(positions)) : std::nullopt;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 namespace pet {
@@ -21,7 +22,15 @@ struct CostEstimate {
   bool guessed = false;   ///< by the device's peak alone: nothing like it was timed
   /// By how much more than `lower` the ratio may be wrong because only other CPUs were timed; 1: this one was.
   double margin = 1;
+  /// Finds `margin`, which takes time: where it is not known yet. Null: it is. What made the estimate outlives it.
+  std::function<double()> findMargin = nullptr;
 
+  CostEstimate withMargin() const {
+    CostEstimate result = *this;
+    if (findMargin) result.margin = findMargin();
+    result.findMargin = nullptr;
+    return result;
+  }
   /// The same where the replacement takes some more.
   CostEstimate with(double seconds) const {
     CostEstimate result = *this;

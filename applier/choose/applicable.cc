@@ -67,7 +67,7 @@ Gain hopefulCostAt(
   if (movesActivations(rule.replacement))
     best.layouts = std::max(best.layouts, costs.layoutSecondsPerByte * endsOf(site.pattern->program, shapes));
   if (best.layouts < best.replacement && best.bestRatio() < policy.minGain) return tl::unexpected(noGain(*cost));
-  return *cost;
+  return cost->withMargin();
 }
 
 /// The samples at which something pays, as --expect reads them, "batch=8,16", and what it gains at the middle one of

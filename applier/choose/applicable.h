@@ -13,7 +13,8 @@ namespace pet {
 
 /// What rules cost on the device that is rewritten for.
 struct Costs {
-  /// At these values of the pattern's symbols; kCheck, in words for people, where that is not known. Null: never known.
+  /// At these values of the pattern's symbols, perhaps with a margin that is still to be found; kCheck, in words for
+  /// people, where that is not known. Null: never known.
   std::function<Expected<CostEstimate>(const Rule&, const Bindings&)> at = nullptr;
   /// What a layout operator takes to write a byte.
   double layoutSecondsPerByte = 0;

@@ -246,12 +246,14 @@ struct IndexTable {
 /// Each index is known to be one of the extent's.
 IndexTable tableInto(const Lifting& l, const Dim& extent, const std::vector<int64_t>& given, Extents extents) {
   if (!extent.isAffine()) Lifting::refuse("indices into a product of extents");
+  if (given.empty()) Lifting::refuse("no indices");
+  const auto [least, largest] = std::minmax_element(given.begin(), given.end());
+  if (!l.isAtLeast(extent, *largest < 0 ? 1 : *largest + 1) || !l.isAtLeast(extent, *least < 0 ? -*least : 1))
+    Lifting::refuse("indices that may be out of range");
   IndexTable table{{}, std::move(extents)};
-  for (int64_t i : given) {
-    if (!l.isAtLeast(extent, i < 0 ? -i : i + 1)) Lifting::refuse("indices that may be out of range");
+  table.indices.reserve(given.size());
+  for (int64_t i : given)
     table.indices.push_back(i < 0 ? extent.affine() + i : Expr(i));
-  }
-  if (table.indices.empty()) Lifting::refuse("no indices");
   return table;
 }
 

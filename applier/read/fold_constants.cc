@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <memory>
 
@@ -29,28 +30,32 @@ const InferredType* typeOf(const std::string& name, const Scope& scope) {
 }
 
 template <class T>
-void append(std::string& bytes, double x) {
-  auto value = static_cast<T>(x);
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof(T));
+std::string bytesOf(const std::vector<double>& numbers) {
+  std::string bytes(numbers.size() * sizeof(T), '\0');
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const auto value = static_cast<T>(numbers[i]);
+    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+  }
+  return bytes;
+}
+
+/// The types of integers and truth values that constants are made of.
+bool isFolded(ElementType element) {
+  return element == ElementType::kInt64 || element == ElementType::kInt32 || element == ElementType::kBool;
 }
 
 /// The numbers as a tensor of the element type. Nullopt: they do not fit, or another type.
 std::optional<Constant> stored(ElementType element, const Tensor<double>& x) {
   if (isComputed(element)) return Constant::rounded(element, x);
-  std::string bytes;
-  for (double v : x.data) {
-    if (std::trunc(v) != v || std::abs(v) > kLargestInteger) return std::nullopt;
-    if (element == ElementType::kInt64) {
-      append<int64_t>(bytes, v);
-    } else if (element == ElementType::kInt32 && std::abs(v) <= INT32_MAX) {
-      append<int32_t>(bytes, v);
-    } else if (element == ElementType::kBool) {
-      append<uint8_t>(bytes, v != 0);
-    } else {
-      return std::nullopt;
-    }
-  }
-  return Constant{element, x.extents, std::move(bytes)};
+  if (!isFolded(element)) return std::nullopt;
+  const double largest = element == ElementType::kInt32 ? INT32_MAX : kLargestInteger;
+  const bool fit = std::all_of(x.data.begin(), x.data.end(), [&](double v) {
+    return std::abs(v) <= largest && static_cast<double>(static_cast<int64_t>(v)) == v;
+  });
+  if (!fit) return std::nullopt;
+  if (element == ElementType::kInt64) return Constant{element, x.extents, bytesOf<int64_t>(x.data)};
+  if (element == ElementType::kInt32) return Constant{element, x.extents, bytesOf<int32_t>(x.data)};
+  return Constant{element, x.extents, bytesOf<bool>(x.data)};
 }
 
 std::optional<Tensor<double>> numbersOf(const Constant& c) {
@@ -173,7 +178,15 @@ class Computation {
   Computation(const GraphNode& node, int64_t opset, const Scope& scope, Extents extents, ElementType element)
       : node_(node), opset_(opset), scope_(scope), extents_(std::move(extents)), element_(element) {}
 
-  std::optional<Tensor<double>> run() {
+  /// Nullopt: it is none of these, or the numbers do not fit.
+  std::optional<Constant> run() {
+    if (auto value = moved()) return value->extents == extents_ ? value : std::nullopt;
+    auto numbers = computed();
+    return numbers && numbers->extents == extents_ ? stored(element_, *numbers) : std::nullopt;
+  }
+
+ private:
+  std::optional<Tensor<double>> computed() {
     for (size_t i = 0; i < node_.inputs.size(); ++i) {
       auto numbers = node_.inputs[i].empty() ? std::nullopt : numbersOf(*constantOf(node_, i, scope_));
       if (!numbers && !node_.inputs[i].empty()) return std::nullopt;
@@ -187,11 +200,9 @@ class Computation {
     }
     if (const Binary* f = findRow<Binary>(kBinary, node_.type); f && !operands_.empty()) return folded(*f);
     if (node_.type == "Range" && operands_.size() == 3) return range();
-    if (auto placed = computedByPosition(node_, operands_, extents_)) return placed;
-    return moved();
+    return computedByPosition(node_, operands_, extents_);
   }
 
- private:
   std::optional<Tensor<double>> casted() {
     for (double& x : operands_.at(0).data) {
       auto to = cast(x, element_);
@@ -229,22 +240,23 @@ class Computation {
     return y;
   }
 
-  /// By the operator's row, on numbers of double in place of the constants'.
-  std::optional<Tensor<double>> moved() {
+  /// By the operator's row, in the constants' own type. Nullopt: an operator that does more than move.
+  std::optional<Constant> moved() {
     const OnnxRow* row = findReader(node_.type);
     const OpRow* op = row && !row->op.empty() ? findOp(row->op) : nullptr;
-    if (!op || !op->layout) return std::nullopt;
+    if (!op || !op->layout || !(isComputed(element_) || isFolded(element_))) return std::nullopt;
     ViewBuilder builder;
     Scope scope{scope_.inference, &builder, {}, {}};
     for (size_t i = 0; i < node_.inputs.size(); ++i) {
       if (node_.inputs[i].empty()) continue;
-      scope.constants[node_.inputs[i]] = *constantOf(node_, i, scope_);
-      scope.values[node_.inputs[i]] = builder.constant(node_.inputs[i], Constant::of(operands_[i]));
+      const Constant& operand = *constantOf(node_, i, scope_);
+      scope.constants[node_.inputs[i]] = operand;
+      scope.values[node_.inputs[i]] = builder.constant(node_.inputs[i], operand);
     }
     std::vector<Value> results = row->read(Lifting(node_, 0, opset_, scope, builder), *row);
     const View view = std::move(builder).finish({results.at(0)});
     auto value = ConstantEvaluator(view).value(results[0]);
-    return value ? std::optional(value->values<double>()) : std::nullopt;
+    return value ? std::optional(std::move(*value)) : std::nullopt;
   }
 
   const GraphNode& node_;
@@ -283,9 +295,7 @@ std::optional<Constant> computedConstant(const GraphNode& node, int64_t opset, c
     if (!node.inputs[i].empty() && (!c || !c->bytes)) return std::nullopt;
   }
   try {
-    auto numbers = Computation(node, opset, scope, *extents, type->element).run();
-    if (!numbers || numbers->extents != *extents) return std::nullopt;
-    return stored(type->element, *numbers);
+    return Computation(node, opset, scope, *extents, type->element).run();
   } catch (const NotLifted&) {
     return std::nullopt;
   }

@@ -363,17 +363,29 @@ Expected<CostEstimate> DeviceCosts::foreseen(const Tuned& tuned, const Bindings&
   const Predictor& all = allOf(tuned);
   auto timed = isTimedElsewhere ? timedAt(all, shapes) : fail(ErrorKind::kCheck, std::string(kNoTimingNear));
   auto cost = timed ? timed : estimate(all, shapes);
-  if (cost) cost->margin = marginOf(*patternOf(all).pattern);
+  if (cost) cost->findMargin = [this, pattern = patternOf(all).pattern] { return marginOf(*pattern); };
   return cost;
 }
+
+namespace {
+
+Expected<CostEstimate> withMargin(const Expected<CostEstimate>& cost) {
+  return cost ? Expected<CostEstimate>(cost->withMargin()) : cost;
+}
+
+}  // namespace
 
 Expected<CostEstimate> DeviceCosts::predicted(const Rule& rule, const Bindings& patternSymbols) const {
   const Tuned* tuned = find(rule);
   if (!tuned) return fail(ErrorKind::kCheck, std::string(kNoTiming));
-  return foreseen(*tuned, patternSymbols, false);
+  return withMargin(foreseen(*tuned, patternSymbols, false));
 }
 
 Expected<CostEstimate> DeviceCosts::at(const Rule& rule, const Bindings& patternSymbols) const {
+  return withMargin(withoutMarginAt(rule, patternSymbols));
+}
+
+Expected<CostEstimate> DeviceCosts::withoutMarginAt(const Rule& rule, const Bindings& patternSymbols) const {
   const Tuned* tuned = find(rule);
   if (!tuned) return fail(ErrorKind::kCheck, std::string(kNoTiming));
   auto timed = timedAt(tuned->here, patternSymbols);

@@ -72,6 +72,8 @@ class DeviceCosts {
 
   /// kCheck, in words for people: "not tuned for this device", "not tuned at shapes close to these".
   Expected<CostEstimate> at(const Rule& rule, const Bindings& patternSymbols) const;
+  /// The same without the margin, where only other CPUs were timed: CostEstimate::findMargin.
+  Expected<CostEstimate> withoutMarginAt(const Rule& rule, const Bindings& patternSymbols) const;
   /// Seconds that moving one byte of activations takes in a layout operator; where none was timed, a guess: 0.25 ns.
   double layoutSecondsPerByte() const { return layoutSecondsPerByte_; }
 

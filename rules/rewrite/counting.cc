@@ -1,5 +1,6 @@
 #include "rules/rewrite/counting.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -19,11 +20,24 @@ void append(CountingTable& table, int64_t step, int64_t extent) {
   }
 }
 
-Expr indexAt(const CountingTable& table, int64_t place) {
-  int64_t offset = 0;
-  for (size_t k = table.extents.size(); k-- > 0; place /= table.extents[k])
-    offset += table.steps[k] * (place % table.extents[k]);
-  return table.first + offset;
+/// By how much each index is above the first one.
+std::vector<int64_t> offsetsOf(const CountingTable& table) {
+  std::vector<int64_t> offsets{0};
+  for (size_t k = 0; k < table.extents.size(); ++k) {
+    std::vector<int64_t> next;
+    next.reserve(offsets.size() * static_cast<size_t>(table.extents[k]));
+    for (const int64_t outer : offsets) {
+      for (int64_t i = 0; i < table.extents[k]; ++i)
+        next.push_back(checkedAdd(outer, checkedMul(table.steps[k], i)));
+    }
+    offsets = std::move(next);
+  }
+  return offsets;
+}
+
+/// b = a + offset, without a new expression: tables are long.
+bool isAbove(const Expr& a, int64_t offset, const Expr& b) {
+  return b.constant() == checkedAdd(a.constant(), offset) && a.terms() == b.terms();
 }
 
 /// Names that are not among a shape's symbols, each once.
@@ -61,9 +75,11 @@ std::optional<CountingTable> counting(const std::vector<Expr>& indices, const Ex
     if (!step || *step < 1) return std::nullopt;
     append(table, *step, extent);
   }
-  for (size_t place = 0; place < indices.size(); ++place) {
-    if (indexAt(table, static_cast<int64_t>(place)) != indices[place]) return std::nullopt;
-  }
+  const std::vector<int64_t> offsets = offsetsOf(table);
+  const bool counts =
+      std::equal(offsets.begin(), offsets.end(), indices.begin(), indices.end(),
+                 [&](int64_t offset, const Expr& index) { return isAbove(table.first, offset, index); });
+  if (!counts) return std::nullopt;
   return table;
 }
 

@@ -158,6 +158,39 @@ algorithm reductionOf(const Node& node) {
   return node.is(ops::kReduceL2) ? algorithm::reduction_norm_lp_sum : algorithm::reduction_mean;
 }
 
+/// The operand at each choice of positions in the dimensions that are reduced, as tensors of the extents that are kept.
+std::vector<Place> slicesOf(const Place& x, const Extents& kept) {
+  std::vector<Place> slices{x};
+  for (size_t d = 0; d < kept.size(); ++d) {
+    const auto extent = static_cast<int64_t>(x.access.tables[d].size());
+    if (kept[d] == extent) continue;
+    std::vector<Place> next;
+    for (const Place& slice : slices) {
+      for (int64_t i = 0; i < extent; ++i)
+        next.push_back({slice.buffer, selected(slice.access, d, {i})});
+    }
+    slices = std::move(next);
+  }
+  return slices;
+}
+
+/// A sum or mean of few positions as a sum of so many tensors, read where they lie: oneDNN 2.6 starts anew for each
+/// result, and wants them in a row.
+bool lowerReduceFew(Planner& p, int n, const Extents& kept) {
+  const Node& node = p.node(n);
+  const Value x = node.operands[0];
+  Place from = p.place(x);
+  if (from.access.fills()) from = p.as(x, compacted(from.access));
+  const std::vector<Place> slices = slicesOf(from, kept);
+  Place y = p.create(compacted(slices[0].access));
+  p.emitSum(y, slices, {}, false);
+  if (!node.is(ops::kReduceSum)) emitFunction(p, {Function::kLinear, 1 / static_cast<float>(slices.size()), 0}, y, y);
+  y.access = *reshaped(y.access, p.extents({n, 0}));
+  p.define({n, 0}, std::move(y));
+  p.note(n, "a kernel of our own: one sum");
+  return true;
+}
+
 bool lowerReduce(Planner& p, int n, const Epilogue&) {
   const Node& node = p.node(n);
   Value x = node.operands[0];
@@ -174,6 +207,9 @@ bool lowerReduce(Planner& p, int n, const Epilogue&) {
   if (kept == extents)
     return p.define({n, 0}, {p.place(x).buffer, *reshaped(p.place(x).access, p.extents({n, 0}))}), true;
   if (node.is(ops::kReduceMax)) return lowerReduceMax(p, n, extents, kept);
+  constexpr int64_t kFew = 16;
+  const int64_t reduced = elementCount(extents) / elementCount(kept);
+  if (!node.is(ops::kReduceL2) && reduced <= kFew && reduced < elementCount(kept)) return lowerReduceFew(p, n, kept);
   Form from = rowMajorForm(extents);
   dnnl::reduction::primitive_desc primitive(dnnl::reduction::desc(reductionOf(node), from.desc, to.desc, kNorm, 0),
                                             attributes, p.engine());

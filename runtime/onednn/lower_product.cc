@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/wide_loops.h"
 #include "runtime/onednn/index_copy.h"
 #include "runtime/onednn/sum_kernel.h"
 
@@ -23,10 +24,18 @@ struct KernelAxes {
   KernelAxis in, out, taps;
 };
 
-KernelAxes axesOf(const Tensor<float>& kernel, bool transposed) {
-  const int64_t first = kernel.extents[0], second = kernel.extents[1], taps = kernel.size() / first / second;
+KernelAxes axesOf(const Extents& kernel, bool transposed) {
+  const int64_t first = kernel[0], second = kernel[1], taps = elementCount(kernel) / first / second;
   const KernelAxis outer{first, second * taps}, inner{second, taps};
   return {transposed ? outer : inner, transposed ? inner : outer, {taps, 1}};
+}
+
+/// Numbers by factors, of which there is a whole number of times as many.
+PET_WIDE_LOOPS void multiply(std::vector<float>& numbers, const std::vector<float>& factors) {
+  for (auto row = numbers.begin(); row != numbers.end(); row += std::ssize(factors)) {
+    for (size_t i = 0; i < factors.size(); ++i)
+      row[static_cast<std::ptrdiff_t>(i)] *= factors[i];
+  }
 }
 
 /// A kernel in another order of its axes, as a matrix of so many rows; order[out], its channels out, by the epilogue's
@@ -44,12 +53,10 @@ Tensor<float> matrixOf(const Tensor<float>& kernel,
   int64_t inner = 1;  // elements of a channel that lie beside each other
   for (size_t d = out + 1; d < extents.size(); ++d)
     inner *= extents[d];
-  for (float* of = matrix.data.data(); of != matrix.data.data() + matrix.size();) {
-    for (const float by : scale) {
-      for (int64_t i = 0; i < inner; ++i)
-        *of++ *= by;
-    }
-  }
+  std::vector<float> factors;  // of neighbouring elements, which repeat
+  for (const float by : scale)
+    factors.insert(factors.end(), static_cast<size_t>(inner), by);
+  multiply(matrix.data, factors);
   return matrix;
 }
 
@@ -58,11 +65,11 @@ Tensor<float> matrixOf(const Tensor<float>& kernel,
 struct Columns {
   Access t, y;
   memory::desc left, right, product;
-  Tensor<float> matrix;
+  Planner::Change matrix;  ///< of the kernel
   bool weightsLeft;
 };
 
-Columns columnsOf(const Window& w, const Tensor<float>& kernel, const std::vector<float>& scale) {
+Columns columnsOf(const Window& w, const Extents& kernel, const std::vector<float>& scale) {
   Extents x = w.x.access.extents(), t = x;
   const KernelAxes k = axesOf(kernel, w.transposed);
   const int64_t rows = elementCount(x) / x[1], columns = t[1] = k.taps.extent * k.out.extent;
@@ -73,7 +80,9 @@ Columns columnsOf(const Window& w, const Tensor<float>& kernel, const std::vecto
             {{rows, x[1]}, kF32, ab},
             {{x[1], columns}, kF32, ab},
             {{rows, columns}, kF32, ab},
-            matrixOf(kernel, {k.in, k.taps, k.out}, x[1], 2, scale),
+            [=, count = x[1]](const Tensor<float>& of) {
+              return matrixOf(of, {k.in, k.taps, k.out}, count, 2, scale);
+            },
             false};
   }
   std::vector<size_t> order{1, 0};
@@ -84,7 +93,9 @@ Columns columnsOf(const Window& w, const Tensor<float>& kernel, const std::vecto
           {{columns, x[1]}, kF32, ab},
           {{x[1], rows}, kF32, ba},
           {{columns, rows}, kF32, ab},
-          matrixOf(kernel, {k.taps, k.out, k.in}, columns, 1, scale),
+          [=](const Tensor<float>& of) {
+            return matrixOf(of, {k.taps, k.out, k.in}, columns, 1, scale);
+          },
           true};
 }
 
@@ -92,10 +103,11 @@ Columns columnsOf(const Window& w, const Tensor<float>& kernel, const std::vecto
 
 bool lowerAsProduct(Planner& p, int n, const Window& w, const Epilogue& e) {
   if (w.group != 1 || e.sum() || elementCount(w.kernel) > kMostTaps) return false;
-  Columns c = columnsOf(w, *p.constant(p.node(n).operands[1]), e.scale);
-  memory::desc right = c.weightsLeft ? c.right : anyForm(c.matrix.extents);
-  dnnl::matmul::primitive_desc how(dnnl::matmul::desc(c.left, right, c.product), attributesOf(Epilogue{}, nullptr),
-                                   p.engine());
+  const Value kernel = p.node(n).operands[1];
+  const Columns c = columnsOf(w, p.extents(kernel), e.scale);
+  const memory::desc right = c.weightsLeft || p.options().once ? c.right : anyForm(c.right.dims());
+  const dnnl::matmul::primitive_desc how(dnnl::matmul::desc(c.left, right, c.product),
+                                         attributesOf(Epilogue{}, nullptr), p.engine());
   if (!isOptimised(how.impl_info_str())) return false;
   Place x = p.windowOperand(p.node(n).operands[0], w.x, channelsLast(w.x.access.extents()));
   Place columns = p.create(c.t), y = p.create(c.y);
@@ -103,9 +115,9 @@ bool lowerAsProduct(Planner& p, int n, const Window& w, const Epilogue& e) {
   step->add(c.weightsLeft ? DNNL_ARG_WEIGHTS : DNNL_ARG_SRC, c.weightsLeft ? c.right : c.left, p.engine(), x.buffer,
             x.access.offset);
   if (c.weightsLeft) {
-    step->add(DNNL_ARG_SRC, p.prepared(c.matrix, c.left, c.left));
+    p.addConstant(*step, DNNL_ARG_SRC, kernel, c.matrix, c.left, c.left);
   } else {
-    step->add(DNNL_ARG_WEIGHTS, p.prepared(c.matrix, c.right, how.weights_desc()));
+    p.addConstant(*step, DNNL_ARG_WEIGHTS, kernel, c.matrix, c.right, how.weights_desc());
   }
   step->add(DNNL_ARG_DST, c.product, p.engine(), columns.buffer, 0);
   p.emit(std::move(step));
@@ -177,7 +189,7 @@ bool lowerAsProductOfWindows(Planner& p, int n, const Window& w, const Epilogue&
   p.addConstant(
       *step, DNNL_ARG_WEIGHTS, p.node(n).operands[1],
       [scale = e.scale](const Tensor<float>& kernel) {
-        const KernelAxes k = axesOf(kernel, false);
+        const KernelAxes k = axesOf(kernel.extents, false);
         return matrixOf(kernel, {k.taps, k.in, k.out}, k.taps.extent * k.in.extent, 2, scale);
       },
       right, how.weights_desc());

@@ -167,7 +167,24 @@ void Planner::findChains(bool heavy) {
   }
 }
 
-/// Trees of Adds of values of equal extents, three or more, of which nothing else reads the inner ones: one sum each.
+/// What a ReduceSum along the one axis of a Concat adds, where the parts have one position there and nothing else reads
+/// the Concat: its parts; else nothing.
+std::vector<Value> Planner::stackedAddends(int n) const {
+  if (!node(n).is(ops::kReduceSum)) return {};
+  const Value stack = node(n).operands[0];
+  const bool isFree = chainOf_[static_cast<size_t>(n)] < 0 && chainOf_[static_cast<size_t>(stack.node)] < 0;
+  if (!isFree || !node(stack.node).is(ops::kConcat) || !isReadOnce(stack.node) || isConstant(stack)) return {};
+  const auto axis = scalar(stack.node, "axis");
+  const std::vector<Value>& parts = node(stack.node).operands;
+  const bool isOfParts = std::all_of(parts.begin(), parts.end(), [&](Value v) {
+    const Extents part = extents(v);
+    return !isEmpty(part) && part[static_cast<size_t>(axis)] == 1;
+  });
+  return list(n, "axes") == Extents{axis} && isOfParts ? parts : std::vector<Value>();
+}
+
+/// Sums of three and more values of equal extents: trees of Adds of which nothing else reads the inner ones. And those
+/// of values that are stacked to be added.
 void Planner::findSums() {
   auto isAdd = [&](Value v) {
     auto n = static_cast<size_t>(v.node);
@@ -176,7 +193,18 @@ void Planner::findSums() {
     return extents(operands[0]) == extents(v) && extents(operands[1]) == extents(v);
   };
   constexpr size_t kMostLeaves = 256;
+  auto enter = [&](int last, std::vector<int> inner, std::vector<Value> leaves) {
+    inner.push_back(last);
+    for (int m : inner)
+      chainOf_[static_cast<size_t>(m)] = last;
+    chains_[last] = std::move(inner);
+    sums_[last] = std::move(leaves);
+  };
   for (int n = static_cast<int>(program_.nodes().size()); n-- > 0;) {
+    if (auto parts = stackedAddends(n); !parts.empty() && parts.size() <= kMostLeaves) {
+      enter(n, {node(n).operands[0].node}, std::move(parts));
+      continue;
+    }
     if (!isAdd({n, 0})) continue;
     std::vector<Value> leaves = node(n).operands;
     std::vector<int> inner;
@@ -192,11 +220,7 @@ void Planner::findSums() {
     }
     if (leaves.size() < 3 || leaves.size() > kMostLeaves) continue;
     std::sort(inner.begin(), inner.end());
-    inner.push_back(n);
-    for (int m : inner)
-      chainOf_[static_cast<size_t>(m)] = n;
-    chains_[n] = std::move(inner);
-    sums_[n] = std::move(leaves);
+    enter(n, std::move(inner), std::move(leaves));
   }
 }
 

@@ -168,6 +168,7 @@ class Planner {
   void findChains();
   void findGroups();
   void findChains(bool heavy);
+  std::vector<Value> stackedAddends(int n) const;
   void findSums();
   void findFused();
   Expected<void> lower(int n);
@@ -197,10 +198,10 @@ class Planner {
   std::vector<Value> copied_;                    ///< the keys of `copies_`, in the order of copying
   std::map<int, std::vector<Value>> residents_;  ///< the values in each root buffer, also as copies
   std::vector<int> chainOf_;                     ///< per node: the anchor it is computed with, or -1
-  std::map<int, std::vector<Value>> sums_;       ///< per Add that is the last of several: all that it adds
-  std::set<int> groups_;                         ///< the last nodes of those that one call computes
-  std::set<int> fused_;                          ///< the last nodes of those that are computed in one pass
-  std::map<int, std::vector<int>> chains_;       ///< per anchor: the nodes that may be computed with it, in order
+  std::map<int, std::vector<Value>> sums_;  ///< per Add that is the last of several, or ReduceSum: all that it adds
+  std::set<int> groups_;                    ///< the last nodes of those that one call computes
+  std::set<int> fused_;                     ///< the last nodes of those that are computed in one pass
+  std::map<int, std::vector<int>> chains_;  ///< per anchor: the nodes that may be computed with it, in order
 };
 
 /// A row of an engine's table of lowerings.

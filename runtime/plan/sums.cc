@@ -1,4 +1,4 @@
-// Sums of many values: OffsetReduce, Col2Im, trees of Adds.
+// Sums of many values: OffsetReduce, Col2Im, trees of Adds, ReduceSum of what is stacked.
 
 #include "runtime/plan/sums.h"
 
@@ -69,10 +69,13 @@ constexpr SharedLowering kSumRows[] = {{"OffsetReduce", lowerOffsetReduce}, {"Co
 }  // namespace
 
 void lowerSum(Planner& p, Value result, const std::vector<Value>& addends) {
+  const Extents extents = p.extents(result);
   std::vector<Place> from;
   for (Value v : addends) {
     Place there = p.place(v);
-    if (there.access.fills() && there.access.fill != 0) there = p.as(v, compacted(there.access));
+    const bool isStacked = there.access.extents() != extents;
+    if (there.access.fills() && (there.access.fill != 0 || isStacked)) there = p.as(v, compacted(there.access));
+    if (isStacked) there.access = *reshaped(there.access, extents);  // without the dimension of one position
     from.push_back(std::move(there));
   }
   Place y = p.create(compacted(from[0].access));

@@ -330,6 +330,25 @@ inline const EngineCase kEngineCases[] = {
     {"global max", "x: [2, 3, 9, 8]\n y = GlobalMaxPool(x)"},
     {"reduce sum", "x: [2, 3, 9, 8]\n y = ReduceSum(x) axes=[1, 3]"},
     {"reduce mean", "x: [2, 3, 9, 8]\n y = ReduceMean(x) axes=[2] keepdims=0", 1e-6},
+    {"reduce sum of few", "x: [3, 9, 8, 2]\n y = ReduceSum(x) axes=[3] keepdims=0"},
+    {"reduce sum of few along two dimensions", "x: [9, 2, 8, 3]\n y = ReduceSum(x) axes=[1, 3] keepdims=1"},
+    {"reduce mean of few", "x: [4, 3, 7, 5]\n y = ReduceMean(x) axes=[1]", 1e-6},
+    {"reduce sum of few of what is padded",
+     "x: [3, 9, 8, 2]\n t = Pad(x) pads=[0, 0, 0, 0, 0, 1, 0, 1] value=2\n y = ReduceSum(t) axes=[3] keepdims=0"},
+    {"reduce sum of few with channels last",
+     "x: [1, 8, 9, 8]\n w: const [4, 8, 3, 3]\n t = Conv(x, w)\n y = ReduceSum(t) axes=[1] keepdims=0"},
+    {"sum of a stack",
+     "a: [2, 5, 4, 1]\n b: [2, 5, 4, 1]\n c: const [2, 5, 4, 1]\n s = Concat(a, b, c) axis=3\n y = ReduceSum(s) "
+     "axes=[3] keepdims=0"},
+    {"sum of a stack, its dimension kept, of what lies otherwise",
+     "a: [4, 5, 2]\n b: [1, 2, 5, 3]\n t = Transpose(a) perm=[2, 1, 0]\n u = Unsqueeze(t) axes=[0]\n"
+     "v = Pad(b) pads=[0, 0, 0, 0, 0, 0, 0, 1] value=3\n s = Concat(u, v) axis=0\n y = ReduceSum(s) axes=[0] "
+     "keepdims=1"},
+    {"sum of a stack that is read elsewhere",
+     "a: [2, 5, 1]\n b: [2, 5, 1]\n s = Concat(a, b) axis=2\n y = ReduceSum(s) axes=[2] keepdims=0\n z = Neg(s)\n "
+     "return y, z"},
+    {"sum along a stack of more than one",
+     "a: [2, 5, 1]\n b: [2, 5, 2]\n s = Concat(a, b) axis=2\n y = ReduceSum(s) axes=[2] keepdims=0"},
     {"reduce max", "x: [2, 3, 9, 8]\n y = ReduceMax(x) axes=[]"},
     {"reduce max along channels", "x: [2, 3, 9, 8]\n y = ReduceMax(x) axes=[1]"},
     {"norm along channels", "x: [2, 20, 9, 7]\n y = ReduceL2(x) axes=[1] keepdims=1", 1e-5},
@@ -506,6 +525,7 @@ inline const EngineCase kEngineCases[] = {
      "x: [3, 5]\n u: [3, 2]\n a = Transpose(x) perm=[1, 0]\n b = Transpose(u) perm=[1, 0]\n s = ScatterND(a, b) "
      "start=1\n y = Add(s, a)"},
     {"index map", "x: [3, 9, 2]\n y = IndexMap(x) [a:3, i:2, j:4, c:2] -> [a, i + 2j + 1, c]"},
+    {"index map with a division", "x: [3, 4]\n y = IndexMap(x) [a:3, j:8] -> [a, floor(j/2)]"},
     {"index map that fills", "x: [3, 5]\n y = IndexMap(x) [a:3, j:8] -> [a, j - 2]"},
     {"nearest",
      "x: [1, 3, 4, 5]\n y = Resize(x) scales=[1, 1, 1, 1, 2, 1, 2, 1] coordinate_transformation_mode=asymmetric"

@@ -645,6 +645,18 @@ TEST(GainMachines, TheMarginIsWhatOneMachineSaysWronglyOfAnother) {
   EXPECT_NEAR(margin({{kA, 30, 0.5}, {kB, 0.1, 0.5}}), 8, 0.1) << "beyond 4 and below a half all is alike";
 }
 
+TEST(GainMachines, TheMarginIsFoundWhenItIsAskedFor) {
+  RuleSet rules = convRules();
+  const DeviceCosts costs = DeviceCosts::fit(rules, timedOn(rules, {{kA, 1.44, 0.5}, {kB, 0.6, 0.5}}), {"cpu", 1, kC});
+  const Bindings shapes = conv(64, 2, 56, 3);
+  auto late = costs.withoutMarginAt(transposed(rules), shapes), full = costs.at(transposed(rules), shapes);
+  ASSERT_TRUE(late && full);
+  EXPECT_EQ(late->margin, 1);
+  EXPECT_GT(full->margin, 1);
+  EXPECT_EQ(late->withMargin().margin, full->margin);
+  EXPECT_FALSE(full->findMargin);
+}
+
 TEST(GainMachines, WhatIsContradictedDoesNotFireElsewhere) {
   const Bindings few = conv(64, 2, 56, 3);
   auto agreed = costOn(kC, {{kA, 1.44, 0.5}, {kB, 1.4, 0.5}}, few),

@@ -75,6 +75,8 @@ const PlaceCase kPlaces[] = {
      "b = Slice(u) axes=[3] starts=[3] ends=[8]\n c = Concat(b, a) axis=3\n y = Neg(c)",
      "c", "copies"},
     {"one sum", "a: [2, 3]\n b: [2, 3]\n c: [2, 3]\n s = Add(a, b)\n y = Add(s, c)", "s", "with y"},
+    {"a stack that is summed",
+     "a: [2, 3, 1]\n b: [2, 3, 1]\n s = Concat(a, b) axis=2\n y = ReduceSum(s) axes=[2] keepdims=0", "s", "with y"},
     {"a chain without elements", "x: [0, 4]\n z: [0, 4]\n t = Sub(x, z)\n y = Relu(t)", "t", "reference: an empty"},
     {"what is left to the reference says so", "x: [3, 4]\n y = Not(x)", "y", "reference: "},
 };

@@ -37,14 +37,14 @@ Expected<std::vector<const Rule*>> TunedRules::rulesOf(const Pattern& pattern) {
 }
 
 Expected<CostEstimate> TunedRules::costAt(const Rule& rule, const Bindings& patternSymbols) const {
-  auto cost = costs_.at(rule, patternSymbols);
+  auto cost = costs_.withoutMarginAt(rule, patternSymbols);
   auto pattern = patterns_.find(rule.pattern);
   if (cost || !ceiling_ || pattern == patterns_.end()) return cost;
   return guessedCost(*pattern->second, rule, patternSymbols, *ceiling_);
 }
 
 Expected<CostEstimate> TunedRules::costAtLast(const Rule& rule, const Bindings& patternSymbols) const {
-  auto last = costsAtLast_.at(rule, patternSymbols), between = costAt(rule, patternSymbols);
+  auto last = costsAtLast_.withoutMarginAt(rule, patternSymbols), between = costAt(rule, patternSymbols);
   const bool isCloser = last && between && !between->guessed && between->doublings < last->doublings;
   return last && !(isCloser && last->doublings > kNear) ? last : between;
 }

@@ -24,7 +24,7 @@ class TunedRules final : public RuleSource {
   Expected<std::vector<const Pattern*>> patternsOf(const OperatorNames& anchors) override;
   /// Errors of the timings as well.
   Expected<std::vector<const Rule*>> rulesOf(const Pattern& pattern) override;
-  /// Of a rule that rulesOf() gave: as DeviceCosts::at(), or a guess.
+  /// Of a rule that rulesOf() gave: as DeviceCosts::withoutMarginAt(), or a guess.
   Expected<CostEstimate> costAt(const Rule& rule, const Bindings& patternSymbols) const;
   /// The same where the rule's results are the model's, if it was timed there close to these shapes, or closer than
   /// between neighbours; else as between these.
