@@ -248,7 +248,9 @@ IndexTable tableInto(const Lifting& l, const Dim& extent, const std::vector<int6
   if (!extent.isAffine()) Lifting::refuse("indices into a product of extents");
   if (given.empty()) Lifting::refuse("no indices");
   const auto [least, largest] = std::minmax_element(given.begin(), given.end());
-  if (!l.isAtLeast(extent, *largest < 0 ? 1 : *largest + 1) || !l.isAtLeast(extent, *least < 0 ? -*least : 1))
+  const bool areNumbers = *largest<INT64_MAX&& * least> INT64_MIN;  // so that those beside them are
+  if (!areNumbers || !l.isAtLeast(extent, std::max<int64_t>(*largest, 0) + 1) ||
+      !l.isAtLeast(extent, -std::min<int64_t>(*least, 0)))
     Lifting::refuse("indices that may be out of range");
   IndexTable table{{}, std::move(extents)};
   table.indices.reserve(given.size());
