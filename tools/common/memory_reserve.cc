@@ -16,27 +16,27 @@ struct Reserve {
   std::new_handler before = nullptr;  ///< that there was before the first of them
   std::atomic<void*> kept = nullptr;
 };
-Reserve reserve;
+Reserve ofProcess;
 
 void giveBack() {
-  std::free(reserve.kept.exchange(nullptr));
-  if (reserve.before) return reserve.before();
+  std::free(ofProcess.kept.exchange(nullptr));
+  if (ofProcess.before) return ofProcess.before();
   throw std::bad_alloc();
 }
 
 }  // namespace
 
 MemoryReserve::MemoryReserve() {
-  const std::lock_guard lock(reserve.mutex);
-  if (reserve.living++ == 0) reserve.before = std::set_new_handler(giveBack);
-  if (!reserve.kept) reserve.kept = std::malloc(kBytes);
+  const std::lock_guard lock(ofProcess.mutex);
+  if (ofProcess.living++ == 0) ofProcess.before = std::set_new_handler(giveBack);
+  if (!ofProcess.kept) ofProcess.kept = std::malloc(kBytes);
 }
 
 MemoryReserve::~MemoryReserve() {
-  const std::lock_guard lock(reserve.mutex);
-  if (--reserve.living > 0) return;
-  if (std::get_new_handler() == giveBack) std::set_new_handler(reserve.before);
-  std::free(reserve.kept.exchange(nullptr));
+  const std::lock_guard lock(ofProcess.mutex);
+  if (--ofProcess.living > 0) return;
+  if (std::get_new_handler() == giveBack) std::set_new_handler(ofProcess.before);
+  std::free(ofProcess.kept.exchange(nullptr));
 }
 
 }  // namespace pet::tool

@@ -73,7 +73,8 @@ std::string wherePays(const RuleSet& rules, const Timings& timings, const Machin
     if (!matchesAny(rule.name, o.rules)) continue;
     const auto samples = timings.samples(ruleHash(*rules.findPattern(rule.pattern), rule), o.device);
     for (const auto& [where, of] : costs) {
-      const auto& [place, opset] = where;
+      const std::string& place = where.first;
+      const int opset = where.second;
       const bool isTimed = std::any_of(samples.begin(), samples.end(), [&](const TimingSample& s) {
         return s.threads == o.threads && s.place == place && s.opset == opset;
       });
