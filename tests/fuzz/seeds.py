@@ -83,11 +83,12 @@ def write_timings(folder):
     row = "'ab', 'conv/a', 'cpu', '{\"N\":1}', 'e', '1', 'avx', "
     weights = "1, 'warm'"
     times = "0.5, 0.25, 0.1, 0"
-    for name, version, schema, rest in [("database", 5, schemas[0], f"'', {weights}, 'last', {times}, 64, 0.1, '2026-11-21'"),
-                                        ("database-4", 4, schemas[1], f"'', {weights}, {times}, 64, 0.1, '2026-11-21'"),
-                                        ("database-3", 3, schemas[2], f"{weights}, {times}, 64, 0.1, '2026-11-21'"),
-                                        ("database-2", 2, schemas[3], f"{weights}, {times}, 0.1, '2026-11-21'"),
-                                        ("database-1", 1, schemas[4], "1, 0.5, 0.25, 0.1, '2026-11-21'")]:
+    for name, version, schema, rest in [("database", 6, schemas[0], f"'', {weights}, 'last', 19, {times}, 64, 0.1, '2026-11-21'"),
+                                        ("database-5", 5, schemas[1], f"'', {weights}, 'last', {times}, 64, 0.1, '2026-11-21'"),
+                                        ("database-4", 4, schemas[2], f"'', {weights}, {times}, 64, 0.1, '2026-11-21'"),
+                                        ("database-3", 3, schemas[3], f"{weights}, {times}, 64, 0.1, '2026-11-21'"),
+                                        ("database-2", 2, schemas[4], f"{weights}, {times}, 0.1, '2026-11-21'"),
+                                        ("database-1", 1, schemas[5], "1, 0.5, 0.25, 0.1, '2026-11-21'")]:
         db = sqlite3.connect(folder / name)
         db.execute("PRAGMA application_id = 0x70657474")
         db.execute(f"PRAGMA user_version = {version}")
