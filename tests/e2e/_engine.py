@@ -90,9 +90,9 @@ def tuned(folder, device, engine, python):
         yield f"pet-tune: {done.returncode} {done.stderr} {found}"
 
 
-def main(environment, script, engines, refused=None):
+def main(environment, script, engines, refused=None, timeout=280):
     """Exit status: 0 or 1; 77 where the environment is not there. `engines`: devices by the engine that the script names,
-    the first of which is asked for all. `refused`: what it says of models that the engine does not take."""
+    the first of which is asked for all. `refused`: what it says of models that the engine does not take. `timeout`: seconds for all requests to a process."""
     python = SOURCE / ".engines" / environment / "bin" / "python"
     if not python.is_file():
         print(f"{python} is not there: make -f Makefile.ci engines")
@@ -104,10 +104,10 @@ def main(environment, script, engines, refused=None):
         for position, (engine, device) in enumerate(engines.items()):
             command = [python, SOURCE / "runtime" / "ort" / script, "--engine", engine]
             if position == 0:
-                found = [*runner.failures_of(command, runner.same_cases(paths) + cases(paths, engine, refused or {})),
+                found = [*runner.failures_of(command, runner.same_cases(paths) + cases(paths, engine, refused or {}), timeout),
                          *same_results(command, paths), *tuned(folder, device, engine, python)]
             else:
-                found = runner.failures_of(command, few_cases(paths, engine))
+                found = runner.failures_of(command, few_cases(paths, engine), timeout)
             failures += [f"{engine}: {failure}" for failure in found]
     for failure in failures:
         print(f"{script}: {failure}", file=sys.stderr)

@@ -122,10 +122,10 @@ def cases(m):
     ]
 
 
-def converse(command, requests):
-    """Sends the requests, one per line, to a fresh process; its answers and its exit status."""
+def converse(command, requests, timeout=280):
+    """Sends the requests, one per line, to a fresh process; its answers and its exit status. `timeout`: seconds for all of it."""
     sent = "".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in requests)
-    done = subprocess.run([str(word) for word in command], input=sent, capture_output=True, text=True, timeout=280)
+    done = subprocess.run([str(word) for word in command], input=sent, capture_output=True, text=True, timeout=timeout)
     return [json.loads(line, parse_constant=refuse_constant) for line in done.stdout.splitlines()], done.returncode
 
 
@@ -133,9 +133,9 @@ def refuse_constant(text):
     raise ValueError(f"{text} is no JSON")
 
 
-def failures_of(command, table):
+def failures_of(command, table, timeout=280):
     """What is wrong with the answers of one process to the table's requests, and with how it ends."""
-    answers, status = converse(command, [request for _, request, _ in table] + [""])
+    answers, status = converse(command, [request for _, request, _ in table] + [""], timeout)
     if len(answers) != len(table) or status != 0:
         yield f"{len(answers)} answers to {len(table)} requests, exit status {status}"
     for (name, _, holds), answer in zip(table, answers):
