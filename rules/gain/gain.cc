@@ -80,10 +80,11 @@ std::vector<TimedRule> relevant(std::vector<TimedRule> rules, const Setting& set
     for (const TimingSample& s : timed.samples)
       opsets.insert(s.opset);
   }
+  if (opsets.empty()) return rules;
+  const int opset = nearestOpset(opsets, setting.opset);
   for (TimedRule& timed : rules) {
     std::erase_if(timed.samples, [&](const TimingSample& s) {
-      return s.threads != setting.threads || s.place != setting.place ||
-             s.opset != nearestOpset(opsets, setting.opset) || !isSane(s);
+      return s.threads != setting.threads || s.place != setting.place || s.opset != opset || !isSane(s);
     });
     timed.samples = coldFirst(std::move(timed.samples));
   }

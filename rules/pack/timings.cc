@@ -34,80 +34,62 @@ constexpr FileKind kTimings{
 
 // Older formats are read and not written.
 
+constexpr FileKind older(int version, std::string_view schema) {
+  FileKind kind = kTimings;
+  kind.version = version;
+  kind.schema = schema;
+  return kind;
+}
+
 /// All samples in one opset.
-constexpr FileKind kTimings5{
-    .noun = kTimings.noun,
-    .applicationId = kTimings.applicationId,
-    .version = 5,
-    .schema =
-        "CREATE TABLE machines(name TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID\n"
-        "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
-        "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, machine TEXT NOT NULL, "
-        "threads INTEGER NOT NULL, weights TEXT NOT NULL, place TEXT NOT NULL, pattern REAL NOT NULL, replacement REAL "
-        "NOT NULL, "
-        "opening REAL NOT NULL, closing REAL NOT NULL, moved INTEGER NOT NULL, spread REAL NOT NULL, "
-        "date TEXT NOT NULL, PRIMARY KEY(rule, device, shapes, engine, version, isa, machine, threads, weights, "
-        "place)) "
-        "STRICT, WITHOUT ROWID\n",
-    .remake = kTimings.remake,
-};
+constexpr FileKind kTimings5 = older(
+    5,
+    "CREATE TABLE machines(name TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID\n"
+    "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
+    "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, machine TEXT NOT NULL, "
+    "threads INTEGER NOT NULL, weights TEXT NOT NULL, place TEXT NOT NULL, pattern REAL NOT NULL, replacement REAL "
+    "NOT NULL, "
+    "opening REAL NOT NULL, closing REAL NOT NULL, moved INTEGER NOT NULL, spread REAL NOT NULL, "
+    "date TEXT NOT NULL, PRIMARY KEY(rule, device, shapes, engine, version, isa, machine, threads, weights, "
+    "place)) "
+    "STRICT, WITHOUT ROWID\n");
 
 /// All samples between neighbours.
-constexpr FileKind kTimings4{
-    .noun = kTimings.noun,
-    .applicationId = kTimings.applicationId,
-    .version = 4,
-    .schema =
-        "CREATE TABLE machines(name TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID\n"
-        "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
-        "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, machine TEXT NOT NULL, "
-        "threads INTEGER NOT NULL, weights TEXT NOT NULL, pattern REAL NOT NULL, replacement REAL NOT NULL, "
-        "opening REAL NOT NULL, closing REAL NOT NULL, moved INTEGER NOT NULL, spread REAL NOT NULL, "
-        "date TEXT NOT NULL, PRIMARY KEY(rule, device, shapes, engine, version, isa, machine, threads, weights)) "
-        "STRICT, WITHOUT ROWID\n",
-    .remake = kTimings.remake,
-};
+constexpr FileKind kTimings4 =
+    older(4,
+          "CREATE TABLE machines(name TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID\n"
+          "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
+          "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, machine TEXT NOT NULL, "
+          "threads INTEGER NOT NULL, weights TEXT NOT NULL, pattern REAL NOT NULL, replacement REAL NOT NULL, "
+          "opening REAL NOT NULL, closing REAL NOT NULL, moved INTEGER NOT NULL, spread REAL NOT NULL, "
+          "date TEXT NOT NULL, PRIMARY KEY(rule, device, shapes, engine, version, isa, machine, threads, weights)) "
+          "STRICT, WITHOUT ROWID\n");
 
 /// Without machines.
-constexpr FileKind kTimings3{
-    .noun = kTimings.noun,
-    .applicationId = kTimings.applicationId,
-    .version = 3,
-    .schema =
-        "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
-        "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, threads INTEGER NOT NULL, "
-        "weights TEXT NOT NULL, pattern REAL NOT NULL, replacement REAL NOT NULL, opening REAL NOT NULL, "
-        "closing REAL NOT NULL, moved INTEGER NOT NULL, spread REAL NOT NULL, date TEXT NOT NULL, "
-        "PRIMARY KEY(rule, device, shapes, engine, version, isa, threads, weights)) STRICT, WITHOUT ROWID\n",
-    .remake = kTimings.remake,
-};
+constexpr FileKind kTimings3 =
+    older(3,
+          "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
+          "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, threads INTEGER NOT NULL, "
+          "weights TEXT NOT NULL, pattern REAL NOT NULL, replacement REAL NOT NULL, opening REAL NOT NULL, "
+          "closing REAL NOT NULL, moved INTEGER NOT NULL, spread REAL NOT NULL, date TEXT NOT NULL, "
+          "PRIMARY KEY(rule, device, shapes, engine, version, isa, threads, weights)) STRICT, WITHOUT ROWID\n");
 
 /// Without the bytes that layouts move.
-constexpr FileKind kTimings2{
-    .noun = kTimings.noun,
-    .applicationId = kTimings.applicationId,
-    .version = 2,
-    .schema =
-        "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
-        "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, threads INTEGER NOT NULL, "
-        "weights TEXT NOT NULL, pattern REAL NOT NULL, replacement REAL NOT NULL, opening REAL NOT NULL, "
-        "closing REAL NOT NULL, spread REAL NOT NULL, date TEXT NOT NULL, "
-        "PRIMARY KEY(rule, device, shapes, engine, version, isa, threads, weights)) STRICT, WITHOUT ROWID\n",
-    .remake = kTimings.remake,
-};
+constexpr FileKind kTimings2 =
+    older(2,
+          "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
+          "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, threads INTEGER NOT NULL, "
+          "weights TEXT NOT NULL, pattern REAL NOT NULL, replacement REAL NOT NULL, opening REAL NOT NULL, "
+          "closing REAL NOT NULL, spread REAL NOT NULL, date TEXT NOT NULL, "
+          "PRIMARY KEY(rule, device, shapes, engine, version, isa, threads, weights)) STRICT, WITHOUT ROWID\n");
 
 /// Without layouts, all weights cold.
-constexpr FileKind kTimings1{
-    .noun = kTimings.noun,
-    .applicationId = kTimings.applicationId,
-    .version = 1,
-    .schema =
-        "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
-        "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, threads INTEGER NOT NULL, "
-        "pattern REAL NOT NULL, replacement REAL NOT NULL, spread REAL NOT NULL, date TEXT NOT NULL, "
-        "PRIMARY KEY(rule, device, shapes, engine, version, isa, threads)) STRICT, WITHOUT ROWID\n",
-    .remake = kTimings.remake,
-};
+constexpr FileKind kTimings1 =
+    older(1,
+          "CREATE TABLE samples(rule TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, shapes TEXT NOT NULL, "
+          "engine TEXT NOT NULL, version TEXT NOT NULL, isa TEXT NOT NULL, threads INTEGER NOT NULL, "
+          "pattern REAL NOT NULL, replacement REAL NOT NULL, spread REAL NOT NULL, date TEXT NOT NULL, "
+          "PRIMARY KEY(rule, device, shapes, engine, version, isa, threads)) STRICT, WITHOUT ROWID\n");
 
 /// The format that a file says it has, where it is one that can be read.
 const FileKind& kindOf(std::string_view bytes) {

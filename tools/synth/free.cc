@@ -13,6 +13,7 @@
 #include "synth/free/free_search.h"
 #include "synth/scale/identity.h"
 #include "tools/common/status_line.h"
+#include "tools/common/tool.h"
 
 namespace pet::tool {
 namespace {
@@ -223,7 +224,7 @@ Expected<void> free(const FreeOptions& o) {
   try {
     result = freemode::search(*vocabulary, options);
   } catch (const std::bad_alloc&) {
-    return fail(ErrorKind::kUsage, "out of memory", "",
+    return fail(ErrorKind::kUsage, kOutOfMemory, "",
                 o.checkpoint.empty()
                     ? "give --memory LIMIT, a smaller --depth, or one part of the graphs with --pass K/N"
                     : "the results so far are in the checkpoint; give --memory LIMIT, or --pass K/N");

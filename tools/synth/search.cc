@@ -140,7 +140,7 @@ Expected<std::vector<UnitOutcome>> runUnits(const SearchArguments& a,
   try {
     ran = processes.run(search, units, options, keep);
   } catch (const std::bad_alloc&) {
-    ran = fail(ErrorKind::kInternal, "out of memory");
+    ran = fail(ErrorKind::kInternal, kOutOfMemory);
   }
   if (!ran) return tl::unexpected(withCheckpoint(std::move(ran.error()), run, outcomes.size()));
   run.missing = run.units - outcomes.size();
