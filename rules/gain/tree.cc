@@ -70,114 +70,193 @@ std::string plainNumber(double value) {
 
 // --- Growing ---
 
+/// A tree of some of the cases, which asks its questions when they are needed: to leave a case out, those on its way.
 struct RatioTree::Grower {
-  using Range = std::vector<size_t>;  // cases, ascending
-  const std::vector<Feature>& features;
-  const std::vector<TreeCase>& cases;
-  std::vector<Range> orders = {};  ///< all cases by each feature; empty where they do not differ
-  int maxDepth = kMaxDepth;
-  std::vector<Node> nodes = {};
+  using Cases = std::vector<uint32_t>;
+  /// What cases are sorted by.
+  struct Column {
+    int feature = -1;            ///< -1: none, their values or noise
+    std::vector<double> values;  ///< of all cases
+    Cases all;                   ///< all cases, ascending by their values
+    Cases here = {};             ///< those of the tree; those of a node are neighbours
+  };
+  /// The cases of a node in each column.
+  struct Part {
+    size_t begin = 0, end = 0;
+    int depth = 0;
+    bool isAsked = false;
 
-  Grower(const std::vector<Feature>& f, const std::vector<TreeCase>& c) : features(f), cases(c) {
-    for (size_t feature = 0; feature < f.size(); ++feature) {
-      Range order(c.size());
-      std::iota(order.begin(), order.end(), size_t{0});
-      auto before = [&](size_t a, size_t b) { return c[a].at[feature] < c[b].at[feature]; };
-      std::stable_sort(order.begin(), order.end(), before);
-      if (order.empty() || !before(order.front(), order.back())) order.clear();
-      orders.push_back(std::move(order));
+    size_t size() const { return end - begin; }
+  };
+
+  std::vector<Column> columns = {};  ///< features in which cases differ, then their values, then their noise
+  std::vector<double> tellings = {};
+  std::vector<Node> nodes = {};
+  std::vector<Part> parts = {};  ///< of the nodes
+  int maxDepth = kMaxDepth;
+  Cases scratch = {};
+
+  Grower(size_t features, const std::vector<TreeCase>& cases) {
+    for (size_t f = 0; f < features; ++f) {
+      Column column = columnOf(cases, [f](const TreeCase& c) { return c.at[f]; });
+      column.feature = static_cast<int>(f);
+      if (column.values[column.all.front()] < column.values[column.all.back()]) columns.push_back(std::move(column));
     }
+    columns.push_back(columnOf(cases, [](const TreeCase& c) { return c.value; }));
+    columns.push_back(columnOf(cases, [](const TreeCase& c) { return c.noise; }));
+    for (const TreeCase& c : cases)
+      tellings.push_back(telling(c.value));
   }
 
-  std::vector<Node> grow(const Range& range, int depth) {
+  template <class ValueOf>
+  static Column columnOf(const std::vector<TreeCase>& cases, ValueOf valueOf) {
+    Column column;
+    for (const TreeCase& c : cases)
+      column.values.push_back(valueOf(c));
+    column.all.resize(cases.size());
+    std::iota(column.all.begin(), column.all.end(), uint32_t{0});
+    std::stable_sort(column.all.begin(), column.all.end(),
+                     [&](uint32_t a, uint32_t b) { return column.values[a] < column.values[b]; });
+    return column;
+  }
+
+  /// A tree of nothing but its root.
+  template <class IsIn>
+  void plant(int depth, IsIn isIn) {
     maxDepth = depth;
     nodes.clear();
-    add(range, 0);
-    return std::move(nodes);
+    parts.clear();
+    for (Column& column : columns) {
+      column.here.clear();
+      std::copy_if(column.all.begin(), column.all.end(), std::back_inserter(column.here), isIn);
+    }
+    add({.begin = 0, .end = columns.front().here.size()});
+  }
+
+  int add(const Part& part) {
+    parts.push_back(part);
+    nodes.push_back({.guess = summary(part)});
+    return static_cast<int>(nodes.size()) - 1;
+  }
+
+  TreeGuess summary(const Part& part) const {
+    const Column &values = columns[columns.size() - 2], &noise = columns.back();
+    auto at = [&](const Column& column, size_t i) { return column.values[column.here[part.begin + i]]; };
+    const size_t half = part.size() / 2, other = (part.size() - 1) / 2;
+    return {.value = (at(values, half) + at(values, other)) / 2,
+            .low = at(values, 0),
+            .high = at(values, part.size() - 1),
+            .floor = at(values, part.size() / kExceptions),
+            .noise = (at(noise, half) + at(noise, other)) / 2,
+            .cases = part.size()};
   }
 
   /// The best question about one feature, from running sums over the cases in its order.
-  Split bestOf(size_t feature, const std::vector<char>& within, size_t count, double all) const {
-    Split best{static_cast<int>(feature)};
-    double left = 0, n = static_cast<double>(count), last = 0;
-    size_t i = 0;  // cases on the left
-    for (size_t c : orders[feature]) {
-      if (!within[c]) continue;
-      double here = cases[c].at[feature];
-      if (i >= kLeastLeaf && count - i >= kLeastLeaf && last < here) {
+  Split bestOf(const Column& column, const Part& part, double all) const {
+    Split best{column.feature};
+    const double n = static_cast<double>(part.size()), without = all * all / n;
+    double left = 0, last = 0;
+    for (size_t i = 0; i < part.size(); ++i) {
+      const uint32_t c = column.here[part.begin + i];
+      const double here = column.values[c];
+      if (i >= kLeastLeaf && part.size() - i >= kLeastLeaf && last < here) {
         // Σ (x - mean)² = Σ x² - (Σ x)² / n, where Σ x² is the same on both sides.
         double k = static_cast<double>(i), right = all - left;
-        double gain = left * left / k + right * right / (n - k) - all * all / n;
+        double gain = left * left / k + right * right / (n - k) - without;
         if (gain > best.gain * (1 + 1e-9) + 1e-12) {
           best.gain = gain;
           best.below = last;
           best.above = here;
         }
       }
-      left += telling(cases[c].value);
+      left += tellings[c];
       last = here;
-      ++i;
     }
     return best;
   }
 
-  Split bestSplit(const Range& range) const {
-    std::vector<char> within(cases.size(), 0);
+  Split bestSplit(const Part& part) const {
     double all = 0;
-    for (size_t c : range) {
-      within[c] = 1;
-      all += telling(cases[c].value);
-    }
+    const Cases& any = columns.back().here;
+    for (size_t i = part.begin; i < part.end; ++i)
+      all += tellings[any[i]];
     Split best;
-    for (size_t f = 0; f < features.size(); ++f) {
-      if (orders[f].empty()) continue;
-      Split split = bestOf(f, within, range.size(), all);
+    for (const Column& column : columns) {
+      if (column.feature < 0) continue;
+      Split split = bestOf(column, part, all);
       if (split.gain > best.gain * kWorthALaterOne) best = split;
     }
     return best;
   }
 
-  TreeGuess summary(const Range& range) const {
-    std::vector<double> values, noise;
-    for (size_t c : range) {
-      values.push_back(cases[c].value);
-      noise.push_back(cases[c].noise);
+  /// Those below in front, in each column; their number.
+  size_t divide(const Part& part, const Split& split) {
+    auto asked = std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.feature == split.feature; });
+    const std::vector<double>& values = asked->values;
+    size_t below = 0;
+    for (Column& column : columns) {
+      scratch.clear();
+      size_t to = part.begin;
+      for (size_t i = part.begin; i < part.end; ++i) {
+        const uint32_t c = column.here[i];
+        if (values[c] <= split.below)
+          column.here[to++] = c;
+        else
+          scratch.push_back(c);
+      }
+      std::copy(scratch.begin(), scratch.end(), column.here.begin() + static_cast<ptrdiff_t>(to));
+      below = to - part.begin;
     }
-    std::sort(values.begin(), values.end());
-    return {.value = median(values),
-            .low = values.front(),
-            .high = values.back(),
-            .floor = values[values.size() / kExceptions],
-            .noise = median(noise),
-            .cases = range.size()};
+    return below;
   }
 
-  int add(const Range& range, int depth) {
-    int index = static_cast<int>(nodes.size());
-    nodes.push_back({.guess = summary(range)});
-    Split split = depth < maxDepth && range.size() >= 2 * kLeastLeaf ? bestSplit(range) : Split{};
-    if (split.feature < 0 || split.gain <= 0) return index;
-    auto feature = static_cast<size_t>(split.feature);
-    Range below, above;
-    for (size_t c : range)
-      (cases[c].at[feature] <= split.below ? below : above).push_back(c);
-    int left = add(below, depth + 1), right = add(above, depth + 1);
+  /// Asks the best question at a node, if it was not asked yet. Whether there is any.
+  bool ask(int index) {
+    const Part part = parts[static_cast<size_t>(index)];
+    if (part.isAsked) return nodes[static_cast<size_t>(index)].feature >= 0;
+    parts[static_cast<size_t>(index)].isAsked = true;
+    Split split = part.depth < maxDepth && part.size() >= 2 * kLeastLeaf ? bestSplit(part) : Split{};
+    if (split.feature < 0 || split.gain <= 0) return false;
+    const size_t middle = part.begin + divide(part, split);
+    const int below = add({.begin = part.begin, .end = middle, .depth = part.depth + 1});
+    const int above = add({.begin = middle, .end = part.end, .depth = part.depth + 1});
     Node& node = nodes[static_cast<size_t>(index)];
     node.feature = split.feature;
     node.last = split.below;
     node.next = split.above;
-    node.below = left;
-    node.above = right;
-    return index;
+    node.below = below;
+    node.above = above;
+    return true;
   }
 
-  /// The guess of the tree that is cut off at a depth. Between the cases on either side of a threshold, one side goes
-  /// over into the other.
+  void askAll(int index = 0) {
+    if (!ask(index)) return;
+    const Node node = nodes[static_cast<size_t>(index)];
+    askAll(node.below);
+    askAll(node.above);
+  }
+
+  /// Asks what a case's guess depends on.
+  void askFor(const std::vector<double>& at, int index = 0) {
+    if (!ask(index)) return;
+    const Node node = nodes[static_cast<size_t>(index)];
+    const double share = shareAbove(node, at);
+    if (share < 1) askFor(at, node.below);
+    if (share > 0) askFor(at, node.above);
+  }
+
+  /// Between the cases on either side of a threshold, one side goes over into the other: 0 and less below, 1 and more
+  /// above.
+  static double shareAbove(const Node& node, const std::vector<double>& at) {
+    return std::log((at[static_cast<size_t>(node.feature)] + 1) / (node.last + 1)) /
+           std::log((node.next + 1) / (node.last + 1));
+  }
+
+  /// The guess of the tree that is cut off at a depth.
   static TreeGuess guessAt(const std::vector<Node>& tree, const std::vector<double>& at, int depth, int index = 0) {
     const Node& node = tree[static_cast<size_t>(index)];
     if (depth == 0 || node.feature < 0) return node.guess;
-    double share = std::log((at[static_cast<size_t>(node.feature)] + 1) / (node.last + 1)) /
-                   std::log((node.next + 1) / (node.last + 1));
+    const double share = shareAbove(node, at);
     if (share <= 0) return guessAt(tree, at, depth - 1, node.below);
     if (share >= 1) return guessAt(tree, at, depth - 1, node.above);
     return between(guessAt(tree, at, depth - 1, node.below), guessAt(tree, at, depth - 1, node.above), share);
@@ -202,19 +281,16 @@ RatioTree RatioTree::grow(const std::vector<Feature>& features, std::vector<Tree
   RatioTree tree;
   tree.features_ = features;
   if (cases.empty()) return tree;
-  Grower grower(tree.features_, cases);
-  Grower::Range all(cases.size());
-  std::iota(all.begin(), all.end(), size_t{0});
+  Grower grower(features.size(), cases);
 
   std::vector<double> errors(kMaxDepth + 1, 0);
-  const size_t turns = turnsToLeaveOut(all.size());
-  for (size_t turn = 0; turn < turns && all.size() > 1; ++turn) {
-    Grower::Range rest = all;
-    std::erase_if(rest, [&](size_t i) { return i % turns == turn; });
-    auto nodes = grower.grow(rest, kMaxDepth);
-    for (size_t out = turn; out < all.size(); out += turns) {
+  const size_t turns = turnsToLeaveOut(cases.size());
+  for (size_t turn = 0; turn < turns && cases.size() > 1; ++turn) {
+    grower.plant(kMaxDepth, [&](uint32_t c) { return c % turns != turn; });
+    for (size_t out = turn; out < cases.size(); out += turns) {
+      grower.askFor(cases[out].at);
       for (int depth = 0; depth <= kMaxDepth; ++depth) {
-        double guess = Grower::guessAt(nodes, cases[out].at, depth).value;
+        double guess = Grower::guessAt(grower.nodes, cases[out].at, depth).value;
         errors[static_cast<size_t>(depth)] += std::abs(telling(guess) - telling(cases[out].value));
       }
     }
@@ -224,8 +300,10 @@ RatioTree RatioTree::grow(const std::vector<Feature>& features, std::vector<Tree
       tree.depth_ = depth;
   }
   tree.error_ =
-      all.size() > 1 ? errors[static_cast<size_t>(tree.depth_)] / static_cast<double>(all.size()) : kErrorOfOne;
-  tree.nodes_ = grower.grow(all, tree.depth_);
+      cases.size() > 1 ? errors[static_cast<size_t>(tree.depth_)] / static_cast<double>(cases.size()) : kErrorOfOne;
+  grower.plant(tree.depth_, [](uint32_t) { return true; });
+  grower.askAll();
+  tree.nodes_ = std::move(grower.nodes);
   for (Node& node : tree.nodes_) {
     if (node.feature >= 0)
       node.threshold = roundBetween(node.last, node.next, features[static_cast<size_t>(node.feature)].whole);
