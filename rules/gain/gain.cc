@@ -43,18 +43,6 @@ std::vector<double> valuesOf(const std::vector<std::string>& symbols,
   return values;
 }
 
-/// How much more or less a rule computes than its pattern: what is padded, corrected, left out. 1 where it does not
-/// hold.
-double workRatioOf(const Rule& rule, const Bindings& shapes, const Figures& before) {
-  try {
-    auto symbols = rewrite::bindRule(rule, shapes);
-    auto after = symbols ? figuresOf(rule.replacement, *symbols) : fail(ErrorKind::kCheck, "outside the class");
-    return after && before.work > 0 ? after->work / before.work : 1;
-  } catch (const OverflowError&) {
-    return 1;
-  }
-}
-
 /// Whether decisions may rest on a sample: numbers that a clock can give.
 bool isSane(const TimingSample& s) {
   constexpr double kLeast = 1e-15;
@@ -96,8 +84,8 @@ double noiseOf(const TimingSample& s) {
 }
 
 /// Seconds at one machine's rates over seconds at another's, if both are known.
-std::optional<double> slowdown(const Program& program, const Bindings& symbols, const Rates& from, const Rates& to) {
-  auto before = rooflineSeconds(program, symbols, from), after = rooflineSeconds(program, symbols, to);
+std::optional<double> slowdown(const Load& load, const Rates& from, const Rates& to) {
+  auto before = rooflineSeconds(load, from), after = rooflineSeconds(load, to);
   return before && after && *before > 0 && *after > 0 ? std::optional(*after / *before) : std::nullopt;
 }
 
@@ -131,8 +119,28 @@ DeviceCosts::Predictor DeviceCosts::predictorOf(const Rule& rule, std::vector<Sa
   return p;
 }
 
+/// What a rule's sides ask of a machine; nullopt where the rule does not hold.
+const std::optional<DeviceCosts::Sides>& DeviceCosts::sidesAt(const Rule& rule, const Bindings& shapes) const {
+  auto [known, isNew] = sides_[rule.name].try_emplace(shapes);
+  if (!isNew) return known->second;
+  auto pattern = patterns_.find(rule.pattern);
+  if (pattern == patterns_.end()) return known->second;
+  try {
+    auto symbols = rewrite::bindRule(rule, shapes);
+    if (!symbols) return known->second;
+    auto before = loadOf(pattern->second.pattern->program, shapes), after = loadOf(rule.replacement, *symbols);
+    if (before && after) known->second = {*before, *after};
+  } catch (const OverflowError&) {
+    // as where it does not hold
+  }
+  return known->second;
+}
+
 std::vector<double> DeviceCosts::valuesAt(const Predictor& p, const Bindings& shapes, const Figures& figures) const {
-  return valuesOf(patternOf(p).pattern->shapes.symbols, shapes, figures, workRatioOf(*p.rule, shapes, figures));
+  const auto& sides = sidesAt(*p.rule, shapes);
+  const double workRatio =
+      sides && sides->pattern.work > 0 ? sides->replacement.work / sides->pattern.work : 1;  // pads, corrections
+  return valuesOf(patternOf(p).pattern->shapes.symbols, shapes, figures, workRatio);
 }
 
 const RatioTree& DeviceCosts::treeOf(const Predictor& p) const {
@@ -147,11 +155,10 @@ const RatioTree& DeviceCosts::treeOf(const Predictor& p) const {
 
 /// The logarithm of the ratio by the roofline at this machine's rates; 0 where these are not known.
 double DeviceCosts::rooflineOf(const Predictor& p, const Bindings& shapes) const {
-  auto symbols = rewrite::bindRule(*p.rule, shapes);
-  if (!symbols) return 0;
+  const auto& sides = sidesAt(*p.rule, shapes);
+  if (!sides) return 0;
   const Rates rates = ratesOf(setting_.machine);
-  auto before = rooflineSeconds(patternOf(p).pattern->program, shapes, rates),
-       after = rooflineSeconds(p.rule->replacement, *symbols, rates);
+  auto before = rooflineSeconds(sides->pattern, rates), after = rooflineSeconds(sides->replacement, rates);
   return before && after && *before > 0 && *after > 0 ? std::log(*before / *after) : 0;
 }
 
@@ -225,9 +232,10 @@ void DeviceCosts::learnSeconds(const Pattern& pattern,
       if (!figures.at(s.shapes)) continue;
       const Origin& origin = origins_.at(enterOrigin(s.machine, s.isa));
       if (origin.isHere) here[s.shapes].push_back(s.pattern);
-      if (!origin.isHere)
-        elsewhere[s.shapes].push_back(s.pattern *
-                                      slowdown(pattern.program, s.shapes, ratesOf(origin.machine), rates).value_or(1));
+      if (origin.isHere) continue;
+      auto load = loadOf(pattern.program, s.shapes);
+      elsewhere[s.shapes].push_back(s.pattern *
+                                    (load ? slowdown(*load, ratesOf(origin.machine), rates).value_or(1) : 1));
     }
   }
   if (here.size() < kEnough) here.insert(elsewhere.begin(), elsewhere.end());
@@ -243,11 +251,9 @@ void DeviceCosts::learnSeconds(const Pattern& pattern,
 
 DeviceCosts::Sample DeviceCosts::carriedOver(const Rule& rule, Sample sample, const Machine& to) const {
   const Rates from = ratesOf(origins_.at(sample.origin).machine), there = ratesOf(to);
-  auto pattern = patterns_.find(rule.pattern);
-  auto symbols = rewrite::bindRule(rule, sample.shapes);
-  if (pattern == patterns_.end() || !symbols) return sample;
-  auto before = slowdown(pattern->second.pattern->program, sample.shapes, from, there);
-  auto after = slowdown(rule.replacement, *symbols, from, there);
+  const auto& sides = sidesAt(rule, sample.shapes);
+  if (!sides) return sample;
+  auto before = slowdown(sides->pattern, from, there), after = slowdown(sides->replacement, from, there);
   if (before && after) sample.logRatio += std::log(*before / *after);
   if (from.copy > 0 && there.copy > 0) sample.layouts *= from.copy / there.copy;
   return sample;

@@ -10,6 +10,7 @@
 #include "ir/progress.h"
 #include "rules/cost.h"
 #include "rules/gain/neighbours.h"
+#include "rules/gain/roofline.h"
 #include "rules/gain/seconds.h"
 #include "rules/gain/tree.h"
 #include "rules/pack/timings.h"
@@ -161,6 +162,10 @@ class DeviceCosts {
   Expected<CostEstimate> foreseen(const Tuned& tuned, const Bindings& shapes, bool isTimedElsewhere) const;
   static Predictor predictorOf(const Rule& rule, std::vector<Sample> samples);
   const PatternCost& patternOf(const Predictor& p) const { return patterns_.find(p.rule->pattern)->second; }
+  struct Sides {
+    Load pattern, replacement;
+  };
+  const std::optional<Sides>& sidesAt(const Rule& rule, const Bindings& shapes) const;
   /// The tree's features of a rule at some shapes; empty where a symbol is unbound.
   std::vector<double> valuesAt(const Predictor& p, const Bindings& shapes, const Figures& figures) const;
   const RatioTree& treeOf(const Predictor& p) const;
@@ -178,6 +183,8 @@ class DeviceCosts {
   std::map<std::string, Origin, std::less<>> origins_;
   std::map<std::string, Tuned, std::less<>> tuned_;           ///< by the rule's name
   std::map<std::string, PatternCost, std::less<>> patterns_;  ///< by name
+  /// By the rule's name, at the shapes that were asked for.
+  mutable std::map<std::string, std::map<Bindings, std::optional<Sides>>, std::less<>> sides_;
   double layoutSecondsPerByte_ = 0.25e-9;
 };
 

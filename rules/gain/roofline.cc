@@ -11,12 +11,12 @@ namespace {
 
 constexpr double kFlops = 2;  ///< of a multiply-add
 
-/// What bounds an operator: the FLOP/s of a product (where they are not known, of a Conv), those of a Conv, or memory.
-double Rates::*boundOf(const Node& node, const Rates& rates) {
-  if (node.is(ops::kMatMul) || node.is(ops::kGemm) || node.is(ops::kEinsum))
-    return rates.gemm > 0 ? &Rates::gemm : &Rates::conv;
-  if (node.is(ops::kConv) || node.is(ops::kConvTranspose)) return &Rates::conv;
-  return &Rates::copy;
+bool isProduct(const Node& node) {
+  return node.is(ops::kMatMul) || node.is(ops::kGemm) || node.is(ops::kEinsum);
+}
+
+bool isConv(const Node& node) {
+  return node.is(ops::kConv) || node.is(ops::kConvTranspose);
 }
 
 /// Elements that an operator makes.
@@ -29,21 +29,29 @@ double madeBy(const Node& node, const Bindings& symbols) {
 
 }  // namespace
 
-Expected<double> rooflineSeconds(const Program& program, const Bindings& symbols, const Rates& rates) {
-  if (rates.copy <= 0) return fail(ErrorKind::kCheck, "the rates are not known");
+Expected<Load> loadOf(const Program& program, const Bindings& symbols) {
   auto figures = figuresOf(program, symbols);
   if (!figures) return tl::unexpected(figures.error());
-  double seconds = kElementBytes * (figures->input + figures->weights + figures->output) / rates.copy;
+  Load load{.work = figures->work, .bytes = kElementBytes * (figures->input + figures->weights + figures->output)};
+  const std::vector<bool> constant = constantNodes(program);
   for (size_t i = 0; i < program.nodes().size(); ++i) {
     const Node& node = program.nodes()[i];
-    if (node.is(ops::kInput) || isConstant(program, {static_cast<int>(i), 0})) continue;
-    const double Rates::*bound = boundOf(node, rates);
-    if (rates.*bound <= 0) return fail(ErrorKind::kCheck, "the rates are not known");
-    const double cost = bound == &Rates::copy ? 2 * kElementBytes * madeBy(node, symbols)
-                                              : kFlops * workOf(program, node, symbols).value_or(0);
-    seconds += cost / (rates.*bound);
+    if (node.is(ops::kInput) || constant[i]) continue;
+    if (isProduct(node))
+      load.gemm += kFlops * workOf(program, node, symbols).value_or(0);
+    else if (isConv(node))
+      load.conv += kFlops * workOf(program, node, symbols).value_or(0);
+    else
+      load.bytes += 2 * kElementBytes * madeBy(node, symbols);
   }
-  return seconds;
+  return load;
+}
+
+std::optional<double> rooflineSeconds(const Load& load, const Rates& rates) {
+  const double gemm = rates.gemm > 0 ? rates.gemm : rates.conv;
+  if (rates.copy <= 0 || (load.gemm > 0 && gemm <= 0) || (load.conv > 0 && rates.conv <= 0)) return std::nullopt;
+  return load.bytes / rates.copy + (load.gemm > 0 ? load.gemm / gemm : 0) +
+         (load.conv > 0 ? load.conv / rates.conv : 0);
 }
 
 Expected<double> leastSeconds(const Program& program, const Bindings& symbols, const Ceiling& ceiling) {

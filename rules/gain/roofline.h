@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "ir/machine.h"
 #include "ir/program.h"
 #include "rules/cost.h"
@@ -8,11 +10,20 @@
 
 namespace pet {
 
-/// Seconds that a run of a program takes at the rates of a machine, where nothing overlaps: its products and Convs at
-/// their FLOP/s; what it takes, gives and keeps as weights, and what its other operators move, at the rate of memory.
-/// Good for comparing machines, not for predicting times. kCheck: a symbol is unbound, an extent negative or beyond 64
-/// bits; a rate that is needed is not known.
-Expected<double> rooflineSeconds(const Program& program, const Bindings& symbols, const Rates& rates);
+/// What a run of a program asks of a machine.
+struct Load {
+  double work = 0;            ///< multiply-adds of all operators
+  double gemm = 0, conv = 0;  ///< FLOP of products, and of Convs
+  double bytes = 0;           ///< that it takes, gives and keeps as weights, and that its other operators move
+};
+
+/// kCheck: a symbol is unbound, an extent negative or beyond 64 bits.
+Expected<Load> loadOf(const Program& program, const Bindings& symbols);
+
+/// Seconds that a run takes at the rates of a machine, where nothing overlaps: its products (where their rate is not
+/// known, at that of Convs) and Convs at their FLOP/s, its bytes at the rate of memory. Good for comparing machines,
+/// not for predicting times. Nullopt: a rate that is needed is not known.
+std::optional<double> rooflineSeconds(const Load& load, const Rates& rates);
 
 /// The most that a device can do.
 struct Ceiling {

@@ -191,7 +191,8 @@ struct RatioTree::Grower {
 
   /// Those below in front, in each column; their number.
   size_t divide(const Part& part, const Split& split) {
-    auto asked = std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.feature == split.feature; });
+    auto asked =
+        std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.feature == split.feature; });
     const std::vector<double>& values = asked->values;
     size_t below = 0;
     for (Column& column : columns) {

@@ -28,9 +28,9 @@ struct TreeGuess {
 };
 
 /// The number of turns in which cases are left out, case i in turn i mod turns: each case by itself, or, if there are
-/// very many, in few groups, so that the work is proportional to their number.
+/// many, in some groups, so that the work is proportional to their number.
 inline size_t turnsToLeaveOut(size_t cases) {
-  constexpr size_t kMostAlone = 200, kGroups = 8;
+  constexpr size_t kMostAlone = 32, kGroups = 16;
   return cases <= kMostAlone ? cases : kGroups;
 }
 

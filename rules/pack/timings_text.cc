@@ -110,6 +110,97 @@ TimingSample fromJson(const Json& j, const Settings& settings) {
   return s;
 }
 
+// --- Samples as print() writes them ---
+
+/// What stands behind `text`, if the line goes on with it.
+bool skip(std::string_view& line, std::string_view text) {
+  if (!line.starts_with(text)) return false;
+  line.remove_prefix(text.size());
+  return true;
+}
+
+/// A string of printable ASCII without escapes, and the quote behind it.
+std::string_view quoted(std::string_view& line) {
+  auto isPlain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  const auto end = std::find_if_not(line.begin(), line.end(), isPlain);
+  const std::string_view text = line.substr(0, static_cast<size_t>(end - line.begin()));
+  line.remove_prefix(text.size());
+  return skip(line, "\"") ? text : std::string_view();
+}
+
+/// The fields that such a line begins with, and what stands behind them; empty ones: it is none.
+struct Head {
+  explicit Head(std::string_view line) {
+    if (!skip(line, R"({"name":")")) return;
+    name = quoted(line);
+    if (name.empty() || !skip(line, R"(,"rule":")")) return;
+    const std::string_view hash = quoted(line);
+    if (!skip(line, R"(,"setting":")")) return;
+    setting = quoted(line);
+    rule = setting.empty() ? std::string_view() : hash;
+    rest = line;
+  }
+  std::string_view name, rule, setting, rest;
+};
+
+template <class T>
+bool takeNumber(std::string_view& line, T& value) {
+  if (line.find_first_of("-0123456789") != 0) return false;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
+  line.remove_prefix(static_cast<size_t>(end - line.data()));
+  return error == std::errc();
+}
+
+/// The number behind such text, if the line goes on with it; it may be left out. False: it is none.
+template <class T>
+bool takeOptional(std::string_view& line, std::string_view text, T& value) {
+  return !skip(line, text) || takeNumber(line, value);
+}
+
+/// {"C":64,"H":56}
+bool takeShapes(std::string_view& line, Bindings& shapes) {
+  if (!skip(line, "{")) return false;
+  if (skip(line, "}")) return true;
+  do {
+    if (!skip(line, "\"")) return false;
+    const std::string_view symbol = quoted(line);
+    int64_t value = 0;
+    if (symbol.empty() || !skip(line, ":") || !takeNumber(line, value) || !shapes.emplace(symbol, value).second)
+      return false;
+  } while (skip(line, ","));
+  return skip(line, "}");
+}
+
+/// Such a line as a sample; nullopt: it has to be parsed.
+std::optional<TimingSample> asPrinted(std::string_view line, const Settings& settings) {
+  const Head head(line);
+  auto setting = head.rule.empty() ? settings.end() : settings.find(head.setting);
+  if (setting == settings.end()) return std::nullopt;
+  TimingSample s = setting->second;
+  s.name = head.name;
+  s.rule = head.rule;
+  line = head.rest;
+  const bool isRead = skip(line, R"(,"shapes":)") && takeShapes(line, s.shapes) && skip(line, R"(,"pattern":)") &&
+                      takeNumber(line, s.pattern) && skip(line, R"(,"replacement":)") &&
+                      takeNumber(line, s.replacement) && takeOptional(line, R"(,"opening":)", s.opening) &&
+                      takeOptional(line, R"(,"closing":)", s.closing) && takeOptional(line, R"(,"moved":)", s.moved) &&
+                      skip(line, R"(,"spread":)") && takeNumber(line, s.spread) && line == "}";
+  return isRead ? std::optional(std::move(s)) : std::nullopt;
+}
+
+/// What such a line says of its layouts; nullopt: it has to be parsed.
+std::optional<LayoutSample> layoutOf(std::string_view line, const TimingSample& setting) {
+  double opening = 0, closing = 0;
+  int64_t moved = 0;
+  auto find = [&](std::string_view key, auto& value) {
+    std::string_view rest = line.substr(std::min(line.find(key), line.size()));
+    return takeOptional(rest, key, value);
+  };
+  if (!find(R"(,"opening":)", opening) || !find(R"(,"closing":)", closing) || !find(R"(,"moved":)", moved))
+    return std::nullopt;
+  return LayoutSample{opening + closing, moved, setting.threads, setting.weights, setting.isa, setting.machine};
+}
+
 // --- Lines ---
 
 /// What read() gives or throws; kPack, with file:line.
@@ -129,7 +220,8 @@ Expected<TimingSample> parseSample(std::string_view line,
                                    const std::string& file,
                                    int number) {
   return readLine(file, number, [&] {
-    TimingSample s = fromJson(parseJson(line), settings);
+    auto printed = asPrinted(line, settings);
+    TimingSample s = printed ? std::move(*printed) : fromJson(parseJson(line), settings);
     if (const char* why = nonsense(s)) throw std::invalid_argument(why);
     return s;
   });
@@ -192,53 +284,6 @@ Expected<void> forEachLine(std::string_view text, const Enter& enter) {
 Expected<void> countSample(size_t& count, const std::string& file, int number) {
   if (++count > kMostSamples) return fail(ErrorKind::kPack, kTooMany, fmt::format("{}:{}", file, number));
   return {};
-}
-
-// --- Samples as print() writes them ---
-
-/// What stands behind `text`, if the line goes on with it.
-bool skip(std::string_view& line, std::string_view text) {
-  if (!line.starts_with(text)) return false;
-  line.remove_prefix(text.size());
-  return true;
-}
-
-/// A string without escapes, and the quote behind it.
-std::string_view quoted(std::string_view& line) {
-  const std::string_view text = line.substr(0, line.find_first_of("\"\\"));
-  line.remove_prefix(text.size());
-  return skip(line, "\"") ? text : std::string_view();
-}
-
-/// The fields that such a line begins with; empty ones: it is none.
-struct Head {
-  explicit Head(std::string_view line) {
-    if (!skip(line, R"({"name":")") || quoted(line).empty() || !skip(line, R"(,"rule":")")) return;
-    const std::string_view hash = quoted(line);
-    if (!skip(line, R"(,"setting":")")) return;
-    setting = quoted(line);
-    rule = setting.empty() ? std::string_view() : hash;
-  }
-  std::string_view rule, setting;
-};
-
-/// Reads the number behind a key, in quotes, of such a line, if the key is there. False: it has to be parsed.
-template <class T>
-bool readNumber(std::string_view line, std::string_view key, T& value) {
-  const size_t at = line.find(key);
-  if (at == std::string_view::npos) return true;
-  line.remove_prefix(at + key.size());
-  return skip(line, ":") && std::from_chars(line.data(), line.data() + line.size(), value).ec == std::errc();
-}
-
-/// What such a line says of its layouts; nullopt: it has to be parsed.
-std::optional<LayoutSample> layoutOf(std::string_view line, const TimingSample& setting) {
-  double opening = 0, closing = 0;
-  int64_t moved = 0;
-  if (!readNumber(line, R"("opening")", opening) || !readNumber(line, R"("closing")", closing) ||
-      !readNumber(line, R"("moved")", moved))
-    return std::nullopt;
-  return LayoutSample{opening + closing, moved, setting.threads, setting.weights, setting.isa, setting.machine};
 }
 
 }  // namespace

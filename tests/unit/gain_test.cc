@@ -184,8 +184,9 @@ TEST(RatioTree, BetweenTheCasesOneSideGoesOverIntoTheOther) {
 
 TEST(RatioTree, VeryManyCasesAreLeftOutInGroups) {
   EXPECT_EQ(turnsToLeaveOut(0), 0U);
-  EXPECT_EQ(turnsToLeaveOut(200), 200U);
-  EXPECT_EQ(turnsToLeaveOut(30'000), 8U);
+  EXPECT_EQ(turnsToLeaveOut(32), 32U);
+  EXPECT_EQ(turnsToLeaveOut(33), 16U);
+  EXPECT_EQ(turnsToLeaveOut(30'000), 16U);
   std::vector<TreeCase> cases;
   for (int i = 0; i < 30'000; ++i)
     cases.push_back({{static_cast<double>(i)}, i < 9000 ? 1.0 : -0.5, 0.01});

@@ -101,6 +101,21 @@ TEST(LeastSeconds, NeedRates) {
   EXPECT_EQ(unknown.error().what, "the rates are not known");
 }
 
+TEST(Load, IsWhatSecondsAreDividedInto) {
+  const Program program = programOf(
+      "x: [4, 8]\nw: const [8, 2]\nu: const [8, 2]\nv = Relu(u)\ns = Add(w, v)\nt = MatMul(x, s)\ny = Relu(t)");
+  auto load = loadOf(program, {});
+  ASSERT_TRUE(load) << load.error().message();
+  EXPECT_EQ(load->gemm, 2 * 64);
+  EXPECT_EQ(load->conv, 0);
+  EXPECT_EQ(load->bytes, 4 * (32 + 16 + 16 + 8) + 2 * 4 * 8) << "what is computed of weights alone is none of it";
+  EXPECT_DOUBLE_EQ(*rooflineSeconds(*load, {64, 1, 352}), 2 + 1);
+  EXPECT_DOUBLE_EQ(*rooflineSeconds(*load, {0, 32, 352}), 4 + 1) << "by the rate of Convs";
+  EXPECT_FALSE(rooflineSeconds(*load, {64, 1, 0}));
+  EXPECT_FALSE(rooflineSeconds(*load, {0, 0, 352}));
+  EXPECT_FALSE(loadOf(programOf("x: [N]\ny = Relu(x)"), {}));
+}
+
 constexpr const char* kTwoProducts = R"(
 pattern pair {
   shape M K N

@@ -228,6 +228,34 @@ TEST(Timings, BadTextPointsAtItsLine) {
   }
 }
 
+TEST(Timings, BadTextIsRefusedWhereItIsOtherwiseAsItIsWritten) {
+  const std::string text = print(someTimings());
+  ASSERT_THAT(text, HasSubstr(R"("opening":0.0001,"moved":4096,)"));
+  for (const auto& [from, to] : {std::pair("0.0015", "-1"),
+                                 {"0.0015", "nan"},
+                                 {"0.0015", ""},
+                                 {"0.0015", "1e-300"},
+                                 {"0.0001", "-0.0001"},
+                                 {"4096", "0.5"},
+                                 {"4096", "-1"},
+                                 {"\"C\":8,", "\"C\":8.5,"},
+                                 {"\"C\":8,", "\"C\":8,\"C\":16,"},
+                                 {"\"C\":8,", "\"C\":18446744073709551615,"},
+                                 {"\"C\":8,", "\"C\":8,,"},
+                                 {"{\"C\":8,\"N\":1}", "[1]"},
+                                 {"\"name\":\"a\"", "\"name\":\"\xff\""},
+                                 {"\"name\":\"a\"", "\"name\":\"\x1b\""},
+                                 {"0.02}", "0.02"},
+                                 {"0.02}", "0.02}}"},
+                                 {",\"spread\":0.02", ""}}) {
+    std::string bad = text;
+    bad.replace(bad.find(from), std::strlen(from), to);
+    auto read = parseTimings(bad, "t");
+    ASSERT_FALSE(read.has_value()) << bad;
+    EXPECT_EQ(read.error().where, "t:3") << bad;
+  }
+}
+
 TEST(Timings, ThoseThatShipAreAsTheyAreWritten) {
   size_t files = 0;
   for (const auto& entry : fs::directory_iterator(std::string(PET_SOURCE_DIR) + "/packs")) {
