@@ -93,9 +93,9 @@ std::optional<Reason> whyNotWritten(const Graph& graph, const MatchIndex& index,
 }
 
 /// At these shapes the rule has nothing to do: it pads by nothing, say. Where an operator is read away, its reading is
-/// something else.
+/// something else, and so is one that the model has in pieces.
 bool changesNothing(const MatchIndex& index, const Rewrite& rewrite) {
-  if (rewrite.site.isReadAway) return false;
+  if (rewrite.site.isReadAway || rewrite.site.isInPieces) return false;
   const ViewPart part(index.view(), index.uses(), {rewrite.site.nodes.begin(), rewrite.site.nodes.end()});
   return operatorsOf(part.view().program) == operatorsOf(simplify(replacedAt(index, rewrite)).program);
 }

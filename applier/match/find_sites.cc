@@ -356,6 +356,9 @@ Fits<Site> Matcher::site(const Assignment& a, int anchor) const {
   site.pattern = &pattern_;
   site.program = form_.program;
   site.isReadAway = form_.isWritten;
+  site.isInPieces = form_.pieces > 1;
+  if (form_.pieces > index_.piecesOf(anchor))
+    return refuse(ReasonKind::kNothingToDo, "the model has it in fewer operators");
   site.anchor = anchor;
   site.element = index_.view().elements[static_cast<size_t>(anchor)];
   auto numbers = this->numbers(a);

@@ -23,6 +23,7 @@ struct Site {
   /// pattern has an expression of weights, the constant is an input.
   std::shared_ptr<const Program> program;
   bool isReadAway = false;                    ///< its nodes stand for one operator of the model, which is what matched
+  bool isInPieces = false;                    ///< its node stands for several operators of the model, which matched
   int anchor = -1;                            ///< the node that the pattern's first output is of
   ElementType element = ElementType::kFloat;  ///< of its results
   std::vector<int> nodes;                     ///< the nodes that the pattern's operators matched, sorted
@@ -51,6 +52,7 @@ struct Refusal {
 ///   symbols that are in its class, whatever the extents are that the model leaves open (MatchIndex::sizes),
 /// - a variable that occurs twice stands for the same value,
 /// - a pattern that is an operator that views read away stands where the model has it,
+/// - a pattern of several operators which are one in normal form stands where the model has at least as many,
 /// - the pattern's constant inputs are constants of the model, what depends on its symbols alone (a band mask) is
 ///   a constant of the model with these values, and an expression of weights one that gives weights of which it is that
 ///   constant,

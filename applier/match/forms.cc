@@ -43,17 +43,35 @@ Program withLettersInOrder(const Program& program, bool isExchanged) {
   return std::move(builder).finish(program.outputs());
 }
 
+/// The operators that compute, of what is no constant.
+int operatorsIn(const Program& program) {
+  const std::vector<bool> constant = constantNodes(program);
+  int count = 0;
+  for (size_t i = 0; i < constant.size(); ++i) {
+    const Node& n = program.nodes()[i];
+    count += !constant[i] && !n.is(ops::kInput) && !n.op->layout;
+  }
+  return count;
+}
+
+/// Form::pieces of a pattern and its normal form.
+int piecesIn(const Program& program, const Program& normal) {
+  if (operatorsIn(normal) != 1) return 1;
+  return std::max(1, operatorsIn(rewrite::inNormalForm(program, rewrite::Idioms::kAsTheyStand)));
+}
+
 Form formOf(const Program& program, std::string batch, std::vector<std::string> dims) {
   const bool isWritten = isReadAway(program);
   Program stands = isWritten ? withLettersInOrder(program, false) : rewrite::inNormalForm(program);
-  return {std::make_shared<const Program>(std::move(stands)), isWritten, std::move(batch), std::move(dims)};
+  const int pieces = isWritten ? 1 : piecesIn(program, stands);
+  return {std::make_shared<const Program>(std::move(stands)), isWritten, pieces, std::move(batch), std::move(dims)};
 }
 
 std::vector<Form> formsOf(const Pattern& pattern) {
   std::vector<Form> forms{formOf(pattern.program, "", {})};
   const Node& last = pattern.program.node(pattern.program.outputs()[0]);
   if (forms[0].isWritten && last.is(ops::kEinsum) && last.operands.size() == 2)
-    forms.push_back({std::make_shared<const Program>(withLettersInOrder(pattern.program, true)), true, ""});
+    forms.push_back({std::make_shared<const Program>(withLettersInOrder(pattern.program, true)), true, 1, ""});
   for (size_t count = 0; count <= kMostBatchDimensions; ++count) {
     auto other = count == 1 ? std::nullopt : rewrite::withBatchDimensions(pattern.program, count);
     if (other) forms.push_back(formOf(other->program, other->batch, other->dims));

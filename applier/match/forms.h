@@ -14,6 +14,7 @@ namespace pet {
 struct Form {
   std::shared_ptr<const Program> program;
   bool isWritten = false;  ///< not in normal form: it stands among MatchIndex::written()
+  int pieces = 1;          ///< operators of which the pattern makes what is one in normal form (rules/rewrite/idioms.h)
   std::string batch;       ///< the symbol that is the product of `dims`; empty: the pattern itself
   std::vector<std::string> dims = {};
 };

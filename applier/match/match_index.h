@@ -37,6 +37,11 @@ class MatchIndex {
   int inView(int node) const;
   /// What one of the nodes behind the view's is in the view.
   const ReadAway& readAway(int node) const { return *readAway_.at(node); }
+  /// Of how many operators the model makes what a node of the view is.
+  int piecesOf(int node) const {
+    auto it = view_.pieces.find(node);
+    return it == view_.pieces.end() ? 1 : it->second;
+  }
   /// The value comes from integers: it is the result of a DequantizeLinear.
   bool isDequantized(Value value) const;
   /// It would be a constant, but for initializers that a caller may replace.

@@ -245,7 +245,9 @@ Value Lifting::add(std::string_view op, std::vector<Value> operands, Attributes 
   if (isReadAway) read.operands = operands, read.attributes = attributes;
   const auto first = static_cast<int>(builder_.program().nodes().size());
   const Value v = rewrite::addNormalForm(builder, *row, std::move(operands), std::move(attributes));
-  const Value result = rewrite::recognised(builder, v).value_or(v);
+  const auto whole = rewrite::recognised(builder, v);
+  if (whole) builder_.standsForPieces(*whole, v);
+  const Value result = whole.value_or(v);
   if (isReadAway) {
     read.nodes.resize(builder_.program().nodes().size() - static_cast<size_t>(first));
     std::iota(read.nodes.begin(), read.nodes.end(), first);

@@ -149,6 +149,24 @@ std::string ViewBuilder::unique(const std::string& base) {
   return name;
 }
 
+int ViewBuilder::countPieces(int node, std::set<int>& known) const {
+  if (constant_[static_cast<size_t>(node)] || !known.insert(node).second) return 0;
+  const Node& n = program().nodes()[static_cast<size_t>(node)];
+  auto whole = view_.pieces.find(node);
+  int count = whole != view_.pieces.end() ? whole->second : n.is(ops::kInput) || n.op->layout ? 0 : 1;
+  for (Value v : n.operands)
+    count += countPieces(v.node, known);
+  return count;
+}
+
+void ViewBuilder::standsForPieces(Value whole, Value last) {
+  std::set<int> known;
+  for (Value v : program().node(whole).operands)
+    known.insert(v.node);
+  const int count = countPieces(last.node, known);
+  view_.pieces.insert_or_assign(whole.node, count);
+}
+
 View ViewBuilder::finish(std::vector<Value> outputs) && {
   view_.program = std::move(program_).finish(std::move(outputs));
   return std::move(view_);
@@ -234,10 +252,16 @@ View pruned(View view) {
   for (const ReadAway& read : view.readAway) {
     if (auto still = movedTo(moved, read)) builder.replaces(std::move(*still));
   }
+  std::map<int, int> pieces;
+  for (auto [node, count] : view.pieces) {
+    if (live[static_cast<size_t>(node)]) pieces.emplace(moved[static_cast<size_t>(node)], count);
+  }
   std::vector<Value> outputs;
   for (Value v : view.program.outputs())
     outputs.push_back(at(v));
-  return std::move(builder).finish(std::move(outputs));
+  View result = std::move(builder).finish(std::move(outputs));
+  result.pieces = std::move(pieces);
+  return result;
 }
 
 Uses::Uses(const Program& program) : readers(pet::readers(program)), constant(constantNodes(program)) {}

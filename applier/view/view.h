@@ -52,7 +52,9 @@ struct View {
   std::map<int, Constant> constants;   ///< the values of the constant inputs, by node
   std::map<Value, std::string> names;  ///< the ONNX value that a value of the program is
   std::vector<ReadAway> readAway;      ///< of a graph's view
-  OpenSizes openSizes;                 ///< of a graph's view: those of its symbols that are extents of graph inputs
+  /// Of a graph's view: the nodes that the model has in pieces (rules/rewrite/idioms.h), of how many operators.
+  std::map<int, int> pieces;
+  OpenSizes openSizes;  ///< of a graph's view: those of its symbols that are extents of graph inputs
 };
 
 /// The extents of a shape that is known to have no symbols: a constant's.
@@ -88,6 +90,9 @@ class ViewBuilder {
 
   /// Says what the view has in the place of an operator.
   void replaces(ReadAway readAway) { view_.readAway.push_back(std::move(readAway)); }
+  /// Says that `whole`, which is the first result of a node, stands for the operators that compute `last` from its
+  /// operands.
+  void standsForPieces(Value whole, Value last);
 
   bool named(Value value) const { return view_.names.contains(value); }
   /// The ONNX value; null: none.
@@ -121,6 +126,8 @@ class ViewBuilder {
  private:
   /// The value of one operand, all of it, in other places.
   bool onlyMoves(Value value) const;
+  /// The operators of the model that compute a value, behind the nodes in `known`, which grows.
+  int countPieces(int node, std::set<int>& known) const;
 
   ProgramBuilder program_;
   View view_;

@@ -470,8 +470,11 @@ class ProgramNormaliser final : public NormalFormBuilder {
   }
   std::optional<Number> number(Value value) const override {
     const Node& n = builder_.peek().node(value);
-    if (!n.is(ops::kConstant) || !n.shapes[0].empty()) return std::nullopt;
-    return Number{n.number("value"), std::numeric_limits<double>::epsilon() / 2};
+    if (!n.shapes[0].empty()) return std::nullopt;
+    if (n.is(ops::kConstant)) return Number{n.number("value"), std::numeric_limits<double>::epsilon() / 2};
+    if (!n.is(ops::kReciprocal)) return std::nullopt;
+    auto of = number(n.operands[0]);
+    return of ? std::optional(Number{1 / of->value, 2 * of->roundoff}) : std::nullopt;
   }
 
  private:

@@ -16,15 +16,17 @@ constexpr double kProducts = 1.01;   ///< products of errors, of which k u <= 0.
 constexpr double kOfSigmoid = 0.23;  ///< anywhere
 constexpr double kOfExp = 0.37;      ///< below 0: 1/e
 
-/// A value in [low, high], times the largest input or 1 where it has one; off by `error` u of itself, and `absolute` u
-/// besides.
+/// A value in [low, high], times the largest input or 1 where it has one; off by `error` u of itself, `absolute` u
+/// besides, and `ofInput` u of the largest input besides.
 struct Bounded {
   double low, high, error;
   bool hasInput;
   double absolute = 0;
   double atZero = 0;  ///< the value where all inputs are 0
+  double ofInput = 0;
+  double atLargest = 0;  ///< where all inputs are X > 0 it is at least so many times X
 
-  bool isExact() const { return error == 0 && absolute == 0; }
+  bool isExact() const { return error == 0 && absolute == 0 && ofInput == 0; }
   double largest() const { return std::max(std::abs(low), std::abs(high)); }
 };
 using Bound = std::optional<Bounded>;
@@ -88,8 +90,14 @@ Bounded magnitude(Bounded x) {
   return x;
 }
 
+/// Of inputs as they are, x (x/6 + 1/2) between -3 and 3, where the sum cancels: it is off by what its argument is.
+Bound hardSwish(const Bounded& x) {
+  if (!x.isExact()) return std::nullopt;
+  return Bounded{-x.largest(), x.largest(), 0, true, 0, 0, kOfFunctions * x.largest(), x.atLargest / 2};
+}
+
 Bounded negated(Bounded x) {
-  return {-x.high, -x.low, x.error, x.hasInput, x.absolute, -x.atZero};
+  return {-x.high, -x.low, x.error, x.hasInput, x.absolute, -x.atZero};  // nothing is known of it at large inputs
 }
 
 /// Of values side by side, which are the same at inputs of 0.
@@ -101,6 +109,8 @@ Bound joined(const std::vector<Bounded>& x) {
     all.high = std::max(all.high, b.high);
     all.error = std::max(all.error, b.error);
     all.absolute = std::max(all.absolute, b.absolute);
+    all.ofInput = std::max(all.ofInput, b.ofInput);
+    all.atLargest = std::min(all.atLargest, b.atLargest);
   }
   return all;
 }
@@ -110,13 +120,15 @@ Bound constant(double value) {
 }
 
 Bound boundOf(const Node& n, const std::vector<Bounded>& x) {
-  if (n.is(ops::kInput)) return Bounded{-1, 1, 0, true};
+  if (n.is(ops::kInput)) return Bounded{-1, 1, 0, true, 0, 0, 0, 1};
   if (n.is(ops::kConstant)) return constant(n.number("value"));
   if (n.is(ops::kSlice) || n.is(ops::kGather)) return x[0];
   if (n.is(ops::kConcat)) return joined(x);
+  if (std::any_of(x.begin(), x.end(), [](const Bounded& b) { return b.ofInput > 0; })) return std::nullopt;
   if (n.is(ops::kNeg)) return negated(x[0]);
   if (n.is(ops::kRelu)) return positivePart(x[0]);
   if (n.is(ops::kAbs)) return magnitude(x[0]);
+  if (n.is(OpName{"HardSwish"})) return hardSwish(x[0]);
   if (n.is(ops::kSigmoid)) return sigmoid(x[0]);
   if (n.is(ops::kExp)) return exponential(x[0]);
   if (n.is(ops::kLog)) return logarithm(x[0]);
@@ -156,7 +168,9 @@ std::optional<double> relativeErrorOf(const Program& program) {
   for (Value v : program.outputs()) {
     const Bounded& y = values[static_cast<size_t>(v.node)];
     if (y.absolute > 0 && (hasWeights || y.atZero == 0)) return std::nullopt;
-    most = std::max(most, y.error + (y.absolute > 0 ? y.absolute / std::abs(y.atZero) : 0));
+    if (y.ofInput > 0 && (hasWeights || y.atLargest <= 0)) return std::nullopt;
+    most = std::max(most, y.error + (y.absolute > 0 ? y.absolute / std::abs(y.atZero) : 0) +
+                              (y.ofInput > 0 ? y.ofInput / y.atLargest : 0));
   }
   return most * kProducts;
 }

@@ -7,18 +7,20 @@
 namespace pet::check {
 namespace {
 
-/// |fl(v) - v| <= u · (units · |v| + fixed). The value is a number in [from, to], or that number times the larger of 1
-/// and the largest activation or weight.
+/// |fl(v) - v| <= u · (units · |v| + fixed + growing · X), X being the largest activation. The value is a number in
+/// [from, to], or that number times the larger of 1 and the largest activation or weight.
 struct Estimate {
   double from = 0, to = 0;
   double units = 0;
   bool timesInput = false;
   double fixed = 0;
   double start = 0;  ///< the value for inputs that are all 0
+  double growing = 0;
+  double slope = 0;  ///< for inputs that are all X the value is slope · X or more
 
   bool isNumber() const { return !timesInput; }
   bool isPositive() const { return isNumber() && from > 0; }
-  bool isGiven() const { return units == 0 && fixed == 0; }
+  bool isGiven() const { return units == 0 && fixed == 0 && growing == 0; }
   double size() const { return std::fmax(std::fabs(from), std::fabs(to)); }
 };
 
@@ -47,13 +49,18 @@ class Estimates {
     }
   }
 
-  /// A fixed error counts in units of what the value may be: of its start, which no weights change.
+  /// A fixed error counts in units of what the value may be: of its start, which no weights change; and one that grows
+  /// with the inputs in units of what the value grows to.
   double most() const {
     double units = 1;
     for (Value v : program_.outputs()) {
       const Estimate& y = at(v);
       if (y.fixed > 0 && (hasWeights_ || y.start == 0)) throw Opaque("an error that no value bounds");
-      units = std::fmax(units, y.fixed > 0 ? y.units + y.fixed / std::fabs(y.start) : y.units);
+      if (y.growing > 0 && (hasWeights_ || y.slope <= 0)) throw Opaque("an error that grows, and no value with it");
+      double of = y.units;
+      if (y.fixed > 0) of += y.fixed / std::fabs(y.start);
+      if (y.growing > 0) of += y.growing / y.slope;
+      units = std::fmax(units, of);
     }
     return units;
   }
@@ -70,16 +77,28 @@ class Estimates {
 
   Estimate of(const Node& node) const {
     const std::string_view op = opOf(node);
-    if (op == "Input") return {-1, 1, 0, true};
+    if (op == "Input") return {-1, 1, 0, true, 0, 0, 0, 1};
     if (op == "Constant") return number(node.number("value"));
     if (op == "Concat") return sideBySide(node.operands);
     const Estimate& a = at(node.operands.at(0));
     if (op == "Slice" || op == "Gather") return a;
+    if (op == "HardSwish") return gated(a);
+    for (Value v : node.operands) {
+      if (at(v).growing > 0) throw Opaque("what is computed of an error that grows");
+    }
     if (op == "Neg") return {-a.to, -a.from, a.units, a.timesInput, a.fixed, -a.start};
     if (op == "Relu")
-      return {std::fmax(a.from, 0), std::fmax(a.to, 0), a.units, a.timesInput, a.fixed, std::fmax(a.start, 0)};
+      return {
+          std::fmax(a.from, 0), std::fmax(a.to, 0), a.units, a.timesInput, a.fixed, std::fmax(a.start, 0), 0, a.slope};
     if (op == "Abs")
-      return {std::fmax(std::fmax(a.from, -a.to), 0), a.size(), a.units, a.timesInput, a.fixed, std::fabs(a.start)};
+      return {std::fmax(std::fmax(a.from, -a.to), 0),
+              a.size(),
+              a.units,
+              a.timesInput,
+              a.fixed,
+              std::fabs(a.start),
+              0,
+              a.slope};
     if (op == "Sigmoid") return logistic(a);
     if (op == "Exp") return decaying(a);
     if (op == "Log") return logarithm(a);
@@ -103,11 +122,22 @@ class Estimates {
     for (Value v : parts) {
       const Estimate& part = at(v);
       if (part.timesInput != all.timesInput || part.start != all.start) throw Opaque("parts that are of two kinds");
-      all = {std::fmin(all.from, part.from),   std::fmax(all.to, part.to),
-             std::fmax(all.units, part.units), all.timesInput,
-             std::fmax(all.fixed, part.fixed), all.start};
+      all = {std::fmin(all.from, part.from),       std::fmax(all.to, part.to),
+             std::fmax(all.units, part.units),     all.timesInput,
+             std::fmax(all.fixed, part.fixed),     all.start,
+             std::fmax(all.growing, part.growing), std::fmin(all.slope, part.slope)};
     }
     return all;
+  }
+
+  /// z times a gate from 0 to 1, which is 1/2 or more where z is positive. Its sum cancels next to z = -3: what it is
+  /// computed of counts, and must be what is given.
+  static Estimate gated(const Estimate& z) {
+    if (!z.isGiven()) throw Opaque("HardSwish of what is rounded");
+    Estimate y{-z.size(), z.size(), 0, z.timesInput};
+    y.growing = kOfFunction * z.size();
+    y.slope = z.slope / 2;
+    return y;
   }
 
   /// |z s'(z)| is below 0.23 and s' = s (1 - s) at most s, s being the function.

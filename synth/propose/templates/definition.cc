@@ -59,6 +59,14 @@ std::optional<Program> leaky(const Program& p) {
   return y ? std::optional(std::move(builder).finish({*y}).withoutDeadNodes()) : std::nullopt;
 }
 
+/// Pieces that are one operator: that operator.
+std::optional<Program> asOneOperator(const Program& p) {
+  Program whole = rewrite::inNormalForm(p);
+  const bool isOne = whole.nodes().size() == whole.inputs().size() + 1;
+  const bool wasOne = rewrite::inNormalForm(p, rewrite::Idioms::kAsTheyStand).nodes().size() == whole.nodes().size();
+  return isOne && !wasOne ? std::optional(std::move(whole)) : std::nullopt;
+}
+
 /// Of an Einsum of two operands, in products and sums of other operators, the other ways: with the operands exchanged,
 /// so that their matrices are multiplied the other way round; and where both have all labels, so that each product is
 /// of one row and one column, element by element before what is summed is summed.
@@ -85,6 +93,10 @@ std::vector<std::pair<std::string, Program>> otherWays(const Program& p) {
 std::vector<Template> definitionTemplates(const Pattern& pattern) {
   const Program& p = pattern.program;
   if (p.outputs().size() != 1) return {};
+  if (auto whole = asOneOperator(p)) {
+    ShapeClass shapes = classOf(pattern, {}, *whole);
+    return {{"one-operator", "definition", {}, std::move(shapes), std::move(*whole)}};
+  }
   const Node& last = p.node(p.outputs()[0]);
   const bool isOfFewFunctions = last.is(ops::kMish) || last.is(ops::kSoftplus);
   const bool isRead = last.is(ops::kEinsum) || last.is(ops::kExponential);
