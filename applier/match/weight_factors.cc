@@ -201,10 +201,10 @@ WeightFactors::WeightFactors(const Program& pattern, const ClosedValues& closed)
   }
 }
 
-/// What a product is of, or what is joined.
+/// What a product is of, or what is joined or clipped.
 void WeightFactors::collect(Value v, std::vector<Value>& factors) const {
   const Node& n = pattern_.node(v);
-  if (n.is(ops::kConcat)) {
+  if (n.is(ops::kConcat) || n.is(ops::kClip)) {
     factors = n.operands;
     return;
   }
@@ -217,10 +217,10 @@ void WeightFactors::collect(Value v, std::vector<Value>& factors) const {
 }
 
 /// A product of weights that nothing else reads, and of what is closed; with a dimension of each weight's own. Or such
-/// weights joined.
+/// weights joined, or one clipped.
 bool WeightFactors::isExpression(Value v, const std::vector<std::vector<int>>& readers) const {
   const Node& last = pattern_.node(v);
-  if (last.is(ops::kConcat)) {
+  if (last.is(ops::kConcat) || last.is(ops::kClip)) {
     return std::all_of(last.operands.begin(), last.operands.end(), [&](Value part) {
       return pattern_.node(part).is(ops::kInput) && readers[static_cast<size_t>(part.node)].size() == 1;
     });
@@ -252,6 +252,7 @@ std::string WeightFactors::str(Value v) const {
   const Node& n = pattern_.node(v);
   if (n.is(ops::kInput)) return pattern_.name(v);
   if (n.op->layout) return str(n.operands[0]);
+  if (n.is(ops::kClip)) return fmt::format("in [{}, {}]", n.number("min"), n.number("max"));
   std::vector<std::string> operands;
   for (Value o : n.operands)
     operands.push_back(str(o));

@@ -136,6 +136,7 @@ const OnnxRow kOnnxFunctionRows[] = {
     {.op = "Mul", .readable = broadcastsByShape},
     {.op = "Div", .readable = broadcastsByShape},
     {.op = "PRelu", .readable = broadcastsByShape},
+    {.op = "Max", .readable = broadcastsByShape},
     {.type = "Cast", .read = readCast, .write = nullptr},
     {.op = "Pow", .read = readPow, .write = writePow},
     {.op = "Exponential", .type = "Pow", .read = nullptr, .write = writeExponential},

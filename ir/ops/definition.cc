@@ -25,6 +25,8 @@ class Formula : public OperatorWriter {
   Value negative(Value x) { return (*this)("Neg", {x}); }
   Value inverse(Value x) { return (*this)("Reciprocal", {x}); }
   Value exp(Value x) { return (*this)("Exp", {x}); }
+  /// relu(x) - slope relu(-x)
+  Value bentAtZero(Value x, Value slope) { return minus(relu(x), times(relu(negative(x)), slope)); }
   /// ((1 + e)² - 1) / ((1 + e)² + 1) with e = exp(x). Divided by (1 + e)², with s = e / (1 + e) and 1 - s = 1 / (1 +
   /// e), the first is p = 1 - (1 - s)² = s (2 - s), the second 1 + (1 - s)² = 2 - p.
   Value tanhOfSoftplus(Value x) {
@@ -98,7 +100,24 @@ Expected<Value> hardSwishDefinition(ProgramBuilder& b, const OpView&, std::span<
 Expected<Value> leakyReluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
   if (!std::isfinite(v.number("alpha"))) return undefined("LeakyRelu with an infinity");
   Formula f(b);
-  return f.result(f.minus(f.relu(x[0]), f.times(f.relu(f.negative(x[0])), f.number(v.number("alpha")))));
+  return f.result(f.bentAtZero(x[0], f.number(v.number("alpha"))));
+}
+
+/// Of z and s z, where s is clipped to [0, 1] or less of it: relu(z) - s relu(-z)
+Expected<Value> maxDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
+  auto isWithin = [&](Value s) {
+    const Node& n = b.peek().node(s);
+    return n.is(ops::kClip) && n.number("min") >= 0 && n.number("max") <= 1;
+  };
+  for (size_t i = 0; i < 2; ++i) {
+    const Node other = b.peek().node(x[1 - i]);
+    for (size_t k = 0; other.is(ops::kMul) && k < 2; ++k) {
+      if (other.operands[k] != x[i] || !isWithin(other.operands[1 - k])) continue;
+      Formula f(b);
+      return f.result(f.bentAtZero(x[i], other.operands[1 - k]));
+    }
+  }
+  return undefined("Max of values of which neither is the other one times a number in [0, 1]");
 }
 
 /// x tanh(softplus(x))
@@ -118,7 +137,7 @@ Expected<Value> tanhDefinition(ProgramBuilder& b, const OpView&, std::span<const
 /// relu(x) - slope relu(-x)
 Expected<Value> preluDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
   Formula f(b);
-  return f.result(f.minus(f.relu(x[0]), f.times(f.relu(f.negative(x[0])), x[1])));
+  return f.result(f.bentAtZero(x[0], x[1]));
 }
 
 /// 1 / (1 + exp(-x)); of a difference, x = a - b, exp(a) / (exp(a) + exp(b))

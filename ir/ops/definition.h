@@ -12,6 +12,7 @@ Expected<Value> geluDefinition(ProgramBuilder& b, const OpView& v, std::span<con
 Expected<Value> hardSigmoidDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> hardSwishDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> leakyReluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+Expected<Value> maxDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> mishDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> preluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> sigmoidDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
@@ -20,7 +21,8 @@ Expected<Value> squareDefinition(ProgramBuilder& b, const OpView& v, std::span<c
 Expected<Value> tanhDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> swishDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 
-// OpRow::neverCancels: of definitions with one term above 0 and one below; of a Clip on one side of 0.
+// OpRow::neverCancels: of definitions with one term above 0 and one below (of a Max that has one); of a Clip on one side
+// of 0.
 inline bool alwaysOneTerm(const OpView&) {
   return true;
 }

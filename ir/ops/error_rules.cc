@@ -50,6 +50,14 @@ ElementError pRelu(const NodeExtents&, double unit) {
   };
 }
 
+ElementError larger(const NodeExtents&, double) {
+  return [](const Approximate* x) {
+    if (std::isnan(x[0].error) || std::isnan(x[1].error)) return kUndefined;
+    if (!isBounded(x[0]) || !isBounded(x[1])) return kUnknownError;
+    return std::max(x[0].error, x[1].error);
+  };
+}
+
 ElementError power(const NodeExtents& n, double unit) {
   return [=, exponent = n.concrete.number("exponent")](const Approximate* x) {
     return powered(x[0], exponent, unit).error;

@@ -15,6 +15,7 @@ ElementError select(const NodeExtents&, double unit);
 ElementError divide(const NodeExtents&, double unit);
 ElementError choose(const NodeExtents&, double unit);  ///< Where
 ElementError pRelu(const NodeExtents&, double unit);
+ElementError larger(const NodeExtents&, double unit);       ///< Max
 ElementError power(const NodeExtents&, double unit);        ///< by the attribute `exponent`
 ElementError exponential(const NodeExtents&, double unit);  ///< of the base x[1]
 

@@ -1,4 +1,4 @@
-// Element-wise functions, PRelu and Softmax.
+// Element-wise functions, PRelu, Max and Softmax.
 
 #include <limits>
 
@@ -42,6 +42,12 @@ Expected<std::vector<Shape>> inferFirst(const OpView& v, std::string_view op, st
 
 Expected<std::vector<Shape>> inferPRelu(const OpView& v) {
   return inferFirst(v, "PRelu", "slope");
+}
+
+Expected<std::vector<Shape>> inferMax(const OpView& v) {
+  auto out = broadcastShapes(v.operands, "Max");
+  if (!out) return tl::unexpected(out.error());
+  return std::vector<Shape>{*out};
 }
 
 Expected<std::vector<Shape>> inferExponential(const OpView& v) {
@@ -221,6 +227,18 @@ const OpRow kFunctionRows[] = {
      .facts = {.zeroPreserving = true, .homogeneous = true},
      .rounding = {.arithmetic = Arithmetic::kProducts, .elements = error_rules::pRelu},
      .onnx = {9}},
+    // The larger of two numbers at each position.
+    {.name = "Max",
+     .minOperands = 2,
+     .maxOperands = 2,
+     .attributes = {},
+     .infer = inferMax,
+     .definition = maxDefinition,
+     .neverCancels = alwaysOneTerm,
+     .meaning = Meaning::kFunction,
+     .kernels = orderedKernels<kernels::Max>(),
+     .rounding = {.arithmetic = Arithmetic::kSelect, .elements = error_rules::larger},
+     .onnx = {8}},
     // Of exponents without a name: 2, 1/2 and -1 are Square, Sqrt and Reciprocal.
     {.name = "Pow",
      .minOperands = 1,

@@ -47,6 +47,7 @@ PET_KERNEL(Band);
 PET_KERNEL(Table);
 
 PET_KERNEL(PRelu);
+PET_KERNEL(Max);
 PET_KERNEL(Pow);
 PET_KERNEL(Exponential);
 PET_KERNEL(Softmax);

@@ -190,8 +190,8 @@ std::optional<Attributes> BatchChange::shiftedMap(const Node& node) const {
 }
 
 std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
-  static constexpr OpName kPositionwise[] = {ops::kAdd,   {"Sub"},     ops::kMul,        ops::kDiv,
-                                             ops::kPRelu, ops::kWhere, ops::kExponential};
+  static constexpr OpName kPositionwise[] = {ops::kAdd,   {"Sub"},     ops::kMul,         ops::kDiv,
+                                             ops::kPRelu, ops::kWhere, ops::kExponential, {"Max"}};
   static constexpr OpName kReductions[] = {{"ReduceL2"}, ops::kReduceMax, ops::kReduceMean, ops::kReduceSum};
   static constexpr OpName kAlongAxis[] = {ops::kSoftmax,          ops::kLogSoftmax, ops::kLayerNormalization,
                                           ops::kRMSNormalization, ops::kConcat,     ops::kSplit,

@@ -59,6 +59,8 @@ PET_WIDE_LOOPS void runElements(const ElementOp& op, const float* const* x, floa
       return each(a, b, y, count, [](float u, float v) { return u / v; });
     case Code::kPRelu:
       return each(a, b, y, count, [](float u, float slope) { return u < 0 ? u * slope : u; });
+    case Code::kMax:
+      return each(a, b, y, count, [](float u, float v) { return u < v || v != v ? v : u; });
     case Code::kWhere:
       for (int64_t i = 0; i < count; ++i)
         y[i] = a[i] != 0 ? b[i] : c[i];
@@ -110,6 +112,7 @@ std::optional<ElementOp> elementOp(const Node& node) {
       {"Mul", Code::kMul},
       {"Div", Code::kDiv},
       {"PRelu", Code::kPRelu},
+      {"Max", Code::kMax},
       {"Where", Code::kWhere},
       {"Erf", Code::kErf},
       {"Reciprocal", Code::kReciprocal},

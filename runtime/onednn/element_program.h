@@ -18,6 +18,7 @@ struct ElementOp {
     kMul,
     kDiv,
     kPRelu,
+    kMax,
     kWhere,
     kLinear,
     kRelu,

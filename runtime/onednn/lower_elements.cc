@@ -72,6 +72,9 @@ struct DivOf {
 struct PReluOf {
   float operator()(float a, float slope) const { return a < 0 ? a * slope : a; }
 };
+struct MaxOf {
+  float operator()(float a, float b) const { return a < b || b != b ? b : a; }
+};
 
 /// y[i] = f(a[i·stepA], b[i·stepB]), the usual steps apart so that they become vector instructions.
 template <class F>
@@ -108,6 +111,7 @@ KernelStep::Kernel kernelFor(std::string_view op, const Loops& loops, bool recti
   if (op == "Sub") return kernelOf(SubOf{}, loops, rectify, threads);
   if (op == "Mul") return kernelOf(MulOf{}, loops, rectify, threads);
   if (op == "Div") return kernelOf(DivOf{}, loops, rectify, threads);
+  if (op == "Max") return kernelOf(MaxOf{}, loops, rectify, threads);
   return kernelOf(PReluOf{}, loops, rectify, threads);
 }
 
@@ -234,6 +238,7 @@ constexpr LowerRow kElementsRows[] = {
     {"Mul", lowerBinary, lastDimension},
     {"Div", lowerBinary, lastDimension},
     {"PRelu", lowerBinary, lastDimension},
+    {"Max", lowerBinary, lastDimension},
     {"Relu", lowerFunction},
     {"LeakyRelu", lowerFunction},
     {"Sigmoid", lowerFunction},

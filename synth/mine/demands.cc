@@ -365,6 +365,7 @@ constexpr Row kRows[] = {
     {"Mul", demandElementwise},
     {"Div", demandElementwise},
     {"PRelu", demandElementwise},
+    {"Max", demandElementwise},
     {"Where", demandElementwise},
     {"Conv", demandConv},
     {"ConvTranspose", demandConvTranspose},

@@ -138,6 +138,7 @@ def function_cases():
     case("LeakyRelu", [x], alpha=0.2)
     case("HardSigmoid", [x], alpha=0.3, beta=0.4)
     case("PRelu", [x, y])
+    case("Max", [x, y])
     case("Gelu", [x], opset=20)
     case("Gelu", [x], opset=20, approximate="tanh")
     case("Clip", [x], opset=10, min=-1.0, max=0.5)

@@ -72,6 +72,8 @@ FAMILIES = [
     ("axes", ["l2-channels", "lrn"], False, ["Eye", "MatMul", "Sqrt"], 1),
     ("definition", ["mish"], False, ["Sigmoid"], 1),
     ("definition", ["prelu-number"], False, ["LeakyRelu"], 1),
+    ("definition", ["hard-swish-in-pieces"], False, ["HardSwish"], 1),
+    ("exchanged", ["prelu-within"], False, ["Mul", "Max"], 1),
     ("definition", ["softplus", "pow-of-base"], False, ["Exp", "Log"], 1),
     ("softmax-of-two", ["softmax-channels"], False, ["Sigmoid"], 2),
     ("column-by-column", ["absolute-distances-of-rows"], False, ["Abs", "Add"], 3),

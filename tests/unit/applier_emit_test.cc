@@ -86,6 +86,7 @@ const Case kCases[] = {
     {"x: [2, 3]  y = Relu(x)", "Relu"},
     {"x: [2, 3]  y = LeakyRelu(x) alpha=0.25", "LeakyRelu"},
     {"x: [2, 3]  z: [3]  y = PRelu(x, z)", "PRelu"},
+    {"x: [2, 3]  z: [3]  y = Max(x, z)", "Max"},
     {"x: [2, 3]  y = Sigmoid(x)", "Sigmoid"},
     {"x: [2, 3]  y = Tanh(x)", "Tanh"},
     {"x: [2, 3]  y = Erf(x)", "Erf"},

@@ -110,6 +110,48 @@ TEST(ApplierMatch, AConstantOfOneNumberIsTheModels) {
   }
 }
 
+TEST(ApplierMatch, AnOperatorInPiecesIsOneThatTheModelHasInAsMany) {
+  constexpr const char* kPieces =
+      "pattern p {\n shape M K\n x: [M, K]\n three = Constant() value=3\n six = Constant() value=6\n u = Add(x, "
+      "three)\n"
+      " c = Clip(u) min=0 max=6\n t = Mul(x, c)\n y = Div(t, six)\n}";
+  const std::string line = "x: [2, 3, 4]  three = Constant() value=3  six = Constant() value=6  u = Add(x, three)  ";
+  for (const char* same : {"c = Clip(u) min=0 max=6  t = Mul(c, x)  y = Div(t, six)",
+                           "c = Clip(u) min=0 max=6  t = Div(c, six)  y = Mul(x, t)"}) {
+    Found found = find(kPieces, modelOf(line + same));
+    ASSERT_EQ(found.sites.size(), 1U) << same;
+    EXPECT_EQ(found.sites[0].nodes.size(), 1U);
+    EXPECT_TRUE(found.sites[0].isInPieces);
+  }
+  for (const char* other :
+       {"x: [2, 3]  y = HardSwish(x)", "x: [2, 3]  g = HardSigmoid(x) alpha=0.16666667 beta=0.5  y = Mul(x, g)"}) {
+    Found found = find(kPieces, modelOf(other));
+    EXPECT_TRUE(found.sites.empty()) << other;
+    ASSERT_EQ(found.refusals.size(), 1U) << other;
+    EXPECT_EQ(found.refusals[0].reason.detail, "the model has it in fewer operators");
+  }
+  EXPECT_TRUE(find(kPieces, modelOf(line + "c = Clip(u) min=0 max=5  t = Mul(c, x)  y = Div(t, six)")).sites.empty());
+}
+
+TEST(ApplierMatch, AClippedWeightIsAConstantWithinTheBounds) {
+  constexpr const char* kWithin =
+      "pattern p {\n shape N C H\n x: [N, C, H]\n w: const [C, 1]\n s = Clip(w) min=0 max=1\n y = PRelu(x, s)\n}";
+  auto model = [](const std::string& values) {
+    return modelOf("x: [2, 3, 4]  s = Table() shape=[3, 1] denominator=4 values=" + values + "  y = PRelu(x, s)");
+  };
+  for (const char* within : {"[0, 1, 4]", "[1, 1, 1]", "[0, 0, 0]"}) {
+    Found found = find(kWithin, model(within));
+    ASSERT_EQ(found.sites.size(), 1U) << within;
+    EXPECT_EQ(found.sites[0].factored.size(), 1U);
+  }
+  for (const char* beyond : {"[0, 1, 5]", "[-1, 1, 1]"}) {
+    Found found = find(kWithin, model(beyond));
+    EXPECT_TRUE(found.sites.empty()) << beyond;
+    ASSERT_EQ(found.refusals.size(), 1U) << beyond;
+    EXPECT_EQ(found.refusals[0].reason.detail, "equal only where a constant is in [0, 1]");
+  }
+}
+
 TEST(ApplierMatch, ARowStandsForThoseOfTensorsOfAnyRankUpToVideo) {
   const char* tensors[] = {"[5]", "[4, 5]", "[3, 4, 5]", "[2, 3, 4, 5]", "[1, 2, 3, 4, 5]"};
   for (const std::string tensor : tensors) {

@@ -60,6 +60,7 @@ const Case kCases[] = {
     {"x: [2, 3]  y = LeakyRelu(x) alpha=0.3", since(6)},
     {"x: [2, 3]  y = LeakyRelu(x)", since(6)},
     {"x: [2, 3]  z: [3]  y = PRelu(x, z)", since(9)},
+    {"x: [2, 3]  z: [3]  y = Max(x, z)", since(8)},
     {"x: [2, 3]  y = Sigmoid(x)", since(6)},
     {"x: [2, 3]  y = Tanh(x)", since(6)},
     {"x: [2, 3]  y = Erf(x)", since(9)},

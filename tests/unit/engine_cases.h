@@ -298,6 +298,8 @@ inline const EngineCase kEngineCases[] = {
     {"mul by a constant", "a: [2, 3, 4]\n b: const [3, 4]\n y = Mul(a, b)"},
     {"div", "a: [2, 3, 4]\n b: [2, 3, 4]\n y = Div(a, b)", 1e-6},
     {"prelu", "a: [2, 3, 4]\n b: const [3, 1]\n y = PRelu(a, b)"},
+    {"max", "a: [2, 1, 4]\n b: [3, 1]\n y = Max(a, b)"},
+    {"max of a value and its part", "a: [2, 3, 4]\n b: const [3, 1]\n t = Mul(a, b)\n y = Max(a, t)"},
     {"sum of many",
      "a: [2, 3, 4]\n b: [2, 3, 4]\n c: [2, 3, 4]\n d: [2, 3, 4]\n s = Add(a, b)\n t = Add(c, d)\n y = Add(s, t)"},
     {"sum of moved ones, filled with zeros",

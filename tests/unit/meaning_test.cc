@@ -141,6 +141,7 @@ const std::string_view kPrograms[] = {
     "x: [N, W]  b = Band() shape=[N, W] lower=1 upper=N  e = Band() shape=[N, W] lower=3 upper=0  a = Add(b, e)  i = "
     "Constant() value=-inf  z = Where(a, x, i)  y = Exp(z)",
     "x: [N, W]  s: [W]  y = PRelu(x, s)",
+    "x: [N, 1]  s: [W]  y = Max(x, s)",
     "x: [N, C]  y = Softmax(x) axis=1",
     "x: [N, W]  b: [W]  y = Exponential(x, b)",
     "x: [N, C, W]  a = LogSoftmax(x) axis=1  b = Abs(a)  c = Exp(b)  y = Log(c)",

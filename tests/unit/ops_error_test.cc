@@ -63,6 +63,7 @@ const Case kInference[] = {
     {"x: [N, C, W]  w: [F, C, S]  y = Conv(x, w) auto_pad=SAME", "unknown auto_pad SAME"},
     {"x: [N, C, W]  w: [F, C, S]  y = Conv(x, w) auto_pad=VALID pads=[1, 1]", "pads next to auto_pad"},
     {"x: [N, C, W]  w: [C, F, S]  y = ConvTranspose(x, w) output_shape=[W, W]", "output_shape needs 1 extents, got 2"},
+    {"a: [N, C]  b: [N]  y = Max(a, b)", "[N, C] and [N]: C and N do not broadcast"},
     {"a: [N, C]  b: [N]  y = Add(a, b)", "[N, C] and [N]: C and N do not broadcast"},
     {"a: [N, C]  s: [2, N, C]  y = Exponential(a, s)", "Exponential of [N, C] with a base of [2, N, C]"},
     {"a: [N, C]  s: [2, N, C]  y = PRelu(a, s)", "PRelu of [N, C] with a slope of [2, N, C]"},

@@ -43,6 +43,7 @@ const std::string_view kPrograms[] = {
     "x: [8]  y = Clip(x) min=-1 max=1",
     "x: [8]  y = Clip(x) min=1 max=2",
     "x: [8]  s: [8]  y = PRelu(x, s)",
+    "x: [8]  s: [8]  y = Max(x, s)",
     "x: [8]  y = Neg(x)",
     "x: [8]  y = Identity(x)",
     "x: [1, 2, 4]  y = MaxPool(x) kernel_shape=[2] strides=[2]",

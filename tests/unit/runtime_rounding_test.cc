@@ -97,6 +97,7 @@ const std::vector<std::string> kPrograms = {
     "x: [2, 300]\n t = Sigmoid(x)\n u = Square(t)\n y = Log(u)",
     "x: [2, 30]\n w: const [30, 30]\n t = MatMul(x, w)\n u = MatMul(t, w)\n y = Exp(u)",
     "x: [2, 300]\n s: const [300]\n y = PRelu(x, s)",
+    "x: [2, 300]\n s: const [300]\n t = Mul(x, s)\n y = Max(x, t)",
     "x: [2, 300]\n y = Softmax(x) axis=1",
     "x: [2, 300]\n y = LogSoftmax(x) axis=1",
     "x: [2, 3, 30]\n w: const [30, 30]\n t = MatMul(x, w)\n u = MatMul(t, w)\n y = LogSoftmax(u) axis=1",

@@ -56,6 +56,8 @@ const char* const kDefined[] = {
     "Swish(x) alpha=-1.5",
     "LeakyRelu(x) alpha=-2",
     "PRelu(x, s)",
+    "Max(x, m)",
+    "Max(m, x)",
     "Sigmoid(x)",
     "Sigmoid(d)",
     "Softplus(x)",
@@ -66,7 +68,8 @@ TEST(Unfold, DefinitionsAreTheOperators) {
   const Tensor<double> x({13}, {-7, -3.5, -3, -2.25, -1, -0.25, 0, 0.1, 0.5, 1, 2.75, 3, 8}), s({1}, {0.375});
   for (const std::string call : kDefined) {
     const std::string op = call.substr(0, call.find('('));
-    const Program program = parsed("x: [13]\ns: [1]\nd = Sub(x, s)\np = Softplus(x)\ny = " + call);
+    const Program program = parsed(
+        "x: [13]\ns: [1]\nd = Sub(x, s)\np = Softplus(x)\nc = Clip(s) min=0.25 max=1\nm = Mul(c, x)\ny = " + call);
     auto ours = lower(program, {op});
     auto checkers = check::expanded(program, {op});
     ASSERT_TRUE(ours && checkers) << call;
@@ -82,10 +85,11 @@ TEST(Unfold, DefinitionsAreTheOperators) {
 }
 
 TEST(Unfold, WithoutADefinitionAnOperatorStays) {
-  for (const std::string call : {"Gelu(x) approximate=tanh", "LeakyRelu(x) alpha=inf", "Swish(x) alpha=inf",
-                                 "HardSigmoid(x) alpha=-inf", "Clip(x) min=inf", "Clip(x) max=-inf", "Tanh(x)"}) {
+  for (const std::string call :
+       {"Gelu(x) approximate=tanh", "LeakyRelu(x) alpha=inf", "Swish(x) alpha=inf", "HardSigmoid(x) alpha=-inf",
+        "Clip(x) min=inf", "Clip(x) max=-inf", "Tanh(x)", "Max(x, h)", "Max(x, x)"}) {
     const std::string op = call.substr(0, call.find('('));
-    const Program program = parsed("x: [2]\ny = " + call);
+    const Program program = parsed("x: [2]\nt = Clip(x) min=0 max=1.5\nh = Mul(x, t)\ny = " + call);
     auto ours = lower(program, {op});
     auto checkers = check::expanded(program, {op});
     ASSERT_TRUE(ours && checkers) << call;

@@ -67,6 +67,14 @@ Expected<std::vector<Tensor<T>>> PRelu::run(const ConcreteNode&, std::span<const
 }
 
 template <class T>
+Expected<std::vector<Tensor<T>>> Max::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
+  Broadcast<T> a(*in[0], node.outputs[0]), b(*in[1], node.outputs[0]);
+  Tensor<T> y(node.outputs[0]);
+  std::transform(a.begin(), a.end(), b.begin(), y.data.begin(), [](T u, T v) { return u < v || v != v ? v : u; });
+  return std::vector{std::move(y)};
+}
+
+template <class T>
 Expected<std::vector<Tensor<T>>> Pow::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
   const Tensor<T>& x = *in[0];
   Tensor<T> y(x.extents);
@@ -96,6 +104,7 @@ Expected<std::vector<Tensor<T>>> LogSoftmax::run(const ConcreteNode& node, std::
 }
 
 PET_INSTANTIATE_ORDERED(PRelu);
+PET_INSTANTIATE_ORDERED(Max);
 PET_INSTANTIATE_FLOAT(Pow);
 PET_INSTANTIATE_FLOAT(Exponential);
 PET_INSTANTIATE_FLOAT(Softmax);

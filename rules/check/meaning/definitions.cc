@@ -18,8 +18,8 @@ Value Definitions::number(double value) {
 }
 
 bool Definitions::has(std::string_view op) {
-  constexpr std::string_view kAll[] = {"Abs",   "Clip",    "Gelu",     "HardSigmoid", "HardSwish", "LeakyRelu", "Mish",
-                                       "PRelu", "Sigmoid", "Softplus", "Square",      "Swish",     "Tanh"};
+  constexpr std::string_view kAll[] = {"Abs",  "Clip",  "Gelu",    "HardSigmoid", "HardSwish", "LeakyRelu", "Max",
+                                       "Mish", "PRelu", "Sigmoid", "Softplus",    "Square",    "Swish",     "Tanh"};
   return std::find(std::begin(kAll), std::end(kAll), op) != std::end(kAll);
 }
 
@@ -46,6 +46,22 @@ Value Definitions::clip(Value x, double low, double high) {
 Value Definitions::bentAtZero(Value x, Value slope) {
   Value above = make("Relu", {x}), below = make("Relu", {make("Neg", {x})});
   return make("Sub", {above, make("Mul", {below, slope})});
+}
+
+/// Between z and s z, 0 <= s <= 1, the larger one is z where that is positive, else s z. Nullopt: x is no such pair, or
+/// nothing says that s is such a number.
+std::optional<Value> Definitions::largerOf(const std::vector<Value>& x) {
+  for (auto [z, product] : {std::pair{x[0], x[1]}, std::pair{x[1], x[0]}}) {
+    const Node scaled = into_.peek().node(product);
+    if (opOf(scaled) != "Mul") continue;
+    for (auto [of, by] :
+         {std::pair{scaled.operands[0], scaled.operands[1]}, {scaled.operands[1], scaled.operands[0]}}) {
+      const Node share = into_.peek().node(by);
+      if (of == z && opOf(share) == "Clip" && share.number("min") >= 0 && share.number("max") <= 1)
+        return bentAtZero(z, by);
+    }
+  }
+  return std::nullopt;
 }
 
 /// 1 / (1 + e^-(a - b)) = e^a / (e^a + e^b)
@@ -77,6 +93,7 @@ std::optional<Value> Definitions::write(const Node& node, const std::vector<Valu
   const std::string_view op = opOf(node);
   if (op == "Square") return make("Mul", {x[0], x[0]});
   if (op == "PRelu") return bentAtZero(x[0], x[1]);
+  if (op == "Max") return largerOf(x);
   if (op == "LeakyRelu" && std::isfinite(node.number("alpha"))) return bentAtZero(x[0], number(node.number("alpha")));
   if (op == "Abs") return make("Add", {make("Relu", {x[0]}), make("Relu", {make("Neg", {x[0]})})});
   if (op == "Softplus") return softplus(x[0]);
@@ -120,7 +137,7 @@ std::optional<Value> Definitions::write(const Node& node, const std::vector<Valu
 
 bool Definitions::hasOneTermAtATime(const Node& node) {
   const std::string_view op = opOf(node);
-  if (op != "Clip") return op == "Abs" || op == "LeakyRelu" || op == "PRelu" || op == "Square";
+  if (op != "Clip") return op == "Abs" || op == "LeakyRelu" || op == "Max" || op == "PRelu" || op == "Square";
   const double low = node.number("min"), high = node.number("max");
   return (low == 0 && std::isinf(high)) || (high == 0 && std::isinf(low));
 }

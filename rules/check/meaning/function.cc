@@ -20,6 +20,7 @@ const Function kFunctions[] = {
     {"HardSwish", {}, true, false, false, false},
     {"LeakyRelu", {"alpha"}, true, false, false, false, Needs::kNothing, Sign::kAny, true},
     {"Log", {}, false, false, false, false, Needs::kPositive},
+    {"Max", {}, false, false, false, false},
     {"Mish", {}, true, false, false, false},
     {"Not", {}, false, false, false, false, Needs::kNothing, Sign::kNotNegative},
     {"PRelu", {}, true, false, false, false, Needs::kNothing, Sign::kAny, true},

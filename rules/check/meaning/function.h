@@ -57,6 +57,7 @@ class Definitions {
   Value number(double value);
   Value clip(Value x, double low, double high);
   Value bentAtZero(Value x, Value slope);
+  std::optional<Value> largerOf(const std::vector<Value>& x);
   Value shareOf(Value a, Value b);
   Value sigmoid(Value x);
   Value softplus(Value z);

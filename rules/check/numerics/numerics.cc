@@ -39,7 +39,7 @@ bool operatesOnPairsAtMost(const Program& program) {
     } else if (functionOf(op)) {
       // A function that is rounded need not be monotone: the largest of its values may not be that of the largest. Nor
       // need it commute with factors.
-      const bool isExact = op == "Relu" || op == "Clip" || op == "Abs";
+      const bool isExact = op == "Relu" || op == "Clip" || op == "Abs" || op == "Max";
       if (op == "Not" || ((hasMaxima || hasFactors) && !isExact)) return false;
       isPair.push_back(false);
     } else if (onlyMoves(op) || op == "Identity" || op == "Neg") {

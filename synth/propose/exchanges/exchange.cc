@@ -114,9 +114,27 @@ class Exchanges {
     }
   }
 
+  bool isOfConstants(const Node& n) const {
+    return std::all_of(n.operands.begin(), n.operands.end(), [&](Value v) { return isConstant(pattern_, v); });
+  }
+
+  /// What the pattern clips to numbers of 0 to 1.
+  bool isShare(Value v) const {
+    const Node& n = pattern_.node(v);
+    return n.is(ops::kClip) && isOfConstants(n) && n.number("min") >= 0 && n.number("max") <= 1;
+  }
+
   /// The operators of a function's definition: of one that is bent at 0, the part above 0, the part below it, and sums
-  /// and products with the weights.
+  /// and products with the weights. With weights of 0 to 1 it is the larger of two values, of
+  /// which one is scaled.
   void addDefinition(const Node& n) {
+    if (isOfConstants(n)) return;
+    const auto share = std::find_if(n.operands.begin(), n.operands.end(), [&](Value v) { return isShare(v); });
+    if (share != n.operands.end()) {
+      addUse({findOp(ops::kMul.text), {}, {std::nullopt, *share}, 0, true});
+      addUse({findOp("Max"), {}, {std::nullopt, std::nullopt}, 0, true});
+      return;
+    }
     ProgramBuilder definition(pattern_);
     std::vector<Shape> shapes;
     for (Value v : n.operands)
