@@ -314,15 +314,19 @@ std::optional<Positions> positionsOf(const IndexMapSpec& map, const Shape& opera
     std::set<std::string> open = read.variables();
     std::vector<std::string> axes;
     Extents extents;
+    Extents table;
     for (; !open.empty() && next < map.dims.size(); ++next) {
-      const LayoutAxis& axis = map.dims[next][0];
-      const auto count = axis.extent.asConstant();
-      if (map.dims[next].size() != 1 || !count || open.erase(axis.name) == 0) return std::nullopt;
-      axes.push_back(axis.name);
-      extents.push_back(*count);
+      for (const LayoutAxis& axis : map.dims[next]) {
+        const auto count = axis.extent.asConstant();
+        if (!count || open.erase(axis.name) == 0) return std::nullopt;
+        axes.push_back(axis.name);
+        extents.push_back(*count);
+      }
+      const auto axesOfAll = static_cast<std::ptrdiff_t>(map.dims[next].size());
+      table.push_back(elementCount(Extents(extents.end() - axesOfAll, extents.end())));
     }
     if (!open.empty()) return std::nullopt;
-    Tensor<int64_t> at(extents, valuesOf(read, axes, extents));
+    Tensor<int64_t> at(table, valuesOf(read, axes, extents));
     for (int64_t& position : at.data)
       position = position < 0 || position >= *extent ? -1 : position;
     positions.emplace_back(std::move(at));

@@ -81,6 +81,15 @@ Attribute substituteAttribute(const Attribute& attribute, const std::map<std::st
   return attribute;
 }
 
+/// The digit is an axis of the map, of as many positions as there are.
+bool isWholeAxis(const IndexMapSpec& map, const Expr& digit, const Dim& extent) {
+  return std::any_of(map.dims.begin(), map.dims.end(), [&](const std::vector<LayoutAxis>& dim) {
+    return std::any_of(dim.begin(), dim.end(), [&](const LayoutAxis& axis) {
+      return axis.extent == extent && digit == Expr::variable(axis.name);
+    });
+  });
+}
+
 /// Atoms of the operand that have become numbers fold into their neighbours: the map's source digits are joined
 /// likewise, and guards keep each of them in its own range.
 Expected<void> foldSource(IndexMapSpec& map, const Shape& operand, const std::map<std::string, Expr>& by) {
@@ -96,7 +105,9 @@ Expected<void> foldSource(IndexMapSpec& map, const Shape& operand, const std::ma
     if (joined.size() != 1) {
       return fail(ErrorKind::kUnsupported, "IndexMap over " + operand[d].str() + " with a constant outer part");
     }
-    requireInRange(digits, atoms, map.guards);
+    for (size_t a = 0; a < atoms.size(); ++a) {
+      if (!isWholeAxis(map, digits[a][0], atoms[a])) requireInRange({digits[a]}, {atoms[a]}, map.guards);
+    }
     map.guards.insert(map.guards.end(), joined[0].guards.begin(), joined[0].guards.end());
     map.source[d] = joined[0].digits[0];
   }

@@ -34,8 +34,13 @@ std::vector<Value> readTranspose(const Lifting& l, const OnnxRow& row) {
   return {l.add("Transpose", {x}, {{"perm", exprs(l.given(row["perm"]).value_or(reversed))}})};
 }
 
+/// Extents that change places only with 1: a Reshape, which moves nothing.
 void writeTranspose(const Emission& e, const OnnxRow&) {
-  e.transpose(e.operand(0), e.list("perm"), true);
+  if (asConstants(e.shape(0)) && movesNothing(transposition(e.shape(0), e.node().list("perm")))) {
+    e.reshape(e.operand(0), e.shape(0), e.outputShape(), true);
+  } else {
+    e.transpose(e.operand(0), e.list("perm"), true);
+  }
 }
 
 Shape axisExtents(const LayoutSpec& layout, const std::vector<int>& axes) {

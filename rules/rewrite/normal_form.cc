@@ -1,8 +1,10 @@
 #include "rules/rewrite/normal_form.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "ir/layout_algebra.h"
 #include "ir/no_op.h"
@@ -58,6 +60,40 @@ std::optional<Value> gather(const Application& a) {
   if (!table) return std::nullopt;
   const auto axis = static_cast<size_t>(a.view().scalar("axis").constant());
   return a.add(ops::kIndexMap, {a.operands[0]}, {{"map", gatherMap(a.operandShapes[0], axis, *table)}});
+}
+
+// --- Parts ---
+
+/// A Slice of a Slice along other axes: one along all of them, in their order.
+std::optional<Value> slice(const Application& a) {
+  const Node first = a.builder.program().node(a.operands[0]);
+  if (!first.is(ops::kSlice)) return std::nullopt;
+  constexpr const char* kLists[] = {"starts", "ends", "steps"};
+  std::map<int64_t, std::array<Expr, std::size(kLists)>> along;
+  auto enter = [&](const auto& part) {
+    const std::vector<Expr>& axes = part.list("axes");
+    for (size_t i = 0; i < axes.size(); ++i) {
+      auto [range, isNew] = along.emplace(axes[i].constant(), std::array<Expr, std::size(kLists)>{0, 0, 1});
+      if (!isNew) return false;
+      for (size_t k = 0; k < std::size(kLists); ++k) {
+        const std::vector<Expr>& list = part.list(kLists[k]);
+        if (!list.empty()) range->second[k] = list[i];
+      }
+    }
+    return true;
+  };
+  if (!enter(first) || !enter(a.view())) return std::nullopt;
+  std::vector<Expr> axes;
+  std::array<std::vector<Expr>, std::size(kLists)> lists;
+  for (const auto& [axis, range] : along) {
+    axes.emplace_back(axis);
+    for (size_t k = 0; k < std::size(kLists); ++k)
+      lists[k].push_back(range[k]);
+  }
+  Attributes attributes{{"axes", std::move(axes)}};
+  for (size_t k = 0; k < std::size(kLists); ++k)
+    attributes.emplace(kLists[k], std::move(lists[k]));
+  return a.add(ops::kSlice, {first.operands[0]}, std::move(attributes));
 }
 
 // --- Constants ---
@@ -299,6 +335,9 @@ std::optional<Value> where(const Application& a) {
 
 // --- Windows ---
 
+/// The distance between taps that are further apart than an operand is long, of at most as many positions.
+constexpr int64_t kBeyond = 1024;
+
 /// Over three axes, where the kernel covers the operand along the first of them, without pads: over the other two, that
 /// axis in the channels.
 std::optional<Value> overFewerAxes(const Application& a) {
@@ -325,23 +364,49 @@ std::optional<Value> overFewerAxes(const Application& a) {
   return regrouped(a.builder, y, a.result);
 }
 
-/// With a stride of 1 along the axes along which the kernel covers the padded operand.
+/// With a stride of 1 along an axis along which the kernel covers the padded operand.
+bool hasOneStep(const Dim& extent, const Dim& taps, int64_t dilation, const Expr& begin, const Expr& end) {
+  if (!extent.isAffine() || !taps.isAffine()) return false;
+  return extent.affine() + begin + end == (taps.affine() - 1) * dilation + 1;
+}
+
+/// Whether taps are further apart than the operand is long, and whole distances are in front of it and behind it: one
+/// tap sees all of it, and the others see padding, whatever the distance is.
+bool areBeyond(const Dim& extent, const Dim& taps, int64_t dilation, const Expr& begin, const Expr& end) {
+  const auto length = extent.asConstant(), count = taps.asConstant(), front = begin.asConstant(),
+             back = end.asConstant();
+  return length && count && front && back && *count > 1 && *length >= 1 && dilation >= *length && *length <= kBeyond &&
+       *front % dilation == 0 && *back % dilation == 0 && *front + *back == checkedMul(*count - 1, dilation);
+}
+
+/// Along each axis with the least stride, and the one distance between taps, that say the same.
 std::optional<Value> convolution(const Application& a) {
   const OpView view = a.view();
-  const std::vector<Expr>&strides = view.list("strides"), &pads = view.list("pads"),
-        &dilations = view.list("dilations");
   if (view.text("auto_pad") != "NOTSET") return std::nullopt;
   if (auto y = overFewerAxes(a)) return y;
-  std::vector<Expr> needed = strides;
-  for (size_t d = 0; d < strides.size(); ++d) {
-    const Dim &extent = a.operandShapes[0][d + 2], &kernel = a.operandShapes[1][d + 2];
-    if (!extent.isAffine() || !kernel.isAffine()) continue;
-    const Expr reach = (kernel.affine() - 1) * *dilations[d].asConstant() + 1;
-    if (extent.affine() + pads[d] + pads[d + strides.size()] == reach) needed[d] = Expr(1);
+  std::vector<Expr> strides = view.list("strides"), dilations = view.list("dilations"), pads = view.list("pads");
+  const size_t axes = strides.size();
+  bool isOther = false;
+  for (size_t d = 0; d < axes; ++d) {
+    const Dim &extent = a.operandShapes[0][d + 2], &taps = a.operandShapes[1][d + 2];
+    const int64_t dilation = *dilations[d].asConstant();
+    Expr &begin = pads[d], &end = pads[axes + d];
+    if (hasOneStep(extent, taps, dilation, begin, end) && strides[d] != Expr(1)) {
+      strides[d] = Expr(1);
+      isOther = true;
+    }
+    if (dilation != kBeyond && areBeyond(extent, taps, dilation, begin, end)) {
+      begin = Expr(checkedMul(begin.constant() / dilation, kBeyond));
+      end = Expr(checkedMul(end.constant() / dilation, kBeyond));
+      dilations[d] = Expr(kBeyond);
+      isOther = true;
+    }
   }
-  if (needed == strides) return std::nullopt;
+  if (!isOther) return std::nullopt;
   Attributes attributes = a.attributes;
-  attributes.insert_or_assign("strides", std::move(needed));
+  attributes.insert_or_assign("strides", std::move(strides));
+  attributes.insert_or_assign("dilations", std::move(dilations));
+  attributes.insert_or_assign("pads", std::move(pads));
   return a.builder.node(a.op, a.operands, std::move(attributes));
 }
 
@@ -437,6 +502,7 @@ constexpr Entry kSteps[] = {
     {ops::kReduceMean, mean},
     {ops::kReduceSum, reduction},
     {ops::kReshape, regrouping},
+    {ops::kSlice, slice},
     {ops::kSqueeze, regrouping},
     {ops::kSub, difference},
     {ops::kUnsqueeze, regrouping},

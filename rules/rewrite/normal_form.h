@@ -36,6 +36,7 @@ class NormalFormBuilder {
 /// - what changes nothing goes (ir/no_op.h);
 /// - Flatten, Reshape, Squeeze, Unsqueeze, a Layout that moves nothing: the Layout of their extents, where there
 ///   is one;
+/// - a Slice of a Slice along other axes: one Slice;
 /// - Gemm: MatMul with Transposes, Mul and Add;
 /// - a quotient or difference with a constant: a product or sum with another one;
 /// - a Gather by a table that counts up (counting.h): the IndexMap that it is, by which other Gathers are told from it;
@@ -54,7 +55,8 @@ class NormalFormBuilder {
 /// - ReduceMean and ReduceMax of all spatial dimensions: GlobalAveragePool, GlobalMaxPool;
 /// - other reductions keep their dimensions, and a Layout drops them;
 /// - a Conv over three axes whose kernel covers the operand along the first, without pads: over the other two;
-/// - a Conv has stride 1 along an axis along which its kernel covers the padded operand;
+/// - a Conv has stride 1 along an axis along which its kernel covers the padded operand; taps that are further apart
+///   than the operand is long, so that one of them sees it, are 1024 apart;
 /// - an AveragePool without pads counts them; zeros that a Pad puts around its operand are pads;
 /// - Where that chooses a constant where its condition holds: where the opposite holds not.
 Value addNormalForm(NormalFormBuilder& builder, const OpRow& op, std::vector<Value> operands, Attributes attributes);

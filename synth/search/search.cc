@@ -1,7 +1,6 @@
 #include "synth/search/search.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <optional>
 #include <thread>
@@ -11,6 +10,7 @@
 #include <tbb/task_arena.h>
 
 #include "rules/text.h"
+#include "synth/analysis/seeing_taps.h"
 #include "synth/propose/axes/axes_generator.h"
 #include "synth/propose/exchanges/exchange_generator.h"
 #include "synth/propose/plans/plan_generator.h"
@@ -46,8 +46,16 @@ Expected<void> Search::addGenerators(const Pattern& pattern) {
   std::string why;
   std::vector<std::unique_ptr<Generator>> made;
   const int size = std::max(kLeastSize, options_.depth);
-  for (MadeGenerator& generator : std::array{planGenerator(pattern), axesGenerator(pattern),
-                                             skeletonGenerator(pattern, size), templateGenerator(pattern)}) {
+  // Where taps of each axis only see padding, what else the Conv may become the Conv without them does: a template.
+  const bool isBlind = hasBlindTaps(pattern);
+  std::vector<MadeGenerator> generators;
+  if (!isBlind) {
+    generators.push_back(planGenerator(pattern));
+    generators.push_back(axesGenerator(pattern));
+    generators.push_back(skeletonGenerator(pattern, size));
+  }
+  generators.push_back(templateGenerator(pattern));
+  for (MadeGenerator& generator : generators) {
     if (generator) {
       made.push_back(std::move(*generator));
     } else if (!generator.error().empty()) {
@@ -55,7 +63,7 @@ Expected<void> Search::addGenerators(const Pattern& pattern) {
     }
   }
   if (made.empty()) return fail(ErrorKind::kUnsupported, why, "pattern " + pattern.name);
-  if (auto exchanges = exchangeGenerator(pattern, size)) made.push_back(std::move(*exchanges));
+  if (auto exchanges = exchangeGenerator(pattern, size); exchanges && !isBlind) made.push_back(std::move(*exchanges));
   std::sort(made.begin(), made.end(), [](const auto& a, const auto& b) { return a->source() < b->source(); });
   for (auto& generator : made) {
     for (size_t unit = 0; unit < generator->size(); ++unit)

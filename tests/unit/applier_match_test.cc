@@ -90,6 +90,32 @@ TEST(ApplierMatch, ANumberThatStandsForOthersIsTheModels) {
   EXPECT_EQ(found.sites[0].numbers, (Numbers{{0.01, 0.25}}));
 }
 
+TEST(ApplierMatch, SlicesOfOneSliceAreSlicesAlongBothAxes) {
+  constexpr const char* kBoth =
+      "pattern p {\n shape N H W\n x: [N, 2H, 2W]\n a = Slice(x) axes=[1, 2] starts=[0, 0] ends=[2H, 2W] steps=[2, 2]\n"
+      " b = Slice(x) axes=[1, 2] starts=[0, 1] ends=[2H, 2W] steps=[2, 2]\n y = Concat(a, b) axis=0\n}";
+  const std::string first = "x: [3, 8, 6]  r = Slice(x) axes=[1] starts=[0] ends=[8] steps=[2]  ";
+  const std::string both =
+      "a = Slice(r) axes=[2] starts=[0] ends=[6] steps=[2]  b = Slice(r) axes=[2] starts=[1] ends=[6] steps=[2]  ";
+  EXPECT_EQ(find(kBoth, modelOf(first + both + "y = Concat(a, b) axis=0")).sites.size(), 1U);
+  EXPECT_EQ(find(kBoth, modelOf(first + both + "y = Concat(b, a) axis=0")).sites.size(), 0U);
+}
+
+TEST(ApplierMatch, TapsBeyondTheMapAreAsFarApartAsThePatterns) {
+  constexpr const char* kBeyond =
+      "pattern p {\n shape N C W F B : W <= 1024, 1 <= B\n x: [N, C, W]\n w: const [F, C, 2B + 1]\n"
+      " y = Conv(x, w) dilations=[1024] pads=[1024B, 1024B]\n}";
+  auto sites = [&](const std::string& width, const std::string& attributes) {
+    const std::string model = "x: [1, 2, " + width + "]  w: const [4, 2, 3]  y = Conv(x, w) ";
+    return find(kBeyond, modelOf(model + attributes)).sites.size();
+  };
+  EXPECT_EQ(sites("9", "dilations=[9] pads=[9, 9]"), 1U);
+  EXPECT_EQ(sites("9", "dilations=[12] pads=[12, 12]"), 1U);
+  EXPECT_EQ(sites("9", "dilations=[8] pads=[8, 8]"), 0U);
+  EXPECT_EQ(sites("9", "dilations=[12] pads=[24, 0]"), 0U) << "the last tap";
+  EXPECT_EQ(sites("9", "dilations=[12] pads=[11, 13]"), 0U);
+}
+
 TEST(ApplierMatch, AConstantOfOneNumberIsTheModels) {
   constexpr const char* kSlope =
       "pattern p {\n shape N\n any 0.01 > 0\n x: [N]\n s = Constant() value=0.01\n y = PRelu(x, s)\n}";

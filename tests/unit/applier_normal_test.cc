@@ -267,18 +267,18 @@ TEST(ApplierChannels, AreWrittenWithoutTheBiasOrAsTheyWere) {
   }
   // Of another Conv nothing changes here.
   const Model two =
-      behindABias("a = Mul(u, p)  r = Add(a, q)  y = Relu(r)  z = Transpose(x) perm=[1, 0, 2, 3]  return y, z");
+      behindABias("a = Mul(u, p)  r = Add(a, q)  y = Relu(r)  z = Transpose(x) perm=[0, 1, 3, 2]  return y, z");
   const Applied other = applied(two, rulesOf(R"(
 pattern turn { shape A B H W : 1 <= A, 1 <= B, 1 <= H, 1 <= W
   x: [A, B, H, W]
-  y = Transpose(x) perm=[1, 0, 2, 3] }
+  y = Transpose(x) perm=[0, 1, 3, 2] }
 rule twice of turn {
   class A B H W : 1 <= A, 1 <= B, 1 <= H, 1 <= W
   numerics bit-equal
   replacement {
-    p = Pad(x) pads=[0, 0, 1, 0, 0, 0, 0, 0]
-    q = Transpose(p) perm=[1, 0, 2, 3]
-    y = Slice(q) axes=[2] starts=[1] ends=[H + 1]
+    p = Pad(x) pads=[0, 1, 0, 0, 0, 0, 0, 0]
+    q = Transpose(p) perm=[0, 1, 3, 2]
+    y = Slice(q) axes=[1] starts=[1] ends=[B + 1]
   }
 })"),
                                 all());

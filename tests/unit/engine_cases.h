@@ -528,6 +528,7 @@ inline const EngineCase kEngineCases[] = {
      "start=1\n y = Add(s, a)"},
     {"index map", "x: [3, 9, 2]\n y = IndexMap(x) [a:3, i:2, j:4, c:2] -> [a, i + 2j + 1, c]"},
     {"index map with a division", "x: [3, 4]\n y = IndexMap(x) [a:3, j:8] -> [a, floor(j/2)]"},
+    {"index map of a shuffle", "x: [2, 6, 4]\n y = IndexMap(x) [n:2, (c:3 g:2), w:4] -> [n, 3g + c, w]"},
     {"index map that fills", "x: [3, 5]\n y = IndexMap(x) [a:3, j:8] -> [a, j - 2]"},
     {"nearest",
      "x: [1, 3, 4, 5]\n y = Resize(x) scales=[1, 1, 1, 1, 2, 1, 2, 1] coordinate_transformation_mode=asymmetric"

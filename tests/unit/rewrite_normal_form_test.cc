@@ -164,6 +164,28 @@ const Case kCases[] = {
      "x: [N, C, D, H, W]\nw: const [F, C, D, 3, 3]\nt = Layout(x) a0 a1 a2 a3 a4 -> a0 (a1 a2) a3 a4\n"
      "v = Layout(w) a0 a1 a2 a3 a4 -> a0 (a1 a2) a3 a4\nu = Conv(t, v) strides=[1, 2] pads=[1, 1, 1, 0]\n"
      "y = Layout(u) a0 a1 a2 a3 -> a0 a1 1 a2 a3\n"},
+    {"TapsFurtherApartThanTheMapIsLong",
+     "x: [N, C, 33, 20]\nw: const [F, C, 3, 5]\ny = Conv(x, w) dilations=[36, 20] pads=[36, 20, 36, 60]\n",
+     "x: [N, C, 33, 20]\nw: const [F, C, 3, 5]\ny = Conv(x, w) dilations=[1024, 1024] pads=[1024, 1024, 1024, 3072]\n"},
+    {"TapsFurtherApartAlongOneAxis",
+     "x: [N, C, 33, 65]\nw: const [F, C, 3, 3]\ny = Conv(x, w) strides=[2, 1] dilations=[36, 36] pads=[36, 36, 36, "
+     "36]\n",
+     "x: [N, C, 33, 65]\nw: const [F, C, 3, 3]\n"
+     "y = Conv(x, w) strides=[2, 1] dilations=[1024, 36] pads=[1024, 36, 1024, 36]\n"},
+    {"TapsAsFarApartAsTheMapIsLongLessOne",
+     "x: [N, C, 33]\nw: const [F, C, 3]\ny = Conv(x, w) dilations=[32] pads=[32, 32]\n",
+     "x: [N, C, 33]\nw: const [F, C, 3]\ny = Conv(x, w) dilations=[32] pads=[32, 32]\n"},
+    {"TapsOfWhichNoneIsAtTheMap", "x: [N, C, 33]\nw: const [F, C, 3]\ny = Conv(x, w) dilations=[36] pads=[35, 37]\n",
+     "x: [N, C, 33]\nw: const [F, C, 3]\ny = Conv(x, w) dilations=[36] pads=[35, 37]\n"},
+    {"TapsOnAMapOfAnySize", "x: [N, C, H]\nw: const [F, C, 3]\ny = Conv(x, w) dilations=[36] pads=[36, 36]\n",
+     "x: [N, C, H]\nw: const [F, C, 3]\ny = Conv(x, w) dilations=[36] pads=[36, 36]\n"},
+    {"APartOfAPart",
+     "x: [N, 2H, 2W]\ns = Slice(x) axes=[2] starts=[1] ends=[2W] steps=[2]\ny = Slice(s) axes=[1] starts=[0] "
+     "ends=[H]\n",
+     "x: [N, 2H, 2W]\ny = Slice(x) axes=[1, 2] starts=[0, 1] ends=[H, 2W] steps=[1, 2]\n"},
+    {"APartOfAPartAlongTheSameAxis",
+     "x: [N, 9]\ns = Slice(x) axes=[1] starts=[1] ends=[9]\ny = Slice(s) axes=[1] starts=[1] ends=[4]\n",
+     "x: [N, 9]\ns = Slice(x) axes=[1] starts=[1] ends=[9]\ny = Slice(s) axes=[1] starts=[1] ends=[4]\n"},
     {"AKernelThatCoversAlmostTheMap", "x: [N, C, H + 1]\nw: const [F, C, H]\ny = Conv(x, w) strides=[2]\n",
      "x: [N, C, H + 1]\nw: const [F, C, H]\ny = Conv(x, w) strides=[2]\n"},
     {"MeanOfRows", "x: [N, C, H, W]\ny = ReduceMean(x) axes=[3]\n", "x: [N, C, H, W]\ny = ReduceMean(x) axes=[3]\n"},

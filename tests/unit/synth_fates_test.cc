@@ -198,6 +198,10 @@ TEST(SynthFilter, OnConcreteShapes) {
   }
 }
 
+TEST(SynthFates, AConvWithTapsThatSeeNothingIsTheOneWithoutThem) {
+  EXPECT_EQ(fatesOf(synthesised("conv-beyond", {})), (std::map<std::string, std::string>{{"seeing-taps", "kept"}}));
+}
+
 TEST(SynthFilter, AClassWithoutShapesIsEmpty) {
   auto m = mutantOf(kShortcut, "h.in2-chi_w.in2-chi_conv");
   ASSERT_TRUE(m);

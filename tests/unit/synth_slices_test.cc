@@ -48,6 +48,7 @@ TEST(Slices, AreNoneOfOtherPrograms) {
   EXPECT_EQ(operatorsOf("pattern p { shape A B\n x: [A + B - 1]\n y = IndexMap(x) [a:A, b:B] -> [a + b] }"), "")
       << "windows of any number";
   EXPECT_EQ(operatorsOf("pattern p { shape A\n x: [A]\n y = IndexMap(x) [a:{A + 1}] -> [a] }"), "") << "and a zero";
+  EXPECT_EQ(operatorsOf("merged-patches"), "") << "Slices already";
   EXPECT_EQ(operatorsOf("pattern p { shape A\n x: const [A + 1]\n y = IndexMap(x) [a:A] -> [a] }"), "") << "of weights";
 }
 
@@ -60,6 +61,30 @@ TEST(Steps, ArePartsOfTheInnerDigit) {
   EXPECT_EQ(parts(third + "starts=[0] ends=[3B] steps=[2] }"), "") << "no divisor";
   EXPECT_EQ(parts(third + "starts=[0] ends=[3B - 3] steps=[3] }"), "") << "not to the end";
   EXPECT_EQ(parts(third + "starts=[0] ends=[3B] steps=[1] }"), "") << "all";
+}
+
+TEST(Phases, ThatAreJoinedAreRegrouped) {
+  auto regrouped = [](const std::string& text) { return operatorsOf(text, phaseTemplates); };
+  EXPECT_EQ(regrouped("merged-patches"), "Layout");
+  const std::string head = "pattern p { shape A B C\n x: [A, 2B, 3C]\n";
+  auto slice = [](const std::string& name, int along, int phase, int step, const std::string& end) {
+    return " " + name + " = Slice(x) axes=[" + std::to_string(along) + "] starts=[" + std::to_string(phase) +
+           "] ends=[" + end + "] steps=[" + std::to_string(step) + "]\n";
+  };
+  const std::string thirds = slice("a", 2, 0, 3, "3C") + slice("b", 2, 1, 3, "3C") + slice("c", 2, 2, 3, "3C");
+  EXPECT_EQ(regrouped(head + thirds + " y = Concat(a, b, c) axis=0 }"), "Layout");
+  EXPECT_EQ(regrouped(head + thirds + " y = Concat(a, c, b) axis=0 }"), "") << "in another order";
+  EXPECT_EQ(regrouped(head + thirds + " y = Concat(a, b) axis=0 }"), "") << "one is missing";
+  EXPECT_EQ(regrouped(head + thirds + " y = Concat(a, b, c) axis=2 }"), "") << "along the same dimension";
+  const std::string fewer =
+      slice("a", 2, 0, 3, "3C - 3") + slice("b", 2, 1, 3, "3C - 3") + slice("c", 2, 2, 3, "3C - 3");
+  EXPECT_EQ(regrouped(head + fewer + " y = Concat(a, b, c) axis=0 }"), "") << "not to the end";
+  EXPECT_EQ(regrouped("pattern p { shape A B\n x: [A, 2B]\n z: [A, 2B]\n"
+                      " a = Slice(x) axes=[1] starts=[0] ends=[2B] steps=[2]\n"
+                      " b = Slice(z) axes=[1] starts=[1] ends=[2B] steps=[2]\n y = Concat(a, b) axis=0 }"),
+            "")
+      << "of two inputs";
+  EXPECT_EQ(regrouped("pattern p { shape A B\n x: [A, B]\n y = Relu(x) }"), "");
 }
 
 TEST(Slices, HaveSteps) {

@@ -42,6 +42,46 @@ TEST(Transposes, OfOtherProgramsAreNone) {
   EXPECT_THAT(namesOf("weighted-rows"), IsEmpty());
 }
 
+/// The operators of the template by a table, without inputs; "" where there is none.
+std::string byTable(const std::string& nameOrText) {
+  std::string names;
+  for (const Template& t : tableTemplates(pattern(nameOrText))) {
+    for (const Node& n : t.program.nodes()) {
+      if (!n.is(ops::kInput)) names += (names.empty() ? "" : " ") + std::string(n.op->name);
+    }
+  }
+  return names;
+}
+
+TEST(Tables, AreOfTheRowsBehindWhatMoves) {
+  EXPECT_EQ(byTable("channel-shuffle"), "IndexMap");
+  EXPECT_EQ(byTable("pattern p { shape A B C D\n x: [A, B, C, D]\n y = Transpose(x) perm=[0, 2, 1, 3] }"),
+            "Layout IndexMap Layout");
+  EXPECT_EQ(byTable("pattern p { shape H A W B K\n x: [1, (H A), (W B), K]\n"
+                    " y = Layout(x) 1 (h a) (w b) k -> (h w) (a b) k }"),
+            "Layout IndexMap Layout");
+}
+
+TEST(Tables, AreOneGatherOfASite) {
+  const Template t = tableTemplates(pattern("channel-shuffle")).at(0);
+  auto site = t.program.substitute({{"N", 1}, {"G", 3}, {"C", 2}, {"H", 5}, {"W", 4}});
+  ASSERT_TRUE(site);
+  const Node& n = site->node(site->outputs()[0]);
+  const auto positions = positionsOf(std::get<IndexMapSpec>(n.attributes.find("map")->second), {1, 6, 5, 4});
+  ASSERT_TRUE(positions);
+  ASSERT_EQ(positions->size(), 4U);
+  for (size_t d : {0, 2, 3})
+    EXPECT_FALSE((*positions)[d]) << d;
+  EXPECT_EQ((*positions)[1]->data, (std::vector<int64_t>{0, 2, 4, 1, 3, 5}));
+}
+
+TEST(Tables, AreNoneWhereNothingIsBehind) {
+  EXPECT_EQ(byTable("pixel-unshuffle"), "");
+  EXPECT_EQ(byTable("pattern p { shape A B\n x: [A, B, 1]\n y = Transpose(x) perm=[1, 0, 2] }"), "");
+  EXPECT_EQ(byTable("pattern p { shape A B\n x: [A, 1, B]\n y = Transpose(x) perm=[1, 0, 2] }"), "") << "nothing moves";
+  EXPECT_EQ(byTable("pattern p { shape A B\n x: [A, B]\n y = Relu(x) }"), "");
+}
+
 TEST(Transposes, EachMovesTheWholeInTwoSteps) {
   for (const char* name : {"pixel-unshuffle", "pixel-shuffle", "patches-to-pixels", "pixels-to-patches"}) {
     for (const Template& t : transposeTemplates(pattern(name))) {

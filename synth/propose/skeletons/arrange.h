@@ -20,7 +20,7 @@ struct PatternFacts {
   const ShapeClass& shapes;
   Bindings typical;                ///< a usual shape
   std::vector<Value> activations;  ///< inputs that something reads
-  /// Of the pattern's operators; operators in a row multiply their strides.
+  /// Of the pattern's operators; operators in a row multiply their strides, and the steps of Slices are strides.
   std::set<int64_t> strides{1}, dilations{1};
   std::set<Expr> groups{Expr(1)};
   bool upsamples = false;

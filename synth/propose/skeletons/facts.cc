@@ -40,6 +40,7 @@ PatternFacts::PatternFacts(const Pattern& pattern) : program(pattern.program), s
   for (const Node& n : program.nodes()) {
     read.insert(n.operands.begin(), n.operands.end());
     multiply(n, "strides", strides);
+    if (n.is(ops::kSlice)) multiply(n, "steps", strides);
     multiply(n, "dilations", dilations);
     upsamples = upsamples || n.is(ops::kConvTranspose) || n.is(ops::kResize);
     mirrors = mirrors || (n.is(ops::kPad) && n.text("mode") != "constant");

@@ -150,7 +150,10 @@ std::vector<Template> sliceTemplates(const Pattern& pattern) {
   const bool onlyMoves = std::all_of(p.nodes().begin(), p.nodes().end(), [](const Node& n) {
     return n.is(ops::kInput) ? n.scalar("constant") != Expr(1) : n.op->layout;
   });
-  if (!onlyMoves || p.outputs().size() != 1) return {};
+  const bool areSlices = std::all_of(p.nodes().begin(), p.nodes().end(), [](const Node& n) {
+    return n.is(ops::kInput) || n.is(ops::kSlice) || n.is(ops::kConcat);
+  });
+  if (!onlyMoves || areSlices || p.outputs().size() != 1) return {};
   poly::Context context(pattern.shapes);
   constexpr int64_t kExtent = 17;
   const auto typical = typicalShape(context, p, kExtent);

@@ -51,6 +51,10 @@ std::vector<Template> definitionTemplates(const Pattern& pattern);
 /// dimensions at most. Empty: the pattern is no regrouping, or is one such exchange.
 std::vector<Template> transposeTemplates(const Pattern& pattern);
 
+/// A regrouping that moves axes, what is in front of them and behind them left as it lies: a table of the rows behind
+/// them. Empty: the pattern is no regrouping, or nothing is behind the axes that move.
+std::vector<Template> tableTemplates(const Pattern& pattern);
+
 /// A transposed Conv along one axis with its phases as channels of a Conv, one for each position of a step, where the
 /// kernel is a number of steps. Empty: the pattern is no such Conv.
 std::vector<Template> longStrideTemplates(const Pattern& pattern);
@@ -58,6 +62,9 @@ std::vector<Template> longStrideTemplates(const Pattern& pattern);
 /// Slices that take every other position, or one of several, as parts of a Split of the dimension's inner digit, which
 /// reads its operand once. Empty: the pattern has none that divide the dimension.
 std::vector<Template> stepTemplates(const Pattern& pattern);
+
+/// Slices by steps from every phase on, joined: a regrouping. Empty: the pattern is none of these.
+std::vector<Template> phaseTemplates(const Pattern& pattern);
 
 /// What a program that only moves values copies, box by box: Slices of its inputs, joined. Each is copied as a whole
 /// where the program goes through tables or other orders of dimensions. Empty: the result is not made of boxes, or
@@ -79,6 +86,10 @@ std::vector<Template> pairTemplates(const Pattern& pattern);
 /// CumSum along the last axis in blocks of 16, 32 or 64: a product with a triangle in each, and what is in front of it.
 /// Empty: the pattern is no such CumSum.
 std::vector<Template> runningSumTemplates(const Pattern& pattern);
+
+/// A Conv without the taps that see nothing but padding. Empty: the pattern is no Conv that has some at every shape of
+/// its class.
+std::vector<Template> seeingTapTemplates(const Pattern& pattern);
 
 /// The spectra of a signal's frames by a Conv along the signal; its kernel is what the operator makes of the unit
 /// matrix. Empty: the pattern is no STFT.

@@ -32,8 +32,9 @@ class TemplateGenerator : public Generator {
 MadeGenerator templateGenerator(const Pattern& pattern) {
   std::vector<Template> templates;
   for (auto make : {winogradTemplates, kernelRowTemplates, blockTemplates, rowPhaseTemplates, definitionTemplates,
-                    spectrumTemplates, transposeTemplates, sliceTemplates, stepTemplates, longStrideTemplates,
-                    distanceTemplates, columnTemplates, runningSumTemplates, pairTemplates}) {
+                    spectrumTemplates, transposeTemplates, tableTemplates, sliceTemplates, stepTemplates,
+                    phaseTemplates, longStrideTemplates, distanceTemplates, columnTemplates, runningSumTemplates,
+                    pairTemplates, seeingTapTemplates}) {
     auto more = make(pattern);
     std::move(more.begin(), more.end(), std::back_inserter(templates));
   }

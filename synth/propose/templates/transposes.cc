@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -76,6 +77,41 @@ std::vector<std::vector<LayoutAxis>> named(const LayoutSpec& layout, const std::
   return axes;
 }
 
+// --- By a table ---
+
+/// An axis for each atom of its extent: those of an IndexMap are affine.
+AxisGroup atomsOf(const LayoutAxis& axis) {
+  AxisGroup atoms;
+  const std::vector<Expr>& extents = axis.extent.atoms();
+  for (size_t k = 0; k < extents.size(); ++k)
+    atoms.push_back({extents.size() == 1 ? axis.name : fmt::format("{}_{}", axis.name, k), extents[k]});
+  return atoms;
+}
+
+/// The dimensions of one side of a layout in such axes. If `asOne`, the axes that move are one dimension, and those of
+/// extent 1 are none.
+std::vector<AxisGroup> dimensionsOf(const LayoutSpec& layout,
+                                    const std::vector<Order>& side,
+                                    const std::set<int>& moving,
+                                    bool asOne) {
+  std::vector<AxisGroup> dimensions;
+  bool isMoving = false;  // the last dimension is the one that does
+  for (const Order& group : side) {
+    bool isOpen = false;  // the last dimension is of this group
+    for (int a : group) {
+      const LayoutAxis& axis = layout.axes[static_cast<size_t>(a)];
+      if (axis.extent == Dim(1)) continue;
+      const bool moves = asOne && moving.contains(a);
+      if (moves ? !isMoving : !isOpen || isMoving) dimensions.emplace_back();
+      isMoving = moves, isOpen = true;
+      const AxisGroup atoms = atomsOf(axis);
+      dimensions.back().insert(dimensions.back().end(), atoms.begin(), atoms.end());
+    }
+    if (!isOpen && !asOne) dimensions.emplace_back();  // of extent 1
+  }
+  return dimensions;
+}
+
 }  // namespace
 
 std::vector<Template> transposeTemplates(const Pattern& pattern) {
@@ -102,6 +138,38 @@ std::vector<Template> transposeTemplates(const Pattern& pattern) {
     }
   }
   return templates;
+}
+
+std::vector<Template> tableTemplates(const Pattern& pattern) {
+  const Program& p = pattern.program;
+  const auto layout = wholeLayout(p);
+  if (!layout) return {};
+  const auto [from, to] = movingAxes(*layout);
+  size_t begin = 0, end = from.size();
+  while (begin < end && from[begin] == to[begin])
+    ++begin;
+  while (begin < end && from[end - 1] == to[end - 1])
+    --end;
+  if (begin == end || end == from.size()) return {};
+  const std::set<int> moving(from.begin() + static_cast<std::ptrdiff_t>(begin),
+                             from.begin() + static_cast<std::ptrdiff_t>(end));
+  const auto opened = dimensionsOf(*layout, layout->left, moving, true);
+  const auto closed = dimensionsOf(*layout, layout->right, moving, true);
+  IndexMapSpec map{closed, {}, {}};
+  for (const AxisGroup& dimension : opened) {
+    map.source.emplace_back();
+    for (const LayoutAxis& axis : dimension)
+      map.source.back().push_back(Expr::variable(axis.name));
+  }
+  ProgramWriter form(p);
+  auto regrouped = [&](Value x, const std::vector<AxisGroup>& as, const std::vector<AxisGroup>& groups) {
+    return as == groups ? x : form.layout(x, as, groups);
+  };
+  Value y = regrouped(p.inputs()[0], dimensionsOf(*layout, layout->left, moving, false), opened);
+  y = form.add(ops::kIndexMap.text, {y}, {{"map", std::move(map)}});
+  auto program = std::move(form).finish(regrouped(y, closed, dimensionsOf(*layout, layout->right, moving, false)));
+  if (!program) return {};
+  return {{"by-table", "by-table", {}, classOf(pattern, {}, *program), *program}};
 }
 
 }  // namespace pet
