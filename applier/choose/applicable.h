@@ -21,11 +21,11 @@ struct Costs {
   /// What one step takes of those that compute a size: a Shape, Gather, Mul or Concat of some numbers. Measured on ONNX
   /// Runtime (bench/size_chains.py).
   double sizeStepSeconds = 0.25e-6;
-  /// As `at`, of sites that are the last ones (Site::isLast), where something was timed there. Null: as elsewhere.
-  std::function<Expected<CostEstimate>(const Rule&, const Bindings&)> atLast = nullptr;
+  /// The same beside what a site is beside, where that is not two neighbours. Null: as between these.
+  std::function<Expected<CostEstimate>(const Rule&, const Bindings&, const Surroundings&)> beside = nullptr;
 
   Expected<CostEstimate> of(const Rule& rule, const Site& site, const Bindings& shapes) const {
-    return site.isLast && atLast ? atLast(rule, shapes) : at(rule, shapes);
+    return beside && site.beside != Surroundings{} ? beside(rule, shapes, site.beside) : at(rule, shapes);
   }
 };
 

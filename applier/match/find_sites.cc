@@ -401,7 +401,10 @@ Fits<Site> Matcher::site(const Assignment& a, int anchor) const {
     const int node = a[static_cast<size_t>(p.node)].node;
     site.outputs.push_back(form_.isWritten ? index_.readAway(node).result : Value{node, p.output});
   }
-  site.isLast = std::all_of(site.outputs.begin(), site.outputs.end(), [&](Value v) { return index_.isLast(v); });
+  site.beside = {
+      std::all_of(site.inputs.begin(), site.inputs.end(), [&](Value v) { return index_.isPlain(v); }),
+      std::all_of(site.outputs.begin(), site.outputs.end(), [&](Value v) { return index_.isLast(v); }),
+  };
   // A site is one step: what it takes is there before, along whatever path.
   bool feedsItself = std::any_of(site.inputs.begin(), site.inputs.end(), [&](Value v) {
     return std::binary_search(site.nodes.begin(), site.nodes.end(), v.node);

@@ -13,6 +13,7 @@
 #include "rules/rewrite/batch.h"
 #include "rules/rewrite/symbols.h"
 #include "rules/rule.h"
+#include "rules/surroundings.h"
 
 namespace pet {
 
@@ -32,8 +33,8 @@ struct Site {
   rewrite::Symbols symbols;    ///< the values of the pattern's symbols, in the model's
   Numbers numbers = {};        ///< what the pattern's numbers are here that stand for others
   std::optional<rewrite::BatchDimensions> batch = {};  ///< with which it matched, if they are others
-  bool isLast = false;                                 ///< all that it makes is so (MatchIndex::isLast)
-  std::vector<FactoredConstant> factored = {};         ///< the weights that the model has in constants with others
+  Surroundings beside = {};                     ///< all that it takes is plain, all that it makes is last (MatchIndex)
+  std::vector<FactoredConstant> factored = {};  ///< the weights that the model has in constants with others
 
   /// What an input of `program` stands for.
   Value operand(std::string_view input) const;

@@ -29,10 +29,11 @@ std::vector<bool> replaceableNodes(const Graph& graph, const View& view, const s
 }
 
 /// The operator computes its only result from one value and constants, each number from that at its place, or from
-/// those beside it along one axis.
+/// those beside it along one axis; or it regroups the numbers, for which engines have them in no layout of their own.
 bool isFunctionOf(const Node& n, Value value, const Uses& uses) {
   const bool isNormalised = n.is(ops::kSoftmax) || n.is(ops::kLogSoftmax);
-  if (!n.op->facts.elementwise && !n.is(ops::kAdd) && !n.is(ops::kMul) && !isNormalised) return false;
+  const bool isFunction = n.op->facts.elementwise || n.is(ops::kAdd) || n.is(ops::kMul) || isNormalised;
+  if (!isFunction && !n.is(ops::kLayout)) return false;
   return std::all_of(n.operands.begin(), n.operands.end(),
                      [&](Value v) { return v == value || uses.constant[static_cast<size_t>(v.node)]; });
 }
@@ -64,6 +65,24 @@ std::vector<bool> lastNodes(const Graph& graph, const View& view, const Uses& us
   return result;
 }
 
+/// Per node: engines leave its results in blocks of channels.
+std::vector<bool> blockedNodes(const View& view, const Uses& uses) {
+  constexpr size_t kRankOfImages = 4;
+  const auto& nodes = view.program.nodes();
+  std::vector<bool> result(nodes.size(), false);
+  auto isBlocked = [&](Value v) { return result[static_cast<size_t>(v.node)]; };
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& n = nodes[i];
+    if (uses.constant[i] || n.shapes[0].size() != kRankOfImages) continue;
+    const bool begins = n.is(ops::kConv) || n.is(ops::kMaxPool) || n.is(ops::kAveragePool) ||
+                        n.is(ops::kGlobalMaxPool) || n.is(ops::kGlobalAveragePool);
+    const bool goesOn = n.op->facts.elementwise || n.is(ops::kAdd) || n.is(ops::kSub) || n.is(ops::kMul) ||
+                        n.is(ops::kConcat) || n.is(ops::kResize) || n.is(ops::kBatchNormalization);
+    result[i] = begins || (goesOn && std::any_of(n.operands.begin(), n.operands.end(), isBlocked));
+  }
+  return result;
+}
+
 }  // namespace
 
 MatchIndex::MatchIndex(const Graph& graph, const View& view, const ModelSizes& sizes)
@@ -72,6 +91,7 @@ MatchIndex::MatchIndex(const Graph& graph, const View& view, const ModelSizes& s
       uses_(view.program),
       replaceable_(replaceableNodes(graph, view, uses_.constant)),
       last_(lastNodes(graph, view, uses_)),
+      blocked_(blockedNodes(view, uses_)),
       precedence_(graph, view) {
   for (size_t i = 0; i < view.program.nodes().size(); ++i)
     byOp_[view.program.nodes()[i].op].push_back(static_cast<int>(i));

@@ -25,9 +25,12 @@ class MatchIndex {
   const std::vector<int>& readersOf(Value value) const;
   const Precedence& precedence() const { return precedence_; }
   bool isConstant(Value value) const { return uses_.constant[static_cast<size_t>(value.node)]; }
-  /// Graph outputs are all that is made of the value, or its node's other ones, by functions of it alone and
-  /// (Log)Softmax.
+  /// Graph outputs are all that is made of the value, or its node's other ones, by functions of it alone, (Log)Softmax
+  /// and regroupings.
   bool isLast(Value value) const { return last_[static_cast<size_t>(value.node)]; }
+  /// No engine has it in a layout of its own: it is no result of a Conv or a pool of images, nor made of one by
+  /// functions, sums, products, Concat or Resize.
+  bool isPlain(Value value) const { return !blocked_[static_cast<size_t>(value.node)]; }
   const Uses& uses() const { return uses_; }
   /// The view with nodes behind its own: each operator that is read away, as the model has it.
   const Program& written() const { return written_; }
@@ -60,7 +63,7 @@ class MatchIndex {
   Program written_;
   std::map<int, const ReadAway*> readAway_;  ///< by node of written_
   std::map<const OpRow*, std::vector<int>> writtenByOp_;
-  std::vector<bool> replaceable_, last_;  ///< per node
+  std::vector<bool> replaceable_, last_, blocked_;  ///< per node
   Precedence precedence_;
 };
 

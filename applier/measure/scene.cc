@@ -25,8 +25,8 @@ struct NotBuilt {
 
 class Scene {
  public:
-  Scene(const Program& pattern, Neighbours neighbours, int opset)
-      : pattern_(pattern), neighbours_(neighbours), opset_(opset) {}
+  Scene(const Program& pattern, const std::optional<Surroundings>& beside, int opset)
+      : pattern_(pattern), beside_(beside), opset_(opset) {}
 
   Expected<Model> build() {
     try {
@@ -39,7 +39,7 @@ class Scene {
         std::string number = outs.empty() ? "" : fmt::format("/{}", outs.size());
         Value y = moved.at(output);
         builder_.name(y, kSceneSite + number);
-        outs.push_back(neighbours_ == Neighbours::kBoth ? consumer(y, output, number) : y);
+        outs.push_back(beside_ && !beside_->isLast ? consumer(y, output, number) : y);
         std::string name = (outs.back() == y ? kSceneSite : "out") + number;
         builder_.name(outs.back(), name);
         outputs.push_back({name, concrete(builder_.shape(outs.back()))});
@@ -148,12 +148,17 @@ class Scene {
 
   Value producer(const std::string& name, Extents extents, bool image) {
     size_t dim = image ? 1 : extents.size() - 1;
-    if (neighbours_ == Neighbours::kNone || extents.size() < 2 || extents[dim] <= 4) return input(name, extents);
-    int64_t channels = std::exchange(extents[dim], std::min(extents[dim], kNeighbourChannels));
-    const Value x = mix(input(name, extents), name + "/producer", channels, image);
+    if (!beside_ || extents.size() < 2 || extents[dim] <= 4) return input(name, extents);
+    const Value x = beside_->isFirst ? input(name, extents) : mixed(name, std::move(extents), dim, image);
     const Value own = pattern_.find(name).value();
     if (isRaised(own)) return add("Add", {add("Relu", {x}), one(name)});
     return isActivated(own) ? x : add("Relu", {x});
+  }
+
+  /// x' times some weights.
+  Value mixed(const std::string& name, Extents extents, size_t dim, bool image) {
+    const int64_t channels = std::exchange(extents[dim], std::min(extents[dim], kNeighbourChannels));
+    return mix(input(name, extents), name + "/producer", channels, image);
   }
 
   Value one(const std::string& name) { return builder_.constant(name + "/one", Constant::of(Tensor<float>({}, {1}))); }
@@ -182,7 +187,7 @@ class Scene {
   }
 
   const Program& pattern_;
-  Neighbours neighbours_;
+  std::optional<Surroundings> beside_;
   int opset_;
   ViewBuilder builder_;
   std::vector<FrameValue> inputs_;
@@ -190,8 +195,8 @@ class Scene {
 
 }  // namespace
 
-Expected<Model> sceneOf(const Program& pattern, Neighbours neighbours, int opset) {
-  return Scene(pattern, neighbours, opset).build();
+Expected<Model> sceneOf(const Program& pattern, const std::optional<Surroundings>& beside, int opset) {
+  return Scene(pattern, beside, opset).build();
 }
 
 }  // namespace pet

@@ -1,6 +1,7 @@
 #include "rules/pack/timing_sample.h"
 
 #include "rules/pack/plain_text.h"
+#include "rules/surroundings.h"
 
 namespace pet {
 namespace {
@@ -52,7 +53,7 @@ const char* nonsense(const TimingSample& s) {
 const char* nonsenseOfSetting(const TimingSample& s) {
   if (s.threads < 1) return "threads must be >= 1";
   if (s.weights != "cold" && s.weights != "warm") return "weights must be cold or warm";
-  if (s.place != "between" && s.place != "last") return "place must be between or last";
+  if (!surroundingsAt(s.place)) return "place must be between, first, last or alone";
   if (s.opset < 1) return "opset must be >= 1";
   if (s.device.empty()) return "device must be given";
   for (const std::string* text : {&s.device, &s.engine, &s.version, &s.isa, &s.machine, &s.date}) {

@@ -35,8 +35,7 @@ struct TimingSample {
   double opening = 0, closing = 0;
   int64_t moved = 0;             ///< bytes that these operators move; 0: not known, or none
   std::string weights = "cold";  ///< where they came from: memory ("cold") or the caches ("warm")
-  /// What was behind the pattern: another operator ("between" neighbours), or none, its results being the model's
-  /// ("last").
+  /// What was beside the pattern: two neighbours ("between"), or others (Surroundings::place).
   std::string place = "between";
   int opset = kUsualOpset;  ///< of the models that were timed: engines have other kernels for some operators of another
 

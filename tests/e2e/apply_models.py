@@ -215,7 +215,7 @@ def behind(shop):
 
 # ---- what is chosen
 
-def timings(shop, pack, **ratio):
+def timings(shop, pack, place="between", **ratio):
     """A timings file that says how much each rule gains at the shapes of `pairs`, also of pairs of images side by side."""
     path = shop.folder / "ort-cpu.timings.jsonl"
     rules = {r["name"]: r["hash"] for r in json.loads(run("pet-rules", "ls", "--json", pack).stdout)}
@@ -226,7 +226,7 @@ def timings(shop, pack, **ratio):
         name = "conv/" + name
         lines.append({"rule": rules[name], "name": name, "device": "ort-cpu", "shapes": shape, "engine": "onnxruntime",
                       "version": "1", "isa": "avx2", "threads": 1, "pattern": 1e-3 * gain, "replacement": 1e-3, "spread": 0.02,
-                      "date": "2026-11-21"})
+                      "date": "2026-11-21", "place": place})
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
@@ -254,10 +254,19 @@ def gains(shop):
     expect("dry run", "nothing was checked or written" in done.stdout and not (shop.folder / "pairs.pet.onnx").exists(), done.stdout)
 
 
+def places(shop):
+    """What was timed beside what a site is beside counts there: of two Convs the one is the first, the other the last, and behind a
+    transposed Conv, whose layout is plain, the first as well."""
+    pack, model = shop.pack("conv"), shop.folder / "pairs.onnx"
+    for place, channels in [("between", [3, 5]), ("first", [3, 5]), ("last", [5]), ("alone", [])]:
+        report = shop.apply(model, pack, "--timings", timings(shop, pack, place, transposed=1.4))
+        expect(f"places: {place}", sorted(f["shapes"]["C"] for f in report["fired"]) == channels, report["fired"])
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(folder)
-        tests = [srcnn, pairs, resnet, merged, dilated, guards, shared, frozen, doubles, behind, gains]
+        tests = [srcnn, pairs, resnet, merged, dilated, guards, shared, frozen, doubles, behind, gains, places]
         for test in tests:
             test(shop)
     print("\n".join(failures) or f"{len(tests)} groups of checks pass")

@@ -180,7 +180,10 @@ TEST(Choose, WhereTheModelEndsRulesCostWhatTheyDoThere) {
   options.check = ApplyOptions::Check::kNone;
   Costs costs = costsOf({{rules.rules[0].name, ratioOf(0.8, 0.75)}});
   EXPECT_TRUE(applied(model, rules, options, costs).report.fired.empty());
-  costs.atLast = costsOf({{rules.rules[0].name, ratioOf(7, 6)}}).at;
+  costs.beside = [at = costsOf({{rules.rules[0].name, ratioOf(7, 6)}}).at](const Rule& rule, const Bindings& shapes,
+                                                                           const Surroundings& beside) {
+    return beside.isLast ? at(rule, shapes) : fail(ErrorKind::kCheck, "not here");
+  };
   const Applied a = applied(model, rules, options, costs);
   ASSERT_EQ(a.report.fired.size(), 1U);
   EXPECT_NEAR(a.report.fired[0].gain.value(), 7, 1e-9);

@@ -52,7 +52,7 @@ TEST(ApplierMatch, TheLastSitesAreThoseBehindWhichOnlyFunctionsAre) {
   auto isLast = [&](const std::string& more) {
     std::vector<bool> last;
     for (const Site& s : find(kConv, modelOf(first + more)).sites)
-      last.push_back(s.isLast);
+      last.push_back(s.beside.isLast);
     return last;
   };
   using Last = std::vector<bool>;
@@ -60,6 +60,23 @@ TEST(ApplierMatch, TheLastSitesAreThoseBehindWhichOnlyFunctionsAre) {
   EXPECT_EQ(isLast("t = Conv(x, w)  u = Add(t, c)  y = Softmax(u) axis=1"), Last({true}));
   EXPECT_EQ(isLast("t = Conv(x, w)  u = Relu(t)  y = Conv(u, v)"), Last({false, true}));
   EXPECT_EQ(isLast("t = Conv(x, w)  u = Exp(t)  y = Mul(t, u)"), Last({false}));
+  EXPECT_EQ(isLast("t = Conv(x, w)  u = Flatten(t)  y = Relu(u)"), Last({true}));
+}
+
+TEST(ApplierMatch, TheFirstSitesAreThoseBehindPlainLayouts) {
+  const std::string inputs = "x: [1, 3, 8, 8]  w: const [3, 3, 3, 3]  c: const [3, 1, 1]  m: const [6, 6]  ";
+  auto isFirst = [&](const std::string& more) {
+    std::vector<bool> first;
+    for (const Site& s : find(kConv, modelOf(inputs + more)).sites)
+      first.push_back(s.beside.isFirst);
+    return first;
+  };
+  using First = std::vector<bool>;
+  EXPECT_EQ(isFirst("y = Conv(x, w)"), First({true}));
+  EXPECT_EQ(isFirst("t = Exp(x)  y = Conv(t, w)"), First({true}));
+  EXPECT_EQ(isFirst("t = Conv(x, w)  u = Add(t, c)  v = Relu(u)  y = Conv(v, w)"), First({true, false}));
+  EXPECT_EQ(isFirst("t = MaxPool(x) kernel_shape=[2, 2]  u = Concat(t, t) axis=2  y = Conv(u, w)"), First({false}));
+  EXPECT_EQ(isFirst("t = Conv(x, w)  u = MatMul(t, m)  y = Conv(u, w)"), First({true, true}));
 }
 
 TEST(ApplierMatch, ALayoutIsOneOfTheSameGroupsAndBindsItsExtents) {

@@ -146,12 +146,15 @@ TEST(Timings, TextOfAnOlderPetHasNoLayoutsColdWeightsAndNoMachine) {
   EXPECT_EQ(read->all().at(0), sample("a", 8, 1.5));
 }
 
-TEST(Timings, ASampleWhereAModelEndsIsAnotherOne) {
+TEST(Timings, ASampleInAnotherPlaceIsAnotherOne) {
   Timings t = someTimings();
-  TimingSample last = sample("a", 64, 4);
-  last.place = "last";
-  t.add(last);
-  EXPECT_EQ(t.samples("a-hash", "ort-cpu").size(), 3U);
+  const size_t before = t.samples("a-hash", "ort-cpu").size();
+  for (const char* place : {"first", "last", "alone"}) {
+    TimingSample there = sample("a", 64, 4);
+    there.place = place;
+    t.add(there);
+  }
+  EXPECT_EQ(t.samples("a-hash", "ort-cpu").size(), before + 3);
   const std::string text = print(t);
   EXPECT_THAT(text, ::testing::HasSubstr(R"("date":"2026-11-21","place":"last"})"));
   auto read = parseTimings(text, "t.jsonl");
@@ -207,7 +210,7 @@ TEST(Timings, BadTextPointsAtItsLine) {
                                  with("\"moved\":4096", "\"moved\":0.5"),
                                  with("warm", "hot"),
                                  with("\"warm\"", "1"),
-                                 with("\"threads\":1", "\"threads\":1,\"place\":\"first\""),
+                                 with("\"threads\":1", "\"threads\":1,\"place\":\"lost\""),
                                  with("\"threads\":1", "\"threads\":1,\"opset\":0"),
                                  with("\"threads\":1", "\"threads\":1,\"opset\":17.5"),
                                  with("0.0015", "1e308"),

@@ -321,7 +321,9 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   if (*engine) options->time = [&](const Turns& turns) { return timeTurns(**engine, turns, show); };
   Costs costs{[&](const Rule& rule, const Bindings& shapes) { return rules->costAt(rule, shapes); },
               rules->layoutSecondsPerByte()};
-  costs.atLast = [&](const Rule& rule, const Bindings& shapes) { return rules->costAtLast(rule, shapes); };
+  costs.beside = [&](const Rule& rule, const Bindings& shapes, const Surroundings& beside) {
+    return rules->costBeside(rule, shapes, beside);
+  };
   std::optional<StagedModel> staged;
   options->writeAndRead = [&](const Model& rewritten) {
     show("writing the model", kUnknownShare);

@@ -1,8 +1,19 @@
 #include "tools/apply/tuned_rules.h"
 
+#include <iterator>
 #include <utility>
 
 namespace pet::tool {
+
+TunedRules::CostsBeside TunedRules::costsBeside(const Setting& setting, const Machines& machines) {
+  CostsBeside costs;
+  for (auto beside = std::rbegin(kSurroundings); *beside != Surroundings{}; ++beside) {
+    Setting own = setting;
+    own.place = beside->place();
+    costs.emplace_back(*beside, DeviceCosts(own, machines));
+  }
+  return costs;
+}
 
 Expected<TunedRules> TunedRules::open(Pack& pack,
                                       const OpenTimings& timings,
@@ -31,7 +42,8 @@ Expected<std::vector<const Rule*>> TunedRules::rulesOf(const Pattern& pattern) {
     timed.push_back({rule, std::move(*samples)});
   }
   costs_.learn(pattern, timed);
-  costsAtLast_.learn(pattern, timed);
+  for (auto& [beside, costs] : costsBeside_)
+    costs.learn(pattern, timed);
   patterns_.emplace(pattern.name, &pattern);
   return known_.emplace(&pattern, std::move(*rules)).first->second;
 }
@@ -43,10 +55,17 @@ Expected<CostEstimate> TunedRules::costAt(const Rule& rule, const Bindings& patt
   return guessedCost(*pattern->second, rule, patternSymbols, *ceiling_);
 }
 
-Expected<CostEstimate> TunedRules::costAtLast(const Rule& rule, const Bindings& patternSymbols) const {
-  auto last = costsAtLast_.withoutMarginAt(rule, patternSymbols), between = costAt(rule, patternSymbols);
-  const bool isCloser = last && between && !between->guessed && between->doublings < last->doublings;
-  return last && !(isCloser && last->doublings > kNear) ? last : between;
+Expected<CostEstimate> TunedRules::costBeside(const Rule& rule,
+                                              const Bindings& patternSymbols,
+                                              const Surroundings& beside) const {
+  auto between = costAt(rule, patternSymbols);
+  for (const auto& [timed, costs] : costsBeside_) {
+    if ((timed.isFirst && !beside.isFirst) || (timed.isLast && !beside.isLast)) continue;
+    auto own = costs.withoutMarginAt(rule, patternSymbols);
+    const bool isCloser = own && between && !between->guessed && between->doublings < own->doublings;
+    if (own && !(isCloser && own->doublings > kNear)) return own;
+  }
+  return between;
 }
 
 double TunedRules::layoutSecondsPerByte() const {

@@ -3,11 +3,14 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "rules/gain/gain.h"
 #include "rules/gain/roofline.h"
 #include "rules/pack/pack.h"
 #include "rules/pack/timings.h"
+#include "rules/surroundings.h"
 
 namespace pet::tool {
 
@@ -26,28 +29,31 @@ class TunedRules final : public RuleSource {
   Expected<std::vector<const Rule*>> rulesOf(const Pattern& pattern) override;
   /// Of a rule that rulesOf() gave: as DeviceCosts::withoutMarginAt(), or a guess.
   Expected<CostEstimate> costAt(const Rule& rule, const Bindings& patternSymbols) const;
-  /// The same where the rule's results are the model's, if it was timed there close to these shapes, or closer than
-  /// between neighbours; else as between these.
-  Expected<CostEstimate> costAtLast(const Rule& rule, const Bindings& patternSymbols) const;
+  /// The same beside what is no usual neighbour, if the rule was timed there close to these shapes, or closer than
+  /// between two; else as between these. Where nothing was timed alone, being the last one counts, then the first.
+  Expected<CostEstimate> costBeside(const Rule& rule, const Bindings& patternSymbols, const Surroundings& beside) const;
   double layoutSecondsPerByte() const;
   /// Some timing is of the setting's CPU, or GPU.
   bool isOfThisCpu() const { return costs_.isOfThisCpu(); }
 
  private:
+  using CostsBeside = std::vector<std::pair<Surroundings, DeviceCosts>>;
+  static CostsBeside costsBeside(const Setting& setting, const Machines& machines);
   TunedRules(Pack& pack, const OpenTimings& timings, const Setting& setting, const std::optional<Ceiling>& ceiling)
       : pack_(pack),
         timings_(timings),
         device_(setting.device),
         ceiling_(ceiling),
         costs_(setting, timings.machines()),
-        costsAtLast_({setting.device, setting.threads, setting.machine, "last", setting.opset}, timings.machines()) {}
+        costsBeside_(costsBeside(setting, timings.machines())) {}
 
   Pack& pack_;
   const OpenTimings& timings_;
   std::string device_;
   std::optional<Ceiling> ceiling_;
   bool knowsLayouts_ = false;  ///< some were timed
-  DeviceCosts costs_, costsAtLast_;
+  DeviceCosts costs_;
+  CostsBeside costsBeside_;  ///< what has most in common with "alone" first
   std::map<const Pattern*, std::vector<const Rule*>> known_;
   std::map<std::string, const Pattern*, std::less<>> patterns_;  ///< of known_, by name
 };

@@ -85,7 +85,7 @@ Expected<void> writeModelOf(const Pattern& pattern, const Rule& rule, const std:
     ordered.emplace(order(*source, rule, s), &s);  // the first of equal ones
   auto program = source->substitute(exprsOf(*ordered.begin()->second));
   if (!program) return tl::unexpected(program.error());
-  auto model = sceneOf(*program, Neighbours::kNone, kOpset);
+  auto model = sceneOf(*program, std::nullopt, kOpset);
   if (!model) return tl::unexpected(model.error());
   auto bytes = serialize(*model);
   return bytes ? writeModel(*bytes, path) : tl::unexpected(bytes.error());

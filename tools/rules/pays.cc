@@ -12,6 +12,7 @@
 #include "rules/gain/gain.h"
 #include "rules/pack/pack.h"
 #include "rules/pack/timings.h"
+#include "rules/surroundings.h"
 #include "tools/common/share.h"
 
 namespace pet::rules {
@@ -66,10 +67,10 @@ std::string linesOf(const Pattern& pattern,
     if (machine == machines.end()) continue;
     DeviceCosts costs({device, threads, machine->second, place, opset}, machines);
     costs.learn(pattern, timed);
-    text += fmt::format("# pays on {}, {}{}{}{}: {}\n", device, name,
-                        threads == 1 ? "" : fmt::format(", {} threads", threads),
-                        place == "last" ? ", where a model ends" : "",
-                        opset == kUsualOpset ? "" : fmt::format(", from opset {} on", opset), costs.words(rule));
+    text += fmt::format(
+        "# pays on {}, {}{}{}{}: {}\n", device, name, threads == 1 ? "" : fmt::format(", {} threads", threads),
+        surroundingsAt(place)->words().empty() ? "" : fmt::format(", {}", surroundingsAt(place)->words()),
+        opset == kUsualOpset ? "" : fmt::format(", from opset {} on", opset), costs.words(rule));
   }
   return text;
 }

@@ -34,12 +34,12 @@ std::vector<Point> pointsFor(const Pattern& pattern,
   if (opsets.empty()) opsets = {kUsualOpset};
   for (const PointsOf& model : inModels) {
     for (const Point& p : model.at(pattern.name))
-      add({p.shapes, p.isLast, nearestOpset(opsets, p.opset)});
+      add({p.shapes, p.beside, nearestOpset(opsets, p.opset)});
   }
   if (o.shapes.empty() && !o.models.empty()) return points;
   for (const Bindings& b : grid.points(pattern.name, pattern.shapes.symbols)) {
     for (int opset : opsets)
-      add({b, false, opset});
+      add({b, {}, opset});
   }
   return points;
 }
@@ -66,7 +66,7 @@ std::optional<Job> jobAt(
     auto before = pattern.program.substitute(exprsOf(shapes));
     auto after = rule.replacement.substitute(exprsOf(*symbols));
     if (!before || !after || !isModest(*before, o.maxWork) || !isModest(*after, 4 * o.maxWork)) return std::nullopt;
-    return Job{&pattern, &rule, hash, shapes, *symbols, point.isLast, point.opset};
+    return Job{&pattern, &rule, hash, shapes, *symbols, point.beside, point.opset};
   } catch (const OverflowError&) {
     return std::nullopt;
   }
@@ -92,7 +92,7 @@ Expected<std::vector<PointsOf>> sitesIn(const std::vector<std::string>& models,
       std::vector<Refusal> refusals;
       for (const Site& site : match(index, pattern, refusals)) {
         for (const Bindings& sizes : normalised.sizes.samples()) {
-          Point point{rewrite::numbersAt(site.symbols, sizes), site.isLast, static_cast<int>(model->graph.opset)};
+          Point point{rewrite::numbersAt(site.symbols, sizes), site.beside, static_cast<int>(model->graph.opset)};
           if (std::find(points.begin(), points.end(), point) == points.end()) points.push_back(std::move(point));
         }
       }

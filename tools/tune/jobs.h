@@ -7,6 +7,7 @@
 #include "ir/progress.h"
 #include "rules/pack/timings.h"
 #include "rules/rule.h"
+#include "rules/surroundings.h"
 #include "runtime/ort/grid.h"
 #include "tools/tune/options.h"
 
@@ -17,22 +18,17 @@ struct Job {
   const Pattern* pattern;
   const Rule* rule;
   std::string hash;
-  Bindings shapes;      ///< the pattern's symbols
-  Bindings symbols;     ///< the rule's
-  bool isLast = false;  ///< nothing is behind it (MatchIndex::isLast)
+  Bindings shapes;   ///< the pattern's symbols
+  Bindings symbols;  ///< the rule's
+  Surroundings beside = {};
   int opset = kUsualOpset;
   int turn = 0;  ///< its place among the points of its rule: the first ones are the most telling
 };
 
-/// As TimingSample::place.
-inline const char* placeOf(const Job& job) {
-  return job.isLast ? "last" : "between";
-}
-
-/// Shapes, whether a pattern is the last one of a model there, and the model's opset.
+/// Shapes, what is beside a pattern in a model there, and the model's opset.
 struct Point {
   Bindings shapes;
-  bool isLast = false;
+  Surroundings beside = {};
   int opset = kUsualOpset;
   friend bool operator==(const Point&, const Point&) = default;
 };

@@ -34,7 +34,8 @@ std::string report(const std::vector<Job>& jobs, const std::vector<Row>& rows) {
                      field([](const auto& s) { return (s.opening + s.closing) / s.replacement; }),
                      field([](const auto& s) { return s.spread; }),
                      r.sample ? fmt::format("{:.2f} ms", 1e3 * r.sample->pattern) : "-",
-                     tool::shapesText(jobs[i].shapes) + (jobs[i].isLast ? ", last" : "") +
+                     tool::shapesText(jobs[i].shapes) +
+                         (jobs[i].beside == Surroundings{} ? "" : fmt::format(", {}", jobs[i].beside.place())) +
                          (jobs[i].opset == kUsualOpset ? "" : fmt::format(", opset {}", jobs[i].opset)),
                      r.kind == Row::Kind::kKnown ? "known" : r.note});
   }
@@ -79,7 +80,8 @@ std::string wherePays(const RuleSet& rules, const Timings& timings, const Machin
         return s.threads == o.threads && s.place == place && s.opset == opset;
       });
       if (!isTimed || !of.isTuned(rule)) continue;
-      const std::string words = (place == "last" ? std::string("where a model ends: ") : "") +
+      const Surroundings* beside = surroundingsAt(place);
+      const std::string words = (!beside || *beside == Surroundings{} ? "" : fmt::format("{}: ", beside->words())) +
                                 (opset == kUsualOpset ? "" : fmt::format("from opset {} on: ", opset));
       tuned.emplace_back(&rule, words, &of);
     }

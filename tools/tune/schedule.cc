@@ -35,7 +35,7 @@ std::vector<size_t> nextJobs(const RuleSet& rules,
   std::vector<std::pair<double, size_t>> ranked;
   for (size_t job : open) {
     const Job& j = jobs[job];
-    const Setting setting{o.device, o.threads, machine, placeOf(j), j.opset};
+    const Setting setting{o.device, o.threads, machine, std::string(j.beside.place()), j.opset};
     auto own = costs.find({setting.place, j.opset});
     if (own == costs.end())
       own = costs.emplace(std::pair(setting.place, j.opset), DeviceCosts::fit(rules, timings, setting)).first;

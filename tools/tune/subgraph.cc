@@ -61,7 +61,7 @@ Expected<std::vector<std::string>> storeChains(const Program& replacement,
                             [&](int node) { return movesNothing(replacement.nodes()[static_cast<size_t>(node)]); });
     if (free) continue;
     Program chain = layoutChain(replacement, nodes);
-    auto model = sceneOf(chain, Neighbours::kNone, opset);
+    auto model = sceneOf(chain, std::nullopt, opset);
     if (!model) return tl::unexpected(model.error());
     auto path = store(*model, fmt::format("{}-{}.onnx", stem, paths.size() + 1));
     if (!path) return tl::unexpected(path.error());
@@ -75,8 +75,7 @@ Expected<std::vector<std::string>> storeChains(const Program& replacement,
 Expected<Subgraphs> modelsOf(const Job& job, bool neighbours, const std::filesystem::path& stem) {
   auto pattern = job.pattern->program.substitute(exprsOf(job.shapes));
   if (!pattern) return tl::unexpected(pattern.error());
-  const Neighbours beside = !neighbours ? Neighbours::kNone : job.isLast ? Neighbours::kInFront : Neighbours::kBoth;
-  auto before = sceneOf(*pattern, beside, job.opset);
+  auto before = sceneOf(*pattern, neighbours ? std::optional(job.beside) : std::nullopt, job.opset);
   if (!before) return tl::unexpected(before.error());
   auto after = rewrite(*before, job);
   if (!after) return tl::unexpected(after.error());

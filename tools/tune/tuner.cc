@@ -76,7 +76,7 @@ TimingSample Tuner::blank(const Job& job) const {
           .threads = o_.threads,
           .date = date_,
           .weights = o_.warm ? "warm" : "cold",
-          .place = placeOf(job),
+          .place = std::string(job.beside.place()),
           .opset = job.opset};
 }
 

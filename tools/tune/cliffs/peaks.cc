@@ -56,7 +56,7 @@ class Calibration {
   Expected<double> seconds(const std::string& program) {
     auto parsed = parseProgram(program, "calibration");
     if (!parsed) return tl::unexpected(parsed.error());
-    auto model = sceneOf(*parsed, Neighbours::kNone, kOpset);
+    auto model = sceneOf(*parsed, std::nullopt, kOpset);
     if (!model) return tl::unexpected(model.error());
     auto bytes = serialize(*model);
     if (!bytes) return tl::unexpected(bytes.error());
