@@ -3,8 +3,21 @@
 #include <algorithm>
 
 #include "ir/ops/op.h"
+#include "ir/ops/operator_writer.h"
 
 namespace pet {
+namespace {
+
+/// e = exp(x - max x), e / Σ e
+Expected<Value> softmaxInPieces(ProgramBuilder& builder, const Node& node) {
+  OperatorWriter step(builder);
+  const Value x = node.operands[0];
+  const Attributes along{{"axes", std::vector<Expr>{node.scalar("axis")}}, {"keepdims", Expr(1)}};
+  const Value e = step("Exp", {step("Sub", {x, step("ReduceMax", {x}, along)})});
+  return step.result(step("Div", {e, step("ReduceSum", {e}, along)}));
+}
+
+}  // namespace
 
 std::optional<Program> inPieces(const Program& program) {
   const auto& nodes = program.nodes();
@@ -17,11 +30,13 @@ std::optional<Program> inPieces(const Program& program) {
   for (Value v : node.operands)
     operands.push_back(program.shape(v));
   ProgramBuilder builder(program);
-  auto value = node.op->lower(builder, {node.attributes, operands, node.shapes}, node.operands);
+  const bool isSoftmax = node.is(ops::kSoftmax);
+  auto value = isSoftmax ? softmaxInPieces(builder, node)
+                         : node.op->lower(builder, {node.attributes, operands, node.shapes}, node.operands);
   if (!value) return std::nullopt;
   Program pieces = std::move(builder).finish({*value}).withoutDeadNodes();
-  const bool mayOverflow =
-      std::any_of(pieces.nodes().begin(), pieces.nodes().end(), [](const Node& n) { return n.op->facts.exponential; });
+  const bool mayOverflow = !isSoftmax && std::any_of(pieces.nodes().begin(), pieces.nodes().end(),
+                                                     [](const Node& n) { return n.op->facts.exponential; });
   return mayOverflow ? std::nullopt : std::optional(std::move(pieces));
 }
 

@@ -15,16 +15,21 @@ constexpr double kProducts = 1.01;   ///< products of errors, of which k u <= 0.
 // The largest |z f'(z)|: what f(z) is off by, where z is off by so much of itself.
 constexpr double kOfSigmoid = 0.23;  ///< anywhere
 constexpr double kOfExp = 0.37;      ///< below 0: 1/e
+/// What Σ e^z is off by, in units of itself, for numbers z <= 0 of which one is 0, each off by one unit of its own:
+/// Σ |z| e^z / Σ e^z is below the logarithm of how many there are, which is at most that of 2^40.
+constexpr double kOfSumOfExp = 28;
 
 /// A value in [low, high], times the largest input or 1 where it has one; off by `error` u of itself, `absolute` u
 /// besides, and `ofInput` u of the largest input besides.
 struct Bounded {
+  enum class Of { kItself, kLargest, kNothing };
   double low, high, error;
   bool hasInput;
   double absolute = 0;
   double atZero = 0;  ///< the value where all inputs are 0
   double ofInput = 0;
   double atLargest = 0;  ///< where all inputs are X > 0 it is at least so many times X
+  Of of = Of::kItself;   ///< what `error` is a part of: the largest result along an axis; or nothing is said
 
   bool isExact() const { return error == 0 && absolute == 0 && ofInput == 0; }
   double largest() const { return std::max(std::abs(low), std::abs(high)); }
@@ -119,7 +124,41 @@ Bound constant(double value) {
   return std::isfinite(value) ? Bound({value, value, 1, false, 0, value}) : std::nullopt;
 }
 
+/// e / Σ e, e = Exp(x - max x), the maximum and the sum along one axis, of numbers that are not rounded. The sum is at
+/// least 1, and 1 over it is a result: errors of e that are no part of itself are one of that.
+bool isSoftmax(const Program& program, const Node& n, const std::vector<Bounded>& values) {
+  if (!n.is(ops::kDiv)) return false;
+  const Node &e = program.node(n.operands[0]), &sum = program.node(n.operands[1]);
+  if (!e.is(ops::kExp) || !sum.is(ops::kReduceSum) || sum.operands[0] != n.operands[0]) return false;
+  const Node& less = program.node(e.operands[0]);
+  if (!less.is(ops::kSub)) return false;
+  const Value x = less.operands[0];
+  const Node& largest = program.node(less.operands[1]);
+  const Bounded& given = values[static_cast<size_t>(x.node)];
+  return largest.is(ops::kReduceMax) && largest.operands[0] == x && largest.attributes == sum.attributes &&
+         sum.list("axes").size() == 1 && sum.scalar("keepdims") == 1 && given.isExact() &&
+         given.of == Bounded::Of::kItself;
+}
+
+constexpr double kOfQuotient = 2 * kOfFunctions + kOfExp + kOfSumOfExp + 2;  ///< of two Exps, a sum and itself
+constexpr Bounded kSoftmax{0, 1, kOfQuotient, false, 0, 0, 0, 0, Bounded::Of::kLargest};
+
+bool onlyMoves(const Node& n) {
+  return n.is(ops::kLayout) || n.is(ops::kSqueeze) || n.is(ops::kUnsqueeze);
+}
+
+/// Of maxima nothing is said, nor of what isSoftmax() looks through.
+bool isOpen(const Node& n, const std::vector<Bounded>& x) {
+  const bool readsOpen =
+      std::any_of(x.begin(), x.end(), [](const Bounded& b) { return b.of == Bounded::Of::kNothing; });
+  return n.is(ops::kReduceMax) || (readsOpen && (n.is(ops::kSub) || n.is(ops::kExp) || n.is(ops::kReduceSum)));
+}
+
 Bound boundOf(const Node& n, const std::vector<Bounded>& x) {
+  if (onlyMoves(n)) return x[0];
+  if (isOpen(n, x)) return Bounded{0, 0, 0, false, 0, 0, 0, 0, Bounded::Of::kNothing};
+  if (std::any_of(x.begin(), x.end(), [](const Bounded& b) { return b.of != Bounded::Of::kItself; }))
+    return std::nullopt;
   if (n.is(ops::kInput)) return Bounded{-1, 1, 0, true, 0, 0, 0, 1};
   if (n.is(ops::kConstant)) return constant(n.number("value"));
   if (n.is(ops::kSlice) || n.is(ops::kGather)) return x[0];
@@ -157,7 +196,7 @@ std::optional<double> relativeErrorOf(const Program& program) {
     std::vector<Bounded> operands;
     for (Value v : n.operands)
       operands.push_back(values[static_cast<size_t>(v.node)]);
-    Bound bound = boundOf(n, operands);
+    Bound bound = isSoftmax(program, n, values) ? kSoftmax : boundOf(n, operands);
     if (!bound) return std::nullopt;
     if (auto most = mostOfParabola(program, n)) bound->high = std::min(bound->high, *most);
     values.push_back(*bound);
@@ -167,6 +206,7 @@ std::optional<double> relativeErrorOf(const Program& program) {
   double most = 1;
   for (Value v : program.outputs()) {
     const Bounded& y = values[static_cast<size_t>(v.node)];
+    if (y.of == Bounded::Of::kNothing) return std::nullopt;
     if (y.absolute > 0 && (hasWeights || y.atZero == 0)) return std::nullopt;
     if (y.ofInput > 0 && (hasWeights || y.atLargest <= 0)) return std::nullopt;
     most = std::max(most, y.error + (y.absolute > 0 ? y.absolute / std::abs(y.atZero) : 0) +

@@ -32,6 +32,11 @@ const std::string kImage = "shape N C H W F\n x: [N, C, H, W]\n w: const [F, C, 
 
 const std::string kCubic = "shape N H W G V\n x: [N, H, W]\n y = Resize(x) ";
 
+/// Along axis 1, with what is subtracted.
+std::string softmaxOf(const std::string& x, const std::string& less) {
+  return "m = " + less + "\n d = Sub(" + x + ", m)\n e = Exp(d)\n s = ReduceSum(e) axes=[1]\n y = Div(e, s)";
+}
+
 const NumericsCase kCases[] = {
     // Nothing is computed otherwise.
     {"Nothing", kVector + "y = Identity(x)", "t = Neg(x)\n y = Neg(t)", "bit-equal"},
@@ -109,6 +114,14 @@ const NumericsCase kCases[] = {
      "e = Exp(x)\n s = ReduceSum(e) axes=[1]\n r = Reciprocal(s)\n y = Mul(e, r)", "unbounded"},
     {"SoftmaxByParts", kMatrix + "e = Exp(x)\n s = ReduceSum(e) axes=[1]\n y = Div(e, s)",
      "e = Exp(x)\n s = ReduceSum(e) axes=[1]\n r = Reciprocal(s)\n y = Mul(r, e)", "same-terms"},
+    {"SoftmaxAsItIsComputed", kPool + "y = Softmax(x) axis=1", softmaxOf("x", "ReduceMax(x) axes=[1]"),
+     "conditioned 62.9937, spreads NaN"},
+    {"SoftmaxLessTheLargestOfAll", kPool + "y = Softmax(x) axis=1", softmaxOf("x", "ReduceMax(x) axes=[1, 2]"),
+     "unbounded, spreads NaN"},
+    {"SoftmaxLessTheMean", kPool + "y = Softmax(x) axis=1", softmaxOf("x", "ReduceMean(x) axes=[1]"),
+     "unbounded, spreads NaN"},
+    {"SoftmaxOfWhatIsRounded", kPool + "t = Add(x, x)\n y = Softmax(t) axis=1",
+     "t = Add(x, x)\n " + softmaxOf("t", "ReduceMax(t) axes=[1]"), "unbounded, spreads NaN"},
     {"ASquareOfThePattern", kTwo + "d = Sub(x, z)\n y = Mul(d, d)",
      "s = Mul(x, x)\n t = Mul(x, z)\n q = Mul(z, z)\n a = Add(s, q)\n b = Add(t, t)\n y = Sub(a, b)", "same-terms"},
     // 0 · NaN

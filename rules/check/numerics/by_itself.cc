@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -17,6 +18,7 @@ struct Estimate {
   double start = 0;  ///< the value for inputs that are all 0
   double growing = 0;
   double slope = 0;  ///< for inputs that are all X the value is slope · X or more
+  enum class Role { kValue, kPart, kShare } role = Role::kValue;  ///< kPart, kShare: see Estimates::share()
 
   bool isNumber() const { return !timesInput; }
   bool isPositive() const { return isNumber() && from > 0; }
@@ -55,6 +57,7 @@ class Estimates {
     double units = 1;
     for (Value v : program_.outputs()) {
       const Estimate& y = at(v);
+      if (y.role == Role::kPart) throw Opaque("a part of a Softmax");
       if (y.fixed > 0 && (hasWeights_ || y.start == 0)) throw Opaque("an error that no value bounds");
       if (y.growing > 0 && (hasWeights_ || y.slope <= 0)) throw Opaque("an error that grows, and no value with it");
       double of = y.units;
@@ -66,6 +69,7 @@ class Estimates {
   }
 
  private:
+  using Role = Estimate::Role;
   /// A function is computed to so many units of its value.
   static constexpr double kOfFunction = 16;
 
@@ -79,6 +83,11 @@ class Estimates {
     const std::string_view op = opOf(node);
     if (op == "Input") return {-1, 1, 0, true, 0, 0, 0, 1};
     if (op == "Constant") return number(node.number("value"));
+    if (isShare(node)) return share();
+    if (onlyRegroups(op)) return at(node.operands.at(0));
+    if (op == "ReduceMax" || (readsRole(node, Role::kPart) && (op == "Sub" || op == "Exp" || op == "ReduceSum")))
+      return {0, 0, 0, false, 0, 0, 0, 0, Role::kPart};
+    if (readsRole(node, Role::kPart) || readsRole(node, Role::kShare)) throw Opaque(std::string(op));
     if (op == "Concat") return sideBySide(node.operands);
     const Estimate& a = at(node.operands.at(0));
     if (op == "Slice" || op == "Gather") return a;
@@ -110,6 +119,36 @@ class Estimates {
     if (op == "Add") return added(a, b);
     if (op == "Sub") return subtracted(a, b);
     throw Opaque(std::string(op));
+  }
+
+  static bool onlyRegroups(std::string_view op) { return op == "Layout" || op == "Squeeze" || op == "Unsqueeze"; }
+
+  bool readsRole(const Node& node, Role role) const {
+    return std::any_of(node.operands.begin(), node.operands.end(), [&](Value v) { return at(v).role == role; });
+  }
+
+  /// A row's share of what it is less its largest number, in powers of e: the row is given as it is, and along one
+  /// axis.
+  bool isShare(const Node& node) const {
+    if (opOf(node) != "Div") return false;
+    const Node &power = program_.node(node.operands[0]), &total = program_.node(node.operands[1]);
+    if (opOf(power) != "Exp" || opOf(total) != "ReduceSum" || total.operands[0] != node.operands[0]) return false;
+    const Node& distance = program_.node(power.operands[0]);
+    if (opOf(distance) != "Sub") return false;
+    const Node& most = program_.node(distance.operands[1]);
+    const Value row = distance.operands[0];
+    if (opOf(most) != "ReduceMax" || most.operands[0] != row) return false;
+    const bool isOneAxis = total.list("axes").size() == 1 && total.list("axes") == most.list("axes");
+    const bool isKept = total.scalar("keepdims") == Expr(1) && most.scalar("keepdims") == Expr(1);
+    return isOneAxis && isKept && at(row).role == Role::kValue && at(row).isGiven();
+  }
+
+  /// With z <= 0 off by one unit of itself, e^z is off by |z| e^z <= 1/e of e^0, which is in the row, and their sum by
+  /// Σ |z| e^z, which is at most ln n of itself where there are n, and n is at most 2^40. So the quotient is off by
+  /// both powers' units, both of these, and one rounding each for the sum, as of any sum, and for the quotient.
+  static Estimate share() {
+    constexpr double kOfArguments = 0.37 + 28, kOfRoundings = 2;
+    return {0, 1, 2 * kOfFunction + kOfArguments + kOfRoundings, false, 0, 0, 0, 0, Role::kShare};
   }
 
   static Estimate number(double value) {

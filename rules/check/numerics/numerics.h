@@ -31,7 +31,8 @@ struct OnTheWay {
 std::optional<OnTheWay> valuesOnTheWay(const Program& pattern, const Program& replacement);
 
 /// The units of rounding by which each result of a program, as it is written, is off at most, relative to the larger of
-/// itself and what it is for inputs of 0, and whatever its inputs. Nullopt: nothing is known.
+/// itself and what it is for inputs of 0 (of a Softmax by its parts, of the largest one in its row), and whatever its
+/// inputs. Nullopt: nothing is known.
 std::optional<double> errorByItself(const Program& program);
 
 /// What must hold for no product to have zeros in one factor and an activation in the other.
