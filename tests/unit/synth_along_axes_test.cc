@@ -30,6 +30,12 @@ std::vector<std::string> waysOf(const std::string& program) {
 const std::string kImage = "shape N C H W U V\n x: [N, C, H, W]\n";
 const std::string kVideo = "shape N C D H W\n x: [N, C, D, H, W]\n";
 
+/// Video, doubled, and a Conv of that.
+std::string doubled(const std::string& weights, const std::string& attributes = "") {
+  return "shape N C D H W F\n x: [N, C, D, H, W]\n w: const " + weights +
+         "\n t = Resize(x) sizes=[N, C, 2D, 2H, 2W]\n y = Conv(t, w)" + attributes;
+}
+
 struct Ways {
   std::string program;
   std::vector<std::string> kept, dropped;
@@ -120,6 +126,17 @@ TEST(AxesGenerator, GroupsAreOfNeighbours) {
               ::testing::Contains("itself-3-4_itself-2_merged"));
 }
 
+TEST(AxesGenerator, APointwiseConvGoesFirst) {
+  const std::string program = doubled("[F, C, 1, 1, 1]");
+  const auto ways = waysOf(program);
+  EXPECT_THAT(ways, ::testing::IsSupersetOf({"conv_itself-2_itself-3-4_merged", "conv_matrix-2_itself-3-4_merged"}));
+  EXPECT_THAT(ways, ::testing::Not(::testing::Contains("conv_matrix-2_matrix-3_matrix-4")));
+  auto done = synthesize({pattern(patternOf(program))}, {});
+  ASSERT_TRUE(done) << done.error().message();
+  EXPECT_THAT(done->rules.rules,
+              ::testing::Contains(::testing::Field(&Rule::name, "p/conv_itself-2_itself-3-4_merged")));
+}
+
 TEST(AxesGenerator, HasNothingForOthers) {
   for (const char* program : {
            "shape N C H W\n x: [N, C, H, W]\n y = Relu(x)",
@@ -128,7 +145,16 @@ TEST(AxesGenerator, HasNothingForOthers) {
            "shape N C H W R S\n x: [N, C, H, W]\n w: const [C, 1, R, S]\n y = ConvTranspose(x, w) group=C",
            "shape N C H W\n x: [N, C, H, W]\n y = Resize(x) sizes=[N, C, 2H, 2W] scales=[1, 1, 1, 1, 2, 1, 2, 1]",
            "shape M K N\n x: [M, K]\n w: const [K, N]\n y = MatMul(x, w)",
+           "shape N C H W F\n x: [N, C, H, W]\n w: const [F, C, 1, 1]\n t = Resize(x) sizes=[N, C, 2H, 2W]\n y = "
+           "Conv(t, w)",
            "shape M K\n x: [M, K]\n y = Pow(x) exponent=0.75",
+       })
+    EXPECT_TRUE(waysOf(program).empty()) << program;
+  for (const std::string& program : {
+           doubled("[F, C, 1, 1, 1]", " strides=[2, 2, 2]"),
+           doubled("[F, C, 1, 1, 1]", " pads=[1, 1, 1, 1, 1, 1]"),
+           doubled("[F, C, 1, 1, 3]"),
+           doubled("[C, 1, 1, 1, 1]", " group=C"),
        })
     EXPECT_TRUE(waysOf(program).empty()) << program;
 }

@@ -334,12 +334,51 @@ bool isOneOperator(const Program& program) {
   return !constant[last] && !program.nodes()[last].is(ops::kInput);
 }
 
+/// A Conv of one tap that mixes all channels and does nothing else.
+bool isPointwise(const Program& program, const Node& n) {
+  if (!n.is(ops::kConv) || n.scalar("group") != 1) return false;
+  auto areAll = [&](std::string_view attribute, int64_t value) {
+    const auto& list = n.list(attribute);
+    return std::all_of(list.begin(), list.end(), [&](const Expr& e) { return e == value; });
+  };
+  const Shape& kernel = program.shape(n.operands[1]);
+  return areAll("strides", 1) && areAll("pads", 0) &&
+         std::all_of(kernel.begin() + 2, kernel.end(), [](const Dim& d) { return d == Dim(1); });
+}
+
+/// Of a linear operator along three axes behind the channels and a pointwise Conv of its result: the Conv first. Of
+/// images it stays where it is, since engines resize these in the layout of their Convs.
+std::optional<Program> withConvFirst(const Program& program) {
+  const Node& conv = program.node(program.outputs()[0]);
+  if (program.inputs().size() + 2 != program.nodes().size() || !isPointwise(program, conv)) return std::nullopt;
+  const Node& op = program.node(conv.operands[0]);
+  if (op.is(ops::kInput) || !program.node(op.operands[0]).is(ops::kInput)) return std::nullopt;
+  const auto along = AlongAxes::of(program, op);
+  if (!along || !along->isLinear() || along->isFilter() || !along->dropped().empty()) return std::nullopt;
+  const size_t first = along->axes().front(), last = along->axes().back();
+  if (first < 2 || last - first != 2 || along->axes().size() != 3) return std::nullopt;
+  ProgramWriter form(program);
+  const Value x = form.find(program.name(op.operands[0])), w = form.find(program.name(conv.operands[1]));
+  const Value mixed = form.add(ops::kConv.text, {x, w}, conv.attributes);
+  if (!form.ok()) return std::nullopt;
+  auto attributes = along->attributes(first, last, form.shape(mixed), first);
+  if (!attributes) return std::nullopt;
+  const Value y = form.add(along->op(), {mixed}, std::move(*attributes));
+  auto exchanged = std::move(form).finish(y);
+  return exchanged ? std::optional(std::move(*exchanged)) : std::nullopt;
+}
+
 class AxesGenerator : public Generator {
  public:
   explicit AxesGenerator(const Pattern& pattern) : pattern_(pattern), program_(pattern.program) {
     const Value output = program_.outputs()[0];
-    if (program_.outputs().size() != 1 || !isOneOperator(program_)) return;
-    if (!AlongAxes::of(program_, program_.node(output))) {
+    if (program_.outputs().size() != 1) return;
+    if (auto exchanged = withConvFirst(program_)) {
+      program_ = std::move(*exchanged);
+      prefix_ = "conv_";
+    } else if (!isOneOperator(program_)) {
+      return;
+    } else if (!AlongAxes::of(program_, program_.node(output))) {
       auto pieces = inPieces(program_);
       if (!pieces) return;
       program_ = std::move(*pieces);
@@ -351,7 +390,7 @@ class AxesGenerator : public Generator {
   const Pattern& pattern() const override { return pattern_; }
   Source source() const override { return Source::kAxes; }
   size_t size() const override { return ways_.size(); }
-  std::string name(size_t unit) const override { return ways_[unit].name(); }
+  std::string name(size_t unit) const override { return prefix_ + ways_[unit].name(); }
 
   void propose(size_t unit, const Judge& judge) const override {
     const Way& way = ways_[unit];
@@ -365,7 +404,7 @@ class AxesGenerator : public Generator {
     if (!along) return;
     auto program = WayWriter(source, *along, way).write();
     if (!program) return;
-    const std::string name = way.name();
+    const std::string name = this->name(unit);
     judge({name, Proposal{name, "axes", where, classOf(pattern_, where, *program), *program}});
   }
 
@@ -378,11 +417,13 @@ class AxesGenerator : public Generator {
     const bool isSymbol = own == first && first.isAffine() && first.affine().asVariable();
     std::vector<Way> ways = along->isOfParts() ? waysOfParts(*along, node, program_.shape(n.operands[0]).size())
                                                : waysOf(*along, node, isSymbol);
+    if (!prefix_.empty()) std::erase_if(ways, [](const Way& w) { return w.parts.size() > 2; });
     ways_.insert(ways_.end(), ways.begin(), ways.end());
   }
 
   const Pattern pattern_;
-  Program program_;  ///< the pattern's, its operator in pieces where it is composed of others
+  Program program_;  ///< the pattern's, its operator in pieces where it is composed of others; a Conv behind it first
+  std::string prefix_;  ///< of names
   std::vector<Way> ways_;
 };
 
