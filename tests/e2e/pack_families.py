@@ -78,7 +78,7 @@ FAMILIES = [
     ("seeing-taps", ["conv-beyond"], False, ["Slice", "Conv"], 1),
     ("by-table", ["channel-shuffle"], False, ["IndexMap"], 1),
     ("regrouped", ["merged-patches"], False, ["Layout"], 1),
-    ("conv", ["focus-conv"], False, ["Conv"], 1),
+    ("fused-weights", ["focus-conv"], False, ["Conv"], 1),
     ("softmax-of-two", ["softmax-channels"], False, ["Sigmoid"], 2),
     ("column-by-column", ["absolute-distances-of-rows"], False, ["Abs", "Add"], 3),
     ("definition", ["lrn", "l2-channels", "pow-three-quarters", "pow-inverse-root"], False, ["Sqrt"], 1),
