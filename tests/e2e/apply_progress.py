@@ -240,7 +240,7 @@ def with_provers(folder):
     some = folder / "some.timings.jsonl"  # each fourth rule's samples
     some.write_text("".join(line for line in (SOURCE / "packs" / "ort-cpu.timings.jsonl").read_text().splitlines(keepends=True)
                             if json.loads(line).get("rule", "0")[0] in "0123"))
-    estimated("pet-tune --show", "pet-tune", r"judging the predictions, \d+ %, \d+ s left", "--show", some)
+    estimated("pet-tune --show", "pet-tune", r"judging the predictions, \d+ %", "--show", some)
     code, said, written = on_terminal("pet-rules", "minimal", default, "-q")
     expect("pet-rules minimal -q", code == 0 and said and not written, (code, said[-200:], written))
     estimated("pet-synth prove", "pet-synth", r"proving, 100 %: 2 of 2", "prove", folder / "rules.pet")
