@@ -35,17 +35,27 @@ bool isEmpty(const Box& box, const Bindings& symbols) {
   });
 }
 
-/// The operators of a program's normal form, with the ranks of what they compute: what a model is matched by.
-std::vector<std::pair<std::string_view, size_t>> formOf(const Program& program) {
+/// What a model is matched by: an operator, the rank of what it computes, its dilations.
+struct Operator {
+  std::string_view name;
+  size_t rank;
+  std::vector<Expr> dilations;
+  bool operator==(const Operator&) const = default;
+};
+
+/// The operators of a program's normal form.
+std::vector<Operator> formOf(const Program& program) {
   const Program normal = rewrite::inNormalForm(program);
-  std::vector<std::pair<std::string_view, size_t>> form;
+  std::vector<Operator> form;
   for (const Node& n : normal.nodes())
-    form.emplace_back(n.op->name, n.shapes[0].size());
+    form.push_back({n.op->name, n.shapes[0].size(),
+                    n.attributes.contains("dilations") ? n.list("dilations") : std::vector<Expr>()});
   return form;
 }
 
 /// How many operators of the pattern's normal form are others at this shape: a Resize to its own size is none, a Conv
-/// over three axes whose kernel covers the first is one over two.
+/// over three axes whose kernel covers the first is one over two, and one of whose taps all but one see padding has
+/// other dilations.
 size_t otherOperators(const Program& pattern, const Bindings& symbols) {
   auto program = pattern.substitute(exprsOf(symbols));
   if (!program) return 0;
