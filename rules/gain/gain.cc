@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -62,19 +63,21 @@ std::vector<T> coldFirst(std::vector<T> samples) {
 
 /// Those of a number of threads, of a place, and of the opset that tells of the setting's: one for all rules, since
 /// they are compared, and for all machines and places, since an engine has the same kernels there.
-std::vector<TimedRule> relevant(std::vector<TimedRule> rules, const Setting& setting) {
+std::vector<TimedRule> relevant(const std::vector<TimedRule>& all, const Setting& setting) {
   std::set<int> opsets;
-  for (const TimedRule& timed : rules) {
+  for (const TimedRule& timed : all) {
     for (const TimingSample& s : timed.samples)
       opsets.insert(s.opset);
   }
-  if (opsets.empty()) return rules;
+  if (opsets.empty()) return all;
   const int opset = nearestOpset(opsets, setting.opset);
-  for (TimedRule& timed : rules) {
-    std::erase_if(timed.samples, [&](const TimingSample& s) {
-      return s.threads != setting.threads || s.place != setting.place || s.opset != opset || !isSane(s);
+  std::vector<TimedRule> rules;
+  for (const TimedRule& timed : all) {
+    std::vector<TimingSample> samples;
+    std::copy_if(timed.samples.begin(), timed.samples.end(), std::back_inserter(samples), [&](const TimingSample& s) {
+      return s.threads == setting.threads && s.place == setting.place && s.opset == opset && isSane(s);
     });
-    timed.samples = coldFirst(std::move(timed.samples));
+    rules.push_back({timed.rule, coldFirst(std::move(samples))});
   }
   return rules;
 }

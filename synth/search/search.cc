@@ -63,7 +63,9 @@ Expected<void> Search::addGenerators(const Pattern& pattern) {
     }
   }
   if (made.empty()) return fail(ErrorKind::kUnsupported, why, "pattern " + pattern.name);
-  if (auto exchanges = exchangeGenerator(pattern, size); exchanges && !isBlind) made.push_back(std::move(*exchanges));
+  if (!isBlind) {
+    if (auto exchanges = exchangeGenerator(pattern, size)) made.push_back(std::move(*exchanges));
+  }
   std::sort(made.begin(), made.end(), [](const auto& a, const auto& b) { return a->source() < b->source(); });
   for (auto& generator : made) {
     for (size_t unit = 0; unit < generator->size(); ++unit)

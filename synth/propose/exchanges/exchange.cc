@@ -125,8 +125,7 @@ class Exchanges {
   }
 
   /// The operators of a function's definition: of one that is bent at 0, the part above 0, the part below it, and sums
-  /// and products with the weights. With weights of 0 to 1 it is the larger of two values, of
-  /// which one is scaled.
+  /// and products with the weights. With weights of 0 to 1 it is the larger of two values, of which one is scaled.
   void addDefinition(const Node& n) {
     if (isOfConstants(n)) return;
     const auto share = std::find_if(n.operands.begin(), n.operands.end(), [&](Value v) { return isShare(v); });
