@@ -19,6 +19,14 @@ struct EngineNote {
   bool reference = false;  ///< computed by the reference evaluation; `how` says why
 };
 
+/// What one step of a program takes.
+struct StepTime {
+  std::string node, op;  ///< what it computes, perhaps with nodes behind it, or brings to where that is read
+  std::string how;       ///< the library's plan, the kernel; "" where a step has no name of its own
+  double seconds = 0;    ///< by the device's clock, where it has one
+  int64_t bytes = 0;     ///< that the step writes; 0: not known
+};
+
 /// A program that an engine made ready to run in float, many times.
 class PreparedProgram {
  public:
@@ -29,6 +37,11 @@ class PreparedProgram {
   /// For timing: the same as the last run(), where its inputs lie on the device already and results stay there. The
   /// seconds by the device's clock, once it is done. Nothing, and nothing was done: there is no such place.
   virtual Expected<std::optional<double>> again() { return std::nullopt; }
+  /// The same as run(), and what each step takes by itself, again and again, its operands in caches as far as they fit.
+  virtual Expected<std::vector<StepTime>> profile(std::span<const float* const> inputs,
+                                                  std::span<float* const> outputs) {
+    return run(inputs, outputs).map([] { return std::vector<StepTime>(); });
+  }
   virtual std::vector<EngineNote> notes() const = 0;
   /// Floats that all intermediate values take together.
   virtual int64_t arenaFloats() const = 0;

@@ -189,6 +189,13 @@ Expected<std::optional<double>> ModelSession::again(const Feeds& feeds) {
   return done ? done : tl::unexpected(named(done.error()));
 }
 
+Expected<std::vector<StepTime>> ModelSession::profile(const Feeds& feeds) {
+  const std::lock_guard lock(mutex_);
+  auto plan = planFor(extentsOf(feeds));
+  auto times = plan ? (*plan)->profile(feeds) : Expected<std::vector<StepTime>>(tl::unexpected(plan.error()));
+  return times ? times : tl::unexpected(named(times.error()));
+}
+
 std::vector<EngineNote> ModelSession::notes() const {
   const std::lock_guard lock(mutex_);
   return kept_.empty() ? std::vector<EngineNote>() : kept_.front().plan->notes();

@@ -61,6 +61,8 @@ class ModelSession {
   /// For timing: the last run() once more, with the same feeds, which may leave the outputs on the engine's device
   /// (Plan::again()).
   Expected<std::optional<double>> again(const Feeds& feeds);
+  /// A run, and what each of its steps takes (Plan::profile()).
+  Expected<std::vector<StepTime>> profile(const Feeds& feeds);
   /// Prepares for inputs of these extents, as run() would. Errors as there.
   Expected<void> prepare(const std::map<std::string, Extents>& extents);
 

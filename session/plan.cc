@@ -1,6 +1,7 @@
 #include "session/plan.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,15 @@
 
 namespace pet::session {
 namespace {
+
+/// The model's name of what a program computes: what an operator is taken apart into bears its result's name and a
+/// number.
+std::string ownersName(const std::string& name) {
+  const size_t colon = name.rfind(':');
+  const bool isNumbered = colon != std::string::npos && colon > 0 && colon + 1 < name.size() &&
+                          name.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+  return isNumbered ? name.substr(0, colon) : name;
+}
 
 struct Read {
   Graph graph;
@@ -212,7 +222,7 @@ void Plan::findLastReads() {
   }
 }
 
-void Plan::runRegion(const RegionStep& step, std::vector<Constant>& values) {
+void Plan::runRegion(const RegionStep& step, std::vector<Constant>& values, std::vector<StepTime>* times) {
   std::vector<Constant> in;
   std::vector<const float*> from;
   std::vector<float*> to;
@@ -226,7 +236,16 @@ void Plan::runRegion(const RegionStep& step, std::vector<Constant>& values) {
     to.push_back(result.data);
     made.push_back(std::move(result.constant));
   }
-  if (auto ok = step.program->run(from, to); !ok) throw FailedNode{ok.error()};
+  if (times) {
+    auto more = step.program->profile(from, to);
+    if (!more) throw FailedNode{more.error()};
+    for (StepTime& time : *more) {
+      time.node = ownersName(time.node);
+      times->push_back(std::move(time));
+    }
+  } else if (auto ok = step.program->run(from, to); !ok) {
+    throw FailedNode{ok.error()};
+  }
   for (size_t o = 0; o < made.size(); ++o)
     values[static_cast<size_t>(step.outputs[o])] = narrowedTo(step.elements[o], made[o]);
 }
@@ -259,14 +278,32 @@ void Plan::runNode(const NodeStep& step, std::vector<Constant>& values) {
   }
 }
 
+void Plan::runStep(const Step& step, std::vector<Constant>& values, std::vector<StepTime>* times) {
+  if (step.region >= 0) return runRegion(regions_[static_cast<size_t>(step.region)], values, times);
+  using Clock = std::chrono::steady_clock;
+  const NodeStep& node = nodes_[static_cast<size_t>(step.node)];
+  const auto begin = Clock::now();
+  runNode(node, values);
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (times) times->push_back({pet::nameOf(*node.node), node.node->type, "by itself", seconds, 0});
+}
+
 Expected<std::vector<Constant>> Plan::run(const Feeds& feeds) {
+  return run(feeds, nullptr);
+}
+
+Expected<std::vector<StepTime>> Plan::profile(const Feeds& feeds) {
+  std::vector<StepTime> times;
+  return run(feeds, &times).map([&](const auto&) { return std::move(times); });
+}
+
+Expected<std::vector<Constant>> Plan::run(const Feeds& feeds, std::vector<StepTime>* times) {
   std::vector<Constant> values = first_;
   for (const auto& [name, value] : feeds)
     values[static_cast<size_t>(slots_.at(name))] = value;
   try {
     for (const Step& step : steps_) {
-      if (step.region >= 0) runRegion(regions_[static_cast<size_t>(step.region)], values);
-      if (step.node >= 0) runNode(nodes_[static_cast<size_t>(step.node)], values);
+      runStep(step, values, times);
       for (int i : step.last)
         values[static_cast<size_t>(i)] = Constant();
     }

@@ -31,6 +31,9 @@ class Plan {
   /// its inputs nor fetches its outputs; then the seconds by the device's clock.
   Expected<std::optional<double>> again(const Feeds& feeds);
 
+  /// run(), and what each step of its programs takes, and each node that runs by itself.
+  Expected<std::vector<StepTime>> profile(const Feeds& feeds);
+
   /// How each node of a program is computed; and the nodes that run one by one, as the reference does.
   std::vector<EngineNote> notes() const;
   /// Bytes that all intermediate values of the programs take together.
@@ -63,7 +66,9 @@ class Plan {
   void addConstants();
   void addNode(int node);
   void findLastReads();
-  void runRegion(const RegionStep& step, std::vector<Constant>& values);
+  Expected<std::vector<Constant>> run(const Feeds& feeds, std::vector<StepTime>* times);
+  void runStep(const Step& step, std::vector<Constant>& values, std::vector<StepTime>* times);
+  void runRegion(const RegionStep& step, std::vector<Constant>& values, std::vector<StepTime>* times);
   std::vector<Constant> runBytes(const NodeStep& step, const std::vector<Constant>& values) const;
   std::vector<Constant> runAlone(const NodeStep& step, const std::vector<Constant>& values);
   void runNode(const NodeStep& step, std::vector<Constant>& values);

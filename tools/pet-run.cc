@@ -130,6 +130,11 @@ Expected<void> runModel(const Arguments& o) {
   for (size_t i = 0; i < outputs.size(); ++i)
     report.outputs.push_back({(*session)->outputs()[i], std::move(outputs[i]), ""});
   report.notes = (*session)->notes();
+  if (o.profile) {
+    auto steps = (*session)->profile(report.inputs);
+    if (!steps) return tl::unexpected(steps.error());
+    report.steps = std::move(*steps);
+  }
   if (engine->gpu) report.plans = engine->gpu->planCounts();
   report.arenaBytes = (*session)->arenaBytes();
   report.peakBytes = peakBytes();

@@ -39,6 +39,8 @@ class CallStep : public plan::Step {
     if (workspace_ >= 0) at_ = pointers[static_cast<size_t>(workspace_)];
   }
   void run() override { call_->run(bound_, at_); }
+  std::string name() const override { return call_->name(); }
+  int64_t bytesWritten() const override { return elementCount(written_.extents()) * elementBytes_; }
 
   const Call& call() const { return *call_; }
   const plan::Access& written() const { return written_; }

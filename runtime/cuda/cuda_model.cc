@@ -1,6 +1,7 @@
 #include "runtime/cuda/cuda_model.h"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <stdexcept>
 
@@ -12,11 +13,14 @@
 #include "runtime/cuda/stored.h"
 #include "runtime/cuda/streams.h"
 #include "runtime/plan/memory.h"
+#include "runtime/plan/step_times.h"
 
 namespace pet::cuda {
 
 /// Of blocks in the arena, and of each tensor.
 constexpr int64_t kAlignment = 256;
+/// Of each step that is profiled: runs in a row, so that launching takes no part in it, and how often such a row runs.
+constexpr int kProfiled = 20, kTurns = 3;
 
 struct CudaModel::State {
   State(std::unique_ptr<Planner> p, std::shared_ptr<Device> d);
@@ -187,6 +191,28 @@ Expected<double> CudaModel::again() {
   }
 }
 
+Expected<std::vector<StepTime>> CudaModel::profile() {
+  Device& device = *state_->device;
+  try {
+    device.enter();
+    return timesOf(*state_->planner, [&](Step& step) {
+      const auto* call = dynamic_cast<const CallStep*>(&step);
+      if (!call) return secondsByClock(step);
+      const auto again = [&step] {
+        for (int run = 0; run < kProfiled; ++run)
+          step.run();
+      };
+      const auto recording = device.record(again);
+      double best = std::numeric_limits<double>::infinity();
+      for (int turn = 0; turn < kTurns; ++turn)
+        best = std::min(best, recording ? device.secondsOf([&] { recording->run(); }) : device.secondsOf(again));
+      return best / kProfiled;
+    });
+  } catch (const std::exception& e) {
+    return fail(ErrorKind::kModel, fmt::format("the program cannot be run on {}: {}", device.name(), e.what()));
+  }
+}
+
 const std::vector<EngineNote>& CudaModel::notes() const {
   return state_->planner->notes;
 }
@@ -208,6 +234,11 @@ class CudaProgram final : public PreparedProgram {
   }
   Expected<std::optional<double>> again() override {
     return model_->again().map([](double seconds) { return std::optional(seconds); });
+  }
+  Expected<std::vector<StepTime>> profile(std::span<const float* const> inputs,
+                                          std::span<float* const> outputs) override {
+    if (auto ok = run(inputs, outputs); !ok) return tl::unexpected(ok.error());
+    return model_->profile();
   }
   std::vector<EngineNote> notes() const override { return model_->notes(); }
   int64_t arenaFloats() const override { return model_->arenaElements(); }

@@ -29,6 +29,10 @@ class CudaModel {
   /// it is done.
   Expected<double> again();
 
+  /// What each step takes alone on the inputs of the last execute(), by the device's clock; the results are lost. What
+  /// needs the processor is timed by that's.
+  Expected<std::vector<StepTime>> profile();
+
   const std::vector<EngineNote>& notes() const;
   int64_t arenaElements() const;
 

@@ -9,6 +9,7 @@
 #include "runtime/onednn/lowerings.h"
 #include "runtime/onednn/threads.h"
 #include "runtime/plan/memory.h"
+#include "runtime/plan/step_times.h"
 
 namespace pet {
 namespace onednn {
@@ -113,6 +114,14 @@ Expected<void> OneDnnModel::execute(std::span<const float* const> inputs,
   } catch (const std::exception& e) {
     return fail(ErrorKind::kModel, fmt::format("oneDNN cannot run the program: {}", e.what()));
   }
+}
+
+Expected<std::vector<StepTime>> OneDnnModel::profile(std::span<const float* const> inputs,
+                                                     std::span<float* const> outputs) {
+  if (auto ok = execute(inputs, outputs); !ok) return tl::unexpected(ok.error());
+  auto times = plan::timesOf(*state_->planner, plan::secondsByClock);
+  if (auto ok = execute(inputs, outputs); !ok) return tl::unexpected(ok.error());  // steps may work in place
+  return times;
 }
 
 Expected<std::vector<Tensor<float>>> OneDnnModel::run(const TensorMap& inputs, const ReportShare& progress) {

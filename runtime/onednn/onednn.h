@@ -47,6 +47,9 @@ class OneDnnModel {
                          std::span<float* const> outputs,
                          const ReportShare& progress = nullptr);
 
+  /// execute(), and what each step takes by itself.
+  Expected<std::vector<StepTime>> profile(std::span<const float* const> inputs, std::span<float* const> outputs);
+
   /// One per node of the program, in its order; constants and dead nodes have no note.
   const std::vector<EngineNote>& notes() const;
   /// Floats that all intermediate values take together.

@@ -11,6 +11,10 @@ class OneDnnProgram final : public PreparedProgram {
   Expected<void> run(std::span<const float* const> inputs, std::span<float* const> outputs) override {
     return model_.execute(inputs, outputs);
   }
+  Expected<std::vector<StepTime>> profile(std::span<const float* const> inputs,
+                                          std::span<float* const> outputs) override {
+    return model_.profile(inputs, outputs);
+  }
   std::vector<EngineNote> notes() const override { return model_.notes(); }
   int64_t arenaFloats() const override { return model_.arenaSize(); }
 

@@ -73,6 +73,7 @@ Expected<void> Planner::plan(const Weights& weights, bool late) {
   try {
     findChains();
     if (auto ok = lowerAll(); !ok) return ok;
+    lowered_ = -1;
     placeResults();
   } catch (const NoConstant& e) {
     return tl::unexpected(e.error);
@@ -293,6 +294,7 @@ void Planner::tryLowering(int n) {
 }
 
 Expected<void> Planner::lower(int n) {
+  lowered_ = n;
   release(n);
   Mark before = mark();
   try {
@@ -314,6 +316,7 @@ Expected<void> Planner::lowerChain(int anchor) {
     if (e.isEmpty()) break;
     Mark before = mark();
     auto uses = uses_;
+    lowered_ = anchor;
     release(anchor);
     std::for_each(members.begin(), members.begin() + e.length, [&](int m) { release(m); });
     try {
@@ -343,6 +346,7 @@ Expected<void> Planner::lowerChain(int anchor) {
 }
 
 void Planner::lowerSums(int last) {
+  lowered_ = last;
   for (int n : chains_[last]) {
     release(n);
     note(n, n == last ? "a kernel of our own: one sum" : "with " + node(last).names[0]);
@@ -355,6 +359,7 @@ Expected<void> Planner::lowerTogether(int last) {
   const std::vector<int>& members = chains_[last];
   const Mark before = mark();
   const auto uses = uses_;
+  lowered_ = last;
   for (int m : members)
     release(m);
   bool done = false;

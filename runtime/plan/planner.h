@@ -93,7 +93,10 @@ class Planner {
   /// Where a result may be written: over this operand, if nobody needs that any more, or in a new buffer of its form.
   Place overOrLike(const Place& operand) { return isFree(operand) ? operand : create(operand.access); }
   void define(Value v, Place place);
-  void emit(std::unique_ptr<Step> step) { steps.push_back(std::move(step)); }
+  void emit(std::unique_ptr<Step> step) {
+    step->lowered = lowered_;
+    steps.push_back(std::move(step));
+  }
   void copy(const Place& from, const Place& to) { emitCopy(from, to); }
   /// No node that is still to be lowered reads the place's buffer, and we may write to it.
   bool isFree(const Place& place);
@@ -193,6 +196,7 @@ class Planner {
   std::vector<std::vector<int>> uses_;     ///< per value: reads that are still to be lowered
   std::vector<std::vector<int>> readers_;  ///< per node: all nodes that read it; -1: an output
   std::unique_ptr<Constants> constants_;
+  int lowered_ = -1;  ///< the node that is being lowered
   std::map<Value, Place> places_;
   std::map<Value, std::vector<Place>> copies_;   ///< the forms that a value also exists in
   std::vector<Value> copied_;                    ///< the keys of `copies_`, in the order of copying

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 namespace pet::plan {
@@ -14,7 +15,13 @@ class Step {
   /// Called before run() whenever a buffer of the step has moved.
   virtual void bind(const Pointers& pointers) = 0;
   virtual void run() = 0;
+  /// Of what it calls; "": it has none.
+  virtual std::string name() const { return ""; }
 
+  /// 0: not known.
+  virtual int64_t bytesWritten() const { return 0; }
+
+  int lowered = -1;          ///< that was lowered when it was made; -1: it brings outputs to their places
   std::vector<int> buffers;  ///< all that it reads or writes
 };
 

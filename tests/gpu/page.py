@@ -89,9 +89,10 @@ def models(step):
 def operators_of_models(step):
     lines = []
     for device, found in step.get("devices", {}).items():
-        for kind, of in [("products", "the peak"), ("layouts", "a copy's rate")]:
-            rows = [[line["operator"], ", ".join(line["inputs"]), milliseconds(line["seconds"]), line["bound"], percent(line["share"])] for line in found[kind][:MOST]]
-            lines += [f"### {device}: {kind}", "", f"{len(found[kind])}, the furthest from {of} first; what loses less than a thousandth of its model's time is not listed."] + table(["operator", "operands", "ms", "bound by", f"share of {of}"], rows)
+        for kind, of in [("products", "the peak"), ("layouts", "a copy's rate"), ("others", "a copy's rate")]:
+            rows = [[line["model"], line["node"], line["op"], line["how"], milliseconds(line["seconds"]), percent(line["of_model"]), percent(line["share"])] for line in found[kind][:MOST]]
+            lines += [f"### {device}: {kind}", "", f"{len(found[kind])} that take a hundredth of their model's time, the furthest from {of} first."]
+            lines += table(["model", "node", "operator", "how", "ms", "of the model", f"share of {of}"], rows)
     return lines
 
 

@@ -3,7 +3,7 @@
 build/gpu/gpu.json after every step, a page of it (page.py), and timings for pet-apply. Exit status 0 or 1; 77 where there is no GPU.
 
     make -f Makefile.ci test-gpu
-    tests/gpu/run.py [--only STEP,...] [--models NAME,...] [--precisions fp32,tf32,fp16] [--jobs 8] [--seconds 1200] [--out build/gpu]
+    tests/gpu/run.py [--only STEP,...] [--models NAME,...] [--precisions fp32,tf32,fp16] [--jobs 8] [--seconds 1200] [--hasty] [--out build/gpu]
 
 | step | |
 |---|---|
@@ -11,14 +11,16 @@ build/gpu/gpu.json after every step, a page of it (page.py), and timings for pet
 | sanitizer | the same in float under compute-sanitizer's tools |
 | right | models of tests/models, original and rewritten, in every precision, against ONNX Runtime on the processor |
 | rates | what each engine achieves: products, Convs, copies; which engines are here |
-| tuning | pet-tune: the default pack's rules at real shapes, results compared, and how fast their layouts are beside a copy |
+| tuning | pet-tune: the default pack's rules at the shapes of these models (--tune: at others), results compared, and how fast their layouts are beside a copy |
 | models | PET's and EinNet's operators and networks, and what GPUs are slow at: original and rewritten by those timings, on every engine |
-| operators-of-models | of each Conv and product the share of the peak, of each layout the share of a copy's rate, where it loses a thousandth of its model's time |
+| operators-of-models | the steps of these models: of each Conv and product the share of the peak, of each layout the share of a copy's rate, where it takes a hundredth of its model's time |
 """
 
 import argparse
 import concurrent.futures
+import contextlib
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -26,9 +28,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import numpy as np
+import onnx
 
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
@@ -44,11 +48,16 @@ from compare import runner  # noqa: E402
 
 # Of the largest value. The zoo's own tolerances are for float; the others follow from the units of what memory and factors hold.
 TOLERANCES = {"fp32": 1e-4, "tf32": 2e-2, "fp16": 3e-2, "bf16": 1e-1}
-OTHERS = ["ort-cuda", "torch-cuda", "tensorrt"]  # engines beside ours
+# Engines beside ours: where `make -f Makefile.ci engines` installs each, and how its process is asked for.
+OTHERS = {"ort-cuda": (".engines/cuda", "accelerator_runner.py", "onnxruntime-cuda"), "torch-cuda": (".engines/torch", "torch_runner.py", "torch-cuda"),
+          "tensorrt": (".engines/cuda", "accelerator_runner.py", "onnxruntime-tensorrt")}
 SANITIZERS = ["memcheck", "racecheck", "synccheck", "initcheck"]
 PRODUCTS = {"Conv", "ConvTranspose", "MatMul", "Gemm"}
 LAYOUTS = {"Transpose", "Pad", "Slice", "Concat", "Split", "Gather", "DepthToSpace", "SpaceToDepth", "Expand", "Tile", "Resize"}
 RUNS = 30
+OURS = "pet_point"  # kernels that move or map elements
+SEARCH = 0.2  # seconds for the plans of a call, where they are timed beside other work
+LARGE = 0.01  # of a model's time: steps that take less are not listed
 PAYS = 1.05
 
 
@@ -84,16 +93,35 @@ def call(tool, *arguments, accept=(0,), seconds=3600, **more):
 
 
 class Run:
-    """What was asked for, and what is known so far."""
+    """What was asked for, and what is known so far. `folder`: for models, while it runs."""
 
-    def __init__(self, options, hello):
+    def __init__(self, options, hello, folder):
         self.options = options
+        self.folder = folder
+        self.building = {}  # name: a lock, so that each model is built once
         self.device = hello["device"]
         self.devices = {p: self.device if p == "fp32" else f"{self.device}:{p}" for p in options.precisions}
         self.missing = {}  # engine: why it is not here
         self.rates = {}  # device: gemm, conv, copy
         self.results = {**bench.provenance("gpu", ["tests/gpu/run.py", *sys.argv[1:]], hello["cpu"], 1), "device": self.device,
                         "gpu": hello["cpu"], "versions": {"pet-cuda": hello["version"]}, "steps": {}}
+
+    def model(self, name):
+        """The model's path. Throws what building it does."""
+        path = self.folder / f"{name}.onnx"
+        with self.building.setdefault(name, threading.Lock()):
+            if not path.is_file():
+                words = [sys.executable, SOURCE / "tests" / "models" / "build.py", self.folder, name]
+                done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+                if done.returncode:
+                    path.unlink(missing_ok=True)
+                    raise Failure(f"{name} cannot be built: {done.stderr.strip().splitlines()[-1:]}")
+        return path
+
+    def models(self, names):
+        """{name: path}, built side by side."""
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            return dict(zip(names, pool.map(self.model, names)))
 
     def timings(self, device):
         return self.options.out / f"{device}.timings.jsonl"
@@ -177,9 +205,11 @@ def sanitizer(run):
     return {"tools": found}
 
 
-def on_gpu(model, inputs, folder, device):
-    """(pet-run's report, its outputs). Plans that are timed beside other work are not kept for those who measure."""
-    words = [model, "--device", device, "--runs", RUNS, "-o", folder, "--json", folder / "report.json", "--search", 0.2, "--cache", folder.parent / "plans.db"]
+def on_gpu(run, model, inputs, folder, device):
+    """(pet-run's report, its outputs). Plans that are timed beside other work are kept for those who measure only in haste."""
+    words = [model, "--device", device, "--runs", RUNS, "-o", folder, "--json", folder / "report.json", "--search", SEARCH]
+    if not run.options.hasty:
+        words += ["--cache", folder.parent / "plans.db"]
     for i, (key, array) in enumerate(inputs.items()):
         np.save(folder / f"{i}.npy", array)
         words += ["-i", f"{key}={folder / f'{i}.npy'}"]
@@ -199,7 +229,7 @@ def expected(name, path):
 
 def right_of(run, name, folder):
     """A line for each precision, of the original and of what pet-apply makes of it."""
-    path = build.build(name, folder)
+    path = run.model(name)
     inputs, outputs, tolerance = expected(name, path)
     rewritten = folder / "rewritten.onnx"
     call("pet-apply", path, "-o", rewritten, "-q")
@@ -208,7 +238,7 @@ def right_of(run, name, folder):
             line = {"model": name, "form": form, "precision": precision}
             (folder / form).mkdir(exist_ok=True)
             try:
-                report, found = on_gpu(model, inputs, folder / form, device)
+                report, found = on_gpu(run, model, inputs, folder / form, device)
                 off = runner.max_abs_diff(outputs, found, name) / (runner.max_abs(outputs) or 1)
                 line |= {"off": off, "wrong": not off <= max(TOLERANCES[precision], tolerance),
                          "seconds": statistics.median(report["run_seconds"][2:]), "load_seconds": report["load_seconds"], "plans": report["plans"], "reference": sorted({n["op"] for n in report["reference"]})}
@@ -275,10 +305,20 @@ def layout_shares(samples, copy):
     return [{"share": share, "rule": rule, "shapes": shapes} for share, rule, shapes in sorted(shares, key=lambda each: each[0])]
 
 
+def hasty_runner(run):
+    """A program for pet-tune --runner that times few plans."""
+    script = run.folder / "hasty-runner"
+    script.write_text(f'#!/bin/sh\nexec "{BIN / "pet-runner"}" --search {SEARCH} "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
 def tuned(run, device):
     """What pet-tune found on a device, and what it says is wrong."""
     file = run.timings(device)
-    words = ["-o", file, "--device", device, "--budget", run.options.seconds, "-q"]
+    words = ["-o", file, "--device", device, "--budget", run.options.seconds, "-q", *(["--runner", hasty_runner(run)] if run.options.hasty else [])]
+    for path in [] if run.options.tune else run.models(run.options.models or build.PAPERS).values():
+        words += ["--shapes-from", path]
     done = call("pet-tune", *words, *run.options.tune, accept=(0, 5), seconds=run.options.seconds + 600)
     samples = [s for s in timed.samples(file) if s["device"] == device]
     best = {}
@@ -289,14 +329,18 @@ def tuned(run, device):
 
 
 def tuning(run):
-    found = {}
-    for device in run.devices.values():
+    """In haste the precisions side by side: most of the time goes to preparing, and medians bear what little is timed at once."""
+    def one(device):
         try:
-            found[device] = tuned(run, device)
-            say(f"  {device}: {found[device]['samples']} samples of {found[device]['rules']} rules, {len(found[device]['pay'])} pay")
+            found = tuned(run, device)
+            say(f"  {device}: {found['samples']} samples of {found['rules']} rules, {len(found['pay'])} pay")
+            return found
         except (Failure, ValueError) as failure:
-            found[device] = {"wrong": str(failure)}
-    bad = [device for device, one in found.items() if one["wrong"]]
+            return {"wrong": str(failure)}
+
+    with concurrent.futures.ThreadPoolExecutor(len(run.devices) if run.options.hasty else 1) as pool:
+        found = dict(zip(run.devices.values(), pool.map(one, run.devices.values())))
+    bad = [device for device, each in found.items() if each["wrong"]]
     if bad:
         raise Failure(f"{bad[0]}: {found[bad[0]]['wrong']}", devices=found)
     return {"devices": found}
@@ -313,35 +357,69 @@ def rewritten_for(run, name, path, folder, device):
     return (model if rules else None), sorted(set(rules))
 
 
-def timed_on(run, device, models):
-    """pet-bench's figures of a model, and of its rewritten form where there is one."""
-    report = json.loads(call("pet-bench", *models, "--device", device, "--no-per-site", "--runs", RUNS, "--budget", run.options.model_seconds, "--timeout", 300, "--json", "-",
-                             accept=(0, 5)).stdout)
-    whole = report["whole"]
-    line = {"seconds": whole["original"]["median"], "control": whole["control"]["of_medians"]}
-    if len(models) > 1:
-        line |= {"rewritten": whole["rewritten"]["median"], "ratio": whole["ratio"]["of_medians"], "off": whole["relative_error"]}
+class Engine:
+    """A process that times models on a device, and is asked again and again."""
+
+    def __init__(self, run, device):
+        self.seconds = 30 + 5 * run.options.model_seconds  # a question that takes longer has no answer
+        if device in OTHERS:
+            environment, script, engine = OTHERS[device]
+            python = SOURCE / environment / "bin" / "python"
+            words = [python if python.is_file() else "python3", SOURCE / "runtime" / "ort" / script, "--engine", engine]
+        else:
+            words = [BIN / "pet-runner", "--device", device, *(["--search", SEARCH] if run.options.hasty else [])]
+        self.runner = bench.Runner(*words)
+
+    def ask(self, request):
+        watch = threading.Timer(self.seconds, self.runner.process.kill)
+        watch.start()
+        try:
+            answer = self.runner.ask(request)
+        except OSError as error:
+            raise Failure(f"the engine is gone: {error.strerror}") from error
+        finally:
+            watch.cancel()
+        if "error" in answer:
+            raise Failure(answer["error"])
+        return answer
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            self.runner.close()
+
+
+def timed_on(run, engine, models):
+    """Figures of a model, with itself as a control, and of its rewritten form where there is one."""
+    paths = [str(path) for path in [models[0], *models]]
+    answer = engine.ask({"cmd": "time", "models": paths, "runs": RUNS, "budget_s": run.options.model_seconds})
+    first, again, *rewritten = answer["median"]
+    line = {"seconds": first, "control": first / again}
+    if rewritten:
+        line |= {"rewritten": rewritten[0], "ratio": first / rewritten[0], "off": answer["max_abs_diff"][2] / (answer["max_abs"] or 1)}
     return line
 
 
 def networks(run):
-    lines, engines = [], [*run.devices.values(), *(other for other in OTHERS if is_here(run, other))]
-    for name in run.options.models or build.PAPERS:
-        with tempfile.TemporaryDirectory() as folder:
-            folder = pathlib.Path(folder)
-            path, made = build.build(name, folder), {}
-            for device in engines:
-                own = device if device in run.devices.values() else run.device
-                line = {"model": name, "device": device}
-                try:
-                    if own not in made:
-                        made[own] = rewritten_for(run, name, path, folder, own)
-                    model, line["rules"] = made[own]
-                    line |= timed_on(run, device, [path, model] if model else [path])
-                except (Failure, ValueError, KeyError) as failure:
-                    line["error"] = str(failure)
-                lines.append(line)
-                say(f"  {name} on {device}: " + (line.get("error") or f"{1e3 * line['seconds']:.3f} ms, ratio {line.get('ratio', 1):.2f}"))
+    names = run.options.models or build.PAPERS
+    paths, made, lines = run.models(names), {}, []
+    own = run.devices.values()
+    for device in [*own, *(other for other in OTHERS if is_here(run, other))]:
+        engine = Engine(run, device)
+        for name in names:
+            rules_of = device if device in own else run.device
+            line = {"model": name, "device": device}
+            try:
+                if (name, rules_of) not in made:
+                    made[name, rules_of] = rewritten_for(run, name, paths[name], run.folder, rules_of)
+                model, line["rules"] = made[name, rules_of]
+                line |= timed_on(run, engine, [paths[name], model] if model else [paths[name]])
+            except (Failure, ValueError, KeyError) as failure:
+                line["error"] = str(failure)
+                engine.close()
+                engine = Engine(run, device)
+            lines.append(line)
+            say(f"  {name} on {device}: " + (line.get("error") or f"{1e3 * line['seconds']:.3f} ms, ratio {line.get('ratio', 1):.2f}"))
+        engine.close()
     bad = [line for line in lines if "error" in line]
     others = {other: run.missing[other] for other in OTHERS if other in run.missing}
     if bad:
@@ -350,22 +428,63 @@ def networks(run):
     return {"lines": lines, "missing": others}
 
 
+def work_of(path):
+    """{an output: the floating-point operations of the Conv or product that computes it}"""
+    graph = onnx.shape_inference.infer_shapes(onnx.load(path)).graph
+    shapes = {tensor.name: list(tensor.dims) for tensor in graph.initializer}
+    shapes |= {value.name: [d.dim_value for d in value.type.tensor_type.shape.dim] for value in [*graph.input, *graph.value_info, *graph.output]}
+    work = {}
+    for node in graph.node:
+        if node.op_type not in PRODUCTS or not all(name in shapes for name in [*node.input[:2], node.output[0]]):
+            continue
+        left, right, result = (math.prod(shapes[name]) for name in [*node.input[:2], node.output[0]])
+        if node.op_type == "Conv":  # each result: the taps of one filter
+            work[node.output[0]] = 2 * result * right // shapes[node.input[1]][0]
+        elif node.op_type == "ConvTranspose":  # each element: all taps of its channel
+            work[node.output[0]] = 2 * left * right // shapes[node.input[1]][0]
+        else:
+            transposed = any(a.name == "transA" and a.i for a in node.attribute)
+            work[node.output[0]] = 2 * result * shapes[node.input[0]][0 if transposed else -1]
+    return work
+
+
+def steps_of(run, device, name):
+    """Of a model's large steps what each takes, and the share of what the device can do."""
+    report = run.folder / f"{name}.{device}.json"
+    path = run.model(name)
+    call("pet-run", path, "--device", device, "--runs", 3, "--profile", "--json", report)
+    steps, work, rates = json.loads(report.read_text())["steps"], work_of(path), run.rates[device]
+    whole = sum(step["seconds"] for step in steps)
+    for step in steps:
+        if step["seconds"] < LARGE * whole:
+            continue
+        line = {"model": name, **step, "of_model": step["seconds"] / whole}
+        if step["op"] in PRODUCTS and step["node"] in work and not step["how"].startswith(OURS):
+            peak = max(rates["conv"], rates["gemm"])
+            yield line | {"kind": "products", "share": work[step["node"]] / step["seconds"] / peak}
+        elif step["op"] in LAYOUTS | PRODUCTS | {""}:  # beside a product: its operands are brought to another order
+            yield line | {"kind": "layouts", "share": 2 * step["bytes"] / step["seconds"] / rates["copy"]}
+        else:
+            yield line | {"kind": "others", "share": 2 * step["bytes"] / step["seconds"] / rates["copy"]}
+
+
 def operators_of_models(run):
-    names = run.options.models or build.PAPERS
-    found = {}
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        paths = [build.build(name, folder) for name in names]
-        for device in run.devices.values():
-            report = folder / f"{device}.json"
-            call("pet-tune", "--cliffs", *paths, "--device", device, "--size", 1, "--min-times", 0.01, "--most", 10000, "--budget", run.options.seconds,
-                 "--json", report, "-q", seconds=run.options.seconds + 600)
-            lines = [{"operator": cliff["operators"][0], "inputs": cliff["inputs"], "seconds": cliff["seconds"], "bound": cliff["bound"],
-                      "share": 1 / cliff["times"]} for cliff in json.loads(report.read_text())["cliffs"]]
-            kinds = {"products": PRODUCTS, "layouts": LAYOUTS}
-            found[device] = {kind: sorted((line for line in lines if line["operator"].split("(")[0] in members), key=lambda line: line["share"])
-                             for kind, members in kinds.items()}
-            say(f"  {device}: {len(found[device]['products'])} products and Convs, {len(found[device]['layouts'])} layouts")
+    names, found, wrong = run.options.models or build.PAPERS, {}, []
+    run.models(names)
+    for device in run.devices.values():
+        if not is_here(run, device):
+            raise Failure(f"{device}: {run.missing[device]}")
+        lines = []
+        for name in names:
+            try:
+                lines += steps_of(run, device, name)
+            except Failure as failure:
+                wrong.append(f"{name} on {device}: {failure}")
+        lines.sort(key=lambda line: line["share"])
+        found[device] = {kind: [line for line in lines if line["kind"] == kind] for kind in ["products", "layouts", "others"]}
+        say(f"  {device}: {', '.join(f'{len(of)} {kind}' for kind, of in found[device].items())}")
+    if wrong:
+        raise Failure(wrong[0], devices=found)
     return {"devices": found}
 
 
@@ -400,6 +519,7 @@ def parse():
     parser.add_argument("--seconds", type=int, default=1200, help="to tune the rules for, in each precision")
     parser.add_argument("--model-seconds", type=float, default=20, help="to time a model for, on each engine")
     parser.add_argument("--tune", type=lambda text: text.split(), default=[], help="options of pet-tune")
+    parser.add_argument("--hasty", action="store_true", help="on a machine that is lent by the minute: plans that are timed beside other work are kept, and few are timed")
     parser.add_argument("--out", type=pathlib.Path, default=SOURCE / "build" / "gpu")
     options = parser.parse_args()
     for what, given, known in [("step", options.only, STEPS), ("model", options.models or [], build.EVERY), ("precision", options.precisions, TOLERANCES)]:
@@ -417,11 +537,12 @@ def main():
         say(f"no GPU: {failure}")
         return 77
     options.out.mkdir(parents=True, exist_ok=True)
-    run = Run(options, hello)
-    say(f"{run.device}: {hello['cpu']}, {hello['version']}")
-    for name in STEPS:
-        if name in options.only:
-            take(run, name)
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(options, hello, pathlib.Path(folder))
+        say(f"{run.device}: {hello['cpu']}, {hello['version']}")
+        for name in STEPS:
+            if name in options.only:
+                take(run, name)
     run.write()
     states = {name: step["state"] for name, step in run.results["steps"].items()}
     say(f"{', '.join(f'{name} {state}' for name, state in states.items())}; {options.out / 'gpu.md'}")

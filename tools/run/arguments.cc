@@ -62,6 +62,7 @@ void declareArguments(CLI::App& app, Arguments& o) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app.add_flag("--winograd,!--no-winograd", o.winograd, "convolutions may use Winograd's algorithm (the default)");
+  app.add_flag("--profile", o.profile, "then run step by step, and say what each takes");
   declareEngine(app, o.engine);
   app.add_option(
          "--plan", o.engine.plan,
@@ -79,6 +80,8 @@ void declareArguments(CLI::App& app, Arguments& o) {
 Expected<tool::OwnEngine> engineOf(const Arguments& o) {
   if (!o.engine.plan.empty() && (o.engine.device != "cpu" || !o.outputFolder.empty()))
     return fail(ErrorKind::kUsage, "--plan runs nothing: it does not go with --device and --output-dir");
+  if (!o.engine.plan.empty() && o.profile)
+    return fail(ErrorKind::kUsage, "--plan runs nothing: it does not go with --profile");
   OneDnnOptions processor;
   processor.threads = o.threads;
   processor.winograd = o.winograd;

@@ -15,7 +15,7 @@ struct Arguments {
   std::vector<std::string> bind, shapes;  ///< "batch=8", "x=1x3x224x224"
   uint64_t seed = 0;
   int threads = 1, runs = 1;
-  bool winograd = true;
+  bool winograd = true, profile = false;
   tool::EngineChoice engine;
 };
 

@@ -46,6 +46,32 @@ Json tensorOf(const std::string& name, const Constant& value) {
   return {{"name", name}, {"type", session::numpyName(value.element)}, {"shape", value.extents}};
 }
 
+/// What a step is, in a few words: a plan's name may be long.
+std::string shortened(const std::string& how) {
+  constexpr size_t kMost = 60;
+  return how.size() <= kMost ? how : how.substr(0, kMost - 3) + "...";
+}
+
+/// The steps that take the longest.
+std::string stepTable(std::vector<StepTime> steps) {
+  constexpr size_t kMostSteps = 25;
+  if (steps.empty()) return "";
+  double all = 0;
+  for (const StepTime& step : steps)
+    all += step.seconds;
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const StepTime& a, const StepTime& b) { return a.seconds > b.seconds; });
+  std::vector<std::vector<std::string>> rows{{"MS", "SHARE", "NODE", "OPERATOR", "HOW"}};
+  for (size_t i = 0; i < std::min(steps.size(), kMostSteps); ++i) {
+    const StepTime& step = steps[i];
+    rows.push_back({fmt::format("{:.4f}", 1e3 * step.seconds), fmt::format("{:.1f} %", 100 * step.seconds / all),
+                    step.node.empty() ? "(outputs)" : step.node, step.op, shortened(step.how)});
+  }
+  const std::string more =
+      steps.size() > kMostSteps ? fmt::format("and {} more (--json)\n", steps.size() - kMostSteps) : "";
+  return tool::table(rows) + more + fmt::format("{} steps, {} one by one\n\n", steps.size(), milliseconds(all));
+}
+
 }  // namespace
 
 std::string tables(const RunReport& report, const Arguments& o) {
@@ -55,7 +81,7 @@ std::string tables(const RunReport& report, const Arguments& o) {
     rows.push_back({line.port.name, std::string(session::numpyName(line.value.element)), str(line.value.extents),
                     fmt::format("{:.6g}", s.least), fmt::format("{:.6g}", s.most), fmt::format("{:.6g}", s.mean)});
   }
-  std::string text = tool::table(rows);
+  std::string text = stepTable(report.steps) + tool::table(rows);
   if (!report.drawn.empty()) text += fmt::format("drawn with seed {}: {}\n", o.seed, fmt::join(report.drawn, ", "));
   text += fmt::format("loaded in {}, ran in {}", milliseconds(report.loadSeconds), milliseconds(report.runSeconds[0]));
   if (report.runSeconds.size() > 1) {
@@ -96,6 +122,12 @@ std::string json(const RunReport& report, const Arguments& o) {
            {"arena_bytes", report.arenaBytes},
            {"peak_bytes", report.peakBytes}};
   if (report.plans) all["plans"] = jsonOf(*report.plans);
+  if (o.profile) {
+    Json& steps = all["steps"] = Json::array();
+    for (const StepTime& step : report.steps)
+      steps.push_back(
+          {{"node", step.node}, {"op", step.op}, {"how", step.how}, {"seconds", step.seconds}, {"bytes", step.bytes}});
+  }
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -24,6 +24,7 @@ struct RunReport {
   double loadSeconds = 0;          ///< reading, and planning where the model's extents are known
   std::vector<double> runSeconds;  ///< of each run; the first one plans where the model leaves extents open
   std::vector<EngineNote> notes;
+  std::vector<StepTime> steps;            ///< with --profile
   std::optional<cuda::PlanCounts> plans;  ///< of a GPU
   int64_t arenaBytes = 0;                 ///< of all intermediate values of the programs
   int64_t peakBytes = 0;                  ///< of the process, at its peak
