@@ -520,6 +520,7 @@ def parse():
     parser.add_argument("--model-seconds", type=float, default=20, help="to time a model for, on each engine")
     parser.add_argument("--tune", type=lambda text: text.split(), default=[], help="options of pet-tune")
     parser.add_argument("--hasty", action="store_true", help="on a machine that is lent by the minute: plans that are timed beside other work are kept, and few are timed")
+    parser.add_argument("--built", type=pathlib.Path, help="the folder that models are built in, where they stay; those that are there are taken as they are")
     parser.add_argument("--out", type=pathlib.Path, default=SOURCE / "build" / "gpu")
     options = parser.parse_args()
     for what, given, known in [("step", options.only, STEPS), ("model", options.models or [], build.EVERY), ("precision", options.precisions, TOLERANCES)]:
@@ -536,8 +537,9 @@ def main():
     except Failure as failure:
         say(f"no GPU: {failure}")
         return 77
-    options.out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
+    for folder in [options.out, options.built or options.out]:
+        folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.nullcontext(options.built) if options.built else tempfile.TemporaryDirectory() as folder:
         run = Run(options, hello, pathlib.Path(folder))
         say(f"{run.device}: {hello['cpu']}, {hello['version']}")
         for name in STEPS:
