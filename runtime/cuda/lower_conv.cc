@@ -22,7 +22,7 @@ std::vector<size_t> dimensionsIn(Order order, size_t rank) {
   return order == Order::kRowMajor ? rowMajorOrder(rank) : channelsLastOrder(rank);
 }
 
-/// The kernel's numbers in this order, with a factor for each channel of the result.
+/// The kernel's numbers in this form, with a factor for each channel of the result; zeros for channels that it has not.
 Tensor<float> kernelOf(const Window& w,
                        const Tensor<float>& numbers,
                        const Access& form,
@@ -33,12 +33,14 @@ Tensor<float> kernelOf(const Window& w,
     const int64_t channel = w.transposed ? i / taps / out / in * out + i / taps % out : i / (taps * in);
     kernel.data[static_cast<size_t>(i)] *= scale[static_cast<size_t>(channel)];
   }
-  Tensor<float> placed(kernel.extents);
-  const Access from = rowMajor(form.extents());
+  Tensor<float> placed(form.extents());
+  const Access from = rowMajor(kernel.extents);
+  Access to = form;
   std::vector<const std::vector<int64_t>*> rows, places;
   for (size_t d = 0; d < form.rank(); ++d) {
+    to.tables[d].resize(from.tables[d].size());
     rows.push_back(&from.tables[d]);
-    places.push_back(&form.tables[d]);
+    places.push_back(&to.tables[d]);
   }
   const auto read = merged(rows), written = merged(places);
   for (size_t i = 0; i < read.size(); ++i)
@@ -92,24 +94,50 @@ class ConvLowering {
   }
 
  private:
-  /// How the tensors of a call lie, in one order.
+  /// How the tensors of a call lie, in one order; with `inner` and `outer` channels, of which the last ones may be
+  /// there for tensor cores alone, with weights of zero.
   struct Forms {
     Access from, kernel, dense;
     std::vector<size_t> dimensions;
+    int64_t inner, outer;
   };
-  Forms formsIn(Order order) const {
+  Forms formsIn(Order order) const { return formsIn(order, w_.inner, w_.outer); }
+  Forms formsIn(Order order, int64_t inner, int64_t outer) const {
     std::vector<size_t> dimensions = dimensionsIn(order, w_.y.size());
-    return {inOrder(w_.x.access.extents(), dimensions), inOrder(kernelShape(), dimensions), inOrder(w_.y, dimensions),
-            dimensions};
+    Extents from = w_.x.access.extents(), to = w_.y;
+    from[1] = inner;
+    to[1] = outer;
+    return {inOrder(from, dimensions),
+            inOrder(kernelShape(inner, outer), dimensions),
+            inOrder(to, dimensions),
+            dimensions,
+            inner,
+            outer};
+  }
+  /// With as many channels as libraries read at once. Nothing: it has them, or they are of groups.
+  std::optional<Forms> formsOnBorders() const {
+    const int64_t border = p_.alignment();
+    auto rounded = [&](int64_t channels) { return (channels + border - 1) / border * border; };
+    const int64_t inner = rounded(w_.inner), outer = rounded(w_.outer);
+    if (w_.group > 1 || (inner == w_.inner && outer == w_.outer)) return std::nullopt;
+    return formsIn(Order::kChannelsLast, inner, outer);
   }
 
   /// A library's call, and what of the epilogue it computes.
   struct Made {
     std::unique_ptr<Call> call;
     Fused fused;
+    std::optional<double> seconds = std::nullopt;  ///< with what is left of it, if it was timed
   };
-  /// What computes most of the epilogue, or, where only kernels of ours compute so much, what is the fastest with what
-  /// is left of it. `to`: how the result lies. Nothing: there is no such call.
+  /// What is left of the epilogue, in one pass over the result, and over what is added.
+  double restSeconds(const Fused& fused, const TensorForm& to) const {
+    const int64_t bytes = elementCount(to.extents) * p_.elementBytes();
+    return copySeconds(e_.sum() && !fused.added ? bytes + bytes / 2 : bytes);
+  }
+
+  /// What computes most of the epilogue; or, where only kernels of ours compute so much, or where that was timed and
+  /// adds a tensor, for which libraries have few plans: what is the fastest with what is left of it. `to`: how the
+  /// result lies. Nothing: there is no such call.
   std::optional<Made> make(const Forms& forms, const TensorForm& to) {
     ConvCall call{*formIn(forms.dimensions, forms.from),
                   *formIn(forms.dimensions, forms.kernel),
@@ -126,7 +154,6 @@ class ConvLowering {
     for (int64_t& d : call.dilations)
       ++d;
     std::optional<Made> best;
-    double least = 0;
     for (const Fused& fused : choicesOf(e_)) {
       call.bias = fused.bias;
       call.added = fused.added ? formIn(forms.dimensions, forms.dense) : std::nullopt;
@@ -139,13 +166,9 @@ class ConvLowering {
       const auto timed = (*made)->timed;
       const bool isAlone = (*made)->isAlone;
       if (!timed) return Made{std::move(*made), fused};
-      const int64_t bytes = elementCount(to.extents) * p_.elementBytes();
-      const double seconds = *timed + (leavesRest(fused, e_) ? copySeconds(bytes) : 0);
-      if (!best || seconds < least) {
-        best = Made{std::move(*made), fused};
-        least = seconds;
-      }
-      if (!isAlone) break;
+      const double seconds = *timed + (leavesRest(fused, e_) ? restSeconds(fused, to) : 0);
+      if (!best || seconds < *best->seconds) best = Made{std::move(*made), fused, seconds};
+      if (!isAlone && !fused.added) break;
     }
     return best;
   }
@@ -158,58 +181,81 @@ class ConvLowering {
   /// `into`: where the result goes; nothing: to a place of its own. `beside`: only if it is better computed so than
   /// there.
   bool emit(const std::optional<Place>& into, const std::optional<Place>& beside = std::nullopt) {
-    const Forms forms = formsIn(order_);
+    Forms forms = formsIn(order_);
     const auto to = formIn(forms.dimensions, into ? w_.callForm(into->access) : forms.dense);
     if (!to) return false;
     auto made = make(forms, *to);
     if (!made || (beside && !p_.isBetterBeside(*beside, *made->call))) return false;
-    if (!isGiven_ && made->call->timed) noteCosts(*made->call->timed);
+    if (!into && order_ == Order::kChannelsLast) takeBorders(forms, *made);
+    if (!isGiven_ && made->seconds) noteCosts(*made->seconds);
     emitCall(std::move(*made), forms, into);
     return true;
+  }
+
+  /// Takes more channels, if that was timed and is faster, with the copies of the operand.
+  void takeBorders(Forms& forms, Made& made) {
+    const auto more = made.seconds ? formsOnBorders() : std::nullopt;
+    auto other = more ? make(*more, *formIn(more->dimensions, more->dense)) : std::nullopt;
+    if (!other || !other->seconds) return;
+    const double copy = copySeconds(elementCount(w_.x.access.extents()) * p_.elementBytes());
+    const bool isThere = sameForm(w_.x.access, forms.from);
+    const bool isOnBorders = more->inner == forms.inner ? isThere : p_.hasChannels(w_.x, more->from);
+    if (*other->seconds + (isOnBorders ? 0 : copy) >= *made.seconds + (isThere ? 0 : copy)) return;
+    forms = *more;
+    made = std::move(*other);
   }
 
   /// What the convolution costs in its order, and in the other one.
   void noteCosts(double seconds) {
     const Order other = order_ == Order::kRowMajor ? Order::kChannelsLast : Order::kRowMajor;
-    const Forms forms = formsIn(other);
+    Forms forms = formsIn(other);
     if (sameForm(forms.from, formsIn(order_).from)) return;
-    const auto made = make(forms, *formIn(forms.dimensions, forms.dense));
-    if (!made || !made->call->timed) return;
-    const double there = *made->call->timed;
+    auto made = make(forms, *formIn(forms.dimensions, forms.dense));
+    if (!made || !made->seconds) return;
+    if (other == Order::kChannelsLast) takeBorders(forms, *made);
+    const double there = *made->seconds;
     p_.orderCosts[n_] =
         order_ == Order::kRowMajor ? OrderCost{seconds, there, order_} : OrderCost{there, seconds, order_};
   }
 
-  Extents kernelShape() const {
-    Extents extents{w_.transposed ? w_.inner : w_.outer, (w_.transposed ? w_.outer : w_.inner) / w_.group};
+  Extents kernelShape(int64_t inner, int64_t outer) const {
+    Extents extents{w_.transposed ? inner : outer, (w_.transposed ? outer : inner) / w_.group};
     extents.insert(extents.end(), w_.kernel.begin(), w_.kernel.end());
     return extents;
   }
 
   void emitCall(Made made, const Forms& forms, const std::optional<Place>& into) {
-    const auto& [from, kernel, dense, dimensions] = forms;
     const Fused& fused = made.fused;
     const std::string name = made.call->name();
-    const Value x = p_.node(n_).operands[0];
-    const Place operand = p_.aligned(p_.windowOperand(x, w_.x, from));
+    const Place operand = operandIn(forms);
     Tensor<float> numbers = *p_.constant(p_.node(n_).operands[1]);
-    numbers.extents = kernel.extents();
-    const Place weights = p_.constantPlace(kernelOf(w_, numbers, kernel, e_.scale));
+    numbers.extents = kernelShape(w_.inner, w_.outer);
+    const Place weights = p_.constantPlace(kernelOf(w_, numbers, forms.kernel, e_.scale));
     std::vector<CallStep::Argument> arguments{{-1, 0}, {operand.buffer, operand.access.offset}, {weights.buffer, 0}};
     if (fused.bias) {
-      const Place bias = p_.constantPlace(Tensor<float>({w_.outer}, e_.shift));
-      arguments.push_back({bias.buffer, 0});
+      Tensor<float> bias({forms.outer});
+      std::copy(e_.shift.begin(), e_.shift.end(), bias.data.begin());
+      arguments.push_back({p_.constantPlace(std::move(bias)).buffer, 0});
     }
+    const Access dense = w_.resultForm(forms.dense);
+    const bool hasMore = forms.outer > w_.outer;
     if (fused.added) {
-      const Place added = p_.aligned(p_.as(*e_.sum(), w_.resultForm(dense)));
+      const Value v = *e_.sum();
+      const Place added = p_.aligned(hasMore ? p_.withChannels(p_.place(v), dense) : p_.as(v, dense));
       arguments.push_back({added.buffer, added.access.offset});
     }
-    Place y = into ? *into : p_.create(w_.resultForm(dense));
-    arguments[0] = {y.buffer, y.access.offset};
-    p_.emitCall(std::move(made.call), y, std::move(arguments));
+    const Place whole = into ? *into : p_.create(dense);
+    arguments[0] = {whole.buffer, whole.access.offset};
+    p_.emitCall(std::move(made.call), whole, std::move(arguments));
+    Place y = hasMore ? p_.firstChannels(whole, w_.outer) : whole;
     emitRest(p_, fused, e_, y, 1);
     p_.define(e_.result, std::move(y));
     p_.note(n_, name);
+  }
+
+  Place operandIn(const Forms& forms) {
+    if (forms.inner > w_.inner) return p_.withChannels(w_.x, forms.from);
+    return p_.aligned(p_.windowOperand(p_.node(n_).operands[0], w_.x, forms.from));
   }
 
   Planner& p_;

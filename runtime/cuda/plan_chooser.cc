@@ -111,7 +111,7 @@ Expected<PlanChooser::Choice> PlanChooser::fastest(Plans& plans, size_t count, C
       why = call.error();
       continue;
     }
-    if (limit == 0 || count == 1) return Choice{std::move(*call), std::nullopt, true};
+    if (limit == 0) return Choice{std::move(*call), std::nullopt, true};
     try {
       if (!trial) trial = std::make_unique<Trial>(device_, plans.elements());
       const double seconds = trial->seconds(**call, best.seconds);

@@ -1,6 +1,7 @@
 #include "runtime/cuda/planner.h"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -106,6 +107,40 @@ bool Planner::isBetterBeside(const Place& corrected, const Call& correction) con
     return call->call().timed && std::min(*correction.timed, *call->call().timed) > copy;
   }
   return false;
+}
+
+namespace {
+
+/// Channels before `channels`, and -1 for those up to `all`.
+std::vector<int64_t> firstOf(int64_t channels, int64_t all) {
+  std::vector<int64_t> positions(static_cast<size_t>(all), -1);
+  std::iota(positions.begin(), positions.begin() + channels, int64_t{0});
+  return positions;
+}
+
+}  // namespace
+
+Place Planner::firstChannels(const Place& whole, int64_t channels) {
+  wholes_.insert(whole.buffer);
+  return {whole.buffer, selected(whole.access, 1, firstOf(channels, channels))};
+}
+
+bool Planner::hasChannels(const Place& place, const Access& form) const {
+  const auto channels = static_cast<int64_t>(place.access.tables[1].size());
+  return wholes_.contains(place.buffer) && place.access.offset == 0 &&
+         buffers[static_cast<size_t>(place.buffer)].elements == reach(form) &&
+         sameForm(place.access, selected(form, 1, firstOf(channels, channels)));
+}
+
+Place Planner::withChannels(const Place& place, const Access& form) {
+  if (hasChannels(place, form)) return {place.buffer, form};
+  const bool hasOtherFill = place.access.fills() && place.access.fill != 0;
+  Place more = hasOtherFill ? as(place, rowMajor(place.access.extents())) : place;
+  more.access = selected(more.access, 1, firstOf(more.access.extents()[1], form.extents()[1]));
+  more.access.fill = 0;
+  Place made = create(form);
+  copy(more, made);
+  return made;
 }
 
 Place Planner::overOrDense(const Place& operand) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,12 @@ class Planner : public plan::Planner {
   /// What corrects a result is better computed beside it, in a place of its own, and copied there afterwards: it leaves
   /// a part of the device idle, and both it and the result were timed and take longer than the copy.
   bool isBetterBeside(const Place& corrected, const Call& correction) const;
+  /// What lies in the first channels of a form, dense, channels innermost, that has more of them; these hold numbers.
+  Place firstChannels(const Place& whole, int64_t channels);
+  /// The place is such a part of this form.
+  bool hasChannels(const Place& place, const Access& form) const;
+  /// The place in this form, where it is so already, or a copy with zeros.
+  Place withChannels(const Place& place, const Access& form);
   /// Where a result may be written of which each element, or row, comes from the same one there, wherever that lies:
   /// over it, if nobody needs it any more and it is dense or in rows, or in a new buffer, dense.
   Place overOrDense(const Place& operand);
@@ -64,6 +71,7 @@ class Planner : public plan::Planner {
   Device& device_;
   Storage storage_;
   std::map<Value, Place> rows_;          ///< constants in rows
+  std::set<int> wholes_;                 ///< buffers that firstChannels() was asked for
   std::map<int, std::string> inPieces_;  ///< per Softmax of an attention that the device does not take
 };
 

@@ -6,6 +6,7 @@ missing or fails is named, and the other steps go on; the page has it all. Exit 
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -67,9 +68,11 @@ class Machine:
         path.write_text(text)
         path.chmod(0o755)
 
-    def run(self, *arguments, sanitizer=True, **more):
+    def run(self, *arguments, sanitizer=True, anew=True, **more):
         """(exit status, what it said, its JSON, its page)"""
         out = self.folder / "out"
+        if anew:
+            shutil.rmtree(out, ignore_errors=True)
         path = f"{self.folder / 'sanitizer'}:{os.environ['PATH']}" if sanitizer else os.environ["PATH"]
         environment = {**os.environ, "PET_BIN": str(self.bin), "PET_CUDA_LIBRARY": str(FAKE), "PET_CACHE": str(self.folder / "cache"), "PATH": path, **more}
         tune = f"--shapes {self.folder / 'grid.json'} --rules conv/convtranspose,conv/h.whole_w.whole_matmul --runs 3 --seconds 0.05 --no-bare"
@@ -97,6 +100,9 @@ def everything(machine):
     expect("operators", [line["op"] for line in products] == ["Conv"] and products[0]["share"] > 0, products)
     for words in ["# NVIDIA H200", "| sanitizer | done |", "| ort-cuda | missing: ", "2 of 2 runs equal", "| conv_small | ", "### cuda:h200: products", "| memcheck | 0 | 0 |"]:
         expect("the page", words in page, (words, page))
+    status, said, results, page = machine.run("--only", "models", anew=False)
+    expect("steps of an earlier run stay", status == 0 and len(results["steps"]) == 7 and results["steps"]["tuning"] == steps["tuning"]
+           and "cuda:h200: gemm" not in said, (status, said, results.get("steps", {}).keys()))
 
 
 def some_fail(machine):

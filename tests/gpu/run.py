@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What only a GPU can show: first what is right, then how fast. Each step is named, and where one fails the others go on. Writes
-build/gpu/gpu.json after every step, a page of it (page.py), and timings for pet-apply. Exit status 0 or 1; 77 where there is no GPU.
+build/gpu/gpu.json after every step, a page of it (page.py), and timings for pet-apply; what the folder has of other steps, of such a GPU, stays.
+Exit status 0 or 1; 77 where there is no GPU.
 
     make -f Makefile.ci test-gpu
     tests/gpu/run.py [--only STEP,...] [--models NAME,...] [--precisions fp32,tf32,fp16] [--jobs 8] [--seconds 1200] [--hasty] [--out build/gpu]
@@ -19,6 +20,7 @@ build/gpu/gpu.json after every step, a page of it (page.py), and timings for pet
 import argparse
 import concurrent.futures
 import contextlib
+import functools
 import json
 import math
 import os
@@ -126,6 +128,21 @@ class Run:
     def timings(self, device):
         return self.options.out / f"{device}.timings.jsonl"
 
+    def check_time(self):
+        """Throws Failure where the step has taken as long as it may."""
+        if self.options.limit and time.monotonic() - self.begun > self.options.limit:
+            raise Failure("no time left")
+
+    def resume(self):
+        """Steps of an earlier run on such a GPU with the same software that are in the folder stay, with the rates."""
+        earlier = self.options.out / "gpu.json"
+        results = json.loads(earlier.read_text()) if earlier.is_file() else {}
+        if any(results.get(key) != self.results[key] for key in ["device", "gpu"]) or results["versions"]["pet-cuda"] != self.results["versions"]["pet-cuda"]:
+            return
+        self.results["steps"] = {name: step for name, step in results["steps"].items() if name not in self.options.only}
+        self.rates = self.results["steps"].get("rates", {}).get("rates", {})
+        self.missing = self.results["steps"].get("rates", {}).get("missing", {})
+
     def write(self):
         (self.options.out / "gpu.json").write_text(json.dumps(self.results, indent=1) + "\n")
         (self.options.out / "gpu.md").write_text(page.text(self.results))
@@ -229,6 +246,7 @@ def expected(name, path):
 
 def right_of(run, name, folder):
     """A line for each precision, of the original and of what pet-apply makes of it."""
+    run.check_time()
     path = run.model(name)
     inputs, outputs, tolerance = expected(name, path)
     rewritten = folder / "rewritten.onnx"
@@ -316,8 +334,8 @@ def hasty_runner(run):
 def tuned(run, device):
     """What pet-tune found on a device, and what it says is wrong."""
     file = run.timings(device)
-    words = ["-o", file, "--device", device, "--budget", run.options.seconds, "-q", *(["--runner", hasty_runner(run)] if run.options.hasty else [])]
-    for path in [] if run.options.tune else run.models(run.options.models or build.PAPERS).values():
+    words = ["-o", file, "--device", device, "--budget", run.options.seconds, "-q", *(["--no-calibrate", "--runner", hasty_runner(run)] if run.options.hasty else [])]
+    for path in [] if "--shapes" in run.options.tune else run.models(run.options.models or build.PAPERS).values():
         words += ["--shapes-from", path]
     done = call("pet-tune", *words, *run.options.tune, accept=(0, 5), seconds=run.options.seconds + 600)
     samples = [s for s in timed.samples(file) if s["device"] == device]
@@ -361,6 +379,7 @@ class Engine:
     """A process that times models on a device, and is asked again and again."""
 
     def __init__(self, run, device):
+        self.run, self.device = run, device
         self.seconds = 30 + 5 * run.options.model_seconds  # a question that takes longer has no answer
         if device in OTHERS:
             environment, script, engine = OTHERS[device]
@@ -383,19 +402,26 @@ class Engine:
             raise Failure(answer["error"])
         return answer
 
+    def again(self):
+        """Itself; another one where its process has ended."""
+        if self.runner.process.poll() is None:
+            return self
+        self.close()
+        return Engine(self.run, self.device)
+
     def close(self):
         with contextlib.suppress(OSError):
             self.runner.close()
 
 
 def timed_on(run, engine, models):
-    """Figures of a model, with itself as a control, and of its rewritten form where there is one."""
-    paths = [str(path) for path in [models[0], *models]]
+    """Figures of a model, and of its rewritten form where there is one, with the model itself as a control."""
+    paths = [str(path) for path in (models if len(models) == 1 else [*models, models[0]])]
     answer = engine.ask({"cmd": "time", "models": paths, "runs": RUNS, "budget_s": run.options.model_seconds})
-    first, again, *rewritten = answer["median"]
-    line = {"seconds": first, "control": first / again}
-    if rewritten:
-        line |= {"rewritten": rewritten[0], "ratio": first / rewritten[0], "off": answer["max_abs_diff"][2] / (answer["max_abs"] or 1)}
+    first, *others = answer["median"]
+    line = {"seconds": first, "p10": answer["p10"][0], "p90": answer["p90"][0]}
+    if others:
+        line |= {"rewritten": others[0], "ratio": first / others[0], "control": first / others[1], "off": answer["max_abs_diff"][1] / (answer["max_abs"] or 1)}
     return line
 
 
@@ -409,14 +435,14 @@ def networks(run):
             rules_of = device if device in own else run.device
             line = {"model": name, "device": device}
             try:
+                run.check_time()
                 if (name, rules_of) not in made:
                     made[name, rules_of] = rewritten_for(run, name, paths[name], run.folder, rules_of)
                 model, line["rules"] = made[name, rules_of]
                 line |= timed_on(run, engine, [paths[name], model] if model else [paths[name]])
             except (Failure, ValueError, KeyError) as failure:
                 line["error"] = str(failure)
-                engine.close()
-                engine = Engine(run, device)
+                engine = engine.again()
             lines.append(line)
             say(f"  {name} on {device}: " + (line.get("error") or f"{1e3 * line['seconds']:.3f} ms, ratio {line.get('ratio', 1):.2f}"))
         engine.close()
@@ -428,6 +454,7 @@ def networks(run):
     return {"lines": lines, "missing": others}
 
 
+@functools.cache
 def work_of(path):
     """{an output: the floating-point operations of the Conv or product that computes it}"""
     graph = onnx.shape_inference.infer_shapes(onnx.load(path)).graph
@@ -448,13 +475,13 @@ def work_of(path):
     return work
 
 
-def steps_of(run, device, name):
+def steps_of(run, engine, device, name):
     """Of a model's large steps what each takes, and the share of what the device can do."""
-    report = run.folder / f"{name}.{device}.json"
+    run.check_time()
     path = run.model(name)
-    call("pet-run", path, "--device", device, "--runs", 3, "--profile", "--json", report)
-    steps, work, rates = json.loads(report.read_text())["steps"], work_of(path), run.rates[device]
+    steps, work, rates = engine.ask({"cmd": "profile", "model": str(path)})["steps"], work_of(path), run.rates[device]
     whole = sum(step["seconds"] for step in steps)
+    copy = rates["copy"] / (2 if device.endswith("16") else 1)  # rates count four bytes for each number
     for step in steps:
         if step["seconds"] < LARGE * whole:
             continue
@@ -463,9 +490,9 @@ def steps_of(run, device, name):
             peak = max(rates["conv"], rates["gemm"])
             yield line | {"kind": "products", "share": work[step["node"]] / step["seconds"] / peak}
         elif step["op"] in LAYOUTS | PRODUCTS | {""}:  # beside a product: its operands are brought to another order
-            yield line | {"kind": "layouts", "share": 2 * step["bytes"] / step["seconds"] / rates["copy"]}
+            yield line | {"kind": "layouts", "share": 2 * step["bytes"] / step["seconds"] / copy}
         else:
-            yield line | {"kind": "others", "share": 2 * step["bytes"] / step["seconds"] / rates["copy"]}
+            yield line | {"kind": "others", "share": 2 * step["bytes"] / step["seconds"] / copy}
 
 
 def operators_of_models(run):
@@ -474,12 +501,14 @@ def operators_of_models(run):
     for device in run.devices.values():
         if not is_here(run, device):
             raise Failure(f"{device}: {run.missing[device]}")
-        lines = []
+        lines, engine = [], Engine(run, device)
         for name in names:
             try:
-                lines += steps_of(run, device, name)
+                lines += steps_of(run, engine, device, name)
             except Failure as failure:
                 wrong.append(f"{name} on {device}: {failure}")
+                engine = engine.again()
+        engine.close()
         lines.sort(key=lambda line: line["share"])
         found[device] = {kind: [line for line in lines if line["kind"] == kind] for kind in ["products", "layouts", "others"]}
         say(f"  {device}: {', '.join(f'{len(of)} {kind}' for kind, of in found[device].items())}")
@@ -495,7 +524,7 @@ STEPS = {"operators": operators, "sanitizer": sanitizer, "right": right, "rates"
 def take(run, name):
     """One step: what it found, or why it did not; never an exception."""
     say(f"{name} ...")
-    begin = time.monotonic()
+    begin = run.begun = time.monotonic()
     try:
         found = {"state": "done", **STEPS[name](run)}
     except Missing as missing:
@@ -520,6 +549,7 @@ def parse():
     parser.add_argument("--model-seconds", type=float, default=20, help="to time a model for, on each engine")
     parser.add_argument("--tune", type=lambda text: text.split(), default=[], help="options of pet-tune")
     parser.add_argument("--hasty", action="store_true", help="on a machine that is lent by the minute: plans that are timed beside other work are kept, and few are timed")
+    parser.add_argument("--limit", type=float, help="seconds after which a step begins with no other model")
     parser.add_argument("--built", type=pathlib.Path, help="the folder that models are built in, where they stay; those that are there are taken as they are")
     parser.add_argument("--out", type=pathlib.Path, default=SOURCE / "build" / "gpu")
     options = parser.parse_args()
@@ -541,6 +571,7 @@ def main():
         folder.mkdir(parents=True, exist_ok=True)
     with contextlib.nullcontext(options.built) if options.built else tempfile.TemporaryDirectory() as folder:
         run = Run(options, hello, pathlib.Path(folder))
+        run.resume()
         say(f"{run.device}: {hello['cpu']}, {hello['version']}")
         for name in STEPS:
             if name in options.only:

@@ -15,6 +15,7 @@ using namespace testing_support;
 using testing::HasSubstr;
 using testing::Not;
 
+/// It is timed in both orders of dimensions, and once more with a channel of zeros.
 constexpr const char* kConv = "x: [1, 3, 6, 5]\n w: const [4, 3, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]";
 constexpr const char* kTwoConvs =
     "x: [1, 3, 6, 5]\n w: const [3, 3, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n y = Conv(t, w) pads=[1, 1, 1, 1]";
@@ -63,8 +64,8 @@ TEST(CudaChooser, TheFastestPlanIsTaken) {
     int timings = 0;
     const Prepared done = prepare(kConv, threePlans(fastest, &timings));
     EXPECT_THAT(done.notes, HasSubstr("host conv " + std::to_string(fastest)));
-    EXPECT_EQ(done.counts.chosen, 2);  // in both orders of dimensions
-    EXPECT_EQ(done.counts.timed, 6);
+    EXPECT_EQ(done.counts.chosen, 3);
+    EXPECT_EQ(done.counts.timed, 9);
   }
 }
 
@@ -79,8 +80,8 @@ TEST(CudaChooser, TheFirstPlanIsTakenWhereNothingIsTimed) {
 TEST(CudaChooser, EqualCallsAreTimedOnce) {
   int timings = 0;
   const Prepared done = prepare(kTwoConvs, threePlans(1, &timings));
-  EXPECT_EQ(done.counts.chosen, 2);
-  EXPECT_EQ(done.counts.restored, 2);
+  EXPECT_EQ(done.counts.chosen, 3);
+  EXPECT_EQ(done.counts.restored, 3);
   EXPECT_THAT(done.notes, Not(HasSubstr("host conv 0")));
 }
 
@@ -93,7 +94,7 @@ TEST(CudaChooser, WhatIsKeptIsNotTimedAgain) {
   const Prepared again = prepare(kConv, options);
   EXPECT_EQ(timings, 0);
   EXPECT_EQ(again.counts.chosen, 0);
-  EXPECT_EQ(again.counts.restored, 2);
+  EXPECT_EQ(again.counts.restored, 3);
   EXPECT_THAT(again.notes, HasSubstr("host conv 2"));
 }
 
@@ -124,7 +125,7 @@ TEST(CudaChooser, WhatIsKeptIsOfOneProblem) {
     EXPECT_EQ(prepare(text, options).counts.restored, 0) << text;
     EXPECT_EQ(prepare(text, options).counts.chosen, 0) << text;
   }
-  EXPECT_EQ(store->texts.size(), 4U * 2 + 1);
+  EXPECT_EQ(store->texts.size(), 4U * 3 + 1);
 }
 
 TEST(CudaChooser, WhatIsKeptAndDamagedIsChosenAgain) {
@@ -138,7 +139,7 @@ TEST(CudaChooser, WhatIsKeptAndDamagedIsChosenAgain) {
        {std::string(), std::string("host conv 2"), std::string("host conv 2\n0.001\n"), std::string("x\n1\n9")}) {
     for (auto& [key, text] : store->texts)
       text = damaged;
-    EXPECT_EQ(prepare(kConv, options).counts.chosen, 2) << damaged;
+    EXPECT_EQ(prepare(kConv, options).counts.chosen, 3) << damaged;
     EXPECT_EQ(store->texts, whole) << damaged;
   }
 }
@@ -173,6 +174,70 @@ TEST(CudaChooser, CopiesCountWhereTheOrderIsChosen) {
   const HostOptions options = ordersTaking(1.1e-5, 1e-5);
   EXPECT_THAT(prepare(convs(1).c_str(), options).notes, Not(HasSubstr("nhwc")));
   EXPECT_THAT(prepare(convs(12).c_str(), options).notes, Not(HasSubstr("host conv 0")));
+}
+
+/// Where channels-last convolutions take so long with channels that end on no border, and with ones that do; all others
+/// take much longer.
+HostOptions bordersTaking(double offBorders, double onBorders) {
+  HostOptions options = hostOptions();
+  options.plans = 2;
+  options.seconds = [=](const std::string& name) {
+    return name.find("nhwc") == std::string::npos        ? 1.0
+         : name.find("off borders") == std::string::npos ? onBorders
+                                                         : offBorders;
+  };
+  return options;
+}
+
+/// What the program is made of on such a device; it is compared with the reference.
+std::vector<std::string> stepsWhere(const char* text, double offBorders, double onBorders) {
+  auto device = hostDevice(bordersTaking(offBorders, onBorders));
+  auto program = parseProgram(text, "test");
+  EXPECT_TRUE(program) << program.error().message();
+  DeviceRun run{"test", *program, draw(*program, false), 1e-5, nullptr};
+  auto model = CudaModel::prepare(*program, inputsFrom<float>(run.tensors), device);
+  EXPECT_TRUE(model) << model.error().message();
+  if (!model) return {};
+  run.model = std::move(*model);
+  expectReference(run, 0);
+  const auto times = run.model->profile();
+  EXPECT_TRUE(times) << times.error().message();
+  std::vector<std::string> names;
+  for (const StepTime& time : *times)
+    names.push_back(time.how.rfind("host", 0) == 0 ? time.how : "kernel");
+  return names;
+}
+
+/// A program of convolutions of 3, 5 and 1 channels; what is added lies with channels of zeros, too.
+constexpr const char* kFewChannels =
+    "x: [2, 3, 6, 5]\n w: const [5, 3, 3, 3]\n v: const [5, 5, 3, 3]\n u: const [5, 1, 2, 2]\n b: const [5, 1, 1]\n"
+    "c = Conv(x, w) pads=[1, 1, 1, 1]\n s = Add(c, b)\n t = Sigmoid(s)\n r = Conv(t, v) pads=[1, 1, 1, 1]\n"
+    "q = Add(r, t)\n p = Relu(q)\n y = ConvTranspose(p, u) strides=[2, 2]";
+
+TEST(CudaChooser, ConvolutionsTakeChannelsOfZerosWhereThatIsFaster) {
+  const std::string on = "host conv nhwc 0", off = "host conv nhwc off borders 0";
+  EXPECT_THAT(stepsWhere(kFewChannels, 1e-3, 1e-4),
+              testing::ElementsAre("kernel", on, on, "host dgrad nhwc 0", "kernel"));
+  EXPECT_THAT(stepsWhere(kFewChannels, 1e-4, 1e-3),
+              testing::ElementsAre("kernel", off, off, "host dgrad nhwc off borders 0"));
+}
+
+/// But for those of groups, for which kernels of ours would be compiled to be timed.
+TEST(CudaChooser, ChannelsOfZerosAreRightInAllPrograms) {
+  auto convolves = [](const std::string& text) {
+    return text.find("Conv") != std::string::npos && text.find("group=") == std::string::npos;
+  };
+  for (const DeviceRun& run : prepared(hostDevice(bordersTaking(1e-3, 1e-4)), convolves))
+    expectReference(run, 0);
+}
+
+/// In one dimension; a result that several read; what is padded with other numbers than 0.
+TEST(CudaChooser, ChannelsOfZerosAreRightInAnyForm) {
+  stepsWhere(
+      "x: [2, 3, 9]\n w: const [5, 3, 3]\n v: const [2, 5, 3]\n u: const [3, 2, 1]\n"
+      "p = Pad(x) pads=[0, 0, 1, 0, 0, 1] value=1\n s = Conv(p, w)\n t = Relu(s)\n a = Conv(t, v)\n b = Conv(t, v)\n"
+      "c = Sub(a, b)\n d = Softmax(c) axis=1\n y = Conv(d, u)\n return y, t",
+      1e-3, 1e-4);
 }
 
 /// The forms of what libraries were asked for, as problems have them.
@@ -217,8 +282,8 @@ TEST(CudaChooser, TheSearchOfACallEnds) {
   options.plans = 50;
   options.searchSeconds = 1e-9;
   const Prepared done = prepare(kConv, options);
-  EXPECT_EQ(done.counts.chosen, 2);
-  EXPECT_EQ(done.counts.timed, 2);
+  EXPECT_EQ(done.counts.chosen, 3);
+  EXPECT_EQ(done.counts.timed, 3);
 }
 
 TEST(CudaChooser, APlanThatDoesNotRunIsPassedOver) {

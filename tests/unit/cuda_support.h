@@ -1,6 +1,7 @@
 // Programs that tests run on a device, or on what stands for one.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,10 +23,14 @@ struct DeviceRun {
   std::unique_ptr<CudaModel> model;
 };
 
-/// All are prepared before the first one runs, so that their kernels are compiled as one file.
-inline std::vector<DeviceRun> prepared(const std::shared_ptr<cuda::Device>& device) {
+/// The programs whose text `isTaken`. All are prepared before the first one runs, so that their kernels are compiled as
+/// one file.
+inline std::vector<DeviceRun> prepared(
+    const std::shared_ptr<cuda::Device>& device,
+    const std::function<bool(const std::string&)>& isTaken = [](const std::string&) { return true; }) {
   std::vector<DeviceRun> runs;
   auto add = [&](const std::string& name, const std::string& text, bool integers, double tolerance) {
+    if (!isTaken(text)) return;
     auto program = parseProgram(text, "test");
     ASSERT_TRUE(program) << program.error().message();
     TensorMap tensors = integers || tolerance > 0 ? draw(*program, integers) : drawModel(*program);

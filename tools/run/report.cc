@@ -9,6 +9,7 @@
 
 #include "ir/quantile.h"
 #include "tools/common/table.h"
+#include "tools/engine/step_json.h"
 #include "tools/run/plan_report.h"
 
 namespace pet::run {
@@ -122,12 +123,7 @@ std::string json(const RunReport& report, const Arguments& o) {
            {"arena_bytes", report.arenaBytes},
            {"peak_bytes", report.peakBytes}};
   if (report.plans) all["plans"] = jsonOf(*report.plans);
-  if (o.profile) {
-    Json& steps = all["steps"] = Json::array();
-    for (const StepTime& step : report.steps)
-      steps.push_back(
-          {{"node", step.node}, {"op", step.op}, {"how", step.how}, {"seconds", step.seconds}, {"bytes", step.bytes}});
-  }
+  if (o.profile) all["steps"] = tool::jsonOf(report.steps);
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

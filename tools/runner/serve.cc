@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ir/quantile.h"
+#include "tools/engine/step_json.h"
 #include "tools/runner/figures.h"
 
 namespace pet::runner {
@@ -245,6 +246,11 @@ Json notesOf(const Request& request, const Target& target) {
           {"arena_floats", model.arenaBytes() / static_cast<int64_t>(sizeof(float))}};
 }
 
+Json profile(const Request& request, const Target& target) {
+  Opened opened = open(request, {request.text("model")}, target);
+  return {{"steps", tool::jsonOf(orMistake(opened.sessions[0].profile()))}};
+}
+
 Json parse(const std::string& line) {
   Json json = Json::parse(line, nullptr, false);
   if (json.is_discarded()) throw Mistake{"not a JSON line"};
@@ -260,7 +266,8 @@ Json answerTo(const Json& json, const Target& target) {
   if (cmd == "time") return timeModels(request, target);
   if (cmd == "run") return runModel(request, target);
   if (cmd == "notes") return notesOf(request, target);
-  throw Mistake{fmt::format("unknown cmd '{}'; there are hello, time, run, notes, quit", cmd)};
+  if (cmd == "profile") return profile(request, target);
+  throw Mistake{fmt::format("unknown cmd '{}'; there are hello, time, run, notes, profile, quit", cmd)};
 }
 
 }  // namespace

@@ -54,6 +54,12 @@ Expected<std::optional<double>> Session::again() {
   return ran;
 }
 
+Expected<std::vector<StepTime>> Session::profile() {
+  auto steps = model_->profile(inputs_);
+  if (!steps) return cannotRun(steps.error());
+  return steps;
+}
+
 std::vector<std::string> Session::outputNames() const {
   std::vector<std::string> names;
   for (const session::Port& port : model_->outputs())

@@ -27,6 +27,8 @@ class Session {
   Expected<void> run();
   /// The same once more, for timing: what run() computed stays. Seconds as in ModelSession::again().
   Expected<std::optional<double>> again();
+  /// A run, and what each of its steps takes.
+  Expected<std::vector<StepTime>> profile();
   /// What the last run() has computed.
   std::vector<std::string> outputNames() const;
   const std::vector<Constant>& outputs() const { return outputs_; }

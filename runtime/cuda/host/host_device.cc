@@ -175,11 +175,14 @@ class HostDevice final : public Device {
   }
 
   /// Kernels are compiled when the first of them runs: all that are known then as one file.
-  Expected<void> finish() override { return {}; }
+  Expected<void> finish() override {
+    finished_ = waiting_.size();
+    return {};
+  }
   void forget() override {
-    for (const KernelSource& source : waiting_)
-      compiled_.erase(source.name);
-    waiting_.clear();
+    for (size_t i = finished_; i < waiting_.size(); ++i)
+      compiled_.erase(waiting_[i].name);
+    waiting_.resize(finished_);
   }
   Expected<void> compileAll() {
     const Storage storage = storageOf(options_.precision);
@@ -196,6 +199,7 @@ class HostDevice final : public Device {
       compiled_.at(source.name)->launch = reinterpret_cast<Launch>(symbol);
     }
     waiting_.clear();
+    finished_ = 0;
     return {};
   }
 
@@ -301,6 +305,7 @@ class HostDevice final : public Device {
   int64_t used_ = 0;
   std::map<std::string, std::shared_ptr<Compiled>> compiled_;
   std::vector<KernelSource> waiting_;
+  size_t finished_ = 0;  ///< of these, that finish() was called for
   std::vector<void*> libraries_;
   Queues queues_;
 };

@@ -111,10 +111,16 @@ void forEach(const Extents& extents, F body) {
 class HostConv final : public Call {
  public:
   HostConv(ConvCall call, Storage storage) : call_(std::move(call)), storage_(storage) {}
-  /// Channels-last ones are said to be so, so that tests can time them otherwise.
+  /// Channels-last ones, and with channels that end on no border, are said to be so, so that tests can time them
+  /// otherwise.
   std::string name() const override {
     const bool isLast = isInOrder(call_.x, plan::channelsLastOrder(call_.x.extents.size()));
-    return fmt::format("host {}{}", call_.transposed ? "dgrad" : "conv", isLast ? " nhwc" : "");
+    const int64_t border = 16 / bytesOf(storage_);
+    const bool isOff = call_.x.extents[1] % border != 0 || call_.y.extents[1] % border != 0;
+    return fmt::format("host {}{}", call_.transposed ? "dgrad" : "conv",
+                       !isLast ? ""
+                       : isOff ? " nhwc off borders"
+                               : " nhwc");
   }
 
   void run(std::span<const Address> pointers, Address) override {
