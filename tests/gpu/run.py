@@ -334,7 +334,7 @@ def hasty_runner(run):
 def tuned(run, device):
     """What pet-tune found on a device, and what it says is wrong."""
     file = run.timings(device)
-    words = ["-o", file, "--device", device, "--budget", run.options.seconds, "-q", *(["--no-calibrate", "--runner", hasty_runner(run)] if run.options.hasty else [])]
+    words = [*run.options.pack, "-o", file, "--device", device, "--budget", run.options.seconds, "-q", *(["--no-calibrate", "--runner", hasty_runner(run)] if run.options.hasty else [])]
     for path in [] if "--shapes" in run.options.tune else run.models(run.options.models or build.PAPERS).values():
         words += ["--shapes-from", path]
     done = call("pet-tune", *words, *run.options.tune, accept=(0, 5), seconds=run.options.seconds + 600)
@@ -370,7 +370,7 @@ def rewritten_for(run, name, path, folder, device):
     if not timings.is_file():
         return None, []
     model, report = folder / f"{device}.onnx", folder / f"{device}.json"
-    call("pet-apply", path, "-o", model, "--device", device, "--timings", timings, "--json", report, "-q")
+    call("pet-apply", path, *run.options.pack, "-o", model, "--device", device, "--timings", timings, "--json", report, "-q")
     rules = [fired["rule"] for fired in json.loads(report.read_text())["fired"]]
     return (model if rules else None), sorted(set(rules))
 
@@ -547,6 +547,7 @@ def parse():
     parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1), help="so many at once, of what is right and not timed")
     parser.add_argument("--seconds", type=int, default=1200, help="to tune the rules for, in each precision")
     parser.add_argument("--model-seconds", type=float, default=20, help="to time a model for, on each engine")
+    parser.add_argument("--pack", type=lambda text: [text], default=[], help="of rules, instead of the one that comes with the tools")
     parser.add_argument("--tune", type=lambda text: text.split(), default=[], help="options of pet-tune")
     parser.add_argument("--hasty", action="store_true", help="on a machine that is lent by the minute: plans that are timed beside other work are kept, and few are timed")
     parser.add_argument("--limit", type=float, help="seconds after which a step begins with no other model")
