@@ -143,6 +143,11 @@ class Run:
         self.rates = self.results["steps"].get("rates", {}).get("rates", {})
         self.missing = self.results["steps"].get("rates", {}).get("missing", {})
 
+    def keep(self, **found):
+        """What a step has found until now: it stays if the run is ended."""
+        self.results["steps"][self.step] = {"state": "unfinished", "took": time.monotonic() - self.begun, **found}
+        self.write()
+
     def write(self):
         (self.options.out / "gpu.json").write_text(json.dumps(self.results, indent=1) + "\n")
         (self.options.out / "gpu.md").write_text(page.text(self.results))
@@ -280,7 +285,11 @@ def all_right_of(run, name):
 def right(run):
     with concurrent.futures.ThreadPoolExecutor(run.options.jobs) as pool:
         models = run.options.models or [*zoo.MODELS, *build.PAPERS]
-        lines = [line for of_model in pool.map(lambda name: all_right_of(run, name), models) for line in of_model]
+        lines = []
+        for done in concurrent.futures.as_completed([pool.submit(all_right_of, run, name) for name in models]):
+            lines += done.result()
+            run.keep(lines=lines)
+    lines.sort(key=lambda line: models.index(line["model"]))
     bad = [line for line in lines if line.get("wrong") or "error" in line]
     if bad:
         raise Failure(f"{len(bad)} of {len(lines)} runs are wrong or refused, the first of {bad[0]['model']}", lines=lines)
@@ -334,7 +343,7 @@ def hasty_runner(run):
 def tuned(run, device):
     """What pet-tune found on a device, and what it says is wrong."""
     file = run.timings(device)
-    words = [*run.options.pack, "-o", file, "--device", device, "--budget", run.options.seconds, "-q", *(["--no-calibrate", "--runner", hasty_runner(run)] if run.options.hasty else [])]
+    words = [*run.options.pack, "-o", file, "--device", device, "--budget", run.options.seconds, *(["--no-calibrate", "--runner", hasty_runner(run)] if run.options.hasty else [])]
     for path in [] if "--shapes" in run.options.tune else run.models(run.options.models or build.PAPERS).values():
         words += ["--shapes-from", path]
     done = call("pet-tune", *words, *run.options.tune, accept=(0, 5), seconds=run.options.seconds + 600)
@@ -343,7 +352,7 @@ def tuned(run, device):
     for s in samples:
         best[s["name"]] = max(best.get(s["name"], 0), s["pattern"] / s["replacement"])
     return {"samples": len(samples), "rules": len(best), "pay": {name: ratio for name, ratio in sorted(best.items(), key=lambda each: -each[1]) if ratio >= PAYS},
-            "layouts": layout_shares(samples, run.rates.get(device, {}).get("copy")), "wrong": done.stderr.strip() if done.returncode else ""}
+            "layouts": layout_shares(samples, run.rates.get(device, {}).get("copy")), "wrong": "; ".join(line.strip() for line in done.stdout.splitlines() if "outputs differ" in line) or done.stderr.strip() if done.returncode else ""}
 
 
 def tuning(run):
@@ -444,6 +453,7 @@ def networks(run):
                 line["error"] = str(failure)
                 engine = engine.again()
             lines.append(line)
+            run.keep(lines=lines)
             say(f"  {name} on {device}: " + (line.get("error") or f"{1e3 * line['seconds']:.3f} ms, ratio {line.get('ratio', 1):.2f}"))
         engine.close()
     bad = [line for line in lines if "error" in line]
@@ -495,6 +505,11 @@ def steps_of(run, engine, device, name):
             yield line | {"kind": "others", "share": 2 * step["bytes"] / step["seconds"] / copy}
 
 
+def by_kind(lines):
+    lines = sorted(lines, key=lambda line: line["share"])
+    return {kind: [line for line in lines if line["kind"] == kind] for kind in ["products", "layouts", "others"]}
+
+
 def operators_of_models(run):
     names, found, wrong = run.options.models or build.PAPERS, {}, []
     run.models(names)
@@ -505,12 +520,12 @@ def operators_of_models(run):
         for name in names:
             try:
                 lines += steps_of(run, engine, device, name)
+                run.keep(devices=found | {device: by_kind(lines)})
             except Failure as failure:
                 wrong.append(f"{name} on {device}: {failure}")
                 engine = engine.again()
         engine.close()
-        lines.sort(key=lambda line: line["share"])
-        found[device] = {kind: [line for line in lines if line["kind"] == kind] for kind in ["products", "layouts", "others"]}
+        found[device] = by_kind(lines)
         say(f"  {device}: {', '.join(f'{len(of)} {kind}' for kind, of in found[device].items())}")
     if wrong:
         raise Failure(wrong[0], devices=found)
@@ -525,6 +540,7 @@ def take(run, name):
     """One step: what it found, or why it did not; never an exception."""
     say(f"{name} ...")
     begin = run.begun = time.monotonic()
+    run.step = name
     try:
         found = {"state": "done", **STEPS[name](run)}
     except Missing as missing:
