@@ -47,6 +47,8 @@ def cases(m):
     return [
         ("all of it", {"cmd": "run", "model": m["half"]}, lambda a: a["reference"] == []),
         ("notes", {"cmd": "notes", "model": m["relu"]}, lambda a: [n["op"] for n in a["nodes"]] == ["Relu"] and a["nodes"][0]["how"] == "a kernel of our own"),
+        ("profile", {"cmd": "profile", "model": m["relu"]}, lambda a: [s["op"] for s in a["steps"]] == ["Relu"] and a["steps"][0]["seconds"] > 0
+         and a["steps"][0]["how"].startswith("pet_point") and a["steps"][0]["bytes"] > 0),
         ("time dynamic", runner.time_of([m["dynamic"]], dims={"N": 2}), lambda a: runner.consistent(a, 1, 4)),
         ("hello", {"cmd": "hello"}, lambda a: a["engine"] == "pet-cuda" and a["version"] == "cuDNN 9.0.0, driver 0.0, fp32" and a["device"] == "cuda:h200"
          and (a["isa"], a["cpu"], a["vendor"], a["family"], a["model"]) == ("sm_90", "NVIDIA H200", "NVIDIA", 9, 0) and a["caches"] == [0, 1 << 20, 0]),

@@ -30,6 +30,7 @@ def cases(m):
         ("run, all of it", {"cmd": "run", "model": m["half"]}, lambda a: a["reference"] == []),
         ("notes", {"cmd": "notes", "model": m["relu"]},
          lambda a: [n["op"] for n in a["nodes"]] == ["Relu"] and a["reference"] == []),
+        ("profile", {"cmd": "profile", "model": m["relu"]}, lambda a: [s["op"] for s in a["steps"]] == ["Relu"] and a["steps"][0]["seconds"] > 0),
         ("missing file", runner.time_of([m["relu"], m["missing"]]), error("missing.onnx", "cannot load")),
         ("dynamic", {"cmd": "run", "model": m["dynamic"]}, error("dynamic", "'N'")),
         ("time dynamic", runner.time_of([m["dynamic"]], dims={"N": 2}), lambda a: runner.consistent(a, 1, 4)),

@@ -161,6 +161,7 @@ def mistakes(f):
         ([f.relu, "--device", "cuda:900"], 2, ["CUDA"]),
         ([f.relu, "--precision", "fp16"], 2, ["--precision", "fp32"]),
         ([f.relu, "--plan", "h200", "--device", "cuda"], 2, ["--plan runs nothing"]),
+        ([f.relu, "--plan", "h200", "--profile"], 2, ["--plan runs nothing", "--profile"]),
         ([f.relu, "--plan", "none"], 2, ["--plan none", "h200"]),
         ([f.relu, "--precision", "fp8"], 2, ["--precision", "tf32"]),
         ([f.open], 2, ["table", "'rows'", "--bind"]),
@@ -179,6 +180,11 @@ def says(f):
     reports = [json.loads(run(f.open, "--bind", "rows=5,count=7", "--seed", seed, "-o", f.folder / f"s{seed}", "--json", "-").stdout) for seed in [1, 1, 2]]
     expect("drawn", [i["drawn"] for i in reports[0]["inputs"]] == [True, True] and reports[0]["outputs"][0]["shape"] == [7, 4], reports[0])
     expect("nodes one by one", [n["op"] for n in reports[0]["reference"]] == ["Gather"], reports[0]["reference"])
+    profiled = json.loads(run(f.open, "--bind", "rows=5,count=7", "--seed", 1, "--profile", "--json", "-").stdout)
+    expect("steps", [(s["node"], s["op"]) for s in profiled["steps"]] == [("rows", "Gather"), ("y/rows", "Relu")]
+           and all(s["seconds"] > 0 for s in profiled["steps"]), profiled.get("steps"))
+    table = run(f.relu, "-i", f["x"], "--profile").stdout
+    expect("a table of steps", "Relu" in table and "steps: 1" in table and "float32" in table, table)
     figures = [[o["min"], o["max"], o["mean"]] for r in reports for o in r["outputs"]]
     expect("a function of the seed", figures[0] == figures[1] != figures[2], figures)
     expect("files", reports[0]["outputs"][0]["file"].endswith("y_rows.npy"), reports[0]["outputs"])

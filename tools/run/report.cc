@@ -70,7 +70,8 @@ std::string stepTable(std::vector<StepTime> steps) {
   }
   const std::string more =
       steps.size() > kMostSteps ? fmt::format("and {} more (--json)\n", steps.size() - kMostSteps) : "";
-  return tool::table(rows) + more + fmt::format("{} steps, {} one by one\n\n", steps.size(), milliseconds(all));
+  return tool::table(rows) + more +
+         fmt::format("steps: {}, one after the other in {}\n\n", steps.size(), milliseconds(all));
 }
 
 }  // namespace
