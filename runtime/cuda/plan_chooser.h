@@ -29,8 +29,9 @@ class Plans {
   virtual Expected<std::unique_ptr<Call>> restore(const std::string& kept) = 0;
 };
 
-/// Takes the fastest of a library's plans, timed on the device once, for Device::searchSeconds(); what was found is
-/// kept by device and problem. On a device that times nothing it takes the first.
+/// Takes the fastest of a library's plans, timed on the device once, for Device::searchSeconds(), of those whose
+/// results most agree on; what was found is kept by device and problem. On a device that times nothing it takes the
+/// first.
 class PlanChooser {
  public:
   /// `store` may be null: then plans are kept as long as this is there. `device` outlives it.

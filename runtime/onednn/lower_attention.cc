@@ -149,7 +149,7 @@ class AttentionStep final : public plan::Step {
     return onednn::isOptimised(whole_.scores.impl_info_str()) && onednn::isOptimised(whole_.sums.impl_info_str()) &&
            onednn::isOptimised(rest_.scores.impl_info_str()) && onednn::isOptimised(rest_.sums.impl_info_str());
   }
-  std::string name() const { return whole_.scores.impl_info_str(); }
+  std::string name() const override { return whole_.scores.impl_info_str(); }
   void add(Terms terms) {
     terms_ = std::move(terms);
     if (!terms_->constant) buffers.push_back(terms_->rows.place.buffer);

@@ -195,6 +195,22 @@ fe::error_t aim(Graph& graph, const CudnnTarget& target) {
   return ok;
 }
 
+using Notes = std::vector<fe::NumericalNote_t>;
+
+/// What plans do with numbers that a precision does not admit: sums in the precision of memory; in float, rounded
+/// factors.
+Notes refusedNotes(Precision precision) {
+  using Note = fe::NumericalNote_t;
+  if (precision != Precision::kFp32) return {Note::REDUCED_PRECISION_REDUCTION};
+  return {Note::REDUCED_PRECISION_REDUCTION, Note::TENSOR_CORE, Note::DOWN_CONVERT_INPUTS};
+}
+
+/// What is taken only where there is nothing else: other results at each run; errors that are those of no sum.
+Notes unwantedNotes() {
+  using Note = fe::NumericalNote_t;
+  return {Note::NONDETERMINISTIC, Note::FFT, Note::WINOGRAD_TILE_13x13};
+}
+
 class CudnnPlans final : public Plans {
  public:
   CudnnPlans(std::unique_ptr<Description> description, Precision precision, const CudnnTarget& target)
@@ -207,7 +223,9 @@ class CudnnPlans final : public Plans {
   std::vector<int64_t> elements() const override { return description_->elements(); }
 
   Expected<size_t> count() override {
-    if (auto ok = ask(); !ok) return tl::unexpected(ok.error());
+    auto ok = ask(true);
+    if (!ok) ok = ask(false);
+    if (!ok) return tl::unexpected(ok.error());
     std::set<std::string> seen;  // several heuristics name the same ones
     for (int64_t i = 0; i < graph_->get_execution_plan_count(); ++i) {
       std::string name;
@@ -238,8 +256,8 @@ class CudnnPlans final : public Plans {
     return std::make_unique<CudnnCall>(std::move(graph), 0, kept.substr(0, name), target_);
   }
 
-  /// Up to the heuristics' answer.
-  Expected<void> ask() {
+  /// Up to the heuristics' answer; `wanted`: without what is unwanted.
+  Expected<void> ask(bool wanted) {
     graph_ = std::make_shared<Graph>();
     graph_->set_io_data_type(typeOf(precision_))
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
@@ -252,7 +270,8 @@ class CudnnPlans final : public Plans {
     std::vector<fe::HeurMode_t> modes{fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK};
     if (handle()) modes.insert(modes.begin() + 1, fe::HeurMode_t::B);  // more to time
     if (ok.is_good()) ok = graph_->create_execution_plans(modes);
-    if (precision_ == Precision::kFp32) graph_->deselect_numeric_notes({fe::NumericalNote_t::TENSOR_CORE});
+    graph_->deselect_numeric_notes(refusedNotes(precision_));
+    if (wanted) graph_->deselect_numeric_notes(unwantedNotes());
     if (ok.is_good()) ok = handle() ? graph_->check_support(handle()) : graph_->check_support();
     if (ok.is_bad()) return refused(ok);
     return {};
@@ -260,7 +279,7 @@ class CudnnPlans final : public Plans {
 
  private:
   /// Raised when a kept plan is no longer what describe() would make of its problem.
-  static constexpr int kForm = 1;
+  static constexpr int kForm = 2;
 
   cudnnHandle_t handle() const { return static_cast<cudnnHandle_t>(target_.handle); }
 

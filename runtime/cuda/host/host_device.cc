@@ -207,6 +207,8 @@ class HostDevice final : public Device {
   double seconds(Call& call, std::span<const Address> pointers, Address workspace) override {
     call.run(pointers, workspace);
     queues_.run();
+    if (options_.isWrong && options_.isWrong(call.name()))
+      std::memset(pointers[0], 0x7f, static_cast<size_t>(bytesOf(storageOf(options_.precision))));
     return options_.seconds(call.name());
   }
   double secondsOf(const std::function<void()>& calls) override {

@@ -33,6 +33,8 @@ struct HostOptions {
   int plans = 1;
   /// How long a plan of this name takes. Null: nothing is timed.
   std::function<double(const std::string& plan)> seconds = nullptr;
+  /// Which plans leave a wrong number as they are timed. Null: none.
+  std::function<bool(const std::string& plan)> isWrong = nullptr;
   double searchSeconds = std::numeric_limits<double>::infinity();  ///< for the plans of a call, by this machine's clock
   /// "conv", "product", "attention": what the library has not; "attention after all": what it says that it has, and
   /// then has not.
