@@ -325,6 +325,19 @@ TEST(Gain, OtherShapesArePredicted) {
   EXPECT_EQ(costs.words(rule), "F <= 8: 3.00 (3.00 - 3.00, 9 samples); else 0.50 (0.50 - 0.50, 9 samples)");
 }
 
+TEST(Gain, APatternTakesWhatItTookNearby) {
+  RuleSet rules = convRules();
+  const Pattern& pattern = *rules.findPattern("conv");
+  Timings t;
+  const TimingSample timed = sampleOf(rules, conv(64, 4, 64, 3), 3);
+  t.add(timed);
+  const DeviceCosts costs = DeviceCosts::fit(rules, t, kCpu);
+  EXPECT_DOUBLE_EQ(costs.secondsOf(pattern, timed.shapes, 0).value(), timed.pattern);
+  EXPECT_NEAR(costs.secondsOf(pattern, conv(128, 4, 64, 3), 1).value(), 2 * timed.pattern, 1e-6 * timed.pattern);
+  EXPECT_FALSE(costs.secondsOf(pattern, conv(256, 4, 64, 3), 1).has_value());
+  EXPECT_FALSE(DeviceCosts().secondsOf(pattern, timed.shapes, 1).has_value());
+}
+
 TEST(Gain, FarFromWhatWasTimedNothingIsKnown) {
   RuleSet rules = convRules();
   const Rule& rule = transposed(rules);

@@ -55,17 +55,43 @@ Expected<CostEstimate> TunedRules::costAt(const Rule& rule, const Bindings& patt
   return guessedCost(*pattern->second, rule, patternSymbols, *ceiling_);
 }
 
-Expected<CostEstimate> TunedRules::costBeside(const Rule& rule,
-                                              const Bindings& patternSymbols,
-                                              const Surroundings& beside) const {
-  auto between = costAt(rule, patternSymbols);
+std::vector<const DeviceCosts*> TunedRules::costsAt(const Surroundings& beside) const {
+  std::vector<const DeviceCosts*> result;
   for (const auto& [timed, costs] : costsBeside_) {
-    if ((timed.isFirst && !beside.isFirst) || (timed.isLast && !beside.isLast)) continue;
-    auto own = costs.withoutMarginAt(rule, patternSymbols);
+    if ((!timed.isFirst || beside.isFirst) && (!timed.isLast || beside.isLast)) result.push_back(&costs);
+  }
+  return result;
+}
+
+Expected<CostEstimate> TunedRules::closestCost(const Rule& rule,
+                                               const Bindings& patternSymbols,
+                                               const Surroundings& beside) const {
+  auto between = costAt(rule, patternSymbols);
+  for (const DeviceCosts* costs : costsAt(beside)) {
+    auto own = costs->withoutMarginAt(rule, patternSymbols);
     const bool isCloser = own && between && !between->guessed && between->doublings < own->doublings;
     if (own && !(isCloser && own->doublings > kNear)) return own;
   }
   return between;
+}
+
+std::optional<double> TunedRules::patternSeconds(const Rule& rule,
+                                                 const Bindings& patternSymbols,
+                                                 const Surroundings& beside) const {
+  auto pattern = patterns_.find(rule.pattern);
+  if (pattern == patterns_.end()) return std::nullopt;
+  for (const DeviceCosts* costs : costsAt(beside)) {
+    if (auto seconds = costs->secondsOf(*pattern->second, patternSymbols, kNear)) return seconds;
+  }
+  return costs_.secondsOf(*pattern->second, patternSymbols, kFarthest);
+}
+
+Expected<CostEstimate> TunedRules::costBeside(const Rule& rule,
+                                              const Bindings& patternSymbols,
+                                              const Surroundings& beside) const {
+  auto cost = closestCost(rule, patternSymbols, beside);
+  const auto seconds = patternSeconds(rule, patternSymbols, beside);
+  return cost && seconds ? Expected<CostEstimate>(cost->scaledTo(*seconds)) : cost;
 }
 
 double TunedRules::layoutSecondsPerByte() const {
