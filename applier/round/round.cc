@@ -169,8 +169,13 @@ Expected<std::vector<Rewrite>> RoundRewriter::choose(const Seen& seen) {
     };
   }
   round_.matched += sites->size();
-  auto rewrites = chooseRewrites(graph, seen.index, *sites, *rules, costs_, options_.policy, objection, refusals,
-                                 [&](double share) {
+  std::vector<std::string> names;
+  for (const Site& s : *sites)
+    names.push_back(siteName(graph, seen.normalised.view, s.anchor));
+  auto earlier = EarlierRules::of(names, rules_, forms_);
+  if (!earlier) return tl::unexpected(earlier.error());
+  auto rewrites = chooseRewrites(graph, seen.index, *sites, *rules, costs_, options_.policy, *earlier, objection,
+                                 refusals, [&](double share) {
                                    if (options_.progress) options_.progress("choosing rules", share);
                                  });
   if (round_.seconds) {

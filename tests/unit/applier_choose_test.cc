@@ -239,6 +239,24 @@ TEST(Choose, RoundsSaveOfWhatEarlierOnesLeft) {
   EXPECT_NEAR(report.savedSeconds, 9.5, 1e-9);
 }
 
+/// Each of two rules seems to gain on what the other makes: the Conv as it was, or with a channel more.
+TEST(Choose, RulesDoNotGoInCircles) {
+  const std::string mirrored = "v = IndexMap(k) [f:F, c:C, r:R, s:S] -> [c, f, R - 1 - r, S - 1 - s]\n";
+  const std::string back = "y = Conv(t, u) pads=[R - 1 - P, S - 1 - Q, R - 1 - P, S - 1 - Q]";
+  for (const char* more : {"0", "1"}) {
+    const std::string pads = fmt::format(" pads=[0, 0, 0, 0, 0, {}, 0, 0]\n", more);
+    const RuleSet rules = withTransposed("convt/conv", mirrored + "t = Pad(x)" + pads + "u = Pad(v)" + pads + back);
+    const Costs costs = costsOf({{"conv/transposed", ratioOf(1.5, 1.3)}, {"convt/conv", ratioOf(1.5, 1.3)}});
+    const Applied once = applied(modelOf(kOneConv), rules, {}, costs);
+    ASSERT_EQ(once.report.fired.size(), 1U) << more;
+    EXPECT_EQ(once.report.fired[0].rule, "conv/transposed");
+    const ApplyReport again = applied(once.model, rules, {}, costs).report;
+    EXPECT_TRUE(again.fired.empty());
+    ASSERT_EQ(again.refused.size(), 1U);
+    EXPECT_EQ(again.refused[0].reason.detail, "it would be conv again, which a rule replaced");
+  }
+}
+
 /// The sum is computed between the layouts, too: one opening and one closing layout for all three.
 TEST(Choose, LayoutsMeetAcrossResiduals) {
   const std::string conv = ") dilations=[2, 2] pads=[2, 2, 2, 2]  ";

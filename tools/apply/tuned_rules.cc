@@ -48,6 +48,10 @@ Expected<std::vector<const Rule*>> TunedRules::rulesOf(const Pattern& pattern) {
   return known_.emplace(&pattern, std::move(*rules)).first->second;
 }
 
+Expected<PatternsOfRules> TunedRules::patternsOfRules(const std::function<bool(std::string_view rule)>& isWanted) {
+  return pack_.patternsOfRules(isWanted);
+}
+
 Expected<CostEstimate> TunedRules::costAt(const Rule& rule, const Bindings& patternSymbols) const {
   auto cost = costs_.withoutMarginAt(rule, patternSymbols);
   auto pattern = patterns_.find(rule.pattern);

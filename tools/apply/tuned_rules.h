@@ -27,6 +27,7 @@ class TunedRules final : public RuleSource {
   Expected<std::vector<const Pattern*>> patternsOf(const OperatorNames& anchors) override;
   /// Errors of the timings as well.
   Expected<std::vector<const Rule*>> rulesOf(const Pattern& pattern) override;
+  Expected<PatternsOfRules> patternsOfRules(const std::function<bool(std::string_view rule)>& isWanted) override;
   /// Of a rule that rulesOf() gave: as DeviceCosts::withoutMarginAt(), or a guess.
   Expected<CostEstimate> costAt(const Rule& rule, const Bindings& patternSymbols) const;
   /// The same beside what is no usual neighbour, if the rule was timed there close to these shapes, or closer than
