@@ -4,6 +4,19 @@
 #include <utility>
 
 namespace pet::tool {
+namespace {
+
+bool isOfOtherCpus(const CostEstimate& cost) {
+  return cost.findMargin || cost.isOfOtherCpus();
+}
+
+/// Of two estimates the one that is sure of more.
+CostEstimate surer(const CostEstimate& a, const CostEstimate& b) {
+  const CostEstimate first = a.withMargin(), second = b.withMargin();
+  return second.lower / second.margin > first.lower / first.margin ? second : first;
+}
+
+}  // namespace
 
 TunedRules::CostsBeside TunedRules::costsBeside(const Setting& setting, const Machines& machines) {
   CostsBeside costs;
@@ -71,12 +84,17 @@ Expected<CostEstimate> TunedRules::closestCost(const Rule& rule,
                                                const Bindings& patternSymbols,
                                                const Surroundings& beside) const {
   auto between = costAt(rule, patternSymbols);
+  std::optional<CostEstimate> elsewhere;  // of other CPUs, where most is in common
   for (const DeviceCosts* costs : costsAt(beside)) {
     auto own = costs->withoutMarginAt(rule, patternSymbols);
     const bool isCloser = own && between && !between->guessed && between->doublings < own->doublings;
-    if (own && !(isCloser && own->doublings > kNear)) return own;
+    if (!own || (isCloser && own->doublings > kNear)) continue;
+    if (!isOfOtherCpus(*own)) return elsewhere ? surer(*elsewhere, *own) : *own;
+    if (!elsewhere) elsewhere = *own;
   }
-  return between;
+  if (!elsewhere) return between;
+  const bool isOfThisCpu = between && !between->guessed && !isOfOtherCpus(*between);
+  return isOfThisCpu ? surer(*elsewhere, *between) : *elsewhere;
 }
 
 std::optional<double> TunedRules::patternSeconds(const Rule& rule,

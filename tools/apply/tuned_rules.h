@@ -31,8 +31,9 @@ class TunedRules final : public RuleSource {
   /// Of a rule that rulesOf() gave: as DeviceCosts::withoutMarginAt(), or a guess.
   Expected<CostEstimate> costAt(const Rule& rule, const Bindings& patternSymbols) const;
   /// The same beside what is no usual neighbour, if the rule was timed there close to these shapes, or closer than
-  /// between two; else as between these. Where nothing was timed alone, being the last one counts, then the first. What
-  /// the pattern takes there is the same for all of its rules, wherever these were timed.
+  /// between two; else as between these. Where nothing was timed alone, being the last one counts, then the first. Of
+  /// what only other CPUs were timed at, and what this one was, the surer. What the pattern takes there is the same for
+  /// all of its rules, wherever these were timed.
   Expected<CostEstimate> costBeside(const Rule& rule, const Bindings& patternSymbols, const Surroundings& beside) const;
   double layoutSecondsPerByte() const;
   /// Some timing is of the setting's CPU, or GPU.
