@@ -374,13 +374,14 @@ Expected<CostEstimate> DeviceCosts::timedAt(const Predictor& p, const Bindings& 
 
 /// What is expected at shapes that were not timed here.
 Expected<CostEstimate> DeviceCosts::foreseen(const Tuned& tuned, const Bindings& shapes, bool isTimedElsewhere) const {
-  if (isHereOnly(tuned)) return estimate(tuned.here, shapes);
-  if (tuned.here.samples.size() >= kEnough) {
-    if (auto cost = estimate(tuned.here, shapes)) return cost;
-  }
+  auto none = fail(ErrorKind::kCheck, std::string(kNoTimingNear));
+  const bool isEnough = isHereOnly(tuned) || tuned.here.samples.size() >= kEnough;
+  auto here = isEnough ? estimate(tuned.here, shapes) : none;
+  if (isHereOnly(tuned) || (here && here->doublings <= kNear)) return here;
   const Predictor& all = allOf(tuned);
-  auto timed = isTimedElsewhere ? timedAt(all, shapes) : fail(ErrorKind::kCheck, std::string(kNoTimingNear));
+  auto timed = isTimedElsewhere ? timedAt(all, shapes) : none;
   auto cost = timed ? timed : estimate(all, shapes);
+  if (here && !(cost && cost->doublings < here->doublings)) return here;
   if (cost) cost->findMargin = [this, pattern = patternOf(all).pattern] { return marginOf(*pattern); };
   return cost;
 }

@@ -695,6 +695,27 @@ TEST(GainMachines, FewSamplesOfTheCpuAreJoinedByThoseOfOthers) {
   EXPECT_THAT(costs.words(transposed(rules)), StartsWith("by other CPUs, margin 1.50: F <= "));
 }
 
+TEST(GainMachines, FarFromTheSamplesOfTheCpuCloserOnesOfOthersCount) {
+  RuleSet rules = convRules();
+  Timings t;
+  t.add(kA);
+  t.add(kB);
+  for (int64_t height : {28, 40, 56, 80}) {
+    TimingSample few = sampleOf(rules, conv(64, 2, height, 3), 3), many = sampleOf(rules, conv(64, 64, height, 3), 0.5);
+    few.machine = kB.name();
+    many.machine = kA.name();
+    t.add(few);
+    t.add(many);
+  }
+  const DeviceCosts costs = DeviceCosts::fit(rules, t, {"cpu", 1, kB});
+  auto near = costs.at(transposed(rules), conv(64, 3, 56, 3)), far = costs.at(transposed(rules), conv(64, 48, 56, 3));
+  ASSERT_TRUE(near && far);
+  EXPECT_NEAR(near->ratio(), 3, 0.2);
+  EXPECT_EQ(near->margin, 1);
+  EXPECT_LT(far->ratio(), 1);
+  EXPECT_GT(far->margin, 1);
+}
+
 TEST(GainMachines, RatesCarryFiguresOver) {
   RuleSet rules = convRules();
   auto rated = [](Machine m, double conv, double copy) {
