@@ -59,6 +59,18 @@ struct Draft {
   bool isWritten = false;        ///< for that check
 };
 
+/// What a round saves. A later round's patterns were timed by themselves, and not as what an earlier one made: what is
+/// left of a run counts as no less than they take, so that it falls as they do.
+void enterSaved(const std::vector<Fired>& fired, ApplyReport& report) {
+  double before = 0, after = 0;
+  for (const Fired& f : fired) {
+    before += f.patternSeconds;
+    after += f.replacementSeconds;
+  }
+  const double left = report.runSeconds ? *report.runSeconds - report.savedSeconds : before;
+  if (before > 0) report.savedSeconds += (before - after) * std::min(1.0, left / before);
+}
+
 void enter(const Round& round, bool first, Draft& draft) {
   ApplyReport& report = draft.report;
   draft.places.insert(round.places.begin(), round.places.end());
@@ -73,8 +85,7 @@ void enter(const Round& round, bool first, Draft& draft) {
   if (first) report.canBeMined = round.canBeMined;
   if (first) report.warnings = round.contradictions;
   if (first) report.runSeconds = round.seconds;
-  for (const Fired& f : round.fired)
-    report.savedSeconds += f.savedSeconds;
+  enterSaved(round.fired, report);
   ++report.rounds;
   report.checkSeconds += round.checkSeconds;
 }

@@ -35,7 +35,8 @@ struct ApplyReport {
   double rewriteSeconds = 0, checkSeconds = 0;
   std::vector<std::string> written;  ///< the model and its data file; apply() itself writes none
   double seconds = 0;                ///< of all that was done, with reading and writing; apply() itself does not know
-  /// What a run of the original is estimated to take on the device (nullopt: not known), and what is saved of it.
+  /// What a run of the original is estimated to take on the device (nullopt: not known), and what is saved of it, which
+  /// is less.
   std::optional<double> runSeconds;
   double savedSeconds = 0;
   Metadata metadata = {};  ///< what a rewritten model says

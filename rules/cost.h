@@ -39,6 +39,16 @@ struct CostEstimate {
     return result;
   }
 
+  /// The same ratios where the pattern takes so many seconds.
+  CostEstimate scaledTo(double patternSeconds) const {
+    CostEstimate result = *this;
+    const double factor = patternSeconds / pattern;
+    result.pattern = patternSeconds;
+    result.replacement *= factor;
+    result.layouts *= factor;
+    return result;
+  }
+
   double ratio() const { return pattern / replacement; }
   bool isOfOtherCpus() const { return margin > 1; }
   /// The ratio where all layouts cancel: no choice of neighbours makes it larger.

@@ -29,4 +29,12 @@ Expected<std::vector<const Rule*>> WholeSet::rulesOf(const Pattern& pattern) {
   return result;
 }
 
+Expected<PatternsOfRules> WholeSet::patternsOfRules(const std::function<bool(std::string_view rule)>& isWanted) {
+  PatternsOfRules result;
+  for (const Rule& r : rules_.rules) {
+    if (isWanted(r.name)) result.emplace(r.name, rules_.findPattern(r.pattern));
+  }
+  return result;
+}
+
 }  // namespace pet

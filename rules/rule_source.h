@@ -1,7 +1,10 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rules/rule.h"
@@ -10,6 +13,8 @@ namespace pet {
 
 /// Names of operators.
 using OperatorNames = std::set<std::string_view>;
+/// By the name of a rule.
+using PatternsOfRules = std::map<std::string, const Pattern*>;
 
 /// Patterns and rules that are read when they are asked for. What it gives stays where it is as long as the source is
 /// there. Errors are about the source: it is damaged.
@@ -21,6 +26,8 @@ class RuleSource {
   virtual Expected<std::vector<const Pattern*>> patternsOf(const OperatorNames& anchors) = 0;
   /// The rules of one of its patterns, by name. They may be without their proofs.
   virtual Expected<std::vector<const Rule*>> rulesOf(const Pattern& pattern) = 0;
+  /// The patterns of the rules whose names are wanted, by the rule's name.
+  virtual Expected<PatternsOfRules> patternsOfRules(const std::function<bool(std::string_view rule)>& isWanted) = 0;
 };
 
 /// The operator of a pattern's first output.
@@ -34,6 +41,7 @@ class WholeSet final : public RuleSource {
   explicit WholeSet(const RuleSet& rules) : rules_(rules) {}
   Expected<std::vector<const Pattern*>> patternsOf(const OperatorNames& anchors) override;
   Expected<std::vector<const Rule*>> rulesOf(const Pattern& pattern) override;
+  Expected<PatternsOfRules> patternsOfRules(const std::function<bool(std::string_view rule)>& isWanted) override;
 
  private:
   const RuleSet& rules_;

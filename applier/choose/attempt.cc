@@ -16,11 +16,6 @@
 namespace pet {
 namespace {
 
-/// The rule is already part of what the site is called, so it made the site.
-bool madeBy(const std::string& site, const Rule& rule) {
-  return site.find(fmt::format("pet/{}/", rule.name)) != std::string::npos;
-}
-
 /// Operators of a kind.
 size_t countOf(const Program& program, const OpRow* op) {
   const auto& nodes = program.nodes();
@@ -31,14 +26,6 @@ size_t countOf(const Program& program, const OpRow* op) {
 bool merges(const Rule& rule, const Pattern& pattern) {
   const OpRow* op = pattern.program.node(pattern.program.outputs()[0]).op;
   return countOf(rule.replacement, op) < countOf(pattern.program, op);
-}
-
-/// How many rules it took to make the site: 0 for a node of the user's.
-int generation(std::string_view site) {
-  int count = 0;
-  for (size_t at = site.find("pet/"); at != std::string_view::npos; at = site.find("pet/", at + 1))
-    count += at == 0 || site[at - 1] == '/';
-  return count;
 }
 
 /// What computes on activations, in order.
@@ -94,21 +81,34 @@ std::optional<Reason> whyNotWritten(const Graph& graph, const MatchIndex& index,
 
 /// At these shapes the rule has nothing to do: it pads by nothing, say. Where an operator is read away, its reading is
 /// something else, and so is one that the model has in pieces.
-bool changesNothing(const MatchIndex& index, const Rewrite& rewrite) {
+bool changesNothing(const Rewrite& rewrite, const View& before, const View& after) {
   if (rewrite.site.isReadAway || rewrite.site.isInPieces) return false;
+  return operatorsOf(before.program) == operatorsOf(after.program);
+}
+
+/// Why what the rule would write is not wanted in place of what stands there.
+std::optional<Reason> whyNotNew(const MatchIndex& index,
+                                const Rewrite& rewrite,
+                                const std::string& name,
+                                const Policy& policy,
+                                const EarlierRules& earlier) {
+  if (policy.all && generation(name) == 0) return std::nullopt;
   const ViewPart part(index.view(), index.uses(), {rewrite.site.nodes.begin(), rewrite.site.nodes.end()});
-  return operatorsOf(part.view().program) == operatorsOf(simplify(replacedAt(index, rewrite)).program);
+  const View after = simplify(replacedAt(index, rewrite));
+  if (!policy.all && changesNothing(rewrite, part.view(), after))
+    return Reason{ReasonKind::kNothingToDo, "nothing would change"};
+  if (const Pattern* pattern = earlier.comingBack(name, part.view(), after, index.sizes()))
+    return Reason{ReasonKind::kNothingToDo, fmt::format("it would be {} again, which a rule replaced", pattern->name)};
+  return std::nullopt;
 }
 
 }  // namespace
 
-tl::expected<Rewrite, Reason> rewriteAt(const Graph& graph,
-                                        const MatchIndex& index,
-                                        const SiteRule& c,
-                                        const Policy& policy) {
+tl::expected<Rewrite, Reason> rewriteAt(
+    const Graph& graph, const MatchIndex& index, const SiteRule& c, const Policy& policy, const EarlierRules& earlier) {
   const View& view = index.view();
   std::string name = siteName(graph, view, c.site.anchor);
-  if (madeBy(name, *c.rule) && !merges(*c.rule, *c.site.pattern))
+  if (isMadeBy(name, c.rule->name) && !merges(*c.rule, *c.site.pattern))
     return refuse(ReasonKind::kNothingToDo, "applied here before");
   if (generation(name) >= kMaxGenerations)
     return refuse(ReasonKind::kNothingToDo,
@@ -132,7 +132,7 @@ tl::expected<Rewrite, Reason> rewriteAt(const Graph& graph,
                                  {},
                                  fmt::format("{:.1f}", std::ceil(10 * factor) / 10)});
   }
-  if (!policy.all && changesNothing(index, *rewrite)) return refuse(ReasonKind::kNothingToDo, "nothing would change");
+  if (auto why = whyNotNew(index, *rewrite, name, policy, earlier)) return tl::unexpected(std::move(*why));
   return std::move(*rewrite);
 }
 

@@ -64,11 +64,12 @@ std::vector<Rewrite> chosenByTurns(const Graph& graph,
                                    const MatchIndex& index,
                                    std::vector<SiteRule> candidates,
                                    const Policy& policy,
+                                   const EarlierRules& earlier,
                                    std::vector<Refusal>& refusals) {
   std::map<std::pair<int, std::string>, Rewrite> made;
   Together together(index);
   auto usable = [&](const SiteRule& c) -> std::optional<Reason> {
-    auto rewrite = rewriteAt(graph, index, c, policy);
+    auto rewrite = rewriteAt(graph, index, c, policy, earlier);
     if (!rewrite) return rewrite.error();
     auto [entry, isNew] = made.insert_or_assign({c.site.anchor, c.rule->name}, std::move(*rewrite));
     return together.add(entry->second);
@@ -92,6 +93,7 @@ std::vector<Rewrite> chosenByCost(const Graph& graph,
                                   const std::vector<SiteRule>& siteRules,
                                   const Costs& costs,
                                   const Policy& policy,
+                                  const EarlierRules& earlier,
                                   const Objection& objection,
                                   std::vector<Refusal>& refusals,
                                   const ReportShare& progress) {
@@ -100,7 +102,7 @@ std::vector<Rewrite> chosenByCost(const Graph& graph,
   double done = 0;
   for (const SiteRule& c : siteRules) {
     if (progress) progress(done++ / static_cast<double>(siteRules.size()));
-    auto rewrite = rewriteAt(graph, index, c, policy);
+    auto rewrite = rewriteAt(graph, index, c, policy, earlier);
     if (rewrite) {
       const double sizes = costs.sizeStepSeconds * static_cast<double>(rewrite->sizeSteps);
       candidates.push_back({withAll(c.costs, sizes), std::move(*rewrite)});
@@ -127,12 +129,13 @@ std::vector<Rewrite> chooseRewrites(const Graph& graph,
                                     const RulesByPattern& rules,
                                     const Costs& costs,
                                     const Policy& policy,
+                                    const EarlierRules& earlier,
                                     const Objection& objection,
                                     std::vector<Refusal>& refusals,
                                     const ReportShare& progress) {
   auto candidates = bindAll(sites, index.sizes(), rules, costs, policy, refusals, shareWithin(progress, 0, 0.5));
-  return policy.all ? chosenByTurns(graph, index, std::move(candidates), policy, refusals)
-                    : chosenByCost(graph, index, candidates, costs, policy, objection, refusals,
+  return policy.all ? chosenByTurns(graph, index, std::move(candidates), policy, earlier, refusals)
+                    : chosenByCost(graph, index, candidates, costs, policy, earlier, objection, refusals,
                                    shareWithin(progress, 0.5, 0.5));
 }
 

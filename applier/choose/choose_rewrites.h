@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "applier/choose/applicable.h"
+#include "applier/choose/earlier_rules.h"
 #include "applier/replace/instantiate.h"
 #include "ir/progress.h"
 
@@ -27,6 +28,7 @@ std::vector<Rewrite> chooseRewrites(const Graph& graph,
                                     const RulesByPattern& rules,
                                     const Costs& costs,
                                     const Policy& policy,
+                                    const EarlierRules& earlier,
                                     const Objection& objection,
                                     std::vector<Refusal>& refusals,
                                     const ReportShare& progress);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <tuple>
 
 #include "ir/ops/op.h"
 #include "ir/work.h"
@@ -10,16 +12,16 @@
 namespace pet {
 namespace {
 
-/// Seconds of patterns, by shapes: blocks of a model repeat.
+/// Seconds of patterns, by shapes and what is beside them: blocks of a model repeat.
 class PatternSeconds {
  public:
   PatternSeconds(const RulesByPattern& rules, const Costs& costs) : rules_(rules), costs_(costs) {}
 
-  std::optional<double> at(const Pattern* pattern, const Bindings& shapes) {
-    auto [known, isNew] = known_.try_emplace({pattern, shapes});
+  std::optional<double> at(const Site& site, const Bindings& shapes) {
+    auto [known, isNew] = known_.try_emplace({site.pattern, shapes, site.beside.place()});
     if (!isNew) return known->second;
-    for (const Rule* rule : rules_.at(pattern)) {
-      auto cost = costs_.at(*rule, shapes);
+    for (const Rule* rule : rules_.at(site.pattern)) {
+      auto cost = costs_.of(*rule, site, shapes);
       if (cost) return known->second = cost->pattern;
     }
     return std::nullopt;
@@ -28,7 +30,7 @@ class PatternSeconds {
  private:
   const RulesByPattern& rules_;
   const Costs& costs_;
-  std::map<std::pair<const Pattern*, Bindings>, std::optional<double>> known_;
+  std::map<std::tuple<const Pattern*, Bindings, std::string_view>, std::optional<double>> known_;
 };
 
 /// What a node does, and how many elements it makes.
@@ -64,6 +66,7 @@ std::vector<const Site*> byNodes(const std::vector<Site>& sites) {
 /// Throws OverflowError.
 std::optional<double> estimate(const MatchIndex& index,
                                const std::vector<Site>& sites,
+                               const std::vector<Rewrite>& chosen,
                                const RulesByPattern& rules,
                                const Costs& costs) {
   const Bindings& sizes = index.sizes().typical();
@@ -71,15 +74,19 @@ std::optional<double> estimate(const MatchIndex& index,
   std::vector<bool> covered(figures.size());
   PatternSeconds seconds(rules, costs);
   double known = 0, knownWork = 0, rest = 0, restWork = 0;
-  for (const Site* s : byNodes(sites)) {
-    if (std::any_of(s->nodes.begin(), s->nodes.end(), [&](int n) { return covered[static_cast<size_t>(n)]; })) continue;
-    auto own = seconds.at(s->pattern, rewrite::numbersAt(s->symbols, sizes));
-    if (!own) continue;
-    known += *own;
-    for (int n : s->nodes) {
+  auto cover = [&](const Site& site, double own) {
+    known += own;
+    for (int n : site.nodes) {
       covered[static_cast<size_t>(n)] = true;
       knownWork += figures[static_cast<size_t>(n)].work;
     }
+  };
+  for (const Rewrite& r : chosen) {
+    if (r.cost) cover(r.site, r.cost->pattern);
+  }
+  for (const Site* s : byNodes(sites)) {
+    if (std::any_of(s->nodes.begin(), s->nodes.end(), [&](int n) { return covered[static_cast<size_t>(n)]; })) continue;
+    if (auto own = seconds.at(*s, rewrite::numbersAt(s->symbols, sizes))) cover(*s, *own);
   }
   for (size_t i = 0; i < figures.size(); ++i) {
     if (covered[i]) continue;
@@ -95,11 +102,12 @@ std::optional<double> estimate(const MatchIndex& index,
 
 std::optional<double> modelSeconds(const MatchIndex& index,
                                    const std::vector<Site>& sites,
+                                   const std::vector<Rewrite>& chosen,
                                    const RulesByPattern& rules,
                                    const Costs& costs) {
   if (!costs.at || index.sizes().samples().empty()) return std::nullopt;
   try {
-    return estimate(index, sites, rules, costs);
+    return estimate(index, sites, chosen, rules, costs);
   } catch (const OverflowError&) {
     return std::nullopt;
   }

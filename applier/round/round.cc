@@ -79,9 +79,9 @@ void enterFired(const Seen& seen, const std::vector<Rewrite>& rewrites, Round& r
     auto output =
         evaluate(pattern.shape(pattern.outputs()[0]), rewrite::numbersAt(r.site.symbols, seen.index.sizes().typical()));
     const auto gain = r.cost ? std::optional(r.cost->ratio()) : std::nullopt;
-    const double saved = r.cost ? r.cost->pattern - r.cost->replacement : 0;
+    const double before = r.cost ? r.cost->pattern : 0, after = r.cost ? r.cost->replacement : 0;
     round.fired.push_back({seen.siteAt(r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics,
-                           occupiedBoxes(*r.rule, typical), gain, r.cost ? r.cost->margin : 1, saved,
+                           occupiedBoxes(*r.rule, typical), gain, r.cost ? r.cost->margin : 1, before, after,
                            output.value_or(Extents{}), std::move(corrected), r.cost && r.cost->guessed});
   }
   if (!rewrites.empty()) round.places.insert(seen.place.key);
@@ -103,7 +103,9 @@ class RoundRewriter {
         timer_(timer),
         inference_(infer(model.graph, {.freezeInputs = options.normalise.freezeInputs})),
         taken_(model.graph),
-        weights_(options.keep) {}
+        weights_(options.keep) {
+    if (!options.policy.all) round_.seconds = 0;
+  }
 
   Expected<Round> run() {
     auto rewritten = rewrite(mainPlace(model_.graph, inference_));
@@ -167,14 +169,19 @@ Expected<std::vector<Rewrite>> RoundRewriter::choose(const Seen& seen) {
     };
   }
   round_.matched += sites->size();
-  if (!options_.policy.all && round_.seconds) {
-    auto seconds = modelSeconds(seen.index, *sites, *rules, costs_);
-    round_.seconds = seconds ? std::optional(*round_.seconds + *seconds) : std::nullopt;
-  }
-  auto rewrites = chooseRewrites(graph, seen.index, *sites, *rules, costs_, options_.policy, objection, refusals,
-                                 [&](double share) {
+  std::vector<std::string> names;
+  for (const Site& s : *sites)
+    names.push_back(siteName(graph, seen.normalised.view, s.anchor));
+  auto earlier = EarlierRules::of(names, rules_, forms_);
+  if (!earlier) return tl::unexpected(earlier.error());
+  auto rewrites = chooseRewrites(graph, seen.index, *sites, *rules, costs_, options_.policy, *earlier, objection,
+                                 refusals, [&](double share) {
                                    if (options_.progress) options_.progress("choosing rules", share);
                                  });
+  if (round_.seconds) {
+    auto seconds = modelSeconds(seen.index, *sites, rewrites, *rules, costs_);
+    round_.seconds = seconds ? std::optional(*round_.seconds + *seconds) : std::nullopt;
+  }
   for (const Refusal& r : refusals)
     round_.refused.push_back({seen.siteAt(r.anchor), r.pattern, r.rule, r.reason});
   if (auto ok = enterQuantized(seen, *sites); !ok) return tl::unexpected(ok.error());

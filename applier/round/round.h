@@ -52,8 +52,9 @@ struct Fired {
   int boxes = 0;               ///< how many of the rule's boxes are not empty here, and so were corrected
   std::optional<double> gain;  ///< expected, at the typical sizes
   double margin = 1;           ///< above 1: the gain is that of other CPUs, which may differ here by this factor
-  double savedSeconds = 0;     ///< the same of a run, without what layouts save that meet a neighbour's
-  Extents output = {};         ///< of the pattern's first result, at the typical sizes
+  /// The same: what pattern and replacement take, this without what layouts save that meet a neighbour's.
+  double patternSeconds = 0, replacementSeconds = 0;
+  Extents output = {};  ///< of the pattern's first result, at the typical sizes
   /// The boxes, as positions of that result; empty where they are not boxes of its dimensions.
   std::vector<PositionBox> corrected = {};
   bool guessed = false;  ///< the gain is a guess: nothing like it was timed
@@ -85,8 +86,9 @@ struct Round {
   size_t matched = 0;                       ///< sites of patterns
   bool canBeMined = false;                  ///< see ApplyReport
   std::vector<std::string> contradictions;  ///< what the file declares and cannot be
-  /// What a run takes, as it was (choose/model_seconds.h); nullopt: not known of some graph.
-  std::optional<double> seconds = 0;
+  /// What a run takes, as it was (choose/model_seconds.h): no less than the patterns of what fired. Nullopt: not known
+  /// of some graph, or not asked for, under `all`.
+  std::optional<double> seconds = std::nullopt;
 };
 
 /// Finds the sites of all patterns in a model's graphs, chooses among the rules, rewrites, cleans up. Subgraphs are

@@ -328,11 +328,19 @@ bool DeviceCosts::isOfThisCpu() const {
   return std::any_of(origins_.begin(), origins_.end(), [](const auto& origin) { return origin.second.isHere; });
 }
 
-CostEstimate DeviceCosts::costOf(const PatternCost& pattern, const Bindings& shapes, const Figures& figures) const {
-  CostEstimate cost;
+double DeviceCosts::secondsAt(const PatternCost& pattern, const Bindings& shapes, const Figures& figures) {
   auto timed = pattern.seconds.find(shapes);
-  cost.pattern = timed != pattern.seconds.end() ? timed->second : pattern.fit.at(figures);
-  return cost;
+  return timed != pattern.seconds.end() ? timed->second : pattern.fit.at(figures);
+}
+
+std::optional<double> DeviceCosts::secondsOf(const Pattern& pattern, const Bindings& shapes, double doublings) const {
+  auto known = patterns_.find(pattern.name);
+  if (known == patterns_.end()) return std::nullopt;
+  const auto& timed = known->second.seconds;
+  const bool isNear = std::any_of(timed.begin(), timed.end(),
+                                  [&](const auto& t) { return doublingsBetween(t.first, shapes) <= doublings; });
+  auto figures = figuresOf(pattern.program, shapes);
+  return isNear && figures ? std::optional(secondsAt(known->second, shapes, *figures)) : std::nullopt;
 }
 
 Expected<CostEstimate> DeviceCosts::estimate(const Predictor& p, const Bindings& shapes) const {
@@ -345,7 +353,7 @@ Expected<CostEstimate> DeviceCosts::estimate(const Predictor& p, const Bindings&
   auto values = valuesAt(p, shapes, *figures);
   if (values.empty()) return far;
   const NearGuess guess = corrected(treeOf(p).guess(values), neighbours);
-  CostEstimate cost = costOf(pattern, shapes, *figures);
+  CostEstimate cost{.pattern = secondsAt(pattern, shapes, *figures)};
   cost.replacement = cost.pattern / std::exp(guess.value);
   cost.lower = std::exp(guess.floor);
   cost.doublings = nearest(neighbours);
@@ -357,7 +365,7 @@ Expected<CostEstimate> DeviceCosts::estimate(const Predictor& p, const Bindings&
 Expected<CostEstimate> DeviceCosts::timedAt(const Predictor& p, const Bindings& shapes) const {
   auto sample = std::find_if(p.samples.begin(), p.samples.end(), [&](const Sample& s) { return s.shapes == shapes; });
   if (sample == p.samples.end()) return fail(ErrorKind::kCheck, std::string(kNoTimingNear));
-  CostEstimate cost = costOf(patternOf(p), shapes, sample->figures);
+  CostEstimate cost{.pattern = secondsAt(patternOf(p), shapes, sample->figures)};
   cost.replacement = cost.pattern / std::exp(sample->logRatio);
   cost.lower = std::exp(sample->logRatio - sample->noise);
   cost.layouts = std::min(cost.replacement, sample->layouts);
@@ -366,13 +374,14 @@ Expected<CostEstimate> DeviceCosts::timedAt(const Predictor& p, const Bindings& 
 
 /// What is expected at shapes that were not timed here.
 Expected<CostEstimate> DeviceCosts::foreseen(const Tuned& tuned, const Bindings& shapes, bool isTimedElsewhere) const {
-  if (isHereOnly(tuned)) return estimate(tuned.here, shapes);
-  if (tuned.here.samples.size() >= kEnough) {
-    if (auto cost = estimate(tuned.here, shapes)) return cost;
-  }
+  auto none = fail(ErrorKind::kCheck, std::string(kNoTimingNear));
+  const bool isEnough = isHereOnly(tuned) || tuned.here.samples.size() >= kEnough;
+  auto here = isEnough ? estimate(tuned.here, shapes) : none;
+  if (isHereOnly(tuned) || (here && here->doublings <= kNear)) return here;
   const Predictor& all = allOf(tuned);
-  auto timed = isTimedElsewhere ? timedAt(all, shapes) : fail(ErrorKind::kCheck, std::string(kNoTimingNear));
+  auto timed = isTimedElsewhere ? timedAt(all, shapes) : none;
   auto cost = timed ? timed : estimate(all, shapes);
+  if (here && !(cost && cost->doublings < here->doublings)) return here;
   if (cost) cost->findMargin = [this, pattern = patternOf(all).pattern] { return marginOf(*pattern); };
   return cost;
 }

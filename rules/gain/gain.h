@@ -75,6 +75,8 @@ class DeviceCosts {
   Expected<CostEstimate> at(const Rule& rule, const Bindings& patternSymbols) const;
   /// The same without the margin, where only other CPUs were timed: CostEstimate::findMargin.
   Expected<CostEstimate> withoutMarginAt(const Rule& rule, const Bindings& patternSymbols) const;
+  /// Seconds of the pattern, whatever rule it was timed for, if it was timed within so many doublings; else nullopt.
+  std::optional<double> secondsOf(const Pattern& pattern, const Bindings& shapes, double doublings) const;
   /// Seconds that moving one byte of activations takes in a layout operator; where none was timed, a guess: 0.25 ns.
   double layoutSecondsPerByte() const { return layoutSecondsPerByte_; }
 
@@ -172,7 +174,7 @@ class DeviceCosts {
   double rooflineOf(const Predictor& p, const Bindings& shapes) const;
   std::vector<Neighbour> neighboursOf(const Predictor& p, const Bindings& shapes) const;
   Expected<CostEstimate> estimate(const Predictor& p, const Bindings& shapes) const;
-  CostEstimate costOf(const PatternCost& pattern, const Bindings& shapes, const Figures& figures) const;
+  static double secondsAt(const PatternCost& pattern, const Bindings& shapes, const Figures& figures);
   const Tuned* find(const Rule& rule) const;
   CrossValidation crossValidate(const std::vector<const Tuned*>& rules,
                                 double minGain,

@@ -30,6 +30,7 @@ class Pack::State {
   Expected<void> open(std::optional<std::string_view> bytes);
   Expected<std::vector<const Pattern*>> patternsOf(const OperatorNames& anchors);
   Expected<std::vector<const Rule*>> rulesOf(const Pattern& pattern);
+  Expected<PatternsOfRules> patternsOfRules(const std::function<bool(std::string_view rule)>& isWanted);
   const std::string& hashOf(const Rule& rule) const;
   Expected<RuleSet> proved(const std::set<std::string>& names);
   Expected<RuleSet> all();
@@ -66,6 +67,8 @@ class Pack::State {
   /// A rule that a row is, of which `text` is the statement or all of the text.
   Expected<Rule> parseRule(const Entry& entry, const Row& row, const std::string& text) const;
   Expected<void> readRules(Entry& entry);
+  /// The names of all rules behind those of their patterns, sorted. Throws SQLite's exceptions.
+  Expected<std::vector<std::pair<std::string, std::string>>> namesByPattern();
   /// What nobody sees who reads pattern by pattern. Gives the evidence.
   Expected<Rows> checkWhole();
 
@@ -263,19 +266,42 @@ Expected<PackNotes> Pack::State::notes() {
   });
 }
 
+Expected<std::vector<std::pair<std::string, std::string>>> Pack::State::namesByPattern() {
+  SQLite::Statement row(*database_, "SELECT pattern, name FROM rules ORDER BY pattern, name");
+  std::vector<std::pair<std::string, std::string>> names;
+  while (row.executeStep()) {
+    std::pair next(row.getColumn(0).getString(), row.getColumn(1).getString());
+    if (!names.empty() && next <= names.back()) return damaged(kPack, name_, "its rules are not in order");
+    names.push_back(std::move(next));
+  }
+  return names;
+}
+
 Expected<std::vector<std::string>> Pack::State::ruleNames() {
   return reading([&]() -> Expected<std::vector<std::string>> {
-    SQLite::Statement row(*database_, "SELECT pattern, name FROM rules ORDER BY pattern, name");
+    auto all = namesByPattern();
+    if (!all) return tl::unexpected(all.error());
     std::vector<std::string> names;
-    std::pair<std::string, std::string> last;
-    while (row.executeStep()) {
-      std::pair next(row.getColumn(0).getString(), row.getColumn(1).getString());
-      if (next <= last) return damaged(kPack, name_, "its rules are not in order");
-      names.push_back(next.second);
-      last = std::move(next);
-    }
+    for (auto& [pattern, name] : *all)
+      names.push_back(std::move(name));
     std::sort(names.begin(), names.end());
     return names;
+  });
+}
+
+Expected<PatternsOfRules> Pack::State::patternsOfRules(const std::function<bool(std::string_view rule)>& isWanted) {
+  return reading([&]() -> Expected<PatternsOfRules> {
+    auto all = namesByPattern();
+    if (!all) return tl::unexpected(all.error());
+    PatternsOfRules result;
+    for (const auto& [pattern, name] : *all) {
+      if (!isWanted(name)) continue;
+      auto entry = patterns_.find(pattern);
+      if (entry == patterns_.end()) return wrong(fmt::format("rule {} has no pattern {}", name, pattern));
+      if (auto ok = parsePattern(entry->second); !ok) return tl::unexpected(ok.error());
+      result.emplace(name, &entry->second.set.patterns[0]);
+    }
+    return result;
   });
 }
 
@@ -321,6 +347,9 @@ Expected<std::vector<const Pattern*>> Pack::patternsOf(const OperatorNames& anch
 }
 Expected<std::vector<const Rule*>> Pack::rulesOf(const Pattern& pattern) {
   return state_->rulesOf(pattern);
+}
+Expected<PatternsOfRules> Pack::patternsOfRules(const std::function<bool(std::string_view rule)>& isWanted) {
+  return state_->patternsOfRules(isWanted);
 }
 const std::string& Pack::hashOf(const Rule& rule) const {
   return state_->hashOf(rule);

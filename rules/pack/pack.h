@@ -47,6 +47,8 @@ class Pack final : public RuleSource {
   Expected<std::vector<const Pattern*>> patternsOf(const OperatorNames& anchors) override;
   /// Without their proofs.
   Expected<std::vector<const Rule*>> rulesOf(const Pattern& pattern) override;
+  /// That a rule is of a pattern is not held against a digest.
+  Expected<PatternsOfRules> patternsOfRules(const std::function<bool(std::string_view rule)>& isWanted) override;
   /// ruleHash() of a rule that rulesOf() gave.
   const std::string& hashOf(const Rule& rule) const;
   /// Rules that rulesOf() gave, by name, now with their proofs; and their patterns.

@@ -215,8 +215,9 @@ def behind(shop):
 
 # ---- what is chosen
 
-def timings(shop, pack, place="between", **ratio):
-    """A timings file that says how much each rule gains at the shapes of `pairs`, also of pairs of images side by side."""
+def timings(shop, pack, place="between", milliseconds=1, isa="avx2", **ratio):
+    """A timings file that says how much each rule gains at the shapes of `pairs`, also of pairs of images side by side; their replacements
+    take so many milliseconds. On a machine of its ISA, the samples are of that machine."""
     path = shop.folder / "ort-cpu.timings.jsonl"
     rules = {r["name"]: r["hash"] for r in json.loads(run("pet-rules", "ls", "--json", pack).stdout)}
     shapes = [{"N": n, "C": c, "H": 8, "W": w, "F": f, "R": 3, "S": 3, "P": 1, "Q": 1}
@@ -225,7 +226,7 @@ def timings(shop, pack, place="between", **ratio):
     for name, gain, shape in ((n, g, s) for n, g in ratio.items() for s in shapes):
         name = "conv/" + name
         lines.append({"rule": rules[name], "name": name, "device": "ort-cpu", "shapes": shape, "engine": "onnxruntime",
-                      "version": "1", "isa": "avx2", "threads": 1, "pattern": 1e-3 * gain, "replacement": 1e-3, "spread": 0.02,
+                      "version": "1", "isa": isa, "threads": 1, "pattern": 1e-3 * milliseconds * gain, "replacement": 1e-3 * milliseconds, "spread": 0.02,
                       "date": "2026-11-21", "place": place})
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
@@ -263,10 +264,35 @@ def places(shop):
         expect(f"places: {place}", sorted(f["shapes"]["C"] for f in report["fired"]) == channels, report["fired"])
 
 
+def one_time(shop):
+    """A pattern takes one time at a site, wherever its rules were timed: the larger ratio counts, and is all that is promised."""
+    pack, model = shop.pack("conv", "pair"), shop.folder / "pairs.onnx"
+    file = timings(shop, pack, "last", 100, transposed=1.2)
+    lines = file.read_text() + timings(shop, pack, pair=1.4).read_text()
+    file.write_text(lines)
+    report = shop.apply(model, pack, "--timings", file, "--site", "y")
+    expect("one time", [f["rule"] for f in report["fired"]][:1] == ["conv/pair"], report["fired"])
+    report = shop.apply(model, pack, "--timings", file, "--only", "conv/transposed")
+    expect("one time: the run", 1.15 < report["expected"]["ratio"] < 1.25, report["expected"])
+
+
+def places_elsewhere(shop):
+    """What this CPU took between neighbours counts beside what another one took where the model ends: what is surer of a gain. What this
+    CPU took there counts alone."""
+    pack, model = shop.pack("conv"), shop.folder / "pairs.onnx"
+    for isa, between, last, gains in [("avx512", 1.4, 0.9, [1.4, 1.4]), ("avx512", 0.9, 3, [3]), ("avx512", 2.5, 3, [2.5, 2.5]), ("avx2", 1.4, 0.9, [1.4])]:
+        lines = timings(shop, pack, transposed=between).read_text() + timings(shop, pack, "last", isa=isa, transposed=last).read_text()
+        file = shop.folder / "ort-cpu.timings.jsonl"
+        file.write_text(lines)
+        report = shop.apply(model, pack, "--timings", file, "--machine", "avx2")
+        found = [round(f["gain"], 3) for f in report["fired"]]
+        expect(f"places elsewhere: {isa}, {between} between, {last} at the end", found == gains, found)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(folder)
-        tests = [srcnn, pairs, resnet, merged, dilated, guards, shared, frozen, doubles, behind, gains, places]
+        tests = [srcnn, pairs, resnet, merged, dilated, guards, shared, frozen, doubles, behind, gains, places, one_time, places_elsewhere]
         for test in tests:
             test(shop)
     print("\n".join(failures) or f"{len(tests)} groups of checks pass")

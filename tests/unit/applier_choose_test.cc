@@ -189,6 +189,74 @@ TEST(Choose, WhereTheModelEndsRulesCostWhatTheyDoThere) {
   EXPECT_NEAR(a.report.fired[0].gain.value(), 7, 1e-9);
 }
 
+/// conv.pet, and a rule of its transposed Convs.
+RuleSet withTransposed(const std::string& rule, const std::string& replacement) {
+  return rulesOf(dataText("conv.pet") + R"(
+pattern convt {
+  shape N C H W F R S P Q : P <= R - 1, Q <= S - 1
+  x: [N, C, H, W]
+  k: const [C, F, R, S]
+  y = ConvTranspose(x, k) pads=[P, Q, P, Q]
+}
+rule )" + rule + R"( of convt {
+  family any
+  depth 1
+  class N C H W F R S P Q : 1 <= N, 1 <= C, 1 <= H, 1 <= W, 1 <= F, 1 <= R, 1 <= S, 0 <= P, P <= R - 1, 0 <= Q, Q <= S - 1
+  numerics same-terms
+  replacement {
+)" + replacement +
+                 "\n  }\n}\n");
+}
+
+constexpr const char* kOneConv = "x: [2, 3, 6, 8]  w: const [2, 3, 3, 3]  y = Conv(x, w) pads=[1, 1, 1, 1]";
+
+/// At one site a pattern takes what it was timed to take beside what is there, in the whole run as well.
+TEST(Choose, WhatIsSavedIsAPartOfTheRun) {
+  const Model model = modelOf(kTwoConvs);
+  Costs costs = costsOf({{"conv/transposed", ratioOf(1.5, 1.3)}});
+  costs.beside = [at = costs.at](const Rule& rule, const Bindings& shapes, const Surroundings& beside) {
+    auto cost = at(rule, shapes);
+    return beside.isLast ? cost.map([](const CostEstimate& c) { return c.scaledTo(15e-3); }) : cost;
+  };
+  const ApplyReport report = applied(model, rulesOf(dataText("conv.pet")), {}, costs).report;
+  EXPECT_EQ(report.fired.size(), 2U);
+  EXPECT_NEAR(report.runSeconds.value(), 16.5e-3, 1e-9);
+  EXPECT_NEAR(report.savedSeconds, 5.5e-3, 1e-9);
+}
+
+/// What one round makes was timed by itself to take longer than that round was to leave.
+TEST(Choose, RoundsSaveOfWhatEarlierOnesLeft) {
+  const CostEstimate first{.pattern = 10, .replacement = 1, .lower = 9, .measured = true};
+  const CostEstimate second{.pattern = 100, .replacement = 50, .lower = 1.9, .measured = true};
+  const RuleSet rules =
+      withTransposed("convt/wider",
+                     "t = Pad(x) pads=[0, 0, 0, 0, 0, 1, 0, 0]\nl = Pad(k) pads=[0, 0, 0, 0, 1, 0, 0, 0]\n"
+                     "y = ConvTranspose(t, l) pads=[P, Q, P, Q]");
+  const ApplyReport report =
+      applied(modelOf(kOneConv), rules, {}, costsOf({{"conv/transposed", first}, {"convt/wider", second}})).report;
+  EXPECT_EQ(report.fired.size(), 2U);
+  EXPECT_NEAR(report.runSeconds.value(), 10, 1e-9);
+  EXPECT_NEAR(report.savedSeconds, 9.5, 1e-9);
+}
+
+/// Each of two rules seems to gain on what the other makes: the Conv as it was, or with a channel more.
+TEST(Choose, RulesDoNotGoInCircles) {
+  const std::string mirrored = "v = IndexMap(k) [f:F, c:C, r:R, s:S] -> [c, f, R - 1 - r, S - 1 - s]\n";
+  const std::string back = "y = Conv(t, u) pads=[R - 1 - P, S - 1 - Q, R - 1 - P, S - 1 - Q]";
+  for (const char* more : {"0", "1"}) {
+    const std::string pads = fmt::format(" pads=[0, 0, 0, 0, 0, {}, 0, 0]\n", more);
+    const RuleSet rules = withTransposed("convt/conv", mirrored + "t = Pad(x)" + pads + "u = Pad(v)" + pads + back);
+    const Costs costs = costsOf({{"conv/transposed", ratioOf(1.5, 1.3)}, {"convt/conv", ratioOf(1.5, 1.3)}});
+    const Applied once = applied(modelOf(kOneConv), rules, {}, costs);
+    ASSERT_EQ(once.report.fired.size(), 1U) << more;
+    EXPECT_EQ(once.report.fired[0].rule, "conv/transposed");
+    const ApplyReport again = applied(once.model, rules, {}, costs).report;
+    EXPECT_TRUE(again.fired.empty());
+    ASSERT_EQ(again.refused.size(), 1U);
+    EXPECT_EQ(again.refused[0].reason.detail, "it would be conv again, which a rule replaced");
+  }
+}
+
 /// The sum is computed between the layouts, too: one opening and one closing layout for all three.
 TEST(Choose, LayoutsMeetAcrossResiduals) {
   const std::string conv = ") dilations=[2, 2] pads=[2, 2, 2, 2]  ";

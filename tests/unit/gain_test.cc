@@ -325,6 +325,19 @@ TEST(Gain, OtherShapesArePredicted) {
   EXPECT_EQ(costs.words(rule), "F <= 8: 3.00 (3.00 - 3.00, 9 samples); else 0.50 (0.50 - 0.50, 9 samples)");
 }
 
+TEST(Gain, APatternTakesWhatItTookNearby) {
+  RuleSet rules = convRules();
+  const Pattern& pattern = *rules.findPattern("conv");
+  Timings t;
+  const TimingSample timed = sampleOf(rules, conv(64, 4, 64, 3), 3);
+  t.add(timed);
+  const DeviceCosts costs = DeviceCosts::fit(rules, t, kCpu);
+  EXPECT_DOUBLE_EQ(costs.secondsOf(pattern, timed.shapes, 0).value(), timed.pattern);
+  EXPECT_NEAR(costs.secondsOf(pattern, conv(128, 4, 64, 3), 1).value(), 2 * timed.pattern, 1e-6 * timed.pattern);
+  EXPECT_FALSE(costs.secondsOf(pattern, conv(256, 4, 64, 3), 1).has_value());
+  EXPECT_FALSE(DeviceCosts().secondsOf(pattern, timed.shapes, 1).has_value());
+}
+
 TEST(Gain, FarFromWhatWasTimedNothingIsKnown) {
   RuleSet rules = convRules();
   const Rule& rule = transposed(rules);
@@ -680,6 +693,27 @@ TEST(GainMachines, FewSamplesOfTheCpuAreJoinedByThoseOfOthers) {
   EXPECT_NEAR(costs.at(transposed(rules), conv(64, 2, 56, 3))->ratio(), 2, 1e-9);
   EXPECT_GT(costs.at(transposed(rules), conv(64, 4, 80, 3))->margin, 1);
   EXPECT_THAT(costs.words(transposed(rules)), StartsWith("by other CPUs, margin 1.50: F <= "));
+}
+
+TEST(GainMachines, FarFromTheSamplesOfTheCpuCloserOnesOfOthersCount) {
+  RuleSet rules = convRules();
+  Timings t;
+  t.add(kA);
+  t.add(kB);
+  for (int64_t height : {28, 40, 56, 80}) {
+    TimingSample few = sampleOf(rules, conv(64, 2, height, 3), 3), many = sampleOf(rules, conv(64, 64, height, 3), 0.5);
+    few.machine = kB.name();
+    many.machine = kA.name();
+    t.add(few);
+    t.add(many);
+  }
+  const DeviceCosts costs = DeviceCosts::fit(rules, t, {"cpu", 1, kB});
+  auto near = costs.at(transposed(rules), conv(64, 3, 56, 3)), far = costs.at(transposed(rules), conv(64, 48, 56, 3));
+  ASSERT_TRUE(near && far);
+  EXPECT_NEAR(near->ratio(), 3, 0.2);
+  EXPECT_EQ(near->margin, 1);
+  EXPECT_LT(far->ratio(), 1);
+  EXPECT_GT(far->margin, 1);
 }
 
 TEST(GainMachines, RatesCarryFiguresOver) {

@@ -83,6 +83,21 @@ TEST(OpenPack, GivesWhatTheWholePackHas) {
   EXPECT_TRUE(pack.proved({}).value().rules.empty());
 }
 
+TEST(OpenPack, KnowsWhatRulesAreOf) {
+  const RuleSet set = someRules();
+  const std::string bytes = packBytes(set).value();
+  Pack pack = Pack::openBytes(bytes, "rules.db").value();
+  WholeSet whole(set);
+  auto isWanted = [](std::string_view rule) { return rule.starts_with("conv/") || rule == "square/transposed"; };
+  const PatternsOfRules known = pack.patternsOfRules(isWanted).value(), same = whole.patternsOfRules(isWanted).value();
+  ASSERT_EQ(known.size(), same.size());
+  EXPECT_GE(known.size(), 3U);
+  for (const auto& [rule, pattern] : known) {
+    EXPECT_EQ(print(*pattern), print(*same.at(rule)));
+    EXPECT_EQ(pattern->name, set.findRule(rule)->pattern);
+  }
+}
+
 /// The bytes with the first place of a text changed, at which nothing else is.
 std::string changed(std::string bytes, const std::string& from, const std::string& to) {
   bytes.replace(bytes.find(from), from.size(), to);

@@ -42,8 +42,7 @@ std::string expectation(const ApplyReport& r, const std::string& device) {
     return fmt::format("timed here to be {:.2f} times as fast on {}", whole->ratio, device);
   if (r.savedSeconds <= 0) return "whatever the gain";
   const char* how = guesses(r) > 0 ? "guessed" : "expected";
-  if (!r.runSeconds || *r.runSeconds <= r.savedSeconds)
-    return fmt::format("{} to save {} a run on {}", how, duration(r.savedSeconds), device);
+  if (!r.runSeconds) return fmt::format("{} to save {} a run on {}", how, duration(r.savedSeconds), device);
   return fmt::format("{} to be {:.2f} times as fast on {}: saves {} of some {} a run", how,
                      *r.runSeconds / (*r.runSeconds - r.savedSeconds), device, duration(r.savedSeconds),
                      duration(*r.runSeconds));

@@ -81,7 +81,7 @@ const char* nameOf(RecordsChecked records) {
 }
 
 Json expectedJson(const ApplyReport& r, const ApplyArguments& o) {
-  const bool isKnown = r.runSeconds && *r.runSeconds > r.savedSeconds;
+  const bool isKnown = r.runSeconds.has_value();
   return {{"device", o.device},
           {"threads", o.threads},
           {"seconds", isKnown ? Json(*r.runSeconds) : Json()},

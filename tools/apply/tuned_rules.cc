@@ -4,6 +4,19 @@
 #include <utility>
 
 namespace pet::tool {
+namespace {
+
+bool isOfOtherCpus(const CostEstimate& cost) {
+  return cost.findMargin || cost.isOfOtherCpus();
+}
+
+/// Of two estimates the one that is sure of more.
+CostEstimate surer(const CostEstimate& a, const CostEstimate& b) {
+  const CostEstimate first = a.withMargin(), second = b.withMargin();
+  return second.lower / second.margin > first.lower / first.margin ? second : first;
+}
+
+}  // namespace
 
 TunedRules::CostsBeside TunedRules::costsBeside(const Setting& setting, const Machines& machines) {
   CostsBeside costs;
@@ -48,6 +61,10 @@ Expected<std::vector<const Rule*>> TunedRules::rulesOf(const Pattern& pattern) {
   return known_.emplace(&pattern, std::move(*rules)).first->second;
 }
 
+Expected<PatternsOfRules> TunedRules::patternsOfRules(const std::function<bool(std::string_view rule)>& isWanted) {
+  return pack_.patternsOfRules(isWanted);
+}
+
 Expected<CostEstimate> TunedRules::costAt(const Rule& rule, const Bindings& patternSymbols) const {
   auto cost = costs_.withoutMarginAt(rule, patternSymbols);
   auto pattern = patterns_.find(rule.pattern);
@@ -55,17 +72,48 @@ Expected<CostEstimate> TunedRules::costAt(const Rule& rule, const Bindings& patt
   return guessedCost(*pattern->second, rule, patternSymbols, *ceiling_);
 }
 
+std::vector<const DeviceCosts*> TunedRules::costsAt(const Surroundings& beside) const {
+  std::vector<const DeviceCosts*> result;
+  for (const auto& [timed, costs] : costsBeside_) {
+    if ((!timed.isFirst || beside.isFirst) && (!timed.isLast || beside.isLast)) result.push_back(&costs);
+  }
+  return result;
+}
+
+Expected<CostEstimate> TunedRules::closestCost(const Rule& rule,
+                                               const Bindings& patternSymbols,
+                                               const Surroundings& beside) const {
+  auto between = costAt(rule, patternSymbols);
+  std::optional<CostEstimate> elsewhere;  // of other CPUs, where most is in common
+  for (const DeviceCosts* costs : costsAt(beside)) {
+    auto own = costs->withoutMarginAt(rule, patternSymbols);
+    const bool isCloser = own && between && !between->guessed && between->doublings < own->doublings;
+    if (!own || (isCloser && own->doublings > kNear)) continue;
+    if (!isOfOtherCpus(*own)) return elsewhere ? surer(*elsewhere, *own) : *own;
+    if (!elsewhere) elsewhere = *own;
+  }
+  if (!elsewhere) return between;
+  const bool isOfThisCpu = between && !between->guessed && !isOfOtherCpus(*between);
+  return isOfThisCpu ? surer(*elsewhere, *between) : *elsewhere;
+}
+
+std::optional<double> TunedRules::patternSeconds(const Rule& rule,
+                                                 const Bindings& patternSymbols,
+                                                 const Surroundings& beside) const {
+  auto pattern = patterns_.find(rule.pattern);
+  if (pattern == patterns_.end()) return std::nullopt;
+  for (const DeviceCosts* costs : costsAt(beside)) {
+    if (auto seconds = costs->secondsOf(*pattern->second, patternSymbols, kNear)) return seconds;
+  }
+  return costs_.secondsOf(*pattern->second, patternSymbols, kFarthest);
+}
+
 Expected<CostEstimate> TunedRules::costBeside(const Rule& rule,
                                               const Bindings& patternSymbols,
                                               const Surroundings& beside) const {
-  auto between = costAt(rule, patternSymbols);
-  for (const auto& [timed, costs] : costsBeside_) {
-    if ((timed.isFirst && !beside.isFirst) || (timed.isLast && !beside.isLast)) continue;
-    auto own = costs.withoutMarginAt(rule, patternSymbols);
-    const bool isCloser = own && between && !between->guessed && between->doublings < own->doublings;
-    if (own && !(isCloser && own->doublings > kNear)) return own;
-  }
-  return between;
+  auto cost = closestCost(rule, patternSymbols, beside);
+  const auto seconds = patternSeconds(rule, patternSymbols, beside);
+  return cost && seconds ? Expected<CostEstimate>(cost->scaledTo(*seconds)) : cost;
 }
 
 double TunedRules::layoutSecondsPerByte() const {

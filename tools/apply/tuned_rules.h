@@ -27,10 +27,13 @@ class TunedRules final : public RuleSource {
   Expected<std::vector<const Pattern*>> patternsOf(const OperatorNames& anchors) override;
   /// Errors of the timings as well.
   Expected<std::vector<const Rule*>> rulesOf(const Pattern& pattern) override;
+  Expected<PatternsOfRules> patternsOfRules(const std::function<bool(std::string_view rule)>& isWanted) override;
   /// Of a rule that rulesOf() gave: as DeviceCosts::withoutMarginAt(), or a guess.
   Expected<CostEstimate> costAt(const Rule& rule, const Bindings& patternSymbols) const;
   /// The same beside what is no usual neighbour, if the rule was timed there close to these shapes, or closer than
-  /// between two; else as between these. Where nothing was timed alone, being the last one counts, then the first.
+  /// between two; else as between these. Where nothing was timed alone, being the last one counts, then the first. Of
+  /// what only other CPUs were timed at, and what this one was, the surer. What the pattern takes there is the same for
+  /// all of its rules, wherever these were timed.
   Expected<CostEstimate> costBeside(const Rule& rule, const Bindings& patternSymbols, const Surroundings& beside) const;
   double layoutSecondsPerByte() const;
   /// Some timing is of the setting's CPU, or GPU.
@@ -38,6 +41,14 @@ class TunedRules final : public RuleSource {
 
  private:
   using CostsBeside = std::vector<std::pair<Surroundings, DeviceCosts>>;
+  /// What was learnt beside what is there, what has most in common with it first.
+  std::vector<const DeviceCosts*> costsAt(const Surroundings& beside) const;
+  Expected<CostEstimate> closestCost(const Rule& rule,
+                                     const Bindings& patternSymbols,
+                                     const Surroundings& beside) const;
+  std::optional<double> patternSeconds(const Rule& rule,
+                                       const Bindings& patternSymbols,
+                                       const Surroundings& beside) const;
   static CostsBeside costsBeside(const Setting& setting, const Machines& machines);
   TunedRules(Pack& pack, const OpenTimings& timings, const Setting& setting, const std::optional<Ceiling>& ceiling)
       : pack_(pack),
