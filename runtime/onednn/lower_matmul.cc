@@ -75,8 +75,7 @@ bool joinOnce(Product& product) {
 }
 
 /// The weights with the epilogue's scale in their columns.
-Tensor<float> scaled(const Tensor<float>& weights, const Access& access, const std::vector<float>& scale) {
-  Tensor<float> result = weights;
+Tensor<float> scaled(Tensor<float> result, const Access& access, const std::vector<float>& scale) {
   Access rows = access;
   const auto columns = access.tables.back();
   rows.tables.pop_back();
@@ -96,8 +95,8 @@ bool settleScale(Product& product, Epilogue& e) {
   bool uniform = std::all_of(e.scale.begin(), e.scale.end(), [&](float s) { return s == e.scale[0]; });
   if (e.scale.empty() || (uniform && e.scale[0] == 1)) return true;
   if (product.weights) {
-    product.change = [access = product.right.access, scale = e.scale](const Tensor<float>& weights) {
-      return scaled(weights, access, scale);
+    product.change = [access = product.right.access, scale = e.scale](const StoredFloats& weights) {
+      return scaled(weights.copy(), access, scale);
     };
     return true;
   }
@@ -136,7 +135,8 @@ Bands takeFunction(const Planner& p, const Product& product, Epilogue& e) {
 /// The weights in the form that a primitive wants.
 memory weightsOf(Planner& p, const Product& product, const memory::desc& from, const memory::desc& to) {
   const Tensor<float>& numbers = *p.constant(*product.weights);
-  return p.prepared(product.change ? product.change(numbers) : numbers, from, to);
+  if (!product.change) return p.prepared(numbers, from, to);
+  return p.prepared(product.change({numbers.extents, numbers.data.data(), nullptr}), from, to);
 }
 
 /// Some rows of a matrix, or the last ones of several.
@@ -144,6 +144,12 @@ Access rowsOf(const Access& access, int64_t first, int64_t end) {
   std::vector<int64_t> rows(static_cast<size_t>(end - first));
   std::iota(rows.begin(), rows.end(), first);
   return selected(access, access.rank() - 2, rows);
+}
+
+/// oneDNN 2.6 has two ways to multiply: kernels for these extents, and general ones, which take 30 to 60 ms to make
+/// when the first product asks for them.
+bool isByGeneralKernels(const dnnl::matmul::primitive_desc& how) {
+  return std::string_view(how.impl_info_str()).starts_with("gemm");
 }
 
 /// The primitives of a product, for all rows or for bands of them.
@@ -168,11 +174,13 @@ class RowProducts {
     auto desc = shifts_ ? dnnl::matmul::desc(left, weights, bias_, result) : dnnl::matmul::desc(left, weights, result);
     return dnnl::matmul::primitive_desc(desc, attributesOf(e_, nullptr), p_.engine());
   }
+  dnnl::matmul::primitive_desc describeAll(const memory::desc& right) const { return describe(0, rows(), right); }
   /// The first `count` rows, in the form that is best for weights.
   dnnl::matmul::primitive_desc describeFirst(int64_t count) const {
     memory::desc any = anyForm(product_.right.access.extents());
     auto how = describe(0, count, product_.weights && !p_.options().once ? any : right_);
-    if (product_.weights && !isOptimised(how.impl_info_str())) how = describe(0, count, any);
+    if (product_.weights && (!isOptimised(how.impl_info_str()) || isByGeneralKernels(how)))
+      how = describe(0, count, any);
     return how;
   }
   /// `weights`: they are prepared, and others need them, too. Returns where the rows of the result are.
@@ -207,6 +215,20 @@ class RowProducts {
   memory::desc right_, bias_;
 };
 
+/// For a run or two: operands are copied where in the order of their dimensions they are multiplied by kernels for
+/// these extents. Weights are put in any order.
+void avoidGeneralKernels(Planner& p, const Epilogue& e, Product& product) {
+  if (!p.options().once) return;
+  Product dense = product;
+  dense.left.access = rowMajor(product.left.access.extents());
+  dense.right.access = rowMajor(product.right.access.extents());
+  const RowProducts before(p, product, e), after(p, dense, e);
+  if (!isByGeneralKernels(before.describeAll(before.right())) || isByGeneralKernels(after.describeAll(after.right())))
+    return;
+  product.left = p.as(product.left, dense.left.access);
+  if (!product.weights) product.right = p.as(product.right, dense.right.access);
+}
+
 /// Emits the product; its result lies as `product.result` says. `form`: the same memory with the dimensions in the
 /// order that the program calls the result by.
 bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& form) {
@@ -214,6 +236,7 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& f
   while (joinOnce(product)) {
   }
   const Bands bands = takeFunction(p, product, e);
+  avoidGeneralKernels(p, e, product);
   const RowProducts products(p, product, e);
   const int64_t rows = products.rows(), inBand = (rows + bands.count - 1) / bands.count;
   const auto how = products.describeFirst(inBand);
@@ -345,7 +368,7 @@ bool lowerStft(Planner& p, int n, const Epilogue& e) {
   product.right = {-1, rowMajor({1, frames[2], y[2] * y[3]})};
   product.result.access = rowMajor({y[0], y[1], y[2] * y[3]});
   product.weights = window;
-  product.change = [frequencies = y[2]](const Tensor<float>& w) { return spectrumOf(w, frequencies); };
+  product.change = [frequencies = y[2]](const StoredFloats& w) { return spectrumOf(w.copy(), frequencies); };
   return emitProduct(p, n, std::move(product), e, rowMajor(y));
 }
 
