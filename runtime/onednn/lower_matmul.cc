@@ -141,6 +141,7 @@ memory weightsOf(Planner& p, const Product& product, const memory::desc& from, c
 
 /// Some rows of a matrix, or the last ones of several.
 Access rowsOf(const Access& access, int64_t first, int64_t end) {
+  if (first == 0 && end == access.extents()[access.rank() - 2]) return access;
   std::vector<int64_t> rows(static_cast<size_t>(end - first));
   std::iota(rows.begin(), rows.end(), first);
   return selected(access, access.rank() - 2, rows);
@@ -174,7 +175,6 @@ class RowProducts {
     auto desc = shifts_ ? dnnl::matmul::desc(left, weights, bias_, result) : dnnl::matmul::desc(left, weights, result);
     return dnnl::matmul::primitive_desc(desc, attributesOf(e_, nullptr), p_.engine());
   }
-  dnnl::matmul::primitive_desc describeAll(const memory::desc& right) const { return describe(0, rows(), right); }
   /// The first `count` rows, in the form that is best for weights.
   dnnl::matmul::primitive_desc describeFirst(int64_t count) const {
     memory::desc any = anyForm(product_.right.access.extents());
@@ -183,12 +183,12 @@ class RowProducts {
       how = describe(0, count, any);
     return how;
   }
-  /// `weights`: they are prepared, and others need them, too. Returns where the rows of the result are.
-  Place emit(const dnnl::matmul::primitive_desc& how,
-             int64_t first,
-             int64_t end,
-             const std::optional<memory>& weights,
-             const Place& y) const {
+  /// `weights`: they are prepared, and others need them, too.
+  void emit(const dnnl::matmul::primitive_desc& how,
+            int64_t first,
+            int64_t end,
+            const std::optional<memory>& weights,
+            const Place& y) const {
     const Access from = rowsOf(product_.left.access, first, end), to = rowsOf(product_.result.access, first, end);
     auto step = p_.primitive(dnnl::matmul(how), how.scratchpad_desc());
     step->add(DNNL_ARG_SRC, *descOf(from), p_.engine(), product_.left.buffer, from.offset);
@@ -202,8 +202,12 @@ class RowProducts {
     if (shifts_) step->add(DNNL_ARG_BIAS, p_.prepared(Tensor<float>({bias_.dims().back()}, e_.shift), bias_, bias_));
     step->add(DNNL_ARG_DST, *descOf(to), p_.engine(), y.buffer, y.access.offset + to.offset);
     p_.emit(std::move(step));
-    Place results{y.buffer, rowMajor({elementCount(to.extents())})};
-    results.access.offset = y.access.offset + to.offset;
+  }
+  /// Where these rows of the result are, one after another.
+  Place resultsOf(int64_t first, int64_t end, const Place& y) const {
+    const Access rows = rowsOf(product_.result.access, first, end);
+    Place results{y.buffer, rowMajor({elementCount(rows.extents())})};
+    results.access.offset = y.access.offset + rows.offset;
     return results;
   }
 
@@ -215,18 +219,17 @@ class RowProducts {
   memory::desc right_, bias_;
 };
 
-/// For a run or two: operands are copied where in the order of their dimensions they are multiplied by kernels for
-/// these extents. Weights are put in any order.
-void avoidGeneralKernels(Planner& p, const Epilogue& e, Product& product) {
-  if (!p.options().once) return;
+/// Copies operands where in the order of their dimensions they are multiplied by kernels for these extents. False: they
+/// are not.
+bool avoidGeneralKernels(Planner& p, const Epilogue& e, Product& product) {
   Product dense = product;
   dense.left.access = rowMajor(product.left.access.extents());
-  dense.right.access = rowMajor(product.right.access.extents());
-  const RowProducts before(p, product, e), after(p, dense, e);
-  if (!isByGeneralKernels(before.describeAll(before.right())) || isByGeneralKernels(after.describeAll(after.right())))
-    return;
+  if (!product.weights) dense.right.access = rowMajor(product.right.access.extents());
+  const RowProducts products(p, dense, e);
+  if (isByGeneralKernels(products.describeFirst(products.rows()))) return false;
   product.left = p.as(product.left, dense.left.access);
   if (!product.weights) product.right = p.as(product.right, dense.right.access);
+  return true;
 }
 
 /// Emits the product; its result lies as `product.result` says. `form`: the same memory with the dimensions in the
@@ -236,10 +239,13 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& f
   while (joinOnce(product)) {
   }
   const Bands bands = takeFunction(p, product, e);
-  avoidGeneralKernels(p, e, product);
-  const RowProducts products(p, product, e);
-  const int64_t rows = products.rows(), inBand = (rows + bands.count - 1) / bands.count;
-  const auto how = products.describeFirst(inBand);
+  std::optional<RowProducts> products(std::in_place, p, product, e);
+  const int64_t rows = products->rows(), inBand = (rows + bands.count - 1) / bands.count;
+  auto how = products->describeFirst(inBand);
+  if (p.options().once && isByGeneralKernels(how) && avoidGeneralKernels(p, e, product)) {
+    products.emplace(p, product, e);
+    how = products->describeFirst(inBand);
+  }
   if (!isOptimised(how.impl_info_str())) {
     if (e.isEmpty()) throw NotLowered{"no primitive takes it"};
     return false;
@@ -248,13 +254,15 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& f
   if (!product.weights) busy.push_back(product.right.buffer);
   Place y = e.sum() ? p.accumulator(*e.sum(), form, busy) : p.create(form);
   std::optional<memory> weights;
-  if (bands.function) weights = weightsOf(p, product, products.right(), how.weights_desc());
+  if (bands.function) weights = weightsOf(p, product, products->right(), how.weights_desc());
   for (int64_t first = 0; first < rows; first += inBand) {
     const int64_t end = std::min(rows, first + inBand);
-    const auto band = end - first == inBand ? how : products.describe(first, end, how.weights_desc());
+    const auto band = end - first == inBand ? how : products->describe(first, end, how.weights_desc());
     if (!isOptimised(band.impl_info_str())) return false;
-    const Place results = products.emit(band, first, end, weights, y);
-    if (bands.function) emitFunction(p, *bands.function, results, results);
+    products->emit(band, first, end, weights, y);
+    if (!bands.function) continue;
+    const Place results = products->resultsOf(first, end, y);
+    emitFunction(p, *bands.function, results, results);
   }
   p.define(e.result, std::move(y));
   p.note(n, std::string(how.impl_info_str()) + (bands.function ? ", and a kernel of our own" : ""));
