@@ -51,12 +51,13 @@ struct Contents {
 
 /// The model after all rounds, and what happened.
 struct Draft {
-  Model original;  ///< as the rounds began: with the calls inlined that something fires in
   Model model;
   ApplyReport report;
   std::set<std::string> places;  ///< Place::key of the graphs in which something fired
-  std::string failure = {};      ///< of the check of the whole model
-  bool isWritten = false;        ///< for that check
+  /// All graphs as the rounds began: with the calls inlined that something fires in.
+  std::map<std::string, ReadGraph> originals = {};
+  std::string failure = {};  ///< of the check of the whole model
+  bool isWritten = false;    ///< for that check
 };
 
 /// What a round saves. A later round's patterns were timed by themselves, and not as what an earlier one made: what is
@@ -73,6 +74,7 @@ void enterSaved(const std::vector<Fired>& fired, ApplyReport& report) {
 
 void enter(const Round& round, bool first, Draft& draft) {
   ApplyReport& report = draft.report;
+  if (first) draft.originals = round.read;
   draft.places.insert(round.places.begin(), round.places.end());
   report.fired.insert(report.fired.end(), round.fired.begin(), round.fired.end());
   const auto& [lines, unchecked] = round.checks;
@@ -125,18 +127,18 @@ Expected<Model> writeAndReadHere(const Model& rewritten) {
 }
 
 /// A graph that was rewritten, as a whole.
-Expected<std::vector<CheckLine>> checkPlace(const Place& original,
+Expected<std::vector<CheckLine>> checkPlace(const ReadGraph& original,
                                             const Place& rewritten,
                                             const ApplyReport& report,
                                             const ApplyOptions& options) {
-  const Normalised before = normalise(original.graph, options.normalise, original.inference);
+  const Normalised& before = *original.normalised;
   NormaliseOptions how = options.normalise;
   how.neverTrue = before.neverTrue;  // what is an input of one view is an input of the other
   const View after = normalise(rewritten.graph, how, rewritten.inference).view;
   std::vector<CheckLine> lines;
   for (const Bindings& sizes : checkSizes(before.view, before.sizes)) {
     auto line = checkWhole(
-        before.view, after, original.graph.outputs, sizes,
+        before.view, after, original.outputs, sizes,
         {options.seed, options.progress, floorOf(before.view, report, options), options.engine, roundsAlike(report)});
     if (!line) return tl::unexpected(line.error());
     if (!original.path.empty()) line->where = original.path + " as a whole";
@@ -149,16 +151,15 @@ Expected<std::vector<CheckLine>> checkPlace(const Place& original,
 Expected<std::vector<CheckLine>> checkWritten(const Draft& draft, const ApplyOptions& options) {
   auto again = options.writeAndRead ? options.writeAndRead(draft.model) : writeAndReadHere(draft.model);
   if (!again) return tl::unexpected(again.error());
-  const InferOptions how{.freezeInputs = options.normalise.freezeInputs};
-  const Inference before = infer(draft.original.graph, how), after = infer(again->graph, how);
-  const auto originals = placesOf(draft.original.graph, before), rewritten = placesOf(again->graph, after);
+  const Inference after = infer(again->graph, {.freezeInputs = options.normalise.freezeInputs});
+  const auto rewritten = placesOf(again->graph, after);
   std::vector<CheckLine> lines;
-  for (const auto& [key, place] : originals) {
-    if (!draft.places.contains(key)) continue;
+  for (const std::string& key : draft.places) {
+    auto original = draft.originals.find(key), end = draft.originals.end();
     auto other = rewritten.find(key);
-    if (other == rewritten.end())
-      return fail(ErrorKind::kInternal, "it is not in the rewritten model", place.path, "please report this");
-    auto found = checkPlace(place, other->second, draft.report, options);
+    if (original == end || other == rewritten.end())
+      return fail(ErrorKind::kInternal, "a graph is not in both models", key, "please report this");
+    auto found = checkPlace(original->second, other->second, draft.report, options);
     if (!found) return tl::unexpected(found.error());
     lines.insert(lines.end(), found->begin(), found->end());
   }
@@ -216,7 +217,7 @@ void describeModels(const Graph& before, const Graph& after, const ApplyOptions&
 
 Expected<Draft> rewriteRounds(
     const Model& model, RuleSource& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
-  Draft draft{model, model, {}, {}};
+  Draft draft{model, {}, {}};
   Forms forms;
   for (int i = 0; i < (options.policy.all ? 1 : kMaxRounds); ++i) {
     auto round = rewriteOnce(draft.model, rules, forms, costs, options, timer);

@@ -171,8 +171,7 @@ struct ModelOptions {
 /// computes of the original and of the rewritten one, |M - P| <= floor · max|P|, output by output, decides that they
 /// are alike. Whatever the exact result y is, M's error is then at most P's and floor · max|P|, which is less than the
 /// other way allows. So does |M - P| <= floor · max|P| + (factor - 1) · max|P' - P|, with P' the original's results
-/// where each input is a neighbouring float, or if that does not decide each input and weight: what one more rounding
-/// of these does, up to 16 floors.
+/// where each input and each weight is a neighbouring float: what one more rounding of these does, up to 16 floors.
 ///
 /// In double, where there is no engine or it does not decide: the original in double precision is the truth; the
 /// rewritten model's error in float, with each result rounded to the precision in which the model keeps it, may be

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/wide_loops.h"
 #include "runtime/compare.h"
 #include "runtime/difference.h"
 #include "runtime/draw.h"
@@ -44,7 +45,7 @@ Expected<std::vector<TensorRef<float>>> executeRounded(const ModelProgram& model
 
 /// One number for each of 32 bits, without a branch: every number but 0 and what is not finite becomes the next larger
 /// or, where the bit is not set, the next smaller one.
-void nudgeBlock(const float* from, uint32_t up, float* to) {
+[[gnu::always_inline]] inline void nudgeBlock(float* block, uint32_t up) {
   constexpr int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;
   constexpr auto kBits = [] {
     std::array<uint32_t, 32> bits{};
@@ -53,27 +54,50 @@ void nudgeBlock(const float* from, uint32_t up, float* to) {
     return bits;
   }();
   std::array<int32_t, 32> numbers;
-  std::memcpy(numbers.data(), from, sizeof numbers);
+  std::memcpy(numbers.data(), block, sizeof numbers);
   for (size_t i = 0; i < 32; ++i) {
     const int32_t magnitude = numbers[i] & kMagnitude;
     const bool isUp = ((up & kBits[i]) != 0) & (magnitude < kInfinity - 1);
     const bool moves = (magnitude > 0) & (magnitude < kInfinity);
     numbers[i] += moves ? (isUp ? 1 : -1) : 0;
   }
-  std::memcpy(to, numbers.data(), sizeof numbers);
+  std::memcpy(block, numbers.data(), sizeof numbers);
 }
 
-Tensor<float> nudged(const Tensor<float>& tensor, Draw draw) {
+PET_WIDE_LOOPS void nudge(float* numbers, size_t count, Draw draw) {
   constexpr size_t kBlock = 32;
-  Tensor<float> result = tensor;
-  for (size_t start = 0; start < result.data.size(); start += kBlock) {
-    std::array<float, kBlock> block{};
-    const size_t count = std::min(kBlock, result.data.size() - start);
-    std::copy_n(tensor.data.begin() + static_cast<std::ptrdiff_t>(start), count, block.begin());
-    nudgeBlock(block.data(), static_cast<uint32_t>(draw.below(uint64_t{1} << 32)), block.data());
-    std::copy_n(block.begin(), count, result.data.begin() + static_cast<std::ptrdiff_t>(start));
-  }
-  return result;
+  auto bits = [&] { return static_cast<uint32_t>(draw.below(uint64_t{1} << 32)); };
+  size_t start = 0;
+  for (; start + kBlock <= count; start += kBlock)
+    nudgeBlock(numbers + start, bits());
+  if (start == count) return;
+  std::array<float, kBlock> rest{};
+  std::copy(numbers + start, numbers + count, rest.begin());
+  nudgeBlock(rest.data(), bits());
+  std::copy_n(rest.begin(), count - start, numbers + start);
+}
+
+Tensor<float> nudged(Tensor<float> tensor, Draw draw) {
+  nudge(tensor.data.data(), tensor.data.size(), draw);
+  return tensor;
+}
+
+/// Neighbours of these numbers, each made when it is asked for.
+Weights nudged(const Weights& weights, uint64_t seed) {
+  auto near = [seed](std::string_view name, Tensor<float> tensor) {
+    return std::make_shared<const Tensor<float>>(nudged(std::move(tensor), Draw(seed, std::string(name) + "'")));
+  };
+  auto tensors = [=, tensors = weights.tensors](std::string_view name) -> TensorRef<float> {
+    const auto weight = tensors(name);
+    return weight ? near(name, *weight) : nullptr;
+  };
+  auto stored = [=, stored = weights.stored](std::string_view name) -> std::optional<StoredFloats> {
+    const auto weight = stored ? stored(name) : std::nullopt;
+    if (!weight) return std::nullopt;
+    auto made = near(name, weight->copy());
+    return StoredFloats{made->extents, made->data.data(), made};
+  };
+  return {std::move(tensors), std::move(stored)};
 }
 
 /// Two models on the same inputs.
@@ -133,33 +157,19 @@ class ModelComparison {
     return inputs;
   }
 
-  /// The original where inputs and weights are neighbouring floats.
-  Expected<Tensors> runNudged(const TensorMap& inputs, const ReportShare& progress) const {
-    InputSource<float> weights = [&](std::string_view name) -> TensorRef<float> {
-      auto weight = original_.weights.tensors(name);
-      if (!weight) return nullptr;
-      return std::make_shared<const Tensor<float>>(nudged(*weight, Draw(options_.seed, std::string(name) + "'")));
-    };
-    return runOn(options_.engine, original_.program, weights, inputs, progress);
-  }
-
   /// kHolds, or kNotPossible with the reason why it does not decide. One model is ready at a time, for their weights.
   Comparison onEngine() const {
-    const ReportShare progress = shareOf("in float"), again = shareOf("with other roundings");
-    auto after = runOn(options_.engine, rewritten_.program, rewritten_.weights, drawn_, shareWithin(progress, 0, 0.5));
+    const ReportShare progress = shareOf("in float");
+    auto run = [&](const ModelProgram& model, const Weights& weights, const TensorMap& inputs,
+                   const ReportShare& share) { return runOn(options_.engine, model.program, weights, inputs, share); };
+    auto after = run(rewritten_, rewritten_.weights, drawn_, shareWithin(progress, 0, 0.5));
     if (!after) return notPossible(after.error());
-    auto ready = options_.engine(original_.program, original_.weights);
-    if (!ready) return notPossible(ready.error());
-    auto before = (*ready)(drawn_, shareWithin(progress, 0.5, 0.5));
+    auto before = run(original_, original_.weights, drawn_, shareWithin(progress, 0.5, 0.5));
     if (!before) return notPossible(before.error());
-    Comparison result = compareFloats(*before, *after, nullptr);
+    const Comparison result = compareFloats(*before, *after, nullptr);
     if (result.holds() || !std::isfinite(result.worst)) return result;
-    const TensorMap inputs = nudgedInputs();
-    auto other = (*ready)(inputs, shareWithin(again, 0, 0.5));
-    ready = FloatRun();
-    if (other) result = compareFloats(*before, *after, &*other);
-    if (result.holds()) return result;
-    other = runNudged(inputs, shareWithin(again, 0.5, 0.5));
+    auto other =
+        run(original_, nudged(original_.weights, options_.seed), nudgedInputs(), shareOf("with other roundings"));
     return other ? compareFloats(*before, *after, &*other) : result;
   }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "runtime/reference/reference.h"
 
@@ -15,6 +16,10 @@ struct StoredFloats {
   Extents extents;
   const void* data = nullptr;
   std::shared_ptr<const void> owner;
+
+  /// Only to copy from: they need not be aligned.
+  const float* floats() const { return static_cast<const float*>(data); }
+  Tensor<float> copy() const { return {extents, std::vector<float>(floats(), floats() + elementCount(extents))}; }
 };
 
 /// The values of a program's constant inputs, by name.

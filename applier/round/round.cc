@@ -231,7 +231,9 @@ Expected<void> RoundRewriter::check(const Seen& seen, const std::vector<Rewrite>
 
 /// Nullopt: nothing fired, in it or within.
 Expected<std::optional<Graph>> RoundRewriter::rewrite(const Place& place) {
-  const Normalised normalised = normalise(place.graph, options_.normalise, place.inference);
+  const auto read = std::make_shared<const Normalised>(normalise(place.graph, options_.normalise, place.inference));
+  round_.read.emplace(place.key, ReadGraph{place.path, place.graph.outputs, read});
+  const Normalised& normalised = *read;
   const View& view = normalised.view;
   if (place.path.empty()) round_.canBeMined = !view.program.outputs().empty() && !normalised.sizes.samples().empty();
   const MatchIndex index(place.graph, view, normalised.sizes);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -74,8 +76,16 @@ struct Untouched {
 };
 
 /// What one round of rewriting decided and did.
+/// A graph as a round read it.
+struct ReadGraph {
+  std::string path;  ///< Place::path
+  std::vector<std::string> outputs;
+  std::shared_ptr<const Normalised> normalised;
+};
+
 struct Round {
   Graph graph;
+  std::map<std::string, ReadGraph> read;  ///< all graphs that were looked into, by Place::key
   std::vector<Fired> fired;
   std::vector<Refused> refused;
   std::vector<Untouched> untouched;

@@ -18,6 +18,7 @@ using plan::MapAxis;
 
 namespace {
 
+using Source = IndexCopy::Source;
 /// The tensors of a map.
 constexpr size_t kTo = 0, kFrom = 1;
 /// Loops around the innermost ones; a tensor has fewer dimensions, and few of them are in pieces.
@@ -25,14 +26,14 @@ constexpr size_t kMostAxes = 64;
 
 /// to[j · toColumn + i] = from[i · fromRow + j], for i < rows and j < columns. Lines of the destination are written one
 /// after another: where columns are a power of two apart, few of them fit the first-level cache at once.
-void transposeBlock(const float* from, int64_t fromRow, float* to, int64_t toColumn, int64_t rows, int64_t columns) {
+void transposeBlock(const Source* from, int64_t fromRow, float* to, int64_t toColumn, int64_t rows, int64_t columns) {
   int64_t wholeRows = 0, wholeColumns = 0;  // in squares of 4 x 4
 #ifdef __SSE__
   wholeRows = rows / 4 * 4;
   wholeColumns = columns / 4 * 4;
   for (int64_t j = 0; j < wholeColumns; j += 4) {
     for (int64_t i = 0; i < wholeRows; i += 4) {
-      const float* f = from + i * fromRow + j;
+      const Source* f = from + i * fromRow + j;
       float* t = to + j * toColumn + i;
       __m128 a = _mm_loadu_ps(f), b = _mm_loadu_ps(f + fromRow), c = _mm_loadu_ps(f + 2 * fromRow),
              d = _mm_loadu_ps(f + 3 * fromRow);
@@ -52,7 +53,7 @@ void transposeBlock(const float* from, int64_t fromRow, float* to, int64_t toCol
 
 /// Of kRows rows, where lines of the destination lie side by side: kRows streams become one.
 template <int64_t kRows>
-[[gnu::always_inline]] inline void join(const float* from, int64_t fromRow, float* to, int64_t columns) {
+[[gnu::always_inline]] inline void join(const Source* from, int64_t fromRow, float* to, int64_t columns) {
   for (int64_t j = 0; j < columns; ++j) {
     for (int64_t i = 0; i < kRows; ++i)
       to[j * kRows + i] = from[i * fromRow + j];
@@ -60,7 +61,7 @@ template <int64_t kRows>
 }
 /// Of kColumns columns, where rows of the source lie side by side: one stream becomes kColumns.
 template <int64_t kColumns>
-[[gnu::always_inline]] inline void part(const float* from, float* to, int64_t toColumn, int64_t rows) {
+[[gnu::always_inline]] inline void part(const Source* from, float* to, int64_t toColumn, int64_t rows) {
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < kColumns; ++j)
       to[j * toColumn + i] = from[i * kColumns + j];
@@ -69,7 +70,7 @@ template <int64_t kColumns>
 
 /// Matrices of two to four rows or columns that lie side by side. False: this is none.
 PET_WIDE_LOOPS bool transposeFew(
-    const float* from, int64_t fromRow, float* to, int64_t toColumn, int64_t rows, int64_t columns) {
+    const Source* from, int64_t fromRow, float* to, int64_t toColumn, int64_t rows, int64_t columns) {
   if (toColumn == rows) {
     if (rows == 2) return join<2>(from, fromRow, to, columns), true;
     if (rows == 3) return join<3>(from, fromRow, to, columns), true;
@@ -97,7 +98,7 @@ Blocks blocksFor(int64_t toColumn, int64_t columns) {
   return {std::max(kLine, kStrip / columns / kLine * kLine), kLine, kLine / 2};
 }
 
-void transpose(const float* from, int64_t fromRow, float* to, int64_t toColumn, int64_t rows, int64_t columns) {
+void transpose(const Source* from, int64_t fromRow, float* to, int64_t toColumn, int64_t rows, int64_t columns) {
   if (transposeFew(from, fromRow, to, toColumn, rows, columns)) return;
   const Blocks blocks = blocksFor(toColumn, columns);
   for (int64_t start = 0; start < rows; start += blocks.strip) {
@@ -177,7 +178,7 @@ IndexCopy::Runs IndexCopy::takeRuns() {
   return runs;
 }
 
-void IndexCopy::copyInner(const float* from, float* to) const {
+void IndexCopy::copyInner(const Source* from, float* to) const {
   if (const auto* runs = std::get_if<Runs>(&inner_)) {
     for (const Run& run : runs->list) {
       if (run.from == kFill) {
@@ -212,7 +213,7 @@ void IndexCopy::fillInner(float* to) const {
 }
 
 /// Positions [begin, end) of the outer axes, in row-major order.
-void IndexCopy::runOuter(const float* from, float* to, int64_t begin, int64_t end) const {
+void IndexCopy::runOuter(const Source* from, float* to, int64_t begin, int64_t end) const {
   std::array<size_t, kMostAxes> at{};
   const size_t axes = outer_.size();
   int64_t rest = begin;
@@ -241,11 +242,11 @@ void IndexCopy::runOuter(const float* from, float* to, int64_t begin, int64_t en
   }
 }
 
-void IndexCopy::run(const float* from, float* to, [[maybe_unused]] int threads) const {
+void IndexCopy::run(const Source* from, float* to, [[maybe_unused]] int threads) const {
   int64_t total = 1;
   for (const MapAxis& axis : outer_)
     total *= axis.extent();
-  const float* source = from + fromOffset_;
+  const Source* source = from + fromOffset_;
   float* target = to + toOffset_;
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int t = 0; t < threads; ++t)

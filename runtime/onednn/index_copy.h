@@ -14,10 +14,13 @@ using plan::Access;
 /// that are contiguous on both sides are found when it is made; it runs at the speed of memory.
 class IndexCopy {
  public:
+  /// Where a copy comes from need not be aligned.
+  using Source [[gnu::aligned(1)]] = float;
+
   /// Equal extents; `to` has no fill.
   IndexCopy(const Access& from, const Access& to);
 
-  void run(const float* from, float* to, int threads) const;
+  void run(const Source* from, float* to, int threads) const;
 
  private:
   /// `length` consecutive elements; from = kFill: of the fill.
@@ -39,9 +42,9 @@ class IndexCopy {
 
   Inner chooseInner();
   Runs takeRuns();
-  void copyInner(const float* from, float* to) const;
+  void copyInner(const Source* from, float* to) const;
   void fillInner(float* to) const;
-  void runOuter(const float* from, float* to, int64_t begin, int64_t end) const;
+  void runOuter(const Source* from, float* to, int64_t begin, int64_t end) const;
 
   float fill_;
   int64_t fromOffset_, toOffset_;

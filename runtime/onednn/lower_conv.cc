@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
+#include "runtime/onednn/index_copy.h"
 #include "runtime/onednn/lower_depthwise.h"
 #include "runtime/onednn/lower_product.h"
 #include "runtime/onednn/lower_winograd.h"
@@ -32,8 +34,7 @@ memory::desc kernelDesc(const Window& w, bool any) {
 }
 
 /// The kernel with the epilogue's scale in it.
-Tensor<float> scaled(const Tensor<float>& kernel, const Window& w, const std::vector<float>& scale) {
-  Tensor<float> result = kernel;
+Tensor<float> scaled(Tensor<float> result, const Window& w, const std::vector<float>& scale) {
   const int64_t taps = elementCount(w.kernel), in = w.inner / w.group, out = w.outer / w.group;
   const int64_t length = w.transposed ? taps : taps * in;  // of neighbours of one channel
   for (int64_t run = 0; run * length < result.size(); ++run) {
@@ -44,10 +45,58 @@ Tensor<float> scaled(const Tensor<float>& kernel, const Window& w, const std::ve
   return result;
 }
 
+/// A window without the taps at its ends that read pads alone, wherever it stands.
+struct Cut {
+  Window window;
+  Planner::Change change;  ///< of the kernel
+};
+
+/// The first and the last tap along a dimension that read an element somewhere; nullopt: none does.
+std::optional<std::pair<int64_t, int64_t>> tapsThatRead(const Window& w, size_t d) {
+  std::optional<std::pair<int64_t, int64_t>> found;
+  const int64_t extent = w.x.access.extents()[2 + d], stride = w.strides[d];
+  for (int64_t tap = 0; tap < w.kernel[d]; ++tap) {
+    const int64_t start = tap * (w.dilations[d] + 1) - w.before[d];
+    const int64_t first = start < 0 ? (-start + stride - 1) / stride : 0;  // the first position at which it is within
+    if (first >= w.y[2 + d] || start + first * stride >= extent) continue;
+    found = {found ? found->first : tap, tap};
+  }
+  return found;
+}
+
+/// Nullopt: all taps read something, or what is left would have to begin within the operand.
+std::optional<Cut> withoutBlindTaps(const Window& w) {
+  Window left = w;
+  Extents weights{w.outer, w.inner / w.group};
+  weights.insert(weights.end(), w.kernel.begin(), w.kernel.end());
+  Access from = rowMajor(weights);
+  for (size_t d = 0; d < w.kernel.size(); ++d) {
+    const auto taps = tapsThatRead(w, d);
+    if (!taps) return std::nullopt;
+    const auto [first, last] = *taps;
+    left.kernel[d] = last - first + 1;
+    left.before[d] -= first * (w.dilations[d] + 1);
+    left.after[d] -= (w.kernel[d] - 1 - last) * (w.dilations[d] + 1);
+    if (left.kernel[d] == 1) left.dilations[d] = 0;
+    if (left.before[d] < 0 || left.after[d] < 0) return std::nullopt;
+    std::vector<int64_t> kept(static_cast<size_t>(left.kernel[d]));
+    std::iota(kept.begin(), kept.end(), first);
+    from = selected(from, 2 + d, kept);
+  }
+  if (left.kernel == w.kernel) return std::nullopt;
+  auto change = [from](const StoredFloats& kernel) {
+    Tensor<float> result(from.extents());
+    IndexCopy(from, rowMajor(from.extents())).run(kernel.floats(), result.data.data(), 1);
+    return result;
+  };
+  return Cut{std::move(left), std::move(change)};
+}
+
 struct Choice {
   algorithm how;
   memory::desc x, y;
-  std::optional<Place> into = {};  ///< where the result goes, in the form y; nothing: to a place of its own
+  std::optional<Place> into = {};    ///< where the result goes, in the form y; nothing: to a place of its own
+  Planner::Change change = nullptr;  ///< of the kernel, so that it has the window's taps
 };
 
 template <class Forward>
@@ -61,7 +110,6 @@ typename Forward::primitive_desc describe(Planner& p, const Window& w, const Cho
   return typename Forward::primitive_desc(desc, attributes, p.engine());
 }
 
-/// `into`: where the result goes; nothing: to a place of its own.
 template <class Forward>
 void emitWindow(Planner& p,
                 int n,
@@ -69,17 +117,20 @@ void emitWindow(Planner& p,
                 const typename Forward::primitive_desc& how,
                 const Form& from,
                 const Form& to,
-                const std::optional<Place>& into,
+                const Choice& choice,
                 const Epilogue& e) {
   Value operand = p.node(n).operands[0];
   Place x = p.windowOperand(operand, w.x, from.access);
   Access form = w.resultForm(to.access);
-  Place y = into ? *into : e.sum() ? p.accumulator(*e.sum(), form, {x.buffer}) : p.create(form);
+  Place y = choice.into ? *choice.into : e.sum() ? p.accumulator(*e.sum(), form, {x.buffer}) : p.create(form);
   auto step = p.primitive(Forward(how), how.scratchpad_desc());
   step->add(DNNL_ARG_SRC, from.desc, p.engine(), x.buffer, x.access.offset);
-  Planner::Change change;
-  if (std::any_of(e.scale.begin(), e.scale.end(), [](float factor) { return factor != 1; }))
-    change = [w, scale = e.scale](const Tensor<float>& kernel) { return scaled(kernel, w, scale); };
+  Planner::Change change = choice.change;
+  if (std::any_of(e.scale.begin(), e.scale.end(), [](float factor) { return factor != 1; })) {
+    change = [w, scale = e.scale, first = choice.change](const StoredFloats& kernel) {
+      return scaled(first ? first(kernel) : kernel.copy(), w, scale);
+    };
+  }
   p.addConstant(*step, DNNL_ARG_WEIGHTS, p.node(n).operands[1], change, kernelDesc(w, false), how.weights_desc());
   if (!e.shift.empty()) {
     Tensor<float> shift({w.outer}, e.shift);
@@ -103,15 +154,18 @@ bool tryChoice(Planner& p, int n, const Window& w, const Choice& choice, const E
   if (!isOptimised(how->impl_info_str()) || !std::strstr(how->impl_info_str(), wanted.data())) return false;
   auto from = formOf(how->src_desc()), to = formOf(how->dst_desc());
   if (!from || !to) return false;
-  emitWindow<Forward>(p, n, w, *how, *from, *to, choice.into, e);
+  emitWindow<Forward>(p, n, w, *how, *from, *to, choice, e);
   return true;
 }
 
 /// For a run or two it counts how long a primitive takes to make. Where channels are last, oneDNN 2.6 makes a kernel
-/// for each length that a piece of a row may have, 2 to 80 ms in all; in blocks of channels it makes one.
+/// for each length that a piece of a row may have, and in it code for each row of pads: 2 to 80 ms in all. In blocks of
+/// channels it makes one; it takes up to three that are in none.
 bool isQuickerMadeInBlocks(const Planner& p, const Window& w) {
-  constexpr int64_t kLongRow = 512;
-  return p.options().once && w.inner % 16 == 0 && w.group == 1 && w.y.back() >= kLongRow && elementCount(w.kernel) > 1;
+  constexpr int64_t kLongRow = 192, kManyPads = 32;
+  const bool isLong = w.y.back() >= kLongRow || std::max(w.before.back(), w.after.back()) >= kManyPads;
+  return p.options().once && (w.inner % 16 == 0 || w.inner <= 3) && w.group == 1 && isLong &&
+         elementCount(w.kernel) > 1;
 }
 
 bool lowerConv(Planner& p, int n, const Epilogue& e) {
@@ -119,6 +173,11 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
   Window w = windowOf(p, n, false);
   Extents x = w.x.access.extents();
   using Forward = dnnl::convolution_forward;
+  if (auto cut = withoutBlindTaps(w)) {
+    const Choice direct{algorithm::convolution_direct, channelsLastForm(x).desc, channelsLastForm(w.y).desc,
+                        std::nullopt, std::move(cut->change)};
+    if (tryChoice<Forward>(p, n, cut->window, direct, e, "")) return true;
+  }
   if (p.options().winograd && lowerAsWinograd(p, n, w, e)) return true;
   // Few channels out would fill few lanes of a register.
   bool few = w.outer <= 4 && elementCount(w.kernel) > 1;
@@ -127,7 +186,8 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
   const bool inBlocks = w.inner % 16 == 0 && sameForm(w.x.access, channelsBlocked(x, 16));
   if (w.outer % 16 == 0 && ((inBlocks && !sameForm(w.x.access, channelsLast(x))) || isQuickerMadeInBlocks(p, w))) {
     auto desc = [](const Extents& extents) { return *descOf(channelsBlocked(extents, 16)); };
-    if (tryChoice<Forward>(p, n, w, {algorithm::convolution_direct, desc(x), desc(w.y)}, e, "jit")) return true;
+    const memory::desc from = w.inner % 16 == 0 ? desc(x) : rowMajorForm(x).desc;
+    if (tryChoice<Forward>(p, n, w, {algorithm::convolution_direct, from, desc(w.y)}, e, "jit")) return true;
   }
   if (auto corrected = e.sum() ? std::nullopt : correctionPlace(p, e.result)) {
     const auto y = descOf(w.callForm(corrected->access));

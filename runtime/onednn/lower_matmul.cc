@@ -75,8 +75,7 @@ bool joinOnce(Product& product) {
 }
 
 /// The weights with the epilogue's scale in their columns.
-Tensor<float> scaled(const Tensor<float>& weights, const Access& access, const std::vector<float>& scale) {
-  Tensor<float> result = weights;
+Tensor<float> scaled(Tensor<float> result, const Access& access, const std::vector<float>& scale) {
   Access rows = access;
   const auto columns = access.tables.back();
   rows.tables.pop_back();
@@ -96,8 +95,8 @@ bool settleScale(Product& product, Epilogue& e) {
   bool uniform = std::all_of(e.scale.begin(), e.scale.end(), [&](float s) { return s == e.scale[0]; });
   if (e.scale.empty() || (uniform && e.scale[0] == 1)) return true;
   if (product.weights) {
-    product.change = [access = product.right.access, scale = e.scale](const Tensor<float>& weights) {
-      return scaled(weights, access, scale);
+    product.change = [access = product.right.access, scale = e.scale](const StoredFloats& weights) {
+      return scaled(weights.copy(), access, scale);
     };
     return true;
   }
@@ -136,14 +135,22 @@ Bands takeFunction(const Planner& p, const Product& product, Epilogue& e) {
 /// The weights in the form that a primitive wants.
 memory weightsOf(Planner& p, const Product& product, const memory::desc& from, const memory::desc& to) {
   const Tensor<float>& numbers = *p.constant(*product.weights);
-  return p.prepared(product.change ? product.change(numbers) : numbers, from, to);
+  if (!product.change) return p.prepared(numbers, from, to);
+  return p.prepared(product.change({numbers.extents, numbers.data.data(), nullptr}), from, to);
 }
 
 /// Some rows of a matrix, or the last ones of several.
 Access rowsOf(const Access& access, int64_t first, int64_t end) {
+  if (first == 0 && end == access.extents()[access.rank() - 2]) return access;
   std::vector<int64_t> rows(static_cast<size_t>(end - first));
   std::iota(rows.begin(), rows.end(), first);
   return selected(access, access.rank() - 2, rows);
+}
+
+/// oneDNN 2.6 has two ways to multiply: kernels for these extents, and general ones, which take 30 to 60 ms to make
+/// when the first product asks for them.
+bool isByGeneralKernels(const dnnl::matmul::primitive_desc& how) {
+  return std::string_view(how.impl_info_str()).starts_with("gemm");
 }
 
 /// The primitives of a product, for all rows or for bands of them.
@@ -172,15 +179,16 @@ class RowProducts {
   dnnl::matmul::primitive_desc describeFirst(int64_t count) const {
     memory::desc any = anyForm(product_.right.access.extents());
     auto how = describe(0, count, product_.weights && !p_.options().once ? any : right_);
-    if (product_.weights && !isOptimised(how.impl_info_str())) how = describe(0, count, any);
+    if (product_.weights && (!isOptimised(how.impl_info_str()) || isByGeneralKernels(how)))
+      how = describe(0, count, any);
     return how;
   }
-  /// `weights`: they are prepared, and others need them, too. Returns where the rows of the result are.
-  Place emit(const dnnl::matmul::primitive_desc& how,
-             int64_t first,
-             int64_t end,
-             const std::optional<memory>& weights,
-             const Place& y) const {
+  /// `weights`: they are prepared, and others need them, too.
+  void emit(const dnnl::matmul::primitive_desc& how,
+            int64_t first,
+            int64_t end,
+            const std::optional<memory>& weights,
+            const Place& y) const {
     const Access from = rowsOf(product_.left.access, first, end), to = rowsOf(product_.result.access, first, end);
     auto step = p_.primitive(dnnl::matmul(how), how.scratchpad_desc());
     step->add(DNNL_ARG_SRC, *descOf(from), p_.engine(), product_.left.buffer, from.offset);
@@ -194,8 +202,12 @@ class RowProducts {
     if (shifts_) step->add(DNNL_ARG_BIAS, p_.prepared(Tensor<float>({bias_.dims().back()}, e_.shift), bias_, bias_));
     step->add(DNNL_ARG_DST, *descOf(to), p_.engine(), y.buffer, y.access.offset + to.offset);
     p_.emit(std::move(step));
-    Place results{y.buffer, rowMajor({elementCount(to.extents())})};
-    results.access.offset = y.access.offset + to.offset;
+  }
+  /// Where these rows of the result are, one after another.
+  Place resultsOf(int64_t first, int64_t end, const Place& y) const {
+    const Access rows = rowsOf(product_.result.access, first, end);
+    Place results{y.buffer, rowMajor({elementCount(rows.extents())})};
+    results.access.offset = y.access.offset + rows.offset;
     return results;
   }
 
@@ -207,6 +219,19 @@ class RowProducts {
   memory::desc right_, bias_;
 };
 
+/// Copies operands where in the order of their dimensions they are multiplied by kernels for these extents. False: they
+/// are not.
+bool avoidGeneralKernels(Planner& p, const Epilogue& e, Product& product) {
+  Product dense = product;
+  dense.left.access = rowMajor(product.left.access.extents());
+  if (!product.weights) dense.right.access = rowMajor(product.right.access.extents());
+  const RowProducts products(p, dense, e);
+  if (isByGeneralKernels(products.describeFirst(products.rows()))) return false;
+  product.left = p.as(product.left, dense.left.access);
+  if (!product.weights) product.right = p.as(product.right, dense.right.access);
+  return true;
+}
+
 /// Emits the product; its result lies as `product.result` says. `form`: the same memory with the dimensions in the
 /// order that the program calls the result by.
 bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& form) {
@@ -214,9 +239,13 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& f
   while (joinOnce(product)) {
   }
   const Bands bands = takeFunction(p, product, e);
-  const RowProducts products(p, product, e);
-  const int64_t rows = products.rows(), inBand = (rows + bands.count - 1) / bands.count;
-  const auto how = products.describeFirst(inBand);
+  std::optional<RowProducts> products(std::in_place, p, product, e);
+  const int64_t rows = products->rows(), inBand = (rows + bands.count - 1) / bands.count;
+  auto how = products->describeFirst(inBand);
+  if (p.options().once && isByGeneralKernels(how) && avoidGeneralKernels(p, e, product)) {
+    products.emplace(p, product, e);
+    how = products->describeFirst(inBand);
+  }
   if (!isOptimised(how.impl_info_str())) {
     if (e.isEmpty()) throw NotLowered{"no primitive takes it"};
     return false;
@@ -225,13 +254,15 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& f
   if (!product.weights) busy.push_back(product.right.buffer);
   Place y = e.sum() ? p.accumulator(*e.sum(), form, busy) : p.create(form);
   std::optional<memory> weights;
-  if (bands.function) weights = weightsOf(p, product, products.right(), how.weights_desc());
+  if (bands.function) weights = weightsOf(p, product, products->right(), how.weights_desc());
   for (int64_t first = 0; first < rows; first += inBand) {
     const int64_t end = std::min(rows, first + inBand);
-    const auto band = end - first == inBand ? how : products.describe(first, end, how.weights_desc());
+    const auto band = end - first == inBand ? how : products->describe(first, end, how.weights_desc());
     if (!isOptimised(band.impl_info_str())) return false;
-    const Place results = products.emit(band, first, end, weights, y);
-    if (bands.function) emitFunction(p, *bands.function, results, results);
+    products->emit(band, first, end, weights, y);
+    if (!bands.function) continue;
+    const Place results = products->resultsOf(first, end, y);
+    emitFunction(p, *bands.function, results, results);
   }
   p.define(e.result, std::move(y));
   p.note(n, std::string(how.impl_info_str()) + (bands.function ? ", and a kernel of our own" : ""));
@@ -345,7 +376,7 @@ bool lowerStft(Planner& p, int n, const Epilogue& e) {
   product.right = {-1, rowMajor({1, frames[2], y[2] * y[3]})};
   product.result.access = rowMajor({y[0], y[1], y[2] * y[3]});
   product.weights = window;
-  product.change = [frequencies = y[2]](const Tensor<float>& w) { return spectrumOf(w, frequencies); };
+  product.change = [frequencies = y[2]](const StoredFloats& w) { return spectrumOf(w.copy(), frequencies); };
   return emitProduct(p, n, std::move(product), e, rowMajor(y));
 }
 

@@ -101,32 +101,37 @@ bool lowerGlobalPool(Planner& p, int n, const Epilogue&) {
   return true;
 }
 
-constexpr int64_t kMaxLanes = 16;
-constexpr float kLeast = -std::numeric_limits<float>::infinity();
-
 /// The larger one, or NaN where one is.
-inline float larger(float a, float b) {
-  return b > a || b != b ? b : a;
-}
+struct Larger {
+  static constexpr float kFirst = -std::numeric_limits<float>::infinity();
+  float operator()(float a, float b) const { return b > a || b != b ? b : a; }
+};
+struct Sum {
+  static constexpr float kFirst = 0;
+  float operator()(float a, float b) const { return a + b; }
+};
 
-/// In lanes, so that they become vectors.
-float largestOf(const float* x, int64_t count) {
-  float lanes[kMaxLanes];
-  std::fill_n(lanes, kMaxLanes, kLeast);
-  for (int64_t v = 0; v < count; v += kMaxLanes) {
-    const int64_t part = std::min(kMaxLanes, count - v);
+/// All of x[count] as one, in lanes, so that they become vectors.
+template <class Join>
+float joined(const float* x, int64_t count, Join join) {
+  constexpr int64_t kLanes = 16;
+  float lanes[kLanes];
+  std::fill_n(lanes, kLanes, Join::kFirst);
+  for (int64_t v = 0; v < count; v += kLanes) {
+    const int64_t part = std::min(kLanes, count - v);
     for (int64_t i = 0; i < part; ++i)
-      lanes[i] = larger(lanes[i], x[v + i]);
+      lanes[i] = join(lanes[i], x[v + i]);
   }
-  return std::accumulate(lanes, lanes + kMaxLanes, kLeast, larger);
+  return std::accumulate(lanes, lanes + kLanes, Join::kFirst, join);
 }
 
-/// y[kept] = max x[extents], row-major, over the dimensions that are 1 in `kept`.
-void maximum(const float* x, const Extents& extents, const Extents& kept, float* y) {
+/// y[kept] = x[extents] joined over the dimensions that are 1 in `kept`, both row-major.
+template <class Join>
+void reduce(const float* x, const Extents& extents, const Extents& kept, float* y, Join join) {
   const size_t last = extents.size() - 1;
   const std::vector<int64_t> strides = rowMajorStrides(kept);
   const int64_t row = extents[last], rows = elementCount(extents) / row;
-  std::fill_n(y, elementCount(kept), kLeast);
+  std::fill_n(y, elementCount(kept), Join::kFirst);
   for (int64_t r = 0; r < rows; ++r, x += row) {
     int64_t to = 0;
     for (int64_t d = static_cast<int64_t>(last) - 1, rest = r; d >= 0; --d) {
@@ -134,21 +139,30 @@ void maximum(const float* x, const Extents& extents, const Extents& kept, float*
       if (kept[at] > 1) to += rest % extents[at] * strides[at];
       rest /= extents[at];
     }
-    if (kept[last] == 1) y[to] = larger(y[to], largestOf(x, row));
+    if (kept[last] == 1) y[to] = join(y[to], joined(x, row, join));
     for (int64_t i = 0; kept[last] > 1 && i < row; ++i)
-      y[to + i] = larger(y[to + i], x[i]);
+      y[to + i] = join(y[to + i], x[i]);
   }
 }
 
-/// oneDNN 2.6 says of nothing but -inf that the largest is the least finite number.
-bool lowerReduceMax(Planner& p, int n, const Extents& extents, const Extents& kept) {
-  const Form to = rowMajorForm(kept);
-  const Place source = p.as(p.node(n).operands[0], rowMajorForm(extents).access), result = p.create(to.access);
-  const int64_t from = source.access.offset;
-  p.emit(std::make_unique<KernelStep>(std::vector<int>{source.buffer, result.buffer}, [=](float* const* pointers) {
-    maximum(pointers[0] + from, extents, kept, pointers[1]);
+/// By a kernel of our own, which reads the operand once, in whatever order its dimensions lie.
+bool lowerReduceHere(Planner& p, int n, const Extents& kept) {
+  const Node& node = p.node(n);
+  const Value x = node.operands[0];
+  Place from = p.place(x);
+  if (!orderOf(from.access)) from = p.as(x, compacted(from.access));
+  const std::vector<size_t> order = *orderOf(from.access);
+  const Place to = p.create(inOrder(kept, order));
+  const Extents extents = permuted(from.access, order).extents(), left = permuted(to.access, order).extents();
+  const int64_t offset = from.access.offset;
+  const bool isMaximum = node.is(ops::kReduceMax);
+  const float divisor = node.is(ops::kReduceMean) ? static_cast<float>(elementCount(extents) / elementCount(kept)) : 1;
+  p.emit(std::make_unique<KernelStep>(std::vector<int>{from.buffer, to.buffer}, [=](float* const* pointers) {
+    if (isMaximum) return reduce(pointers[0] + offset, extents, left, pointers[1], Larger());
+    reduce(pointers[0] + offset, extents, left, pointers[1], Sum());
+    if (divisor != 1) std::for_each_n(pointers[1], elementCount(left), [=](float& y) { y /= divisor; });
   }));
-  p.define({n, 0}, {result.buffer, *reshaped(result.access, p.extents({n, 0}))});
+  p.define({n, 0}, {to.buffer, *reshaped(to.access, p.extents({n, 0}))});
   p.note(n, "a kernel of our own");
   return true;
 }
@@ -206,13 +220,15 @@ bool lowerReduce(Planner& p, int n, const Epilogue&) {
   if (kept == extents && node.is(ops::kReduceL2)) throw NotLowered{"a norm of single elements"};
   if (kept == extents)
     return p.define({n, 0}, {p.place(x).buffer, *reshaped(p.place(x).access, p.extents({n, 0}))}), true;
-  if (node.is(ops::kReduceMax)) return lowerReduceMax(p, n, extents, kept);
+  // oneDNN 2.6 says of nothing but -inf that the largest is the least finite number.
+  if (node.is(ops::kReduceMax)) return lowerReduceHere(p, n, kept);
   constexpr int64_t kFew = 16;
   const int64_t reduced = elementCount(extents) / elementCount(kept);
   if (!node.is(ops::kReduceL2) && reduced <= kFew && reduced < elementCount(kept)) return lowerReduceFew(p, n, kept);
   Form from = rowMajorForm(extents);
   dnnl::reduction::primitive_desc primitive(dnnl::reduction::desc(reductionOf(node), from.desc, to.desc, kNorm, 0),
                                             attributes, p.engine());
+  if (!node.is(ops::kReduceL2) && !isOptimised(primitive.impl_info_str())) return lowerReduceHere(p, n, kept);
   Place source = p.as(x, from.access), result = p.create(to.access);
   auto step = p.primitive(dnnl::reduction(primitive), primitive.scratchpad_desc());
   step->add(DNNL_ARG_SRC, from.desc, p.engine(), source.buffer, source.access.offset);

@@ -40,15 +40,15 @@ PET_WIDE_LOOPS void multiply(std::vector<float>& numbers, const std::vector<floa
 
 /// A kernel in another order of its axes, as a matrix of so many rows; order[out], its channels out, by the epilogue's
 /// scale.
-Tensor<float> matrixOf(const Tensor<float>& kernel,
+Tensor<float> matrixOf(const StoredFloats& kernel,
                        const std::array<KernelAxis, 3>& order,
                        int64_t rows,
                        size_t out,
                        const std::vector<float>& scale) {
-  Tensor<float> matrix({rows, kernel.size() / rows});
+  Tensor<float> matrix({rows, elementCount(kernel.extents) / rows});
   const Extents extents{order[0].extent, order[1].extent, order[2].extent};
   const Access from = strided(extents, {order[0].step, order[1].step, order[2].step});
-  IndexCopy(from, rowMajor(extents)).run(kernel.data.data(), matrix.data.data(), 1);
+  IndexCopy(from, rowMajor(extents)).run(kernel.floats(), matrix.data.data(), 1);
   if (scale.empty()) return matrix;
   int64_t inner = 1;  // elements of a channel that lie beside each other
   for (size_t d = out + 1; d < extents.size(); ++d)
@@ -80,7 +80,7 @@ Columns columnsOf(const Window& w, const Extents& kernel, const std::vector<floa
             {{rows, x[1]}, kF32, ab},
             {{x[1], columns}, kF32, ab},
             {{rows, columns}, kF32, ab},
-            [=, count = x[1]](const Tensor<float>& of) {
+            [=, count = x[1]](const StoredFloats& of) {
               return matrixOf(of, {k.in, k.taps, k.out}, count, 2, scale);
             },
             false};
@@ -93,7 +93,7 @@ Columns columnsOf(const Window& w, const Extents& kernel, const std::vector<floa
           {{columns, x[1]}, kF32, ab},
           {{x[1], rows}, kF32, ba},
           {{columns, rows}, kF32, ab},
-          [=](const Tensor<float>& of) {
+          [=](const StoredFloats& of) {
             return matrixOf(of, {k.taps, k.out, k.in}, columns, 1, scale);
           },
           true};
@@ -188,7 +188,7 @@ bool lowerAsProductOfWindows(Planner& p, int n, const Window& w, const Epilogue&
   step->add(DNNL_ARG_SRC, left, p.engine(), x.buffer, x.access.offset);
   p.addConstant(
       *step, DNNL_ARG_WEIGHTS, p.node(n).operands[1],
-      [scale = e.scale](const Tensor<float>& kernel) {
+      [scale = e.scale](const StoredFloats& kernel) {
         const KernelAxes k = axesOf(kernel.extents, false);
         return matrixOf(kernel, {k.taps, k.in, k.out}, k.taps.extent * k.in.extent, 2, scale);
       },

@@ -123,9 +123,9 @@ void Planner::addConstant(PrimitiveStep& step,
                           const dnnl::memory::desc& from,
                           const dnnl::memory::desc& to) {
   auto make = [this, constant, change, from, to]() -> FixedMemory {
-    StoredFloats numbers = change ? StoredFloats() : constants().stored(constant);
+    StoredFloats numbers = constants().stored(constant);
     if (change) {
-      auto changed = std::make_shared<const Tensor<float>>(change(*constants().value(constant)));
+      auto changed = std::make_shared<const Tensor<float>>(change(numbers));
       numbers = {changed->extents, changed->data.data(), changed};
     }
     if (from != to) return {prepared(numbers.data, from, to), nullptr};

@@ -31,7 +31,7 @@ class Planner : public plan::Planner {
   dnnl::memory prepared(const void* numbers, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
   /// An argument of a primitive that is a constant in the form `to`: of its numbers, or of what `change` makes of them.
   /// They are not copied where that is the form that they have, and made anew at each run with options().once.
-  using Change = std::function<Tensor<float>(const Tensor<float>&)>;
+  using Change = std::function<Tensor<float>(const StoredFloats&)>;
   void addConstant(PrimitiveStep& step,
                    int argument,
                    Value constant,

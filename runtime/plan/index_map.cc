@@ -54,7 +54,10 @@ void factor(std::vector<std::vector<int64_t>> tables, std::vector<MapAxis>& into
     }
     factor(std::move(outer), into);
   }
-  into.push_back({std::move(tables)});
+  MapAxis axis;
+  for (auto& t : tables)
+    axis.tables.emplace_back(std::move(t));
+  into.push_back(std::move(axis));
 }
 
 bool goesOn(const MapAxis& outer, const MapAxis& inner) {
@@ -70,24 +73,29 @@ void join(std::vector<MapAxis>& axes) {
   for (size_t i = axes.size(); i-- > 1;) {
     MapAxis &outer = axes[i - 1], &inner = axes[i];
     if (!goesOn(outer, inner)) continue;
-    const int64_t extent = outer.extent() * inner.extent();
+    const size_t extent = outer.tables[0].size() * inner.tables[0].size();
     for (size_t t = 0; t < outer.tables.size(); ++t)
-      outer.tables[t] = multiples(extent, inner.step(t));
+      outer.tables[t] = AxisTable(extent, inner.step(t));
     axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 
 }  // namespace
 
-bool MapAxis::isLinear(size_t tensor) const {
-  return extent() > 1 && linearPrefix(tables[tensor]) == tables[tensor].size();
+AxisTable::AxisTable(std::vector<int64_t> entries) : extent_(entries.size()) {
+  if (extent_ > 1 && entries[0] == 0 && linearPrefix(entries) == extent_) {
+    step_ = entries[1];
+  } else {
+    entries_ = std::move(entries);
+  }
+}
+
+std::vector<int64_t> AxisTable::entries() const {
+  return entries_.empty() ? multiples(static_cast<int64_t>(extent_), step_) : entries_;
 }
 
 bool MapAxis::isLinear() const {
-  for (size_t t = 0; t < tables.size(); ++t) {
-    if (!isLinear(t)) return false;
-  }
-  return true;
+  return std::all_of(tables.begin(), tables.end(), [](const AxisTable& t) { return t.isLinear(); });
 }
 
 std::vector<MapAxis> mapAxes(const std::vector<const Access*>& tensors) {

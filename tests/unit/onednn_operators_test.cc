@@ -22,25 +22,27 @@ TEST_P(OneDnnOperators, IsTheReference) {
   auto program = parseProgram(c.text, "test");
   ASSERT_TRUE(program) << program.error().message();
   TensorMap tensors = draw(*program, c.tolerance == 0);
-  auto model = OneDnnModel::prepare(*program, tensors, {.threads = 1, .winograd = c.winograd});
-  ASSERT_TRUE(model) << model.error().message();
-  std::string notes;
-  for (const EngineNote& note : model->notes()) {
-    notes += note.node + ": " + note.op + ", " + note.how + "\n";
-    EXPECT_FALSE(note.reference) << note.how;
-  }
-  EXPECT_EQ(notes.find("winograd") != std::string::npos, c.winograd) << notes;
   auto wanted = expected(*program, tensors);
-  for (int run = 0; run < 2; ++run) {  // nothing of the first run may be left in the second
-    auto found = model->run(tensors);
-    ASSERT_TRUE(found) << found.error().message();
-    ASSERT_EQ(found->size(), wanted.size());
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      ASSERT_EQ((*found)[i].extents, wanted[i].extents);
-      if (c.tolerance == 0) {
-        EXPECT_EQ((*found)[i], wanted[i]) << notes;
-      } else {
-        EXPECT_LE(distance((*found)[i], wanted[i]), c.tolerance) << notes;
+  for (bool once : {false, true}) {
+    auto model = OneDnnModel::prepare(*program, tensors, {.threads = 1, .winograd = c.winograd, .once = once});
+    ASSERT_TRUE(model) << model.error().message();
+    std::string notes;
+    for (const EngineNote& note : model->notes()) {
+      notes += note.node + ": " + note.op + ", " + note.how + "\n";
+      EXPECT_FALSE(note.reference) << note.how;
+    }
+    EXPECT_EQ(notes.find("winograd") != std::string::npos, c.winograd) << notes;
+    for (int run = 0; run < 2; ++run) {  // nothing of the first run may be left in the second
+      auto found = model->run(tensors);
+      ASSERT_TRUE(found) << found.error().message();
+      ASSERT_EQ(found->size(), wanted.size());
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        ASSERT_EQ((*found)[i].extents, wanted[i].extents);
+        if (c.tolerance == 0) {
+          EXPECT_EQ((*found)[i], wanted[i]) << notes;
+        } else {
+          EXPECT_LE(distance((*found)[i], wanted[i]), c.tolerance) << notes;
+        }
       }
     }
   }

@@ -77,6 +77,26 @@ const PlaceCase kPlaces[] = {
     {"one sum", "a: [2, 3]\n b: [2, 3]\n c: [2, 3]\n s = Add(a, b)\n y = Add(s, c)", "s", "with y"},
     {"a stack that is summed",
      "a: [2, 3, 1]\n b: [2, 3, 1]\n s = Concat(a, b) axis=2\n y = ReduceSum(s) axes=[2] keepdims=0", "s", "with y"},
+    {"taps that read pads alone are left out",
+     "x: [1, 16, 6, 5]\n w: const [16, 16, 3, 3]\n y = Conv(x, w) pads=[9, 9, 9, 9] dilations=[9, 9]", "y", "1x1"},
+    {"some taps at one end, scaled, of groups",
+     "x: [1, 32, 2, 5]\n w: const [32, 16, 1, 4]\n s: const [32, 1, 1]\n t = Conv(x, w) pads=[0, 9, 0, 0] "
+     "dilations=[1, 3] group=2\n y = Mul(t, s)",
+     "y", "with t"},
+    {"along one dimension, strides",
+     "x: [1, 16, 7]\n w: const [16, 16, 3]\n y = Conv(x, w) pads=[8, 8] dilations=[8] strides=[3]", "y", "!reference"},
+    {"pads that no tap is left out for",
+     "x: [1, 16, 6, 5]\n w: const [16, 16, 3, 3]\n y = Conv(x, w) pads=[2, 2, 2, 2] dilations=[2, 2]", "y", "!1x1"},
+    {"wide pads", "x: [1, 16, 3, 40]\n w: const [16, 16, 1, 80]\n y = Conv(x, w) pads=[0, 40, 0, 40]", "y",
+     "!reference"},
+    {"a mean over channels that lie side by side",
+     "x: [1, 16, 9, 8]\n w: const [32, 16, 3, 3]\n t = Conv(x, w)\n y = ReduceMean(t) axes=[1]", "y",
+     "a kernel of our own"},
+    {"a mean over the first dimension", "x: [32, 3, 5]\n y = ReduceMean(x) axes=[0]", "y", "a kernel of our own"},
+    {"a largest element of a part, where it lies",
+     "x: [2, 7, 5]\n t = Transpose(x) perm=[2, 0, 1]\n s = Slice(t) axes=[0] starts=[1] ends=[4]\n y = ReduceMax(s) "
+     "axes=[2]",
+     "y", "a kernel of our own"},
     {"a chain without elements", "x: [0, 4]\n z: [0, 4]\n t = Sub(x, z)\n y = Relu(t)", "t", "reference: an empty"},
     {"what is left to the reference says so", "x: [3, 4]\n y = Not(x)", "y", "reference: "},
 };
@@ -124,6 +144,28 @@ TEST(OneDnnPlaces, AreSaidAndGiveTheReferencesNumbers) {
       }
     }
   }
+}
+
+/// The general kernels take longer to make than such a product.
+TEST(OneDnnPlaces, ForOneRunProductsAreByKernelsForTheirExtentsWhateverTheOrder) {
+  auto howOf = [](const std::string& text, bool once) {
+    auto program = parseProgram(text, "test");
+    EXPECT_TRUE(program) << program.error().message();
+    const TensorMap tensors = integers(*program);
+    auto model = OneDnnModel::prepare(*program, tensors, {.once = once});
+    EXPECT_TRUE(model) << model.error().message();
+    EXPECT_EQ(model->run(tensors).value()[0], *execute<float>(*program, {}, inputsFrom<float>(tensors)).value()[0]);
+    return model->notes().back().how;
+  };
+  const std::string plain = howOf("q: [4, 25, 32]\n k: [4, 32, 25]\n y = MatMul(q, k)", true);
+  EXPECT_EQ(howOf("q: [25, 128]\n k: [25, 128]\n s = Layout(q) n (h 32) -> h n 32\n t = Layout(k) n (h 32) -> h 32 n\n"
+                  "y = MatMul(s, t)",
+                  true),
+            plain);
+  EXPECT_EQ(howOf("q: [25, 128]\n k: const [25, 128]\n s = Layout(q) n (h 32) -> h n 32\n"
+                  "t = Layout(k) n (h 32) -> h 32 n\n y = MatMul(s, t)",
+                  true),
+            plain);
 }
 
 TEST(OneDnnPlaces, MemoryIsShared) {

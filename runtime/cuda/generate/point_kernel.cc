@@ -110,7 +110,8 @@ class PointWriter {
     auto isMultiple = [&](int64_t entry) { return entry == kFill || entry % packSize_ == 0; };
     return last.step(tensor) == 1 && isMultiple(access(tensor).offset) &&
            std::all_of(axes_.begin(), axes_.end() - 1, [&](const MapAxis& a) {
-             return std::all_of(a.tables[tensor].begin(), a.tables[tensor].end(), isMultiple);
+             const std::vector<int64_t> table = a.tables[tensor].entries();
+             return std::all_of(table.begin(), table.end(), isMultiple);
            });
   }
   bool isPacked() const {

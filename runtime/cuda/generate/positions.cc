@@ -37,7 +37,7 @@ int64_t farthest(const std::vector<plan::MapAxis>& axes, size_t tensor) {
   int64_t sum = 0;
   for (const plan::MapAxis& axis : axes) {
     int64_t most = 0;
-    for (int64_t entry : axis.tables[tensor])
+    for (int64_t entry : axis.tables[tensor].entries())
       most = std::max(most, entry == kFill ? 0 : std::abs(entry));
     sum += most;
   }
@@ -71,7 +71,7 @@ Positions::Positions(const std::vector<plan::MapAxis>& axes, std::string prefix,
 }
 
 void Positions::describe(size_t axis, size_t tensor, std::string& tables) {
-  const Table& table = axes_[axis].tables[tensor];
+  const Table table = axes_[axis].tables[tensor].entries();
   const std::string index = name(axis);
   if (auto range = rangeOf(table)) {
     offsets_[tensor] += plus(range->base) + plusProduct(index, range->step);
