@@ -24,6 +24,14 @@ constexpr size_t kTo = 0, kFrom = 1;
 /// Loops around the innermost ones; a tensor has fewer dimensions, and few of them are in pieces.
 constexpr size_t kMostAxes = 64;
 
+#ifdef __SSE__
+__m128 fourOf(const Source* numbers) {
+  __m128 four;
+  std::memcpy(&four, numbers, sizeof four);
+  return four;
+}
+#endif
+
 /// to[j · toColumn + i] = from[i · fromRow + j], for i < rows and j < columns. Lines of the destination are written one
 /// after another: where columns are a power of two apart, few of them fit the first-level cache at once.
 void transposeBlock(const Source* from, int64_t fromRow, float* to, int64_t toColumn, int64_t rows, int64_t columns) {
@@ -35,8 +43,7 @@ void transposeBlock(const Source* from, int64_t fromRow, float* to, int64_t toCo
     for (int64_t i = 0; i < wholeRows; i += 4) {
       const Source* f = from + i * fromRow + j;
       float* t = to + j * toColumn + i;
-      __m128 a = _mm_loadu_ps(f), b = _mm_loadu_ps(f + fromRow), c = _mm_loadu_ps(f + 2 * fromRow),
-             d = _mm_loadu_ps(f + 3 * fromRow);
+      __m128 a = fourOf(f), b = fourOf(f + fromRow), c = fourOf(f + 2 * fromRow), d = fourOf(f + 3 * fromRow);
       _MM_TRANSPOSE4_PS(a, b, c, d);
       _mm_storeu_ps(t, a);
       _mm_storeu_ps(t + toColumn, b);
