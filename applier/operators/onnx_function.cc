@@ -11,15 +11,26 @@ namespace pet {
 namespace {
 
 void broadcastsByShape(const Lifting& l) {
-  if (l.opset() < 7 && l.shape(l.operand(0)) != l.shape(l.operand(1))) Lifting::refuse("broadcasting by attribute");
+  const bool hasOther = l.operandCount() > 1 && l.shape(l.operand(0)) != l.shape(l.operand(1));
+  if (l.opset() < 7 && hasOther) Lifting::refuse("broadcasting by attribute");
+}
+
+/// Of any number of operands, two at a time.
+std::vector<Value> fold(const Lifting& l, std::string_view op) {
+  Value result = l.operand(0);
+  if (l.operandCount() == 1) return {l.add("Identity", {result})};
+  for (size_t i = 1; i < l.operandCount(); ++i)
+    result = l.add(op, {result, l.operand(i)});
+  return {result};
 }
 
 std::vector<Value> readSum(const Lifting& l, const OnnxRow&) {
-  Value sum = l.operand(0);
-  if (l.operandCount() == 1) return {l.add("Identity", {sum})};
-  for (size_t i = 1; i < l.operandCount(); ++i)
-    sum = l.add("Add", {sum, l.operand(i)});
-  return {sum};
+  return fold(l, "Add");
+}
+
+std::vector<Value> readMax(const Lifting& l, const OnnxRow&) {
+  broadcastsByShape(l);
+  return fold(l, "Max");
 }
 
 /// A constant to the power of what is computed.
@@ -136,7 +147,7 @@ const OnnxRow kOnnxFunctionRows[] = {
     {.op = "Mul", .readable = broadcastsByShape},
     {.op = "Div", .readable = broadcastsByShape},
     {.op = "PRelu", .readable = broadcastsByShape},
-    {.op = "Max", .readable = broadcastsByShape},
+    {.op = "Max", .read = readMax},
     {.type = "Cast", .read = readCast, .write = nullptr},
     {.op = "Pow", .read = readPow, .write = writePow},
     {.op = "Exponential", .type = "Pow", .read = nullptr, .write = writeExponential},

@@ -149,6 +149,11 @@ std::vector<Value> readRegular(const Lifting& l, const OnnxRow& row) {
   for (size_t i = 0; i < most; ++i) {
     if (i < least || op->maxOperands < 0 || l.has(i)) operands.push_back(l.operand(i));
   }
+  for (size_t i = most; i < l.operandCount(); ++i) {
+    const bool isAttribute = std::any_of(row.attributes.begin(), row.attributes.end(),
+                                         [&](const auto& a) { return a.operand == static_cast<int>(i); });
+    if (l.has(i) && !isAttribute) Lifting::refuse("more operands than it is known with");
+  }
   Attributes attributes;
   if (!row.attributes.empty()) readAttributes(l, row, operands.at(0), attributes);
   return {l.add(row.op, std::move(operands), std::move(attributes))};

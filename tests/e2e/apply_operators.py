@@ -126,6 +126,8 @@ def function_cases():
         case(op, [y, x])
     case("Div", [x, np.abs(y) + 1])
     case("Sum", [x, y, x])
+    for operands in [[x], [x, y], [y, x, floats(2, 1, 4)], [y, x, -x, y]]:
+        case("Max", operands)
     case("Where", [np.array([[True, False, True, True]]), x, y])
     for op in ["Neg", "Relu", "Sigmoid", "Tanh", "Erf", "Exp", "Abs", "Softplus", "HardSwish", "LeakyRelu", "HardSigmoid"]:
         case(op, [x])
