@@ -280,12 +280,13 @@ void Plan::runNode(const NodeStep& step, std::vector<Constant>& values) {
 
 void Plan::runStep(const Step& step, std::vector<Constant>& values, std::vector<StepTime>* times) {
   if (step.region >= 0) return runRegion(regions_[static_cast<size_t>(step.region)], values, times);
-  using Clock = std::chrono::steady_clock;
   const NodeStep& node = nodes_[static_cast<size_t>(step.node)];
+  if (!times) return runNode(node, values);
+  using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   runNode(node, values);
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  if (times) times->push_back({pet::nameOf(*node.node), node.node->type, "by itself", seconds, 0});
+  times->push_back({pet::nameOf(*node.node), node.node->type, "by itself", seconds, 0});
 }
 
 Expected<std::vector<Constant>> Plan::run(const Feeds& feeds) {

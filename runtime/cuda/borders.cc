@@ -6,7 +6,7 @@ namespace pet::cuda {
 
 Access inRows(const Extents& extents, int64_t border) {
   Extents padded = extents;
-  padded.back() = (padded.back() + border - 1) / border * border;
+  padded.back() = nextBorder(padded.back(), border);
   return strided(extents, rowMajorStrides(padded));
 }
 

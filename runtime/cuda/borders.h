@@ -4,6 +4,11 @@
 
 namespace pet::cuda {
 
+/// The first border from so many elements on.
+inline int64_t nextBorder(int64_t elements, int64_t border) {
+  return (elements + border - 1) / border * border;
+}
+
 /// Row-major, of which each row begins on a border, a multiple of so many elements.
 Access inRows(const Extents& extents, int64_t border);
 

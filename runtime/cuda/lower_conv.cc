@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/cuda/borders.h"
 #include "runtime/cuda/fused.h"
 #include "runtime/plan/correction.h"
 #include "runtime/plan/window.h"
@@ -116,9 +117,7 @@ class ConvLowering {
   }
   /// With as many channels as libraries read at once. Nothing: it has them, or they are of groups.
   std::optional<Forms> formsOnBorders() const {
-    const int64_t border = p_.alignment();
-    auto rounded = [&](int64_t channels) { return (channels + border - 1) / border * border; };
-    const int64_t inner = rounded(w_.inner), outer = rounded(w_.outer);
+    const int64_t inner = nextBorder(w_.inner, p_.alignment()), outer = nextBorder(w_.outer, p_.alignment());
     if (w_.group > 1 || (inner == w_.inner && outer == w_.outer)) return std::nullopt;
     return formsIn(Order::kChannelsLast, inner, outer);
   }

@@ -499,10 +499,9 @@ def steps_of(run, engine, device, name):
         if step["op"] in PRODUCTS and step["node"] in work and not step["how"].startswith(OURS):
             peak = max(rates["conv"], rates["gemm"])
             yield line | {"kind": "products", "share": work[step["node"]] / step["seconds"] / peak}
-        elif step["op"] in LAYOUTS | PRODUCTS | {""}:  # beside a product: its operands are brought to another order
-            yield line | {"kind": "layouts", "share": 2 * step["bytes"] / step["seconds"] / copy}
-        else:
-            yield line | {"kind": "others", "share": 2 * step["bytes"] / step["seconds"] / copy}
+            continue
+        is_layout = step["op"] in LAYOUTS | PRODUCTS | {""}  # beside a product: its operands are brought to another order
+        yield line | {"kind": "layouts" if is_layout else "others", "share": 2 * step["bytes"] / step["seconds"] / copy}
 
 
 def by_kind(lines):

@@ -38,9 +38,8 @@ struct Prepared {
   PlanCounts counts;
 };
 
-/// Prepares the program on a new device, and compares it with the reference.
-Prepared prepare(const char* text, const HostOptions& options) {
-  auto device = hostDevice(options);
+/// The program on the device, compared with the reference; null where it cannot be prepared, which is a failure.
+std::unique_ptr<CudaModel> modelOn(const std::shared_ptr<Device>& device, const char* text) {
   auto program = parseProgram(text, "test");
   EXPECT_TRUE(program) << program.error().message();
   DeviceRun run{"test", *program, draw(*program, false), 1e-5, nullptr};
@@ -49,7 +48,14 @@ Prepared prepare(const char* text, const HostOptions& options) {
   if (!model) return {};
   run.model = std::move(*model);
   expectReference(run, 0);
-  return {notesOf(*run.model), device->planCounts()};
+  return std::move(run.model);
+}
+
+/// On a new device.
+Prepared prepare(const char* text, const HostOptions& options) {
+  auto device = hostDevice(options);
+  const auto model = modelOn(device, text);
+  return model ? Prepared{notesOf(*model), device->planCounts()} : Prepared();
 }
 
 std::string errorOf(const char* text, const HostOptions& options) {
@@ -211,16 +217,9 @@ HostOptions bordersTaking(double offBorders, double onBorders) {
 
 /// What the program is made of on such a device; it is compared with the reference.
 std::vector<std::string> stepsWhere(const char* text, double offBorders, double onBorders) {
-  auto device = hostDevice(bordersTaking(offBorders, onBorders));
-  auto program = parseProgram(text, "test");
-  EXPECT_TRUE(program) << program.error().message();
-  DeviceRun run{"test", *program, draw(*program, false), 1e-5, nullptr};
-  auto model = CudaModel::prepare(*program, inputsFrom<float>(run.tensors), device);
-  EXPECT_TRUE(model) << model.error().message();
+  const auto model = modelOn(hostDevice(bordersTaking(offBorders, onBorders)), text);
   if (!model) return {};
-  run.model = std::move(*model);
-  expectReference(run, 0);
-  const auto times = run.model->profile();
+  const auto times = model->profile();
   EXPECT_TRUE(times) << times.error().message();
   std::vector<std::string> names;
   for (const StepTime& time : *times)
