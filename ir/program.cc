@@ -237,6 +237,43 @@ Program Program::restricted(std::vector<bool> kept, const std::vector<Value>& ou
   return result;
 }
 
+Program Program::computingFrom(const std::set<Value>& cut, const std::vector<Value>& outputs, bool constant) const {
+  std::vector<bool> needed(nodes_.size());
+  for (Value v : outputs)
+    needed[static_cast<size_t>(v.node)] = true;
+  std::set<Value> read;
+  for (size_t i = nodes_.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (Value v : nodes_[i].operands) {
+      if (cut.contains(v)) {
+        read.insert(v);
+      } else {
+        needed[static_cast<size_t>(v.node)] = true;
+      }
+    }
+  }
+  ProgramBuilder builder;
+  std::map<Value, Value> inputs;
+  for (Value v : read)
+    inputs.emplace(v, builder.input(name(v), shape(v), constant));
+  Program result = std::move(builder).finish({});
+  std::vector<int> renumbered(nodes_.size(), -1);
+  auto moved = [&](Value v) { return Value{renumbered[static_cast<size_t>(v.node)], v.output}; };
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (!needed[i]) continue;
+    renumbered[i] = static_cast<int>(result.nodes_.size());
+    Node& n = result.nodes_.emplace_back(nodes_[i]);
+    for (Value& v : n.operands)
+      v = cut.contains(v) ? inputs.at(v) : moved(v);
+    for (int o = 0; o < static_cast<int>(n.names.size()); ++o) {
+      if (read.contains({static_cast<int>(i), o})) n.names[static_cast<size_t>(o)] += "'";
+    }
+  }
+  for (Value v : outputs)
+    result.outputs_.push_back(moved(v));
+  return result;
+}
+
 Value ProgramBuilder::input(std::string name, Shape shape, bool constant) {
   Node n;
   n.op = findOp("Input");

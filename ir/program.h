@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -84,6 +85,9 @@ class Program {
   Program withoutDeadNodes() const;
   /// What these values are computed from, and no other inputs; they are its outputs.
   Program computing(const std::vector<Value>& values) const;
+  /// What these outputs are computed from where all that reads one of `cut` reads an input of its name instead,
+  /// constant if `constant`. An output that is one of `cut` gets another name.
+  Program computingFrom(const std::set<Value>& cut, const std::vector<Value>& outputs, bool constant = false) const;
 
  private:
   friend class ProgramBuilder;

@@ -82,8 +82,8 @@ Comparison compareOnEngine(const Program& pattern,
   Comparison result;
   result.scope = "in float";
   for (size_t o = 0; o < before->size(); ++o) {
-    const double allowed = options.floor * largestMagnitude((*before)[o]);
-    const bool alike = (*before)[o].extents == (*after)[o].extents && std::isfinite(allowed);
+    const double scale = largestMagnitude((*before)[o]), allowed = options.floor * scale;
+    const bool alike = (*before)[o].extents == (*after)[o].extents && std::isfinite(allowed) && !isTiny(scale);
     const double difference =
         alike ? largestDifference((*before)[o], (*after)[o]) : std::numeric_limits<double>::infinity();
     if (!(difference <= allowed)) return {Verdict::kNotPossible, "", "", 0};

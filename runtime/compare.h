@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/counterparts.h"
 #include "runtime/reference/reference.h"
 #include "runtime/weights.h"
 
@@ -155,23 +156,33 @@ struct ModelOptions {
   /// The rewritten model's error may be factor · the original's + floor · max|output|.
   double factor = 4;
   double floor = 0x1p-20;
+  /// The least error that a part of the rewritten model may have, relative to its largest result: thousands of terms in
+  /// another order.
+  double partFloor = 0x1p-17;
   /// Null: the reference runs both models.
   FloatEngine engine = nullptr;
   /// The rewritten model's intermediate results need not be rounded to see that they round as the original's do: the
   /// engine may decide about models of 16 bits, too.
   bool sameRounding = false;
-  /// Told the way in which it compares ("in float", "in double"), and the share of that which is done.
+  /// What the rewritten model has of the original. None: that is not known.
+  Counterparts counterparts = {};
+  /// Of the original's values, at most so many are kept to run parts of the rewritten model by themselves.
+  int64_t mostFloats = int64_t{1} << 28;
+  /// They are kept from the first run if they are no more of all its values; else it runs again where they are needed.
+  double keptShare = 1.0 / 3;
+  /// Told the way in which it compares ("in float", "part by part", "in double"), and the share of that which is done.
   ReportProgress progress = nullptr;
 };
 
 /// Random values in [-1, 1), by name, for the inputs that are no weights; then one of two ways.
 ///
 /// In float: `engine` runs both models, where there are no symbols, and where they are of 16 bits with `sameRounding`
-/// only. With P and M what it
-/// computes of the original and of the rewritten one, |M - P| <= floor · max|P|, output by output, decides that they
-/// are alike. Whatever the exact result y is, M's error is then at most P's and floor · max|P|, which is less than the
-/// other way allows. So does |M - P| <= floor · max|P| + (factor - 1) · max|P' - P|, with P' the original's results
-/// where each input and each weight is a neighbouring float: what one more rounding of these does, up to 16 floors.
+/// only; what both compute alike it computes once. With P and M what it computes of the original and of the rewritten
+/// one, |M - P| <= floor · max|P|, output by output, decides that they are alike. Whatever the exact result y is, M's
+/// error is then at most P's and floor · max|P|, which is less than the other way allows. In a model that amplifies
+/// roundings |M - P| may be more, up to 49 times, where each part of the rewritten one that is not the original's
+/// passes by itself: it runs on what the original has there, and each of its results is within floor · max of what the
+/// original has there. By induction over the parts M is then P with some results rounded otherwise.
 ///
 /// In double, where there is no engine or it does not decide: the original in double precision is the truth; the
 /// rewritten model's error in float, with each result rounded to the precision in which the model keeps it, may be

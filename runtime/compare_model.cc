@@ -1,15 +1,14 @@
 // Whole models, original against rewritten.
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
-#include "ir/wide_loops.h"
+#include "ir/ops/op.h"
 #include "runtime/compare.h"
 #include "runtime/difference.h"
 #include "runtime/draw.h"
@@ -43,62 +42,23 @@ Expected<std::vector<TensorRef<float>>> executeRounded(const ModelProgram& model
   return executeWith<float>(model.program, symbols, inputs, evaluator, options);
 }
 
-/// One number for each of 32 bits, without a branch: every number but 0 and what is not finite becomes the next larger
-/// or, where the bit is not set, the next smaller one.
-[[gnu::always_inline]] inline void nudgeBlock(float* block, uint32_t up) {
-  constexpr int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;
-  constexpr auto kBits = [] {
-    std::array<uint32_t, 32> bits{};
-    for (uint32_t i = 0; i < 32; ++i)
-      bits[i] = 1U << i;
-    return bits;
-  }();
-  std::array<int32_t, 32> numbers;
-  std::memcpy(numbers.data(), block, sizeof numbers);
-  for (size_t i = 0; i < 32; ++i) {
-    const int32_t magnitude = numbers[i] & kMagnitude;
-    const bool isUp = ((up & kBits[i]) != 0) & (magnitude < kInfinity - 1);
-    const bool moves = (magnitude > 0) & (magnitude < kInfinity);
-    numbers[i] += moves ? (isUp ? 1 : -1) : 0;
-  }
-  std::memcpy(block, numbers.data(), sizeof numbers);
+/// The largest difference where not both are infinite, or no numbers, alike.
+double differenceOfNumbers(const Tensor<float>& a, const Tensor<float>& b) {
+  const float *left = a.data.data(), *right = b.data.data();
+  return largestOf(b.data.size(), [=](size_t i) {
+    const bool alike = left[i] == right[i] || (std::isnan(left[i]) && std::isnan(right[i]));
+    return alike ? 0 : std::abs(static_cast<double>(left[i]) - static_cast<double>(right[i]));
+  });
 }
 
-PET_WIDE_LOOPS void nudge(float* numbers, size_t count, Draw draw) {
-  constexpr size_t kBlock = 32;
-  auto bits = [&] { return static_cast<uint32_t>(draw.below(uint64_t{1} << 32)); };
-  size_t start = 0;
-  for (; start + kBlock <= count; start += kBlock)
-    nudgeBlock(numbers + start, bits());
-  if (start == count) return;
-  std::array<float, kBlock> rest{};
-  std::copy(numbers + start, numbers + count, rest.begin());
-  nudgeBlock(rest.data(), bits());
-  std::copy_n(rest.begin(), count - start, numbers + start);
+double largestFinite(const Tensor<float>& t) {
+  const float* values = t.data.data();
+  return largestOf(t.data.size(),
+                   [=](size_t i) { return std::isfinite(values[i]) ? std::abs(static_cast<double>(values[i])) : 0; });
 }
 
-Tensor<float> nudged(Tensor<float> tensor, Draw draw) {
-  nudge(tensor.data.data(), tensor.data.size(), draw);
-  return tensor;
-}
-
-/// Neighbours of these numbers, each made when it is asked for.
-Weights nudged(const Weights& weights, uint64_t seed) {
-  auto near = [seed](std::string_view name, Tensor<float> tensor) {
-    return std::make_shared<const Tensor<float>>(nudged(std::move(tensor), Draw(seed, std::string(name) + "'")));
-  };
-  auto tensors = [=, tensors = weights.tensors](std::string_view name) -> TensorRef<float> {
-    const auto weight = tensors(name);
-    return weight ? near(name, *weight) : nullptr;
-  };
-  auto stored = [=, stored = weights.stored](std::string_view name) -> std::optional<StoredFloats> {
-    const auto weight = stored ? stored(name) : std::nullopt;
-    if (!weight) return std::nullopt;
-    auto made = near(name, weight->copy());
-    return StoredFloats{made->extents, made->data.data(), made};
-  };
-  return {std::move(tensors), std::move(stored)};
-}
+/// How many times as large as each part's own error the whole model's may be, as far as these are allowed.
+constexpr double kMostAmplified = 49;
 
 /// Two models on the same inputs.
 class ModelComparison {
@@ -150,55 +110,164 @@ class ModelComparison {
 
   using Tensors = std::vector<Tensor<float>>;
 
-  TensorMap nudgedInputs() const {
-    TensorMap inputs;
-    for (const auto& [name, tensor] : drawn_)
-      inputs.emplace(name, nudged(tensor, Draw(options_.seed, name + "'")));
-    return inputs;
-  }
-
   /// kHolds, or kNotPossible with the reason why it does not decide. One model is ready at a time, for their weights.
   Comparison onEngine() const {
+    const Program& rewritten = rewritten_.program;
+    const std::vector<bool> shared = sharedNodes(rewritten, options_.counterparts);
+    std::vector<size_t> compared;
+    std::vector<Value> wanted, rest;
+    for (size_t o = 0; o < rewritten.outputs().size(); ++o) {
+      const Value output = rewritten.outputs()[o];
+      if (shared[static_cast<size_t>(output.node)]) continue;
+      compared.push_back(o);
+      wanted.push_back(original_.program.outputs()[o]);
+      rest.push_back(output);
+    }
+    if (compared.empty()) return {Verdict::kHolds, "", "every output is the original's", 0};
+    const std::set<Value> read = readOfShared(rewritten, shared, rest);
+    const std::vector<RewrittenParts> parts = rewrittenParts(rewritten, options_.counterparts, options_.mostFloats);
+    std::set<Value> kept = read;
+    const bool isKept = parts.size() == 1 && isLittle(parts[0]);
+    if (isKept) enter(parts[0], kept);
     const ReportShare progress = shareOf("in float");
-    auto run = [&](const ModelProgram& model, const Weights& weights, const TensorMap& inputs,
-                   const ReportShare& share) { return runOn(options_.engine, model.program, weights, inputs, share); };
-    auto after = run(rewritten_, rewritten_.weights, drawn_, shareWithin(progress, 0, 0.5));
-    if (!after) return notPossible(after.error());
-    auto before = run(original_, original_.weights, drawn_, shareWithin(progress, 0.5, 0.5));
+    TensorMap known = drawn_;
+    auto before = runOriginal(wanted, kept, known, shareWithin(progress, 0, 0.5));
     if (!before) return notPossible(before.error());
-    const Comparison result = compareFloats(*before, *after, nullptr);
-    if (result.holds() || !std::isfinite(result.worst)) return result;
-    auto other =
-        run(original_, nudged(original_.weights, options_.seed), nudgedInputs(), shareOf("with other roundings"));
-    return other ? compareFloats(*before, *after, &*other) : result;
+    auto after = runOn(options_.engine, rewritten.computingFrom(read, rest), rewritten_.weights, known,
+                       shareWithin(progress, 0.5, 0.5));
+    if (!after) return notPossible(after.error());
+    const Comparison whole = compareFloats(compared, *before, *after);
+    if (whole.holds() || whole.worst > kMostAmplified) return whole;
+    return partByPart(parts, isKept ? &known : nullptr, whole);
   }
 
-  /// `worst` of what does not hold is infinite where no noise explains it.
-  Comparison compareFloats(const Tensors& before, const Tensors& after, const Tensors* other) const {
-    constexpr double kMostNoise = 16;  // of the floor; a model that amplifies more is one for the other way
+  /// To keep what a part takes costs less than to run the original again where that may be needed.
+  bool isLittle(const RewrittenParts& part) const {
+    auto floats = [](const Program& program, Value v) {
+      return static_cast<double>(elementCount(asConstants(program.shape(v)).value_or(Extents{})));
+    };
+    std::set<Value> kept;
+    enter(part, kept);
+    double some = 0, all = 0;
+    for (Value v : kept)
+      some += floats(rewritten_.program, v);
+    const auto& nodes = original_.program.nodes();
+    for (int i = 0; i < static_cast<int>(nodes.size()); ++i)
+      all += nodes[static_cast<size_t>(i)].is(ops::kInput) ? 0 : floats(original_.program, {i, 0});
+    return some <= options_.keptShare * all;
+  }
+
+  static void enter(const RewrittenParts& parts, std::set<Value>& values) {
+    values.insert(parts.read.begin(), parts.read.end());
+    values.insert(parts.outputs.begin(), parts.outputs.end());
+  }
+
+  /// Runs the original for `wanted` values of its own, and for those that the rewritten one's in `kept` stand for,
+  /// which become known by the names that they have there.
+  Expected<Tensors> runOriginal(const std::vector<Value>& wanted,
+                                const std::set<Value>& kept,
+                                TensorMap& known,
+                                const ReportShare& progress) const {
+    std::vector<Value> outputs;
+    std::map<Value, size_t> places;
+    std::vector<int> uses;
+    auto ask = [&](Value v) {
+      auto [at, fresh] = places.try_emplace(v, outputs.size());
+      if (fresh) {
+        outputs.push_back(v);
+        uses.push_back(0);
+      }
+      ++uses[at->second];
+    };
+    std::map<Value, Value> made;
+    for (Value v : kept) {
+      if (!rewritten_.program.node(v).is(ops::kInput)) made.emplace(v, options_.counterparts.values.at(v));
+    }
+    for (Value v : wanted)
+      ask(v);
+    for (const auto& [v, original] : made)
+      ask(original);
+    auto results = runOn(options_.engine, original_.program.computing(outputs), original_.weights, drawn_, progress);
+    if (!results) return results;
+    auto take = [&](Value v) -> Tensor<float> {
+      const size_t at = places.at(v);
+      return --uses[at] > 0 ? (*results)[at] : std::move((*results)[at]);
+    };
+    Tensors tensors;
+    for (Value v : wanted)
+      tensors.push_back(take(v));
+    for (const auto& [v, original] : made)
+      known.insert_or_assign(rewritten_.program.name(v), take(original));
+    return tensors;
+  }
+
+  /// `worst` of what does not hold is infinite where no error of the parts can explain it.
+  Comparison compareFloats(const std::vector<size_t>& compared, const Tensors& before, const Tensors& after) const {
     Comparison result;
     result.scope = "in float: ";
-    for (size_t o = 0; o < before.size(); ++o) {
-      const double scale = largestMagnitude(before[o]), floor = options_.floor * scale;
-      if (auto extents = differentExtents(before[o], after[o])) return undecided(o, *extents);
-      if (!std::isfinite(scale)) return undecided(o, "the original's values are not finite");
-      const double noise = other ? std::min(largestDifference((*other)[o], before[o]), kMostNoise * floor) : 0;
-      const OutputError error{largestDifference(after[o], before[o]), floor + (options_.factor - 1) * noise};
-      result.scope +=
-          fmt::format("{}{}: difference {:.2e}, max|output| {:.2e}", o ? "; " : "", nameOf(o), error.is, scale);
-      if (other) result.scope += fmt::format(", of roundings {:.2e}", noise);
+    for (size_t i = 0; i < compared.size(); ++i) {
+      const std::string& name = nameOf(compared[i]);
+      const double scale = largestMagnitude(before[i]), floor = options_.floor * scale;
+      if (auto extents = differentExtents(before[i], after[i])) return undecidable(name, *extents);
+      if (!std::isfinite(scale)) return undecidable(name, "the original's values are not finite");
+      if (isTiny(scale)) return undecidable(name, "the original's values are 0 or next to it");
+      const OutputError error{largestDifference(after[i], before[i]), floor};
+      result.scope += fmt::format("{}{}: difference {:.2e}, max|output| {:.2e}", i ? "; " : "", name, error.is, scale);
       result.worst = std::max(result.worst, error.inUnits());
-      if (!error.isAllowed())
-        return undecided(o, fmt::format("off by {:.3g} from the original (at most {:.3g})", error.is, error.allowed),
-                         error.is);
+      if (result.reason.empty() && !error.isAllowed()) {
+        result.verdict = Verdict::kNotPossible;
+        result.reason =
+            fmt::format("{}: off by {:.3g} from the original (at most {:.3g})", name, error.is, error.allowed);
+      }
     }
     return result;
   }
 
-  Comparison undecided(size_t output,
-                       const std::string& why,
-                       double worst = std::numeric_limits<double>::infinity()) const {
-    return {Verdict::kNotPossible, fmt::format("{}: {}", nameOf(output), why), "", worst};
+  static Comparison undecidable(const std::string& name, const std::string& why) {
+    return {Verdict::kNotPossible, fmt::format("{}: {}", name, why), "", std::numeric_limits<double>::infinity()};
+  }
+
+  /// Whether each part of the rewritten model that is not the original's is within the bound where it reads what the
+  /// original has there. Then the rewritten model is the original with those results rounded otherwise, and what
+  /// `whole` found is what becomes of that.
+  /// `kept`: what the original computes that a single group of parts takes; null: it runs again for each.
+  Comparison partByPart(const std::vector<RewrittenParts>& parts, TensorMap* kept, const Comparison& whole) const {
+    const Program& rewritten = rewritten_.program;
+    auto standsForOne = [&](Value v) { return options_.counterparts.values.contains(v); };
+    if (!std::all_of(rewritten.outputs().begin(), rewritten.outputs().end(), standsForOne)) return whole;
+    const ReportShare progress = shareOf("part by part");
+    const double width = 1.0 / static_cast<double>(parts.size());
+    const double floor = std::max(options_.floor, options_.partFloor);
+    double worst = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const double from = width * static_cast<double>(i);
+      TensorMap known;
+      if (kept) {
+        known.swap(*kept);
+      } else {
+        known = drawn_;
+        std::set<Value> needed;
+        enter(parts[i], needed);
+        if (auto ran = runOriginal({}, needed, known, shareWithin(progress, from, width / 2)); !ran) return whole;
+      }
+      const Program program = rewritten.computingFrom(parts[i].read, parts[i].outputs);
+      auto made = runOn(options_.engine, program, rewritten_.weights, known,
+                        shareWithin(progress, from + width / 2, width / 2));
+      if (!made) return whole;
+      for (size_t o = 0; o < parts[i].outputs.size(); ++o) {
+        const Tensor<float>& before = known.at(rewritten.name(parts[i].outputs[o]));
+        if (differentExtents(before, (*made)[o])) return whole;
+        const OutputError error{differenceOfNumbers((*made)[o], before), floor * largestFinite(before)};
+        if (!error.isAllowed()) return whole;
+        worst = std::max(worst, error.inUnits());
+      }
+      count += parts[i].outputs.size();
+    }
+    return {
+        Verdict::kHolds, "",
+        fmt::format("{}; of {} rewritten values, each by itself: {:.2g} of what is allowed", whole.scope, count, worst),
+        std::max(worst, whole.worst / kMostAmplified)};
   }
 
   Comparison inDouble() const {

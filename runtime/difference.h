@@ -71,6 +71,11 @@ double largestMagnitude(const Tensor<T>& t) {
   return largestOf(t.data.size(), [=](size_t i) { return std::abs(static_cast<double>(values[i])); });
 }
 
+/// An engine may take all of them as 0.
+inline bool isTiny(double magnitude) {
+  return magnitude < static_cast<double>(std::numeric_limits<float>::min());
+}
+
 /// One run of a program.
 inline Expected<std::vector<Tensor<float>>> runOn(const FloatEngine& engine,
                                                   const Program& program,

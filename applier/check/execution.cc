@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "applier/check/counterparts.h"
 #include "applier/check/members.h"
 #include "applier/onnx/mapping.h"
 #include "applier/view/element_types.h"
@@ -192,26 +193,6 @@ std::vector<Value> weightsMade(const Program& program) {
   return made;
 }
 
-/// The program with these values as constant inputs.
-Expected<Program> withInputs(const Program& program, const std::vector<Value>& values) {
-  ProgramBuilder builder;
-  std::map<Value, Value> moved;
-  for (Value v : program.inputs())
-    moved[v] = builder.input(program.name(v), program.shape(v), isConstant(program, v));
-  for (Value v : values)
-    moved[v] = builder.input(program.name(v), program.shape(v), true);
-  for (int i = 0; i < static_cast<int>(program.nodes().size()); ++i) {
-    const Node& n = program.nodes()[static_cast<size_t>(i)];
-    auto isKnown = [&](Value v) { return moved.contains(v); };
-    if (isKnown({i, 0}) || !std::all_of(n.operands.begin(), n.operands.end(), isKnown)) continue;
-    if (auto ok = copyNode(builder, program, i, moved); !ok) return tl::unexpected(ok.error());
-  }
-  std::vector<Value> outputs;
-  for (Value v : program.outputs())
-    outputs.push_back(moved.at(v));
-  return std::move(builder).finish(std::move(outputs)).withoutDeadNodes();
-}
-
 class SiteChecker {
  public:
   SiteChecker(const View& view, const SiteCheckOptions& options, CheckedRules& checked, NewWeights& weights)
@@ -275,9 +256,7 @@ class SiteChecker {
       weights_.enter(*derivation, Constant::of(*value));
       result.made.emplace(r.replacement.name(v), std::make_shared<const Tensor<float>>(std::move(*value)));
     }
-    auto program = withInputs(r.replacement, made);
-    if (!program) return std::nullopt;
-    result.program = std::move(*program);
+    result.program = r.replacement.computingFrom({made.begin(), made.end()}, r.replacement.outputs(), true);
     return result;
   }
 
@@ -399,6 +378,7 @@ Comparison compareComputed(const View& before, const View& after, const SiteChec
   model.floor = options.floor;
   model.engine = options.engine;
   model.sameRounding = options.sameRounding;
+  if (options.engine) model.counterparts = counterparts(before, after);
   if (options.progress) {
     model.progress = [&](std::string_view way, double share) {
       options.progress(fmt::format("checking the whole model {}", way), share);

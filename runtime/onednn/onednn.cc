@@ -100,7 +100,9 @@ Expected<OneDnnModel> OneDnnModel::prepare(const Program& program,
 Expected<void> OneDnnModel::execute(std::span<const float* const> inputs,
                                     std::span<float* const> outputs,
                                     const ReportShare& progress) {
-  onednn::useThreads(state_->planner->options().threads);
+  const int threads = state_->planner->options().threads;
+  onednn::useThreads(threads);
+  const onednn::TinyAsZero tinyAsZero(threads);
   try {
     const plan::Pointers& pointers = state_->bind(inputs, outputs);
     for (plan::Step* step : state_->memory.moving())
@@ -119,6 +121,7 @@ Expected<void> OneDnnModel::execute(std::span<const float* const> inputs,
 Expected<std::vector<StepTime>> OneDnnModel::profile(std::span<const float* const> inputs,
                                                      std::span<float* const> outputs) {
   if (auto ok = execute(inputs, outputs); !ok) return tl::unexpected(ok.error());
+  const onednn::TinyAsZero tinyAsZero(state_->planner->options().threads);
   auto times = plan::timesOf(*state_->planner, plan::secondsByClock);
   if (auto ok = execute(inputs, outputs); !ok) return tl::unexpected(ok.error());  // steps may work in place
   return times;

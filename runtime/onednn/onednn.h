@@ -21,7 +21,7 @@ struct OneDnnOptions {
 };
 
 /// A program prepared for one processor: primitives chosen, weights in the form these want, memory planned. All choices
-/// follow from program, weights and options; nothing is timed.
+/// follow from program, weights and options; nothing is timed. Numbers below 2^-126 are taken as 0 while it runs.
 class OneDnnModel {
  public:
   /// `program`: all symbols bound. `weights`: the values of its constant inputs, by name; what was made for the asking

@@ -13,4 +13,19 @@ inline void useThreads([[maybe_unused]] int threads) {
 #endif
 }
 
+/// While it lives, the calling thread and the `threads` - 1 that it uses take numbers below 2^-126 as 0, where the
+/// processor is an x86. An operation on such numbers takes as long as a hundred others on some; Softmax makes many of
+/// scores far below the largest.
+class TinyAsZero {
+ public:
+  explicit TinyAsZero(int threads);
+  ~TinyAsZero();
+  TinyAsZero(const TinyAsZero&) = delete;
+  TinyAsZero& operator=(const TinyAsZero&) = delete;
+
+ private:
+  int threads_;
+  unsigned before_;  ///< the calling thread's state
+};
+
 }  // namespace pet::onednn

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "runtime/onednn/float_engine.h"
 #include "runtime/onednn/onednn.h"
@@ -84,6 +84,43 @@ TEST(OneDnnModels, OperatorsThatItLacksAreNoObstacle) {
   const ModelProgram model{*program, inputsFrom<float>(weights)};
   const Comparison same = compareWholeModel(model, model, {}, options);
   EXPECT_EQ(same.scope.rfind("in float", 0), 0U) << same.scope << same.reason;
+}
+
+/// On every thread, and for the caller as before when it is done.
+TEST(OneDnnModels, TakeTinyNumbersAsZeroWhileTheyRun) {
+  const Extents extents{512, 1024};
+  auto program = parseProgram("x: [512, 1024]\n w: const [1024, 8]\n t = Mul(x, x)\n y = MatMul(t, w)", "test");
+  ASSERT_TRUE(program) << program.error().message();
+  TensorMap inputs;
+  Tensor<float>& x = inputs.emplace("x", Tensor<float>(extents)).first->second;
+  std::fill(x.data.begin(), x.data.end(), 1e-20F);
+  TensorMap weights{{"w", Tensor<float>({1024, 8})}};
+  std::fill(weights.at("w").data.begin(), weights.at("w").data.end(), 1e30F);
+  for (int threads : {1, 2}) {
+    auto model = OneDnnModel::prepare(*program, weights, {.threads = threads});
+    ASSERT_TRUE(model) << model.error().message();
+    auto found = model->run(inputs);
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_THAT((*found)[0].data, testing::Each(0.F));
+    const volatile float small = x.data[0];
+    EXPECT_GT(small * small, 0);
+  }
+}
+
+/// Results that an engine may take as 0 decide nothing.
+TEST(OneDnnModels, TinyResultsAreComparedByTheReference) {
+  auto program = parseProgram("x: [4, 8]\n w: const [8, 3]\n y = MatMul(x, w)", "test");
+  ASSERT_TRUE(program) << program.error().message();
+  TensorMap weights{{"w", drawReal(Draw(3, "w"), {8, 3})}};
+  for (float& w : weights.at("w").data)
+    w *= 1e-40F;
+  TensorMap others = weights;
+  others.at("w").data[5] *= 2;
+  ModelOptions options;
+  options.engine = oneDnnFloatEngine(1);
+  const ModelProgram model{*program, inputsFrom<float>(weights)}, other{*program, inputsFrom<float>(others)};
+  EXPECT_THAT(compareWholeModel(model, model, {}, options).scope, testing::StartsWith("in double"));
+  EXPECT_EQ(compareWholeModel(model, other, {}, options).verdict, Comparison::Verdict::kFails);
 }
 
 }  // namespace

@@ -1,0 +1,103 @@
+#include "applier/check/counterparts.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "applier/onnx/mapping.h"
+#include "ir/ops/op.h"
+
+namespace pet {
+namespace {
+
+bool sameBytes(const Constant& a, const Constant& b) {
+  const bool same = a.element == b.element && a.extents == b.extents && a.bytes == b.bytes;
+  for (const Constant* c : {&a, &b}) {
+    if (c->bytes.mapped()) dropPages(*c->bytes);
+  }
+  return same;
+}
+
+class CounterpartFinder {
+ public:
+  CounterpartFinder(const View& original, const View& rewritten) : original_(original), rewritten_(rewritten) {
+    for (const auto& [value, name] : original.names)
+      byName_.emplace(name, value);
+    const auto& nodes = original.program.nodes();
+    for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
+      const Node& n = nodes[static_cast<size_t>(i)];
+      if (n.is(ops::kInput)) {
+        inputs_.emplace(n.names[0], i);
+      } else {
+        byOperands_.emplace(std::pair(n.op, n.operands), i);
+      }
+    }
+  }
+
+  Counterparts find() && {
+    const auto& nodes = rewritten_.program.nodes();
+    for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
+      const Node& n = nodes[static_cast<size_t>(i)];
+      const int same = n.is(ops::kInput) ? sameInput(i) : sameNode(n);
+      found_.same.push_back(same >= 0);
+      for (int o = 0; o < static_cast<int>(n.names.size()); ++o) {
+        if (same >= 0) {
+          found_.values.emplace(Value{i, o}, Value{same, o});
+        } else if (!n.is(ops::kInput)) {
+          enterByName({i, o});
+        }
+      }
+    }
+    return std::move(found_);
+  }
+
+ private:
+  /// The original's input; -1: none, as below.
+  int sameInput(int node) const {
+    auto at = inputs_.find(rewritten_.program.nodes()[static_cast<size_t>(node)].names[0]);
+    if (at == inputs_.end()) return -1;
+    auto mine = rewritten_.constants.find(node), its = original_.constants.find(at->second);
+    const bool constant = mine != rewritten_.constants.end();
+    if (constant != (its != original_.constants.end())) return -1;
+    const Value here{node, 0}, there{at->second, 0};
+    if (rewritten_.program.shape(here) != original_.program.shape(there)) return -1;
+    return !constant || sameBytes(its->second, mine->second) ? at->second : -1;
+  }
+
+  int sameNode(const Node& n) const {
+    std::vector<Value> operands;
+    for (Value v : n.operands) {
+      auto at = found_.values.find(v);
+      if (at == found_.values.end()) return -1;
+      operands.push_back(at->second);
+    }
+    auto [first, last] = byOperands_.equal_range(std::pair(n.op, operands));
+    auto at = std::find_if(first, last, [&](const auto& entry) {
+      const Node& other = original_.program.nodes()[static_cast<size_t>(entry.second)];
+      return other.attributes == n.attributes && other.names.size() == n.names.size();
+    });
+    return at == last ? -1 : at->second;
+  }
+
+  void enterByName(Value value) {
+    auto name = rewritten_.names.find(value);
+    if (name == rewritten_.names.end()) return;
+    auto at = byName_.find(name->second);
+    if (at == byName_.end() || original_.program.shape(at->second) != rewritten_.program.shape(value)) return;
+    found_.values.emplace(value, at->second);
+  }
+
+  const View &original_, &rewritten_;
+  std::map<std::string, Value, std::less<>> byName_;
+  std::map<std::string, int, std::less<>> inputs_;
+  std::multimap<std::pair<const OpRow*, std::vector<Value>>, int> byOperands_;
+  Counterparts found_;
+};
+
+}  // namespace
+
+Counterparts counterparts(const View& original, const View& rewritten) {
+  return CounterpartFinder(original, rewritten).find();
+}
+
+}  // namespace pet
