@@ -146,9 +146,12 @@ void Planner::findGroups() {
   }
 }
 
-/// Which nodes may be computed with the one before: each is the only reader of the one before.
+/// Which nodes may be computed with the one before: each is the only reader of the one before. Of two heavy ones whose
+/// results are added the last one takes the sum; of others the first one takes what follows, a normalisation, too.
 void Planner::findChains(bool heavy) {
-  for (int a = static_cast<int>(program_.nodes().size()); a-- > 0;) {
+  const int count = static_cast<int>(program_.nodes().size());
+  for (int i = 0; i < count; ++i) {
+    const int a = heavy ? count - 1 - i : i;
     if (isConstant({a, 0}) || chainOf_[static_cast<size_t>(a)] >= 0) continue;
     const auto takes = taking(a);
     if (!takes || takes->heavy != heavy || (!heavy && fuses(a))) continue;
