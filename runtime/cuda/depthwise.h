@@ -9,8 +9,9 @@
 
 namespace pet::cuda {
 
-/// Kernels of ours for a convolution of each channel by itself, which differ in their tiles: the first fits most. None:
-/// it is no such convolution, or so many taps do not fit into shared memory.
+/// Kernels of ours for a convolution of each channel by itself, a transposed one too, which differ in their tiles: the
+/// first fits most. None: it is no such convolution, so many taps do not fit into shared memory, or a transposed one's
+/// stride is more than a thread computes.
 std::vector<KernelSource> depthwiseKernels(const ConvCall& call);
 
 /// Makes a call of a kernel that can run now.

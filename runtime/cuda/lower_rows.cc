@@ -28,7 +28,11 @@ class Rows final : public Operands {
 
   using Operands::add;
   std::string add(const Place& operand) override {
-    kernel_.from.push_back(broadcast(operand.access, kernel_.to.extents()));
+    const Extents extents = kernel_.to.extents();
+    // A result without the reduced dimensions has all the elements that one with them has.
+    const Extents given = operand.access.extents();
+    const bool lacks = given.size() < extents.size() && elementCount(given) == elementCount(extents);
+    kernel_.from.push_back(lacks ? *reshaped(operand.access, extents) : broadcast(operand.access, extents));
     arguments_.push_back({operand.buffer});
     return fmt::format("e{}", kernel_.from.size() - 1);
   }
@@ -56,6 +60,22 @@ RowKernel::Pass meanOf(std::string term, int64_t count) {
   return {false, std::move(term), fmt::format("r * {}", number(static_cast<float>(1.0 / static_cast<double>(count))))};
 }
 
+/// The last dimension of a result that has more than one position.
+size_t lastLongDimension(const plan::Planner& p, int n) {
+  const Extents y = p.extents({n, 0});
+  const auto found = std::find_if(y.rbegin(), y.rend(), [](int64_t extent) { return extent > 1; });
+  return found == y.rend() ? 0 : static_cast<size_t>(y.rend() - found) - 1;
+}
+
+/// Which dimension of what is reduced becomes this one of the result.
+size_t dimensionBefore(size_t dimension, const std::vector<size_t>& reduced, bool keeps) {
+  std::vector<size_t> gone = keeps ? std::vector<size_t>() : reduced;
+  std::sort(gone.begin(), gone.end());
+  for (size_t d : gone)
+    dimension += d <= dimension ? 1 : 0;
+  return dimension;
+}
+
 bool lowerReduce(Planner& p, int n, const Epilogue& e) {
   const Node& node = p.node(n);
   const Value x = node.operands[0];
@@ -72,7 +92,9 @@ bool lowerReduce(Planner& p, int n, const Epilogue& e) {
   if (node.is(ops::kReduceMean)) pass = meanOf("x", count);
   if (node.is(ops::kReduceL2)) pass = {false, "x * x", "sqrtf(r)"};
   const Place to = p.create(rowMajor(kept));
-  Rows(p, p.place(x), to, reduced, {pass}).emit("r0");
+  Rows rows(p, p.place(x), to, reduced, {pass});
+  const size_t channel = dimensionBefore(lastLongDimension(p, n), reduced, p.scalar(n, "keepdims") != 0);
+  rows.emit(rows.after("r0", e, channel));
   p.define(e.result, {to.buffer, *reshaped(to.access, p.extents({n, 0}))});
   p.note(n, "a kernel of our own");
   return true;
@@ -86,7 +108,8 @@ bool lowerGlobalPool(Planner& p, int n, const Epilogue& e) {
   const int64_t count = elementCount({extents.begin() + 2, extents.end()});
   const bool isMax = node.is(ops::kGlobalMaxPool);
   const RowKernel::Pass pass = isMax ? RowKernel::Pass{true, "x", "r"} : meanOf("x", count);
-  Rows(p, from, to, dimensions(2, extents.size()), {pass}).emit("r0");
+  Rows rows(p, from, to, dimensions(2, extents.size()), {pass});
+  rows.emit(rows.after("r0", e, channelDimension(p, n)));
   p.define(e.result, std::move(to));
   p.note(n, "a kernel of our own");
   return true;
@@ -169,12 +192,12 @@ bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
 }
 
 constexpr LowerRow kRowRows[] = {
-    {"ReduceSum", lowerReduce},
-    {"ReduceMean", lowerReduce},
-    {"ReduceMax", lowerReduce},
-    {"ReduceL2", lowerReduce},
-    {"GlobalMaxPool", lowerGlobalPool},
-    {"GlobalAveragePool", lowerGlobalPool},
+    {"ReduceSum", lowerReduce, lastLongDimension},
+    {"ReduceMean", lowerReduce, lastLongDimension},
+    {"ReduceMax", lowerReduce, lastLongDimension},
+    {"ReduceL2", lowerReduce, lastLongDimension},
+    {"GlobalMaxPool", lowerGlobalPool, channelDimension},
+    {"GlobalAveragePool", lowerGlobalPool, channelDimension},
     {"Softmax", lowerSoftmax, lastDimension},
     {"LogSoftmax", lowerSoftmax, lastDimension},
     {"LayerNormalization", lowerLayerNormalization, lastDimension},

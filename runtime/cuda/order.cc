@@ -31,9 +31,11 @@ class Uses {
   std::vector<int> before(int s, const CallStep& step) {
     std::set<int> found;
     const auto& arguments = step.arguments();
-    for (size_t i = 1; i < arguments.size(); ++i)
+    const auto& results = step.written();
+    for (size_t i = results.size(); i < arguments.size(); ++i)
       add(read(s, arguments[i].buffer), p_.root(arguments[i].buffer), found);
-    add(written(s, arguments[0].buffer, step.written()), p_.root(arguments[0].buffer), found);
+    for (size_t i = 0; i < results.size(); ++i)
+      add(written(s, arguments[i].buffer, results[i]), p_.root(arguments[i].buffer), found);
     found.erase(s);
     return {found.begin(), found.end()};
   }

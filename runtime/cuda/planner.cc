@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/cuda/borders.h"
+#include "runtime/cuda/join.h"
 #include "runtime/cuda/points.h"
 #include "runtime/cuda/stored.h"
 #include "runtime/plan/correction.h"
@@ -84,6 +85,20 @@ void Planner::emitCall(std::unique_ptr<Call> call, const Place& to, std::vector<
   emit(std::make_unique<CallStep>(std::move(call), to.access, std::move(arguments), workspace, elementBytes()));
 }
 
+void Planner::emitPoints(PointKernel kernel, std::vector<CallStep::Argument> arguments) {
+  emit(std::make_unique<CallStep>(std::move(kernel), std::move(arguments), elementBytes()));
+}
+
+Expected<void> Planner::plan(const Weights& weights, bool late) {
+  if (auto ok = plan::Planner::plan(weights, late); !ok) return ok;
+  joinCopies(*this);
+  for (auto& step : steps) {
+    auto* call = dynamic_cast<CallStep*>(step.get());
+    if (call && !call->points().empty()) call->make(device_);
+  }
+  return {};
+}
+
 Place Planner::aligned(const Place& place) {
   if (place.access.offset % alignment() == 0) return place;
   Place made = create(compacted(place.access));
@@ -104,7 +119,7 @@ bool Planner::isBetterBeside(const Place& corrected, const Call& correction) con
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     const auto* call = dynamic_cast<const CallStep*>(step->get());
     if (!call || root(call->arguments()[0].buffer) != root(corrected.buffer)) continue;
-    return call->call().timed && std::min(*correction.timed, *call->call().timed) > copy;
+    return call->timed() && std::min(*correction.timed, *call->timed()) > copy;
   }
   return false;
 }

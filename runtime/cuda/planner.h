@@ -28,8 +28,13 @@ class Planner : public plan::Planner {
   Storage storage() const { return storage_; }
   int64_t elementBytes() const { return bytesOf(storage_); }
 
+  /// The plan, of which the kernels that copy boxes of one tensor are one each (joinCopies()).
+  Expected<void> plan(const Weights& weights, bool late);
+
   /// `to`: what the call writes, its first argument's buffer.
   void emitCall(std::unique_ptr<Call> call, const Place& to, std::vector<CallStep::Argument> arguments);
+  /// The arguments: the result, then the operands.
+  void emitPoints(PointKernel kernel, std::vector<CallStep::Argument> arguments);
   /// The same numbers where a library reads them: on a border of 16 bytes.
   Place aligned(const Place& place);
   /// correctionPlace(), where strides describe it and it begins at a multiple of `border`.

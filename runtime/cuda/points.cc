@@ -6,12 +6,12 @@
 
 namespace pet::cuda {
 
-Points::Points(Planner& planner, Place to) : Operands(planner, std::move(to)), buffers_{to_.buffer} {
+Points::Points(Planner& planner, Place to) : Operands(planner, std::move(to)) {
   kernel_.to = to_.access;
 }
 
 std::string Points::add(const Place& operand) {
-  const auto known = std::find(buffers_.begin() + 1, buffers_.end(), operand.buffer);
+  const auto known = std::find(buffers_.begin(), buffers_.end(), operand.buffer);
   const auto pointer = static_cast<int>(known - buffers_.begin());
   if (known == buffers_.end()) buffers_.push_back(operand.buffer);
   kernel_.from.push_back({broadcast(operand.access, kernel_.to.extents()), pointer});
@@ -46,10 +46,10 @@ std::string Points::keep(const std::string& value) {
 
 void Points::emit(std::string value) {
   kernel_.value = std::move(value);
-  std::vector<CallStep::Argument> arguments;
+  std::vector<CallStep::Argument> arguments{{to_.buffer}};
   for (int b : buffers_)
     arguments.push_back({b});
-  planner_.emitCall(planner_.device().kernel(generate(kernel_, planner_.storage())), to_, std::move(arguments));
+  planner_.emitPoints(std::move(kernel_), std::move(arguments));
 }
 
 std::string applied(const Activation& activation, const std::string& x) {

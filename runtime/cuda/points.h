@@ -43,7 +43,7 @@ class Points final : public Operands {
 
  private:
   PointKernel kernel_;
-  std::vector<int> buffers_;  ///< per pointer
+  std::vector<int> buffers_;  ///< of operands, per pointer
   int kept_ = 0;
 };
 

@@ -41,9 +41,7 @@ class Forking {
   }
 
  private:
-  int64_t resultsOf(size_t s) const {
-    return elementCount(static_cast<const CallStep&>(*p_.steps[s]).written().extents());
-  }
+  int64_t resultsOf(size_t s) const { return static_cast<const CallStep&>(*p_.steps[s]).elementsWritten(); }
   bool isSmall(size_t s) const { return resultsOf(s) < p_.device().threads(); }
 
   /// Of each step, and of the start, the step that needs it and is the farthest from the end: what does not fill the

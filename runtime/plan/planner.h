@@ -236,6 +236,10 @@ inline size_t lastDimension(const Planner& p, int node) {
 
 /// Throws NotLowered: the shape has a symbol.
 Extents concreteExtents(const Shape& shape);
+/// There are no elements.
+inline bool isEmpty(const Extents& extents) {
+  return std::any_of(extents.begin(), extents.end(), [](int64_t e) { return e < 1; });
+}
 
 /// Operators that are lowered the same way for every engine: those that only move values (views.cc), Concat, of which
 /// parts are computed in place (concat.cc), sums of many values (sums.cc).

@@ -20,6 +20,8 @@ struct DepthwiseCase {
   Extents x, taps, strides, dilations, before, after;
   int64_t perChannel = 1;
   bool bias = false, added = false, relu = false;
+  bool transposed = false;
+  Extents more = {};  ///< of a transposed one: output_padding
 };
 
 /// Dense; dimensions of extent 1 have the strides that they would have were they longer.
@@ -38,9 +40,11 @@ inline cuda::TensorForm formOf(const Extents& extents, bool channelsLast) {
 inline cuda::ConvCall callOf(const DepthwiseCase& c, bool channelsLast) {
   const int64_t channels = c.x[1];
   Extents y{c.x[0], channels * c.perChannel}, w{channels * c.perChannel, 1};
+  if (c.transposed) w = {channels, c.perChannel};
   for (size_t d = 0; d < c.taps.size(); ++d) {
-    const int64_t reach = (c.taps[d] - 1) * c.dilations[d] + 1;
-    y.push_back((c.x[d + 2] + c.before[d] + c.after[d] - reach) / c.strides[d] + 1);
+    const int64_t reach = (c.taps[d] - 1) * c.dilations[d] + 1, pads = c.before[d] + c.after[d];
+    y.push_back(c.transposed ? (c.x[d + 2] - 1) * c.strides[d] + reach - pads + (c.more.empty() ? 0 : c.more[d])
+                             : (c.x[d + 2] + pads - reach) / c.strides[d] + 1);
     w.push_back(c.taps[d]);
   }
   cuda::ConvCall call{formOf(c.x, channelsLast),
@@ -51,13 +55,20 @@ inline cuda::ConvCall callOf(const DepthwiseCase& c, bool channelsLast) {
                       c.before,
                       c.after,
                       channels,
-                      false,
+                      c.transposed,
                       c.bias,
                       {},
                       {}};
   if (c.added) call.added = call.y;
   if (c.relu) call.activation = plan::Activation{plan::Function::kRelu, 0, 0};
   return call;
+}
+
+/// The same as a transposed one.
+inline DepthwiseCase transposed(DepthwiseCase c, Extents more = {}) {
+  c.transposed = true;
+  c.more = std::move(more);
+  return c;
 }
 
 inline const DepthwiseCase kDepthwiseCases[] = {
@@ -70,6 +81,18 @@ inline const DepthwiseCase kDepthwiseCases[] = {
     {"a row", {2, 11, 1, 170}, {1, 7}, {1, 1}, {1, 1}, {0, 3}, {0, 3}, 1, true},
     {"a row, strides", {1, 5, 1, 61}, {1, 40}, {1, 2}, {1, 1}, {0, 39}, {0, 0}},
     {"three dimensions", {1, 5, 4, 6, 7}, {3, 3, 3}, {1, 2, 1}, {1, 1, 2}, {1, 1, 2}, {1, 1, 2}, 1, true, false, true},
+    transposed({"up 2", {2, 5, 9, 7}, {4, 4}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 1, true, true, true}),
+    transposed({"up 2, many channels", {1, 37, 5, 6}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 1, true}, {1, 1}),
+    transposed({"up, dilated", {1, 9, 7, 5}, {3, 5}, {4, 3}, {2, 2}, {3, 0}, {1, 5}, 2, false, true}, {0, 2}),
+    transposed({"up, like factors", {1, 6, 6, 5}, {4, 3}, {4, 6}, {6, 4}, {5, 7}, {2, 1}, 3, true}),
+    transposed({"up, gaps", {1, 3, 5, 4}, {2, 1}, {5, 4}, {1, 1}, {0, 0}, {0, 0}, 1, true, false, true}, {3, 1}),
+    transposed({"back, stride 1", {1, 11, 8, 9}, {3, 3}, {1, 1}, {2, 1}, {1, 2}, {3, 0}}),
+    transposed({"up 32", {1, 3, 3, 4}, {40, 36}, {32, 32}, {1, 1}, {3, 2}, {3, 2}}),
+    transposed({"back, many taps", {1, 3, 9, 5}, {71, 17}, {2, 1}, {1, 1}, {30, 8}, {31, 7}}, {1, 0}),
+    transposed({"up, a row", {2, 11, 1, 170}, {1, 7}, {1, 2}, {1, 1}, {0, 3}, {0, 3}, 1, true}, {0, 1}),
+    transposed({"up, a row of a map", {1, 5, 1, 20}, {3, 8}, {3, 4}, {1, 1}, {1, 2}, {1, 2}, 1, true}),
+    transposed({"up in three", {1, 5, 3, 4, 5}, {3, 4, 2}, {2, 2, 2}, {1, 1, 2}, {1, 1, 0}, {1, 1, 1}, 1, true},
+               {1, 0, 1}),
 };
 
 inline std::vector<float> numbers(int64_t count, int seed) {

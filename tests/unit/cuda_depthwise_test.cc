@@ -42,13 +42,12 @@ TEST(CudaDepthwise, MemoryMayHoldHalfPrecision) {
 
 TEST(CudaDepthwise, OthersHaveNone) {
   ConvCall call = callOf(kDepthwiseCases[0], false);
-  call.transposed = true;
-  EXPECT_TRUE(depthwiseKernels(call).empty());
-  call = callOf(kDepthwiseCases[0], false);
   call.group = 1;
   EXPECT_TRUE(depthwiseKernels(call).empty());
   const DepthwiseCase wide{"wide", {1, 2, 400, 400}, {120, 120}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
   EXPECT_TRUE(depthwiseKernels(callOf(wide, false)).empty());  // its taps alone do not fit
+  const DepthwiseCase far{"far", {1, 2, 5, 5}, {3, 3}, {33, 33}, {1, 1}, {0, 0}, {0, 0}, 1, false, false, false, true};
+  EXPECT_TRUE(depthwiseKernels(callOf(far, false)).empty());  // a period is more than a thread computes
 }
 
 /// How `y` is computed, where plans whose names have this text in them are the fastest.
@@ -77,6 +76,15 @@ TEST(CudaDepthwise, TheFastestIsTakenAndKept) {
   EXPECT_THAT(first, HasSubstr("; 2 chosen"));  // with the function and without
   EXPECT_EQ(howOf(text, "host", store), first.substr(0, first.size() - 8) + "0 chosen");
   EXPECT_THAT(howOf(text, "host", nullptr), HasSubstr("t: Conv, host conv"));
+}
+
+TEST(CudaDepthwise, TransposedOnesAreTakenToo) {
+  const std::string text =
+      "x: [2, 6, 5, 7]\n w: const [6, 2, 4, 3]\n b: const [1, 12, 1, 1]\n t = ConvTranspose(x, w) strides=[2, 3] "
+      "pads=[1, 0, 1, 1] "
+      "output_padding=[0, 2] group=6\n s = Add(t, b)\n y = HardSwish(s)";
+  EXPECT_THAT(howOf(text, "a kernel of our own", nullptr), HasSubstr("t: ConvTranspose, a kernel of our own, tiles "));
+  EXPECT_THAT(howOf(text, "host", nullptr), HasSubstr("t: ConvTranspose, host dgrad"));
 }
 
 }  // namespace

@@ -68,6 +68,22 @@ TEST(CudaHost, WhatFollowsRowsIsComputedWithThem) {
     EXPECT_NE(howOf(name, device).find("with t\n"), std::string::npos) << name;
 }
 
+/// All of it: a pass more would say that it is a kernel of its own.
+TEST(CudaHost, WhatFollowsPoolsAndReductionsIsComputedWithThem) {
+  auto device = deviceOf(Precision::kFp32, ThreadOrder::kForward);
+  for (const char* name :
+       {"max pool and a function", "max pool, scaled, shifted, a sum and a function",
+        "max pool and a sum with what is padded", "average pool, normalised", "global average, scaled and a function",
+        "global max and a sum", "reduce mean, a number, a root",
+        "reduce max, a scale for each of the last, a sum and a function",
+        "reduce sum over a map, a scale for each channel", "reduce sum of all and a function"}) {
+    const std::string how = howOf(name, device);
+    const std::string after = how.substr(how.find("\nt: "));
+    EXPECT_EQ(after.find("a kernel of our own"), after.rfind("a kernel of our own")) << name << how;
+    EXPECT_NE(after.find("with t\n"), std::string::npos) << name << how;
+  }
+}
+
 /// Nothing is kept between the inputs and the outputs.
 TEST(CudaHost, WhatLiesApartIsReadWhereItIs) {
   auto device = deviceOf(Precision::kFp32, ThreadOrder::kForward);

@@ -79,7 +79,8 @@ TEST(CudaPlans, AreBuiltForAllThatThePlannerAsksFor) {
   }
 }
 
-/// As models have them: MobileNet, DeepLab, ConvNeXt, RepLKNet, Conformer, UniFormer.
+/// As models have them: MobileNet, DeepLab, ConvNeXt, RepLKNet, Conformer, UniFormer; FCN's interpolations, and others
+/// of one, two and three dimensions.
 const DepthwiseCase kDepthwise[] = {
     {"3 x 3", {1, 576, 14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 1, true, true, true},
     {"dilated", {1, 960, 33, 33}, {3, 3}, {1, 1}, {4, 4}, {4, 4}, {4, 4}, 1, true},
@@ -87,6 +88,12 @@ const DepthwiseCase kDepthwise[] = {
     {"31 x 31", {1, 128, 56, 56}, {31, 31}, {1, 1}, {1, 1}, {15, 15}, {15, 15}, 1, true, false, true},
     {"a row", {1, 512, 1, 200}, {1, 31}, {1, 1}, {1, 1}, {0, 15}, {0, 15}, 1, true},
     {"three dimensions", {1, 64, 8, 14, 14}, {5, 5, 5}, {1, 1, 1}, {1, 1, 1}, {2, 2, 2}, {2, 2, 2}},
+    transposed({"up 2", {1, 64, 32, 32}, {4, 4}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 1, true, true, true}),
+    transposed({"up 3 x 3", {1, 64, 32, 32}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 1, true, false, true}, {1, 1}),
+    transposed({"up 8", {1, 21, 33, 33}, {16, 16}, {8, 8}, {1, 1}, {4, 4}, {4, 4}}),
+    transposed({"up 32", {1, 21, 16, 16}, {64, 64}, {32, 32}, {1, 1}, {16, 16}, {16, 16}}),
+    transposed({"a row up 5", {1, 256, 1, 200}, {1, 10}, {1, 5}, {1, 1}, {0, 2}, {0, 3}, 1, true}),
+    transposed({"up in three", {1, 32, 8, 14, 14}, {4, 4, 4}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}),
 };
 
 TEST(CudaPlans, KernelsOfEachChannelFitIntoRegistersAndSharedMemory) {
@@ -96,8 +103,8 @@ TEST(CudaPlans, KernelsOfEachChannelFitIntoRegistersAndSharedMemory) {
   for (const DepthwiseCase& c : kDepthwise) {
     for (bool channelsLast : {false, true}) {
       const auto sources = depthwiseKernels(callOf(c, channelsLast));
-      // Channels last, the taps of 31 x 31 for channels enough to read together take all of shared memory.
-      EXPECT_EQ(sources.empty(), channelsLast && c.taps[0] == 31) << c.name;
+      // Channels last, so many taps for channels enough to read together take all of shared memory.
+      EXPECT_EQ(sources.empty(), channelsLast && c.taps[0] > 30) << c.name;
       for (const KernelSource& source : sources) {
         device->kernel(source);
         names[source.name] = c.name;
@@ -109,7 +116,7 @@ TEST(CudaPlans, KernelsOfEachChannelFitIntoRegistersAndSharedMemory) {
   EXPECT_EQ(kernels->size(), names.size());
   for (const KernelUse& use : *kernels) {
     EXPECT_EQ(use.spilledBytes, 0) << names[use.kernel];
-    EXPECT_LE(use.registers, 64) << names[use.kernel];
+    EXPECT_LE(use.registers, 80) << names[use.kernel];
     EXPECT_LE(use.sharedBytes, 48 << 10) << names[use.kernel];
   }
 }

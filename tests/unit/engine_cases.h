@@ -356,6 +356,36 @@ inline const EngineCase kEngineCases[] = {
     {"norm along channels", "x: [2, 20, 9, 7]\n y = ReduceL2(x) axes=[1] keepdims=1", 1e-5},
     {"norm along rows", "x: [2, 3, 40]\n y = ReduceL2(x) axes=[2] keepdims=0", 1e-5},
     {"reduce max along rows", "x: [2, 3, 9, 40]\n y = ReduceMax(x) axes=[0, 3] keepdims=1"},
+    // Pools and reductions with what follows them, from t on.
+    {"max pool and a function",
+     "x: [2, 3, 9, 8]\n t = MaxPool(x) kernel_shape=[3, 2] strides=[2, 2] pads=[1, 1, 1, 0]\n y = LeakyRelu(t) "
+     "alpha=0.25"},
+    {"max pool, scaled, shifted, a sum and a function",
+     "x: [2, 3, 9, 8]\n z: [2, 3, 7, 8]\n s: const [3, 1, 1]\n b: const [1, 3, 1, 1]\n k = Transpose(z) perm=[0, 1, 3, "
+     "2]\n"
+     "t = MaxPool(x) kernel_shape=[2, 2] pads=[0, 0, 0, 0]\n u = Mul(t, s)\n v = Add(u, b)\n r = Add(v, k)\n y = "
+     "Relu(r)"},
+    {"max pool and a sum with what is padded",
+     "x: [1, 2, 6]\n z: [1, 2, 3]\n p = Pad(z) pads=[0, 0, 0, 0, 0, 1] value=2\n t = MaxPool(x) kernel_shape=[3]\n"
+     "y = Add(t, p)"},
+    {"average pool, normalised",
+     "x: [2, 3, 9, 8]\n g: const [3]\n b: const [3]\n m: const [3]\n v: const [3]\n"
+     "t = AveragePool(x) kernel_shape=[2, 2] strides=[2, 1] pads=[1, 1, 0, 1]\n"
+     "u = BatchNormalization(t, g, b, m, v) epsilon=10\n y = Relu(u)",
+     1e-5},
+    {"global average, scaled and a function",
+     "x: [2, 3, 9, 8]\n s: const [1, 3, 1, 1]\n t = GlobalAveragePool(x)\n u = Mul(t, s)\n y = Sigmoid(u)", 1e-6},
+    {"global max and a sum", "x: [2, 3, 9, 8]\n z: [2, 3, 1, 1]\n t = GlobalMaxPool(x)\n y = Add(t, z)"},
+    {"reduce mean, a number, a root",
+     "x: [2, 3, 9, 8]\n e: const [1]\n s = Square(x)\n t = ReduceMean(s) axes=[3]\n q = Square(e)\n u = Add(t, q)\n "
+     "y = Sqrt(u)",
+     1e-5},
+    {"reduce max, a scale for each of the last, a sum and a function",
+     "x: [2, 3, 9, 8]\n s: const [9]\n z: [2, 9]\n t = ReduceMax(x) axes=[1, 3] keepdims=0\n u = Mul(t, s)\n"
+     "v = Add(u, z)\n y = Clip(v) min=-3 max=5"},
+    {"reduce sum over a map, a scale for each channel",
+     "x: [2, 3, 9, 8]\n s: const [1, 3, 1, 1]\n t = ReduceSum(x) axes=[2, 3]\n u = Mul(t, s)\n y = Neg(u)"},
+    {"reduce sum of all and a function", "x: [2, 3, 4]\n t = ReduceSum(x) axes=[] keepdims=0\n y = Neg(t)"},
     // Normalisations.
     {"softmax", "x: [2, 3, 9]\n y = Softmax(x) axis=2", 1e-6},
     {"softmax, other axis", "x: [2, 3, 9]\n y = Softmax(x) axis=1", 1e-6},

@@ -1,6 +1,7 @@
 #include "runtime/cuda/generate/depthwise_kernel.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,7 +14,7 @@ namespace {
 using Axis = DepthwiseKernel::Axis;
 using Steps = DepthwiseKernel::Steps;
 
-/// Taps along the run whose products are written out; of more, so many at a time.
+/// Taps along the run whose products with a result are written out; of more, so many at a time.
 constexpr int64_t kMostWritten = 32, kWritten = 16;
 /// A dimension of what a block has or computes.
 struct Part {
@@ -42,7 +43,7 @@ class DepthwiseWriter {
   int64_t blocks() const {
     int64_t count = k_.images * ceilDiv(k_.channels, k_.channelTile);
     for (const Axis& a : k_.axes)
-      count *= ceilDiv(a.positions, a.tile);
+      count *= a.tiles();
     return count;
   }
   /// Of offsets within an image.
@@ -82,7 +83,10 @@ class DepthwiseWriter {
     return parts;
   }
   std::array<int64_t, 3> readExtents() const {
-    return {k_.axes[0].reach(k_.axes[0].tile), k_.axes[1].reach(k_.axes[1].tile), k_.axes[2].reach(k_.axes[2].tile)};
+    std::array<int64_t, 3> extents{};
+    std::transform(k_.axes.begin(), k_.axes.end(), extents.begin(),
+                   [](const Axis& a) { return a.reach(a.tile, a.taps); });
+    return extents;
   }
   std::array<int64_t, 3> tapExtents() const { return {k_.axes[0].taps, k_.axes[1].taps, k_.axes[2].taps}; }
 
@@ -98,7 +102,7 @@ class DepthwiseWriter {
   std::string blockPosition() const {
     std::vector<Part> parts{{"image", k_.images}, {"group", ceilDiv(k_.channels, k_.channelTile)}};
     for (size_t d = 0; d < 3; ++d)
-      parts.push_back({fmt::format("b{}", d), ceilDiv(k_.axes[d].positions, k_.axes[d].tile)});
+      parts.push_back({fmt::format("b{}", d), k_.axes[d].tiles()});
     std::string text = fmt::format("  __shared__ float elements[{}], taps[{}];\n",
                                    k_.channelTile * product(readExtents()), k_.channelTile * product(tapExtents()));
     text += split("blockIdx.x", parts) + fmt::format("    const int first = group * {};\n", k_.channelTile);
@@ -124,12 +128,13 @@ class DepthwiseWriter {
       const Axis& a = k_.axes[d];
       value +=
           fmt::format("    const int at{0} = b{0} * {1} - {2} + e{0};\n    isThere &= at{0} >= 0 && at{0} < {3};\n", d,
-                      a.tile * a.stride, a.before, a.extent);
+                      a.ahead(a.tile), a.outside(), a.extent);
       offset += fmt::format(" + ({})at{} * {}", offsetType(), d, a.steps.x);
     }
     std::string text = loop("elements", ordered("e", k_.channelTile, readExtents()),
                             value + fmt::format("    const float value = isThere ? (float)x[{}] : 0.0f;\n", offset));
-    std::string tap = fmt::format("(long long)(first + tc) * {}", k_.channelSteps.w);
+    std::string tap = fmt::format("(long long)((first + tc) / {}) * {}", k_.perChannel, k_.groupStep);
+    if (k_.perChannel > 1) tap += fmt::format(" + (first + tc) % {} * {}", k_.perChannel, k_.channelSteps.w);
     for (size_t d = 0; d < 3; ++d)
       tap += fmt::format(" + t{} * {}", d, k_.axes[d].steps.w);
     text += loop("taps", ordered("t", k_.channelTile, tapExtents()),
@@ -144,44 +149,74 @@ class DepthwiseWriter {
     std::string text = fmt::format("  if (threadIdx.x >= {}u) return;\n", k_.threads());
     text += split("threadIdx.x", ordered("o", k_.channelTile, extents));
     std::string at = fmt::format("oc * {}", channelPitch(readExtents()));
-    for (size_t d = 0; d < 3; ++d)
-      at += fmt::format(" + o{} * {}", d, k_.axes[d].stride * (d == k_.runAxis ? k_.run : 1) * pitch(readExtents(), d));
+    for (size_t d = 0; d < 3; ++d) {
+      const Axis& a = k_.axes[d];
+      const int64_t period = d == k_.runAxis ? 1 : a.period();
+      at += fmt::format(" + o{}{} * {}", d, period > 1 ? fmt::format(" / {}", period) : "",
+                        a.ahead(d == k_.runAxis ? k_.run : period) * pitch(readExtents(), d));
+    }
     return text + fmt::format("  const float* const from = elements + {};\n  const float* const by = taps + oc * {};\n",
                               at, channelPitch(tapExtents()));
   }
 
-  /// Each result of a thread gets its products with `count` taps along the run, from the tap `k0` on.
+  /// Each result of a thread gets its products with `count` taps along the run, from the tap `k0` on: a whole number of
+  /// periods.
   std::string products(const std::string& k0, int64_t count) const {
-    const int64_t reach = (k_.run - 1) * run_.stride + (count - 1) * run_.dilation + 1;
+    // The i-th element of those that these taps read, and the distance of the tap that takes it to the result j.
+    const int64_t back = run_.back(count), stride = run_.stride;
+    const std::string first =
+        run_.transposed ? fmt::format("{} - {} / {} * {}", run_.back(run_.taps) - back, k0, stride, run_.dilation)
+                        : fmt::format("{} * {}", k0, run_.dilation);
+    const std::string distance =
+        run_.transposed ? fmt::format("{} + j - i * {}", back * stride, stride) : fmt::format("i - j * {}", stride);
     return fmt::format(
         "#pragma unroll\n    for (int i = 0; i < {0}; ++i) {{\n"
-        "      const float element = from[offset + ({1} * {2} + i) * {3}];\n"
-        "#pragma unroll\n      for (int j = 0; j < {4}; ++j) {{\n        const int k = i - j * {5};\n"
-        "        if (k >= 0 && k % {2} == 0 && k / {2} < {6})\n"
-        "          sums[j] += element * by[tap + ({1} + k / {2}) * {7}];\n      }}\n    }}\n",
-        reach, k0, run_.dilation, pitch(readExtents(), k_.runAxis), k_.run, run_.stride, count,
+        "      const float element = from[offset + ({1} + i) * {2}];\n"
+        "#pragma unroll\n      for (int j = 0; j < {3}; ++j) {{\n        const int k = {4};\n"
+        "        if (k >= 0 && k % {5} == 0 && k / {5} < {6})\n"
+        "          sums[j] += element * by[tap + ({7} + k / {5}) * {8}];\n      }}\n    }}\n",
+        run_.reach(k_.run, count), first, pitch(readExtents(), k_.runAxis), k_.run, distance, run_.dilation, count, k0,
         pitch(tapExtents(), k_.runAxis));
   }
 
   std::string alongRun() const {
-    if (run_.taps <= kMostWritten) return products("0", run_.taps);
-    const int64_t whole = run_.taps / kWritten * kWritten;
+    const int64_t written = kWritten * run_.period();
+    if (run_.taps <= kMostWritten * run_.period()) return products("0", run_.taps);
+    const int64_t whole = run_.taps / written * written;
     std::string text = fmt::format("#pragma unroll 1\n  for (int k0 = 0; k0 < {}; k0 += {}) {{\n{}  }}\n", whole,
-                                   kWritten, products("k0", kWritten));
+                                   written, products("k0", written));
     if (whole < run_.taps) text += products(fmt::format("{}", whole), run_.taps - whole);
     return text;
+  }
+
+  /// The head of a loop over the taps k of a dimension that a thread's results read by, and the element e of each.
+  static std::string tapLoop(size_t d, const Axis& a) {
+    constexpr int64_t kFew = 8;
+    // Transposed: every so many taps one reads x, the first one by how far the position is in its period.
+    const int64_t common = a.transposed ? std::gcd(a.stride, a.dilation) : 1;
+    const int64_t step = a.period() / common, taps = ceilDiv(a.taps, step);
+    std::string text = fmt::format("#pragma unroll {0}\n  for (int m{1} = 0; m{1} < {2}; ++m{1}) {{\n",
+                                   taps <= kFew ? taps : 1, d, taps);
+    if (!a.transposed) return text + fmt::format("    const int k{0} = m{0}, e{0} = m{0} * {1};\n", d, a.dilation);
+    int64_t inverse = 1;  // of the dilation
+    while (inverse * (a.dilation / common) % step != 1 % step)
+      ++inverse;
+    text += fmt::format("    const int p{0} = o{0} % {1}, k{0} = p{0} / {2} * {3} % {4} + m{0} * {4};\n", d, a.stride,
+                        common, inverse, step);
+    return text + fmt::format(
+                      "    if (p{0} % {1} != 0 || k{0} >= {2}) break;\n    const int e{0} = {3} - (k{0} * {4} - p{0}) "
+                      "/ {5};\n",
+                      d, common, a.taps, a.back(a.taps), a.dilation, a.stride);
   }
 
   std::string sums() const {
     std::string loops, ends, offset, tap;
     for (size_t d = 0; d < 3; ++d) {
       const Axis& a = k_.axes[d];
-      if (d == k_.runAxis || a.taps == 1) continue;
-      constexpr int64_t kFew = 8;
-      loops += fmt::format("#pragma unroll {0}\n  for (int k{1} = 0; k{1} < {2}; ++k{1}) {{\n",
-                           a.taps <= kFew ? a.taps : 1, d, a.taps);
+      if (d == k_.runAxis || (a.taps == 1 && a.period() == 1)) continue;
+      loops += tapLoop(d, a);
       ends += "  }\n";
-      offset += fmt::format(" + k{} * {}", d, a.dilation * pitch(readExtents(), d));
+      offset += fmt::format(" + e{} * {}", d, pitch(readExtents(), d));
       tap += fmt::format(" + k{} * {}", d, pitch(tapExtents(), d));
     }
     return fmt::format("  float sums[{}] = {{}};\n{}    const int offset = 0{}, tap = 0{};\n  {{\n{}  }}\n{}", k_.run,
@@ -200,7 +235,10 @@ class DepthwiseWriter {
     for (size_t d = 0; d < 3; ++d) {
       const Axis& a = k_.axes[d];
       const std::string inTile = d == k_.runAxis ? fmt::format("o{} * {} + j", d, k_.run) : fmt::format("o{}", d);
-      positions += fmt::format("    const int v{0} = b{0} * {1} + {2};\n", d, a.tile, inTile);
+      const int64_t lead = a.lead();
+      positions += fmt::format("    const int v{0} = b{0} * {1} + {2}{3};\n", d, a.tile, inTile,
+                               lead > 0 ? fmt::format(" - {}", lead) : "");
+      if (lead > 0) isThere += fmt::format(" && v{} >= 0", d);
       isThere += fmt::format(" && v{} < {}", d, a.positions);
     }
     std::string sum = "sums[j]";
@@ -225,7 +263,7 @@ int64_t DepthwiseKernel::threads() const {
 int64_t DepthwiseKernel::sharedBytes() const {
   int64_t elements = 1, taps = 1;
   for (const Axis& a : axes) {
-    elements *= a.reach(a.tile);
+    elements *= a.reach(a.tile, a.taps);
     taps *= a.taps;
   }
   return (elements + taps) * channelTile * static_cast<int64_t>(sizeof(float));

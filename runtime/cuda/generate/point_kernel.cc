@@ -17,29 +17,26 @@ using plan::MapAxis;
 constexpr unsigned kPointThreads = 256;
 /// On a processor at least, so that a thread has registers enough for its packs.
 constexpr unsigned kPointBlocks = 4;
-constexpr int64_t kTile = 32, kTileRows = 8;
+constexpr int64_t kTile = 32;
 
+/// What the blocks of one kernel do. Its result is the pointer y`number`, its operands are p`first`, p`first + 1`, …;
+/// `block` is which of its blocks it is. `tables`: gets what stands in front of the kernel.
 class PointWriter {
  public:
-  PointWriter(const PointKernel& kernel, Storage storage)
+  PointWriter(const PointKernel& kernel, Storage storage, size_t number, int first, std::string& tables)
       : kernel_(kernel),
         packSize_(storage == Storage::kFloat ? 4 : 8),
+        number_(number),
+        first_(first),
         axes_(plan::mapAxes(tensorsOf(kernel))),
-        positions_(axes_, "a", tables_) {}
+        positions_(axes_, fmt::format("a{}", number > 0 ? fmt::format("{}_", number) : ""), tables) {}
 
-  KernelSource write() {
+  std::string write() {
     const auto across = acrossAxis();
-    std::string body = across ? tiled(*across) : isPacked() ? packed() : plain();
-    std::string code =
-        tables_ + fmt::format("extern \"C\" __global__ void __launch_bounds__({}, {}) NAME({}) {{\n{}}}\n",
-                              kPointThreads, kPointBlocks, arguments(), body);
-    KernelSource source = named("point", std::move(code));
-    source.pointers = pointers();
-    source.grid = grid_;
-    source.block = block_;
-    source.barriers = across.has_value();
-    return source;
+    return across ? tiled(*across) : isPacked() ? packed() : plain();
   }
+  unsigned blocks() const { return blocks_; }
+  int tiles() const { return tiles_; }  ///< of shared memory
 
  private:
   static std::vector<const Access*> tensorsOf(const PointKernel& kernel) {
@@ -49,25 +46,11 @@ class PointWriter {
     return tensors;
   }
 
-  int pointers() const {
-    int most = 0;
-    for (const auto& operand : kernel_.from)
-      most = std::max(most, operand.pointer);
-    return most + 1;
-  }
-
-  std::string arguments() const {
-    const std::string_view restrict = kernel_.inPlace ? "" : " __restrict__";
-    std::string text = fmt::format("T*{} y", restrict);
-    for (int i = 1; i < pointers(); ++i)
-      text += fmt::format(", const T*{} p{}", restrict, i);
-    return text;
-  }
-
   const Access& access(size_t tensor) const { return tensor == 0 ? kernel_.to : kernel_.from[tensor - 1].access; }
   /// Where a tensor's element is, behind its pointer.
   std::string element(size_t tensor) const {
-    const std::string pointer = tensor == 0 ? "y" : fmt::format("p{}", kernel_.from[tensor - 1].pointer);
+    const std::string pointer =
+        tensor == 0 ? fmt::format("y{}", number_) : fmt::format("p{}", first_ + kernel_.from[tensor - 1].pointer);
     const std::string offset = positions_.count() == 1 && axes_.empty() ? "" : positions_.offset(tensor);
     return fmt::format("{}[{}ll{}]", pointer, access(tensor).offset, offset);
   }
@@ -84,12 +67,9 @@ class PointWriter {
     return fmt::format("  const float x{} = {};\n", tensor - 1, value);
   }
 
-  void gridOf(int64_t threads) { grid_[0] = static_cast<unsigned>((threads + kPointThreads - 1) / kPointThreads); }
-
   std::string start(int64_t count) {
-    gridOf(count);
-    block_ = {kPointThreads, 1, 1};
-    return fmt::format("  const {0} i = ({0})blockIdx.x * {1} + threadIdx.x;\n  if (i >= {2}u) return;\n",
+    blocks_ = static_cast<unsigned>((count + kPointThreads - 1) / kPointThreads);
+    return fmt::format("  const {0} i = ({0})block * {1} + threadIdx.x;\n  if (i >= {2}u) return;\n",
                        positions_.countType(), kPointThreads, count);
   }
 
@@ -123,9 +103,9 @@ class PointWriter {
   }
 
   std::string isWide() const {
-    std::string all = "(size_t)y";
-    for (int i = 1; i < pointers(); ++i)
-      all += fmt::format(" | (size_t)p{}", i);
+    std::string all = fmt::format("(size_t)y{}", number_);
+    for (int i = 0; i < kernel_.pointers(); ++i)
+      all += fmt::format(" | (size_t)p{}", first_ + i);
     return fmt::format("  const bool wide = (({}) & 15) == 0;\n", all);
   }
 
@@ -176,48 +156,83 @@ class PointWriter {
     const size_t last = axes_.size() - 1;
     const int64_t rows = axes_[across].extent(), columns = axes_[last].extent();
     const int64_t tilesDown = (rows + kTile - 1) / kTile, tilesAlong = (columns + kTile - 1) / kTile;
-    grid_[0] = static_cast<unsigned>(positions_.count() / rows / columns * tilesDown * tilesAlong);
-    block_ = {kTile, kTileRows, 1};
+    blocks_ = static_cast<unsigned>(positions_.count() / rows / columns * tilesDown * tilesAlong);
     std::string loads, stores;
     for (size_t t = 1; t <= kernel_.from.size(); ++t) {
       if (!isAcross(t, across)) {
         stores += "  " + declared(t, loaded(t));
         continue;
       }
-      shared_ += fmt::format("  __shared__ float tile{}[{}][{}];\n", t - 1, kTile, kTile + 1);
-      loads += fmt::format("      tile{}[row][threadIdx.x] = {};\n", t - 1, loaded(t));
-      stores += "  " + declared(t, fmt::format("tile{}[threadIdx.x][row]", t - 1));
+      loads += fmt::format("      tiles[{}][row][column] = {};\n", tiles_, loaded(t));
+      stores += "  " + declared(t, fmt::format("tiles[{}][column][row]", tiles_));
+      ++tiles_;
     }
     const std::string_view type = positions_.indexType();
-    std::string body = shared_;
-    body += fmt::format(
-        "  const {0} outer = blockIdx.x / {1}u;\n  const {2} down = blockIdx.x % {1}u / {3}u * {4}, along = "
-        "blockIdx.x % {3}u * {4};\n",
+    std::string body = fmt::format(
+        "  const {0} outer = block / {1}u;\n  const {2} down = block % {1}u / {3}u * {4}, along = block % {3}u * {4}, "
+        "column = threadIdx.x % {4}u;\n",
         positions_.countType(), tilesDown * tilesAlong, type, tilesAlong, kTile);
     body += positions_.indices("outer", {across, last});
     auto loop = [&](std::string_view downAt, std::string_view alongAt, const std::string& what) {
       return fmt::format(
-          "  for (int row = threadIdx.y; row < {0}; row += {1}) {{\n    const {2} {3} = down + {4}, {5} = along "
+          "  for (int row = threadIdx.x / {0}u; row < {0}; row += {1}) {{\n    const {2} {3} = down + {4}, {5} = along "
           "+ {6};\n    if ({3} < {7} && {5} < {8}) {{\n{9}    }}\n  }}\n",
-          kTile, kTileRows, type, positions_.name(across), downAt, positions_.name(last), alongAt, rows, columns, what);
+          kTile, kPointThreads / kTile, type, positions_.name(across), downAt, positions_.name(last), alongAt, rows,
+          columns, what);
     };
-    body += loop("threadIdx.x", "row", loads) + "  __syncthreads();\n";
-    return body + loop("row", "threadIdx.x",
+    body += loop("column", "row", loads) + "  __syncthreads();\n";
+    return body + loop("row", "column",
                        stores + kernel_.lines + fmt::format("      {} = (T)({});\n", element(0), kernel_.value));
   }
 
   const PointKernel& kernel_;
   int64_t packSize_;
-  std::string tables_, shared_;
+  size_t number_;
+  int first_;
   std::vector<MapAxis> axes_;
   Positions positions_;
-  std::array<unsigned, 3> grid_{1, 1, 1}, block_{1, 1, 1};
+  unsigned blocks_ = 1;
+  int tiles_ = 0;
 };
 
 }  // namespace
 
-KernelSource generate(const PointKernel& kernel, Storage storage) {
-  return PointWriter(kernel, storage).write();
+int PointKernel::pointers() const {
+  int count = 0;
+  for (const Operand& operand : from)
+    count = std::max(count, operand.pointer + 1);
+  return count;
+}
+
+KernelSource generate(std::span<const PointKernel> kernels, Storage storage) {
+  std::string tables, arguments, operands, bodies;
+  unsigned blocks = 0;
+  int pointers = 0, tiles = 0;
+  const bool inPlace = std::any_of(kernels.begin(), kernels.end(), [](const PointKernel& k) { return k.inPlace; });
+  const std::string_view restrict = inPlace ? "" : " __restrict__";
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    PointWriter writer(kernels[i], storage, i, pointers, tables);
+    const std::string body = writer.write();
+    const bool isLast = i + 1 == kernels.size();
+    bodies += isLast
+                ? fmt::format("  {{\n{}  }}\n", body)
+                : fmt::format("  if (block < {0}u) {{\n{1}  return;\n  }}\n  block -= {0}u;\n", writer.blocks(), body);
+    blocks += writer.blocks();
+    tiles = std::max(tiles, writer.tiles());
+    arguments += fmt::format("{}T*{} y{}", i > 0 ? ", " : "", restrict, i);
+    for (int last = pointers + kernels[i].pointers(); pointers < last; ++pointers)
+      operands += fmt::format(", const T*{} p{}", restrict, pointers);
+  }
+  std::string code = tables + fmt::format("extern \"C\" __global__ void __launch_bounds__({}, {}) NAME({}{}) {{\n",
+                                          kPointThreads, kPointBlocks, arguments, operands);
+  if (tiles > 0) code += fmt::format("  __shared__ float tiles[{}][{}][{}];\n", tiles, kTile, kTile + 1);
+  code += "  unsigned block = blockIdx.x;\n" + bodies + "}\n";
+  KernelSource source = named("point", std::move(code));
+  source.pointers = static_cast<int>(kernels.size()) + pointers;
+  source.grid[0] = blocks;
+  source.block[0] = kPointThreads;
+  source.barriers = tiles > 0;
+  return source;
 }
 
 }  // namespace pet::cuda

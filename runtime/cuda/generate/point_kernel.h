@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace pet::cuda {
 struct PointKernel {
   struct Operand {
     plan::Access access;  ///< of the extents of `to`
-    int pointer;          ///< which of the kernel's pointers: 1, 2, …; operands of one buffer share one
+    int pointer;          ///< which of the kernel's operands, from 0; those of one buffer share one
   };
   plan::Access to;
   std::vector<Operand> from;
@@ -20,11 +21,16 @@ struct PointKernel {
   std::string value;  ///< an expression of x0, x1, … (float)
   /// An operand lies where the result does: loads are not held back beyond stores.
   bool inPlace = false;
+
+  int pointers() const;  ///< of operands
 };
 
+/// All of them as one launch, each by blocks of its own: none reads or writes what another one writes. Pointers: the
+/// results, one for each, then the operands of the first one, of the next one, ….
+///
 /// Neighbouring threads write neighbouring elements, packs of 16 bytes where all operands allow that. Where an operand
 /// has its neighbours along another dimension, tiles of 32 x 32 go through shared memory, so that reads are neighbours
 /// as well.
-KernelSource generate(const PointKernel& kernel, Storage storage);
+KernelSource generate(std::span<const PointKernel> kernels, Storage storage);
 
 }  // namespace pet::cuda

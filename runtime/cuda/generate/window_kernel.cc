@@ -15,18 +15,15 @@ constexpr int64_t kNarrow = int64_t{1} << 31;
 class WindowWriter {
  public:
   explicit WindowWriter(const WindowKernel& kernel)
-      : kernel_(kernel),
-        from_(*plan::stridesOf(kernel.x)),
-        to_(*plan::stridesOf(kernel.to)),
-        extents_(kernel.to.extents()) {}
+      : kernel_(kernel), from_(*plan::stridesOf(kernel.x)), extents_(kernel.to.extents()) {}
 
   KernelSource write() {
     const int64_t count = elementCount(extents_);
     std::string code = fmt::format(
-        "extern \"C\" __global__ void __launch_bounds__({0}) NAME(T* __restrict__ y, const T* __restrict__ x) {{\n"
+        "extern \"C\" __global__ void __launch_bounds__({0}) NAME(T* __restrict__ y, const T* __restrict__ x{2}) {{\n"
         "  const unsigned long long i = (unsigned long long)blockIdx.x * {0} + threadIdx.x;\n  if (i >= {1}u) "
         "return;\n",
-        kWindowThreads, count);
+        kWindowThreads, count, furtherArguments());
     code += indices() +
             fmt::format("  float r = {};\n", kernel_.isMax ? number(-std::numeric_limits<float>::infinity()) : "0.0f");
     const size_t spatial = kernel_.kernel.size();
@@ -42,18 +39,34 @@ class WindowWriter {
       ends += "  }\n";
     }
     code += loops + fmt::format("    r = combine<{}>(r, (float)x[{}]);\n", kernel_.isMax, offset) + ends;
-    std::string to = fmt::format("{}ll", kernel_.to.offset);
-    for (size_t d = 0; d < extents_.size(); ++d)
-      to += fmt::format(" + o{} * {}ll", d, to_[d]);
-    code += fmt::format("  y[{}] = (T)({});\n}}\n", to, kernel_.isMax ? "r" : "r / count");
+    if (!kernel_.isMax) code += "  r /= count;\n";
+    for (size_t i = 0; i < kernel_.from.size(); ++i)
+      code += fmt::format("  const float e{0} = (float)p{0}[{1}];\n", i, offsetIn(kernel_.from[i]));
+    code += fmt::format("  y[{}] = (T)({});\n}}\n", offsetIn(kernel_.to), kernel_.value);
     KernelSource source = named("window", std::move(code));
-    source.pointers = 2;
+    source.pointers = 2 + static_cast<int>(kernel_.from.size());
     source.grid[0] = static_cast<unsigned>((count + kWindowThreads - 1) / kWindowThreads);
     source.block[0] = kWindowThreads;
     return source;
   }
 
  private:
+  std::string furtherArguments() const {
+    std::string text;
+    for (size_t i = 0; i < kernel_.from.size(); ++i)
+      text += fmt::format(", const T* __restrict__ p{}", i);
+    return text;
+  }
+
+  /// Where what has the result's extents is at the thread's position.
+  std::string offsetIn(const plan::Access& access) const {
+    const auto strides = *plan::stridesOf(access);
+    std::string text = fmt::format("{}ll", access.offset);
+    for (size_t d = 0; d < extents_.size(); ++d)
+      text += fmt::format(" + o{} * {}ll", d, strides[d]);
+    return text;
+  }
+
   /// Neighbouring threads write neighbours.
   std::string indices() const {
     std::string text, rest = "i";
@@ -85,7 +98,7 @@ class WindowWriter {
   }
 
   const WindowKernel& kernel_;
-  std::vector<int64_t> from_, to_;
+  std::vector<int64_t> from_;
   Extents extents_;
 };
 

@@ -118,9 +118,9 @@ class HostPlans final : public Plans {
 
 /// Calls the kernel from C++.
 std::string launcher(const KernelSource& source) {
-  std::string arguments = "(T*)a[0]";
-  for (int i = 1; i < source.pointers; ++i)
-    arguments += fmt::format(", (const T*)a[{}]", i);
+  std::string arguments;
+  for (int i = 0; i < source.pointers; ++i)
+    arguments += fmt::format("{}(T*)a[{}]", i > 0 ? ", " : "", i);
   return fmt::format(
       "extern \"C\" __attribute__((visibility(\"default\"))) void launch_{0}(const unsigned* grid, const unsigned* "
       "block, int order, char* const* a) {{\n"
