@@ -1,6 +1,7 @@
 #include "applier/check/counterparts.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,12 +11,23 @@
 namespace pet {
 namespace {
 
-bool sameBytes(const Constant& a, const Constant& b) {
-  const bool same = a.element == b.element && a.extents == b.extents && a.bytes == b.bytes;
-  for (const Constant* c : {&a, &b}) {
-    if (c->bytes.mapped()) dropPages(*c->bytes);
+/// Piece by piece: of files, no more is in memory at a time.
+bool haveSameBytes(const Bytes& a, const Bytes& b) {
+  constexpr size_t kPiece = size_t{1} << 24;
+  if (a->size() != b->size()) return false;
+  if (a->data() == b->data()) return true;
+  for (size_t at = 0; at < a->size(); at += kPiece) {
+    const std::string_view left = a->substr(at, kPiece), right = b->substr(at, kPiece);
+    const bool same = left == right;
+    if (a.mapped()) dropPages(left);
+    if (b.mapped()) dropPages(right);
+    if (!same) return false;
   }
-  return same;
+  return true;
+}
+
+bool areSame(const Constant& a, const Constant& b) {
+  return a.element == b.element && a.extents == b.extents && haveSameBytes(a.bytes, b.bytes);
 }
 
 class CounterpartFinder {
@@ -61,7 +73,7 @@ class CounterpartFinder {
     if (constant != (its != original_.constants.end())) return -1;
     const Value here{node, 0}, there{at->second, 0};
     if (rewritten_.program.shape(here) != original_.program.shape(there)) return -1;
-    return !constant || sameBytes(its->second, mine->second) ? at->second : -1;
+    return !constant || areSame(its->second, mine->second) ? at->second : -1;
   }
 
   int sameNode(const Node& n) const {
