@@ -28,6 +28,15 @@ std::vector<Expr> exprs(const std::vector<int64_t>& list) {
   return {list.begin(), list.end()};
 }
 
+std::vector<Expr> affine(const Shape& extents) {
+  std::vector<Expr> list;
+  for (const Dim& d : extents) {
+    if (!d.isAffine()) Lifting::refuse("an extent that is a product of open ones");
+    list.push_back(d.affine());
+  }
+  return list;
+}
+
 std::string Lifting::whyNotInView(const std::string& name) const {
   auto it = scope_.inference->types.find(name);
   const bool known = it != scope_.inference->types.end() && it->second.kind == InferredType::Kind::kTensor;
