@@ -138,30 +138,43 @@ std::vector<int64_t> reshapeTarget(const Shape& from, const Shape& to) {
 }  // namespace
 
 std::string Emission::target(const Shape& from, const Shape& to) const {
-  std::vector<int64_t> target = reshapeTarget(from, to);
+  const std::vector<int64_t> target = reshapeTarget(from, to);
   if (std::count(target.begin(), target.end(), kOpen) <= 1) return integers("shape", target);
-  // All but the last open one are computed; what is known in between is one constant. Beside quotients the last one is
-  // computed as well: who reads the model divides all elements by the others, which are then no factors of them.
+  // All but the last open one are computed. Beside quotients the last one is computed as well: who reads the model
+  // divides all elements by the others, which are then no factors of them.
   const bool divides = std::any_of(to.begin(), to.end(), [&](const Dim& extent) { return sink_.isQuotient(extent); });
-  const size_t open =
-      to.size() - 1 - static_cast<size_t>(std::find(target.rbegin(), target.rend(), kOpen) - target.rbegin());
-  const size_t last = divides ? to.size() : open;
+  std::vector<std::optional<int64_t>> known(target.begin(), target.end());
+  std::replace(known.begin(), known.end(), std::optional(kOpen), std::optional<int64_t>());
+  if (!divides) *std::find(known.rbegin(), known.rend(), std::nullopt) = kOpen;
+  return sizes("shape", to, known);
+}
+
+std::string Emission::sizes(std::string_view what, const Shape& extents) const {
+  std::vector<std::optional<int64_t>> known;
+  for (const Dim& extent : extents)
+    known.push_back(extent.asConstant());
+  return sizes(what, extents, known);
+}
+
+std::string Emission::sizes(std::string_view what,
+                            const Shape& extents,
+                            const std::vector<std::optional<int64_t>>& known) const {
   std::vector<std::string> parts;
-  std::vector<int64_t> known;
+  std::vector<int64_t> numbers;  // what is known in between is one constant
   auto flush = [&] {
-    if (!known.empty()) parts.push_back(integers("shape", known));
-    known.clear();
+    if (!numbers.empty()) parts.push_back(integers(what, numbers));
+    numbers.clear();
   };
-  for (size_t d = 0; d < to.size(); ++d) {
-    if (target[d] != kOpen || d == last) {
-      known.push_back(target[d]);
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (known[d]) {
+      numbers.push_back(*known[d]);
       continue;
     }
     flush();
-    parts.push_back(sink_.size(to[d]));
+    parts.push_back(sink_.size(extents[d]));
   }
   flush();
-  return sink_.concatenated(parts);
+  return parts.size() == 1 ? parts[0] : sink_.concatenated(parts);
 }
 
 std::string Emission::reshape(const std::string& x, const Shape& from, const Shape& to, bool isLast) const {

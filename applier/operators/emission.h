@@ -125,6 +125,8 @@ class Emission {
   /// The name of an initializer.
   std::string integers(std::string_view what, const std::vector<int64_t>& values) const;
   std::string integers(std::string_view what, const Tensor<int64_t>& values) const;
+  /// The extents as an operand: an initializer, or computed from the graph's inputs where the model leaves some open.
+  std::string sizes(std::string_view what, const Shape& extents) const;
   std::string integer(std::string_view what, int64_t value) const;  ///< without dimensions
   std::string number(std::string_view what, double value) const;
   /// Always of float, whatever the model computes in.
@@ -158,6 +160,10 @@ class Emission {
   static Extents numbers(const Shape& shape);
   /// A Reshape's second operand: a constant, or computed where two of its extents are left open.
   std::string target(const Shape& from, const Shape& to) const;
+  /// One number for each extent; those that are not known are computed.
+  std::string sizes(std::string_view what,
+                    const Shape& extents,
+                    const std::vector<std::optional<int64_t>>& known) const;
 
   NodeSink& sink_;
   const Program& program_;

@@ -28,6 +28,15 @@ std::vector<Expr> exprs(const std::vector<int64_t>& list) {
   return {list.begin(), list.end()};
 }
 
+std::vector<Expr> affine(const Shape& extents) {
+  std::vector<Expr> list;
+  for (const Dim& d : extents) {
+    if (!d.isAffine()) Lifting::refuse("an extent that is a product of open ones");
+    list.push_back(d.affine());
+  }
+  return list;
+}
+
 std::string Lifting::whyNotInView(const std::string& name) const {
   auto it = scope_.inference->types.find(name);
   const bool known = it != scope_.inference->types.end() && it->second.kind == InferredType::Kind::kTensor;
@@ -203,8 +212,11 @@ Value Lifting::node(const OpRow& op, std::vector<Value> operands, Attributes att
   const bool computes = !movesValues(op) && !operands.empty() && !isComputed(element(operands[0]));
   if (computes && !takesSums())
     refuse(fmt::format("{} computes, and {} is no floating point", op.name, str(element(operands[0]))));
+  const bool isOfConstants =
+      !operands.empty() && std::all_of(operands.begin(), operands.end(), [&](Value o) { return isConstant(o); });
   auto v = builder_.add(op, std::move(operands), std::move(attributes), {freshName()}, {.origin = position_});
   if (!v) refuse(v.error().message());
+  if (isOfConstants && !asConstants(shape(*v))) refuse("a constant of extents that the model leaves open");
   for (const Dim& d : builder_.program().shape(*v)) {
     if (d.asConstant().value_or(0) < 0)
       refuse(fmt::format("{} would have the extents {}", op.name, str(builder_.program().shape(*v))));

@@ -122,5 +122,7 @@ class Lifting {
 };
 
 std::vector<Expr> exprs(const std::vector<int64_t>& list);
+/// The extents as a list of an attribute; refuses products of open ones.
+std::vector<Expr> affine(const Shape& extents);
 
 }  // namespace pet

@@ -367,9 +367,15 @@ void writeIndexMap(const Emission& e, const OnnxRow&) {
 
 // --- Copies ---
 
+/// A shape that the model computes from its sizes is known by the result's extents.
+std::vector<Value> readExpand(const Lifting& l, const OnnxRow& row) {
+  if (!l.has(1) || l.isConstant(1)) return readRegular(l, row);
+  const Value x = l.operand(0);
+  return {l.add("Expand", {x}, {{"shape", affine(l.inferredShape(0))}})};
+}
+
 void writeExpand(const Emission& e, const OnnxRow& row) {
-  OnnxForm form = formOf(e, row, e.operands(), {{"shape", exprs(e.outputExtents())}});
-  e.last(row.type, form.operands);
+  e.last(row.type, {e.operand(0), e.sizes("shape", e.outputShape())});
 }
 
 void repeatsAll(const Lifting& l) {
@@ -396,7 +402,7 @@ const OnnxRow kOnnxMoveRows[] = {
     {.type = "GatherElements", .read = readGatherElements, .write = nullptr},
     {.op = "ScatterND", .read = readScatterNd, .write = writeScatterNd},
     {.op = "IndexMap", .since = 1, .read = nullptr, .write = writeIndexMap},
-    {.op = "Expand", .write = writeExpand},
+    {.op = "Expand", .read = readExpand, .write = writeExpand},
     {.op = "Tile", .readable = repeatsAll},
     {.op = "SpaceToDepth", .readable = blocksOutside},
 };

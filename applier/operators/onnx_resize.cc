@@ -29,7 +29,7 @@ struct ResizeForm {
   double cubic = -0.75;
   std::vector<int64_t> axes;  ///< that `scales` and `sizes` speak of
   std::optional<std::vector<double>> scales;
-  std::optional<std::vector<int64_t>> sizes;
+  std::optional<Shape> sizes;
 };
 
 /// Upsample 7 and 9, Resize 10, 11, 13, 18, 19.
@@ -57,7 +57,9 @@ ResizeForm resizeForm(const Lifting& l, const OnnxRow& row, size_t rank) {
   if (l.text("keep_aspect_ratio_policy", "stretch") != "stretch") Lifting::refuse("keep_aspect_ratio_policy");
   f.axes = l.integers("axes", f.axes);
   if (l.has(3)) {
-    f.sizes = l.integers(3);
+    f.sizes.emplace();
+    for (int64_t a : f.axes)  // whether they are constants or computed, the result's extents say what they are
+      f.sizes->push_back(l.inferredShape(0).at(l.axis(a, rank)));
   } else if (l.has(2)) {
     f.scales = l.numbers(2);
   }
@@ -117,12 +119,7 @@ std::vector<Value> readResize(const Lifting& l, const OnnxRow& row) {
   Attributes attributes;
   if (f.sizes || whole) {
     useUsualForm(f, in, sizes);
-    std::vector<Expr> list;
-    for (const Dim& d : sizes) {
-      if (!d.isAffine()) Lifting::refuse("an extent that is a product of open ones");
-      list.push_back(d.affine());
-    }
-    attributes.emplace("sizes", std::move(list));
+    attributes.emplace("sizes", affine(sizes));
   } else {
     attributes.emplace("scales", exprs(scales));
   }
@@ -176,7 +173,7 @@ void writeOldResize(const Emission& e, const OnnxRow& row) {
 
 void writeResize(const Emission& e, const OnnxRow& row) {
   if (e.opset() < 11) return writeOldResize(e, row);
-  auto sizes = e.list("sizes"), scales = e.list("scales");
+  const auto &sizes = e.node().list("sizes"), &scales = e.node().list("scales");
   if (!sizes.empty() && !scales.empty()) throw NotEmitted{"Resize by sizes and scales"};
   if (e.node().text("coordinate_transformation_mode") == "half_pixel_symmetric")
     e.require(19, "Resize by half_pixel_symmetric");
@@ -187,9 +184,9 @@ void writeResize(const Emission& e, const OnnxRow& row) {
   const std::string none = e.opset() < 13 ? e.numbers("none", {}) : "";
   form.operands.push_back(none);  // the region
   if (sizes.empty()) {
-    form.operands.push_back(e.numbers("scales", factorsOf(scales)));
+    form.operands.push_back(e.numbers("scales", factorsOf(e.list("scales"))));
   } else {
-    form.operands.insert(form.operands.end(), {none, e.integers("sizes", sizes)});
+    form.operands.insert(form.operands.end(), {none, e.sizes("sizes", e.outputShape())});
   }
   e.last("Resize", form.operands, form.attributes);
 }

@@ -209,11 +209,11 @@ MODELS = {
     "bifpn": (
         [node("Unsqueeze", ["x", "last"], ["s"]), node("Unsqueeze", ["z", "last"], ["t"]), node("Unsqueeze", ["v", "last"], ["r"]),
          node("Concat", ["s", "t", "r"], ["u"], axis=-1), node("ReduceSum", ["u", "last"], ["y"], keepdims=0)],
-        {"x": [1, 8, 9, 7], "z": [1, 8, 9, 7], "v": [1, 8, 9, 7]}, ["y"], {"last": np.array([-1])}, ["stack-sum-3/Add(v:Add(x:z))"]),
+        {"x": [2, 8, 9, 7], "z": [2, 8, 9, 7], "v": [2, 8, 9, 7]}, ["y"], {"last": np.array([-1])}, ["stack-sum-3/Add(v:Add(x:z))"]),
     "upsampling": (
         [node("Reshape", ["x", "r"], ["s"]), node("Expand", ["s", "e"], ["t"]), node("Reshape", ["t", "o"], ["y"])],
-        {"x": [1, 8, 9, 7]}, ["y"],
-        {"r": np.array([1, 8, 9, 1, 7, 1]), "e": np.array([1, 8, 9, 2, 7, 2]), "o": np.array([1, 8, 18, 14])}, ["upsample-expand/Resize(x)"]),
+        {"x": [3, 8, 9, 7]}, ["y"],
+        {"r": np.array([3, 8, 9, 1, 7, 1]), "e": np.array([3, 8, 9, 2, 7, 2]), "o": np.array([3, 8, 18, 14])}, ["upsample-expand/Resize(x)"]),
     "pairs": (
         [node("MatMul", ["x", "z"], ["y"])],
         {"x": [12, 1, 8], "z": [12, 8, 1]}, ["y"], {}, ["row-products/ReduceSum(Mul(x:Transpose(z)))"]),

@@ -2,7 +2,7 @@
 """Regenerates exported/: the zoo's models (zoo.py), and operators (families.py), as exporters write them, weights left out.
 
     python tests/models/export.py [--out OUTDIR] [NAME...]        without a name: the zoo; needs requirements-export.txt
-    python tests/models/export.py --families [NAME...]            the operators
+    python tests/models/export.py --families [NAME...]            the operators, and their variants
 
 Only the graph is kept, in ONNX's text form, and beside it, as JSON, its long constants (masks, indices; zlib in base64):
 `build.py` fills seeded weights in, so neither torch nor a trained checkpoint is needed to build, test or time. What the exporter
@@ -81,11 +81,12 @@ def dynamic_axes(model):
 
 def export_dynamo(name, model, path):
     import sources
+    import sources_operators
     import torch
     module, axes = torch_module(name, model), dynamic_axes(model)
     dims = {extent: torch.export.Dim(extent) for a in axes.values() for extent in a.values()}
     shapes = tuple({axis: dims[extent] for axis, extent in a.items()} for a in axes.values())
-    if isinstance(module, sources.First):
+    if isinstance(module, (sources.First, sources_operators.Function)):
         shapes = (shapes,)  # its forward() has one parameter, *tensors
     torch.onnx.export(module, example(model), str(path), dynamo=True, external_data=False, input_names=list(model.inputs),
                       output_names=list(model.outputs) or None, dynamic_shapes=shapes if dims else None, verbose=False)
@@ -186,6 +187,7 @@ def export(name, model, out):
             to_half(path)
         if model.precision == "int8":
             to_int8(name, model, path)
+        onnx.checker.check_model(path, full_check=True)
         graph = onnx.load(path)
     weights.strip(graph, keep=name in families.MEANT)
     packed = weights.pack(graph)
@@ -196,6 +198,23 @@ def export(name, model, out):
     if packed:
         beside.write_text(json.dumps(packed, indent=0) + "\n")
     print(f"{name}: {len(graph.graph.node)} nodes, {len(text)} bytes", flush=True)
+
+
+def export_variants(name, out):
+    """Those of a family's variants that its exporter has; the others are named."""
+    for variant, models in families.VARIANTS.items():
+        folder = out / variant
+        folder.mkdir(exist_ok=True)
+        why = ""
+        for model in models(families.MODELS[name]):
+            try:
+                export(name, model, folder)
+                why = ""
+                break
+            except Exception as error:  # an exporter's own, or the module's
+                why = why or f"{type(error).__name__}: {str(error)[:300]}"
+        if why:
+            print(f"    no {variant}: {why}", flush=True)
 
 
 def main():
@@ -213,6 +232,8 @@ def main():
                 subprocess.run([sys.executable, __file__, "--out", options.out, name], check=True)
             else:
                 export(name, models[name], options.out)
+                if options.families:
+                    export_variants(name, options.out)
         except Exception as error:  # an exporter's own; the others are tried all the same
             traceback.print_exc()
             failed.append(f"{name}: {type(error).__name__}: {str(error)[:300]}")

@@ -1,6 +1,7 @@
 """Operators at which ONNX Runtime is slow, alone or between convolutions, as exporters write them, with what an equal graph gains.
 
 Made as the zoo's models are (export.py, build.py; the modules are in sources_operators.py), measured by `bench/models.py --families`.
+VARIANTS are the same operators as other models have them; tests/e2e/variants.py tries whether rules fire there, too.
 """
 
 import dataclasses
@@ -193,3 +194,53 @@ FAMILIES = {
 MODELS = {name: family.model() for name, family in FAMILIES.items()}
 # Those whose weights have values with a meaning: they interpolate.
 MEANT = {name for name in FAMILIES if name.startswith("upscaling_")}
+
+
+# ---- the same operators as other models have them
+
+
+def reshaped(model, change, **more):
+    """The model with other extents: `change` makes them of an input's."""
+    inputs = {name: dataclasses.replace(i, shape=tuple(change(list(i.shape)))) for name, i in model.inputs.items()}
+    return dataclasses.replace(model, inputs=inputs, **more)
+
+
+def batched(model):
+    """Four times as many in the first dimension."""
+    yield reshaped(model, lambda shape: [4 * shape[0], *shape[1:]])
+
+
+def opened(model):
+    """The first dimension is left open; inputs that have it in common share it."""
+    names = dict(zip(dict.fromkeys(i.shape[0] for i in model.inputs.values()), ["batch", "other"]))
+    tries = {name: max(extent, 2) for extent, name in names.items()}  # an exporter takes an extent of 1 for a constant
+    yield reshaped(model, lambda shape: [names[shape[0]], *shape[1:]], tries=(tries,))
+
+
+def odd(model):
+    """Less of one or two inner dimensions, by an odd number or by twice one: the first of these that the module takes."""
+    for pick in [lambda rank: range(rank - 2, rank) if rank > 3 else [rank - 1], lambda rank: [rank - 1], lambda rank: [rank - 2], lambda rank: [1]]:
+        for less in [(1, 3), (2, 6)]:
+            def change(shape, pick=pick, less=less):
+                for axis, by in zip(pick(len(shape)), less):
+                    shape[axis] -= by if shape[axis] > by + 1 else 0
+                return shape
+            other = reshaped(model, change)
+            if other != model:
+                yield other
+
+
+def half(model):
+    """TorchScript's exporter has the model in float, which is then converted, but for what it takes and gives."""
+    inputs = {name: dataclasses.replace(i, dtype=np.float16) if i.dtype is np.float32 and model.exporter == zoo.DYNAMO else i
+              for name, i in model.inputs.items()}
+    yield dataclasses.replace(model, precision="fp16", inputs=inputs)
+
+
+def older(model):
+    """As TorchScript's exporter has it."""
+    yield dataclasses.replace(model, exporter=zoo.SCRIPT, opset=13)
+
+
+# What export.py makes of a family's model, in the order in which it tries; each in a folder of its own in exported/families/.
+VARIANTS = {"batch": batched, "open": opened, "odd": odd, "fp16": half, "opset13": older}

@@ -275,9 +275,22 @@ TEST(OpenSizes, AreComputedWhereAReshapeNeedsTwo) {
             "Shape Gather Div Concat Reshape");
 }
 
+TEST(OpenSizes, AreComputedForAResizeAndAnExpand) {
+  const OpenSizes sizes{{"B", {"ids", 0, 1}}, {"L", {"ids", 1, 1}}};
+  EXPECT_EQ(written("x: [B, 3, 4, L]  y = Resize(x) sizes=[B, 3, 8, L] mode=linear", sizes),
+            "Shape Gather Gather Concat Resize");
+  EXPECT_EQ(written("x: [B, 3, 4, L]  y = Resize(x) sizes=[B, 3, 4, 2L] mode=linear", sizes),
+            "Shape Gather Gather Mul Concat Resize");
+  EXPECT_EQ(written("x: [B, 3, 4]  y = Resize(x) scales=[1, 1, 1, 1, 2, 1]", sizes), "Resize");
+  EXPECT_EQ(written("x: [B, 1]  y = Expand(x) shape=[B, L]", sizes), "Shape Gather Gather Concat Expand");
+  EXPECT_EQ(written("x: [1]  y = Expand(x) shape=[L]", sizes), "Shape Gather Expand");
+  EXPECT_EQ(written("x: [1, 1]  y = Expand(x) shape=[2, 3]", sizes), "Expand");
+}
+
 TEST(OpenSizes, ThatAreNoExtentOfAnInputAreSaid) {
   EXPECT_EQ(written("x: [(B L), 8]  y = Layout(x) (b:B l) d -> b l d", {{"L", {"ids", 1, 1}}}),
             "the size B is no extent of an input");
+  EXPECT_EQ(written("x: [1]  y = Expand(x) shape=[B]", {}), "the size B is no extent of an input");
 }
 
 }  // namespace

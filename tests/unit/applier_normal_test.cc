@@ -307,6 +307,20 @@ TEST(ApplierOpenParts, AreRead) {
     EXPECT_EQ(readAs("x:f[batch,seq,8] " + std::string(text), 17), wanted) << text;
 }
 
+TEST(ApplierOpenSizes, ThatTheModelComputesAreRead) {
+  const std::pair<const char*, std::string> cases[] = {
+      {"t=i{16,16} v=Shape(x) end=2 s=Concat(v,t) axis=0 y=Resize(x,,,s) mode=\"linear\"", "Resize"},
+      {"two=i{2} v=Shape(x) start=2 t=Mul(v,two) n=Shape(x) end=2 s=Concat(n,t) axis=0 y=Resize(x,,,s)", "Resize"},
+      {"s=i{16,16} y=Resize(x,,,s) axes=[2,3]", "Resize"},
+      {"c=f{1} s=Shape(x) y=Expand(c,s) z=Add(x,y)", "Add"},  // no constant: its extents are open
+      {"m=f{1,2,3,4} r=i{1,1,2,2} p=Reshape(m,r) s=Shape(x) start=2 y=Resize(p,,,s) axes=[2,3] z=Add(x,y)", "Add"},
+      {"a=i{2,3} m=ReduceMax(x,a) s=Shape(x) y=Expand(m,s)", "GlobalMaxPool Expand"},
+      {"t=i{8,2} a=i{4} v=Shape(x) end=3 s=Concat(v,t) axis=0 u=Unsqueeze(x,a) y=Expand(u,s)", "Layout Expand"},
+  };
+  for (const auto& [text, wanted] : cases)
+    EXPECT_EQ(readAs("x:f[batch,3,H,8] " + std::string(text), 18), wanted) << text;
+}
+
 // --- Tables ---
 
 TEST(ApplierTables, ThatCountAreMaps) {

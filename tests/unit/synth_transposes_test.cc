@@ -23,8 +23,8 @@ std::vector<std::string> namesOf(const std::string& nameOrText) {
 }
 
 TEST(Transposes, AreTwoExchangesOfNeighbours) {
-  EXPECT_THAT(namesOf("pixel-unshuffle"), Contains("1-2-3_2-4-5"));
-  EXPECT_THAT(namesOf("patches-to-pixels"), Contains("1-2-3_0-4-5"));
+  EXPECT_THAT(namesOf("pixel-unshuffle"), Contains("2-3-4_3-5-6"));
+  EXPECT_THAT(namesOf("patches-to-pixels"), Contains("2-3-4_1-5-6"));
   EXPECT_THAT(namesOf("pattern p { shape A B C D\n x: [A, B, C, D]\n y = Transpose(x) perm=[2, 3, 1, 0] }"),
               Contains("0-2-4_2-3-4"));
 }
