@@ -42,6 +42,10 @@ const PlaceCase kPlaces[] = {
      "v: const [16]\n z = Square(v)\n a = Conv(x, w)\n c = Conv(x, k)\n d = Concat(a, c) axis=1\n"
      "n = BatchNormalization(d, s, b, m, z)\n y = Relu(n)",
      "y", "with d"},
+    {"channels in planes are normalised by a pass of our own",
+     "x: [2, 3, 9, 5]\n s: const [3]\n b: const [3]\n m: const [3]\n v: const [3]\n z = Square(v)\n"
+     "t = BatchNormalization(x, s, b, m, z)\n y = Relu(t)",
+     "t", "kernel of our own"},
     {"elements in one pass", "x: [3, 40]\n w: const [40]\n a = Mul(x, w)\n b = Sub(a, x)\n y = Relu(b)", "y",
      "one pass"},
     {"what is read elsewhere is no part of a pass",
