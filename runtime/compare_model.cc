@@ -137,7 +137,7 @@ class ModelComparison {
                        shareWithin(progress, 0.5, 0.5));
     if (!after) return notPossible(after.error());
     const Comparison whole = compareFloats(compared, *before, *after);
-    if (whole.holds() || whole.worst > kMostAmplified) return whole;
+    if (whole.holds() || whole.worst > kMostAmplified || parts.empty()) return whole;
     return partByPart(parts, isKept ? &known : nullptr, whole);
   }
 

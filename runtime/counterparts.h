@@ -11,7 +11,8 @@ namespace pet {
 
 /// What a rewritten program has of its original. Both are without symbols.
 struct Counterparts {
-  /// Of the rewritten program's values: those of the original, of the same extents, that they stand for.
+  /// Of the rewritten program's values: those of the original, of the same extents, that they stand for. Of constant
+  /// ones those alone that are the same.
   std::map<Value, Value> values = {};
   /// Per node of the rewritten program: what its operands stand for gives what its results stand for by the same
   /// operator with the same attributes, or it is the same input. Empty: nothing is known.

@@ -32,7 +32,8 @@ bool areSame(const Constant& a, const Constant& b) {
 
 class CounterpartFinder {
  public:
-  CounterpartFinder(const View& original, const View& rewritten) : original_(original), rewritten_(rewritten) {
+  CounterpartFinder(const View& original, const View& rewritten)
+      : original_(original), rewritten_(rewritten), constant_(constantNodes(rewritten.program)) {
     for (const auto& [value, name] : original.names)
       byName_.emplace(name, value);
     const auto& nodes = original.program.nodes();
@@ -55,7 +56,7 @@ class CounterpartFinder {
       for (int o = 0; o < static_cast<int>(n.names.size()); ++o) {
         if (same >= 0) {
           found_.values.emplace(Value{i, o}, Value{same, o});
-        } else if (!n.is(ops::kInput)) {
+        } else if (!constant_[static_cast<size_t>(i)] && !n.is(ops::kInput)) {
           enterByName({i, o});
         }
       }
@@ -100,6 +101,7 @@ class CounterpartFinder {
   }
 
   const View &original_, &rewritten_;
+  std::vector<bool> constant_;  ///< the rewritten view's nodes
   std::map<std::string, Value, std::less<>> byName_;
   std::map<std::string, int, std::less<>> inputs_;
   std::multimap<std::pair<const OpRow*, std::vector<Value>>, int> byOperands_;

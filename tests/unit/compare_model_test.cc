@@ -234,6 +234,15 @@ TEST_F(CompareModelByParts, APartThatDiffersDecidesNothing) {
   EXPECT_EQ(compareThem().verdict, Verdict::kFails);
 }
 
+TEST_F(CompareModelByParts, NoPartsDecideNothing) {
+  original_ = ending("k = Relu(v)\ny = MatMul(t, k)");
+  rewritten_ = ending("k = Relu(v)\ny = MatMul(t, k)");
+  own_ = {"k"};  // it is constant, and none of the parts
+  spoil_[2] = offBy(20);
+  EXPECT_THAT(compareThem().scope, HasSubstr("in double"));
+  EXPECT_EQ(runs_, 2);
+}
+
 TEST_F(CompareModelByParts, WhatIsInfiniteInBothIsAlike) {
   const std::string tail = "d = Reciprocal(u)\ny = MatMul(d, v)";
   original_ = ending("a = Relu(t)\nb = Reciprocal(a)\nu = Add(b, b)\n" + tail);

@@ -63,6 +63,23 @@ TEST(Counterparts, AreNoneWhereAttributesExtentsOrWeightsDiffer) {
   EXPECT_THAT(found(original, longer), UnorderedElementsAre("x is x", "w is w", "t is t", "u is y"));
 }
 
+/// What is computed of weights in another way is no value that a part could be compared with.
+TEST(Counterparts, AreNoConstantsOfTheSameName) {
+  auto withWeights = [](const char* op) {
+    auto p = parsed("x: [2, 3]  w: const [3, 4]  v = " + std::string(op) + "(w)  t = MatMul(x, v)  y = Relu(t)");
+    View view;
+    view.program = p;
+    for (int i = 0; i < static_cast<int>(p.nodes().size()); ++i)
+      view.names[{i, 0}] = p.nodes()[static_cast<size_t>(i)].names[0];
+    for (auto& [name, constant] : constantsOf(p))
+      view.constants.emplace(p.find(name)->node, constant);
+    return view;
+  };
+  const View exp = withWeights("Exp"), neg = withWeights("Neg");
+  EXPECT_THAT(found(exp, exp), UnorderedElementsAre("x is x", "w is w", "v is v", "t is t", "y is y"));
+  EXPECT_THAT(found(exp, neg), UnorderedElementsAre("x is x", "w is w", "own t is t", "y is y"));
+}
+
 TEST(Counterparts, SharedIsWhatDependsOnNothingElse) {
   const Program p =
       parsed("x: [2, 3]  w: const [3]  a = Relu(x)  b = Mul(a, w)  c = Exp(b)  d = Add(a, c)  y = Add(d, x)");
