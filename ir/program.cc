@@ -214,41 +214,24 @@ Program Program::computing(const std::vector<Value>& values) const {
   return restricted(std::vector<bool>(nodes_.size()), values);
 }
 
-Program Program::restricted(std::vector<bool> kept, const std::vector<Value>& outputs) const {
-  for (Value v : outputs)
-    kept[static_cast<size_t>(v.node)] = true;
-  for (size_t i = nodes_.size(); i-- > 0;) {
-    if (!kept[i]) continue;
-    for (Value v : nodes_[i].operands)
-      kept[static_cast<size_t>(v.node)] = true;
-  }
-  Program result;
-  std::vector<int> renumbered(nodes_.size(), -1);
-  auto moved = [&](Value v) { return Value{renumbered[static_cast<size_t>(v.node)], v.output}; };
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (!kept[i]) continue;
-    renumbered[i] = static_cast<int>(result.nodes_.size());
-    result.nodes_.push_back(nodes_[i]);
-    for (Value& v : result.nodes_.back().operands)
-      v = moved(v);
-  }
-  for (Value v : outputs)
-    result.outputs_.push_back(moved(v));
-  return result;
+Program Program::computingFrom(const std::set<Value>& cut, const std::vector<Value>& outputs, bool constant) const {
+  return restricted(std::vector<bool>(nodes_.size()), outputs, cut, constant);
 }
 
-Program Program::computingFrom(const std::set<Value>& cut, const std::vector<Value>& outputs, bool constant) const {
-  std::vector<bool> needed(nodes_.size());
+Program Program::restricted(std::vector<bool> kept,
+                            const std::vector<Value>& outputs,
+                            const std::set<Value>& cut,
+                            bool constant) const {
   for (Value v : outputs)
-    needed[static_cast<size_t>(v.node)] = true;
+    kept[static_cast<size_t>(v.node)] = true;
   std::set<Value> read;
   for (size_t i = nodes_.size(); i-- > 0;) {
-    if (!needed[i]) continue;
+    if (!kept[i]) continue;
     for (Value v : nodes_[i].operands) {
       if (cut.contains(v)) {
         read.insert(v);
       } else {
-        needed[static_cast<size_t>(v.node)] = true;
+        kept[static_cast<size_t>(v.node)] = true;
       }
     }
   }
@@ -260,7 +243,7 @@ Program Program::computingFrom(const std::set<Value>& cut, const std::vector<Val
   std::vector<int> renumbered(nodes_.size(), -1);
   auto moved = [&](Value v) { return Value{renumbered[static_cast<size_t>(v.node)], v.output}; };
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (!needed[i]) continue;
+    if (!kept[i]) continue;
     renumbered[i] = static_cast<int>(result.nodes_.size());
     Node& n = result.nodes_.emplace_back(nodes_[i]);
     for (Value& v : n.operands)

@@ -91,8 +91,11 @@ class Program {
 
  private:
   friend class ProgramBuilder;
-  /// The program of these outputs, of the nodes that are `kept` or needed.
-  Program restricted(std::vector<bool> kept, const std::vector<Value>& outputs) const;
+  /// The program of these outputs, of the nodes that are `kept` or needed; `cut` and `constant` as above.
+  Program restricted(std::vector<bool> kept,
+                     const std::vector<Value>& outputs,
+                     const std::set<Value>& cut = {},
+                     bool constant = false) const;
 
   std::vector<Node> nodes_;
   std::vector<Value> outputs_;

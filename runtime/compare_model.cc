@@ -143,18 +143,15 @@ class ModelComparison {
 
   /// To keep what a part takes costs less than to run the original again where that may be needed.
   bool isLittle(const RewrittenParts& part) const {
-    auto floats = [](const Program& program, Value v) {
-      return static_cast<double>(elementCount(asConstants(program.shape(v)).value_or(Extents{})));
-    };
     std::set<Value> kept;
     enter(part, kept);
-    double some = 0, all = 0;
+    int64_t some = 0, all = 0;
     for (Value v : kept)
-      some += floats(rewritten_.program, v);
+      some += floatsOf(rewritten_.program, v);
     const auto& nodes = original_.program.nodes();
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i)
-      all += nodes[static_cast<size_t>(i)].is(ops::kInput) ? 0 : floats(original_.program, {i, 0});
-    return some <= options_.keptShare * all;
+      all += nodes[static_cast<size_t>(i)].is(ops::kInput) ? 0 : floatsOf(original_.program, {i, 0});
+    return static_cast<double>(some) <= options_.keptShare * static_cast<double>(all);
   }
 
   static void enter(const RewrittenParts& parts, std::set<Value>& values) {

@@ -7,11 +7,6 @@
 namespace pet {
 namespace {
 
-int64_t floatsOf(const Program& program, Value value) {
-  const auto extents = asConstants(program.shape(value));
-  return extents ? elementCount(*extents) : 0;
-}
-
 /// The original's values, but constants, that a part of the rewritten program computes `output` from.
 std::set<Value> readBy(const Program& program,
                        const Counterparts& counterparts,
@@ -36,6 +31,11 @@ std::set<Value> readBy(const Program& program,
 }
 
 }  // namespace
+
+int64_t floatsOf(const Program& program, Value value) {
+  const auto extents = asConstants(program.shape(value));
+  return extents ? elementCount(*extents) : 0;
+}
 
 std::vector<bool> sharedNodes(const Program& rewritten, const Counterparts& counterparts) {
   std::vector<bool> shared = counterparts.same;

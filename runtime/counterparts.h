@@ -26,6 +26,9 @@ struct RewrittenParts {
   std::set<Value> read;
 };
 
+/// How many numbers a value has; 0 where extents are open.
+int64_t floatsOf(const Program& program, Value value);
+
 /// The rewritten program's values that depend on no node of its own: the original computes them.
 std::vector<bool> sharedNodes(const Program& rewritten, const Counterparts& counterparts);
 

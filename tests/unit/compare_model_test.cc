@@ -9,6 +9,8 @@
 #include "ir/text.h"
 #include "runtime/compare.h"
 #include "runtime/draw.h"
+#include "runtime/elements.h"
+#include "tests/unit/program_text.h"
 
 namespace pet::compare_model_test {
 namespace {
@@ -17,13 +19,8 @@ using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing_support::program;
 using Verdict = Comparison::Verdict;
-
-Program program(std::string_view text) {
-  auto parsed = parseProgram(text, "test");
-  EXPECT_TRUE(parsed) << parsed.error().message() << "\n" << text;
-  return *parsed;
-}
 
 TEST(CompareModel, RoundingHoldsAndMistakesFail) {
   std::string inputs = "x: [1, 8, 12, 12]\n w: const [8, 8, 3, 3]\n k: const [8, 8, 3, 3]\n";
@@ -86,11 +83,7 @@ class CompareModelOnAnEngine : public testing::Test {
                                            const TensorMap& inputs,
                                            const ReportShare& progress) {
     ++runs_;
-    InputSource<float> every = [&](std::string_view name) {
-      auto drawn = inputs.find(name);
-      return drawn == inputs.end() ? weights(name) : borrow(drawn->second);
-    };
-    auto results = execute<float>(program, {}, every, {progress});
+    auto results = execute<float>(program, {}, firstOf(inputsFrom<float>(inputs), weights), {progress});
     if (!results) return tl::unexpected(results.error());
     std::vector<Tensor<float>> tensors;
     for (const auto& result : *results)

@@ -38,19 +38,6 @@ struct Prepared {
   PlanCounts counts;
 };
 
-/// The program on the device, compared with the reference; null where it cannot be prepared, which is a failure.
-std::unique_ptr<CudaModel> modelOn(const std::shared_ptr<Device>& device, const char* text) {
-  auto program = parseProgram(text, "test");
-  EXPECT_TRUE(program) << program.error().message();
-  DeviceRun run{"test", *program, draw(*program, false), 1e-5, nullptr};
-  auto model = CudaModel::prepare(*program, inputsFrom<float>(run.tensors), device);
-  EXPECT_TRUE(model) << model.error().message();
-  if (!model) return {};
-  run.model = std::move(*model);
-  expectReference(run, 0);
-  return std::move(run.model);
-}
-
 /// On a new device.
 Prepared prepare(const char* text, const HostOptions& options) {
   auto device = hostDevice(options);

@@ -56,13 +56,8 @@ std::string howOf(const std::string& text, const std::string& fastest, const std
   options.store = store;
   options.seconds = [=](const std::string& name) { return name.find(fastest) == std::string::npos ? 1e-3 : 1e-4; };
   const auto device = hostDevice(options);
-  auto program = parseProgram(text, "test");
-  DeviceRun run{"test", *program, draw(*program, false), 1e-5, nullptr};
-  auto model = CudaModel::prepare(*program, inputsFrom<float>(run.tensors), device);
-  EXPECT_TRUE(model) << model.error().message();
-  run.model = std::move(*model);
-  expectReference(run, 0);
-  return fmt::format("{}; {} chosen", notesOf(*run.model), device->planCounts().chosen);
+  const auto model = modelOn(device, text);
+  return fmt::format("{}; {} chosen", model ? notesOf(*model) : "", device->planCounts().chosen);
 }
 
 /// The library has no HardSwish, and kernels of ours have; that what is left takes a pass of its own counts. Of a

@@ -21,13 +21,9 @@ std::string kernelsOf(const std::string& text, int64_t threads) {
     HostOptions options = hostOptions();
     options.order = order;
     options.threads = threads;
-    auto program = parseProgram(text, "test");
-    DeviceRun run{"test", *program, draw(*program, true), 0, nullptr};
-    auto model = CudaModel::prepare(*program, inputsFrom<float>(run.tensors), hostDevice(options));
-    EXPECT_TRUE(model) << model.error().message();
-    run.model = std::move(*model);
-    expectReference(run, 0);
-    auto steps = run.model->profile();
+    const auto model = modelOn(hostDevice(options), text, true);
+    if (!model) return "";
+    auto steps = model->profile();
     EXPECT_TRUE(steps) << steps.error().message();
     nodes.clear();
     for (const StepTime& step : *steps) {

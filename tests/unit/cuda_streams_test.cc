@@ -249,13 +249,8 @@ std::string correctedWith(double seconds, int64_t threads) {
   options.seconds = [=](const std::string& name) {
     return name.find("nhwc") == std::string::npos ? 1e-3 : seconds;  // so that the order stays
   };
-  auto program = parseProgram(kCorrected, "test");
-  DeviceRun run{"test", *program, draw(*program, true), 0, nullptr};
-  auto model = CudaModel::prepare(*program, inputsFrom<float>(run.tensors), hostDevice(options));
-  EXPECT_TRUE(model) << model.error().message();
-  run.model = std::move(*model);
-  expectReference(run, 0);
-  return notesOf(*run.model);
+  const auto model = modelOn(hostDevice(options), kCorrected, true);
+  return model ? notesOf(*model) : "";
 }
 
 TEST(CudaStreams, ACorrectionThatTakesLongerThanACopyIsComputedBesideTheResult) {

@@ -86,4 +86,20 @@ inline void expectReference(const DeviceRun& run, double least) {
   }
 }
 
+/// The program on the device, compared with the reference, on numbers or `integers`; null where it cannot be prepared,
+/// which is a failure.
+inline std::unique_ptr<CudaModel> modelOn(const std::shared_ptr<cuda::Device>& device,
+                                          const std::string& text,
+                                          bool integers = false) {
+  auto program = parseProgram(text, "test");
+  EXPECT_TRUE(program) << program.error().message();
+  DeviceRun run{"test", *program, draw(*program, integers), 1e-5, nullptr};
+  auto model = CudaModel::prepare(*program, inputsFrom<float>(run.tensors), device);
+  EXPECT_TRUE(model) << model.error().message();
+  if (!model) return {};
+  run.model = std::move(*model);
+  expectReference(run, 0);
+  return std::move(run.model);
+}
+
 }  // namespace pet::testing_support

@@ -1,12 +1,9 @@
 #include "synth/mine/mine.h"
 
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "ir/text.h"
 #include "rules/text.h"
 #include "synth/mine/known_patterns.h"
+#include "tests/unit/program_text.h"
 
 namespace pet::mine_test {
 namespace {
@@ -14,12 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
-
-Program program(const std::string& text) {
-  auto p = parseProgram(text, "test");
-  EXPECT_TRUE(p) << (p ? "" : p.error().message()) << "\n" << text;
-  return p ? std::move(*p) : Program();
-}
+using testing_support::program;
 
 Pattern pattern(const std::string& text) {
   auto set = parseRules("pattern p {\n" + text + "}\n", "test");

@@ -7,18 +7,14 @@
 #include "runtime/compare.h"
 #include "runtime/draw.h"
 #include "runtime/rounding.h"
+#include "tests/unit/program_text.h"
 
 namespace pet::runtime_compare_test {
 namespace {
 
 using testing::HasSubstr;
+using testing_support::program;
 using Verdict = Comparison::Verdict;
-
-Program program(std::string_view text) {
-  auto parsed = parseProgram(text, "test");
-  EXPECT_TRUE(parsed) << parsed.error().message() << "\n" << text;
-  return *parsed;
-}
 
 /// A pattern, programs that equal it, and programs that do not; all with weights of the given shapes.
 struct Case {

@@ -6,18 +6,15 @@
 
 #include "ir/text.h"
 #include "runtime/compare.h"
+#include "runtime/elements.h"
+#include "tests/unit/program_text.h"
 
 namespace pet::runtime_engine_test {
 namespace {
 
 using testing::HasSubstr;
+using testing_support::program;
 using Verdict = Comparison::Verdict;
-
-Program program(std::string_view text) {
-  auto parsed = parseProgram(text, "test");
-  EXPECT_TRUE(parsed) << parsed.error().message() << "\n" << text;
-  return *parsed;
-}
 
 /// An engine that counts its runs; `spoil` may change what the second one computes.
 class OnAnEngine : public testing::Test {
@@ -27,11 +24,7 @@ class OnAnEngine : public testing::Test {
       if (refuses_) return fail(ErrorKind::kUnsupported, "no such operator");
       return [this, p, weights](const TensorMap& inputs, const ReportShare&) -> Expected<std::vector<Tensor<float>>> {
         ++runs_;
-        InputSource<float> every = [&](std::string_view name) {
-          auto drawn = inputs.find(name);
-          return drawn == inputs.end() ? weights.tensors(name) : borrow(drawn->second);
-        };
-        auto results = execute<float>(p, {}, every);
+        auto results = execute<float>(p, {}, firstOf(inputsFrom<float>(inputs), weights.tensors));
         if (!results) return tl::unexpected(results.error());
         std::vector<Tensor<float>> tensors{*(*results)[0]};
         if (runs_ % 2 == 0 && spoil_) spoil_(tensors[0]);

@@ -5,15 +5,12 @@
 #include "ir/text.h"
 #include "runtime/draw.h"
 #include "runtime/reference/reference.h"
+#include "tests/unit/program_text.h"
 
 namespace pet::runtime_reference_test {
 namespace {
 
-Program program(std::string_view text) {
-  auto parsed = parseProgram(text, "test");
-  EXPECT_TRUE(parsed) << parsed.error().message();
-  return *parsed;
-}
+using testing_support::program;
 
 const char* const kChain = R"(
   x: [N, 3, H, W]

@@ -7,15 +7,12 @@
 #include "runtime/bounded.h"
 #include "runtime/draw.h"
 #include "runtime/rounding.h"
+#include "tests/unit/program_text.h"
 
 namespace pet::runtime_rounding_test {
 namespace {
 
-Program program(const std::string& text) {
-  auto parsed = parseProgram(text, "test");
-  EXPECT_TRUE(parsed) << parsed.error().message() << "\n" << text;
-  return *parsed;
-}
+using testing_support::program;
 
 // One program per operator, and some of several.
 const std::vector<std::string> kPrograms = {

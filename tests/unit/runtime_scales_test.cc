@@ -9,6 +9,7 @@
 #include "rules/text.h"
 #include "runtime/compare.h"
 #include "runtime/rounding.h"
+#include "tests/unit/program_text.h"
 #include "tests/unit/prove_cases.h"
 #include "tests/unit/text_file.h"
 
@@ -16,13 +17,8 @@ namespace pet::runtime_scales_test {
 namespace {
 
 using testing::HasSubstr;
+using testing_support::program;
 using Verdict = Comparison::Verdict;
-
-Program program(const std::string& text) {
-  auto parsed = parseProgram(text, "test");
-  EXPECT_TRUE(parsed) << parsed.error().message() << "\n" << text;
-  return *parsed;
-}
 
 /// A pattern and a replacement that adds something to it, or takes it away.
 struct Altered {
