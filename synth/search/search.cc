@@ -12,6 +12,7 @@
 #include "rules/text.h"
 #include "synth/analysis/seeing_taps.h"
 #include "synth/propose/axes/axes_generator.h"
+#include "synth/propose/axes/whole_program.h"
 #include "synth/propose/exchanges/exchange_generator.h"
 #include "synth/propose/plans/plan_generator.h"
 #include "synth/propose/skeletons/skeleton_generator.h"
@@ -52,6 +53,7 @@ Expected<void> Search::addGenerators(const Pattern& pattern) {
   if (!isBlind) {
     generators.push_back(planGenerator(pattern));
     generators.push_back(axesGenerator(pattern));
+    generators.push_back(wholeProgramGenerator(pattern));
     generators.push_back(skeletonGenerator(pattern, size));
   }
   generators.push_back(templateGenerator(pattern));

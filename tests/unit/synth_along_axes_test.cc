@@ -6,6 +6,7 @@
 #include "ir/text.h"
 #include "rules/rule.h"
 #include "synth/propose/axes/axes_generator.h"
+#include "synth/propose/axes/whole_program.h"
 #include "synth/synthesize.h"
 #include "tests/unit/synth_support.h"
 
@@ -19,12 +20,15 @@ std::string patternOf(const std::string& program) {
   return "pattern p { " + program + " }";
 }
 
-std::vector<std::string> waysOf(const std::string& program) {
+std::vector<std::string> unitsOf(const MadeGenerator& generator) {
   std::vector<std::string> names;
-  auto generator = axesGenerator(pattern(patternOf(program)));
   for (size_t unit = 0; generator && unit < (*generator)->size(); ++unit)
     names.push_back((*generator)->name(unit));
   return names;
+}
+
+std::vector<std::string> waysOf(const std::string& program) {
+  return unitsOf(axesGenerator(pattern(patternOf(program))));
 }
 
 const std::string kImage = "shape N C H W U V\n x: [N, C, H, W]\n";
@@ -157,6 +161,60 @@ TEST(AxesGenerator, HasNothingForOthers) {
            doubled("[C, 1, 1, 1, 1]", " group=C"),
        })
     EXPECT_TRUE(waysOf(program).empty()) << program;
+}
+
+/// `x` normalised along an axis, in pieces; scaled by constants of these extents.
+std::string normalised(const std::string& shape, const std::string& axis, const std::string& scale) {
+  return "shape N C H W\n any 1e-06 > 0\n x: " + shape + "\n s: const " + scale + "\n b: const " + scale +
+         "\n epsilon = Constant() value=1e-06\n m = ReduceMean(x) axes=[" + axis +
+         "]\n d = Sub(x, m)\n q = Square(d)\n v = ReduceMean(q) axes=[" + axis +
+         "]\n e = Add(v, epsilon)\n r = Sqrt(e)\n n = Div(d, r)\n t = Mul(n, s)\n y = Add(t, b)";
+}
+
+std::vector<std::string> wholeWaysOf(const std::string& program) {
+  return unitsOf(wholeProgramGenerator(pattern(patternOf(program))));
+}
+
+TEST(WholeProgramGenerator, MovesTheAxisBehindAllOthers) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(wholeWaysOf(normalised("[N, C, H, W]", "1", "[C, 1, 1]")),
+              ElementsAre("whole-1_last", "single_whole-1_last"));
+  EXPECT_THAT(wholeWaysOf(normalised("[N, C, H, W]", "2", "[H, 1]")),
+              ElementsAre("whole-2_last", "single_whole-2_last"));
+  EXPECT_THAT(wholeWaysOf(normalised("[C, H, W]", "0", "[C, 1, 1]")), ElementsAre("whole-0_last"));
+  EXPECT_THAT(wholeWaysOf(normalised("[1, C, H]", "1", "[1, C, 1]")), ElementsAre("whole-1_last"));
+  EXPECT_THAT(wholeWaysOf(kImage + "z: [N, C, H, W]\n t = Mul(x, z)\n y = ReduceSum(t) axes=[1]"),
+              ElementsAre("whole-1_last", "single_whole-1_last"));
+}
+
+TEST(WholeProgramGenerator, HasNothingForOthers) {
+  for (const std::string& program : {
+           normalised("[N, C, H, W]", "3", "[W]"),           // the axis is behind all others
+           normalised("[N, C, H, W]", "1, 2", "[C, 1, 1]"),  // two axes
+           normalised("[N, C, H, W]", "1", "[H, 1]"),        // constants along another one
+           normalised("[N, C, H, W]", "1", "[C, H, 1]"),     // and along both
+           kImage + "y = ReduceMean(x) axes=[1]",            // one operator
+           kImage + "t = Relu(x)\n y = Square(t)",           // no axis
+           kImage + "t = ReduceMean(x) axes=[1]\n y = Softmax(t) axis=2",
+           kImage + "t = ReduceMean(x) axes=[1] keepdims=0\n y = Relu(t)",
+           kImage + "z: [N, 1, H, W]\n t = Mul(x, z)\n y = ReduceSum(t) axes=[1]",
+           kImage + "t = Resize(x) sizes=[N, C, 2H, W]\n y = Relu(t)",
+       })
+    EXPECT_TRUE(wholeWaysOf(program).empty()) << program;
+}
+
+TEST(WholeProgramGenerator, PiecesBecomeTheOperatorThatEnginesKnow) {
+  for (const std::string& program :
+       {normalised("[N, C, H, W]", "1", "[C, 1, 1]"), normalised("[C, H, W]", "1", "[H, 1]")}) {
+    auto done = synthesize({pattern(patternOf(program))}, {});
+    ASSERT_TRUE(done) << done.error().message();
+    auto isWhole = [](const Rule& rule) {
+      const auto& nodes = rule.mutant.nodes();
+      return rule.name == "p/whole-1_last" &&
+             std::any_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.is(ops::kLayerNormalization); });
+    };
+    EXPECT_TRUE(std::any_of(done->rules.rules.begin(), done->rules.rules.end(), isWhole)) << program;
+  }
 }
 
 TEST(AxesGenerator, AMatrixIsWhatTheOperatorMakesOfTheUnitMatrix) {

@@ -8,7 +8,7 @@ namespace pet {
 /// (inPieces(): LRN has an AveragePool): one axis after the other, in groups and in either order, each as itself, on a
 /// view with fewer dimensions or with the axis behind all others, or as a product with its matrix. The matrix of a
 /// linear operator along an axis is what the operator makes of the unit matrix, so nothing about the operator need be
-/// known for it (docs/search-space.md, Axes one by one). A unit for each way.
+/// known for it (docs/search-space.md, One axis at a time). A unit for each way.
 MadeGenerator axesGenerator(const Pattern& pattern);
 
 }  // namespace pet
