@@ -12,6 +12,7 @@
 #include "rules/text.h"
 #include "synth/analysis/seeing_taps.h"
 #include "synth/propose/axes/axes_generator.h"
+#include "synth/propose/axes/unrolled_sum.h"
 #include "synth/propose/axes/whole_program.h"
 #include "synth/propose/exchanges/exchange_generator.h"
 #include "synth/propose/plans/plan_generator.h"
@@ -54,6 +55,7 @@ Expected<void> Search::addGenerators(const Pattern& pattern) {
     generators.push_back(planGenerator(pattern));
     generators.push_back(axesGenerator(pattern));
     generators.push_back(wholeProgramGenerator(pattern));
+    generators.push_back(unrolledSumGenerator(pattern));
     generators.push_back(skeletonGenerator(pattern, size));
   }
   generators.push_back(templateGenerator(pattern));

@@ -6,6 +6,7 @@
 #include "ir/text.h"
 #include "rules/rule.h"
 #include "synth/propose/axes/axes_generator.h"
+#include "synth/propose/axes/unrolled_sum.h"
 #include "synth/propose/axes/whole_program.h"
 #include "synth/synthesize.h"
 #include "tests/unit/synth_support.h"
@@ -215,6 +216,36 @@ TEST(WholeProgramGenerator, PiecesBecomeTheOperatorThatEnginesKnow) {
     };
     EXPECT_TRUE(std::any_of(done->rules.rules.begin(), done->rules.rules.end(), isWhole)) << program;
   }
+}
+
+const std::string kBranches = "shape N K C H W\n x: [N, K, C, H, W]\n";
+
+TEST(UnrolledSumGenerator, AddsUpFewPositionsOneByOne) {
+  for (const std::string& program : {
+           kBranches + "y = ReduceSum(x) axes=[1] keepdims=0",
+           kBranches + "y = ReduceSum(x) axes=[1]",
+           kBranches + "a: [N, K, C, 1, 1]\n t = Mul(x, a)\n y = ReduceSum(t) axes=[1] keepdims=0",
+           kBranches +
+               "a: [K, 1, 1, 1]\n b: [N, 1, C, 1, 1]\n t = Mul(x, a)\n u = Add(t, b)\n y = ReduceSum(u) axes=[1]",
+           std::string("shape M K\n x: [M, K]\n a = Abs(x)\n y = ReduceSum(a) axes=[1]"),
+       }) {
+    EXPECT_THAT(unitsOf(unrolledSumGenerator(pattern(patternOf(program)))),
+                ::testing::ElementsAre("parts-2", "parts-3", "parts-4"));
+    auto done = synthesize({pattern(patternOf(program))}, {});
+    ASSERT_TRUE(done) << done.error().message();
+    EXPECT_THAT(done->rules.rules, ::testing::Contains(::testing::Field(&Rule::name, "p/parts-2"))) << program;
+  }
+}
+
+TEST(UnrolledSumGenerator, HasNothingForOthers) {
+  for (const std::string& program : {
+           kBranches + "y = ReduceSum(x) axes=[1, 2]",             // two axes
+           kBranches + "y = ReduceMax(x) axes=[1]",                // no sum
+           kBranches + "t = ReduceSum(x) axes=[1]\n y = Relu(t)",  // it is not last
+           kBranches + "t = Softmax(x) axis=1\n y = ReduceSum(t) axes=[1]",
+           std::string("shape N C\n x: [N, 2, C]\n y = ReduceSum(x) axes=[1]"),  // nothing is left open
+       })
+    EXPECT_TRUE(unitsOf(unrolledSumGenerator(pattern(patternOf(program)))).empty()) << program;
 }
 
 TEST(AxesGenerator, AMatrixIsWhatTheOperatorMakesOfTheUnitMatrix) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/ops/op.h"
 #include "ir/ops/resize.h"
 
 namespace pet {
@@ -176,6 +177,11 @@ Attributes AlongAxes::windowed(size_t first, size_t last, const Shape& operand, 
     attributes[name] = std::move(own);
   }
   return attributes;
+}
+
+bool isElementwise(const Node& node) {
+  return node.op->meaning == Meaning::kFunction || node.op->facts.elementwise || node.is(ops::kAdd) ||
+         node.is(ops::kSub) || node.is(ops::kMul) || node.is(ops::kDiv);
 }
 
 }  // namespace pet

@@ -58,4 +58,7 @@ class AlongAxes {
   std::vector<Value> ofChannels_;
 };
 
+/// Each element of the result is a function of one element of each operand, which broadcast.
+bool isElementwise(const Node& node);
+
 }  // namespace pet

@@ -13,11 +13,6 @@
 namespace pet {
 namespace {
 
-bool isElementwise(const Node& n) {
-  return n.op->meaning == Meaning::kFunction || n.op->facts.elementwise || n.is(ops::kAdd) || n.is(ops::kSub) ||
-         n.is(ops::kMul) || n.is(ops::kDiv);
-}
-
 /// It has one value for each position of a dimension that is so many from the end, or one in all.
 bool isAlong(const Shape& shape, size_t fromEnd) {
   for (size_t d = 0; d < shape.size(); ++d) {

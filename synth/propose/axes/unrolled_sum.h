@@ -1,0 +1,11 @@
+#pragma once
+
+#include "synth/propose/generator.h"
+
+namespace pet {
+
+/// Of a pattern that is a sum along one axis of what is computed element by element: for few positions along it, the
+/// sum of what is computed of each, from slices of the inputs. A unit for each number of positions.
+MadeGenerator unrolledSumGenerator(const Pattern& pattern);
+
+}  // namespace pet
