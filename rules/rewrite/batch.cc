@@ -1,10 +1,12 @@
 #include "rules/rewrite/batch.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "ir/ops/einsum.h"
 #include "ir/ops/op.h"
 
 namespace pet::rewrite {
@@ -68,6 +70,7 @@ class BatchChange {
   std::optional<Attributes> shiftedAxes(const Node& node) const;
   std::optional<Attributes> shiftedPermutation(const Node& node) const;
   std::optional<Attributes> shiftedMap(const Node& node) const;
+  std::optional<Attributes> shiftedEquation(const Node& node) const;
   bool multipliesEach(const Node& node) const;
   /// Operands that are the same for the whole batch are aligned at the end.
   bool broadcasts(const Node& node) const;
@@ -189,6 +192,28 @@ std::optional<Attributes> BatchChange::shiftedMap(const Node& node) const {
   return attributes;
 }
 
+/// The batch is one label, in front of the result and of what is batched.
+std::optional<Attributes> BatchChange::shiftedEquation(const Node& node) const {
+  EinsumEquation equation = readEinsum(node.text("equation"));
+  const std::string used = labelsOf(equation);
+  if (equation.result.empty()) return std::nullopt;
+  const char front = equation.result[0];
+  std::string batch;
+  for (char c = 'A'; c <= 'z' && batch.size() < dims_.size(); ++c) {
+    if (std::isalpha(c) != 0 && used.find(c) == std::string::npos) batch += c;
+  }
+  if (batch.size() < dims_.size()) return std::nullopt;
+  for (size_t i = 0; i < equation.operands.size(); ++i) {
+    std::string& labels = equation.operands[i];
+    const bool isBatched = this->isBatched(node.operands[i]);
+    if (labels.find(front, isBatched ? 1 : 0) != std::string::npos || (isBatched && labels[0] != front))
+      return std::nullopt;
+    if (isBatched) labels.replace(0, 1, batch);
+  }
+  equation.result.replace(0, 1, batch);
+  return Attributes{{"equation", inOrder(equation)}};
+}
+
 std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
   static constexpr OpName kPositionwise[] = {ops::kAdd,   {"Sub"},     ops::kMul,         ops::kDiv,
                                              ops::kPRelu, ops::kWhere, ops::kExponential, {"Max"}};
@@ -206,6 +231,7 @@ std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
   if (isOneOf(kAlongAxis)) return shiftedAxis(node);
   if (isOneOf(kReductions) || node.is(ops::kSlice)) return shiftedAxes(node);
   if (node.is(ops::kTranspose)) return shiftedPermutation(node);
+  if (node.is(ops::kEinsum)) return shiftedEquation(node);
   if (node.is(ops::kMatMul) && multipliesEach(node)) return node.attributes;
   return std::nullopt;
 }
