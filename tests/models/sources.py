@@ -15,12 +15,19 @@ import sources_signals as signals
 import sources_video as video
 
 
-# ---- torchvision
+# ---- torchvision, timm
 
 def torchvision_model(name, **arguments):
     def make():
         import torchvision
         return torchvision.models.get_model(name, weights=None, **arguments)
+    return make
+
+
+def timm_model(name):
+    def make():
+        import timm
+        return timm.create_model(name, pretrained=False)
     return make
 
 
@@ -391,7 +398,8 @@ MAKERS = {
     **{name: torchvision_model(name) for name in [
         "alexnet", "vgg16", "vgg11_bn", "resnet18", "resnet50", "squeezenet1_1", "mobilenet_v2", "mobilenet_v3_small",
         "mobilenet_v3_large", "shufflenet_v2_x1_0", "efficientnet_b0", "densenet121", "resnext50_32x4d", "regnet_y_400mf",
-        "mnasnet1_0", "convnext_tiny", "swin_t", "r3d_18", "mc3_18", "r2plus1d_18"]},
+        "mnasnet1_0", "convnext_tiny", "swin_t", "r3d_18", "mc3_18", "r2plus1d_18", "s3d", "maxvit_t"]},
+    **{name: timm_model(name) for name in ["skresnet18", "resnest14d"]},
     "vgg16_100k": torchvision_model("vgg16", num_classes=100_000),
     "googlenet": torchvision_model("googlenet", init_weights=False),
     "inception_v3": torchvision_model("inception_v3", init_weights=False),

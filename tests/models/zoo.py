@@ -82,7 +82,7 @@ SIZES = ({"batch": 2, "height": 96, "width": 64}, {"batch": 1, "height": 64, "wi
 ANY_IMAGE = {"input": Input(("batch", 3, "height", "width"))}
 ANY_GREY = {"input": Input(("batch", 1, "height", "width"))}
 HALF = {"dtype": np.float16}
-TV, HF, OWN, KA, DI = "torchvision", "transformers", "sources.py", "keras.applications", "diffusers"
+TV, HF, OWN, KA, DI, TI = "torchvision", "transformers", "sources.py", "keras.applications", "diffusers", "timm"
 
 MODELS = {
     # Of the benchmark, too
@@ -113,6 +113,9 @@ MODELS = {
     "mnasnet1_0-dynamo": Model(TV, DYNAMO, image()),
     "convnext_tiny-dynamo": Model(TV, DYNAMO, image()),
     "convnext_tiny-script": Model(TV, SCRIPT, image()),
+    "maxvit_t-dynamo": Model(TV, DYNAMO, image()),
+    "skresnet18-dynamo": Model(TI, DYNAMO, image()),
+    "resnest14d-dynamo": Model(TI, DYNAMO, image()),
     "vit_b_16-dynamo": Model(f"{TV}, 3 of 12 layers", DYNAMO, image()),
     "vit_b_16-script-batch": Model(f"{TV}, 3 of 12 layers", SCRIPT, image(batch="batch"), BATCHES),
     "swin_t-dynamo": Model(TV, DYNAMO, image()),
@@ -147,6 +150,7 @@ MODELS = {
     "r3d_18-dynamo": Model(TV, DYNAMO, clip()),
     "mc3_18-script": Model(TV, SCRIPT, clip()),
     "r2plus1d_18-dynamo": Model(TV, DYNAMO, clip()),
+    "s3d-dynamo": Model(TV, DYNAMO, clip(16, 224)),
     "x3d_s-dynamo": Model(f"{OWN}, 9 of 26 blocks", DYNAMO, clip(13, 160)),
     "slowfast-dynamo": Model(f"{OWN}, 4 of 16 blocks", DYNAMO, {"slow": Input((1, 3, 8, 112, 112)), "fast": Input((1, 3, 32, 112, 112))}),
     "uniformer_s-dynamo": Model(f"{OWN}, 4 of 18 blocks", DYNAMO, clip(16, 112)),
@@ -224,5 +228,6 @@ SLOW = LARGE | {
     "deeplabv3_resnet50-script-dynamic", "lraspp_mobilenet-dynamo", "fcn_resnet50-script", "fcn_resnet50-dynamo-dynamic", "r3d_18-dynamo",
     "mc3_18-script", "r2plus1d_18-dynamo", "srgan-dynamo", "pix2pix-script", "stable_diffusion_unet-dynamo", "alexnet_lrn-dynamo",
     "cbam_resnet18-dynamo", "deeplabv3_probabilities-dynamo", "slowfast-dynamo", "uniformer_s-dynamo", "hifigan-dynamo",
+    "maxvit_t-dynamo", "skresnet18-dynamo", "resnest14d-dynamo", "s3d-dynamo",
 }
 assert SLOW <= set(MODELS)
