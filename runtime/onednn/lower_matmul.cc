@@ -133,7 +133,7 @@ Bands takeFunction(const Planner& p, const Product& product, Epilogue& e) {
 }
 
 /// The weights in the form that a primitive wants.
-memory weightsOf(Planner& p, const Product& product, const memory::desc& from, const memory::desc& to) {
+FixedMemory weightsOf(Planner& p, const Product& product, const memory::desc& from, const memory::desc& to) {
   const Tensor<float>& numbers = *p.constant(*product.weights);
   if (!product.change) return p.prepared(numbers, from, to);
   return p.prepared(product.change({numbers.extents, numbers.data.data(), nullptr}), from, to);
@@ -187,7 +187,7 @@ class RowProducts {
   void emit(const dnnl::matmul::primitive_desc& how,
             int64_t first,
             int64_t end,
-            const std::optional<memory>& weights,
+            const std::optional<FixedMemory>& weights,
             const Place& y) const {
     const Access from = rowsOf(product_.left.access, first, end), to = rowsOf(product_.result.access, first, end);
     auto step = p_.primitive(dnnl::matmul(how), how.scratchpad_desc());
@@ -253,7 +253,7 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& f
   std::vector<int> busy{product.left.buffer};
   if (!product.weights) busy.push_back(product.right.buffer);
   Place y = e.sum() ? p.accumulator(*e.sum(), form, busy) : p.create(form);
-  std::optional<memory> weights;
+  std::optional<FixedMemory> weights;
   if (bands.function) weights = weightsOf(p, product, products->right(), how.weights_desc());
   for (int64_t first = 0; first < rows; first += inBand) {
     const int64_t end = std::min(rows, first + inBand);

@@ -288,6 +288,22 @@ TEST(OneDnnPlaces, LargeMemoryIsZeroAndAligned) {
   }
 }
 
+TEST(OneDnnPlaces, PartsOfSharedMemoryAreZeroAlignedAndApart) {
+  std::vector<std::pair<std::shared_ptr<float>, int64_t>> parts;
+  {
+    onednn::FloatPool pool;
+    for (int64_t count : {1, 17, 16, 3000, 1 << 19, 5, 200, (1 << 22) + 1, 40, 0, 7})
+      parts.emplace_back(pool.take(count), count);
+  }
+  for (const auto& [part, count] : parts) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(part.get()) % 64, 0U) << count;
+    EXPECT_EQ(std::count(part.get(), part.get() + count, 0.0F), count);
+    std::fill_n(part.get(), count, static_cast<float>(count));
+  }
+  for (const auto& [part, count] : parts)
+    EXPECT_EQ(std::count(part.get(), part.get() + count, static_cast<float>(count)), count);
+}
+
 TEST(OneDnnPlaces, MistakesAreErrors) {
   auto program = parseProgram("x: [2, 3]\n w: const [3, 4]\n y = MatMul(x, w)", "test");
   ASSERT_TRUE(program);
