@@ -115,6 +115,30 @@ const PlaceCase kPlaces[] = {
      "!rows with their pads"},
     {"many pads of groups", "x: [1, 4, 5, 37]\n w: const [16, 2, 3, 16]\n y = Conv(x, w) pads=[1, 8, 1, 7] group=2",
      "y", "!rows with their pads"},
+    {"a product along columns, where channels are last",
+     "x: [2, 3, 6, 5]\n w: const [32, 3, 1, 1]\n a: const [5, 4]\n c = Conv(x, w)\n y = MatMul(c, a)", "y",
+     "across blocks"},
+    {"a product along groups of channels and columns, where channels are last",
+     "x: [2, 3, 6, 5]\n w: const [51, 3, 1, 1]\n a: const [15, 7]\n b: const [7]\n c = Conv(x, w)\n"
+     "r = Reshape(c) shape=[2, 3, 17, 6, 5]\n t = Transpose(r) perm=[0, 2, 3, 1, 4]\n"
+     "f = Reshape(t) shape=[2, 17, 6, 15]\n m = MatMul(f, a)\n s = Add(m, b)\n y = Relu(s)",
+     "m", "across blocks"},
+    {"a product along columns into a sum",
+     "x: [1, 3, 6, 5]\n z: [1, 32, 6, 5]\n w: const [32, 3, 1, 1]\n a: const [5, 5]\n c = Conv(x, w)\n"
+     "r = Relu(z)\n m = MatMul(c, a)\n y = Add(m, r)",
+     "m", "across blocks"},
+    {"a product along columns of few channels",
+     "x: [2, 3, 6, 5]\n w: const [8, 3, 1, 1]\n a: const [5, 4]\n c = Conv(x, w)\n y = MatMul(c, a)", "y",
+     "!across blocks"},
+    {"a product along columns, scaled",
+     "x: [2, 3, 6, 5]\n w: const [32, 3, 1, 1]\n a: const [5, 4]\n s: const [4]\n c = Conv(x, w)\n m = MatMul(c, a)\n"
+     "y = Mul(m, s)",
+     "m", "!across blocks"},
+    {"a product along rows, where channels are last",
+     "x: [2, 3, 6, 5]\n w: const [32, 3, 1, 1]\n a: const [6, 4]\n c = Conv(x, w)\n t = Transpose(c) perm=[0, 1, 3, "
+     "2]\n "
+     "y = MatMul(t, a)",
+     "y", "across blocks"},
     {"a mean over channels that lie side by side",
      "x: [1, 16, 9, 8]\n w: const [32, 16, 3, 3]\n t = Conv(x, w)\n y = ReduceMean(t) axes=[1]", "y",
      "a kernel of our own"},
