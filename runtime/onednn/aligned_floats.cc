@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include <sys/mman.h>
 
@@ -36,6 +37,19 @@ AlignedFloats::~AlignedFloats() {
   } else {
     ::operator delete(data_, kCacheLine);
   }
+}
+
+std::shared_ptr<float> FloatPool::take(int64_t count) {
+  constexpr int64_t kLine = 16, kMost = 1 << 22;
+  count = (count + kLine - 1) / kLine * kLine;
+  taken_ += count;
+  if (count > left_) {
+    left_ = std::max(count, std::min(taken_, kMost));
+    block_ = std::make_shared<AlignedFloats>(left_);
+    next_ = block_->get();
+  }
+  left_ -= count;
+  return {block_, std::exchange(next_, next_ + count)};
 }
 
 }  // namespace pet::onednn

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace pet::onednn {
 
@@ -20,6 +21,19 @@ class AlignedFloats {
   void* mapping_ = nullptr;  ///< null: the floats are few, and allocated
   size_t length_ = 0;        ///< of the mapping
   float* data_ = nullptr;
+};
+
+/// Floats that stay, side by side, so that many small parts share large pages: where weights lie on more pages than a
+/// processor knows the addresses of, it looks each one up. Blocks are as large as what has been taken, up to 16 MB.
+class FloatPool {
+ public:
+  /// Zeros on a cache line's border, which keep the block that they are in. Throws std::bad_alloc.
+  std::shared_ptr<float> take(int64_t count);
+
+ private:
+  std::shared_ptr<AlignedFloats> block_;
+  float* next_ = nullptr;
+  int64_t left_ = 0, taken_ = 0;  ///< in the block; in all
 };
 
 }  // namespace pet::onednn

@@ -133,7 +133,7 @@ Bands takeFunction(const Planner& p, const Product& product, Epilogue& e) {
 }
 
 /// The weights in the form that a primitive wants.
-memory weightsOf(Planner& p, const Product& product, const memory::desc& from, const memory::desc& to) {
+FixedMemory weightsOf(Planner& p, const Product& product, const memory::desc& from, const memory::desc& to) {
   const Tensor<float>& numbers = *p.constant(*product.weights);
   if (!product.change) return p.prepared(numbers, from, to);
   return p.prepared(product.change({numbers.extents, numbers.data.data(), nullptr}), from, to);
@@ -187,7 +187,7 @@ class RowProducts {
   void emit(const dnnl::matmul::primitive_desc& how,
             int64_t first,
             int64_t end,
-            const std::optional<memory>& weights,
+            const std::optional<FixedMemory>& weights,
             const Place& y) const {
     const Access from = rowsOf(product_.left.access, first, end), to = rowsOf(product_.result.access, first, end);
     auto step = p_.primitive(dnnl::matmul(how), how.scratchpad_desc());
@@ -253,7 +253,7 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& f
   std::vector<int> busy{product.left.buffer};
   if (!product.weights) busy.push_back(product.right.buffer);
   Place y = e.sum() ? p.accumulator(*e.sum(), form, busy) : p.create(form);
-  std::optional<memory> weights;
+  std::optional<FixedMemory> weights;
   if (bands.function) weights = weightsOf(p, product, products->right(), how.weights_desc());
   for (int64_t first = 0; first < rows; first += inBand) {
     const int64_t end = std::min(rows, first + inBand);
@@ -320,7 +320,72 @@ std::vector<size_t> inverse(const std::vector<size_t>& perm) {
   return result;
 }
 
+/// Positions by their offsets.
+std::vector<size_t> byOffset(const std::vector<int64_t>& table) {
+  std::vector<size_t> order(table.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return table[a] < table[b]; });
+  return order;
+}
+
+/// A product with weights whose left operand lies in blocks [depth, rows], its depth perhaps in another order than the
+/// weights have it in: what images with channels last are where positions are summed up. oneDNN takes the blocks as
+/// they are, and the weights are put into their order. False: it is no such product.
+bool lowerAcrossBlocks(Planner& p, int n, const Epilogue& e) {
+  constexpr int64_t kFewRows = 16;
+  const Value weights = p.node(n).operands[1];
+  const Place& x = p.place(p.node(n).operands[0]);
+  const bool isScaled = std::any_of(e.scale.begin(), e.scale.end(), [](float s) { return s != 1; });
+  const bool fits = !isScaled && p.isConstant(weights) && p.extents(weights).size() == 2 && x.access.rank() > 1 &&
+                    !x.access.fills() && !isTakenAsItIs(x.access);
+  if (!fits) return false;
+  std::vector<const std::vector<int64_t>*> tables;
+  for (size_t d = 0; d + 1 < x.access.rank(); ++d)
+    tables.push_back(&x.access.tables[d]);
+  const std::vector<int64_t> rows = merged(tables), &depth = x.access.tables.back();
+  const std::vector<size_t> rowsInOrder = byOffset(rows), depthInOrder = byOffset(depth);
+  const auto all = std::ssize(rows), terms = std::ssize(depth), inBlock = terms > 1 ? depth[depthInOrder[1]] : 0;
+  if (inBlock < kFewRows || all % inBlock != 0) return false;
+  const int64_t columns = p.extents(weights)[1];
+  for (int64_t k = 0; k < terms; ++k) {
+    if (depth[depthInOrder[static_cast<size_t>(k)]] != k * inBlock) return false;
+  }
+  std::vector<int64_t> results(rows.size());
+  for (int64_t i = 0; i < all; ++i) {
+    const size_t row = rowsInOrder[static_cast<size_t>(i)];
+    if (rows[row] != i / inBlock * inBlock * terms + i % inBlock) return false;
+    results[row] = i * columns;
+  }
+  Access form;
+  Extents extents = x.access.extents();
+  extents.pop_back();
+  auto parts = split(results, extents, form.offset);
+  if (!parts) return false;
+  form.tables = std::move(*parts);
+  form.tables.push_back(multiples(columns, 1));
+  Product product{{x.buffer, strided({all / inBlock, inBlock, terms}, {inBlock * terms, 1, inBlock})},
+                  {-1, rowMajor({1, terms, columns})},
+                  {-1, rowMajor({all / inBlock, inBlock, columns})},
+                  weights,
+                  [depthInOrder](const StoredFloats& stored) {
+                    const int64_t length = stored.extents[1];
+                    Tensor<float> turned(stored.extents);
+                    for (size_t k = 0; k < depthInOrder.size(); ++k) {
+                      std::copy_n(stored.floats() + static_cast<int64_t>(depthInOrder[k]) * length, length,
+                                  turned.data.begin() + static_cast<int64_t>(k) * length);
+                    }
+                    return turned;
+                  }};
+  product.left.access.offset = x.access.offset;
+  const auto how = RowProducts(p, product, e).describeFirst(inBlock);
+  if (!isOptimised(how.impl_info_str()) || isByGeneralKernels(how) || !emitProduct(p, n, product, e, form))
+    return false;
+  p.note(n, std::string(how.impl_info_str()) + ", across blocks");
+  return true;
+}
+
 bool lowerMatMul(Planner& p, int n, const Epilogue& e) {
+  if (lowerAcrossBlocks(p, n, e)) return true;
   const Node& node = p.node(n);
   bool left = weightsLeft(p, n);
   Value a = node.operands[left ? 1 : 0], b = node.operands[left ? 0 : 1];

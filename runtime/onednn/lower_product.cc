@@ -136,25 +136,9 @@ bool lowerAsProduct(Planner& p, int n, const Window& w, const Epilogue& e) {
 
 namespace {
 
-/// The operand, channels last, with zeros for its pads.
-Place withPads(Planner& p, int n, const Window& w) {
-  Place x = p.windowOperand(p.node(n).operands[0], w.x, channelsLast(w.x.access.extents()));
-  const Extents extents = x.access.extents();
-  for (size_t d = 0; d < w.kernel.size(); ++d) {
-    const int64_t reach = (w.y[2 + d] - 1) * w.strides[d] + (w.kernel[d] - 1) * (w.dilations[d] + 1) + 1;
-    std::vector<int64_t> positions;
-    for (int64_t i = 0; i < reach; ++i) {
-      const int64_t at = i - w.before[d];
-      positions.push_back(at < extents[2 + d] ? std::max<int64_t>(at, -1) : -1);
-    }
-    x.access = selected(x.access, 2 + d, positions);
-  }
-  return p.as(x, channelsLast(x.access.extents()));
-}
-
 /// What each position of the result reads: [images, rows, columns, taps down, taps along, channels], row-major.
 Place windows(Planner& p, int n, const Window& w) {
-  Place x = withPads(p, n, w);
+  Place x = withPads(p, n, w, 0);
   const Extents extents = x.access.extents();
   const int64_t column = extents[1], row = column * extents[3], image = row * extents[2];
   const int64_t offset = x.access.offset;

@@ -127,8 +127,12 @@ struct Products {
 /// Block by block: planes apart, products, layers together.
 class WinogradStep final : public plan::Step {
  public:
-  WinogradStep(
-      Planner& p, WinogradConvolution winograd, const Products& products, std::vector<memory> kernels, Place x, Place y)
+  WinogradStep(Planner& p,
+               WinogradConvolution winograd,
+               const Products& products,
+               std::vector<FixedMemory> kernels,
+               Place x,
+               Place y)
       : winograd_(std::move(winograd)),
         kernels_(std::move(kernels)),
         sets_(products.sets),
@@ -180,7 +184,7 @@ class WinogradStep final : public plan::Step {
   const memory& slotOf(int64_t plane) const { return v_[static_cast<size_t>(plane % winograd_.taps)]; }
   void multiply(const dnnl::matmul& how, int64_t plane, int64_t tap) {
     const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, slotOf(plane).get()},
-                                         {DNNL_ARG_WEIGHTS, kernels_[static_cast<size_t>(tap)].get()},
+                                         {DNNL_ARG_WEIGHTS, kernels_[static_cast<size_t>(tap)].memory.get()},
                                          {DNNL_ARG_DST, m_.get()},
                                          {DNNL_ARG_SCRATCHPAD, scratchpad_.get()}};
     dnnl::error::wrap_c_api(
@@ -189,7 +193,7 @@ class WinogradStep final : public plan::Step {
   }
 
   WinogradConvolution winograd_;
-  std::vector<memory> kernels_;  ///< by tap
+  std::vector<FixedMemory> kernels_;  ///< by tap
   dnnl::matmul sets_, adds_;
   dnnl::stream stream_;
   memory m_, scratchpad_;
@@ -213,7 +217,7 @@ bool lowerAsWinograd(Planner& p, int n, const Window& w, const Epilogue& e) {
   const Place x = p.windowOperand(p.node(n).operands[0], w.x, channelsLast(w.x.access.extents()));
   const Access form = w.resultForm(channelsLast(w.y));
   Place y = e.sum() ? p.accumulator(*e.sum(), form, {x.buffer}) : p.create(form);
-  std::vector<memory> kernels;
+  std::vector<FixedMemory> kernels;
   for (int64_t tap = 0; tap < winograd->taps; ++tap) {
     const auto& numbers = p.constant(p.node(n).operands[1])->data;
     kernels.push_back(

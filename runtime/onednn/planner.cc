@@ -108,12 +108,14 @@ std::unique_ptr<PrimitiveStep> Planner::primitive(const dnnl::primitive& p, cons
   return step;
 }
 
-dnnl::memory Planner::prepared(const void* numbers, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
-  dnnl::memory result(to, engine_);
+FixedMemory Planner::prepared(const void* numbers, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+  FloatPool alone;
+  auto floats = (options_.once ? alone : prepared_).take(static_cast<int64_t>(to.get_size() / sizeof(float)));
+  dnnl::memory result(to, engine_, floats.get());
   dnnl::memory source(from, engine_, const_cast<void*>(numbers));
   dnnl::reorder(source, result).execute(stream_, source, result);
   stream_.wait();
-  return result;
+  return {std::move(result), std::move(floats)};
 }
 
 void Planner::addConstant(PrimitiveStep& step,
@@ -128,7 +130,7 @@ void Planner::addConstant(PrimitiveStep& step,
       auto changed = std::make_shared<const Tensor<float>>(change(numbers));
       numbers = {changed->extents, changed->data.data(), changed};
     }
-    if (from != to) return {prepared(numbers.data, from, to), nullptr};
+    if (from != to) return prepared(numbers.data, from, to);
     return {dnnl::memory(to, engine_, const_cast<void*>(numbers.data)), numbers.owner};
   };
   if (!options_.once) return step.add(argument, make());

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/onednn/aligned_floats.h"
 #include "runtime/onednn/form.h"
 #include "runtime/onednn/onednn.h"
 #include "runtime/onednn/step.h"
@@ -25,10 +26,10 @@ class Planner : public plan::Planner {
   /// A primitive step; its scratchpad is part of the planned memory.
   std::unique_ptr<PrimitiveStep> primitive(const dnnl::primitive& p, const dnnl::memory::desc& scratchpad);
   /// Numbers in the form a primitive wants.
-  dnnl::memory prepared(const Tensor<float>& tensor, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+  FixedMemory prepared(const Tensor<float>& tensor, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
     return prepared(tensor.data.data(), from, to);
   }
-  dnnl::memory prepared(const void* numbers, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+  FixedMemory prepared(const void* numbers, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
   /// An argument of a primitive that is a constant in the form `to`: of its numbers, or of what `change` makes of them.
   /// They are not copied where that is the form that they have, and made anew at each run with options().once.
   using Change = std::function<Tensor<float>(const StoredFloats&)>;
@@ -53,6 +54,7 @@ class Planner : public plan::Planner {
   OneDnnOptions options_;
   dnnl::engine engine_;
   dnnl::stream stream_;
+  FloatPool prepared_;  ///< constants in the forms that primitives want
 };
 
 }  // namespace pet::onednn

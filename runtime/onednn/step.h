@@ -40,7 +40,6 @@ class PrimitiveStep : public plan::Step {
     arguments_.push_back({argument, fixed.memory.get()});
     fixed_.push_back(std::move(fixed));
   }
-  void add(int argument, dnnl::memory memory) { add(argument, FixedMemory{std::move(memory), nullptr}); }
   /// An argument that is made for each run and let go after it.
   void addLate(int argument, std::function<FixedMemory()> make) {
     late_.push_back({arguments_.size(), std::move(make)});

@@ -1,5 +1,7 @@
 #include "runtime/plan/window.h"
 
+#include <algorithm>
+
 namespace pet::plan {
 namespace {
 
@@ -92,6 +94,20 @@ Window windowOf(Planner& p, int n, bool transposed) {
   takePads(window);
   if (spatial == 1) seeAsRow(window);
   return window;
+}
+
+Place withPads(Planner& p, int n, const Window& w, size_t first) {
+  Place x = p.windowOperand(p.node(n).operands[0], w.x, channelsLast(w.x.access.extents()));
+  const Extents extents = x.access.extents();
+  for (size_t d = first; d < w.kernel.size(); ++d) {
+    std::vector<int64_t> positions;
+    for (int64_t i = 0; i < w.reach(d); ++i) {
+      const int64_t at = i - w.before[d];
+      positions.push_back(at < extents[2 + d] ? std::max<int64_t>(at, -1) : -1);
+    }
+    x.access = selected(x.access, 2 + d, positions);
+  }
+  return p.as(x, channelsLast(x.access.extents()));
 }
 
 std::vector<Access> addendsOf(const Window& w, const Access& t, bool tapOuter) {

@@ -12,6 +12,8 @@ struct Window {
   bool transposed = false;
   bool oneRow = false;  ///< one-dimensional, seen as images of one row, for which libraries have more
 
+  /// How many positions of the operand and its pads are read along a dimension.
+  int64_t reach(size_t d) const { return (y[2 + d] - 1) * strides[d] + (kernel[d] - 1) * (dilations[d] + 1) + 1; }
   /// The form that a result has for the program.
   Access resultForm(Access form) const {
     if (oneRow) form.tables.erase(form.tables.begin() + 2);
@@ -26,6 +28,9 @@ struct Window {
 
 /// Of a Conv or a ConvTranspose. Zeros that a layout put around the operand are its own pads.
 Window windowOf(Planner& p, int n, bool transposed);
+
+/// The operand, channels last, with zeros in place of its pads along the dimensions from `first` on.
+Place withPads(Planner& p, int n, const Window& w, size_t first);
 
 /// t has a channel per (tap, channel of the result), or per (channel, tap): what each tap adds to the result.
 std::vector<Access> addendsOf(const Window& w, const Access& t, bool tapOuter);

@@ -1,6 +1,7 @@
 // LSTM, GRU, RNN in the operands' precision: the inputs of all time steps at once, then one step after another.
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
@@ -26,11 +27,13 @@ template <int kRows, int kVectors, class T>
       std::memcpy(&sums[i][v], y + i * width + v * kLanes, sizeof(Lanes));
   }
   for (int64_t k = 0; k < depth; ++k) {
-    for (int v = 0; v < kVectors; ++v) {
-      Lanes by;
-      std::memcpy(&by, w + k * step + v * kLanes, sizeof(Lanes));
-      for (int i = 0; i < kRows; ++i)
-        sums[i][v] += by * x[i * depth + k];
+    Lanes by[kVectors];
+    for (int v = 0; v < kVectors; ++v)
+      std::memcpy(&by[v], w + k * step + v * kLanes, sizeof(Lanes));
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // else they are loaded again for each row
+    for (int i = 0; i < kRows; ++i) {
+      for (int v = 0; v < kVectors; ++v)
+        sums[i][v] += by[v] * x[i * depth + k];
     }
   }
   for (int i = 0; i < kRows; ++i) {

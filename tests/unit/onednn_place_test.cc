@@ -93,6 +93,52 @@ const PlaceCase kPlaces[] = {
      "x: [1, 16, 6, 5]\n w: const [16, 16, 3, 3]\n y = Conv(x, w) pads=[2, 2, 2, 2] dilations=[2, 2]", "y", "!1x1"},
     {"wide pads", "x: [1, 16, 3, 40]\n w: const [16, 16, 1, 80]\n y = Conv(x, w) pads=[0, 40, 0, 40]", "y",
      "!reference"},
+    {"rows of few channels with many pads",
+     "x: [2, 1, 5, 37]\n w: const [8, 1, 3, 16]\n b: const [8, 1, 1]\n t = Conv(x, w) pads=[1, 8, 2, 7]\n u = Add(t, "
+     "b)\n y = Relu(u)",
+     "t", "rows with their pads"},
+    {"many pads on one side, strides, dilations",
+     "x: [1, 3, 9, 41]\n w: const [24, 3, 2, 5]\n y = Conv(x, w) pads=[0, 12, 1, 0] strides=[2, 3] dilations=[3, 4]",
+     "y", "rows with their pads"},
+    {"many pads along one dimension, scaled, into a sum",
+     "x: [2, 8, 29]\n w: const [8, 8, 15]\n s: const [8, 1]\n r = Relu(x)\n t = Conv(r, w) pads=[7, 7]\n u = Mul(t, "
+     "s)\n y = Add(u, r)",
+     "t", "rows with their pads"},
+    {"many pads in three dimensions",
+     "x: [1, 5, 3, 4, 17]\n w: const [6, 5, 2, 3, 9]\n y = Conv(x, w) pads=[1, 1, 8, 0, 1, 8]", "y",
+     "rows with their pads"},
+    {"many pads of a layout, where the operand is turned",
+     "x: [1, 30, 4, 2]\n w: const [7, 2, 1, 12]\n t = Transpose(x) perm=[0, 3, 2, 1]\n"
+     "p = Pad(t) pads=[0, 0, 0, 9, 0, 0, 0, 4]\n y = Conv(p, w) pads=[0, 1, 0, 3]",
+     "y", "rows with their pads"},
+    {"few pads", "x: [1, 1, 5, 37]\n w: const [8, 1, 3, 13]\n y = Conv(x, w) pads=[1, 6, 1, 6]", "y",
+     "!rows with their pads"},
+    {"many pads of groups", "x: [1, 4, 5, 37]\n w: const [16, 2, 3, 16]\n y = Conv(x, w) pads=[1, 8, 1, 7] group=2",
+     "y", "!rows with their pads"},
+    {"a product along columns, where channels are last",
+     "x: [2, 3, 6, 5]\n w: const [32, 3, 1, 1]\n a: const [5, 4]\n c = Conv(x, w)\n y = MatMul(c, a)", "y",
+     "across blocks"},
+    {"a product along groups of channels and columns, where channels are last",
+     "x: [2, 3, 6, 5]\n w: const [51, 3, 1, 1]\n a: const [15, 7]\n b: const [7]\n c = Conv(x, w)\n"
+     "r = Reshape(c) shape=[2, 3, 17, 6, 5]\n t = Transpose(r) perm=[0, 2, 3, 1, 4]\n"
+     "f = Reshape(t) shape=[2, 17, 6, 15]\n m = MatMul(f, a)\n s = Add(m, b)\n y = Relu(s)",
+     "m", "across blocks"},
+    {"a product along columns into a sum",
+     "x: [1, 3, 6, 5]\n z: [1, 32, 6, 5]\n w: const [32, 3, 1, 1]\n a: const [5, 5]\n c = Conv(x, w)\n"
+     "r = Relu(z)\n m = MatMul(c, a)\n y = Add(m, r)",
+     "m", "across blocks"},
+    {"a product along columns of few channels",
+     "x: [2, 3, 6, 5]\n w: const [8, 3, 1, 1]\n a: const [5, 4]\n c = Conv(x, w)\n y = MatMul(c, a)", "y",
+     "!across blocks"},
+    {"a product along columns, scaled",
+     "x: [2, 3, 6, 5]\n w: const [32, 3, 1, 1]\n a: const [5, 4]\n s: const [4]\n c = Conv(x, w)\n m = MatMul(c, a)\n"
+     "y = Mul(m, s)",
+     "m", "!across blocks"},
+    {"a product along rows, where channels are last",
+     "x: [2, 3, 6, 5]\n w: const [32, 3, 1, 1]\n a: const [6, 4]\n c = Conv(x, w)\n t = Transpose(c) perm=[0, 1, 3, "
+     "2]\n "
+     "y = MatMul(t, a)",
+     "y", "across blocks"},
     {"a mean over channels that lie side by side",
      "x: [1, 16, 9, 8]\n w: const [32, 16, 3, 3]\n t = Conv(x, w)\n y = ReduceMean(t) axes=[1]", "y",
      "a kernel of our own"},
@@ -264,6 +310,22 @@ TEST(OneDnnPlaces, LargeMemoryIsZeroAndAligned) {
     EXPECT_EQ(std::count(floats.get(), floats.get() + count, 0.0F), count);
     std::fill_n(floats.get(), count, 1.0F);
   }
+}
+
+TEST(OneDnnPlaces, PartsOfSharedMemoryAreZeroAlignedAndApart) {
+  std::vector<std::pair<std::shared_ptr<float>, int64_t>> parts;
+  {
+    onednn::FloatPool pool;
+    for (int64_t count : {1, 17, 16, 3000, 1 << 19, 5, 200, (1 << 22) + 1, 40, 0, 7})
+      parts.emplace_back(pool.take(count), count);
+  }
+  for (const auto& [part, count] : parts) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(part.get()) % 64, 0U) << count;
+    EXPECT_EQ(std::count(part.get(), part.get() + count, 0.0F), count);
+    std::fill_n(part.get(), count, static_cast<float>(count));
+  }
+  for (const auto& [part, count] : parts)
+    EXPECT_EQ(std::count(part.get(), part.get() + count, static_cast<float>(count)), count);
 }
 
 TEST(OneDnnPlaces, MistakesAreErrors) {
