@@ -232,6 +232,7 @@ inline const EngineCase kEngineCases[] = {
      "x: [1, 8, 9, 8]\n w: const [8, 8, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n"
      "u = Relu(t)\n y = Sub(u, t)"},
     {"scalars", "x: []\n c: const []\n t = Sub(x, c)\n u = Mul(t, c)\n y = Add(u, c)"},
+    {"a sum of scalars", "x: []\n c: const []\n t = Add(x, c)\n y = Add(t, x)"},
     // Functions.
     {"relu", "x: [2, 3, 4]\n y = Relu(x)"},
     {"leaky relu", "x: [2, 3, 4]\n y = LeakyRelu(x) alpha=0.25"},
