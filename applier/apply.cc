@@ -97,6 +97,21 @@ bool anyConditioned(const ApplyReport& report) {
                      [](const Fired& f) { return f.numerics.kind == Numerics::Kind::kConditioned; });
 }
 
+/// A site of which only the whole model says whether it is right: one that cannot be checked by itself, or one where
+/// rounding is a part of 1, however small the results. Nullopt: there is none.
+std::optional<UncheckedSite> onlyOnTheWhole(const ApplyReport& report) {
+  if (!report.unchecked.empty()) {
+    UncheckedSite site = report.unchecked[0];
+    site.reason = "the rewritten site cannot be checked: " + site.reason;
+    return site;
+  }
+  auto it = std::find_if(report.fired.begin(), report.fired.end(), [](const Fired& f) { return f.numerics.ofOne; });
+  if (it == report.fired.end()) return std::nullopt;
+  return UncheckedSite{it->site, it->rule,
+                       "how large the results of the rewritten site are, of which its rounding is no part, cannot be "
+                       "checked by itself"};
+}
+
 /// All rules that fired compute the same terms as the original, or the same values.
 bool roundsAlike(const ApplyReport& report) {
   return std::none_of(report.fired.begin(), report.fired.end(), [](const Fired& f) {
@@ -170,18 +185,16 @@ Expected<std::vector<CheckLine>> checkWritten(const Draft& draft, const ApplyOpt
 Expected<void> checkRest(Draft& draft, const ApplyOptions& options) {
   ApplyReport& report = draft.report;
   using Check = ApplyOptions::Check;
-  bool needed = options.check != Check::kNone && !report.unchecked.empty();
-  if (report.fired.empty() || (options.check != Check::kFull && !needed)) return {};
+  const auto only = options.check != Check::kNone ? onlyOnTheWhole(report) : std::nullopt;
+  if (report.fired.empty() || (options.check != Check::kFull && !only)) return {};
   auto lines = checkWritten(draft, options);
   if (!lines) return tl::unexpected(lines.error());
   draft.isWritten = options.writeAndRead != nullptr;
   auto impossible = std::find_if(lines->begin(), lines->end(), [](const CheckLine& line) { return !line.possible; });
-  if (needed && (lines->empty() || impossible != lines->end())) {
-    const UncheckedSite& site = report.unchecked[0];
+  if (only && (lines->empty() || impossible != lines->end())) {
     const std::string why = lines->empty() ? "no sizes were found at which it runs" : impossible->reason;
-    return fail(ErrorKind::kCheck,
-                fmt::format("the rewritten site cannot be checked: {}; nor can the whole model: {}", site.reason, why),
-                site.label, fmt::format("nothing was written; --skip {}", site.rule));
+    return fail(ErrorKind::kCheck, fmt::format("{}; nor can the whole model: {}", only->reason, why), only->label,
+                fmt::format("nothing was written; --skip {}", only->rule));
   }
   report.checks.insert(report.checks.end(), lines->begin(), lines->end());
   return {};

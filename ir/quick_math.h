@@ -58,6 +58,11 @@ template <class... Lower>
   return x != x ? x : y;
 }
 
+/// exp(x) - 1 = tanh(x / 2) (exp(x) + 1) to some 2^-21 of it, for x <= 0.
+[[gnu::always_inline]] inline float quickExpLessOne(float x) {
+  return quickTanh(0.5F * x) * (quickExp(x) + 1);
+}
+
 /// erf(x) to some 2^-21 of it: x P(x^2) / Q(x^2), and 1 from where that is nearest.
 [[gnu::always_inline]] inline float quickErf(float x) {
   const float c = quickBound(x, 3.95F), u = c * c;

@@ -14,7 +14,7 @@ std::string Numerics::str() const {
       case Kind::kSameTerms:
         return "same-terms";
       case Kind::kConditioned:
-        return fmt::format("conditioned {}", kappa);
+        return fmt::format("conditioned {}{}", kappa, ofOne ? " of 1" : "");
       case Kind::kUnbounded:
         break;
     }

@@ -42,6 +42,7 @@ struct Numerics {
   };
   Kind kind = Kind::kSameTerms;
   double kappa = 1;         ///< abs(replacement) <= kappa · abs(pattern)
+  bool ofOne = false;       ///< `conditioned`: rounding is a part of 1 where the largest result is less
   bool spreadsNan = false;  ///< a NaN or Inf input can reach more outputs than in the pattern
   std::string str() const;
   friend bool operator==(const Numerics&, const Numerics&) = default;

@@ -320,6 +320,8 @@ class RuleReader {
       auto kappa = in_.number("a factor");
       if (!kappa) return tl::unexpected(kappa.error());
       n.kappa = *kappa;
+      n.ofOne = in_.accept("of");
+      if (n.ofOne) PET_TRY(in_.expect("1"));
       comma = in_.accept(",");
     } else {
       return in_.errorAt(at, fmt::format("unknown numerics '{}'", word));

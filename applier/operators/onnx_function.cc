@@ -28,9 +28,28 @@ std::vector<Value> readSum(const Lifting& l, const OnnxRow&) {
   return fold(l, "Add");
 }
 
+/// Of a value and one number: a Clip with this bound. Nullopt: other operands.
+std::optional<Value> clippedToOneNumber(const Lifting& l, std::string_view bound) {
+  for (size_t i = 0; l.operandCount() == 2 && i < 2; ++i) {
+    const Value x = l.operand(i), c = l.operand(1 - i);
+    if (l.isConstant(x) || !l.isConstant(c) || l.inferredShape(0) != l.shape(x)) continue;
+    const std::vector<double> numbers = l.numbers(1 - i);
+    if (numbers.size() == 1 && std::isfinite(numbers[0])) return l.add("Clip", {x}, {{std::string(bound), numbers[0]}});
+  }
+  return std::nullopt;
+}
+
 std::vector<Value> readMax(const Lifting& l, const OnnxRow&) {
   broadcastsByShape(l);
-  return fold(l, "Max");
+  const auto clipped = clippedToOneNumber(l, "min");
+  return clipped ? std::vector{*clipped} : fold(l, "Max");
+}
+
+std::vector<Value> readMin(const Lifting& l, const OnnxRow&) {
+  broadcastsByShape(l);
+  const auto clipped = clippedToOneNumber(l, "max");
+  if (!clipped) Lifting::refuse("no number and one other operand");
+  return {*clipped};
 }
 
 /// A constant to the power of what is computed.
@@ -148,6 +167,7 @@ const OnnxRow kOnnxFunctionRows[] = {
     {.op = "Div", .readable = broadcastsByShape},
     {.op = "PRelu", .readable = broadcastsByShape},
     {.op = "Max", .read = readMax},
+    {.type = "Min", .read = readMin, .write = nullptr},
     {.type = "Cast", .read = readCast, .write = nullptr},
     {.op = "Pow", .read = readPow, .write = writePow},
     {.op = "Exponential", .type = "Pow", .read = nullptr, .write = writeExponential},

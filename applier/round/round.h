@@ -22,7 +22,7 @@ struct ApplyOptions {
   Policy policy;
   NormaliseOptions normalise;
   /// What is checked by execution. A dry run does without. kSites: the whole model as well where a site could not be
-  /// checked by itself.
+  /// checked by itself, or where how large results are counts (Numerics::ofOne).
   enum class Check { kNone, kSites, kFull };
   Check check = Check::kFull;
   uint64_t seed = 0;  ///< of the check's inputs

@@ -27,6 +27,12 @@ class Formula : public OperatorWriter {
   Value exp(Value x) { return (*this)("Exp", {x}); }
   /// relu(x) - slope relu(-x)
   Value bentAtZero(Value x, Value slope) { return minus(relu(x), times(relu(negative(x)), slope)); }
+  /// relu(x) + alpha (exp(min(x, 0)) - 1)
+  Value elu(Value x, double alpha) {
+    Value below = (*this)("Clip", {x}, {{"max", 0.0}});
+    Value decay = minus(exp(below), number(1));
+    return plus(relu(x), alpha == 1 ? decay : times(decay, number(alpha)));
+  }
   /// ((1 + e)² - 1) / ((1 + e)² + 1) with e = exp(x). Divided by (1 + e)², with s = e / (1 + e) and 1 - s = 1 / (1 +
   /// e), the first is p = 1 - (1 - s)² = s (2 - s), the second 1 + (1 - s)² = 2 - p.
   Value tanhOfSoftplus(Value x) {
@@ -67,6 +73,20 @@ Expected<Value> clipDefinition(ProgramBuilder& b, const OpView& v, std::span<con
 bool clipHasOneTerm(const OpView& v) {
   const double low = v.number("min"), high = v.number("max");
   return (low == 0 && high == kInfinity) || (low == -kInfinity && high == 0);
+}
+
+Expected<Value> eluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
+  if (!std::isfinite(v.number("alpha"))) return undefined("Elu with an infinity");
+  Formula f(b);
+  return f.result(f.elu(x[0], v.number("alpha")));
+}
+
+/// gamma elu(x)
+Expected<Value> seluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
+  const double alpha = v.number("alpha"), gamma = v.number("gamma");
+  if (!std::isfinite(alpha) || !std::isfinite(gamma)) return undefined("Selu with an infinity");
+  Formula f(b);
+  return f.result(f.times(f.elu(x[0], alpha), f.number(gamma)));
 }
 
 /// (x + x erf(x / sqrt(2))) / 2

@@ -2,12 +2,13 @@
 
 #include "ir/ops/op.h"
 
-// Functions by simpler ones: OpRow::definition. The operators used are Relu, Exp, Erf, Sigmoid, sums, products, and
-// Sqrt and Reciprocal of positive values.
+// Functions by simpler ones: OpRow::definition. The operators used are Relu, Clip, Exp, Erf, Sigmoid, sums, products,
+// and Sqrt and Reciprocal of positive values.
 namespace pet {
 
 Expected<Value> absDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> clipDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+Expected<Value> eluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> geluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> hardSigmoidDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> hardSwishDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
@@ -15,6 +16,7 @@ Expected<Value> leakyReluDefinition(ProgramBuilder& b, const OpView& v, std::spa
 Expected<Value> maxDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> mishDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> preluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
+Expected<Value> seluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> sigmoidDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> softplusDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> squareDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);

@@ -224,6 +224,45 @@ struct Not {
       .arithmetic = Arithmetic::kFunction, .offset = error_rules::one, .elements = error};
 };
 
+/// x, below 0 alpha (e^x - 1), times gamma.
+struct ScaledElu {
+  template <class T>
+  static T at(T x, double alpha, double gamma) {
+    return static_cast<T>(gamma) * (x < 0 ? static_cast<T>(alpha) * std::expm1(x) : x);
+  }
+  static ElementError error(double alpha, double gamma, double unit) {
+    const double slope = std::abs(gamma) * std::max(1.0, std::abs(alpha));
+    return [=](const Approximate* x) { return error_rules::smooth(x[0], slope, at(x[0].value, alpha, gamma), unit); };
+  }
+};
+
+struct Elu {
+  static constexpr Over kOver = Over::kFloats;
+  template <class T>
+  static Results<T> run(const ConcreteNode& node, Operands<T> in) {
+    return mapped(*in[0], [alpha = node.number("alpha")](T x) { return ScaledElu::at(x, alpha, 1); });
+  }
+  static ElementError error(const NodeExtents& n, double unit) {
+    return ScaledElu::error(n.concrete.number("alpha"), 1, unit);
+  }
+  static constexpr Rounding kRounding = {.arithmetic = Arithmetic::kFunction, .slope = alphaSlope, .elements = error};
+};
+
+struct Selu {
+  static constexpr Over kOver = Over::kFloats;
+  template <class T>
+  static Results<T> run(const ConcreteNode& node, Operands<T> in) {
+    return mapped(*in[0], [alpha = node.number("alpha"), gamma = node.number("gamma")](T x) {
+      return ScaledElu::at(x, alpha, gamma);
+    });
+  }
+  static double slope(const NodeExtents& n) { return alphaSlope(n) * std::abs(n.concrete.number("gamma")); }
+  static ElementError error(const NodeExtents& n, double unit) {
+    return ScaledElu::error(n.concrete.number("alpha"), n.concrete.number("gamma"), unit);
+  }
+  static constexpr Rounding kRounding = {.arithmetic = Arithmetic::kFunction, .slope = slope, .elements = error};
+};
+
 struct Softplus {
   static constexpr Over kOver = Over::kFloats;
   template <class T>

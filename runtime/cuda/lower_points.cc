@@ -212,6 +212,8 @@ constexpr LowerRow kPointRows[] = {
     {"Abs", lowerElements, lastDimension},
     {"Sqrt", lowerElements, lastDimension},
     {"Square", lowerElements, lastDimension},
+    {"Elu", lowerElements, lastDimension},
+    {"Selu", lowerElements, lastDimension},
     {"Softplus", lowerElements, lastDimension},
     {"HardSwish", lowerElements, lastDimension},
     {"Swish", lowerElements, lastDimension},

@@ -74,6 +74,8 @@ std::string applied(const Activation& activation, const std::string& x) {
     case Function::kPow:
       if (activation.beta == -1) return fmt::format("({} / ({}))", alpha, x);
       return fmt::format("({} * powf({}, {}))", alpha, x, beta);
+    case Function::kElu:
+      return fmt::format("elu({}, {}, {})", x, alpha, beta);
     case Function::kSoftplus:
       return fmt::format("softplus({})", x);
     case Function::kSwish:

@@ -27,6 +27,8 @@ std::string_view nameOf(plan::Function function) {
       return "square";
     case Function::kPow:
       return "pow";
+    case Function::kElu:
+      return "elu";
     case Function::kSoftplus:
       return "softplus";
     case Function::kSwish:

@@ -77,6 +77,10 @@ PET_WIDE_LOOPS void runElements(const ElementOp& op, const float* const* x, floa
       return eachBy<quickErf>(a, y, count);
     case Code::kExp:
       return eachBy<quickExp>(a, y, count);
+    case Code::kElu:
+      for (int64_t i = 0; i < count; ++i)
+        y[i] = beta * (a[i] < 0 ? alpha * quickExpLessOne(a[i]) : a[i]);
+      return;
     case Code::kSqrt:
       return each(a, y, count, [](float v) { return std::sqrt(v); });
     case Code::kReciprocal:
@@ -140,17 +144,12 @@ std::optional<ElementOp> elementOp(const Node& node) {
 std::optional<ElementOp> elementOp(const plan::Activation& function) {
   using plan::Function;
   static const std::map<Function, Code> kCodes{
-      {Function::kLinear, Code::kLinear},
-      {Function::kRelu, Code::kRelu},
-      {Function::kSigmoid, Code::kSigmoid},
-      {Function::kTanh, Code::kTanh},
-      {Function::kExp, Code::kExp},
-      {Function::kSqrt, Code::kSqrt},
-      {Function::kSquare, Code::kSquare},
-      {Function::kSwish, Code::kSwish},
-      {Function::kHardSwish, Code::kHardSwish},
-      {Function::kGeluErf, Code::kGeluErf},
-      {Function::kGeluTanh, Code::kGeluTanh},
+      {Function::kLinear, Code::kLinear},   {Function::kRelu, Code::kRelu},
+      {Function::kSigmoid, Code::kSigmoid}, {Function::kTanh, Code::kTanh},
+      {Function::kExp, Code::kExp},         {Function::kElu, Code::kElu},
+      {Function::kSqrt, Code::kSqrt},       {Function::kSquare, Code::kSquare},
+      {Function::kSwish, Code::kSwish},     {Function::kHardSwish, Code::kHardSwish},
+      {Function::kGeluErf, Code::kGeluErf}, {Function::kGeluTanh, Code::kGeluTanh},
       {Function::kClip, Code::kClip},
   };
   const auto code = kCodes.find(function.function);
@@ -159,7 +158,8 @@ std::optional<ElementOp> elementOp(const plan::Activation& function) {
 }
 
 bool isTranscendental(const ElementOp& op) {
-  const Code codes[] = {Code::kSigmoid, Code::kTanh, Code::kExp, Code::kSwish, Code::kGeluErf, Code::kGeluTanh};
+  const Code codes[] = {Code::kSigmoid, Code::kTanh,    Code::kExp,     Code::kElu,
+                        Code::kSwish,   Code::kGeluErf, Code::kGeluTanh};
   return std::find(std::begin(codes), std::end(codes), op.code) != std::end(codes);
 }
 

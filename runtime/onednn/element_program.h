@@ -26,6 +26,7 @@ struct ElementOp {
     kTanh,
     kErf,
     kExp,
+    kElu,
     kSqrt,
     kReciprocal,
     kSquare,

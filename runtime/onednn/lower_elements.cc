@@ -248,6 +248,8 @@ constexpr LowerRow kElementsRows[] = {
     {"Abs", lowerFunction},
     {"Sqrt", lowerFunction},
     {"Square", lowerFunction},
+    {"Elu", lowerFunction},
+    {"Selu", lowerFunction},
     {"Softplus", lowerFunction},
     {"HardSwish", lowerFunction},
     {"Swish", lowerFunction},

@@ -33,6 +33,8 @@ dnnl::algorithm algorithmOf(Function function) {
       return Algorithm::eltwise_square;
     case Function::kPow:
       return Algorithm::eltwise_pow;
+    case Function::kElu:
+      return Algorithm::eltwise_elu;
     case Function::kSoftplus:
       return Algorithm::eltwise_soft_relu;
     case Function::kSwish:
@@ -55,7 +57,8 @@ dnnl::primitive_attr attributesOf(const Epilogue& epilogue, const dnnl::memory::
   dnnl::post_ops ops;
   for (const auto& p : epilogue.post) {
     if (const auto* a = std::get_if<Activation>(&p)) {
-      ops.append_eltwise(1, algorithmOf(a->function), a->alpha, a->beta);
+      const float scale = a->function == Function::kElu ? a->beta : 1;
+      ops.append_eltwise(scale, algorithmOf(a->function), a->alpha, a->beta);
     } else if (binary) {
       ops.append_binary(dnnl::algorithm::binary_add, *binary);
     } else {

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 namespace pet::onednn {
 
@@ -34,9 +35,10 @@ SumKernel::SumKernel(const Access& to, const std::vector<Access>& addends, std::
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return stepOf(to.tables[a]) > stepOf(to.tables[b]); });
-  size_t inner = order.back();
-  order.pop_back();
-  count_ = static_cast<int64_t>(to.tables[inner].size());
+  const std::optional<size_t> inner = order.empty() ? std::nullopt : std::optional(order.back());  // none: one number
+  if (inner) order.pop_back();
+  auto innerOf = [&](const Access& access) { return inner ? access.tables[*inner] : std::vector<int64_t>{0}; };
+  count_ = static_cast<int64_t>(innerOf(to).size());
   auto outerOf = [&](const Access& access) {
     std::vector<std::vector<int64_t>> tables;
     for (size_t d : order)
@@ -51,7 +53,7 @@ SumKernel::SumKernel(const Access& to, const std::vector<Access>& addends, std::
   for (size_t i = 0; i + 1 < to_.size(); ++i)
     lines_ *= static_cast<int64_t>(to_[i].size());
   for (const Access& a : addends)
-    addends_.push_back({outerOf(a), segmentsOf(a.tables[inner]), a.offset});
+    addends_.push_back({outerOf(a), segmentsOf(innerOf(a)), a.offset});
 }
 
 std::vector<SumKernel::Segment> SumKernel::segmentsOf(const std::vector<int64_t>& table) {

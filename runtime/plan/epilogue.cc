@@ -159,6 +159,8 @@ std::optional<Activation> activationOf(const Node& node) {
   if (op == "Abs") return Activation{Function::kRelu, -1};
   if (op == "Sqrt") return Activation{Function::kSqrt};
   if (op == "Square") return Activation{Function::kSquare};
+  if (op == "Elu") return Activation{Function::kElu, number("alpha"), 1};
+  if (op == "Selu") return Activation{Function::kElu, number("alpha"), number("gamma")};
   if (op == "Softplus") return Activation{Function::kSoftplus};
   if (op == "Swish") return Activation{Function::kSwish, number("alpha")};
   if (op == "Mish") return Activation{Function::kMish};

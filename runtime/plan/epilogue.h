@@ -23,6 +23,7 @@ enum class Function {
   kSqrt,
   kSquare,
   kPow,  ///< alpha x^beta
+  kElu,  ///< beta x, below 0 beta alpha (e^x - 1)
   kSoftplus,
   kSwish,  ///< x sigmoid(alpha x)
   kMish,

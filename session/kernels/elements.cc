@@ -234,19 +234,9 @@ std::vector<Constant> runMean(const NodeCall& call) {
   return mappedReal(NodeCall(none, call.opset(), {sum.data()}), [count](double v) { return v / count; });
 }
 
-std::vector<Constant> runSelu(const NodeCall& call) {
-  const double a = call.number("alpha", 1.67326319217681884765625), g = call.number("gamma", 1.05070102214813232421875);
-  return mappedReal(call, [=](double v) { return v > 0 ? g * v : g * a * (std::exp(v) - 1); });
-}
-
 std::vector<Constant> runCelu(const NodeCall& call) {
   const double a = call.number("alpha", 1);
   return mappedReal(call, [=](double v) { return std::max(0.0, v) + std::min(0.0, a * (std::exp(v / a) - 1)); });
-}
-
-std::vector<Constant> runElu(const NodeCall& call) {
-  const double a = call.number("alpha", 1);
-  return mappedReal(call, [=](double v) { return v < 0 ? a * (std::exp(v) - 1) : v; });
 }
 
 std::vector<Constant> runThresholdedRelu(const NodeCall& call) {
@@ -306,8 +296,6 @@ const KernelRow kElementKernels[] = {
     {"Ceil", [](Call c) { return mappedReal(c, [](double v) { return std::ceil(v); }); }},
     {"Floor", [](Call c) { return mappedReal(c, [](double v) { return std::floor(v); }); }},
     {"Round", [](Call c) { return mappedReal(c, [](double v) { return std::nearbyint(v); }); }},
-    {"Elu", runElu},
-    {"Selu", runSelu},
     {"Softsign", [](Call c) { return mappedReal(c, [](double v) { return v / (1 + std::abs(v)); }); }},
     {"ThresholdedRelu", runThresholdedRelu},
     {"Celu", runCelu},

@@ -12,7 +12,7 @@
 namespace pet {
 namespace {
 
-constexpr Numerics kNothingKnown{Numerics::Kind::kUnbounded, 1, true};
+constexpr Numerics kNothingKnown{Numerics::Kind::kUnbounded, 1, false, true};
 
 template <class Holds>
 bool anyNode(const Program& program, const Holds& holds) {
@@ -66,7 +66,7 @@ Numerics derived(const poly::Context& context,
   if (!from || !to) return kNothingKnown;
   *from = withWeightsFor(anyNumbers, *from);
   *to = withWeightsFor(anyNumbers, *to);
-  Numerics result{Numerics::Kind::kUnbounded, 1, multipliesByZeros(context, *to)};
+  Numerics result{Numerics::Kind::kUnbounded, 1, false, multipliesByZeros(context, *to)};
   // A function that stands for others is computed by itself: Pow is no product of roots.
   auto isByItself = [](const Node& n) { return n.op->lower && n.op->facts.elementwise; };
   const bool isComposed = anyNode(pattern, isByItself) || anyNode(replacement, isByItself);
@@ -114,7 +114,7 @@ std::optional<Program> unfolded(const Program& program, const Unfold& unfold) {
 /// Of a replacement that is nearly exact by itself, whatever the pattern computes. It may read more than the pattern.
 Numerics byItself(const Program& replacement) {
   auto error = relativeErrorOf(replacement.withoutDeadNodes());
-  return error ? Numerics{Numerics::Kind::kConditioned, *error, true} : kNothingKnown;
+  return error ? Numerics{Numerics::Kind::kConditioned, error->units, error->ofOne, true} : kNothingKnown;
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ constexpr double kOfExp = 0.37;      ///< below 0: 1/e
 /// Σ |z| e^z / Σ e^z is below the logarithm of how many there are, which is at most that of 2^40.
 constexpr double kOfSumOfExp = 28;
 
-/// A value in [low, high], times the largest input or 1 where it has one; off by `error` u of itself, `absolute` u
-/// besides, and `ofInput` u of the largest input besides.
+/// A value in [low, high], times the largest input, or 1 if that is larger, where it has one; off by `error` u of
+/// itself, `absolute` u besides, and `ofInput` u of the largest input besides.
 struct Bounded {
   enum class Of { kItself, kLargest, kNothing };
   double low, high, error;
@@ -36,25 +36,52 @@ struct Bounded {
 };
 using Bound = std::optional<Bounded>;
 
-Bound sum(const Bounded& a, const Bounded& b) {
-  if (a.low < 0 || b.low < 0) return std::nullopt;
-  return Bounded{a.low + b.low,           a.high + b.high,    std::max(a.error, b.error) + 1, a.hasInput || b.hasInput,
-                 a.absolute + b.absolute, a.atZero + b.atZero};
+Bounded negated(Bounded x) {
+  return {-x.high, -x.low, x.error, x.hasInput, x.absolute, -x.atZero};  // nothing is known of it at large inputs
 }
 
-/// Of positive values, of which the first one is larger; or of values that are not rounded.
+/// Beside an input a number lies between itself, at the least, and 0, times that.
+Bounded besideInput(Bounded x, const Bounded& other) {
+  if (!other.hasInput || x.hasInput) return x;
+  x.low = std::min(x.low, 0.0);
+  x.high = std::max(x.high, 0.0);
+  return x;
+}
+
+/// The sum's range, the value at 0, and what both are off by besides.
+Bounded added(const Bounded& x, const Bounded& z) {
+  const Bounded a = besideInput(x, z), b = besideInput(z, x);
+  return {a.low + b.low, a.high + b.high, 1, a.hasInput || b.hasInput, a.absolute + b.absolute, a.atZero + b.atZero};
+}
+
+/// Of values of any signs: what they are off by is no part of what is left of them. An input has to be exact.
+Bound cancelling(const Bounded& a, const Bounded& b) {
+  Bounded y = added(a, b);
+  for (const Bounded& x : {a, b}) {
+    if (x.hasInput && x.error > 0) return std::nullopt;
+    y.absolute += x.error * x.largest();
+  }
+  return y;
+}
+
+Bound sum(const Bounded& a, const Bounded& b) {
+  if (a.low < 0 || b.low < 0) return cancelling(a, b);
+  Bounded y = added(a, b);
+  y.error += std::max(a.error, b.error);
+  return y;
+}
+
+/// Of positive values, of which the first one is larger, it is off by a part of itself.
 Bound difference(const Bounded& a, const Bounded& b) {
-  const double low = a.low - b.high, high = a.high - b.low, atZero = a.atZero - b.atZero;
-  const bool hasInput = a.hasInput || b.hasInput;
-  if (a.isExact() && b.isExact()) return Bounded{low, high, 1, hasInput, 0, atZero};
-  if (hasInput || b.low < 0 || low <= 0) return std::nullopt;
+  const double low = a.low - b.high;
+  if (a.hasInput || b.hasInput || b.low < 0 || low <= 0) return cancelling(a, negated(b));
   const double error = (a.error * a.high + b.error * b.high) / low + 1;
-  return Bounded{low, high, error, false, a.absolute + b.absolute, atZero};
+  return Bounded{low, a.high - b.low, error, false, a.absolute + b.absolute, a.atZero - b.atZero};
 }
 
 Bound product(const Bounded& a, const Bounded& b) {
-  const bool hasInput = a.hasInput || b.hasInput, isExact = a.absolute == 0 && b.absolute == 0;
-  if ((a.hasInput && b.hasInput) || (hasInput && !isExact)) return std::nullopt;
+  const bool hasInput = a.hasInput || b.hasInput;
+  if ((a.hasInput && (b.hasInput || b.absolute > 0)) || (b.hasInput && a.absolute > 0)) return std::nullopt;
   const auto [low, high] = std::minmax({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});
   const double absolute = a.largest() * b.absolute + b.largest() * a.absolute;
   return Bounded{low, high, a.error + b.error + 1, hasInput, absolute, a.atZero * b.atZero};
@@ -101,8 +128,11 @@ Bound hardSwish(const Bounded& x) {
   return Bounded{-x.largest(), x.largest(), 0, true, 0, 0, kOfFunctions * x.largest(), x.atLargest / 2};
 }
 
-Bounded negated(Bounded x) {
-  return {-x.high, -x.low, x.error, x.hasInput, x.absolute, -x.atZero};  // nothing is known of it at large inputs
+/// On one side of 0, as it is; between two other bounds nothing is said.
+Bound clipped(const Bounded& x, double low, double high) {
+  if (low == 0 && std::isinf(high)) return positivePart(x);
+  if (high == 0 && std::isinf(low)) return negated(positivePart(negated(x)));
+  return std::nullopt;
 }
 
 /// Of values side by side, which are the same at inputs of 0.
@@ -166,6 +196,7 @@ Bound boundOf(const Node& n, const std::vector<Bounded>& x) {
   if (std::any_of(x.begin(), x.end(), [](const Bounded& b) { return b.ofInput > 0; })) return std::nullopt;
   if (n.is(ops::kNeg)) return negated(x[0]);
   if (n.is(ops::kRelu)) return positivePart(x[0]);
+  if (n.is(ops::kClip)) return clipped(x[0], n.number("min"), n.number("max"));
   if (n.is(ops::kAbs)) return magnitude(x[0]);
   if (n.is(OpName{"HardSwish"})) return hardSwish(x[0]);
   if (n.is(ops::kSigmoid)) return sigmoid(x[0]);
@@ -190,7 +221,7 @@ std::optional<double> mostOfParabola(const Program& program, const Node& n) {
 
 }  // namespace
 
-std::optional<double> relativeErrorOf(const Program& program) {
+std::optional<ErrorByItself> relativeErrorOf(const Program& program) {
   std::vector<Bounded> values;
   for (const Node& n : program.nodes()) {
     std::vector<Bounded> operands;
@@ -203,16 +234,17 @@ std::optional<double> relativeErrorOf(const Program& program) {
   }
   const auto inputs = program.inputs();
   const bool hasWeights = std::any_of(inputs.begin(), inputs.end(), [&](Value v) { return isConstant(program, v); });
-  double most = 1;
+  ErrorByItself most{1, false};
   for (Value v : program.outputs()) {
     const Bounded& y = values[static_cast<size_t>(v.node)];
     if (y.of == Bounded::Of::kNothing) return std::nullopt;
-    if (y.absolute > 0 && (hasWeights || y.atZero == 0)) return std::nullopt;
     if (y.ofInput > 0 && (hasWeights || y.atLargest <= 0)) return std::nullopt;
-    most = std::max(most, y.error + (y.absolute > 0 ? y.absolute / std::abs(y.atZero) : 0) +
-                              (y.ofInput > 0 ? y.ofInput / y.atLargest : 0));
+    const bool hasValue = !hasWeights && y.atZero != 0;  // beside which an absolute error is small
+    double units = y.error + (hasValue ? y.absolute / std::abs(y.atZero) : y.absolute);
+    if (y.ofInput > 0) units += y.ofInput / y.atLargest;
+    most = {std::max(most.units, units), most.ofOne || (y.absolute > 0 && !hasValue)};
   }
-  return most * kProducts;
+  return ErrorByItself{most.units * kProducts, most.ofOne};
 }
 
 }  // namespace pet

@@ -128,8 +128,10 @@ def function_cases():
     case("Sum", [x, y, x])
     for operands in [[x], [x, y], [y, x, floats(2, 1, 4)], [y, x, -x, y]]:
         case("Max", operands)
+    case("Max", [x, np.float32(0.25)])
+    case("Min", [np.float32(0.25), x])
     case("Where", [np.array([[True, False, True, True]]), x, y])
-    for op in ["Neg", "Relu", "Sigmoid", "Tanh", "Erf", "Exp", "Abs", "Softplus", "HardSwish", "LeakyRelu", "HardSigmoid"]:
+    for op in ["Neg", "Relu", "Sigmoid", "Tanh", "Erf", "Exp", "Abs", "Elu", "Selu", "Softplus", "HardSwish", "LeakyRelu", "HardSigmoid"]:
         case(op, [x])
     case("Sqrt", [np.abs(x)])
     case("Reciprocal", [np.abs(x) + 1])

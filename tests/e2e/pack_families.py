@@ -75,6 +75,7 @@ FAMILIES = [
     ("definition", ["hard-swish-in-pieces"], False, ["HardSwish"], 1),
     ("exchanged", ["prelu-within"], False, ["Mul", "Max"], 1),
     ("definition", ["softplus", "pow-of-base"], False, ["Exp", "Log"], 1),
+    ("definition", ["elu", "selu"], False, ["Exp", "Clip"], 1),
     ("seeing-taps", ["conv-beyond"], False, ["Slice", "Conv"], 1),
     ("by-table", ["channel-shuffle"], False, ["IndexMap"], 1),
     ("regrouped", ["merged-patches"], False, ["Layout"], 1),

@@ -47,6 +47,7 @@ EXCEPTIONS = {
     ("fp16", "mish"): ROUNDS,
     ("fp16", "mish_between"): ROUNDS,
     ("fp16", "softplus"): ROUNDS,
+    ("fp16", "selu"): ROUNDS,
     ("fp16", "hardswish_pieces"): ROUNDS,
 }
 #: (variant, family): why there is none.

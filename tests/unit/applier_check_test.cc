@@ -116,6 +116,46 @@ TEST(Checks, ASiteThatNothingCanBeComparedAtNeedsTheWholeModel) {
   EXPECT_EQ(applied(modelOf(site + "z = Sqrt(x)  return y, z"), rules, unchecked).report.fired.size(), 1U);
 }
 
+/// Rounding that is a part of 1 is large where results are small: the whole model says how large they are, also where
+/// only sites are asked for.
+TEST(Checks, RoundingOfOneIsComparedWithTheModelsResults) {
+  const std::string rules = R"(
+pattern elu {
+  shape M
+  x: [M, 8]
+  y = Elu(x)
+}
+rule elu/by-definition of elu {
+  depth 5
+  class M : 1 <= M
+  numerics conditioned 20 of 1, spreads NaN
+  replacement {
+    one = Constant() value=1
+    r = Relu(x)
+    b = Clip(x) max=0
+    e = Exp(b)
+    d = Sub(e, one)
+    y = Add(r, d)
+  }
+})";
+  ApplyOptions options = all();
+  options.check = ApplyOptions::Check::kSites;
+  for (const FloatEngine& engine : {FloatEngine(), referenceEngine()}) {
+    options.engine = engine;
+    auto report = [&](const std::string& factor) {
+      const std::string model = "x: [64, 8]  c = Constant() value=" + factor + "  t = Mul(x, c)  y = Elu(t)";
+      return applied(modelOf(model), rulesOf(rules), options).report;
+    };
+    const ApplyReport usual = report("1"), tiny = report("0.0001");
+    EXPECT_EQ(usual.fired.size(), 1U);
+    EXPECT_EQ(usual.fired[0].numerics.str(), "conditioned 20 of 1, spreads NaN");
+    EXPECT_EQ(usual.checks.back().where, "whole model");
+    EXPECT_TRUE(tiny.fired.empty());
+    ASSERT_EQ(tiny.refused.size(), 1U);
+    EXPECT_EQ(tiny.refused[0].reason.kind, ReasonKind::kInexact);
+  }
+}
+
 /// Of the sites only: the error, or "" where the rule was applied.
 std::string errorAtSites(const std::string& model, const std::string& tail, const FloatEngine& engine) {
   ApplyOptions options = all();

@@ -100,6 +100,8 @@ const Case kCases[] = {
     {"x: [2, 3]  z = Mul(x, x)  y = Sqrt(z)", "Mul Sqrt"},
     {"x: [2, 3]  y = Reciprocal(x)", "Reciprocal"},
     {"x: [2, 3]  y = Square(x)", "Mul"},
+    {"x: [2, 3]  y = Elu(x) alpha=0.5", "Elu"},
+    {"x: [2, 3]  y = Selu(x)", "Selu"},
     {"x: [2, 3]  y = Softplus(x)", "Softplus"},
     {"x: [2, 3]  y = HardSwish(x)", "HardSwish"},
     {"x: [2, 3]  y = Swish(x)", "Sigmoid Mul"},

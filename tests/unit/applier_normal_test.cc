@@ -321,6 +321,20 @@ TEST(ApplierOpenSizes, ThatTheModelComputesAreRead) {
     EXPECT_EQ(readAs("x:f[batch,3,H,8] " + std::string(text), 18), wanted) << text;
 }
 
+// --- Bounds ---
+
+TEST(ApplierBounds, MinAndMaxWithOneNumberAreClips) {
+  const std::pair<const char*, std::string> cases[] = {
+      {"c=f(0.5) y=Min(x,c)", "Clip"}, {"c=f(0.5) y=Max(x,c)", "Clip"},
+      {"c=f(6) y=Min(c,x)", "Clip"},   {"c=f{6} y=Min(x,c)", "Clip"},
+      {"c=f(0) y=Max(x,c)", "Relu"},   {"c=f{1,2,3,4} y=Max(x,c)", "Max"},
+      {"c=f{1,2,3,4} y=Min(x,c)", ""}, {"s=i{1,1,1} c=f{6} d=Reshape(c,s) y=Min(x,d)", ""},
+      {"z=Neg(x) y=Min(x,z)", "Neg"},  {"c=f(6) z=Neg(x) y=Min(x,z,c)", "Neg"},
+  };
+  for (const auto& [text, wanted] : cases)
+    EXPECT_EQ(readAs("x:f[B,4] " + std::string(text), 13), wanted) << text;
+}
+
 // --- Tables ---
 
 TEST(ApplierTables, ThatCountAreMaps) {

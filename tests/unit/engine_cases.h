@@ -232,6 +232,7 @@ inline const EngineCase kEngineCases[] = {
      "x: [1, 8, 9, 8]\n w: const [8, 8, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n"
      "u = Relu(t)\n y = Sub(u, t)"},
     {"scalars", "x: []\n c: const []\n t = Sub(x, c)\n u = Mul(t, c)\n y = Add(u, c)"},
+    {"a sum of scalars", "x: []\n c: const []\n t = Add(x, c)\n y = Add(t, x)"},
     // Functions.
     {"relu", "x: [2, 3, 4]\n y = Relu(x)"},
     {"leaky relu", "x: [2, 3, 4]\n y = LeakyRelu(x) alpha=0.25"},
@@ -246,6 +247,11 @@ inline const EngineCase kEngineCases[] = {
     {"abs", "x: [2, 3, 4]\n y = Abs(x)"},
     {"gelu", "x: [2, 3, 40]\n y = Gelu(x)", 1e-5},
     {"gelu by tanh", "x: [2, 3, 40]\n y = Gelu(x) approximate=tanh", 1e-5},
+    {"elu", "x: [2, 3, 40]\n y = Elu(x)", 1e-5},
+    {"elu of another alpha", "x: [2, 3, 40]\n y = Elu(x) alpha=0.25", 1e-5},
+    {"selu", "x: [2, 3, 40]\n y = Selu(x)", 1e-5},
+    {"selu behind a conv", "x: [1, 8, 9, 8]\n w: const [8, 8, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n y = Selu(t)",
+     1e-5},
     {"softplus", "x: [2, 3, 40]\n y = Softplus(x)", 1e-5},
     {"swish", "x: [2, 3, 40]\n y = Swish(x)", 1e-5},
     {"swish of another slope", "x: [2, 3, 40]\n y = Swish(x) alpha=1.5", 1e-5},

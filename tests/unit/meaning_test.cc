@@ -152,6 +152,7 @@ const std::string_view kPrograms[] = {
     "x: [N, W]  z: [N, W]  a = Gelu(x)  b = Gelu(z) approximate=tanh  c = Mul(a, b)  d = Relu(c)  e = Tanh(d)  f = "
     "Erf(e)  g = Sqrt(f)  h = Softplus(g)  i = HardSwish(h)  y = HardSigmoid(i)",
     "x: [N, W]  a = Swish(x)  b = Swish(a) alpha=0.5  y = Mish(b)",
+    "x: [N, W]  a = Elu(x)  b = Elu(a) alpha=0.5  c = Pad(b) pads=[0, 1, 0, Q]  y = Selu(c)",
     "x: [N, S, E]  s: [E]  y = RMSNormalization(x, s) axis=2",
     "x: [N, W + 9]  w: [W]  y = STFT(x, w) frame_step=3",
     "x: [N, H, W, 2]  a = DFT(x) axis=1  b = DFT(a) axis=2 inverse=1  y = DFT(b) axis=0",

@@ -124,6 +124,21 @@ const NumericsCase kCases[] = {
      "t = Add(x, x)\n " + softmaxOf("t", "ReduceMax(t) axes=[1]"), "unbounded, spreads NaN"},
     {"ASquareOfThePattern", kTwo + "d = Sub(x, z)\n y = Mul(d, d)",
      "s = Mul(x, x)\n t = Mul(x, z)\n q = Mul(z, z)\n a = Add(s, q)\n b = Add(t, t)\n y = Sub(a, b)", "same-terms"},
+    {"AConstantError", kVector + "y = Elu(x)",
+     "o = Constant() value=1\n r = Relu(x)\n b = Clip(x) max=0\n e = Exp(b)\n d = Sub(e, o)\n y = Add(r, d)",
+     "conditioned 19.19 of 1, spreads NaN"},
+    {"AConstantErrorTimesThree", kVector + "y = Elu(x) alpha=3",
+     "o = Constant() value=1\n t = Constant() value=3\n r = Relu(x)\n b = Clip(x) max=0\n e = Exp(b)\n d = Sub(e, o)\n"
+     "s = Mul(d, t)\n y = Add(r, s)",
+     "conditioned 61.61 of 1, spreads NaN"},
+    {"AConstantErrorBesideWhatIsRounded", kVector + "t = Add(x, x)\n y = Elu(t)",
+     "t = Add(x, x)\n o = Constant() value=1\n r = Relu(t)\n b = Clip(t) max=0\n e = Exp(b)\n d = Sub(e, o)\n"
+     "y = Add(r, d)",
+     "unbounded, spreads NaN"},
+    {"ANumberIsNoPartOfAnInput", kVector + "t = Constant() value=3\n d = Add(x, t)\n y = Sigmoid(d)",
+     "t = Constant() value=3\n d = Add(x, t)\n n = Neg(d)\n e = Exp(n)\n o = Constant() value=1\n s = Add(e, o)\n"
+     "y = Reciprocal(s)",
+     "unbounded, spreads NaN"},
     // 0 · NaN
     {"GemmOfNothing", kMatrix + "y = Identity(x)", "t = Gemm(x, x) alpha=0\n s = Mul(t, x)\n y = Add(s, x)",
      "unbounded, spreads NaN"},
@@ -141,16 +156,18 @@ const NumericsCase kCases[] = {
 
 /// Rules that say the most first; of what two of them say, neither need imply the other.
 const Numerics kClaims[] = {
-    {Numerics::Kind::kBitEqual, 1, false},      {Numerics::Kind::kBitEqual, 1, true},
-    {Numerics::Kind::kSameTerms, 1, false},     {Numerics::Kind::kSameTerms, 1, true},
-    {Numerics::Kind::kConditioned, 2, false},   {Numerics::Kind::kConditioned, 2, true},
-    {Numerics::Kind::kConditioned, 1e40, true}, {Numerics::Kind::kUnbounded, 1, true},
+    {Numerics::Kind::kBitEqual, 1, false, false},     {Numerics::Kind::kBitEqual, 1, false, true},
+    {Numerics::Kind::kSameTerms, 1, false, false},    {Numerics::Kind::kSameTerms, 1, false, true},
+    {Numerics::Kind::kConditioned, 2, false, false},  {Numerics::Kind::kConditioned, 2, false, true},
+    {Numerics::Kind::kConditioned, 2, true, true},    {Numerics::Kind::kConditioned, 1e40, false, true},
+    {Numerics::Kind::kConditioned, 1e40, true, true}, {Numerics::Kind::kUnbounded, 1, false, true},
 };
 
 bool follows(const Numerics& claim, const Numerics& derived) {
   if (derived.spreadsNan && !claim.spreadsNan) return false;
   bool both = claim.kind == derived.kind && claim.kind == Numerics::Kind::kConditioned;
-  return claim.kind > derived.kind || (claim.kind == derived.kind && (!both || claim.kappa >= derived.kappa));
+  return claim.kind > derived.kind ||
+         (claim.kind == derived.kind && (!both || (claim.kappa >= derived.kappa && (claim.ofOne || !derived.ofOne))));
 }
 
 RuleSet ruleOf(const NumericsCase& c) {

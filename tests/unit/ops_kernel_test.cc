@@ -102,6 +102,9 @@ const Case kCases[] = {
     {"x: [2]  y = Reciprocal(x)", {{4, -0.5}}, {{0.25, -2}}},
     {"x: [3]  y = Square(x)", {{0, -3, 2}}, {{0, 9, 4}}},
     {"x: [3]  y = Not(x)", {{0, -3, 1}}, {{1, 0, 0}}},
+    {"x: [4]  y = Elu(x)", {{-1000, -1, 0, 3}}, {{-1, -0.6321205588285577, 0, 3}}},
+    {"x: [2]  y = Elu(x) alpha=0.5", {{-1000, 3}}, {{-0.5, 3}}},
+    {"x: [3]  y = Selu(x)", {{-1000, 0, 1}}, {{-1.7580993175032003, 0, 1.050701}}},
     {"x: [3]  y = Softplus(x)", {{0, 1000, -1000}}, {{0.6931471805599453, 1000, 0}}},
     {"x: [4]  y = HardSwish(x)", {{-4, 0, 1.5, 4}}, {{0, 0, 1.125, 4}}},
     {"x: [3]  y = Swish(x)", {{0, 1, -1000}}, {{0, 0.7310585786300049, 0}}},
@@ -294,7 +297,7 @@ TEST(OpsKernel, EveryRowOccurs) {
 
 TEST(OpsKernel, NotANumberStays) {
   for (std::string_view text :
-       {"x: [1]  y = Relu(x)", "x: [1]  y = LeakyRelu(x)", "x: [1]  y = Clip(x) min=0 max=6",
+       {"x: [1]  y = Relu(x)", "x: [1]  y = LeakyRelu(x)", "x: [1]  y = Clip(x) min=0 max=6", "x: [1]  y = Elu(x)",
         "x: [1, 1, 1]  y = MaxPool(x) kernel_shape=[1]", "x: [1]  y = ReduceMax(x)", "x: [1]  y = HardSwish(x)",
         "x: [1]  y = Square(x)", "x: [1, 1, 1]  y = GlobalMaxPool(x)"}) {
     auto program = parseProgram(text, "case");

@@ -18,8 +18,9 @@ Value Definitions::number(double value) {
 }
 
 bool Definitions::has(std::string_view op) {
-  constexpr std::string_view kAll[] = {"Abs",  "Clip",  "Gelu",    "HardSigmoid", "HardSwish", "LeakyRelu", "Max",
-                                       "Mish", "PRelu", "Sigmoid", "Softplus",    "Square",    "Swish",     "Tanh"};
+  constexpr std::string_view kAll[] = {"Abs",       "Clip",   "Elu",   "Gelu",  "HardSigmoid", "HardSwish",
+                                       "LeakyRelu", "Max",    "Mish",  "PRelu", "Selu",        "Sigmoid",
+                                       "Softplus",  "Square", "Swish", "Tanh"};
   return std::find(std::begin(kAll), std::end(kAll), op) != std::end(kAll);
 }
 
@@ -70,6 +71,13 @@ Value Definitions::shareOf(Value a, Value b) {
   return make("Mul", {mine, make("Reciprocal", {make("Add", {mine, other})})});
 }
 
+/// e^x reaches from x = 0 down, where it is 1.
+Value Definitions::elu(Value x, double alpha) {
+  Value above = make("Relu", {x}), below = make("Clip", {x}, {{"max", 0.0}});
+  Value fallen = make("Sub", {make("Exp", {below}), number(1)});
+  return make("Add", {above, alpha == 1 ? fallen : make("Mul", {fallen, number(alpha)})});
+}
+
 Value Definitions::sigmoid(Value x) {
   Value inverted = make("Exp", {make("Neg", {x})});
   return make("Reciprocal", {make("Add", {inverted, number(1)})});
@@ -96,6 +104,9 @@ std::optional<Value> Definitions::write(const Node& node, const std::vector<Valu
   if (op == "Max") return largerOf(x);
   if (op == "LeakyRelu" && std::isfinite(node.number("alpha"))) return bentAtZero(x[0], number(node.number("alpha")));
   if (op == "Abs") return make("Add", {make("Relu", {x[0]}), make("Relu", {make("Neg", {x[0]})})});
+  if (op == "Elu" && std::isfinite(node.number("alpha"))) return elu(x[0], node.number("alpha"));
+  if (op == "Selu" && std::isfinite(node.number("alpha")) && std::isfinite(node.number("gamma")))
+    return make("Mul", {elu(x[0], node.number("alpha")), number(node.number("gamma"))});
   if (op == "Softplus") return softplus(x[0]);
   if (op == "Sigmoid") {
     const Node operand = into_.peek().node(x[0]);

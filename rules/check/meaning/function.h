@@ -59,6 +59,7 @@ class Definitions {
   Value bentAtZero(Value x, Value slope);
   std::optional<Value> largerOf(const std::vector<Value>& x);
   Value shareOf(Value a, Value b);
+  Value elu(Value x, double alpha);
   Value sigmoid(Value x);
   Value softplus(Value z);
   Value tanhOfSoftplus(Value z);

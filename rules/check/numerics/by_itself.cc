@@ -28,7 +28,8 @@ struct Estimate {
 
 Estimate scaled(const Estimate& a, const Estimate& b) {
   if (a.timesInput && b.timesInput) throw Opaque("a product of inputs");
-  if ((a.timesInput || b.timesInput) && a.fixed + b.fixed > 0) throw Opaque("an input times what has a fixed error");
+  if ((a.timesInput && b.fixed > 0) || (b.timesInput && a.fixed > 0))
+    throw Opaque("an input times what has a fixed error");
   Estimate result{INFINITY, -INFINITY, a.units + b.units + 1, a.timesInput || b.timesInput};
   for (double x : {a.from, a.to}) {
     for (double y : {b.from, b.to}) {
@@ -51,21 +52,21 @@ class Estimates {
     }
   }
 
-  /// A fixed error counts in units of what the value may be: of its start, which no weights change; and one that grows
-  /// with the inputs in units of what the value grows to.
-  double most() const {
-    double units = 1;
+  /// A fixed error counts in units of what the value may be: of its start, which no weights change, or else of 1; and
+  /// one that grows with the inputs in units of what the value grows to.
+  OwnError most() const {
+    OwnError worst;
     for (Value v : program_.outputs()) {
       const Estimate& y = at(v);
       if (y.role == Role::kPart) throw Opaque("a part of a Softmax");
-      if (y.fixed > 0 && (hasWeights_ || y.start == 0)) throw Opaque("an error that no value bounds");
       if (y.growing > 0 && (hasWeights_ || y.slope <= 0)) throw Opaque("an error that grows, and no value with it");
-      double of = y.units;
-      if (y.fixed > 0) of += y.fixed / std::fabs(y.start);
+      const bool startsApart = y.start != 0 && !hasWeights_;
+      double of = y.units + y.fixed / (startsApart ? std::fabs(y.start) : 1);
       if (y.growing > 0) of += y.growing / y.slope;
-      units = std::fmax(units, of);
+      worst.units = std::fmax(worst.units, of);
+      worst.orOfOne = worst.orOfOne || (y.fixed > 0 && !startsApart);
     }
-    return units;
+    return worst;
   }
 
  private:
@@ -95,10 +96,9 @@ class Estimates {
     for (Value v : node.operands) {
       if (at(v).growing > 0) throw Opaque("what is computed of an error that grows");
     }
-    if (op == "Neg") return {-a.to, -a.from, a.units, a.timesInput, a.fixed, -a.start};
-    if (op == "Relu")
-      return {
-          std::fmax(a.from, 0), std::fmax(a.to, 0), a.units, a.timesInput, a.fixed, std::fmax(a.start, 0), 0, a.slope};
+    if (op == "Neg") return opposite(a);
+    if (op == "Relu") return above0(a);
+    if (op == "Clip") return oneSide(node, a);
     if (op == "Abs")
       return {std::fmax(std::fmax(a.from, -a.to), 0),
               a.size(),
@@ -119,6 +119,21 @@ class Estimates {
     if (op == "Add") return added(a, b);
     if (op == "Sub") return subtracted(a, b);
     throw Opaque(std::string(op));
+  }
+
+  static Estimate opposite(const Estimate& a) { return {-a.to, -a.from, a.units, a.timesInput, a.fixed, -a.start}; }
+
+  static Estimate above0(const Estimate& a) {
+    return {
+        std::fmax(a.from, 0), std::fmax(a.to, 0), a.units, a.timesInput, a.fixed, std::fmax(a.start, 0), 0, a.slope};
+  }
+
+  /// What is on the other side of 0 becomes 0.
+  static Estimate oneSide(const Node& node, const Estimate& a) {
+    const double from = node.number("min"), to = node.number("max");
+    if (from == 0 && to == INFINITY) return above0(a);
+    if (from == -INFINITY && to == 0) return opposite(above0(opposite(a)));
+    throw Opaque("a Clip to other bounds");
   }
 
   static bool onlyRegroups(std::string_view op) { return op == "Layout" || op == "Squeeze" || op == "Unsqueeze"; }
@@ -217,29 +232,51 @@ class Estimates {
   }
 
   static Estimate added(const Estimate& a, const Estimate& b) {
-    if (a.from < 0 || b.from < 0) throw Opaque("a sum of both signs");
-    return {a.from + b.from,   a.to + b.to,      std::fmax(a.units, b.units) + 1, a.timesInput || b.timesInput,
-            a.fixed + b.fixed, a.start + b.start};
+    if (a.from < 0 || b.from < 0) return leftOf(a, b);
+    Estimate y = together(a, b);
+    y.units = std::fmax(a.units, b.units) + 1;
+    return y;
   }
 
-  /// The errors of both are at most those of their largest values; the result is at least what lies between them. What
-  /// is given has no errors.
+  /// A number is no multiple of the largest activation: of one that is larger than 1 it is a part, down to none.
+  static Estimate together(const Estimate& a, const Estimate& b) {
+    auto least = [](const Estimate& x, const Estimate& with) {
+      return with.timesInput && x.isNumber() ? std::fmin(x.from, 0) : x.from;
+    };
+    auto most = [](const Estimate& x, const Estimate& with) {
+      return with.timesInput && x.isNumber() ? std::fmax(x.to, 0) : x.to;
+    };
+    return {least(a, b) + least(b, a),    most(a, b) + most(b, a), 1,
+            a.timesInput || b.timesInput, a.fixed + b.fixed,       a.start + b.start};
+  }
+
+  /// The sum of what may have opposite signs is rounded once, and off by all that its operands are off by at most. Of
+  /// what grows with an input, that is bounded only where it is 0.
+  static Estimate leftOf(const Estimate& a, const Estimate& b) {
+    if ((a.timesInput && a.units > 0) || (b.timesInput && b.units > 0)) throw Opaque("inputs that may cancel");
+    Estimate y = together(a, b);
+    y.fixed += a.units * a.size() + b.units * b.size();
+    return y;
+  }
+
+  /// Where one number lies above another, errors of both are at most those of their largest values; the result is at
+  /// least what lies between them.
   static Estimate subtracted(const Estimate& a, const Estimate& b) {
     const double between = a.from - b.to;
-    Estimate result{between, a.to - b.from, 1, a.timesInput || b.timesInput, a.fixed + b.fixed, a.start - b.start};
-    if (a.isGiven() && b.isGiven()) return result;
-    if (result.timesInput || b.from < 0 || !(between > 0)) throw Opaque("a difference that may cancel");
-    result.units += (a.units * a.to + b.units * b.to) / between;
-    return result;
+    if (a.timesInput || b.timesInput || b.from < 0 || !(between > 0)) return leftOf(a, opposite(b));
+    const double units = 1 + (a.units * a.to + b.units * b.to) / between;
+    return {between, a.to - b.from, units, false, a.fixed + b.fixed, a.start - b.start};
   }
 };
 
 }  // namespace
 
-std::optional<double> errorByItself(const Program& program) {
+std::optional<OwnError> errorByItself(const Program& program) {
   constexpr double kOfHigherOrder = 1.01;  // for errors of at most a hundredth
   try {
-    return Estimates(program.withoutDeadNodes()).most() * kOfHigherOrder;
+    OwnError error = Estimates(program.withoutDeadNodes()).most();
+    error.units *= kOfHigherOrder;
+    return error;
   } catch (const Opaque&) {
     return std::nullopt;
   }

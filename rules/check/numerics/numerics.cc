@@ -89,7 +89,7 @@ Numerics derived(const Program& pattern,
                  const Program& replacement,
                  const std::vector<double>& anyNumbers,
                  std::vector<Formula>& empty) {
-  Numerics result{Kind::kUnbounded, 1, false};
+  Numerics result{Kind::kUnbounded, 1};
   auto from = expanded(pattern.withoutDeadNodes()), to = expanded(replacement.withoutDeadNodes());
   if (!from || !to) return result;
   *from = withWeights(*from, anyNumbers);
@@ -141,13 +141,14 @@ std::optional<Program> byDefinitions(const Program& program, const Unfolded& apa
 /// where a number stands for others, since that goes by ranges of values.
 Numerics byItself(const Pattern& pattern, const Program& replacement) {
   auto error = pattern.anyNumbers.empty() ? errorByItself(replacement) : std::nullopt;
-  return error ? Numerics{Kind::kConditioned, *error, true} : Numerics{Kind::kUnbounded, 1, true};
+  if (!error) return {Kind::kUnbounded, 1, false, true};
+  return {Kind::kConditioned, error->units, error->orOfOne, true};
 }
 
 /// Nothing more is said than what is derived.
 bool isCovered(const Numerics& said, const Numerics& by) {
   if (said.kind != Kind::kConditioned || by.kind != Kind::kConditioned) return said.kind >= by.kind;
-  return said.kappa >= by.kappa * (1 - kRounding);
+  return said.kappa >= by.kappa * (1 - kRounding) && (said.ofOne || !by.ofOne);
 }
 
 }  // namespace

@@ -31,9 +31,14 @@ struct OnTheWay {
 std::optional<OnTheWay> valuesOnTheWay(const Program& pattern, const Program& replacement);
 
 /// The units of rounding by which each result of a program, as it is written, is off at most, relative to the larger of
-/// itself and what it is for inputs of 0 (of a Softmax by its parts, of the largest one in its row), and whatever its
-/// inputs. Nullopt: nothing is known.
-std::optional<double> errorByItself(const Program& program);
+/// itself and what it is for inputs of 0 (of a Softmax by its parts, of the largest one in its row), or to 1 where that
+/// is larger still, and whatever its inputs.
+struct OwnError {
+  double units = 1;
+  bool orOfOne = false;
+};
+/// Nullopt: nothing is known.
+std::optional<OwnError> errorByItself(const Program& program);
 
 /// What must hold for no product to have zeros in one factor and an activation in the other.
 Claims claimsOfNoZeros(const std::string& what, const Program& program);

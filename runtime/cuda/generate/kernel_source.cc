@@ -31,6 +31,9 @@ static __device__ __forceinline__ float relu(float x, float alpha) { return x < 
 static __device__ __forceinline__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 static __device__ __forceinline__ float square(float x) { return x * x; }
 static __device__ __forceinline__ float swish(float x, float alpha) { return x * sigmoid(alpha * x); }
+static __device__ __forceinline__ float elu(float x, float alpha, float beta) {
+  return beta * (x < 0 ? alpha * expm1f(x) : x);
+}
 static __device__ __forceinline__ float softplus(float x) { return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x))); }
 static __device__ __forceinline__ float mish(float x) { return x * tanhf(softplus(x)); }
 static __device__ __forceinline__ float hardswish(float x) { return x * fminf(fmaxf(x / 6.0f + 0.5f, 0.0f), 1.0f); }

@@ -41,8 +41,8 @@ std::vector<Template> blockTemplates(const Pattern& pattern);
 std::vector<Template> rowPhaseTemplates(const Pattern& pattern);
 
 /// An operator by what its row says that it is, where engines compute the pieces faster: Mish, which needs a logarithm
-/// and a hyperbolic tangent by its name and a Sigmoid by its definition (OpRow::definition), and Softplus; Pow and LRN,
-/// by roots and products (inPieces()); Einsum, Exponential and Div by a constant, by their normal form
+/// and a hyperbolic tangent by its name and a Sigmoid by its definition (OpRow::definition), Softplus, Elu and Selu;
+/// Pow and LRN, by roots and products (inPieces()); Einsum, Exponential and Div by a constant, by their normal form
 /// (rules/rewrite/normal_form.h); a PRelu by a number, as a LeakyRelu. Pieces that are one operator (idioms.h) as that
 /// one. Empty: the pattern ends in no such operator.
 std::vector<Template> definitionTemplates(const Pattern& pattern);
