@@ -8,8 +8,9 @@ where they differ. A result says of which table it is ("table"), and its "date",
 
 Of the tables models, models_openvino, models_mnn, models_onednn, versions, engine, unseen and two_threads a model's result is the latest,
 by the files' names. Of the first four it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime. Of cost,
-cliffs, cliffs_elsewhere, families, predictor, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`, `bench/models.py --cliffs
---measure --json` (twice: on a machine that the timings are of, and on one that no sample is of; "table" in the file tells them apart), `bench/models.py --families --json`, `bench/predictor.py --json`, `bench/zoo.py --json` and `bench/engine.py --json` write; zoo has
+cliffs, families, predictor, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`, `bench/models.py --cliffs --measure --json`,
+`bench/models.py --families --json`, `bench/predictor.py --json`, `bench/zoo.py --json` and `bench/engine.py --json` write. "table" in the
+file tells cliffs and families on an AMD, on an Intel (cliffs_intel, families_intel), and on a processor that no sample is of (cliffs_elsewhere) apart; zoo has
 several tables (zoo_tables.py). The others state their figures by model:
 
     versions: {"ratios": {"1.20.1": 1.62, ...}, "simplified": {"onnxsim": 1.00, "onnxslim": 0.98}}
@@ -213,15 +214,17 @@ OF_LATEST = {  # table: (what its result says it is of, lines)
     "cost": ("cost", cost_lines),
     "cliffs": ("cliffs", cliffs_lines),
     "cliffs_elsewhere": ("cliffs_elsewhere", cliffs_lines),
+    "cliffs_intel": ("cliffs_intel", cliffs_lines),
     "engine_zoo": ("engine_zoo", engine_lines),
     "families": ("families", families_lines),
+    "families_intel": ("families_intel", families_lines),
     "predictor": ("predictor", predictor_lines),
     "zoo_totals": ("zoo", zoo_tables.totals),
     "zoo_refused": ("zoo", zoo_tables.refused),
     "zoo_by_size": ("zoo", zoo_tables.by_size),
     "zoo_each": ("zoo", zoo_tables.each),
 }
-FIGURES = {"cost": "cases", "predictor": "devices", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo", "cliffs", "cliffs_elsewhere", "families"], "models")}  # by what a result is of
+FIGURES = {"cost": "cases", "predictor": "devices", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo", "cliffs", "cliffs_elsewhere", "cliffs_intel", "families", "families_intel"], "models")}  # by what a result is of
 
 
 def read_results(folder):

@@ -179,13 +179,14 @@ std::vector<std::string> wholeWaysOf(const std::string& program) {
 TEST(WholeProgramGenerator, MovesTheAxisBehindAllOthers) {
   using ::testing::ElementsAre;
   EXPECT_THAT(wholeWaysOf(normalised("[N, C, H, W]", "1", "[C, 1, 1]")),
-              ElementsAre("whole-1_last", "single_whole-1_last"));
+              ElementsAre("whole-1_last", "single_whole-1_last", "whole-1_transposed"));
   EXPECT_THAT(wholeWaysOf(normalised("[N, C, H, W]", "2", "[H, 1]")),
-              ElementsAre("whole-2_last", "single_whole-2_last"));
-  EXPECT_THAT(wholeWaysOf(normalised("[C, H, W]", "0", "[C, 1, 1]")), ElementsAre("whole-0_last"));
+              ElementsAre("whole-2_last", "single_whole-2_last", "whole-2_transposed"));
+  EXPECT_THAT(wholeWaysOf(normalised("[C, H, W]", "0", "[C, 1, 1]")),
+              ElementsAre("whole-0_last", "whole-0_transposed"));
   EXPECT_THAT(wholeWaysOf(normalised("[1, C, H]", "1", "[1, C, 1]")), ElementsAre("whole-1_last"));
   EXPECT_THAT(wholeWaysOf(kImage + "z: [N, C, H, W]\n t = Mul(x, z)\n y = ReduceSum(t) axes=[1]"),
-              ElementsAre("whole-1_last", "single_whole-1_last"));
+              ElementsAre("whole-1_last", "single_whole-1_last", "whole-1_transposed"));
 }
 
 TEST(WholeProgramGenerator, HasNothingForOthers) {
@@ -206,7 +207,7 @@ TEST(WholeProgramGenerator, HasNothingForOthers) {
 
 TEST(WholeProgramGenerator, PiecesBecomeTheOperatorThatEnginesKnow) {
   for (const std::string& program :
-       {normalised("[N, C, H, W]", "1", "[C, 1, 1]"), normalised("[C, H, W]", "1", "[H, 1]")}) {
+       {normalised("[N, C, H, W]", "1", "[C, 1, 1]"), normalised("[C, H, W, N]", "1", "[H, 1, 1]")}) {
     auto done = synthesize({pattern(patternOf(program))}, {});
     ASSERT_TRUE(done) << done.error().message();
     auto isWhole = [](const Rule& rule) {

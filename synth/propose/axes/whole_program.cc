@@ -54,53 +54,70 @@ std::optional<size_t> axisOf(const Program& program) {
   return axis;
 }
 
+/// How activations are seen, their axis behind all others.
+enum class WholeView {
+  kMerged,      ///< what is in front of it and what is behind it as one dimension each
+  kSingle,      ///< the same without the first dimension, which is 1
+  kTransposed,  ///< every dimension by itself: engines take such Transposes together with the layouts of their Convs
+};
+
 class WholeProgramGenerator : public Generator {
  public:
   WholeProgramGenerator(const Pattern& pattern, size_t axis) : pattern_(pattern), axis_(axis) {
-    const Dim& first = pattern.program.shape(pattern.program.outputs()[0])[0];
-    hasSingle_ = axis > 0 && first.isAffine() && first.affine().asVariable();
+    const Shape& shape = pattern.program.shape(pattern.program.inputs()[0]);
+    if (axis > 0 && shape[0].isAffine() && shape[0].affine().asVariable()) views_.push_back(WholeView::kSingle);
+    const bool merges = axis > 1 || axis + 2 < shape.size();
+    if (merges) views_.push_back(WholeView::kTransposed);
   }
 
   const Pattern& pattern() const override { return pattern_; }
   Source source() const override { return Source::kAxes; }
-  size_t size() const override { return hasSingle_ ? 2 : 1; }
+  size_t size() const override { return views_.size(); }
   std::string name(size_t unit) const override {
-    return fmt::format("{}whole-{}_last", unit == 1 ? "single_" : "", axis_);
+    const WholeView seen = views_[unit];
+    return fmt::format("{}whole-{}_{}", seen == WholeView::kSingle ? "single_" : "", axis_,
+                       seen == WholeView::kTransposed ? "transposed" : "last");
   }
 
   void propose(size_t unit, const Judge& judge) const override {
     std::vector<std::pair<std::string, Expr>> where;
     Program source = pattern_.program;
-    if (unit == 1) {
-      where.emplace_back(*source.shape(source.outputs()[0])[0].affine().asVariable(), 1);
+    const WholeView seen = views_[unit];
+    if (seen == WholeView::kSingle) {
+      where.emplace_back(*source.shape(source.inputs()[0])[0].affine().asVariable(), 1);
       source = source.substitute({where.begin(), where.end()}).value();
     }
-    auto program = viewed(source, unit);
+    auto program = viewed(source, seen);
     if (!program) return;
     const std::string name = this->name(unit);
     judge({name, Proposal{name, "axes", where, classOf(pattern_, where, *program), *program}});
   }
 
  private:
-  /// The dimensions of an activation from number `begin` on, and the view of them: what is in front of the axis, what
-  /// is behind it, the axis.
+  /// The dimensions of an activation, and the view of them.
   static std::vector<AxisGroup> plain(const Shape& s) {
     std::vector<AxisGroup> groups;
     for (size_t d = 0; d < s.size(); ++d)
       groups.push_back({{fmt::format("a{}", d), s[d]}});
     return groups;
   }
-  std::vector<AxisGroup> view(const Shape& s, size_t begin) const {
-    std::vector<AxisGroup> groups(axis_ > begin ? 2 : 1);
-    const std::vector<AxisGroup> all = plain(s);
-    for (size_t d = begin; d < s.size(); ++d) {
-      if (d != axis_) (d < axis_ ? groups.front() : groups.back()).push_back(all[d][0]);
+  std::vector<AxisGroup> view(const Shape& s, WholeView seen) const {
+    std::vector<AxisGroup> groups = plain(s);
+    if (seen == WholeView::kTransposed) {
+      std::rotate(groups.begin() + static_cast<std::ptrdiff_t>(axis_),
+                  groups.begin() + static_cast<std::ptrdiff_t>(axis_) + 1, groups.end());
+      return groups;
     }
-    groups.push_back(all[axis_]);
-    return groups;
+    const size_t begin = seen == WholeView::kSingle ? 1 : 0;
+    std::vector<AxisGroup> merged(axis_ > begin ? 2 : 1);
+    for (size_t d = begin; d < s.size(); ++d) {
+      if (d != axis_) (d < axis_ ? merged.front() : merged.back()).push_back(groups[d][0]);
+    }
+    merged.push_back(groups[axis_]);
+    return merged;
   }
 
-  std::optional<Program> viewed(const Program& source, size_t begin) const {
+  std::optional<Program> viewed(const Program& source, WholeView seen) const {
     const std::vector<bool> constant = constantNodes(source);
     ProgramWriter form(source);
     std::map<Value, Value> now;
@@ -109,7 +126,7 @@ class WholeProgramGenerator : public Generator {
       const bool isActivation = !constant[static_cast<size_t>(i)];
       if (n.is(ops::kInput)) {
         const Value x = form.find(n.names[0]);
-        now[{i, 0}] = isActivation ? form.layout(x, plain(n.shapes[0]), view(n.shapes[0], begin)) : x;
+        now[{i, 0}] = isActivation ? form.layout(x, plain(n.shapes[0]), view(n.shapes[0], seen)) : x;
         continue;
       }
       std::vector<Value> operands;
@@ -127,7 +144,7 @@ class WholeProgramGenerator : public Generator {
     }
     if (!form.ok()) return std::nullopt;
     const Shape& result = source.shape(source.outputs()[0]);
-    const Value y = form.layout(now.at(source.outputs()[0]), view(result, begin), plain(result));
+    const Value y = form.layout(now.at(source.outputs()[0]), view(result, seen), plain(result));
     auto program = std::move(form).finish(y);
     return program ? std::optional(rewrite::inNormalForm(*program)) : std::nullopt;
   }
@@ -143,7 +160,7 @@ class WholeProgramGenerator : public Generator {
 
   const Pattern pattern_;
   const size_t axis_;
-  bool hasSingle_;
+  std::vector<WholeView> views_{WholeView::kMerged};
 };
 
 }  // namespace
