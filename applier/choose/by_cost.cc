@@ -17,6 +17,9 @@ namespace {
 
 /// Of what meeting layouts seem to save, so much counts: alone they take longer than where engines fuse them.
 constexpr double kTrust = 0.6;
+/// So many times as fast rules must at least be that pay only where their layouts meet: what an engine takes into its
+/// operators (ONNX Runtime's products take Transposes) it does not save there.
+constexpr double kLeastAlone = 0.95;
 
 /// What a replacement takes, but for noise and the predictor's error. Decisions are made by this, so that a rule that
 /// may lose is not carried along by one that wins. What is timed on the engine needs no margin for other CPUs.
@@ -219,6 +222,10 @@ Gain Chooser::gainAt(const std::vector<size_t>& group, const std::vector<size_t>
     mostHere += cost.pattern / cost.lower;
   }
   if (sum.ratio() < policy_.minGain) return tl::unexpected(noGain(sum));
+  if (sum.pattern < kLeastAlone * (sum.replacement + saved) && !policy_.isMeasured)
+    return tl::unexpected(
+        Reason{ReasonKind::kNoGain,
+               fmt::format("{:.2f} by layouts that meet, which was not timed (--measure)", sum.ratio()), sum.ratio()});
   if (sum.pattern <= most && sum.pattern > mostHere) return tl::unexpected(otherCpus(sum.ratio(), sum.margin));
   if (sum.pattern <= most)
     return tl::unexpected(

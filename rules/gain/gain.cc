@@ -300,7 +300,9 @@ void DeviceCosts::learnLayouts(const std::vector<LayoutSample>& layouts) {
     (origin.isHere ? here : elsewhere).push_back(from > 0 && copy > 0 ? perByte * from / copy : perByte);
   }
   if (here.size() < kEnough) here.insert(here.end(), elsewhere.begin(), elsewhere.end());
-  if (!here.empty()) layoutSecondsPerByte_ = median(std::move(here));
+  // Between two rules layouts move what is in cache, and much of it: what is small, cold or disturbed takes longer.
+  constexpr double kQuick = 0.25;
+  if (!here.empty()) layoutSecondsPerByte_ = quantile(std::move(here), kQuick);
 }
 
 DeviceCosts DeviceCosts::fit(const RuleSet& rules, const Timings& timings, Setting setting) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "applier/replace/instantiate.h"
@@ -61,15 +62,17 @@ TEST(Choose, LayoutsThatMeetAreNotPaidFor) {
   RuleSet rules = rulesOf(dataText("phases.pet"));
   ASSERT_EQ(rules.rules.size(), 1U);
   const double size = 4 * 4 * 8 * 8;  // bytes of p
-  auto fired = [&](const std::string& rest, double pattern) {
-    CostEstimate cost{.pattern = pattern, .replacement = 1, .layouts = 0.2, .lower = pattern, .measured = true};
-    Applied a = applied(modelOf(convs + rest), rules, {}, costsOf({{rules.rules[0].name, cost}}, 0.1 / size));
+  auto fired = [&](const std::string& rest, double pattern, double layout = 0.1) {
+    CostEstimate cost{.pattern = pattern, .replacement = 1, .layouts = 2 * layout, .lower = pattern, .measured = true};
+    Applied a = applied(modelOf(convs + rest), rules, {}, costsOf({{rules.rules[0].name, cost}}, layout / size));
     EXPECT_EQ(results(rewrittenGraph(a)), results(modelOf(convs + rest).graph));
     return a.report.fired.size();
   };
   const std::string chain = "r = Relu(p)  y = Conv(r, w) dilations=[2, 2] pads=[2, 2, 2, 2]";
   EXPECT_EQ(fired(chain, 0.99), 2U);  // together 1.98 against 2 - 0.6 * 0.2
   EXPECT_EQ(fired(chain, 0.93), 0U);  // 1.86: less than 1.05 times as fast
+  EXPECT_EQ(fired(chain, 0.96, 0.4), 2U);
+  EXPECT_EQ(fired(chain, 0.94, 0.4), 0U);  // 1.88 against 1.52, most of which nobody timed
   EXPECT_EQ(fired("y = Relu(p)", 0.99), 0U);
   EXPECT_EQ(fired(chain + "  return p, y", 0.99), 0U);  // the plain value is needed, too
   EXPECT_EQ(fired("r = Exp(p)  y = Conv(r, w) dilations=[2, 2] pads=[2, 2, 2, 2]", 0.99), 2U);
