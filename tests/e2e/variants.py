@@ -42,7 +42,6 @@ EXCEPTIONS = {
     ("opset17", "scatter_inside"): SCATTER,
     ("fp16", "products_of_rows"): SUMS,
     ("fp16", "distances_of_boxes"): SUMS,
-    ("fp16", "weighted_maps"): SUMS,
     ("fp16", "weighted_tokens"): SUMS,
     ("fp16", "mish"): ROUNDS,
     ("fp16", "mish_between"): ROUNDS,
