@@ -46,17 +46,6 @@ class LetteredEinsum {
   }
 
  private:
-  /// Letters that the equation has not.
-  std::string unusedLetters(size_t count) const {
-    const std::string used = labelsOf(equation_);
-    std::string letters;
-    for (char c : std::string("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")) {
-      if (letters.size() < count && !has(used, c)) letters += c;
-    }
-    if (letters.size() < count) Lifting::refuse("very many labels");
-    return letters;
-  }
-
   void expandDots() {
     std::vector<size_t> counts;
     for (size_t i = 0; i < operands_.size(); ++i) {
@@ -68,10 +57,11 @@ class LetteredEinsum {
     }
     const size_t most = *std::max_element(counts.begin(), counts.end());
     if (most > 0 && !has(equation_.result, '.')) Lifting::refuse("a sum over an ellipsis");
-    const std::string dots = unusedLetters(most);
+    const auto dots = unusedLetters(equation_, most);
+    if (!dots) Lifting::refuse("very many labels");
     for (size_t i = 0; i < operands_.size(); ++i)
-      equation_.operands[i] = withoutDots(equation_.operands[i], dots, counts[i]);
-    equation_.result = withoutDots(equation_.result, dots, most);
+      equation_.operands[i] = withoutDots(equation_.operands[i], *dots, counts[i]);
+    equation_.result = withoutDots(equation_.result, *dots, most);
   }
 
   /// Of a label's extents those of 1 stand for all positions of the other.

@@ -59,6 +59,15 @@ std::string labelsOf(const EinsumEquation& equation) {
   return labels;
 }
 
+std::optional<std::string> unusedLetters(const EinsumEquation& equation, size_t count) {
+  const std::string used = labelsOf(equation);
+  std::string letters;
+  for (char c : std::string("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")) {
+    if (letters.size() < count && used.find(c) == std::string::npos) letters += c;
+  }
+  return letters.size() < count ? std::nullopt : std::optional(letters);
+}
+
 std::string inOrder(const EinsumEquation& equation) {
   static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const std::string labels = labelsOf(equation);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,5 +18,7 @@ EinsumEquation readEinsum(const std::string& text);
 std::string inOrder(const EinsumEquation& equation);
 /// The labels of an equation of letters, each once, as they come in its operands.
 std::string labelsOf(const EinsumEquation& equation);
+/// So many letters that it has not; nullopt: there are fewer.
+std::optional<std::string> unusedLetters(const EinsumEquation& equation, size_t count);
 
 }  // namespace pet

@@ -1,7 +1,6 @@
 #include "rules/rewrite/batch.h"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include <fmt/format.h>
@@ -195,22 +194,17 @@ std::optional<Attributes> BatchChange::shiftedMap(const Node& node) const {
 /// The batch is one label, in front of the result and of what is batched.
 std::optional<Attributes> BatchChange::shiftedEquation(const Node& node) const {
   EinsumEquation equation = readEinsum(node.text("equation"));
-  const std::string used = labelsOf(equation);
-  if (equation.result.empty()) return std::nullopt;
+  const auto batch = unusedLetters(equation, dims_.size());
+  if (!batch || equation.result.empty()) return std::nullopt;
   const char front = equation.result[0];
-  std::string batch;
-  for (char c = 'A'; c <= 'z' && batch.size() < dims_.size(); ++c) {
-    if (std::isalpha(c) != 0 && used.find(c) == std::string::npos) batch += c;
-  }
-  if (batch.size() < dims_.size()) return std::nullopt;
   for (size_t i = 0; i < equation.operands.size(); ++i) {
     std::string& labels = equation.operands[i];
     const bool isBatched = this->isBatched(node.operands[i]);
     if (labels.find(front, isBatched ? 1 : 0) != std::string::npos || (isBatched && labels[0] != front))
       return std::nullopt;
-    if (isBatched) labels.replace(0, 1, batch);
+    if (isBatched) labels.replace(0, 1, *batch);
   }
-  equation.result.replace(0, 1, batch);
+  equation.result.replace(0, 1, *batch);
   return Attributes{{"equation", inOrder(equation)}};
 }
 

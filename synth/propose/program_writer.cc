@@ -34,6 +34,20 @@ AxisGroup operator+(AxisGroup a, const AxisGroup& b) {
   return a;
 }
 
+AxisGroup joined(const Shape& shape, size_t first, size_t last) {
+  AxisGroup axes;
+  for (size_t d = first; d < last; ++d)
+    axes.push_back({fmt::format("a{}", d), shape[d]});
+  return axes;
+}
+
+std::vector<AxisGroup> singles(const Shape& shape, size_t first, size_t last) {
+  std::vector<AxisGroup> groups;
+  for (size_t d = first; d < last; ++d)
+    groups.push_back(joined(shape, d, d + 1));
+  return groups;
+}
+
 ProgramWriter::ProgramWriter(const Program& pattern) {
   for (Value v : pattern.inputs())
     builder_.input(pattern.name(v), pattern.shape(v), isConstant(pattern, v));

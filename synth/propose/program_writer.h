@@ -17,6 +17,9 @@ ShapeClass classOf(const Pattern& pattern,
 
 using AxisGroup = std::vector<LayoutAxis>;
 AxisGroup operator+(AxisGroup a, const AxisGroup& b);
+/// Dimensions first … last - 1 as one group of axes a0, a1, …, by their numbers; or as a group each.
+AxisGroup joined(const Shape& shape, size_t first, size_t last);
+std::vector<AxisGroup> singles(const Shape& shape, size_t first, size_t last);
 
 /// Zeros, or a value, in front of and behind a dimension.
 struct DimPad {

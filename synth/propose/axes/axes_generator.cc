@@ -43,20 +43,6 @@ struct Way {
   }
 };
 
-AxisGroup group(const Shape& shape, size_t first, size_t last) {
-  AxisGroup axes;
-  for (size_t d = first; d < last; ++d)
-    axes.push_back({fmt::format("a{}", d), shape[d]});
-  return axes;
-}
-
-std::vector<AxisGroup> singles(const Shape& shape, size_t first, size_t last) {
-  std::vector<AxisGroup> groups;
-  for (size_t d = first; d < last; ++d)
-    groups.push_back(group(shape, d, d + 1));
-  return groups;
-}
-
 class WayWriter {
  public:
   WayWriter(const Program& program, const AlongAxes& along, const Way& way)
@@ -108,7 +94,7 @@ class WayWriter {
     const Value left = form_.add(ops::kTranspose.text, {*matrix}, {{"perm", std::vector<Expr>{1, 0}}});
     auto behindMerged = [&](const Shape& s) {
       std::vector<AxisGroup> groups = singles(s, 0, axis + 1);
-      groups.push_back(group(s, axis + 1, rank));
+      groups.push_back(joined(s, axis + 1, rank));
       return groups;
     };
     return seen(behindMerged, axis, axis, axis, [&](Value x) { return form_.add(ops::kMatMul.text, {left, x}); });
@@ -123,7 +109,7 @@ class WayWriter {
       const AxisGroup own{{fmt::format("a{}", axis), s[axis]}, {fmt::format("a{}", last), s[last]}};
       std::vector<AxisGroup> groups = singles(s, 0, axis);
       const std::vector<AxisGroup> behind =
-          isLast ? singles(s, axis + 1, last) : std::vector<AxisGroup>{group(s, axis + 1, last)};
+          isLast ? singles(s, axis + 1, last) : std::vector<AxisGroup>{joined(s, axis + 1, last)};
       if (!isLast) groups.push_back(own);
       groups.insert(groups.end(), behind.begin(), behind.end());
       if (isLast) groups.push_back(own);
@@ -209,7 +195,7 @@ class WayWriter {
 
   bool itself(const Part& part) {
     const std::vector<AxisGroup> groups = viewed(in_, part);
-    const auto own = std::find(groups.begin(), groups.end(), group(in_, part.first, part.first + 1));
+    const auto own = std::find(groups.begin(), groups.end(), joined(in_, part.first, part.first + 1));
     const auto at = static_cast<size_t>(own - groups.begin());
     bool isSaid = true;
     return seen([&](const Shape& s) { return viewed(s, part); }, part.first, part.last, at,
@@ -249,14 +235,14 @@ class WayWriter {
     std::vector<AxisGroup> groups;
     const bool isLine = along_.isOfImages() && part.first + 1 == s.size() && s.size() > 3;
     if (isLine) {
-      groups = {group(s, 0, 1), group(s, 1, part.first - 1), group(s, part.first - 1, part.first)};
+      groups = {joined(s, 0, 1), joined(s, 1, part.first - 1), joined(s, part.first - 1, part.first)};
     } else if (along_.isPool() || along_.isOfImages()) {
-      groups = {group(s, 0, 1), group(s, 1, part.first)};
+      groups = {joined(s, 0, 1), joined(s, 1, part.first)};
     } else if (part.first > begin) {
-      groups = {group(s, begin, part.first)};
+      groups = {joined(s, begin, part.first)};
     }
     const std::vector<AxisGroup> own = singles(s, part.first, part.last + 1);
-    const AxisGroup behind = group(s, part.last + 1, s.size());
+    const AxisGroup behind = joined(s, part.last + 1, s.size());
     if (way_.view == View::kLast && !behind.empty()) groups.push_back(behind);
     groups.insert(groups.end(), own.begin(), own.end());
     if (way_.view == View::kMerged && !behind.empty()) groups.push_back(behind);

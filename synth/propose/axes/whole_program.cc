@@ -94,27 +94,20 @@ class WholeProgramGenerator : public Generator {
   }
 
  private:
-  /// The dimensions of an activation, and the view of them.
-  static std::vector<AxisGroup> plain(const Shape& s) {
-    std::vector<AxisGroup> groups;
-    for (size_t d = 0; d < s.size(); ++d)
-      groups.push_back({{fmt::format("a{}", d), s[d]}});
-    return groups;
-  }
+  /// An activation's dimensions as it is seen.
   std::vector<AxisGroup> view(const Shape& s, WholeView seen) const {
-    std::vector<AxisGroup> groups = plain(s);
+    std::vector<AxisGroup> groups;
     if (seen == WholeView::kTransposed) {
-      std::rotate(groups.begin() + static_cast<std::ptrdiff_t>(axis_),
-                  groups.begin() + static_cast<std::ptrdiff_t>(axis_) + 1, groups.end());
-      return groups;
+      groups = singles(s, 0, axis_);
+      const std::vector<AxisGroup> behind = singles(s, axis_ + 1, s.size());
+      groups.insert(groups.end(), behind.begin(), behind.end());
+    } else {
+      const size_t begin = seen == WholeView::kSingle ? 1 : 0;
+      if (axis_ > begin) groups.push_back(joined(s, begin, axis_));
+      groups.push_back(joined(s, axis_ + 1, s.size()));
     }
-    const size_t begin = seen == WholeView::kSingle ? 1 : 0;
-    std::vector<AxisGroup> merged(axis_ > begin ? 2 : 1);
-    for (size_t d = begin; d < s.size(); ++d) {
-      if (d != axis_) (d < axis_ ? merged.front() : merged.back()).push_back(groups[d][0]);
-    }
-    merged.push_back(groups[axis_]);
-    return merged;
+    groups.push_back(joined(s, axis_, axis_ + 1));
+    return groups;
   }
 
   std::optional<Program> viewed(const Program& source, WholeView seen) const {
@@ -126,7 +119,8 @@ class WholeProgramGenerator : public Generator {
       const bool isActivation = !constant[static_cast<size_t>(i)];
       if (n.is(ops::kInput)) {
         const Value x = form.find(n.names[0]);
-        now[{i, 0}] = isActivation ? form.layout(x, plain(n.shapes[0]), view(n.shapes[0], seen)) : x;
+        now[{i, 0}] =
+            isActivation ? form.layout(x, singles(n.shapes[0], 0, n.shapes[0].size()), view(n.shapes[0], seen)) : x;
         continue;
       }
       std::vector<Value> operands;
@@ -144,18 +138,15 @@ class WholeProgramGenerator : public Generator {
     }
     if (!form.ok()) return std::nullopt;
     const Shape& result = source.shape(source.outputs()[0]);
-    const Value y = form.layout(now.at(source.outputs()[0]), view(result, seen), plain(result));
+    const Value y = form.layout(now.at(source.outputs()[0]), view(result, seen), singles(result, 0, result.size()));
     auto program = std::move(form).finish(y);
     return program ? std::optional(rewrite::inNormalForm(*program)) : std::nullopt;
   }
 
   /// A constant that varies along the axis alone: a vector.
   static Value alongLast(ProgramWriter& form, Value constant) {
-    const std::vector<AxisGroup> groups = plain(form.shape(constant));
-    AxisGroup all;
-    for (const AxisGroup& g : groups)
-      all.push_back(g[0]);
-    return form.layout(constant, groups, {all});
+    const Shape& s = form.shape(constant);
+    return form.layout(constant, singles(s, 0, s.size()), {joined(s, 0, s.size())});
   }
 
   const Pattern pattern_;
