@@ -19,17 +19,27 @@ class OperatorGroups {
       bool counts = withLayouts || !(n.op->layout || n.is(ops::kOffsetReduce));
       for (Value v : n.operands) {
         int before = distance_[static_cast<size_t>(v.node)];
-        distance_[i] = std::max(distance_[i], counts && !continues(n, program.node(v)) ? before + 1 : before);
+        const bool isNext = counts && !continues(program, n, program.node(v));
+        distance_[i] = std::max(distance_[i], isNext ? before + 1 : before);
       }
-      if (counts) groups_.emplace(distance_[i], n.op->layout, n.op->layout ? "" : n.op->name);
+      if (counts) groups_.emplace(distance_[i], n.op->layout, nameOf(program, n));
     }
   }
 
   int count() const { return static_cast<int>(groups_.size()); }
 
  private:
-  static bool continues(const Node& n, const Node& before) {
-    return (n.op->layout && before.op->layout) || (n.is(ops::kAdd) && before.is(ops::kAdd));
+  /// A sum of operands times numbers, or a part of one.
+  static bool combines(const Program& program, const Node& n) {
+    auto isNumber = [&](Value v) { return program.node(v).is(ops::kConstant); };
+    return n.is(ops::kAdd) || n.is(ops::kSub) || n.is(ops::kNeg) ||
+           (n.is(ops::kMul) && std::any_of(n.operands.begin(), n.operands.end(), isNumber));
+  }
+  static bool continues(const Program& program, const Node& n, const Node& before) {
+    return (n.op->layout && before.op->layout) || (combines(program, n) && combines(program, before));
+  }
+  static std::string_view nameOf(const Program& program, const Node& n) {
+    return n.op->layout ? "" : combines(program, n) ? ops::kAdd.text : n.op->name;
   }
 
   std::vector<int> distance_;

@@ -14,7 +14,8 @@ namespace pet {
 namespace {
 
 /// The coefficients of a sum's terms, added up by what is multiplied and where, in a form in which names do not matter.
-/// Where an activation is read does not matter either: one bound holds for all of them.
+/// Where an activation is read does not matter either, nor that it is within its tensor: one bound holds for all of
+/// them.
 using Terms = std::map<std::string, double>;
 
 std::string text(const std::vector<Expr>& list, const std::map<std::string, Expr>& by) {
@@ -24,13 +25,28 @@ std::string text(const std::vector<Expr>& list, const std::map<std::string, Expr
   return result;
 }
 
-std::string product(const Piece& piece, const std::set<int>& weights) {
+/// The inputs that are activations, by number: the extents of their digits.
+using Activations = std::map<int, std::vector<Expr>>;
+
+/// Whether the condition says of an activation that it is read within its tensor: near borders some are missing.
+bool isOfBorder(const Constraint& c, const Piece& piece, const Activations& activations) {
+  return std::any_of(piece.factors.begin(), piece.factors.end(), [&](const Factor& f) {
+    auto read = f.kind == Factor::Kind::kInput ? activations.find(f.number) : activations.end();
+    if (read == activations.end()) return false;
+    for (size_t d = 0; d < f.at.size(); ++d) {
+      if (c == Constraint::le(0, f.at[d]) || c == Constraint::lt(f.at[d], read->second[d])) return true;
+    }
+    return false;
+  });
+}
+
+std::string product(const Piece& piece, const Activations& activations) {
   std::map<std::string, Expr> by;
   for (size_t i = 0; i < piece.reduction.size(); ++i)
     by[piece.reduction[i]] = Expr::variable("_" + std::to_string(i));
   std::vector<std::string> domain;
   for (const Constraint& c : piece.domain)
-    domain.push_back(c.substitute(by).str());
+    if (!isOfBorder(c, piece, activations)) domain.push_back(c.substitute(by).str());
   std::sort(domain.begin(), domain.end());
   std::string result = std::to_string(piece.reduction.size()) + ":";
   for (const std::string& c : domain)
@@ -38,17 +54,17 @@ std::string product(const Piece& piece, const std::set<int>& weights) {
   for (const Factor& f : piece.factors) {
     if (numberOf(f)) continue;
     bool moves =
-        f.kind == Factor::Kind::kApplication || (f.kind == Factor::Kind::kInput && !weights.contains(f.number));
+        f.kind == Factor::Kind::kApplication || (f.kind == Factor::Kind::kInput && activations.contains(f.number));
     result += fmt::format("|{} {} {} {}@{}", static_cast<int>(f.kind), f.number, f.key, text(f.parameters, by),
                           moves ? "" : text(f.at, by));
   }
   return result;
 }
 
-Terms termsOf(const std::vector<Piece>& pieces, const std::set<int>& weights) {
+Terms termsOf(const std::vector<Piece>& pieces, const Activations& activations) {
   Terms result;
   for (const Piece& p : pieces)
-    result[product(p, weights)] += magnitudeOf(p);
+    result[product(p, activations)] += magnitudeOf(p);
   return result;
 }
 
@@ -68,7 +84,13 @@ class Growth {
   explicit Growth(const Program& program) : program_(program) {
     auto inputs = program.inputs();
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (isConstant(program, inputs[i])) weights_.insert(static_cast<int>(i));
+      const auto number = static_cast<int>(i);
+      if (isConstant(program, inputs[i])) {
+        weights_.insert(number);
+        continue;
+      }
+      for (const Dim& d : program.shape(inputs[i]))
+        activations_[number].insert(activations_[number].end(), d.atoms().begin(), d.atoms().end());
     }
   }
 
@@ -94,6 +116,7 @@ class Growth {
  private:
   const Program& program_;
   std::set<int> weights_;  ///< inputs that are constant
+  Activations activations_;
 
   /// Rows of the matrix of a cubic Resize add up to 1 and have negative numbers, so what is left where they add up is
   /// smaller than what was added. A row at t from its second position has the numbers a t (1 - t)² and a t² (1 - t) at
@@ -121,8 +144,8 @@ class Growth {
     double signs = 1;
     if (kept.differs(v)) {
       auto after = denotationOf(program_, v), before = denotationOf(kept.program, kept.magnitude.at(v));
-      auto most =
-          after && before ? ratio(termsOf(before->pieces, weights_), termsOf(after->pieces, weights_)) : std::nullopt;
+      auto most = after && before ? ratio(termsOf(before->pieces, activations_), termsOf(after->pieces, activations_))
+                                  : std::nullopt;
       if (!most) return std::nullopt;
       signs = *most;
     }

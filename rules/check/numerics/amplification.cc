@@ -95,8 +95,29 @@ class Unsigned {
   }
 };
 
+/// The conditions under which a piece's activations lie within the program's inputs: next to borders some are missing,
+/// but what is left there is less than what bounds it.
+std::set<Constraint> withinInputs(const Program& program, const Piece& piece, const std::set<int>& weights) {
+  std::set<Constraint> result;
+  const std::vector<Value> inputs = program.inputs();
+  for (const Factor& f : piece.factors) {
+    if (f.kind != Factor::Kind::kInput || weights.contains(f.number)) continue;
+    size_t digit = 0;
+    for (const Dim& dim : program.shape(inputs[static_cast<size_t>(f.number)])) {
+      for (const Expr& extent : dim.atoms()) {
+        result.insert(Constraint::le(0, f.at[digit]));
+        result.insert(Constraint::lt(f.at[digit], extent));
+        ++digit;
+      }
+    }
+  }
+  return result;
+}
+
 /// Coefficients by product, of which the positions of activations are not looked at: they are all bounded alike.
-std::map<std::vector<std::string>, double> totals(const std::vector<Piece>& pieces, const std::set<int>& weights) {
+std::map<std::vector<std::string>, double> totals(const Program& program,
+                                                  const std::vector<Piece>& pieces,
+                                                  const std::set<int>& weights) {
   std::map<std::vector<std::string>, double> result;
   for (const Piece& piece : pieces) {
     std::map<std::string, Expr> places;
@@ -109,8 +130,10 @@ std::map<std::vector<std::string>, double> totals(const std::vector<Piece>& piec
       return fmt::format("[{}]", fmt::join(texts, ", "));
     };
     std::vector<std::string> product;
-    for (const Constraint& c : piece.domain)
-      product.push_back(c.substitute(places).str());
+    const std::set<Constraint> within = withinInputs(program, piece, weights);
+    for (const Constraint& c : piece.domain) {
+      if (!within.contains(c)) product.push_back(c.substitute(places).str());
+    }
     std::sort(product.begin(), product.end());
     product.push_back(std::to_string(piece.reduction.size()));
     for (const Factor& f : piece.factors) {
@@ -145,9 +168,9 @@ std::optional<double> ofTables(const Unsigned& open, Value v, const std::set<int
 
 /// Of everything else: what is left against what there was.
 std::optional<double> ofSigns(const Program& program, const Unsigned& positive, Value v, const std::set<int>& weights) {
-  auto left = totals(meaningAt(program, v).sums[0].pieces, weights);
+  auto left = totals(program, meaningAt(program, v).sums[0].pieces, weights);
   double most = 1;
-  for (const auto& [product, total] : totals(positive.pieces(v), weights)) {
+  for (const auto& [product, total] : totals(program, positive.pieces(v), weights)) {
     auto rest = left.find(product);
     if (rest == left.end()) return std::nullopt;
     most = std::max(most, total / rest->second);

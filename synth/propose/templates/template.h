@@ -25,6 +25,12 @@ struct Template {
 /// transforms are per frame and the frames of the kernel are channels. Empty: the pattern is no such Conv.
 std::vector<Template> winogradTemplates(const Pattern& pattern);
 
+/// Winograd's F(m, r) along the first axis of a Conv with stride 1, in sums of every m-th position; the other axes are
+/// left to m + r - 1 Convs, of images where the axis is that of frames. Weights grow by (m + r - 1) / r, and tiles save
+/// as much as in both axes at most where the Convs are fast (docs/search-space.md, Templates). Empty: the pattern is no
+/// such Conv.
+std::vector<Template> winogradOfOneAxisTemplates(const Pattern& pattern);
+
 /// The rows of a Conv's kernel as output channels of a Conv whose kernel is one row high, and OffsetReduce, which adds
 /// them (EinNet, section 4.1); columns of the result are channels, too, by 1, 2, 3 or 5, so that few filters become as
 /// many as engines compute at once. Of a chain of Convs with one that has several rows in front and one behind, the

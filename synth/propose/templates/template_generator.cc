@@ -31,10 +31,10 @@ class TemplateGenerator : public Generator {
 
 MadeGenerator templateGenerator(const Pattern& pattern) {
   std::vector<Template> templates;
-  for (auto make : {winogradTemplates, kernelRowTemplates, blockTemplates, rowPhaseTemplates, definitionTemplates,
-                    spectrumTemplates, transposeTemplates, tableTemplates, sliceTemplates, stepTemplates,
-                    phaseTemplates, longStrideTemplates, distanceTemplates, columnTemplates, runningSumTemplates,
-                    pairTemplates, seeingTapTemplates}) {
+  for (auto make : {winogradTemplates, winogradOfOneAxisTemplates, kernelRowTemplates, blockTemplates,
+                    rowPhaseTemplates, definitionTemplates, spectrumTemplates, transposeTemplates, tableTemplates,
+                    sliceTemplates, stepTemplates, phaseTemplates, longStrideTemplates, distanceTemplates,
+                    columnTemplates, runningSumTemplates, pairTemplates, seeingTapTemplates}) {
     auto more = make(pattern);
     std::move(more.begin(), more.end(), std::back_inserter(templates));
   }
