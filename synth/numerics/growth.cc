@@ -40,13 +40,15 @@ bool isOfBorder(const Constraint& c, const Piece& piece, const Activations& acti
   });
 }
 
-std::string product(const Piece& piece, const Activations& activations) {
+std::string product(const Sum& sum, const Piece& piece, const Activations& activations) {
   std::map<std::string, Expr> by;
   for (size_t i = 0; i < piece.reduction.size(); ++i)
     by[piece.reduction[i]] = Expr::variable("_" + std::to_string(i));
   std::vector<std::string> domain;
-  for (const Constraint& c : piece.domain)
-    if (!isOfBorder(c, piece, activations)) domain.push_back(c.substitute(by).str());
+  for (const Constraint& c : piece.domain) {
+    const bool holds = std::find(sum.range.begin(), sum.range.end(), c) != sum.range.end();
+    if (!holds && !isOfBorder(c, piece, activations)) domain.push_back(c.substitute(by).str());
+  }
   std::sort(domain.begin(), domain.end());
   std::string result = std::to_string(piece.reduction.size()) + ":";
   for (const std::string& c : domain)
@@ -61,10 +63,10 @@ std::string product(const Piece& piece, const Activations& activations) {
   return result;
 }
 
-Terms termsOf(const std::vector<Piece>& pieces, const Activations& activations) {
+Terms termsOf(const Sum& sum, const Activations& activations) {
   Terms result;
-  for (const Piece& p : pieces)
-    result[product(p, activations)] += magnitudeOf(p);
+  for (const Piece& p : sum.pieces)
+    result[product(sum, p, activations)] += magnitudeOf(p);
   return result;
 }
 
@@ -144,8 +146,7 @@ class Growth {
     double signs = 1;
     if (kept.differs(v)) {
       auto after = denotationOf(program_, v), before = denotationOf(kept.program, kept.magnitude.at(v));
-      auto most = after && before ? ratio(termsOf(before->pieces, activations_), termsOf(after->pieces, activations_))
-                                  : std::nullopt;
+      auto most = after && before ? ratio(termsOf(*before, activations_), termsOf(*after, activations_)) : std::nullopt;
       if (!most) return std::nullopt;
       signs = *most;
     }

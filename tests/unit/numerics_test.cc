@@ -98,6 +98,9 @@ const NumericsCase kCases[] = {
      " x1 = Layout(x) i -> i 1\n w1 = Layout(w) i -> i 1\n d = MatMul(b, x1)\n k1 = MatMul(g, w1)\n m = Mul(d, k1)\n"
      " t1 = MatMul(a, m)\n y = Layout(t1) i 1 -> i",
      "conditioned 4, spreads NaN"},
+    // Next to borders a term is missing where others cancel.
+    {"AnotherRowCancels", kVector + "y = Pad(x) pads=[1, 0]",
+     "s = Pad(x) pads=[1, 0]\n t = Pad(x) pads=[0, 1]\n u = Add(s, t)\n y = Sub(u, t)", "conditioned 3, spreads NaN"},
     {"TwiceWithinRelu", kVector + "y = Relu(x)",
      "t = Add(x, x)\n r = Relu(t)\n s = Relu(x)\n a = Add(r, s)\n y = Sub(a, r)", "unbounded"},
     // What the pattern's data do not bound.

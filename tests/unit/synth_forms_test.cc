@@ -107,6 +107,59 @@ TEST(Templates, OfConvsAreProved) {
   }
 }
 
+/// Those whose first of several axes may be tiled, with the letter of that axis, and tiles and taps that it may have.
+struct AxisCase {
+  std::string name;
+  Pattern pattern;
+  std::vector<std::string> forms;
+};
+
+std::vector<AxisCase> convsOfSeveralAxes() {
+  const std::vector<std::string> rows{"h-2-3", "h-4-3", "h-2-5", "h-4-5", "h-2-7"};
+  return {
+      {"plain", conv("[N, C, H, W]", "[F, C, R, S]", "pads=[P, Q, P', Q']"), rows},
+      {"dilated", conv("[N, C, H, W]", "[F, C, R, S]", "dilations=[3, 2] pads=[P, Q, P', Q']"), rows},
+      {"dilated in columns", conv("[N, C, H, W]", "[F, C, R, S]", "dilations=[1, 3]"), rows},
+      {"frames", conv("[N, C, D, H, W]", "[F, C, 3, R, S]", "pads=[1, P, Q, 1, P', Q']"), {"d-2-3", "d-4-3"}},
+      {"five frames", conv("[N, C, D, H, W]", "[F, C, 5, R, S]", ""), {"d-2-5", "d-4-5"}},
+      {"dilated frames",
+       conv("[N, C, D, H, W]", "[F, C, 3, R, S]", "dilations=[2, 1, 3] pads=[2, P, Q, 2, P', Q']"),
+       {"d-2-3", "d-4-3"}},
+  };
+}
+
+TEST(Templates, OfOneAxisOfConvsAreProved) {
+  for (const AxisCase& c : convsOfSeveralAxes()) {
+    auto forms = winogradOfOneAxisTemplates(c.pattern);
+    std::vector<std::string> names;
+    for (const std::string& form : c.forms)
+      names.push_back("winograd-of-one-axis winograd-" + form);
+    EXPECT_EQ(namesOf(forms), names) << c.name;
+    for (size_t i = 0; i < std::min<size_t>(forms.size(), c.name == "plain" ? 2 : 1); ++i)
+      EXPECT_EQ(verdict(equality(c.pattern, forms[i])), "proved") << c.name << ", " << forms[i].name;
+  }
+}
+
+TEST(Templates, OfOneAxisWithADamagedNumberAreNotProved) {
+  Pattern p = conv("[N, C, H, W]", "[F, C, R, S]", "pads=[P, Q, P', Q']");
+  const Template form = winogradOfOneAxisTemplates(p).at(1);
+  int numbers = 0;
+  auto damaged = [&](int which) {
+    numbers = 0;
+    Template result = form;
+    result.program = withAttributes(form.program, [&](const Node& n, Attributes& attributes) {
+      if (n.op->name == "Constant" && numbers++ == which) std::get<double>(attributes["value"]) += 1;
+      if (n.op->name == "Table" && numbers++ == which) attributes["denominator"] = n.scalar("denominator") + 1;
+    });
+    return result;
+  };
+  EXPECT_EQ(verdict(equality(p, damaged(-1))), "proved");
+  const int all = numbers;
+  ASSERT_GT(all, 8);
+  for (int which = 0; which < all; ++which)
+    EXPECT_NE(verdict(equality(p, damaged(which))), "proved") << which;
+}
+
 TEST(Templates, OfRowsAsChannelsAreProved) {
   for (const char* attributes : {"pads=[P, Q, P', Q']", "dilations=[2, 1] pads=[P, Q, P, Q]"}) {
     Pattern p = conv("[N, C, H, W]", "[F, C, R, S]", attributes);
@@ -164,12 +217,14 @@ TEST(Templates, ChainsInSlabsThatAreOffAreNotProved) {
 }
 
 TEST(Templates, ConvsWithoutTilesHaveNone) {
-  for (const char* attributes : {"strides=[2, 2]", "strides=[1, 2]"}) {
-    EXPECT_THAT(winogradTemplates(conv("[N, C, H, W]", "[F, C, R, S]", attributes)), IsEmpty()) << attributes;
+  for (auto templates : {winogradTemplates, winogradOfOneAxisTemplates}) {
+    for (const char* attributes : {"strides=[2, 2]", "strides=[1, 2]"})
+      EXPECT_THAT(templates(conv("[N, C, H, W]", "[F, C, R, S]", attributes)), IsEmpty()) << attributes;
+    EXPECT_THAT(templates(conv("[N, (2 C), H, W]", "[(2 F), C, R, S]", "group=2")), IsEmpty());
+    EXPECT_THAT(templates(pattern("matmul")), IsEmpty());
   }
-  EXPECT_THAT(winogradTemplates(conv("[N, (2 C), H, W]", "[(2 F), C, R, S]", "group=2")), IsEmpty());
-  EXPECT_THAT(winogradTemplates(conv("[N, C, H, W]", "[F, C, 1, S]", "")), IsEmpty());  // no taps along the rows
-  EXPECT_THAT(winogradTemplates(pattern("matmul")), IsEmpty());
+  EXPECT_THAT(winogradOfOneAxisTemplates(conv("[N, C, W]", "[F, C, S]", "")), IsEmpty());  // no axis is left to Convs
+  EXPECT_THAT(winogradTemplates(conv("[N, C, H, W]", "[F, C, 1, S]", "")), IsEmpty());     // no taps along the rows
   // Kernels of 5 x 5 only, and of 3 x 3 only.
   EXPECT_THAT(namesOf(winogradTemplates(conv("[N, C, H, W]", "[F, C, 5, S]", ""))),
               ElementsAre("winograd winograd-4-5"));
@@ -237,6 +292,13 @@ TEST(Templates, GrowAsFarAsTheirNumericsSay) {
   ASSERT_EQ(rows.size(), 4U);
   double one = derived(q, rows[1]).kappa, two = derived(p, forms[1]).kappa;
   EXPECT_NEAR(one * one, two, 1e-9 * two);
+  // Of one axis of two, by sums of terms, as much as of a row by tables.
+  auto sums = winogradOfOneAxisTemplates(p);
+  ASSERT_EQ(sums.size(), 5U);
+  for (auto [sum, row] : {std::pair(0, 0), {1, 1}, {3, 3}})
+    EXPECT_NEAR(derived(p, sums[static_cast<size_t>(sum)]).kappa, derived(q, rows[static_cast<size_t>(row)]).kappa,
+                1e-9)
+        << sum;
 }
 
 // --- Bands ---

@@ -172,6 +172,11 @@ const Depths kDepths[] = {
     {"a = Conv(x, w)\n b = Relu(a)\n y = Layout(b) n f h w -> n f w h", 3, 2},
     {"a = Conv(x, w)\n b = Conv(x, w)\n y = Add(a, b)", 2, 2},
     {"a = Relu(x)\n b = Relu(a)\n c = Add(a, b)\n y = Add(c, x)", 3, 3},  // a sum of three
+    {"c = Constant() value=4\n a = Mul(x, c)\n b = Sub(a, x)\n d = Neg(b)\n y = Conv(d, w)", 2,
+     2},  // with coefficients
+    {"s = Slice(w) axes=[0, 2, 3] starts=[0, 0, 0] ends=[1, 1, 1]\n t = Layout(s) 1 c 1 1 -> c 1 1\n a = Mul(x, t)\n"
+     " y = Add(a, x)",
+     2, 2},  // a weight is none
 };
 
 TEST(SynthPlan, DepthCountsOperatorsOnActivations) {

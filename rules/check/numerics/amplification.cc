@@ -45,7 +45,7 @@ class Unsigned {
 
   /// Whether something is subtracted on the way to the value.
   bool subtracts(Value v) const { return values_.at(v).first != values_.at(v).second; }
-  std::vector<Piece> pieces(Value v) const { return meaningAt(program_, values_.at(v).second).sums[0].pieces; }
+  Sum sum(Value v) const { return meaningAt(program_, values_.at(v).second).sums[0]; }
 
   int firstTable = 0;
   std::vector<Attributes> tables;
@@ -116,10 +116,10 @@ std::set<Constraint> withinInputs(const Program& program, const Piece& piece, co
 
 /// Coefficients by product, of which the positions of activations are not looked at: they are all bounded alike.
 std::map<std::vector<std::string>, double> totals(const Program& program,
-                                                  const std::vector<Piece>& pieces,
+                                                  const Sum& sum,
                                                   const std::set<int>& weights) {
   std::map<std::vector<std::string>, double> result;
-  for (const Piece& piece : pieces) {
+  for (const Piece& piece : sum.pieces) {
     std::map<std::string, Expr> places;
     for (size_t i = 0; i < piece.reduction.size(); ++i)
       places.emplace(piece.reduction[i], Expr::variable(fmt::format("#{}", i)));
@@ -130,7 +130,8 @@ std::map<std::vector<std::string>, double> totals(const Program& program,
       return fmt::format("[{}]", fmt::join(texts, ", "));
     };
     std::vector<std::string> product;
-    const std::set<Constraint> within = withinInputs(program, piece, weights);
+    std::set<Constraint> within = withinInputs(program, piece, weights);
+    within.insert(sum.range.begin(), sum.range.end());
     for (const Constraint& c : piece.domain) {
       if (!within.contains(c)) product.push_back(c.substitute(places).str());
     }
@@ -155,7 +156,7 @@ bool readsFrom(const Piece& piece, int first) {
 
 /// Of tables, before what they have in common is summed.
 std::optional<double> ofTables(const Unsigned& open, Value v, const std::set<int>& weights) {
-  std::vector<Piece> pieces = open.pieces(v);
+  const std::vector<Piece> pieces = open.sum(v).pieces;
   double most = 1;
   for (const Piece& piece : pieces) {
     if (!readsFrom(piece, open.firstTable)) continue;
@@ -168,9 +169,9 @@ std::optional<double> ofTables(const Unsigned& open, Value v, const std::set<int
 
 /// Of everything else: what is left against what there was.
 std::optional<double> ofSigns(const Program& program, const Unsigned& positive, Value v, const std::set<int>& weights) {
-  auto left = totals(program, meaningAt(program, v).sums[0].pieces, weights);
+  auto left = totals(program, meaningAt(program, v).sums[0], weights);
   double most = 1;
-  for (const auto& [product, total] : totals(program, positive.pieces(v), weights)) {
+  for (const auto& [product, total] : totals(program, positive.sum(v), weights)) {
     auto rest = left.find(product);
     if (rest == left.end()) return std::nullopt;
     most = std::max(most, total / rest->second);

@@ -25,10 +25,10 @@ struct Template {
 /// transforms are per frame and the frames of the kernel are channels. Empty: the pattern is no such Conv.
 std::vector<Template> winogradTemplates(const Pattern& pattern);
 
-/// Winograd's F(m, r) along the first axis of a Conv with stride 1, in sums of every m-th position; the other axes are
-/// left to m + r - 1 Convs, of images where the axis is that of frames. Weights grow by (m + r - 1) / r, and tiles save
-/// as much as in both axes at most where the Convs are fast (docs/search-space.md, Templates). Empty: the pattern is no
-/// such Conv.
+/// Winograd's F(m, r) along the first of two or three axes of a Conv with stride 1, in sums of every m-th position; the
+/// other axes are left to m + r - 1 Convs, of images where the axis is that of frames. Weights grow by (m + r - 1) / r
+/// only, and what is summed is the input itself, not a matrix of tiles (docs/search-space.md, Templates). Empty: the
+/// pattern is no such Conv.
 std::vector<Template> winogradOfOneAxisTemplates(const Pattern& pattern);
 
 /// The rows of a Conv's kernel as output channels of a Conv whose kernel is one row high, and OffsetReduce, which adds

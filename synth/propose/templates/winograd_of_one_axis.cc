@@ -28,6 +28,7 @@ std::optional<TiledConv> tiledConv(const Program& program) {
   if (!conv) return std::nullopt;
   std::vector<ConvAxis> axes = conv->spatial;
   if (conv->frames) axes.insert(axes.begin(), *conv->frames);
+  if (axes.size() < 2) return std::nullopt;  // all of it would be Winograd's own products
   return TiledConv{std::move(*conv), axes[0], {axes.begin() + 1, axes.end()}};
 }
 
@@ -228,7 +229,7 @@ std::vector<Value> OneAxisWriter::positions() {
     dim = 1;
     images = {image_, row, phase_};
     if (phase_.empty()) images.pop_back();
-    x = form_.layout(x, Groups{image_, channel_, row} + in_, images + Groups{channel_} + in_);
+    x = form_.layout(x, Groups{image_, channel_, row + phase_} + in_, images + Groups{channel_} + in_);
     images[dim] = tile_;
   } else if (!phase_.empty()) {
     x = form_.layout(x, Groups{image_, channel_, row + phase_} + in_, Groups{image_ + phase_, channel_, row} + in_);
@@ -359,7 +360,7 @@ std::optional<Template> oneAxisTemplate(const Pattern& pattern, int m, int r) {
   makeWhole(*f);
   auto program = OneAxisWriter(*source, *conv, m, r, *f).write();
   if (!program) return std::nullopt;
-  const char axis = "whd"[conv->kept.size()];
+  const char axis = conv->kept.size() == 1 ? 'h' : 'd';
   ShapeClass shapes = classOf(pattern, where, *program);
   return Template{fmt::format("winograd-{}-{}-{}", axis, m, r), "winograd-of-one-axis", where, std::move(shapes),
                   std::move(*program)};
