@@ -12,7 +12,8 @@ template <int64_t kStep>
 [[gnu::always_inline]] inline void keepLargerAt(const float* x, int64_t step, int64_t count, float* y) {
   for (int64_t i = 0; i < count; ++i) {
     const float a = y[i], b = x[i * (kStep == 0 ? step : kStep)];
-    y[i] = (b > a) | (b != b) ? b : a;
+    const bool takes = (b > a) | (b != b);
+    y[i] = takes ? b : a;
   }
 }
 

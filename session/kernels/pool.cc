@@ -203,6 +203,8 @@ std::vector<Constant> runMaxUnpool(const NodeCall& call) {
   Extents to{x.extents[0], x.extents[1]};
   for (size_t d = 0; d < rank; ++d)
     to.push_back((x.extents[d + 2] - 1) * strides[d] - pads[d] - pads[rank + d] + (*kernel)[d]);
+  if (std::any_of(to.begin(), to.end(), [](int64_t extent) { return extent < 0; }))
+    throw BadNode{"pads that are more than there is"};
   const Extents asked = call.has(2) ? integersOf(call.operand(2)) : to;
   if (asked.size() != to.size()) throw BadNode{"an output_shape of another rank"};
   const Integers indices(call.operand(1));
