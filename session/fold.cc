@@ -1,6 +1,8 @@
 #include "session/fold.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "applier/operators/onnx_rows.h"
 
@@ -75,6 +77,27 @@ class Folder {
     }
     if (results) keep(node, *results);
     return results;
+  }
+
+  /// The positions of a MaxPool whose windows are single elements: of those of other windows exporters subtract them to
+  /// count from an image's first element. Nullopt: it is none, or nothing asks for positions.
+  std::optional<Constant> positions(const GraphNode& node) {
+    if (!node.standard || node.type != "MaxPool" || node.outputs.size() != 2 || node.outputs[1].empty())
+      return std::nullopt;
+    const auto it = inference_.types.find(node.inputs.at(0));
+    const auto extents = it == inference_.types.end() ? std::nullopt : it->second.extents();
+    if (!extents || elementCount(*extents) > kMostFolded) return std::nullopt;
+    try {
+      const Constant any = Constant::whole(ElementType::kInt64, Tensor<int64_t>(*extents));
+      const NodeCall call(node, opset_, {&any});
+      const auto kernel = call.integers("kernel_shape").value_or(Extents{0});
+      if (std::any_of(kernel.begin(), kernel.end(), [](int64_t k) { return k != 1; })) return std::nullopt;
+      const Constant known = runKernel(*findKernel(node.type), call).at(1);
+      constants_[node.outputs[1]] = known;
+      return known;
+    } catch (const BadNode&) {
+      return std::nullopt;
+    }
   }
 
  private:
@@ -154,17 +177,29 @@ Graph bound(const Graph& graph, const std::map<std::string, Extents>& extents) {
 Graph folded(Graph graph, const Inference& inference) {
   Folder folder(inference, graph);
   std::vector<GraphNode> left;
+  std::vector<Initializer> made;
   for (GraphNode& node : graph.nodes) {
+    if (auto positions = folder.positions(node)) {
+      made.push_back({node.outputs[1], std::move(*positions)});
+      node.outputs.pop_back();
+    }
     auto results = folder.fold(node);
     if (!results) {
       left.push_back(std::move(node));
       continue;
     }
     for (size_t i = 0; i < node.outputs.size() && i < results->size(); ++i) {
-      if (!node.outputs[i].empty()) graph.initializers.push_back({node.outputs[i], std::move((*results)[i])});
+      if (!node.outputs[i].empty()) made.push_back({node.outputs[i], std::move((*results)[i])});
     }
   }
   graph.nodes = std::move(left);
+  std::set<std::string, std::less<>> read(graph.outputs.begin(), graph.outputs.end());
+  for (const GraphNode& node : graph.nodes) {
+    for (std::string& name : readsOf(node))
+      read.insert(std::move(name));
+  }
+  std::erase_if(made, [&](const Initializer& i) { return !read.contains(i.name); });
+  std::move(made.begin(), made.end(), std::back_inserter(graph.initializers));
   return graph;
 }
 

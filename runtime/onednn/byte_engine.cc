@@ -17,11 +17,7 @@ using dnnl::memory;
 using Type = memory::data_type;
 
 bool isExact() {
-  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  auto has = [&](dnnl::cpu_isa wanted) {
-    return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
-  };
-  return has(dnnl::cpu_isa::avx512_core_vnni) || has(dnnl::cpu_isa::avx2_vnni);
+  return hasIsa(dnnl::cpu_isa::avx512_core_vnni) || hasIsa(dnnl::cpu_isa::avx2_vnni);
 }
 
 memory::desc channelsLastBytes(const Extents& extents) {

@@ -82,6 +82,11 @@ Form channelsLastForm(const Extents& extents) {
   return {channelsLast(extents), dnnl::memory::desc(extents, kF32, tag)};
 }
 
+bool hasIsa(dnnl::cpu_isa wanted) {
+  const auto here = static_cast<unsigned>(dnnl::get_effective_cpu_isa()), all = static_cast<unsigned>(wanted);
+  return (here & all) == all;
+}
+
 bool isOptimised(const char* implementation) {
   return std::strncmp(implementation, "ref", 3) != 0;
 }

@@ -28,6 +28,8 @@ Form rowMajorForm(const Extents& extents);
 /// Of rank 3 to 5.
 Form channelsLastForm(const Extents& extents);
 
+/// oneDNN has this instruction set here.
+bool hasIsa(dnnl::cpu_isa wanted);
 /// An implementation that is not a reference of oneDNN's own.
 bool isOptimised(const char* implementation);
 

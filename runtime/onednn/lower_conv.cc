@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "runtime/onednn/index_copy.h"
-#include "runtime/onednn/lower_depthwise.h"
+#include "runtime/onednn/lower_grouped.h"
 #include "runtime/onednn/lower_product.h"
 #include "runtime/onednn/lower_winograd.h"
 #include "runtime/plan/correction.h"
@@ -211,7 +211,7 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
                  p, n, w, {algorithm::convolution_direct, channelsLastForm(x).desc, *y, std::move(corrected)}, e, ""))
       return true;
   }
-  for (auto* lowerAs : {lowerAsDepthwise, lowerAsProductOfWindows, lowerAsRows}) {
+  for (auto* lowerAs : {lowerAsGrouped, lowerAsProductOfWindows, lowerAsRows}) {
     if (lowerAs(p, n, w, e)) return true;
   }
   const auto written = withWrittenPads(w);

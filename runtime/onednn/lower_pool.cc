@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "runtime/onednn/lowerings.h"
+#include "runtime/onednn/max_pool.h"
 
 namespace pet::onednn {
 namespace {
@@ -29,6 +30,26 @@ struct Pool {
   Extents kernel, strides, dilations, before, after;
 };
 
+/// Row by row, where that is how the operand lies: oneDNN 2.6 takes one position after another of few channels. False:
+/// rows are short, or they lie otherwise.
+bool emitMaxPoolHere(Planner& p, int n, const Pool& pool, const Place& x) {
+  constexpr int64_t kShortRow = 8;
+  const Extents from = x.access.extents(), to = p.extents({n, 0});
+  if (to.back() < kShortRow || !sameForm(x.access, rowMajor(from))) return false;
+  std::vector<PoolAxis> axes;
+  for (size_t d = 0; d < pool.kernel.size(); ++d)
+    axes.push_back({from[2 + d], to[2 + d], pool.kernel[d], pool.strides[d], pool.dilations[d] + 1, pool.before[d]});
+  Place y = p.create(rowMajor(to));
+  p.emit(std::make_unique<KernelStep>(
+      std::vector<int>{x.buffer, y.buffer},
+      [axes, images = from[0] * from[1], offset = x.access.offset, threads = p.options().threads](float* const* q) {
+        maxPool(axes, images, q[0] + offset, q[1], threads);
+      }));
+  p.define({n, 0}, std::move(y));
+  p.note(n, "a kernel of our own: row by row");
+  return true;
+}
+
 void emitPool(Planner& p, int n, const Pool& pool) {
   const auto operand = pooled(p, p.node(n).operands[0]);
   const Place& x = operand.first;
@@ -39,6 +60,8 @@ void emitPool(Planner& p, int n, const Pool& pool) {
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   bool dilated = std::any_of(pool.dilations.begin(), pool.dilations.end(), [](int64_t d) { return d > 0; });
   auto emit = [&](const auto& how, const auto& primitive) {
+    const bool isJit = std::string_view(how.impl_info_str()).starts_with("jit");
+    if (pool.how == algorithm::pooling_max && !isJit && emitMaxPoolHere(p, n, pool, x)) return;
     auto to = formOf(how.dst_desc());
     if (!to) throw NotLowered{"an output that oneDNN pads"};
     Place result = p.create(to->access);

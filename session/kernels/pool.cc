@@ -1,8 +1,9 @@
-// MaxPool, with the positions of its maxima.
+// MaxPool, with the positions of its maxima; MaxUnpool.
 
 #include <algorithm>
 #include <limits>
 
+#include "ir/wide_loops.h"
 #include "session/kernels/node_call.h"
 
 namespace pet::session {
@@ -25,7 +26,8 @@ int64_t windowCount(int64_t extent, const WindowAlong& w, int64_t after, bool ce
 std::vector<WindowAlong> windowsOf(const NodeCall& call) {
   const Extents& x = call.extents(0);
   const auto kernel = call.integers("kernel_shape");
-  if (!kernel || x.size() != kernel->size() + 2) throw BadNode{"no kernel_shape of the images' rank"};
+  if (!kernel || kernel->empty() || x.size() != kernel->size() + 2)
+    throw BadNode{"no kernel_shape of the images' rank"};
   const size_t rank = kernel->size();
   const auto strides = call.integers("strides").value_or(Extents(rank, 1));
   const auto dilations = call.integers("dilations").value_or(Extents(rank, 1));
@@ -62,56 +64,177 @@ bool advance(Extents& position, ExtentOf extentOf) {
   return false;
 }
 
+/// Values that some windows read at one of their taps, and where these stand.
+template <class T, class Index>
+struct TapRow {
+  const T* x;
+  int64_t step, count;  ///< step: from one window's to the next one's
+  Index first, by;      ///< positions: of the first one, and from one to the next
+};
+
+/// Keeps the larger one, and its position; the earlier one of equal ones, and a NaN where it is the first. Below 0:
+/// none yet.
+template <int64_t kStep, class T, class Index>
+[[gnu::always_inline]] inline void keepLarger(const TapRow<T, Index>& row, T* best, Index* position) {
+  const int64_t step = kStep == 0 ? row.step : kStep;
+  for (int64_t i = 0; i < row.count; ++i) {
+    const T value = row.x[i * step];
+    const Index at = row.first + static_cast<Index>(i) * row.by;
+    const bool takes = (position[i] < 0) | (value > best[i]);
+    best[i] = takes ? value : best[i];
+    position[i] = takes ? at : position[i];
+  }
+}
+
+template <class T, class Index>
+void keepLargerOf(const TapRow<T, Index>& row, T* best, Index* position) {
+  keepLarger<0>(row, best, position);
+}
+PET_WIDE_LOOPS void keepLargerOf(const TapRow<float, int32_t>& row, float* best, int32_t* position) {
+  const TapRow<float, int32_t> r = row;  // which no result lies over
+  if (r.step == 1) return keepLarger<1>(r, best, position);
+  if (r.step == 2) return keepLarger<2>(r, best, position);
+  keepLarger<0>(r, best, position);
+}
+
+/// A MaxPool's windows over row-major images.
+struct Windows {
+  std::vector<WindowAlong> along;
+  std::vector<int64_t> strides;  ///< of the operand
+  std::vector<int64_t> counted;  ///< by how much a position grows along each dimension
+
+  size_t outer() const { return along.size() - 1; }
+  /// The maxima and their positions within one image. `Index`: holds the number of its elements.
+  template <class T, class Index>
+  void run(const T* x, T* y, Index* positions) const;
+  /// Those of a row, of which the outer dimensions' taps stand so many elements and positions behind the image's first.
+  template <class T, class Index>
+  void runRow(const T* x, int64_t position, T* y, Index* positions) const;
+};
+
+template <class T, class Index>
+void Windows::runRow(const T* x, int64_t position, T* y, Index* positions) const {
+  const WindowAlong& w = along.back();
+  for (int64_t tap = 0; tap < w.kernel; ++tap) {
+    const int64_t start = tap * w.dilation - w.before;
+    const int64_t begin = start < 0 ? (-start + w.stride - 1) / w.stride : 0;
+    const int64_t end = start >= w.in ? 0 : std::min(w.out, (w.in - start + w.stride - 1) / w.stride);
+    if (begin >= end) continue;
+    const int64_t first = start + begin * w.stride;
+    keepLargerOf(
+        TapRow<T, Index>{x + first, w.stride, end - begin, static_cast<Index>(position + first * counted.back()),
+                         static_cast<Index>(w.stride * counted.back())},
+        y + begin, positions + begin);
+  }
+}
+
+template <class T, class Index>
+void Windows::run(const T* x, T* y, Index* positions) const {
+  using Limits = std::numeric_limits<T>;
+  const T least = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  const int64_t columns = along.back().out;
+  Extents place(outer(), 0);
+  do {
+    std::fill_n(y, columns, least);
+    std::fill_n(positions, columns, Index{-1});
+    Extents tap(outer(), 0);
+    do {
+      int64_t offset = 0, position = 0;
+      bool inside = true;
+      for (size_t d = 0; d < outer(); ++d) {
+        const int64_t p = place[d] * along[d].stride + tap[d] * along[d].dilation - along[d].before;
+        inside = inside && p >= 0 && p < along[d].in;
+        offset += p * strides[d];
+        position += p * counted[d];
+      }
+      if (inside) runRow(x + offset, position, y, positions);
+    } while (advance(tap, [&](size_t d) { return along[d].kernel; }));
+    y += columns;
+    positions += columns;
+  } while (advance(place, [&](size_t d) { return along[d].out; }));
+}
+
+/// All images; a position counts from the first one.
+template <class Index, class T>
+void runImages(const Windows& windows, int64_t images, int64_t extent, const T* x, Made<T>& y, Made<int64_t>& indices) {
+  if (images == 0) return;
+  const int64_t each = std::ssize(dataOf<T>(y.constant)) / images;
+  std::vector<Index> positions(static_cast<size_t>(each));
+  for (int64_t n = 0; n < images; ++n) {
+    windows.run(x + n * extent, y.data + n * each, positions.data());
+    std::transform(positions.begin(), positions.end(), indices.data + n * each,
+                   [base = n * extent](Index p) { return p < 0 ? int64_t{-1} : base + p; });
+  }
+}
+
 std::vector<Constant> runMaxPool(const NodeCall& call) {
   const Constant& x = call.operand(0);
-  const std::vector<WindowAlong> windows = windowsOf(call);
+  std::vector<WindowAlong> along = windowsOf(call);
   Extents to{x.extents[0], x.extents[1]}, plane(x.extents.begin() + 2, x.extents.end());
-  for (const WindowAlong& w : windows)
+  Windows windows{std::move(along), rowMajorStrides(plane), rowMajorStrides(plane)};
+  for (const WindowAlong& w : windows.along)
     to.push_back(w.out);
-  const int64_t image = elementCount(plane);
-  const std::vector<int64_t> strides = rowMajorStrides(plane);
-  std::vector<int64_t> counted = strides;
   if (call.integer("storage_order", 0) != 0) {  // the first dimension innermost
-    counted = rowMajorStrides({plane.rbegin(), plane.rend()});
-    std::reverse(counted.begin(), counted.end());
+    windows.counted = rowMajorStrides({plane.rbegin(), plane.rend()});
+    std::reverse(windows.counted.begin(), windows.counted.end());
   }
+  const int64_t images = elementCount(to) == 0 ? 0 : to[0] * to[1], extent = elementCount(plane);
   Made<int64_t> indices = make<int64_t>(ElementType::kInt64, to);
   return withType(x.element, [&](auto zero) {
     using T = decltype(zero);
-    Made<T> values = make<T>(x.element, to);
-    const auto from = dataOf<T>(x);
-    int64_t at = 0;
-    for (int64_t n = 0; n < to[0] * to[1]; ++n) {
-      Extents place(windows.size(), 0);
-      do {
-        T best = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
-                                                      : std::numeric_limits<T>::lowest();
-        int64_t index = -1;
-        Extents tap(windows.size(), 0);
-        do {
-          int64_t offset = 0, position = 0;
-          bool inside = true;
-          for (size_t d = 0; d < windows.size(); ++d) {
-            const int64_t p = place[d] * windows[d].stride + tap[d] * windows[d].dilation - windows[d].before;
-            inside = inside && p >= 0 && p < windows[d].in;
-            offset += p * strides[d];
-            position += p * counted[d];
-          }
-          if (!inside) continue;
-          const T value = from[static_cast<size_t>(n * image + offset)];
-          if (index >= 0 && !(value > best)) continue;
-          best = value;
-          index = n * image + position;
-        } while (advance(tap, [&](size_t d) { return windows[d].kernel; }));
-        values.data[at] = best;
-        indices.data[at++] = index;
-      } while (advance(place, [&](size_t d) { return windows[d].out; }));
-    }
-    return std::vector<Constant>{values.constant, indices.constant};
+    Made<T> y = make<T>(x.element, to);
+    const T* from = dataOf<T>(x).data();
+    extent <= std::numeric_limits<int32_t>::max() ? runImages<int32_t>(windows, images, extent, from, y, indices)
+                                                  : runImages<int64_t>(windows, images, extent, from, y, indices);
+    return std::vector<Constant>{y.constant, indices.constant};
   });
 }
 
-const KernelRow kPoolKernels[] = {{"MaxPool", runMaxPool}};
+/// y[index] = x over zeros. Indices count within the extents that the MaxPool read; larger ones may be asked for, and
+/// are filled up behind.
+std::vector<Constant> runMaxUnpool(const NodeCall& call) {
+  const Constant& x = call.operand(0);
+  const auto kernel = call.integers("kernel_shape");
+  if (!kernel || x.extents.size() != kernel->size() + 2) throw BadNode{"no kernel_shape of the images' rank"};
+  const size_t rank = kernel->size();
+  const auto strides = call.integers("strides").value_or(Extents(rank, 1));
+  const auto pads = call.integers("pads").value_or(Extents(2 * rank, 0));
+  if (strides.size() != rank || pads.size() != 2 * rank) throw BadNode{"strides or pads of the wrong length"};
+  Extents to{x.extents[0], x.extents[1]};
+  for (size_t d = 0; d < rank; ++d)
+    to.push_back((x.extents[d + 2] - 1) * strides[d] - pads[d] - pads[rank + d] + (*kernel)[d]);
+  if (std::any_of(to.begin(), to.end(), [](int64_t extent) { return extent < 0; }))
+    throw BadNode{"pads that are more than there is"};
+  const Extents asked = call.has(2) ? integersOf(call.operand(2)) : to;
+  if (asked.size() != to.size()) throw BadNode{"an output_shape of another rank"};
+  const Integers indices(call.operand(1));
+  if (static_cast<int64_t>(indices.size()) != elementCount(x.extents)) throw BadNode{"not an index for each element"};
+  std::vector<int64_t> by = rowMajorStrides(asked);
+  const std::vector<int64_t> from = rowMajorStrides(to);
+  const int64_t count = elementCount(to);
+  auto offsetOf = [&](int64_t index) {
+    if (index < 0 || index >= count) throw BadNode{fmt::format("index {} into {} elements", index, count)};
+    if (asked == to) return index;
+    int64_t offset = 0;
+    for (size_t d = 0; d < to.size(); ++d) {
+      const int64_t p = index / from[d] % to[d];
+      if (p >= asked[d]) throw BadNode{fmt::format("index {} beyond the output_shape", index)};
+      offset += p * by[d];
+    }
+    return offset;
+  };
+  return {withType(x.element, [&](auto zero) {
+    using T = decltype(zero);
+    Made<T> y = make<T>(x.element, asked);
+    std::fill_n(y.data, elementCount(asked), T{});
+    const auto values = dataOf<T>(x);
+    for (size_t i = 0; i < values.size(); ++i)
+      y.data[offsetOf(indices[i])] = values[i];
+    return y.constant;
+  })};
+}
+
+const KernelRow kPoolKernels[] = {{"MaxPool", runMaxPool}, {"MaxUnpool", runMaxUnpool}};
 
 }  // namespace
 

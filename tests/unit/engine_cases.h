@@ -59,6 +59,17 @@ inline const EngineCase kEngineCases[] = {
      "w)\n r "
      "= Relu(a)\n b = Conv(r, k)\n s = Sigmoid(b)\n y = Mul(x, s)",
      1e-5},
+    {"conv, two channels a group",
+     "x: [2, 38, 9, 8]\n w: const [38, 2, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1] group=19\n y = Relu(t)"},
+    {"conv, four channels a group, a scale and a sum",
+     "x: [1, 36, 9, 30]\n w: const [36, 4, 3, 3]\n s: const [1, 36, 1, 1]\n b: const [1, 36, 1, 1]\n"
+     "t = Conv(x, w) pads=[1, 1, 1, 1] strides=[2, 1] group=9\n u = Mul(t, s)\n v = Add(u, b)\n y = Relu(v)"},
+    {"conv, eight channels a group",
+     "x: [1, 24, 9, 12]\n w: const [24, 8, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1] group=3\n y = Clip(t) min=-9 "
+     "max=6"},
+    {"conv, four channels a group, added to another",
+     "x: [1, 16, 9, 8]\n w: const [16, 4, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1] group=4\n u = Add(t, x)\n"
+     "y = Relu(u)"},
     {"conv, depthwise", "x: [1, 16, 9, 8]\n w: const [16, 1, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] group=16"},
     {"conv, depthwise, odd sizes",
      "x: [2, 37, 11, 29]\n w: const [37, 1, 5, 5]\n y = Conv(x, w) pads=[2, 2, 2, 2] group=37"},
@@ -322,6 +333,13 @@ inline const EngineCase kEngineCases[] = {
      "y = Add(u, c)"},
     // Pools.
     {"max pool", "x: [2, 3, 9, 8]\n y = MaxPool(x) kernel_shape=[3, 2] strides=[2, 2] pads=[1, 1, 1, 0]"},
+    {"max pool, few channels",
+     "x: [2, 3, 9, 50]\n y = MaxPool(x) kernel_shape=[3, 2] strides=[2, 2] pads=[1, 1, 1, 0]"},
+    {"max pool 1-d, few channels", "x: [2, 3, 90]\n y = MaxPool(x) kernel_shape=[3] dilations=[2] pads=[2, 2]"},
+    {"max pool 3-d, few channels",
+     "x: [1, 2, 5, 6, 40]\n y = MaxPool(x) kernel_shape=[2, 2, 3] strides=[2, 2, 1] pads=[1, 0, 1, 0, 1, 1]"},
+    {"max pool, few channels, ceiling",
+     "x: [1, 2, 10, 20]\n y = MaxPool(x) kernel_shape=[3, 3] strides=[2, 2] ceil_mode=1"},
     {"max pool, dilated", "x: [2, 3, 9, 8]\n y = MaxPool(x) kernel_shape=[2, 2] dilations=[2, 3]"},
     {"max pool, ceiling", "x: [2, 3, 9, 8]\n y = MaxPool(x) kernel_shape=[3, 3] strides=[2, 2] ceil_mode=1"},
     {"average pool", "x: [2, 3, 9, 8]\n y = AveragePool(x) kernel_shape=[2, 2] strides=[2, 1] pads=[1, 1, 0, 1]", 1e-6},

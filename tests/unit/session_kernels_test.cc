@@ -1,6 +1,8 @@
 // Nodes by themselves: values that were computed by hand. A new case is a line.
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <random>
 #include <tuple>
 
@@ -86,6 +88,20 @@ const KernelCase kCases[] = {
      "f[1,1,4]{3,2,3,2} i[1,1,4]{1,2,1,2}"},
     {"x:f[1,1,2] y,z=MaxPool(x) kernel_shape=[3]", "x=f[1,1,2]{1,2}",
      "test: node 'y' (MaxPool): a window that is larger than what it slides over"},
+    // The first of equal ones; a NaN where it is the first; -inf is a value, nothing is at -1.
+    {"x:f[1,1,6] y,z=MaxPool(x) kernel_shape=[2] strides=[2]", "x=f[1,1,6]{3,3,nan,1,2,nan}",
+     "f[1,1,3]{3,nan,2} i[1,1,3]{0,2,4}"},
+    {"x:f[1,1,2] y,z=MaxPool(x) kernel_shape=[1] strides=[2] pads=[2,1]", "x=f[1,1,2]{-inf,1}",
+     "f[1,1,3]{-inf,-inf,-inf} i[1,1,3]{-1,0,-1}"},
+    {"x:i[1,1,2,2] y,z=MaxPool(x) kernel_shape=[2,2]", "x=i[1,1,2,2]{-9,-7,-7,-8}", "i[1,1,1,1]{-7} i[1,1,1,1]{1}"},
+    {"x:f[2,1,1,2] y,z=MaxPool(x) kernel_shape=[1,1]", "x=f[2,1,1,2]{4,nan,5,6}",
+     "f[2,1,1,2]{4,nan,5,6} i[2,1,1,2]{0,1,2,3}"},
+    {"x:f[1,2,2] i:i[1,2,2] y=MaxUnpool(x,i) kernel_shape=[2] strides=[2]", "x=f[1,2,2]{1,2,3,4} i=i[1,2,2]{1,2,4,7}",
+     "f[1,2,4]{0,1,2,0,3,0,0,4}"},
+    {"x:f[1,1,2] i:i[1,1,2] s:i[3] y=MaxUnpool(x,i,s) kernel_shape=[2] strides=[2]",
+     "x=f[1,1,2]{1,2} i=i[1,1,2]{0,3} s=i[3]{1,1,5}", "f[1,1,5]{1,0,0,2,0}"},
+    {"x:f[1,1,1] i:i[1,1,1] y=MaxUnpool(x,i) kernel_shape=[2]", "x=f[1,1,1]{1} i=i[1,1,1]{2}",
+     "test: node 'y' (MaxUnpool): index 2 into 2 elements"},
     {"x:i[2,2] a:i[1] y=ReduceProd(x,a) keepdims=0", "x=i[2,2]{1,2,3,4} a=i[1]{1}", "i[2]{2,12}"},
     {"x:i[2,2] a:i[1] y=ReduceMin(x,a)", "x=i[2,2]{1,2,3,-4} a=i[1]{0}", "i[1,2]{1,-4}"},
     {"x:f[2] y=ReduceL2(x) axes=[0] keepdims=0", "x=f[2]{3,4}", "f[]{5}", 13},
@@ -235,6 +251,90 @@ TEST(SessionRecurrent, IsTheSumOverTheWeights) {
   }
   for (size_t m = 0; m < kHidden; ++m)
     EXPECT_NEAR(found[m], h[m], 1e-5) << m;
+}
+
+/// What a MaxPool over two dimensions says, position by position.
+struct Pooled {
+  std::vector<double> values;
+  std::vector<int64_t> indices;
+};
+Pooled pooledByDefinition(const std::vector<double>& x,
+                          int64_t images,
+                          Extents in,
+                          Extents out,
+                          int64_t kernel,
+                          const Extents& strides,
+                          int64_t dilation,
+                          int64_t before,
+                          bool columnsFirst) {
+  Pooled result;
+  for (int64_t n = 0; n < images; ++n) {
+    for (int64_t o = 0; o < out[0] * out[1]; ++o) {
+      double best = -std::numeric_limits<double>::infinity();
+      int64_t index = -1;
+      for (int64_t tap = 0; tap < kernel * kernel; ++tap) {
+        const int64_t h = o / out[1] * strides[0] + tap / kernel * dilation - before;
+        const int64_t w = o % out[1] * strides[1] + tap % kernel * dilation - before;
+        if (h < 0 || h >= in[0] || w < 0 || w >= in[1]) continue;
+        const double value = x[static_cast<size_t>(n * in[0] * in[1] + h * in[1] + w)];
+        if (index >= 0 && !(value > best)) continue;
+        best = value;
+        index = n * in[0] * in[1] + (columnsFirst ? w * in[0] + h : h * in[1] + w);
+      }
+      result.values.push_back(best);
+      result.indices.push_back(index);
+    }
+  }
+  return result;
+}
+
+TEST(SessionMaxPool, IsTheFirstMaximumOfEachWindow) {
+  constexpr int64_t kHeight = 7;
+  std::mt19937 random(1);
+  for (const auto& [width, kernel, stride, dilation, before, columnsFirst] : {std::tuple(40, 2, 2, 1, 0, false),
+                                                                              {41, 3, 2, 1, 1, false},
+                                                                              {35, 3, 1, 1, 1, false},
+                                                                              {39, 2, 3, 2, 1, true},
+                                                                              {8, 3, 2, 2, 2, false},
+                                                                              {3, 3, 1, 1, 2, true},
+                                                                              {50, 1, 1, 1, 0, false},
+                                                                              {33, 2, 1, 3, 0, false}}) {
+    for (const ElementType element : {ElementType::kFloat, ElementType::kDouble, ElementType::kInt64}) {
+      Tensor<double> drawn({2, 2, kHeight, width});
+      for (double& v : drawn.data)
+        v = static_cast<double>(random() % 9) - 4;  // so that many are equal
+      if (element != ElementType::kInt64) drawn.data[5] = drawn.data[77] = std::numeric_limits<double>::quiet_NaN();
+      const auto list = [](int64_t number, int count) {
+        std::string text = std::to_string(number);
+        for (int i = 1; i < count; ++i)
+          text += "," + std::to_string(number);
+        return "[" + text + "]";
+      };
+      Graph graph =
+          sessionGraph("x:f[2,2,7," + std::to_string(width) + "] y,z=MaxPool(x) kernel_shape=" + list(kernel, 2) +
+                       " strides=" + list(stride, 2) + " dilations=" + list(dilation, 2) + " pads=" + list(before, 4) +
+                       " storage_order=" + (columnsFirst ? "1" : "0"));
+      graph.types.at("x").element = element;
+      auto session = sessionOf(graph);
+      ASSERT_TRUE(session);
+      auto results = (*session)->run({{"x", Constant::rounded(element, drawn)}});
+      ASSERT_TRUE(results) << results.error().message();
+      const Extents& out = (*results)[0].extents;
+      const Pooled expected = pooledByDefinition(drawn.data, 4, {kHeight, width}, {out[2], out[3]}, kernel,
+                                                 {stride, stride}, dilation, before, columnsFirst);
+      std::vector<double> values;
+      if (element == ElementType::kInt64) {
+        const auto whole = (*results)[0].values<int64_t>().data;
+        values.assign(whole.begin(), whole.end());
+      } else {
+        values = *(*results)[0].numbers();
+      }
+      const auto indices = (*results)[1].values<int64_t>().data;
+      EXPECT_EQ(indices, expected.indices) << width << ", " << kernel;
+      for (size_t i = 0; i < values.size(); ++i)
+        EXPECT_TRUE(values[i] == expected.values[i] || (std::isnan(values[i]) && std::isnan(expected.values[i]))) << i;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SessionKernels, ::testing::Range<size_t>(0, std::size(kCases)));

@@ -192,6 +192,18 @@ TEST(Session, FoldsWhatIsTheSameInEveryRun) {
   EXPECT_EQ(session::folded(graph, infer(graph, {.freezeInputs = true})).nodes.size(), 2U);
 }
 
+// As exporters make positions within each image of those within all of them.
+TEST(Session, KnowsThePositionsOfSingleElements) {
+  const Graph graph = sessionGraph(
+      "b=i{0,0} e=i{1,1} k=i{2,3} x:f[n,2,1,2] u,v=MaxPool(x) kernel_shape=[1,1] c=Slice(v,b,e,k) y=Neg(c) z=Abs(u)",
+      17, {"y", "z"});
+  const Graph bound = session::bound(graph, {{"x", {2, 2, 1, 2}}});
+  const Graph folded = session::folded(bound, infer(bound, {.freezeInputs = true}));
+  EXPECT_TRUE(std::none_of(folded.initializers.begin(), folded.initializers.end(),
+                           [](const Initializer& i) { return i.name == "v" || i.name == "c"; }));
+  EXPECT_EQ(ran(graph, "x=f[2,2,1,2]{1,2,-3,4,5,6,7,8}"), "i[2,2,1,1]{0,-2,-4,-6} f[2,2,1,2]{1,2,3,4,5,6,7,8}");
+}
+
 // (x - 1) / 2 by (w - 0): [0.5, 1.5] · [2, 1], in halves above 3.
 TEST(Session, PacksOfIntegersAreProductsOfNumbers) {
   const Graph graph =

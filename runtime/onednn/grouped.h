@@ -7,15 +7,17 @@
 
 namespace pet::onednn {
 
-/// A convolution of each channel by itself, where operand and result have their channels innermost:
+/// A convolution of few channels with as many, or of each by itself (width 1), where operand and result have their
+/// channels innermost:
 ///
-///     y[n, h, w, c] = f(bias[c] + Σ_rs kernel[r, s, c] x[n, h·stride + r·dilation - before, w·stride + …, c])
+///     y[n, h, w, c] = f(bias[c] + Σ_irs kernel[c, i, r, s] x[n, h·stride + r·dilation - before, w·stride + …, d])
+///     d = c / width · width + i, 0 <= i < width
 ///
-/// There are at most kMostTaps taps down and at least kLanes channels, which come in groups of kLanes; where the last
-/// one is not whole, it has some of the one before, too. Tile by tile: some columns of the result and some groups, row
-/// after row, with the rows of the operand that they read in a buffer that fits the first-level cache, between their
-/// pads.
-class DepthwiseConvolution {
+/// There are at most kMostTaps taps down and at least kLanes channels, which come in vectors of kLanes, called groups
+/// below; where the last one is not whole, it has some of the one before, too. Tile by tile: some columns of the result
+/// and some groups, row after row, with the rows of the operand that they read in a buffer that fits the first-level
+/// cache, between their pads, each channel in all lanes that read it.
+class GroupedConvolution {
  public:
   static constexpr int64_t kMostTaps = 64;
   /// Of one direction.
@@ -32,15 +34,18 @@ class DepthwiseConvolution {
     float least = 0, most = 0;
     std::vector<ElementOp> functions;
   };
-  /// `kernel`: [channels, taps down, taps along]; each channel c is scale[c] times what it is, or, where `scale` is
-  /// empty, that; `bias` of each channel.
-  DepthwiseConvolution(int64_t images,
-                       const Axis& down,
-                       const Axis& along,
-                       const std::vector<float>& kernel,
-                       const std::vector<float>& scale,
-                       const std::vector<float>& bias,
-                       Behind behind);
+  /// What `width` may be.
+  static bool takes(int64_t width) { return width == 1 || width == 2 || width == 4 || width == 8; }
+  /// `kernel`: [channels, width, taps down, taps along]; each channel c is scale[c] times what it is, or, where `scale`
+  /// is empty, that; `bias` of each channel.
+  GroupedConvolution(int64_t images,
+                     int64_t width,
+                     const Axis& down,
+                     const Axis& along,
+                     const std::vector<float>& kernel,
+                     const std::vector<float>& scale,
+                     const std::vector<float>& bias,
+                     Behind behind);
 
   /// Floats that run() needs for what is between, for each thread.
   int64_t scratch() const;
@@ -59,9 +64,9 @@ class DepthwiseConvolution {
   void putRow(const Tile& tile, const float* from, float* y) const;
   void runTile(const Tile& tile, const float* x, float* y, float* scratch) const;
 
-  int64_t images_, channels_, groups_;
+  int64_t images_, channels_, width_, groups_;
   Axis down_, along_;
-  std::vector<float> kernel_;  ///< [groups, taps, lanes]
+  std::vector<float> kernel_;  ///< [groups, taps, width, lanes]
   std::vector<float> bias_;    ///< [groups, lanes]
   Behind behind_;
   int64_t tileColumns_, tileGroups_;  ///< at most

@@ -1,5 +1,5 @@
-// The kernel for convolutions of each channel by itself, at sizes that do and do not fill its tiles, its groups of
-// channels and its blocks of positions, wherever it is used.
+// The kernel for convolutions of each channel by itself, or of few with as many, at sizes that do and do not fill its
+// tiles, its vectors of channels and its blocks of positions, wherever it is used.
 
 #include <algorithm>
 #include <limits>
@@ -8,18 +8,19 @@
 #include <gtest/gtest.h>
 
 #include "runtime/draw.h"
-#include "runtime/onednn/depthwise.h"
+#include "runtime/onednn/grouped.h"
 
-namespace pet::onednn_depthwise_test {
+namespace pet::onednn_grouped_test {
 namespace {
 
-using onednn::DepthwiseConvolution;
-using Axis = DepthwiseConvolution::Axis;
+using onednn::GroupedConvolution;
+using Axis = GroupedConvolution::Axis;
 
 struct Case {
   std::string name;
   int64_t images, channels;
   Axis down, along;  ///< extent, positions, taps, stride, dilation, before
+  int64_t width = 1;
 };
 
 const Case kCases[] = {
@@ -36,6 +37,16 @@ const Case kCases[] = {
     {"six_columns", 1, 48, {7, 7, 3, 1, 1, 1}, {6, 6, 3, 1, 1, 1}},
     {"one_row_of_many_taps", 2, 20, {1, 1, 1, 1, 1, 0}, {40, 40, 31, 1, 1, 15}},
     {"pads_wider_than_the_map", 1, 16, {2, 9, 2, 1, 3, 5}, {3, 11, 3, 1, 2, 6}},
+    {"two_a_group", 2, 38, {5, 5, 3, 1, 1, 1}, {9, 9, 3, 1, 1, 1}, 2},
+    {"four_a_group", 1, 36, {9, 9, 3, 1, 1, 1}, {29, 29, 3, 1, 1, 1}, 4},
+    {"two_a_group_strides", 1, 48, {11, 6, 3, 2, 1, 1}, {13, 7, 3, 2, 1, 1}, 2},
+    {"four_a_group_strides", 2, 20, {11, 6, 3, 2, 1, 1}, {14, 7, 3, 2, 1, 1}, 4},
+    {"two_a_group_dilated", 1, 18, {9, 9, 3, 1, 2, 2}, {12, 12, 5, 1, 2, 4}, 2},
+    {"four_a_group_5_x_5", 1, 16, {6, 6, 5, 1, 1, 2}, {3, 3, 5, 1, 1, 2}, 4},
+    {"four_a_group_1_x_1", 1, 100, {3, 3, 1, 1, 1, 0}, {6, 3, 1, 2, 1, 0}, 4},
+    {"four_a_group_tiles_of_groups", 1, 400, {5, 5, 3, 1, 1, 1}, {14, 14, 3, 1, 1, 1}, 4},
+    {"eight_a_group", 1, 40, {9, 9, 3, 1, 1, 1}, {15, 15, 3, 1, 1, 1}, 8},
+    {"eight_a_group_strides", 2, 24, {11, 6, 3, 2, 1, 1}, {14, 7, 3, 2, 1, 1}, 8},
     {"rows_that_are_left_out", 1, 16, {20, 4, 1, 6, 1, 0}, {20, 4, 1, 6, 1, -1}},
 };
 
@@ -43,7 +54,7 @@ void PrintTo(const Case& c, std::ostream* out) {
   *out << c.name;
 }
 
-class OneDnnDepthwise : public testing::TestWithParam<Case> {};
+class OneDnnGrouped : public testing::TestWithParam<Case> {};
 
 /// Whole numbers, so that sums are equal in any order.
 std::vector<float> draw(std::string_view name, int64_t count) {
@@ -51,17 +62,17 @@ std::vector<float> draw(std::string_view name, int64_t count) {
   return {drawn.data.begin(), drawn.data.end()};
 }
 
-TEST_P(OneDnnDepthwise, IsTheSumOverTaps) {
-  const auto& [name, images, channels, down, along] = GetParam();
+TEST_P(OneDnnGrouped, IsTheSumOverTaps) {
+  const auto& [name, images, channels, down, along, width] = GetParam();
   const auto x = draw("x", images * down.extent * along.extent * channels);
-  const auto kernel = draw("kernel", channels * down.taps * along.taps), scale = draw("scale", channels),
+  const auto kernel = draw("kernel", channels * width * down.taps * along.taps), scale = draw("scale", channels),
              bias = draw("bias", channels);
   const float least = -50, most = 60;
   const onednn::ElementOp twice{onednn::ElementOp::Code::kLinear, 2, 1};
   for (const bool function : {false, true}) {
-    DepthwiseConvolution::Behind behind{least, most, {}};
+    GroupedConvolution::Behind behind{least, most, {}};
     if (function) behind.functions = {twice};
-    const DepthwiseConvolution convolution(images, down, along, kernel, scale, bias, behind);
+    const GroupedConvolution convolution(images, width, down, along, kernel, scale, bias, behind);
     for (const int threads : {1, 2}) {
       std::vector<float> y(static_cast<size_t>(images * down.positions * along.positions * channels), -7777);
       std::vector<float> scratch(static_cast<size_t>(threads * convolution.scratch()),
@@ -77,8 +88,11 @@ TEST_P(OneDnnDepthwise, IsTheSumOverTaps) {
             const int64_t v = h * down.stride + r * down.dilation - down.before;
             const int64_t u = w * along.stride + s * along.dilation - along.before;
             if (v < 0 || v >= down.extent || u < 0 || u >= along.extent) continue;
-            sum += kernel[static_cast<size_t>((c * down.taps + r) * along.taps + s)] *
-                   x[static_cast<size_t>(((n * down.extent + v) * along.extent + u) * channels + c)];
+            for (int64_t k = 0; k < width; ++k) {
+              const int64_t from = c / width * width + k;
+              sum += kernel[static_cast<size_t>(((c * width + k) * down.taps + r) * along.taps + s)] *
+                     x[static_cast<size_t>(((n * down.extent + v) * along.extent + u) * channels + from)];
+            }
           }
         }
         sum = std::clamp(sum * scale[static_cast<size_t>(c)] + bias[static_cast<size_t>(c)], least, most);
@@ -88,9 +102,9 @@ TEST_P(OneDnnDepthwise, IsTheSumOverTaps) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OneDnnDepthwise, testing::ValuesIn(kCases), [](const auto& test) {
+INSTANTIATE_TEST_SUITE_P(All, OneDnnGrouped, testing::ValuesIn(kCases), [](const auto& test) {
   return test.param.name;
 });
 
 }  // namespace
-}  // namespace pet::onednn_depthwise_test
+}  // namespace pet::onednn_grouped_test

@@ -1,7 +1,8 @@
-#include "runtime/onednn/depthwise.h"
+#include "runtime/onednn/grouped.h"
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "ir/wide_loops.h"
 #include "runtime/onednn/lanes.h"
@@ -11,9 +12,9 @@ namespace {
 
 /// A row of results of some groups of channels, and what it is computed from.
 struct RowSums {
-  const float* const* rows;  ///< the operand's, by tap: [positions, lanes] of the first group
+  const float* const* rows;  ///< the operand's, by tap: [positions, width, lanes] of the first group
   int64_t firstRow, endRow;  ///< the taps that are inside
-  int64_t taps, tapsDown, stride, dilation;
+  int64_t width, taps, tapsDown, stride, dilation;
   int64_t groups, groupStep;   ///< groupStep: from one to the next, in rows
   const float *kernel, *bias;  ///< of the first group
   float least, most;
@@ -32,49 +33,59 @@ struct RowSums {
 }
 
 /// Σ over the taps of one row, for neighbouring positions; each tap by itself.
-template <int64_t kPositions>
+template <int64_t kPositions, int64_t kWidth>
 [[gnu::always_inline]] inline void addTaps(const RowSums& s,
                                            const float* x,
                                            const float* kernel,
                                            Lanes (&sums)[kPositions]) {
-  for (int64_t t = 0; t < s.taps; ++t, x += s.dilation * kLanes, kernel += kLanes) {
-    const Lanes by = lanesAt(kernel);
+  for (int64_t t = 0; t < s.taps; ++t, x += s.dilation * kWidth * kLanes, kernel += kWidth * kLanes) {
     const float* at = x;
-    for (int64_t i = 0; i < kPositions; ++i, at += s.stride * kLanes)
-      sums[i] += by * lanesAt(at);
+    for (int64_t i = 0; i < kPositions; ++i, at += s.stride * kWidth * kLanes) {
+#pragma GCC unroll 8
+      for (int64_t c = 0; c < kWidth; ++c)
+        sums[i] += lanesAt(kernel + c * kLanes) * lanesAt(at + c * kLanes);
+    }
   }
 }
 
 /// The same, where each element is read once for all taps.
-template <int64_t kPositions, int64_t kTaps, int64_t kStride>
+template <int64_t kPositions, int64_t kWidth, int64_t kTaps, int64_t kStride>
 [[gnu::always_inline]] inline void addRow(const float* x, const float* kernel, Lanes (&sums)[kPositions]) {
-  Lanes by[kTaps];
-  for (int64_t t = 0; t < kTaps; ++t)
-    by[t] = lanesAt(kernel + t * kLanes);
+  Lanes by[kTaps][kWidth];
+#pragma GCC unroll 8
+  for (int64_t t = 0; t < kTaps; ++t) {
+#pragma GCC unroll 8
+    for (int64_t c = 0; c < kWidth; ++c)
+      by[t][c] = lanesAt(kernel + (t * kWidth + c) * kLanes);
+  }
 #pragma GCC unroll 32
   for (int64_t v = 0; v < (kPositions - 1) * kStride + kTaps; ++v) {
-    const Lanes in = lanesAt(x + v * kLanes);
 #pragma GCC unroll 8
-    for (int64_t t = 0; t < kTaps; ++t) {
-      if (v >= t && (v - t) % kStride == 0 && (v - t) / kStride < kPositions) sums[(v - t) / kStride] += by[t] * in;
+    for (int64_t c = 0; c < kWidth; ++c) {
+      const Lanes in = lanesAt(x + (v * kWidth + c) * kLanes);
+#pragma GCC unroll 8
+      for (int64_t t = 0; t < kTaps; ++t) {
+        if (v >= t && (v - t) % kStride == 0 && (v - t) / kStride < kPositions)
+          sums[(v - t) / kStride] += by[t][c] * in;
+      }
     }
   }
 }
 
 /// kTaps = 0: any.
-template <int64_t kPositions, int64_t kTaps, int64_t kStride>
+template <int64_t kPositions, int64_t kWidth, int64_t kTaps, int64_t kStride>
 [[gnu::always_inline]] inline void sumBlock(const RowSums& s, int64_t group, int64_t first) {
   Lanes sums[kPositions];
   for (int64_t i = 0; i < kPositions; ++i)
     sums[i] = lanesAt(s.bias + group * kLanes);
-  const int64_t at = group * s.groupStep + first * s.stride * kLanes;
+  const int64_t at = group * s.groupStep + first * s.stride * kWidth * kLanes;
   for (int64_t r = s.firstRow; r < s.endRow; ++r) {
     const float* x = settled(s.rows[r] + at);
-    const float* kernel = settled(s.kernel + (group * s.tapsDown + r) * s.taps * kLanes);
+    const float* kernel = settled(s.kernel + (group * s.tapsDown + r) * s.taps * kWidth * kLanes);
     if constexpr (kTaps == 0) {
-      addTaps<kPositions>(s, x, kernel, sums);
+      addTaps<kPositions, kWidth>(s, x, kernel, sums);
     } else {
-      addRow<kPositions, kTaps, kStride>(x, kernel, sums);
+      addRow<kPositions, kWidth, kTaps, kStride>(x, kernel, sums);
     }
   }
   const Lanes least = Lanes{} + s.least, most = Lanes{} + s.most;
@@ -86,35 +97,45 @@ template <int64_t kPositions, int64_t kTaps, int64_t kStride>
 }
 
 /// So many positions together; the last ones again, where they are fewer.
-template <int64_t kPositions, int64_t kTaps, int64_t kStride>
+template <int64_t kPositions, int64_t kWidth, int64_t kTaps, int64_t kStride>
 [[gnu::always_inline]] inline void sumBlocks(const RowSums& s) {
   for (int64_t g = 0; g < s.groups; ++g) {
     for (int64_t p = 0; p < s.positions; p += kPositions)
-      sumBlock<kPositions, kTaps, kStride>(s, g, std::min(p, s.positions - kPositions));
+      sumBlock<kPositions, kWidth, kTaps, kStride>(s, g, std::min(p, s.positions - kPositions));
   }
 }
 
 /// As many together as are in registers and leave few to be computed again.
-template <int64_t kTaps, int64_t kStride>
+template <int64_t kWidth, int64_t kTaps, int64_t kStride>
 [[gnu::always_inline]] inline void sumPositions(const RowSums& s) {
   if (s.positions < 4) {
-    sumBlocks<1, kTaps, kStride>(s);
+    sumBlocks<1, kWidth, kTaps, kStride>(s);
   } else if (s.positions < 7) {
-    sumBlocks<4, kTaps, kStride>(s);
+    sumBlocks<4, kWidth, kTaps, kStride>(s);
   } else if (s.positions % 7 == 0 || s.positions < 8) {
-    sumBlocks<7, kTaps, kStride>(s);
+    sumBlocks<7, kWidth, kTaps, kStride>(s);
   } else {
-    sumBlocks<8, kTaps, kStride>(s);
+    sumBlocks<8, kWidth, kTaps, kStride>(s);
   }
+}
+
+template <int64_t kWidth>
+[[gnu::always_inline]] inline void sumTaps(const RowSums& s) {
+  if (s.dilation == 1 && s.taps == 3 && s.stride == 1) return sumPositions<kWidth, 3, 1>(s);
+  if (s.dilation == 1 && s.taps == 3 && s.stride == 2) return sumPositions<kWidth, 3, 2>(s);
+  if constexpr (kWidth == 1) {
+    if (s.dilation == 1 && s.taps == 5 && s.stride == 1) return sumPositions<kWidth, 5, 1>(s);
+    if (s.dilation == 1 && s.taps == 5 && s.stride == 2) return sumPositions<kWidth, 5, 2>(s);
+  }
+  sumPositions<kWidth, 0, 0>(s);
 }
 
 PET_WIDE_LOOPS void sumRow(const RowSums& row) {
   const RowSums s = row;  // which no result can lie over
-  if (s.dilation == 1 && s.taps == 3 && s.stride == 1) return sumPositions<3, 1>(s);
-  if (s.dilation == 1 && s.taps == 3 && s.stride == 2) return sumPositions<3, 2>(s);
-  if (s.dilation == 1 && s.taps == 5 && s.stride == 1) return sumPositions<5, 1>(s);
-  if (s.dilation == 1 && s.taps == 5 && s.stride == 2) return sumPositions<5, 2>(s);
-  sumPositions<0, 0>(s);
+  if (s.width == 1) return sumTaps<1>(s);
+  if (s.width == 2) return sumTaps<2>(s);
+  if (s.width == 4) return sumTaps<4>(s);
+  sumTaps<8>(s);
 }
 
 /// Vectors of lanes, in two dimensions; steps from one to the next.
@@ -132,30 +153,71 @@ PET_WIDE_LOOPS void copyLanes(const LaneCopy& copy, const float* from, float* to
   }
 }
 
+/// In each lane the channel of this number of the lane's own group of kWidth channels.
+template <int64_t kWidth, int64_t kChannel, size_t... kLane>
+[[gnu::always_inline]] inline void spread(const Lanes& in, Lanes& out, std::index_sequence<kLane...>) {
+  constexpr auto kGroupOf = [](size_t lane) { return lane / kWidth * kWidth; };
+  out = __builtin_shufflevector(in, in, (kGroupOf(kLane) + kChannel)...);
+}
+template <int64_t kWidth, int64_t kChannel = 0>
+[[gnu::always_inline]] inline void spreadAll(const Lanes& in, Lanes (&out)[kWidth]) {
+  if constexpr (kWidth == 1) {
+    out[0] = in;
+  } else {
+    spread<kWidth, kChannel>(in, out[kChannel], std::make_index_sequence<kLanes>());
+    if constexpr (kChannel + 1 < kWidth) spreadAll<kWidth, kChannel + 1>(in, out);
+  }
+}
+
+template <int64_t kWidth>
+[[gnu::always_inline]] inline void spreadLanesOf(const LaneCopy& c, const float* from, float* to) {
+  for (int64_t i = 0; i < c.positions; ++i) {
+    for (int64_t g = 0; g < c.groups; ++g) {
+      const Lanes in = lanesAt(from + i * c.fromStep + g * c.fromGroupStep);
+      Lanes out[kWidth];
+      spreadAll<kWidth>(in, out);
+#pragma GCC unroll 8
+      for (int64_t k = 0; k < kWidth; ++k)
+        lanesAt(to + i * c.toStep + g * c.toGroupStep + k * kLanes) = out[k];
+    }
+  }
+}
+
+/// The same, where each vector becomes `width`: for each channel that a channel reads.
+PET_WIDE_LOOPS void spreadLanes(int64_t width, const LaneCopy& copy, const float* from, float* to) {
+  const LaneCopy c = copy;
+  if (width == 2) return spreadLanesOf<2>(c, from, to);
+  if (width == 4) return spreadLanesOf<4>(c, from, to);
+  spreadLanesOf<8>(c, from, to);
+}
+
 int64_t piecesOf(int64_t whole, int64_t most) {
   return (whole + most - 1) / most;
 }
 
 }  // namespace
 
-DepthwiseConvolution::DepthwiseConvolution(int64_t images,
-                                           const Axis& down,
-                                           const Axis& along,
-                                           const std::vector<float>& kernel,
-                                           const std::vector<float>& scale,
-                                           const std::vector<float>& bias,
-                                           Behind behind)
+GroupedConvolution::GroupedConvolution(int64_t images,
+                                       int64_t width,
+                                       const Axis& down,
+                                       const Axis& along,
+                                       const std::vector<float>& kernel,
+                                       const std::vector<float>& scale,
+                                       const std::vector<float>& bias,
+                                       Behind behind)
     : images_(images),
       channels_(static_cast<int64_t>(bias.size())),
+      width_(width),
       groups_(piecesOf(channels_, kLanes)),
       down_(down),
       along_(along),
       behind_(std::move(behind)) {
   const int64_t taps = down.taps * along.taps;
   for (int64_t g = 0; g < groups_; ++g) {
-    for (int64_t k = 0; k < taps; ++k) {
+    for (int64_t k = 0; k < taps * width; ++k) {
+      const int64_t from = k % width * taps + k / width;  // the kernel has taps innermost
       for (int64_t c = firstChannel(g); c < firstChannel(g) + kLanes; ++c)
-        kernel_.push_back(kernel[static_cast<size_t>(c * taps + k)] *
+        kernel_.push_back(kernel[static_cast<size_t>(c * width * taps + from)] *
                           (scale.empty() ? 1 : scale[static_cast<size_t>(c)]));
     }
     const auto first = bias.begin() + firstChannel(g);
@@ -163,22 +225,22 @@ DepthwiseConvolution::DepthwiseConvolution(int64_t images,
   }
   constexpr int64_t kCached = 6144, kColumns = 16;
   tileColumns_ = piecesOf(along.positions, piecesOf(along.positions, kColumns));
-  tileGroups_ = std::clamp(kCached / (kLanes * down.reach(1) * along.reach(tileColumns_)), int64_t{1}, groups_);
+  tileGroups_ = std::clamp(kCached / (kLanes * width * down.reach(1) * along.reach(tileColumns_)), int64_t{1}, groups_);
 }
 
-int64_t DepthwiseConvolution::scratch() const {
-  return tileGroups_ * kLanes * (down_.reach(1) * along_.reach(tileColumns_) + tileColumns_);
+int64_t GroupedConvolution::scratch() const {
+  return tileGroups_ * kLanes * (width_ * down_.reach(1) * along_.reach(tileColumns_) + tileColumns_);
 }
 
-int64_t DepthwiseConvolution::firstChannel(int64_t group) const {
+int64_t GroupedConvolution::firstChannel(int64_t group) const {
   return std::min(group * kLanes, channels_ - kLanes);
 }
 
-int64_t DepthwiseConvolution::tiles() const {
+int64_t GroupedConvolution::tiles() const {
   return piecesOf(along_.positions, tileColumns_) * piecesOf(groups_, tileGroups_);
 }
 
-DepthwiseConvolution::Tile DepthwiseConvolution::tile(int64_t number) const {
+GroupedConvolution::Tile GroupedConvolution::tile(int64_t number) const {
   const int64_t across = piecesOf(groups_, tileGroups_);
   const int64_t column = number / across * tileColumns_, group = number % across * tileGroups_;
   return {column, std::min(tileColumns_, along_.positions - column), group, std::min(tileGroups_, groups_ - group)};
@@ -187,37 +249,40 @@ DepthwiseConvolution::Tile DepthwiseConvolution::tile(int64_t number) const {
 /// Calls body(first group of the tile, groups, first channel) for those whose channels lie side by side, and for the
 /// last one, if it has some of the one before.
 template <class Body>
-void DepthwiseConvolution::forWholeGroups(const Tile& tile, const Body& body) const {
+void GroupedConvolution::forWholeGroups(const Tile& tile, const Body& body) const {
   const int64_t whole = std::min(tile.groups, channels_ / kLanes - tile.group);
   if (whole > 0) body(0, whole, tile.group * kLanes);
   if (whole < tile.groups) body(whole, 1, channels_ - kLanes);
 }
 
 /// The part of an operand's row that the tile reads; 0 in the pads.
-void DepthwiseConvolution::takeRow(const Tile& tile, const float* x, float* to, int64_t groupStep) const {
+void GroupedConvolution::takeRow(const Tile& tile, const float* x, float* to, int64_t groupStep) const {
   const int64_t first = tile.column * along_.stride - along_.before, count = along_.reach(tile.columns);
   const int64_t begin = std::clamp(-first, int64_t{0}, count);
   const int64_t end = std::clamp(along_.extent - first, begin, count);
+  const int64_t step = width_ * kLanes;
   for (int64_t g = 0; g < tile.groups; ++g) {
-    std::fill(to + g * groupStep, to + g * groupStep + begin * kLanes, 0.0F);
-    std::fill(to + g * groupStep + end * kLanes, to + g * groupStep + count * kLanes, 0.0F);
+    std::fill(to + g * groupStep, to + g * groupStep + begin * step, 0.0F);
+    std::fill(to + g * groupStep + end * step, to + g * groupStep + count * step, 0.0F);
   }
   const float* from = x + (first + begin) * channels_;
   forWholeGroups(tile, [&](int64_t group, int64_t groups, int64_t channel) {
-    copyLanes({end - begin, channels_, kLanes, groups, kLanes, groupStep}, from + channel,
-              to + group * groupStep + begin * kLanes);
+    const LaneCopy copy{end - begin, channels_, step, groups, kLanes, groupStep};
+    float* const target = to + group * groupStep + begin * step;
+    width_ == 1 ? copyLanes(copy, from + channel, target) : spreadLanes(width_, copy, from + channel, target);
   });
 }
 
-void DepthwiseConvolution::putRow(const Tile& tile, const float* from, float* y) const {
+void GroupedConvolution::putRow(const Tile& tile, const float* from, float* y) const {
   const int64_t plane = tile.columns * kLanes;
   forWholeGroups(tile, [&](int64_t group, int64_t groups, int64_t channel) {
     copyLanes({tile.columns, kLanes, channels_, groups, plane, kLanes}, from + group * plane, y + channel);
   });
 }
 
-void DepthwiseConvolution::runTile(const Tile& tile, const float* x, float* y, float* scratch) const {
-  const int64_t kept = down_.reach(1), row = along_.reach(tile.columns) * kLanes, groupStep = kept * row;
+void GroupedConvolution::runTile(const Tile& tile, const float* x, float* y, float* scratch) const {
+  const int64_t kept = down_.reach(1), row = along_.reach(tile.columns) * width_ * kLanes;
+  const int64_t groupStep = kept * row;
   float* const results = scratch + tile.groups * groupStep;
   const bool isDirect = behind_.functions.empty();
   std::array<const float*, kMostTaps> rows;
@@ -236,8 +301,8 @@ void DepthwiseConvolution::runTile(const Tile& tile, const float* x, float* y, f
     }
     float* target = y + (h * along_.positions + tile.column) * channels_;
     const int64_t first = firstChannel(tile.group), plane = tile.columns * kLanes;
-    sumRow({rows.data(), firstRow, endRow, along_.taps, down_.taps, along_.stride, along_.dilation, tile.groups,
-            groupStep, kernel_.data() + tile.group * down_.taps * along_.taps * kLanes,
+    sumRow({rows.data(), firstRow, endRow, width_, along_.taps, down_.taps, along_.stride, along_.dilation, tile.groups,
+            groupStep, kernel_.data() + tile.group * down_.taps * along_.taps * width_ * kLanes,
             bias_.data() + tile.group * kLanes, behind_.least, behind_.most, isDirect ? target + first : results,
             tile.columns, isDirect ? channels_ : kLanes, isDirect ? kLanes : plane,
             isDirect ? firstChannel(tile.group + tile.groups - 1) - first : (tile.groups - 1) * plane});
@@ -248,7 +313,7 @@ void DepthwiseConvolution::runTile(const Tile& tile, const float* x, float* y, f
   }
 }
 
-void DepthwiseConvolution::run(const float* x, float* y, float* scratch, [[maybe_unused]] int threads) const {
+void GroupedConvolution::run(const float* x, float* y, float* scratch, [[maybe_unused]] int threads) const {
   const int64_t all = images_ * tiles();
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int t = 0; t < threads; ++t) {
