@@ -45,7 +45,7 @@ FAMILIES = [
     ("sub-pixel", ["resize-conv", "resize-conv-5x5", "convtranspose-s2"], False, ["Conv", "Concat", "DepthToSpace"], 1),
     ("columns", ["convtranspose-s2"], False, ["MatMul", "Col2Im"], 2),  # each image, and the batch as one
     ("frames", ["conv3d"], False, ["Conv", "Layout"], 2),
-    ("row-as-image", ["conv1d", "conv1d-depthwise", "conv1d-depthwise-causal"], False, ["Conv"], 1),
+    ("row-as-image", ["conv1d", "conv1d-d3", "conv1d-depthwise", "conv1d-depthwise-causal"], False, ["Conv"], 1),
     ("flipped-kernel", ["conv1d", "conv3d"], False, ["ConvTranspose"], 1),
     ("exchanged", ["conv-rows-after-columns"], False, ["Conv", "Add"], 1),  # first what shrinks the most
     ("matrix-of-operator", ["stft-160", "stft-128", "stft-256", "stft-512"], False, ["Eye", "STFT", "Conv"], 1),
