@@ -14,6 +14,7 @@
 #include "applier/measure/whole_model.h"
 #include "applier/onnx/inline.h"
 #include "applier/read/normalise.h"
+#include "applier/read/row_guards.h"
 #include "applier/round/places.h"
 
 namespace pet {
@@ -228,9 +229,20 @@ void describeModels(const Graph& before, const Graph& after, const ApplyOptions&
     report.overridable += i.overridable && !options.normalise.freezeInputs;
 }
 
+/// The model without the guards of rows that need none, unless the user wants certain rules or sites.
+Draft begin(const Model& model, const ApplyOptions& options) {
+  Draft draft{model, {}, {}};
+  const Policy& policy = options.policy;
+  if (!policy.only.empty() || !policy.sites.empty() || matchesAny(kRowGuards, policy.skip)) return draft;
+  auto [graph, leftOut] = withoutRowGuards(std::move(draft.model.graph), options.normalise);
+  draft.model.graph = std::move(graph);
+  draft.report.leftOut = std::move(leftOut);
+  return draft;
+}
+
 Expected<Draft> rewriteRounds(
     const Model& model, RuleSource& rules, const Costs& costs, const ApplyOptions& options, SiteTimer& timer) {
-  Draft draft{model, {}, {}};
+  Draft draft = begin(model, options);
   Forms forms;
   for (int i = 0; i < (options.policy.all ? 1 : kMaxRounds); ++i) {
     auto round = rewriteOnce(draft.model, rules, forms, costs, options, timer);

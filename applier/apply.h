@@ -17,8 +17,12 @@ enum class RecordsChecked {
   kWithTool,  ///< the default pack's were checked when it was made
 };
 
+/// The name by which `skip` keeps guards of rows that need none.
+inline constexpr std::string_view kRowGuards = "row-guards";
+
 struct ApplyReport {
   std::vector<Fired> fired;
+  std::vector<std::string> leftOut;  ///< nodes that guarded rows which need no guard (applier/read/row_guards.h)
   std::vector<Refused> refused;
   std::vector<Untouched> untouched;  ///< of the original model
   std::vector<CheckLine> checks;
@@ -51,7 +55,7 @@ struct ApplyReport {
 };
 
 struct Applied {
-  Model model;  ///< the original where nothing fired
+  Model model;  ///< the original where nothing fired or was left out
   ApplyReport report;
   bool isWritten = false;  ///< the model is what ApplyOptions::writeAndRead wrote last
 };

@@ -165,6 +165,26 @@ def guards(shop):
     expect("guards: checked around the If", report["checks"][-1]["possible"], report["checks"][-1])
 
 
+def row_guards(shop):
+    """Where(IsNaN(p), 0, p) goes where every row has a key, although no rule fires; it stays where somebody says so."""
+    nodes = [helper.make_node("Add", ["s", "m"], ["t"]), helper.make_node("Softmax", ["t"], ["p"], axis=-1),
+             helper.make_node("IsNaN", ["p"], ["n"]), helper.make_node("Where", ["n", "zero", "p"], ["g"], name="guard"),
+             helper.make_node("MatMul", ["g", "v"], ["y"])]
+    masks = {"rows": [[0, -np.inf, -np.inf], [0, 0, -np.inf], [0, 0, 0]], "hidden": [[-np.inf] * 3, [0, 0, 0], [0, 0, 0]]}
+    for name, mask in masks.items():
+        model = shop.model(name, nodes, [tensor("s", 2, 3, 3), tensor("v", 2, 3, 4)], [tensor("y", 2, 3, 4)],
+                           {"m": np.float32(mask), "zero": np.float32(0)})
+        report = shop.apply(model, shop.pack("conv"))
+        needless = name == "rows"
+        expect(f"row guards: {name}", ("Where" not in shop.types) == ("IsNaN" not in shop.types) == needless, shop.types)
+        expect(f"row guards: {name}: told", report["left_out"] == ["guard"] * needless and not report["fired"], report["left_out"])
+        expect(f"row guards: {name}: constants", len(shop.output.graph.initializer) == 2 - needless)
+        expect(f"row guards: {name}: summary", ("1 needless guard left out" in shop.table) == needless == ("a copy" not in shop.table), shop.table)
+        for option in (["--skip", "row-guards"], ["--site", "guard"]):
+            report = shop.apply(model, shop.pack("conv"), *option)
+            expect(f"row guards: {name} {option}", "Where" in shop.types and not report["left_out"], shop.types)
+
+
 def shared(shop):
     """One kernel for two convolutions stays one; a third use that is not rewritten keeps the old one."""
     nodes = [conv("x", "w", "a"), conv("a", "w", "b"), helper.make_node("Conv", ["b", "w"], ["y"], name="y", strides=[2, 2])]
@@ -292,7 +312,7 @@ def places_elsewhere(shop):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(folder)
-        tests = [srcnn, pairs, resnet, merged, dilated, guards, shared, frozen, doubles, behind, gains, places, one_time, places_elsewhere]
+        tests = [srcnn, pairs, resnet, merged, dilated, guards, row_guards, shared, frozen, doubles, behind, gains, places, one_time, places_elsewhere]
         for test in tests:
             test(shop)
     print("\n".join(failures) or f"{len(tests)} groups of checks pass")

@@ -24,8 +24,8 @@ FAMILIES = [
     ("conv", ["convtranspose", "matmul"], False, ["Conv"], 1),
     ("matmul", ["conv-1x1"], False, ["MatMul"], 1),
     ("toeplitz+matmul", ["conv", "conv-s2", "convtranspose"], False, ["MatMul"], 1),
-    ("wider-groups", ["conv-grouped"], False, ["Conv"], 1),
-    ("dense-groups", ["conv-grouped"], False, ["Conv"], 1),
+    ("wider-groups", ["conv-grouped", "conv-grouped-s2"], False, ["Conv"], 1),
+    ("dense-groups", ["conv-grouped", "conv-grouped-s2"], False, ["Conv"], 1),
     ("padded-channels", ["conv", "conv-1x1", "conv-s2", "matmul"], False, ["Pad"], 1),
     ("offset-reduce", ["conv", "conv-s2"], False, ["MatMul", "OffsetReduce"], 1),
     ("offset-reduce", ["conv", "conv-s2", "conv-1x1-s2", "conv-grouped"], False, ["Conv", "OffsetReduce"], 1),
@@ -45,7 +45,7 @@ FAMILIES = [
     ("sub-pixel", ["resize-conv", "resize-conv-5x5", "convtranspose-s2"], False, ["Conv", "Concat", "DepthToSpace"], 1),
     ("columns", ["convtranspose-s2"], False, ["MatMul", "Col2Im"], 2),  # each image, and the batch as one
     ("frames", ["conv3d"], False, ["Conv", "Layout"], 2),
-    ("row-as-image", ["conv1d", "conv1d-depthwise", "conv1d-depthwise-causal"], False, ["Conv"], 1),
+    ("row-as-image", ["conv1d", "conv1d-d3", "conv1d-depthwise", "conv1d-depthwise-causal"], False, ["Conv"], 1),
     ("flipped-kernel", ["conv1d", "conv3d"], False, ["ConvTranspose"], 1),
     ("exchanged", ["conv-rows-after-columns"], False, ["Conv", "Add"], 1),  # first what shrinks the most
     ("matrix-of-operator", ["stft-160", "stft-128", "stft-256", "stft-512"], False, ["Eye", "STFT", "Conv"], 1),

@@ -203,6 +203,12 @@ MODELS = {
     "embeddings": (
         [node("ReduceL2", ["x", "axis"], ["l"]), node("Expand", ["l", "s"], ["e"]), node("Div", ["x", "e"], ["y"])],
         {"x": [12, 8]}, ["y"], {"axis": np.array([-1]), "s": np.array([12, 8])}, ["l2-rows/itself-1_merged", "expand-div/Div(x:s)"]),
+    "magnitudes": (
+        [node("ReduceL2", ["x", "axis"], ["y"], keepdims=0)], {"x": [12, 7, 2]}, ["y"], {"axis": np.array([-1])}, ["l2-rows/parts-2"]),
+    "hifigan": (
+        [node("Conv", ["x", "w"], ["t"], dilations=[3], pads=[9, 9]), node("Conv", ["t", "v"], ["y"], dilations=[5], pads=[5, 5])],
+        {"x": [1, 8, 40]}, ["y"], {"w": weights(8, 8, 7), "v": weights(8, 8, 3)},
+        ["conv1d-d3/row(conv-d3(x))", "conv1d-d5/row(conv-d5(x))"]),
     "squeeze_excitation": (
         [node("GlobalAveragePool", ["x"], ["p"]), node("Sigmoid", ["p"], ["g"]), node("Expand", ["g", "s"], ["e"]), node("Mul", ["x", "e"], ["y"])],
         {"x": [1, 16, 9, 7]}, ["y"], {"s": np.array([1, 16, 9, 7])}, ["expand-mul/Mul(x:s)"]),

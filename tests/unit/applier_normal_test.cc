@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "applier/operators/onnx_rows.h"
+#include "applier/read/row_guards.h"
 #include "ir/ops/einsum.h"
 #include "ir/ops/op.h"
 #include "tests/unit/applier_support.h"
@@ -150,6 +151,31 @@ TEST(ApplierAttention, WhatTheGuardLeftOutIsWrittenWhereNothingChanges) {
   auto written = emit(graph, read.view, read.view);
   ASSERT_TRUE(written) << written.error().message();
   EXPECT_EQ(types(*written), types(graph));
+}
+
+/// The operators of a model without the guards that it does not need.
+std::string withoutGuards(const std::string& text, std::vector<std::string> outputs = {}) {
+  Graph graph = withOutputs(graphOf("q:f[1,2,3,4] k:f[1,2,4,3] v:f[1,2,3,5] z=f(0) " + text, 17));
+  if (!outputs.empty()) graph.outputs = std::move(outputs);
+  const auto [less, leftOut] = withoutRowGuards(graph, {});
+  EXPECT_EQ(less.nodes.size() == graph.nodes.size(), leftOut.empty());
+  return types(less);
+}
+
+TEST(ApplierAttention, GuardsThatNoRowNeedsGoFromTheModel) {
+  const std::string masked = "m=f{0,-inf,-inf} s=MatMul(q,k) t=Add(s,m) p=Softmax(t) axis=-1 n=IsNaN(p) ";
+  const std::string guarded = masked + "w=Where(n,z,p) ";
+  EXPECT_EQ(withoutGuards(guarded + "y=MatMul(w,v)"), "MatMul Add Softmax MatMul");
+  EXPECT_EQ(withoutGuards(guarded + "o=Add(w,z) y=MatMul(o,v)"), "MatMul Add Softmax Add MatMul") << "zero is read";
+  EXPECT_EQ(withoutGuards(guarded + "y=MatMul(w,v)", {"y", "w"}), "MatMul Add Softmax IsNaN Where MatMul")
+      << "the graph names it";
+  EXPECT_EQ(withoutGuards("h:f[2,1,2,3,3] " + masked + "w=Where(n,h,p) y=Relu(w)"),
+            "MatMul Add Softmax IsNaN Where Relu")
+      << "it repeats what it chooses";
+  EXPECT_EQ(withoutGuards("m=f{-inf,-inf,-inf} s=MatMul(q,k) t=Add(s,m) p=Softmax(t) axis=-1 n=IsNaN(p) "
+                          "w=Where(n,z,p) y=MatMul(w,v)"),
+            "MatMul Add Softmax IsNaN Where MatMul")
+      << "no row has a key";
 }
 
 /// The mask of a model's attention as it is read.

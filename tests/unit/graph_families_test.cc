@@ -158,6 +158,8 @@ const Found kFound[] = {
     {"conv3d-valid", "frames(conv(stacked(x)))", "frames"},
     {"conv3d-depthwise", "sum(conv-gC(frames(x)))", "frames"},
     {"conv1d", "row(conv(x))", "row-as-image"},
+    {"conv1d-d3", "row(conv-d3(x))", "row-as-image"},
+    {"conv1d-d5", "row(conv-d5(x))", "row-as-image"},
     {"conv1d-depthwise", "row(conv-gC(x))", "row-as-image"},
     {"conv1d-depthwise-causal", "row(conv-gC(x)+bias)", "row-as-image"},
     {"conv3d-depthwise-5", "sum(conv-gC(frames(x)))", "frames"},

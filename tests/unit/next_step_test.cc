@@ -194,6 +194,43 @@ TEST(NextStep, OfASiteOnlyItsBestRuleSaves) {
   EXPECT_EQ(saves({slow("conv1", 0.93)}), 0);
 }
 
+TEST(NextStep, WhatSavesTheMostSecondsIsNamed) {
+  Refused small = unlockable("conv1", ReasonKind::kGrowth, "9.5", 1.5),
+          large = unlockable("conv2", ReasonKind::kFloatOnly, "", 1.2);
+  small.reason.saves = 2e-6;
+  large.reason.saves = 3e-4;
+  const NextStep next = nextStep(reportOf({small, large}), given());
+  EXPECT_THAT(next.why, StartsWith("conv/pair of 1 site would be 1.20 times as fast, but its gain is known in float"));
+  EXPECT_THAT(next.commands, ElementsAre("pet-apply model.onnx rules.db --measure"));
+  std::vector<Refused> many;  // of one option, together more
+  const std::vector<std::string> sites = {"a", "b", "c"};
+  for (const std::string& site : sites) {
+    many.push_back(small);
+    many.back().site = site;
+    many.back().reason.saves = 2e-4;
+  }
+  many.push_back(large);
+  EXPECT_THAT(nextStep(reportOf(many), given()).commands,
+              ElementsAre("pet-apply model.onnx rules.db --max-growth 9.5"));
+}
+
+TEST(NextStep, WhatWouldNotBeNoticedIsNoAdvice) {
+  Refused small = unlockable("conv1", ReasonKind::kGrowth, "9.5", 1.5);
+  small.reason.saves = 1.5e-6;
+  ApplyReport report = reportOf({small, slow("conv2", 0.93)});
+  EXPECT_THAT(nextStep(report, given()).commands, ElementsAre("pet-apply model.onnx rules.db --max-growth 9.5"))
+      << "how long a run takes is not known";
+  report.runSeconds = 31e-3;
+  const NextStep next = nextStep(report, given());
+  EXPECT_EQ(next.why,
+            "rules fit, but would gain less than 1 % of a run: conv/pair of 1 site would save 1.5 us of some 31 ms, "
+            "but the weights would grow more than is allowed");
+  EXPECT_THAT(next.commands, IsEmpty());
+  report.refused.push_back(refused("conv3", "conv/pair", ReasonKind::kNotTuned));
+  report.refused.push_back(refused("conv4", "conv/pair", ReasonKind::kNotTuned));
+  EXPECT_THAT(nextStep(report, given()).why, StartsWith("rules fit at 2 sites, but were not tuned"));
+}
+
 TEST(NextStep, TheSummarySaysWhatIsKnownOfTheWholeModel) {
   ApplyReport report = reportOf({unlockable("conv1", ReasonKind::kFloatOnly, "", 2.0)});
   EXPECT_THAT(textOf(report, given()), HasSubstr("\nThe whole model: expected to save up to 1 ms a run\n"));
@@ -226,6 +263,16 @@ TEST(Summary, NodesThatAreNotLookedInto) {
   EXPECT_THAT(text, HasSubstr("LEFT AS IT IS  OPERATOR  BECAUSE\n"));
   EXPECT_THAT(text, HasSubstr("n3             NonZero   its reason\n"));
   EXPECT_THAT(text, Not(HasSubstr("Left as they are")));
+}
+
+TEST(Summary, NamesTheGuardsThatWereLeftOut) {
+  ApplyReport report = reportOf({}, 0);
+  report.leftOut = {"where1", "where2"};
+  report.written = {"out.onnx"};
+  const std::string text = textOf(report, given());
+  EXPECT_THAT(text, HasSubstr("2 needless guards left out, no rule fires: "));
+  EXPECT_THAT(text, HasSubstr("Left out: 2 guards of rows of a Softmax that cannot be empty (--skip row-guards keeps"));
+  EXPECT_THAT(text, Not(HasSubstr("a copy")));
 }
 
 TEST(Summary, OfManySizesTheFirst) {

@@ -229,6 +229,9 @@ TEST(UnrolledSumGenerator, AddsUpFewPositionsOneByOne) {
            kBranches +
                "a: [K, 1, 1, 1]\n b: [N, 1, C, 1, 1]\n t = Mul(x, a)\n u = Add(t, b)\n y = ReduceSum(u) axes=[1]",
            std::string("shape M K\n x: [M, K]\n a = Abs(x)\n y = ReduceSum(a) axes=[1]"),
+           std::string("shape M K\n x: [M, K]\n y = ReduceL2(x) axes=[1]"),
+           std::string("shape M K\n x: [M, K]\n y = ReduceL2(x) axes=[1] keepdims=0"),
+           std::string("shape M K\n x: [M, K]\n t = ReduceSum(x) axes=[1]\n u = Sqrt(t)\n y = Mul(t, u)"),
        }) {
     EXPECT_THAT(unitsOf(unrolledSumGenerator(pattern(patternOf(program)))),
                 ::testing::ElementsAre("parts-2", "parts-3", "parts-4"));
@@ -240,9 +243,10 @@ TEST(UnrolledSumGenerator, AddsUpFewPositionsOneByOne) {
 
 TEST(UnrolledSumGenerator, HasNothingForOthers) {
   for (const std::string& program : {
-           kBranches + "y = ReduceSum(x) axes=[1, 2]",             // two axes
-           kBranches + "y = ReduceMax(x) axes=[1]",                // no sum
-           kBranches + "t = ReduceSum(x) axes=[1]\n y = Relu(t)",  // it is not last
+           kBranches + "y = ReduceSum(x) axes=[1, 2]",                       // two axes
+           kBranches + "y = ReduceMax(x) axes=[1]",                          // no sum
+           kBranches + "t = ReduceSum(x) axes=[1]\n y = Add(t, x)",          // not of the sum alone
+           kBranches + "t = ReduceSum(x) axes=[1]\n y = Softmax(t) axis=2",  // not element by element
            kBranches + "t = Softmax(x) axis=1\n y = ReduceSum(t) axes=[1]",
            std::string("shape N C\n x: [N, 2, C]\n y = ReduceSum(x) axes=[1]"),  // nothing is left open
        })

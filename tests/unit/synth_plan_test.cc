@@ -85,6 +85,7 @@ const Moves kMoves[] = {
     {"conv", "c", "pad4 pad16"},
     {"conv", "f", "pad4 pad16"},
     {"conv-grouped", "g", "whole in2-batch in4-batch"},
+    {"conv-grouped-s2", "g", "whole in2-batch in4-batch"},
     {"conv", "w",
      "whole keep*3 "
      "halo2*4 in2-batch*4 in2-outer0*4 in2-outer0-sep*4 in2-inner0*4 in2-outer1*4 in2-outer1-sep*4 in2-inner1*4 "

@@ -103,20 +103,36 @@ NextStep whereNearestIs(const Refused& best, const ApplyReport& report, const Ap
 }
 
 NextStep whereAnOptionWouldDo(const RefusalGroup& group, const ApplyArguments& o) {
-  std::map<std::string, double> saves;  // by site, with its best rule
-  for (const Refused* r : group.members) {
-    if (wouldFire(r->reason, o.minGain)) saves[r->site] = std::max(saves[r->site], r->reason.saves);
-  }
-  double all = 0;
-  for (const auto& [site, seconds] : saves)
-    all += seconds;
   const Refused& best = *group.members[0];
-  return {fmt::format("{} of {} would be {:.2f} times as fast, but {}", best.rule, counted(saves.size(), "site"),
+  return {fmt::format("{} of {} would be {:.2f} times as fast, but {}", best.rule, counted(group.sites, "site"),
                       *best.reason.ratio, sentenceOf(best.reason)),
-          commandsFor(best, o), all};
+          commandsFor(best, o), group.saves};
+}
+
+/// The share of a run below which what an option would save is no advice.
+constexpr double kLeastShare = 0.01;
+
+bool isNegligible(const RefusalGroup& group, const ApplyReport& report) {
+  return report.runSeconds && group.saves < kLeastShare * *report.runSeconds;
+}
+
+/// Even the best of the options would not be noticed.
+NextStep whereOptionsSaveLittle(const RefusalGroup& group, const ApplyReport& report) {
+  const Refused& best = *group.members[0];
+  return {
+      fmt::format("rules fit, but would gain less than {:.0f} % of a run: {} of {} would save {} of some {}, but {}",
+                  100 * kLeastShare, best.rule, counted(group.sites, "site"), duration(group.saves),
+                  duration(*report.runSeconds), sentenceOf(best.reason)),
+      {}};
 }
 
 }  // namespace
+
+std::string duration(double seconds) {
+  if (seconds >= 99.5) return fmt::format("{:.0f} s", seconds);
+  if (seconds >= 0.0995) return fmt::format("{:.2g} s", seconds);
+  return seconds >= 99.5e-6 ? fmt::format("{:.2g} ms", 1e3 * seconds) : fmt::format("{:.2g} us", 1e6 * seconds);
+}
 
 std::string counted(size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -172,7 +188,9 @@ NextStep nextStep(const ApplyReport& report, const ApplyArguments& o) {
   for (const Refused& r : report.refused) {
     if (untunedSites.contains(r.site) && isUntuned(r.reason.kind)) untunedRules.insert(r.rule);
   }
-  if (wouldFire(best->reason, o.minGain)) return whereAnOptionWouldDo(grouped(report.refused, o.minGain)[0], o);
+  const bool anOptionWouldDo = wouldFire(best->reason, o.minGain);
+  const auto groups = anOptionWouldDo ? grouped(report.refused, o.minGain) : std::vector<RefusalGroup>();
+  if (anOptionWouldDo && !isNegligible(groups[0], report)) return whereAnOptionWouldDo(groups[0], o);
   if (untunedSites.size() > slow) {
     const std::string fits = fmt::format("rules fit at {}, but", counted(untunedSites.size(), "site"));
     NextStep next{fmt::format("{} were not tuned on {} at sizes like these", fits, o.device), tune(untunedRules, o)};
@@ -180,6 +198,7 @@ NextStep nextStep(const ApplyReport& report, const ApplyArguments& o) {
     if (canGuess(o)) next.commands.push_back(againWith(o, "--guess"));
     return next;
   }
+  if (anOptionWouldDo) return whereOptionsSaveLittle(groups[0], report);
   if (slow > 0) {
     return {fmt::format("rules fit at {}, but none is expected to gain enough: at best {:.2f} times as fast, at {}",
                         counted(report.matched > 0 ? nearest.size() : slow, "site"), best->reason.ratio.value_or(0),

@@ -29,6 +29,9 @@ std::vector<std::string> commandsFor(const Refused& refused, const ApplyArgument
 /// Empty without commands.
 std::string nextText(const std::vector<std::string>& commands);
 
+/// Two digits: "2.1 ms".
+std::string duration(double seconds);
+
 /// "1 site", "2 sites".
 std::string counted(size_t count, std::string_view noun);
 

@@ -52,11 +52,23 @@ const Row& rowOf(ReasonKind kind) {
   return *std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.kind == kind; });
 }
 
-/// The smaller, the nearer to firing.
+/// The smaller, the nearer to firing. Of what an option would make fire, what saves the most seconds.
 auto order(const Reason& reason, double minGain) {
   const bool slow = reason.ratio && *reason.ratio < minGain;
   const ReasonKind kind = slow && reason.kind < ReasonKind::kNoGain ? ReasonKind::kNoGain : reason.kind;
-  return std::tuple(!wouldFire(reason, minGain), kind, -reason.ratio.value_or(0));
+  const bool fires = wouldFire(reason, minGain);
+  return std::tuple(!fires, fires ? -reason.saves : 0.0, kind, -reason.ratio.value_or(0));
+}
+
+/// What an option would save that does away with all of these.
+void addSavings(RefusalGroup& group, double minGain) {
+  std::map<std::string_view, double> saves;
+  for (const Refused* r : group.members) {
+    if (wouldFire(r->reason, minGain)) saves[r->site] = std::max(saves[r->site], r->reason.saves);
+  }
+  group.sites = saves.size();
+  for (const auto& [site, seconds] : saves)
+    group.saves += seconds;
 }
 
 }  // namespace
@@ -104,10 +116,11 @@ std::vector<RefusalGroup> grouped(const std::vector<Refused>& refused, double mi
     std::stable_sort(group.members.begin(), group.members.end(),
                      [&](const Refused* a, const Refused* b) { return isNearer(*a, *b, minGain); });
     group.reason = group.members[0]->reason;
+    addSavings(group, minGain);
     groups.push_back(std::move(group));
   }
   std::stable_sort(groups.begin(), groups.end(), [&](const RefusalGroup& a, const RefusalGroup& b) {
-    return order(a.reason, minGain) < order(b.reason, minGain);
+    return std::tuple(-a.saves, order(a.reason, minGain)) < std::tuple(-b.saves, order(b.reason, minGain));
   });
   return groups;
 }

@@ -22,12 +22,6 @@ constexpr size_t kShown = 8;
 /// Of what is said besides.
 constexpr size_t kFew = 4;
 
-std::string duration(double seconds) {
-  if (seconds >= 99.5) return fmt::format("{:.0f} s", seconds);
-  if (seconds >= 0.0995) return fmt::format("{:.2g} s", seconds);
-  return seconds >= 99.5e-6 ? fmt::format("{:.2g} ms", 1e3 * seconds) : fmt::format("{:.2g} us", 1e6 * seconds);
-}
-
 // --- What was done ---
 
 size_t guesses(const ApplyReport& r) {
@@ -225,8 +219,15 @@ std::string guessesText(const ApplyReport& r, const ApplyArguments& o) {
       counted(guesses(r), "site"), r.machine.cpu, r.isDeviceTuned ? "they were not timed" : "it is untuned", o.device);
 }
 
+/// What was left out without a rule.
+std::string leftOutText(const ApplyReport& r) {
+  if (r.leftOut.empty()) return "";
+  return fmt::format("Left out: {} of rows of a Softmax that cannot be empty (--skip {} keeps them)\n",
+                     counted(r.leftOut.size(), "guard"), kRowGuards);
+}
+
 std::string notes(const ApplyReport& r, const ApplyArguments& o) {
-  std::string text = otherCpusText(r, o) + guessesText(r, o);
+  std::string text = leftOutText(r) + otherCpusText(r, o) + guessesText(r, o);
   if (r.overridable > 0) {
     text += fmt::format(
         "{} of the weights may be replaced by a caller, so they are not rearranged without "
@@ -247,7 +248,7 @@ std::string writtenText(const ApplyReport& r, const ApplyArguments& o) {
   const std::string time = duration(r.seconds);
   if (o.dryRun) return fmt::format("Dry run of {}: nothing was checked or written\n", time);
   const std::string files = fmt::format("{}", fmt::join(r.written, " with "));
-  if (r.fired.empty()) return fmt::format("Written: {}, a copy, in {}\n", files, time);
+  if (r.fired.empty() && r.leftOut.empty()) return fmt::format("Written: {}, a copy, in {}\n", files, time);
   const std::string text =
       fmt::format("Written: {} in {} ({} to {} nodes, weights {:+.1f} MB)\n", files, time, r.nodesBefore, r.nodesAfter,
                   1e-6 * static_cast<double>(r.constantsAfter - r.constantsBefore));
@@ -257,8 +258,11 @@ std::string writtenText(const ApplyReport& r, const ApplyArguments& o) {
 }  // namespace
 
 std::string headlineOf(const ApplyReport& report, const ApplyArguments& o) {
-  if (report.fired.empty()) return "nothing rewritten: " + nextStep(report, o).why;
-  return fmt::format("{} rewritten, {}", counted(report.fired.size(), "site"), expectation(report, o.device));
+  const std::string less =
+      report.leftOut.empty() ? "" : counted(report.leftOut.size(), "needless guard") + " left out, ";
+  if (report.fired.empty())
+    return less + (less.empty() ? "nothing rewritten: " : "no rule fires: ") + nextStep(report, o).why;
+  return fmt::format("{}{} rewritten, {}", less, counted(report.fired.size(), "site"), expectation(report, o.device));
 }
 
 std::string textOf(const ApplyReport& report, const ApplyArguments& o) {

@@ -108,6 +108,7 @@ std::string jsonOf(const ApplyReport& r, const ApplyArguments& o) {
     measured.push_back({{"what", m.what}, {"ratio", m.ratio}, {"p10", m.p10}, {"p90", m.p90}, {"pays", m.pays}});
   Json all = {{"metadata", r.metadata},
               {"fired", firedJson(r)},
+              {"left_out", r.leftOut},
               {"expected", expectedJson(r, o)},
               {"machine", {{"name", r.machine.name()}, {"says", r.machine.str()}, {"timed", r.isMachineTimed}}},
               {"tuned", r.isDeviceTuned},

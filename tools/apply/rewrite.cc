@@ -107,7 +107,9 @@ Expected<void> checkChoices(const ApplyArguments& o, const std::vector<NodeName>
   auto rules = pack.ruleNames();
   if (!rules) return tl::unexpected(rules.error());
   if (auto ok = checkGlobs(o, "--only", o.only, *rules, "the pack has no rule"); !ok) return ok;
-  if (auto ok = checkGlobs(o, "--skip", o.skip, *rules, "the pack has no rule"); !ok) return ok;
+  std::vector<std::string> skippable = *rules;
+  skippable.emplace_back(kRowGuards);
+  if (auto ok = checkGlobs(o, "--skip", o.skip, skippable, "the pack has no rule"); !ok) return ok;
   names.insert(names.end(), rules->begin(), rules->end());
   if (!o.explain.empty()) explained.push_back(o.explain);
   return checkGlobs(o, "--explain", explained, names, "there is no node in the model and no rule in the pack");

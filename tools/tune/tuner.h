@@ -38,6 +38,7 @@ class Tuner {
   bool foundDifference() const { return differs_; }
 
  private:
+  bool comesFromMemory(const Job& job) const;
   std::filesystem::path nextStem() { return folder_.path() / std::to_string(++count_); }
   RunnerExpected<TimeAnswer> time(const std::vector<std::string>& models, bool cold);
   /// Seconds of the chains, one after the other, with caches as they are; 0 where there are none, or they cannot be
