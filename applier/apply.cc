@@ -75,7 +75,7 @@ void enterSaved(const std::vector<Fired>& fired, ApplyReport& report) {
 
 void enter(const Round& round, bool first, Draft& draft) {
   ApplyReport& report = draft.report;
-  if (first) draft.originals = round.read;
+  if (first) draft.originals.insert(round.read.begin(), round.read.end());
   draft.places.insert(round.places.begin(), round.places.end());
   report.fired.insert(report.fired.end(), round.fired.begin(), round.fired.end());
   const auto& [lines, unchecked] = round.checks;
@@ -187,7 +187,8 @@ Expected<void> checkRest(Draft& draft, const ApplyOptions& options) {
   ApplyReport& report = draft.report;
   using Check = ApplyOptions::Check;
   const auto only = options.check != Check::kNone ? onlyOnTheWhole(report) : std::nullopt;
-  if (report.fired.empty() || (options.check != Check::kFull && !only)) return {};
+  const bool isCopy = report.fired.empty() && report.leftOut.empty();
+  if (isCopy || (options.check != Check::kFull && !only)) return {};
   auto lines = checkWritten(draft, options);
   if (!lines) return tl::unexpected(lines.error());
   draft.isWritten = options.writeAndRead != nullptr;
@@ -237,6 +238,14 @@ Draft begin(const Model& model, const ApplyOptions& options) {
   auto [graph, leftOut] = withoutRowGuards(std::move(draft.model.graph), options.normalise);
   draft.model.graph = std::move(graph);
   draft.report.leftOut = std::move(leftOut);
+  if (draft.report.leftOut.empty()) return draft;
+  // What was written is compared with the model that has them.
+  const Inference inference = infer(model.graph, {.freezeInputs = options.normalise.freezeInputs});
+  const Place place = mainPlace(model.graph, inference);
+  draft.places.insert(place.key);
+  draft.originals[place.key] = {
+      place.path, place.graph.outputs,
+      std::make_shared<Normalised>(normalise(place.graph, options.normalise, place.inference))};
   return draft;
 }
 

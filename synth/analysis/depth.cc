@@ -12,37 +12,44 @@ namespace {
 /// Groups of operators: all that are the same operator at one distance from the inputs are one.
 class OperatorGroups {
  public:
-  OperatorGroups(const Program& program, bool withLayouts) : distance_(program.nodes().size(), 0) {
+  OperatorGroups(const Program& program, bool withLayouts)
+      : distance_(program.nodes().size(), 0), sums_(program.nodes().size(), false) {
+    findSums(program);
     for (size_t i = 0; i < program.nodes().size(); ++i) {
       const Node& n = program.nodes()[i];
       if (n.is(ops::kInput) || isConstant(program, {static_cast<int>(i), 0})) continue;
       bool counts = withLayouts || !(n.op->layout || n.is(ops::kOffsetReduce));
       for (Value v : n.operands) {
-        int before = distance_[static_cast<size_t>(v.node)];
-        const bool isNext = counts && !continues(program, n, program.node(v));
-        distance_[i] = std::max(distance_[i], isNext ? before + 1 : before);
+        const auto before = static_cast<size_t>(v.node);
+        const bool continues = (n.op->layout && program.node(v).op->layout) || (sums_[i] && sums_[before]);
+        distance_[i] = std::max(distance_[i], counts && !continues ? distance_[before] + 1 : distance_[before]);
       }
-      if (counts) groups_.emplace(distance_[i], n.op->layout, nameOf(program, n));
+      if (counts)
+        groups_.emplace(distance_[i], n.op->layout, n.op->layout ? "" : sums_[i] ? ops::kAdd.text : n.op->name);
     }
   }
 
   int count() const { return static_cast<int>(groups_.size()); }
 
  private:
-  /// A sum of operands times numbers, or a part of one.
-  static bool combines(const Program& program, const Node& n) {
-    auto isNumber = [&](Value v) { return program.node(v).is(ops::kConstant); };
-    return n.is(ops::kAdd) || n.is(ops::kSub) || n.is(ops::kNeg) ||
-           (n.is(ops::kMul) && std::any_of(n.operands.begin(), n.operands.end(), isNumber));
-  }
-  static bool continues(const Program& program, const Node& n, const Node& before) {
-    return (n.op->layout && before.op->layout) || (combines(program, n) && combines(program, before));
-  }
-  static std::string_view nameOf(const Program& program, const Node& n) {
-    return n.op->layout ? "" : combines(program, n) ? ops::kAdd.text : n.op->name;
+  /// Add, Sub, Neg, and products with numbers that nothing else reads.
+  void findSums(const Program& program) {
+    std::vector<bool> isReadElsewhere(program.nodes().size(), false);
+    for (Value v : program.outputs())
+      isReadElsewhere[static_cast<size_t>(v.node)] = true;
+    for (size_t i = program.nodes().size(); i-- > 0;) {
+      const Node& n = program.nodes()[i];
+      const bool byNumber = n.is(ops::kMul) && std::any_of(n.operands.begin(), n.operands.end(),
+                                                           [&](Value v) { return program.node(v).is(ops::kConstant); });
+      sums_[i] = n.is(ops::kAdd) || n.is(ops::kSub) || n.is(ops::kNeg) || (byNumber && !isReadElsewhere[i]);
+      if (sums_[i]) continue;
+      for (Value v : n.operands)
+        isReadElsewhere[static_cast<size_t>(v.node)] = true;
+    }
   }
 
   std::vector<int> distance_;
+  std::vector<bool> sums_;  ///< per node: a sum with coefficients, or a part of one
   std::set<std::tuple<int, bool, std::string_view>> groups_;
 };
 

@@ -178,6 +178,7 @@ def row_guards(shop):
         needless = name == "rows"
         expect(f"row guards: {name}", ("Where" not in shop.types) == ("IsNaN" not in shop.types) == needless, shop.types)
         expect(f"row guards: {name}: told", report["left_out"] == ["guard"] * needless and not report["fired"], report["left_out"])
+        expect(f"row guards: {name}: checked", [c["possible"] for c in report["checks"]] == [True] * needless, report["checks"])
         expect(f"row guards: {name}: constants", len(shop.output.graph.initializer) == 2 - needless)
         expect(f"row guards: {name}: summary", ("1 needless guard left out" in shop.table) == needless == ("a copy" not in shop.table), shop.table)
         for option in (["--skip", "row-guards"], ["--site", "guard"]):
