@@ -115,7 +115,7 @@ struct AxisCase {
 };
 
 std::vector<AxisCase> convsOfSeveralAxes() {
-  const std::vector<std::string> rows{"h-2-3", "h-4-3", "h-2-5", "h-4-5", "h-2-7"};
+  const std::vector<std::string> rows{"h-2-3", "h-4-3", "h-2-5", "h-4-5"};
   return {
       {"plain", conv("[N, C, H, W]", "[F, C, R, S]", "pads=[P, Q, P', Q']"), rows},
       {"dilated", conv("[N, C, H, W]", "[F, C, R, S]", "dilations=[3, 2] pads=[P, Q, P', Q']"), rows},
@@ -294,7 +294,7 @@ TEST(Templates, GrowAsFarAsTheirNumericsSay) {
   EXPECT_NEAR(one * one, two, 1e-9 * two);
   // Of one axis of two, by sums of terms, as much as of a row by tables.
   auto sums = winogradOfOneAxisTemplates(p);
-  ASSERT_EQ(sums.size(), 5U);
+  ASSERT_EQ(sums.size(), 4U);
   for (auto [sum, row] : {std::pair(0, 0), {1, 1}, {3, 3}})
     EXPECT_NEAR(derived(p, sums[static_cast<size_t>(sum)]).kappa, derived(q, rows[static_cast<size_t>(row)]).kappa,
                 1e-9)

@@ -112,8 +112,9 @@ NextStep whereAnOptionWouldDo(const RefusalGroup& group, const ApplyArguments& o
 /// The share of a run below which what an option would save is no advice.
 constexpr double kLeastShare = 0.01;
 
+/// Where nothing is known of the seconds, it may be much.
 bool isNegligible(const RefusalGroup& group, const ApplyReport& report) {
-  return report.runSeconds && group.saves < kLeastShare * *report.runSeconds;
+  return report.runSeconds && group.saves > 0 && group.saves < kLeastShare * *report.runSeconds;
 }
 
 /// Even the best of the options would not be noticed.

@@ -14,7 +14,7 @@ namespace pet {
 namespace {
 
 /// Results per tile, and taps.
-constexpr std::array<std::pair<int, int>, 5> kTilesAndTaps{{{2, 3}, {4, 3}, {2, 5}, {4, 5}, {2, 7}}};
+constexpr std::array<std::pair<int, int>, 4> kTilesAndTaps{{{2, 3}, {4, 3}, {2, 5}, {4, 5}}};
 
 /// A Conv's first axis, which is tiled, and those behind it, which its Convs keep.
 struct TiledConv {
