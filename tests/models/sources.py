@@ -31,6 +31,14 @@ def timm_model(name):
     return make
 
 
+def monai_net(name, **arguments):
+    """Of three spatial dimensions, for medical images."""
+    def make():
+        from monai.networks import nets
+        return getattr(nets, name)(spatial_dims=3, **arguments)
+    return make
+
+
 def backboned(name):
     def make():
         import torchvision
@@ -400,6 +408,9 @@ MAKERS = {
         "mobilenet_v3_large", "shufflenet_v2_x1_0", "efficientnet_b0", "densenet121", "resnext50_32x4d", "regnet_y_400mf",
         "mnasnet1_0", "convnext_tiny", "swin_t", "r3d_18", "mc3_18", "r2plus1d_18", "s3d", "maxvit_t"]},
     **{name: timm_model(name) for name in ["skresnet18", "resnest14d"]},
+    "basicunet3d": monai_net("BasicUNet", features=(16, 16, 32, 64, 128, 16)),
+    "segresnet3d": monai_net("SegResNet", init_filters=8, in_channels=4, out_channels=3),
+    "vnet3d": monai_net("VNet"),
     "vgg16_100k": torchvision_model("vgg16", num_classes=100_000),
     "googlenet": torchvision_model("googlenet", init_weights=False),
     "inception_v3": torchvision_model("inception_v3", init_weights=False),

@@ -64,6 +64,10 @@ def clip(frames=8, extent=112):
     return {"input": Input((1, 3, frames, extent, extent))}
 
 
+def volume(extent, channels=1):
+    return {"input": Input((1, channels, extent, extent, extent))}
+
+
 def tokens(shape, below, name="input_ids"):
     return {name: Input(shape, np.int64, 0, below)}
 
@@ -82,7 +86,7 @@ SIZES = ({"batch": 2, "height": 96, "width": 64}, {"batch": 1, "height": 64, "wi
 ANY_IMAGE = {"input": Input(("batch", 3, "height", "width"))}
 ANY_GREY = {"input": Input(("batch", 1, "height", "width"))}
 HALF = {"dtype": np.float16}
-TV, HF, OWN, KA, DI, TI = "torchvision", "transformers", "sources.py", "keras.applications", "diffusers", "timm"
+TV, HF, OWN, KA, DI, TI, MO = "torchvision", "transformers", "sources.py", "keras.applications", "diffusers", "timm", "monai"
 
 MODELS = {
     # Of the benchmark, too
@@ -154,6 +158,9 @@ MODELS = {
     "x3d_s-dynamo": Model(f"{OWN}, 9 of 26 blocks", DYNAMO, clip(13, 160)),
     "slowfast-dynamo": Model(f"{OWN}, 4 of 16 blocks", DYNAMO, {"slow": Input((1, 3, 8, 112, 112)), "fast": Input((1, 3, 32, 112, 112))}),
     "uniformer_s-dynamo": Model(f"{OWN}, 4 of 18 blocks", DYNAMO, clip(16, 112)),
+    "basicunet3d-dynamo": Model(f"{MO}, half as wide", DYNAMO, volume(48)),
+    "segresnet3d-dynamo": Model(MO, DYNAMO, volume(48, 4)),
+    "vnet3d-dynamo": Model(MO, DYNAMO, volume(32)),
     # Super-resolution, GANs, diffusion
     "espcn-dynamo": Model(OWN, DYNAMO, image(128, 1)),
     "espcn-script-dynamic": Model(OWN, SCRIPT, ANY_GREY, SIZES),
@@ -228,6 +235,7 @@ SLOW = LARGE | {
     "deeplabv3_resnet50-script-dynamic", "lraspp_mobilenet-dynamo", "fcn_resnet50-script", "fcn_resnet50-dynamo-dynamic", "r3d_18-dynamo",
     "mc3_18-script", "r2plus1d_18-dynamo", "srgan-dynamo", "pix2pix-script", "stable_diffusion_unet-dynamo", "alexnet_lrn-dynamo",
     "cbam_resnet18-dynamo", "deeplabv3_probabilities-dynamo", "slowfast-dynamo", "uniformer_s-dynamo", "hifigan-dynamo",
-    "maxvit_t-dynamo", "skresnet18-dynamo", "resnest14d-dynamo", "s3d-dynamo",
+    "maxvit_t-dynamo", "skresnet18-dynamo", "resnest14d-dynamo", "s3d-dynamo", "basicunet3d-dynamo",
+    "segresnet3d-dynamo", "vnet3d-dynamo",
 }
 assert SLOW <= set(MODELS)
