@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -55,7 +54,7 @@ std::string isaOf(const std::string& words) {
   return uname(&names) == 0 ? names.machine : "";
 }
 
-std::string lineOf(const std::filesystem::path& path) {
+std::string lineOf(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
@@ -72,14 +71,15 @@ int64_t bytesOf(const std::string& text) {
   return size << (unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0);
 }
 
-void readCaches(const std::filesystem::path& folder, Machine& machine) {
-  std::error_code ignored;
-  for (const auto& index : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string level = lineOf(index.path() / "level");
-    if (level.empty() || lineOf(index.path() / "type") == "Instruction") continue;
+/// Of the folders index0, index1, … (std::filesystem's iterators end the program where memory runs out.)
+void readCaches(const std::string& folder, Machine& machine) {
+  for (int i = 0;; ++i) {
+    const std::string index = folder + "/index" + std::to_string(i), level = lineOf(index + "/level");
+    if (level.empty()) return;
     int64_t* caches[] = {&machine.l1d, &machine.l2, &machine.l3};
     const int which = std::atoi(level.c_str());
-    if (which >= 1 && which <= 3) *caches[which - 1] = bytesOf(lineOf(index.path() / "size"));
+    if (which >= 1 && which <= 3 && lineOf(index + "/type") != "Instruction")
+      *caches[which - 1] = bytesOf(lineOf(index + "/size"));
   }
 }
 
