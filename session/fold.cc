@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 
 #include "applier/operators/onnx_rows.h"
 
@@ -193,12 +192,8 @@ Graph folded(Graph graph, const Inference& inference) {
     }
   }
   graph.nodes = std::move(left);
-  std::set<std::string, std::less<>> read(graph.outputs.begin(), graph.outputs.end());
-  for (const GraphNode& node : graph.nodes) {
-    for (std::string& name : readsOf(node))
-      read.insert(std::move(name));
-  }
-  std::erase_if(made, [&](const Initializer& i) { return !read.contains(i.name); });
+  const auto readers = readersIn(graph);
+  std::erase_if(made, [&](const Initializer& i) { return !readers.contains(i.name); });
   std::move(made.begin(), made.end(), std::back_inserter(graph.initializers));
   return graph;
 }

@@ -280,6 +280,17 @@ std::vector<std::string> readsOf(const GraphNode& node) {
   return names;
 }
 
+std::map<std::string, size_t, std::less<>> readersIn(const Graph& graph) {
+  std::map<std::string, size_t, std::less<>> readers;
+  for (const GraphNode& n : graph.nodes) {
+    for (const std::string& name : readsOf(n))
+      ++readers[name];
+  }
+  for (const std::string& name : graph.outputs)
+    ++readers[name];
+  return readers;
+}
+
 bool sameConstant(const Constant& a, const Constant& b) {
   return a.element == b.element && a.extents == b.extents && a.bytes == b.bytes;
 }

@@ -197,6 +197,9 @@ bool isQuantized(const GraphNode& node);
 /// Every name that a node reads: operands that are not omitted, and what its subgraphs capture.
 std::vector<std::string> readsOf(const GraphNode& node);
 
+/// How often each value is read: by the nodes, and as outputs.
+std::map<std::string, size_t, std::less<>> readersIn(const Graph& graph);
+
 /// Constants are equal by their bytes, subgraphs by their nodes, values and names.
 bool sameConstant(const Constant& a, const Constant& b);
 bool sameAttributeValues(const std::map<std::string, GraphAttribute, std::less<>>& a,

@@ -20,7 +20,7 @@ class Normaliser {
   Normaliser(const Graph& graph, const NormaliseOptions& options, Inference inference, NeverTrue neverTrue)
       : graph_(graph), options_(options), inference_(std::move(inference)) {
     scope_.neverTrue = std::move(neverTrue);
-    countReaders();
+    scope_.readers = readersIn(graph_);
     useMultiples();
   }
 
@@ -28,7 +28,6 @@ class Normaliser {
   Expected<WholeProgram> runWhole();
 
  private:
-  void countReaders();
   void useMultiples();
   void enterInputs();
   void enterValue(const std::string& name);
@@ -50,15 +49,6 @@ class Normaliser {
   Scope scope_{&inference_, &builder_, {}, {}, {}, {}};
   ModelSizes::Parts parts_;  ///< the symbols of useMultiples()
 };
-
-void Normaliser::countReaders() {
-  for (const GraphNode& n : graph_.nodes) {
-    for (const std::string& name : readsOf(n))
-      ++scope_.readers[name];
-  }
-  for (const std::string& name : graph_.outputs)
-    ++scope_.readers[name];
-}
 
 /// Puts k times a symbol of its own for each symbol that is promised to be a multiple of k.
 void Normaliser::useMultiples() {

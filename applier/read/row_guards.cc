@@ -7,16 +7,6 @@
 namespace pet {
 namespace {
 
-/// The values that something in the graph reads, or that are its outputs.
-std::set<std::string, std::less<>> readIn(const Graph& graph) {
-  std::set<std::string, std::less<>> read(graph.outputs.begin(), graph.outputs.end());
-  for (const GraphNode& n : graph.nodes) {
-    for (std::string& name : readsOf(n))
-      read.insert(std::move(name));
-  }
-  return read;
-}
-
 /// Values that are outputs, or that subgraphs name.
 std::set<std::string, std::less<>> namedElsewhere(const Graph& graph) {
   std::set<std::string, std::less<>> named(graph.outputs.begin(), graph.outputs.end());
@@ -73,15 +63,17 @@ WithoutRowGuards withoutRowGuards(Graph graph, const NormaliseOptions& options) 
     dropped.insert(n.inputs.begin(), n.inputs.begin() + 2);
   }
   // From the last to the first, so that what a node that goes has read may go as well.
+  auto readers = readersIn(result.graph);
+  auto isRead = [&](const std::string& name) { return readers[name] > 0; };
   for (size_t i = result.graph.nodes.size(); i-- > 0;) {
     const GraphNode& n = result.graph.nodes[i];
-    if (!isIn(dropped, n.outputs) || isIn(readIn(result.graph), n.outputs)) continue;
+    if (!isIn(dropped, n.outputs) || std::any_of(n.outputs.begin(), n.outputs.end(), isRead)) continue;
+    for (const std::string& name : readsOf(n))
+      --readers[name];
     result.graph.nodes.erase(result.graph.nodes.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  const auto read = readIn(result.graph);
-  std::erase_if(result.graph.initializers, [&](const Initializer& x) {
-    return dropped.contains(x.name) && !x.overridable && !read.contains(x.name);
-  });
+  std::erase_if(result.graph.initializers,
+                [&](const Initializer& x) { return dropped.contains(x.name) && !x.overridable && !isRead(x.name); });
   return result;
 }
 

@@ -225,11 +225,7 @@ void Emitter::visit(Unit root, std::set<Unit>& seen, std::vector<Unit>& order) c
 
 /// What has to be written, operands first, else in the old order.
 std::vector<Unit> Emitter::schedule() const {
-  std::set<std::string> read(graph_.outputs.begin(), graph_.outputs.end());
-  for (const GraphNode& n : graph_.nodes) {
-    for (const std::string& name : readsOf(n))
-      read.insert(name);
-  }
+  const auto read = readersIn(graph_);
   std::vector<Unit> roots;
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {  // nodes that nobody read before stay
     const auto& outputs = graph_.nodes[i].outputs;
@@ -311,15 +307,7 @@ void Emitter::write(Unit u) {
 
 /// Initializers that some node read before and none reads now.
 void Emitter::dropUnreadInitializers() {
-  std::set<std::string> before, now(out_.outputs.begin(), out_.outputs.end());
-  for (const GraphNode& n : graph_.nodes) {
-    for (const std::string& name : readsOf(n))
-      before.insert(name);
-  }
-  for (const GraphNode& n : out_.nodes) {
-    for (const std::string& name : readsOf(n))
-      now.insert(name);
-  }
+  const auto before = readersIn(graph_), now = readersIn(out_);
   std::erase_if(out_.initializers, [&](const Initializer& i) {
     return !i.overridable && before.contains(i.name) && !now.contains(i.name);
   });

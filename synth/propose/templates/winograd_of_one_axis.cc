@@ -34,12 +34,17 @@ std::optional<TiledConv> tiledConv(const Program& program) {
 
 // --- Sums of values times numbers ---
 
+int64_t commonDenominator(const RationalMatrix& m, int row) {
+  int64_t common = 1;
+  for (int k = 0; k < m.columns; ++k)
+    common = std::lcm(common, m.at(row, k).denominator);
+  return common;
+}
+
 /// The input's rows as whole numbers; the kernel's have their denominators.
 void makeWhole(Winograd& f) {
   for (int q = 0; q < f.input.rows; ++q) {
-    int64_t common = 1;
-    for (int k = 0; k < f.input.columns; ++k)
-      common = std::lcm(common, f.input.at(q, k).denominator);
+    const int64_t common = commonDenominator(f.input, q);
     for (int k = 0; k < f.input.columns; ++k)
       f.input.at(q, k) = f.input.at(q, k) * Rational{common, 1};
     for (int r = 0; r < f.kernel.columns; ++r)
@@ -197,9 +202,7 @@ std::vector<Value> OneAxisWriter::kernels() {
   }
   std::vector<Value> result;
   for (int q = 0; q < f_.kernel.rows; ++q) {
-    int64_t common = 1;
-    for (int t = 0; t < f_.kernel.columns; ++t)
-      common = std::lcm(common, f_.kernel.at(q, t).denominator);
+    const int64_t common = commonDenominator(f_.kernel, q);
     Coefficients whole = rowOf(f_.kernel, q);
     for (Rational& c : whole)
       c = c * Rational{common, 1};
