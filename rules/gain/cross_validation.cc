@@ -165,10 +165,8 @@ std::vector<DeviceCosts::Foreseen> DeviceCosts::withoutMachines(const std::vecto
       const Predictor others =
           predictorOf(*tuned->rule, gatheredFor(*tuned, origins_.find(origin)->second.machine, without));
       if (others.samples.size() < kEnough) continue;
-      for (const Sample* s : samples) {
-        auto timed = timedAt(others, s->shapes);
-        result.push_back({tuned, s, timed ? timed : estimate(others, s->shapes)});
-      }
+      for (const Sample* s : samples)
+        result.push_back({tuned, s, ofOtherCpus(others, s->shapes, true)});
     }
   }
   return result;

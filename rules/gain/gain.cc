@@ -257,7 +257,11 @@ DeviceCosts::Sample DeviceCosts::carriedOver(const Rule& rule, Sample sample, co
   const auto& sides = sidesAt(rule, sample.shapes);
   if (!sides) return sample;
   auto before = slowdown(sides->pattern, from, there), after = slowdown(sides->replacement, from, there);
-  if (before && after) sample.logRatio += std::log(*before / *after);
+  if (before && after) {
+    const double carried = sample.logRatio + std::log(*before / *after);
+    // Rates say how much a rule gains elsewhere, not whether: what lost where it was timed gains nowhere else.
+    sample.logRatio = sample.logRatio < 0 ? std::min(carried, 0.0) : carried;
+  }
   if (from.copy > 0 && there.copy > 0) sample.layouts *= from.copy / there.copy;
   return sample;
 }
@@ -374,6 +378,14 @@ Expected<CostEstimate> DeviceCosts::timedAt(const Predictor& p, const Bindings& 
   return cost;
 }
 
+Expected<CostEstimate> DeviceCosts::ofOtherCpus(const Predictor& all, const Bindings& shapes, bool isTimedKnown) const {
+  auto timed = isTimedKnown ? timedAt(all, shapes) : fail(ErrorKind::kCheck, std::string(kNoTimingNear));
+  if (timed) return timed;
+  auto cost = estimate(all, shapes);
+  if (cost && cost->doublings > kFarthestElsewhere) return fail(ErrorKind::kCheck, std::string(kNoTimingNear));
+  return cost;
+}
+
 /// What is expected at shapes that were not timed here.
 Expected<CostEstimate> DeviceCosts::foreseen(const Tuned& tuned, const Bindings& shapes, bool isTimedElsewhere) const {
   auto none = fail(ErrorKind::kCheck, std::string(kNoTimingNear));
@@ -381,8 +393,7 @@ Expected<CostEstimate> DeviceCosts::foreseen(const Tuned& tuned, const Bindings&
   auto here = isEnough ? estimate(tuned.here, shapes) : none;
   if (isHereOnly(tuned) || (here && here->doublings <= kNear)) return here;
   const Predictor& all = allOf(tuned);
-  auto timed = isTimedElsewhere ? timedAt(all, shapes) : none;
-  auto cost = timed ? timed : estimate(all, shapes);
+  auto cost = ofOtherCpus(all, shapes, isTimedElsewhere);
   if (here && !(cost && cost->doublings < here->doublings)) return here;
   if (cost) cost->findMargin = [this, pattern = patternOf(all).pattern] { return marginOf(*pattern); };
   return cost;

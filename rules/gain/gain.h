@@ -161,6 +161,8 @@ class DeviceCosts {
   std::vector<Foreseen> without(const Tuned& tuned, const std::function<bool(size_t sample)>& isOut) const;
   std::vector<Foreseen> withoutMachines(const std::vector<const Tuned*>& rules, const ReportShare& progress) const;
   Expected<CostEstimate> timedAt(const Predictor& p, const Bindings& shapes) const;
+  /// From samples that were carried over; `isTimedKnown`: also at shapes that they were timed at.
+  Expected<CostEstimate> ofOtherCpus(const Predictor& all, const Bindings& shapes, bool isTimedKnown) const;
   Expected<CostEstimate> foreseen(const Tuned& tuned, const Bindings& shapes, bool isTimedElsewhere) const;
   static Predictor predictorOf(const Rule& rule, std::vector<Sample> samples);
   const PatternCost& patternOf(const Predictor& p) const { return patterns_.find(p.rule->pattern)->second; }

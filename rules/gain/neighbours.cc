@@ -40,8 +40,13 @@ NearGuess corrected(const TreeGuess& tree, const std::vector<Neighbour>& neighbo
     fall += weight * std::max(0.0, n.fall);
   }
   const double fallen = weights > 0 ? kFallShare * fall / weights : 0;
-  return {.value = value / (1 + weights) - fallen,
-          .floor = floor / (1 + weights) - fallen - kDoubt * std::max(0.0, nearest(neighbours) - kNear)};
+  const double closest = nearest(neighbours);
+  NearGuess guess{.value = value / (1 + weights) - fallen,
+                  .floor = floor / (1 + weights) - fallen - kDoubt * std::max(0.0, closest - kNear)};
+  const bool isLossClosest = std::any_of(neighbours.begin(), neighbours.end(),
+                                         [&](const Neighbour& n) { return n.doublings == closest && n.value < 0; });
+  if (isLossClosest) guess.floor = std::min(guess.floor, 0.0);
+  return guess;
 }
 
 }  // namespace pet

@@ -25,6 +25,8 @@ double nearest(const std::vector<Neighbour>& neighbours);
 /// Doublings from the nearest sample within which a prediction is as good as the others of the rule, and beyond which
 /// nothing is said.
 inline constexpr double kNear = 2, kFarthest = 6;
+/// The same of samples that other CPUs have only: how shapes and how CPUs differ adds up.
+inline constexpr double kFarthestElsewhere = 4;
 
 /// A ratio's logarithm, and what one in eight may stay below.
 struct NearGuess {
@@ -35,8 +37,9 @@ struct NearGuess {
 /// What the tree says of shapes, corrected by the samples around them. A sample counts as much as the tree where it is
 /// one doubling away, and a quarter of that with each further one. Where the roofline lets the ratio fall from the
 /// samples to the shapes, it falls by the root; where it lets it rise, nothing was timed that shows it. Beyond kNear
-/// doublings from the nearest one, each lowers the floor by a twentieth. The constants are those with which the floor
-/// is kept at models that were left out (docs/speed.md, Predicted gains).
+/// doublings from the nearest one, each lowers the floor by a twentieth. Where the nearest one lost, the floor claims
+/// no gain. The constants are those with which the floor is kept at models that were left out (docs/speed.md, Predicted
+/// gains).
 NearGuess corrected(const TreeGuess& tree, const std::vector<Neighbour>& neighbours);
 
 }  // namespace pet

@@ -284,6 +284,15 @@ TEST(GainNeighbours, DoubtGrowsWithTheDistance) {
   EXPECT_DOUBLE_EQ(floor(6), 0.4);
 }
 
+TEST(GainNeighbours, ClaimsNoGainWhereTheNearestSampleLost) {
+  auto floor = [](const std::vector<Neighbour>& neighbours) { return corrected(kTree, neighbours).floor; };
+  const Neighbour gains{.doublings = 3, .value = 0.6}, loses{.doublings = 3, .value = -0.1};
+  EXPECT_GT(floor({gains}), 0);
+  EXPECT_LE(floor({loses}), 0);
+  EXPECT_LE(floor({gains, loses}), 0) << "equally far";
+  EXPECT_GT(floor({gains, {.doublings = 4, .value = -0.1}}), 0);
+}
+
 TEST(GainNeighbours, WhatTheRooflineLetsFallFallsAndWhatItLetsRiseDoesNot) {
   auto with = [](double fall) { return corrected(kTree, {{.doublings = 1, .value = 0.6, .fall = fall}}); };
   EXPECT_DOUBLE_EQ(with(0.4).value, 0.4);
@@ -730,6 +739,64 @@ TEST(GainMachines, RatesCarryFiguresOver) {
   EXPECT_NEAR(on(fast).ratio(), 3, 1e-9) << "all is twice as fast";
   EXPECT_LT(on(narrow).pattern, on(slow).pattern);
   EXPECT_GT(on(narrow).pattern, on(slow).pattern / 4);
+}
+
+TEST(GainMachines, RatesDoNotTurnALossIntoAGain) {
+  auto rules = parseRules(R"(pattern product {
+  shape M K N : 1 <= M, 1 <= K, 1 <= N
+  x: [M, K]
+  w: const [K, N]
+  y = MatMul(x, w)
+}
+rule product/turned of product {
+  family turned
+  depth 2
+  class M K N : 1 <= M, 1 <= K, 1 <= N
+  numerics same-terms
+  replacement {
+    a = Transpose(x) perm=[1, 0]
+    b = Transpose(w) perm=[1, 0]
+    c = MatMul(b, a)
+    y = Transpose(c) perm=[1, 0]
+  }
+}
+)",
+                          "product.pet");
+  ASSERT_TRUE(rules) << rules.error().message();
+  auto rated = [](Machine m, double copy) {
+    m.add({"cpu", "e", "1", 1, {1e11, 1e11, copy}, false});
+    return m;
+  };
+  const Machine slow = rated(kA, 1e9), fast = rated(kB, 1e12);
+  auto ratioOnFast = [&](double ratio) {
+    Timings t;
+    t.add(slow);
+    const Rule& rule = rules->rules[0];
+    const Bindings shapes{{"M", 256}, {"K", 256}, {"N", 4}};
+    t.add({.rule = ruleHash(rules->patterns[0], rule),
+           .name = rule.name,
+           .device = "cpu",
+           .shapes = shapes,
+           .engine = "e",
+           .version = "1",
+           .isa = "avx512",
+           .machine = slow.name(),
+           .pattern = 1e-3,
+           .replacement = 1e-3 / ratio,
+           .date = "2026-11-27"});
+    return DeviceCosts::fit(*rules, t, {"cpu", 1, fast}).at(rule, shapes)->ratio();
+  };
+  EXPECT_GT(ratioOnFast(1.01), 1.1) << "its Transposes cost less here";
+  EXPECT_LE(ratioOnFast(0.99), 1);
+}
+
+TEST(GainMachines, SamplesOfOtherCpusReachLessFar) {
+  const std::vector<TimedOn> timed{{kA, 3, 3}};
+  const Bindings near = conv(64, 2, 224, 3), far = conv(1024, 2, 224, 3);  // 2 and 6 doublings, nearly
+  for (const Machine& machine : {kA, kB}) {
+    EXPECT_TRUE(costOn(machine, timed, near));
+    EXPECT_EQ(bool(costOn(machine, timed, far)), machine.name() == kA.name());
+  }
 }
 
 TEST(GainMachines, AMachineThatIsLeftOutShowsTheError) {
