@@ -39,4 +39,16 @@ std::optional<PlainConv> plainConv(const Program& p) {
   return p.nodes().size() == 3 ? plainConv(p, p.node(p.outputs()[0])) : std::nullopt;
 }
 
+std::optional<std::vector<std::pair<std::string, Expr>>> withTaps(const std::vector<ConvAxis>& axes, int taps) {
+  std::vector<std::pair<std::string, Expr>> where;
+  for (const ConvAxis& a : axes) {
+    if (a.taps == Expr(taps)) continue;
+    auto symbol = a.taps.asVariable();
+    if (!symbol) return std::nullopt;
+    bool known = std::any_of(where.begin(), where.end(), [&](const auto& w) { return w.first == *symbol; });
+    if (!known) where.emplace_back(*symbol, taps);
+  }
+  return where;
+}
+
 }  // namespace pet

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/program.h"
@@ -27,5 +28,8 @@ struct PlainConv {
 std::optional<PlainConv> plainConv(const Program& program, const Node& node);
 /// … or is not all of the program.
 std::optional<PlainConv> plainConv(const Program& program);
+
+/// The equations that give each of the axes so many taps; nullopt where one cannot have them.
+std::optional<std::vector<std::pair<std::string, Expr>>> withTaps(const std::vector<ConvAxis>& axes, int taps);
 
 }  // namespace pet

@@ -15,19 +15,6 @@ namespace {
 /// Results per tile, and taps. Larger tiles save more and round worse.
 constexpr std::array<std::pair<int, int>, 4> kSizes{{{2, 3}, {4, 3}, {6, 3}, {4, 5}}};
 
-/// The equations that give every tiled axis r taps; nullopt where one cannot have so many.
-std::optional<std::vector<std::pair<std::string, Expr>>> withTaps(const PlainConv& conv, int r) {
-  std::vector<std::pair<std::string, Expr>> where;
-  for (const ConvAxis& a : conv.spatial) {
-    if (a.taps == Expr(r)) continue;
-    auto symbol = a.taps.asVariable();
-    if (!symbol) return std::nullopt;
-    bool known = std::any_of(where.begin(), where.end(), [&](const auto& w) { return w.first == *symbol; });
-    if (!known) where.emplace_back(*symbol, r);
-  }
-  return where;
-}
-
 // --- The constants ---
 
 /// The matrix for two axes at once: M[r1, c1] · M[r2, c2] at (r1 r2), (c1 c2).
@@ -200,7 +187,7 @@ std::string familyOf(const PlainConv& conv) {
 
 std::optional<Template> winogradTemplate(const Pattern& pattern, int m, int r) {
   auto general = plainConv(pattern.program);
-  auto where = general ? withTaps(*general, r) : std::nullopt;
+  auto where = general ? withTaps(general->spatial, r) : std::nullopt;
   if (!where) return std::nullopt;
   auto source = pattern.program.substitute({where->begin(), where->end()});
   auto conv = source ? plainConv(*source) : std::nullopt;

@@ -350,13 +350,9 @@ Expected<Program> OneAxisWriter::write() && {
 std::optional<Template> oneAxisTemplate(const Pattern& pattern, int m, int r) {
   const auto general = tiledConv(pattern.program);
   if (!general) return std::nullopt;
-  std::vector<std::pair<std::string, Expr>> where;
-  if (const auto symbol = general->tiled.taps.asVariable()) {
-    where.emplace_back(*symbol, r);
-  } else if (general->tiled.taps != Expr(r)) {
-    return std::nullopt;
-  }
-  const auto source = pattern.program.substitute({where.begin(), where.end()});
+  const auto where = withTaps({general->tiled}, r);
+  if (!where) return std::nullopt;
+  const auto source = pattern.program.substitute({where->begin(), where->end()});
   const auto conv = source ? tiledConv(*source) : std::nullopt;
   auto f = winograd(m, r);
   if (!conv || !f) return std::nullopt;
@@ -364,8 +360,8 @@ std::optional<Template> oneAxisTemplate(const Pattern& pattern, int m, int r) {
   auto program = OneAxisWriter(*source, *conv, m, r, *f).write();
   if (!program) return std::nullopt;
   const char axis = conv->kept.size() == 1 ? 'h' : 'd';
-  ShapeClass shapes = classOf(pattern, where, *program);
-  return Template{fmt::format("winograd-{}-{}-{}", axis, m, r), "winograd-of-one-axis", where, std::move(shapes),
+  ShapeClass shapes = classOf(pattern, *where, *program);
+  return Template{fmt::format("winograd-{}-{}-{}", axis, m, r), "winograd-of-one-axis", *where, std::move(shapes),
                   std::move(*program)};
 }
 
