@@ -150,6 +150,7 @@ struct Plan {
   RuleSet rules;
   std::vector<Job> jobs;
   Timings timings;  ///< what is known already
+  Timings shipped;  ///< what comes with the tool
 };
 
 /// A place that cannot be written is found before anything is timed.
@@ -166,6 +167,10 @@ Expected<Plan> planned(const Options& o) {
   auto timings = resume(o.output);
   if (!timings) return tl::unexpected(timings.error());
   plan.timings = std::move(*timings);
+  const std::string shipped = tool::shippedTimings(o.device).value_or("");
+  auto known = shipped.empty() ? Timings() : readTimings(shipped);
+  if (!known) return tl::unexpected(known.error());
+  plan.shipped = std::move(*known);
   auto jobs = tune::plan(plan.rules, *grid, o, [&](std::string_view what, double share) { status.show(what, share); });
   if (!jobs) return tl::unexpected(jobs.error());
   plan.jobs = std::move(*jobs);
@@ -176,7 +181,7 @@ Expected<Plan> planned(const Options& o) {
 Expected<void> timeRules(std::vector<std::string> command, Options o) {
   auto plan = planned(o);
   if (!plan) return tl::unexpected(plan.error());
-  auto& [rules, jobs, timings] = *plan;
+  auto& [rules, jobs, timings, shipped] = *plan;
   RunnerKeeper runner(std::move(command), o.timeout);
   auto engine = greeted(runner, o);
   if (!engine) return tl::unexpected(engine.error());
@@ -192,7 +197,7 @@ Expected<void> timeRules(std::vector<std::string> command, Options o) {
     PET_TRY(say(o, fmt::format("{} rules are left out: they may round too much on {}\n", inexact, o.device)));
   engine->machine = std::move(*machine);
   Tuner tuner(o, *engine, runner, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
-  auto rows = timeAll(rules, jobs, tuner, runner, timings, o);
+  auto rows = timeAll(rules, jobs, tuner, runner, timings, shipped, o);
   if (!rows) return tl::unexpected(rows.error());
 
   if (!o.quiet) {  // judging the predictions takes its time

@@ -109,6 +109,9 @@ class OpenTimings {
   OpenTimings& operator=(OpenTimings&&) = default;
   static Expected<OpenTimings> open(const std::string& path);
   static Expected<OpenTimings> openBytes(std::string bytes, const std::string& name);
+  /// Those of both files, either of which may be of any form; of one setting the sample of `more` counts. All of `more`
+  /// is parsed at once.
+  static Expected<OpenTimings> openBoth(const std::string& path, const std::string& more);
 
   Expected<std::vector<TimingSample>> samples(const std::string& ruleHash, const std::string& device) const;
   Expected<std::vector<LayoutSample>> layouts(const std::string& device) const;

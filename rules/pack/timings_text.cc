@@ -327,6 +327,16 @@ Expected<OpenTimings> OpenTimings::open(const std::string& path) {
   return openBytes(std::move(*bytes), path);
 }
 
+Expected<OpenTimings> OpenTimings::openBoth(const std::string& path, const std::string& more) {
+  auto added = readTimings(more);
+  if (!added) return tl::unexpected(added.error());
+  auto text = readFile(path, ErrorKind::kPack);
+  if (text && looksLikeDatabase(*text))
+    text = readTimingsBytes(*text, path).map([](const Timings& t) { return print(t); });
+  if (!text) return tl::unexpected(text.error());
+  return openBytes(*text + "\n" + print(*added), path);
+}
+
 Expected<OpenTimings> OpenTimings::openBytes(std::string bytes, const std::string& name) {
   OpenTimings timings;
   timings.name_ = name;

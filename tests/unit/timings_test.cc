@@ -316,6 +316,36 @@ TEST(OpenTimings, AnswerAsTimingsDo) {
   }
 }
 
+TEST(OpenTimings, OfTwoFilesTheSecondCountsWhereBothHaveASample) {
+  const Timings first = hashedTimings();
+  Timings second;
+  TimingSample other = first.samples(hashed('a'), "ort-cpu").front();
+  other.pattern *= 3;
+  second.add(other);
+  TimingSample added = other;
+  added.shapes.begin()->second += 1000;
+  second.add(added);
+  Timings both = first;
+  both.merge(second);
+  const fs::path folder = fs::temp_directory_path() / fmt::format("pet-two-timings-{}", ::getpid());
+  fs::create_directories(folder);
+  for (const char* extension : {".jsonl", ".timings"}) {
+    for (const char* more : {".jsonl", ".timings"}) {
+      const std::string a = (folder / "a").string() + extension, b = (folder / "b").string() + more;
+      ASSERT_TRUE(writeTimings(first, a).has_value());
+      ASSERT_TRUE(writeTimings(second, b).has_value());
+      auto open = OpenTimings::openBoth(a, b);
+      ASSERT_TRUE(open.has_value()) << open.error().message();
+      for (char digit : {'a', 'b', 'c'})
+        EXPECT_EQ(open->samples(hashed(digit), "ort-cpu").value(), both.samples(hashed(digit), "ort-cpu"));
+    }
+  }
+  const std::string there = folder / "a.jsonl", missing = folder / "none";
+  EXPECT_EQ(OpenTimings::openBoth(there, missing).error().kind, ErrorKind::kPack);
+  EXPECT_EQ(OpenTimings::openBoth(missing, there).error().kind, ErrorKind::kPack);
+  fs::remove_all(folder);
+}
+
 TEST(OpenTimings, ABadLineIsRefusedWhenItsRuleIsAskedFor) {
   std::string text = print(hashedTimings());
   text.replace(text.rfind("\"pattern\":0.002"), 15, "\"pattern\":-1.00");

@@ -1,6 +1,11 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "rules/pack/pack.h"
+#include "rules/text.h"
+#include "tests/unit/text_file.h"
 #include "tools/tune/jobs.h"
+#include "tools/tune/schedule.h"
 
 namespace pet::tune_jobs_test {
 namespace {
@@ -24,6 +29,69 @@ TEST(TuneJobs, RulesThatRoundTooMuchAtADevicesPrecisionAreLeftOut) {
     options.device = c.device;
     EXPECT_EQ(tune::roundsTooMuch(rule, options), c.isTooMuch) << c.device << " " << c.kappa;
   }
+}
+
+/// The first points of a rule, timed on another machine: it gains where filters are few, and loses where they are many.
+class TuneSchedule : public testing::Test {
+ protected:
+  TuneSchedule() {
+    elsewhere_.add(machine("A"));
+    for (int64_t filters : {1, 64}) {
+      for (int64_t height : {28, 56, 112}) {
+        TimingSample s;
+        s.rule = hash_;
+        s.name = rules_.rules[0].name;
+        s.device = o_.device;
+        s.shapes = shapes(filters, height);
+        s.engine = "onnxruntime";
+        s.version = "1";
+        s.isa = "avx512";
+        s.machine = machine("A").name();
+        s.pattern = 1e-6 * static_cast<double>(height * filters);
+        s.replacement = s.pattern * (filters == 1 ? 0.25 : 4);
+        elsewhere_.add(s);
+      }
+    }
+  }
+
+  static Machine machine(const char* vendor) { return {.vendor = vendor, .family = 1, .model = 1, .isa = "avx512"}; }
+  static Bindings shapes(int64_t filters, int64_t height) {
+    return {{"N", 1}, {"C", 8}, {"F", filters}, {"H", height}, {"W", 8}, {"R", 3}, {"S", 3}, {"P", 1}, {"Q", 1}};
+  }
+  std::vector<tune::Job> jobsAt(const std::vector<Bindings>& points) const {
+    std::vector<tune::Job> jobs;
+    for (const Bindings& at : points) {
+      tune::Job job{&rules_.patterns[0], &rules_.rules[0], hash_, at, at};
+      job.turn = static_cast<int>(jobs.size());
+      jobs.push_back(job);
+    }
+    return jobs;
+  }
+
+  RuleSet rules_ =
+      parseRules(testing_support::textOf(std::string(PET_SOURCE_DIR) + "/tests/data/conv.pet"), "conv.pet").value();
+  std::string hash_ = ruleHash(rules_.patterns[0], rules_.rules[0]);
+  tune::Options o_;
+  Timings elsewhere_;
+};
+
+TEST_F(TuneSchedule, WhatPromisesMostComesFirst) {
+  const auto jobs = jobsAt({shapes(64, 56), shapes(1, 28), shapes(1, 112)});
+  const auto promised = tune::promisedSeconds(rules_, jobs, elsewhere_, machine("B"), o_);
+  ASSERT_EQ(promised.size(), 3U);
+  EXPECT_LT(promised[0], 0);
+  EXPECT_GT(promised[2], promised[1]);
+  EXPECT_THAT(tune::nextJobs(rules_, jobs, {0, 1, 2}, promised, {}, machine("B"), o_), testing::ElementsAre(2, 1, 0));
+  EXPECT_THAT(tune::nextJobs(rules_, jobs, {0, 1}, promised, {}, machine("B"), o_), testing::ElementsAre(1, 0));
+}
+
+TEST_F(TuneSchedule, OfWhatNothingIsKnownComesAsPlannedBeforeWhatLoses) {
+  const auto jobs = jobsAt({shapes(64, 56), shapes(1, 1'000'000), shapes(2'000'000, 28)});
+  const auto promised = tune::promisedSeconds(rules_, jobs, elsewhere_, machine("B"), o_);
+  EXPECT_THAT(tune::nextJobs(rules_, jobs, {0, 1, 2}, promised, {}, machine("B"), o_), testing::ElementsAre(1, 2, 0));
+  const auto nothing = tune::promisedSeconds(rules_, jobs, {}, machine("B"), o_);
+  EXPECT_THAT(nothing, testing::Each(0));
+  EXPECT_THAT(tune::nextJobs(rules_, jobs, {0, 1, 2}, nothing, {}, machine("B"), o_), testing::ElementsAre(0, 1, 2));
 }
 
 }  // namespace

@@ -97,6 +97,9 @@ void declareChecks(CLI::App& app, ApplyArguments& o) {
                "marked so");
   app.add_option("--timings", o.timings, "a file of timings, instead of those that come with the tool")
       ->check(isNamed());
+  app.add_option("--more-timings", o.moreTimings,
+                 "a file of timings besides those; where both timed a rule alike, what this one says counts")
+      ->check(isNamed());
   app.add_option("--machine", o.machine,
                  "the machine to rewrite for: one that the timings are of, an ISA (avx2), or a file from pet-tune "
                  "--calibrate; by default $PET_MACHINE, else this one")

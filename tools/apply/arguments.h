@@ -15,7 +15,7 @@ namespace pet::tool {
 
 /// What pet-apply was asked for.
 struct ApplyArguments {
-  std::string model, pack, output, timings, machine, json, report, explain;
+  std::string model, pack, output, timings, moreTimings, machine, json, report, explain;
   std::string device = "ort-cpu", check = "full", numerics = "bounded";
   std::vector<std::string> only, skip, sites;
   std::string python, runner, cache, checker;

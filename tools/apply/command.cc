@@ -63,6 +63,7 @@ std::vector<std::string> choicesOf(const ApplyArguments& o) {
   options.value("--device", o.device, usual.device);
   options.flag("--guess", o.guess);
   options.value("--timings", o.timings, "");
+  options.value("--more-timings", o.moreTimings, "");
   options.value("--machine", o.machine, usual.machine);
   options.flag("--freeze-inputs", o.freezeInputs);
   options.value("--check", o.check, usual.check);

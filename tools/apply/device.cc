@@ -59,14 +59,15 @@ Expected<void> checkDevice(const ApplyArguments& o, const OpenTimings& timings) 
 }
 
 Expected<std::vector<std::string>> timingsWarnings(const ApplyArguments& o, const OpenTimings& timings) {
-  if (o.timings.empty() || o.all) return std::vector<std::string>();
+  const std::string& named = o.timings.empty() ? o.moreTimings : o.timings;
+  if (named.empty() || o.all) return std::vector<std::string>();
   auto timed = timings.devices();
   if (!timed) return tl::unexpected(timed.error());
   if (timed->empty() || timed->contains(o.device)) return std::vector<std::string>();
-  return std::vector{fmt::format(
-      "{} has timings of {}, none of {}, and what gains on one engine may lose on another: no rule fires "
-      "by them; {}",
-      o.timings, fmt::join(*timed, ", "), o.device, againWith(o, "--device " + shellWord(*timed->begin())))};
+  return std::vector{
+      fmt::format("{} has timings of {}, none of {}, and what gains on one engine may lose on another: no rule fires "
+                  "by them; {}",
+                  named, fmt::join(*timed, ", "), o.device, againWith(o, "--device " + shellWord(*timed->begin())))};
 }
 
 }  // namespace pet::tool

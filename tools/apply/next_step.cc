@@ -28,9 +28,12 @@ std::string besideModel(const std::string& model, const char* extension) {
   return std::filesystem::path(model).replace_extension(extension).string();
 }
 
-/// Times the rules that are not tuned at the model's sizes, and applies them.
+/// Times the rules that are not tuned at the model's sizes, and applies them: into the file that was named, or one that
+/// counts besides those that ship.
 std::vector<std::string> tune(const std::set<std::string>& rules, const ApplyArguments& o) {
-  const std::string file = o.timings.empty() ? besideModel(o.model, ".timings.jsonl") : o.timings;
+  ApplyArguments tuned = o;
+  std::string& file = o.timings.empty() ? tuned.moreTimings : tuned.timings;
+  if (file.empty()) file = besideModel(o.model, ".timings.jsonl");
   std::string command = "pet-tune";
   if (!o.pack.empty()) command += " " + shellWord(o.pack);
   command += fmt::format(" -o {} --shapes-from {} --budget 600", shellWord(file), shellWord(o.model));
@@ -39,8 +42,6 @@ std::vector<std::string> tune(const std::set<std::string>& rules, const ApplyArg
   if (o.threads != 1) command += fmt::format(" --threads {}", o.threads);
   if (!rules.empty() && rules.size() <= kMostNamed)
     command += " --rules " + shellWord(fmt::format("{}", fmt::join(rules, ",")));
-  ApplyArguments tuned = o;
-  tuned.timings = file;
   return {command, againWith(tuned, "")};
 }
 

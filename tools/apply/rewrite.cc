@@ -48,18 +48,14 @@ double seconds() {
 
 // --- Costs ---
 
-/// The timings that were asked for, or those that ship for the device; none is no error. With --all none are needed.
+/// The timings that were asked for, or those that ship for the device, with --more-timings; none is no error. With
+/// --all none are needed.
 Expected<OpenTimings> findTimings(const ApplyArguments& o) {
-  if (!o.timings.empty()) return OpenTimings::open(o.timings);
-  auto folder = shareFolder();
-  if (!folder && o.all) return OpenTimings();
-  if (!folder) return tl::unexpected(folder.error());
-  std::error_code ignored;
-  for (const char* extension : {".timings.jsonl", ".timings"}) {
-    auto path = *folder / (o.device + extension);
-    if (std::filesystem::exists(path, ignored)) return OpenTimings::open(path.string());
-  }
-  return OpenTimings();
+  auto path = o.timings.empty() ? shippedTimings(o.device) : Expected<std::string>(o.timings);
+  if (!path && !o.all) return tl::unexpected(path.error());
+  const std::string file = path.value_or("");
+  if (o.moreTimings.empty()) return file.empty() ? OpenTimings() : OpenTimings::open(file);
+  return file.empty() ? OpenTimings::open(o.moreTimings) : OpenTimings::openBoth(file, o.moreTimings);
 }
 
 /// The pack that was asked for, else the default pack.
@@ -73,7 +69,7 @@ Expected<Pack> openPack(const ApplyArguments& o) {
 /// The model itself may be the output: it is replaced as a whole or not at all.
 Expected<void> checkNames(const ApplyArguments& o) {
   const std::string json = fileOf(o.json), report = fileOf(o.report);
-  if (auto ok = distinctFiles({o.output, json, report}, {o.pack, o.timings}); !ok) return ok;
+  if (auto ok = distinctFiles({o.output, json, report}, {o.pack, o.timings, o.moreTimings}); !ok) return ok;
   return distinctFiles({json, report}, {o.model});
 }
 

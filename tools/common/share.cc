@@ -67,4 +67,15 @@ Expected<std::string> shareFile(const std::string& name) {
               "install pet again, or name the share/pet of an installation in PET_SHARE");
 }
 
+Expected<std::string> shippedTimings(const std::string& device) {
+  auto folder = shareFolder();
+  if (!folder) return tl::unexpected(folder.error());
+  std::error_code ignored;
+  for (const char* extension : {".timings.jsonl", ".timings"}) {
+    auto path = *folder / (device + extension);
+    if (std::filesystem::exists(path, ignored)) return path.string();
+  }
+  return "";
+}
+
 }  // namespace pet::tool

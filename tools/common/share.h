@@ -27,4 +27,7 @@ inline constexpr const char* kDefaultPack = "default.db";
 /// The path of a file or folder in it, e.g. "ort/runner.py". kUsage: there is no share folder, or it has no such entry.
 Expected<std::string> shareFile(const std::string& name);
 
+/// The timings of a device that come with the tool; "": there are none. kUsage: there is no share folder.
+Expected<std::string> shippedTimings(const std::string& device);
+
 }  // namespace pet::tool

@@ -51,7 +51,10 @@ class Rounds {
          const Options& o)
       : rules_(rules), jobs_(jobs), tuner_(tuner), runner_(runner), timings_(timings), o_(o), rows_(jobs.size()) {}
 
-  Expected<std::vector<Row>> run() {
+  Expected<std::vector<Row>> run(const Timings& elsewhere) {
+    Timings all = elsewhere;
+    all.merge(timings_);
+    const std::vector<double> promised = promisedSeconds(rules_, jobs_, all, tuner_.machine(), o_);
     std::vector<size_t> open;
     for (size_t job = 0; job < jobs_.size(); ++job) {
       if (auto known = earlier(timings_, tuner_.blank(jobs_[job]))) {
@@ -61,7 +64,7 @@ class Rounds {
       }
     }
     while (!open.empty()) {
-      std::vector<size_t> now = nextJobs(rules_, jobs_, open, timings_, tuner_.machine(), o_);
+      std::vector<size_t> now = nextJobs(rules_, jobs_, open, promised, timings_, tuner_.machine(), o_);
       for (size_t job : now) {
         auto row = rowOf(jobs_[job]);
         if (!row) return tl::unexpected(row.error());
@@ -147,8 +150,9 @@ Expected<std::vector<Row>> timeAll(const RuleSet& rules,
                                    Tuner& tuner,
                                    const RunnerKeeper& runner,
                                    Timings& timings,
+                                   const Timings& known,
                                    const Options& o) {
-  return Rounds(rules, jobs, tuner, runner, timings, o).run();
+  return Rounds(rules, jobs, tuner, runner, timings, o).run(known);
 }
 
 }  // namespace pet::tune

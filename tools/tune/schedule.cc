@@ -12,7 +12,43 @@ constexpr int kFirstPoints = 3;  ///< of each rule, whatever they say
 constexpr size_t kBatch = 32;    ///< jobs before all is considered anew
 constexpr double kAsGood = 0.7;  ///< those whose uncertainty is so much of the greatest one
 
+/// What timings say of jobs.
+class CostsOfSettings {
+ public:
+  CostsOfSettings(const RuleSet& rules, const Timings& timings, const Machine& machine, const Options& o)
+      : rules_(rules), timings_(timings), machine_(machine), o_(o) {}
+
+  const DeviceCosts& of(const Job& job) {
+    const std::pair key(std::string(job.beside.place()), job.opset);
+    auto known = costs_.find(key);
+    if (known != costs_.end()) return known->second;
+    const Setting setting{o_.device, o_.threads, machine_, key.first, job.opset};
+    return costs_.emplace(key, DeviceCosts::fit(rules_, timings_, setting)).first->second;
+  }
+
+ private:
+  const RuleSet& rules_;
+  const Timings& timings_;
+  const Machine& machine_;
+  const Options& o_;
+  std::map<std::pair<std::string, int>, DeviceCosts> costs_;  ///< by place and opset
+};
+
 }  // namespace
+
+std::vector<double> promisedSeconds(const RuleSet& rules,
+                                    const std::vector<Job>& jobs,
+                                    const Timings& timings,
+                                    const Machine& machine,
+                                    const Options& o) {
+  CostsOfSettings costs(rules, timings, machine, o);
+  std::vector<double> promised;
+  for (const Job& job : jobs) {
+    auto cost = costs.of(job).withoutMarginAt(*job.rule, job.shapes);
+    promised.push_back(cost ? cost->pattern - cost->replacement : 0);
+  }
+  return promised;
+}
 
 double uncertainty(const Expected<CostEstimate>& cost, double minGain) {
   if (!cost) return 1;
@@ -24,22 +60,20 @@ double uncertainty(const Expected<CostEstimate>& cost, double minGain) {
 std::vector<size_t> nextJobs(const RuleSet& rules,
                              const std::vector<Job>& jobs,
                              const std::vector<size_t>& open,
+                             const std::vector<double>& promised,
                              const Timings& timings,
                              const Machine& machine,
                              const Options& o) {
   std::vector<size_t> next;
   std::copy_if(open.begin(), open.end(), std::back_inserter(next),
                [&](size_t job) { return jobs[job].turn < kFirstPoints; });
+  std::stable_sort(next.begin(), next.end(), [&](size_t a, size_t b) { return promised[a] > promised[b]; });
   if (!next.empty()) return next;
-  std::map<std::pair<std::string, int>, DeviceCosts> costs;  // by place and opset
+  CostsOfSettings costs(rules, timings, machine, o);
   std::vector<std::pair<double, size_t>> ranked;
   for (size_t job : open) {
     const Job& j = jobs[job];
-    const Setting setting{o.device, o.threads, machine, std::string(j.beside.place()), j.opset};
-    auto own = costs.find({setting.place, j.opset});
-    if (own == costs.end())
-      own = costs.emplace(std::pair(setting.place, j.opset), DeviceCosts::fit(rules, timings, setting)).first;
-    ranked.emplace_back(-uncertainty(own->second.at(*j.rule, j.shapes), o.minGain), job);
+    ranked.emplace_back(-uncertainty(costs.of(j).at(*j.rule, j.shapes), o.minGain), job);
   }
   std::sort(ranked.begin(), ranked.end());  // of as uncertain ones, the first
   std::set<const Rule*> seen;

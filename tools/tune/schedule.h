@@ -7,12 +7,21 @@
 
 namespace pet::tune {
 
+/// Seconds of a run that each job's rule is expected to save at its shapes, by what was timed before, wherever that was
+/// (DeviceCosts::withoutMarginAt()): negative where it is expected to lose, 0 where nothing is known.
+std::vector<double> promisedSeconds(const RuleSet& rules,
+                                    const std::vector<Job>& jobs,
+                                    const Timings& timings,
+                                    const Machine& machine,
+                                    const Options& o);
+
 /// Of the open jobs (indices, ascending), those that are next worth their time: the first points of every rule, which
-/// are the most telling ones; then a few about which the decision is least certain, by what was timed so far, each of
-/// another rule.
+/// are the most telling ones, those that promise most before the others; then a few about which the decision is least
+/// certain, by what was timed so far, each of another rule.
 std::vector<size_t> nextJobs(const RuleSet& rules,
                              const std::vector<Job>& jobs,
                              const std::vector<size_t>& open,
+                             const std::vector<double>& promised,
                              const Timings& timings,
                              const Machine& machine,
                              const Options& o);
