@@ -50,21 +50,35 @@ Shape axisExtents(const LayoutSpec& layout, const std::vector<int>& axes) {
   return extents;
 }
 
+/// The Layout's operand and its extents, behind a Flatten where a Layout made it: a rule has two that move where they
+/// are quicker than one, and ONNX Runtime joins Transposes with Reshapes between them, but not with a Flatten. Of two
+/// extents that the model leaves open a Flatten would lose one.
+std::pair<std::string, Shape> keptApart(const Emission& e) {
+  const Shape& in = e.shape(0);
+  const LayoutSpec* before = layoutOf(e.producer(0));
+  const auto open = std::count_if(in.begin(), in.end(), [](const Dim& extent) { return !extent.asConstant(); });
+  if (!before || movesNothing(*before) || in.empty() || open > 1) return {e.operand(0), in};
+  return {e.step("Flatten", {e.operand(0)}), {in[0], Dim::product({in.begin() + 1, in.end()})}};
+}
+
 // Reshape to the axes, Transpose, Reshape to the groups; what changes nothing is left out.
 void writeLayout(const Emission& e, const OnnxRow&) {
   LayoutSpec layout = reduced(*layoutOf(e.node()));
-  const Shape &in = e.shape(0), &out = e.outputShape();
+  const Shape& out = e.outputShape();
   auto [from, to] = movingAxes(layout);
   if (from == to) {
-    e.reshape(e.operand(0), in, out, true);
-  } else if (auto perm = asTranspose(layout)) {
-    e.transpose(e.operand(0), *perm, true);
+    e.reshape(e.operand(0), e.shape(0), out, true);
+    return;
+  }
+  const auto [operand, in] = keptApart(e);
+  if (auto perm = asTranspose(layout); perm && in == e.shape(0)) {
+    e.transpose(operand, *perm, true);
   } else {
     std::vector<int64_t> order;
     for (int a : to)
       order.push_back(std::find(from.begin(), from.end(), a) - from.begin());
     Shape cut = axisExtents(layout, from), moved = axisExtents(layout, to);
-    std::string x = e.reshape(e.operand(0), in, cut);
+    std::string x = e.reshape(operand, in, cut);
     if (moved == out) {
       e.transpose(x, order, true);
     } else {

@@ -209,6 +209,11 @@ MODELS = {
         [node("Conv", ["x", "w"], ["t"], dilations=[3], pads=[9, 9]), node("Conv", ["t", "v"], ["y"], dilations=[5], pads=[5, 5])],
         {"x": [1, 8, 40]}, ["y"], {"w": weights(8, 8, 7), "v": weights(8, 8, 3)},
         ["conv1d-d3/row(conv-d3(x))", "conv1d-d5/row(conv-d5(x))"]),
+    "heads": (  # of attention over channels, and of maps
+        [node("Transpose", ["x"], ["y"], perm=[2, 0, 3, 4, 1]), node("Transpose", ["x"], ["z"], perm=[1, 0, 2, 4, 3]),
+         node("Reshape", ["x", "images"], ["s"]), node("Transpose", ["s"], ["t"], perm=[0, 3, 2, 1])],
+        {"x": [2, 9, 3, 4, 5]}, ["y", "z", "t"], {"images": np.array([2, 9, 12, 5])},
+        ["tokens-last/1-2-5_0-1-2", "transposed-parts/3-4-5_0-1-2", "ends-exchanged/2-3-4_1-2-4"]),
     "squeeze_excitation": (
         [node("GlobalAveragePool", ["x"], ["p"]), node("Sigmoid", ["p"], ["g"]), node("Expand", ["g", "s"], ["e"]), node("Mul", ["x", "e"], ["y"])],
         {"x": [1, 16, 9, 7]}, ["y"], {"s": np.array([1, 16, 9, 7])}, ["expand-mul/Mul(x:s)"]),

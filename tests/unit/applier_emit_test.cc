@@ -49,6 +49,11 @@ const Case kCases[] = {
     {"x: [2, 3]  y = Layout(x) a b -> a b", "Identity"},
     {"x: [1, 3, 1, 5]  y = Layout(x) a b c d -> d a c b", "Transpose"},
     {"x: [2, 3]  y = Layout(x) a b -> b 1 a", "Transpose Reshape"},
+    // Of two that move, the second begins with a Flatten.
+    {"x: [2, 3, 20]  t = Layout(x) a b (c:4 d) -> a (c d) b  y = Layout(t) a (c:4 d) b -> c a (d b)",
+     "Transpose Flatten Reshape Transpose Reshape"},
+    {"x: [2, 3, 5]  t = Layout(x) a b c -> (a c) b  y = Layout(t) m b -> b m", "Transpose Reshape Flatten Transpose"},
+    {"x: [2, 3, 5]  t = Layout(x) a b c -> a c b  y = Layout(t) a c b -> (a c) b", "Transpose Reshape"},
     {"x: [2, 6]  y = Reshape(x) shape=[3, 4]", "Reshape"},
     {"x: [2, 3, 4]  y = Flatten(x) axis=2", "Reshape"},
     {"x: [2, 1, 4]  y = Squeeze(x) axes=[1]", "Reshape"},

@@ -25,6 +25,9 @@ std::vector<std::string> namesOf(const std::string& nameOrText) {
 TEST(Transposes, AreTwoExchangesOfNeighbours) {
   EXPECT_THAT(namesOf("pixel-unshuffle"), Contains("2-3-4_3-5-6"));
   EXPECT_THAT(namesOf("patches-to-pixels"), Contains("2-3-4_1-5-6"));
+  EXPECT_THAT(namesOf("tokens-last"), Contains("1-2-5_0-1-2"));
+  EXPECT_THAT(namesOf("transposed-parts"), Contains("3-4-5_0-1-2"));
+  EXPECT_THAT(namesOf("ends-exchanged"), Contains("2-3-4_1-2-4"));
   EXPECT_THAT(namesOf("pattern p { shape A B C D\n x: [A, B, C, D]\n y = Transpose(x) perm=[2, 3, 1, 0] }"),
               Contains("0-2-4_2-3-4"));
 }
