@@ -67,6 +67,7 @@ class Simplifier {
   std::optional<Value> unchanged(int node, const Node& n, const Operands& operands);
   std::optional<Value> smallerConcat(int node, const Node& n, const Operands& operands);
   std::optional<Value> sliceOfConcat(int node, const Node& n, const Operands& operands);
+  std::optional<Value> concatOfSlices(int node, const Node& n, const Operands& operands);
   struct Step {
     std::optional<Value> (Simplifier::*apply)(int, const Node&, const Operands&);
     bool ofNewOnly;  ///< nodes that came with the model stay
@@ -161,6 +162,45 @@ std::optional<Value> Simplifier::sliceOfConcat(int node, const Node& n, const Op
     offset += extent;
   }
   return std::nullopt;
+}
+
+/// Where a Slice begins, per dimension of what it is a part of; nullopt where it leaves something out in between.
+std::optional<std::vector<Expr>> beginOf(const Node& slice, size_t rank) {
+  std::vector<Expr> begin(rank, Expr(0));
+  for (size_t i = 0; i < slice.list("axes").size(); ++i) {
+    if (!slice.list("steps").empty() && slice.list("steps")[i] != Expr(1)) return std::nullopt;
+    begin[static_cast<size_t>(slice.list("axes")[i].constant())] = slice.list("starts")[i];
+  }
+  return begin;
+}
+
+/// Parts of one value that are neighbours in it: the part that they make up, or all of the value.
+std::optional<Value> Simplifier::concatOfSlices(int node, const Node& n, const Operands& operands) {
+  if (!n.is(ops::kConcat)) return std::nullopt;
+  const auto axis = static_cast<size_t>(n.scalar("axis").constant());
+  const Node& first = now().node(operands[0]);
+  if (!first.is(ops::kSlice) || !readable(first.operands[0])) return std::nullopt;
+  const Value whole = first.operands[0];
+  const Shape shape = now().shape(whole);
+  const auto begin = beginOf(first, shape.size());
+  if (!begin) return std::nullopt;
+  std::vector<Expr> next = *begin;
+  for (Value v : operands) {
+    const Node& part = now().node(v);
+    if (!part.is(ops::kSlice) || part.operands[0] != whole || beginOf(part, shape.size()) != next) return std::nullopt;
+    if (!part.shapes[0][axis].isAffine()) return std::nullopt;
+    next[axis] += part.shapes[0][axis].affine();
+  }
+  std::vector<Expr> axes, starts, ends;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const Dim& extent = n.shapes[0][d];
+    if (extent == shape[d]) continue;
+    axes.emplace_back(static_cast<int64_t>(d));
+    starts.push_back((*begin)[d]);
+    ends.push_back((*begin)[d] + extent.affine());
+  }
+  if (axes.empty()) return whole;
+  return add("Slice", {whole}, {{"axes", axes}, {"starts", starts}, {"ends", ends}}, node);
 }
 
 /// The Layout that gives a value, if rewriting made it.
@@ -333,7 +373,7 @@ bool Simplifier::enterSplit(int node) {
 const Simplifier::Step Simplifier::kSteps[] = {
     {&Simplifier::layoutOfLayout, false}, {&Simplifier::layoutBehind, false}, {&Simplifier::sameLayout, true},
     {&Simplifier::layoutOfSlice, true},   {&Simplifier::padOfLayout, true},   {&Simplifier::unchanged, true},
-    {&Simplifier::smallerConcat, true},   {&Simplifier::sliceOfConcat, true},
+    {&Simplifier::smallerConcat, true},   {&Simplifier::sliceOfConcat, true}, {&Simplifier::concatOfSlices, true},
 };
 
 /// The simpler value takes the node's place. False where it cannot, for it is one that has to keep its own name, too.

@@ -10,6 +10,7 @@ namespace pet {
 /// - a Layout of a Layout, also across two sites, becomes one, or none;
 /// - empty operands of a Concat go, and with them what computed them;
 /// - a Slice of a Concat that reads one operand only reads that operand;
+/// - a Concat of Slices that are neighbours in one value is a Slice of it, or the value;
 /// - an element-wise function or an addition of per-channel constants behind a closing Layout (Concat, Slice,
 ///   DepthToSpace) moves in front of it, to the operators that compute: so that engines fuse it there, and closing and
 ///   opening layouts of neighbours meet.

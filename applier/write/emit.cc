@@ -46,6 +46,7 @@ class Emitter {
     auto it = renewed_.find(i);
     return it == renewed_.end() ? graph_.nodes[index(i)] : it->second;
   }
+  bool isGone(const std::string& name) const;
   std::optional<Unit> unitOf(const std::string& name) const;
   std::optional<Unit> unitOf(Value v) const;
   std::vector<Unit> needs(Unit u) const;
@@ -103,20 +104,21 @@ Emitter::Emitter(const Graph& graph,
   for (const Provenance& p : after.provenance) {
     if (p.origin >= 0) ++partsAfter_[index(p.origin)];
   }
-  breakUp(before);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     for (const std::string& name : graph.nodes[i].outputs)
       producer_.emplace(name, static_cast<int>(i));
   }
   for (const auto& [value, name] : after.names)
     valueByName_.emplace(name, value);
+  breakUp(before);
   for (int i = 0; i < static_cast<int>(program().nodes().size()); ++i) {
     if (auto f = fusedBias(i)) fused_.emplace(i, *f);
   }
 }
 
 /// Where a node of the view reads an inner value of another ONNX node (of a Conv, without its bias), both ONNX nodes
-/// are written as they were, or neither is.
+/// are written as they were, or neither is. Nor is an ONNX node that reads what is gone: where the view has a Slice of
+/// a Slice as one, that does not read the first.
 void Emitter::breakUp(const View& before) {
   constexpr int kBroken = -1;
   const std::vector<bool> constant = constantNodes(before.program);
@@ -135,6 +137,13 @@ void Emitter::breakUp(const View& before) {
       const bool isIntact = intact(static_cast<int>(a));
       if (isIntact == intact(static_cast<int>(b))) continue;
       partsAfter_[isIntact ? a : b] = kBroken;
+      changed = true;
+    }
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (partsBefore_[i] == 0 || !intact(static_cast<int>(i))) continue;
+      const std::vector<std::string> read = readsOf(original(static_cast<int>(i)));
+      if (std::none_of(read.begin(), read.end(), [&](const std::string& name) { return isGone(name); })) continue;
+      partsAfter_[i] = kBroken;
       changed = true;
     }
   }
@@ -168,13 +177,21 @@ std::optional<FusedBias> Emitter::fusedBias(int add) const {
   return std::nullopt;
 }
 
+/// A node of the model made the value, and nothing does now.
+bool Emitter::isGone(const std::string& name) const {
+  auto it = producer_.find(name);
+  if (it == producer_.end() || intact(it->second)) return false;
+  auto value = valueByName_.find(name);
+  return value == valueByName_.end() || !isNew(value->second.node);
+}
+
 std::optional<Unit> Emitter::unitOf(const std::string& name) const {
+  if (isGone(name)) throw NotEmitted{fmt::format("'{}' is read but no longer computed", name)};
   auto it = producer_.find(name);
   if (it != producer_.end() && intact(it->second)) return Unit{Unit::Kind::kOriginal, it->second};
   auto value = valueByName_.find(name);
   if (value != valueByName_.end() && isNew(value->second.node)) return Unit{Unit::Kind::kNew, value->second.node};
-  if (it == producer_.end()) return std::nullopt;  // an input or an initializer
-  throw NotEmitted{fmt::format("'{}' is read but no longer computed", name)};
+  return std::nullopt;  // an input or an initializer
 }
 
 std::optional<Unit> Emitter::unitOf(Value v) const {

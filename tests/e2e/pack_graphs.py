@@ -214,6 +214,15 @@ MODELS = {
          node("Reshape", ["x", "images"], ["s"]), node("Transpose", ["s"], ["t"], perm=[0, 3, 2, 1])],
         {"x": [2, 9, 3, 4, 5]}, ["y", "z", "t"], {"images": np.array([2, 9, 12, 5])},
         ["tokens-last/1-2-5_0-1-2", "transposed-parts/3-4-5_0-1-2", "ends-exchanged/2-3-4_1-2-4"]),
+    "class_token": (  # scores[:, :, 1:, 1:] += u as torch's exporter writes it
+        [node("Slice", ["x", "one", "end", "two"], ["rows"]), node("Slice", ["rows", "one", "end", "three"], ["part"]),
+         node("Add", ["part", "u"], ["new"]), node("Transpose", ["new"], ["t"], perm=[3, 1, 2, 0]),
+         node("Transpose", ["rows"], ["s"], perm=[3, 1, 2, 0]), node("ScatterND", ["s", "columns_at", "t"], ["a"]),
+         node("Transpose", ["a"], ["b"], perm=[2, 1, 3, 0]), node("Transpose", ["x"], ["c"], perm=[2, 1, 0, 3]),
+         node("ScatterND", ["c", "rows_at", "b"], ["d"]), node("Transpose", ["d"], ["y"], perm=[2, 1, 0, 3])],
+        {"x": [1, 2, 7, 6], "u": [1, 2, 6, 5]}, ["y"],
+        {"one": np.array([1]), "two": np.array([2]), "three": np.array([3]), "end": np.array([2**63 - 1]),
+         "rows_at": np.arange(1, 7)[:, None], "columns_at": np.arange(1, 6)[:, None]}, ["rest-replaced/slices"]),
     "squeeze_excitation": (
         [node("GlobalAveragePool", ["x"], ["p"]), node("Sigmoid", ["p"], ["g"]), node("Expand", ["g", "s"], ["e"]), node("Mul", ["x", "e"], ["y"])],
         {"x": [1, 16, 9, 7]}, ["y"], {"s": np.array([1, 16, 9, 7])}, ["expand-mul/Mul(x:s)"]),

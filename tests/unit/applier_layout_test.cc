@@ -133,6 +133,31 @@ const Case kCases[] = {
     {"x: [4, 3]  a = Slice(x) axes=[0] starts=[1] ends=[1]  b = Relu(a)  y = Concat(b, x) axis=0  z = Relu(y)", "Relu"},
     {"x: [4, 3]  z: [2, 3]  a = Concat(x, z, x) axis=0  b = Slice(a) axes=[0] starts=[4] ends=[6]  y = Relu(b)",
      "Relu"},
+    // Neighbouring parts of one value, in their order and without gaps.
+    {"x: [4, 3]  a = Slice(x) axes=[0] starts=[0] ends=[1]  b = Slice(x) axes=[0] starts=[1] ends=[4]  c = Concat(a, "
+     "b) axis=0  y = "
+     "Relu(c)",
+     "Relu"},
+    {"x: [4, 3]  a = Slice(x) axes=[0, 1] starts=[1, 0] ends=[4, 2]  b = Slice(x) axes=[0, 1] starts=[1, 2] ends=[4, "
+     "3]  c = "
+     "Concat(a, b) axis=1  d = Slice(x) axes=[0] starts=[0] ends=[1]  e = Concat(d, c) axis=0  y = Relu(e)",
+     "Relu"},
+    {"x: [4, 3]  a = Slice(x) axes=[0] starts=[0] ends=[1]  b = Slice(x) axes=[0] starts=[1] ends=[3]  c = Concat(a, "
+     "b) axis=0  y = "
+     "Relu(c)",
+     "Slice Relu"},
+    {"x: [4, 3]  a = Slice(x) axes=[0] starts=[0] ends=[1]  b = Slice(x) axes=[0] starts=[2] ends=[4]  c = Concat(a, "
+     "b) axis=0  y = "
+     "Relu(c)",
+     "Slice Slice Concat Relu"},
+    {"x: [4, 3]  a = Slice(x) axes=[0] starts=[0] ends=[4] steps=[2]  b = Slice(x) axes=[0] starts=[2] ends=[4]  c = "
+     "Concat(a, b) "
+     "axis=0  y = Relu(c)",
+     "Slice Slice Concat Relu"},
+    {"x: [4, 3]  z: [4, 3]  a = Slice(x) axes=[0] starts=[0] ends=[1]  b = Slice(z) axes=[0] starts=[1] ends=[4]  c = "
+     "Concat(a, b) "
+     "axis=0  y = Relu(c)",
+     "Slice Slice Concat Relu"},
     {"x: [4, 3]  z: [2, 3]  a = Concat(x, z, x) axis=0  b = Slice(a) axes=[0] starts=[3] ends=[6]  y = Relu(b)",
      "Concat Slice Relu"},
     // An output keeps its name although it is an input: an Identity.
@@ -143,9 +168,9 @@ const Case kCases[] = {
     {"x: [2, 2, 4, 4]  w: const [3, 2, 3, 3]  b: const [3, 1, 1]  u = Conv(x, w)  a = Layout(u) n f h w -> n f (h w) 1 "
      " c = Add(a, b)  y = Relu(c)",
      "Conv Add Relu Layout"},
-    {"x: [2, 2, 4, 4]  w: const [3, 2, 3, 3]  b: const [3, 1, 1]  u = Conv(x, w)  p = Slice(u) axes=[3] starts=[0] "
-     "ends=[1]  q = Slice(u) axes=[3] "
-     "starts=[1] ends=[2]  a = Concat(p, q) axis=3  y = Add(a, b)",
+    {"x: [2, 2, 4, 4]  w: const [3, 2, 3, 3]  b: const [3, 1, 1]  u = Conv(x, w)  p = Slice(u) axes=[3] starts=[1] "
+     "ends=[2]  q = Slice(u) axes=[3] "
+     "starts=[0] ends=[1]  a = Concat(p, q) axis=3  y = Add(a, b)",
      "Conv Add Slice Slice Concat"},
     {"x: [2, 4, 3]  w: const [2, 3, 5]  c: const [5, 4]  u = MatMul(x, w)  a = Layout(u) n m k -> n k m  y = Add(a, c)",
      "MatMul Layout Add"},

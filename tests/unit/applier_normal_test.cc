@@ -426,6 +426,36 @@ TEST(ApplierOpenParts, HalvesOfWhatIsPromisedToBeEven) {
   EXPECT_EQ(readAs("x:f[batch,seq,8] y,z=Split(x) axis=0", 13), "") << "a batch that may be odd";
 }
 
+constexpr const char* kRowsBehindRelu = R"(
+pattern relu-of-rows { shape M N A : 1 <= M, 1 <= N, 1 <= A
+  x: [A + M, N]
+  s = Slice(x) axes=[0] starts=[A] ends=[A + M] steps=[1]
+  y = Relu(s) }
+rule exchanged of relu-of-rows {
+  class M N A : 1 <= M, 1 <= N, 1 <= A
+  numerics same-terms
+  replacement {
+    t = Relu(x)
+    y = Slice(t) axes=[0] starts=[A] ends=[A + M] steps=[1]
+  }
+})";
+
+/// The view has the columns of rows as one Slice, which reads no rows: where these go, it is written.
+TEST(ApplierParts, OfAPartThatGoesAreWrittenAnew) {
+  Graph graph = graphOf(
+      "x:f[4,6] zero=i{0} one=i{1} four=i{4} six=i{6} rows=Slice(x,one,four,zero) r=Relu(rows) "
+      "c=Slice(rows,four,six,one)",
+      13);
+  graph.outputs = {"r", "c"};
+  const Applied result = applied({graph, nullptr}, rulesOf(kRowsBehindRelu), all());
+  ASSERT_EQ(result.report.fired.size(), 1U);
+  EXPECT_EQ(types(result.model.graph), "Relu Slice Slice");
+  const auto before = results(graph), now = results(result.model.graph);
+  ASSERT_EQ(before.size(), now.size());
+  for (size_t i = 0; i < before.size(); ++i)
+    EXPECT_EQ(before[i].data, now[i].data);
+}
+
 // --- Einsum ---
 
 /// By its definition: the sum over all labels that the result has not. An extent of 1 stands for all positions.
