@@ -30,6 +30,14 @@ def positive(*shape):
     return np.abs(weights(*shape)) + np.float32(0.5)
 
 
+def replaced(axis, at):
+    """Where what is at `at` along an axis of x is replaced, as torch's exporter writes it."""
+    y = f"y{axis}_{at[0]}"
+    perm = {2: [2, 1, 0, 3], 3: [3, 1, 2, 0]}[axis]
+    return [node("Transpose", ["x"], [f"s{y}"], perm=perm), node("Transpose", [f"u{axis}"], [f"t{y}"], perm=perm),
+            node("ScatterND", [f"s{y}", f"at{at[0]}", f"t{y}"], [f"a{y}"]), node("Transpose", [f"a{y}"], [y], perm=perm)]
+
+
 TWICE = np.array([1, 1, 2, 2], np.float32)
 NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
@@ -223,6 +231,11 @@ MODELS = {
         {"x": [1, 2, 7, 6], "u": [1, 2, 6, 5]}, ["y"],
         {"one": np.array([1]), "two": np.array([2]), "three": np.array([3]), "end": np.array([2**63 - 1]),
          "rows_at": np.arange(1, 7)[:, None], "columns_at": np.arange(1, 6)[:, None]}, ["rest-replaced/slices"]),
+    "replaced": (
+        [n for axis in (2, 3) for at in ([0, 1, 2], [2, 3, 4], [4, 5, 6]) for n in replaced(axis, at)],
+        {"x": [1, 2, 7, 7], "u2": [1, 2, 3, 7], "u3": [1, 2, 7, 3]}, [f"y{axis}_{at}" for axis in (2, 3) for at in (0, 2, 4)],
+        {f"at{at}": np.arange(at, at + 3)[:, None] for at in (0, 2, 4)},
+        [f"{what}-replaced{where}/slices" for what in ("columns", "rows") for where in ("", "-in-front", "-behind")]),
     "squeeze_excitation": (
         [node("GlobalAveragePool", ["x"], ["p"]), node("Sigmoid", ["p"], ["g"]), node("Expand", ["g", "s"], ["e"]), node("Mul", ["x", "e"], ["y"])],
         {"x": [1, 16, 9, 7]}, ["y"], {"s": np.array([1, 16, 9, 7])}, ["expand-mul/Mul(x:s)"]),
