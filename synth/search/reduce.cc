@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "ir/ops/op.h"
 #include "rules/text.h"
 #include "synth/analysis/canonical_text.h"
@@ -17,6 +19,7 @@ Expected<Rule> readRule(const Pattern& pattern, const CandidateOutcome& candidat
   auto parsed = parseRules(*candidate.rule(), name, {.patterns = {pattern}, .rules = {}});
   if (!parsed) return fail(ErrorKind::kPack, parsed.error().message(), name);
   if (parsed->rules.size() != 1) return fail(ErrorKind::kPack, "an outcome has one rule", name);
+  parsed->rules[0].name = pattern.name + "/" + candidate.name;
   return std::move(parsed->rules[0]);
 }
 
@@ -100,9 +103,13 @@ Expected<Synthesis> reduce(const std::vector<Pattern>& patterns,
   Synthesis result;
   std::sort(outcomes.begin(), outcomes.end(),
             [](const UnitOutcome& a, const UnitOutcome& b) { return a.unit < b.unit; });
+  std::map<std::string, int> named;  // rules, by the name that their generators gave them
   for (UnitOutcome& unit : outcomes) {
-    for (const CandidateOutcome& c : unit.candidates)
+    for (CandidateOutcome& c : unit.candidates) {
+      const int count = c.rule() ? ++named[unit.pattern + "/" + c.name] : 0;
+      if (count > 1) c.name += fmt::format("-{}", count);
       result.sources[unit.pattern + "/" + c.name] = unit.source;
+    }
     auto& all = byPattern[unit.pattern];
     std::move(unit.candidates.begin(), unit.candidates.end(), std::back_inserter(all));
   }

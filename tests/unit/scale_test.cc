@@ -79,6 +79,33 @@ class TemporaryFile {
   std::filesystem::path path_;
 };
 
+// --- Names ---
+
+TEST(ScaleNames, OfSeveralRulesAreNumbered) {
+  const auto search =
+      Search::create({pattern("pattern p { shape N C A R B V : 1 <= A, 1 <= B\n x: [N, C, A + R, B + V]\n"
+                              " rows = Slice(x) axes=[2] starts=[A] ends=[A + R] steps=[1]\n"
+                              " u = Slice(rows) axes=[3] starts=[B] ends=[B + V] steps=[1]\n"
+                              " s = Transpose(rows) perm=[3, 1, 2, 0]\n"
+                              " t = Transpose(u) perm=[3, 1, 2, 0]\n"
+                              " a = ScatterND(s, t) start=B\n"
+                              " b = Transpose(a) perm=[2, 1, 3, 0]\n"
+                              " c = Transpose(x) perm=[2, 1, 0, 3]\n"
+                              " d = ScatterND(c, b) start=A\n"
+                              " y = Transpose(d) perm=[2, 1, 0, 3] }")},
+                     {.check = false});
+  ASSERT_TRUE(search);
+  std::vector<UnitOutcome> outcomes;
+  for (size_t u = 0; u < search->size(); ++u)
+    outcomes.push_back(search->run(u));
+  const auto reduced = reduce(search->patterns(), outcomes);
+  ASSERT_TRUE(reduced);
+  const std::string name = "p/Transpose(Transpose(x))";
+  EXPECT_TRUE(reduced->rules.findRule(name));
+  EXPECT_TRUE(reduced->rules.findRule(name + "-2"));
+  EXPECT_TRUE(packBytes(reduced->rules, searchNotes(identify(*search), 0, reduced->sources)));
+}
+
 // --- Outcomes as text ---
 
 TEST(ScaleOutcomes, EveryOutcomeComesBackFromItsText) {
