@@ -27,6 +27,10 @@ FAMILIES = [
     ("wider-groups", ["conv-grouped", "conv-grouped-s2"], False, ["Conv"], 1),
     ("dense-groups", ["conv-grouped", "conv-grouped-s2"], False, ["Conv"], 1),
     ("padded-channels", ["conv", "conv-1x1", "conv-s2", "matmul"], False, ["Pad"], 1),
+    ("padded-channels", ["conv-depthwise", "conv-depthwise-s2"], False, ["Pad", "Conv", "Slice"], 3),
+    ("two-exchanges", ["tokens-last", "transposed-parts", "ends-exchanged"], False, ["Layout"], 2),
+    ("slices", ["rest-replaced", "columns-replaced", "columns-replaced-in-front", "columns-replaced-behind", "rows-replaced",
+                "rows-replaced-in-front", "rows-replaced-behind"], False, ["Slice", "Concat"], 1),
     ("offset-reduce", ["conv", "conv-s2"], False, ["MatMul", "OffsetReduce"], 1),
     ("offset-reduce", ["conv", "conv-s2", "conv-1x1-s2", "conv-grouped"], False, ["Conv", "OffsetReduce"], 1),
     ("offset-reduce", ["conv"], False, ["IndexMap", "Conv", "OffsetReduce", "Slice"], 3),  # rows and columns of the kernel as channels

@@ -236,6 +236,13 @@ MODELS = {
         {"x": [1, 2, 7, 7], "u2": [1, 2, 3, 7], "u3": [1, 2, 7, 3]}, [f"y{axis}_{at}" for axis in (2, 3) for at in (0, 2, 4)],
         {f"at{at}": np.arange(at, at + 3)[:, None] for at in (0, 2, 4)},
         [f"{what}-replaced{where}/slices" for what in ("columns", "rows") for where in ("", "-in-front", "-behind")]),
+    "kernels": (  # MixNet's, of few channels each
+        [node("Conv", ["x", "v"], ["t"], pads=[1, 1, 1, 1], strides=[2, 2], group=6), node("Conv", ["t", "w", "b"], ["u"], pads=[4, 4, 4, 4], group=6),
+         node("Relu", ["u"], ["y"]), node("Conv", ["z", "p"], ["a"], pads=[2, 2, 2, 2], group=7),
+         node("Conv", ["q", "r"], ["c"], pads=[0, 0, 1, 1], strides=[2, 2], group=5)],
+        {"x": [2, 6, 19, 17], "z": [1, 7, 9, 8], "q": [1, 5, 8, 9]}, ["y", "a", "c"],
+        {"v": weights(6, 1, 3, 3), "w": weights(6, 1, 9, 9), "b": weights(6), "p": weights(7, 1, 5, 5), "r": weights(5, 1, 3, 3)},
+        ["conv-depthwise/channels-and-1", "conv-depthwise/channels-and-2", "conv-depthwise-s2/channels-and-2", "conv-depthwise-s2/channels-and-3"]),
     "squeeze_excitation": (
         [node("GlobalAveragePool", ["x"], ["p"]), node("Sigmoid", ["p"], ["g"]), node("Expand", ["g", "s"], ["e"]), node("Mul", ["x", "e"], ["y"])],
         {"x": [1, 16, 9, 7]}, ["y"], {"s": np.array([1, 16, 9, 7])}, ["expand-mul/Mul(x:s)"]),

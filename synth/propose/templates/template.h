@@ -101,4 +101,8 @@ std::vector<Template> seeingTapTemplates(const Pattern& pattern);
 /// matrix. Empty: the pattern is no STFT.
 std::vector<Template> spectrumTemplates(const Pattern& pattern);
 
+/// A Conv of images, of each channel by itself, with channels of zeros up to a multiple of 4, as engines with blocks of
+/// channels want them: of one, two or three channels less. Empty: the pattern is no such Conv.
+std::vector<Template> paddedGroupTemplates(const Pattern& pattern);
+
 }  // namespace pet

@@ -34,7 +34,7 @@ MadeGenerator templateGenerator(const Pattern& pattern) {
   for (auto make : {winogradTemplates, winogradOfOneAxisTemplates, kernelRowTemplates, blockTemplates,
                     rowPhaseTemplates, definitionTemplates, spectrumTemplates, transposeTemplates, tableTemplates,
                     sliceTemplates, stepTemplates, phaseTemplates, longStrideTemplates, distanceTemplates,
-                    columnTemplates, runningSumTemplates, pairTemplates, seeingTapTemplates}) {
+                    columnTemplates, runningSumTemplates, pairTemplates, seeingTapTemplates, paddedGroupTemplates}) {
     auto more = make(pattern);
     std::move(more.begin(), more.end(), std::back_inserter(templates));
   }
