@@ -190,6 +190,7 @@ bool lowerConv(Planner& p, int n, const Epilogue& e) {
   Extents x = w.x.access.extents();
   using Forward = dnnl::convolution_forward;
   if (auto cut = withoutBlindTaps(w)) {
+    if (lowerAsGrouped(p, n, w, e)) return true;
     const Choice direct{algorithm::convolution_direct, channelsLastForm(x).desc, channelsLastForm(w.y).desc,
                         std::nullopt, std::move(cut->change)};
     if (tryChoice<Forward>(p, n, cut->window, direct, e, "")) return true;

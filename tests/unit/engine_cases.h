@@ -98,6 +98,28 @@ inline const EngineCase kEngineCases[] = {
     {"conv, depthwise, residual",
      "x: [1, 48, 9, 8]\n w: const [48, 1, 3, 3]\n r = Relu(x)\n t = Conv(r, w) pads=[1, 1, 1, 1] group=48\n u = Add(t, "
      "r)\n y = Relu(u)"},
+    {"conv, depthwise, 5 x 5, residual",
+     "x: [1, 37, 9, 10]\n w: const [37, 1, 5, 5]\n r = Relu(x)\n t = Conv(r, w) pads=[2, 2, 2, 2] group=37\n u = "
+     "Add(t, r)\n y = Clip(u) min=-9 max=6"},
+    {"conv 3-d, depthwise",
+     "x: [2, 37, 4, 5, 9]\n w: const [37, 1, 3, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1, 1, 1] group=37\n y = "
+     "Relu(t)"},
+    {"conv 3-d, depthwise, along frames, scale and addend",
+     "x: [1, 24, 9, 3, 5]\n w: const [24, 1, 5, 1, 1]\n s: const [24, 1, 1, 1]\n b: const [24, 1, 1, 1]\n t = Conv(x, "
+     "w) pads=[2, 0, 0, 2, 0, 0] group=24\n u = Mul(t, s)\n y = Add(u, b)"},
+    {"conv 3-d, depthwise, strides, unlike pads and a function after it",
+     "x: [2, 54, 6, 8, 11]\n w: const [54, 1, 3, 2, 3]\n t = Conv(x, w) pads=[0, 1, 1, 2, 0, 1] strides=[2, 1, 2] "
+     "group=54\n y = Swish(t)",
+     1e-5},
+    {"conv 3-d, depthwise, residual",
+     "x: [1, 40, 5, 6, 7]\n w: const [40, 1, 3, 3, 3]\n b: const [40, 1, 1, 1]\n t = Conv(x, w) pads=[1, 1, 1, 1, 1, "
+     "1] "
+     "group=40\n v = Add(t, b)\n u = Add(v, x)\n y = Relu(u)"},
+    {"conv 3-d, depthwise, taps that read pads alone",
+     "x: [1, 48, 2, 4, 4]\n w: const [48, 1, 5, 3, 3]\n y = Conv(x, w) pads=[2, 1, 1, 2, 1, 1] group=48"},
+    {"conv 3-d, two channels a group",
+     "x: [1, 38, 3, 5, 6]\n w: const [38, 2, 3, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1, 1, 1] dilations=[1, 1, 1] "
+     "group=19\n y = Relu(t)"},
     {"conv, depthwise, two results a channel",
      "x: [1, 16, 9, 8]\n w: const [32, 1, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] group=16"},
     {"conv, pointwise", "x: [2, 20, 9, 8]\n w: const [16, 20, 1, 1]\n y = Conv(x, w)"},
