@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ir/ops/resize.h"
 #include "runtime/cuda/points.h"
 #include "runtime/plan/correction.h"
+#include "runtime/plan/interpolation.h"
 
 namespace pet::cuda {
 namespace {
@@ -124,58 +124,27 @@ bool lowerLrn(Planner& p, int n, const Epilogue& e) {
   return true;
 }
 
-/// Interpolation along axes, each result from a few positions of each: the sum over all combinations, weighed.
-struct Taps {
-  size_t dimension;
-  std::vector<std::vector<int64_t>> positions;  ///< per tap, per result
-  std::vector<std::vector<float>> weights;
-};
-
-std::optional<Taps> tapsOf(Planner& p, int n, size_t d) {
-  const Node& node = p.node(n);
-  const Extents x = p.extents(node.operands[0]), y = p.extents({n, 0}), scales = p.list(n, "scales");
-  const int64_t numerator = scales.empty() ? y[d] : scales[2 * d],
-                denominator = scales.empty() ? x[d] : scales[2 * d + 1];
-  ResizeAxis axis{node.text("mode"), node.text("nearest_mode"),
-                  *asRational(node.number("cubic_coeff_a")),  // the shape rule has checked it
-                  resizeLine(node.text("coordinate_transformation_mode"), x[d], y[d], numerator, denominator), x[d]};
-  if (axis.line.isIdentity() && y[d] == x[d]) return std::nullopt;
-  Taps taps{d, {}, {}};
-  for (int64_t i = 0; i < y[d]; ++i) {
-    const auto reads = resizeTaps(axis, i);
-    if (reads.size() > taps.positions.size()) {
-      taps.positions.resize(reads.size(), std::vector<int64_t>(static_cast<size_t>(y[d]), 0));
-      taps.weights.resize(reads.size(), std::vector<float>(static_cast<size_t>(y[d]), 0));
-    }
-    for (size_t t = 0; t < reads.size(); ++t) {
-      taps.positions[t][static_cast<size_t>(i)] = reads[t].position;
-      taps.weights[t][static_cast<size_t>(i)] = static_cast<float>(static_cast<double>(reads[t].weight.numerator) /
-                                                                   static_cast<double>(reads[t].weight.denominator));
-    }
-  }
-  return taps;
-}
-
+/// Each result from a few positions of each axis: the sum over all combinations, weighed.
 bool lowerInterpolation(Planner& p, int n, const Epilogue& e) {
   const Extents extents = p.extents({n, 0});
   const Place from = p.dense(p.node(n).operands[0]);
   Place to = p.create(inOrder(extents, memoryOrder(from.access)));
   Points points(p, to);
-  std::vector<Taps> axes;
+  std::vector<std::pair<size_t, InterpolationTaps>> axes;  ///< with the dimension
   size_t combinations = 1;
   for (size_t d = 0; d < extents.size(); ++d) {
-    if (auto taps = tapsOf(p, n, d)) {
+    if (auto taps = interpolationTaps(p, n, d)) {
       combinations *= taps->positions.size();
-      axes.push_back(std::move(*taps));
+      axes.emplace_back(d, std::move(*taps));
     }
   }
   constexpr size_t kMost = 64;
   if (combinations > kMost) throw NotLowered{"an interpolation of too many positions"};
   std::vector<std::vector<std::string>> weights;
-  for (const Taps& taps : axes) {
+  for (const auto& [dimension, taps] : axes) {
     weights.emplace_back();
     for (const auto& w : taps.weights)
-      weights.back().push_back(points.addAlong(taps.dimension, w));
+      weights.back().push_back(points.addAlong(dimension, w));
   }
   std::vector<std::string> terms;
   for (size_t c = 0; c < combinations; ++c) {
@@ -183,9 +152,10 @@ bool lowerInterpolation(Planner& p, int n, const Epilogue& e) {
     std::string factors;
     size_t rest = c;
     for (size_t a = 0; a < axes.size(); ++a) {
-      const size_t tap = rest % axes[a].positions.size();
-      rest /= axes[a].positions.size();
-      access = selected(access, axes[a].dimension, axes[a].positions[tap]);
+      const auto& [dimension, taps] = axes[a];
+      const size_t tap = rest % taps.positions.size();
+      rest /= taps.positions.size();
+      access = selected(access, dimension, taps.positions[tap]);
       factors += " * " + weights[a][tap];
     }
     terms.push_back(points.add({from.buffer, std::move(access)}) + factors);

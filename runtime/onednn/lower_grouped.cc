@@ -46,13 +46,11 @@ std::optional<GroupedConvolution::Behind> behindOf(const Epilogue& e) {
 /// once for each tap. Not where the operand comes from behind the second-level cache, which tiles are not good for.
 /// Measured on an EPYC (Zen 5), on the layers of EfficientNet, MnasNet and MobileNet-V3. In oneDNN groups
 /// of few channels fill a part of a register: ours takes 0.06 to 0.9 of its time for them on a Xeon (Emerald Rapids),
-/// but 1.3 for eight channels at a stride of 2. Not measured where registers are shorter. oneDNN's kernel for three
-/// dimensions takes 1.2 to 15 times as long there.
+/// but 1.3 for eight channels at a stride of 2. Not measured where registers are shorter.
 bool pays(const Window& w, const GroupedConvolution::Behind& behind) {
   if (w.group < w.inner)
     return hasIsa(dnnl::cpu_isa::avx512_core) && (w.inner / w.group < kLanes / 2 || w.strides.back() == 1);
   constexpr int64_t kFewTaps = 9, kFewColumns = 8, kCached = 1 << 18;
-  if (w.kernel.size() > 2) return true;
   const int64_t image = elementCount(w.x.access.extents()) / w.x.access.extents()[0];
   if (image > kCached) return false;
   if (!behind.functions.empty()) return std::all_of(behind.functions.begin(), behind.functions.end(), isTranscendental);
@@ -61,13 +59,13 @@ bool pays(const Window& w, const GroupedConvolution::Behind& behind) {
 
 }  // namespace
 
-bool lowerAsGrouped(Planner& p, int n, const Window& w, const Epilogue& e) {
+bool lowerAsGrouped(Planner& p, int n, const Window& w, const Epilogue& e, bool always) {
   const bool fits = w.kernel.size() <= 3 && w.outer == w.inner && w.inner >= kLanes &&
                     elementCount(w.kernel) / w.kernel.back() <= GroupedConvolution::kMostRows;
   const int64_t width = w.inner / w.group;
   if (!fits || !GroupedConvolution::takes(width)) return false;
   auto behind = behindOf(e);
-  if (!behind || !pays(w, *behind)) return false;
+  if (!behind || !(always || pays(w, *behind))) return false;
   const Tensor<float>& kernel = *p.constant(p.node(n).operands[1]);
   const auto bias = e.shift.empty() ? std::vector<float>(static_cast<size_t>(w.inner)) : e.shift;
   GroupedConvolution grouped(w.y[0], width, axesOf(w), kernel.data, e.scale, bias, std::move(*behind));
