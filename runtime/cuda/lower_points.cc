@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -208,38 +210,100 @@ bool Planner::fuses(int n) const {
   return row && row->lower == lowerElements;
 }
 
-/// One kernel, of which each node is a line.
-bool Planner::lowerFused(const std::vector<int>& members) {
-  constexpr size_t kMostOperands = 16;
-  const Value result{members.back(), 0};
-  std::map<Value, std::string> names;
-  for (int n : members)
-    names[{n, 0}] = "";
-  std::vector<Value> operands;
+namespace {
+
+/// How an operand of one of several nodes is seen by their result: through the moves between, the first one first.
+struct Move {
+  int node = -1;    ///< that moves
+  Extents extents;  ///< or the order kept, in these
+  auto operator<=>(const Move&) const = default;
+};
+using Moves = std::vector<Move>;
+
+/// The lines of one kernel for several nodes.
+class FusedLines {
+ public:
+  FusedLines(Planner& p, const std::vector<int>& members, Points& points)
+      : planner_(p), members_(members.begin(), members.end()), points_(points) {}
+
+  /// What the value is called, seen through moves. Throws NotLowered: it cannot be read so.
+  std::string nameOf(Value v, const Extents& extents, const Moves& moves) {
+    auto& name = names_[{v, extents, moves}];
+    if (name.empty())
+      name = points_.keep(members_.contains(v.node) ? computed(v.node, moves) : read(v, extents, moves));
+    return name;
+  }
+
+ private:
+  static Moves behind(Move first, const Moves& moves) {
+    Moves all{std::move(first)};
+    all.insert(all.end(), moves.begin(), moves.end());
+    return all;
+  }
+
+  std::string computed(int n, const Moves& moves) {
+    const Node& node = planner_.node(n);
+    const Extents extents = planner_.extents({n, 0});
+    if (planner_.isMove(n)) {
+      const Value x = node.operands[0];
+      return nameOf(x, planner_.extents(x), behind({n, {}}, moves));
+    }
+    std::vector<std::string> x;
+    for (Value part : planner_.stackedAddends(n))
+      x.push_back(nameOf(part, planner_.extents(part), behind({-1, extents}, moves)));
+    if (!x.empty()) return fmt::format("{}", fmt::join(x, " + "));
+    for (Value v : node.operands)
+      x.push_back(nameOf(v, extents, moves));
+    return *elementOf(node, x);
+  }
+
+  std::string read(Value v, const Extents& extents, const Moves& moves) {
+    Place there = planner_.place(v);
+    there.access = broadcast(there.access, extents);
+    for (const Move& move : moves) {
+      auto next = behindMove(there, move);
+      if (!next) next = behindMove(planner_.as(there, rowMajor(there.access.extents())), move);
+      if (!next) throw NotLowered{"elements that lie apart"};
+      there = std::move(*next);
+    }
+    return points_.add(there);
+  }
+
+  /// Nothing: only a copy could be seen so.
+  std::optional<Place> behindMove(const Place& there, const Move& move) {
+    if (move.node >= 0) return planner_.moved(move.node, there);
+    auto access = reshaped(there.access, move.extents);
+    if (!access) return std::nullopt;
+    return Place{there.buffer, std::move(*access)};
+  }
+
+  Planner& planner_;
+  std::set<int> members_;
+  Points& points_;
+  std::map<std::tuple<Value, Extents, Moves>, std::string> names_;
+};
+
+/// The form of the first operand that has the result's extents, and is no constant; else row-major.
+Access formOfFused(Planner& p, const std::vector<int>& members) {
+  const std::set<int> all(members.begin(), members.end());
+  const Extents extents = p.extents({members.back(), 0});
   for (int n : members) {
-    for (Value v : node(n).operands) {
-      if (names.try_emplace(v, "").second) operands.push_back(v);
+    for (Value v : p.node(n).operands) {
+      if (!all.contains(v.node) && p.extents(v) == extents && !p.isConstant(v)) return compacted(p.place(v).access);
     }
   }
-  if (operands.size() > kMostOperands) return false;
-  const Extents all = extents(result);
-  Access form = rowMajor(all);
-  for (Value v : operands) {
-    if (extents(v) != all || isConstant(v)) continue;
-    form = compacted(place(v).access);
-    break;
-  }
-  Place to = placeOfResult(*this, result, form);
+  return rowMajor(extents);
+}
+
+}  // namespace
+
+/// One kernel, of which each node is a line, or several where it is read through several moves.
+bool Planner::lowerFused(const std::vector<int>& members) {
+  const Value result{members.back(), 0};
+  Place to = placeOfResult(*this, result, formOfFused(*this, members));
   Points points(*this, to);
-  for (Value v : operands)
-    names[v] = points.keep(points.add(v));
-  for (int n : members) {
-    std::vector<std::string> x;
-    for (Value v : node(n).operands)
-      x.push_back(names.at(v));
-    names[{n, 0}] = points.keep(*elementOf(node(n), x));
-  }
-  points.emit(names.at(result));
+  FusedLines lines(*this, members, points);
+  points.emit(lines.nameOf(result, extents(result), {}));
   define(result, std::move(to));
   note(members.back(), "a kernel of our own");
   return true;
