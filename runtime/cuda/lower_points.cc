@@ -13,6 +13,7 @@
 #include "runtime/cuda/points.h"
 #include "runtime/plan/correction.h"
 #include "runtime/plan/interpolation.h"
+#include "runtime/plan/sums.h"
 
 namespace pet::cuda {
 namespace {
@@ -168,6 +169,17 @@ bool lowerInterpolation(Planner& p, int n, const Epilogue& e) {
   return true;
 }
 
+/// A sum over the taps of windows, with what follows it.
+bool lowerWindowSum(Planner& p, int n, const Epilogue& e) {
+  const WindowSum sum = windowSumOf(p, n);
+  Place to = p.create(sum.form);
+  Points points(p, to);
+  points.emit(points.after(sumOf(points, sum.addends), e, channelDimension(p, n)));
+  p.define(e.result, std::move(to));
+  p.note(n, "a kernel of our own: one sum");
+  return true;
+}
+
 constexpr LowerRow kPointRows[] = {
     {"Add", lowerElements, lastDimension},
     {"Sub", lowerElements, lastDimension},
@@ -201,6 +213,8 @@ constexpr LowerRow kPointRows[] = {
     {"BatchNormalization", lowerBatchNormalization, channelDimension},
     {"LRN", lowerLrn},
     {"Resize", lowerInterpolation},
+    {"OffsetReduce", lowerWindowSum, channelDimension},
+    {"Col2Im", lowerWindowSum, channelDimension},
 };
 
 }  // namespace

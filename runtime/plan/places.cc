@@ -127,13 +127,17 @@ Place Planner::accumulator(Value v, const Access& form, const std::vector<int>& 
   return made;
 }
 
+bool Planner::fills(int n) const {
+  return node(n).is(ops::kPad) && node(n).text("mode") == "constant";
+}
+
 bool Planner::isMove(int n) const {
   static const std::set<std::string_view> kMoves{"Identity",  "Reshape", "Flatten", "Squeeze",      "Unsqueeze",
                                                  "Transpose", "Slice",   "Expand",  "Tile",         "Gather",
                                                  "Layout",    "Resize",  "Pad",     "DepthToSpace", "SpaceToDepth"};
   const Node& each = node(n);
   if (!kMoves.contains(each.op->name)) return false;
-  if (each.is(ops::kPad)) return each.text("mode") != "constant";  // fills
+  if (each.is(ops::kPad)) return !fills(n) || each.number("value") == 0;
   return !each.is(ops::kResize) || each.text("mode") == "nearest";
 }
 

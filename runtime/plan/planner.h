@@ -114,8 +114,10 @@ class Planner {
   /// What a ReduceSum along the one axis of a Concat adds, where the parts have one position there and nothing else
   /// reads the Concat: its parts; else nothing.
   std::vector<Value> stackedAddends(int n) const;
-  /// The node moves elements of its operand and has no others.
+  /// The node moves elements of its operand, and perhaps puts zeros around them.
   bool isMove(int n) const;
+  /// The node is a Pad with one number.
+  bool fills(int n) const;
   /// Where the result of such a node would be, were its operand there; nothing: only a copy could be.
   std::optional<Place> moved(int n, const Place& operand);
   /// One other node reads the node, and it is no output.

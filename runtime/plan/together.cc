@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -175,9 +177,23 @@ class FusedGroup {
     const int n = v.node;
     const bool fits = isOpen_(n) && (planner_.fuses(n) || !stackedFor(planner_, n).empty()) && isReadWithin(n);
     if (isIn(n) || !fits || count_ > kOften * elementCount(planner_.extents(v))) return;
+    if (isPadded(n) && !makesZeroOfZeros(n)) return;
     const auto before = std::pair{computing_, members_};
     enter(n);
     if (throughMoves && leaves() > planner_.fusedThroughViews()) std::tie(computing_, members_) = before;
+  }
+
+  /// Zeros that are put around what others make of the node become zeros around its operands.
+  bool isPadded(int n) const {
+    return !planner_.isReadBy(n, [&](int reader) {
+      const bool isWithin = reader >= 0 && (isIn(reader) || moves_.contains(reader));
+      return !isWithin || !(planner_.fills(reader) || isPadded(reader));
+    });
+  }
+  bool makesZeroOfZeros(int n) const {
+    static const std::set<std::string_view> kOfTwo{"Add", "Sub", "Mul", "Max", "PRelu"};
+    const Node& node = planner_.node(n);
+    return node.op->facts.zeroPreserving || kOfTwo.contains(node.op->name) || !stackedFor(planner_, n).empty();
   }
 
   /// What is read through a move, and others behind it.

@@ -33,6 +33,12 @@ const FusedCase kFusedCases[] = {
      "y"},
     {"in front of a view that fills, which stays",
      "x: [3, 5]\n z: [3, 9]\n f = Exp(x)\n q = Pad(f) pads=[0, 2, 0, 2]\n y = Add(q, z)", "f y"},
+    {"in front of a view that fills with zeros, of which it makes zeros",
+     "x: [3, 5]\n w: [5]\n z: [3, 4]\n m = Mul(x, w)\n f = Swish(m)\n q = Pad(f) pads=[0, 2, 0, 2]\n"
+     "s = Slice(q) axes=[1] starts=[1] ends=[5]\n y = Sub(s, z)",
+     "y"},
+    {"in front of one that fills with another number, which stays",
+     "x: [3, 5]\n z: [3, 9]\n f = Relu(x)\n q = Pad(f) pads=[0, 2, 0, 2] value=1\n y = Add(q, z)", "f y"},
     {"in front of edges that are repeated",
      "x: [3, 5]\n z: [3, 9]\n f = Exp(x)\n q = Pad(f) pads=[0, 2, 0, 2] mode=edge\n y = Add(q, z)", "y"},
     {"not where it would be computed many times",
@@ -51,6 +57,15 @@ const FusedCase kFusedCases[] = {
      "x: [3, 4, 5]\n z: [12, 5]\n t = Transpose(x) perm=[1, 0, 2]\n f = Sigmoid(t)\n r = Reshape(f) shape=[12, 5]\n"
      "y = Add(r, z)",
      "y"},
+    {"a sum over taps, with what follows",
+     "t: [2, 18, 5, 7]\n s: const [2, 1, 1]\n b: const [2, 1, 1]\n z: [2, 2, 5, 7]\n"
+     "o = OffsetReduce(t) kernel_shape=[3, 3] pads=[1, 1, 1, 1]\n u = Mul(o, s)\n v = Add(u, b)\n w = Add(v, z)\n"
+     "y = Relu(w)",
+     "o"},
+    {"a sum of columns, with what follows",
+     "t: [1, 27, 12]\n b: const [3, 1, 1]\n o = Col2Im(t) image_shape=[5, 6] block_shape=[3, 3]\n v = Add(o, b)\n"
+     "y = Swish(v)",
+     "o"},
     {"in front of a reshape that wants a copy, which is one of the operand",
      "x: [3, 6]\n z: [3, 2, 3]\n f = Sigmoid(x)\n g = Gather(f) axis=1 indices=[5, 0, 3, 4, 1, 2]\n"
      "r = Reshape(g) shape=[3, 2, 3]\n y = Add(r, z)",
