@@ -139,7 +139,7 @@ Bands takeFunction(const Planner& p, const Product& product, Epilogue& e) {
 /// The weights in the form that a primitive wants.
 FixedMemory weightsOf(Planner& p, const Product& product, const memory::desc& from, const memory::desc& to) {
   if (product.numbers) return p.prepared(*product.numbers, from, to);
-  if (!product.change) return p.shared(*product.weights, from, to);
+  if (!product.change) return p.shared(*product.weights, from, to, true);
   const Tensor<float>& numbers = *p.constant(*product.weights);
   return p.prepared(product.change({numbers.extents, numbers.data.data(), nullptr}), from, to);
 }

@@ -123,10 +123,15 @@ FixedMemory Planner::formed(const StoredFloats& numbers, const dnnl::memory::des
   return {dnnl::memory(to, engine_, const_cast<void*>(numbers.data)), numbers.owner};
 }
 
-FixedMemory Planner::shared(Value constant, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+FixedMemory Planner::shared(Value constant, const dnnl::memory::desc& from, const dnnl::memory::desc& to, bool copies) {
   std::vector<Shared>& forms = shared_[constant];
-  auto made = std::find_if(forms.begin(), forms.end(), [&](const Shared& s) { return s.from == from && s.to == to; });
-  if (made == forms.end()) made = forms.insert(made, {from, to, formed(constants().stored(constant), from, to)});
+  auto made = std::find_if(forms.begin(), forms.end(),
+                           [&](const Shared& s) { return s.from == from && s.to == to && s.copies == copies; });
+  if (made == forms.end()) {
+    const StoredFloats numbers = constants().stored(constant);
+    FixedMemory memory = copies ? prepared(numbers.data, from, to) : formed(numbers, from, to);
+    made = forms.insert(made, {from, to, copies, std::move(memory)});
+  }
   return made->memory;
 }
 
@@ -136,7 +141,7 @@ void Planner::addConstant(PrimitiveStep& step,
                           const Change& change,
                           const dnnl::memory::desc& from,
                           const dnnl::memory::desc& to) {
-  if (!change && !options_.once) return step.add(argument, shared(constant, from, to));
+  if (!change && !options_.once) return step.add(argument, shared(constant, from, to, false));
   auto make = [this, constant, change, from, to]() -> FixedMemory {
     StoredFloats numbers = constants().stored(constant);
     if (change) {

@@ -32,8 +32,9 @@ class Planner : public plan::Planner {
   }
   FixedMemory prepared(const void* numbers, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
   /// A constant in the form `to`, one for all that ask for it: layers may have their weights in common. Numbers that
-  /// have this form are not copied.
-  FixedMemory shared(Value constant, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+  /// have this form are copied only if that is asked for: to large pages, which pays where bands of rows read them
+  /// again and again.
+  FixedMemory shared(Value constant, const dnnl::memory::desc& from, const dnnl::memory::desc& to, bool copies);
   /// An argument of a primitive that is a constant in the form `to`: of its numbers, or of what `change` makes of them.
   /// They are not copied where that is the form that they have, and made anew at each run with options().once.
   using Change = std::function<Tensor<float>(const StoredFloats&)>;
@@ -58,6 +59,7 @@ class Planner : public plan::Planner {
   /// Constants that are kept, in the form of one argument.
   struct Shared {
     dnnl::memory::desc from, to;
+    bool copies;
     FixedMemory memory;
   };
   /// Where they are, if they have this form.
