@@ -1,4 +1,4 @@
-// MatMul, Gemm and STFT, by cuBLASLt.
+// MatMul, Gemm, STFT and DFT, by cuBLASLt.
 
 #include <algorithm>
 #include <functional>
@@ -57,8 +57,21 @@ void place(Planner& p, Place& operand, const Extents& batch) {
 
 struct Product {
   Place left, right;
-  Extents y;  ///< of as many elements as the node's result
+  Extents y;                       ///< of as many elements as the node's result
+  std::vector<size_t> order = {};  ///< of the node's dimensions, that they lie in; empty: in that of the program
 };
+
+/// The result, as the program names its dimensions.
+Access resultOf(const Access& there, const Extents& extents, const std::vector<size_t>& order) {
+  if (order.empty()) return *reshaped(there, extents);
+  Extents inOrder;
+  std::vector<size_t> back(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    inOrder.push_back(extents[order[i]]);
+    back[order[i]] = i;
+  }
+  return permuted(*reshaped(there, inOrder), back);
+}
 
 /// The operand, in a form that is taken. What is copied or constant lies in rows on borders: then a library has all of
 /// its algorithms.
@@ -166,7 +179,7 @@ bool emitProduct(Planner& p, int n, Product product, const Epilogue& e) {
   } else {
     emitRest(p, fused, e, result, product.y.size() - 1);
   }
-  p.define(e.result, {result.buffer, *reshaped(result.access, p.extents(e.result))});
+  p.define(e.result, {result.buffer, resultOf(result.access, p.extents(e.result), product.order)});
   p.note(n, name);
   return true;
 }
@@ -199,10 +212,19 @@ bool lowerStft(Planner& p, int n, const Epilogue& e) {
   return emitProduct(p, n, {p.aligned(frames), spectrum, {y[0], y[1], y[2] * y[3]}}, e);
 }
 
+bool lowerDft(Planner& p, int n, const Epilogue& e) {
+  const Tensor<float> numbers = fourierOf(p, n);
+  const Place fourier = constantRows(p, numbers, numbers.extents);
+  const Signal signal = signalOf(p, n);
+  const Extents y{signal.rows.access.extents()[0], numbers.extents[1]};
+  return emitProduct(p, n, {p.aligned(signal.rows), fourier, y, signal.order}, e);
+}
+
 constexpr LowerRow kMatmulRows[] = {
     {"MatMul", lowerMatMul, lastDimension, true},
     {"Gemm", lowerGemm, lastDimension, true},
     {"STFT", lowerStft},
+    {"DFT", lowerDft},
 };
 
 }  // namespace

@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ir/ops/resize.h"
 #include "runtime/cuda/points.h"
 #include "runtime/plan/correction.h"
+#include "runtime/plan/interpolation.h"
+#include "runtime/plan/sums.h"
 
 namespace pet::cuda {
 namespace {
@@ -124,58 +127,27 @@ bool lowerLrn(Planner& p, int n, const Epilogue& e) {
   return true;
 }
 
-/// Interpolation along axes, each result from a few positions of each: the sum over all combinations, weighed.
-struct Taps {
-  size_t dimension;
-  std::vector<std::vector<int64_t>> positions;  ///< per tap, per result
-  std::vector<std::vector<float>> weights;
-};
-
-std::optional<Taps> tapsOf(Planner& p, int n, size_t d) {
-  const Node& node = p.node(n);
-  const Extents x = p.extents(node.operands[0]), y = p.extents({n, 0}), scales = p.list(n, "scales");
-  const int64_t numerator = scales.empty() ? y[d] : scales[2 * d],
-                denominator = scales.empty() ? x[d] : scales[2 * d + 1];
-  ResizeAxis axis{node.text("mode"), node.text("nearest_mode"),
-                  *asRational(node.number("cubic_coeff_a")),  // the shape rule has checked it
-                  resizeLine(node.text("coordinate_transformation_mode"), x[d], y[d], numerator, denominator), x[d]};
-  if (axis.line.isIdentity() && y[d] == x[d]) return std::nullopt;
-  Taps taps{d, {}, {}};
-  for (int64_t i = 0; i < y[d]; ++i) {
-    const auto reads = resizeTaps(axis, i);
-    if (reads.size() > taps.positions.size()) {
-      taps.positions.resize(reads.size(), std::vector<int64_t>(static_cast<size_t>(y[d]), 0));
-      taps.weights.resize(reads.size(), std::vector<float>(static_cast<size_t>(y[d]), 0));
-    }
-    for (size_t t = 0; t < reads.size(); ++t) {
-      taps.positions[t][static_cast<size_t>(i)] = reads[t].position;
-      taps.weights[t][static_cast<size_t>(i)] = static_cast<float>(static_cast<double>(reads[t].weight.numerator) /
-                                                                   static_cast<double>(reads[t].weight.denominator));
-    }
-  }
-  return taps;
-}
-
+/// Each result from a few positions of each axis: the sum over all combinations, weighed.
 bool lowerInterpolation(Planner& p, int n, const Epilogue& e) {
   const Extents extents = p.extents({n, 0});
   const Place from = p.dense(p.node(n).operands[0]);
   Place to = p.create(inOrder(extents, memoryOrder(from.access)));
   Points points(p, to);
-  std::vector<Taps> axes;
+  std::vector<std::pair<size_t, InterpolationTaps>> axes;  ///< with the dimension
   size_t combinations = 1;
   for (size_t d = 0; d < extents.size(); ++d) {
-    if (auto taps = tapsOf(p, n, d)) {
+    if (auto taps = interpolationTaps(p, n, d)) {
       combinations *= taps->positions.size();
-      axes.push_back(std::move(*taps));
+      axes.emplace_back(d, std::move(*taps));
     }
   }
   constexpr size_t kMost = 64;
   if (combinations > kMost) throw NotLowered{"an interpolation of too many positions"};
   std::vector<std::vector<std::string>> weights;
-  for (const Taps& taps : axes) {
+  for (const auto& [dimension, taps] : axes) {
     weights.emplace_back();
     for (const auto& w : taps.weights)
-      weights.back().push_back(points.addAlong(taps.dimension, w));
+      weights.back().push_back(points.addAlong(dimension, w));
   }
   std::vector<std::string> terms;
   for (size_t c = 0; c < combinations; ++c) {
@@ -183,9 +155,10 @@ bool lowerInterpolation(Planner& p, int n, const Epilogue& e) {
     std::string factors;
     size_t rest = c;
     for (size_t a = 0; a < axes.size(); ++a) {
-      const size_t tap = rest % axes[a].positions.size();
-      rest /= axes[a].positions.size();
-      access = selected(access, axes[a].dimension, axes[a].positions[tap]);
+      const auto& [dimension, taps] = axes[a];
+      const size_t tap = rest % taps.positions.size();
+      rest /= taps.positions.size();
+      access = selected(access, dimension, taps.positions[tap]);
       factors += " * " + weights[a][tap];
     }
     terms.push_back(points.add({from.buffer, std::move(access)}) + factors);
@@ -193,6 +166,17 @@ bool lowerInterpolation(Planner& p, int n, const Epilogue& e) {
   points.emit(fmt::format("({})", fmt::join(terms, " + ")));
   p.define(e.result, std::move(to));
   p.note(n, "a kernel of our own");
+  return true;
+}
+
+/// A sum over the taps of windows, with what follows it.
+bool lowerWindowSum(Planner& p, int n, const Epilogue& e) {
+  const WindowSum sum = windowSumOf(p, n);
+  Place to = p.create(sum.form);
+  Points points(p, to);
+  points.emit(points.after(sumOf(points, sum.addends), e, channelDimension(p, n)));
+  p.define(e.result, std::move(to));
+  p.note(n, "a kernel of our own: one sum");
   return true;
 }
 
@@ -229,6 +213,8 @@ constexpr LowerRow kPointRows[] = {
     {"BatchNormalization", lowerBatchNormalization, channelDimension},
     {"LRN", lowerLrn},
     {"Resize", lowerInterpolation},
+    {"OffsetReduce", lowerWindowSum, channelDimension},
+    {"Col2Im", lowerWindowSum, channelDimension},
 };
 
 }  // namespace
@@ -238,38 +224,100 @@ bool Planner::fuses(int n) const {
   return row && row->lower == lowerElements;
 }
 
-/// One kernel, of which each node is a line.
-bool Planner::lowerFused(const std::vector<int>& members) {
-  constexpr size_t kMostOperands = 16;
-  const Value result{members.back(), 0};
-  std::map<Value, std::string> names;
-  for (int n : members)
-    names[{n, 0}] = "";
-  std::vector<Value> operands;
+namespace {
+
+/// How an operand of one of several nodes is seen by their result: through the moves between, the first one first.
+struct Move {
+  int node = -1;    ///< that moves
+  Extents extents;  ///< or the order kept, in these
+  auto operator<=>(const Move&) const = default;
+};
+using Moves = std::vector<Move>;
+
+/// The lines of one kernel for several nodes.
+class FusedLines {
+ public:
+  FusedLines(Planner& p, const std::vector<int>& members, Points& points)
+      : planner_(p), members_(members.begin(), members.end()), points_(points) {}
+
+  /// What the value is called, seen through moves. Throws NotLowered: it cannot be read so.
+  std::string nameOf(Value v, const Extents& extents, const Moves& moves) {
+    auto& name = names_[{v, extents, moves}];
+    if (name.empty())
+      name = points_.keep(members_.contains(v.node) ? computed(v.node, moves) : read(v, extents, moves));
+    return name;
+  }
+
+ private:
+  static Moves behind(Move first, const Moves& moves) {
+    Moves all{std::move(first)};
+    all.insert(all.end(), moves.begin(), moves.end());
+    return all;
+  }
+
+  std::string computed(int n, const Moves& moves) {
+    const Node& node = planner_.node(n);
+    const Extents extents = planner_.extents({n, 0});
+    if (planner_.isMove(n)) {
+      const Value x = node.operands[0];
+      return nameOf(x, planner_.extents(x), behind({n, {}}, moves));
+    }
+    std::vector<std::string> x;
+    for (Value part : planner_.stackedAddends(n))
+      x.push_back(nameOf(part, planner_.extents(part), behind({-1, extents}, moves)));
+    if (!x.empty()) return fmt::format("{}", fmt::join(x, " + "));
+    for (Value v : node.operands)
+      x.push_back(nameOf(v, extents, moves));
+    return *elementOf(node, x);
+  }
+
+  std::string read(Value v, const Extents& extents, const Moves& moves) {
+    Place there = planner_.place(v);
+    there.access = broadcast(there.access, extents);
+    for (const Move& move : moves) {
+      auto next = behindMove(there, move);
+      if (!next) next = behindMove(planner_.as(there, rowMajor(there.access.extents())), move);
+      if (!next) throw NotLowered{"elements that lie apart"};
+      there = std::move(*next);
+    }
+    return points_.add(there);
+  }
+
+  /// Nothing: only a copy could be seen so.
+  std::optional<Place> behindMove(const Place& there, const Move& move) {
+    if (move.node >= 0) return planner_.moved(move.node, there);
+    auto access = reshaped(there.access, move.extents);
+    if (!access) return std::nullopt;
+    return Place{there.buffer, std::move(*access)};
+  }
+
+  Planner& planner_;
+  std::set<int> members_;
+  Points& points_;
+  std::map<std::tuple<Value, Extents, Moves>, std::string> names_;
+};
+
+/// The form of the first operand that has the result's extents, and is no constant; else row-major.
+Access formOfFused(Planner& p, const std::vector<int>& members) {
+  const std::set<int> all(members.begin(), members.end());
+  const Extents extents = p.extents({members.back(), 0});
   for (int n : members) {
-    for (Value v : node(n).operands) {
-      if (names.try_emplace(v, "").second) operands.push_back(v);
+    for (Value v : p.node(n).operands) {
+      if (!all.contains(v.node) && p.extents(v) == extents && !p.isConstant(v)) return compacted(p.place(v).access);
     }
   }
-  if (operands.size() > kMostOperands) return false;
-  const Extents all = extents(result);
-  Access form = rowMajor(all);
-  for (Value v : operands) {
-    if (extents(v) != all || isConstant(v)) continue;
-    form = compacted(place(v).access);
-    break;
-  }
-  Place to = placeOfResult(*this, result, form);
+  return rowMajor(extents);
+}
+
+}  // namespace
+
+/// One kernel, of which each node is a line, or several where it is read through several moves.
+bool Planner::lowerFused(const std::vector<int>& members) {
+  const Value result{members.back(), 0};
+  Place to = placeOfResult(*this, result, formOfFused(*this, members));
   Points points(*this, to);
-  for (Value v : operands)
-    names[v] = points.keep(points.add(v));
-  for (int n : members) {
-    std::vector<std::string> x;
-    for (Value v : node(n).operands)
-      x.push_back(names.at(v));
-    names[{n, 0}] = points.keep(*elementOf(node(n), x));
-  }
-  points.emit(names.at(result));
+  FusedLines lines(*this, members, points);
+  points.emit(lines.nameOf(result, extents(result), {}));
   define(result, std::move(to));
   note(members.back(), "a kernel of our own");
   return true;

@@ -183,12 +183,8 @@ void Planner::emitCopy(const Place& from, const Place& to) {
 }
 
 void Planner::emitSum(const Place& to, const std::vector<Place>& from, std::vector<float> bias, bool rectify) {
-  constexpr size_t kMostAddends = 128;
-  if (from.size() > kMostAddends) throw NotLowered{"a sum of too many"};
   Points points(*this, to);
-  std::string sum;
-  for (const Place& addend : from)
-    sum += (sum.empty() ? "" : " + ") + points.add(addend);
+  std::string sum = sumOf(points, from);
   if (!bias.empty()) sum += " + " + points.addAlong(1, bias);
   points.emit(rectify ? fmt::format("relu({}, 0.0f)", sum) : sum);
 }

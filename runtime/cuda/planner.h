@@ -63,6 +63,7 @@ class Planner : public plan::Planner {
   bool lowerGroup(const std::vector<int>& members) override;
   bool fuses(int n) const override;
   bool lowerFused(const std::vector<int>& members) override;
+  size_t fusedThroughViews() const override { return 16; }
   void emitCopy(const Place& from, const Place& to) override;
   void emitSum(const Place& to, const std::vector<Place>& from, std::vector<float> bias, bool rectify) override;
   void emitReference(int n, std::vector<ReferenceOperand> operands, std::vector<int> into) override;

@@ -52,6 +52,15 @@ void Points::emit(std::string value) {
   planner_.emitPoints(std::move(kernel_), std::move(arguments));
 }
 
+std::string sumOf(Points& points, const std::vector<Place>& addends) {
+  constexpr size_t kMostAddends = 128;
+  if (addends.size() > kMostAddends) throw NotLowered{"a sum of too many"};
+  std::string sum;
+  for (const Place& addend : addends)
+    sum += (sum.empty() ? "" : " + ") + points.add(addend);
+  return "(" + sum + ")";
+}
+
 std::string applied(const Activation& activation, const std::string& x) {
   const std::string alpha = number(activation.alpha), beta = number(activation.beta);
   switch (activation.function) {

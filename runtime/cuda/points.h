@@ -47,6 +47,9 @@ class Points final : public Operands {
   int kept_ = 0;
 };
 
+/// The sum of such operands. Throws NotLowered: they are too many.
+std::string sumOf(Points& points, const std::vector<Place>& addends);
+
 /// The function of the expression x.
 std::string applied(const Activation& activation, const std::string& x);
 

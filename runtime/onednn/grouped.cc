@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "ir/wide_loops.h"
@@ -10,17 +11,32 @@
 namespace pet::onednn {
 namespace {
 
+/// A row of the operand, [positions, width, lanes], and the taps on it, [taps, width, lanes]; of the first group.
+struct RowTaps {
+  const float *x, *kernel;
+};
+
+/// A row of some groups of channels; steps from one position, or one group, to the next: no further than so far.
+template <class Number>
+struct OfGroups {
+  Number* first;
+  int64_t step, groupStep, groupsEnd;
+
+  Number* at(int64_t group, int64_t position) const {
+    return first + std::min(group * groupStep, groupsEnd) + position * step;
+  }
+};
+
 /// A row of results of some groups of channels, and what it is computed from.
 struct RowSums {
-  const float* const* rows;  ///< the operand's, by tap: [positions, width, lanes] of the first group
-  int64_t firstRow, endRow;  ///< the taps that are inside
-  int64_t width, taps, tapsDown, stride, dilation;
-  int64_t groups, groupStep;   ///< groupStep: from one to the next, in rows
-  const float *kernel, *bias;  ///< of the first group
+  std::span<const RowTaps> rows;
+  int64_t width, taps, stride, dilation;
+  int64_t groups, groupStep, kernelStep;  ///< from one group to the next
+  const float* bias;                      ///< of the first group
   float least, most;
-  float* y;
-  int64_t positions, yStep;        ///< yStep: from one position to the next
-  int64_t yGroupStep, yGroupsEnd;  ///< from one group to the next; no further than so far
+  int64_t positions;
+  OfGroups<const float> addend;  ///< null: none
+  OfGroups<float> y;
 };
 
 /// An address as one number: what lies near it is then reached by constants, and not by registers that hold parts of
@@ -78,10 +94,15 @@ template <int64_t kPositions, int64_t kWidth, int64_t kTaps, int64_t kStride>
   Lanes sums[kPositions];
   for (int64_t i = 0; i < kPositions; ++i)
     sums[i] = lanesAt(s.bias + group * kLanes);
+  if (s.addend.first) {
+    const float* addend = s.addend.at(group, first);
+    for (int64_t i = 0; i < kPositions; ++i, addend += s.addend.step)
+      sums[i] += lanesAt(addend);
+  }
   const int64_t at = group * s.groupStep + first * s.stride * kWidth * kLanes;
-  for (int64_t r = s.firstRow; r < s.endRow; ++r) {
-    const float* x = settled(s.rows[r] + at);
-    const float* kernel = settled(s.kernel + (group * s.tapsDown + r) * s.taps * kWidth * kLanes);
+  for (const RowTaps& row : s.rows) {
+    const float* x = settled(row.x + at);
+    const float* kernel = settled(row.kernel + group * s.kernelStep);
     if constexpr (kTaps == 0) {
       addTaps<kPositions, kWidth>(s, x, kernel, sums);
     } else {
@@ -89,8 +110,8 @@ template <int64_t kPositions, int64_t kWidth, int64_t kTaps, int64_t kStride>
     }
   }
   const Lanes least = Lanes{} + s.least, most = Lanes{} + s.most;
-  float* y = s.y + std::min(group * s.yGroupStep, s.yGroupsEnd) + first * s.yStep;
-  for (int64_t i = 0; i < kPositions; ++i, y += s.yStep) {
+  float* y = s.y.at(group, first);
+  for (int64_t i = 0; i < kPositions; ++i, y += s.y.step) {
     const Lanes low = sums[i] < least ? least : sums[i];
     lanesAt(y) = low > most ? most : low;
   }
@@ -195,12 +216,25 @@ int64_t piecesOf(int64_t whole, int64_t most) {
   return (whole + most - 1) / most;
 }
 
+/// From where on a position's taps read along an axis; the first of them that is inside, and the first behind these.
+struct Reading {
+  int64_t from, first, end;
+};
+Reading readingOf(const GroupedConvolution::Axis& axis, int64_t position) {
+  Reading reading{position * axis.stride - axis.before, 0, axis.taps};
+  auto at = [&](int64_t tap) { return reading.from + tap * axis.dilation; };
+  while (reading.first < reading.end && at(reading.first) < 0)
+    ++reading.first;
+  while (reading.first < reading.end && at(reading.end - 1) >= axis.extent)
+    --reading.end;
+  return reading;
+}
+
 }  // namespace
 
 GroupedConvolution::GroupedConvolution(int64_t images,
                                        int64_t width,
-                                       const Axis& down,
-                                       const Axis& along,
+                                       const Axes& axes,
                                        const std::vector<float>& kernel,
                                        const std::vector<float>& scale,
                                        const std::vector<float>& bias,
@@ -209,10 +243,16 @@ GroupedConvolution::GroupedConvolution(int64_t images,
       channels_(static_cast<int64_t>(bias.size())),
       width_(width),
       groups_(piecesOf(channels_, kLanes)),
-      down_(down),
-      along_(along),
+      along_(axes[2]),
       behind_(std::move(behind)) {
-  const int64_t taps = down.taps * along.taps;
+  const auto& [through, down, along] = axes;
+  const int64_t xRow = along.extent * channels_, yRow = along.positions * channels_;
+  outer_ = {through, down.extent * xRow, down.positions * yRow, down.taps};
+  inner_ = {down, xRow, yRow, 1};
+  xImage_ = through.extent * outer_.xStep;
+  yImage_ = through.positions * outer_.yStep;
+  if (through.taps > down.taps) std::swap(outer_, inner_);
+  const int64_t taps = through.taps * down.taps * along.taps;
   for (int64_t g = 0; g < groups_; ++g) {
     for (int64_t k = 0; k < taps * width; ++k) {
       const int64_t from = k % width * taps + k / width;  // the kernel has taps innermost
@@ -223,13 +263,21 @@ GroupedConvolution::GroupedConvolution(int64_t images,
     const auto first = bias.begin() + firstChannel(g);
     bias_.insert(bias_.end(), first, first + kLanes);
   }
-  constexpr int64_t kCached = 6144, kColumns = 16;
+  // Where the operand comes from behind the second-level cache, a tile is as wide as that allows: it reads longer
+  // pieces.
+  constexpr int64_t kCached = 6144, kFar = 4 * kCached, kNear = 1 << 18, kColumns = 16;
+  const int64_t most = xImage_ > kNear ? kFar : kCached;
   tileColumns_ = piecesOf(along.positions, piecesOf(along.positions, kColumns));
-  tileGroups_ = std::clamp(kCached / (kLanes * width * down.reach(1) * along.reach(tileColumns_)), int64_t{1}, groups_);
+  tileGroups_ = std::clamp(most / (kLanes * width * rows() * along.reach(tileColumns_)), int64_t{1}, groups_);
+}
+
+/// Of the operand, in the buffer.
+int64_t GroupedConvolution::rows() const {
+  return outer_.taps * inner_.reach(1);
 }
 
 int64_t GroupedConvolution::scratch() const {
-  return tileGroups_ * kLanes * (width_ * down_.reach(1) * along_.reach(tileColumns_) + tileColumns_);
+  return tileGroups_ * kLanes * (width_ * rows() * along_.reach(tileColumns_) + tileColumns_);
 }
 
 int64_t GroupedConvolution::firstChannel(int64_t group) const {
@@ -280,47 +328,66 @@ void GroupedConvolution::putRow(const Tile& tile, const float* from, float* y) c
   });
 }
 
-void GroupedConvolution::runTile(const Tile& tile, const float* x, float* y, float* scratch) const {
-  const int64_t kept = down_.reach(1), row = along_.reach(tile.columns) * width_ * kLanes;
-  const int64_t groupStep = kept * row;
+void GroupedConvolution::runTile(
+    const Tile& tile, const float* x, const float* addend, float* y, float* scratch) const {
+  const int64_t kept = inner_.reach(1), row = along_.reach(tile.columns) * width_ * kLanes;
+  const int64_t groupStep = rows() * row, rowTaps = along_.taps * width_ * kLanes;
+  const int64_t kernelStep = outer_.taps * inner_.taps * rowTaps, plane = tile.columns * kLanes;
+  const int64_t first = firstChannel(tile.group), last = firstChannel(tile.group + tile.groups - 1);
   float* const results = scratch + tile.groups * groupStep;
   const bool isDirect = behind_.functions.empty();
-  std::array<const float*, kMostTaps> rows;
-  int64_t taken = 0;  // rows of the operand
-  for (int64_t h = 0; h < down_.positions; ++h) {
-    const int64_t from = h * down_.stride - down_.before;
-    for (taken = std::max(taken, from); taken < std::min(from + kept, down_.extent); ++taken)
-      takeRow(tile, x + taken * along_.extent * channels_, scratch + taken % kept * row, groupStep);
-    int64_t firstRow = down_.taps, endRow = 0;
-    for (int64_t r = 0; r < down_.taps; ++r) {
-      const int64_t at = from + r * down_.dilation;
-      if (at < 0 || at >= down_.extent) continue;
-      rows[static_cast<size_t>(r)] = scratch + at % kept * row;
-      firstRow = std::min(firstRow, r);
-      endRow = r + 1;
+  std::array<RowTaps, kMostRows> read;
+  for (int64_t d = 0; d < outer_.positions; ++d) {
+    const Reading outer = readingOf(outer_, d);
+    int64_t taken = 0;  // rows of the operand
+    for (int64_t h = 0; h < inner_.positions; ++h) {
+      const Reading inner = readingOf(inner_, h);
+      for (taken = std::max(taken, inner.from); taken < std::min(inner.from + kept, inner_.extent); ++taken) {
+        for (int64_t t = outer.first; t < outer.end; ++t)
+          takeRow(tile, x + (outer.from + t * outer_.dilation) * outer_.xStep + taken * inner_.xStep,
+                  scratch + (t * kept + taken % kept) * row, groupStep);
+      }
+      size_t count = 0;
+      for (int64_t t = outer.first; t < outer.end; ++t) {
+        for (int64_t r = inner.first; r < inner.end; ++r)
+          read[count++] = {
+              scratch + (t * kept + (inner.from + r * inner_.dilation) % kept) * row,
+              kernel_.data() + tile.group * kernelStep + (t * outer_.tapStep + r * inner_.tapStep) * rowTaps};
+      }
+      const int64_t to = d * outer_.yStep + h * inner_.yStep + tile.column * channels_;
+      const OfGroups<float> there{y + to + first, channels_, kLanes, last - first};
+      const OfGroups<float> apart{results, kLanes, plane, (tile.groups - 1) * plane};
+      sumRow({{read.data(), count},
+              width_,
+              along_.taps,
+              along_.stride,
+              along_.dilation,
+              tile.groups,
+              groupStep,
+              kernelStep,
+              bias_.data() + tile.group * kLanes,
+              behind_.least,
+              behind_.most,
+              tile.columns,
+              {addend ? addend + to + first : nullptr, there.step, there.groupStep, there.groupsEnd},
+              isDirect ? there : apart});
+      if (isDirect) continue;
+      for (const ElementOp& function : behind_.functions)
+        applyElements(function, results, results, tile.groups * plane);
+      putRow(tile, results, y + to);
     }
-    float* target = y + (h * along_.positions + tile.column) * channels_;
-    const int64_t first = firstChannel(tile.group), plane = tile.columns * kLanes;
-    sumRow({rows.data(), firstRow, endRow, width_, along_.taps, down_.taps, along_.stride, along_.dilation, tile.groups,
-            groupStep, kernel_.data() + tile.group * down_.taps * along_.taps * width_ * kLanes,
-            bias_.data() + tile.group * kLanes, behind_.least, behind_.most, isDirect ? target + first : results,
-            tile.columns, isDirect ? channels_ : kLanes, isDirect ? kLanes : plane,
-            isDirect ? firstChannel(tile.group + tile.groups - 1) - first : (tile.groups - 1) * plane});
-    if (isDirect) continue;
-    for (const ElementOp& function : behind_.functions)
-      applyElements(function, results, results, tile.groups * tile.columns * kLanes);
-    putRow(tile, results, target);
   }
 }
 
-void GroupedConvolution::run(const float* x, float* y, float* scratch, [[maybe_unused]] int threads) const {
+void GroupedConvolution::run(
+    const float* x, const float* addend, float* y, float* scratch, [[maybe_unused]] int threads) const {
   const int64_t all = images_ * tiles();
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int t = 0; t < threads; ++t) {
     for (int64_t i = all * t / threads; i < all * (t + 1) / threads; ++i) {
       const int64_t image = i / tiles();
-      runTile(tile(i % tiles()), x + image * down_.extent * along_.extent * channels_,
-              y + image * down_.positions * along_.positions * channels_, scratch + t * this->scratch());
+      runTile(tile(i % tiles()), x + image * xImage_, addend ? addend + image * yImage_ : nullptr, y + image * yImage_,
+              scratch + t * this->scratch());
     }
   }
 }

@@ -12,19 +12,25 @@
 namespace pet::onednn {
 namespace {
 
-GroupedConvolution::Axis axisOf(const Window& w, size_t d) {
-  return {w.x.access.extents()[2 + d], w.y[2 + d], w.kernel[d], w.strides[d], w.dilations[d] + 1, w.before[d]};
+GroupedConvolution::Axes axesOf(const Window& w) {
+  GroupedConvolution::Axes axes;
+  const Extents x = w.x.access.extents();
+  for (size_t d = 0; d < w.kernel.size(); ++d)
+    axes[axes.size() - w.kernel.size() + d] = {x[2 + d],     w.y[2 + d],         w.kernel[d],
+                                               w.strides[d], w.dilations[d] + 1, w.before[d]};
+  return axes;
 }
 
-/// Bounds first, then functions. Nothing: something else follows.
+/// Behind a sum, if there is one: bounds first, then functions. Nothing: something else follows.
 std::optional<GroupedConvolution::Behind> behindOf(const Epilogue& e) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   GroupedConvolution::Behind behind{-kInfinity, kInfinity, {}};
-  for (size_t i = 0; i < e.post.size(); ++i) {
+  const size_t first = !e.post.empty() && std::holds_alternative<Value>(e.post.front()) ? 1 : 0;
+  for (size_t i = first; i < e.post.size(); ++i) {
     const auto* function = std::get_if<Activation>(&e.post[i]);
     if (!function) return std::nullopt;
     const bool clips = function->function == Function::kClip;
-    if (i == 0 && (clips || function->isRelu())) {
+    if (i == first && (clips || function->isRelu())) {
       behind.least = clips ? function->alpha : 0;
       if (clips) behind.most = function->beta;
       continue;
@@ -43,34 +49,45 @@ std::optional<GroupedConvolution::Behind> behindOf(const Epilogue& e) {
 /// but 1.3 for eight channels at a stride of 2. Not measured where registers are shorter.
 bool pays(const Window& w, const GroupedConvolution::Behind& behind) {
   if (w.group < w.inner)
-    return hasIsa(dnnl::cpu_isa::avx512_core) && (w.inner / w.group < kLanes / 2 || w.strides[1] == 1);
+    return hasIsa(dnnl::cpu_isa::avx512_core) && (w.inner / w.group < kLanes / 2 || w.strides.back() == 1);
   constexpr int64_t kFewTaps = 9, kFewColumns = 8, kCached = 1 << 18;
   const int64_t image = elementCount(w.x.access.extents()) / w.x.access.extents()[0];
   if (image > kCached) return false;
   if (!behind.functions.empty()) return std::all_of(behind.functions.begin(), behind.functions.end(), isTranscendental);
-  return elementCount(w.kernel) > kFewTaps && w.strides[1] == 1 && w.y[3] >= kFewColumns;
+  return elementCount(w.kernel) > kFewTaps && w.strides.back() == 1 && w.y.back() >= kFewColumns;
 }
 
 }  // namespace
 
-bool lowerAsGrouped(Planner& p, int n, const Window& w, const Epilogue& e) {
-  const bool fits =
-      w.kernel.size() == 2 && w.outer == w.inner && w.inner >= kLanes && w.kernel[0] <= GroupedConvolution::kMostTaps;
+bool lowerAsGrouped(Planner& p, int n, const Window& w, const Epilogue& e, bool always) {
+  const bool fits = w.kernel.size() <= 3 && w.outer == w.inner && w.inner >= kLanes &&
+                    elementCount(w.kernel) / w.kernel.back() <= GroupedConvolution::kMostRows;
   const int64_t width = w.inner / w.group;
   if (!fits || !GroupedConvolution::takes(width)) return false;
   auto behind = behindOf(e);
-  if (!behind || !pays(w, *behind)) return false;
+  if (!behind || !(always || pays(w, *behind))) return false;
   const Tensor<float>& kernel = *p.constant(p.node(n).operands[1]);
   const auto bias = e.shift.empty() ? std::vector<float>(static_cast<size_t>(w.inner)) : e.shift;
-  GroupedConvolution grouped(w.y[0], width, axisOf(w, 0), axisOf(w, 1), kernel.data, e.scale, bias, std::move(*behind));
+  GroupedConvolution grouped(w.y[0], width, axesOf(w), kernel.data, e.scale, bias, std::move(*behind));
   const int threads = p.options().threads;
   const Place x = p.windowOperand(p.node(n).operands[0], w.x, channelsLast(w.x.access.extents()));
-  Place y = p.create(w.resultForm(channelsLast(w.y)));
-  const int scratch = p.createBuffer(threads * grouped.scratch());
-  p.emit(std::make_unique<KernelStep>(std::vector<int>{x.buffer, y.buffer, scratch},
-                                      [grouped = std::move(grouped), from = x.access.offset, threads](float* const* q) {
-                                        grouped.run(q[0] + from, q[1], q[2], threads);
-                                      }));
+  const Access form = w.resultForm(channelsLast(w.y));
+  std::vector<int> used{x.buffer};
+  int64_t addend = 0;
+  if (e.sum()) {
+    const Place added = p.as(*e.sum(), form);
+    used.push_back(added.buffer);
+    addend = added.access.offset;
+  }
+  Place y = p.create(form);
+  used.push_back(y.buffer);
+  used.push_back(p.createBuffer(threads * grouped.scratch()));
+  p.emit(std::make_unique<KernelStep>(used, [grouped = std::move(grouped), from = x.access.offset,
+                                             adds = used.size() > 3, addend, threads](float* const* q) {
+    const float* added = adds ? q[1] + addend : nullptr;
+    float* const* results = q + (adds ? 2 : 1);
+    grouped.run(q[0] + from, added, results[0], results[1], threads);
+  }));
   p.define(e.result, std::move(y));
   p.note(n, width == 1 ? "a kernel of our own: channel by channel" : "a kernel of our own: few channels a group");
   return true;

@@ -1,4 +1,4 @@
-// MatMul and Gemm: y = a b, batched, either operand transposed by its strides; STFT as a product of frames.
+// MatMul and Gemm: y = a b, batched, either operand transposed by its strides; STFT and DFT as products of frames.
 
 #include <algorithm>
 #include <numeric>
@@ -16,6 +16,10 @@ struct Product {
   Place left, right, result;     ///< result: only the form counts
   std::optional<Value> weights;  ///< the right operand, where it is constant; `right` says how it is read
   Planner::Change change;        ///< what is made of its numbers first
+  /// The right operand, where the program does not have it.
+  std::optional<Tensor<float>> numbers = {};
+
+  bool isFixed() const { return weights || numbers; }
 };
 
 /// Rows or columns are contiguous, and oneDNN can say it.
@@ -134,8 +138,9 @@ Bands takeFunction(const Planner& p, const Product& product, Epilogue& e) {
 
 /// The weights in the form that a primitive wants.
 FixedMemory weightsOf(Planner& p, const Product& product, const memory::desc& from, const memory::desc& to) {
+  if (product.numbers) return p.prepared(*product.numbers, from, to);
+  if (!product.change) return p.shared(*product.weights, from, to, true);
   const Tensor<float>& numbers = *p.constant(*product.weights);
-  if (!product.change) return p.prepared(numbers, from, to);
   return p.prepared(product.change({numbers.extents, numbers.data.data(), nullptr}), from, to);
 }
 
@@ -178,8 +183,8 @@ class RowProducts {
   /// The first `count` rows, in the form that is best for weights.
   dnnl::matmul::primitive_desc describeFirst(int64_t count) const {
     memory::desc any = anyForm(product_.right.access.extents());
-    auto how = describe(0, count, product_.weights && !p_.options().once ? any : right_);
-    if (product_.weights && (!isOptimised(how.impl_info_str()) || isByGeneralKernels(how)))
+    auto how = describe(0, count, product_.isFixed() && !p_.options().once ? any : right_);
+    if (product_.isFixed() && (!isOptimised(how.impl_info_str()) || isByGeneralKernels(how)))
       how = describe(0, count, any);
     return how;
   }
@@ -224,11 +229,11 @@ class RowProducts {
 bool avoidGeneralKernels(Planner& p, const Epilogue& e, Product& product) {
   Product dense = product;
   dense.left.access = rowMajor(product.left.access.extents());
-  if (!product.weights) dense.right.access = rowMajor(product.right.access.extents());
+  if (!product.isFixed()) dense.right.access = rowMajor(product.right.access.extents());
   const RowProducts products(p, dense, e);
   if (isByGeneralKernels(products.describeFirst(products.rows()))) return false;
   product.left = p.as(product.left, dense.left.access);
-  if (!product.weights) product.right = p.as(product.right, dense.right.access);
+  if (!product.isFixed()) product.right = p.as(product.right, dense.right.access);
   return true;
 }
 
@@ -251,10 +256,10 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& f
     return false;
   }
   std::vector<int> busy{product.left.buffer};
-  if (!product.weights) busy.push_back(product.right.buffer);
+  if (!product.isFixed()) busy.push_back(product.right.buffer);
   Place y = e.sum() ? p.accumulator(*e.sum(), form, busy) : p.create(form);
   std::optional<FixedMemory> weights;
-  if (bands.function) weights = weightsOf(p, product, products->right(), how.weights_desc());
+  if (bands.function || product.numbers) weights = weightsOf(p, product, products->right(), how.weights_desc());
   for (int64_t first = 0; first < rows; first += inBand) {
     const int64_t end = std::min(rows, first + inBand);
     const auto band = end - first == inBand ? how : products->describe(first, end, how.weights_desc());
@@ -445,6 +450,16 @@ bool lowerStft(Planner& p, int n, const Epilogue& e) {
   return emitProduct(p, n, std::move(product), e, rowMajor(y));
 }
 
+bool lowerDft(Planner& p, int n, const Epilogue& e) {
+  Product product;
+  product.numbers = fourierOf(p, n);
+  auto [rows, order] = signalOf(p, n);
+  product.right = {-1, rowMajor(product.numbers->extents)};
+  product.result.access = rowMajor({rows.access.extents()[0], product.numbers->extents[1]});
+  product.left = std::move(rows);
+  return emitProduct(p, n, std::move(product), e, inOrder(p.extents({n, 0}), order));
+}
+
 }  // namespace
 
 bool lowerAsRows(Planner& p, int n, const Window& w, const Epilogue& e) {
@@ -473,6 +488,7 @@ constexpr LowerRow kMatmulRows[] = {
     {"MatMul", lowerMatMul, channelOf, true},
     {"Gemm", lowerGemm, lastDimension, true},
     {"STFT", lowerStft},
+    {"DFT", lowerDft},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Pools and reductions.
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -128,10 +129,15 @@ bool lowerGlobalPool(Planner& p, int n, const Epilogue&) {
 struct Larger {
   static constexpr float kFirst = -std::numeric_limits<float>::infinity();
   float operator()(float a, float b) const { return b > a || b != b ? b : a; }
+  float of(float x) const { return x; }
 };
 struct Sum {
   static constexpr float kFirst = 0;
   float operator()(float a, float b) const { return a + b; }
+  float of(float x) const { return x; }
+};
+struct SumOfSquares : Sum {
+  float of(float x) const { return x * x; }
 };
 
 /// All of x[count] as one, in lanes, so that they become vectors.
@@ -143,7 +149,7 @@ float joined(const float* x, int64_t count, Join join) {
   for (int64_t v = 0; v < count; v += kLanes) {
     const int64_t part = std::min(kLanes, count - v);
     for (int64_t i = 0; i < part; ++i)
-      lanes[i] = join(lanes[i], x[v + i]);
+      lanes[i] = join(lanes[i], join.of(x[v + i]));
   }
   return std::accumulate(lanes, lanes + kLanes, Join::kFirst, join);
 }
@@ -164,7 +170,7 @@ void reduce(const float* x, const Extents& extents, const Extents& kept, float* 
     }
     if (kept[last] == 1) y[to] = join(y[to], joined(x, row, join));
     for (int64_t i = 0; kept[last] > 1 && i < row; ++i)
-      y[to + i] = join(y[to + i], x[i]);
+      y[to + i] = join(y[to + i], join.of(x[i]));
   }
 }
 
@@ -178,21 +184,21 @@ bool lowerReduceHere(Planner& p, int n, const Extents& kept) {
   const Place to = p.create(inOrder(kept, order));
   const Extents extents = permuted(from.access, order).extents(), left = permuted(to.access, order).extents();
   const int64_t offset = from.access.offset;
-  const bool isMaximum = node.is(ops::kReduceMax);
+  const bool isMaximum = node.is(ops::kReduceMax), isNorm = node.is(ops::kReduceL2);
   const float divisor = node.is(ops::kReduceMean) ? static_cast<float>(elementCount(extents) / elementCount(kept)) : 1;
   p.emit(std::make_unique<KernelStep>(std::vector<int>{from.buffer, to.buffer}, [=](float* const* pointers) {
     if (isMaximum) return reduce(pointers[0] + offset, extents, left, pointers[1], Larger());
+    if (isNorm) {
+      reduce(pointers[0] + offset, extents, left, pointers[1], SumOfSquares());
+      std::for_each_n(pointers[1], elementCount(left), [](float& y) { y = std::sqrt(y); });
+      return;
+    }
     reduce(pointers[0] + offset, extents, left, pointers[1], Sum());
     if (divisor != 1) std::for_each_n(pointers[1], elementCount(left), [=](float& y) { y /= divisor; });
   }));
   p.define({n, 0}, {to.buffer, *reshaped(to.access, p.extents({n, 0}))});
   p.note(n, "a kernel of our own");
   return true;
-}
-
-algorithm reductionOf(const Node& node) {
-  if (node.is(ops::kReduceSum)) return algorithm::reduction_sum;
-  return node.is(ops::kReduceL2) ? algorithm::reduction_norm_lp_sum : algorithm::reduction_mean;
 }
 
 /// The operand at each choice of positions in the dimensions that are reduced, as tensors of the extents that are kept.
@@ -236,22 +242,23 @@ bool lowerReduce(Planner& p, int n, const Epilogue&) {
   for (size_t d = 0; d < kept.size(); ++d) {
     if (axes.empty() || std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end()) kept[d] = 1;
   }
-  constexpr float kNorm = 2;  // of ReduceL2; others do not ask
   Form to = rowMajorForm(kept);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (kept == extents && node.is(ops::kReduceL2)) throw NotLowered{"a norm of single elements"};
   if (kept == extents)
     return p.define({n, 0}, {p.place(x).buffer, *reshaped(p.place(x).access, p.extents({n, 0}))}), true;
-  // oneDNN 2.6 says of nothing but -inf that the largest is the least finite number.
-  if (node.is(ops::kReduceMax)) return lowerReduceHere(p, n, kept);
+  // oneDNN 2.6 has norms in its reference alone, and says of nothing but -inf that the largest is the least finite
+  // number.
+  if (node.is(ops::kReduceMax) || node.is(ops::kReduceL2)) return lowerReduceHere(p, n, kept);
   constexpr int64_t kFew = 16;
   const int64_t reduced = elementCount(extents) / elementCount(kept);
-  if (!node.is(ops::kReduceL2) && reduced <= kFew && reduced < elementCount(kept)) return lowerReduceFew(p, n, kept);
+  if (reduced <= kFew && reduced < elementCount(kept)) return lowerReduceFew(p, n, kept);
   Form from = rowMajorForm(extents);
-  dnnl::reduction::primitive_desc primitive(dnnl::reduction::desc(reductionOf(node), from.desc, to.desc, kNorm, 0),
-                                            attributes, p.engine());
-  if (!node.is(ops::kReduceL2) && !isOptimised(primitive.impl_info_str())) return lowerReduceHere(p, n, kept);
+  const algorithm how = node.is(ops::kReduceSum) ? algorithm::reduction_sum : algorithm::reduction_mean;
+  dnnl::reduction::primitive_desc primitive(dnnl::reduction::desc(how, from.desc, to.desc, 0, 0), attributes,
+                                            p.engine());
+  if (!isOptimised(primitive.impl_info_str())) return lowerReduceHere(p, n, kept);
   Place source = p.as(x, from.access), result = p.create(to.access);
   auto step = p.primitive(dnnl::reduction(primitive), primitive.scratchpad_desc());
   step->add(DNNL_ARG_SRC, from.desc, p.engine(), source.buffer, source.access.offset);

@@ -118,20 +118,37 @@ FixedMemory Planner::prepared(const void* numbers, const dnnl::memory::desc& fro
   return {std::move(result), std::move(floats)};
 }
 
+FixedMemory Planner::formed(const StoredFloats& numbers, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+  if (from != to) return prepared(numbers.data, from, to);
+  return {dnnl::memory(to, engine_, const_cast<void*>(numbers.data)), numbers.owner};
+}
+
+FixedMemory Planner::shared(Value constant, const dnnl::memory::desc& from, const dnnl::memory::desc& to, bool copies) {
+  std::vector<Shared>& forms = shared_[constant];
+  auto made = std::find_if(forms.begin(), forms.end(),
+                           [&](const Shared& s) { return s.from == from && s.to == to && s.copies == copies; });
+  if (made == forms.end()) {
+    const StoredFloats numbers = constants().stored(constant);
+    FixedMemory memory = copies ? prepared(numbers.data, from, to) : formed(numbers, from, to);
+    made = forms.insert(made, {from, to, copies, std::move(memory)});
+  }
+  return made->memory;
+}
+
 void Planner::addConstant(PrimitiveStep& step,
                           int argument,
                           Value constant,
                           const Change& change,
                           const dnnl::memory::desc& from,
                           const dnnl::memory::desc& to) {
+  if (!change && !options_.once) return step.add(argument, shared(constant, from, to, false));
   auto make = [this, constant, change, from, to]() -> FixedMemory {
     StoredFloats numbers = constants().stored(constant);
     if (change) {
       auto changed = std::make_shared<const Tensor<float>>(change(numbers));
       numbers = {changed->extents, changed->data.data(), changed};
     }
-    if (from != to) return prepared(numbers.data, from, to);
-    return {dnnl::memory(to, engine_, const_cast<void*>(numbers.data)), numbers.owner};
+    return formed(numbers, from, to);
   };
   if (!options_.once) return step.add(argument, make());
   step.addLate(argument, [this, constant, make] {

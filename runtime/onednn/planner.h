@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -30,6 +31,10 @@ class Planner : public plan::Planner {
     return prepared(tensor.data.data(), from, to);
   }
   FixedMemory prepared(const void* numbers, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+  /// A constant in the form `to`, one for all that ask for it: layers may have their weights in common. Numbers that
+  /// have this form are copied only if that is asked for: to large pages, which pays where bands of rows read them
+  /// again and again.
+  FixedMemory shared(Value constant, const dnnl::memory::desc& from, const dnnl::memory::desc& to, bool copies);
   /// An argument of a primitive that is a constant in the form `to`: of its numbers, or of what `change` makes of them.
   /// They are not copied where that is the form that they have, and made anew at each run with options().once.
   using Change = std::function<Tensor<float>(const StoredFloats&)>;
@@ -51,10 +56,20 @@ class Planner : public plan::Planner {
   void emitReference(int n, std::vector<ReferenceOperand> operands, std::vector<int> into) override;
 
  private:
+  /// Constants that are kept, in the form of one argument.
+  struct Shared {
+    dnnl::memory::desc from, to;
+    bool copies;
+    FixedMemory memory;
+  };
+  /// Where they are, if they have this form.
+  FixedMemory formed(const StoredFloats& numbers, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+
   OneDnnOptions options_;
   dnnl::engine engine_;
   dnnl::stream stream_;
   FloatPool prepared_;  ///< constants in the forms that primitives want
+  std::map<Value, std::vector<Shared>> shared_;
 };
 
 }  // namespace pet::onednn

@@ -1,6 +1,7 @@
 // Planner: where values lie.
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "runtime/plan/planner.h"
@@ -124,6 +125,40 @@ Place Planner::accumulator(Value v, const Access& form, const std::vector<int>& 
   Place made = create(form);
   copy(there, made);
   return made;
+}
+
+bool Planner::fills(int n) const {
+  return node(n).is(ops::kPad) && node(n).text("mode") == "constant";
+}
+
+bool Planner::isMove(int n) const {
+  static const std::set<std::string_view> kMoves{"Identity",  "Reshape", "Flatten", "Squeeze",      "Unsqueeze",
+                                                 "Transpose", "Slice",   "Expand",  "Tile",         "Gather",
+                                                 "Layout",    "Resize",  "Pad",     "DepthToSpace", "SpaceToDepth"};
+  const Node& each = node(n);
+  if (!kMoves.contains(each.op->name)) return false;
+  if (each.is(ops::kPad)) return !fills(n) || each.number("value") == 0;
+  return !each.is(ops::kResize) || each.text("mode") == "nearest";
+}
+
+std::optional<Place> Planner::moved(int n, const Place& operand) {
+  const Value x = node(n).operands[0], y{n, 0};
+  const Mark before = mark();
+  places_.insert_or_assign(x, operand);
+  bool isView = false;
+  try {
+    isView = findShared(node(n).op->name)->lower(*this, n) && steps.size() == before.steps;
+  } catch (const NotLowered&) {
+    // there is none
+  }
+  rollBack(before);
+  places_.erase(x);
+  const auto made = places_.find(y);
+  if (made == places_.end()) return std::nullopt;
+  Place result = std::move(made->second);
+  places_.erase(made);
+  residents_[root(result.buffer)].pop_back();
+  return isView ? std::optional(std::move(result)) : std::nullopt;
 }
 
 /// Every output of the program into a buffer that the caller gives: what was computed last into a buffer of its own is

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -108,6 +109,17 @@ class Planner {
   bool isRead(Value v) const { return uses_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)] > 0; }
   /// The node that reads this node's results; nothing: more than one does, or none.
   std::optional<int> onlyReader(int n) const;
+  /// Each reader of the node's results is such a node; -1: an output.
+  bool isReadBy(int n, const std::function<bool(int)>& which) const;
+  /// What a ReduceSum along the one axis of a Concat adds, where the parts have one position there and nothing else
+  /// reads the Concat: its parts; else nothing.
+  std::vector<Value> stackedAddends(int n) const;
+  /// The node moves elements of its operand, and perhaps puts zeros around them.
+  bool isMove(int n) const;
+  /// The node is a Pad with one number.
+  bool fills(int n) const;
+  /// Where the result of such a node would be, were its operand there; nothing: only a copy could be.
+  std::optional<Place> moved(int n, const Place& operand);
   /// One other node reads the node, and it is no output.
   bool isReadOnce(int n) const { return onlyReader(n).has_value(); }
   /// An operand of the node, or of a node that may be computed with it, lies in this root buffer, also as a copy.
@@ -141,6 +153,9 @@ class Planner {
   /// Emits one pass over memory for nodes that fuse, of equal extents, and defines the last one's result; each of the
   /// others is read by later ones alone. False: not these.
   virtual bool lowerFused(const std::vector<int>&) { return false; }
+  /// How many operands lowerFused() reads through views, too: then it is asked for nodes with views between them, whose
+  /// extents may differ, and for sums of what a Concat stacks, with it. 0: it is not.
+  virtual size_t fusedThroughViews() const { return 0; }
   /// to[v] = from[v] for every position v.
   virtual void emitCopy(const Place& from, const Place& to) = 0;
   /// to[v] = f(bias[v_1] + Σ_k from_k[v]), where a filled position of an addend adds nothing and its fill is 0; `bias`
@@ -171,7 +186,6 @@ class Planner {
   void findChains();
   void findGroups();
   void findChains(bool heavy);
-  std::vector<Value> stackedAddends(int n) const;
   void findSums();
   void findFused();
   Expected<void> lower(int n);

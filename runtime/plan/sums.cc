@@ -8,7 +8,7 @@ namespace pet::plan {
 namespace {
 
 /// y[n, f, v] = Σ_k t[n, (f k), v·stride + k·dilation - pad].
-bool lowerOffsetReduce(Planner& p, int n) {
+WindowSum offsetsOf(Planner& p, int n) {
   Value x = p.node(n).operands[0];
   Place there = p.place(x);
   if (there.access.fills()) there = p.as(x, compacted(there.access));
@@ -24,15 +24,11 @@ bool lowerOffsetReduce(Planner& p, int n) {
   std::vector<Place> addends;
   for (Access& a : addendsOf(w, there.access, false))
     addends.push_back({there.buffer, std::move(a)});
-  Place y = p.create(inOrder(w.y, memoryOrder(there.access)));
-  p.emitSum(y, addends, {}, false);
-  p.define({n, 0}, std::move(y));
-  p.note(n, "a kernel of our own: one sum");
-  return true;
+  return {std::move(addends), inOrder(w.y, memoryOrder(there.access))};
 }
 
 /// The transposed: y[n, f, i·stride + k·dilation - pad] += t[n, (f k), (i)].
-bool lowerCol2Im(Planner& p, int n) {
+WindowSum columnsOf(Planner& p, int n) {
   Value x = p.node(n).operands[0];
   Window w;
   w.y = p.extents({n, 0});
@@ -57,16 +53,25 @@ bool lowerCol2Im(Planner& p, int n) {
   std::vector<Place> addends;
   for (Access& a : addendsOf(w, columns, false))
     addends.push_back({there.buffer, std::move(a)});
-  Place y = p.create(rowMajor(w.y));
-  p.emitSum(y, addends, {}, false);
+  return {std::move(addends), rowMajor(w.y)};
+}
+
+bool lowerWindowSum(Planner& p, int n) {
+  const WindowSum sum = windowSumOf(p, n);
+  Place y = p.create(sum.form);
+  p.emitSum(y, sum.addends, {}, false);
   p.define({n, 0}, std::move(y));
   p.note(n, "a kernel of our own: one sum");
   return true;
 }
 
-constexpr SharedLowering kSumRows[] = {{"OffsetReduce", lowerOffsetReduce}, {"Col2Im", lowerCol2Im}};
+constexpr SharedLowering kSumRows[] = {{"OffsetReduce", lowerWindowSum}, {"Col2Im", lowerWindowSum}};
 
 }  // namespace
+
+WindowSum windowSumOf(Planner& p, int n) {
+  return p.node(n).is(ops::kCol2Im) ? columnsOf(p, n) : offsetsOf(p, n);
+}
 
 void lowerSum(Planner& p, Value result, const std::vector<Value>& addends) {
   const Extents extents = p.extents(result);

@@ -39,7 +39,7 @@ class Engine:
         return json.loads(self.process.stdout.readline())
 
 
-BY_REFERENCE = {"CumSum", "DFT"}  # what our engines have no lowering of
+BY_REFERENCE = {"CumSum"}  # what our engines have no lowering of
 
 
 class Model:

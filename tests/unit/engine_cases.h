@@ -98,6 +98,30 @@ inline const EngineCase kEngineCases[] = {
     {"conv, depthwise, residual",
      "x: [1, 48, 9, 8]\n w: const [48, 1, 3, 3]\n r = Relu(x)\n t = Conv(r, w) pads=[1, 1, 1, 1] group=48\n u = Add(t, "
      "r)\n y = Relu(u)"},
+    {"conv, depthwise, 5 x 5, residual",
+     "x: [1, 37, 9, 10]\n w: const [37, 1, 5, 5]\n r = Relu(x)\n t = Conv(r, w) pads=[2, 2, 2, 2] group=37\n u = "
+     "Add(t, r)\n y = Clip(u) min=-9 max=6"},
+    {"conv 1-d, depthwise, taps far apart, residual",
+     "x: [2, 21, 40]\n w: const [21, 1, 3]\n t = Conv(x, w) pads=[16, 16] dilations=[16] group=21\n y = Add(t, x)"},
+    {"conv 3-d, depthwise",
+     "x: [2, 37, 4, 5, 9]\n w: const [37, 1, 3, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1, 1, 1] group=37\n y = "
+     "Relu(t)"},
+    {"conv 3-d, depthwise, along frames, scale and addend",
+     "x: [1, 24, 9, 3, 5]\n w: const [24, 1, 5, 1, 1]\n s: const [24, 1, 1, 1]\n b: const [24, 1, 1, 1]\n t = Conv(x, "
+     "w) pads=[2, 0, 0, 2, 0, 0] group=24\n u = Mul(t, s)\n y = Add(u, b)"},
+    {"conv 3-d, depthwise, strides, unlike pads and a function after it",
+     "x: [2, 54, 6, 8, 11]\n w: const [54, 1, 3, 2, 3]\n t = Conv(x, w) pads=[0, 1, 1, 2, 0, 1] strides=[2, 1, 2] "
+     "group=54\n y = Swish(t)",
+     1e-5},
+    {"conv 3-d, depthwise, residual",
+     "x: [1, 40, 5, 6, 7]\n w: const [40, 1, 3, 3, 3]\n b: const [40, 1, 1, 1]\n t = Conv(x, w) pads=[1, 1, 1, 1, 1, "
+     "1] "
+     "group=40\n v = Add(t, b)\n u = Add(v, x)\n y = Relu(u)"},
+    {"conv 3-d, depthwise, taps that read pads alone",
+     "x: [1, 48, 2, 4, 4]\n w: const [48, 1, 5, 3, 3]\n y = Conv(x, w) pads=[2, 1, 1, 2, 1, 1] group=48"},
+    {"conv 3-d, two channels a group",
+     "x: [1, 38, 3, 5, 6]\n w: const [38, 2, 3, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1, 1, 1] dilations=[1, 1, 1] "
+     "group=19\n y = Relu(t)"},
     {"conv, depthwise, two results a channel",
      "x: [1, 16, 9, 8]\n w: const [32, 1, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] group=16"},
     {"conv, pointwise", "x: [2, 20, 9, 8]\n w: const [16, 20, 1, 1]\n y = Conv(x, w)"},
@@ -205,6 +229,11 @@ inline const EngineCase kEngineCases[] = {
     {"stft without a window", "x: [2, 23]\n w = Constant() value=1 shape=[6]\n y = STFT(x, w) frame_step=5", 1e-5},
     {"stft of a padded signal",
      "x: [2, 23]\n w: const [9]\n p = Pad(x) pads=[0, 4, 0, 4] mode=reflect\n y = STFT(p, w) frame_step=2", 1e-5},
+    {"dft of a real signal", "x: [2, 9, 1]\n y = DFT(x) axis=1 onesided=1", 1e-5},
+    {"dft, all frequencies, between rows", "x: [3, 8, 5, 1]\n y = DFT(x) axis=1", 1e-5},
+    {"dft of complex numbers, then back", "x: [2, 6, 5, 2]\n t = DFT(x) axis=2\n y = DFT(t) axis=1 inverse=1", 1e-5},
+    {"dft of one signal", "x: [12, 1]\n y = DFT(x) axis=0", 1e-5},
+    {"dft of a transposed signal", "x: [2, 5, 1, 6]\n t = Transpose(x) perm=[0, 3, 1, 2]\n y = DFT(t) axis=1", 1e-5},
     {"stft, then a power",
      "x: [2, 23]\n w: const [9]\n t = STFT(x, w) frame_step=2\n s = Square(t)\n y = ReduceSum(s) axes=[3]", 1e-5},
     {"matmul of rows that overlap",
@@ -588,6 +617,32 @@ inline const EngineCase kEngineCases[] = {
      "x: [1, 3, 4, 5]\n y = Resize(x) scales=[1, 1, 1, 1, 2, 1, 2, 1] coordinate_transformation_mode=asymmetric"
      " nearest_mode=floor"},
     {"linear", "x: [1, 3, 4, 5]\n y = Resize(x) mode=linear sizes=[1, 3, 8, 7]", 1e-6},
+    {"linear, corners aligned, many channels",
+     "x: [2, 19, 4, 5]\n r = Relu(x)\n y = Resize(r) mode=linear coordinate_transformation_mode=align_corners "
+     "sizes=[2, 19, 9, 7]",
+     1e-6},
+    {"linear, corners aligned, few channels",
+     "x: [2, 3, 4, 5]\n y = Resize(x) mode=linear coordinate_transformation_mode=align_corners sizes=[2, 3, 9, 17]",
+     1e-6},
+    {"linear, asymmetric, smaller, of a transposed tensor",
+     "x: [2, 7, 11, 3]\n t = Transpose(x) perm=[0, 3, 1, 2]\n y = Resize(t) mode=linear scales=[1, 1, 1, 1, 1, 2, 3, "
+     "4] "
+     "coordinate_transformation_mode=asymmetric",
+     1e-6},
+    {"linear, one axis",
+     "x: [2, 16, 9]\n y = Resize(x) mode=linear coordinate_transformation_mode=align_corners "
+     "sizes=[2, 16, 21]",
+     1e-6},
+    {"linear, all axes", "x: [3, 4, 5]\n y = Resize(x) mode=linear sizes=[5, 2, 9]", 1e-6},
+    {"linear, three axes, corners aligned",
+     "x: [1, 9, 3, 4, 5]\n y = Resize(x) mode=linear coordinate_transformation_mode=align_corners "
+     "sizes=[1, 9, 5, 8, 7]",
+     1e-6},
+    {"linear, rows alone, corners aligned",
+     "x: [1, 9, 3, 40]\n y = Resize(x) mode=linear coordinate_transformation_mode=align_corners sizes=[1, 9, 6, 40]",
+     1e-6},
+    {"cubic", "x: [1, 20, 4, 5]\n y = Resize(x) mode=cubic sizes=[1, 20, 8, 7]", 1e-6},
+    {"cubic, few channels", "x: [1, 2, 4, 5]\n y = Resize(x) mode=cubic cubic_coeff_a=-0.5 sizes=[1, 2, 9, 12]", 1e-6},
     {"identity", "x: [3, 5]\n y = Identity(x)"},
     {"an input for output", "x: [3, 5]\n return x, x"},
     {"a constant for output", "x: [3, 5]\n w: const [2]\n v = Neg(w)\n y = Relu(x)\n return y, v, y"},

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -21,6 +23,7 @@ struct Case {
   int64_t images, channels;
   Axis down, along;  ///< extent, positions, taps, stride, dilation, before
   int64_t width = 1;
+  Axis through = {};
 };
 
 const Case kCases[] = {
@@ -47,6 +50,15 @@ const Case kCases[] = {
     {"four_a_group_tiles_of_groups", 1, 400, {5, 5, 3, 1, 1, 1}, {14, 14, 3, 1, 1, 1}, 4},
     {"eight_a_group", 1, 40, {9, 9, 3, 1, 1, 1}, {15, 15, 3, 1, 1, 1}, 8},
     {"eight_a_group_strides", 2, 24, {11, 6, 3, 2, 1, 1}, {14, 7, 3, 2, 1, 1}, 8},
+    {"3_x_3_x_3", 2, 37, {5, 5, 3, 1, 1, 1}, {7, 7, 3, 1, 1, 1}, 1, {4, 4, 3, 1, 1, 1}},
+    {"3_x_3_x_3_strides", 1, 54, {11, 6, 3, 2, 1, 1}, {35, 18, 3, 2, 1, 1}, 1, {7, 7, 3, 1, 1, 1}},
+    {"through_alone", 1, 24, {6, 6, 1, 1, 1, 0}, {17, 17, 1, 1, 1, 0}, 1, {9, 9, 5, 1, 1, 2}},
+    {"more_through_than_down", 2, 21, {6, 4, 2, 1, 2, 0}, {5, 5, 3, 1, 1, 1}, 1, {9, 6, 4, 2, 1, 3}},
+    {"dilated_through", 1, 16, {6, 6, 3, 1, 1, 1}, {6, 6, 3, 1, 1, 1}, 1, {11, 7, 3, 1, 2, 0}},
+    {"pads_wider_than_the_frames", 1, 16, {3, 3, 3, 1, 1, 1}, {4, 4, 3, 1, 1, 1}, 1, {2, 9, 2, 1, 3, 5}},
+    {"two_frames_of_many_taps", 1, 40, {2, 2, 5, 1, 1, 2}, {4, 4, 5, 1, 1, 2}, 1, {2, 2, 5, 1, 1, 2}},
+    {"four_a_group_3_x_3_x_3", 1, 36, {5, 5, 3, 1, 1, 1}, {6, 6, 3, 1, 1, 1}, 4, {4, 2, 3, 2, 1, 1}},
+    {"far_operand", 1, 64, {80, 40, 2, 2, 1, 0}, {60, 30, 2, 2, 1, 0}, 1, {3, 1, 3, 3, 1, 0}},
     {"rows_that_are_left_out", 1, 16, {20, 4, 1, 6, 1, 0}, {20, 4, 1, 6, 1, -1}},
 };
 
@@ -62,41 +74,60 @@ std::vector<float> draw(std::string_view name, int64_t count) {
   return {drawn.data.begin(), drawn.data.end()};
 }
 
+/// Position p of the operand along an axis, which a tap reads; -1: a pad.
+int64_t readAt(const Axis& axis, int64_t position, int64_t tap) {
+  const int64_t p = position * axis.stride + tap * axis.dilation - axis.before;
+  return p < axis.extent ? std::max<int64_t>(p, -1) : -1;
+}
+
+/// Each result by itself.
+std::vector<float> sumsOf(const Case& c, const std::vector<float>& x, const std::vector<float>& kernel) {
+  const auto& [name, images, channels, down, along, width, through] = c;
+  std::vector<float> sums;
+  for (int64_t i = 0; i < images * through.positions * down.positions * along.positions * channels; ++i) {
+    int64_t rest = i;
+    const int64_t to = rest % channels, w = (rest /= channels) % along.positions;
+    const int64_t h = (rest /= along.positions) % down.positions, d = (rest /= down.positions) % through.positions;
+    const int64_t n = rest / through.positions;
+    float sum = 0;
+    for (int64_t tap = 0; tap < through.taps * down.taps * along.taps; ++tap) {
+      const int64_t p = readAt(through, d, tap / along.taps / down.taps);
+      const int64_t q = readAt(down, h, tap / along.taps % down.taps), r = readAt(along, w, tap % along.taps);
+      if (p < 0 || q < 0 || r < 0) continue;
+      for (int64_t k = 0; k < width; ++k) {
+        const int64_t by = (to * width + k) * through.taps * down.taps * along.taps + tap;
+        const int64_t at =
+            (((n * through.extent + p) * down.extent + q) * along.extent + r) * channels + to / width * width + k;
+        sum += kernel[static_cast<size_t>(by)] * x[static_cast<size_t>(at)];
+      }
+    }
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
 TEST_P(OneDnnGrouped, IsTheSumOverTaps) {
-  const auto& [name, images, channels, down, along, width] = GetParam();
-  const auto x = draw("x", images * down.extent * along.extent * channels);
-  const auto kernel = draw("kernel", channels * width * down.taps * along.taps), scale = draw("scale", channels),
-             bias = draw("bias", channels);
+  const auto& [name, images, channels, down, along, width, through] = GetParam();
+  const auto x = draw("x", images * through.extent * down.extent * along.extent * channels);
+  const auto kernel = draw("kernel", channels * width * through.taps * down.taps * along.taps);
+  const auto scale = draw("scale", channels), bias = draw("bias", channels);
+  const std::vector<float> sums = sumsOf(GetParam(), x, kernel);
+  const auto addend = draw("addend", std::ssize(sums));
   const float least = -50, most = 60;
   const onednn::ElementOp twice{onednn::ElementOp::Code::kLinear, 2, 1};
   for (const bool function : {false, true}) {
     GroupedConvolution::Behind behind{least, most, {}};
     if (function) behind.functions = {twice};
-    const GroupedConvolution convolution(images, width, down, along, kernel, scale, bias, behind);
-    for (const int threads : {1, 2}) {
-      std::vector<float> y(static_cast<size_t>(images * down.positions * along.positions * channels), -7777);
+    const GroupedConvolution convolution(images, width, {through, down, along}, kernel, scale, bias, behind);
+    for (const auto& [threads, adds] : {std::pair{1, false}, {2, false}, {1, true}, {2, true}}) {
+      std::vector<float> y(sums.size(), -7777);
       std::vector<float> scratch(static_cast<size_t>(threads * convolution.scratch()),
                                  std::numeric_limits<float>::quiet_NaN());
-      convolution.run(x.data(), y.data(), scratch.data(), threads);
+      convolution.run(x.data(), adds ? addend.data() : nullptr, y.data(), scratch.data(), threads);
       for (size_t i = 0; i < y.size(); ++i) {
-        auto rest = static_cast<int64_t>(i);
-        const int64_t c = rest % channels, w = (rest /= channels) % along.positions;
-        const int64_t h = (rest /= along.positions) % down.positions, n = rest / down.positions;
-        float sum = 0;
-        for (int64_t r = 0; r < down.taps; ++r) {
-          for (int64_t s = 0; s < along.taps; ++s) {
-            const int64_t v = h * down.stride + r * down.dilation - down.before;
-            const int64_t u = w * along.stride + s * along.dilation - along.before;
-            if (v < 0 || v >= down.extent || u < 0 || u >= along.extent) continue;
-            for (int64_t k = 0; k < width; ++k) {
-              const int64_t from = c / width * width + k;
-              sum += kernel[static_cast<size_t>(((c * width + k) * down.taps + r) * along.taps + s)] *
-                     x[static_cast<size_t>(((n * down.extent + v) * along.extent + u) * channels + from)];
-            }
-          }
-        }
-        sum = std::clamp(sum * scale[static_cast<size_t>(c)] + bias[static_cast<size_t>(c)], least, most);
-        ASSERT_EQ(y[i], function ? 2 * sum + 1 : sum) << n << ", " << h << ", " << w << ", " << c;
+        const size_t c = i % static_cast<size_t>(channels);
+        const float sum = std::clamp(sums[i] * scale[c] + bias[c] + (adds ? addend[i] : 0), least, most);
+        ASSERT_EQ(y[i], function ? 2 * sum + 1 : sum) << i << (adds ? ", an addend" : "");
       }
     }
   }

@@ -1,9 +1,11 @@
 // Where values are put: what is a view, what is in place, what is copied; threads; notes; mistakes.
 
 #include <algorithm>
+#include <fstream>
 #include <optional>
 #include <set>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "ir/ops/op.h"
@@ -227,6 +229,27 @@ TEST(OneDnnPlaces, MemoryIsShared) {
   auto model = OneDnnModel::prepare(*program, integers(*program), {.threads = 1, .winograd = false});
   ASSERT_TRUE(model);
   EXPECT_LE(model->arenaSize(), 2 * 16 * 20 * 20 + 4096);  // two of ten, and a scratchpad
+}
+
+/// Of this process, in memory.
+int64_t residentBytes() {
+  int64_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return resident * 4096;
+}
+
+TEST(OneDnnPlaces, WeightsThatLayersHaveInCommonAreKeptOnce) {
+  constexpr int64_t kBytes = 1024 * 1024 * sizeof(float), kLayers = 16;
+  std::string text = "x: [8, 1024]\n w: const [1024, 1024]\n t0 = MatMul(x, w)\n";
+  for (int64_t i = 1; i < kLayers; ++i)
+    text += fmt::format("t{} = MatMul(t{}, w)\n", i, i - 1);
+  auto program = parseProgram(text, "test");
+  ASSERT_TRUE(program) << program.error().message();
+  const TensorMap tensors = integers(*program);
+  const int64_t before = residentBytes();
+  auto model = OneDnnModel::prepare(*program, tensors, {});
+  ASSERT_TRUE(model);
+  EXPECT_LT(residentBytes() - before, kLayers * kBytes / 2);
 }
 
 TEST(OneDnnPlaces, ForOneRunLargeWeightsAreReadAtEachRun) {
