@@ -10,6 +10,7 @@ namespace {
 constexpr double kFade = 4;         ///< a sample counts so many times less with each doubling
 constexpr double kFallShare = 0.5;  ///< of what the roofline lets a ratio fall, so much came, as logarithms
 constexpr double kDoubt = 0.05;     ///< of each doubling beyond kNear
+constexpr double kOfOne = 2;        ///< doublings between an extent that is 1 and one that is not
 
 }  // namespace
 
@@ -19,6 +20,7 @@ double doublingsBetween(const Bindings& a, const Bindings& b) {
   double sum = 0;
   for (auto x = a.begin(), y = b.begin(); x != a.end(); ++x, ++y) {
     if (x->first != y->first || x->second < 0 || y->second < 0) return kNever;
+    if ((x->second <= 1) != (y->second <= 1)) sum += kOfOne;
     sum += std::abs(std::log2((static_cast<double>(x->second) + 1) / (static_cast<double>(y->second) + 1)));
   }
   return sum;

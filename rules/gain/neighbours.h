@@ -8,7 +8,9 @@
 namespace pet {
 
 /// How far two choices of shapes are apart: how many times a symbol is doubled from one to the other, of all symbols
-/// together; one is added to each, for pads may be 0. Infinite where they are not of the same symbols, or one is < 0.
+/// together; one is added to each, for pads may be 0. Between an extent of at most 1 and a larger one two more are
+/// counted, since engines have other kernels for one channel, row or tap. Infinite where they are not of the same
+/// symbols, or one is < 0.
 double doublingsBetween(const Bindings& a, const Bindings& b);
 
 /// A sample, as seen from shapes that were not timed.

@@ -259,6 +259,8 @@ TEST(GainNeighbours, DistancesAreCountedInDoublings) {
   EXPECT_DOUBLE_EQ(doublingsBetween({{"C", 7}, {"P", 0}}, {{"C", 7}, {"P", 0}}), 0);
   EXPECT_DOUBLE_EQ(doublingsBetween({{"C", 7}, {"P", 0}}, {{"C", 31}, {"P", 1}}), 3);
   EXPECT_DOUBLE_EQ(doublingsBetween({{"C", 31}, {"P", 1}}, {{"C", 7}, {"P", 0}}), 3);
+  EXPECT_DOUBLE_EQ(doublingsBetween({{"C", 1}, {"P", 0}}, {{"C", 3}, {"P", 0}}), 1 + 2) << "one channel";
+  EXPECT_DOUBLE_EQ(doublingsBetween({{"C", 3}, {"P", 3}}, {{"C", 3}, {"P", 1}}), 1 + 2);
   for (const Bindings& other : {Bindings{{"C", 7}}, {{"C", 7}, {"Q", 0}}, {{"C", -1}, {"P", 0}}})
     EXPECT_TRUE(std::isinf(doublingsBetween({{"C", 7}, {"P", 0}}, other)));
 }
@@ -376,16 +378,17 @@ TEST(Gain, FewSamplesOfOneKindPromiseLittleFarFromThem) {
   RuleSet rules = convRules();
   Timings t;
   for (int64_t height : {48, 56, 64})
-    t.add(sampleOf(rules, conv(64, 1, height, 3), 1.3));
+    t.add(sampleOf(rules, conv(64, 3, height, 3), 1.3));
   DeviceCosts costs = DeviceCosts::fit(rules, t, kCpu);
   auto lower = [&](int64_t filters, int64_t height) {
     return costs.at(transposed(rules), conv(64, filters, height, 3)).value().lower;
   };
-  EXPECT_GT(lower(1, 60), 1.25);
-  EXPECT_GT(lower(3, 60), 1.25) << "one doubling";
-  EXPECT_LT(lower(15, 60), lower(3, 60));
-  EXPECT_LT(lower(15, 180), lower(15, 60));
-  EXPECT_LT(lower(15, 180), 1.1);
+  EXPECT_GT(lower(3, 60), 1.25);
+  EXPECT_GT(lower(7, 60), 1.25) << "one doubling";
+  EXPECT_LT(lower(31, 60), lower(7, 60));
+  EXPECT_LT(lower(31, 180), lower(31, 60));
+  EXPECT_LT(lower(31, 180), 1.1);
+  EXPECT_LT(lower(1, 60), lower(7, 60)) << "one filter";
 }
 
 TEST(Gain, ASampleNextToTheShapesCountsMoreThanOthersOfItsKind) {
