@@ -77,7 +77,7 @@ TEST(NextStep, SaysWhyAndWhatToTry) {
        {refused("conv1", "conv/pair", kNotTuned), refused("conv2", "conv/pair", kFarSizes)},
        "rules fit at 2 sites, but were not tuned on ort-cpu at sizes like these",
        {"pet-tune rules.db -o model.timings.jsonl --shapes-from model.onnx --budget 600 --rules conv/pair",
-        again + " --timings model.timings.jsonl"}},
+        again + " --more-timings model.timings.jsonl"}},
       {"no gain",
        {slow("conv1", 0.93), slow("conv2", 0.97)},
        "rules fit at 2 sites, but none is expected to gain enough: at best 0.97 times as fast, at conv2",
@@ -170,7 +170,7 @@ TEST(NextStep, TheDefaultPackIsNotNamed) {
   const NextStep next = nextStep(reportOf({refused("conv1", "conv/pair", ReasonKind::kNotTuned)}), o);
   EXPECT_THAT(next.commands,
               ElementsAre("pet-tune -o model.timings.jsonl --shapes-from model.onnx --budget 600 --rules conv/pair",
-                          "pet-apply model.onnx --timings model.timings.jsonl"));
+                          "pet-apply model.onnx --more-timings model.timings.jsonl"));
 }
 
 TEST(NextStep, TuningIsForTheDeviceAndManyRulesAreNotNamed) {
@@ -183,6 +183,17 @@ TEST(NextStep, TuningIsForTheDeviceAndManyRulesAreNotNamed) {
   EXPECT_EQ(nextStep(reportOf(many), o).commands.at(0),
             "pet-tune rules.db -o model.timings.jsonl --shapes-from model.onnx --budget 600 --device onednn-cpu "
             "--threads 2");
+}
+
+TEST(NextStep, TimingsThatWereNamedAreTunedFurther) {
+  for (auto named : {&ApplyArguments::timings, &ApplyArguments::moreTimings}) {
+    ApplyArguments o = given();
+    o.*named = "t.jsonl";
+    const std::string option = named == &ApplyArguments::timings ? "--timings" : "--more-timings";
+    EXPECT_THAT(nextStep(reportOf({refused("conv1", "conv/pair", ReasonKind::kNotTuned)}), o).commands,
+                ElementsAre("pet-tune rules.db -o t.jsonl --shapes-from model.onnx --budget 600 --rules conv/pair",
+                            "pet-apply model.onnx rules.db " + option + " t.jsonl"));
+  }
 }
 
 TEST(NextStep, OfASiteOnlyItsBestRuleSaves) {
@@ -296,11 +307,12 @@ TEST(Command, ChoicesAreTheOptionsThatAreNotTheDefaults) {
   ApplyArguments o = given();
   EXPECT_THAT(choicesOf(o), IsEmpty());
   o.timings = "my timings.jsonl";
+  o.moreTimings = "more.jsonl";
   o.trustPack = o.all = true;
   o.only = {"a", "b*"};
   o.seed = "7";
-  EXPECT_THAT(choicesOf(o),
-              ElementsAre("--all", "--only 'a,b*'", "--timings 'my timings.jsonl'", "--seed 7", "--trust-pack"));
+  EXPECT_THAT(choicesOf(o), ElementsAre("--all", "--only 'a,b*'", "--timings 'my timings.jsonl'",
+                                        "--more-timings more.jsonl", "--seed 7", "--trust-pack"));
 }
 
 TEST(Command, AgainWithReplacesAnOptionAndKeepsTheOthers) {
