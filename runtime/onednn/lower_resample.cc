@@ -17,12 +17,10 @@ bool isByHalfPixels(const ResizeLine& line, int64_t in, int64_t out) {
 /// Linear between such positions, of images and channels that are kept.
 bool isOneDnns(const Planner& p, int n) {
   const Node& node = p.node(n);
-  const Extents x = p.extents(node.operands[0]), y = p.extents({n, 0}), scales = p.list(n, "scales");
+  const Extents x = p.extents(node.operands[0]), y = p.extents({n, 0});
   if (node.text("mode") != "linear" || x.size() < 3 || x.size() > 5 || x[0] != y[0] || x[1] != y[1]) return false;
   for (size_t d = 2; d < x.size(); ++d) {
-    int64_t numerator = scales.empty() ? y[d] : scales[2 * d], denominator = scales.empty() ? x[d] : scales[2 * d + 1];
-    ResizeLine line = resizeLine(node.text("coordinate_transformation_mode"), x[d], y[d], numerator, denominator);
-    if (!isByHalfPixels(line, x[d], y[d])) return false;
+    if (!isByHalfPixels(resizeAxisOf(p, n, d).line, x[d], y[d])) return false;
   }
   return true;
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "ir/ops/resize.h"
-
 namespace pet::plan {
 namespace {
 
@@ -23,15 +21,21 @@ void fillUp(std::vector<WeighedTap>& taps, size_t count) {
 
 }  // namespace
 
-std::optional<InterpolationTaps> interpolationTaps(const Planner& p, int n, size_t d) {
+ResizeAxis resizeAxisOf(const Planner& p, int n, size_t d) {
   const Node& node = p.node(n);
   const int64_t x = p.extents(node.operands[0])[d], y = p.extents({n, 0})[d];
   const Extents scales = p.list(n, "scales");
   const int64_t numerator = scales.empty() ? y : scales[2 * d], denominator = scales.empty() ? x : scales[2 * d + 1];
-  const ResizeAxis axis{node.text("mode"), node.text("nearest_mode"),
-                        *asRational(node.number("cubic_coeff_a")),  // the shape rule has checked it
-                        resizeLine(node.text("coordinate_transformation_mode"), x, y, numerator, denominator), x};
-  if (axis.line.isIdentity() && x == y) return std::nullopt;
+  return {
+      node.text("mode"), node.text("nearest_mode"),
+      asRational(node.number("cubic_coeff_a")).value_or(Rational{}),  // where it counts the shape rule has checked it
+      resizeLine(node.text("coordinate_transformation_mode"), x, y, numerator, denominator), x};
+}
+
+std::optional<InterpolationTaps> interpolationTaps(const Planner& p, int n, size_t d) {
+  const ResizeAxis axis = resizeAxisOf(p, n, d);
+  const int64_t y = p.extents({n, 0})[d];
+  if (axis.line.isIdentity() && axis.extent == y) return std::nullopt;
   std::vector<std::vector<WeighedTap>> all;
   size_t count = 0;
   try {

@@ -4,9 +4,13 @@
 #include <optional>
 #include <vector>
 
+#include "ir/ops/resize.h"
 #include "runtime/plan/planner.h"
 
 namespace pet::plan {
+
+/// Dimension d of the Resize `n`.
+ResizeAxis resizeAxisOf(const Planner& p, int n, size_t d);
 
 /// A Resize along one dimension: y[i] = Σ_t weights[t][i] x[positions[t][i]].
 struct InterpolationTaps {

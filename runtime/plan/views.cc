@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "ir/layout_algebra.h"
-#include "ir/ops/resize.h"
+#include "runtime/plan/interpolation.h"
 #include "runtime/plan/planner.h"
 
 namespace pet::plan {
@@ -216,19 +216,11 @@ bool lowerLayout(Planner& p, int n) {
 }
 
 bool lowerResize(Planner& p, int n) {
-  const Node& node = p.node(n);
-  Place there = p.place(node.operands[0]);
-  Extents sizes = p.list(n, "sizes"), scales = p.list(n, "scales"), y = p.extents({n, 0});
+  Place there = p.place(p.node(n).operands[0]);
+  const Extents y = p.extents({n, 0});
   for (size_t d = 0; d < y.size(); ++d) {
-    auto extent = static_cast<int64_t>(there.access.tables[d].size());
-    int64_t numerator = scales.empty() ? y[d] : scales[2 * d],
-            denominator = scales.empty() ? extent : scales[2 * d + 1];
-    ResizeAxis axis{node.text("mode"),
-                    node.text("nearest_mode"),
-                    {},
-                    resizeLine(node.text("coordinate_transformation_mode"), extent, y[d], numerator, denominator),
-                    extent};
-    if (axis.line.isIdentity() && y[d] == extent) continue;
+    const ResizeAxis axis = resizeAxisOf(p, n, d);
+    if (axis.line.isIdentity() && y[d] == axis.extent) continue;
     if (axis.mode != "nearest") return false;
     std::vector<int64_t> positions;
     for (int64_t i = 0; i < y[d]; ++i)

@@ -728,12 +728,14 @@ TEST(GainMachines, FarFromTheSamplesOfTheCpuCloserOnesOfOthersCount) {
   EXPECT_GT(far->margin, 1);
 }
 
+/// With the rates of products, Convs and memory.
+Machine rated(Machine m, double work, double copy) {
+  m.add({"cpu", "e", "1", 1, {work, work, copy}, false});
+  return m;
+}
+
 TEST(GainMachines, RatesCarryFiguresOver) {
   RuleSet rules = convRules();
-  auto rated = [](Machine m, double conv, double copy) {
-    m.add({"cpu", "e", "1", 1, {conv, conv, copy}, false});
-    return m;
-  };
   const Machine slow = rated(kA, 1e11, 1e10), fast = rated(kB, 2e11, 2e10), narrow = rated(kC, 4e11, 1e10);
   const Timings t = timedOn(rules, {{slow, 3, 0.5}});
   const Bindings shapes = conv(64, 2, 56, 3);
@@ -766,11 +768,7 @@ rule product/turned of product {
 )",
                           "product.pet");
   ASSERT_TRUE(rules) << rules.error().message();
-  auto rated = [](Machine m, double copy) {
-    m.add({"cpu", "e", "1", 1, {1e11, 1e11, copy}, false});
-    return m;
-  };
-  const Machine slow = rated(kA, 1e9), fast = rated(kB, 1e12);
+  const Machine slow = rated(kA, 1e11, 1e9), fast = rated(kB, 1e11, 1e12);
   auto ratioOnFast = [&](double ratio) {
     Timings t;
     t.add(slow);

@@ -71,8 +71,8 @@ Expected<std::string> shippedTimings(const std::string& device) {
   auto folder = shareFolder();
   if (!folder) return tl::unexpected(folder.error());
   std::error_code ignored;
-  for (const char* extension : {".timings.jsonl", ".timings"}) {
-    auto path = *folder / (device + extension);
+  for (std::string_view extension : kTimingsExtensions) {
+    auto path = *folder / (device + std::string(extension));
     if (std::filesystem::exists(path, ignored)) return path.string();
   }
   return "";

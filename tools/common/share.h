@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "ir/error.h"
 
@@ -26,6 +27,9 @@ inline constexpr const char* kDefaultPack = "default.db";
 
 /// The path of a file or folder in it, e.g. "ort/runner.py". kUsage: there is no share folder, or it has no such entry.
 Expected<std::string> shareFile(const std::string& name);
+
+/// The ends of names of files of timings, the one that counts first.
+inline constexpr std::string_view kTimingsExtensions[] = {".timings.jsonl", ".timings"};
 
 /// The timings of a device that come with the tool; "": there are none. kUsage: there is no share folder.
 Expected<std::string> shippedTimings(const std::string& device);

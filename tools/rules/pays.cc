@@ -28,7 +28,9 @@ std::vector<fs::path> shippedTimings() {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(*folder, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.ends_with(".timings.jsonl") || name.ends_with(".timings")) files.push_back(entry.path());
+    auto isEnd = [&](std::string_view extension) { return name.ends_with(extension); };
+    if (std::any_of(std::begin(tool::kTimingsExtensions), std::end(tool::kTimingsExtensions), isEnd))
+      files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;

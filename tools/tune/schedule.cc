@@ -44,8 +44,10 @@ std::vector<double> promisedSeconds(const RuleSet& rules,
   CostsOfSettings costs(rules, timings, machine, o);
   std::vector<double> promised;
   for (const Job& job : jobs) {
-    auto cost = costs.of(job).withoutMarginAt(*job.rule, job.shapes);
-    promised.push_back(cost ? cost->pattern - cost->replacement : 0);
+    promised.push_back(0);
+    if (job.turn >= kFirstPoints) continue;
+    if (auto cost = costs.of(job).withoutMarginAt(*job.rule, job.shapes))
+      promised.back() = cost->pattern - cost->replacement;
   }
   return promised;
 }
